@@ -1,0 +1,101 @@
+# How the folders join the build.
+#
+#   npgpu_folder(engine SOURCES a.cpp ... UPSTREAM trace ... LIBRARIES fmt::fmt)
+#       the folder's object library, npgpu_engine; it links only upstream.
+#   npgpu_module(cuMemcpy REQUIRES CUDA)
+#       netpipe/modules/cuMemcpy.cpp, which registers itself; left out with a status line where a
+#       requirement is missing.
+#   npgpu_tests(engine sizes schedule)
+#       tests/sizes_test.cpp and tests/schedule_test.cpp in one program, one ctest entry a file.
+#
+# Object libraries, because a static archive drops objects that nothing names, which is all a
+# self-registering module is.
+
+set_property(GLOBAL PROPERTY NPGPU_OBJECTS "")
+set_property(GLOBAL PROPERTY NPGPU_MODULES "")
+set_property(GLOBAL PROPERTY NPGPU_MISSING "")
+
+function(npgpu_folder folder)
+  cmake_parse_arguments(arg "" "" "SOURCES;UPSTREAM;LIBRARIES" ${ARGN})
+  set(target npgpu_${folder})
+  add_library(${target} OBJECT ${arg_SOURCES})
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_link_libraries(${target} PUBLIC npgpu_flags ${arg_LIBRARIES})
+  # Objects do not travel through object libraries: an executable names every folder it needs.
+  set_property(TARGET ${target} PROPERTY NPGPU_UPSTREAM ${arg_UPSTREAM})
+  foreach(up ${arg_UPSTREAM})
+    # Usage requirements (include paths, libraries) of the folder upstream, not its objects.
+    target_link_libraries(${target} PUBLIC
+      $<TARGET_PROPERTY:npgpu_${up},INTERFACE_LINK_LIBRARIES>)
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY NPGPU_OBJECTS ${target})
+endfunction()
+
+# All folders upstream of those given, and they themselves.
+function(npgpu_closure out)
+  set(todo ${ARGN})
+  set(seen "")
+  while(todo)
+    list(POP_FRONT todo folder)
+    if(NOT folder IN_LIST seen)
+      list(APPEND seen ${folder})
+      get_target_property(up npgpu_${folder} NPGPU_UPSTREAM)
+      if(up)
+        list(APPEND todo ${up})
+      endif()
+    endif()
+  endwhile()
+  set(${out} ${seen} PARENT_SCOPE)
+endfunction()
+
+function(npgpu_link target)
+  npgpu_closure(folders ${ARGN})
+  foreach(folder ${folders})
+    target_link_libraries(${target} PRIVATE npgpu_${folder})
+  endforeach()
+endfunction()
+
+function(npgpu_module name)
+  cmake_parse_arguments(arg "" "" "REQUIRES" ${ARGN})
+  foreach(need ${arg_REQUIRES})
+    if(NOT NPGPU_WITH_${need})
+      message(STATUS "module ${name} is left out: needs ${need} (${NPGPU_${need}_WHY})")
+      set_property(GLOBAL APPEND PROPERTY NPGPU_MISSING "{\"${name}\", \"needs ${need}: ${NPGPU_${need}_WHY}\"},")
+      return()
+    endif()
+  endforeach()
+  target_sources(npgpu_modules PRIVATE ${PROJECT_SOURCE_DIR}/netpipe/modules/${name}.cpp)
+  set_property(GLOBAL APPEND PROPERTY NPGPU_MODULES ${name})
+endfunction()
+
+function(npgpu_tests folder)
+  if(NOT NPGPU_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(arg "GPU" "" "LINK" ${ARGN})
+  if(NOT arg_LINK)
+    set(arg_LINK ${folder})
+  endif()
+  set(program npgpu_tests_${folder})
+  set(sources "")
+  foreach(name ${arg_UNPARSED_ARGUMENTS})
+    list(APPEND sources ${PROJECT_SOURCE_DIR}/tests/${name}_test.cpp)
+  endforeach()
+  add_executable(${program} ${PROJECT_SOURCE_DIR}/tests/main.cpp ${sources})
+  target_link_libraries(${program} PRIVATE npgpu_flags doctest::doctest)
+  target_compile_definitions(${program} PRIVATE NPGPU_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  npgpu_link(${program} ${arg_LINK})
+  foreach(name ${arg_UNPARSED_ARGUMENTS})
+    add_test(NAME ${folder}.${name} COMMAND ${program} --source-file=*/${name}_test.cpp)
+    set_tests_properties(${folder}.${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
+    if(arg_GPU)
+      set_tests_properties(${folder}.${name} PROPERTIES LABELS gpu)
+    endif()
+  endforeach()
+endfunction()
+
+function(npgpu_status)
+  get_property(modules GLOBAL PROPERTY NPGPU_MODULES)
+  list(JOIN modules " " modules)
+  message(STATUS "npgpu ${PROJECT_VERSION}: modules ${modules}; CUDA ${NPGPU_WITH_CUDA}")
+endfunction()

@@ -1,0 +1,24 @@
+// The clock that host times are read from. Real channels use SteadyClock; simulated devices have a
+// manual clock of their own, so that whole runs are exact and repeatable.
+#pragma once
+
+#include "npgpu/units.hpp"
+
+namespace npgpu {
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  // Monotonic; only differences mean anything.
+  virtual Seconds now() const = 0;
+};
+
+class SteadyClock final : public Clock {
+ public:
+  Seconds now() const override { return std::chrono::steady_clock::now().time_since_epoch(); }
+};
+
+// The one steady clock of the process.
+const Clock& steady_clock();
+
+}  // namespace npgpu

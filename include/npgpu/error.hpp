@@ -1,0 +1,43 @@
+// One exception type. Its kind decides the program's exit code; its message is one sentence that
+// names the culprit (option, file, device) and, where known, what would make it work.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace npgpu {
+
+enum class ErrorKind {
+  failed,   // went wrong while running (exit code 1)
+  usage,    // bad option, bad input file, impossible request (exit code 2)
+  nothing,  // nothing to measure: no driver, no such hardware (exit code 77)
+};
+
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  ErrorKind kind() const noexcept { return kind_; }
+
+ private:
+  ErrorKind kind_;
+};
+
+namespace exit_code {
+constexpr int done = 0;
+constexpr int failed = 1;
+constexpr int usage = 2;
+constexpr int threshold = 3;
+constexpr int stopped = 75;  // stopped by a signal, trace saved: resume with --resume
+constexpr int nothing = 77;
+}  // namespace exit_code
+
+constexpr int exit_code_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::usage: return exit_code::usage;
+    case ErrorKind::nothing: return exit_code::nothing;
+    case ErrorKind::failed: break;
+  }
+  return exit_code::failed;
+}
+
+}  // namespace npgpu

@@ -1,0 +1,88 @@
+// What a trace says: pure functions of what was read. Nothing here touches a device.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "npgpu/engine.hpp"
+#include "npgpu/sample.hpp"
+#include "npgpu/trace.hpp"
+#include "npgpu/units.hpp"
+
+namespace npgpu {
+
+// A value with its 95 % interval. low = high = NaN where the data do not give one.
+struct Estimate {
+  double value = not_measured;
+  double low = not_measured;
+  double high = not_measured;
+  std::string unit;
+  std::string method;
+};
+
+// One point of one lane, summarized. Times are of one operation one way: trial time / repeats, halved
+// for pingpong (paper 004: T/((1+RT)*nrepeat)); device time where the case's timing is event or gated,
+// host time otherwise. Rates come from summarized times (Hoefler & Belli), never the other way round.
+struct PointSummary {
+  std::uint64_t bytes = 0;
+  std::uint32_t lane = 0;
+  std::uint32_t trials = 0;
+  Stop stop = Stop::trials;
+  Estimate time_us;           // median, nonparametric interval
+  double least_us = not_measured;  // NetPIPE's minimum over trials
+  double most_us = not_measured;
+  double mean_us = not_measured;
+  Estimate rate;              // bytes / median time, bytes per second; interval from the time's
+  double percent_of_limit = not_measured;
+};
+// Ordered by bytes, then lane. `limit` is the sweep's.
+std::vector<PointSummary> summarize(const Sweep&);
+
+// Duplex: both lanes together over the longer of their times, trial by trial; then as above. Empty for
+// other patterns.
+std::vector<PointSummary> summarize_sum(const Sweep&);
+
+// A curve of one lane in few numbers. NaN where the points do not carry it.
+struct CurveFit {
+  Estimate latency_us;          // t0 of the fit time = t0 + bytes/rate
+  Estimate rate;                // asymptotic bytes per second of the same fit
+  double worst_residual = not_measured;  // largest |fitted/measured - 1| over the fitted points
+  double best_rate = not_measured;       // of the measured points, bytes per second
+  std::uint64_t best_bytes = 0;
+  double half_bytes = not_measured;      // n_1/2: size where the measured curve first reaches half of best_rate
+                                         // (Hockney), interpolated between points
+  double knee_bytes = not_measured;      // where the rate curve over log2(size) stands farthest above its chord
+                                         // (Satopaa et al. 2011)
+  double small_us = not_measured;        // NetPIPE's latency: mean one-way time of the ten smallest points
+};
+CurveFit fit_curve(std::span<const PointSummary> one_lane);
+
+// Theoretical one-direction limit of a case on a device (payload bytes counted once).
+Limit limit_of(const Case&, const DeviceInfo&);
+
+// ---- comparing two traces --------------------------------------------------------------------------
+
+enum class Verdict { same, faster, slower, unclear, only_a, only_b };
+template <>
+inline constexpr std::array<std::string_view, 6> names_of<Verdict>{"same",    "faster", "slower",
+                                                                   "unclear", "only-a", "only-b"};
+
+// B against A at one point. `slower` (a regression): the medians differ by more than the tolerance and the intervals
+// do not overlap. `unclear`: beyond the tolerance, but the intervals overlap or there are none.
+struct PointComparison {
+  std::string title;  // of the case, device ordinals as in A
+  std::uint64_t bytes = 0;
+  std::uint32_t lane = 0;
+  double a_us = not_measured;
+  double b_us = not_measured;
+  double change = not_measured;  // b/a - 1 of the times: positive is slower
+  Verdict verdict = Verdict::same;
+};
+// Matches sweeps by question (module, pattern, direction, memory, async, timing, cache, offsets) and order of
+// devices, points by bytes and lane.
+std::vector<PointComparison> compare(const Trace& a, const Trace& b, double tolerance);
+
+}  // namespace npgpu

@@ -1,0 +1,40 @@
+// The names of enumerators: what the user types, what the trace stores and what the report prints
+// are the same words. An enum joins by specializing `names_of` with one word an enumerator, in order.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace npgpu {
+
+template <class E>
+inline constexpr std::array<std::string_view, 0> names_of{};
+
+template <class E>
+constexpr std::string_view name(E value) {
+  return names_of<E>[static_cast<std::size_t>(value)];
+}
+
+// The enumerator called `word`, or nothing.
+template <class E>
+constexpr std::optional<E> named(std::string_view word) {
+  for (std::size_t i = 0; i < names_of<E>.size(); ++i)
+    if (names_of<E>[i] == word) return static_cast<E>(i);
+  return std::nullopt;
+}
+
+// "stream, pingpong, duplex": for messages and help texts.
+template <class E>
+std::string choices() {
+  std::string text;
+  for (std::string_view word : names_of<E>) {
+    if (!text.empty()) text += ", ";
+    text += word;
+  }
+  return text;
+}
+
+}  // namespace npgpu

@@ -1,0 +1,44 @@
+// Ways out of a trace. One exporter a file; each writes text that a person or a program reads.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "npgpu/model.hpp"
+#include "npgpu/trace.hpp"
+
+namespace npgpu {
+
+struct TextStyle {
+  bool color = false;
+  int width = 100;  // columns of the terminal
+};
+
+// "4096", "4 KiB", "1.5 MiB": exact where it is one; and back ("192MiB", "1e6" is refused).
+std::string size_text(std::uint64_t bytes);
+// "55.4 GB/s", four significant digits.
+std::string rate_text(double bytes_per_s);
+// "5.12 us", "1.03 ms": four significant digits.
+std::string time_text(double us);
+
+// The readable summary: per sweep a table of size, rate, percent of the limit, time, interval, and the
+// curve in a few numbers. A simulated device's says SIMULATED in its title.
+void report_text(std::ostream&, const Trace&, const TextStyle&);
+// One short line a sweep: best rate, percent, latency, n_1/2.
+void report_overview(std::ostream&, const Trace&, const TextStyle&);
+void report_json(std::ostream&, const Trace&);
+
+void compare_text(std::ostream&, const std::vector<PointComparison>&, double tolerance, const TextStyle&);
+void compare_json(std::ostream&, const std::vector<PointComparison>&, double tolerance);
+
+// Every sample of every sweep, one row each, with the case's words in front.
+void export_csv(std::ostream&, const Trace&);
+// The whole trace, provenance included.
+void export_json(std::ostream&, const Trace&);
+// NetPIPE's np.out of one sweep (lane 0; duplex: both together): bytes, average, minimum and maximum
+// Gbit/s, average microseconds (NetPIPE 5: "%9d %9.3f %9.3f %9.3f %7.2f"), without its 1 us clamp.
+void export_npout(std::ostream&, const Sweep&);
+
+}  // namespace npgpu

@@ -1,0 +1,83 @@
+// The trace on disk. data/TRACE_FORMAT.md is the contract; this is the only way to it from C++.
+// No HDF5 type appears here.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "npgpu/device.hpp"
+#include "npgpu/sample.hpp"
+
+namespace npgpu {
+
+struct TraceRoot {
+  std::string run_uuid;
+  std::string tool_version;
+  std::string git_commit;
+  std::string argv;
+  std::string start_time_utc;  // 2026-11-21T06:19:25Z
+  std::string hostname;
+  bool complete = false;       // the run reached its end
+};
+
+// Group name under /provenance (build, host, gpu0, slurm, environment) and its attributes.
+using Provenance = std::vector<std::pair<std::string, Facts>>;
+
+struct Trace {
+  int version_major = 1;
+  int version_minor = 0;
+  TraceRoot root;
+  Provenance provenance;
+  std::vector<Sweep> sweeps;
+};
+
+// Reads a whole trace. Throws Error(usage) naming the file: missing, empty, truncated, not HDF5, not
+// an npgpu trace, of a newer major version, or with a damaged table. Ignores unknown columns,
+// attributes and groups.
+Trace read_trace(const std::filesystem::path&);
+
+enum class IfExists { refuse, replace, resume };
+
+// Writes a trace that is complete and readable at every instant: each checkpoint replaces the file
+// by an atomic rename. Holds a lock (<path>.lock) as long as it lives. Throws Error naming the file.
+class TraceWriter {
+ public:
+  // Nothing is created at `path` before the first checkpoint, but the lock is taken, an existing file
+  // refused, replaced at the first checkpoint, or loaded (resume), and the folder tried, at once.
+  // With IfExists::resume and no file there, it starts a new one; the loaded root's run_uuid and
+  // start time stay, and `provenance` given now is kept beside as resume_1, resume_2, ...
+  TraceWriter(std::filesystem::path path, IfExists, const TraceRoot&, const Provenance&);
+  ~TraceWriter();  // does not save; never throws
+  TraceWriter(const TraceWriter&) = delete;
+  TraceWriter& operator=(const TraceWriter&) = delete;
+
+  // Starts a sweep with this header (its points and samples must be empty), or finds the one with the
+  // same question and schedule if the trace was resumed. Returns its index.
+  std::size_t begin_sweep(const Sweep& header);
+  // True if that sweep already holds a point of this size.
+  bool has_point(std::size_t sweep, std::uint64_t bytes) const;
+  // The samples' and the point's indices are set here.
+  void add_point(std::size_t sweep, Point, std::span<const Sample>);
+  void set_error(std::size_t sweep, const std::string& why);
+
+  // Saves if what is unsaved is worth its cost: never more than 1 % of the run's wall time for saving,
+  // never more than a few seconds unsaved. Returns true if everything added so far is now on disk.
+  bool checkpoint_if_due();
+  void checkpoint();                 // saves now
+  void finish();                     // marks the trace complete and saves
+
+  // What saving has cost so far.
+  Seconds time_saving() const;
+  std::uint64_t checkpoints() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace npgpu
