@@ -1,0 +1,32 @@
+#include <algorithm>
+
+#include "npgpu/module.hpp"
+
+namespace npgpu {
+
+namespace {
+
+// A function's static, because modules register before main in no particular order.
+std::vector<std::unique_ptr<Module>>& registry() {
+  static std::vector<std::unique_ptr<Module>> all;
+  return all;
+}
+
+}  // namespace
+
+void register_module(std::unique_ptr<Module> module) {
+  auto& all = registry();
+  const auto place = std::lower_bound(all.begin(), all.end(), module,
+                                      [](const auto& a, const auto& b) { return a->name() < b->name(); });
+  all.insert(place, std::move(module));
+}
+
+const std::vector<std::unique_ptr<Module>>& modules() { return registry(); }
+
+const Module* find_module(std::string_view name) {
+  for (const auto& module : registry())
+    if (module->name() == name) return module.get();
+  return nullptr;
+}
+
+}  // namespace npgpu
