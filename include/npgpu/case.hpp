@@ -38,8 +38,8 @@ template <>
 inline constexpr std::array<std::string_view, 2> names_of<Cache>{"warm", "cold"};
 
 struct Case {
-  std::string module;  // the API that moves the bytes: memcpy, cudaMemcpy, cuMemcpy, simulated
-  std::string device;  // host, cuda:0, sim:gtx280
+  std::string module{};  // the API that moves the bytes: memcpy, cudaMemcpy, cuMemcpy, simulated
+  std::string device{};  // host, cuda:0, sim:gtx280
   Pattern pattern = Pattern::stream;
   Direction direction = Direction::h2d;
   Memory memory = Memory::pinned;   // the host side's; Memory::device for d2d and peer

@@ -48,17 +48,16 @@ class Schedule {
     Stop why = Stop::trials;    // for stop
   };
   virtual ~Schedule() = default;
-  // Starts a point. `legs` operations' worth of one-way time in a repeat: 2 for pingpong, else 1.
-  // `most_repeats` caps a trial (the gate's capacity); 0: no cap.
-  virtual void begin(std::uint64_t bytes, int legs, std::uint64_t most_repeats) = 0;
+  // Starts a point. `most_repeats` caps a trial (the gate's capacity); 0: no cap.
+  virtual void begin(std::uint64_t bytes, std::uint64_t most_repeats) = 0;
   virtual Step next() = 0;
-  // The last step took this long: the whole of it on the host clock (spent), and the timed part by
-  // the case's own timing (timed).
+  // The last step took this long: `timed` by the case's own timing, `spent` in all on the host clock. A
+  // step that was void (a gate timed out) is not recorded; next() then returns the same step again.
   virtual void record(Seconds timed, Seconds spent) = 0;
   // "classic target 0.25 s trials 7": stored with the sweep.
   virtual std::string text() const = 0;
-  // An upper guess of one point's time, for --dry-run and time left.
-  virtual Seconds guess(Seconds one_operation) const = 0;
+  // A guess of one point's time, for --dry-run and the time left.
+  virtual Seconds guess(Seconds one_repeat) const = 0;
 };
 
 struct ClassicOptions {
@@ -71,7 +70,7 @@ struct AdaptiveOptions {
   double tolerance = 0.01;           // half width of the interval over the median
   double level = 0.95;
   Seconds trial{0.002};              // a trial's length, or one repeat where that is longer
-  int least_trials = 8;
+  int least_trials = 9;              // from 9 on, the interval leaves out the least and the greatest
   Seconds budget{0.15};              // a point's, once it has its least trials
 };
 std::unique_ptr<Schedule> classic_schedule(const ClassicOptions& = {});
@@ -82,12 +81,16 @@ std::unique_ptr<Schedule> adaptive_schedule(const AdaptiveOptions& = {});
 struct MeasuredPoint {
   Point point;
   std::vector<Sample> samples;
+  std::string mismatch;  // what was wrong with the payload; empty if it arrived intact
 };
 
-// Measures one point: warm-up, trials as the schedule says, one check of the payload after the last.
-// `channels` holds one channel, or two for duplex (the second in the reverse direction).
-// Returns nothing if `interrupted` turned true (asked between trials). Throws Error(failed) if the
-// payload is wrong ("...") or a gate timed out again and again.
+// The channels a case needs: one, or two for duplex (the second in the reverse direction).
+std::vector<Case> lanes(const Case&);
+
+// Measures one point: warm-up, trials as the schedule says, one check of the payload after the last
+// (its samples carry the verdict). `channels` are those of lanes(), in order.
+// Returns nothing if `interrupted` turned true (asked between trials). Throws Error(failed) if a gate
+// timed out again and again, and whatever the channel throws.
 std::optional<MeasuredPoint> measure_point(const Case&, std::span<Channel* const> channels, Schedule&,
                                            std::uint64_t bytes, const std::function<bool()>& interrupted);
 
