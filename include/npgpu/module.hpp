@@ -30,6 +30,9 @@ class Module {
   // The devices it reaches now. Empty is an answer; `why_none` then says why (no driver, no GPU).
   virtual std::vector<DeviceInfo> devices() const = 0;
   virtual std::string why_none() const { return {}; }
+  // The device the user called `id`. Throws Error(usage) naming those there are, or Error(nothing) with
+  // why_none() where there are none. Simulated devices also take the path of a spec here.
+  virtual DeviceInfo device(const std::string& id) const;
 
   // Why this case cannot run, whatever its size, and what would make it run; nothing if it can.
   virtual std::optional<std::string> refuses(const Case&) const = 0;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
 
 namespace npgpu {
@@ -13,6 +14,18 @@ std::vector<std::unique_ptr<Module>>& registry() {
 }
 
 }  // namespace
+
+DeviceInfo Module::device(const std::string& id) const {
+  const std::vector<DeviceInfo> all = devices();
+  if (all.empty())
+    throw Error(ErrorKind::nothing, "module " + std::string(name()) + " reaches no device: " + why_none());
+  std::string ids;
+  for (const DeviceInfo& one : all) {
+    if (one.id == id) return one;
+    ids += (ids.empty() ? "" : ", ") + one.id;
+  }
+  throw Error(ErrorKind::usage, "--device: module " + std::string(name()) + " has no device '" + id + "'; it has " + ids);
+}
 
 void register_module(std::unique_ptr<Module> module) {
   auto& all = registry();

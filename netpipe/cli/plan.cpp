@@ -1,0 +1,155 @@
+#include "netpipe/cli/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "npgpu/error.hpp"
+#include "npgpu/report.hpp"
+
+namespace npgpu::cli {
+
+namespace {
+
+bool starts(const std::string& text, std::string_view prefix) { return text.rfind(prefix, 0) == 0; }
+
+// Why this sweep does not fit into what is free now; nothing if it does.
+std::optional<std::string> too_large(const PlannedSweep& sweep) {
+  const MemoryNeed free = sweep.module->available(sweep.question);
+  const auto sentence = [&](std::string_view where, std::uint64_t need, std::uint64_t have) {
+    return fmt::format("needs {} of {} memory for sizes up to {}, and {} are free: lower --end or --sizes",
+                       size_text(need), where, size_text(sweep.sizes.back()), size_text(have));
+  };
+  if (sweep.need.host_bytes > free.host_bytes) return sentence("host", sweep.need.host_bytes, free.host_bytes);
+  if (sweep.need.device_bytes > free.device_bytes) return sentence("device", sweep.need.device_bytes, free.device_bytes);
+  return std::nullopt;
+}
+
+// Sums that stay at the top instead of wrapping: an absurd --end must still be refused as too large.
+std::uint64_t plus(std::uint64_t a, std::uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
+
+}  // namespace
+
+std::vector<DeviceInfo> Plan::devices() const {
+  std::vector<DeviceInfo> all;
+  for (const PlannedSweep& sweep : sweeps) {
+    const auto same = [&](const DeviceInfo& have) { return have.id == sweep.device.id; };
+    if (std::none_of(all.begin(), all.end(), same)) all.push_back(sweep.device);
+  }
+  return all;
+}
+
+std::size_t Plan::points() const {
+  std::size_t sum = 0;
+  for (const PlannedSweep& sweep : sweeps) sum += sweep.sizes.size();
+  return sum;
+}
+
+MemoryNeed Plan::most_needed() const {
+  MemoryNeed most;
+  for (const PlannedSweep& sweep : sweeps) {
+    most.host_bytes = std::max(most.host_bytes, sweep.need.host_bytes);
+    most.device_bytes = std::max(most.device_bytes, sweep.need.device_bytes);
+  }
+  return most;
+}
+
+const Module& module_named(const std::string& name) {
+  if (const Module* module = find_module(name)) return *module;
+  for (const MissingModule& missing : missing_modules())
+    if (missing.name == name)
+      throw Error(ErrorKind::usage, fmt::format("--module: {} is not in this build: it {}", name, missing.reason));
+  std::string names;
+  for (const auto& module : modules()) names += (names.empty() ? "" : ", ") + std::string(module->name());
+  throw Error(ErrorKind::usage, fmt::format("--module: '{}' is no module; there are {}", name, names));
+}
+
+const Module& default_module(const std::string& device) {
+  if (device == "host") return module_named("memcpy");
+  if (starts(device, "sim:")) return module_named("simulated");
+  if (starts(device, "cuda:")) {
+    if (const Module* module = find_module("cudaMemcpy")) return *module;
+    for (const MissingModule& missing : missing_modules())
+      if (missing.name == "cudaMemcpy")
+        throw Error(ErrorKind::nothing,
+                    fmt::format("--device: {} cannot be measured by this build: it {}", device, missing.reason));
+  }
+  throw Error(ErrorKind::usage,
+              fmt::format("--device: '{}' is no device; write host, cuda:N or sim:NAME (npgpu list shows them)", device));
+}
+
+std::string default_device() {
+  if (const Module* module = find_module("cudaMemcpy")) {
+    const std::vector<DeviceInfo> gpus = module->devices();
+    if (!gpus.empty()) return gpus.front().id;
+  }
+  return "host";
+}
+
+void add(Plan& plan, const Module& module, const DeviceInfo& device, const Case& question,
+         const std::vector<std::uint64_t>& sizes) {
+  PlannedSweep sweep{&module, device, question, sizes, {}};
+  if (const auto why = module.refuses(question)) {
+    plan.left_out.push_back(title(question) + ": " + *why);
+    return;
+  }
+  for (const Case& lane : lanes(question)) {
+    const MemoryNeed need = module.needs(lane, sizes.back());
+    sweep.need.host_bytes = plus(sweep.need.host_bytes, need.host_bytes);
+    sweep.need.device_bytes = plus(sweep.need.device_bytes, need.device_bytes);
+  }
+  if (const auto why = too_large(sweep)) {
+    plan.left_out.push_back(title(question) + ": " + *why);
+    return;
+  }
+  plan.sweeps.push_back(std::move(sweep));
+}
+
+Seconds guess(const Schedule& schedule, const Case& question, std::uint64_t bytes) {
+  // Round figures that only weigh one point against another; the time left is corrected by what points really take.
+  constexpr double start_s = 5e-6;
+  const double bytes_per_s = question.direction == Direction::d2d ? 1e12 : 1.5e10;
+  const int legs = question.pattern == Pattern::stream ? 1 : 2;
+  const Seconds copy{start_s + static_cast<double>(bytes) / bytes_per_s};
+  const Seconds check{static_cast<double>(bytes) / 4e9 * legs};
+  return schedule.guess(copy * legs) + check;
+}
+
+std::string plan_text(const Plan& plan, const Schedule& schedule) {
+  std::string text = fmt::format("{:<72} {:>6} {:>9} {:>11} {:>11}\n", "sweep", "points", "about", "host mem", "device mem");
+  Seconds total{0};
+  for (const PlannedSweep& sweep : plan.sweeps) {
+    Seconds time{0};
+    for (const std::uint64_t bytes : sweep.sizes) time += guess(schedule, sweep.question, bytes);
+    total += time;
+    text += fmt::format("{:<72} {:>6} {:>7.1f} s {:>11} {:>11}\n", title(sweep.question), sweep.sizes.size(), time.count(),
+                        size_text(sweep.need.host_bytes), size_text(sweep.need.device_bytes));
+  }
+  text += fmt::format("{} sweeps, {} points, about {:.0f} s; schedule: {}\n", plan.sweeps.size(), plan.points(),
+                      total.count(), schedule.text());
+  for (const std::string& why : plan.left_out) text += "left out: " + why + '\n';
+  return text;
+}
+
+std::string plan_json(const Plan& plan, const Schedule& schedule) {
+  nlohmann::ordered_json all;
+  all["schedule"] = schedule.text();
+  all["sweeps"] = nlohmann::ordered_json::array();
+  double total = 0;
+  for (const PlannedSweep& sweep : plan.sweeps) {
+    double time = 0;
+    for (const std::uint64_t bytes : sweep.sizes) time += guess(schedule, sweep.question, bytes).count();
+    total += time;
+    all["sweeps"].push_back({{"title", title(sweep.question)},
+                             {"sizes_bytes", sweep.sizes},
+                             {"about_s", time},
+                             {"host_bytes", sweep.need.host_bytes},
+                             {"device_bytes", sweep.need.device_bytes}});
+  }
+  all["about_s"] = total;
+  all["left_out"] = plan.left_out;
+  return all.dump(2) + '\n';
+}
+
+}  // namespace npgpu::cli

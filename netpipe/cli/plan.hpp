@@ -1,0 +1,48 @@
+// What will be measured, decided and checked before anything is: a pure list of sweeps, with what was left out
+// and why.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "npgpu/engine.hpp"
+#include "npgpu/module.hpp"
+
+namespace npgpu::cli {
+
+struct PlannedSweep {
+  const Module* module;
+  DeviceInfo device;
+  Case question;
+  std::vector<std::uint64_t> sizes;
+  MemoryNeed need;  // all lanes together
+};
+
+struct Plan {
+  std::vector<PlannedSweep> sweeps;
+  std::vector<std::string> left_out;  // a sentence each
+
+  std::vector<DeviceInfo> devices() const;  // each once, in order
+  std::size_t points() const;
+  MemoryNeed most_needed() const;
+};
+
+// The module that reaches a device when the user names none: cudaMemcpy, memcpy or simulated. Throws Error:
+// usage for a word that is no device, nothing where this build or machine has no such device.
+const Module& default_module(const std::string& device);
+// Throws Error(usage) naming the modules there are, or why this one was left out of the build.
+const Module& module_named(const std::string& name);
+// What a transfer measures when the user names no device: the first GPU, or the host.
+std::string default_device();
+
+// Adds a sweep, or leaves it out with the reason: refused by its module, or larger than what memory is free.
+void add(Plan&, const Module&, const DeviceInfo&, const Case&, const std::vector<std::uint64_t>& sizes);
+
+// The plan as a table for --dry-run, with a guess of the time each sweep takes.
+std::string plan_text(const Plan&, const Schedule&);
+std::string plan_json(const Plan&, const Schedule&);
+// A guess of one point's wall time: a copy at a plausible rate under this schedule, and its check.
+Seconds guess(const Schedule&, const Case&, std::uint64_t bytes);
+
+}  // namespace npgpu::cli

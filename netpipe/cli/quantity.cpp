@@ -1,0 +1,119 @@
+#include "netpipe/cli/quantity.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "npgpu/error.hpp"
+
+namespace npgpu::cli {
+
+namespace {
+
+[[noreturn]] void refuse(std::string_view option, std::string_view text, std::string_view what) {
+  throw Error(ErrorKind::usage, "--" + std::string(option) + ": '" + std::string(text) + "' is " + std::string(what));
+}
+
+// The number in front and the unit behind it.
+struct Number {
+  double value;
+  bool whole;              // written without a fraction or exponent
+  std::uint64_t integer;   // if whole
+  std::string_view unit;
+  bool fits;
+};
+
+std::optional<Number> number(std::string_view text) {
+  if (text.empty() || !(text[0] >= '0' && text[0] <= '9')) return std::nullopt;
+  Number n{};
+  const char* end = text.data() + text.size();
+  const auto real = std::from_chars(text.data(), end, n.value, std::chars_format::fixed);
+  if (real.ec == std::errc::invalid_argument) return std::nullopt;
+  n.fits = real.ec == std::errc{};
+  const auto whole = std::from_chars(text.data(), end, n.integer);
+  n.whole = whole.ptr == real.ptr;
+  if (n.whole && whole.ec != std::errc{}) n.fits = false;
+  n.unit = std::string_view(real.ptr, static_cast<std::size_t>(end - real.ptr));
+  return n;
+}
+
+}  // namespace
+
+std::uint64_t parse_size(std::string_view option, std::string_view text, std::uint64_t least) {
+  constexpr std::string_view advice = "no size; write bytes, or 4KiB, 1.5MiB, 2GiB";
+  const auto n = number(text);
+  if (!n) refuse(option, text, advice);
+  struct Unit {
+    std::string_view name;
+    std::uint64_t bytes;
+  };
+  static constexpr Unit units[] = {{"", 1},       {"B", 1},        {"K", KiB},        {"KiB", KiB},
+                                   {"M", MiB},    {"MiB", MiB},    {"G", GiB},        {"GiB", GiB},
+                                   {"KB", 1000},  {"kB", 1000},    {"MB", 1000000},   {"GB", 1000000000}};
+  const auto unit = std::find_if(std::begin(units), std::end(units), [&](const Unit& u) { return u.name == n->unit; });
+  if (unit == std::end(units)) refuse(option, text, advice);
+  if (!n->fits) refuse(option, text, "past the largest size there is, 16 EiB");
+  std::uint64_t bytes = 0;
+  if (n->whole) {
+    if (n->integer > UINT64_MAX / unit->bytes) refuse(option, text, "past the largest size there is, 16 EiB");
+    bytes = n->integer * unit->bytes;
+  } else {
+    const double exact = n->value * static_cast<double>(unit->bytes);
+    if (exact >= 1.8e19) refuse(option, text, "past the largest size there is, 16 EiB");
+    if (exact != std::floor(exact)) refuse(option, text, "not a whole number of bytes");
+    bytes = static_cast<std::uint64_t>(exact);
+  }
+  if (bytes < least) refuse(option, text, "too small: at least " + std::to_string(least));
+  return bytes;
+}
+
+std::vector<std::uint64_t> parse_sizes(std::string_view option, std::string_view text) {
+  std::vector<std::uint64_t> sizes;
+  for (const std::string& word : split_words(option, text)) sizes.push_back(parse_size(option, word, 1));
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
+std::uint64_t parse_count(std::string_view option, std::string_view text, std::uint64_t least, std::uint64_t most) {
+  const auto n = number(text);
+  if (!n || !n->whole || !n->unit.empty()) refuse(option, text, "no whole number");
+  if (!n->fits || n->integer > most) refuse(option, text, "too large: at most " + std::to_string(most));
+  if (n->integer < least) refuse(option, text, "too small: at least " + std::to_string(least));
+  return n->integer;
+}
+
+Seconds parse_duration(std::string_view option, std::string_view text) {
+  constexpr std::string_view advice = "no duration; write seconds, or 250ms, 10us";
+  const auto n = number(text);
+  if (!n || !n->fits) refuse(option, text, advice);
+  double scale = 1;
+  if (n->unit == "ms") scale = 1e-3;
+  else if (n->unit == "us") scale = 1e-6;
+  else if (!n->unit.empty() && n->unit != "s") refuse(option, text, advice);
+  if (!(n->value > 0)) refuse(option, text, "too small: it must be positive");
+  if (n->value * scale > 86400) refuse(option, text, "more than a day");
+  return Seconds{n->value * scale};
+}
+
+double parse_fraction(std::string_view option, std::string_view text) {
+  const auto n = number(text);
+  if (!n || !n->fits || (!n->unit.empty() && n->unit != "%")) refuse(option, text, "no fraction; write 0.05 or 5%");
+  const double value = n->unit == "%" ? n->value / 100 : n->value;
+  if (value > 10) refuse(option, text, "too large: at most 10 (1000%)");
+  return value;
+}
+
+std::vector<std::string> split_words(std::string_view option, std::string_view text) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    if (end == begin) refuse(option, text, "a list with an empty place");
+    words.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+}  // namespace npgpu::cli
