@@ -1,0 +1,196 @@
+#include "netpipe/cli/campaign.hpp"
+
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "netpipe/cli/progress.hpp"
+#include "netpipe/cli/provenance.hpp"
+#include "netpipe/cli/signals.hpp"
+#include "netpipe/cli/terminal.hpp"
+#include "npgpu/error.hpp"
+#include "npgpu/model.hpp"
+#include "npgpu/report.hpp"
+#include "npgpu/trace.hpp"
+
+namespace npgpu::cli {
+
+namespace {
+
+// The sweep as its trace will have it, without points.
+Sweep header_of(const PlannedSweep& planned, const Schedule& schedule) {
+  Sweep header;
+  header.question = planned.question;
+  header.schedule = schedule.text();
+  header.device_uuid = planned.device.uuid;
+  header.device_name = planned.device.name;
+  header.simulated = planned.device.simulated;
+  header.limit = limit_of(planned.question, planned.device);
+  return header;
+}
+
+std::vector<PointSummary> summary_of(const Sweep& header, const MeasuredPoint& measured) {
+  Sweep one = header;
+  one.points = {measured.point};
+  one.points[0].first_sample = 0;
+  one.points[0].samples = static_cast<std::uint32_t>(measured.samples.size());
+  one.samples = measured.samples;
+  for (Sample& sample : one.samples) sample.point = 0;
+  return summarize(one);
+}
+
+class Runner {
+ public:
+  Runner(const Plan& plan, const MeasureOptions& options, Campaign& result)
+      : plan_(plan),
+        options_(options),
+        result_(result),
+        writer_(options.output, options.if_exists, trace_root(), provenance(plan.devices(), plan.left_out)),
+        progress_(options.quiet, expected()) {}
+
+  void run() {
+    for (const std::string& why : plan_.left_out) progress_.say("left out: " + why);
+    for (std::size_t i = 0; i < plan_.sweeps.size() && !result_.stopped; ++i) sweep(i);
+    if (result_.stopped) {
+      save();
+    } else {
+      writer_.finish();
+      progress_.saved();
+    }
+    result_.saving = writer_.time_saving();
+  }
+
+ private:
+  Seconds expected() const {
+    const auto schedule = options_.make_schedule();
+    Seconds sum{0};
+    for (const PlannedSweep& planned : plan_.sweeps)
+      for (const std::uint64_t bytes : planned.sizes) sum += guess(*schedule, planned.question, bytes);
+    return sum;
+  }
+
+  void save() {
+    writer_.checkpoint();
+    progress_.saved();
+  }
+
+  void sweep(std::size_t number) {
+    const PlannedSweep& planned = plan_.sweeps[number];
+    const auto schedule = options_.make_schedule();
+    progress_.sweep(number + 1, plan_.sweeps.size(), title(planned.question), planned.sizes.size());
+    Sweep header = header_of(planned, *schedule);
+
+    std::vector<std::unique_ptr<Channel>> owned;
+    std::vector<Channel*> channels;
+    std::string failure;
+    try {
+      for (const Case& lane : lanes(planned.question)) {
+        owned.push_back(planned.module->open(lane, planned.sizes.back()));
+        channels.push_back(owned.back().get());
+      }
+      header.binding = channels.front()->binding();
+    } catch (const Error& e) {
+      failure = e.what();
+    }
+    const std::size_t index = writer_.begin_sweep(header);
+    if (!failure.empty()) return give_up(index, planned, failure, 0);
+
+    for (std::size_t i = 0; i < planned.sizes.size(); ++i) {
+      const std::uint64_t bytes = planned.sizes[i];
+      const Seconds share = guess(*schedule, planned.question, bytes);
+      if (writer_.has_point(index, bytes)) {
+        ++result_.kept;
+        progress_.skipped(share);
+        continue;
+      }
+      std::optional<MeasuredPoint> measured;
+      try {
+        measured = measure_point(planned.question, channels, *schedule, bytes, [&] {
+          if (save_asked()) save();
+          return stop_asked();
+        });
+      } catch (const Error& e) {
+        return give_up(index, planned, fmt::format("at {} bytes: {}", bytes, e.what()), i);
+      }
+      if (!measured) {
+        result_.stopped = true;
+        return;
+      }
+      writer_.add_point(index, measured->point, measured->samples);
+      ++result_.measured;
+      progress_.point(index, summary_of(header, *measured), share);
+      if (!measured->mismatch.empty())
+        note(index, planned, fmt::format("payload wrong at {} bytes: {}", bytes, measured->mismatch));
+      if (writer_.checkpoint_if_due()) progress_.saved();
+    }
+  }
+
+  void note(std::size_t index, const PlannedSweep& planned, const std::string& why) {
+    result_.failures.push_back(title(planned.question) + ": " + why);
+    writer_.set_error(index, why);
+    progress_.say("failed: " + result_.failures.back());
+  }
+
+  // The case ends here and the rest carries on.
+  void give_up(std::size_t index, const PlannedSweep& planned, const std::string& why, std::size_t from) {
+    note(index, planned, why);
+    const auto schedule = options_.make_schedule();
+    for (std::size_t i = from; i < planned.sizes.size(); ++i)
+      progress_.skipped(guess(*schedule, planned.question, planned.sizes[i]));
+    save();
+  }
+
+  const Plan& plan_;
+  const MeasureOptions& options_;
+  Campaign& result_;
+  TraceWriter writer_;
+  Progress progress_;
+};
+
+}  // namespace
+
+int Campaign::exit_code() const {
+  if (stopped) return exit_code::stopped;
+  return failures.empty() ? exit_code::done : exit_code::failed;
+}
+
+Campaign run_campaign(const Plan& plan, const MeasureOptions& options) {
+  catch_signals();
+  Campaign result;
+  const Seconds begin = steady_clock().now();
+  Runner(plan, options, result).run();
+  result.wall = steady_clock().now() - begin;
+  return result;
+}
+
+int measure(const Plan& plan, const MeasureOptions& options, Ending ending) {
+  if (plan.sweeps.empty())
+    throw Error(ErrorKind::usage, plan.left_out.empty() ? "nothing to run" : plan.left_out.front());
+  if (options.dry_run) {
+    const auto schedule = options.make_schedule();
+    std::cout << (options.json ? plan_json(plan, *schedule) : plan_text(plan, *schedule));
+    return exit_code::done;
+  }
+  const Campaign campaign = run_campaign(plan, options);
+  const Trace trace = read_trace(options.output);
+  if (options.json) {
+    report_json(std::cout, trace);
+  } else if (!options.quiet) {
+    const TextStyle style = terminal_style();
+    ending == Ending::full_report ? report_text(std::cout, trace, style) : report_overview(std::cout, trace, style);
+    std::cout << fmt::format("\n{} points measured in {}", campaign.measured, clock_text(campaign.wall));
+    if (campaign.kept) std::cout << fmt::format(", {} kept from before", campaign.kept);
+    std::cout << fmt::format("; trace: {}\n", options.output);
+    if (ending == Ending::overview && !campaign.stopped)
+      std::cout << fmt::format("every size and interval: npgpu report {}\n", options.output);
+  }
+  if (campaign.stopped)
+    std::cerr << fmt::format("npgpu: stopped by a signal, trace saved; continue with --resume --output {}\n", options.output);
+  if (options.quiet || options.json)
+    for (const std::string& failure : campaign.failures) std::cerr << "npgpu: " << failure << '\n';
+  else if (!campaign.failures.empty())
+    std::cerr << fmt::format("npgpu: {} failed, see above\n", campaign.failures.size());
+  return campaign.exit_code();
+}
+
+}  // namespace npgpu::cli

@@ -1,0 +1,147 @@
+// npgpu characterize: the plan a user would choose, for every GPU, or for the host where there is none.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "netpipe/cli/campaign.hpp"
+#include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/quantity.hpp"
+#include "npgpu/error.hpp"
+
+namespace npgpu::cli {
+
+namespace {
+
+struct Asked {
+  Pattern pattern;
+  Direction direction;
+  Memory memory;
+  bool async;
+  Timing timing;
+};
+
+constexpr auto blocking = false;
+constexpr auto async = true;
+
+// What moves the bytes of most programs, first by the runtime API: both directions, the memories a program can
+// choose, what a blocking call costs, what the device itself reaches, both directions at once.
+constexpr Asked runtime_plan[] = {
+    {Pattern::stream, Direction::h2d, Memory::pinned, async, Timing::gated},
+    {Pattern::stream, Direction::d2h, Memory::pinned, async, Timing::gated},
+    {Pattern::stream, Direction::d2d, Memory::device, async, Timing::gated},
+    {Pattern::duplex, Direction::h2d, Memory::pinned, async, Timing::gated},
+    {Pattern::stream, Direction::h2d, Memory::pinned, blocking, Timing::host},
+    {Pattern::stream, Direction::d2h, Memory::pinned, blocking, Timing::host},
+    {Pattern::stream, Direction::h2d, Memory::pageable, blocking, Timing::host},
+    {Pattern::stream, Direction::d2h, Memory::pageable, blocking, Timing::host},
+    {Pattern::stream, Direction::h2d, Memory::write_combined, async, Timing::gated},
+    {Pattern::stream, Direction::h2d, Memory::pinned, async, Timing::host},
+    {Pattern::stream, Direction::d2h, Memory::pinned, async, Timing::host},
+    {Pattern::pingpong, Direction::h2d, Memory::pinned, blocking, Timing::host},
+    {Pattern::pingpong, Direction::h2d, Memory::pageable, blocking, Timing::host},
+};
+// The driver API once more where a call's cost shows.
+constexpr Asked driver_plan[] = {
+    {Pattern::stream, Direction::h2d, Memory::pinned, blocking, Timing::host},
+    {Pattern::stream, Direction::d2h, Memory::pinned, blocking, Timing::host},
+    {Pattern::stream, Direction::h2d, Memory::pinned, async, Timing::host},
+};
+
+constexpr std::uint64_t largest = 192 * MiB;
+
+void add_all(Plan& plan, const Module& module, const DeviceInfo& device, std::span<const Asked> asked,
+             const std::vector<std::uint64_t>& sizes) {
+  for (const Asked& a : asked) {
+    Case c{.module = std::string(module.name()), .device = device.id};
+    c.pattern = a.pattern;
+    c.direction = a.direction;
+    c.memory = a.memory;
+    c.async = a.async;
+    c.timing = a.timing;
+    add(plan, module, device, c, sizes);
+  }
+}
+
+void add_host(Plan& plan, bool alone) {
+  const Module& module = module_named("memcpy");
+  const DeviceInfo host = module.device("host");
+  Case c{.module = "memcpy", .device = "host"};
+  c.direction = Direction::h2h;
+  c.memory = Memory::pageable;
+  const auto sizes = sweep_sizes(1, largest, 0);
+  add(plan, module, host, c, sizes);
+  c.cache = Cache::cold;
+  add(plan, module, host, c, sizes);
+  c.cache = Cache::warm;
+  if (alone) {
+    c.pattern = Pattern::pingpong;
+    add(plan, module, host, c, sizes);
+    c.pattern = Pattern::duplex;
+    add(plan, module, host, c, sizes);
+  }
+}
+
+void add_gpu(Plan& plan, const DeviceInfo& device, const Module& runtime, const Module* driver) {
+  const auto sizes = sweep_sizes(1, largest, 0);
+  add_all(plan, runtime, device, runtime_plan, sizes);
+  if (driver) add_all(plan, *driver, device, driver_plan, sizes);
+}
+
+std::vector<DeviceInfo> gpus() {
+  const Module* module = find_module("cudaMemcpy");
+  return module ? module->devices() : std::vector<DeviceInfo>{};
+}
+
+std::string why_no_gpu() {
+  if (const Module* module = find_module("cudaMemcpy")) return module->why_none();
+  for (const MissingModule& missing : missing_modules())
+    if (missing.name == "cudaMemcpy") return "this build " + std::string(missing.reason);
+  return "no GPU module in this build";
+}
+
+Plan plan_of(const Options& options, std::vector<std::string>& notes) {
+  Plan plan;
+  if (const auto list = options.maybe("device")) {
+    for (const std::string& id : split_words("device", *list)) {
+      const Module& module = default_module(id);
+      if (id == "host")
+        add_host(plan, true);
+      else
+        add_gpu(plan, module.device(id), module, id.rfind("cuda:", 0) == 0 ? find_module("cuMemcpy") : nullptr);
+    }
+  } else {
+    const auto all = gpus();
+    for (const DeviceInfo& device : all)
+      add_gpu(plan, device, module_named("cudaMemcpy"), find_module("cuMemcpy"));
+    add_host(plan, all.empty());
+    if (all.empty()) notes.push_back("no GPU was measured, only the host's own memory: " + why_no_gpu());
+  }
+  const auto measured = plan.devices();
+  if (std::any_of(measured.begin(), measured.end(), [](const DeviceInfo& d) { return d.id != "host"; }))
+    notes.push_back("by plan: managed memory, cold caches, offsets and perturbed sizes on GPUs, pairs of GPUs "
+                    "(measure them with npgpu transfer)");
+  else
+    notes.push_back("by plan: offsets and perturbed sizes (measure them with npgpu transfer)");
+  return plan;
+}
+
+}  // namespace
+
+int characterize(const Arguments& arguments) {
+  Options options("characterize", "npgpu characterize [options]",
+                  "Measures every GPU of this machine, or the host's own memory where it has none: 1 B to 192 MiB\n"
+                  "through the APIs, memories, patterns and directions that programs use. Ends with a trace and a\n"
+                  "summary.");
+  options.group("What is measured").add_options()
+      ("device", word(), "only these: host, cuda:N, sim:NAME (a list: a,b)");
+  declare_measure_options(options, "adaptive");
+  if (!options.read(arguments)) return exit_code::done;
+  const MeasureOptions how = measure_options(options);
+  std::vector<std::string> notes;
+  Plan plan = plan_of(options, notes);
+  plan.left_out.insert(plan.left_out.end(), notes.begin(), notes.end());
+  return measure(plan, how, Ending::overview);
+}
+
+}  // namespace npgpu::cli

@@ -1,0 +1,105 @@
+// npgpu info: this machine and its devices, as they describe themselves.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/options.hpp"
+#include "netpipe/cli/plan.hpp"
+#include "netpipe/cli/version.hpp"
+#include "npgpu/error.hpp"
+#include "npgpu/report.hpp"
+
+namespace npgpu::cli {
+
+namespace {
+
+std::string text_of(const std::string& name, const Fact& fact) {
+  struct {
+    const std::string& name;
+    std::string operator()(std::int64_t v) const {
+      const bool bytes = name.size() > 6 && name.compare(name.size() - 6, 6, "_bytes") == 0;
+      return bytes && v > 0 ? size_text(static_cast<std::uint64_t>(v)) : fmt::format("{}", v);
+    }
+    std::string operator()(double v) const { return fmt::format("{:.6g}", v); }
+    std::string operator()(const std::string& v) const { return v.empty() ? "-" : v; }
+  } visitor{name};
+  return std::visit(visitor, fact);
+}
+
+nlohmann::ordered_json json_of(const Facts& facts) {
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  for (const auto& [key, value] : facts) std::visit([&, &k = key](const auto& v) { object[k] = v; }, value);
+  return object;
+}
+
+struct Section {
+  std::string id;
+  Facts facts;
+};
+
+Section section_of(const DeviceInfo& device) {
+  Facts facts{{"name", device.name}};
+  if (!device.uuid.empty()) facts.emplace_back("uuid", device.uuid);
+  if (!device.pci_bus_id.empty()) facts.emplace_back("pci_bus_id", device.pci_bus_id);
+  facts.emplace_back("numa_node", device.numa_node < 0 ? Fact("unknown or only one") : Fact(std::int64_t{device.numa_node}));
+  facts.emplace_back("memory_bytes", static_cast<std::int64_t>(device.memory_bytes));
+  const auto limit = [&](const char* what, const Limit& l) {
+    facts.emplace_back(what, std::isnan(l.bytes_per_s) ? l.source : rate_text(l.bytes_per_s) + " (" + l.source + ")");
+  };
+  if (device.id != "host") limit("link_limit", device.link);
+  limit("memory_limit", device.memory);
+  for (const auto& fact : device.facts) {
+    const auto same = [&](const auto& have) { return have.first == fact.first; };
+    if (std::none_of(facts.begin(), facts.end(), same)) facts.push_back(fact);
+  }
+  return {device.id, facts};
+}
+
+}  // namespace
+
+int info(const Arguments& arguments) {
+  Options options("info", "npgpu info [options]", "Shows this machine and its devices, and what they say of themselves.");
+  options.group("What is shown").add_options()
+      ("device", word(), "only this one: host, cuda:N, sim:NAME")
+      ("json", po::bool_switch(), "as JSON");
+  if (!options.read(arguments)) return exit_code::done;
+
+  std::vector<Section> sections;
+  std::string without;
+  if (const auto id = options.maybe("device")) {
+    sections.push_back(section_of(default_module(*id).device(*id)));
+  } else {
+    sections.push_back({"npgpu", build_facts()});
+    sections.push_back(section_of(module_named("memcpy").device("host")));
+    if (const Module* module = find_module("cudaMemcpy")) {
+      const auto gpus = module->devices();
+      for (const DeviceInfo& gpu : gpus) sections.push_back(section_of(gpu));
+      if (gpus.empty()) without = module->why_none();
+    } else {
+      without = "this build has no GPU module";
+      for (const MissingModule& missing : missing_modules())
+        if (missing.name == "cudaMemcpy") without = "cudaMemcpy is not in this build: it " + std::string(missing.reason);
+    }
+  }
+
+  if (options.on("json")) {
+    nlohmann::ordered_json all;
+    for (const Section& section : sections) all[section.id] = json_of(section.facts);
+    if (!without.empty()) all["no_gpu"] = without;
+    std::cout << all.dump(2) << '\n';
+    return exit_code::done;
+  }
+  for (const Section& section : sections) {
+    std::cout << section.id << '\n';
+    for (const auto& [key, value] : section.facts) std::cout << fmt::format("  {:<28} {}\n", key, text_of(key, value));
+    std::cout << '\n';
+  }
+  if (!without.empty()) std::cout << "no GPU: " << without << '\n';
+  return exit_code::done;
+}
+
+}  // namespace npgpu::cli

@@ -1,0 +1,34 @@
+// npgpu report: a trace in the terminal.
+#include "npgpu/report.hpp"
+
+#include <iostream>
+
+#include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/sweep_choice.hpp"
+#include "netpipe/cli/terminal.hpp"
+#include "npgpu/error.hpp"
+
+namespace npgpu::cli {
+
+int report(const Arguments& arguments) {
+  Options options("report", "npgpu report TRACE [options]",
+                  "Shows a trace: every sweep as a table with intervals and percent of the limit, and its curve in a\n"
+                  "few numbers.",
+                  {"TRACE"});
+  options.group("What is shown").add_options()
+      ("sweep", word(), "only these sweeps (numbers: 0,3)")
+      ("overview", po::bool_switch(), "a line a sweep")
+      ("json", po::bool_switch(), "as JSON");
+  if (!options.read(arguments)) return exit_code::done;
+  Trace trace = read_trace(options.place("TRACE"));
+  choose_sweeps(options, trace);
+  if (options.on("json"))
+    report_json(std::cout, trace);
+  else if (options.on("overview"))
+    report_overview(std::cout, trace, terminal_style());
+  else
+    report_text(std::cout, trace, terminal_style());
+  return exit_code::done;
+}
+
+}  // namespace npgpu::cli

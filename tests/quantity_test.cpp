@@ -1,0 +1,62 @@
+#include "netpipe/cli/quantity.hpp"
+
+#include <doctest/doctest.h>
+
+#include "npgpu/error.hpp"
+
+using namespace npgpu;
+using namespace npgpu::cli;
+
+TEST_CASE("sizes as people write them") {
+  CHECK(parse_size("end", "4096") == 4096);
+  CHECK(parse_size("end", "4KiB") == 4096);
+  CHECK(parse_size("end", "1.5MiB") == 1572864);
+  CHECK(parse_size("end", "192M") == 192 * MiB);
+  CHECK(parse_size("end", "1GB") == 1000000000);
+  CHECK(parse_size("end", "18446744073709551615") == UINT64_MAX);
+  CHECK(parse_sizes("sizes", "4KiB,8,8") == std::vector<std::uint64_t>{8, 4096});
+}
+
+TEST_CASE("what is no size is refused by one sentence that names the option") {
+  const auto message = [](const char* text, std::uint64_t least = 0) {
+    try {
+      parse_size("end", text, least);
+    } catch (const Error& e) {
+      CHECK(e.kind() == ErrorKind::usage);
+      return std::string(e.what());
+    }
+    return std::string("accepted");
+  };
+  CHECK(message("-5") == "--end: '-5' is no size; write bytes, or 4KiB, 1.5MiB, 2GiB");
+  CHECK(message("") == "--end: '' is no size; write bytes, or 4KiB, 1.5MiB, 2GiB");
+  CHECK(message("abc").find("no size") != std::string::npos);
+  CHECK(message("4 KiB").find("no size") != std::string::npos);
+  CHECK(message("1e6").find("no size") != std::string::npos);
+  CHECK(message("0x10").find("no size") != std::string::npos);
+  CHECK(message("nan").find("no size") != std::string::npos);
+  CHECK(message("18446744073709551616").find("past the largest size") != std::string::npos);
+  CHECK(message("99999999999GiB").find("past the largest size") != std::string::npos);
+  CHECK(message("99999999999.5GiB").find("past the largest size") != std::string::npos);
+  CHECK(message("1.0001KiB").find("not a whole number of bytes") != std::string::npos);
+  CHECK(message("0", 1) == "--end: '0' is too small: at least 1");
+}
+
+TEST_CASE("counts, durations, fractions, lists") {
+  CHECK(parse_count("trials", "7", 1) == 7);
+  CHECK_THROWS_AS(parse_count("trials", "7.5", 1), Error);
+  CHECK_THROWS_AS(parse_count("trials", "0", 1), Error);
+  CHECK_THROWS_AS(parse_count("trials", "11", 1, 10), Error);
+  CHECK(parse_duration("budget", "0.25").count() == 0.25);
+  CHECK(parse_duration("budget", "250ms").count() == doctest::Approx(0.25));
+  CHECK(parse_duration("budget", "10us").count() == doctest::Approx(1e-5));
+  CHECK_THROWS_AS(parse_duration("budget", "0"), Error);
+  CHECK_THROWS_AS(parse_duration("budget", "1h"), Error);
+  CHECK_THROWS_AS(parse_duration("budget", "100000"), Error);
+  CHECK(parse_fraction("tolerance", "5%") == 0.05);
+  CHECK(parse_fraction("tolerance", "0.05") == 0.05);
+  CHECK_THROWS_AS(parse_fraction("tolerance", "-1%"), Error);
+  CHECK_THROWS_AS(parse_fraction("tolerance", "5000%"), Error);
+  CHECK(split_words("device", "a,b") == std::vector<std::string>{"a", "b"});
+  CHECK_THROWS_AS(split_words("device", "a,,b"), Error);
+  CHECK_THROWS_AS(split_words("device", ""), Error);
+}
