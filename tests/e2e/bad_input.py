@@ -1,0 +1,167 @@
+"""Every kind of bad input: one sentence that names the culprit, the right exit code, and nothing left behind."""
+import os
+
+import h5py
+import numpy as np
+
+from npgpu_run import Checks, folder, run
+
+check = Checks()
+FAST = ["--device", "sim:plain", "--sizes", "8,64", "--schedule", "adaptive", "--quiet"]
+
+# arguments, exit code, words that the message must hold
+TABLE = [
+    # command, option, module, device
+    (["frobnicate"], 2, ["frobnicate", "no command"]),
+    (["transfer", "--frobnicate"], 2, ["--frobnicate"]),
+    (["transfer", "--sta", "1"], 2, ["--sta"]),
+    (["transfer", "word"], 2, ["transfer", "bare words"]),
+    (["transfer", "--device"], 2, ["--device"]),
+    (["transfer", "--module", "cudamemcpy", "--device", "host"], 2, ["cudamemcpy", "no module"]),
+    (["transfer", "--device", "gpu0"], 2, ["gpu0", "no device"]),
+    (["transfer", "--device", "sim:nosuch"], 2, ["nosuch"]),
+    (["transfer", "--device", "sim:./nosuch.json"], 2, ["nosuch.json"]),
+    (["transfer", "--device", ","], 2, ["--device"]),
+    (["transfer", "--device", "cuda:0"], 77, ["cuda"]),
+    (["characterize", "--device", "cuda:0"], 77, ["cuda"]),
+    (["info", "--device", "cuda:0"], 77, ["cuda"]),
+    (["transfer", "--device", "host", "--module", "simulated"], 2, ["host"]),
+    # words
+    (FAST + ["--pattern", "sideways"], 2, ["--pattern", "sideways", "stream"]),
+    (FAST + ["--direction", "up"], 2, ["--direction", "up"]),
+    (FAST + ["--memory", "mossy"], 2, ["--memory", "mossy"]),
+    (FAST + ["--timing", "sundial"], 2, ["--timing", "sundial"]),
+    (FAST + ["--cache", "lukewarm"], 2, ["--cache", "lukewarm"]),
+    (["transfer", "--device", "sim:plain", "--schedule", "lazy"], 2, ["--schedule", "lazy"]),
+    # impossible pairs
+    (FAST + ["--direction", "d2d", "--memory", "pinned"], 2, ["d2d", "pinned"]),
+    (FAST + ["--direction", "h2d", "--memory", "device"], 2, ["h2d", "device"]),
+    (FAST + ["--timing", "gated"], 2, ["gated", "async"]),
+    (FAST + ["--async", "--memory", "pageable", "--timing", "gated"], 2, ["gated", "pageable"]),
+    (FAST + ["--pattern", "duplex"], 2, ["duplex", "async"]),
+    (FAST + ["--pattern", "duplex", "--direction", "d2d", "--async"], 2, ["duplex", "d2d"]),
+    (["transfer", "--device", "host", "--direction", "h2d"], 2, ["h2d"]),
+    (["transfer", "--device", "host", "--memory", "pinned"], 2, ["pinned"]),
+    (["transfer", "--device", "host", "--async"], 2, ["async"]),
+    (["transfer", "--device", "host", "--timing", "gated"], 2, ["gated"]),
+    (["transfer", "--device", "host", "--schedule", "adaptive", "--repeats", "3"], 2, ["--repeats"]),
+    (["transfer", "--device", "host", "--schedule", "classic", "--tolerance", "1%"], 2, ["--tolerance"]),
+    # sizes
+    (["transfer", "--device", "host", "--start", "0"], 2, ["--start", "0"]),
+    (["transfer", "--device", "host", "--start", "-5"], 2, ["--start", "-5"]),
+    (["transfer", "--device", "host", "--end", "0"], 2, ["--end", "0"]),
+    (["transfer", "--device", "host", "--start", "8", "--end", "4"], 2, ["--end", "--start"]),
+    (["transfer", "--device", "host", "--end", "99999999999999999999"], 2, ["--end", "past the largest"]),
+    (["transfer", "--device", "host", "--end", "16000PiB"], 2, ["--end"]),
+    (["transfer", "--device", "host", "--sizes", "18446744073709551615"], 2, ["--sizes", "host memory"]),
+    (["transfer", "--device", "host", "--sizes", "8,0"], 2, ["--sizes", "0"]),
+    (["transfer", "--device", "host", "--sizes", "8,,9"], 2, ["--sizes"]),
+    (["transfer", "--device", "host", "--sizes", "9000GiB"], 2, ["--end", "host memory"]),
+    (["transfer", "--device", "sim:plain", "--direction", "d2d", "--sizes", "900GiB"], 2, ["memory"]),
+    (["transfer", "--device", "host", "--soffset", "-1"], 2, ["--soffset", "-1"]),
+    (["transfer", "--device", "host", "--soffset", "9000GiB"], 2, ["memory"]),
+    (["transfer", "--device", "host", "--perturbation", "x"], 2, ["--perturbation", "x"]),
+    # numbers of the schedule
+    (["transfer", "--device", "host", "--trials", "0"], 2, ["--trials", "0"]),
+    (["transfer", "--device", "host", "--trials", "many"], 2, ["--trials", "many"]),
+    (["transfer", "--device", "host", "--target-time", "0"], 2, ["--target-time", "0"]),
+    (["characterize", "--device", "host", "--tolerance", "-1"], 2, ["--tolerance", "-1"]),
+    (["characterize", "--device", "host", "--trials", "5"], 2, ["--trials", "5"]),
+    # output
+    (FAST + ["--output", "/nosuch/folder/x.h5"], 2, ["/nosuch/folder"]),
+    (FAST + ["--output", "."], 2, ["."]),
+    (FAST + ["--output", ""], 2, ["--output"]),
+    (FAST + ["--output", "exists.h5"], 2, ["exists.h5", "--force", "--resume"]),
+    (FAST + ["--force", "--resume", "--output", "x.h5"], 2, ["--force", "--resume"]),
+    (FAST + ["--resume"], 2, ["--resume", "--output"]),
+    (FAST + ["--resume", "--output", "text.h5"], 2, ["text.h5"]),
+    # configuration
+    (["transfer", "--config", "nosuch.ini"], 2, ["nosuch.ini"]),
+    (["transfer", "--config", "bad.ini"], 2, ["bad.ini", "frobnicate"]),
+    # traces
+    (["report"], 2, ["TRACE"]),
+    (["report", "nosuch.h5"], 2, ["nosuch.h5"]),
+    (["report", "."], 2, ["."]),
+    (["report", "empty.h5"], 2, ["empty.h5"]),
+    (["report", "text.h5"], 2, ["text.h5"]),
+    (["report", "truncated.h5"], 2, ["truncated.h5"]),
+    (["report", "foreign.h5"], 2, ["foreign.h5"]),
+    (["report", "newer.h5"], 2, ["newer.h5", "2"]),
+    (["report", "exists.h5", "--sweep", "7"], 2, ["--sweep", "7"]),
+    (["report", "exists.h5", "--sweep", "x"], 2, ["--sweep", "x"]),
+    (["report", "exists.h5", "more.h5"], 2, ["report"]),
+    (["export", "exists.h5", "--format", "xml"], 2, ["--format", "xml"]),
+    (["export", "exists.h5", "--output", "text.h5"], 2, ["text.h5", "--force"]),
+    (["export", "exists.h5", "--output", "/nosuch/x.csv"], 1, ["/nosuch/x.csv"]),
+    (["compare", "exists.h5"], 2, ["B"]),
+    (["compare", "exists.h5", "nosuch.h5"], 2, ["nosuch.h5"]),
+    (["compare", "exists.h5", "exists.h5", "--tolerance", "x"], 2, ["--tolerance", "x"]),
+    (["compare", "exists.h5", "other.h5"], 2, ["no point in common"]),
+    # device specs
+    (["transfer", "--device", "sim:not.json"], 2, ["not.json"]),
+    (["transfer", "--device", "sim:type.json"], 2, ["type.json", "memory_bytes"]),
+    (["transfer", "--device", "sim:key.json"], 2, ["key.json", "frobnicate"]),
+]
+
+
+def prepare(where):
+    path = lambda name: os.path.join(where, name)
+    made = run("transfer", "--device", "sim:plain", "--sizes", "8,64", "--quiet", "--schedule", "adaptive", "--output",
+               path("exists.h5"))
+    check(made.code == 0, f"a plain simulated run works: {made.code} {made.err}")
+    made = run("transfer", "--device", "sim:plain", "--sizes", "16", "--quiet", "--schedule", "adaptive", "--direction",
+               "d2h", "--output", path("other.h5"))
+    check(made.code == 0, f"and another: {made.err}")
+    whole = open(path("exists.h5"), "rb").read()
+    open(path("truncated.h5"), "wb").write(whole[: len(whole) // 2])
+    open(path("empty.h5"), "wb").close()
+    open(path("text.h5"), "w").write("this is no HDF5 file\n" * 20)
+    with h5py.File(path("foreign.h5"), "w") as f:
+        f["data"] = np.arange(10)
+    open(path("newer.h5"), "wb").write(whole)
+    with h5py.File(path("newer.h5"), "a") as f:
+        f.attrs["schema_version"] = "2.0"
+    open(path("bad.ini"), "w").write("frobnicate = 1\n")
+    spec = open(os.path.join(os.environ["NPGPU_SOURCE_DIR"], "data/devices/plain.json")).read()
+    open(path("not.json"), "w").write(spec[:40])
+    import json
+    broken = json.loads(spec)
+    broken["memory_bytes"] = "plenty"
+    json.dump(broken, open(path("type.json"), "w"))
+    broken = json.loads(spec)
+    broken["frobnicate"] = 1
+    json.dump(broken, open(path("key.json"), "w"))
+
+
+with folder() as where:
+    prepare(where)
+    before = sorted(os.listdir(where))
+    contents = {name: open(os.path.join(where, name), "rb").read() for name in before}
+    no_gpu = run("list").out.count("cuda:") == 0
+    for arguments, code, words in TABLE:
+        if code == 77 and not no_gpu:
+            print("skipped, there is a GPU:", " ".join(arguments))
+            continue
+        if arguments[0].startswith("--"):
+            arguments = ["transfer"] + arguments
+        result = run(*arguments, cwd=where)
+        said = " ".join(arguments)
+        check(result.code == code, f"{said}: exit {result.code}, expected {code}: {result.err.strip()}")
+        lines = [line for line in result.err.splitlines() if line]
+        check(lines and lines[0].startswith("npgpu: "), f"{said}: says {result.err!r}")
+        check(all(word in result.err for word in words), f"{said}: {result.err.strip()!r} lacks one of {words}")
+        check(len(lines) == 1 or "--sweep" in words or "no point" in result.err, f"{said}: more than a sentence: {result.err!r}")
+        check(result.out == "", f"{said}: printed results: {result.out[:80]!r}")
+    after = sorted(name for name in os.listdir(where))
+    check(after == before, f"left behind: {set(after) - set(before)}")
+    check(all(open(os.path.join(where, n), "rb").read() == contents[n] for n in before), "an input was changed")
+
+    # Read-only folders: root may write anyway, so this is for everyone else.
+    if os.geteuid() != 0:
+        os.chmod(where, 0o500)
+        result = run("transfer", "--device", "sim:plain", "--sizes", "8", "--output", os.path.join(where, "new.h5"))
+        os.chmod(where, 0o700)
+        check(result.code == 2 and "new.h5" in result.err, f"unwritable folder: {result.code} {result.err}")
+    else:
+        print("skipped as root: an unwritable folder")
+check.finish()

@@ -1,0 +1,68 @@
+"""SIGTERM and SIGINT: stop within a trial, save, exit 75. SIGUSR1: save and go on. --resume: the same set of points."""
+import os
+import signal
+import subprocess
+import time
+
+import h5py
+
+from npgpu_run import PROGRAM, Checks, folder, run
+
+check = Checks()
+SIZES = ["--device", "host", "--start", "1", "--end", "1MiB", "--perturbation", "0", "--schedule", "adaptive",
+         "--trial-time", "2ms", "--budget", "20ms"]
+
+
+def points(path):
+    with h5py.File(path) as f:
+        return [int(b) for s in f["sweeps"].values() for b in s["points"]["bytes"]], int(f.attrs["complete"])
+
+
+with folder() as where:
+    whole = os.path.join(where, "whole.h5")
+    check(run("transfer", *SIZES, "--quiet", "--output", whole).code == 0, "an uninterrupted run")
+    expected, complete = points(whole)
+    check(complete == 1 and len(expected) > 35, "is complete")
+
+    for number, name in ((signal.SIGTERM, "term"), (signal.SIGINT, "int")):
+        path = os.path.join(where, name + ".h5")
+        resumes = 0
+        for attempt in range(60):
+            process = subprocess.Popen([PROGRAM, "transfer", *SIZES, "--resume", "--output", path],
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            time.sleep(0.25 + 0.01 * attempt)
+            process.send_signal(number)
+            asked = time.monotonic()
+            _, err = process.communicate(timeout=60)
+            took = time.monotonic() - asked
+            if process.returncode == 0:
+                break
+            if process.returncode == -number and not os.path.exists(path):
+                continue  # it came before the handlers were there and before anything was measured
+            resumes += 1
+            check(process.returncode == 75, f"{name}: exit {process.returncode}: {err[-200:]}")
+            check("--resume" in err, f"{name}: says how to go on")
+            check(took < 1.0, f"{name}: took {took:.2f} s to stop; a trial takes 2 ms")
+            some, complete = points(path)
+            check(complete == 0, f"{name}: an unfinished trace says so")
+            check(len(set(some)) == len(some), f"{name}: no point twice")
+        else:
+            check(False, f"{name}: never finished")
+        check(resumes >= 1, f"{name}: was interrupted {resumes} times")
+        got, complete = points(path)
+        check(sorted(got) == sorted(expected), f"{name}: the same set of points, none twice: {len(got)} of {len(expected)}")
+        check(complete == 1, f"{name}: complete at last")
+        with h5py.File(path) as f:
+            used = [(int(p["first_sample"]), int(p["samples"])) for p in f["sweeps/0000/points"][:]]
+            check(sum(n for _, n in used) == len(f["sweeps/0000/samples"]), f"{name}: every sample belongs to a point")
+
+    # SIGUSR1 saves in the middle of a long point and goes on.
+    path = os.path.join(where, "usr1.h5")
+    process = subprocess.Popen([PROGRAM, "transfer", "--device", "host", "--sizes", "8,16,32,64", "--target-time", "0.3",
+                                "--output", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(3.2)
+    process.send_signal(signal.SIGUSR1)
+    out, err = process.communicate(timeout=60)
+    check(process.returncode == 0, f"USR1: exit {process.returncode}")
+    check(len(points(path)[0]) == 4, "USR1: went on to the end")
+check.finish()

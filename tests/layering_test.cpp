@@ -1,0 +1,122 @@
+// The house's rules about includes, kept by a test: a folder includes only what is upstream of it, and a library's
+// headers stay in the room that owns them.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path root = NPGPU_SOURCE_DIR;
+
+struct Include {
+  std::string file;    // relative to the source tree
+  std::string header;  // as written, without brackets or quotes
+};
+
+std::vector<Include> includes() {
+  std::vector<Include> all;
+  for (const char* folder : {"include", "netpipe", "probes"}) {
+    if (!fs::exists(root / folder)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      const std::string extension = entry.path().extension().string();
+      if (extension != ".cpp" && extension != ".hpp" && extension != ".cu" && extension != ".cuh") continue;
+      std::ifstream file(entry.path());
+      for (std::string line; std::getline(file, line);) {
+        const std::size_t begin = line.find_first_not_of(" \t");
+        if (begin == std::string::npos || line.compare(begin, 8, "#include") != 0) continue;
+        const std::size_t open = line.find_first_of("<\"", begin);
+        const std::size_t close = line.find_first_of(">\"", open + 1);
+        all.push_back({fs::relative(entry.path(), root).string(), line.substr(open + 1, close - open - 1)});
+      }
+    }
+  }
+  return all;
+}
+
+bool starts(const std::string& text, const std::string& prefix) { return text.rfind(prefix, 0) == 0; }
+
+// "netpipe/devices/cuda/check.hpp" -> "devices/cuda"; "netpipe/engine/trial.hpp" -> "engine".
+std::string room(const std::string& path) {
+  if (starts(path, "probes/")) return "probes";
+  if (!starts(path, "netpipe/")) return {};
+  std::string rest = path.substr(8);
+  const std::size_t slash = rest.find('/');
+  if (slash == std::string::npos) return {};
+  std::string first = rest.substr(0, slash);
+  if (first != "devices") return first;
+  const std::size_t second = rest.find('/', slash + 1);
+  return second == std::string::npos ? first : rest.substr(0, second);
+}
+
+}  // namespace
+
+TEST_CASE("a folder includes only what is upstream of it") {
+  const std::map<std::string, std::set<std::string>> upstream{
+      {"engine", {}},
+      {"devices/host", {"engine"}},
+      {"devices/simulated", {"engine", "devices/host"}},
+      {"devices/cuda", {"engine", "devices/host"}},
+      {"modules", {"engine", "devices/host", "devices/simulated", "devices/cuda"}},
+      {"probes", {"engine", "devices/host", "devices/simulated", "devices/cuda"}},
+      {"trace", {"engine"}},
+      {"model", {"engine"}},
+      {"report", {"engine", "model"}},
+      {"legacy", {"engine", "modules"}},
+      {"cli", {"engine", "modules", "probes", "trace", "model", "report"}},
+  };
+  const auto all = includes();
+  CHECK(all.size() > 100);  // the search itself works
+  for (const Include& one : all) {
+    const std::string from = room(one.file), to = room(one.header);
+    if (to.empty() || to == from) continue;
+    CAPTURE(one.file);
+    CAPTURE(one.header);
+    if (from.empty()) {
+      FAIL_CHECK("a public header includes a private one");
+      continue;
+    }
+    REQUIRE(upstream.count(from) == 1);
+    CHECK(upstream.at(from).count(to) == 1);
+  }
+}
+
+TEST_CASE("a library's headers stay in the room that owns them") {
+  for (const Include& one : includes()) {
+    CAPTURE(one.file);
+    CAPTURE(one.header);
+    const std::string from = room(one.file);
+    if (starts(one.header, "hdf5") || starts(one.header, "H5")) CHECK(from == "trace");
+    if (starts(one.header, "boost/program_options")) CHECK(from == "cli");
+    if (starts(one.header, "hwloc")) CHECK(from == "devices/host");
+    if (starts(one.header, "cuda") || starts(one.header, "cooperative_groups") || starts(one.header, "nvml")) {
+      const bool module = starts(one.file, "netpipe/modules/cu");
+      const bool kernel = from == "probes" && one.file.ends_with(".cu");
+      CHECK((from == "devices/cuda" || module || kernel));
+    }
+    if (starts(one.file, "include/")) {
+      CHECK_FALSE(starts(one.header, "boost/"));
+      CHECK_FALSE(starts(one.header, "fmt/"));
+      CHECK_FALSE(starts(one.header, "nlohmann/"));
+      CHECK_FALSE(starts(one.header, "mpi"));
+    }
+  }
+}
+
+TEST_CASE("a file is one idea that fits a sitting") {
+  for (const char* folder : {"include", "netpipe"})
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      if (!entry.is_regular_file()) continue;
+      std::ifstream file(entry.path());
+      const auto lines = std::count(std::istreambuf_iterator<char>(file), {}, '\n');
+      CAPTURE(entry.path().string());
+      CHECK(lines <= 450);
+    }
+}
