@@ -1,0 +1,122 @@
+#include "netpipe/devices/host/facts.hpp"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "netpipe/devices/host/memory.hpp"
+#include "netpipe/devices/host/nodes.hpp"
+#include "netpipe/devices/host/topology.hpp"
+
+namespace npgpu::host {
+
+namespace {
+
+std::string line_of(const char* path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// "model name : AMD EPYC" -> "AMD EPYC"; the first of its kind.
+std::string cpuinfo(const std::string& key) {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos || line.compare(0, key.size(), key) != 0) continue;
+    const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return {};
+}
+
+bool runs_in_hypervisor() {
+  const std::string flags = ' ' + cpuinfo("flags") + ' ';
+  return flags.find(" hypervisor ") != std::string::npos;
+}
+
+// "always [madvise] never" -> "madvise".
+std::string bracketed(const std::string& text) {
+  const std::size_t open = text.find('['), close = text.find(']');
+  return open == std::string::npos || close == std::string::npos ? text : text.substr(open + 1, close - open - 1);
+}
+
+std::uint64_t cache_bytes(hwloc_obj_type_t type) {
+  std::uint64_t most = 0;
+  for (hwloc_obj_t cache = nullptr; (cache = hwloc_get_next_obj_by_type(this_machine(), type, cache));)
+    most = std::max<std::uint64_t>(most, cache->attr->cache.size);
+  return most;
+}
+
+std::int64_t count(hwloc_obj_type_t type) { return std::max(0, hwloc_get_nbobjs_by_type(this_machine(), type)); }
+
+std::uint64_t memory_bytes() {
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 0;
+}
+
+std::string allowed_cpus() {
+  const Bitmap cpus(hwloc_bitmap_alloc());
+  if (hwloc_get_cpubind(this_machine(), cpus.get(), HWLOC_CPUBIND_PROCESS) != 0) return {};
+  return cpu_list(cpus.get());
+}
+
+Facts facts() {
+  Facts all;
+  const auto text = [&](const char* name, const std::string& value) {
+    if (!value.empty()) all.emplace_back(name, value);
+  };
+  const auto number = [&](const char* name, std::int64_t value) {
+    if (value > 0) all.emplace_back(name, value);
+  };
+  text("cpu_model", cpuinfo("model name"));
+  number("sockets", count(HWLOC_OBJ_PACKAGE));
+  number("cores", count(HWLOC_OBJ_CORE));
+  number("threads", count(HWLOC_OBJ_PU));
+  number("numa_nodes", count(HWLOC_OBJ_NUMANODE));
+  text("allowed_cpus", allowed_cpus());
+  number("l1d_bytes", static_cast<std::int64_t>(cache_bytes(HWLOC_OBJ_L1CACHE)));
+  number("l2_bytes", static_cast<std::int64_t>(cache_bytes(HWLOC_OBJ_L2CACHE)));
+  number("l3_bytes", static_cast<std::int64_t>(cache_bytes(HWLOC_OBJ_L3CACHE)));
+  number("free_memory_bytes", static_cast<std::int64_t>(free_host_memory()));
+  number("page_bytes", sysconf(_SC_PAGESIZE));
+  text("transparent_huge_pages", bracketed(line_of("/sys/kernel/mm/transparent_hugepage/enabled")));
+  text("cpu_governor", line_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
+  text("cpu_driver", line_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver"));
+  text("numa_balancing", line_of("/proc/sys/kernel/numa_balancing"));
+  utsname system{};
+  if (uname(&system) == 0) {
+    text("hostname", system.nodename);
+    text("kernel", std::string(system.sysname) + ' ' + system.release);
+    text("architecture", system.machine);
+  }
+  all.emplace_back("in_virtual_machine", std::int64_t{runs_in_hypervisor()});
+  return all;
+}
+
+}  // namespace
+
+std::uint64_t last_level_cache_bytes() {
+  for (const hwloc_obj_type_t type : {HWLOC_OBJ_L4CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE})
+    if (const std::uint64_t bytes = cache_bytes(type)) return bytes;
+  return 0;
+}
+
+DeviceInfo host_device() {
+  DeviceInfo device;
+  device.id = "host";
+  device.name = cpuinfo("model name");
+  if (device.name.empty()) device.name = "unknown cpu";
+  device.memory_bytes = memory_bytes();
+  device.link.source = "none: the host has no link to itself";
+  device.memory.source = "unknown: clock and channels of the memory cannot be read without root";
+  device.facts = facts();
+  return device;
+}
+
+}  // namespace npgpu::host

@@ -1,0 +1,46 @@
+// Host memory that copies work on, and how much of it is free.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+namespace npgpu::host {
+
+constexpr std::uint64_t alignment_bytes = 4096;
+
+// How a payload lies in an allocation whose start is aligned to alignment_bytes: at `lead_bytes + offset`, with a
+// guard (payload.hpp) right before it and one after it, whatever the payload's size up to max_bytes.
+constexpr std::uint64_t lead_bytes = alignment_bytes;
+// The size of that allocation, in whole pages; stays at the top instead of wrapping.
+std::uint64_t allocation_bytes(std::uint64_t max_bytes, std::uint64_t offset);
+
+// Pageable memory, aligned, every page touched under the binding in force when it was made.
+class PageableBuffer {
+ public:
+  PageableBuffer() = default;
+  // Throws Error(failed) with the size if there is none.
+  PageableBuffer(std::uint64_t max_bytes, std::uint64_t offset);
+
+  // Where the payload starts: `offset` bytes past an aligned address.
+  std::byte* data() const { return payload_; }
+  std::span<std::byte> payload(std::uint64_t bytes) const { return {payload_, bytes}; }
+  std::uint64_t max_bytes() const { return max_bytes_; }
+
+ private:
+  struct Free {
+    void operator()(std::byte*) const;
+  };
+  std::unique_ptr<std::byte, Free> start_;
+  std::byte* payload_ = nullptr;
+  std::uint64_t max_bytes_ = 0;
+};
+
+// What a process can take now without driving the machine, or its container, out of memory: MemAvailable, or the
+// room under the tightest limit of its cgroup and the cgroups above (version 1 or 2; page cache that can be given
+// back counts as free), whichever is less. `root` is for tests.
+std::uint64_t free_host_memory(const std::filesystem::path& root = "/");
+
+}  // namespace npgpu::host

@@ -1,0 +1,42 @@
+// Which NUMA node to bind to: decided from a topology, without touching the thread. Private to this folder.
+#pragma once
+
+#include <hwloc.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace npgpu::host {
+
+struct TopologyDeleter {
+  void operator()(hwloc_topology* t) const { hwloc_topology_destroy(t); }
+};
+using Topology = std::unique_ptr<hwloc_topology, TopologyDeleter>;
+
+struct BitmapDeleter {
+  void operator()(hwloc_bitmap_s* b) const { hwloc_bitmap_free(b); }
+};
+using Bitmap = std::unique_ptr<hwloc_bitmap_s, BitmapDeleter>;
+
+// This machine, loaded once. Throws Error(failed).
+hwloc_topology_t this_machine();
+// For tests: "node:2 core:2 pu:1" (hwloc's synthetic form).
+Topology synthetic_machine(const std::string& description);
+
+// The one node that `device` hangs on, or the only one there is; null if unknown.
+hwloc_obj_t node_of_device(hwloc_topology_t, const std::string& pci_bus_id);
+// The node that holds `cpu`; null if unknown.
+hwloc_obj_t node_of_cpu(hwloc_topology_t, unsigned cpu);
+
+struct NodeChoice {
+  hwloc_obj_t node = nullptr;  // null: do not bind
+  Bitmap cpus;                 // of the node, and allowed
+  std::string text;
+};
+// What binding to `node` means for a thread that is allowed `allowed`. `whose` names what the node is near to.
+NodeChoice choose(hwloc_obj_t node, hwloc_const_bitmap_t allowed, const std::string& whose);
+
+std::string cpu_list(hwloc_const_bitmap_t);  // "0-15,32-47"
+
+}  // namespace npgpu::host

@@ -1,0 +1,43 @@
+// Where this process runs, and binding to the part of the machine that is nearest a device.
+#pragma once
+
+#include <memory>
+#include <string>
+
+namespace npgpu::host {
+
+struct NodeChoice;
+
+// Binds the calling thread, the threads it starts from then on, and the memory they touch first, to one NUMA node, as
+// long as it lives. Never leaves the cpus that the thread was allowed before: where the node has none of them, nothing
+// is bound and text() says so. What the system refuses is said there too, and no error.
+//
+// Destroy it on the thread that made it. Several may live at once and die in any order: the youngest alive is in
+// force, and the last one to die gives the thread back what it had.
+class Binding {
+ public:
+  static Binding near_device(const std::string& pci_bus_id);  // "0000:3b:00.0"; 4 or 8 digits of domain
+  static Binding near_thread();                               // the node the thread runs on now
+  static Binding none(const std::string& why);
+
+  // "NUMA node 0 (cpus 0-15)", "not bound: --no-bind".
+  const std::string& text() const { return text_; }
+  // The node in force; -1 if not bound.
+  int node() const { return node_; }
+
+ private:
+  struct Release {
+    void operator()(const int* key) const;
+  };
+  Binding() = default;
+  static Binding to(const NodeChoice&);
+
+  std::string text_;
+  int node_ = -1;
+  std::unique_ptr<const int, Release> held_;  // its address is the key to what this thread holds
+};
+
+// The NUMA node nearest a PCI device; -1 if unknown.
+int nearest_numa_node(const std::string& pci_bus_id);
+
+}  // namespace npgpu::host

@@ -1,0 +1,161 @@
+// The payload decides whether a run is believed, so it is tried against every way a copy can be wrong.
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "netpipe/devices/host/payload.hpp"
+
+using namespace npgpu;
+using payload::guard_bytes;
+
+namespace {
+
+// A target with its guards, at `shift` past whatever the allocator aligns to.
+struct Target {
+  explicit Target(std::size_t bytes, std::size_t shift = 0)
+      : size(bytes), start(shift + guard_bytes), memory(start + bytes + guard_bytes) {}
+  payload::Bytes span() { return {memory.data() + start, size}; }
+  std::size_t size, start;
+  std::vector<std::byte> memory;
+};
+
+unsigned byte_of(std::uint64_t word, int k) { return static_cast<unsigned>(word >> (8 * k)) & 0xff; }
+
+}  // namespace
+
+TEST_CASE("the pattern is what its header says") {
+  // Seed 0: word 0 is 0; word 1 is 0x9E3779B97F4A7C15 ^ (the same >> 29) = 0x9E3779B97F4A7C15 ^ 0x4F1BBCDCB.
+  const std::uint64_t word_1 = 0x9E3779B97F4A7C15 ^ 0x4F1BBCDCBull;
+  Target t(17);
+  payload::fill(t.span(), 0);
+  for (int k = 0; k < 8; ++k) {
+    CHECK(std::to_integer<unsigned>(t.span()[static_cast<std::size_t>(k)]) == 0);
+    CHECK(std::to_integer<unsigned>(t.span()[8 + static_cast<std::size_t>(k)]) == byte_of(word_1, k));
+  }
+  // The 17th byte begins word 2 of a payload that ends in mid-word.
+  const std::uint64_t x = 2 * 0x9E3779B97F4A7C15ull;
+  CHECK(std::to_integer<unsigned>(t.span()[16]) == byte_of(x ^ (x >> 29), 0));
+}
+
+TEST_CASE("poison is the complement of every byte, so that no byte passes unwritten") {
+  Target a(1000), b(1000);
+  payload::fill(a.span(), 7);
+  payload::poison(b.span(), 7);
+  for (std::size_t i = 0; i < 1000; ++i) REQUIRE(a.span()[i] == ~b.span()[i]);
+}
+
+TEST_CASE("what was filled is right, at every size around words and blocks and at every misalignment") {
+  for (std::size_t shift : {0, 1, 3, 8})
+    for (std::size_t bytes = 1; bytes <= 1200; ++bytes) {
+      Target t(bytes, shift);
+      payload::arm(t.span(), bytes);
+      payload::fill(t.span(), bytes);
+      CAPTURE(bytes);
+      REQUIRE_FALSE(payload::verdict(t.span(), bytes));
+    }
+}
+
+TEST_CASE("every byte that is missing is found, first and last included") {
+  for (std::size_t bytes = 1; bytes <= 300; ++bytes)
+    for (std::size_t missing = 0; missing < bytes; ++missing) {
+      Target t(bytes);
+      payload::fill(t.span(), bytes);
+      t.span()[missing] = ~t.span()[missing];  // what poison left there
+      const auto wrong = payload::check(t.span(), bytes);
+      REQUIRE(wrong);
+      REQUIRE(wrong->index == missing);
+    }
+}
+
+TEST_CASE("every change of one byte into any other value is found where it is") {
+  for (std::size_t at : {0, 1, 511, 512, 513, 1023, 1024, 1029}) {
+    Target t(1030);
+    payload::fill(t.span(), 3);
+    const std::byte right = t.span()[at];
+    for (int flip = 1; flip < 256; ++flip) {
+      t.span()[at] = right ^ std::byte(flip);
+      const auto wrong = payload::check(t.span(), 3);
+      REQUIRE(wrong);
+      REQUIRE(wrong->index == at);
+      REQUIRE(std::byte(wrong->expected) == right);
+      REQUIRE(std::byte(wrong->actual) == t.span()[at]);
+    }
+  }
+}
+
+TEST_CASE("a copy from any wrong offset is found, from 8 bytes on") {
+  std::vector<std::byte> source(300 + 4096);
+  payload::fill(source, 42);
+  for (std::size_t bytes = 8; bytes <= 300; ++bytes)
+    for (std::size_t offset = 1; offset <= 4096; ++offset) {
+      if (!payload::check({source.data() + offset, bytes}, 42)) {
+        CAPTURE(bytes);
+        CAPTURE(offset);
+        FAIL("not found");
+      }
+    }
+}
+
+TEST_CASE("one byte cannot tell every wrong source byte, and that is said in the header") {
+  std::vector<std::byte> source(4096);
+  payload::fill(source, 42);
+  int missed = 0;
+  for (std::size_t offset = 1; offset < 4096; ++offset) missed += !payload::check({source.data() + offset, 1}, 42);
+  CHECK(missed > 0);         // about 1 of 256
+  CHECK(missed < 4096 / 64);
+}
+
+TEST_CASE("a copy that did nothing, stopped short or ran over is found") {
+  for (std::size_t bytes = 1; bytes <= 300; ++bytes) {
+    CAPTURE(bytes);
+    Target source(bytes + 8), t(bytes);
+    payload::fill(source.span(), 9);
+    payload::arm(t.span(), 9);
+    REQUIRE(payload::verdict(t.span(), 9));
+    std::memcpy(t.span().data(), source.span().data(), bytes - 1);
+    REQUIRE(payload::check(t.span(), 9) == payload::Mismatch{bytes - 1,
+                                                             std::to_integer<std::uint8_t>(source.span()[bytes - 1]),
+                                                             std::to_integer<std::uint8_t>(~source.span()[bytes - 1])});
+    std::memcpy(t.span().data(), source.span().data(), bytes);
+    REQUIRE_FALSE(payload::verdict(t.span(), 9));
+    t.span().data()[bytes] = std::byte{0};
+    REQUIRE(payload::verdict(t.span(), 9));
+    t.span().data()[bytes] = payload::guard_value;
+    t.span().data()[-1] = std::byte{0};
+    REQUIRE(payload::verdict(t.span(), 9));
+  }
+}
+
+TEST_CASE("every guard byte counts") {
+  for (std::size_t i = 0; i < guard_bytes; ++i) {
+    Target t(40);
+    payload::arm(t.span(), 1);
+    payload::fill(t.span(), 1);
+    t.memory[i] = std::byte{1};
+    CHECK(payload::verdict(t.span(), 1) == "guard byte " + std::to_string(i) +
+                                               " of the 64 before the payload is 0x01, expected 0xa5: the copy wrote "
+                                               "outside its target");
+    t.memory[i] = payload::guard_value;
+    t.memory[guard_bytes + 40 + i] = std::byte{2};
+    CHECK(payload::verdict(t.span(), 1) == "guard byte " + std::to_string(i) +
+                                               " of the 64 after the payload is 0x02, expected 0xa5: the copy wrote "
+                                               "outside its target");
+  }
+}
+
+TEST_CASE("a wrong byte is one sentence, and one never written says so") {
+  CHECK(payload::sentence({17, 0xa3, 0x00}, 4096) == "byte 17 of 4096 is 0x00, expected 0xa3");
+  CHECK(payload::sentence({17, 0xa3, 0x5c}, 4096) == "byte 17 of 4096 is 0x5c, expected 0xa3: never written");
+}
+
+TEST_CASE("a target that was brought here with its guards is judged the same") {
+  Target t(100);
+  payload::arm(t.span(), 5);
+  CHECK(payload::framed_verdict(t.memory, 5)->find("byte 0 of 100") == 0);
+  payload::fill(t.span(), 5);
+  CHECK_FALSE(payload::framed_verdict(t.memory, 5));
+  t.memory.back() = std::byte{0};
+  CHECK(payload::framed_verdict(t.memory, 5)->find("guard byte 63 of the 64 after") == 0);
+}
