@@ -35,6 +35,11 @@ std::string cpuinfo(const std::string& key) {
   return {};
 }
 
+std::string cpu_model() {
+  const std::string model = cpuinfo("model name");  // x86; Arm's /proc/cpuinfo has numbers only
+  return model.empty() ? "unknown cpu" : model;
+}
+
 bool runs_in_hypervisor() {
   const std::string flags = ' ' + cpuinfo("flags") + ' ';
   return flags.find(" hypervisor ") != std::string::npos;
@@ -74,7 +79,7 @@ Facts facts() {
   const auto number = [&](const char* name, std::int64_t value) {
     if (value > 0) all.emplace_back(name, value);
   };
-  text("cpu_model", cpuinfo("model name"));
+  text("cpu_model", cpu_model());
   number("sockets", count(HWLOC_OBJ_PACKAGE));
   number("cores", count(HWLOC_OBJ_CORE));
   number("threads", count(HWLOC_OBJ_PU));
@@ -110,8 +115,7 @@ std::uint64_t last_level_cache_bytes() {
 DeviceInfo host_device() {
   DeviceInfo device;
   device.id = "host";
-  device.name = cpuinfo("model name");
-  if (device.name.empty()) device.name = "unknown cpu";
+  device.name = cpu_model();
   device.memory_bytes = memory_bytes();
   device.link.source = "none: the host has no link to itself";
   device.memory.source = "unknown: clock and channels of the memory cannot be read without root";

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 
@@ -15,34 +14,47 @@ static_assert(std::endian::native == std::endian::little, "the pattern's words a
 
 constexpr std::uint64_t step = 0x9E3779B97F4A7C15;
 
-// Words are made and compared a block at a time: loops of a fixed length are what compilers vectorize at -O2.
-constexpr std::size_t block_words = 64;
-constexpr std::size_t block_bytes = block_words * 8;
-using Block = std::array<std::uint64_t, block_words>;
+constexpr std::uint64_t mixed(std::uint64_t x) { return x ^ (x >> 29); }
 
-void make(Block& block, std::uint64_t seed, std::uint64_t first_word, std::uint64_t flip) {
-  const std::uint64_t base = seed + first_word * step;
-  for (std::size_t i = 0; i < block_words; ++i) {
-    const std::uint64_t x = base + i * step;
-    block[i] = (x ^ (x >> 29)) ^ flip;
+void store(std::byte* to, std::uint64_t word) { std::memcpy(to, &word, 8); }
+
+std::uint64_t load(const std::byte* from) {
+  std::uint64_t word;
+  std::memcpy(&word, from, 8);
+  return word;
+}
+
+// Four words a turn, each in a register of its own: fills at memset's pace and checks at 17 GB/s and more, without
+// asking for vectors. (Arrays of four words cost half of that or worse: GCC 12 moves them through the stack.)
+constexpr std::size_t turn_bytes = 32;
+
+template <std::uint64_t flip>
+void write(Bytes target, std::uint64_t seed) {
+  std::uint64_t x = seed;
+  std::byte* to = target.data();
+  for (std::size_t turns = target.size() / turn_bytes; turns; --turns, to += turn_bytes, x += 4 * step) {
+    store(to, mixed(x) ^ flip);
+    store(to + 8, mixed(x + step) ^ flip);
+    store(to + 16, mixed(x + 2 * step) ^ flip);
+    store(to + 24, mixed(x + 3 * step) ^ flip);
+  }
+  for (std::size_t left = target.size() % turn_bytes; left; x += step) {
+    const std::uint64_t word = mixed(x) ^ flip;
+    const std::size_t length = std::min<std::size_t>(left, 8);
+    std::memcpy(to, &word, length);
+    to += length;
+    left -= length;
   }
 }
 
-void write(Bytes target, std::uint64_t seed, std::uint64_t flip) {
-  Block block;
-  for (std::size_t at = 0; at < target.size(); at += block_bytes) {
-    make(block, seed, at / 8, flip);
-    if (target.size() - at >= block_bytes)
-      std::memcpy(target.data() + at, block.data(), block_bytes);
-    else
-      std::memcpy(target.data() + at, block.data(), target.size() - at);
+// The bytes of `actual`, which start at byte `first` of the payload, one by one.
+std::optional<Mismatch> first_difference(ConstBytes actual, std::uint64_t seed, std::size_t first) {
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    const std::uint64_t k = first + i;
+    const auto right = static_cast<std::uint8_t>(mixed(seed + k / 8 * step) >> (8 * (k % 8)));
+    const auto found = std::to_integer<std::uint8_t>(actual[i]);
+    if (found != right) return Mismatch{k, right, found};
   }
-}
-
-std::optional<Mismatch> first_difference(ConstBytes actual, const std::byte* expected, std::size_t before) {
-  for (std::size_t i = 0; i < actual.size(); ++i)
-    if (actual[i] != expected[i])
-      return Mismatch{before + i, std::to_integer<std::uint8_t>(expected[i]), std::to_integer<std::uint8_t>(actual[i])};
   return std::nullopt;
 }
 
@@ -55,25 +67,22 @@ std::optional<std::string> guard_sentence(ConstBytes guard, const char* side) {
 
 }  // namespace
 
-void fill(Bytes target, std::uint64_t seed) { write(target, seed, 0); }
+void fill(Bytes target, std::uint64_t seed) { write<0>(target, seed); }
 
-void poison(Bytes target, std::uint64_t seed) { write(target, seed, ~std::uint64_t{0}); }
+void poison(Bytes target, std::uint64_t seed) { write<~std::uint64_t{0}>(target, seed); }
 
 std::optional<Mismatch> check(ConstBytes actual, std::uint64_t seed) {
-  Block expected, found;
-  for (std::size_t at = 0; at < actual.size(); at += block_bytes) {
-    make(expected, seed, at / 8, 0);
-    const std::size_t length = std::min(block_bytes, actual.size() - at);
-    const auto* bytes = reinterpret_cast<const std::byte*>(expected.data());
-    if (length == block_bytes) {
-      std::memcpy(found.data(), actual.data() + at, block_bytes);
-      std::uint64_t different = 0;
-      for (std::size_t i = 0; i < block_words; ++i) different |= expected[i] ^ found[i];
-      if (!different) continue;
-    }
-    if (const auto wrong = first_difference(actual.subspan(at, length), bytes, at)) return wrong;
+  std::uint64_t x = seed;
+  const std::byte* from = actual.data();
+  std::size_t at = 0;
+  for (; at + turn_bytes <= actual.size(); at += turn_bytes, x += 4 * step) {
+    std::uint64_t different = mixed(x) ^ load(from + at);
+    different |= mixed(x + step) ^ load(from + at + 8);
+    different |= mixed(x + 2 * step) ^ load(from + at + 16);
+    different |= mixed(x + 3 * step) ^ load(from + at + 24);
+    if (different) break;
   }
-  return std::nullopt;
+  return first_difference(actual.subspan(at), seed, at);
 }
 
 std::string sentence(const Mismatch& m, std::uint64_t bytes) {

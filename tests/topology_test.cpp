@@ -1,0 +1,146 @@
+// Binding, and what the machine says of itself. Machines with several nodes are hwloc's synthetic ones: deciding and
+// binding are two steps, and only the first needs more than one node to be tested.
+#include <doctest/doctest.h>
+#include <sched.h>
+
+#include <set>
+#include <string>
+#include <thread>
+#include <variant>
+
+#include "netpipe/devices/host/facts.hpp"
+#include "netpipe/devices/host/nodes.hpp"
+#include "netpipe/devices/host/topology.hpp"
+#include "npgpu/error.hpp"
+
+using namespace npgpu;
+
+namespace {
+
+std::set<int> my_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  REQUIRE(sched_getaffinity(0, sizeof set, &set) == 0);
+  std::set<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &set)) cpus.insert(cpu);
+  return cpus;
+}
+
+void confine_me(const std::set<int>& cpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int cpu : cpus) CPU_SET(cpu, &set);
+  REQUIRE(sched_setaffinity(0, sizeof set, &set) == 0);
+}
+
+host::Bitmap cpus(const char* list) {
+  host::Bitmap b(hwloc_bitmap_alloc());
+  hwloc_bitmap_list_sscanf(b.get(), list);
+  return b;
+}
+
+}  // namespace
+
+TEST_CASE("the node of a cpu, and its cpus as people write them") {
+  const host::Topology machine = host::synthetic_machine("node:2 core:4 pu:1");  // cpus 0-3 and 4-7
+  const auto all = cpus("0-7");
+  const auto first = host::choose(host::node_of_cpu(machine.get(), 3), all.get(), "cpu 3");
+  CHECK(first.text == "NUMA node 0 (cpus 0-3)");
+  const auto second = host::choose(host::node_of_cpu(machine.get(), 4), all.get(), "cpu 4");
+  CHECK(second.text == "NUMA node 1 (cpus 4-7)");
+  CHECK(hwloc_bitmap_weight(second.cpus.get()) == 4);
+  CHECK(host::node_of_cpu(machine.get(), 99) == nullptr);
+}
+
+TEST_CASE("only the node's cpus that are allowed are bound to, and none is never turned into all") {
+  const host::Topology machine = host::synthetic_machine("node:2 core:4 pu:1");
+  const hwloc_obj_t node = host::node_of_cpu(machine.get(), 5);
+  const auto some = host::choose(node, cpus("2-4,6").get(), "cpu 5");
+  CHECK(some.text == "NUMA node 1 (cpus 4,6)");
+  const auto none = host::choose(node, cpus("0-2").get(), "PCI device 0000:3b:00.0");
+  CHECK(none.node == nullptr);
+  CHECK(none.text ==
+        "not bound: NUMA node 1 (cpus 4-7) nearest PCI device 0000:3b:00.0 is outside the allowed cpus 0-2");
+}
+
+TEST_CASE("a device that the topology does not have: the only node there is, otherwise unknown") {
+  const host::Topology one = host::synthetic_machine("node:1 core:4 pu:1");
+  REQUIRE(host::node_of_device(one.get(), "0000:3b:00.0") != nullptr);
+  CHECK(host::node_of_device(one.get(), "0000:3b:00.0")->os_index == 0);
+  const host::Topology two = host::synthetic_machine("node:2 core:4 pu:1");
+  CHECK(host::node_of_device(two.get(), "0000:3b:00.0") == nullptr);
+  CHECK(host::node_of_device(two.get(), "rubbish") == nullptr);
+  const auto choice = host::choose(nullptr, cpus("0-7").get(), "PCI device 0000:3b:00.0");
+  CHECK(choice.text == "not bound: the NUMA node nearest PCI device 0000:3b:00.0 is unknown");
+}
+
+TEST_CASE("a description that is none is an error") {
+  CHECK_THROWS_AS(host::synthetic_machine("nonsense"), Error);
+}
+
+TEST_CASE("a binding stays inside what the thread had, and gives it back") {
+  const std::set<int> before = my_cpus();
+  {
+    const auto binding = host::Binding::near_thread();
+    CAPTURE(binding.text());
+    for (int cpu : my_cpus()) CHECK(before.count(cpu) == 1);
+    if (binding.node() >= 0) CHECK(binding.text().find("NUMA node " + std::to_string(binding.node())) == 0);
+  }
+  CHECK(my_cpus() == before);
+}
+
+TEST_CASE("a thread confined to one cpu stays on it, bound or not") {
+  std::thread([] {
+    const int cpu = *my_cpus().rbegin();
+    confine_me({cpu});
+    {
+      const auto binding = host::Binding::near_thread();
+      CHECK(my_cpus() == std::set<int>{cpu});
+      CHECK(binding.text().find("(cpus " + std::to_string(cpu) + ")") != std::string::npos);
+    }
+    CHECK(my_cpus() == std::set<int>{cpu});
+  }).join();
+}
+
+TEST_CASE("bindings that die in the order they were made still give back what the first one found") {
+  const std::set<int> before = my_cpus();
+  auto first = std::make_unique<host::Binding>(host::Binding::near_thread());
+  auto second = std::make_unique<host::Binding>(host::Binding::near_device("0000:00:00.0"));
+  confine_me({*before.begin()});  // stands in for a machine where the two bind to different cpus
+  first.reset();
+  CHECK(my_cpus() == std::set<int>{*before.begin()});  // the younger one is still in force
+  second.reset();
+  CHECK(my_cpus() == before);
+}
+
+TEST_CASE("a moved binding restores once, when its last owner dies") {
+  const std::set<int> before = my_cpus();
+  {
+    auto a = host::Binding::near_thread();
+    confine_me({*before.begin()});
+    const auto b = std::move(a);
+    CHECK(my_cpus().size() == 1);
+  }
+  CHECK(my_cpus() == before);
+}
+
+TEST_CASE("a binding that was not wanted says why") {
+  CHECK(host::Binding::none("--no-bind").text() == "not bound: --no-bind");
+  CHECK(host::Binding::none("--no-bind").node() == -1);
+}
+
+TEST_CASE("the machine says of itself what a reader of its trace needs") {
+  const DeviceInfo host = host::host_device();
+  CHECK(host.id == "host");
+  CHECK_FALSE(host.name.empty());
+  CHECK_FALSE(host.simulated);
+  CHECK(host.memory_bytes > 0);
+  std::set<std::string> names;
+  for (const auto& [name, value] : host.facts) {
+    CHECK(names.insert(name).second);  // each once
+    if (const auto* text = std::get_if<std::string>(&value)) CHECK_FALSE(text->empty());
+  }
+  for (const char* name : {"cpu_model", "cores", "threads", "numa_nodes", "allowed_cpus", "kernel", "hostname"})
+    CHECK_MESSAGE(names.count(name) == 1, name);
+}
