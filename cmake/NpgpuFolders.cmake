@@ -30,7 +30,7 @@ function(npgpu_folder folder)
     endif()
     # Usage requirements (include paths, libraries) of the folder upstream, not its objects.
     target_link_libraries(${target} PUBLIC
-      $<TARGET_PROPERTY:npgpu_${up},INTERFACE_LINK_LIBRARIES>)
+      $<TARGET_GENEX_EVAL:npgpu_${up},$<TARGET_PROPERTY:npgpu_${up},INTERFACE_LINK_LIBRARIES>>)
   endforeach()
   set_property(GLOBAL APPEND PROPERTY NPGPU_OBJECTS ${target})
 endfunction()
