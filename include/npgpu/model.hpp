@@ -41,8 +41,8 @@ struct PointSummary {
 // Ordered by bytes, then lane. `limit` is the sweep's.
 std::vector<PointSummary> summarize(const Sweep&);
 
-// Duplex: both lanes together over the longer of their times, trial by trial; then as above. Empty for
-// other patterns.
+// Duplex: both lanes together over the longer of their times, trial by trial; then as above. `bytes` stays the
+// size of one copy, and the rate counts both. Empty for other patterns.
 std::vector<PointSummary> summarize_sum(const Sweep&);
 
 // A curve of one lane in few numbers. NaN where the points do not carry it.
@@ -57,6 +57,7 @@ struct CurveFit {
   double knee_bytes = not_measured;      // where the rate curve over log2(size) stands farthest above its chord
                                          // (Satopaa et al. 2011)
   double small_us = not_measured;        // NetPIPE's latency: mean one-way time of the ten smallest points
+  std::vector<std::string> notes;        // why half_bytes, knee_bytes or small_us is NaN; an Estimate's method says it
 };
 CurveFit fit_curve(std::span<const PointSummary> one_lane);
 

@@ -1,0 +1,254 @@
+// A sweep in few numbers.
+//
+// The line time = t0 + bytes/rate is fitted by least squares on relative residuals: each point counts by the
+// percentage it is missed by, so that microseconds of small copies weigh as much as milliseconds of large ones.
+//
+// Its intervals come from leaving out one octave of sizes at a time (delete-a-group jackknife, Student's t with
+// groups - 1 degrees of freedom). The residuals are no independent noise: neighbouring sizes miss the line
+// together, and c-p, c, c+p are almost one point. The covariance of the fit would take them for independent and
+// promise too much; an octave left out takes its neighbours along. It is exact arithmetic, with no random numbers.
+#include <fmt/format.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <bit>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "npgpu/model.hpp"
+
+namespace npgpu {
+
+namespace {
+
+constexpr double bend_of_a_knee = 0.1;  // of the curve's height: less above the chord is a straight line's noise
+
+struct Measured {
+  std::uint64_t bytes;  // the size asked for
+  double moved_bytes;   // by one operation: twice the size where both lanes are summed
+  double us;
+  double rate;
+  int octave() const { return static_cast<int>(std::bit_width(bytes)); }
+};
+using Curve = std::vector<Measured>;
+
+Curve measured(std::span<const PointSummary> points) {
+  Curve curve;
+  for (const PointSummary& p : points)
+    if (p.bytes > 0 && p.time_us.value > 0 && p.rate.value > 0)
+      curve.push_back({p.bytes, p.rate.value * p.time_us.value * 1e-6, p.time_us.value, p.rate.value});
+  std::stable_sort(curve.begin(), curve.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+  return curve;
+}
+
+std::size_t distinct_sizes(const Curve& curve) {
+  std::set<std::uint64_t> sizes;
+  for (const Measured& m : curve) sizes.insert(m.bytes);
+  return sizes.size();
+}
+
+// ---- the line --------------------------------------------------------------------------------------------------
+
+enum class Shape { line, through_zero, flat };
+
+struct Line {
+  double t0_us = 0;
+  double us_per_byte = 0;
+  double at(double bytes) const { return t0_us + bytes * us_per_byte; }
+};
+
+Line fit_line(const Curve& curve, Shape shape) {
+  const auto n = static_cast<Eigen::Index>(curve.size());
+  Eigen::MatrixXd a(n, 2);  // divided by the measured time, so that a perfect line gives all ones
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const Measured& m = curve[static_cast<std::size_t>(i)];
+    a(i, 0) = 1 / m.us;
+    a(i, 1) = m.moved_bytes / m.us;
+  }
+  const Eigen::VectorXd ones = Eigen::VectorXd::Ones(n);
+  const auto alone = [&](Eigen::Index column) { return a.col(column).sum() / a.col(column).squaredNorm(); };
+  switch (shape) {
+    case Shape::through_zero:
+      return {0, alone(1)};
+    case Shape::flat:
+      return {alone(0), 0};
+    case Shape::line:
+      break;
+  }
+  const Eigen::RowVectorXd scale = a.colwise().norm();  // microseconds beside megabytes
+  const Eigen::MatrixXd scaled = a.array().rowwise() / scale.array();
+  const Eigen::VectorXd x = scaled.colPivHouseholderQr().solve(ones);
+  return {x(0) / scale(0), x(1) / scale(1)};
+}
+
+struct Spread {
+  double t0_us = 0;  // half widths
+  double us_per_byte = 0;
+};
+
+std::optional<Spread> jackknife(const Curve& curve, Shape shape) {
+  std::set<int> octaves;
+  for (const Measured& m : curve) octaves.insert(m.octave());
+  if (octaves.size() < 3) return std::nullopt;
+  std::vector<Line> without;
+  for (const int octave : octaves) {
+    Curve rest;
+    std::copy_if(curve.begin(), curve.end(), std::back_inserter(rest),
+                 [&](const Measured& m) { return m.octave() != octave; });
+    without.push_back(fit_line(rest, shape));
+  }
+  const auto groups = static_cast<double>(without.size());
+  const boost::math::students_t_distribution<double> student(groups - 1);
+  const double t = boost::math::quantile(student, 0.975);
+  const auto half_width = [&](double Line::*number) {
+    double mean = 0;
+    for (const Line& line : without) mean += line.*number / groups;
+    double squares = 0;
+    for (const Line& line : without) squares += (line.*number - mean) * (line.*number - mean);
+    return t * std::sqrt((groups - 1) / groups * squares);
+  };
+  return Spread{half_width(&Line::t0_us), half_width(&Line::us_per_byte)};
+}
+
+void fit_into(CurveFit& fit, const Curve& curve) {
+  fit.latency_us.unit = "us";
+  fit.rate.unit = "bytes per second";
+  const auto none = [](Estimate& e, std::string why) {
+    e = {not_measured, not_measured, not_measured, e.unit, std::move(why)};
+  };
+  const std::size_t sizes = distinct_sizes(curve);
+  if (sizes < 2) {
+    for (Estimate* e : {&fit.latency_us, &fit.rate})
+      none(*e, sizes == 0 ? "nothing measured" : "one size: latency and rate cannot be told apart");
+    return;
+  }
+
+  Shape shape = Shape::line;
+  Line line = fit_line(curve, shape);
+  const double rounding = 1e-9;  // of a time: what solving the equations may leave of a zero
+  if (line.us_per_byte * curve.back().moved_bytes <= rounding * curve.back().us) {
+    shape = Shape::flat;
+    line = fit_line(curve, shape);
+    none(fit.rate, "the time does not grow with the size");
+  } else if (line.t0_us < -rounding * curve.front().us) {
+    none(fit.latency_us,
+         fmt::format("the fitted line meets zero bytes at {:.3g} us: these sizes carry no latency; the line was "
+                     "put through zero instead",
+                     line.t0_us));
+    shape = Shape::through_zero;
+    line = fit_line(curve, shape);
+  }
+  line.t0_us = std::max(0.0, line.t0_us);
+
+  const auto spread = jackknife(curve, shape);
+  const std::string method = std::string("least squares on relative residuals of time = ") +
+                             (shape == Shape::line           ? "t0 + bytes/rate"
+                              : shape == Shape::through_zero ? "bytes/rate"
+                                                             : "t0") +
+                             (spread ? "; 95 % interval by leaving out one octave at a time"
+                                     : "; no interval: sizes of three octaves are needed");
+  if (shape != Shape::through_zero) {
+    fit.latency_us.value = line.t0_us;
+    fit.latency_us.method = method;
+    if (spread) {
+      fit.latency_us.low = std::max(0.0, line.t0_us - spread->t0_us);  // no latency is below zero
+      fit.latency_us.high = line.t0_us + spread->t0_us;
+    }
+  }
+  if (shape != Shape::flat) {
+    if (spread && spread->us_per_byte >= line.us_per_byte) {
+      none(fit.rate, "not resolved: leaving out an octave changes the slope by as much as itself");
+    } else {
+      fit.rate.value = 1e6 / line.us_per_byte;
+      fit.rate.method = method;
+      if (spread) {
+        fit.rate.low = 1e6 / (line.us_per_byte + spread->us_per_byte);
+        fit.rate.high = 1e6 / (line.us_per_byte - spread->us_per_byte);
+      }
+    }
+  }
+  // Two sizes are always met exactly: that says nothing.
+  if (sizes > 2) {
+    fit.worst_residual = 0;
+    for (const Measured& m : curve)
+      fit.worst_residual = std::max(fit.worst_residual, std::abs(line.at(m.moved_bytes) / m.us - 1));
+  }
+
+  // NetPIPE's latency is a mean of whatever the ten smallest sizes are. Where they lie past the size at which the
+  // line's two terms are equal, most of their time is transfer.
+  const auto ten = static_cast<std::ptrdiff_t>(std::min<std::size_t>(10, curve.size()));
+  const Measured& tenth = curve[static_cast<std::size_t>(ten - 1)];
+  if (tenth.moved_bytes * line.us_per_byte > line.t0_us) {
+    fit.notes.push_back(
+        fmt::format("no latency of the smallest sizes: at {} bytes most of the time is transfer", tenth.bytes));
+  } else {
+    fit.small_us = 0;
+    for (auto m = curve.begin(); m != curve.begin() + ten; ++m) fit.small_us += m->us / static_cast<double>(ten);
+  }
+}
+
+// ---- the shape -------------------------------------------------------------------------------------------------
+
+void best_into(CurveFit& fit, const Curve& curve) {
+  const auto best =
+      std::max_element(curve.begin(), curve.end(), [](const auto& a, const auto& b) { return a.rate < b.rate; });
+  if (best == curve.end()) return;
+  fit.best_rate = best->rate;
+  fit.best_bytes = best->bytes;
+}
+
+// Interpolated in log2(bytes): a curve r*n/(n + n_1/2) is nearly straight there around its n_1/2.
+void half_into(CurveFit& fit, const Curve& curve) {
+  const double half = fit.best_rate / 2;
+  const auto reached = std::find_if(curve.begin(), curve.end(), [&](const Measured& m) { return m.rate >= half; });
+  if (reached == curve.end()) return;
+  if (reached == curve.begin()) {
+    fit.notes.push_back("no n_1/2: the smallest size already reaches half of the best rate");
+    return;
+  }
+  const Measured& below = *(reached - 1);
+  const double part = (half - below.rate) / (reached->rate - below.rate);
+  const double x0 = std::log2(static_cast<double>(below.bytes));
+  const double x1 = std::log2(static_cast<double>(reached->bytes));
+  fit.half_bytes = std::exp2(x0 + part * (x1 - x0));
+}
+
+// Kneedle (Satopaa et al. 2011) without its smoothing: log2(size) and rate, each scaled to 0..1 between the
+// smallest and the largest size, and the point that stands farthest above the diagonal.
+void knee_into(CurveFit& fit, const Curve& curve) {
+  const auto none = [&](const char* why) { fit.notes.push_back(std::string("no knee: ") + why); };
+  if (distinct_sizes(curve) < 3) return none("it takes three sizes");
+  const double rise = curve.back().rate - curve.front().rate;
+  if (!(rise > 0)) return none("the rate does not rise with the size");
+  const auto x_of = [](const Measured& m) { return std::log2(static_cast<double>(m.bytes)); };
+  const double span = x_of(curve.back()) - x_of(curve.front());
+  double farthest = 0;
+  for (const Measured& m : curve) {
+    const double above = (m.rate - curve.front().rate) / rise - (x_of(m) - x_of(curve.front())) / span;
+    if (above > farthest) {
+      farthest = above;
+      fit.knee_bytes = static_cast<double>(m.bytes);
+    }
+  }
+  if (farthest < bend_of_a_knee) {
+    fit.knee_bytes = not_measured;
+    none("the rate does not level off at these sizes");
+  }
+}
+
+}  // namespace
+
+CurveFit fit_curve(std::span<const PointSummary> one_lane) {
+  const Curve curve = measured(one_lane);
+  CurveFit fit;
+  best_into(fit, curve);
+  fit_into(fit, curve);
+  half_into(fit, curve);
+  knee_into(fit, curve);
+  return fit;
+}
+
+}  // namespace npgpu

@@ -1,0 +1,34 @@
+#include "npgpu/model.hpp"
+
+namespace npgpu {
+
+namespace {
+
+Limit unknown(const std::string& why) { return {not_measured, "unknown: " + why}; }
+
+// Half of a memory's rate: a copy reads every byte and writes it, and its bytes are counted once.
+Limit copy_within(const Limit& memory, const std::string& whose) {
+  if (!(memory.bytes_per_s > 0)) return unknown("the rate of " + whose + " memory is not known");
+  return {memory.bytes_per_s / 2, "half of " + memory.source + ", because a copy reads and writes every byte"};
+}
+
+}  // namespace
+
+Limit limit_of(const Case& c, const DeviceInfo& device) {
+  switch (c.direction) {
+    case Direction::h2d:
+    case Direction::d2h:
+      // Of one direction, for pingpong and duplex too: a link carries both at once.
+      if (!(device.link.bytes_per_s > 0)) return unknown("the link's rate is not known");
+      return device.link;
+    case Direction::d2d:
+      return copy_within(device.memory, "the device's");
+    case Direction::h2h:
+      return copy_within(device.memory, "the host's");
+    case Direction::peer:
+      break;
+  }
+  return unknown("the rate between two devices is not known");
+}
+
+}  // namespace npgpu

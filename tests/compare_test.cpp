@@ -1,0 +1,173 @@
+#include <doctest/doctest.h>
+
+#include "tests/made_sweep.hpp"
+
+using namespace npgpu;
+
+namespace {
+
+// Seven trials around `us`: the interval of the median is us -+ width.
+std::vector<double> around(double us, double width) {
+  return {us - width, us - width, us, us, us, us + width, us + width};
+}
+
+Trace trace_of(std::initializer_list<Sweep> sweeps) {
+  Trace trace;
+  trace.sweeps = sweeps;
+  return trace;
+}
+
+Trace one_point(double us, double width) {
+  Sweep sweep = sweep_of();
+  add_point(sweep, 1000, around(us, width));
+  return trace_of({sweep});
+}
+
+Verdict verdict(const Trace& a, const Trace& b, double tolerance = 0.05) {
+  const auto points = compare(a, b, tolerance);
+  REQUIRE(points.size() == 1);
+  return points[0].verdict;
+}
+
+}  // namespace
+
+TEST_CASE("beyond the tolerance and with intervals apart: slower, or faster the other way") {
+  const Trace a = one_point(100, 1);
+  const Trace b = one_point(110, 1);
+  CHECK(verdict(a, b) == Verdict::slower);
+  CHECK(verdict(b, a) == Verdict::faster);
+  const PointComparison p = compare(a, b, 0.05)[0];
+  CHECK(p.bytes == 1000);
+  CHECK(p.a_us == doctest::Approx(100));
+  CHECK(p.b_us == doctest::Approx(110));
+  CHECK(p.change == doctest::Approx(0.1));
+  CHECK(p.title == "cudaMemcpy cuda:0 h2d pinned stream blocking host");
+}
+
+TEST_CASE("within the tolerance is the same, even where the intervals are apart") {
+  CHECK(verdict(one_point(100, 0.1), one_point(104, 0.1)) == Verdict::same);
+  CHECK(verdict(one_point(104, 0.1), one_point(100, 0.1)) == Verdict::same);
+  CHECK(verdict(one_point(100, 0.1), one_point(104, 0.1), 0.03) == Verdict::slower);
+}
+
+TEST_CASE("overlapping intervals leave it unclear") {
+  CHECK(verdict(one_point(100, 6), one_point(110, 6)) == Verdict::unclear);
+  CHECK(verdict(one_point(100, 4), one_point(110, 6)) == Verdict::unclear);  // they touch at 104
+}
+
+TEST_CASE("too few trials for an interval leave it unclear") {
+  Sweep few = sweep_of();
+  add_point(few, 1000, {200, 200, 200});
+  CHECK(verdict(one_point(100, 1), trace_of({few})) == Verdict::unclear);
+}
+
+TEST_CASE("times of zero: equal ones are the same, others have no change to speak of") {
+  Sweep zero = sweep_of();
+  add_point(zero, 1000, std::vector<double>(7, 0.0));
+  const Trace z = trace_of({zero});
+  CHECK(verdict(z, z) == Verdict::same);
+  const auto p = compare(z, one_point(100, 1), 0.05)[0];
+  CHECK(p.verdict == Verdict::unclear);
+  CHECK(std::isnan(p.change));
+}
+
+TEST_CASE("points and sweeps that only one trace has are named as such") {
+  Sweep a = sweep_of();
+  add_point(a, 1000, {1});
+  add_point(a, 2000, {1});
+  add_point(a, 4000, {NAN});
+  Sweep b = sweep_of();
+  add_point(b, 1000, {1});
+  add_point(b, 3000, {1});
+  add_point(b, 4000, {1});
+  Sweep only_b = sweep_of(Pattern::pingpong);
+  add_point(only_b, 8, {1});
+  const auto points = compare(trace_of({a}), trace_of({b, only_b}), 0.05);
+  REQUIRE(points.size() == 5);
+  CHECK(points[0].verdict == Verdict::same);
+  CHECK(points[1].verdict == Verdict::only_a);
+  CHECK(points[1].bytes == 2000);
+  CHECK(std::isnan(points[1].b_us));
+  CHECK(points[2].verdict == Verdict::only_b);
+  CHECK(points[3].verdict == Verdict::only_b);  // NaN in A is not measured
+  CHECK(points[4].verdict == Verdict::only_b);
+  CHECK(points[4].title == "cudaMemcpy cuda:0 h2d pinned pingpong blocking host");
+}
+
+TEST_CASE("both lanes of a duplex are compared") {
+  Sweep a = sweep_of(Pattern::duplex);
+  add_duplex(a, 1000, around(100, 1), around(100, 1));
+  Sweep b = sweep_of(Pattern::duplex);
+  add_duplex(b, 1000, around(100, 1), around(200, 1));
+  const auto points = compare(trace_of({a}), trace_of({b}), 0.05);
+  REQUIRE(points.size() == 2);
+  CHECK(points[0].verdict == Verdict::same);
+  CHECK(points[1].lane == 1);
+  CHECK(points[1].verdict == Verdict::slower);
+}
+
+TEST_CASE("devices match by their order within a kind, and bear A's names") {
+  const auto on = [](const char* device, double us) {
+    Sweep sweep = sweep_of();
+    sweep.question.device = device;
+    add_point(sweep, 1000, around(us, 1));
+    return sweep;
+  };
+  // B's GPUs have other numbers, and B was not asked about the host.
+  const auto points = compare(trace_of({on("host", 5), on("cuda:0", 10), on("cuda:1", 100)}),
+                              trace_of({on("cuda:2", 10), on("cuda:5", 200)}), 0.05);
+  REQUIRE(points.size() == 3);
+  CHECK(points[0].verdict == Verdict::only_a);
+  CHECK(points[1].verdict == Verdict::same);
+  CHECK(points[1].title.starts_with("cudaMemcpy cuda:0 "));
+  CHECK(points[2].verdict == Verdict::slower);
+  CHECK(points[2].title.starts_with("cudaMemcpy cuda:1 "));
+}
+
+TEST_CASE("a sweep of B alone is named by A's name of its device") {
+  Sweep a = sweep_of();
+  Sweep b = sweep_of(Pattern::pingpong);
+  b.question.device = "cuda:3";
+  add_point(b, 8, {1});
+  const auto points = compare(trace_of({a}), trace_of({b}), 0.05);
+  REQUIRE(points.size() == 1);
+  CHECK(points[0].title.starts_with("cudaMemcpy cuda:0 "));
+}
+
+TEST_CASE("a question asked twice is matched by schedule and binding first, and by order at last") {
+  const auto asked = [](const char* schedule, bool bind, double us) {
+    Sweep sweep = sweep_of();
+    sweep.schedule = schedule;
+    sweep.question.bind = bind;
+    add_point(sweep, 1000, around(us, 0.1));
+    return sweep;
+  };
+  const auto points =
+      compare(trace_of({asked("classic", true, 10), asked("adaptive", true, 20), asked("classic", false, 30)}),
+              trace_of({asked("classic", false, 30), asked("adaptive", true, 20), asked("classic", true, 10)}), 0.05);
+  REQUIRE(points.size() == 3);
+  for (const auto& p : points) CHECK(p.verdict == Verdict::same);
+  // Nothing but order is left: another schedule, and unbound.
+  CHECK(verdict(trace_of({asked("classic", true, 10)}), trace_of({asked("adaptive", false, 10)})) == Verdict::same);
+}
+
+TEST_CASE("other questions do not match: direction, memory, timing, offsets") {
+  const auto count_only = [](auto change) {
+    Sweep a = sweep_of();
+    add_point(a, 8, {1});
+    Sweep b = a;
+    change(b.question);
+    for (Sample& sample : b.samples) sample.device_us = 1;  // whatever its timing, it was measured
+    int only = 0;
+    for (const auto& p : compare(trace_of({a}), trace_of({b}), 0.05))
+      only += p.verdict == Verdict::only_a || p.verdict == Verdict::only_b;
+    return only;
+  };
+  CHECK(count_only([](Case& c) { c.direction = Direction::d2h; }) == 2);
+  CHECK(count_only([](Case& c) { c.memory = Memory::pageable; }) == 2);
+  CHECK(count_only([](Case& c) { c.timing = Timing::event; }) == 2);
+  CHECK(count_only([](Case& c) { c.source_offset = 1; }) == 2);
+  CHECK(count_only([](Case&) {}) == 0);
+}
+
+TEST_CASE("empty traces compare to nothing") { CHECK(compare({}, {}, 0.05).empty()); }

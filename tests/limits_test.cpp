@@ -1,0 +1,54 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "npgpu/model.hpp"
+
+using namespace npgpu;
+
+namespace {
+DeviceInfo gpu() {
+  DeviceInfo info;
+  info.link = {63e9, "PCIe Gen5 x16"};
+  info.memory = {4800e9, "HBM3e"};
+  return info;
+}
+Case going(Direction d, Pattern p = Pattern::stream) {
+  Case c;
+  c.direction = d;
+  c.pattern = p;
+  return c;
+}
+}  // namespace
+
+TEST_CASE("the link limits what crosses it, in each direction") {
+  for (const Direction d : {Direction::h2d, Direction::d2h})
+    for (const Pattern p : {Pattern::stream, Pattern::pingpong, Pattern::duplex}) {
+      const Limit limit = limit_of(going(d, p), gpu());
+      CHECK(limit.bytes_per_s == 63e9);
+      CHECK(limit.source == "PCIe Gen5 x16");
+    }
+}
+
+TEST_CASE("a copy within a memory reads and writes, so half of its rate is the limit") {
+  for (const Direction d : {Direction::d2d, Direction::h2h}) {
+    const Limit limit = limit_of(going(d), gpu());
+    CHECK(limit.bytes_per_s == 2400e9);
+    CHECK(limit.source == "half of HBM3e, because a copy reads and writes every byte");
+  }
+}
+
+TEST_CASE("what the device does not give is unknown, and the reason is said") {
+  for (const Direction d : {Direction::h2d, Direction::d2d, Direction::h2h, Direction::peer}) {
+    const Limit limit = limit_of(going(d), DeviceInfo{});
+    CHECK(std::isnan(limit.bytes_per_s));
+    CHECK(limit.source.starts_with("unknown: "));
+  }
+  DeviceInfo zero;
+  zero.link.bytes_per_s = 0;
+  CHECK(std::isnan(limit_of(going(Direction::h2d), zero).bytes_per_s));
+}
+
+TEST_CASE("the link says nothing about copies between two devices") {
+  CHECK(std::isnan(limit_of(going(Direction::peer), gpu()).bytes_per_s));
+}

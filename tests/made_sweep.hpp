@@ -1,0 +1,73 @@
+// Sweeps written down by hand, for the tests of model and report.
+#pragma once
+
+#include <cmath>
+#include <initializer_list>
+#include <vector>
+
+#include "npgpu/model.hpp"
+
+namespace npgpu {
+
+inline Sweep sweep_of(Pattern pattern = Pattern::stream, Timing timing = Timing::host) {
+  Sweep sweep;
+  sweep.question.module = "cudaMemcpy";
+  sweep.question.device = "cuda:0";
+  sweep.question.pattern = pattern;
+  sweep.question.timing = timing;
+  sweep.schedule = "classic";
+  sweep.device_name = "Test GPU";
+  return sweep;
+}
+
+inline Sample sample_of(const Sweep& sweep, std::uint32_t trial, std::uint32_t lane, std::uint64_t repeats, double us) {
+  Sample s;
+  s.point = static_cast<std::uint32_t>(sweep.points.size());
+  s.trial = trial;
+  s.lane = lane;
+  s.repeats = repeats;
+  // What the case's timing does not ask for is there too, and wrong: it must not be used.
+  s.host_us = sweep.question.timing == Timing::host ? us : 1e9;
+  if (sweep.question.timing != Timing::host) s.device_us = us;
+  return s;
+}
+
+// A point of one lane: one sample a trial time.
+inline Point& add_point(Sweep& sweep, std::uint64_t bytes, const std::vector<double>& trials_us,
+                        std::uint64_t repeats = 1) {
+  Point point;
+  point.bytes = bytes;
+  point.first_sample = sweep.samples.size();
+  point.samples = static_cast<std::uint32_t>(trials_us.size());
+  std::uint32_t trial = 0;
+  for (const double us : trials_us) sweep.samples.push_back(sample_of(sweep, trial++, 0, repeats, us));
+  sweep.points.push_back(point);
+  return sweep.points.back();
+}
+
+// A duplex point: the trial times of both lanes.
+inline Point& add_duplex(Sweep& sweep, std::uint64_t bytes, const std::vector<double>& lane0_us,
+                         const std::vector<double>& lane1_us, std::uint64_t repeats = 1) {
+  Point point;
+  point.bytes = bytes;
+  point.first_sample = sweep.samples.size();
+  for (std::uint32_t t = 0; t < lane0_us.size(); ++t) {
+    sweep.samples.push_back(sample_of(sweep, t, 0, repeats, lane0_us[t]));
+    sweep.samples.push_back(sample_of(sweep, t, 1, repeats, lane1_us[t]));
+  }
+  point.samples = static_cast<std::uint32_t>(sweep.samples.size() - point.first_sample);
+  sweep.points.push_back(point);
+  return sweep.points.back();
+}
+
+// A summary as a curve needs it: one time, no spread.
+inline PointSummary summary_of(std::uint64_t bytes, double us) {
+  PointSummary p;
+  p.bytes = bytes;
+  p.trials = 1;
+  p.time_us.value = us;
+  p.rate.value = static_cast<double>(bytes) / (us * 1e-6);
+  return p;
+}
+
+}  // namespace npgpu

@@ -1,0 +1,174 @@
+#include <doctest/doctest.h>
+
+#include "tests/made_sweep.hpp"
+
+using namespace npgpu;
+
+TEST_CASE("one point by hand: 1000 bytes in 1, 2 and 6 us is 500 MB/s by the median") {
+  Sweep sweep = sweep_of();
+  sweep.limit = {1e9, "by hand"};
+  add_point(sweep, 1000, {6, 1, 2});
+  const auto all = summarize(sweep);
+  REQUIRE(all.size() == 1);
+  const PointSummary& p = all[0];
+  CHECK(p.bytes == 1000);
+  CHECK(p.trials == 3);
+  CHECK(p.time_us.value == doctest::Approx(2));
+  CHECK(p.least_us == doctest::Approx(1));
+  CHECK(p.most_us == doctest::Approx(6));
+  CHECK(p.mean_us == doctest::Approx(3));
+  CHECK(p.rate.value == doctest::Approx(500e6));
+  CHECK(p.percent_of_limit == doctest::Approx(50));
+  // Three trials carry no 95 % interval.
+  CHECK(std::isnan(p.time_us.low));
+  CHECK(std::isnan(p.rate.high));
+}
+
+TEST_CASE("a rate comes from the summarized time: the mean of the rates would be 2/3 higher") {
+  Sweep sweep = sweep_of();
+  add_point(sweep, 100, {1, 3});  // 100 and 33.3 MB/s; median time 2 us
+  CHECK(summarize(sweep)[0].rate.value == doctest::Approx(50e6));
+}
+
+TEST_CASE("times are divided by the repeats, and halved for a round trip") {
+  Sweep stream = sweep_of();
+  add_point(stream, 8, {40}, 10);
+  CHECK(summarize(stream)[0].time_us.value == doctest::Approx(4));
+  Sweep pingpong = sweep_of(Pattern::pingpong);
+  add_point(pingpong, 8, {40}, 10);
+  CHECK(summarize(pingpong)[0].time_us.value == doctest::Approx(2));
+}
+
+TEST_CASE("device time is used where the case asks for it") {
+  for (const Timing timing : {Timing::event, Timing::gated}) {
+    Sweep sweep = sweep_of(Pattern::stream, timing);
+    add_point(sweep, 8, {4});  // the helper puts 1e9 us into the host's column
+    CHECK(summarize(sweep)[0].time_us.value == doctest::Approx(4));
+  }
+}
+
+TEST_CASE("seven trials: the 95 % interval of the median is the least and the greatest") {
+  Sweep sweep = sweep_of();
+  add_point(sweep, 4000, {4, 5, 8, 4, 4, 4, 2});
+  const PointSummary p = summarize(sweep)[0];
+  CHECK(p.time_us.value == doctest::Approx(4));
+  CHECK(p.time_us.low == doctest::Approx(2));
+  CHECK(p.time_us.high == doctest::Approx(8));
+  CHECK(p.rate.low == doctest::Approx(500e6));  // the longest time is the lowest rate
+  CHECK(p.rate.high == doctest::Approx(2e9));
+}
+
+TEST_CASE("what is no time is left out; a point without any says so and gives NaN") {
+  Sweep sweep = sweep_of();
+  add_point(sweep, 100, {NAN, 2, -1, INFINITY});
+  add_point(sweep, 200, {NAN});
+  add_point(sweep, 300, {});
+  add_point(sweep, 400, {1});
+  sweep.samples.back().repeats = 0;
+  const auto all = summarize(sweep);
+  CHECK(all[0].trials == 1);
+  CHECK(all[0].time_us.value == doctest::Approx(2));
+  for (std::size_t i : {1U, 2U, 3U}) {
+    CHECK(all[i].trials == 0);
+    CHECK(std::isnan(all[i].time_us.value));
+    CHECK(std::isnan(all[i].rate.value));
+    CHECK(all[i].time_us.method == "no usable trial");
+  }
+}
+
+TEST_CASE("a time of zero is kept, and gives no rate rather than an infinite one") {
+  Sweep sweep = sweep_of();
+  sweep.limit = {1e9, "by hand"};
+  add_point(sweep, 1, {0, 0, 0});
+  const PointSummary p = summarize(sweep)[0];
+  CHECK(p.time_us.value == 0);
+  CHECK(std::isnan(p.rate.value));
+  CHECK(std::isnan(p.percent_of_limit));
+  CHECK(p.rate.method.find("coarse") != std::string::npos);
+}
+
+TEST_CASE("an interval that reaches zero bounds no rate") {
+  Sweep sweep = sweep_of();
+  add_point(sweep, 1, {0, 1, 1, 1, 1, 1});
+  const PointSummary p = summarize(sweep)[0];
+  CHECK(p.time_us.low == 0);
+  CHECK(p.rate.value == doctest::Approx(1e6));
+  CHECK(std::isnan(p.rate.low));
+  CHECK(std::isnan(p.rate.high));
+}
+
+TEST_CASE("no limit, no percentage") {
+  Sweep sweep = sweep_of();
+  add_point(sweep, 1, {1});
+  CHECK(std::isnan(summarize(sweep)[0].percent_of_limit));
+  sweep.limit.bytes_per_s = 0;
+  CHECK(std::isnan(summarize(sweep)[0].percent_of_limit));
+}
+
+TEST_CASE("bytes that arrived wrong have no rate, however fast they came") {
+  Sweep sweep = sweep_of();
+  add_point(sweep, 1000, {1, 1, 1});
+  sweep.samples.back().intact = 0;
+  const PointSummary p = summarize(sweep)[0];
+  CHECK(p.trials == 0);
+  CHECK(std::isnan(p.rate.value));
+  CHECK(p.time_us.method == "void: the payload arrived wrong");
+}
+
+TEST_CASE("points come ordered by bytes, each lane its own") {
+  Sweep sweep = sweep_of(Pattern::duplex);
+  add_duplex(sweep, 2000, {1}, {2});
+  add_duplex(sweep, 1000, {3}, {4});
+  const auto all = summarize(sweep);
+  REQUIRE(all.size() == 4);
+  CHECK(all[0].bytes == 1000);
+  CHECK(all[0].lane == 0);
+  CHECK(all[0].time_us.value == doctest::Approx(3));
+  CHECK(all[1].lane == 1);
+  CHECK(all[1].time_us.value == doctest::Approx(4));
+  CHECK(all[3].bytes == 2000);
+  CHECK(all[3].time_us.value == doctest::Approx(2));
+}
+
+TEST_CASE("both lanes together take the longer time of each trial, not of each lane") {
+  Sweep sweep = sweep_of(Pattern::duplex);
+  sweep.limit = {1e9, "by hand"};
+  // 10 repeats of 1000 bytes each way. Longer a trial: 20, 30, 20 us; median 20, so 2 us an operation.
+  add_duplex(sweep, 1000, {10, 30, 20}, {20, 10, 10}, 10);
+  const auto all = summarize_sum(sweep);
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].bytes == 1000);
+  CHECK(all[0].trials == 3);
+  CHECK(all[0].time_us.value == doctest::Approx(2));
+  CHECK(all[0].rate.value == doctest::Approx(1e9));       // 2000 bytes in 2 us
+  CHECK(all[0].percent_of_limit == doctest::Approx(50));  // of 1 GB/s each way
+  CHECK(summarize_sum(sweep_of()).empty());
+}
+
+TEST_CASE("two copies inside one memory share its limit; two directions of a link have one each") {
+  Sweep sweep = sweep_of(Pattern::duplex);
+  sweep.question.direction = Direction::d2d;
+  sweep.limit = {1e9, "by hand"};
+  add_duplex(sweep, 1000, {2}, {2});
+  CHECK(summarize_sum(sweep)[0].percent_of_limit == doctest::Approx(100));
+}
+
+TEST_CASE("a trial that lost a lane is in no sum, and a wrong payload voids the pair") {
+  Sweep sweep = sweep_of(Pattern::duplex);
+  add_duplex(sweep, 1000, {10, NAN, 10}, {10, 1, 10});
+  add_duplex(sweep, 2000, {10}, {10});
+  sweep.samples.back().intact = 0;
+  const auto all = summarize_sum(sweep);
+  CHECK(all[0].trials == 2);
+  CHECK(all[0].time_us.value == doctest::Approx(10));
+  CHECK(all[1].trials == 0);
+  CHECK(std::isnan(all[1].rate.value));
+}
+
+TEST_CASE("a point that claims samples past the table's end takes those there are") {
+  Sweep sweep = sweep_of();
+  add_point(sweep, 1, {5}).samples = 9;
+  CHECK(summarize(sweep)[0].trials == 1);
+  sweep.points[0].first_sample = 7;
+  CHECK(summarize(sweep)[0].trials == 0);
+}
