@@ -1,0 +1,53 @@
+// The one way from a CUDA result to an Error, and the one that a destructor may take.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <string>
+#include <string_view>
+
+#include "npgpu/error.hpp"
+
+namespace npgpu::cuda {
+
+// "cudaMemcpyAsync: cudaErrorInvalidValue (invalid argument)". Kind nothing where there is no driver or
+// no device, failed otherwise. Clears the runtime's last error, where it can be cleared.
+[[noreturn]] void fail(cudaError_t, std::string_view what);
+[[noreturn]] void fail(CUresult, std::string_view what);
+
+// Throws unless the call went well; `what` says what was tried. Cheap enough for the timed region.
+inline void check(cudaError_t result, std::string_view what) {
+  if (result != cudaSuccess) [[unlikely]]
+    fail(result, what);
+}
+inline void check(CUresult result, std::string_view what) {
+  if (result != CUDA_SUCCESS) [[unlikely]]
+    fail(result, what);
+}
+
+// For destructors: says on standard error what went wrong, and carries on. Silent while the process
+// ends, when the driver may be gone before us.
+void complain(cudaError_t, std::string_view what) noexcept;
+
+// "13.0" from 13000.
+std::string version_text(int version);
+
+// Why there is nothing to measure; empty if there is a device. Tells apart: no driver, a driver older
+// than this program's runtime, no device (and CUDA_VISIBLE_DEVICES, where that is the likely reason).
+std::string why_no_device();
+
+// The sentence for what the runtime answered, without asking it: `driver` is cudaDriverGetVersion's
+// (0: none installed), `visible` CUDA_VISIBLE_DEVICES or null.
+std::string no_device_sentence(cudaError_t, int driver, int runtime, const char* visible);
+
+// Makes a device the calling thread's current one. All of npgpu goes through here, so that the usual
+// case, nothing to do, costs one comparison and can stand in a timed region.
+inline thread_local constinit int current_ordinal = -1;
+void switch_to(int ordinal);
+inline void make_current(int ordinal) {
+  if (current_ordinal != ordinal) [[unlikely]]
+    switch_to(ordinal);
+}
+
+}  // namespace npgpu::cuda

@@ -1,0 +1,74 @@
+#include "netpipe/devices/cuda/handles.hpp"
+
+#include <fmt/format.h>
+
+#include "netpipe/devices/cuda/check.hpp"
+
+namespace npgpu::cuda {
+
+Stream::Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream"); }
+
+Stream::~Stream() {
+  if (stream_) complain(cudaStreamDestroy(stream_), "destroying a stream");
+}
+
+void Stream::synchronize() const { check(cudaStreamSynchronize(stream_), "waiting for a stream"); }
+
+Event::Event() { check(cudaEventCreate(&event_), "creating an event"); }
+
+Event::~Event() {
+  if (event_) complain(cudaEventDestroy(event_), "destroying an event");
+}
+
+void Event::record(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "recording an event"); }
+
+Seconds Event::between(const Event& begin, const Event& end) {
+  float ms = 0;
+  check(cudaEventElapsedTime(&ms, begin.get(), end.get()), "reading the time between two events");
+  return Seconds{static_cast<double>(ms) * 1e-3};
+}
+
+namespace {
+
+cudaError_t allocate(Memory kind, void** data, std::uint64_t bytes) {
+  switch (kind) {
+    case Memory::device: return cudaMalloc(data, bytes);
+    case Memory::pinned: return cudaHostAlloc(data, bytes, cudaHostAllocPortable | cudaHostAllocMapped);
+    case Memory::write_combined:
+      return cudaHostAlloc(data, bytes, cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined);
+    case Memory::managed: return cudaMallocManaged(data, bytes, cudaMemAttachGlobal);
+    case Memory::pageable: break;
+  }
+  return cudaErrorInvalidValue;  // the runtime has no pageable memory to give
+}
+
+}  // namespace
+
+Buffer::Buffer(Memory kind, std::uint64_t bytes) : bytes_(bytes), kind_(kind) {
+  void* data = nullptr;
+  check(allocate(kind, &data, bytes), fmt::format("allocating {} bytes of {} memory", bytes, name(kind)));
+  data_ = static_cast<std::byte*>(data);
+}
+
+Buffer::~Buffer() {
+  if (!data_) return;
+  if (kind_ == Memory::pinned || kind_ == Memory::write_combined)
+    complain(cudaFreeHost(data_), "freeing pinned host memory");
+  else
+    complain(cudaFree(data_), "freeing device memory");
+}
+
+void prefetch_to_host(const void* managed, std::uint64_t bytes, int ordinal, cudaStream_t stream) {
+  int concurrent = 0;
+  check(cudaDeviceGetAttribute(&concurrent, cudaDevAttrConcurrentManagedAccess, ordinal),
+        "asking for concurrent managed access");
+  if (!concurrent) return;  // such a device moves all managed memory itself, at every launch
+#if CUDART_VERSION >= 13000
+  const cudaMemLocation host{cudaMemLocationTypeHost, 0};
+  check(cudaMemPrefetchAsync(managed, bytes, host, 0, stream), "prefetching managed memory to the host");
+#else
+  check(cudaMemPrefetchAsync(managed, bytes, cudaCpuDeviceId, stream), "prefetching managed memory to the host");
+#endif
+}
+
+}  // namespace npgpu::cuda
