@@ -1,0 +1,57 @@
+// The pattern of devices/host/payload.hpp (its words, poison and guards), written and compared by the GPU: in
+// device memory and, through their mapping, in pinned and write-combined host memory, where the CPU would be
+// slower, and for reading write-combined memory very slow. test: tests/gpu/payload_test.cpp has both agree.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "netpipe/devices/cuda/handles.hpp"
+#include "netpipe/devices/host/payload.hpp"
+
+namespace npgpu::cuda {
+
+constexpr std::uint64_t slot_seed_step = 0xD1B54A32D192ED03;
+
+// Equal payloads at equal distances; one slot where the cache is warm. Guards lie outside of `bytes`, so a
+// stride leaves room for them on both sides. Slots have seeds of their own: a copy from the wrong slot is wrong.
+struct Slots {
+  std::byte* first = nullptr;  // first payload byte of slot 0
+  std::uint64_t bytes = 0;     // payload of each
+  std::uint64_t stride = 0;    // a multiple of 8
+  std::uint64_t count = 1;
+  std::uint64_t seed = 0;
+
+  std::byte* slot(std::uint64_t i) const { return first + i * stride; }
+  std::uint64_t seed_of(std::uint64_t i) const { return seed + i * slot_seed_step; }
+};
+
+// One byte that is not what it should be.
+struct WrongByte {
+  std::uint64_t slot = 0;
+  std::int64_t place = 0;  // in the payload; negative or >= bytes: in the guards
+  std::uint8_t expected = 0;
+  std::uint8_t actual = 0;
+};
+// In the words of the host's payload.
+std::string sentence(const WrongByte&, std::uint64_t bytes);
+
+class PayloadKernels {
+ public:
+  PayloadKernels();  // loads the kernels, so that none is loaded behind a gate
+
+  // In stream order, not waited for.
+  void fill(const Slots&, cudaStream_t);    // the payload, no guards: a source
+  void poison(const Slots&, cudaStream_t);  // the complement and both guards: a target
+  // Waits for the stream. The first wrong byte of the first slot that has one: of its payload, or else of its guards.
+  std::optional<WrongByte> first_wrong(const Slots&, cudaStream_t);
+
+ private:
+  Buffer verdict_;  // on the device
+};
+
+}  // namespace npgpu::cuda
