@@ -1,0 +1,186 @@
+#include "netpipe/devices/cuda/inventory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+
+#include "netpipe/devices/cuda/check.hpp"
+#include "netpipe/devices/cuda/nvml.hpp"
+
+namespace npgpu::cuda {
+
+namespace {
+
+int attribute(cudaDeviceAttr which, int ordinal) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, which, ordinal), fmt::format("asking cuda:{} for attribute {}", ordinal, int(which)));
+  return value;
+}
+
+// Attributes that a newer runtime knows and an older driver does not: nothing instead of an error.
+std::optional<int> maybe_attribute(cudaDeviceAttr which, int ordinal) {
+  int value = 0;
+  if (cudaDeviceGetAttribute(&value, which, ordinal) == cudaSuccess) return value;
+  (void)cudaGetLastError();
+  return std::nullopt;
+}
+
+std::string uuid_text(const cudaUUID_t& uuid) {
+  std::string text = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", static_cast<unsigned char>(uuid.bytes[i]));
+  }
+  return text;
+}
+
+// Linux writes bus ids in lower case.
+int numa_node_of(std::string pci_bus_id) {
+  std::transform(pci_bus_id.begin(), pci_bus_id.end(), pci_bus_id.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  int node = -1;
+  std::ifstream("/sys/bus/pci/devices/" + pci_bus_id + "/numa_node") >> node;
+  return node;
+}
+
+Limit memory_limit(int ordinal) {
+  const double khz = maybe_attribute(cudaDevAttrMemoryClockRate, ordinal).value_or(0);
+  const double bits = maybe_attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal).value_or(0);
+  if (khz <= 0 || bits <= 0) return {not_measured, "unknown: the driver does not say the memory's clock and width"};
+  return {khz * 1e3 * bits * 2 / 8, fmt::format("{:g} MHz * {:g} bit * 2 (double data rate)", khz * 1e-3, bits)};
+}
+
+Limit link_limit(int ordinal, const std::optional<NvmlDevice>& nvml, const std::string& why_no_nvml) {
+  // Grace Hopper and its like: the GPU shares the host's page tables over NVLink-C2C, and PCIe is not the way.
+  if (maybe_attribute(cudaDevAttrPageableMemoryAccessUsesHostPageTables, ordinal).value_or(0))
+    return {not_measured, "unknown: the host is reached over a coherent link, whose rate the driver does not say"};
+  if (maybe_attribute(cudaDevAttrIntegrated, ordinal).value_or(0))
+    return {not_measured, "unknown: the GPU is integrated and shares the host's memory"};
+  if (!nvml) return {not_measured, "unknown: " + why_no_nvml};
+  return nvml->link();
+}
+
+Facts attribute_facts(int ordinal) {
+  struct Named {
+    const char* name;
+    cudaDeviceAttr which;
+  };
+  static constexpr Named named[] = {
+      {"multiprocessors", cudaDevAttrMultiProcessorCount},
+      {"sm_clock_khz", cudaDevAttrClockRate},
+      {"memory_clock_khz", cudaDevAttrMemoryClockRate},
+      {"memory_bus_bits", cudaDevAttrGlobalMemoryBusWidth},
+      {"l2_bytes", cudaDevAttrL2CacheSize},
+      {"copy_engines", cudaDevAttrAsyncEngineCount},
+      {"warp_size", cudaDevAttrWarpSize},
+      {"threads_per_multiprocessor", cudaDevAttrMaxThreadsPerMultiProcessor},
+      {"blocks_per_multiprocessor", cudaDevAttrMaxBlocksPerMultiprocessor},
+      {"registers_per_multiprocessor", cudaDevAttrMaxRegistersPerMultiprocessor},
+      {"shared_memory_per_multiprocessor_bytes", cudaDevAttrMaxSharedMemoryPerMultiprocessor},
+      {"shared_memory_per_block_optin_bytes", cudaDevAttrMaxSharedMemoryPerBlockOptin},
+      {"concurrent_kernels", cudaDevAttrConcurrentKernels},
+      {"ecc", cudaDevAttrEccEnabled},
+      {"integrated", cudaDevAttrIntegrated},
+      {"compute_mode", cudaDevAttrComputeMode},
+      {"unified_addressing", cudaDevAttrUnifiedAddressing},
+      {"managed_memory", cudaDevAttrManagedMemory},
+      {"concurrent_managed_access", cudaDevAttrConcurrentManagedAccess},
+      {"pageable_memory_access", cudaDevAttrPageableMemoryAccess},
+      {"pageable_memory_access_uses_host_page_tables", cudaDevAttrPageableMemoryAccessUsesHostPageTables},
+      {"host_native_atomics", cudaDevAttrHostNativeAtomicSupported},
+      {"cooperative_launch", cudaDevAttrCooperativeLaunch},
+  };
+  Facts facts;
+  const int major = attribute(cudaDevAttrComputeCapabilityMajor, ordinal);
+  const int minor = attribute(cudaDevAttrComputeCapabilityMinor, ordinal);
+  facts.emplace_back("compute_capability", fmt::format("{}.{}", major, minor));
+  for (const Named& n : named)
+    if (const auto value = maybe_attribute(n.which, ordinal)) facts.emplace_back(n.name, std::int64_t{*value});
+  return facts;
+}
+
+DeviceInfo describe(int ordinal) {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, ordinal), fmt::format("asking cuda:{} what it is", ordinal));
+  char bus[32] = {};
+  check(cudaDeviceGetPCIBusId(bus, sizeof bus, ordinal), fmt::format("asking cuda:{} for its bus id", ordinal));
+
+  DeviceInfo info;
+  info.id = fmt::format("cuda:{}", ordinal);
+  info.name = properties.name;
+  info.memory_bytes = properties.totalGlobalMem;
+  info.uuid = uuid_text(properties.uuid);
+  info.pci_bus_id = bus;
+  info.numa_node = numa_node_of(bus);
+
+  std::string why;
+  const auto nvml = NvmlDevice::find(info.pci_bus_id, why);
+  info.link = link_limit(ordinal, nvml, why);
+  info.memory = memory_limit(ordinal);
+
+  int driver = 0, runtime = 0;
+  check(cudaDriverGetVersion(&driver), "asking for the driver's CUDA version");
+  check(cudaRuntimeGetVersion(&runtime), "asking for the runtime's version");
+  info.facts = attribute_facts(ordinal);
+  info.facts.emplace_back("cuda_of_driver", version_text(driver));
+  info.facts.emplace_back("cuda_runtime", version_text(runtime));
+  if (nvml) {
+    for (auto& fact : nvml->facts()) info.facts.push_back(std::move(fact));
+  } else {
+    info.facts.emplace_back("telemetry", "unavailable: " + why);
+  }
+  return info;
+}
+
+std::vector<DeviceInfo> describe_all() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return {};
+  }
+  std::vector<DeviceInfo> all;
+  for (int ordinal = 0; ordinal < count; ++ordinal) all.push_back(describe(ordinal));
+  return all;
+}
+
+}  // namespace
+
+const std::vector<DeviceInfo>& inventory() {
+  static const std::vector<DeviceInfo> all = describe_all();
+  return all;
+}
+
+std::optional<int> ordinal_of(std::string_view device) {
+  constexpr std::string_view prefix = "cuda:";
+  if (device.substr(0, prefix.size()) != prefix) return std::nullopt;
+  device.remove_prefix(prefix.size());
+  int ordinal = -1;
+  const auto [end, error] = std::from_chars(device.data(), device.data() + device.size(), ordinal);
+  if (error != std::errc{} || end != device.data() + device.size() || ordinal < 0) return std::nullopt;
+  return ordinal;
+}
+
+std::optional<std::string> why_not_there(std::string_view device) {
+  const auto ordinal = ordinal_of(device);
+  if (!ordinal) return fmt::format("--device {} is no CUDA device: write cuda:N (npgpu list shows them)", device);
+  const auto& all = inventory();
+  if (all.empty()) return fmt::format("--device {}: {}", device, why_no_device());
+  if (static_cast<std::size_t>(*ordinal) < all.size()) return std::nullopt;
+  return fmt::format("--device {} is not there: this machine shows cuda:0{}", device,
+                     all.size() > 1 ? fmt::format(" to cuda:{}", all.size() - 1) : "");
+}
+
+FreeMemory device_memory(int ordinal) {
+  make_current(ordinal);
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), fmt::format("asking cuda:{} for its free memory", ordinal));
+  return {free, total};
+}
+
+std::uint64_t l2_bytes(int ordinal) { return static_cast<std::uint64_t>(attribute(cudaDevAttrL2CacheSize, ordinal)); }
+
+bool has_managed_memory(int ordinal) { return attribute(cudaDevAttrManagedMemory, ordinal) != 0; }
+
+}  // namespace npgpu::cuda

@@ -1,0 +1,39 @@
+// NVML, opened at run time: clocks, power, temperature, the PCIe link. Its absence only means that these are
+// not known. No nvml.h is needed to build: the few functions used are declared in nvml.cpp.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "npgpu/device.hpp"
+
+namespace npgpu::cuda {
+
+// One GPU as NVML knows it.
+class NvmlDevice {
+ public:
+  // By PCI bus id, because ordinals differ where CUDA_VISIBLE_DEVICES is set. Nothing where NVML is not
+  // there or does not know the GPU; `why` then says which.
+  static std::optional<NvmlDevice> find(const std::string& pci_bus_id, std::string& why);
+
+  // Clocks, power, temperature, reasons for reduced clocks. NaN (0 for the reasons) where NVML does not say.
+  // Five questions to the driver; about 5 to 50 us in all on servers, more where power is read slowly: ask
+  // between trials, never in one.
+  Telemetry read() const;
+
+  // The widest link that this GPU and its slot agree on; NaN where it is not known.
+  Limit link() const;
+
+  // Driver version, link now and at most, power limit, largest clocks, persistence and MIG modes.
+  Facts facts() const;
+
+ private:
+  explicit NvmlDevice(void* handle) : handle_(handle) {}
+  void* handle_;
+};
+
+// Rate of one direction of a PCIe link, as its signalling and line code allow, with the formula in words.
+// Of an unknown generation: NaN.
+Limit pcie_limit(unsigned generation, unsigned lanes);
+
+}  // namespace npgpu::cuda
