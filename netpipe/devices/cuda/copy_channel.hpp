@@ -1,0 +1,162 @@
+// The channel of every CUDA copy: buffers, payload, timing and checks. What an API adds is the call that
+// copies, given as two function objects, so that forward() is that call and little more:
+//
+//   void operator()(void* to, const void* from, std::size_t bytes) const;   // throws Error
+//
+// Choices:
+// - Asynchronous copies go through a stream of the channel's own that ignores the default stream; blocking
+//   ones through the legacy default stream, as the API has it, and so do their events.
+// - Some "blocking" copies return early (device to device, and small pageable ones from a staging buffer), so
+//   settle() always waits for the stream.
+// - Pinned, write-combined and device memory are filled and checked by the GPU; pageable and managed memory by
+//   the CPU, which leaves managed pages on the host, where prepare() also prefetches them.
+// - A source is never written again, and a smaller payload is the beginning of a larger one: warm sources
+//   are filled once. A cold case has other slots at every size, so each prepare() fills them.
+// - back() needs a case with the pattern pingpong: only then there is a landing buffer, of the source's kind.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "netpipe/devices/cuda/check.hpp"
+#include "netpipe/devices/cuda/copy_layout.hpp"
+#include "netpipe/devices/cuda/handles.hpp"
+#include "netpipe/devices/cuda/nvml.hpp"
+#include "netpipe/devices/cuda/payload.hpp"
+#include "netpipe/devices/cuda/stream_timer.hpp"
+#include "netpipe/devices/host/memory.hpp"
+#include "netpipe/devices/host/topology.hpp"
+#include "npgpu/channel.hpp"
+
+namespace npgpu::cuda {
+
+// The memory of one end, of any kind.
+class Area {
+ public:
+  Area() = default;
+  Area(const End&, std::uint64_t bytes);
+  std::byte* first() const { return first_; }  // slot 0's payload
+  Memory kind() const { return kind_; }
+  bool by_cpu() const { return kind_ == Memory::pageable || kind_ == Memory::managed; }
+
+ private:
+  Memory kind_ = Memory::device;
+  Buffer buffer_;
+  host::PageableBuffer pageable_;
+  std::byte* first_ = nullptr;
+};
+
+class CopyBuffers : public Channel {
+ public:
+  static constexpr Seconds usual_time_out{10};
+
+  void prepare(std::uint64_t bytes) final;
+  void settle() final;
+  std::optional<std::string> intact(bool went_back) final;
+  const Clock& clock() const final { return steady_clock(); }
+  DeviceTimer* timer() final { return timer_ ? &*timer_ : nullptr; }
+  bool enqueues() const final { return enqueues_; }
+  Telemetry telemetry() final;
+  std::string binding() const final { return binding_.text(); }
+
+  // The target's first payload byte, for tests that spoil it.
+  std::byte* target() const { return target_.first(); }
+  std::uint64_t slots() const { return count_; }
+
+ protected:
+  // Where copies of this case are enqueued, or what they wait for if they block.
+  struct Lane {
+    int ordinal;
+    Stream own;
+    cudaStream_t stream;
+  };
+
+  CopyBuffers(const Case&, std::uint64_t max_bytes, Seconds gate_time_out);
+
+  // Of the next copy there, and of the copy back of what arrived last.
+  void* to() const { return target_first_ + next_; }
+  const void* from() const { return source_first_ + next_; }
+  void* landing() const { return landing_first_ + last_; }
+  const void* arrived() const { return target_first_ + last_; }
+  std::size_t bytes() const { return bytes_; }
+  int ordinal() const { return lane_.ordinal; }
+  cudaStream_t stream() const { return lane_.stream; }
+  void went() {
+    last_ = next_;
+    next_ += stride_;
+    if (next_ == wrap_) next_ = 0;
+    ++forwards_;
+  }
+  bool can_return() const { return landing_first_ != nullptr; }
+  [[noreturn]] void cannot_return() const;
+
+ private:
+  void lay_out(std::uint64_t bytes);
+  Slots slots_in(const Area&, std::uint64_t count) const;
+  void fill(const Area&);
+  void arm(const Area&);
+  void run_once();
+  std::optional<std::string> verdict(const Area&, std::uint64_t count);
+
+  const Case case_;
+  const std::uint64_t max_bytes_;
+  const bool enqueues_;
+  const host::Binding binding_;  // before the buffers, which are allocated under it
+  Lane lane_;
+  const std::uint64_t area_;
+  const std::uint64_t seed_;
+  Area source_;
+  Area target_;
+  Area landing_;
+  PayloadKernels kernels_;
+  std::optional<StreamTimer> timer_;
+  std::optional<NvmlDevice> nvml_;
+  bool filled_ = false;
+
+  std::byte* source_first_ = nullptr;
+  std::byte* target_first_ = nullptr;
+  std::byte* landing_first_ = nullptr;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t stride_ = 0;
+  std::uint64_t wrap_ = 0;
+  std::uint64_t count_ = 1;
+  std::uint64_t next_ = 0;
+  std::uint64_t last_ = 0;
+  std::uint64_t forwards_ = 0;
+};
+
+template <class There, class Back>
+class CopyChannel final : public CopyBuffers {
+ public:
+  // `make_there` and `make_back` are given the stream that the copies are to use.
+  template <class MakeThere, class MakeBack>
+  CopyChannel(const Case& c, std::uint64_t max_bytes, MakeThere make_there, MakeBack make_back,
+              Seconds gate_time_out = usual_time_out)
+      : CopyBuffers(c, max_bytes, gate_time_out), there_(make_there(stream())), back_(make_back(stream())) {}
+
+  void forward() override {
+    make_current(ordinal());
+    there_(to(), from(), bytes());
+    went();
+  }
+  void back() override {
+    if (!can_return()) [[unlikely]]
+      cannot_return();
+    make_current(ordinal());
+    back_(landing(), arrived(), bytes());
+  }
+
+ private:
+  There there_;
+  Back back_;
+};
+
+template <class MakeThere, class MakeBack, class... More>
+std::unique_ptr<Channel> copy_channel(const Case& c, std::uint64_t max_bytes, MakeThere make_there, MakeBack make_back,
+                                      More... more) {
+  using Kind = CopyChannel<std::invoke_result_t<MakeThere, cudaStream_t>, std::invoke_result_t<MakeBack, cudaStream_t>>;
+  return std::make_unique<Kind>(c, max_bytes, make_there, make_back, more...);
+}
+
+}  // namespace npgpu::cuda

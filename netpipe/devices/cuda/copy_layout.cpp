@@ -1,0 +1,83 @@
+#include "netpipe/devices/cuda/copy_layout.hpp"
+
+#include <algorithm>
+
+#include "netpipe/devices/cuda/inventory.hpp"
+#include "netpipe/devices/host/facts.hpp"
+#include "netpipe/devices/host/memory.hpp"
+#include "netpipe/devices/host/payload.hpp"
+#include "npgpu/error.hpp"
+
+namespace npgpu::cuda {
+
+namespace {
+
+constexpr std::uint64_t slot_alignment = 256;   // what cudaMalloc aligns to; whole lines of every cache
+constexpr std::uint64_t device_page = 2 * MiB;  // what an allocation takes at least
+
+// Sums that stay at the top instead of wrapping: an absurd size has to be found too large.
+std::uint64_t plus(std::uint64_t a, std::uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
+std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t unit) {
+  return plus(bytes, unit - 1) == UINT64_MAX ? UINT64_MAX : (bytes + unit - 1) / unit * unit;
+}
+
+void add(MemoryNeed& need, const End& end, std::uint64_t area) {
+  const std::uint64_t bytes = host::allocation_bytes(area, end.offset);
+  if (end.kind != Memory::device) need.host_bytes = plus(need.host_bytes, bytes);
+  if (end.kind == Memory::device || end.kind == Memory::managed)
+    need.device_bytes = plus(need.device_bytes, rounded_up(bytes, device_page));
+}
+
+int the_ordinal(const Case& c) {
+  const auto ordinal = ordinal_of(c.device);
+  if (!ordinal) throw Error(ErrorKind::usage, *why_not_there(c.device));
+  return *ordinal;
+}
+
+}  // namespace
+
+End source_of(const Case& c) {
+  const bool on_host = c.direction == Direction::h2d || c.direction == Direction::h2h;
+  return {on_host ? c.memory : Memory::device, c.source_offset};
+}
+
+End target_of(const Case& c) {
+  const bool on_host = c.direction == Direction::d2h || c.direction == Direction::h2h;
+  return {on_host ? c.memory : Memory::device, c.target_offset};
+}
+
+std::uint64_t stride_bytes(const Case& c, std::uint64_t bytes) {
+  const std::uint64_t offset = std::max(c.source_offset, c.target_offset);
+  return rounded_up(plus(plus(offset, bytes), 2 * payload::guard_bytes), slot_alignment);
+}
+
+std::uint64_t area_bytes(const Case& c, std::uint64_t max_bytes, std::uint64_t footprint) {
+  return std::max(stride_bytes(c, max_bytes), footprint);
+}
+
+std::uint64_t slot_count(const Case& c, std::uint64_t bytes, std::uint64_t area) {
+  return c.cache == Cache::warm ? 1 : std::max<std::uint64_t>(1, area / stride_bytes(c, bytes));
+}
+
+std::uint64_t footprint_bytes(const Case& c) {
+  if (c.cache == Cache::warm) return 0;
+  const int ordinal = the_ordinal(c);
+  const std::uint64_t wanted = 4 * std::max(l2_bytes(ordinal), host::last_level_cache_bytes());
+  return std::min({wanted, host::free_host_memory() / 8, device_memory(ordinal).free_bytes / 8});
+}
+
+MemoryNeed needs(const Case& c, std::uint64_t max_bytes, std::uint64_t footprint) {
+  const std::uint64_t area = area_bytes(c, max_bytes, footprint);
+  // The gate's words and the check's verdict.
+  MemoryNeed need{.host_bytes = 64 * KiB, .device_bytes = device_page};
+  add(need, source_of(c), area);
+  add(need, target_of(c), area);
+  if (c.pattern == Pattern::pingpong) add(need, source_of(c), area);
+  return need;
+}
+
+MemoryNeed available(const Case& c) {
+  return {.host_bytes = host::free_host_memory(), .device_bytes = device_memory(the_ordinal(c)).free_bytes};
+}
+
+}  // namespace npgpu::cuda
