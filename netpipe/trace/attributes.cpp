@@ -1,0 +1,157 @@
+#include "netpipe/trace/attributes.hpp"
+
+#include <cstdlib>
+#include <utility>
+#include <variant>
+
+#include "netpipe/trace/utf8.hpp"
+
+namespace npgpu::trace {
+
+namespace {
+
+Handle text_type() {
+  Handle type = made(H5Tcopy(H5T_C_S1), "make a type");
+  done(H5Tset_size(type, H5T_VARIABLE), "make a type");
+  done(H5Tset_cset(type, H5T_CSET_UTF8), "make a type");
+  return type;
+}
+
+void create(hid_t object, const std::string& name, hid_t file_type, hid_t memory_type, const void* value) {
+  const Handle scalar = made(H5Screate(H5S_SCALAR), "make a dataspace");
+  const Handle attribute = made(H5Acreate2(object, name.c_str(), file_type, scalar, H5P_DEFAULT, H5P_DEFAULT),
+                                "create attribute '" + name + "'");
+  done(H5Awrite(attribute, memory_type, value), "write attribute '" + name + "'");
+}
+
+std::string called(const std::string& where, const std::string& name) { return "attribute '" + name + "' of " + where; }
+
+Handle open(hid_t object, const std::string& where, const std::string& name) {
+  if (!has(object, name)) throw Flaw(called(where, name) + " is missing");
+  return made(H5Aopen(object, name.c_str(), H5P_DEFAULT), "open " + called(where, name));
+}
+
+H5T_class_t scalar_class(hid_t attribute) {
+  const Handle space = made(H5Aget_space(attribute), "read the shape of an attribute");
+  if (H5Sget_simple_extent_npoints(space) != 1) return H5T_NO_CLASS;
+  const Handle type = made(H5Aget_type(attribute), "read the type of an attribute");
+  return H5Tget_class(type);
+}
+
+std::string read_text(hid_t attribute) {
+  const Handle type = made(H5Aget_type(attribute), "read the type of an attribute");
+  const Handle wanted = text_type();
+  done(H5Tset_cset(wanted, H5Tget_cset(type)), "make a type");  // HDF5 does not convert between character sets
+  if (done(H5Tis_variable_str(type), "read the type of an attribute") > 0) {
+    char* text = nullptr;
+    done(H5Aread(attribute, wanted, &text), "read a text");
+    std::string copy = text ? text : "";
+    H5free_memory(text);
+    return utf8(copy);
+  }
+  std::vector<char> text(H5Tget_size(type) + 1, '\0');
+  done(H5Aread(attribute, type, text.data()), "read a text");
+  std::string copy = text.data();
+  if (H5Tget_strpad(type) == H5T_STR_SPACEPAD) copy.erase(copy.find_last_not_of(' ') + 1);
+  return utf8(copy);
+}
+
+template <class Value>
+Value read_number(hid_t attribute, hid_t memory_type) {
+  Value value{};
+  done(H5Aread(attribute, memory_type, &value), "read a number");
+  return value;
+}
+
+Handle expect(hid_t object, const std::string& where, const std::string& name, H5T_class_t wanted, const char* word) {
+  Handle attribute = open(object, where, name);
+  if (scalar_class(attribute) != wanted) throw Flaw(called(where, name) + " is not one " + word);
+  return attribute;
+}
+
+}  // namespace
+
+void put(hid_t object, const std::string& name, const std::string& text) {
+  const std::string clean = utf8(text);
+  const char* value = clean.c_str();
+  const Handle type = text_type();
+  create(object, name, type, type, &value);
+}
+void put(hid_t object, const std::string& name, double value) {
+  create(object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
+}
+void put(hid_t object, const std::string& name, std::int64_t value) {
+  create(object, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
+}
+void put(hid_t object, const std::string& name, std::uint64_t value) {
+  create(object, name, H5T_STD_U64LE, H5T_NATIVE_UINT64, &value);
+}
+void put(hid_t object, const std::string& name, bool flag) {
+  const std::uint8_t value = flag;
+  create(object, name, H5T_STD_U8LE, H5T_NATIVE_UINT8, &value);
+}
+void put(hid_t object, const Facts& facts) {
+  for (const auto& [name, fact] : facts) std::visit([&](const auto& value) { put(object, name, value); }, fact);
+}
+
+void change(hid_t object, const std::string& name, const std::string& text) {
+  done(H5Adelete(object, name.c_str()), "replace attribute '" + name + "'");
+  put(object, name, text);
+}
+void change(hid_t object, const std::string& name, bool flag) {
+  const Handle attribute = made(H5Aopen(object, name.c_str(), H5P_DEFAULT), "open attribute '" + name + "'");
+  const std::uint8_t value = flag;
+  done(H5Awrite(attribute, H5T_NATIVE_UINT8, &value), "write attribute '" + name + "'");
+}
+
+bool has(hid_t object, const std::string& name) {
+  return done(H5Aexists(object, name.c_str()), "look for attribute '" + name + "'") > 0;
+}
+
+std::string get_text(hid_t object, const std::string& where, const std::string& name) {
+  return read_text(expect(object, where, name, H5T_STRING, "text"));
+}
+double get_real(hid_t object, const std::string& where, const std::string& name) {
+  return read_number<double>(expect(object, where, name, H5T_FLOAT, "floating-point number"), H5T_NATIVE_DOUBLE);
+}
+std::uint64_t get_count(hid_t object, const std::string& where, const std::string& name) {
+  return read_number<std::uint64_t>(expect(object, where, name, H5T_INTEGER, "integer"), H5T_NATIVE_UINT64);
+}
+bool get_flag(hid_t object, const std::string& where, const std::string& name) {
+  const auto value = read_number<std::int64_t>(expect(object, where, name, H5T_INTEGER, "integer"), H5T_NATIVE_INT64);
+  if (value != 0 && value != 1) throw Flaw(called(where, name) + " is " + std::to_string(value) + ", neither 0 nor 1");
+  return value == 1;
+}
+
+Facts get_facts(hid_t object, const std::string& where) {
+  std::vector<std::string> names;
+  hsize_t position = 0;
+  done(H5Aiterate2(
+           object, H5_INDEX_NAME, H5_ITER_NATIVE, &position,
+           [](hid_t, const char* name, const H5A_info_t*, void* all) -> herr_t {
+             static_cast<std::vector<std::string>*>(all)->push_back(name);
+             return 0;
+           },
+           &names),
+       "list the attributes of " + where);
+  Facts facts;
+  for (const std::string& name : names) {
+    const Handle attribute = open(object, where, name);
+    switch (scalar_class(attribute)) {
+      case H5T_STRING:
+        facts.emplace_back(utf8(name), read_text(attribute));
+        break;
+      case H5T_INTEGER:
+        facts.emplace_back(utf8(name), read_number<std::int64_t>(attribute, H5T_NATIVE_INT64));
+        break;
+      case H5T_FLOAT:
+        facts.emplace_back(utf8(name), read_number<double>(attribute, H5T_NATIVE_DOUBLE));
+        break;
+      default:
+        break;
+    }
+  }
+  return facts;
+}
+
+}  // namespace npgpu::trace

@@ -1,0 +1,39 @@
+// The two tables of a sweep: which columns they have, and how rows go in and out.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "netpipe/trace/hdf5_handle.hpp"
+#include "npgpu/sample.hpp"
+
+namespace npgpu::trace {
+
+// An open table of Points or of Samples. `Row` is one of the two.
+template <class Row>
+class Table {
+ public:
+  static Table create(hid_t sweep);
+  // Throws Flaw naming table and column if it is not a table of Rows. `image_bytes` bounds what it can hold.
+  static Table open(hid_t sweep, const std::string& where, std::uint64_t image_bytes);
+
+  std::uint64_t rows() const { return rows_; }
+  // Extends the table; what is there already is not touched.
+  void append(std::span<const Row>);
+  std::vector<Row> read() const;
+
+  static std::string name();         // points, samples
+  static std::uint64_t row_bytes();  // in the file
+
+ private:
+  explicit Table(Handle dataset, std::uint64_t rows) : dataset_(std::move(dataset)), rows_(rows) {}
+  Handle dataset_;
+  std::uint64_t rows_ = 0;
+};
+
+extern template class Table<Point>;
+extern template class Table<Sample>;
+
+}  // namespace npgpu::trace
