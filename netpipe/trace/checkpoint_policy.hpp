@@ -1,0 +1,49 @@
+// When to save. Fed with numbers; it never sees a clock or a file.
+#pragma once
+
+#include <cstdint>
+
+#include "npgpu/units.hpp"
+
+namespace npgpu::trace {
+
+// Saving costs at most `share` of the wall time since the start, as long as that leaves nothing unsaved for longer than
+// `patience`. The first addition is always worth a save. Where one save takes so long that patience would cost more
+// than `most_share` of the wall time (a save of 1 s every 5 s), patience grows until it costs no more than that.
+//
+// Times are on any one monotonic clock. `bytes` is what a save would write.
+class CheckpointPolicy {
+ public:
+  struct Limits {
+    double share = 0.01;
+    Seconds patience{5};
+    double most_share = 0.1;
+  };
+  explicit CheckpointPolicy(Seconds start) : CheckpointPolicy(start, Limits()) {}
+  CheckpointPolicy(Seconds start, Limits limits) : limits_(limits), start_(start), last_added_(start) {}
+
+  void added(Seconds now);
+  bool unsaved() const { return unsaved_; }
+  bool due(Seconds now, std::uint64_t bytes) const;
+  // A save of `bytes` that took `cost` has just ended, with all that was added. (One that failed is not told.)
+  void saved(Seconds cost, std::uint64_t bytes);
+
+  // What a save of so many bytes will probably cost: as lately, and in proportion where the file has grown.
+  Seconds expected(std::uint64_t bytes) const;
+  Seconds spent() const { return spent_; }
+  std::uint64_t saves() const { return saves_; }
+
+ private:
+  Limits limits_;
+  Seconds start_;
+  Seconds last_added_;
+  Seconds gap_{0};  // between the last two additions: the next may come as late
+  Seconds oldest_unsaved_{0};
+  bool unsaved_ = false;
+  Seconds spent_{0};
+  Seconds usual_cost_{0};  // smoothed, of a save of usual_bytes_
+  std::uint64_t usual_bytes_ = 0;
+  std::uint64_t saves_ = 0;
+};
+
+}  // namespace npgpu::trace
