@@ -1,0 +1,21 @@
+// HDF5 can crash or hang on a damaged file. A child process goes first.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace npgpu::trace {
+
+struct Rehearsal {
+  enum class Outcome {
+    well,   // came to its end; or no child could be made, and the caller reads as everybody else does
+    threw,  // text: what the exception said
+    died,   // text: "Segmentation fault", "it does not end"
+  } outcome = Outcome::well;
+  std::string text;
+};
+
+// Runs `read` in a forked child, whose memory is a copy of ours: what it survives, we survive.
+Rehearsal rehearse(const std::function<void()>& read);
+
+}  // namespace npgpu::trace
