@@ -1,0 +1,220 @@
+// Does the timed path cost anything? Each row alternates a loop written by hand with the engine and its channel, in one
+// process, with the same repeats, and prints the median of the rounds of each and their ratio. Not a test: it needs a
+// quiet machine.
+//
+//   npgpu_bench [rounds]     default 7
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include "netpipe/devices/cuda/check.hpp"
+#include "netpipe/devices/cuda/driver.hpp"
+#include "netpipe/devices/cuda/handles.hpp"
+#include "netpipe/devices/host/memory.hpp"
+#include "npgpu/engine.hpp"
+#include "npgpu/error.hpp"
+#include "npgpu/module.hpp"
+
+using namespace npgpu;
+using cuda::check;
+
+namespace {
+
+int rounds = 7;
+
+struct Row {
+  const char* name;
+  Case question;
+  std::uint64_t bytes;
+  std::uint64_t repeats;
+  int trials;
+  std::function<Seconds(std::uint64_t repeats)> bare;  // one trial, in all
+};
+
+double median_of(std::vector<double> values) { return median(values); }
+
+// Median over trials of one operation's time.
+double bare_us(const Row& row) {
+  row.bare(row.repeats);  // warm
+  std::vector<double> us;
+  for (int i = 0; i < row.trials; ++i) us.push_back(microseconds(row.bare(row.repeats)) / static_cast<double>(row.repeats));
+  return median_of(us);
+}
+
+double engine_us(const Row& row, std::span<Channel* const> channels) {
+  const auto schedule = classic_schedule({.trials = row.trials, .fixed_repeats = row.repeats});
+  const auto point = measure_point(row.question, channels, *schedule, row.bytes, [] { return false; });
+  if (!point->mismatch.empty()) throw Error(ErrorKind::failed, point->mismatch);
+  std::vector<double> us;
+  for (std::size_t i = 0; i < point->samples.size(); i += channels.size()) {
+    double longest = 0;
+    for (std::size_t lane = 0; lane < channels.size(); ++lane) {
+      const Sample& s = point->samples[i + lane];
+      longest = std::max(longest, row.question.timing == Timing::host ? s.host_us : s.device_us);
+    }
+    us.push_back(longest / static_cast<double>(row.repeats));
+  }
+  return median_of(us);
+}
+
+void compare(const Row& row) {
+  const Module* module = find_module(row.question.module);
+  if (!module) {
+    std::printf("%-44s left out: module %s is not in this build\n", row.name, row.question.module.c_str());
+    return;
+  }
+  std::vector<std::unique_ptr<Channel>> owned;
+  std::vector<Channel*> channels;
+  for (const Case& lane : lanes(row.question)) {
+    owned.push_back(module->open(lane, row.bytes));
+    channels.push_back(owned.back().get());
+  }
+  bare_us(row);
+  engine_us(row, channels);
+  std::vector<double> bare, engine, ratio;
+  for (int i = 0; i < rounds; ++i) {
+    bare.push_back(bare_us(row));
+    engine.push_back(engine_us(row, channels));
+    ratio.push_back(engine.back() / bare.back());
+  }
+  const auto [least, most] = std::minmax_element(ratio.begin(), ratio.end());
+  const double ways = row.question.pattern == Pattern::duplex ? 2 : 1;
+  const double gb = ways * static_cast<double>(row.bytes) / 1e3;
+  std::printf("%-44s bare %12.4f us  npgpu %12.4f us  ratio %.4f (%.4f..%.4f)  %.3f and %.3f GB/s\n", row.name,
+              median_of(bare), median_of(engine), median_of(ratio), *least, *most, gb / median_of(bare),
+              gb / median_of(engine));
+  std::fflush(stdout);
+}
+
+template <class Copy, class Settle>
+Seconds timed(std::uint64_t repeats, Copy copy, Settle settle) {
+  const Seconds begin = steady_clock().now();
+  for (std::uint64_t i = 0; i < repeats; ++i) copy();
+  settle();
+  return steady_clock().now() - begin;
+}
+
+void default_stream() { check(cudaStreamSynchronize(nullptr), "settling"); }
+
+Case of(const char* module, Direction d, Memory m, bool async = false) {
+  return {.module = module, .device = "cuda:0", .direction = d, .memory = m, .async = async};
+}
+
+void small_copies() {
+  cuda::Buffer pinned(Memory::pinned, 4096), device(Memory::device, 4096);
+  void* const h = pinned.data();
+  void* const d = device.data();
+  const auto address = reinterpret_cast<CUdeviceptr>(d);
+  const cuda::Stream own;
+  cudaStream_t s = own.get();
+  const cuda::Driver& driver = cuda::driver();
+  const auto settle = [s] { check(cudaStreamSynchronize(s), "settling"); };
+  constexpr std::uint64_t repeats = 4000;
+  const Row rows[] = {
+      {"cudaMemcpy h2d 8 B", of("cudaMemcpy", Direction::h2d, Memory::pinned), 8, repeats, 5,
+       [=](auto n) { return timed(n, [=] { check(cudaMemcpy(d, h, 8, cudaMemcpyHostToDevice), "copy"); }, default_stream); }},
+      {"cudaMemcpy d2h 8 B", of("cudaMemcpy", Direction::d2h, Memory::pinned), 8, repeats, 5,
+       [=](auto n) { return timed(n, [=] { check(cudaMemcpy(h, d, 8, cudaMemcpyDeviceToHost), "copy"); }, default_stream); }},
+      {"cuMemcpyHtoD 8 B", of("cuMemcpy", Direction::h2d, Memory::pinned), 8, repeats, 5,
+       [=](auto n) { return timed(n, [=] { check(driver.cuMemcpyHtoD(address, h, 8), "copy"); }, default_stream); }},
+      {"cuMemcpyDtoH 8 B", of("cuMemcpy", Direction::d2h, Memory::pinned), 8, repeats, 5,
+       [=](auto n) { return timed(n, [=] { check(driver.cuMemcpyDtoH(h, address, 8), "copy"); }, default_stream); }},
+      {"cudaMemcpyAsync h2d 8 B", of("cudaMemcpy", Direction::h2d, Memory::pinned, true), 8, repeats, 5,
+       [=](auto n) { return timed(n, [=] { check(cudaMemcpyAsync(d, h, 8, cudaMemcpyHostToDevice, s), "copy"); }, settle); }},
+      {"cudaMemcpyAsync d2h 8 B", of("cudaMemcpy", Direction::d2h, Memory::pinned, true), 8, repeats, 5,
+       [=](auto n) { return timed(n, [=] { check(cudaMemcpyAsync(h, d, 8, cudaMemcpyDeviceToHost, s), "copy"); }, settle); }},
+      {"cuMemcpyHtoDAsync 8 B", of("cuMemcpy", Direction::h2d, Memory::pinned, true), 8, repeats, 5,
+       [=](auto n) { return timed(n, [=] { check(driver.cuMemcpyHtoDAsync(address, h, 8, s), "copy"); }, settle); }},
+      {"cuMemcpyDtoHAsync 8 B", of("cuMemcpy", Direction::d2h, Memory::pinned, true), 8, repeats, 5,
+       [=](auto n) { return timed(n, [=] { check(driver.cuMemcpyDtoHAsync(h, address, 8, s), "copy"); }, settle); }},
+  };
+  for (const Row& row : rows) compare(row);
+}
+
+void pageable_copies() {
+  constexpr std::uint64_t bytes = 64 * MiB;
+  host::PageableBuffer pageable(bytes, 0);
+  std::memset(pageable.data(), 1, bytes);
+  cuda::Buffer device(Memory::device, bytes);
+  void* const h = pageable.data();
+  void* const d = device.data();
+  compare({"cudaMemcpy h2d pageable 64 MiB", of("cudaMemcpy", Direction::h2d, Memory::pageable), bytes, 8, 5, [=](auto n) {
+             return timed(n, [=] { check(cudaMemcpy(d, h, bytes, cudaMemcpyHostToDevice), "copy"); }, default_stream);
+           }});
+  compare({"cudaMemcpy d2h pageable 64 MiB", of("cudaMemcpy", Direction::d2h, Memory::pageable), bytes, 8, 5, [=](auto n) {
+             return timed(n, [=] { check(cudaMemcpy(h, d, bytes, cudaMemcpyDeviceToHost), "copy"); }, default_stream);
+           }});
+}
+
+// One stream a direction, events around each; the longer of both.
+void large_copies() {
+  constexpr std::uint64_t bytes = 512 * MiB;
+  cuda::Buffer from(Memory::pinned, bytes), to(Memory::pinned, bytes), in(Memory::device, bytes), out(Memory::device, bytes);
+  const cuda::Stream there, back;
+  cuda::Event begin_there, end_there, begin_back, end_back;
+  Case c = of("cudaMemcpy", Direction::h2d, Memory::pinned, true);
+  c.timing = Timing::gated;
+  const auto copy_there = [&] {
+    check(cudaMemcpyAsync(in.data(), from.data(), bytes, cudaMemcpyHostToDevice, there.get()), "copy");
+  };
+  const auto copy_back = [&] {
+    check(cudaMemcpyAsync(to.data(), out.data(), bytes, cudaMemcpyDeviceToHost, back.get()), "copy");
+  };
+  compare({"h2d pinned 512 MiB gated", c, bytes, 4, 3, [&](auto n) {
+             begin_there.record(there.get());
+             for (std::uint64_t i = 0; i < n; ++i) copy_there();
+             end_there.record(there.get());
+             there.synchronize();
+             return cuda::Event::between(begin_there, end_there);
+           }});
+  c.pattern = Pattern::duplex;
+  compare({"duplex pinned 512 MiB gated", c, bytes, 4, 3, [&](auto n) {
+             begin_there.record(there.get());
+             begin_back.record(back.get());
+             for (std::uint64_t i = 0; i < n; ++i) {
+               copy_there();
+               copy_back();
+             }
+             end_there.record(there.get());
+             end_back.record(back.get());
+             there.synchronize();
+             back.synchronize();
+             return std::max(cuda::Event::between(begin_there, end_there), cuda::Event::between(begin_back, end_back));
+           }});
+}
+
+// The C library's function, as the module calls it: not a store that the compiler makes of it.
+void host_copies() {
+  static char to[64], from[64];
+  static void* (*volatile opaque)(void*, const void*, std::size_t) = std::memcpy;
+  Case c{.module = "memcpy", .device = "host", .direction = Direction::h2h, .memory = Memory::pageable};
+  compare({"memcpy 8 B", c, 8, 2'000'000, 5, [](auto n) {
+             auto* const copy = opaque;
+             return timed(n, [copy] { copy(to, from, 8); }, [] {});
+           }});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc > 1) rounds = std::max(5, std::atoi(argv[1]));
+  host_copies();
+  if (const std::string why = cuda::why_no_device(); !why.empty()) {
+    std::printf("the rest is left out: %s\n", why.c_str());
+    return exit_code::nothing;
+  }
+  cuda::make_current(0);
+  small_copies();
+  pageable_copies();
+  large_copies();
+  return exit_code::done;
+} catch (const Error& e) {
+  std::fprintf(stderr, "npgpu_bench: %s\n", e.what());
+  return exit_code_of(e.kind());
+}

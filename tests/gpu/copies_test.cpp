@@ -1,0 +1,142 @@
+// Every copy that is not refused moves what it should, where it should, and nothing beside it.
+#include <doctest/doctest.h>
+
+#include "netpipe/devices/cuda/copy_channel.hpp"
+#include "npgpu/engine.hpp"
+#include "npgpu/error.hpp"
+#include "tests/gpu/cases.hpp"
+
+using namespace npgpu;
+using test::module_called;
+using test::possible_cases;
+
+namespace {
+
+// Copies there and back a few times, timed as the case says.
+void exercise(Channel& channel, const Case& c, std::uint64_t bytes) {
+  channel.prepare(bytes);
+  DeviceTimer* const timer = c.timing == Timing::host ? nullptr : channel.timer();
+  REQUIRE((c.timing == Timing::host || timer));
+  if (c.timing == Timing::gated) timer->hold();
+  if (timer) timer->start();
+  for (int i = 0; i < 3; ++i) {
+    channel.forward();
+    if (c.pattern == Pattern::pingpong) channel.back();
+  }
+  if (timer) timer->stop();
+  if (c.timing == Timing::gated) timer->release();
+  channel.settle();
+  if (timer) {
+    const auto elapsed = timer->elapsed();
+    REQUIRE(elapsed);
+    CHECK(elapsed->count() > 0);
+    CHECK(elapsed->count() < 1);
+  }
+  const auto wrong = channel.intact(c.pattern == Pattern::pingpong);
+  if (wrong) FAIL_CHECK(*wrong);
+}
+
+constexpr std::uint64_t most = MiB + 5;
+
+}  // namespace
+
+TEST_CASE("there and back, at sizes and offsets that align with nothing") {
+  for (const char* module : {"cudaMemcpy", "cuMemcpy"}) {
+    const auto all = possible_cases(module, Pattern::pingpong);
+    // h2d and d2h: 4 memories * (blocking, async) * (host, event), and 2 memories gated; d2d: 4 and gated; h2h: 2 memories
+    CHECK(all.size() == (test::gates() ? 2 * 18 + 5 + 2 : 2 * 16 + 4 + 2));
+    for (Case c : all)
+      for (const auto& [source, target] : {std::pair{0, 0}, {1, 7}, {7, 1}}) {
+        c.source_offset = source;
+        c.target_offset = target;
+        const std::string what = title(c);
+        INFO(what);
+        const auto channel = module_called(module).open(c, most);
+        CHECK(channel->enqueues() == (c.async && c.memory != Memory::pageable && c.memory != Memory::managed));
+        for (const std::uint64_t bytes : {std::uint64_t{1}, std::uint64_t{3}, std::uint64_t{4097}, most}) {
+          INFO(bytes);
+          exercise(*channel, c, bytes);
+        }
+      }
+  }
+}
+
+TEST_CASE("one way") {
+  for (const char* module : {"cudaMemcpy", "cuMemcpy"})
+    for (Case c : possible_cases(module, Pattern::stream)) {
+      c.bind = false;
+      const std::string what = title(c);
+      INFO(what);
+      const auto channel = module_called(module).open(c, most);
+      CHECK(channel->binding() == "not bound: asked not to");
+      for (const std::uint64_t bytes : {std::uint64_t{8}, most}) exercise(*channel, c, bytes);
+      CHECK_THROWS_AS(channel->back(), Error);
+      CHECK_THROWS_AS(channel->intact(true), Error);
+      CHECK_THROWS_AS(channel->prepare(0), Error);
+      CHECK_THROWS_AS(channel->prepare(most + 1), Error);
+    }
+}
+
+TEST_CASE("cold: the copies walk through slots, each with a payload of its own") {
+  for (const char* module : {"cudaMemcpy", "cuMemcpy"})
+    for (Case c : possible_cases(module, Pattern::pingpong)) {
+      if (c.memory == Memory::managed || c.timing == Timing::event) continue;
+      c.cache = Cache::cold;
+      c.source_offset = 1;
+      c.target_offset = 7;
+      const std::string what = title(c);
+      INFO(what);
+      const MemoryNeed need = module_called(module).needs(c, 4097);
+      CHECK(need.host_bytes + need.device_bytes > 64 * MiB);
+      const auto channel = module_called(module).open(c, 4097);
+      CHECK(dynamic_cast<cuda::CopyBuffers&>(*channel).slots() > 100);
+      exercise(*channel, c, 4097);
+    }
+}
+
+TEST_CASE("through the engine: samples with times, payload intact") {
+  for (const Timing timing : {Timing::host, Timing::event, Timing::gated}) {
+    const Case c{.module = "cudaMemcpy", .device = "cuda:0", .pattern = Pattern::pingpong, .async = true, .timing = timing};
+    const auto channel = module_called("cudaMemcpy").open(c, 4096);
+    Channel* const one[] = {channel.get()};
+    const auto schedule = classic_schedule({.trials = 3, .fixed_repeats = 10});
+    const auto measured = measure_point(c, one, *schedule, 4096, [] { return false; });
+    REQUIRE(measured);
+    CHECK(measured->mismatch.empty());
+    REQUIRE(measured->samples.size() == 3);
+    CHECK(measured->samples.back().intact == 1);
+    for (const Sample& sample : measured->samples) {
+      CHECK(sample.host_us > 0);
+      CHECK((timing == Timing::host || sample.device_us > 0));
+    }
+  }
+}
+
+TEST_CASE("what is free, what is needed, and a size past all memory") {
+  const Module& module = module_called("cudaMemcpy");
+  const Case c{.module = "cudaMemcpy", .device = "cuda:0"};
+  const MemoryNeed free = module.available(c);
+  CHECK(free.host_bytes > 0);
+  CHECK(free.device_bytes > 0);
+  CHECK(free.device_bytes <= module.device("cuda:0").memory_bytes);
+  const std::uint64_t absurd = std::uint64_t{1} << 50;
+  CHECK(module.needs(c, absurd).device_bytes > free.device_bytes);
+  // Device memory past all there is: an Error that names it, and the device still works.
+  try {
+    const Case within{.module = "cudaMemcpy", .device = "cuda:0", .direction = Direction::d2d, .memory = Memory::device};
+    module.open(within, absurd);
+    FAIL("a PiB was allocated");
+  } catch (const Error& e) {
+    CHECK(std::string(e.what()).find("device memory") != std::string::npos);
+    CHECK(e.kind() == ErrorKind::failed);
+  }
+  exercise(*module.open(c, 64), c, 64);
+}
+
+TEST_CASE("a device that is not there is refused, and cannot be opened") {
+  const Module& module = module_called("cuMemcpy");
+  const Case c{.module = "cuMemcpy", .device = "cuda:99"};
+  CHECK(module.refuses(c)->find("cuda:99") != std::string::npos);
+  CHECK_THROWS_AS(module.open(c, 64), Error);
+  CHECK_THROWS_AS(module.device("cuda:99"), Error);
+}

@@ -1,0 +1,146 @@
+// The gate holds, opens, gives up, and says which.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "netpipe/devices/cuda/check.hpp"
+#include "netpipe/devices/cuda/gate.hpp"
+#include "netpipe/devices/cuda/stream_timer.hpp"
+#include "npgpu/error.hpp"
+
+using namespace npgpu;
+using namespace npgpu::cuda;
+using namespace std::chrono_literals;
+
+namespace {
+
+Seconds since(Seconds begin) { return steady_clock().now() - begin; }
+
+}  // namespace
+
+TEST_CASE("a closed gate holds what is behind it until it is opened") {
+  make_current(0);
+  const Stream stream;
+  Gate gate;
+  Buffer device(Memory::device, 64), host(Memory::pinned, 64);
+  for (int round = 0; round < 3; ++round) {
+    gate.hold(stream.get());
+    check(cudaMemcpyAsync(device.data(), host.data(), 64, cudaMemcpyHostToDevice, stream.get()), "copying");
+    std::this_thread::sleep_for(20ms);
+    CHECK(cudaStreamQuery(stream.get()) == cudaErrorNotReady);
+    (void)cudaGetLastError();
+    const Seconds begin = steady_clock().now();
+    gate.release();
+    stream.synchronize();
+    CHECK(since(begin) < 100ms);
+    CHECK_FALSE(gate.timed_out());
+  }
+}
+
+TEST_CASE("a gate that nobody opens gives up after its time, and only that hold is void") {
+  make_current(0);
+  const Stream stream;
+  Gate gate(Seconds{0.1});
+  const Seconds begin = steady_clock().now();
+  gate.hold(stream.get());
+  stream.synchronize();
+  CHECK(since(begin) > 90ms);
+  CHECK(since(begin) < 1s);
+  CHECK(gate.timed_out());
+  gate.hold(stream.get());
+  gate.release();
+  stream.synchronize();
+  CHECK_FALSE(gate.timed_out());
+}
+
+TEST_CASE("a gate opened before its kernel starts is open") {
+  make_current(0);
+  const Stream stream;
+  Gate gate(Seconds{1});
+  for (int i = 0; i < 100; ++i) {
+    gate.hold(stream.get());
+    gate.release();
+  }
+  stream.synchronize();
+  CHECK_FALSE(gate.timed_out());
+}
+
+TEST_CASE("leaving a closed gate behind opens it") {
+  make_current(0);
+  const Stream stream;
+  const Seconds begin = steady_clock().now();
+  {
+    Gate gate;
+    gate.hold(stream.get());
+  }
+  stream.synchronize();
+  CHECK(since(begin) < 1s);
+}
+
+TEST_CASE("timing: between the marks, not the wait; nothing if the gate gave up; no gate, no hold") {
+  make_current(0);
+  const Stream stream;
+  StreamTimer timer(0, stream.get(), Seconds{0.1});
+  timer.hold();
+  timer.start();
+  timer.stop();
+  std::this_thread::sleep_for(20ms);
+  timer.release();
+  stream.synchronize();
+  const auto opened = timer.elapsed();
+  REQUIRE(opened);
+  CHECK(*opened < 1ms);  // the 20 ms before the gate opened are not in it
+
+  timer.hold();
+  timer.start();
+  timer.stop();
+  stream.synchronize();
+  CHECK_FALSE(timer.elapsed());
+
+  timer.start();  // an event-timed trial after a void one
+  timer.stop();
+  stream.synchronize();
+  CHECK(timer.elapsed());
+
+  StreamTimer ungated(0, stream.get(), std::nullopt);
+  CHECK_THROWS_AS(ungated.hold(), Error);
+}
+
+// How many copies fit is the driver's secret; what is promised has to fit, with the events, of both directions of a
+// duplex case at once. Prints what did fit.
+TEST_CASE("what is promised to fit behind a gate does") {
+  make_current(0);
+  constexpr int tried = 2500;
+  Buffer a(Memory::device, MiB), b(Memory::device, MiB), host(Memory::pinned, MiB);
+  struct Kind {
+    const char* name;
+    void* to;
+    void* from;
+    int streams;
+  };
+  for (const Kind& kind : {Kind{"h2d", a.data(), host.data(), 1}, Kind{"d2h", host.data(), a.data(), 1},
+                           Kind{"d2d", b.data(), a.data(), 1}, Kind{"h2d in two streams in turn", a.data(), host.data(), 2}})
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{64 * KiB}, std::size_t{MiB}}) {
+      const Stream one, two;
+      Gate gate(Seconds{0.2}), second(Seconds{0.2});
+      const auto copy = [&](int i) {
+        check(cudaMemcpyAsync(kind.to, kind.from, bytes, cudaMemcpyDefault, (i % kind.streams ? two : one).get()), "copying");
+      };
+      copy(0);
+      check(cudaDeviceSynchronize(), "loading");
+      gate.hold(one.get());
+      if (kind.streams == 2) second.hold(two.get());
+      int fit = 0;
+      for (; fit < tried; ++fit) {
+        const Seconds begin = steady_clock().now();
+        copy(fit);
+        if (since(begin) > 20ms) break;
+      }
+      gate.release();
+      second.release();
+      check(cudaDeviceSynchronize(), "copying");
+      MESSAGE(kind.name << " of " << bytes << " bytes: " << fit << (fit == tried ? " or more" : "") << " fit behind a gate");
+      CHECK(static_cast<std::uint64_t>(fit) >= Gate::capacity() + 2);
+    }
+}

@@ -1,0 +1,106 @@
+// What is said of the GPUs, against what the runtime says; and their telemetry.
+#include <doctest/doctest.h>
+
+#include <cuda.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "netpipe/devices/cuda/check.hpp"
+#include "netpipe/devices/cuda/inventory.hpp"
+#include "netpipe/devices/cuda/nvml.hpp"
+#include "tests/gpu/cases.hpp"
+
+using namespace npgpu;
+
+namespace {
+
+std::int64_t number(const DeviceInfo& info, const std::string& fact) {
+  for (const auto& [name, value] : info.facts)
+    if (name == fact) return std::get<std::int64_t>(value);
+  FAIL("no fact called " << fact);
+  return 0;
+}
+
+// Not to be asked of the runtime, which would make one.
+bool has_context(int ordinal) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult status{};
+#if CUDART_VERSION >= 12050
+  REQUIRE(cudaGetDriverEntryPointByVersion("cuDevicePrimaryCtxGetState", &found, 12000, cudaEnableDefault, &status) == cudaSuccess);
+#else
+  REQUIRE(cudaGetDriverEntryPoint("cuDevicePrimaryCtxGetState", &found, cudaEnableDefault, &status) == cudaSuccess);
+#endif
+  unsigned flags = 0;
+  int active = 0;
+  REQUIRE(reinterpret_cast<decltype(&cuDevicePrimaryCtxGetState)>(found)(ordinal, &flags, &active) == CUDA_SUCCESS);
+  return active != 0;
+}
+
+}  // namespace
+
+TEST_CASE("listing the GPUs makes no context on any of them") {
+  int count = 0;
+  cuda::check(cudaGetDeviceCount(&count), "counting");
+  std::vector<bool> before;
+  for (int i = 0; i < count; ++i) before.push_back(has_context(i));
+  CHECK(cuda::inventory().size() == static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) CHECK(has_context(i) == before[static_cast<std::size_t>(i)]);
+}
+
+TEST_CASE("devices are what the runtime says they are") {
+  const auto& all = cuda::inventory();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const DeviceInfo& info = all[i];
+    cudaDeviceProp properties{};
+    cuda::check(cudaGetDeviceProperties(&properties, static_cast<int>(i)), "asking");
+    CHECK(info.id == "cuda:" + std::to_string(i));
+    CHECK(info.name == properties.name);
+    CHECK(info.memory_bytes == properties.totalGlobalMem);
+    CHECK(info.uuid.size() == 40);  // GPU- and 36 characters
+    CHECK(info.uuid.rfind("GPU-", 0) == 0);
+    CHECK(info.pci_bus_id.size() == 12);  // 0000:1b:00.0
+    CHECK_FALSE(info.simulated);
+    CHECK(number(info, "multiprocessors") == properties.multiProcessorCount);
+    CHECK(number(info, "l2_bytes") == properties.l2CacheSize);
+    CHECK(number(info, "memory_bus_bits") == properties.memoryBusWidth);
+    CHECK(number(info, "copy_engines") == properties.asyncEngineCount);
+    CHECK(number(info, "ecc") == properties.ECCEnabled);
+    MESSAGE(info.id << " " << info.name << " " << info.uuid << " " << info.pci_bus_id << " NUMA node " << info.numa_node);
+    MESSAGE("link " << info.link.bytes_per_s / 1e9 << " GB/s: " << info.link.source);
+    MESSAGE("memory " << info.memory.bytes_per_s / 1e9 << " GB/s: " << info.memory.source);
+    CHECK((std::isnan(info.link.bytes_per_s) ? info.link.source.rfind("unknown: ", 0) == 0 : info.link.bytes_per_s > 1e8));
+    CHECK((std::isnan(info.memory.bytes_per_s) || info.memory.bytes_per_s > 1e9));
+  }
+  for (const char* module : {"cudaMemcpy", "cuMemcpy"}) {
+    CHECK(test::module_called(module).devices().size() == all.size());
+    CHECK(test::module_called(module).why_none().empty());
+    CHECK(test::module_called(module).device("cuda:0").uuid == all[0].uuid);
+  }
+}
+
+TEST_CASE("telemetry, and what reading it costs") {
+  std::string why;
+  const auto nvml = cuda::NvmlDevice::find(cuda::inventory()[0].pci_bus_id, why);
+  if (!nvml) {
+    CHECK_FALSE(why.empty());
+    MESSAGE("no telemetry: " << why);
+    return;
+  }
+  Telemetry t = nvml->read();
+  CHECK(t.sm_clock_mhz > 0);
+  CHECK(t.memory_clock_mhz > 0);
+  std::vector<double> us;
+  for (int i = 0; i < 21; ++i) {
+    const Seconds begin = steady_clock().now();
+    t = nvml->read();
+    us.push_back(microseconds(steady_clock().now() - begin));
+  }
+  std::sort(us.begin(), us.end());
+  MESSAGE("SM " << t.sm_clock_mhz << " MHz, memory " << t.memory_clock_mhz << " MHz, " << t.power_w << " W, "
+                << t.temperature_c << " C, throttle reasons " << t.throttle_reasons);
+  MESSAGE("one read takes " << us[10] << " us (least " << us[0] << ", most " << us[20] << ")");
+  CHECK(us[10] < 1e5);
+  for (const auto& [name, value] : nvml->facts())
+    std::visit([&, n = name](const auto& v) { MESSAGE(n << " = " << v); }, value);
+}

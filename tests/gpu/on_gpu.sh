@@ -1,0 +1,58 @@
+#!/bin/bash
+# Everything that needs a GPU, one verdict a line. Run it in a build folder on a machine with one:
+#   cmake -S . -B build && cmake --build build && cmake --build build --target npgpu_bench
+#   cd build && tests/gpu/on_gpu.sh
+# Exit code 0 if all parts passed, 77 if there is no GPU. Logs stay in on_gpu_logs/.
+set -u
+build=$PWD
+tests=$build/tests/gpu/npgpu_tests_gpu
+bench=$build/tests/gpu/npgpu_bench
+logs=$build/on_gpu_logs
+mkdir -p "$logs"
+failed=0
+
+[ -x "$tests" ] || { echo "on_gpu: run it in a build folder; there is no $tests"; exit 2; }
+
+part() {  # name, then the command
+  local name=$1 begin=$SECONDS rc
+  shift
+  "$@" > "$logs/$name.log" 2>&1
+  rc=$?
+  case $rc in
+    0) echo "$name: passed in $((SECONDS - begin)) s" ;;
+    77) echo "$name: skipped: $(tail -1 "$logs/$name.log")" ;;
+    *) echo "$name: FAILED ($rc), see $logs/$name.log"
+       grep -E 'ERROR|FAILED|Invalid|Error' "$logs/$name.log" | head -5
+       failed=1 ;;
+  esac
+  return $rc
+}
+
+if ! "$tests" --list-test-cases > "$logs/gpu.log" 2>&1; then
+  echo "no GPU: $(tail -1 "$logs/gpu.log")"
+  exit 77
+fi
+
+if command -v ctest > /dev/null && [ -f "$build/CTestTestfile.cmake" ]; then
+  part tests ctest -L gpu --output-on-failure
+else
+  part tests "$tests"
+fi
+
+# Left out here: gates, which a checker that serializes launches leaves closed until their time-out; failures that are
+# meant, which it would count; and what would take minutes under it.
+if command -v compute-sanitizer > /dev/null; then
+  part memcheck env NPGPU_TEST_GATES=0 compute-sanitizer --tool memcheck --error-exitcode 1 "$tests" \
+    --source-file='*payload_test.cpp,*spoiled_test.cpp,*copies_test.cpp' \
+    --test-case-exclude='past 4 GiB*,cold*,through the engine*,*size past all memory'
+else
+  echo "memcheck: left out: compute-sanitizer is not on PATH"
+fi
+
+if [ -x "$bench" ]; then
+  part bench "$bench"
+  cat "$logs/bench.log"
+else
+  echo "bench: left out: build the target npgpu_bench"
+fi
+exit $failed
