@@ -79,7 +79,7 @@ bool Options::read(const std::vector<std::string>& arguments) {
 void Options::read_environment(const po::options_description& known) {
   const auto mapper = [&](const std::string& variable) {
     const std::string option = option_of_variable(variable);
-    return known.find_nothrow(option, false) && option != "help" ? option : std::string();
+    return !option.empty() && known.find_nothrow(option, false) && option != "help" ? option : std::string();
   };
   po::store(po::parse_environment(known, mapper), values_);
 }
