@@ -122,6 +122,7 @@ TEST_CASE("one size has a best rate and nothing else") {
   CHECK(std::isnan(fit.knee_bytes));
   CHECK(std::isnan(fit.small_us));
   CHECK(fit.rate.method == "one size: latency and rate cannot be told apart");
+  CHECK(says(fit.notes, "no n_1/2: it takes two sizes"));
 }
 
 TEST_CASE("two sizes give the line through them, without an interval and without praise for meeting it") {

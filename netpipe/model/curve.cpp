@@ -202,6 +202,10 @@ void best_into(CurveFit& fit, const Curve& curve) {
 
 // Interpolated in log2(bytes): a curve r*n/(n + n_1/2) is nearly straight there around its n_1/2.
 void half_into(CurveFit& fit, const Curve& curve) {
+  if (distinct_sizes(curve) < 2) {
+    fit.notes.push_back("no n_1/2: it takes two sizes");
+    return;
+  }
   const double half = fit.best_rate / 2;
   const auto reached = std::find_if(curve.begin(), curve.end(), [&](const Measured& m) { return m.rate >= half; });
   if (reached == curve.end()) return;
