@@ -14,13 +14,14 @@ namespace npgpu {
 struct TextStyle {
   bool color = false;
   int width = 100;  // columns of the terminal
+  bool every_size = false;  // false: the perturbed neighbours of a size are folded into its row
 };
 
-// "4096", "4 KiB", "1.5 MiB": exact where it is one; and back ("192MiB", "1e6" is refused).
+// "4 KiB", "1.5 MiB", "4093 B": always exact.
 std::string size_text(std::uint64_t bytes);
-// "55.4 GB/s", four significant digits.
+// "55.40 GB/s", "195.3 kB/s": four significant digits; "-" if it is NaN.
 std::string rate_text(double bytes_per_s);
-// "5.12 us", "1.03 ms": four significant digits.
+// "5.120 us", "1.030 ms": four significant digits; "-" if it is NaN.
 std::string time_text(double us);
 
 // The readable summary: per sweep a table of size, rate, percent of the limit, time, interval, and the
@@ -37,7 +38,7 @@ void compare_json(std::ostream&, const std::vector<PointComparison>&, double tol
 void export_csv(std::ostream&, const Trace&);
 // The whole trace, provenance included.
 void export_json(std::ostream&, const Trace&);
-// NetPIPE's np.out of one sweep (lane 0; duplex: both together): bytes, average, minimum and maximum
+// NetPIPE's np.out of one sweep (lane 0; duplex: both together, bytes of both): bytes, average, minimum and maximum
 // Gbit/s, average microseconds (NetPIPE 5: "%9d %9.3f %9.3f %9.3f %7.2f"), without its 1 us clamp.
 void export_npout(std::ostream&, const Sweep&);
 

@@ -1,0 +1,46 @@
+// export --format csv: a header row, then a row a sample. Quoted as RFC 4180 says, lines ended by a line feed; an empty
+// field is what was not measured. Times are of all repeats together, exactly as they came.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "npgpu/report.hpp"
+
+namespace npgpu {
+
+namespace {
+
+std::string field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + '"';
+}
+
+// The shortest text that reads back as the same number.
+std::string number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
+
+}  // namespace
+
+void export_csv(std::ostream& out, const Trace& trace) {
+  out << "sweep,module,device,device_name,simulated,pattern,direction,memory,async,timing,cache,source_offset_bytes,"
+         "target_offset_bytes,bind,bytes,stop,point,trial,lane,repeats,host_us,device_us,intact\n";
+  for (std::size_t i = 0; i < trace.sweeps.size(); ++i) {
+    const Sweep& sweep = trace.sweeps[i];
+    const Case& c = sweep.question;
+    const std::string front =
+        fmt::format("{},{},{},{},{:d},{},{},{},{:d},{},{},{},{},{:d}", i, field(c.module), field(c.device),
+                    field(sweep.device_name), sweep.simulated, name(c.pattern), name(c.direction), name(c.memory),
+                    c.async, name(c.timing), name(c.cache), c.source_offset, c.target_offset, c.bind);
+    for (const Sample& s : sweep.samples) {
+      // A sample that belongs to no point says so by its empty fields.
+      const Point* point = s.point < sweep.points.size() ? &sweep.points[s.point] : nullptr;
+      out << front << ',' << (point ? std::to_string(point->bytes) : "") << ','
+          << (point ? name(point->stop) : std::string_view()) << ','
+          << fmt::format("{},{},{},{},{},{},{}\n", s.point, s.trial, s.lane, s.repeats, number(s.host_us),
+                         number(s.device_us), s.intact);
+    }
+  }
+}
+
+}  // namespace npgpu

@@ -1,0 +1,122 @@
+#include "netpipe/report/curve_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "netpipe/report/format.hpp"
+#include "netpipe/report/layout.hpp"
+#include "npgpu/report.hpp"
+
+namespace npgpu {
+
+namespace {
+
+constexpr double poor_fit = 0.25;  // a line that misses a point by more does not describe the curve
+
+// NetPIPE's and paper 004's figure: the least time over the trials of a point, and the best rate that it gives.
+struct BestTrial {
+  double rate = not_measured;
+  std::uint64_t bytes = 0;
+};
+BestTrial best_trial(std::span<const PointSummary> points, int moved) {
+  BestTrial best;
+  for (const PointSummary& p : points) {
+    if (!(p.least_us > 0)) continue;
+    const double rate = moved * static_cast<double>(p.bytes) / (p.least_us * 1e-6);
+    if (!(rate <= best.rate)) best = {rate, p.bytes};
+  }
+  return best;
+}
+
+std::string best_text(std::span<const PointSummary> points, const CurveFit& fit, int moved) {
+  std::string text = fmt::format("{} at {}", rate_text(fit.best_rate), size_text(fit.best_bytes));
+  for (const PointSummary& p : points)
+    if (p.bytes == fit.best_bytes && p.rate.value == fit.best_rate && p.percent_of_limit > 0)
+      text += fmt::format(", {} % of the limit", percent_text(p.percent_of_limit));
+  const BestTrial trial = best_trial(points, moved);
+  return text + fmt::format("; by the least of the trials (NetPIPE's minimum) {} at {}", rate_text(trial.rate),
+                            size_text(trial.bytes));
+}
+
+// "5.310 us (5.200 .. 5.420)"
+std::string latency_estimate(const Estimate& e) {
+  std::string text = digits_text(e.value) + " us";
+  if (std::isfinite(e.low)) text += fmt::format(" ({} .. {})", digits_text(e.low), digits_text(e.high));
+  return text;
+}
+
+std::string rate_estimate(const Estimate& e) {
+  std::string text = rate_text(e.value);
+  if (!std::isfinite(e.low)) return text;
+  std::string low = rate_text(e.low);
+  const std::string high = rate_text(e.high);
+  const std::string unit = high.substr(high.find(' '));
+  if (low.ends_with(unit)) low.resize(low.size() - unit.size());  // said once
+  return text + fmt::format(" ({} .. {})", low, high);
+}
+
+std::string fit_text(const CurveFit& fit) {
+  const bool latency = std::isfinite(fit.latency_us.value);
+  const bool rate = std::isfinite(fit.rate.value);
+  if (!latency && !rate)
+    return "none: " + fit.latency_us.method +
+           (fit.rate.method == fit.latency_us.method ? "" : "; rate: " + fit.rate.method);
+  std::string text = "time = ";
+  if (latency) text += latency_estimate(fit.latency_us);
+  if (latency && rate) text += " + ";
+  if (rate) text += "bytes / " + rate_estimate(fit.rate);
+  if (std::isfinite(fit.worst_residual)) {
+    text += fmt::format(", off by at most {} %", percent_text(100 * fit.worst_residual));
+    if (fit.worst_residual > poor_fit) text += ": one line does not describe this curve";
+  } else {
+    text += ", exactly through two sizes";
+  }
+  if (!latency) text += "; no latency: " + fit.latency_us.method;
+  if (!rate) text += "; no rate: " + fit.rate.method;
+  return text;
+}
+
+// The note that begins with `what`, without it.
+std::string reason(const CurveFit& fit, std::string_view what) {
+  for (const std::string& note : fit.notes)
+    if (note.starts_with(what)) return "none: " + note.substr(what.size());
+  return "none";
+}
+
+}  // namespace
+
+std::string curve_text(std::span<const PointSummary> points, int moved, std::size_t width) {
+  const CurveFit fit = fit_curve(points);
+  if (!(fit.best_rate > 0)) return labelled("curve", "none: no point has a rate", width);
+  std::string text = labelled("best", best_text(points, fit, moved), width);
+
+  std::string latency = reason(fit, "no latency of the smallest sizes: ");
+  if (std::isfinite(fit.small_us)) {
+    std::vector<std::uint64_t> sizes;
+    for (const PointSummary& p : points)
+      if (p.rate.value > 0) sizes.push_back(p.bytes);
+    std::sort(sizes.begin(), sizes.end());
+    const std::size_t n = std::min<std::size_t>(10, sizes.size());
+    latency = fmt::format("{}, mean of the {} smallest sizes, {} to {} (NetPIPE's latency)", time_text(fit.small_us), n,
+                          size_text(sizes.front()), size_text(sizes[n - 1]));
+  }
+  if (latency == "none") latency = "none: " + fit.latency_us.method;
+  text += labelled("latency", latency, width);
+
+  text += labelled("n_1/2",
+                   std::isfinite(fit.half_bytes)
+                       ? about_size_text(fit.half_bytes) + ", where the rate first reaches half of the best"
+                       : reason(fit, "no n_1/2: "),
+                   width);
+  text += labelled("knee",
+                   std::isfinite(fit.knee_bytes)
+                       ? "about " + about_size_text(fit.knee_bytes) + ": beyond it, larger copies gain little"
+                       : reason(fit, "no knee: "),
+                   width);
+  text += labelled("fit", fit_text(fit), width);
+  return text;
+}
+
+}  // namespace npgpu

@@ -1,0 +1,94 @@
+#include "netpipe/report/facts_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "netpipe/report/layout.hpp"
+
+namespace npgpu {
+
+namespace {
+
+std::string text_of(const Fact& fact) {
+  if (const auto* text = std::get_if<std::string>(&fact)) return *text;
+  if (const auto* number = std::get_if<std::int64_t>(&fact)) return std::to_string(*number);
+  return fmt::format("{:g}", std::get<double>(fact));
+}
+
+// Empty where the trace does not say.
+std::string fact(const Facts& facts, std::string_view name) {
+  for (const auto& [known, value] : facts)
+    if (known == name) return text_of(value);
+  return {};
+}
+
+// "before VALUE after", or nothing without a value.
+void add(std::string& line, const std::string& before, const std::string& value, const std::string& after = "") {
+  if (value.empty()) return;
+  if (!line.empty()) line += ", ";
+  line += before + value + after;
+}
+
+std::string host_line(const Facts& facts) {
+  std::string line;
+  add(line, "", fact(facts, "cpu_model"));
+  add(line, "", fact(facts, "sockets"), " sockets");
+  add(line, "", fact(facts, "cores"), " cores");
+  add(line, "", fact(facts, "numa_nodes"), " NUMA nodes");
+  add(line, "", fact(facts, "kernel"));
+  if (fact(facts, "in_virtual_machine") == "1") add(line, "", "in a virtual machine");
+  return line;
+}
+
+std::string device_line(const Facts& facts) {
+  std::string line;
+  add(line, "", fact(facts, "name"));
+  add(line, "", fact(facts, "id"));
+  add(line, "PCI ", fact(facts, "pci_bus_id"));
+  add(line, "driver ", fact(facts, "driver_version"));
+  add(line, "CUDA runtime ", fact(facts, "cuda_runtime"));
+  return line;
+}
+
+// gpu0, gpu1, ...: whatever other groups there are is not for this page.
+bool is_device(const std::string& group) {
+  return group.size() > 3 && group.starts_with("gpu") &&
+         std::all_of(group.begin() + 3, group.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+}  // namespace
+
+std::string facts_text(const Trace& trace, const TextStyle& style) {
+  const Ink ink(style.color);
+  const auto width = static_cast<std::size_t>(std::max(40, style.width));
+  const TraceRoot& root = trace.root;
+  const auto is_simulated = [](const Sweep& sweep) { return sweep.simulated; };
+  const bool any = std::any_of(trace.sweeps.begin(), trace.sweeps.end(), is_simulated);
+  const bool all = any && std::all_of(trace.sweeps.begin(), trace.sweeps.end(), is_simulated);
+
+  std::string title = "Measured on " + (root.hostname.empty() ? "an unnamed host" : root.hostname);
+  if (all) title = "SIMULATED: no measurement of hardware";
+  std::string out = (all ? ink.alarm(title) : ink.bold(title)) + '\n';
+  if (any && !all) out += ink.alarm(labelled("note", "some sweeps are SIMULATED: no measurement of hardware", width));
+
+  std::string run = root.start_time_utc;
+  std::string tool = root.tool_version.empty() ? "" : "npgpu " + root.tool_version;
+  if (!tool.empty() && !root.git_commit.empty()) tool += " (" + root.git_commit + ')';
+  add(run, "", tool);
+  if (!run.empty()) out += labelled("run", run, width);
+  if (!root.argv.empty()) out += labelled("command", root.argv, width);
+  const std::string sweeps = fmt::format("{} sweep{}", trace.sweeps.size(), trace.sweeps.size() == 1 ? "" : "s");
+  out += root.complete ? labelled("state", "complete, " + sweeps, width)
+                       : ink.alarm(labelled("state", "INCOMPLETE: the run did not reach its end; " + sweeps, width));
+  for (const auto& [group, facts] : trace.provenance) {
+    const std::string line = group == "host" ? host_line(facts) : is_device(group) ? device_line(facts) : "";
+    if (!line.empty()) out += labelled(group, line, width);
+    if (group == "plan")
+      for (const auto& [name, why] : facts)
+        if (name.starts_with("left_out")) out += labelled("left out", text_of(why), width);
+  }
+  return out;
+}
+
+}  // namespace npgpu

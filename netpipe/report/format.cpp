@@ -1,0 +1,77 @@
+#include "netpipe/report/format.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "npgpu/report.hpp"
+
+namespace npgpu {
+
+namespace {
+
+constexpr std::array<const char*, 4> binary_units{"KiB", "MiB", "GiB", "TiB"};
+
+struct Unit {
+  double scale;
+  const char* name;
+};
+
+// In the largest unit that leaves at least 1; below the smallest unit in that.
+template <std::size_t N>
+std::string with_unit(double value, const std::array<Unit, N>& descending) {
+  if (!std::isfinite(value)) return "-";
+  for (const Unit& unit : descending)
+    // 999.97 of a unit is written as 1.000 of the next.
+    if (std::abs(value) >= unit.scale * 0.99995) return digits_text(value / unit.scale) + ' ' + unit.name;
+  return digits_text(value / descending.back().scale) + ' ' + descending.back().name;
+}
+
+}  // namespace
+
+std::string digits_text(double value, int significant, int most_decimals) {
+  if (!std::isfinite(value)) return "-";
+  if (value == 0) return "0";
+  // The exponent after rounding: 9.9996 has two digits before the point.
+  const std::string scientific = fmt::format("{:.{}e}", value, significant - 1);
+  const int exponent = std::stoi(scientific.substr(scientific.find('e') + 1));
+  return fmt::format("{:.{}f}", value, std::clamp(significant - 1 - exponent, 0, most_decimals));
+}
+
+std::string size_text(std::uint64_t bytes) {
+  for (std::size_t i = binary_units.size(); i-- > 0;) {
+    const std::uint64_t unit = std::uint64_t{1} << (10 * (i + 1));
+    // Quarters are exact in two decimals; any other part would be rounded, and is written in bytes.
+    if (bytes >= unit && bytes % (unit / 4) == 0)
+      return fmt::format("{}{} {}", bytes / unit,
+                         std::array{"", ".25", ".5", ".75"}[static_cast<std::size_t>(bytes % unit / (unit / 4))],
+                         binary_units[i]);
+  }
+  return fmt::format("{} B", bytes);
+}
+
+std::string about_size_text(double bytes) {
+  if (!std::isfinite(bytes)) return "-";
+  for (std::size_t i = binary_units.size(); i-- > 0;) {
+    const double unit = std::exp2(10.0 * static_cast<double>(i + 1));
+    if (bytes >= unit * 0.9995) return fmt::format("{:.3g} {}", bytes / unit, binary_units[i]);
+  }
+  return fmt::format("{:.3g} B", bytes);
+}
+
+std::string rate_text(double bytes_per_s) {
+  return with_unit(bytes_per_s, std::array<Unit, 4>{{{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}}});
+}
+
+std::string time_text(double us) {
+  return with_unit(us, std::array<Unit, 4>{{{1e6, "s"}, {1e3, "ms"}, {1, "us"}, {1e-3, "ns"}}});
+}
+
+std::string percent_text(double percent) {
+  if (!std::isfinite(percent)) return "-";
+  return fmt::format("{:.{}f}", percent, std::abs(percent) < 9.995 ? 2 : 1);
+}
+
+}  // namespace npgpu

@@ -1,0 +1,81 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "netpipe/report/facts_text.hpp"
+#include "netpipe/report/format.hpp"
+#include "netpipe/report/layout.hpp"
+#include "netpipe/report/sweep_text.hpp"
+
+namespace npgpu {
+
+namespace {
+
+// What all lines of a group share, so that the lines need not repeat it.
+std::string heading(const Sweep& sweep) { return sweep.question.module + ' ' + sweep.question.device; }
+
+std::string remarks(const Sweep& sweep, const std::vector<PointSummary>& points) {
+  std::string text;
+  const auto never = std::count_if(points.begin(), points.end(), [](const auto& p) { return p.stop == Stop::never; });
+  const auto voids =
+      std::count_if(points.begin(), points.end(), [](const auto& p) { return !std::isfinite(p.rate.value); });
+  if (never > 0) text += fmt::format("{}*", never);
+  if (voids > 0) text += fmt::format("{}{}!", text.empty() ? "" : " ", voids);
+  if (!sweep.error.empty()) text += text.empty() ? "x" : " x";
+  return text;
+}
+
+}  // namespace
+
+void report_overview(std::ostream& out, const Trace& trace, const TextStyle& style) {
+  const Ink ink(style.color);
+  const auto width = static_cast<std::size_t>(std::max(40, style.width));
+  out << facts_text(trace, style);
+  if (trace.sweeps.empty()) return;
+
+  Table table;
+  table.column("sweep", Align::left);
+  table.column("best GB/s", Align::point);
+  table.column("% of limit", Align::point, 1);
+  table.column("at", Align::right, 3);
+  table.column("latency us", Align::point);
+  table.column("n_1/2", Align::right, 2);
+  table.column("", Align::left);
+  bool never = false, voids = false, duplex = false;
+  for (const Sweep& sweep : trace.sweeps) {
+    const std::string name = title(sweep.question);
+    const bool both = sweep.question.pattern == Pattern::duplex;
+    const auto points = both ? summarize_sum(sweep) : summarize(sweep);
+    const CurveFit fit = fit_curve(points);
+    double percent = not_measured;
+    for (const PointSummary& p : points)
+      if (p.bytes == fit.best_bytes && p.rate.value == fit.best_rate) percent = p.percent_of_limit;
+    const std::string marks = remarks(sweep, points);
+    never |= marks.find('*') != std::string::npos;
+    voids |= marks.find('!') != std::string::npos;
+    duplex |= both;
+    table.row({"  " + name.substr(heading(sweep).size() + 1), digits_text(fit.best_rate * 1e-9), percent_text(percent),
+               fit.best_bytes ? size_text(fit.best_bytes) : "-", digits_text(fit.small_us),
+               about_size_text(fit.half_bytes), marks});
+  }
+
+  const auto lines = table.lines(width);
+  out << '\n' << ink.dim(lines[0]);
+  std::string last;
+  for (std::size_t i = 0; i < trace.sweeps.size(); ++i) {
+    const Sweep& sweep = trace.sweeps[i];
+    std::string group = (sweep.simulated ? "SIMULATED " : "") + heading(sweep);
+    if (!sweep.device_name.empty()) group += " (" + sweep.device_name + ')';
+    if (group != last) out << "  " << (sweep.simulated ? ink.alarm(group) : ink.bold(group)) << '\n';
+    last = group;
+    out << lines[i + 1];
+    if (!sweep.error.empty()) out << ink.alarm("      x " + wrapped(sweep.error, width, 8, 8)) << '\n';
+  }
+  out << "\n  latency: mean time of the ten smallest sizes; n_1/2: size that reaches half of the best rate\n";
+  if (duplex) out << "  duplex: both directions together, percent of both directions' limits\n";
+  if (never) out << "  *: so many sizes whose interval never narrowed\n";
+  if (voids) out << "  !: so many sizes without a rate; the full report has the reasons\n";
+}
+
+}  // namespace npgpu

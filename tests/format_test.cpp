@@ -1,0 +1,68 @@
+#include "netpipe/report/format.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "npgpu/report.hpp"
+
+using namespace npgpu;
+
+TEST_CASE("sizes are exact, in the largest unit that shows them so") {
+  CHECK(size_text(0) == "0 B");
+  CHECK(size_text(1) == "1 B");
+  CHECK(size_text(1000) == "1000 B");
+  CHECK(size_text(1023) == "1023 B");
+  CHECK(size_text(1024) == "1 KiB");
+  CHECK(size_text(1280) == "1.25 KiB");
+  CHECK(size_text(1536) == "1.5 KiB");
+  CHECK(size_text(1792) == "1.75 KiB");
+  CHECK(size_text(1537) == "1537 B");
+  CHECK(size_text(4093) == "4093 B");
+  CHECK(size_text(1500 * KiB) == "1500 KiB");
+  CHECK(size_text(192 * MiB) == "192 MiB");
+  CHECK(size_text(192 * MiB + 3) == "201326595 B");
+  CHECK(size_text(std::uint64_t{5} << 40) == "5 TiB");
+  CHECK(size_text(UINT64_MAX) == "18446744073709551615 B");
+}
+
+TEST_CASE("rates and times have four significant digits in the unit that suits them") {
+  CHECK(rate_text(55.4e9) == "55.40 GB/s");
+  CHECK(rate_text(2093e9) == "2093 GB/s");
+  CHECK(rate_text(999.97e6) == "1.000 GB/s");
+  CHECK(rate_text(195312.5) == "195.3 kB/s");
+  CHECK(rate_text(5) == "5.000 B/s");
+  CHECK(rate_text(not_measured) == "-");
+  CHECK(rate_text(INFINITY) == "-");
+  CHECK(time_text(5.12) == "5.120 us");
+  CHECK(time_text(1030) == "1.030 ms");
+  CHECK(time_text(2.5e6) == "2.500 s");
+  CHECK(time_text(0.0021) == "2.100 ns");
+  CHECK(time_text(0) == "0 ns");
+  CHECK(time_text(not_measured) == "-");
+}
+
+TEST_CASE("digits never take an exponent, and round into the next one properly") {
+  CHECK(digits_text(0.0001953125) == "0.0001953");
+  CHECK(digits_text(9.9996) == "10.00");
+  CHECK(digits_text(34628.4) == "34628");
+  CHECK(digits_text(-0.5) == "-0.5000");
+  CHECK(digits_text(0) == "0");
+  CHECK(digits_text(1e-12) == "0.0000000");
+  CHECK(digits_text(not_measured) == "-");
+}
+
+TEST_CASE("a size that is a result is rounded") {
+  CHECK(about_size_text(283.49 * 1024) == "283 KiB");
+  CHECK(about_size_text(1023.9 * 1024) == "1 MiB");
+  CHECK(about_size_text(4.0 * 1024 * 1024) == "4 MiB");
+  CHECK(about_size_text(17.25) == "17.2 B");
+  CHECK(about_size_text(not_measured) == "-");
+}
+
+TEST_CASE("percentages show the small ones") {
+  CHECK(percent_text(88.04) == "88.0");
+  CHECK(percent_text(0.044) == "0.04");
+  CHECK(percent_text(9.996) == "10.0");
+  CHECK(percent_text(not_measured) == "-");
+}

@@ -1,0 +1,81 @@
+#include "netpipe/report/layout.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace npgpu;
+
+TEST_CASE("a width is what a terminal shows, not the bytes of UTF-8") {
+  CHECK(display_width("abc") == 3);
+  CHECK(display_width("M\xc3\xbcller") == 6);             // u umlaut: two bytes, one column
+  CHECK(display_width("\xc2\xb1") == 1);                  // plus-minus
+  CHECK(display_width("e\xcc\x81") == 1);                 // e with a combining accent
+  CHECK(display_width("\xe8\xae\xa1\xe7\xae\x97") == 4);  // two Chinese characters, two columns each
+  CHECK(display_width("\xf0\x9f\x9a\x80") == 2);          // a rocket
+  CHECK(display_width("\xff\xc3") == 2);                  // no UTF-8: a column a byte, and no crash
+  CHECK(display_width("") == 0);
+}
+
+TEST_CASE("texts wrap between words, behind a hanging indent") {
+  CHECK(wrapped("one two three", 7, 2) == "one two\n  three");
+  CHECK(wrapped("one two three", 13, 2) == "one two three");
+  CHECK(wrapped("one two three", 12, 2) == "one two\n  three");
+  CHECK(wrapped("longerthanaline x", 5, 0) == "longerthanaline\nx");
+  CHECK(wrapped("aaa bbb", 7, 0, 2) == "aaa\nbbb");  // the first line begins at column 2
+  CHECK(wrapped("two\nlines", 80, 4) == "two\n    lines");
+  CHECK(wrapped("\xc3\xbc\xc3\xbc\xc3\xbc x", 5, 0) == "\xc3\xbc\xc3\xbc\xc3\xbc x");
+  CHECK(wrapped("", 10, 2).empty());
+}
+
+TEST_CASE("a percent sign is not parted from its number") {
+  CHECK(wrapped("off by 5 % now", 8, 0) == "off by\n5 % now");
+}
+
+TEST_CASE("a labelled line begins its text in column 12, and goes on there") {
+  CHECK(labelled("limit", "63 GB/s of it", 19) == "  limit     63 GB/s\n            of it\n");
+  CHECK(labelled("averylongname", "x", 40) == "  averylongname x\n");
+}
+
+TEST_CASE("columns line up, by the point where there is one") {
+  Table table;
+  table.column("size", Align::right);
+  table.column("GB/s", Align::point);
+  table.column("note", Align::left);
+  table.row({"1 B", "0.125", "a"});
+  table.row({"16 MiB", "12", "b"});
+  table.row({"8 B", "-", ""});
+  const auto lines = table.lines(80);
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[0] == "    size    GB/s  note\n");
+  CHECK(lines[1] == "     1 B   0.125  a\n");
+  CHECK(lines[2] == "  16 MiB  12      b\n");
+  CHECK(lines[3] == "     8 B   -\n");
+}
+
+TEST_CASE("a table too wide gives up its least important columns, and says which") {
+  Table table;
+  table.column("size", Align::right);
+  table.column("minor", Align::right, 1);
+  table.column("least", Align::right, 2);
+  table.row({"1", "2", "3"});
+  CHECK(table.lines(20)[1] == "     1      2      3\n");
+  CHECK(table.left_out().empty());
+  CHECK(table.lines(19)[1] == "     1      2\n");
+  CHECK(table.left_out() == std::vector<std::string>{"least"});
+  CHECK(table.lines(3)[1] == "     1\n");  // what must stay stays
+  CHECK(table.left_out() == std::vector<std::string>{"least", "minor"});
+}
+
+TEST_CASE("cells of UTF-8 do not shift the columns behind them") {
+  Table table;
+  table.column("a", Align::left);
+  table.column("b", Align::left);
+  table.row({"\xc3\xbc", "x"});
+  table.row({"uu", "x"});
+  CHECK(table.lines(80)[1] == "  \xc3\xbc   x\n");
+}
+
+TEST_CASE("without colours not one escape is written") {
+  CHECK(Ink(false).alarm("x") == "x");
+  CHECK(Ink(true).alarm("x") == "\x1b[1;31mx\x1b[0m");
+  CHECK(Ink(true).bold("").empty());
+}

@@ -1,0 +1,285 @@
+#include <doctest/doctest.h>
+
+#include <sstream>
+
+#include "npgpu/report.hpp"
+#include "tests/made_sweep.hpp"
+
+using namespace npgpu;
+
+namespace {
+
+Trace trace_of(Sweep sweep) {
+  Trace trace;
+  trace.root.hostname = "node17";
+  trace.root.start_time_utc = "2026-11-21T06:19:25Z";
+  trace.root.tool_version = "0.1.0";
+  trace.root.git_commit = "abc";
+  trace.root.argv = "npgpu transfer";
+  trace.root.complete = true;
+  trace.sweeps = {std::move(sweep)};
+  return trace;
+}
+
+// Wide, so that no sentence is broken where a test looks for it.
+TextStyle wide() {
+  TextStyle style;
+  style.width = 200;
+  return style;
+}
+
+std::string text(const Trace& trace, const TextStyle& style = wide()) {
+  std::ostringstream out;
+  report_text(out, trace, style);
+  return out.str();
+}
+
+std::string overview(const Trace& trace, const TextStyle& style = wide()) {
+  std::ostringstream out;
+  report_overview(out, trace, style);
+  return out.str();
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// The line that begins with `size`, less what stands in front.
+std::string row(const std::string& text, const std::string& size) {
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t begin = line.find_first_not_of(' ');
+    if (begin != std::string::npos && line.compare(begin, size.size(), size) == 0) return line.substr(begin);
+  }
+  return "no row " + size;
+}
+
+std::size_t widest(const std::string& text) {
+  std::istringstream in(text);
+  std::size_t most = 0;
+  for (std::string line; std::getline(in, line);) most = std::max(most, line.size());
+  return most;
+}
+
+// 5 us + 1 ns a byte over the octaves 1 .. 2^last, seven equal trials each.
+Sweep line_sweep(int last = 20) {
+  Sweep sweep = sweep_of();
+  for (int k = 0; k <= last; ++k) {
+    const auto bytes = std::uint64_t{1} << k;
+    add_point(sweep, bytes, std::vector<double>(7, 5 + static_cast<double>(bytes) / 1000));
+  }
+  return sweep;
+}
+
+}  // namespace
+
+TEST_CASE("a page begins with where it was taken") {
+  Trace trace = trace_of(line_sweep());
+  trace.provenance = {
+      {"build", {{"compiler", std::string("GNU")}}},
+      {"host",
+       {{"cpu_model", std::string("CPU")}, {"cores", std::int64_t{4}}, {"in_virtual_machine", std::int64_t{1}}}},
+      {"gpu0", {{"id", std::string("cuda:0")}, {"name", std::string("H200")}, {"driver_version", std::string("580")}}},
+      {"plan", {{"left_out_1", std::string("no peer")}}}};
+  const std::string out = text(trace);
+  CHECK(
+      out.starts_with("Measured on node17\n  run       2026-11-21T06:19:25Z, npgpu 0.1.0 (abc)\n"
+                      "  command   npgpu transfer\n  state     complete, 1 sweep\n"
+                      "  host      CPU, 4 cores, in a virtual machine\n  gpu0      H200, cuda:0, driver 580\n"
+                      "  left out  no peer\n"));
+  trace.root.complete = false;
+  CHECK(has(text(trace), "INCOMPLETE: the run did not reach its end"));
+}
+
+TEST_CASE("a row by hand: median, percent, interval from the median, minimum, trials") {
+  Sweep sweep = sweep_of();
+  sweep.limit = {1e9, "by hand"};
+  // 4096 bytes in 8 us, from 6 to 12: 512 MB/s, 51.2 %, -25 % +50 %.
+  add_point(sweep, 4096, {8, 6, 8, 8, 12, 8, 8});
+  const std::string out = text(trace_of(sweep));
+  CHECK(has(out, "   size    GB/s  % of limit  time us  95 % interval  least us  trials\n"));
+  CHECK(row(out, "4 KiB") == "4 KiB  0.5120        51.2    8.000  -25.0 +50.0 %     6.000       7");
+  CHECK(has(out, "\n  limit     1.000 GB/s: by hand\n"));
+  // NetPIPE's minimum: 4096 bytes in 6 us.
+  CHECK(has(
+      out, "best      512.0 MB/s at 4 KiB, 51.2 % of the limit; by the least of the trials (NetPIPE's minimum) 682.7"));
+}
+
+TEST_CASE("the curve in words: every number of a line known beforehand") {
+  Sweep sweep = line_sweep();
+  const std::string out = text(trace_of(sweep));
+  CHECK(has(out, "  latency   5.102 us, mean of the 10 smallest sizes, 1 B to 512 B (NetPIPE's latency)\n"));
+  CHECK(has(out, "  n_1/2     4.8"));
+  CHECK(has(out, "KiB, where the rate first reaches half of the best\n"));
+  CHECK(has(out, "  knee      about "));
+  CHECK(has(out,
+            "  fit       time = 5.000 us (5.000 .. 5.000) + bytes / 1.000 GB/s (1.000 .. 1.000 GB/s), off by at most "
+            "0.00 %\n"));
+}
+
+TEST_CASE("a curve that no line describes says so; what is missing says why") {
+  Sweep sweep = sweep_of();
+  for (const std::uint64_t bytes : {64 * KiB, 128 * KiB, 256 * KiB, 512 * KiB, 1024 * KiB})
+    add_point(sweep, bytes, {static_cast<double>(bytes) / (bytes > 128 * KiB ? 500 : 1000)});
+  const std::string out = text(trace_of(sweep));
+  CHECK(has(out, "one line does not describe this curve"));
+  CHECK(has(out, "no latency: the fitted line meets zero bytes at -"));
+  CHECK(has(out, "  latency   none: at 1048576 bytes most of the time is transfer\n"));
+  CHECK(has(out, "  n_1/2     none: the smallest size already reaches half of the best rate\n"));
+  CHECK(has(out, "  knee      none: the rate does not rise with the size\n"));
+}
+
+TEST_CASE("one point and two points keep quiet about what they cannot know") {
+  Sweep sweep = sweep_of();
+  add_point(sweep, 1024, {1});
+  std::string out = text(trace_of(sweep));
+  CHECK(row(out, "1 KiB") == "1 KiB  1.024    1.000              -     1.000       1");
+  CHECK(has(out, "  latency   none: one size: latency and rate cannot be told apart\n"));
+  CHECK(has(out, "  fit       none: one size: latency and rate cannot be told apart\n"));
+  add_point(sweep, 2048, {1.5});
+  out = text(trace_of(sweep));
+  CHECK(has(out, "exactly through two sizes"));
+  CHECK_FALSE(has(out, "nan"));
+}
+
+TEST_CASE("points that never narrowed are marked and explained") {
+  Sweep sweep = line_sweep(3);
+  CHECK_FALSE(has(text(trace_of(sweep)), "never narrowed"));
+  sweep.points[1].stop = Stop::never;
+  const std::string out = text(trace_of(sweep));
+  CHECK(row(out, "2 B").ends_with("  *"));
+  CHECK_FALSE(row(out, "1 B").ends_with("*"));
+  CHECK(has(out, "1 of 4 sizes"));
+}
+
+TEST_CASE("what has no rate is marked with its reason, and a wrong payload is no rate") {
+  Sweep sweep = line_sweep(3);
+  sweep.samples.back().intact = 0;
+  add_point(sweep, 16, {NAN});
+  add_point(sweep, 32, {0});
+  const std::string out = text(trace_of(sweep));
+  CHECK(row(out, "8 B").ends_with("-           0  !"));
+  CHECK(has(out, "! void: the payload arrived wrong (8 B)\n"));
+  CHECK(has(out, "! no usable trial (16 B)\n"));
+  CHECK(has(out, "! none: the clock is too coarse for these times (32 B)\n"));
+}
+
+TEST_CASE("throttled points are marked, and idle clocks are no throttling") {
+  Sweep sweep = line_sweep(3);
+  sweep.points[0].telemetry.throttle_reasons = 1;  // idle
+  sweep.points[1].telemetry.throttle_reasons = 4 | 0x20;
+  sweep.points[1].telemetry.power_w = 700;
+  sweep.points[2].telemetry.power_w = 120;
+  const std::string out = text(trace_of(sweep));
+  CHECK(row(out, "2 B").ends_with("  t"));
+  CHECK(row(out, "1 B").ends_with("7"));
+  CHECK(has(out, "after 1 of 4 sizes that its clocks were held down: power cap, temperature (software)"));
+  CHECK(has(out, "  clocks    120 .. 700 W\n"));
+}
+
+TEST_CASE("perturbed neighbours are folded into their centres, and said to be") {
+  Sweep sweep = sweep_of();
+  for (const std::uint64_t bytes : {1021, 1024, 1027, 1533, 1536, 1539})
+    add_point(sweep, bytes, {bytes == 1027 ? 5.5 : bytes == 1021 ? 4.9 : 5.0});
+  const std::string out = text(trace_of(sweep));
+  CHECK(row(out, "1 KiB").ends_with("-2.0 +10.0 %"));  // 4.9 and 5.5 us against 5
+  CHECK(row(out, "1021 B").starts_with("no row"));
+  CHECK(has(out, "+-3 B: times of the 4 sizes 3 bytes below and above those shown"));
+  CHECK(has(out, "slowest beside 1 KiB"));
+  TextStyle style = wide();
+  style.every_size = true;
+  const std::string all = text(trace_of(sweep), style);
+  CHECK(row(all, "1021 B").starts_with("1021 B  0.2084"));
+  CHECK_FALSE(has(all, "+-3 B"));
+}
+
+TEST_CASE("a duplex shows each direction and both side by side, and both's time") {
+  Sweep sweep = sweep_of(Pattern::duplex);
+  sweep.limit = {2e9, "by hand"};
+  add_duplex(sweep, 1000, {1, 1, 1}, {2, 2, 2});
+  std::string out = text(trace_of(sweep));
+  CHECK(has(out, "h2d GB/s  d2h GB/s  both GB/s  % of limit  time us"));
+  // 1000 bytes in 1 us, in 2 us, 2000 in 2 us of 4 GB/s both ways.
+  CHECK(row(out, "1000 B").starts_with("1000 B     1.000    0.5000      1.000        25.0    2.000"));
+  CHECK(has(out, "  limit     2.000 GB/s each way: by hand\n"));
+  CHECK(has(out, "  d2h       best 500.0 MB/s at 1000 B, beside the other direction\n"));
+  sweep.question.direction = Direction::d2d;
+  CHECK(has(text(trace_of(sweep)), "d2d GB/s  d2d back GB/s"));
+}
+
+TEST_CASE("what could not be measured is said plainly") {
+  Sweep sweep = sweep_of();
+  sweep.error = "no memory";
+  CHECK(has(text(trace_of(sweep)), "  NOT RUN   no memory\n"));
+  CHECK(has(overview(trace_of(sweep)), "x no memory\n"));
+  add_point(sweep, 1024, {1});
+  CHECK(has(text(trace_of(sweep)), "  STOPPED   no memory\n"));
+  CHECK(has(text(trace_of(sweep_of())), "none were measured"));
+  Sweep timeless = sweep_of();
+  add_point(timeless, 1024, {NAN});
+  CHECK(has(text(trace_of(timeless)), "  curve     none: no point has a rate\n"));
+  CHECK_FALSE(has(overview(trace_of(timeless)), "nan"));
+}
+
+TEST_CASE("an unknown limit gives its reason and no percentages; above one, a warning") {
+  Sweep sweep = line_sweep(3);
+  sweep.limit.source = "unknown: no link";
+  std::string out = text(trace_of(sweep));
+  CHECK(has(out, "  limit     unknown: no link\n"));
+  CHECK_FALSE(has(out, "% of limit"));
+  sweep.limit = {1, "tiny"};
+  CHECK(has(text(trace_of(sweep)), "above 100 %"));
+}
+
+TEST_CASE("a simulated device is SIMULATED in the title of page and sweep") {
+  Sweep sweep = line_sweep(3);
+  sweep.simulated = true;
+  Trace trace = trace_of(sweep);
+  std::string out = text(trace);
+  CHECK(out.starts_with("SIMULATED: no measurement of hardware\n"));
+  CHECK(has(out, "\nSIMULATED cudaMemcpy cuda:0 h2d"));
+  CHECK(has(overview(trace), "  SIMULATED cudaMemcpy cuda:0 (Test GPU)\n"));
+  trace.sweeps.push_back(line_sweep(3));
+  out = text(trace);
+  CHECK(out.starts_with("Measured on node17\n"));
+  CHECK(has(out, "some sweeps are SIMULATED"));
+}
+
+TEST_CASE("no line is wider than the terminal, and what was dropped for that is named") {
+  Sweep sweep = line_sweep();
+  sweep.limit = {63e9, "PCIe Gen5 x16: 32 GT/s * 16 lanes * 128/130"};
+  sweep.schedule = "adaptive tolerance 0.01 level 0.95 trial 0.002 s least 8 budget 0.15 s";
+  add_point(sweep, (1 << 20) - 3, {1100});
+  add_point(sweep, (1 << 19) - 3, {550});
+  for (const int width : {60, 80, 100, 200}) {
+    TextStyle style;
+    style.width = width;
+    const std::string out = text(trace_of(sweep), style);
+    CHECK(widest(out) <= static_cast<std::size_t>(width));
+    CHECK(has(out, "left out at") == (width <= 80));
+  }
+}
+
+TEST_CASE("colours only where asked for") {
+  Trace trace = trace_of(line_sweep(3));
+  CHECK_FALSE(has(text(trace), "\x1b"));
+  CHECK_FALSE(has(overview(trace), "\x1b"));
+  TextStyle style = wide();
+  style.color = true;
+  CHECK(has(text(trace, style), "\x1b[1m"));
+}
+
+TEST_CASE("the overview has one line a sweep, aligned, under what they share") {
+  Trace trace = trace_of(line_sweep());
+  trace.sweeps[0].limit = {2e9, "by hand"};
+  Sweep duplex = sweep_of(Pattern::duplex);
+  add_duplex(duplex, 1000, {1}, {2});
+  duplex.points[0].stop = Stop::never;
+  trace.sweeps.push_back(duplex);
+  const std::string out = overview(trace);
+  CHECK(has(out,
+            "  sweep                              best GB/s  % of limit      at  latency us     n_1/2\n"
+            "  cudaMemcpy cuda:0 (Test GPU)\n"
+            "    h2d pinned stream blocking host     0.9953        49.8   1 MiB       5.102"));
+  CHECK(has(out, "    h2d pinned duplex blocking host     1.000          -    1000 B       -             -  1*\n"));
+  CHECK(has(out, "duplex: both directions together"));
+  CHECK(has(out, "never narrowed"));
+}
