@@ -1,10 +1,11 @@
 // The GPU's payload is the CPU's, byte for byte, whatever the alignment.
+#include "netpipe/devices/cuda/payload.hpp"
+
 #include <doctest/doctest.h>
 
 #include <vector>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/devices/cuda/payload.hpp"
 #include "netpipe/devices/host/payload.hpp"
 
 using namespace npgpu;
@@ -25,7 +26,7 @@ std::vector<std::byte> by_cpu(const Slots& slots, std::size_t first, bool poison
   std::vector<std::byte> bytes(room);
   for (std::uint64_t i = 0; i < slots.count; ++i) {
     const payload::Bytes place{bytes.data() + first + i * slots.stride, slots.bytes};
-    poisoned ? payload::arm(place, slots.seed_of(i)) : payload::fill(place, slots.seed_of(i));
+    poisoned ? payload::arm(place, slots.seed_of(i)) : fill_source(place.data(), slots.bytes, slots.seed_of(i));
   }
   return bytes;
 }
@@ -41,8 +42,11 @@ TEST_CASE("filled and poisoned as by the CPU, at every alignment, guards include
     for (const std::uint64_t bytes : {1, 2, 7, 8, 9, 63, 64, 65, 1000, 4097})
       for (std::size_t offset = 0; offset < 9; ++offset) {
         const std::size_t first = 4096 + offset;
-        const Slots slots{.first = buffer.data() + first, .bytes = bytes, .stride = (bytes + offset + 128 + 255) / 256 * 256,
-                          .count = 3, .seed = 42 + bytes};
+        const Slots slots{.first = buffer.data() + first,
+                          .bytes = bytes,
+                          .stride = (bytes + offset + 128 + 255) / 256 * 256,
+                          .count = 3,
+                          .seed = 42 + bytes};
         INFO(name(kind) << " " << bytes << " bytes at offset " << offset);
         check(cudaMemsetAsync(buffer.data(), 0, room, stream.get()), "clearing");
         kernels.fill(slots, stream.get());
@@ -60,7 +64,9 @@ TEST_CASE("filled and poisoned as by the CPU, at every alignment, guards include
         CHECK(poisoned->place == 0);
         CHECK(poisoned->actual == static_cast<std::uint8_t>(~poisoned->expected));
         kernels.fill(slots, stream.get());
-        CHECK_FALSE(kernels.first_wrong(slots, stream.get()));
+        const auto source = kernels.first_wrong(slots, stream.get());  // a source's margins are no guards
+        REQUIRE(source);
+        CHECK(source->place == -64);
       }
   }
 }
@@ -80,9 +86,12 @@ TEST_CASE("the first wrong byte: payload before guards, slot by slot") {
     CHECK(wrong->actual == 0x5A);
     return std::pair(wrong->slot, wrong->place);
   };
-  kernels.poison(slots, stream.get());
-  kernels.fill(slots, stream.get());
-  stream.synchronize();
+  check(cudaMemset(buffer.data(), 0xA5, room), "guarding");
+  for (std::uint64_t i = 0; i < slots.count; ++i) {
+    std::vector<std::byte> right(slots.bytes);
+    payload::fill(right, slots.seed_of(i));
+    check(cudaMemcpy(slots.slot(i), right.data(), right.size(), cudaMemcpyDefault), "filling");
+  }
   REQUIRE_FALSE(kernels.first_wrong(slots, stream.get()));
   using Place = std::pair<std::uint64_t, std::int64_t>;
   set(3, 0);
@@ -102,22 +111,26 @@ TEST_CASE("past 4 GiB: no index is 32 bits wide") {
   const std::uint64_t bytes = 4 * GiB + 77;
   std::size_t free = 0, total = 0;
   check(cudaMemGetInfo(&free, &total), "asking for free memory");
-  if (free < 2 * bytes) {
-    MESSAGE("left out: needs 8 GiB of free device memory");
+  if (free < 3 * bytes) {
+    MESSAGE("left out: needs 12 GiB of free device memory");
     return;
   }
   PayloadKernels kernels;
   const Stream stream;
-  Buffer buffer(Memory::device, bytes + 8192);
-  const Slots slots{.first = buffer.data() + 4096, .bytes = bytes, .stride = bytes + 4096, .count = 1, .seed = 9};
-  kernels.poison(slots, stream.get());
-  kernels.fill(slots, stream.get());
-  CHECK_FALSE(kernels.first_wrong(slots, stream.get()));
+  Buffer source(Memory::device, bytes + 8192), target(Memory::device, bytes + 8192);
+  const Slots there{
+      .first = source.data() + 4096, .bytes = bytes, .stride = bytes + 4096 - bytes % 8, .count = 1, .seed = 9};
+  Slots here = there;
+  here.first = target.data() + 4096;
+  kernels.fill(there, stream.get());
+  kernels.poison(here, stream.get());
+  check(cudaMemcpyAsync(here.first, there.first, bytes, cudaMemcpyDefault, stream.get()), "copying");
+  CHECK_FALSE(kernels.first_wrong(here, stream.get()));
   const std::uint64_t place = 4 * GiB + 5;
   std::uint8_t was = 0;
-  check(cudaMemcpy(&was, slots.first + place, 1, cudaMemcpyDefault), "reading");
-  check(cudaMemset(slots.first + place, was ^ 1, 1), "spoiling");
-  const auto wrong = kernels.first_wrong(slots, stream.get());
+  check(cudaMemcpy(&was, here.first + place, 1, cudaMemcpyDefault), "reading");
+  check(cudaMemset(here.first + place, was ^ 1, 1), "spoiling");
+  const auto wrong = kernels.first_wrong(here, stream.get());
   REQUIRE(wrong);
   CHECK(wrong->place == static_cast<std::int64_t>(place));
   CHECK(wrong->expected == was);

@@ -18,7 +18,8 @@ void right(void* to, const void* from, std::size_t bytes) {
 // A channel whose API does as the test says.
 struct Spoiled {
   Spoiled(const Case& c, Copy there, Copy back = right)
-      : channel(c, 4096, [&](cudaStream_t) { return there; }, [&](cudaStream_t) { return back; }) {
+      : channel(
+            c, 4096, [&](cudaStream_t) { return there; }, [&](cudaStream_t) { return back; }) {
     channel.prepare(4096);
   }
   std::string verdict(bool went_back = false) {
@@ -37,8 +38,13 @@ std::vector<Case> places() {
   std::vector<Case> all;
   for (const Memory memory : {Memory::pinned, Memory::write_combined, Memory::pageable, Memory::managed})
     for (const Direction direction : {Direction::h2d, Direction::d2h})
-      all.push_back({.module = "cudaMemcpy", .device = "cuda:0", .pattern = Pattern::pingpong, .direction = direction,
-                     .memory = memory, .source_offset = 3, .target_offset = 5});
+      all.push_back({.module = "cudaMemcpy",
+                     .device = "cuda:0",
+                     .pattern = Pattern::pingpong,
+                     .direction = direction,
+                     .memory = memory,
+                     .source_offset = 3,
+                     .target_offset = 5});
   return all;
 }
 
@@ -56,10 +62,12 @@ TEST_CASE("wrong copies and what is said of them") {
     CHECK(has(nothing, "byte 0 of 4096 is"));
     CHECK(has(nothing, "never written"));
 
-    const auto short_by_one = Spoiled(c, [](void* to, const void* from, std::size_t n) { right(to, from, n - 1); }).verdict();
+    const auto short_by_one =
+        Spoiled(c, [](void* to, const void* from, std::size_t n) { right(to, from, n - 1); }).verdict();
     CHECK(has(short_by_one, "byte 4095 of 4096 is"));
 
-    const auto long_by_one = Spoiled(c, [](void* to, const void* from, std::size_t n) { right(to, from, n + 1); }).verdict();
+    const auto long_by_one =
+        Spoiled(c, [](void* to, const void* from, std::size_t n) { right(to, from, n + 1); }).verdict();
     CHECK(has(long_by_one, "guard byte 0 of the 64 after the payload"));
 
     const auto one_early = Spoiled(c, [](void* to, const void* from, std::size_t n) {

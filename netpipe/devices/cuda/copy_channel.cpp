@@ -21,13 +21,11 @@ int ordinal_or_throw(const Case& c) {
 const std::string& bus_of(int ordinal) { return inventory().at(static_cast<std::size_t>(ordinal)).pci_bus_id; }
 
 host::Binding bound(const Case& c) {
-  if (!c.bind) return host::Binding::none("asked not to");
+  if (!c.bind) return host::Binding::none("--no-bind");
   return host::Binding::near_device(bus_of(ordinal_or_throw(c)));
 }
 
-bool only_enqueues(const Case& c) {
-  return c.async && c.memory != Memory::pageable && c.memory != Memory::managed;
-}
+bool only_enqueues(const Case& c) { return c.async && c.memory != Memory::pageable && c.memory != Memory::managed; }
 
 // Another for every channel of the process: what one channel copied never passes for another's.
 std::uint64_t next_seed() {
@@ -95,7 +93,7 @@ Slots CopyBuffers::slots_in(const Area& area, std::uint64_t count) const {
 void CopyBuffers::fill(const Area& area) {
   const Slots slots = slots_in(area, count_);
   if (!area.by_cpu()) return kernels_.fill(slots, lane_.own.get());
-  for (std::uint64_t i = 0; i < count_; ++i) payload::fill({slots.slot(i), bytes_}, slots.seed_of(i));
+  for (std::uint64_t i = 0; i < count_; ++i) fill_source(slots.slot(i), bytes_, slots.seed_of(i));
 }
 
 void CopyBuffers::arm(const Area& area) {
@@ -114,7 +112,8 @@ void CopyBuffers::run_once() {
 
 void CopyBuffers::prepare(std::uint64_t bytes) {
   if (bytes < 1 || bytes > max_bytes_)
-    throw Error(ErrorKind::usage, fmt::format("a channel opened for 1 to {} bytes was asked for {}", max_bytes_, bytes));
+    throw Error(ErrorKind::usage,
+                fmt::format("a channel opened for 1 to {} bytes was asked for {}", max_bytes_, bytes));
   make_current(lane_.ordinal);
   if (case_.cache == Cache::cold) {
     lay_out(bytes);

@@ -60,7 +60,8 @@ class CopyBuffers : public Channel {
   Telemetry telemetry() final;
   std::string binding() const final { return binding_.text(); }
 
-  // The target's first payload byte, for tests that spoil it.
+  // First payload bytes, for tests that spoil them and benchmarks that copy between them.
+  std::byte* source() const { return source_.first(); }
   std::byte* target() const { return target_.first(); }
   std::uint64_t slots() const { return count_; }
 

@@ -15,9 +15,12 @@
 
 namespace npgpu::cuda {
 
+// A source has margins too, as wide as a target's guards and their complement: a copy that takes a byte too many
+// cannot bring what happens to be a guard. Where a payload was filled for a larger size, what follows is payload.
+constexpr std::uint8_t margin_byte = 0x5A;
 constexpr std::uint64_t slot_seed_step = 0xD1B54A32D192ED03;
 
-// Equal payloads at equal distances; one slot where the cache is warm. Guards lie outside of `bytes`, so a
+// Payloads at equal distances; one slot where the cache is warm. Guards lie outside of `bytes`, so a
 // stride leaves room for them on both sides. Slots have seeds of their own: a copy from the wrong slot is wrong.
 struct Slots {
   std::byte* first = nullptr;  // first payload byte of slot 0
@@ -29,6 +32,9 @@ struct Slots {
   std::byte* slot(std::uint64_t i) const { return first + i * stride; }
   std::uint64_t seed_of(std::uint64_t i) const { return seed + i * slot_seed_step; }
 };
+
+// The same by the CPU, for one slot of pageable or managed memory.
+void fill_source(std::byte* first, std::uint64_t bytes, std::uint64_t seed);
 
 // One byte that is not what it should be.
 struct WrongByte {
@@ -45,13 +51,15 @@ class PayloadKernels {
   PayloadKernels();  // loads the kernels, so that none is loaded behind a gate
 
   // In stream order, not waited for.
-  void fill(const Slots&, cudaStream_t);    // the payload, no guards: a source
+  void fill(const Slots&, cudaStream_t);    // the payload between source margins: a source
   void poison(const Slots&, cudaStream_t);  // the complement and both guards: a target
   // Waits for the stream. The first wrong byte of the first slot that has one: of its payload, or else of its guards.
   std::optional<WrongByte> first_wrong(const Slots&, cudaStream_t);
 
  private:
   Buffer verdict_;  // on the device
+  // Pinned: a copy to pageable memory could leave staging behind it, to be cleared up in somebody's timed region.
+  Buffer told_;
 };
 
 }  // namespace npgpu::cuda

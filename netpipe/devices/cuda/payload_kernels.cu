@@ -34,20 +34,19 @@ __host__ __device__ std::uint8_t framed_byte(Word seed, std::int64_t place, std:
   return place < 0 || place >= bytes ? guard_byte : payload_byte(seed, static_cast<Word>(place));
 }
 
-// The aligned words of memory that touch a slot and its margins (guards, or nothing). Every thread takes whole
+// The aligned words of memory that touch a slot and its guards or margins. Every thread takes whole
 // words, so that accesses are wide whatever the offset; only words on a border are taken byte by byte.
 struct Words {
   Slots slots;
-  std::int64_t margin;  // guard bytes on either side: 64 or 0
-  std::byte* begin;     // aligned address of slot 0's first word
+  std::byte* begin;  // aligned address of slot 0's first word
   Word per_slot;
 };
 
-Words words_of(const Slots& slots, std::uint64_t margin) {
+Words words_of(const Slots& slots) {
   const auto first = reinterpret_cast<std::uintptr_t>(slots.first);
-  const std::uintptr_t begin = (first - margin) / 8 * 8;
-  const std::uintptr_t end = (first + slots.bytes + margin + 7) / 8 * 8;
-  return {slots, static_cast<std::int64_t>(margin), reinterpret_cast<std::byte*>(begin), (end - begin) / 8};
+  const std::uintptr_t begin = (first - guard_bytes) / 8 * 8;
+  const std::uintptr_t end = (first + slots.bytes + guard_bytes + 7) / 8 * 8;
+  return {slots, reinterpret_cast<std::byte*>(begin), (end - begin) / 8};
 }
 
 // Calls word(address, seed, place, slot) for words wholly inside the payload, edge(...) for each single byte of
@@ -65,16 +64,19 @@ __device__ void for_each(const Words& w, OnWord on_word, OnByte on_byte) {
       on_word(reinterpret_cast<Word*>(address), seed, place, slot);
     } else {
       for (int b = 0; b < 8; ++b)
-        if (place + b >= -w.margin && place + b < bytes + w.margin)
+        if (place + b >= -guard_bytes && place + b < bytes + guard_bytes)
           on_byte(reinterpret_cast<std::uint8_t*>(address) + b, seed, place + b, slot);
     }
   }
 }
 
 __global__ void fill_kernel(Words w) {
+  const std::int64_t bytes = static_cast<std::int64_t>(w.slots.bytes);
   for_each(
       w, [](Word* to, Word seed, std::int64_t place, Word) { *to = payload_eight(seed, place); },
-      [](std::uint8_t* to, Word seed, std::int64_t place, Word) { *to = payload_byte(seed, place); });
+      [bytes](std::uint8_t* to, Word seed, std::int64_t place, Word) {
+        *to = place < 0 || place >= bytes ? margin_byte : payload_byte(seed, place);
+      });
 }
 
 __global__ void poison_kernel(Words w) {
@@ -97,7 +99,9 @@ struct Order {
   }
   std::int64_t place(std::uint64_t position) const {
     const std::int64_t in_slot = static_cast<std::int64_t>(position % frame());
-    return in_slot < bytes ? in_slot : in_slot < bytes + guard_bytes ? in_slot - bytes - guard_bytes : in_slot - guard_bytes;
+    return in_slot < bytes                 ? in_slot
+           : in_slot < bytes + guard_bytes ? in_slot - bytes - guard_bytes
+                                           : in_slot - guard_bytes;
   }
 };
 
@@ -126,7 +130,7 @@ void launched(const char* what) { check(cudaGetLastError(), what); }
 
 }  // namespace
 
-PayloadKernels::PayloadKernels() : verdict_(Memory::device, sizeof(Word)) {
+PayloadKernels::PayloadKernels() : verdict_(Memory::device, sizeof(Word)), told_(Memory::pinned, sizeof(Word)) {
   cudaFuncAttributes unused;
   check(cudaFuncGetAttributes(&unused, fill_kernel), "loading the payload kernels");
   check(cudaFuncGetAttributes(&unused, poison_kernel), "loading the payload kernels");
@@ -134,26 +138,27 @@ PayloadKernels::PayloadKernels() : verdict_(Memory::device, sizeof(Word)) {
 }
 
 void PayloadKernels::fill(const Slots& slots, cudaStream_t stream) {
-  const Words w = words_of(slots, 0);
+  const Words w = words_of(slots);
   fill_kernel<<<blocks_for(w), threads, 0, stream>>>(w);
   launched("filling a source");
 }
 
 void PayloadKernels::poison(const Slots& slots, cudaStream_t stream) {
-  const Words w = words_of(slots, guard_bytes);
+  const Words w = words_of(slots);
   poison_kernel<<<blocks_for(w), threads, 0, stream>>>(w);
   launched("poisoning a target");
 }
 
 std::optional<WrongByte> PayloadKernels::first_wrong(const Slots& slots, cudaStream_t stream) {
-  const Words w = words_of(slots, guard_bytes);
+  const Words w = words_of(slots);
   auto* const verdict = reinterpret_cast<unsigned long long*>(verdict_.data());
   check(cudaMemsetAsync(verdict, 0xFF, sizeof(Word), stream), "preparing the check");
   check_kernel<<<blocks_for(w), threads, 0, stream>>>(w, verdict);
   launched("checking a target");
-  Word position = none_wrong;
-  check(cudaMemcpyAsync(&position, verdict, sizeof position, cudaMemcpyDefault, stream), "reading the check's verdict");
+  check(cudaMemcpyAsync(told_.data(), verdict, sizeof(Word), cudaMemcpyDeviceToHost, stream),
+        "reading the check's verdict");
   check(cudaStreamSynchronize(stream), "checking a target");
+  const Word position = *reinterpret_cast<const Word*>(told_.data());
   if (position == none_wrong) return std::nullopt;
 
   const Order order{static_cast<std::int64_t>(slots.bytes)};
@@ -161,7 +166,8 @@ std::optional<WrongByte> PayloadKernels::first_wrong(const Slots& slots, cudaStr
   wrong.slot = position / order.frame();
   wrong.place = order.place(position);
   wrong.expected = framed_byte(slots.seed_of(wrong.slot), wrong.place, order.bytes);
-  check(cudaMemcpy(&wrong.actual, slots.slot(wrong.slot) + wrong.place, 1, cudaMemcpyDefault), "reading the wrong byte");
+  check(cudaMemcpy(&wrong.actual, slots.slot(wrong.slot) + wrong.place, 1, cudaMemcpyDefault),
+        "reading the wrong byte");
   return wrong;
 }
 
