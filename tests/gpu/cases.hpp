@@ -1,7 +1,6 @@
 // Every case of both modules that is not refused, in the order of its axes.
 #pragma once
 
-#include <cstdlib>
 #include <vector>
 
 #include "npgpu/module.hpp"
@@ -10,21 +9,20 @@ namespace npgpu::test {
 
 inline const Module& module_called(const char* name) { return *find_module(name); }
 
-// NPGPU_TEST_GATES=0 leaves gates out: under a tool that serializes launches each would wait for its time-out.
-inline bool gates() {
-  const char* const set = std::getenv("NPGPU_TEST_GATES");
-  return !set || *set != '0';
-}
-
 inline std::vector<Case> possible_cases(const char* module, Pattern pattern) {
   std::vector<Case> all;
   for (const Direction direction : {Direction::h2d, Direction::d2h, Direction::d2d, Direction::h2h})
-    for (const Memory memory : {Memory::pageable, Memory::pinned, Memory::write_combined, Memory::managed, Memory::device})
+    for (const Memory memory :
+         {Memory::pageable, Memory::pinned, Memory::write_combined, Memory::managed, Memory::device})
       for (const bool async : {false, true})
         for (const Timing timing : {Timing::host, Timing::event, Timing::gated}) {
-          if (timing == Timing::gated && !gates()) continue;
-          Case c{.module = module, .device = "cuda:0", .pattern = pattern, .direction = direction, .memory = memory,
-                 .async = async, .timing = timing};
+          Case c{.module = module,
+                 .device = "cuda:0",
+                 .pattern = pattern,
+                 .direction = direction,
+                 .memory = memory,
+                 .async = async,
+                 .timing = timing};
           if (!module_called(module).refuses(c)) all.push_back(c);
         }
   return all;

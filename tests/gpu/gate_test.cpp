@@ -1,11 +1,13 @@
 // The gate holds, opens, gives up, and says which.
+#include "netpipe/devices/cuda/gate.hpp"
+
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <string>
 #include <thread>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/devices/cuda/gate.hpp"
 #include "netpipe/devices/cuda/stream_timer.hpp"
 #include "npgpu/error.hpp"
 
@@ -112,20 +114,29 @@ TEST_CASE("timing: between the marks, not the wait; nothing if the gate gave up;
 TEST_CASE("what is promised to fit behind a gate does") {
   make_current(0);
   constexpr int tried = 2500;
-  Buffer a(Memory::device, MiB), b(Memory::device, MiB), host(Memory::pinned, MiB);
+  constexpr std::uint64_t most = 64 * MiB;
+  constexpr std::uint64_t linked = 4 * MiB;  // over the link, where what did fit has to be waited for
+  Buffer a(Memory::device, most + 8), b(Memory::device, most + 8), host(Memory::pinned, most + 8);
+  Buffer combined(Memory::write_combined, most);
   struct Kind {
-    const char* name;
+    std::string name;
     void* to;
     void* from;
     int streams;
+    std::uint64_t largest;
   };
-  for (const Kind& kind : {Kind{"h2d", a.data(), host.data(), 1}, Kind{"d2h", host.data(), a.data(), 1},
-                           Kind{"d2d", b.data(), a.data(), 1}, Kind{"h2d in two streams in turn", a.data(), host.data(), 2}})
-    for (const std::size_t bytes : {std::size_t{8}, std::size_t{64 * KiB}, std::size_t{MiB}}) {
+  for (const Kind& kind :
+       {Kind{"h2d", a.data(), host.data(), 1, linked}, Kind{"d2h", host.data(), a.data(), 1, linked},
+        Kind{"d2d", b.data(), a.data(), 1, most}, Kind{"h2d from write-combined", a.data(), combined.data(), 1, linked},
+        Kind{"h2d at odd addresses", a.data() + 1, host.data() + 7, 1, linked},
+        Kind{"d2d at odd addresses", b.data() + 1, a.data() + 7, 1, most},
+        Kind{"h2d in two streams in turn", a.data(), host.data(), 2, linked}})
+    for (const std::uint64_t bytes : {std::uint64_t{8}, 64 * KiB, kind.largest}) {
       const Stream one, two;
-      Gate gate(Seconds{0.2}), second(Seconds{0.2});
+      Gate gate(Seconds{0.1}), second(Seconds{0.1});
       const auto copy = [&](int i) {
-        check(cudaMemcpyAsync(kind.to, kind.from, bytes, cudaMemcpyDefault, (i % kind.streams ? two : one).get()), "copying");
+        check(cudaMemcpyAsync(kind.to, kind.from, bytes, cudaMemcpyDefault, (i % kind.streams ? two : one).get()),
+              "copying");
       };
       copy(0);
       check(cudaDeviceSynchronize(), "loading");
@@ -140,7 +151,8 @@ TEST_CASE("what is promised to fit behind a gate does") {
       gate.release();
       second.release();
       check(cudaDeviceSynchronize(), "copying");
-      MESSAGE(kind.name << " of " << bytes << " bytes: " << fit << (fit == tried ? " or more" : "") << " fit behind a gate");
+      MESSAGE(kind.name << " of " << bytes << " bytes: " << fit << std::string(fit == tried ? " or more" : "")
+                        << " fit behind a gate");
       CHECK(static_cast<std::uint64_t>(fit) >= Gate::capacity() + 2);
     }
 }

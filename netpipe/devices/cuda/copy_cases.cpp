@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "netpipe/devices/cuda/inventory.hpp"
 
 namespace npgpu::cuda {
@@ -18,13 +20,16 @@ std::optional<std::string> wrong_memory(const Case& c) {
     case Direction::h2d:
     case Direction::d2h:
       if (c.memory != Memory::device) return std::nullopt;
-      return fmt::format("--memory is the host side's with --direction {}: use {}, or --direction d2d for device to device",
-                         name(c.direction), host_memories);
+      return fmt::format(
+          "--memory is the host side's with --direction {}: use {}, or --direction d2d for device to device",
+          name(c.direction), host_memories);
     case Direction::h2h:
       if (c.memory == Memory::pageable || c.memory == Memory::pinned) return std::nullopt;
       if (c.memory == Memory::write_combined)
-        return "--direction h2h lets the CPU read write-combined memory, which is not cached: use --memory pinned or pageable";
-      return fmt::format("--direction h2h copies within the host: use --memory pinned or pageable, not {}", name(c.memory));
+        return "--direction h2h lets the CPU read write-combined memory, which is not cached: use --memory pinned or "
+               "pageable";
+      return fmt::format("--direction h2h copies within the host: use --memory pinned or pageable, not {}",
+                         name(c.memory));
     case Direction::peer:
       return "--direction peer, between two GPUs, is not there yet: use h2d, d2h, d2d or h2h";
   }
@@ -32,10 +37,10 @@ std::optional<std::string> wrong_memory(const Case& c) {
 }
 
 std::optional<std::string> wrong_on_host(const Case& c) {
-  if (c.async)
-    return "--direction h2h is done by the calling thread, whatever the call's name: leave out --async";
+  if (c.async) return "--direction h2h is done by the calling thread, whatever the call's name: leave out --async";
   if (c.timing != Timing::host)
-    return fmt::format("--direction h2h is done by the CPU, which --timing {} cannot see: use --timing host", name(c.timing));
+    return fmt::format("--direction h2h is done by the CPU, which --timing {} cannot see: use --timing host",
+                       name(c.timing));
   if (c.pattern == Pattern::duplex)
     return "--pattern duplex with --direction h2h is two CPU copies at once, with no link between: use --module memcpy";
   return std::nullopt;
@@ -45,21 +50,30 @@ std::optional<std::string> wrong_duplex(const Case& c) {
   if (c.direction == Direction::d2d)
     return "--pattern duplex needs a link with two directions, and --direction d2d has none: use h2d or d2h";
   if (!c.async)
-    return "--pattern duplex with blocking copies is one after the other, because all go through the default stream: add "
+    return "--pattern duplex with blocking copies is one after the other, because all go through the default stream: "
+           "add "
            "--async";
   return std::nullopt;
 }
 
 std::optional<std::string> wrong_behind_gate(const Case& c) {
   if (!c.async)
-    return "--timing gated needs copies that only enqueue, and a blocking one would wait for a gate that its caller has "
+    return "--timing gated needs copies that only enqueue, and a blocking one would wait for a gate that its caller "
+           "has "
            "yet to open: add --async, or use --timing host";
   if (c.memory == Memory::pageable)
-    return "--timing gated cannot hold copies of pageable memory, which wait for their staging: use --memory pinned, or "
+    return "--timing gated cannot hold copies of pageable memory, which wait for their staging: use --memory pinned, "
+           "or "
            "--timing host";
   if (c.memory == Memory::managed)
-    return "--timing gated cannot hold copies of managed memory, whose pages may move: use --memory pinned, or --timing host";
+    return "--timing gated cannot hold copies of managed memory, whose pages may move: use --memory pinned, or "
+           "--timing host";
   return std::nullopt;
+}
+
+bool launches_block() {
+  const char* const set = std::getenv("CUDA_LAUNCH_BLOCKING");
+  return set && std::atoi(set) != 0;
 }
 
 }  // namespace
@@ -76,6 +90,10 @@ std::optional<std::string> why_impossible(const Case& c) {
 std::optional<std::string> why_refused(const Case& c) {
   if (auto why = why_impossible(c)) return why;
   if (auto why = why_not_there(c.device)) return why;
+  if (c.timing == Timing::gated && launches_block())
+    return "--timing gated cannot work while CUDA_LAUNCH_BLOCKING is set, because closing the gate would wait for it "
+           "to "
+           "open: unset it, or use --timing event";
   if (c.memory == Memory::managed && !has_managed_memory(*ordinal_of(c.device)))
     return fmt::format("--memory managed is not supported by {}: use pinned or pageable", c.device);
   return std::nullopt;

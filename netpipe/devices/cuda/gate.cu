@@ -20,8 +20,8 @@ __device__ std::uint64_t global_timer_ns() {
   return ns;
 }
 
-__global__ void wait_at_gate(const volatile std::uint64_t* opened, volatile std::uint64_t* timed_out, std::uint64_t ticket,
-                             std::uint64_t time_out_ns) {
+__global__ void wait_at_gate(const volatile std::uint64_t* opened, volatile std::uint64_t* timed_out,
+                             std::uint64_t ticket, std::uint64_t time_out_ns) {
   const std::uint64_t begin = global_timer_ns();
   while (*opened < ticket) {
     if (global_timer_ns() - begin > time_out_ns) {
@@ -66,6 +66,6 @@ bool Gate::timed_out() const {
   return ticket_ != 0 && std::atomic_ref(words()->timed_out).load(std::memory_order_acquire) == ticket_;
 }
 
-std::uint64_t Gate::capacity() { return 256; }
+std::uint64_t Gate::capacity() { return 500; }
 
 }  // namespace npgpu::cuda
