@@ -35,7 +35,13 @@ TEST_CASE("what programs do with their GPU is not refused") {
       for (const Memory m : {Memory::pinned, Memory::pageable, Memory::write_combined, Memory::managed})
         for (const Pattern p : {Pattern::stream, Pattern::pingpong})
           for (const Timing t : {Timing::host, Timing::event}) {
-            Case c{.module = "cudaMemcpy", .device = "cuda:0", .pattern = p, .direction = d, .memory = m, .async = async, .timing = t};
+            Case c{.module = "cudaMemcpy",
+                   .device = "cuda:0",
+                   .pattern = p,
+                   .direction = d,
+                   .memory = m,
+                   .async = async,
+                   .timing = t};
             INFO(title(c));
             CHECK_FALSE(why_impossible(c));
           }
@@ -60,40 +66,48 @@ TEST_CASE("memories that do not fit their direction") {
   refused(with([](Case& c) { c.direction = Direction::d2d; }), {"--direction d2d", "--memory device", "pinned"});
   refused(with([](Case& c) { c.memory = Memory::device; }), {"--memory", "--direction h2d", "pinned"});
   refused(with([](Case& c) {
-    c.direction = Direction::d2h;
-    c.memory = Memory::device;
-  }), {"--memory", "--direction d2h", "pinned"});
+            c.direction = Direction::d2h;
+            c.memory = Memory::device;
+          }),
+          {"--memory", "--direction d2h", "pinned"});
   refused(with([](Case& c) {
-    c.direction = Direction::h2h;
-    c.memory = Memory::write_combined;
-  }), {"--direction h2h", "write-combined", "--memory pinned"});
+            c.direction = Direction::h2h;
+            c.memory = Memory::write_combined;
+          }),
+          {"--direction h2h", "write-combined", "--memory pinned"});
   refused(with([](Case& c) {
-    c.direction = Direction::h2h;
-    c.memory = Memory::managed;
-  }), {"--direction h2h", "managed", "--memory pinned"});
+            c.direction = Direction::h2h;
+            c.memory = Memory::managed;
+          }),
+          {"--direction h2h", "managed", "--memory pinned"});
   refused(with([](Case& c) {
-    c.direction = Direction::h2h;
-    c.memory = Memory::device;
-  }), {"--direction h2h", "--memory pinned"});
+            c.direction = Direction::h2h;
+            c.memory = Memory::device;
+          }),
+          {"--direction h2h", "--memory pinned"});
 }
 
 TEST_CASE("copies within the host are the CPU's") {
   refused(with([](Case& c) {
-    c.direction = Direction::h2h;
-    c.async = true;
-  }), {"--direction h2h", "--async"});
+            c.direction = Direction::h2h;
+            c.async = true;
+          }),
+          {"--direction h2h", "--async"});
   refused(with([](Case& c) {
-    c.direction = Direction::h2h;
-    c.timing = Timing::event;
-  }), {"--timing event", "--timing host"});
+            c.direction = Direction::h2h;
+            c.timing = Timing::event;
+          }),
+          {"--timing event", "--timing host"});
   refused(with([](Case& c) {
-    c.direction = Direction::h2h;
-    c.timing = Timing::gated;
-  }), {"--timing gated", "--timing host"});
+            c.direction = Direction::h2h;
+            c.timing = Timing::gated;
+          }),
+          {"--timing gated", "--timing host"});
   refused(with([](Case& c) {
-    c.direction = Direction::h2h;
-    c.pattern = Pattern::duplex;
-  }), {"--pattern duplex", "--module memcpy"});
+            c.direction = Direction::h2h;
+            c.pattern = Pattern::duplex;
+          }),
+          {"--pattern duplex", "--module memcpy"});
 }
 
 TEST_CASE("behind a gate only what enqueues") {
@@ -107,18 +121,20 @@ TEST_CASE("behind a gate only what enqueues") {
 TEST_CASE("both directions at once") {
   refused(with([](Case& c) { c.pattern = Pattern::duplex; }), {"--pattern duplex", "--async"});
   refused(with([](Case& c) {
-    c.pattern = Pattern::duplex;
-    c.direction = Direction::d2d;
-    c.memory = Memory::device;
-    c.async = true;
-  }), {"--pattern duplex", "--direction d2d", "h2d"});
+            c.pattern = Pattern::duplex;
+            c.direction = Direction::d2d;
+            c.memory = Memory::device;
+            c.async = true;
+          }),
+          {"--pattern duplex", "--direction d2d", "h2d"});
 }
 
 TEST_CASE("between two GPUs: not yet") {
   refused(with([](Case& c) {
-    c.direction = Direction::peer;
-    c.memory = Memory::device;
-  }), {"--direction peer", "not there yet"});
+            c.direction = Direction::peer;
+            c.memory = Memory::device;
+          }),
+          {"--direction peer", "not there yet"});
 }
 
 TEST_CASE("slots leave room for an offset and the guards, at one distance for both ends") {

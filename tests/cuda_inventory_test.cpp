@@ -21,7 +21,8 @@ TEST_CASE("each reason for no GPU has its own sentence") {
   CHECK(old.find("CUDA 13.0") != std::string::npos);
   CHECK(no_device_sentence(cudaErrorNoDevice, 13000, 13000, "").find("CUDA_VISIBLE_DEVICES=''") != std::string::npos);
   CHECK(no_device_sentence(cudaErrorNoDevice, 13000, 13000, nullptr).find("CUDA_VISIBLE_DEVICES") == std::string::npos);
-  CHECK(no_device_sentence(cudaErrorSystemNotReady, 13000, 13000, nullptr).find("cudaErrorSystemNotReady") != std::string::npos);
+  CHECK(no_device_sentence(cudaErrorSystemNotReady, 13000, 13000, nullptr).find("cudaErrorSystemNotReady") !=
+        std::string::npos);
 }
 
 TEST_CASE("device names") {

@@ -79,13 +79,18 @@ class CuMemcpy final : public cuda::Copies {
     const auto d2d_async = [&](cudaStream_t s) { return DeviceToDeviceAsync{d.cuMemcpyDtoDAsync, s}; };
     switch (c.direction) {
       case Direction::h2d:
-        return c.async ? cuda::copy_channel(c, max_bytes, h2d_async, d2h_async) : cuda::copy_channel(c, max_bytes, h2d, d2h);
+        return c.async ? cuda::copy_channel(c, max_bytes, h2d_async, d2h_async)
+                       : cuda::copy_channel(c, max_bytes, h2d, d2h);
       case Direction::d2h:
-        return c.async ? cuda::copy_channel(c, max_bytes, d2h_async, h2d_async) : cuda::copy_channel(c, max_bytes, d2h, h2d);
+        return c.async ? cuda::copy_channel(c, max_bytes, d2h_async, h2d_async)
+                       : cuda::copy_channel(c, max_bytes, d2h, h2d);
       case Direction::d2d:
-        return c.async ? cuda::copy_channel(c, max_bytes, d2d_async, d2d_async) : cuda::copy_channel(c, max_bytes, d2d, d2d);
-      case Direction::h2h: return cuda::copy_channel(c, max_bytes, h2h, h2h);
-      case Direction::peer: break;
+        return c.async ? cuda::copy_channel(c, max_bytes, d2d_async, d2d_async)
+                       : cuda::copy_channel(c, max_bytes, d2d, d2d);
+      case Direction::h2h:
+        return cuda::copy_channel(c, max_bytes, h2h, h2h);
+      case Direction::peer:
+        break;
     }
     throw Error(ErrorKind::usage, title(c) + ": " + refuses(c).value_or("cuMemcpy has no such copy"));
   }

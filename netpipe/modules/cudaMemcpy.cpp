@@ -26,11 +26,16 @@ struct Async {
 
 cudaMemcpyKind kind_of(Direction d) {
   switch (d) {
-    case Direction::h2d: return cudaMemcpyHostToDevice;
-    case Direction::d2h: return cudaMemcpyDeviceToHost;
-    case Direction::d2d: return cudaMemcpyDeviceToDevice;
-    case Direction::h2h: return cudaMemcpyHostToHost;
-    case Direction::peer: break;
+    case Direction::h2d:
+      return cudaMemcpyHostToDevice;
+    case Direction::d2h:
+      return cudaMemcpyDeviceToHost;
+    case Direction::d2d:
+      return cudaMemcpyDeviceToDevice;
+    case Direction::h2h:
+      return cudaMemcpyHostToHost;
+    case Direction::peer:
+      break;
   }
   return cudaMemcpyDefault;
 }
@@ -38,14 +43,22 @@ cudaMemcpyKind kind_of(Direction d) {
 class CudaMemcpy final : public cuda::Copies {
  public:
   std::string_view name() const override { return "cudaMemcpy"; }
-  std::string_view summary() const override { return "CUDA runtime copies: cudaMemcpy, and cudaMemcpyAsync with --async"; }
+  std::string_view summary() const override {
+    return "CUDA runtime copies: cudaMemcpy, and cudaMemcpyAsync with --async";
+  }
 
   std::unique_ptr<Channel> open(const Case& c, std::uint64_t max_bytes) const override {
     const cudaMemcpyKind there = kind_of(c.direction);
     const cudaMemcpyKind back = kind_of(reversed(c.direction));
     if (c.async)
       return cuda::copy_channel(
-          c, max_bytes, [=](cudaStream_t s) { return Async{there, s}; }, [=](cudaStream_t s) { return Async{back, s}; });
+          c, max_bytes,
+          [=](cudaStream_t s) {
+            return Async{there, s};
+          },
+          [=](cudaStream_t s) {
+            return Async{back, s};
+          });
     return cuda::copy_channel(
         c, max_bytes, [=](cudaStream_t) { return Blocking{there}; }, [=](cudaStream_t) { return Blocking{back}; });
   }

@@ -1,6 +1,6 @@
 // Does the timed path cost anything? Each row alternates a loop written by hand with the engine and its channel, in one
-// process, with the same repeats, and prints the median of the rounds of each and their ratio. Not a test: it needs a
-// quiet machine.
+// process, with the same repeats and the same buffers (the time of a small copy depends on where they lie), and prints
+// the median of the rounds of each and their ratio. Not a test: it needs a quiet machine.
 //
 //   npgpu_bench [rounds]     default 7
 #include <cuda.h>
@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "netpipe/devices/cuda/check.hpp"
+#include "netpipe/devices/cuda/copy_channel.hpp"
 #include "netpipe/devices/cuda/driver.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
-#include "netpipe/devices/host/memory.hpp"
 #include "npgpu/engine.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
@@ -28,22 +28,29 @@ namespace {
 
 int rounds = 7;
 
+// What a bare loop copies between: the channel's own buffers, of each lane. Empty for modules that keep theirs.
+struct Ends {
+  void* to;
+  const void* from;
+};
+
 struct Row {
   const char* name;
   Case question;
   std::uint64_t bytes;
   std::uint64_t repeats;
   int trials;
-  std::function<Seconds(std::uint64_t repeats)> bare;  // one trial, in all
+  std::function<Seconds(std::uint64_t repeats, const std::vector<Ends>&)> bare;  // one trial, in all
 };
 
 double median_of(std::vector<double> values) { return median(values); }
 
 // Median over trials of one operation's time.
-double bare_us(const Row& row) {
-  row.bare(row.repeats);  // warm
+double bare_us(const Row& row, const std::vector<Ends>& ends) {
+  row.bare(row.repeats, ends);  // warm
   std::vector<double> us;
-  for (int i = 0; i < row.trials; ++i) us.push_back(microseconds(row.bare(row.repeats)) / static_cast<double>(row.repeats));
+  for (int i = 0; i < row.trials; ++i)
+    us.push_back(microseconds(row.bare(row.repeats, ends)) / static_cast<double>(row.repeats));
   return median_of(us);
 }
 
@@ -71,15 +78,18 @@ void compare(const Row& row) {
   }
   std::vector<std::unique_ptr<Channel>> owned;
   std::vector<Channel*> channels;
+  std::vector<Ends> ends;
   for (const Case& lane : lanes(row.question)) {
     owned.push_back(module->open(lane, row.bytes));
     channels.push_back(owned.back().get());
+    if (const auto* buffers = dynamic_cast<const cuda::CopyBuffers*>(owned.back().get()))
+      ends.push_back({buffers->target(), buffers->source()});
   }
-  bare_us(row);
   engine_us(row, channels);
+  bare_us(row, ends);
   std::vector<double> bare, engine, ratio;
   for (int i = 0; i < rounds; ++i) {
-    bare.push_back(bare_us(row));
+    bare.push_back(bare_us(row, ends));
     engine.push_back(engine_us(row, channels));
     ratio.push_back(engine.back() / bare.back());
   }
@@ -106,87 +116,107 @@ Case of(const char* module, Direction d, Memory m, bool async = false) {
   return {.module = module, .device = "cuda:0", .direction = d, .memory = m, .async = async};
 }
 
+CUdeviceptr address(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
+
 void small_copies() {
-  cuda::Buffer pinned(Memory::pinned, 4096), device(Memory::device, 4096);
-  void* const h = pinned.data();
-  void* const d = device.data();
-  const auto address = reinterpret_cast<CUdeviceptr>(d);
   const cuda::Stream own;
-  cudaStream_t s = own.get();
+  const cudaStream_t s = own.get();
   const cuda::Driver& driver = cuda::driver();
   const auto settle = [s] { check(cudaStreamSynchronize(s), "settling"); };
+  using E = const std::vector<Ends>&;
   constexpr std::uint64_t repeats = 4000;
+  constexpr auto pinned = Memory::pinned;
   const Row rows[] = {
-      {"cudaMemcpy h2d 8 B", of("cudaMemcpy", Direction::h2d, Memory::pinned), 8, repeats, 5,
-       [=](auto n) { return timed(n, [=] { check(cudaMemcpy(d, h, 8, cudaMemcpyHostToDevice), "copy"); }, default_stream); }},
-      {"cudaMemcpy d2h 8 B", of("cudaMemcpy", Direction::d2h, Memory::pinned), 8, repeats, 5,
-       [=](auto n) { return timed(n, [=] { check(cudaMemcpy(h, d, 8, cudaMemcpyDeviceToHost), "copy"); }, default_stream); }},
-      {"cuMemcpyHtoD 8 B", of("cuMemcpy", Direction::h2d, Memory::pinned), 8, repeats, 5,
-       [=](auto n) { return timed(n, [=] { check(driver.cuMemcpyHtoD(address, h, 8), "copy"); }, default_stream); }},
-      {"cuMemcpyDtoH 8 B", of("cuMemcpy", Direction::d2h, Memory::pinned), 8, repeats, 5,
-       [=](auto n) { return timed(n, [=] { check(driver.cuMemcpyDtoH(h, address, 8), "copy"); }, default_stream); }},
-      {"cudaMemcpyAsync h2d 8 B", of("cudaMemcpy", Direction::h2d, Memory::pinned, true), 8, repeats, 5,
-       [=](auto n) { return timed(n, [=] { check(cudaMemcpyAsync(d, h, 8, cudaMemcpyHostToDevice, s), "copy"); }, settle); }},
-      {"cudaMemcpyAsync d2h 8 B", of("cudaMemcpy", Direction::d2h, Memory::pinned, true), 8, repeats, 5,
-       [=](auto n) { return timed(n, [=] { check(cudaMemcpyAsync(h, d, 8, cudaMemcpyDeviceToHost, s), "copy"); }, settle); }},
-      {"cuMemcpyHtoDAsync 8 B", of("cuMemcpy", Direction::h2d, Memory::pinned, true), 8, repeats, 5,
-       [=](auto n) { return timed(n, [=] { check(driver.cuMemcpyHtoDAsync(address, h, 8, s), "copy"); }, settle); }},
-      {"cuMemcpyDtoHAsync 8 B", of("cuMemcpy", Direction::d2h, Memory::pinned, true), 8, repeats, 5,
-       [=](auto n) { return timed(n, [=] { check(driver.cuMemcpyDtoHAsync(h, address, 8, s), "copy"); }, settle); }},
+      {"cudaMemcpy h2d 8 B", of("cudaMemcpy", Direction::h2d, pinned), 8, repeats, 5,
+       [=](auto n, E e) {
+         const auto [to, from] = e[0];
+         return timed(
+             n, [=] { check(cudaMemcpy(to, from, 8, cudaMemcpyHostToDevice), "copy"); }, default_stream);
+       }},
+      {"cudaMemcpy d2h 8 B", of("cudaMemcpy", Direction::d2h, pinned), 8, repeats, 5,
+       [=](auto n, E e) {
+         const auto [to, from] = e[0];
+         return timed(
+             n, [=] { check(cudaMemcpy(to, from, 8, cudaMemcpyDeviceToHost), "copy"); }, default_stream);
+       }},
+      {"cuMemcpyHtoD 8 B", of("cuMemcpy", Direction::h2d, pinned), 8, repeats, 5,
+       [=](auto n, E e) {
+         const auto [to, from] = e[0];
+         return timed(
+             n, [=] { check(driver.cuMemcpyHtoD(address(to), from, 8), "copy"); }, default_stream);
+       }},
+      {"cuMemcpyDtoH 8 B", of("cuMemcpy", Direction::d2h, pinned), 8, repeats, 5,
+       [=](auto n, E e) {
+         const auto [to, from] = e[0];
+         return timed(
+             n, [=] { check(driver.cuMemcpyDtoH(to, address(from), 8), "copy"); }, default_stream);
+       }},
+      {"cudaMemcpyAsync h2d 8 B", of("cudaMemcpy", Direction::h2d, pinned, true), 8, repeats, 5,
+       [=](auto n, E e) {
+         const auto [to, from] = e[0];
+         return timed(
+             n, [=] { check(cudaMemcpyAsync(to, from, 8, cudaMemcpyHostToDevice, s), "copy"); }, settle);
+       }},
+      {"cudaMemcpyAsync d2h 8 B", of("cudaMemcpy", Direction::d2h, pinned, true), 8, repeats, 5,
+       [=](auto n, E e) {
+         const auto [to, from] = e[0];
+         return timed(
+             n, [=] { check(cudaMemcpyAsync(to, from, 8, cudaMemcpyDeviceToHost, s), "copy"); }, settle);
+       }},
+      {"cuMemcpyHtoDAsync 8 B", of("cuMemcpy", Direction::h2d, pinned, true), 8, repeats, 5,
+       [=](auto n, E e) {
+         const auto [to, from] = e[0];
+         return timed(
+             n, [=] { check(driver.cuMemcpyHtoDAsync(address(to), from, 8, s), "copy"); }, settle);
+       }},
+      {"cuMemcpyDtoHAsync 8 B", of("cuMemcpy", Direction::d2h, pinned, true), 8, repeats, 5,
+       [=](auto n, E e) {
+         const auto [to, from] = e[0];
+         return timed(
+             n, [=] { check(driver.cuMemcpyDtoHAsync(to, address(from), 8, s), "copy"); }, settle);
+       }},
   };
   for (const Row& row : rows) compare(row);
 }
 
 void pageable_copies() {
   constexpr std::uint64_t bytes = 64 * MiB;
-  host::PageableBuffer pageable(bytes, 0);
-  std::memset(pageable.data(), 1, bytes);
-  cuda::Buffer device(Memory::device, bytes);
-  void* const h = pageable.data();
-  void* const d = device.data();
-  compare({"cudaMemcpy h2d pageable 64 MiB", of("cudaMemcpy", Direction::h2d, Memory::pageable), bytes, 8, 5, [=](auto n) {
-             return timed(n, [=] { check(cudaMemcpy(d, h, bytes, cudaMemcpyHostToDevice), "copy"); }, default_stream);
-           }});
-  compare({"cudaMemcpy d2h pageable 64 MiB", of("cudaMemcpy", Direction::d2h, Memory::pageable), bytes, 8, 5, [=](auto n) {
-             return timed(n, [=] { check(cudaMemcpy(h, d, bytes, cudaMemcpyDeviceToHost), "copy"); }, default_stream);
-           }});
+  for (const Direction d : {Direction::h2d, Direction::d2h})
+    compare({d == Direction::h2d ? "cudaMemcpy h2d pageable 64 MiB" : "cudaMemcpy d2h pageable 64 MiB",
+             of("cudaMemcpy", d, Memory::pageable), bytes, 8, 5, [d](auto n, const auto& e) {
+               const auto [to, from] = e[0];
+               const auto kind = d == Direction::h2d ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
+               return timed(
+                   n, [=] { check(cudaMemcpy(to, from, bytes, kind), "copy"); }, default_stream);
+             }});
 }
 
 // One stream a direction, events around each; the longer of both.
 void large_copies() {
   constexpr std::uint64_t bytes = 512 * MiB;
-  cuda::Buffer from(Memory::pinned, bytes), to(Memory::pinned, bytes), in(Memory::device, bytes), out(Memory::device, bytes);
-  const cuda::Stream there, back;
-  cuda::Event begin_there, end_there, begin_back, end_back;
+  struct Way {
+    cuda::Stream stream;
+    cuda::Event begin, end;
+  };
+  std::vector<Way> ways(2);
+  const auto bare = [&ways](auto n, const std::vector<Ends>& ends) {
+    for (std::size_t w = 0; w < ends.size(); ++w) ways[w].begin.record(ways[w].stream.get());
+    for (std::uint64_t i = 0; i < n; ++i)
+      for (std::size_t w = 0; w < ends.size(); ++w)
+        check(cudaMemcpyAsync(ends[w].to, ends[w].from, bytes, cudaMemcpyDefault, ways[w].stream.get()), "copy");
+    for (std::size_t w = 0; w < ends.size(); ++w) ways[w].end.record(ways[w].stream.get());
+    Seconds longest{0};
+    for (std::size_t w = 0; w < ends.size(); ++w) {
+      ways[w].stream.synchronize();
+      longest = std::max(longest, cuda::Event::between(ways[w].begin, ways[w].end));
+    }
+    return longest;
+  };
   Case c = of("cudaMemcpy", Direction::h2d, Memory::pinned, true);
   c.timing = Timing::gated;
-  const auto copy_there = [&] {
-    check(cudaMemcpyAsync(in.data(), from.data(), bytes, cudaMemcpyHostToDevice, there.get()), "copy");
-  };
-  const auto copy_back = [&] {
-    check(cudaMemcpyAsync(to.data(), out.data(), bytes, cudaMemcpyDeviceToHost, back.get()), "copy");
-  };
-  compare({"h2d pinned 512 MiB gated", c, bytes, 4, 3, [&](auto n) {
-             begin_there.record(there.get());
-             for (std::uint64_t i = 0; i < n; ++i) copy_there();
-             end_there.record(there.get());
-             there.synchronize();
-             return cuda::Event::between(begin_there, end_there);
-           }});
+  compare({"h2d pinned 512 MiB gated", c, bytes, 4, 3, bare});
   c.pattern = Pattern::duplex;
-  compare({"duplex pinned 512 MiB gated", c, bytes, 4, 3, [&](auto n) {
-             begin_there.record(there.get());
-             begin_back.record(back.get());
-             for (std::uint64_t i = 0; i < n; ++i) {
-               copy_there();
-               copy_back();
-             }
-             end_there.record(there.get());
-             end_back.record(back.get());
-             there.synchronize();
-             back.synchronize();
-             return std::max(cuda::Event::between(begin_there, end_there), cuda::Event::between(begin_back, end_back));
-           }});
+  compare({"duplex pinned 512 MiB gated", c, bytes, 4, 3, bare});
 }
 
 // The C library's function, as the module calls it: not a store that the compiler makes of it.
@@ -194,9 +224,10 @@ void host_copies() {
   static char to[64], from[64];
   static void* (*volatile opaque)(void*, const void*, std::size_t) = std::memcpy;
   Case c{.module = "memcpy", .device = "host", .direction = Direction::h2h, .memory = Memory::pageable};
-  compare({"memcpy 8 B", c, 8, 2'000'000, 5, [](auto n) {
+  compare({"memcpy 8 B", c, 8, 2'000'000, 5, [](auto n, const auto&) {
              auto* const copy = opaque;
-             return timed(n, [copy] { copy(to, from, 8); }, [] {});
+             return timed(
+                 n, [copy] { copy(to, from, 8); }, [] {});
            }});
 }
 

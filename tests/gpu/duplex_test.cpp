@@ -35,7 +35,8 @@ TEST_CASE("every duplex case moves both payloads") {
       REQUIRE(point.samples.size() == 6);
       CHECK(point.samples[4].intact == 1);
       CHECK(point.samples[5].intact == 1);
-      for (const Sample& sample : point.samples) CHECK((c.timing == Timing::host ? sample.host_us : sample.device_us) > 0);
+      for (const Sample& sample : point.samples)
+        CHECK((c.timing == Timing::host ? sample.host_us : sample.device_us) > 0);
     }
 }
 

@@ -1,13 +1,13 @@
 // What is said of the GPUs, against what the runtime says; and their telemetry.
-#include <doctest/doctest.h>
+#include "netpipe/devices/cuda/inventory.hpp"
 
 #include <cuda.h>
+#include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/cuda/nvml.hpp"
 #include "tests/gpu/cases.hpp"
 
@@ -27,7 +27,8 @@ bool has_context(int ordinal) {
   void* found = nullptr;
   cudaDriverEntryPointQueryResult status{};
 #if CUDART_VERSION >= 12050
-  REQUIRE(cudaGetDriverEntryPointByVersion("cuDevicePrimaryCtxGetState", &found, 12000, cudaEnableDefault, &status) == cudaSuccess);
+  REQUIRE(cudaGetDriverEntryPointByVersion("cuDevicePrimaryCtxGetState", &found, 12000, cudaEnableDefault, &status) ==
+          cudaSuccess);
 #else
   REQUIRE(cudaGetDriverEntryPoint("cuDevicePrimaryCtxGetState", &found, cudaEnableDefault, &status) == cudaSuccess);
 #endif
@@ -66,10 +67,12 @@ TEST_CASE("devices are what the runtime says they are") {
     CHECK(number(info, "memory_bus_bits") == properties.memoryBusWidth);
     CHECK(number(info, "copy_engines") == properties.asyncEngineCount);
     CHECK(number(info, "ecc") == properties.ECCEnabled);
-    MESSAGE(info.id << " " << info.name << " " << info.uuid << " " << info.pci_bus_id << " NUMA node " << info.numa_node);
+    MESSAGE(info.id << " " << info.name << " " << info.uuid << " " << info.pci_bus_id << " NUMA node "
+                    << info.numa_node);
     MESSAGE("link " << info.link.bytes_per_s / 1e9 << " GB/s: " << info.link.source);
     MESSAGE("memory " << info.memory.bytes_per_s / 1e9 << " GB/s: " << info.memory.source);
-    CHECK((std::isnan(info.link.bytes_per_s) ? info.link.source.rfind("unknown: ", 0) == 0 : info.link.bytes_per_s > 1e8));
+    CHECK((std::isnan(info.link.bytes_per_s) ? info.link.source.rfind("unknown: ", 0) == 0
+                                             : info.link.bytes_per_s > 1e8));
     CHECK((std::isnan(info.memory.bytes_per_s) || info.memory.bytes_per_s > 1e9));
   }
   for (const char* module : {"cudaMemcpy", "cuMemcpy"}) {

@@ -16,8 +16,10 @@ ErrorKind kind_of(cudaError_t result) {
     case cudaErrorInsufficientDriver:
     case cudaErrorStubLibrary:
     case cudaErrorSystemDriverMismatch:
-    case cudaErrorCompatNotSupportedOnDevice: return ErrorKind::nothing;
-    default: return ErrorKind::failed;
+    case cudaErrorCompatNotSupportedOnDevice:
+      return ErrorKind::nothing;
+    default:
+      return ErrorKind::failed;
   }
 }
 
@@ -42,19 +44,21 @@ void complain(cudaError_t result, std::string_view what) noexcept {
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
 std::string no_device_sentence(cudaError_t result, int driver, int runtime, const char* visible) {
-  if (driver == 0)
-    return "no NVIDIA driver is installed (libcuda.so.1 could not be loaded): run where there is one";
+  if (driver == 0) return "no NVIDIA driver is installed (libcuda.so.1 could not be loaded): run where there is one";
   switch (result) {
     case cudaErrorInsufficientDriver:
-      return fmt::format("the NVIDIA driver is too old: it knows CUDA {}, this program was built with CUDA {}; update "
-                         "the driver or build with CUDA {}",
-                         version_text(driver), version_text(runtime), driver / 1000);
+      return fmt::format(
+          "the NVIDIA driver is too old: it knows CUDA {}, this program was built with CUDA {}; update "
+          "the driver or build with CUDA {}",
+          version_text(driver), version_text(runtime), driver / 1000);
     case cudaErrorNoDevice:
       if (visible)
-        return fmt::format("the driver shows no GPU with CUDA_VISIBLE_DEVICES='{}': unset it or name a GPU in it", visible);
+        return fmt::format("the driver shows no GPU with CUDA_VISIBLE_DEVICES='{}': unset it or name a GPU in it",
+                           visible);
       return "the NVIDIA driver is there, but it shows no GPU (nvidia-smi may say why)";
     default:
-      return fmt::format("the CUDA runtime could not start: {} ({})", cudaGetErrorName(result), cudaGetErrorString(result));
+      return fmt::format("the CUDA runtime could not start: {} ({})", cudaGetErrorName(result),
+                         cudaGetErrorString(result));
   }
 }
 

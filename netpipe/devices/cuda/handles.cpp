@@ -32,12 +32,16 @@ namespace {
 
 cudaError_t allocate(Memory kind, void** data, std::uint64_t bytes) {
   switch (kind) {
-    case Memory::device: return cudaMalloc(data, bytes);
-    case Memory::pinned: return cudaHostAlloc(data, bytes, cudaHostAllocPortable | cudaHostAllocMapped);
+    case Memory::device:
+      return cudaMalloc(data, bytes);
+    case Memory::pinned:
+      return cudaHostAlloc(data, bytes, cudaHostAllocPortable | cudaHostAllocMapped);
     case Memory::write_combined:
       return cudaHostAlloc(data, bytes, cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined);
-    case Memory::managed: return cudaMallocManaged(data, bytes, cudaMemAttachGlobal);
-    case Memory::pageable: break;
+    case Memory::managed:
+      return cudaMallocManaged(data, bytes, cudaMemAttachGlobal);
+    case Memory::pageable:
+      break;
   }
   return cudaErrorInvalidValue;  // the runtime has no pageable memory to give
 }

@@ -15,7 +15,8 @@ namespace {
 
 int attribute(cudaDeviceAttr which, int ordinal) {
   int value = 0;
-  check(cudaDeviceGetAttribute(&value, which, ordinal), fmt::format("asking cuda:{} for attribute {}", ordinal, int(which)));
+  check(cudaDeviceGetAttribute(&value, which, ordinal),
+        fmt::format("asking cuda:{} for attribute {}", ordinal, int(which)));
   return value;
 }
 
@@ -101,7 +102,7 @@ Facts attribute_facts(int ordinal) {
   return facts;
 }
 
-DeviceInfo describe(int ordinal) {
+DeviceInfo describe_working(int ordinal) {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, ordinal), fmt::format("asking cuda:{} what it is", ordinal));
   char bus[32] = {};
@@ -132,6 +133,19 @@ DeviceInfo describe(int ordinal) {
     info.facts.emplace_back("telemetry", "unavailable: " + why);
   }
   return info;
+}
+
+// A GPU that does not answer is listed with its reason, and hides no other.
+DeviceInfo describe(int ordinal) {
+  try {
+    return describe_working(ordinal);
+  } catch (const Error& e) {
+    DeviceInfo info;
+    info.id = fmt::format("cuda:{}", ordinal);
+    info.name = "not readable";
+    info.facts.emplace_back("error", std::string(e.what()));
+    return info;
+  }
 }
 
 std::vector<DeviceInfo> describe_all() {

@@ -70,7 +70,8 @@ Library open_library() {
   if (!nvml.init || !nvml.handle_by_bus) {
     nvml.why_not = "NVML is there, but it lacks nvmlInit_v2 or nvmlDeviceGetHandleByPciBusId_v2";
   } else if (const Result result = nvml.init(); result != success) {
-    nvml.why_not = fmt::format("NVML could not start: {}", nvml.error_string ? nvml.error_string(result) : "unknown error");
+    nvml.why_not =
+        fmt::format("NVML could not start: {}", nvml.error_string ? nvml.error_string(result) : "unknown error");
   }
   return nvml;
 }
@@ -153,7 +154,8 @@ Limit pcie_limit(unsigned generation, unsigned lanes) {
     int payload_bits, line_bits;
   };
   // PCI Express Base Specification; generation 6 by its 256-byte flits with 242 bytes of them for packets.
-  static constexpr Signalling signalling[] = {{2.5, 8, 10}, {5, 8, 10}, {8, 128, 130}, {16, 128, 130}, {32, 128, 130}, {64, 242, 256}};
+  static constexpr Signalling signalling[] = {{2.5, 8, 10},   {5, 8, 10},     {8, 128, 130},
+                                              {16, 128, 130}, {32, 128, 130}, {64, 242, 256}};
   if (generation < 1 || generation > std::size(signalling))
     return {not_measured, fmt::format("unknown: PCIe generation {}", generation)};
   const Signalling& s = signalling[generation - 1];

@@ -17,8 +17,8 @@ class NvmlDevice {
   static std::optional<NvmlDevice> find(const std::string& pci_bus_id, std::string& why);
 
   // Clocks, power, temperature, reasons for reduced clocks. NaN (0 for the reasons) where NVML does not say.
-  // Five questions to the driver; about 5 to 50 us in all on servers, more where power is read slowly: ask
-  // between trials, never in one.
+  // Five questions, 1.2 us in all on an H200 with driver 580; other GPUs have been known to take milliseconds over
+  // power. Ask between trials, never in one.
   Telemetry read() const;
 
   // The widest link that this GPU and its slot agree on; NaN where it is not known.
