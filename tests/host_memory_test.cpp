@@ -53,8 +53,8 @@ TEST_CASE("a payload lies where it was asked for, with room for guards on both s
 }
 
 TEST_CASE("what an allocation takes can be added up by hand") {
-  CHECK(host::allocation_bytes(1, 0) == 2 * 4096);             // a page of lead, then 1 + 64 bytes
-  CHECK(host::allocation_bytes(4096 - 64, 0) == 2 * 4096);     // exactly full
+  CHECK(host::allocation_bytes(1, 0) == 2 * 4096);          // a page of lead, then 1 + 64 bytes
+  CHECK(host::allocation_bytes(4096 - 64, 0) == 2 * 4096);  // exactly full
   CHECK(host::allocation_bytes(4096 - 64, 1) == 3 * 4096);
   CHECK(host::allocation_bytes(std::numeric_limits<std::uint64_t>::max() - 10, 0) ==
         std::numeric_limits<std::uint64_t>::max());
@@ -121,6 +121,4 @@ TEST_CASE("cgroup 1: the memory controller's own tree, alone or mounted with oth
   CHECK(root.free() == 6000 * KiB);
 }
 
-TEST_CASE("this machine has free memory") {
-  CHECK(host::free_host_memory() > 16 * MiB);
-}
+TEST_CASE("this machine has free memory") { CHECK(host::free_host_memory() > 16 * MiB); }

@@ -1,11 +1,11 @@
 // The payload decides whether a run is believed, so it is tried against every way a copy can be wrong.
+#include "netpipe/devices/host/payload.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cstring>
 #include <string>
 #include <vector>
-
-#include "netpipe/devices/host/payload.hpp"
 
 using namespace npgpu;
 using payload::guard_bytes;
@@ -103,7 +103,7 @@ TEST_CASE("one byte cannot tell every wrong source byte, and that is said in the
   payload::fill(source, 42);
   int missed = 0;
   for (std::size_t offset = 1; offset < 4096; ++offset) missed += !payload::check({source.data() + offset, 1}, 42);
-  CHECK(missed > 0);         // about 1 of 256
+  CHECK(missed > 0);  // about 1 of 256
   CHECK(missed < 4096 / 64);
 }
 

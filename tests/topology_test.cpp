@@ -1,5 +1,7 @@
 // Binding, and what the machine says of itself. Machines with several nodes are hwloc's synthetic ones: deciding and
 // binding are two steps, and only the first needs more than one node to be tested.
+#include "netpipe/devices/host/topology.hpp"
+
 #include <doctest/doctest.h>
 #include <sched.h>
 
@@ -10,7 +12,6 @@
 
 #include "netpipe/devices/host/facts.hpp"
 #include "netpipe/devices/host/nodes.hpp"
-#include "netpipe/devices/host/topology.hpp"
 #include "npgpu/error.hpp"
 
 using namespace npgpu;
@@ -75,9 +76,7 @@ TEST_CASE("a device that the topology does not have: the only node there is, oth
   CHECK(choice.text == "not bound: the NUMA node nearest PCI device 0000:3b:00.0 is unknown");
 }
 
-TEST_CASE("a description that is none is an error") {
-  CHECK_THROWS_AS(host::synthetic_machine("nonsense"), Error);
-}
+TEST_CASE("a description that is none is an error") { CHECK_THROWS_AS(host::synthetic_machine("nonsense"), Error); }
 
 TEST_CASE("a binding stays inside what the thread had, and gives it back") {
   const std::set<int> before = my_cpus();

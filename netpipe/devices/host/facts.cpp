@@ -60,11 +60,6 @@ std::uint64_t cache_bytes(hwloc_obj_type_t type) {
 
 std::int64_t count(hwloc_obj_type_t type) { return std::max(0, hwloc_get_nbobjs_by_type(this_machine(), type)); }
 
-std::uint64_t memory_bytes() {
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 0;
-}
-
 std::string allowed_cpus() {
   const Bitmap cpus(hwloc_bitmap_alloc());
   if (hwloc_get_cpubind(this_machine(), cpus.get(), HWLOC_CPUBIND_PROCESS) != 0) return {};
@@ -116,7 +111,7 @@ DeviceInfo host_device() {
   DeviceInfo device;
   device.id = "host";
   device.name = cpu_model();
-  device.memory_bytes = memory_bytes();
+  device.memory_bytes = physical_memory();
   device.link.source = "none: the host has no link to itself";
   device.memory.source = "unknown: clock and channels of the memory cannot be read without root";
   device.facts = facts();

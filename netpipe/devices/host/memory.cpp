@@ -1,6 +1,7 @@
 #include "netpipe/devices/host/memory.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -93,6 +94,11 @@ std::uint64_t cgroup_room(const fs::path& root) {
 
 }  // namespace
 
+std::uint64_t physical_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 0;
+}
+
 std::uint64_t allocation_bytes(std::uint64_t max_bytes, std::uint64_t offset) {
   const std::uint64_t used = plus(plus(lead_bytes, offset), plus(max_bytes, payload::guard_bytes));
   if (used > most - alignment_bytes) return most;
@@ -100,14 +106,18 @@ std::uint64_t allocation_bytes(std::uint64_t max_bytes, std::uint64_t offset) {
 }
 
 void PageableBuffer::Free::operator()(std::byte* start) const {
-  ::operator delete(start, std::align_val_t{alignment_bytes});
+  ::operator delete (start, std::align_val_t{alignment_bytes});
 }
 
 PageableBuffer::PageableBuffer(std::uint64_t max_bytes, std::uint64_t offset) : max_bytes_(max_bytes) {
   const std::uint64_t bytes = allocation_bytes(max_bytes, offset);
-  void* start = bytes > most / 2 ? nullptr : ::operator new(bytes, std::align_val_t{alignment_bytes}, std::nothrow);
+  // Asking for more than there is may well succeed, and touching it then kills the process.
+  void* start = physical_memory() && bytes > physical_memory()
+                    ? nullptr
+                    : ::operator new (bytes, std::align_val_t{alignment_bytes}, std::nothrow);
   if (!start)
-    throw Error(ErrorKind::failed, fmt::format("no host memory for a buffer of {} bytes: lower --end or --sizes", max_bytes));
+    throw Error(ErrorKind::failed,
+                fmt::format("no host memory for a buffer of {} bytes: lower --end or --sizes", max_bytes));
   start_.reset(static_cast<std::byte*>(start));
   std::memset(start, std::to_integer<int>(payload::guard_value), bytes);
   payload_ = start_.get() + lead_bytes + offset;

@@ -38,6 +38,9 @@ class PageableBuffer {
   std::uint64_t max_bytes_ = 0;
 };
 
+// What the machine has in all; 0 if unknown.
+std::uint64_t physical_memory();
+
 // What a process can take now without driving the machine, or its container, out of memory: MemAvailable, or the
 // room under the tightest limit of its cgroup and the cgroups above (version 1 or 2; page cache that can be given
 // back counts as free), whichever is less. `root` is for tests.

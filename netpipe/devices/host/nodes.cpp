@@ -18,7 +18,8 @@ Topology load(const char* synthetic) {
   if (synthetic && hwloc_topology_set_synthetic(raw, synthetic) != 0)
     throw Error(ErrorKind::failed, fmt::format("hwloc does not understand the machine '{}'", synthetic));
   if (hwloc_topology_load(raw) != 0)
-    throw Error(ErrorKind::failed, "hwloc cannot read this machine's topology: run with --no-bind, or check HWLOC_* variables");
+    throw Error(ErrorKind::failed,
+                "hwloc cannot read this machine's topology: run with --no-bind, or check HWLOC_* variables");
   return topology;
 }
 
@@ -59,8 +60,8 @@ NodeChoice choose(hwloc_obj_t node, hwloc_const_bitmap_t allowed, const std::str
   Bitmap cpus(hwloc_bitmap_alloc());
   hwloc_bitmap_and(cpus.get(), node->cpuset, allowed);
   if (hwloc_bitmap_iszero(cpus.get())) {
-    choice.text = fmt::format("not bound: NUMA node {} (cpus {}) nearest {} is outside the allowed cpus {}", node->os_index,
-                              cpu_list(node->cpuset), whose, cpu_list(allowed));
+    choice.text = fmt::format("not bound: NUMA node {} (cpus {}) nearest {} is outside the allowed cpus {}",
+                              node->os_index, cpu_list(node->cpuset), whose, cpu_list(allowed));
     return choice;
   }
   choice.node = node;

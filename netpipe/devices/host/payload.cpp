@@ -10,7 +10,8 @@ namespace npgpu::payload {
 
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "the pattern's words are stored least significant byte first");
+static_assert(std::endian::native == std::endian::little,
+              "the pattern's words are stored least significant byte first");
 
 constexpr std::uint64_t step = 0x9E3779B97F4A7C15;
 
@@ -60,8 +61,9 @@ std::optional<Mismatch> first_difference(ConstBytes actual, std::uint64_t seed, 
 
 std::optional<std::string> guard_sentence(ConstBytes guard, const char* side) {
   if (const auto wrong = check_guard(guard))
-    return fmt::format("guard byte {} of the {} {} the payload is 0x{:02x}, expected 0x{:02x}: the copy wrote outside its target",
-                       wrong->index, guard.size(), side, wrong->actual, wrong->expected);
+    return fmt::format(
+        "guard byte {} of the {} {} the payload is 0x{:02x}, expected 0x{:02x}: the copy wrote outside its target",
+        wrong->index, guard.size(), side, wrong->actual, wrong->expected);
   return std::nullopt;
 }
 

@@ -1,0 +1,233 @@
+// memcpy: copies within the host's own memory, the C library's way. The rates beside which every link is judged, and
+// what a blocking call costs when there is no device behind it.
+//
+// Warm: every repeat copies between the same two buffers.
+//
+// Cold: every repeat copies between the next pair of slots. A slot starts on a page of its own, so that neither a
+// prefetcher nor the last repeat brings its lines; a walk through all slots spans four times the last-level cache on
+// either side before it meets the first again, or an eighth of the free memory where that is less. (Small copies then
+// miss the TLB too, as cold data does.) A size past that has one slot: it evicts itself.
+//
+//     | lead | slot 0: offset, payload, guard ... | slot 1 ... |        each slot a whole number of pages
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "netpipe/devices/host/facts.hpp"
+#include "netpipe/devices/host/memory.hpp"
+#include "netpipe/devices/host/payload.hpp"
+#include "netpipe/devices/host/topology.hpp"
+#include "npgpu/error.hpp"
+#include "npgpu/module.hpp"
+
+namespace npgpu {
+
+namespace {
+
+constexpr std::uint64_t caches_walked = 4;
+constexpr std::uint64_t assumed_cache_bytes = 32 * MiB;  // where the machine does not say
+
+std::uint64_t cache_bytes() {
+  static const std::uint64_t known = host::last_level_cache_bytes();
+  return known ? known : assumed_cache_bytes;
+}
+
+// From one slot's payload to the next one's. Guards lie in between.
+std::uint64_t slot_stride(std::uint64_t bytes) {
+  return (bytes + 2 * payload::guard_bytes + host::alignment_bytes - 1) / host::alignment_bytes * host::alignment_bytes;
+}
+
+// What a walk spans on one side, beyond its last slot; 0 for a warm case.
+std::uint64_t walk_bytes(Cache cache) {
+  if (cache == Cache::warm) return 0;
+  return std::min(caches_walked * cache_bytes(), host::free_host_memory() / 8);
+}
+
+std::uint64_t slots(std::uint64_t walk, std::uint64_t bytes) {
+  const std::uint64_t stride = slot_stride(bytes);
+  return std::max<std::uint64_t>(1, (walk + stride - 1) / stride);
+}
+
+// The most that the slots of any size up to max_bytes span: the last one may reach beyond the walk.
+std::uint64_t footprint(std::uint64_t walk, std::uint64_t max_bytes) {
+  if (walk == 0) return max_bytes;
+  const std::uint64_t last = max_bytes > UINT64_MAX / 2 ? UINT64_MAX : slot_stride(max_bytes);
+  return last > UINT64_MAX - walk ? UINT64_MAX : walk + last;
+}
+
+// Another seed for every buffer, so that no payload passes for another's.
+std::uint64_t fresh_seed() {
+  static std::atomic<std::uint64_t> opened{0};
+  return 0x243F6A8885A308D3 + ++opened * 0xD1B54A32D192ED03;
+}
+
+std::uint64_t slot_seed(std::uint64_t seed, std::uint64_t slot) { return seed + slot * 0xABCC5167CCAD925F; }
+
+host::Binding binding_for(const Case& c) {
+  return c.bind ? host::Binding::near_thread() : host::Binding::none("--no-bind");
+}
+
+// Buffers and checks, common to both walks. What forward() and back() read is in the walks, on one cache line.
+class MemcpyChannel : public Channel {
+ public:
+  MemcpyChannel(const Case& c, std::uint64_t max_bytes)
+      : binding_(binding_for(c)),
+        max_bytes_(max_bytes),
+        walk_(walk_bytes(c.cache)),
+        source_(footprint(walk_, max_bytes), c.source_offset),
+        target_(footprint(walk_, max_bytes), c.target_offset) {
+    if (c.pattern == Pattern::pingpong) returned_ = {footprint(walk_, max_bytes), c.source_offset};
+  }
+
+  void settle() final {}  // memcpy has returned: the copy is done
+  const Clock& clock() const final { return steady_clock(); }
+  std::string binding() const final { return binding_.text(); }
+
+ protected:
+  // Sources filled, targets poisoned, in walking order: the walk starts where it was longest ago.
+  void lay_out(std::uint64_t bytes) {
+    if (bytes == 0 || bytes > max_bytes_)
+      throw Error(ErrorKind::failed,
+                  fmt::format("memcpy: {} bytes on a channel opened for 1 to {}", bytes, max_bytes_));
+    bytes_ = bytes;
+    stride_ = slot_stride(bytes);
+    slots_ = slots(walk_, bytes);
+    for (std::uint64_t slot = 0; slot < slots_; ++slot) payload::fill(at(source_, slot), slot_seed(seed_, slot));
+    for (std::uint64_t slot = 0; slot < slots_; ++slot) payload::arm(at(target_, slot), slot_seed(seed_, slot));
+    if (returned_.data())
+      for (std::uint64_t slot = 0; slot < slots_; ++slot) payload::arm(at(returned_, slot), slot_seed(seed_, slot));
+  }
+
+  std::optional<std::string> verdict(std::uint64_t visited, bool went_back) const {
+    for (std::uint64_t slot = 0; slot < visited; ++slot) {
+      if (auto wrong = payload::verdict(at(target_, slot), slot_seed(seed_, slot))) return wrong;
+      if (!went_back) continue;
+      if (auto wrong = payload::verdict(at(returned_, slot), slot_seed(seed_, slot)))
+        return "on the way back, " + *wrong;
+    }
+    return std::nullopt;
+  }
+
+  std::span<std::byte> at(const host::PageableBuffer& buffer, std::uint64_t slot) const {
+    return {buffer.data() + slot * stride_, bytes_};
+  }
+  std::byte* source() const { return source_.data(); }
+  std::byte* target() const { return target_.data(); }
+  std::byte* returned() const { return returned_.data(); }
+  std::uint64_t stride() const { return stride_; }
+  std::uint64_t slot_count() const { return slots_; }
+
+ private:
+  host::Binding binding_;  // before the buffers: they are touched under it
+  std::uint64_t max_bytes_, walk_;
+  std::uint64_t seed_ = fresh_seed();
+  host::PageableBuffer source_, target_, returned_;
+  std::uint64_t bytes_ = 0, stride_ = 0, slots_ = 0;
+};
+
+class WarmChannel final : public MemcpyChannel {
+ public:
+  using MemcpyChannel::MemcpyChannel;
+  void prepare(std::uint64_t bytes) override {
+    lay_out(bytes);
+    hot_ = {source(), target(), returned(), bytes};
+  }
+  void forward() override { std::memcpy(hot_.target, hot_.source, hot_.bytes); }
+  void back() override { std::memcpy(hot_.returned, hot_.target, hot_.bytes); }
+  std::optional<std::string> intact(bool went_back) override { return verdict(1, went_back); }
+
+ private:
+  struct alignas(64) Hot {
+    const std::byte* source;
+    std::byte* target;
+    std::byte* returned;
+    std::uint64_t bytes;
+  } hot_{};
+};
+
+class ColdChannel final : public MemcpyChannel {
+ public:
+  using MemcpyChannel::MemcpyChannel;
+  void prepare(std::uint64_t bytes) override {
+    lay_out(bytes);
+    hot_ = {source(), target(), returned(), bytes, 0, stride(), 0, stride() * slot_count()};
+    lapped_ = false;
+  }
+  void forward() override {
+    const std::uint64_t here = hot_.here = hot_.next;
+    hot_.next += hot_.stride;
+    if (hot_.next == hot_.end) lap();
+    std::memcpy(hot_.target + here, hot_.source + here, hot_.bytes);
+  }
+  void back() override { std::memcpy(hot_.returned + hot_.here, hot_.target + hot_.here, hot_.bytes); }
+  std::optional<std::string> intact(bool went_back) override {
+    return verdict(lapped_ ? slot_count() : hot_.next / hot_.stride, went_back);
+  }
+
+ private:
+  void lap() {
+    hot_.next = 0;
+    lapped_ = true;
+  }
+
+  struct alignas(64) Hot {
+    const std::byte* source;
+    std::byte* target;
+    std::byte* returned;
+    std::uint64_t bytes;
+    std::uint64_t here;  // bytes past the first slot, as are next and end
+    std::uint64_t stride;
+    std::uint64_t next;
+    std::uint64_t end;
+  } hot_{};
+  bool lapped_ = false;  // all slots were visited
+};
+
+class Memcpy final : public Module {
+ public:
+  std::string_view name() const override { return "memcpy"; }
+  std::string_view summary() const override { return "copies within host memory with the C library's memcpy"; }
+  std::vector<DeviceInfo> devices() const override { return {host::host_device()}; }
+
+  std::optional<std::string> refuses(const Case& c) const override {
+    if (c.direction != Direction::h2h)
+      return fmt::format(
+          "--direction {}: memcpy copies within host memory: use --direction h2h, or --module cudaMemcpy for a GPU",
+          npgpu::name(c.direction));
+    if (c.memory != Memory::pageable)
+      return fmt::format("--memory {}: memcpy copies pageable memory: use --memory pageable", npgpu::name(c.memory));
+    if (c.async) return "--async: memcpy has no asynchronous form: leave --async out";
+    if (c.timing != Timing::host)
+      return fmt::format("--timing {}: memcpy has no device to time on: use --timing host", npgpu::name(c.timing));
+    if (c.cache == Cache::cold && walk_bytes(c.cache) < cache_bytes())
+      return fmt::format(
+          "--cache cold: an eighth of the free memory, {} MiB, does not span the last-level cache of {} MiB: "
+          "free some, or use --cache warm",
+          walk_bytes(c.cache) / MiB, cache_bytes() / MiB);
+    return std::nullopt;
+  }
+
+  MemoryNeed needs(const Case& c, std::uint64_t max_bytes) const override {
+    const std::uint64_t span = footprint(walk_bytes(c.cache), max_bytes);
+    const std::uint64_t outward = host::allocation_bytes(span, c.source_offset);
+    const std::uint64_t inward = host::allocation_bytes(span, c.target_offset);
+    const std::uint64_t buffers = c.pattern == Pattern::pingpong ? 3 : 2;
+    if (std::max(outward, inward) > UINT64_MAX / buffers) return {UINT64_MAX, 0};
+    return {(buffers - 1) * outward + inward, 0};
+  }
+  MemoryNeed available(const Case&) const override { return {host::free_host_memory(), 0}; }
+
+  std::unique_ptr<Channel> open(const Case& c, std::uint64_t max_bytes) const override {
+    if (const auto why = refuses(c)) throw Error(ErrorKind::usage, *why);
+    if (c.cache == Cache::cold) return std::make_unique<ColdChannel>(c, max_bytes);
+    return std::make_unique<WarmChannel>(c, max_bytes);
+  }
+};
+
+}  // namespace
+
+NPGPU_MODULE(Memcpy)
+
+}  // namespace npgpu
