@@ -47,6 +47,7 @@ double median_of(std::vector<double> values) { return median(values); }
 
 // Median over trials of one operation's time.
 double bare_us(const Row& row, const std::vector<Ends>& ends) {
+  if (!ends.empty()) check(cudaDeviceSynchronize(), "starting from an idle device, as prepare() leaves it");
   row.bare(row.repeats, ends);  // warm
   std::vector<double> us;
   for (int i = 0; i < row.trials; ++i)
