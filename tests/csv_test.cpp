@@ -44,3 +44,20 @@ TEST_CASE("a sample without its point leaves those fields empty") {
   export_csv(out, trace);
   CHECK(out.str().find(",1,,,9,0,0,1,1,,-1\n") != std::string::npos);
 }
+
+TEST_CASE("each of comma, quote and line end alone is quoted; nothing else is") {
+  for (const auto& [name, quoted] : {std::pair{"a,b", "\"a,b\""},
+                                     {"a\"b", "\"a\"\"b\""},
+                                     {"a\nb", "\"a\nb\""},
+                                     {"a\rb", "\"a\rb\""},
+                                     {"a b;'", "a b;'"},
+                                     {"", ""}}) {
+    Trace trace;
+    trace.sweeps.push_back(sweep_of());
+    trace.sweeps[0].device_name = name;
+    add_point(trace.sweeps[0], 1, {1});
+    std::ostringstream out;
+    export_csv(out, trace);
+    CHECK(out.str().find(std::string("cuda:0,") + quoted + ",0,stream") != std::string::npos);
+  }
+}

@@ -127,6 +127,14 @@ TEST_CASE("a curve that no line describes says so; what is missing says why") {
   CHECK(has(out, "  knee      none: the rate does not rise with the size\n"));
 }
 
+TEST_CASE("times that do not grow leave the fit without a rate, and say why") {
+  Sweep sweep = sweep_of();
+  for (const std::uint64_t bytes : {1, 2, 4, 8}) add_point(sweep, bytes, {5});
+  CHECK(has(text(trace_of(sweep)),
+            "  fit       time = 5.000 us (5.000 .. 5.000), off by at most 0.00 %; no rate: the time "
+            "does not grow with the size\n"));
+}
+
 TEST_CASE("one point and two points keep quiet about what they cannot know") {
   Sweep sweep = sweep_of();
   add_point(sweep, 1024, {1});
