@@ -1,0 +1,223 @@
+#include "netpipe/devices/simulated/device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "netpipe/devices/simulated/library.hpp"
+#include "npgpu/error.hpp"
+
+namespace npgpu::simulated {
+
+namespace {
+
+struct Devices {
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<Device>> open;
+  std::set<std::string> lost;
+};
+
+Devices& devices() {
+  static Devices all;
+  return all;
+}
+
+}  // namespace
+
+Route route(const Spec& spec, Direction direction, Memory memory) {
+  const Link* link = spec.link(direction, memory);
+  if (!link)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} has no link {} {}", spec.file.string(), name(direction), name(memory)));
+  Route route;
+  route.link = *link;
+  route.engine = direction == Direction::d2h   ? Timeline::Engine::d2h
+                 : direction == Direction::d2d ? Timeline::Engine::d2d
+                                               : Timeline::Engine::h2d;
+  route.on_host = direction == Direction::h2h;
+  route.staged = memory == Memory::pageable || memory == Memory::managed;
+  return route;
+}
+
+// ---- Device ----------------------------------------------------------------------------------------
+
+Device::Device(std::string id, Spec spec)
+    : id_(std::move(id)),
+      spec_(std::move(spec)),
+      timeline_(spec_.copy_engines, spec_.slow_h2d, spec_.slow_d2h),
+      noise_(spec_.noise) {}
+
+Device::Later Device::enter(std::string_view what) {
+  ++calls_;
+  Later later;
+  bool fails = false;
+  for (const Fault& fault : spec_.faults) {
+    if (fault.call != calls_) continue;
+    fails |= fault.kind == FaultKind::fail;
+    lost_ |= fault.kind == FaultKind::lost;
+    later.corrupt |= fault.kind == FaultKind::corrupt;
+    later.gates |= fault.kind == FaultKind::gate_timeout;
+  }
+  if (lost_) {
+    const std::lock_guard lock(devices().mutex);
+    devices().lost.insert(id_);
+    throw Error(ErrorKind::failed, fmt::format("{}: the device is lost, seen at call {} ({})", id_, calls_, what));
+  }
+  if (fails)
+    throw Error(ErrorKind::failed, fmt::format("{}: call {} ({}) failed, as its spec asks", id_, calls_, what));
+  return later;
+}
+
+void Device::leave(const Later& later) {
+  if (later.gates) time_out_gates();
+  if (!later.corrupt || !written_) return;
+  written_->data[calls_ * 2654435761u % written_bytes_] ^= std::byte{1};
+  written_->content = new_content();
+}
+
+void Device::time_out_gates() {
+  for (Stream* stream : streams_) {
+    if (!timeline_.held(stream->stream_)) continue;
+    stream->timed_out_ = true;
+    stream->release();
+  }
+}
+
+void Device::touch(std::string_view what) { leave(enter(what)); }
+
+void Device::write(std::string_view what, Payload& payload, std::uint64_t bytes) {
+  const Later later = enter(what);
+  payload.content = new_content();
+  written_ = &payload;
+  written_bytes_ = bytes;
+  leave(later);
+}
+
+void Device::forget(const Payload& payload) noexcept {
+  if (written_ == &payload) written_ = nullptr;
+}
+
+void Device::take(std::uint64_t bytes) {
+  const Later later = enter("allocate");
+  if (bytes > free_bytes())
+    throw Error(ErrorKind::failed, fmt::format("{}: no device memory for {} bytes, {} are free: lower --end or --sizes",
+                                               id_, bytes, free_bytes()));
+  used_bytes_ += bytes;
+  leave(later);
+}
+
+// ---- Stream ----------------------------------------------------------------------------------------
+
+Stream::Stream(std::shared_ptr<Device> device) : device_(std::move(device)), stream_(0) {
+  const Device::Later later = device_->enter("create stream");
+  stream_ = device_->timeline_.add_stream();
+  device_->streams_.push_back(this);
+  device_->leave(later);
+}
+
+Stream::~Stream() {
+  release();
+  std::erase(device_->streams_, this);
+}
+
+void Stream::submit(const Route& route, std::uint64_t bytes) {
+  const double noise = device_->noise_.operation();
+  const Seconds transfer{static_cast<double>(bytes) / route.link.bytes_per_s};
+  Timeline::Operation operation;
+  operation.engine = route.engine;
+  operation.latency = device_->scaled(route.link.latency) * noise;
+  operation.gap = device_->scaled(route.link.gap);
+  operation.transfer = device_->scaled(transfer) * noise;
+  if (route.on_host) {
+    device_->now() += operation.latency + operation.transfer;
+    return;
+  }
+  device_->timeline_.submit(stream_, operation, device_->now());
+  if (device_->timeline_.held(stream_) && ++behind_gate_ > device_->spec_.host.gate_capacity) device_->time_out_gates();
+}
+
+// Whoever waits for what is behind a closed gate waits until the gate gives up.
+void Stream::wait() {
+  std::optional<Time> end = device_->timeline_.finish(stream_, device_->now());
+  if (!end) {
+    device_->time_out_gates();
+    end = device_->timeline_.finish(stream_, device_->now());
+  }
+  if (!end) throw Error(ErrorKind::failed, device_->id() + ": a copy waits for what never ends");
+  device_->now() = *end;
+}
+
+void Stream::copy(const Route& route, Payload& from, Payload& to, std::uint64_t bytes, bool async) {
+  const Device::Later later = device_->enter("copy");
+  const HostCosts& host = device_->spec_.host;
+  device_->spend(async ? host.copy_async : host.copy);
+  submit(route, bytes);
+  if (!route.on_host && (!async || route.staged)) wait();
+  if (from.content == 0 || from.content != to.content) {
+    std::memcpy(to.data, from.data, bytes);
+    to.content = from.content;
+  }
+  device_->written_ = &to;
+  device_->written_bytes_ = bytes;
+  device_->leave(later);
+}
+
+void Stream::synchronize() {
+  const Device::Later later = device_->enter("synchronize");
+  wait();
+  device_->spend(device_->spec_.host.synchronize);
+  device_->noise_.next_trial();
+  device_->leave(later);
+}
+
+void Stream::hold() {
+  const Device::Later later = device_->enter("close gate");
+  device_->spend(device_->spec_.host.launch);
+  device_->timeline_.hold(stream_);
+  behind_gate_ = 0;
+  timed_out_ = false;
+  device_->leave(later);
+}
+
+void Stream::release() {
+  if (device_->timeline_.held(stream_)) device_->timeline_.release(stream_, device_->now());
+}
+
+Timeline::Mark Stream::record(std::string_view what) {
+  const Device::Later later = device_->enter(what);
+  device_->spend(device_->spec_.host.record);
+  const Timeline::Mark mark = device_->timeline_.mark(stream_, device_->now());
+  device_->leave(later);
+  return mark;
+}
+
+void Stream::start() {
+  device_->timeline_.forget_marks(stream_);
+  start_ = record("record start");
+}
+
+void Stream::stop() { stop_ = record("record stop"); }
+
+std::optional<Seconds> Stream::elapsed() {
+  device_->touch("read events");
+  if (timed_out_) return std::nullopt;
+  const Time time = device_->timeline_.time_of(stream_, stop_) - device_->timeline_.time_of(stream_, start_);
+  return Seconds{static_cast<double>(time)};
+}
+
+// ---- the devices that are open -----------------------------------------------------------------------
+
+std::shared_ptr<Device> open_device(const std::string& id) {
+  const std::lock_guard lock(devices().mutex);
+  if (devices().lost.count(id)) throw Error(ErrorKind::failed, id + ": the device was lost earlier in this run");
+  std::weak_ptr<Device>& known = devices().open[id];
+  std::shared_ptr<Device> device = known.lock();
+  if (!device) known = device = std::make_shared<Device>(id, spec_of(id));
+  return device;
+}
+
+}  // namespace npgpu::simulated

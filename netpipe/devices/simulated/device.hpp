@@ -1,0 +1,144 @@
+// A simulated device while it is open: its clock, its memory, its engines, and the calls that reach it.
+//
+// Every call counts, from 1 at the opening, and may be the one that a fault of the spec is for. The host's time moves
+// in calls only:
+//
+//   asynchronous copy   + copy_async, then the copy is submitted (timeline.hpp says when it runs)
+//   blocking copy       + copy, then it is submitted, and the host goes on at its end; also within the device,
+//                       where a real cudaMemcpy returns early
+//   staged copy         the asynchronous form for pageable and managed memory: + copy_async, and the host goes on at
+//                       the end
+//   copy on the host    + copy + latency + b / rate, and no engine has a part in it
+//   synchronize         at the end of all that the stream was given, + synchronize
+//   record              + record; closing a gate + launch; opening one is free, as are allocations
+//
+// so a blocking copy of b bytes takes copy + latency + b / rate (while the gap is no more than copy + latency), and
+// each of many asynchronous ones max(copy_async, gap + b / rate). All of it is multiplied by the trial's noise.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "netpipe/devices/simulated/noise.hpp"
+#include "netpipe/devices/simulated/spec.hpp"
+#include "netpipe/devices/simulated/timeline.hpp"
+#include "npgpu/clock.hpp"
+
+namespace npgpu::simulated {
+
+// Bytes in memory, and a number for what they say: a copy takes the number along. Where source and target have the
+// same number, the bytes are the same already, and moving them once more would only cost real time. 0 is like nothing.
+struct Payload {
+  std::byte* data = nullptr;
+  std::uint64_t content = 0;
+};
+
+// Which way bytes go.
+struct Route {
+  Link link;
+  Timeline::Engine engine = Timeline::Engine::h2d;
+  bool on_host = false;  // by the calling thread
+  bool staged = false;   // never only enqueued
+};
+// Throws Error(usage) if the spec has no such link.
+Route route(const Spec&, Direction, Memory);
+
+class Stream;
+
+class Device {
+ public:
+  Device(std::string id, Spec spec);
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  const std::string& id() const { return id_; }
+  const Spec& spec() const { return spec_; }
+  const Clock& clock() const { return clock_; }
+  std::uint64_t calls() const { return calls_; }
+  bool lost() const { return lost_; }
+  std::uint64_t free_bytes() const { return spec_.memory_bytes - used_bytes_; }
+
+  // Calls that take no time and move nothing, by name ("create event").
+  void touch(std::string_view what);
+  // The same for one that has written `bytes` of a payload by other means than a copy.
+  void write(std::string_view what, Payload&, std::uint64_t bytes);
+  void forget(const Payload&) noexcept;  // it is about to go
+
+  void take(std::uint64_t bytes);  // a call; throws Error(failed) if so much is not free
+  void give_back(std::uint64_t bytes) noexcept { used_bytes_ -= bytes; }
+
+  std::uint64_t new_content() { return ++contents_; }
+
+ private:
+  friend class Stream;
+
+  class HostClock final : public Clock {
+   public:
+    Seconds now() const override { return Seconds{static_cast<double>(time)}; }
+    Time time = 0;
+  };
+  // Faults that happen once the call has done its work.
+  struct Later {
+    bool corrupt = false;
+    bool gates = false;
+  };
+
+  Later enter(std::string_view what);
+  void leave(const Later&);
+  void time_out_gates();
+  Time& now() { return clock_.time; }
+  void spend(Seconds cost) { clock_.time += scaled(cost); }
+  Time scaled(Seconds cost) const { return Time{cost.count()} * noise_.trial(); }
+
+  std::string id_;
+  Spec spec_;
+  HostClock clock_;
+  Timeline timeline_;
+  NoiseSource noise_;
+  std::vector<Stream*> streams_;
+  std::uint64_t calls_ = 0, used_bytes_ = 0, contents_ = 0;
+  bool lost_ = false;
+  Payload* written_ = nullptr;  // last
+  std::uint64_t written_bytes_ = 0;
+};
+
+// A stream of the device, with a gate and a pair of events. Not moved: the device knows where it is.
+class Stream {
+ public:
+  explicit Stream(std::shared_ptr<Device>);
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  void copy(const Route&, Payload& from, Payload& to, std::uint64_t bytes, bool async);
+  void synchronize();
+
+  void hold();
+  void release();  // no call: the host writes a word that the gate polls
+  void start();
+  void stop();
+  // Between start and stop; nothing if the gate timed out since it was last closed.
+  std::optional<Seconds> elapsed();
+
+ private:
+  friend class Device;
+  void submit(const Route&, std::uint64_t bytes);
+  void wait();
+  Timeline::Mark record(std::string_view what);
+
+  std::shared_ptr<Device> device_;
+  Timeline::Stream stream_;
+  Timeline::Mark start_ = 0, stop_ = 0;
+  std::uint64_t behind_gate_ = 0;
+  bool timed_out_ = false;
+};
+
+// The device called `id`, opened if it is not. It stays open, with one clock, as long as anyone holds it; who opens it
+// again finds a fresh one: time 0, call 1, the noise of its seed. A device that was lost stays lost in this process.
+std::shared_ptr<Device> open_device(const std::string& id);
+
+}  // namespace npgpu::simulated

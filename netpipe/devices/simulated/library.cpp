@@ -1,0 +1,81 @@
+#include "netpipe/devices/simulated/library.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "npgpu/error.hpp"
+
+namespace npgpu::simulated {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view prefix = "sim:";
+
+std::vector<fs::path> folders() {
+  std::vector<fs::path> all;
+  if (const char* own = std::getenv("NPGPU_DEVICES")) {
+    std::istringstream list(own);
+    for (std::string folder; std::getline(list, folder, ':');)
+      if (!folder.empty()) all.emplace_back(folder);
+  }
+  std::error_code none;
+  const fs::path program = fs::read_symlink("/proc/self/exe", none);
+  if (!none) all.push_back((program.parent_path() / NPGPU_DEVICES_FROM_PROGRAM).lexically_normal());
+  all.emplace_back(NPGPU_SOURCE_DEVICES);
+  return all;
+}
+
+bool is_path(const std::string& name) { return name.find('/') != std::string::npos || name.ends_with(".json"); }
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+}  // namespace
+
+std::string searched_text() {
+  std::vector<std::string> all;
+  for (const fs::path& folder : folders()) all.push_back(folder.string());
+  return joined(all);
+}
+
+std::vector<std::string> known_ids() {
+  std::vector<std::string> ids;
+  for (const fs::path& folder : folders()) {
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(folder, none))
+      if (entry.path().extension() == ".json") ids.push_back(std::string(prefix) + entry.path().stem().string());
+  }
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
+fs::path spec_file(const std::string& id) {
+  if (id.rfind(prefix, 0) != 0)
+    throw Error(ErrorKind::usage,
+                fmt::format("--device: '{}' is no simulated device; write sim:NAME or sim:FILE.json", id));
+  const std::string name = id.substr(prefix.size());
+  if (is_path(name)) return name;
+  for (const fs::path& folder : folders()) {
+    const fs::path file = folder / (name + ".json");
+    std::error_code none;
+    if (!name.empty() && fs::exists(file, none)) return file;
+  }
+  const std::vector<std::string> known = known_ids();
+  throw Error(ErrorKind::usage,
+              fmt::format("--device: there is no simulated device '{}'; {}", id,
+                          known.empty() ? "no spec is in " + searched_text() + ": set NPGPU_DEVICES to their folder"
+                                        : "there are " + joined(known) + ", or write sim:FILE.json"));
+}
+
+Spec spec_of(const std::string& id) { return read_spec(spec_file(id)); }
+
+}  // namespace npgpu::simulated

@@ -1,0 +1,88 @@
+// What a simulated device is made of: its spec, a JSON file as data/devices/README.md describes.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "npgpu/case.hpp"
+#include "npgpu/device.hpp"
+
+namespace npgpu::simulated {
+
+// One way to move bytes. A copy of b bytes takes latency + b / rate; the next one on the same engine may begin a gap
+// after its end.
+struct Link {
+  double bytes_per_s = 0;
+  Seconds latency{0};
+  Seconds gap{0};
+};
+
+// What the calling thread pays for each form of call.
+struct HostCosts {
+  Seconds copy{0};         // a blocking copy, before its transfer
+  Seconds copy_async{0};   // an asynchronous copy
+  Seconds launch{0};       // closing a gate
+  Seconds record{0};       // recording an event
+  Seconds synchronize{0};  // waiting, after what was waited for has ended
+  std::uint64_t gate_capacity = 1000;
+};
+
+// All factors are lognormal: a sigma of 0.01 is 1 % either way, with an unchanged median.
+struct Noise {
+  std::uint64_t seed = 1;
+  double sigma = 0;            // of a whole trial: drawn anew after each synchronization
+  double operation_sigma = 0;  // of each copy on its engine
+  double outlier_rate = 0;     // share of trials that are outliers
+  double outlier_factor = 10;  // how much longer those take
+};
+
+enum class FaultKind {
+  fail,          // this call fails, later ones do not
+  corrupt,       // a byte of the payload written last changes, at this call
+  lost,          // this call and all later ones fail
+  gate_timeout,  // a gate that is closed at this call opens by its time-out
+};
+
+struct Fault {
+  std::uint64_t call = 0;  // from 1, counted from the opening of the device
+  FaultKind kind = FaultKind::fail;
+};
+
+struct Spec {
+  std::filesystem::path file;
+  std::string name;
+  std::string source;
+  std::uint64_t memory_bytes = 0;
+  HostCosts host;
+  std::map<Memory, Link> h2d, d2h;
+  std::optional<Link> d2d, h2h;
+  int copy_engines = 2;
+  double slow_h2d = 1, slow_d2h = 1;  // how much longer a transfer takes beside one the other way
+  double link_limit_bytes_per_s = not_measured, memory_limit_bytes_per_s = not_measured;
+  Noise noise;
+  std::vector<Fault> faults;
+  Facts hardware;  // SMs, clocks, latencies: shown, and there for later work
+
+  // Null if the spec has no such link. `memory` matters for h2d and d2h only.
+  const Link* link(Direction, Memory memory) const;
+};
+
+// Throws Error(usage) that names the file, the key and what was expected there.
+Spec read_spec(const std::filesystem::path&);
+
+// As a device called `id`, with every figure of the spec among its facts: a trace carries the truth it should find.
+DeviceInfo info_of(const Spec&, const std::string& id);
+
+}  // namespace npgpu::simulated
+
+namespace npgpu {
+
+template <>
+inline constexpr std::array<std::string_view, 4> names_of<simulated::FaultKind>{"fail", "corrupt", "lost",
+                                                                                "gate-timeout"};
+
+}  // namespace npgpu
