@@ -82,7 +82,6 @@ class Report {
  public:
   Report(const Sweep& sweep, const TextStyle& style)
       : sweep_(sweep),
-        style_(style),
         ink_(style.color),
         width_(static_cast<std::size_t>(std::max(40, style.width))),
         lanes_(summarize(sweep)),
@@ -306,7 +305,6 @@ class Report {
   }
 
   const Sweep& sweep_;
-  const TextStyle& style_;
   const Ink ink_;
   const std::size_t width_;
   const std::vector<PointSummary> lanes_;
