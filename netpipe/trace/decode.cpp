@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <new>
 
@@ -181,7 +182,9 @@ Trace decode(std::span<const std::byte> bytes, const std::string& file) {
 }
 
 Trace decode_guarded(std::span<const std::byte> bytes, const std::string& file) {
-  const Rehearsal rehearsal = rehearse([&] { decode(bytes, file); });
+  // A megabyte takes some milliseconds.
+  const Seconds enough{std::ceil(static_cast<double>(bytes.size()) / 1e6)};
+  const Rehearsal rehearsal = rehearse([&] { decode(bytes, file); }, enough);
   switch (rehearsal.outcome) {
     case Rehearsal::Outcome::threw:
       throw Error(ErrorKind::usage, rehearsal.text);

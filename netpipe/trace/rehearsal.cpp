@@ -8,8 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <exception>
 #include <optional>
@@ -21,7 +23,7 @@ namespace npgpu::trace {
 
 namespace {
 
-constexpr Seconds most_patience{60};  // a 4 GiB trace takes a few seconds
+constexpr Seconds most_patience{600};  // on the wall, should it wait for something
 
 // The child's verdict on the pipe: '+' for well, '-' and a text for an exception.
 void say(int pipe, const std::string& verdict) {
@@ -33,11 +35,21 @@ void say(int pipe, const std::string& verdict) {
   }
 }
 
-[[noreturn]] void be_the_child(int pipe, const std::function<void()>& read) {
+// A loop without end is told by processor time, which a busy machine does not use up.
+void limit_processor_time(Seconds most) {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_CPU, &limit);
+  limit.rlim_cur = std::min(limit.rlim_max, static_cast<rlim_t>(std::ceil(most.count())));
+  ::setrlimit(RLIMIT_CPU, &limit);
+}
+
+[[noreturn]] void be_the_child(int pipe, const std::function<void()>& read, Seconds most_processor_time) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  for (const int number : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTERM, SIGINT}) ::signal(number, SIG_DFL);
+  for (const int number : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU, SIGTERM, SIGINT})
+    ::signal(number, SIG_DFL);
   const rlimit none{0, 0};
   ::setrlimit(RLIMIT_CORE, &none);
+  limit_processor_time(most_processor_time);
   // Aborting libraries print; the parent says it in its own words.
   const int nowhere = ::open("/dev/null", O_WRONLY);
   ::dup2(nowhere, STDOUT_FILENO);
@@ -72,7 +84,7 @@ std::optional<std::string> listen(int pipe) {
 
 }  // namespace
 
-Rehearsal rehearse(const std::function<void()>& read) {
+Rehearsal rehearse(const std::function<void()>& read, Seconds most_processor_time) {
   using Outcome = Rehearsal::Outcome;
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {};
@@ -80,7 +92,7 @@ Rehearsal rehearse(const std::function<void()>& read) {
   Descriptor mouth(ends[1]);
   const pid_t child = ::fork();
   if (child < 0) return {};
-  if (child == 0) be_the_child(mouth.get(), read);
+  if (child == 0) be_the_child(mouth.get(), read, most_processor_time);
 
   mouth = Descriptor();  // the child's is the only one now: its end is the end of the pipe
   const std::optional<std::string> said = listen(ear.get());
@@ -89,10 +101,10 @@ Rehearsal rehearse(const std::function<void()>& read) {
   pid_t waited = 0;
   while ((waited = ::waitpid(child, &status, 0)) < 0 && errno == EINTR) {
   }
-  if (!said) return {Outcome::died, "it does not end"};
-  if (*said == "+") return {};
-  if (!said->empty()) return {Outcome::threw, said->substr(1)};
+  if (said == "+") return {};
+  if (said && !said->empty()) return {Outcome::threw, said->substr(1)};
   const bool by_signal = waited == child && WIFSIGNALED(status);
+  if (!said || (by_signal && WTERMSIG(status) == SIGXCPU)) return {Outcome::died, "it does not end"};
   return {Outcome::died, by_signal ? ::strsignal(WTERMSIG(status)) : "it ends without a word"};
 }
 

@@ -4,6 +4,8 @@
 #include <functional>
 #include <string>
 
+#include "npgpu/units.hpp"
+
 namespace npgpu::trace {
 
 struct Rehearsal {
@@ -15,7 +17,8 @@ struct Rehearsal {
   std::string text;
 };
 
-// Runs `read` in a forked child, whose memory is a copy of ours: what it survives, we survive.
-Rehearsal rehearse(const std::function<void()>& read);
+// Runs `read` in a forked child, whose memory is a copy of ours: what it survives, we survive. It may take so much
+// processor time; what takes more, does not end.
+Rehearsal rehearse(const std::function<void()>& read, Seconds most_processor_time);
 
 }  // namespace npgpu::trace

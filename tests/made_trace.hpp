@@ -1,0 +1,145 @@
+// Traces made by hand, in a folder of their own, and ways to spoil them.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "netpipe/trace/image.hpp"
+#include "npgpu/error.hpp"
+#include "npgpu/trace.hpp"
+
+namespace npgpu {
+
+// A folder that is gone when the test is.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "npgpu-test-XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::filesystem::path operator/(const char* name) const { return path_ / name; }
+  const std::filesystem::path& path() const { return path_; }
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const auto& entry : std::filesystem::directory_iterator(path_))
+      all.push_back(entry.path().filename().string());
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline TraceRoot root_of(const std::string& uuid) {
+  return {uuid, "0.1.0", "abc123", "npgpu transfer --device host", "2026-11-21T06:19:25Z", "node17", false};
+}
+
+inline Provenance made_provenance() {
+  return {{"build", {{"compiler", std::string("GCC 12.2")}, {"cuda", std::int64_t{0}}}},
+          {"host", {{"memory_bytes", std::int64_t{1} << 40}, {"load", 0.25}, {"cpu", std::string("µarch 9")}}}};
+}
+
+inline Sweep header_of(Direction direction = Direction::h2d) {
+  Sweep sweep;
+  sweep.question.module = "cudaMemcpy";
+  sweep.question.device = "cuda:0";
+  sweep.question.direction = direction;
+  sweep.schedule = "classic target 0.25 s trials 7";
+  sweep.device_uuid = "GPU-1";
+  sweep.device_name = "Test GPU";
+  sweep.limit = {63.0e9, "PCIe Gen5 x16"};
+  sweep.binding = "NUMA node 0";
+  return sweep;
+}
+
+inline Point point_of(std::uint64_t bytes) {
+  Point point;
+  point.bytes = bytes;
+  point.stop = Stop::narrowed;
+  point.wall_us = 1234.5;
+  point.telemetry.sm_clock_mhz = 1980;
+  point.telemetry.throttle_reasons = 5;
+  return point;
+}
+
+// `count` samples whose numbers follow from bytes and trial.
+inline std::vector<Sample> samples_of(std::uint64_t bytes, std::uint32_t count) {
+  std::vector<Sample> samples(count);
+  for (std::uint32_t trial = 0; trial < count; ++trial) {
+    samples[trial].trial = trial;
+    samples[trial].repeats = 100 + trial;
+    samples[trial].host_us = static_cast<double>(bytes) + 0.5 * trial;
+  }
+  if (count > 0) samples.back().intact = 1;
+  return samples;
+}
+
+inline void add(TraceWriter& writer, std::size_t sweep, std::uint64_t bytes, std::uint32_t count = 3) {
+  writer.add_point(sweep, point_of(bytes), samples_of(bytes, count));
+}
+
+// A finished trace of one sweep with points of 1, 2 and 4 bytes, 3 samples each.
+inline void make_trace(const std::filesystem::path& path) {
+  TraceWriter writer(path, IfExists::refuse, root_of("first"), made_provenance());
+  const std::size_t sweep = writer.begin_sweep(header_of());
+  for (const std::uint64_t bytes : {1, 2, 4}) add(writer, sweep, bytes);
+  writer.finish();
+}
+
+inline std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline void write(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+// Changes a trace's inside: `change` gets the open HDF5 file.
+inline void doctor(const std::filesystem::path& path, const std::function<void(hid_t)>& change) {
+  const std::string before = contents(path);
+  const trace::Handle file = trace::open_image(std::as_bytes(std::span(before)), trace::Access::write);
+  change(file);
+  trace::Bytes after;
+  trace::take_image(file, after);
+  write(path, std::string(reinterpret_cast<const char*>(after.data()), after.size()));
+}
+
+// The error that `act` ends in: its text and kind. Fails the test if there is none.
+struct Said {
+  std::string text;
+  ErrorKind kind = ErrorKind::nothing;
+  bool has(const std::string& word) const { return text.find(word) != std::string::npos; }
+};
+inline Said error_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& e) {
+    CHECK(std::string(e.what()).find('\n') == std::string::npos);  // one sentence
+    return {e.what(), e.kind()};
+  }
+  FAIL_CHECK("no error");
+  return {};
+}
+
+inline std::vector<std::uint64_t> sizes_of(const Sweep& sweep) {
+  std::vector<std::uint64_t> sizes;
+  for (const Point& point : sweep.points) sizes.push_back(point.bytes);
+  return sizes;
+}
+
+}  // namespace npgpu

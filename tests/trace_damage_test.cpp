@@ -1,0 +1,255 @@
+// Files that are no sound trace: each is one sentence naming the file and what is wrong, and none is a crash.
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <random>
+
+#include "made_trace.hpp"
+#include "netpipe/trace/attributes.hpp"
+#include "netpipe/trace/rehearsal.hpp"
+#include "netpipe/trace/tables.hpp"
+
+using namespace npgpu;
+
+namespace {
+
+Said refused(const std::filesystem::path& path) {
+  const Said said = error_of([&] { read_trace(path); });
+  CHECK(said.kind == ErrorKind::usage);
+  CHECK(said.text.rfind(path.string() + ": ", 0) == 0);
+  return said;
+}
+
+// What is said of a sound trace after `change`.
+Said doctored(const std::function<void(hid_t)>& change) {
+  const ScratchFolder folder;
+  make_trace(folder / "t.h5");
+  doctor(folder / "t.h5", change);
+  return refused(folder / "t.h5");
+}
+
+Said without(const char* where, const char* attribute) {
+  return doctored([&](hid_t file) {
+    const trace::Handle object(H5Oopen(file, where, H5P_DEFAULT));
+    REQUIRE(H5Adelete(object, attribute) >= 0);
+  });
+}
+
+Said with(const char* where, const char* attribute, const auto& value) {
+  return doctored([&](hid_t file) {
+    const trace::Handle object(H5Oopen(file, where, H5P_DEFAULT));
+    REQUIRE(H5Adelete(object, attribute) >= 0);
+    trace::put(object, attribute, value);
+  });
+}
+
+const std::string text(const char* t) { return t; }
+
+// Overwrites one row of a table.
+template <class Row>
+Said with_row(std::uint64_t row, const std::function<void(Row&)>& change) {
+  return doctored([&](hid_t file) {
+    const trace::Handle sweep(H5Gopen2(file, "/sweeps/0000", H5P_DEFAULT));
+    auto rows = trace::Table<Row>::open(sweep, "", UINT32_MAX).read();
+    REQUIRE(H5Ldelete(sweep, trace::Table<Row>::name().c_str(), H5P_DEFAULT) >= 0);
+    change(rows.at(row));
+    trace::Table<Row>::create(sweep).append(rows);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("no file, a folder, an empty file, text, a pipe") {
+  const ScratchFolder folder;
+  CHECK(refused(folder / "none.h5").has("no such file"));
+  CHECK(refused(folder.path()).has("is a folder"));
+  write(folder / "empty.h5", "");
+  CHECK(refused(folder / "empty.h5").has("is empty"));
+  write(folder / "text.h5", "this is no HDF5 file\n");
+  CHECK(refused(folder / "text.h5").has("not an HDF5 file"));
+  CHECK(refused("/dev/null").has("not a plain file"));
+  write(folder / "huge.h5", "\x89HDF\r\n\x1a\n");
+  std::filesystem::resize_file(folder / "huge.h5", 5ull << 30);
+  CHECK(refused(folder / "huge.h5").has("too many for a trace"));
+}
+
+TEST_CASE("truncated at every length") {
+  const ScratchFolder folder;
+  make_trace(folder / "t.h5");
+  const std::string whole = contents(folder / "t.h5");
+  int truncated = 0;
+  for (std::size_t length = 1; length < whole.size(); length += length < 100 ? 1 : 97) {
+    write(folder / "cut.h5", whole.substr(0, length));
+    truncated += refused(folder / "cut.h5").has("is truncated");
+  }
+  write(folder / "cut.h5", whole.substr(0, whole.size() - 1));
+  CHECK(refused(folder / "cut.h5").has("is truncated"));
+  CHECK(truncated > 100);
+}
+
+TEST_CASE("HDF5, but not ours") {
+  CHECK(without("/", "schema_name").has("not an npgpu trace"));
+  CHECK(with("/", "schema_name", text("elsewhere")).has("schema_name is 'elsewhere'"));
+}
+
+TEST_CASE("versions") {
+  CHECK(with("/", "schema_version", text("2.0")).has("has trace version 2.0, and this program reads up to 1.x"));
+  for (const char* nonsense : {"", "1", "1.", ".0", "one.two", "1.0.0", "-1.0", "0.9", "99999999999.0", " 1.0"})
+    CHECK(with("/", "schema_version", text(nonsense)).has("'schema_version'"));
+  // A newer trace may lack everything that we know, and is still called newer.
+  CHECK(doctored([](hid_t file) {
+          trace::change(file, "schema_version", std::string("3.1"));
+          H5Ldelete(file, "/sweeps", H5P_DEFAULT);
+          H5Adelete(file, "complete");
+        }).has("a newer npgpu is needed"));
+}
+
+TEST_CASE("every attribute that must be there is missed by its name") {
+  for (const char* name :
+       {"schema_version", "complete", "run_uuid", "tool_version", "git_commit", "argv", "start_time_utc", "hostname"})
+    CHECK(without("/", name).has("attribute '" + std::string(name) + "' of / is missing"));
+  for (const char* name : {"module", "device", "pattern", "direction", "memory", "async", "timing", "cache",
+                           "source_offset_bytes", "target_offset_bytes", "bind", "schedule", "device_uuid",
+                           "device_name", "simulated", "limit_bytes_per_s", "limit_source", "binding", "error"})
+    CHECK(without("/sweeps/0000", name).has("attribute '" + std::string(name) + "' of /sweeps/0000 is missing"));
+}
+
+TEST_CASE("attributes of the wrong type or value") {
+  CHECK(with("/", "complete", text("yes")).has("'complete' of / is not one integer"));
+  CHECK(with("/", "complete", std::int64_t{2}).has("'complete' of / is 2"));
+  CHECK(with("/", "run_uuid", 1.5).has("'run_uuid' of / is not one text"));
+  CHECK(with("/", "schema_name", 1.5).has("'schema_name'"));
+  CHECK(with("/sweeps/0000", "limit_bytes_per_s", text("fast")).has("is not one floating-point number"));
+  CHECK(with("/sweeps/0000", "source_offset_bytes", 1.5).has("is not one integer"));
+  CHECK(doctored([](hid_t file) {
+          H5Adelete(file, "run_uuid");
+          const hsize_t two = 2;
+          const trace::Handle space(H5Screate_simple(1, &two, nullptr));
+          const trace::Handle many(H5Acreate2(file, "run_uuid", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT));
+        }).has("'run_uuid' of / is not one text"));
+}
+
+TEST_CASE("words that are none") {
+  CHECK(with("/sweeps/0000", "pattern", text("zigzag"))
+            .has("attribute 'pattern' of /sweeps/0000 is 'zigzag', none of stream, pingpong, duplex"));
+  for (const char* name : {"direction", "memory", "timing", "cache"})
+    CHECK(with("/sweeps/0000", name, text("sideways")).has("is 'sideways', none of"));
+}
+
+TEST_CASE("groups and tables that are missing or something else") {
+  const auto drop = [](const char* path) {
+    return doctored([&](hid_t file) { REQUIRE(H5Ldelete(file, path, H5P_DEFAULT) >= 0); });
+  };
+  CHECK(drop("/sweeps").has("group /sweeps is missing"));
+  CHECK(drop("/provenance").has("group /provenance is missing"));
+  CHECK(drop("/sweeps/0000/points").has("/sweeps/0000/points is missing"));
+  CHECK(drop("/sweeps/0000/samples").has("/sweeps/0000/samples is missing"));
+  CHECK(doctored([](hid_t file) {
+          H5Lmove(file, "/sweeps/0000", file, "/sweeps/0001", H5P_DEFAULT, H5P_DEFAULT);
+        }).has("group /sweeps/0000 is missing"));
+  CHECK(doctored([](hid_t file) {
+          H5Ldelete(file, "/sweeps/0000/points", H5P_DEFAULT);
+          const hsize_t nine = 9;
+          const trace::Handle space(H5Screate_simple(1, &nine, nullptr));
+          const trace::Handle numbers(
+              H5Dcreate2(file, "/sweeps/0000/points", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+        }).has("/sweeps/0000/points is not a table"));
+}
+
+TEST_CASE("columns that are missing or of another type") {
+  const auto samples_with = [](const char* name, hid_t type) {
+    return doctored([&](hid_t file) {
+      H5Ldelete(file, "/sweeps/0000/samples", H5P_DEFAULT);
+      const trace::Handle row(H5Tcreate(H5T_COMPOUND, 64));
+      std::size_t offset = 0;
+      for (const char* column : {"point", "trial", "lane", "intact", "repeats", "host_us", "device_us"}) {
+        const bool real = std::string(column).find("_us") != std::string::npos;
+        if (std::string(column) != name)
+          H5Tinsert(row, column, offset, real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT);
+        else if (type >= 0)
+          H5Tinsert(row, column, offset, type);
+        offset += 8;
+      }
+      const trace::Handle space(H5Screate(H5S_SCALAR));
+      const hsize_t none = 0;
+      const trace::Handle rows(H5Screate_simple(1, &none, nullptr));
+      const trace::Handle table(
+          H5Dcreate2(file, "/sweeps/0000/samples", row, rows, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    });
+  };
+  CHECK(samples_with("lane", -1).has("column 'lane' of /sweeps/0000/samples is missing"));
+  CHECK(samples_with("host_us", H5T_NATIVE_INT).has("column 'host_us' of /sweeps/0000/samples is not of floating"));
+  CHECK(samples_with("repeats", H5T_NATIVE_DOUBLE).has("column 'repeats' of /sweeps/0000/samples is not of integers"));
+}
+
+TEST_CASE("rows that contradict each other") {
+  using P = Point;
+  using S = Sample;
+  CHECK(with_row<P>(2, [](P& p) {
+          p.samples = 4;
+        }).has("row 2 of /sweeps/0000/points has samples 6 + 4, and there are 9"));
+  CHECK(with_row<P>(1, [](P& p) { p.first_sample = UINT64_MAX; }).has("row 1 of /sweeps/0000/points has samples"));
+  CHECK(with_row<P>(1, [](P& p) { p.first_sample = 4; }).has("has sample 6, which says that it is of point 2"));
+  CHECK(with_row<P>(0, [](P& p) { p.stop = static_cast<Stop>(3); }).has("unknown stop code 3"));
+  CHECK(with_row<P>(0, [](P& p) { p.stop = static_cast<Stop>(-1); }).has("unknown stop code -1"));
+  CHECK(with_row<P>(0, [](P& p) { p.bytes = 0; }).has("0 bytes"));
+  CHECK(with_row<S>(4, [](S& s) { s.point = 3; }).has("/sweeps/0000"));
+  CHECK(with_row<S>(4, [](S& s) { s.repeats = 0; }).has("row 4 of /sweeps/0000/samples has 0 repeats"));
+  CHECK(with_row<S>(4, [](S& s) { s.intact = 2; }).has("unknown intact code 2"));
+  CHECK(with_row<S>(4, [](S& s) { s.lane = 2; }).has("lane 2"));
+}
+
+TEST_CASE("a table that claims more rows than the file can hold is not believed") {
+  CHECK(doctored([](hid_t file) {
+          const trace::Handle table(H5Dopen2(file, "/sweeps/0000/samples", H5P_DEFAULT));
+          const hsize_t many = hsize_t{1} << 40;
+          REQUIRE(H5Dset_extent(table, &many) >= 0);
+        }).has("claims 1099511627776 rows"));
+}
+
+TEST_CASE("random damage ends in a trace or in a sentence, never in a crash") {
+  // HDF5 itself does crash on some of these; the child that goes first takes it. tests/crash/fuzz_trace.cpp does many
+  // more.
+  const ScratchFolder folder;
+  make_trace(folder / "t.h5");
+  const std::string whole = contents(folder / "t.h5");
+  std::mt19937 random(20261121);
+  int read = 0, refusals = 0;
+  for (int round = 0; round < 150; ++round) {
+    std::string damaged = whole;
+    for (unsigned flips = 1 + random() % 8; flips > 0; --flips)
+      damaged[random() % damaged.size()] ^= static_cast<char>(1u << random() % 8);
+    write(folder / "d.h5", damaged);
+    try {
+      read_trace(folder / "d.h5");
+      ++read;
+    } catch (const Error& e) {
+      ++refusals;
+      CHECK(std::string(e.what()).find("d.h5: ") != std::string::npos);
+    }
+  }
+  CHECK(read > 0);
+  CHECK(refusals > 0);
+}
+
+TEST_CASE("a rehearsal tells how it ended") {
+  const auto rehearse = [](const std::function<void()>& read) { return trace::rehearse(read, Seconds{1}); };
+  using Outcome = trace::Rehearsal::Outcome;
+  CHECK(rehearse([] {}).outcome == Outcome::well);
+  const auto threw = rehearse([] { throw Error(ErrorKind::usage, std::string(100000, 'x')); });
+  CHECK(threw.outcome == Outcome::threw);
+  CHECK(threw.text == std::string(100000, 'x'));  // more than a pipe holds
+  const auto crashed = rehearse([] { raise(SIGSEGV); });
+  CHECK(crashed.outcome == Outcome::died);
+  CHECK(crashed.text == "Segmentation fault");
+  const auto left = rehearse([] { _exit(3); });
+  CHECK(left.outcome == Outcome::died);
+  CHECK(left.text == "it ends without a word");
+  const auto endless = rehearse([] {
+    while (getppid() > 0) {
+    }
+  });
+  CHECK(endless.outcome == Outcome::died);
+  CHECK(endless.text == "it does not end");
+}
