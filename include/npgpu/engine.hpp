@@ -87,6 +87,10 @@ struct MeasuredPoint {
 // The channels a case needs: one, or two for duplex (the second in the reverse direction).
 std::vector<Case> lanes(const Case&);
 
+// Keeps the channels busy with copies of `bytes` for so long on their clock: clocks and links that rest between
+// runs are then as awake at the first point as at the last. Nothing is recorded.
+void warm_up(const Case&, std::span<Channel* const> channels, std::uint64_t bytes, Seconds duration);
+
 // Measures one point: warm-up, trials as the schedule says, one check of the payload after the last
 // (its samples carry the verdict). `channels` are those of lanes(), in order.
 // Returns nothing if `interrupted` turned true (asked between trials). Throws Error(failed) if a gate

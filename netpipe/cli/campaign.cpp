@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
+#include <utility>
 
 #include "netpipe/cli/progress.hpp"
 #include "netpipe/cli/provenance.hpp"
@@ -16,6 +18,11 @@
 namespace npgpu::cli {
 
 namespace {
+
+// What a device does before a sweep's first point, so that no clock is still rising from its rest while that is
+// measured.
+constexpr Seconds warm_up_time{0.1};
+constexpr std::uint64_t warm_up_bytes = 64 * KiB;
 
 // The sweep as its trace will have it, without points.
 Sweep header_of(const PlannedSweep& planned, const Schedule& schedule) {
@@ -95,6 +102,7 @@ class Runner {
     const std::size_t index = writer_.begin_sweep(header);
     if (!failure.empty()) return give_up(index, planned, failure, 0);
 
+    bool awake = planned.device.simulated;  // a model has no clocks that rest
     for (std::size_t i = 0; i < planned.sizes.size(); ++i) {
       const std::uint64_t bytes = planned.sizes[i];
       const Seconds share = guess(*schedule, planned.question, bytes);
@@ -105,6 +113,8 @@ class Runner {
       }
       std::optional<MeasuredPoint> measured;
       try {
+        if (!std::exchange(awake, true))
+          warm_up(planned.question, channels, std::min(planned.sizes.back(), warm_up_bytes), warm_up_time);
         measured = measure_point(planned.question, channels, *schedule, bytes, [&] {
           if (save_asked()) save();
           return stop_asked();

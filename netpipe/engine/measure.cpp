@@ -48,6 +48,20 @@ std::vector<Case> lanes(const Case& c) {
   return {c, other};
 }
 
+void warm_up(const Case& c, std::span<Channel* const> channels, std::uint64_t bytes, Seconds duration) {
+  const Clock& clock = channels[0]->clock();
+  const std::uint64_t cap = most_repeats(c, channels);
+  for (Channel* channel : channels) channel->prepare(bytes);
+  const Seconds begin = clock.now();
+  std::uint64_t repeats = 1;
+  for (Seconds before = begin, now = begin; now - begin < duration; before = now) {
+    run_trial(c, channels, repeats);
+    now = clock.now();
+    // Trials of about a millisecond, whatever the copy takes.
+    if (now - before < Seconds{0.001}) repeats = cap ? std::min(repeats * 2, cap) : repeats * 2;
+  }
+}
+
 std::optional<MeasuredPoint> measure_point(const Case& c, std::span<Channel* const> channels, Schedule& schedule,
                                            std::uint64_t bytes, const std::function<bool()>& interrupted) {
   const Seconds begin = steady_clock().now();

@@ -10,18 +10,6 @@ namespace npgpu {
 
 namespace {
 
-// The operation and nothing else.
-void issue(Channel& channel, std::uint64_t repeats, bool round_trip) {
-  if (round_trip) {
-    for (std::uint64_t i = 0; i < repeats; ++i) {
-      channel.forward();
-      channel.back();
-    }
-  } else {
-    for (std::uint64_t i = 0; i < repeats; ++i) channel.forward();
-  }
-}
-
 // Opens the gate of a channel whatever happens: an error between hold and release would otherwise leave
 // everything after it waiting for the gate's time-out.
 class Gate {
@@ -53,7 +41,7 @@ DeviceTimer& timer_of(Channel& channel, const Case& c) {
 LaneTime run_host(Channel& channel, std::uint64_t repeats, bool round_trip) {
   const Clock& clock = channel.clock();
   const Seconds begin = clock.now();
-  issue(channel, repeats, round_trip);
+  channel.issue(repeats, round_trip);
   channel.settle();
   return {clock.now() - begin, std::nullopt};
 }
@@ -69,7 +57,7 @@ Trial run_device(const Case& c, std::span<Channel* const> channels, std::uint64_
     DeviceTimer& timer = timer_of(*channels[0], c);
     Gate gate(gated ? &timer : nullptr);
     timer.start();
-    issue(*channels[0], repeats, round_trip);
+    channels[0]->issue(repeats, round_trip);
     timer.stop();
     gate.open();
     channels[0]->settle();
@@ -115,8 +103,14 @@ Trial run_threads(const Case& c, std::span<Channel* const> channels, std::uint64
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < channels.size(); ++i) {
       threads.emplace_back([&, i] {
+        try {
+          channels[i]->settle();  // what a thread's first call into a driver costs is no copy's time
+        } catch (...) {
+          errors[i] = std::current_exception();
+        }
         --waiting;
         while (waiting > 0) std::this_thread::yield();
+        if (errors[i]) return;
         try {
           if (c.timing == Timing::host) {
             trial.lanes[i] = run_host(*channels[i], repeats, false);

@@ -127,9 +127,9 @@ class MemcpyChannel : public Channel {
   std::uint64_t bytes_ = 0, stride_ = 0, slots_ = 0;
 };
 
-class WarmChannel final : public MemcpyChannel {
+class WarmChannel final : public Timed<WarmChannel, MemcpyChannel> {
  public:
-  using MemcpyChannel::MemcpyChannel;
+  using Timed::Timed;
   void prepare(std::uint64_t bytes) override {
     lay_out(bytes);
     hot_ = {source(), target(), returned(), bytes};
@@ -147,9 +147,9 @@ class WarmChannel final : public MemcpyChannel {
   } hot_{};
 };
 
-class ColdChannel final : public MemcpyChannel {
+class ColdChannel final : public Timed<ColdChannel, MemcpyChannel> {
  public:
-  using MemcpyChannel::MemcpyChannel;
+  using Timed::Timed;
   void prepare(std::uint64_t bytes) override {
     lay_out(bytes);
     hot_ = {source(), target(), returned(), bytes, 0, stride(), 0, stride() * slot_count()};

@@ -12,12 +12,8 @@ import statistics
 import subprocess
 import tempfile
 
-# our arguments, the lane of the point (None: the sum of both), nvbandwidth's test
-ONE_WAY = [
-    ("h2d", ["--direction", "h2d", "--async"], 0, "host_to_device_memcpy_ce"),
-    ("d2h", ["--direction", "d2h", "--async"], 0, "device_to_host_memcpy_ce"),
-    ("d2d", ["--direction", "d2d", "--async"], 0, "device_local_copy"),
-]
+# our direction, nvbandwidth's test
+ONE_WAY = [("h2d", "host_to_device_memcpy_ce"), ("d2h", "device_to_host_memcpy_ce"), ("d2d", "device_local_copy")]
 DUPLEX_PEER = ["host_to_device_bidirectional_memcpy_ce", "device_to_host_bidirectional_memcpy_ce"]
 
 
@@ -27,6 +23,10 @@ def ours(program, folder, arguments, size):
                            "--schedule", "adaptive", "--budget", "1s", "--output", path, "--force", "--json", *arguments],
                           capture_output=True, text=True, check=True)
     return json.loads(done.stdout)["sweeps"][0]
+
+
+def rate(curve):
+    return curve["points"][0]["rate_bytes_per_s"]["value"] / 1e9
 
 
 def theirs(program, tests, mebibytes):
@@ -47,13 +47,13 @@ def main():
     mine, peer = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(options.rounds):
-            for name, arguments, _, test in ONE_WAY:
-                point = ours(options.npgpu, folder, arguments, size)["points"][0]
-                mine.setdefault(name, []).append(point["rate"]["value"] / 1e9)
+            for name, test in ONE_WAY:
+                sweep = ours(options.npgpu, folder, ["--direction", name, "--async"], size)
+                mine.setdefault(name, []).append(rate(sweep["lanes"][0]))
                 peer.setdefault(name, []).append(theirs(options.nvbandwidth, [test], options.mebibytes)[test])
             sweep = ours(options.npgpu, folder, ["--pattern", "duplex", "--async"], size)
-            for key, value in (("duplex h2d", sweep["points"][0]), ("duplex d2h", sweep["points"][1]), ("duplex sum", sweep["sum"][0])):
-                mine.setdefault(key, []).append(value["rate"]["value"] / 1e9)
+            for key, curve in (("duplex h2d", sweep["lanes"][0]), ("duplex d2h", sweep["lanes"][1]), ("duplex sum", sweep["together"])):
+                mine.setdefault(key, []).append(rate(curve))
             rates = theirs(options.nvbandwidth, DUPLEX_PEER, options.mebibytes)
             for key, test in zip(("duplex h2d", "duplex d2h"), DUPLEX_PEER):
                 peer.setdefault(key, []).append(rates[test])

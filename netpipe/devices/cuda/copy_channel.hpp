@@ -128,24 +128,26 @@ class CopyBuffers : public Channel {
 };
 
 template <class There, class Back>
-class CopyChannel final : public CopyBuffers {
+class CopyChannel final : public Timed<CopyChannel<There, Back>, CopyBuffers> {
  public:
   // `make_there` and `make_back` are given the stream that the copies are to use.
   template <class MakeThere, class MakeBack>
   CopyChannel(const Case& c, std::uint64_t max_bytes, MakeThere make_there, MakeBack make_back,
-              Seconds gate_time_out = usual_time_out)
-      : CopyBuffers(c, max_bytes, gate_time_out), there_(make_there(stream())), back_(make_back(stream())) {}
+              Seconds gate_time_out = CopyBuffers::usual_time_out)
+      : Timed<CopyChannel, CopyBuffers>(c, max_bytes, gate_time_out),
+        there_(make_there(this->stream())),
+        back_(make_back(this->stream())) {}
 
   void forward() override {
-    make_current(ordinal());
-    there_(to(), from(), bytes());
-    went();
+    make_current(this->ordinal());
+    there_(this->to(), this->from(), this->bytes());
+    this->went();
   }
   void back() override {
-    if (!can_return()) [[unlikely]]
-      cannot_return();
-    make_current(ordinal());
-    back_(landing(), arrived(), bytes());
+    if (!this->can_return()) [[unlikely]]
+      this->cannot_return();
+    make_current(this->ordinal());
+    back_(this->landing(), this->arrived(), this->bytes());
   }
 
  private:
