@@ -45,11 +45,8 @@ std::string shown(const json& value) {
 }
 
 std::string numbers(const JsonObject::Range& range) {
-  std::string text =
-      range.open && range.least == 0 ? "a positive number" : fmt::format("a number from {} on", range.least);
-  if (range.most < std::numeric_limits<double>::max())
-    text = fmt::format("a number from {} to {}", range.least, range.most);
-  return text;
+  if (range.open) return fmt::format("a number over {}, up to {:.0f}", range.least, range.most);
+  return fmt::format("a number from {} to {:.0f}", range.least, range.most);
 }
 
 }  // namespace

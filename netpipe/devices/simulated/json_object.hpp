@@ -23,7 +23,6 @@ class JsonObject {
     double most = std::numeric_limits<double>::max();
     bool open = false;  // `least` itself is too little
   };
-  static constexpr Range positive{0, std::numeric_limits<double>::max(), true};
 
   double number(const std::string& key, const Range&) const;  // the key must be there
   double number_or(const std::string& key, double otherwise, const Range&) const;
