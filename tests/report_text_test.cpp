@@ -76,14 +76,17 @@ TEST_CASE("a page begins with where it was taken") {
   trace.provenance = {
       {"build", {{"compiler", std::string("GNU")}}},
       {"host",
-       {{"cpu_model", std::string("CPU")}, {"cores", std::int64_t{4}}, {"in_virtual_machine", std::int64_t{1}}}},
+       {{"cpu_model", std::string("CPU")},
+        {"sockets", std::int64_t{1}},
+        {"cores", std::int64_t{4}},
+        {"in_virtual_machine", std::int64_t{1}}}},
       {"gpu0", {{"id", std::string("cuda:0")}, {"name", std::string("H200")}, {"driver_version", std::string("580")}}},
       {"plan", {{"left_out_1", std::string("no peer")}}}};
   const std::string out = text(trace);
   CHECK(
       out.starts_with("Measured on node17\n  run       2026-11-21T06:19:25Z, npgpu 0.1.0 (abc)\n"
                       "  command   npgpu transfer\n  state     complete, 1 sweep\n"
-                      "  host      CPU, 4 cores, in a virtual machine\n  gpu0      H200, cuda:0, driver 580\n"
+                      "  host      CPU, 1 socket, 4 cores, in a virtual machine\n  gpu0      H200, cuda:0, driver 580\n"
                       "  left out  no peer\n"));
   trace.root.complete = false;
   CHECK(has(text(trace), "INCOMPLETE: the run did not reach its end"));
@@ -125,6 +128,15 @@ TEST_CASE("a curve that no line describes says so; what is missing says why") {
   CHECK(has(out, "  latency   none: at 1048576 bytes most of the time is transfer\n"));
   CHECK(has(out, "  n_1/2     none: the smallest size already reaches half of the best rate\n"));
   CHECK(has(out, "  knee      none: the rate does not rise with the size\n"));
+}
+
+TEST_CASE("a best rate that larger sizes do not keep is put beside theirs") {
+  Sweep sweep = sweep_of();
+  add_point(sweep, 1024, {1});
+  add_point(sweep, 2048, {2.2});
+  CHECK_FALSE(has(text(trace_of(sweep)), "largest size"));  // 931 of 1024 MB/s is nearly it
+  add_point(sweep, 4096, {8});
+  CHECK(has(text(trace_of(sweep)), "best      1.024 GB/s at 1 KiB; at the largest size, 4 KiB, 512.0 MB/s; by"));
 }
 
 TEST_CASE("times that do not grow leave the fit without a rate, and say why") {

@@ -13,7 +13,8 @@ namespace npgpu {
 
 namespace {
 
-constexpr double poor_fit = 0.25;  // a line that misses a point by more does not describe the curve
+constexpr double poor_fit = 0.25;     // a line that misses a point by more does not describe the curve
+constexpr double worth_saying = 0.9;  // of the best rate: a largest size below that is told
 
 // NetPIPE's and paper 004's figure: the least time over the trials of a point, and the best rate that it gives.
 struct BestTrial {
@@ -35,6 +36,10 @@ std::string best_text(std::span<const PointSummary> points, const CurveFit& fit,
   for (const PointSummary& p : points)
     if (p.bytes == fit.best_bytes && p.rate.value == fit.best_rate && p.percent_of_limit > 0)
       text += fmt::format(", {} % of the limit", percent_text(p.percent_of_limit));
+  // A best rate out of a cache is no promise for what is larger.
+  const PointSummary& largest = points.back();
+  if (largest.rate.value < worth_saying * fit.best_rate)
+    text += fmt::format("; at the largest size, {}, {}", size_text(largest.bytes), rate_text(largest.rate.value));
   const BestTrial trial = best_trial(points, moved);
   return text + fmt::format("; by the least of the trials (NetPIPE's minimum) {} at {}", rate_text(trial.rate),
                             size_text(trial.bytes));

@@ -23,19 +23,24 @@ std::string fact(const Facts& facts, std::string_view name) {
   return {};
 }
 
-// "before VALUE after", or nothing without a value.
-void add(std::string& line, const std::string& before, const std::string& value, const std::string& after = "") {
+// "2 sockets", "1 core"; empty where the trace does not say.
+std::string counted(const std::string& count, const std::string& what) {
+  return count.empty() ? "" : count + ' ' + what + (count == "1" ? "" : "s");
+}
+
+// "before VALUE", or nothing without a value.
+void add(std::string& line, const std::string& before, const std::string& value) {
   if (value.empty()) return;
   if (!line.empty()) line += ", ";
-  line += before + value + after;
+  line += before + value;
 }
 
 std::string host_line(const Facts& facts) {
   std::string line;
   add(line, "", fact(facts, "cpu_model"));
-  add(line, "", fact(facts, "sockets"), " sockets");
-  add(line, "", fact(facts, "cores"), " cores");
-  add(line, "", fact(facts, "numa_nodes"), " NUMA nodes");
+  add(line, "", counted(fact(facts, "sockets"), "socket"));
+  add(line, "", counted(fact(facts, "cores"), "core"));
+  add(line, "", counted(fact(facts, "numa_nodes"), "NUMA node"));
   add(line, "", fact(facts, "kernel"));
   if (fact(facts, "in_virtual_machine") == "1") add(line, "", "in a virtual machine");
   return line;
@@ -78,7 +83,7 @@ std::string facts_text(const Trace& trace, const TextStyle& style) {
   add(run, "", tool);
   if (!run.empty()) out += labelled("run", run, width);
   if (!root.argv.empty()) out += labelled("command", root.argv, width);
-  const std::string sweeps = fmt::format("{} sweep{}", trace.sweeps.size(), trace.sweeps.size() == 1 ? "" : "s");
+  const std::string sweeps = counted(std::to_string(trace.sweeps.size()), "sweep");
   out += root.complete ? labelled("state", "complete, " + sweeps, width)
                        : ink.alarm(labelled("state", "INCOMPLETE: the run did not reach its end; " + sweeps, width));
   for (const auto& [group, facts] : trace.provenance) {
