@@ -49,6 +49,14 @@ TEST_CASE("what the device does not give is unknown, and the reason is said") {
   CHECK(std::isnan(limit_of(going(Direction::h2d), zero).bytes_per_s));
 }
 
+TEST_CASE("a device's own reason for not knowing is passed on") {
+  DeviceInfo host;
+  host.memory.source = "unknown: cannot be read without root";
+  host.link.source = "none: the host has no link to itself";
+  CHECK(limit_of(going(Direction::h2h), host).source == "unknown: cannot be read without root");
+  CHECK(limit_of(going(Direction::h2d), host).source == "none: the host has no link to itself");
+}
+
 TEST_CASE("the link says nothing about copies between two devices") {
   CHECK(std::isnan(limit_of(going(Direction::peer), gpu()).bytes_per_s));
 }

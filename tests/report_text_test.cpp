@@ -81,13 +81,16 @@ TEST_CASE("a page begins with where it was taken") {
         {"cores", std::int64_t{4}},
         {"in_virtual_machine", std::int64_t{1}}}},
       {"gpu0", {{"id", std::string("cuda:0")}, {"name", std::string("H200")}, {"driver_version", std::string("580")}}},
-      {"plan", {{"left_out_1", std::string("no peer")}}}};
+      {"plan", {{"left_out_1", std::string("no peer")}}},
+      {"resume_1", {{"hostname", std::string("node18")}, {"tool_version", std::string("0.2.0")}}},
+      {"resume_1/host", {{"cpu_model", std::string("CPU2")}}}};
   const std::string out = text(trace);
   CHECK(
       out.starts_with("Measured on node17\n  run       2026-11-21T06:19:25Z, npgpu 0.1.0 (abc)\n"
                       "  command   npgpu transfer\n  state     complete, 1 sweep\n"
                       "  host      CPU, 1 socket, 4 cores, in a virtual machine\n  gpu0      H200, cuda:0, driver 580\n"
-                      "  left out  no peer\n"));
+                      "  left out  no peer\n"
+                      "  resumed   on node18, npgpu 0.2.0\n\n"));
   trace.root.complete = false;
   CHECK(has(text(trace), "INCOMPLETE: the run did not reach its end"));
 }

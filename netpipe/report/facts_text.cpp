@@ -56,6 +56,16 @@ std::string device_line(const Facts& facts) {
   return line;
 }
 
+// Of a run that continued the trace, maybe elsewhere and with another build.
+std::string resume_line(const Facts& facts) {
+  std::string line;
+  add(line, "", fact(facts, "start_time_utc"));
+  add(line, "on ", fact(facts, "hostname"));
+  add(line, "npgpu ", fact(facts, "tool_version"));
+  add(line, "commit ", fact(facts, "git_commit"));
+  return line;
+}
+
 // gpu0, gpu1, ...: whatever other groups there are is not for this page.
 bool is_device(const std::string& group) {
   return group.size() > 3 && group.starts_with("gpu") &&
@@ -89,6 +99,8 @@ std::string facts_text(const Trace& trace, const TextStyle& style) {
   for (const auto& [group, facts] : trace.provenance) {
     const std::string line = group == "host" ? host_line(facts) : is_device(group) ? device_line(facts) : "";
     if (!line.empty()) out += labelled(group, line, width);
+    if (group.starts_with("resume_") && group.find('/') == std::string::npos)
+      out += labelled("resumed", resume_line(facts), width);
     if (group == "plan")
       for (const auto& [name, why] : facts)
         if (name.starts_with("left_out")) out += labelled("left out", text_of(why), width);
