@@ -69,7 +69,7 @@ struct ClassicOptions {
 struct AdaptiveOptions {
   double tolerance = 0.01;           // half width of the interval over the median
   double level = 0.95;
-  Seconds trial{0.002};              // a trial's length, or one repeat where that is longer
+  Seconds trial{0.003};              // a trial's length, or one repeat where that is longer
   int least_trials = 9;              // from 9 on, the interval leaves out the least and the greatest
   Seconds budget{0.15};              // a point's, once it has its least trials
 };

@@ -22,7 +22,10 @@ std::string text_of(const std::string& name, const Fact& fact) {
     const std::string& name;
     std::string operator()(std::int64_t v) const {
       const bool bytes = name.size() > 6 && name.compare(name.size() - 6, 6, "_bytes") == 0;
-      return bytes && v > 0 ? size_text(static_cast<std::uint64_t>(v)) : fmt::format("{}", v);
+      if (!bytes || v <= 0) return fmt::format("{}", v);
+      // Beyond what is read at a glance, in GiB; --json has the bytes.
+      return v >= 1 << 30 ? fmt::format("{:.2f} GiB", static_cast<double>(v) / static_cast<double>(GiB))
+                          : size_text(static_cast<std::uint64_t>(v));
     }
     std::string operator()(double v) const { return fmt::format("{:.6g}", v); }
     std::string operator()(const std::string& v) const { return v.empty() ? "-" : v; }

@@ -60,7 +60,7 @@ void declare_measure_options(Options& options, const std::string& schedule) {
       ("target-time", word(), "classic: length of a trial, 0.25 s")
       ("repeats", word(), "classic: repeats of a trial, instead of a length")
       ("tolerance", word(), "adaptive: half width of the 95 % interval over the median, 1 %")
-      ("trial-time", word(), "adaptive: length of a trial, 2 ms")
+      ("trial-time", word(), "adaptive: length of a trial, 3 ms")
       ("budget", word(), "adaptive: time a point may take before it is marked never-narrowed, 0.15 s");
   options.group("Trace").add_options()
       ("output,o", word(), "trace to write; npgpu-HOST-TIME.h5 if not given")
