@@ -144,7 +144,8 @@ TEST_CASE("every key is read into its place") {
 TEST_CASE("where no limit is stated, the spec's own rates are: the fastest link, and d2d read and written") {
   const Folder folder;
   json j = least();
-  j["links"] = json::parse(R"({"h2d": {"pinned": {"rate_gb_s": 3}}, "d2h": {"pinned": {"rate_gb_s": 4}}, "d2d": {"rate_gb_s": 36}})");
+  j["links"] = json::parse(
+      R"({"h2d": {"pinned": {"rate_gb_s": 3}}, "d2h": {"pinned": {"rate_gb_s": 4}}, "d2d": {"rate_gb_s": 36}})");
   const auto info = simulated::info_of(simulated::read_spec(folder.file("n.json", j.dump())), "sim:n");
   CHECK(info.link.bytes_per_s == doctest::Approx(4e9));
   CHECK(info.memory.bytes_per_s == doctest::Approx(72e9));
@@ -169,7 +170,8 @@ TEST_CASE("a wrong spec is refused with its file, the key and what was expected"
       {"/memory_bytes", "0", "memory_bytes: expected a whole number"},
       {"/memory_bytes", "-5", "memory_bytes: expected a whole number"},
       {"/memory_bytes", "1.5", "memory_bytes: expected a whole number"},
-      {"/memory_bytes", "\"4 GB\"", "memory_bytes: expected a whole number from 1 to 9223372036854775807, found \"4 GB\""},
+      {"/memory_bytes", "\"4 GB\"",
+       "memory_bytes: expected a whole number from 1 to 9223372036854775807, found \"4 GB\""},
       {"/memory_bytes", "99999999999999999999", "memory_bytes: expected a whole number"},
       {"/host", nullptr, "host: expected an object {...}, found nothing"},
       {"/host", "[]", "host: expected an object {...}, found []"},
@@ -181,15 +183,22 @@ TEST_CASE("a wrong spec is refused with its file, the key and what was expected"
       {"/host/copy_ms", "1", "host.copy_ms: unknown key; known here: copy_async_us, copy_us, gate_capacity, launch_us"},
       {"/links", nullptr, "links: expected an object {...}, found nothing"},
       {"/links/h2d", "3", "links.h2d: expected an object {...}, found 3"},
-      {"/links/h2d", R"({"pinned": {"rate_gb_s": -3}})", "links.h2d.pinned.rate_gb_s: expected a number over 0, up to 1000000, found -3"},
+      {"/links/h2d", R"({"pinned": {"rate_gb_s": -3}})",
+       "links.h2d.pinned.rate_gb_s: expected a number over 0, up to 1000000, found -3"},
       {"/links/h2d", R"({"pinned": {"rate_gb_s": 0}})", "links.h2d.pinned.rate_gb_s: expected a number over 0"},
       {"/links/h2d", R"({"pinned": {"rate_gb_s": 1e7}})", "links.h2d.pinned.rate_gb_s: expected a number over 0"},
-      {"/links/h2d", R"({"pinned": {"rate_gb_s": "fast"}})", "links.h2d.pinned.rate_gb_s: expected a number over 0, up to 1000000, found \"fast\""},
-      {"/links/h2d", R"({"pinned": {}})", "links.h2d.pinned.rate_gb_s: expected a number over 0, up to 1000000, found nothing"},
-      {"/links/h2d", R"({"pinned": {"rate_gb_s": 3, "gap_us": -1}})", "links.h2d.pinned.gap_us: expected a number from 0"},
-      {"/links/h2d", R"({"pinned": {"rate_gb_s": 3, "lateny_us": 1}})", "links.h2d.pinned.lateny_us: unknown key; known here: gap_us, latency_us, rate_gb_s"},
-      {"/links/h2d", R"({"device": {"rate_gb_s": 3}})", "links.h2d.device: unknown key; known here: managed, pageable, pinned, write-combined"},
-      {"/links/d2d", R"({"pinned": {"rate_gb_s": 3}})", "links.d2d.rate_gb_s: expected a number over 0, up to 1000000, found nothing"},
+      {"/links/h2d", R"({"pinned": {"rate_gb_s": "fast"}})",
+       "links.h2d.pinned.rate_gb_s: expected a number over 0, up to 1000000, found \"fast\""},
+      {"/links/h2d", R"({"pinned": {}})",
+       "links.h2d.pinned.rate_gb_s: expected a number over 0, up to 1000000, found nothing"},
+      {"/links/h2d", R"({"pinned": {"rate_gb_s": 3, "gap_us": -1}})",
+       "links.h2d.pinned.gap_us: expected a number from 0"},
+      {"/links/h2d", R"({"pinned": {"rate_gb_s": 3, "lateny_us": 1}})",
+       "links.h2d.pinned.lateny_us: unknown key; known here: gap_us, latency_us, rate_gb_s"},
+      {"/links/h2d", R"({"device": {"rate_gb_s": 3}})",
+       "links.h2d.device: unknown key; known here: managed, pageable, pinned, write-combined"},
+      {"/links/d2d", R"({"pinned": {"rate_gb_s": 3}})",
+       "links.d2d.rate_gb_s: expected a number over 0, up to 1000000, found nothing"},
       {"/links/p2p", "{}", "links.p2p: unknown key; known here: d2d, d2h, h2d, h2h"},
       {"/copy_engines", "0", "copy_engines: expected a whole number from 1 to 2, found 0"},
       {"/copy_engines", "3", "copy_engines: expected a whole number from 1 to 2, found 3"},
@@ -208,7 +217,8 @@ TEST_CASE("a wrong spec is refused with its file, the key and what was expected"
       {"/hardware", R"({"smss": 3})", "hardware.smss: unknown key"},
       {"/hardware", R"({"sms": "many"})", "hardware.sms: expected a number from 0"},
       {"/hardware", R"({"compute_capability": 9.0})", "hardware.compute_capability: expected a text, found 9.0"},
-      {"/comment", "1", "comment: unknown key; known here: copy_engines, duplex, faults, hardware, host, limits, links"},
+      {"/comment", "1",
+       "comment: unknown key; known here: copy_engines, duplex, faults, hardware, host, limits, links"},
   };
   const Folder folder;
   for (const Row& row : rows) {
@@ -235,9 +245,11 @@ TEST_CASE("files that are no JSON objects, or cannot be read") {
   CHECK(says("[1, 2]").find("expected an object {...}, found [1,2]") != std::string::npos);
   CHECK(says("{\"name\": 1e999}").find("not JSON") != std::string::npos);
   CHECK(says("{\"name\": \"\xff\"}").find("not JSON") != std::string::npos);
-  CHECK(says("{\"name\": \"a\", \"name\": \"b\"}").find("the key 'name' stands twice in one object") != std::string::npos);
+  CHECK(says("{\"name\": \"a\", \"name\": \"b\"}").find("the key 'name' stands twice in one object") !=
+        std::string::npos);
   CHECK(says("{\"a\": {\"x\": 1}, \"b\": {\"x\": 1}, \"b\": 1}").find("the key 'b' stands twice") != std::string::npos);
-  CHECK(refusal(folder.path / "absent.json").find("absent.json: cannot be read: No such file or directory") != std::string::npos);
+  CHECK(refusal(folder.path / "absent.json").find("absent.json: cannot be read: No such file or directory") !=
+        std::string::npos);
   CHECK(refusal(folder.path).find("cannot be read: Is a directory") != std::string::npos);
   if (geteuid() != 0) {
     const fs::path closed = folder.file("closed.json", least().dump());
