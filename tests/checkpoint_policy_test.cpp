@@ -24,18 +24,18 @@ TEST_CASE("nothing to save is never due, the first addition always") {
   CHECK_FALSE(policy.due(at(2000), 50000));
 }
 
-TEST_CASE("the next save waits until both together are 1 % of the time") {
-  // One save cost 1 ms, the next will cost as much: 2 ms are 1 % of 200 ms.
+TEST_CASE("the next save waits until both together are 0.8 % of the time") {
+  // One save cost 1 ms, the next will cost as much: 2 ms are 0.8 % of 250 ms.
   CheckpointPolicy policy(at(0));
   policy.added(ms(10));
   policy.saved(ms(1), 50000);
   policy.added(ms(20));
-  CHECK_FALSE(policy.due(ms(199), 50000));
-  CHECK(policy.due(ms(201), 50000));
+  CHECK_FALSE(policy.due(ms(249), 50000));
+  CHECK(policy.due(ms(251), 50000));
 }
 
 TEST_CASE("the cost expected grows with the file") {
-  // 1 ms for 50 kB is 2 ms for 100 kB: 1 + 2 ms are 1 % of 300 ms.
+  // 1 ms for 50 kB is 2 ms for 100 kB: 1 + 2 ms are 0.8 % of 375 ms.
   CheckpointPolicy policy(at(0));
   policy.added(ms(10));
   policy.saved(ms(1), 50000);
@@ -43,8 +43,8 @@ TEST_CASE("the cost expected grows with the file") {
   CHECK(policy.expected(100000) == ms(2));
   CHECK(policy.expected(25000) == ms(1));  // a file that shrank promises nothing
   policy.added(ms(20));
-  CHECK_FALSE(policy.due(ms(299), 100000));
-  CHECK(policy.due(ms(301), 100000));
+  CHECK_FALSE(policy.due(ms(374), 100000));
+  CHECK(policy.due(ms(376), 100000));
 }
 
 TEST_CASE("one slow save moves the expectation by a third of what it was off") {
@@ -59,7 +59,7 @@ TEST_CASE("one slow save moves the expectation by a third of what it was off") {
 }
 
 TEST_CASE("nothing stays unsaved for 5 s, whatever a save costs") {
-  // A save of 100 ms: 1 % would allow the second after 20 s.
+  // A save of 100 ms: 0.8 % would allow the second after 25 s.
   CheckpointPolicy policy(at(0));
   policy.added(at(0));
   policy.saved(ms(100), 1000);
@@ -107,7 +107,7 @@ TEST_CASE("a run of an hour keeps both promises while its file grows") {
     }
   }
   CHECK(bytes > 35e6);
-  CHECK(policy.spent().count() < 0.01 * clock + 0.2);
+  CHECK(policy.spent().count() < 0.009 * clock);
   CHECK(longest < 5.2);
   CHECK(policy.saves() > 700);
 }
