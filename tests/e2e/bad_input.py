@@ -4,7 +4,7 @@ import os
 import h5py
 import numpy as np
 
-from npgpu_run import Checks, folder, run
+from npgpu_run import SOURCE, Checks, folder, run
 
 check = Checks()
 FAST = ["--device", "sim:plain", "--sizes", "8,64", "--schedule", "adaptive", "--quiet"]
@@ -122,7 +122,7 @@ def prepare(where):
     with h5py.File(path("newer.h5"), "a") as f:
         f.attrs["schema_version"] = "2.0"
     open(path("bad.ini"), "w").write("frobnicate = 1\n")
-    spec = open(os.path.join(os.environ["NPGPU_SOURCE_DIR"], "data/devices/plain.json")).read()
+    spec = open(os.path.join(SOURCE, "data/devices/plain.json")).read()
     open(path("not.json"), "w").write(spec[:40])
     import json
     broken = json.loads(spec)

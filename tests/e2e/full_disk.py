@@ -10,7 +10,7 @@ import h5py
 from npgpu_run import PROGRAM, Checks, folder, run
 
 check = Checks()
-ARGUMENTS = ["transfer", "--device", "sim:plain", "--direction", "h2d,d2h", "--end", "64MiB", "--schedule", "classic"]
+ARGUMENTS = ["transfer", "--device", "sim:plain", "--direction", "h2d,d2h", "--end", "64MiB", "--schedule", "classic", "--target-time", "40ms"]
 
 
 def limit_file_size():
@@ -25,7 +25,7 @@ def look(path, result, what):
     last = [line for line in err.splitlines() if line.startswith("npgpu: ")]
     check(len(last) == 1 and os.path.basename(path) in last[0], f"{what}: one sentence with the file's name: {last}")
     saved = re.findall(r"^saved (\d+) (\d+):", err, re.M)
-    check(len(saved) > 10, f"{what}: {len(saved)} points were saved before")
+    check(len(saved) > 3, f"{what}: {len(saved)} points were saved before")
     with h5py.File(path) as f:
         for sweep, size in saved:
             check(int(size) in f[f"sweeps/{int(sweep):04d}/points"]["bytes"], f"{what}: {sweep} {size} was announced")
