@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
 #include <span>
 
 #include "netpipe/cli/campaign.hpp"
@@ -55,7 +54,13 @@ constexpr Asked driver_plan[] = {
     {Pattern::stream, Direction::h2d, Memory::pinned, async, Timing::host},
 };
 
-constexpr std::uint64_t largest = 192 * MiB;
+// 2^k and 1.5*2^k; and of these 2^k alone.
+std::vector<std::uint64_t> all_sizes() { return sweep_sizes(1, 192 * MiB, 0); }
+std::vector<std::uint64_t> powers_of_two() {
+  auto sizes = all_sizes();
+  std::erase_if(sizes, [](std::uint64_t n) { return !std::has_single_bit(n); });
+  return sizes;
+}
 
 void add_all(Plan& plan, const Module& module, const DeviceInfo& device, std::span<const Asked> asked,
              const std::vector<std::uint64_t>& sizes) {
@@ -77,10 +82,10 @@ void add_host(Plan& plan, bool alone) {
   Case c{.module = "memcpy", .device = "host"};
   c.direction = Direction::h2h;
   c.memory = Memory::pageable;
-  const auto sizes = sweep_sizes(1, largest, 0);
+  const auto sizes = all_sizes();
   add(plan, module, host, c, sizes);
-  c.cache = Cache::cold;
-  add(plan, module, host, c, sizes);
+  c.cache = Cache::cold;  // laying out a walk through more than the caches takes longer than measuring it
+  add(plan, module, host, c, alone ? sizes : powers_of_two());
   c.cache = Cache::warm;
   if (alone) {
     c.pattern = Pattern::pingpong;
@@ -91,12 +96,9 @@ void add_host(Plan& plan, bool alone) {
 }
 
 void add_gpu(Plan& plan, const DeviceInfo& device, const Module& runtime, const Module* driver) {
-  const auto sizes = sweep_sizes(1, largest, 0);
-  std::vector<std::uint64_t> powers;
-  std::copy_if(sizes.begin(), sizes.end(), std::back_inserter(powers), [](auto n) { return std::has_single_bit(n); });
-  add_all(plan, runtime, device, runtime_plan, sizes);
-  add_all(plan, runtime, device, pingpong_plan, powers);
-  if (driver) add_all(plan, *driver, device, driver_plan, powers);
+  add_all(plan, runtime, device, runtime_plan, all_sizes());
+  add_all(plan, runtime, device, pingpong_plan, powers_of_two());
+  if (driver) add_all(plan, *driver, device, driver_plan, powers_of_two());
 }
 
 std::vector<DeviceInfo> gpus() {
@@ -130,8 +132,8 @@ Plan plan_of(const Options& options, std::vector<std::string>& notes) {
   }
   const auto measured = plan.devices();
   if (std::any_of(measured.begin(), measured.end(), [](const DeviceInfo& d) { return d.id != "host"; }))
-    notes.push_back("by plan: managed memory, cold caches of host memory, offsets and perturbed sizes on GPUs, pairs of GPUs "
-                    "(measure them with npgpu transfer)");
+    notes.push_back("by plan: managed memory, copies that meet cold host caches on their way to a GPU, offsets and perturbed sizes "
+                    "(measure them with npgpu transfer); copies between GPUs");
   else
     notes.push_back("by plan: offsets and perturbed sizes (measure them with npgpu transfer)");
   return plan;

@@ -1,9 +1,10 @@
 // The adaptive schedule beside the classic one, on the same channel and buffers, so that only the schedule differs:
-// for each size adaptive, classic, adaptive, classic. Prints how many points agree within 1 % with the first classic
-// run, how many of the second classic run do (more than the machine repeats cannot be asked for), and the times.
+// for each size adaptive, classic, adaptive, classic ... in as many rounds as asked for. Prints how many points agree
+// within 1 %, by their medians over the rounds and round by round; how many classic measurements agree with the next
+// round's of their own kind (more than the machine repeats cannot be asked for); and the times.
 // Not a test: it needs a quiet machine.
 //
-//   npgpu_bench_schedules [ms:tolerance ...]        other trial lengths and tolerances of the adaptive schedule
+//   npgpu_bench_schedules [--rounds N] [ms:tolerance ...]   3 rounds; other trial lengths and tolerances
 //   npgpu_bench_schedules --ramp                    how long a device needs to warm up after 3 s of rest
 #include <algorithm>
 #include <cmath>
@@ -24,7 +25,6 @@ namespace {
 struct Measured {
   double us = not_measured;
   double wall_s = 0;
-  double clock_mhz = not_measured;
 };
 
 Measured measure(const Case& c, std::span<Channel* const> channels, Schedule& schedule, std::uint64_t bytes) {
@@ -33,7 +33,7 @@ Measured measure(const Case& c, std::span<Channel* const> channels, Schedule& sc
   for (const Sample& s : point->samples)
     if (s.lane == 0)
       us.push_back((c.timing == Timing::host ? s.host_us : s.device_us) / static_cast<double>(s.repeats));
-  return {median(us), point->point.wall_us * 1e-6, point->point.telemetry.sm_clock_mhz};
+  return {median(us), point->point.wall_us * 1e-6};
 }
 
 struct Opened {
@@ -65,48 +65,67 @@ std::vector<Case> cases() {
 
 constexpr std::uint64_t sizes[] = {1, 64, 1024, 12 * KiB, 64 * KiB, 384 * KiB, 2 * MiB, 12 * MiB, 64 * MiB, 192 * MiB};
 
-void compare(const std::vector<AdaptiveOptions>& variants) {
-  std::vector<int> within(variants.size());
-  std::vector<double> adaptive_s(variants.size());
-  double classic_s = 0;
-  int points = 0, classic_within = 0;
+bool within(double ratio) { return std::abs(ratio - 1) <= 0.01; }
+
+// Shares of points that agree, counted over a whole run.
+struct Agreement {
+  int medians = 0, singles = 0;
+  double wall_s = 0;
+};
+
+void compare(const std::vector<AdaptiveOptions>& variants, int rounds) {
+  std::vector<Agreement> adaptive(variants.size());
+  Agreement classic;
+  int points = 0;
   for (const Case& c : cases()) {
     const Opened o = open(c, std::end(sizes)[-1]);
     warm_up(c, o.channels, 64 * KiB, Seconds{0.3});
-    const auto classic = classic_schedule();
     for (const std::uint64_t bytes : sizes) {
-      const auto adaptive = [&](const AdaptiveOptions& variant) {
-        const auto schedule = adaptive_schedule(variant);
-        return measure(c, o.channels, *schedule, bytes);
-      };
-      std::vector<Measured> before, after;
-      for (const auto& variant : variants) before.push_back(adaptive(variant));
-      const Measured reference = measure(c, o.channels, *classic, bytes);
-      for (const auto& variant : variants) after.push_back(adaptive(variant));
-      const double again = measure(c, o.channels, *classic, bytes).us / reference.us - 1;
-      classic_within += std::abs(again) <= 0.01;
-      ++points;
-      classic_s += reference.wall_s;
-      std::string line;
-      for (std::size_t i = 0; i < variants.size(); ++i) {
-        const double first = before[i].us / reference.us - 1, second = after[i].us / reference.us - 1;
-        within[i] += std::abs(first) <= 0.01;
-        adaptive_s[i] += (before[i].wall_s + after[i].wall_s) / 2;
-        char text[64];
-        std::snprintf(text, sizeof text, "  %+6.2f %% %+6.2f %%", first * 100, second * 100);
-        line += text;
+      std::vector<double> reference;
+      std::vector<std::vector<double>> found(variants.size());
+      for (int round = 0; round < rounds; ++round) {
+        for (std::size_t i = 0; i < variants.size(); ++i) {
+          const Measured m = measure(c, o.channels, *adaptive_schedule(variants[i]), bytes);
+          found[i].push_back(m.us);
+          adaptive[i].wall_s += m.wall_s;
+        }
+        const Measured m = measure(c, o.channels, *classic_schedule(), bytes);
+        if (round > 0) classic.singles += within(m.us / reference.back());
+        reference.push_back(m.us);
+        classic.wall_s += m.wall_s;
       }
-      std::printf("%-52s %10llu B %12.4f us%s | %+6.2f %%  %.0f MHz\n", title(c).c_str(), static_cast<unsigned long long>(bytes),
-                  reference.us, line.c_str(), again * 100, reference.clock_mhz);
+      ++points;
+      std::printf("%-52s %10llu B %12.4f us", title(c).c_str(), static_cast<unsigned long long>(bytes), median(reference));
+      for (std::size_t i = 0; i < variants.size(); ++i) {
+        const double ratio = median(found[i]) / median(reference);
+        adaptive[i].medians += within(ratio);
+        std::printf("  %+6.2f %% (", (ratio - 1) * 100);
+        for (int round = 0; round < rounds; ++round) {
+          const double one = found[i][round] / reference[round];
+          adaptive[i].singles += within(one);
+          std::printf("%s%+.2f", round ? " " : "", (one - 1) * 100);
+        }
+        std::printf(")");
+      }
+      std::printf(" | classic");
+      for (const double us : reference) std::printf(" %+.2f", (us / median(reference) - 1) * 100);
+      std::printf("\n");
       std::fflush(stdout);
     }
   }
+  const auto share = [](int agree, int of) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%d of %d (%.1f %%)", agree, of, 100.0 * agree / of);
+    return std::string(text);
+  };
+  std::printf("within 1 %% of classic, %d rounds:\n", rounds);
   for (std::size_t i = 0; i < variants.size(); ++i)
-    std::printf("trial %g ms, tolerance %g %%: %d of %d within 1 %% (%.1f %%); "
-                "time %.2f s against %.2f s: 1/%.1f\n",
-                variants[i].trial.count() * 1e3, variants[i].tolerance * 100, within[i], points, 100.0 * within[i] / points, adaptive_s[i], classic_s,
-                classic_s / adaptive_s[i]);
-  std::printf("classic again: %d of %d within 1 %% (%.1f %%)\n", classic_within, points, 100.0 * classic_within / points);
+    std::printf("  trial %g ms, tolerance %g %%: medians over the rounds %s, single rounds %s; time %.2f s against %.2f s: 1/%.1f\n",
+                variants[i].trial.count() * 1e3, variants[i].tolerance * 100, share(adaptive[i].medians, points).c_str(),
+                share(adaptive[i].singles, points * rounds).c_str(), adaptive[i].wall_s, classic.wall_s,
+                classic.wall_s / adaptive[i].wall_s);
+  if (rounds > 1)
+    std::printf("  classic against its own next round: %s\n", share(classic.singles, points * (rounds - 1)).c_str());
 }
 
 void ramp() {
@@ -120,7 +139,7 @@ void ramp() {
         const auto schedule = adaptive_schedule({.budget = Seconds{0.005}});
         const Measured m = measure(c, o.channels, *schedule, bytes);
         if (now - begin >= shown) {
-          std::printf(" %.0f ms %.3f us %.0f MHz;", (now - begin).count() * 1e3, m.us, m.clock_mhz);
+          std::printf(" %.0f ms %.3f us;", (now - begin).count() * 1e3, m.us);
           shown = (now - begin) * 1.6 + Seconds{0.005};
         }
       }
@@ -138,7 +157,12 @@ int main(int argc, char** argv) try {
     return exit_code::done;
   }
   std::vector<AdaptiveOptions> variants;
+  int rounds = 3;
   for (int i = 1; i < argc; ++i) {
+    if (std::string(argv[i]) == "--rounds" && i + 1 < argc) {
+      rounds = std::max(1, std::atoi(argv[++i]));
+      continue;
+    }
     AdaptiveOptions variant;
     double ms = 0;
     if (std::sscanf(argv[i], "%lf:%lf", &ms, &variant.tolerance) != 2)
@@ -147,7 +171,7 @@ int main(int argc, char** argv) try {
     variants.push_back(variant);
   }
   if (variants.empty()) variants.push_back({});
-  compare(variants);
+  compare(variants, rounds);
   return exit_code::done;
 } catch (const Error& e) {
   std::fprintf(stderr, "npgpu_bench_schedules: %s\n", e.what());
