@@ -1,0 +1,214 @@
+"""What all figures share: look, axes of sizes, panels, labels, the command line, and how they fail."""
+import argparse
+import os
+import sys
+
+import loader
+
+try:
+    import matplotlib
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+except ImportError:
+    sys.exit("plots need matplotlib (Debian: python3-matplotlib)")
+
+# Okabe & Ito's colours, which the colour-blind tell apart; the order keeps neighbours unlike. Black comes late.
+COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A6D00"]
+DASHES = ["-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5))]
+GREY = "#666666"
+MOST = len(COLORS) * len(DASHES)
+
+plt.rcParams.update({
+    "font.size": 9, "axes.titlesize": 9, "axes.labelsize": 9, "legend.fontsize": 8, "figure.titlesize": 11,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.6, "axes.axisbelow": True, "axes.linewidth": 0.8, "lines.linewidth": 1.4,
+    "legend.frameon": False, "savefig.dpi": 200, "figure.dpi": 100, "pdf.fonttype": 42, "svg.fonttype": "none",
+    "svg.hashsalt": "npgpu", "axes.unicode_minus": False,
+})
+
+
+def size_text(n):
+    for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if n >= scale and n * 4 % scale == 0:
+            return f"{n / scale:g} {unit}"
+    return f"{n:g} B"
+
+
+def numbers(word):
+    try:
+        return [int(n) for n in word.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{word}' is no list of sweep numbers (0,3)") from None
+
+
+def options(description, default, several=True):
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("trace", nargs="+" if several else 1, help="npgpu trace (.h5)" + (", or several" if several else ""))
+    parser.add_argument("-o", "--output", default=default, help=f"picture: .png, .svg or .pdf (default {default})")
+    if several:
+        parser.add_argument("--sweep", type=numbers, metavar="N,N", help="only these sweeps, as 'npgpu report' orders them (from 0)")
+    return parser
+
+
+def run(script):
+    """Runs a script's main; a trace or picture that will not do is one sentence and exit code 2."""
+    name = os.path.basename(sys.argv[0])
+    try:
+        script()
+    except loader.BadTrace as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def save(figure, path):
+    """Writes the picture, whose bytes depend on the trace alone."""
+    suffix = os.path.splitext(path)[1].lower()
+    metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {"Software": None}}
+    if suffix not in metadata:
+        raise loader.BadTrace(f"--output: '{path}' ends in none of .png, .svg, .pdf")
+    try:
+        figure.savefig(path, metadata=metadata[suffix], bbox_inches="tight", pad_inches=0.08)
+    except OSError as error:
+        raise loader.BadTrace(f"--output: cannot write '{path}': {error.strerror}") from None
+    plt.close(figure)
+
+
+def title_of(sweeps, what):
+    """Machine first; a simulated device is no measurement and says so."""
+    devices = list(dict.fromkeys(s.device_name for s in sweeps))
+    hosts = list(dict.fromkeys(s.trace.hostname for s in sweeps if s.trace.hostname and not s.simulated))
+    simulated = [s.simulated for s in sweeps]
+    mark = "SIMULATED " if all(simulated) else "partly SIMULATED: " if any(simulated) else ""
+    named = ", ".join(devices) if len(devices) <= 3 else f"{len(devices)} devices"
+    return mark + named + (f" on {', '.join(hosts)}" if hosts else "") + ": " + what
+
+
+def digits(value):
+    """Three significant digits, never an exponent."""
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def time_unit(us):
+    """The unit that suits a time, and its length in us."""
+    for unit, scale in (("s", 1e6), ("ms", 1e3), ("us", 1)):
+        if us >= scale * 0.9995:
+            return unit, scale
+    return "ns", 1e-3
+
+
+def time_text(us):
+    unit, scale = time_unit(us)
+    return f"{digits(us / scale)} {unit}"
+
+
+def time_axis(axes, label):
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda us, _: time_text(us)))
+    axes.set_ylabel(label)
+
+
+def size_axis(axes, smallest, largest, narrow=False):
+    """log2, in bytes, KiB, MiB, GiB; a tick at every power of 16, a label at every other one where it is narrow."""
+    axes.set_xscale("log", base=2)
+    smallest = max(1, smallest)
+    margin = max(2 ** 0.4, (largest / smallest) ** 0.02)
+    axes.set_xlim(smallest / margin, largest * margin)
+    step = 4 if largest / smallest > 4096 else 1
+    ticks = [2 ** k for k in range(0, 64) if k % step == 0 and smallest <= 2 ** k <= largest]
+    if len(ticks) < 2:
+        ticks = sorted({int(smallest), int(largest)})
+    labelled = set(ticks[::2] if narrow and len(ticks) > 4 else ticks)
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda n, _: size_text(round(n)) if round(n) in labelled else ""))
+    axes.set_xlabel("size of a copy")
+
+
+def panels_of(curves):
+    """Curves by what they move where: [(title, [curve])]. One panel where there are few."""
+    if len(curves) <= 5:
+        return [("", curves)]
+    panels = {}
+    for c in curves:
+        way = "" if c.sweep.case["pattern"] == "stream" else " " + c.sweep.case["pattern"]
+        direction = c.sweep.case["direction"]
+        if c.sweep.case["pattern"] == "duplex":
+            direction = "h2d + d2h" if direction in loader.BACK else direction + " both ways"
+        panels.setdefault(direction + way, []).append(c)
+    return list(panels.items())
+
+
+def styles(labels):
+    """A colour and dashes for each label, the same in every panel."""
+    order = list(dict.fromkeys(labels))
+    if len(order) > MOST:
+        raise loader.BadTrace(f"{len(order)} curves are too many for one figure: choose some with --sweep")
+    return {label: (COLORS[i % len(COLORS)], DASHES[i // len(COLORS)]) for i, label in enumerate(order)}
+
+
+def grid(panels):
+    """A figure with one pair of axes a panel, and room for title and legend."""
+    across = min(3, len(panels))
+    down = -(-len(panels) // across)
+    width = {1: 6.4, 2: 8.6, 3: 10.4}[across]
+    height = 4.0 if len(panels) == 1 else 2.75 * down + 0.5
+    figure, axes = plt.subplots(down, across, figsize=(width, height), squeeze=False, layout="constrained")
+    for spare in axes.flat[len(panels):]:
+        spare.set_visible(False)
+    return figure, list(axes.flat[:len(panels)])
+
+
+def headline(figure, title, subtitle):
+    figure.suptitle(title + ("\n" if subtitle else ""), x=0.012, ha="left", fontweight="bold")
+    if subtitle:
+        figure.canvas.draw()  # lays the title out, so that the second line can stand below it
+        box = figure._suptitle.get_window_extent().transformed(figure.transFigure.inverted())
+        figure.text(0.012, box.y0, subtitle, ha="left", va="bottom", fontsize=9, color=GREY)
+
+
+def draw_line(axes, curve, y, low, high, color, dashes, **more):
+    """Line and band through the sizes proper; their perturbed neighbours are dots beside them."""
+    main = ~curve.perturbed
+    axes.plot(curve.bytes[main], y[main], color=color, linestyle=dashes, **more)
+    axes.fill_between(curve.bytes[main], low[main], high[main], color=color, alpha=0.25, linewidth=0)
+    if curve.perturbed.any():
+        axes.plot(curve.bytes[~main], y[~main], color=color, linestyle="none", marker=".", markersize=4, alpha=0.7,
+                  markeredgewidth=0)
+
+
+def draw_panels(sweeps, what, draw, wanted=lambda curve: True):
+    """The common frame of rate and latency: panels, colours, legend or direct labels, titles. `draw(axes, curves, of)`
+    draws the curves of a panel; of(curve) is (label, colour, dashes). Returns the figure."""
+    curves = loader.curves_of(sweeps)  # all of them, so that a curve has one colour in every figure of a trace
+    panels = panels_of(curves)
+    by_panel = len(panels) > 1
+    # Within panels, direction and pattern are the panel's title; unless lanes differ in it.
+    words = []
+    for c in curves:
+        own = dict(c.words)
+        if by_panel:
+            own["pattern"] = ""
+            if c.sweep.case["pattern"] != "duplex":
+                own["direction"] = ""
+        words.append(own)
+    shared, labels = loader.shared_and_own(words)
+    style = styles(labels)
+    of = {id(c): (label, *style[label]) for c, label in zip(curves, labels)}
+
+    panels = [(title, [c for c in inside if wanted(c)]) for title, inside in panels]
+    panels = [(title, inside) for title, inside in panels if inside]
+    figure, axes = grid(panels)
+    for ax, (title, inside) in zip(axes, panels):
+        draw(ax, inside, lambda c: of[id(c)])
+        ax.set_title(title, loc="left", fontweight="bold")
+        size_axis(ax, min(c.bytes.min() for c in inside), max(c.bytes.max() for c in inside),
+                  narrow=len(panels) > 1)
+    dots = "; dots: the perturbed sizes beside them" if any(c.perturbed.any() for c in curves) else ""
+    headline(figure, title_of(sweeps, what), shared + dots)
+    drawn = [of[id(c)][0] for _, inside in panels for c in inside]
+    used = [l for l in dict.fromkeys(labels) if l and l in drawn]
+    if used:
+        handles = [plt.Line2D([], [], color=style[l][0], linestyle=style[l][1]) for l in used]
+        figure.legend(handles, used, loc="upper left", bbox_to_anchor=(0.01, 0.0), ncols=min(len(used), 3, max(2, len(panels))))
+    return figure
