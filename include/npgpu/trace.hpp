@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "npgpu/device.hpp"
+#include "npgpu/probe.hpp"
 #include "npgpu/sample.hpp"
 
 namespace npgpu {
@@ -34,6 +35,7 @@ struct Trace {
   TraceRoot root;
   Provenance provenance;
   std::vector<Sweep> sweeps;
+  std::vector<ProbeSweep> probes;
 };
 
 // Reads a whole trace. Throws Error(usage) naming the file: missing, empty, truncated, not HDF5, not

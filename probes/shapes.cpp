@@ -1,0 +1,100 @@
+#include "probes/shapes.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+#include <set>
+
+namespace npgpu {
+
+namespace {
+
+constexpr std::uint64_t far_beyond = 64;  // working set over the last level cache, where memory allows
+constexpr std::uint64_t assumed_cache = 4 * MiB;
+
+// Keeps the order in which shapes are asked for, and each once.
+class List {
+ public:
+  void add(const Shape& shape) {
+    if (seen_.insert(shape).second) all_.push_back(shape);
+  }
+  std::vector<Shape> take() { return std::move(all_); }
+
+ private:
+  std::vector<Shape> all_;
+  std::set<Shape> seen_;
+};
+
+std::vector<std::uint32_t> up_to(std::uint32_t most, std::initializer_list<std::uint32_t> values) {
+  std::vector<std::uint32_t> kept;
+  for (const std::uint32_t v : values)
+    if (v <= most) kept.push_back(v);
+  return kept;
+}
+
+// Blocks of so many threads that fill the units, without a part of a wave at the end.
+std::uint32_t filling(const Layout& l, std::uint32_t threads) {
+  const std::uint32_t most = l.blocks_per_unit_most ? l.blocks_per_unit_most : 1;
+  const std::uint32_t resident = 2 * std::max(l.threads_most, 1u);
+  return l.units * std::clamp(resident / threads, 1u, most);
+}
+
+}  // namespace
+
+std::vector<Shape> compute_shapes(const Layout& l) {
+  List list;
+  const auto add = [&](std::uint32_t blocks, std::uint32_t threads, std::uint32_t ilp, bool alone = false) {
+    list.add({.blocks = blocks, .threads = threads, .ilp = ilp, .alone = alone});
+  };
+  add(1, 1, 1);
+  const auto threads = up_to(l.threads_most, {32, 64, 96, 128, 160, 192, 224, 256, 320, 384, 512, 544, 640, 768, 896, 1024});
+  for (const std::uint32_t ilp : {1u, 4u, 8u})
+    for (const std::uint32_t t : threads) add(1, t, ilp);
+  for (const std::uint32_t ilp : {1u, 4u, 8u})
+    for (const std::uint32_t t : threads) add(filling(l, t), t, ilp);
+  for (std::uint32_t k = 1; k <= l.blocks_per_unit_most; ++k) add(l.units * k, 1, 1, k == 1);
+  add(l.units * std::max(l.blocks_per_unit_most, 1u), 1, 4);
+  for (const std::uint32_t t : up_to(l.threads_most, {2, 4, 8, 16})) add(1, t, 1);
+  add(l.units, l.threads_most, 4, true);
+  return list.take();
+}
+
+std::vector<Shape> bandwidth_shapes(const Layout& l, Form form) {
+  List list;
+  const std::uint64_t cache = l.cache_bytes ? l.cache_bytes : assumed_cache;
+  const std::uint64_t fits = l.memory_bytes ? l.memory_bytes / 8 : UINT64_MAX;
+  const std::uint64_t far = std::min(cache * far_beyond, fits) / (64 * MiB) * (64 * MiB);
+  const std::uint64_t outside = far ? far : fits / MiB * MiB;
+  const std::uint64_t inside = std::max<std::uint64_t>(cache / 4 / MiB * MiB, 256 * KiB);
+  const auto add = [&](std::uint64_t blocks, std::uint32_t threads, std::uint32_t ilp, std::uint32_t access,
+                       std::uint64_t bytes) {
+    if (blocks >= 1 && blocks <= 0x7fffffff)
+      list.add({.blocks = static_cast<std::uint32_t>(blocks), .threads = threads, .ilp = ilp, .access_bytes = access,
+                .bytes = bytes});
+  };
+  const auto threads = up_to(l.threads_most, {64, 128, 192, 256, 512, 640, 1024});
+  const std::uint32_t most_blocks = l.units * std::max(l.blocks_per_unit_most, 1u);
+
+  add(1, 1, 1, 4, outside);
+  if (form == Form::dependent) {
+    for (const std::uint32_t t : threads) add(1, t, 1, 4, outside);
+    for (const std::uint32_t k : up_to(std::max(l.blocks_per_unit_most, 1u), {1, 2, 4, 8, 16, 24, 32})) add(l.units * k, 1, 1, 4, outside);
+    for (const std::uint32_t t : threads) add(filling(l, t), t, 1, 4, outside);
+    return list.take();
+  }
+  for (const std::uint32_t access : {4u, 16u})
+    for (const std::uint32_t ilp : {1u, 4u})
+      for (const std::uint32_t t : threads) add(1, t, ilp, access, outside);
+  add(most_blocks, 1, 1, 4, outside);
+  add(most_blocks, 1, 4, 16, outside);
+  // A grid as large as the array, and one that fills the units and walks.
+  for (const std::uint32_t access : {4u, 16u})
+    for (const std::uint32_t ilp : {1u, 2u, 4u})
+      for (const std::uint32_t t : threads) add(outside / (std::uint64_t{t} * ilp * access), t, ilp, access, outside);
+  for (const std::uint32_t ilp : {1u, 4u})
+    for (const std::uint32_t t : threads) add(filling(l, t), t, ilp, 16, outside);
+  for (const std::uint32_t ilp : {1u, 4u})
+    for (const std::uint32_t t : up_to(l.threads_most, {256, 512, 1024})) add(filling(l, t), t, ilp, 16, inside);
+  return list.take();
+}
+
+}  // namespace npgpu
