@@ -34,7 +34,7 @@ std::vector<std::uint32_t> up_to(std::uint32_t most, std::initializer_list<std::
 // Blocks of so many threads that fill the units, without a part of a wave at the end.
 std::uint32_t filling(const Layout& l, std::uint32_t threads) {
   const std::uint32_t most = l.blocks_per_unit_most ? l.blocks_per_unit_most : 1;
-  const std::uint32_t resident = 2 * std::max(l.threads_most, 1u);
+  const std::uint32_t resident = l.threads_per_unit_most ? l.threads_per_unit_most : 2 * std::max(l.threads_most, 1u);
   return l.units * std::clamp(resident / threads, 1u, most);
 }
 

@@ -83,6 +83,7 @@ struct Layout {
   std::uint32_t lanes = 0;               // warp size; elements of a SIMD register, for the case's type
   std::uint32_t threads_most = 0;        // of a block
   std::uint32_t blocks_per_unit_most = 0;
+  std::uint32_t threads_per_unit_most = 0;  // of all blocks that a unit holds at once
   std::uint64_t cache_bytes = 0;         // the last level before memory
   std::uint64_t near_cache_bytes = 0;    // a unit's own first level
   std::uint64_t memory_bytes = 0;        // free now

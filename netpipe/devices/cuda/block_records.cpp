@@ -1,0 +1,49 @@
+#include "netpipe/devices/cuda/block_records.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "netpipe/devices/cuda/check.hpp"
+
+namespace npgpu::cuda {
+
+BlocksTold told_by(std::span<const BlockRecord> records, std::uint32_t launch) {
+  BlocksTold told;
+  std::vector<std::uint32_t> on_unit;
+  for (std::size_t block = 0; block < records.size(); ++block) {
+    const BlockRecord& one = records[block];
+    if (one.written != launch)
+      throw Error(ErrorKind::failed, fmt::format("block {} of {} left no record of its run", block, records.size()));
+    told.cycles = std::max(told.cycles, static_cast<double>(one.cycles));
+    if (one.unit >= on_unit.size()) on_unit.resize(one.unit + 1);
+    ++on_unit[one.unit];
+  }
+  for (const std::uint32_t blocks : on_unit) {
+    if (blocks) ++told.units;
+    told.most_on_unit = std::max(told.most_on_unit, blocks);
+  }
+  return told;
+}
+
+BlockRecord* BlockRecords::begin(std::uint32_t blocks) {
+  const std::uint64_t bytes = std::uint64_t{blocks} * sizeof(BlockRecord);
+  if (device_.bytes() < bytes) {
+    device_ = Buffer(Memory::device, bytes);
+    host_ = Buffer(Memory::pinned, bytes);
+    check(cudaMemset(device_.data(), 0, bytes), "clearing the blocks' records");
+  }
+  blocks_ = blocks;
+  ++launch_;
+  return reinterpret_cast<BlockRecord*>(device_.data());
+}
+
+BlocksTold BlockRecords::end(cudaStream_t stream) {
+  const std::uint64_t bytes = std::uint64_t{blocks_} * sizeof(BlockRecord);
+  check(cudaMemcpyAsync(host_.data(), device_.data(), bytes, cudaMemcpyDeviceToHost, stream),
+        "reading the blocks' records");
+  check(cudaStreamSynchronize(stream), "reading the blocks' records");
+  return told_by({reinterpret_cast<const BlockRecord*>(host_.data()), blocks_}, launch_);
+}
+
+}  // namespace npgpu::cuda

@@ -1,0 +1,43 @@
+// What the blocks of one launch say of themselves: how long each ran by its multiprocessor's clock, and where.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "netpipe/devices/cuda/handles.hpp"
+
+namespace npgpu::cuda {
+
+struct BlockRecord {
+  std::uint64_t cycles = 0;
+  std::uint32_t unit = 0;  // %smid
+  std::uint32_t written = 0;  // the launch's number: a block that wrote nothing is found
+};
+
+struct BlocksTold {
+  double cycles = 0;               // of the block that took longest
+  std::uint32_t units = 0;         // distinct multiprocessors
+  std::uint32_t most_on_unit = 0;  // blocks that one of them ran, at once or in turn
+};
+
+// Throws Error(failed) if a block did not write in this launch.
+BlocksTold told_by(std::span<const BlockRecord>, std::uint32_t launch);
+
+// The records' memory, on the device and where the host reads them. Belongs to the device that is current.
+class BlockRecords {
+ public:
+  // For a launch of so many blocks; the pointer is the kernel's, the number what each block writes.
+  BlockRecord* begin(std::uint32_t blocks);
+  std::uint32_t launch() const { return launch_; }
+  // After the launch, which must be the stream's last work.
+  BlocksTold end(cudaStream_t);
+
+ private:
+  Buffer device_;
+  Buffer host_;
+  std::uint32_t blocks_ = 0;
+  std::uint32_t launch_ = 0;
+};
+
+}  // namespace npgpu::cuda

@@ -1,0 +1,18 @@
+// What NVIDIA documents of a multiprocessor's arithmetic: the number that a measured rate is held against.
+#pragma once
+
+#include <string>
+
+#include "npgpu/probe.hpp"
+
+namespace npgpu::cuda {
+
+// Multiply-adds that one multiprocessor of this compute capability (90 for 9.0) completes in a cycle, elements
+// counted: a packed pair of fp16 is two. From the table "Throughput of Native Arithmetic Instructions" of the CUDA C++
+// Programming Guide. NaN where the table here does not have it.
+double multiply_adds_per_cycle(DataType, int capability);
+
+// Two operations a multiply-add; `clock_mhz` is the highest. NaN with a reason where a factor is not known.
+Peak arithmetic_peak(DataType, int capability, unsigned multiprocessors, double clock_mhz);
+
+}  // namespace npgpu::cuda
