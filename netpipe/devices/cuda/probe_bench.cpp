@@ -1,0 +1,115 @@
+#include "netpipe/devices/cuda/probe_bench.hpp"
+
+#include <fmt/format.h>
+
+#include "netpipe/devices/cuda/check.hpp"
+#include "netpipe/devices/cuda/inventory.hpp"
+#include "netpipe/devices/cuda/throughput.hpp"
+
+namespace npgpu::cuda {
+
+namespace {
+
+int attribute(cudaDeviceAttr which, int ordinal) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, which, ordinal),
+        fmt::format("asking cuda:{} for attribute {}", ordinal, int(which)));
+  return value;
+}
+
+std::uint32_t count(cudaDeviceAttr which, int ordinal) { return static_cast<std::uint32_t>(attribute(which, ordinal)); }
+
+// CUDA 13 took the clock out of the properties; a driver that no longer tells the attribute leaves it unknown.
+double clock_mhz(int ordinal) {
+  int khz = 0;
+  if (cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, ordinal) == cudaSuccess && khz > 0) return khz * 1e-3;
+  (void)cudaGetLastError();
+  return not_measured;
+}
+
+const DeviceInfo& info(int ordinal) { return inventory().at(static_cast<std::size_t>(ordinal)); }
+
+}  // namespace
+
+int ordinal_or_throw(const std::string& device) {
+  if (const auto why = why_not_there(device))
+    throw Error(inventory().empty() ? ErrorKind::nothing : ErrorKind::usage, *why);
+  return *ordinal_of(device);
+}
+
+int capability_of(int ordinal) {
+  return attribute(cudaDevAttrComputeCapabilityMajor, ordinal) * 10 +
+         attribute(cudaDevAttrComputeCapabilityMinor, ordinal);
+}
+
+Layout layout_of(int ordinal) {
+  Layout layout;
+  layout.units = count(cudaDevAttrMultiProcessorCount, ordinal);
+  layout.lanes = count(cudaDevAttrWarpSize, ordinal);
+  layout.threads_most = count(cudaDevAttrMaxThreadsPerBlock, ordinal);
+  layout.blocks_per_unit_most = count(cudaDevAttrMaxBlocksPerMultiprocessor, ordinal);
+  layout.threads_per_unit_most = count(cudaDevAttrMaxThreadsPerMultiProcessor, ordinal);
+  layout.cache_bytes = l2_bytes(ordinal);
+  layout.near_cache_bytes = count(cudaDevAttrMaxSharedMemoryPerMultiprocessor, ordinal);
+  layout.memory_bytes = device_memory(ordinal).free_bytes;
+  layout.clock_mhz = clock_mhz(ordinal);
+  return layout;
+}
+
+Peak arithmetic_peak(DataType type, int ordinal) {
+  return arithmetic_peak(type, capability_of(ordinal), count(cudaDevAttrMultiProcessorCount, ordinal),
+                         clock_mhz(ordinal));
+}
+
+Peak memory_peak(int ordinal) { return {info(ordinal).memory.bytes_per_s, info(ordinal).memory.source}; }
+
+std::uint32_t shared_bytes_to_be_alone(int ordinal) {
+  const std::uint32_t half = count(cudaDevAttrMaxSharedMemoryPerMultiprocessor, ordinal) / 2 + 1;
+  const std::uint32_t most = count(cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal);
+  if (half > most)
+    throw Error(ErrorKind::usage, fmt::format("cuda:{}: a block takes at most {} bytes of shared memory, which does not "
+                                              "keep a second one away",
+                                              ordinal, most));
+  return half;
+}
+
+void check_grid(const Shape& shape, std::string_view probe) {
+  constexpr std::uint32_t most_blocks = 0x7fffffff, most_threads = 1024;
+  if (shape.blocks < 1 || shape.blocks > most_blocks || shape.threads < 1 || shape.threads > most_threads)
+    throw Error(ErrorKind::usage, fmt::format("probe {}: {} blocks of {} threads: it takes 1 to {} of 1 to {}", probe,
+                                              shape.blocks, shape.threads, most_blocks, most_threads));
+}
+
+ProbeBench::ProbeBench(int ordinal)
+    : ordinal_(ordinal),
+      binding_(host::Binding::near_device(info(ordinal).pci_bus_id)),
+      stream_([ordinal] {
+        cuda::make_current(ordinal);
+        return Stream();
+      }()),
+      timer_(ordinal, stream_.get(), std::nullopt) {
+  std::string why;
+  nvml_ = NvmlDevice::find(info(ordinal).pci_bus_id, why);
+}
+
+Ran ProbeBench::time(const std::function<void()>& enqueue, bool recorded) {
+  stream_.synchronize();
+  Ran ran;
+  const Seconds begin = clock().now();
+  timer_.start();
+  enqueue();
+  check(cudaGetLastError(), "launching a probe's kernel");
+  timer_.stop();
+  stream_.synchronize();
+  ran.host = clock().now() - begin;
+  ran.device = timer_.elapsed();
+  if (recorded) {
+    const BlocksTold told = records_.end(stream_.get());
+    ran.cycles = told.cycles;
+    ran.units = told.units;
+    ran.most_on_unit = told.most_on_unit;
+  }
+  return ran;
+}
+
+}  // namespace npgpu::cuda

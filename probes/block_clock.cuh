@@ -1,0 +1,31 @@
+// What a block writes of its own run. Device code, for the kernels of the probes.
+#pragma once
+
+#include "netpipe/devices/cuda/block_records.hpp"
+
+namespace npgpu::cuda {
+
+// From when all threads of the block are there to when all have ended; nothing where no record is asked for.
+class BlockClock {
+ public:
+  __device__ explicit BlockClock(bool wanted) : wanted_(wanted) {
+    if (!wanted_) return;
+    __syncthreads();
+    begin_ = clock64();
+  }
+  __device__ void write(BlockRecord* records, std::uint32_t launch) const {
+    if (!wanted_) return;
+    __syncthreads();
+    const long long end = clock64();
+    if (threadIdx.x != 0) return;
+    std::uint32_t unit;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(unit));
+    records[blockIdx.x] = {static_cast<std::uint64_t>(end - begin_), unit, launch};
+  }
+
+ private:
+  bool wanted_;
+  long long begin_ = 0;
+};
+
+}  // namespace npgpu::cuda
