@@ -1,0 +1,101 @@
+// Every shape of the probes' lists with its rate, and the best of each case. Not a test: it needs a quiet GPU.
+//
+//   npgpu_bench_probes [PROBE [OPERATION [TYPE [FORM]]]]     only cases that begin so; all by default
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "npgpu/engine.hpp"
+#include "npgpu/error.hpp"
+#include "npgpu/probe.hpp"
+
+using namespace npgpu;
+
+namespace {
+
+struct Rate {
+  double per_s = 0;
+  double per_cycle = not_measured;  // of the grid, by the slowest block's cycles
+};
+
+Rate rate_of(const MeasuredShape& m) {
+  std::vector<double> us, cycles;
+  for (const ProbeSample& s : m.samples) {
+    us.push_back(s.device_us / static_cast<double>(s.repeats));
+    cycles.push_back(s.cycles / static_cast<double>(s.repeats));
+  }
+  return {m.point.work / median(us) * 1e6, m.point.work / median(cycles)};
+}
+
+bool wanted(const ProbeCase& c, int argc, char** argv) {
+  const std::string words[] = {c.probe, std::string(name(c.operation)), std::string(name(c.type)),
+                               std::string(name(c.form))};
+  for (int i = 1; i < argc && i <= 4; ++i)
+    if (words[i - 1] != argv[i]) return false;
+  return true;
+}
+
+// Blocks, then threads, as paper 002 names them.
+const char* corner_of(const Shape& s) {
+  if (s.blocks == 1) return s.threads == 1 ? "One-One" : "One-All";
+  return s.threads == 1 ? "All-One" : "All-All";
+}
+
+void bench(const Probe& probe, const ProbeCase& c) {
+  const std::vector<Shape> shapes = probe.shapes(c);
+  std::uint64_t most = 0;
+  for (const Shape& s : shapes) most = std::max(most, s.bytes);
+  const Layout layout = probe.layout(c);
+  const Peak peak = probe.peak(c);
+  std::printf("\n%s: %zu shapes, peak %.3f T/s (%s)\n", title(c).c_str(), shapes.size(), peak.per_s * 1e-12,
+              peak.source.c_str());
+  const Seconds begin = steady_clock().now();
+  const auto kernel = probe.open(c, most);
+  const auto schedule = adaptive_schedule({.trial = Seconds{1e-3}, .budget = Seconds{0}});
+  struct Best {
+    std::string line;
+    double per_s = 0;
+  };
+  Best best[4][2];
+  const std::string corners[] = {"One-One", "One-All", "All-One", "All-All"};
+  int wrong = 0;
+  for (const Shape& s : shapes) {
+    const auto m = measure_shape(*kernel, *schedule, s, {});
+    const Rate rate = rate_of(*m);
+    const ProbeSample& last = m->samples.back();
+    char line[400];
+    std::snprintf(line, sizeof line,
+                  "%s %8u x %4u ilp %u acc %2u %8.1f MiB%s %11.4f G/s %9.4f /cycle/unit %6.2f%% units %u most %u "
+                  "repeats %llu %.0f MHz %s",
+                  corner_of(s), s.blocks, s.threads, s.ilp, s.access_bytes, static_cast<double>(s.bytes) / MiB,
+                  s.alone ? " alone" : "", rate.per_s * 1e-9, rate.per_cycle / std::min(s.blocks, layout.units),
+                  100 * rate.per_s / peak.per_s, last.units, last.most_on_unit,
+                  static_cast<unsigned long long>(last.repeats), m->point.telemetry.sm_clock_mhz, m->mismatch.c_str());
+    std::printf("%s\n", line);
+    if (!m->mismatch.empty()) ++wrong;
+    const bool inside = s.bytes && s.bytes < layout.cache_bytes;
+    for (int k = 0; k < 4; ++k)
+      if (corners[k] == corner_of(s) && rate.per_s > best[k][inside].per_s) best[k][inside] = {line, rate.per_s};
+  }
+  const double spent = (steady_clock().now() - begin).count();
+  for (const auto& b : best)
+    for (const Best& one : b)
+      if (!one.line.empty()) std::printf("BEST %s: %s\n", title(c).c_str(), one.line.c_str());
+  std::printf("BEST %s: %zu shapes in %.2f s, %d wrong\n", title(c).c_str(), shapes.size(), spent, wrong);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    for (const auto& probe : probes())
+      if (probe->kind() == "cuda")
+        for (const ProbeCase& c : probe->cases("cuda:0"))
+          if (wanted(c, argc, argv)) bench(*probe, c);
+  } catch (const Error& e) {
+    std::fprintf(stderr, "npgpu_bench_probes: %s\n", e.what());
+    return exit_code_of(e.kind());
+  }
+  return 0;
+}

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""What the compiler made of the multiply-add chains: the loop of every kernel holds the instructions it is counted as,
+and hardly anything else. Reads machine code, so it needs no GPU; without cuobjdump it is skipped.
+
+  sass_test.py COMPUTE_OBJECT BANDWIDTH_OBJECT
+"""
+import collections
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+SKIPPED = 77
+OVERHEAD = 0.01  # of a loop's instructions that are no multiply-adds
+
+# The kernels' types, as they stand in the mangled name, and how their multiply-adds begin.
+MULTIPLY_ADD = {"Fp32": r"FFMA\b", "Fp64": r"DFMA\b", "Int32": r"IMAD$", "Fp16": r"HFMA2\b", "Bf16": r"HFMA2\b"}
+CHAINS = re.compile(r"chainsI\w*?(Fp32|Fp64|Int32|Fp16|Bf16)ELj(\d+)")
+# operation (rmw 1, read 2, write 3, copy 4, triad 5), words of an access, accesses, dependent
+PASS = re.compile(r"pass\w*?OperationE(\d)ELi(\d)ELi(\d)ELb([01])")
+LOADS_AND_STORES = {1: (1, 1), 2: (1, 0), 3: (0, 1), 4: (1, 1), 5: (2, 1)}
+
+
+def cuobjdump():
+    for place in (os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"):
+        if place and os.access(os.path.join(place, "bin", "cuobjdump"), os.X_OK):
+            return os.path.join(place, "bin", "cuobjdump")
+    return shutil.which("cuobjdump")
+
+
+def functions(text):
+    """(architecture, name, [(address, opcode, operands)])"""
+    arch, name, body = None, None, []
+    for line in text.splitlines():
+        if found := re.search(r"code for (sm_\w+)", line):
+            if name:
+                yield arch, name, body
+            arch, name = found.group(1), None
+        elif found := re.search(r"Function : (\S+)", line):
+            if name:
+                yield arch, name, body
+            name, body = found.group(1), []
+        elif found := re.match(r"\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+ )?\s*([A-Z][\w.]*)\s*([^;]*);", line):
+            body.append((int(found.group(1), 16), found.group(2), found.group(3)))
+    if name:
+        yield arch, name, body
+
+
+def longest_loop(body):
+    """Opcodes between a branch backwards and where it goes."""
+    longest = []
+    for at, opcode, operands in body:
+        target = re.search(r"0x([0-9a-f]+)\s*$", operands) if opcode.startswith("BRA") else None
+        if target and int(target.group(1), 16) < at:
+            begin = int(target.group(1), 16)
+            loop = [o for a, o, _ in body if begin <= a <= at]
+            if len(loop) > len(longest):
+                longest = loop
+    return longest
+
+
+def main():
+    tool = cuobjdump()
+    if not tool:
+        print("skipped: cuobjdump is neither in the CUDA toolkit nor on PATH: install cuda-cuobjdump to read machine code")
+        return SKIPPED
+    seen, wrong = collections.Counter(), []
+    for path in sys.argv[1:]:
+        text = subprocess.run([tool, "-sass", path], check=True, capture_output=True, text=True).stdout
+        for arch, name, body in functions(text):
+            if found := CHAINS.search(name):
+                kind, ilp = found.group(1), int(found.group(2))
+                if kind == "Bf16" and arch == "sm_75":
+                    continue  # has none: the program refuses it there
+                loop = longest_loop(body)
+                wanted = (512 // ilp + 1) * ilp
+                count = sum(bool(re.match(MULTIPLY_ADD[kind], o)) for o in loop)
+                if count != wanted or len(loop) - count > OVERHEAD * wanted:
+                    wrong.append(f"{arch} {kind} ilp {ilp}: {count} multiply-adds of {len(loop)} instructions in the loop, "
+                                 f"{wanted} wanted: {dict(collections.Counter(loop))}")
+                seen["chains"] += 1
+            elif found := PASS.search(name):
+                operation, words, ilp, dependent = (int(g) for g in found.groups())
+                loop = longest_loop(body)
+                wide = ".128" if words == 4 else ""
+                counts = tuple(sum(o.startswith(kind) and (".128" in o) == bool(wide) for o in loop)
+                               for kind in ("LDG", "STG"))
+                wanted = tuple(n * ilp for n in LOADS_AND_STORES[operation])
+                if counts != wanted:
+                    wrong.append(f"{arch} operation {operation}, {4 * words} bytes, {ilp} accesses, dependent {dependent}: "
+                                 f"{counts} loads and stores, {wanted} wanted: {dict(collections.Counter(loop))}")
+                seen["passes"] += 1
+    for sentence in wrong:
+        print("WRONG", sentence)
+    print(f"{seen['chains']} chains and {seen['passes']} passes read, {len(wrong)} wrong")
+    return 1 if wrong or not seen["chains"] or not seen["passes"] else 0
+
+
+sys.exit(main())
