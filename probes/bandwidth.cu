@@ -137,7 +137,8 @@ __global__ void __launch_bounds__(1024) pass(Pass p) {
 #pragma unroll
       for (int k = 0; k < ilp; ++k) y[k].vector = __ldcg(b + place + k * blockDim.x);
     }
-    if constexpr (op == Operation::read) right_sum += pattern_step * words * ilp * static_cast<Word>(place) + p.sum_rest;
+    if constexpr (op == Operation::read)  // the sum of pattern_step * i over the step's words
+      right_sum += pattern_step * words * words * ilp * static_cast<Word>(place) + p.sum_rest;
 #pragma unroll
     for (int k = 0; k < ilp; ++k) {
       const std::uint64_t at = place + k * blockDim.x;

@@ -67,7 +67,7 @@ std::vector<Shape> bandwidth_shapes(const Layout& l, Form form) {
   const std::uint64_t inside = std::max<std::uint64_t>(cache / 4 / MiB * MiB, 256 * KiB);
   const auto add = [&](std::uint64_t blocks, std::uint32_t threads, std::uint32_t ilp, std::uint32_t access,
                        std::uint64_t bytes) {
-    if (blocks >= 1 && blocks <= 0x7fffffff)
+    if (blocks >= 1 && blocks <= 0x7fffffff && blocks * threads * ilp * access <= bytes)
       list.add({.blocks = static_cast<std::uint32_t>(blocks), .threads = threads, .ilp = ilp, .access_bytes = access,
                 .bytes = bytes});
   };
@@ -88,7 +88,7 @@ std::vector<Shape> bandwidth_shapes(const Layout& l, Form form) {
   add(most_blocks, 1, 4, 16, outside);
   // A grid as large as the array, and one that fills the units and walks.
   for (const std::uint32_t access : {4u, 16u})
-    for (const std::uint32_t ilp : {1u, 2u, 4u})
+    for (const std::uint32_t ilp : access == 4 ? std::vector{1u, 4u} : std::vector{1u, 2u, 4u})
       for (const std::uint32_t t : threads) add(outside / (std::uint64_t{t} * ilp * access), t, ilp, access, outside);
   for (const std::uint32_t ilp : {1u, 4u})
     for (const std::uint32_t t : threads) add(filling(l, t), t, ilp, 16, outside);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Everything that needs a GPU, one verdict a line. Run it in a build folder on a machine with one:
-#   cmake -S . -B build && cmake --build build && cmake --build build --target npgpu_bench
+#   cmake -S . -B build && cmake --build build && cmake --build build --target npgpu_bench npgpu_bench_probes
 #   cd build && tests/gpu/on_gpu.sh
 # Exit code 0 if all parts passed, 77 if there is no GPU. Logs stay in on_gpu_logs/.
 set -u
@@ -42,7 +42,9 @@ fi
 # Left out here: failures that are meant, which the checker would count, and what takes long without it already.
 if command -v compute-sanitizer > /dev/null; then
   part memcheck compute-sanitizer --tool memcheck --error-exitcode 1 "$tests" \
-    --test-case-exclude='cold*,*size past all memory,*is refused*,a closed gate*,gated duplex overlaps*'
+    --test-case-exclude='cold*,*size past all memory,*is refused*,a closed gate*,gated duplex overlaps*,the lists of shapes*'
+  part racecheck compute-sanitizer --tool racecheck --error-exitcode 1 "$tests" --source-file='*/probes_test*' \
+    --test-case-exclude='the lists of shapes*'
 else
   echo "memcheck: left out: compute-sanitizer is not on PATH"
 fi
@@ -52,5 +54,11 @@ if [ -x "$bench" ]; then
   cat "$logs/bench.log"
 else
   echo "bench: left out: build the target npgpu_bench"
+fi
+if [ -x "$bench"_probes ]; then
+  part bench_probes "$bench"_probes
+  grep ^BEST "$logs/bench_probes.log"
+else
+  echo "bench_probes: left out: build the target npgpu_bench_probes"
 fi
 exit $failed
