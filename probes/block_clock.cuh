@@ -5,13 +5,14 @@
 
 namespace npgpu::cuda {
 
-// From when all threads of the block are there to when all have ended; nothing where no record is asked for.
+// From when the block's first warp is there to when all have ended; nothing where no record is asked for. The clock is
+// read before the first barrier: after it, other warps may run long before this one's turn to read comes.
 class BlockClock {
  public:
   __device__ explicit BlockClock(bool wanted) : wanted_(wanted) {
     if (!wanted_) return;
-    __syncthreads();
     begin_ = clock64();
+    __syncthreads();
   }
   __device__ void write(BlockRecord* records, std::uint32_t launch) const {
     if (!wanted_) return;
@@ -20,7 +21,7 @@ class BlockClock {
     if (threadIdx.x != 0) return;
     std::uint32_t unit;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(unit));
-    records[blockIdx.x] = {static_cast<std::uint64_t>(end - begin_), unit, launch};
+    records[blockIdx.x] = {static_cast<std::uint64_t>(begin_), static_cast<std::uint64_t>(end), unit, launch};
   }
 
  private:

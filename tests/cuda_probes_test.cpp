@@ -29,10 +29,18 @@ TEST_CASE("a rate that is not known is not guessed, and says what is missing") {
   CHECK(no_clock.source.find("clock") != std::string::npos);
 }
 
-TEST_CASE("what blocks tell: the slowest, the units, the most on one") {
-  const std::vector<cuda::BlockRecord> records{{100, 7, 3}, {250, 0, 3}, {90, 7, 3}, {110, 131, 3}, {80, 7, 3}};
+TEST_CASE("first-level caches as documented") {
+  CHECK(cuda::unified_cache_bytes(90) == 256 * KiB);
+  CHECK(cuda::unified_cache_bytes(75) == 96 * KiB);
+  CHECK(cuda::unified_cache_bytes(130) == 0);
+}
+
+TEST_CASE("what blocks tell: the slowest unit, the units, the most on one") {
+  // Unit 7 has three blocks, from 1000 to 1300; its clock is its own, and far from unit 0's.
+  const std::vector<cuda::BlockRecord> records{
+      {1010, 1110, 7, 3}, {99000, 99250, 0, 3}, {1000, 1090, 7, 3}, {5, 115, 131, 3}, {1220, 1300, 7, 3}};
   const cuda::BlocksTold told = cuda::told_by(records, 3);
-  CHECK(told.cycles == 250);
+  CHECK(told.cycles == 300);
   CHECK(told.units == 3);
   CHECK(told.most_on_unit == 3);
   CHECK_THROWS_WITH(cuda::told_by(records, 4), "block 0 of 5 left no record of its run");

@@ -104,7 +104,7 @@ struct ProbeSample {
   std::uint64_t repeats = 0;
   double host_us = not_measured;    // host clock, launch to end
   double device_us = not_measured;  // device events around the kernel
-  double cycles = not_measured;     // of the block that took longest, by the unit's own clock
+  double cycles = not_measured;     // of the unit that took longest, by its own clock: first block's begin to last one's end
   std::uint32_t units = 0;          // distinct units that ran a block; 0: not known
   std::uint32_t most_on_unit = 0;   // most blocks that one unit ran
 

@@ -9,19 +9,28 @@
 namespace npgpu::cuda {
 
 BlocksTold told_by(std::span<const BlockRecord> records, std::uint32_t launch) {
-  BlocksTold told;
-  std::vector<std::uint32_t> on_unit;
+  struct Unit {
+    std::uint32_t blocks = 0;
+    std::uint64_t begin = ~std::uint64_t{0};
+    std::uint64_t end = 0;
+  };
+  std::vector<Unit> units;
   for (std::size_t block = 0; block < records.size(); ++block) {
     const BlockRecord& one = records[block];
     if (one.written != launch)
       throw Error(ErrorKind::failed, fmt::format("block {} of {} left no record of its run", block, records.size()));
-    told.cycles = std::max(told.cycles, static_cast<double>(one.cycles));
-    if (one.unit >= on_unit.size()) on_unit.resize(one.unit + 1);
-    ++on_unit[one.unit];
+    if (one.unit >= units.size()) units.resize(one.unit + 1);
+    Unit& unit = units[one.unit];
+    ++unit.blocks;
+    unit.begin = std::min(unit.begin, one.begin);
+    unit.end = std::max(unit.end, one.end);
   }
-  for (const std::uint32_t blocks : on_unit) {
-    if (blocks) ++told.units;
-    told.most_on_unit = std::max(told.most_on_unit, blocks);
+  BlocksTold told;
+  for (const Unit& unit : units) {
+    if (!unit.blocks) continue;
+    ++told.units;
+    told.most_on_unit = std::max(told.most_on_unit, unit.blocks);
+    told.cycles = std::max(told.cycles, static_cast<double>(unit.end - unit.begin));
   }
   return told;
 }

@@ -1,4 +1,4 @@
-// What the blocks of one launch say of themselves: how long each ran by its multiprocessor's clock, and where.
+// What the blocks of one launch say of themselves: from when to when each ran by its multiprocessor's clock, and where.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,16 @@
 namespace npgpu::cuda {
 
 struct BlockRecord {
-  std::uint64_t cycles = 0;
-  std::uint32_t unit = 0;  // %smid
+  std::uint64_t begin = 0;    // clock64, which all blocks of one multiprocessor share
+  std::uint64_t end = 0;
+  std::uint32_t unit = 0;     // %smid
   std::uint32_t written = 0;  // the launch's number: a block that wrote nothing is found
 };
 
 struct BlocksTold {
-  double cycles = 0;               // of the block that took longest
+  // Of the multiprocessor that took longest, from its first block's begin to its last one's end. One block's own time
+  // is less: its schedulers serve older warps first, and younger ones begin late.
+  double cycles = 0;
   std::uint32_t units = 0;         // distinct multiprocessors
   std::uint32_t most_on_unit = 0;  // blocks that one of them ran, at once or in turn
 };

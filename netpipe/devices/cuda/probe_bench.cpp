@@ -50,7 +50,7 @@ Layout layout_of(int ordinal) {
   layout.blocks_per_unit_most = count(cudaDevAttrMaxBlocksPerMultiprocessor, ordinal);
   layout.threads_per_unit_most = count(cudaDevAttrMaxThreadsPerMultiProcessor, ordinal);
   layout.cache_bytes = l2_bytes(ordinal);
-  layout.near_cache_bytes = count(cudaDevAttrMaxSharedMemoryPerMultiprocessor, ordinal);
+  layout.near_cache_bytes = unified_cache_bytes(capability_of(ordinal));
   layout.memory_bytes = device_memory(ordinal).free_bytes;
   layout.clock_mhz = clock_mhz(ordinal);
   return layout;

@@ -11,12 +11,13 @@ namespace {
 struct Row {
   int capability;
   double fp32, fp64, int32, fp16, bf16;
+  unsigned cache_kib;
 };
 
 // 7.5 has no bf16. Capabilities that are not here are unknown, not like their neighbours: 8.0 and 8.6 share little.
 constexpr Row table[] = {
-    {70, 64, 32, 64, 128, not_measured}, {75, 64, 2, 64, 128, not_measured}, {80, 64, 32, 64, 256, 128},
-    {86, 128, 2, 64, 128, 128},          {89, 128, 2, 64, 128, 128},         {90, 128, 64, 64, 256, 256},
+    {70, 64, 32, 64, 128, not_measured, 128}, {75, 64, 2, 64, 128, not_measured, 96}, {80, 64, 32, 64, 256, 128, 192},
+    {86, 128, 2, 64, 128, 128, 128},          {89, 128, 2, 64, 128, 128, 128},        {90, 128, 64, 64, 256, 256, 256},
 };
 
 }  // namespace
@@ -38,6 +39,12 @@ double multiply_adds_per_cycle(DataType type, int capability) {
     }
   }
   return not_measured;
+}
+
+std::uint64_t unified_cache_bytes(int capability) {
+  for (const Row& row : table)
+    if (row.capability == capability) return row.cache_kib * KiB;
+  return 0;
 }
 
 Peak arithmetic_peak(DataType type, int capability, unsigned multiprocessors, double clock_mhz) {
