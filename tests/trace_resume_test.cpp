@@ -70,8 +70,8 @@ TEST_CASE("a sweep's error is forgotten when it is tried again, another's is not
   const ScratchFolder folder;
   {
     TraceWriter writer(folder / "t.h5", IfExists::refuse, root_of("x"), {});
-    writer.set_error(writer.begin_sweep(header_of(Direction::h2d)), "lost");
-    writer.set_error(writer.begin_sweep(header_of(Direction::d2h)), "lost too");
+    writer.set_sweep_error(writer.begin_sweep(header_of(Direction::h2d)), "lost");
+    writer.set_sweep_error(writer.begin_sweep(header_of(Direction::d2h)), "lost too");
     writer.checkpoint();
   }
   {

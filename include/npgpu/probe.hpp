@@ -71,7 +71,7 @@ struct Shape {
   std::uint32_t ilp = 1;          // independent chains, or accesses in flight, of one thread
   std::uint32_t access_bytes = 0; // of one thread's access; 0 where no memory is touched
   std::uint64_t bytes = 0;        // working set of the grid; 0 where no memory is touched
-  bool alone = false;             // no two blocks on one unit: forced, and checked by `most_on_unit`
+  std::uint32_t alone = 0;        // 1: no two blocks on one unit: forced, and checked by `most_on_unit`
 
   auto operator<=>(const Shape&) const = default;
 };

@@ -65,7 +65,13 @@ class TraceWriter {
   bool has_point(std::size_t sweep, std::uint64_t bytes) const;
   // The samples' and the point's indices are set here.
   void add_point(std::size_t sweep, Point, std::span<const Sample>);
-  void set_error(std::size_t sweep, const std::string& why);
+  void set_sweep_error(std::size_t sweep, const std::string& why);
+
+  // The same for a probe and its shapes.
+  std::size_t begin_probe(const ProbeSweep& header);
+  bool has_shape(std::size_t probe, const Shape&) const;
+  void add_shape(std::size_t probe, ProbePoint, std::span<const ProbeSample>);
+  void set_probe_error(std::size_t probe, const std::string& why);
 
   // Saves if what is unsaved is worth its cost: never more than 1 % of the run's wall time for saving,
   // never more than a few seconds unsaved. Returns true if everything added so far is now on disk.
@@ -78,6 +84,10 @@ class TraceWriter {
   std::uint64_t checkpoints() const;
 
  private:
+  template <class S>
+  std::size_t begin(const S& header);
+  template <class S>
+  void set_error(std::size_t index, const std::string& why);
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -137,7 +137,7 @@ class Runner {
 
   void note(std::size_t index, const PlannedSweep& planned, const std::string& why) {
     result_.failures.push_back(title(planned.question) + ": " + why);
-    writer_.set_error(index, why);
+    writer_.set_sweep_error(index, why);
     progress_.say("failed: " + result_.failures.back());
   }
 

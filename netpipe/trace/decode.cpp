@@ -10,10 +10,11 @@
 #include <new>
 
 #include "netpipe/trace/attributes.hpp"
+#include "netpipe/trace/headers.hpp"
 #include "netpipe/trace/image.hpp"
 #include "netpipe/trace/layout.hpp"
 #include "netpipe/trace/rehearsal.hpp"
-#include "netpipe/trace/tables.hpp"
+#include "netpipe/trace/series.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::trace {
@@ -71,78 +72,26 @@ void read_provenance(hid_t group, const std::string& where, const std::string& p
   }
 }
 
-template <class Enum>
-Enum get_word(hid_t group, const std::string& where, const char* attribute) {
-  const std::string word = get_text(group, where, attribute);
-  if (const auto value = named<Enum>(word)) return *value;
-  throw Flaw(fmt::format("attribute '{}' of {} is '{}', none of {}", attribute, where, word, choices<Enum>()));
-}
-
-Case read_case(hid_t group, const std::string& where) {
-  Case c;
-  c.module = get_text(group, where, "module");
-  c.device = get_text(group, where, "device");
-  c.pattern = get_word<Pattern>(group, where, "pattern");
-  c.direction = get_word<Direction>(group, where, "direction");
-  c.memory = get_word<Memory>(group, where, "memory");
-  c.async = get_flag(group, where, "async");
-  c.timing = get_word<Timing>(group, where, "timing");
-  c.cache = get_word<Cache>(group, where, "cache");
-  c.source_offset = get_count(group, where, "source_offset_bytes");
-  c.target_offset = get_count(group, where, "target_offset_bytes");
-  c.bind = get_flag(group, where, "bind");
-  return c;
-}
-
-void check_rows(const Sweep& sweep, const std::string& where) {
-  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
-    const Point& point = sweep.points[i];
-    const auto flaw = [&](const std::string& what) {
-      throw Flaw(fmt::format("row {} of {}/points {}", i, where, what));
-    };
-    const auto stop = static_cast<int>(point.stop);
-    if (stop < 0 || stop >= static_cast<int>(names_of<Stop>.size()))
-      flaw(fmt::format("has the unknown stop code {}", stop));
-    if (point.bytes == 0) flaw("has 0 bytes");
-    if (point.samples > sweep.samples.size() || point.first_sample > sweep.samples.size() - point.samples)
-      flaw(fmt::format("has samples {} + {}, and there are {}", point.first_sample, point.samples,
-                       sweep.samples.size()));
-    for (std::uint64_t s = point.first_sample; s < point.first_sample + point.samples; ++s)
-      if (sweep.samples[s].point != i)
-        flaw(fmt::format("has sample {}, which says that it is of point {}", s, sweep.samples[s].point));
-  }
-  for (std::size_t i = 0; i < sweep.samples.size(); ++i) {
-    const Sample& sample = sweep.samples[i];
-    const auto flaw = [&](const std::string& what) {
-      throw Flaw(fmt::format("row {} of {}/samples {}", i, where, what));
-    };
-    if (sample.point >= sweep.points.size())
-      flaw(fmt::format("is of point {}, and there are {}", sample.point, sweep.points.size()));
-    if (sample.repeats == 0) flaw("has 0 repeats");
-    if (sample.intact < -1 || sample.intact > 1) flaw(fmt::format("has the unknown intact code {}", sample.intact));
-    if (sample.lane > 1) flaw(fmt::format("is of lane {}", sample.lane));
-  }
-}
-
-Sweep read_sweep(hid_t group, const std::string& where, std::uint64_t image_bytes) {
-  Sweep sweep;
-  sweep.question = read_case(group, where);
-  sweep.schedule = get_text(group, where, "schedule");
-  sweep.device_uuid = get_text(group, where, "device_uuid");
-  sweep.device_name = get_text(group, where, "device_name");
-  sweep.simulated = get_flag(group, where, "simulated");
-  sweep.limit.bytes_per_s = get_real(group, where, "limit_bytes_per_s");
-  sweep.limit.source = get_text(group, where, "limit_source");
-  sweep.binding = get_text(group, where, "binding");
-  sweep.error = get_text(group, where, "error");
-  sweep.points = Table<Point>::open(group, where, image_bytes).read();
-  sweep.samples = Table<Sample>::open(group, where, image_bytes).read();
-  check_rows(sweep, where);
-  return sweep;
-}
-
 bool is_number(const std::string& name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// Numbered without gaps; a gap is a Flaw.
+template <class S>
+void read_numbered(hid_t file, std::uint64_t image_bytes, std::vector<S>& all) {
+  const std::string parent = KindOf<S>::group;
+  const Handle groups = open_group(file, "/", parent);
+  const auto names = groups_in(groups);
+  const auto count = static_cast<std::size_t>(std::count_if(names.begin(), names.end(), is_number));
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string where = "/" + parent + "/" + group_name(i);
+    const Handle group = open_group(groups, "/" + parent, group_name(i));
+    S& sweep = all.emplace_back();
+    get_header(group, where, sweep);
+    sweep.points = Table<typename KindOf<S>::Row>::open(group, where, image_bytes).read();
+    sweep.samples = Table<typename KindOf<S>::SampleRow>::open(group, where, image_bytes).read();
+    check_rows(sweep, where);
+  }
 }
 
 Trace read_image(std::span<const std::byte> bytes) {
@@ -159,13 +108,8 @@ Trace read_image(std::span<const std::byte> bytes) {
   read_root(file, trace);
   read_provenance(open_group(file, "/", "provenance"), "/provenance", "", 2, trace.provenance);
 
-  const Handle sweeps = open_group(file, "/", "sweeps");
-  const auto names = groups_in(sweeps);
-  const auto count = static_cast<std::size_t>(std::count_if(names.begin(), names.end(), is_number));
-  for (std::size_t i = 0; i < count; ++i) {
-    const Handle group = open_group(sweeps, "/sweeps", sweep_name(i));  // says so if the numbering has a gap
-    trace.sweeps.push_back(read_sweep(group, "/sweeps/" + sweep_name(i), bytes.size()));
-  }
+  read_numbered(file, bytes.size(), trace.sweeps);
+  if (has_group(file, KindOf<ProbeSweep>::group)) read_numbered(file, bytes.size(), trace.probes);  // from 1.1 on
   return trace;
 }
 

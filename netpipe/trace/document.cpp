@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "netpipe/trace/attributes.hpp"
+#include "netpipe/trace/headers.hpp"
 #include "netpipe/trace/layout.hpp"
 
 namespace npgpu::trace {
@@ -24,147 +23,70 @@ void put_provenance(hid_t group, const Provenance& provenance) {
   for (const auto& [name, facts] : provenance) put(create_group(group, name), facts);
 }
 
-template <class Enum>
-void put_word(hid_t group, const char* attribute, Enum value) {
-  put(group, attribute, std::string(name(value)));
-}
-
-void put_header(hid_t group, const Sweep& sweep) {
-  const Case& c = sweep.question;
-  put(group, "module", c.module);
-  put(group, "device", c.device);
-  put_word(group, "pattern", c.pattern);
-  put_word(group, "direction", c.direction);
-  put_word(group, "memory", c.memory);
-  put(group, "async", c.async);
-  put_word(group, "timing", c.timing);
-  put_word(group, "cache", c.cache);
-  put(group, "source_offset_bytes", c.source_offset);
-  put(group, "target_offset_bytes", c.target_offset);
-  put(group, "bind", c.bind);
-  put(group, "schedule", sweep.schedule);
-  put(group, "device_uuid", sweep.device_uuid);
-  put(group, "device_name", sweep.device_name);
-  put(group, "simulated", sweep.simulated);
-  put(group, "limit_bytes_per_s", sweep.limit.bytes_per_s);
-  put(group, "limit_source", sweep.limit.source);
-  put(group, "binding", sweep.binding);
-  put(group, "error", sweep.error);
-}
-
-bool same_question(const Sweep& a, const Sweep& b) {
-  return a.question == b.question && a.schedule == b.schedule && a.device_uuid == b.device_uuid;
-}
-
-Sweep without_rows(const Sweep& sweep) {
-  Sweep header = sweep;
-  header.points.clear();
-  header.samples.clear();
-  return header;
-}
-
-// The file would be refused by every reader.
-void check(const Point& point, std::span<const Sample> samples) {
-  if (point.bytes == 0) throw Flaw("a point of 0 bytes was to be added");
-  for (const Sample& sample : samples)
-    if (sample.repeats == 0) throw Flaw("a sample of 0 repeats was to be added");
-}
+std::string version_text() { return fmt::format("{}.{}", version_major, version_minor); }
 
 }  // namespace
 
 Document::Document(const TraceRoot& root, const Provenance& provenance) : file_(new_image()) {
   put(file_, "schema_name", std::string(schema_name));
-  put(file_, "schema_version", fmt::format("{}.{}", version_major, version_minor));
+  put(file_, "schema_version", version_text());
   put(file_, "complete", false);
   put_run(file_, root);
   put_provenance(create_group(file_, "provenance"), provenance);
-  create_group(file_, "sweeps");
+  create_group(file_, KindOf<Sweep>::group);
+  create_group(file_, KindOf<ProbeSweep>::group);
 }
 
 Document::Document(std::span<const std::byte> bytes, const Trace& loaded, const TraceRoot& root,
                    const Provenance& provenance)
     : file_(open_image(bytes, Access::write)) {
-  for (const Sweep& sweep : loaded.sweeps) {
-    SweepState state{without_rows(sweep), {}};
-    for (const Point& point : sweep.points) state.sizes.insert(point.bytes);
-    sweeps_.push_back(std::move(state));
-  }
+  sweeps_.load(loaded.sweeps);
+  probes_.load(loaded.probes);
   set_complete(false);
+  if (loaded.version_minor < version_minor) trace::change(file_, "schema_version", version_text());
+  if (!has_group(file_, KindOf<ProbeSweep>::group)) create_group(file_, KindOf<ProbeSweep>::group);  // before 1.1
   const Handle group = open_group(file_, "/", "provenance");
   std::size_t number = 1;
-  while (done(H5Lexists(group, resume_name(number).c_str(), H5P_DEFAULT), "look for earlier resumes") > 0) ++number;
+  while (has_group(group, resume_name(number))) ++number;
   const Handle resume = create_group(group, resume_name(number));
   put_run(resume, root);
   put_provenance(resume, provenance);
 }
 
-std::size_t Document::begin_sweep(const Sweep& header) {
-  const auto found = std::find_if(sweeps_.begin(), sweeps_.end(), [&](const SweepState& known) {
-    return !known.begun && same_question(known.header, header);
-  });
-  if (found != sweeps_.end()) {
-    const auto index = static_cast<std::size_t>(found - sweeps_.begin());
-    found->begun = true;
-    if (!found->header.error.empty()) set_error(index, "");
-    return index;
+template <class S>
+std::size_t Document::begin(const S& header) {
+  std::size_t index = 0;
+  change([&] { index = series<S>().begin(file_, header); });
+  return index;
+}
+
+template <class S>
+bool Document::has(std::size_t index, const typename KindOf<S>::Key& key) const {
+  return const_cast<Document*>(this)->series<S>().has(index, key);
+}
+
+template <class S>
+void Document::add(std::size_t index, const typename KindOf<S>::Row& point,
+                   std::span<const typename KindOf<S>::SampleRow> samples) {
+  // What readers would refuse: the document stays sound without it.
+  try {
+    check_row(point);
+    for (const auto& sample : samples) check_row(sample);
+  } catch (const Flaw& flaw) {
+    throw Flaw(std::string("a point that was to be added ") + flaw.what());
   }
-  change([&] {
-    const Handle all = open_group(file_, "/", "sweeps");
-    Handle group = create_group(all, sweep_name(sweeps_.size()));
-    put_header(group, header);
-    auto points = Table<Point>::create(group);
-    auto samples = Table<Sample>::create(group);
-    open_ = OpenSweep{sweeps_.size(), std::move(group), std::move(points), std::move(samples)};
-    sweeps_.push_back({without_rows(header), {}, true});
-  });
-  return sweeps_.size() - 1;
+  has<S>(index, {});
+  change([&] { series<S>().add(file_, index, point, samples); });
 }
 
-bool Document::has_point(std::size_t sweep, std::uint64_t bytes) const { return state(sweep).sizes.count(bytes) > 0; }
-
-void Document::add_point(std::size_t sweep, Point point, std::span<const Sample> samples) {
-  state(sweep);
-  check(point, samples);
-  change([&] {
-    OpenSweep& now = open(sweep);
-    point.first_sample = now.samples.rows();
-    point.samples = static_cast<std::uint32_t>(samples.size());
-    std::vector<Sample> numbered(samples.begin(), samples.end());
-    for (Sample& sample : numbered) sample.point = static_cast<std::uint32_t>(now.points.rows());
-    now.samples.append(numbered);
-    now.points.append(std::span<const Point>(&point, 1));
-    sweeps_[sweep].sizes.insert(point.bytes);
-  });
-}
-
-void Document::set_error(std::size_t sweep, const std::string& why) {
-  state(sweep);
-  change([&] {
-    trace::change(open(sweep).group, "error", why);
-    sweeps_[sweep].header.error = why;
-  });
+template <class S>
+void Document::set_error(std::size_t index, const std::string& why) {
+  has<S>(index, {});
+  change([&] { series<S>().set_error(file_, index, why); });
 }
 
 void Document::set_complete(bool complete) {
   change([&] { trace::change(file_, "complete", complete); });
-}
-
-const Document::SweepState& Document::state(std::size_t sweep) const {
-  if (sweep >= sweeps_.size()) throw Flaw(fmt::format("sweep {} was not begun", sweep));
-  return sweeps_[sweep];
-}
-
-Document::OpenSweep& Document::open(std::size_t sweep) {
-  if (!open_ || open_->index != sweep) {
-    const Handle all = open_group(file_, "/", "sweeps");
-    const std::string where = "/sweeps/" + sweep_name(sweep);
-    Handle group = open_group(all, "/sweeps", sweep_name(sweep));
-    // Our own file, or one that was read already: its lengths need no bound.
-    auto points = Table<Point>::open(group, where, UINT32_MAX);
-    auto samples = Table<Sample>::open(group, where, UINT32_MAX);
-    open_ = OpenSweep{sweep, std::move(group), std::move(points), std::move(samples)};
-  }
-  return *open_;
 }
 
 template <class Change>
@@ -173,5 +95,14 @@ void Document::change(Change body) {
   body();
   sound_ = true;
 }
+
+template std::size_t Document::begin(const Sweep&);
+template std::size_t Document::begin(const ProbeSweep&);
+template bool Document::has<Sweep>(std::size_t, const std::uint64_t&) const;
+template bool Document::has<ProbeSweep>(std::size_t, const Shape&) const;
+template void Document::add<Sweep>(std::size_t, const Point&, std::span<const Sample>);
+template void Document::add<ProbeSweep>(std::size_t, const ProbePoint&, std::span<const ProbeSample>);
+template void Document::set_error<Sweep>(std::size_t, const std::string&);
+template void Document::set_error<ProbeSweep>(std::size_t, const std::string&);
 
 }  // namespace npgpu::trace

@@ -4,7 +4,7 @@
 
 namespace npgpu::trace {
 
-std::string sweep_name(std::size_t index) { return fmt::format("{:04}", index); }
+std::string group_name(std::size_t index) { return fmt::format("{:04}", index); }
 
 std::string resume_name(std::size_t number) { return fmt::format("resume_{}", number); }
 
@@ -12,10 +12,13 @@ Handle create_group(hid_t parent, const std::string& name) {
   return made(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "create group '" + name + "'");
 }
 
+bool has_group(hid_t parent, const std::string& name) {
+  return done(H5Lexists(parent, name.c_str(), H5P_DEFAULT), "look for group '" + name + "'") > 0;
+}
+
 Handle open_group(hid_t parent, const std::string& where, const std::string& name) {
   const std::string called = where + (where == "/" ? "" : "/") + name;
-  if (done(H5Lexists(parent, name.c_str(), H5P_DEFAULT), "look for " + called) <= 0)
-    throw Flaw("group " + called + " is missing");
+  if (!has_group(parent, name)) throw Flaw("group " + called + " is missing");
   return made(H5Gopen2(parent, name.c_str(), H5P_DEFAULT), "open group " + called);
 }
 

@@ -11,15 +11,16 @@ namespace npgpu::trace {
 
 inline constexpr const char* schema_name = "npgpu-trace";
 inline constexpr int version_major = 1;
-inline constexpr int version_minor = 0;
+inline constexpr int version_minor = 1;
 
 // "0007"
-std::string sweep_name(std::size_t index);
+std::string group_name(std::size_t index);
 
 // "resume_2"
 std::string resume_name(std::size_t number);
 
 Handle create_group(hid_t parent, const std::string& name);
+bool has_group(hid_t parent, const std::string& name);
 // Throws Flaw if there is no group of that name in `where`.
 Handle open_group(hid_t parent, const std::string& where, const std::string& name);
 

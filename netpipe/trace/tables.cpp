@@ -18,6 +18,9 @@ struct Column {
   const char* codes = nullptr;
 };
 
+constexpr const char* stop_codes = "0 trials, 1 narrowed, 2 never-narrowed";
+constexpr const char* intact_codes = "1 compared and right, 0 wrong, -1 not compared";
+
 template <class Row>
 struct Layout;
 
@@ -31,7 +34,7 @@ struct Layout<Point> {
         {"bytes", Type::u64, offsetof(Point, bytes), "B"},
         {"first_sample", Type::u64, offsetof(Point, first_sample), "1"},
         {"samples", Type::u32, offsetof(Point, samples), "1"},
-        {"stop", Type::i32, offsetof(Point, stop), "1", "0 trials, 1 narrowed, 2 never-narrowed"},
+        {"stop", Type::i32, offsetof(Point, stop), "1", stop_codes},
         {"wall_us", Type::f64, offsetof(Point, wall_us), "us"},
         {"sm_clock_mhz", Type::f64, offsetof(Point, telemetry.sm_clock_mhz), "MHz"},
         {"memory_clock_mhz", Type::f64, offsetof(Point, telemetry.memory_clock_mhz), "MHz"},
@@ -53,10 +56,57 @@ struct Layout<Sample> {
         {"point", Type::u32, offsetof(Sample, point), "1"},
         {"trial", Type::u32, offsetof(Sample, trial), "1"},
         {"lane", Type::u32, offsetof(Sample, lane), "1"},
-        {"intact", Type::i32, offsetof(Sample, intact), "1", "1 compared and right, 0 wrong, -1 not compared"},
+        {"intact", Type::i32, offsetof(Sample, intact), "1", intact_codes},
         {"repeats", Type::u64, offsetof(Sample, repeats), "1"},
         {"host_us", Type::f64, offsetof(Sample, host_us), "us"},
         {"device_us", Type::f64, offsetof(Sample, device_us), "us"},
+    };
+    return all;
+  }
+};
+
+template <>
+struct Layout<ProbePoint> {
+  static constexpr const char* name = "points";
+  static constexpr hsize_t chunk_rows = 64;
+  static const std::vector<Column>& columns() {
+    static const std::vector<Column> all{
+        {"blocks", Type::u32, offsetof(ProbePoint, shape.blocks), "1"},
+        {"threads", Type::u32, offsetof(ProbePoint, shape.threads), "1"},
+        {"ilp", Type::u32, offsetof(ProbePoint, shape.ilp), "1"},
+        {"access_bytes", Type::u32, offsetof(ProbePoint, shape.access_bytes), "B"},
+        {"bytes", Type::u64, offsetof(ProbePoint, shape.bytes), "B"},
+        {"alone", Type::u32, offsetof(ProbePoint, shape.alone), "1", "1 no two blocks on one unit, 0 as they come"},
+        {"work", Type::f64, offsetof(ProbePoint, work), "1"},
+        {"first_sample", Type::u64, offsetof(ProbePoint, first_sample), "1"},
+        {"samples", Type::u32, offsetof(ProbePoint, samples), "1"},
+        {"stop", Type::i32, offsetof(ProbePoint, stop), "1", stop_codes},
+        {"wall_us", Type::f64, offsetof(ProbePoint, wall_us), "us"},
+        {"sm_clock_mhz", Type::f64, offsetof(ProbePoint, telemetry.sm_clock_mhz), "MHz"},
+        {"memory_clock_mhz", Type::f64, offsetof(ProbePoint, telemetry.memory_clock_mhz), "MHz"},
+        {"power_w", Type::f64, offsetof(ProbePoint, telemetry.power_w), "W"},
+        {"temperature_c", Type::f64, offsetof(ProbePoint, telemetry.temperature_c), "degC"},
+        {"throttle_reasons", Type::u64, offsetof(ProbePoint, telemetry.throttle_reasons), "1"},
+    };
+    return all;
+  }
+};
+
+template <>
+struct Layout<ProbeSample> {
+  static constexpr const char* name = "samples";
+  static constexpr hsize_t chunk_rows = 64;
+  static const std::vector<Column>& columns() {
+    static const std::vector<Column> all{
+        {"point", Type::u32, offsetof(ProbeSample, point), "1"},
+        {"trial", Type::u32, offsetof(ProbeSample, trial), "1"},
+        {"intact", Type::i32, offsetof(ProbeSample, intact), "1", intact_codes},
+        {"repeats", Type::u64, offsetof(ProbeSample, repeats), "1"},
+        {"host_us", Type::f64, offsetof(ProbeSample, host_us), "us"},
+        {"device_us", Type::f64, offsetof(ProbeSample, device_us), "us"},
+        {"cycles", Type::f64, offsetof(ProbeSample, cycles), "1"},
+        {"units", Type::u32, offsetof(ProbeSample, units), "1"},
+        {"most_on_unit", Type::u32, offsetof(ProbeSample, most_on_unit), "1"},
     };
     return all;
   }
@@ -195,5 +245,7 @@ std::vector<Row> Table<Row>::read() const {
 
 template class Table<Point>;
 template class Table<Sample>;
+template class Table<ProbePoint>;
+template class Table<ProbeSample>;
 
 }  // namespace npgpu::trace

@@ -1,4 +1,4 @@
-// The two tables of a sweep: which columns they have, and how rows go in and out.
+// The two tables of a sweep and of a probe: which columns they have, and how rows go in and out.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "netpipe/trace/hdf5_handle.hpp"
+#include "npgpu/probe.hpp"
 #include "npgpu/sample.hpp"
 
 namespace npgpu::trace {
 
-// An open table of Points or of Samples. `Row` is one of the two.
+// An open table of Points, Samples, ProbePoints or ProbeSamples. `Row` is one of them.
 template <class Row>
 class Table {
  public:
@@ -35,5 +36,7 @@ class Table {
 
 extern template class Table<Point>;
 extern template class Table<Sample>;
+extern template class Table<ProbePoint>;
+extern template class Table<ProbeSample>;
 
 }  // namespace npgpu::trace

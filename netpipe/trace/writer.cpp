@@ -90,27 +90,46 @@ TraceWriter::TraceWriter(fs::path path, IfExists if_exists, const TraceRoot& roo
 
 TraceWriter::~TraceWriter() = default;
 
-std::size_t TraceWriter::begin_sweep(const Sweep& header) {
+template <class S>
+std::size_t TraceWriter::begin(const S& header) {
   std::size_t index = 0;
-  impl_->named([&] { index = impl_->document_->begin_sweep(header); });
+  impl_->named([&] { index = impl_->document_->begin(header); });
   return index;
 }
 
+template <class S>
+void TraceWriter::set_error(std::size_t index, const std::string& why) {
+  impl_->named([&] { impl_->document_->set_error<S>(index, why); });
+  impl_->policy_.added(now());
+}
+
+std::size_t TraceWriter::begin_sweep(const Sweep& header) { return begin(header); }
+std::size_t TraceWriter::begin_probe(const ProbeSweep& header) { return begin(header); }
+
 bool TraceWriter::has_point(std::size_t sweep, std::uint64_t bytes) const {
   bool has = false;
-  impl_->named([&] { has = impl_->document_->has_point(sweep, bytes); });
+  impl_->named([&] { has = impl_->document_->has<Sweep>(sweep, bytes); });
+  return has;
+}
+
+bool TraceWriter::has_shape(std::size_t probe, const Shape& shape) const {
+  bool has = false;
+  impl_->named([&] { has = impl_->document_->has<ProbeSweep>(probe, shape); });
   return has;
 }
 
 void TraceWriter::add_point(std::size_t sweep, Point point, std::span<const Sample> samples) {
-  impl_->named([&] { impl_->document_->add_point(sweep, point, samples); });
+  impl_->named([&] { impl_->document_->add<Sweep>(sweep, point, samples); });
   impl_->policy_.added(now());
 }
 
-void TraceWriter::set_error(std::size_t sweep, const std::string& why) {
-  impl_->named([&] { impl_->document_->set_error(sweep, why); });
+void TraceWriter::add_shape(std::size_t probe, ProbePoint point, std::span<const ProbeSample> samples) {
+  impl_->named([&] { impl_->document_->add<ProbeSweep>(probe, point, samples); });
   impl_->policy_.added(now());
 }
+
+void TraceWriter::set_sweep_error(std::size_t sweep, const std::string& why) { set_error<Sweep>(sweep, why); }
+void TraceWriter::set_probe_error(std::size_t probe, const std::string& why) { set_error<ProbeSweep>(probe, why); }
 
 bool TraceWriter::checkpoint_if_due() {
   if (impl_->policy_.due(now(), impl_->document_->bytes())) impl_->save();

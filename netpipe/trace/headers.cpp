@@ -1,0 +1,136 @@
+#include "netpipe/trace/headers.hpp"
+
+#include <fmt/format.h>
+
+#include "netpipe/trace/attributes.hpp"
+
+namespace npgpu::trace {
+
+namespace {
+
+template <class Enum>
+void put_word(hid_t group, const char* attribute, Enum value) {
+  put(group, attribute, std::string(name(value)));
+}
+
+template <class Enum>
+Enum get_word(hid_t group, const std::string& where, const char* attribute) {
+  const std::string word = get_text(group, where, attribute);
+  if (const auto value = named<Enum>(word)) return *value;
+  throw Flaw(fmt::format("attribute '{}' of {} is '{}', none of {}", attribute, where, word, choices<Enum>()));
+}
+
+// What both kinds of group say of how, on what and with what result they were measured.
+template <class S>
+void put_common(hid_t group, const S& sweep) {
+  put(group, "schedule", sweep.schedule);
+  put(group, "device_uuid", sweep.device_uuid);
+  put(group, "device_name", sweep.device_name);
+  put(group, "simulated", sweep.simulated);
+  put(group, "binding", sweep.binding);
+  put(group, "error", sweep.error);
+}
+
+template <class S>
+void get_common(hid_t group, const std::string& where, S& sweep) {
+  sweep.schedule = get_text(group, where, "schedule");
+  sweep.device_uuid = get_text(group, where, "device_uuid");
+  sweep.device_name = get_text(group, where, "device_name");
+  sweep.simulated = get_flag(group, where, "simulated");
+  sweep.binding = get_text(group, where, "binding");
+  sweep.error = get_text(group, where, "error");
+}
+
+std::uint32_t get_small(hid_t group, const std::string& where, const char* attribute) {
+  const std::uint64_t value = get_count(group, where, attribute);
+  if (value > UINT32_MAX) throw Flaw(fmt::format("attribute '{}' of {} is {}, which is too large", attribute, where, value));
+  return static_cast<std::uint32_t>(value);
+}
+
+void put_small(hid_t group, const char* attribute, std::uint32_t value) { put(group, attribute, std::uint64_t{value}); }
+
+}  // namespace
+
+void put_header(hid_t group, const Sweep& sweep) {
+  const Case& c = sweep.question;
+  put(group, "module", c.module);
+  put(group, "device", c.device);
+  put_word(group, "pattern", c.pattern);
+  put_word(group, "direction", c.direction);
+  put_word(group, "memory", c.memory);
+  put(group, "async", c.async);
+  put_word(group, "timing", c.timing);
+  put_word(group, "cache", c.cache);
+  put(group, "source_offset_bytes", c.source_offset);
+  put(group, "target_offset_bytes", c.target_offset);
+  put(group, "bind", c.bind);
+  put(group, "limit_bytes_per_s", sweep.limit.bytes_per_s);
+  put(group, "limit_source", sweep.limit.source);
+  put_common(group, sweep);
+}
+
+void get_header(hid_t group, const std::string& where, Sweep& sweep) {
+  Case& c = sweep.question;
+  c.module = get_text(group, where, "module");
+  c.device = get_text(group, where, "device");
+  c.pattern = get_word<Pattern>(group, where, "pattern");
+  c.direction = get_word<Direction>(group, where, "direction");
+  c.memory = get_word<Memory>(group, where, "memory");
+  c.async = get_flag(group, where, "async");
+  c.timing = get_word<Timing>(group, where, "timing");
+  c.cache = get_word<Cache>(group, where, "cache");
+  c.source_offset = get_count(group, where, "source_offset_bytes");
+  c.target_offset = get_count(group, where, "target_offset_bytes");
+  c.bind = get_flag(group, where, "bind");
+  sweep.limit.bytes_per_s = get_real(group, where, "limit_bytes_per_s");
+  sweep.limit.source = get_text(group, where, "limit_source");
+  get_common(group, where, sweep);
+}
+
+void put_header(hid_t group, const ProbeSweep& sweep) {
+  const ProbeCase& c = sweep.question;
+  put(group, "probe", c.probe);
+  put(group, "device", c.device);
+  put_word(group, "operation", c.operation);
+  put_word(group, "type", c.type);
+  put_word(group, "form", c.form);
+  put_word(group, "space", c.space);
+  put(group, "peak_per_s", sweep.peak.per_s);
+  put(group, "peak_source", sweep.peak.source);
+  const Layout& l = sweep.layout;
+  put_small(group, "units", l.units);
+  put_small(group, "lanes", l.lanes);
+  put_small(group, "threads_most", l.threads_most);
+  put_small(group, "threads_per_unit_most", l.threads_per_unit_most);
+  put_small(group, "blocks_per_unit_most", l.blocks_per_unit_most);
+  put(group, "cache_bytes", l.cache_bytes);
+  put(group, "near_cache_bytes", l.near_cache_bytes);
+  put(group, "memory_bytes", l.memory_bytes);
+  put(group, "clock_mhz", l.clock_mhz);
+  put_common(group, sweep);
+}
+
+void get_header(hid_t group, const std::string& where, ProbeSweep& sweep) {
+  ProbeCase& c = sweep.question;
+  c.probe = get_text(group, where, "probe");
+  c.device = get_text(group, where, "device");
+  c.operation = get_word<Operation>(group, where, "operation");
+  c.type = get_word<DataType>(group, where, "type");
+  c.form = get_word<Form>(group, where, "form");
+  c.space = get_word<Space>(group, where, "space");
+  sweep.peak.per_s = get_real(group, where, "peak_per_s");
+  sweep.peak.source = get_text(group, where, "peak_source");
+  Layout& l = sweep.layout;
+  l.units = get_small(group, where, "units");
+  l.lanes = get_small(group, where, "lanes");
+  l.threads_most = get_small(group, where, "threads_most");
+  l.threads_per_unit_most = get_small(group, where, "threads_per_unit_most");
+  l.blocks_per_unit_most = get_small(group, where, "blocks_per_unit_most");
+  l.cache_bytes = get_count(group, where, "cache_bytes");
+  l.near_cache_bytes = get_count(group, where, "near_cache_bytes");
+  l.memory_bytes = get_count(group, where, "memory_bytes");
+  l.clock_mhz = get_real(group, where, "clock_mhz");
+  get_common(group, where, sweep);
+}
+
+}  // namespace npgpu::trace
