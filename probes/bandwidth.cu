@@ -4,9 +4,9 @@
 // Loads bypass the multiprocessors' own caches (ld.cg), which would otherwise answer for a small set. In one step a
 // thread makes its `ilp` loads, then its stores; consecutive threads touch consecutive elements.
 //
-// In one launch a grid that is resident all at once walks as many steps as are asked for. A larger one makes one pass at
-// most, or its first blocks would walk their part again from the cache before the last have begun: then every pass is a
-// launch, and blocks leave no records.
+// In one launch a grid that is resident all at once walks as many steps as are asked for. A larger one makes one pass
+// at most, or its first blocks would walk their part again from the cache before the last have begun: then every pass
+// is a launch, and blocks leave no records.
 #include <string>
 
 #include "netpipe/devices/cuda/check.hpp"
@@ -64,8 +64,8 @@ __global__ void fill_words(Word* words, std::uint64_t count, Operation op, unsig
 }
 
 struct Wrong {
-  unsigned long long first_word;   // all ones: none
-  unsigned long long wrong_sums;   // threads whose sum was not that of what they read
+  unsigned long long first_word;  // all ones: none
+  unsigned long long wrong_sums;  // threads whose sum was not that of what they read
 };
 
 // `shift`: words of an access, as a power of two.
@@ -102,14 +102,14 @@ union Value {
 
 struct Pass {
   void* arrays[3];
-  std::uint64_t all;        // accesses in all rows
-  std::uint64_t jump;       // accesses from one step's row to the next one's
-  std::uint64_t first;      // access at which the first step's row begins
+  std::uint64_t all;    // accesses in all rows
+  std::uint64_t jump;   // accesses from one step's row to the next one's
+  std::uint64_t first;  // access at which the first step's row begins
   std::uint64_t steps;
-  Word zero;                // 0, which only the host knows: what was loaded, masked with it, is added to an address
-  float one;                // rmw's c
-  float two;                // triad's s
-  Word sum_rest;            // read: the part of a step's sum that does not depend on the place
+  Word zero;      // 0, which only the host knows: what was loaded, masked with it, is added to an address
+  float one;      // rmw's c
+  float two;      // triad's s
+  Word sum_rest;  // read: the part of a step's sum that does not depend on the place
   BlockRecord* records;
   std::uint32_t launch;
   Wrong* wrong;
@@ -335,7 +335,9 @@ class BandwidthProbe final : public Probe {
  public:
   std::string_view name() const override { return "bandwidth"; }
   std::string_view kind() const override { return "cuda"; }
-  std::string_view summary() const override { return "a GPU's memory, read and written, by blocks, threads and accesses"; }
+  std::string_view summary() const override {
+    return "a GPU's memory, read and written, by blocks, threads and accesses";
+  }
   std::vector<DeviceInfo> devices() const override { return inventory(); }
   std::string why_none() const override { return why_no_device(); }
 

@@ -1,9 +1,9 @@
 // Multiply-adds in registers: x = x*a + a, `ilp` chains a thread, nothing else in the loop.
 //
 // Why a twice: with three different registers a chain can wait for a register bank; with two it cannot.
-// Why a is an argument: the compiler knows no shorter way to the result. With a = 1 a chain counts its own steps, x0 + n
-// exactly; where the type cannot count so far, a = -1 makes x alternate between x0 and -1 - x0, and the number of steps
-// is odd in every repeat.
+// Why a is an argument: the compiler knows no shorter way to the result. With a = 1 a chain counts its own steps, x0 +
+// n exactly; where the type cannot count so far, a = -1 makes x alternate between x0 and -1 - x0, and the number of
+// steps is odd in every repeat.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -81,9 +81,9 @@ struct Bf16 {
 };
 
 struct Run {
-  int a;            // 1 or -1
+  int a;  // 1 or -1
   unsigned rounds;
-  Bits* results;    // one a thread: the exclusive or of its chains
+  Bits* results;  // one a thread: the exclusive or of its chains
   BlockRecord* records;
   std::uint32_t launch;
 };
@@ -236,8 +236,7 @@ class ComputeKernel final : public Kernel {
                    .results = reinterpret_cast<Bits*>(results_.data()),
                    .records = bench_.record(shape_.blocks),
                    .launch = bench_.launch()};
-    return bench_.time(
-        [&] { kernel_<<<shape_.blocks, shape_.threads, shared_bytes_, bench_.stream()>>>(args); }, true);
+    return bench_.time([&] { kernel_<<<shape_.blocks, shape_.threads, shared_bytes_, bench_.stream()>>>(args); }, true);
   }
   std::uint64_t threads() const { return std::uint64_t{shape_.blocks} * shape_.threads; }
 
@@ -256,7 +255,9 @@ class ComputeProbe final : public Probe {
  public:
   std::string_view name() const override { return "compute"; }
   std::string_view kind() const override { return "cuda"; }
-  std::string_view summary() const override { return "multiply-adds in a GPU's registers, by blocks, threads and chains"; }
+  std::string_view summary() const override {
+    return "multiply-adds in a GPU's registers, by blocks, threads and chains";
+  }
   std::vector<DeviceInfo> devices() const override { return inventory(); }
   std::string why_none() const override { return why_no_device(); }
 

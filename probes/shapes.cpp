@@ -46,7 +46,8 @@ std::vector<Shape> compute_shapes(const Layout& l) {
     list.add({.blocks = blocks, .threads = threads, .ilp = ilp, .alone = alone});
   };
   add(1, 1, 1);
-  const auto threads = up_to(l.threads_most, {32, 64, 96, 128, 160, 192, 224, 256, 320, 384, 512, 544, 640, 768, 896, 1024});
+  const auto threads =
+      up_to(l.threads_most, {32, 64, 96, 128, 160, 192, 224, 256, 320, 384, 512, 544, 640, 768, 896, 1024});
   for (const std::uint32_t ilp : {1u, 4u, 8u})
     for (const std::uint32_t t : threads) add(1, t, ilp);
   for (const std::uint32_t ilp : {1u, 4u, 8u})
@@ -68,7 +69,10 @@ std::vector<Shape> bandwidth_shapes(const Layout& l, Form form) {
   const auto add = [&](std::uint64_t blocks, std::uint32_t threads, std::uint32_t ilp, std::uint32_t access,
                        std::uint64_t bytes) {
     if (blocks >= 1 && blocks <= 0x7fffffff && blocks * threads * ilp * access <= bytes)
-      list.add({.blocks = static_cast<std::uint32_t>(blocks), .threads = threads, .ilp = ilp, .access_bytes = access,
+      list.add({.blocks = static_cast<std::uint32_t>(blocks),
+                .threads = threads,
+                .ilp = ilp,
+                .access_bytes = access,
                 .bytes = bytes});
   };
   const auto threads = up_to(l.threads_most, {64, 128, 192, 256, 512, 640, 1024});
@@ -77,7 +81,8 @@ std::vector<Shape> bandwidth_shapes(const Layout& l, Form form) {
   add(1, 1, 1, 4, outside);
   if (form == Form::dependent) {
     for (const std::uint32_t t : threads) add(1, t, 1, 4, outside);
-    for (const std::uint32_t k : up_to(std::max(l.blocks_per_unit_most, 1u), {1, 2, 4, 8, 16, 24, 32})) add(l.units * k, 1, 1, 4, outside);
+    for (const std::uint32_t k : up_to(std::max(l.blocks_per_unit_most, 1u), {1, 2, 4, 8, 16, 24, 32}))
+      add(l.units * k, 1, 1, 4, outside);
     for (const std::uint32_t t : threads) add(filling(l, t), t, 1, 4, outside);
     return list.take();
   }

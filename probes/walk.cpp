@@ -37,10 +37,10 @@ Walk walk_of(const Shape& shape, std::uint64_t apart_bytes) {
   const std::uint64_t row_bytes = walk.row_accesses * shape.access_bytes;
   walk.rows = row_bytes ? shape.bytes / row_bytes : 0;
   if (walk.rows < 1 || walk.rows > most_rows)
-    throw Error(ErrorKind::usage, fmt::format("a working set of {} bytes for {} blocks of {} threads with {} accesses of "
-                                              "{} bytes: it must hold 1 to {} times what they touch at once",
-                                              shape.bytes, shape.blocks, shape.threads, shape.ilp, shape.access_bytes,
-                                              most_rows));
+    throw Error(ErrorKind::usage,
+                fmt::format("a working set of {} bytes for {} blocks of {} threads with {} accesses of "
+                            "{} bytes: it must hold 1 to {} times what they touch at once",
+                            shape.bytes, shape.blocks, shape.threads, shape.ilp, shape.access_bytes, most_rows));
   walk.jump = (apart_bytes + row_bytes - 1) / row_bytes % walk.rows;
   if (walk.jump == 0) walk.jump = 1;
   while (std::gcd(walk.jump, walk.rows) != 1) ++walk.jump;

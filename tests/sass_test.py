@@ -19,6 +19,7 @@ MULTIPLY_ADD = {"Fp32": r"FFMA\b", "Fp64": r"DFMA\b", "Int32": r"IMAD$", "Fp16":
 CHAINS = re.compile(r"chainsI\w*?(Fp32|Fp64|Int32|Fp16|Bf16)ELj(\d+)")
 # operation (rmw 1, read 2, write 3, copy 4, triad 5), words of an access, accesses, dependent
 PASS = re.compile(r"pass\w*?OperationE(\d)ELi(\d)ELi(\d)ELb([01])")
+INSTRUCTION = re.compile(r"\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+ )?\s*([A-Z][\w.]*)\s*([^;]*);")
 LOADS_AND_STORES = {1: (1, 1), 2: (1, 0), 3: (0, 1), 4: (1, 1), 5: (2, 1)}
 
 
@@ -41,7 +42,7 @@ def functions(text):
             if name:
                 yield arch, name, body
             name, body = found.group(1), []
-        elif found := re.match(r"\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+ )?\s*([A-Z][\w.]*)\s*([^;]*);", line):
+        elif found := INSTRUCTION.match(line):
             body.append((int(found.group(1), 16), found.group(2), found.group(3)))
     if name:
         yield arch, name, body
@@ -63,7 +64,7 @@ def longest_loop(body):
 def main():
     tool = cuobjdump()
     if not tool:
-        print("skipped: cuobjdump is neither in the CUDA toolkit nor on PATH: install cuda-cuobjdump to read machine code")
+        print("skipped: cuobjdump is neither in the CUDA toolkit nor on PATH: install it to read machine code")
         return SKIPPED
     seen, wrong = collections.Counter(), []
     for path in sys.argv[1:]:
@@ -77,8 +78,8 @@ def main():
                 wanted = (512 // ilp + 1) * ilp
                 count = sum(bool(re.match(MULTIPLY_ADD[kind], o)) for o in loop)
                 if count != wanted or len(loop) - count > OVERHEAD * wanted:
-                    wrong.append(f"{arch} {kind} ilp {ilp}: {count} multiply-adds of {len(loop)} instructions in the loop, "
-                                 f"{wanted} wanted: {dict(collections.Counter(loop))}")
+                    wrong.append(f"{arch} {kind} ilp {ilp}: {count} multiply-adds of {len(loop)} instructions in the "
+                                 f"loop, {wanted} wanted: {dict(collections.Counter(loop))}")
                 seen["chains"] += 1
             elif found := PASS.search(name):
                 operation, words, ilp, dependent = (int(g) for g in found.groups())
@@ -88,8 +89,9 @@ def main():
                                for kind in ("LDG", "STG"))
                 wanted = tuple(n * ilp for n in LOADS_AND_STORES[operation])
                 if counts != wanted:
-                    wrong.append(f"{arch} operation {operation}, {4 * words} bytes, {ilp} accesses, dependent {dependent}: "
-                                 f"{counts} loads and stores, {wanted} wanted: {dict(collections.Counter(loop))}")
+                    wrong.append(f"{arch} operation {operation}, {4 * words} bytes, {ilp} accesses, dependent "
+                                 f"{dependent}: {counts} loads and stores, {wanted} wanted: "
+                                 f"{dict(collections.Counter(loop))}")
                 seen["passes"] += 1
     for sentence in wrong:
         print("WRONG", sentence)

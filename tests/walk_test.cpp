@@ -1,10 +1,11 @@
 // A walk is right if counting its steps one by one gives what its closed form says.
+#include "probes/walk.hpp"
+
 #include <doctest/doctest.h>
 
 #include <vector>
 
 #include "npgpu/error.hpp"
-#include "probes/walk.hpp"
 
 using namespace npgpu;
 
@@ -30,7 +31,7 @@ void counted_by_hand(const Shape& shape, std::uint64_t apart) {
 }  // namespace
 
 TEST_CASE("every row's visits, by walking") {
-  counted_by_hand({.blocks = 2, .threads = 32, .ilp = 1, .access_bytes = 4, .bytes = 256}, 0);   // one row
+  counted_by_hand({.blocks = 2, .threads = 32, .ilp = 1, .access_bytes = 4, .bytes = 256}, 0);     // one row
   counted_by_hand({.blocks = 2, .threads = 32, .ilp = 1, .access_bytes = 4, .bytes = 512}, 4096);  // two
   counted_by_hand({.blocks = 3, .threads = 64, .ilp = 4, .access_bytes = 16, .bytes = 1 << 20}, 0);
   counted_by_hand({.blocks = 1, .threads = 1, .ilp = 1, .access_bytes = 4, .bytes = 4000}, 128);

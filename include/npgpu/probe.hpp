@@ -104,7 +104,8 @@ struct ProbeSample {
   std::uint64_t repeats = 0;
   double host_us = not_measured;    // host clock, launch to end
   double device_us = not_measured;  // device events around the kernel
-  double cycles = not_measured;     // of the unit that took longest, by its own clock: first block's begin to last one's end
+  // Of the unit that took longest, by its own clock, from its first block's begin to its last one's end.
+  double cycles = not_measured;
   std::uint32_t units = 0;          // distinct units that ran a block; 0: not known
   std::uint32_t most_on_unit = 0;   // most blocks that one unit ran
 

@@ -1,5 +1,5 @@
-// The probes' kernels on a GPU: results that are checked, blocks where they were asked for, and work that is really done.
-// No rates: those are npgpu_bench_probes'.
+// The probes' kernels on a GPU: results that are checked, blocks where they were asked for, and work that is really
+// done. No rates: those are npgpu_bench_probes'.
 #include <doctest/doctest.h>
 
 #include <algorithm>

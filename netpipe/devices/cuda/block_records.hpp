@@ -10,7 +10,7 @@
 namespace npgpu::cuda {
 
 struct BlockRecord {
-  std::uint64_t begin = 0;    // clock64, which all blocks of one multiprocessor share
+  std::uint64_t begin = 0;  // clock64, which all blocks of one multiprocessor share
   std::uint64_t end = 0;
   std::uint32_t unit = 0;     // %smid
   std::uint32_t written = 0;  // the launch's number: a block that wrote nothing is found

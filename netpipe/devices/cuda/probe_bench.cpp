@@ -67,9 +67,10 @@ std::uint32_t shared_bytes_to_be_alone(int ordinal) {
   const std::uint32_t half = count(cudaDevAttrMaxSharedMemoryPerMultiprocessor, ordinal) / 2 + 1;
   const std::uint32_t most = count(cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal);
   if (half > most)
-    throw Error(ErrorKind::usage, fmt::format("cuda:{}: a block takes at most {} bytes of shared memory, which does not "
-                                              "keep a second one away",
-                                              ordinal, most));
+    throw Error(ErrorKind::usage,
+                fmt::format("cuda:{}: a block takes at most {} bytes of shared memory, which does not "
+                            "keep a second one away",
+                            ordinal, most));
   return half;
 }
 

@@ -51,14 +51,15 @@ Peak arithmetic_peak(DataType type, int capability, unsigned multiprocessors, do
   const std::string version = fmt::format("{}.{}", capability / 10, capability % 10);
   const double lanes = multiply_adds_per_cycle(type, capability);
   if (std::isnan(lanes))
-    return {not_measured, fmt::format("unknown: this program has no {} rate of compute capability {}", name(type),
-                                      version)};
+    return {not_measured,
+            fmt::format("unknown: this program has no {} rate of compute capability {}", name(type), version)};
   if (multiprocessors == 0 || !(clock_mhz > 0))
     return {not_measured, "unknown: the driver does not say the multiprocessors' number and clock"};
-  return {multiprocessors * lanes * 2 * clock_mhz * 1e6,
-          fmt::format("{} multiprocessors * {:g} multiply-adds a cycle (CUDA C++ Programming Guide, capability {}) * 2 * "
-                      "{:g} MHz",
-                      multiprocessors, lanes, version, clock_mhz)};
+  return {
+      multiprocessors * lanes * 2 * clock_mhz * 1e6,
+      fmt::format("{} multiprocessors * {:g} multiply-adds a cycle (CUDA C++ Programming Guide, capability {}) * 2 * "
+                  "{:g} MHz",
+                  multiprocessors, lanes, version, clock_mhz)};
 }
 
 }  // namespace npgpu::cuda
