@@ -71,7 +71,7 @@ TEST_CASE("GTX 470: the 8 blocks that an SM holds come before the 18 that fill i
   CHECK(misses(d, "w*: the rate still grows at 8 one-thread blocks of a unit"));
   CHECK(misses(d, "Sigma / warp width gives 18.0"));
   CHECK(find(d, "N_PPipe")->reference == doctest::Approx(72).epsilon(0.01));
-  CHECK(find(d, "N_PPipe")->reference_source.find("the 8 blocks that a unit holds do not fill it") !=
+  CHECK(find(d, "N_PPipe")->reference_source.find("18.0 warps that fill a unit / 8 blocks that it holds") !=
         std::string::npos);
 }
 

@@ -112,6 +112,8 @@ TEST_CASE("a GPU by hand: 4 units, 32 lanes, 4 warps") {
     CHECK(find(d, name).verdict == Agreement::agrees);
   CHECK(find(d, "FMA latency").verdict == Agreement::unchecked);  // this device does not say
   CHECK(find(d, "FMA latency").reference_source == "the device does not say");
+  CHECK(find(d, "L_Pipe").reference == doctest::Approx(4));  // 32 FMAs a cycle * 4 cycles / 32
+  CHECK(find(d, "L_Pipe").reference_source.find("FMA latency (measured)") != std::string::npos);
   CHECK(d.missing.size() == 1);
   CHECK(d.missing[0].find("need probe bandwidth") != std::string::npos);
 }
@@ -125,6 +127,8 @@ TEST_CASE("the device's facts in the trace are its own answers") {
   CHECK(find(d, "FMA latency").reference == 4);
   CHECK(find(d, "FMA latency").verdict == Agreement::agrees);
   CHECK(find(d, "Sigma").reference == doctest::Approx(128));
+  trace.probes[0].question.type = DataType::fp64;
+  CHECK(std::isnan(find(derive(trace).at(0), "FMA latency fp64").reference));  // that answer is for fp32
 }
 
 TEST_CASE("a wrong answer of the device disagrees") {

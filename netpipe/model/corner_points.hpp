@@ -4,8 +4,9 @@
 //   -One    one thread with one chain              -All  more threads
 //
 // A thread alone has one chain: L_Pipe and T_delay count what is in flight, and would count chains for threads
-// otherwise. Of the shapes of a corner the fastest stands for it. Where there is memory to touch, only working sets of
-// at least half the largest count: smaller ones are there to see the cache.
+// otherwise. Of the shapes of a corner the fastest stands for it, which noise favours: by up to about its width. Where
+// there is memory to touch, only working sets of at least half the largest count: smaller ones are there to see the
+// cache.
 #pragma once
 
 #include <span>

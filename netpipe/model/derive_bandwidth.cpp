@@ -39,7 +39,7 @@ void add_rate(const Estimate& rate, const std::string& note, const Peak& peak, c
   reached.name = name + " reached";
   reached.estimate = quotient({rate, exactly(100)}, {exactly(p.reference)}, "percent", name + " over its limit");
   reached.meaning = "what part of the memory's limit the best shape reaches";
-  reached.note = p.note;
+  reached.note = note;
   leave_unchecked(reached, "a part of a limit has no answer of the device's own");
   into.parameters.push_back(std::move(p));
   into.parameters.push_back(std::move(reached));

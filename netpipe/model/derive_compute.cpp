@@ -35,14 +35,17 @@ class Compute {
  public:
   Compute(const ProbeSweep& sweep, const OwnFacts& own, DeviceParameters& into)
       : sweep_(sweep), own_(own), into_(into), rates_(rates_of(sweep)), corners_(corners_of(sweep)) {
-    if (sweep.question.type != DataType::fp32) suffix_ = ' ' + std::string(name(sweep.question.type));
+    if (sweep.question.type == DataType::fp32) return;
+    suffix_ = ' ' + std::string(name(sweep.question.type));
+    own_ = {};  // they are of fp32
   }
 
   void add_all() {
     add_power();
     const auto unit_chains = quotient({corners_.one_all}, {corners_.one_one}, "chains", "Cp_OA / Cp_OO");
     find_knee();
-    add_paper(unit_chains.value / sweep_.layout.lanes);
+    fill_ = filling_warps();
+    add_paper();
     add_universal(unit_chains);
     add_knee(unit_chains.value / sweep_.layout.lanes);
   }
@@ -86,16 +89,15 @@ class Compute {
     reached.estimate = quotient({corners_.all_all, exactly(100)}, {exactly(p.reference)}, "percent",
                                 "P over its limit at the clock of the run");
     reached.meaning = "what part of the limit at the clock of the run the best shape reaches";
-    reached.note = p.note;
+    reached.note = doubts({Corner::all_all});
     leave_unchecked(reached, "a part of a limit has no answer of the device's own");
     add(std::move(p));
     add(std::move(reached));
   }
 
-  // w: warps that fill a unit, by One-All over One-One.
-  void add_paper(double w) {
+  void add_paper() {
     const Layout& l = sweep_.layout;
-    const double cap = l.blocks_per_unit_most;
+    const double cap = l.blocks_per_unit_most, w = fill_.warps;
     const bool capped = cap > 0 && w > cap && !(knee_ && knee_->reached);
     for (Parameter& p : compute_parameters(corners_)) {
       if (p.name.starts_with("SM"))
@@ -104,24 +106,23 @@ class Compute {
         leave_unchecked(p,
                         "on a CPU the only thread of a core waits for its own chain: N_PPipe is Sigma, and L_Pipe 1");
       else if (p.name.starts_with("N_PPipe") && capped)
-        hold_against(p, l.lanes * w / cap,
-                     fmt::format("warp width {} * {:.1f} / {:g}: the {:g} blocks that a unit holds do not fill it",
-                                 l.lanes, w, cap, cap),
-                     for_lanes);
+        hold_against(
+            p, l.lanes * w / cap,
+            fmt::format("warp width {} * {:.1f} warps that fill a unit / {:g} blocks that it holds", l.lanes, w, cap),
+            for_lanes);
       else if (p.name.starts_with("N_PPipe"))
         hold_against(p, l.lanes, "warp width", for_lanes);
+      else if (capped)
+        hold_against(p, cap, "blocks that a unit holds, fewer than fill it", for_lanes);
       else
-        hold_against(p, capped ? cap : w,
-                     capped ? "blocks that a unit holds, fewer than fill it"
-                            : "no answer of the device's own: Sigma / warp width, from other corners",
-                     for_lanes);
+        hold_against(p, w, fill_.source, for_lanes);
       add(std::move(p));
     }
   }
 
   void add_universal(const Estimate& chains) {
     const Layout& l = sweep_.layout;
-    const double per_cycle = sweep_.peak.per_s / (operations_of_an_fma * l.units * l.clock_mhz * 1e6);
+    const double per_cycle = fmas_per_cycle();
 
     Parameter u;
     u.name = "U";
@@ -200,6 +201,26 @@ class Compute {
                     std::string("2 f / Cp_OO, f being ") + clock_text(at));
   }
 
+  // Warps that fill a unit by what the device says of itself, and where that comes from.
+  struct Filling {
+    double warps = not_measured;
+    std::string source = "the limit is not known, so there is nothing to check it by";
+  };
+  Filling filling_warps() const {
+    const double per_cycle = fmas_per_cycle();
+    if (!(per_cycle > 0) || sweep_.layout.lanes == 0) return {};
+    const bool says = own_.fma_latency_cycles > 0;
+    const double latency = says ? own_.fma_latency_cycles : latency_cycles().value;
+    return {
+        latency * per_cycle / sweep_.layout.lanes,
+        fmt::format("FMAs of a unit in a cycle by the limit * FMA latency{} / warp width", says ? "" : " (measured)")};
+  }
+
+  // Of a unit, by the limit.
+  double fmas_per_cycle() const {
+    return sweep_.peak.per_s / (operations_of_an_fma * sweep_.layout.units * sweep_.layout.clock_mhz * 1e6);
+  }
+
   void find_knee() {
     const std::uint32_t units = sweep_.layout.units;
     if (units == 0 || is_host(sweep_)) return;
@@ -214,7 +235,7 @@ class Compute {
     knee_ = knee_of(std::move(points));
   }
 
-  void add_knee(double w) {
+  void add_knee(double sigma_warps) {
     if (is_host(sweep_)) return;
     if (!knee_) {
       into_.missing.push_back("w*" + suffix_ +
@@ -225,7 +246,7 @@ class Compute {
       into_.missing.push_back(
           fmt::format("w*{}: the rate still grows at {:g} one-thread blocks of a unit, so w* is more than that; "
                       "Sigma / warp width gives {:.1f}",
-                      suffix_, knee_->most, w));
+                      suffix_, knee_->most, sigma_warps));
       return;
     }
     Parameter p;
@@ -233,17 +254,18 @@ class Compute {
     p.estimate = knee_->blocks;
     p.meaning = "one-thread blocks that fill a unit: latency * lanes of a unit / warp width";
     p.note = knee_doubts_;
-    hold_against(p, w, "no answer of the device's own: Sigma / warp width, from other points", for_throughput);
+    hold_against(p, fill_.warps, fill_.source, for_throughput);
     add(std::move(p));
   }
 
   const ProbeSweep& sweep_;
-  const OwnFacts& own_;
+  OwnFacts own_;
   DeviceParameters& into_;
   const std::vector<PointRate> rates_;
   const Corners corners_;
   std::string suffix_, knee_doubts_;
   std::optional<Knee> knee_;
+  Filling fill_;
 };
 
 }  // namespace

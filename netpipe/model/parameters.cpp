@@ -52,14 +52,13 @@ constexpr auto aa = Corner::all_all, oa = Corner::one_all, ao = Corner::all_one,
 void add_compute(std::vector<Parameter>& all, const Rates& r) {
   all.push_back(parameter(r, "SM", quotient({r.aa}, {r.oa}, "units", "Cp_AA / Cp_OA"),
                           "how many units compute at once: multiprocessors, or cores", {aa, oa}));
-  all.push_back(parameter(r, "N_PPipe", quotient({r.aa}, {r.ao}, "threads", "Cp_AA / Cp_AO"),
-                          "lanes of one instruction, where as many one-thread blocks fit a unit as fill it; more by "
-                          "the part that does not fit",
-                          {aa, ao}));
-  all.push_back(
-      parameter(r, "L_Pipe", quotient({r.ao, r.oa}, {r.oo, r.aa}, "instructions", "Cp_AO * Cp_OA / (Cp_OO * Cp_AA)"),
-                "one-thread blocks that a unit keeps in flight: those that fill it, or the most that it holds",
-                {aa, oa, ao, oo}));
+  all.push_back(parameter(
+      r, "N_PPipe", quotient({r.aa}, {r.ao}, "threads", "Cp_AA / Cp_AO"),
+      "lanes of one instruction; times w* / cap where a unit holds fewer one-thread blocks (cap) than fill it (w*)",
+      {aa, ao}));
+  all.push_back(parameter(r, "L_Pipe",
+                          quotient({r.ao, r.oa}, {r.oo, r.aa}, "instructions", "Cp_AO * Cp_OA / (Cp_OO * Cp_AA)"),
+                          "one-thread blocks that a unit keeps in flight: min(w*, cap)", {aa, oa, ao, oo}));
 }
 
 void add_bandwidth(std::vector<Parameter>& all, const Rates& r) {
