@@ -97,6 +97,29 @@ TEST_CASE("H200: 132 SMs, 4 schedulers a SM, through its noise") {
   CHECK(sm.high / sm.low < 1.03);
 }
 
+TEST_CASE("whatever the noise, the same whole numbers") {
+  for (int seed = 1; seed <= 10; ++seed) {
+    CAPTURE(seed);
+    const ChangedSpec spec("h200", [&](nlohmann::json& j) { j["noise"]["seed"] = seed; });
+    const DeviceParameters d = derived(spec.id());
+    CHECK(std::lround(value_of(d, "SM")) == 132);
+    CHECK(std::lround(value_of(d, "N_PPipe")) == 32);
+    CHECK(std::lround(value_of(d, "L_Pipe")) == 16);
+    CHECK(std::lround(value_of(d, "w*")) == 16);
+    CHECK(std::lround(value_of(d, "FMA latency")) == 4);
+  }
+}
+
+TEST_CASE("noise that no schedule can narrow is said, and agreement by luck is none") {
+  const ChangedSpec wild("gts250", [](nlohmann::json& j) { j["noise"] = {{"seed", 1}, {"sigma", 0.5}}; });
+  const DeviceParameters d = derived(wild.id());
+  for (const char* name : {"SM", "N_PPipe", "L_Pipe"}) {
+    CAPTURE(name);
+    CHECK(find(d, name)->note.find("its interval never narrowed") != std::string::npos);
+    CHECK(find(d, name)->verdict != Agreement::agrees);
+  }
+}
+
 TEST_CASE("bandwidth: the bus by full blocks, the latency by one thread") {
   const DeviceParameters gts = derived("sim:gts250");
   CHECK(value_of(gts, "B") == doctest::Approx(57.312e9).epsilon(0.01));

@@ -209,6 +209,23 @@ TEST_CASE("each device by itself, in order; other types by name; what is missing
   CHECK(all[1].missing[0] == "compute cuda:0 fma fp32 stopped early: stopped by a signal");
 }
 
+TEST_CASE("a case measured twice: told once, and where the two differ that is said") {
+  Trace trace;
+  trace.probes = {gpu_sweep(), gpu_sweep()};
+  const auto once = derived(gpu_sweep());
+  DeviceParameters d = derive(trace).at(0);
+  CHECK(d.parameters.size() == once.parameters.size());
+  CHECK(find(d, "SM").verdict == Agreement::agrees);
+  CHECK(find(d, "SM").note == "");
+  for (std::size_t i = 0; i < 9; ++i)  // All-All takes half as long again
+    trace.probes[1].samples[trace.probes[1].points[3].first_sample + i].device_us *= 1.5;
+  d = derive(trace).at(0);
+  CHECK(find(d, "SM").estimate.value == doctest::Approx(4));
+  CHECK(find(d, "SM").verdict == Agreement::unchecked);
+  CHECK(find(d, "SM").note == "measured again it was 2.667");
+  CHECK(find(d, "FMA latency").note == "");
+}
+
 TEST_CASE("memory: All-One and One-One by the dependent form, the bus by the faster") {
   const auto sweep_of = [](Form form, double oa, double aa, double ao, double oo) {
     ProbeSweep sweep = probe_sweep();

@@ -141,7 +141,7 @@ TEST_CASE("of all that the paper prints, one figure contradicts its own rates: G
 
 TEST_CASE("the computing power lies below what clock and processors allow, and reaches 92 % of it") {
   for (const auto& [gpu, f] : table()) {
-    CAPTURE(gpu);
+    INFO(std::string(gpu));
     const double limit =
         f.at("operations of an SP per cycle").value * f.at("SP").value * f.at("shader clock MHz").value / 1e3;
     const double part = f.at("Cp AA").value / limit;

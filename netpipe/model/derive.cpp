@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 
 #include "netpipe/model/derive_parts.hpp"
 #include "npgpu/parameters.hpp"
@@ -6,6 +9,8 @@
 namespace npgpu {
 
 namespace {
+
+constexpr double repeatable = 0.03;  // a larger change between two measurements of a case is no noise
 
 double number(const Facts& facts, std::string_view wanted) {
   for (const auto& [name, value] : facts) {
@@ -68,6 +73,35 @@ DeviceParameters derive_device(const Sweeps& sweeps, const Provenance& provenanc
   return device;
 }
 
+// A case may have been measured more than once: the first time, the second time, ... of every case, each by itself.
+std::vector<Sweeps> rounds_of(const Sweeps& sweeps) {
+  std::vector<Sweeps> rounds;
+  for (const ProbeSweep* sweep : sweeps) {
+    const auto has_it = [&](const Sweeps& round) {
+      return std::any_of(round.begin(), round.end(), [&](const auto* s) { return s->question == sweep->question; });
+    };
+    auto round = std::find_if(rounds.begin(), rounds.end(), [&](const Sweeps& r) { return !has_it(r); });
+    if (round == rounds.end()) round = rounds.insert(rounds.end(), Sweeps{});
+    round->push_back(sweep);
+  }
+  return rounds;
+}
+
+// What another round found differently is said, and an agreement is no longer one. Parameters that only it has join.
+void add_round(DeviceParameters& into, const DeviceParameters& again) {
+  for (const Parameter& other : again.parameters) {
+    const auto same = std::find_if(into.parameters.begin(), into.parameters.end(),
+                                   [&](const Parameter& p) { return p.name == other.name; });
+    if (same == into.parameters.end()) {
+      into.parameters.push_back(other);
+    } else if (std::abs(other.estimate.value / same->estimate.value - 1) > repeatable) {
+      same->note +=
+          (same->note.empty() ? "" : "; ") + fmt::format("measured again it was {:.4g}", other.estimate.value);
+      if (same->verdict == Agreement::agrees) same->verdict = Agreement::unchecked;
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<DeviceParameters> derive(const Trace& trace) {
@@ -80,7 +114,12 @@ std::vector<DeviceParameters> derive(const Trace& trace) {
     if (found == by_device.end()) found = by_device.insert(by_device.end(), {key, {}});
     found->second.push_back(&sweep);
   }
-  for (const auto& [key, sweeps] : by_device) all.push_back(derive_device(sweeps, trace.provenance));
+  for (const auto& [key, sweeps] : by_device) {
+    const std::vector<Sweeps> rounds = rounds_of(sweeps);
+    DeviceParameters device = derive_device(rounds.front(), trace.provenance);
+    for (std::size_t i = 1; i < rounds.size(); ++i) add_round(device, derive_device(rounds[i], trace.provenance));
+    all.push_back(std::move(device));
+  }
   return all;
 }
 
