@@ -2,6 +2,7 @@
 // Pure functions of a trace.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct Corners {
   Estimate all_all, one_all, all_one, one_one;
   // The same per cycle of the units' own clock, where cycles were recorded: free of clocks that differ.
   Estimate all_all_cycle, one_all_cycle, all_one_cycle, one_one_cycle;
+  // What disturbs them, a sentence each, in the order All-All, One-All, All-One, One-One; empty where nothing does.
+  std::array<std::vector<std::string>, 4> doubts;
 };
 
 struct Parameter {

@@ -97,6 +97,21 @@ void Device::write(std::string_view what, Payload& payload, std::uint64_t bytes)
   leave(later);
 }
 
+double Device::run_kernel(Seconds launch, Seconds latency, Seconds kernel, Payload& result, std::uint64_t bytes) {
+  const double factor = noise_.trial();
+  const Later begun = enter("launch kernel");
+  spend(launch + latency + kernel);
+  leave(begun);
+  const Later ended = enter("synchronize");
+  result.content = new_content();
+  written_ = &result;
+  written_bytes_ = bytes;
+  spend(spec_.host.synchronize);
+  noise_.next_trial();
+  leave(ended);
+  return factor;
+}
+
 void Device::forget(const Payload& payload) noexcept {
   if (written_ == &payload) written_ = nullptr;
 }

@@ -68,6 +68,10 @@ class Device {
   void write(std::string_view what, Payload&, std::uint64_t bytes);
   void forget(const Payload&) noexcept;  // it is about to go
 
+  // A kernel, launched and waited for: two calls. The host's time goes on by launch + latency + kernel + synchronize,
+  // all with the noise of the trial, which is returned: the factor by which the kernel took longer than `kernel`.
+  double run_kernel(Seconds launch, Seconds latency, Seconds kernel, Payload& result, std::uint64_t bytes);
+
   void take(std::uint64_t bytes);  // a call; throws Error(failed) if so much is not free
   void give_back(std::uint64_t bytes) noexcept { used_bytes_ -= bytes; }
 

@@ -87,8 +87,11 @@ constexpr const char* hardware_keys[] = {"sms",
                                          "registers",     // of an SM
                                          "warps",         // resident on an SM
                                          "blocks",        // resident on an SM
+                                         "block_threads",  // most, of a block
                                          "fma_latency_cycles",
                                          "memory_latency_cycles",
+                                         "transaction_bytes",   // least that the bus moves
+                                         "sm_bytes_per_cycle",  // between an SM and memory
                                          "hardware_queues",
                                          "stream_create_us",  // t_sc
                                          "kernel_launch_us",

@@ -1,0 +1,99 @@
+#include "netpipe/devices/simulated/multiprocessors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "npgpu/error.hpp"
+
+namespace npgpu::simulated {
+
+namespace {
+
+double hardware(const Spec& spec, const std::string& key) {
+  for (const auto& [name, value] : spec.hardware) {
+    if (name != key) continue;
+    if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+    if (const auto* number = std::get_if<double>(&value)) return *number;
+  }
+  return not_measured;
+}
+
+// A figure that is there and more than nothing, or `otherwise`.
+double figure_or(const Spec& spec, const std::string& key, double otherwise) {
+  const double value = hardware(spec, key);
+  return value > 0 ? value : otherwise;
+}
+
+std::uint32_t count_or(const Spec& spec, const std::string& key, std::uint32_t otherwise) {
+  return static_cast<std::uint32_t>(std::clamp(figure_or(spec, key, otherwise), 1.0, 1e9));
+}
+
+std::uint32_t warps_of(const Grid& grid) { return (grid.threads + warp_threads - 1) / warp_threads; }
+
+}  // namespace
+
+std::optional<std::string> why_no_kernels(const Spec& spec, Need need) {
+  std::string missing;
+  const auto wants = [&](const char* key) {
+    if (!(hardware(spec, key) > 0)) missing += (missing.empty() ? "hardware." : ", hardware.") + std::string(key);
+  };
+  for (const char* key : {"sms", "lanes", "shader_clock_mhz", "warps", "blocks"}) wants(key);
+  wants(need == Need::compute ? "fma_latency_cycles" : "memory_latency_cycles");
+  if (need == Need::memory && !spec.d2d) missing += (missing.empty() ? "" : ", ") + std::string("links.d2d");
+  if (missing.empty()) return std::nullopt;
+  return fmt::format("the spec of {} does not say how its kernels run: add {} to {}", spec.name, missing,
+                     spec.file.string());
+}
+
+Multiprocessors multiprocessors_of(const Spec& spec) {
+  Multiprocessors m;
+  m.sms = count_or(spec, "sms", m.sms);
+  m.schedulers = count_or(spec, "schedulers", m.schedulers);
+  m.lanes = figure_or(spec, "lanes", m.lanes);
+  m.warps = count_or(spec, "warps", m.warps);
+  m.blocks = count_or(spec, "blocks", m.blocks);
+  m.block_threads = count_or(spec, "block_threads", std::min(1024u, m.warps * warp_threads));
+  m.clock_hz = figure_or(spec, "shader_clock_mhz", 0) * 1e6;
+  m.fma_latency_cycles = figure_or(spec, "fma_latency_cycles", 0);
+  m.memory_latency_cycles = figure_or(spec, "memory_latency_cycles", 0);
+  m.sm_bytes_per_cycle = figure_or(spec, "sm_bytes_per_cycle", m.sm_bytes_per_cycle);
+  m.transaction_bytes = figure_or(spec, "transaction_bytes", m.transaction_bytes);
+  if (spec.d2d) m.bus_bytes_per_s = 2 * spec.d2d->bytes_per_s;
+  return m;
+}
+
+KernelTime kernel_time(const Multiprocessors& m, const Grid& grid, const Step& step, double steps) {
+  const std::uint32_t block_warps = warps_of(grid);
+  if (grid.blocks == 0 || block_warps == 0 || grid.threads > m.block_threads || block_warps > m.warps)
+    throw Error(ErrorKind::usage, fmt::format("no block of {} threads fits the device: at most {}, in {} warps",
+                                              grid.threads, m.block_threads, m.warps));
+  const std::uint64_t resident = grid.alone ? 1 : std::min(m.blocks, m.warps / block_warps);
+
+  const auto step_cycles = [&](std::uint64_t blocks) {
+    const double on_busiest = std::ceil(static_cast<double>(blocks) / m.sms);
+    const double scheduled = std::ceil(on_busiest * block_warps / m.schedulers);
+    const double issue = scheduled * step.instructions * warp_threads / (m.lanes / m.schedulers);
+    const double path = on_busiest * step.block_bytes / m.sm_bytes_per_cycle;
+    const double bus = static_cast<double>(blocks) * step.block_bus_bytes / m.bus_bytes_per_s * m.clock_hz;
+    return std::max({step.latency_cycles, issue, path, bus});
+  };
+
+  const std::uint64_t slots = resident * m.sms, waves = grid.blocks / slots, rest = grid.blocks % slots;
+  KernelTime time;
+  if (waves > 0) {
+    time.block_cycles = steps * step_cycles(slots);
+    time.cycles = static_cast<double>(waves) * time.block_cycles;
+  }
+  if (rest > 0) {
+    const double last = steps * step_cycles(rest);
+    time.cycles += last;
+    time.block_cycles = std::max(time.block_cycles, last);
+  }
+  time.units = static_cast<std::uint32_t>(std::min<std::uint64_t>(grid.blocks, m.sms));
+  time.most_on_unit = static_cast<std::uint32_t>(waves * resident + (rest + m.sms - 1) / m.sms);
+  return time;
+}
+
+}  // namespace npgpu::simulated

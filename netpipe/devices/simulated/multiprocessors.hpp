@@ -1,0 +1,73 @@
+// How long a kernel takes on a simulated device, from how its multiprocessors (SMs) are built.
+//
+// Time goes in steps: in each, every warp issues its instructions and waits for their results before the next. One
+// wave of resident blocks has, with R warps and K blocks on the busiest SM and S schedulers an SM,
+//
+//     cycles of a step = max( latency of the results,
+//                             ceil(R / S) * instructions * 32 / (lanes / S),   the busiest scheduler issues
+//                             K * bytes of a block / SM's bytes per cycle,     the SM's way to memory
+//                             bytes of all blocks on the bus / its rate )
+//
+// because a warp instruction keeps its scheduler's lanes busy for 32 / (lanes / S) cycles, however few of its threads
+// work. Blocks go to the SMs in turn. An SM holds as many as its slots and warps allow, and one where blocks are to be
+// alone; the rest wait for the next wave.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "netpipe/devices/simulated/spec.hpp"
+#include "npgpu/units.hpp"
+
+namespace npgpu::simulated {
+
+constexpr std::uint32_t warp_threads = 32;
+
+// The part of a spec that kernels run on.
+struct Multiprocessors {
+  std::uint32_t sms = 1;
+  std::uint32_t schedulers = 1;  // of an SM, as all below
+  double lanes = warp_threads;
+  std::uint32_t warps = 1;          // resident
+  std::uint32_t blocks = 1;         // resident
+  std::uint32_t block_threads = 0;  // most, of a block
+  double clock_hz = 0;
+  double fma_latency_cycles = 0;     // until a dependent one can issue
+  double memory_latency_cycles = 0;  // of a load
+  double sm_bytes_per_cycle = std::numeric_limits<double>::infinity();
+  double transaction_bytes = 32;  // least that the bus moves
+  double bus_bytes_per_s = std::numeric_limits<double>::infinity();
+};
+
+enum class Need { compute, memory };
+// Which keys of the spec are missing for such kernels, in one sentence; nothing if none.
+std::optional<std::string> why_no_kernels(const Spec&, Need);
+// What a spec leaves out stays as it is above. The bus moves twice the rate of d2d, whose bytes count once.
+Multiprocessors multiprocessors_of(const Spec&);
+
+struct Grid {
+  std::uint64_t blocks = 1;
+  std::uint32_t threads = 1;  // of a block
+  bool alone = false;         // never two blocks on one SM at a time
+};
+
+struct Step {
+  double latency_cycles = 0;
+  double instructions = 0;     // of a warp
+  double block_bytes = 0;      // between a block and memory
+  double block_bus_bytes = 0;  // the same in whole transactions
+};
+
+struct KernelTime {
+  double cycles = 0;               // first block's begin to last block's end
+  double block_cycles = 0;         // of the block that takes longest
+  std::uint32_t units = 0;         // SMs that run a block
+  std::uint32_t most_on_unit = 0;  // blocks, over all waves
+};
+
+// Throws Error(usage) where no SM can hold such a block.
+KernelTime kernel_time(const Multiprocessors&, const Grid&, const Step&, double steps);
+
+}  // namespace npgpu::simulated

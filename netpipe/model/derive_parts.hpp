@@ -1,0 +1,25 @@
+// What the probes of one device say, case by case: the parts of derive().
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "npgpu/parameters.hpp"
+
+namespace npgpu::model {
+
+// What the device says of itself in the trace's provenance; NaN where it does not.
+struct OwnFacts {
+  double fma_latency_cycles = not_measured;
+};
+
+// Names of parameters of other types than fp32 end in the type: "SM fp64".
+void derive_compute(const ProbeSweep&, const OwnFacts&, DeviceParameters&);
+
+// Read-modify-write, streaming and dependent form; either may be null. All-One and One-One need the dependent form: a
+// compiler lets a streaming thread run ahead.
+void derive_bandwidth(const ProbeSweep* streaming, const ProbeSweep* dependent, DeviceParameters&);
+// The rate of any one bandwidth case, and what part of the limit that is.
+void derive_rate(const ProbeSweep&, const std::string& name, DeviceParameters&);
+
+}  // namespace npgpu::model

@@ -1,0 +1,261 @@
+// Verdicts, and what derive() says of sweeps written down by hand: lacking, disturbed, or of a CPU.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "made_probe.hpp"
+#include "netpipe/model/quotient.hpp"
+#include "netpipe/model/verdict.hpp"
+
+using namespace npgpu;
+using namespace npgpu::model;
+
+namespace {
+
+const std::vector<double> steady(9, 2.0);
+
+Parameter valued(double value, double part = 0.001) {
+  Parameter p;
+  p.estimate = {value, value * (1 - part), value * (1 + part), {}, {}};
+  return p;
+}
+
+// 4 units, each of 32 FMAs a cycle; an FMA takes 4 cycles, so 4 warps fill a unit.
+ProbeSweep gpu_sweep(const std::string& device = "cuda:0") {
+  ProbeSweep sweep = probe_sweep(device);
+  sweep.peak = {2.0 * 32 * 4 * 1e9, "2 * lanes * units * clock"};
+  const auto add = [&](const Shape& shape, double per_cycle) {
+    add_point(sweep, shape, 2 * per_cycle * 2000, steady);  // 2 us at 1000 MHz
+    give_cycles(sweep, 1000);
+  };
+  add({.blocks = 1, .threads = 1, .ilp = 1}, 0.25);
+  add({.blocks = 1, .threads = 32, .ilp = 1}, 8);
+  add({.blocks = 1, .threads = 128, .ilp = 1}, 32);
+  add({.blocks = 4, .threads = 128, .ilp = 1}, 128);
+  for (std::uint32_t k = 1; k <= 8; ++k) add({.blocks = 4 * k, .threads = 1, .ilp = 1}, std::min(k, 4u));
+  return sweep;
+}
+
+DeviceParameters derived(const ProbeSweep& sweep) {
+  Trace trace;
+  trace.probes.push_back(sweep);
+  const auto all = derive(trace);
+  REQUIRE(all.size() == 1);
+  return all[0];
+}
+
+const Parameter& find(const DeviceParameters& d, const std::string& name) {
+  const auto found =
+      std::find_if(d.parameters.begin(), d.parameters.end(), [&](const auto& p) { return p.name == name; });
+  REQUIRE_MESSAGE(found != d.parameters.end(), name);
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("bounds of a quotient: every factor at its worst") {
+  const Estimate a{10, 9, 11, {}, {}}, b{5, 4, 6, {}, {}};
+  const Estimate q = quotient({a}, {b}, "units", "a / b");
+  CHECK(q.value == doctest::Approx(2));
+  CHECK(q.low == doctest::Approx(9.0 / 6));
+  CHECK(q.high == doctest::Approx(11.0 / 4));
+  CHECK(q.method == "a / b");
+  CHECK(std::isnan(quotient({a}, {Estimate{}}, "", "").value));
+}
+
+TEST_CASE("agrees within the tolerance, disagrees beyond it, and the tolerance is said") {
+  const auto held = [](Parameter p, double reference) {
+    hold_against(p, reference, "units", 0.01);
+    return p;
+  };
+  CHECK(held(valued(132.3), 132).verdict == Agreement::agrees);
+  CHECK(held(valued(130.5), 132).verdict == Agreement::disagrees);
+  CHECK(held(valued(132.3), 132).reference_source == "units; agrees within 1 %");
+  CHECK(held(valued(132), not_measured).verdict == Agreement::unchecked);
+  CHECK(held(valued(132), not_measured).reference_source == "units");
+  CHECK(held(valued(132), 0).verdict == Agreement::unchecked);
+  CHECK(held(Parameter{}, 132).verdict == Agreement::unchecked);
+  CHECK(held(Parameter{}, 132).note == "it could not be derived");
+  const Parameter wide = held(valued(132, 0.2), 132);
+  CHECK(wide.verdict == Agreement::unchecked);
+  CHECK(wide.note == "its interval is 20 % either way: too wide to check");
+}
+
+TEST_CASE("a rate below its limit is no error, one above it is") {
+  const auto held = [](double value) {
+    Parameter p = valued(value);
+    hold_below(p, 100, "limit");
+    return p;
+  };
+  CHECK(held(97).verdict == Agreement::agrees);
+  CHECK(held(80).verdict == Agreement::unchecked);
+  CHECK(held(80).note == "80.0 % of its limit");
+  CHECK(held(102).verdict == Agreement::disagrees);
+}
+
+TEST_CASE("a GPU by hand: 4 units, 32 lanes, 4 warps") {
+  const DeviceParameters d = derived(gpu_sweep());
+  CHECK(find(d, "SM").estimate.value == doctest::Approx(4));
+  CHECK(find(d, "N_PPipe").estimate.value == doctest::Approx(32));
+  CHECK(find(d, "L_Pipe").estimate.value == doctest::Approx(4));
+  CHECK(find(d, "SM per cycle").estimate.value == doctest::Approx(4));
+  CHECK(find(d, "w*").estimate.value == doctest::Approx(4));
+  CHECK(find(d, "U").estimate.value == doctest::Approx(4));
+  CHECK(find(d, "Sigma").estimate.value == doctest::Approx(128));
+  CHECK(find(d, "FMA latency").estimate.value == doctest::Approx(4));
+  CHECK(find(d, "lanes").estimate.value == doctest::Approx(32));
+  CHECK(find(d, "lanes*ports").estimate.value == doctest::Approx(32));
+  CHECK(find(d, "ports").estimate.value == doctest::Approx(1));
+  CHECK(find(d, "P reached").estimate.value == doctest::Approx(100));
+  for (const char* name : {"SM", "N_PPipe", "lanes*ports", "w*", "P"})
+    CHECK(find(d, name).verdict == Agreement::agrees);
+  CHECK(find(d, "FMA latency").verdict == Agreement::unchecked);  // this device does not say
+  CHECK(find(d, "FMA latency").reference_source == "the device does not say");
+  CHECK(find(d, "L_Pipe").reference == doctest::Approx(4));  // 32 FMAs a cycle * 4 cycles / 32
+  CHECK(find(d, "L_Pipe").reference_source.find("FMA latency (measured)") != std::string::npos);
+  CHECK(d.missing.size() == 1);
+  CHECK(d.missing[0].find("need probe bandwidth") != std::string::npos);
+}
+
+TEST_CASE("the device's facts in the trace are its own answers") {
+  Trace trace;
+  trace.probes.push_back(gpu_sweep());
+  trace.provenance = {{"gpu0", {{"id", std::string("cuda:1")}, {"fma_latency_cycles", std::int64_t{9}}}},
+                      {"gpu1", {{"id", std::string("cuda:0")}, {"fma_latency_cycles", std::int64_t{4}}}}};
+  const DeviceParameters d = derive(trace).at(0);
+  CHECK(find(d, "FMA latency").reference == 4);
+  CHECK(find(d, "FMA latency").verdict == Agreement::agrees);
+  CHECK(find(d, "Sigma").reference == doctest::Approx(128));
+  trace.probes[0].question.type = DataType::fp64;
+  CHECK(std::isnan(find(derive(trace).at(0), "FMA latency fp64").reference));  // that answer is for fp32
+}
+
+TEST_CASE("a wrong answer of the device disagrees") {
+  ProbeSweep sweep = gpu_sweep();
+  sweep.layout.units = 3;  // 4, 8, ... blocks still cover all of them
+  for (ProbeSample& s : sweep.samples) s.most_on_unit = 1;
+  CHECK(find(derived(sweep), "SM").verdict == Agreement::disagrees);
+  CHECK(find(derived(sweep), "P").verdict == Agreement::agrees);  // its limit did not change
+  sweep = gpu_sweep();
+  sweep.peak.per_s /= 2;
+  CHECK(find(derived(sweep), "P").verdict == Agreement::disagrees);
+  CHECK(find(derived(sweep), "P").note.find("above its limit") != std::string::npos);
+}
+
+TEST_CASE(
+    "All-All at a lower clock: seconds and cycles differ, the limit is that of the clock, and all of it is said") {
+  ProbeSweep sweep = gpu_sweep();
+  const ProbePoint& aa = sweep.points[3];
+  for (std::size_t i = 0; i < aa.samples; ++i) {
+    ProbeSample& s = sweep.samples[aa.first_sample + i];
+    s.device_us /= 0.8;  // the same cycles, at 800 MHz
+  }
+  const DeviceParameters d = derived(sweep);
+  CHECK(find(d, "SM").estimate.value == doctest::Approx(4 * 0.8));
+  CHECK(find(d, "SM").verdict == Agreement::disagrees);
+  CHECK(find(d, "SM").note == "All-All: it ran at 800 of 1000 MHz");
+  CHECK(find(d, "SM per cycle").estimate.value == doctest::Approx(4));
+  CHECK(find(d, "SM per cycle").verdict == Agreement::agrees);
+  CHECK(find(d, "P").reference == doctest::Approx(0.8 * 2 * 32 * 4 * 1e9));
+  CHECK(find(d, "P reached").estimate.value == doctest::Approx(100));
+}
+
+TEST_CASE("without cycles the latency comes from the clock, and says which") {
+  ProbeSweep sweep = gpu_sweep();
+  for (ProbeSample& s : sweep.samples) s.cycles = not_measured;
+  DeviceParameters d = derived(sweep);
+  CHECK(find(d, "FMA latency").estimate.value == doctest::Approx(4));
+  CHECK(find(d, "FMA latency").estimate.method.find("that of the run was not recorded") != std::string::npos);
+  for (ProbePoint& p : sweep.points) p.telemetry.sm_clock_mhz = 500;
+  d = derived(sweep);
+  CHECK(find(d, "FMA latency").estimate.value == doctest::Approx(2));
+  CHECK(find(d, "FMA latency").estimate.method == "2 f / Cp_OO, f being the clock of the run");
+}
+
+TEST_CASE("a CPU: N_PPipe and L_Pipe have no answer there, U and Sigma do") {
+  ProbeSweep sweep = probe_sweep("host");
+  sweep.layout.lanes = 8;
+  sweep.layout.blocks_per_unit_most = 1;
+  const auto add = [&](const Shape& shape, double work) { add_point(sweep, shape, work, steady); };
+  add({.blocks = 1, .threads = 1, .ilp = 1}, 1);
+  add({.blocks = 1, .threads = 8, .ilp = 1}, 8);
+  add({.blocks = 1, .threads = 8, .ilp = 8}, 64);
+  add({.blocks = 4, .threads = 1, .ilp = 1}, 4);
+  add({.blocks = 4, .threads = 8, .ilp = 8}, 256);
+  const DeviceParameters d = derived(sweep);
+  CHECK(find(d, "U").estimate.value == doctest::Approx(4));
+  CHECK(find(d, "U").verdict == Agreement::agrees);
+  CHECK(find(d, "Sigma").estimate.value == doctest::Approx(64));
+  CHECK(find(d, "lanes").estimate.value == doctest::Approx(8));
+  CHECK(find(d, "lanes").verdict == Agreement::agrees);
+  CHECK(find(d, "L_Pipe").estimate.value == doctest::Approx(1));
+  CHECK(find(d, "L_Pipe").verdict == Agreement::unchecked);
+  CHECK(find(d, "N_PPipe").verdict == Agreement::unchecked);
+  CHECK(std::none_of(d.parameters.begin(), d.parameters.end(), [](const auto& p) { return p.name == "w*"; }));
+}
+
+TEST_CASE("each device by itself, in order; other types by name; what is missing is said") {
+  Trace trace;
+  CHECK(derive(trace).empty());
+  trace.probes = {gpu_sweep("cuda:1"), gpu_sweep("cuda:0"), gpu_sweep("cuda:1")};
+  trace.probes[2].question.type = DataType::fp64;
+  trace.probes[1].error = "stopped by a signal";
+  const auto all = derive(trace);
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].device == "cuda:1");
+  CHECK(find(all[0], "SM fp64").estimate.value == doctest::Approx(4));
+  CHECK(all[1].device == "cuda:0");
+  CHECK(all[1].missing[0] == "compute cuda:0 fma fp32 stopped early: stopped by a signal");
+}
+
+TEST_CASE("a case measured twice: told once, and where the two differ that is said") {
+  Trace trace;
+  trace.probes = {gpu_sweep(), gpu_sweep()};
+  const auto once = derived(gpu_sweep());
+  DeviceParameters d = derive(trace).at(0);
+  CHECK(d.parameters.size() == once.parameters.size());
+  CHECK(find(d, "SM").verdict == Agreement::agrees);
+  CHECK(find(d, "SM").note == "");
+  for (std::size_t i = 0; i < 9; ++i)  // All-All takes half as long again
+    trace.probes[1].samples[trace.probes[1].points[3].first_sample + i].device_us *= 1.5;
+  d = derive(trace).at(0);
+  CHECK(find(d, "SM").estimate.value == doctest::Approx(4));
+  CHECK(find(d, "SM").verdict == Agreement::unchecked);
+  CHECK(find(d, "SM").note == "measured again it was 2.667");
+  CHECK(find(d, "FMA latency").note == "");
+}
+
+TEST_CASE("memory: All-One and One-One by the dependent form, the bus by the faster") {
+  const auto sweep_of = [](Form form, double oa, double aa, double ao, double oo) {
+    ProbeSweep sweep = probe_sweep();
+    sweep.question.probe = "bandwidth";
+    sweep.question.operation = Operation::rmw;
+    sweep.question.form = form;
+    sweep.peak = {1e9, "clock * width"};
+    const auto add = [&](std::uint32_t blocks, std::uint32_t threads, double gb_s) {
+      add_point(sweep, {.blocks = blocks, .threads = threads, .ilp = 1, .access_bytes = 4, .bytes = 64 * MiB},
+                gb_s * 2000, steady);
+    };
+    add(1, 1, oo);
+    add(1, 512, oa);
+    add(32, 1, ao);
+    add(32, 512, aa);
+    return sweep;
+  };
+  Trace trace;
+  trace.probes = {sweep_of(Form::streaming, 0.2, 0.98, 0.3, 0.08), sweep_of(Form::dependent, 0.1, 0.9, 0.16, 0.01)};
+  const DeviceParameters d = derive(trace).at(0);
+  CHECK(find(d, "B").estimate.value == doctest::Approx(0.98e9));
+  CHECK(find(d, "B").verdict == Agreement::agrees);
+  CHECK(find(d, "N_MINBl").estimate.value == doctest::Approx(4.9));
+  CHECK(find(d, "W_bus").estimate.value == doctest::Approx(0.98 / 0.16));
+  CHECK(find(d, "T_delay").estimate.value == doctest::Approx(16));
+  CHECK(find(d, "T_delay").reference == 32);                             // 4 units of 8 blocks
+  CHECK(find(d, "rmw latency").estimate.value == doctest::Approx(800));  // 8 B at 10 MB/s
+  trace.probes.pop_back();
+  const DeviceParameters streaming = derive(trace).at(0);
+  CHECK(find(streaming, "T_delay").note.find("a thread may run ahead") != std::string::npos);
+  CHECK(std::any_of(streaming.missing.begin(), streaming.missing.end(),
+                    [](const auto& m) { return m.find("dependent form") != std::string::npos; }));
+}
