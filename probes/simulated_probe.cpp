@@ -97,7 +97,7 @@ void SimulatedKernel::prepare(const Shape& shape) {
     throw Error(ErrorKind::usage, "a shape without blocks, threads or chains has nothing to do");
   const Repeat repeat = repeat_of(shape);
   once_ =
-      simulated::kernel_time(multiprocessors_, {shape.blocks, shape.threads, shape.alone}, repeat.step, repeat.steps);
+      simulated::kernel_time(multiprocessors_, {shape.blocks, shape.threads, shape.alone != 0}, repeat.step, repeat.steps);
   work_ = repeat.work;
   shape_ = shape;
   ++prepared_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "npgpu/model.hpp"
+#include "npgpu/parameters.hpp"
 #include "npgpu/trace.hpp"
 
 namespace npgpu {
@@ -34,8 +35,15 @@ void report_json(std::ostream&, const Trace&);
 void compare_text(std::ostream&, const std::vector<PointComparison>&, double tolerance, const TextStyle&);
 void compare_json(std::ostream&, const std::vector<PointComparison>&, double tolerance);
 
+// What probes tell of how devices are built. Full: with formula, meaning and what disturbs each parameter.
+enum class Detail { brief, full };
+void parameters_text(std::ostream&, const std::vector<DeviceParameters>&, Detail, const TextStyle&);
+void parameters_json(std::ostream&, const std::vector<DeviceParameters>&);
+
 // Every sample of every sweep, one row each, with the case's words in front.
 void export_csv(std::ostream&, const Trace&);
+// Likewise every sample of every probe.
+void export_probes_csv(std::ostream&, const Trace&);
 // The whole trace, provenance included.
 void export_json(std::ostream&, const Trace&);
 // NetPIPE's np.out of one sweep (lane 0; duplex: both together, bytes of both): bytes, average, minimum and maximum

@@ -43,4 +43,26 @@ void export_csv(std::ostream& out, const Trace& trace) {
   }
 }
 
+void export_probes_csv(std::ostream& out, const Trace& trace) {
+  out << "probe,name,device,device_name,simulated,operation,type,form,space,blocks,threads,ilp,access_bytes,bytes,alone,work,"
+         "stop,point,trial,repeats,host_us,device_us,cycles,units,most_on_unit,intact\n";
+  for (std::size_t i = 0; i < trace.probes.size(); ++i) {
+    const ProbeSweep& probe = trace.probes[i];
+    const ProbeCase& c = probe.question;
+    const std::string front =
+        fmt::format("{},{},{},{},{:d},{},{},{},{}", i, field(c.probe), field(c.device), field(probe.device_name),
+                    probe.simulated, name(c.operation), name(c.type), name(c.form), name(c.space));
+    for (const ProbeSample& s : probe.samples) {
+      if (s.point >= probe.points.size()) continue;
+      const ProbePoint& point = probe.points[s.point];
+      const Shape& shape = point.shape;
+      out << front
+          << fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", shape.blocks, shape.threads, shape.ilp,
+                         shape.access_bytes, shape.bytes, shape.alone, number(point.work), name(point.stop), s.point,
+                         s.trial, s.repeats, number(s.host_us), number(s.device_us), number(s.cycles), s.units,
+                         s.most_on_unit, s.intact);
+    }
+  }
+}
+
 }  // namespace npgpu

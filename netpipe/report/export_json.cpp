@@ -1,10 +1,11 @@
 // export --format json: the whole trace, nothing derived. Names and units are those of data/TRACE_FORMAT.md; a table
 // is an object of columns. null is what was not measured.
 //
-//   { "document": "npgpu-trace", "version": "1.0", "run": {...}, "provenance": {...},
+//   { "document": "npgpu-trace", "version": "1.1", "run": {...}, "provenance": {...},
 //     "sweeps": [ { title, case, simulated, schedule, ..., "points": { "bytes": [...], ... },
-//                   "samples": { "point": [...], ... } } ] }
-#include "netpipe/report/summary_json.hpp"
+//                   "samples": { "point": [...], ... } } ],
+//     "probes": likewise }
+#include "netpipe/report/probe_json.hpp"
 #include "npgpu/report.hpp"
 
 namespace npgpu {
@@ -23,19 +24,6 @@ Json column(const Rows& rows, Get get) {
   return values;
 }
 
-Json points_json(const std::vector<Point>& rows) {
-  return {{"bytes", column(rows, [](const Point& p) { return p.bytes; })},
-          {"first_sample", column(rows, [](const Point& p) { return p.first_sample; })},
-          {"samples", column(rows, [](const Point& p) { return p.samples; })},
-          {"stop", column(rows, [](const Point& p) { return name(p.stop); })},
-          {"wall_us", column(rows, [](const Point& p) { return p.wall_us; })},
-          {"sm_clock_mhz", column(rows, [](const Point& p) { return p.telemetry.sm_clock_mhz; })},
-          {"memory_clock_mhz", column(rows, [](const Point& p) { return p.telemetry.memory_clock_mhz; })},
-          {"power_w", column(rows, [](const Point& p) { return p.telemetry.power_w; })},
-          {"temperature_c", column(rows, [](const Point& p) { return p.telemetry.temperature_c; })},
-          {"throttle_reasons", column(rows, [](const Point& p) { return p.telemetry.throttle_reasons; })}};
-}
-
 Json samples_json(const std::vector<Sample>& rows) {
   return {{"point", column(rows, [](const Sample& s) { return s.point; })},
           {"trial", column(rows, [](const Sample& s) { return s.trial; })},
@@ -46,6 +34,62 @@ Json samples_json(const std::vector<Sample>& rows) {
           {"device_us", column(rows, [](const Sample& s) { return s.device_us; })}};
 }
 
+// The columns that points of sweeps and of probes share.
+template <class Row>
+void add_common(Json& points, const std::vector<Row>& rows) {
+  points["first_sample"] = column(rows, [](const Row& p) { return p.first_sample; });
+  points["samples"] = column(rows, [](const Row& p) { return p.samples; });
+  points["stop"] = column(rows, [](const Row& p) { return name(p.stop); });
+  points["wall_us"] = column(rows, [](const Row& p) { return p.wall_us; });
+  points["sm_clock_mhz"] = column(rows, [](const Row& p) { return p.telemetry.sm_clock_mhz; });
+  points["memory_clock_mhz"] = column(rows, [](const Row& p) { return p.telemetry.memory_clock_mhz; });
+  points["power_w"] = column(rows, [](const Row& p) { return p.telemetry.power_w; });
+  points["temperature_c"] = column(rows, [](const Row& p) { return p.telemetry.temperature_c; });
+  points["throttle_reasons"] = column(rows, [](const Row& p) { return p.telemetry.throttle_reasons; });
+}
+
+Json points_json(const std::vector<Point>& rows) {
+  Json json{{"bytes", column(rows, [](const Point& p) { return p.bytes; })}};
+  add_common(json, rows);
+  return json;
+}
+
+Json points_json(const std::vector<ProbePoint>& rows) {
+  Json json{{"blocks", column(rows, [](const ProbePoint& p) { return p.shape.blocks; })},
+            {"threads", column(rows, [](const ProbePoint& p) { return p.shape.threads; })},
+            {"ilp", column(rows, [](const ProbePoint& p) { return p.shape.ilp; })},
+            {"access_bytes", column(rows, [](const ProbePoint& p) { return p.shape.access_bytes; })},
+            {"bytes", column(rows, [](const ProbePoint& p) { return p.shape.bytes; })},
+            {"alone", column(rows, [](const ProbePoint& p) { return p.shape.alone; })},
+            {"work", column(rows, [](const ProbePoint& p) { return p.work; })}};
+  add_common(json, rows);
+  return json;
+}
+
+Json samples_json(const std::vector<ProbeSample>& rows) {
+  return {{"point", column(rows, [](const ProbeSample& s) { return s.point; })},
+          {"trial", column(rows, [](const ProbeSample& s) { return s.trial; })},
+          {"intact", column(rows, [](const ProbeSample& s) { return s.intact; })},
+          {"repeats", column(rows, [](const ProbeSample& s) { return s.repeats; })},
+          {"host_us", column(rows, [](const ProbeSample& s) { return s.host_us; })},
+          {"device_us", column(rows, [](const ProbeSample& s) { return s.device_us; })},
+          {"cycles", column(rows, [](const ProbeSample& s) { return s.cycles; })},
+          {"units", column(rows, [](const ProbeSample& s) { return s.units; })},
+          {"most_on_unit", column(rows, [](const ProbeSample& s) { return s.most_on_unit; })}};
+}
+
+template <class S>
+Json whole(const std::vector<S>& all) {
+  Json json = Json::array();
+  for (const S& sweep : all) {
+    Json one = header_json(sweep);
+    one["points"] = points_json(sweep.points);
+    one["samples"] = samples_json(sweep.samples);
+    json.push_back(std::move(one));
+  }
+  return json;
+}
+
 }  // namespace
 
 void export_json(std::ostream& out, const Trace& trace) {
@@ -53,13 +97,8 @@ void export_json(std::ostream& out, const Trace& trace) {
             {"version", std::to_string(trace.version_major) + '.' + std::to_string(trace.version_minor)},
             {"run", json_of(trace.root)},
             {"provenance", json_of(trace.provenance)},
-            {"sweeps", Json::array()}};
-  for (const Sweep& sweep : trace.sweeps) {
-    Json one = header_json(sweep);
-    one["points"] = points_json(sweep.points);
-    one["samples"] = samples_json(sweep.samples);
-    json["sweeps"].push_back(std::move(one));
-  }
+            {"sweeps", whole(trace.sweeps)},
+            {"probes", whole(trace.probes)}};
   write_json(out, json, -1);
 }
 

@@ -16,11 +16,17 @@
 //                       percent_of_limit } ] } ],
 //       "together": null; for a duplex an object as in "lanes", of both directions at once: bytes is the size of one
 //                   copy, rates count both
-//     } ] }
+//     } ],
+//     "probes": [ { "title", "case": { probe, device, operation, type, form, space }, "simulated", "schedule",
+//       "device_uuid", "device_name", "peak_per_s", "peak_source", "layout": { what the device says of itself },
+//       "binding", "error", "points": [ { "shape": { blocks, threads, ilp, access_bytes, bytes, alone }, trials, stop,
+//       rate_per_s, rate_per_cycle, clock_mhz, doubts } ] } ],
+//     "derived": [ { "device", "device_name", "simulated", "parameters": [ { name, estimate, meaning, reference,
+//       reference_source, verdict, note } ], "missing": [ ... ] } ] }
 //
 // time_us, rate_bytes_per_s, fit_latency_us and fit_rate_bytes_per_s are { value, low, high, method }: an estimate with
 // its 95 % interval. Times are of one operation, one way.
-#include "netpipe/report/summary_json.hpp"
+#include "netpipe/report/probe_json.hpp"
 #include "netpipe/report/sweep_text.hpp"
 #include "npgpu/report.hpp"
 
@@ -56,6 +62,9 @@ void report_json(std::ostream& out, const Trace& trace) {
     one["together"] = duplex ? lane_json(summarize_sum(sweep), 0, "both") : Json(nullptr);
     json["sweeps"].push_back(std::move(one));
   }
+  json["probes"] = Json::array();
+  for (const ProbeSweep& probe : trace.probes) json["probes"].push_back(summary_json(probe));
+  json["derived"] = json_of(derive(trace));
   write_json(out, json, 1);
 }
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "netpipe/model/probe_rates.hpp"
 #include "netpipe/report/facts_text.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/layout.hpp"
+#include "netpipe/report/probe_text.hpp"
 #include "netpipe/report/sweep_text.hpp"
 
 namespace npgpu {
@@ -26,14 +28,7 @@ std::string remarks(const Sweep& sweep, const std::vector<PointSummary>& points)
   return text;
 }
 
-}  // namespace
-
-void report_overview(std::ostream& out, const Trace& trace, const TextStyle& style) {
-  const Ink ink(style.color);
-  const auto width = static_cast<std::size_t>(std::max(40, style.width));
-  out << facts_text(trace, style);
-  if (trace.sweeps.empty()) return;
-
+void transfers(std::ostream& out, const Trace& trace, const Ink& ink, std::size_t width) {
   Table table;
   table.column("sweep", Align::left);
   table.column("best GB/s", Align::point);
@@ -76,6 +71,52 @@ void report_overview(std::ostream& out, const Trace& trace, const TextStyle& sty
   if (duplex) out << "  duplex: both directions together, percent of both directions' limits\n";
   if (never) out << "  *: so many sizes whose interval never narrowed\n";
   if (voids) out << "  !: so many sizes without a rate; the full report has the reasons\n";
+}
+
+// The four corners of each case; those of a chase are of no use here, and its first and last times stand for it.
+void probes(std::ostream& out, const Trace& trace, const Ink& ink, std::size_t width) {
+  Table table;
+  table.column("probe", Align::left);
+  for (const char* corner : {"All-All", "One-All", "All-One", "One-One"}) table.column(corner, Align::right);
+  table.column("% of peak", Align::point, 1);
+  table.column("", Align::left);
+  for (const ProbeSweep& probe : trace.probes) {
+    const ProbeCase& c = probe.question;
+    std::vector<std::string> cells{"  " + title(c)};
+    if (c.operation == Operation::chase) {
+      const auto rates = model::rates_of(probe);
+      cells.push_back(rates.empty() ? "-" : probe_rate_text(c, rates.front().rate.value) + " .. " + probe_rate_text(c, rates.back().rate.value));
+      cells.insert(cells.end(), {"", "", "", "-"});
+    } else {
+      const Corners corners = corners_of(probe);
+      for (const Estimate* e : {&corners.all_all, &corners.one_all, &corners.all_one, &corners.one_one})
+        cells.push_back(probe_rate_text(c, e->value));
+      cells.push_back(percent_text(100 * corners.all_all.value / probe.peak.per_s));
+    }
+    const auto never = std::count_if(probe.points.begin(), probe.points.end(), [](const auto& p) { return p.stop == Stop::never; });
+    cells.push_back((never ? fmt::format("{}*", never) : "") + (probe.error.empty() ? "" : " x"));
+    table.row(std::move(cells));
+  }
+  const auto lines = table.lines(width);
+  out << '\n' << ink.dim(lines[0]);
+  for (std::size_t i = 0; i < trace.probes.size(); ++i) {
+    out << lines[i + 1];
+    if (!trace.probes[i].error.empty()) out << ink.alarm("      x " + wrapped(trace.probes[i].error, width, 8, 8)) << '\n';
+  }
+  out << "\n  corners: blocks on all units or one, threads all or one (paper 002); *: so many shapes never narrowed\n";
+}
+
+}  // namespace
+
+void report_overview(std::ostream& out, const Trace& trace, const TextStyle& style) {
+  const Ink ink(style.color);
+  const auto width = static_cast<std::size_t>(std::max(40, style.width));
+  out << facts_text(trace, style);
+  if (!trace.sweeps.empty()) transfers(out, trace, ink, width);
+  if (trace.probes.empty()) return;
+  probes(out, trace, ink, width);
+  out << '\n';
+  parameters_text(out, derive(trace), Detail::brief, style);
 }
 
 }  // namespace npgpu

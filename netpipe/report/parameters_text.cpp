@@ -1,0 +1,68 @@
+// What was derived, beside what the device says of itself.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "netpipe/report/format.hpp"
+#include "netpipe/report/layout.hpp"
+#include "npgpu/parameters.hpp"
+#include "npgpu/report.hpp"
+
+namespace npgpu {
+
+namespace {
+
+std::string value_text(const Parameter& p) {
+  std::string text = digits_text(p.estimate.value);
+  if (!p.estimate.unit.empty() && p.estimate.unit != "1") text += ' ' + p.estimate.unit;
+  return text;
+}
+
+std::string interval_text(const Estimate& e) {
+  if (!std::isfinite(e.low) || !std::isfinite(e.high)) return "-";
+  return digits_text(e.low) + " .. " + digits_text(e.high);
+}
+
+}  // namespace
+
+void parameters_text(std::ostream& out, const std::vector<DeviceParameters>& devices, Detail detail, const TextStyle& style) {
+  const Ink ink(style.color);
+  const auto width = static_cast<std::size_t>(std::max(40, style.width));
+  bool first = true;
+  for (const DeviceParameters& device : devices) {
+    if (!std::exchange(first, false)) out << '\n';
+    const std::string name = (device.simulated ? "SIMULATED " : "") + device.device +
+                             (device.device_name.empty() ? "" : " (" + device.device_name + ')');
+    out << "derived of " << (device.simulated ? ink.alarm(name) : ink.bold(name)) << '\n';
+    Table table;
+    table.column("parameter", Align::left);
+    table.column("value", Align::left);
+    table.column("95 % interval", Align::left, 2);
+    table.column("device says", Align::right);
+    table.column("verdict", Align::left);
+    for (const Parameter& p : device.parameters)
+      table.row({p.name, value_text(p), interval_text(p.estimate),
+                 std::isfinite(p.reference) ? digits_text(p.reference) : "-",
+                 std::string(npgpu::name(p.verdict)) + (p.note.empty() ? "" : " ?")});
+    const auto lines = table.lines(width);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      out << (i == 0 ? ink.dim(lines[i]) : lines[i]);
+      if (i == 0 || detail == Detail::brief) continue;
+      const Parameter& p = device.parameters[i - 1];
+      const auto more = [&](const std::string& text) {
+        if (!text.empty()) out << "      " << wrapped(text, width, 8, 6) << '\n';
+      };
+      more("= " + p.estimate.method);
+      more(p.meaning);
+      if (!p.reference_source.empty()) more("device: " + p.reference_source);
+      if (!p.note.empty()) more("? " + p.note);
+    }
+    const bool doubts = std::any_of(device.parameters.begin(), device.parameters.end(),
+                                    [](const Parameter& p) { return !p.note.empty(); });
+    if (doubts && detail == Detail::brief) out << "  ?: something disturbed it; npgpu derive says what\n";
+    for (const std::string& why : device.missing) out << "  missing: " << wrapped(why, width, 4, 11) << '\n';
+  }
+}
+
+}  // namespace npgpu

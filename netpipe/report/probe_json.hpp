@@ -1,0 +1,19 @@
+// Probes and what is derived from them, as parts of JSON documents.
+#pragma once
+
+#include <vector>
+
+#include "netpipe/report/summary_json.hpp"
+#include "npgpu/parameters.hpp"
+
+namespace npgpu {
+
+Json json_of(const ProbeCase&);
+Json json_of(const Shape&);
+// Everything of a probe but its points and samples.
+Json header_json(const ProbeSweep&);
+// The same with a summary of each point: shape, trials, stop, rate_per_s, rate_per_cycle, clock_mhz, doubts.
+Json summary_json(const ProbeSweep&);
+Json json_of(const std::vector<DeviceParameters>&);
+
+}  // namespace npgpu
