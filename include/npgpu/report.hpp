@@ -25,6 +25,13 @@ std::string rate_text(double bytes_per_s);
 // "5.120 us", "1.030 ms": four significant digits; "-" if it is NaN.
 std::string time_text(double us);
 
+// "66.9 TFLOP/s", "493 GOP/s", "4.29 TB/s", and for a chase the time of one load: "271 ns".
+std::string probe_rate_text(const ProbeCase&, double per_s);
+// "132 x 1024 threads, ilp 4, 16 B each, in 4 GiB, alone"
+std::string shape_text(const Shape&);
+// The rate of a probe's first point, and half the width of its interval: "66.9 TFLOP/s ±0.10 %".
+std::string probe_point_text(const ProbeSweep&);
+
 // The readable summary: per sweep a table of size, rate, percent of the limit, time, interval, and the
 // curve in a few numbers. A simulated device's says SIMULATED in its title.
 void report_text(std::ostream&, const Trace&, const TextStyle&);

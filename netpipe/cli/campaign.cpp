@@ -46,6 +46,28 @@ std::vector<PointSummary> summary_of(const Sweep& header, const MeasuredPoint& m
   return summarize(one);
 }
 
+ProbeSweep header_of(const PlannedProbe& planned, const Schedule& schedule) {
+  ProbeSweep header;
+  header.question = planned.question;
+  header.schedule = schedule.text();
+  header.device_uuid = planned.device.uuid;
+  header.device_name = planned.device.name;
+  header.simulated = planned.device.simulated;
+  header.layout = planned.probe->layout(planned.question);
+  header.peak = planned.probe->peak(planned.question);
+  return header;
+}
+
+ProbeSweep of_one_point(const ProbeSweep& header, const MeasuredShape& measured) {
+  ProbeSweep one = header;
+  one.points = {measured.point};
+  one.points[0].first_sample = 0;
+  one.points[0].samples = static_cast<std::uint32_t>(measured.samples.size());
+  one.samples = measured.samples;
+  for (ProbeSample& sample : one.samples) sample.point = 0;
+  return one;
+}
+
 class Runner {
  public:
   Runner(const Plan& plan, const MeasureOptions& options, Campaign& result)
@@ -58,6 +80,7 @@ class Runner {
   void run() {
     for (const std::string& why : plan_.left_out) progress_.say("left out: " + why);
     for (std::size_t i = 0; i < plan_.sweeps.size() && !result_.stopped; ++i) sweep(i);
+    for (std::size_t i = 0; i < plan_.probes.size() && !result_.stopped; ++i) probe(i);
     if (result_.stopped) {
       save();
     } else {
@@ -73,8 +96,13 @@ class Runner {
     Seconds sum{0};
     for (const PlannedSweep& planned : plan_.sweeps)
       for (const std::uint64_t bytes : planned.sizes) sum += guess(*schedule, planned.question, bytes);
+    const auto of_probes = options_.make_probe_schedule();
+    for (const PlannedProbe& planned : plan_.probes)
+      for (const Shape& shape : planned.shapes) sum += guess(*of_probes, shape);
     return sum;
   }
+
+  std::size_t cases() const { return plan_.sweeps.size() + plan_.probes.size(); }
 
   void save() {
     writer_.checkpoint();
@@ -84,7 +112,7 @@ class Runner {
   void sweep(std::size_t number) {
     const PlannedSweep& planned = plan_.sweeps[number];
     const auto schedule = options_.make_schedule();
-    progress_.sweep(number + 1, plan_.sweeps.size(), title(planned.question), planned.sizes.size());
+    progress_.sweep(number + 1, cases(), title(planned.question), planned.sizes.size());
     Sweep header = header_of(planned, *schedule);
 
     std::vector<std::unique_ptr<Channel>> owned;
@@ -100,7 +128,14 @@ class Runner {
       failure = e.what();
     }
     const std::size_t index = writer_.begin_sweep(header);
-    if (!failure.empty()) return give_up(index, planned, failure, 0);
+    const auto fail = [&](const std::string& why) { note(title(planned.question), why, [&] { writer_.set_sweep_error(index, why); }); };
+    const auto give_up = [&](const std::string& why, std::size_t from) {
+      fail(why);
+      for (std::size_t i = from; i < planned.sizes.size(); ++i)
+        progress_.skipped(guess(*schedule, planned.question, planned.sizes[i]));
+      save();
+    };
+    if (!failure.empty()) return give_up(failure, 0);
 
     bool awake = planned.device.simulated;  // a model has no clocks that rest
     for (std::size_t i = 0; i < planned.sizes.size(); ++i) {
@@ -120,7 +155,7 @@ class Runner {
           return stop_asked();
         });
       } catch (const Error& e) {
-        return give_up(index, planned, fmt::format("at {} bytes: {}", bytes, e.what()), i);
+        return give_up(fmt::format("at {} bytes: {}", bytes, e.what()), i);
       }
       if (!measured) {
         result_.stopped = true;
@@ -130,24 +165,69 @@ class Runner {
       ++result_.measured;
       progress_.point(index, summary_of(header, *measured), share);
       if (!measured->mismatch.empty())
-        note(index, planned, fmt::format("payload wrong at {} bytes: {}", bytes, measured->mismatch));
+        fail(fmt::format("payload wrong at {} bytes: {}", bytes, measured->mismatch));
       if (writer_.checkpoint_if_due()) progress_.saved();
     }
   }
 
-  void note(std::size_t index, const PlannedSweep& planned, const std::string& why) {
-    result_.failures.push_back(title(planned.question) + ": " + why);
-    writer_.set_sweep_error(index, why);
-    progress_.say("failed: " + result_.failures.back());
+  void probe(std::size_t number) {
+    const PlannedProbe& planned = plan_.probes[number];
+    const auto schedule = options_.make_probe_schedule();
+    progress_.sweep(plan_.sweeps.size() + number + 1, cases(), title(planned.question), planned.shapes.size());
+    ProbeSweep header = header_of(planned, *schedule);
+    std::uint64_t most_bytes = 0;
+    for (const Shape& shape : planned.shapes) most_bytes = std::max(most_bytes, shape.bytes);
+    std::unique_ptr<Kernel> kernel;
+    std::string failure;
+    try {
+      kernel = planned.probe->open(planned.question, most_bytes);
+      header.binding = kernel->binding();
+    } catch (const Error& e) {
+      failure = e.what();
+    }
+    const std::size_t index = writer_.begin_probe(header);
+    const auto fail = [&](const std::string& why) { note(title(planned.question), why, [&] { writer_.set_probe_error(index, why); }); };
+    const auto give_up = [&](const std::string& why, std::size_t from) {
+      fail(why);
+      for (std::size_t i = from; i < planned.shapes.size(); ++i) progress_.skipped(guess(*schedule, planned.shapes[i]));
+      save();
+    };
+    if (!failure.empty()) return give_up(failure, 0);
+
+    for (std::size_t i = 0; i < planned.shapes.size(); ++i) {
+      const Shape& shape = planned.shapes[i];
+      const Seconds share = guess(*schedule, shape);
+      if (writer_.has_shape(index, shape)) {
+        ++result_.kept;
+        progress_.skipped(share);
+        continue;
+      }
+      std::optional<MeasuredShape> measured;
+      try {
+        measured = measure_shape(*kernel, *schedule, shape, [&] {
+          if (save_asked()) save();
+          return stop_asked();
+        });
+      } catch (const Error& e) {
+        return give_up(fmt::format("at {}: {}", shape_text(shape), e.what()), i);
+      }
+      if (!measured) {
+        result_.stopped = true;
+        return;
+      }
+      writer_.add_shape(index, measured->point, measured->samples);
+      ++result_.measured;
+      progress_.shape(index, of_one_point(header, *measured), share);
+      if (!measured->mismatch.empty()) fail(fmt::format("wrong at {}: {}", shape_text(shape), measured->mismatch));
+      if (writer_.checkpoint_if_due()) progress_.saved();
+    }
   }
 
-  // The case ends here and the rest carries on.
-  void give_up(std::size_t index, const PlannedSweep& planned, const std::string& why, std::size_t from) {
-    note(index, planned, why);
-    const auto schedule = options_.make_schedule();
-    for (std::size_t i = from; i < planned.sizes.size(); ++i)
-      progress_.skipped(guess(*schedule, planned.question, planned.sizes[i]));
-    save();
+  // The case ends, or has something wrong in it, and the rest carries on.
+  void note(const std::string& title, const std::string& why, const std::function<void()>& set_error) {
+    result_.failures.push_back(title + ": " + why);
+    set_error();
+    progress_.say("failed: " + result_.failures.back());
   }
 
   const Plan& plan_;
@@ -174,11 +254,11 @@ Campaign run_campaign(const Plan& plan, const MeasureOptions& options) {
 }
 
 int measure(const Plan& plan, const MeasureOptions& options, Ending ending) {
-  if (plan.sweeps.empty())
+  if (plan.empty())
     throw Error(ErrorKind::usage, plan.left_out.empty() ? "nothing to run" : plan.left_out.front());
   if (options.dry_run) {
-    const auto schedule = options.make_schedule();
-    std::cout << (options.json ? plan_json(plan, *schedule) : plan_text(plan, *schedule));
+    const auto of_sweeps = options.make_schedule(), of_probes = options.make_probe_schedule();
+    std::cout << (options.json ? plan_json(plan, *of_sweeps, *of_probes) : plan_text(plan, *of_sweeps, *of_probes));
     return exit_code::done;
   }
   const Campaign campaign = run_campaign(plan, options);

@@ -76,6 +76,18 @@ void add_all(Plan& plan, const Module& module, const DeviceInfo& device, std::sp
   }
 }
 
+// Every probe that this build has for the device.
+void add_probes(Plan& plan, const DeviceInfo& device) {
+  for (const auto& probe : probes()) {
+    if (device.id.rfind(std::string(probe->kind()), 0) != 0) continue;
+    try {
+      for (const ProbeCase& c : probe->cases(device.id)) add(plan, *probe, device, c);
+    } catch (const Error& e) {
+      plan.left_out.push_back(fmt::format("probe {} of {}: {}", probe->name(), device.id, e.what()));
+    }
+  }
+}
+
 void add_host(Plan& plan, bool alone) {
   const Module& module = module_named("memcpy");
   const DeviceInfo host = module.device("host");
@@ -131,6 +143,7 @@ Plan plan_of(const Options& options, std::vector<std::string>& notes) {
     if (all.empty()) notes.push_back("no GPU was measured, only the host's own memory: " + why_no_gpu());
   }
   const auto measured = plan.devices();
+  for (const DeviceInfo& device : measured) add_probes(plan, device);
   if (std::any_of(measured.begin(), measured.end(), [](const DeviceInfo& d) { return d.id != "host"; }))
     notes.push_back("by plan: managed memory, copies that meet cold host caches on their way to a GPU, offsets and perturbed sizes "
                     "(measure them with npgpu transfer); copies between GPUs");
@@ -144,8 +157,8 @@ Plan plan_of(const Options& options, std::vector<std::string>& notes) {
 int characterize(const Arguments& arguments) {
   Options options("characterize", "npgpu characterize [options]",
                   "Measures every GPU of this machine, or the host's own memory where it has none: 1 B to 192 MiB\n"
-                  "through the APIs, memories, patterns and directions that programs use. Ends with a trace and a\n"
-                  "summary.");
+                  "through the APIs, memories, patterns and directions that programs use; then the probes, and what they\n"
+                  "tell of how it is built. Ends with a trace and a summary.");
   options.group("What is measured").add_options()
       ("device", word(), "only these: host, cuda:N, sim:NAME (a list: a,b)");
   declare_measure_options(options, "adaptive");

@@ -56,6 +56,8 @@ const std::vector<Command>& commands() {
   static const std::vector<Command> all{
       {"characterize", "measure every GPU of this machine, or its memory where it has none", characterize},
       {"transfer", "measure memory copies over sizes, one case or many", transfer},
+      {"probe", "time kernels on one unit of a device and on all", probe},
+      {"derive", "how a device is built, from the probes of a trace", derive_parameters},
       {"report", "show a trace in the terminal", report},
       {"compare", "compare two traces, point by point", compare_traces},
       {"export", "write a trace as csv, json or NetPIPE's np.out", export_trace},

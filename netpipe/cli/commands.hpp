@@ -18,6 +18,8 @@ struct Command {
 int info(const Arguments&);
 int list(const Arguments&);
 int transfer(const Arguments&);
+int probe(const Arguments&);
+int derive_parameters(const Arguments&);
 int characterize(const Arguments&);
 int export_trace(const Arguments&);
 int report(const Arguments&);

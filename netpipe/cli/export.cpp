@@ -12,8 +12,10 @@ namespace npgpu::cli {
 
 namespace {
 
-void write(std::ostream& out, const std::string& format, const Trace& trace) {
-  if (format == "csv") return export_csv(out, trace);
+void write(std::ostream& out, const std::string& format, bool probes, const Trace& trace) {
+  if (probes && format != "csv")
+    throw Error(ErrorKind::usage, "--probes chooses what csv holds; json holds both, npout only transfers");
+  if (format == "csv") return probes ? export_probes_csv(out, trace) : export_csv(out, trace);
   if (format == "json") return export_json(out, trace);
   if (format != "npout")
     throw Error(ErrorKind::usage, "--format: '" + format + "' is none of csv, json, npout");
@@ -30,6 +32,7 @@ int export_trace(const Arguments& arguments) {
                   "Writes a trace as csv (a row a sample), json (everything) or npout (NetPIPE's five columns).", {"TRACE"});
   options.group("How").add_options()
       ("format", word("csv"), "csv, json, npout")
+      ("probes", po::bool_switch(), "csv: samples of probes instead of transfers")
       ("sweep", word(), "only these sweeps (numbers: 0,3)")
       ("output,o", word(), "file to write; standard output if not given")
       ("force", po::bool_switch(), "replace an existing file");
@@ -37,7 +40,7 @@ int export_trace(const Arguments& arguments) {
   Trace trace = read_trace(options.place("TRACE"));
   choose_sweeps(options, trace);
   std::ostringstream text;
-  write(text, options.text("format"), trace);
+  write(text, options.text("format"), options.on("probes"), trace);
   const auto path = options.maybe("output");
   if (!path) {
     std::cout << text.str();

@@ -9,6 +9,7 @@
 #include "netpipe/cli/options.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
+#include "npgpu/probe.hpp"
 
 namespace npgpu::cli {
 
@@ -39,11 +40,17 @@ void list_json() {
   all["devices"] = nlohmann::ordered_json::array();
   for (const DeviceInfo& device : all_devices())
     all["devices"].push_back({{"id", device.id}, {"name", device.name}, {"simulated", device.simulated}});
+  all["probes"] = nlohmann::ordered_json::array();
+  for (const auto& probe : probes())
+    all["probes"].push_back({{"name", probe->name()}, {"kind", probe->kind()}, {"summary", probe->summary()}});
   all["patterns"] = names_of<Pattern>;
   all["directions"] = names_of<Direction>;
   all["memories"] = names_of<Memory>;
   all["timings"] = names_of<Timing>;
   all["caches"] = names_of<Cache>;
+  all["operations"] = names_of<Operation>;
+  all["types"] = names_of<DataType>;
+  all["forms"] = names_of<Form>;
   std::cout << all.dump(2) << '\n';
 }
 
@@ -55,12 +62,16 @@ void list_text() {
   }
   for (const MissingModule& missing : missing_modules())
     std::cout << fmt::format("  {:<12} not in this build: {}\n", missing.name, missing.reason);
+  std::cout << "\nprobes\n";
+  for (const auto& probe : probes())
+    std::cout << fmt::format("  {:<12} {:<5} {}\n", probe->name(), probe->kind(), probe->summary());
   std::cout << "\ndevices\n";
   for (const DeviceInfo& device : all_devices())
     std::cout << fmt::format("  {:<20} {}{}\n", device.id, device.name, device.simulated ? " (SIMULATED)" : "");
-  std::cout << fmt::format("\npatterns    {}\ndirections  {}\nmemories    {}\ntimings     {}\ncaches      {}\n",
+  std::cout << fmt::format("\npatterns    {}\ndirections  {}\nmemories    {}\ntimings     {}\ncaches      {}\n"
+                           "operations  {}\ntypes       {}\nforms       {}\n",
                            choices<Pattern>(), choices<Direction>(), choices<Memory>(), choices<Timing>(),
-                           choices<Cache>());
+                           choices<Cache>(), choices<Operation>(), choices<DataType>(), choices<Form>());
 }
 
 }  // namespace

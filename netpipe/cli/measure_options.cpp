@@ -24,12 +24,15 @@ std::string standard_output() {
   return std::string("npgpu-") + host + '-' + stamp + ".h5";
 }
 
-MakeSchedule schedule_of(const Options& options) {
+// A probe's repeats are steps of one kernel: trials of 1 ms repeat as well as longer ones, and there are many shapes.
+const ClassicOptions classic_probe{.target = Seconds{0.05}};
+const AdaptiveOptions adaptive_probe{.trial = Seconds{0.001}, .budget = Seconds{0.05}};
+
+MakeSchedule schedule_of(const Options& options, ClassicOptions classic, AdaptiveOptions adaptive) {
   const std::string kind = options.text("schedule");
   if (kind == "classic") {
     if (options.has("tolerance") || options.has("budget") || options.has("trial-time"))
       throw Error(ErrorKind::usage, "--tolerance, --budget and --trial-time belong to --schedule adaptive");
-    ClassicOptions classic;
     if (const auto text = options.maybe("target-time")) classic.target = parse_duration("target-time", *text);
     if (const auto text = options.maybe("trials"))
       classic.trials = static_cast<int>(parse_count("trials", *text, 1, 100000));
@@ -40,7 +43,6 @@ MakeSchedule schedule_of(const Options& options) {
   if (kind == "adaptive") {
     if (options.has("target-time") || options.has("repeats"))
       throw Error(ErrorKind::usage, "--target-time and --repeats belong to --schedule classic");
-    AdaptiveOptions adaptive;
     if (const auto text = options.maybe("tolerance")) adaptive.tolerance = parse_fraction("tolerance", *text);
     if (const auto text = options.maybe("budget")) adaptive.budget = parse_duration("budget", *text);
     if (const auto text = options.maybe("trial-time")) adaptive.trial = parse_duration("trial-time", *text);
@@ -57,11 +59,11 @@ void declare_measure_options(Options& options, const std::string& schedule) {
   options.group("When to repeat and when to stop").add_options()
       ("schedule", word(schedule), "classic: NetPIPE's fixed trials; adaptive: until the interval of the median is narrow")
       ("trials", word(), "trials of a point: classic 7; adaptive at least 9 (never under 6)")
-      ("target-time", word(), "classic: length of a trial, 0.25 s")
+      ("target-time", word(), "classic: length of a trial, 0.25 s (probes 0.05 s)")
       ("repeats", word(), "classic: repeats of a trial, instead of a length")
       ("tolerance", word(), "adaptive: half width of the 95 % interval over the median, 1 %")
-      ("trial-time", word(), "adaptive: length of a trial, 3 ms")
-      ("budget", word(), "adaptive: time a point may take before it is marked never-narrowed, 0.15 s");
+      ("trial-time", word(), "adaptive: length of a trial, 3 ms (probes 1 ms)")
+      ("budget", word(), "adaptive: time a point may take before it is marked never-narrowed, 0.15 s\n(probes 0.05 s)");
   options.group("Trace").add_options()
       ("output,o", word(), "trace to write; npgpu-HOST-TIME.h5 if not given")
       ("force", po::bool_switch(), "replace an existing trace")
@@ -86,7 +88,8 @@ MeasureOptions measure_options(const Options& options) {
   m.quiet = options.on("quiet");
   m.json = options.on("json");
   m.dry_run = options.on("dry-run");
-  m.make_schedule = schedule_of(options);
+  m.make_schedule = schedule_of(options, {}, {});
+  m.make_probe_schedule = schedule_of(options, classic_probe, adaptive_probe);
   return m;
 }
 

@@ -19,7 +19,8 @@ struct MeasureOptions {
   bool quiet = false;
   bool json = false;
   bool dry_run = false;
-  MakeSchedule make_schedule;
+  MakeSchedule make_schedule;        // of transfers
+  MakeSchedule make_probe_schedule;  // the same, with shorter trials where no length was asked for
 };
 
 // `schedule`: the command's standard, classic or adaptive.

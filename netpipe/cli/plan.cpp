@@ -33,16 +33,19 @@ std::uint64_t plus(std::uint64_t a, std::uint64_t b) { return a > UINT64_MAX - b
 
 std::vector<DeviceInfo> Plan::devices() const {
   std::vector<DeviceInfo> all;
-  for (const PlannedSweep& sweep : sweeps) {
-    const auto same = [&](const DeviceInfo& have) { return have.id == sweep.device.id; };
-    if (std::none_of(all.begin(), all.end(), same)) all.push_back(sweep.device);
-  }
+  const auto add = [&](const DeviceInfo& device) {
+    const auto same = [&](const DeviceInfo& have) { return have.id == device.id; };
+    if (std::none_of(all.begin(), all.end(), same)) all.push_back(device);
+  };
+  for (const PlannedSweep& sweep : sweeps) add(sweep.device);
+  for (const PlannedProbe& probe : probes) add(probe.device);
   return all;
 }
 
 std::size_t Plan::points() const {
   std::size_t sum = 0;
   for (const PlannedSweep& sweep : sweeps) sum += sweep.sizes.size();
+  for (const PlannedProbe& probe : probes) sum += probe.shapes.size();
   return sum;
 }
 
@@ -116,7 +119,21 @@ Seconds guess(const Schedule& schedule, const Case& question, std::uint64_t byte
   return schedule.guess(copy * legs) + check;
 }
 
-std::string plan_text(const Plan& plan, const Schedule& schedule) {
+void add(Plan& plan, const Probe& probe, const DeviceInfo& device, const ProbeCase& question,
+         const std::vector<Shape>& shapes) {
+  if (const auto why = probe.refuses(question)) {
+    plan.left_out.push_back(title(question) + ": " + *why);
+    return;
+  }
+  plan.probes.push_back({&probe, device, question, shapes.empty() ? probe.shapes(question) : shapes});
+}
+
+Seconds guess(const Schedule& schedule, const Shape&) {
+  constexpr Seconds repeat{1e-6};  // short against a trial
+  return schedule.guess(repeat);
+}
+
+std::string plan_text(const Plan& plan, const Schedule& schedule, const Schedule& of_probes) {
   std::string text = fmt::format("{:<72} {:>6} {:>9} {:>11} {:>11}\n", "sweep", "points", "about", "host mem", "device mem");
   Seconds total{0};
   for (const PlannedSweep& sweep : plan.sweeps) {
@@ -126,15 +143,24 @@ std::string plan_text(const Plan& plan, const Schedule& schedule) {
     text += fmt::format("{:<72} {:>6} {:>7.1f} s {:>11} {:>11}\n", title(sweep.question), sweep.sizes.size(), time.count(),
                         size_text(sweep.need.host_bytes), size_text(sweep.need.device_bytes));
   }
-  text += fmt::format("{} sweeps, {} points, about {:.0f} s; schedule: {}\n", plan.sweeps.size(), plan.points(),
-                      total.count(), schedule.text());
+  for (const PlannedProbe& probe : plan.probes) {
+    Seconds time{0};
+    for (const Shape& shape : probe.shapes) time += guess(of_probes, shape);
+    total += time;
+    text += fmt::format("{:<72} {:>6} {:>7.1f} s\n", title(probe.question), probe.shapes.size(), time.count());
+  }
+  text += fmt::format("{} sweeps, {} probes, {} points, about {:.0f} s\n", plan.sweeps.size(), plan.probes.size(),
+                      plan.points(), total.count());
+  if (!plan.sweeps.empty()) text += "schedule: " + schedule.text() + '\n';
+  if (!plan.probes.empty()) text += "schedule of probes: " + of_probes.text() + '\n';
   for (const std::string& why : plan.left_out) text += "left out: " + why + '\n';
   return text;
 }
 
-std::string plan_json(const Plan& plan, const Schedule& schedule) {
+std::string plan_json(const Plan& plan, const Schedule& schedule, const Schedule& of_probes) {
   nlohmann::ordered_json all;
   all["schedule"] = schedule.text();
+  all["schedule_of_probes"] = of_probes.text();
   all["sweeps"] = nlohmann::ordered_json::array();
   double total = 0;
   for (const PlannedSweep& sweep : plan.sweeps) {
@@ -146,6 +172,13 @@ std::string plan_json(const Plan& plan, const Schedule& schedule) {
                              {"about_s", time},
                              {"host_bytes", sweep.need.host_bytes},
                              {"device_bytes", sweep.need.device_bytes}});
+  }
+  all["probes"] = nlohmann::ordered_json::array();
+  for (const PlannedProbe& probe : plan.probes) {
+    double time = 0;
+    for (const Shape& shape : probe.shapes) time += guess(of_probes, shape).count();
+    total += time;
+    all["probes"].push_back({{"title", title(probe.question)}, {"shapes", probe.shapes.size()}, {"about_s", time}});
   }
   all["about_s"] = total;
   all["left_out"] = plan.left_out;

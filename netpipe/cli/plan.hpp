@@ -8,6 +8,7 @@
 
 #include "npgpu/engine.hpp"
 #include "npgpu/module.hpp"
+#include "npgpu/probe.hpp"
 
 namespace npgpu::cli {
 
@@ -19,12 +20,22 @@ struct PlannedSweep {
   MemoryNeed need;  // all lanes together
 };
 
+struct PlannedProbe {
+  const Probe* probe;
+  DeviceInfo device;
+  ProbeCase question;
+  std::vector<Shape> shapes;
+};
+
+// Transfers first, then probes.
 struct Plan {
   std::vector<PlannedSweep> sweeps;
+  std::vector<PlannedProbe> probes;
   std::vector<std::string> left_out;  // a sentence each
 
   std::vector<DeviceInfo> devices() const;  // each once, in order
-  std::size_t points() const;
+  std::size_t points() const;  // and shapes
+  bool empty() const { return sweeps.empty() && probes.empty(); }
   MemoryNeed most_needed() const;
 };
 
@@ -39,10 +50,14 @@ std::string default_device();
 // Adds a sweep, or leaves it out with the reason: refused by its module, or larger than what memory is free.
 void add(Plan&, const Module&, const DeviceInfo&, const Case&, const std::vector<std::uint64_t>& sizes);
 
+// Adds a probe with these shapes, or all that answer the case, or leaves it out with the reason.
+void add(Plan&, const Probe&, const DeviceInfo&, const ProbeCase&, const std::vector<Shape>& shapes = {});
+
 // The plan as a table for --dry-run, with a guess of the time each sweep takes.
-std::string plan_text(const Plan&, const Schedule&);
-std::string plan_json(const Plan&, const Schedule&);
+std::string plan_text(const Plan&, const Schedule& of_sweeps, const Schedule& of_probes);
+std::string plan_json(const Plan&, const Schedule& of_sweeps, const Schedule& of_probes);
 // A guess of one point's wall time: a copy at a plausible rate under this schedule, and its check.
 Seconds guess(const Schedule&, const Case&, std::uint64_t bytes);
+Seconds guess(const Schedule&, const Shape&);
 
 }  // namespace npgpu::cli

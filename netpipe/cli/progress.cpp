@@ -58,11 +58,22 @@ void Progress::sweep(std::size_t number, std::size_t of, const std::string& titl
 }
 
 void Progress::point(std::size_t sweep_in_trace, const std::vector<PointSummary>& lanes, Seconds expected) {
+  told(size_text(lanes.front().bytes), numbers(lanes), fmt::format("{} {}", sweep_in_trace, lanes.front().bytes), expected);
+}
+
+void Progress::shape(std::size_t probe_in_trace, const ProbeSweep& of_one_point, Seconds expected) {
+  const ProbePoint& point = of_one_point.points.front();
+  std::string numbers = probe_point_text(of_one_point);
+  if (point.stop == Stop::never) numbers += " (never narrowed)";
+  const std::string shape = shape_text(point.shape);
+  told(shape, numbers, fmt::format("probe {} {}", probe_in_trace, shape), expected);
+}
+
+void Progress::told(const std::string& what, const std::string& numbers, const std::string& saved_as, Seconds expected) {
   ++done_;
   expected_done_ += expected.count();
-  last_ = size_text(lanes.front().bytes) + ' ' + numbers(lanes);
-  if (form_ == Form::lines)
-    unsaved_.push_back(fmt::format("saved {} {}: {}", sweep_in_trace, lanes.front().bytes, numbers(lanes)));
+  last_ = what + ' ' + numbers;
+  if (form_ == Form::lines) unsaved_.push_back("saved " + saved_as + ": " + numbers);
   // A terminal need not see more than ten pictures a second.
   if (form_ == Form::bar && steady_clock().now() - last_drawn_ > Seconds{0.1}) draw();
 }

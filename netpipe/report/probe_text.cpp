@@ -67,6 +67,16 @@ std::string shape_text(const Shape& s) {
   return text;
 }
 
+std::string probe_point_text(const ProbeSweep& probe) {
+  const auto rates = model::rates_of(probe);
+  if (rates.empty()) return "not usable";
+  const Estimate& rate = rates.front().rate;
+  std::string text = probe_rate_text(probe.question, rate.value);
+  const double half = (rate.high - rate.low) / 2 / rate.value;
+  if (std::isfinite(half)) text += fmt::format(" ±{:.2f} %", half * 100);
+  return text;
+}
+
 std::string probe_text(const ProbeSweep& probe, const TextStyle& style) {
   const Ink ink(style.color);
   const auto width = static_cast<std::size_t>(std::max(40, style.width));

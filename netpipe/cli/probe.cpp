@@ -1,0 +1,100 @@
+// npgpu probe: kernels whose work is known exactly, on one unit of a device or on all.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "netpipe/cli/campaign.hpp"
+#include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/quantity.hpp"
+#include "npgpu/error.hpp"
+
+namespace npgpu::cli {
+
+namespace {
+
+template <class E>
+std::set<E> choice(const Options& options, const std::string& option) {
+  std::set<E> chosen;
+  const auto list = options.maybe(option);
+  if (!list) return chosen;
+  for (const std::string& text : split_words(option, *list)) {
+    const auto value = named<E>(text);
+    if (!value) throw Error(ErrorKind::usage, fmt::format("--{}: '{}' is none of {}", option, text, choices<E>()));
+    chosen.insert(*value);
+  }
+  return chosen;
+}
+
+std::uint32_t small(const std::string& text, std::uint64_t least) {
+  return static_cast<std::uint32_t>(parse_count("shape", text, least, 0x7fffffff));
+}
+
+// "blocks=132,threads=1024,ilp=4,access=16,bytes=4GiB,alone=1"
+Shape shape_of(const std::string& text) {
+  Shape shape;
+  for (const std::string& word : split_words("shape", text)) {
+    const std::size_t equals = word.find('=');
+    const std::string axis = word.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
+    if (axis == "blocks") shape.blocks = small(value, 1);
+    else if (axis == "threads") shape.threads = small(value, 1);
+    else if (axis == "ilp") shape.ilp = small(value, 1);
+    else if (axis == "access") shape.access_bytes = small(value, 1);
+    else if (axis == "bytes") shape.bytes = parse_size("shape", value, 1);
+    else if (axis == "alone") shape.alone = static_cast<std::uint32_t>(parse_count("shape", value, 0, 1));
+    else
+      throw Error(ErrorKind::usage, fmt::format("--shape: '{}' is none of blocks, threads, ilp, access, bytes, alone", axis));
+  }
+  return shape;
+}
+
+std::vector<std::string> names_or_all(const std::string& list) {
+  if (list != "all") return split_words("NAME", list);
+  std::vector<std::string> names;
+  for (const auto& probe : probes())
+    if (std::find(names.begin(), names.end(), probe->name()) == names.end()) names.emplace_back(probe->name());
+  return names;
+}
+
+Plan plan_of(const Options& options) {
+  const auto operations = choice<Operation>(options, "operation");
+  const auto types = choice<DataType>(options, "type");
+  const auto forms = choice<Form>(options, "form");
+  std::vector<Shape> shapes;
+  if (const auto text = options.maybe("shape")) shapes.push_back(shape_of(*text));
+  Plan plan;
+  for (const std::string& id : split_words("device", options.maybe("device").value_or(default_device())))
+    for (const std::string& name : names_or_all(options.place("NAME"))) {
+      const Probe& probe = find_probe(name, id);
+      const DeviceInfo device = probe.device(id);
+      for (const ProbeCase& c : probe.cases(id)) {
+        const auto wanted = [](const auto& chosen, auto value) { return chosen.empty() || chosen.count(value) > 0; };
+        if (wanted(operations, c.operation) && wanted(types, c.type) && wanted(forms, c.form)) add(plan, probe, device, c, shapes);
+      }
+    }
+  if (plan.empty() && plan.left_out.empty())
+    throw Error(ErrorKind::usage, "no case of this probe has that operation, type and form; npgpu list names those there are");
+  return plan;
+}
+
+}  // namespace
+
+int probe(const Arguments& arguments) {
+  Options options("probe", "npgpu probe NAME [options]",
+                  "Times kernels whose work is known exactly over blocks, threads and independent chains. NAME: compute,\n"
+                  "bandwidth, latency, a list of them, or all.",
+                  {"NAME"});
+  options.group("What is measured (lists: a,b,c)").add_options()
+      ("device", word(), "host, cuda:N, sim:NAME or sim:FILE.json; the first GPU if there is one, else host")
+      ("operation", word(), "fma, rmw, read, write, copy, triad, chase; all that the device answers if not given")
+      ("type", word(), "fp32, fp64, int32, fp16, bf16; likewise")
+      ("form", word(), "streaming, dependent; likewise")
+      ("shape", word(), "one shape instead of those that answer the case:\nblocks=132,threads=1024,ilp=4,access=16,bytes=4GiB,alone=1");
+  declare_measure_options(options, "adaptive");
+  if (!options.read(arguments)) return exit_code::done;
+  const MeasureOptions how = measure_options(options);
+  return measure(plan_of(options), how, Ending::full_report);
+}
+
+}  // namespace npgpu::cli
