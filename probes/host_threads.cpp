@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <time.h>
 
 #include <algorithm>
 #include <map>
@@ -25,6 +26,12 @@ void pause_briefly() {
 #endif
 }
 
+Seconds cpu_time_of_thread() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
+}
+
 }  // namespace
 
 Ran ran_of(const std::vector<Turn>& turns) {
@@ -34,7 +41,7 @@ Ran ran_of(const std::vector<Turn>& turns) {
   const auto longest = std::max_element(turns.begin(), turns.end(),
                                         [](auto& a, auto& b) { return a.end - a.begin < b.end - b.begin; });
   ran.host = latest->end - earliest->begin;
-  ran.cycles = (longest->end - longest->begin).count() * longest->hz;
+  ran.cycles = longest->ran.count() * longest->hz;
 
   std::map<int, std::uint32_t> blocks_on;
   for (const Turn& turn : turns) {
@@ -96,9 +103,11 @@ void Team::timed_turn(Member& self, unsigned block, const std::function<void(uns
   self.hz_before = core_clock_hz();
   meet();
   self.cpu_before = sched_getcpu();
+  const Seconds ran_before = cpu_time_of_thread();
   self.begin = steady_clock().now();
   work(block);
   self.end = steady_clock().now();
+  self.ran = std::min(cpu_time_of_thread() - ran_before, self.end - self.begin);
   self.cpu_after = sched_getcpu();
   self.hz_after = core_clock_hz();
 }
@@ -125,7 +134,7 @@ Ran Team::round(const std::function<void(unsigned)>& work, bool timed) {
   if (!timed) return {};
   std::vector<Turn> turns;
   for (const Member& m : members_)
-    turns.push_back({m.begin, m.end, steady_hz(m.hz_before, m.hz_after), m.cpu_before, m.cpu_after});
+    turns.push_back({m.begin, m.end, m.ran, steady_hz(m.hz_before, m.hz_after), m.cpu_before, m.cpu_after});
   return ran_of(turns);
 }
 

@@ -25,8 +25,10 @@ class Team {
   // Calls work(block) on every thread, block 0 on the first cpu. It must not throw.
   void each(const std::function<void(unsigned)>& work) { round(work, false); }
   // The same, timed: all begin behind one barrier, and each takes its own begin and end. Host time is from the
-  // earliest begin to the latest end; cycles are the longest block's time at the clock of its core, as measured right
-  // before the barrier and right after its end; units are the cpus that threads were seen on at begin and end.
+  // earliest begin to the latest end. Cycles are those that the longest block itself ran: its thread's cpu time at the
+  // clock of its core, measured right before the barrier and right after its end. Where another process had the core
+  // for a while, time tells and cycles do not: cycles over host time are then far below the clock. Units are the cpus
+  // that threads were seen on at begin and end.
   Ran run(const std::function<void(unsigned)>& work) { return round(work, true); }
 
   unsigned size() const { return static_cast<unsigned>(members_.size()); }
@@ -36,7 +38,7 @@ class Team {
  private:
   struct alignas(128) Member {
     std::thread thread;
-    Seconds begin{0}, end{0};
+    Seconds begin{0}, end{0}, ran{0};
     double hz_before = not_measured, hz_after = not_measured;
     int cpu_before = -1, cpu_after = -1;
     bool pinned = false;
@@ -61,6 +63,7 @@ class Team {
 // What these threads' measurements make of one run; apart, so that it can be tested with numbers.
 struct Turn {
   Seconds begin, end;
+  Seconds ran;  // of the thread itself; at most end - begin
   double hz = not_measured;
   int cpu_before = -1, cpu_after = -1;  // -1: not known
 };

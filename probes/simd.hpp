@@ -3,6 +3,7 @@
 #pragma once
 
 #include "probes/chains.hpp"
+#include "probes/streams.hpp"
 
 namespace npgpu::simd {
 
@@ -10,5 +11,10 @@ chains::Chains scalar_chains(DataType, unsigned ilp);
 chains::Chains avx2_chains(DataType, unsigned ilp);
 chains::Chains avx512_chains(DataType, unsigned ilp);
 chains::Chains neon_chains(DataType, unsigned ilp);
+
+streams::Loop scalar_stream(Operation, unsigned ilp);
+streams::Loop avx2_stream(Operation, unsigned ilp);
+streams::Loop avx512_stream(Operation, unsigned ilp);
+streams::Loop neon_stream(Operation, unsigned ilp);
 
 }  // namespace npgpu::simd

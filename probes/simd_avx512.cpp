@@ -6,6 +6,7 @@
 
 #define NPGPU_TARGET __attribute__((target("avx512f")))
 #include "probes/chain_loop.hpp"
+#include "probes/stream_loop.hpp"
 
 namespace npgpu {
 namespace {
@@ -28,6 +29,7 @@ struct Fp64 {
   NPGPU_INLINE static Vector all(Scalar v) { return _mm512_set1_pd(v); }
   NPGPU_INLINE static Vector load(const Scalar* p) { return _mm512_loadu_pd(p); }
   NPGPU_INLINE static void store(Scalar* p, Vector v) { _mm512_storeu_pd(p, v); }
+  NPGPU_INLINE static Vector add(Vector x, Vector y) { return _mm512_add_pd(x, y); }
   NPGPU_INLINE static Vector step(Vector x, Vector a, Vector b) { return _mm512_fmadd_pd(x, a, b); }
   NPGPU_INLINE static void keep(Vector& v) { asm volatile("" : "+v"(v)); }
 };
@@ -54,9 +56,12 @@ chains::Chains simd::avx512_chains(DataType type, unsigned ilp) {
   return {};
 }
 
+streams::Loop simd::avx512_stream(Operation operation, unsigned ilp) { return stream_of<Fp64>(operation, ilp); }
+
 }  // namespace npgpu
 #else
 namespace npgpu {
 chains::Chains simd::avx512_chains(DataType, unsigned) { return {}; }
+streams::Loop simd::avx512_stream(Operation, unsigned) { return nullptr; }
 }  // namespace npgpu
 #endif

@@ -6,6 +6,7 @@
 
 #define NPGPU_TARGET
 #include "probes/chain_loop.hpp"
+#include "probes/stream_loop.hpp"
 
 namespace npgpu {
 namespace {
@@ -29,6 +30,7 @@ struct Fp64 {
   NPGPU_INLINE static Vector all(Scalar v) { return vdupq_n_f64(v); }
   NPGPU_INLINE static Vector load(const Scalar* p) { return vld1q_f64(p); }
   NPGPU_INLINE static void store(Scalar* p, Vector v) { vst1q_f64(p, v); }
+  NPGPU_INLINE static Vector add(Vector x, Vector y) { return vaddq_f64(x, y); }
   NPGPU_INLINE static Vector step(Vector x, Vector a, Vector b) { return vfmaq_f64(b, x, a); }
   NPGPU_INLINE static void keep(Vector& v) { asm volatile("" : "+w"(v)); }
 };
@@ -53,9 +55,12 @@ chains::Chains simd::neon_chains(DataType type, unsigned ilp) {
   return {};
 }
 
+streams::Loop simd::neon_stream(Operation operation, unsigned ilp) { return stream_of<Fp64>(operation, ilp); }
+
 }  // namespace npgpu
 #else
 namespace npgpu {
 chains::Chains simd::neon_chains(DataType, unsigned) { return {}; }
+streams::Loop simd::neon_stream(Operation, unsigned) { return nullptr; }
 }  // namespace npgpu
 #endif

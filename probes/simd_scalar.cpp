@@ -12,6 +12,7 @@
 #endif
 
 #include "probes/chain_loop.hpp"
+#include "probes/stream_loop.hpp"
 
 namespace npgpu {
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -25,6 +26,7 @@ struct Real {
   NPGPU_INLINE static Vector all(T v) { return v; }
   NPGPU_INLINE static Vector load(const T* p) { return *p; }
   NPGPU_INLINE static void store(T* p, Vector v) { *p = v; }
+  NPGPU_INLINE static Vector add(Vector x, Vector y) { return x + y; }
   NPGPU_INLINE static Vector step(Vector x, Vector a, Vector b) {
     if constexpr (sizeof(T) == 4)
       return __builtin_fmaf(x, a, b);
@@ -54,8 +56,11 @@ chains::Chains simd::scalar_chains(DataType type, unsigned ilp) {
   if (type == DataType::int32) return chains_of<Integer>(ilp);
   return {};
 }
+
+streams::Loop simd::scalar_stream(Operation operation, unsigned ilp) { return stream_of<Real<double>>(operation, ilp); }
 #else
 chains::Chains simd::scalar_chains(DataType, unsigned) { return {}; }
+streams::Loop simd::scalar_stream(Operation, unsigned) { return nullptr; }
 #endif
 
 }  // namespace npgpu
