@@ -20,21 +20,15 @@ void shuffle(Iterator begin, Iterator end, std::mt19937_64& random) {
 
 }  // namespace
 
-std::vector<std::uint32_t> random_order(std::uint64_t lines, std::uint64_t lines_of_page, std::uint64_t seed) {
+std::vector<std::uint32_t> random_order(std::uint64_t lines, std::uint64_t lines_of_window, std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  std::vector<std::uint32_t> order(lines);
-  std::iota(order.begin(), order.end(), 0u);
-  if (!lines_of_page) {
-    shuffle(order.begin(), order.end(), random);
-    return order;
-  }
-  std::vector<std::uint32_t> pages((lines + lines_of_page - 1) / lines_of_page);
-  std::iota(pages.begin(), pages.end(), 0u);
-  shuffle(pages.begin(), pages.end(), random);
+  std::vector<std::uint32_t> order(lines), windows((lines + lines_of_window - 1) / lines_of_window);
+  std::iota(windows.begin(), windows.end(), 0u);
+  shuffle(windows.begin(), windows.end(), random);
   auto at = order.begin();
-  for (const std::uint32_t page : pages) {
+  for (const std::uint32_t window : windows) {
     const auto begin = at;
-    const std::uint64_t first = page * lines_of_page, end = std::min(first + lines_of_page, lines);
+    const std::uint64_t first = window * lines_of_window, end = std::min(first + lines_of_window, lines);
     for (std::uint64_t line = first; line < end; ++line) *at++ = static_cast<std::uint32_t>(line);
     shuffle(begin, at, random);
   }

@@ -13,10 +13,9 @@ namespace npgpu::chase {
 constexpr std::uint64_t line_bytes = 64;
 constexpr std::uint64_t loads_of_repeat = 1024;
 
-// The order in which `lines` lines are visited, which begins anywhere and visits each once. `lines_of_page` > 0 keeps
-// to a page until all its lines are visited, and takes the pages in random order: then the loads that miss the TLB are
-// one in so many, where pages are small. The same seed gives the same order.
-std::vector<std::uint32_t> random_order(std::uint64_t lines, std::uint64_t lines_of_page, std::uint64_t seed);
+// The order in which `lines` lines are visited, each once: windows of so many neighbours in random order, and the
+// lines of a window in random order. The same seed gives the same order.
+std::vector<std::uint32_t> random_order(std::uint64_t lines, std::uint64_t lines_of_window, std::uint64_t seed);
 
 // Writes into each line the address of the next; line i is at memory + i * line_bytes.
 void link(std::byte* memory, const std::vector<std::uint32_t>& order);
