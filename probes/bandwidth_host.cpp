@@ -18,6 +18,9 @@ namespace {
 
 constexpr std::uint64_t far_beyond = 4;  // working set over all last level caches
 constexpr std::uint64_t assumed_cache = 32 * MiB, assumed_middle = 512 * KiB;
+// A block's part is walked through until it makes so much: some 30 us at least, beside which reading the clocks is
+// nothing, also where the set fits a cache.
+constexpr std::uint64_t least_bytes_of_repeat = 8 * MiB;
 // A store and a later load whose addresses differ by a multiple of 4 KiB look alike to the load; arrays of one thread
 // therefore begin this far off such a multiple.
 constexpr std::uint64_t alias_bytes = 4096, skew_bytes = 1536;
@@ -31,19 +34,20 @@ class HostBandwidth final : public Kernel {
 
   void prepare(const Shape& shape) override {
     if (shape.blocks < 1 || shape.blocks > cpus_.size())
-      throw Error(ErrorKind::usage, fmt::format("--blocks: {} blocks, but the affinity mask has {} cores", shape.blocks,
-                                                cpus_.size()));
+      throw Error(ErrorKind::usage,
+                  fmt::format("--blocks: {} blocks, but the affinity mask has {} cores", shape.blocks, cpus_.size()));
     const Isa isa = shape.threads == 1 ? Isa::scalar : widest_isa().value_or(Isa::scalar);
     if (streams::lanes(isa) != shape.threads || shape.access_bytes != 8 * shape.threads)
-      throw Error(ErrorKind::usage, fmt::format("--threads: {} lanes of 8 bytes in an access of {} bytes; {} has {} lanes",
-                                                shape.threads, shape.access_bytes, name(isa), streams::lanes(isa)));
+      throw Error(ErrorKind::usage,
+                  fmt::format("--threads: {} lanes of 8 bytes in an access of {} bytes; {} has {} lanes", shape.threads,
+                              shape.access_bytes, name(isa), streams::lanes(isa)));
     loop_ = streams::find(isa, question_.operation, question_.form, shape.ilp);
     if (!loop_)
       throw Error(ErrorKind::usage, fmt::format("--ilp: {} has no {} accesses side by side with {} lanes",
                                                 title(question_), shape.ilp, shape.threads));
     if (shape.bytes > most_bytes_)
-      throw Error(ErrorKind::usage, fmt::format("--bytes: {} bytes, but the kernel was opened for {}", shape.bytes,
-                                                most_bytes_));
+      throw Error(ErrorKind::usage,
+                  fmt::format("--bytes: {} bytes, but the kernel was opened for {}", shape.bytes, most_bytes_));
     const unsigned arrays = streams::arrays(question_.operation);
     const std::uint64_t elements =
         shape.bytes / 8 / shape.blocks / arrays / streams::granularity * streams::granularity;
@@ -54,18 +58,21 @@ class HostBandwidth final : public Kernel {
       team_ = std::make_unique<Team>(std::vector<unsigned>(cpus_.begin(), cpus_.begin() + shape.blocks));
     shape_ = shape;
     isa_ = isa;
+    const std::uint64_t pass_bytes = elements * 8 * arrays;
+    passes_of_repeat_ = (least_bytes_of_repeat + pass_bytes - 1) / pass_bytes;
     lay_out(elements, arrays);
     passes_ = run_passes_ = 0;
   }
 
   double work() const override {
-    return 8.0 * streams::touches(question_.operation) * static_cast<double>(slices_[0].elements) * shape_.blocks;
+    return 8.0 * streams::touches(question_.operation) * static_cast<double>(slices_[0].elements * passes_of_repeat_) *
+           shape_.blocks;
   }
 
   Ran run(std::uint64_t repeats) override {
-    const Ran ran = team_->run([&](unsigned block) { loop_(slices_[block], passes_, repeats); });
-    passes_ += repeats;
-    run_passes_ = repeats;
+    run_passes_ = repeats * passes_of_repeat_;
+    const Ran ran = team_->run([&](unsigned block) { loop_(slices_[block], passes_, run_passes_); });
+    passes_ += run_passes_;
     return ran;
   }
 
@@ -90,7 +97,8 @@ class HostBandwidth final : public Kernel {
   // Every block's arrays in pages of its own, touched first by its own thread.
   void lay_out(std::uint64_t elements, unsigned arrays) {
     const std::uint64_t array = up(elements * 8, alias_bytes) + skew_bytes;
-    const std::uint64_t block = up(arrays * array, arrays * array < host::huge_page_bytes ? alias_bytes : host::huge_page_bytes);
+    const std::uint64_t block =
+        up(arrays * array, arrays * array < host::huge_page_bytes ? alias_bytes : host::huge_page_bytes);
     memory_ = {};  // given back before more is taken
     memory_ = host::Pages(block * shape_.blocks);
     slices_.assign(shape_.blocks, {});
@@ -116,7 +124,7 @@ class HostBandwidth final : public Kernel {
   std::unique_ptr<Team> team_;
   host::Pages memory_;
   std::vector<streams::Slice> slices_;
-  std::uint64_t passes_ = 0, run_passes_ = 0;
+  std::uint64_t passes_ = 0, run_passes_ = 0, passes_of_repeat_ = 1;
   std::uint64_t largest_ = 0, largest_huge_ = 0;
 };
 
@@ -128,10 +136,15 @@ class HostBandwidthProbe final : public HostProbe {
   std::vector<ProbeCase> cases(const std::string& id) const override {
     std::vector<ProbeCase> all;
     const auto add = [&](Operation operation, Form form) {
-      all.push_back({.probe = "bandwidth", .device = device(id).id, .operation = operation, .type = DataType::fp64,
-                     .form = form, .space = Space::host});
+      all.push_back({.probe = "bandwidth",
+                     .device = device(id).id,
+                     .operation = operation,
+                     .type = DataType::fp64,
+                     .form = form,
+                     .space = Space::host});
     };
-    for (const Operation operation : {Operation::rmw, Operation::read, Operation::write, Operation::copy, Operation::triad})
+    for (const Operation operation :
+         {Operation::rmw, Operation::read, Operation::write, Operation::copy, Operation::triad})
       add(operation, Form::streaming);
     add(Operation::rmw, Form::dependent);
     return all;
@@ -139,7 +152,8 @@ class HostBandwidthProbe final : public HostProbe {
 
   std::optional<std::string> refuses(const ProbeCase& question) const override {
     if (question.space != Space::host) return "the host has one space for data, which is called host";
-    if (question.type != DataType::fp64) return "the host's bandwidth is asked for with fp64, whose elements have 8 bytes";
+    if (question.type != DataType::fp64)
+      return "the host's bandwidth is asked for with fp64, whose elements have 8 bytes";
     if (!streams::arrays(question.operation)) return "bandwidth is asked for with rmw, read, write, copy or triad";
     if (isas_here().empty()) return why_no_isa();
     if (question.form == Form::dependent && question.operation != Operation::rmw)
@@ -163,8 +177,8 @@ class HostBandwidthProbe final : public HostProbe {
     const std::uint64_t middle = (caches.middle_bytes ? caches.middle_bytes : assumed_middle) / 2;
     const auto add = [&](std::uint32_t blocks, std::uint32_t lanes, std::uint32_t ilp, std::uint64_t bytes) {
       const Isa isa = lanes == 1 ? Isa::scalar : *widest_isa();
-      const Shape shape{.blocks = blocks, .threads = lanes, .ilp = ilp, .access_bytes = 8 * lanes, .bytes = bytes,
-                        .alone = true};
+      const Shape shape{
+          .blocks = blocks, .threads = lanes, .ilp = ilp, .access_bytes = 8 * lanes, .bytes = bytes, .alone = true};
       if (bytes && streams::find(isa, question.operation, question.form, ilp) &&
           std::find(all.begin(), all.end(), shape) == all.end())
         all.push_back(shape);
@@ -174,8 +188,7 @@ class HostBandwidthProbe final : public HostProbe {
       for (const std::uint32_t blocks : {1u, l.units})
         for (const std::uint32_t lanes : {1u, l.lanes})
           for (const std::uint32_t ilp : streams::ilps) add(blocks, lanes, ilp, outside ? far : middle * blocks);
-    for (const std::uint32_t blocks : cores_one_by_one(l.units))
-      add(blocks, l.lanes, streams::ilps[1], far);
+    for (const std::uint32_t blocks : cores_one_by_one(l.units)) add(blocks, l.lanes, streams::ilps[1], far);
     return all;
   }
 

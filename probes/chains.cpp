@@ -64,10 +64,14 @@ std::uint32_t walked(std::uint32_t x, std::uint32_t a, std::uint32_t b, std::uin
 
 Chains find(Isa isa, DataType type, unsigned ilp) {
   switch (isa) {
-    case Isa::scalar: return simd::scalar_chains(type, ilp);
-    case Isa::avx2: return simd::avx2_chains(type, ilp);
-    case Isa::avx512: return simd::avx512_chains(type, ilp);
-    case Isa::neon: return simd::neon_chains(type, ilp);
+    case Isa::scalar:
+      return simd::scalar_chains(type, ilp);
+    case Isa::avx2:
+      return simd::avx2_chains(type, ilp);
+    case Isa::avx512:
+      return simd::avx512_chains(type, ilp);
+    case Isa::neon:
+      return simd::neon_chains(type, ilp);
   }
   return {};
 }

@@ -24,7 +24,9 @@ std::string why_no_isa();
 
 namespace chains {
 
-constexpr std::uint64_t steps_of_repeat = 512;  // of each chain
+// Of each chain. So many that one repeat takes some 30 us or more, beside which reading the clocks is nothing: a trial
+// may have one repeat only, where the schedule's first look was disturbed.
+constexpr std::uint64_t steps_of_repeat = 32768;
 constexpr unsigned ilps[] = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16};
 constexpr std::size_t most_state_bytes = 16 * 64;
 

@@ -26,13 +26,13 @@ class HostCompute final : public Kernel {
 
   void prepare(const Shape& shape) override {
     if (shape.blocks < 1 || shape.blocks > cpus_.size())
-      throw Error(ErrorKind::usage, fmt::format("--blocks: {} blocks, but the affinity mask has {} cores", shape.blocks,
-                                                cpus_.size()));
+      throw Error(ErrorKind::usage,
+                  fmt::format("--blocks: {} blocks, but the affinity mask has {} cores", shape.blocks, cpus_.size()));
     isa_ = shape.threads == 1 ? Isa::scalar : widest_isa().value_or(Isa::scalar);
     chains_ = chains::find(isa_, type_, shape.ilp);
     if (!chains_.loop)
-      throw Error(ErrorKind::usage, fmt::format("--ilp: {} has no {} independent chains of {}", name(isa_), shape.ilp,
-                                                name(type_)));
+      throw Error(ErrorKind::usage,
+                  fmt::format("--ilp: {} has no {} independent chains of {}", name(isa_), shape.ilp, name(type_)));
     if (chains_.lanes != shape.threads)
       throw Error(ErrorKind::usage, fmt::format("--threads: {} lanes of {}, but {} has {}", shape.threads, name(type_),
                                                 name(isa_), chains_.lanes));
@@ -44,9 +44,7 @@ class HostCompute final : public Kernel {
     steps_ = 0;
   }
 
-  double work() const override {
-    return 2.0 * shape_.blocks * shape_.threads * shape_.ilp * chains::steps_of_repeat;
-  }
+  double work() const override { return 2.0 * shape_.blocks * shape_.threads * shape_.ilp * chains::steps_of_repeat; }
 
   Ran run(std::uint64_t repeats) override {
     for (State& state : states_) chains::start(type_, {state.x, bytes_});
@@ -82,7 +80,9 @@ class HostCompute final : public Kernel {
 class HostComputeProbe final : public HostProbe {
  public:
   std::string_view name() const override { return "compute"; }
-  std::string_view summary() const override { return "multiply-adds of one and all cores, in scalars and SIMD registers"; }
+  std::string_view summary() const override {
+    return "multiply-adds of one and all cores, in scalars and SIMD registers";
+  }
 
   std::vector<ProbeCase> cases(const std::string& id) const override {
     std::vector<ProbeCase> all;
@@ -108,10 +108,9 @@ class HostComputeProbe final : public HostProbe {
     const Ports ports = documented_ports(host::processor(), *isa, question.type);
     const Layout l = layout(question);
     return {2.0 * l.units * l.lanes * ports.per_cycle * l.clock_mhz * 1e6,
-            std::isnan(ports.per_cycle)
-                ? ports.source
-                : fmt::format("{} cores * {} lanes * {} a cycle * 2 * {:.0f} MHz ({})", l.units, l.lanes,
-                              ports.per_cycle, l.clock_mhz, ports.source)};
+            std::isnan(ports.per_cycle) ? ports.source
+                                        : fmt::format("{} cores * {} lanes * {} a cycle * 2 * {:.0f} MHz ({})", l.units,
+                                                      l.lanes, ports.per_cycle, l.clock_mhz, ports.source)};
   }
 
   // One core and all, one lane and all, over chains; then the cores one by one.

@@ -23,7 +23,8 @@ constexpr Documented known[] = {
     {"GenuineIntel", 6, 0x55, 0x55, "Skylake-SP, Cascade Lake", 2, 2, intel_manual},
     {"GenuineIntel", 6, 0x6a, 0x6a, "Ice Lake-SP", 2, 2, intel_manual},
     {"GenuineIntel", 6, 0x8f, 0x8f, "Sapphire Rapids", 2, 2, intel_manual},
-    {"AuthenticAMD", 0x17, 0x31, 0x31, "Zen 2", 2, 0, "AMD Software Optimization Guide for Family 17h, 30h and up (56305)"},
+    {"AuthenticAMD", 0x17, 0x31, 0x31, "Zen 2", 2, 0,
+     "AMD Software Optimization Guide for Family 17h, 30h and up (56305)"},
     {"AuthenticAMD", 0x19, 0x00, 0x0f, "Zen 3", 2, 0, "AMD Software Optimization Guide for Zen 3 (56665)"},
     {"AuthenticAMD", 0x19, 0x10, 0x1f, "Zen 4", 2, 1, "AMD Software Optimization Guide for Zen 4 (57647)"},
     {"AuthenticAMD", 0x19, 0xa0, 0xaf, "Zen 4c", 2, 1, "AMD Software Optimization Guide for Zen 4 (57647)"},
@@ -52,9 +53,10 @@ Ports documented_ports(const host::Processor& p, Isa isa, DataType type) {
       return {not_measured, std::string(one.core) + ": this model may have one unit of 512 bits or two"};
     return {one.avx512, source};
   }
-  return {not_measured, "unknown: " + (p.vendor.empty() ? std::string("a processor that does not name itself")
-                                                        : p.vendor + " family " + std::to_string(p.family) + " model " +
-                                                              std::to_string(p.model)) +
+  return {not_measured, "unknown: " +
+                            (p.vendor.empty() ? std::string("a processor that does not name itself")
+                                              : p.vendor + " family " + std::to_string(p.family) + " model " +
+                                                    std::to_string(p.model)) +
                             " is in no table here"};
 }
 

@@ -36,10 +36,11 @@ Seconds cpu_time_of_thread() {
 
 Ran ran_of(const std::vector<Turn>& turns) {
   Ran ran;
-  const auto earliest = std::min_element(turns.begin(), turns.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
+  const auto earliest =
+      std::min_element(turns.begin(), turns.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
   const auto latest = std::max_element(turns.begin(), turns.end(), [](auto& a, auto& b) { return a.end < b.end; });
-  const auto longest = std::max_element(turns.begin(), turns.end(),
-                                        [](auto& a, auto& b) { return a.end - a.begin < b.end - b.begin; });
+  const auto longest =
+      std::max_element(turns.begin(), turns.end(), [](auto& a, auto& b) { return a.end - a.begin < b.end - b.begin; });
   ran.host = latest->end - earliest->begin;
   ran.cycles = longest->ran.count() * longest->hz;
 
@@ -64,8 +65,8 @@ Team::Team(const std::vector<unsigned>& cpus) : members_(cpus.size()) {
   }
   each([](unsigned) {});  // all are pinned once they have answered
   const bool pinned = std::all_of(members_.begin(), members_.end(), [](const Member& m) { return m.pinned; });
-  binding_ = fmt::format("{}: cpus {}", pinned ? "one thread a core" : "not bound, the system refuses",
-                         fmt::join(cpus, ", "));
+  binding_ =
+      fmt::format("{}: cpus {}", pinned ? "one thread a core" : "not bound, the system refuses", fmt::join(cpus, ", "));
 }
 
 Team::~Team() { join_all(); }

@@ -28,15 +28,18 @@ class HostLatency final : public Kernel {
  public:
   // `planned_bytes` are taken at once, because a set that moved to other pages between two points would be another set.
   HostLatency(std::uint64_t most_bytes, std::uint64_t planned_bytes)
-      : most_bytes_(most_bytes), planned_bytes_(std::min(planned_bytes, most_bytes)), team_({host::core_cpus().at(0)}) {}
+      : most_bytes_(most_bytes),
+        planned_bytes_(std::min(planned_bytes, most_bytes)),
+        team_({host::core_cpus().at(0)}) {}
 
   void prepare(const Shape& shape) override {
     if (shape.blocks != 1 || shape.threads != 1 || shape.ilp != 1 || shape.access_bytes != sizeof(void*))
-      throw Error(ErrorKind::usage, fmt::format("a chase has one block, one thread and one access of {} bytes in flight",
-                                                sizeof(void*)));
+      throw Error(ErrorKind::usage,
+                  fmt::format("a chase has one block, one thread and one access of {} bytes in flight", sizeof(void*)));
     if (shape.bytes < chase::line_bytes || shape.bytes > most_bytes_)
-      throw Error(ErrorKind::usage, fmt::format("--bytes: {} bytes; a chase needs {} at least, and this one was opened for {}",
-                                                shape.bytes, chase::line_bytes, most_bytes_));
+      throw Error(ErrorKind::usage,
+                  fmt::format("--bytes: {} bytes; a chase needs {} at least, and this one was opened for {}",
+                              shape.bytes, chase::line_bytes, most_bytes_));
     const std::uint64_t lines = shape.bytes / chase::line_bytes;
     if (memory_.bytes() < shape.bytes) take(shape.bytes);
     order_ = chase::random_order(lines, window_bytes / chase::line_bytes, seed);
@@ -88,8 +91,12 @@ class HostLatencyProbe final : public HostProbe {
   std::string_view summary() const override { return "loads that wait for each other, over growing sets of memory"; }
 
   std::vector<ProbeCase> cases(const std::string& id) const override {
-    return {{.probe = "latency", .device = device(id).id, .operation = Operation::chase, .type = DataType::fp64,
-             .form = Form::dependent, .space = Space::host}};
+    return {{.probe = "latency",
+             .device = device(id).id,
+             .operation = Operation::chase,
+             .type = DataType::fp64,
+             .form = Form::dependent,
+             .space = Space::host}};
   }
 
   std::optional<std::string> refuses(const ProbeCase& question) const override {
@@ -111,7 +118,8 @@ class HostLatencyProbe final : public HostProbe {
     const std::uint64_t most = std::max(std::min(cache * far_beyond, l.memory_bytes / 4), least_bytes);
     for (int i = 0;; ++i) {
       const double exact = static_cast<double>(least_bytes) * std::exp2(static_cast<double>(i) / points_of_octave);
-      const std::uint64_t bytes = static_cast<std::uint64_t>(std::llround(exact / chase::line_bytes)) * chase::line_bytes;
+      const std::uint64_t bytes =
+          static_cast<std::uint64_t>(std::llround(exact / chase::line_bytes)) * chase::line_bytes;
       if (bytes > most) return all;
       all.push_back({.access_bytes = sizeof(void*), .bytes = bytes, .alone = true});
     }

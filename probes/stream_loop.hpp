@@ -120,12 +120,18 @@ streams::Loop stream_of(unsigned ilp) {
 template <class V>
 streams::Loop stream_of(Operation operation, unsigned ilp) {
   switch (operation) {
-    case Operation::rmw: return stream_of<V, Rmw>(ilp);
-    case Operation::read: return stream_of<V, Read>(ilp);
-    case Operation::write: return stream_of<V, Write>(ilp);
-    case Operation::copy: return stream_of<V, Copy>(ilp);
-    case Operation::triad: return stream_of<V, Triad>(ilp);
-    default: return nullptr;
+    case Operation::rmw:
+      return stream_of<V, Rmw>(ilp);
+    case Operation::read:
+      return stream_of<V, Read>(ilp);
+    case Operation::write:
+      return stream_of<V, Write>(ilp);
+    case Operation::copy:
+      return stream_of<V, Copy>(ilp);
+    case Operation::triad:
+      return stream_of<V, Triad>(ilp);
+    default:
+      return nullptr;
   }
 }
 

@@ -35,10 +35,14 @@ Loop find(Isa isa, Operation operation, Form form, unsigned ilp) {
   if (form == Form::dependent)
     return operation == Operation::rmw && isa == Isa::scalar && ilp == 1 ? rmw_dependent : nullptr;
   switch (isa) {
-    case Isa::scalar: return simd::scalar_stream(operation, ilp);
-    case Isa::avx2: return simd::avx2_stream(operation, ilp);
-    case Isa::avx512: return simd::avx512_stream(operation, ilp);
-    case Isa::neon: return simd::neon_stream(operation, ilp);
+    case Isa::scalar:
+      return simd::scalar_stream(operation, ilp);
+    case Isa::avx2:
+      return simd::avx2_stream(operation, ilp);
+    case Isa::avx512:
+      return simd::avx512_stream(operation, ilp);
+    case Isa::neon:
+      return simd::neon_stream(operation, ilp);
   }
   return nullptr;
 }
@@ -49,10 +53,14 @@ unsigned arrays(Operation operation) {
   switch (operation) {
     case Operation::rmw:
     case Operation::read:
-    case Operation::write: return 1;
-    case Operation::copy: return 2;
-    case Operation::triad: return 3;
-    default: return 0;
+    case Operation::write:
+      return 1;
+    case Operation::copy:
+      return 2;
+    case Operation::triad:
+      return 3;
+    default:
+      return 0;
   }
 }
 
@@ -73,11 +81,20 @@ std::optional<std::string> check(Operation operation, const Slice& s, std::uint6
     const double f = first(i);
     double is = s.x[i], must = f;
     switch (operation) {
-      case Operation::rmw: must = f + static_cast<double>(passes); break;
-      case Operation::write: must = passes ? static_cast<double>(passes) : f; break;
-      case Operation::copy: is = s.y[i]; break;
-      case Operation::triad: is = s.z[i], must = f + 3 * (f + 1); break;
-      default: break;
+      case Operation::rmw:
+        must = f + static_cast<double>(passes);
+        break;
+      case Operation::write:
+        must = passes ? static_cast<double>(passes) : f;
+        break;
+      case Operation::copy:
+        is = s.y[i];
+        break;
+      case Operation::triad:
+        is = s.z[i], must = f + 3 * (f + 1);
+        break;
+      default:
+        break;
     }
     if (is != must) return fmt::format("element {} is {}, but must be {}", i, is, must);
     sum += f;

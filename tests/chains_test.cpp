@@ -1,11 +1,11 @@
 // The chains of every instruction set that this machine has take exactly the steps they are asked for, and a wrong
 // element is seen.
+#include "probes/chains.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cstring>
 #include <vector>
-
-#include "probes/chains.hpp"
 
 using namespace npgpu;
 
@@ -94,6 +94,7 @@ TEST_CASE("what no register holds is not offered") {
     CHECK((chains::find(isa, DataType::fp16, 1).loop == nullptr));
     CHECK((chains::find(isa, DataType::fp32, 0).loop == nullptr));
     CHECK((chains::find(isa, DataType::fp32, 17).loop == nullptr));
-    if (isa == Isa::avx2) CHECK((chains::find(isa, DataType::fp32, 16).loop == nullptr));  // 16 registers hold a and b too
+    if (isa == Isa::avx2)
+      CHECK((chains::find(isa, DataType::fp32, 16).loop == nullptr));  // 16 registers hold a and b too
   }
 }

@@ -1,10 +1,10 @@
+#include "probes/chase.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <set>
 #include <vector>
-
-#include "probes/chase.hpp"
 
 using namespace npgpu;
 

@@ -1,4 +1,6 @@
 // What one run of several threads comes to, from numbers; and that a team does call every block once.
+#include "probes/host_threads.hpp"
+
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -7,13 +9,13 @@
 
 #include "netpipe/devices/host/cores.hpp"
 #include "probes/core_clock.hpp"
-#include "probes/host_threads.hpp"
 
 using namespace npgpu;
 
 TEST_CASE("time is from the earliest begin to the latest end, cycles are the longest block's own") {
-  const Ran ran = ran_of({{.begin = Seconds{1}, .end = Seconds{4}, .ran = Seconds{3}, .hz = 100, .cpu_before = 0, .cpu_after = 0},
-                          {.begin = Seconds{2}, .end = Seconds{6}, .ran = Seconds{3.5}, .hz = 200, .cpu_before = 5, .cpu_after = 5}});
+  const Ran ran = ran_of(
+      {{.begin = Seconds{1}, .end = Seconds{4}, .ran = Seconds{3}, .hz = 100, .cpu_before = 0, .cpu_after = 0},
+       {.begin = Seconds{2}, .end = Seconds{6}, .ran = Seconds{3.5}, .hz = 200, .cpu_before = 5, .cpu_after = 5}});
   CHECK(ran.host.count() == 5);
   CHECK(ran.cycles == 700);  // of the 4 seconds, another process had half a second
   CHECK(ran.units == 2);
@@ -22,7 +24,8 @@ TEST_CASE("time is from the earliest begin to the latest end, cycles are the lon
 
 TEST_CASE("blocks that shared a cpu, or moved to another's, show") {
   const auto turn = [](int before, int after) {
-    return Turn{.begin = Seconds{0}, .end = Seconds{1}, .ran = Seconds{1}, .hz = 1, .cpu_before = before, .cpu_after = after};
+    return Turn{
+        .begin = Seconds{0}, .end = Seconds{1}, .ran = Seconds{1}, .hz = 1, .cpu_before = before, .cpu_after = after};
   };
   CHECK(ran_of({turn(3, 3), turn(3, 3)}).units == 1);
   CHECK(ran_of({turn(3, 3), turn(3, 3)}).most_on_unit == 2);

@@ -1,9 +1,9 @@
 // Walks through arrays: exact for every operation and instruction set here, and one spoiled element is seen.
+#include "probes/streams.hpp"
+
 #include <doctest/doctest.h>
 
 #include <vector>
-
-#include "probes/streams.hpp"
 
 using namespace npgpu;
 
@@ -13,16 +13,22 @@ struct Arrays {
   explicit Arrays(std::uint64_t n) : x(n), y(n), z(n) {}
   streams::Slice slice(Operation operation) {
     const unsigned arrays = streams::arrays(operation);
-    return {.x = x.data(), .y = arrays > 1 ? y.data() : nullptr, .z = arrays > 2 ? z.data() : nullptr, .elements = x.size()};
+    return {.x = x.data(),
+            .y = arrays > 1 ? y.data() : nullptr,
+            .z = arrays > 2 ? z.data() : nullptr,
+            .elements = x.size()};
   }
   std::vector<double> x, y, z;
 };
 
-constexpr Operation operations[] = {Operation::rmw, Operation::read, Operation::write, Operation::copy, Operation::triad};
+constexpr Operation operations[] = {Operation::rmw, Operation::read, Operation::write, Operation::copy,
+                                    Operation::triad};
 
 }  // namespace
 
-TEST_CASE("every operation of every instruction set here is exact over several passes, and its check sees a spoiled element") {
+TEST_CASE(
+    "every operation of every instruction set here is exact over several passes, and its check sees a spoiled "
+    "element") {
   if (isas_here().empty()) MESSAGE("skipped: " << why_no_isa());
   for (const Isa isa : isas_here())
     for (const Operation operation : operations)
@@ -43,7 +49,8 @@ TEST_CASE("every operation of every instruction set here is exact over several p
           loop(slice, 0, 2);
           loop(slice, 2, 3);
           CHECK(streams::check(operation, slice, 5, 3).value_or("") == "");
-          if (operation == Operation::rmw || operation == Operation::write) CHECK(streams::check(operation, slice, 4, 3));
+          if (operation == Operation::rmw || operation == Operation::write)
+            CHECK(streams::check(operation, slice, 4, 3));
           if (operation == Operation::read) CHECK(streams::check(operation, slice, 5, 2));
           double* result = slice.z ? slice.z : slice.y ? slice.y : slice.x;
           result[slice.elements - 1] += 1;

@@ -23,7 +23,8 @@ double median_of(const std::vector<ProbeSample>& samples, double (*value)(const 
 
 void row(const ProbeCase& question, const MeasuredShape& m) {
   const Shape& s = m.point.shape;
-  const double us = median_of(m.samples, [](const ProbeSample& p) { return p.host_us / static_cast<double>(p.repeats); });
+  const double us =
+      median_of(m.samples, [](const ProbeSample& p) { return p.host_us / static_cast<double>(p.repeats); });
   const double cycles =
       median_of(m.samples, [](const ProbeSample& p) { return p.cycles / static_cast<double>(p.repeats); });
   std::size_t clocked = 0;
@@ -39,8 +40,8 @@ void row(const ProbeCase& question, const MeasuredShape& m) {
     fmt::print(" {:9.3f} GB/s {:8.2f} bytes/cycle/unit", m.point.work / us * 1e-3, m.point.work / s.blocks / cycles);
   }
   const ProbeSample& last = m.samples.back();
-  fmt::print("  {:6.0f} MHz, clock steady in {} of {} trials, units {}, most {}, {} {:.0f} ms{}\n", cycles / us, clocked,
-             m.samples.size(), last.units, last.most_on_unit, name(m.point.stop), m.point.wall_us * 1e-3,
+  fmt::print("  {:6.0f} MHz, clock steady in {} of {} trials, units {}, most {}, {} {:.0f} ms{}\n", cycles / us,
+             clocked, m.samples.size(), last.units, last.most_on_unit, name(m.point.stop), m.point.wall_us * 1e-3,
              m.mismatch.empty() ? "" : "  WRONG: " + m.mismatch);
 }
 

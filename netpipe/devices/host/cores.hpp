@@ -15,10 +15,10 @@ bool pin_thread(unsigned cpu);
 
 // Of the cores given; 0 where the system does not say.
 struct Caches {
-  std::uint64_t near_bytes = 0;        // a core's first level, data
-  std::uint64_t middle_bytes = 0;      // a core's second level
-  std::uint64_t last_bytes = 0;        // the last level that one core reaches
-  std::uint64_t last_bytes_in_all = 0; // all last levels that these cores reach
+  std::uint64_t near_bytes = 0;         // a core's first level, data
+  std::uint64_t middle_bytes = 0;       // a core's second level
+  std::uint64_t last_bytes = 0;         // the last level that one core reaches
+  std::uint64_t last_bytes_in_all = 0;  // all last levels that these cores reach
 };
 Caches caches_of(const std::vector<unsigned>& cpus);
 

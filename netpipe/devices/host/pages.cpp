@@ -20,7 +20,8 @@ Pages::Pages(std::uint64_t bytes) : bytes_((bytes + huge_page_bytes - 1) / huge_
   // line in smaps would speak of both.
   const std::uint64_t all = bytes_ + 2 * huge_page_bytes;
   const bool too_much = bytes > all || bytes > free_host_memory();
-  void* start = too_much ? MAP_FAILED : mmap(nullptr, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* start =
+      too_much ? MAP_FAILED : mmap(nullptr, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED)
     throw Error(ErrorKind::failed, fmt::format("no host memory for a working set of {} bytes: lower --bytes", bytes));
   mapping_ = {static_cast<std::byte*>(start), Unmap{all}};
