@@ -1,0 +1,182 @@
+// The host's probes as their users see them: cases, layouts, shapes, refusals, and every shape run once, small.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <set>
+
+#include "netpipe/devices/host/cores.hpp"
+#include "npgpu/error.hpp"
+#include "npgpu/probe.hpp"
+#include "probes/chains.hpp"
+#include "probes/host_layout.hpp"
+#include "probes/host_probe.hpp"
+
+using namespace npgpu;
+
+namespace {
+
+std::vector<const Probe*> of_host() {
+  std::vector<const Probe*> all;
+  for (const auto& probe : probes())
+    if (probe->kind() == "host") all.push_back(probe.get());
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("compute, bandwidth and latency reach the host, and no other host") {
+  std::set<std::string_view> names;
+  for (const Probe* probe : of_host()) {
+    names.insert(probe->name());
+    CHECK(&find_probe(probe->name(), "host") == probe);
+    CHECK_THROWS_AS(probe->device("host:1"), Error);
+    CHECK_FALSE(probe->summary().empty());
+  }
+  CHECK(names == std::set<std::string_view>{"compute", "bandwidth", "latency"});
+}
+
+TEST_CASE("a layout is what the affinity mask, the registers and the caches say") {
+  const auto cores = host::core_cpus().size();
+  for (const Probe* probe : of_host())
+    for (const ProbeCase& question : probe->cases("host")) {
+      const Layout l = probe->layout(question);
+      CHECK(l.units == cores);
+      CHECK(l.units >= 1);
+      CHECK(l.clock_mhz > 100);
+      CHECK(l.cache_bytes >= l.near_cache_bytes);
+      if (const auto isa = widest_isa()) CHECK(l.lanes == chains::find(*isa, question.type, 1).lanes);
+    }
+}
+
+TEST_CASE("shapes begin with One-One, are each asked once, and stay within the layout") {
+  for (const Probe* probe : of_host())
+    for (const ProbeCase& question : probe->cases("host")) {
+      if (probe->refuses(question)) continue;
+      CAPTURE(title(question));
+      const Layout l = probe->layout(question);
+      const auto shapes = probe->shapes(question);
+      REQUIRE_FALSE(shapes.empty());
+      CHECK(shapes[0].blocks == 1);
+      CHECK(shapes[0].threads == 1);
+      CHECK(shapes[0].ilp == 1);
+      CHECK(std::set<Shape>(shapes.begin(), shapes.end()).size() == shapes.size());
+      bool all_units = false, all_lanes = false;
+      for (const Shape& s : shapes) {
+        CHECK(s.alone);
+        CHECK(s.blocks <= l.units);
+        CHECK((s.threads == 1 || s.threads == l.lanes));
+        all_units |= s.blocks == l.units;
+        all_lanes |= s.threads == l.lanes;
+      }
+      CHECK((all_units || question.operation == Operation::chase));
+      CHECK((all_lanes || question.form == Form::dependent));
+    }
+}
+
+TEST_CASE("every shape runs, is exact, and stays on as many cores as it has blocks") {
+  for (const Probe* probe : of_host())
+    for (const ProbeCase& question : probe->cases("host")) {
+      if (const auto why = probe->refuses(question)) {
+        MESSAGE("skipped: " << *why);
+        continue;
+      }
+      const auto kernel = probe->open(question, 64 * MiB);
+      for (Shape shape : probe->shapes(question)) {
+        if (shape.bytes > 4 * MiB) shape.bytes = 4 * MiB;
+        CAPTURE(title(question));
+        CAPTURE(shape.blocks);
+        CAPTURE(shape.threads);
+        CAPTURE(shape.ilp);
+        CAPTURE(shape.bytes);
+        kernel->prepare(shape);
+        CHECK(kernel->work() > 0);
+        kernel->run(1);
+        const Ran ran = kernel->run(2);
+        CHECK(ran.host.count() > 0);
+        CHECK((std::isnan(ran.cycles) || ran.cycles > 0));
+        CHECK_FALSE(ran.device);
+        CHECK(ran.units == shape.blocks);
+        CHECK(ran.most_on_unit == 1);
+        CHECK(kernel->intact().value_or("") == "");
+      }
+      CHECK(kernel->binding().find("cpus") != std::string::npos);
+    }
+}
+
+TEST_CASE("work is counted by hand") {
+  if (isas_here().empty()) return;
+  const Probe& compute = find_probe("compute", "host");
+  const auto kernel = compute.open(compute.cases("host")[0], 0);
+  kernel->prepare({.ilp = 3});
+  CHECK(kernel->work() == 2 * 3 * 32768);
+  const Probe& bandwidth = find_probe("bandwidth", "host");
+  for (const ProbeCase& question : bandwidth.cases("host")) {
+    const auto walk = bandwidth.open(question, MiB);
+    walk->prepare({.access_bytes = 8, .bytes = 3 * 4096});
+    const bool twice = question.operation == Operation::rmw;  // both others' arrays share the set
+    CHECK(walk->work() == (twice ? 2 : 1) * 3 * 4096 * 683);  // 683 passes are the first to make 8 MiB
+  }
+}
+
+TEST_CASE("what cannot run says which option and why") {
+  if (isas_here().empty()) return;
+  const auto refused = [](const std::string& probe, const Shape& shape) {
+    const Probe& one = find_probe(probe, "host");
+    const auto kernel = one.open(one.cases("host")[0], MiB);
+    CHECK_THROWS_AS(kernel->prepare(shape), Error);
+    try {
+      kernel->prepare(shape);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::usage);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refused("compute", {.blocks = 100000}).find("--blocks") == 0);
+  CHECK(refused("compute", {.blocks = 0}).find("--blocks") == 0);
+  CHECK(refused("compute", {.threads = 3}).find("--threads") == 0);
+  CHECK(refused("compute", {.ilp = 99}).find("--ilp") == 0);
+  CHECK(refused("bandwidth", {.blocks = 100000, .access_bytes = 8, .bytes = 4096}).find("--blocks") == 0);
+  CHECK(refused("bandwidth", {.access_bytes = 16, .bytes = 4096}).find("--threads") == 0);
+  CHECK(refused("bandwidth", {.access_bytes = 8, .bytes = 2 * MiB}).find("--bytes") == 0);
+  CHECK(refused("bandwidth", {.access_bytes = 8, .bytes = 8}).find("--bytes") == 0);
+  CHECK(refused("bandwidth", {.ilp = 3, .access_bytes = 8, .bytes = 4096}).find("--ilp") == 0);
+  CHECK(refused("latency", {.access_bytes = 8, .bytes = 2 * MiB}).find("--bytes") == 0);
+  CHECK(refused("latency", {.blocks = 2, .access_bytes = 8, .bytes = 4096}).find("a chase has one block") == 0);
+
+  for (const Probe* probe : of_host()) {
+    ProbeCase other = probe->cases("host")[0];
+    other.type = DataType::bf16;
+    CHECK(probe->refuses(other));
+    CHECK_THROWS_AS(probe->open(other, MiB), Error);
+  }
+}
+
+TEST_CASE("documented ports: known cores, unknown ones, and models that may have one unit or two") {
+  using host::Processor;
+  const auto ports = [](const Processor& p, Isa isa) { return documented_ports(p, isa, DataType::fp32).per_cycle; };
+  const Processor zen4{"AuthenticAMD", 0x19, 0x11, "AMD EPYC 9654"}, zen3{"AuthenticAMD", 0x19, 0x01, "AMD EPYC 7763"};
+  CHECK(ports(zen4, Isa::avx512) == 1);
+  CHECK(ports(zen4, Isa::avx2) == 2);
+  CHECK(ports(zen4, Isa::scalar) == 2);
+  CHECK(ports({"AuthenticAMD", 0x1a, 0x02, ""}, Isa::avx512) == 2);
+  CHECK(std::isnan(ports(zen3, Isa::avx512)));
+  CHECK(ports({"GenuineIntel", 6, 0x8f, ""}, Isa::avx512) == 2);
+  CHECK(ports({"GenuineIntel", 6, 0x55, "Intel Xeon Platinum 8280"}, Isa::avx512) == 2);
+  CHECK(std::isnan(ports({"GenuineIntel", 6, 0x55, "Intel Xeon Silver 4114"}, Isa::avx512)));
+  CHECK(std::isnan(ports({"GenuineIntel", 6, 1, ""}, Isa::avx2)));
+  CHECK(std::isnan(ports({}, Isa::scalar)));
+  CHECK(documented_ports({"GenuineIntel", 6, 1, ""}, Isa::avx2, DataType::fp32).source.find("GenuineIntel family 6") !=
+        std::string::npos);
+  CHECK(std::isnan(documented_ports(zen4, Isa::avx512, DataType::int32).per_cycle));
+}
+
+TEST_CASE("the cores one by one end with all of them") {
+  CHECK(cores_one_by_one(0).empty());
+  CHECK(cores_one_by_one(1) == std::vector<std::uint32_t>{1});
+  CHECK(cores_one_by_one(4) == std::vector<std::uint32_t>{1, 2, 3, 4});
+  const auto many = cores_one_by_one(192);
+  CHECK(many.back() == 192);
+  CHECK(many.size() < 40);
+  CHECK(std::set<std::uint32_t>(many.begin(), many.end()).size() == many.size());
+}
