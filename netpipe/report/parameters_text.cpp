@@ -13,15 +13,27 @@ namespace npgpu {
 
 namespace {
 
+// Rates in the thousands of millions, with the scale in the unit.
+struct Scale {
+  double factor = 1;
+  std::string unit;
+};
+Scale scale_of(const Estimate& e) {
+  if (e.unit == "bytes per second") return {1e-9, "GB/s"};
+  if (e.unit == "operations per second") return {1e-9, "GOP/s"};
+  return {1, e.unit == "1" ? "" : e.unit};
+}
+
 std::string value_text(const Parameter& p) {
-  std::string text = digits_text(p.estimate.value);
-  if (!p.estimate.unit.empty() && p.estimate.unit != "1") text += ' ' + p.estimate.unit;
-  return text;
+  const Scale scale = scale_of(p.estimate);
+  const std::string text = digits_text(p.estimate.value * scale.factor);
+  return scale.unit.empty() ? text : text + ' ' + scale.unit;
 }
 
 std::string interval_text(const Estimate& e) {
   if (!std::isfinite(e.low) || !std::isfinite(e.high)) return "-";
-  return digits_text(e.low) + " .. " + digits_text(e.high);
+  const double factor = scale_of(e).factor;
+  return digits_text(e.low * factor) + " .. " + digits_text(e.high * factor);
 }
 
 }  // namespace
@@ -43,7 +55,7 @@ void parameters_text(std::ostream& out, const std::vector<DeviceParameters>& dev
     table.column("verdict", Align::left);
     for (const Parameter& p : device.parameters)
       table.row({p.name, value_text(p), interval_text(p.estimate),
-                 std::isfinite(p.reference) ? digits_text(p.reference) : "-",
+                 std::isfinite(p.reference) ? digits_text(p.reference * scale_of(p.estimate).factor) : "-",
                  std::string(npgpu::name(p.verdict)) + (p.note.empty() ? "" : " ?")});
     const auto lines = table.lines(width);
     for (std::size_t i = 0; i < lines.size(); ++i) {
