@@ -34,20 +34,7 @@ std::uint64_t bytes_of(hwloc_obj_t cache) { return cache ? cache->attr->cache.si
 
 }  // namespace
 
-std::vector<unsigned> core_cpus() {
-  const Bitmap allowed = allowed_cpus();
-  std::vector<unsigned> cpus;
-  for (hwloc_obj_t core = nullptr; (core = hwloc_get_next_obj_by_type(this_machine(), HWLOC_OBJ_CORE, core));) {
-    const Bitmap mine(hwloc_bitmap_alloc());
-    hwloc_bitmap_and(mine.get(), core->cpuset, allowed.get());
-    if (const int first = hwloc_bitmap_first(mine.get()); first >= 0) cpus.push_back(static_cast<unsigned>(first));
-  }
-  if (!cpus.empty()) return cpus;
-  // A machine that tells nothing of its cores: each cpu counts as one.
-  for (int cpu = hwloc_bitmap_first(allowed.get()); cpu >= 0; cpu = hwloc_bitmap_next(allowed.get(), cpu))
-    cpus.push_back(static_cast<unsigned>(cpu));
-  return cpus;
-}
+std::vector<unsigned> core_cpus() { return cpu_of_each_core(this_machine(), allowed_cpus().get()); }
 
 bool pin_thread(unsigned cpu) {
   const Bitmap one(hwloc_bitmap_alloc());

@@ -70,6 +70,19 @@ NodeChoice choose(hwloc_obj_t node, hwloc_const_bitmap_t allowed, const std::str
   return choice;
 }
 
+std::vector<unsigned> cpu_of_each_core(hwloc_topology_t topology, hwloc_const_bitmap_t allowed) {
+  std::vector<unsigned> cpus;
+  for (hwloc_obj_t core = nullptr; (core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core));) {
+    const Bitmap mine(hwloc_bitmap_alloc());
+    hwloc_bitmap_and(mine.get(), core->cpuset, allowed);
+    if (const int first = hwloc_bitmap_first(mine.get()); first >= 0) cpus.push_back(static_cast<unsigned>(first));
+  }
+  if (!cpus.empty()) return cpus;
+  for (int cpu = hwloc_bitmap_first(allowed); cpu >= 0; cpu = hwloc_bitmap_next(allowed, cpu))
+    cpus.push_back(static_cast<unsigned>(cpu));
+  return cpus;
+}
+
 std::string cpu_list(hwloc_const_bitmap_t cpus) {
   if (hwloc_bitmap_iszero(cpus)) return "none";
   char* text = nullptr;
