@@ -101,6 +101,30 @@ static const char* inside(int at, const char* path, char* buffer) {
   return buffer;
 }
 
+/* Also for standard error through stdio, which has no buffer and calls write() inside the C library. */
+static size_t said(FILE* to, const void* bytes, size_t length) {
+  if (to == stderr && length && recording()) {
+    pthread_mutex_lock(&one_at_a_time);
+    note("say\t%ld\t%zu\n", keep(bytes, length), length);
+    pthread_mutex_unlock(&one_at_a_time);
+  }
+  return length;
+}
+size_t fwrite(const void* bytes, size_t size, size_t count, FILE* to) {
+  REAL(fwrite);
+  const size_t put = real(bytes, size, count, to);
+  said(to, bytes, size * put);
+  return put;
+}
+#undef putc
+int putc(int byte, FILE* to) {
+  REAL(putc);
+  const char put = (char)byte;
+  const int result = real(byte, to);
+  if (result != EOF) said(to, &put, 1);
+  return result;
+}
+
 static int opened(int fd, int at, const char* path, int flags) {
   const int error = errno;
   char buffer[PATH_MAX];
