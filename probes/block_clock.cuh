@@ -14,14 +14,19 @@ class BlockClock {
     begin_ = clock64();
     __syncthreads();
   }
+  // Each warp reads its own end: a barrier may let its first warps read the clock before the last have come.
   __device__ void write(BlockRecord* records, std::uint32_t launch) const {
     if (!wanted_) return;
+    __shared__ unsigned long long last;
+    const auto end = static_cast<unsigned long long>(clock64());
+    if (threadIdx.x == 0) last = 0;
     __syncthreads();
-    const long long end = clock64();
+    if (threadIdx.x % warpSize == 0) atomicMax(&last, end);
+    __syncthreads();
     if (threadIdx.x != 0) return;
     std::uint32_t unit;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(unit));
-    records[blockIdx.x] = {static_cast<std::uint64_t>(begin_), static_cast<std::uint64_t>(end), unit, launch};
+    records[blockIdx.x] = {static_cast<std::uint64_t>(begin_), last, unit, launch};
   }
 
  private:
