@@ -12,8 +12,8 @@ namespace npgpu::model {
 // either way: then an agreement would be luck.
 void hold_against(Parameter&, double reference, const std::string& source, double tolerance);
 // A rate against its limit: agrees within 5 % below, unchecked further below (a rate may be lower than its limit),
-// disagrees more than 1 % above, where work was left out or the limit is wrong.
-void hold_below(Parameter&, double limit, const std::string& source);
+// disagrees more than `above` over it (0.01 is 1 %), where work was left out or the limit is wrong.
+void hold_below(Parameter&, double limit, const std::string& source, double above = 0.01);
 void leave_unchecked(Parameter&, const std::string& why);
 
 }  // namespace npgpu::model
