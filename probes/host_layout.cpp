@@ -45,7 +45,9 @@ Ports documented_ports(const host::Processor& p, Isa isa, DataType type) {
   // on the floating-point unit): one multiply-add a cycle if every add kept clear of the multipliers, two thirds if
   // adds go to all pipes alike. 0.59 to 0.69 were seen.
   if (type == DataType::int32)
-    return {not_measured, "unknown: no table here says how many integer multiply-adds this core starts in a cycle"};
+    return {not_measured,
+            "unknown: an integer multiply-add is two instructions, and how a core shares its pipes "
+            "between them is not documented"};
   if (isa == Isa::neon) return {not_measured, "unknown: Arm cores do not say in user space which they are"};
   for (const Documented& one : known) {
     if (p.vendor != one.vendor || p.family != one.family || p.model < one.first_model || p.model > one.last_model)

@@ -113,3 +113,17 @@ TEST_CASE("trials whose clock changed have no cycles: those of the others count,
   CHECK(notes(find(few, "FMA latency"), "its clock was not recorded"));
   CHECK(find(few, "lanes*ports").verdict != Agreement::disagrees);
 }
+
+TEST_CASE("integers: one and a register full take different instructions, which do not tell the lanes") {
+  ProbeSweep sweep = cpu_sweep();
+  sweep.question.type = DataType::int32;
+  sweep.peak = {not_measured, "unknown: not documented"};
+  const DeviceParameters d = derived(sweep);
+  CHECK(find(d, "lanes*ports int32").estimate.value == doctest::Approx(16));
+  CHECK(find(d, "lanes*ports int32").verdict == Agreement::unchecked);
+  CHECK(find(d, "lanes*ports int32").reference_source == "unknown: not documented");
+  CHECK(std::none_of(d.parameters.begin(), d.parameters.end(),
+                     [](const auto& p) { return p.name == "lanes int32" || p.name == "ports int32"; }));
+  CHECK(std::any_of(d.missing.begin(), d.missing.end(),
+                    [](const auto& m) { return m.starts_with("lanes int32, ports int32: "); }));
+}

@@ -174,6 +174,13 @@ class Compute {
   // take equally long.
   void add_lanes(const Estimate& both) {
     const Layout& l = sweep_.layout;
+    if (is_host(sweep_) && sweep_.question.type == DataType::int32) {
+      // Zen 4: both 4 cycles or a little more. Intel's since Haswell: imul 3 cycles, vpmulld 10 (uops.info).
+      into_.missing.push_back("lanes" + suffix_ + ", ports" + suffix_ +
+                              ": a core multiplies single integers elsewhere than registers full of them, and takes "
+                              "another time, so the two chains do not tell");
+      return;
+    }
     const auto wide = std::find_if(rates_.begin(), rates_.end(), [&](const PointRate& r) {
       return r.shape.blocks == 1 && r.shape.threads == l.lanes && r.shape.ilp == 1 && l.lanes > 1;
     });
@@ -210,13 +217,6 @@ class Compute {
                     std::string("2 f / Cp_OO, f being ") + clock_text(at));
   }
 
-  // Warps that fill a unit by what the device says of itself, and where that comes from.
-  struct Filling {
-    double warps = not_measured;
-    std::string source = "the limit is not known, so there is nothing to check it by";
-  };
-  Filling filling_warps() const {
-    const double per_cycle = fmas_per_cycle();
   // The latency in cycles is a time at some clock.
   void add_clock_doubt(Parameter& p) const {
     const PointRate* at = point(Corner::one_one);
@@ -224,6 +224,13 @@ class Compute {
     p.note += (p.note.empty() ? "" : "; ") + std::string("One-One: its clock was not recorded, the highest stands in");
   }
 
+  // Warps that fill a unit by what the device says of itself, and where that comes from.
+  struct Filling {
+    double warps = not_measured;
+    std::string source = "the limit is not known, so there is nothing to check it by";
+  };
+  Filling filling_warps() const {
+    const double per_cycle = fmas_per_cycle();
     if (!(per_cycle > 0) || sweep_.layout.lanes == 0) return {};
     const bool says = own_.fma_latency_cycles > 0;
     const double latency = says ? own_.fma_latency_cycles : latency_cycles().value;
