@@ -88,6 +88,21 @@ TEST_CASE("half of a core gone to another process shows in time, not in cycles")
   CHECK(notes(find(d, "U"), "All-All: it ran at 500 of 1000 MHz"));
 }
 
+TEST_CASE("where the fastest shape was disturbed, a slower one stands for the corner and does not disagree") {
+  ProbeSweep sweep = cpu_sweep();
+  share_core(sweep, 4, 16);
+  add_point(sweep, {.blocks = 4, .threads = 8, .ilp = 1}, 2 * 8.0 * 2000, steady);  // 8 FMAs a cycle, left alone
+  give_cycles(sweep, 1000);
+  const DeviceParameters d = derived(sweep);
+  CHECK(find(d, "U").estimate.value == doctest::Approx(0.5));
+  CHECK(find(d, "U").verdict == Agreement::unchecked);
+  CHECK(notes(find(d, "U"), "All-All: a shape that may be faster (ilp 8) was disturbed: it ran at 62 of 1000 MHz"));
+  sweep = cpu_sweep();
+  add_point(sweep, {.blocks = 4, .threads = 8, .ilp = 1}, 2 * 8.0 * 2000, steady);
+  give_cycles(sweep, 500);  // a disturbed shape that is slower anyhow is nobody's doubt
+  CHECK(find(derived(sweep), "U").note == "");
+}
+
 TEST_CASE("a highest clock found too low: cycles still count, and it is said") {
   ProbeSweep sweep = cpu_sweep();
   sweep.layout.clock_mhz = 900;
