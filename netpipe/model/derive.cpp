@@ -87,7 +87,7 @@ std::vector<Sweeps> rounds_of(const Sweeps& sweeps) {
   return rounds;
 }
 
-// What another round found differently is said, and an agreement is no longer one. Parameters that only it has join.
+// What another round found differently is said, and a verdict is no longer one. Parameters that only it has join.
 void add_round(DeviceParameters& into, const DeviceParameters& again) {
   for (const Parameter& other : again.parameters) {
     const auto same = std::find_if(into.parameters.begin(), into.parameters.end(),
@@ -97,7 +97,7 @@ void add_round(DeviceParameters& into, const DeviceParameters& again) {
     } else if (std::abs(other.estimate.value / same->estimate.value - 1) > repeatable) {
       same->note +=
           (same->note.empty() ? "" : "; ") + fmt::format("measured again it was {:.4g}", other.estimate.value);
-      if (same->verdict == Agreement::agrees) same->verdict = Agreement::unchecked;
+      same->verdict = Agreement::unchecked;
     }
   }
 }

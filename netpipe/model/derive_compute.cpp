@@ -4,6 +4,10 @@
 //   Sigma   = Cp_OA / Cp_OO            chains that fill a unit: lanes * ports * latency
 //   latency = 2 f / Cp_OO              cycles of an FMA (two operations), f the clock of the run
 //   lanes * ports = Sigma / latency    FMAs of a unit in a cycle
+//
+// Of one unit per cycle where cycles are known, for then neither a lower clock nor a process that had the core for a
+// while shows; U per second, for cycles do not tell that units computed at once.
+//
 //   w*                                 one-thread blocks that fill a unit: latency * lanes / warp width
 #include <fmt/format.h>
 
@@ -23,8 +27,6 @@ namespace {
 constexpr double operations_of_an_fma = 2;
 constexpr double for_units = 0.01, for_lanes = 0.03, for_latency = 0.03, for_throughput = 0.05;
 
-bool is_host(const ProbeSweep& sweep) { return sweep.question.device.rfind("host", 0) == 0; }
-
 std::string text_of(const std::vector<std::string>& doubts, std::string_view corner) {
   std::string text;
   for (const std::string& doubt : doubts) text += (text.empty() ? "" : "; ") + std::string(corner) + ": " + doubt;
@@ -42,7 +44,10 @@ class Compute {
 
   void add_all() {
     add_power();
-    const auto unit_chains = quotient({corners_.one_all}, {corners_.one_one}, "chains", "Cp_OA / Cp_OO");
+    const bool by_cycles = std::isfinite(corners_.one_all_cycle.value * corners_.one_one_cycle.value);
+    const auto unit_chains =
+        by_cycles ? quotient({corners_.one_all_cycle}, {corners_.one_one_cycle}, "chains", "Cp_OA / Cp_OO, per cycle")
+                  : quotient({corners_.one_all}, {corners_.one_one}, "chains", "Cp_OA / Cp_OO");
     find_knee();
     fill_ = filling_warps();
     add_paper();
@@ -136,6 +141,7 @@ class Compute {
     latency.estimate = latency_cycles();
     latency.meaning = "cycles until an FMA that needs the result of another can follow it";
     latency.note = doubts({Corner::one_one});
+    add_clock_doubt(latency);
     hold_against(latency, own_.fma_latency_cycles,
                  own_.fma_latency_cycles > 0 ? "fma_latency_cycles of the device's facts" : "the device does not say",
                  for_latency);
@@ -154,9 +160,9 @@ class Compute {
     both.name = "lanes*ports";
     both.estimate = quotient({chains}, {latency.estimate}, "FMAs per cycle", "Sigma / FMA latency");
     both.meaning = "FMAs that a unit completes in a cycle";
-    both.note = sigma.note;
-    hold_against(both, per_cycle,
-                 per_cycle > 0 ? sweep_.peak.source + ", over units and clock" : "the limit is not known",
+    both.note = doubts({Corner::one_all, Corner::one_one});
+    add_clock_doubt(both);
+    hold_against(both, per_cycle, per_cycle > 0 ? sweep_.peak.source + ", over units and clock" : sweep_.peak.source,
                  for_throughput);
 
     const Estimate both_estimate = both.estimate;
@@ -164,9 +170,17 @@ class Compute {
     add_lanes(both_estimate);
   }
 
-  // One instruction as wide as the device says against one lane of it, both waiting for their chain.
+  // One instruction as wide as the device says against one lane of it, both waiting for their chain: the lanes, if both
+  // take equally long.
   void add_lanes(const Estimate& both) {
     const Layout& l = sweep_.layout;
+    if (is_host(sweep_) && sweep_.question.type == DataType::int32) {
+      // Zen 4: both 4 cycles or a little more. Intel's since Haswell: imul 3 cycles, vpmulld 10 (uops.info).
+      into_.missing.push_back("lanes" + suffix_ + ", ports" + suffix_ +
+                              ": a core multiplies single integers elsewhere than registers full of them, and takes "
+                              "another time, so the two chains do not tell");
+      return;
+    }
     const auto wide = std::find_if(rates_.begin(), rates_.end(), [&](const PointRate& r) {
       return r.shape.blocks == 1 && r.shape.threads == l.lanes && r.shape.ilp == 1 && l.lanes > 1;
     });
@@ -177,8 +191,10 @@ class Compute {
     }
     Parameter lanes;
     lanes.name = "lanes";
-    lanes.estimate =
-        quotient({wide->rate}, {corners_.one_one}, "lanes", "rate of one full instruction at a time / Cp_OO");
+    const bool by_cycles = std::isfinite(wide->cycle_rate.value * corners_.one_one_cycle.value);
+    lanes.estimate = quotient(
+        {by_cycles ? wide->cycle_rate : wide->rate}, {by_cycles ? corners_.one_one_cycle : corners_.one_one}, "lanes",
+        std::string("rate of one full instruction at a time / Cp_OO") + (by_cycles ? ", per cycle" : ""));
     lanes.meaning = "what one instruction does at once, waiting for its chain";
     lanes.note = doubts({Corner::one_one});
     for (const std::string& doubt : wide->doubts) lanes.note += (lanes.note.empty() ? "" : "; ") + doubt;
@@ -199,6 +215,13 @@ class Compute {
     const PointRate* at = point(Corner::one_one);
     return quotient({exactly(operations_of_an_fma * clock_mhz(at) * 1e6)}, {corners_.one_one}, "cycles",
                     std::string("2 f / Cp_OO, f being ") + clock_text(at));
+  }
+
+  // The latency in cycles is a time at some clock.
+  void add_clock_doubt(Parameter& p) const {
+    const PointRate* at = point(Corner::one_one);
+    if (corners_.one_one_cycle.value > 0 || !at || at->clock_mhz > 0) return;
+    p.note += (p.note.empty() ? "" : "; ") + std::string("One-One: its clock was not recorded, the highest stands in");
   }
 
   // Warps that fill a unit by what the device says of itself, and where that comes from.

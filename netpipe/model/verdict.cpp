@@ -40,8 +40,12 @@ void hold_against(Parameter& p, double reference, const std::string& source, dou
   p.reference_source = fmt::format("{}; agrees within {:g} %", source, 100 * tolerance);
   p.verdict = Agreement::unchecked;
   if (has_no_value(p) || is_uncertain(p)) return;
-  const bool agrees = std::abs(p.estimate.value / reference - 1) <= tolerance;
-  p.verdict = agrees ? Agreement::agrees : Agreement::disagrees;
+  if (std::abs(p.estimate.value / reference - 1) <= tolerance)
+    p.verdict = Agreement::agrees;
+  else if (p.note.empty())
+    p.verdict = Agreement::disagrees;
+  else
+    add_note(p, "so it cannot be said to disagree");
 }
 
 void hold_below(Parameter& p, double limit, const std::string& source, double above) {
