@@ -120,8 +120,9 @@ TEST_CASE("a GPU by hand: 4 units, 32 lanes, 4 warps") {
   CHECK(find(d, "FMA latency").reference_source == "the device does not say");
   CHECK(find(d, "L_Pipe").reference == doctest::Approx(4));  // 32 FMAs a cycle * 4 cycles / 32
   CHECK(find(d, "L_Pipe").reference_source.find("FMA latency (measured)") != std::string::npos);
-  CHECK(d.missing.size() == 1);
+  REQUIRE(d.missing.size() == 2);
   CHECK(d.missing[0].find("need probe bandwidth") != std::string::npos);
+  CHECK(d.missing[1].find("need probe latency") != std::string::npos);
 }
 
 TEST_CASE("the device's facts in the trace are its own answers") {

@@ -30,8 +30,14 @@ bool is_of(const Facts& facts, const std::string& device) {
 
 model::OwnFacts own_facts(const Provenance& provenance, const std::string& device) {
   model::OwnFacts own;
-  for (const auto& [group, facts] : provenance)
-    if (is_of(facts, device)) own.fma_latency_cycles = number(facts, "fma_latency_cycles");
+  for (const auto& [group, facts] : provenance) {
+    if (!is_of(facts, device) && !(group == "host" && device == "host")) continue;
+    own.fma_latency_cycles = number(facts, "fma_latency_cycles");
+    own.l1d_bytes = number(facts, "l1d_bytes");
+    own.l2_bytes = number(facts, "l2_bytes");
+    own.l3_bytes = number(facts, "l3_bytes");
+    own.in_virtual_machine = number(facts, "in_virtual_machine") > 0;
+  }
   return own;
 }
 
@@ -70,6 +76,15 @@ DeviceParameters derive_device(const Sweeps& sweeps, const Provenance& provenanc
   for (const Operation operation : {Operation::read, Operation::write, Operation::copy, Operation::triad})
     if (const ProbeSweep* sweep = find(sweeps, operation, Form::streaming))
       model::derive_rate(*sweep, "B " + std::string(name(operation)), device);
+
+  bool chases = false;
+  for (const ProbeSweep* sweep : sweeps) {
+    if (sweep->question.operation != Operation::chase) continue;
+    chases = true;
+    model::derive_levels(*sweep, own, device);
+  }
+  if (!chases && !device.simulated)
+    device.missing.push_back("sizes and latencies of the memory levels: need probe latency");
   return device;
 }
 
