@@ -17,7 +17,7 @@ namespace npgpu {
 namespace {
 
 constexpr std::uint64_t least_bytes = 4 * KiB, far_beyond = 4, assumed_cache = 32 * MiB;
-constexpr int points_of_octave = 4;
+constexpr int points_of_octave = 8;
 constexpr std::uint64_t seed = 1;
 // The chase stays within so much until all of it is visited: 32 small pages, which every first-level TLB holds, so that
 // no more than one load in 64 misses it. A huge page is no help where a virtual machine's host has small ones beneath.

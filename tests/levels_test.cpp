@@ -48,9 +48,9 @@ TEST_CASE("sharp steps: a size lies between the last point that fits and the nex
   CHECK(levels[2].ns.value == 100);
   CHECK(levels[0].bytes.low == 32 * KiB);
   CHECK(levels[0].bytes.high == doctest::Approx(32 * KiB * to_next_point).epsilon(0.001));
-  // The geometric mean is half of the way in logarithms: half of a quarter of an octave.
-  CHECK(levels[0].bytes.value == doctest::Approx(32 * KiB * std::exp2(1 / 8.0)).epsilon(0.001));
-  check_size(levels[1], MiB, 0.10);
+  // Between the points the curve is straight in logarithms: 2.5 ns, half way from 1 to 4, are at log 2.5 / log 4.
+  CHECK(levels[0].bytes.value == doctest::Approx(32 * KiB * std::exp2(std::log(2.5) / std::log(4) / 4)).epsilon(0.001));
+  check_size(levels[1], MiB, 0.19);
   CHECK(std::isnan(levels[2].bytes.value));
 }
 
@@ -73,13 +73,27 @@ TEST_CASE("few points say little, none nothing") {
   CHECK(levels_of(points).empty());
 }
 
-TEST_CASE("random replacement: the rise is gradual, and the size is found within 30 %") {
-  const auto levels = levels_of(curve(256 * MiB, [](double b) { return 4 + 96 * missing(b, MiB); }));
+TEST_CASE("slow rises: half of the loads are answered by the next level") {
+  // All that a cache of 1 MiB cannot hold of a larger set misses: half at 2 MiB.
+  const auto levels = levels_of(curve(1024 * MiB, [](double b) { return 4 + 96 * missing(b, MiB); }));
   REQUIRE(levels.size() == 2);
-  // 4 and about 98 ns: their geometric mean, 20, is 4 + 96/6: a sixth misses at 1.2 MiB.
-  check_size(levels[0], 1.2 * MiB, 0.05);
+  check_size(levels[0], 2 * MiB, 0.03);
   CHECK(levels[0].rise_octaves > 0.5);
   CHECK(levels_of(curve(16 * MiB, in_three))[0].rise_octaves < 0.25);
+}
+
+TEST_CASE("pages of random colour: the size is right though the rise begins at half of it") {
+  // 1 MiB in 8 ways of 32 colours of 4 KiB: a page misses where 8 others or more share its colour.
+  const auto crowded = [](double bytes) {
+    const double others = bytes / 4096 / 32;
+    double term = std::exp(-others), below = 0;
+    for (int k = 0; k < 8; ++k, term *= others / k) below += term;
+    return 1 - below;
+  };
+  CHECK(crowded(MiB) == doctest::Approx(0.547).epsilon(0.001));
+  const auto levels = levels_of(curve(64 * MiB, [&](double b) { return 3.8 + 8.1 * crowded(b); }));
+  REQUIRE(levels.size() == 2);
+  check_size(levels[0], MiB, 0.05);
 }
 
 TEST_CASE("noise of 5 %, and single points three times too slow, move nothing") {
@@ -100,8 +114,8 @@ TEST_CASE("two levels whose sizes are an octave apart") {
     return b <= 256 * KiB ? 10 : b <= 512 * KiB ? 20 : 40;
   }));
   REQUIRE(levels.size() == 3);
-  check_size(levels[0], 256 * KiB, 0.10);
-  check_size(levels[1], 512 * KiB, 0.10);
+  check_size(levels[0], 256 * KiB, 0.19);
+  check_size(levels[1], 512 * KiB, 0.19);
 }
 
 TEST_CASE("near and far parts of one cache are one level, a third slower is another") {
@@ -109,7 +123,7 @@ TEST_CASE("near and far parts of one cache are one level, a third slower is anot
     return levels_of(curve(16 * MiB, [&](double b) { return b <= 64 * KiB ? 200 : b <= MiB ? second : 1000; }));
   };
   REQUIRE(of(240).size() == 2);
-  check_size(of(240)[0], MiB, 0.10);
+  check_size(of(240)[0], MiB, 0.19);
   CHECK(of(280).size() == 3);
 }
 

@@ -89,17 +89,17 @@ class Curve {
 
   // Where the curve goes from one level's latency to the next one's.
   void end(Level& level, const Level& next) const {
-    const double from = std::log(in_cycles_ ? level.cycles.value : level.ns.value);
-    const double rise = std::log(in_cycles_ ? next.cycles.value : next.ns.value) - from;
-    const auto value = crossing(y_, from + rise / 2), early = crossing(high_, from + rise / 2),
-               late = crossing(low_, from + rise / 2);
+    const double from = in_cycles_ ? level.cycles.value : level.ns.value;
+    const double rise = (in_cycles_ ? next.cycles.value : next.ns.value) - from;
+    const auto where = [&](const Values& y, double part) { return crossing(y, std::log(from + part * rise)); };
+    const auto value = where(y_, 0.5), early = where(high_, 0.5), late = where(low_, 0.5);
     level.bytes.unit = "bytes";
-    level.bytes.method = "set at which a load takes the geometric mean of this level's latency and the next one's";
+    level.bytes.method = "set of which the next level answers half of the loads: its latency half way up to the next one's";
     if (!value) return;
     level.bytes.value = std::exp2(value->octaves);
     level.bytes.low = static_cast<double>(points_[(early ? *early : *value).before].bytes);
     level.bytes.high = static_cast<double>(points_[(late ? *late : *value).before + 1].bytes);
-    const auto quarter = crossing(y_, from + rise / 4), three = crossing(y_, from + 3 * rise / 4);
+    const auto quarter = where(y_, 0.25), three = where(y_, 0.75);
     if (quarter && three) level.rise_octaves = three->octaves - quarter->octaves;
   }
 

@@ -32,10 +32,12 @@ struct Level {
 //   level     a plateau that begins 30 % above the end of the one before, or more. Plateaus that are nearer are one
 //             level: a slow rise, or parts of a cache at different distances.
 //   latency   the median of the plateau's points.
-//   size      where the curve crosses the geometric mean of this level's latency and the next one's. A cache that
-//             forgets in strict order has all of its rise there; one that replaces at random is past its size by then
-//             by 10 to 30 %, and one that shares its places unevenly (physical pages) may begin to rise 30 % before.
-//             The interval reaches to the nearest points measured on either side, the bounds of the points included.
+//   size      where the curve is half way from this level's latency to the next one's: the next level answers half of
+//             the loads. A cache that forgets in strict order and is filled evenly has all of its rise at its size.
+//             Filled by pages of random colour its rise is slow, and goes through half at its size: of a set as large
+//             as the cache, the pages that find more of their colour than it has ways are 55 % for 8 ways (Poisson).
+//             One that replaces at random answers half of a set that is 1.4 times its size. The interval reaches to
+//             the nearest points measured on either side, the bounds of the points included.
 std::vector<Level> levels_of(std::vector<LoadTime>);
 
 }  // namespace npgpu::model
