@@ -49,12 +49,16 @@ Shape shape_of(const std::string& text) {
   return shape;
 }
 
-std::vector<std::string> names_or_all(const std::string& list) {
+// All: those that there are for this device; where there are none, those that there are, so that one of them says why.
+std::vector<std::string> names_or_all(const std::string& list, const std::string& device) {
   if (list != "all") return split_words("NAME", list);
-  std::vector<std::string> names;
-  for (const auto& probe : probes())
-    if (std::find(names.begin(), names.end(), probe->name()) == names.end()) names.emplace_back(probe->name());
-  return names;
+  std::vector<std::string> names, reaching;
+  for (const auto& probe : probes()) {
+    const std::string name(probe->name()), kind(probe->kind());
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    if (device == kind || device.rfind(kind + ':', 0) == 0) reaching.push_back(name);
+  }
+  return reaching.empty() ? names : reaching;
 }
 
 Plan plan_of(const Options& options) {
@@ -65,7 +69,7 @@ Plan plan_of(const Options& options) {
   if (const auto text = options.maybe("shape")) shapes.push_back(shape_of(*text));
   Plan plan;
   for (const std::string& id : split_words("device", options.maybe("device").value_or(default_device())))
-    for (const std::string& name : names_or_all(options.place("NAME"))) {
+    for (const std::string& name : names_or_all(options.place("NAME"), id)) {
       const Probe& probe = find_probe(name, id);
       const DeviceInfo device = probe.device(id);
       for (const ProbeCase& c : probe.cases(id)) {
