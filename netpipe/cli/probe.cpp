@@ -26,8 +26,8 @@ std::set<E> choice(const Options& options, const std::string& option) {
   return chosen;
 }
 
-std::uint32_t small(const std::string& text, std::uint64_t least) {
-  return static_cast<std::uint32_t>(parse_count("shape", text, least, 0x7fffffff));
+std::uint32_t small(const std::string& axis, const std::string& text) {
+  return static_cast<std::uint32_t>(parse_count(axis, text, 1, 0x7fffffff));
 }
 
 // "blocks=132,threads=1024,ilp=4,access=16,bytes=4GiB,alone=1"
@@ -37,12 +37,13 @@ Shape shape_of(const std::string& text) {
     const std::size_t equals = word.find('=');
     const std::string axis = word.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
-    if (axis == "blocks") shape.blocks = small(value, 1);
-    else if (axis == "threads") shape.threads = small(value, 1);
-    else if (axis == "ilp") shape.ilp = small(value, 1);
-    else if (axis == "access") shape.access_bytes = small(value, 1);
-    else if (axis == "bytes") shape.bytes = parse_size("shape", value, 1);
-    else if (axis == "alone") shape.alone = static_cast<std::uint32_t>(parse_count("shape", value, 0, 1));
+    const std::string option = "shape: " + axis;  // "--shape: blocks: '0' is too small"
+    if (axis == "blocks") shape.blocks = small(option, value);
+    else if (axis == "threads") shape.threads = small(option, value);
+    else if (axis == "ilp") shape.ilp = small(option, value);
+    else if (axis == "access") shape.access_bytes = small(option, value);
+    else if (axis == "bytes") shape.bytes = parse_size(option, value, 1);
+    else if (axis == "alone") shape.alone = static_cast<std::uint32_t>(parse_count(option, value, 0, 1));
     else
       throw Error(ErrorKind::usage, fmt::format("--shape: '{}' is none of blocks, threads, ilp, access, bytes, alone", axis));
   }
