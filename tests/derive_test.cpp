@@ -125,6 +125,16 @@ TEST_CASE("a GPU by hand: 4 units, 32 lanes, 4 warps") {
   CHECK(d.missing[1].find("need probe latency") != std::string::npos);
 }
 
+TEST_CASE("corners that were not measured are named, in every parameter that needs them") {
+  ProbeSweep sweep = gpu_sweep();
+  sweep.points.resize(1);
+  const DeviceParameters d = derived(sweep);
+  CHECK(find(d, "FMA latency").estimate.value == doctest::Approx(4));
+  CHECK(find(d, "U").note == "All-All: no such point was measured; One-All: no such point was measured");
+  CHECK(find(d, "Sigma").note == "One-All: no such point was measured");
+  for (const char* name : {"SM", "U", "Sigma", "lanes*ports"}) CHECK(find(d, name).verdict == Agreement::unchecked);
+}
+
 TEST_CASE("the device's facts in the trace are its own answers") {
   Trace trace;
   trace.probes.push_back(gpu_sweep());

@@ -73,7 +73,10 @@ Plan plan_of(const Options& options) {
     for (const std::string& name : names_or_all(options.place("NAME"), id)) {
       const Probe& probe = find_probe(name, id);
       const DeviceInfo device = probe.device(id);
-      for (const ProbeCase& c : probe.cases(id)) {
+      const std::vector<ProbeCase> cases = probe.cases(id);
+      if (cases.empty())
+        if (const auto why = probe.refuses({.probe = name, .device = id})) plan.left_out.push_back(name + ' ' + id + ": " + *why);
+      for (const ProbeCase& c : cases) {
         const auto wanted = [](const auto& chosen, auto value) { return chosen.empty() || chosen.count(value) > 0; };
         if (wanted(operations, c.operation) && wanted(types, c.type) && wanted(forms, c.form)) add(plan, probe, device, c, shapes);
       }

@@ -61,10 +61,15 @@ class Compute {
     into_.parameters.push_back(std::move(p));
   }
 
+  // Of these corners, and which of them are missing.
   std::string doubts(std::initializer_list<Corner> used) const {
+    const Estimate* all[] = {&corners_.all_all, &corners_.one_all, &corners_.all_one, &corners_.one_one};
     std::string text;
     for (const Corner corner : used) {
-      const std::string one = text_of(corners_.doubts[static_cast<std::size_t>(corner)], name_of(corner));
+      const auto i = static_cast<std::size_t>(corner);
+      const bool there = std::isfinite(all[i]->value);
+      const std::string one =
+          there ? text_of(corners_.doubts[i], name_of(corner)) : text_of({all[i]->method}, name_of(corner));
       if (!one.empty()) text += (text.empty() ? "" : "; ") + one;
     }
     return text;

@@ -8,6 +8,7 @@ from npgpu_run import SOURCE, Checks, folder, run
 
 check = Checks()
 FAST = ["--device", "sim:plain", "--sizes", "8,64", "--schedule", "adaptive", "--quiet"]
+PROBE = ["probe", "compute", "--device", "sim:gts250", "--quiet"]
 
 # arguments, exit code, words that the message must hold
 TABLE = [
@@ -97,6 +98,49 @@ TABLE = [
     (["compare", "exists.h5", "nosuch.h5"], 2, ["nosuch.h5"]),
     (["compare", "exists.h5", "exists.h5", "--tolerance", "x"], 2, ["--tolerance", "x"]),
     (["compare", "exists.h5", "other.h5"], 2, ["no point in common"]),
+    # probes
+    (["probe"], 2, ["probe", "NAME"]),
+    (["probe", "frobnicate", "--device", "host"], 2, ["frobnicate", "no probe", "compute"]),
+    (["probe", "compute,,latency", "--device", "host"], 2, ["NAME"]),
+    (["probe", "compute", "--device", "gpu0"], 2, ["--device", "gpu0"]),
+    (["probe", "compute", "--device", "sim:nosuch"], 2, ["sim:nosuch"]),
+    (["probe", "compute", "--device", "sim:plain"], 2, ["sim:plain", "warps"]),
+    (["probe", "compute", "--device", "cuda:0"], 77, ["cuda"]),
+    (["probe", "all", "--device", "cuda:0"], 77, ["cuda"]),
+    (PROBE + ["--operation", "frobnicate"], 2, ["--operation", "frobnicate", "fma"]),
+    (PROBE + ["--operation", "read"], 2, ["operation", "npgpu list"]),
+    (PROBE + ["--type", "fp128"], 2, ["--type", "fp128", "fp32"]),
+    (PROBE + ["--type", "bf16"], 2, ["type", "npgpu list"]),
+    (PROBE + ["--form", "square"], 2, ["--form", "square", "dependent"]),
+    (PROBE + ["--form", "dependent"], 2, ["form", "npgpu list"]),
+    (PROBE + ["--shape", ""], 2, ["--shape"]),
+    (PROBE + ["--shape", "large"], 2, ["--shape", "large"]),
+    (PROBE + ["--shape", "blocks"], 2, ["--shape", "blocks"]),
+    (PROBE + ["--shape", "blocks="], 2, ["--shape", "blocks"]),
+    (PROBE + ["--shape", "blocks=0"], 2, ["--shape", "blocks", "'0'"]),
+    (PROBE + ["--shape", "blocks=-1"], 2, ["--shape", "blocks", "'-1'"]),
+    (PROBE + ["--shape", "blocks=1.5"], 2, ["--shape", "blocks", "'1.5'"]),
+    (PROBE + ["--shape", "blocks=99999999999"], 2, ["--shape", "blocks", "99999999999"]),
+    (PROBE + ["--shape", "threads=0"], 2, ["--shape", "threads"]),
+    (PROBE + ["--shape", "ilp=0"], 2, ["--shape", "ilp"]),
+    (PROBE + ["--shape", "alone=2"], 2, ["--shape", "alone", "'2'"]),
+    (PROBE + ["--shape", "bytes=0"], 2, ["--shape", "bytes"]),
+    (PROBE + ["--shape", "blocks=1,width=3"], 2, ["--shape", "width", "threads"]),
+    (PROBE + ["--shape", "threads=4096"], 2, ["4096 threads", "512"]),
+    (PROBE + ["--trials", "0", "--schedule", "classic"], 2, ["--trials", "0"]),
+    (PROBE + ["--output", "exists.h5"], 2, ["exists.h5", "--force", "--resume"]),
+    (["probe", "compute", "--device", "host", "--type", "fp32", "--shape", "blocks=100000"], 2, ["--shape", "100000 blocks", "cores"]),
+    (["probe", "compute", "--device", "host", "--type", "fp32", "--shape", "threads=3"], 2, ["--shape", "3 lanes"]),
+    (["probe", "compute", "--device", "host", "--type", "fp32", "--shape", "ilp=99"], 2, ["--shape", "99"]),
+    (["probe", "bandwidth", "--device", "host", "--operation", "read", "--shape", "access=8,bytes=9000GiB"], 2, ["--shape", "9000 GiB", "free"]),
+    (["derive"], 2, ["TRACE"]),
+    (["derive", "nosuch.h5"], 2, ["nosuch.h5"]),
+    (["derive", "."], 2, ["."]),
+    (["derive", "empty.h5"], 2, ["empty.h5"]),
+    (["derive", "truncated.h5"], 2, ["truncated.h5"]),
+    (["derive", "newer.h5"], 2, ["newer.h5", "2"]),
+    (["derive", "exists.h5"], 2, ["exists.h5", "no probes", "npgpu probe"]),
+    (["derive", "exists.h5", "other.h5"], 2, ["derive"]),
     # device specs
     (["transfer", "--device", "sim:not.json"], 2, ["not.json"]),
     (["transfer", "--device", "sim:type.json"], 2, ["type.json", "memory_bytes"]),
