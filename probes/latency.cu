@@ -11,7 +11,8 @@
 //           before it is as large as both partitions, and show the near one only. An atomic works where the line lives
 //           and leaves no copy: its step is where all of L2 ends.
 // shared    Words in random order.
-// constant  A word every 64 B, the line of the first cache of constants, by indexed loads.
+// constant  A word every 64 B, the line of the first cache of constants, by indexed loads; making the index is in the
+//           time of each, so that latencies here are some cycles above those of a load alone.
 #include <cmath>
 #include <string>
 #include <vector>

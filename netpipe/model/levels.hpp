@@ -34,7 +34,7 @@ struct Level {
 //   latency   the median of the plateau's points.
 //   size      where the curve crosses the geometric mean of this level's latency and the next one's. A cache that
 //             forgets in strict order has all of its rise there; one that replaces at random is past its size by then
-//             by 10 to 30 %, and one that shares its places unevenly (physical pages) may begin to rise 30 % before.
+//             by 10 to 30 %, and one that shares its places unevenly (physical pages) may be past it 10 to 40 % before.
 //             The interval reaches to the nearest points measured on either side, the bounds of the points included.
 std::vector<Level> levels_of(std::vector<LoadTime>);
 
