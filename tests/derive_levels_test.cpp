@@ -140,3 +140,40 @@ TEST_CASE("a real host: a core's own levels are as large as it says, the shared 
   CHECK(find(d, "L1 cycles")->estimate.value == doctest::Approx(4).epsilon(0.02));
   CHECK(find(d, "L3 size")->verdict == Agreement::unchecked);
 }
+
+TEST_CASE("a chase by atomics tells all of L2, loads then only its near part") {
+  ProbeSweep loads = chase(64 * MiB), atomics = chase(64 * MiB);
+  for (ProbeSweep* sweep : {&loads, &atomics}) {
+    sweep->question.device = "cuda:0";
+    sweep->question.space = Space::global;
+  }
+  atomics.question.operation = Operation::rmw;
+  for (const ProbePoint& p : atomics.points)  // no level before 8 MiB
+    for (std::size_t i = 0; i < p.samples && p.shape.bytes <= MiB; ++i)
+      atomics.samples[p.first_sample + i].device_us = atomics.samples[p.first_sample + i].cycles = 200;
+  for (ProbeSample& s : atomics.samples) s.cycles = s.device_us * 1000;
+  Trace trace;
+  trace.probes = {loads, atomics};
+  const DeviceParameters d = derive(trace).at(0);
+  REQUIRE(find(d, "L2 size"));
+  CHECK(find(d, "L2 size")->reference == 8 * MiB);
+  CHECK(find(d, "L2 size")->verdict == Agreement::agrees);
+  CHECK(find(d, "L2 atomic latency")->estimate.value == doctest::Approx(20));
+  CHECK(find(d, "L2 near latency")->estimate.value == doctest::Approx(4));
+  CHECK(find(d, "L2 near size")->verdict == Agreement::unchecked);
+}
+
+TEST_CASE("a real H200: L1 of 256 KiB, L2 of 60 MiB, half of it near") {
+  const Trace trace = read_trace(std::filesystem::path(NPGPU_SOURCE_DIR) / "data/traces/h200_chase.h5");
+  const DeviceParameters d = derive(trace).at(0);
+  CHECK(find(d, "L1 size")->reference == 256 * KiB);
+  CHECK(find(d, "L1 size")->verdict == Agreement::agrees);
+  REQUIRE(find(d, "L2 size"));
+  CHECK(find(d, "L2 size")->reference == 60 * MiB);
+  CHECK(find(d, "L2 size")->verdict == Agreement::agrees);
+  REQUIRE(find(d, "L2 near size"));
+  CHECK(find(d, "L2 near size")->estimate.value == doctest::Approx(30.0 * MiB).epsilon(0.15));
+  CHECK(find(d, "L1 cycles")->estimate.value == doctest::Approx(32).epsilon(0.01));
+  CHECK(find(d, "shared cycles")->estimate.value == doctest::Approx(23).epsilon(0.01));
+  CHECK(find(d, "constant L1 size")->estimate.value == doctest::Approx(2.0 * KiB).epsilon(0.15));
+}

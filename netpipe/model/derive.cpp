@@ -57,7 +57,7 @@ DeviceParameters derive_device(const Sweeps& sweeps, const Provenance& provenanc
   device.device = first.question.device;
   device.device_name = first.device_name;
   device.simulated = first.simulated;
-  const model::OwnFacts own = own_facts(provenance, device.device);
+  model::OwnFacts own = own_facts(provenance, device.device);
 
   bool computes = false;
   for (const ProbeSweep* sweep : sweeps) {
@@ -78,8 +78,11 @@ DeviceParameters derive_device(const Sweeps& sweeps, const Provenance& provenanc
       model::derive_rate(*sweep, "B " + std::string(name(operation)), device);
 
   bool chases = false;
+  own.chased_by_atomics = std::any_of(sweeps.begin(), sweeps.end(), [](const ProbeSweep* s) {
+    return s->question.probe == "latency" && s->question.operation == Operation::rmw;
+  });
   for (const ProbeSweep* sweep : sweeps) {
-    if (sweep->question.operation != Operation::chase) continue;
+    if (sweep->question.probe != "latency") continue;
     chases = true;
     model::derive_levels(*sweep, own, device);
   }

@@ -1,4 +1,7 @@
 // Levels of memory as parameters: "L1 size", "L1 latency" (ns), "L1 cycles", ... and what lies behind the last of them.
+//
+// Where a GPU was also chased by atomics, those give its "L2 size", and the loads of one multiprocessor "L2 near size":
+// they find copies of far lines in the near partition, until that is full.
 #include <fmt/format.h>
 
 #include <array>
@@ -50,9 +53,10 @@ std::vector<Own> own_levels(const ProbeSweep& sweep, const OwnFacts& facts) {
     add(listed ? facts.l3_bytes : static_cast<double>(l.cache_bytes), "the last level");
     return own;
   }
-  own.push_back({static_cast<double>(l.near_cache_bytes),
-                 l.near_cache_bytes ? "a multiprocessor's memory, of which shared memory takes a part"
-                                    : "the size of a multiprocessor's memory is not known"});
+  if (sweep.question.operation == Operation::chase)
+    own.push_back({static_cast<double>(l.near_cache_bytes),
+                   l.near_cache_bytes ? "a multiprocessor's memory, of which shared memory takes a part"
+                                      : "the size of a multiprocessor's memory is not known"});
   own.push_back({facts.l2_bytes > 0 ? facts.l2_bytes : static_cast<double>(l.cache_bytes), "the device's L2"});
   return own;
 }
@@ -76,9 +80,14 @@ class Levels {
   }
 
  private:
+  // They work in L2, where the line lives: no level before it answers, and no copy in a nearer part of it.
+  bool by_atomics() const { return sweep_.question.operation == Operation::rmw; }
+
   void miss(std::string why) { into_.missing.push_back(std::move(why)); }
 
   std::string name_of(std::size_t i) const {
+    if (by_atomics()) return i == 0 ? "L2" : fmt::format("L2 part {}", i + 1);
+    if (facts_.chased_by_atomics && sweep_.question.space == Space::global && i == 1) return "L2 near";
     // NVIDIA's name for the second cache of constants, which lies between a multiprocessor's first and the device's L2.
     if (sweep_.question.space == Space::constant && i > 0) return prefix_ + (i == 1 ? "L1.5" : "L2");
     return prefix_ + fmt::format("L{}", i + 1);
@@ -90,8 +99,8 @@ class Levels {
       Parameter p;
       p.name = name + what;
       p.estimate = *estimate;
-      p.meaning = fmt::format("a load that waits for the one before, from sets of {} to {} bytes", level.first_bytes,
-                              level.last_bytes);
+      p.meaning = fmt::format("{} that waits for the one before, from sets of {} to {} bytes",
+                              by_atomics() ? "an atomic" : "a load", level.first_bytes, level.last_bytes);
       p.note = note;
       leave_unchecked(p, "the device does not say");
       into_.parameters.push_back(std::move(p));
@@ -102,9 +111,14 @@ class Levels {
     Parameter p;
     p.name = name_of(i) + " size";
     p.estimate = level.bytes;
-    p.meaning = "the set that this level still answers";
+    const bool near_part = p.name == "L2 near size";
+    p.meaning = near_part ? "the set that one multiprocessor's loads find at L2's near latency: all of L2 where it is "
+                            "one, the near partition where it is two"
+                          : "the set that this level still answers";
     p.note = unrest(level, next);
-    if (i < own_.size())
+    if (near_part)
+      leave_unchecked(p, "the device does not say how its L2 is divided; all of it is L2 size");
+    else if (i < own_.size())
       hold_against(p, own_[i].bytes, own_[i].source, for_sizes);
     else
       leave_unchecked(p, "the device does not say");
@@ -115,7 +129,7 @@ class Levels {
       p.note += (p.note.empty() ? "" : "; ") +
                 std::string("a virtual machine shares its last level with others, or has a part of it only");
     }
-    add_latency(name_of(i), level, "");
+    add_latency(name_of(i) + (by_atomics() ? " atomic" : ""), level, "");
     into_.parameters.insert(into_.parameters.end() - (level.cycles.value > 0 ? 2 : 1), std::move(p));
   }
 
@@ -125,7 +139,7 @@ class Levels {
     const double cache = own_.empty() ? not_measured : own_.back().bytes;
     if (sweep_.question.space == Space::constant) return add_latency(name_of(levels.size() - 1), last, "");
     if (!(static_cast<double>(last.last_bytes) < beyond * cache)) {
-      add_latency("memory", last, "");
+      add_latency(by_atomics() ? "memory atomic" : "memory", last, "");
       for (std::size_t i = levels.size() - 1; i < own_.size(); ++i)
         if (own_[i].bytes > 0) miss(name_of(i) + " size: no step of the latency tells it from its neighbours");
       return;

@@ -13,6 +13,7 @@ struct OwnFacts {
   double fma_latency_cycles = not_measured;
   double l1d_bytes = not_measured, l2_bytes = not_measured, l3_bytes = not_measured;
   bool in_virtual_machine = false;
+  bool chased_by_atomics = false;  // of the trace: there is a latency sweep by rmw
 };
 
 // Names of parameters of other types than fp32 end in the type: "SM fp64".
