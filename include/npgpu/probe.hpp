@@ -103,7 +103,7 @@ struct ProbeSample {
   std::int32_t intact = -1;         // 1 results compared and right, 0 wrong, -1 not compared after this trial
   std::uint64_t repeats = 0;
   double host_us = not_measured;    // host clock, launch to end
-  double device_us = not_measured;  // device events around the kernel
+  double device_us = not_measured;  // device events around the kernel; a chase on a GPU: its own timer around the loads
   // Of the unit that took longest, by its own clock, from its first block's begin to its last one's end.
   double cycles = not_measured;
   std::uint32_t units = 0;          // distinct units that ran a block; 0: not known

@@ -153,7 +153,7 @@ class Curve {
   std::optional<Crossing> crossing(const Values& y, double at) const {
     for (std::size_t i = 0; i + 1 < y.size(); ++i) {
       if (!(y[i] < at && y[i + 1] >= at)) continue;
-      const double part = (at - y[i]) / (y[i + 1] - y[i]);
+      const double part = std::expm1(at - y[i]) / std::expm1(y[i + 1] - y[i]);  // straight in latency
       return Crossing{i, octaves_[i] + part * (octaves_[i + 1] - octaves_[i])};
     }
     return std::nullopt;
