@@ -27,12 +27,12 @@ def main():
     parser = figure.options(__doc__.splitlines()[0], "levels.png", sweeps=False)
     parser.add_argument("--cycles", action="store_true", help="cycles of the unit's clock instead of nanoseconds")
     args = parser.parse_args()
-    probes = loader.probes_of(args.trace, lambda p: p.case["operation"] == "chase", "chase (npgpu probe latency)")
+    probes = loader.probes_of(args.trace, lambda p: p.case["probe"] == "latency", "probe latency")
     drawn = [(p, c) for p in probes if (c := curve_of(p, args.cycles)) is not None]
     if not drawn:
-        raise loader.BadTrace(f"{args.trace[0]}: holds no usable point of a chase")
+        raise loader.BadTrace(f"{args.trace[0]}: holds no usable point of a probe latency")
     several = len({(p.trace.name, p.case["device"]) for p, _ in drawn}) > 1
-    labels = [p.case["space"] + (f" {p.trace.name} {p.case['device']}" if several else "") for p, _ in drawn]
+    labels = [p.case["space"] + (" by atomics" if p.case["operation"] == "rmw" else "") + (f" {p.trace.name} {p.case['device']}" if several else "") for p, _ in drawn]
     style = figure.styles(labels)
     picture, (axes,) = figure.grid([("", drawn)])
     for (_, (size, low, median, high)), label in zip(drawn, labels):
@@ -48,7 +48,7 @@ def main():
                      label="set that the loads walk")
     figure.headline(picture, figure.title_of([p for p, _ in drawn], "latency of memory"), "each load waits for the one before")
     if len(drawn) > 1:
-        axes.legend(loc="upper left")
+        picture.legend(loc="upper left", bbox_to_anchor=(0.01, 0.0), ncols=4)
     figure.save(picture, args.output)
 
 

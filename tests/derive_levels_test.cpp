@@ -164,7 +164,7 @@ TEST_CASE("a chase by atomics tells all of L2, loads then only its near part") {
 }
 
 TEST_CASE("a real H200: L1 of 256 KiB, L2 of 60 MiB, half of it near") {
-  const Trace trace = read_trace(std::filesystem::path(NPGPU_SOURCE_DIR) / "data/traces/h200_chase.h5");
+  const Trace trace = read_trace(std::filesystem::path(NPGPU_SOURCE_DIR) / "data/traces/h200_probes.h5");
   const DeviceParameters d = derive(trace).at(0);
   CHECK(find(d, "L1 size")->reference == 256 * KiB);
   CHECK(find(d, "L1 size")->verdict == Agreement::agrees);

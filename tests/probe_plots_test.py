@@ -94,7 +94,7 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
     check("SIMULATED" in text and "compute" in text and "GOP/s" in text and "threads of a block" in text, "corners.py's words")
     check("GB/s" in words(folder, "corners.py", made, "--probe", "bandwidth"), "corners.py --probe bandwidth")
 
-    for name, arguments, word in [("levels.py", [made], "holds no chase"), ("corners.py", [chase], "holds no probe compute"),
+    for name, arguments, word in [("levels.py", [made], "holds no probe latency"), ("corners.py", [chase], "holds no probe compute"),
                                   ("corners.py", [os.path.join(folder, "nosuch.h5")], "no such file")]:
         ended = script(name, *arguments, "-o", os.path.join(folder, "bad.png"))
         check(ended.returncode == 2 and word in ended.stderr and "Traceback" not in ended.stderr, f"{name}: {ended.stderr}")

@@ -102,6 +102,7 @@ TEST_CASE("memory has its columns, a chase its time, and a sweep without points 
   CHECK(has(line_with(text, "3 MiB"), "2.000"));  // 4000 B in 2 us
   CHECK(probe_point_text(sweep) == "2.000 GB/s ±0.00 %");
 
+  sweep.question.probe = "latency";
   sweep.question.operation = Operation::chase;
   sweep.points[0].work = 100;
   text = probe_text(sweep, plain);

@@ -2,8 +2,9 @@
 //
 //   U       = Cp_AA / Cp_OA            units that compute at once
 //   Sigma   = Cp_OA / Cp_OO            chains that fill a unit: lanes * ports * latency
-//   latency = 2 f / Cp_OO              cycles of an FMA (two operations), f the clock of the run
-//   lanes * ports = Sigma / latency    FMAs of a unit in a cycle
+//   latency = 2 e f / Cp_OO            cycles of an FMA (two operations of each of e elements: two in a GPU's register of
+//                                      fp16 or bf16, otherwise one), f the clock of the run
+//   lanes * ports = e Sigma / latency  FMAs of a unit in a cycle
 //
 // Of one unit per cycle where cycles are known, for then neither a lower clock nor a process that had the core for a
 // while shows; U per second, for cycles do not tell that units computed at once.
@@ -24,8 +25,8 @@ namespace npgpu::model {
 
 namespace {
 
-constexpr double operations_of_an_fma = 2;
 constexpr double for_units = 0.01, for_lanes = 0.03, for_latency = 0.03, for_throughput = 0.05;
+constexpr double brim = 0.1;  // between warps that fill a unit and those it holds
 
 std::string text_of(const std::vector<std::string>& doubts, std::string_view corner) {
   std::string text;
@@ -37,6 +38,7 @@ class Compute {
  public:
   Compute(const ProbeSweep& sweep, const OwnFacts& own, DeviceParameters& into)
       : sweep_(sweep), own_(own), into_(into), rates_(rates_of(sweep)), corners_(corners_of(sweep)) {
+    if (!is_host(sweep) && (sweep.question.type == DataType::fp16 || sweep.question.type == DataType::bf16)) elements_ = 2;
     if (sweep.question.type == DataType::fp32) return;
     suffix_ = ' ' + std::string(name(sweep.question.type));
     own_ = {};  // they are of fp32
@@ -108,13 +110,19 @@ class Compute {
   void add_paper() {
     const Layout& l = sweep_.layout;
     const double cap = l.blocks_per_unit_most, w = fill_.warps;
-    const bool capped = cap > 0 && w > cap && !(knee_ && knee_->reached);
+    const bool open_end = cap > 0 && !(knee_ && knee_->reached);
+    const bool at_brim = open_end && std::abs(w / cap - 1) <= brim;
+    const bool capped = open_end && w > cap;
     for (Parameter& p : compute_parameters(corners_)) {
       if (p.name.starts_with("SM"))
         hold_against(p, l.units, "units that the device names", for_units);
       else if (is_host(sweep_))
         leave_unchecked(p,
                         "on a CPU the only thread of a core waits for its own chain: N_PPipe is Sigma, and L_Pipe 1");
+      else if (at_brim)
+        leave_unchecked(p, fmt::format("{:g} one-thread blocks, all that a unit holds, just fill it if they divide evenly "
+                                       "among its schedulers",
+                                       cap));
       else if (p.name.starts_with("N_PPipe") && capped)
         hold_against(
             p, l.lanes * w / cap,
@@ -156,14 +164,15 @@ class Compute {
     sigma.estimate = chains;
     sigma.meaning = "chains in flight that fill a unit: lanes * ports * latency";
     sigma.note = doubts({Corner::one_all, Corner::one_one});
-    hold_against(sigma, per_cycle * own_.fma_latency_cycles,
+    hold_against(sigma, per_cycle / elements_ * own_.fma_latency_cycles,
                  per_cycle * own_.fma_latency_cycles > 0 ? "FMAs a cycle by the limit, times fma_latency_cycles"
                                                          : "the device does not say how long an FMA takes",
                  for_throughput);
 
     Parameter both;
     both.name = "lanes*ports";
-    both.estimate = quotient({chains}, {latency.estimate}, "FMAs per cycle", "Sigma / FMA latency");
+    both.estimate = quotient({chains, exactly(elements_)}, {latency.estimate}, "FMAs per cycle",
+                             elements_ == 1 ? "Sigma / FMA latency" : "2 Sigma / FMA latency: two elements in a register");
     both.meaning = "FMAs that a unit completes in a cycle";
     both.note = doubts({Corner::one_all, Corner::one_one});
     add_clock_doubt(both);
@@ -206,7 +215,8 @@ class Compute {
     hold_against(lanes, l.lanes, "lanes that the device names", for_lanes);
     Parameter ports;
     ports.name = "ports";
-    ports.estimate = quotient({both}, {lanes.estimate}, "instructions per cycle", "lanes*ports / lanes");
+    ports.estimate = quotient({both}, {lanes.estimate, exactly(elements_)}, "instructions per cycle",
+                              elements_ == 1 ? "lanes*ports / lanes" : "lanes*ports / lanes / 2");
     ports.meaning = "full instructions that a unit starts in a cycle";
     ports.note = lanes.note;
     leave_unchecked(ports, "checked with the lanes, as lanes*ports");
@@ -216,9 +226,9 @@ class Compute {
 
   Estimate latency_cycles() const {
     if (corners_.one_one_cycle.value > 0)
-      return quotient({exactly(operations_of_an_fma)}, {corners_.one_one_cycle}, "cycles", "cycles of One-One per FMA");
+      return quotient({exactly(2 * elements_)}, {corners_.one_one_cycle}, "cycles", "cycles of One-One per FMA");
     const PointRate* at = point(Corner::one_one);
-    return quotient({exactly(operations_of_an_fma * clock_mhz(at) * 1e6)}, {corners_.one_one}, "cycles",
+    return quotient({exactly(2 * elements_ * clock_mhz(at) * 1e6)}, {corners_.one_one}, "cycles",
                     std::string("2 f / Cp_OO, f being ") + clock_text(at));
   }
 
@@ -240,13 +250,13 @@ class Compute {
     const bool says = own_.fma_latency_cycles > 0;
     const double latency = says ? own_.fma_latency_cycles : latency_cycles().value;
     return {
-        latency * per_cycle / sweep_.layout.lanes,
+        latency * per_cycle / elements_ / sweep_.layout.lanes,
         fmt::format("FMAs of a unit in a cycle by the limit * FMA latency{} / warp width", says ? "" : " (measured)")};
   }
 
   // Of a unit, by the limit.
   double fmas_per_cycle() const {
-    return sweep_.peak.per_s / (operations_of_an_fma * sweep_.layout.units * sweep_.layout.clock_mhz * 1e6);
+    return sweep_.peak.per_s / (2 * sweep_.layout.units * sweep_.layout.clock_mhz * 1e6);
   }
 
   void find_knee() {
@@ -291,6 +301,7 @@ class Compute {
   DeviceParameters& into_;
   const std::vector<PointRate> rates_;
   const Corners corners_;
+  double elements_ = 1;  // of a thread's register
   std::string suffix_, knee_doubts_;
   std::optional<Knee> knee_;
   Filling fill_;
