@@ -49,9 +49,8 @@ Seconds van_werkhoven(const Stages& whole, double n);  // two engines: max(H + E
 Seconds van_werkhoven_transfer(Seconds latency, Seconds overhead, Seconds per_byte, Seconds gap, double bytes,
                                double n);
 
-// ---- The longest stage and the rest: M + S/n + (n - 1) g, M the longest, S the others
-// -------------------------------- g is what one more chunk costs the longest stage's engine; t_sc belongs to it where
-// creation is timed.
+// ---- The longest stage M and the others S: M + S/n + (n - 1) g -----------------------------------------------------
+// g is what one more chunk costs the longest stage's engine; t_sc belongs to it where creation is timed.
 Seconds dominant_stage(const Stages& whole, Seconds g, double n);
 double dominant_stage_optimum(const Stages& whole, Seconds g);  // sqrt(S/g); at least 1
 
@@ -73,10 +72,10 @@ std::uint32_t optimum(double size, std::span<const std::uint32_t> candidates);
 // Compute time of n chunks, one after the other, over that of slots never empty: n M ceil(B/(n M))/B.
 double tail_inflation(std::uint64_t blocks, std::uint64_t slots, double n);
 
-// ---- Both directions at once
-// ----------------------------------------------------------------------------------------- Two copies that begin
-// together, each a fixed time and then bytes, slowed while the other is there: when the later ends. With t_i = fixed_i
-// + slow_i transfer_i and t_1 < t_2: t_1 (1 - 1/slow_2) + transfer_2 + fixed_2/slow_2.
+// ---- Both directions at once ---------------------------------------------------------------------------------------
+// Two copies that begin together, each a fixed time and then bytes, slowed while the other is there: when the later
+// ends. With t_i = fixed_i + slow_i transfer_i, t_1 < t_2: t_1 (1 - 1/slow_2) + transfer_2 + fixed_2/slow_2, while
+// t_1 >= fixed_2.
 struct Copy {
   Seconds fixed{0}, transfer{0};
   double slow = 1;

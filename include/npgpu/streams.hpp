@@ -54,7 +54,7 @@ struct Job {
   Seconds kernel{0};            // of the whole, alone on the device; 0: no kernel
   // How the kernel divides. A measured curve comes first: time of a kernel over that fraction of the job, alone on the
   // device, fractions up to 1. Without it, blocks fill the slots in whole waves; without blocks, kernel/n each.
-  Curve kernel_of_fraction;
+  Curve kernel_of_fraction{};
   std::uint64_t blocks = 0;  // of the whole; 0: unknown
   std::uint64_t slots = 0;   // blocks of this kernel that the device holds at once, SMs * blocks of an SM; 0: unknown
 };
@@ -88,18 +88,18 @@ inline constexpr std::array<std::string_view, 3> names_of<ImplicitSync>{"none", 
 struct StreamCosts {
   // The host's time to issue one operation (oh, ok, od): time of a call in a row of calls while the device is kept
   // busy.
-  Stages issue;
+  Stages issue{};
   // Creating one stream (t_sc): slope of the time of creating n streams over n. 0 where streams are kept and used
   // again.
   Seconds stream_create{0};
   // What a copy keeps its engine for, over its bytes (t_h, t_d): device time of one copy, less `latency`.
-  Curve copy_h2d, copy_d2h;
+  Curve copy_h2d{}, copy_d2h{};
   // What an operation adds to its engine beside that (g_h, g_k, g_d): n equal operations back to back, of the same
   // total, slope over n, less the start of the curve; for kernels, of n empty ones. The first pays it, too.
-  Stages gap;
+  Stages gap{};
   // From the end of an operation until the next one of its stream may start, and after the last until the host knows
   // (lh, lk, ld): differences of events, copy to kernel, kernel to copy, copy to the host.
-  Stages latency;
+  Stages latency{};
   // How many times longer bytes take while the other copy engine is at work (sl_h, sl_d): both ways at once against
   // one.
   double slow_h2d = 1, slow_d2h = 1;
