@@ -102,6 +102,10 @@ TEST_CASE("hardware queues: an operation starts no earlier than the one before i
   check(span_of(t, Stage::kernel, 1), 3, 4);
   check(span_of(t, Stage::d2h, 0), 4, 5);  // not before kernel 2, which starts at 4
   CHECK(t.entries.back().queue == 1);
+  // Queues of each engine's own: copies in do not hold kernels up.
+  m.costs.queue_scope = QueueScope::server;
+  CHECK(total(m, 4) == doctest::Approx(6));
+  m.costs.queue_scope = QueueScope::node;
   // One queue, depth-first: a copy in waits for the copy out before it, and runs beside it.
   m.costs.queues = 1;
   CHECK(total(m, 4, Order::depth_first) == doctest::Approx(4 * 2 + 1));
@@ -111,9 +115,10 @@ TEST_CASE("hardware queues: an operation starts no earlier than the one before i
 TEST_CASE("in the order of issue, or whatever can start first") {
   MadeJob m = made(ms(2, 3, 2), 2);
   m.costs.copy_engines = 1;
-  m.costs.in_order = true;
+  m.costs.queues = 1;
+  m.costs.queue_scope = QueueScope::server;
   CHECK(total(m, 2, Order::depth_first) == doctest::Approx(14));
-  m.costs.in_order = false;
+  m.costs.queues = 0;
   CHECK(total(m, 2, Order::depth_first) == doctest::Approx(2 + 3 + 3 + 2));
 }
 

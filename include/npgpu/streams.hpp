@@ -10,6 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "npgpu/case.hpp"
+#include "npgpu/device.hpp"
 #include "npgpu/names.hpp"
 #include "npgpu/units.hpp"
 
@@ -83,6 +85,14 @@ enum class ImplicitSync {
 template <>
 inline constexpr std::array<std::string_view, 3> names_of<ImplicitSync>{"none", "start", "end"};
 
+// Where a hardware queue keeps order.
+enum class QueueScope {
+  node,    // among all operations that are in it
+  server,  // only among those for the same engine; with one queue, engines take operations in the order of their issue
+};
+template <>
+inline constexpr std::array<std::string_view, 2> names_of<QueueScope>{"node", "server"};
+
 // What a node charges: all that the simulator needs to know, and nothing that depends on the job. Each can be measured
 // by itself; none is fitted to whole jobs.
 struct StreamCosts {
@@ -108,11 +118,16 @@ struct StreamCosts {
   // Hardware queues (Q; CUDA_DEVICE_MAX_CONNECTIONS). Stream i has queue i mod Q, and an operation starts no earlier
   // than the one before it in its queue. 0: one for each stream.
   std::uint32_t queues = 0;
-  // An engine takes its operations in the order of their issue, whichever could start first.
-  bool in_order = false;
+  QueueScope queue_scope = QueueScope::node;
   ImplicitSync implicit_sync = ImplicitSync::none;
   Compute compute = Compute::shared;
 };
+
+// What a simulated device charges, from the facts it states of itself, with copies from and to host memory of that
+// kind. Its latencies come before operations there and after them here, so that a copy in starts earlier by its
+// latency, and its kernel by as much later. By compute capability: 1.x one kernel at a time; 2.x implicit
+// synchronization (end). Throws Error(usage) if the device is not simulated or has no such copies.
+StreamCosts simulated_costs(const DeviceInfo&, Memory host_memory);
 
 // Where an operation runs. With one copy engine all copies run on `copy_in`.
 enum class Server { host, copy_in, copy_out, compute };

@@ -34,12 +34,15 @@ void Simulator::issue(Index index, Stage stage, std::uint32_t chunk) {
 
 void Simulator::link_queues(std::uint32_t n) {
   if (costs_.queues == 0 || costs_.queues >= n) return;  // a stream is in order anyway
-  last_in_queue_.assign(costs_.queues, none);
+  const bool by_server = costs_.queue_scope == QueueScope::server;
+  last_in_queue_.assign(by_server ? 3 * std::size_t{costs_.queues} : costs_.queues, none);
   for (Index i = 0; i < operations_.size(); ++i) {
-    Index& last = last_in_queue_[operations_[i].chunk % costs_.queues];
+    Operation& o = operations_[i];
+    const std::size_t first = by_server ? line_of(o.stage) * costs_.queues : 0;
+    Index& last = last_in_queue_[first + o.chunk % costs_.queues];
     if (last != none) {
       operations_[last].next_in_queue = i;
-      ++operations_[i].waits;
+      ++o.waits;
     }
     last = i;
   }
@@ -57,7 +60,6 @@ void Simulator::prepare(const Job& job, std::uint32_t n, Order order) {
   for (Line& line : lines_) {
     line.coming.clear();
     line.there.clear();
-    line.turn = 0;
   }
   copies_.reset();
   compute_.reset(costs_.compute, chunk_, costs_.gap.kernel.count(), job.blocks, n);
@@ -91,7 +93,6 @@ void Simulator::prepare(const Job& job, std::uint32_t n, Order order) {
         copies_out_.emplace_back(i, order == Order::breadth_first ? n : operations_[i].chunk + 1);
       }
   }
-  for (std::size_t line = 0; line < 3; ++line) next_turn(line);
   for (Index i = 0; i < operations_.size(); ++i)
     if (operations_[i].waits == 0) lines_[line_of(operations_[i].stage)].coming.emplace_back(operations_[i].ready, i);
   for (Line& line : lines_) std::make_heap(line.coming.begin(), line.coming.end(), std::greater<>());
@@ -147,18 +148,6 @@ void Simulator::end_all(double now) {
   while (compute_.next_end() <= now) ended(static_cast<Index>(compute_.end_one()), now);
 }
 
-void Simulator::next_turn(std::size_t line) {
-  if (!costs_.in_order) return;
-  Index& turn = lines_[line].turn;
-  while (turn < operations_.size() && line_of(operations_[turn].stage) != line) ++turn;
-}
-
-Simulator::Index Simulator::first_of(std::size_t line) const {
-  const Line& l = lines_[line];
-  if (l.there.empty()) return none;
-  return costs_.in_order && l.there.front() != l.turn ? none : l.there.front();
-}
-
 void Simulator::start(Index index, double now) {
   Operation& o = operations_[index];
   o.start = now;
@@ -166,8 +155,6 @@ void Simulator::start(Index index, double now) {
   auto& there = lines_[line].there;
   std::pop_heap(there.begin(), there.end(), std::greater<>());
   there.pop_back();
-  ++lines_[line].turn;
-  next_turn(line);
   if (o.stage == Stage::kernel)
     compute_.start(index, o.chunk, now);
   else if (o.stage == Stage::h2d)
@@ -189,7 +176,7 @@ void Simulator::start_all(double now) {
         std::pop_heap(l.coming.begin(), l.coming.end(), std::greater<>());
         l.coming.pop_back();
       }
-      if (server_free(line, now)) first = std::min(first, first_of(line));
+      if (!l.there.empty() && server_free(line, now)) first = std::min(first, l.there.front());
     }
     if (first == none) return;
     start(first, now);

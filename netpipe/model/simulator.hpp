@@ -40,7 +40,6 @@ class Simulator {
   struct Line {
     std::vector<std::pair<double, Index>> coming;  // heap, the earliest on top
     std::vector<Index> there;                      // heap, the first issued on top
-    Index turn = 0;                                // in order: the next of this server
   };
 
   void prepare(const Job&, std::uint32_t n, Order);
@@ -55,8 +54,6 @@ class Simulator {
   void kernel_synchronizes(std::uint32_t chunk, double now);
   std::size_t line_of(Stage) const;
   bool server_free(std::size_t line, double now) const;
-  Index first_of(std::size_t line) const;
-  void next_turn(std::size_t line);
   void record(std::vector<TimelineEntry>&) const;
 
   StreamCosts costs_;
