@@ -146,6 +146,16 @@ TEST_CASE("a kernel that leaves half of the device to the next: shared, not seri
   CHECK(total(m, 4) == doctest::Approx(16));
 }
 
+TEST_CASE("shared: the next kernel starts a gap after the last, though there is room") {
+  MadeJob m = only_kernels(8, 0, 0);
+  m.job.kernel_of_fraction = Curve({{0.25, Seconds{0.004}}, {1, Seconds{0.008}}});
+  m.costs.gap = ms(0, 1, 0);
+  const Timeline t = simulate(m.job, 4, m.costs, Order::breadth_first);
+  check(span_of(t, Stage::kernel, 0), 0, 5);
+  check(span_of(t, Stage::kernel, 1), 1, 6);
+  check(span_of(t, Stage::kernel, 2), 5, 10);
+}
+
 TEST_CASE("shared: who comes later gets what is left, and more when it comes free") {
   // A third of a 9 ms job takes 4 ms alone: 3/4 of the device. The second starts with the quarter that is left, a third
   // of its speed.
@@ -170,6 +180,9 @@ TEST_CASE("slots: blocks of the next kernel fill what the last wave leaves") {
   m.costs.compute = Compute::serial;
   CHECK(total(m, 4) == doctest::Approx(4));
   CHECK(total(m, 4) == doctest::Approx(3 * models::tail_inflation(12, 4, 4)));
+  // 9 blocks in 2 chunks: 5 in one of them, which are two waves of the three.
+  const MadeJob odd = only_kernels(3, 9, 4);
+  CHECK(in_ms(chunk_times(odd.job, 2, odd.costs).kernel) == doctest::Approx(2));
   // 10 blocks in 4 chunks: 3, 3, 2, 2. All go in by three waves, as the whole does.
   MadeJob uneven = only_kernels(3, 10, 4);
   uneven.costs.compute = Compute::slots;
@@ -231,9 +244,11 @@ TEST_CASE("one stream is judged although nobody asked, and of equals the fewest 
   StreamCosts costs;
   costs.copy_h2d = Curve::line(Seconds{0}, Seconds{1e-6});
   const std::uint32_t counts[] = {8, 4};
+  const std::uint32_t downwards[] = {8, 4, 1};
   const Prediction p = choose_streams(job, costs, Order::breadth_first, counts);
   CHECK(p.streams == 1);
   CHECK(p.candidates.size() == 3);
+  CHECK(choose_streams(job, costs, Order::breadth_first, downwards).streams == 1);
 }
 
 TEST_CASE("curves: straight between points, constant below, the last slope beyond") {
