@@ -25,8 +25,7 @@ template <class E>
 E word_of(const Options& options, const std::string& option) {
   const auto value = named<E>(options.text(option));
   if (!value)
-    throw Error(ErrorKind::usage,
-                fmt::format("--{}: '{}' is none of {}", option, options.text(option), choices<E>()));
+    throw Error(ErrorKind::usage, fmt::format("--{}: '{}' is none of {}", option, options.text(option), choices<E>()));
   return *value;
 }
 
@@ -35,7 +34,8 @@ Stages parse_stages(const std::string& option, const std::string& text) {
   std::vector<std::string> words = split_words(option, text);
   if (words.size() == 1) words.resize(3, words[0]);
   if (words.size() != 3)
-    throw Error(ErrorKind::usage, fmt::format("--{}: '{}' is neither one number nor three (h2d,kernel,d2h)", option, text));
+    throw Error(ErrorKind::usage,
+                fmt::format("--{}: '{}' is neither one number nor three (h2d,kernel,d2h)", option, text));
   const auto us = [&](std::size_t i) { return from_microseconds(parse_number(option, words[i], 0, day_us)); };
   return {us(0), us(1), us(2)};
 }
@@ -60,7 +60,8 @@ StreamCosts read_costs(const Options& options, const Job& job) {
     if (const auto text = options.maybe(option))
       curve = Curve::line(Seconds{0}, Seconds{1e-9 / parse_number(option, *text, 1e-6, 1e6)});
     else if (bytes > 0 && curve.empty())
-      throw Error(ErrorKind::usage, fmt::format("--{}: how fast are these copies? Or name a --device sim:NAME", option));
+      throw Error(ErrorKind::usage,
+                  fmt::format("--{}: how fast are these copies? Or name a --device sim:NAME", option));
   };
   rate("h2d-gb-s", costs.copy_h2d, job.in_bytes);
   rate("d2h-gb-s", costs.copy_d2h, job.out_bytes);
@@ -92,7 +93,8 @@ Job read_job(const Options& options) {
   if (job.in_bytes == 0 && job.out_bytes == 0 && job.kernel.count() == 0)
     throw Error(ErrorKind::usage, "nothing to simulate: give --bytes-in, --kernel-ms or --bytes-out");
   if ((job.blocks > 0) != (job.slots > 0))
-    throw Error(ErrorKind::usage, "--blocks and --slots go together: a kernel's blocks, and how many the device holds at once");
+    throw Error(ErrorKind::usage,
+                "--blocks and --slots go together: a kernel's blocks, and how many the device holds at once");
   return job;
 }
 
@@ -109,9 +111,10 @@ void write_chrome(const Simulation& simulation, const Options& options) {
 }  // namespace
 
 int simulate_job(const Arguments& arguments) {
-  Options options("simulate", "npgpu simulate --bytes-in SIZE --kernel-ms T --bytes-out SIZE --device sim:NAME [options]",
-                  "Plays a job in streams through the host, the copy engines and the multiprocessors of a node that is\n"
-                  "only numbers: a simulated device's, or your own. Draws when each of them works on which chunk.");
+  Options options("simulate",
+                  "npgpu simulate --bytes-in SIZE --kernel-ms T --bytes-out SIZE --device sim:NAME [options]",
+                  "Plays a job in streams through the host, the copy engines and the multiprocessors of a node that is only\n"
+                  "numbers: a simulated device's, or your own. Draws when each of them works on which chunk.");
   options.group("Job").add_options()
       ("bytes-in", word(), "copied to the device: 64MiB")
       ("kernel-ms", word(), "time of the whole kernel, alone, in milliseconds")

@@ -128,8 +128,8 @@ void simulation_text(std::ostream& out, const Simulation& s, const TextStyle& st
   }
   const std::string engines = s.costs.copy_engines == 1 ? "; copies in and out share one engine" : "";
   out << "\n  "
-      << wrapped("0-9, a-z, A-Z: the chunk at work; ':' for less than half of the column's time; '.' idle" + engines, width, 2,
-                 2)
+      << wrapped("0-9, a-z, A-Z: the chunk at work; ':' for less than half of the column's time; '.' idle" + engines,
+                 width, 2, 2)
       << '\n';
 }
 
