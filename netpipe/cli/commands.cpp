@@ -58,6 +58,7 @@ const std::vector<Command>& commands() {
       {"transfer", "measure memory copies over sizes, one case or many", transfer},
       {"probe", "time kernels on one unit of a device and on all", probe},
       {"derive", "how a device is built, from the probes of a trace", derive_parameters},
+      {"simulate", "play a job in streams through a simulated node", simulate_job},
       {"report", "show a trace in the terminal", report},
       {"compare", "compare two traces, point by point", compare_traces},
       {"export", "write a trace as csv, json or NetPIPE's np.out", export_trace},

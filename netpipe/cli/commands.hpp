@@ -20,6 +20,7 @@ int list(const Arguments&);
 int transfer(const Arguments&);
 int probe(const Arguments&);
 int derive_parameters(const Arguments&);
+int simulate_job(const Arguments&);
 int characterize(const Arguments&);
 int export_trace(const Arguments&);
 int report(const Arguments&);

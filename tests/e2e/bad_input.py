@@ -27,6 +27,18 @@ TABLE = [
     (["characterize", "--device", "cuda:0"], 77, ["cuda"]),
     (["info", "--device", "cuda:0"], 77, ["cuda"]),
     (["transfer", "--device", "host", "--module", "simulated"], 2, ["host"]),
+    # a simulated job
+    (["simulate"], 2, ["nothing to simulate", "--bytes-in"]),
+    (["simulate", "--bytes-in", "1MiB"], 2, ["--h2d-gb-s", "--device"]),
+    (["simulate", "--kernel-ms", "1", "--device", "host"], 2, ["host", "sim:NAME"]),
+    (["simulate", "--kernel-ms", "-1"], 2, ["--kernel-ms", "-1"]),
+    (["simulate", "--kernel-ms", "1", "--streams", "0"], 2, ["--streams", "0"]),
+    (["simulate", "--kernel-ms", "1", "--issue-us", "1,2"], 2, ["--issue-us", "1,2"]),
+    (["simulate", "--kernel-ms", "1", "--slow-down", "0.5"], 2, ["--slow-down", "0.5"]),
+    (["simulate", "--kernel-ms", "1", "--blocks", "5"], 2, ["--blocks", "--slots"]),
+    (["simulate", "--kernel-ms", "1", "--order", "up"], 2, ["--order", "up", "depth-first"]),
+    (["simulate", "--bytes-in", "1MiB", "--device", "sim:gtx280", "--memory", "managed"], 2, ["gtx280", "managed"]),
+    (["simulate", "--kernel-ms", "1", "--chrome", "/nosuch/x.json"], 1, ["--chrome", "/nosuch/x.json"]),
     # words
     (FAST + ["--pattern", "sideways"], 2, ["--pattern", "sideways", "stream"]),
     (FAST + ["--direction", "up"], 2, ["--direction", "up"]),
