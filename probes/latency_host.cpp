@@ -17,7 +17,8 @@ namespace npgpu {
 namespace {
 
 constexpr std::uint64_t least_bytes = 4 * KiB, far_beyond = 4, assumed_cache = 32 * MiB;
-constexpr int points_of_octave = 8;
+constexpr int points_of_octave = 8;           // and half of them in sets so large that laying them out takes long
+constexpr std::uint64_t large_bytes = 16 * MiB;
 constexpr std::uint64_t seed = 1;
 // The chase stays within so much until all of it is visited: 32 small pages, which every first-level TLB holds, so that
 // no more than one load in 64 misses it. A huge page is no help where a virtual machine's host has small ones beneath.
@@ -115,6 +116,7 @@ class HostLatencyProbe final : public HostProbe {
       const std::uint64_t bytes =
           static_cast<std::uint64_t>(std::llround(exact / chase::line_bytes)) * chase::line_bytes;
       if (bytes > most) return all;
+      if (bytes > large_bytes && i % 2) continue;
       all.push_back({.access_bytes = sizeof(void*), .bytes = bytes, .alone = true});
     }
   }
