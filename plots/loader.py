@@ -212,14 +212,14 @@ class Trace:
             try:
                 sweeps = file["sweeps"] if "sweeps" in file else {}
                 self.sweeps = [Sweep(self, i, sweeps[n]) for i, n in enumerate(sorted(sweeps))]
-                self.probes = len(file["probes"]) if "probes" in file else 0
+                self.others = sum(len(file[g]) for g in ("probes", "streams") if g in file)
             except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
                 raise BadTrace(f"{path}: cannot be read: {error}") from None
 
     def choose(self, numbers):
         """The sweeps with these numbers, all of them for None."""
-        if not self.sweeps and self.probes:
-            raise BadTrace(f"{self.path}: holds probes only, and these figures are of transfers; npgpu report shows probes")
+        if not self.sweeps and self.others:
+            raise BadTrace(f"{self.path}: holds no transfers, of which these figures are; npgpu report shows the rest")
         if numbers is None:
             return self.sweeps
         for n in numbers:
