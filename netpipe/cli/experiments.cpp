@@ -158,18 +158,26 @@ std::vector<PlannedJob> overheads_experiment(const std::string& device) {
     list.add(beside, {.bytes_in = 64 * MiB, .bytes_out = 64 * MiB, .kernel_bytes = 60 * MiB, .iterations = 64});
   }
 
-  // Kernels of one block that last longer than it takes to issue them all: alone they run beside each other, but where
-  // a copy waits for one in a hardware queue, what is issued behind it waits too, and the time jumps.
-  for (const std::uint32_t n : {1u, 2u, 4u, 8u, 9u, 16u, 17u, 24u, 31u, 32u, 33u, 40u, 48u, 63u, 64u}) {
-    OverlapCase queues = compute;
-    queues.gated = false;
-    JobShape job{.kernel_bytes = n * line, .iterations = 20'000, .chunks = n, .streams = n, .threads = 32};
-    list.add(queues, job);
-    job.bytes_in = job.bytes_out = n * line;
-    list.add(queues, job);
-    queues.order = IssueOrder::depth_first;
-    list.add(queues, job);
-  }
+  // Kernels of one block that last longer than it takes to issue them all: how many run beside each other.
+  OverlapCase beside_each_other = compute;
+  beside_each_other.gated = false;
+  for (const std::uint32_t n : {1u, 8u, 16u, 32u, 33u, 64u})
+    list.add(beside_each_other,
+             {.kernel_bytes = n * line, .iterations = 20'000, .chunks = n, .streams = n, .threads = 32});
+  // Chunks of one size, so that one more costs so much more: where streams share a hardware queue, what is issued
+  // behind a waiting call waits too, and the time jumps. On an H200 it did with kernels between the copies, not
+  // without.
+  OverlapCase queues = copies;
+  queues.gated = false;
+  for (const Workload workload : {Workload::none, Workload::increment})
+    for (const std::uint32_t n :
+         {1u, 4u, 7u, 8u, 9u, 12u, 16u, 24u, 28u, 30u, 31u, 32u, 33u, 34u, 36u, 40u, 48u, 64u}) {
+      queues.workload = workload;
+      const std::uint64_t bytes = n * MiB;
+      list.add(
+          queues,
+          {.bytes_in = bytes, .bytes_out = bytes, .kernel_bytes = bytes, .iterations = 64, .chunks = n, .streams = n});
+    }
 
   // Streams made for a tiny job, and the same in streams that are there.
   for (const std::uint32_t n : {1u, 2u, 4u, 8u, 16u, 32u, 48u, 64u, 128u, 256u})
