@@ -42,11 +42,11 @@ def numbers(word):
         raise argparse.ArgumentTypeError(f"'{word}' is no list of sweep numbers (0,3)") from None
 
 
-def options(description, default, several=True):
+def options(description, default, several=True, sweeps=True):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("trace", nargs="+" if several else 1, help="npgpu trace (.h5)" + (", or several" if several else ""))
     parser.add_argument("-o", "--output", default=default, help=f"picture: .png, .svg or .pdf (default {default})")
-    if several:
+    if several and sweeps:
         parser.add_argument("--sweep", type=numbers, metavar="N,N", help="only these sweeps, as 'npgpu report' orders them (from 0)")
     return parser
 
@@ -75,7 +75,7 @@ def save(figure, path):
 
 
 def title_of(sweeps, what):
-    """Machine first; a simulated device is no measurement and says so."""
+    """Machine first; a simulated device is no measurement and says so. Sweeps or probes."""
     devices = list(dict.fromkeys(s.device_name for s in sweeps))
     hosts = list(dict.fromkeys(s.trace.hostname for s in sweeps if s.trace.hostname and not s.simulated))
     simulated = [s.simulated for s in sweeps]
@@ -108,7 +108,7 @@ def time_axis(axes, label):
     axes.set_ylabel(label)
 
 
-def size_axis(axes, smallest, largest, narrow=False):
+def size_axis(axes, smallest, largest, narrow=False, label="size of a copy"):
     """log2, in bytes, KiB, MiB, GiB; a tick at every power of 16, a label at every other one where it is narrow."""
     axes.set_xscale("log", base=2)
     smallest = max(1, smallest)
@@ -122,7 +122,7 @@ def size_axis(axes, smallest, largest, narrow=False):
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda n, _: size_text(round(n)) if round(n) in labelled else ""))
-    axes.set_xlabel("size of a copy")
+    axes.set_xlabel(label)
 
 
 def panels_of(curves):

@@ -104,6 +104,17 @@ class Curve:
         return float(t0), float(1e6 / slope)
 
 
+def table(group, name, where, columns):
+    """The rows of a table that has these columns."""
+    if name not in group or not isinstance(group[name], h5py.Dataset):
+        raise BadTrace(f"{where} has no table '{name}'")
+    rows = group[name][()]
+    for column in columns:
+        if column not in (rows.dtype.names or ()):
+            raise BadTrace(f"{where}: table '{name}' has no column '{column}'")
+    return rows
+
+
 class Sweep:
     """One case over its sizes, with its rows as numpy arrays."""
 
@@ -136,18 +147,8 @@ class Sweep:
             "bound": "" if attribute("bind", 1) else "unbound",
             "schedule": (text(attribute("schedule", "")).split() or [""])[0],
         }
-        self.points = self.table(group, "points", where, ["bytes", "first_sample", "samples", "stop"])
-        self.samples = self.table(group, "samples", where, ["trial", "lane", "intact", "repeats", "host_us", "device_us"])
-
-    @staticmethod
-    def table(group, name, where, columns):
-        if name not in group or not isinstance(group[name], h5py.Dataset):
-            raise BadTrace(f"{where} has no table '{name}'")
-        rows = group[name][()]
-        for column in columns:
-            if column not in (rows.dtype.names or ()):
-                raise BadTrace(f"{where}: table '{name}' has no column '{column}'")
-        return rows
+        self.points = table(group, "points", where, ["bytes", "first_sample", "samples", "stop"])
+        self.samples = table(group, "samples", where, ["trial", "lane", "intact", "repeats", "host_us", "device_us"])
 
     @property
     def title(self):
@@ -188,6 +189,47 @@ class Sweep:
                 Curve(self, {**self.words, "direction": "both"}, both, 2)]
 
 
+class Probe:
+    """One case of a probe over its shapes."""
+
+    def __init__(self, trace, number, group):
+        self.trace = trace
+        self.number = number
+        where = f"{trace.path}: probe {number}"
+
+        def attribute(name):
+            if name not in group.attrs:
+                raise BadTrace(f"{where} has no attribute '{name}'")
+            return group.attrs[name]
+
+        self.case = {n: text(attribute(n)) for n in ("probe", "device", "operation", "type", "form", "space")}
+        self.simulated = bool(group.attrs.get("simulated", 0))
+        self.device_name = text(group.attrs.get("device_name", "")) or self.case["device"]
+        self.units = int(group.attrs.get("units", 0))
+        self.peak = float(group.attrs.get("peak_per_s", math.nan))
+        self.points = table(group, "points", where, ["blocks", "threads", "ilp", "access_bytes", "bytes", "alone", "work",
+                                                     "first_sample", "samples", "stop"])
+        self.samples = table(group, "samples", where, ["intact", "repeats", "host_us", "device_us", "cycles"])
+
+    def each(self, point):
+        """Time and cycles of one repeat at this point: two arrays of (low, median, high), the times in us. Nothing
+        where the results were wrong or no trial has a time."""
+        rows = self.samples[int(point["first_sample"]):int(point["first_sample"]) + int(point["samples"])]
+        if np.any(rows["intact"] == 0):
+            return None
+        us = np.where(np.isfinite(rows["device_us"]), rows["device_us"], rows["host_us"])
+        usable = np.isfinite(us) & (us > 0) & (rows["repeats"] > 0)
+        if not usable.any():
+            return None
+
+        def three(values):
+            low, high = median_interval(values)
+            return np.array([low, np.median(values), high])
+
+        repeats = rows["repeats"][usable]
+        return three(us[usable] / repeats), three(rows["cycles"][usable] / repeats)
+
+
 class Trace:
     def __init__(self, path, name=None):
         self.path = path
@@ -212,14 +254,15 @@ class Trace:
             try:
                 sweeps = file["sweeps"] if "sweeps" in file else {}
                 self.sweeps = [Sweep(self, i, sweeps[n]) for i, n in enumerate(sorted(sweeps))]
-                self.others = sum(len(file[g]) for g in ("probes", "streams") if g in file)
+                probes = file["probes"] if "probes" in file else {}
+                self.probes = [Probe(self, i, probes[n]) for i, n in enumerate(sorted(probes))]
             except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
                 raise BadTrace(f"{path}: cannot be read: {error}") from None
 
     def choose(self, numbers):
         """The sweeps with these numbers, all of them for None."""
-        if not self.sweeps and self.others:
-            raise BadTrace(f"{self.path}: holds no transfers, of which these figures are; npgpu report shows the rest")
+        if not self.sweeps and self.probes:
+            raise BadTrace(f"{self.path}: holds probes only, and this figure is of transfers; corners.py and levels.py show probes")
         if numbers is None:
             return self.sweeps
         for n in numbers:
@@ -238,6 +281,14 @@ def load(paths, numbers=None):
     if not sweeps:
         raise BadTrace(f"{paths[0]}: holds no sweep")
     return sweeps
+
+
+def probes_of(paths, wanted, what):
+    """All probes of all files that are wanted; BadTrace says what is lacking where there is none."""
+    probes = [p for path in paths for p in Trace(path, str(path).rsplit("/", 1)[-1].removesuffix(".h5")).probes if wanted(p)]
+    if not probes:
+        raise BadTrace(f"{paths[0]}: holds no {what}")
+    return probes
 
 
 def curves_of(sweeps):

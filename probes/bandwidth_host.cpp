@@ -35,24 +35,24 @@ class HostBandwidth final : public Kernel {
   void prepare(const Shape& shape) override {
     if (shape.blocks < 1 || shape.blocks > cpus_.size())
       throw Error(ErrorKind::usage,
-                  fmt::format("--blocks: {} blocks, but the affinity mask has {} cores", shape.blocks, cpus_.size()));
+                  fmt::format("--shape: {} blocks, but the affinity mask has {} cores", shape.blocks, cpus_.size()));
     const Isa isa = shape.threads == 1 ? Isa::scalar : widest_isa().value_or(Isa::scalar);
     if (streams::lanes(isa) != shape.threads || shape.access_bytes != 8 * shape.threads)
       throw Error(ErrorKind::usage,
-                  fmt::format("--threads: {} lanes of 8 bytes in an access of {} bytes; {} has {} lanes", shape.threads,
+                  fmt::format("--shape: {} lanes of 8 bytes in an access of {} bytes; {} has {} lanes", shape.threads,
                               shape.access_bytes, name(isa), streams::lanes(isa)));
     loop_ = streams::find(isa, question_.operation, question_.form, shape.ilp);
     if (!loop_)
-      throw Error(ErrorKind::usage, fmt::format("--ilp: {} has no {} accesses side by side with {} lanes",
+      throw Error(ErrorKind::usage, fmt::format("--shape: {} has no {} accesses side by side with {} lanes",
                                                 title(question_), shape.ilp, shape.threads));
     if (shape.bytes > most_bytes_)
       throw Error(ErrorKind::usage,
-                  fmt::format("--bytes: {} bytes, but the kernel was opened for {}", shape.bytes, most_bytes_));
+                  fmt::format("--shape: {} bytes, but the kernel was opened for {}", shape.bytes, most_bytes_));
     const unsigned arrays = streams::arrays(question_.operation);
     const std::uint64_t elements =
         shape.bytes / 8 / shape.blocks / arrays / streams::granularity * streams::granularity;
     if (!elements)
-      throw Error(ErrorKind::usage, fmt::format("--bytes: {} bytes are less than {} for each of {} blocks", shape.bytes,
+      throw Error(ErrorKind::usage, fmt::format("--shape: {} bytes are less than {} for each of {} blocks", shape.bytes,
                                                 8 * arrays * streams::granularity, shape.blocks));
     if (!team_ || team_->size() != shape.blocks)
       team_ = std::make_unique<Team>(std::vector<unsigned>(cpus_.begin(), cpus_.begin() + shape.blocks));

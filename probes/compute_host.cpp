@@ -27,14 +27,14 @@ class HostCompute final : public Kernel {
   void prepare(const Shape& shape) override {
     if (shape.blocks < 1 || shape.blocks > cpus_.size())
       throw Error(ErrorKind::usage,
-                  fmt::format("--blocks: {} blocks, but the affinity mask has {} cores", shape.blocks, cpus_.size()));
+                  fmt::format("--shape: {} blocks, but the affinity mask has {} cores", shape.blocks, cpus_.size()));
     isa_ = shape.threads == 1 ? Isa::scalar : widest_isa().value_or(Isa::scalar);
     chains_ = chains::find(isa_, type_, shape.ilp);
     if (!chains_.loop)
       throw Error(ErrorKind::usage,
-                  fmt::format("--ilp: {} has no {} independent chains of {}", name(isa_), shape.ilp, name(type_)));
+                  fmt::format("--shape: {} has no {} independent chains of {}", name(isa_), shape.ilp, name(type_)));
     if (chains_.lanes != shape.threads)
-      throw Error(ErrorKind::usage, fmt::format("--threads: {} lanes of {}, but {} has {}", shape.threads, name(type_),
+      throw Error(ErrorKind::usage, fmt::format("--shape: {} lanes of {}, but {} has {}", shape.threads, name(type_),
                                                 name(isa_), chains_.lanes));
     shape_ = shape;
     bytes_ = shape.ilp * chains_.lanes * chains::bytes_of(type_);

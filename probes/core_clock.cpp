@@ -12,6 +12,7 @@ namespace {
 
 constexpr int chains_timed = 4;
 constexpr int rounds = 1024, adds_of_round = 64;
+constexpr int looks_for_highest = 64;
 constexpr double agreement = 0.02;
 
 // Both operands are registers: some cores add small constants while renaming, in no time at all.
@@ -41,6 +42,12 @@ double core_clock_hz() {
 #else
   return not_measured;
 #endif
+}
+
+double highest_core_clock_hz() {
+  double highest = not_measured;
+  for (int i = 0; i < looks_for_highest; ++i) highest = std::fmax(highest, core_clock_hz());
+  return highest;
 }
 
 double steady_hz(double before, double after) {

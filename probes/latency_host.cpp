@@ -17,7 +17,7 @@ namespace npgpu {
 namespace {
 
 constexpr std::uint64_t least_bytes = 4 * KiB, far_beyond = 4, assumed_cache = 32 * MiB;
-constexpr int points_of_octave = 4;
+constexpr int points_of_octave = 8;
 constexpr std::uint64_t seed = 1;
 // The chase stays within so much until all of it is visited: 32 small pages, which every first-level TLB holds, so that
 // no more than one load in 64 misses it. A huge page is no help where a virtual machine's host has small ones beneath.
@@ -26,11 +26,13 @@ constexpr std::uint64_t window_bytes = 128 * KiB;
 
 class HostLatency final : public Kernel {
  public:
-  // `planned_bytes` are taken at once, because a set that moved to other pages between two points would be another set.
-  HostLatency(std::uint64_t most_bytes, std::uint64_t planned_bytes)
-      : most_bytes_(most_bytes),
-        planned_bytes_(std::min(planned_bytes, most_bytes)),
-        team_({host::core_cpus().at(0)}) {}
+  // All is taken at once: a set that moved to other pages between two points would be another set, and binding() tells
+  // of these pages before the first point.
+  explicit HostLatency(std::uint64_t most_bytes)
+      : most_bytes_(most_bytes), team_({host::core_cpus().at(0)}), memory_(most_bytes) {
+    team_.each([&](unsigned) { std::fill_n(memory_.data(), memory_.bytes(), std::byte{1}); });
+    huge_bytes_ = memory_.huge_bytes();
+  }
 
   void prepare(const Shape& shape) override {
     if (shape.blocks != 1 || shape.threads != 1 || shape.ilp != 1 || shape.access_bytes != sizeof(void*))
@@ -38,10 +40,9 @@ class HostLatency final : public Kernel {
                   fmt::format("a chase has one block, one thread and one access of {} bytes in flight", sizeof(void*)));
     if (shape.bytes < chase::line_bytes || shape.bytes > most_bytes_)
       throw Error(ErrorKind::usage,
-                  fmt::format("--bytes: {} bytes; a chase needs {} at least, and this one was opened for {}",
+                  fmt::format("{} bytes; a chase needs {} at least, and this one was opened for {}",
                               shape.bytes, chase::line_bytes, most_bytes_));
     const std::uint64_t lines = shape.bytes / chase::line_bytes;
-    if (memory_.bytes() < shape.bytes) take(shape.bytes);
     order_ = chase::random_order(lines, window_bytes / chase::line_bytes, seed);
     team_.each([&](unsigned) {
       chase::link(memory_.data(), order_);
@@ -69,14 +70,7 @@ class HostLatency final : public Kernel {
   }
 
  private:
-  void take(std::uint64_t bytes) {
-    memory_ = {};
-    memory_ = host::Pages(std::max(bytes, planned_bytes_));
-    team_.each([&](unsigned) { std::fill_n(memory_.data(), memory_.bytes(), std::byte{1}); });
-    huge_bytes_ = memory_.huge_bytes();
-  }
-
-  std::uint64_t most_bytes_, planned_bytes_;
+  std::uint64_t most_bytes_;
   Team team_;
   host::Pages memory_;
   std::uint64_t huge_bytes_ = 0;
@@ -127,7 +121,7 @@ class HostLatencyProbe final : public HostProbe {
 
   std::unique_ptr<Kernel> open(const ProbeCase& question, std::uint64_t most_bytes) const override {
     if (const auto why = refuses(question)) throw Error(ErrorKind::usage, title(question) + ": " + *why);
-    return std::make_unique<HostLatency>(most_bytes, shapes(question).back().bytes);
+    return std::make_unique<HostLatency>(most_bytes);
   }
 };
 

@@ -51,6 +51,9 @@ const Probe& find_probe(std::string_view name, const std::string& device) {
   }
   if (kinds.empty())
     throw Error(ErrorKind::usage, "'" + std::string(name) + "' is no probe; there are " + names);
+  if (is_of_kind(device, "cuda") && std::none_of(registry().begin(), registry().end(),
+                                                 [](const auto& probe) { return probe->kind() == "cuda"; }))
+    throw Error(ErrorKind::nothing, "--device: " + device + " cannot be probed by this build: it was made without CUDA");
   throw Error(ErrorKind::usage, "--device: probe " + std::string(name) + " has nothing for '" + device + "'; it has " + kinds);
 }
 

@@ -77,6 +77,12 @@ TEST_CASE("agrees within the tolerance, disagrees beyond it, and the tolerance i
   CHECK(held(valued(132), 0).verdict == Agreement::unchecked);
   CHECK(held(Parameter{}, 132).verdict == Agreement::unchecked);
   CHECK(held(Parameter{}, 132).note == "it could not be derived");
+  Parameter disturbed = valued(132.3);
+  disturbed.note = "it ran slowly";
+  CHECK(held(disturbed, 132).verdict == Agreement::agrees);
+  disturbed.estimate = valued(66).estimate;
+  CHECK(held(disturbed, 132).verdict == Agreement::unchecked);
+  CHECK(held(disturbed, 132).note == "it ran slowly; so it cannot be said to disagree");
   const Parameter wide = held(valued(132, 0.2), 132);
   CHECK(wide.verdict == Agreement::unchecked);
   CHECK(wide.note == "its interval is 20 % either way: too wide to check");
@@ -114,8 +120,19 @@ TEST_CASE("a GPU by hand: 4 units, 32 lanes, 4 warps") {
   CHECK(find(d, "FMA latency").reference_source == "the device does not say");
   CHECK(find(d, "L_Pipe").reference == doctest::Approx(4));  // 32 FMAs a cycle * 4 cycles / 32
   CHECK(find(d, "L_Pipe").reference_source.find("FMA latency (measured)") != std::string::npos);
-  CHECK(d.missing.size() == 1);
+  REQUIRE(d.missing.size() == 2);
   CHECK(d.missing[0].find("need probe bandwidth") != std::string::npos);
+  CHECK(d.missing[1].find("need probe latency") != std::string::npos);
+}
+
+TEST_CASE("corners that were not measured are named, in every parameter that needs them") {
+  ProbeSweep sweep = gpu_sweep();
+  sweep.points.resize(1);
+  const DeviceParameters d = derived(sweep);
+  CHECK(find(d, "FMA latency").estimate.value == doctest::Approx(4));
+  CHECK(find(d, "U").note == "All-All: no such point was measured; One-All: no such point was measured");
+  CHECK(find(d, "Sigma").note == "One-All: no such point was measured");
+  for (const char* name : {"SM", "U", "Sigma", "lanes*ports"}) CHECK(find(d, name).verdict == Agreement::unchecked);
 }
 
 TEST_CASE("the device's facts in the trace are its own answers") {
@@ -153,8 +170,8 @@ TEST_CASE(
   }
   const DeviceParameters d = derived(sweep);
   CHECK(find(d, "SM").estimate.value == doctest::Approx(4 * 0.8));
-  CHECK(find(d, "SM").verdict == Agreement::disagrees);
-  CHECK(find(d, "SM").note == "All-All: it ran at 800 of 1000 MHz");
+  CHECK(find(d, "SM").verdict == Agreement::unchecked);
+  CHECK(find(d, "SM").note == "All-All: it ran at 800 of 1000 MHz; so it cannot be said to disagree");
   CHECK(find(d, "SM per cycle").estimate.value == doctest::Approx(4));
   CHECK(find(d, "SM per cycle").verdict == Agreement::agrees);
   CHECK(find(d, "P").reference == doctest::Approx(0.8 * 2 * 32 * 4 * 1e9));
@@ -167,10 +184,13 @@ TEST_CASE("without cycles the latency comes from the clock, and says which") {
   DeviceParameters d = derived(sweep);
   CHECK(find(d, "FMA latency").estimate.value == doctest::Approx(4));
   CHECK(find(d, "FMA latency").estimate.method.find("that of the run was not recorded") != std::string::npos);
+  CHECK(find(d, "FMA latency").note == "One-One: its clock was not recorded, the highest stands in");
+  CHECK(find(d, "lanes*ports").note == find(d, "FMA latency").note);
   for (ProbePoint& p : sweep.points) p.telemetry.sm_clock_mhz = 500;
   d = derived(sweep);
   CHECK(find(d, "FMA latency").estimate.value == doctest::Approx(2));
   CHECK(find(d, "FMA latency").estimate.method == "2 f / Cp_OO, f being the clock of the run");
+  CHECK(find(d, "FMA latency").note == "One-One: it ran at 500 of 1000 MHz");
 }
 
 TEST_CASE("a CPU: N_PPipe and L_Pipe have no answer there, U and Sigma do") {

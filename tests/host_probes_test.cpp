@@ -132,16 +132,16 @@ TEST_CASE("what cannot run says which option and why") {
     }
     return std::string();
   };
-  CHECK(refused("compute", {.blocks = 100000}).find("--blocks") == 0);
-  CHECK(refused("compute", {.blocks = 0}).find("--blocks") == 0);
-  CHECK(refused("compute", {.threads = 3}).find("--threads") == 0);
-  CHECK(refused("compute", {.ilp = 99}).find("--ilp") == 0);
-  CHECK(refused("bandwidth", {.blocks = 100000, .access_bytes = 8, .bytes = 4096}).find("--blocks") == 0);
-  CHECK(refused("bandwidth", {.access_bytes = 16, .bytes = 4096}).find("--threads") == 0);
-  CHECK(refused("bandwidth", {.access_bytes = 8, .bytes = 2 * MiB}).find("--bytes") == 0);
-  CHECK(refused("bandwidth", {.access_bytes = 8, .bytes = 8}).find("--bytes") == 0);
-  CHECK(refused("bandwidth", {.ilp = 3, .access_bytes = 8, .bytes = 4096}).find("--ilp") == 0);
-  CHECK(refused("latency", {.access_bytes = 8, .bytes = 2 * MiB}).find("--bytes") == 0);
+  CHECK(refused("compute", {.blocks = 100000}).find("--shape") == 0);
+  CHECK(refused("compute", {.blocks = 0}).find("--shape") == 0);
+  CHECK(refused("compute", {.threads = 3}).find("--shape") == 0);
+  CHECK(refused("compute", {.ilp = 99}).find("--shape") == 0);
+  CHECK(refused("bandwidth", {.blocks = 100000, .access_bytes = 8, .bytes = 4096}).find("--shape") == 0);
+  CHECK(refused("bandwidth", {.access_bytes = 16, .bytes = 4096}).find("--shape") == 0);
+  CHECK(refused("bandwidth", {.access_bytes = 8, .bytes = 2 * MiB}).find("--shape") == 0);
+  CHECK(refused("bandwidth", {.access_bytes = 8, .bytes = 8}).find("--shape") == 0);
+  CHECK(refused("bandwidth", {.ilp = 3, .access_bytes = 8, .bytes = 4096}).find("--shape") == 0);
+  CHECK(refused("latency", {.access_bytes = 8, .bytes = 2 * MiB}).find("2097152 bytes") == 0);
   CHECK(refused("latency", {.blocks = 2, .access_bytes = 8, .bytes = 4096}).find("a chase has one block") == 0);
 
   for (const Probe* probe : of_host()) {

@@ -233,7 +233,12 @@ def bad_files(where):
     write_trace(path("nothing.h5"), [])
     write_trace(path("probes.h5"), [], schema_version="1.1")
     with h5py.File(path("probes.h5"), "a") as file:
-        file.create_group("probes/0000")
+        group = file.create_group("probes/0000")
+        for name in ("probe", "device", "operation", "type", "form", "space"):
+            group.attrs[name] = "x"
+        for name, columns in (("points", "blocks threads ilp access_bytes bytes alone work first_sample samples stop"),
+                              ("samples", "intact repeats host_us device_us cycles")):
+            group[name] = np.zeros(0, dtype=[(c, "f8") for c in columns.split()])
     write_trace(path("pointless.h5"), [({}, {})])
     write_trace(path("timeless.h5"), [({}, {8: [[math.nan]]})])
     write_trace(path("column.h5"), [({}, ONE_WAY)])
@@ -249,7 +254,7 @@ def bad_files(where):
         del file["sweeps/0000"].attrs["pattern"]
     table = [("nosuch.h5", "no such file"), (".", "folder"), ("text.h5", "no HDF5"), ("empty.h5", "no HDF5"),
              ("half.h5", "half.h5"), ("foreign.h5", "no npgpu trace"), ("newer.h5", "2.0"), ("nothing.h5", "no sweep"),
-             ("probes.h5", "holds no transfers"),
+             ("probes.h5", "holds probes only"),
              ("pointless.h5", "no usable point"), ("timeless.h5", "no usable point"), ("column.h5", "no column"),
              ("table.h5", "no table 'points'"), ("word.h5", "no attribute 'pattern'")]
     for name in ("rate.py", "latency.py", "samples.py"):

@@ -56,6 +56,12 @@ TEST_CASE("counts, durations, fractions, lists") {
   CHECK(parse_fraction("tolerance", "0.05") == 0.05);
   CHECK_THROWS_AS(parse_fraction("tolerance", "-1%"), Error);
   CHECK_THROWS_AS(parse_fraction("tolerance", "5000%"), Error);
+  CHECK(parse_number("gap-us", "0.5", 0, 10) == 0.5);
+  CHECK(parse_number("gap-us", "0", 0, 10) == 0);
+  CHECK_THROWS_AS(parse_number("gap-us", "11", 0, 10), Error);
+  CHECK_THROWS_AS(parse_number("slow-down", "0.9", 1, 10), Error);
+  CHECK_THROWS_AS(parse_number("gap-us", "5us", 0, 10), Error);
+  CHECK_THROWS_AS(parse_number("gap-us", "nan", 0, 10), Error);
   CHECK(split_words("device", "a,b") == std::vector<std::string>{"a", "b"});
   CHECK_THROWS_AS(split_words("device", "a,,b"), Error);
   CHECK_THROWS_AS(split_words("device", ""), Error);

@@ -28,7 +28,7 @@ struct Corners {
 };
 
 struct Parameter {
-  std::string name;            // as paper 002 names it: SM, N_PPipe, L_Pipe, N_MINBl, W_bus, T_delay; or w*, Sigma, U, ...
+  std::string name;            // as paper 002 names it: SM, N_PPipe, L_Pipe, N_MINBl, W_bus, T_delay; or w*, U, L1 size, ...
   Estimate estimate;           // its method is the formula
   std::string meaning;         // what it really measures
   double reference = not_measured;  // the device's own answer

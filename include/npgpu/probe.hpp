@@ -32,7 +32,7 @@ enum class Operation {
   triad,  // bandwidth: z = x + s*y; two reads and a write are counted
   chase,  // latency: each load's address comes from the load before
 };
-enum class DataType { fp32, fp64, int32, fp16, bf16 };
+enum class DataType { fp32, fp64, int32, fp16, bf16 };  // on a GPU two fp16 or bf16 lie in a register
 enum class Form {
   streaming,  // nothing waits for a result but the last step
   dependent,  // every step of a thread waits for the one before
@@ -60,6 +60,8 @@ struct ProbeCase {
 
   bool operator==(const ProbeCase&) const = default;
 };
+// Its work is counted in loads, each of which waits for the one before.
+inline bool counts_loads(const ProbeCase& c) { return c.probe == "latency"; }
 // "compute cuda:0 fma fp32", "bandwidth cuda:0 rmw fp32 dependent"
 std::string title(const ProbeCase&);
 
@@ -103,7 +105,7 @@ struct ProbeSample {
   std::int32_t intact = -1;         // 1 results compared and right, 0 wrong, -1 not compared after this trial
   std::uint64_t repeats = 0;
   double host_us = not_measured;    // host clock, launch to end
-  double device_us = not_measured;  // device events around the kernel
+  double device_us = not_measured;  // device events around the kernel; a chase on a GPU: its own timer around the loads
   // Of the unit that took longest, by its own clock, from its first block's begin to its last one's end.
   double cycles = not_measured;
   std::uint32_t units = 0;          // distinct units that ran a block; 0: not known

@@ -8,6 +8,7 @@
 
 #include "npgpu/model.hpp"
 #include "npgpu/parameters.hpp"
+#include "npgpu/streams.hpp"
 #include "npgpu/trace.hpp"
 
 namespace npgpu {
@@ -51,6 +52,22 @@ void compare_json(std::ostream&, const std::vector<PointComparison>&, double tol
 enum class Detail { brief, full };
 void parameters_text(std::ostream&, const std::vector<DeviceParameters>&, Detail, const TextStyle&);
 void parameters_json(std::ostream&, const std::vector<DeviceParameters>&);
+
+// A job played through a simulated node, and what other numbers of streams would have given.
+struct Simulation {
+  std::string node;  // "sim:h200", or how its costs were given
+  Job job;
+  Order order = Order::breadth_first;
+  std::uint32_t streams = 1;
+  StreamCosts costs;
+  Timeline timeline;
+  Prediction prediction;
+};
+// Totals, and a row a server: which chunk it works on, over the time.
+void simulation_text(std::ostream&, const Simulation&, const TextStyle&);
+void simulation_json(std::ostream&, const Simulation&);
+// Chrome's trace event format, which Perfetto (ui.perfetto.dev) opens: servers as one process, streams as another.
+void simulation_chrome(std::ostream&, const Simulation&);
 
 // Every sample of every sweep, one row each, with the case's words in front.
 void export_csv(std::ostream&, const Trace&);

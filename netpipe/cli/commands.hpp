@@ -21,6 +21,7 @@ int transfer(const Arguments&);
 int probe(const Arguments&);
 int streams(const Arguments&);
 int derive_parameters(const Arguments&);
+int simulate_job(const Arguments&);
 int characterize(const Arguments&);
 int export_trace(const Arguments&);
 int report(const Arguments&);

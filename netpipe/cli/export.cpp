@@ -21,6 +21,7 @@ void write(std::ostream& out, const std::string& format, bool probes, bool jobs,
   if (format == "json") return export_json(out, trace);
   if (format != "npout")
     throw Error(ErrorKind::usage, "--format: '" + format + "' is none of csv, json, npout");
+  if (trace.sweeps.empty()) throw Error(ErrorKind::usage, "--format npout holds a sweep of transfers; the trace has none");
   if (trace.sweeps.size() != 1)
     throw Error(ErrorKind::usage,
                 "--format npout holds one sweep: name it with --sweep; the trace has\n" + sweeps_text(trace));
@@ -36,7 +37,8 @@ int export_trace(const Arguments& arguments) {
       ("format", word("csv"), "csv, json, npout")
       ("probes", po::bool_switch(), "csv: samples of probes instead of transfers")
       ("jobs", po::bool_switch(), "csv: samples of jobs in streams instead of transfers")
-      ("sweep", word(), "only these sweeps (numbers: 0,3)")
+      ("sweep", word(), "only these sweeps of transfers (numbers: 0,3)")
+      ("probe", word(), "only these probes (numbers: 0,3)")
       ("output,o", word(), "file to write; standard output if not given")
       ("force", po::bool_switch(), "replace an existing file");
   if (!options.read(arguments)) return exit_code::done;

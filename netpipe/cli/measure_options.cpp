@@ -26,7 +26,7 @@ std::string standard_output() {
 
 // A probe's repeats are steps of one kernel: trials of 1 ms repeat as well as longer ones, and there are many shapes.
 const ClassicOptions classic_probe{.target = Seconds{0.05}};
-const AdaptiveOptions adaptive_probe{.trial = Seconds{0.001}, .budget = Seconds{0.05}};
+const AdaptiveOptions adaptive_probe{.trial = Seconds{0.001}, .budget = Seconds{0.4}};
 
 const AdaptiveOptions adaptive_job{.trial = Seconds{0}, .budget = Seconds{0.1}};
 
@@ -65,7 +65,7 @@ void declare_measure_options(Options& options, const std::string& schedule) {
       ("repeats", word(), "classic: repeats of a trial, instead of a length")
       ("tolerance", word(), "adaptive: half width of the 95 % interval over the median, 1 %")
       ("trial-time", word(), "adaptive: length of a trial, 3 ms (probes 1 ms,\njobs in streams one job)")
-      ("budget", word(), "adaptive: time a point may take before it is marked never-narrowed,\n0.15 s (probes 0.05 s, jobs in streams 0.1 s)");
+      ("budget", word(), "adaptive: time a point may take before it is marked never-narrowed,\n0.15 s (probes 0.4 s, jobs in streams 0.1 s)");
   options.group("Trace").add_options()
       ("output,o", word(), "trace to write; npgpu-HOST-TIME.h5 if not given")
       ("force", po::bool_switch(), "replace an existing trace")

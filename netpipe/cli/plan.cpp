@@ -28,6 +28,22 @@ std::optional<std::string> too_large(const PlannedSweep& sweep) {
   return std::nullopt;
 }
 
+// Why a kernel does not take one of these shapes; nothing if it does. Whatever else goes wrong with a device here goes
+// wrong again when it is measured, and is told then.
+std::optional<std::string> impossible(const Probe& probe, const ProbeCase& question, const std::vector<Shape>& shapes) {
+  const std::uint64_t free = shapes.empty() ? 0 : probe.layout(question).memory_bytes;
+  for (const Shape& shape : shapes) {
+    if (free > 0 && shape.bytes > free)
+      return fmt::format("--shape: a working set of {}, and {} are free", size_text(shape.bytes), size_text(free));
+    try {
+      probe.open(question, shape.bytes)->prepare(shape);
+    } catch (const Error& e) {
+      if (e.kind() == ErrorKind::usage) return e.what();
+    }
+  }
+  return std::nullopt;
+}
+
 // Sums that stay at the top instead of wrapping: an absurd --end must still be refused as too large.
 std::uint64_t plus(std::uint64_t a, std::uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 
@@ -130,6 +146,10 @@ Seconds guess(const Schedule& schedule, const Case& question, std::uint64_t byte
 void add(Plan& plan, const Probe& probe, const DeviceInfo& device, const ProbeCase& question,
          const std::vector<Shape>& shapes) {
   if (const auto why = probe.refuses(question)) {
+    plan.left_out.push_back(title(question) + ": " + *why);
+    return;
+  }
+  if (const auto why = impossible(probe, question, shapes)) {
     plan.left_out.push_back(title(question) + ": " + *why);
     return;
   }

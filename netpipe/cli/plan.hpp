@@ -60,7 +60,8 @@ std::string default_device();
 // Adds a sweep, or leaves it out with the reason: refused by its module, or larger than what memory is free.
 void add(Plan&, const Module&, const DeviceInfo&, const Case&, const std::vector<std::uint64_t>& sizes);
 
-// Adds a probe with these shapes, or all that answer the case, or leaves it out with the reason.
+// Adds a probe with these shapes, or all that answer the case, or leaves it out with the reason: refused, or a shape
+// that its kernel does not take.
 void add(Plan&, const Probe&, const DeviceInfo&, const ProbeCase&, const std::vector<Shape>& shapes = {});
 
 // Adds jobs, but not those that cannot be: each reason is told once, and of how many.

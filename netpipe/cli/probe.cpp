@@ -26,8 +26,8 @@ std::set<E> choice(const Options& options, const std::string& option) {
   return chosen;
 }
 
-std::uint32_t small(const std::string& text, std::uint64_t least) {
-  return static_cast<std::uint32_t>(parse_count("shape", text, least, 0x7fffffff));
+std::uint32_t small(const std::string& axis, const std::string& text) {
+  return static_cast<std::uint32_t>(parse_count(axis, text, 1, 0x7fffffff));
 }
 
 // "blocks=132,threads=1024,ilp=4,access=16,bytes=4GiB,alone=1"
@@ -37,24 +37,29 @@ Shape shape_of(const std::string& text) {
     const std::size_t equals = word.find('=');
     const std::string axis = word.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
-    if (axis == "blocks") shape.blocks = small(value, 1);
-    else if (axis == "threads") shape.threads = small(value, 1);
-    else if (axis == "ilp") shape.ilp = small(value, 1);
-    else if (axis == "access") shape.access_bytes = small(value, 1);
-    else if (axis == "bytes") shape.bytes = parse_size("shape", value, 1);
-    else if (axis == "alone") shape.alone = static_cast<std::uint32_t>(parse_count("shape", value, 0, 1));
+    const std::string option = "shape: " + axis;  // "--shape: blocks: '0' is too small"
+    if (axis == "blocks") shape.blocks = small(option, value);
+    else if (axis == "threads") shape.threads = small(option, value);
+    else if (axis == "ilp") shape.ilp = small(option, value);
+    else if (axis == "access") shape.access_bytes = small(option, value);
+    else if (axis == "bytes") shape.bytes = parse_size(option, value, 1);
+    else if (axis == "alone") shape.alone = static_cast<std::uint32_t>(parse_count(option, value, 0, 1));
     else
       throw Error(ErrorKind::usage, fmt::format("--shape: '{}' is none of blocks, threads, ilp, access, bytes, alone", axis));
   }
   return shape;
 }
 
-std::vector<std::string> names_or_all(const std::string& list) {
+// All: those that there are for this device; where there are none, those that there are, so that one of them says why.
+std::vector<std::string> names_or_all(const std::string& list, const std::string& device) {
   if (list != "all") return split_words("NAME", list);
-  std::vector<std::string> names;
-  for (const auto& probe : probes())
-    if (std::find(names.begin(), names.end(), probe->name()) == names.end()) names.emplace_back(probe->name());
-  return names;
+  std::vector<std::string> names, reaching;
+  for (const auto& probe : probes()) {
+    const std::string name(probe->name()), kind(probe->kind());
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    if (device == kind || device.rfind(kind + ':', 0) == 0) reaching.push_back(name);
+  }
+  return reaching.empty() ? names : reaching;
 }
 
 Plan plan_of(const Options& options) {
@@ -65,10 +70,13 @@ Plan plan_of(const Options& options) {
   if (const auto text = options.maybe("shape")) shapes.push_back(shape_of(*text));
   Plan plan;
   for (const std::string& id : split_words("device", options.maybe("device").value_or(default_device())))
-    for (const std::string& name : names_or_all(options.place("NAME"))) {
+    for (const std::string& name : names_or_all(options.place("NAME"), id)) {
       const Probe& probe = find_probe(name, id);
       const DeviceInfo device = probe.device(id);
-      for (const ProbeCase& c : probe.cases(id)) {
+      const std::vector<ProbeCase> cases = probe.cases(id);
+      if (cases.empty())
+        if (const auto why = probe.refuses({.probe = name, .device = id})) plan.left_out.push_back(name + ' ' + id + ": " + *why);
+      for (const ProbeCase& c : cases) {
         const auto wanted = [](const auto& chosen, auto value) { return chosen.empty() || chosen.count(value) > 0; };
         if (wanted(operations, c.operation) && wanted(types, c.type) && wanted(forms, c.form)) add(plan, probe, device, c, shapes);
       }

@@ -1,5 +1,7 @@
 #include "netpipe/cli/quantity.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -103,6 +105,14 @@ double parse_fraction(std::string_view option, std::string_view text) {
   const double value = n->unit == "%" ? n->value / 100 : n->value;
   if (value > 10) refuse(option, text, "too large: at most 10 (1000%)");
   return value;
+}
+
+double parse_number(std::string_view option, std::string_view text, double least, double most) {
+  const auto n = number(text);
+  if (!n || !n->unit.empty()) refuse(option, text, "no plain number");
+  if (!n->fits || n->value > most) refuse(option, text, fmt::format("too large: at most {:g}", most));
+  if (n->value < least) refuse(option, text, fmt::format("too small: at least {:g}", least));
+  return n->value;
 }
 
 std::vector<std::string> split_words(std::string_view option, std::string_view text) {

@@ -21,6 +21,8 @@ std::uint64_t parse_count(std::string_view option, std::string_view text, std::u
 Seconds parse_duration(std::string_view option, std::string_view text);
 // "5%", "0.05": a fraction, 0 .. 10.
 double parse_fraction(std::string_view option, std::string_view text);
+// "0.5", "12": a plain number without a unit, from `least` to `most`.
+double parse_number(std::string_view option, std::string_view text, double least, double most);
 // Words split at commas; empty words refused.
 std::vector<std::string> split_words(std::string_view option, std::string_view text);
 

@@ -11,6 +11,8 @@ namespace model {
 
 namespace {
 
+constexpr double clearly_faster = 1.03;
+
 bool is_at(const Shape& shape, Corner corner, std::uint32_t units) {
   const bool all_units = units > 0 ? shape.blocks >= units : shape.blocks > 1;
   const bool block = corner == Corner::one_all || corner == Corner::one_one ? shape.blocks == 1 : all_units;
@@ -48,6 +50,20 @@ namespace {
 
 using namespace model;
 
+// A shape that was disturbed and would else have been faster than the one that stands for the corner: by its cycles,
+// or for all that is known, where a host's trial has none.
+const PointRate* disturbed_rival(const ProbeSweep& sweep, std::span<const PointRate> rates, Corner corner,
+                                 const PointRate& best) {
+  for (const PointRate& r : rates) {
+    if (&r == &best || r.doubts.empty() || !is_at(r.shape, corner, sweep.layout.units) ||
+        r.shape.bytes < largest_set(rates) / 2)
+      continue;
+    if (r.cycle_rate.value > clearly_faster * best.cycle_rate.value) return &r;
+    if (is_host(sweep) && !(r.cycle_rate.value > 0)) return &r;
+  }
+  return nullptr;
+}
+
 // "fastest of its shapes, 264 blocks of 512 threads, ilp 4; median of 9 trials"
 Estimate described(Estimate e, const Shape& shape, std::string unit) {
   e.unit = std::move(unit);
@@ -71,6 +87,9 @@ Corners corners_of(const ProbeSweep& sweep) {
     if (const PointRate* point = corner_point(rates, corner, Per::second, sweep.layout.units)) {
       *second[i] = described(point->rate, point->shape, counted + " per second");
       corners.doubts[i] = point->doubts;
+      if (const PointRate* rival = disturbed_rival(sweep, rates, corner, *point))
+        corners.doubts[i].push_back(fmt::format("a shape that may be faster (ilp {}) was disturbed: {}",
+                                                rival->shape.ilp, rival->doubts.front()));
       if (point->shape.bytes > 0 && point->shape.bytes < 2 * sweep.layout.cache_bytes)
         corners.doubts[i].push_back("its working set is not far beyond the cache");
     } else {

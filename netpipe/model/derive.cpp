@@ -30,8 +30,14 @@ bool is_of(const Facts& facts, const std::string& device) {
 
 model::OwnFacts own_facts(const Provenance& provenance, const std::string& device) {
   model::OwnFacts own;
-  for (const auto& [group, facts] : provenance)
-    if (is_of(facts, device)) own.fma_latency_cycles = number(facts, "fma_latency_cycles");
+  for (const auto& [group, facts] : provenance) {
+    if (!is_of(facts, device) && !(group == "host" && device == "host")) continue;
+    own.fma_latency_cycles = number(facts, "fma_latency_cycles");
+    own.l1d_bytes = number(facts, "l1d_bytes");
+    own.l2_bytes = number(facts, "l2_bytes");
+    own.l3_bytes = number(facts, "l3_bytes");
+    own.in_virtual_machine = number(facts, "in_virtual_machine") > 0;
+  }
   return own;
 }
 
@@ -51,7 +57,7 @@ DeviceParameters derive_device(const Sweeps& sweeps, const Provenance& provenanc
   device.device = first.question.device;
   device.device_name = first.device_name;
   device.simulated = first.simulated;
-  const model::OwnFacts own = own_facts(provenance, device.device);
+  model::OwnFacts own = own_facts(provenance, device.device);
 
   bool computes = false;
   for (const ProbeSweep* sweep : sweeps) {
@@ -70,6 +76,18 @@ DeviceParameters derive_device(const Sweeps& sweeps, const Provenance& provenanc
   for (const Operation operation : {Operation::read, Operation::write, Operation::copy, Operation::triad})
     if (const ProbeSweep* sweep = find(sweeps, operation, Form::streaming))
       model::derive_rate(*sweep, "B " + std::string(name(operation)), device);
+
+  bool chases = false;
+  own.chased_by_atomics = std::any_of(sweeps.begin(), sweeps.end(), [](const ProbeSweep* s) {
+    return s->question.probe == "latency" && s->question.operation == Operation::rmw;
+  });
+  for (const ProbeSweep* sweep : sweeps) {
+    if (sweep->question.probe != "latency") continue;
+    chases = true;
+    model::derive_levels(*sweep, own, device);
+  }
+  if (!chases && !device.simulated)
+    device.missing.push_back("sizes and latencies of the memory levels: need probe latency");
   return device;
 }
 
@@ -87,7 +105,7 @@ std::vector<Sweeps> rounds_of(const Sweeps& sweeps) {
   return rounds;
 }
 
-// What another round found differently is said, and an agreement is no longer one. Parameters that only it has join.
+// What another round found differently is said, and a verdict is no longer one. Parameters that only it has join.
 void add_round(DeviceParameters& into, const DeviceParameters& again) {
   for (const Parameter& other : again.parameters) {
     const auto same = std::find_if(into.parameters.begin(), into.parameters.end(),
@@ -97,7 +115,7 @@ void add_round(DeviceParameters& into, const DeviceParameters& again) {
     } else if (std::abs(other.estimate.value / same->estimate.value - 1) > repeatable) {
       same->note +=
           (same->note.empty() ? "" : "; ") + fmt::format("measured again it was {:.4g}", other.estimate.value);
-      if (same->verdict == Agreement::agrees) same->verdict = Agreement::unchecked;
+      same->verdict = Agreement::unchecked;
     }
   }
 }

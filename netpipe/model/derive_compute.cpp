@@ -2,8 +2,13 @@
 //
 //   U       = Cp_AA / Cp_OA            units that compute at once
 //   Sigma   = Cp_OA / Cp_OO            chains that fill a unit: lanes * ports * latency
-//   latency = 2 f / Cp_OO              cycles of an FMA (two operations), f the clock of the run
-//   lanes * ports = Sigma / latency    FMAs of a unit in a cycle
+//   latency = 2 e f / Cp_OO            cycles of an FMA (two operations of each of e elements: two in a GPU's register of
+//                                      fp16 or bf16, otherwise one), f the clock of the run
+//   lanes * ports = e Sigma / latency  FMAs of a unit in a cycle
+//
+// Of one unit per cycle where cycles are known, for then neither a lower clock nor a process that had the core for a
+// while shows; U per second, for cycles do not tell that units computed at once.
+//
 //   w*                                 one-thread blocks that fill a unit: latency * lanes / warp width
 #include <fmt/format.h>
 
@@ -20,10 +25,8 @@ namespace npgpu::model {
 
 namespace {
 
-constexpr double operations_of_an_fma = 2;
 constexpr double for_units = 0.01, for_lanes = 0.03, for_latency = 0.03, for_throughput = 0.05;
-
-bool is_host(const ProbeSweep& sweep) { return sweep.question.device.rfind("host", 0) == 0; }
+constexpr double brim = 0.1;  // between warps that fill a unit and those it holds
 
 std::string text_of(const std::vector<std::string>& doubts, std::string_view corner) {
   std::string text;
@@ -35,6 +38,7 @@ class Compute {
  public:
   Compute(const ProbeSweep& sweep, const OwnFacts& own, DeviceParameters& into)
       : sweep_(sweep), own_(own), into_(into), rates_(rates_of(sweep)), corners_(corners_of(sweep)) {
+    if (!is_host(sweep) && (sweep.question.type == DataType::fp16 || sweep.question.type == DataType::bf16)) elements_ = 2;
     if (sweep.question.type == DataType::fp32) return;
     suffix_ = ' ' + std::string(name(sweep.question.type));
     own_ = {};  // they are of fp32
@@ -42,7 +46,10 @@ class Compute {
 
   void add_all() {
     add_power();
-    const auto unit_chains = quotient({corners_.one_all}, {corners_.one_one}, "chains", "Cp_OA / Cp_OO");
+    const bool by_cycles = std::isfinite(corners_.one_all_cycle.value * corners_.one_one_cycle.value);
+    const auto unit_chains =
+        by_cycles ? quotient({corners_.one_all_cycle}, {corners_.one_one_cycle}, "chains", "Cp_OA / Cp_OO, per cycle")
+                  : quotient({corners_.one_all}, {corners_.one_one}, "chains", "Cp_OA / Cp_OO");
     find_knee();
     fill_ = filling_warps();
     add_paper();
@@ -56,10 +63,15 @@ class Compute {
     into_.parameters.push_back(std::move(p));
   }
 
+  // Of these corners, and which of them are missing.
   std::string doubts(std::initializer_list<Corner> used) const {
+    const Estimate* all[] = {&corners_.all_all, &corners_.one_all, &corners_.all_one, &corners_.one_one};
     std::string text;
     for (const Corner corner : used) {
-      const std::string one = text_of(corners_.doubts[static_cast<std::size_t>(corner)], name_of(corner));
+      const auto i = static_cast<std::size_t>(corner);
+      const bool there = std::isfinite(all[i]->value);
+      const std::string one =
+          there ? text_of(corners_.doubts[i], name_of(corner)) : text_of({all[i]->method}, name_of(corner));
       if (!one.empty()) text += (text.empty() ? "" : "; ") + one;
     }
     return text;
@@ -98,13 +110,19 @@ class Compute {
   void add_paper() {
     const Layout& l = sweep_.layout;
     const double cap = l.blocks_per_unit_most, w = fill_.warps;
-    const bool capped = cap > 0 && w > cap && !(knee_ && knee_->reached);
+    const bool open_end = cap > 0 && !(knee_ && knee_->reached);
+    const bool at_brim = open_end && std::abs(w / cap - 1) <= brim;
+    const bool capped = open_end && w > cap;
     for (Parameter& p : compute_parameters(corners_)) {
       if (p.name.starts_with("SM"))
         hold_against(p, l.units, "units that the device names", for_units);
       else if (is_host(sweep_))
         leave_unchecked(p,
                         "on a CPU the only thread of a core waits for its own chain: N_PPipe is Sigma, and L_Pipe 1");
+      else if (at_brim)
+        leave_unchecked(p, fmt::format("{:g} one-thread blocks, all that a unit holds, just fill it if they divide evenly "
+                                       "among its schedulers",
+                                       cap));
       else if (p.name.starts_with("N_PPipe") && capped)
         hold_against(
             p, l.lanes * w / cap,
@@ -136,6 +154,7 @@ class Compute {
     latency.estimate = latency_cycles();
     latency.meaning = "cycles until an FMA that needs the result of another can follow it";
     latency.note = doubts({Corner::one_one});
+    add_clock_doubt(latency);
     hold_against(latency, own_.fma_latency_cycles,
                  own_.fma_latency_cycles > 0 ? "fma_latency_cycles of the device's facts" : "the device does not say",
                  for_latency);
@@ -145,18 +164,19 @@ class Compute {
     sigma.estimate = chains;
     sigma.meaning = "chains in flight that fill a unit: lanes * ports * latency";
     sigma.note = doubts({Corner::one_all, Corner::one_one});
-    hold_against(sigma, per_cycle * own_.fma_latency_cycles,
+    hold_against(sigma, per_cycle / elements_ * own_.fma_latency_cycles,
                  per_cycle * own_.fma_latency_cycles > 0 ? "FMAs a cycle by the limit, times fma_latency_cycles"
                                                          : "the device does not say how long an FMA takes",
                  for_throughput);
 
     Parameter both;
     both.name = "lanes*ports";
-    both.estimate = quotient({chains}, {latency.estimate}, "FMAs per cycle", "Sigma / FMA latency");
+    both.estimate = quotient({chains, exactly(elements_)}, {latency.estimate}, "FMAs per cycle",
+                             elements_ == 1 ? "Sigma / FMA latency" : "2 Sigma / FMA latency: two elements in a register");
     both.meaning = "FMAs that a unit completes in a cycle";
-    both.note = sigma.note;
-    hold_against(both, per_cycle,
-                 per_cycle > 0 ? sweep_.peak.source + ", over units and clock" : "the limit is not known",
+    both.note = doubts({Corner::one_all, Corner::one_one});
+    add_clock_doubt(both);
+    hold_against(both, per_cycle, per_cycle > 0 ? sweep_.peak.source + ", over units and clock" : sweep_.peak.source,
                  for_throughput);
 
     const Estimate both_estimate = both.estimate;
@@ -164,9 +184,17 @@ class Compute {
     add_lanes(both_estimate);
   }
 
-  // One instruction as wide as the device says against one lane of it, both waiting for their chain.
+  // One instruction as wide as the device says against one lane of it, both waiting for their chain: the lanes, if both
+  // take equally long.
   void add_lanes(const Estimate& both) {
     const Layout& l = sweep_.layout;
+    if (is_host(sweep_) && sweep_.question.type == DataType::int32) {
+      // Zen 4: both 4 cycles or a little more. Intel's since Haswell: imul 3 cycles, vpmulld 10 (uops.info).
+      into_.missing.push_back("lanes" + suffix_ + ", ports" + suffix_ +
+                              ": a core multiplies single integers elsewhere than registers full of them, and takes "
+                              "another time, so the two chains do not tell");
+      return;
+    }
     const auto wide = std::find_if(rates_.begin(), rates_.end(), [&](const PointRate& r) {
       return r.shape.blocks == 1 && r.shape.threads == l.lanes && r.shape.ilp == 1 && l.lanes > 1;
     });
@@ -177,15 +205,18 @@ class Compute {
     }
     Parameter lanes;
     lanes.name = "lanes";
-    lanes.estimate =
-        quotient({wide->rate}, {corners_.one_one}, "lanes", "rate of one full instruction at a time / Cp_OO");
+    const bool by_cycles = std::isfinite(wide->cycle_rate.value * corners_.one_one_cycle.value);
+    lanes.estimate = quotient(
+        {by_cycles ? wide->cycle_rate : wide->rate}, {by_cycles ? corners_.one_one_cycle : corners_.one_one}, "lanes",
+        std::string("rate of one full instruction at a time / Cp_OO") + (by_cycles ? ", per cycle" : ""));
     lanes.meaning = "what one instruction does at once, waiting for its chain";
     lanes.note = doubts({Corner::one_one});
     for (const std::string& doubt : wide->doubts) lanes.note += (lanes.note.empty() ? "" : "; ") + doubt;
     hold_against(lanes, l.lanes, "lanes that the device names", for_lanes);
     Parameter ports;
     ports.name = "ports";
-    ports.estimate = quotient({both}, {lanes.estimate}, "instructions per cycle", "lanes*ports / lanes");
+    ports.estimate = quotient({both}, {lanes.estimate, exactly(elements_)}, "instructions per cycle",
+                              elements_ == 1 ? "lanes*ports / lanes" : "lanes*ports / lanes / 2");
     ports.meaning = "full instructions that a unit starts in a cycle";
     ports.note = lanes.note;
     leave_unchecked(ports, "checked with the lanes, as lanes*ports");
@@ -195,10 +226,17 @@ class Compute {
 
   Estimate latency_cycles() const {
     if (corners_.one_one_cycle.value > 0)
-      return quotient({exactly(operations_of_an_fma)}, {corners_.one_one_cycle}, "cycles", "cycles of One-One per FMA");
+      return quotient({exactly(2 * elements_)}, {corners_.one_one_cycle}, "cycles", "cycles of One-One per FMA");
     const PointRate* at = point(Corner::one_one);
-    return quotient({exactly(operations_of_an_fma * clock_mhz(at) * 1e6)}, {corners_.one_one}, "cycles",
+    return quotient({exactly(2 * elements_ * clock_mhz(at) * 1e6)}, {corners_.one_one}, "cycles",
                     std::string("2 f / Cp_OO, f being ") + clock_text(at));
+  }
+
+  // The latency in cycles is a time at some clock.
+  void add_clock_doubt(Parameter& p) const {
+    const PointRate* at = point(Corner::one_one);
+    if (corners_.one_one_cycle.value > 0 || !at || at->clock_mhz > 0) return;
+    p.note += (p.note.empty() ? "" : "; ") + std::string("One-One: its clock was not recorded, the highest stands in");
   }
 
   // Warps that fill a unit by what the device says of itself, and where that comes from.
@@ -212,13 +250,13 @@ class Compute {
     const bool says = own_.fma_latency_cycles > 0;
     const double latency = says ? own_.fma_latency_cycles : latency_cycles().value;
     return {
-        latency * per_cycle / sweep_.layout.lanes,
+        latency * per_cycle / elements_ / sweep_.layout.lanes,
         fmt::format("FMAs of a unit in a cycle by the limit * FMA latency{} / warp width", says ? "" : " (measured)")};
   }
 
   // Of a unit, by the limit.
   double fmas_per_cycle() const {
-    return sweep_.peak.per_s / (operations_of_an_fma * sweep_.layout.units * sweep_.layout.clock_mhz * 1e6);
+    return sweep_.peak.per_s / (2 * sweep_.layout.units * sweep_.layout.clock_mhz * 1e6);
   }
 
   void find_knee() {
@@ -263,6 +301,7 @@ class Compute {
   DeviceParameters& into_;
   const std::vector<PointRate> rates_;
   const Corners corners_;
+  double elements_ = 1;  // of a thread's register
   std::string suffix_, knee_doubts_;
   std::optional<Knee> knee_;
   Filling fill_;

@@ -11,6 +11,9 @@ namespace npgpu::model {
 // What the device says of itself in the trace's provenance; NaN where it does not.
 struct OwnFacts {
   double fma_latency_cycles = not_measured;
+  double l1d_bytes = not_measured, l2_bytes = not_measured, l3_bytes = not_measured;
+  bool in_virtual_machine = false;
+  bool chased_by_atomics = false;  // of the trace: there is a latency sweep by rmw
 };
 
 // Names of parameters of other types than fp32 end in the type: "SM fp64".
@@ -21,5 +24,8 @@ void derive_compute(const ProbeSweep&, const OwnFacts&, DeviceParameters&);
 void derive_bandwidth(const ProbeSweep* streaming, const ProbeSweep* dependent, DeviceParameters&);
 // The rate of any one bandwidth case, and what part of the limit that is.
 void derive_rate(const ProbeSweep&, const std::string& name, DeviceParameters&);
+
+// The levels of memory that a chase shows: sizes, latencies, and which of them could not be told apart.
+void derive_levels(const ProbeSweep&, const OwnFacts&, DeviceParameters&);
 
 }  // namespace npgpu::model

@@ -47,7 +47,7 @@ std::optional<Knee> knee_of(std::vector<std::pair<double, Estimate>> points) {
   Knee knee;
   knee.most = points.back().first;
   const Estimate slope = middle(slopes), top = middle(plateau);
-  knee.reached = slope.value * knee.most >= beyond * top.value;
+  knee.reached = plateau.size() > 1 && slope.value * knee.most >= beyond * top.value;
   if (knee.reached)
     knee.blocks = quotient({top}, {slope}, "blocks", "plateau / slope of the one-thread rate over blocks of a unit");
   return knee;

@@ -11,7 +11,7 @@ namespace npgpu::model {
 
 struct Knee {
   Estimate blocks;       // NaN where the rate still grew at the end
-  bool reached = false;  // the sweep went on 10 % beyond it
+  bool reached = false;  // the sweep went on 10 % beyond it, with two rates or more on the plateau
   double most = 0;       // blocks of a unit that the sweep ends with
 };
 

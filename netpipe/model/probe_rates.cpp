@@ -27,7 +27,8 @@ std::span<const ProbeSample> samples_of(const ProbeSweep& sweep, const ProbePoin
 bool usable(double value) { return std::isfinite(value) && value > 0; }
 
 struct Trials {
-  std::vector<double> us, cycles;  // of one repeat
+  std::vector<double> us;           // of one repeat
+  std::vector<double> cycles, mhz;  // of one repeat, and over its time; of the trials that have them
   std::uint32_t most_on_unit = 0;
   bool is_void = false;
 };
@@ -42,13 +43,17 @@ Trials trials_of(const ProbePoint& point, std::span<const ProbeSample> samples) 
     const double us = device_clock ? sample.device_us : sample.host_us;
     if (!usable(us) || sample.repeats == 0) continue;
     trials.us.push_back(us / static_cast<double>(sample.repeats));
-    if (usable(sample.cycles)) trials.cycles.push_back(sample.cycles / static_cast<double>(sample.repeats));
+    if (!usable(sample.cycles)) continue;
+    trials.cycles.push_back(sample.cycles / static_cast<double>(sample.repeats));
+    trials.mhz.push_back(sample.cycles / us);
   }
   return trials;
 }
 
 // Whether the cycles of one block are those of the whole kernel: see the header.
-bool covers_kernel(const Layout& l, const ProbePoint& point, const Trials& trials, double mhz) {
+bool covers_kernel(const ProbeSweep& sweep, const ProbePoint& point, const Trials& trials, double mhz) {
+  if (is_host(sweep)) return true;  // a block is a thread, and its cycles are its own
+  const Layout& l = sweep.layout;
   const auto is_near = [&](double clock) { return std::abs(mhz / clock - 1) <= same_clock; };
   if (is_near(l.clock_mhz) || is_near(point.telemetry.sm_clock_mhz)) return true;
   if (mhz > l.clock_mhz) return false;  // no unit runs faster: these cycles are of another clock
@@ -90,8 +95,12 @@ bool two_groups(std::span<const double> values) {
   return false;
 }
 
+bool is_host(const ProbeSweep& sweep) { return sweep.question.device.rfind("host", 0) == 0; }
+
 std::vector<PointRate> rates_of(const ProbeSweep& sweep) {
   std::vector<PointRate> rates;
+  const bool has_cycles =
+      std::any_of(sweep.samples.begin(), sweep.samples.end(), [](const auto& s) { return usable(s.cycles); });
   for (const ProbePoint& point : sweep.points) {
     const Trials trials = trials_of(point, samples_of(sweep, point));
     if (trials.is_void || trials.us.empty() || !usable(point.work)) continue;
@@ -100,9 +109,10 @@ std::vector<PointRate> rates_of(const ProbeSweep& sweep) {
     r.rate = rate_of(point.work, trials.us, 1e-6);
     r.clock_mhz = point.telemetry.sm_clock_mhz;
 
-    if (trials.cycles.size() == trials.us.size()) {
-      const double mhz = median(trials.cycles) / median(trials.us);
-      if (covers_kernel(sweep.layout, point, trials, mhz)) {
+    const bool mostly = 2 * trials.cycles.size() >= trials.us.size();
+    if (mostly && has_cycles) {
+      const double mhz = median(trials.mhz);
+      if (covers_kernel(sweep, point, trials, mhz)) {
         r.cycle_rate = rate_of(point.work, trials.cycles, 1);
         r.clock_mhz = mhz;
       }
@@ -110,7 +120,14 @@ std::vector<PointRate> rates_of(const ProbeSweep& sweep) {
 
     if (point.stop == Stop::never) r.doubts.push_back("its interval never narrowed");
     if (r.clock_mhz < throttled_below * sweep.layout.clock_mhz)
-      r.doubts.push_back(fmt::format("it ran at {:.0f} of {:.0f} MHz", r.clock_mhz, sweep.layout.clock_mhz));
+      r.doubts.push_back(fmt::format("it ran at {:.0f} of {:.0f} MHz{}", r.clock_mhz, sweep.layout.clock_mhz,
+                                     is_host(sweep) ? ": a lower clock, or something else had its core" : ""));
+    if (is_host(sweep) && r.clock_mhz > (1 + same_clock) * sweep.layout.clock_mhz)
+      r.doubts.push_back(fmt::format("it ran at {:.0f} MHz, above the {:.0f} that were taken for the highest clock",
+                                     r.clock_mhz, sweep.layout.clock_mhz));
+    if (is_host(sweep) && has_cycles && !mostly)
+      r.doubts.push_back(fmt::format("the clock of its core changed during {} of {} trials",
+                                     trials.us.size() - trials.cycles.size(), trials.us.size()));
     if (point.telemetry.throttle_reasons & slowing_reasons)
       r.doubts.push_back(
           fmt::format("the device held its clocks back (reasons {:#x})", point.telemetry.throttle_reasons));

@@ -19,10 +19,14 @@ struct PointRate {
 };
 
 // Points with usable trials, in the sweep's order. Left out: wrong results, and blocks that were to be alone and were
-// not. Cycles are of one block; they stand for the whole kernel, and give a cycle rate, only where no block waited for
-// another to end. That is certain where a unit's blocks have together no more threads than one block may have, and
-// assumed where cycles over time are within 2 % of the highest clock or of the one that telemetry read.
+// not. Cycles count where at least half of the trials have them: a host's trial has none where the clock changed
+// under it. They are of one block; they stand for the whole kernel, and give a cycle rate, only where no block waited
+// for another to end. That is certain on a host, where a unit's blocks have together no more threads than one block may
+// have, and assumed where cycles over time are within 2 % of the highest clock or of the one that telemetry read.
 std::vector<PointRate> rates_of(const ProbeSweep&);
+
+// A host's cycles are those that a thread itself ran: over its time they are below the clock where others had the core.
+bool is_host(const ProbeSweep&);
 
 // Two groups of at least a quarter of the values each, which lie further apart than the wider of them is wide, and
 // more than 3 % of the median. Needs 8 values.

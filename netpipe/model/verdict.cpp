@@ -40,18 +40,22 @@ void hold_against(Parameter& p, double reference, const std::string& source, dou
   p.reference_source = fmt::format("{}; agrees within {:g} %", source, 100 * tolerance);
   p.verdict = Agreement::unchecked;
   if (has_no_value(p) || is_uncertain(p)) return;
-  const bool agrees = std::abs(p.estimate.value / reference - 1) <= tolerance;
-  p.verdict = agrees ? Agreement::agrees : Agreement::disagrees;
+  if (std::abs(p.estimate.value / reference - 1) <= tolerance)
+    p.verdict = Agreement::agrees;
+  else if (p.note.empty())
+    p.verdict = Agreement::disagrees;
+  else
+    add_note(p, "so it cannot be said to disagree");
 }
 
-void hold_below(Parameter& p, double limit, const std::string& source) {
+void hold_below(Parameter& p, double limit, const std::string& source, double above) {
   if (!(limit > 0)) return leave_unchecked(p, source);
   p.reference = limit;
-  p.reference_source = source + "; agrees from 95 to 101 %, lower is no error";
+  p.reference_source = fmt::format("{}; agrees from 95 to {:g} %, lower is no error", source, 100 * (1 + above));
   p.verdict = Agreement::unchecked;
   if (has_no_value(p) || is_uncertain(p)) return;
   const double part = p.estimate.value / limit;
-  if (part > 1.01) {
+  if (part > 1 + above) {
     p.verdict = Agreement::disagrees;
     add_note(p, "above its limit: work was left out, or the limit is wrong");
   } else if (part >= 0.95) {

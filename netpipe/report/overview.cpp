@@ -73,7 +73,7 @@ void transfers(std::ostream& out, const Trace& trace, const Ink& ink, std::size_
   if (voids) out << "  !: so many sizes without a rate; the full report has the reasons\n";
 }
 
-// The four corners of each case; those of a chase are of no use here, and its first and last times stand for it.
+// The four corners of each case; latencies have none, and the first and last of them stand there.
 void probes(std::ostream& out, const Trace& trace, const Ink& ink, std::size_t width) {
   Table table;
   table.column("probe", Align::left);
@@ -83,7 +83,7 @@ void probes(std::ostream& out, const Trace& trace, const Ink& ink, std::size_t w
   for (const ProbeSweep& probe : trace.probes) {
     const ProbeCase& c = probe.question;
     std::vector<std::string> cells{"  " + title(c)};
-    if (c.operation == Operation::chase) {
+    if (counts_loads(c)) {
       const auto rates = model::rates_of(probe);
       cells.push_back(rates.empty() ? "-" : probe_rate_text(c, rates.front().rate.value) + " .. " + probe_rate_text(c, rates.back().rate.value));
       cells.insert(cells.end(), {"", "", "", "-"});

@@ -13,7 +13,7 @@ namespace npgpu {
 
 namespace {
 
-// Rates in the thousands of millions, with the scale in the unit.
+// Rates in the thousands of millions, sizes as caches are named, with the scale in the unit.
 struct Scale {
   double factor = 1;
   std::string unit;
@@ -21,6 +21,8 @@ struct Scale {
 Scale scale_of(const Estimate& e) {
   if (e.unit == "bytes per second") return {1e-9, "GB/s"};
   if (e.unit == "operations per second") return {1e-9, "GOP/s"};
+  if (e.unit == "bytes" && e.value >= 1 << 20) return {1.0 / (1 << 20), "MiB"};
+  if (e.unit == "bytes") return {1.0 / (1 << 10), "KiB"};
   return {1, e.unit == "1" ? "" : e.unit};
 }
 

@@ -33,7 +33,7 @@ RateColumn rate_column(const ProbeCase& c) {
 }
 
 std::string rate_cell(const ProbeCase& c, double per_s) {
-  if (c.operation == Operation::chase) return digits_text(1e9 / per_s);
+  if (counts_loads(c)) return digits_text(1e9 / per_s);
   return digits_text(per_s * rate_column(c).scale);
 }
 
@@ -53,7 +53,7 @@ std::string header(const ProbeSweep& probe, const Ink& ink, std::size_t width) {
 
 std::string probe_rate_text(const ProbeCase& c, double per_s) {
   if (!std::isfinite(per_s)) return "-";
-  if (c.operation == Operation::chase) return time_text(1e6 / per_s);
+  if (counts_loads(c)) return time_text(1e6 / per_s);
   const char* unit = c.operation != Operation::fma ? "B/s" : c.type == DataType::int32 ? "OP/s" : "FLOP/s";
   const bool tera = per_s >= 1e12;
   return digits_text(per_s * (tera ? 1e-12 : 1e-9)) + (tera ? " T" : " G") + unit;
@@ -88,7 +88,7 @@ std::string probe_text(const ProbeSweep& probe, const TextStyle& style) {
   }
 
   const ProbeCase& c = probe.question;
-  const bool memory = touches_memory(probe), chase = c.operation == Operation::chase;
+  const bool memory = touches_memory(probe), chase = counts_loads(c);
   const bool limited = probe.peak.per_s > 0 && !chase;
   Table table;
   table.column("blocks", Align::right);

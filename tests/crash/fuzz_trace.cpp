@@ -1,4 +1,5 @@
-// Damages a trace in every way that chance finds and reads it: every outcome but a crash is fine.
+// Damages a trace in every way that chance finds, reads it and derives what its probes tell: every outcome but a crash
+// is fine.
 //
 //   fuzz_trace TRACE SCRATCH ROUNDS [SEED] [--bare]
 //
@@ -19,6 +20,7 @@
 
 #include "netpipe/trace/decode.hpp"
 #include "npgpu/error.hpp"
+#include "npgpu/parameters.hpp"
 #include "npgpu/trace.hpp"
 
 namespace {
@@ -80,10 +82,10 @@ int main(int argc, char** argv) {
     const auto begin = std::chrono::steady_clock::now();
     try {
       if (bare) {
-        npgpu::trace::decode(std::as_bytes(std::span(bytes)), scratch);
+        npgpu::derive(npgpu::trace::decode(std::as_bytes(std::span(bytes)), scratch));
       } else {
         std::ofstream(scratch, std::ios::binary) << bytes;
-        npgpu::read_trace(scratch);
+        npgpu::derive(npgpu::read_trace(scratch));
       }
       ++reasons["read"];
     } catch (const npgpu::Error& e) {

@@ -35,7 +35,78 @@ def look(trace, result, what):
             check(any(errors), f"{what}: the trace says what failed: {errors}")
 
 
+# A device with few shapes: blocks of one warp, two to an SM.
+SMALL = json.load(open(os.path.join(SOURCE, "data/devices/gts250.json")))
+SMALL["hardware"].update(sms=2, block_threads=32, warps=2, blocks=2)
+PROBES = ["probe", "compute,bandwidth", "--operation", "fma,read", "--schedule", "classic", "--repeats", "2", "--trials", "2"]
+
+
+def look_at_probes(trace, result, what):
+    """Every shape that was announced is in the trace, and a case that failed says so there. The cases with an error."""
+    check(result.code in (0, 1), f"{what}: exit {result.code}: {result.err[-300:]}")
+    saved = [int(n) for n in re.findall(r"^saved probe (\d+) ", result.err, re.M)]
+    if not os.path.exists(trace):
+        check(not saved, f"{what}: announced shapes, but no trace")
+        return []
+    with h5py.File(trace) as f:
+        for probe in set(saved):
+            check(len(f[f"probes/{probe:04d}/points"]) >= saved.count(probe), f"{what}: {probe} lacks shapes that were announced")
+        errors = [p.attrs["error"] for p in f["probes"].values()]
+        check(bool(any(errors)) == (result.code == 1), f"{what}: the trace says what failed: {errors}")
+        return [bool(error) for error in errors]
+
+
+def probes(where):
+    def attempt(k, kind):
+        trace = os.path.join(where, "p.h5")
+        spec = os.path.join(where, "small.json")
+        json.dump({**SMALL, "faults": [{"call": k, "kind": kind}]}, open(spec, "w"))
+        result = run(*PROBES, "--device", "sim:" + spec, "--output", trace, "--force")
+        what = f"probes: call {k} {kind}"
+        wrong = look_at_probes(trace, result, what)
+        if result.code:
+            failed = [line for line in result.err.splitlines() if line.startswith("failed: ")]
+            check(len(failed) == sum(wrong), f"{what}: a sentence for each case that failed: {failed}")
+            check(result.err.splitlines()[-1] == f"npgpu: {len(failed)} failed, see above", f"{what}: and how many: {result.err[-200:]}")
+        return trace, result, wrong
+
+    whole, _, _ = attempt(10**6, "fail")
+    with h5py.File(whole) as f:
+        shapes = [len(p["points"]) for p in f["probes"].values()]
+    check(len(shapes) == 2 and min(shapes) >= 3, f"two cases of a few shapes: {shapes}")
+    # Each case opens the device anew, so both fail at their k-th call, until one has no so many.
+    for kind in ("fail", "lost"):
+        k, seen = 0, set()
+        while k < 400:
+            k += 1
+            trace, result, wrong = attempt(k, kind)
+            seen.add(tuple(wrong))
+            if result.code == 0:
+                break
+            if os.path.exists(trace):
+                with h5py.File(trace) as f:
+                    for number, probe in enumerate(f["probes"].values()):
+                        check(wrong[number] or len(probe["points"]) == shapes[number], f"probes: call {k} {kind}: {number} is whole")
+        check(10 < k < 400, f"probes {kind}: every call up to {k} failed once")
+        # A lost device stays lost until the program ends.
+        check(((True, False) in seen) == (kind == "fail"), f"probes {kind}: whether the second carried on: {seen}")
+
+    found = 0
+    for k in range(1, 30):
+        trace, result, _ = attempt(k, "corrupt")
+        if result.code == 0:
+            continue
+        found += 1
+        check(" wrong at " in result.err and "byte" in result.err, f"probes: corrupt {k}: {result.err[-300:]}")
+        with h5py.File(trace) as f:
+            check(any((p["samples"]["intact"] == 0).any() for p in f["probes"].values()), f"probes: corrupt {k}: kept as measured")
+            check([len(p["points"]) for p in f["probes"].values()] == shapes, f"probes: corrupt {k}: the rest carried on")
+        check(run("derive", trace).code == 0, f"probes: corrupt {k}: the rest is derived")
+    check(found >= 3, f"probes: corrupt results found at {found} calls")
+
+
 with folder() as where:
+    probes(where)
     for extra in CASES:
         for kind in ("fail", "lost"):
             k, clean = 0, 0

@@ -23,6 +23,13 @@ std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
             {.blocks = l.units, .threads = l.threads_most, .ilp = 4, .alone = true},
             {.blocks = l.units * 3 + 1, .threads = 96, .ilp = 8}};
   std::vector<Shape> all;
+  if (c.probe == "latency") {
+    const std::uint32_t access = c.space == Space::global ? 8 : 4;
+    const std::uint64_t most = c.space == Space::global ? 8 * MiB : 32 * KiB;
+    for (const std::uint64_t bytes : {most, most / 3 / 128 * 128, std::uint64_t{128}})  // the last is one line
+      all.push_back({.access_bytes = access, .bytes = bytes, .alone = 1});
+    return all;
+  }
   for (const std::uint32_t access : {4u, 16u})
     for (const std::uint32_t ilp : {1u, 2u, 4u}) {
       all.push_back({.blocks = 1, .threads = 1, .ilp = ilp, .access_bytes = access, .bytes = 4 * MiB});
@@ -37,7 +44,7 @@ template <class Visit>
 void each_case(Visit visit) {
   int cases = 0;
   for (const auto& probe : probes()) {
-    if (probe->kind() != "cuda" || probe->name() == "latency") continue;
+    if (probe->kind() != "cuda") continue;
     for (const ProbeCase& c : probe->cases("cuda:0")) {
       const std::string what = title(c);
       INFO(what);
@@ -45,7 +52,7 @@ void each_case(Visit visit) {
       ++cases;
     }
   }
-  CHECK(cases >= 11);  // four types of arithmetic and seven of memory on the oldest GPU
+  CHECK(cases >= 15);  // four types of arithmetic, seven of memory and four chases on the oldest GPU
 }
 
 }  // namespace
@@ -109,6 +116,7 @@ TEST_CASE("twice the repeats are twice the cycles, and no step is free") {
     const auto kernel = probe.open(c, 8 * MiB);
     Shape shape{.blocks = 1, .threads = 1};
     if (c.probe == "bandwidth") shape = {.blocks = 1, .threads = 1, .access_bytes = 4, .bytes = 8 * MiB};
+    if (c.probe == "latency") shape = few_shapes(c, probe.layout(c)).front();
     if (c.operation == Operation::write) return;  // a store is not waited for
     kernel->prepare(shape);
     kernel->run(64);
@@ -130,6 +138,12 @@ TEST_CASE("what cannot be is refused, in words") {
   CHECK_THROWS_AS(chains->prepare({.blocks = 1, .threads = 32, .ilp = 3}), Error);
   CHECK_THROWS_AS(chains->prepare({.blocks = 1, .threads = 1025}), Error);
   CHECK_THROWS_AS(chains->prepare({.blocks = 0, .threads = 1}), Error);
+  const Probe& latency = find_probe("latency", "cuda:0");
+  CHECK(latency.refuses({.probe = "latency", .device = "cuda:0", .operation = Operation::chase}));
+  const auto chase = latency.open(latency.cases("cuda:0").front(), MiB);
+  CHECK_THROWS_AS(chase->prepare({.access_bytes = 8, .bytes = 2 * MiB}), Error);
+  CHECK_THROWS_AS(chase->prepare({.access_bytes = 4, .bytes = MiB}), Error);
+  CHECK_THROWS_AS(chase->prepare({.blocks = 2, .access_bytes = 8, .bytes = MiB}), Error);
   const auto memory = bandwidth.open(bandwidth.cases("cuda:0").front(), MiB);
   CHECK_THROWS_AS(memory->prepare({.blocks = 1, .threads = 32, .access_bytes = 4, .bytes = 2 * MiB}), Error);
   CHECK_THROWS_AS(memory->prepare({.blocks = 1, .threads = 32, .access_bytes = 8, .bytes = MiB}), Error);

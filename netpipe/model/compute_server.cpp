@@ -1,0 +1,110 @@
+#include "netpipe/model/compute_server.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace npgpu::model {
+
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+// A remainder of shares that is rounding, not room.
+constexpr double no_room = 1e-9;
+
+}  // namespace
+
+void ComputeServer::reset(Compute kind, const Chunks& chunk, double gap, std::uint64_t all_blocks,
+                          std::uint32_t chunks) {
+  kind_ = kind == Compute::slots && chunk.slots == 0 ? Compute::shared : kind;
+  chunk_ = chunk;
+  gap_ = gap;
+  blocks_low_ = all_blocks / chunks;
+  chunks_with_more_ = all_blocks % chunks;
+  running_.clear();
+  slots_.clear();
+  if (kind_ == Compute::slots) slots_.push_back({0, chunk.slots});
+  free_ = busy_ = busy_since_ = 0;
+  last_start_ = -never;
+  next_end_ = never;
+}
+
+void ComputeServer::start(std::size_t operation, std::uint32_t chunk, double now) {
+  if (running_.empty()) busy_since_ = now;
+  Running kernel{operation, now + gap_, chunk_.kernel, 1, 0};
+  if (kind_ == Compute::slots) {
+    kernel.end = place_blocks(blocks_low_ + (chunk < chunks_with_more_ ? 1 : 0), now + gap_);
+    running_.push_back(kernel);
+  } else {
+    kernel.end = kernel.since + kernel.left;
+    running_.push_back(kernel);
+    last_start_ = now;
+    regrant(now);
+  }
+  find_next_end();
+}
+
+std::size_t ComputeServer::end_one() {
+  const double now = next_end_;
+  const std::size_t operation = running_[next_].operation;
+  running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(next_));
+  if (running_.empty()) busy_ += now - busy_since_;
+  if (kind_ != Compute::slots) regrant(now);
+  find_next_end();
+  return operation;
+}
+
+// Shares in the order of starts, and when there is room for one more.
+void ComputeServer::regrant(double now) {
+  if (kind_ == Compute::serial) {
+    free_ = running_.empty() ? now : never;
+    return;
+  }
+  double room = 1;
+  for (Running& kernel : running_) {
+    const double granted = std::min(room, chunk_.share);
+    const double speed = granted == chunk_.share ? 1 : granted / chunk_.share;
+    room -= granted;
+    if (speed == kernel.speed) continue;  // nothing to round
+    if (now > kernel.since) {
+      kernel.left -= (now - kernel.since) * kernel.speed;
+      kernel.since = now;
+    }
+    kernel.speed = speed;
+    kernel.end = kernel.since + kernel.left / speed;
+  }
+  free_ = room > no_room ? std::max(now, running_.empty() ? now : last_start_ + gap_) : never;
+}
+
+void ComputeServer::find_next_end() {
+  next_end_ = never;
+  for (std::size_t i = 0; i < running_.size(); ++i)
+    if (running_[i].end < next_end_) {
+      next_end_ = running_[i].end;
+      next_ = i;
+    }
+}
+
+// Returns the end of the last block.
+double ComputeServer::place_blocks(std::uint64_t blocks, double from) {
+  const auto later = [](const Slots& a, const Slots& b) { return a.free > b.free; };
+  double end = from, last_in = from;
+  while (blocks > 0) {
+    std::pop_heap(slots_.begin(), slots_.end(), later);
+    Slots& first = slots_.back();
+    const std::uint64_t taken = std::min(blocks, first.count);
+    last_in = std::max(first.free, from);
+    end = last_in + chunk_.block;
+    blocks -= taken;
+    first.count -= taken;
+    if (first.count == 0)
+      slots_.pop_back();
+    else
+      std::push_heap(slots_.begin(), slots_.end(), later);
+    slots_.push_back({end, taken});
+    std::push_heap(slots_.begin(), slots_.end(), later);
+  }
+  free_ = std::max(last_in, slots_.front().free);
+  return end;
+}
+
+}  // namespace npgpu::model

@@ -1,0 +1,62 @@
+// The device's multiprocessors as a server of kernels: one at a time, or several that share it.
+//
+// serial   A kernel holds the device for gap + time.
+// shared   A kernel takes its share of the device, and those started later get what is left. While all get their
+//          shares, each lasts gap + time; one that gets half of its share goes at half the speed. The next may start a
+//          gap after the last, if anything is left.
+// slots    A kernel's blocks take slots as they come free, all blocks of one kernel before those of the next, and each
+//          keeps its slot for the same time. The next may start when the last block has gone in and a slot is free.
+//
+// Where a kernel takes the whole device, or fills the slots in whole waves, all three are the same.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "netpipe/model/chunks.hpp"
+#include "npgpu/streams.hpp"
+
+namespace npgpu::model {
+
+class ComputeServer {
+ public:
+  // Buffers stay, so that a server used again allocates nothing.
+  void reset(Compute, const Chunks&, double gap, std::uint64_t all_blocks, std::uint32_t chunks);
+
+  double free_at() const { return free_; }  // when the next kernel could start, if none ends before that
+  void start(std::size_t operation, std::uint32_t chunk, double now);
+
+  double next_end() const { return next_end_; }  // infinity if no kernel runs
+  std::size_t end_one();                         // the operation that ends at next_end()
+
+  double busy() const { return busy_; }  // with at least one kernel; up to the last end
+
+ private:
+  struct Running {
+    std::size_t operation;
+    double since, left;  // `left` of its time alone, from `since` on at `speed`
+    double speed;
+    double end;
+  };
+  struct Slots {
+    double free;
+    std::uint64_t count;
+  };
+
+  void regrant(double now);
+  void find_next_end();
+  double place_blocks(std::uint64_t blocks, double from);
+
+  Compute kind_ = Compute::serial;
+  Chunks chunk_;
+  double gap_ = 0;
+  std::uint64_t blocks_low_ = 0, chunks_with_more_ = 0;
+  std::vector<Running> running_;  // in the order of their starts
+  std::vector<Slots> slots_;      // heap, the earliest on top
+  double free_ = 0, next_end_ = 0, last_start_ = 0;
+  std::size_t next_ = 0;  // of running_, the one that ends next
+  double busy_ = 0, busy_since_ = 0;
+};
+
+}  // namespace npgpu::model

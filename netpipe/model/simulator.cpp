@@ -1,0 +1,234 @@
+#include "netpipe/model/simulator.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace npgpu {
+
+namespace model {
+
+namespace {
+
+constexpr std::size_t compute_line = 2;
+constexpr double never = CopyEngines::never;
+
+}  // namespace
+
+std::size_t Simulator::line_of(Stage stage) const {
+  if (stage == Stage::kernel) return compute_line;
+  return stage == Stage::d2h && costs_.copy_engines == 2 ? 1 : 0;
+}
+
+// ---- before the first event --------------------------------------------------------------------------------------
+
+void Simulator::issue(Index index, Stage stage, std::uint32_t chunk) {
+  Operation& o = operations_[index];
+  o = {};
+  o.stage = stage;
+  o.chunk = chunk;
+  o.issue_start = host_;
+  const Stages& cost = costs_.issue;
+  host_ += (stage == Stage::h2d ? cost.h2d : stage == Stage::kernel ? cost.kernel : cost.d2h).count();
+  o.ready = host_;
+}
+
+void Simulator::link_queues(std::uint32_t n) {
+  if (costs_.queues == 0 || costs_.queues >= n) return;  // a stream is in order anyway
+  const bool by_server = costs_.queue_scope == QueueScope::server;
+  last_in_queue_.assign(by_server ? 3 * std::size_t{costs_.queues} : costs_.queues, none);
+  for (Index i = 0; i < operations_.size(); ++i) {
+    Operation& o = operations_[i];
+    const std::size_t first = by_server ? line_of(o.stage) * costs_.queues : 0;
+    Index& last = last_in_queue_[first + o.chunk % costs_.queues];
+    if (last != none) {
+      operations_[last].next_in_queue = i;
+      ++o.waits;
+    }
+    last = i;
+  }
+}
+
+void Simulator::prepare(const Job& job, std::uint32_t n, Order order) {
+  Stage stages[3];
+  Index kinds = 0;
+  if (chunk_.has_h2d) stages[kinds++] = Stage::h2d;
+  if (chunk_.has_kernel) stages[kinds++] = Stage::kernel;
+  if (chunk_.has_d2h) stages[kinds++] = Stage::d2h;
+
+  operations_.resize(std::size_t{kinds} * n);
+  host_ = total_ = costs_.stream_create.count() * n;
+  for (Line& line : lines_) {
+    line.coming.clear();
+    line.there.clear();
+  }
+  copies_.reset();
+  compute_.reset(costs_.compute, chunk_, costs_.gap.kernel.count(), job.blocks, n);
+
+  // How far apart two stages of a chunk are in the order of issue.
+  const Index step = order == Order::breadth_first ? n : 1;
+  if (order == Order::breadth_first)
+    for (Index kind = 0; kind < kinds; ++kind)
+      for (std::uint32_t chunk = 0; chunk < n; ++chunk) issue(kind * n + chunk, stages[kind], chunk);
+  else
+    for (std::uint32_t chunk = 0; chunk < n; ++chunk)
+      for (Index kind = 0; kind < kinds; ++kind) issue(chunk * kinds + kind, stages[kind], chunk);
+  total_ = host_;
+  for (std::uint32_t chunk = 0; chunk < n; ++chunk)
+    for (Index kind = 0; kind + 1 < kinds; ++kind) {
+      const Index i = order == Order::breadth_first ? kind * n + chunk : chunk * kinds + kind;
+      operations_[i].next_in_stream = i + step;
+      ++operations_[i + step].waits;
+    }
+  link_queues(n);
+
+  synchronizes_.clear();
+  copies_out_.clear();
+  synchronized_ = 0;
+  waiting_ = 0;
+  if (costs_.implicit_sync != ImplicitSync::none && chunk_.has_kernel) {
+    synchronizes_.resize(n);
+    for (Index i = 0; i < operations_.size(); ++i)
+      if (operations_[i].stage == Stage::d2h) {
+        ++operations_[i].waits;
+        copies_out_.emplace_back(i, order == Order::breadth_first ? n : operations_[i].chunk + 1);
+      }
+  }
+  for (Index i = 0; i < operations_.size(); ++i)
+    if (operations_[i].waits == 0) lines_[line_of(operations_[i].stage)].coming.emplace_back(operations_[i].ready, i);
+  for (Line& line : lines_) std::make_heap(line.coming.begin(), line.coming.end(), std::greater<>());
+}
+
+// ---- events --------------------------------------------------------------------------------------------------------
+
+bool Simulator::server_free(std::size_t line, double now) const {
+  return line == compute_line ? compute_.free_at() <= now : copies_.free(line);
+}
+
+double Simulator::next_event(double now) const {
+  double next = std::min({copies_.next_end(0), copies_.next_end(1), compute_.next_end()});
+  for (std::size_t line = 0; line < 3; ++line)
+    if (!lines_[line].coming.empty()) next = std::min(next, lines_[line].coming.front().first);
+  if (!lines_[compute_line].there.empty() && compute_.free_at() > now) next = std::min(next, compute_.free_at());
+  return std::max(next, now);
+}
+
+void Simulator::passed(Index index, double when) {
+  Operation& o = operations_[index];
+  o.ready = std::max(o.ready, when);
+  if (--o.waits > 0) return;
+  auto& coming = lines_[line_of(o.stage)].coming;
+  coming.emplace_back(o.ready, index);
+  std::push_heap(coming.begin(), coming.end(), std::greater<>());
+}
+
+void Simulator::kernel_synchronizes(std::uint32_t chunk, double now) {
+  if (synchronizes_.empty()) return;
+  synchronizes_[chunk] = 1;
+  while (synchronized_ < synchronizes_.size() && synchronizes_[synchronized_]) ++synchronized_;
+  while (waiting_ < copies_out_.size() && copies_out_[waiting_].second <= synchronized_)
+    passed(copies_out_[waiting_++].first, now);
+}
+
+void Simulator::ended(Index index, double now) {
+  const Operation& o = operations_[index];
+  if (!ends_.empty()) ends_[index] = now;
+  const Stages& latency = costs_.latency;
+  const double reached = now + (o.stage == Stage::h2d      ? latency.h2d
+                                : o.stage == Stage::kernel ? latency.kernel
+                                                           : latency.d2h)
+                                   .count();
+  total_ = std::max(total_, reached);
+  if (o.next_in_stream != none) passed(o.next_in_stream, reached);
+  if (o.stage == Stage::kernel && costs_.implicit_sync == ImplicitSync::end) kernel_synchronizes(o.chunk, now);
+}
+
+void Simulator::end_all(double now) {
+  for (std::size_t engine = 0; engine < 2; ++engine)
+    if (copies_.next_end(engine) <= now) ended(static_cast<Index>(copies_.end(engine)), now);
+  while (compute_.next_end() <= now) ended(static_cast<Index>(compute_.end_one()), now);
+}
+
+void Simulator::start(Index index, double now) {
+  Operation& o = operations_[index];
+  o.start = now;
+  const std::size_t line = line_of(o.stage);
+  auto& there = lines_[line].there;
+  std::pop_heap(there.begin(), there.end(), std::greater<>());
+  there.pop_back();
+  if (o.stage == Stage::kernel)
+    compute_.start(index, o.chunk, now);
+  else if (o.stage == Stage::h2d)
+    copies_.start(line, index, costs_.gap.h2d.count(), chunk_.h2d, costs_.slow_h2d, now);
+  else
+    copies_.start(line, index, costs_.gap.d2h.count(), chunk_.d2h, costs_.slow_d2h, now);
+  if (o.next_in_queue != none) passed(o.next_in_queue, now);
+  if (o.stage == Stage::kernel && costs_.implicit_sync == ImplicitSync::start) kernel_synchronizes(o.chunk, now);
+}
+
+void Simulator::start_all(double now) {
+  for (;;) {
+    Index first = none;
+    for (std::size_t line = 0; line < 3; ++line) {
+      Line& l = lines_[line];
+      while (!l.coming.empty() && l.coming.front().first <= now) {
+        l.there.push_back(l.coming.front().second);
+        std::push_heap(l.there.begin(), l.there.end(), std::greater<>());
+        std::pop_heap(l.coming.begin(), l.coming.end(), std::greater<>());
+        l.coming.pop_back();
+      }
+      if (!l.there.empty() && server_free(line, now)) first = std::min(first, l.there.front());
+    }
+    if (first == none) return;
+    start(first, now);
+  }
+}
+
+StreamRun Simulator::run(const Job& job, std::uint32_t n, const StreamCosts& costs, Order order,
+                         std::vector<TimelineEntry>* entries) {
+  chunk_ = chunks_of(job, n, costs);
+  costs_ = costs;
+  prepare(job, n, order);
+  ends_.assign(entries ? operations_.size() : 0, 0);
+  double now = 0;
+  for (;;) {
+    const double next = next_event(now);
+    if (next == never) break;
+    now = next;
+    end_all(now);
+    start_all(now);
+  }
+  if (entries) record(*entries);
+  return {Seconds{total_},
+          {Seconds{host_}, Seconds{copies_.busy(0)}, Seconds{copies_.busy(1)}, Seconds{compute_.busy()}}};
+}
+
+void Simulator::record(std::vector<TimelineEntry>& entries) const {
+  entries.clear();
+  entries.reserve(2 * operations_.size());
+  for (Index i = 0; i < operations_.size(); ++i) {
+    const Operation& o = operations_[i];
+    const std::uint32_t queue = costs_.queues ? o.chunk % costs_.queues : o.chunk;
+    static constexpr Server servers[] = {Server::copy_in, Server::copy_out, Server::compute};
+    const Stages& issue = costs_.issue;
+    const Seconds cost = o.stage == Stage::h2d ? issue.h2d : o.stage == Stage::kernel ? issue.kernel : issue.d2h;
+    entries.push_back({o.stage, o.chunk, queue, Server::host, Seconds{o.issue_start}, Seconds{o.issue_start} + cost});
+    entries.push_back({o.stage, o.chunk, queue, servers[line_of(o.stage)], Seconds{o.start}, Seconds{ends_[i]}});
+  }
+  std::stable_sort(entries.begin(), entries.end(), [](const TimelineEntry& a, const TimelineEntry& b) {
+    return a.server != b.server ? a.server < b.server : a.start < b.start;
+  });
+}
+
+}  // namespace model
+
+Timeline simulate(const Job& job, std::uint32_t n, const StreamCosts& costs, Order order) {
+  Timeline timeline;
+  timeline.run = model::Simulator().run(job, n, costs, order, &timeline.entries);
+  return timeline;
+}
+
+StreamRun simulate_total(const Job& job, std::uint32_t n, const StreamCosts& costs, Order order) {
+  return model::Simulator().run(job, n, costs, order, nullptr);
+}
+
+}  // namespace npgpu

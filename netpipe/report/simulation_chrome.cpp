@@ -1,0 +1,75 @@
+// simulate --chrome: Chrome's trace event format ("Trace Event Format", the Chromium project), JSON object form:
+// metadata (M) that names and orders processes and threads, and complete events (X) with ts and dur in microseconds.
+//
+// Complete events of one thread must not overlap, or Perfetto drops them (its FAQ says so). So kernels that run
+// together get lanes, compute, compute 2, ..., and times are whole nanoseconds, so that the next event never begins
+// before the last has ended.
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "netpipe/report/summary_json.hpp"
+#include "npgpu/report.hpp"
+
+namespace npgpu {
+
+namespace {
+
+constexpr int servers_process = 1, streams_process = 2;
+constexpr int lanes_of_server = 1000;  // tids of a server: 1000 * server + lane
+
+Json metadata(const char* what, int process, int thread, Json arguments) {
+  return {{"name", what}, {"ph", "M"}, {"pid", process}, {"tid", thread}, {"args", std::move(arguments)}};
+}
+
+std::int64_t nanoseconds(Seconds t) { return std::llround(t.count() * 1e9); }
+
+Json event(const TimelineEntry& e, const std::string& title, int process, int thread) {
+  const std::int64_t start = nanoseconds(e.start), end = nanoseconds(e.end);
+  return {{"name", title},
+          {"cat", name(e.stage)},
+          {"ph", "X"},
+          {"ts", static_cast<double>(start) / 1e3},
+          {"dur", static_cast<double>(end - start) / 1e3},
+          {"pid", process},
+          {"tid", thread},
+          {"args", {{"chunk", e.chunk}, {"queue", e.queue}}}};
+}
+
+}  // namespace
+
+void simulation_chrome(std::ostream& out, const Simulation& s) {
+  Json events = Json::array();
+  const auto named = [&](int process, int thread, const std::string& title) {
+    events.push_back(metadata("thread_name", process, thread, {{"name", title}}));
+    events.push_back(metadata("thread_sort_index", process, thread, {{"sort_index", thread}}));
+  };
+  events.push_back(metadata("process_name", servers_process, 0, {{"name", "SIMULATED " + s.node}}));
+  events.push_back(metadata("process_name", streams_process, 0, {{"name", "streams"}}));
+  for (std::uint32_t i = 0; i < s.streams; ++i)
+    named(streams_process, static_cast<int>(i) + 1, fmt::format("stream {}", i));
+
+  std::array<std::vector<std::int64_t>, names_of<Server>.size()> lanes;  // end of the last event
+  for (const TimelineEntry& e : s.timeline.entries) {
+    auto& ends = lanes[static_cast<std::size_t>(e.server)];
+    std::size_t lane = 0;
+    while (lane < ends.size() && ends[lane] > nanoseconds(e.start)) ++lane;
+    const int thread = static_cast<int>(e.server) * lanes_of_server + static_cast<int>(lane) + 1;
+    if (lane == ends.size()) {
+      ends.push_back(0);
+      std::string title(name(e.server));
+      if (lane > 0) title += fmt::format(" {}", lane + 1);
+      named(servers_process, thread, title);
+    }
+    ends[lane] = nanoseconds(e.end);
+    const bool call = e.server == Server::host;
+    const std::string title = fmt::format("{}{} {}", call ? "issue " : "", name(e.stage), e.chunk);
+    events.push_back(event(e, title, servers_process, thread));
+    if (!call) events.push_back(event(e, title, streams_process, static_cast<int>(e.chunk) + 1));
+  }
+  write_json(out, Json{{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}}, -1);
+}
+
+}  // namespace npgpu

@@ -1,0 +1,211 @@
+"""Probes and what is derived from them, as a user runs them: on simulated devices, whose spec is the truth, and on the
+host."""
+import io
+import json
+import math
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import h5py
+import pandas
+
+from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
+
+check = Checks()
+
+
+def spec(name):
+    return json.load(open(os.path.join(SOURCE, f"data/devices/{name}.json")))
+
+
+def derived(trace):
+    result = run("derive", trace, "--json")
+    check(result.code == 0 and not result.err, f"derive {trace}: {result.code} {result.err}")
+    document = json.loads(result.out)
+    check(document["document"] == "npgpu-parameters", "the document says what it is")
+    return document["devices"]
+
+
+def by_name(device):
+    return {p["name"]: p for p in device["parameters"]}
+
+
+def shapes(trace):
+    axes = ("blocks", "threads", "ilp", "access_bytes", "bytes", "alone")
+    with h5py.File(trace) as f:
+        return [(name, *(int(row[axis]) for axis in axes)) for name, probe in f["probes"].items() for row in probe["points"][:]]
+
+
+def simulated(where):
+    """The spec's numbers come back out. gts250 has no noise; the H200's trials spread by 0.2 %."""
+    for name, tolerance in (("gts250", 0.003), ("h200", 0.01)):
+        trace = os.path.join(where, name + ".h5")
+        made = run("probe", "compute,bandwidth", "--device", "sim:" + name, "--quiet", "--output", trace)
+        check(made.code == 0 and not made.err and not made.out, f"{name}: {made.code} {made.err}")
+        (device,) = derived(trace)
+        check(device["device"] == "sim:" + name and device["simulated"] and device["missing"] == [], f"{name}: {device['missing']}")
+        truth, p = spec(name)["hardware"], by_name(device)
+        fmas = truth["lanes"]  # of an SM in a cycle
+        filling = truth["fma_latency_cycles"] * fmas / 32  # warps that fill an SM: 5 and 16, within the blocks that it holds
+        for parameter, expected in (("SM", truth["sms"]), ("U", truth["sms"]), ("N_PPipe", 32), ("lanes", 32), ("L_Pipe", filling),
+                                    ("w*", filling), ("FMA latency", truth["fma_latency_cycles"]), ("lanes*ports", fmas),
+                                    ("Sigma", fmas * truth["fma_latency_cycles"]), ("ports", fmas / 32),
+                                    ("P", 2 * truth["sms"] * fmas * truth["shader_clock_mhz"] * 1e6),
+                                    ("rmw latency", 1e3 * truth["memory_latency_cycles"] / truth["shader_clock_mhz"]),
+                                    ("T_delay", truth["sms"] * truth["blocks"])):
+            value = p[parameter]["estimate"]["value"]
+            # Launches are in the times: a thousandth of a trial of 1 ms is 1 us; the GTS 250 needs 14 us for one.
+            check(abs(value / expected - 1) < tolerance + 0.002, f"{name}: {parameter} {value}, {expected} by the spec")
+            check(p[parameter]["verdict"] != "disagrees", f"{name}: {parameter} {p[parameter]['verdict']}")
+        check(p["SM"]["verdict"] == "agrees" and p["SM"]["reference"] == truth["sms"], f"{name}: SM is held against the spec")
+        table = run("derive", trace)
+        check(table.out.startswith("derived of SIMULATED sim:" + name) and "Cp_AA / Cp_OA" in table.out, f"{name}: the table")
+        brief = run("derive", trace, "--brief")
+        check("Cp_AA / Cp_OA" not in brief.out and len(brief.out) < len(table.out), f"{name}: --brief leaves formulas out")
+        check("derived of SIMULATED" in run("report", trace).out, f"{name}: the report derives as well")
+    every = run("probe", "all", "--device", "sim:gts250", "--dry-run")
+    check(every.code == 0 and "compute sim:gts250 fma fp32" in every.out, f"all are those that the device has: {every.err}")
+
+
+def a_part(where):
+    """Without all corners what there is is derived, and what lacks is said."""
+    trace = os.path.join(where, "one.h5")
+    only = ["probe", "compute", "--device", "sim:gts250", "--quiet", "--output", trace]
+    check(run(*only, "--shape", "blocks=1,threads=1,ilp=1").code == 0, "one shape")
+    (device,) = derived(trace)
+    p = by_name(device)
+    check(abs(p["FMA latency"]["estimate"]["value"] - 20) < 0.05, "One-One alone tells the latency")
+    for name in ("SM", "U", "Sigma", "L_Pipe"):
+        check(p[name]["estimate"]["value"] is None and p[name]["verdict"] == "unchecked", f"{name} has no value: {p[name]}")
+        check("no such point was measured" in p[name]["note"], f"{name}: the note says why: {p[name]['note']}")
+    check(any("need probe bandwidth" in m for m in device["missing"]), f"what lacks is said: {device['missing']}")
+    check("nan" not in run("derive", trace).out.lower(), "no nan in the table")
+    check(len(shapes(trace)) == 1, "one shape in the trace")
+    check(run(*only, "--shape", "blocks=16,threads=512,ilp=1", "--resume").code == 0, "another shape joins")
+    check(len(shapes(trace)) == 2, "now two")
+
+    transfers = os.path.join(where, "transfers.h5")
+    run("transfer", "--device", "sim:plain", "--sizes", "64", "--quiet", "--output", transfers)
+    none = run("derive", transfers)
+    check(none.code == 2 and none.err.startswith(f"npgpu: {transfers} holds no probes") and none.err.count("\n") == 1, none.err)
+    with h5py.File(transfers, "a") as f:  # as 1.0 wrote it: no probes at all
+        if "probes" in f:
+            del f["probes"]
+        f.attrs["schema_version"] = "1.0"
+    old = run("derive", transfers)
+    check(old.code == 2 and "holds no probes" in old.err, f"a 1.0 trace: {old.code} {old.err}")
+    check(run("report", transfers).code == 0, "and the report reads it")
+
+
+def on_the_host(where):
+    """Few shapes; times are whatever they are."""
+    trace = os.path.join(where, "host.h5")
+    made = run("probe", "compute", "--device", "host", "--type", "fp32", "--shape", "blocks=1,threads=1,ilp=1", "--json", "--output", trace)
+    check(made.code == 0, made.err)
+    report = json.loads(made.out)
+    check([len(p["points"]) for p in report["probes"]] == [1] and report["sweeps"] == [], "one probe of one point")
+    check(report["probes"][0]["points"][0]["rate_per_s"]["value"] > 0, "with a rate")
+    (device,) = report["derived"]
+    check(device["device"] == "host" and not device["simulated"], "the host is no simulation")
+    latency = by_name(device)["FMA latency"]["estimate"]["value"]
+    check(latency is not None and latency > 1, f"an FMA takes more than a cycle: {latency}")
+    made = run("probe", "bandwidth", "--device", "host", "--operation", "read", "--shape", "blocks=1,access=8,bytes=1MiB", "--output",
+               os.path.join(where, "read.h5"), env={"NO_COLOR": "1"})
+    check(made.code == 0 and "bandwidth host read" in made.out and "\x1b" not in made.out + made.err, made.err)
+    check(made.err.count("\nsaved probe 0 ") == 1, f"a line a shape once saved: {made.err}")
+
+    dry = run("probe", "all", "--device", "host", "--dry-run", "--output", os.path.join(where, "dry.h5"))
+    check(dry.code == 0 and "compute host fma fp32" in dry.out and not os.path.exists(os.path.join(where, "dry.h5")), "a dry run only says")
+    plan = json.loads(run("probe", "compute", "--device", "host", "--type", "fp32,fp64", "--dry-run", "--json").out)
+    check([p["title"] for p in plan["probes"]] == ["compute host fma fp32", "compute host fma fp64"], "also in JSON")
+    check(plan["about_s"] > 0 and plan["sweeps"] == [], "with the time it takes")
+    mixed = run("probe", "compute", "--device", "sim:gts250", "--quiet", "--output", os.path.join(where, "env.h5"),
+                env={"NPGPU_SHAPE": "blocks=1,threads=1"})
+    check(mixed.code == 0 and len(shapes(os.path.join(where, "env.h5"))) == 1, f"options from the environment: {mixed.err}")
+    two = os.path.join(where, "two.h5")
+    partly = run("probe", "compute", "--device", "sim:gts250,sim:h200", "--shape", "blocks=1,threads=1024", "--output", two)
+    check(partly.code == 0 and "left out: compute sim:gts250 fma fp32: no block of 1024 threads" in partly.err, partly.err)
+    check(len(shapes(two)) == 1, "the device that takes the shape is probed")
+
+
+def stopped(where):
+    """SIGTERM and SIGINT in the middle: exit 75; resumed until the end: the same set of shapes, none twice."""
+    what = ["probe", "compute", "--device", "host", "--type", "fp32,fp64"]
+    quick = ["--trial-time", "1ms", "--budget", "12ms"]
+    whole = os.path.join(where, "whole.h5")
+    check(run(*what, *quick, "--quiet", "--output", whole).code == 0, "an uninterrupted run")
+    expected = shapes(whole)
+    check(len(expected) > 30 and len(set(expected)) == len(expected), f"{len(expected)} shapes")
+    for number, name in ((signal.SIGTERM, "term"), (signal.SIGINT, "int")):
+        path, stops = os.path.join(where, name + ".h5"), 0
+        for attempt in range(60):
+            before = shapes(path) if os.path.exists(path) else []
+            process = subprocess.Popen([PROGRAM, *what, *quick, "--resume", "--output", path], stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, text=True)
+            time.sleep(0.15 + 0.02 * attempt)
+            process.send_signal(number)
+            asked = time.monotonic()
+            out, err = process.communicate(timeout=60)
+            took = time.monotonic() - asked
+            if process.returncode == -number and not os.path.exists(path):
+                continue  # before the handlers were there
+            some = shapes(path)
+            check(set(before) <= set(some), f"{name}: nothing measured before was lost")
+            check(len(set(some)) == len(some), f"{name}: no shape twice")
+            if before and process.returncode == 0:
+                check(f"{len(before)} kept from before" in out, f"{name}: what was there was not measured again: {out[-200:]}")
+            if process.returncode == 0:
+                break
+            stops += 1
+            check(process.returncode == 75, f"{name}: exit {process.returncode}: {err[-200:]}")
+            check("--resume" in err and took < 1, f"{name}: says how to go on, after {took:.2f} s")
+            with h5py.File(path) as f:
+                check(int(f.attrs["complete"]) == 0, f"{name}: an unfinished trace says so")
+        check(stops >= 1, f"{name}: was interrupted {stops} times")
+        check(sorted(shapes(path)) == sorted(expected), f"{name}: the same shapes at last")
+        with h5py.File(path) as f:
+            check(int(f.attrs["complete"]) == 1, f"{name}: complete at last")
+            for probe in f["probes"].values():
+                check(sum(int(p["samples"]) for p in probe["points"][:]) == len(probe["samples"]), f"{name}: every sample has its shape")
+
+
+def other_readers(where):
+    """h5dump, h5py, pandas, csv and json count the same rows."""
+    trace = os.path.join(where, "gts250.h5")
+    with h5py.File(trace) as f:
+        samples = {name: len(p["samples"]) for name, p in f["probes"].items()}
+        points = {name: len(p["points"]) for name, p in f["probes"].items()}
+        compute = f["probes/0000"]
+        check(compute.attrs["probe"] == "compute" and compute.attrs["units"] == 16, "the case and the layout are attributes")
+        for table in ("points", "samples"):
+            units = {k for k in compute[table].attrs if k.startswith("units.")}
+            check(units == {"units." + c for c in compute[table].dtype.names}, f"a unit for every column of {table}")
+        frame = pandas.DataFrame(compute["samples"][:]).join(pandas.DataFrame(compute["points"][:]), on="point", lsuffix="_of_sample")
+        one = frame[(frame.blocks == 1) & (frame.threads == 1) & (frame.ilp == 1)]
+        cycles = (one.cycles / (one.repeats * one.work / 2)).median()
+        check(abs(cycles - 20) < 0.01, f"One-One by pandas alone: {cycles} cycles an FMA, 20 by the spec")
+    rows = pandas.read_csv(io.StringIO(run("export", trace, "--format", "csv", "--probes").out))
+    check(len(rows) == sum(samples.values()), f"csv: {len(rows)} rows, {sum(samples.values())} samples")
+    check(rows.groupby("probe").size().tolist() == list(samples.values()), "csv: each probe's")
+    whole = json.loads(run("export", trace, "--format", "json").out)
+    check([len(p["samples"]["point"]) for p in whole["probes"]] == list(samples.values()), "json holds every sample")
+    check([len(p["points"]["blocks"]) for p in whole["probes"]] == list(points.values()), "and every shape")
+    check("derived" not in whole, "and nothing derived")
+    check(run("export", trace, "--format", "csv").out.count("\n") == 1, "csv without --probes holds the transfers: none")
+    if shutil.which("h5dump"):
+        dumped = subprocess.run(["h5dump", "-H", "-g", "/probes", trace], capture_output=True, text=True)
+        check(dumped.returncode == 0 and '"units.cycles"' in dumped.stdout and dumped.stdout.count("H5T_COMPOUND") == 2 * len(samples), "h5dump")
+    else:
+        print("skipped: h5dump is not installed")
+
+
+with folder() as where:
+    simulated(where)
+    a_part(where)
+    on_the_host(where)
+    stopped(where)
+    other_readers(where)
+check.finish()

@@ -1,0 +1,195 @@
+// Probes and parameters as text, csv and json: numbers written down by hand, read back from what was printed.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "made_probe.hpp"
+#include "netpipe/report/probe_text.hpp"
+#include "npgpu/report.hpp"
+
+using namespace npgpu;
+
+namespace {
+
+const std::vector<double> steady(9, 2.0);
+const TextStyle plain{.color = false, .width = 100};
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::string line_with(const std::string& text, const std::string& part) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (has(line, part)) return line;
+  return "no line with " + part;
+}
+
+// 1000 operations in 2 us are 0.5 GFLOP/s: 50 % of a peak of 1; at 1000 MHz 0.5 a cycle.
+ProbeSweep fma_sweep() {
+  ProbeSweep sweep = probe_sweep();
+  sweep.peak = {1e9, "lanes * clock"};
+  sweep.schedule = "made up";
+  add_point(sweep, {.blocks = 1, .threads = 32, .ilp = 1}, 1000, steady);
+  give_cycles(sweep, 1000);
+  return sweep;
+}
+
+DeviceParameters made_parameters() {
+  DeviceParameters device;
+  device.device = "cuda:0";
+  device.device_name = "Test GPU";
+  device.parameters.push_back({"SM",
+                               {132.5, 131, 134, "units", "Cp_AA / Cp_OA"},
+                               "how many units",
+                               132,
+                               "units that the device names",
+                               Agreement::agrees,
+                               ""});
+  device.parameters.push_back({"P",
+                               {66.5e12, not_measured, not_measured, "operations per second", "the fastest"},
+                               "rate",
+                               67e12,
+                               "lanes * clock",
+                               Agreement::unchecked,
+                               "it ran at 1700 of 1980 MHz"});
+  device.parameters.push_back({"w*", {}, "blocks that fill a unit", not_measured, "", Agreement::unchecked, ""});
+  device.missing.push_back("B: needs probe bandwidth");
+  return device;
+}
+
+}  // namespace
+
+TEST_CASE("a probe's table: rate, part of the peak, interval, rate of a cycle, trials") {
+  const std::string text = probe_text(fma_sweep(), plain);
+  CHECK(text.starts_with("compute cuda:0 fma fp32\n"));
+  CHECK(has(text, "1.000 GFLOP/s: lanes * clock"));
+  CHECK(has(line_with(text, "blocks"), "GFLOP/s"));
+  std::istringstream row(line_with(text, " 32 "));
+  std::string blocks, threads, ilp, rate, part, low, high, percent, cycle, trials;
+  row >> blocks >> threads >> ilp >> rate >> part >> low >> high >> percent >> cycle >> trials;
+  CHECK(rate == "0.5000");
+  CHECK(part.starts_with("50.0"));
+  CHECK(low + ' ' + high == "+0.0 +0.0");
+  CHECK(cycle == "0.5000");
+  CHECK(trials == "9");
+  CHECK_FALSE(has(text, "access B"));
+  CHECK_FALSE(has(text, "\x1b"));
+}
+
+TEST_CASE("marks of a shape are explained, and only those that are there") {
+  CHECK_FALSE(has(probe_text(fma_sweep(), plain), "never narrowed"));
+  ProbeSweep sweep = fma_sweep();
+  add_point(sweep, {.blocks = 4, .threads = 32, .alone = 1}, 4000, steady).stop = Stop::never;
+  add_point(sweep, {.blocks = 8, .threads = 32}, 4000, steady);
+  for (std::size_t i = 18; i < 27; ++i) sweep.samples[i].intact = 0;
+  const std::string text = probe_text(sweep, plain);
+  CHECK(line_with(text, " 4  ").ends_with("a*"));
+  CHECK(line_with(text, " 8  ").ends_with("!"));
+  CHECK(has(text, "a no two blocks on one unit"));
+  CHECK(has(text, "* the interval never narrowed"));
+  CHECK(has(text, "! no usable trial"));
+}
+
+TEST_CASE("memory has its columns, a chase its time, and a sweep without points its reason") {
+  ProbeSweep sweep = probe_sweep();
+  sweep.question.probe = "bandwidth";
+  sweep.question.operation = Operation::read;
+  sweep.simulated = true;
+  add_point(sweep, {.blocks = 1, .threads = 32, .access_bytes = 16, .bytes = 3 * MiB}, 4000, steady);
+  std::string text = probe_text(sweep, plain);
+  CHECK(text.starts_with("SIMULATED bandwidth"));
+  CHECK(has(line_with(text, "blocks"), "access B"));
+  CHECK(has(line_with(text, "3 MiB"), "2.000"));  // 4000 B in 2 us
+  CHECK(probe_point_text(sweep) == "2.000 GB/s ±0.00 %");
+
+  sweep.question.probe = "latency";
+  sweep.question.operation = Operation::chase;
+  sweep.points[0].work = 100;
+  text = probe_text(sweep, plain);
+  CHECK(has(line_with(text, "blocks"), "ns a load"));
+  CHECK(has(line_with(text, "3 MiB"), "20.00"));  // 100 loads in 2 us
+
+  sweep.points.clear();
+  CHECK(has(probe_text(sweep, plain), "none were measured"));
+  sweep.error = "no memory";
+  CHECK(line_with(probe_text(sweep, plain), "NOT RUN").ends_with("no memory"));
+  CHECK(probe_point_text(sweep) == "not usable");
+}
+
+TEST_CASE("rates of a probe in their unit") {
+  ProbeCase c{.probe = "compute"};
+  CHECK(probe_rate_text(c, 66.9e12) == "66.90 TFLOP/s");
+  c.type = DataType::int32;
+  CHECK(probe_rate_text(c, 1.5e9) == "1.500 GOP/s");
+  c.operation = Operation::copy;
+  CHECK(probe_rate_text(c, 4.3e12) == "4.300 TB/s");
+  CHECK(probe_rate_text(c, not_measured) == "-");
+}
+
+TEST_CASE("parameters: a line each, and in full the formula, what it means, who says so and what disturbs it") {
+  std::ostringstream full, brief;
+  parameters_text(full, {made_parameters()}, Detail::full, plain);
+  parameters_text(brief, {made_parameters()}, Detail::brief, plain);
+  CHECK(full.str().starts_with("derived of cuda:0 (Test GPU)\n"));
+  for (const char* part : {"= Cp_AA / Cp_OA", "how many units", "device: units that the device names",
+                           "? it ran at 1700 of 1980 MHz", "missing: B: needs probe bandwidth"})
+    CHECK_MESSAGE(has(full.str(), part), part);
+  const std::string sm = line_with(brief.str(), "SM ");
+  CHECK(has(sm, "132.5 units"));
+  CHECK(has(sm, "131.0 .. 134.0"));
+  CHECK(sm.ends_with("132.0  agrees"));
+  const std::string p = line_with(brief.str(), "P ");
+  CHECK(has(p, "66500 GOP/s"));
+  CHECK(p.ends_with("67000  unchecked ?"));
+  CHECK(has(brief.str(), "?: something disturbed it"));
+  CHECK_FALSE(has(brief.str(), "Cp_AA / Cp_OA"));
+  CHECK_FALSE(has(full.str() + brief.str(), "nan"));
+  DeviceParameters simulated = made_parameters();
+  simulated.simulated = true;
+  std::ostringstream said;
+  parameters_text(said, {simulated}, Detail::brief, plain);
+  CHECK(said.str().starts_with("derived of SIMULATED cuda:0"));
+}
+
+TEST_CASE("parameters as json: what has no value is null") {
+  std::ostringstream out;
+  parameters_json(out, {made_parameters()});
+  const auto json = nlohmann::json::parse(out.str());
+  CHECK(json["document"] == "npgpu-parameters");
+  const auto& all = json["devices"][0]["parameters"];
+  CHECK(all[0]["estimate"]["value"] == 132.5);
+  CHECK(all[0]["estimate"]["unit"] == "units");
+  CHECK(all[0]["verdict"] == "agrees");
+  CHECK(all[0]["note"].is_null());
+  CHECK(all[1]["estimate"]["low"].is_null());
+  CHECK(all[1]["note"] == "it ran at 1700 of 1980 MHz");
+  CHECK(all[2]["estimate"]["value"].is_null());
+  CHECK(all[2]["reference"].is_null());
+  CHECK(json["devices"][0]["missing"][0] == "B: needs probe bandwidth");
+}
+
+TEST_CASE("csv and json hold every sample of every probe") {
+  Trace trace;
+  trace.probes = {fma_sweep(), fma_sweep()};
+  trace.probes[1].device_name = "Test, \"GPU\"";
+  add_point(trace.probes[1], {.blocks = 2, .threads = 64, .alone = 1}, 500, {4, 4, 4});
+  std::ostringstream csv, json;
+  export_probes_csv(csv, trace);
+  std::istringstream lines(csv.str());
+  std::vector<std::string> rows;
+  for (std::string line; std::getline(lines, line);) rows.push_back(line);
+  REQUIRE(rows.size() == 1 + 9 + 9 + 3);
+  CHECK(rows[0].starts_with("probe,name,device,device_name,"));
+  CHECK(rows[1].starts_with(
+      "0,compute,cuda:0,Test GPU,0,fma,fp32,streaming,registers,1,32,1,0,0,0,1000,narrowed,0,0,10,27,20,"));
+  CHECK(rows[21].starts_with(
+      "1,compute,cuda:0,\"Test, \"\"GPU\"\"\",0,fma,fp32,streaming,registers,2,64,1,0,0,1,500,narrowed,1,2,"));
+
+  export_json(json, trace);
+  const auto whole = nlohmann::json::parse(json.str());
+  REQUIRE(whole["probes"].size() == 2);
+  CHECK(whole["probes"][0]["samples"]["device_us"].size() == 9);
+  CHECK(whole["probes"][1]["samples"]["device_us"].size() == 12);
+  CHECK(whole["probes"][1]["points"]["threads"] == nlohmann::json({32, 64}));
+  CHECK(whole["probes"][0]["peak_per_s"] == 1e9);
+}

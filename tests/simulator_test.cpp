@@ -1,0 +1,289 @@
+// The simulator with times that can be drawn on paper. engine_forms_test.cpp holds it against the closed forms.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "made_chunks.hpp"
+#include "npgpu/error.hpp"
+
+using namespace npgpu;
+
+namespace {
+
+struct Span {
+  double start, end;  // ms
+};
+Span span_of(const Timeline& t, Stage stage, std::uint32_t chunk, bool host = false) {
+  for (const TimelineEntry& e : t.entries)
+    if (e.stage == stage && e.chunk == chunk && (e.server == Server::host) == host)
+      return {in_ms(e.start), in_ms(e.end)};
+  FAIL("no such operation");
+  return {};
+}
+void check(const Span& s, double start, double end) {
+  CHECK(s.start == doctest::Approx(start));
+  CHECK(s.end == doctest::Approx(end));
+}
+double total(const MadeJob& m, std::uint32_t n, Order order = Order::breadth_first) {
+  return in_ms(simulate_total(m.job, n, m.costs, order).total);
+}
+MadeJob only_kernels(double whole_ms, std::uint64_t blocks, std::uint64_t slots) {
+  MadeJob m;
+  m.job.kernel = Seconds{whole_ms * 1e-3};
+  m.job.blocks = blocks;
+  m.job.slots = slots;
+  return m;
+}
+
+}  // namespace
+
+TEST_CASE("a timeline by hand: host 1 ms a call, latencies of 1 ms, two chunks of 3, 5 and 2 ms") {
+  MadeJob m = made(ms(3, 5, 2), 2);
+  m.costs.issue = m.costs.latency = ms(1, 1, 1);
+  const Timeline t = simulate(m.job, 2, m.costs, Order::breadth_first);
+  check(span_of(t, Stage::d2h, 1, true), 5, 6);  // the sixth call
+  check(span_of(t, Stage::h2d, 0), 1, 4);
+  check(span_of(t, Stage::kernel, 0), 5, 10);
+  check(span_of(t, Stage::d2h, 0), 11, 13);
+  check(span_of(t, Stage::h2d, 1), 4, 7);
+  check(span_of(t, Stage::kernel, 1), 10, 15);
+  check(span_of(t, Stage::d2h, 1), 16, 18);
+  CHECK(in_ms(t.run.total) == doctest::Approx(19));
+  CHECK(in_ms(t.run.busy.host) == doctest::Approx(6));
+  CHECK(in_ms(t.run.busy.copy_in) == doctest::Approx(6));
+  CHECK(in_ms(t.run.busy.compute) == doctest::Approx(10));
+  CHECK(in_ms(t.run.busy.copy_out) == doctest::Approx(4));
+  CHECK(t.entries.size() == 12);
+  CHECK(std::is_sorted(t.entries.begin(), t.entries.end(),
+                       [](const auto& a, const auto& b) { return a.server < b.server; }));
+  CHECK(simulate_total(m.job, 2, m.costs, Order::breadth_first).total == t.run.total);
+}
+
+TEST_CASE("stages that a job does not have are not issued") {
+  MadeJob m = made(ms(3, 5, 2), 2);
+  m.costs.issue = ms(1, 1, 1);
+  m.job.out_bytes = 0;
+  CHECK(total(m, 2) == doctest::Approx(1 + 3 + 5 + 5));
+  m.job.kernel = Seconds{0};
+  CHECK(total(m, 2) == doctest::Approx(1 + 3 + 3));
+  m.job.in_bytes = 0;
+  CHECK(total(m, 2) == 0);
+}
+
+TEST_CASE("gaps: each operation holds its engine for one more") {
+  MadeJob m = made(ms(3, 1, 1), 4);
+  m.costs.gap = ms(0.5, 0.25, 0.125);
+  CHECK(total(m, 4) == doctest::Approx(4 * 3.5 + 1.25 + 1.125));
+  const Stages s = chunk_times(m.job, 4, m.costs);
+  CHECK(in_ms(s.sum()) == doctest::Approx(3.5 + 1.25 + 1.125));
+}
+
+TEST_CASE("both directions: half as fast while the other engine is at work") {
+  MadeJob m = made(ms(4, 0, 2), 2);
+  m.costs.slow_h2d = m.costs.slow_d2h = 2;
+  const Timeline t = simulate(m.job, 2, m.costs, Order::breadth_first);
+  check(span_of(t, Stage::h2d, 0), 0, 4);   // alone
+  check(span_of(t, Stage::d2h, 0), 4, 8);   // 2 ms of bytes, beside
+  check(span_of(t, Stage::h2d, 1), 4, 10);  // 2 ms of bytes in 4, then 2 alone
+  check(span_of(t, Stage::d2h, 1), 10, 12);
+}
+
+// Chunks of 1, 1 and 1 ms. With two queues, streams 0 and 2 share one, so that kernel 0 may start no earlier than copy
+// in 2, which is third on its engine.
+TEST_CASE("hardware queues: an operation starts no earlier than the one before it in its queue") {
+  MadeJob m = made(ms(1, 1, 1), 4);
+  CHECK(total(m, 4) == doctest::Approx(6));
+  m.costs.queues = 4;
+  CHECK(total(m, 4) == doctest::Approx(6));
+  m.costs.queues = 2;
+  const Timeline t = simulate(m.job, 4, m.costs, Order::breadth_first);
+  check(span_of(t, Stage::kernel, 0), 2, 3);
+  check(span_of(t, Stage::kernel, 1), 3, 4);
+  check(span_of(t, Stage::d2h, 0), 4, 5);  // not before kernel 2, which starts at 4
+  CHECK(t.entries.back().queue == 1);
+  // Queues of each engine's own: copies in do not hold kernels up.
+  m.costs.queue_scope = QueueScope::server;
+  CHECK(total(m, 4) == doctest::Approx(6));
+  m.costs.queue_scope = QueueScope::node;
+  // One queue, depth-first: a copy in waits for the copy out before it, and runs beside it.
+  m.costs.queues = 1;
+  CHECK(total(m, 4, Order::depth_first) == doctest::Approx(4 * 2 + 1));
+}
+
+// One copy engine. Depth-first, a chunk in and out, then the next; free to choose, the copies in go ahead.
+TEST_CASE("in the order of issue, or whatever can start first") {
+  MadeJob m = made(ms(2, 3, 2), 2);
+  m.costs.copy_engines = 1;
+  m.costs.queues = 1;
+  m.costs.queue_scope = QueueScope::server;
+  CHECK(total(m, 2, Order::depth_first) == doctest::Approx(14));
+  m.costs.queues = 0;
+  CHECK(total(m, 2, Order::depth_first) == doctest::Approx(2 + 3 + 3 + 2));
+}
+
+TEST_CASE("implicit synchronization: copies out wait for kernels issued before them") {
+  MadeJob m = made(ms(1, 4, 1), 3);
+  m.costs.implicit_sync = ImplicitSync::start;
+  check(span_of(simulate(m.job, 3, m.costs, Order::breadth_first), Stage::d2h, 0), 9, 10);
+  m.costs.implicit_sync = ImplicitSync::end;
+  check(span_of(simulate(m.job, 3, m.costs, Order::breadth_first), Stage::d2h, 0), 13, 14);
+  // Depth-first only its own kernel was issued before.
+  check(span_of(simulate(m.job, 3, m.costs, Order::depth_first), Stage::d2h, 0), 5, 6);
+}
+
+TEST_CASE("a kernel that leaves half of the device to the next: shared, not serial") {
+  // Alone a quarter of the job takes 4 ms, though a quarter of the whole's 8 is 2: it takes half of the device.
+  MadeJob m = only_kernels(8, 0, 0);
+  m.job.kernel_of_fraction = Curve({{0.25, Seconds{0.004}}, {1, Seconds{0.008}}});
+  m.costs.compute = Compute::shared;
+  const Timeline t = simulate(m.job, 4, m.costs, Order::breadth_first);
+  check(span_of(t, Stage::kernel, 0), 0, 4);
+  check(span_of(t, Stage::kernel, 1), 0, 4);
+  check(span_of(t, Stage::kernel, 3), 4, 8);
+  CHECK(in_ms(t.run.busy.compute) == doctest::Approx(8));
+  m.costs.compute = Compute::serial;
+  CHECK(total(m, 4) == doctest::Approx(16));
+}
+
+TEST_CASE("shared: the next kernel starts a gap after the last, though there is room") {
+  MadeJob m = only_kernels(8, 0, 0);
+  m.job.kernel_of_fraction = Curve({{0.25, Seconds{0.004}}, {1, Seconds{0.008}}});
+  m.costs.gap = ms(0, 1, 0);
+  const Timeline t = simulate(m.job, 4, m.costs, Order::breadth_first);
+  check(span_of(t, Stage::kernel, 0), 0, 5);
+  check(span_of(t, Stage::kernel, 1), 1, 6);
+  check(span_of(t, Stage::kernel, 2), 5, 10);
+}
+
+TEST_CASE("shared: who comes later gets what is left, and more when it comes free") {
+  // A third of a 9 ms job takes 4 ms alone: 3/4 of the device. The second starts with the quarter that is left, a third
+  // of its speed.
+  MadeJob m = only_kernels(9, 0, 0);
+  m.job.kernel_of_fraction = Curve({{1.0 / 3, Seconds{0.004}}, {1, Seconds{0.009}}});
+  const Timeline t = simulate(m.job, 3, m.costs, Order::breadth_first);
+  check(span_of(t, Stage::kernel, 0), 0, 4);
+  check(span_of(t, Stage::kernel, 1), 0, 4 + 4 - 4 / 3.0);
+  // A quarter of the device until 6 2/3 is 2/3 of its 3 ms of all of it; the rest goes at 3/4.
+  check(span_of(t, Stage::kernel, 2), 4, 20 / 3.0 + (3 - 2 / 3.0) / 0.75);
+}
+
+TEST_CASE("slots: blocks of the next kernel fill what the last wave leaves") {
+  // 12 blocks in 4 slots are three waves of 1 ms; four chunks of 3 blocks one each, four waves if they are serial.
+  MadeJob m = only_kernels(3, 12, 4);
+  m.costs.compute = Compute::slots;
+  const Timeline t = simulate(m.job, 4, m.costs, Order::breadth_first);
+  check(span_of(t, Stage::kernel, 0), 0, 1);
+  check(span_of(t, Stage::kernel, 1), 0, 2);  // one block beside the first chunk, two after it
+  check(span_of(t, Stage::kernel, 2), 1, 2 + 1);
+  CHECK(in_ms(t.run.total) == doctest::Approx(3));
+  m.costs.compute = Compute::serial;
+  CHECK(total(m, 4) == doctest::Approx(4));
+  CHECK(total(m, 4) == doctest::Approx(3 * models::tail_inflation(12, 4, 4)));
+  // 9 blocks in 2 chunks: 5 in one of them, which are two waves of the three.
+  const MadeJob odd = only_kernels(3, 9, 4);
+  CHECK(in_ms(chunk_times(odd.job, 2, odd.costs).kernel) == doctest::Approx(2));
+  // 10 blocks in 4 chunks: 3, 3, 2, 2. All go in by three waves, as the whole does.
+  MadeJob uneven = only_kernels(3, 10, 4);
+  uneven.costs.compute = Compute::slots;
+  CHECK(total(uneven, 4) == doctest::Approx(3));
+}
+
+TEST_CASE("kernels that fill the device are served alike, whatever the rule") {
+  Draw draw(7);
+  for (int i = 0; i < 1000; ++i) {
+    const std::uint32_t n = draw.count(16);
+    MadeJob m = made(draw.stages(1e-6, 1e-3), n);
+    m.costs.gap = draw.stages(1e-7, 1e-5);
+    m.job.slots = 8;
+    m.job.blocks = std::uint64_t{8} * n * draw.count(4);
+    m.costs.compute = Compute::serial;
+    const double serial = total(m, n);
+    for (const Compute other : {Compute::shared, Compute::slots}) {
+      m.costs.compute = other;
+      REQUIRE(std::abs(total(m, n) / serial - 1) < 1e-12);
+    }
+  }
+}
+
+TEST_CASE("the best number of streams, and what holds the time up") {
+  // 16 ms in, 4 ms of kernel, 4 ms out, 0.1 ms a copy in: 16 + 8/n + 0.1 n is least at n = 9 (17.789 ms).
+  Job job{.in_bytes = 16000, .out_bytes = 4000, .kernel = Seconds{0.004}};
+  StreamCosts costs;
+  costs.copy_h2d = costs.copy_d2h = Curve::line(Seconds{0}, Seconds{1e-6});
+  costs.gap = ms(0.1, 0, 0);
+  const auto counts = stream_counts(32);
+  Prediction p = choose_streams(job, costs, Order::breadth_first, counts);
+  CHECK(p.streams == 9);
+  CHECK(in_ms(p.time) == doctest::Approx(16 + 8.0 / 9 + 0.9));
+  CHECK(p.speed_up == doctest::Approx(24.1 / (16 + 8.0 / 9 + 0.9)));
+  CHECK(p.bound == Bound::h2d_engine);
+  CHECK(in_ms(p.bound_time) == doctest::Approx(16.9));
+  CHECK(p.candidates.size() == 32);
+  CHECK(p.candidates[31].streams == 32);
+
+  costs.copy_engines = 1;
+  CHECK(choose_streams(job, costs, Order::breadth_first, counts).bound == Bound::copy_engine);
+  costs.copy_engines = 2;
+  job.kernel = Seconds{0.04};
+  CHECK(choose_streams(job, costs, Order::breadth_first, counts).bound == Bound::compute);
+  job.kernel = Seconds{0.004};
+  costs.issue = ms(0, 50, 0);
+  p = choose_streams(job, costs, Order::breadth_first, counts);
+  CHECK(p.bound == Bound::host_issue);
+  CHECK(p.streams == 1);
+  CHECK(p.speed_up == 1);
+  job.in_bytes = 0;
+  job.out_bytes = 400000;
+  costs.issue = {};
+  CHECK(choose_streams(job, costs, Order::breadth_first, counts).bound == Bound::d2h_engine);
+}
+
+TEST_CASE("one stream is judged although nobody asked, and of equals the fewest streams win") {
+  Job job{.in_bytes = 1000, .kernel = Seconds{0}};
+  StreamCosts costs;
+  costs.copy_h2d = Curve::line(Seconds{0}, Seconds{1e-6});
+  const std::uint32_t counts[] = {8, 4};
+  const std::uint32_t downwards[] = {8, 4, 1};
+  const Prediction p = choose_streams(job, costs, Order::breadth_first, counts);
+  CHECK(p.streams == 1);
+  CHECK(p.candidates.size() == 3);
+  CHECK(choose_streams(job, costs, Order::breadth_first, downwards).streams == 1);
+}
+
+TEST_CASE("curves: straight between points, constant below, the last slope beyond") {
+  const Curve c({{10, Seconds{1}}, {20, Seconds{2}}, {30, Seconds{5}}});
+  CHECK(c(5).count() == 1);
+  CHECK(c(10).count() == 1);
+  CHECK(c(15).count() == doctest::Approx(1.5));
+  CHECK(c(25).count() == doctest::Approx(3.5));
+  CHECK(c(30).count() == doctest::Approx(5));
+  CHECK(c(40).count() == doctest::Approx(8));
+  CHECK(Curve()(7).count() == 0);
+  CHECK(Curve({{10, Seconds{1}}})(1e9).count() == 1);
+  CHECK(Curve({{0, Seconds{2}}, {1, Seconds{1}}})(5).count() == 0);  // never negative
+  const Curve line = Curve::line(Seconds{1e-6}, Seconds{2e-11});
+  CHECK(line(0).count() == doctest::Approx(1e-6).epsilon(1e-12));
+  CHECK(line(1e6).count() == doctest::Approx(2.1e-5).epsilon(1e-12));
+}
+
+TEST_CASE("what cannot be simulated is refused") {
+  const auto refused = [](auto&& change) {
+    MadeJob m = made(ms(1, 1, 1), 1);
+    std::uint32_t n = 1;
+    change(m, n);
+    CHECK_THROWS_AS(simulate_total(m.job, n, m.costs, Order::breadth_first), Error);
+  };
+  refused([](MadeJob&, std::uint32_t& n) { n = 0; });
+  refused([](MadeJob&, std::uint32_t& n) { n = (1u << 24) + 1; });
+  refused([](MadeJob& m, std::uint32_t&) { m.job.kernel = Seconds{-1}; });
+  refused([](MadeJob& m, std::uint32_t&) { m.costs.gap = ms(0, -1, 0); });
+  refused([](MadeJob& m, std::uint32_t&) { m.costs.issue = ms(0, 0, NAN); });
+  refused([](MadeJob& m, std::uint32_t&) { m.costs.latency = ms(INFINITY, 0, 0); });
+  refused([](MadeJob& m, std::uint32_t&) { m.costs.stream_create = Seconds{-1}; });
+  refused([](MadeJob& m, std::uint32_t&) { m.costs.slow_h2d = 0.9; });
+  refused([](MadeJob& m, std::uint32_t&) { m.costs.copy_engines = 3; });
+  CHECK_THROWS_AS(Curve({{1, Seconds{1}}, {1, Seconds{2}}}), Error);
+  CHECK_THROWS_AS(Curve({{1, Seconds{-1}}}), Error);
+  CHECK_THROWS_AS(Curve({{NAN, Seconds{1}}}), Error);
+}
