@@ -43,6 +43,7 @@ void choose_sweeps(const Options& options, Trace& trace) {
   if (!sweeps && !probes) return;
   trace.sweeps = sweeps ? std::move(*sweeps) : std::vector<Sweep>{};
   trace.probes = probes ? std::move(*probes) : std::vector<ProbeSweep>{};
+  trace.streams.clear();
 }
 
 std::string sweeps_text(const Trace& trace) { return titles_text(trace.sweeps); }
