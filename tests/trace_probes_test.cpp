@@ -192,7 +192,7 @@ TEST_CASE("a trace of version 1.0, which had no probes, is read and continued") 
     writer.finish();
   }
   const Trace after = read_trace(folder / "t.h5");
-  CHECK(after.version_minor == 1);
+  CHECK(after.version_minor == 2);
   CHECK(after.sweeps.size() == 19);
   REQUIRE(after.sweeps[18].samples.size() == before.sweeps[18].samples.size());
   CHECK(after.sweeps[18].samples.back().host_us == before.sweeps[18].samples.back().host_us);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "npgpu/device.hpp"
+#include "npgpu/overlap.hpp"
 #include "npgpu/probe.hpp"
 #include "npgpu/sample.hpp"
 
@@ -36,6 +37,7 @@ struct Trace {
   Provenance provenance;
   std::vector<Sweep> sweeps;
   std::vector<ProbeSweep> probes;
+  std::vector<OverlapSweep> streams;
 };
 
 // Reads a whole trace. Throws Error(usage) naming the file: missing, empty, truncated, not HDF5, not
@@ -72,6 +74,14 @@ class TraceWriter {
   bool has_shape(std::size_t probe, const Shape&) const;
   void add_shape(std::size_t probe, ProbePoint, std::span<const ProbeSample>);
   void set_probe_error(std::size_t probe, const std::string& why);
+
+  // The same for a case of jobs in streams.
+  std::size_t begin_streams(const OverlapSweep& header);
+  bool has_job(std::size_t streams, const JobShape&) const;
+  // Jobs that the case holds already.
+  std::vector<JobShape> jobs(std::size_t streams) const;
+  void add_job(std::size_t streams, OverlapPoint, std::span<const OverlapSample>);
+  void set_streams_error(std::size_t streams, const std::string& why);
 
   // Saves if what is unsaved is worth its cost: never more than 1 % of the run's wall time for saving,
   // never more than a few seconds unsaved. Returns true if everything added so far is now on disk.

@@ -109,7 +109,8 @@ Trace read_image(std::span<const std::byte> bytes) {
   read_provenance(open_group(file, "/", "provenance"), "/provenance", "", 2, trace.provenance);
 
   read_numbered(file, bytes.size(), trace.sweeps);
-  if (has_group(file, KindOf<ProbeSweep>::group)) read_numbered(file, bytes.size(), trace.probes);  // from 1.1 on
+  if (has_group(file, KindOf<ProbeSweep>::group)) read_numbered(file, bytes.size(), trace.probes);     // from 1.1 on
+  if (has_group(file, KindOf<OverlapSweep>::group)) read_numbered(file, bytes.size(), trace.streams);  // from 1.2 on
   return trace;
 }
 

@@ -35,6 +35,7 @@ Document::Document(const TraceRoot& root, const Provenance& provenance) : file_(
   put_provenance(create_group(file_, "provenance"), provenance);
   create_group(file_, KindOf<Sweep>::group);
   create_group(file_, KindOf<ProbeSweep>::group);
+  create_group(file_, KindOf<OverlapSweep>::group);
 }
 
 Document::Document(std::span<const std::byte> bytes, const Trace& loaded, const TraceRoot& root,
@@ -42,9 +43,11 @@ Document::Document(std::span<const std::byte> bytes, const Trace& loaded, const 
     : file_(open_image(bytes, Access::write)) {
   sweeps_.load(loaded.sweeps);
   probes_.load(loaded.probes);
+  streams_.load(loaded.streams);
   set_complete(false);
   if (loaded.version_minor < version_minor) trace::change(file_, "schema_version", version_text());
-  if (!has_group(file_, KindOf<ProbeSweep>::group)) create_group(file_, KindOf<ProbeSweep>::group);  // before 1.1
+  for (const char* later : {KindOf<ProbeSweep>::group, KindOf<OverlapSweep>::group})  // than 1.0
+    if (!has_group(file_, later)) create_group(file_, later);
   const Handle group = open_group(file_, "/", "provenance");
   std::size_t number = 1;
   while (has_group(group, resume_name(number))) ++number;
@@ -63,6 +66,11 @@ std::size_t Document::begin(const S& header) {
 template <class S>
 bool Document::has(std::size_t index, const typename KindOf<S>::Key& key) const {
   return const_cast<Document*>(this)->series<S>().has(index, key);
+}
+
+template <class S>
+const std::set<typename KindOf<S>::Key>& Document::keys(std::size_t index) const {
+  return const_cast<Document*>(this)->series<S>().keys(index);
 }
 
 template <class S>
@@ -98,11 +106,16 @@ void Document::change(Change body) {
 
 template std::size_t Document::begin(const Sweep&);
 template std::size_t Document::begin(const ProbeSweep&);
+template std::size_t Document::begin(const OverlapSweep&);
 template bool Document::has<Sweep>(std::size_t, const std::uint64_t&) const;
 template bool Document::has<ProbeSweep>(std::size_t, const Shape&) const;
+template bool Document::has<OverlapSweep>(std::size_t, const JobShape&) const;
+template const std::set<JobShape>& Document::keys<OverlapSweep>(std::size_t) const;
 template void Document::add<Sweep>(std::size_t, const Point&, std::span<const Sample>);
 template void Document::add<ProbeSweep>(std::size_t, const ProbePoint&, std::span<const ProbeSample>);
+template void Document::add<OverlapSweep>(std::size_t, const OverlapPoint&, std::span<const OverlapSample>);
 template void Document::set_error<Sweep>(std::size_t, const std::string&);
 template void Document::set_error<ProbeSweep>(std::size_t, const std::string&);
+template void Document::set_error<OverlapSweep>(std::size_t, const std::string&);
 
 }  // namespace npgpu::trace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 
@@ -14,17 +15,19 @@ namespace npgpu::trace {
 // Throws Flaw. After one, the document may hold half of a change, and sound() is false.
 class Document {
  public:
-  // A new trace without sweeps and probes.
+  // A new trace that holds no measurement.
   Document(const TraceRoot&, const Provenance&);
   // Continues `loaded`, whose bytes these are: not complete any more, with the new root and provenance beside the old
   // as resume_1, resume_2, ...
   Document(std::span<const std::byte>, const Trace& loaded, const TraceRoot&, const Provenance&);
 
-  // For S out of Sweep and ProbeSweep.
+  // For S out of Sweep, ProbeSweep and OverlapSweep.
   template <class S>
   std::size_t begin(const S& header);
   template <class S>
   bool has(std::size_t index, const typename KindOf<S>::Key&) const;
+  template <class S>
+  const std::set<typename KindOf<S>::Key>& keys(std::size_t index) const;
   template <class S>
   void add(std::size_t index, const typename KindOf<S>::Row&, std::span<const typename KindOf<S>::SampleRow>);
   template <class S>
@@ -40,8 +43,10 @@ class Document {
   auto& series() {
     if constexpr (std::is_same_v<S, Sweep>)
       return sweeps_;
-    else
+    else if constexpr (std::is_same_v<S, ProbeSweep>)
       return probes_;
+    else
+      return streams_;
   }
   template <class Change>
   void change(Change);
@@ -49,6 +54,7 @@ class Document {
   Handle file_;
   Series<Sweep> sweeps_;
   Series<ProbeSweep> probes_;
+  Series<OverlapSweep> streams_;
   bool sound_ = true;
 };
 

@@ -20,7 +20,7 @@ Enum get_word(hid_t group, const std::string& where, const char* attribute) {
   throw Flaw(fmt::format("attribute '{}' of {} is '{}', none of {}", attribute, where, word, choices<Enum>()));
 }
 
-// What both kinds of group say of how, on what and with what result they were measured.
+// What all kinds of group say of how, on what and with what result they were measured.
 template <class S>
 void put_common(hid_t group, const S& sweep) {
   put(group, "schedule", sweep.schedule);
@@ -130,6 +130,26 @@ void get_header(hid_t group, const std::string& where, ProbeSweep& sweep) {
   l.near_cache_bytes = get_count(group, where, "near_cache_bytes");
   l.memory_bytes = get_count(group, where, "memory_bytes");
   l.clock_mhz = get_real(group, where, "clock_mhz");
+  get_common(group, where, sweep);
+}
+
+void put_header(hid_t group, const OverlapSweep& sweep) {
+  const OverlapCase& c = sweep.question;
+  put(group, "device", c.device);
+  put_word(group, "workload", c.workload);
+  put_word(group, "order", c.order);
+  put_word(group, "pool", c.pool);
+  put(group, "gated", c.gated);
+  put_common(group, sweep);
+}
+
+void get_header(hid_t group, const std::string& where, OverlapSweep& sweep) {
+  OverlapCase& c = sweep.question;
+  c.device = get_text(group, where, "device");
+  c.workload = get_word<Workload>(group, where, "workload");
+  c.order = get_word<IssueOrder>(group, where, "order");
+  c.pool = get_word<StreamPool>(group, where, "pool");
+  c.gated = get_flag(group, where, "gated");
   get_common(group, where, sweep);
 }
 

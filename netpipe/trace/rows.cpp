@@ -15,9 +15,14 @@ void check_stop(const Row& point) {
 }
 
 template <class Row>
+void check_intact(const Row& sample) {
+  if (sample.intact < -1 || sample.intact > 1) throw Flaw(fmt::format("has the unknown intact code {}", sample.intact));
+}
+
+template <class Row>
 void check_sample(const Row& sample) {
   if (sample.repeats == 0) throw Flaw("has 0 repeats");
-  if (sample.intact < -1 || sample.intact > 1) throw Flaw(fmt::format("has the unknown intact code {}", sample.intact));
+  check_intact(sample);
 }
 
 template <class S>
@@ -63,14 +68,24 @@ void check_row(const ProbePoint& point) {
   if (s.alone > 1) throw Flaw(fmt::format("has {} for alone, which is 0 or 1", s.alone));
 }
 
+void check_row(const OverlapPoint& point) {
+  check_stop(point);
+  const JobShape& job = point.job;
+  if (job.chunks == 0 || job.streams == 0 || job.threads == 0)
+    throw Flaw(fmt::format("has {} chunks, {} streams, {} threads", job.chunks, job.streams, job.threads));
+  if (!job.bytes_in && !job.bytes_out && !job.kernel_bytes) throw Flaw("has a job of 0 bytes");
+}
+
 void check_row(const Sample& sample) {
   check_sample(sample);
   if (sample.lane > 1) throw Flaw(fmt::format("is of lane {}", sample.lane));
 }
 
 void check_row(const ProbeSample& sample) { check_sample(sample); }
+void check_row(const OverlapSample& sample) { check_intact(sample); }
 
 void check_rows(const Sweep& sweep, const std::string& where) { check_all(sweep, where); }
 void check_rows(const ProbeSweep& sweep, const std::string& where) { check_all(sweep, where); }
+void check_rows(const OverlapSweep& sweep, const std::string& where) { check_all(sweep, where); }
 
 }  // namespace npgpu::trace

@@ -99,5 +99,6 @@ auto Series<S>::open(hid_t file, std::size_t index) -> Open& {
 
 template class Series<Sweep>;
 template class Series<ProbeSweep>;
+template class Series<OverlapSweep>;
 
 }  // namespace npgpu::trace

@@ -1,4 +1,4 @@
-// One numbered kind of group in a trace being written: /sweeps/NNNN of transfers, or /probes/NNNN.
+// One numbered kind of group in a trace being written: /sweeps/NNNN of transfers, /probes/NNNN or /streams/NNNN.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace npgpu::trace {
 
-// What the two kinds differ in: their rows, what tells a point from its neighbours, and where they stand.
+// What the kinds differ in: their rows, what tells a point from its neighbours, and where they stand.
 template <class S>
 struct KindOf;
 template <>
@@ -34,6 +34,16 @@ struct KindOf<ProbeSweep> {
   static Key key(const ProbePoint& point) { return point.shape; }
 };
 
+template <>
+struct KindOf<OverlapSweep> {
+  using Row = OverlapPoint;
+  using SampleRow = OverlapSample;
+  using Key = JobShape;
+  static constexpr const char* group = "streams";
+  static constexpr const char* word = "case of streams";
+  static Key key(const OverlapPoint& point) { return point.job; }
+};
+
 // Throws Flaw. It knows the file only by the handle that it is given each time.
 template <class S>
 class Series {
@@ -49,6 +59,7 @@ class Series {
   // schedule of the same device.
   std::size_t begin(hid_t file, const S& header);
   bool has(std::size_t index, const Key& key) const { return state(index).keys.count(key) > 0; }
+  const std::set<Key>& keys(std::size_t index) const { return state(index).keys; }
   void add(hid_t file, std::size_t index, Row, std::span<const SampleRow>);
   void set_error(hid_t file, std::size_t index, const std::string& why);
 
@@ -73,5 +84,6 @@ class Series {
 
 extern template class Series<Sweep>;
 extern template class Series<ProbeSweep>;
+extern template class Series<OverlapSweep>;
 
 }  // namespace npgpu::trace

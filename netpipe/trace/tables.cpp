@@ -112,6 +112,53 @@ struct Layout<ProbeSample> {
   }
 };
 
+template <>
+struct Layout<OverlapPoint> {
+  static constexpr const char* name = "points";
+  static constexpr hsize_t chunk_rows = 64;
+  static const std::vector<Column>& columns() {
+    static const std::vector<Column> all{
+        {"bytes_in", Type::u64, offsetof(OverlapPoint, job.bytes_in), "B"},
+        {"bytes_out", Type::u64, offsetof(OverlapPoint, job.bytes_out), "B"},
+        {"kernel_bytes", Type::u64, offsetof(OverlapPoint, job.kernel_bytes), "B"},
+        {"iterations", Type::u64, offsetof(OverlapPoint, job.iterations), "1"},
+        {"chunks", Type::u32, offsetof(OverlapPoint, job.chunks), "1"},
+        {"streams", Type::u32, offsetof(OverlapPoint, job.streams), "1"},
+        {"threads", Type::u32, offsetof(OverlapPoint, job.threads), "1"},
+        {"first_sample", Type::u64, offsetof(OverlapPoint, first_sample), "1"},
+        {"samples", Type::u32, offsetof(OverlapPoint, samples), "1"},
+        {"stop", Type::i32, offsetof(OverlapPoint, stop), "1", stop_codes},
+        {"wall_us", Type::f64, offsetof(OverlapPoint, wall_us), "us"},
+        {"sm_clock_mhz", Type::f64, offsetof(OverlapPoint, telemetry.sm_clock_mhz), "MHz"},
+        {"memory_clock_mhz", Type::f64, offsetof(OverlapPoint, telemetry.memory_clock_mhz), "MHz"},
+        {"power_w", Type::f64, offsetof(OverlapPoint, telemetry.power_w), "W"},
+        {"temperature_c", Type::f64, offsetof(OverlapPoint, telemetry.temperature_c), "degC"},
+        {"throttle_reasons", Type::u64, offsetof(OverlapPoint, telemetry.throttle_reasons), "1"},
+    };
+    return all;
+  }
+};
+
+template <>
+struct Layout<OverlapSample> {
+  static constexpr const char* name = "samples";
+  static constexpr hsize_t chunk_rows = 64;
+  static const std::vector<Column>& columns() {
+    static const std::vector<Column> all{
+        {"point", Type::u32, offsetof(OverlapSample, point), "1"},
+        {"trial", Type::u32, offsetof(OverlapSample, trial), "1"},
+        {"intact", Type::i32, offsetof(OverlapSample, intact), "1", intact_codes},
+        {"number", Type::u64, offsetof(OverlapSample, number), "1"},
+        {"host_us", Type::f64, offsetof(OverlapSample, host_us), "us"},
+        {"issue_us", Type::f64, offsetof(OverlapSample, issue_us), "us"},
+        {"create_us", Type::f64, offsetof(OverlapSample, create_us), "us"},
+        {"destroy_us", Type::f64, offsetof(OverlapSample, destroy_us), "us"},
+        {"device_us", Type::f64, offsetof(OverlapSample, device_us), "us"},
+    };
+    return all;
+  }
+};
+
 hid_t file_type(Type type) {
   switch (type) {
     case Type::u32:
@@ -247,5 +294,7 @@ template class Table<Point>;
 template class Table<Sample>;
 template class Table<ProbePoint>;
 template class Table<ProbeSample>;
+template class Table<OverlapPoint>;
+template class Table<OverlapSample>;
 
 }  // namespace npgpu::trace

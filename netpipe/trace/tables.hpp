@@ -1,4 +1,4 @@
-// The two tables of a sweep and of a probe: which columns they have, and how rows go in and out.
+// The two tables of a sweep, of a probe and of jobs in streams: which columns they have, and how rows go in and out.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "netpipe/trace/hdf5_handle.hpp"
+#include "npgpu/overlap.hpp"
 #include "npgpu/probe.hpp"
 #include "npgpu/sample.hpp"
 
 namespace npgpu::trace {
 
-// An open table of Points, Samples, ProbePoints or ProbeSamples. `Row` is one of them.
+// An open table of points or samples: `Row` is Point, ProbePoint or OverlapPoint, or a sample of one of these.
 template <class Row>
 class Table {
  public:
@@ -38,5 +39,7 @@ extern template class Table<Point>;
 extern template class Table<Sample>;
 extern template class Table<ProbePoint>;
 extern template class Table<ProbeSample>;
+extern template class Table<OverlapPoint>;
+extern template class Table<OverlapSample>;
 
 }  // namespace npgpu::trace

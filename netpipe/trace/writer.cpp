@@ -105,6 +105,7 @@ void TraceWriter::set_error(std::size_t index, const std::string& why) {
 
 std::size_t TraceWriter::begin_sweep(const Sweep& header) { return begin(header); }
 std::size_t TraceWriter::begin_probe(const ProbeSweep& header) { return begin(header); }
+std::size_t TraceWriter::begin_streams(const OverlapSweep& header) { return begin(header); }
 
 bool TraceWriter::has_point(std::size_t sweep, std::uint64_t bytes) const {
   bool has = false;
@@ -118,6 +119,21 @@ bool TraceWriter::has_shape(std::size_t probe, const Shape& shape) const {
   return has;
 }
 
+bool TraceWriter::has_job(std::size_t streams, const JobShape& job) const {
+  bool has = false;
+  impl_->named([&] { has = impl_->document_->has<OverlapSweep>(streams, job); });
+  return has;
+}
+
+std::vector<JobShape> TraceWriter::jobs(std::size_t streams) const {
+  std::vector<JobShape> all;
+  impl_->named([&] {
+    const auto& keys = impl_->document_->keys<OverlapSweep>(streams);
+    all.assign(keys.begin(), keys.end());
+  });
+  return all;
+}
+
 void TraceWriter::add_point(std::size_t sweep, Point point, std::span<const Sample> samples) {
   impl_->named([&] { impl_->document_->add<Sweep>(sweep, point, samples); });
   impl_->policy_.added(now());
@@ -128,8 +144,16 @@ void TraceWriter::add_shape(std::size_t probe, ProbePoint point, std::span<const
   impl_->policy_.added(now());
 }
 
+void TraceWriter::add_job(std::size_t streams, OverlapPoint point, std::span<const OverlapSample> samples) {
+  impl_->named([&] { impl_->document_->add<OverlapSweep>(streams, point, samples); });
+  impl_->policy_.added(now());
+}
+
 void TraceWriter::set_sweep_error(std::size_t sweep, const std::string& why) { set_error<Sweep>(sweep, why); }
 void TraceWriter::set_probe_error(std::size_t probe, const std::string& why) { set_error<ProbeSweep>(probe, why); }
+void TraceWriter::set_streams_error(std::size_t streams, const std::string& why) {
+  set_error<OverlapSweep>(streams, why);
+}
 
 bool TraceWriter::checkpoint_if_due() {
   if (impl_->policy_.due(now(), impl_->document_->bytes())) impl_->save();

@@ -1,0 +1,85 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "npgpu/overlap.hpp"
+
+namespace npgpu {
+
+namespace {
+
+constexpr std::uint64_t line_bytes = 128;
+constexpr std::uint32_t most_chunks = 65536, most_streams = 4096, most_threads = 1024;
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 33;  // words are numbered in 31 bits
+// compute counts its steps in fp32, exactly up to 2^24: eight a round, from at most 2^16 on.
+constexpr std::uint64_t most_iterations = 1'000'000;
+
+}  // namespace
+
+std::string title(const OverlapCase& c) {
+  std::string text = "overlap " + c.device;
+  for (const std::string_view word : {name(c.workload), name(c.order), name(c.pool)}) {
+    text += ' ';
+    text += word;
+  }
+  if (c.gated) text += " gated";
+  return text;
+}
+
+Piece piece_of(std::uint64_t total, std::uint32_t chunks, std::uint32_t chunk) {
+  const auto border = [&](std::uint64_t c) {
+    return c == chunks ? total : total * c / chunks / line_bytes * line_bytes;
+  };
+  const std::uint64_t first = border(chunk);
+  return {first, border(chunk + 1) - first};
+}
+
+std::uint32_t streams_of(IssueOrder order, const JobShape& job) {
+  return job.streams * (order == IssueOrder::apart ? 3 : 1);
+}
+
+std::vector<Issue> issues_of(IssueOrder order, const JobShape& job) {
+  std::vector<JobPart> parts;
+  if (job.bytes_in) parts.push_back(JobPart::in);
+  if (job.kernel_bytes) parts.push_back(JobPart::kernel);
+  if (job.bytes_out) parts.push_back(JobPart::out);
+  std::vector<Issue> all;
+  const auto add = [&](JobPart part, std::uint32_t chunk) {
+    const std::uint32_t own = order == IssueOrder::apart ? static_cast<std::uint32_t>(part) * job.streams : 0;
+    all.push_back({part, chunk, own + chunk % job.streams});
+  };
+  if (order == IssueOrder::breadth_first) {
+    for (const JobPart part : parts)
+      for (std::uint32_t chunk = 0; chunk < job.chunks; ++chunk) add(part, chunk);
+  } else {
+    for (std::uint32_t chunk = 0; chunk < job.chunks; ++chunk)
+      for (const JobPart part : parts) add(part, chunk);
+  }
+  return all;
+}
+
+std::optional<std::string> refuses(const OverlapCase& c, const JobShape& job) {
+  if (job.chunks < 1 || job.chunks > most_chunks)
+    return fmt::format("{} chunks: 1 to {} are taken", job.chunks, most_chunks);
+  if (job.streams < 1 || job.streams > most_streams)
+    return fmt::format("{} streams: 1 to {} are taken", job.streams, most_streams);
+  if (job.threads < 1 || job.threads > most_threads)
+    return fmt::format("{} threads a block: 1 to {} are taken", job.threads, most_threads);
+  if (job.iterations > most_iterations)
+    return fmt::format("{} iterations: up to {} are taken, which keep every result exact", job.iterations,
+                       most_iterations);
+  const bool empty = !job.bytes_in && !job.bytes_out && !job.kernel_bytes;
+  if (empty) return "nothing to copy and no kernel";
+  for (const std::uint64_t bytes : {job.bytes_in, job.bytes_out, job.kernel_bytes}) {
+    if (bytes % 4) return fmt::format("{} bytes are no whole number of 4-byte words", bytes);
+    if (bytes > most_bytes) return fmt::format("{} bytes: at most {} are taken", bytes, most_bytes);
+    if (bytes && piece_of(bytes, job.chunks, 0).bytes == 0)
+      return fmt::format("{} bytes in {} chunks: a chunk has at least {} bytes", bytes, job.chunks, line_bytes);
+  }
+  if ((c.workload == Workload::none) != (job.kernel_bytes == 0))
+    return c.workload == Workload::none ? "bytes for a kernel, and the workload is none"
+                                        : fmt::format("a {} kernel without bytes to work on", name(c.workload));
+  return std::nullopt;
+}
+
+}  // namespace npgpu

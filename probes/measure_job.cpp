@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "npgpu/error.hpp"
+#include "npgpu/overlap.hpp"
+
+namespace npgpu {
+
+namespace {
+
+constexpr int most_voids = 3;  // gates that time out in a row before the point is given up
+
+OverlapSample sample_of(const JobRan& ran, std::uint32_t trial, std::uint64_t number) {
+  const auto us = [](const std::optional<Seconds>& t) { return t ? microseconds(*t) : not_measured; };
+  OverlapSample sample;
+  sample.trial = trial;
+  sample.number = number;
+  sample.host_us = microseconds(ran.host);
+  sample.issue_us = microseconds(ran.issue);
+  sample.create_us = us(ran.create);
+  sample.destroy_us = us(ran.destroy);
+  sample.device_us = us(ran.device);
+  return sample;
+}
+
+double median_seconds(JobRunner& runner, const OverlapCase& c, const JobShape& job) {
+  constexpr int runs = 3;
+  runner.prepare(c, job);
+  std::vector<double> times;
+  for (int i = 0; i < runs; ++i) times.push_back(runner.run().host.count());
+  return median(times);
+}
+
+}  // namespace
+
+std::optional<MeasuredJob> measure_job(JobRunner& runner, Schedule& schedule, const OverlapCase& c, const JobShape& job,
+                                       std::uint64_t& number, const std::function<bool()>& interrupted) {
+  const Seconds begin = steady_clock().now();
+  MeasuredJob measured;
+  measured.point.job = job;
+  runner.prepare(c, job);
+  schedule.begin(job.bytes_in + job.bytes_out + job.kernel_bytes, 1);
+
+  int voids = 0;
+  for (;;) {
+    if (interrupted && interrupted()) return std::nullopt;
+    const Schedule::Step step = schedule.next();
+    if (step.kind == Schedule::Step::Kind::stop) {
+      measured.point.stop = step.why;
+      break;
+    }
+    const Seconds before = runner.clock().now();
+    const JobRan ran = runner.run();
+    if (ran.voided) {
+      if (++voids == most_voids)
+        throw Error(ErrorKind::failed, fmt::format("{}: the gate timed out {} times in a row", title(c), voids));
+      continue;
+    }
+    voids = 0;
+    schedule.record(ran.device.value_or(ran.host), runner.clock().now() - before);
+    if (step.kind == Schedule::Step::Kind::trial)
+      measured.samples.push_back(sample_of(ran, static_cast<std::uint32_t>(measured.samples.size()), number++));
+  }
+  if (measured.samples.empty()) throw Error(ErrorKind::failed, "the schedule asked for no trial");
+
+  const auto wrong = runner.intact();
+  measured.samples.back().intact = wrong ? 0 : 1;
+  if (wrong) measured.mismatch = *wrong;
+  measured.point.telemetry = runner.telemetry();
+  measured.point.wall_us = microseconds(steady_clock().now() - begin);
+  return measured;
+}
+
+std::uint64_t iterations_for(JobRunner& runner, const OverlapCase& c, const JobShape& job, double ratio) {
+  if (c.workload == Workload::none) throw Error(ErrorKind::usage, "a workload is needed to choose its iterations");
+  OverlapCase copies = c, kernel = c;
+  copies.workload = Workload::none;
+  copies.gated = kernel.gated = false;
+  copies.pool = kernel.pool = StreamPool::pooled;
+  JobShape uncut = job;
+  uncut.chunks = uncut.streams = 1;
+  JobShape only_copies = uncut, only_kernel = uncut;
+  only_copies.kernel_bytes = 0;
+  only_copies.iterations = 0;
+  only_kernel.bytes_in = only_kernel.bytes_out = 0;
+  const double wanted = ratio * median_seconds(runner, copies, only_copies);
+
+  // Doubling until the kernel takes at least half of what is wanted; then a straight line through the last and 1.
+  only_kernel.iterations = 1;
+  const double first = median_seconds(runner, kernel, only_kernel);
+  if (first >= wanted) return 1;
+  std::uint64_t iterations = 1;
+  double time = first;
+  while (time < wanted / 2 && iterations < 500'000) {
+    const double grow = std::clamp(wanted / time, 2.0, 16.0);
+    iterations = static_cast<std::uint64_t>(static_cast<double>(iterations) * grow);
+    only_kernel.iterations = iterations;
+    time = median_seconds(runner, kernel, only_kernel);
+  }
+  if (iterations == 1 || time <= first) return iterations;
+  const double each = (time - first) / static_cast<double>(iterations - 1);
+  return std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::llround(1 + (wanted - first) / each)), 1, 1'000'000);
+}
+
+}  // namespace npgpu

@@ -1,0 +1,47 @@
+#include "npgpu/error.hpp"
+#include "npgpu/overlap.hpp"
+
+namespace npgpu {
+
+namespace {
+
+// A function's static, because backends register before main in no particular order.
+std::vector<std::unique_ptr<OverlapBackend>>& registry() {
+  static std::vector<std::unique_ptr<OverlapBackend>> all;
+  return all;
+}
+
+bool is_of_kind(const std::string& device, std::string_view kind) {
+  return device == kind || device.rfind(std::string(kind) + ':', 0) == 0;
+}
+
+}  // namespace
+
+DeviceInfo OverlapBackend::device(const std::string& id) const {
+  const std::vector<DeviceInfo> all = devices();
+  if (all.empty())
+    throw Error(ErrorKind::nothing, "streams: there is no " + std::string(kind()) + " device: " + why_none());
+  std::string ids;
+  for (const DeviceInfo& one : all) {
+    if (one.id == id) return one;
+    ids += (ids.empty() ? "" : ", ") + one.id;
+  }
+  throw Error(ErrorKind::usage, "--device: there is no '" + id + "'; there is " + ids);
+}
+
+void register_overlap_backend(std::unique_ptr<OverlapBackend> backend) { registry().push_back(std::move(backend)); }
+
+const std::vector<std::unique_ptr<OverlapBackend>>& overlap_backends() { return registry(); }
+
+const OverlapBackend& find_overlap_backend(const std::string& device) {
+  for (const auto& backend : registry())
+    if (is_of_kind(device, backend->kind())) return *backend;
+  if (is_of_kind(device, "cuda"))
+    throw Error(ErrorKind::nothing, "--device: this build runs no jobs on '" + device + "': it was made without CUDA");
+  if (is_of_kind(device, "sim"))
+    throw Error(ErrorKind::usage,
+                "--device: jobs in streams run on GPUs only so far, and '" + device + "' is simulated");
+  throw Error(ErrorKind::usage, "--device: '" + device + "' has no streams; write cuda:N (npgpu list shows them)");
+}
+
+}  // namespace npgpu

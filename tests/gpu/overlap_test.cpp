@@ -1,0 +1,238 @@
+// Jobs in streams on a GPU: results exact whatever the cut, and wrong ones found. No times: those are the trace's.
+#include "npgpu/overlap.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "npgpu/error.hpp"
+#include "probes/overlap_words.hpp"
+
+using namespace npgpu;
+
+namespace {
+
+const OverlapBackend& backend() { return find_overlap_backend("cuda:0"); }
+
+std::vector<OverlapCase> all_cases() {
+  std::vector<OverlapCase> all;
+  for (const Workload workload : {Workload::none, Workload::increment, Workload::memory, Workload::compute})
+    for (const IssueOrder order : {IssueOrder::breadth_first, IssueOrder::depth_first, IssueOrder::apart}) {
+      all.push_back({"cuda:0", workload, order, StreamPool::pooled, false});
+      all.push_back({"cuda:0", workload, order, StreamPool::pooled, true});
+      all.push_back({"cuda:0", workload, order, StreamPool::fresh, false});
+    }
+  return all;
+}
+
+// Odd sizes, parts longer and shorter than each other, more streams than chunks and fewer, blocks that end in the
+// middle.
+std::vector<JobShape> odd_jobs() {
+  return {
+      {.bytes_in = 4, .bytes_out = 4, .kernel_bytes = 4, .iterations = 1, .threads = 1},
+      {.bytes_in = 1 * MiB, .bytes_out = 1 * MiB, .kernel_bytes = 1 * MiB, .iterations = 3, .chunks = 4, .streams = 4},
+      {.bytes_in = 999'996,
+       .bytes_out = 77'772,
+       .kernel_bytes = 999'996,
+       .iterations = 7,
+       .chunks = 7,
+       .streams = 3,
+       .threads = 96},
+      {.bytes_in = 12'340,
+       .bytes_out = 1'000'004,
+       .kernel_bytes = 500'008,
+       .iterations = 2,
+       .chunks = 64,
+       .streams = 64,
+       .threads = 33},
+      {.bytes_in = 0, .bytes_out = 65'540, .kernel_bytes = 65'540, .iterations = 0, .chunks = 5, .streams = 8},
+      {.bytes_in = 65'540,
+       .bytes_out = 0,
+       .kernel_bytes = 3 * 4096,
+       .iterations = 4,
+       .chunks = 3,
+       .streams = 1,
+       .threads = 1024},
+      {.bytes_in = 0,
+       .bytes_out = 0,
+       .kernel_bytes = 64 * 128,
+       .iterations = 9,
+       .chunks = 64,
+       .streams = 40,
+       .threads = 32},
+  };
+}
+
+JobShape fitted(JobShape job, const OverlapCase& c) {
+  if (c.workload == Workload::none) {
+    job.kernel_bytes = job.iterations = 0;
+    if (!job.bytes_in && !job.bytes_out) job.bytes_in = 64 * 128;
+  }
+  return job;
+}
+
+std::vector<JobQuestion> questions() {
+  std::vector<JobQuestion> all;
+  for (const OverlapCase& c : all_cases())
+    for (const JobShape& job : odd_jobs()) all.push_back({c, fitted(job, c)});
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("every case and cut leaves exact results, run after run") {
+  const auto all = questions();
+  const auto runner = backend().open("cuda:0", all);
+  for (const auto& [c, job] : all) {
+    const std::string what = title(c);
+    CAPTURE(what);
+    CAPTURE(job.bytes_in);
+    CAPTURE(job.chunks);
+    runner->prepare(c, job);
+    CHECK(runner->intact().value_or("") == "nothing has run since this job was prepared");
+    for (int i = 0; i < 2; ++i) {
+      const JobRan ran = runner->run();
+      CHECK(runner->intact().value_or("") == "");
+      CHECK_FALSE(ran.voided);
+      CHECK(ran.host.count() > 0);
+      CHECK(ran.issue <= ran.host);
+      CHECK(ran.device.has_value() == c.gated);
+      CHECK(ran.create.has_value() == (c.pool == StreamPool::fresh));
+      CHECK(ran.destroy.has_value() == (c.pool == StreamPool::fresh));
+      if (ran.device) CHECK(*ran.device <= ran.host);
+      if (ran.create) CHECK(*ran.create <= ran.host);
+    }
+  }
+}
+
+TEST_CASE("one wrong word is found, wherever it is, and the first of several is told") {
+  cuda::OverlapWords words;
+  const cuda::Stream stream;
+  constexpr std::uint32_t count = 100'000;
+  cuda::Buffer device(Memory::device, count * 4), host(Memory::pinned, count * 4);
+  auto* const on_device = reinterpret_cast<cuda::Word*>(device.data());
+  auto* const on_host = reinterpret_cast<cuda::Word*>(host.data());
+  cuda::Stretch untouched;
+  untouched.run.number = 3;
+  words.fill_device(on_device, count, 3, stream.get());
+  words.compare(on_device, count, untouched, 0, stream.get());
+  CHECK_FALSE(words.first_wrong(stream.get()));
+
+  // Another run's words, input for what was there, and a number off by one are all wrong from the first word on.
+  cuda::Stretch other = untouched;
+  other.run.number = 4;
+  words.compare(on_device, count, other, 5, stream.get());
+  CHECK(words.first_wrong(stream.get()).value().word == 0);
+  other = untouched;
+  other.in_words = 1;
+  words.compare(on_device, count, other, 5, stream.get());
+  CHECK(words.first_wrong(stream.get()).value().word == 0);
+  other = untouched;
+  other.device_first = 1;
+  words.compare(on_device, count, other, 5, stream.get());
+  CHECK(words.first_wrong(stream.get()).value().label == 5);
+
+  words.fill_input(on_host, count, stream.get());
+  stream.synchronize();
+  cuda::Stretch input;
+  input.in_words = count;
+  words.compare(on_host, count, input, 0, stream.get());
+  CHECK_FALSE(words.first_wrong(stream.get()));
+  on_host[count - 1] ^= 1;
+  words.compare(on_host, count, input, 7, stream.get());
+  auto wrong = words.first_wrong(stream.get());
+  REQUIRE(wrong);
+  CHECK(wrong->label == 7);
+  CHECK(wrong->word == count - 1);
+  on_host[12'345] ^= 0x80000000u;
+  words.compare(on_host, count, input, 9, stream.get());
+  words.compare(on_host + 1, count - 1, input, 2, stream.get());
+  wrong = words.first_wrong(stream.get());
+  REQUIRE(wrong);
+  CHECK(wrong->label == 2);
+  CHECK(wrong->word == 0);
+}
+
+TEST_CASE("each workload is what it claims: one iteration more or less is found") {
+  const cuda::Stream stream;
+  constexpr std::uint32_t count = 1000;
+  cuda::OverlapWords words;
+  cuda::Buffer device(Memory::device, count * 4), scratch(Memory::device, 4096 * 4),
+      run(Memory::device, sizeof(cuda::RunWords)), told(Memory::pinned, sizeof(cuda::RunWords));
+  const cuda::RunWords now{.number = 2, .factor = 5, .start = 4000};
+  *reinterpret_cast<cuda::RunWords*>(told.data()) = now;
+  REQUIRE(cudaMemcpyAsync(run.data(), told.data(), sizeof now, cudaMemcpyHostToDevice, stream.get()) == cudaSuccess);
+  words.fill_scratch(reinterpret_cast<cuda::Word*>(scratch.data()), 4096, stream.get());
+  for (const Workload workload : {Workload::increment, Workload::memory, Workload::compute}) {
+    CAPTURE(name(workload));
+    auto* const on_device = reinterpret_cast<cuda::Word*>(device.data());
+    words.fill_device(on_device, count, now.number, stream.get());
+    cuda::Launch launch{.words = on_device,
+                        .count = count,
+                        .first = 100,
+                        .iterations = 11,
+                        .run = reinterpret_cast<const cuda::RunWords*>(run.data()),
+                        .scratch = reinterpret_cast<const cuda::Word*>(scratch.data()),
+                        .scratch_words = 4096,
+                        .stride = 1024};
+    void* arguments[] = {&launch};
+    REQUIRE(cudaLaunchKernel(cuda::kernel_of(workload), dim3(4), dim3(256), arguments, 0, stream.get()) == cudaSuccess);
+    cuda::Stretch stretch;
+    stretch.workload = workload;
+    stretch.run = now;
+    stretch.launch = launch;
+    words.compare(on_device, count, stretch, 0, stream.get());
+    CHECK_FALSE(words.first_wrong(stream.get()));
+    for (const std::uint32_t iterations : {10u, 12u}) {
+      stretch.launch.iterations = iterations;
+      words.compare(on_device, count, stretch, 0, stream.get());
+      CHECK(words.first_wrong(stream.get()));
+    }
+    stretch.launch = launch;
+    stretch.launch.count = count - 1;  // a kernel that went one word too far
+    words.compare(on_device, count, stretch, 0, stream.get());
+    CHECK(words.first_wrong(stream.get()).value().word == count - 1);
+  }
+}
+
+TEST_CASE("a job measured: trials, and a verdict") {
+  const OverlapCase c{.device = "cuda:0", .workload = Workload::compute};
+  const JobShape job{
+      .bytes_in = MiB, .bytes_out = MiB, .kernel_bytes = MiB, .iterations = 10, .chunks = 4, .streams = 4};
+  const std::vector<JobQuestion> all{{c, job}};
+  const auto runner = backend().open("cuda:0", all);
+  const auto schedule = adaptive_schedule({.trial = Seconds{0}, .budget = Seconds{0.01}});
+  std::uint64_t number = 0;
+  const auto measured = measure_job(*runner, *schedule, c, job, number, {});
+  REQUIRE(measured);
+  CHECK(measured->samples.size() >= 9);
+  CHECK(measured->samples.back().intact == 1);
+  CHECK(measured->mismatch == "");
+  CHECK(iterations_for(*runner, c, job, 2.0) >= 1);
+}
+
+TEST_CASE("what cannot be is refused, in words") {
+  const OverlapCase c{.device = "cuda:0"};
+  const JobShape job{.bytes_in = 4096, .bytes_out = 4096, .kernel_bytes = 4096, .iterations = 1};
+  const std::vector<JobQuestion> all{{c, job}};
+  const auto runner = backend().open("cuda:0", all);
+  CHECK_THROWS_AS(runner->run(), Error);
+  JobShape larger = job;
+  larger.bytes_in = 8192;
+  CHECK_THROWS_AS(runner->prepare(c, larger), Error);
+  OverlapCase scratch = c;
+  scratch.workload = Workload::memory;
+  CHECK_THROWS_AS(runner->prepare(scratch, job), Error);
+  OverlapCase both = c;
+  both.gated = true;
+  both.pool = StreamPool::fresh;
+  CHECK_THROWS_AS(runner->prepare(both, job), Error);
+  both.pool = StreamPool::pooled;
+  JobShape many = job;
+  many.bytes_in = many.bytes_out = many.kernel_bytes = 0;
+  CHECK_THROWS_AS(runner->prepare(both, many), Error);
+  const JobShape deep{.kernel_bytes = 600 * 128, .iterations = 1, .chunks = 600, .threads = 32};
+  const std::vector<JobQuestion> wide{{both, deep}};
+  CHECK_THROWS_AS(backend().open("cuda:0", wide)->prepare(both, deep), Error);
+  CHECK_THROWS_AS(backend().open("cuda:99", all), Error);
+}

@@ -1,0 +1,114 @@
+// How jobs are cut and issued: arithmetic that a reader can check by hand.
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "npgpu/overlap.hpp"
+#include "probes/overlap_layout.hpp"
+
+using namespace npgpu;
+
+TEST_CASE("pieces end at lines of 128 B, the last at the very end") {
+  // 1000 B in 3: borders 333 and 666 become 256 and 640.
+  CHECK(piece_of(1000, 3, 0).first == 0);
+  CHECK(piece_of(1000, 3, 0).bytes == 256);
+  CHECK(piece_of(1000, 3, 1).first == 256);
+  CHECK(piece_of(1000, 3, 1).bytes == 384);
+  CHECK(piece_of(1000, 3, 2).first == 640);
+  CHECK(piece_of(1000, 3, 2).bytes == 360);
+  CHECK(piece_of(0, 3, 2).bytes == 0);
+  CHECK(piece_of(60 * MiB, 16, 15).first == 60 * MiB / 16 * 15);  // whole lines: cut evenly
+  CHECK(piece_of(60 * MiB, 16, 15).bytes == 60 * MiB / 16);
+}
+
+TEST_CASE("pieces are all of a job, each byte once, and none is empty from 128 B a chunk on") {
+  for (const std::uint64_t total :
+       {std::uint64_t{128}, std::uint64_t{64 * 128}, std::uint64_t{64 * 128 + 4}, 512 * MiB + 12})
+    for (const std::uint32_t n : {1u, 3u, 7u, 64u}) {
+      if (total / n < 128) continue;
+      std::uint64_t next = 0;
+      for (std::uint32_t c = 0; c < n; ++c) {
+        const Piece piece = piece_of(total, n, c);
+        CHECK(piece.first == next);
+        CHECK(piece.bytes > 0);
+        next += piece.bytes;
+      }
+      CHECK(next == total);
+    }
+}
+
+TEST_CASE("orders of issue: two chunks, one stream each") {
+  const JobShape job{.bytes_in = 256, .bytes_out = 256, .kernel_bytes = 256, .chunks = 2, .streams = 2};
+  using enum JobPart;
+  CHECK(issues_of(IssueOrder::breadth_first, job) ==
+        std::vector<Issue>{{in, 0, 0}, {in, 1, 1}, {kernel, 0, 0}, {kernel, 1, 1}, {out, 0, 0}, {out, 1, 1}});
+  CHECK(issues_of(IssueOrder::depth_first, job) ==
+        std::vector<Issue>{{in, 0, 0}, {kernel, 0, 0}, {out, 0, 0}, {in, 1, 1}, {kernel, 1, 1}, {out, 1, 1}});
+  CHECK(issues_of(IssueOrder::apart, job) ==
+        std::vector<Issue>{{in, 0, 0}, {kernel, 0, 2}, {out, 0, 4}, {in, 1, 1}, {kernel, 1, 3}, {out, 1, 5}});
+  CHECK(streams_of(IssueOrder::breadth_first, job) == 2);
+  CHECK(streams_of(IssueOrder::apart, job) == 6);
+}
+
+TEST_CASE("parts that a job has not are not issued, and chunks go round the streams") {
+  const JobShape job{.bytes_out = 3 * 128, .chunks = 3, .streams = 2};
+  using enum JobPart;
+  CHECK(issues_of(IssueOrder::depth_first, job) == std::vector<Issue>{{out, 0, 0}, {out, 1, 1}, {out, 2, 0}});
+}
+
+TEST_CASE("places on the device: one region a chunk, as long as its longest part") {
+  // In 2 lines a chunk, out 1, kernel 3.
+  const JobShape job{.bytes_in = 512, .bytes_out = 256, .kernel_bytes = 768, .chunks = 2};
+  const JobLayout one = layout_of(IssueOrder::breadth_first, job);
+  CHECK(one.device_bytes == 768);
+  CHECK(one.chunks[0].in_at == 0);
+  CHECK(one.chunks[1].in_at == 384);
+  CHECK(one.chunks[1].out_at == 384);
+  CHECK(one.chunks[1].out.first == 128);
+  const JobLayout apart = layout_of(IssueOrder::apart, job);
+  CHECK(apart.device_bytes == 512 + 768 + 256);
+  CHECK(apart.chunks[1].in_at == 256);
+  CHECK(apart.chunks[1].work_at == 512 + 384);
+  CHECK(apart.chunks[1].out_at == 512 + 768 + 128);
+}
+
+TEST_CASE("regions never overlap, whatever the shares") {
+  // 18 lines in, 20 out, in 5 chunks: 3 4 3 4 4 and 4 each; rounding lets either be the longer one.
+  const JobShape job{.bytes_in = 18 * 128, .bytes_out = 20 * 128 + 4, .chunks = 5};
+  const JobLayout layout = layout_of(IssueOrder::depth_first, job);
+  std::uint64_t end = 0;
+  for (const ChunkPlaces& p : layout.chunks) {
+    CHECK(p.in_at == end);
+    CHECK(p.in_at % 128 == 0);
+    end = p.in_at + (std::max(p.in.bytes, p.out.bytes) + 127) / 128 * 128;
+  }
+  CHECK(layout.device_bytes == end);
+}
+
+TEST_CASE("what cannot be is refused, in words") {
+  const OverlapCase copies{.device = "cuda:0", .workload = Workload::none}, kernel{.device = "cuda:0"};
+  const auto said = [](const OverlapCase& c, const JobShape& job, const std::string& word) {
+    const auto why = refuses(c, job);
+    REQUIRE(why);
+    CAPTURE(*why);
+    CHECK(why->find(word) != std::string::npos);
+  };
+  CHECK_FALSE(refuses(copies, {.bytes_in = 4}));
+  CHECK_FALSE(refuses(kernel, {.kernel_bytes = 128 * 64, .iterations = 1, .chunks = 64, .streams = 64, .threads = 32}));
+  said(copies, {}, "nothing to copy");
+  said(copies, {.bytes_in = 6}, "4-byte words");
+  said(copies, {.bytes_in = 127 * 4, .chunks = 4}, "at least 128 bytes");
+  said(copies, {.bytes_in = 4, .kernel_bytes = 4}, "workload is none");
+  said(kernel, {.bytes_in = 4}, "without bytes");
+  said(copies, {.bytes_in = 4, .chunks = 0}, "0 chunks");
+  said(copies, {.bytes_in = 4, .streams = 0}, "0 streams");
+  said(kernel, {.kernel_bytes = 4, .threads = 1025}, "1025 threads");
+  said(kernel, {.kernel_bytes = 4, .iterations = 1'000'001}, "iterations");
+  said(copies, {.bytes_in = (std::uint64_t{1} << 33) + 4}, "at most");
+}
+
+TEST_CASE("a title says all that is not the shape's") {
+  CHECK(title(OverlapCase{.device = "cuda:0"}) == "overlap cuda:0 increment breadth-first pooled");
+  CHECK(title(OverlapCase{"cuda:1", Workload::none, IssueOrder::apart, StreamPool::fresh, true}) ==
+        "overlap cuda:1 none apart fresh gated");
+}
