@@ -1,4 +1,4 @@
-#include "netpipe/model/compute_server.hpp"
+#include "netpipe/streams/compute_server.hpp"
 
 #include <algorithm>
 #include <limits>

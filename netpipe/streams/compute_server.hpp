@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "netpipe/model/chunks.hpp"
+#include "netpipe/streams/chunks.hpp"
 #include "npgpu/streams.hpp"
 
 namespace npgpu::model {
