@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "npgpu/engine.hpp"
+#include "npgpu/overlap.hpp"
 #include "npgpu/sample.hpp"
 #include "npgpu/trace.hpp"
 #include "npgpu/units.hpp"
@@ -60,6 +61,20 @@ struct CurveFit {
   std::vector<std::string> notes;        // why half_bytes, knee_bytes or small_us is NaN; an Estimate's method says it
 };
 CurveFit fit_curve(std::span<const PointSummary> one_lane);
+
+// One job in streams, summarized: medians over its trials.
+struct JobSummary {
+  JobShape job;
+  std::uint32_t trials = 0;
+  Stop stop = Stop::trials;
+  Estimate time_us;                  // of the whole job: device time where the case is gated, host time otherwise
+  double issue_us = not_measured;    // of all asynchronous calls
+  double create_us = not_measured;   // fresh streams
+  double destroy_us = not_measured;
+  double speed_up = not_measured;    // over the same job uncut in one stream, if that is there
+};
+// Ordered by job: bytes in, bytes out, kernel, iterations, chunks, streams, threads.
+std::vector<JobSummary> summarize(const OverlapSweep&);
 
 // Theoretical one-direction limit of a case on a device (payload bytes counted once).
 Limit limit_of(const Case&, const DeviceInfo&);

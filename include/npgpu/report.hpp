@@ -33,6 +33,11 @@ std::string shape_text(const Shape&);
 // The rate of a probe's first point, and half the width of its interval: "66.9 TFLOP/s ±0.10 %".
 std::string probe_point_text(const ProbeSweep&);
 
+// "60 MiB in, 60 MiB out, kernel 60 MiB x 64, 16 chunks in 16 streams"
+std::string job_text(const JobShape&);
+// The time of a case's first job, and half the width of its interval: "1.458 ms ±0.10 %".
+std::string job_point_text(const OverlapSweep&);
+
 // The readable summary: per sweep a table of size, rate, percent of the limit, time, interval, and the
 // curve in a few numbers. A simulated device's says SIMULATED in its title.
 void report_text(std::ostream&, const Trace&, const TextStyle&);
@@ -68,6 +73,8 @@ void simulation_chrome(std::ostream&, const Simulation&);
 void export_csv(std::ostream&, const Trace&);
 // Likewise every sample of every probe.
 void export_probes_csv(std::ostream&, const Trace&);
+// Likewise every sample of every job in streams.
+void export_streams_csv(std::ostream&, const Trace&);
 // The whole trace, provenance included.
 void export_json(std::ostream&, const Trace&);
 // NetPIPE's np.out of one sweep (lane 0; duplex: both together, bytes of both): bytes, average, minimum and maximum

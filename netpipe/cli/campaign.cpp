@@ -9,6 +9,7 @@
 #include "netpipe/cli/progress.hpp"
 #include "netpipe/cli/provenance.hpp"
 #include "netpipe/cli/signals.hpp"
+#include "netpipe/cli/stream_campaign.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/model.hpp"
@@ -81,6 +82,7 @@ class Runner {
     for (const std::string& why : plan_.left_out) progress_.say("left out: " + why);
     for (std::size_t i = 0; i < plan_.sweeps.size() && !result_.stopped; ++i) sweep(i);
     for (std::size_t i = 0; i < plan_.probes.size() && !result_.stopped; ++i) probe(i);
+    for (std::size_t i = 0; i < plan_.streams.size() && !result_.stopped; ++i) streams(i);
     if (result_.stopped) {
       save();
     } else {
@@ -99,10 +101,13 @@ class Runner {
     const auto of_probes = options_.make_probe_schedule();
     for (const PlannedProbe& planned : plan_.probes)
       for (const Shape& shape : planned.shapes) sum += guess(*of_probes, shape);
+    const auto of_jobs = options_.make_job_schedule();
+    for (const PlannedStreams& planned : plan_.streams)
+      for (const PlannedJob& job : planned.jobs) sum += guess(*of_jobs, job);
     return sum;
   }
 
-  std::size_t cases() const { return plan_.sweeps.size() + plan_.probes.size(); }
+  std::size_t cases() const { return plan_.sweeps.size() + plan_.probes.size() + plan_.streams.size(); }
 
   void save() {
     writer_.checkpoint();
@@ -223,6 +228,19 @@ class Runner {
     }
   }
 
+  void streams(std::size_t number) {
+    const PlannedStreams& planned = plan_.streams[number];
+    progress_.sweep(plan_.sweeps.size() + plan_.probes.size() + number + 1, cases(), "jobs in streams " + planned.device.id,
+                    planned.jobs.size());
+    run_jobs(planned, {.make_schedule = options_.make_job_schedule,
+                       .result = result_,
+                       .writer = writer_,
+                       .progress = progress_,
+                       .trials = trials_,
+                       .save = [&] { save(); },
+                       .note = [&](const auto&... told) { note(told...); }});
+  }
+
   // The case ends, or has something wrong in it, and the rest carries on.
   void note(const std::string& title, const std::string& why, const std::function<void()>& set_error) {
     result_.failures.push_back(title + ": " + why);
@@ -235,6 +253,7 @@ class Runner {
   Campaign& result_;
   TraceWriter writer_;
   Progress progress_;
+  std::uint64_t trials_ = 0;  // of jobs in streams
 };
 
 }  // namespace
@@ -257,8 +276,10 @@ int measure(const Plan& plan, const MeasureOptions& options, Ending ending) {
   if (plan.empty())
     throw Error(ErrorKind::usage, plan.left_out.empty() ? "nothing to run" : plan.left_out.front());
   if (options.dry_run) {
-    const auto of_sweeps = options.make_schedule(), of_probes = options.make_probe_schedule();
-    std::cout << (options.json ? plan_json(plan, *of_sweeps, *of_probes) : plan_text(plan, *of_sweeps, *of_probes));
+    const auto of_sweeps = options.make_schedule(), of_probes = options.make_probe_schedule(),
+               of_jobs = options.make_job_schedule();
+    const Schedules by{*of_sweeps, *of_probes, *of_jobs};
+    std::cout << (options.json ? plan_json(plan, by) : plan_text(plan, by));
     return exit_code::done;
   }
   const Campaign campaign = run_campaign(plan, options);

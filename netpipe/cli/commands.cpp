@@ -57,6 +57,7 @@ const std::vector<Command>& commands() {
       {"characterize", "measure every GPU of this machine, or its memory where it has none", characterize},
       {"transfer", "measure memory copies over sizes, one case or many", transfer},
       {"probe", "time kernels on one unit of a device and on all", probe},
+      {"streams", "time jobs cut into streams, and what their parts cost", streams},
       {"derive", "how a device is built, from the probes of a trace", derive_parameters},
       {"simulate", "play a job in streams through a simulated node", simulate_job},
       {"report", "show a trace in the terminal", report},

@@ -19,6 +19,7 @@ int info(const Arguments&);
 int list(const Arguments&);
 int transfer(const Arguments&);
 int probe(const Arguments&);
+int streams(const Arguments&);
 int derive_parameters(const Arguments&);
 int simulate_job(const Arguments&);
 int characterize(const Arguments&);

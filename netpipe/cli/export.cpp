@@ -12,10 +12,12 @@ namespace npgpu::cli {
 
 namespace {
 
-void write(std::ostream& out, const std::string& format, bool probes, const Trace& trace) {
-  if (probes && format != "csv")
-    throw Error(ErrorKind::usage, "--probes chooses what csv holds; json holds both, npout only transfers");
-  if (format == "csv") return probes ? export_probes_csv(out, trace) : export_csv(out, trace);
+void write(std::ostream& out, const std::string& format, bool probes, bool streams, const Trace& trace) {
+  if ((probes || streams) && format != "csv")
+    throw Error(ErrorKind::usage, "--probes and --streams choose what csv holds; json holds all, npout only transfers");
+  if (probes && streams) throw Error(ErrorKind::usage, "--probes and --streams are different tables: give one of them");
+  if (format == "csv")
+    return probes ? export_probes_csv(out, trace) : streams ? export_streams_csv(out, trace) : export_csv(out, trace);
   if (format == "json") return export_json(out, trace);
   if (format != "npout")
     throw Error(ErrorKind::usage, "--format: '" + format + "' is none of csv, json, npout");
@@ -33,6 +35,7 @@ int export_trace(const Arguments& arguments) {
   options.group("How").add_options()
       ("format", word("csv"), "csv, json, npout")
       ("probes", po::bool_switch(), "csv: samples of probes instead of transfers")
+      ("streams", po::bool_switch(), "csv: samples of jobs in streams instead of transfers")
       ("sweep", word(), "only these sweeps (numbers: 0,3)")
       ("output,o", word(), "file to write; standard output if not given")
       ("force", po::bool_switch(), "replace an existing file");
@@ -40,7 +43,7 @@ int export_trace(const Arguments& arguments) {
   Trace trace = read_trace(options.place("TRACE"));
   choose_sweeps(options, trace);
   std::ostringstream text;
-  write(text, options.text("format"), options.on("probes"), trace);
+  write(text, options.text("format"), options.on("probes"), options.on("streams"), trace);
   const auto path = options.maybe("output");
   if (!path) {
     std::cout << text.str();

@@ -9,6 +9,7 @@
 #include "netpipe/cli/options.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
+#include "npgpu/overlap.hpp"
 #include "npgpu/probe.hpp"
 
 namespace npgpu::cli {
@@ -51,6 +52,9 @@ void list_json() {
   all["operations"] = names_of<Operation>;
   all["types"] = names_of<DataType>;
   all["forms"] = names_of<Form>;
+  all["kernels"] = names_of<Workload>;
+  all["orders"] = names_of<IssueOrder>;
+  all["pools"] = names_of<StreamPool>;
   std::cout << all.dump(2) << '\n';
 }
 
@@ -69,9 +73,10 @@ void list_text() {
   for (const DeviceInfo& device : all_devices())
     std::cout << fmt::format("  {:<20} {}{}\n", device.id, device.name, device.simulated ? " (SIMULATED)" : "");
   std::cout << fmt::format("\npatterns    {}\ndirections  {}\nmemories    {}\ntimings     {}\ncaches      {}\n"
-                           "operations  {}\ntypes       {}\nforms       {}\n",
+                           "operations  {}\ntypes       {}\nforms       {}\nkernels     {}\norders      {}\npools       {}\n",
                            choices<Pattern>(), choices<Direction>(), choices<Memory>(), choices<Timing>(),
-                           choices<Cache>(), choices<Operation>(), choices<DataType>(), choices<Form>());
+                           choices<Cache>(), choices<Operation>(), choices<DataType>(), choices<Form>(),
+                           choices<Workload>(), choices<IssueOrder>(), choices<StreamPool>());
 }
 
 }  // namespace

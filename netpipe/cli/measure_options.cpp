@@ -28,6 +28,8 @@ std::string standard_output() {
 const ClassicOptions classic_probe{.target = Seconds{0.05}};
 const AdaptiveOptions adaptive_probe{.trial = Seconds{0.001}, .budget = Seconds{0.4}};
 
+const AdaptiveOptions adaptive_job{.trial = Seconds{0}, .budget = Seconds{0.1}};
+
 MakeSchedule schedule_of(const Options& options, ClassicOptions classic, AdaptiveOptions adaptive) {
   const std::string kind = options.text("schedule");
   if (kind == "classic") {
@@ -62,8 +64,8 @@ void declare_measure_options(Options& options, const std::string& schedule) {
       ("target-time", word(), "classic: length of a trial, 0.25 s (probes 0.05 s)")
       ("repeats", word(), "classic: repeats of a trial, instead of a length")
       ("tolerance", word(), "adaptive: half width of the 95 % interval over the median, 1 %")
-      ("trial-time", word(), "adaptive: length of a trial, 3 ms (probes 1 ms)")
-      ("budget", word(), "adaptive: time a point may take before it is marked never-narrowed, 0.15 s\n(probes 0.4 s)");
+      ("trial-time", word(), "adaptive: length of a trial, 3 ms (probes 1 ms,\njobs in streams one job)")
+      ("budget", word(), "adaptive: time a point may take before it is marked never-narrowed,\n0.15 s (probes 0.4 s, jobs in streams 0.1 s)");
   options.group("Trace").add_options()
       ("output,o", word(), "trace to write; npgpu-HOST-TIME.h5 if not given")
       ("force", po::bool_switch(), "replace an existing trace")
@@ -90,6 +92,7 @@ MeasureOptions measure_options(const Options& options) {
   m.dry_run = options.on("dry-run");
   m.make_schedule = schedule_of(options, {}, {});
   m.make_probe_schedule = schedule_of(options, classic_probe, adaptive_probe);
+  m.make_job_schedule = schedule_of(options, {}, adaptive_job);
   return m;
 }
 

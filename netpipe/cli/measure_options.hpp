@@ -21,6 +21,7 @@ struct MeasureOptions {
   bool dry_run = false;
   MakeSchedule make_schedule;        // of transfers
   MakeSchedule make_probe_schedule;  // the same, with shorter trials where no length was asked for
+  MakeSchedule make_job_schedule;    // the same; a trial is one job
 };
 
 // `schedule`: the command's standard, classic or adaptive.

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "npgpu/error.hpp"
 #include "npgpu/report.hpp"
@@ -55,6 +57,7 @@ std::vector<DeviceInfo> Plan::devices() const {
   };
   for (const PlannedSweep& sweep : sweeps) add(sweep.device);
   for (const PlannedProbe& probe : probes) add(probe.device);
+  for (const PlannedStreams& one : streams) add(one.device);
   return all;
 }
 
@@ -62,6 +65,7 @@ std::size_t Plan::points() const {
   std::size_t sum = 0;
   for (const PlannedSweep& sweep : sweeps) sum += sweep.sizes.size();
   for (const PlannedProbe& probe : probes) sum += probe.shapes.size();
+  for (const PlannedStreams& one : streams) sum += one.jobs.size();
   return sum;
 }
 
@@ -70,6 +74,10 @@ MemoryNeed Plan::most_needed() const {
   for (const PlannedSweep& sweep : sweeps) {
     most.host_bytes = std::max(most.host_bytes, sweep.need.host_bytes);
     most.device_bytes = std::max(most.device_bytes, sweep.need.device_bytes);
+  }
+  for (const PlannedStreams& one : streams) {
+    most.host_bytes = std::max(most.host_bytes, one.need.host_bytes);
+    most.device_bytes = std::max(most.device_bytes, one.need.device_bytes);
   }
   return most;
 }
@@ -153,39 +161,86 @@ Seconds guess(const Schedule& schedule, const Shape&) {
   return schedule.guess(repeat);
 }
 
-std::string plan_text(const Plan& plan, const Schedule& schedule, const Schedule& of_probes) {
+void add(Plan& plan, const OverlapBackend& backend, const DeviceInfo& device, const std::vector<PlannedJob>& jobs) {
+  PlannedStreams planned{&backend, device, {}, {}};
+  std::map<std::string, std::size_t> reasons;
+  std::vector<JobQuestion> questions;
+  for (const PlannedJob& job : jobs) {
+    if (const auto why = refuses(job.asked.question, job.asked.job)) {
+      ++reasons[title(job.asked.question) + ": " + *why];
+      continue;
+    }
+    planned.jobs.push_back(job);
+    questions.push_back(job.asked);
+  }
+  for (const auto& [why, count] : reasons)
+    plan.left_out.push_back(count > 1 ? fmt::format("{} (and {} more such jobs)", why, count - 1) : why);
+  if (questions.empty()) return;
+  planned.need = backend.needs(device.id, questions);
+  const JobNeed free = backend.available(device.id);
+  for (const auto& [where, need, have] : {std::tuple{"pinned host", planned.need.host_bytes, free.host_bytes},
+                                          std::tuple{"device", planned.need.device_bytes, free.device_bytes}})
+    if (need > have) {
+      plan.left_out.push_back(fmt::format("jobs in streams on {}: need {} of {} memory, and {} are free: lower --bytes-in or --bytes-out",
+                                          device.id, size_text(need), where, size_text(have)));
+      return;
+    }
+  plan.streams.push_back(std::move(planned));
+}
+
+Seconds guess(const Schedule& schedule, const PlannedJob& planned) {
+  // Round figures of a GPU on PCIe 5; the time left is corrected by what points really take.
+  constexpr double start_s = 20e-6, bytes_per_s = 4e10, word_rounds_per_s = 1e12;
+  const JobShape& job = planned.asked.job;
+  const double copies = static_cast<double>(job.bytes_in + job.bytes_out) / bytes_per_s;
+  const double kernel = planned.ratio > 0 ? planned.ratio * copies
+                                          : static_cast<double>(job.kernel_bytes / 4 * job.iterations) / word_rounds_per_s;
+  // As much again to set up and to check.
+  return schedule.guess(Seconds{start_s + copies + kernel}) + Seconds{0.005 + 3 * copies};
+}
+
+std::string plan_text(const Plan& plan, const Schedules& by) {
   std::string text = fmt::format("{:<72} {:>6} {:>9} {:>11} {:>11}\n", "sweep", "points", "about", "host mem", "device mem");
   Seconds total{0};
   for (const PlannedSweep& sweep : plan.sweeps) {
     Seconds time{0};
-    for (const std::uint64_t bytes : sweep.sizes) time += guess(schedule, sweep.question, bytes);
+    for (const std::uint64_t bytes : sweep.sizes) time += guess(by.of_sweeps, sweep.question, bytes);
     total += time;
     text += fmt::format("{:<72} {:>6} {:>7.1f} s {:>11} {:>11}\n", title(sweep.question), sweep.sizes.size(), time.count(),
                         size_text(sweep.need.host_bytes), size_text(sweep.need.device_bytes));
   }
   for (const PlannedProbe& probe : plan.probes) {
     Seconds time{0};
-    for (const Shape& shape : probe.shapes) time += guess(of_probes, shape);
+    for (const Shape& shape : probe.shapes) time += guess(by.of_probes, shape);
     total += time;
     text += fmt::format("{:<72} {:>6} {:>7.1f} s\n", title(probe.question), probe.shapes.size(), time.count());
   }
+  for (const PlannedStreams& streams : plan.streams) {
+    Seconds time{0};
+    for (const PlannedJob& job : streams.jobs) time += guess(by.of_jobs, job);
+    total += time;
+    text += fmt::format("{:<72} {:>6} {:>7.1f} s {:>11} {:>11}\n", "jobs in streams " + streams.device.id, streams.jobs.size(),
+                        time.count(), size_text(streams.need.host_bytes), size_text(streams.need.device_bytes));
+  }
   text += fmt::format("{} sweeps, {} probes, {} points, about {:.0f} s\n", plan.sweeps.size(), plan.probes.size(),
                       plan.points(), total.count());
-  if (!plan.sweeps.empty()) text += "schedule: " + schedule.text() + '\n';
-  if (!plan.probes.empty()) text += "schedule of probes: " + of_probes.text() + '\n';
+  if (!plan.sweeps.empty()) text += "schedule: " + by.of_sweeps.text() + '\n';
+  if (!plan.probes.empty()) text += "schedule of probes: " + by.of_probes.text() + '\n';
+  if (!plan.streams.empty()) text += "schedule of jobs in streams: " + by.of_jobs.text() + '\n';
   for (const std::string& why : plan.left_out) text += "left out: " + why + '\n';
   return text;
 }
 
-std::string plan_json(const Plan& plan, const Schedule& schedule, const Schedule& of_probes) {
+std::string plan_json(const Plan& plan, const Schedules& by) {
   nlohmann::ordered_json all;
-  all["schedule"] = schedule.text();
-  all["schedule_of_probes"] = of_probes.text();
+  all["schedule"] = by.of_sweeps.text();
+  all["schedule_of_probes"] = by.of_probes.text();
+  all["schedule_of_jobs"] = by.of_jobs.text();
   all["sweeps"] = nlohmann::ordered_json::array();
   double total = 0;
   for (const PlannedSweep& sweep : plan.sweeps) {
     double time = 0;
-    for (const std::uint64_t bytes : sweep.sizes) time += guess(schedule, sweep.question, bytes).count();
+    for (const std::uint64_t bytes : sweep.sizes) time += guess(by.of_sweeps, sweep.question, bytes).count();
     total += time;
     all["sweeps"].push_back({{"title", title(sweep.question)},
                              {"sizes_bytes", sweep.sizes},
@@ -196,9 +251,20 @@ std::string plan_json(const Plan& plan, const Schedule& schedule, const Schedule
   all["probes"] = nlohmann::ordered_json::array();
   for (const PlannedProbe& probe : plan.probes) {
     double time = 0;
-    for (const Shape& shape : probe.shapes) time += guess(of_probes, shape).count();
+    for (const Shape& shape : probe.shapes) time += guess(by.of_probes, shape).count();
     total += time;
     all["probes"].push_back({{"title", title(probe.question)}, {"shapes", probe.shapes.size()}, {"about_s", time}});
+  }
+  all["streams"] = nlohmann::ordered_json::array();
+  for (const PlannedStreams& streams : plan.streams) {
+    double time = 0;
+    for (const PlannedJob& job : streams.jobs) time += guess(by.of_jobs, job).count();
+    total += time;
+    all["streams"].push_back({{"device", streams.device.id},
+                              {"jobs", streams.jobs.size()},
+                              {"about_s", time},
+                              {"host_bytes", streams.need.host_bytes},
+                              {"device_bytes", streams.need.device_bytes}});
   }
   all["about_s"] = total;
   all["left_out"] = plan.left_out;

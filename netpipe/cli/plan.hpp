@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "netpipe/cli/experiments.hpp"
 #include "npgpu/engine.hpp"
 #include "npgpu/module.hpp"
 #include "npgpu/probe.hpp"
@@ -27,15 +28,24 @@ struct PlannedProbe {
   std::vector<Shape> shapes;
 };
 
-// Transfers first, then probes.
+// In the order in which they run; one runner serves all of a device's.
+struct PlannedStreams {
+  const OverlapBackend* backend;
+  DeviceInfo device;
+  std::vector<PlannedJob> jobs;
+  JobNeed need;
+};
+
+// Transfers first, then probes, then jobs in streams.
 struct Plan {
   std::vector<PlannedSweep> sweeps;
   std::vector<PlannedProbe> probes;
+  std::vector<PlannedStreams> streams;
   std::vector<std::string> left_out;  // a sentence each
 
   std::vector<DeviceInfo> devices() const;  // each once, in order
-  std::size_t points() const;  // and shapes
-  bool empty() const { return sweeps.empty() && probes.empty(); }
+  std::size_t points() const;  // and shapes and jobs
+  bool empty() const { return sweeps.empty() && probes.empty() && streams.empty(); }
   MemoryNeed most_needed() const;
 };
 
@@ -54,11 +64,21 @@ void add(Plan&, const Module&, const DeviceInfo&, const Case&, const std::vector
 // that its kernel does not take.
 void add(Plan&, const Probe&, const DeviceInfo&, const ProbeCase&, const std::vector<Shape>& shapes = {});
 
+// Adds jobs, but not those that cannot be: each reason is told once, and of how many.
+void add(Plan&, const OverlapBackend&, const DeviceInfo&, const std::vector<PlannedJob>&);
+
+// One of each kind, to guess times by.
+struct Schedules {
+  const Schedule& of_sweeps;
+  const Schedule& of_probes;
+  const Schedule& of_jobs;
+};
 // The plan as a table for --dry-run, with a guess of the time each sweep takes.
-std::string plan_text(const Plan&, const Schedule& of_sweeps, const Schedule& of_probes);
-std::string plan_json(const Plan&, const Schedule& of_sweeps, const Schedule& of_probes);
+std::string plan_text(const Plan&, const Schedules&);
+std::string plan_json(const Plan&, const Schedules&);
 // A guess of one point's wall time: a copy at a plausible rate under this schedule, and its check.
 Seconds guess(const Schedule&, const Case&, std::uint64_t bytes);
 Seconds guess(const Schedule&, const Shape&);
+Seconds guess(const Schedule&, const PlannedJob&);
 
 }  // namespace npgpu::cli

@@ -69,6 +69,14 @@ void Progress::shape(std::size_t probe_in_trace, const ProbeSweep& of_one_point,
   told(shape, numbers, fmt::format("probe {} {}", probe_in_trace, shape), expected);
 }
 
+void Progress::job(std::size_t streams_in_trace, const OverlapSweep& of_one_point, Seconds expected) {
+  const OverlapPoint& point = of_one_point.points.front();
+  std::string numbers = job_point_text(of_one_point);
+  if (point.stop == Stop::never) numbers += " (never narrowed)";
+  const std::string job = job_text(point.job);
+  told(job, numbers, fmt::format("streams {} {}", streams_in_trace, job), expected);
+}
+
 void Progress::told(const std::string& what, const std::string& numbers, const std::string& saved_as, Seconds expected) {
   ++done_;
   expected_done_ += expected.count();

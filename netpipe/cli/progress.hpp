@@ -1,6 +1,6 @@
 // What a person sees while it runs, on standard error: a bar with the time left on a terminal, else a line a
 // point, written when the point is safely on disk ("saved 3 4096: ...": sweep 3, 4096 bytes; "saved probe 0 132 x 1024
-// threads, ilp 4: ...").
+// threads, ilp 4: ..."; "saved streams 2 60 MiB in, 16 chunks in 16 streams: ...").
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,7 @@ class Progress {
   void sweep(std::size_t number, std::size_t of, const std::string& title, std::size_t points);
   void point(std::size_t sweep_in_trace, const std::vector<PointSummary>& lanes, Seconds expected);
   void shape(std::size_t probe_in_trace, const ProbeSweep& of_one_point, Seconds expected);
+  void job(std::size_t streams_in_trace, const OverlapSweep& of_one_point, Seconds expected);
   void skipped(Seconds expected);  // already in the trace, or given up
   void saved();                    // everything told so far is on disk
   void say(const std::string& line);

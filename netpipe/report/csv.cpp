@@ -65,4 +65,26 @@ void export_probes_csv(std::ostream& out, const Trace& trace) {
   }
 }
 
+void export_streams_csv(std::ostream& out, const Trace& trace) {
+  out << "streams_case,device,device_name,simulated,workload,order,pool,gated,bytes_in,bytes_out,kernel_bytes,iterations,chunks,"
+         "streams,threads,stop,point,trial,number,host_us,issue_us,create_us,destroy_us,device_us,intact\n";
+  for (std::size_t i = 0; i < trace.streams.size(); ++i) {
+    const OverlapSweep& sweep = trace.streams[i];
+    const OverlapCase& c = sweep.question;
+    const std::string front =
+        fmt::format("{},{},{},{:d},{},{},{},{:d}", i, field(c.device), field(sweep.device_name), sweep.simulated,
+                    name(c.workload), name(c.order), name(c.pool), c.gated);
+    for (const OverlapSample& s : sweep.samples) {
+      if (s.point >= sweep.points.size()) continue;
+      const OverlapPoint& point = sweep.points[s.point];
+      const JobShape& job = point.job;
+      out << front
+          << fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", job.bytes_in, job.bytes_out,
+                         job.kernel_bytes, job.iterations, job.chunks, job.streams, job.threads, name(point.stop), s.point,
+                         s.trial, s.number, number(s.host_us), number(s.issue_us), number(s.create_us),
+                         number(s.destroy_us), number(s.device_us), s.intact);
+    }
+  }
+}
+
 }  // namespace npgpu

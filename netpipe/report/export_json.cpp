@@ -1,10 +1,11 @@
 // export --format json: the whole trace, nothing derived. Names and units are those of data/TRACE_FORMAT.md; a table
 // is an object of columns. null is what was not measured.
 //
-//   { "document": "npgpu-trace", "version": "1.1", "run": {...}, "provenance": {...},
+//   { "document": "npgpu-trace", "version": "1.2", "run": {...}, "provenance": {...},
 //     "sweeps": [ { title, case, simulated, schedule, ..., "points": { "bytes": [...], ... },
 //                   "samples": { "point": [...], ... } } ],
-//     "probes": likewise }
+//     "probes": likewise, "streams": likewise }
+#include "netpipe/report/job_json.hpp"
 #include "netpipe/report/probe_json.hpp"
 #include "npgpu/report.hpp"
 
@@ -78,6 +79,30 @@ Json samples_json(const std::vector<ProbeSample>& rows) {
           {"most_on_unit", column(rows, [](const ProbeSample& s) { return s.most_on_unit; })}};
 }
 
+Json points_json(const std::vector<OverlapPoint>& rows) {
+  Json json{{"bytes_in", column(rows, [](const OverlapPoint& p) { return p.job.bytes_in; })},
+            {"bytes_out", column(rows, [](const OverlapPoint& p) { return p.job.bytes_out; })},
+            {"kernel_bytes", column(rows, [](const OverlapPoint& p) { return p.job.kernel_bytes; })},
+            {"iterations", column(rows, [](const OverlapPoint& p) { return p.job.iterations; })},
+            {"chunks", column(rows, [](const OverlapPoint& p) { return p.job.chunks; })},
+            {"streams", column(rows, [](const OverlapPoint& p) { return p.job.streams; })},
+            {"threads", column(rows, [](const OverlapPoint& p) { return p.job.threads; })}};
+  add_common(json, rows);
+  return json;
+}
+
+Json samples_json(const std::vector<OverlapSample>& rows) {
+  return {{"point", column(rows, [](const OverlapSample& s) { return s.point; })},
+          {"trial", column(rows, [](const OverlapSample& s) { return s.trial; })},
+          {"intact", column(rows, [](const OverlapSample& s) { return s.intact; })},
+          {"number", column(rows, [](const OverlapSample& s) { return s.number; })},
+          {"host_us", column(rows, [](const OverlapSample& s) { return s.host_us; })},
+          {"issue_us", column(rows, [](const OverlapSample& s) { return s.issue_us; })},
+          {"create_us", column(rows, [](const OverlapSample& s) { return s.create_us; })},
+          {"destroy_us", column(rows, [](const OverlapSample& s) { return s.destroy_us; })},
+          {"device_us", column(rows, [](const OverlapSample& s) { return s.device_us; })}};
+}
+
 template <class S>
 Json whole(const std::vector<S>& all) {
   Json json = Json::array();
@@ -98,7 +123,8 @@ void export_json(std::ostream& out, const Trace& trace) {
             {"run", json_of(trace.root)},
             {"provenance", json_of(trace.provenance)},
             {"sweeps", whole(trace.sweeps)},
-            {"probes", whole(trace.probes)}};
+            {"probes", whole(trace.probes)},
+            {"streams", whole(trace.streams)}};
   write_json(out, json, -1);
 }
 

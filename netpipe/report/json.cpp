@@ -21,11 +21,15 @@
 //       "device_uuid", "device_name", "peak_per_s", "peak_source", "layout": { what the device says of itself },
 //       "binding", "error", "points": [ { "shape": { blocks, threads, ilp, access_bytes, bytes, alone }, trials, stop,
 //       rate_per_s, rate_per_cycle, clock_mhz, doubts } ] } ],
+//     "streams": [ { "title", "case": { device, workload, order, pool, gated }, "simulated", "schedule", "device_uuid",
+//       "device_name", "binding", "error", "points": [ { "job": { bytes_in, bytes_out, kernel_bytes, iterations, chunks,
+//       streams, threads }, trials, stop, time_us, issue_us, create_us, destroy_us, speed_up } ] } ],
 //     "derived": [ { "device", "device_name", "simulated", "parameters": [ { name, estimate, meaning, reference,
 //       reference_source, verdict, note } ], "missing": [ ... ] } ] }
 //
 // time_us, rate_bytes_per_s, fit_latency_us and fit_rate_bytes_per_s are { value, low, high, method }: an estimate with
 // its 95 % interval. Times are of one operation, one way.
+#include "netpipe/report/job_json.hpp"
 #include "netpipe/report/probe_json.hpp"
 #include "netpipe/report/sweep_text.hpp"
 #include "npgpu/report.hpp"
@@ -64,6 +68,8 @@ void report_json(std::ostream& out, const Trace& trace) {
   }
   json["probes"] = Json::array();
   for (const ProbeSweep& probe : trace.probes) json["probes"].push_back(summary_json(probe));
+  json["streams"] = Json::array();
+  for (const OverlapSweep& streams : trace.streams) json["streams"].push_back(summary_json(streams));
   json["derived"] = json_of(derive(trace));
   write_json(out, json, 1);
 }

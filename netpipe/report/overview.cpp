@@ -106,6 +106,34 @@ void probes(std::ostream& out, const Trace& trace, const Ink& ink, std::size_t w
   out << "\n  corners: blocks on all units or one, threads all or one (paper 002); *: so many shapes never narrowed\n";
 }
 
+// The best cut of each job that was measured uncut too; of the others, how many they are.
+void streams(std::ostream& out, const Trace& trace, const Ink& ink, std::size_t width) {
+  Table table;
+  table.column("jobs in streams", Align::left);
+  table.column("jobs", Align::right);
+  table.column("largest speed-up", Align::point);
+  table.column("at", Align::left, 1);
+  table.column("", Align::left);
+  for (const OverlapSweep& sweep : trace.streams) {
+    const auto all = summarize(sweep);
+    const JobSummary* best = nullptr;
+    for (const JobSummary& s : all)
+      if (s.speed_up > (best ? best->speed_up : 1)) best = &s;
+    const auto never = std::count_if(all.begin(), all.end(), [](const auto& s) { return s.stop == Stop::never; });
+    table.row({"  " + std::string(sweep.simulated ? "SIMULATED " : "") + title(sweep.question), std::to_string(all.size()),
+               best ? digits_text(best->speed_up, 3) : "-", best ? job_text(best->job) : "",
+               (never ? fmt::format("{}*", never) : "") + (sweep.error.empty() ? "" : " x")});
+  }
+  const auto lines = table.lines(width);
+  out << '\n' << ink.dim(lines[0]);
+  for (std::size_t i = 0; i < trace.streams.size(); ++i) {
+    out << lines[i + 1];
+    if (!trace.streams[i].error.empty())
+      out << ink.alarm("      x " + wrapped(trace.streams[i].error, width, 8, 8)) << '\n';
+  }
+  out << "\n  speed-up: over the same job uncut in one stream; *: so many jobs never narrowed\n";
+}
+
 }  // namespace
 
 void report_overview(std::ostream& out, const Trace& trace, const TextStyle& style) {
@@ -113,6 +141,7 @@ void report_overview(std::ostream& out, const Trace& trace, const TextStyle& sty
   const auto width = static_cast<std::size_t>(std::max(40, style.width));
   out << facts_text(trace, style);
   if (!trace.sweeps.empty()) transfers(out, trace, ink, width);
+  if (!trace.streams.empty()) streams(out, trace, ink, width);
   if (trace.probes.empty()) return;
   probes(out, trace, ink, width);
   out << '\n';

@@ -1,0 +1,164 @@
+#include "netpipe/cli/stream_campaign.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "netpipe/cli/signals.hpp"
+#include "npgpu/error.hpp"
+#include "npgpu/report.hpp"
+
+namespace npgpu::cli {
+
+namespace {
+
+// As for transfers: what a device does before its first point, so that its clocks and links are awake.
+constexpr Seconds warm_up_time{0.15};
+
+OverlapSweep header_of(const PlannedStreams& planned, const OverlapCase& question, const Schedule& schedule) {
+  OverlapSweep header;
+  header.question = question;
+  header.schedule = schedule.text();
+  header.device_uuid = planned.device.uuid;
+  header.device_name = planned.device.name;
+  header.simulated = planned.device.simulated;
+  return header;
+}
+
+OverlapSweep of_one_point(const OverlapSweep& header, const MeasuredJob& measured) {
+  OverlapSweep one = header;
+  one.points = {measured.point};
+  one.points[0].first_sample = 0;
+  one.points[0].samples = static_cast<std::uint32_t>(measured.samples.size());
+  one.samples = measured.samples;
+  for (OverlapSample& sample : one.samples) sample.point = 0;
+  return one;
+}
+
+JobShape uncut(JobShape job) {
+  job.chunks = job.streams = 1;
+  job.iterations = 0;
+  return job;
+}
+
+class Jobs {
+ public:
+  Jobs(const PlannedStreams& planned, const JobCampaign& to)
+      : planned_(planned), to_(to), schedule_(to.make_schedule()) {}
+
+  void run() {
+    std::vector<JobQuestion> questions;
+    for (const PlannedJob& job : planned_.jobs) questions.push_back(job.asked);
+    std::string failure;
+    try {
+      runner_ = planned_.backend->open(planned_.device.id, questions);
+    } catch (const Error& e) {
+      failure = e.what();
+    }
+    for (const PlannedJob& job : planned_.jobs) {
+      const OverlapCase& c = job.asked.question;
+      const Seconds share = guess(*schedule_, job);
+      const bool begun = cases_.count(c) > 0;
+      Known& known = begun ? cases_.at(c) : begin(c);
+      if (!begun && !failure.empty()) give_up(known, failure);
+      if (known.given_up) {
+        to_.progress.skipped(share);
+        continue;
+      }
+      if (!one(known, job, share)) return;
+    }
+    if (!failure.empty()) to_.save();
+  }
+
+ private:
+  struct Known {
+    std::size_t index;
+    OverlapSweep header;
+    bool given_up = false;
+  };
+
+  Known& begin(const OverlapCase& c) {
+    OverlapSweep header = header_of(planned_, c, *schedule_);
+    if (runner_) header.binding = runner_->binding();
+    const std::size_t index = to_.writer.begin_streams(header);
+    return cases_.emplace(c, Known{index, std::move(header)}).first->second;
+  }
+
+  void fail(const Known& known, const std::string& why) {
+    to_.note(title(known.header.question), why, [&] { to_.writer.set_streams_error(known.index, why); });
+  }
+  void give_up(Known& known, const std::string& why) {
+    known.given_up = true;
+    fail(known, why);
+  }
+
+  // False if it was stopped.
+  bool one(Known& known, const PlannedJob& planned, Seconds share) {
+    const OverlapCase& c = known.header.question;
+    JobShape job = planned.asked.job;
+    std::optional<MeasuredJob> measured;
+    try {
+      if (planned.ratio > 0) job.iterations = iterations(known, planned);
+      if (to_.writer.has_job(known.index, job)) {
+        ++to_.result.kept;
+        to_.progress.skipped(share);
+        return true;
+      }
+      if (!std::exchange(awake_, true)) wake(c, job);
+      measured = measure_job(*runner_, *schedule_, c, job, to_.trials, [&] {
+        if (save_asked()) to_.save();
+        return stop_asked();
+      });
+    } catch (const Error& e) {
+      give_up(known, fmt::format("at {}: {}", job_text(job), e.what()));
+      to_.progress.skipped(share);
+      to_.save();
+      return true;
+    }
+    if (!measured) {
+      to_.result.stopped = true;
+      return false;
+    }
+    to_.writer.add_job(known.index, measured->point, measured->samples);
+    ++to_.result.measured;
+    to_.progress.job(known.index, of_one_point(known.header, *measured), share);
+    if (!measured->mismatch.empty()) fail(known, fmt::format("wrong at {}: {}", job_text(job), measured->mismatch));
+    if (to_.writer.checkpoint_if_due()) to_.progress.saved();
+    return true;
+  }
+
+  void wake(const OverlapCase& c, const JobShape& job) {
+    if (planned_.device.simulated) return;  // a model has no clocks that rest
+    runner_->prepare(c, job);
+    const Seconds begin = runner_->clock().now();
+    while (runner_->clock().now() - begin < warm_up_time) runner_->run();
+  }
+
+  // The same for all cuts of a workload, and those that a continued trace has.
+  std::uint64_t iterations(const Known& known, const PlannedJob& planned) {
+    const JobQuestion workload{known.header.question, uncut(planned.asked.job)};
+    const auto found = iterations_.find(workload);
+    if (found != iterations_.end()) return found->second;
+    std::uint64_t chosen = 0;
+    for (const JobShape& job : to_.writer.jobs(known.index))
+      if (uncut(job) == workload.job) chosen = job.iterations;
+    if (!chosen) chosen = iterations_for(*runner_, known.header.question, planned.asked.job, planned.ratio);
+    iterations_[workload] = chosen;
+    return chosen;
+  }
+
+  const PlannedStreams& planned_;
+  const JobCampaign& to_;
+  std::unique_ptr<Schedule> schedule_;
+  std::unique_ptr<JobRunner> runner_;
+  std::map<OverlapCase, Known> cases_;
+  std::map<JobQuestion, std::uint64_t> iterations_;
+  bool awake_ = false;
+};
+
+}  // namespace
+
+void run_jobs(const PlannedStreams& planned, const JobCampaign& to) { Jobs(planned, to).run(); }
+
+}  // namespace npgpu::cli

@@ -1,0 +1,44 @@
+#include "netpipe/report/job_json.hpp"
+
+namespace npgpu {
+
+Json header_json(const OverlapSweep& sweep) {
+  const OverlapCase& c = sweep.question;
+  return {{"title", title(c)},
+          {"case",
+           {{"device", c.device},
+            {"workload", name(c.workload)},
+            {"order", name(c.order)},
+            {"pool", name(c.pool)},
+            {"gated", c.gated}}},
+          {"simulated", sweep.simulated},
+          {"schedule", sweep.schedule},
+          {"device_uuid", sweep.device_uuid},
+          {"device_name", sweep.device_name},
+          {"binding", sweep.binding},
+          {"error", sweep.error.empty() ? Json(nullptr) : Json(sweep.error)}};
+}
+
+Json summary_json(const OverlapSweep& sweep) {
+  Json json = header_json(sweep);
+  json["points"] = Json::array();
+  for (const JobSummary& s : summarize(sweep))
+    json["points"].push_back({{"job",
+                               {{"bytes_in", s.job.bytes_in},
+                                {"bytes_out", s.job.bytes_out},
+                                {"kernel_bytes", s.job.kernel_bytes},
+                                {"iterations", s.job.iterations},
+                                {"chunks", s.job.chunks},
+                                {"streams", s.job.streams},
+                                {"threads", s.job.threads}}},
+                              {"trials", s.trials},
+                              {"stop", name(s.stop)},
+                              {"time_us", json_of(s.time_us)},
+                              {"issue_us", json_of(s.issue_us)},
+                              {"create_us", json_of(s.create_us)},
+                              {"destroy_us", json_of(s.destroy_us)},
+                              {"speed_up", json_of(s.speed_up)}});
+  return json;
+}
+
+}  // namespace npgpu

@@ -1,0 +1,140 @@
+// What `npgpu streams` asks of a device.
+#include "netpipe/cli/experiments.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+using namespace npgpu;
+using namespace npgpu::cli;
+
+namespace {
+
+JobChoice choice() { return {.device = "cuda:0"}; }
+
+void all_possible_and_once(const std::vector<PlannedJob>& jobs) {
+  std::set<JobQuestion> seen;
+  for (const PlannedJob& job : jobs) {
+    const auto why = refuses(job.asked.question, job.asked.job);
+    CAPTURE(title(job.asked.question));
+    CHECK(why.value_or("") == "");
+    CHECK(seen.insert(job.asked).second);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("paper 000, experiment 1: each n divides the 30720 blocks of 512, so that all chunks are whole blocks") {
+  JobChoice one = choice();
+  one.iterations = {8};
+  const auto jobs = fixed_experiment(one);
+  all_possible_and_once(jobs);
+  REQUIRE(jobs.size() == 19);  // 1, and the 18 divisors of 15*2^20 from 2 to 64
+  for (const PlannedJob& job : jobs) {
+    const JobShape& s = job.asked.job;
+    CHECK(s.bytes_in == std::uint64_t{4} * 15 * 1024 * 1024);
+    CHECK(s.bytes_out == s.bytes_in);
+    CHECK(s.kernel_bytes == s.bytes_in);
+    CHECK(s.bytes_in / 4 / 512 == 30720);
+    CHECK(30720 % s.chunks == 0);
+    CHECK(s.streams == s.chunks);
+    CHECK(s.iterations == 8);
+  }
+}
+
+TEST_CASE("paper 000, experiment 2: 13 shares of 24 MiB") {
+  JobChoice one = choice();
+  one.iterations = {1};
+  one.chunks = {16};
+  const auto jobs = asymmetric_experiment(one);
+  all_possible_and_once(jobs);
+  REQUIRE(jobs.size() == 13);
+  for (const PlannedJob& job : jobs) CHECK(job.asked.job.bytes_in + job.asked.job.bytes_out == 24 * MiB);
+  CHECK(jobs.front().asked.job.bytes_in == MiB);
+  CHECK(jobs.front().asked.job.kernel_bytes == 23 * MiB);
+  CHECK(jobs.back().asked.job.bytes_in == 23 * MiB);
+}
+
+TEST_CASE("a user's own lists: every combination") {
+  JobChoice own = choice();
+  own.bytes_in = {MiB, 2 * MiB};
+  own.bytes_out = {MiB};
+  own.chunks = {1, 8};
+  own.streams = {4};
+  own.pools = {StreamPool::fresh, StreamPool::pooled};
+  const auto jobs = chosen_jobs(own);
+  all_possible_and_once(jobs);
+  CHECK(jobs.size() == 8);
+  CHECK(jobs[0].asked.job.streams == 4);
+  own.streams.clear();
+  CHECK(chosen_jobs(own)[1].asked.job.streams == 8);
+}
+
+TEST_CASE("overheads: what a simulator needs is there") {
+  const auto jobs = overheads_experiment("cuda:0");
+  all_possible_and_once(jobs);
+  const auto count = [&](auto wanted) {
+    return std::count_if(jobs.begin(), jobs.end(),
+                         [&](const PlannedJob& j) { return wanted(j.asked.question, j.asked.job); });
+  };
+  // Copies of 4 KiB .. 64 MiB, one at a time, either way: eight sizes.
+  for (const bool in : {true, false})
+    CHECK(count([&](const OverlapCase& c, const JobShape& s) {
+            return c.gated && c.order == IssueOrder::breadth_first && c.workload == Workload::none && s.chunks == 1 &&
+                   (in ? s.bytes_in && !s.bytes_out : s.bytes_out && !s.bytes_in);
+          }) == 8);
+  // Both directions at once, 1 .. 64 MiB.
+  CHECK(count([](const OverlapCase& c, const JobShape& s) {
+          return c.order == IssueOrder::apart && c.workload == Workload::none && s.bytes_in == s.bytes_out &&
+                 s.chunks == 1;
+        }) == 7);
+  CHECK(count([](const OverlapCase& c, const JobShape&) { return c.pool == StreamPool::fresh; }) == 10);
+  CHECK(count([](const OverlapCase&, const JobShape& s) { return s.kernel_bytes && s.iterations == 0; }) >= 13);
+  for (const PlannedJob& job : jobs) CHECK(job.asked.job.bytes_in <= 256 * MiB);
+}
+
+TEST_CASE("the design: the same everywhere, spread as it says, in random order") {
+  const auto jobs = design_experiment("cuda:0", 210);
+  REQUIRE(jobs.size() == 210 * 16);
+  all_possible_and_once(jobs);
+  std::map<JobShape, std::pair<double, int>> workloads;  // without the cut: ratio and how many cuts
+  std::map<Workload, int> kernels;
+  for (const PlannedJob& job : jobs) {
+    JobShape uncut = job.asked.job;
+    CHECK(uncut.streams == uncut.chunks);
+    uncut.chunks = uncut.streams = 1;
+    auto& [ratio, cuts] = workloads[uncut];
+    CHECK((cuts++ == 0 || ratio == job.ratio));
+    ratio = job.ratio;
+    ++kernels[job.asked.question.workload];
+  }
+  CHECK(workloads.size() == 210);
+  CHECK(kernels[Workload::increment] == 70 * 16);
+  CHECK(kernels[Workload::memory] == 70 * 16);
+  CHECK(kernels[Workload::compute] == 70 * 16);
+  int small = 0, even = 0, quick = 0;
+  for (const auto& [job, told] : workloads) {
+    CHECK(told.second == 16);
+    const double total = static_cast<double>(job.bytes_in + job.bytes_out);
+    const double share = static_cast<double>(job.bytes_in) / static_cast<double>(job.bytes_out);
+    CHECK((total >= 0.99 * MiB && total <= 512.0 * MiB));
+    CHECK((share > 0.99 / 23 && share < 23.01));
+    CHECK((told.first >= 0.05 && told.first <= 20));
+    small += total < std::sqrt(512.0) * MiB;
+    even += share < 1;
+    quick += told.first < 1;
+  }
+  // Half of a logarithm's range, 105 of 210: five standard deviations are 36.
+  for (const int half : {small, even, quick}) CHECK(std::abs(half - 105) < 36);
+  CHECK(design_experiment("cuda:0", 210)[1000].asked == jobs[1000].asked);
+  // A longer design begins with the same workloads.
+  const auto more = design_experiment("cuda:0", 211);
+  CHECK(std::any_of(more.begin(), more.end(), [&](const PlannedJob& j) { return j.asked == jobs[0].asked; }));
+  // In order, chunks would repeat every 16 points.
+  int repeats = 0;
+  for (std::size_t i = 16; i < jobs.size(); ++i) repeats += jobs[i].asked.job.chunks == jobs[i - 16].asked.job.chunks;
+  CHECK(repeats < 400);  // 210 of 3344 by chance
+}

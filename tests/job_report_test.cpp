@@ -1,0 +1,99 @@
+// Jobs in streams, told: table, JSON and CSV.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "npgpu/report.hpp"
+#include "tests/made_jobs.hpp"
+
+using namespace npgpu;
+
+namespace {
+
+const JobShape uncut{.bytes_in = 60 * MiB, .bytes_out = MiB, .kernel_bytes = 60 * MiB, .iterations = 64};
+
+Trace made() {
+  Trace trace;
+  trace.streams.push_back(jobs_of());
+  add_job(trace.streams[0], uncut, {3000, 3000, 3000, 3000, 3000, 3000});
+  JobShape cut = uncut;
+  cut.chunks = cut.streams = 16;
+  add_job(trace.streams[0], cut, {1500, 1500, 1500, 1500, 1500, 1530});
+  trace.streams[0].points[1].stop = Stop::never;
+  return trace;
+}
+
+template <class Export>
+std::string text(Export write, const Trace& trace) {
+  std::ostringstream out;
+  write(out, trace);
+  return out.str();
+}
+
+bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a job in words") {
+  CHECK(job_text(uncut) == "60 MiB in, 1 MiB out, kernel 60 MiB x 64, 1 chunk in 1 stream");
+  CHECK(job_text({.bytes_out = 4, .chunks = 3, .streams = 2, .threads = 32}) ==
+        "4 B out, 3 chunks in 2 streams, 32 threads a block");
+  CHECK(job_point_text(made().streams[0]) == "3.000 ms ±0.00 %");
+  CHECK(job_point_text(jobs_of()) == "not usable");
+}
+
+TEST_CASE("the table: median, interval, speed-up, and what never narrowed") {
+  TextStyle wide;
+  wide.width = 160;
+  const std::string told = text([&](auto& out, const Trace& t) { report_text(out, t, wide); }, made());
+  CAPTURE(told);
+  CHECK(has(told, "overlap cuda:0 increment breadth-first pooled"));
+  CHECK(has(told, "3000 "));
+  CHECK(has(told, "+0.0 +2.0 %"));
+  CHECK(has(told, " 2.00"));
+  CHECK(has(told, "* the interval never narrowed"));
+  CHECK_FALSE(has(told, "SIMULATED"));
+  Trace simulated = made();
+  simulated.streams[0].simulated = true;
+  simulated.streams[0].error = "lost";
+  CHECK(has(text([&](auto& out, const Trace& t) { report_text(out, t, wide); }, simulated), "SIMULATED overlap"));
+  const std::string line = text([&](auto& out, const Trace& t) { report_overview(out, t, wide); }, simulated);
+  CHECK(has(line, "SIMULATED overlap"));
+  CHECK(has(line, "16 chunks in 16 streams"));
+  CHECK(has(line, "lost"));
+}
+
+TEST_CASE("wrong results have no time") {
+  Trace trace = made();
+  trace.streams[0].samples[11].intact = 0;
+  CHECK(has(text([](auto& out, const Trace& t) { report_text(out, t, {}); }, trace), "! no usable trial"));
+}
+
+TEST_CASE("JSON: summaries, and everything") {
+  const auto report = nlohmann::json::parse(text([](auto& out, const Trace& t) { report_json(out, t); }, made()));
+  const auto& point = report["streams"][0]["points"][1];
+  CHECK(report["streams"][0]["case"]["workload"] == "increment");
+  CHECK(point["job"]["chunks"] == 16);
+  CHECK(point["time_us"]["value"] == 1500);
+  CHECK(point["speed_up"] == 2);
+  CHECK(point["create_us"].is_null());
+  CHECK(point["stop"] == "never-narrowed");
+  const auto all = nlohmann::json::parse(text([](auto& out, const Trace& t) { export_json(out, t); }, made()));
+  CHECK(all["streams"][0]["points"]["bytes_in"][0] == 60 * MiB);
+  CHECK(all["streams"][0]["samples"]["host_us"].size() == 12);
+  CHECK(all["streams"][0]["samples"]["device_us"][0].is_null());
+}
+
+TEST_CASE("CSV: a row a sample, exactly as it came") {
+  Trace trace;
+  trace.streams.push_back(jobs_of());
+  add_job(trace.streams[0], uncut, {3000.25});
+  trace.streams[0].samples[0].number = 17;
+  trace.streams[0].samples[0].intact = 1;
+  const std::string csv = text([](auto& out, const Trace& t) { export_streams_csv(out, t); }, trace);
+  CHECK(csv.substr(csv.find('\n') + 1) ==
+        "0,cuda:0,Test "
+        "GPU,0,increment,breadth-first,pooled,0,62914560,1048576,62914560,64,1,1,512,trials,0,0,17,3000.25,0.5,"
+        ",,,1\n");
+}

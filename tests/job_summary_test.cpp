@@ -1,0 +1,60 @@
+// Jobs in streams, summarized: numbers that add up by hand.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "tests/made_jobs.hpp"
+
+using namespace npgpu;
+
+TEST_CASE("the median of the host's times, and of the device's where gated") {
+  OverlapSweep sweep = jobs_of();
+  add_job(sweep, {.bytes_in = 4096}, {3, 1, 2, 5, 4, 6, 7});
+  auto all = summarize(sweep);
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].time_us.value == 4);
+  CHECK(all[0].time_us.low == 1);  // seven trials: the least and the greatest
+  CHECK(all[0].time_us.high == 7);
+  CHECK(all[0].trials == 7);
+  CHECK(all[0].issue_us == 0.5);
+  CHECK(std::isnan(all[0].create_us));
+  CHECK(all[0].speed_up == 1);
+  sweep.question.gated = true;
+  all = summarize(sweep);
+  CHECK(std::isnan(all[0].time_us.value));
+  for (OverlapSample& s : sweep.samples) s.device_us = 9;
+  CHECK(summarize(sweep)[0].time_us.value == 9);
+}
+
+TEST_CASE("speed-up is over the same job uncut, whatever the order of measuring") {
+  OverlapSweep sweep = jobs_of();
+  add_job(sweep, {.bytes_in = 4096, .chunks = 8, .streams = 8}, {5});
+  add_job(sweep, {.bytes_in = 8192, .chunks = 2, .streams = 2}, {7});
+  add_job(sweep, {.bytes_in = 4096}, {10});
+  const auto all = summarize(sweep);
+  REQUIRE(all.size() == 3);
+  CHECK(all[0].job.chunks == 1);
+  CHECK(all[0].speed_up == 1);
+  CHECK(all[1].speed_up == 2);
+  CHECK(std::isnan(all[2].speed_up));  // of 8192 B there is no uncut one
+}
+
+TEST_CASE("wrong results void a point, and no other's speed-up is taken over it") {
+  OverlapSweep sweep = jobs_of();
+  add_job(sweep, {.bytes_in = 4096}, {10, 11});
+  add_job(sweep, {.bytes_in = 4096, .chunks = 2, .streams = 2}, {5, 5});
+  sweep.samples[1].intact = 0;
+  const auto all = summarize(sweep);
+  CHECK(std::isnan(all[0].time_us.value));
+  CHECK(all[0].time_us.method == "results were wrong");
+  CHECK(std::isnan(all[1].speed_up));
+}
+
+TEST_CASE("points that claim more samples than there are") {
+  OverlapSweep sweep = jobs_of();
+  add_job(sweep, {.bytes_in = 4096}, {10});
+  sweep.points[0].samples = 5;
+  CHECK(summarize(sweep)[0].time_us.value == 10);
+  sweep.points[0].first_sample = 7;
+  CHECK(summarize(sweep)[0].trials == 0);
+}
