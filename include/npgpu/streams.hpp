@@ -113,11 +113,15 @@ struct StreamCosts {
   // total, slope over n, less the start of the curve; for kernels, of n empty ones. The first pays it, too.
   Stages gap{};
   // From the end of an operation until the next one of its stream may start, and after the last until the host knows
-  // (lh, lk, ld): differences of events, copy to kernel, kernel to copy, copy to the host.
+  // (lh, lk, ld): differences of events, copy to kernel, kernel to copy, copy to the host. One of the same stage goes
+  // to the same engine, which takes it without waiting.
   Stages latency{};
   // How many times longer bytes take while the other copy engine is at work (sl_h, sl_d): both ways at once against
   // one.
   double slow_h2d = 1, slow_d2h = 1;
+  // What the gap of a copy that starts while the other engine is at work is longer than one that starts alone: the
+  // slope of copies both ways at once, each in n pieces, over n, beside that of one way.
+  Seconds gap_both{0};
   // 1: both directions share it; 2.
   int copy_engines = 2;
   // Hardware queues (Q; CUDA_DEVICE_MAX_CONNECTIONS). Stream i has queue i mod Q, and an operation starts no earlier

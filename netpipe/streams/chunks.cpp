@@ -29,6 +29,7 @@ void check(const Job& job, std::uint32_t n, const StreamCosts& costs) {
   check_stages(costs.issue, "issue cost");
   check_stages(costs.gap, "gap");
   check_stages(costs.latency, "latency");
+  must_be(is_time(costs.gap_both), "the gap beside the other engine is negative or not a number");
   must_be(is_time(costs.submit), "the time to submit is negative or not a number");
   must_be(is_time(costs.stream_create), "the cost of a stream is negative or not a number");
   for (const double slow : {costs.slow_h2d, costs.slow_d2h})

@@ -146,7 +146,8 @@ void Simulator::ended(Index index, double now) {
                                                            : latency.d2h)
                                    .count();
   total_ = std::max(total_, reached);
-  if (o.next_in_stream != none) passed(o.next_in_stream, reached);
+  if (o.next_in_stream != none)
+    passed(o.next_in_stream, operations_[o.next_in_stream].stage == o.stage ? now : reached);
   if (o.stage == Stage::kernel && costs_.implicit_sync == ImplicitSync::end) kernel_synchronizes(o.chunk, now);
 }
 
@@ -161,14 +162,17 @@ void Simulator::start(Index index, double now) {
   o.start = now;
   const std::size_t line = line_of(o.stage);
   auto& there = lines_[line].there;
+  const auto gap = [&](Seconds alone) {
+    return (alone + (copies_.free(1 - line) ? Seconds{0} : costs_.gap_both)).count();
+  };
   std::pop_heap(there.begin(), there.end(), std::greater<>());
   there.pop_back();
   if (o.stage == Stage::kernel)
     compute_.start(index, o.chunk, now);
   else if (o.stage == Stage::h2d)
-    copies_.start(line, index, costs_.gap.h2d.count(), chunk_.h2d, costs_.slow_h2d, now);
+    copies_.start(line, index, gap(costs_.gap.h2d), chunk_.h2d, costs_.slow_h2d, now);
   else
-    copies_.start(line, index, costs_.gap.d2h.count(), chunk_.d2h, costs_.slow_d2h, now);
+    copies_.start(line, index, gap(costs_.gap.d2h), chunk_.d2h, costs_.slow_d2h, now);
   if (o.next_in_queue != none) passed(o.next_in_queue, now);
   if (o.stage == Stage::kernel && costs_.implicit_sync == ImplicitSync::start) kernel_synchronizes(o.chunk, now);
 }
