@@ -28,14 +28,16 @@ struct MeasuredCosts {
   std::uint64_t copy_least = 0, copy_most = 0;
   // What the device says of itself; 0: it does not.
   std::uint32_t multiprocessors = 0, threads_per_multiprocessor = 0, blocks_per_multiprocessor = 0;
+  // Blocks of a multiprocessor that work without slowing each other, as parts of kernels show it; 0: all that it holds.
+  std::uint32_t blocks_at_once = 0;
 };
 
 // One entry a device of the trace with jobs in streams, in order. Only the experiment "overheads" is used: gated and
 // host-timed micro-measurements, never a job of a kernel between copies cut in streams.
 std::vector<MeasuredCosts> stream_costs(const Trace&);
 
-// Blocks of so many threads that the device holds at once; 0 where it does not say. Registers and shared memory of the
-// kernel may allow fewer.
+// Blocks of so many threads that the device works on at once; 0 where it does not say. Registers and shared memory of
+// the kernel may allow fewer.
 std::uint64_t slots_of(const MeasuredCosts&, std::uint32_t threads);
 
 struct Forecast {

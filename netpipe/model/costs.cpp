@@ -128,7 +128,7 @@ void CostMeasuring::copies(bool in) {
   if (points.size() < 2) return miss(std::string("copies ") + which);
   const Curve::Point& last = points.back();
   const auto last_bytes = static_cast<std::uint64_t>(last.x);
-  Estimate rate{last.x / microseconds(last.time) / 1e3, not_measured, not_measured, "GB/s",
+  Estimate rate{last.x / last.time.count(), not_measured, not_measured, "bytes per second",
                 fmt::format("bytes over time of one of n copies of {} MiB back to back, less the gap", last_bytes / MiB)};
   const Estimate& t = longest[last_bytes];
   rate.low = rate.value * t.value / t.high;
@@ -224,6 +224,7 @@ void CostMeasuring::measure() {
   out_.usable = out_.missing.empty();
   if (!out_.usable) return;
   both_directions();
+  blocks();
   compute();
   queues();
   way_to_device();
@@ -264,6 +265,7 @@ std::uint64_t slots_of(const MeasuredCosts& m, std::uint32_t threads) {
   const std::uint32_t rounded = (threads + 31) / 32 * 32;  // whole warps
   std::uint64_t blocks = m.threads_per_multiprocessor / rounded;
   if (m.blocks_per_multiprocessor) blocks = std::min<std::uint64_t>(blocks, m.blocks_per_multiprocessor);
+  if (m.blocks_at_once) blocks = std::min<std::uint64_t>(blocks, m.blocks_at_once);
   return blocks * m.multiprocessors;
 }
 

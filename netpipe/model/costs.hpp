@@ -34,7 +34,9 @@ class CostMeasuring {
   void kernels();
   // costs_together.cpp: what operations do to each other, by turning the simulator round
   void both_directions();
+  void gap_both();
   void way_to_device();
+  void blocks();
   void compute();
   void queues();
 

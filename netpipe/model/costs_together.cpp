@@ -89,7 +89,7 @@ void CostMeasuring::both_directions() {
   costs.copy_engines = 2;
   const double two = simulated_us(both, Order::apart);
   costs.copy_engines = t_both->value > (one + two) / 2 ? 1 : 2;
-  tell("copy engines", {static_cast<double>(costs.copy_engines), not_measured, not_measured, "", "64 MiB both ways at once beside each way alone: together or one after the other"},
+  tell("copy engines", {static_cast<double>(costs.copy_engines), not_measured, not_measured, "1", "64 MiB both ways at once beside each way alone: together or one after the other"},
        "directions in which copies run at the same time");
   hold_against(out_.parameters.back(), std::min(2.0, facts_.copy_engines),
                fmt::format("asyncEngineCount is {:g}, of which copies to and from the device use two at most",
@@ -109,7 +109,7 @@ void CostMeasuring::both_directions() {
     solve(costs.slow_d2h, more_out, t_out->value);
   }
   const auto with_interval = [&](double& slow, const JobShape& shape, const Estimate& t) {
-    Estimate e{slow, not_measured, not_measured, "", "64 MiB one way and 16 MiB the other at once, through the simulator"};
+    Estimate e{slow, not_measured, not_measured, "1", "64 MiB one way and 16 MiB the other at once, through the simulator"};
     const double value = slow;
     if (std::isfinite(t.low) && std::isfinite(t.high)) {
       solve(slow, shape, t.low);
@@ -123,25 +123,79 @@ void CostMeasuring::both_directions() {
   tell("slow h2d", with_interval(costs.slow_h2d, more_in, *t_in), "how many times longer bytes take to the device beside a copy from it");
   tell("slow d2h", with_interval(costs.slow_d2h, more_out, *t_out), "how many times longer bytes take from the device beside a copy to it");
 
-  JobShape cut = both;
-  cut.chunks = 16;
-  const auto t_cut = measured(cut);
-  if (!t_cut) return miss("the gap of copies beside copies the other way");
-  const double more = t_cut->value - t_both->value;
-  const auto growth = [&](double us) {
+  gap_both();
+}
+
+// Chunks that are copied in and out, each in a stream of its own: what one more of them costs, in as few streams as
+// hardware queues never run out of.
+void CostMeasuring::gap_both() {
+  constexpr std::uint32_t few = 16;
+  const auto jobs = points_.find([](const OverlapCase& c, const JobShape& j) {
+    return c.workload == Workload::none && c.order == IssueOrder::breadth_first && c.pool == StreamPool::pooled &&
+           !c.gated && j.bytes_in >= j.chunks * MiB && j.bytes_in == j.bytes_out && j.chunks == j.streams &&
+           j.chunks > 1 && j.chunks <= few;
+  });
+  std::vector<XY> measured;
+  for (const JobSummary& s : jobs) measured.push_back({static_cast<double>(s.job.chunks), s.time_us.value});
+  Estimate slope = theil_sen(measured, "us", "");
+  if (!std::isfinite(slope.value)) return miss("the gap of copies beside copies the other way");
+  StreamCosts& costs = out_.costs;
+  const auto slope_with = [&](double us) {
     costs.gap_both = from_microseconds(us);
-    return simulated_us(cut, Order::apart) - simulated_us(both, Order::apart);
+    std::vector<XY> simulated;
+    for (const JobSummary& s : jobs)
+      simulated.push_back({static_cast<double>(s.job.chunks),
+                           microseconds(simulate_total(job(s.job, 0), s.job.chunks, costs, Order::breadth_first).total)});
+    return theil_sen(simulated, "us", "").value;
   };
-  const double us = growth(0) >= more ? 0 : where_reaches(more, 0, 100, growth);
-  costs.gap_both = from_microseconds(us);
-  tell("gap both", {us, not_measured, not_measured, "us", "64 MiB both ways at once in 16 pieces each less uncut, through the simulator"},
-       "by how much the gap of a copy grows beside the other direction");
+  const auto solve = [&](double wanted) { return slope_with(0) >= wanted ? 0 : where_reaches(wanted, 0, 100, slope_with); };
+  Estimate e{solve(slope.value), solve(slope.low), solve(slope.high), "us",
+             "slope of n chunks copied in and out, each in its own stream, over n, through the simulator"};
+  costs.gap_both = from_microseconds(e.value);
+  tell("gap both", e, "by how much the gap of a copy grows beside the other direction");
+}
+
+// A part of a kernel takes as many waves as its blocks need: the number of blocks of a multiprocessor with which the
+// times of parts follow from that of the whole. Where blocks share what one of them could take alone, it is 1.
+void CostMeasuring::blocks() {
+  const auto parts = points_.find([](const OverlapCase& c, const JobShape& j) {
+    return c.workload != Workload::none && c.gated && !j.bytes_in && !j.bytes_out && j.chunks == 1 &&
+           j.iterations > 1 && j.threads > 32;
+  });
+  const auto whole = std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+    return a.job.kernel_bytes < b.job.kernel_bytes;
+  });
+  if (whole == parts.end() || !slots_of(out_, whole->job.threads)) return;
+  const std::uint64_t resident = slots_of(out_, whole->job.threads) / out_.multiprocessors;
+  double least = not_measured;
+  std::uint32_t best = 0;
+  for (std::uint32_t at_once = 1; at_once <= resident; at_once *= 2) {
+    out_.blocks_at_once = at_once;
+    std::vector<double> errors;
+    for (const Workload w : {Workload::increment, Workload::memory, Workload::compute}) {
+      const double all_us = kernel_us(w, whole->job);
+      const Job all = job(whole->job, all_us);
+      const auto waves = [&](std::uint64_t n) { return static_cast<double>((n + all.slots - 1) / all.slots); };
+      for (const JobSummary& s : parts) {
+        const double part_us = kernel_us(w, s.job);
+        if (!(all_us > 0) || !(part_us > 0) || s.job.kernel_bytes == whole->job.kernel_bytes) continue;
+        errors.push_back(std::abs(all_us * waves(job(s.job, part_us).blocks) / waves(all.blocks) / part_us - 1));
+      }
+    }
+    if (errors.empty()) break;
+    const double error = median(errors);
+    if (!(error >= least)) least = error, best = at_once;
+  }
+  out_.blocks_at_once = best;
+  if (best)
+    tell("blocks at once", {static_cast<double>(best), not_measured, not_measured, "1", "times of parts of a kernel: the number of blocks in a wave with which they follow from the whole's"},
+         "blocks of a multiprocessor that work without slowing each other");
 }
 
 void CostMeasuring::compute() {
-  constexpr Compute kinds[] = {Compute::slots, Compute::shared, Compute::serial};
+  constexpr Compute kinds[] = {Compute::shared, Compute::slots, Compute::fluid, Compute::serial};
   double least = not_measured;
-  Compute best = Compute::slots;
+  Compute best = Compute::shared;
   for (const Compute kind : kinds) {
     out_.costs.compute = kind;
     std::vector<double> errors;
@@ -197,7 +251,7 @@ void CostMeasuring::queues() {
   if (!(least < none / 2)) found = 0;
   costs.queues = found;
   costs.queue_scope = QueueScope::node;
-  Estimate e{found ? static_cast<double>(found) : not_measured, not_measured, not_measured, "",
+  Estimate e{found ? static_cast<double>(found) : not_measured, not_measured, not_measured, "1",
              "chunks copied in and out, each in its own stream: the number of queues with which the simulator gives their times"};
   tell("hardware queues", e, "streams beyond which one waits for another's calls");
   Parameter& p = out_.parameters.back();

@@ -42,6 +42,7 @@ class Drawn {
       if (p.name == "gap d2h") c.gap.d2h *= factor;
       if (p.name == "latency h2d") c.latency.h2d *= factor;
       if (p.name == "latency d2h") c.latency.d2h *= factor;
+      if (p.name == "gap both") c.gap_both *= factor;
       if (p.name == "submit") c.submit *= factor;
       if (p.name == "slow h2d") c.slow_h2d = std::max(1.0, c.slow_h2d * factor);
       if (p.name == "slow d2h") c.slow_d2h = std::max(1.0, c.slow_d2h * factor);
