@@ -77,8 +77,8 @@ struct ModelScore {
   std::string source;
   std::uint32_t fitted = 0;  // parameters fitted to other workloads' times
   std::uint32_t workloads = 0;
-  Spread error;   // |predicted / measured - 1| over workloads and cuts, the uncut left out
-  Spread regret;  // measured time at the predicted n over the best measured, less 1
+  Spread error;                // |predicted / measured - 1| over workloads and cuts, the uncut left out
+  Spread regret;               // measured time at the predicted n over the best measured, less 1
   double hits = not_measured;  // share of workloads where that regret is within the noise of the two
   double r2 = not_measured, rmse_us = not_measured;  // of times over workloads and cuts
 };

@@ -111,19 +111,21 @@ std::vector<Baseline> baselines(const MeasuredCosts& measured) {
                        std::function<double(const Seen&)> streams = {}) {
     all.push_back({std::move(name), std::move(source), std::move(time), std::move(streams), {}, 0});
   };
-  add("n = 1", "no streams", [](const Seen& s, std::uint32_t) { return s.uncut_us; },
-      [](const Seen&) { return 1.0; });
+  add(
+      "n = 1", "no streams", [](const Seen& s, std::uint32_t) { return s.uncut_us; }, [](const Seen&) { return 1.0; });
   all.push_back(best_constant());
-  add("Best Practices Guide", "CUDA C Best Practices Guide, as paper 000 quotes it", [](const Seen& s, std::uint32_t n) {
-    const bool kernel = s.whole.kernel >= s.whole.h2d + s.whole.d2h;
-    return us(kernel ? best_practices_kernel(s.whole, n) : best_practices_transfers(s.whole, n));
-  });
+  add("Best Practices Guide", "CUDA C Best Practices Guide, as paper 000 quotes it",
+      [](const Seen& s, std::uint32_t n) {
+        const bool kernel = s.whole.kernel >= s.whole.h2d + s.whole.d2h;
+        return us(kernel ? best_practices_kernel(s.whole, n) : best_practices_transfers(s.whole, n));
+      });
   const auto cc1_time = [t_sc](const Seen& s, std::uint32_t n) { return us(cc1(s.whole, t_sc, n)); };
   add("c.c. 1.x as printed", "paper 000, (1) to (4), t_sc as measured", cc1_time,
       [t_sc](const Seen& s) { return cc1_optimum_as_printed(s.whole, t_sc); });
   add("c.c. 1.x corrected", "paper 000, (1) and (3), their own minimum", cc1_time,
       [t_sc](const Seen& s) { return cc1_optimum(s.whole, t_sc); });
-  add("c.c. 2.x", "paper 000, (5) to (8), t_sc as measured",
+  add(
+      "c.c. 2.x", "paper 000, (5) to (8), t_sc as measured",
       [t_sc](const Seen& s, std::uint32_t n) { return us(cc2(s.whole, t_sc, n)); },
       [t_sc](const Seen& s) { return cc2_optimum(s.whole, t_sc); });
   add("van Werkhoven 2014", "two engines, with a gap for each chunk of the longest stage",
@@ -132,21 +134,25 @@ std::vector<Baseline> baselines(const MeasuredCosts& measured) {
       });
   add("two engines, closed form", "exact without slow-downs, tails and queues; breadth-first",
       [costs](const Seen& s, std::uint32_t n) {
-        return us(two_engines_breadth_first(chunk_times(s.job, n, costs), costs.latency, costs.issue, n) + costs.submit);
+        return us(two_engines_breadth_first(chunk_times(s.job, n, costs), costs.latency, costs.issue, n) +
+                  costs.submit);
       });
   add("M + S/n + (n-1) g", "the longest stage, the others, and the gap of the longest",
       [gap_of_dominant](const Seen& s, std::uint32_t n) {
         return us(dominant_stage(s.whole, gap_of_dominant(s.whole), n));
       });
   all.push_back(overhead_form("paper 003, small form", "(7) for small sizes, fitted to the other workloads", 3,
-                              [](double bytes, double n) { return std::vector{bytes, std::log10(n), 1.0}; }));
+                              [](double bytes, double n) {
+                                return std::vector{bytes, std::log10(n), 1.0};
+                              }));
   all.push_back(overhead_form("paper 003, big form", "(7) for big sizes, fitted to the other workloads", 3,
                               [](double bytes, double n) {
                                 const double l = 4.0 / 3 * std::log2(n);
                                 return std::vector{bytes * l, l, 1.0};
                               }));
-  all.push_back(overhead_form("u (1-1/n) + t n", "fitted to the other workloads", 2,
-                              [](double, double n) { return std::vector{1 - 1 / n, n}; }));
+  all.push_back(overhead_form("u (1-1/n) + t n", "fitted to the other workloads", 2, [](double, double n) {
+    return std::vector{1 - 1 / n, n};
+  }));
   return all;
 }
 

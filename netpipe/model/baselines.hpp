@@ -13,7 +13,7 @@ namespace npgpu::model {
 struct Seen {
   const MeasuredWorkload* workload = nullptr;
   Job job;
-  Stages whole;    // H, E, D of the uncut job, gaps included
+  Stages whole;                    // H, E, D of the uncut job, gaps included
   double uncut_us = not_measured;  // measured
 };
 

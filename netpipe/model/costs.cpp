@@ -46,10 +46,11 @@ void CostMeasuring::miss(const std::string& what) {
 }
 
 void CostMeasuring::calls() {
-  // Host times of calls that find the device busy or not make no difference to them: many calls, each to its own stream.
+  // Host times of calls that find the device busy or not make no difference to them: many calls, each to its own
+  // stream.
   const auto slope = [&](Workload workload, bool out, const char* method) {
     std::vector<XY> calls;
-    for (const JobSummary& s : points_.find([&](const OverlapCase& c, const JobShape& j) {
+    for (const JobSummary& s : points_.find([&](const OverlapCase&c, const JobShape&j) {
            return c.workload == workload && c.order == IssueOrder::breadth_first && c.pool == StreamPool::pooled &&
                   !c.gated && j.chunks == j.streams && (j.bytes_out > 0) == out &&
                   (j.bytes_in > 0) == (workload == Workload::none);
@@ -58,10 +59,12 @@ void CostMeasuring::calls() {
     return theil_sen(calls, "us", method);
   };
   const Estimate in = slope(Workload::none, false, "slope of the time of n calls, each in its own stream, over n");
-  const Estimate kernel = slope(Workload::compute, false, "slope of the time of n launches, each in its own stream, over n");
+  const Estimate kernel =
+      slope(Workload::compute, false, "slope of the time of n launches, each in its own stream, over n");
   if (!std::isfinite(in.value)) return miss("the host's time for a copy's call");
   if (!std::isfinite(kernel.value)) miss("the host's time for a launch");
-  Estimate out = slope(Workload::none, true, "slope of n calls to and n from the device over n, less that of calls to it");
+  Estimate out =
+      slope(Workload::none, true, "slope of n calls to and n from the device over n, less that of calls to it");
   if (std::isfinite(out.value)) {
     out.low -= in.value;
     out.high -= in.value;
@@ -78,7 +81,7 @@ void CostMeasuring::calls() {
 
 void CostMeasuring::streams() {
   std::vector<XY> create, destroy;
-  for (const JobSummary& s : points_.find([](const OverlapCase& c, const JobShape& j) {
+  for (const JobSummary& s : points_.find([](const OverlapCase&c, const JobShape&j) {
          return c.workload == Workload::none && c.pool == StreamPool::fresh && j.chunks == j.streams;
        })) {
     create.push_back({static_cast<double>(s.job.streams), s.create_us});
@@ -98,7 +101,7 @@ void CostMeasuring::copies(bool in) {
   std::map<std::uint64_t, std::vector<XY>> by_bytes;  // n copies of so many bytes
   std::map<std::uint64_t, std::vector<XY>> by_total;  // n copies of so many bytes in all
   std::map<std::uint64_t, Estimate> longest;
-  for (const JobSummary& s : points_.find([&](const OverlapCase& c, const JobShape& j) {
+  for (const JobSummary& s : points_.find([&](const OverlapCase&c, const JobShape&j) {
          return c.workload == Workload::none && c.order == IssueOrder::breadth_first && c.gated && j.streams == 1 &&
                 (in ? j.bytes_in > 0 && !j.bytes_out : j.bytes_out > 0 && !j.bytes_in);
        })) {
@@ -111,9 +114,8 @@ void CostMeasuring::copies(bool in) {
     }
   }
   // The total with the most cuts has the steadiest slope.
-  const auto best = std::max_element(by_total.begin(), by_total.end(), [](const auto& a, const auto& b) {
-    return a.second.size() < b.second.size();
-  });
+  const auto best = std::max_element(by_total.begin(), by_total.end(),
+                                     [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   if (best == by_total.end() || best->second.size() < 3) return miss(std::string("copies ") + which);
   const Estimate gap =
       theil_sen(best->second, "us", fmt::format("slope of {} MiB in n copies over n", best->first / MiB));
@@ -128,8 +130,9 @@ void CostMeasuring::copies(bool in) {
   if (points.size() < 2) return miss(std::string("copies ") + which);
   const Curve::Point& last = points.back();
   const auto last_bytes = static_cast<std::uint64_t>(last.x);
-  Estimate rate{last.x / last.time.count(), not_measured, not_measured, "bytes per second",
-                fmt::format("bytes over time of one of n copies of {} MiB back to back, less the gap", last_bytes / MiB)};
+  Estimate rate{
+      last.x / last.time.count(), not_measured, not_measured, "bytes per second",
+      fmt::format("bytes over time of one of n copies of {} MiB back to back, less the gap", last_bytes / MiB)};
   const Estimate& t = longest[last_bytes];
   rate.low = rate.value * t.value / t.high;
   rate.high = rate.value * t.value / t.low;
@@ -149,12 +152,11 @@ void CostMeasuring::gate() {
     JobShape in_kernel = kernel, kernel_out = kernel;
     in_kernel.bytes_in = kernel_out.bytes_out = bytes;
     const auto time = [&](const JobShape& job) {
-      const auto t = points_.time(job.kernel_bytes ? Workload::increment : Workload::none, IssueOrder::breadth_first,
-                                  true, job);
+      const auto t =
+          points_.time(job.kernel_bytes ? Workload::increment : Workload::none, IssueOrder::breadth_first, true, job);
       return t ? t->value : not_measured;
     };
-    for (const double us :
-         {time(in) + time(kernel) - time(in_kernel), time(kernel) + time(out) - time(kernel_out)})
+    for (const double us : {time(in) + time(kernel) - time(in_kernel), time(kernel) + time(out) - time(kernel_out)})
       if (std::isfinite(us)) twice.push_back(us);
   }
   const Estimate e = middle_of(twice, "us", "times of two operations less that of both in one stream");
@@ -187,7 +189,7 @@ void CostMeasuring::latencies() {
 void CostMeasuring::kernels() {
   std::vector<XY> many, one;
   double single = not_measured;
-  for (const JobSummary& s : points_.find([](const OverlapCase& c, const JobShape& j) {
+  for (const JobSummary& s : points_.find([](const OverlapCase&c, const JobShape&j) {
          return c.workload == Workload::compute && c.gated && c.order == IssueOrder::breadth_first &&
                 j.iterations == 0 && !j.bytes_in && !j.bytes_out;
        })) {

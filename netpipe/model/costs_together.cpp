@@ -76,8 +76,8 @@ double CostMeasuring::kernel_us(Workload workload, const JobShape& shape) const 
 }
 
 void CostMeasuring::both_directions() {
-  const JobShape both{.bytes_in = 64 * MiB, .bytes_out = 64 * MiB}, more_in{.bytes_in = 64 * MiB, .bytes_out = 16 * MiB},
-      more_out{.bytes_in = 16 * MiB, .bytes_out = 64 * MiB};
+  const JobShape both{.bytes_in = 64 * MiB, .bytes_out = 64 * MiB},
+      more_in{.bytes_in = 64 * MiB, .bytes_out = 16 * MiB}, more_out{.bytes_in = 16 * MiB, .bytes_out = 64 * MiB};
   const auto measured = [&](const JobShape& job) { return points_.time(Workload::none, IssueOrder::apart, true, job); };
   const auto t_both = measured(both), t_in = measured(more_in), t_out = measured(more_out);
   if (!t_both || !t_in || !t_out) return miss("copies both ways at once");
@@ -89,7 +89,9 @@ void CostMeasuring::both_directions() {
   costs.copy_engines = 2;
   const double two = simulated_us(both, Order::apart);
   costs.copy_engines = t_both->value > (one + two) / 2 ? 1 : 2;
-  tell("copy engines", {static_cast<double>(costs.copy_engines), not_measured, not_measured, "1", "64 MiB both ways at once beside each way alone: together or one after the other"},
+  tell("copy engines",
+       {static_cast<double>(costs.copy_engines), not_measured, not_measured, "1",
+        "64 MiB both ways at once beside each way alone: together or one after the other"},
        "directions in which copies run at the same time");
   hold_against(out_.parameters.back(), std::min(2.0, facts_.copy_engines),
                fmt::format("asyncEngineCount is {:g}, of which copies to and from the device use two at most",
@@ -109,7 +111,8 @@ void CostMeasuring::both_directions() {
     solve(costs.slow_d2h, more_out, t_out->value);
   }
   const auto with_interval = [&](double& slow, const JobShape& shape, const Estimate& t) {
-    Estimate e{slow, not_measured, not_measured, "1", "64 MiB one way and 16 MiB the other at once, through the simulator"};
+    Estimate e{slow, not_measured, not_measured, "1",
+               "64 MiB one way and 16 MiB the other at once, through the simulator"};
     const double value = slow;
     if (std::isfinite(t.low) && std::isfinite(t.high)) {
       solve(slow, shape, t.low);
@@ -120,20 +123,20 @@ void CostMeasuring::both_directions() {
     slow = value;
     return e;
   };
-  tell("slow h2d", with_interval(costs.slow_h2d, more_in, *t_in), "how many times longer bytes take to the device beside a copy from it");
-  tell("slow d2h", with_interval(costs.slow_d2h, more_out, *t_out), "how many times longer bytes take from the device beside a copy to it");
+  tell("slow h2d", with_interval(costs.slow_h2d, more_in, *t_in),
+       "how many times longer bytes take to the device beside a copy from it");
+  tell("slow d2h", with_interval(costs.slow_d2h, more_out, *t_out),
+       "how many times longer bytes take from the device beside a copy to it");
 
   gap_both();
 }
 
-// Chunks that are copied in and out, each in a stream of its own: what one more of them costs, in as few streams as
-// hardware queues never run out of.
+// Both ways at once in more and more pieces, in one stream a direction so that no hardware queue is shared: what one
+// more of them costs.
 void CostMeasuring::gap_both() {
-  constexpr std::uint32_t few = 16;
   const auto jobs = points_.find([](const OverlapCase& c, const JobShape& j) {
-    return c.workload == Workload::none && c.order == IssueOrder::breadth_first && c.pool == StreamPool::pooled &&
-           !c.gated && j.bytes_in >= j.chunks * MiB && j.bytes_in == j.bytes_out && j.chunks == j.streams &&
-           j.chunks > 1 && j.chunks <= few;
+    return c.workload == Workload::none && c.order == IssueOrder::apart && c.gated && j.streams == 1 &&
+           j.bytes_in == 64 * MiB && j.bytes_out == 64 * MiB;
   });
   std::vector<XY> measured;
   for (const JobSummary& s : jobs) measured.push_back({static_cast<double>(s.job.chunks), s.time_us.value});
@@ -144,13 +147,14 @@ void CostMeasuring::gap_both() {
     costs.gap_both = from_microseconds(us);
     std::vector<XY> simulated;
     for (const JobSummary& s : jobs)
-      simulated.push_back({static_cast<double>(s.job.chunks),
-                           microseconds(simulate_total(job(s.job, 0), s.job.chunks, costs, Order::breadth_first).total)});
+      simulated.push_back({static_cast<double>(s.job.chunks), simulated_us(s.job, Order::apart)});
     return theil_sen(simulated, "us", "").value;
   };
-  const auto solve = [&](double wanted) { return slope_with(0) >= wanted ? 0 : where_reaches(wanted, 0, 100, slope_with); };
+  const auto solve = [&](double wanted) {
+    return slope_with(0) >= wanted ? 0 : where_reaches(wanted, 0, 100, slope_with);
+  };
   Estimate e{solve(slope.value), solve(slope.low), solve(slope.high), "us",
-             "slope of n chunks copied in and out, each in its own stream, over n, through the simulator"};
+             "slope of 64 MiB both ways at once in n pieces each over n, through the simulator"};
   costs.gap_both = from_microseconds(e.value);
   tell("gap both", e, "by how much the gap of a copy grows beside the other direction");
 }
@@ -162,9 +166,8 @@ void CostMeasuring::blocks() {
     return c.workload != Workload::none && c.gated && !j.bytes_in && !j.bytes_out && j.chunks == 1 &&
            j.iterations > 1 && j.threads > 32;
   });
-  const auto whole = std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
-    return a.job.kernel_bytes < b.job.kernel_bytes;
-  });
+  const auto whole = std::max_element(
+      parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.job.kernel_bytes < b.job.kernel_bytes; });
   if (whole == parts.end() || !slots_of(out_, whole->job.threads)) return;
   const std::uint64_t resident = slots_of(out_, whole->job.threads) / out_.multiprocessors;
   double least = not_measured;
@@ -188,7 +191,9 @@ void CostMeasuring::blocks() {
   }
   out_.blocks_at_once = best;
   if (best)
-    tell("blocks at once", {static_cast<double>(best), not_measured, not_measured, "1", "times of parts of a kernel: the number of blocks in a wave with which they follow from the whole's"},
+    tell("blocks at once",
+         {static_cast<double>(best), not_measured, not_measured, "1",
+          "times of parts of a kernel: the number of blocks in a wave with which they follow from the whole's"},
          "blocks of a multiprocessor that work without slowing each other");
 }
 
@@ -200,9 +205,9 @@ void CostMeasuring::compute() {
     out_.costs.compute = kind;
     std::vector<double> errors;
     for (const Workload w : {Workload::increment, Workload::memory, Workload::compute})
-      for (const JobSummary& s : points_.find([&](const OverlapCase& c, const JobShape& j) {
-             return c.workload == w && c.gated && c.order == IssueOrder::breadth_first && !j.bytes_in &&
-                    !j.bytes_out && j.chunks > 1 && j.streams == j.chunks && j.threads > 32;
+      for (const JobSummary& s : points_.find([&](const OverlapCase&c, const JobShape&j) {
+             return c.workload == w && c.gated && c.order == IssueOrder::breadth_first && !j.bytes_in && !j.bytes_out &&
+                    j.chunks > 1 && j.streams == j.chunks && j.threads > 32;
            })) {
         const double kernel = kernel_us(w, s.job);
         if (std::isfinite(kernel))
@@ -234,8 +239,9 @@ void CostMeasuring::queues() {
     costs.queue_scope = scope;
     std::vector<double> all;
     for (const JobSummary& s : jobs)
-      all.push_back(
-          simulate_total(job(s.job, 0), s.job.chunks, costs, Order::breadth_first).total.count() * 1e6 / s.time_us.value - 1);
+      all.push_back(simulate_total(job(s.job, 0), s.job.chunks, costs, Order::breadth_first).total.count() * 1e6 /
+                        s.time_us.value -
+                    1);
     double squares = 0;
     for (const double e : all) squares += e * e;
     return std::sqrt(squares / static_cast<double>(all.size()));
@@ -252,7 +258,8 @@ void CostMeasuring::queues() {
   costs.queues = found;
   costs.queue_scope = QueueScope::node;
   Estimate e{found ? static_cast<double>(found) : not_measured, not_measured, not_measured, "1",
-             "chunks copied in and out, each in its own stream: the number of queues with which the simulator gives their times"};
+             "chunks copied in and out, each in its own stream: the number of queues with which the simulator gives "
+             "their times"};
   tell("hardware queues", e, "streams beyond which one waits for another's calls");
   Parameter& p = out_.parameters.back();
   if (!found) p.note = fmt::format("no stream waited for another's copies, up to {} streams", most);
@@ -271,8 +278,8 @@ void CostMeasuring::way_to_device() {
                    microseconds(simulate_total(job(shape, kernel), 1, out_.costs, Order::breadth_first).total));
   }
   if (rest.empty()) return miss("the way of a call to the device and back");
-  Estimate e{median(rest), *std::min_element(rest.begin(), rest.end()), *std::max_element(rest.begin(), rest.end()), "us",
-             "host time of a small job of all three, less what the simulator gives: median over sizes"};
+  Estimate e{median(rest), *std::min_element(rest.begin(), rest.end()), *std::max_element(rest.begin(), rest.end()),
+             "us", "host time of a small job of all three, less what the simulator gives: median over sizes"};
   out_.costs.submit = from_microseconds(std::max(0.0, e.value));
   tell("submit", e, "from a call until the device may begin, and from the last end until the host knows");
 }

@@ -105,7 +105,8 @@ std::vector<MeasuredWorkload> workloads_of(const Trace& trace) {
   std::map<JobQuestion, std::map<std::uint32_t, Estimate>> found;
   for (const OverlapSweep& sweep : trace.streams) {
     const OverlapCase& c = sweep.question;
-    if (c.gated || c.pool != StreamPool::pooled || c.order == IssueOrder::apart || c.workload == Workload::none) continue;
+    if (c.gated || c.pool != StreamPool::pooled || c.order == IssueOrder::apart || c.workload == Workload::none)
+      continue;
     for (const JobSummary& s : summarize(sweep)) {
       if (s.job.chunks != s.job.streams || !(s.time_us.value > 0)) continue;
       if ((!s.job.bytes_in && !s.job.bytes_out) || !s.job.kernel_bytes) continue;
@@ -146,7 +147,8 @@ Evaluation evaluate(std::span<const MeasuredWorkload> workloads, const MeasuredC
                 "no workload to hold predictions against: npgpu streams --experiment design measures some, each uncut "
                 "and in at least three counts of streams");
   if (!measured.usable)
-    throw Error(ErrorKind::usage, measured.device + ": " + (measured.missing.empty() ? "no costs" : measured.missing.front()));
+    throw Error(ErrorKind::usage,
+                measured.device + ": " + (measured.missing.empty() ? "no costs" : measured.missing.front()));
   Evaluation result;
   result.device_name = measured.device_name;
   result.simulated = measured.simulated;
@@ -164,7 +166,8 @@ Evaluation evaluate(std::span<const MeasuredWorkload> workloads, const MeasuredC
   simulator.name = "simulator";
   simulator.source = "discrete events with measured costs, nothing fitted to jobs";
   simulator.time_us = [&](const Seen& s, std::uint32_t n) {
-    const auto order = s.workload->question.order == IssueOrder::depth_first ? Order::depth_first : Order::breadth_first;
+    const auto order =
+        s.workload->question.order == IssueOrder::depth_first ? Order::depth_first : Order::breadth_first;
     return microseconds(simulate_total(s.job, n, measured.costs, order).total);
   };
   result.models.push_back(score(simulator, all, &result.workloads));

@@ -78,8 +78,9 @@ Estimate with_interval(double us, const std::vector<double>& drawn) {
 Forecast forecast(const Job& job, const MeasuredCosts& measured, Order order,
                   std::span<const std::uint32_t> candidates) {
   if (!measured.usable)
-    throw Error(ErrorKind::usage, measured.device + ": " +
-                                      (measured.missing.empty() ? "its costs were not measured" : measured.missing.front()));
+    throw Error(
+        ErrorKind::usage,
+        measured.device + ": " + (measured.missing.empty() ? "its costs were not measured" : measured.missing.front()));
   if (!job.in_bytes && !job.out_bytes && job.kernel.count() == 0)
     throw Error(ErrorKind::usage, "a job without bytes and without a kernel has nothing to do");
   Forecast f;

@@ -9,7 +9,8 @@
 //     "models": [ { model, source, fitted, workloads, error: { median, p95, most }, regret: { ... }, hits, r2, mse_us2,
 //                   rmse_us } ],
 //     "workloads": [ { workload, order, bytes_in, bytes_out, kernel_bytes, iterations, threads, kernel_us, best,
-//                      predicted_best, regret, "points": [ { streams, measured_us, low_us, high_us, predicted_us } ] } ] }
+//                      predicted_best, regret, "points": [ { streams, measured_us, low_us, high_us, predicted_us } ] }
+//                      ] }
 #include "netpipe/report/summary_json.hpp"
 #include "npgpu/report.hpp"
 
@@ -60,12 +61,9 @@ void forecast_json(std::ostream& out, const ForecastOf& of) {
 }
 
 void evaluation_json(std::ostream& out, const Evaluation& e) {
-  Json json{{"document", "npgpu-evaluation"},
-            {"version", 1},
-            {"device_name", e.device_name},
-            {"simulated", e.simulated},
-            {"models", Json::array()},
-            {"workloads", Json::array()}};
+  Json json{{"document", "npgpu-evaluation"}, {"version", 1},
+            {"device_name", e.device_name},   {"simulated", e.simulated},
+            {"models", Json::array()},        {"workloads", Json::array()}};
   for (const ModelScore& m : e.models)
     json["models"].push_back({{"model", m.model},
                               {"source", m.source},

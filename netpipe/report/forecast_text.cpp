@@ -20,9 +20,7 @@ std::string between(const Estimate& us) {
 }
 
 // Powers of two and the neighbours of the best: enough to see the valley.
-bool shown(std::uint32_t n, std::uint32_t best) {
-  return (n & (n - 1)) == 0 || (n + 1 >= best && n <= best + 1);
-}
+bool shown(std::uint32_t n, std::uint32_t best) { return (n & (n - 1)) == 0 || (n + 1 >= best && n <= best + 1); }
 
 std::string spread_cell(double part) { return std::isfinite(part) ? fmt::format("{:.2f}", 100 * part) : "-"; }
 
@@ -41,9 +39,9 @@ void forecast_text(std::ostream& out, const ForecastOf& of, const TextStyle& sty
       of.forecast.fewest == of.forecast.most ? "" : fmt::format(" ({} .. {})", of.forecast.fewest, of.forecast.most);
   out << labelled("best", streams_words(p.streams) + range + ", " + between(of.forecast.time_us), width);
   out << labelled("gain", fmt::format("{:.3f} times as fast as without streams", p.speed_up), width);
-  out << labelled("bound", fmt::format("{} is at work for {} of that", bound_words(p.bound),
-                                       time_text(microseconds(p.bound_time))),
-                  width);
+  out << labelled(
+      "bound", fmt::format("{} is at work for {} of that", bound_words(p.bound), time_text(microseconds(p.bound_time))),
+      width);
   out << '\n';
   Table table;
   table.column("streams", Align::right);
@@ -58,8 +56,12 @@ void forecast_text(std::ostream& out, const ForecastOf& of, const TextStyle& sty
                fmt::format("{:+.1f} %", 100 * (e.value / of.forecast.time_us.value - 1))});
   }
   for (const std::string& line : table.lines(width)) out << line;
-  out << "  " << wrapped("Intervals are those of the measured costs; npgpu predict --evaluate tells how far predictions "
-                         "are from measured jobs.", width, 2, 2) << '\n';
+  out << "  "
+      << wrapped(
+             "Intervals are those of the measured costs; npgpu predict --evaluate tells how far predictions "
+             "are from measured jobs.",
+             width, 2, 2)
+      << '\n';
 }
 
 void evaluation_text(std::ostream& out, const Evaluation& e, Detail detail, const TextStyle& style) {
@@ -83,21 +85,26 @@ void evaluation_text(std::ostream& out, const Evaluation& e, Detail detail, cons
                spread_cell(m.regret.median), spread_cell(m.regret.p95), spread_cell(m.regret.most),
                fmt::format("{:.0f}", 100 * m.hits), std::isfinite(m.r2) ? fmt::format("{:.4f}", m.r2) : "-"});
   for (const std::string& line : table.lines(width)) out << line;
-  out << "  " << wrapped("|error|: of times in two and more streams; the kernel's time is the uncut job's less its "
-                         "copies. regret: time with the n that the model chose among those measured, over the best of "
-                         "them. hits: that n was as good as the best within the noise. Fitted models were fitted to "
-                         "all workloads but the one they predict.", width, 2, 2) << '\n';
+  out << "  "
+      << wrapped(
+             "|error|: of times in two and more streams; the kernel's time is the uncut job's less its "
+             "copies. regret: time with the n that the model chose among those measured, over the best of "
+             "them. hits: that n was as good as the best within the noise. Fitted models were fitted to "
+             "all workloads but the one they predict.",
+             width, 2, 2)
+      << '\n';
   if (detail == Detail::brief) return;
   for (const WorkloadScore& w : e.workloads) {
-    out << '\n' << fmt::format("  {} in, {} of {} kernel, {} out, {}: best {}, predicted {}, regret {} %\n",
-                               size_text(w.workload.job.bytes_in), time_text(w.kernel_us),
-                               name(w.workload.question.workload), size_text(w.workload.job.bytes_out),
-                               name(w.workload.question.order), w.best, w.predicted_best, spread_cell(w.regret));
+    out << '\n'
+        << fmt::format("  {} in, {} of {} kernel, {} out, {}: best {}, predicted {}, regret {} %\n",
+                       size_text(w.workload.job.bytes_in), time_text(w.kernel_us), name(w.workload.question.workload),
+                       size_text(w.workload.job.bytes_out), name(w.workload.question.order), w.best, w.predicted_best,
+                       spread_cell(w.regret));
     std::string cells;
     for (std::size_t i = 0; i < w.predicted_us.size(); ++i)
-      cells += fmt::format("{}{}:{} {:+.1f} %", i ? ", " : "", w.workload.streams[i],
-                           time_text(w.workload.time_us[i].value),
-                           100 * (w.predicted_us[i] / w.workload.time_us[i].value - 1));
+      cells +=
+          fmt::format("{}{}:{} {:+.1f} %", i ? ", " : "", w.workload.streams[i], time_text(w.workload.time_us[i].value),
+                      100 * (w.predicted_us[i] / w.workload.time_us[i].value - 1));
     out << "    " << wrapped(cells, width, 4, 4) << '\n';
   }
 }
