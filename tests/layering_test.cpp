@@ -65,12 +65,13 @@ TEST_CASE("a folder includes only what is upstream of it") {
       {"devices/simulated", {"engine", "devices/host"}},
       {"devices/cuda", {"engine", "devices/host"}},
       {"modules", {"engine", "devices/host", "devices/simulated", "devices/cuda"}},
-      {"probes", {"engine", "devices/host", "devices/simulated", "devices/cuda"}},
+      {"streams", {"engine"}},
+      {"probes", {"engine", "streams", "devices/host", "devices/simulated", "devices/cuda"}},
       {"trace", {"engine"}},
-      {"model", {"engine"}},
+      {"model", {"engine", "streams"}},
       {"report", {"engine", "model"}},
       {"legacy", {"engine", "modules"}},
-      {"cli", {"engine", "modules", "probes", "trace", "model", "report"}},
+      {"cli", {"engine", "modules", "probes", "streams", "trace", "model", "report"}},
   };
   const auto all = includes();
   CHECK(all.size() > 100);  // the search itself works

@@ -115,10 +115,9 @@ TEST_CASE("iterations for a ratio: the copies take 2050 us, a kernel 50 + 10 an 
 
 TEST_CASE("devices without streams are refused, in words") {
   CHECK_THROWS_AS(find_overlap_backend("host"), Error);
-  CHECK_THROWS_AS(find_overlap_backend("sim:gtx280"), Error);
   try {
-    find_overlap_backend("sim:gtx280");
+    find_overlap_backend("host");
   } catch (const Error& e) {
-    CHECK(std::string(e.what()).find("simulated") != std::string::npos);
+    CHECK(std::string(e.what()).find("cuda:N or sim:NAME") != std::string::npos);
   }
 }

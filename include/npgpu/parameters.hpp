@@ -52,7 +52,8 @@ Corners corners_of(const ProbeSweep&);
 std::vector<Parameter> compute_parameters(const Corners&);
 std::vector<Parameter> bandwidth_parameters(const Corners&);
 
-// One entry a device of the trace that was probed, in order.
+// One entry a device of the trace that was probed, or whose costs of streams were measured (npgpu/predict.hpp), in
+// order.
 std::vector<DeviceParameters> derive(const Trace&);
 
 }  // namespace npgpu

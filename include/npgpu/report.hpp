@@ -8,6 +8,7 @@
 
 #include "npgpu/model.hpp"
 #include "npgpu/parameters.hpp"
+#include "npgpu/predict.hpp"
 #include "npgpu/streams.hpp"
 #include "npgpu/trace.hpp"
 
@@ -68,6 +69,19 @@ void simulation_text(std::ostream&, const Simulation&, const TextStyle&);
 void simulation_json(std::ostream&, const Simulation&);
 // Chrome's trace event format, which Perfetto (ui.perfetto.dev) opens: servers as one process, streams as another.
 void simulation_chrome(std::ostream&, const Simulation&);
+
+// How long a job takes in n streams on a measured device, and which n is best.
+struct ForecastOf {
+  const MeasuredCosts* costs = nullptr;
+  Job job;
+  Order order = Order::breadth_first;
+  Forecast forecast;
+};
+void forecast_text(std::ostream&, const ForecastOf&, const TextStyle&);
+void forecast_json(std::ostream&, const ForecastOf&);
+// Predictions held against measured workloads: a row a model; full: the simulator's times for every workload, too.
+void evaluation_text(std::ostream&, const Evaluation&, Detail, const TextStyle&);
+void evaluation_json(std::ostream&, const Evaluation&);
 
 // Every sample of every sweep, one row each, with the case's words in front.
 void export_csv(std::ostream&, const Trace&);

@@ -61,19 +61,23 @@ struct Job {
   std::uint64_t slots = 0;   // blocks of this kernel that the device holds at once, SMs * blocks of an SM; 0: unknown
 };
 
-// In which order the host issues: all copies in, all kernels, all copies out; or one chunk after the other.
-enum class Order { breadth_first, depth_first };
+// In which order the host issues: all copies in, all kernels, all copies out; or one chunk after the other; or that,
+// with copies in, kernels and copies out in streams of their own, so that none waits for another.
+enum class Order { breadth_first, depth_first, apart };
 template <>
-inline constexpr std::array<std::string_view, 2> names_of<Order>{"breadth-first", "depth-first"};
+inline constexpr std::array<std::string_view, 3> names_of<Order>{"breadth-first", "depth-first", "apart"};
 
 // What kernels of different streams do to each other.
 enum class Compute {
   serial,  // one after the other (c.c. 1.x)
   shared,  // what a chunk leaves of the device goes to the next one: a chunk that takes t alone, (whole/n)/t of it
   slots,   // blocks go into free slots, chunk after chunk, and each stays its time
+  // As shared, and the next kernel is made ready while others run, so that its gap is hidden behind them; a last wave
+  // that leaves slots empty is room for others.
+  fluid,
 };
 template <>
-inline constexpr std::array<std::string_view, 3> names_of<Compute>{"serial", "shared", "slots"};
+inline constexpr std::array<std::string_view, 4> names_of<Compute>{"serial", "shared", "slots", "fluid"};
 
 // Implicit synchronization (paper 000, c.c. 2.x): a copy from the device waits for all kernels issued before it, in
 // whatever stream.
@@ -99,6 +103,10 @@ struct StreamCosts {
   // The host's time to issue one operation (oh, ok, od): time of a call in a row of calls while the device is kept
   // busy.
   Stages issue{};
+  // From the return of a call until the device could begin what it asked for. Measured together with the way back, from
+  // the last end until the host knows, because the host's clock sees only both: host time of a job of one operation,
+  // less that of the call and the device's.
+  Seconds submit{0};
   // Creating one stream (t_sc): slope of the time of creating n streams over n. 0 where streams are kept and used
   // again.
   Seconds stream_create{0};
@@ -108,11 +116,15 @@ struct StreamCosts {
   // total, slope over n, less the start of the curve; for kernels, of n empty ones. The first pays it, too.
   Stages gap{};
   // From the end of an operation until the next one of its stream may start, and after the last until the host knows
-  // (lh, lk, ld): differences of events, copy to kernel, kernel to copy, copy to the host.
+  // (lh, lk, ld): differences of events, copy to kernel, kernel to copy, copy to the host. One of the same stage goes
+  // to the same engine, which takes it without waiting.
   Stages latency{};
   // How many times longer bytes take while the other copy engine is at work (sl_h, sl_d): both ways at once against
   // one.
   double slow_h2d = 1, slow_d2h = 1;
+  // What the gap of a copy that starts while the other engine is at work is longer than one that starts alone: the
+  // slope of copies both ways at once, each in n pieces, over n, beside that of one way.
+  Seconds gap_both{0};
   // 1: both directions share it; 2.
   int copy_engines = 2;
   // Hardware queues (Q; CUDA_DEVICE_MAX_CONNECTIONS). Stream i has queue i mod Q, and an operation starts no earlier
@@ -136,7 +148,7 @@ inline constexpr std::array<std::string_view, 4> names_of<Server>{"host", "copy-
 
 struct TimelineEntry {
   Stage stage = Stage::h2d;
-  std::uint32_t chunk = 0;  // = stream
+  std::uint32_t chunk = 0;
   std::uint32_t queue = 0;
   Server server = Server::host;  // host: the issuing of the operation
   Seconds start{0}, end{0};      // from the first stream's creation
@@ -158,10 +170,11 @@ struct Timeline {
 
 // Plays a job in n chunks through the servers: an operation starts as early as everything before it allows; of several
 // that could start at the same time, the one issued first does. Copies that run both ways at once flow at 1/slow_*.
+// Chunk c goes to stream c mod `streams`; 0: one each. Apart, a stream is three.
 // Throws Error(usage) if n is 0, or the costs are negative, not finite, or have slow_* below 1.
-Timeline simulate(const Job&, std::uint32_t n, const StreamCosts&, Order);
+Timeline simulate(const Job&, std::uint32_t n, const StreamCosts&, Order, std::uint32_t streams = 0);
 // The same without the list: for sweeps.
-StreamRun simulate_total(const Job&, std::uint32_t n, const StreamCosts&, Order);
+StreamRun simulate_total(const Job&, std::uint32_t n, const StreamCosts&, Order, std::uint32_t streams = 0);
 
 // The time of one chunk's stages on their servers, gaps included, both directions alone: s_h, s_k, s_d.
 Stages chunk_times(const Job&, std::uint32_t n, const StreamCosts&);

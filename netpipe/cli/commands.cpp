@@ -60,6 +60,7 @@ const std::vector<Command>& commands() {
       {"streams", "time jobs cut into streams, and what their parts cost", streams},
       {"derive", "how a device is built, from the probes of a trace", derive_parameters},
       {"simulate", "play a job in streams through a simulated node", simulate_job},
+      {"predict", "how many streams a job should take, from a trace", predict},
       {"report", "show a trace in the terminal", report},
       {"compare", "compare two traces, point by point", compare_traces},
       {"export", "write a trace as csv, json or NetPIPE's np.out", export_trace},

@@ -24,6 +24,7 @@ int derive_parameters(const Arguments&);
 int simulate_job(const Arguments&);
 int characterize(const Arguments&);
 int export_trace(const Arguments&);
+int predict(const Arguments&);
 int report(const Arguments&);
 int compare_traces(const Arguments&);
 

@@ -11,17 +11,20 @@ namespace npgpu::cli {
 
 int derive_parameters(const Arguments& arguments) {
   Options options("derive", "npgpu derive TRACE [options]",
-                  "Derives from the probes of a trace how its devices are built, and holds that against what they say of\n"
-                  "themselves. Needs no device.",
+                  "Derives from the probes of a trace how its devices are built, and from its streams what those cost, and holds\n"
+                  "that against what the devices say of themselves. Needs no device.",
                   {"TRACE"});
   options.group("How").add_options()
       ("brief", po::bool_switch(), "a line a parameter, without formula and meaning")
       ("json", po::bool_switch(), "as JSON");
   if (!options.read(arguments)) return exit_code::done;
   const Trace trace = read_trace(options.place("TRACE"));
-  if (trace.probes.empty())
-    throw Error(ErrorKind::usage, options.place("TRACE") + " holds no probes: npgpu probe all, or npgpu characterize, measure them");
   const auto devices = derive(trace);
+  if (devices.empty())
+    throw Error(ErrorKind::usage,
+                options.place("TRACE") +
+                    " holds no probes and no costs of streams: npgpu probe all, or npgpu characterize, measure the "
+                    "first, npgpu streams --experiment overheads the second");
   if (options.on("json"))
     parameters_json(std::cout, devices);
   else

@@ -5,6 +5,7 @@
 
 #include "netpipe/model/derive_parts.hpp"
 #include "npgpu/parameters.hpp"
+#include "npgpu/predict.hpp"
 
 namespace npgpu {
 
@@ -137,6 +138,14 @@ std::vector<DeviceParameters> derive(const Trace& trace) {
     DeviceParameters device = derive_device(rounds.front(), trace.provenance);
     for (std::size_t i = 1; i < rounds.size(); ++i) add_round(device, derive_device(rounds[i], trace.provenance));
     all.push_back(std::move(device));
+  }
+  // What streams cost joins the device's other parameters. Whole jobs alone say nothing of costs, and nobody asked.
+  for (MeasuredCosts& m : stream_costs(trace)) {
+    if (m.parameters.empty()) continue;
+    auto found = std::find_if(all.begin(), all.end(), [&](const DeviceParameters& d) { return d.device == m.device; });
+    if (found == all.end()) found = all.insert(all.end(), {m.device, m.device_name, m.simulated, {}, {}});
+    std::move(m.parameters.begin(), m.parameters.end(), std::back_inserter(found->parameters));
+    found->missing.insert(found->missing.end(), m.missing.begin(), m.missing.end());
   }
   return all;
 }

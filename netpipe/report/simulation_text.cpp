@@ -15,6 +15,7 @@
 
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/layout.hpp"
+#include "netpipe/report/bound_words.hpp"
 #include "npgpu/report.hpp"
 
 namespace npgpu {
@@ -58,22 +59,6 @@ std::string scale(Seconds total, std::size_t columns) {
   const std::string end = time_text(microseconds(total));
   const std::size_t dashes = columns > end.size() + 3 ? columns - end.size() - 3 : 0;
   return "0 " + std::string(dashes, '-') + " " + end;
-}
-
-std::string bound_words(Bound bound) {
-  switch (bound) {
-    case Bound::h2d_engine:
-      return "the engine for copies in";
-    case Bound::d2h_engine:
-      return "the engine for copies out";
-    case Bound::copy_engine:
-      return "the one copy engine";
-    case Bound::compute:
-      return "the kernel";
-    case Bound::host_issue:
-      return "the host, issuing";
-  }
-  return {};
 }
 
 std::string job_words(const Job& job) {

@@ -1,5 +1,5 @@
 // How many operations the stream simulator plays per second, on one core. Not a test: it prints, and never fails.
-#include "netpipe/model/simulator.hpp"
+#include "netpipe/streams/simulator.hpp"
 
 #include <chrono>
 #include <cstdio>

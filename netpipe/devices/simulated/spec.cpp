@@ -94,6 +94,7 @@ constexpr const char* hardware_keys[] = {"sms",
                                          "sm_bytes_per_cycle",  // between an SM and memory
                                          "hardware_queues",
                                          "stream_create_us",  // t_sc
+                                         "stream_destroy_us",
                                          "kernel_launch_us",
                                          "kernel_gap_us",
                                          "kernel_latency_us"};

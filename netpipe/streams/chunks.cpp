@@ -1,4 +1,4 @@
-#include "netpipe/model/chunks.hpp"
+#include "netpipe/streams/chunks.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -29,6 +29,8 @@ void check(const Job& job, std::uint32_t n, const StreamCosts& costs) {
   check_stages(costs.issue, "issue cost");
   check_stages(costs.gap, "gap");
   check_stages(costs.latency, "latency");
+  must_be(is_time(costs.gap_both), "the gap beside the other engine is negative or not a number");
+  must_be(is_time(costs.submit), "the time to submit is negative or not a number");
   must_be(is_time(costs.stream_create), "the cost of a stream is negative or not a number");
   for (const double slow : {costs.slow_h2d, costs.slow_d2h})
     must_be(std::isfinite(slow) && slow >= 1, "a slow-down of both directions at once is below 1 or not a number");
@@ -59,7 +61,11 @@ Chunks chunks_of(const Job& job, std::uint32_t n, const StreamCosts& costs) {
     if (!measured) c.kernel = whole * waves / static_cast<double>(rounded_up(job.blocks, job.slots));
     c.block = c.kernel / waves;
   }
-  if (c.kernel > 0) c.share = std::min(1.0, whole / n / c.kernel);
+  // What the whole leaves empty in its last wave is no work.
+  double work = whole;
+  if (costs.compute == Compute::fluid && c.slots > 0 && !measured)
+    work *= static_cast<double>(job.blocks) / static_cast<double>(rounded_up(job.blocks, job.slots) * job.slots);
+  if (c.kernel > 0) c.share = std::min(1.0, work / n / c.kernel);
   return c;
 }
 

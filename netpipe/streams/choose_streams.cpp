@@ -1,7 +1,7 @@
 // How many streams: every candidate is simulated, and the fastest taken.
 #include <algorithm>
 
-#include "netpipe/model/simulator.hpp"
+#include "netpipe/streams/simulator.hpp"
 
 namespace npgpu {
 

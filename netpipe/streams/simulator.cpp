@@ -1,4 +1,4 @@
-#include "netpipe/model/simulator.hpp"
+#include "netpipe/streams/simulator.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -29,17 +29,29 @@ void Simulator::issue(Index index, Stage stage, std::uint32_t chunk) {
   o.issue_start = host_;
   const Stages& cost = costs_.issue;
   host_ += (stage == Stage::h2d ? cost.h2d : stage == Stage::kernel ? cost.kernel : cost.d2h).count();
-  o.ready = host_;
+  o.ready = host_ + costs_.submit.count();
 }
 
-void Simulator::link_queues(std::uint32_t n) {
-  if (costs_.queues == 0 || costs_.queues >= n) return;  // a stream is in order anyway
+void Simulator::link_streams(std::uint32_t streams) {
+  last_in_stream_.assign(streams, none);
+  for (Index i = 0; i < operations_.size(); ++i) {
+    Index& last = last_in_stream_[operations_[i].stream];
+    if (last != none) {
+      operations_[last].next_in_stream = i;
+      ++operations_[i].waits;
+    }
+    last = i;
+  }
+}
+
+void Simulator::link_queues(std::uint32_t streams) {
+  if (costs_.queues == 0 || costs_.queues >= streams) return;  // a stream is in order anyway
   const bool by_server = costs_.queue_scope == QueueScope::server;
   last_in_queue_.assign(by_server ? 3 * std::size_t{costs_.queues} : costs_.queues, none);
   for (Index i = 0; i < operations_.size(); ++i) {
     Operation& o = operations_[i];
     const std::size_t first = by_server ? line_of(o.stage) * costs_.queues : 0;
-    Index& last = last_in_queue_[first + o.chunk % costs_.queues];
+    Index& last = last_in_queue_[first + o.stream % costs_.queues];
     if (last != none) {
       operations_[last].next_in_queue = i;
       ++o.waits;
@@ -48,7 +60,7 @@ void Simulator::link_queues(std::uint32_t n) {
   }
 }
 
-void Simulator::prepare(const Job& job, std::uint32_t n, Order order) {
+void Simulator::prepare(const Job& job, std::uint32_t n, Order order, std::uint32_t streams) {
   Stage stages[3];
   Index kinds = 0;
   if (chunk_.has_h2d) stages[kinds++] = Stage::h2d;
@@ -56,7 +68,8 @@ void Simulator::prepare(const Job& job, std::uint32_t n, Order order) {
   if (chunk_.has_d2h) stages[kinds++] = Stage::d2h;
 
   operations_.resize(std::size_t{kinds} * n);
-  host_ = total_ = costs_.stream_create.count() * n;
+  const std::uint32_t all_streams = order == Order::apart ? 3 * streams : streams;
+  host_ = total_ = costs_.stream_create.count() * all_streams;
   for (Line& line : lines_) {
     line.coming.clear();
     line.there.clear();
@@ -64,8 +77,6 @@ void Simulator::prepare(const Job& job, std::uint32_t n, Order order) {
   copies_.reset();
   compute_.reset(costs_.compute, chunk_, costs_.gap.kernel.count(), job.blocks, n);
 
-  // How far apart two stages of a chunk are in the order of issue.
-  const Index step = order == Order::breadth_first ? n : 1;
   if (order == Order::breadth_first)
     for (Index kind = 0; kind < kinds; ++kind)
       for (std::uint32_t chunk = 0; chunk < n; ++chunk) issue(kind * n + chunk, stages[kind], chunk);
@@ -73,13 +84,10 @@ void Simulator::prepare(const Job& job, std::uint32_t n, Order order) {
     for (std::uint32_t chunk = 0; chunk < n; ++chunk)
       for (Index kind = 0; kind < kinds; ++kind) issue(chunk * kinds + kind, stages[kind], chunk);
   total_ = host_;
-  for (std::uint32_t chunk = 0; chunk < n; ++chunk)
-    for (Index kind = 0; kind + 1 < kinds; ++kind) {
-      const Index i = order == Order::breadth_first ? kind * n + chunk : chunk * kinds + kind;
-      operations_[i].next_in_stream = i + step;
-      ++operations_[i + step].waits;
-    }
-  link_queues(n);
+  for (Operation& o : operations_)
+    o.stream = o.chunk % streams + (order == Order::apart ? static_cast<std::uint32_t>(o.stage) * streams : 0);
+  link_streams(all_streams);
+  link_queues(all_streams);
 
   synchronizes_.clear();
   copies_out_.clear();
@@ -138,7 +146,8 @@ void Simulator::ended(Index index, double now) {
                                                            : latency.d2h)
                                    .count();
   total_ = std::max(total_, reached);
-  if (o.next_in_stream != none) passed(o.next_in_stream, reached);
+  if (o.next_in_stream != none)
+    passed(o.next_in_stream, operations_[o.next_in_stream].stage == o.stage ? now : reached);
   if (o.stage == Stage::kernel && costs_.implicit_sync == ImplicitSync::end) kernel_synchronizes(o.chunk, now);
 }
 
@@ -153,14 +162,17 @@ void Simulator::start(Index index, double now) {
   o.start = now;
   const std::size_t line = line_of(o.stage);
   auto& there = lines_[line].there;
+  const auto gap = [&](Seconds alone) {
+    return (alone + (copies_.free(1 - line) ? Seconds{0} : costs_.gap_both)).count();
+  };
   std::pop_heap(there.begin(), there.end(), std::greater<>());
   there.pop_back();
   if (o.stage == Stage::kernel)
     compute_.start(index, o.chunk, now);
   else if (o.stage == Stage::h2d)
-    copies_.start(line, index, costs_.gap.h2d.count(), chunk_.h2d, costs_.slow_h2d, now);
+    copies_.start(line, index, gap(costs_.gap.h2d), chunk_.h2d, costs_.slow_h2d, now);
   else
-    copies_.start(line, index, costs_.gap.d2h.count(), chunk_.d2h, costs_.slow_d2h, now);
+    copies_.start(line, index, gap(costs_.gap.d2h), chunk_.d2h, costs_.slow_d2h, now);
   if (o.next_in_queue != none) passed(o.next_in_queue, now);
   if (o.stage == Stage::kernel && costs_.implicit_sync == ImplicitSync::start) kernel_synchronizes(o.chunk, now);
 }
@@ -184,10 +196,10 @@ void Simulator::start_all(double now) {
 }
 
 StreamRun Simulator::run(const Job& job, std::uint32_t n, const StreamCosts& costs, Order order,
-                         std::vector<TimelineEntry>* entries) {
+                         std::vector<TimelineEntry>* entries, std::uint32_t streams) {
   chunk_ = chunks_of(job, n, costs);
   costs_ = costs;
-  prepare(job, n, order);
+  prepare(job, n, order, streams == 0 || streams > n ? n : streams);
   ends_.assign(entries ? operations_.size() : 0, 0);
   double now = 0;
   for (;;) {
@@ -207,7 +219,7 @@ void Simulator::record(std::vector<TimelineEntry>& entries) const {
   entries.reserve(2 * operations_.size());
   for (Index i = 0; i < operations_.size(); ++i) {
     const Operation& o = operations_[i];
-    const std::uint32_t queue = costs_.queues ? o.chunk % costs_.queues : o.chunk;
+    const std::uint32_t queue = costs_.queues ? o.stream % costs_.queues : o.stream;
     static constexpr Server servers[] = {Server::copy_in, Server::copy_out, Server::compute};
     const Stages& issue = costs_.issue;
     const Seconds cost = o.stage == Stage::h2d ? issue.h2d : o.stage == Stage::kernel ? issue.kernel : issue.d2h;
@@ -221,14 +233,15 @@ void Simulator::record(std::vector<TimelineEntry>& entries) const {
 
 }  // namespace model
 
-Timeline simulate(const Job& job, std::uint32_t n, const StreamCosts& costs, Order order) {
+Timeline simulate(const Job& job, std::uint32_t n, const StreamCosts& costs, Order order, std::uint32_t streams) {
   Timeline timeline;
-  timeline.run = model::Simulator().run(job, n, costs, order, &timeline.entries);
+  timeline.run = model::Simulator().run(job, n, costs, order, &timeline.entries, streams);
   return timeline;
 }
 
-StreamRun simulate_total(const Job& job, std::uint32_t n, const StreamCosts& costs, Order order) {
-  return model::Simulator().run(job, n, costs, order, nullptr);
+StreamRun simulate_total(const Job& job, std::uint32_t n, const StreamCosts& costs, Order order,
+                         std::uint32_t streams) {
+  return model::Simulator().run(job, n, costs, order, nullptr, streams);
 }
 
 }  // namespace npgpu

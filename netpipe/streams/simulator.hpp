@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "netpipe/model/chunks.hpp"
-#include "netpipe/model/compute_server.hpp"
-#include "netpipe/model/copy_engines.hpp"
+#include "netpipe/streams/chunks.hpp"
+#include "netpipe/streams/compute_server.hpp"
+#include "netpipe/streams/copy_engines.hpp"
 #include "npgpu/streams.hpp"
 
 namespace npgpu::model {
@@ -22,7 +22,8 @@ namespace npgpu::model {
 class Simulator {
  public:
   // `entries` may be null. Throws Error(usage) as simulate() does.
-  StreamRun run(const Job&, std::uint32_t n, const StreamCosts&, Order, std::vector<TimelineEntry>* entries);
+  StreamRun run(const Job&, std::uint32_t n, const StreamCosts&, Order, std::vector<TimelineEntry>* entries,
+                std::uint32_t streams = 0);
 
  private:
   using Index = std::uint32_t;  // of an operation: the order of issue
@@ -31,7 +32,7 @@ class Simulator {
   struct Operation {
     double ready = 0;  // the latest of what is known so far
     Index next_in_stream = none, next_in_queue = none;
-    std::uint32_t chunk = 0;
+    std::uint32_t chunk = 0, stream = 0;
     std::uint8_t waits = 0;  // for how many things whose time is not known yet
     Stage stage = Stage::h2d;
     double start = 0, issue_start = 0;
@@ -42,9 +43,10 @@ class Simulator {
     std::vector<Index> there;                      // heap, the first issued on top
   };
 
-  void prepare(const Job&, std::uint32_t n, Order);
+  void prepare(const Job&, std::uint32_t n, Order, std::uint32_t streams);
   void issue(Index, Stage, std::uint32_t chunk);
-  void link_queues(std::uint32_t n);
+  void link_streams(std::uint32_t streams);
+  void link_queues(std::uint32_t streams);
   double next_event(double now) const;
   void end_all(double now);
   void start_all(double now);
@@ -63,7 +65,7 @@ class Simulator {
   std::vector<Operation> operations_;
   std::vector<double> ends_;  // only for the list of entries
   Line lines_[3];             // copy in (or both ways), copy out, compute
-  std::vector<Index> last_in_queue_;
+  std::vector<Index> last_in_stream_, last_in_queue_;
   double host_ = 0, total_ = 0;
   // Implicit synchronization: kernels of chunks 0 .. synchronized_-1 have all started (ended), and copies out before
   // `waiting_` no longer wait for them.

@@ -1,0 +1,101 @@
+// From a trace of stream experiments to a prediction: what a node charges, measured; how long a job takes in n streams
+// and which n is best; and how good that was, held against jobs that were measured and never used. Pure functions of a
+// trace.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "npgpu/model.hpp"
+#include "npgpu/parameters.hpp"
+#include "npgpu/streams.hpp"
+#include "npgpu/trace.hpp"
+
+namespace npgpu {
+
+// What one device of a trace charges for streams, with what it was measured from.
+struct MeasuredCosts {
+  std::string device, device_uuid, device_name;
+  bool simulated = false;
+  StreamCosts costs;                  // streams pooled: stream_create is 0; see `create`
+  Seconds create{0}, destroy{0};      // of one stream
+  std::vector<Parameter> parameters;  // each cost with interval, method and verdict; times in us
+  std::vector<std::string> missing;   // a sentence each: what could not be measured, and what would measure it
+  bool usable = false;                // copies both ways and calls were measured: a job can be predicted
+  // Of one copy, in bytes: where the curves were measured.
+  std::uint64_t copy_least = 0, copy_most = 0;
+  // What the device says of itself; 0: it does not.
+  std::uint32_t multiprocessors = 0, threads_per_multiprocessor = 0, blocks_per_multiprocessor = 0;
+  // Blocks of a multiprocessor that work without slowing each other, as parts of kernels show it; 0: all that it holds.
+  std::uint32_t blocks_at_once = 0;
+};
+
+// One entry a device of the trace with jobs in streams, in order. Only the experiment "overheads" is used: gated and
+// host-timed micro-measurements, never a job of a kernel between copies cut in streams.
+std::vector<MeasuredCosts> stream_costs(const Trace&);
+
+// Blocks of so many threads that the device works on at once; 0 where it does not say. Registers and shared memory of
+// the kernel may allow fewer.
+std::uint64_t slots_of(const MeasuredCosts&, std::uint32_t threads);
+
+struct Forecast {
+  Prediction prediction;
+  Estimate time_us;                     // with the best number of streams
+  std::uint32_t fewest = 1, most = 1;   // 95 % interval of the best number
+  std::vector<Estimate> candidates_us;  // as prediction.candidates
+};
+// Simulates every candidate with the costs as measured, then with costs drawn from their intervals (parametric
+// bootstrap, fixed seed): what the measurement's scatter leaves open, not what the model leaves out.
+// Throws Error(usage) in a sentence where the costs are not usable or the job is none.
+Forecast forecast(const Job&, const MeasuredCosts&, Order, std::span<const std::uint32_t> candidates);
+
+// ---- how good predictions are --------------------------------------------------------------------------------------
+
+struct Spread {
+  double median = not_measured, p95 = not_measured, most = not_measured;
+};
+Spread spread_of(std::vector<double>);  // NaN where there is nothing
+
+// A workload of the trace, uncut and cut: streams = chunks.
+struct MeasuredWorkload {
+  OverlapCase question;
+  JobShape job;  // uncut
+  std::vector<std::uint32_t> streams;
+  std::vector<Estimate> time_us;
+};
+// Whole jobs (host-timed, pooled) with copies, a kernel, the uncut job and at least three cuts.
+std::vector<MeasuredWorkload> workloads_of(const Trace&);
+
+// The job as a model sees it: its bytes, its blocks, and its kernel's time, which is the uncut job's less what copies
+// and calls take of it.
+Job job_of(const MeasuredWorkload&, const MeasuredCosts&);
+
+struct ModelScore {
+  std::string model;
+  std::string source;
+  std::uint32_t fitted = 0;  // parameters fitted to other workloads' times
+  std::uint32_t workloads = 0;
+  Spread error;                // |predicted / measured - 1| over workloads and cuts, the uncut left out
+  Spread regret;               // measured time at the predicted n over the best measured, less 1
+  double hits = not_measured;  // share of workloads where that regret is within the noise of the two
+  double r2 = not_measured, rmse_us = not_measured;  // of times over workloads and cuts
+};
+struct WorkloadScore {
+  MeasuredWorkload workload;
+  double kernel_us = not_measured;
+  std::vector<double> predicted_us;  // by the simulator
+  std::uint32_t best = 1, predicted_best = 1;
+  double regret = not_measured;
+};
+struct Evaluation {
+  std::string device_name;
+  bool simulated = false;
+  std::vector<WorkloadScore> workloads;
+  std::vector<ModelScore> models;  // the simulator first
+};
+// Throws Error(usage) if there is no workload.
+Evaluation evaluate(std::span<const MeasuredWorkload>, const MeasuredCosts&);
+
+}  // namespace npgpu

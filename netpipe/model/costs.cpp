@@ -1,0 +1,274 @@
+#include "netpipe/model/costs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "netpipe/model/verdict.hpp"
+
+namespace npgpu {
+
+namespace model {
+
+namespace {
+
+double middle(std::vector<double> values) { return values.empty() ? not_measured : median(values); }
+
+Seconds at_least_0(double us) { return from_microseconds(us > 0 ? us : 0); }
+
+// Of scattered differences: their median and their range.
+Estimate middle_of(const std::vector<double>& values, std::string unit, std::string method) {
+  Estimate e{middle(values), not_measured, not_measured, std::move(unit), std::move(method)};
+  if (values.size() > 1) {
+    e.low = *std::min_element(values.begin(), values.end());
+    e.high = *std::max_element(values.begin(), values.end());
+  }
+  return e;
+}
+
+constexpr std::uint64_t small_sizes[] = {4 * KiB, 64 * KiB, MiB, 16 * MiB};
+
+}  // namespace
+
+void CostMeasuring::tell(std::string name, Estimate estimate, std::string meaning) {
+  Parameter p;
+  p.name = std::move(name);
+  p.estimate = std::move(estimate);
+  p.meaning = std::move(meaning);
+  p.reference_source = "the device does not say";
+  out_.parameters.push_back(std::move(p));
+}
+
+void CostMeasuring::miss(const std::string& what) {
+  out_.missing.push_back(what + ": npgpu streams --experiment overheads --device " + out_.device + " measures it");
+}
+
+void CostMeasuring::calls() {
+  // Host times of calls that find the device busy or not make no difference to them: many calls, each to its own
+  // stream.
+  const auto slope = [&](Workload workload, bool out, const char* method) {
+    std::vector<XY> calls;
+    for (const JobSummary& s : points_.find([&](const OverlapCase&c, const JobShape&j) {
+           return c.workload == workload && c.order == IssueOrder::breadth_first && c.pool == StreamPool::pooled &&
+                  !c.gated && j.chunks == j.streams && (j.bytes_out > 0) == out &&
+                  (j.bytes_in > 0) == (workload == Workload::none);
+         }))
+      if (s.job.chunks > 1) calls.push_back({static_cast<double>(s.job.chunks), s.issue_us});
+    return theil_sen(calls, "us", method);
+  };
+  const Estimate in = slope(Workload::none, false, "slope of the time of n calls, each in its own stream, over n");
+  const Estimate kernel =
+      slope(Workload::compute, false, "slope of the time of n launches, each in its own stream, over n");
+  if (!std::isfinite(in.value)) return miss("the host's time for a copy's call");
+  if (!std::isfinite(kernel.value)) miss("the host's time for a launch");
+  Estimate out =
+      slope(Workload::none, true, "slope of n calls to and n from the device over n, less that of calls to it");
+  if (std::isfinite(out.value)) {
+    out.low -= in.value;
+    out.high -= in.value;
+    out.value = std::max(0.0, out.value - in.value);
+  } else {
+    out = in;
+    out.method = "as to the device: " + in.method;
+  }
+  out_.costs.issue = {at_least_0(in.value), at_least_0(kernel.value), at_least_0(out.value)};
+  tell("issue h2d", in, "the host's time to issue a copy to the device");
+  tell("issue kernel", kernel, "the host's time to launch a kernel");
+  tell("issue d2h", out, "the host's time to issue a copy from the device");
+}
+
+void CostMeasuring::streams() {
+  std::vector<XY> create, destroy;
+  for (const JobSummary& s : points_.find([](const OverlapCase&c, const JobShape&j) {
+         return c.workload == Workload::none && c.pool == StreamPool::fresh && j.chunks == j.streams;
+       })) {
+    create.push_back({static_cast<double>(s.job.streams), s.create_us});
+    destroy.push_back({static_cast<double>(s.job.streams), s.destroy_us});
+  }
+  const Estimate made = theil_sen(create, "us", "slope of the time to create n streams over n");
+  if (!std::isfinite(made.value)) return miss("the time to create a stream");
+  const Estimate gone = theil_sen(destroy, "us", "slope of the time to destroy n streams over n");
+  out_.create = at_least_0(made.value);
+  out_.destroy = at_least_0(gone.value);
+  tell("t_sc", made, "to create a stream (paper 000)");
+  tell("destroy", gone, "to destroy a stream");
+}
+
+void CostMeasuring::copies(bool in) {
+  const char* const which = in ? "h2d" : "d2h";
+  std::map<std::uint64_t, std::vector<XY>> by_bytes;  // n copies of so many bytes
+  std::map<std::uint64_t, std::vector<XY>> by_total;  // n copies of so many bytes in all
+  std::map<std::uint64_t, Estimate> longest;
+  for (const JobSummary& s : points_.find([&](const OverlapCase&c, const JobShape&j) {
+         return c.workload == Workload::none && c.order == IssueOrder::breadth_first && c.gated && j.streams == 1 &&
+                (in ? j.bytes_in > 0 && !j.bytes_out : j.bytes_out > 0 && !j.bytes_in);
+       })) {
+    const std::uint64_t total = s.job.bytes_in + s.job.bytes_out;
+    const double n = s.job.chunks;
+    by_total[total].push_back({n, s.time_us.value});
+    if (total % s.job.chunks == 0) {
+      by_bytes[total / s.job.chunks].push_back({n, s.time_us.value});
+      longest[total / s.job.chunks] = s.time_us;
+    }
+  }
+  // The total with the most cuts has the steadiest slope.
+  const auto best = std::max_element(by_total.begin(), by_total.end(),
+                                     [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  if (best == by_total.end() || best->second.size() < 3) return miss(std::string("copies ") + which);
+  const Estimate gap =
+      theil_sen(best->second, "us", fmt::format("slope of {} MiB in n copies over n", best->first / MiB));
+  const double gap_us = std::max(0.0, gap.value);
+
+  std::vector<Curve::Point> points;
+  for (const auto& [bytes, times] : by_bytes) {
+    const Estimate each = theil_sen(times, "us", "");
+    if (!std::isfinite(each.value)) continue;
+    points.push_back({static_cast<double>(bytes), at_least_0(each.value - gap_us)});
+  }
+  if (points.size() < 2) return miss(std::string("copies ") + which);
+  const Curve::Point& last = points.back();
+  const auto last_bytes = static_cast<std::uint64_t>(last.x);
+  Estimate rate{
+      last.x / last.time.count(), not_measured, not_measured, "bytes per second",
+      fmt::format("bytes over time of one of n copies of {} MiB back to back, less the gap", last_bytes / MiB)};
+  const Estimate& t = longest[last_bytes];
+  rate.low = rate.value * t.value / t.high;
+  rate.high = rate.value * t.value / t.low;
+  (in ? out_.costs.gap.h2d : out_.costs.gap.d2h) = from_microseconds(gap_us);
+  out_.copy_least = std::max(out_.copy_least, static_cast<std::uint64_t>(points.front().x));
+  out_.copy_most = out_.copy_most ? std::min(out_.copy_most, last_bytes) : last_bytes;
+  (in ? out_.costs.copy_h2d : out_.costs.copy_d2h) = Curve(std::move(points));
+  tell(std::string("rate ") + which, rate, "of large copies; smaller ones follow the measured curve");
+  tell(std::string("gap ") + which, gap, "what one copy more keeps its engine for, beside its bytes");
+}
+
+// Two operations in one stream take what each takes alone, less what the gate's events see once and not twice.
+void CostMeasuring::gate() {
+  std::vector<double> twice;
+  for (const std::uint64_t bytes : {4 * KiB, 64 * KiB}) {
+    const JobShape in{.bytes_in = bytes}, out{.bytes_out = bytes}, kernel{.kernel_bytes = bytes, .iterations = 1};
+    JobShape in_kernel = kernel, kernel_out = kernel;
+    in_kernel.bytes_in = kernel_out.bytes_out = bytes;
+    const auto time = [&](const JobShape& job) {
+      const auto t =
+          points_.time(job.kernel_bytes ? Workload::increment : Workload::none, IssueOrder::breadth_first, true, job);
+      return t ? t->value : not_measured;
+    };
+    for (const double us : {time(in) + time(kernel) - time(in_kernel), time(kernel) + time(out) - time(kernel_out)})
+      if (std::isfinite(us)) twice.push_back(us);
+  }
+  const Estimate e = middle_of(twice, "us", "times of two operations less that of both in one stream");
+  if (std::isfinite(e.value)) gate_us_ = std::max(0.0, e.value);
+  tell("gate", e, "what events around a gated job see beside it: taken off gated times");
+}
+
+void CostMeasuring::latencies() {
+  const auto& costs = out_.costs;
+  const auto latency = [&](bool in) {
+    std::vector<double> left;
+    for (const std::uint64_t bytes : small_sizes) {
+      const JobShape job{.bytes_in = in ? bytes : 0, .bytes_out = in ? 0 : bytes};
+      const auto t = points_.time(Workload::none, IssueOrder::breadth_first, true, job);
+      const Curve& curve = in ? costs.copy_h2d : costs.copy_d2h;
+      if (t)
+        left.push_back(t->value - gate_us_ -
+                       microseconds(curve(static_cast<double>(bytes)) + (in ? costs.gap.h2d : costs.gap.d2h)));
+    }
+    return middle_of(left, "us", "time of one copy, less gap, bytes and gate: median over sizes");
+  };
+  const Estimate in = latency(true), out = latency(false);
+  if (!std::isfinite(in.value) || !std::isfinite(out.value)) return miss("latencies after copies");
+  out_.costs.latency.h2d = at_least_0(in.value);
+  out_.costs.latency.d2h = at_least_0(out.value);
+  tell("latency h2d", in, "from the end of a copy to the device until what follows it may start");
+  tell("latency d2h", out, "from the end of a copy from the device until what follows it may start");
+}
+
+void CostMeasuring::kernels() {
+  std::vector<XY> many, one;
+  double single = not_measured;
+  for (const JobSummary& s : points_.find([](const OverlapCase&c, const JobShape&j) {
+         return c.workload == Workload::compute && c.gated && c.order == IssueOrder::breadth_first &&
+                j.iterations == 0 && !j.bytes_in && !j.bytes_out;
+       })) {
+    const XY point{static_cast<double>(s.job.chunks), s.time_us.value};
+    if (s.job.streams == s.job.chunks) many.push_back(point);
+    if (s.job.streams == 1) one.push_back(point);
+    if (s.job.chunks == 1) single = s.time_us.value;
+  }
+  const Estimate gap = theil_sen(many, "us", "slope of n empty kernels in n streams over n");
+  if (!std::isfinite(gap.value)) return miss("the gap between kernels");
+  out_.costs.gap.kernel = at_least_0(gap.value);
+  tell("gap kernel", gap, "what one kernel more costs the multiprocessors, beside its work");
+  const Estimate in_a_row = theil_sen(one, "us", "");
+  Estimate latency{std::max(0.0, single - gate_us_ - in_a_row.value), not_measured, not_measured, "us",
+                   "time of one empty kernel, less that of one of many in a stream, and the gate"};
+  if (!std::isfinite(in_a_row.value)) return;
+  out_.costs.latency.kernel = at_least_0(latency.value);
+  tell("latency kernel", latency, "from the end of a kernel until a copy that follows it may start");
+}
+
+void CostMeasuring::measure() {
+  out_.multiprocessors = facts_.multiprocessors > 0 ? static_cast<std::uint32_t>(facts_.multiprocessors) : 0;
+  out_.threads_per_multiprocessor =
+      facts_.threads_per_multiprocessor > 0 ? static_cast<std::uint32_t>(facts_.threads_per_multiprocessor) : 0;
+  out_.blocks_per_multiprocessor =
+      facts_.blocks_per_multiprocessor > 0 ? static_cast<std::uint32_t>(facts_.blocks_per_multiprocessor) : 0;
+  calls();
+  streams();
+  copies(true);
+  copies(false);
+  gate();
+  if (!out_.costs.copy_h2d.empty() && !out_.costs.copy_d2h.empty()) latencies();
+  kernels();
+  out_.usable = out_.missing.empty();
+  if (!out_.usable) return;
+  both_directions();
+  blocks();
+  compute();
+  queues();
+  way_to_device();
+}
+
+}  // namespace model
+
+std::vector<MeasuredCosts> stream_costs(const Trace& trace) {
+  std::vector<MeasuredCosts> all;
+  std::vector<model::JobPoints> points;
+  std::vector<const OverlapSweep*> first;
+  for (const OverlapSweep& sweep : trace.streams) {
+    // Two GPUs may have been called cuda:0 in turn; their UUIDs tell them apart.
+    auto found = std::find_if(all.begin(), all.end(), [&](const MeasuredCosts& m) {
+      return m.device == sweep.question.device && m.device_uuid == sweep.device_uuid;
+    });
+    if (found == all.end()) {
+      MeasuredCosts m;
+      m.device = sweep.question.device;
+      m.device_uuid = sweep.device_uuid;
+      m.device_name = sweep.device_name;
+      m.simulated = sweep.simulated;
+      found = all.insert(all.end(), std::move(m));
+      points.emplace_back();
+      first.push_back(&sweep);
+    }
+    points[static_cast<std::size_t>(found - all.begin())].add(sweep);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const model::StreamFacts facts = model::stream_facts(trace.provenance, *first[i]);
+    model::CostMeasuring(points[i], facts, all[i]).measure();
+  }
+  return all;
+}
+
+std::uint64_t slots_of(const MeasuredCosts& m, std::uint32_t threads) {
+  if (!m.multiprocessors || !m.threads_per_multiprocessor || threads == 0) return 0;
+  const std::uint32_t rounded = (threads + 31) / 32 * 32;  // whole warps
+  std::uint64_t blocks = m.threads_per_multiprocessor / rounded;
+  if (m.blocks_per_multiprocessor) blocks = std::min<std::uint64_t>(blocks, m.blocks_per_multiprocessor);
+  if (m.blocks_at_once) blocks = std::min<std::uint64_t>(blocks, m.blocks_at_once);
+  return blocks * m.multiprocessors;
+}
+
+}  // namespace npgpu

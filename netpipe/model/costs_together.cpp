@@ -1,0 +1,290 @@
+// What operations do to each other: the jobs that show it, and the cost with which the simulator gives their times.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "netpipe/model/costs.hpp"
+#include "netpipe/model/verdict.hpp"
+
+namespace npgpu::model {
+
+namespace {
+
+double number(const Facts& facts, std::string_view wanted) {
+  for (const auto& [name, value] : facts) {
+    if (name != wanted) continue;
+    if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+    if (const auto* real = std::get_if<double>(&value)) return *real;
+    if (const auto* text = std::get_if<std::string>(&value)) return std::atof(text->c_str());
+  }
+  return not_measured;
+}
+
+bool has_text(const Facts& facts, std::string_view wanted, const std::string& text) {
+  return std::any_of(facts.begin(), facts.end(), [&](const auto& fact) {
+    const auto* found = std::get_if<std::string>(&fact.second);
+    return fact.first == wanted && found && *found == text;
+  });
+}
+
+double first_of(double a, double b) { return std::isfinite(a) ? a : b; }
+
+}  // namespace
+
+StreamFacts stream_facts(const Provenance& provenance, const OverlapSweep& first) {
+  StreamFacts own;
+  for (const auto& [group, facts] : provenance) {
+    if (group == "environment") own.max_connections = number(facts, "CUDA_DEVICE_MAX_CONNECTIONS");
+    if (!has_text(facts, "id", first.question.device)) continue;
+    if (!first.device_uuid.empty() && !has_text(facts, "uuid", first.device_uuid)) continue;
+    own.copy_engines = number(facts, "copy_engines");
+    own.multiprocessors = first_of(number(facts, "multiprocessors"), number(facts, "sms"));
+    own.threads_per_multiprocessor = first_of(number(facts, "threads_per_multiprocessor"), 32 * number(facts, "warps"));
+    own.blocks_per_multiprocessor = first_of(number(facts, "blocks_per_multiprocessor"), number(facts, "blocks"));
+    if (first.simulated) own.max_connections = number(facts, "hardware_queues");
+  }
+  own.max_connections_source = first.simulated ? "the spec's hardware_queues" : "CUDA_DEVICE_MAX_CONNECTIONS";
+  return own;
+}
+
+Job CostMeasuring::job(const JobShape& shape, double kernel_us) const {
+  Job job{.in_bytes = shape.bytes_in, .out_bytes = shape.bytes_out};
+  if (shape.kernel_bytes && kernel_us > 0) {
+    job.kernel = from_microseconds(kernel_us);
+    job.blocks = (shape.kernel_bytes / 4 + shape.threads - 1) / shape.threads;
+    job.slots = slots_of(out_, shape.threads);
+  }
+  return job;
+}
+
+double CostMeasuring::simulated_us(const JobShape& shape, Order order, double kernel_us) const {
+  StreamCosts costs = out_.costs;
+  costs.issue = {};
+  costs.submit = Seconds{0};
+  return gate_us_ +
+         microseconds(simulate_total(job(shape, kernel_us), shape.chunks, costs, order, shape.streams).total);
+}
+
+double CostMeasuring::kernel_us(Workload workload, const JobShape& shape) const {
+  JobShape alone = shape;
+  alone.bytes_in = alone.bytes_out = 0;
+  alone.chunks = alone.streams = 1;
+  const auto t = points_.time(workload, IssueOrder::breadth_first, true, alone);
+  if (!t) return not_measured;
+  return std::max(1e-3, t->value - gate_us_ - microseconds(out_.costs.gap.kernel + out_.costs.latency.kernel));
+}
+
+void CostMeasuring::both_directions() {
+  const JobShape both{.bytes_in = 64 * MiB, .bytes_out = 64 * MiB},
+      more_in{.bytes_in = 64 * MiB, .bytes_out = 16 * MiB}, more_out{.bytes_in = 16 * MiB, .bytes_out = 64 * MiB};
+  const auto measured = [&](const JobShape& job) { return points_.time(Workload::none, IssueOrder::apart, true, job); };
+  const auto t_both = measured(both), t_in = measured(more_in), t_out = measured(more_out);
+  if (!t_both || !t_in || !t_out) return miss("copies both ways at once");
+  StreamCosts& costs = out_.costs;
+
+  // With two engines the times of both ways overlap; with one they add up.
+  costs.copy_engines = 1;
+  const double one = simulated_us(both, Order::apart);
+  costs.copy_engines = 2;
+  const double two = simulated_us(both, Order::apart);
+  costs.copy_engines = t_both->value > (one + two) / 2 ? 1 : 2;
+  tell("copy engines",
+       {static_cast<double>(costs.copy_engines), not_measured, not_measured, "1",
+        "64 MiB both ways at once beside each way alone: together or one after the other"},
+       "directions in which copies run at the same time");
+  hold_against(out_.parameters.back(), std::min(2.0, facts_.copy_engines),
+               fmt::format("asyncEngineCount is {:g}, of which copies to and from the device use two at most",
+                           facts_.copy_engines),
+               0.01);
+  if (costs.copy_engines == 1) return;
+
+  const auto solve = [&](double& slow, const JobShape& shape, double us) {
+    const auto time = [&](double s) {
+      slow = s;
+      return simulated_us(shape, Order::apart);
+    };
+    slow = time(1) >= us ? 1 : where_reaches(us, 1, 10, time);
+  };
+  for (int i = 0; i < 6; ++i) {
+    solve(costs.slow_h2d, more_in, t_in->value);
+    solve(costs.slow_d2h, more_out, t_out->value);
+  }
+  const auto with_interval = [&](double& slow, const JobShape& shape, const Estimate& t) {
+    Estimate e{slow, not_measured, not_measured, "1",
+               "64 MiB one way and 16 MiB the other at once, through the simulator"};
+    const double value = slow;
+    if (std::isfinite(t.low) && std::isfinite(t.high)) {
+      solve(slow, shape, t.low);
+      e.low = slow;
+      solve(slow, shape, t.high);
+      e.high = slow;
+    }
+    slow = value;
+    return e;
+  };
+  tell("slow h2d", with_interval(costs.slow_h2d, more_in, *t_in),
+       "how many times longer bytes take to the device beside a copy from it");
+  tell("slow d2h", with_interval(costs.slow_d2h, more_out, *t_out),
+       "how many times longer bytes take from the device beside a copy to it");
+
+  gap_both();
+}
+
+// Both ways at once in more and more pieces, in one stream a direction so that no hardware queue is shared: what one
+// more of them costs.
+void CostMeasuring::gap_both() {
+  const auto jobs = points_.find([](const OverlapCase& c, const JobShape& j) {
+    return c.workload == Workload::none && c.order == IssueOrder::apart && c.gated && j.streams == 1 &&
+           j.bytes_in == 64 * MiB && j.bytes_out == 64 * MiB;
+  });
+  std::vector<XY> measured;
+  for (const JobSummary& s : jobs) measured.push_back({static_cast<double>(s.job.chunks), s.time_us.value});
+  Estimate slope = theil_sen(measured, "us", "");
+  if (!std::isfinite(slope.value)) return miss("the gap of copies beside copies the other way");
+  StreamCosts& costs = out_.costs;
+  const auto slope_with = [&](double us) {
+    costs.gap_both = from_microseconds(us);
+    std::vector<XY> simulated;
+    for (const JobSummary& s : jobs)
+      simulated.push_back({static_cast<double>(s.job.chunks), simulated_us(s.job, Order::apart)});
+    return theil_sen(simulated, "us", "").value;
+  };
+  const auto solve = [&](double wanted) {
+    if (!std::isfinite(wanted)) return not_measured;
+    return slope_with(0) >= wanted ? 0 : where_reaches(wanted, 0, 100, slope_with);
+  };
+  Estimate e{solve(slope.value), solve(slope.low), solve(slope.high), "us",
+             "slope of 64 MiB both ways at once in n pieces each over n, through the simulator"};
+  costs.gap_both = from_microseconds(e.value);
+  tell("gap both", e, "by how much the gap of a copy grows beside the other direction");
+}
+
+// A part of a kernel takes as many waves as its blocks need: the number of blocks of a multiprocessor with which the
+// times of parts follow from that of the whole. Where blocks share what one of them could take alone, it is 1.
+void CostMeasuring::blocks() {
+  const auto parts = points_.find([](const OverlapCase& c, const JobShape& j) {
+    return c.workload != Workload::none && c.gated && !j.bytes_in && !j.bytes_out && j.chunks == 1 &&
+           j.iterations > 1 && j.threads > 32;
+  });
+  const auto whole = std::max_element(
+      parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.job.kernel_bytes < b.job.kernel_bytes; });
+  if (whole == parts.end() || !slots_of(out_, whole->job.threads)) return;
+  const std::uint64_t resident = slots_of(out_, whole->job.threads) / out_.multiprocessors;
+  double least = not_measured;
+  std::uint32_t best = 0;
+  for (std::uint32_t at_once = 1; at_once <= resident; at_once *= 2) {
+    out_.blocks_at_once = at_once;
+    std::vector<double> errors;
+    for (const Workload w : {Workload::increment, Workload::memory, Workload::compute}) {
+      const double all_us = kernel_us(w, whole->job);
+      const Job all = job(whole->job, all_us);
+      const auto waves = [&](std::uint64_t n) { return static_cast<double>((n + all.slots - 1) / all.slots); };
+      for (const JobSummary& s : parts) {
+        const double part_us = kernel_us(w, s.job);
+        if (!(all_us > 0) || !(part_us > 0) || s.job.kernel_bytes == whole->job.kernel_bytes) continue;
+        errors.push_back(std::abs(all_us * waves(job(s.job, part_us).blocks) / waves(all.blocks) / part_us - 1));
+      }
+    }
+    if (errors.empty()) break;
+    const double error = median(errors);
+    if (!(error >= least)) least = error, best = at_once;
+  }
+  out_.blocks_at_once = best;
+  if (best)
+    tell("blocks at once",
+         {static_cast<double>(best), not_measured, not_measured, "1",
+          "times of parts of a kernel: the number of blocks in a wave with which they follow from the whole's"},
+         "blocks of a multiprocessor that work without slowing each other");
+}
+
+void CostMeasuring::compute() {
+  // What comes first stays unless another is clearly better.
+  constexpr double clearly = 0.8, same = 1e-3;
+  constexpr Compute kinds[] = {Compute::fluid, Compute::shared, Compute::slots, Compute::serial};
+  double least = not_measured;
+  Compute best = Compute::fluid;
+  for (const Compute kind : kinds) {
+    out_.costs.compute = kind;
+    std::vector<double> errors;
+    for (const Workload w : {Workload::increment, Workload::memory, Workload::compute})
+      for (const JobSummary& s : points_.find([&](const OverlapCase&c, const JobShape&j) {
+             return c.workload == w && c.gated && c.order == IssueOrder::breadth_first && !j.bytes_in && !j.bytes_out &&
+                    j.chunks > 1 && j.streams == j.chunks && j.threads > 32;
+           })) {
+        const double kernel = kernel_us(w, s.job);
+        if (std::isfinite(kernel))
+          errors.push_back(std::abs(simulated_us(s.job, Order::breadth_first, kernel) / s.time_us.value - 1));
+      }
+    if (errors.empty()) break;
+    double error = 0;  // a mean, because what sets the kinds apart shows in few of the jobs
+    for (const double e : errors) error += e / static_cast<double>(errors.size());
+    if (!std::isfinite(least) || error < clearly * least - same) {
+      least = error;
+      best = kind;
+    }
+  }
+  out_.costs.compute = best;
+  if (!std::isfinite(least)) miss("what kernels of different streams do to each other");
+}
+
+// A queue that is shared holds a copy back behind another stream's: the number with which the simulator gives the times
+// of chunks that are copied in and out, each in its own stream.
+void CostMeasuring::queues() {
+  StreamCosts& costs = out_.costs;
+  const auto jobs = points_.find([](const OverlapCase& c, const JobShape& j) {
+    return c.workload == Workload::none && c.order == IssueOrder::breadth_first && c.pool == StreamPool::pooled &&
+           !c.gated && j.bytes_in && j.bytes_out && j.chunks > 1 && j.chunks == j.streams;
+  });
+  if (jobs.size() < 3) return miss("the number of hardware queues");
+  const auto error = [&](std::uint32_t queues, QueueScope scope) {
+    costs.queues = queues;
+    costs.queue_scope = scope;
+    std::vector<double> all;
+    for (const JobSummary& s : jobs)
+      all.push_back(simulate_total(job(s.job, 0), s.job.chunks, costs, Order::breadth_first).total.count() * 1e6 /
+                        s.time_us.value -
+                    1);
+    double squares = 0;
+    for (const double e : all) squares += e * e;
+    return std::sqrt(squares / static_cast<double>(all.size()));
+  };
+  const double none = error(0, QueueScope::node);
+  double least = none;
+  std::uint32_t found = 0, most = 0;
+  for (const JobSummary& s : jobs) {
+    most = std::max(most, s.job.chunks);
+    const double e = error(s.job.chunks, QueueScope::node);
+    if (e < least) least = e, found = s.job.chunks;
+  }
+  if (!(least < none / 2)) found = 0;
+  costs.queues = found;
+  costs.queue_scope = QueueScope::node;
+  Estimate e{found ? static_cast<double>(found) : not_measured, not_measured, not_measured, "1",
+             "chunks copied in and out, each in its own stream: the number of queues with which the simulator gives "
+             "their times"};
+  tell("hardware queues", e, "streams beyond which one waits for another's calls");
+  Parameter& p = out_.parameters.back();
+  if (!found) p.note = fmt::format("no stream waited for another's copies, up to {} streams", most);
+  hold_against(p, first_of(facts_.max_connections, out_.simulated ? not_measured : 8),
+               facts_.max_connections_source + (std::isfinite(facts_.max_connections) ? "" : ", 8 if not set"), 0.01);
+}
+
+void CostMeasuring::way_to_device() {
+  std::vector<double> rest;
+  for (const std::uint64_t bytes : {4 * KiB, 64 * KiB, MiB}) {
+    const JobShape shape{.bytes_in = bytes, .bytes_out = bytes, .kernel_bytes = bytes, .iterations = 1};
+    const auto t = points_.time(Workload::increment, IssueOrder::breadth_first, false, shape);
+    const double kernel = kernel_us(Workload::increment, shape);
+    if (!t || !std::isfinite(kernel)) continue;
+    rest.push_back(t->value -
+                   microseconds(simulate_total(job(shape, kernel), 1, out_.costs, Order::breadth_first).total));
+  }
+  if (rest.empty()) return miss("the way of a call to the device and back");
+  Estimate e{median(rest), *std::min_element(rest.begin(), rest.end()), *std::max_element(rest.begin(), rest.end()),
+             "us", "host time of a small job of all three, less what the simulator gives: median over sizes"};
+  out_.costs.submit = from_microseconds(std::max(0.0, e.value));
+  tell("submit", e, "from a call until the device may begin, and from the last end until the host knows");
+}
+
+}  // namespace npgpu::model

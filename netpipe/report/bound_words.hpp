@@ -1,0 +1,12 @@
+// What bounds a job, in words.
+#pragma once
+
+#include <string>
+
+#include "npgpu/streams.hpp"
+
+namespace npgpu {
+
+std::string bound_words(Bound);
+
+}  // namespace npgpu

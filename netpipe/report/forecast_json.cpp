@@ -1,0 +1,105 @@
+// predict --json. Keys are stable; new ones may be added. Times are microseconds.
+//
+//   { "document": "npgpu-prediction", "version": 1, "device", "device_name", "simulated",
+//     "job": { in_bytes, out_bytes, kernel_us, blocks, slots }, "order",
+//     "best": { streams, fewest, most, time_us, low_us, high_us, speed_up, bound, bound_time_us },
+//     "candidates": [ { streams, time_us, low_us, high_us } ] }
+//
+//   { "document": "npgpu-evaluation", "version": 1, "device_name", "simulated",
+//     "models": [ { model, source, fitted, workloads, error: { median, p95, most }, regret: { ... }, hits, r2, mse_us2,
+//                   rmse_us } ],
+//     "workloads": [ { workload, order, bytes_in, bytes_out, kernel_bytes, iterations, threads, kernel_us, best,
+//                      predicted_best, regret, "points": [ { streams, measured_us, low_us, high_us, predicted_us } ] }
+//                      ] }
+#include "netpipe/report/summary_json.hpp"
+#include "npgpu/report.hpp"
+
+namespace npgpu {
+
+namespace {
+
+Json spread(const Spread& s) {
+  return {{"median", json_of(s.median)}, {"p95", json_of(s.p95)}, {"most", json_of(s.most)}};
+}
+
+}  // namespace
+
+void forecast_json(std::ostream& out, const ForecastOf& of) {
+  const Prediction& p = of.forecast.prediction;
+  const Estimate& best = of.forecast.time_us;
+  Json json{{"document", "npgpu-prediction"},
+            {"version", 1},
+            {"device", of.costs->device},
+            {"device_name", of.costs->device_name},
+            {"simulated", of.costs->simulated},
+            {"job",
+             {{"in_bytes", of.job.in_bytes},
+              {"out_bytes", of.job.out_bytes},
+              {"kernel_us", json_of(microseconds(of.job.kernel))},
+              {"blocks", of.job.blocks},
+              {"slots", of.job.slots}}},
+            {"order", name(of.order)},
+            {"best",
+             {{"streams", p.streams},
+              {"fewest", of.forecast.fewest},
+              {"most", of.forecast.most},
+              {"time_us", json_of(best.value)},
+              {"low_us", json_of(best.low)},
+              {"high_us", json_of(best.high)},
+              {"speed_up", json_of(p.speed_up)},
+              {"bound", name(p.bound)},
+              {"bound_time_us", json_of(microseconds(p.bound_time))}}},
+            {"candidates", Json::array()}};
+  for (std::size_t i = 0; i < p.candidates.size(); ++i) {
+    const Estimate& e = of.forecast.candidates_us[i];
+    json["candidates"].push_back({{"streams", p.candidates[i].streams},
+                                  {"time_us", json_of(e.value)},
+                                  {"low_us", json_of(e.low)},
+                                  {"high_us", json_of(e.high)}});
+  }
+  write_json(out, json, 1);
+}
+
+void evaluation_json(std::ostream& out, const Evaluation& e) {
+  Json json{{"document", "npgpu-evaluation"}, {"version", 1},
+            {"device_name", e.device_name},   {"simulated", e.simulated},
+            {"models", Json::array()},        {"workloads", Json::array()}};
+  for (const ModelScore& m : e.models)
+    json["models"].push_back({{"model", m.model},
+                              {"source", m.source},
+                              {"fitted", m.fitted},
+                              {"workloads", m.workloads},
+                              {"error", spread(m.error)},
+                              {"regret", spread(m.regret)},
+                              {"hits", json_of(m.hits)},
+                              {"r2", json_of(m.r2)},
+                              {"mse_us2", json_of(m.rmse_us * m.rmse_us)},
+                              {"rmse_us", json_of(m.rmse_us)}});
+  for (const WorkloadScore& w : e.workloads) {
+    const JobShape& job = w.workload.job;
+    Json points = Json::array();
+    for (std::size_t i = 0; i < w.predicted_us.size(); ++i) {
+      const Estimate& t = w.workload.time_us[i];
+      points.push_back({{"streams", w.workload.streams[i]},
+                        {"measured_us", json_of(t.value)},
+                        {"low_us", json_of(t.low)},
+                        {"high_us", json_of(t.high)},
+                        {"predicted_us", json_of(w.predicted_us[i])}});
+    }
+    json["workloads"].push_back({{"workload", name(w.workload.question.workload)},
+                                 {"order", name(w.workload.question.order)},
+                                 {"bytes_in", job.bytes_in},
+                                 {"bytes_out", job.bytes_out},
+                                 {"kernel_bytes", job.kernel_bytes},
+                                 {"iterations", job.iterations},
+                                 {"threads", job.threads},
+                                 {"kernel_us", json_of(w.kernel_us)},
+                                 {"best", w.best},
+                                 {"predicted_best", w.predicted_best},
+                                 {"regret", json_of(w.regret)},
+                                 {"points", std::move(points)}});
+  }
+  write_json(out, json, 1);
+}
+
+}  // namespace npgpu

@@ -1,0 +1,139 @@
+// What streams cost, found on devices whose truth is their spec: each cost must come out as it went in, and the
+// simulator with them must give the times of jobs that were not looked at.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "npgpu/error.hpp"
+#include "npgpu/predict.hpp"
+#include "probed.hpp"
+#include "streamed.hpp"
+
+using namespace npgpu;
+
+namespace {
+
+// An H200 without scatter, and with every cost different from every other.
+ChangedSpec odd_h200(const std::function<void(nlohmann::json&)>& more = [](nlohmann::json&) {}) {
+  return ChangedSpec("h200", [&](nlohmann::json& spec) {
+    spec.erase("noise");
+    spec["host"]["copy_async_us"] = 1.9;
+    spec["host"]["launch_us"] = 2.6;
+    spec["host"]["synchronize_us"] = 4.5;
+    spec["links"]["h2d"]["pinned"]["gap_us"] = 2.4;
+    spec["links"]["d2h"]["pinned"]["gap_us"] = 1.5;
+    spec["links"]["h2d"]["pinned"]["latency_us"] = 3;
+    spec["links"]["d2h"]["pinned"]["latency_us"] = 2;
+    spec["hardware"]["kernel_latency_us"] = 1.25;
+    spec["hardware"]["kernel_gap_us"] = 1.7;
+    spec["hardware"]["stream_create_us"] = 2.1;
+    spec["hardware"]["stream_destroy_us"] = 1.4;
+    more(spec);
+  });
+}
+
+MeasuredCosts measured(const std::string& id) {
+  const auto all = stream_costs(streamed(id, cli::overheads_experiment(id)));
+  REQUIRE(all.size() == 1);
+  return all.front();
+}
+
+const Parameter& parameter(const MeasuredCosts& m, const std::string& name) {
+  for (const Parameter& p : m.parameters)
+    if (p.name == name) return p;
+  FAIL("no parameter " << name);
+  return m.parameters.front();
+}
+
+auto about(double value) { return doctest::Approx(value).epsilon(1e-3); }
+double us(Seconds t) { return microseconds(t); }
+
+}  // namespace
+
+TEST_CASE("costs of a simulated device are those of its spec") {
+  const ChangedSpec spec = odd_h200();
+  const MeasuredCosts m = measured(spec.id());
+  CHECK(m.missing.empty());
+  REQUIRE(m.usable);
+  const StreamCosts& c = m.costs;
+  CHECK(us(c.issue.h2d) == about(1.9));
+  CHECK(us(c.issue.kernel) == about(2.6));
+  CHECK(us(c.issue.d2h) == about(1.9));
+  CHECK(us(c.gap.h2d) == about(2.4));
+  CHECK(us(c.gap.d2h) == about(1.5));
+  CHECK(us(c.gap.kernel) == about(1.7));
+  // There before an operation, here after the one before it: 3 + 1.25 until a kernel may begin, 2 until a copy out.
+  CHECK(us(c.latency.h2d) == about(4.25));
+  CHECK(us(c.latency.kernel) == doctest::Approx(2).epsilon(0.01));
+  CHECK(us(c.latency.d2h) < 1e-3);
+  CHECK(us(c.submit) == doctest::Approx(4.5).epsilon(0.01));
+  CHECK(us(m.create) == about(2.1));
+  CHECK(us(m.destroy) == about(1.4));
+  CHECK(us(c.stream_create) == 0);
+  CHECK(c.slow_h2d == about(1.060699));
+  CHECK(c.slow_d2h == about(1.093707));
+  CHECK(us(c.gap_both) < 0.01);
+  CHECK(c.copy_engines == 2);
+  CHECK(c.queues == 32);
+  CHECK(c.queue_scope == QueueScope::node);
+  CHECK(us(c.copy_h2d(55.57e6)) == about(1000));
+  CHECK(us(c.copy_d2h(55.44e6)) == about(1000));
+  CHECK(parameter(m, "copy engines").verdict == Agreement::agrees);
+  CHECK(parameter(m, "hardware queues").verdict == Agreement::agrees);
+}
+
+TEST_CASE("one copy engine and few queues are found, not asked") {
+  const ChangedSpec spec = odd_h200([](nlohmann::json& s) {
+    s["copy_engines"] = 1;
+    s["hardware"]["hardware_queues"] = 8;
+  });
+  const MeasuredCosts m = measured(spec.id());
+  CHECK(m.costs.copy_engines == 1);
+}
+
+TEST_CASE("eight queues") {
+  const ChangedSpec spec = odd_h200([](nlohmann::json& s) { s["hardware"]["hardware_queues"] = 8; });
+  CHECK(measured(spec.id()).costs.queues == 8);
+}
+
+TEST_CASE("jobs that no cost was fitted to are predicted") {
+  const ChangedSpec spec = odd_h200();
+  const MeasuredCosts m = measured(spec.id());
+  const auto workloads = workloads_of(streamed(spec.id(), cli::design_experiment(spec.id(), 6)));
+  REQUIRE(workloads.size() == 6);
+  const Evaluation e = evaluate(workloads, m);
+  CHECK(e.models.front().model == "simulator");
+  CHECK(e.models.front().error.median < 0.005);
+  CHECK(e.models.front().error.most < 0.06);  // the spec's kernels have waves that a chunk's share cannot tell
+  CHECK(e.models.front().regret.most < 0.01);
+  for (const ModelScore& other : e.models) CHECK(e.models.front().regret.median <= other.regret.median);
+}
+
+TEST_CASE("what a trace lacks is told with the command that measures it") {
+  const ChangedSpec spec = odd_h200();
+  auto jobs = cli::overheads_experiment(spec.id());
+  std::erase_if(jobs, [](const cli::PlannedJob& j) { return j.asked.question.workload == Workload::compute; });
+  const auto all = stream_costs(streamed(spec.id(), jobs));
+  REQUIRE(all.size() == 1);
+  CHECK_FALSE(all[0].usable);
+  REQUIRE(all[0].missing.size() == 2);  // a launch, and the gap between kernels
+  CHECK(all[0].missing[0].find("launch") != std::string::npos);
+  CHECK(all[0].missing[0].find("npgpu streams --experiment overheads") != std::string::npos);
+  CHECK_THROWS_AS(forecast({.in_bytes = MiB}, all[0], Order::breadth_first, stream_counts(4)), Error);
+}
+
+TEST_CASE("a forecast: the best of the simulated times, within its interval") {
+  const ChangedSpec spec = odd_h200();
+  const MeasuredCosts m = measured(spec.id());
+  const Job job{.in_bytes = 64 * MiB, .out_bytes = 64 * MiB, .kernel = Seconds{1e-3}};
+  const Forecast f = forecast(job, m, Order::breadth_first, stream_counts(32));
+  REQUIRE(f.candidates_us.size() == 32);
+  CHECK(f.prediction.streams > 1);
+  CHECK(f.fewest <= f.prediction.streams);
+  CHECK(f.most >= f.prediction.streams);
+  CHECK(f.time_us.low <= f.time_us.value);
+  CHECK(f.time_us.high >= f.time_us.value);
+  for (const Estimate& e : f.candidates_us) CHECK(e.value >= f.time_us.value);
+  // 67.1 MB / 55.57 GB/s in, as much out at 55.44, and the kernel: 1208 + 1210 + 1000 us, and some.
+  CHECK(f.candidates_us[0].value == doctest::Approx(3418).epsilon(0.01));
+}
