@@ -230,6 +230,36 @@ class Probe:
         return three(us[usable] / repeats), three(rows["cycles"][usable] / repeats)
 
 
+class Jobs:
+    """One case of jobs in streams, over its jobs."""
+
+    def __init__(self, trace, number, group):
+        self.trace = trace
+        self.number = number
+        where = f"{trace.path}: jobs {number}"
+        for name in ("device", "workload", "order", "pool"):
+            if name not in group.attrs:
+                raise BadTrace(f"{where} has no attribute '{name}'")
+        self.case = {n: text(group.attrs[n]) for n in ("device", "workload", "order", "pool")}
+        self.gated = bool(group.attrs.get("gated", 0))
+        self.simulated = bool(group.attrs.get("simulated", 0))
+        self.device_name = text(group.attrs.get("device_name", "")) or self.case["device"]
+        self.points = table(group, "points", where, ["bytes_in", "bytes_out", "kernel_bytes", "iterations", "chunks",
+                                                     "streams", "threads", "first_sample", "samples"])
+        self.samples = table(group, "samples", where, ["intact", "host_us", "device_us"])
+
+    def us(self, point):
+        """(low, median, high) of a whole job, by the host's clock, by the device's where it was gated. Nothing where
+        its results were wrong or no trial has a time."""
+        rows = self.samples[int(point["first_sample"]):int(point["first_sample"]) + int(point["samples"])]
+        times = rows["device_us" if self.gated else "host_us"]
+        times = times[np.isfinite(times)]
+        if np.any(rows["intact"] == 0) or not len(times):
+            return None
+        low, high = median_interval(times)
+        return low, float(np.median(times)), high
+
+
 class Trace:
     def __init__(self, path, name=None):
         self.path = path
@@ -256,7 +286,8 @@ class Trace:
                 self.sweeps = [Sweep(self, i, sweeps[n]) for i, n in enumerate(sorted(sweeps))]
                 probes = file["probes"] if "probes" in file else {}
                 self.probes = [Probe(self, i, probes[n]) for i, n in enumerate(sorted(probes))]
-                self.streams = len(file["streams"]) if "streams" in file else 0
+                streams = file["streams"] if "streams" in file else {}
+                self.streams = [Jobs(self, i, streams[n]) for i, n in enumerate(sorted(streams))]
             except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
                 raise BadTrace(f"{path}: cannot be read: {error}") from None
 
@@ -265,7 +296,7 @@ class Trace:
         if not self.sweeps and self.probes:
             raise BadTrace(f"{self.path}: holds probes only, and this figure is of transfers; corners.py and levels.py show probes")
         if not self.sweeps and self.streams:
-            raise BadTrace(f"{self.path}: holds no transfers, of which this figure is; npgpu report shows the rest")
+            raise BadTrace(f"{self.path}: holds no transfers, of which this figure is; jobs.py shows jobs in streams")
         if numbers is None:
             return self.sweeps
         for n in numbers:
