@@ -20,7 +20,7 @@ struct Built {
 };
 
 void check_paper(const DeviceParameters& d, const Built& is) {
-  for (const char* suffix : {"", " per cycle"}) {
+  for (const char* suffix : {"", " by time"}) {
     CHECK(value_of(d, std::string("SM") + suffix) == doctest::Approx(is.sm).epsilon(0.01));
     CHECK(value_of(d, std::string("N_PPipe") + suffix) == doctest::Approx(is.n).epsilon(0.01));
     CHECK(value_of(d, std::string("L_Pipe") + suffix) == doctest::Approx(is.l).epsilon(0.01));

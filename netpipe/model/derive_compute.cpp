@@ -7,7 +7,8 @@
 //   lanes * ports = e Sigma / latency  FMAs of a unit in a cycle
 //
 // Of one unit per cycle where cycles are known, for then neither a lower clock nor a process that had the core for a
-// while shows; U per second, for cycles do not tell that units computed at once.
+// while shows. Of all units too on a GPU: cycles count only where they cover the whole kernel's time, so that units which
+// ran one after the other would not pass for many. On a CPU they are a thread's own, and U is of times.
 //
 //   w*                                 one-thread blocks that fill a unit: latency * lanes / warp width
 #include <fmt/format.h>
@@ -46,6 +47,8 @@ class Compute {
 
   void add_all() {
     add_power();
+    by_cycles_ = !is_host(sweep_) && std::isfinite(corners_.all_all_cycle.value * corners_.one_all_cycle.value *
+                                                   corners_.all_one_cycle.value * corners_.one_one_cycle.value);
     const bool by_cycles = std::isfinite(corners_.one_all_cycle.value * corners_.one_one_cycle.value);
     const auto unit_chains =
         by_cycles ? quotient({corners_.one_all_cycle}, {corners_.one_one_cycle}, "chains", "Cp_OA / Cp_OO, per cycle")
@@ -107,13 +110,25 @@ class Compute {
     add(std::move(reached));
   }
 
+  // What is free of differing clocks has the plain name.
+  static void rename(std::string& name) {
+    constexpr std::string_view per_cycle = " per cycle";
+    if (name.ends_with(per_cycle))
+      name.resize(name.size() - per_cycle.size());
+    else
+      name += " by time";
+  }
+
   void add_paper() {
     const Layout& l = sweep_.layout;
     const double cap = l.blocks_per_unit_most, w = fill_.warps;
     const bool open_end = cap > 0 && !(knee_ && knee_->reached);
     const bool at_brim = open_end && std::abs(w / cap - 1) <= brim;
     const bool capped = open_end && w > cap;
-    for (Parameter& p : compute_parameters(corners_)) {
+    std::vector<Parameter> all = compute_parameters(corners_);
+    if (by_cycles_) std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
+    for (Parameter& p : all) {
+      if (by_cycles_) rename(p.name);
       if (p.name.starts_with("SM"))
         hold_against(p, l.units, "units that the device names", for_units);
       else if (is_host(sweep_))
@@ -144,7 +159,8 @@ class Compute {
 
     Parameter u;
     u.name = "U";
-    u.estimate = quotient({corners_.all_all}, {corners_.one_all}, "units", "Cp_AA / Cp_OA");
+    u.estimate = by_cycles_ ? quotient({corners_.all_all_cycle}, {corners_.one_all_cycle}, "units", "Cp_AA / Cp_OA, per cycle")
+                            : quotient({corners_.all_all}, {corners_.one_all}, "units", "Cp_AA / Cp_OA");
     u.meaning = "units that compute at once";
     u.note = doubts({Corner::all_all, Corner::one_all});
     hold_against(u, l.units, l.units ? "units that the device names" : "the device names no units", for_units);
@@ -301,7 +317,8 @@ class Compute {
   DeviceParameters& into_;
   const std::vector<PointRate> rates_;
   const Corners corners_;
-  double elements_ = 1;  // of a thread's register
+  double elements_ = 1;     // of a thread's register
+  bool by_cycles_ = false;  // corners of a GPU, all of them known per cycle
   std::string suffix_, knee_doubts_;
   std::optional<Knee> knee_;
   Filling fill_;
