@@ -256,7 +256,6 @@ class Trace:
                 self.sweeps = [Sweep(self, i, sweeps[n]) for i, n in enumerate(sorted(sweeps))]
                 probes = file["probes"] if "probes" in file else {}
                 self.probes = [Probe(self, i, probes[n]) for i, n in enumerate(sorted(probes))]
-                self.streams = len(file["streams"]) if "streams" in file else 0
             except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
                 raise BadTrace(f"{path}: cannot be read: {error}") from None
 
@@ -264,8 +263,6 @@ class Trace:
         """The sweeps with these numbers, all of them for None."""
         if not self.sweeps and self.probes:
             raise BadTrace(f"{self.path}: holds probes only, and this figure is of transfers; corners.py and levels.py show probes")
-        if not self.sweeps and self.streams:
-            raise BadTrace(f"{self.path}: holds no transfers, of which this figure is; npgpu report shows the rest")
         if numbers is None:
             return self.sweeps
         for n in numbers:

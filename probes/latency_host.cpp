@@ -40,7 +40,7 @@ class HostLatency final : public Kernel {
                   fmt::format("a chase has one block, one thread and one access of {} bytes in flight", sizeof(void*)));
     if (shape.bytes < chase::line_bytes || shape.bytes > most_bytes_)
       throw Error(ErrorKind::usage,
-                  fmt::format("--bytes: {} bytes; a chase needs {} at least, and this one was opened for {}",
+                  fmt::format("{} bytes; a chase needs {} at least, and this one was opened for {}",
                               shape.bytes, chase::line_bytes, most_bytes_));
     const std::uint64_t lines = shape.bytes / chase::line_bytes;
     order_ = chase::random_order(lines, window_bytes / chase::line_bytes, seed);

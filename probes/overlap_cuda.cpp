@@ -237,6 +237,7 @@ class CudaJobRunner final : public JobRunner {
 
   // Everything as it was before the job, which this run's numbers are not: see overlap_words.hpp.
   void begin_run() {
+    fresh_.clear();  // where a run failed
     now_.number = ++runs_;
     now_.factor = 2 * runs_ + 1;
     now_.start += stride() * static_cast<Word>(job_.iterations);

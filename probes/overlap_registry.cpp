@@ -37,7 +37,8 @@ const OverlapBackend& find_overlap_backend(const std::string& device) {
   for (const auto& backend : registry())
     if (is_of_kind(device, backend->kind())) return *backend;
   if (is_of_kind(device, "cuda"))
-    throw Error(ErrorKind::nothing, "--device: this build runs no jobs on '" + device + "': it was made without CUDA");
+    throw Error(ErrorKind::nothing,
+                "--device: no jobs in streams run on '" + device + "': this build was made without CUDA");
   throw Error(ErrorKind::usage,
               "--device: '" + device + "' has no streams; write cuda:N or sim:NAME (npgpu list shows them)");
 }

@@ -85,6 +85,7 @@ TEST_CASE("as JSON: counts of all verdicts, and null for what is missing") {
   CHECK(j["points"][1] == json{{"title", "one"},
                                {"bytes", 2048},
                                {"lane", 0},
+                               {"shape", nullptr},
                                {"a_us", 20},
                                {"b_us", 25},
                                {"change", 0.25},

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "tests/made_probe.hpp"
 #include "tests/made_sweep.hpp"
 
 using namespace npgpu;
@@ -171,3 +172,27 @@ TEST_CASE("other questions do not match: direction, memory, timing, offsets") {
 }
 
 TEST_CASE("empty traces compare to nothing") { CHECK(compare({}, {}, 0.05).empty()); }
+
+TEST_CASE("probes are compared shape by shape, over the work of A's repeat") {
+  const auto probed = [](const std::string& device, double work, double us) {
+    Trace trace;
+    ProbeSweep probe = probe_sweep(device);
+    add_point(probe, {.blocks = 4, .threads = 32}, work, around(us, 0));
+    add_point(probe, {.blocks = 1, .threads = 32}, work, around(us, 0));
+    trace.probes = {probe};
+    return trace;
+  };
+  // Twice the work in the time of 2.2: a tenth slower. GPU 1 alone in its trace is the other's GPU 0.
+  const auto points = compare(probed("cuda:0", 100, 10), probed("cuda:1", 200, 22), 0.05);
+  REQUIRE(points.size() == 2);
+  CHECK(points[0].shape == Shape{.blocks = 1, .threads = 32});
+  CHECK(points[0].title == "compute cuda:0 fma fp32");
+  CHECK(points[0].a_us == doctest::Approx(10));
+  CHECK(points[0].b_us == doctest::Approx(11));
+  CHECK(points[0].verdict == Verdict::slower);
+  CHECK(compare(probed("cuda:0", 100, 10), probed("cuda:0", 200, 20.1), 0.05)[1].verdict == Verdict::same);
+  const auto alone = compare(probed("cuda:0", 100, 10), {}, 0.05);
+  REQUIRE(alone.size() == 2);
+  CHECK(alone[0].verdict == Verdict::only_a);
+  CHECK(compare({}, probed("cuda:0", 100, 10), 0.05)[0].verdict == Verdict::only_b);
+}

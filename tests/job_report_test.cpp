@@ -54,10 +54,14 @@ TEST_CASE("the table: median, interval, speed-up, and what never narrowed") {
   CHECK(has(told, " 2.00"));
   CHECK(has(told, "* the interval never narrowed"));
   CHECK_FALSE(has(told, "SIMULATED"));
+  CHECK(has(told, "jobs in streams of 1 case"));
+  CHECK_FALSE(has(told, "0 sweeps"));
   Trace simulated = made();
   simulated.streams[0].simulated = true;
   simulated.streams[0].error = "lost";
   CHECK(has(text([&](auto& out, const Trace& t) { report_text(out, t, wide); }, simulated), "SIMULATED overlap"));
+  CHECK(
+      has(text([&](auto& out, const Trace& t) { report_text(out, t, wide); }, simulated), "SIMULATED: no measurement"));
   const std::string line = text([&](auto& out, const Trace& t) { report_overview(out, t, wide); }, simulated);
   CHECK(has(line, "SIMULATED overlap"));
   CHECK(has(line, "16 chunks in 16 streams"));

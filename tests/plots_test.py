@@ -254,7 +254,7 @@ def bad_files(where):
         del file["sweeps/0000"].attrs["pattern"]
     table = [("nosuch.h5", "no such file"), (".", "folder"), ("text.h5", "no HDF5"), ("empty.h5", "no HDF5"),
              ("half.h5", "half.h5"), ("foreign.h5", "no npgpu trace"), ("newer.h5", "2.0"), ("nothing.h5", "no sweep"),
-             ("probes.h5", "holds no transfers"),
+             ("probes.h5", "holds probes only"),
              ("pointless.h5", "no usable point"), ("timeless.h5", "no usable point"), ("column.h5", "no column"),
              ("table.h5", "no table 'points'"), ("word.h5", "no attribute 'pattern'")]
     for name in ("rate.py", "latency.py", "samples.py"):

@@ -263,7 +263,7 @@ TEST_CASE("a simulated device is SIMULATED in the title of page and sweep") {
   trace.sweeps.push_back(line_sweep(3));
   out = text(trace);
   CHECK(out.starts_with("Measured on node17\n"));
-  CHECK(has(out, "some sweeps are SIMULATED"));
+  CHECK(has(out, "some of it is SIMULATED"));
 }
 
 TEST_CASE("no line is wider than the terminal, and what was dropped for that is named") {

@@ -12,15 +12,16 @@ namespace npgpu::cli {
 
 namespace {
 
-void write(std::ostream& out, const std::string& format, bool probes, bool streams, const Trace& trace) {
-  if ((probes || streams) && format != "csv")
-    throw Error(ErrorKind::usage, "--probes and --streams choose what csv holds; json holds all, npout only transfers");
-  if (probes && streams) throw Error(ErrorKind::usage, "--probes and --streams are different tables: give one of them");
+void write(std::ostream& out, const std::string& format, bool probes, bool jobs, const Trace& trace) {
+  if ((probes || jobs) && format != "csv")
+    throw Error(ErrorKind::usage, "--probes and --jobs choose what csv holds; json holds all, npout only transfers");
+  if (probes && jobs) throw Error(ErrorKind::usage, "--probes and --jobs are different tables: give one of them");
   if (format == "csv")
-    return probes ? export_probes_csv(out, trace) : streams ? export_streams_csv(out, trace) : export_csv(out, trace);
+    return probes ? export_probes_csv(out, trace) : jobs ? export_streams_csv(out, trace) : export_csv(out, trace);
   if (format == "json") return export_json(out, trace);
   if (format != "npout")
     throw Error(ErrorKind::usage, "--format: '" + format + "' is none of csv, json, npout");
+  if (trace.sweeps.empty()) throw Error(ErrorKind::usage, "--format npout holds a sweep of transfers; the trace has none");
   if (trace.sweeps.size() != 1)
     throw Error(ErrorKind::usage,
                 "--format npout holds one sweep: name it with --sweep; the trace has\n" + sweeps_text(trace));
@@ -35,15 +36,16 @@ int export_trace(const Arguments& arguments) {
   options.group("How").add_options()
       ("format", word("csv"), "csv, json, npout")
       ("probes", po::bool_switch(), "csv: samples of probes instead of transfers")
-      ("streams", po::bool_switch(), "csv: samples of jobs in streams instead of transfers")
-      ("sweep", word(), "only these sweeps (numbers: 0,3)")
+      ("jobs", po::bool_switch(), "csv: samples of jobs in streams instead of transfers")
+      ("sweep", word(), "only these sweeps of transfers (numbers: 0,3)")
+      ("probe", word(), "only these probes (numbers: 0,3)")
       ("output,o", word(), "file to write; standard output if not given")
       ("force", po::bool_switch(), "replace an existing file");
   if (!options.read(arguments)) return exit_code::done;
   Trace trace = read_trace(options.place("TRACE"));
   choose_sweeps(options, trace);
   std::ostringstream text;
-  write(text, options.text("format"), options.on("probes"), options.on("streams"), trace);
+  write(text, options.text("format"), options.on("probes"), options.on("jobs"), trace);
   const auto path = options.maybe("output");
   if (!path) {
     std::cout << text.str();

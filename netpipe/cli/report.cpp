@@ -16,7 +16,8 @@ int report(const Arguments& arguments) {
                   "few numbers.",
                   {"TRACE"});
   options.group("What is shown").add_options()
-      ("sweep", word(), "only these sweeps (numbers: 0,3)")
+      ("sweep", word(), "only these sweeps of transfers (numbers: 0,3)")
+      ("probe", word(), "only these probes (numbers: 0,3)")
       ("overview", po::bool_switch(), "a line a sweep")
       ("json", po::bool_switch(), "as JSON");
   if (!options.read(arguments)) return exit_code::done;

@@ -5,7 +5,7 @@
 
 namespace npgpu::cli {
 
-// Keeps only the sweeps that --sweep names (numbers as in the trace, a list), if it was given.
+// Keeps only what --sweep and --probe name (numbers as in the trace, lists), if one of them was given.
 void choose_sweeps(const Options&, Trace&);
 // "  0  cudaMemcpy cuda:0 h2d ...": what --sweep can name.
 std::string sweeps_text(const Trace&);

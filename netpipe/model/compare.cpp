@@ -3,9 +3,13 @@
 #include <map>
 #include <utility>
 
+#include "netpipe/model/compare_probes.hpp"
 #include "npgpu/model.hpp"
 
 namespace npgpu {
+
+using model::Places;
+using model::verdict_of;
 
 namespace {
 
@@ -13,21 +17,21 @@ namespace {
 // against a GPU because the other trace has no host sweep.
 std::string kind_of(const std::string& device) { return device.substr(0, device.find(':')); }
 
-// Each device of a trace as "cuda#0", "cuda#1" in the order in which they appear.
-std::map<std::string, std::string> places(const Trace& trace) {
-  std::map<std::string, std::string> place;
+Places places(const Trace& trace) {
+  Places place;
   std::map<std::string, int> met;
-  for (const Sweep& sweep : trace.sweeps) {
-    const std::string& device = sweep.question.device;
-    if (place.contains(device)) continue;
+  const auto add = [&](const std::string& device) {
+    if (place.contains(device)) return;
     const std::string kind = kind_of(device);
     place[device] = kind + '#' + std::to_string(met[kind]++);
-  }
+  };
+  for (const Sweep& sweep : trace.sweeps) add(sweep.question.device);
+  for (const ProbeSweep& probe : trace.probes) add(probe.question.device);
   return place;
 }
 
 // The question with the device replaced by its place: equal in both traces where the sweeps match.
-Case placed(const Sweep& sweep, const std::map<std::string, std::string>& place) {
+Case placed(const Sweep& sweep, const Places& place) {
   Case c = sweep.question;
   c.device = place.at(c.device);
   return c;
@@ -42,15 +46,6 @@ std::map<Key, Estimate> times(const Sweep* sweep) {
     for (const PointSummary& p : summarize(*sweep))
       if (!std::isnan(p.time_us.value)) found.emplace(Key{p.bytes, p.lane}, p.time_us);
   return found;
-}
-
-Verdict verdict_of(const Estimate& a, const Estimate& b, double tolerance) {
-  if (a.value == b.value) return Verdict::same;
-  const double change = b.value / a.value - 1;
-  if (std::abs(change) <= tolerance) return Verdict::same;
-  const bool apart = b.low > a.high || b.high < a.low;  // false where an interval is missing
-  if (!apart || !std::isfinite(change)) return Verdict::unclear;
-  return change > 0 ? Verdict::slower : Verdict::faster;
 }
 
 void compare_sweeps(std::vector<PointComparison>& out, const std::string& name, const Sweep* a, const Sweep* b,
@@ -79,6 +74,15 @@ void compare_sweeps(std::vector<PointComparison>& out, const std::string& name, 
 }
 
 }  // namespace
+
+Verdict model::verdict_of(const Estimate& a, const Estimate& b, double tolerance) {
+  if (a.value == b.value) return Verdict::same;
+  const double change = b.value / a.value - 1;
+  if (std::abs(change) <= tolerance) return Verdict::same;
+  const bool apart = b.low > a.high || b.high < a.low;  // false where an interval is missing
+  if (!apart || !std::isfinite(change)) return Verdict::unclear;
+  return change > 0 ? Verdict::slower : Verdict::faster;
+}
 
 std::vector<PointComparison> compare(const Trace& a, const Trace& b, double tolerance) {
   const auto places_a = places(a);
@@ -120,6 +124,7 @@ std::vector<PointComparison> compare(const Trace& a, const Trace& b, double tole
       }
     compare_sweeps(out, title(c), nullptr, &b.sweeps[j], tolerance);
   }
+  model::compare_probes(out, a, b, places_a, places_b, tolerance);
   return out;
 }
 

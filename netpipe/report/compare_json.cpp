@@ -2,8 +2,8 @@
 //
 //   { "document": "npgpu-compare", "version": 1, "tolerance": 0.05,
 //     "counts": { "same": 54, "faster": 0, "slower": 2, "unclear": 0, "only-a": 0, "only-b": 0 },
-//     "points": [ { title, bytes, lane, a_us, b_us, change (b/a - 1, positive is slower), verdict } ] }
-#include "netpipe/report/summary_json.hpp"
+//     "points": [ { title, bytes, lane, shape (null for a transfer), a_us, b_us, change (b/a - 1, positive is slower), verdict } ] }
+#include "netpipe/report/probe_json.hpp"
 #include "npgpu/report.hpp"
 
 namespace npgpu {
@@ -18,6 +18,7 @@ void compare_json(std::ostream& out, const std::vector<PointComparison>& points,
     rows.push_back({{"title", p.title},
                     {"bytes", p.bytes},
                     {"lane", p.lane},
+                    {"shape", p.shape ? json_of(*p.shape) : Json(nullptr)},
                     {"a_us", json_of(p.a_us)},
                     {"b_us", json_of(p.b_us)},
                     {"change", json_of(p.change)},

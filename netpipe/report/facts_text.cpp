@@ -78,14 +78,19 @@ std::string facts_text(const Trace& trace, const TextStyle& style) {
   const Ink ink(style.color);
   const auto width = static_cast<std::size_t>(std::max(40, style.width));
   const TraceRoot& root = trace.root;
-  const auto is_simulated = [](const Sweep& sweep) { return sweep.simulated; };
-  const bool any = std::any_of(trace.sweeps.begin(), trace.sweeps.end(), is_simulated);
-  const bool all = any && std::all_of(trace.sweeps.begin(), trace.sweeps.end(), is_simulated);
+  std::size_t simulated = 0, measured = 0;
+  const auto count = [&](const auto& all) {
+    for (const auto& one : all) ++(one.simulated ? simulated : measured);
+  };
+  count(trace.sweeps);
+  count(trace.probes);
+  count(trace.streams);
+  const bool any = simulated > 0, all = any && measured == 0;
 
   std::string title = "Measured on " + (root.hostname.empty() ? "an unnamed host" : root.hostname);
   if (all) title = "SIMULATED: no measurement of hardware";
   std::string out = (all ? ink.alarm(title) : ink.bold(title)) + '\n';
-  if (any && !all) out += ink.alarm(labelled("note", "some sweeps are SIMULATED: no measurement of hardware", width));
+  if (any && !all) out += ink.alarm(labelled("note", "some of it is SIMULATED: no measurement of hardware", width));
 
   std::string run = root.start_time_utc;
   std::string tool = root.tool_version.empty() ? "" : "npgpu " + root.tool_version;
@@ -93,7 +98,11 @@ std::string facts_text(const Trace& trace, const TextStyle& style) {
   add(run, "", tool);
   if (!run.empty()) out += labelled("run", run, width);
   if (!root.argv.empty()) out += labelled("command", root.argv, width);
-  const std::string sweeps = counted(std::to_string(trace.sweeps.size()), "sweep");
+  std::string sweeps;
+  const bool others = !trace.probes.empty() || !trace.streams.empty();
+  add(sweeps, "", trace.sweeps.empty() && others ? "" : counted(std::to_string(trace.sweeps.size()), "sweep"));
+  add(sweeps, "", trace.probes.empty() ? "" : counted(std::to_string(trace.probes.size()), "probe"));
+  if (!trace.streams.empty()) add(sweeps, "jobs in streams of ", counted(std::to_string(trace.streams.size()), "case"));
   out += root.complete ? labelled("state", "complete, " + sweeps, width)
                        : ink.alarm(labelled("state", "INCOMPLETE: the run did not reach its end; " + sweeps, width));
   for (const auto& [group, facts] : trace.provenance) {
