@@ -49,7 +49,7 @@ TABLE = [
     (["streams"], 77, ["streams"]),
     (["streams", "--device", "cuda:0"], 77, []),
     (["streams", "--device", "host"], 2, ["host", "no streams"]),
-    (["streams", "--device", "sim:plain"], 2, ["sim:plain", "simulated"]),
+    (["streams", "--device", "sim:nosuch"], 2, ["sim:nosuch"]),
     (["streams", "--device", "cuda:0", "--kernel", "gemm"], 2, ["--kernel", "gemm", "increment"]),
     (["streams", "--device", "cuda:0", "--order", "sideways"], 2, ["--order", "sideways"]),
     (["streams", "--device", "cuda:0", "--pool", "new"], 2, ["--pool", "new"]),
