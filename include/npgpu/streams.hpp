@@ -72,12 +72,9 @@ enum class Compute {
   serial,  // one after the other (c.c. 1.x)
   shared,  // what a chunk leaves of the device goes to the next one: a chunk that takes t alone, (whole/n)/t of it
   slots,   // blocks go into free slots, chunk after chunk, and each stays its time
-  // As shared, and the next kernel is made ready while others run, so that its gap is hidden behind them; a last wave
-  // that leaves slots empty is room for others.
-  fluid,
 };
 template <>
-inline constexpr std::array<std::string_view, 4> names_of<Compute>{"serial", "shared", "slots", "fluid"};
+inline constexpr std::array<std::string_view, 3> names_of<Compute>{"serial", "shared", "slots"};
 
 // Implicit synchronization (paper 000, c.c. 2.x): a copy from the device waits for all kernels issued before it, in
 // whatever stream.

@@ -201,9 +201,9 @@ void CostMeasuring::blocks() {
 void CostMeasuring::compute() {
   // What comes first stays unless another is clearly better.
   constexpr double clearly = 0.8, same = 1e-3;
-  constexpr Compute kinds[] = {Compute::fluid, Compute::shared, Compute::slots, Compute::serial};
+  constexpr Compute kinds[] = {Compute::slots, Compute::shared, Compute::serial};
   double least = not_measured;
-  Compute best = Compute::fluid;
+  Compute best = Compute::slots;
   for (const Compute kind : kinds) {
     out_.costs.compute = kind;
     std::vector<double> errors;

@@ -61,11 +61,7 @@ Chunks chunks_of(const Job& job, std::uint32_t n, const StreamCosts& costs) {
     if (!measured) c.kernel = whole * waves / static_cast<double>(rounded_up(job.blocks, job.slots));
     c.block = c.kernel / waves;
   }
-  // What the whole leaves empty in its last wave is no work.
-  double work = whole;
-  if (costs.compute == Compute::fluid && c.slots > 0 && !measured)
-    work *= static_cast<double>(job.blocks) / static_cast<double>(rounded_up(job.blocks, job.slots) * job.slots);
-  if (c.kernel > 0) c.share = std::min(1.0, work / n / c.kernel);
+  if (c.kernel > 0) c.share = std::min(1.0, whole / n / c.kernel);
   return c;
 }
 

@@ -62,7 +62,7 @@ void ComputeServer::regrant(double now) {
   double room = 1;
   for (Running& kernel : running_) {
     const double granted = std::min(room, chunk_.share);
-    const double speed = granted == chunk_.share ? 1 : granted > no_room ? granted / chunk_.share : 0;
+    const double speed = granted == chunk_.share ? 1 : granted / chunk_.share;
     room -= granted;
     if (speed == kernel.speed) continue;  // nothing to round
     if (now > kernel.since) {
@@ -72,8 +72,7 @@ void ComputeServer::regrant(double now) {
     kernel.speed = speed;
     kernel.end = kernel.since + kernel.left / speed;
   }
-  const bool takes_more = kind_ == Compute::fluid ? running_.empty() || running_.back().speed > 0 : room > no_room;
-  free_ = takes_more ? std::max(now, running_.empty() ? now : last_start_ + gap_) : never;
+  free_ = room > no_room ? std::max(now, running_.empty() ? now : last_start_ + gap_) : never;
 }
 
 void ComputeServer::find_next_end() {

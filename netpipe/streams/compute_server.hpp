@@ -6,7 +6,6 @@
 //          gap after the last, if anything is left.
 // slots    A kernel's blocks take slots as they come free, all blocks of one kernel before those of the next, and each
 //          keeps its slot for the same time. The next may start when the last block has gone in and a slot is free.
-// fluid    Shared, and one kernel more than has room is taken in: its gap passes while it waits.
 //
 // Where a kernel takes the whole device, or fills the slots in whole waves, all three are the same.
 #pragma once

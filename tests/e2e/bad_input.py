@@ -164,6 +164,10 @@ TABLE = [
     (["derive", "newer.h5"], 2, ["newer.h5", "2"]),
     (["derive", "exists.h5"], 2, ["exists.h5", "no probes", "npgpu probe"]),
     (["derive", "exists.h5", "other.h5"], 2, ["derive"]),
+    # predictions
+    (["predict"], 2, ["TRACE"]),
+    (["predict", "nosuch.h5"], 2, ["nosuch.h5"]),
+    (["predict", "exists.h5", "--bytes-in", "1MiB"], 2, ["exists.h5", "no streams", "npgpu streams --experiment overheads"]),
     # device specs
     (["transfer", "--device", "sim:not.json"], 2, ["not.json"]),
     (["transfer", "--device", "sim:type.json"], 2, ["type.json", "memory_bytes"]),
