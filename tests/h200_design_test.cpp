@@ -1,0 +1,44 @@
+// A real H200: costs from one trace, 210 workloads from another, used to fit nothing. Holds what predictions are good for.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "npgpu/predict.hpp"
+
+using namespace npgpu;
+
+namespace {
+
+Trace kept(const char* name) { return read_trace(std::filesystem::path(NPGPU_SOURCE_DIR) / "data/traces" / name); }
+
+const ModelScore& score(const Evaluation& e, const std::string& model) {
+  for (const ModelScore& m : e.models)
+    if (m.model == model) return m;
+  FAIL("no model " << model);
+  return e.models.front();
+}
+
+}  // namespace
+
+TEST_CASE("a real H200: its costs, and 210 workloads predicted from them") {
+  const auto costs = stream_costs(kept("h200_streams.h5"));
+  REQUIRE(costs.size() == 1);
+  CHECK(costs[0].usable);
+  CHECK(costs[0].costs.copy_engines == 2);
+  CHECK(costs[0].costs.copy_h2d(64.0 * MiB).count() == doctest::Approx(64.0 * MiB / 55.5e9).epsilon(0.01));
+
+  const auto workloads = workloads_of(kept("h200_design.h5"));
+  CHECK(workloads.size() == 210);
+  const Evaluation e = evaluate(workloads, costs[0]);
+  const ModelScore& ours = e.models.front();
+  CHECK(ours.fitted == 0);
+  CHECK(ours.error.median <= 0.03);
+  CHECK(ours.regret.median <= 0.01);
+  // No model of the literature is nearer to the times, the fitted ones included.
+  for (const ModelScore& m : e.models) {
+    CAPTURE(m.model);
+    CHECK_FALSE(m.error.median < ours.error.median);
+    CHECK_FALSE(m.error.p95 < ours.error.p95);
+  }
+  CHECK(score(e, "n = 1").regret.median > 0.1);
+}
