@@ -167,23 +167,9 @@ class SimulatedJobRunner final : public JobRunner {
 class SimulatedOverlap final : public OverlapBackend {
  public:
   std::string_view kind() const override { return "sim"; }
-  // A spec that cannot be read is listed with what is wrong with it.
-  std::vector<DeviceInfo> devices() const override {
-    std::vector<DeviceInfo> all;
-    for (const std::string& id : simulated::known_ids()) try {
-        all.push_back(device(id));
-      } catch (const Error& e) {
-        DeviceInfo& unusable = all.emplace_back();
-        unusable.id = id;
-        unusable.name = std::string("unusable: ") + e.what();
-        unusable.simulated = true;
-      }
-    return all;
-  }
-  std::string why_none() const override {
-    return "no spec is in " + simulated::searched_text() + ": set NPGPU_DEVICES to their folder";
-  }
-  DeviceInfo device(const std::string& id) const override { return simulated::info_of(simulated::spec_of(id), id); }
+  std::vector<DeviceInfo> devices() const override { return simulated::known_devices(); }
+  std::string why_none() const override { return simulated::why_none(); }
+  DeviceInfo device(const std::string& id) const override { return simulated::device_of(id); }
   std::uint64_t cache_bytes(const std::string& device) const override {
     return static_cast<std::uint64_t>(fact_or(simulated::spec_of(device).hardware, "l2_bytes", 0));
   }

@@ -29,27 +29,11 @@ Seconds time_of(const Spec& spec, std::string_view key, Seconds otherwise) {
 
 // ---- SimulatedProbe ----------------------------------------------------------------------------------
 
-// A spec that cannot be read is listed with what is wrong with it.
-std::vector<DeviceInfo> SimulatedProbe::devices() const {
-  std::vector<DeviceInfo> all;
-  for (const std::string& id : simulated::known_ids()) try {
-      all.push_back(device(id));
-    } catch (const Error& e) {
-      DeviceInfo& unusable = all.emplace_back();
-      unusable.id = id;
-      unusable.name = std::string("unusable: ") + e.what();
-      unusable.simulated = true;
-    }
-  return all;
-}
+std::vector<DeviceInfo> SimulatedProbe::devices() const { return simulated::known_devices(); }
 
-std::string SimulatedProbe::why_none() const {
-  return "no spec is in " + simulated::searched_text() + ": set NPGPU_DEVICES to their folder";
-}
+std::string SimulatedProbe::why_none() const { return simulated::why_none(); }
 
-DeviceInfo SimulatedProbe::device(const std::string& id) const {
-  return simulated::info_of(simulated::spec_of(id), id);
-}
+DeviceInfo SimulatedProbe::device(const std::string& id) const { return simulated::device_of(id); }
 
 std::vector<ProbeCase> SimulatedProbe::cases(const std::string& device) const {
   if (simulated::why_no_kernels(simulated::spec_of(device), need())) return {};

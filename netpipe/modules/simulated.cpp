@@ -147,23 +147,9 @@ class Simulated final : public Module {
   std::string_view name() const override { return "simulated"; }
   std::string_view summary() const override { return "copies on simulated devices, from their specs; no measurement"; }
 
-  // A spec that cannot be read is listed with what is wrong with it.
-  std::vector<DeviceInfo> devices() const override {
-    std::vector<DeviceInfo> all;
-    for (const std::string& id : simulated::known_ids()) try {
-        all.push_back(device(id));
-      } catch (const Error& e) {
-        DeviceInfo& unusable = all.emplace_back();
-        unusable.id = id;
-        unusable.name = std::string("unusable: ") + e.what();
-        unusable.simulated = true;
-      }
-    return all;
-  }
-  std::string why_none() const override {
-    return "no spec is in " + simulated::searched_text() + ": set NPGPU_DEVICES to their folder";
-  }
-  DeviceInfo device(const std::string& id) const override { return simulated::info_of(simulated::spec_of(id), id); }
+  std::vector<DeviceInfo> devices() const override { return simulated::known_devices(); }
+  std::string why_none() const override { return simulated::why_none(); }
+  DeviceInfo device(const std::string& id) const override { return simulated::device_of(id); }
 
   std::optional<std::string> refuses(const Case& c) const override {
     return simulated::why_refused(c, simulated::spec_of(c.device));

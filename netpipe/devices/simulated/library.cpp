@@ -40,11 +40,6 @@ std::string joined(const std::vector<std::string>& words) {
 
 }  // namespace
 
-std::string searched_text() {
-  std::vector<std::string> all;
-  for (const fs::path& folder : folders()) all.push_back(folder.string());
-  return joined(all);
-}
 
 std::vector<std::string> known_ids() {
   std::vector<std::string> ids;
@@ -56,6 +51,12 @@ std::vector<std::string> known_ids() {
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return ids;
+}
+
+std::string why_none() {
+  std::vector<std::string> searched;
+  for (const fs::path& folder : folders()) searched.push_back(folder.string());
+  return "no spec is in " + joined(searched) + ": set NPGPU_DEVICES to their folder";
 }
 
 fs::path spec_file(const std::string& id) {
@@ -72,10 +73,25 @@ fs::path spec_file(const std::string& id) {
   const std::vector<std::string> known = known_ids();
   throw Error(ErrorKind::usage,
               fmt::format("--device: there is no simulated device '{}'; {}", id,
-                          known.empty() ? "no spec is in " + searched_text() + ": set NPGPU_DEVICES to their folder"
+                          known.empty() ? why_none()
                                         : "there are " + joined(known) + ", or write sim:FILE.json"));
 }
 
 Spec spec_of(const std::string& id) { return read_spec(spec_file(id)); }
+
+DeviceInfo device_of(const std::string& id) { return info_of(spec_of(id), id); }
+
+std::vector<DeviceInfo> known_devices() {
+  std::vector<DeviceInfo> all;
+  for (const std::string& id : known_ids()) try {
+      all.push_back(device_of(id));
+    } catch (const Error& e) {
+      DeviceInfo& unusable = all.emplace_back();
+      unusable.id = id;
+      unusable.name = std::string("unusable: ") + e.what();
+      unusable.simulated = true;
+    }
+  return all;
+}
 
 }  // namespace npgpu::simulated

@@ -20,7 +20,10 @@ Spec spec_of(const std::string& id);
 
 // "sim:gtx280", "sim:gtx480", ...: what the folders hold, by name, each once.
 std::vector<std::string> known_ids();
-// The folders, for a message.
-std::string searched_text();
+// All of them; a spec that cannot be read is listed with what is wrong with it.
+std::vector<DeviceInfo> known_devices();
+DeviceInfo device_of(const std::string& id);
+// Why there are none: the folders, and what to set.
+std::string why_none();
 
 }  // namespace npgpu::simulated
