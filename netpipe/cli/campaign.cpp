@@ -6,6 +6,7 @@
 #include <iostream>
 #include <utility>
 
+#include "netpipe/cli/campaign_parts.hpp"
 #include "netpipe/cli/progress.hpp"
 #include "netpipe/cli/provenance.hpp"
 #include "netpipe/cli/signals.hpp"
@@ -20,53 +21,19 @@ namespace npgpu::cli {
 
 namespace {
 
-// What a device does before a sweep's first point. On an H200 that had rested, copies of 64 B took 7 % less time in
-// the first 60 ms than ever after: what a program in full swing sees is the later figure.
-constexpr Seconds warm_up_time{0.15};
 constexpr std::uint64_t warm_up_bytes = 64 * KiB;
 
-// The sweep as its trace will have it, without points.
 Sweep header_of(const PlannedSweep& planned, const Schedule& schedule) {
-  Sweep header;
-  header.question = planned.question;
-  header.schedule = schedule.text();
-  header.device_uuid = planned.device.uuid;
-  header.device_name = planned.device.name;
-  header.simulated = planned.device.simulated;
+  Sweep header = begun<Sweep>(planned.question, planned.device, schedule);
   header.limit = limit_of(planned.question, planned.device);
   return header;
 }
 
-std::vector<PointSummary> summary_of(const Sweep& header, const MeasuredPoint& measured) {
-  Sweep one = header;
-  one.points = {measured.point};
-  one.points[0].first_sample = 0;
-  one.points[0].samples = static_cast<std::uint32_t>(measured.samples.size());
-  one.samples = measured.samples;
-  for (Sample& sample : one.samples) sample.point = 0;
-  return summarize(one);
-}
-
 ProbeSweep header_of(const PlannedProbe& planned, const Schedule& schedule) {
-  ProbeSweep header;
-  header.question = planned.question;
-  header.schedule = schedule.text();
-  header.device_uuid = planned.device.uuid;
-  header.device_name = planned.device.name;
-  header.simulated = planned.device.simulated;
+  ProbeSweep header = begun<ProbeSweep>(planned.question, planned.device, schedule);
   header.layout = planned.probe->layout(planned.question);
   header.peak = planned.probe->peak(planned.question);
   return header;
-}
-
-ProbeSweep of_one_point(const ProbeSweep& header, const MeasuredShape& measured) {
-  ProbeSweep one = header;
-  one.points = {measured.point};
-  one.points[0].first_sample = 0;
-  one.points[0].samples = static_cast<std::uint32_t>(measured.samples.size());
-  one.samples = measured.samples;
-  for (ProbeSample& sample : one.samples) sample.point = 0;
-  return one;
 }
 
 class Runner {
@@ -168,7 +135,7 @@ class Runner {
       }
       writer_.add_point(index, measured->point, measured->samples);
       ++result_.measured;
-      progress_.point(index, summary_of(header, *measured), share);
+      progress_.point(index, summarize(of_one_point(header, *measured)), share);
       if (!measured->mismatch.empty())
         fail(fmt::format("payload wrong at {} bytes: {}", bytes, measured->mismatch));
       if (writer_.checkpoint_if_due()) progress_.saved();

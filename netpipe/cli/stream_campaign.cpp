@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "netpipe/cli/campaign_parts.hpp"
 #include "netpipe/cli/signals.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/report.hpp"
@@ -12,29 +13,6 @@
 namespace npgpu::cli {
 
 namespace {
-
-// As for transfers: what a device does before its first point, so that its clocks and links are awake.
-constexpr Seconds warm_up_time{0.15};
-
-OverlapSweep header_of(const PlannedStreams& planned, const OverlapCase& question, const Schedule& schedule) {
-  OverlapSweep header;
-  header.question = question;
-  header.schedule = schedule.text();
-  header.device_uuid = planned.device.uuid;
-  header.device_name = planned.device.name;
-  header.simulated = planned.device.simulated;
-  return header;
-}
-
-OverlapSweep of_one_point(const OverlapSweep& header, const MeasuredJob& measured) {
-  OverlapSweep one = header;
-  one.points = {measured.point};
-  one.points[0].first_sample = 0;
-  one.points[0].samples = static_cast<std::uint32_t>(measured.samples.size());
-  one.samples = measured.samples;
-  for (OverlapSample& sample : one.samples) sample.point = 0;
-  return one;
-}
 
 JobShape uncut(JobShape job) {
   job.chunks = job.streams = 1;
@@ -79,7 +57,7 @@ class Jobs {
   };
 
   Known& begin(const OverlapCase& c) {
-    OverlapSweep header = header_of(planned_, c, *schedule_);
+    OverlapSweep header = begun<OverlapSweep>(c, planned_.device, *schedule_);
     if (runner_) header.binding = runner_->binding();
     const std::size_t index = to_.writer.begin_streams(header);
     return cases_.emplace(c, Known{index, std::move(header)}).first->second;
