@@ -296,7 +296,7 @@ class Trace:
         if not self.sweeps and self.probes:
             raise BadTrace(f"{self.path}: holds probes only, and this figure is of transfers; corners.py and levels.py show probes")
         if not self.sweeps and self.streams:
-            raise BadTrace(f"{self.path}: holds no transfers, of which this figure is; jobs.py shows jobs in streams")
+            raise BadTrace(f"{self.path}: holds no transfers, of which this figure is; fixed.py and asymmetric.py show jobs in streams")
         if numbers is None:
             return self.sweeps
         for n in numbers:

@@ -97,7 +97,7 @@ TEST_CASE("errors, regret and hits") {
   REQUIRE(e.workloads.size() == 1);
   CHECK(e.workloads[0].kernel_us == doctest::Approx(1000));  // 3000 - 1000 - 1000
   CHECK(e.workloads[0].best == 4);
-  CHECK(e.workloads[0].predicted_best == 8);
+  CHECK(e.workloads[0].simulator().predicted_best == 8);
   const ModelScore& simulator = score(e, "simulator");
   CHECK(simulator.error.median == doctest::Approx(1500.0 / 1400 - 1));  // of 0, 7.1 % and 16.7 %
   CHECK(simulator.error.most == doctest::Approx(1 - 1250.0 / 1500));
@@ -125,6 +125,69 @@ TEST_CASE("models that are fitted never see the workload that they predict") {
   CHECK(score(e, "best constant n").regret.most == doctest::Approx(0));  // 8 everywhere
   CHECK(score(e, "u (1-1/n) + t n").error.most < 1e-6);                  // nothing is left over
   CHECK(score(e, "simulator").error.most < 1e-6);
+}
+
+TEST_CASE("each model's times of a workload, and what is merely supposed of it") {
+  OverlapSweep sweep = jobs_of();  // 1 ms in, 4 ms of kernel, 2 ms out
+  for (const auto& [n, us] : {std::pair{1u, 7000.0}, {2u, 5500.0}, {4u, 4750.0}, {8u, 5000.0}})
+    add_job(sweep, {1'000'000, 2'000'000, 4096, 7, n, n}, {us, us, us});
+  const Evaluation e = evaluate(workloads(sweep), plain());
+  REQUIRE(e.workloads.size() == 1);
+  const WorkloadScore& w = e.workloads[0];
+  CHECK(w.h2d_us == doctest::Approx(1000));
+  CHECK(w.kernel_us == doctest::Approx(4000));
+  CHECK(w.d2h_us == doctest::Approx(2000));
+  REQUIRE(w.models.size() == e.models.size());
+  for (std::size_t i = 0; i < w.models.size(); ++i) CHECK(w.models[i].model == e.models[i].model);
+  CHECK(w.simulator().predicted_us[2] == doctest::Approx(4750));  // (1 + 2)/4 + 4
+  CHECK(w.simulator().predicted_best == 8);
+  CHECK(w.simulator().regret == doctest::Approx(5000.0 / 4750 - 1));
+  CHECK_FALSE(w.simulator().hit);
+  for (const ModelPrediction& p : w.models) {
+    REQUIRE(p.predicted_us.size() == 4);
+    if (p.model == "n = 1") CHECK(p.predicted_us[3] == doctest::Approx(7000));
+    if (p.model == "c.c. 2.x") CHECK(p.predicted_us[2] == doctest::Approx(6250));  // 1/4 + 4 + 2
+    // There is no other workload to fit it to.
+    if (p.model == "u (1-1/n) + t n") CHECK(std::isnan(p.predicted_us[2]));
+  }
+  const std::vector<std::pair<std::string, double>> supposed{{"dominant kernel", 4750},               // 4 + (1 + 2)/4
+                                                             {"dominant transfers", 4000},            // 1 + 2 + 4/4
+                                                             {"dominant kernel, h2d hidden", 6250},   // 4 + 1/4 + 2
+                                                             {"dominant kernel, d2h hidden", 5500}};  // 4 + 2/4 + 1
+  REQUIRE(w.hypotheses.size() == supposed.size());
+  for (std::size_t i = 0; i < supposed.size(); ++i) {
+    CHECK(w.hypotheses[i].name == supposed[i].first);
+    CHECK(w.hypotheses[i].predicted_us[2] == doctest::Approx(supposed[i].second));
+  }
+}
+
+TEST_CASE("workloads with few cuts or with streams made for them are predicted, and in no score") {
+  OverlapSweep sweep = one_workload({{1, 3000}, {2, 2000}, {4, 1500}, {8, 1250}});
+  for (const std::uint32_t n : {1u, 16u}) add_job(sweep, {2'000'000, 2'000'000, 4096, 7, n, n}, {6000.0 / n});
+  OverlapSweep fresh = one_workload({{1, 3010}, {2, 2020}, {4, 1540}, {8, 1330}});
+  fresh.question.pool = StreamPool::fresh;
+  Trace trace;
+  trace.streams = {sweep, fresh};
+  const auto scored = workloads_of(trace), others = other_workloads_of(trace);
+  REQUIRE(scored.size() == 1);
+  REQUIRE(others.size() == 2);
+
+  MeasuredCosts costs = plain();
+  costs.create = Seconds{10e-6};
+  const Evaluation e = evaluate(scored, costs, others);
+  CHECK(e.models.front().workloads == 1);
+  CHECK(e.models.front().regret.most == doctest::Approx(0));
+  REQUIRE(e.others.size() == 2);
+  CHECK(e.others[0].workload.streams == std::vector<std::uint32_t>{1, 16});
+  CHECK(e.others[0].simulator().predicted_us[1] == doctest::Approx(2250));    // (2 + 16)/16 of 2 ms
+  CHECK(e.others[0].models.back().predicted_us[1] == doctest::Approx(2250));  // fitted to the one that is scored
+  CHECK(e.others[1].kernel_us == doctest::Approx(1000));                      // 3010 - 1000 - 1000 - 10 for the stream
+  CHECK(e.others[1].simulator().predicted_us[3] == doctest::Approx(1330));    // 1250 and eight streams
+
+  const Evaluation none = evaluate({}, costs, others);
+  CHECK(none.workloads.empty());
+  CHECK(std::isnan(none.models.front().error.median));
+  CHECK(std::isnan(none.models.front().hits));
 }
 
 TEST_CASE("without workloads there is nothing to evaluate, and the sentence says what measures them") {

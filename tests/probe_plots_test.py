@@ -1,4 +1,4 @@
-"""The figures of probes and of jobs in streams: numbers by hand, the same rates as the program's, pictures that say what they show.
+"""The figures of probes: numbers by hand, the same rates as the program's, pictures that say what they show.
 
     probe_plots_test.py NPGPU
 """
@@ -18,7 +18,6 @@ except ImportError as missing:
 
 PLOTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "plots")
 sys.path.insert(0, PLOTS)
-import jobs  # noqa: E402
 import levels  # noqa: E402
 import loader  # noqa: E402
 
@@ -95,21 +94,7 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
     check("SIMULATED" in text and "compute" in text and "GOP/s" in text and "threads of a block" in text, "corners.py's words")
     check("GB/s" in words(folder, "corners.py", made, "--probe", "bandwidth"), "corners.py --probe bandwidth")
 
-    streams = os.path.join(folder, "streams.h5")
-    ran = subprocess.run([PROGRAM, "streams", "--device", "sim:h200", "--experiment", "fixed,asymmetric", "--quiet", "--output",
-                          streams], capture_output=True, text=True)
-    check(ran.returncode == 0, f"npgpu streams: {ran.stderr}")
-    sizes, lines = jobs.lines_over_streams(loader.Trace(streams).streams[0])
-    check(sizes == (60 << 20,) * 3 and len(lines) >= 3, f"the fixed experiment of paper 000: {sizes}, {list(lines)}")
-    check(all(rows[0][0] == 1 and rows[:, 2].min() < rows[0][2] for rows in lines.values()), "some streams are faster than one")
-    total, lines = jobs.lines_over_division(loader.Trace(streams).streams[0])
-    check(total == 24 << 20 and all(len(rows) == 13 for rows in lines.values()), f"the asymmetric one: {total}")
-    text = words(folder, "jobs.py", streams)
-    check("SIMULATED" in text and "60 MiB in, 60 MiB out" in text and "24 MiB in all" in text, "jobs.py's words")
-
     for name, arguments, word in [("levels.py", [made], "holds no probe latency"), ("corners.py", [chase], "holds no probe compute"),
-                                  ("jobs.py", [made], "holds no jobs in streams"),
-                                  ("jobs.py", [streams, "--jobs", "77"], "is not in the trace"),
                                   ("corners.py", [os.path.join(folder, "nosuch.h5")], "no such file")]:
         ended = script(name, *arguments, "-o", os.path.join(folder, "bad.png"))
         check(ended.returncode == 2 and word in ended.stderr and "Traceback" not in ended.stderr, f"{name}: {ended.stderr}")

@@ -67,7 +67,12 @@ struct MeasuredWorkload {
 };
 // Whole jobs (host-timed, pooled) with copies, a kernel, the uncut job and at least three cuts.
 std::vector<MeasuredWorkload> workloads_of(const Trace&);
+// Those that have the uncut job, but fewer cuts to choose among, or streams made for the job: nothing is scored by
+// them.
+std::vector<MeasuredWorkload> other_workloads_of(const Trace&);
 
+// What the job's streams cost: of those made for it their creation, too.
+StreamCosts costs_of(const MeasuredWorkload&, const MeasuredCosts&);
 // The job as a model sees it: its bytes, its blocks, and its kernel's time, which is the uncut job's less what copies
 // and calls take of it.
 Job job_of(const MeasuredWorkload&, const MeasuredCosts&);
@@ -82,20 +87,38 @@ struct ModelScore {
   double hits = not_measured;  // share of workloads where that regret is within the noise of the two
   double r2 = not_measured, rmse_us = not_measured;  // of times over workloads and cuts
 };
+// What one model says of one workload, fitted to the scored workloads but this one.
+struct ModelPrediction {
+  std::string model;
+  std::vector<double> predicted_us;  // as the workload's streams; NaN where the model only chooses
+  std::uint32_t predicted_best = 1;  // its choice among the counts measured
+  double regret = not_measured;
+  bool hit = false;  // within the noise of the best
+};
+// A time that somebody supposes, whatever the job: paper 000's figures 4 to 7 draw several beside each other.
+struct Hypothesis {
+  std::string name;
+  std::vector<double> predicted_us;
+};
 struct WorkloadScore {
   MeasuredWorkload workload;
   double kernel_us = not_measured;
-  std::vector<double> predicted_us;  // by the simulator
-  std::uint32_t best = 1, predicted_best = 1;
-  double regret = not_measured;
+  double h2d_us = not_measured, d2h_us = not_measured;  // one uncut copy on its engine, its gap included
+  std::uint32_t best = 1;
+  std::vector<ModelPrediction> models;  // as Evaluation::models
+  std::vector<Hypothesis> hypotheses;
+
+  const ModelPrediction& simulator() const { return models.front(); }
 };
 struct Evaluation {
   std::string device_name;
   bool simulated = false;
   std::vector<WorkloadScore> workloads;
-  std::vector<ModelScore> models;  // the simulator first
+  std::vector<WorkloadScore> others;  // predicted, and in no score
+  std::vector<ModelScore> models;     // the simulator first
 };
-// Throws Error(usage) if there is no workload.
-Evaluation evaluate(std::span<const MeasuredWorkload>, const MeasuredCosts&);
+// Throws Error(usage) if there is neither a workload nor another.
+Evaluation evaluate(std::span<const MeasuredWorkload>, const MeasuredCosts&,
+                    std::span<const MeasuredWorkload> others = {});
 
 }  // namespace npgpu

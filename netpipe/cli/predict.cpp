@@ -108,12 +108,15 @@ int predict(const Arguments& arguments) {
 
   if (options.on("evaluate")) {
     const auto jobs = options.maybe("jobs");
-    const auto workloads = workloads_of(jobs ? read_trace(*jobs) : trace);
-    if (workloads.empty())
+    const Trace& measured = jobs ? read_trace(*jobs) : trace;
+    const auto workloads = workloads_of(measured);
+    // As JSON, figures want those, too, that score no model.
+    const auto others = options.on("json") ? other_workloads_of(measured) : std::vector<MeasuredWorkload>{};
+    if (workloads.empty() && others.empty())
       throw Error(ErrorKind::usage, jobs.value_or(options.place("TRACE")) +
                                         " holds no jobs to hold predictions against: npgpu streams --experiment design "
                                         "measures some, and --jobs names their trace");
-    const Evaluation evaluation = evaluate(workloads, costs);
+    const Evaluation evaluation = evaluate(workloads, costs, others);
     if (options.on("json"))
       evaluation_json(std::cout, evaluation);
     else

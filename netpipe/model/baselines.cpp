@@ -156,4 +156,27 @@ std::vector<Baseline> baselines(const MeasuredCosts& measured) {
   return all;
 }
 
+std::vector<Baseline> hypotheses() {
+  using namespace models;
+  const auto add = [](std::string name, std::string source, Seconds (*time)(const Stages&, double n)) {
+    return Baseline{std::move(name),
+                    std::move(source),
+                    [time](const Seen& s, std::uint32_t n) {
+                      return us(time(s.whole, n)); },
+                    {},
+                    {},
+                    0};
+  };
+  // A copy that is not hidden adds to the kernel's time.
+  return {add("dominant kernel", "t_E + t_T/n", best_practices_kernel),
+          add("dominant transfers", "t_T + t_E/n", best_practices_transfers),
+          add("dominant kernel, h2d hidden", "t_E + t_Thd/n + t_Tdh",
+              [](const Stages& s, double n) {
+                return best_practices_kernel({s.h2d, s.kernel + s.d2h, Seconds{0}}, n);
+              }),
+          add("dominant kernel, d2h hidden", "t_E + t_Tdh/n + t_Thd", [](const Stages& s, double n) {
+            return best_practices_kernel({Seconds{0}, s.kernel + s.h2d, s.d2h}, n);
+          })};
+}
+
 }  // namespace npgpu::model

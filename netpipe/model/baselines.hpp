@@ -33,5 +33,8 @@ std::vector<double> fit_relative(const std::vector<std::vector<double>>& feature
                                  const std::vector<double>& measured);
 
 std::vector<Baseline> baselines(const MeasuredCosts&);
+// The Best Practices Guide's two estimates, whichever stage is the longest, and paper 000's two revisions of the first
+// (sections 3.1.1 and 3.1.2): the kernel hides the copies of one direction only.
+std::vector<Baseline> hypotheses();
 
 }  // namespace npgpu::model

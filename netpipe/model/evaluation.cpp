@@ -45,44 +45,50 @@ bool within_noise(const Estimate& chosen, const Estimate& best) {
   return low <= high;
 }
 
-ModelScore score(const Baseline& b, const std::vector<Seen>& all, std::vector<WorkloadScore>* workloads) {
+// Told of all others: the first `scored` are those that a model may be fitted to.
+ModelPrediction predict(const Baseline& b, const std::vector<Seen>& all, std::size_t scored, std::size_t which) {
+  const Seen& s = all[which];
+  std::vector<const Seen*> rest;
+  for (std::size_t i = 0; i < scored; ++i)
+    if (i != which) rest.push_back(&all[i]);
+  if (b.fit) b.fit(rest);
+  ModelPrediction p;
+  p.model = b.name;
+  const bool tells = b.time_us && (!b.fit || !rest.empty());
+  for (const std::uint32_t n : s.workload->streams) p.predicted_us.push_back(tells ? b.time_us(s, n) : not_measured);
+  const auto& times = s.workload->time_us;
+  const std::size_t best = best_of(times), chosen = choice_of(b, s);
+  p.predicted_best = s.workload->streams[chosen];
+  p.regret = times[chosen].value / times[best].value - 1;
+  p.hit = within_noise(times[chosen], times[best]);
+  return p;
+}
+
+// Over the workloads that are scored; each has this model's prediction as its last.
+ModelScore score(const Baseline& b, const std::vector<WorkloadScore>& workloads) {
   ModelScore result;
   result.model = b.name;
   result.source = b.source;
   result.fitted = b.fitted;
-  result.workloads = static_cast<std::uint32_t>(all.size());
+  result.workloads = static_cast<std::uint32_t>(workloads.size());
   std::vector<double> errors, regrets, measured, residuals;
   double hits = 0;
-  for (std::size_t w = 0; w < all.size(); ++w) {
-    const Seen& s = all[w];
-    if (b.fit) {
-      std::vector<const Seen*> rest;
-      for (std::size_t i = 0; i < all.size(); ++i)
-        if (i != w) rest.push_back(&all[i]);
-      b.fit(rest);
-    }
-    const auto& times = s.workload->time_us;
+  for (const WorkloadScore& w : workloads) {
+    const ModelPrediction& p = w.models.back();
+    const auto& times = w.workload.time_us;
     for (std::size_t i = 0; i < times.size(); ++i) {
-      const double predicted = b.time_us ? b.time_us(s, s.workload->streams[i]) : not_measured;
-      if (workloads) (*workloads)[w].predicted_us.push_back(predicted);
-      if (s.workload->streams[i] == 1 || !std::isfinite(predicted)) continue;
+      const double predicted = p.predicted_us[i];
+      if (w.workload.streams[i] == 1 || !std::isfinite(predicted)) continue;
       errors.push_back(std::abs(predicted / times[i].value - 1));
       measured.push_back(times[i].value);
       residuals.push_back(predicted - times[i].value);
     }
-    const std::size_t best = best_of(times), chosen = choice_of(b, s);
-    regrets.push_back(times[chosen].value / times[best].value - 1);
-    hits += within_noise(times[chosen], times[best]);
-    if (workloads) {
-      WorkloadScore& one = (*workloads)[w];
-      one.best = s.workload->streams[best];
-      one.predicted_best = s.workload->streams[chosen];
-      one.regret = regrets.back();
-    }
+    regrets.push_back(p.regret);
+    hits += p.hit;
   }
   result.error = spread_of(errors);
   result.regret = spread_of(regrets);
-  result.hits = hits / static_cast<double>(all.size());
+  if (!workloads.empty()) result.hits = hits / static_cast<double>(workloads.size());
   double mean = 0, total = 0, left = 0;
   for (const double t : measured) mean += t / static_cast<double>(measured.size());
   for (const double t : measured) total += (t - mean) * (t - mean);
@@ -90,6 +96,47 @@ ModelScore score(const Baseline& b, const std::vector<Seen>& all, std::vector<Wo
   if (total > 0) result.r2 = 1 - left / total;
   if (!residuals.empty()) result.rmse_us = std::sqrt(left / static_cast<double>(residuals.size()));
   return result;
+}
+
+// Every whole job with copies and a kernel that was measured uncut and cut.
+std::vector<MeasuredWorkload> cut_jobs(const Trace& trace) {
+  std::map<JobQuestion, std::map<std::uint32_t, Estimate>> found;
+  for (const OverlapSweep& sweep : trace.streams) {
+    const OverlapCase& c = sweep.question;
+    if (c.gated || c.order == IssueOrder::apart || c.workload == Workload::none) continue;
+    for (const JobSummary& s : summarize(sweep)) {
+      if (s.job.chunks != s.job.streams || !(s.time_us.value > 0)) continue;
+      if ((!s.job.bytes_in && !s.job.bytes_out) || !s.job.kernel_bytes) continue;
+      JobShape uncut = s.job;
+      uncut.chunks = uncut.streams = 1;
+      found[{c, uncut}].emplace(s.job.chunks, s.time_us);
+    }
+  }
+  std::vector<MeasuredWorkload> all;
+  for (const auto& [asked, times] : found) {
+    if (!times.count(1) || times.size() < 2) continue;
+    MeasuredWorkload w{asked.question, asked.job, {}, {}};
+    for (const auto& [n, t] : times) {
+      w.streams.push_back(n);
+      w.time_us.push_back(t);
+    }
+    all.push_back(std::move(w));
+  }
+  return all;
+}
+
+bool scored(const MeasuredWorkload& w) {
+  return w.question.pool == StreamPool::pooled && w.streams.size() >= 4;  // uncut and three cuts
+}
+
+std::vector<MeasuredWorkload> cut_jobs(const Trace& trace, bool that_are_scored) {
+  std::vector<MeasuredWorkload> all = cut_jobs(trace);
+  std::erase_if(all, [=](const MeasuredWorkload& w) { return scored(w) != that_are_scored; });
+  return all;
+}
+
+Order order_of(const MeasuredWorkload& w) {
+  return w.question.order == IssueOrder::depth_first ? Order::depth_first : Order::breadth_first;
 }
 
 }  // namespace
@@ -101,31 +148,14 @@ Spread spread_of(std::vector<double> values) {
   return {median(values), values[std::max<std::size_t>(rank, 1) - 1], values.back()};
 }
 
-std::vector<MeasuredWorkload> workloads_of(const Trace& trace) {
-  std::map<JobQuestion, std::map<std::uint32_t, Estimate>> found;
-  for (const OverlapSweep& sweep : trace.streams) {
-    const OverlapCase& c = sweep.question;
-    if (c.gated || c.pool != StreamPool::pooled || c.order == IssueOrder::apart || c.workload == Workload::none)
-      continue;
-    for (const JobSummary& s : summarize(sweep)) {
-      if (s.job.chunks != s.job.streams || !(s.time_us.value > 0)) continue;
-      if ((!s.job.bytes_in && !s.job.bytes_out) || !s.job.kernel_bytes) continue;
-      JobShape uncut = s.job;
-      uncut.chunks = uncut.streams = 1;
-      found[{c, uncut}].emplace(s.job.chunks, s.time_us);
-    }
-  }
-  std::vector<MeasuredWorkload> all;
-  for (const auto& [asked, times] : found) {
-    if (!times.count(1) || times.size() < 4) continue;
-    MeasuredWorkload w{asked.question, asked.job, {}, {}};
-    for (const auto& [n, t] : times) {
-      w.streams.push_back(n);
-      w.time_us.push_back(t);
-    }
-    all.push_back(std::move(w));
-  }
-  return all;
+std::vector<MeasuredWorkload> workloads_of(const Trace& trace) { return cut_jobs(trace, true); }
+
+std::vector<MeasuredWorkload> other_workloads_of(const Trace& trace) { return cut_jobs(trace, false); }
+
+StreamCosts costs_of(const MeasuredWorkload& w, const MeasuredCosts& measured) {
+  StreamCosts costs = measured.costs;
+  if (w.question.pool == StreamPool::fresh) costs.stream_create = measured.create;
+  return costs;
 }
 
 Job job_of(const MeasuredWorkload& w, const MeasuredCosts& measured) {
@@ -135,14 +165,15 @@ Job job_of(const MeasuredWorkload& w, const MeasuredCosts& measured) {
   // Uncut, all else adds up, so that the rest is the kernel's.
   constexpr double least_us = 0.5;
   job.kernel = from_microseconds(least_us);
-  const auto order = w.question.order == IssueOrder::depth_first ? Order::depth_first : Order::breadth_first;
-  const double rest = w.time_us.front().value - microseconds(simulate_total(job, 1, measured.costs, order).total);
+  const Seconds all_but = simulate_total(job, 1, costs_of(w, measured), order_of(w)).total;
+  const double rest = w.time_us.front().value - microseconds(all_but);
   job.kernel = from_microseconds(std::max(least_us, least_us + rest));
   return job;
 }
 
-Evaluation evaluate(std::span<const MeasuredWorkload> workloads, const MeasuredCosts& measured) {
-  if (workloads.empty())
+Evaluation evaluate(std::span<const MeasuredWorkload> workloads, const MeasuredCosts& measured,
+                    std::span<const MeasuredWorkload> others) {
+  if (workloads.empty() && others.empty())
     throw Error(ErrorKind::usage,
                 "no workload to hold predictions against: npgpu streams --experiment design measures some, each uncut "
                 "and in at least three counts of streams");
@@ -153,25 +184,38 @@ Evaluation evaluate(std::span<const MeasuredWorkload> workloads, const MeasuredC
   result.device_name = measured.device_name;
   result.simulated = measured.simulated;
   std::vector<Seen> all;
-  for (const MeasuredWorkload& w : workloads) {
+  const auto add = [&](const MeasuredWorkload& w, std::vector<WorkloadScore>& list) {
     Seen s{&w, job_of(w, measured), {}, w.time_us.front().value};
     s.whole = chunk_times(s.job, 1, measured.costs);
     WorkloadScore one;
     one.workload = w;
     one.kernel_us = microseconds(s.job.kernel);
-    result.workloads.push_back(std::move(one));
+    one.h2d_us = microseconds(s.whole.h2d);
+    one.d2h_us = microseconds(s.whole.d2h);
+    one.best = w.streams[best_of(w.time_us)];
+    for (const Baseline& b : model::hypotheses()) {
+      one.hypotheses.push_back({b.name, {}});
+      for (const std::uint32_t n : w.streams) one.hypotheses.back().predicted_us.push_back(b.time_us(s, n));
+    }
+    list.push_back(std::move(one));
     all.push_back(std::move(s));
-  }
+  };
+  for (const MeasuredWorkload& w : workloads) add(w, result.workloads);
+  for (const MeasuredWorkload& w : others) add(w, result.others);
   Baseline simulator;
   simulator.name = "simulator";
   simulator.source = "discrete events with measured costs, nothing fitted to jobs";
   simulator.time_us = [&](const Seen& s, std::uint32_t n) {
-    const auto order =
-        s.workload->question.order == IssueOrder::depth_first ? Order::depth_first : Order::breadth_first;
-    return microseconds(simulate_total(s.job, n, measured.costs, order).total);
+    return microseconds(simulate_total(s.job, n, costs_of(*s.workload, measured), order_of(*s.workload)).total);
   };
-  result.models.push_back(score(simulator, all, &result.workloads));
-  for (const Baseline& b : model::baselines(measured)) result.models.push_back(score(b, all, nullptr));
+  std::vector<Baseline> models = model::baselines(measured);
+  models.insert(models.begin(), std::move(simulator));
+  const std::size_t known = workloads.size();
+  for (const Baseline& b : models) {
+    for (std::size_t i = 0; i < all.size(); ++i)
+      (i < known ? result.workloads[i] : result.others[i - known]).models.push_back(predict(b, all, known, i));
+    result.models.push_back(score(b, result.workloads));
+  }
   return result;
 }
 

@@ -98,13 +98,14 @@ void evaluation_text(std::ostream& out, const Evaluation& e, Detail detail, cons
     out << '\n'
         << fmt::format("  {} in, {} of {} kernel, {} out, {}: best {}, predicted {}, regret {} %\n",
                        size_text(w.workload.job.bytes_in), time_text(w.kernel_us), name(w.workload.question.workload),
-                       size_text(w.workload.job.bytes_out), name(w.workload.question.order), w.best, w.predicted_best,
-                       spread_cell(w.regret));
+                       size_text(w.workload.job.bytes_out), name(w.workload.question.order), w.best,
+                       w.simulator().predicted_best, spread_cell(w.simulator().regret));
+    const std::vector<double>& predicted_us = w.simulator().predicted_us;
     std::string cells;
-    for (std::size_t i = 0; i < w.predicted_us.size(); ++i)
+    for (std::size_t i = 0; i < predicted_us.size(); ++i)
       cells +=
           fmt::format("{}{}:{} {:+.1f} %", i ? ", " : "", w.workload.streams[i], time_text(w.workload.time_us[i].value),
-                      100 * (w.predicted_us[i] / w.workload.time_us[i].value - 1));
+                      100 * (predicted_us[i] / w.workload.time_us[i].value - 1));
     out << "    " << wrapped(cells, width, 4, 4) << '\n';
   }
 }

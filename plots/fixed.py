@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Jobs of one size over the number of streams, a column for each length of kernel (paper 000, figures 3 to 5, 8 to 13).
+
+Dots: measured, with the interval of the median; thick: what copies and the kernel take; thin: what is predicted."""
+import numpy as np
+
+import columns
+import evaluations
+import figure
+import loader
+
+LEAST = 5  # numbers of streams that make a column
+
+
+def columns_of(found, kernel=None, pool=None):
+    """The job with most points: its first workload, and a column for each number of iterations. Uncut is in none."""
+    families = {}
+    for w in found.all:
+        cut = [(w, i) for i, n in enumerate(w.n) if n > 1]
+        if len(cut) >= LEAST and kernel in (None, w.kernel) and pool in (None, w.pool):
+            families.setdefault((w.kernel, w.order, w.pool, w.threads, *w.sizes()), []).append((w.iterations, cut))
+    if not families:
+        raise loader.BadTrace(f"{found.path}: has no such job that was cut into {LEAST} numbers of streams"
+                              " (npgpu streams --experiment fixed)")
+    best = max(families.values(), key=lambda family: sum(len(cut) for _, cut in family))
+    most = max(w.n[-1] for _, cut in best for w, _ in cut[:1])
+    least = min(w.n[i] for _, cut in best for w, i in cut[:1])
+    place = lambda n: np.log(n / least) / np.log(most / least)
+    made = [columns.Column(iterations, np.array([place(w.n[i]) for w, i in cut]), cut)
+            for iterations, cut in sorted(best, key=lambda c: c[0])]
+    ticks = [(place(n), f"{n:g}") for n in (2, 8, 32, 128) if least <= n <= most]
+    return made, ticks
+
+
+def main():
+    parser = evaluations.options(__doc__.splitlines()[0], "fixed.png", trace_too=True)
+    parser.add_argument("--kernel", choices=["increment", "memory", "compute"], help="only jobs with this kernel")
+    parser.add_argument("--pool", choices=["pooled", "fresh"], help="only in streams that are there, or made for the job")
+    args = parser.parse_args()
+    found = evaluations.load(args.evaluation)
+    made, ticks = columns_of(found, args.kernel, args.pool)
+    job = made[0].points[0][0]
+    least, most = (f(w.n[i] for c in made for w, i in c.points) for f in (min, max))
+    subtitle = (f"{figure.size_text(job.bytes_in)} in, {figure.size_text(job.bytes_out)} out, {job.kernel} kernel, {job.order}, "
+                f"{job.pool} streams")
+    picture = columns.draw(found, made, "jobs in streams", subtitle, ticks, f"{least:g} to {most:g} streams",
+                           ["dominant kernel", "dominant transfers", "dominant kernel, h2d hidden"])
+    figure.save(picture, args.output)
+
+
+if __name__ == "__main__":
+    figure.run(main)

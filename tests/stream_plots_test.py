@@ -1,0 +1,204 @@
+"""The figures of jobs in streams: numbers by hand, the same times as the trace's, pictures that say what they show, and
+what paper 000 saw on simulated GPUs of its kinds.
+
+    stream_plots_test.py NPGPU
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import h5py  # noqa: F401
+    import matplotlib  # noqa: F401
+    import numpy as np
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+PLOTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "plots")
+sys.path.insert(0, PLOTS)
+import asymmetric  # noqa: E402
+import columns  # noqa: E402
+import evaluations  # noqa: E402
+import fixed  # noqa: E402
+import predicted  # noqa: E402
+import regret  # noqa: E402
+
+PROGRAM = os.path.abspath(sys.argv[1])
+done = failed = 0
+
+
+def check(condition, message):
+    global done, failed
+    done += 1
+    if not condition:
+        failed += 1
+        print("FAILED:", message)
+
+
+def workload(kernel, iterations, measured, models):
+    """`models`: {name: (predicted us, regret, hit)}."""
+    return {"workload": kernel, "order": "breadth-first", "pool": "pooled", "bytes_in": 4096, "bytes_out": 8192,
+            "kernel_bytes": 8192, "iterations": iterations, "threads": 512, "kernel_us": 50, "h2d_us": 20, "d2h_us": 30,
+            "points": [{"streams": n, "measured_us": us, "low_us": us - 1, "high_us": None} for n, us in measured.items()],
+            "models": [{"model": m, "predicted_us": us, "regret": r, "hit": hit} for m, (us, r, hit) in models.items()],
+            "hypotheses": [{"hypothesis": "dominant kernel", "predicted_us": [75] * len(measured)}]}
+
+
+def document(workloads, others=()):
+    models = [{"model": m["model"]} for m in (workloads + list(others))[0]["models"]]
+    return {"document": "npgpu-evaluation", "version": 1, "device_name": "Test GPU", "simulated": False, "models": models,
+            "workloads": workloads, "others": list(others)}
+
+
+def run(*command, **more):
+    return subprocess.run([str(c) for c in command], capture_output=True, text=True, **more)
+
+
+def words(where, name, *arguments, **more):
+    out = os.path.join(where, "words.svg")
+    drawn = run(sys.executable, os.path.join(PLOTS, name), *arguments, "-o", out, **more)
+    check(drawn.returncode == 0 and not drawn.stderr, f"{name}: {drawn.stderr}")
+    with open(out, encoding="utf-8") as file:
+        return file.read()
+
+
+def by_hand():
+    """Two workloads in 1, 2, 4 streams: the simulator 0 and 10 % off at 2, 20 and 50 % at 4; another model only chooses."""
+    none = [None, None, None]
+    found = evaluations.from_document("made.json", document(
+        [workload("compute", 7, {4: 80, 1: 100, 2: 90}, {"simulator": ([96, 100, 90], 0.0, True), "constant": (none, 0.25, False)}),
+         workload("memory", 7, {1: 100, 2: 60, 4: 40}, {"simulator": ([100, 66, 60], 0.5, False), "constant": (none, 0.0, True)})],
+        [workload("memory", 8, {1: 100, 2: 60}, {"simulator": ([100, 999], 9.0, False), "constant": ([None] * 2, 9.0, False)})]))
+    # The points come in their own order, the predictions in that of the points.
+    first = found.all[0]
+    check(first.n.tolist() == [1, 2, 4] and first.us.tolist() == [100, 90, 80], "points by their number of streams")
+    check(first.predicted_us["simulator"].tolist() == [100, 90, 96], f"predictions as the points: {first.predicted_us}")
+    check(first.uncut_us == 100 and first.low_us[0] == 99 and np.isnan(first.high_us[0]), "uncut, with its interval")
+    check([w.scored for w in found.all] == [True, True, False], "others are in no score")
+    pairs = predicted.pairs_of(found.scored(), "simulator")
+    check(pairs["compute"].tolist() == [[2, 90, 90], [4, 80, 96]] and list(pairs) == ["compute", "memory"], f"pairs: {pairs}")
+    errors = predicted.errors_over_streams(pairs)
+    check(np.allclose(errors, [[2, 5, 10], [4, 35, 50]]), f"median and 95th percentile of |error| by streams: {errors}")
+    check([names for names, _ in predicted.with_times(found.models, found.scored())] == [["simulator"]], "a model without times is not drawn")
+    check(predicted.percentile_95(np.arange(1, 21)) == 19 and predicted.percentile_95(np.array([3])) == 3, "95th percentile")
+    shares = regret.regrets_of(found.models, found.scored())
+    check({k: (v[0].tolist(), v[1]) for k, v in shares.items()} == {"simulator": ([0, 50], 50), "constant": ([0, 25], 50)},
+          f"regrets and hits: {shares}")
+    alike = evaluations.from_document("made.json", document(
+        [workload("memory", 1, {1: 9, 2: 8}, {"a": ([9, 8], 0.0, True), "b": ([9, 7], 0.0, True)})]))
+    alike = regret.regrets_of(alike.models, alike.scored())
+    check(list(alike) == ["a\nb"], "models that choose alike are one line")
+    column = columns.Column(7, np.array([0.0, 1.0]), [(first, 1), (first, 2)])
+    x, y = columns.along([column, column], columns.error_of("simulator"))
+    check(np.allclose(x[[0, 1, 3, 4]], [0.08, 0.92, 1.08, 1.92]) and np.isnan(y[[2, 5]]).all(), f"a line breaks between columns: {x}")
+    check(np.allclose(y[[0, 1]], [0, 20]), f"errors in percent: {y}")
+
+
+def evaluate(folder, device, fixed_iterations, asymmetric_iterations, pool="pooled"):
+    trace = os.path.join(folder, device + ".h5")
+    for step in (["--experiment", "overheads"],
+                 ["--experiment", "fixed", "--pool", pool, "--iterations", fixed_iterations, "--resume"],
+                 ["--experiment", "asymmetric", "--iterations", asymmetric_iterations, "--resume"]):
+        ran = run(PROGRAM, "streams", "--device", "sim:" + device, "--quiet", "--output", trace, *step)
+        check(ran.returncode == 0, f"npgpu streams: {ran.stderr}")
+    told = run(PROGRAM, "predict", trace, "--evaluate", "--every-job", "--json")
+    check(told.returncode == 0, f"npgpu predict: {told.stderr}")
+    path = os.path.join(folder, device + ".json")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(told.stdout)
+    return trace, path
+
+
+def worst(column, name):
+    return max(abs(columns.error_of(name)(w, i)) for w, i in column.points)
+
+
+def of_the_program(folder):
+    trace, path = evaluate(folder, "gtx280", "8,27", "1,16")
+    told, measured = evaluations.load(path), evaluations.load(trace)
+    made, ticks = fixed.columns_of(told)
+    check([c.iterations for c in made] == [8, 27] and len(made[0].points) == 18, f"the fixed experiment: {len(made[0].points)}")
+    check([word for _, word in ticks] == ["2", "8", "32"] and ticks[0][0] == 0, f"ticks: {ticks}")
+    ours, _ = fixed.columns_of(measured)
+    check(all(np.allclose(a.of(lambda w, i: w.us[i]), b.of(lambda w, i: w.us[i]), rtol=1e-12) for a, b in zip(ours, made)),
+          "the trace's medians are the program's")
+    # Copies are the longest with 8 iterations, the kernel with 27; the other estimate is far off.
+    last = lambda c, name: columns.error_of(name)(*c.points[-1])
+    check(abs(last(made[0], "dominant transfers")) < 2 and last(made[0], "dominant kernel") < -50, "transfers dominate")
+    check(abs(last(made[1], "dominant kernel")) < 2 and last(made[1], "dominant transfers") < -15, "the kernel dominates")
+    total, streams, made = asymmetric.columns_of(told)
+    check((total, streams, [c.iterations for c in made]) == (24 << 20, 16, [1, 16]), f"the asymmetric one: {total}, {streams}")
+    check(np.allclose(made[0].x[[0, 6, 12]], [1 / 24, 0.5, 23 / 24]) and len(made[0].x) == 13, "its divisions")
+    check(worst(made[0], "dominant transfers") < 2, "copies hide all else")
+
+    text = words(folder, "fixed.py", path)
+    check(all(w in text for w in ("SIMULATED GeForce GTX 280", "60 MiB in, 60 MiB out", "t_E", "dominant transfers",
+                                  "simulator", "van Werkhoven 2014", "2 to 64 streams", "time of a job, ms")), "fixed.py's words")
+    text = words(folder, "asymmetric.py", path)
+    check(all(w in text for w in ("SIMULATED", "24 MiB in both directions together", "16 streams", "only d2h hidden", "percent")),
+          "asymmetric.py's words")
+    for name in ("fixed.py", "asymmetric.py"):
+        text = words(folder, name, trace)
+        check("SIMULATED" in text and "measured" in text and "simulator" not in text, f"{name} of a trace")
+    with open(path, encoding="utf-8") as file:
+        text = words(folder, "predicted.py", "-", stdin=file)
+    check(all(w in text for w in ("SIMULATED", "2 workloads, 36 times", "increment kernel", "95th percentile", "n = 1",
+                                  "10 % off", "measured time of a job")), "predicted.py's words")
+    text = words(folder, "predicted.py", path, "--model", "c.c. 2.x")
+    check("c.c. 2.x" in text, "predicted.py --model")
+    text = words(folder, "regret.py", path)
+    check(all(w in text for w in ("SIMULATED", "best constant n", "median", "p95", "workloads with at most that regret")),
+          "regret.py's words")
+    return trace, path
+
+
+def as_paper_000_saw(folder):
+    """On c.c. 2.x a long kernel hides copies to the device, not those from it, and c.c. 2.x is the model that says so."""
+    _, path = evaluate(folder, "gtx480", "20,115", "40", pool="fresh")
+    found = evaluations.load(path)
+    _, _, (column,) = asymmetric.columns_of(found)
+    check(worst(column, "dominant kernel, h2d hidden") < 1 < 10 < worst(column, "dominant kernel, d2h hidden"), "h2d is hidden")
+    made, _ = fixed.columns_of(found, pool="fresh")
+    check(len(made) == 2 and all(worst(c, "c.c. 2.x") < 1 for c in made), "the model with what streams cost to make")
+    check("fresh streams" in words(folder, "fixed.py", path, "--pool", "fresh"), "fixed.py --pool")
+
+
+def bad_input(folder, trace, path):
+    def put(name, content):
+        where = os.path.join(folder, name)
+        with open(where, "w", encoding="utf-8") as file:
+            file.write(content if isinstance(content, str) else json.dumps(content))
+        return where
+
+    text = put("text.json", "no JSON")
+    other = put("other.json", {"document": "npgpu-prediction", "version": 1})
+    newer = put("newer.json", {"document": "npgpu-evaluation", "version": 2})
+    old = put("old.json", {"document": "npgpu-evaluation", "version": 1, "device_name": "", "models": [], "workloads": [{}]})
+    few = put("few.json", document([], [workload("memory", 1, {1: 9, 2: 8}, {"a": ([9, 8], 0.0, True)})]))
+    for name, arguments, word in [("fixed.py", [few], "cut into 5 numbers of streams"),
+                                  ("asymmetric.py", [few], "divided in 5 ways"),
+                                  ("fixed.py", [path, "--kernel", "memory"], "no such job"),
+                                  ("predicted.py", [trace], "holds no predictions; 'npgpu predict"),
+                                  ("regret.py", [trace], "holds no predictions; 'npgpu predict"),
+                                  ("regret.py", [few], "holds no workload"),
+                                  ("predicted.py", [path, "--model", "mine"], "is none of simulator"),
+                                  ("predicted.py", [text], "neither a trace nor JSON"), ("regret.py", [other], "is JSON, but not"),
+                                  ("fixed.py", [newer], "version 2"), ("regret.py", [old], "lacks what"),
+                                  ("fixed.py", [os.path.join(folder, "nosuch")], "no such file"),
+                                  ("asymmetric.py", [folder], "cannot be read"), ("regret.py", [path, "-o", "a.txt"], "ends in none")]:
+        bad = [] if "-o" in arguments else ["-o", os.path.join(folder, "bad.png")]
+        ended = run(sys.executable, os.path.join(PLOTS, name), *arguments, *bad)
+        check(ended.returncode == 2 and word in ended.stderr and "Traceback" not in ended.stderr, f"{name}: {ended.stderr}")
+        check(ended.stderr.count("\n") == 1, f"{name}: more than a sentence: {ended.stderr}")
+        check(not os.path.exists(os.path.join(folder, "bad.png")), f"{name} left a picture")
+
+
+with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as scratch:
+    by_hand()
+    bad_input(scratch, *of_the_program(scratch))
+    as_paper_000_saw(scratch)
+print(f"{done - failed} passed, {failed} failed")
+sys.exit(1 if failed or not done else 0)
