@@ -7,6 +7,7 @@ set -u
 build=$PWD
 tests=$build/tests/gpu/npgpu_tests_gpu
 bench=$build/tests/gpu/npgpu_bench
+example=$build/examples/npgpu_example_streams
 logs=$build/on_gpu_logs
 mkdir -p "$logs"
 failed=0
@@ -37,6 +38,17 @@ if command -v ctest > /dev/null && [ -f "$build/CTestTestfile.cmake" ]; then
   part tests ctest -L gpu --output-on-failure
 else
   part tests "$tests"
+fi
+
+costs=$build/tests/gpu/costs.h5  # ctest leaves it there
+if [ -x "$example" ]; then
+  [ -f "$costs" ] || part costs "$build/npgpu" streams --experiment overheads --device cuda:0 --output "$costs" --quiet
+  for order in breadth-first depth-first; do
+    part "example_$order" "$example" "$costs" $order
+    cat "$logs/example_$order.log"
+  done
+else
+  echo "example: left out: it was not built (NPGPU_EXAMPLES)"
 fi
 
 # Left out here: failures that are meant, which the checker would count, and what takes long without it already.
