@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,6 @@ using namespace npgpu;
 using namespace example;
 
 constexpr std::uint32_t most_streams = 64;
-constexpr int rounds = 21;
 
 Seconds median(std::vector<Seconds> times) {
   std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
@@ -35,10 +35,10 @@ class Runner {
   std::uint64_t out_bytes() const { return out_words_ * sizeof(Word); }
 
   // Alone on the device. The first of two launches keeps it busy until the second is there.
-  Seconds kernel() {
+  Seconds kernel(int runs) {
     const Event begin = make_event(), end = make_event();
     std::vector<Seconds> times;
-    for (int i = 0; i < rounds; ++i) {
+    for (int i = 0; i < runs; ++i) {
       launch(0, work_.blocks, 0);
       check(cudaEventRecord(begin.get(), streams_[0].get()), "recording an event");
       launch(0, work_.blocks, 0);
@@ -125,31 +125,31 @@ MeasuredCosts costs_of(const std::string& trace, const std::string& gpu) {
 }
 
 // The job as the forecast sees it. A kernel may need so much of a multiprocessor that it holds fewer of its blocks.
-Job job_of(Runner& runner, const Work& work, const MeasuredCosts& costs, const cudaDeviceProp& gpu) {
+Job job_of(Runner& runner, const Work& work, const MeasuredCosts& costs, const cudaDeviceProp& gpu, int runs) {
   int resident = 0;
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, work.kernel, threads, 0), "asking for occupancy");
   return {
       .in_bytes = runner.in_bytes(),
       .out_bytes = runner.out_bytes(),
-      .kernel = runner.kernel(),
+      .kernel = runner.kernel(runs),
       .blocks = work.blocks,
       .slots = std::min<std::uint64_t>(slots_of(costs, threads), std::uint64_t(resident) * gpu.multiProcessorCount)};
 }
 
 // True if all results were right.
-bool take_advice(const Work& work, const MeasuredCosts& costs, const cudaDeviceProp& gpu, Order order) {
+bool take_advice(const Work& work, const MeasuredCosts& costs, const cudaDeviceProp& gpu, Order order, int runs) {
   Runner runner(work);
   const IssueOrder issue_order = named<IssueOrder>(name(order)).value();
-  const Job job = job_of(runner, work, costs, gpu);
+  bool right = runner.right(1, issue_order);  // and the device is awake
+  const Job job = job_of(runner, work, costs, gpu, runs);
   const Prediction advice = forecast(job, costs, order, stream_counts(most_streams)).prediction;
 
   std::vector<std::uint32_t> counts{1, 2, 4, 8, 16, 32, 64, advice.streams};
   std::sort(counts.begin(), counts.end());
   counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
-  bool right = true;
   for (const std::uint32_t n : counts) right &= runner.right(n, issue_order);  // and a warm-up
   std::vector<std::vector<Seconds>> times(counts.size());
-  for (int round = 0; round < rounds; ++round)  // in turn, so that a drift meets all alike
+  for (int run = 0; run < runs; ++run)  // in turn, so that a drift meets all alike
     for (std::size_t i = 0; i < counts.size(); ++i) times[i].push_back(runner.run(counts[i], issue_order));
 
   std::printf("%s: %.3f MiB in, %zu blocks of %u threads for %.3f ms, %.3f MiB out, %s; results %s\n", work.name,
@@ -176,18 +176,19 @@ bool take_advice(const Work& work, const MeasuredCosts& costs, const cudaDeviceP
 
 int main(int argc, char** argv) try {
   const std::string usage =
-      "usage: npgpu_example_streams TRACE [breadth-first|depth-first]; npgpu streams --experiment overheads measures "
-      "TRACE";
+      "usage: npgpu_example_streams TRACE [breadth-first|depth-first [RUNS]], where TRACE is from npgpu streams "
+      "--experiment overheads on this GPU";
   const std::string first = argc > 1 ? argv[1] : "";
   if (first == "--help") return std::puts(usage.c_str()), exit_code::done;
   const auto order = named<Order>(argc > 2 ? argv[2] : "breadth-first");
-  if (argc < 2 || argc > 3 || !order || *order == Order::apart) throw Error(ErrorKind::usage, usage);
+  const int runs = argc > 3 ? std::atoi(argv[3]) : 21;
+  if (argc < 2 || argc > 4 || !order || *order == Order::apart || runs < 1) throw Error(ErrorKind::usage, usage);
 
   const cudaDeviceProp gpu = this_gpu();
   const MeasuredCosts costs = costs_of(first, gpu.name);
-  std::printf("%s; pinned memory, streams made before, medians of %d runs\n\n", gpu.name, rounds);
+  std::printf("%s; pinned memory, streams made before, medians of %d runs\n\n", gpu.name, runs);
   bool right = true;
-  for (const Work& work : works) right &= take_advice(work, costs, gpu, *order);
+  for (const Work& work : works) right &= take_advice(work, costs, gpu, *order, runs);
   return right ? exit_code::done : exit_code::failed;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "npgpu_example_streams: %s\n", error.what());

@@ -57,6 +57,12 @@ if command -v compute-sanitizer > /dev/null; then
     --test-case-exclude='cold*,*size past all memory,*is refused*,a closed gate*,gated duplex overlaps*,the lists of shapes*,every case and cut*'
   part racecheck compute-sanitizer --tool racecheck --error-exitcode 1 "$tests" --source-file='*/probes_test*' \
     --test-case-exclude='the lists of shapes*'
+  # Jobs in streams: memcheck has had the few jobs of odd parts, and their kernels share no memory; the example's do.
+  if [ -x "$example" ]; then
+    for tool in memcheck racecheck; do
+      part "${tool}_example" compute-sanitizer --tool $tool --error-exitcode 1 "$example" "$costs" breadth-first 1
+    done
+  fi
 else
   echo "memcheck: left out: compute-sanitizer is not on PATH"
 fi
