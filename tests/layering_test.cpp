@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <map>
 #include <set>
 #include <string>
@@ -21,9 +22,9 @@ struct Include {
   std::string header;  // as written, without brackets or quotes
 };
 
-std::vector<Include> includes() {
+std::vector<Include> includes(std::initializer_list<const char*> folders = {"include", "netpipe", "probes"}) {
   std::vector<Include> all;
-  for (const char* folder : {"include", "netpipe", "probes"}) {
+  for (const char* folder : folders) {
     if (!fs::exists(root / folder)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       const std::string extension = entry.path().extension().string();
@@ -111,8 +112,21 @@ TEST_CASE("a library's headers stay in the room that owns them") {
   }
 }
 
+TEST_CASE("an example includes what is installed, and its own files") {
+  const auto all = includes({"examples"});
+  CHECK_FALSE(all.empty());
+  for (const Include& one : all) {
+    CAPTURE(one.file);
+    CAPTURE(one.header);
+    if (starts(one.header, "npgpu/"))
+      CHECK(fs::exists(root / "include" / one.header));
+    else if (one.header.find('/') != std::string::npos || one.header.find('.') != std::string::npos)
+      CHECK((one.header == "cuda_runtime.h" || fs::exists(root / "examples" / one.header)));
+  }
+}
+
 TEST_CASE("a file is one idea that fits a sitting") {
-  for (const char* folder : {"include", "netpipe"})
+  for (const char* folder : {"include", "netpipe", "examples"})
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       if (!entry.is_regular_file()) continue;
       std::ifstream file(entry.path());

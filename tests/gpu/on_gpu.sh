@@ -7,6 +7,7 @@ set -u
 build=$PWD
 tests=$build/tests/gpu/npgpu_tests_gpu
 bench=$build/tests/gpu/npgpu_bench
+example=$build/examples/npgpu_example_streams
 logs=$build/on_gpu_logs
 mkdir -p "$logs"
 failed=0
@@ -39,12 +40,29 @@ else
   part tests "$tests"
 fi
 
+costs=$build/tests/gpu/costs.h5  # ctest leaves it there
+if [ -x "$example" ]; then
+  [ -f "$costs" ] || part costs "$build/npgpu" streams --experiment overheads --device cuda:0 --output "$costs" --quiet
+  for order in breadth-first depth-first; do
+    part "example_$order" "$example" "$costs" $order
+    cat "$logs/example_$order.log"
+  done
+else
+  echo "example: left out: it was not built (NPGPU_EXAMPLES)"
+fi
+
 # Left out here: failures that are meant, which the checker would count, and what takes long without it already.
 if command -v compute-sanitizer > /dev/null; then
   part memcheck compute-sanitizer --tool memcheck --error-exitcode 1 "$tests" \
     --test-case-exclude='cold*,*size past all memory,*is refused*,a closed gate*,gated duplex overlaps*,the lists of shapes*,every case and cut*'
   part racecheck compute-sanitizer --tool racecheck --error-exitcode 1 "$tests" --source-file='*/probes_test*' \
     --test-case-exclude='the lists of shapes*'
+  # Jobs in streams: memcheck has had the few jobs of odd parts, and their kernels share no memory; the example's do.
+  if [ -x "$example" ]; then
+    for tool in memcheck racecheck; do
+      part "${tool}_example" compute-sanitizer --tool $tool --error-exitcode 1 "$example" "$costs" breadth-first 1
+    done
+  fi
 else
   echo "memcheck: left out: compute-sanitizer is not on PATH"
 fi
