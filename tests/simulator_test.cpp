@@ -189,12 +189,31 @@ TEST_CASE("slots: blocks of the next kernel fill what the last wave leaves") {
   CHECK(total(uneven, 4) == doctest::Approx(3));
 }
 
-TEST_CASE("kernels that fill the device are served alike, whatever the rule") {
+TEST_CASE("slots: a kernel that waits for slots loses no gap to it") {
+  // Four chunks of a wave each, gaps of 0.5 ms: only the first one's is seen; with slots to spare, each follows a gap.
+  MadeJob m = only_kernels(4, 16, 4);
+  m.costs.compute = Compute::slots;
+  m.costs.gap.kernel = Seconds{0.5e-3};
+  const Timeline t = simulate(m.job, 4, m.costs, Order::breadth_first);
+  check(span_of(t, Stage::kernel, 0), 0, 1.5);
+  check(span_of(t, Stage::kernel, 1), 1, 2.5);
+  check(span_of(t, Stage::kernel, 3), 3, 4.5);
+  MadeJob few = only_kernels(1, 4, 4);
+  few.costs = m.costs;
+  const Timeline u = simulate(few.job, 4, few.costs, Order::breadth_first);
+  check(span_of(u, Stage::kernel, 1), 0.5, 2);
+  check(span_of(u, Stage::kernel, 3), 1.5, 3);
+  few.costs.compute = Compute::serial;
+  CHECK(total(few, 4) == doctest::Approx(6));
+}
+
+TEST_CASE("kernels that fill the device are served alike, whatever the rule, but for gaps") {
   Draw draw(7);
   for (int i = 0; i < 1000; ++i) {
     const std::uint32_t n = draw.count(16);
     MadeJob m = made(draw.stages(1e-6, 1e-3), n);
     m.costs.gap = draw.stages(1e-7, 1e-5);
+    m.costs.gap.kernel = Seconds{0};
     m.job.slots = 8;
     m.job.blocks = std::uint64_t{8} * n * draw.count(4);
     m.costs.compute = Compute::serial;

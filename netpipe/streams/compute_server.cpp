@@ -28,10 +28,14 @@ void ComputeServer::reset(Compute kind, const Chunks& chunk, double gap, std::ui
   next_end_ = never;
 }
 
-void ComputeServer::start(std::size_t operation, std::uint32_t chunk, double now) {
+double ComputeServer::start(std::size_t operation, std::uint32_t chunk, double now) {
   if (running_.empty()) busy_since_ = now;
+  double begin = now;
   Running kernel{operation, now + gap_, chunk_.kernel, 1, 0};
   if (kind_ == Compute::slots) {
+    // The next one's gap passes while this one waits for slots.
+    free_ = now + gap_;
+    begin = std::max(now, slots_.front().free - gap_);
     kernel.end = place_blocks(blocks_low_ + (chunk < chunks_with_more_ ? 1 : 0), now + gap_);
     running_.push_back(kernel);
   } else {
@@ -41,6 +45,7 @@ void ComputeServer::start(std::size_t operation, std::uint32_t chunk, double now
     regrant(now);
   }
   find_next_end();
+  return begin;
 }
 
 std::size_t ComputeServer::end_one() {
@@ -87,13 +92,12 @@ void ComputeServer::find_next_end() {
 // Returns the end of the last block.
 double ComputeServer::place_blocks(std::uint64_t blocks, double from) {
   const auto later = [](const Slots& a, const Slots& b) { return a.free > b.free; };
-  double end = from, last_in = from;
+  double end = from;
   while (blocks > 0) {
     std::pop_heap(slots_.begin(), slots_.end(), later);
     Slots& first = slots_.back();
     const std::uint64_t taken = std::min(blocks, first.count);
-    last_in = std::max(first.free, from);
-    end = last_in + chunk_.block;
+    end = std::max(first.free, from) + chunk_.block;
     blocks -= taken;
     first.count -= taken;
     if (first.count == 0)
@@ -103,7 +107,6 @@ double ComputeServer::place_blocks(std::uint64_t blocks, double from) {
     slots_.push_back({end, taken});
     std::push_heap(slots_.begin(), slots_.end(), later);
   }
-  free_ = std::max(last_in, slots_.front().free);
   return end;
 }
 

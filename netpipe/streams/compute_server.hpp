@@ -5,9 +5,10 @@
 //          shares, each lasts gap + time; one that gets half of its share goes at half the speed. The next may start a
 //          gap after the last, if anything is left.
 // slots    A kernel's blocks take slots as they come free, all blocks of one kernel before those of the next, and each
-//          keeps its slot for the same time. The next may start when the last block has gone in and a slot is free.
+//          keeps its slot for the same time. The next may follow after a gap and wait for slots: on an H200, 64 kernels
+//          of 480 blocks in as many streams took 0.4 to 1 % longer than one of all their blocks, at gaps of 1.8 us each.
 //
-// Where a kernel takes the whole device, or fills the slots in whole waves, all three are the same.
+// Without gaps, and where a kernel takes the whole device or fills the slots in whole waves, all three are the same.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,8 @@ class ComputeServer {
   void reset(Compute, const Chunks&, double gap, std::uint64_t all_blocks, std::uint32_t chunks);
 
   double free_at() const { return free_; }  // when the next kernel could start, if none ends before that
-  void start(std::size_t operation, std::uint32_t chunk, double now);
+  // Returns when its first block goes in, less the gap.
+  double start(std::size_t operation, std::uint32_t chunk, double now);
 
   double next_end() const { return next_end_; }  // infinity if no kernel runs
   std::size_t end_one();                         // the operation that ends at next_end()

@@ -168,13 +168,13 @@ void Simulator::start(Index index, double now) {
   std::pop_heap(there.begin(), there.end(), std::greater<>());
   there.pop_back();
   if (o.stage == Stage::kernel)
-    compute_.start(index, o.chunk, now);
+    o.start = compute_.start(index, o.chunk, now);
   else if (o.stage == Stage::h2d)
     copies_.start(line, index, gap(costs_.gap.h2d), chunk_.h2d, costs_.slow_h2d, now);
   else
     copies_.start(line, index, gap(costs_.gap.d2h), chunk_.d2h, costs_.slow_d2h, now);
-  if (o.next_in_queue != none) passed(o.next_in_queue, now);
-  if (o.stage == Stage::kernel && costs_.implicit_sync == ImplicitSync::start) kernel_synchronizes(o.chunk, now);
+  if (o.next_in_queue != none) passed(o.next_in_queue, o.start);
+  if (o.stage == Stage::kernel && costs_.implicit_sync == ImplicitSync::start) kernel_synchronizes(o.chunk, o.start);
 }
 
 void Simulator::start_all(double now) {
