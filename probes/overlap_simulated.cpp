@@ -53,6 +53,13 @@ Iteration iteration_of(Workload workload, const simulated::Multiprocessors& m, s
   return one;
 }
 
+// Which keys of the spec this kernel needs and does not find.
+std::optional<std::string> why_no_kernel(const simulated::Spec& spec, Workload workload) {
+  if (workload == Workload::none) return std::nullopt;
+  return simulated::why_no_kernels(
+      spec, workload == Workload::compute ? simulated::Need::compute : simulated::Need::memory);
+}
+
 class SimulatedJobRunner final : public JobRunner {
  public:
   explicit SimulatedJobRunner(const std::string& id)
@@ -120,8 +127,7 @@ class SimulatedJobRunner final : public JobRunner {
   using Result = std::array<std::byte, 64>;
 
   void set_kernel(Workload workload, const JobShape& shape) {
-    const auto need = workload == Workload::compute ? simulated::Need::compute : simulated::Need::memory;
-    if (const auto why = simulated::why_no_kernels(device_->spec(), need)) throw Error(ErrorKind::usage, *why);
+    if (const auto why = why_no_kernel(device_->spec(), workload)) throw Error(ErrorKind::usage, *why);
     const Iteration one = iteration_of(workload, multiprocessors_, shape.threads);
     // One without iterations comes and goes in a step.
     const double steps = shape.iterations ? one.steps * static_cast<double>(shape.iterations) : 1;
@@ -170,6 +176,9 @@ class SimulatedOverlap final : public OverlapBackend {
   std::vector<DeviceInfo> devices() const override { return simulated::known_devices(); }
   std::string why_none() const override { return simulated::why_none(); }
   DeviceInfo device(const std::string& id) const override { return simulated::device_of(id); }
+  std::optional<std::string> refuses(const JobQuestion& asked) const override {
+    return why_no_kernel(simulated::spec_of(asked.question.device), asked.question.workload);
+  }
   std::uint64_t cache_bytes(const std::string& device) const override {
     return static_cast<std::uint64_t>(fact_or(simulated::spec_of(device).hardware, "l2_bytes", 0));
   }
