@@ -13,11 +13,11 @@ namespace npgpu::cli {
 int report(const Arguments& arguments) {
   Options options("report", "npgpu report TRACE [options]",
                   "Shows a trace: every sweep as a table with intervals and percent of the limit, and its curve in a\n"
-                  "few numbers.",
+                  "few numbers; probes; jobs in streams; and what is derived from them.",
                   {"TRACE"});
-  options.group("What is shown").add_options()
-      ("sweep", word(), "only these sweeps of transfers (numbers: 0,3)")
-      ("probe", word(), "only these probes (numbers: 0,3)")
+  auto& shown = options.group("What is shown");
+  declare_choice(shown);
+  shown.add_options()
       ("overview", po::bool_switch(), "a line a sweep")
       ("json", po::bool_switch(), "as JSON");
   if (!options.read(arguments)) return exit_code::done;
