@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/how_to_predict.hpp"
 #include "netpipe/cli/sweep_choice.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
@@ -23,12 +24,14 @@ int report(const Arguments& arguments) {
   if (!options.read(arguments)) return exit_code::done;
   Trace trace = read_trace(options.place("TRACE"));
   choose_sweeps(options, trace);
-  if (options.on("json"))
+  if (options.on("json")) {
     report_json(std::cout, trace);
-  else if (options.on("overview"))
-    report_overview(std::cout, trace, terminal_style());
-  else
-    report_text(std::cout, trace, terminal_style());
+    return exit_code::done;
+  }
+  options.on("overview") ? report_overview(std::cout, trace, terminal_style())
+                         : report_text(std::cout, trace, terminal_style());
+  const std::string next = how_to_predict(trace, options.place("TRACE"));
+  if (!next.empty()) std::cout << '\n' << next;
   return exit_code::done;
 }
 
