@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "npgpu/error.hpp"
 #include "npgpu/probe.hpp"
+#include "probes/trials.hpp"
 
 namespace npgpu {
 
@@ -30,28 +30,16 @@ std::optional<MeasuredShape> measure_shape(Kernel& kernel, Schedule& schedule, c
   measured.point.work = kernel.work();
   schedule.begin(shape.bytes, 0);
 
-  for (;;) {
-    if (interrupted && interrupted()) return std::nullopt;
-    const Schedule::Step step = schedule.next();
-    if (step.kind == Schedule::Step::Kind::stop) {
-      measured.point.stop = step.why;
-      break;
-    }
-    const Seconds before = kernel.clock().now();
-    const Ran ran = kernel.run(step.repeats);
-    schedule.record(ran.device.value_or(ran.host), kernel.clock().now() - before);
-    if (step.kind != Schedule::Step::Kind::trial) continue;
-    measured.samples.push_back(sample_of(ran, static_cast<std::uint32_t>(measured.samples.size()), step.repeats));
+  const auto run = [&](std::uint64_t repeats) { return std::optional(kernel.run(repeats)); };
+  const auto keep = [&](const Ran& ran, std::uint64_t repeats) {
+    measured.samples.push_back(sample_of(ran, static_cast<std::uint32_t>(measured.samples.size()), repeats));
     if (shape.alone && ran.most_on_unit > 1 && measured.mismatch.empty())
       measured.mismatch = fmt::format("{} blocks ran on one unit, which were to be alone", ran.most_on_unit);
-  }
-  if (measured.samples.empty()) throw Error(ErrorKind::failed, "the schedule asked for no trial");
-
-  const auto wrong = kernel.intact();
-  measured.samples.back().intact = wrong ? 0 : 1;
-  if (wrong) measured.mismatch = *wrong;
-  measured.point.telemetry = kernel.telemetry();
-  measured.point.wall_us = microseconds(steady_clock().now() - begin);
+  };
+  const auto stop = run_trials(schedule, kernel.clock(), interrupted, run, keep);
+  if (!stop) return std::nullopt;
+  measured.point.stop = *stop;
+  end_point(measured, kernel, begin);
   return measured;
 }
 

@@ -6,6 +6,7 @@
 
 #include "npgpu/error.hpp"
 #include "npgpu/overlap.hpp"
+#include "probes/trials.hpp"
 
 namespace npgpu {
 
@@ -45,32 +46,21 @@ std::optional<MeasuredJob> measure_job(JobRunner& runner, Schedule& schedule, co
   schedule.begin(job.bytes_in + job.bytes_out + job.kernel_bytes, 1);
 
   int voids = 0;
-  for (;;) {
-    if (interrupted && interrupted()) return std::nullopt;
-    const Schedule::Step step = schedule.next();
-    if (step.kind == Schedule::Step::Kind::stop) {
-      measured.point.stop = step.why;
-      break;
-    }
-    const Seconds before = runner.clock().now();
-    const JobRan ran = runner.run();
-    if (ran.voided) {
-      if (++voids == most_voids)
-        throw Error(ErrorKind::failed, fmt::format("{}: the gate timed out {} times in a row", title(c), voids));
-      continue;
-    }
-    voids = 0;
-    schedule.record(ran.device.value_or(ran.host), runner.clock().now() - before);
-    if (step.kind == Schedule::Step::Kind::trial)
-      measured.samples.push_back(sample_of(ran, static_cast<std::uint32_t>(measured.samples.size()), number++));
-  }
-  if (measured.samples.empty()) throw Error(ErrorKind::failed, "the schedule asked for no trial");
-
-  const auto wrong = runner.intact();
-  measured.samples.back().intact = wrong ? 0 : 1;
-  if (wrong) measured.mismatch = *wrong;
-  measured.point.telemetry = runner.telemetry();
-  measured.point.wall_us = microseconds(steady_clock().now() - begin);
+  const auto run = [&](std::uint64_t) -> std::optional<JobRan> {
+    JobRan ran = runner.run();
+    voids = ran.voided ? voids + 1 : 0;
+    if (voids == most_voids)
+      throw Error(ErrorKind::failed, fmt::format("{}: the gate timed out {} times in a row", title(c), voids));
+    if (ran.voided) return std::nullopt;
+    return ran;
+  };
+  const auto keep = [&](const JobRan& ran, std::uint64_t) {
+    measured.samples.push_back(sample_of(ran, static_cast<std::uint32_t>(measured.samples.size()), number++));
+  };
+  const auto stop = run_trials(schedule, runner.clock(), interrupted, run, keep);
+  if (!stop) return std::nullopt;
+  measured.point.stop = *stop;
+  end_point(measured, runner, begin);
   return measured;
 }
 

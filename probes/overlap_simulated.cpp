@@ -1,14 +1,17 @@
 // Jobs cut into streams on a simulated device: the discrete-event simulator with what the spec charges, on the device's
 // manual clock. What is measured of it, and derived from that, has an exact truth.
 //
-// A trial's noise is on all of its times alike; noise of single copies (operation_sigma) is left to transfers.
+// A trial's noise is on all of its times alike, that of single copies on their bytes. A gated job waits behind a gate of
+// the device, which holds as many calls as any other and may time out.
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 
 #include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/devices/simulated/multiprocessors.hpp"
+#include "netpipe/streams/simulator.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/overlap.hpp"
 #include "npgpu/streams.hpp"
@@ -53,6 +56,13 @@ Iteration iteration_of(Workload workload, const simulated::Multiprocessors& m, s
   return one;
 }
 
+// Which keys of the spec this kernel needs and does not find.
+std::optional<std::string> why_no_kernel(const simulated::Spec& spec, Workload workload) {
+  if (workload == Workload::none) return std::nullopt;
+  return simulated::why_no_kernels(
+      spec, workload == Workload::compute ? simulated::Need::compute : simulated::Need::memory);
+}
+
 class SimulatedJobRunner final : public JobRunner {
  public:
   explicit SimulatedJobRunner(const std::string& id)
@@ -61,6 +71,7 @@ class SimulatedJobRunner final : public JobRunner {
         costs_(simulated_costs(simulated::info_of(device_->spec(), id), Memory::pinned)),
         destroy_(from_microseconds(fact_or(device_->spec().hardware, "stream_destroy_us", 0))) {
     payload_.data = result_.data();
+    if (device_->spec().noise.operation_sigma > 0) simulator_.scatter([this] { return device_->operation_noise(); });
   }
   ~SimulatedJobRunner() override { device_->forget(payload_); }
 
@@ -72,17 +83,18 @@ class SimulatedJobRunner final : public JobRunner {
     if (c.workload != Workload::none) set_kernel(c.workload, shape);
     case_ = c;
     shape_ = shape;
-    StreamCosts charged = costs_;
-    if (c.pool == StreamPool::pooled) charged.stream_create = Seconds{0};
-    if (c.gated) charged.issue = {}, charged.submit = Seconds{0};
-    total_ =
-        simulate_total(job_, shape.chunks, charged, static_cast<Order>(c.order), std::min(shape.streams, shape.chunks))
-            .total;
+    charged_ = costs_;
+    if (c.pool == StreamPool::pooled) charged_.stream_create = Seconds{0};
+    if (c.gated) charged_.issue = {}, charged_.submit = Seconds{0};
+    total_ = play();
+    const std::vector<Issue> calls = issues_of(c.order, shape);
+    calls_ = calls.size();
     issue_ = Seconds{0};
-    for (const Issue& call : issues_of(c.order, shape))
+    for (const Issue& call : calls)
       issue_ += call.part == JobPart::in       ? costs_.issue.h2d
                 : call.part == JobPart::kernel ? costs_.issue.kernel
                                                : costs_.issue.d2h;
+    if (c.gated && !gate_) gate_.emplace(device_);
     ++prepared_;
     runs_ = 0;
     result_.fill(std::byte{0xA5});
@@ -93,13 +105,18 @@ class SimulatedJobRunner final : public JobRunner {
     ++runs_;
     result_ = expected();
     const double streams = streams_of(case_.order, shape_);
+    if (device_->spec().noise.operation_sigma > 0) total_ = play();
     const Seconds begin = device_->clock().now();
-    const Seconds gate = case_.gated ? device_->spec().host.launch + issue_ : Seconds{0};
-    const double factor = device_->run_kernel(gate, Seconds{0}, total_, payload_, result_.size());
+    if (case_.gated) gate_->hold();
+    const double factor = device_->run_kernel(case_.gated ? issue_ : Seconds{0}, Seconds{0}, total_, payload_,
+                                              result_.size(), case_.gated ? &*gate_ : nullptr);
     JobRan ran;
     ran.host = device_->clock().now() - begin;
     ran.issue = issue_ * factor;
-    if (case_.gated) ran.device = total_ * factor;
+    if (case_.gated) {
+      ran.voided = gate_->timed_out() || calls_ > device_->spec().host.gate_capacity;
+      if (!ran.voided) ran.device = total_ * factor;
+    }
     if (case_.pool == StreamPool::fresh) {
       ran.create = costs_.stream_create * streams * factor;
       ran.destroy = destroy_ * streams * factor;
@@ -120,8 +137,7 @@ class SimulatedJobRunner final : public JobRunner {
   using Result = std::array<std::byte, 64>;
 
   void set_kernel(Workload workload, const JobShape& shape) {
-    const auto need = workload == Workload::compute ? simulated::Need::compute : simulated::Need::memory;
-    if (const auto why = simulated::why_no_kernels(device_->spec(), need)) throw Error(ErrorKind::usage, *why);
+    if (const auto why = why_no_kernel(device_->spec(), workload)) throw Error(ErrorKind::usage, *why);
     const Iteration one = iteration_of(workload, multiprocessors_, shape.threads);
     // One without iterations comes and goes in a step.
     const double steps = shape.iterations ? one.steps * static_cast<double>(shape.iterations) : 1;
@@ -140,6 +156,13 @@ class SimulatedJobRunner final : public JobRunner {
     job_.kernel_of_fraction = Curve(std::move(points));
   }
 
+  Seconds play() {
+    return simulator_
+        .run(job_, shape_.chunks, charged_, static_cast<Order>(case_.order), nullptr,
+             std::min(shape_.streams, shape_.chunks))
+        .total;
+  }
+
   // Other bytes for every job and run.
   Result expected() const {
     Result result;
@@ -153,7 +176,9 @@ class SimulatedJobRunner final : public JobRunner {
 
   std::shared_ptr<simulated::Device> device_;
   simulated::Multiprocessors multiprocessors_;
-  StreamCosts costs_;
+  std::optional<simulated::Stream> gate_;
+  model::Simulator simulator_;
+  StreamCosts costs_, charged_;  // of the device; of this job
   Seconds destroy_;
   OverlapCase case_;
   JobShape shape_;
@@ -161,7 +186,7 @@ class SimulatedJobRunner final : public JobRunner {
   Seconds total_{0}, issue_{0};
   simulated::Payload payload_;
   Result result_{};
-  std::uint64_t prepared_ = 0, runs_ = 0;
+  std::uint64_t prepared_ = 0, runs_ = 0, calls_ = 0;
 };
 
 class SimulatedOverlap final : public OverlapBackend {
@@ -170,6 +195,9 @@ class SimulatedOverlap final : public OverlapBackend {
   std::vector<DeviceInfo> devices() const override { return simulated::known_devices(); }
   std::string why_none() const override { return simulated::why_none(); }
   DeviceInfo device(const std::string& id) const override { return simulated::device_of(id); }
+  std::optional<std::string> refuses(const JobQuestion& asked) const override {
+    return why_no_kernel(simulated::spec_of(asked.question.device), asked.question.workload);
+  }
   std::uint64_t cache_bytes(const std::string& device) const override {
     return static_cast<std::uint64_t>(fact_or(simulated::spec_of(device).hardware, "l2_bytes", 0));
   }

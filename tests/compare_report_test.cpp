@@ -68,6 +68,26 @@ TEST_CASE("a slower lane is told from the other") {
   CHECK(has(text({p}), "  1 KiB     1  10.00  20.00  +100.0 %  slower\n"));
 }
 
+TEST_CASE("jobs in streams are told by what they are, and one of fewer bytes begins no other case") {
+  const auto job = [](std::uint64_t in, std::uint64_t out, double b, Verdict verdict) {
+    auto p = point("jobs", in + out, 10, b, verdict);
+    p.job = JobShape{.bytes_in = in, .bytes_out = out, .chunks = 4, .streams = 4};
+    return p;
+  };
+  const std::vector points{job(1024, 4096, 10, Verdict::same), job(2048, 0, 20, Verdict::slower)};
+  const std::string out = text(points);
+  CHECK(has(out, "  2 KiB in, 4 chunks in 4 streams  10.00  20.00  +100.0 %  slower\n"));
+  CHECK(out.find("\njobs\n") == out.rfind("\njobs\n"));
+  // The same case once more, asked twice: from the start again.
+  const std::string twice = text({points[0], points[1], points[0]});
+  CHECK(twice.find("\njobs\n") != twice.rfind("\njobs\n"));
+  std::ostringstream document;
+  compare_json(document, points, 0.05);
+  const json told = json::parse(document.str())["points"][1]["job"];
+  CHECK(told["bytes_in"] == 2048);
+  CHECK(told["chunks"] == 4);
+}
+
 TEST_CASE("nothing to compare is said, and colours only where asked for") {
   CHECK(has(text({}), "0 points: nothing to compare"));
   CHECK_FALSE(has(text(some()), "\x1b"));
@@ -86,6 +106,7 @@ TEST_CASE("as JSON: counts of all verdicts, and null for what is missing") {
                                {"bytes", 2048},
                                {"lane", 0},
                                {"shape", nullptr},
+                               {"job", nullptr},
                                {"a_us", 20},
                                {"b_us", 25},
                                {"change", 0.25},

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "tests/made_jobs.hpp"
 #include "tests/made_probe.hpp"
 #include "tests/made_sweep.hpp"
 
@@ -195,4 +196,50 @@ TEST_CASE("probes are compared shape by shape, over the work of A's repeat") {
   REQUIRE(alone.size() == 2);
   CHECK(alone[0].verdict == Verdict::only_a);
   CHECK(compare({}, probed("cuda:0", 100, 10), 0.05)[0].verdict == Verdict::only_b);
+}
+
+TEST_CASE("jobs in streams are compared job by job, by the device's time where they were gated") {
+  const auto streams = [](const std::string& device, bool gated, double us) {
+    Trace trace;
+    OverlapSweep sweep = jobs_of();
+    sweep.question.device = device;
+    sweep.question.gated = gated;
+    add_job(sweep, {.bytes_in = 1000, .chunks = 4, .streams = 4}, around(us, 1));
+    add_job(sweep, {.bytes_in = 1000, .chunks = 1}, around(50, 1));
+    for (OverlapSample& s : sweep.samples)
+      if (gated) s.device_us = s.host_us / 2;
+    trace.streams = {sweep};
+    return trace;
+  };
+  const auto points = compare(streams("cuda:0", false, 100), streams("cuda:3", false, 110), 0.05);
+  REQUIRE(points.size() == 2);
+  CHECK(points[0].job == JobShape{.bytes_in = 1000, .chunks = 1});
+  CHECK(points[0].verdict == Verdict::same);
+  CHECK(points[1].title == "overlap cuda:0 increment breadth-first pooled");
+  CHECK(points[1].job->chunks == 4);
+  CHECK(points[1].bytes == 1000);
+  CHECK(points[1].change == doctest::Approx(0.1));
+  CHECK(points[1].verdict == Verdict::slower);
+  CHECK(compare(streams("cuda:0", true, 100), streams("cuda:0", true, 110), 0.05)[1].b_us == doctest::Approx(55));
+  // Gated and not are different questions, and wrong results no time.
+  const auto other = compare(streams("cuda:0", false, 100), streams("cuda:0", true, 100), 0.05);
+  REQUIRE(other.size() == 4);
+  CHECK(other[0].verdict == Verdict::only_a);
+  CHECK(other[3].verdict == Verdict::only_b);
+  Trace wrong = streams("cuda:0", false, 100);
+  wrong.streams[0].samples[0].intact = 0;
+  CHECK(compare(streams("cuda:0", false, 100), wrong, 0.05)[1].verdict == Verdict::only_a);
+}
+
+TEST_CASE("a GPU that one trace has only streams of is the other's first GPU all the same") {
+  Trace a = one_point(100, 1), b;
+  OverlapSweep jobs = jobs_of();
+  add_job(jobs, {.bytes_in = 1000}, around(50, 1));
+  a.streams = {jobs};
+  jobs.question.device = "cuda:1";
+  b.streams = {jobs};
+  const auto points = compare(a, b, 0.05);
+  REQUIRE(points.size() == 2);
+  CHECK(points[0].verdict == Verdict::only_a);
+  CHECK(points[1].verdict == Verdict::same);
 }

@@ -68,6 +68,30 @@ TEST_CASE("the table: median, interval, speed-up, and what never narrowed") {
   CHECK(has(line, "lost"));
 }
 
+TEST_CASE("the overview sums up the cases that have no cut to tell of, a device each") {
+  Trace trace = made();
+  OverlapSweep parts = jobs_of();
+  parts.question.workload = Workload::none;
+  add_job(parts, {.bytes_in = 4096}, {1, 1, 1, 1, 1, 1});
+  add_job(parts, {.bytes_in = 8192}, {2, 2, 2, 2, 2, 2});
+  trace.streams.push_back(parts);
+  parts.question.gated = true;
+  for (OverlapSample& s : parts.samples) s.device_us = s.host_us;
+  parts.points[0].stop = Stop::never;
+  trace.streams.push_back(parts);
+  parts.question.order = IssueOrder::apart;
+  parts.error = "lost";  // has a line of its own
+  trace.streams.push_back(parts);
+  const std::string told = text([](auto& out, const Trace& t) { report_overview(out, t, {}); }, trace);
+  CAPTURE(told);
+  CHECK(has(told, "overlap cuda:0 increment breadth-first pooled"));
+  CHECK_FALSE(has(told, "overlap cuda:0 none breadth-first pooled"));
+  CHECK(has(told, "parts of jobs, cuda:0 "));
+  CHECK(has(told, " 4 "));
+  CHECK(has(told, "1*"));
+  CHECK(has(told, "overlap cuda:0 none apart pooled gated"));
+}
+
 TEST_CASE("wrong results have no time") {
   Trace trace = made();
   trace.streams[0].samples[11].intact = 0;

@@ -1,9 +1,12 @@
 // Jobs in streams on a simulated device, whose times can be added up by hand.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
+#include <string>
 
 #include "npgpu/error.hpp"
 #include "npgpu/overlap.hpp"
@@ -16,12 +19,15 @@ namespace {
 // its copy. Two SMs of 32 lanes and one block of 32 threads each at a time, at 1 GHz; an FMA takes 4 cycles.
 class Plain {
  public:
-  Plain() : folder_(std::filesystem::temp_directory_path() / "npgpu_overlap_simulated_test") {
+  // `more`: further keys of the spec, "noise" or "faults"; `host`: of its host.
+  explicit Plain(const std::string& more = "", const std::string& host = "")
+      : folder_(std::filesystem::temp_directory_path() / "npgpu_overlap_simulated_test") {
     std::filesystem::create_directories(folder_);
     id = "sim:" + (folder_ / "plain.json").string();
-    std::ofstream(folder_ / "plain.json") << R"({
+    std::ofstream(folder_ / "plain.json") << "{" << more << R"(
       "name": "Plain", "source": "made up", "memory_bytes": 1000000000,
-      "host": {"copy_us": 3, "copy_async_us": 3, "launch_us": 3, "synchronize_us": 10},
+      "host": {"copy_us": 3, "copy_async_us": 3, "launch_us": 3, "synchronize_us": 10)"
+                                          << host << R"(},
       "links": {"h2d": {"pinned": {"rate_gb_s": 1, "latency_us": 5, "gap_us": 1}},
                 "d2h": {"pinned": {"rate_gb_s": 2, "latency_us": 0, "gap_us": 2}},
                 "d2d": {"rate_gb_s": 100}},
@@ -31,9 +37,12 @@ class Plain {
   }
   ~Plain() { std::filesystem::remove_all(folder_); }
 
-  JobRan run(const OverlapCase& c, const JobShape& job) {
+  std::unique_ptr<JobRunner> open(const OverlapCase& c, const JobShape& job) {
     const JobQuestion question{c, job};
-    const auto runner = find_overlap_backend(id).open(id, {&question, 1});
+    return find_overlap_backend(id).open(id, {&question, 1});
+  }
+  JobRan run(const OverlapCase& c, const JobShape& job) {
+    const auto runner = open(c, job);
     runner->prepare(c, job);
     const JobRan ran = runner->run();
     CHECK_FALSE(runner->intact());
@@ -51,6 +60,32 @@ class Plain {
 double us(Seconds t) { return microseconds(t); }
 
 constexpr JobShape copies{.bytes_in = 128'000, .chunks = 4, .streams = 4};
+
+std::string faults_at(std::initializer_list<int> calls) {
+  std::string list;
+  for (const int call : calls)
+    list +=
+        (list.empty() ? "" : ",") + std::string(R"({"kind": "gate-timeout", "call": )") + std::to_string(call) + "}";
+  return "\"faults\": [" + list + "],";
+}
+
+struct Scatter {
+  double mean = 0, deviation = 0;
+};
+// Of the device's times over 400 runs, in us.
+Scatter scatter_of(Plain& plain, const OverlapCase& c, const JobShape& job) {
+  constexpr int runs = 400;
+  const auto runner = plain.open(c, job);
+  runner->prepare(c, job);
+  double sum = 0, squares = 0;
+  for (int i = 0; i < runs; ++i) {
+    const double t = us(*runner->run().device);
+    sum += t;
+    squares += t * t;
+  }
+  const double mean = sum / runs;
+  return {mean, std::sqrt(std::max(0.0, squares / runs - mean * mean))};
+}
 
 }  // namespace
 
@@ -94,8 +129,77 @@ TEST_CASE("simulated job: a spec that says nothing of kernels refuses them by na
   Plain plain;
   CHECK_THROWS_AS(plain.run(plain.asked(Workload::memory, IssueOrder::breadth_first, StreamPool::fresh, true), copies),
                   Error);
+  const auto why =
+      find_overlap_backend("sim:gtx280").refuses({{.device = "sim:gtx280", .workload = Workload::memory}, copies});
+  REQUIRE(why);
+  CHECK(why->find("hardware.memory_latency_cycles") != std::string::npos);
+  CHECK_FALSE(
+      find_overlap_backend("sim:gtx280").refuses({{.device = "sim:gtx280", .workload = Workload::none}, copies}));
   JobShape wrong = copies;
   wrong.chunks = 0;
   CHECK_THROWS_AS(plain.run(plain.asked(Workload::none, IssueOrder::breadth_first, StreamPool::pooled, false), wrong),
                   Error);
+}
+
+TEST_CASE("simulated job: noise of single copies is on their bytes, each by itself") {
+  Plain plain(R"("noise": {"operation_sigma": 0.05},)");
+  JobShape one = copies;
+  one.chunks = one.streams = 1;
+  const auto gated = plain.asked(Workload::none, IssueOrder::breadth_first, StreamPool::pooled, true);
+  // One copy of 128 us scatters by 5 %, 6.4 us; of four of 32 us, 1.6 us each, the sum by twice that.
+  const Scatter uncut = scatter_of(plain, gated, one), cut = scatter_of(plain, gated, copies);
+  CHECK(uncut.mean == doctest::Approx(1 + 128 + 5).epsilon(0.01));
+  CHECK(uncut.deviation == doctest::Approx(6.4).epsilon(0.15));
+  CHECK(cut.mean == doctest::Approx(4 * (1 + 32) + 5).epsilon(0.01));
+  CHECK(cut.deviation == doctest::Approx(3.2).epsilon(0.15));
+  // A kernel copies nothing.
+  const JobShape kernel{.kernel_bytes = 512, .iterations = 1, .threads = 32};
+  const auto compute = plain.asked(Workload::compute, IssueOrder::breadth_first, StreamPool::pooled, true);
+  CHECK(scatter_of(plain, compute, kernel).deviation < 1e-6);
+}
+
+TEST_CASE("simulated job: a gate that times out while it is closed voids the run, and that one alone") {
+  // Calls: 1 makes the gate's stream, 2 poisons the results; a run is 3 close the gate, 4 launch, 5 synchronize.
+  const auto voided = [](int call, bool gated) {
+    Plain plain(faults_at({call}));
+    const auto c = plain.asked(Workload::none, IssueOrder::breadth_first, StreamPool::pooled, gated);
+    const auto runner = plain.open(c, copies);
+    runner->prepare(c, copies);
+    const JobRan first = runner->run(), second = runner->run();
+    CHECK_FALSE(second.voided);
+    CHECK(second.device.has_value() == gated);
+    CHECK(first.device.has_value() == (gated && !first.voided));
+    return first.voided;
+  };
+  CHECK(voided(3, true));
+  CHECK(voided(4, true));
+  CHECK_FALSE(voided(5, true));  // it is open by then
+  for (const int call : {1, 2, 3}) CHECK_FALSE(voided(call, false));
+}
+
+TEST_CASE("simulated job: a void run is run again, three in a row end the job") {
+  const auto measured = [](std::initializer_list<int> calls) {
+    Plain plain(faults_at(calls));
+    const auto c = plain.asked(Workload::none, IssueOrder::breadth_first, StreamPool::pooled, true);
+    const auto runner = plain.open(c, copies);
+    const auto schedule = classic_schedule({.trials = 2});
+    std::uint64_t number = 0;
+    return measure_job(*runner, *schedule, c, copies, number, {})->samples;
+  };
+  // Every run is of three calls, the first of them call 3: two void ones, then those that are asked for.
+  const auto samples = measured({3, 6});
+  REQUIRE(samples.size() == 2);
+  for (const OverlapSample& s : samples) CHECK(s.device_us == doctest::Approx(4 * (1 + 32) + 5));
+  CHECK_THROWS_WITH_AS(measured({3, 6, 9}), doctest::Contains("the gate timed out 3 times"), Error);
+}
+
+TEST_CASE("simulated job: more calls than a gate holds time it out, as many as it holds do not") {
+  Plain plain("", R"(, "gate_capacity": 4)");
+  const auto c = plain.asked(Workload::none, IssueOrder::breadth_first, StreamPool::pooled, true);
+  CHECK_FALSE(plain.run(c, copies).voided);
+  JobShape five = copies;
+  five.chunks = five.streams = 5;
+  CHECK(plain.run(c, five).voided);
+  CHECK_FALSE(
+      plain.run(plain.asked(Workload::none, IssueOrder::breadth_first, StreamPool::pooled, false), five).voided);
 }

@@ -92,14 +92,16 @@ struct PointComparison {
   std::string title;  // of the case, device ordinals as in A
   std::uint64_t bytes = 0;
   std::uint32_t lane = 0;
-  std::optional<Shape> shape{};  // of a probe's kernel; nothing for a transfer
+  std::optional<Shape> shape{};   // of a probe's kernel only
+  std::optional<JobShape> job{};  // in streams only
   double a_us = not_measured;
   double b_us = not_measured;
   double change = not_measured;  // b/a - 1 of the times: positive is slower
   Verdict verdict = Verdict::same;
 };
 // Matches sweeps by question (module, pattern, direction, memory, async, timing, cache, offsets) and order of
-// devices, points by bytes and lane; probes by their question, points by shape, times being of the work of A's repeat.
+// devices, points by bytes and lane; probes by their question, points by shape, times being of the work of A's repeat;
+// jobs in streams by their question, points by job.
 std::vector<PointComparison> compare(const Trace& a, const Trace& b, double tolerance);
 
 }  // namespace npgpu

@@ -185,6 +185,8 @@ class OverlapBackend {
   virtual std::string why_none() const { return {}; }
   // Throws Error(usage) naming those there are, or Error(nothing) with why_none() where there are none.
   virtual DeviceInfo device(const std::string& id) const;
+  // Why its device cannot run this job, which other devices may; nothing if there is no such reason.
+  virtual std::optional<std::string> refuses(const JobQuestion&) const { return std::nullopt; }
   virtual std::uint64_t cache_bytes(const std::string& device) const = 0;  // last level before memory
   // What one runner for all of these takes, and what is free now.
   virtual JobNeed needs(const std::string& device, std::span<const JobQuestion>) const = 0;

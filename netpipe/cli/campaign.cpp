@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "netpipe/cli/campaign_parts.hpp"
+#include "netpipe/cli/how_to_predict.hpp"
 #include "netpipe/cli/progress.hpp"
 #include "netpipe/cli/provenance.hpp"
 #include "netpipe/cli/signals.hpp"
@@ -261,6 +262,7 @@ int measure(const Plan& plan, const MeasureOptions& options, Ending ending) {
     std::cout << fmt::format("; trace: {}\n", options.output);
     if (ending == Ending::overview && !campaign.stopped)
       std::cout << fmt::format("every size and interval: npgpu report {}\n", options.output);
+    std::cout << how_to_predict(trace, options.output);
   }
   if (campaign.stopped)
     std::cerr << fmt::format("npgpu: stopped by a signal, trace saved; continue with --resume --output {}\n", options.output);

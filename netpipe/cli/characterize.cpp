@@ -7,6 +7,7 @@
 
 #include "netpipe/cli/campaign.hpp"
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/experiments.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "npgpu/error.hpp"
 
@@ -90,6 +91,15 @@ void add_probes(Plan& plan, const DeviceInfo& device, bool beside_gpus) {
   }
 }
 
+// What streams cost, which is what a prediction takes as input. Whole jobs cut in streams are left to npgpu streams.
+void add_streams(Plan& plan, const DeviceInfo& device) {
+  try {
+    add(plan, find_overlap_backend(device.id), device, overheads_experiment(device.id));
+  } catch (const Error& e) {
+    plan.left_out.push_back(fmt::format("jobs in streams of {}: {}", device.id, e.what()));
+  }
+}
+
 void add_host(Plan& plan, bool alone) {
   const Module& module = module_named("memcpy");
   const DeviceInfo host = module.device("host");
@@ -146,10 +156,14 @@ Plan plan_of(const Options& options, std::vector<std::string>& notes) {
   }
   const auto measured = plan.devices();
   const bool any_gpu = std::any_of(measured.begin(), measured.end(), [](const DeviceInfo& d) { return d.id != "host"; });
-  for (const DeviceInfo& device : measured) add_probes(plan, device, any_gpu);
+  for (const DeviceInfo& device : measured) {
+    add_probes(plan, device, any_gpu);
+    if (device.id != "host") add_streams(plan, device);
+  }
   if (any_gpu)
     notes.push_back("by plan: managed memory, copies that meet cold host caches on their way to a GPU, offsets and perturbed sizes "
-                    "(measure them with npgpu transfer); the host's bandwidth and latency (npgpu probe); copies between GPUs");
+                    "(measure them with npgpu transfer); the host's bandwidth and latency (npgpu probe); whole jobs "
+                    "cut in streams (npgpu streams); copies between GPUs");
   else
     notes.push_back("by plan: offsets and perturbed sizes (measure them with npgpu transfer)");
   return plan;
@@ -161,7 +175,8 @@ int characterize(const Arguments& arguments) {
   Options options("characterize", "npgpu characterize [options]",
                   "Measures every GPU of this machine, or the host's own memory where it has none: 1 B to 192 MiB\n"
                   "through the APIs, memories, patterns and directions that programs use; then the probes, and what they\n"
-                  "tell of how it is built. Ends with a trace and a summary.");
+                  "tell of how it is built; then, on GPUs, what streams cost, from which npgpu predict tells into how many\n"
+                  "of them to cut a job. Ends with a trace and a summary.");
   options.group("What is measured").add_options()
       ("device", word(), "only these: host, cuda:N, sim:NAME (a list: a,b)");
   declare_measure_options(options, "adaptive");

@@ -33,12 +33,11 @@ void write(std::ostream& out, const std::string& format, bool probes, bool jobs,
 int export_trace(const Arguments& arguments) {
   Options options("export", "npgpu export TRACE [options]",
                   "Writes a trace as csv (a row a sample), json (everything) or npout (NetPIPE's five columns).", {"TRACE"});
+  declare_choice(options.group("What is written"));
   options.group("How").add_options()
       ("format", word("csv"), "csv, json, npout")
       ("probes", po::bool_switch(), "csv: samples of probes instead of transfers")
       ("jobs", po::bool_switch(), "csv: samples of jobs in streams instead of transfers")
-      ("sweep", word(), "only these sweeps of transfers (numbers: 0,3)")
-      ("probe", word(), "only these probes (numbers: 0,3)")
       ("output,o", word(), "file to write; standard output if not given")
       ("force", po::bool_switch(), "replace an existing file");
   if (!options.read(arguments)) return exit_code::done;

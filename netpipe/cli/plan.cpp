@@ -61,11 +61,16 @@ std::vector<DeviceInfo> Plan::devices() const {
   return all;
 }
 
-std::size_t Plan::points() const {
+std::size_t Plan::jobs() const {
   std::size_t sum = 0;
+  for (const PlannedStreams& one : streams) sum += one.jobs.size();
+  return sum;
+}
+
+std::size_t Plan::points() const {
+  std::size_t sum = jobs();
   for (const PlannedSweep& sweep : sweeps) sum += sweep.sizes.size();
   for (const PlannedProbe& probe : probes) sum += probe.shapes.size();
-  for (const PlannedStreams& one : streams) sum += one.jobs.size();
   return sum;
 }
 
@@ -163,18 +168,27 @@ Seconds guess(const Schedule& schedule, const Shape&) {
 
 void add(Plan& plan, const OverlapBackend& backend, const DeviceInfo& device, const std::vector<PlannedJob>& jobs) {
   PlannedStreams planned{&backend, device, {}, {}};
-  std::map<std::string, std::size_t> reasons;
+  struct Refused {
+    OverlapCase first;
+    std::size_t jobs = 0;
+  };
+  std::map<std::string, Refused> refused;  // by reason
   std::vector<JobQuestion> questions;
   for (const PlannedJob& job : jobs) {
-    if (const auto why = refuses(job.asked.question, job.asked.job)) {
-      ++reasons[title(job.asked.question) + ": " + *why];
+    auto why = refuses(job.asked.question, job.asked.job);
+    if (!why) why = backend.refuses(job.asked);
+    if (why) {
+      ++refused.try_emplace(*why, Refused{job.asked.question}).first->second.jobs;
       continue;
     }
     planned.jobs.push_back(job);
     questions.push_back(job.asked);
   }
-  for (const auto& [why, count] : reasons)
-    plan.left_out.push_back(count > 1 ? fmt::format("{} (and {} more such jobs)", why, count - 1) : why);
+  for (const auto& [why, those] : refused) {
+    const std::string sentence = title(those.first) + ": " + why;
+    plan.left_out.push_back(those.jobs > 1 ? fmt::format("{} (and {} more such jobs)", sentence, those.jobs - 1)
+                                           : sentence);
+  }
   if (questions.empty()) return;
   planned.need = backend.needs(device.id, questions);
   const JobNeed free = backend.available(device.id);
@@ -222,8 +236,8 @@ std::string plan_text(const Plan& plan, const Schedules& by) {
     text += fmt::format("{:<72} {:>6} {:>7.1f} s {:>11} {:>11}\n", "jobs in streams " + streams.device.id, streams.jobs.size(),
                         time.count(), size_text(streams.need.host_bytes), size_text(streams.need.device_bytes));
   }
-  text += fmt::format("{} sweeps, {} probes, {} points, about {:.0f} s\n", plan.sweeps.size(), plan.probes.size(),
-                      plan.points(), total.count());
+  text += fmt::format("{} sweeps, {} probes, {} jobs in streams, {} points, about {:.0f} s\n", plan.sweeps.size(),
+                      plan.probes.size(), plan.jobs(), plan.points(), total.count());
   if (!plan.sweeps.empty()) text += "schedule: " + by.of_sweeps.text() + '\n';
   if (!plan.probes.empty()) text += "schedule of probes: " + by.of_probes.text() + '\n';
   if (!plan.streams.empty()) text += "schedule of jobs in streams: " + by.of_jobs.text() + '\n';

@@ -44,6 +44,7 @@ struct Plan {
   std::vector<std::string> left_out;  // a sentence each
 
   std::vector<DeviceInfo> devices() const;  // each once, in order
+  std::size_t jobs() const;    // in streams
   std::size_t points() const;  // and shapes and jobs
   bool empty() const { return sweeps.empty() && probes.empty() && streams.empty(); }
   MemoryNeed most_needed() const;

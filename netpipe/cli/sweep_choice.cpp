@@ -17,17 +17,18 @@ std::string titles_text(const std::vector<T>& all) {
   return text;
 }
 
-// The elements of `all` that --option names; nothing where it was not given.
+// The elements of `all`, each a `noun`, that --option names; nothing where it was not given.
 template <class T>
-std::optional<std::vector<T>> chosen(const Options& options, const std::string& option, const std::vector<T>& all) {
+std::optional<std::vector<T>> chosen(const Options& options, const std::string& option, const std::string& noun,
+                                     const std::vector<T>& all) {
   const auto text = options.maybe(option);
   if (!text) return std::nullopt;
   std::vector<T> some;
   for (const std::string& number : split_words(option, *text)) {
     const std::uint64_t index = parse_count(option, number, 0);
     if (index >= all.size())
-      throw Error(ErrorKind::usage, fmt::format("--{0}: {1} is not in the trace, which has {2} {0}{3}{4}", option, index,
-                                                all.empty() ? "no" : std::to_string(all.size()),
+      throw Error(ErrorKind::usage, fmt::format("--{}: {} is not in the trace, which has {} {}{}{}", option, index,
+                                                all.empty() ? "no" : std::to_string(all.size()), noun,
                                                 all.size() == 1 ? "" : "s",
                                                 all.empty() ? "" : ":\n" + titles_text(all)));
     some.push_back(all[index]);
@@ -37,13 +38,21 @@ std::optional<std::vector<T>> chosen(const Options& options, const std::string& 
 
 }  // namespace
 
+void declare_choice(po::options_description& group) {
+  group.add_options()
+      ("sweep", word(), "only these sweeps of transfers (numbers: 0,3)")
+      ("probe", word(), "only these probes (numbers: 0,3)")
+      ("streams", word(), "only these cases of jobs in streams (numbers: 0,3)");
+}
+
 void choose_sweeps(const Options& options, Trace& trace) {
-  auto sweeps = chosen(options, "sweep", trace.sweeps);
-  auto probes = chosen(options, "probe", trace.probes);
-  if (!sweeps && !probes) return;
-  trace.sweeps = sweeps ? std::move(*sweeps) : std::vector<Sweep>{};
-  trace.probes = probes ? std::move(*probes) : std::vector<ProbeSweep>{};
-  trace.streams.clear();
+  auto sweeps = chosen(options, "sweep", "sweep", trace.sweeps);
+  auto probes = chosen(options, "probe", "probe", trace.probes);
+  auto streams = chosen(options, "streams", "stream case", trace.streams);
+  if (!sweeps && !probes && !streams) return;
+  trace.sweeps = std::move(sweeps).value_or(std::vector<Sweep>{});
+  trace.probes = std::move(probes).value_or(std::vector<ProbeSweep>{});
+  trace.streams = std::move(streams).value_or(std::vector<OverlapSweep>{});
 }
 
 std::string sweeps_text(const Trace& trace) { return titles_text(trace.sweeps); }

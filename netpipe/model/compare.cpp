@@ -1,81 +1,18 @@
-#include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
 
-#include "netpipe/model/compare_probes.hpp"
+#include "netpipe/model/matching.hpp"
+#include "netpipe/model/probe_rates.hpp"
 #include "npgpu/model.hpp"
 
 namespace npgpu {
 
-using model::Places;
-using model::verdict_of;
-
 namespace {
 
-// "cuda" of "cuda:1". Devices are matched by order within their kind, so that the host is never held
-// against a GPU because the other trace has no host sweep.
-std::string kind_of(const std::string& device) { return device.substr(0, device.find(':')); }
+using model::Pair;
 
-Places places(const Trace& trace) {
-  Places place;
-  std::map<std::string, int> met;
-  const auto add = [&](const std::string& device) {
-    if (place.contains(device)) return;
-    const std::string kind = kind_of(device);
-    place[device] = kind + '#' + std::to_string(met[kind]++);
-  };
-  for (const Sweep& sweep : trace.sweeps) add(sweep.question.device);
-  for (const ProbeSweep& probe : trace.probes) add(probe.question.device);
-  return place;
-}
-
-// The question with the device replaced by its place: equal in both traces where the sweeps match.
-Case placed(const Sweep& sweep, const Places& place) {
-  Case c = sweep.question;
-  c.device = place.at(c.device);
-  return c;
-}
-
-using Key = std::pair<std::uint64_t, std::uint32_t>;  // bytes, lane
-
-// What was measured; a void point counts as missing.
-std::map<Key, Estimate> times(const Sweep* sweep) {
-  std::map<Key, Estimate> found;
-  if (sweep)
-    for (const PointSummary& p : summarize(*sweep))
-      if (!std::isnan(p.time_us.value)) found.emplace(Key{p.bytes, p.lane}, p.time_us);
-  return found;
-}
-
-void compare_sweeps(std::vector<PointComparison>& out, const std::string& name, const Sweep* a, const Sweep* b,
-                    double tolerance) {
-  const auto in_a = times(a);
-  const auto in_b = times(b);
-  std::map<Key, int> keys;
-  for (const auto& [key, time] : in_a) keys[key] |= 1;
-  for (const auto& [key, time] : in_b) keys[key] |= 2;
-  for (const auto& [key, where] : keys) {
-    PointComparison p;
-    p.title = name;
-    p.bytes = key.first;
-    p.lane = key.second;
-    if (where & 1) p.a_us = in_a.at(key).value;
-    if (where & 2) p.b_us = in_b.at(key).value;
-    if (where == 3) {
-      p.verdict = verdict_of(in_a.at(key), in_b.at(key), tolerance);
-      const double change = p.b_us / p.a_us - 1;
-      if (std::isfinite(change)) p.change = change;
-    } else {
-      p.verdict = where == 1 ? Verdict::only_a : Verdict::only_b;
-    }
-    out.push_back(std::move(p));
-  }
-}
-
-}  // namespace
-
-Verdict model::verdict_of(const Estimate& a, const Estimate& b, double tolerance) {
+Verdict verdict_of(const Estimate& a, const Estimate& b, double tolerance) {
   if (a.value == b.value) return Verdict::same;
   const double change = b.value / a.value - 1;
   if (std::abs(change) <= tolerance) return Verdict::same;
@@ -84,47 +21,104 @@ Verdict model::verdict_of(const Estimate& a, const Estimate& b, double tolerance
   return change > 0 ? Verdict::slower : Verdict::faster;
 }
 
-std::vector<PointComparison> compare(const Trace& a, const Trace& b, double tolerance) {
-  const auto places_a = places(a);
-  const auto places_b = places(b);
-  std::vector<int> partner(a.sweeps.size(), -1);  // of each sweep in A, in B
-  std::vector<bool> taken(b.sweeps.size(), false);
+// ---- the times of a pair's points, in us, by what tells points of a case apart; void ones count as missing ----------
 
-  // One question may have been asked twice, under two schedules or bound and unbound: the nearest kin first.
-  const auto match = [&](bool same_bind, bool same_schedule) {
-    for (std::size_t i = 0; i < a.sweeps.size(); ++i) {
-      for (std::size_t j = 0; j < b.sweeps.size() && partner[i] < 0; ++j) {
-        if (taken[j]) continue;
-        Case of_a = placed(a.sweeps[i], places_a);
-        Case of_b = placed(b.sweeps[j], places_b);
-        if (!same_bind) of_a.bind = of_b.bind;
-        if (of_a != of_b || (same_schedule && a.sweeps[i].schedule != b.sweeps[j].schedule)) continue;
-        partner[i] = static_cast<int>(j);
-        taken[j] = true;
-      }
-    }
+template <class Key>
+struct Times {
+  std::map<Key, Estimate> a, b;
+};
+
+struct Copy {
+  std::uint64_t bytes = 0;
+  std::uint32_t lane = 0;
+  auto operator<=>(const Copy&) const = default;
+};
+
+Times<Copy> times_of(const Pair<Sweep>& pair) {
+  const auto times = [](const Sweep* sweep) {
+    std::map<Copy, Estimate> found;
+    if (sweep)
+      for (const PointSummary& p : summarize(*sweep))
+        if (!std::isnan(p.time_us.value)) found.emplace(Copy{p.bytes, p.lane}, p.time_us);
+    return found;
   };
-  match(true, true);
-  match(true, false);
-  match(false, true);
-  match(false, false);
+  return {times(pair.a), times(pair.b)};
+}
 
-  std::vector<PointComparison> out;
-  for (std::size_t i = 0; i < a.sweeps.size(); ++i) {
-    const Sweep* other = partner[i] < 0 ? nullptr : &b.sweeps[static_cast<std::size_t>(partner[i])];
-    compare_sweeps(out, title(a.sweeps[i].question), &a.sweeps[i], other, tolerance);
-  }
-  for (std::size_t j = 0; j < b.sweeps.size(); ++j) {
-    if (taken[j]) continue;
-    Case c = b.sweeps[j].question;
-    for (const auto& [device, place] : places_a)
-      if (place == places_b.at(c.device)) {
-        c.device = device;
-        break;
+// Of what A's trace did in one repeat: repeats may do more work in one version of a kernel than in another.
+Times<Shape> times_of(const Pair<ProbeSweep>& pair) {
+  std::map<Shape, double> work;
+  for (const ProbeSweep* probe : {pair.a, pair.b})
+    if (probe)
+      for (const ProbePoint& p : probe->points) work.try_emplace(p.shape, p.work);
+  const auto times = [&](const ProbeSweep* probe) {
+    std::map<Shape, Estimate> found;
+    if (probe)
+      for (const model::PointRate& r : model::rates_of(*probe)) {
+        const double us = 1e6 * work.at(r.shape);
+        found.emplace(r.shape, Estimate{us / r.rate.value, us / r.rate.high, us / r.rate.low, "us", r.rate.method});
       }
-    compare_sweeps(out, title(c), nullptr, &b.sweeps[j], tolerance);
+    return found;
+  };
+  return {times(pair.a), times(pair.b)};
+}
+
+Times<JobShape> times_of(const Pair<OverlapSweep>& pair) {
+  const auto times = [](const OverlapSweep* streams) {
+    std::map<JobShape, Estimate> found;
+    if (streams)
+      for (const JobSummary& s : summarize(*streams))
+        if (!std::isnan(s.time_us.value)) found.emplace(s.job, s.time_us);
+    return found;
+  };
+  return {times(pair.a), times(pair.b)};
+}
+
+void tell(PointComparison& p, const Copy& copy) {
+  p.bytes = copy.bytes;
+  p.lane = copy.lane;
+}
+void tell(PointComparison& p, const Shape& shape) {
+  p.shape = shape;
+  p.bytes = shape.bytes;
+}
+void tell(PointComparison& p, const JobShape& job) {
+  p.job = job;
+  p.bytes = job.bytes_in + job.bytes_out;
+}
+
+template <class Key>
+void compare_points(std::vector<PointComparison>& out, const std::string& title, const Times<Key>& times,
+                    double tolerance) {
+  std::map<Key, std::pair<const Estimate*, const Estimate*>> both;
+  for (const auto& [key, time] : times.a) both[key].first = &time;
+  for (const auto& [key, time] : times.b) both[key].second = &time;
+  for (const auto& [key, of] : both) {
+    const auto& [a, b] = of;
+    PointComparison p;
+    p.title = title;
+    tell(p, key);
+    if (a) p.a_us = a->value;
+    if (b) p.b_us = b->value;
+    p.verdict = !b ? Verdict::only_a : !a ? Verdict::only_b : verdict_of(*a, *b, tolerance);
+    const double change = p.b_us / p.a_us - 1;
+    if (std::isfinite(change)) p.change = change;
+    out.push_back(std::move(p));
   }
-  model::compare_probes(out, a, b, places_a, places_b, tolerance);
+}
+
+}  // namespace
+
+std::vector<PointComparison> compare(const Trace& a, const Trace& b, double tolerance) {
+  const auto in_a = model::places_of(a), in_b = model::places_of(b);
+  std::vector<PointComparison> out;
+  const auto add = [&](const auto& of_a, const auto& of_b) {
+    for (const auto& pair : model::pairs_of(of_a, of_b, in_a, in_b))
+      compare_points(out, pair.title, times_of(pair), tolerance);
+  };
+  add(a.sweeps, b.sweeps);
+  add(a.probes, b.probes);
+  add(a.streams, b.streams);
   return out;
 }
 

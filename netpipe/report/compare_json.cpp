@@ -2,7 +2,9 @@
 //
 //   { "document": "npgpu-compare", "version": 1, "tolerance": 0.05,
 //     "counts": { "same": 54, "faster": 0, "slower": 2, "unclear": 0, "only-a": 0, "only-b": 0 },
-//     "points": [ { title, bytes, lane, shape (null for a transfer), a_us, b_us, change (b/a - 1, positive is slower), verdict } ] }
+//     "points": [ { title, bytes, lane, shape (of a probe, else null), job (in streams, else null), a_us, b_us,
+//                   change (b/a - 1, positive is slower), verdict } ] }
+#include "netpipe/report/job_json.hpp"
 #include "netpipe/report/probe_json.hpp"
 #include "npgpu/report.hpp"
 
@@ -19,6 +21,7 @@ void compare_json(std::ostream& out, const std::vector<PointComparison>& points,
                     {"bytes", p.bytes},
                     {"lane", p.lane},
                     {"shape", p.shape ? json_of(*p.shape) : Json(nullptr)},
+                    {"job", p.job ? json_of(*p.job) : Json(nullptr)},
                     {"a_us", json_of(p.a_us)},
                     {"b_us", json_of(p.b_us)},
                     {"change", json_of(p.change)},

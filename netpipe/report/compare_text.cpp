@@ -49,8 +49,11 @@ void one_sweep(std::ostream& out, const Points& points, const TextStyle& style, 
   out << "  " << wrapped(tally(points) + times_text(points), width, 4, 2) << '\n';
   Table table;
   const bool lanes = std::any_of(points.begin(), points.end(), [](const auto& p) { return p.lane != 0; });
-  const bool shapes = points.front().shape.has_value();
-  table.column(shapes ? "shape" : "size", shapes ? Align::left : Align::right);
+  const PointComparison& first = points.front();
+  if (first.shape || first.job)
+    table.column(first.shape ? "shape" : "job", Align::left);
+  else
+    table.column("size", Align::right);
   if (lanes) table.column("lane", Align::right);
   table.column("A us", Align::point);
   table.column("B us", Align::point);
@@ -60,7 +63,7 @@ void one_sweep(std::ostream& out, const Points& points, const TextStyle& style, 
   std::vector<bool> alarming;
   for (const PointComparison& p : points) {
     if (p.verdict != Verdict::slower && p.verdict != Verdict::faster && p.verdict != Verdict::unclear) continue;
-    std::vector<std::string> cells{p.shape ? shape_text(*p.shape) : size_text(p.bytes)};
+    std::vector<std::string> cells{p.shape ? shape_text(*p.shape) : p.job ? job_text(*p.job) : size_text(p.bytes)};
     if (lanes) cells.push_back(std::to_string(p.lane));
     cells.push_back(digits_text(p.a_us));
     cells.push_back(digits_text(p.b_us));
@@ -92,10 +95,14 @@ void compare_text(std::ostream& out, const std::vector<PointComparison>& points,
                          100 * tolerance),
              width, 2, 2)
       << '\n';
-  // A sweep is a run of points with one title that goes up in size, or in shape.
+  // A sweep is a run of points with one title that goes up in size, in shape, or in what jobs are told apart by.
   Points sweep;
+  const auto goes_on = [](const PointComparison& from, const PointComparison& to) {
+    if (from.title != to.title) return false;
+    return to.shape ? from.shape < to.shape : to.job ? from.job < to.job : from.bytes <= to.bytes;
+  };
   for (const PointComparison& p : points) {
-    if (!sweep.empty() && (p.title != sweep.back().title || (!p.shape && p.bytes < sweep.back().bytes))) {
+    if (!sweep.empty() && !goes_on(sweep.back(), p)) {
       one_sweep(out, sweep, style, width);
       sweep.clear();
     }

@@ -2,6 +2,12 @@
 
 namespace npgpu {
 
+Json json_of(const JobShape& job) {
+  return {{"bytes_in", job.bytes_in},     {"bytes_out", job.bytes_out}, {"kernel_bytes", job.kernel_bytes},
+          {"iterations", job.iterations}, {"chunks", job.chunks},       {"streams", job.streams},
+          {"threads", job.threads}};
+}
+
 Json header_json(const OverlapSweep& sweep) {
   const OverlapCase& c = sweep.question;
   return {{"title", title(c)},
@@ -23,14 +29,7 @@ Json summary_json(const OverlapSweep& sweep) {
   Json json = header_json(sweep);
   json["points"] = Json::array();
   for (const JobSummary& s : summarize(sweep))
-    json["points"].push_back({{"job",
-                               {{"bytes_in", s.job.bytes_in},
-                                {"bytes_out", s.job.bytes_out},
-                                {"kernel_bytes", s.job.kernel_bytes},
-                                {"iterations", s.job.iterations},
-                                {"chunks", s.job.chunks},
-                                {"streams", s.job.streams},
-                                {"threads", s.job.threads}}},
+    json["points"].push_back({{"job", json_of(s.job)},
                               {"trials", s.trials},
                               {"stop", name(s.stop)},
                               {"time_us", json_of(s.time_us)},

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
 
 #include "netpipe/model/probe_rates.hpp"
+#include "netpipe/report/derived_text.hpp"
 #include "netpipe/report/facts_text.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/layout.hpp"
@@ -106,7 +109,8 @@ void probes(std::ostream& out, const Trace& trace, const Ink& ink, std::size_t w
   out << "\n  corners: blocks on all units or one, threads all or one (paper 002); *: so many shapes never narrowed\n";
 }
 
-// The best cut of each job that was measured uncut too; of the others, how many they are.
+// The best cut of a case's jobs that were measured uncut too. Cases that have none, which are those of the parts of jobs
+// by themselves, are summed up a device: what they tell stands among what is derived.
 void streams(std::ostream& out, const Trace& trace, const Ink& ink, std::size_t width) {
   Table table;
   table.column("jobs in streams", Align::left);
@@ -114,22 +118,43 @@ void streams(std::ostream& out, const Trace& trace, const Ink& ink, std::size_t 
   table.column("largest speed-up", Align::point);
   table.column("at", Align::left, 1);
   table.column("", Align::left);
+  struct Row {
+    std::string name;
+    std::size_t jobs = 0, never = 0;
+    std::optional<JobSummary> best;
+    std::string error;
+  };
+  std::vector<Row> rows;
+  std::map<std::string, Row> parts;  // by device
   for (const OverlapSweep& sweep : trace.streams) {
-    const auto all = summarize(sweep);
-    const JobSummary* best = nullptr;
-    for (const JobSummary& s : all)
-      if (s.speed_up > (best ? best->speed_up : 1)) best = &s;
-    const auto never = std::count_if(all.begin(), all.end(), [](const auto& s) { return s.stop == Stop::never; });
-    table.row({"  " + std::string(sweep.simulated ? "SIMULATED " : "") + title(sweep.question), std::to_string(all.size()),
-               best ? digits_text(best->speed_up, 3) : "-", best ? job_text(best->job) : "",
-               (never ? fmt::format("{}*", never) : "") + (sweep.error.empty() ? "" : " x")});
+    const std::string alarm = sweep.simulated ? "SIMULATED " : "";
+    Row row{alarm + title(sweep.question), 0, 0, {}, sweep.error};
+    for (const JobSummary& s : summarize(sweep)) {
+      ++row.jobs;
+      row.never += s.stop == Stop::never;
+      if (s.speed_up > (row.best ? row.best->speed_up : 1)) row.best = s;
+    }
+    if (row.best || !row.error.empty()) {
+      rows.push_back(std::move(row));
+      continue;
+    }
+    Row& sum = parts[alarm + sweep.question.device];
+    sum.jobs += row.jobs;
+    sum.never += row.never;
   }
+  for (auto& [device, row] : parts) {
+    row.name = "parts of jobs, " + device;
+    rows.push_back(std::move(row));
+  }
+  for (const Row& row : rows)
+    table.row({"  " + row.name, std::to_string(row.jobs), row.best ? digits_text(row.best->speed_up, 3) : "-",
+               row.best ? job_text(row.best->job) : "",
+               (row.never ? fmt::format("{}*", row.never) : "") + (row.error.empty() ? "" : " x")});
   const auto lines = table.lines(width);
   out << '\n' << ink.dim(lines[0]);
-  for (std::size_t i = 0; i < trace.streams.size(); ++i) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
     out << lines[i + 1];
-    if (!trace.streams[i].error.empty())
-      out << ink.alarm("      x " + wrapped(trace.streams[i].error, width, 8, 8)) << '\n';
+    if (!rows[i].error.empty()) out << ink.alarm("      x " + wrapped(rows[i].error, width, 8, 8)) << '\n';
   }
   out << "\n  speed-up: over the same job uncut in one stream; *: so many jobs never narrowed\n";
 }
@@ -141,11 +166,9 @@ void report_overview(std::ostream& out, const Trace& trace, const TextStyle& sty
   const auto width = static_cast<std::size_t>(std::max(40, style.width));
   out << facts_text(trace, style);
   if (!trace.sweeps.empty()) transfers(out, trace, ink, width);
+  if (!trace.probes.empty()) probes(out, trace, ink, width);
   if (!trace.streams.empty()) streams(out, trace, ink, width);
-  if (trace.probes.empty()) return;
-  probes(out, trace, ink, width);
-  out << '\n';
-  parameters_text(out, derive(trace), Detail::brief, style);
+  derived_text(out, trace, style);
 }
 
 }  // namespace npgpu

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "netpipe/report/derived_text.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/layout.hpp"
 #include "npgpu/parameters.hpp"
@@ -77,6 +78,13 @@ void parameters_text(std::ostream& out, const std::vector<DeviceParameters>& dev
     if (doubts && detail == Detail::brief) out << "  ?: something disturbed it; npgpu derive says what\n";
     for (const std::string& why : device.missing) out << "  missing: " << wrapped(why, width, 4, 11) << '\n';
   }
+}
+
+void derived_text(std::ostream& out, const Trace& trace, const TextStyle& style) {
+  const auto devices = derive(trace);
+  if (devices.empty()) return;
+  out << '\n';
+  parameters_text(out, devices, Detail::brief, style);
 }
 
 }  // namespace npgpu

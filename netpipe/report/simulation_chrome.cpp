@@ -48,8 +48,17 @@ void simulation_chrome(std::ostream& out, const Simulation& s) {
   };
   events.push_back(metadata("process_name", servers_process, 0, {{"name", "SIMULATED " + s.node}}));
   events.push_back(metadata("process_name", streams_process, 0, {{"name", "streams"}}));
-  for (std::uint32_t i = 0; i < s.streams; ++i)
-    named(streams_process, static_cast<int>(i) + 1, fmt::format("stream {}", i));
+  // Apart, a stream is three, which do not wait for each other.
+  const bool apart = s.order == Order::apart;
+  const auto stream_thread = [&](std::uint32_t stream, std::size_t stage) {
+    return static_cast<int>((apart ? stage * s.streams : 0) + stream) + 1;
+  };
+  for (std::size_t stage = 0; stage < (apart ? names_of<Stage>.size() : 1); ++stage)
+    for (std::uint32_t i = 0; i < s.streams; ++i) {
+      const std::string title = fmt::format("stream {}", i);
+      named(streams_process, stream_thread(i, stage),
+            apart ? fmt::format("{} {}", title, names_of<Stage>[stage]) : title);
+    }
 
   std::array<std::vector<std::int64_t>, names_of<Server>.size()> lanes;  // end of the last event
   for (const TimelineEntry& e : s.timeline.entries) {
@@ -67,7 +76,9 @@ void simulation_chrome(std::ostream& out, const Simulation& s) {
     const bool call = e.server == Server::host;
     const std::string title = fmt::format("{}{} {}", call ? "issue " : "", name(e.stage), e.chunk);
     events.push_back(event(e, title, servers_process, thread));
-    if (!call) events.push_back(event(e, title, streams_process, static_cast<int>(e.chunk) + 1));
+    if (!call)
+      events.push_back(
+          event(e, title, streams_process, stream_thread(e.chunk, static_cast<std::size_t>(e.stage))));
   }
   write_json(out, Json{{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}}, -1);
 }

@@ -1,3 +1,4 @@
+#include "netpipe/report/derived_text.hpp"
 #include "netpipe/report/facts_text.hpp"
 #include "netpipe/report/job_text.hpp"
 #include "netpipe/report/probe_text.hpp"
@@ -10,9 +11,7 @@ void report_text(std::ostream& out, const Trace& trace, const TextStyle& style) 
   for (const Sweep& sweep : trace.sweeps) out << '\n' << sweep_text(sweep, style);
   for (const ProbeSweep& probe : trace.probes) out << '\n' << probe_text(probe, style);
   for (const OverlapSweep& streams : trace.streams) out << '\n' << jobs_text(streams, style);
-  if (trace.probes.empty()) return;
-  out << '\n';
-  parameters_text(out, derive(trace), Detail::brief, style);
+  derived_text(out, trace, style);
 }
 
 }  // namespace npgpu

@@ -165,14 +165,15 @@ void Simulator::start(Index index, double now) {
   const auto gap = [&](Seconds alone) {
     return (alone + (copies_.free(1 - line) ? Seconds{0} : costs_.gap_both)).count();
   };
+  const auto scattered = [&](double transfer) { return factor_ ? transfer * factor_() : transfer; };
   std::pop_heap(there.begin(), there.end(), std::greater<>());
   there.pop_back();
   if (o.stage == Stage::kernel)
     o.start = compute_.start(index, o.chunk, now);
   else if (o.stage == Stage::h2d)
-    copies_.start(line, index, gap(costs_.gap.h2d), chunk_.h2d, costs_.slow_h2d, now);
+    copies_.start(line, index, gap(costs_.gap.h2d), scattered(chunk_.h2d), costs_.slow_h2d, now);
   else
-    copies_.start(line, index, gap(costs_.gap.d2h), chunk_.d2h, costs_.slow_d2h, now);
+    copies_.start(line, index, gap(costs_.gap.d2h), scattered(chunk_.d2h), costs_.slow_d2h, now);
   if (o.next_in_queue != none) passed(o.next_in_queue, o.start);
   if (o.stage == Stage::kernel && costs_.implicit_sync == ImplicitSync::start) kernel_synchronizes(o.chunk, o.start);
 }

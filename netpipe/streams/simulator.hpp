@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,9 @@ class Simulator {
   // `entries` may be null. Throws Error(usage) as simulate() does.
   StreamRun run(const Job&, std::uint32_t n, const StreamCosts&, Order, std::vector<TimelineEntry>* entries,
                 std::uint32_t streams = 0);
+  // In every following run each copy's bytes take so many times as long as they would, asked in the order in which
+  // copies start.
+  void scatter(std::function<double()> factor) { factor_ = std::move(factor); }
 
  private:
   using Index = std::uint32_t;  // of an operation: the order of issue
@@ -58,6 +62,7 @@ class Simulator {
   bool server_free(std::size_t line, double now) const;
   void record(std::vector<TimelineEntry>&) const;
 
+  std::function<double()> factor_;  // none: always 1
   StreamCosts costs_;
   Chunks chunk_;
   CopyEngines copies_;

@@ -105,8 +105,56 @@ def probes(where):
     check(found >= 3, f"probes: corrupt results found at {found} calls")
 
 
+JOBS = ["streams", "--bytes-in", "4KiB", "--bytes-out", "4KiB", "--kernel", "compute,none", "--threads", "32", "--chunks", "1,2",
+        "--schedule", "classic", "--trials", "2"]
+
+
+def jobs(where):
+    """Likewise for jobs in streams: two cases of two jobs, which one runner serves."""
+    spec = os.path.join(where, "jobs.json")
+
+    def attempt(k, kind):
+        trace = os.path.join(where, "j.h5")
+        if os.path.exists(trace):
+            os.remove(trace)
+        json.dump({**SMALL, "faults": [{"call": k, "kind": kind}]}, open(spec, "w"))
+        result = run(*JOBS, "--device", "sim:" + spec, "--output", trace)
+        what = f"jobs: call {k} {kind}"
+        check(result.code in (0, 1), f"{what}: exit {result.code}: {result.err[-300:]}")
+        saved = [int(n) for n in re.findall(r"^saved streams (\d+) ", result.err, re.M)]
+        if not os.path.exists(trace):
+            check(not saved, f"{what}: announced jobs, but no trace")
+            return result, [], []
+        with h5py.File(trace) as f:
+            held = [len(s["points"]) for s in f["streams"].values()]
+            wrong = [bool(s.attrs["error"]) for s in f["streams"].values()]
+            for case in set(saved):
+                check(held[case] >= saved.count(case), f"{what}: {case} lacks jobs that were announced")
+            check(any(wrong) == (result.code == 1), f"{what}: the trace says what failed: {wrong}")
+            if kind == "corrupt" and result.code:
+                check(any((s["samples"]["intact"] == 0).any() for s in f["streams"].values()), f"{what}: kept as measured")
+        return result, held, wrong
+
+    whole = attempt(10**6, "fail")
+    check(whole[0].code == 0 and whole[1] == [2, 2], f"two cases of two jobs: {whole[1:]}")
+    for kind in ("fail", "lost"):
+        k, seen = 0, set()
+        while k < 100:
+            k += 1
+            result, held, wrong = attempt(k, kind)
+            if result.code == 0:
+                break
+            seen.add(tuple(wrong))
+            check(all(bad or n == 2 for bad, n in zip(wrong, held)), f"jobs: call {k} {kind}: a case without error is whole: {held}")
+        check(10 < k < 100, f"jobs {kind}: every call up to {k} failed once")
+        check(((True, False) in seen) == (kind == "fail"), f"jobs {kind}: whether the second case carried on: {seen}")
+    found = [k for k in range(1, k) if attempt(k, "corrupt")[0].code]
+    check(len(found) >= 4, f"jobs: corrupt results found at calls {found}")
+
+
 with folder() as where:
     probes(where)
+    jobs(where)
     for extra in CASES:
         for kind in ("fail", "lost"):
             k, clean = 0, 0

@@ -97,11 +97,13 @@ void Device::write(std::string_view what, Payload& payload, std::uint64_t bytes)
   leave(later);
 }
 
-double Device::run_kernel(Seconds launch, Seconds latency, Seconds kernel, Payload& result, std::uint64_t bytes) {
+double Device::run_kernel(Seconds launch, Seconds latency, Seconds kernel, Payload& result, std::uint64_t bytes,
+                          Stream* gate) {
   const double factor = noise_.trial();
   const Later begun = enter("launch kernel");
   spend(launch + latency + kernel);
   leave(begun);
+  if (gate) gate->release();
   const Later ended = enter("synchronize");
   result.content = new_content();
   written_ = &result;

@@ -69,8 +69,12 @@ class Device {
   void forget(const Payload&) noexcept;  // it is about to go
 
   // A kernel, launched and waited for: two calls. The host's time goes on by launch + latency + kernel + synchronize,
-  // all with the noise of the trial, which is returned: the factor by which the kernel took longer than `kernel`.
-  double run_kernel(Seconds launch, Seconds latency, Seconds kernel, Payload& result, std::uint64_t bytes);
+  // all with the noise of the trial, which is returned: the factor by which the kernel took longer than `kernel`. A
+  // gate that it waits behind is opened between the two.
+  double run_kernel(Seconds launch, Seconds latency, Seconds kernel, Payload& result, std::uint64_t bytes,
+                    Stream* gate = nullptr);
+  // The noise of the next copy alone, beside that of its trial.
+  double operation_noise() { return noise_.operation(); }
 
   void take(std::uint64_t bytes);  // a call; throws Error(failed) if so much is not free
   void give_back(std::uint64_t bytes) noexcept { used_bytes_ -= bytes; }
@@ -123,6 +127,7 @@ class Stream {
 
   void hold();
   void release();  // no call: the host writes a word that the gate polls
+  bool timed_out() const { return timed_out_; }  // since it was last closed
   void start();
   void stop();
   // Between start and stop; nothing if the gate timed out since it was last closed.

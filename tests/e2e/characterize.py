@@ -1,0 +1,106 @@
+"""npgpu characterize on a simulated H200: transfers, probes and what streams cost in one trace, stopped once in each of
+the three and resumed; and the question that it says can be asked then."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+import h5py
+
+from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
+
+check = Checks()
+AXES = {"sweeps": ("bytes", "lane"), "probes": ("blocks", "threads", "ilp", "access_bytes", "bytes", "alone"),
+        "streams": ("bytes_in", "bytes_out", "kernel_bytes", "iterations", "chunks", "streams", "threads")}
+
+
+def small_h200(where):
+    """With pinned memory alone, and too small for two buffers: seven sweeps instead of fourteen."""
+    spec = json.load(open(os.path.join(SOURCE, "data/devices/h200.json")))
+    spec["memory_bytes"] = 300 * 2**20
+    for way in ("h2d", "d2h"):
+        spec["links"][way] = {"pinned": spec["links"][way]["pinned"]}
+    path = os.path.join(where, "small.json")
+    json.dump(spec, open(path, "w"))
+    return "sim:" + path
+
+
+def points(path):
+    """By kind: every point with its case."""
+    with h5py.File(path) as f:
+        return {kind: [(number, *(int(row[axis]) for axis in axes if axis in row.dtype.names))
+                       for number, case in f.get(kind, {}).items() for row in case["points"][:]]
+                for kind, axes in AXES.items()}, int(f.attrs["complete"])
+
+
+def stopped_at(marker, command):
+    """Exit code and standard error of a run that got SIGTERM once it had written a line like this."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    told = ""
+    for line in process.stderr:
+        told += line
+        if re.search(marker, line):
+            process.send_signal(signal.SIGTERM)
+            break
+    told += process.stderr.read()
+    return process.wait(timeout=60), told
+
+
+with folder() as where:
+    device, trace = small_h200(where), os.path.join(where, "node.h5")
+    plan = json.loads(run("characterize", "--device", device, "--dry-run", "--json").out)
+    planned = {"sweeps": sum(len(s["sizes_bytes"]) for s in plan["sweeps"]), "probes": sum(p["shapes"] for p in plan["probes"]),
+               "streams": sum(s["jobs"] for s in plan["streams"])}
+    check(min(planned.values()) > 50 and len(plan["streams"]) == 1, f"transfers, probes and jobs are planned: {planned}")
+
+    command = [PROGRAM, "characterize", "--device", device, "--resume", "--output", trace]
+    before = {kind: [] for kind in AXES}
+    for kind, marker in (("sweeps", r"^sweep 2/"), ("probes", r"^sweep .*: compute "), ("streams", r"^sweep .*: jobs in streams ")):
+        for attempt in range(5):  # each is so short that it may be over before the signal comes
+            if before["sweeps"]:
+                shutil.copy(trace, trace + ".before")
+            code, err = stopped_at(marker, command)
+            if code != 0:
+                break
+            shutil.copy(trace + ".before", trace)
+        check(code == 75 and "--resume" in err, f"stopped among {kind}: exit {code}: {err[-200:]}")
+        some, complete = points(trace)
+        check(complete == 0, f"stopped among {kind}: an unfinished trace says so")
+        for each in AXES:
+            check(some[each][:len(before[each])] == before[each], f"stopped among {kind}: {each} measured before are still there")
+            check(len(set(some[each])) == len(some[each]), f"stopped among {kind}: none of {each} twice")
+        check(len(some[kind]) < planned[kind], f"stopped among {kind}: {len(some[kind])} of {planned[kind]}")
+        before = some
+
+    done = run(*command[1:])
+    check(done.code == 0, f"resumed to the end: {done.code} {done.err[-300:]}")
+    check(f"{sum(map(len, before.values()))} kept from before" in done.out, f"nothing was measured again: {done.out[-300:]}")
+    all_points, complete = points(trace)
+    check(complete == 1 and {kind: len(all_points[kind]) for kind in AXES} == planned, "every planned point is there, once")
+    for words in ("parts of jobs, SIMULATED sim:", "t_sc", "copy engines", "N_PPipe"):
+        check(words in done.out, f"the summary has {words}")
+    asked = re.search(r"^into how many streams to cut a job: npgpu (predict .*)$", done.out, re.M)
+    check(asked, "the summary says what can be asked next")
+    for arguments in (["report", trace], ["report", trace, "--overview"]):
+        told = run(*arguments).out
+        check("t_sc" in told and asked.group(0) in told, f"{arguments[0]} says what streams cost and how to go on")
+
+    # The device's own simulator is the truth that the prediction is held against.
+    question = asked.group(1).split()
+    predicted = json.loads(run(*question, "--json").out)
+    truth = json.loads(run("simulate", "--device", device, "--pooled", *question[2:], "--json").out)
+    ratio = predicted["best"]["time_us"] / truth["best"]["time_us"]
+    check(abs(ratio - 1) < 0.02, f"predicted over simulated: {ratio}")
+
+    same = json.loads(run("compare", trace, trace, "--json").out)
+    check(same["counts"]["same"] == len(same["points"]) == sum(planned.values()), f"all of it compares: {same['counts']}")
+    jobs = [p["job"] for p in same["points"] if p["job"]]
+    check(len(jobs) == planned["streams"], "jobs in streams among it")
+    for option, kind in (("--sweep", "sweeps"), ("--probe", "probes"), ("--streams", "streams")):
+        one = json.loads(run("export", trace, "--format", "json", option, "1").out)
+        check([len(one[each]) for each in AXES] == [int(each == kind) for each in AXES], f"{option} chooses one of {kind}")
+    wrong = run("report", trace, "--streams", "99")
+    check(wrong.code == 2 and "--streams: 99" in wrong.err and "overlap sim:" in wrong.err, f"a case that is not there: {wrong.err}")
+check.finish()

@@ -1,0 +1,133 @@
+// How good predictions are, told: text and JSON of an evaluation written down by hand.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "npgpu/report.hpp"
+
+using namespace npgpu;
+using Json = nlohmann::json;
+
+namespace {
+
+// One workload, 1 MiB in and 2 MiB out, measured with 1, 2 and 4 streams; a model that knows it and one that has
+// neither R2 nor error.
+Evaluation made() {
+  Evaluation e;
+  e.device_name = "Test GPU";
+  WorkloadScore w;
+  w.workload.question = {.device = "cuda:0", .workload = Workload::memory, .order = IssueOrder::depth_first};
+  w.workload.job = {.bytes_in = MiB, .bytes_out = 2 * MiB, .kernel_bytes = 2 * MiB, .iterations = 7};
+  w.workload.streams = {1, 2, 4};
+  w.workload.time_us = {{300, 299, 301, "us", ""}, {200, 199, 201, "us", ""}, {160, 159, 161, "us", ""}};
+  w.kernel_us = 100;
+  w.predicted_us = {300, 210, 152};
+  w.best = 4;
+  w.predicted_best = 2;
+  w.regret = 0.25;
+  e.workloads = {w};
+  ModelScore good;
+  good.model = "simulator";
+  good.source = "npgpu";
+  good.workloads = 1;
+  good.error = {0.05, 0.051, 0.0525};
+  good.regret = {0.25, 0.25, 0.25};
+  good.hits = 0;
+  good.r2 = 0.98765;
+  good.rmse_us = 3;
+  ModelScore poor;
+  poor.model = "n = 1";
+  poor.source = "no streams";
+  poor.fitted = 2;
+  poor.workloads = 1;
+  poor.regret = {0.875, 0.875, 0.875};
+  poor.hits = 1;
+  e.models = {good, poor};
+  return e;
+}
+
+std::string text(const Evaluation& e, Detail detail) {
+  std::ostringstream out;
+  evaluation_text(out, e, detail, {});
+  return out.str();
+}
+
+bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+
+// The cells of the row that begins with these words.
+std::vector<std::string> row(const std::string& text, const std::string& model) {
+  const auto at = text.find("\n  " + model + ' ');
+  REQUIRE(at != std::string::npos);
+  std::istringstream line(text.substr(at + 3 + model.size(), text.find('\n', at + 1) - at - 3 - model.size()));
+  std::vector<std::string> cells;
+  for (std::string cell; line >> cell;) cells.push_back(cell);
+  return cells;
+}
+
+}  // namespace
+
+TEST_CASE("a row a model, in percent; what was not measured is a dash") {
+  const std::string told = text(made(), Detail::brief);
+  CAPTURE(told);
+  CHECK(told.starts_with("predictions held against 1 workloads of Test GPU\n"));
+  CHECK(row(told, "simulator") ==
+        std::vector<std::string>{"5.00", "5.10", "5.25", "25.00", "25.00", "25.00", "0", "0.9877"});
+  CHECK(row(told, "n = 1") == std::vector<std::string>{"-", "-", "-", "87.50", "87.50", "87.50", "100", "-"});
+  CHECK(has(told, "regret: time with the n that the model chose"));
+  CHECK_FALSE(has(told, "1 MiB in"));
+}
+
+TEST_CASE("in full, every workload with its times and how far the prediction is from each") {
+  const std::string told = text(made(), Detail::full);
+  CAPTURE(told);
+  CHECK(has(told,
+            "  1 MiB in, 100.0 us of memory kernel, 2 MiB out, depth-first: best 4, predicted 2, regret 25.00 %\n"
+            "    1:300.0 us +0.0 %, 2:200.0 us +5.0 %, 4:160.0 us -5.0 %\n"));
+}
+
+TEST_CASE("a simulated device is called so") {
+  Evaluation e = made();
+  e.simulated = true;
+  CHECK(has(text(e, Detail::brief), "of SIMULATED Test GPU\n"));
+}
+
+TEST_CASE("JSON: scores as parts of one, workloads with every point, null for what was not measured") {
+  std::ostringstream out;
+  evaluation_json(out, made());
+  const Json json = Json::parse(out.str());
+  CHECK(json["document"] == "npgpu-evaluation");
+  CHECK(json["version"] == 1);
+  CHECK(json["device_name"] == "Test GPU");
+  CHECK(json["simulated"] == false);
+  REQUIRE(json["models"].size() == 2);
+  const Json& good = json["models"][0];
+  CHECK(good["model"] == "simulator");
+  CHECK(good["source"] == "npgpu");
+  CHECK(good["fitted"] == 0);
+  CHECK(good["workloads"] == 1);
+  CHECK(good["error"] == Json{{"median", 0.05}, {"p95", 0.051}, {"most", 0.0525}});
+  CHECK(good["regret"]["median"] == 0.25);
+  CHECK(good["hits"] == 0);
+  CHECK(good["rmse_us"] == 3);
+  CHECK(good["mse_us2"] == 9);
+  CHECK(json["models"][1]["fitted"] == 2);
+  CHECK(json["models"][1]["error"]["median"].is_null());
+  CHECK(json["models"][1]["r2"].is_null());
+  REQUIRE(json["workloads"].size() == 1);
+  const Json& w = json["workloads"][0];
+  CHECK(w["workload"] == "memory");
+  CHECK(w["order"] == "depth-first");
+  CHECK(w["bytes_in"] == MiB);
+  CHECK(w["bytes_out"] == 2 * MiB);
+  CHECK(w["kernel_bytes"] == 2 * MiB);
+  CHECK(w["iterations"] == 7);
+  CHECK(w["threads"] == 512);
+  CHECK(w["kernel_us"] == 100);
+  CHECK(w["best"] == 4);
+  CHECK(w["predicted_best"] == 2);
+  CHECK(w["regret"] == 0.25);
+  REQUIRE(w["points"].size() == 3);
+  CHECK(w["points"][1] ==
+        Json{{"streams", 2}, {"measured_us", 200}, {"low_us", 199}, {"high_us", 201}, {"predicted_us", 210}});
+}

@@ -1,0 +1,133 @@
+// A prediction, told: text and JSON of one written down by hand.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "npgpu/report.hpp"
+
+using namespace npgpu;
+using Json = nlohmann::json;
+
+namespace {
+
+Estimate us(double value, double low, double high) { return {value, low, high, "us", ""}; }
+
+// 60 MiB either way and a kernel of 1 ms; 3000 us in one stream, 1500 in six, up to eight tried.
+struct Made {
+  MeasuredCosts costs;
+  ForecastOf of;
+  Made() {
+    costs.device = "cuda:0";
+    costs.device_name = "Test GPU";
+    of.costs = &costs;
+    of.job = {.in_bytes = 60 * MiB, .out_bytes = 60 * MiB, .kernel = Seconds{1e-3}, .blocks = 1000, .slots = 264};
+    Prediction& p = of.forecast.prediction;
+    p.streams = 6;
+    p.time = Seconds{1500e-6};
+    p.speed_up = 2;
+    p.bound = Bound::d2h_engine;
+    p.bound_time = Seconds{1200e-6};
+    const double times[] = {3000, 2250, 1900, 1650, 1530, 1500, 1520, 1560};
+    for (std::uint32_t n = 1; n <= 8; ++n) {
+      p.candidates.push_back({n, {}});
+      const double t = times[n - 1];
+      of.forecast.candidates_us.push_back(us(t, t - 10, t + 20));
+    }
+    of.forecast.time_us = us(1500, 1490, 1520);
+    of.forecast.fewest = 5;
+    of.forecast.most = 7;
+  }
+};
+
+std::string text(const Made& made, int width = 100, bool color = false) {
+  std::ostringstream out;
+  TextStyle style;
+  style.width = width;
+  style.color = color;
+  forecast_text(out, made.of, style);
+  return out.str();
+}
+
+bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("the text answers first: how many, how long, what is gained, and what bounds it") {
+  const std::string told = text({});
+  CAPTURE(told);
+  CHECK(
+      told.starts_with("predicted for cuda:0 (Test GPU): 60 MiB in, 1.000 ms of kernel, 60 MiB out, breadth-first\n"));
+  CHECK(has(told, "best      6 streams (5 .. 7), 1.500 ms (1.490 ms .. 1.520 ms)\n"));
+  CHECK(has(told, "gain      2.000 times as fast as without streams\n"));
+  CHECK(has(told, "bound     the engine for copies out is at work for 1.200 ms of that\n"));
+  CHECK_FALSE(has(told, "SIMULATED"));
+}
+
+TEST_CASE("the table has powers of two and the neighbours of the best, each against the best") {
+  const std::string told = text({});
+  CAPTURE(told);
+  CHECK(has(told, "\n        1  3.000 ms  2.990 ms .. 3.020 ms       +100.0 %\n"));
+  CHECK(has(told, "\n        2  2.250 ms  2.240 ms .. 2.270 ms        +50.0 %\n"));
+  CHECK_FALSE(has(told, "\n        3  "));
+  CHECK(has(told, "\n        4  1.650 ms"));
+  CHECK(has(told, "\n        5  1.530 ms"));
+  CHECK(has(told, "\n        6  1.500 ms  1.490 ms .. 1.520 ms         +0.0 %\n"));
+  CHECK(has(told, "\n        7  1.520 ms"));
+  CHECK(has(told, "\n        8  1.560 ms"));
+}
+
+TEST_CASE("one number of streams that is sure needs no range, and one stream is no plural") {
+  Made made;
+  made.of.forecast.fewest = made.of.forecast.most = made.of.forecast.prediction.streams = 1;
+  CHECK(has(text(made), "best      1 stream, 1.500 ms"));
+}
+
+TEST_CASE("a simulated device is called so, in colour where there is any") {
+  Made made;
+  made.costs.simulated = true;
+  made.costs.device = "sim:made";
+  CHECK(text(made).starts_with("predicted for SIMULATED sim:made (Test GPU): "));
+  CHECK(has(text(made, 100, true), "\x1b[1;31mSIMULATED sim:made (Test GPU)\x1b[0m"));
+  CHECK_FALSE(has(text(made), "\x1b"));
+}
+
+TEST_CASE("JSON: the job as it was asked, the best with its interval, every candidate") {
+  Made made;
+  std::ostringstream out;
+  forecast_json(out, made.of);
+  const Json json = Json::parse(out.str());
+  CHECK(json["document"] == "npgpu-prediction");
+  CHECK(json["version"] == 1);
+  CHECK(json["device"] == "cuda:0");
+  CHECK(json["device_name"] == "Test GPU");
+  CHECK(json["simulated"] == false);
+  CHECK(json["order"] == "breadth-first");
+  CHECK(json["job"]["in_bytes"] == 60 * MiB);
+  CHECK(json["job"]["out_bytes"] == 60 * MiB);
+  CHECK(json["job"]["kernel_us"].get<double>() == doctest::Approx(1000));
+  CHECK(json["job"]["blocks"] == 1000);
+  CHECK(json["job"]["slots"] == 264);
+  const Json& best = json["best"];
+  CHECK(best["streams"] == 6);
+  CHECK(best["fewest"] == 5);
+  CHECK(best["most"] == 7);
+  CHECK(best["time_us"] == 1500);
+  CHECK(best["low_us"] == 1490);
+  CHECK(best["high_us"] == 1520);
+  CHECK(best["speed_up"] == 2);
+  CHECK(best["bound"] == "d2h-engine");
+  CHECK(best["bound_time_us"].get<double>() == doctest::Approx(1200));
+  REQUIRE(json["candidates"].size() == 8);
+  CHECK(json["candidates"][2] == Json{{"streams", 3}, {"time_us", 1900}, {"low_us", 1890}, {"high_us", 1920}});
+}
+
+TEST_CASE("JSON: an interval that is not there is null") {
+  Made made;
+  made.of.forecast.candidates_us[0] = us(3000, not_measured, not_measured);
+  std::ostringstream out;
+  forecast_json(out, made.of);
+  const Json json = Json::parse(out.str());
+  CHECK(json["candidates"][0]["low_us"].is_null());
+  CHECK(json["candidates"][0]["time_us"] == 3000);
+}
