@@ -22,10 +22,8 @@ Evaluation made() {
   w.workload.streams = {1, 2, 4};
   w.workload.time_us = {{300, 299, 301, "us", ""}, {200, 199, 201, "us", ""}, {160, 159, 161, "us", ""}};
   w.kernel_us = 100;
-  w.predicted_us = {300, 210, 152};
   w.best = 4;
-  w.predicted_best = 2;
-  w.regret = 0.25;
+  w.models = {{"simulator", {300, 210, 152}, 2, 0.25, false}, {"n = 1", {300, 300, 300}, 1, 0.875, true}};
   e.workloads = {w};
   ModelScore good;
   good.model = "simulator";

@@ -130,11 +130,11 @@ TEST_CASE("simulated job: a spec that says nothing of kernels refuses them by na
   CHECK_THROWS_AS(plain.run(plain.asked(Workload::memory, IssueOrder::breadth_first, StreamPool::fresh, true), copies),
                   Error);
   const auto why =
-      find_overlap_backend("sim:gtx280").refuses({{.device = "sim:gtx280", .workload = Workload::memory}, copies});
+      find_overlap_backend("sim:plain").refuses({{.device = "sim:plain", .workload = Workload::memory}, copies});
   REQUIRE(why);
   CHECK(why->find("hardware.memory_latency_cycles") != std::string::npos);
   CHECK_FALSE(
-      find_overlap_backend("sim:gtx280").refuses({{.device = "sim:gtx280", .workload = Workload::none}, copies}));
+      find_overlap_backend("sim:plain").refuses({{.device = "sim:plain", .workload = Workload::none}, copies}));
   JobShape wrong = copies;
   wrong.chunks = 0;
   CHECK_THROWS_AS(plain.run(plain.asked(Workload::none, IssueOrder::breadth_first, StreamPool::pooled, false), wrong),
