@@ -130,6 +130,12 @@ TEST_CASE("the design: the same everywhere, spread as it says, in random order")
   // Half of a logarithm's range, 105 of 210: five standard deviations are 36.
   for (const int half : {small, even, quick}) CHECK(std::abs(half - 105) < 36);
   CHECK(design_experiment("cuda:0", 210)[1000].asked == jobs[1000].asked);
+  // No workload of another seed's design is among them.
+  for (const PlannedJob& job : design_experiment("cuda:0", 20, 1)) {
+    JobShape uncut = job.asked.job;
+    uncut.chunks = uncut.streams = 1;
+    CHECK_FALSE(workloads.count(uncut));
+  }
   // A longer design begins with the same workloads.
   const auto more = design_experiment("cuda:0", 211);
   CHECK(std::any_of(more.begin(), more.end(), [&](const PlannedJob& j) { return j.asked == jobs[0].asked; }));

@@ -190,9 +190,9 @@ std::vector<PlannedJob> overheads_experiment(const std::string& device) {
   return list.take();
 }
 
-std::vector<PlannedJob> design_experiment(const std::string& device, std::uint32_t workloads) {
+std::vector<PlannedJob> design_experiment(const std::string& device, std::uint32_t workloads, std::uint64_t seed) {
   // Not the library's distributions, which may differ from one to the next: the design is the same everywhere.
-  std::mt19937_64 random(20'000'924);
+  std::mt19937_64 random(seed);
   const auto log_uniform = [&](double low, double high) {
     const double u = static_cast<double>(random() >> 11) * 0x1p-53;
     return low * std::pow(high / low, u);

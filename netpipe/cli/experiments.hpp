@@ -38,8 +38,10 @@ std::vector<PlannedJob> chosen_jobs(const JobChoice&);
 std::vector<PlannedJob> overheads_experiment(const std::string& device);
 
 // Workloads of which nothing that is fitted knows: sizes in and out together 1..512 MiB, shares 1:23..23:1, kernels of
-// 0.05..20 times the copies' time, all uniform in their logarithm from a fixed seed; the kernels in turn. Each uncut
-// and in 15 counts of chunks, all points in one random order.
-std::vector<PlannedJob> design_experiment(const std::string& device, std::uint32_t workloads);
+// 0.05..20 times the copies' time, all uniform in their logarithm; the kernels in turn. Each uncut and in 15 counts of
+// chunks, all points in one random order. Another seed is another design; the same one is the same everywhere.
+constexpr std::uint64_t usual_seed = 20'000'924;
+std::vector<PlannedJob> design_experiment(const std::string& device, std::uint32_t workloads,
+                                          std::uint64_t seed = usual_seed);
 
 }  // namespace npgpu::cli

@@ -20,7 +20,8 @@ void declare(Options& options) {
                              "asymmetric: its shares of 24 MiB\n"
                              "overheads: copies, kernels and streams alone\n"
                              "design: many workloads in random order")
-      ("workloads", word("210"), "how many of the design");
+      ("workloads", word("210"), "how many of the design")
+      ("seed", word(std::to_string(usual_seed)), "of the design: another one is another design");
   options.group("Whole jobs (fixed, asymmetric, and jobs of your own)").add_options()
       ("kernel", word("increment"), "none, increment, memory, compute")
       ("order", word("breadth-first"), "of the host's calls: breadth-first, depth-first, apart")
@@ -76,13 +77,14 @@ std::vector<PlannedJob> jobs_of(const Options& options, const JobChoice& choice)
     throw Error(ErrorKind::usage, "--experiment has sizes of its own: leave it out, or --bytes-in and --bytes-out");
   if (own) return chosen_jobs(choice);
   const auto workloads = static_cast<std::uint32_t>(parse_count("workloads", options.text("workloads"), 1, 100'000));
+  const std::uint64_t seed = parse_count("seed", options.text("seed"), 0, ~0ull >> 1);
   std::vector<PlannedJob> all;
   for (const std::string& name :
        split_words("experiment", options.maybe("experiment").value_or("fixed,asymmetric,overheads"))) {
     const auto jobs = name == "fixed"        ? fixed_experiment(choice)
                       : name == "asymmetric" ? asymmetric_experiment(choice)
                       : name == "overheads"  ? overheads_experiment(choice.device)
-                      : name == "design"     ? design_experiment(choice.device, workloads)
+                      : name == "design"     ? design_experiment(choice.device, workloads, seed)
                                              : std::vector<PlannedJob>{};
     if (jobs.empty())
       throw Error(ErrorKind::usage, "--experiment: '" + name + "' is none of fixed, asymmetric, overheads, design");
