@@ -1,39 +1,19 @@
 """The figures: a trace written by h5py after data/TRACE_FORMAT.md gives pictures that are not blank and say what they
 must; the numbers behind them are right by hand, and the same as the program's; bad files end with one sentence.
 
-    plots_test.py NPGPU     (the program; without it, all but the comparison with it)
+    plots_test.py NPGPU
 """
 import json
 import math
 import os
 import subprocess
-import sys
 import tempfile
 
-try:
-    import h5py
-    import matplotlib
-    import numpy as np
-    matplotlib.use("Agg")
-    import matplotlib.image
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
-
-PLOTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "plots")
-sys.path.insert(0, PLOTS)
+from figures import PROGRAM, check, script  # first: it finds what follows
+import h5py  # noqa: E402
+import matplotlib.image  # noqa: E402
+import numpy as np  # noqa: E402
 import loader  # noqa: E402
-
-PROGRAM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else None
-done = failed = 0
-
-
-def check(condition, message):
-    global done, failed
-    done += 1
-    if not condition:
-        failed += 1
-        print("FAILED:", message)
 
 
 def near(a, b):
@@ -83,10 +63,6 @@ def line(size):
 SIZES = [1, 2, 3, 4, 6, 8, 12, 13, 16, 19] + [2 ** k + d for k in range(5, 24) for d in (-3, 0, 3)]
 ONE_WAY = {n: [line(n)] for n in SIZES}
 BOTH = {n: [line(n), line(n)] for n in SIZES}
-
-
-def script(name, *arguments):
-    return subprocess.run([sys.executable, os.path.join(PLOTS, name), *map(str, arguments)], capture_output=True, text=True)
 
 
 def ink(path):
@@ -276,9 +252,7 @@ def bad_files(where):
 
 with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
     numbers_by_hand(folder)
-    if PROGRAM:
-        same_numbers_as_the_program(folder)
+    same_numbers_as_the_program(folder)
     pictures(folder)
     bad_files(folder)
-print(f"{done - failed} passed, {failed} failed")
-sys.exit(1 if failed or not done else 0)
+check.finish()

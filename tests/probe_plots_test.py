@@ -5,32 +5,13 @@
 import json
 import os
 import subprocess
-import sys
 import tempfile
 
-try:
-    import h5py
-    import matplotlib
-    import numpy as np
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
-
-PLOTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "plots")
-sys.path.insert(0, PLOTS)
+from figures import PROGRAM, check, script  # first: it finds what follows
+import h5py  # noqa: E402
+import numpy as np  # noqa: E402
 import levels  # noqa: E402
 import loader  # noqa: E402
-
-PROGRAM = os.path.abspath(sys.argv[1])
-done = failed = 0
-
-
-def check(condition, message):
-    global done, failed
-    done += 1
-    if not condition:
-        failed += 1
-        print("FAILED:", message)
 
 
 POINT = np.dtype([("blocks", "u4"), ("threads", "u4"), ("ilp", "u4"), ("access_bytes", "u4"), ("bytes", "u8"),
@@ -54,10 +35,6 @@ def write_chase(path, steps, wrong=None):
             samples += [(i, t, 0 if size == wrong else 1, 10, np.nan, ns * 40e-3, ns * 80) for t in range(7)]
         group["points"] = np.array(points, dtype=POINT)
         group["samples"] = np.array(samples, dtype=SAMPLE)
-
-
-def script(name, *arguments):
-    return subprocess.run([sys.executable, os.path.join(PLOTS, name), *map(str, arguments)], capture_output=True, text=True)
 
 
 def words(where, name, *arguments):
@@ -99,5 +76,4 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
         ended = script(name, *arguments, "-o", os.path.join(folder, "bad.png"))
         check(ended.returncode == 2 and word in ended.stderr and "Traceback" not in ended.stderr, f"{name}: {ended.stderr}")
         check(not os.path.exists(os.path.join(folder, "bad.png")), f"{name} left a picture")
-print(f"{done - failed} passed, {failed} failed")
-sys.exit(1 if failed or not done else 0)
+check.finish()

@@ -9,33 +9,14 @@ import subprocess
 import sys
 import tempfile
 
-try:
-    import h5py  # noqa: F401
-    import matplotlib  # noqa: F401
-    import numpy as np
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
-
-PLOTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "plots")
-sys.path.insert(0, PLOTS)
+from figures import PLOTS, PROGRAM, check  # first: it finds what follows
+import numpy as np  # noqa: E402
 import asymmetric  # noqa: E402
 import columns  # noqa: E402
 import evaluations  # noqa: E402
 import fixed  # noqa: E402
 import predicted  # noqa: E402
 import regret  # noqa: E402
-
-PROGRAM = os.path.abspath(sys.argv[1])
-done = failed = 0
-
-
-def check(condition, message):
-    global done, failed
-    done += 1
-    if not condition:
-        failed += 1
-        print("FAILED:", message)
 
 
 def workload(kernel, iterations, measured, models):
@@ -200,5 +181,4 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as scratch:
     by_hand()
     bad_input(scratch, *of_the_program(scratch))
     as_paper_000_saw(scratch)
-print(f"{done - failed} passed, {failed} failed")
-sys.exit(1 if failed or not done else 0)
+check.finish()

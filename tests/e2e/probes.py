@@ -2,7 +2,6 @@
 host."""
 import io
 import json
-import math
 import os
 import shutil
 import signal
