@@ -39,10 +39,7 @@ def columns_of(found, kernel=None, pool=None):
 
 
 def main():
-    parser = evaluations.options(__doc__.splitlines()[0], "asymmetric.png", trace_too=True)
-    parser.add_argument("--kernel", choices=["increment", "memory", "compute"], help="only jobs with this kernel")
-    parser.add_argument("--pool", choices=["pooled", "fresh"], help="only in streams that are there, or made for the job")
-    args = parser.parse_args()
+    args = evaluations.options_of_columns(__doc__.splitlines()[0], "asymmetric.png").parse_args()
     found = evaluations.load(args.evaluation)
     total, streams, made = columns_of(found, args.kernel, args.pool)
     job = made[0].points[0][0]

@@ -62,6 +62,14 @@ def options(description, default, trace_too=False):
     return parser
 
 
+def options_of_columns(description, default):
+    """Of figures that show some jobs of an evaluation, or of a trace, in columns."""
+    parser = options(description, default, trace_too=True)
+    parser.add_argument("--kernel", choices=["increment", "memory", "compute"], help="only jobs with this kernel")
+    parser.add_argument("--pool", choices=["pooled", "fresh"], help="only in streams that are there, or made for the job")
+    return parser
+
+
 def number(value):
     return np.nan if value is None else float(value)
 
