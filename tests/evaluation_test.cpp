@@ -8,6 +8,7 @@
 #include "netpipe/model/job_points.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/predict.hpp"
+#include "score.hpp"
 
 using namespace npgpu;
 using namespace npgpu::model;
@@ -41,13 +42,6 @@ std::vector<MeasuredWorkload> workloads(const OverlapSweep& sweep) {
   Trace trace;
   trace.streams.push_back(sweep);
   return workloads_of(trace);
-}
-
-const ModelScore& score(const Evaluation& e, const std::string& model) {
-  for (const ModelScore& m : e.models)
-    if (m.model == model) return m;
-  FAIL("no model " << model);
-  return e.models.front();
 }
 
 }  // namespace

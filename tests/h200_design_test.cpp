@@ -4,19 +4,13 @@
 #include <filesystem>
 
 #include "npgpu/predict.hpp"
+#include "score.hpp"
 
 using namespace npgpu;
 
 namespace {
 
 Trace kept(const char* name) { return read_trace(std::filesystem::path(NPGPU_SOURCE_DIR) / "data/traces" / name); }
-
-const ModelScore& score(const Evaluation& e, const std::string& model) {
-  for (const ModelScore& m : e.models)
-    if (m.model == model) return m;
-  FAIL("no model " << model);
-  return e.models.front();
-}
 
 }  // namespace
 

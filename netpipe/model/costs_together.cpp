@@ -238,9 +238,9 @@ void CostMeasuring::queues() {
            !c.gated && j.bytes_in && j.bytes_out && j.chunks > 1 && j.chunks == j.streams;
   });
   if (jobs.size() < 3) return miss("the number of hardware queues");
-  const auto error = [&](std::uint32_t queues, QueueScope scope) {
+  costs.queue_scope = QueueScope::node;
+  const auto error = [&](std::uint32_t queues) {
     costs.queues = queues;
-    costs.queue_scope = scope;
     std::vector<double> all;
     for (const JobSummary& s : jobs)
       all.push_back(simulate_total(job(s.job, 0), s.job.chunks, costs, Order::breadth_first).total.count() * 1e6 /
@@ -250,14 +250,13 @@ void CostMeasuring::queues() {
     for (const double e : all) squares += e * e;
     return std::sqrt(squares / static_cast<double>(all.size()));
   };
-  const double none = error(0, QueueScope::node);
+  const double none = error(0);
   std::map<std::uint32_t, double> errors;  // by the number of queues
-  for (const JobSummary& s : jobs) errors.emplace(s.job.chunks, error(s.job.chunks, QueueScope::node));
+  for (const JobSummary& s : jobs) errors.emplace(s.job.chunks, error(s.job.chunks));
   const auto [found, least] =
       *std::min_element(errors.begin(), errors.end(), [](const auto& x, const auto& y) { return x.second < y.second; });
   const bool any = least < none / 2;
   costs.queues = any ? found : 0;
-  costs.queue_scope = QueueScope::node;
   Estimate e{not_measured, not_measured, not_measured, "1",
              "chunks copied in and out, each in its own stream: the number of queues with which the simulator gives "
              "their times; interval by likelihood ratio"};
