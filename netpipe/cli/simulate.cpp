@@ -75,8 +75,8 @@ StreamCosts read_costs(const Options& options, const Job& job) {
   if (const auto text = options.maybe("copy-engines"))
     costs.copy_engines = static_cast<int>(parse_count("copy-engines", *text, 1, 2));
   if (const auto text = options.maybe("queues"))
-    costs.queues = static_cast<std::uint32_t>(parse_count("queues", *text, 0, most_streams));
-  if (options.has("queue-scope")) costs.queue_scope = word_of<QueueScope>(options, "queue-scope");
+    costs.queues.h2d = costs.queues.kernel = costs.queues.d2h =
+        static_cast<std::uint32_t>(parse_count("queues", *text, 0, most_streams));
   if (options.has("implicit-sync")) costs.implicit_sync = word_of<ImplicitSync>(options, "implicit-sync");
   if (options.has("compute")) costs.compute = word_of<Compute>(options, "compute");
   return costs;
@@ -137,8 +137,7 @@ int simulate_job(const Arguments& arguments) {
       ("gap-us", word(), "what an operation adds to its engine")
       ("latency-us", word(), "from the end of an operation to the next one of its stream")
       ("create-us", word(), "creating one stream")
-      ("queues", word(), "hardware queues; 0: one for each stream")
-      ("queue-scope", word(), choices<QueueScope>().c_str())
+      ("queues", word(), "hardware queues of each engine; 0: one for each stream")
       ("implicit-sync", word(), ("copies out wait for earlier kernels: " + choices<ImplicitSync>()).c_str())
       ("compute", word(), ("kernels of different streams: " + choices<Compute>()).c_str());
   options.group("Output").add_options()

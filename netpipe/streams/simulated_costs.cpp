@@ -64,7 +64,8 @@ StreamCosts simulated_costs(const DeviceInfo& device, Memory memory) {
   costs.slow_h2d = stated.number("duplex_sl_h", 1);
   costs.slow_d2h = stated.number("duplex_sl_d", 1);
   costs.copy_engines = static_cast<int>(stated.number("copy_engines", 2));
-  costs.queues = static_cast<std::uint32_t>(stated.number("hardware_queues", 0));
+  costs.queues.h2d = costs.queues.kernel = costs.queues.d2h =
+      static_cast<std::uint32_t>(stated.number("hardware_queues", 0));
   const std::string capability = stated.text("compute_capability");
   if (capability.rfind("1.", 0) == 0) costs.compute = Compute::serial;
   if (capability.rfind("2.", 0) == 0) costs.implicit_sync = ImplicitSync::end;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
+#include <utility>
 
 namespace npgpu {
 
@@ -44,20 +46,55 @@ void Simulator::link_streams(std::uint32_t streams) {
   }
 }
 
-void Simulator::link_queues(std::uint32_t streams) {
-  if (costs_.queues == 0 || costs_.queues >= streams) return;  // a stream is in order anyway
-  const bool by_server = costs_.queue_scope == QueueScope::server;
-  last_in_queue_.assign(by_server ? 3 * std::size_t{costs_.queues} : costs_.queues, none);
+std::uint32_t Simulator::queues_of(std::size_t line) const {
+  return line == 0 ? costs_.queues.h2d : line == 1 ? costs_.queues.d2h : costs_.queues.kernel;
+}
+
+void Simulator::link_copies() {
+  last_in_queue_.assign(std::size_t{costs_.queues.h2d} + costs_.queues.d2h, none);
   for (Index i = 0; i < operations_.size(); ++i) {
     Operation& o = operations_[i];
-    const std::size_t first = by_server ? line_of(o.stage) * costs_.queues : 0;
-    Index& last = last_in_queue_[first + o.stream % costs_.queues];
+    const std::size_t line = line_of(o.stage);
+    const std::uint32_t queues = queues_of(line);
+    if (line == compute_line || queues == 0) continue;
+    o.queue = o.stream % queues;
+    Index& last = last_in_queue_[(line == 1 ? costs_.queues.h2d : 0) + o.queue];
     if (last != none) {
       operations_[last].next_in_queue = i;
       ++o.waits;
     }
     last = i;
   }
+}
+
+void Simulator::give_queues(double now) {
+  for (; launched_ < launches_.size(); ++launched_) {
+    const Index index = launches_[launched_];
+    Operation& o = operations_[index];
+    if (o.issue_start > now) return;
+    auto chosen = std::find_if(least_recent_.begin(), least_recent_.end(), [&](std::uint32_t c) {
+      return channels_[c].waiting == 0 && channels_[c].idle_since <= now;
+    });
+    if (chosen == least_recent_.end()) chosen = least_recent_.begin();
+    o.queue = *chosen;
+    std::rotate(chosen, chosen + 1, least_recent_.end());
+    Channel& channel = channels_[o.queue];
+    ++channel.waiting;
+    const Index before = std::exchange(channel.last, index);
+    if (before != none && !operations_[before].entered)
+      operations_[before].next_in_queue = index;
+    else
+      passed(index, now);
+  }
+}
+
+// The host learns of it on the way back.
+void Simulator::enter(Index index, double now) {
+  Operation& o = operations_[index];
+  o.entered = true;
+  Channel& channel = channels_[o.queue];
+  if (--channel.waiting == 0) channel.idle_since = now + costs_.submit.count();
+  if (o.next_in_queue != none) passed(o.next_in_queue, now);
 }
 
 void Simulator::prepare(const Job& job, std::uint32_t n, Order order, std::uint32_t streams) {
@@ -73,6 +110,7 @@ void Simulator::prepare(const Job& job, std::uint32_t n, Order order, std::uint3
   for (Line& line : lines_) {
     line.coming.clear();
     line.there.clear();
+    line.queue = 0;
   }
   copies_.reset();
   compute_.reset(costs_.compute, chunk_, costs_.gap.kernel.count(), job.blocks, n);
@@ -87,7 +125,18 @@ void Simulator::prepare(const Job& job, std::uint32_t n, Order order, std::uint3
   for (Operation& o : operations_)
     o.stream = o.chunk % streams + (order == Order::apart ? static_cast<std::uint32_t>(o.stage) * streams : 0);
   link_streams(all_streams);
-  link_queues(all_streams);
+  link_copies();
+  launches_.clear();
+  launched_ = entered_ = 0;
+  channels_.assign(costs_.queues.kernel, {});
+  least_recent_.resize(costs_.queues.kernel);
+  std::iota(least_recent_.begin(), least_recent_.end(), 0u);
+  if (costs_.queues.kernel)
+    for (Index i = 0; i < operations_.size(); ++i)
+      if (operations_[i].stage == Stage::kernel) {
+        ++operations_[i].waits;
+        launches_.push_back(i);
+      }
 
   synchronizes_.clear();
   copies_out_.clear();
@@ -117,6 +166,7 @@ double Simulator::next_event(double now) const {
   for (std::size_t line = 0; line < 3; ++line)
     if (!lines_[line].coming.empty()) next = std::min(next, lines_[line].coming.front().first);
   if (!lines_[compute_line].there.empty() && compute_.free_at() > now) next = std::min(next, compute_.free_at());
+  if (launched_ < launches_.size()) next = std::min(next, operations_[launches_[launched_]].issue_start);
   return std::max(next, now);
 }
 
@@ -161,38 +211,59 @@ void Simulator::start(Index index, double now) {
   Operation& o = operations_[index];
   o.start = now;
   const std::size_t line = line_of(o.stage);
-  auto& there = lines_[line].there;
   const auto gap = [&](Seconds alone) {
     return (alone + (copies_.free(1 - line) ? Seconds{0} : costs_.gap_both)).count();
   };
   const auto scattered = [&](double transfer) { return factor_ ? transfer * factor_() : transfer; };
-  std::pop_heap(there.begin(), there.end(), std::greater<>());
-  there.pop_back();
   if (o.stage == Stage::kernel)
     o.start = compute_.start(index, o.chunk, now);
   else if (o.stage == Stage::h2d)
     copies_.start(line, index, gap(costs_.gap.h2d), scattered(chunk_.h2d), costs_.slow_h2d, now);
   else
     copies_.start(line, index, gap(costs_.gap.d2h), scattered(chunk_.d2h), costs_.slow_d2h, now);
-  if (o.next_in_queue != none) passed(o.next_in_queue, o.start);
+  lines_[line].queue = o.queue;
+  if (o.next_in_queue != none && line != compute_line) passed(o.next_in_queue, o.start);
   if (o.stage == Stage::kernel && costs_.implicit_sync == ImplicitSync::start) kernel_synchronizes(o.chunk, o.start);
+}
+
+void Simulator::come(Line& l, std::size_t line, double now) {
+  while (!l.coming.empty() && l.coming.front().first <= now) {
+    const Index index = l.coming.front().second;
+    std::pop_heap(l.coming.begin(), l.coming.end(), std::greater<>());
+    l.coming.pop_back();
+    std::uint32_t turn = index;
+    if (line == compute_line && !launches_.empty()) {
+      enter(index, now);
+      turn = entered_++;
+    }
+    l.there.emplace_back(turn, index);
+    std::push_heap(l.there.begin(), l.there.end(), std::greater<>());
+  }
+}
+
+// Of what a copy engine could take, one of the queue it is at, else of the next one around. No more than one of each
+// queue can be there.
+void Simulator::take_turns(Line& l, std::uint32_t queues) const {
+  if (l.there.size() < 2) return;
+  for (auto& [turn, index] : l.there) turn = (operations_[index].queue + queues - l.queue) % queues;
+  std::make_heap(l.there.begin(), l.there.end(), std::greater<>());
 }
 
 void Simulator::start_all(double now) {
   for (;;) {
-    Index first = none;
+    Line* first = nullptr;
     for (std::size_t line = 0; line < 3; ++line) {
       Line& l = lines_[line];
-      while (!l.coming.empty() && l.coming.front().first <= now) {
-        l.there.push_back(l.coming.front().second);
-        std::push_heap(l.there.begin(), l.there.end(), std::greater<>());
-        std::pop_heap(l.coming.begin(), l.coming.end(), std::greater<>());
-        l.coming.pop_back();
-      }
-      if (!l.there.empty() && server_free(line, now)) first = std::min(first, l.there.front());
+      come(l, line, now);
+      if (l.there.empty() || !server_free(line, now)) continue;
+      if (line != compute_line && queues_of(line)) take_turns(l, queues_of(line));
+      if (!first || l.there.front().second < first->there.front().second) first = &l;
     }
-    if (first == none) return;
-    start(first, now);
+    if (!first) return;
+    const Index index = first->there.front().second;
+    std::pop_heap(first->there.begin(), first->there.end(), std::greater<>());
+    first->there.pop_back();
+    start(index, now);
   }
 }
 
@@ -208,6 +279,7 @@ StreamRun Simulator::run(const Job& job, std::uint32_t n, const StreamCosts& cos
     if (next == never) break;
     now = next;
     end_all(now);
+    give_queues(now);
     start_all(now);
   }
   if (entries) record(*entries);
@@ -220,7 +292,7 @@ void Simulator::record(std::vector<TimelineEntry>& entries) const {
   entries.reserve(2 * operations_.size());
   for (Index i = 0; i < operations_.size(); ++i) {
     const Operation& o = operations_[i];
-    const std::uint32_t queue = costs_.queues ? o.stream % costs_.queues : o.stream;
+    const std::uint32_t queue = queues_of(line_of(o.stage)) ? o.queue : o.stream;
     static constexpr Server servers[] = {Server::copy_in, Server::copy_out, Server::compute};
     const Stages& issue = costs_.issue;
     const Seconds cost = o.stage == Stage::h2d ? issue.h2d : o.stage == Stage::kernel ? issue.kernel : issue.d2h;

@@ -3,9 +3,10 @@
 // to the next.
 //
 // Every operation waits for four things, at most: that the host has issued it, that the one before it in its stream has
-// ended (and its latency passed), that the one before it in its hardware queue has started, and, with implicit
+// ended (and its latency passed), that the one before it in its hardware queue has gone ahead, and, with implicit
 // synchronization, that the kernels issued before it have started or ended. Then its server may take it. At each
-// instant first all that ends there ends, then operations start, the earliest issued first.
+// instant first all that ends there ends, then kernels that are launched there get their queues, then operations start,
+// the earliest issued first; with hardware queues, as these have it.
 #pragma once
 
 #include <cstdint>
@@ -36,21 +37,33 @@ class Simulator {
   struct Operation {
     double ready = 0;  // the latest of what is known so far
     Index next_in_stream = none, next_in_queue = none;
-    std::uint32_t chunk = 0, stream = 0;
+    std::uint32_t chunk = 0, stream = 0, queue = 0;
+    bool entered = false;  // of a kernel: nothing of its queue waits for it
     std::uint8_t waits = 0;  // for how many things whose time is not known yet
     Stage stage = Stage::h2d;
     double start = 0, issue_start = 0;
   };
   // Operations of one server that wait for nothing but time, and those that could start.
   struct Line {
-    std::vector<std::pair<double, Index>> coming;  // heap, the earliest on top
-    std::vector<Index> there;                      // heap, the first issued on top
+    std::vector<std::pair<double, Index>> coming;        // heap, the earliest on top
+    std::vector<std::pair<std::uint32_t, Index>> there;  // heap, by turn: the order of issue, or as queues have it
+    std::uint32_t queue = 0;                             // of the last that started
+  };
+  // Of kernels.
+  struct Channel {
+    Index last = none;
+    std::uint32_t waiting = 0;  // kernels that have not gone ahead
+    double idle_since = 0;      // as the host sees it
   };
 
   void prepare(const Job&, std::uint32_t n, Order, std::uint32_t streams);
   void issue(Index, Stage, std::uint32_t chunk);
   void link_streams(std::uint32_t streams);
-  void link_queues(std::uint32_t streams);
+  void link_copies();
+  void give_queues(double now);  // to kernels that are launched by now
+  void enter(Index, double now);
+  void come(Line&, std::size_t line, double now);
+  void take_turns(Line&, std::uint32_t queues) const;
   double next_event(double now) const;
   void end_all(double now);
   void start_all(double now);
@@ -59,6 +72,7 @@ class Simulator {
   void passed(Index, double when);  // one of the things it waits for, at that time
   void kernel_synchronizes(std::uint32_t chunk, double now);
   std::size_t line_of(Stage) const;
+  std::uint32_t queues_of(std::size_t line) const;
   bool server_free(std::size_t line, double now) const;
   void record(std::vector<TimelineEntry>&) const;
 
@@ -71,6 +85,11 @@ class Simulator {
   std::vector<double> ends_;  // only for the list of entries
   Line lines_[3];             // copy in (or both ways), copy out, compute
   std::vector<Index> last_in_stream_, last_in_queue_;
+  std::vector<Index> launches_;  // kernels in the order of issue, where they get queues
+  std::size_t launched_ = 0;
+  std::vector<Channel> channels_;
+  std::vector<std::uint32_t> least_recent_;  // of channels_
+  std::uint32_t entered_ = 0;
   double host_ = 0, total_ = 0;
   // Implicit synchronization: kernels of chunks 0 .. synchronized_-1 have all started (ended), and copies out before
   // `waiting_` no longer wait for them.
