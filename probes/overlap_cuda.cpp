@@ -15,6 +15,7 @@
 #include "netpipe/devices/cuda/nvml.hpp"
 #include "netpipe/devices/cuda/probe_bench.hpp"
 #include "netpipe/devices/host/memory.hpp"
+#include "netpipe/devices/host/quiet_core.hpp"
 #include "netpipe/devices/host/topology.hpp"
 #include "npgpu/overlap.hpp"
 #include "probes/overlap_layout.hpp"
@@ -167,7 +168,7 @@ class CudaJobRunner final : public JobRunner {
 
   const Clock& clock() const override { return steady_clock(); }
   Telemetry telemetry() override { return nvml_ ? nvml_->read() : Telemetry{}; }
-  std::string binding() const override { return binding_.text(); }
+  std::string binding() const override { return binding_.text() + "; host times: " + quiet_.text(); }
 
  private:
   static Word* words(const Buffer& buffer) { return reinterpret_cast<Word*>(buffer.data()); }
@@ -251,6 +252,7 @@ class CudaJobRunner final : public JobRunner {
         first[0] = first[count(p.out.bytes) - 1] = OverlapWords::spoiled;
       }
     check(cudaDeviceSynchronize(), "waiting before a job");
+    if (!case_.gated) quiet_.settle();
   }
 
   void issue() {
@@ -329,6 +331,7 @@ class CudaJobRunner final : public JobRunner {
   int ordinal_;
   std::string bus_;
   host::Binding binding_;  // before the buffers, which are allocated under it
+  host::QuietCore quiet_;  // of those that the binding leaves
   Stream own_;
   Room room_;
   Buffer in_, out_, device_, scratch_, run_, told_run_;
