@@ -121,7 +121,7 @@ class CudaJobRunner final : public JobRunner {
     own_.synchronize();
     // The driver may load a kernel, or set up a copy of this size, at its first call.
     ready_ = true;
-    case_.gated = false;
+    case_.gated = Gating::open;
     run();
     case_.gated = c.gated;
     run();
@@ -132,7 +132,10 @@ class CudaJobRunner final : public JobRunner {
     if (!ready_) throw Error(ErrorKind::usage, "no job was prepared");
     cuda::make_current(ordinal_);
     begin_run();
-    JobRan ran = case_.gated ? run_gated() : case_.pool == StreamPool::fresh ? run_fresh() : run_pooled();
+    JobRan ran = case_.gated == Gating::gated      ? run_gated()
+                 : case_.gated == Gating::one_free ? run_one_free()
+                 : case_.pool == StreamPool::fresh ? run_fresh()
+                                                   : run_pooled();
     ran_ = true;
     return ran;
   }
@@ -252,7 +255,7 @@ class CudaJobRunner final : public JobRunner {
         first[0] = first[count(p.out.bytes) - 1] = OverlapWords::spoiled;
       }
     check(cudaDeviceSynchronize(), "waiting before a job");
-    if (!case_.gated) quiet_.settle();
+    if (case_.gated != Gating::gated) quiet_.settle();
   }
 
   void issue() {
@@ -305,14 +308,18 @@ class CudaJobRunner final : public JobRunner {
     return ran;
   }
 
-  // The gate stands in the first stream; the others wait for an event behind it.
+  // The gate stands in the first stream; the others before `end` wait for an event behind it.
+  void hold(std::size_t end) {
+    gate_->hold(handles_[0]);
+    opened_.record(handles_[0]);
+    for (std::size_t s = 1; s < end; ++s)
+      check(cudaStreamWaitEvent(handles_[s], opened_.get(), 0), "putting a stream behind the gate");
+  }
+
   JobRan run_gated() {
     JobRan ran;
     OpenAtLast release{&*gate_};
-    gate_->hold(handles_[0]);
-    opened_.record(handles_[0]);
-    for (std::size_t s = 1; s < handles_.size(); ++s)
-      check(cudaStreamWaitEvent(handles_[s], opened_.get(), 0), "putting a stream behind the gate");
+    hold(handles_.size());
     const Seconds begin = clock().now();
     issue();
     const Seconds issued = clock().now();
@@ -325,6 +332,30 @@ class CudaJobRunner final : public JobRunner {
     Seconds last{0};
     for (std::size_t s = 0; s < handles_.size(); ++s) last = std::max(last, Event::between(opened_, ends_[s]));
     if (!ran.voided) ran.device = last;
+    return ran;
+  }
+
+  JobRan run_one_free() {
+    JobRan ran;
+    OpenAtLast release{&*gate_};
+    cudaStream_t const free = handles_.back();
+    hold(handles_.size() - 1);
+    const Seconds begin = clock().now();
+    issue();
+    const Seconds issued = clock().now();
+    while (true) {
+      const cudaError_t state = cudaStreamQuery(free);
+      const Seconds now = clock().now();
+      ran.host = now - begin;
+      if (state == cudaSuccess) break;
+      if (state != cudaErrorNotReady) check(state, "asking whether a stream has ended");
+      if (now - issued > one_free_patience) gate_->release();
+    }
+    (void)cudaGetLastError();  // which "not ready" stays otherwise
+    ran.issue = issued - begin;
+    gate_->release();
+    check(cudaDeviceSynchronize(), "waiting for a job");
+    ran.voided = gate_->timed_out();
     return ran;
   }
 
