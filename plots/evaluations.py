@@ -103,7 +103,7 @@ def from_trace(path):
     device = trace.streams[0].case["device"]
     found = {}
     for jobs in trace.streams:
-        if jobs.case["device"] != device or jobs.gated or jobs.case["order"] == "apart" or jobs.case["workload"] == "none":
+        if jobs.case["device"] != device or jobs.gated != loader.OPEN or jobs.case["order"] == "apart" or jobs.case["workload"] == "none":
             continue
         for point in jobs.points:
             us = jobs.us(point)

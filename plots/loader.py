@@ -230,6 +230,9 @@ class Probe:
         return three(us[usable] / repeats), three(rows["cycles"][usable] / repeats)
 
 
+OPEN, GATED, ONE_FREE = range(3)  # what 'gated' of jobs in streams says
+
+
 class Jobs:
     """One case of jobs in streams, over its jobs."""
 
@@ -241,7 +244,9 @@ class Jobs:
             if name not in group.attrs:
                 raise BadTrace(f"{where} has no attribute '{name}'")
         self.case = {n: text(group.attrs[n]) for n in ("device", "workload", "order", "pool")}
-        self.gated = bool(group.attrs.get("gated", 0))
+        self.gated = int(group.attrs.get("gated", OPEN))
+        if self.gated not in (OPEN, GATED, ONE_FREE):
+            raise BadTrace(f"{where}: 'gated' is {self.gated}, none of 0 to 2")
         self.simulated = bool(group.attrs.get("simulated", 0))
         self.device_name = text(group.attrs.get("device_name", "")) or self.case["device"]
         self.points = table(group, "points", where, ["bytes_in", "bytes_out", "kernel_bytes", "iterations", "chunks",
@@ -249,10 +254,10 @@ class Jobs:
         self.samples = table(group, "samples", where, ["intact", "host_us", "device_us"])
 
     def us(self, point):
-        """(low, median, high) of a whole job, by the host's clock, by the device's where it was gated. Nothing where
+        """(low, median, high) of a whole job, by the host's clock, by the device's where all was gated. Nothing where
         its results were wrong or no trial has a time."""
         rows = self.samples[int(point["first_sample"]):int(point["first_sample"]) + int(point["samples"])]
-        times = rows["device_us" if self.gated else "host_us"]
+        times = rows["device_us" if self.gated == GATED else "host_us"]
         times = times[np.isfinite(times)]
         if np.any(rows["intact"] == 0) or not len(times):
             return None

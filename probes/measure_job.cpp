@@ -68,7 +68,7 @@ std::uint64_t iterations_for(JobRunner& runner, const OverlapCase& c, const JobS
   if (c.workload == Workload::none) throw Error(ErrorKind::usage, "a workload is needed to choose its iterations");
   OverlapCase copies = c, kernel = c;
   copies.workload = Workload::none;
-  copies.gated = kernel.gated = false;
+  copies.gated = kernel.gated = Gating::open;
   copies.pool = kernel.pool = StreamPool::pooled;
   JobShape uncut = job;
   uncut.chunks = uncut.streams = 1;

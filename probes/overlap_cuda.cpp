@@ -15,6 +15,7 @@
 #include "netpipe/devices/cuda/nvml.hpp"
 #include "netpipe/devices/cuda/probe_bench.hpp"
 #include "netpipe/devices/host/memory.hpp"
+#include "netpipe/devices/host/quiet_core.hpp"
 #include "netpipe/devices/host/topology.hpp"
 #include "npgpu/overlap.hpp"
 #include "probes/overlap_layout.hpp"
@@ -120,7 +121,7 @@ class CudaJobRunner final : public JobRunner {
     own_.synchronize();
     // The driver may load a kernel, or set up a copy of this size, at its first call.
     ready_ = true;
-    case_.gated = false;
+    case_.gated = Gating::open;
     run();
     case_.gated = c.gated;
     run();
@@ -131,7 +132,10 @@ class CudaJobRunner final : public JobRunner {
     if (!ready_) throw Error(ErrorKind::usage, "no job was prepared");
     cuda::make_current(ordinal_);
     begin_run();
-    JobRan ran = case_.gated ? run_gated() : case_.pool == StreamPool::fresh ? run_fresh() : run_pooled();
+    JobRan ran = case_.gated == Gating::gated      ? run_gated()
+                 : case_.gated == Gating::one_free ? run_one_free()
+                 : case_.pool == StreamPool::fresh ? run_fresh()
+                                                   : run_pooled();
     ran_ = true;
     return ran;
   }
@@ -167,7 +171,7 @@ class CudaJobRunner final : public JobRunner {
 
   const Clock& clock() const override { return steady_clock(); }
   Telemetry telemetry() override { return nvml_ ? nvml_->read() : Telemetry{}; }
-  std::string binding() const override { return binding_.text(); }
+  std::string binding() const override { return binding_.text() + "; host times: " + quiet_.text(); }
 
  private:
   static Word* words(const Buffer& buffer) { return reinterpret_cast<Word*>(buffer.data()); }
@@ -251,6 +255,7 @@ class CudaJobRunner final : public JobRunner {
         first[0] = first[count(p.out.bytes) - 1] = OverlapWords::spoiled;
       }
     check(cudaDeviceSynchronize(), "waiting before a job");
+    if (case_.gated != Gating::gated) quiet_.settle();
   }
 
   void issue() {
@@ -303,14 +308,18 @@ class CudaJobRunner final : public JobRunner {
     return ran;
   }
 
-  // The gate stands in the first stream; the others wait for an event behind it.
+  // The gate stands in the first stream; the others before `end` wait for an event behind it.
+  void hold(std::size_t end) {
+    gate_->hold(handles_[0]);
+    opened_.record(handles_[0]);
+    for (std::size_t s = 1; s < end; ++s)
+      check(cudaStreamWaitEvent(handles_[s], opened_.get(), 0), "putting a stream behind the gate");
+  }
+
   JobRan run_gated() {
     JobRan ran;
     OpenAtLast release{&*gate_};
-    gate_->hold(handles_[0]);
-    opened_.record(handles_[0]);
-    for (std::size_t s = 1; s < handles_.size(); ++s)
-      check(cudaStreamWaitEvent(handles_[s], opened_.get(), 0), "putting a stream behind the gate");
+    hold(handles_.size());
     const Seconds begin = clock().now();
     issue();
     const Seconds issued = clock().now();
@@ -326,9 +335,34 @@ class CudaJobRunner final : public JobRunner {
     return ran;
   }
 
+  JobRan run_one_free() {
+    JobRan ran;
+    OpenAtLast release{&*gate_};
+    cudaStream_t const free = handles_.back();
+    hold(handles_.size() - 1);
+    const Seconds begin = clock().now();
+    issue();
+    const Seconds issued = clock().now();
+    while (true) {
+      const cudaError_t state = cudaStreamQuery(free);
+      const Seconds now = clock().now();
+      ran.host = now - begin;
+      if (state == cudaSuccess) break;
+      if (state != cudaErrorNotReady) check(state, "asking whether a stream has ended");
+      if (now - issued > one_free_patience) gate_->release();
+    }
+    (void)cudaGetLastError();  // which "not ready" stays otherwise
+    ran.issue = issued - begin;
+    gate_->release();
+    check(cudaDeviceSynchronize(), "waiting for a job");
+    ran.voided = gate_->timed_out();
+    return ran;
+  }
+
   int ordinal_;
   std::string bus_;
   host::Binding binding_;  // before the buffers, which are allocated under it
+  host::QuietCore quiet_;  // of those that the binding leaves
   Stream own_;
   Room room_;
   Buffer in_, out_, device_, scratch_, run_, told_run_;

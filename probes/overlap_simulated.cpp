@@ -63,6 +63,11 @@ std::optional<std::string> why_no_kernel(const simulated::Spec& spec, Workload w
       spec, workload == Workload::compute ? simulated::Need::compute : simulated::Need::memory);
 }
 
+std::optional<std::string> why_no_gate(Gating gated) {
+  if (gated != Gating::one_free) return std::nullopt;
+  return "a simulated device holds all streams behind its gate, or none";
+}
+
 class SimulatedJobRunner final : public JobRunner {
  public:
   explicit SimulatedJobRunner(const std::string& id)
@@ -77,6 +82,7 @@ class SimulatedJobRunner final : public JobRunner {
 
   void prepare(const OverlapCase& c, const JobShape& shape) override {
     if (const auto why = refuses(c, shape)) throw Error(ErrorKind::usage, title(c) + ": " + *why);
+    if (const auto why = why_no_gate(c.gated)) throw Error(ErrorKind::usage, title(c) + ": " + *why);
     if (c.gated && c.pool == StreamPool::fresh)
       throw Error(ErrorKind::usage, title(c) + ": behind a gate streams are pooled: making them is the host's time");
     job_ = {.in_bytes = shape.bytes_in, .out_bytes = shape.bytes_out};
@@ -196,6 +202,7 @@ class SimulatedOverlap final : public OverlapBackend {
   std::string why_none() const override { return simulated::why_none(); }
   DeviceInfo device(const std::string& id) const override { return simulated::device_of(id); }
   std::optional<std::string> refuses(const JobQuestion& asked) const override {
+    if (auto why = why_no_gate(asked.question.gated)) return why;
     return why_no_kernel(simulated::spec_of(asked.question.device), asked.question.workload);
   }
   std::uint64_t cache_bytes(const std::string& device) const override {

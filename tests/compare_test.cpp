@@ -203,7 +203,7 @@ TEST_CASE("jobs in streams are compared job by job, by the device's time where t
     Trace trace;
     OverlapSweep sweep = jobs_of();
     sweep.question.device = device;
-    sweep.question.gated = gated;
+    sweep.question.gated = gated ? Gating::gated : Gating::open;
     add_job(sweep, {.bytes_in = 1000, .chunks = 4, .streams = 4}, around(us, 1));
     add_job(sweep, {.bytes_in = 1000, .chunks = 1}, around(50, 1));
     for (OverlapSample& s : sweep.samples)

@@ -79,8 +79,10 @@ TEST_CASE("a workload needs its uncut job and three cuts, as many streams as chu
   CHECK(workloads(one_workload({{1, 3000}, {2, 2000}, {4, 1500}})).empty());
   CHECK(workloads(one_workload({{2, 2000}, {4, 1500}, {8, 1250}, {16, 1125}})).empty());
   OverlapSweep gated = one_workload({{1, 3000}, {2, 2000}, {4, 1500}, {8, 1250}});
-  gated.question.gated = true;
-  CHECK(workloads(gated).empty());
+  for (const Gating other : {Gating::gated, Gating::one_free}) {
+    gated.question.gated = other;
+    CHECK(workloads(gated).empty());
+  }
 }
 
 TEST_CASE("errors, regret and hits") {

@@ -75,7 +75,7 @@ TEST_CASE("the overview sums up the cases that have no cut to tell of, a device 
   add_job(parts, {.bytes_in = 4096}, {1, 1, 1, 1, 1, 1});
   add_job(parts, {.bytes_in = 8192}, {2, 2, 2, 2, 2, 2});
   trace.streams.push_back(parts);
-  parts.question.gated = true;
+  parts.question.gated = Gating::gated;
   for (OverlapSample& s : parts.samples) s.device_us = s.host_us;
   parts.points[0].stop = Stop::never;
   trace.streams.push_back(parts);
@@ -92,6 +92,23 @@ TEST_CASE("the overview sums up the cases that have no cut to tell of, a device 
   CHECK(has(told, "overlap cuda:0 none apart pooled gated"));
 }
 
+TEST_CASE("with one stream free the host's time is told, what it is, and a word or code that no other has") {
+  Trace trace;
+  trace.streams.push_back(jobs_of());
+  trace.streams[0].question.gated = Gating::one_free;
+  add_job(trace.streams[0], {.bytes_in = 256, .chunks = 2, .streams = 2}, {231});
+  const std::string told = text([](auto& out, const Trace& t) { report_text(out, t, {}); }, trace);
+  CAPTURE(told);
+  CHECK(has(told, "overlap cuda:0 increment breadth-first pooled one-free"));
+  CHECK(has(told, "231"));
+  CHECK(has(told, "while all other"));
+  CHECK(has(told, "200 us after"));
+  const auto json = nlohmann::json::parse(text([](auto& out, const Trace& t) { report_json(out, t); }, trace));
+  CHECK(json["streams"][0]["case"]["gating"] == "one-free");
+  CHECK(json["streams"][0]["points"][0]["time_us"]["value"] == 231);
+  CHECK(has(text([](auto& out, const Trace& t) { export_streams_csv(out, t); }, trace), ",pooled,2,256,0,"));
+}
+
 TEST_CASE("wrong results have no time") {
   Trace trace = made();
   trace.streams[0].samples[11].intact = 0;
@@ -102,6 +119,7 @@ TEST_CASE("JSON: summaries, and everything") {
   const auto report = nlohmann::json::parse(text([](auto& out, const Trace& t) { report_json(out, t); }, made()));
   const auto& point = report["streams"][0]["points"][1];
   CHECK(report["streams"][0]["case"]["workload"] == "increment");
+  CHECK(report["streams"][0]["case"]["gating"] == "open");
   CHECK(point["job"]["chunks"] == 16);
   CHECK(point["time_us"]["value"] == 1500);
   CHECK(point["speed_up"] == 2);

@@ -19,7 +19,9 @@ TEST_CASE("the median of the host's times, and of the device's where gated") {
   CHECK(all[0].issue_us == 0.5);
   CHECK(std::isnan(all[0].create_us));
   CHECK(all[0].speed_up == 1);
-  sweep.question.gated = true;
+  sweep.question.gated = Gating::one_free;  // no device time, and the host's is that of one stream
+  CHECK(summarize(sweep)[0].time_us.value == 4);
+  sweep.question.gated = Gating::gated;
   all = summarize(sweep);
   CHECK(std::isnan(all[0].time_us.value));
   for (OverlapSample& s : sweep.samples) s.device_us = 9;

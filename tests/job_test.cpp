@@ -107,8 +107,27 @@ TEST_CASE("what cannot be is refused, in words") {
   said(copies, {.bytes_in = (std::uint64_t{1} << 33) + 4}, "at most");
 }
 
+TEST_CASE("one stream free takes two streams or more, a chunk each, pooled") {
+  OverlapCase c{.device = "cuda:0", .workload = Workload::none, .gated = Gating::one_free};
+  const auto why = [&](const JobShape& job) { return refuses(c, job).value_or(""); };
+  const JobShape two{.bytes_in = 256, .chunks = 2, .streams = 2};
+  CHECK(why(two) == "");
+  CHECK(why({.bytes_in = 256}).find("1 stream:") == 0);
+  CHECK(why({.bytes_in = 512, .chunks = 4, .streams = 2}).find("4 chunks in 2 streams") == 0);
+  CHECK(why({.bytes_in = 256, .chunks = 2, .streams = 3}).find("2 chunks in 3 streams") == 0);
+  c.pool = StreamPool::fresh;
+  CHECK(why(two).find("pooled") != std::string::npos);
+  c.pool = StreamPool::pooled;
+  c.order = IssueOrder::depth_first;
+  CHECK(why(two) == "");
+  c.order = IssueOrder::apart;
+  CHECK(why(two).find("its own stream") != std::string::npos);
+}
+
 TEST_CASE("a title says all that is not the shape's") {
   CHECK(title(OverlapCase{.device = "cuda:0"}) == "overlap cuda:0 increment breadth-first pooled");
-  CHECK(title(OverlapCase{"cuda:1", Workload::none, IssueOrder::apart, StreamPool::fresh, true}) ==
+  CHECK(title(OverlapCase{"cuda:1", Workload::none, IssueOrder::apart, StreamPool::fresh, Gating::gated}) ==
         "overlap cuda:1 none apart fresh gated");
+  CHECK(title(OverlapCase{.device = "cuda:0", .gated = Gating::one_free}) ==
+        "overlap cuda:0 increment breadth-first pooled one-free");
 }

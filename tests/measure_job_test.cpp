@@ -24,7 +24,7 @@ class MadeRunner final : public JobRunner {
     ran.host = Seconds{50e-6 + 1e-9 * static_cast<double>(job_.bytes_in + job_.bytes_out)};
     if (job_.kernel_bytes) ran.host += Seconds{10e-6 * static_cast<double>(job_.iterations)};
     ran.issue = Seconds{3e-6};
-    if (case_.gated) ran.device = ran.host - Seconds{40e-6};
+    if (case_.gated == Gating::gated) ran.device = ran.host - Seconds{40e-6};
     if (case_.pool == StreamPool::fresh) ran.create = Seconds{2e-6}, ran.destroy = Seconds{1e-6};
     ran.voided = case_.gated && runs <= voids;
     return ran;
@@ -80,7 +80,7 @@ TEST_CASE("a wrong result is kept, marked, and told") {
 
 TEST_CASE("a trial whose gate timed out is taken again; three in a row are an error") {
   OverlapCase gated = pooled;
-  gated.gated = true;
+  gated.gated = Gating::gated;
   std::uint64_t number = 0;
   {
     MadeRunner runner;

@@ -49,7 +49,7 @@ class Plain {
     return ran;
   }
   OverlapCase asked(Workload workload, IssueOrder order, StreamPool pool, bool gated) const {
-    return {id, workload, order, pool, gated};
+    return {id, workload, order, pool, gated ? Gating::gated : Gating::open};
   }
   std::string id;
 
@@ -139,6 +139,17 @@ TEST_CASE("simulated job: a spec that says nothing of kernels refuses them by na
   wrong.chunks = 0;
   CHECK_THROWS_AS(plain.run(plain.asked(Workload::none, IssueOrder::breadth_first, StreamPool::pooled, false), wrong),
                   Error);
+}
+
+TEST_CASE("simulated job: all streams wait behind the gate or none, one free is refused in words") {
+  Plain plain;
+  auto c = plain.asked(Workload::none, IssueOrder::breadth_first, StreamPool::pooled, true);
+  CHECK_FALSE(find_overlap_backend(plain.id).refuses({c, copies}));
+  c.gated = Gating::one_free;
+  REQUIRE_FALSE(refuses(c, copies));
+  CHECK(find_overlap_backend(plain.id).refuses({c, copies}).value_or("").find("all streams behind its gate") !=
+        std::string::npos);
+  CHECK_THROWS_AS(plain.run(c, copies), Error);
 }
 
 TEST_CASE("simulated job: noise of single copies is on their bytes, each by itself") {

@@ -23,6 +23,7 @@ inline Trace streamed(const std::string& device, const std::vector<cli::PlannedJ
   std::map<OverlapCase, OverlapSweep> sweeps;
   std::uint64_t number = 0;
   for (const cli::PlannedJob& job : jobs) {
+    if (backend.refuses(job.asked)) continue;  // as a plan leaves it out
     JobShape shape = job.asked.job;
     if (job.ratio > 0) shape.iterations = iterations_for(*runner, job.asked.question, shape, job.ratio);
     auto measured = measure_job(*runner, *schedule, job.asked.question, shape, number, {});

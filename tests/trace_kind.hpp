@@ -40,7 +40,7 @@ typename Kind::Sweep after_round_trip() {
     writer.finish();
   }
   const Trace trace = read_trace(folder / "t.h5");
-  CHECK(trace.version_minor == 2);
+  CHECK(trace.version_minor == 3);
   REQUIRE(trace.sweeps.size() == 1);
   CHECK(trace.sweeps[0].points.size() == 1);
   CHECK(trace.sweeps[0].error.empty());
@@ -152,7 +152,7 @@ void check_older_trace() {
     writer.finish();
   }
   const Trace after = read_trace(folder / "t.h5");
-  CHECK(after.version_minor == 2);
+  CHECK(after.version_minor == 3);
   REQUIRE(after.sweeps.size() == 19);
   REQUIRE(after.sweeps[18].samples.size() == before.sweeps[18].samples.size());
   CHECK(after.sweeps[18].samples.back().host_us == before.sweeps[18].samples.back().host_us);

@@ -16,7 +16,7 @@ struct Streams {
 
   static OverlapSweep header(const std::string& schedule) {
     OverlapSweep streams;
-    streams.question = {"cuda:1", Workload::memory, IssueOrder::apart, StreamPool::fresh, true};
+    streams.question = {"cuda:1", Workload::memory, IssueOrder::apart, StreamPool::fresh, Gating::one_free};
     return with_what_all_headers_have(streams, schedule);
   }
   static JobShape shape(std::uint32_t k) {
@@ -67,6 +67,7 @@ TEST_CASE("every word of every enumeration of jobs in streams") {
   for (std::size_t i = 0; i < names_of<Workload>.size(); ++i) ask(static_cast<Workload>(i), &OverlapCase::workload);
   for (std::size_t i = 0; i < names_of<IssueOrder>.size(); ++i) ask(static_cast<IssueOrder>(i), &OverlapCase::order);
   for (std::size_t i = 0; i < names_of<StreamPool>.size(); ++i) ask(static_cast<StreamPool>(i), &OverlapCase::pool);
+  for (std::size_t i = 0; i < names_of<Gating>.size(); ++i) ask(static_cast<Gating>(i), &OverlapCase::gated);
   check_questions<Streams>(asked);
 }
 
@@ -110,6 +111,11 @@ TEST_CASE("damaged jobs are named") {
           trace::change(in(file), "workload", std::string("gemm"));
         }).find("'workload' of /streams/0000 is 'gemm'") != std::string::npos);
   CHECK(spoiled([&](hid_t file) { H5Adelete(in(file), "gated"); }).find("'gated'") != std::string::npos);
+  CHECK(spoiled([&](hid_t file) {
+          const auto streams = in(file);
+          H5Adelete(streams, "gated");
+          trace::put_code(streams, "gated", 3);
+        }).find("'gated' of /streams/0000 is 3, none of 0 to 2") != std::string::npos);
   CHECK(spoiled([&](hid_t file) {
           H5Ldelete(file, "streams/0000/points", H5P_DEFAULT);
         }).find("/streams/0000/points") != std::string::npos);

@@ -67,7 +67,7 @@ struct JobSummary {
   JobShape job;
   std::uint32_t trials = 0;
   Stop stop = Stop::trials;
-  Estimate time_us;                  // of the whole job: device time where the case is gated, host time otherwise
+  Estimate time_us;                  // of the whole job: device time where all is gated, host time otherwise
   double issue_us = not_measured;    // of all asynchronous calls
   double create_us = not_measured;   // fresh streams
   double destroy_us = not_measured;

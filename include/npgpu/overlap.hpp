@@ -42,6 +42,19 @@ enum class StreamPool {
   pooled,  // made before the clock starts, and used again
   fresh,   // made inside the timed region
 };
+// What waits behind a closed gate, a kernel that waits, while a job is issued. Not a scoped enumeration, so that a
+// condition on it asks whether there is a gate at all.
+namespace gating {
+enum Gating {
+  open,      // nothing, there is no gate: as the host issues it
+  gated,     // everything, and then the gate is opened: device time without the host's
+  one_free,  // every stream but the last, until the last one's work has ended: whether it waits behind theirs
+};
+}
+using gating::Gating;
+// If the free stream's work has not ended so long after the last call, it waits for a stream behind the gate, which is
+// opened. Ten times as long as that work takes where it need not wait.
+inline constexpr Seconds one_free_patience{200e-6};
 
 template <>
 inline constexpr std::array<std::string_view, 4> names_of<Workload>{"none", "increment", "memory", "compute"};
@@ -49,6 +62,8 @@ template <>
 inline constexpr std::array<std::string_view, 3> names_of<IssueOrder>{"breadth-first", "depth-first", "apart"};
 template <>
 inline constexpr std::array<std::string_view, 2> names_of<StreamPool>{"pooled", "fresh"};
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<Gating>{"open", "gated", "one-free"};
 
 // One complete question; with a JobShape it is a point.
 struct OverlapCase {
@@ -56,11 +71,12 @@ struct OverlapCase {
   Workload workload = Workload::increment;
   IssueOrder order = IssueOrder::breadth_first;
   StreamPool pool = StreamPool::pooled;
-  bool gated = false;  // all is enqueued behind a waiting kernel and then released: device time without the host's
+  Gating gated = Gating::open;
 
   auto operator<=>(const OverlapCase&) const = default;
 };
-// "overlap cuda:0 increment breadth-first pooled", "overlap cuda:0 none apart pooled gated"
+// "overlap cuda:0 increment breadth-first pooled", "overlap cuda:0 none apart pooled gated",
+// "overlap cuda:0 none breadth-first pooled one-free"
 std::string title(const OverlapCase&);
 
 // The axes. Bytes are of the whole job, multiples of 4; 0: the job has no such part.
@@ -82,7 +98,7 @@ struct OverlapSample {
   std::uint32_t trial = 0;
   std::int32_t intact = -1;          // 1 results compared and right, 0 wrong, -1 not compared after this trial
   std::uint64_t number = 0;          // of this trial among all of the run, so that a drift can be seen
-  double host_us = not_measured;     // first call to the end of synchronization, the device idle before
+  double host_us = not_measured;     // first call to the end (one_free: of the last stream), the device idle before
   double issue_us = not_measured;    // of it, first to last asynchronous call; streams are there already
   double create_us = not_measured;   // of it, making the streams; fresh only
   double destroy_us = not_measured;  // after it; fresh only
@@ -205,7 +221,7 @@ struct MeasuredJob {
   std::string mismatch;  // what was wrong with the results
 };
 // Measures one job: warm-up, trials as the schedule says, one check of the results after the last. Each trial is one
-// whole job; `number` counts them over the run. The schedule is fed the device's time where the case is gated, the
+// whole job; `number` counts them over the run. The schedule is fed the device's time where all is gated, the
 // host's otherwise. Nothing if `interrupted` turned true. Throws Error(failed) if a gate times out again and again.
 std::optional<MeasuredJob> measure_job(JobRunner&, Schedule&, const OverlapCase&, const JobShape&,
                                        std::uint64_t& number, const std::function<bool()>& interrupted);

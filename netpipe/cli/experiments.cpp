@@ -47,13 +47,13 @@ void add_whole(List& list, const JobChoice& choice, const std::vector<Sizes>& si
           for (const std::uint64_t rounds : iterations)
             for (const std::uint64_t n : chunks)
               for (const std::uint64_t streams : given(choice.streams, {n}))
-                list.add({choice.device, workload, order, pool, false}, {.bytes_in = in,
-                                                                         .bytes_out = out,
-                                                                         .kernel_bytes = std::max(in, out),
-                                                                         .iterations = rounds,
-                                                                         .chunks = static_cast<std::uint32_t>(n),
-                                                                         .streams = static_cast<std::uint32_t>(streams),
-                                                                         .threads = choice.threads});
+                list.add({choice.device, workload, order, pool}, {.bytes_in = in,
+                                                                  .bytes_out = out,
+                                                                  .kernel_bytes = std::max(in, out),
+                                                                  .iterations = rounds,
+                                                                  .chunks = static_cast<std::uint32_t>(n),
+                                                                  .streams = static_cast<std::uint32_t>(streams),
+                                                                  .threads = choice.threads});
 }
 
 // The paper's iterations made its kernels 0.1 to 4 times as long as its copies; on an H200 these do.
@@ -88,7 +88,7 @@ std::vector<PlannedJob> chosen_jobs(const JobChoice& choice) {
 
 std::vector<PlannedJob> overheads_experiment(const std::string& device) {
   List list;
-  const OverlapCase copies{device, Workload::none, IssueOrder::breadth_first, StreamPool::pooled, true};
+  const OverlapCase copies{device, Workload::none, IssueOrder::breadth_first, StreamPool::pooled, Gating::gated};
   OverlapCase increment = copies, compute = copies, memory = copies;
   increment.workload = Workload::increment;
   compute.workload = Workload::compute;
@@ -138,7 +138,7 @@ std::vector<PlannedJob> overheads_experiment(const std::string& device) {
           list.add(kernel ? increment : copies, job);
           // By the host's clock, which sees launch, wake-up and synchronization too.
           OverlapCase host = kernel ? increment : copies;
-          host.gated = false;
+          host.gated = Gating::open;
           list.add(host, job);
         }
   }
@@ -160,7 +160,7 @@ std::vector<PlannedJob> overheads_experiment(const std::string& device) {
 
   // Kernels of one block that last longer than it takes to issue them all: how many run beside each other.
   OverlapCase beside_each_other = compute;
-  beside_each_other.gated = false;
+  beside_each_other.gated = Gating::open;
   for (const std::uint32_t n : {1u, 8u, 16u, 32u, 33u, 64u})
     list.add(beside_each_other,
              {.kernel_bytes = n * line, .iterations = 20'000, .chunks = n, .streams = n, .threads = 32});
@@ -168,7 +168,7 @@ std::vector<PlannedJob> overheads_experiment(const std::string& device) {
   // behind a waiting call waits too, and the time jumps. On an H200 it did with kernels between the copies, not
   // without.
   OverlapCase queues = copies;
-  queues.gated = false;
+  queues.gated = Gating::open;
   for (const Workload workload : {Workload::none, Workload::increment})
     for (const std::uint32_t n :
          {1u, 4u, 7u, 8u, 9u, 12u, 16u, 24u, 28u, 30u, 31u, 32u, 33u, 34u, 36u, 40u, 48u, 64u}) {
@@ -179,11 +179,20 @@ std::vector<PlannedJob> overheads_experiment(const std::string& device) {
           {.bytes_in = bytes, .bytes_out = bytes, .kernel_bytes = bytes, .iterations = 64, .chunks = n, .streams = n});
     }
 
+  // And asked directly, a part at a time: is the last of n streams held up while all others wait behind a gate?
+  OverlapCase free_copies = copies, free_kernels = increment;
+  free_copies.gated = free_kernels.gated = Gating::one_free;
+  for (const std::uint32_t n :
+       {2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 10u, 12u, 15u, 16u, 17u, 20u, 24u, 28u, 31u, 32u, 33u, 34u, 40u, 48u, 64u}) {
+    either_way(free_copies, {.chunks = n, .streams = n}, n * line);
+    list.add(free_kernels, {.kernel_bytes = n * line, .iterations = 1, .chunks = n, .streams = n});
+  }
+
   // Streams made for a tiny job, and the same in streams that are there.
   for (const std::uint32_t n : {1u, 2u, 4u, 8u, 16u, 32u, 48u, 64u, 128u, 256u})
     for (const StreamPool pool : {StreamPool::fresh, StreamPool::pooled}) {
       OverlapCase tiny = copies;
-      tiny.gated = false;
+      tiny.gated = Gating::open;
       tiny.pool = pool;
       list.add(tiny, {.bytes_in = n * line, .chunks = n, .streams = n});
     }

@@ -22,7 +22,10 @@ std::string title(const OverlapCase& c) {
     text += ' ';
     text += word;
   }
-  if (c.gated) text += " gated";
+  if (c.gated != Gating::open) {
+    text += ' ';
+    text += name(c.gated);
+  }
   return text;
 }
 
@@ -79,6 +82,15 @@ std::optional<std::string> refuses(const OverlapCase& c, const JobShape& job) {
   if ((c.workload == Workload::none) != (job.kernel_bytes == 0))
     return c.workload == Workload::none ? "bytes for a kernel, and the workload is none"
                                         : fmt::format("a {} kernel without bytes to work on", name(c.workload));
+  if (c.gated == Gating::one_free) {
+    if (job.streams < 2) return "1 stream: with one stream free another waits behind the gate, which takes 2 or more";
+    if (job.chunks != job.streams)
+      return fmt::format("{} chunks in {} streams: with one stream free each stream has one chunk", job.chunks,
+                         job.streams);
+    if (c.pool == StreamPool::fresh) return "with one stream free, streams are pooled: the gate stands in one of them";
+    if (c.order == IssueOrder::apart)
+      return "with one stream free, a chunk's parts follow each other in its own stream";
+  }
   return std::nullopt;
 }
 

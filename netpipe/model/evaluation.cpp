@@ -103,7 +103,7 @@ std::vector<MeasuredWorkload> cut_jobs(const Trace& trace) {
   std::map<JobQuestion, std::map<std::uint32_t, Estimate>> found;
   for (const OverlapSweep& sweep : trace.streams) {
     const OverlapCase& c = sweep.question;
-    if (c.gated || c.order == IssueOrder::apart || c.workload == Workload::none) continue;
+    if (c.gated != Gating::open || c.order == IssueOrder::apart || c.workload == Workload::none) continue;
     for (const JobSummary& s : summarize(sweep)) {
       if (s.job.chunks != s.job.streams || !(s.time_us.value > 0)) continue;
       if ((!s.job.bytes_in && !s.job.bytes_out) || !s.job.kernel_bytes) continue;

@@ -19,6 +19,8 @@ double slope_of(std::span<const XY> points, std::size_t without) {
 }  // namespace
 
 void JobPoints::add(const OverlapSweep& sweep) {
+  // What it tells is who waits for whom. Its times are of no call, copy or kernel.
+  if (sweep.question.gated == Gating::one_free) return;
   for (JobSummary& one : summarize(sweep))
     if (std::isfinite(one.time_us.value)) all_.push_back({sweep.question, std::move(one)});
 }
@@ -31,8 +33,9 @@ std::vector<JobSummary> JobPoints::find(const Wanted& wanted) const {
 }
 
 std::optional<Estimate> JobPoints::time(Workload workload, IssueOrder order, bool gated, const JobShape& job) const {
+  const Gating wanted = gated ? Gating::gated : Gating::open;
   const auto found = find([&](const OverlapCase& c, const JobShape& j) {
-    return c.workload == workload && c.order == order && c.gated == gated && c.pool == StreamPool::pooled && j == job;
+    return c.workload == workload && c.order == order && c.gated == wanted && c.pool == StreamPool::pooled && j == job;
   });
   if (found.empty()) return std::nullopt;
   std::vector<double> times;

@@ -12,7 +12,7 @@ namespace npgpu::model {
 
 class JobPoints {
  public:
-  void add(const OverlapSweep&);
+  void add(const OverlapSweep&);  // those with one stream free are left out
   bool empty() const { return all_.empty(); }
 
   using Wanted = std::function<bool(const OverlapCase&, const JobShape&)>;

@@ -20,7 +20,7 @@ JobSummary summarized(const OverlapSweep& sweep, const OverlapPoint& point) {
   const std::span<const OverlapSample> all(sweep.samples);
   const std::size_t first = std::min<std::size_t>(point.first_sample, all.size());
   const auto samples = all.subspan(first, std::min<std::size_t>(point.samples, all.size() - first));
-  const auto column = sweep.question.gated ? &OverlapSample::device_us : &OverlapSample::host_us;
+  const auto column = sweep.question.gated == Gating::gated ? &OverlapSample::device_us : &OverlapSample::host_us;
   JobSummary s;
   s.job = point.job;
   s.stop = point.stop;

@@ -72,8 +72,8 @@ void export_streams_csv(std::ostream& out, const Trace& trace) {
     const OverlapSweep& sweep = trace.streams[i];
     const OverlapCase& c = sweep.question;
     const std::string front =
-        fmt::format("{},{},{},{:d},{},{},{},{:d}", i, field(c.device), field(sweep.device_name), sweep.simulated,
-                    name(c.workload), name(c.order), name(c.pool), c.gated);
+        fmt::format("{},{},{},{:d},{},{},{},{}", i, field(c.device), field(sweep.device_name), sweep.simulated,
+                    name(c.workload), name(c.order), name(c.pool), static_cast<int>(c.gated));
     for (const OverlapSample& s : sweep.samples) {
       if (s.point >= sweep.points.size()) continue;
       const OverlapPoint& point = sweep.points[s.point];

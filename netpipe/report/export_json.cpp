@@ -1,7 +1,7 @@
 // export --format json: the whole trace, nothing derived. Names and units are those of data/TRACE_FORMAT.md; a table
 // is an object of columns. null is what was not measured.
 //
-//   { "document": "npgpu-trace", "version": "1.2", "run": {...}, "provenance": {...},
+//   { "document": "npgpu-trace", "version": "1.3", "run": {...}, "provenance": {...},
 //     "sweeps": [ { title, case, simulated, schedule, ..., "points": { "bytes": [...], ... },
 //                   "samples": { "point": [...], ... } } ],
 //     "probes": likewise, "streams": likewise }

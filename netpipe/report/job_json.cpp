@@ -16,7 +16,7 @@ Json header_json(const OverlapSweep& sweep) {
             {"workload", name(c.workload)},
             {"order", name(c.order)},
             {"pool", name(c.pool)},
-            {"gated", c.gated}}},
+            {"gating", name(c.gated)}}},
           {"simulated", sweep.simulated},
           {"schedule", sweep.schedule},
           {"device_uuid", sweep.device_uuid},

@@ -23,6 +23,21 @@ std::string header(const OverlapSweep& sweep, const Ink& ink, std::size_t width)
   return out;
 }
 
+std::string time_note(Gating gated) {
+  switch (gated) {
+    case Gating::open:
+      break;
+    case Gating::gated:
+      return "us: the device's time, from the opening of the gate to the end of the last stream's work";
+    case Gating::one_free:
+      return fmt::format(
+          "us: the host's time, from the first call to the end of the last stream's work while all other streams wait "
+          "behind a gate, which is opened where that has not ended {:.0f} us after the last call",
+          microseconds(one_free_patience));
+  }
+  return "us: the host's time, from the first call to the end of synchronization";
+}
+
 }  // namespace
 
 std::string job_text(const JobShape& job) {
@@ -100,8 +115,7 @@ std::string jobs_text(const OverlapSweep& sweep, const TextStyle& style) {
   const auto lines = table.lines(width);
   for (std::size_t i = 0; i < lines.size(); ++i) out += i == 0 ? ink.dim(lines[i]) : lines[i];
   const auto note = [&](const std::string& text) { out += "  " + wrapped(text, width, 4, 2) + '\n'; };
-  note(sweep.question.gated ? "us: the device's time, from the opening of the gate to the end of the last stream's work"
-                            : "us: the host's time, from the first call to the end of synchronization");
+  note(time_note(sweep.question.gated));
   note("speed-up: over the same job uncut in one stream");
   if (never) note("* the interval never narrowed to the schedule's tolerance before the budget of the job was spent");
   if (wrong) note("! no usable trial: results were wrong");

@@ -21,9 +21,10 @@
 //       "device_uuid", "device_name", "peak_per_s", "peak_source", "layout": { what the device says of itself },
 //       "binding", "error", "points": [ { "shape": { blocks, threads, ilp, access_bytes, bytes, alone }, trials, stop,
 //       rate_per_s, rate_per_cycle, clock_mhz, doubts } ] } ],
-//     "streams": [ { "title", "case": { device, workload, order, pool, gated }, "simulated", "schedule", "device_uuid",
-//       "device_name", "binding", "error", "points": [ { "job": { bytes_in, bytes_out, kernel_bytes, iterations, chunks,
-//       streams, threads }, trials, stop, time_us, issue_us, create_us, destroy_us, speed_up } ] } ],
+//     "streams": [ { "title", "case": { device, workload, order, pool, gating }, "simulated", "schedule",
+//       "device_uuid", "device_name", "binding", "error", "points": [ { "job": { bytes_in, bytes_out, kernel_bytes,
+//       iterations, chunks, streams, threads }, trials, stop, time_us, issue_us, create_us, destroy_us, speed_up } ] }
+//       ],
 //     "derived": [ { "device", "device_name", "simulated", "parameters": [ { name, estimate, meaning, reference,
 //       reference_source, verdict, note } ], "missing": [ ... ] } ] }
 //

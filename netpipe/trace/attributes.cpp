@@ -86,9 +86,9 @@ void put(hid_t object, const std::string& name, std::int64_t value) {
 void put(hid_t object, const std::string& name, std::uint64_t value) {
   create(object, name, H5T_STD_U64LE, H5T_NATIVE_UINT64, &value);
 }
-void put(hid_t object, const std::string& name, bool flag) {
-  const std::uint8_t value = flag;
-  create(object, name, H5T_STD_U8LE, H5T_NATIVE_UINT8, &value);
+void put(hid_t object, const std::string& name, bool flag) { put_code(object, name, flag); }
+void put_code(hid_t object, const std::string& name, std::uint8_t code) {
+  create(object, name, H5T_STD_U8LE, H5T_NATIVE_UINT8, &code);
 }
 void put(hid_t object, const Facts& facts) {
   for (const auto& [name, fact] : facts) std::visit([&](const auto& value) { put(object, name, value); }, fact);
@@ -121,6 +121,12 @@ bool get_flag(hid_t object, const std::string& where, const std::string& name) {
   const auto value = read_number<std::int64_t>(expect(object, where, name, H5T_INTEGER, "integer"), H5T_NATIVE_INT64);
   if (value != 0 && value != 1) throw Flaw(called(where, name) + " is " + std::to_string(value) + ", neither 0 nor 1");
   return value == 1;
+}
+std::uint8_t get_code(hid_t object, const std::string& where, const std::string& name, std::uint8_t most) {
+  const auto value = read_number<std::int64_t>(expect(object, where, name, H5T_INTEGER, "integer"), H5T_NATIVE_INT64);
+  if (value < 0 || value > most)
+    throw Flaw(called(where, name) + " is " + std::to_string(value) + ", none of 0 to " + std::to_string(most));
+  return static_cast<std::uint8_t>(value);
 }
 
 Facts get_facts(hid_t object, const std::string& where) {

@@ -139,7 +139,7 @@ void put_header(hid_t group, const OverlapSweep& sweep) {
   put_word(group, "workload", c.workload);
   put_word(group, "order", c.order);
   put_word(group, "pool", c.pool);
-  put(group, "gated", c.gated);
+  put_code(group, "gated", static_cast<std::uint8_t>(c.gated));
   put_common(group, sweep);
 }
 
@@ -149,7 +149,7 @@ void get_header(hid_t group, const std::string& where, OverlapSweep& sweep) {
   c.workload = get_word<Workload>(group, where, "workload");
   c.order = get_word<IssueOrder>(group, where, "order");
   c.pool = get_word<StreamPool>(group, where, "pool");
-  c.gated = get_flag(group, where, "gated");
+  c.gated = static_cast<Gating>(get_code(group, where, "gated", Gating::one_free));
   get_common(group, where, sweep);
 }
 

@@ -11,7 +11,7 @@ namespace npgpu::trace {
 
 inline constexpr const char* schema_name = "npgpu-trace";
 inline constexpr int version_major = 1;
-inline constexpr int version_minor = 2;
+inline constexpr int version_minor = 3;
 
 // "0007"
 std::string group_name(std::size_t index);

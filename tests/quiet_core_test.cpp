@@ -1,0 +1,159 @@
+// Which core a thread settles on, on cores that are played; and that a real thread gets back what it had.
+#include "netpipe/devices/host/quiet_core.hpp"
+
+#include <doctest/doctest.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <map>
+#include <thread>
+#include <utility>
+
+using namespace npgpu;
+using Cpus = std::vector<unsigned>;
+
+namespace {
+
+// Cpus 10, 12, 14 and 16. A loop takes 10 us on a quiet core; on a new one the first takes 5 us more.
+struct Played {
+  std::map<unsigned, double> us{{10, 10}, {12, 10}, {14, 10}, {16, 10}};
+  Cpus cpus{10, 12, 14, 16};
+  std::vector<unsigned> refused;
+  unsigned at = 99;  // not pinned
+  bool cold = true;
+  int loops = 0, unpinned = 0;
+  Cpus pinned;
+
+  host::CoreAccess access() {
+    return {.cpus = cpus,
+            .pin =
+                [this](unsigned cpu) {
+                  if (std::count(refused.begin(), refused.end(), cpu)) return false;
+                  cold = at != cpu;
+                  at = cpu;
+                  pinned.push_back(cpu);
+                  return true;
+                },
+            .unpin = [this] { at = 99, ++unpinned; },
+            .loop =
+                [this] {
+                  ++loops;
+                  return from_microseconds(us.at(at) + (std::exchange(cold, false) ? 5 : 0));
+                }};
+  }
+};
+
+cpu_set_t mask() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  REQUIRE(sched_getaffinity(0, sizeof set, &set) == 0);
+  return set;
+}
+
+}  // namespace
+
+TEST_CASE("the first look is at all cores, and stays while its core is quiet") {
+  Played cores;
+  cores.us = {{10, 17}, {12, 16}, {14, 10}, {16, 15}};
+  host::QuietCore quiet(cores.access());
+  CHECK(quiet.text() == "one quiet core of 10,12,14,16 at a time");
+  CHECK(cores.at == 99);
+  quiet.settle();
+  CHECK(cores.at == 14);
+  for (const unsigned cpu : cores.cpus) CHECK(std::count(cores.pinned.begin(), cores.pinned.end(), cpu) > 0);
+  cores.pinned.clear();
+  cores.loops = 0;
+  quiet.settle();
+  cores.us[14] = 11.4;  // less than 1.15 times 10
+  quiet.settle();
+  CHECK(cores.pinned.empty());
+  CHECK(cores.loops == 2);
+}
+
+TEST_CASE("where it turns slow, the thread goes to the next quiet core and goes on from there") {
+  Played cores;
+  host::QuietCore quiet(cores.access());
+  quiet.settle();
+  const auto settled_with = [&](std::map<unsigned, double> us) {
+    cores.us = std::move(us);
+    cores.pinned.clear();
+    quiet.settle();
+    return cores.at;
+  };
+  CHECK(settled_with({{10, 10}, {12, 10}, {14, 16}, {16, 16}}) == 10);
+  CHECK(settled_with({{10, 11.6}, {12, 16}, {14, 11.4}, {16, 10}}) == 14);  // the first that is quiet, not the quietest
+  CHECK(cores.pinned == Cpus{12, 14});
+  CHECK(settled_with({{10, 16}, {12, 10}, {14, 16}, {16, 16}}) == 12);  // 16 and 10 come before it
+  CHECK(cores.pinned == Cpus{16, 10, 12});
+}
+
+TEST_CASE("where all are slow, the least slow; and the least is what was ever seen") {
+  Played cores;
+  host::QuietCore quiet(cores.access());
+  quiet.settle();
+  REQUIRE(cores.at == 10);
+  cores.us = {{10, 16}, {12, 14}, {14, 13}, {16, 15}};
+  quiet.settle();
+  CHECK(cores.at == 14);
+  cores.us[14] = 12;  // still slow, and the least slow: back to where it was
+  quiet.settle();
+  CHECK(cores.at == 14);
+  cores.us[12] = 8;  // 10 is slow beside that
+  quiet.settle();
+  CHECK(cores.at == 12);
+  cores.us = {{10, 10}, {12, 10}, {14, 9.1}, {16, 10}};
+  quiet.settle();
+  CHECK(cores.at == 14);
+}
+
+TEST_CASE("one core only: nothing is looked at") {
+  Played cores;
+  cores.cpus = {12};
+  {
+    host::QuietCore quiet(cores.access());
+    CHECK(quiet.text() == "one core only: cpu 12");
+    quiet.settle();
+  }
+  CHECK(cores.loops == 0);
+  CHECK(cores.pinned.empty());
+  CHECK(cores.unpinned == 0);
+}
+
+TEST_CASE("a system that refuses to pin is told of, and nothing moves; one cpu that is refused later is passed over") {
+  Played all;
+  all.refused = all.cpus;
+  host::QuietCore stays(all.access());
+  CHECK(stays.text().find("the system refuses cpu 10: ") != std::string::npos);
+  stays.settle();
+  CHECK(all.loops == 0);
+  CHECK(all.at == 99);
+
+  Played cores;
+  host::QuietCore quiet(cores.access());
+  quiet.settle();
+  cores.refused = {12};
+  cores.us[10] = 16;
+  quiet.settle();
+  CHECK(cores.at == 14);
+
+  host::CoreAccess unknown = cores.access();
+  unknown.cpus.clear();
+  CHECK(host::QuietCore(unknown).text().find("does not say") != std::string::npos);
+}
+
+TEST_CASE("a thread settles on one of its cpus, and has them all back afterwards") {
+  std::thread([] {
+    const cpu_set_t before = mask();
+    {
+      host::QuietCore quiet;
+      quiet.settle();
+      const cpu_set_t now = mask();
+      cpu_set_t both;
+      CPU_AND(&both, &before, &now);
+      CHECK(CPU_EQUAL(&both, &now));
+      if (CPU_COUNT(&before) > 1 && quiet.text().find("one quiet core") == 0) CHECK(CPU_COUNT(&now) == 1);
+    }
+    const cpu_set_t after = mask();
+    CHECK(CPU_EQUAL(&before, &after));
+  }).join();
+}
