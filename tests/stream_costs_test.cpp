@@ -137,3 +137,22 @@ TEST_CASE("a forecast: the best of the simulated times, within its interval") {
   // 67.1 MB / 55.57 GB/s in, as much out at 55.44, and the kernel: 1208 + 1210 + 1000 us, and some.
   CHECK(f.candidates_us[0].value == doctest::Approx(3418).epsilon(0.01));
 }
+
+TEST_CASE("jobs with one stream free are no call's, copy's or kernel's time") {
+  const ChangedSpec spec = odd_h200();
+  Trace trace = streamed(spec.id(), cli::overheads_experiment(spec.id()));
+  const auto parameters = stream_costs(trace).at(0).parameters;
+  const std::size_t cases = trace.streams.size();
+  for (std::size_t i = 0; i < cases; ++i) {
+    OverlapSweep free = trace.streams[i];
+    free.question.gated = Gating::one_free;
+    for (OverlapSample& s : free.samples) s.host_us *= 7, s.issue_us *= 7, s.device_us *= 7;
+    trace.streams.push_back(std::move(free));
+  }
+  const auto again = stream_costs(trace).at(0).parameters;
+  REQUIRE(again.size() == parameters.size());
+  for (std::size_t i = 0; i < again.size(); ++i) {
+    CAPTURE(again[i].name);
+    CHECK(again[i].estimate.value == parameters[i].estimate.value);
+  }
+}
