@@ -63,11 +63,6 @@ std::optional<std::string> why_no_kernel(const simulated::Spec& spec, Workload w
       spec, workload == Workload::compute ? simulated::Need::compute : simulated::Need::memory);
 }
 
-std::optional<std::string> why_no_gate(Gating gated) {
-  if (gated != Gating::one_free) return std::nullopt;
-  return "a simulated device holds all streams behind its gate, or none";
-}
-
 class SimulatedJobRunner final : public JobRunner {
  public:
   explicit SimulatedJobRunner(const std::string& id)
@@ -82,7 +77,6 @@ class SimulatedJobRunner final : public JobRunner {
 
   void prepare(const OverlapCase& c, const JobShape& shape) override {
     if (const auto why = refuses(c, shape)) throw Error(ErrorKind::usage, title(c) + ": " + *why);
-    if (const auto why = why_no_gate(c.gated)) throw Error(ErrorKind::usage, title(c) + ": " + *why);
     if (c.gated && c.pool == StreamPool::fresh)
       throw Error(ErrorKind::usage, title(c) + ": behind a gate streams are pooled: making them is the host's time");
     job_ = {.in_bytes = shape.bytes_in, .out_bytes = shape.bytes_out};
@@ -91,8 +85,7 @@ class SimulatedJobRunner final : public JobRunner {
     shape_ = shape;
     charged_ = costs_;
     if (c.pool == StreamPool::pooled) charged_.stream_create = Seconds{0};
-    if (c.gated) charged_.issue = {}, charged_.submit = Seconds{0};
-    total_ = play();
+    if (c.gated == Gating::gated) charged_.issue = {}, charged_.submit = Seconds{0};
     const std::vector<Issue> calls = issues_of(c.order, shape);
     calls_ = calls.size();
     issue_ = Seconds{0};
@@ -100,7 +93,8 @@ class SimulatedJobRunner final : public JobRunner {
       issue_ += call.part == JobPart::in       ? costs_.issue.h2d
                 : call.part == JobPart::kernel ? costs_.issue.kernel
                                                : costs_.issue.d2h;
-    if (c.gated && !gate_) gate_.emplace(device_);
+    total_ = play();
+    if (c.gated == Gating::gated && !gate_) gate_.emplace(device_);
     ++prepared_;
     runs_ = 0;
     result_.fill(std::byte{0xA5});
@@ -113,13 +107,14 @@ class SimulatedJobRunner final : public JobRunner {
     const double streams = streams_of(case_.order, shape_);
     if (device_->spec().noise.operation_sigma > 0) total_ = play();
     const Seconds begin = device_->clock().now();
-    if (case_.gated) gate_->hold();
-    const double factor = device_->run_kernel(case_.gated ? issue_ : Seconds{0}, Seconds{0}, total_, payload_,
-                                              result_.size(), case_.gated ? &*gate_ : nullptr);
+    const bool gated = case_.gated == Gating::gated;
+    if (gated) gate_->hold();
+    const double factor = device_->run_kernel(gated ? issue_ : Seconds{0}, Seconds{0}, total_, payload_, result_.size(),
+                                              gated ? &*gate_ : nullptr);
     JobRan ran;
     ran.host = device_->clock().now() - begin;
     ran.issue = issue_ * factor;
-    if (case_.gated) {
+    if (gated) {
       ran.voided = gate_->timed_out() || calls_ > device_->spec().host.gate_capacity;
       if (!ran.voided) ran.device = total_ * factor;
     }
@@ -163,6 +158,7 @@ class SimulatedJobRunner final : public JobRunner {
   }
 
   Seconds play() {
+    simulator_.hold_others(case_.gated == Gating::one_free ? issue_ + one_free_patience : Seconds{0});
     return simulator_
         .run(job_, shape_.chunks, charged_, static_cast<Order>(case_.order), nullptr,
              std::min(shape_.streams, shape_.chunks))
@@ -202,7 +198,6 @@ class SimulatedOverlap final : public OverlapBackend {
   std::string why_none() const override { return simulated::why_none(); }
   DeviceInfo device(const std::string& id) const override { return simulated::device_of(id); }
   std::optional<std::string> refuses(const JobQuestion& asked) const override {
-    if (auto why = why_no_gate(asked.question.gated)) return why;
     return why_no_kernel(simulated::spec_of(asked.question.device), asked.question.workload);
   }
   std::uint64_t cache_bytes(const std::string& device) const override {

@@ -158,28 +158,22 @@ std::vector<PlannedJob> overheads_experiment(const std::string& device) {
     list.add(beside, {.bytes_in = 64 * MiB, .bytes_out = 64 * MiB, .kernel_bytes = 60 * MiB, .iterations = 64});
   }
 
-  // Kernels of one block that last longer than it takes to issue them all: how many run beside each other.
-  OverlapCase beside_each_other = compute;
-  beside_each_other.gated = Gating::open;
-  for (const std::uint32_t n : {1u, 8u, 16u, 32u, 33u, 64u})
-    list.add(beside_each_other,
-             {.kernel_bytes = n * line, .iterations = 20'000, .chunks = n, .streams = n, .threads = 32});
-  // Chunks of one size, so that one more costs so much more: where streams share a hardware queue, what is issued
-  // behind a waiting call waits too, and the time jumps. On an H200 it did with kernels between the copies, not
-  // without.
-  OverlapCase queues = copies;
-  queues.gated = Gating::open;
-  for (const Workload workload : {Workload::none, Workload::increment})
-    for (const std::uint32_t n :
-         {1u, 4u, 7u, 8u, 9u, 12u, 16u, 24u, 28u, 30u, 31u, 32u, 33u, 34u, 36u, 40u, 48u, 64u}) {
-      queues.workload = workload;
-      const std::uint64_t bytes = n * MiB;
-      list.add(
-          queues,
-          {.bytes_in = bytes, .bytes_out = bytes, .kernel_bytes = bytes, .iterations = 64, .chunks = n, .streams = n});
-    }
+  // Calls, in a stream each: of copies, of copies and kernels, of all three.
+  OverlapCase calls = copies;
+  calls.gated = Gating::open;
+  for (const std::uint32_t n : {1u, 2u, 4u, 8u, 16u, 24u, 32u, 48u, 64u}) {
+    JobShape job{.bytes_in = n * 16 * KiB, .chunks = n, .streams = n};
+    calls.workload = Workload::none;
+    list.add(calls, job);
+    calls.workload = Workload::increment;
+    job.kernel_bytes = job.bytes_in;
+    job.iterations = 1;
+    list.add(calls, job);
+    job.bytes_out = job.bytes_in;
+    list.add(calls, job);
+  }
 
-  // And asked directly, a part at a time: is the last of n streams held up while all others wait behind a gate?
+  // Hardware queues, a part at a time: is the last of n streams held up while all others wait behind a gate?
   OverlapCase free_copies = copies, free_kernels = increment;
   free_copies.gated = free_kernels.gated = Gating::one_free;
   for (const std::uint32_t n :

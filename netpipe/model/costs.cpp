@@ -28,6 +28,7 @@ Estimate middle_of(const std::vector<double>& values, std::string unit, std::str
   return e;
 }
 
+constexpr std::uint64_t call_bytes = 16 * KiB;  // of a chunk where calls are timed
 constexpr std::uint64_t small_sizes[] = {4 * KiB, 64 * KiB, MiB, 16 * MiB};
 
 }  // namespace
@@ -45,34 +46,32 @@ void CostMeasuring::miss(const std::string& what) {
   out_.missing.push_back(what + ": npgpu streams --experiment overheads --device " + out_.device + " measures it");
 }
 
+// Calls of one kind after the other, in as many streams: the first that a stream gets takes longer than the next, so
+// that each kind is measured after those that come before it in a job.
 void CostMeasuring::calls() {
-  // Host times of calls that find the device busy or not make no difference to them: many calls, each to its own
-  // stream.
-  const auto slope = [&](Workload workload, bool out, const char* method) {
+  const auto slope = [&](bool kernel, bool out, const char* method) {
     std::vector<XY> calls;
-    for (const JobSummary& s : points_.find([&](const OverlapCase&c, const JobShape&j) {
-           return c.workload == workload && c.order == IssueOrder::breadth_first && c.pool == StreamPool::pooled &&
-                  !c.gated && j.chunks == j.streams && (j.bytes_out > 0) == out &&
-                  (j.bytes_in > 0) == (workload == Workload::none);
+    for (const JobSummary& s : points_.find([&](const OverlapCase& c, const JobShape& j) {
+           const std::uint64_t bytes = j.chunks * call_bytes;
+           return c.order == IssueOrder::breadth_first && c.pool == StreamPool::pooled && !c.gated &&
+                  j.chunks == j.streams && j.bytes_in == bytes && j.bytes_out == (out ? bytes : 0) &&
+                  j.kernel_bytes == (kernel ? bytes : 0) && j.iterations == (kernel ? 1 : 0);
          }))
-      if (s.job.chunks > 1) calls.push_back({static_cast<double>(s.job.chunks), s.issue_us});
+      calls.push_back({static_cast<double>(s.job.chunks), s.issue_us});
     return theil_sen(calls, "us", method);
   };
-  const Estimate in = slope(Workload::none, false, "slope of the time of n calls, each in its own stream, over n");
-  const Estimate kernel =
-      slope(Workload::compute, false, "slope of the time of n launches, each in its own stream, over n");
-  if (!std::isfinite(in.value)) return miss("the host's time for a copy's call");
-  if (!std::isfinite(kernel.value)) miss("the host's time for a launch");
-  Estimate out =
-      slope(Workload::none, true, "slope of n calls to and n from the device over n, less that of calls to it");
-  if (std::isfinite(out.value)) {
-    out.low -= in.value;
-    out.high -= in.value;
-    out.value = std::max(0.0, out.value - in.value);
-  } else {
-    out = in;
-    out.method = "as to the device: " + in.method;
-  }
+  const auto less = [](Estimate more, const Estimate& base) {
+    more.low -= base.value;
+    more.high -= base.value;
+    more.value -= base.value;
+    return more;
+  };
+  const Estimate in = slope(false, false, "slope of the time of n copies' calls, each in its own stream, over n");
+  const Estimate in_kernel = slope(true, false, "slope of n copies' calls and n launches over n, less that of copies");
+  const Estimate all = slope(true, true, "slope of all calls of n chunks over n, less that without copies back");
+  if (!std::isfinite(in.value) || !std::isfinite(in_kernel.value) || !std::isfinite(all.value))
+    return miss("the host's time for a call");
+  const Estimate kernel = less(in_kernel, in), out = less(all, in_kernel);
   out_.costs.issue = {at_least_0(in.value), at_least_0(kernel.value), at_least_0(out.value)};
   tell("issue h2d", in, "the host's time to issue a copy to the device");
   tell("issue kernel", kernel, "the host's time to launch a kernel");

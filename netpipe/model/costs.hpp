@@ -39,6 +39,7 @@ class CostMeasuring {
   void blocks();
   void compute();
   void queues();
+  std::uint32_t queues_of(Stage);
 
   void tell(std::string name, Estimate, std::string meaning);
   void miss(const std::string& what);

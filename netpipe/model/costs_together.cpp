@@ -229,55 +229,36 @@ void CostMeasuring::compute() {
   if (!std::isfinite(least)) miss("what kernels of different streams do to each other");
 }
 
-// A queue that is shared holds a copy back behind another stream's: the number with which the simulator gives the times
-// of chunks that are copied in and out, each in its own stream.
-void CostMeasuring::queues() {
-  StreamCosts& costs = out_.costs;
-  const auto jobs = points_.find([](const OverlapCase& c, const JobShape& j) {
-    return c.workload == Workload::none && c.order == IssueOrder::breadth_first && c.pool == StreamPool::pooled &&
-           !c.gated && j.bytes_in && j.bytes_out && j.chunks > 1 && j.chunks == j.streams;
+// All streams but the last wait behind a gate: the last one is held up where there are more streams than queues.
+std::uint32_t CostMeasuring::queues_of(Stage stage) {
+  const auto jobs = points_.one_free([&](const OverlapCase& c, const JobShape& j) {
+    return (stage == Stage::h2d) == (j.bytes_in > 0) && (stage == Stage::d2h) == (j.bytes_out > 0) &&
+           (stage == Stage::kernel) == (c.workload != Workload::none);
   });
-  if (jobs.size() < 3) return miss("the number of hardware queues");
-  costs.queue_scope = QueueScope::node;
-  const auto error = [&](std::uint32_t queues) {
-    costs.queues = queues;
-    std::vector<double> all;
-    for (const JobSummary& s : jobs)
-      all.push_back(simulate_total(job(s.job, 0), s.job.chunks, costs, Order::breadth_first).total.count() * 1e6 /
-                        s.time_us.value -
-                    1);
-    double squares = 0;
-    for (const double e : all) squares += e * e;
-    return std::sqrt(squares / static_cast<double>(all.size()));
-  };
-  const double none = error(0);
-  std::map<std::uint32_t, double> errors;  // by the number of queues
-  for (const JobSummary& s : jobs) errors.emplace(s.job.chunks, error(s.job.chunks));
-  const auto [found, least] =
-      *std::min_element(errors.begin(), errors.end(), [](const auto& x, const auto& y) { return x.second < y.second; });
-  const bool any = least < none / 2;
-  costs.queues = any ? found : 0;
-  Estimate e{not_measured, not_measured, not_measured, "1",
-             "chunks copied in and out, each in its own stream: the number of queues with which the simulator gives "
-             "their times; interval by likelihood ratio"};
-  // With normal scatter, 95 % of times: n ln(squares/least squares) is below the quantile of chi squared.
-  constexpr double chi_squared_95 = 3.84;
-  const double within = least * std::exp(chi_squared_95 / 2 / static_cast<double>(jobs.size()));
-  if (any) {
-    e.value = found;
-    for (const auto& [queues, one] : errors) {
-      if (one > within) continue;
-      if (!std::isfinite(e.low)) e.low = queues;
-      e.high = queues;
-    }
+  const std::string what = fmt::format("queues {}", name(stage));
+  if (jobs.empty()) return miss("the number of hardware " + what), 0;
+  std::uint32_t free = 1, held = 0;  // the most streams with which it was not held up; the fewest with which it was
+  for (const JobSummary& s : jobs) {
+    const bool waited = s.time_us.value - s.issue_us > microseconds(one_free_patience) / 2;
+    if (waited && (!held || s.job.streams < held)) held = s.job.streams;
   }
-  tell("hardware queues", e, "streams beyond which one waits for another's calls");
+  for (const JobSummary& s : jobs)
+    if ((!held || s.job.streams < held) && s.job.streams > free) free = s.job.streams;
+  Estimate e{not_measured, not_measured, not_measured, "1",
+             "all streams but one wait behind a gate: the most streams with which that one is not held up"};
+  if (held) e = {static_cast<double>(free), static_cast<double>(free), static_cast<double>(held - 1), "1", e.method};
+  tell(what, e, "streams beyond which one waits for another's, on this engine");
   Parameter& p = out_.parameters.back();
-  if (!any) p.note = fmt::format("no stream waited for another's copies, up to {} streams", errors.rbegin()->first);
-  constexpr double one_copy = 0.07;  // of 32 queues, one or two more delay a copy or two less, which scatter hides
-  hold_against(p, first_of(facts_.max_connections, out_.simulated ? not_measured : 8),
-               facts_.max_connections_source + (std::isfinite(facts_.max_connections) ? "" : ", 8 if not set"),
-               one_copy);
+  if (!held) p.note = fmt::format("the free stream was not held up, with {} streams at most", free);
+  // Kernels have 8 if nothing is set; of copies nothing is said.
+  const bool set = std::isfinite(facts_.max_connections);
+  hold_against(p, set ? facts_.max_connections : stage == Stage::kernel && !out_.simulated ? 8 : not_measured,
+               facts_.max_connections_source + (set ? "" : ", 8 if not set"), 0.01);
+  return held ? free : 0;
+}
+
+void CostMeasuring::queues() {
+  out_.costs.queues = {queues_of(Stage::h2d), queues_of(Stage::kernel), queues_of(Stage::d2h)};
 }
 
 void CostMeasuring::way_to_device() {

@@ -19,8 +19,6 @@ double slope_of(std::span<const XY> points, std::size_t without) {
 }  // namespace
 
 void JobPoints::add(const OverlapSweep& sweep) {
-  // What it tells is who waits for whom. Its times are of no call, copy or kernel.
-  if (sweep.question.gated == Gating::one_free) return;
   for (JobSummary& one : summarize(sweep))
     if (std::isfinite(one.time_us.value)) all_.push_back({sweep.question, std::move(one)});
 }
@@ -28,7 +26,16 @@ void JobPoints::add(const OverlapSweep& sweep) {
 std::vector<JobSummary> JobPoints::find(const Wanted& wanted) const {
   std::vector<JobSummary> found;
   for (const Entry& entry : all_)
-    if (wanted(entry.question, entry.summary.job)) found.push_back(entry.summary);
+    if (entry.question.gated != Gating::one_free && wanted(entry.question, entry.summary.job))
+      found.push_back(entry.summary);
+  return found;
+}
+
+std::vector<JobSummary> JobPoints::one_free(const Wanted& wanted) const {
+  std::vector<JobSummary> found;
+  for (const Entry& entry : all_)
+    if (entry.question.gated == Gating::one_free && wanted(entry.question, entry.summary.job))
+      found.push_back(entry.summary);
   return found;
 }
 

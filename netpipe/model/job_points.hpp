@@ -12,11 +12,13 @@ namespace npgpu::model {
 
 class JobPoints {
  public:
-  void add(const OverlapSweep&);  // those with one stream free are left out
+  void add(const OverlapSweep&);
   bool empty() const { return all_.empty(); }
 
   using Wanted = std::function<bool(const OverlapCase&, const JobShape&)>;
-  std::vector<JobSummary> find(const Wanted&) const;
+  std::vector<JobSummary> find(const Wanted&) const;  // not of those with one stream free
+  // Of those: they tell who waits for whom, and their times are of no call, copy or kernel.
+  std::vector<JobSummary> one_free(const Wanted&) const;
   // Median over the points that are this job, in us; nothing if there is none.
   std::optional<Estimate> time(Workload, IssueOrder, bool gated, const JobShape&) const;
 

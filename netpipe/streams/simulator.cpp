@@ -124,6 +124,9 @@ void Simulator::prepare(const Job& job, std::uint32_t n, Order order, std::uint3
   total_ = host_;
   for (Operation& o : operations_)
     o.stream = o.chunk % streams + (order == Order::apart ? static_cast<std::uint32_t>(o.stage) * streams : 0);
+  if (held_until_ > 0)
+    for (Operation& o : operations_)
+      if (o.stream + 1 < all_streams) o.ready = std::max(o.ready, held_until_);
   link_streams(all_streams);
   link_copies();
   launches_.clear();
@@ -195,7 +198,7 @@ void Simulator::ended(Index index, double now) {
                                 : o.stage == Stage::kernel ? latency.kernel
                                                            : latency.d2h)
                                    .count();
-  total_ = std::max(total_, reached);
+  if (held_until_ == 0 || o.stream + 1 == last_in_stream_.size()) total_ = std::max(total_, reached);
   if (o.next_in_stream != none)
     passed(o.next_in_stream, operations_[o.next_in_stream].stage == o.stage ? now : reached);
   if (o.stage == Stage::kernel && costs_.implicit_sync == ImplicitSync::end) kernel_synchronizes(o.chunk, now);

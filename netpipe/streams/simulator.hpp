@@ -29,6 +29,9 @@ class Simulator {
   // In every following run each copy's bytes take so many times as long as they would, asked in the order in which
   // copies start.
   void scatter(std::function<double()> factor) { factor_ = std::move(factor); }
+  // In every following run all streams but the last wait that long from the beginning; run() returns the end of the
+  // last one's work.
+  void hold_others(Seconds until) { held_until_ = until.count(); }
 
  private:
   using Index = std::uint32_t;  // of an operation: the order of issue
@@ -91,6 +94,7 @@ class Simulator {
   std::vector<std::uint32_t> least_recent_;  // of channels_
   std::uint32_t entered_ = 0;
   double host_ = 0, total_ = 0;
+  double held_until_ = 0;
   // Implicit synchronization: kernels of chunks 0 .. synchronized_-1 have all started (ended), and copies out before
   // `waiting_` no longer wait for them.
   std::vector<char> synchronizes_;
