@@ -131,11 +131,10 @@ class CudaJobRunner final : public JobRunner {
   JobRan run() override {
     if (!ready_) throw Error(ErrorKind::usage, "no job was prepared");
     cuda::make_current(ordinal_);
-    begin_run();
-    JobRan ran = case_.gated == Gating::gated      ? run_gated()
-                 : case_.gated == Gating::one_free ? run_one_free()
-                 : case_.pool == StreamPool::fresh ? run_fresh()
-                                                   : run_pooled();
+    // On another core a job took 20 to 30 us longer the first time.
+    constexpr int moves = 4;
+    for (int i = 0; i < moves && case_.gated != Gating::gated && quiet_.settle(); ++i) run_once();
+    JobRan ran = run_once();
     ran_ = true;
     return ran;
   }
@@ -255,7 +254,14 @@ class CudaJobRunner final : public JobRunner {
         first[0] = first[count(p.out.bytes) - 1] = OverlapWords::spoiled;
       }
     check(cudaDeviceSynchronize(), "waiting before a job");
-    if (case_.gated != Gating::gated) quiet_.settle();
+  }
+
+  JobRan run_once() {
+    begin_run();
+    return case_.gated == Gating::gated      ? run_gated()
+           : case_.gated == Gating::one_free ? run_one_free()
+           : case_.pool == StreamPool::fresh ? run_fresh()
+                                             : run_pooled();
   }
 
   void issue() {

@@ -44,8 +44,7 @@ TEST_CASE("one copy engine") {
                     one_engine_implicit_sync(c, n, sync)) < 1e-12);
     }
     m.costs.implicit_sync = ImplicitSync::none;
-    m.costs.queues = 1;  // copies in the order of issue
-    m.costs.queue_scope = QueueScope::server;
+    m.costs.queues.h2d = 1;  // copies in the order of issue
     REQUIRE(apart(simulate_total(m.job, n, m.costs, Order::depth_first).total, one_engine_depth_first(c, n)) < 1e-12);
   }
 }

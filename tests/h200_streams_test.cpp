@@ -56,7 +56,7 @@ double median(const std::vector<double>& sorted) {
 
 TEST_CASE("H200: kernels in slots come closest, serial ones are far off") {
   StreamCosts costs = h200();
-  CHECK(costs.queues == 32);
+  CHECK(costs.queues.kernel == 32);
   costs.compute = Compute::slots;
   CHECK(median(errors(costs)) < 0.005);
   CHECK(errors(costs).back() < 0.08);  // short kernels in many streams, where the spec's gaps, which are assumed, count

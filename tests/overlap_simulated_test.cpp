@@ -141,15 +141,22 @@ TEST_CASE("simulated job: a spec that says nothing of kernels refuses them by na
                   Error);
 }
 
-TEST_CASE("simulated job: all streams wait behind the gate or none, one free is refused in words") {
-  Plain plain;
-  auto c = plain.asked(Workload::none, IssueOrder::breadth_first, StreamPool::pooled, true);
-  CHECK_FALSE(find_overlap_backend(plain.id).refuses({c, copies}));
-  c.gated = Gating::one_free;
-  REQUIRE_FALSE(refuses(c, copies));
-  CHECK(find_overlap_backend(plain.id).refuses({c, copies}).value_or("").find("all streams behind its gate") !=
-        std::string::npos);
-  CHECK_THROWS_AS(plain.run(c, copies), Error);
+// The gate opens 200 us after the last call.
+TEST_CASE("simulated job: one stream free is held up where there are more streams than queues") {
+  const auto runner = find_overlap_backend("sim:h200").open("sim:h200", {});  // 32 queues
+  const OverlapCase c{"sim:h200", Workload::none, IssueOrder::breadth_first, StreamPool::pooled, Gating::one_free};
+  for (const std::uint32_t streams : {2u, 32u, 33u, 64u}) {
+    CAPTURE(streams);
+    runner->prepare(c, {.bytes_in = streams * 128, .chunks = streams, .streams = streams});
+    const JobRan ran = runner->run();
+    CHECK_FALSE(runner->intact());
+    CHECK_FALSE(ran.device);
+    const double waited = us(ran.host - ran.issue);
+    if (streams <= 32)
+      CHECK(waited < 30);
+    else
+      CHECK(waited > 200);
+  }
 }
 
 TEST_CASE("simulated job: noise of single copies is on their bytes, each by itself") {

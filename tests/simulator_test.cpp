@@ -5,6 +5,7 @@
 #include <map>
 
 #include "made_chunks.hpp"
+#include "netpipe/streams/simulator.hpp"
 #include "npgpu/error.hpp"
 
 using namespace npgpu;
@@ -89,36 +90,72 @@ TEST_CASE("both directions: half as fast while the other engine is at work") {
   check(span_of(t, Stage::d2h, 1), 10, 12);
 }
 
-// Chunks of 1, 1 and 1 ms. With two queues, streams 0 and 2 share one, so that kernel 0 may start no earlier than copy
-// in 2, which is third on its engine.
-TEST_CASE("hardware queues: an operation starts no earlier than the one before it in its queue") {
+// Chunks of 1, 1 and 1 ms.
+TEST_CASE("hardware queues of copies: an engine takes what is there of one, then turns to the next") {
   MadeJob m = made(ms(1, 1, 1), 4);
-  CHECK(total(m, 4) == doctest::Approx(6));
-  m.costs.queues = 4;
-  CHECK(total(m, 4) == doctest::Approx(6));
-  m.costs.queues = 2;
+  m.costs.queues = {.h2d = 2};
   const Timeline t = simulate(m.job, 4, m.costs, Order::breadth_first);
-  check(span_of(t, Stage::kernel, 0), 2, 3);
-  check(span_of(t, Stage::kernel, 1), 3, 4);
-  check(span_of(t, Stage::d2h, 0), 4, 5);  // not before kernel 2, which starts at 4
-  CHECK(t.entries.back().queue == 1);
-  // Queues of each engine's own: copies in do not hold kernels up.
-  m.costs.queue_scope = QueueScope::server;
+  check(span_of(t, Stage::h2d, 0), 0, 1);
+  check(span_of(t, Stage::h2d, 2), 1, 2);
+  check(span_of(t, Stage::h2d, 1), 2, 3);
+  check(span_of(t, Stage::h2d, 3), 3, 4);
+  check(span_of(t, Stage::d2h, 3), 5, 6);
+  m.costs.queues = {.h2d = 4};
+  check(span_of(simulate(m.job, 4, m.costs, Order::breadth_first), Stage::h2d, 1), 1, 2);
+}
+
+TEST_CASE("hardware queues of kernels: one whose copy is late holds up those behind it") {
+  MadeJob m = made(ms(1, 1, 1), 4);
+  m.costs.queues = {.h2d = 2, .kernel = 1};
+  const Timeline t = simulate(m.job, 4, m.costs, Order::breadth_first);
+  check(span_of(t, Stage::kernel, 0), 1, 2);
+  check(span_of(t, Stage::kernel, 1), 3, 4);  // its copy was the third
+  check(span_of(t, Stage::kernel, 2), 4, 5);  // its copy was the second
+  CHECK(total(m, 4) == doctest::Approx(7));
+  // Two and two: kernels are in the order of the copies again.
+  m.costs.queues.kernel = 2;
   CHECK(total(m, 4) == doctest::Approx(6));
-  m.costs.queue_scope = QueueScope::node;
-  // One queue, depth-first: a copy in waits for the copy out before it, and runs beside it.
-  m.costs.queues = 1;
-  CHECK(total(m, 4, Order::depth_first) == doctest::Approx(4 * 2 + 1));
+}
+
+// Copies in come in the order 0 3 1 4 2 5. Kernel 5 is launched at 4.5 ms, when in queue 2, which was used the longest
+// ago, kernel 2 waits for its copy until 5; in queue 0, of kernels 0 and 3, nothing waits since 3.6.
+TEST_CASE("a kernel gets a queue in which nothing waits, if there is one") {
+  MadeJob m = made(ms(1, 0.1, 1), 6);
+  m.costs.issue.kernel = Seconds{0.9e-3};
+  m.costs.queues = {.h2d = 3, .kernel = 3};
+  std::vector<std::uint32_t> queues(6);
+  for (const TimelineEntry& e : simulate(m.job, 6, m.costs, Order::breadth_first).entries)
+    if (e.server == Server::compute) queues[e.chunk] = e.queue;
+  CHECK(queues == std::vector<std::uint32_t>{0, 1, 2, 0, 1, 0});
+  // The host learns of it late: none is known to be idle, and they go around.
+  m.costs.submit = Seconds{0.9e-3};
+  queues.clear();
+  queues.resize(6);
+  for (const TimelineEntry& e : simulate(m.job, 6, m.costs, Order::breadth_first).entries)
+    if (e.server == Server::compute) queues[e.chunk] = e.queue;
+  CHECK(queues == std::vector<std::uint32_t>{0, 1, 2, 0, 1, 2});
+}
+
+// Of three streams the first two wait until 10 ms.
+TEST_CASE("one stream free: held up where there are more streams than queues") {
+  MadeJob m = made(ms(1, 0, 0), 3);
+  model::Simulator simulator;
+  simulator.hold_others(Seconds{10e-3});
+  const auto end_ms = [&] { return simulator.run(m.job, 3, m.costs, Order::breadth_first, nullptr).total.count() * 1e3; };
+  CHECK(end_ms() == doctest::Approx(1));
+  m.costs.queues.h2d = 3;
+  CHECK(end_ms() == doctest::Approx(1));
+  m.costs.queues.h2d = 2;
+  CHECK(end_ms() == doctest::Approx(12));  // behind copy 0, and before copy 1, in whose queue it is not
 }
 
 // One copy engine. Depth-first, a chunk in and out, then the next; free to choose, the copies in go ahead.
 TEST_CASE("in the order of issue, or whatever can start first") {
   MadeJob m = made(ms(2, 3, 2), 2);
   m.costs.copy_engines = 1;
-  m.costs.queues = 1;
-  m.costs.queue_scope = QueueScope::server;
+  m.costs.queues.h2d = 1;
   CHECK(total(m, 2, Order::depth_first) == doctest::Approx(14));
-  m.costs.queues = 0;
+  m.costs.queues.h2d = 0;
   CHECK(total(m, 2, Order::depth_first) == doctest::Approx(2 + 3 + 3 + 2));
 }
 

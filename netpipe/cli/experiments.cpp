@@ -162,7 +162,7 @@ std::vector<PlannedJob> overheads_experiment(const std::string& device) {
   OverlapCase calls = copies;
   calls.gated = Gating::open;
   for (const std::uint32_t n : {1u, 2u, 4u, 8u, 16u, 24u, 32u, 48u, 64u}) {
-    JobShape job{.bytes_in = n * 16 * KiB, .chunks = n, .streams = n};
+    JobShape job{.bytes_in = n * 64 * KiB, .chunks = n, .streams = n};
     calls.workload = Workload::none;
     list.add(calls, job);
     calls.workload = Workload::increment;
@@ -178,7 +178,7 @@ std::vector<PlannedJob> overheads_experiment(const std::string& device) {
   free_copies.gated = free_kernels.gated = Gating::one_free;
   for (const std::uint32_t n :
        {2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 10u, 12u, 15u, 16u, 17u, 20u, 24u, 28u, 31u, 32u, 33u, 34u, 40u, 48u, 64u}) {
-    either_way(free_copies, {.chunks = n, .streams = n}, n * line);
+    either_way(free_copies, {.chunks = n, .streams = n}, n * 256 * KiB);
     list.add(free_kernels, {.kernel_bytes = n * line, .iterations = 1, .chunks = n, .streams = n});
   }
 

@@ -28,7 +28,7 @@ Estimate middle_of(const std::vector<double>& values, std::string unit, std::str
   return e;
 }
 
-constexpr std::uint64_t call_bytes = 16 * KiB;  // of a chunk where calls are timed
+constexpr std::uint64_t call_bytes = 64 * KiB;  // of a chunk where calls are timed
 constexpr std::uint64_t small_sizes[] = {4 * KiB, 64 * KiB, MiB, 16 * MiB};
 
 }  // namespace

@@ -99,9 +99,10 @@ void QuietCore::look_at_all() {
   go_to(best);
 }
 
-void QuietCore::settle() {
-  if (access_.cpus.size() < 2) return;
-  if (least_ == Seconds{0}) look_at_all();
+bool QuietCore::settle() {
+  if (access_.cpus.size() < 2) return false;
+  const bool first = least_ == Seconds{0};
+  if (first) look_at_all();
   Seconds least_slow = timed_here();
   std::size_t best = at_;
   const std::size_t begin = at_;
@@ -111,6 +112,7 @@ void QuietCore::settle() {
     if (time < least_slow) least_slow = time, best = at_;
   }
   if (at_ != best) go_to(best);
+  return first || at_ != begin;
 }
 
 }  // namespace npgpu::host

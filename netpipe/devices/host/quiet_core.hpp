@@ -36,8 +36,9 @@ class QuietCore {
 
   // Leaves the thread on a quiet core: where it is, if the loop takes at most 1.15 times the least ever seen, else the
   // next core on which it does, else the one that was least slow. About 5 us if it stays, some 15 us more for each core
-  // that it tries. The first call looks at all cores, for some 200 us each.
-  void settle();
+  // that it tries. The first call looks at all cores, for some 200 us each. True if the thread is on another core than
+  // before, whose caches know nothing of its work.
+  bool settle();
 
   // "one quiet core of 0-15 at a time", "one core only: cpu 3", or what the system refuses.
   const std::string& text() const { return text_; }
