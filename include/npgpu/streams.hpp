@@ -104,6 +104,9 @@ struct StreamCosts {
   // The host's time to issue one operation (oh, ok, od): time of a call in a row of calls while the device is kept
   // busy.
   Stages issue{};
+  // The same over the bytes of a chunk, where small copies cost other than large ones; empty: `issue` for all. The
+  // kernel's goes by the chunk's bytes to the device, behind which it is launched.
+  Curve issue_h2d{}, issue_kernel{}, issue_d2h{};
   // From the return of a call until the device could begin what it asked for. Measured together with the way back, from
   // the last end until the host knows, because the host's clock sees only both: host time of a job of one operation,
   // less that of the call and the device's.

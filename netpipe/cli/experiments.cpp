@@ -148,7 +148,6 @@ std::vector<PlannedJob> overheads_experiment(const std::string& device) {
   apart.order = IssueOrder::apart;
   for (std::uint64_t bytes = MiB; bytes <= 64 * MiB; bytes *= 2)
     list.add(apart, {.bytes_in = bytes, .bytes_out = bytes});
-  for (const std::uint32_t n : {4u, 16u}) list.add(apart, {.bytes_in = 64 * MiB, .bytes_out = 64 * MiB, .chunks = n});
   either_way(apart, {.bytes_in = 0, .bytes_out = 16 * MiB}, 64 * MiB);
   list.add(apart, {.bytes_in = 64 * MiB, .bytes_out = 16 * MiB});
   list.add(apart, {.bytes_in = 16 * MiB, .bytes_out = 64 * MiB});
@@ -158,19 +157,30 @@ std::vector<PlannedJob> overheads_experiment(const std::string& device) {
     list.add(beside, {.bytes_in = 64 * MiB, .bytes_out = 64 * MiB, .kernel_bytes = 60 * MiB, .iterations = 64});
   }
 
-  // Calls, in a stream each: of copies, of copies and kernels, of all three.
+  // Calls, in a stream each: of copies, of copies and kernels, of all three; of small chunks and larger ones.
   OverlapCase calls = copies;
   calls.gated = Gating::open;
-  for (const std::uint32_t n : {1u, 2u, 4u, 8u, 16u, 24u, 32u, 48u, 64u}) {
-    JobShape job{.bytes_in = n * 64 * KiB, .chunks = n, .streams = n};
-    calls.workload = Workload::none;
-    list.add(calls, job);
-    calls.workload = Workload::increment;
-    job.kernel_bytes = job.bytes_in;
-    job.iterations = 1;
-    list.add(calls, job);
-    job.bytes_out = job.bytes_in;
-    list.add(calls, job);
+  for (std::uint64_t bytes = 4 * KiB; bytes <= 64 * KiB; bytes *= 2)
+    for (const std::uint32_t n : {1u, 4u, 8u, 16u, 24u, 32u, 48u, 64u}) {
+      JobShape job{.bytes_in = n * bytes, .chunks = n, .streams = n};
+      calls.workload = Workload::none;
+      list.add(calls, job);
+      calls.workload = Workload::increment;
+      job.kernel_bytes = job.bytes_in;
+      job.iterations = 1;
+      list.add(calls, job);
+      job.bytes_out = job.bytes_in;
+      list.add(calls, job);
+    }
+  // Chunks of one size in and out with next to no kernel, as the host issues them: what one chunk more costs.
+  for (const std::uint32_t n : {2u, 4u, 6u, 8u, 10u, 12u, 16u, 20u, 24u}) {
+    const std::uint64_t bytes = n * MiB;
+    list.add(calls, {.bytes_in = bytes,
+                     .bytes_out = bytes,
+                     .kernel_bytes = n * line,
+                     .iterations = 1,
+                     .chunks = n,
+                     .streams = n});
   }
 
   // Hardware queues, a part at a time: is the last of n streams held up while all others wait behind a gate?

@@ -28,7 +28,7 @@ Estimate middle_of(const std::vector<double>& values, std::string unit, std::str
   return e;
 }
 
-constexpr std::uint64_t call_bytes = 64 * KiB;  // of a chunk where calls are timed
+constexpr std::uint64_t usual_call_bytes = 64 * KiB;
 constexpr std::uint64_t small_sizes[] = {4 * KiB, 64 * KiB, MiB, 16 * MiB};
 
 }  // namespace
@@ -46,16 +46,16 @@ void CostMeasuring::miss(const std::string& what) {
   out_.missing.push_back(what + ": npgpu streams --experiment overheads --device " + out_.device + " measures it");
 }
 
-// Calls of one kind after the other, in as many streams: the first that a stream gets takes longer than the next, so
-// that each kind is measured after those that come before it in a job.
-void CostMeasuring::calls() {
+// Calls of one kind after the other, in as many streams, for chunks of these bytes: the first call that a stream gets
+// takes longer than the next, and a small copy's longer than a large one's.
+Stages CostMeasuring::calls_of(std::uint64_t bytes, std::vector<Estimate>* told) {
   const auto slope = [&](bool kernel, bool out, const char* method) {
     std::vector<XY> calls;
     for (const JobSummary& s : points_.find([&](const OverlapCase& c, const JobShape& j) {
-           const std::uint64_t bytes = j.chunks * call_bytes;
+           const std::uint64_t all = j.chunks * bytes;
            return c.order == IssueOrder::breadth_first && c.pool == StreamPool::pooled && !c.gated &&
-                  j.chunks == j.streams && j.bytes_in == bytes && j.bytes_out == (out ? bytes : 0) &&
-                  j.kernel_bytes == (kernel ? bytes : 0) && j.iterations == (kernel ? 1 : 0);
+                  j.chunks == j.streams && j.bytes_in == all && j.bytes_out == (out ? all : 0) &&
+                  j.kernel_bytes == (kernel ? all : 0) && j.iterations == (kernel ? 1 : 0);
          }))
       calls.push_back({static_cast<double>(s.job.chunks), s.issue_us});
     return theil_sen(calls, "us", method);
@@ -69,13 +69,33 @@ void CostMeasuring::calls() {
   const Estimate in = slope(false, false, "slope of the time of n copies' calls, each in its own stream, over n");
   const Estimate in_kernel = slope(true, false, "slope of n copies' calls and n launches over n, less that of copies");
   const Estimate all = slope(true, true, "slope of all calls of n chunks over n, less that without copies back");
-  if (!std::isfinite(in.value) || !std::isfinite(in_kernel.value) || !std::isfinite(all.value))
-    return miss("the host's time for a call");
   const Estimate kernel = less(in_kernel, in), out = less(all, in_kernel);
-  out_.costs.issue = {at_least_0(in.value), at_least_0(kernel.value), at_least_0(out.value)};
-  tell("issue h2d", in, "the host's time to issue a copy to the device");
-  tell("issue kernel", kernel, "the host's time to launch a kernel");
-  tell("issue d2h", out, "the host's time to issue a copy from the device");
+  if (told) *told = {in, kernel, out};
+  return {from_microseconds(in.value), from_microseconds(kernel.value), from_microseconds(out.value)};
+}
+
+void CostMeasuring::calls() {
+  std::vector<Curve::Point> in, kernel, out;
+  for (std::uint64_t bytes = 4 * KiB; bytes <= usual_call_bytes; bytes *= 2) {
+    const Stages one = calls_of(bytes, nullptr);
+    if (!std::isfinite(one.sum().count())) continue;
+    const auto x = static_cast<double>(bytes);
+    in.push_back({x, std::max(Seconds{0}, one.h2d)});
+    kernel.push_back({x, std::max(Seconds{0}, one.kernel)});
+    out.push_back({x, std::max(Seconds{0}, one.d2h)});
+  }
+  if (in.empty()) return miss("the host's time for a call");
+  std::vector<Estimate> told;
+  calls_of(static_cast<std::uint64_t>(in.back().x), &told);
+  out_.costs.issue = {in.back().time, kernel.back().time, out.back().time};
+  // Larger ones take as long.
+  for (auto* points : {&in, &kernel, &out}) points->push_back({0x1p50, points->back().time});
+  out_.costs.issue_h2d = Curve(std::move(in));
+  out_.costs.issue_kernel = Curve(std::move(kernel));
+  out_.costs.issue_d2h = Curve(std::move(out));
+  tell("issue h2d", told[0], "the host's time to issue a copy to the device, of 64 KiB and more");
+  tell("issue kernel", told[1], "the host's time to launch a kernel behind such a copy");
+  tell("issue d2h", told[2], "the host's time to issue a copy from the device");
 }
 
 void CostMeasuring::streams() {
@@ -228,6 +248,7 @@ void CostMeasuring::measure() {
   blocks();
   compute();
   queues();
+  gap_both();
   way_to_device();
 }
 

@@ -26,6 +26,7 @@ class CostMeasuring {
 
  private:
   // costs.cpp: each operation by itself
+  Stages calls_of(std::uint64_t bytes, std::vector<Estimate>* told);
   void calls();
   void streams();
   void copies(bool in);

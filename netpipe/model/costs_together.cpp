@@ -29,6 +29,9 @@ bool has_text(const Facts& facts, std::string_view wanted, const std::string& te
   });
 }
 
+constexpr std::uint64_t line_bytes = 128;  // a block's words, at least
+constexpr double short_kernel_us = 1;
+
 double first_of(double a, double b) { return std::isfinite(a) ? a : b; }
 
 }  // namespace
@@ -62,6 +65,7 @@ Job CostMeasuring::job(const JobShape& shape, double kernel_us) const {
 double CostMeasuring::simulated_us(const JobShape& shape, Order order, double kernel_us) const {
   StreamCosts costs = out_.costs;
   costs.issue = {};
+  costs.issue_h2d = costs.issue_kernel = costs.issue_d2h = {};
   costs.submit = Seconds{0};
   return gate_us_ +
          microseconds(simulate_total(job(shape, kernel_us), shape.chunks, costs, order, shape.streams).total);
@@ -128,27 +132,30 @@ void CostMeasuring::both_directions() {
        "how many times longer bytes take to the device beside a copy from it");
   tell("slow d2h", with_interval(costs.slow_d2h, more_out, *t_out),
        "how many times longer bytes take from the device beside a copy to it");
-
-  gap_both();
 }
 
-// Both ways at once in more and more pieces, in one stream a direction so that no hardware queue is shared: what one
-// more of them costs.
+// Chunks of one size, copied in and out in a stream each, with a kernel of one block between, as the host issues them:
+// what one chunk more costs. In one stream a direction the gaps are hardly longer than one way; from stream to stream
+// they are. Not more chunks than 24: beyond, queues get in each other's way, differently from run to run.
 void CostMeasuring::gap_both() {
+  StreamCosts& costs = out_.costs;
+  if (costs.copy_engines == 1) return;
   const auto jobs = points_.find([](const OverlapCase& c, const JobShape& j) {
-    return c.workload == Workload::none && c.order == IssueOrder::apart && c.gated && j.streams == 1 &&
-           j.bytes_in == 64 * MiB && j.bytes_out == 64 * MiB;
+    return c.workload == Workload::increment && c.order == IssueOrder::breadth_first && !c.gated &&
+           c.pool == StreamPool::pooled && j.chunks == j.streams && j.bytes_in == j.chunks * MiB &&
+           j.bytes_out == j.bytes_in && j.kernel_bytes == j.chunks * line_bytes && j.iterations == 1;
   });
   std::vector<XY> measured;
   for (const JobSummary& s : jobs) measured.push_back({static_cast<double>(s.job.chunks), s.time_us.value});
-  Estimate slope = theil_sen(measured, "us", "");
+  const Estimate slope = theil_sen(measured, "us", "");
   if (!std::isfinite(slope.value)) return miss("the gap of copies beside copies the other way");
-  StreamCosts& costs = out_.costs;
   const auto slope_with = [&](double us) {
     costs.gap_both = from_microseconds(us);
     std::vector<XY> simulated;
-    for (const JobSummary& s : jobs)
-      simulated.push_back({static_cast<double>(s.job.chunks), simulated_us(s.job, Order::apart)});
+    for (const JobSummary& s : jobs) {
+      const StreamRun run = simulate_total(job(s.job, short_kernel_us), s.job.chunks, costs, Order::breadth_first);
+      simulated.push_back({static_cast<double>(s.job.chunks), microseconds(run.total)});
+    }
     return theil_sen(simulated, "us", "").value;
   };
   const auto solve = [&](double wanted) {
@@ -156,7 +163,7 @@ void CostMeasuring::gap_both() {
     return slope_with(0) >= wanted ? 0 : where_reaches(wanted, 0, 100, slope_with);
   };
   Estimate e{solve(slope.value), solve(slope.low), solve(slope.high), "us",
-             "slope of 64 MiB both ways at once in n pieces each over n, through the simulator"};
+             "slope of chunks of 1 MiB in and out, in a stream each, over their number, through the simulator"};
   costs.gap_both = from_microseconds(e.value);
   tell("gap both", e, "by how much the gap of a copy grows beside the other direction");
 }

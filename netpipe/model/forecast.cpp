@@ -34,9 +34,9 @@ class Drawn {
       const double factor = std::max(0.05, 1 + sigma / e.value * normal());
       if (p.name == "rate h2d") c.copy_h2d = scaled(c.copy_h2d, 1 / factor);
       if (p.name == "rate d2h") c.copy_d2h = scaled(c.copy_d2h, 1 / factor);
-      if (p.name == "issue h2d") c.issue.h2d *= factor;
-      if (p.name == "issue kernel") c.issue.kernel *= factor;
-      if (p.name == "issue d2h") c.issue.d2h *= factor;
+      if (p.name == "issue h2d") c.issue.h2d *= factor, c.issue_h2d = scaled(c.issue_h2d, factor);
+      if (p.name == "issue kernel") c.issue.kernel *= factor, c.issue_kernel = scaled(c.issue_kernel, factor);
+      if (p.name == "issue d2h") c.issue.d2h *= factor, c.issue_d2h = scaled(c.issue_d2h, factor);
       if (p.name == "gap h2d") c.gap.h2d *= factor;
       if (p.name == "gap kernel") c.gap.kernel *= factor;
       if (p.name == "gap d2h") c.gap.d2h *= factor;

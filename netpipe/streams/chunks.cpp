@@ -48,6 +48,12 @@ Chunks chunks_of(const Job& job, std::uint32_t n, const StreamCosts& costs) {
   c.has_d2h = job.out_bytes > 0;
   if (c.has_h2d) c.h2d = costs.copy_h2d(static_cast<double>(job.in_bytes) / n).count();
   if (c.has_d2h) c.d2h = costs.copy_d2h(static_cast<double>(job.out_bytes) / n).count();
+  const auto call = [&](const Curve& of_bytes, Seconds always, std::uint64_t bytes) {
+    return of_bytes.empty() ? always : of_bytes(static_cast<double>(bytes) / n);
+  };
+  c.issue = {call(costs.issue_h2d, costs.issue.h2d, job.in_bytes),
+             call(costs.issue_kernel, costs.issue.kernel, job.in_bytes),
+             call(costs.issue_d2h, costs.issue.d2h, job.out_bytes)};
 
   const bool measured = !job.kernel_of_fraction.empty();
   const double whole = measured ? job.kernel_of_fraction(1).count() : job.kernel.count();

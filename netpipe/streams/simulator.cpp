@@ -29,7 +29,7 @@ void Simulator::issue(Index index, Stage stage, std::uint32_t chunk) {
   o.stage = stage;
   o.chunk = chunk;
   o.issue_start = host_;
-  const Stages& cost = costs_.issue;
+  const Stages& cost = chunk_.issue;
   host_ += (stage == Stage::h2d ? cost.h2d : stage == Stage::kernel ? cost.kernel : cost.d2h).count();
   o.ready = host_ + costs_.submit.count();
 }
@@ -297,7 +297,7 @@ void Simulator::record(std::vector<TimelineEntry>& entries) const {
     const Operation& o = operations_[i];
     const std::uint32_t queue = queues_of(line_of(o.stage)) ? o.queue : o.stream;
     static constexpr Server servers[] = {Server::copy_in, Server::copy_out, Server::compute};
-    const Stages& issue = costs_.issue;
+    const Stages& issue = chunk_.issue;
     const Seconds cost = o.stage == Stage::h2d ? issue.h2d : o.stage == Stage::kernel ? issue.kernel : issue.d2h;
     entries.push_back({o.stage, o.chunk, queue, Server::host, Seconds{o.issue_start}, Seconds{o.issue_start} + cost});
     entries.push_back({o.stage, o.chunk, queue, servers[line_of(o.stage)], Seconds{o.start}, Seconds{ends_[i]}});
