@@ -119,9 +119,9 @@ struct StreamCosts {
   // What an operation adds to its engine beside that (g_h, g_k, g_d): n equal operations back to back, of the same
   // total, slope over n, less the start of the curve; for kernels, of n empty ones. The first pays it, too.
   Stages gap{};
-  // From the end of an operation until the next one of its stream may start, and after the last until the host knows
-  // (lh, lk, ld): differences of events, copy to kernel, kernel to copy, copy to the host. One of the same stage goes
-  // to the same engine, which takes it without waiting.
+  // From the end of an operation until the next one of its stream may start (lh, lk), and from the end of a copy out
+  // until the host knows, beside `submit` (ld). One of the same stage goes to the same engine, which takes it without
+  // waiting.
   Stages latency{};
   // How many times longer bytes take while the other copy engine is at work (sl_h, sl_d): both ways at once against
   // one.

@@ -52,7 +52,8 @@ class CostMeasuring {
   const JobPoints& points_;
   const StreamFacts& facts_;
   MeasuredCosts& out_;
-  double gate_us_ = 0;  // what the gate's events see beside the job
+  double gate_us_ = 0;                     // what the gate's events see beside a copy
+  double empty_kernel_us_ = not_measured;  // gated, of one block that comes and goes
 };
 
 }  // namespace npgpu::model

@@ -76,8 +76,7 @@ double CostMeasuring::kernel_us(Workload workload, const JobShape& shape) const 
   alone.bytes_in = alone.bytes_out = 0;
   alone.chunks = alone.streams = 1;
   const auto t = points_.time(workload, IssueOrder::breadth_first, true, alone);
-  if (!t) return not_measured;
-  return std::max(1e-3, t->value - gate_us_ - microseconds(out_.costs.gap.kernel + out_.costs.latency.kernel));
+  return t ? std::max(1e-3, t->value - empty_kernel_us_) : not_measured;
 }
 
 void CostMeasuring::both_directions() {

@@ -194,9 +194,11 @@ void Simulator::ended(Index index, double now) {
   const Operation& o = operations_[index];
   if (!ends_.empty()) ends_[index] = now;
   const Stages& latency = costs_.latency;
-  const double reached = now + (o.stage == Stage::h2d      ? latency.h2d
+  const bool last = o.next_in_stream == none;
+  const double reached = now + (o.stage == Stage::d2h      ? latency.d2h
+                                : last                     ? Seconds{0}
                                 : o.stage == Stage::kernel ? latency.kernel
-                                                           : latency.d2h)
+                                                           : latency.h2d)
                                    .count();
   if (held_until_ == 0 || o.stream + 1 == last_in_stream_.size()) total_ = std::max(total_, reached);
   if (o.next_in_stream != none)
