@@ -115,8 +115,10 @@ std::vector<PlannedJob> overheads_experiment(const std::string& device) {
         list.add(compute,
                  {.kernel_bytes = n * line, .iterations = rounds, .chunks = n, .streams = streams, .threads = 32});
 
-  // A whole kernel and parts of it, uncut: how its time goes with its blocks.
-  for (const std::uint64_t n : {1, 2, 3, 4, 5, 6, 8, 11, 12, 16, 23, 24, 32, 48, 64})
+  // A whole kernel and parts of it, uncut: how its time goes with its blocks, down to a few; closer together where
+  // multiprocessors have one to four.
+  for (const std::uint64_t n : {1,  2,  3,  4,  5,  6,  8,   11,  12,  16,  23,  24,  32,  48,  57,  59,  64, 77,
+                                80, 96, 113, 118, 128, 160, 192, 220, 235, 256, 384, 512, 1024, 4096})
     for (const std::uint64_t rounds : {1, 64})
       for (const OverlapCase& c : {increment, memory, compute})
         list.add(c, {.kernel_bytes = 60 * MiB / n / line * line, .iterations = rounds});
@@ -125,6 +127,11 @@ std::vector<PlannedJob> overheads_experiment(const std::string& device) {
     for (const std::uint32_t streams : {1u, n})
       for (const OverlapCase& c : {increment, memory, compute})
         list.add(c, {.kernel_bytes = 60 * MiB, .iterations = 64, .chunks = n, .streams = streams});
+  // Few blocks, so that parts leave room for each other.
+  for (const std::uint64_t bytes : {MiB, 4 * MiB})
+    for (const std::uint32_t n : {1u, 2u, 3u, 4u, 6u, 8u, 12u, 16u, 24u, 32u})
+      for (const OverlapCase& c : {increment, memory, compute})
+        list.add(c, {.kernel_bytes = bytes, .iterations = 512, .chunks = n, .streams = n});
 
   // What follows what in one stream: the times of two together, less those of each.
   for (const std::uint64_t bytes : {4 * KiB, 64 * KiB, MiB, 16 * MiB}) {
