@@ -15,6 +15,21 @@
 
 namespace npgpu {
 
+// How long kernels of one sort take with so many blocks, alone on the device: a few blocks leave some of it idle, and
+// many share what bounds them, which is a multiprocessor's own (compute) or the whole device's (memory).
+struct KernelTimes {
+  Workload workload = Workload::none;
+  std::uint32_t threads = 0;  // of a block
+  std::uint64_t few = 0, many = 0;   // iterations of these two curves over blocks
+  Curve time_of_few, time_of_many;
+};
+// How a kernel of this sort, so many blocks that take so long together, goes in parts: see Job. Of its iterations
+// nothing is known but what the time tells.
+struct KernelParts {
+  Curve of_fraction, block_time;
+};
+KernelParts kernel_parts(const KernelTimes&, std::uint64_t blocks, Seconds whole, std::uint64_t slots);
+
 // What one device of a trace charges for streams, with what it was measured from.
 struct MeasuredCosts {
   std::string device, device_uuid, device_name;
@@ -28,8 +43,10 @@ struct MeasuredCosts {
   std::uint64_t copy_least = 0, copy_most = 0;
   // What the device says of itself; 0: it does not.
   std::uint32_t multiprocessors = 0, threads_per_multiprocessor = 0, blocks_per_multiprocessor = 0;
-  // Blocks of a multiprocessor that work without slowing each other, as parts of kernels show it; 0: all that it holds.
-  std::uint32_t blocks_at_once = 0;
+  // Threads of a multiprocessor whose blocks work without slowing each other, as parts of kernels show it; 0: all that
+  // it holds.
+  std::uint32_t threads_at_once = 0;
+  std::vector<KernelTimes> kernels;  // of the sorts that were measured down to a block for each multiprocessor
 };
 
 // One entry a device of the trace with jobs in streams, in order. Only the experiment "overheads" is used: gated and
@@ -39,6 +56,9 @@ std::vector<MeasuredCosts> stream_costs(const Trace&);
 // Blocks of so many threads that the device works on at once; 0 where it does not say. Registers and shared memory of
 // the kernel may allow fewer.
 std::uint64_t slots_of(const MeasuredCosts&, std::uint32_t threads);
+// Gives a job of blocks of so many threads its slots; and where its kernel is of a sort that was measured with such
+// blocks, its times in parts.
+void describe_kernel(Job&, const MeasuredCosts&, std::uint32_t threads, Workload sort = Workload::none);
 
 struct Forecast {
   Prediction prediction;

@@ -60,7 +60,7 @@ Job read_job(const Options& options, const MeasuredCosts& costs) {
   const auto threads = static_cast<std::uint32_t>(parse_count("threads", options.text("threads"), 1, 1024));
   if (const auto text = options.maybe("blocks")) {
     job.blocks = parse_count("blocks", *text, 1, 1ull << 40);
-    job.slots = slots_of(costs, threads);
+    describe_kernel(job, costs, threads);
   }
   return job;
 }

@@ -244,6 +244,7 @@ void CostMeasuring::measure() {
   if (!out_.usable) return;
   both_directions();
   blocks();
+  kernel_times();
   compute();
   queues();
   gap_both();
@@ -278,15 +279,6 @@ std::vector<MeasuredCosts> stream_costs(const Trace& trace) {
     model::CostMeasuring(points[i], facts, all[i]).measure();
   }
   return all;
-}
-
-std::uint64_t slots_of(const MeasuredCosts& m, std::uint32_t threads) {
-  if (!m.multiprocessors || !m.threads_per_multiprocessor || threads == 0) return 0;
-  const std::uint32_t rounded = (threads + 31) / 32 * 32;  // whole warps
-  std::uint64_t blocks = m.threads_per_multiprocessor / rounded;
-  if (m.blocks_per_multiprocessor) blocks = std::min<std::uint64_t>(blocks, m.blocks_per_multiprocessor);
-  if (m.blocks_at_once) blocks = std::min<std::uint64_t>(blocks, m.blocks_at_once);
-  return blocks * m.multiprocessors;
 }
 
 }  // namespace npgpu

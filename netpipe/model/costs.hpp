@@ -37,17 +37,20 @@ class CostMeasuring {
   void both_directions();
   void gap_both();
   void way_to_device();
-  void blocks();
-  void compute();
   void queues();
   std::uint32_t queues_of(Stage);
+  // costs_kernels.cpp: how kernels go in parts, and beside each other
+  void blocks();
+  void kernel_times();
+  void compute();
+  double error_of_cut_kernels(Workload) const;
 
   void tell(std::string name, Estimate, std::string meaning);
   void miss(const std::string& what);
   // A job behind the gate, in us, as the simulator has it with the costs so far.
-  double simulated_us(const JobShape&, Order, double kernel_us = 0) const;
+  double simulated_us(const JobShape&, Order, double kernel_us = 0, Workload sort = Workload::none) const;
   double kernel_us(Workload, const JobShape&) const;  // of the uncut kernel alone; NaN if it was not measured
-  Job job(const JobShape&, double kernel_us) const;
+  Job job(const JobShape&, double kernel_us, Workload sort = Workload::none) const;
 
   const JobPoints& points_;
   const StreamFacts& facts_;

@@ -52,23 +52,23 @@ StreamFacts stream_facts(const Provenance& provenance, const OverlapSweep& first
   return own;
 }
 
-Job CostMeasuring::job(const JobShape& shape, double kernel_us) const {
+Job CostMeasuring::job(const JobShape& shape, double kernel_us, Workload sort) const {
   Job job{.in_bytes = shape.bytes_in, .out_bytes = shape.bytes_out};
   if (shape.kernel_bytes && kernel_us > 0) {
     job.kernel = from_microseconds(kernel_us);
     job.blocks = (shape.kernel_bytes / 4 + shape.threads - 1) / shape.threads;
-    job.slots = slots_of(out_, shape.threads);
+    describe_kernel(job, out_, shape.threads, sort);
   }
   return job;
 }
 
-double CostMeasuring::simulated_us(const JobShape& shape, Order order, double kernel_us) const {
+double CostMeasuring::simulated_us(const JobShape& shape, Order order, double kernel_us, Workload sort) const {
   StreamCosts costs = out_.costs;
   costs.issue = {};
   costs.issue_h2d = costs.issue_kernel = costs.issue_d2h = {};
   costs.submit = Seconds{0};
   return gate_us_ +
-         microseconds(simulate_total(job(shape, kernel_us), shape.chunks, costs, order, shape.streams).total);
+         microseconds(simulate_total(job(shape, kernel_us, sort), shape.chunks, costs, order, shape.streams).total);
 }
 
 double CostMeasuring::kernel_us(Workload workload, const JobShape& shape) const {
@@ -165,74 +165,6 @@ void CostMeasuring::gap_both() {
              "slope of chunks of 1 MiB in and out, in a stream each, over their number, through the simulator"};
   costs.gap_both = from_microseconds(e.value);
   tell("gap both", e, "by how much the gap of a copy grows beside the other direction");
-}
-
-// A part of a kernel takes as many waves as its blocks need: the number of blocks of a multiprocessor with which the
-// times of parts follow from that of the whole. Where blocks share what one of them could take alone, it is 1.
-void CostMeasuring::blocks() {
-  const auto parts = points_.find([](const OverlapCase& c, const JobShape& j) {
-    return c.workload != Workload::none && c.gated && !j.bytes_in && !j.bytes_out && j.chunks == 1 &&
-           j.iterations > 1 && j.threads > 32;
-  });
-  const auto whole = std::max_element(
-      parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.job.kernel_bytes < b.job.kernel_bytes; });
-  if (whole == parts.end() || !slots_of(out_, whole->job.threads)) return;
-  const std::uint64_t resident = slots_of(out_, whole->job.threads) / out_.multiprocessors;
-  double least = not_measured;
-  std::uint32_t best = 0;
-  for (std::uint32_t at_once = 1; at_once <= resident; at_once *= 2) {
-    out_.blocks_at_once = at_once;
-    std::vector<double> errors;
-    for (const Workload w : {Workload::increment, Workload::memory, Workload::compute}) {
-      const double all_us = kernel_us(w, whole->job);
-      const Job all = job(whole->job, all_us);
-      const auto waves = [&](std::uint64_t n) { return static_cast<double>((n + all.slots - 1) / all.slots); };
-      for (const JobSummary& s : parts) {
-        const double part_us = kernel_us(w, s.job);
-        if (!(all_us > 0) || !(part_us > 0) || s.job.kernel_bytes == whole->job.kernel_bytes) continue;
-        errors.push_back(std::abs(all_us * waves(job(s.job, part_us).blocks) / waves(all.blocks) / part_us - 1));
-      }
-    }
-    if (errors.empty()) break;
-    const double error = median(errors);
-    if (!(error >= least)) least = error, best = at_once;
-  }
-  out_.blocks_at_once = best;
-  if (best)
-    tell("blocks at once",
-         {static_cast<double>(best), not_measured, not_measured, "1",
-          "times of parts of a kernel: the number of blocks in a wave with which they follow from the whole's"},
-         "blocks of a multiprocessor that work without slowing each other");
-}
-
-void CostMeasuring::compute() {
-  // What comes first stays unless another is clearly better.
-  constexpr double clearly = 0.8, same = 1e-3;
-  constexpr Compute kinds[] = {Compute::slots, Compute::shared, Compute::serial};
-  double least = not_measured;
-  Compute best = Compute::slots;
-  for (const Compute kind : kinds) {
-    out_.costs.compute = kind;
-    std::vector<double> errors;
-    for (const Workload w : {Workload::increment, Workload::memory, Workload::compute})
-      for (const JobSummary& s : points_.find([&](const OverlapCase&c, const JobShape&j) {
-             return c.workload == w && c.gated && c.order == IssueOrder::breadth_first && !j.bytes_in && !j.bytes_out &&
-                    j.chunks > 1 && j.streams == j.chunks && j.threads > 32;
-           })) {
-        const double kernel = kernel_us(w, s.job);
-        if (std::isfinite(kernel))
-          errors.push_back(std::abs(simulated_us(s.job, Order::breadth_first, kernel) / s.time_us.value - 1));
-      }
-    if (errors.empty()) break;
-    double error = 0;  // a mean, because what sets the kinds apart shows in few of the jobs
-    for (const double e : errors) error += e / static_cast<double>(errors.size());
-    if (!std::isfinite(least) || error < clearly * least - same) {
-      least = error;
-      best = kind;
-    }
-  }
-  out_.costs.compute = best;
-  if (!std::isfinite(least)) miss("what kernels of different streams do to each other");
 }
 
 // All streams but the last wait behind a gate: the last one is held up where there are more streams than queues.

@@ -161,13 +161,13 @@ StreamCosts costs_of(const MeasuredWorkload& w, const MeasuredCosts& measured) {
 Job job_of(const MeasuredWorkload& w, const MeasuredCosts& measured) {
   Job job{.in_bytes = w.job.bytes_in, .out_bytes = w.job.bytes_out};
   job.blocks = (w.job.kernel_bytes / 4 + w.job.threads - 1) / w.job.threads;
-  job.slots = slots_of(measured, w.job.threads);
   // Uncut, all else adds up, so that the rest is the kernel's.
   constexpr double least_us = 0.5;
   job.kernel = from_microseconds(least_us);
   const Seconds all_but = simulate_total(job, 1, costs_of(w, measured), order_of(w)).total;
   const double rest = w.time_us.front().value - microseconds(all_but);
   job.kernel = from_microseconds(std::max(least_us, least_us + rest));
+  describe_kernel(job, measured, w.job.threads, w.question.workload);
   return job;
 }
 

@@ -24,21 +24,22 @@ void ComputeServer::reset(Compute kind, const Chunks& chunk, double gap, std::ui
   slots_.clear();
   if (kind_ == Compute::slots) slots_.push_back({0, chunk.slots});
   free_ = busy_ = busy_since_ = 0;
-  last_start_ = -never;
+  last_start_ = room_since_ = -never;
   next_end_ = never;
 }
 
 double ComputeServer::start(std::size_t operation, std::uint32_t chunk, double now) {
   if (running_.empty()) busy_since_ = now;
   double begin = now;
-  Running kernel{operation, now + gap_, chunk_.kernel, 1, 0};
-  if (kind_ == Compute::slots) {
+  Running kernel{operation, now + gap_, chunk_.kernel, 1, 0, 0};
+  if (kind_ == Compute::slots && !chunk_.block_time) {
     // The next one's gap passes while this one waits for slots.
     free_ = now + gap_;
     begin = std::max(now, slots_.front().free - gap_);
     kernel.end = place_blocks(blocks_low_ + (chunk < chunks_with_more_ ? 1 : 0), now + gap_);
     running_.push_back(kernel);
   } else {
+    if (now == room_since_) kernel.since = now;  // it waited for room, and its gap passed meanwhile
     kernel.end = kernel.since + kernel.left;
     running_.push_back(kernel);
     last_start_ = now;
@@ -53,9 +54,37 @@ std::size_t ComputeServer::end_one() {
   const std::size_t operation = running_[next_].operation;
   running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(next_));
   if (running_.empty()) busy_ += now - busy_since_;
-  if (kind_ != Compute::slots) regrant(now);
+  if (kind_ != Compute::slots || chunk_.block_time) regrant(now);
   find_next_end();
   return operation;
+}
+
+void ComputeServer::set_speed(Running& kernel, double speed, double now) {
+  if (speed == kernel.speed) return;  // nothing to round
+  if (now > kernel.since) {
+    kernel.left -= (now - kernel.since) * kernel.speed;
+    kernel.since = now;
+  }
+  kernel.speed = speed;
+  kernel.end = kernel.since + kernel.left / speed;
+}
+
+double ComputeServer::pace(double blocks) const { return blocks / (*chunk_.block_time)(blocks).count(); }
+
+double ComputeServer::regrant_slots(double now) {
+  const auto slots = static_cast<double>(chunk_.slots), blocks = static_cast<double>(chunk_.blocks);
+  const double alone = blocks / chunk_.kernel;
+  // More blocks than slots leave some empty at the beginning and the end.
+  const double own = blocks < slots ? blocks : slots * std::min(1.0, alone / pace(slots));
+  double room = slots;
+  for (Running& kernel : running_) {
+    kernel.granted = std::min(room, own);
+    room -= kernel.granted;
+  }
+  const double wanted = alone * (slots - room) / own;
+  const double slower = running_.size() == 1 ? 1 : std::min(1.0, pace(slots - room) / wanted);
+  for (Running& kernel : running_) set_speed(kernel, kernel.granted / own * slower, now);
+  return room;
 }
 
 // Shares in the order of starts, and when there is room for one more.
@@ -64,18 +93,17 @@ void ComputeServer::regrant(double now) {
     free_ = running_.empty() ? now : never;
     return;
   }
+  if (kind_ == Compute::slots) {
+    const bool had_none = free_ == never;
+    free_ = running_.empty() ? now : regrant_slots(now) >= 1 ? std::max(now, last_start_ + gap_) : never;
+    if (had_none && free_ != never) room_since_ = now;
+    return;
+  }
   double room = 1;
   for (Running& kernel : running_) {
     const double granted = std::min(room, chunk_.share);
-    const double speed = granted == chunk_.share ? 1 : granted / chunk_.share;
     room -= granted;
-    if (speed == kernel.speed) continue;  // nothing to round
-    if (now > kernel.since) {
-      kernel.left -= (now - kernel.since) * kernel.speed;
-      kernel.since = now;
-    }
-    kernel.speed = speed;
-    kernel.end = kernel.since + kernel.left / speed;
+    set_speed(kernel, granted == chunk_.share ? 1 : granted / chunk_.share, now);
   }
   free_ = room > no_room ? std::max(now, running_.empty() ? now : last_start_ + gap_) : never;
 }
