@@ -136,6 +136,24 @@ TEST_CASE("a kernel gets a queue in which nothing waits, if there is one") {
   CHECK(queues == std::vector<std::uint32_t>{0, 1, 2, 0, 1, 2});
 }
 
+// A device of 8 slots, whose blocks take 1 ms as long as there are 4 at most and 3 ms when there are 8: kernels of 4
+// blocks are best one after the other, which the device does not know.
+TEST_CASE("kernels whose blocks slow each other down") {
+  Job job{.kernel = Seconds{6e-3}, .blocks = 8, .slots = 8};
+  job.kernel_of_fraction = Curve({{0.5, Seconds{1e-3}}, {1, Seconds{3e-3}}});
+  job.block_time = Curve({{1, Seconds{1e-3}}, {4, Seconds{1e-3}}, {8, Seconds{3e-3}}});
+  StreamCosts costs;
+  costs.compute = Compute::slots;
+  const auto total_ms = [&](std::uint32_t n, Order order) {
+    return simulate_total(job, n, costs, order).total.count() * 1e3;
+  };
+  CHECK(total_ms(1, Order::breadth_first) == doctest::Approx(3));
+  CHECK(total_ms(2, Order::breadth_first) == doctest::Approx(3));  // both at once, each three times as slow
+  // The second starts 0.8 ms later: 0.2 ms of the first and as much of the second take 0.6, then 0.8 alone.
+  costs.issue.kernel = Seconds{0.8e-3};
+  CHECK(total_ms(2, Order::breadth_first) == doctest::Approx(0.8 + 0.8 + 0.6 + 0.8));
+}
+
 // Of three streams the first two wait until 10 ms.
 TEST_CASE("one stream free: held up where there are more streams than queues") {
   MadeJob m = made(ms(1, 0, 0), 3);

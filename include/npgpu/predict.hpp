@@ -50,7 +50,8 @@ struct MeasuredCosts {
 };
 
 // One entry a device of the trace with jobs in streams, in order. Only the experiment "overheads" is used: gated and
-// host-timed micro-measurements, never a job of a kernel between copies cut in streams.
+// host-timed micro-measurements. Of jobs of all three parts in streams only the host's time for their calls, and what a
+// chunk more costs where the kernel is one block.
 std::vector<MeasuredCosts> stream_costs(const Trace&);
 
 // Blocks of so many threads that the device works on at once; 0 where it does not say. Registers and shared memory of

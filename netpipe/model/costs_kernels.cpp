@@ -62,8 +62,8 @@ void CostMeasuring::blocks() {
          "blocks of a multiprocessor that work without slowing each other");
 }
 
-// Uncut kernels of two counts of iterations, down to a block for each multiprocessor: fewer blocks than that tell
-// nothing of how they share one.
+// Uncut kernels of two counts of iterations, down to a block for each multiprocessor: without so few nothing tells how
+// blocks share one.
 void CostMeasuring::kernel_times() {
   out_.costs.compute = Compute::slots;
   for (const Workload sort : sorts) {
@@ -169,6 +169,7 @@ void describe_kernel(Job& job, const MeasuredCosts& m, std::uint32_t threads, Wo
   job.slots = slots_of(m, threads);
   for (const KernelTimes& times : m.kernels) {
     if (times.workload != sort || times.threads != threads || !job.blocks || !(job.kernel.count() > 0)) continue;
+    // All that fit, not those that work without slowing each other: by how much they do is measured.
     job.slots = std::uint64_t{m.multiprocessors} * (m.threads_per_multiprocessor / threads);
     KernelParts parts = kernel_parts(times, job.blocks, job.kernel, job.slots);
     job.kernel_of_fraction = std::move(parts.of_fraction);
