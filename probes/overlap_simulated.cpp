@@ -1,8 +1,8 @@
 // Jobs cut into streams on a simulated device: the discrete-event simulator with what the spec charges, on the device's
 // manual clock. What is measured of it, and derived from that, has an exact truth.
 //
-// A trial's noise is on all of its times alike, that of single copies on their bytes. A gated job waits behind a gate of
-// the device, which holds as many calls as any other and may time out.
+// A trial's noise is on all of its times alike, that of single copies on their bytes. A gated job waits behind a gate
+// of the device, which holds as many calls as any other and may time out.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -59,8 +59,8 @@ Iteration iteration_of(Workload workload, const simulated::Multiprocessors& m, s
 // Which keys of the spec this kernel needs and does not find.
 std::optional<std::string> why_no_kernel(const simulated::Spec& spec, Workload workload) {
   if (workload == Workload::none) return std::nullopt;
-  return simulated::why_no_kernels(
-      spec, workload == Workload::compute ? simulated::Need::compute : simulated::Need::memory);
+  return simulated::why_no_kernels(spec,
+                                   workload == Workload::compute ? simulated::Need::compute : simulated::Need::memory);
 }
 
 class SimulatedJobRunner final : public JobRunner {

@@ -1,4 +1,5 @@
-// A real H200: costs from one trace, 205 workloads from another, used to fit nothing. Holds what predictions are good for.
+// A real H200: costs from one trace, 205 workloads from another, used to fit nothing. Holds what predictions are good
+// for.
 #include <doctest/doctest.h>
 
 #include <filesystem>

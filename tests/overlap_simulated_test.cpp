@@ -133,8 +133,7 @@ TEST_CASE("simulated job: a spec that says nothing of kernels refuses them by na
       find_overlap_backend("sim:plain").refuses({{.device = "sim:plain", .workload = Workload::memory}, copies});
   REQUIRE(why);
   CHECK(why->find("hardware.memory_latency_cycles") != std::string::npos);
-  CHECK_FALSE(
-      find_overlap_backend("sim:plain").refuses({{.device = "sim:plain", .workload = Workload::none}, copies}));
+  CHECK_FALSE(find_overlap_backend("sim:plain").refuses({{.device = "sim:plain", .workload = Workload::none}, copies}));
   JobShape wrong = copies;
   wrong.chunks = 0;
   CHECK_THROWS_AS(plain.run(plain.asked(Workload::none, IssueOrder::breadth_first, StreamPool::pooled, false), wrong),

@@ -1,11 +1,12 @@
 // The simulator with times that can be drawn on paper. engine_forms_test.cpp holds it against the closed forms.
+#include "netpipe/streams/simulator.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <map>
 
 #include "made_chunks.hpp"
-#include "netpipe/streams/simulator.hpp"
 #include "npgpu/error.hpp"
 
 using namespace npgpu;
@@ -159,7 +160,9 @@ TEST_CASE("one stream free: held up where there are more streams than queues") {
   MadeJob m = made(ms(1, 0, 0), 3);
   model::Simulator simulator;
   simulator.hold_others(Seconds{10e-3});
-  const auto end_ms = [&] { return simulator.run(m.job, 3, m.costs, Order::breadth_first, nullptr).total.count() * 1e3; };
+  const auto end_ms = [&] {
+    return simulator.run(m.job, 3, m.costs, Order::breadth_first, nullptr).total.count() * 1e3;
+  };
   CHECK(end_ms() == doctest::Approx(1));
   m.costs.queues.h2d = 3;
   CHECK(end_ms() == doctest::Approx(1));

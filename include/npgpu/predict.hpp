@@ -19,8 +19,8 @@ namespace npgpu {
 // many share what bounds them, which is a multiprocessor's own (compute) or the whole device's (memory).
 struct KernelTimes {
   Workload workload = Workload::none;
-  std::uint32_t threads = 0;  // of a block
-  std::uint64_t few = 0, many = 0;   // iterations of these two curves over blocks
+  std::uint32_t threads = 0;        // of a block
+  std::uint64_t few = 0, many = 0;  // iterations of these two curves over blocks
   Curve time_of_few, time_of_many;
 };
 // How a kernel of this sort, so many blocks that take so long together, goes in parts: see Job. Of its iterations

@@ -59,8 +59,8 @@ struct Job {
   Curve kernel_of_fraction{};
   std::uint64_t blocks = 0;  // of the whole; 0: unknown
   std::uint64_t slots = 0;   // blocks of this kernel that the device holds at once, SMs * blocks of an SM; 0: unknown
-  // How long a block takes while so many are on the device, whosoever they are, up to `slots`. Empty: each takes as long
-  // as in its kernel alone.
+  // How long a block takes while so many are on the device, whosoever they are, up to `slots`. Empty: each takes as
+  // long as in its kernel alone.
   Curve block_time{};
 };
 

@@ -117,8 +117,8 @@ std::vector<PlannedJob> overheads_experiment(const std::string& device) {
 
   // A whole kernel and parts of it, uncut: how its time goes with its blocks, down to a few; closer together where
   // multiprocessors have one to four.
-  for (const std::uint64_t n : {1,  2,  3,  4,  5,  6,  8,   11,  12,  16,  23,  24,  32,  48,  57,  59,  64, 77,
-                                80, 96, 113, 118, 128, 160, 192, 220, 235, 256, 384, 512, 1024, 4096})
+  for (const std::uint64_t n : {1,  2,  3,  4,  5,   6,   8,   11,  12,  16,  23,  24,  32,  48,  57,   59,
+                                64, 77, 80, 96, 113, 118, 128, 160, 192, 220, 235, 256, 384, 512, 1024, 4096})
     for (const std::uint64_t rounds : {1, 64})
       for (const OverlapCase& c : {increment, memory, compute})
         list.add(c, {.kernel_bytes = 60 * MiB / n / line * line, .iterations = rounds});
@@ -168,7 +168,7 @@ std::vector<PlannedJob> overheads_experiment(const std::string& device) {
   OverlapCase calls = copies;
   calls.gated = Gating::open;
   for (std::uint64_t bytes = 4 * KiB; bytes <= 64 * KiB; bytes *= 2)
-    for (const std::uint32_t n : {1u, 4u, 8u, 16u, 24u, 32u, 48u, 64u}) {
+    for (const std::uint32_t n : {1u, 5u, 9u, 17u, 25u, 33u, 49u, 63u}) {  // so that no two are cuts of one job
       JobShape job{.bytes_in = n * bytes, .chunks = n, .streams = n};
       calls.workload = Workload::none;
       list.add(calls, job);
@@ -182,12 +182,9 @@ std::vector<PlannedJob> overheads_experiment(const std::string& device) {
   // Chunks of one size in and out with next to no kernel, as the host issues them: what one chunk more costs.
   for (const std::uint32_t n : {2u, 4u, 6u, 8u, 10u, 12u, 16u, 20u, 24u}) {
     const std::uint64_t bytes = n * MiB;
-    list.add(calls, {.bytes_in = bytes,
-                     .bytes_out = bytes,
-                     .kernel_bytes = n * line,
-                     .iterations = 1,
-                     .chunks = n,
-                     .streams = n});
+    list.add(
+        calls,
+        {.bytes_in = bytes, .bytes_out = bytes, .kernel_bytes = n * line, .iterations = 1, .chunks = n, .streams = n});
   }
 
   // Hardware queues, a part at a time: is the last of n streams held up while all others wait behind a gate?

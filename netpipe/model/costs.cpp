@@ -51,7 +51,7 @@ void CostMeasuring::miss(const std::string& what) {
 Stages CostMeasuring::calls_of(std::uint64_t bytes, std::vector<Estimate>* told) {
   const auto slope = [&](bool kernel, bool out, const char* method) {
     std::vector<XY> calls;
-    for (const JobSummary& s : points_.find([&](const OverlapCase& c, const JobShape& j) {
+    for (const JobSummary& s : points_.find([&](const OverlapCase&c, const JobShape&j) {
            const std::uint64_t all = j.chunks * bytes;
            return c.order == IssueOrder::breadth_first && c.pool == StreamPool::pooled && !c.gated &&
                   j.chunks == j.streams && j.bytes_in == all && j.bytes_out == (out ? all : 0) &&
@@ -178,9 +178,9 @@ void CostMeasuring::gate() {
   tell("gate", e, "what events around a gated job see beside it: taken off gated times");
 }
 
-// By the host's clock: behind a gate whoever waits is there long before, and what it waits for comes to it sooner. On an
-// H200 a copy out of 1 MiB took 28 us more behind a kernel as the host issues them, and 18 behind a gate. Not of so few
-// bytes that the host is not ready with the next call.
+// By the host's clock: behind a gate whoever waits is there long before, and what it waits for comes to it sooner. On
+// an H200 a copy out of 1 MiB took 28 us more behind a kernel as the host issues them, and 18 behind a gate. Not of so
+// few bytes that the host is not ready with the next call.
 void CostMeasuring::latencies() {
   const auto& costs = out_.costs;
   const auto latency = [&](bool after_kernel, const char* method) {

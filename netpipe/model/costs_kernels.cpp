@@ -70,7 +70,7 @@ void CostMeasuring::kernel_times() {
     KernelTimes times;
     times.workload = sort;
     std::map<std::uint64_t, std::map<std::uint64_t, double>> us_of;  // by iterations, by blocks
-    for (const JobSummary& s : points_.find([&](const OverlapCase& c, const JobShape& j) {
+    for (const JobSummary& s : points_.find([&](const OverlapCase&c, const JobShape&j) {
            return c.workload == sort && kernel_alone(c, j) && j.chunks == 1;
          })) {
       times.threads = s.job.threads;
@@ -97,7 +97,7 @@ void CostMeasuring::kernel_times() {
 double CostMeasuring::error_of_cut_kernels(Workload sort) const {
   double sum = 0;
   int count = 0;
-  for (const JobSummary& s : points_.find([&](const OverlapCase& c, const JobShape& j) {
+  for (const JobSummary& s : points_.find([&](const OverlapCase&c, const JobShape&j) {
          return c.workload == sort && kernel_alone(c, j) && j.chunks > 1 && j.streams == j.chunks;
        })) {
     const double kernel = kernel_us(sort, s.job);
@@ -151,7 +151,8 @@ KernelParts kernel_parts(const KernelTimes& times, std::uint64_t blocks, Seconds
     if (p.x < static_cast<double>(slots)) points.push_back({p.x, Seconds{time(p.x) * factor}});
   // All slots taken and never empty, as in the middle of the longest kernel.
   const double longest = times.time_of_many.points().back().x;
-  points.push_back({static_cast<double>(slots), Seconds{time(longest) * factor * static_cast<double>(slots) / longest}});
+  points.push_back(
+      {static_cast<double>(slots), Seconds{time(longest) * factor * static_cast<double>(slots) / longest}});
   parts.block_time = Curve(std::move(points));
   return parts;
 }

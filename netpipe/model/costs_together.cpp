@@ -190,7 +190,10 @@ std::uint32_t CostMeasuring::queues_of(Stage stage) {
   if (!held) p.note = fmt::format("the free stream was not held up, with {} streams at most", free);
   // Kernels have 8 if nothing is set; of copies nothing is said.
   const bool set = std::isfinite(facts_.max_connections);
-  hold_against(p, set ? facts_.max_connections : stage == Stage::kernel && !out_.simulated ? 8 : not_measured,
+  hold_against(p,
+               set                                         ? facts_.max_connections
+               : stage == Stage::kernel && !out_.simulated ? 8
+                                                           : not_measured,
                facts_.max_connections_source + (set ? "" : ", 8 if not set"), 0.01);
   return held ? free : 0;
 }

@@ -18,7 +18,7 @@ struct Chunks {
   std::uint64_t blocks = 0, slots = 0;
   double block = 0;
   const Curve* block_time = nullptr;  // see Job; null: none
-  Stages issue{};  // the host's times for its calls
+  Stages issue{};                     // the host's times for its calls
 };
 
 // Throws Error(usage) as simulate() does.

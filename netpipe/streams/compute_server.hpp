@@ -6,11 +6,12 @@
 //          gap after the last, if anything is left.
 // slots    A kernel's blocks take slots as they come free, all blocks of one kernel before those of the next, and each
 //          keeps its slot for the same time. The next may follow after a gap and wait for slots: on an H200, 64 kernels
-//          of 480 blocks in as many streams took 0.4 to 1 % longer than one of all their blocks, at gaps of 1.8 us each.
+//          of 480 blocks in as many streams took 0.4 to 1 % longer than one of all their blocks, at gaps of 1.8 us
+//          each.
 //
-//          Where the job says how long a block takes among so many, blocks of several kernels are on the device together:
-//          a kernel is granted what slots are left, and goes at the pace that the blocks of all allow. On an H200 (132
-//          multiprocessors) 64 iterations of `increment` took 18 us with 480 blocks, and 2 us with 120.
+//          Where the job says how long a block takes among so many, blocks of several kernels are on the device
+//          together: a kernel is granted what slots are left, and goes at the pace that the blocks of all allow. On an
+//          H200 (132 multiprocessors) 64 iterations of `increment` took 18 us with 480 blocks, and 2 us with 120.
 //
 // Without gaps, and where a kernel takes the whole device or fills the slots in whole waves, all three are the same.
 #pragma once

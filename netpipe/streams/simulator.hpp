@@ -41,7 +41,7 @@ class Simulator {
     double ready = 0;  // the latest of what is known so far
     Index next_in_stream = none, next_in_queue = none;
     std::uint32_t chunk = 0, stream = 0, queue = 0;
-    bool entered = false;  // of a kernel: nothing of its queue waits for it
+    bool entered = false;    // of a kernel: nothing of its queue waits for it
     std::uint8_t waits = 0;  // for how many things whose time is not known yet
     Stage stage = Stage::h2d;
     double start = 0, issue_start = 0;
