@@ -31,10 +31,6 @@ double fact_or(const Facts& facts, std::string_view wanted, double otherwise) {
   return otherwise;
 }
 
-std::uint64_t blocks_of(std::uint64_t bytes, std::uint32_t threads) {
-  return (bytes / word_bytes + threads - 1) / threads;
-}
-
 // One iteration of a kernel, in steps of which each waits for the one before: a read-modify-write in memory, a load, or
 // eight times a multiply-add in each of four chains. No caches.
 struct Iteration {
@@ -146,7 +142,7 @@ class SimulatedJobRunner final : public JobRunner {
       return Seconds{simulated::kernel_time(multiprocessors_, {blocks, shape.threads, false}, one.step, steps).cycles /
                      multiprocessors_.clock_hz};
     };
-    job_.blocks = blocks_of(shape.kernel_bytes, shape.threads);
+    job_.blocks = blocks_of(shape);
     const std::uint32_t warps = (shape.threads + simulated::warp_threads - 1) / simulated::warp_threads;
     job_.slots =
         std::uint64_t{multiprocessors_.sms} * std::min(multiprocessors_.blocks, multiprocessors_.warps / warps);

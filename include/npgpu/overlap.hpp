@@ -91,6 +91,7 @@ struct JobShape {
 
   auto operator<=>(const JobShape&) const = default;
 };
+std::uint64_t blocks_of(const JobShape&);  // of the kernel, uncut
 
 // One whole job, exactly as it came.
 struct OverlapSample {

@@ -130,7 +130,7 @@ struct StreamCosts {
   // one.
   double slow_h2d = 1, slow_d2h = 1;
   // What the gap of a copy that starts while the other engine is at work is longer than one that starts alone: the
-  // slope of copies both ways at once, each in n pieces, over n, beside that of one way.
+  // slope of n chunks copied in and out, each in its own stream, over n, beside what all else makes of it.
   Seconds gap_both{0};
   // 1: both directions share it; 2.
   int copy_engines = 2;

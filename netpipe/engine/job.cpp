@@ -61,6 +61,11 @@ std::vector<Issue> issues_of(IssueOrder order, const JobShape& job) {
   return all;
 }
 
+std::uint64_t blocks_of(const JobShape& job) {
+  constexpr std::uint64_t word_bytes = 4;
+  return (job.kernel_bytes / word_bytes + job.threads - 1) / job.threads;
+}
+
 std::optional<std::string> refuses(const OverlapCase& c, const JobShape& job) {
   if (job.chunks < 1 || job.chunks > most_chunks)
     return fmt::format("{} chunks: 1 to {} are taken", job.chunks, most_chunks);

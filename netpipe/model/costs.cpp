@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -48,7 +49,7 @@ void CostMeasuring::miss(const std::string& what) {
 
 // Calls of one kind after the other, in as many streams, for chunks of these bytes: the first call that a stream gets
 // takes longer than the next, and a small copy's longer than a large one's.
-Stages CostMeasuring::calls_of(std::uint64_t bytes, std::vector<Estimate>* told) {
+std::array<Estimate, 3> CostMeasuring::calls_of(std::uint64_t bytes) const {
   const auto slope = [&](bool kernel, bool out, const char* method) {
     std::vector<XY> calls;
     for (const JobSummary& s : points_.find([&](const OverlapCase&c, const JobShape&j) {
@@ -69,33 +70,28 @@ Stages CostMeasuring::calls_of(std::uint64_t bytes, std::vector<Estimate>* told)
   const Estimate in = slope(false, false, "slope of the time of n copies' calls, each in its own stream, over n");
   const Estimate in_kernel = slope(true, false, "slope of n copies' calls and n launches over n, less that of copies");
   const Estimate all = slope(true, true, "slope of all calls of n chunks over n, less that without copies back");
-  const Estimate kernel = less(in_kernel, in), out = less(all, in_kernel);
-  if (told) *told = {in, kernel, out};
-  return {from_microseconds(in.value), from_microseconds(kernel.value), from_microseconds(out.value)};
+  return {in, less(in_kernel, in), less(all, in_kernel)};
 }
 
 void CostMeasuring::calls() {
-  std::vector<Curve::Point> in, kernel, out;
+  std::array<Estimate, 3> usual;  // of the largest chunks
+  std::array<std::vector<Curve::Point>, 3> points;
   for (std::uint64_t bytes = 4 * KiB; bytes <= usual_call_bytes; bytes *= 2) {
-    const Stages one = calls_of(bytes, nullptr);
-    if (!std::isfinite(one.sum().count())) continue;
-    const auto x = static_cast<double>(bytes);
-    in.push_back({x, std::max(Seconds{0}, one.h2d)});
-    kernel.push_back({x, std::max(Seconds{0}, one.kernel)});
-    out.push_back({x, std::max(Seconds{0}, one.d2h)});
+    const auto one = calls_of(bytes);
+    if (!std::all_of(one.begin(), one.end(), [](const Estimate& e) { return std::isfinite(e.value); })) continue;
+    usual = one;
+    for (std::size_t i = 0; i < one.size(); ++i)
+      points[i].push_back({static_cast<double>(bytes), at_least_0(one[i].value)});
   }
-  if (in.empty()) return miss("the host's time for a call");
-  std::vector<Estimate> told;
-  calls_of(static_cast<std::uint64_t>(in.back().x), &told);
-  out_.costs.issue = {in.back().time, kernel.back().time, out.back().time};
-  // Larger ones take as long.
-  for (auto* points : {&in, &kernel, &out}) points->push_back({0x1p50, points->back().time});
-  out_.costs.issue_h2d = Curve(std::move(in));
-  out_.costs.issue_kernel = Curve(std::move(kernel));
-  out_.costs.issue_d2h = Curve(std::move(out));
-  tell("issue h2d", told[0], "the host's time to issue a copy to the device, of 64 KiB and more");
-  tell("issue kernel", told[1], "the host's time to launch a kernel behind such a copy");
-  tell("issue d2h", told[2], "the host's time to issue a copy from the device");
+  if (points[0].empty()) return miss("the host's time for a call");
+  out_.costs.issue = {points[0].back().time, points[1].back().time, points[2].back().time};
+  for (auto& own : points) own.push_back({0x1p50, own.back().time});  // larger ones take as long
+  out_.costs.issue_h2d = Curve(std::move(points[0]));
+  out_.costs.issue_kernel = Curve(std::move(points[1]));
+  out_.costs.issue_d2h = Curve(std::move(points[2]));
+  tell("issue h2d", usual[0], "the host's time to issue a copy to the device, of 64 KiB and more");
+  tell("issue kernel", usual[1], "the host's time to launch a kernel behind such a copy");
+  tell("issue d2h", usual[2], "the host's time to issue a copy from the device");
 }
 
 void CostMeasuring::streams() {

@@ -1,6 +1,7 @@
 // What a device charges for streams, from its micro-measurements one after the other: the parts of stream_costs().
 #pragma once
 
+#include <array>
 #include <string>
 
 #include "netpipe/model/job_points.hpp"
@@ -26,7 +27,7 @@ class CostMeasuring {
 
  private:
   // costs.cpp: each operation by itself
-  Stages calls_of(std::uint64_t bytes, std::vector<Estimate>* told);
+  std::array<Estimate, 3> calls_of(std::uint64_t bytes) const;  // h2d, kernel, d2h
   void calls();
   void streams();
   void copies(bool in);

@@ -20,8 +20,6 @@ bool kernel_alone(const OverlapCase& c, const JobShape& j) {
          !j.bytes_out && j.iterations > 0 && j.threads > 32;
 }
 
-std::uint64_t blocks_of(const JobShape& j) { return (j.kernel_bytes / 4 + j.threads - 1) / j.threads; }
-
 }  // namespace
 
 // A part of a kernel takes as many waves as its blocks need: the number of blocks of a multiprocessor with which the
@@ -40,7 +38,7 @@ void CostMeasuring::blocks() {
   for (std::uint32_t at_once = 1; at_once <= resident; at_once *= 2) {
     out_.threads_at_once = at_once * whole->job.threads;
     std::vector<double> errors;
-    for (const Workload w : {Workload::increment, Workload::memory, Workload::compute}) {
+    for (const Workload w : sorts) {
       const double all_us = kernel_us(w, whole->job);
       const Job all = job(whole->job, all_us);
       const auto waves = [&](std::uint64_t n) { return static_cast<double>((n + all.slots - 1) / all.slots); };
@@ -157,12 +155,23 @@ KernelParts kernel_parts(const KernelTimes& times, std::uint64_t blocks, Seconds
   return parts;
 }
 
-std::uint64_t slots_of(const MeasuredCosts& m, std::uint32_t threads) {
+namespace {
+
+std::uint32_t whole_warps(std::uint32_t threads) { return (threads + 31) / 32 * 32; }
+
+// Blocks that a multiprocessor holds; 0 where the device does not say.
+std::uint64_t resident_blocks(const MeasuredCosts& m, std::uint32_t threads) {
   if (!m.multiprocessors || !m.threads_per_multiprocessor || threads == 0) return 0;
-  const std::uint32_t rounded = (threads + 31) / 32 * 32;  // whole warps
-  std::uint64_t blocks = m.threads_per_multiprocessor / rounded;
-  if (m.blocks_per_multiprocessor) blocks = std::min<std::uint64_t>(blocks, m.blocks_per_multiprocessor);
-  if (m.threads_at_once) blocks = std::min<std::uint64_t>(blocks, std::max(1u, m.threads_at_once / rounded));
+  const std::uint64_t blocks = m.threads_per_multiprocessor / whole_warps(threads);
+  return m.blocks_per_multiprocessor ? std::min<std::uint64_t>(blocks, m.blocks_per_multiprocessor) : blocks;
+}
+
+}  // namespace
+
+std::uint64_t slots_of(const MeasuredCosts& m, std::uint32_t threads) {
+  std::uint64_t blocks = resident_blocks(m, threads);
+  if (blocks && m.threads_at_once)
+    blocks = std::min<std::uint64_t>(blocks, std::max(1u, m.threads_at_once / whole_warps(threads)));
   return blocks * m.multiprocessors;
 }
 
@@ -171,7 +180,7 @@ void describe_kernel(Job& job, const MeasuredCosts& m, std::uint32_t threads, Wo
   for (const KernelTimes& times : m.kernels) {
     if (times.workload != sort || times.threads != threads || !job.blocks || !(job.kernel.count() > 0)) continue;
     // All that fit, not those that work without slowing each other: by how much they do is measured.
-    job.slots = std::uint64_t{m.multiprocessors} * (m.threads_per_multiprocessor / threads);
+    job.slots = m.multiprocessors * resident_blocks(m, threads);
     KernelParts parts = kernel_parts(times, job.blocks, job.kernel, job.slots);
     job.kernel_of_fraction = std::move(parts.of_fraction);
     job.block_time = std::move(parts.block_time);

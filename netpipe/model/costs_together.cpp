@@ -56,7 +56,7 @@ Job CostMeasuring::job(const JobShape& shape, double kernel_us, Workload sort) c
   Job job{.in_bytes = shape.bytes_in, .out_bytes = shape.bytes_out};
   if (shape.kernel_bytes && kernel_us > 0) {
     job.kernel = from_microseconds(kernel_us);
-    job.blocks = (shape.kernel_bytes / 4 + shape.threads - 1) / shape.threads;
+    job.blocks = blocks_of(shape);
     describe_kernel(job, out_, shape.threads, sort);
   }
   return job;

@@ -160,7 +160,7 @@ StreamCosts costs_of(const MeasuredWorkload& w, const MeasuredCosts& measured) {
 
 Job job_of(const MeasuredWorkload& w, const MeasuredCosts& measured) {
   Job job{.in_bytes = w.job.bytes_in, .out_bytes = w.job.bytes_out};
-  job.blocks = (w.job.kernel_bytes / 4 + w.job.threads - 1) / w.job.threads;
+  job.blocks = blocks_of(w.job);
   // Uncut, all else adds up, so that the rest is the kernel's.
   constexpr double least_us = 0.5;
   job.kernel = from_microseconds(least_us);

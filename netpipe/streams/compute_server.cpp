@@ -32,7 +32,7 @@ double ComputeServer::start(std::size_t operation, std::uint32_t chunk, double n
   if (running_.empty()) busy_since_ = now;
   double begin = now;
   Running kernel{operation, now + gap_, chunk_.kernel, 1, 0, 0};
-  if (kind_ == Compute::slots && !chunk_.block_time) {
+  if (!by_speed()) {
     // The next one's gap passes while this one waits for slots.
     free_ = now + gap_;
     begin = std::max(now, slots_.front().free - gap_);
@@ -54,7 +54,7 @@ std::size_t ComputeServer::end_one() {
   const std::size_t operation = running_[next_].operation;
   running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(next_));
   if (running_.empty()) busy_ += now - busy_since_;
-  if (kind_ != Compute::slots || chunk_.block_time) regrant(now);
+  if (by_speed()) regrant(now);
   find_next_end();
   return operation;
 }

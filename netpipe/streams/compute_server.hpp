@@ -52,6 +52,8 @@ class ComputeServer {
     std::uint64_t count;
   };
 
+  // Kernels go at speeds that change with what else runs, not block by block at times known when they start.
+  bool by_speed() const { return kind_ != Compute::slots || chunk_.block_time; }
   void regrant(double now);
   void set_speed(Running&, double speed, double now);
   double regrant_slots(double now);  // returns what is left of them
