@@ -1,4 +1,4 @@
-// Takes npgpu's advice. Three jobs run uncut, then cut into as many streams as a trace of this GPU advises, and into
+// Takes npgpu's advice. Three jobs run unsplit, then cut into as many streams as a trace of this GPU advises, and into
 // other numbers beside it: what was promised, what was reached. Every word of every result is compared.
 #include <algorithm>
 #include <chrono>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "jobs.cuh"
-#include "npgpu/overlap.hpp"
+#include "npgpu/job.hpp"
 #include "npgpu/predict.hpp"
 #include "owners.cuh"
 
@@ -17,7 +17,7 @@ namespace {
 using namespace npgpu;
 using namespace example;
 
-constexpr std::uint32_t most_streams = 64;
+constexpr std::uint32_t max_streams = 64;
 
 Seconds median(std::vector<Seconds> times) {
   std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
@@ -28,7 +28,7 @@ class Runner {
  public:
   explicit Runner(const Work& work) : work_(work) {
     for (std::size_t i = 0; i < in_words_; ++i) host_in_[i] = Word(i) * 2654435761u;
-    for (std::uint32_t s = 0; s < most_streams; ++s) streams_.push_back(make_stream());
+    for (std::uint32_t s = 0; s < max_streams; ++s) streams_.push_back(make_stream());
   }
 
   std::uint64_t in_bytes() const { return in_words_ * sizeof(Word); }
@@ -52,7 +52,7 @@ class Runner {
   }
 
   // The whole job in n chunks of whole blocks, one a stream: from the first call until the host has the result.
-  Seconds run(std::uint32_t n, IssueOrder order) {
+  Seconds run(std::uint32_t n, Order order) {
     const auto issues = issues_of(
         order,
         {.bytes_in = in_bytes(), .bytes_out = out_bytes(), .kernel_bytes = in_bytes(), .chunks = n, .streams = n});
@@ -62,15 +62,15 @@ class Runner {
       const std::size_t first = work_.blocks * issue.chunk / n, blocks = work_.blocks * (issue.chunk + 1) / n - first;
       const std::size_t in = first * work_.words_in, out = first * work_.words_out;
       switch (issue.part) {
-        case JobPart::in:
+        case Stage::h2d:
           check(cudaMemcpyAsync(&in_[in], &host_in_[in], blocks * work_.words_in * sizeof(Word), cudaMemcpyHostToDevice,
                                 streams_[issue.stream].get()),
                 "copying in");
           break;
-        case JobPart::kernel:
+        case Stage::kernel:
           launch(first, blocks, issue.stream);
           break;
-        case JobPart::out:
+        case Stage::d2h:
           check(cudaMemcpyAsync(&host_out_[out], &out_[out], blocks * work_.words_out * sizeof(Word),
                                 cudaMemcpyDeviceToHost, streams_[issue.stream].get()),
                 "copying out");
@@ -81,7 +81,7 @@ class Runner {
   }
 
   // Nothing that an earlier run left can pass for this one's.
-  bool right(std::uint32_t n, IssueOrder order) {
+  bool right(std::uint32_t n, Order order) {
     check(cudaMemset(in_.get(), 0xff, in_bytes()), "spoiling memory");
     check(cudaMemset(out_.get(), 0xff, out_bytes()), "spoiling memory");
     std::fill_n(host_out_.get(), out_words_, ~Word{0});
@@ -139,10 +139,10 @@ Job job_of(Runner& runner, const Work& work, const MeasuredCosts& costs, const c
 // True if all results were right.
 bool take_advice(const Work& work, const MeasuredCosts& costs, const cudaDeviceProp& gpu, Order order, int runs) {
   Runner runner(work);
-  const IssueOrder issue_order = named<IssueOrder>(name(order)).value();
+  const Order issue_order = named<Order>(name(order)).value();
   bool right = runner.right(1, issue_order);  // and the device is awake
   const Job job = job_of(runner, work, costs, gpu, runs);
-  const Prediction advice = forecast(job, costs, order, stream_counts(most_streams)).prediction;
+  const Prediction advice = forecast(job, costs, order, stream_counts(max_streams)).prediction;
 
   std::vector<std::uint32_t> counts{1, 2, 4, 8, 16, 32, 64, advice.streams};
   std::sort(counts.begin(), counts.end());
@@ -182,7 +182,7 @@ int main(int argc, char** argv) try {
   if (first == "--help") return std::puts(usage.c_str()), exit_code::done;
   const auto order = named<Order>(argc > 2 ? argv[2] : "breadth-first");
   const int runs = argc > 3 ? std::atoi(argv[3]) : 21;
-  if (argc < 2 || argc > 4 || !order || *order == Order::apart || runs < 1) throw Error(ErrorKind::usage, usage);
+  if (argc < 2 || argc > 4 || !order || *order == Order::independent || runs < 1) throw Error(ErrorKind::usage, usage);
 
   const cudaDeviceProp gpu = this_gpu();
   const MeasuredCosts costs = costs_of(first, gpu.name);

@@ -20,7 +20,7 @@ class Workload:
         self.bytes_in, self.bytes_out = int(words["bytes_in"]), int(words["bytes_out"])
         self.iterations, self.threads = int(words["iterations"]), int(words["threads"])
         self.n, self.low_us, self.us, self.high_us = np.array(sorted(points), dtype=float).reshape(-1, 4).T
-        self.h2d_us, self.kernel_us, self.d2h_us = stages  # one after the other and alone, uncut
+        self.h2d_us, self.kernel_us, self.d2h_us = stages  # one after the other and alone, unsplit
         self.scored = scored
         self.predicted_us = {}  # by model or hypothesis: as n
         self.choices = {}       # by model: (regret, whether it is within the noise of the best)
@@ -50,7 +50,7 @@ class Workloads:
             raise loader.BadTrace(f"{self.path}: is a trace, which holds no predictions; '{COMMAND}' writes them")
         found = [w for w in self.all if w.scored]
         if not found:
-            raise loader.BadTrace(f"{self.path}: holds no workload with its uncut job and three cuts in streams that are there")
+            raise loader.BadTrace(f"{self.path}: holds no workload with its unsplit job and three cuts in streams that are there")
         return found
 
 

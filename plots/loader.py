@@ -10,7 +10,7 @@ except ImportError:
     sys.exit("plots need h5py, numpy and matplotlib (Debian: python3-h5py python3-matplotlib)")
 
 MAJOR = 1
-STOPS = ["trials", "narrowed", "never-narrowed"]
+STOPS = ["trials", "narrowed", "not-converged"]
 BACK = {"h2d": "d2h", "d2h": "h2d"}
 # What a curve is called by, in this order; words that all curves share go into the title instead.
 WORDS = ["trace", "module", "device_name", "device", "direction", "memory", "pattern", "issue", "timing", "cache",
@@ -70,7 +70,7 @@ class Curve:
         self.perturbed = perturbed([t[0] for t in trials])
         self.stop = np.array([t[1] for t in trials])
         self.us = np.array([np.median(t[2]) for t in trials])
-        self.least_us = np.array([np.min(t[2]) for t in trials])
+        self.min_us = np.array([np.min(t[2]) for t in trials])
         low_high = [median_interval(t[2]) for t in trials]
         self.low_us = np.array([b[0] for b in low_high])
         self.high_us = np.array([b[1] for b in low_high])
@@ -207,7 +207,7 @@ class Probe:
         self.device_name = text(group.attrs.get("device_name", "")) or self.case["device"]
         self.units = int(group.attrs.get("units", 0))
         self.peak = float(group.attrs.get("peak_per_s", math.nan))
-        self.points = table(group, "points", where, ["blocks", "threads", "ilp", "access_bytes", "bytes", "alone", "work",
+        self.points = table(group, "points", where, ["blocks", "threads", "ilp", "access_bytes", "bytes", "one_block_per_sm", "work",
                                                      "first_sample", "samples", "stop"])
         self.samples = table(group, "samples", where, ["intact", "repeats", "host_us", "device_us", "cycles"])
 

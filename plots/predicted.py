@@ -2,7 +2,7 @@
 """Predicted over measured times of jobs in streams, one model large and the others small, and its errors over the number
 of streams.
 
-Only jobs that were cut: what a kernel takes is known from the uncut ones. Dashed: 10 % off."""
+Only jobs that were cut: what a kernel takes is known from the unsplit ones. Dashed: 10 % off."""
 import numpy as np
 
 import evaluations

@@ -24,7 +24,7 @@ def main():
             figure.draw_line(ax, c, rate, c.rate(c.high_us) * scale, c.rate(c.low_us) * scale, color, dashes)
             if args.minimum:
                 main = ~c.perturbed
-                ax.plot(c.bytes[main], c.rate(c.least_us)[main] * scale, color=color, linewidth=0.6)
+                ax.plot(c.bytes[main], c.rate(c.min_us)[main] * scale, color=color, linewidth=0.6)
             top = max(top, np.nanmax(rate, initial=0))
         limits = {}
         for c in curves:

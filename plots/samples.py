@@ -32,7 +32,7 @@ def all_sizes(sweep, curves):
             if not median > 0:
                 continue
             off = 100 * (us / median - 1)
-            never = stop == loader.STOPS.index("never-narrowed")
+            never = stop == loader.STOPS.index("not-converged")
             # Trials from left to right in the order in which they ran, within the room of their size.
             x = n * 2 ** np.linspace(-0.13, 0.13, len(off)) if len(off) > 1 else np.array([n])
             ax.plot(x, off, linestyle="none", marker=".", markersize=3.2, markeredgewidth=0, alpha=0.6,
@@ -97,7 +97,7 @@ def one_size(sweep, curves, wanted):
         side.hist(times, bins=min(40, max(5, len(us) // 3)), orientation="horizontal", color=COLORS[0], alpha=0.7)
         side.set_xlabel("trials")
         side.yaxis.set_tick_params(labelleft=False)
-        note = ", never narrowed" if stop == loader.STOPS.index("never-narrowed") else ""
+        note = ", never narrowed" if stop == loader.STOPS.index("not-converged") else ""
         ax.set_title(f"{c.words['direction']}, {figure.size_text(wanted)}{note}", loc="left", fontweight="bold")
     return drawing
 

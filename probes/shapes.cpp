@@ -33,8 +33,8 @@ std::vector<std::uint32_t> up_to(std::uint32_t most, std::initializer_list<std::
 
 // Blocks of so many threads that fill the units, without a part of a wave at the end.
 std::uint32_t filling(const Layout& l, std::uint32_t threads) {
-  const std::uint32_t most = l.blocks_per_unit_most ? l.blocks_per_unit_most : 1;
-  const std::uint32_t resident = l.threads_per_unit_most ? l.threads_per_unit_most : 2 * std::max(l.threads_most, 1u);
+  const std::uint32_t most = l.max_blocks_per_unit ? l.max_blocks_per_unit : 1;
+  const std::uint32_t resident = l.max_threads_per_unit ? l.max_threads_per_unit : 2 * std::max(l.max_threads_per_block, 1u);
   return l.units * std::clamp(resident / threads, 1u, most);
 }
 
@@ -43,19 +43,19 @@ std::uint32_t filling(const Layout& l, std::uint32_t threads) {
 std::vector<Shape> compute_shapes(const Layout& l) {
   List list;
   const auto add = [&](std::uint32_t blocks, std::uint32_t threads, std::uint32_t ilp, bool alone = false) {
-    list.add({.blocks = blocks, .threads = threads, .ilp = ilp, .alone = alone});
+    list.add({.blocks = blocks, .threads = threads, .ilp = ilp, .one_block_per_sm = alone});
   };
   add(1, 1, 1);
   const auto threads =
-      up_to(l.threads_most, {32, 64, 96, 128, 160, 192, 224, 256, 320, 384, 512, 544, 640, 768, 896, 1024});
+      up_to(l.max_threads_per_block, {32, 64, 96, 128, 160, 192, 224, 256, 320, 384, 512, 544, 640, 768, 896, 1024});
   for (const std::uint32_t ilp : {1u, 4u, 8u})
     for (const std::uint32_t t : threads) add(1, t, ilp);
   for (const std::uint32_t ilp : {1u, 4u, 8u})
     for (const std::uint32_t t : threads) add(filling(l, t), t, ilp);
-  for (std::uint32_t k = 1; k <= l.blocks_per_unit_most; ++k) add(l.units * k, 1, 1, k == 1);
-  add(l.units * std::max(l.blocks_per_unit_most, 1u), 1, 4);
-  for (const std::uint32_t t : up_to(l.threads_most, {2, 4, 8, 16})) add(1, t, 1);
-  add(l.units, l.threads_most, 4, true);
+  for (std::uint32_t k = 1; k <= l.max_blocks_per_unit; ++k) add(l.units * k, 1, 1, k == 1);
+  add(l.units * std::max(l.max_blocks_per_unit, 1u), 1, 4);
+  for (const std::uint32_t t : up_to(l.max_threads_per_block, {2, 4, 8, 16})) add(1, t, 1);
+  add(l.units, l.max_threads_per_block, 4, true);
   return list.take();
 }
 
@@ -75,13 +75,13 @@ std::vector<Shape> bandwidth_shapes(const Layout& l, Form form) {
                 .access_bytes = access,
                 .bytes = bytes});
   };
-  const auto threads = up_to(l.threads_most, {64, 128, 192, 256, 512, 640, 1024});
-  const std::uint32_t most_blocks = l.units * std::max(l.blocks_per_unit_most, 1u);
+  const auto threads = up_to(l.max_threads_per_block, {64, 128, 192, 256, 512, 640, 1024});
+  const std::uint32_t max_blocks = l.units * std::max(l.max_blocks_per_unit, 1u);
 
   add(1, 1, 1, 4, outside);
   if (form == Form::dependent) {
     for (const std::uint32_t t : threads) add(1, t, 1, 4, outside);
-    for (const std::uint32_t k : up_to(std::max(l.blocks_per_unit_most, 1u), {1, 2, 4, 8, 16, 24, 32}))
+    for (const std::uint32_t k : up_to(std::max(l.max_blocks_per_unit, 1u), {1, 2, 4, 8, 16, 24, 32}))
       add(l.units * k, 1, 1, 4, outside);
     for (const std::uint32_t t : threads) add(filling(l, t), t, 1, 4, outside);
     return list.take();
@@ -89,8 +89,8 @@ std::vector<Shape> bandwidth_shapes(const Layout& l, Form form) {
   for (const std::uint32_t access : {4u, 16u})
     for (const std::uint32_t ilp : {1u, 4u})
       for (const std::uint32_t t : threads) add(1, t, ilp, access, outside);
-  add(most_blocks, 1, 1, 4, outside);
-  add(most_blocks, 1, 4, 16, outside);
+  add(max_blocks, 1, 1, 4, outside);
+  add(max_blocks, 1, 4, 16, outside);
   // A grid as large as the array, and one that fills the units and walks.
   for (const std::uint32_t access : {4u, 16u})
     for (const std::uint32_t ilp : access == 4 ? std::vector{1u, 4u} : std::vector{1u, 2u, 4u})
@@ -98,7 +98,7 @@ std::vector<Shape> bandwidth_shapes(const Layout& l, Form form) {
   for (const std::uint32_t ilp : {1u, 4u})
     for (const std::uint32_t t : threads) add(filling(l, t), t, ilp, 16, outside);
   for (const std::uint32_t ilp : {1u, 4u})
-    for (const std::uint32_t t : up_to(l.threads_most, {256, 512, 1024})) add(filling(l, t), t, ilp, 16, inside);
+    for (const std::uint32_t t : up_to(l.max_threads_per_block, {256, 512, 1024})) add(filling(l, t), t, ilp, 16, inside);
   return list.take();
 }
 

@@ -56,8 +56,8 @@ Layout SimulatedProbe::layout(const ProbeCase& c) const {
   Layout layout;
   layout.units = m.sms;
   layout.lanes = simulated::warp_threads;
-  layout.threads_most = m.block_threads;
-  layout.blocks_per_unit_most = m.blocks;
+  layout.max_threads_per_block = m.block_threads;
+  layout.max_blocks_per_unit = m.blocks;
   layout.cache_bytes = static_cast<std::uint64_t>(fact(spec.hardware, "l2_bytes").value_or(0));
   layout.memory_bytes = spec.memory_bytes;
   layout.clock_mhz = m.clock_hz / 1e6;
@@ -81,7 +81,7 @@ void SimulatedKernel::prepare(const Shape& shape) {
     throw Error(ErrorKind::usage, "a shape without blocks, threads or chains has nothing to do");
   const Repeat repeat = repeat_of(shape);
   once_ =
-      simulated::kernel_time(multiprocessors_, {shape.blocks, shape.threads, shape.alone != 0}, repeat.step, repeat.steps);
+      simulated::kernel_time(multiprocessors_, {shape.blocks, shape.threads, shape.one_block_per_sm != 0}, repeat.step, repeat.steps);
   work_ = repeat.work;
   shape_ = shape;
   ++prepared_;
@@ -90,18 +90,18 @@ void SimulatedKernel::prepare(const Shape& shape) {
   device_->write("poison", payload_, result_.size());
 }
 
-Ran SimulatedKernel::run(std::uint64_t repeats) {
+RunTimes SimulatedKernel::run(std::uint64_t repeats) {
   const Seconds kernel{once_.cycles * static_cast<double>(repeats) / multiprocessors_.clock_hz};
   const Seconds begin = device_->clock().now();
   repeats_ = repeats;
   result_ = expected();
   const double factor = device_->run_kernel(launch_, latency_, kernel, payload_, result_.size());
-  Ran ran;
+  RunTimes ran;
   ran.host = device_->clock().now() - begin;
   ran.device = (latency_ + kernel) * factor;
   ran.cycles = once_.block_cycles * static_cast<double>(repeats) * factor;
   ran.units = once_.units;
-  ran.most_on_unit = once_.most_on_unit;
+  ran.max_blocks_on_unit = once_.max_blocks_on_unit;
   return ran;
 }
 

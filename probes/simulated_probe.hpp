@@ -31,14 +31,14 @@ class SimulatedProbe : public Probe {
   virtual std::vector<ProbeCase> questions(const std::string& device) const = 0;
 };
 
-class SimulatedKernel : public Kernel {
+class SimulatedKernel : public Runner<Probes> {
  public:
   explicit SimulatedKernel(const ProbeCase&);
   ~SimulatedKernel() override;
 
   void prepare(const Shape&) override;
   double work() const override { return work_; }
-  Ran run(std::uint64_t repeats) override;
+  RunTimes run(std::uint64_t repeats) override;
   std::optional<std::string> intact() override;
   const Clock& clock() const override { return device_->clock(); }
   Telemetry telemetry() override;

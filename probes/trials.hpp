@@ -5,7 +5,8 @@
 #include <optional>
 
 #include "npgpu/clock.hpp"
-#include "npgpu/engine.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu {

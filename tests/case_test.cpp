@@ -1,4 +1,4 @@
-#include "npgpu/case.hpp"
+#include "npgpu/transfer.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,7 +13,7 @@ TEST_CASE("the words a user types are the words of the enumerators, and back") {
 }
 
 TEST_CASE("a title says what differs from the plain case, and nothing else") {
-  Case c{.module = "cudaMemcpy", .device = "cuda:0"};
+  TransferCase c{.module = "cudaMemcpy", .device = "cuda:0"};
   CHECK(title(c) == "cudaMemcpy cuda:0 h2d pinned stream blocking host");
   c.async = true;
   c.timing = Timing::gated;

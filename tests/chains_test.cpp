@@ -1,6 +1,6 @@
 // The chains of every instruction set that this machine has take exactly the steps they are asked for, and a wrong
 // element is seen.
-#include "probes/chains.hpp"
+#include "probes/compute/chains.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@ using namespace npgpu;
 namespace {
 
 struct alignas(64) State {
-  std::byte x[chains::most_state_bytes];
+  std::byte x[chains::max_state_bytes];
 };
 
 template <class T>

@@ -1,4 +1,4 @@
-#include "probes/chase.hpp"
+#include "probes/latency/chase.hpp"
 
 #include <doctest/doctest.h>
 

@@ -71,7 +71,7 @@ TEST_CASE("a slower lane is told from the other") {
 TEST_CASE("jobs in streams are told by what they are, and one of fewer bytes begins no other case") {
   const auto job = [](std::uint64_t in, std::uint64_t out, double b, Verdict verdict) {
     auto p = point("jobs", in + out, 10, b, verdict);
-    p.job = JobShape{.bytes_in = in, .bytes_out = out, .chunks = 4, .streams = 4};
+    p.axes = JobShape{.bytes_in = in, .bytes_out = out, .chunks = 4, .streams = 4};
     return p;
   };
   const std::vector points{job(1024, 4096, 10, Verdict::same), job(2048, 0, 20, Verdict::slower)};

@@ -13,14 +13,14 @@ std::vector<double> around(double us, double width) {
   return {us - width, us - width, us, us, us, us + width, us + width};
 }
 
-Trace trace_of(std::initializer_list<Sweep> sweeps) {
+Trace trace_of(std::initializer_list<TransferSeries> sweeps) {
   Trace trace;
-  trace.sweeps = sweeps;
+  trace.of<Transfers>() = sweeps;
   return trace;
 }
 
 Trace one_point(double us, double width) {
-  Sweep sweep = sweep_of();
+  TransferSeries sweep = sweep_of();
   add_point(sweep, 1000, around(us, width));
   return trace_of({sweep});
 }
@@ -58,13 +58,13 @@ TEST_CASE("overlapping intervals leave it unclear") {
 }
 
 TEST_CASE("too few trials for an interval leave it unclear") {
-  Sweep few = sweep_of();
+  TransferSeries few = sweep_of();
   add_point(few, 1000, {200, 200, 200});
   CHECK(verdict(one_point(100, 1), trace_of({few})) == Verdict::unclear);
 }
 
 TEST_CASE("times of zero: equal ones are the same, others have no change to speak of") {
-  Sweep zero = sweep_of();
+  TransferSeries zero = sweep_of();
   add_point(zero, 1000, std::vector<double>(7, 0.0));
   const Trace z = trace_of({zero});
   CHECK(verdict(z, z) == Verdict::same);
@@ -74,15 +74,15 @@ TEST_CASE("times of zero: equal ones are the same, others have no change to spea
 }
 
 TEST_CASE("points and sweeps that only one trace has are named as such") {
-  Sweep a = sweep_of();
+  TransferSeries a = sweep_of();
   add_point(a, 1000, {1});
   add_point(a, 2000, {1});
   add_point(a, 4000, {NAN});
-  Sweep b = sweep_of();
+  TransferSeries b = sweep_of();
   add_point(b, 1000, {1});
   add_point(b, 3000, {1});
   add_point(b, 4000, {1});
-  Sweep only_b = sweep_of(Pattern::pingpong);
+  TransferSeries only_b = sweep_of(Pattern::pingpong);
   add_point(only_b, 8, {1});
   const auto points = compare(trace_of({a}), trace_of({b, only_b}), 0.05);
   REQUIRE(points.size() == 5);
@@ -97,9 +97,9 @@ TEST_CASE("points and sweeps that only one trace has are named as such") {
 }
 
 TEST_CASE("both lanes of a duplex are compared") {
-  Sweep a = sweep_of(Pattern::duplex);
+  TransferSeries a = sweep_of(Pattern::duplex);
   add_duplex(a, 1000, around(100, 1), around(100, 1));
-  Sweep b = sweep_of(Pattern::duplex);
+  TransferSeries b = sweep_of(Pattern::duplex);
   add_duplex(b, 1000, around(100, 1), around(200, 1));
   const auto points = compare(trace_of({a}), trace_of({b}), 0.05);
   REQUIRE(points.size() == 2);
@@ -110,7 +110,7 @@ TEST_CASE("both lanes of a duplex are compared") {
 
 TEST_CASE("devices match by their order within a kind, and bear A's names") {
   const auto on = [](const char* device, double us) {
-    Sweep sweep = sweep_of();
+    TransferSeries sweep = sweep_of();
     sweep.question.device = device;
     add_point(sweep, 1000, around(us, 1));
     return sweep;
@@ -127,8 +127,8 @@ TEST_CASE("devices match by their order within a kind, and bear A's names") {
 }
 
 TEST_CASE("a sweep of B alone is named by A's name of its device") {
-  Sweep a = sweep_of();
-  Sweep b = sweep_of(Pattern::pingpong);
+  TransferSeries a = sweep_of();
+  TransferSeries b = sweep_of(Pattern::pingpong);
   b.question.device = "cuda:3";
   add_point(b, 8, {1});
   const auto points = compare(trace_of({a}), trace_of({b}), 0.05);
@@ -138,7 +138,7 @@ TEST_CASE("a sweep of B alone is named by A's name of its device") {
 
 TEST_CASE("a question asked twice is matched by schedule and binding first, and by order at last") {
   const auto asked = [](const char* schedule, bool bind, double us) {
-    Sweep sweep = sweep_of();
+    TransferSeries sweep = sweep_of();
     sweep.schedule = schedule;
     sweep.question.bind = bind;
     add_point(sweep, 1000, around(us, 0.1));
@@ -155,21 +155,21 @@ TEST_CASE("a question asked twice is matched by schedule and binding first, and 
 
 TEST_CASE("other questions do not match: direction, memory, timing, offsets") {
   const auto count_only = [](auto change) {
-    Sweep a = sweep_of();
+    TransferSeries a = sweep_of();
     add_point(a, 8, {1});
-    Sweep b = a;
+    TransferSeries b = a;
     change(b.question);
-    for (Sample& sample : b.samples) sample.device_us = 1;  // whatever its timing, it was measured
+    for (TransferSample& sample : b.samples) sample.device_us = 1;  // whatever its timing, it was measured
     int only = 0;
     for (const auto& p : compare(trace_of({a}), trace_of({b}), 0.05))
       only += p.verdict == Verdict::only_a || p.verdict == Verdict::only_b;
     return only;
   };
-  CHECK(count_only([](Case& c) { c.direction = Direction::d2h; }) == 2);
-  CHECK(count_only([](Case& c) { c.memory = Memory::pageable; }) == 2);
-  CHECK(count_only([](Case& c) { c.timing = Timing::event; }) == 2);
-  CHECK(count_only([](Case& c) { c.source_offset = 1; }) == 2);
-  CHECK(count_only([](Case&) {}) == 0);
+  CHECK(count_only([](TransferCase& c) { c.direction = Direction::d2h; }) == 2);
+  CHECK(count_only([](TransferCase& c) { c.memory = Memory::pageable; }) == 2);
+  CHECK(count_only([](TransferCase& c) { c.timing = Timing::event; }) == 2);
+  CHECK(count_only([](TransferCase& c) { c.source_offset = 1; }) == 2);
+  CHECK(count_only([](TransferCase&) {}) == 0);
 }
 
 TEST_CASE("empty traces compare to nothing") { CHECK(compare({}, {}, 0.05).empty()); }
@@ -177,16 +177,16 @@ TEST_CASE("empty traces compare to nothing") { CHECK(compare({}, {}, 0.05).empty
 TEST_CASE("probes are compared shape by shape, over the work of A's repeat") {
   const auto probed = [](const std::string& device, double work, double us) {
     Trace trace;
-    ProbeSweep probe = probe_sweep(device);
+    ProbeSeries probe = probe_sweep(device);
     add_point(probe, {.blocks = 4, .threads = 32}, work, around(us, 0));
     add_point(probe, {.blocks = 1, .threads = 32}, work, around(us, 0));
-    trace.probes = {probe};
+    trace.of<Probes>() = {probe};
     return trace;
   };
   // Twice the work in the time of 2.2: a tenth slower. GPU 1 alone in its trace is the other's GPU 0.
   const auto points = compare(probed("cuda:0", 100, 10), probed("cuda:1", 200, 22), 0.05);
   REQUIRE(points.size() == 2);
-  CHECK(points[0].shape == Shape{.blocks = 1, .threads = 32});
+  CHECK(points[0].axes == Shape{.blocks = 1, .threads = 32});
   CHECK(points[0].title == "compute cuda:0 fma fp32");
   CHECK(points[0].a_us == doctest::Approx(10));
   CHECK(points[0].b_us == doctest::Approx(11));
@@ -201,14 +201,14 @@ TEST_CASE("probes are compared shape by shape, over the work of A's repeat") {
 TEST_CASE("jobs in streams are compared job by job, by the device's time where they were gated") {
   const auto streams = [](const std::string& device, bool gated, double us) {
     Trace trace;
-    OverlapSweep sweep = jobs_of();
+    JobSeries sweep = jobs_of();
     sweep.question.device = device;
-    sweep.question.gated = gated ? Gating::gated : Gating::open;
+    sweep.question.gating = gated ? Gating::gated : Gating::open;
     add_job(sweep, {.bytes_in = 1000, .chunks = 4, .streams = 4}, around(us, 1));
     add_job(sweep, {.bytes_in = 1000, .chunks = 1}, around(50, 1));
-    for (OverlapSample& s : sweep.samples)
+    for (JobSample& s : sweep.samples)
       if (gated) s.device_us = s.host_us / 2;
-    trace.streams = {sweep};
+    trace.of<Jobs>() = {sweep};
     return trace;
   };
   const auto points = compare(streams("cuda:0", false, 100), streams("cuda:3", false, 110), 0.05);
@@ -233,7 +233,7 @@ TEST_CASE("jobs in streams are compared job by job, by the device's time where t
 
 TEST_CASE("a GPU that one trace has only streams of is the other's first GPU all the same") {
   Trace a = one_point(100, 1), b;
-  OverlapSweep jobs = jobs_of();
+  JobSeries jobs = jobs_of();
   add_job(jobs, {.bytes_in = 1000}, around(50, 1));
   a.streams = {jobs};
   jobs.question.device = "cuda:1";

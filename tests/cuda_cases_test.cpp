@@ -10,14 +10,14 @@ using cuda::why_impossible;
 namespace {
 
 // A case that can run, with one thing changed.
-Case with(void (*change)(Case&)) {
-  Case c{.module = "cudaMemcpy", .device = "cuda:0"};
+TransferCase with(void (*change)(TransferCase&)) {
+  TransferCase c{.module = "cudaMemcpy", .device = "cuda:0"};
   change(c);
   return c;
 }
 
 // Each refusal names the option at fault and one that would work.
-void refused(const Case& c, std::initializer_list<const char*> words) {
+void refused(const TransferCase& c, std::initializer_list<const char*> words) {
   const auto why = why_impossible(c);
   INFO(title(c));
   REQUIRE(why);
@@ -35,7 +35,7 @@ TEST_CASE("what programs do with their GPU is not refused") {
       for (const Memory m : {Memory::pinned, Memory::pageable, Memory::write_combined, Memory::managed})
         for (const Pattern p : {Pattern::stream, Pattern::pingpong})
           for (const Timing t : {Timing::host, Timing::event}) {
-            Case c{.module = "cudaMemcpy",
+            TransferCase c{.module = "cudaMemcpy",
                    .device = "cuda:0",
                    .pattern = p,
                    .direction = d,
@@ -45,17 +45,17 @@ TEST_CASE("what programs do with their GPU is not refused") {
             INFO(title(c));
             CHECK_FALSE(why_impossible(c));
           }
-  CHECK_FALSE(why_impossible(with([](Case& c) {
+  CHECK_FALSE(why_impossible(with([](TransferCase& c) {
     c.direction = Direction::d2d;
     c.memory = Memory::device;
   })));
-  CHECK_FALSE(why_impossible(with([](Case& c) { c.direction = Direction::h2h; })));
-  CHECK_FALSE(why_impossible(with([](Case& c) {
+  CHECK_FALSE(why_impossible(with([](TransferCase& c) { c.direction = Direction::h2h; })));
+  CHECK_FALSE(why_impossible(with([](TransferCase& c) {
     c.async = true;
     c.timing = Timing::gated;
     c.pattern = Pattern::duplex;
   })));
-  CHECK_FALSE(why_impossible(with([](Case& c) {  // two threads, as the engine drives what does not only enqueue
+  CHECK_FALSE(why_impossible(with([](TransferCase& c) {  // two threads, as the engine drives what does not only enqueue
     c.async = true;
     c.memory = Memory::pageable;
     c.pattern = Pattern::duplex;
@@ -63,24 +63,24 @@ TEST_CASE("what programs do with their GPU is not refused") {
 }
 
 TEST_CASE("memories that do not fit their direction") {
-  refused(with([](Case& c) { c.direction = Direction::d2d; }), {"--direction d2d", "--memory device", "pinned"});
-  refused(with([](Case& c) { c.memory = Memory::device; }), {"--memory", "--direction h2d", "pinned"});
-  refused(with([](Case& c) {
+  refused(with([](TransferCase& c) { c.direction = Direction::d2d; }), {"--direction d2d", "--memory device", "pinned"});
+  refused(with([](TransferCase& c) { c.memory = Memory::device; }), {"--memory", "--direction h2d", "pinned"});
+  refused(with([](TransferCase& c) {
             c.direction = Direction::d2h;
             c.memory = Memory::device;
           }),
           {"--memory", "--direction d2h", "pinned"});
-  refused(with([](Case& c) {
+  refused(with([](TransferCase& c) {
             c.direction = Direction::h2h;
             c.memory = Memory::write_combined;
           }),
           {"--direction h2h", "write-combined", "--memory pinned"});
-  refused(with([](Case& c) {
+  refused(with([](TransferCase& c) {
             c.direction = Direction::h2h;
             c.memory = Memory::managed;
           }),
           {"--direction h2h", "managed", "--memory pinned"});
-  refused(with([](Case& c) {
+  refused(with([](TransferCase& c) {
             c.direction = Direction::h2h;
             c.memory = Memory::device;
           }),
@@ -88,22 +88,22 @@ TEST_CASE("memories that do not fit their direction") {
 }
 
 TEST_CASE("copies within the host are the CPU's") {
-  refused(with([](Case& c) {
+  refused(with([](TransferCase& c) {
             c.direction = Direction::h2h;
             c.async = true;
           }),
           {"--direction h2h", "--async"});
-  refused(with([](Case& c) {
+  refused(with([](TransferCase& c) {
             c.direction = Direction::h2h;
             c.timing = Timing::event;
           }),
           {"--timing event", "--timing host"});
-  refused(with([](Case& c) {
+  refused(with([](TransferCase& c) {
             c.direction = Direction::h2h;
             c.timing = Timing::gated;
           }),
           {"--timing gated", "--timing host"});
-  refused(with([](Case& c) {
+  refused(with([](TransferCase& c) {
             c.direction = Direction::h2h;
             c.pattern = Pattern::duplex;
           }),
@@ -111,16 +111,16 @@ TEST_CASE("copies within the host are the CPU's") {
 }
 
 TEST_CASE("behind a gate only what enqueues") {
-  refused(with([](Case& c) { c.timing = Timing::gated; }), {"--timing gated", "--async"});
+  refused(with([](TransferCase& c) { c.timing = Timing::gated; }), {"--timing gated", "--async"});
   for (const auto memory : {Memory::pageable, Memory::managed}) {
-    Case c{.module = "cudaMemcpy", .device = "cuda:0", .memory = memory, .async = true, .timing = Timing::gated};
+    TransferCase c{.module = "cudaMemcpy", .device = "cuda:0", .memory = memory, .async = true, .timing = Timing::gated};
     refused(c, {"--timing gated", "--memory pinned", "--timing host"});
   }
 }
 
 TEST_CASE("both directions at once") {
-  refused(with([](Case& c) { c.pattern = Pattern::duplex; }), {"--pattern duplex", "--async"});
-  refused(with([](Case& c) {
+  refused(with([](TransferCase& c) { c.pattern = Pattern::duplex; }), {"--pattern duplex", "--async"});
+  refused(with([](TransferCase& c) {
             c.pattern = Pattern::duplex;
             c.direction = Direction::d2d;
             c.memory = Memory::device;
@@ -130,7 +130,7 @@ TEST_CASE("both directions at once") {
 }
 
 TEST_CASE("between two GPUs: not yet") {
-  refused(with([](Case& c) {
+  refused(with([](TransferCase& c) {
             c.direction = Direction::peer;
             c.memory = Memory::device;
           }),
@@ -138,7 +138,7 @@ TEST_CASE("between two GPUs: not yet") {
 }
 
 TEST_CASE("slots leave room for an offset and the guards, at one distance for both ends") {
-  Case c{.source_offset = 1, .target_offset = 7};
+  TransferCase c{.source_offset = 1, .target_offset = 7};
   // 7 + 100 + 2*64 = 235, in whole 256 bytes; with 22 more it would be 257
   CHECK(cuda::stride_bytes(c, 100) == 256);
   CHECK(cuda::stride_bytes(c, 121) == 256);
@@ -147,7 +147,7 @@ TEST_CASE("slots leave room for an offset and the guards, at one distance for bo
 }
 
 TEST_CASE("warm: one slot; cold: as many as fit into the footprint, and one where none does") {
-  Case c;
+  TransferCase c;
   CHECK(cuda::area_bytes(c, 100, 0) == 256);
   CHECK(cuda::slot_count(c, 100, 256) == 1);
   c.cache = Cache::cold;
@@ -159,7 +159,7 @@ TEST_CASE("warm: one slot; cold: as many as fit into the footprint, and one wher
 
 TEST_CASE("needs: both ends, the landing buffer of a round trip, managed memory on both sides") {
   // An end of 4096 + 128 bytes lies in 4352, behind a page of lead and in whole pages.
-  Case c;
+  TransferCase c;
   const MemoryNeed once = cuda::needs(c, 4096, 0);
   c.pattern = Pattern::pingpong;
   const MemoryNeed twice = cuda::needs(c, 4096, 0);

@@ -20,11 +20,11 @@ TEST_CASE("peaks by hand: an H200 has 132 multiprocessors at 1980 MHz") {
 }
 
 TEST_CASE("a rate that is not known is not guessed, and says what is missing") {
-  const Peak newer = cuda::arithmetic_peak(DataType::fp32, 130, 200, 2000);
+  const Limit newer = cuda::arithmetic_peak(DataType::fp32, 130, 200, 2000);
   CHECK(std::isnan(newer.per_s));
   CHECK(newer.source == "unknown: this program has no fp32 rate of compute capability 13.0");
   CHECK(std::isnan(cuda::arithmetic_peak(DataType::bf16, 75, 40, 1590).per_s));
-  const Peak no_clock = cuda::arithmetic_peak(DataType::fp32, 90, 132, not_measured);
+  const Limit no_clock = cuda::arithmetic_peak(DataType::fp32, 90, 132, not_measured);
   CHECK(std::isnan(no_clock.per_s));
   CHECK(no_clock.source.find("clock") != std::string::npos);
 }
@@ -39,9 +39,9 @@ TEST_CASE("what blocks tell: the slowest unit, the units, the most on one") {
   // Unit 7 has three blocks, from 1000 to 1300; its clock is its own, and far from unit 0's.
   const std::vector<cuda::BlockRecord> records{
       {1010, 1110, 7, 3}, {99000, 99250, 0, 3}, {1000, 1090, 7, 3}, {5, 115, 131, 3}, {1220, 1300, 7, 3}};
-  const cuda::BlocksTold told = cuda::told_by(records, 3);
+  const cuda::BlockReadback told = cuda::read_back(records, 3);
   CHECK(told.cycles == 300);
   CHECK(told.units == 3);
-  CHECK(told.most_on_unit == 3);
-  CHECK_THROWS_WITH(cuda::told_by(records, 4), "block 0 of 5 left no record of its run");
+  CHECK(told.max_blocks_on_unit == 3);
+  CHECK_THROWS_WITH(cuda::read_back(records, 4), "block 0 of 5 left no record of its run");
 }

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "npgpu/parameters.hpp"
+#include "npgpu/derive.hpp"
 #include "npgpu/trace.hpp"
 
 using namespace npgpu;

@@ -14,10 +14,10 @@ const std::vector<double> steady(9, 2.0);
 
 // 4 cores of 1000 MHz, whose registers have 8 lanes; an FMA takes 4 cycles and two start in each: 64 chains fill a
 // core.
-ProbeSweep cpu_sweep() {
-  ProbeSweep sweep = probe_sweep("host");
+ProbeSeries cpu_sweep() {
+  ProbeSeries sweep = probe_sweep("host");
   sweep.layout.lanes = 8;
-  sweep.layout.blocks_per_unit_most = 1;
+  sweep.layout.max_blocks_per_unit = 1;
   sweep.peak = {4 * 8 * 2 * 2.0 * 1e9, "cores * lanes * ports * 2 * clock"};
   const auto add = [&](const Shape& shape, double fmas_of_a_cycle) {
     add_point(sweep, shape, 2 * fmas_of_a_cycle * 2000, steady);  // 2 us at 1000 MHz
@@ -32,7 +32,7 @@ ProbeSweep cpu_sweep() {
 }
 
 // The point's trials take so many times as long, while its threads run as many cycles as before.
-void share_core(ProbeSweep& sweep, std::size_t point, double longer) {
+void share_core(ProbeSeries& sweep, std::size_t point, double longer) {
   for (ProbeSample& sample : sweep.samples) {
     if (sample.point != point) continue;
     sample.host_us *= longer;
@@ -40,9 +40,9 @@ void share_core(ProbeSweep& sweep, std::size_t point, double longer) {
   }
 }
 
-DeviceParameters derived(const ProbeSweep& sweep) {
+DeviceParameters derived(const ProbeSeries& sweep) {
   Trace trace;
-  trace.probes.push_back(sweep);
+  trace.of<Probes>().push_back(sweep);
   return derive(trace).at(0);
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("a quiet CPU by hand: nothing is doubted") {
 }
 
 TEST_CASE("half of a core gone to another process shows in time, not in cycles") {
-  ProbeSweep sweep = cpu_sweep();
+  ProbeSeries sweep = cpu_sweep();
   share_core(sweep, 0, 2);  // One-One
   share_core(sweep, 4, 2);  // All-All: the slowest core decides
   const DeviceParameters d = derived(sweep);
@@ -84,18 +84,18 @@ TEST_CASE("half of a core gone to another process shows in time, not in cycles")
   CHECK(find(d, "FMA latency").note ==
         "One-One: it ran at 500 of 1000 MHz: a lower clock, or something else had its core");
   CHECK(find(d, "U").estimate.value == doctest::Approx(2));
-  CHECK(find(d, "U").verdict == Agreement::unchecked);
+  CHECK(find(d, "U").verdict == Agreement::no_reference);
   CHECK(notes(find(d, "U"), "All-All: it ran at 500 of 1000 MHz"));
 }
 
 TEST_CASE("where the fastest shape was disturbed, a slower one stands for the corner and does not disagree") {
-  ProbeSweep sweep = cpu_sweep();
+  ProbeSeries sweep = cpu_sweep();
   share_core(sweep, 4, 16);
   add_point(sweep, {.blocks = 4, .threads = 8, .ilp = 1}, 2 * 8.0 * 2000, steady);  // 8 FMAs a cycle, left alone
   give_cycles(sweep, 1000);
   const DeviceParameters d = derived(sweep);
   CHECK(find(d, "U").estimate.value == doctest::Approx(0.5));
-  CHECK(find(d, "U").verdict == Agreement::unchecked);
+  CHECK(find(d, "U").verdict == Agreement::no_reference);
   CHECK(notes(find(d, "U"), "All-All: a shape that may be faster (ilp 8) was disturbed: it ran at 62 of 1000 MHz"));
   sweep = cpu_sweep();
   add_point(sweep, {.blocks = 4, .threads = 8, .ilp = 1}, 2 * 8.0 * 2000, steady);
@@ -104,9 +104,9 @@ TEST_CASE("where the fastest shape was disturbed, a slower one stands for the co
 }
 
 TEST_CASE("a highest clock found too low: cycles still count, and it is said") {
-  ProbeSweep sweep = cpu_sweep();
+  ProbeSeries sweep = cpu_sweep();
   sweep.layout.clock_mhz = 900;
-  sweep.peak.per_s *= 0.9;
+  sweep.limit.per_s *= 0.9;
   const DeviceParameters d = derived(sweep);
   check_core(d);
   CHECK(find(d, "lanes*ports").verdict == Agreement::agrees);
@@ -116,7 +116,7 @@ TEST_CASE("a highest clock found too low: cycles still count, and it is said") {
 
 TEST_CASE("trials whose clock changed have no cycles: those of the others count, unless they are few") {
   const auto without = [](std::size_t trials) {
-    ProbeSweep sweep = cpu_sweep();
+    ProbeSeries sweep = cpu_sweep();
     sweep.layout.clock_mhz = 950;  // time alone would give 3.8 cycles
     for (std::size_t i = 0; i < trials; ++i) sweep.samples[i].cycles = not_measured;  // One-One's
     return derived(sweep);
@@ -130,12 +130,12 @@ TEST_CASE("trials whose clock changed have no cycles: those of the others count,
 }
 
 TEST_CASE("integers: one and a register full take different instructions, which do not tell the lanes") {
-  ProbeSweep sweep = cpu_sweep();
+  ProbeSeries sweep = cpu_sweep();
   sweep.question.type = DataType::int32;
   sweep.peak = {not_measured, "unknown: not documented"};
   const DeviceParameters d = derived(sweep);
   CHECK(find(d, "lanes*ports int32").estimate.value == doctest::Approx(16));
-  CHECK(find(d, "lanes*ports int32").verdict == Agreement::unchecked);
+  CHECK(find(d, "lanes*ports int32").verdict == Agreement::no_reference);
   CHECK(find(d, "lanes*ports int32").reference_source == "unknown: not documented");
   CHECK(std::none_of(d.parameters.begin(), d.parameters.end(),
                      [](const auto& p) { return p.name == "lanes int32" || p.name == "ports int32"; }));

@@ -13,8 +13,8 @@ using namespace npgpu;
 namespace {
 
 // 1 ns up to 32 KiB, 4 ns up to 1 MiB, 20 ns up to 8 MiB, then 100 ns; four points an octave, 1000 loads each.
-ProbeSweep chase(std::uint64_t most) {
-  ProbeSweep sweep = probe_sweep("host");
+ProbeSeries chase(std::uint64_t most) {
+  ProbeSeries sweep = probe_sweep("host");
   sweep.question = {.probe = "latency",
                     .device = "host",
                     .operation = Operation::chase,
@@ -31,9 +31,9 @@ ProbeSweep chase(std::uint64_t most) {
   }
 }
 
-DeviceParameters derived(const ProbeSweep& sweep, Facts facts = {}) {
+DeviceParameters derived(const ProbeSeries& sweep, Facts facts = {}) {
   Trace trace;
-  trace.probes.push_back(sweep);
+  trace.of<Probes>().push_back(sweep);
   if (!facts.empty()) trace.provenance = {{"host", facts}};
   return derive(trace).at(0);
 }
@@ -74,21 +74,21 @@ TEST_CASE("three caches and memory: sizes in bytes, latencies in ns and in cycle
 }
 
 TEST_CASE("without facts the layout answers, for the levels that it knows") {
-  ProbeSweep sweep = chase(64 * MiB);
+  ProbeSeries sweep = chase(64 * MiB);
   sweep.question.device = "cuda:0";
   sweep.question.space = Space::global;
   sweep.layout.cache_bytes = 1 * MiB;
   const DeviceParameters d = derived(sweep);
   CHECK(find(d, "L1 size")->verdict == Agreement::agrees);
   CHECK(find(d, "L2 size")->verdict == Agreement::agrees);
-  CHECK(find(d, "L3 size")->verdict == Agreement::unchecked);
+  CHECK(find(d, "L3 size")->verdict == Agreement::no_reference);
   CHECK(find(d, "L3 size")->reference_source == "the device does not say");
 }
 
 TEST_CASE("a last level smaller than it is said to be: an error of a machine, no error of a virtual one") {
   CHECK(find(derived(chase(128 * MiB), caches(32 * MiB, 0)), "L3 size")->verdict == Agreement::disagrees);
   const DeviceParameters shared = derived(chase(128 * MiB), caches(32 * MiB, 1));
-  CHECK(find(shared, "L3 size")->verdict == Agreement::unchecked);
+  CHECK(find(shared, "L3 size")->verdict == Agreement::no_reference);
   CHECK(find(shared, "L3 size")->note.find("shares its last level") != std::string::npos);
   CHECK(find(shared, "L2 size")->verdict == Agreement::agrees);
 }
@@ -106,20 +106,20 @@ TEST_CASE("what cannot be told apart or was not reached is said") {
 }
 
 TEST_CASE("a cache of constants has names of its own, and no answer of the device") {
-  ProbeSweep sweep = chase(4 * MiB);
+  ProbeSeries sweep = chase(4 * MiB);
   sweep.question.device = "cuda:0";
   sweep.question.space = Space::constant;
   const DeviceParameters d = derived(sweep);
-  CHECK(find(d, "constant L1 size")->verdict == Agreement::unchecked);
+  CHECK(find(d, "constant L1 size")->verdict == Agreement::no_reference);
   CHECK(find(d, "constant L1.5 latency")->estimate.value == doctest::Approx(4));
   CHECK(find(d, "constant L2 latency")->estimate.value == doctest::Approx(20));
 }
 
 TEST_CASE("trials that differ near the end of a level are told") {
-  ProbeSweep sweep = chase(64 * MiB);
+  ProbeSeries sweep = chase(64 * MiB);
   // The first point past 1 MiB takes 8 us or 12 us: on the way from 4 to 20, and anything but steady.
   for (const ProbePoint& p : sweep.points) {
-    if (p.shape.bytes <= MiB || p.shape.bytes > 1300 * KiB) continue;
+    if (p.axes.bytes <= MiB || p.axes.bytes > 1300 * KiB) continue;
     for (std::size_t i = 0; i < p.samples; ++i) {
       ProbeSample& s = sweep.samples[p.first_sample + i];
       s.device_us = i % 2 ? 80 : 120;
@@ -138,29 +138,29 @@ TEST_CASE("a real host: a core's own levels are as large as it says, the shared 
   CHECK(find(d, "L2 size")->reference == MiB);
   CHECK(find(d, "L2 size")->verdict == Agreement::agrees);
   CHECK(find(d, "L1 cycles")->estimate.value == doctest::Approx(4).epsilon(0.02));
-  CHECK(find(d, "L3 size")->verdict == Agreement::unchecked);
+  CHECK(find(d, "L3 size")->verdict == Agreement::no_reference);
 }
 
 TEST_CASE("a chase by atomics tells all of L2, loads then only its near part") {
-  ProbeSweep loads = chase(64 * MiB), atomics = chase(64 * MiB);
-  for (ProbeSweep* sweep : {&loads, &atomics}) {
+  ProbeSeries loads = chase(64 * MiB), atomics = chase(64 * MiB);
+  for (ProbeSeries* sweep : {&loads, &atomics}) {
     sweep->question.device = "cuda:0";
     sweep->question.space = Space::global;
   }
   atomics.question.operation = Operation::rmw;
   for (const ProbePoint& p : atomics.points)  // no level before 8 MiB
-    for (std::size_t i = 0; i < p.samples && p.shape.bytes <= MiB; ++i)
+    for (std::size_t i = 0; i < p.samples && p.axes.bytes <= MiB; ++i)
       atomics.samples[p.first_sample + i].device_us = atomics.samples[p.first_sample + i].cycles = 200;
   for (ProbeSample& s : atomics.samples) s.cycles = s.device_us * 1000;
   Trace trace;
-  trace.probes = {loads, atomics};
+  trace.of<Probes>() = {loads, atomics};
   const DeviceParameters d = derive(trace).at(0);
   REQUIRE(find(d, "L2 size"));
   CHECK(find(d, "L2 size")->reference == 8 * MiB);
   CHECK(find(d, "L2 size")->verdict == Agreement::agrees);
   CHECK(find(d, "L2 atomic latency")->estimate.value == doctest::Approx(20));
   CHECK(find(d, "L2 near latency")->estimate.value == doctest::Approx(4));
-  CHECK(find(d, "L2 near size")->verdict == Agreement::unchecked);
+  CHECK(find(d, "L2 near size")->verdict == Agreement::no_reference);
 }
 
 TEST_CASE("a real H200: L1 of 256 KiB, L2 of 60 MiB, half of it near") {

@@ -130,7 +130,7 @@ TEST_CASE("bandwidth: the bus by full blocks, the latency by one thread") {
   const DeviceParameters h200 = derived("sim:h200");
   CHECK(value_of(h200, "B") == doctest::Approx(4282e9).epsilon(0.01));
   CHECK(value_of(h200, "B reached") == doctest::Approx(100 * 4282 / 4814.0).epsilon(0.01));
-  CHECK(find(h200, "B")->verdict == Agreement::unchecked);  // 89 % of the limit: no error, and no proof
+  CHECK(find(h200, "B")->verdict == Agreement::no_reference);  // 89 % of the limit: no error, and no proof
   CHECK(value_of(h200, "N_MINBl") == doctest::Approx(4282 / (49 * 1.98)).epsilon(0.01));
   for (const char* name : {"B read", "B write", "B copy", "B triad"})
     CHECK(value_of(h200, name) == doctest::Approx(4282e9).epsilon(0.01));

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "made_probe.hpp"
-#include "netpipe/model/quotient.hpp"
-#include "netpipe/model/verdict.hpp"
+#include "netpipe/model/probes/quotient.hpp"
+#include "netpipe/model/probes/verdict.hpp"
 
 using namespace npgpu;
 using namespace npgpu::model;
@@ -22,8 +22,8 @@ Parameter valued(double value, double part = 0.001) {
 }
 
 // 4 units, each of 32 FMAs a cycle; an FMA takes 4 cycles, so 4 warps fill a unit.
-ProbeSweep gpu_sweep(const std::string& device = "cuda:0") {
-  ProbeSweep sweep = probe_sweep(device);
+ProbeSeries gpu_sweep(const std::string& device = "cuda:0") {
+  ProbeSeries sweep = probe_sweep(device);
   sweep.peak = {2.0 * 32 * 4 * 1e9, "2 * lanes * units * clock"};
   const auto add = [&](const Shape& shape, double per_cycle) {
     add_point(sweep, shape, 2 * per_cycle * 2000, steady);  // 2 us at 1000 MHz
@@ -37,9 +37,9 @@ ProbeSweep gpu_sweep(const std::string& device = "cuda:0") {
   return sweep;
 }
 
-DeviceParameters derived(const ProbeSweep& sweep) {
+DeviceParameters derived(const ProbeSeries& sweep) {
   Trace trace;
-  trace.probes.push_back(sweep);
+  trace.of<Probes>().push_back(sweep);
   const auto all = derive(trace);
   REQUIRE(all.size() == 1);
   return all[0];
@@ -72,19 +72,19 @@ TEST_CASE("agrees within the tolerance, disagrees beyond it, and the tolerance i
   CHECK(held(valued(132.3), 132).verdict == Agreement::agrees);
   CHECK(held(valued(130.5), 132).verdict == Agreement::disagrees);
   CHECK(held(valued(132.3), 132).reference_source == "units; agrees within 1 %");
-  CHECK(held(valued(132), not_measured).verdict == Agreement::unchecked);
+  CHECK(held(valued(132), not_measured).verdict == Agreement::no_reference);
   CHECK(held(valued(132), not_measured).reference_source == "units");
-  CHECK(held(valued(132), 0).verdict == Agreement::unchecked);
-  CHECK(held(Parameter{}, 132).verdict == Agreement::unchecked);
+  CHECK(held(valued(132), 0).verdict == Agreement::no_reference);
+  CHECK(held(Parameter{}, 132).verdict == Agreement::no_reference);
   CHECK(held(Parameter{}, 132).note == "it could not be derived");
   Parameter disturbed = valued(132.3);
   disturbed.note = "it ran slowly";
   CHECK(held(disturbed, 132).verdict == Agreement::agrees);
   disturbed.estimate = valued(66).estimate;
-  CHECK(held(disturbed, 132).verdict == Agreement::unchecked);
+  CHECK(held(disturbed, 132).verdict == Agreement::no_reference);
   CHECK(held(disturbed, 132).note == "it ran slowly; so it cannot be said to disagree");
   const Parameter wide = held(valued(132, 0.2), 132);
-  CHECK(wide.verdict == Agreement::unchecked);
+  CHECK(wide.verdict == Agreement::no_reference);
   CHECK(wide.note == "its interval is 20 % either way: too wide to check");
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("a rate below its limit is no error, one above it is") {
     return p;
   };
   CHECK(held(97).verdict == Agreement::agrees);
-  CHECK(held(80).verdict == Agreement::unchecked);
+  CHECK(held(80).verdict == Agreement::no_reference);
   CHECK(held(80).note == "80.0 % of its limit");
   CHECK(held(102).verdict == Agreement::disagrees);
 }
@@ -116,7 +116,7 @@ TEST_CASE("a GPU by hand: 4 units, 32 lanes, 4 warps") {
   CHECK(find(d, "P reached").estimate.value == doctest::Approx(100));
   for (const char* name : {"SM", "N_PPipe", "lanes*ports", "w*", "P"})
     CHECK(find(d, name).verdict == Agreement::agrees);
-  CHECK(find(d, "FMA latency").verdict == Agreement::unchecked);  // this device does not say
+  CHECK(find(d, "FMA latency").verdict == Agreement::no_reference);  // this device does not say
   CHECK(find(d, "FMA latency").reference_source == "the device does not say");
   CHECK(find(d, "L_Pipe").reference == doctest::Approx(4));  // 32 FMAs a cycle * 4 cycles / 32
   CHECK(find(d, "L_Pipe").reference_source.find("FMA latency (measured)") != std::string::npos);
@@ -126,43 +126,43 @@ TEST_CASE("a GPU by hand: 4 units, 32 lanes, 4 warps") {
 }
 
 TEST_CASE("corners that were not measured are named, in every parameter that needs them") {
-  ProbeSweep sweep = gpu_sweep();
+  ProbeSeries sweep = gpu_sweep();
   sweep.points.resize(1);
   const DeviceParameters d = derived(sweep);
   CHECK(find(d, "FMA latency").estimate.value == doctest::Approx(4));
   CHECK(find(d, "U").note == "All-All: no such point was measured; One-All: no such point was measured");
   CHECK(find(d, "Sigma").note == "One-All: no such point was measured");
-  for (const char* name : {"SM", "U", "Sigma", "lanes*ports"}) CHECK(find(d, name).verdict == Agreement::unchecked);
+  for (const char* name : {"SM", "U", "Sigma", "lanes*ports"}) CHECK(find(d, name).verdict == Agreement::no_reference);
 }
 
 TEST_CASE("the device's facts in the trace are its own answers") {
   Trace trace;
-  trace.probes.push_back(gpu_sweep());
+  trace.of<Probes>().push_back(gpu_sweep());
   trace.provenance = {{"gpu0", {{"id", std::string("cuda:1")}, {"fma_latency_cycles", std::int64_t{9}}}},
                       {"gpu1", {{"id", std::string("cuda:0")}, {"fma_latency_cycles", std::int64_t{4}}}}};
   const DeviceParameters d = derive(trace).at(0);
   CHECK(find(d, "FMA latency").reference == 4);
   CHECK(find(d, "FMA latency").verdict == Agreement::agrees);
   CHECK(find(d, "Sigma").reference == doctest::Approx(128));
-  trace.probes[0].question.type = DataType::fp64;
+  trace.of<Probes>()[0].question.type = DataType::fp64;
   CHECK(std::isnan(find(derive(trace).at(0), "FMA latency fp64").reference));  // that answer is for fp32
 }
 
 TEST_CASE("a wrong answer of the device disagrees") {
-  ProbeSweep sweep = gpu_sweep();
+  ProbeSeries sweep = gpu_sweep();
   sweep.layout.units = 3;  // 4, 8, ... blocks still cover all of them
-  for (ProbeSample& s : sweep.samples) s.most_on_unit = 1;
+  for (ProbeSample& s : sweep.samples) s.max_blocks_on_unit = 1;
   CHECK(find(derived(sweep), "SM").verdict == Agreement::disagrees);
   CHECK(find(derived(sweep), "P").verdict == Agreement::agrees);  // its limit did not change
   sweep = gpu_sweep();
-  sweep.peak.per_s /= 2;
+  sweep.limit.per_s /= 2;
   CHECK(find(derived(sweep), "P").verdict == Agreement::disagrees);
   CHECK(find(derived(sweep), "P").note.find("above its limit") != std::string::npos);
 }
 
 TEST_CASE(
     "All-All at a lower clock: seconds and cycles differ, the limit is that of the clock, and all of it is said") {
-  ProbeSweep sweep = gpu_sweep();
+  ProbeSeries sweep = gpu_sweep();
   const ProbePoint& aa = sweep.points[3];
   for (std::size_t i = 0; i < aa.samples; ++i) {
     ProbeSample& s = sweep.samples[aa.first_sample + i];
@@ -170,7 +170,7 @@ TEST_CASE(
   }
   const DeviceParameters d = derived(sweep);
   CHECK(find(d, "SM by time").estimate.value == doctest::Approx(4 * 0.8));
-  CHECK(find(d, "SM by time").verdict == Agreement::unchecked);
+  CHECK(find(d, "SM by time").verdict == Agreement::no_reference);
   CHECK(find(d, "SM by time").note == "All-All: it ran at 800 of 1000 MHz; so it cannot be said to disagree");
   CHECK(find(d, "SM").estimate.value == doctest::Approx(4));
   CHECK(find(d, "SM").verdict == Agreement::agrees);
@@ -180,7 +180,7 @@ TEST_CASE(
 }
 
 TEST_CASE("without cycles the latency comes from the clock, and says which") {
-  ProbeSweep sweep = gpu_sweep();
+  ProbeSeries sweep = gpu_sweep();
   for (ProbeSample& s : sweep.samples) s.cycles = not_measured;
   DeviceParameters d = derived(sweep);
   CHECK(find(d, "FMA latency").estimate.value == doctest::Approx(4));
@@ -195,9 +195,9 @@ TEST_CASE("without cycles the latency comes from the clock, and says which") {
 }
 
 TEST_CASE("a CPU: N_PPipe and L_Pipe have no answer there, U and Sigma do") {
-  ProbeSweep sweep = probe_sweep("host");
+  ProbeSeries sweep = probe_sweep("host");
   sweep.layout.lanes = 8;
-  sweep.layout.blocks_per_unit_most = 1;
+  sweep.layout.max_blocks_per_unit = 1;
   const auto add = [&](const Shape& shape, double work) { add_point(sweep, shape, work, steady); };
   add({.blocks = 1, .threads = 1, .ilp = 1}, 1);
   add({.blocks = 1, .threads = 8, .ilp = 1}, 8);
@@ -211,17 +211,17 @@ TEST_CASE("a CPU: N_PPipe and L_Pipe have no answer there, U and Sigma do") {
   CHECK(find(d, "lanes").estimate.value == doctest::Approx(8));
   CHECK(find(d, "lanes").verdict == Agreement::agrees);
   CHECK(find(d, "L_Pipe").estimate.value == doctest::Approx(1));
-  CHECK(find(d, "L_Pipe").verdict == Agreement::unchecked);
-  CHECK(find(d, "N_PPipe").verdict == Agreement::unchecked);
+  CHECK(find(d, "L_Pipe").verdict == Agreement::no_reference);
+  CHECK(find(d, "N_PPipe").verdict == Agreement::no_reference);
   CHECK(std::none_of(d.parameters.begin(), d.parameters.end(), [](const auto& p) { return p.name == "w*"; }));
 }
 
 TEST_CASE("each device by itself, in order; other types by name; what is missing is said") {
   Trace trace;
   CHECK(derive(trace).empty());
-  trace.probes = {gpu_sweep("cuda:1"), gpu_sweep("cuda:0"), gpu_sweep("cuda:1")};
-  trace.probes[2].question.type = DataType::fp64;
-  trace.probes[1].error = "stopped by a signal";
+  trace.of<Probes>() = {gpu_sweep("cuda:1"), gpu_sweep("cuda:0"), gpu_sweep("cuda:1")};
+  trace.of<Probes>()[2].question.type = DataType::fp64;
+  trace.of<Probes>()[1].error = "stopped by a signal";
   const auto all = derive(trace);
   REQUIRE(all.size() == 2);
   CHECK(all[0].device == "cuda:1");
@@ -232,24 +232,24 @@ TEST_CASE("each device by itself, in order; other types by name; what is missing
 
 TEST_CASE("a case measured twice: told once, and where the two differ that is said") {
   Trace trace;
-  trace.probes = {gpu_sweep(), gpu_sweep()};
+  trace.of<Probes>() = {gpu_sweep(), gpu_sweep()};
   const auto once = derived(gpu_sweep());
   DeviceParameters d = derive(trace).at(0);
   CHECK(d.parameters.size() == once.parameters.size());
   CHECK(find(d, "SM").verdict == Agreement::agrees);
   CHECK(find(d, "SM").note == "");
   for (std::size_t i = 0; i < 9; ++i)  // All-All takes half as long again
-    trace.probes[1].samples[trace.probes[1].points[3].first_sample + i].device_us *= 1.5;
+    trace.of<Probes>()[1].samples[trace.of<Probes>()[1].points[3].first_sample + i].device_us *= 1.5;
   d = derive(trace).at(0);
   CHECK(find(d, "SM by time").estimate.value == doctest::Approx(4));
-  CHECK(find(d, "SM by time").verdict == Agreement::unchecked);
+  CHECK(find(d, "SM by time").verdict == Agreement::no_reference);
   CHECK(find(d, "SM by time").note == "measured again it was 2.667");
   CHECK(find(d, "FMA latency").note == "");
 }
 
 TEST_CASE("memory: All-One and One-One by the dependent form, the bus by the faster") {
   const auto sweep_of = [](Form form, double oa, double aa, double ao, double oo) {
-    ProbeSweep sweep = probe_sweep();
+    ProbeSeries sweep = probe_sweep();
     sweep.question.probe = "bandwidth";
     sweep.question.operation = Operation::rmw;
     sweep.question.form = form;
@@ -265,7 +265,7 @@ TEST_CASE("memory: All-One and One-One by the dependent form, the bus by the fas
     return sweep;
   };
   Trace trace;
-  trace.probes = {sweep_of(Form::streaming, 0.2, 0.98, 0.3, 0.08), sweep_of(Form::dependent, 0.1, 0.9, 0.16, 0.01)};
+  trace.of<Probes>() = {sweep_of(Form::streaming, 0.2, 0.98, 0.3, 0.08), sweep_of(Form::dependent, 0.1, 0.9, 0.16, 0.01)};
   const DeviceParameters d = derive(trace).at(0);
   CHECK(find(d, "B").estimate.value == doctest::Approx(0.98e9));
   CHECK(find(d, "B").verdict == Agreement::agrees);
@@ -274,7 +274,7 @@ TEST_CASE("memory: All-One and One-One by the dependent form, the bus by the fas
   CHECK(find(d, "T_delay").estimate.value == doctest::Approx(16));
   CHECK(find(d, "T_delay").reference == 32);                             // 4 units of 8 blocks
   CHECK(find(d, "rmw latency").estimate.value == doctest::Approx(800));  // 8 B at 10 MB/s
-  trace.probes.pop_back();
+  trace.of<Probes>().pop_back();
   const DeviceParameters streaming = derive(trace).at(0);
   CHECK(find(streaming, "T_delay").note.find("a thread may run ahead") != std::string::npos);
   CHECK(std::any_of(streaming.missing.begin(), streaming.missing.end(),

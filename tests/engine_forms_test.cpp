@@ -94,8 +94,8 @@ TEST_CASE("both directions at once: the formula of two copies") {
     // Two chunks without kernels: when the first has come in, it goes out while the second comes in.
     MadeJob m = made({to.transfer, Seconds{0}, from.transfer}, 2);
     m.costs.gap = {to.fixed, Seconds{0}, from.fixed};
-    m.costs.slow_h2d = to.slow;
-    m.costs.slow_d2h = from.slow;
+    m.costs.duplex_slowdown_h2d = to.slow;
+    m.costs.duplex_slowdown_d2h = from.slow;
     const Timeline t = simulate(m.job, 2, m.costs, Order::breadth_first);
     Seconds begin{0}, end{0};
     for (const TimelineEntry& e : t.entries) {

@@ -17,7 +17,7 @@ Evaluation made() {
   Evaluation e;
   e.device_name = "Test GPU";
   WorkloadScore w;
-  w.workload.question = {.device = "cuda:0", .workload = Workload::memory, .order = IssueOrder::depth_first};
+  w.workload.question = {.device = "cuda:0", .workload = Workload::memory, .order = Order::depth_first};
   w.workload.job = {.bytes_in = MiB, .bytes_out = 2 * MiB, .kernel_bytes = 2 * MiB, .iterations = 7};
   w.workload.streams = {1, 2, 4};
   w.workload.time_us = {{300, 299, 301, "us", ""}, {200, 199, 201, "us", ""}, {160, 159, 161, "us", ""}};

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "made_jobs.hpp"
-#include "netpipe/model/baselines.hpp"
-#include "netpipe/model/job_points.hpp"
+#include "netpipe/model/jobs/baselines.hpp"
+#include "netpipe/model/jobs/job_points.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/predict.hpp"
 #include "score.hpp"
@@ -24,8 +24,8 @@ MeasuredCosts plain() {
 }
 
 // 1 ms in, 1 ms of kernel, 1 ms out: n chunks take (2 + n)/n ms if nothing else costs.
-OverlapSweep one_workload(const std::vector<std::pair<std::uint32_t, double>>& us_of) {
-  OverlapSweep sweep = jobs_of();
+JobSeries one_workload(const std::vector<std::pair<std::uint32_t, double>>& us_of) {
+  JobSeries sweep = jobs_of();
   for (const auto& [n, us] : us_of)
     add_job(sweep,
             {.bytes_in = 1'000'000,
@@ -38,9 +38,9 @@ OverlapSweep one_workload(const std::vector<std::pair<std::uint32_t, double>>& u
   return sweep;
 }
 
-std::vector<MeasuredWorkload> workloads(const OverlapSweep& sweep) {
+std::vector<MeasuredWorkload> workloads(const JobSeries& sweep) {
   Trace trace;
-  trace.streams.push_back(sweep);
+  trace.of<Jobs>().push_back(sweep);
   return workloads_of(trace);
 }
 
@@ -74,13 +74,13 @@ TEST_CASE("least squares of relative residuals") {
   CHECK(x[1] == doctest::Approx(3));
 }
 
-TEST_CASE("a workload needs its uncut job and three cuts, as many streams as chunks, and a kernel") {
+TEST_CASE("a workload needs its unsplit job and three cuts, as many streams as chunks, and a kernel") {
   CHECK(workloads(one_workload({{1, 3000}, {2, 2000}, {4, 1500}, {8, 1250}})).size() == 1);
   CHECK(workloads(one_workload({{1, 3000}, {2, 2000}, {4, 1500}})).empty());
   CHECK(workloads(one_workload({{2, 2000}, {4, 1500}, {8, 1250}, {16, 1125}})).empty());
-  OverlapSweep gated = one_workload({{1, 3000}, {2, 2000}, {4, 1500}, {8, 1250}});
-  for (const Gating other : {Gating::gated, Gating::one_free}) {
-    gated.question.gated = other;
+  JobSeries gated = one_workload({{1, 3000}, {2, 2000}, {4, 1500}, {8, 1250}});
+  for (const Gating other : {Gating::gated, Gating::last_stream_free}) {
+    gated.question.gating = other;
     CHECK(workloads(gated).empty());
   }
 }
@@ -107,7 +107,7 @@ TEST_CASE("errors, regret and hits") {
 
 TEST_CASE("models that are fitted never see the workload that they predict") {
   // Three workloads alike and one twice as slow cut as the others: told of itself, the constant would fit better.
-  OverlapSweep sweep = one_workload({{1, 3000}, {2, 2000}, {4, 1500}, {8, 1250}});
+  JobSeries sweep = one_workload({{1, 3000}, {2, 2000}, {4, 1500}, {8, 1250}});
   for (const std::uint64_t bytes : {2'000'000, 3'000'000}) {
     const double us = static_cast<double>(bytes) * 1e-3;
     for (const std::uint32_t n : {1u, 2u, 4u, 8u})
@@ -124,7 +124,7 @@ TEST_CASE("models that are fitted never see the workload that they predict") {
 }
 
 TEST_CASE("each model's times of a workload, and what is merely supposed of it") {
-  OverlapSweep sweep = jobs_of();  // 1 ms in, 4 ms of kernel, 2 ms out
+  JobSeries sweep = jobs_of();  // 1 ms in, 4 ms of kernel, 2 ms out
   for (const auto& [n, us] : {std::pair{1u, 7000.0}, {2u, 5500.0}, {4u, 4750.0}, {8u, 5000.0}})
     add_job(sweep, {1'000'000, 2'000'000, 4096, 7, n, n}, {us, us, us});
   const Evaluation e = evaluate(workloads(sweep), plain());
@@ -158,12 +158,12 @@ TEST_CASE("each model's times of a workload, and what is merely supposed of it")
 }
 
 TEST_CASE("workloads with few cuts or with streams made for them are predicted, and in no score") {
-  OverlapSweep sweep = one_workload({{1, 3000}, {2, 2000}, {4, 1500}, {8, 1250}});
+  JobSeries sweep = one_workload({{1, 3000}, {2, 2000}, {4, 1500}, {8, 1250}});
   for (const std::uint32_t n : {1u, 16u}) add_job(sweep, {2'000'000, 2'000'000, 4096, 7, n, n}, {6000.0 / n});
-  OverlapSweep fresh = one_workload({{1, 3010}, {2, 2020}, {4, 1540}, {8, 1330}});
+  JobSeries fresh = one_workload({{1, 3010}, {2, 2020}, {4, 1540}, {8, 1330}});
   fresh.question.pool = StreamPool::fresh;
   Trace trace;
-  trace.streams = {sweep, fresh};
+  trace.of<Jobs>() = {sweep, fresh};
   const auto scored = workloads_of(trace), others = other_workloads_of(trace);
   REQUIRE(scored.size() == 1);
   REQUIRE(others.size() == 2);

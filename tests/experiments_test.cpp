@@ -1,5 +1,5 @@
 // What `npgpu streams` asks of a device.
-#include "netpipe/cli/experiments.hpp"
+#include "netpipe/jobs/experiments.hpp"
 
 #include <doctest/doctest.h>
 
@@ -16,12 +16,12 @@ namespace {
 JobChoice choice() { return {.device = "cuda:0"}; }
 
 void all_possible_and_once(const std::vector<PlannedJob>& jobs) {
-  std::set<JobQuestion> seen;
+  std::set<JobStep> seen;
   for (const PlannedJob& job : jobs) {
-    const auto why = refuses(job.asked.question, job.asked.job);
-    CAPTURE(title(job.asked.question));
+    const auto why = refuses(job.step.question, job.step.job);
+    CAPTURE(title(job.step.question));
     CHECK(why.value_or("") == "");
-    CHECK(seen.insert(job.asked).second);
+    CHECK(seen.insert(job.step).second);
   }
 }
 
@@ -34,7 +34,7 @@ TEST_CASE("paper 000, experiment 1: each n divides the 30720 blocks of 512, so t
   all_possible_and_once(jobs);
   REQUIRE(jobs.size() == 19);  // 1, and the 18 divisors of 15*2^20 from 2 to 64
   for (const PlannedJob& job : jobs) {
-    const JobShape& s = job.asked.job;
+    const JobShape& s = job.step.job;
     CHECK(s.bytes_in == std::uint64_t{4} * 15 * 1024 * 1024);
     CHECK(s.bytes_out == s.bytes_in);
     CHECK(s.kernel_bytes == s.bytes_in);
@@ -52,10 +52,10 @@ TEST_CASE("paper 000, experiment 2: 13 shares of 24 MiB") {
   const auto jobs = asymmetric_experiment(one);
   all_possible_and_once(jobs);
   REQUIRE(jobs.size() == 13);
-  for (const PlannedJob& job : jobs) CHECK(job.asked.job.bytes_in + job.asked.job.bytes_out == 24 * MiB);
-  CHECK(jobs.front().asked.job.bytes_in == MiB);
-  CHECK(jobs.front().asked.job.kernel_bytes == 23 * MiB);
-  CHECK(jobs.back().asked.job.bytes_in == 23 * MiB);
+  for (const PlannedJob& job : jobs) CHECK(job.step.job.bytes_in + job.step.job.bytes_out == 24 * MiB);
+  CHECK(jobs.front().step.job.bytes_in == MiB);
+  CHECK(jobs.front().step.job.kernel_bytes == 23 * MiB);
+  CHECK(jobs.back().step.job.bytes_in == 23 * MiB);
 }
 
 TEST_CASE("a user's own lists: every combination") {
@@ -68,9 +68,9 @@ TEST_CASE("a user's own lists: every combination") {
   const auto jobs = chosen_jobs(own);
   all_possible_and_once(jobs);
   CHECK(jobs.size() == 8);
-  CHECK(jobs[0].asked.job.streams == 4);
+  CHECK(jobs[0].step.job.streams == 4);
   own.streams.clear();
-  CHECK(chosen_jobs(own)[1].asked.job.streams == 8);
+  CHECK(chosen_jobs(own)[1].step.job.streams == 8);
 }
 
 TEST_CASE("overheads: what a simulator needs is there") {
@@ -78,34 +78,34 @@ TEST_CASE("overheads: what a simulator needs is there") {
   all_possible_and_once(jobs);
   const auto count = [&](auto wanted) {
     return std::count_if(jobs.begin(), jobs.end(),
-                         [&](const PlannedJob& j) { return wanted(j.asked.question, j.asked.job); });
+                         [&](const PlannedJob& j) { return wanted(j.step.question, j.step.job); });
   };
   // Copies of 4 KiB .. 64 MiB, one at a time, either way: eight sizes.
   for (const bool in : {true, false})
-    CHECK(count([&](const OverlapCase& c, const JobShape& s) {
-            return c.gated == Gating::gated && c.order == IssueOrder::breadth_first && c.workload == Workload::none &&
+    CHECK(count([&](const JobCase& c, const JobShape& s) {
+            return c.gating == Gating::gated && c.order == Order::breadth_first && c.workload == Workload::none &&
                    s.chunks == 1 && (in ? s.bytes_in && !s.bytes_out : s.bytes_out && !s.bytes_in);
           }) == 8);
   // Both directions at once, 1 .. 64 MiB.
-  CHECK(count([](const OverlapCase& c, const JobShape& s) {
-          return c.order == IssueOrder::apart && c.workload == Workload::none && s.bytes_in == s.bytes_out &&
+  CHECK(count([](const JobCase& c, const JobShape& s) {
+          return c.order == Order::independent && c.workload == Workload::none && s.bytes_in == s.bytes_out &&
                  s.chunks == 1;
         }) == 7);
-  CHECK(count([](const OverlapCase& c, const JobShape&) { return c.pool == StreamPool::fresh; }) == 10);
+  CHECK(count([](const JobCase& c, const JobShape&) { return c.pool == StreamPool::fresh; }) == 10);
   // The last of 2 .. 64 streams free, 23 numbers: so many bytes a stream copied in, copied out, or worked on by one
   // block. Tiny copies in would go with the kernels.
   const auto free = [&](auto part, std::uint64_t bytes) {
-    return count([&](const OverlapCase& c, const JobShape& s) {
-      return c.gated == Gating::one_free && s.chunks == s.streams && s.*part == s.chunks * bytes &&
+    return count([&](const JobCase& c, const JobShape& s) {
+      return c.gating == Gating::last_stream_free && s.chunks == s.streams && s.*part == s.chunks * bytes &&
              s.bytes_in + s.bytes_out + s.kernel_bytes == s.*part;
     });
   };
   CHECK(free(&JobShape::bytes_in, 256 * KiB) == 23);
   CHECK(free(&JobShape::bytes_out, 256 * KiB) == 23);
   CHECK(free(&JobShape::kernel_bytes, 128) == 23);
-  CHECK(count([](const OverlapCase& c, const JobShape&) { return c.gated == Gating::one_free; }) == 69);
-  CHECK(count([](const OverlapCase&, const JobShape& s) { return s.kernel_bytes && s.iterations == 0; }) >= 13);
-  for (const PlannedJob& job : jobs) CHECK(job.asked.job.bytes_in <= 256 * MiB);
+  CHECK(count([](const JobCase& c, const JobShape&) { return c.gating == Gating::last_stream_free; }) == 69);
+  CHECK(count([](const JobCase&, const JobShape& s) { return s.kernel_bytes && s.iterations == 0; }) >= 13);
+  for (const PlannedJob& job : jobs) CHECK(job.step.job.bytes_in <= 256 * MiB);
 }
 
 TEST_CASE("the design: the same everywhere, spread as it says, in random order") {
@@ -115,13 +115,13 @@ TEST_CASE("the design: the same everywhere, spread as it says, in random order")
   std::map<JobShape, std::pair<double, int>> workloads;  // without the cut: ratio and how many cuts
   std::map<Workload, int> kernels;
   for (const PlannedJob& job : jobs) {
-    JobShape uncut = job.asked.job;
-    CHECK(uncut.streams == uncut.chunks);
-    uncut.chunks = uncut.streams = 1;
-    auto& [ratio, cuts] = workloads[uncut];
+    JobShape unsplit = job.step.job;
+    CHECK(unsplit.streams == unsplit.chunks);
+    unsplit.chunks = unsplit.streams = 1;
+    auto& [ratio, cuts] = workloads[unsplit];
     CHECK((cuts++ == 0 || ratio == job.ratio));
     ratio = job.ratio;
-    ++kernels[job.asked.question.workload];
+    ++kernels[job.step.question.workload];
   }
   CHECK(workloads.size() == 210);
   CHECK(kernels[Workload::increment] == 70 * 16);
@@ -141,18 +141,18 @@ TEST_CASE("the design: the same everywhere, spread as it says, in random order")
   }
   // Half of a logarithm's range, 105 of 210: five standard deviations are 36.
   for (const int half : {small, even, quick}) CHECK(std::abs(half - 105) < 36);
-  CHECK(design_experiment("cuda:0", 210)[1000].asked == jobs[1000].asked);
+  CHECK(design_experiment("cuda:0", 210)[1000].step == jobs[1000].step);
   // No workload of another seed's design is among them.
   for (const PlannedJob& job : design_experiment("cuda:0", 20, 1)) {
-    JobShape uncut = job.asked.job;
-    uncut.chunks = uncut.streams = 1;
-    CHECK_FALSE(workloads.count(uncut));
+    JobShape unsplit = job.step.job;
+    unsplit.chunks = unsplit.streams = 1;
+    CHECK_FALSE(workloads.count(unsplit));
   }
   // A longer design begins with the same workloads.
   const auto more = design_experiment("cuda:0", 211);
-  CHECK(std::any_of(more.begin(), more.end(), [&](const PlannedJob& j) { return j.asked == jobs[0].asked; }));
+  CHECK(std::any_of(more.begin(), more.end(), [&](const PlannedJob& j) { return j.step == jobs[0].step; }));
   // In order, chunks would repeat every 16 points.
   int repeats = 0;
-  for (std::size_t i = 16; i < jobs.size(); ++i) repeats += jobs[i].asked.job.chunks == jobs[i - 16].asked.job.chunks;
+  for (std::size_t i = 16; i < jobs.size(); ++i) repeats += jobs[i].step.job.chunks == jobs[i - 16].step.job.chunks;
   CHECK(repeats < 400);  // 210 of 3344 by chance
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "npgpu/module.hpp"
-#include "npgpu/streams.hpp"
+#include "npgpu/simulate.hpp"
 
 using namespace npgpu;
 

@@ -7,9 +7,9 @@
 #include "netpipe/devices/host/cores.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/probe.hpp"
-#include "probes/chains.hpp"
-#include "probes/host_layout.hpp"
-#include "probes/host_probe.hpp"
+#include "probes/compute/chains.hpp"
+#include "probes/host/layout.hpp"
+#include "probes/host/probe.hpp"
 
 using namespace npgpu;
 
@@ -62,7 +62,7 @@ TEST_CASE("shapes begin with One-One, are each asked once, and stay within the l
       CHECK(std::set<Shape>(shapes.begin(), shapes.end()).size() == shapes.size());
       bool all_units = false, all_lanes = false;
       for (const Shape& s : shapes) {
-        CHECK(s.alone);
+        CHECK(s.one_block_per_sm);
         CHECK(s.blocks <= l.units);
         CHECK((s.threads == 1 || s.threads == l.lanes));
         all_units |= s.blocks == l.units;
@@ -91,12 +91,12 @@ TEST_CASE("every shape runs, is exact, and stays on as many cores as it has bloc
         kernel->prepare(shape);
         CHECK(kernel->work() > 0);
         kernel->run(1);
-        const Ran ran = kernel->run(2);
+        const RunTimes ran = kernel->run(2);
         CHECK(ran.host.count() > 0);
         CHECK((std::isnan(ran.cycles) || ran.cycles > 0));
         CHECK_FALSE(ran.device);
         CHECK(ran.units == shape.blocks);
-        CHECK(ran.most_on_unit == 1);
+        CHECK(ran.max_blocks_on_unit == 1);
         CHECK(kernel->intact().value_or("") == "");
       }
       CHECK(kernel->binding().find("cpus") != std::string::npos);

@@ -11,16 +11,16 @@ using namespace npgpu;
 
 namespace {
 
-const JobShape uncut{.bytes_in = 60 * MiB, .bytes_out = MiB, .kernel_bytes = 60 * MiB, .iterations = 64};
+const JobShape unsplit{.bytes_in = 60 * MiB, .bytes_out = MiB, .kernel_bytes = 60 * MiB, .iterations = 64};
 
 Trace made() {
   Trace trace;
-  trace.streams.push_back(jobs_of());
-  add_job(trace.streams[0], uncut, {3000, 3000, 3000, 3000, 3000, 3000});
-  JobShape cut = uncut;
+  trace.of<Jobs>().push_back(jobs_of());
+  add_job(trace.of<Jobs>()[0], unsplit, {3000, 3000, 3000, 3000, 3000, 3000});
+  JobShape cut = unsplit;
   cut.chunks = cut.streams = 16;
-  add_job(trace.streams[0], cut, {1500, 1500, 1500, 1500, 1500, 1530});
-  trace.streams[0].points[1].stop = Stop::never;
+  add_job(trace.of<Jobs>()[0], cut, {1500, 1500, 1500, 1500, 1500, 1530});
+  trace.of<Jobs>()[0].points[1].stop = Stop::not_converged;
   return trace;
 }
 
@@ -36,8 +36,8 @@ bool has(const std::string& text, const std::string& words) { return text.find(w
 }  // namespace
 
 TEST_CASE("a job in words") {
-  CHECK(job_text(uncut) == "60 MiB in, 1 MiB out, kernel 60 MiB x 64, 1 chunk in 1 stream");
-  CHECK(job_text({.bytes_out = 4, .chunks = 3, .streams = 2, .threads = 32}) ==
+  CHECK(text_of(unsplit) == "60 MiB in, 1 MiB out, kernel 60 MiB x 64, 1 chunk in 1 stream");
+  CHECK(text_of({.bytes_out = 4, .chunks = 3, .streams = 2, .threads = 32}) ==
         "4 B out, 3 chunks in 2 streams, 32 threads a block");
   CHECK(job_point_text(made().streams[0]) == "3.000 ms ±0.00 %");
   CHECK(job_point_text(jobs_of()) == "not usable");
@@ -70,18 +70,18 @@ TEST_CASE("the table: median, interval, speed-up, and what never narrowed") {
 
 TEST_CASE("the overview sums up the cases that have no cut to tell of, a device each") {
   Trace trace = made();
-  OverlapSweep parts = jobs_of();
+  JobSeries parts = jobs_of();
   parts.question.workload = Workload::none;
   add_job(parts, {.bytes_in = 4096}, {1, 1, 1, 1, 1, 1});
   add_job(parts, {.bytes_in = 8192}, {2, 2, 2, 2, 2, 2});
-  trace.streams.push_back(parts);
-  parts.question.gated = Gating::gated;
-  for (OverlapSample& s : parts.samples) s.device_us = s.host_us;
-  parts.points[0].stop = Stop::never;
-  trace.streams.push_back(parts);
-  parts.question.order = IssueOrder::apart;
+  trace.of<Jobs>().push_back(parts);
+  parts.question.gating = Gating::gated;
+  for (JobSample& s : parts.samples) s.device_us = s.host_us;
+  parts.points[0].stop = Stop::not_converged;
+  trace.of<Jobs>().push_back(parts);
+  parts.question.order = Order::independent;
   parts.error = "lost";  // has a line of its own
-  trace.streams.push_back(parts);
+  trace.of<Jobs>().push_back(parts);
   const std::string told = text([](auto& out, const Trace& t) { report_overview(out, t, {}); }, trace);
   CAPTURE(told);
   CHECK(has(told, "overlap cuda:0 increment breadth-first pooled"));
@@ -94,24 +94,24 @@ TEST_CASE("the overview sums up the cases that have no cut to tell of, a device 
 
 TEST_CASE("with one stream free the host's time is told, what it is, and a word or code that no other has") {
   Trace trace;
-  trace.streams.push_back(jobs_of());
-  trace.streams[0].question.gated = Gating::one_free;
-  add_job(trace.streams[0], {.bytes_in = 256, .chunks = 2, .streams = 2}, {231});
+  trace.of<Jobs>().push_back(jobs_of());
+  trace.of<Jobs>()[0].question.gating = Gating::last_stream_free;
+  add_job(trace.of<Jobs>()[0], {.bytes_in = 256, .chunks = 2, .streams = 2}, {231});
   const std::string told = text([](auto& out, const Trace& t) { report_text(out, t, {}); }, trace);
   CAPTURE(told);
-  CHECK(has(told, "overlap cuda:0 increment breadth-first pooled one-free"));
+  CHECK(has(told, "overlap cuda:0 increment breadth-first pooled last-stream-free"));
   CHECK(has(told, "231"));
   CHECK(has(told, "while all other"));
   CHECK(has(told, "200 us after"));
   const auto json = nlohmann::json::parse(text([](auto& out, const Trace& t) { report_json(out, t); }, trace));
-  CHECK(json["streams"][0]["case"]["gating"] == "one-free");
+  CHECK(json["streams"][0]["case"]["gating"] == "last-stream-free");
   CHECK(json["streams"][0]["points"][0]["time_us"]["value"] == 231);
   CHECK(has(text([](auto& out, const Trace& t) { export_streams_csv(out, t); }, trace), ",pooled,2,256,0,"));
 }
 
 TEST_CASE("wrong results have no time") {
   Trace trace = made();
-  trace.streams[0].samples[11].intact = 0;
+  trace.of<Jobs>()[0].samples[11].intact = 0;
   CHECK(has(text([](auto& out, const Trace& t) { report_text(out, t, {}); }, trace), "! no usable trial"));
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("JSON: summaries, and everything") {
   CHECK(point["time_us"]["value"] == 1500);
   CHECK(point["speed_up"] == 2);
   CHECK(point["create_us"].is_null());
-  CHECK(point["stop"] == "never-narrowed");
+  CHECK(point["stop"] == "not-converged");
   const auto all = nlohmann::json::parse(text([](auto& out, const Trace& t) { export_json(out, t); }, made()));
   CHECK(all["streams"][0]["points"]["bytes_in"][0] == 60 * MiB);
   CHECK(all["streams"][0]["samples"]["host_us"].size() == 12);
@@ -133,10 +133,10 @@ TEST_CASE("JSON: summaries, and everything") {
 
 TEST_CASE("CSV: a row a sample, exactly as it came") {
   Trace trace;
-  trace.streams.push_back(jobs_of());
-  add_job(trace.streams[0], uncut, {3000.25});
-  trace.streams[0].samples[0].number = 17;
-  trace.streams[0].samples[0].intact = 1;
+  trace.of<Jobs>().push_back(jobs_of());
+  add_job(trace.of<Jobs>()[0], unsplit, {3000.25});
+  trace.of<Jobs>()[0].samples[0].number = 17;
+  trace.of<Jobs>()[0].samples[0].intact = 1;
   const std::string csv = text([](auto& out, const Trace& t) { export_streams_csv(out, t); }, trace);
   CHECK(csv.substr(csv.find('\n') + 1) ==
         "0,cuda:0,Test "

@@ -8,7 +8,7 @@
 using namespace npgpu;
 
 TEST_CASE("the median of the host's times, and of the device's where gated") {
-  OverlapSweep sweep = jobs_of();
+  JobSeries sweep = jobs_of();
   add_job(sweep, {.bytes_in = 4096}, {3, 1, 2, 5, 4, 6, 7});
   auto all = summarize(sweep);
   REQUIRE(all.size() == 1);
@@ -19,17 +19,17 @@ TEST_CASE("the median of the host's times, and of the device's where gated") {
   CHECK(all[0].issue_us == 0.5);
   CHECK(std::isnan(all[0].create_us));
   CHECK(all[0].speed_up == 1);
-  sweep.question.gated = Gating::one_free;  // no device time, and the host's is that of one stream
+  sweep.question.gating = Gating::last_stream_free;  // no device time, and the host's is that of one stream
   CHECK(summarize(sweep)[0].time_us.value == 4);
-  sweep.question.gated = Gating::gated;
+  sweep.question.gating = Gating::gated;
   all = summarize(sweep);
   CHECK(std::isnan(all[0].time_us.value));
-  for (OverlapSample& s : sweep.samples) s.device_us = 9;
+  for (JobSample& s : sweep.samples) s.device_us = 9;
   CHECK(summarize(sweep)[0].time_us.value == 9);
 }
 
-TEST_CASE("speed-up is over the same job uncut, whatever the order of measuring") {
-  OverlapSweep sweep = jobs_of();
+TEST_CASE("speed-up is over the same job unsplit, whatever the order of measuring") {
+  JobSeries sweep = jobs_of();
   add_job(sweep, {.bytes_in = 4096, .chunks = 8, .streams = 8}, {5});
   add_job(sweep, {.bytes_in = 8192, .chunks = 2, .streams = 2}, {7});
   add_job(sweep, {.bytes_in = 4096}, {10});
@@ -38,11 +38,11 @@ TEST_CASE("speed-up is over the same job uncut, whatever the order of measuring"
   CHECK(all[0].job.chunks == 1);
   CHECK(all[0].speed_up == 1);
   CHECK(all[1].speed_up == 2);
-  CHECK(std::isnan(all[2].speed_up));  // of 8192 B there is no uncut one
+  CHECK(std::isnan(all[2].speed_up));  // of 8192 B there is no unsplit one
 }
 
 TEST_CASE("wrong results void a point, and no other's speed-up is taken over it") {
-  OverlapSweep sweep = jobs_of();
+  JobSeries sweep = jobs_of();
   add_job(sweep, {.bytes_in = 4096}, {10, 11});
   add_job(sweep, {.bytes_in = 4096, .chunks = 2, .streams = 2}, {5, 5});
   sweep.samples[1].intact = 0;
@@ -53,7 +53,7 @@ TEST_CASE("wrong results void a point, and no other's speed-up is taken over it"
 }
 
 TEST_CASE("points that claim more samples than there are") {
-  OverlapSweep sweep = jobs_of();
+  JobSeries sweep = jobs_of();
   add_job(sweep, {.bytes_in = 4096}, {10});
   sweep.points[0].samples = 5;
   CHECK(summarize(sweep)[0].time_us.value == 10);

@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "npgpu/overlap.hpp"
-#include "probes/overlap_layout.hpp"
+#include "npgpu/job.hpp"
+#include "netpipe/jobs/layout.hpp"
 
 using namespace npgpu;
 
@@ -39,33 +39,33 @@ TEST_CASE("pieces are all of a job, each byte once, and none is empty from 128 B
 
 TEST_CASE("orders of issue: two chunks, one stream each") {
   const JobShape job{.bytes_in = 256, .bytes_out = 256, .kernel_bytes = 256, .chunks = 2, .streams = 2};
-  using enum JobPart;
-  CHECK(issues_of(IssueOrder::breadth_first, job) ==
+  using enum Stage;
+  CHECK(issues_of(Order::breadth_first, job) ==
         std::vector<Issue>{{in, 0, 0}, {in, 1, 1}, {kernel, 0, 0}, {kernel, 1, 1}, {out, 0, 0}, {out, 1, 1}});
-  CHECK(issues_of(IssueOrder::depth_first, job) ==
+  CHECK(issues_of(Order::depth_first, job) ==
         std::vector<Issue>{{in, 0, 0}, {kernel, 0, 0}, {out, 0, 0}, {in, 1, 1}, {kernel, 1, 1}, {out, 1, 1}});
-  CHECK(issues_of(IssueOrder::apart, job) ==
+  CHECK(issues_of(Order::independent, job) ==
         std::vector<Issue>{{in, 0, 0}, {kernel, 0, 2}, {out, 0, 4}, {in, 1, 1}, {kernel, 1, 3}, {out, 1, 5}});
-  CHECK(streams_of(IssueOrder::breadth_first, job) == 2);
-  CHECK(streams_of(IssueOrder::apart, job) == 6);
+  CHECK(streams_of(Order::breadth_first, job) == 2);
+  CHECK(streams_of(Order::independent, job) == 6);
 }
 
 TEST_CASE("parts that a job has not are not issued, and chunks go round the streams") {
   const JobShape job{.bytes_out = 3 * 128, .chunks = 3, .streams = 2};
-  using enum JobPart;
-  CHECK(issues_of(IssueOrder::depth_first, job) == std::vector<Issue>{{out, 0, 0}, {out, 1, 1}, {out, 2, 0}});
+  using enum Stage;
+  CHECK(issues_of(Order::depth_first, job) == std::vector<Issue>{{out, 0, 0}, {out, 1, 1}, {out, 2, 0}});
 }
 
 TEST_CASE("places on the device: one region a chunk, as long as its longest part") {
   // In 2 lines a chunk, out 1, kernel 3.
   const JobShape job{.bytes_in = 512, .bytes_out = 256, .kernel_bytes = 768, .chunks = 2};
-  const JobLayout one = layout_of(IssueOrder::breadth_first, job);
+  const JobLayout one = layout_of(Order::breadth_first, job);
   CHECK(one.device_bytes == 768);
   CHECK(one.chunks[0].in_at == 0);
   CHECK(one.chunks[1].in_at == 384);
   CHECK(one.chunks[1].out_at == 384);
   CHECK(one.chunks[1].out.first == 128);
-  const JobLayout apart = layout_of(IssueOrder::apart, job);
+  const JobLayout apart = layout_of(Order::independent, job);
   CHECK(apart.device_bytes == 512 + 768 + 256);
   CHECK(apart.chunks[1].in_at == 256);
   CHECK(apart.chunks[1].work_at == 512 + 384);
@@ -75,7 +75,7 @@ TEST_CASE("places on the device: one region a chunk, as long as its longest part
 TEST_CASE("regions never overlap, whatever the shares") {
   // 18 lines in, 20 out, in 5 chunks: 3 4 3 4 4 and 4 each; rounding lets either be the longer one.
   const JobShape job{.bytes_in = 18 * 128, .bytes_out = 20 * 128 + 4, .chunks = 5};
-  const JobLayout layout = layout_of(IssueOrder::depth_first, job);
+  const JobLayout layout = layout_of(Order::depth_first, job);
   std::uint64_t end = 0;
   for (const ChunkPlaces& p : layout.chunks) {
     CHECK(p.in_at == end);
@@ -86,8 +86,8 @@ TEST_CASE("regions never overlap, whatever the shares") {
 }
 
 TEST_CASE("what cannot be is refused, in words") {
-  const OverlapCase copies{.device = "cuda:0", .workload = Workload::none}, kernel{.device = "cuda:0"};
-  const auto said = [](const OverlapCase& c, const JobShape& job, const std::string& word) {
+  const JobCase copies{.device = "cuda:0", .workload = Workload::none}, kernel{.device = "cuda:0"};
+  const auto said = [](const JobCase& c, const JobShape& job, const std::string& word) {
     const auto why = refuses(c, job);
     REQUIRE(why);
     CAPTURE(*why);
@@ -108,7 +108,7 @@ TEST_CASE("what cannot be is refused, in words") {
 }
 
 TEST_CASE("one stream free takes two streams or more, a chunk each, pooled") {
-  OverlapCase c{.device = "cuda:0", .workload = Workload::none, .gated = Gating::one_free};
+  JobCase c{.device = "cuda:0", .workload = Workload::none, .gating = Gating::last_stream_free};
   const auto why = [&](const JobShape& job) { return refuses(c, job).value_or(""); };
   const JobShape two{.bytes_in = 256, .chunks = 2, .streams = 2};
   CHECK(why(two) == "");
@@ -118,16 +118,16 @@ TEST_CASE("one stream free takes two streams or more, a chunk each, pooled") {
   c.pool = StreamPool::fresh;
   CHECK(why(two).find("pooled") != std::string::npos);
   c.pool = StreamPool::pooled;
-  c.order = IssueOrder::depth_first;
+  c.order = Order::depth_first;
   CHECK(why(two) == "");
-  c.order = IssueOrder::apart;
+  c.order = Order::independent;
   CHECK(why(two).find("its own stream") != std::string::npos);
 }
 
 TEST_CASE("a title says all that is not the shape's") {
-  CHECK(title(OverlapCase{.device = "cuda:0"}) == "overlap cuda:0 increment breadth-first pooled");
-  CHECK(title(OverlapCase{"cuda:1", Workload::none, IssueOrder::apart, StreamPool::fresh, Gating::gated}) ==
+  CHECK(title(JobCase{.device = "cuda:0"}) == "overlap cuda:0 increment breadth-first pooled");
+  CHECK(title(JobCase{"cuda:1", Workload::none, Order::independent, StreamPool::fresh, Gating::gated}) ==
         "overlap cuda:1 none apart fresh gated");
-  CHECK(title(OverlapCase{.device = "cuda:0", .gated = Gating::one_free}) ==
-        "overlap cuda:0 increment breadth-first pooled one-free");
+  CHECK(title(JobCase{.device = "cuda:0", .gating = Gating::last_stream_free}) ==
+        "overlap cuda:0 increment breadth-first pooled last-stream-free");
 }

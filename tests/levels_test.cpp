@@ -1,5 +1,5 @@
 // Levels of a memory in curves made up by hand: sets from 4 KiB on, four an octave.
-#include "netpipe/model/levels.hpp"
+#include "netpipe/model/probes/levels.hpp"
 
 #include <doctest/doctest.h>
 

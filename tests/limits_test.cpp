@@ -13,8 +13,8 @@ DeviceInfo gpu() {
   info.memory = {4800e9, "HBM3e"};
   return info;
 }
-Case going(Direction d, Pattern p = Pattern::stream) {
-  Case c;
+TransferCase going(Direction d, Pattern p = Pattern::stream) {
+  TransferCase c;
   c.direction = d;
   c.pattern = p;
   return c;
@@ -25,7 +25,7 @@ TEST_CASE("the link limits what crosses it, in each direction") {
   for (const Direction d : {Direction::h2d, Direction::d2h})
     for (const Pattern p : {Pattern::stream, Pattern::pingpong, Pattern::duplex}) {
       const Limit limit = limit_of(going(d, p), gpu());
-      CHECK(limit.bytes_per_s == 63e9);
+      CHECK(limit.per_s == 63e9);
       CHECK(limit.source == "PCIe Gen5 x16");
     }
 }
@@ -33,7 +33,7 @@ TEST_CASE("the link limits what crosses it, in each direction") {
 TEST_CASE("a copy within a memory reads and writes, so half of its rate is the limit") {
   for (const Direction d : {Direction::d2d, Direction::h2h}) {
     const Limit limit = limit_of(going(d), gpu());
-    CHECK(limit.bytes_per_s == 2400e9);
+    CHECK(limit.per_s == 2400e9);
     CHECK(limit.source == "half of HBM3e, because a copy reads and writes every byte");
   }
 }
@@ -41,11 +41,11 @@ TEST_CASE("a copy within a memory reads and writes, so half of its rate is the l
 TEST_CASE("what the device does not give is unknown, and the reason is said") {
   for (const Direction d : {Direction::h2d, Direction::d2d, Direction::h2h, Direction::peer}) {
     const Limit limit = limit_of(going(d), DeviceInfo{});
-    CHECK(std::isnan(limit.bytes_per_s));
+    CHECK(std::isnan(limit.per_s));
     CHECK(limit.source.starts_with("unknown: "));
   }
   DeviceInfo zero;
-  zero.link.bytes_per_s = 0;
+  zero.link.per_s = 0;
   CHECK(std::isnan(limit_of(going(Direction::h2d), zero).bytes_per_s));
 }
 

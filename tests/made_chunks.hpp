@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "npgpu/stream_models.hpp"
+#include "npgpu/closed_forms.hpp"
 
 namespace npgpu {
 

@@ -7,21 +7,21 @@
 
 namespace npgpu {
 
-inline OverlapSweep jobs_of() {
-  OverlapSweep sweep;
+inline JobSeries jobs_of() {
+  JobSeries sweep;
   sweep.question.device = "cuda:0";
   sweep.schedule = "adaptive";
   sweep.device_name = "Test GPU";
   return sweep;
 }
 
-inline void add_job(OverlapSweep& sweep, const JobShape& job, const std::vector<double>& host_us) {
-  OverlapPoint point;
-  point.job = job;
+inline void add_job(JobSeries& sweep, const JobShape& job, const std::vector<double>& host_us) {
+  JobPoint point;
+  point.axes = job;
   point.first_sample = sweep.samples.size();
   point.samples = static_cast<std::uint32_t>(host_us.size());
   for (const double us : host_us) {
-    OverlapSample s;
+    JobSample s;
     s.point = static_cast<std::uint32_t>(sweep.points.size());
     s.trial = static_cast<std::uint32_t>(sweep.samples.size() - point.first_sample);
     s.number = sweep.samples.size();

@@ -4,31 +4,31 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/parameters.hpp"
+#include "npgpu/derive.hpp"
 
 namespace npgpu {
 
-inline ProbeSweep probe_sweep(const std::string& device = "cuda:0") {
-  ProbeSweep sweep;
+inline ProbeSeries probe_sweep(const std::string& device = "cuda:0") {
+  ProbeSeries sweep;
   sweep.question.probe = "compute";
   sweep.question.device = device;
   sweep.device_name = "Test GPU";
   sweep.layout.units = 4;
   sweep.layout.lanes = 32;
-  sweep.layout.threads_most = 1024;
-  sweep.layout.blocks_per_unit_most = 8;
+  sweep.layout.max_threads_per_block = 1024;
+  sweep.layout.max_blocks_per_unit = 8;
   sweep.layout.clock_mhz = 1000;
   return sweep;
 }
 
 // A point whose trials took so many microseconds of one repeat each. No cycles.
-inline ProbePoint& add_point(ProbeSweep& sweep, const Shape& shape, double work, const std::vector<double>& device_us) {
+inline ProbePoint& add_point(ProbeSeries& sweep, const Shape& shape, double work, const std::vector<double>& device_us) {
   ProbePoint point;
-  point.shape = shape;
+  point.axes = shape;
   point.work = work;
   point.first_sample = sweep.samples.size();
   point.samples = static_cast<std::uint32_t>(device_us.size());
-  point.stop = Stop::narrowed;
+  point.stop = Stop::converged;
   for (std::size_t trial = 0; trial < device_us.size(); ++trial) {
     ProbeSample s;
     s.point = static_cast<std::uint32_t>(sweep.points.size());
@@ -36,7 +36,7 @@ inline ProbePoint& add_point(ProbeSweep& sweep, const Shape& shape, double work,
     s.repeats = 10;
     s.device_us = 10 * device_us[trial];
     s.host_us = 10 * device_us[trial] + 7;
-    s.most_on_unit = (shape.blocks + sweep.layout.units - 1) / sweep.layout.units;
+    s.max_blocks_on_unit = (shape.blocks + sweep.layout.units - 1) / sweep.layout.units;
     sweep.samples.push_back(s);
   }
   sweep.points.push_back(point);
@@ -44,7 +44,7 @@ inline ProbePoint& add_point(ProbeSweep& sweep, const Shape& shape, double work,
 }
 
 // Cycles of the last point: its time at so many MHz.
-inline void give_cycles(ProbeSweep& sweep, double mhz) {
+inline void give_cycles(ProbeSeries& sweep, double mhz) {
   const ProbePoint& point = sweep.points.back();
   for (std::size_t i = 0; i < point.samples; ++i) {
     ProbeSample& s = sweep.samples[point.first_sample + i];

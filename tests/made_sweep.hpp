@@ -9,8 +9,8 @@
 
 namespace npgpu {
 
-inline Sweep sweep_of(Pattern pattern = Pattern::stream, Timing timing = Timing::host) {
-  Sweep sweep;
+inline TransferSeries sweep_of(Pattern pattern = Pattern::stream, Timing timing = Timing::host) {
+  TransferSeries sweep;
   sweep.question.module = "cudaMemcpy";
   sweep.question.device = "cuda:0";
   sweep.question.pattern = pattern;
@@ -20,8 +20,8 @@ inline Sweep sweep_of(Pattern pattern = Pattern::stream, Timing timing = Timing:
   return sweep;
 }
 
-inline Sample sample_of(const Sweep& sweep, std::uint32_t trial, std::uint32_t lane, std::uint64_t repeats, double us) {
-  Sample s;
+inline TransferSample sample_of(const TransferSeries& sweep, std::uint32_t trial, std::uint32_t lane, std::uint64_t repeats, double us) {
+  TransferSample s;
   s.point = static_cast<std::uint32_t>(sweep.points.size());
   s.trial = trial;
   s.lane = lane;
@@ -33,9 +33,9 @@ inline Sample sample_of(const Sweep& sweep, std::uint32_t trial, std::uint32_t l
 }
 
 // A point of one lane: one sample a trial time.
-inline Point& add_point(Sweep& sweep, std::uint64_t bytes, const std::vector<double>& trials_us,
+inline TransferPoint& add_point(TransferSeries& sweep, std::uint64_t bytes, const std::vector<double>& trials_us,
                         std::uint64_t repeats = 1) {
-  Point point;
+  TransferPoint point;
   point.bytes = bytes;
   point.first_sample = sweep.samples.size();
   point.samples = static_cast<std::uint32_t>(trials_us.size());
@@ -46,9 +46,9 @@ inline Point& add_point(Sweep& sweep, std::uint64_t bytes, const std::vector<dou
 }
 
 // A duplex point: the trial times of both lanes.
-inline Point& add_duplex(Sweep& sweep, std::uint64_t bytes, const std::vector<double>& lane0_us,
+inline TransferPoint& add_duplex(TransferSeries& sweep, std::uint64_t bytes, const std::vector<double>& lane0_us,
                          const std::vector<double>& lane1_us, std::uint64_t repeats = 1) {
-  Point point;
+  TransferPoint point;
   point.bytes = bytes;
   point.first_sample = sweep.samples.size();
   for (std::uint32_t t = 0; t < lane0_us.size(); ++t) {

@@ -53,8 +53,8 @@ inline Provenance made_provenance() {
           {"host", {{"memory_bytes", std::int64_t{1} << 40}, {"load", 0.25}, {"cpu", std::string("µarch 9")}}}};
 }
 
-inline Sweep header_of(Direction direction = Direction::h2d) {
-  Sweep sweep;
+inline TransferSeries header_of(Direction direction = Direction::h2d) {
+  TransferSeries sweep;
   sweep.question.module = "cudaMemcpy";
   sweep.question.device = "cuda:0";
   sweep.question.direction = direction;
@@ -66,10 +66,10 @@ inline Sweep header_of(Direction direction = Direction::h2d) {
   return sweep;
 }
 
-inline Point point_of(std::uint64_t bytes) {
-  Point point;
+inline TransferPoint point_of(std::uint64_t bytes) {
+  TransferPoint point;
   point.bytes = bytes;
-  point.stop = Stop::narrowed;
+  point.stop = Stop::converged;
   point.wall_us = 1234.5;
   point.telemetry.sm_clock_mhz = 1980;
   point.telemetry.throttle_reasons = 5;
@@ -77,8 +77,8 @@ inline Point point_of(std::uint64_t bytes) {
 }
 
 // `count` samples whose numbers follow from bytes and trial.
-inline std::vector<Sample> samples_of(std::uint64_t bytes, std::uint32_t count) {
-  std::vector<Sample> samples(count);
+inline std::vector<TransferSample> samples_of(std::uint64_t bytes, std::uint32_t count) {
+  std::vector<TransferSample> samples(count);
   for (std::uint32_t trial = 0; trial < count; ++trial) {
     samples[trial].trial = trial;
     samples[trial].repeats = 100 + trial;
@@ -136,9 +136,9 @@ inline Said error_of(const std::function<void()>& act) {
   return {};
 }
 
-inline std::vector<std::uint64_t> sizes_of(const Sweep& sweep) {
+inline std::vector<std::uint64_t> sizes_of(const TransferSeries& sweep) {
   std::vector<std::uint64_t> sizes;
-  for (const Point& point : sweep.points) sizes.push_back(point.bytes);
+  for (const TransferPoint& point : sweep.points) sizes.push_back(point.bytes);
   return sizes;
 }
 

@@ -4,29 +4,29 @@
 #include <cmath>
 
 #include "npgpu/error.hpp"
-#include "npgpu/overlap.hpp"
+#include "npgpu/job.hpp"
 
 using namespace npgpu;
 
 namespace {
 
 // A device that copies 1 B in 1 ns either way and runs an iteration of its kernel in 10 us; 50 us for each job.
-class MadeRunner final : public JobRunner {
+class MadeRunner final : public Runner<Jobs> {
  public:
-  void prepare(const OverlapCase& c, const JobShape& job) override {
+  void prepare(const JobCase& c, const JobShape& job) override {
     case_ = c;
     job_ = job;
     ++prepared;
   }
-  JobRan run() override {
+  JobTimes run() override {
     ++runs;
-    JobRan ran;
+    JobTimes ran;
     ran.host = Seconds{50e-6 + 1e-9 * static_cast<double>(job_.bytes_in + job_.bytes_out)};
     if (job_.kernel_bytes) ran.host += Seconds{10e-6 * static_cast<double>(job_.iterations)};
     ran.issue = Seconds{3e-6};
-    if (case_.gated == Gating::gated) ran.device = ran.host - Seconds{40e-6};
+    if (case_.gating == Gating::gated) ran.device = ran.host - Seconds{40e-6};
     if (case_.pool == StreamPool::fresh) ran.create = Seconds{2e-6}, ran.destroy = Seconds{1e-6};
-    ran.voided = case_.gated && runs <= voids;
+    ran.voided = case_.gating && runs <= voids;
     return ran;
   }
   std::optional<std::string> intact() override { return wrong; }
@@ -37,11 +37,11 @@ class MadeRunner final : public JobRunner {
   int prepared = 0, runs = 0, voids = 0;
 
  private:
-  OverlapCase case_;
+  JobCase case_;
   JobShape job_;
 };
 
-const OverlapCase pooled{.device = "cuda:0"};
+const JobCase pooled{.device = "cuda:0"};
 const JobShape job{.bytes_in = 1'000'000, .bytes_out = 1'000'000, .kernel_bytes = 1'000'000, .iterations = 5};
 
 }  // namespace
@@ -62,8 +62,8 @@ TEST_CASE("each trial is one job; trials are numbered over the run; the last car
   CHECK(std::isnan(measured->samples[8].device_us));
   CHECK(measured->samples[7].intact == -1);
   CHECK(measured->samples[8].intact == 1);
-  CHECK(measured->point.stop == Stop::narrowed);
-  CHECK(measured->point.job == job);
+  CHECK(measured->point.stop == Stop::converged);
+  CHECK(measured->point.axes == job);
   CHECK(runner.prepared == 1);
 }
 
@@ -79,8 +79,8 @@ TEST_CASE("a wrong result is kept, marked, and told") {
 }
 
 TEST_CASE("a trial whose gate timed out is taken again; three in a row are an error") {
-  OverlapCase gated = pooled;
-  gated.gated = Gating::gated;
+  JobCase gated = pooled;
+  gated.gating = Gating::gated;
   std::uint64_t number = 0;
   {
     MadeRunner runner;
@@ -114,9 +114,9 @@ TEST_CASE("iterations for a ratio: the copies take 2050 us, a kernel 50 + 10 an 
 }
 
 TEST_CASE("devices without streams are refused, in words") {
-  CHECK_THROWS_AS(find_overlap_backend("host"), Error);
+  CHECK_THROWS_AS(find_job_backend("host"), Error);
   try {
-    find_overlap_backend("host");
+    find_job_backend("host");
   } catch (const Error& e) {
     CHECK(std::string(e.what()).find("cuda:N or sim:NAME") != std::string::npos);
   }

@@ -6,7 +6,8 @@
 #include <cmath>
 #include <string>
 
-#include "npgpu/engine.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 #include "npgpu/error.hpp"
 
 using namespace npgpu;
@@ -63,7 +64,7 @@ class Counting : public Channel, public DeviceTimer {
   std::string log, gate, wrong;
 };
 
-std::optional<MeasuredPoint> run(const Case& c, std::initializer_list<Channel*> channels, int trials = 2,
+std::optional<Measured<Transfers>> run(const TransferCase& c, std::initializer_list<Channel*> channels, int trials = 2,
                                  std::uint64_t repeats = 4) {
   const auto schedule = classic_schedule({.trials = trials, .fixed_repeats = repeats});
   return measure_point(c, {channels.begin(), channels.size()}, *schedule, 64, [] { return false; });

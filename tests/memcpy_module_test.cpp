@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "netpipe/engine/trial.hpp"
-#include "npgpu/engine.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
 
@@ -16,8 +17,8 @@ using namespace npgpu;
 
 namespace {
 
-Case host_case(Pattern pattern = Pattern::stream, Cache cache = Cache::warm) {
-  Case c;
+TransferCase host_case(Pattern pattern = Pattern::stream, Cache cache = Cache::warm) {
+  TransferCase c;
   c.module = "memcpy";
   c.device = "host";
   c.pattern = pattern;
@@ -33,7 +34,7 @@ const Module& module() {
   return *found;
 }
 
-std::string refusal(Case c) { return module().refuses(c).value_or(""); }
+std::string refusal(TransferCase c) { return module().refuses(c).value_or(""); }
 
 }  // namespace
 
@@ -41,7 +42,7 @@ TEST_CASE("every pattern, size and offset arrives intact, warm and cold") {
   for (const Cache cache : {Cache::warm, Cache::cold})
     for (const Pattern pattern : {Pattern::stream, Pattern::pingpong})
       for (const auto& [from, to] : {std::pair{0, 0}, {1, 0}, {0, 7}, {4097, 63}}) {
-        Case c = host_case(pattern, cache);
+        TransferCase c = host_case(pattern, cache);
         c.source_offset = static_cast<std::uint64_t>(from);
         c.target_offset = static_cast<std::uint64_t>(to);
         INFO(title(c));
@@ -106,24 +107,24 @@ TEST_CASE("a size that was not asked for is an error, not a crash") {
 
 TEST_CASE("what memcpy cannot do it says in one sentence, with what would work") {
   struct Row {
-    void (*change)(Case&);
+    void (*change)(TransferCase&);
     const char* option;
     const char* instead;
   };
   const Row rows[] = {
-      {[](Case& c) { c.direction = Direction::h2d; }, "--direction h2d", "--direction h2h"},
-      {[](Case& c) { c.direction = Direction::d2h; }, "--direction d2h", "--direction h2h"},
-      {[](Case& c) { c.direction = Direction::d2d; }, "--direction d2d", "--direction h2h"},
-      {[](Case& c) { c.direction = Direction::peer; }, "--direction peer", "--direction h2h"},
-      {[](Case& c) { c.memory = Memory::pinned; }, "--memory pinned", "--memory pageable"},
-      {[](Case& c) { c.memory = Memory::managed; }, "--memory managed", "--memory pageable"},
-      {[](Case& c) { c.memory = Memory::device; }, "--memory device", "--memory pageable"},
-      {[](Case& c) { c.async = true; }, "--async", "leave"},
-      {[](Case& c) { c.timing = Timing::event; }, "--timing event", "--timing host"},
-      {[](Case& c) { c.timing = Timing::gated; }, "--timing gated", "--timing host"},
+      {[](TransferCase& c) { c.direction = Direction::h2d; }, "--direction h2d", "--direction h2h"},
+      {[](TransferCase& c) { c.direction = Direction::d2h; }, "--direction d2h", "--direction h2h"},
+      {[](TransferCase& c) { c.direction = Direction::d2d; }, "--direction d2d", "--direction h2h"},
+      {[](TransferCase& c) { c.direction = Direction::peer; }, "--direction peer", "--direction h2h"},
+      {[](TransferCase& c) { c.memory = Memory::pinned; }, "--memory pinned", "--memory pageable"},
+      {[](TransferCase& c) { c.memory = Memory::managed; }, "--memory managed", "--memory pageable"},
+      {[](TransferCase& c) { c.memory = Memory::device; }, "--memory device", "--memory pageable"},
+      {[](TransferCase& c) { c.async = true; }, "--async", "leave"},
+      {[](TransferCase& c) { c.timing = Timing::event; }, "--timing event", "--timing host"},
+      {[](TransferCase& c) { c.timing = Timing::gated; }, "--timing gated", "--timing host"},
   };
   for (const Row& row : rows) {
-    Case c = host_case();
+    TransferCase c = host_case();
     CHECK(refusal(c).empty());
     row.change(c);
     const std::string why = refusal(c);
@@ -137,7 +138,7 @@ TEST_CASE("what memcpy cannot do it says in one sentence, with what would work")
 
 TEST_CASE("both directions at once: two threads, each with buffers of its own") {
   for (const Cache cache : {Cache::warm, Cache::cold}) {
-    const Case c = host_case(Pattern::duplex, cache);
+    const TransferCase c = host_case(Pattern::duplex, cache);
     const auto pair = lanes(c);
     const auto there = module().open(pair[0], 4096), here = module().open(pair[1], 4096);
     const std::array<Channel*, 2> channels{there.get(), here.get()};
@@ -146,39 +147,39 @@ TEST_CASE("both directions at once: two threads, each with buffers of its own") 
     REQUIRE(measured);
     CHECK(measured->mismatch == "");
     CHECK(measured->samples.size() == 6);
-    for (const Sample& sample : measured->samples) CHECK(sample.host_us > 0);
+    for (const TransferSample& sample : measured->samples) CHECK(sample.host_us > 0);
   }
 }
 
 TEST_CASE("binding is said, and not bound where that was asked for") {
   CHECK_FALSE(module().open(host_case(), 8)->binding().empty());
-  Case c = host_case();
+  TransferCase c = host_case();
   c.bind = false;
   CHECK(module().open(c, 8)->binding() == "not bound: --no-bind");
 }
 
 TEST_CASE("the timed operation is a memcpy and a call: no clock, lock or allocation slips into it") {
-  const Case c = host_case();
+  const TransferCase c = host_case();
   const auto channel = module().open(c, 4096);
   channel->prepare(8);
   std::vector<std::byte> from(8), to(8);
   volatile std::size_t bytes = 8;
   const std::size_t length = bytes;
   constexpr std::uint64_t repeats = 20000;
-  double least_channel_ns = 1e9, least_bare_ns = 1e9;
+  double min_channel_ns = 1e9, min_bare_ns = 1e9;
   Channel* one = channel.get();
   for (int trial = 0; trial < 25; ++trial) {
-    least_channel_ns =
-        std::min(least_channel_ns, run_trial(c, {&one, 1}, repeats).lanes[0].host.count() * 1e9 / repeats);
+    min_channel_ns =
+        std::min(min_channel_ns, run_trial(c, {&one, 1}, repeats).lanes[0].host.count() * 1e9 / repeats);
     const auto begin = std::chrono::steady_clock::now();
     for (std::uint64_t i = 0; i < repeats; ++i) {
       std::memcpy(to.data(), from.data(), length);
       asm volatile("" ::: "memory");
     }
     const std::chrono::duration<double> bare = std::chrono::steady_clock::now() - begin;
-    least_bare_ns = std::min(least_bare_ns, bare.count() * 1e9 / repeats);
+    min_bare_ns = std::min(min_bare_ns, bare.count() * 1e9 / repeats);
   }
-  MESSAGE("8 B: channel ", least_channel_ns, " ns, bare loop ", least_bare_ns, " ns");
+  MESSAGE("8 B: channel ", min_channel_ns, " ns, bare loop ", min_bare_ns, " ns");
   // 0.3 ns apart on a quiet machine; a clock read would be 20. Twice: sanitizers watch every load.
-  CHECK(least_channel_ns < 2 * least_bare_ns + 10);
+  CHECK(min_channel_ns < 2 * min_bare_ns + 10);
 }

@@ -53,17 +53,17 @@ TEST_CASE("blocks go to SMs in turn, as many at a time as an SM holds") {
   const KernelTime t = kernel_time(made(), {17, 1}, fma, 1);
   CHECK(t.block_cycles == 18);
   CHECK(t.units == 2);
-  CHECK(t.most_on_unit == 9);
+  CHECK(t.max_blocks_on_unit == 9);
   CHECK(kernel_time(made(), {1, 1}, fma, 1).units == 1);
 }
 
 TEST_CASE("alone: one block an SM at a time") {
   const KernelTime two = kernel_time(made(), {2, 1, true}, fma, 1);
   CHECK(two.cycles == 18);
-  CHECK(two.most_on_unit == 1);
+  CHECK(two.max_blocks_on_unit == 1);
   const KernelTime four = kernel_time(made(), {4, 1, true}, fma, 1);
   CHECK(four.cycles == 36);
-  CHECK(four.most_on_unit == 2);  // one after the other, but no more alone on its SM
+  CHECK(four.max_blocks_on_unit == 2);  // one after the other, but no more alone on its SM
 }
 
 TEST_CASE("an SM's way to memory and the bus set the pace once they are full") {

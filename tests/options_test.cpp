@@ -13,9 +13,9 @@ using namespace npgpu::cli;
 
 namespace {
 
-struct Sample {
+struct TransferSample {
   Options options{"demo", "npgpu demo PLACE", "A command for tests.", {"PLACE"}};
-  Sample() {
+  TransferSample() {
     options.group("Group").add_options()("size-limit", word("10"), "a limit")("flag", po::bool_switch(), "a switch");
   }
 };
@@ -35,7 +35,7 @@ struct File {
 };
 
 std::string refusal(std::vector<std::string> arguments) {
-  Sample s;
+  TransferSample s;
   try {
     s.options.read(arguments);
   } catch (const Error& e) {
@@ -50,24 +50,24 @@ std::string refusal(std::vector<std::string> arguments) {
 TEST_CASE("the command line beats the environment, which beats the file, which beats the default") {
   const File file("[demo]\nsize-limit = 3\n[other]\nunknown = 1\n");
   const std::string config = "--config=" + file.path.string();
-  Sample standard;
+  TransferSample standard;
   standard.options.read({});
   CHECK(standard.options.text("size-limit") == "10");
-  Sample from_file;
+  TransferSample from_file;
   from_file.options.read({config});
   CHECK(from_file.options.text("size-limit") == "3");
   const Variable variable("NPGPU_SIZE_LIMIT", "2");
-  Sample from_environment;
+  TransferSample from_environment;
   from_environment.options.read({config});
   CHECK(from_environment.options.text("size-limit") == "2");
-  Sample from_line;
+  TransferSample from_line;
   from_line.options.read({config, "--size-limit=1"});
   CHECK(from_line.options.text("size-limit") == "1");
 }
 
 TEST_CASE("switches come from everywhere too") {
   const Variable variable("NPGPU_FLAG", "true");
-  Sample s;
+  TransferSample s;
   s.options.read({});
   CHECK(s.options.on("flag"));
 }
@@ -84,10 +84,10 @@ TEST_CASE("names are taken in full only, and what is unknown is named") {
 }
 
 TEST_CASE("a place is needed by name") {
-  Sample s;
+  TransferSample s;
   s.options.read({});
   CHECK_THROWS_WITH_AS(s.options.place("PLACE"), "'demo' needs PLACE: npgpu demo PLACE", Error);
-  Sample t;
+  TransferSample t;
   t.options.read({"here"});
   CHECK(t.options.place("PLACE") == "here");
 }

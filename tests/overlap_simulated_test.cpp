@@ -9,7 +9,7 @@
 #include <string>
 
 #include "npgpu/error.hpp"
-#include "npgpu/overlap.hpp"
+#include "npgpu/job.hpp"
 
 using namespace npgpu;
 
@@ -37,18 +37,18 @@ class Plain {
   }
   ~Plain() { std::filesystem::remove_all(folder_); }
 
-  std::unique_ptr<JobRunner> open(const OverlapCase& c, const JobShape& job) {
-    const JobQuestion question{c, job};
-    return find_overlap_backend(id).open(id, {&question, 1});
+  std::unique_ptr<Runner<Jobs>> open(const JobCase& c, const JobShape& job) {
+    const JobStep question{c, job};
+    return find_job_backend(id).open(id, {&question, 1});
   }
-  JobRan run(const OverlapCase& c, const JobShape& job) {
+  JobTimes run(const JobCase& c, const JobShape& job) {
     const auto runner = open(c, job);
     runner->prepare(c, job);
-    const JobRan ran = runner->run();
+    const JobTimes ran = runner->run();
     CHECK_FALSE(runner->intact());
     return ran;
   }
-  OverlapCase asked(Workload workload, IssueOrder order, StreamPool pool, bool gated) const {
+  JobCase asked(Workload workload, Order order, StreamPool pool, bool gated) const {
     return {id, workload, order, pool, gated ? Gating::gated : Gating::open};
   }
   std::string id;
@@ -73,7 +73,7 @@ struct Scatter {
   double mean = 0, deviation = 0;
 };
 // Of the device's times over 400 runs, in us.
-Scatter scatter_of(Plain& plain, const OverlapCase& c, const JobShape& job) {
+Scatter scatter_of(Plain& plain, const JobCase& c, const JobShape& job) {
   constexpr int runs = 400;
   const auto runner = plain.open(c, job);
   runner->prepare(c, job);
@@ -91,7 +91,7 @@ Scatter scatter_of(Plain& plain, const OverlapCase& c, const JobShape& job) {
 
 TEST_CASE("simulated job: copies in streams of their own follow each other on the engine") {
   Plain plain;
-  const auto ran = plain.run(plain.asked(Workload::none, IssueOrder::breadth_first, StreamPool::pooled, true), copies);
+  const auto ran = plain.run(plain.step(Workload::none, Order::breadth_first, StreamPool::pooled, true), copies);
   REQUIRE(ran.device);
   CHECK(us(*ran.device) == doctest::Approx(4 * (1 + 32)));  // nothing follows that would wait for the latency
   CHECK(us(ran.issue) == doctest::Approx(4 * 3));
@@ -101,13 +101,13 @@ TEST_CASE("simulated job: in one stream a copy does not wait for the latency of 
   Plain plain;
   JobShape job = copies;
   job.streams = 1;
-  const auto ran = plain.run(plain.asked(Workload::none, IssueOrder::breadth_first, StreamPool::pooled, true), job);
+  const auto ran = plain.run(plain.step(Workload::none, Order::breadth_first, StreamPool::pooled, true), job);
   CHECK(us(*ran.device) == doctest::Approx(4 * (1 + 32)));
 }
 
 TEST_CASE("simulated job: the host's clock sees the first call, streams made, and the synchronization") {
   Plain plain;
-  const auto ran = plain.run(plain.asked(Workload::none, IssueOrder::breadth_first, StreamPool::fresh, false), copies);
+  const auto ran = plain.run(plain.step(Workload::none, Order::breadth_first, StreamPool::fresh, false), copies);
   CHECK(us(ran.host) == doctest::Approx(4 * 7 + 3 + 4 * (1 + 32) + 10));
   REQUIRE(ran.create);
   CHECK(us(*ran.create) == doctest::Approx(28));
@@ -119,35 +119,35 @@ TEST_CASE("simulated job: apart, both directions and the kernel wait for nothing
   Plain plain;
   // In 128 us, out 64 us; the kernel: 4 blocks of 32 threads in 2 slots are two waves of 8*4 = 32 cycles each.
   const JobShape job{.bytes_in = 128'000, .bytes_out = 128'000, .kernel_bytes = 512, .iterations = 1, .threads = 32};
-  const auto apart = plain.run(plain.asked(Workload::compute, IssueOrder::apart, StreamPool::pooled, true), job);
+  const auto apart = plain.run(plain.step(Workload::compute, Order::independent, StreamPool::pooled, true), job);
   CHECK(us(*apart.device) == doctest::Approx(1 + 128));
-  const auto after = plain.run(plain.asked(Workload::compute, IssueOrder::depth_first, StreamPool::pooled, true), job);
+  const auto after = plain.run(plain.step(Workload::compute, Order::depth_first, StreamPool::pooled, true), job);
   CHECK(us(*after.device) == doctest::Approx((1 + 128 + 5) + 2 * 32e-3 + (2 + 64)));
 }
 
 TEST_CASE("simulated job: a spec that says nothing of kernels refuses them by name") {
   Plain plain;
-  CHECK_THROWS_AS(plain.run(plain.asked(Workload::memory, IssueOrder::breadth_first, StreamPool::fresh, true), copies),
+  CHECK_THROWS_AS(plain.run(plain.step(Workload::memory, Order::breadth_first, StreamPool::fresh, true), copies),
                   Error);
   const auto why =
-      find_overlap_backend("sim:plain").refuses({{.device = "sim:plain", .workload = Workload::memory}, copies});
+      find_job_backend("sim:plain").refuses({{.device = "sim:plain", .workload = Workload::memory}, copies});
   REQUIRE(why);
   CHECK(why->find("hardware.memory_latency_cycles") != std::string::npos);
-  CHECK_FALSE(find_overlap_backend("sim:plain").refuses({{.device = "sim:plain", .workload = Workload::none}, copies}));
+  CHECK_FALSE(find_job_backend("sim:plain").refuses({{.device = "sim:plain", .workload = Workload::none}, copies}));
   JobShape wrong = copies;
   wrong.chunks = 0;
-  CHECK_THROWS_AS(plain.run(plain.asked(Workload::none, IssueOrder::breadth_first, StreamPool::pooled, false), wrong),
+  CHECK_THROWS_AS(plain.run(plain.step(Workload::none, Order::breadth_first, StreamPool::pooled, false), wrong),
                   Error);
 }
 
 // The gate opens 200 us after the last call.
 TEST_CASE("simulated job: one stream free is held up where there are more streams than queues") {
-  const auto runner = find_overlap_backend("sim:h200").open("sim:h200", {});  // 32 queues
-  const OverlapCase c{"sim:h200", Workload::none, IssueOrder::breadth_first, StreamPool::pooled, Gating::one_free};
+  const auto runner = find_job_backend("sim:h200").open("sim:h200", {});  // 32 queues
+  const JobCase c{"sim:h200", Workload::none, Order::breadth_first, StreamPool::pooled, Gating::last_stream_free};
   for (const std::uint32_t streams : {2u, 32u, 33u, 64u}) {
     CAPTURE(streams);
     runner->prepare(c, {.bytes_in = streams * 128, .chunks = streams, .streams = streams});
-    const JobRan ran = runner->run();
+    const JobTimes ran = runner->run();
     CHECK_FALSE(runner->intact());
     CHECK_FALSE(ran.device);
     const double waited = us(ran.host - ran.issue);
@@ -162,16 +162,16 @@ TEST_CASE("simulated job: noise of single copies is on their bytes, each by itse
   Plain plain(R"("noise": {"operation_sigma": 0.05},)");
   JobShape one = copies;
   one.chunks = one.streams = 1;
-  const auto gated = plain.asked(Workload::none, IssueOrder::breadth_first, StreamPool::pooled, true);
+  const auto gated = plain.step(Workload::none, Order::breadth_first, StreamPool::pooled, true);
   // One copy of 128 us scatters by 5 %, 6.4 us; of four of 32 us, 1.6 us each, the sum by twice that.
-  const Scatter uncut = scatter_of(plain, gated, one), cut = scatter_of(plain, gated, copies);
-  CHECK(uncut.mean == doctest::Approx(1 + 128).epsilon(0.01));
-  CHECK(uncut.deviation == doctest::Approx(6.4).epsilon(0.15));
+  const Scatter unsplit = scatter_of(plain, gated, one), cut = scatter_of(plain, gated, copies);
+  CHECK(unsplit.mean == doctest::Approx(1 + 128).epsilon(0.01));
+  CHECK(unsplit.deviation == doctest::Approx(6.4).epsilon(0.15));
   CHECK(cut.mean == doctest::Approx(4 * (1 + 32)).epsilon(0.01));
   CHECK(cut.deviation == doctest::Approx(3.2).epsilon(0.15));
   // A kernel copies nothing.
   const JobShape kernel{.kernel_bytes = 512, .iterations = 1, .threads = 32};
-  const auto compute = plain.asked(Workload::compute, IssueOrder::breadth_first, StreamPool::pooled, true);
+  const auto compute = plain.step(Workload::compute, Order::breadth_first, StreamPool::pooled, true);
   CHECK(scatter_of(plain, compute, kernel).deviation < 1e-6);
 }
 
@@ -179,10 +179,10 @@ TEST_CASE("simulated job: a gate that times out while it is closed voids the run
   // Calls: 1 makes the gate's stream, 2 poisons the results; a run is 3 close the gate, 4 launch, 5 synchronize.
   const auto voided = [](int call, bool gated) {
     Plain plain(faults_at({call}));
-    const auto c = plain.asked(Workload::none, IssueOrder::breadth_first, StreamPool::pooled, gated);
+    const auto c = plain.step(Workload::none, Order::breadth_first, StreamPool::pooled, gated);
     const auto runner = plain.open(c, copies);
     runner->prepare(c, copies);
-    const JobRan first = runner->run(), second = runner->run();
+    const JobTimes first = runner->run(), second = runner->run();
     CHECK_FALSE(second.voided);
     CHECK(second.device.has_value() == gated);
     CHECK(first.device.has_value() == (gated && !first.voided));
@@ -197,7 +197,7 @@ TEST_CASE("simulated job: a gate that times out while it is closed voids the run
 TEST_CASE("simulated job: a void run is run again, three in a row end the job") {
   const auto measured = [](std::initializer_list<int> calls) {
     Plain plain(faults_at(calls));
-    const auto c = plain.asked(Workload::none, IssueOrder::breadth_first, StreamPool::pooled, true);
+    const auto c = plain.step(Workload::none, Order::breadth_first, StreamPool::pooled, true);
     const auto runner = plain.open(c, copies);
     const auto schedule = classic_schedule({.trials = 2});
     std::uint64_t number = 0;
@@ -206,17 +206,17 @@ TEST_CASE("simulated job: a void run is run again, three in a row end the job") 
   // Every run is of three calls, the first of them call 3: two void ones, then those that are asked for.
   const auto samples = measured({3, 6});
   REQUIRE(samples.size() == 2);
-  for (const OverlapSample& s : samples) CHECK(s.device_us == doctest::Approx(4 * (1 + 32)));
+  for (const JobSample& s : samples) CHECK(s.device_us == doctest::Approx(4 * (1 + 32)));
   CHECK_THROWS_WITH_AS(measured({3, 6, 9}), doctest::Contains("the gate timed out 3 times"), Error);
 }
 
 TEST_CASE("simulated job: more calls than a gate holds time it out, as many as it holds do not") {
   Plain plain("", R"(, "gate_capacity": 4)");
-  const auto c = plain.asked(Workload::none, IssueOrder::breadth_first, StreamPool::pooled, true);
+  const auto c = plain.step(Workload::none, Order::breadth_first, StreamPool::pooled, true);
   CHECK_FALSE(plain.run(c, copies).voided);
   JobShape five = copies;
   five.chunks = five.streams = 5;
   CHECK(plain.run(c, five).voided);
   CHECK_FALSE(
-      plain.run(plain.asked(Workload::none, IssueOrder::breadth_first, StreamPool::pooled, false), five).voided);
+      plain.run(plain.step(Workload::none, Order::breadth_first, StreamPool::pooled, false), five).voided);
 }

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "npgpu/stream_models.hpp"
+#include "npgpu/closed_forms.hpp"
 
 using namespace npgpu::models;
 

@@ -1,4 +1,4 @@
-#include "probes/permutation.hpp"
+#include "probes/latency/permutation.hpp"
 
 #include <doctest/doctest.h>
 

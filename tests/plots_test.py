@@ -87,7 +87,7 @@ def numbers_by_hand(where):
             s["samples"][...] = rows
     pingpong, duplex, stream = loader.load([path])
     (c,) = pingpong.curves()
-    check(c.us.tolist() == [2] and c.least_us.tolist() == [1], "a round trip is halved")
+    check(c.us.tolist() == [2] and c.min_us.tolist() == [1], "a round trip is halved")
     lanes = duplex.curves()
     check([x.words["direction"] for x in lanes] == ["h2d", "d2h", "both"], "a duplex has two lanes and both together")
     check([x.us[0] for x in lanes] == [1, 2, 2], "both take the longer time, trial by trial")

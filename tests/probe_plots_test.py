@@ -15,7 +15,7 @@ import loader  # noqa: E402
 
 
 POINT = np.dtype([("blocks", "u4"), ("threads", "u4"), ("ilp", "u4"), ("access_bytes", "u4"), ("bytes", "u8"),
-                  ("alone", "u4"), ("work", "f8"), ("first_sample", "u8"), ("samples", "u4"), ("stop", "i4")])
+                  ("one_block_per_sm", "u4"), ("work", "f8"), ("first_sample", "u8"), ("samples", "u4"), ("stop", "i4")])
 SAMPLE = np.dtype([("point", "u4"), ("trial", "u4"), ("intact", "i4"), ("repeats", "u8"), ("host_us", "f8"),
                    ("device_us", "f8"), ("cycles", "f8")])
 

@@ -1,5 +1,5 @@
 // Points as rates, what makes them doubtful, and which of them are corners.
-#include "netpipe/model/probe_rates.hpp"
+#include "netpipe/model/probes/probe_rates.hpp"
 
 #include <doctest/doctest.h>
 
@@ -24,7 +24,7 @@ bool doubts(const model::PointRate& r, const std::string& text) {
 }  // namespace
 
 TEST_CASE("work over the median device time of one repeat, with the median's interval") {
-  ProbeSweep sweep = probe_sweep();
+  ProbeSeries sweep = probe_sweep();
   add_point(sweep, {.blocks = 1, .threads = 1}, 100, {1.9, 1.95, 2, 2, 2, 2, 2, 2.1, 9});
   const auto rates = rates_of(sweep);
   REQUIRE(rates.size() == 1);
@@ -36,27 +36,27 @@ TEST_CASE("work over the median device time of one repeat, with the median's int
 }
 
 TEST_CASE("host time stands in where any trial lacks device time") {
-  ProbeSweep sweep = probe_sweep();
+  ProbeSeries sweep = probe_sweep();
   add_point(sweep, {.blocks = 1, .threads = 1}, 100, steady);
   sweep.samples[3].device_us = not_measured;
   CHECK(rates_of(sweep)[0].rate.value == doctest::Approx(100 / 2.7e-6));  // (10 * 2 + 7) / 10
 }
 
 TEST_CASE("wrong results and blocks that were not alone are no rates") {
-  ProbeSweep sweep = probe_sweep();
+  ProbeSeries sweep = probe_sweep();
   add_point(sweep, {.blocks = 1, .threads = 1}, 100, steady);
-  add_point(sweep, {.blocks = 4, .threads = 1, .alone = true}, 100, steady);
+  add_point(sweep, {.blocks = 4, .threads = 1, .one_block_per_sm = true}, 100, steady);
   add_point(sweep, {.blocks = 4, .threads = 32}, 100, steady);
   CHECK(rates_of(sweep).size() == 3);
   sweep.samples[8].intact = 0;
-  sweep.samples[9].most_on_unit = 2;
+  sweep.samples[9].max_blocks_on_unit = 2;
   REQUIRE(rates_of(sweep).size() == 1);
   CHECK(rates_of(sweep)[0].shape.threads == 32);
 }
 
 TEST_CASE("cycles of one block count only where they are the kernel's") {
   const auto cycles_counted = [](const Shape& shape, double mhz, double telemetry_mhz = not_measured) {
-    ProbeSweep sweep = probe_sweep();  // 4 units, 1000 MHz, blocks of up to 1024 threads
+    ProbeSeries sweep = probe_sweep();  // 4 units, 1000 MHz, blocks of up to 1024 threads
     add_point(sweep, shape, 100, steady).telemetry.sm_clock_mhz = telemetry_mhz;
     give_cycles(sweep, mhz);
     return std::isfinite(rates_of(sweep)[0].cycle_rate.value);
@@ -68,16 +68,16 @@ TEST_CASE("cycles of one block count only where they are the kernel's") {
   CHECK(cycles_counted({.blocks = 12, .threads = 512}, 995));        // as fast as the clock: nobody waited
   CHECK(cycles_counted({.blocks = 12, .threads = 512}, 800, 805));   // as fast as telemetry's
   CHECK_FALSE(cycles_counted({.blocks = 1, .threads = 1}, 1500));    // of another clock than the unit's
-  ProbeSweep sweep = probe_sweep();
+  ProbeSeries sweep = probe_sweep();
   add_point(sweep, {.blocks = 1, .threads = 1}, 100, steady);
   give_cycles(sweep, 1000);
   CHECK(rates_of(sweep)[0].cycle_rate.value == doctest::Approx(100 / 2000.0));  // 2 us at 1000 MHz
 }
 
 TEST_CASE("what disturbs a point is said") {
-  ProbeSweep sweep = probe_sweep();
+  ProbeSeries sweep = probe_sweep();
   ProbePoint& point = add_point(sweep, {.blocks = 1, .threads = 1}, 100, {2, 2, 2, 2, 2, 3, 3, 3, 3});
-  point.stop = Stop::never;
+  point.stop = Stop::not_converged;
   point.telemetry.throttle_reasons = 0x4;
   give_cycles(sweep, 900);
   const auto rate = rates_of(sweep)[0];
@@ -102,7 +102,7 @@ TEST_CASE("two groups: far apart, and each more than a few outliers") {
 // ---- corners -----------------------------------------------------------------------------------------
 
 TEST_CASE("the fastest shape of a corner stands for it, and one thread has one chain") {
-  ProbeSweep sweep = probe_sweep();
+  ProbeSeries sweep = probe_sweep();
   const auto add = [&](const Shape& shape, double work) { add_point(sweep, shape, work, steady); };
   add({.blocks = 1, .threads = 1, .ilp = 1}, 1);
   add({.blocks = 1, .threads = 1, .ilp = 4}, 4);
@@ -126,8 +126,8 @@ TEST_CASE("the fastest shape of a corner stands for it, and one thread has one c
 }
 
 TEST_CASE("a corner without a point is empty; doubts go with their corner") {
-  ProbeSweep sweep = probe_sweep();
-  add_point(sweep, {.blocks = 1, .threads = 1, .ilp = 1}, 1, steady).stop = Stop::never;
+  ProbeSeries sweep = probe_sweep();
+  add_point(sweep, {.blocks = 1, .threads = 1, .ilp = 1}, 1, steady).stop = Stop::not_converged;
   add_point(sweep, {.blocks = 4, .threads = 64, .ilp = 1}, 1, steady);
   const Corners c = corners_of(sweep);
   CHECK(std::isnan(c.one_all.value));
@@ -141,7 +141,7 @@ TEST_CASE("a corner without a point is empty; doubts go with their corner") {
 }
 
 TEST_CASE("sets inside the cache are no corners of memory, and a set that is hardly outside is doubted") {
-  ProbeSweep sweep = probe_sweep();
+  ProbeSeries sweep = probe_sweep();
   sweep.question.probe = "bandwidth";
   sweep.layout.cache_bytes = 1 * MiB;
   add_point(sweep, {.blocks = 4, .threads = 256, .ilp = 1, .access_bytes = 16, .bytes = 64 * MiB}, 100, steady);

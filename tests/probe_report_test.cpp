@@ -25,8 +25,8 @@ std::string line_with(const std::string& text, const std::string& part) {
 }
 
 // 1000 operations in 2 us are 0.5 GFLOP/s: 50 % of a peak of 1; at 1000 MHz 0.5 a cycle.
-ProbeSweep fma_sweep() {
-  ProbeSweep sweep = probe_sweep();
+ProbeSeries fma_sweep() {
+  ProbeSeries sweep = probe_sweep();
   sweep.peak = {1e9, "lanes * clock"};
   sweep.schedule = "made up";
   add_point(sweep, {.blocks = 1, .threads = 32, .ilp = 1}, 1000, steady);
@@ -50,9 +50,9 @@ DeviceParameters made_parameters() {
                                "rate",
                                67e12,
                                "lanes * clock",
-                               Agreement::unchecked,
+                               Agreement::no_reference,
                                "it ran at 1700 of 1980 MHz"});
-  device.parameters.push_back({"w*", {}, "blocks that fill a unit", not_measured, "", Agreement::unchecked, ""});
+  device.parameters.push_back({"w*", {}, "blocks that fill a unit", not_measured, "", Agreement::no_reference, ""});
   device.missing.push_back("B: needs probe bandwidth");
   return device;
 }
@@ -78,8 +78,8 @@ TEST_CASE("a probe's table: rate, part of the peak, interval, rate of a cycle, t
 
 TEST_CASE("marks of a shape are explained, and only those that are there") {
   CHECK_FALSE(has(probe_text(fma_sweep(), plain), "never narrowed"));
-  ProbeSweep sweep = fma_sweep();
-  add_point(sweep, {.blocks = 4, .threads = 32, .alone = 1}, 4000, steady).stop = Stop::never;
+  ProbeSeries sweep = fma_sweep();
+  add_point(sweep, {.blocks = 4, .threads = 32, .one_block_per_sm = 1}, 4000, steady).stop = Stop::not_converged;
   add_point(sweep, {.blocks = 8, .threads = 32}, 4000, steady);
   for (std::size_t i = 18; i < 27; ++i) sweep.samples[i].intact = 0;
   const std::string text = probe_text(sweep, plain);
@@ -91,7 +91,7 @@ TEST_CASE("marks of a shape are explained, and only those that are there") {
 }
 
 TEST_CASE("memory has its columns, a chase its time, and a sweep without points its reason") {
-  ProbeSweep sweep = probe_sweep();
+  ProbeSeries sweep = probe_sweep();
   sweep.question.probe = "bandwidth";
   sweep.question.operation = Operation::read;
   sweep.simulated = true;
@@ -170,9 +170,9 @@ TEST_CASE("parameters as json: what has no value is null") {
 
 TEST_CASE("csv and json hold every sample of every probe") {
   Trace trace;
-  trace.probes = {fma_sweep(), fma_sweep()};
-  trace.probes[1].device_name = "Test, \"GPU\"";
-  add_point(trace.probes[1], {.blocks = 2, .threads = 64, .alone = 1}, 500, {4, 4, 4});
+  trace.of<Probes>() = {fma_sweep(), fma_sweep()};
+  trace.of<Probes>()[1].device_name = "Test, \"GPU\"";
+  add_point(trace.of<Probes>()[1], {.blocks = 2, .threads = 64, .one_block_per_sm = 1}, 500, {4, 4, 4});
   std::ostringstream csv, json;
   export_probes_csv(csv, trace);
   std::istringstream lines(csv.str());

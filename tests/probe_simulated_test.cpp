@@ -9,7 +9,7 @@ namespace {
 
 ProbeCase compute_case(const std::string& device) { return {.probe = "compute", .device = device}; }
 
-MeasuredShape measure(const std::string& device, const Shape& shape, std::uint64_t repeats = 1000) {
+Measured<Probes> measure(const std::string& device, const Shape& shape, std::uint64_t repeats = 1000) {
   const auto kernel = find_probe("compute", device).open(compute_case(device), 0);
   const auto schedule = classic_schedule({.trials = 3, .fixed_repeats = repeats});
   const auto measured = measure_shape(*kernel, *schedule, shape, {});
@@ -20,7 +20,7 @@ MeasuredShape measure(const std::string& device, const Shape& shape, std::uint64
 }  // namespace
 
 TEST_CASE("one thread: 256 FMAs a repeat, each waiting 18 cycles, and the time to begin") {
-  const MeasuredShape m = measure("sim:gtx470", {.blocks = 1, .threads = 1, .ilp = 1});
+  const Measured<Probes> m = measure("sim:gtx470", {.blocks = 1, .threads = 1, .ilp = 1});
   CHECK(m.mismatch == "");
   CHECK(m.point.work == 512);
   REQUIRE(m.samples.size() == 3);
@@ -29,21 +29,21 @@ TEST_CASE("one thread: 256 FMAs a repeat, each waiting 18 cycles, and the time t
     CHECK(s.device_us == doctest::Approx(3 + 18.0 * 256 * 1000 / 1215));
     CHECK(s.host_us == doctest::Approx(5 + 3 + 18.0 * 256 * 1000 / 1215 + 4));  // launch, begin, synchronize
     CHECK(s.units == 1);
-    CHECK(s.most_on_unit == 1);
+    CHECK(s.max_blocks_on_unit == 1);
   }
   CHECK(m.samples.back().intact == 1);
 }
 
 TEST_CASE("cycles are of one block: with waves they are less than the kernel's") {
-  const MeasuredShape m = measure("sim:gtx470", {.blocks = 14 * 16, .threads = 1, .ilp = 1});  // two waves of 8
+  const Measured<Probes> m = measure("sim:gtx470", {.blocks = 14 * 16, .threads = 1, .ilp = 1});  // two waves of 8
   CHECK(m.samples[0].cycles == doctest::Approx(18.0 * 256 * 1000));
   CHECK(m.samples[0].device_us == doctest::Approx(3 + 2 * 18.0 * 256 * 1000 / 1215));
-  CHECK(m.samples[0].most_on_unit == 16);
+  CHECK(m.samples[0].max_blocks_on_unit == 16);
 }
 
 TEST_CASE("blocks that cannot be alone are told") {
-  CHECK(measure("sim:gtx470", {.blocks = 14, .threads = 1, .ilp = 1, .alone = true}).mismatch == "");
-  CHECK(measure("sim:gtx470", {.blocks = 15, .threads = 1, .ilp = 1, .alone = true}).mismatch ==
+  CHECK(measure("sim:gtx470", {.blocks = 14, .threads = 1, .ilp = 1, .one_block_per_sm = true}).mismatch == "");
+  CHECK(measure("sim:gtx470", {.blocks = 15, .threads = 1, .ilp = 1, .one_block_per_sm = true}).mismatch ==
         "2 blocks ran on one unit, which were to be alone");
 }
 
@@ -56,7 +56,7 @@ TEST_CASE("a corrupt result is found, a failed call is an error that names it") 
   int found = 0, calls = 0;
   for (int call = 1; call < 20; ++call) {
     const ChangedSpec spec("gtx470", with(call, "corrupt"));
-    const MeasuredShape m = measure(spec.id(), shape);
+    const Measured<Probes> m = measure(spec.id(), shape);
     found += m.mismatch.find("of the result is") != std::string::npos;
     CHECK((m.samples.back().intact == 1) == m.mismatch.empty());
   }

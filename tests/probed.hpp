@@ -12,8 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/engine.hpp"
-#include "npgpu/parameters.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
+#include "npgpu/derive.hpp"
 #include "npgpu/probe.hpp"
 
 namespace npgpu {
@@ -39,9 +40,9 @@ class ChangedSpec {
   std::filesystem::path path_;
 };
 
-inline ProbeSweep probed(const ProbeCase& question, Schedule& schedule) {
+inline ProbeSeries probed(const ProbeCase& question, Schedule& schedule) {
   const Probe& probe = find_probe(question.probe, question.device);
-  ProbeSweep sweep;
+  ProbeSeries sweep;
   sweep.question = question;
   sweep.schedule = schedule.text();
   sweep.device_name = probe.device(question.device).name;
@@ -74,7 +75,7 @@ inline Trace probed_trace(const std::string& device) {
   const auto schedule = adaptive_schedule();
   for (const char* name : {"compute", "bandwidth"}) {
     const Probe& probe = find_probe(name, device);
-    for (const ProbeCase& question : probe.cases(device)) trace.probes.push_back(probed(question, *schedule));
+    for (const ProbeCase& question : probe.cases(device)) trace.of<Probes>().push_back(probed(question, *schedule));
   }
   DeviceInfo info = find_probe("compute", device).device(device);
   info.facts.emplace_back("id", device);

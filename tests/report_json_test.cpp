@@ -11,12 +11,12 @@ using nlohmann::json;
 
 namespace {
 
-Trace trace_of(Sweep sweep) {
+Trace trace_of(TransferSeries sweep) {
   Trace trace;
   trace.root.hostname = "here";
   trace.root.complete = true;
   trace.provenance = {{"host", {{"cores", std::int64_t{4}}, {"load", 0.5}, {"cpu_model", std::string("CPU")}}}};
-  trace.sweeps = {std::move(sweep)};
+  trace.of<Transfers>() = {std::move(sweep)};
   return trace;
 }
 
@@ -44,7 +44,7 @@ std::vector<std::string> keys(const json& object) {
 }  // namespace
 
 TEST_CASE("the report's keys are a contract") {
-  Sweep sweep = sweep_of();
+  TransferSeries sweep = sweep_of();
   add_point(sweep, 1000, {2, 2, 2, 2, 2, 2, 4});
   const json j = report(trace_of(sweep));
   CHECK(keys(j) == std::vector<std::string>{"derived", "document", "probes", "provenance", "run",
@@ -62,14 +62,14 @@ TEST_CASE("the report's keys are a contract") {
   CHECK(keys(lane["curve"]) == std::vector<std::string>{"best_bytes", "best_rate_bytes_per_s", "fit_latency_us",
                                                         "fit_rate_bytes_per_s", "fit_worst_residual", "half_rate_bytes",
                                                         "knee_bytes", "notes", "smallest_sizes_us"});
-  CHECK(keys(lane["points"][0]) == std::vector<std::string>{"bytes", "lane", "least_us", "mean_us", "most_us",
+  CHECK(keys(lane["points"][0]) == std::vector<std::string>{"bytes", "lane", "min_us", "mean_us", "max_us",
                                                             "percent_of_limit", "rate_bytes_per_s", "stop", "time_us",
                                                             "trials"});
   CHECK(keys(lane["points"][0]["time_us"]) == std::vector<std::string>{"high", "low", "method", "value"});
 }
 
 TEST_CASE("numbers arrive as they are, and what is not known is null") {
-  Sweep sweep = sweep_of();
+  TransferSeries sweep = sweep_of();
   add_point(sweep, 1000, {2, 2, 2, 2, 2, 2, 4});
   add_point(sweep, 2000, {NAN});
   const json j = report(trace_of(sweep));
@@ -93,11 +93,11 @@ TEST_CASE("numbers arrive as they are, and what is not known is null") {
   CHECK(p["trials"] == 7);
   CHECK(p["stop"] == "trials");
   CHECK(lane["points"][1]["time_us"]["value"].is_null());
-  CHECK(lane["points"][1]["least_us"].is_null());
+  CHECK(lane["points"][1]["min_us"].is_null());
 }
 
 TEST_CASE("a duplex has two lanes and what they do together") {
-  Sweep sweep = sweep_of(Pattern::duplex);
+  TransferSeries sweep = sweep_of(Pattern::duplex);
   sweep.error = "it stopped";
   add_duplex(sweep, 1000, {1}, {2});
   const json s = report(trace_of(sweep))["sweeps"][0];
@@ -112,9 +112,9 @@ TEST_CASE("a duplex has two lanes and what they do together") {
 }
 
 TEST_CASE("the export holds every sample and nothing derived") {
-  Sweep sweep = sweep_of();
+  TransferSeries sweep = sweep_of();
   add_point(sweep, 1000, {2, NAN}, 5);
-  sweep.points[0].stop = Stop::narrowed;
+  sweep.points[0].stop = Stop::converged;
   sweep.points[0].telemetry.throttle_reasons = 4;
   sweep.samples[1].intact = 1;
   const json j = exported(trace_of(sweep));
@@ -123,7 +123,7 @@ TEST_CASE("the export holds every sample and nothing derived") {
   const json& s = j["sweeps"][0];
   CHECK(s["points"]["bytes"] == json{1000});
   CHECK(s["points"]["samples"] == json{2});
-  CHECK(s["points"]["stop"] == json{"narrowed"});
+  CHECK(s["points"]["stop"] == json{"converged"});
   CHECK(s["points"]["throttle_reasons"] == json{4});
   CHECK(s["points"]["power_w"] == json{nullptr});
   CHECK(s["samples"]["trial"] == json{0, 1});
@@ -134,7 +134,7 @@ TEST_CASE("the export holds every sample and nothing derived") {
 }
 
 TEST_CASE("a text that is no UTF-8 does not stop a document, and one that is arrives whole") {
-  Sweep sweep = sweep_of();
+  TransferSeries sweep = sweep_of();
   sweep.device_name = "bad \xff name";
   sweep.binding = "caf\xc3\xa9";
   const json s = report(trace_of(sweep))["sweeps"][0];

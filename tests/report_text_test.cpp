@@ -9,7 +9,7 @@ using namespace npgpu;
 
 namespace {
 
-Trace trace_of(Sweep sweep) {
+Trace trace_of(TransferSeries sweep) {
   Trace trace;
   trace.root.hostname = "node17";
   trace.root.start_time_utc = "2026-11-21T06:19:25Z";
@@ -17,7 +17,7 @@ Trace trace_of(Sweep sweep) {
   trace.root.git_commit = "abc";
   trace.root.argv = "npgpu transfer";
   trace.root.complete = true;
-  trace.sweeps = {std::move(sweep)};
+  trace.of<Transfers>() = {std::move(sweep)};
   return trace;
 }
 
@@ -60,8 +60,8 @@ std::size_t widest(const std::string& text) {
 }
 
 // 5 us + 1 ns a byte over the octaves 1 .. 2^last, seven equal trials each.
-Sweep line_sweep(int last = 20) {
-  Sweep sweep = sweep_of();
+TransferSeries line_sweep(int last = 20) {
+  TransferSeries sweep = sweep_of();
   for (int k = 0; k <= last; ++k) {
     const auto bytes = std::uint64_t{1} << k;
     add_point(sweep, bytes, std::vector<double>(7, 5 + static_cast<double>(bytes) / 1000));
@@ -96,7 +96,7 @@ TEST_CASE("a page begins with where it was taken") {
 }
 
 TEST_CASE("a row by hand: median, percent, interval from the median, minimum, trials") {
-  Sweep sweep = sweep_of();
+  TransferSeries sweep = sweep_of();
   sweep.limit = {1e9, "by hand"};
   // 4096 bytes in 8 us, from 6 to 12: 512 MB/s, 51.2 %, -25 % +50 %.
   add_point(sweep, 4096, {8, 6, 8, 8, 12, 8, 8});
@@ -110,7 +110,7 @@ TEST_CASE("a row by hand: median, percent, interval from the median, minimum, tr
 }
 
 TEST_CASE("the curve in words: every number of a line known beforehand") {
-  Sweep sweep = line_sweep();
+  TransferSeries sweep = line_sweep();
   const std::string out = text(trace_of(sweep));
   CHECK(has(out, "  latency   5.102 us, mean of the 10 smallest sizes, 1 B to 512 B (NetPIPE's latency)\n"));
   CHECK(has(out, "  n_1/2     4.8"));
@@ -122,7 +122,7 @@ TEST_CASE("the curve in words: every number of a line known beforehand") {
 }
 
 TEST_CASE("a curve that no line describes says so; what is missing says why") {
-  Sweep sweep = sweep_of();
+  TransferSeries sweep = sweep_of();
   for (const std::uint64_t bytes : {64 * KiB, 128 * KiB, 256 * KiB, 512 * KiB, 1024 * KiB})
     add_point(sweep, bytes, {static_cast<double>(bytes) / (bytes > 128 * KiB ? 500 : 1000)});
   const std::string out = text(trace_of(sweep));
@@ -134,7 +134,7 @@ TEST_CASE("a curve that no line describes says so; what is missing says why") {
 }
 
 TEST_CASE("a best rate that larger sizes do not keep is put beside theirs") {
-  Sweep sweep = sweep_of();
+  TransferSeries sweep = sweep_of();
   add_point(sweep, 1024, {1});
   add_point(sweep, 2048, {2.2});
   CHECK_FALSE(has(text(trace_of(sweep)), "largest size"));  // 931 of 1024 MB/s is nearly it
@@ -143,7 +143,7 @@ TEST_CASE("a best rate that larger sizes do not keep is put beside theirs") {
 }
 
 TEST_CASE("times that do not grow leave the fit without a rate, and say why") {
-  Sweep sweep = sweep_of();
+  TransferSeries sweep = sweep_of();
   for (const std::uint64_t bytes : {1, 2, 4, 8}) add_point(sweep, bytes, {5});
   CHECK(has(text(trace_of(sweep)),
             "  fit       time = 5.000 us (5.000 .. 5.000), off by at most 0.00 %; no rate: the time "
@@ -151,7 +151,7 @@ TEST_CASE("times that do not grow leave the fit without a rate, and say why") {
 }
 
 TEST_CASE("one point and two points keep quiet about what they cannot know") {
-  Sweep sweep = sweep_of();
+  TransferSeries sweep = sweep_of();
   add_point(sweep, 1024, {1});
   std::string out = text(trace_of(sweep));
   CHECK(row(out, "1 KiB") == "1 KiB  1.024    1.000              -     1.000       1");
@@ -164,9 +164,9 @@ TEST_CASE("one point and two points keep quiet about what they cannot know") {
 }
 
 TEST_CASE("points that never narrowed are marked and explained") {
-  Sweep sweep = line_sweep(3);
+  TransferSeries sweep = line_sweep(3);
   CHECK_FALSE(has(text(trace_of(sweep)), "never narrowed"));
-  sweep.points[1].stop = Stop::never;
+  sweep.points[1].stop = Stop::not_converged;
   const std::string out = text(trace_of(sweep));
   CHECK(row(out, "2 B").ends_with("  *"));
   CHECK_FALSE(row(out, "1 B").ends_with("*"));
@@ -174,7 +174,7 @@ TEST_CASE("points that never narrowed are marked and explained") {
 }
 
 TEST_CASE("what has no rate is marked with its reason, and a wrong payload is no rate") {
-  Sweep sweep = line_sweep(3);
+  TransferSeries sweep = line_sweep(3);
   sweep.samples.back().intact = 0;
   add_point(sweep, 16, {NAN});
   add_point(sweep, 32, {0});
@@ -186,7 +186,7 @@ TEST_CASE("what has no rate is marked with its reason, and a wrong payload is no
 }
 
 TEST_CASE("throttled points are marked, and idle clocks are no throttling") {
-  Sweep sweep = line_sweep(3);
+  TransferSeries sweep = line_sweep(3);
   sweep.points[0].telemetry.throttle_reasons = 1;  // idle
   sweep.points[1].telemetry.throttle_reasons = 4 | 0x20;
   sweep.points[1].telemetry.power_w = 700;
@@ -199,7 +199,7 @@ TEST_CASE("throttled points are marked, and idle clocks are no throttling") {
 }
 
 TEST_CASE("perturbed neighbours are folded into their centres, and said to be") {
-  Sweep sweep = sweep_of();
+  TransferSeries sweep = sweep_of();
   for (const std::uint64_t bytes : {1021, 1024, 1027, 1533, 1536, 1539})
     add_point(sweep, bytes, {bytes == 1027 ? 5.5 : bytes == 1021 ? 4.9 : 5.0});
   const std::string out = text(trace_of(sweep));
@@ -215,7 +215,7 @@ TEST_CASE("perturbed neighbours are folded into their centres, and said to be") 
 }
 
 TEST_CASE("a duplex shows each direction and both side by side, and both's time") {
-  Sweep sweep = sweep_of(Pattern::duplex);
+  TransferSeries sweep = sweep_of(Pattern::duplex);
   sweep.limit = {2e9, "by hand"};
   add_duplex(sweep, 1000, {1, 1, 1}, {2, 2, 2});
   std::string out = text(trace_of(sweep));
@@ -229,21 +229,21 @@ TEST_CASE("a duplex shows each direction and both side by side, and both's time"
 }
 
 TEST_CASE("what could not be measured is said plainly") {
-  Sweep sweep = sweep_of();
+  TransferSeries sweep = sweep_of();
   sweep.error = "no memory";
   CHECK(has(text(trace_of(sweep)), "  NOT RUN   no memory\n"));
   CHECK(has(overview(trace_of(sweep)), "x no memory\n"));
   add_point(sweep, 1024, {1});
   CHECK(has(text(trace_of(sweep)), "  STOPPED   no memory\n"));
   CHECK(has(text(trace_of(sweep_of())), "none were measured"));
-  Sweep timeless = sweep_of();
+  TransferSeries timeless = sweep_of();
   add_point(timeless, 1024, {NAN});
   CHECK(has(text(trace_of(timeless)), "  curve     none: no point has a rate\n"));
   CHECK_FALSE(has(overview(trace_of(timeless)), "nan"));
 }
 
 TEST_CASE("an unknown limit gives its reason and no percentages; above one, a warning") {
-  Sweep sweep = line_sweep(3);
+  TransferSeries sweep = line_sweep(3);
   sweep.limit.source = "unknown: no link";
   std::string out = text(trace_of(sweep));
   CHECK(has(out, "  limit     unknown: no link\n"));
@@ -253,21 +253,21 @@ TEST_CASE("an unknown limit gives its reason and no percentages; above one, a wa
 }
 
 TEST_CASE("a simulated device is SIMULATED in the title of page and sweep") {
-  Sweep sweep = line_sweep(3);
+  TransferSeries sweep = line_sweep(3);
   sweep.simulated = true;
   Trace trace = trace_of(sweep);
   std::string out = text(trace);
   CHECK(out.starts_with("SIMULATED: no measurement of hardware\n"));
   CHECK(has(out, "\nSIMULATED cudaMemcpy cuda:0 h2d"));
   CHECK(has(overview(trace), "  SIMULATED cudaMemcpy cuda:0 (Test GPU)\n"));
-  trace.sweeps.push_back(line_sweep(3));
+  trace.of<Transfers>().push_back(line_sweep(3));
   out = text(trace);
   CHECK(out.starts_with("Measured on node17\n"));
   CHECK(has(out, "some of it is SIMULATED"));
 }
 
 TEST_CASE("no line is wider than the terminal, and what was dropped for that is named") {
-  Sweep sweep = line_sweep();
+  TransferSeries sweep = line_sweep();
   sweep.limit = {63e9, "PCIe Gen5 x16: 32 GT/s * 16 lanes * 128/130"};
   sweep.schedule = "adaptive tolerance 0.01 level 0.95 trial 0.002 s least 8 budget 0.15 s";
   add_point(sweep, (1 << 20) - 3, {1100});
@@ -292,11 +292,11 @@ TEST_CASE("colours only where asked for") {
 
 TEST_CASE("the overview has one line a sweep, aligned, under what they share") {
   Trace trace = trace_of(line_sweep());
-  trace.sweeps[0].limit = {2e9, "by hand"};
-  Sweep duplex = sweep_of(Pattern::duplex);
+  trace.of<Transfers>()[0].limit = {2e9, "by hand"};
+  TransferSeries duplex = sweep_of(Pattern::duplex);
   add_duplex(duplex, 1000, {1}, {2});
-  duplex.points[0].stop = Stop::never;
-  trace.sweeps.push_back(duplex);
+  duplex.points[0].stop = Stop::not_converged;
+  trace.of<Transfers>().push_back(duplex);
   const std::string out = overview(trace);
   CHECK(has(out,
             "  sweep                              best GB/s  % of limit      at  latency us     n_1/2\n"

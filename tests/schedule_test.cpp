@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "npgpu/engine.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 
 using namespace npgpu;
 using Kind = Schedule::Step::Kind;
@@ -53,7 +54,7 @@ TEST_CASE("adaptive: equal trials stop at the least number, each of the wanted l
   const auto trials = drive(*s, 1, Seconds{10e-6});
   CHECK(trials.size() == 9);
   CHECK(trials.front() == 300);  // 3 ms / 10 us
-  CHECK(s->next().why == Stop::narrowed);
+  CHECK(s->next().why == Stop::converged);
   // One repeat where the operation is longer than a trial.
   CHECK(drive(*s, 1, Seconds{0.5}).front() == 1);
 }
@@ -66,7 +67,7 @@ TEST_CASE("adaptive: scattered trials go on until the budget is spent, and it sa
   for (;;) {
     const auto step = s->next();
     if (step.kind == Kind::stop) {
-      CHECK(step.why == Stop::never);
+      CHECK(step.why == Stop::not_converged);
       break;
     }
     const bool trial = step.kind == Kind::trial;
@@ -89,7 +90,7 @@ TEST_CASE("adaptive: one outlier among nine does not widen the interval") {
     trials += trial;
   }
   CHECK(trials == 9);
-  CHECK(s->next().why == Stop::narrowed);
+  CHECK(s->next().why == Stop::converged);
 }
 
 TEST_CASE("a void trial is not recorded and comes again") {

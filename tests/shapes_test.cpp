@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <set>
 
-#include "probes/walk.hpp"
+#include "probes/latency/walk.hpp"
 
 using namespace npgpu;
 
@@ -16,26 +16,26 @@ namespace {
 const Layout layouts[] = {
     {.units = 132,
      .lanes = 32,
-     .threads_most = 1024,
-     .blocks_per_unit_most = 32,
-     .threads_per_unit_most = 2048,
+     .max_threads_per_block = 1024,
+     .max_blocks_per_unit = 32,
+     .max_threads_per_unit = 2048,
      .cache_bytes = 60 * MiB,
      .memory_bytes = 140 * GiB},
     {.units = 84,
      .lanes = 32,
-     .threads_most = 1024,
-     .blocks_per_unit_most = 16,
-     .threads_per_unit_most = 1536,
+     .max_threads_per_block = 1024,
+     .max_blocks_per_unit = 16,
+     .max_threads_per_unit = 1536,
      .cache_bytes = 6 * MiB,
      .memory_bytes = 8 * GiB},
     {.units = 14,
      .lanes = 32,
-     .threads_most = 1024,
-     .blocks_per_unit_most = 8,
-     .threads_per_unit_most = 1536,
+     .max_threads_per_block = 1024,
+     .max_blocks_per_unit = 8,
+     .max_threads_per_unit = 1536,
      .cache_bytes = 640 * KiB,
      .memory_bytes = 1280 * MiB},
-    {.units = 2, .threads_most = 512},
+    {.units = 2, .max_threads_per_block = 512},
 };
 
 bool has(const std::vector<Shape>& all, std::uint32_t blocks, std::uint32_t threads) {
@@ -48,13 +48,13 @@ bool has(const std::vector<Shape>& all, std::uint32_t blocks, std::uint32_t thre
 TEST_CASE("every corner is asked for, One-One first, and no shape twice") {
   for (const Layout& l : layouts) {
     CAPTURE(l.units);
-    const std::uint32_t cap = std::max(l.blocks_per_unit_most, 1u);
+    const std::uint32_t cap = std::max(l.max_blocks_per_unit, 1u);
     for (const auto& list :
          {compute_shapes(l), bandwidth_shapes(l, Form::streaming), bandwidth_shapes(l, Form::dependent)}) {
       CHECK(std::set<Shape>(list.begin(), list.end()).size() == list.size());
       CHECK(list.front().blocks == 1);
       CHECK(list.front().threads == 1);
-      CHECK(has(list, 1, l.threads_most));
+      CHECK(has(list, 1, l.max_threads_per_block));
       CHECK(has(list, l.units * cap, 1));
       CHECK(list.size() <= 140);
     }
@@ -64,18 +64,18 @@ TEST_CASE("every corner is asked for, One-One first, and no shape twice") {
 TEST_CASE("blocks of one thread: every number a unit holds, the first of them alone") {
   for (const Layout& l : layouts) {
     const auto list = compute_shapes(l);
-    for (std::uint32_t k = 1; k <= l.blocks_per_unit_most; ++k) CHECK(has(list, k * l.units, 1));
+    for (std::uint32_t k = 1; k <= l.max_blocks_per_unit; ++k) CHECK(has(list, k * l.units, 1));
     for (const Shape& s : list)
-      if (s.alone) CHECK(s.blocks == l.units);
+      if (s.one_block_per_sm) CHECK(s.blocks == l.units);
   }
 }
 
 TEST_CASE("grids of many threads fill the units and no more") {
   for (const Layout& l : layouts) {
-    if (!l.threads_per_unit_most) continue;
+    if (!l.max_threads_per_unit) continue;
     for (const Shape& s : compute_shapes(l)) {
       CHECK(s.blocks % (s.blocks == 1 ? 1 : l.units) == 0);
-      if (s.blocks > 1) CHECK(s.blocks / l.units * s.threads <= l.threads_per_unit_most);
+      if (s.blocks > 1) CHECK(s.blocks / l.units * s.threads <= l.max_threads_per_unit);
     }
   }
 }

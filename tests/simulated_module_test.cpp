@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "netpipe/engine/trial.hpp"
-#include "npgpu/engine.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
 
@@ -49,23 +50,23 @@ class SpecFile {
   fs::path path_;
 };
 
-Case simulated_case(const std::string& device = "sim:plain") {
-  Case c;
+TransferCase simulated_case(const std::string& device = "sim:plain") {
+  TransferCase c;
   c.module = "simulated";
   c.device = device;
   return c;
 }
 
-Case async_case(Timing timing, const std::string& device = "sim:plain") {
-  Case c = simulated_case(device);
+TransferCase async_case(Timing timing, const std::string& device = "sim:plain") {
+  TransferCase c = simulated_case(device);
   c.async = true;
   c.timing = timing;
   return c;
 }
 
 struct Channels {
-  Channels(const Case& c, std::uint64_t max_bytes) {
-    for (const Case& lane : lanes(c)) {
+  Channels(const TransferCase& c, std::uint64_t max_bytes) {
+    for (const TransferCase& lane : lanes(c)) {
       owned.push_back(module().open(lane, max_bytes));
       all.push_back(owned.back().get());
     }
@@ -74,7 +75,7 @@ struct Channels {
   std::vector<Channel*> all;
 };
 
-MeasuredPoint measure(const Case& c, std::uint64_t bytes, std::uint64_t repeats, int trials = 2) {
+Measured<Transfers> measure(const TransferCase& c, std::uint64_t bytes, std::uint64_t repeats, int trials = 2) {
   const Channels channels(c, bytes);
   const auto schedule = classic_schedule({.trials = trials, .fixed_repeats = repeats});
   const auto measured = measure_point(c, channels.all, *schedule, bytes, {});
@@ -86,7 +87,7 @@ bool close(double a, double b) { return std::abs(a - b) <= 1e-12 * std::abs(b); 
 
 #define CHECK_US(a, b) CHECK_MESSAGE(close((a), (b)), (a), " us is not ", (b))
 
-std::string refusal(const Case& c) { return module().refuses(c).value_or(""); }
+std::string refusal(const TransferCase& c) { return module().refuses(c).value_or(""); }
 
 }  // namespace
 
@@ -102,13 +103,13 @@ TEST_CASE("blocking copies: call + latency + bytes over rate, each") {
         Row{Direction::h2d, Memory::pageable, 1 + 4 + 2}, Row{Direction::d2h, Memory::pageable, 1 + 4 + 2.5},
         Row{Direction::h2d, Memory::write_combined, 1 + 2 + 0.8}, Row{Direction::d2h, Memory::managed, 1 + 10 + 2.5},
         Row{Direction::d2d, Memory::device, 1 + 1 + 0.1}, Row{Direction::h2h, Memory::pageable, 1 + 0.1 + 0.5}}) {
-    Case c = simulated_case();
+    TransferCase c = simulated_case();
     c.direction = row.direction;
     c.memory = row.memory;
     INFO(title(c));
     for (const std::uint64_t repeats : {1, 7, 1000}) {
       const auto m = measure(c, 10000, repeats);
-      for (const Sample& sample : m.samples) CHECK_US(sample.host_us, row.us * static_cast<double>(repeats));
+      for (const TransferSample& sample : m.samples) CHECK_US(sample.host_us, row.us * static_cast<double>(repeats));
       CHECK(m.samples.back().intact == 1);
       CHECK(m.mismatch == "");
     }
@@ -116,7 +117,7 @@ TEST_CASE("blocking copies: call + latency + bytes over rate, each") {
 }
 
 TEST_CASE("asynchronous copies: the slower of the call and the engine sets the pace") {
-  Case c = async_case(Timing::host);
+  TransferCase c = async_case(Timing::host);
   CHECK_US(measure(c, 10000, 1).samples[0].host_us, 1 + 2 + 1);
   CHECK_US(measure(c, 10000, 1000).samples[0].host_us, 1 + 2 + 1 + 999 * 1.5);   // gap 0.5 + transfer 1
   CHECK_US(measure(c, 1000, 1000).samples[0].host_us, 1 + 2 + 0.1 + 999 * 1.0);  // the call's 1 is more than 0.6
@@ -130,13 +131,13 @@ TEST_CASE("behind a gate calls cost nothing; events see issue costs, gates do no
   // Host: 1 us to close the gate, 100 calls, then the device's time.
   CHECK_US(gated.samples[0].host_us, 1 + 100 + 2 + 100 * 0.1 + 99 * 0.5);
   CHECK_US(measure(async_case(Timing::event), 1000, 100).samples[0].device_us, 100 * 1 + 2 + 0.1);
-  Case blocking = simulated_case();
+  TransferCase blocking = simulated_case();
   blocking.timing = Timing::event;
   CHECK_US(measure(blocking, 10000, 100).samples[0].device_us, 100 * 4.0);
 }
 
 TEST_CASE("round trips: each leg waits for the other") {
-  Case c = simulated_case();
+  TransferCase c = simulated_case();
   c.pattern = Pattern::pingpong;
   const auto blocking = measure(c, 10000, 50);
   CHECK_US(blocking.samples[0].host_us, 50 * (4 + 4.25));
@@ -150,7 +151,7 @@ TEST_CASE("round trips: each leg waits for the other") {
 }
 
 TEST_CASE("both directions at once share the link") {
-  Case c = async_case(Timing::gated);
+  TransferCase c = async_case(Timing::gated);
   c.pattern = Pattern::duplex;
   // One copy each, by THEORY section 6: up 2 + 1.25 * 10 = 14.5 for 100000 B; down 14.5 * (1 - 1/2) + 12.5 + 2/2.
   const auto one = measure(c, 100000, 1);
@@ -168,7 +169,7 @@ TEST_CASE("both directions at once share the link") {
 
 TEST_CASE("one copy engine: both directions in turn") {
   const SpecFile spec([](json& j) { j["copy_engines"] = 1; });
-  Case c = async_case(Timing::gated, spec.id());
+  TransferCase c = async_case(Timing::gated, spec.id());
   c.pattern = Pattern::duplex;
   const auto m = measure(c, 10000, 10);
   CHECK_US(m.samples[0].device_us, 2 + 10 * 1 + 9 * 1.25 + 18 * 0.5);
@@ -184,9 +185,9 @@ TEST_CASE("the same spec gives the same samples, another seed gives others") {
   const SpecFile first(noise(5)), same(noise(5)), other(noise(6));
   const auto a = measure(simulated_case(first.id()), 10000, 10, 20).samples;
   CHECK(measure(simulated_case(first.id()), 10000, 10, 20).samples.size() == 20);
-  const auto times = [](const std::vector<Sample>& samples) {
+  const auto times = [](const std::vector<TransferSample>& samples) {
     std::vector<double> all;
-    for (const Sample& s : samples) all.push_back(s.host_us);
+    for (const TransferSample& s : samples) all.push_back(s.host_us);
     return all;
   };
   CHECK(times(measure(simulated_case(first.id()), 10000, 10, 20).samples) == times(a));  // opened again: fresh
@@ -199,7 +200,7 @@ TEST_CASE("noise is as wide as the spec says, and has no bias in the median") {
   const auto samples = measure(simulated_case(spec.id()), 10000, 1, 2001).samples;
   double sum = 0, squares = 0;
   std::vector<double> times;
-  for (const Sample& s : samples) {
+  for (const TransferSample& s : samples) {
     const double log = std::log(s.host_us / 4);
     sum += log;
     squares += log * log;
@@ -214,7 +215,7 @@ TEST_CASE("noise is as wide as the spec says, and has no bias in the median") {
 TEST_CASE("outliers come as often and as large as the spec says") {
   const SpecFile spec([](json& j) { j["noise"] = {{"seed", 3}, {"outlier_rate", 0.25}, {"outlier_factor", 3}}; });
   int outliers = 0;
-  for (const Sample& s : measure(simulated_case(spec.id()), 10000, 1, 1000).samples) {
+  for (const TransferSample& s : measure(simulated_case(spec.id()), 10000, 1, 1000).samples) {
     const bool outlier = s.host_us > 5;
     CHECK_US(s.host_us, outlier ? 12.0 : 4.0);
     outliers += outlier;
@@ -225,7 +226,7 @@ TEST_CASE("outliers come as often and as large as the spec says") {
 
 TEST_CASE("channels of one device share its clock; opened afresh it starts anew") {
   const SpecFile spec;
-  const Case c = simulated_case(spec.id());
+  const TransferCase c = simulated_case(spec.id());
   {
     const auto a = module().open(c, 1000), b = module().open(c, 1000);
     CHECK(&a->clock() == &b->clock());
@@ -240,7 +241,7 @@ TEST_CASE("channels of one device share its clock; opened afresh it starts anew"
 
 TEST_CASE("device memory is counted, given back, and refused where it is not there") {
   const SpecFile spec([](json& j) { j["memory_bytes"] = 100000; });
-  const Case c = simulated_case(spec.id());
+  const TransferCase c = simulated_case(spec.id());
   CHECK(module().available(c).device_bytes == 100000);
   // 50000 B lie in 14 pages of 4096 = 57344 with their lead and guards.
   CHECK(module().needs(c, 50000).device_bytes == 57344);
@@ -251,7 +252,7 @@ TEST_CASE("device memory is counted, given back, and refused where it is not the
     CHECK_THROWS_WITH_AS(module().open(c, 50000), doctest::Contains("no device memory for 57344 bytes, 42656 are free"),
                          Error);
   }
-  Case within = c;
+  TransferCase within = c;
   within.direction = Direction::d2d;
   within.memory = Memory::device;
   CHECK_THROWS_AS(module().open(within, 50000), Error);  // two of them
@@ -259,7 +260,7 @@ TEST_CASE("device memory is counted, given back, and refused where it is not the
 }
 
 TEST_CASE("what did not arrive is found") {
-  Case c = simulated_case();
+  TransferCase c = simulated_case();
   c.pattern = Pattern::pingpong;
   const auto channel = module().open(c, 4096);
   channel->prepare(100);
@@ -279,7 +280,7 @@ TEST_CASE("what did not arrive is found") {
 }
 
 TEST_CASE("offsets move payloads, not times") {
-  Case c = simulated_case();
+  TransferCase c = simulated_case();
   c.source_offset = 3;
   c.target_offset = 4095;
   const auto m = measure(c, 10000, 3);
@@ -293,8 +294,8 @@ namespace {
 
 json fault(int call, const char* kind) { return json::array({{{"call", call}, {"kind", kind}}}); }
 
-std::vector<Case> cases_with_faults(const std::string& id) {
-  Case blocking = simulated_case(id), gated = async_case(Timing::gated, id), duplex = gated, pingpong = gated,
+std::vector<TransferCase> cases_with_faults(const std::string& id) {
+  TransferCase blocking = simulated_case(id), gated = async_case(Timing::gated, id), duplex = gated, pingpong = gated,
        up = blocking;
   duplex.pattern = Pattern::duplex;
   pingpong.pattern = Pattern::pingpong;
@@ -310,7 +311,7 @@ TEST_CASE("whichever call fails, an Error says so; nothing leaks and nothing han
       int failed = 0;
       for (int call = 1; call < 200; ++call) {
         const SpecFile spec([&](json& j) { j["faults"] = fault(call, kind); });
-        const Case c = cases_with_faults(spec.id())[which];
+        const TransferCase c = cases_with_faults(spec.id())[which];
         INFO(title(c), " ", kind, " ", call);
         try {
           measure(c, 300, 3);
@@ -371,7 +372,7 @@ TEST_CASE("a payload that is corrupted in the last copy or after it is found, be
 
 TEST_CASE("a round trip carries what was corrupted on its way out back home") {
   const SpecFile spec([](json& j) { j["faults"] = fault(7, "corrupt"); });
-  Case c = simulated_case(spec.id());
+  TransferCase c = simulated_case(spec.id());
   c.pattern = Pattern::pingpong;
   const auto channel = module().open(c, 300);  // stream, device memory, 2 x host memory
   channel->prepare(300);                       // 5: poison
@@ -386,7 +387,7 @@ TEST_CASE("a gate that times out voids its trial, which is run again") {
   bool saw = false;
   for (int call = 1; call < 40; ++call) {
     const SpecFile spec([&](json& j) { j["faults"] = fault(call, "gate-timeout"); });
-    const Case c = async_case(Timing::gated, spec.id());
+    const TransferCase c = async_case(Timing::gated, spec.id());
     const Channels channels(c, 300);
     channels.all[0]->prepare(300);
     bool voided = false;
@@ -407,7 +408,7 @@ TEST_CASE("a gate that times out voids its trial, which is run again") {
 
 TEST_CASE("more operations than a gate holds time it out, as many as it holds do not") {
   const SpecFile spec([](json& j) { j["host"]["gate_capacity"] = 8; });
-  const Case c = async_case(Timing::gated, spec.id());
+  const TransferCase c = async_case(Timing::gated, spec.id());
   const Channels channels(c, 300);
   channels.all[0]->prepare(300);
   CHECK(channels.all[0]->timer()->gate_capacity() == 8);
@@ -435,7 +436,7 @@ TEST_CASE("what a real device can do is not refused") {
       for (const Pattern p : {Pattern::stream, Pattern::pingpong})
         for (const Timing t : {Timing::host, Timing::event})
           for (const bool async : {false, true}) {
-            Case c = simulated_case();
+            TransferCase c = simulated_case();
             c.direction = d;
             c.memory = m;
             c.pattern = p;
@@ -448,44 +449,44 @@ TEST_CASE("what a real device can do is not refused") {
 
 TEST_CASE("what cannot be is refused in one sentence, with what would work") {
   struct Row {
-    void (*change)(Case&);
+    void (*change)(TransferCase&);
     const char* option;
     const char* instead;
   };
   const Row rows[] = {
-      {[](Case& c) { c.direction = Direction::d2d; }, "--memory pinned", "--memory device"},
-      {[](Case& c) { c.memory = Memory::device; }, "--memory device", "pinned"},
-      {[](Case& c) { c.direction = Direction::peer; }, "--direction peer", "h2d"},
-      {[](Case& c) { c.cache = Cache::cold; }, "--cache cold", "--cache warm"},
-      {[](Case& c) { c.timing = Timing::gated; }, "--timing gated", "--async"},
-      {[](Case& c) { c.timing = Timing::gated, c.async = true, c.memory = Memory::pageable; }, "--timing gated",
+      {[](TransferCase& c) { c.direction = Direction::d2d; }, "--memory pinned", "--memory device"},
+      {[](TransferCase& c) { c.memory = Memory::device; }, "--memory device", "pinned"},
+      {[](TransferCase& c) { c.direction = Direction::peer; }, "--direction peer", "h2d"},
+      {[](TransferCase& c) { c.cache = Cache::cold; }, "--cache cold", "--cache warm"},
+      {[](TransferCase& c) { c.timing = Timing::gated; }, "--timing gated", "--async"},
+      {[](TransferCase& c) { c.timing = Timing::gated, c.async = true, c.memory = Memory::pageable; }, "--timing gated",
        "--memory pinned"},
-      {[](Case& c) { c.timing = Timing::gated, c.async = true, c.memory = Memory::managed; }, "--timing gated",
+      {[](TransferCase& c) { c.timing = Timing::gated, c.async = true, c.memory = Memory::managed; }, "--timing gated",
        "--memory pinned"},
-      {[](Case& c) { c.pattern = Pattern::duplex; }, "--pattern duplex",
+      {[](TransferCase& c) { c.pattern = Pattern::duplex; }, "--pattern duplex",
        "--async --memory pinned --timing gated or event"},
-      {[](Case& c) { c.pattern = Pattern::duplex, c.async = true; }, "--pattern duplex", "two host threads"},
-      {[](Case& c) {
+      {[](TransferCase& c) { c.pattern = Pattern::duplex, c.async = true; }, "--pattern duplex", "two host threads"},
+      {[](TransferCase& c) {
          c.pattern = Pattern::duplex, c.async = true, c.timing = Timing::event, c.memory = Memory::pageable;
        },
        "--pattern duplex", "two host threads"},
-      {[](Case& c) { c.pattern = Pattern::duplex, c.timing = Timing::event; }, "--pattern duplex", "two host threads"},
-      {[](Case& c) {
+      {[](TransferCase& c) { c.pattern = Pattern::duplex, c.timing = Timing::event; }, "--pattern duplex", "two host threads"},
+      {[](TransferCase& c) {
          c.pattern = Pattern::duplex, c.async = true, c.direction = Direction::d2d, c.memory = Memory::device,
          c.timing = Timing::event;
        },
        "--pattern duplex", "--direction h2d or d2h"},
-      {[](Case& c) { c.direction = Direction::h2h, c.async = true; }, "--async", "leave"},
-      {[](Case& c) { c.direction = Direction::h2h, c.timing = Timing::event; }, "--timing event", "--timing host"},
-      {[](Case& c) { c.direction = Direction::h2h, c.pattern = Pattern::duplex; }, "--pattern duplex",
+      {[](TransferCase& c) { c.direction = Direction::h2h, c.async = true; }, "--async", "leave"},
+      {[](TransferCase& c) { c.direction = Direction::h2h, c.timing = Timing::event; }, "--timing event", "--timing host"},
+      {[](TransferCase& c) { c.direction = Direction::h2h, c.pattern = Pattern::duplex; }, "--pattern duplex",
        "--module memcpy"},
-      {[](Case& c) { c.direction = Direction::h2h, c.memory = Memory::managed; }, "--memory managed",
+      {[](TransferCase& c) { c.direction = Direction::h2h, c.memory = Memory::managed; }, "--memory managed",
        "pinned or pageable"},
-      {[](Case& c) { c.device = "sim:gtx280", c.memory = Memory::managed; }, "--memory managed",
+      {[](TransferCase& c) { c.device = "sim:gtx280", c.memory = Memory::managed; }, "--memory managed",
        "use pageable, pinned"},
   };
   for (const Row& row : rows) {
-    Case c = simulated_case();
+    TransferCase c = simulated_case();
     CHECK(refusal(c) == "");
     row.change(c);
     const std::string why = refusal(c);
@@ -500,7 +501,7 @@ TEST_CASE("what cannot be is refused in one sentence, with what would work") {
 
 TEST_CASE("a link that the spec does not have is refused, also where only the way back needs it") {
   const SpecFile none([](json& j) { j["links"].erase("d2h"); });
-  Case c = simulated_case(none.id());
+  TransferCase c = simulated_case(none.id());
   CHECK(refusal(c) == "");
   c.pattern = Pattern::pingpong;
   CHECK(refusal(c) == "--direction d2h: Plain has no such link: add it to its spec, or use another direction");
@@ -532,7 +533,7 @@ TEST_CASE("the module lists its devices, and a broken spec among them with what 
 
 TEST_CASE("the NetPIPE paper's plateaus come out of its GPU's spec") {
   // Allada et al., section II: GB/s at 192 MB. Ping-pong is the mean of both ways in time.
-  Case c = simulated_case("sim:tesla-s1070");
+  TransferCase c = simulated_case("sim:tesla-s1070");
   const auto gb_s = [&](int legs) { return 192e6 * legs / measure(c, 192000000, 1, 1).samples[0].host_us / 1e3; };
   CHECK(gb_s(1) == doctest::Approx(2.85).epsilon(0.002));
   c.direction = Direction::d2h;

@@ -78,7 +78,7 @@ TEST_CASE("the least spec: what is left out is free, noiseless and without fault
   CHECK(spec.host.synchronize.count() == 0);
   CHECK(spec.host.gate_capacity == 1000);
   CHECK(spec.copy_engines == 2);
-  CHECK(spec.slow_h2d == 1);
+  CHECK(spec.duplex_slowdown_h2d == 1);
   CHECK(spec.noise.sigma == 0);
   CHECK(spec.faults.empty());
   CHECK(spec.link(Direction::h2d, Memory::pinned) == nullptr);
@@ -115,8 +115,8 @@ TEST_CASE("every key is read into its place") {
   CHECK(spec.link(Direction::h2h, Memory::pinned)->bytes_per_s == doctest::Approx(15e9));
   CHECK(spec.link(Direction::peer, Memory::device) == nullptr);
   CHECK(spec.copy_engines == 1);
-  CHECK(spec.slow_h2d == 1.25);
-  CHECK(spec.slow_d2h == 1.5);
+  CHECK(spec.duplex_slowdown_h2d == 1.25);
+  CHECK(spec.duplex_slowdown_d2h == 1.5);
   CHECK(spec.noise.seed == 18);
   CHECK(spec.noise.sigma == 0.1);
   CHECK(spec.noise.operation_sigma == 0.2);
@@ -130,8 +130,8 @@ TEST_CASE("every key is read into its place") {
   const DeviceInfo info = simulated::info_of(spec, "sim:n");
   CHECK(info.id == "sim:n");
   CHECK(info.simulated);
-  CHECK(info.link.bytes_per_s == doctest::Approx(16e9));
-  CHECK(info.memory.bytes_per_s == doctest::Approx(17e9));
+  CHECK(info.link.per_s == doctest::Approx(16e9));
+  CHECK(info.memory.per_s == doctest::Approx(17e9));
   REQUIRE(fact(info, "sms"));
   CHECK(*fact(info, "sms") == Fact{std::int64_t{30}});
   CHECK(*fact(info, "shader_clock_mhz") == Fact{1296.5});
@@ -147,11 +147,11 @@ TEST_CASE("where no limit is stated, the spec's own rates are: the fastest link,
   j["links"] = json::parse(
       R"({"h2d": {"pinned": {"rate_gb_s": 3}}, "d2h": {"pinned": {"rate_gb_s": 4}}, "d2d": {"rate_gb_s": 36}})");
   const auto info = simulated::info_of(simulated::read_spec(folder.file("n.json", j.dump())), "sim:n");
-  CHECK(info.link.bytes_per_s == doctest::Approx(4e9));
-  CHECK(info.memory.bytes_per_s == doctest::Approx(72e9));
+  CHECK(info.link.per_s == doctest::Approx(4e9));
+  CHECK(info.memory.per_s == doctest::Approx(72e9));
   j["links"] = json::object();
   const auto none = simulated::info_of(simulated::read_spec(folder.file("n.json", j.dump())), "sim:n");
-  CHECK_FALSE(none.link.bytes_per_s > 0);
+  CHECK_FALSE(none.link.per_s > 0);
   CHECK(none.link.source == "unknown");
 }
 
@@ -304,8 +304,8 @@ TEST_CASE("the specs of the house are right, and say where their figures come fr
       for (const Memory m : {Memory::pinned, Memory::pageable}) CHECK(spec.link(d, m));
     CHECK(spec.link(Direction::d2d, Memory::device));
     const DeviceInfo info = simulated::info_of(spec, "sim:x");
-    CHECK(info.link.bytes_per_s > 0);
-    CHECK(info.memory.bytes_per_s > 0);
+    CHECK(info.link.per_s > 0);
+    CHECK(info.memory.per_s > 0);
   }
   CHECK(specs >= 5);
 }

@@ -157,7 +157,7 @@ TEST_CASE("kernels that run together get lanes") {
 }
 
 TEST_CASE("apart, a chunk's stages run beside each other, each in a stream of its own") {
-  Imported in = imported(simulation_of(calls(), 3, Order::apart));
+  Imported in = imported(simulation_of(calls(), 3, Order::independent));
   check_apart(in);
   CHECK(in.threads.count({"streams", "stream 0 h2d"}) == 1);
   CHECK(in.threads.count({"streams", "stream 2 d2h"}) == 1);
@@ -169,7 +169,7 @@ TEST_CASE("apart, a chunk's stages run beside each other, each in a stream of it
 }
 
 TEST_CASE("sums agree with those of the JSON") {
-  for (const Order order : {Order::breadth_first, Order::depth_first, Order::apart}) {
+  for (const Order order : {Order::breadth_first, Order::depth_first, Order::independent}) {
     const Simulation s = simulation_of(calls(), 3, order);
     const Imported in = imported(s);
     std::ostringstream out;

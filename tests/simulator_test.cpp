@@ -1,5 +1,5 @@
 // The simulator with times that can be drawn on paper. engine_forms_test.cpp holds it against the closed forms.
-#include "netpipe/streams/simulator.hpp"
+#include "netpipe/simulate/simulator.hpp"
 
 #include <doctest/doctest.h>
 
@@ -83,7 +83,7 @@ TEST_CASE("gaps: each operation holds its engine for one more") {
 
 TEST_CASE("both directions: half as fast while the other engine is at work") {
   MadeJob m = made(ms(4, 0, 2), 2);
-  m.costs.slow_h2d = m.costs.slow_d2h = 2;
+  m.costs.duplex_slowdown_h2d = m.costs.duplex_slowdown_d2h = 2;
   const Timeline t = simulate(m.job, 2, m.costs, Order::breadth_first);
   check(span_of(t, Stage::h2d, 0), 0, 4);   // alone
   check(span_of(t, Stage::d2h, 0), 4, 8);   // 2 ms of bytes, beside
@@ -118,7 +118,7 @@ TEST_CASE("hardware queues of kernels: one whose copy is late holds up those beh
   CHECK(total(m, 4) == doctest::Approx(6));
 }
 
-// Copies in come in the order 0 3 1 4 2 5. Kernel 5 is launched at 4.5 ms, when in queue 2, which was used the longest
+// Copies in come in the order 0 3 1 4 2 5. Runner<Probes> 5 is launched at 4.5 ms, when in queue 2, which was used the longest
 // ago, kernel 2 waits for its copy until 5; in queue 0, of kernels 0 and 3, nothing waits since 3.6.
 TEST_CASE("a kernel gets a queue in which nothing waits, if there is one") {
   MadeJob m = made(ms(1, 0.1, 1), 6);
@@ -358,7 +358,7 @@ TEST_CASE("what cannot be simulated is refused") {
   refused([](MadeJob& m, std::uint32_t&) { m.costs.issue = ms(0, 0, NAN); });
   refused([](MadeJob& m, std::uint32_t&) { m.costs.latency = ms(INFINITY, 0, 0); });
   refused([](MadeJob& m, std::uint32_t&) { m.costs.stream_create = Seconds{-1}; });
-  refused([](MadeJob& m, std::uint32_t&) { m.costs.slow_h2d = 0.9; });
+  refused([](MadeJob& m, std::uint32_t&) { m.costs.duplex_slowdown_h2d = 0.9; });
   refused([](MadeJob& m, std::uint32_t&) { m.costs.copy_engines = 3; });
   CHECK_THROWS_AS(Curve({{1, Seconds{1}}, {1, Seconds{2}}}), Error);
   CHECK_THROWS_AS(Curve({{1, Seconds{-1}}}), Error);

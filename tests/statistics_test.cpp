@@ -4,7 +4,8 @@
 #include <random>
 #include <vector>
 
-#include "npgpu/engine.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 
 using namespace npgpu;
 using Values = std::vector<double>;

@@ -17,16 +17,16 @@ struct Made {
 };
 
 // Copies take 1 ms; a kernel 1 us an iteration.
-class MadeRunner final : public JobRunner {
+class MadeRunner final : public Runner<Jobs> {
  public:
   explicit MadeRunner(Made& made) : made_(made) {}
-  void prepare(const OverlapCase& c, const JobShape& job) override {
+  void prepare(const JobCase& c, const JobShape& job) override {
     if (c.workload != Workload::none && c.workload == made_.fails) throw Error(ErrorKind::failed, "it broke");
     job_ = job;
   }
-  JobRan run() override {
+  JobTimes run() override {
     ++made_.runs;
-    JobRan ran;
+    JobTimes ran;
     ran.host = Seconds{(job_.bytes_in + job_.bytes_out ? 1e-3 : 0) +
                        (job_.kernel_bytes ? 1e-6 : 0) * static_cast<double>(job_.iterations)};
     return ran;
@@ -40,15 +40,15 @@ class MadeRunner final : public JobRunner {
   JobShape job_;
 };
 
-class MadeBackend final : public OverlapBackend {
+class MadeBackend final : public Backend<Jobs> {
  public:
   explicit MadeBackend(Made& made) : made_(made) {}
   std::string_view kind() const override { return "made"; }
   std::vector<DeviceInfo> devices() const override { return {}; }
   std::uint64_t cache_bytes(const std::string&) const override { return 0; }
-  JobNeed needs(const std::string&, std::span<const JobQuestion>) const override { return {}; }
-  JobNeed available(const std::string&) const override { return {}; }
-  std::unique_ptr<JobRunner> open(const std::string&, std::span<const JobQuestion>) const override {
+  MemoryNeed needs(const std::string&, std::span<const JobStep>) const override { return {}; }
+  MemoryNeed available(const std::string&) const override { return {}; }
+  std::unique_ptr<Runner<Jobs>> open(const std::string&, std::span<const JobStep>) const override {
     if (!made_.opens) throw Error(ErrorKind::failed, "out of memory");
     return std::make_unique<MadeRunner>(made_);
   }
@@ -58,7 +58,7 @@ class MadeBackend final : public OverlapBackend {
 };
 
 PlannedJob planned(Workload workload, std::uint32_t chunks, double ratio = 0) {
-  OverlapCase c{.device = "made:0", .workload = workload};
+  JobCase c{.device = "made:0", .workload = workload};
   return {{c,
            {.bytes_in = 1 * MiB,
             .bytes_out = 1 * MiB,
@@ -110,9 +110,9 @@ TEST_CASE("jobs go from case to case in the plan's order, and their trials are n
   const Result ran = run(folder / "t.h5", made,
                          {planned(Workload::memory, 1), planned(Workload::compute, 4), planned(Workload::memory, 2)});
   CHECK(ran.campaign.measured == 3);
-  REQUIRE(ran.trace.streams.size() == 2);
-  const OverlapSweep& memory = ran.trace.streams[0];
-  const OverlapSweep& compute = ran.trace.streams[1];
+  REQUIRE(ran.trace.of<Jobs>().size() == 2);
+  const JobSeries& memory = ran.trace.of<Jobs>()[0];
+  const JobSeries& compute = ran.trace.of<Jobs>()[1];
   CHECK(memory.question.workload == Workload::memory);
   CHECK(memory.binding == "made");
   REQUIRE(memory.points.size() == 2);
@@ -129,9 +129,9 @@ TEST_CASE("iterations of a ratio are chosen once a workload, and a continued tra
   // Twice the copies' millisecond, at 1 us an iteration.
   const Result first =
       run(folder / "t.h5", made, {planned(Workload::compute, 1, 2.0), planned(Workload::compute, 2, 2.0)});
-  REQUIRE(first.trace.streams.size() == 1);
-  CHECK(first.trace.streams[0].points.at(0).job.iterations == 2000);
-  CHECK(first.trace.streams[0].points.at(1).job.iterations == 2000);
+  REQUIRE(first.trace.of<Jobs>().size() == 1);
+  CHECK(first.trace.of<Jobs>()[0].points.at(0).job.iterations == 2000);
+  CHECK(first.trace.of<Jobs>()[0].points.at(1).job.iterations == 2000);
   const int calibrated = made.runs;
 
   // A third cut, by a ratio that would now give something else: the trace's iterations stay, and nothing is calibrated.
@@ -142,7 +142,7 @@ TEST_CASE("iterations of a ratio are chosen once a workload, and a continued tra
           IfExists::resume);
   CHECK(second.campaign.kept == 2);
   CHECK(second.campaign.measured == 1);
-  CHECK(second.trace.streams.at(0).points.at(2).job.iterations == 2000);
+  CHECK(second.trace.of<Jobs>().at(0).points.at(2).job.iterations == 2000);
   CHECK(made.runs < calibrated);
 }
 
@@ -155,8 +155,8 @@ TEST_CASE("a case that fails is given up, once, and the rest carries on") {
   CHECK(ran.campaign.measured == 1);
   REQUIRE(ran.campaign.failures.size() == 1);
   CHECK(ran.campaign.failures[0].find("1 chunk in 1 stream: it broke") != std::string::npos);
-  CHECK(ran.trace.streams.at(0).error.find("it broke") != std::string::npos);
-  CHECK(ran.trace.streams.at(1).error.empty());
+  CHECK(ran.trace.of<Jobs>().at(0).error.find("it broke") != std::string::npos);
+  CHECK(ran.trace.of<Jobs>().at(1).error.empty());
 }
 
 TEST_CASE("a device that does not open is said of every case") {
@@ -166,5 +166,5 @@ TEST_CASE("a device that does not open is said of every case") {
   const Result ran = run(folder / "t.h5", made, {planned(Workload::memory, 1), planned(Workload::compute, 4)});
   CHECK(ran.campaign.measured == 0);
   CHECK(ran.campaign.failures.size() == 2);
-  CHECK(ran.trace.streams.at(1).error == "out of memory");
+  CHECK(ran.trace.of<Jobs>().at(1).error == "out of memory");
 }

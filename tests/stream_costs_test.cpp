@@ -70,9 +70,9 @@ TEST_CASE("costs of a simulated device are those of its spec") {
   CHECK(us(m.create) == about(2.1));
   CHECK(us(m.destroy) == about(1.4));
   CHECK(us(c.stream_create) == 0);
-  CHECK(c.slow_h2d == about(1.060699));
-  CHECK(c.slow_d2h == about(1.093707));
-  CHECK(us(c.gap_both) < 0.1);
+  CHECK(c.duplex_slowdown_h2d == about(1.060699));
+  CHECK(c.duplex_slowdown_d2h == about(1.093707));
+  CHECK(us(c.duplex_extra_gap) < 0.1);
   CHECK(c.copy_engines == 2);
   CHECK(c.queues.h2d == 32);
   CHECK(c.queues.kernel == 32);
@@ -137,7 +137,7 @@ TEST_CASE("a kernel in parts: few blocks leave room, many take turns") {
 TEST_CASE("what a trace lacks is told with the command that measures it") {
   const ChangedSpec spec = odd_h200();
   auto jobs = cli::overheads_experiment(spec.id());
-  std::erase_if(jobs, [](const cli::PlannedJob& j) { return j.asked.question.workload == Workload::compute; });
+  std::erase_if(jobs, [](const cli::PlannedJob& j) { return j.step.question.workload == Workload::compute; });
   const auto all = stream_costs(streamed(spec.id(), jobs));
   REQUIRE(all.size() == 1);
   CHECK_FALSE(all[0].usable);
@@ -166,7 +166,7 @@ TEST_CASE("a forecast: the best of the simulated times, within its interval") {
 TEST_CASE("jobs with one stream free are no call's, copy's or kernel's time") {
   const ChangedSpec spec = odd_h200();
   auto jobs = cli::overheads_experiment(spec.id());
-  std::erase_if(jobs, [](const cli::PlannedJob& j) { return j.asked.question.gated == Gating::one_free; });
+  std::erase_if(jobs, [](const cli::PlannedJob& j) { return j.step.question.gating == Gating::last_stream_free; });
   Trace trace = streamed(spec.id(), jobs);
   const auto known = [](const Trace& t) {  // without the queues, which those jobs do tell
     auto all = stream_costs(t).at(0).parameters;
@@ -174,12 +174,12 @@ TEST_CASE("jobs with one stream free are no call's, copy's or kernel's time") {
     return all;
   };
   const auto parameters = known(trace);
-  const std::size_t cases = trace.streams.size();
+  const std::size_t cases = trace.of<Jobs>().size();
   for (std::size_t i = 0; i < cases; ++i) {
-    OverlapSweep free = trace.streams[i];
-    free.question.gated = Gating::one_free;
-    for (OverlapSample& s : free.samples) s.host_us *= 7, s.issue_us *= 7, s.device_us *= 7;
-    trace.streams.push_back(std::move(free));
+    JobSeries free = trace.of<Jobs>()[i];
+    free.question.gating = Gating::last_stream_free;
+    for (JobSample& s : free.samples) s.host_us *= 7, s.issue_us *= 7, s.device_us *= 7;
+    trace.of<Jobs>().push_back(std::move(free));
   }
   const auto again = known(trace);
   REQUIRE(again.size() == parameters.size());

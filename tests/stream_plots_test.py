@@ -57,7 +57,7 @@ def by_hand():
     first = found.all[0]
     check(first.n.tolist() == [1, 2, 4] and first.us.tolist() == [100, 90, 80], "points by their number of streams")
     check(first.predicted_us["simulator"].tolist() == [100, 90, 96], f"predictions as the points: {first.predicted_us}")
-    check(first.uncut_us == 100 and first.low_us[0] == 99 and np.isnan(first.high_us[0]), "uncut, with its interval")
+    check(first.uncut_us == 100 and first.low_us[0] == 99 and np.isnan(first.high_us[0]), "unsplit, with its interval")
     check([w.scored for w in found.all] == [True, True, False], "others are in no score")
     pairs = predicted.pairs_of(found.scored(), "simulator")
     check(pairs["compute"].tolist() == [[2, 90, 90], [4, 80, 96]] and list(pairs) == ["compute", "memory"], f"pairs: {pairs}")

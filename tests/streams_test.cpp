@@ -1,5 +1,5 @@
 // Walks through arrays: exact for every operation and instruction set here, and one spoiled element is seen.
-#include "probes/streams.hpp"
+#include "probes/bandwidth/loops.hpp"
 
 #include <doctest/doctest.h>
 

@@ -5,7 +5,7 @@
 using namespace npgpu;
 
 TEST_CASE("one point by hand: 1000 bytes in 1, 2 and 6 us is 500 MB/s by the median") {
-  Sweep sweep = sweep_of();
+  TransferSeries sweep = sweep_of();
   sweep.limit = {1e9, "by hand"};
   add_point(sweep, 1000, {6, 1, 2});
   const auto all = summarize(sweep);
@@ -14,8 +14,8 @@ TEST_CASE("one point by hand: 1000 bytes in 1, 2 and 6 us is 500 MB/s by the med
   CHECK(p.bytes == 1000);
   CHECK(p.trials == 3);
   CHECK(p.time_us.value == doctest::Approx(2));
-  CHECK(p.least_us == doctest::Approx(1));
-  CHECK(p.most_us == doctest::Approx(6));
+  CHECK(p.min_us == doctest::Approx(1));
+  CHECK(p.max_us == doctest::Approx(6));
   CHECK(p.mean_us == doctest::Approx(3));
   CHECK(p.rate.value == doctest::Approx(500e6));
   CHECK(p.percent_of_limit == doctest::Approx(50));
@@ -25,30 +25,30 @@ TEST_CASE("one point by hand: 1000 bytes in 1, 2 and 6 us is 500 MB/s by the med
 }
 
 TEST_CASE("a rate comes from the summarized time: the mean of the rates would be 2/3 higher") {
-  Sweep sweep = sweep_of();
+  TransferSeries sweep = sweep_of();
   add_point(sweep, 100, {1, 3});  // 100 and 33.3 MB/s; median time 2 us
   CHECK(summarize(sweep)[0].rate.value == doctest::Approx(50e6));
 }
 
 TEST_CASE("times are divided by the repeats, and halved for a round trip") {
-  Sweep stream = sweep_of();
+  TransferSeries stream = sweep_of();
   add_point(stream, 8, {40}, 10);
   CHECK(summarize(stream)[0].time_us.value == doctest::Approx(4));
-  Sweep pingpong = sweep_of(Pattern::pingpong);
+  TransferSeries pingpong = sweep_of(Pattern::pingpong);
   add_point(pingpong, 8, {40}, 10);
   CHECK(summarize(pingpong)[0].time_us.value == doctest::Approx(2));
 }
 
 TEST_CASE("device time is used where the case asks for it") {
   for (const Timing timing : {Timing::event, Timing::gated}) {
-    Sweep sweep = sweep_of(Pattern::stream, timing);
+    TransferSeries sweep = sweep_of(Pattern::stream, timing);
     add_point(sweep, 8, {4});  // the helper puts 1e9 us into the host's column
     CHECK(summarize(sweep)[0].time_us.value == doctest::Approx(4));
   }
 }
 
 TEST_CASE("seven trials: the 95 % interval of the median is the least and the greatest") {
-  Sweep sweep = sweep_of();
+  TransferSeries sweep = sweep_of();
   add_point(sweep, 4000, {4, 5, 8, 4, 4, 4, 2});
   const PointSummary p = summarize(sweep)[0];
   CHECK(p.time_us.value == doctest::Approx(4));
@@ -59,7 +59,7 @@ TEST_CASE("seven trials: the 95 % interval of the median is the least and the gr
 }
 
 TEST_CASE("what is no time is left out; a point without any says so and gives NaN") {
-  Sweep sweep = sweep_of();
+  TransferSeries sweep = sweep_of();
   add_point(sweep, 100, {NAN, 2, -1, INFINITY});
   add_point(sweep, 200, {NAN});
   add_point(sweep, 300, {});
@@ -77,7 +77,7 @@ TEST_CASE("what is no time is left out; a point without any says so and gives Na
 }
 
 TEST_CASE("a time of zero is kept, and gives no rate rather than an infinite one") {
-  Sweep sweep = sweep_of();
+  TransferSeries sweep = sweep_of();
   sweep.limit = {1e9, "by hand"};
   add_point(sweep, 1, {0, 0, 0});
   const PointSummary p = summarize(sweep)[0];
@@ -88,7 +88,7 @@ TEST_CASE("a time of zero is kept, and gives no rate rather than an infinite one
 }
 
 TEST_CASE("an interval that reaches zero bounds no rate") {
-  Sweep sweep = sweep_of();
+  TransferSeries sweep = sweep_of();
   add_point(sweep, 1, {0, 1, 1, 1, 1, 1});
   const PointSummary p = summarize(sweep)[0];
   CHECK(p.time_us.low == 0);
@@ -98,15 +98,15 @@ TEST_CASE("an interval that reaches zero bounds no rate") {
 }
 
 TEST_CASE("no limit, no percentage") {
-  Sweep sweep = sweep_of();
+  TransferSeries sweep = sweep_of();
   add_point(sweep, 1, {1});
   CHECK(std::isnan(summarize(sweep)[0].percent_of_limit));
-  sweep.limit.bytes_per_s = 0;
+  sweep.limit.per_s = 0;
   CHECK(std::isnan(summarize(sweep)[0].percent_of_limit));
 }
 
 TEST_CASE("bytes that arrived wrong have no rate, however fast they came") {
-  Sweep sweep = sweep_of();
+  TransferSeries sweep = sweep_of();
   add_point(sweep, 1000, {1, 1, 1});
   sweep.samples.back().intact = 0;
   const PointSummary p = summarize(sweep)[0];
@@ -116,7 +116,7 @@ TEST_CASE("bytes that arrived wrong have no rate, however fast they came") {
 }
 
 TEST_CASE("points come ordered by bytes, each lane its own") {
-  Sweep sweep = sweep_of(Pattern::duplex);
+  TransferSeries sweep = sweep_of(Pattern::duplex);
   add_duplex(sweep, 2000, {1}, {2});
   add_duplex(sweep, 1000, {3}, {4});
   const auto all = summarize(sweep);
@@ -131,7 +131,7 @@ TEST_CASE("points come ordered by bytes, each lane its own") {
 }
 
 TEST_CASE("both lanes together take the longer time of each trial, not of each lane") {
-  Sweep sweep = sweep_of(Pattern::duplex);
+  TransferSeries sweep = sweep_of(Pattern::duplex);
   sweep.limit = {1e9, "by hand"};
   // 10 repeats of 1000 bytes each way. Longer a trial: 20, 30, 20 us; median 20, so 2 us an operation.
   add_duplex(sweep, 1000, {10, 30, 20}, {20, 10, 10}, 10);
@@ -146,7 +146,7 @@ TEST_CASE("both lanes together take the longer time of each trial, not of each l
 }
 
 TEST_CASE("two copies inside one memory share its limit; two directions of a link have one each") {
-  Sweep sweep = sweep_of(Pattern::duplex);
+  TransferSeries sweep = sweep_of(Pattern::duplex);
   sweep.question.direction = Direction::d2d;
   sweep.limit = {1e9, "by hand"};
   add_duplex(sweep, 1000, {2}, {2});
@@ -154,7 +154,7 @@ TEST_CASE("two copies inside one memory share its limit; two directions of a lin
 }
 
 TEST_CASE("a trial that lost a lane is in no sum, and a wrong payload voids the pair") {
-  Sweep sweep = sweep_of(Pattern::duplex);
+  TransferSeries sweep = sweep_of(Pattern::duplex);
   add_duplex(sweep, 1000, {10, NAN, 10}, {10, 1, 10});
   add_duplex(sweep, 2000, {10}, {10});
   sweep.samples.back().intact = 0;
@@ -166,7 +166,7 @@ TEST_CASE("a trial that lost a lane is in no sum, and a wrong payload voids the 
 }
 
 TEST_CASE("a point that claims samples past the table's end takes those there are") {
-  Sweep sweep = sweep_of();
+  TransferSeries sweep = sweep_of();
   add_point(sweep, 1, {5}).samples = 9;
   CHECK(summarize(sweep)[0].trials == 1);
   sweep.points[0].first_sample = 7;

@@ -7,7 +7,7 @@
 
 #include "made_trace.hpp"
 #include "netpipe/trace/attributes.hpp"
-#include "netpipe/trace/rehearsal.hpp"
+#include "netpipe/trace/guarded_read.hpp"
 #include "netpipe/trace/tables.hpp"
 
 using namespace npgpu;
@@ -184,8 +184,8 @@ TEST_CASE("columns that are missing or of another type") {
 }
 
 TEST_CASE("rows that contradict each other") {
-  using P = Point;
-  using S = Sample;
+  using P = TransferPoint;
+  using S = TransferSample;
   CHECK(with_row<P>(2, [](P& p) {
           p.samples = 4;
         }).has("row 2 of /sweeps/0000/points has samples 6 + 4, and there are 9"));
@@ -234,19 +234,19 @@ TEST_CASE("random damage ends in a trace or in a sentence, never in a crash") {
 }
 
 TEST_CASE("a rehearsal tells how it ended") {
-  const auto rehearse = [](const std::function<void()>& read) { return trace::rehearse(read, Seconds{1}); };
-  using Outcome = trace::Rehearsal::Outcome;
-  CHECK(rehearse([] {}).outcome == Outcome::well);
-  const auto threw = rehearse([] { throw Error(ErrorKind::usage, std::string(100000, 'x')); });
+  const auto guarded_read = [](const std::function<void()>& read) { return trace::guarded_read(read, Seconds{1}); };
+  using Outcome = trace::GuardedRead::Outcome;
+  CHECK(guarded_read([] {}).outcome == Outcome::well);
+  const auto threw = guarded_read([] { throw Error(ErrorKind::usage, std::string(100000, 'x')); });
   CHECK(threw.outcome == Outcome::threw);
   CHECK(threw.text == std::string(100000, 'x'));  // more than a pipe holds
-  const auto crashed = rehearse([] { raise(SIGSEGV); });
+  const auto crashed = guarded_read([] { raise(SIGSEGV); });
   CHECK(crashed.outcome == Outcome::died);
   CHECK(crashed.text == "Segmentation fault");
-  const auto left = rehearse([] { _exit(3); });
+  const auto left = guarded_read([] { _exit(3); });
   CHECK(left.outcome == Outcome::died);
   CHECK(left.text == "it ends without a word");
-  const auto endless = rehearse([] {
+  const auto endless = guarded_read([] {
     while (getppid() > 0) {
     }
   });

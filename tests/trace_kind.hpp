@@ -1,9 +1,9 @@
 // What a trace guarantees of probes and of jobs in streams alike, beside what it guarantees of sweeps. Each of the two
 // says what it is by a struct Kind:
 //
-//   Sweep, Point, Sample, Shape       its types; a Shape tells points apart
+//   TransferSeries, TransferPoint, TransferSample, Shape       its types; a Shape tells points apart
 //   header(schedule), shape(k), point(k), samples(count)    made by hand, no field at its default; k >= 1
-//   shape_of(Point), sweeps(Trace)    where they are in the types above
+//   shape_of(TransferPoint), sweeps(Trace)    where they are in the types above
 //   begin, has, add, set_error        TraceWriter's functions for it
 #pragma once
 
@@ -15,7 +15,7 @@
 namespace npgpu {
 
 template <class Kind>
-std::vector<typename Kind::Shape> shapes_in(const typename Kind::Sweep& sweep) {
+std::vector<typename Kind::Shape> shapes_in(const typename Kind::TransferSeries& sweep) {
   std::vector<typename Kind::Shape> all;
   for (const auto& point : sweep.points) all.push_back(Kind::shape_of(point));
   return all;
@@ -24,7 +24,7 @@ std::vector<typename Kind::Shape> shapes_in(const typename Kind::Sweep& sweep) {
 // Two points and their samples beside a sweep of transfers, as they come back; what only this kind has is left to its
 // own test.
 template <class Kind>
-typename Kind::Sweep after_round_trip() {
+typename Kind::TransferSeries after_round_trip() {
   const ScratchFolder folder;
   {
     TraceWriter writer(folder / "t.h5", IfExists::refuse, root_of("x"), {});
@@ -41,9 +41,9 @@ typename Kind::Sweep after_round_trip() {
   }
   const Trace trace = read_trace(folder / "t.h5");
   CHECK(trace.version_minor == 3);
-  REQUIRE(trace.sweeps.size() == 1);
-  CHECK(trace.sweeps[0].points.size() == 1);
-  CHECK(trace.sweeps[0].error.empty());
+  REQUIRE(trace.of<Transfers>().size() == 1);
+  CHECK(trace.of<Transfers>()[0].points.size() == 1);
+  CHECK(trace.of<Transfers>()[0].error.empty());
   REQUIRE(Kind::sweeps(trace).size() == 1);
   const auto& got = Kind::sweeps(trace)[0];
   const auto put = Kind::header("adaptive");
@@ -59,7 +59,7 @@ typename Kind::Sweep after_round_trip() {
   const auto& point = got.points.at(1);
   CHECK(point.first_sample == 2);
   CHECK(point.samples == 3);
-  CHECK(point.stop == Stop::never);
+  CHECK(point.stop == Stop::not_converged);
   CHECK(point.wall_us == 99.5);
   CHECK(point.telemetry.sm_clock_mhz == 1980.5);
   CHECK(point.telemetry.memory_clock_mhz == 2619);
@@ -73,16 +73,16 @@ typename Kind::Sweep after_round_trip() {
 }
 
 // What point() gives beside its shape.
-template <class Point>
-Point with_what_all_points_have(Point point) {
-  point.stop = Stop::never;
+template <class TransferPoint>
+TransferPoint with_what_all_points_have(TransferPoint point) {
+  point.stop = Stop::not_converged;
   point.wall_us = 99.5;
   point.telemetry = {1980.5, 2619, 412.5, 61, 0x24};
   return point;
 }
 // What header() gives beside the question.
-template <class Sweep>
-Sweep with_what_all_headers_have(Sweep sweep, const std::string& schedule) {
+template <class TransferSeries>
+TransferSeries with_what_all_headers_have(TransferSeries sweep, const std::string& schedule) {
   sweep.schedule = schedule;
   sweep.device_uuid = "GPU-1";
   sweep.device_name = "Test GPU";
@@ -98,7 +98,7 @@ void check_questions(const std::vector<Question>& asked) {
   {
     TraceWriter writer(folder / "t.h5", IfExists::refuse, root_of("x"), {});
     for (const Question& question : asked) {
-      typename Kind::Sweep sweep;
+      typename Kind::TransferSeries sweep;
       sweep.question = question;
       Kind::begin(writer, sweep);
     }
@@ -163,7 +163,7 @@ void check_older_trace() {
 // Points that every reader would refuse are not taken, the error has the word, and the rest is kept.
 template <class Kind>
 struct Refusal {
-  std::function<void(typename Kind::Point&, typename Kind::Sample&)> spoil;
+  std::function<void(typename Kind::TransferPoint&, typename Kind::TransferSample&)> spoil;
   std::string word;
 };
 template <class Kind>

@@ -11,19 +11,19 @@ using namespace npgpu;
 namespace {
 
 struct Probes {
-  using Sweep = ProbeSweep;
-  using Point = ProbePoint;
-  using Sample = ProbeSample;
+  using TransferSeries = ProbeSeries;
+  using TransferPoint = ProbePoint;
+  using TransferSample = ProbeSample;
   using Shape = npgpu::Shape;
 
-  static ProbeSweep header(const std::string& schedule) {
-    ProbeSweep probe;
+  static ProbeSeries header(const std::string& schedule) {
+    ProbeSeries probe;
     probe.question = {"bandwidth", "cuda:1", Operation::triad, DataType::fp64, Form::dependent, Space::global};
     probe.layout.units = 132;
     probe.layout.lanes = 32;
-    probe.layout.threads_most = 1024;
-    probe.layout.blocks_per_unit_most = 31;
-    probe.layout.threads_per_unit_most = 2048;
+    probe.layout.max_threads_per_block = 1024;
+    probe.layout.max_blocks_per_unit = 31;
+    probe.layout.max_threads_per_unit = 2048;
     probe.layout.cache_bytes = 60 * MiB;
     probe.layout.near_cache_bytes = 256 * KiB;
     probe.layout.memory_bytes = 140 * GiB;
@@ -32,11 +32,11 @@ struct Probes {
     return with_what_all_headers_have(probe, schedule);
   }
   static Shape shape(std::uint32_t k) {
-    return {.blocks = k, .threads = 64, .ilp = 4, .access_bytes = 16, .bytes = 5 * GiB, .alone = 1};
+    return {.blocks = k, .threads = 64, .ilp = 4, .access_bytes = 16, .bytes = 5 * GiB, .one_block_per_sm = 1};
   }
   static ProbePoint point(std::uint32_t k) {
     ProbePoint point;
-    point.shape = shape(k);
+    point.axes = shape(k);
     point.work = 1e9 + k;
     return with_what_all_points_have(point);
   }
@@ -46,10 +46,10 @@ struct Probes {
       samples[i] = {77, i, i == 0 ? 0 : 1, 1000u + i, 10.5, 9.25, 18000.0, 132, 7};
     return samples;
   }
-  static Shape shape_of(const ProbePoint& point) { return point.shape; }
-  static const std::vector<ProbeSweep>& sweeps(const Trace& trace) { return trace.probes; }
+  static Shape shape_of(const ProbePoint& point) { return point.axes; }
+  static const std::vector<ProbeSeries>& sweeps(const Trace& trace) { return trace.of<Probes>(); }
 
-  static std::size_t begin(TraceWriter& writer, const ProbeSweep& header) { return writer.begin_probe(header); }
+  static std::size_t begin(TraceWriter& writer, const ProbeSeries& header) { return writer.begin_probe(header); }
   static bool has(const TraceWriter& writer, std::size_t i, const Shape& shape) { return writer.has_shape(i, shape); }
   static void add(TraceWriter& writer, std::size_t i, const ProbePoint& point, std::span<const ProbeSample> samples) {
     writer.add_shape(i, point, samples);
@@ -60,18 +60,18 @@ struct Probes {
 }  // namespace
 
 TEST_CASE("every field of a probe, none at its default") {
-  const ProbeSweep got = after_round_trip<Probes>();
+  const ProbeSeries got = after_round_trip<Probes>();
   CHECK(got.layout.units == 132);
   CHECK(got.layout.lanes == 32);
-  CHECK(got.layout.threads_most == 1024);
-  CHECK(got.layout.blocks_per_unit_most == 31);
-  CHECK(got.layout.threads_per_unit_most == 2048);
+  CHECK(got.layout.max_threads_per_block == 1024);
+  CHECK(got.layout.max_blocks_per_unit == 31);
+  CHECK(got.layout.max_threads_per_unit == 2048);
   CHECK(got.layout.cache_bytes == 60 * MiB);
   CHECK(got.layout.near_cache_bytes == 256 * KiB);
   CHECK(got.layout.memory_bytes == 140 * GiB);
   CHECK(got.layout.clock_mhz == 1980.5);
-  CHECK(got.peak.per_s == 4.8e12);
-  CHECK(got.peak.source == "by hand");
+  CHECK(got.limit.per_s == 4.8e12);
+  CHECK(got.limit.source == "by hand");
   CHECK(got.points[1].work == 1e9 + 16);
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("a probe without a peak has none when it is read") {
     writer.begin_probe({});
     writer.finish();
   }
-  CHECK(std::isnan(read_trace(folder / "t.h5").probes.at(0).peak.per_s));
+  CHECK(std::isnan(read_trace(folder / "t.h5").probes.at(0).limit.per_s));
 }
 
 TEST_CASE("a resumed trace goes on in its probe") { check_resume<Probes>(); }
@@ -104,10 +104,10 @@ TEST_CASE("a resumed trace goes on in its probe") { check_resume<Probes>(); }
 TEST_CASE("a trace of version 1.0, which had no probes, is read and continued") { check_older_trace<Probes>(); }
 
 TEST_CASE("a shape that every reader would refuse is not taken, and the rest is kept") {
-  check_refused<Probes>({{[](ProbePoint& p, ProbeSample&) { p.shape.blocks = 0; }, "0 blocks"},
-                         {[](ProbePoint& p, ProbeSample&) { p.shape.threads = 0; }, "0 threads"},
-                         {[](ProbePoint& p, ProbeSample&) { p.shape.ilp = 0; }, "ilp 0"},
-                         {[](ProbePoint& p, ProbeSample&) { p.shape.alone = 2; }, "alone"},
+  check_refused<Probes>({{[](ProbePoint& p, ProbeSample&) { p.axes.blocks = 0; }, "0 blocks"},
+                         {[](ProbePoint& p, ProbeSample&) { p.axes.threads = 0; }, "0 threads"},
+                         {[](ProbePoint& p, ProbeSample&) { p.axes.ilp = 0; }, "ilp 0"},
+                         {[](ProbePoint& p, ProbeSample&) { p.axes.one_block_per_sm = 2; }, "one_block_per_sm"},
                          {[](ProbePoint&, ProbeSample& s) { s.repeats = 0; }, "0 repeats"},
                          {[](ProbePoint&, ProbeSample& s) { s.intact = 2; }, "intact code 2"}},
                         "probe 5");
@@ -119,7 +119,7 @@ TEST_CASE("a shape is another if only `alone` differs") {
   const std::size_t probe = writer.begin_probe(Probes::header("adaptive"));
   writer.add_shape(probe, Probes::point(1), Probes::samples(1));
   Shape other = Probes::shape(1);
-  other.alone = 0;
+  other.one_block_per_sm = 0;
   CHECK_FALSE(writer.has_shape(probe, other));
 }
 

@@ -16,10 +16,10 @@ TEST_CASE("the same question goes on in its sweep, another one gets its own") {
     CHECK(writer.has_point(sweep, 4));
     CHECK_FALSE(writer.has_point(sweep, 8));
     add(writer, sweep, 8, 2);
-    Sweep other = header_of();
+    TransferSeries other = header_of();
     other.schedule = "adaptive";
     CHECK(writer.begin_sweep(other) == 1);
-    Sweep elsewhere = header_of();
+    TransferSeries elsewhere = header_of();
     elsewhere.device_uuid = "GPU-2";
     CHECK(writer.begin_sweep(elsewhere) == 2);
     CHECK_FALSE(writer.has_point(2, 4));
@@ -27,8 +27,8 @@ TEST_CASE("the same question goes on in its sweep, another one gets its own") {
   }
   const Trace trace = read_trace(folder / "t.h5");
   CHECK(trace.root.run_uuid == "first");
-  REQUIRE(trace.sweeps.size() == 3);
-  const Sweep& sweep = trace.sweeps[0];
+  REQUIRE(trace.of<Transfers>().size() == 3);
+  const TransferSeries& sweep = trace.of<Transfers>()[0];
   CHECK(sizes_of(sweep) == Sizes{1, 2, 4, 8});
   CHECK(sweep.points[3].first_sample == 9);
   CHECK(sweep.samples.size() == 11);
@@ -80,8 +80,8 @@ TEST_CASE("a sweep's error is forgotten when it is tried again, another's is not
     writer.checkpoint();
   }
   const Trace trace = read_trace(folder / "t.h5");
-  CHECK(trace.sweeps[0].error == "");
-  CHECK(trace.sweeps[1].error == "lost too");
+  CHECK(trace.of<Transfers>()[0].error == "");
+  CHECK(trace.of<Transfers>()[1].error == "lost too");
 }
 
 TEST_CASE("who resumed it is kept beside who began it") {

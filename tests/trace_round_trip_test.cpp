@@ -27,7 +27,7 @@ TEST_CASE("root and provenance") {
 }
 
 TEST_CASE("every field of a sweep, none at its default") {
-  Sweep header;
+  TransferSeries header;
   header.question = {"cuMemcpy",
                      "cuda:3",
                      Pattern::duplex,
@@ -54,14 +54,14 @@ TEST_CASE("every field of a sweep, none at its default") {
   }
   const Trace trace = read_trace(folder / "t.h5");
   CHECK_FALSE(trace.root.complete);
-  REQUIRE(trace.sweeps.size() == 1);
-  const Sweep& sweep = trace.sweeps[0];
+  REQUIRE(trace.of<Transfers>().size() == 1);
+  const TransferSeries& sweep = trace.of<Transfers>()[0];
   CHECK(sweep.question == header.question);
   CHECK(sweep.schedule == "adaptive");
   CHECK(sweep.device_uuid == "GPU-7");
   CHECK(sweep.device_name == "Ein Gerät");
   CHECK(sweep.simulated);
-  CHECK(sweep.limit.bytes_per_s == 1.5e9);
+  CHECK(sweep.limit.per_s == 1.5e9);
   CHECK(sweep.limit.source == "a guess");
   CHECK(sweep.binding == "none");
   CHECK(sweep.error == "lost halfway");
@@ -71,10 +71,10 @@ TEST_CASE("every field of a sweep, none at its default") {
 
 TEST_CASE("points and samples, their indices set by the writer") {
   const ScratchFolder folder;
-  Point point = point_of(4096);
+  TransferPoint point = point_of(4096);
   point.telemetry = {1980.5, 2619, 412.5, 61, 0x24};
   point.first_sample = 999;  // ignored
-  std::vector<Sample> samples = samples_of(4096, 2);
+  std::vector<TransferSample> samples = samples_of(4096, 2);
   samples[0] = {77, 8, 1, 0, 12345678901234567u, 0.125, 2.25};
   {
     TraceWriter writer(folder / "t.h5", IfExists::refuse, root_of("x"), {});
@@ -85,21 +85,21 @@ TEST_CASE("points and samples, their indices set by the writer") {
     CHECK_FALSE(writer.has_point(sweep, 9));
     writer.finish();
   }
-  const Sweep sweep = read_trace(folder / "t.h5").sweeps.at(0);
+  const TransferSeries sweep = read_trace(folder / "t.h5").sweeps.at(0);
   REQUIRE(sweep.points.size() == 2);
   REQUIRE(sweep.samples.size() == 7);
-  const Point& got = sweep.points[1];
+  const TransferPoint& got = sweep.points[1];
   CHECK(got.bytes == 4096);
   CHECK(got.first_sample == 5);
   CHECK(got.samples == 2);
-  CHECK(got.stop == Stop::narrowed);
+  CHECK(got.stop == Stop::converged);
   CHECK(got.wall_us == 1234.5);
   CHECK(got.telemetry.sm_clock_mhz == 1980.5);
   CHECK(got.telemetry.memory_clock_mhz == 2619);
   CHECK(got.telemetry.power_w == 412.5);
   CHECK(got.telemetry.temperature_c == 61);
   CHECK(got.telemetry.throttle_reasons == 0x24);
-  CHECK(sweep.samples[5] == Sample{1, 8, 1, 0, 12345678901234567u, 0.125, 2.25});
+  CHECK(sweep.samples[5] == TransferSample{1, 8, 1, 0, 12345678901234567u, 0.125, 2.25});
   CHECK(sweep.samples[0].point == 0);
   CHECK(std::isnan(sweep.samples[0].device_us));
   CHECK(std::isnan(sweep.points[0].telemetry.power_w));
@@ -119,14 +119,14 @@ TEST_CASE("two sweeps written in turns") {
     writer.finish();
   }
   const Trace trace = read_trace(folder / "t.h5");
-  REQUIRE(trace.sweeps.size() == 2);
-  CHECK(trace.sweeps[0].error == "no good");
-  CHECK(trace.sweeps[1].error == "");
+  REQUIRE(trace.of<Transfers>().size() == 2);
+  CHECK(trace.of<Transfers>()[0].error == "no good");
+  CHECK(trace.of<Transfers>()[1].error == "");
   for (std::size_t i = 0; i < 300; ++i) {
-    CHECK(trace.sweeps[0].points[i].bytes == i + 1);
-    CHECK(trace.sweeps[1].points[i].bytes == i + 1001);
-    CHECK(trace.sweeps[1].points[i].first_sample == 2 * i);
-    CHECK(trace.sweeps[1].samples[2 * i + 1].host_us == static_cast<double>(i) + 1001.5);
+    CHECK(trace.of<Transfers>()[0].points[i].bytes == i + 1);
+    CHECK(trace.of<Transfers>()[1].points[i].bytes == i + 1001);
+    CHECK(trace.of<Transfers>()[1].points[i].first_sample == 2 * i);
+    CHECK(trace.of<Transfers>()[1].samples[2 * i + 1].host_us == static_cast<double>(i) + 1001.5);
   }
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("the same question asked twice in one run is two sweeps") {
 
 TEST_CASE("every word of every enumeration") {
   const ScratchFolder folder;
-  std::vector<Case> cases;
+  std::vector<TransferCase> cases;
   for (const Pattern p : {Pattern::stream, Pattern::pingpong, Pattern::duplex}) cases.push_back({"m", "d", p});
   for (const Direction d : {Direction::h2d, Direction::d2h, Direction::d2d, Direction::h2h, Direction::peer})
     cases.push_back({"m", "d", Pattern::stream, d});
@@ -149,16 +149,16 @@ TEST_CASE("every word of every enumeration") {
     cases.push_back({"m", "d", Pattern::stream, Direction::h2d, Memory::pinned, false, t});
   {
     TraceWriter writer(folder / "t.h5", IfExists::refuse, root_of("x"), {});
-    for (const Case& c : cases) {
-      Sweep header = header_of();
+    for (const TransferCase& c : cases) {
+      TransferSeries header = header_of();
       header.question = c;
       writer.begin_sweep(header);
     }
     writer.checkpoint();
   }
   const Trace trace = read_trace(folder / "t.h5");
-  REQUIRE(trace.sweeps.size() == cases.size());
-  for (std::size_t i = 0; i < cases.size(); ++i) CHECK(trace.sweeps[i].question == cases[i]);
+  REQUIRE(trace.of<Transfers>().size() == cases.size());
+  for (std::size_t i = 0; i < cases.size(); ++i) CHECK(trace.of<Transfers>()[i].question == cases[i]);
 }
 
 TEST_CASE("a point that every reader would refuse is not taken, and the rest is kept") {
@@ -167,7 +167,7 @@ TEST_CASE("a point that every reader would refuse is not taken, and the rest is 
   const std::size_t sweep = writer.begin_sweep(header_of());
   add(writer, sweep, 8);
   CHECK(error_of([&] { add(writer, sweep, 0); }).has("0 bytes"));
-  CHECK(error_of([&] { writer.add_point(sweep, point_of(9), std::vector<Sample>(1)); }).has("0 repeats"));
+  CHECK(error_of([&] { writer.add_point(sweep, point_of(9), std::vector<TransferSample>(1)); }).has("0 repeats"));
   CHECK(error_of([&] { add(writer, 1, 8); }).has("sweep 1"));
   writer.finish();
   CHECK(sizes_of(read_trace(folder / "t.h5").sweeps[0]) == Sizes{8});
@@ -222,6 +222,6 @@ TEST_CASE("what a later minor version may add is ignored: attributes, groups, co
   });
   const Trace trace = read_trace(folder / "t.h5");
   CHECK(trace.version_minor == 7);
-  REQUIRE(trace.sweeps.size() == 1);
-  CHECK(trace.sweeps[0].samples[8] == Sample{2, 0, 0, 1, 10, 2.5, 3.5});
+  REQUIRE(trace.of<Transfers>().size() == 1);
+  CHECK(trace.of<Transfers>()[0].samples[8] == TransferSample{2, 0, 0, 1, 10, 2.5, 3.5});
 }

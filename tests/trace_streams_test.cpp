@@ -9,14 +9,14 @@ using namespace npgpu;
 namespace {
 
 struct Streams {
-  using Sweep = OverlapSweep;
-  using Point = OverlapPoint;
-  using Sample = OverlapSample;
+  using TransferSeries = JobSeries;
+  using TransferPoint = JobPoint;
+  using TransferSample = JobSample;
   using Shape = JobShape;
 
-  static OverlapSweep header(const std::string& schedule) {
-    OverlapSweep streams;
-    streams.question = {"cuda:1", Workload::memory, IssueOrder::apart, StreamPool::fresh, Gating::one_free};
+  static JobSeries header(const std::string& schedule) {
+    JobSeries streams;
+    streams.question = {"cuda:1", Workload::memory, Order::independent, StreamPool::fresh, Gating::last_stream_free};
     return with_what_all_headers_have(streams, schedule);
   }
   static JobShape shape(std::uint32_t k) {
@@ -28,24 +28,24 @@ struct Streams {
             .streams = k + 1,
             .threads = 256};
   }
-  static OverlapPoint point(std::uint32_t k) {
-    OverlapPoint point;
-    point.job = shape(k);
+  static JobPoint point(std::uint32_t k) {
+    JobPoint point;
+    point.axes = shape(k);
     return with_what_all_points_have(point);
   }
-  static std::vector<OverlapSample> samples(std::uint32_t count) {
-    std::vector<OverlapSample> samples(count);
+  static std::vector<JobSample> samples(std::uint32_t count) {
+    std::vector<JobSample> samples(count);
     for (std::uint32_t i = 0; i < count; ++i)
       samples[i] = {77, i, i == 0 ? 0 : 1, 900u + i, 10.5, 2.25, 1.5, 1.25, 8.75};
     return samples;
   }
-  static JobShape shape_of(const OverlapPoint& point) { return point.job; }
-  static const std::vector<OverlapSweep>& sweeps(const Trace& trace) { return trace.streams; }
+  static JobShape shape_of(const JobPoint& point) { return point.axes; }
+  static const std::vector<JobSeries>& sweeps(const Trace& trace) { return trace.of<Jobs>(); }
 
-  static std::size_t begin(TraceWriter& writer, const OverlapSweep& header) { return writer.begin_streams(header); }
+  static std::size_t begin(TraceWriter& writer, const JobSeries& header) { return writer.begin_streams(header); }
   static bool has(const TraceWriter& writer, std::size_t i, const JobShape& job) { return writer.has_job(i, job); }
-  static void add(TraceWriter& writer, std::size_t i, const OverlapPoint& point,
-                  std::span<const OverlapSample> samples) {
+  static void add(TraceWriter& writer, std::size_t i, const JobPoint& point,
+                  std::span<const JobSample> samples) {
     writer.add_job(i, point, samples);
   }
   static void set_error(TraceWriter& writer, std::size_t i, const std::string& why) {
@@ -58,16 +58,16 @@ struct Streams {
 TEST_CASE("every field of jobs in streams, none at its default") { after_round_trip<Streams>(); }
 
 TEST_CASE("every word of every enumeration of jobs in streams") {
-  std::vector<OverlapCase> asked;
+  std::vector<JobCase> asked;
   const auto ask = [&](auto word, auto member) {
-    OverlapCase c{.device = "cuda:0"};
+    JobCase c{.device = "cuda:0"};
     c.*member = word;
     asked.push_back(c);
   };
-  for (std::size_t i = 0; i < names_of<Workload>.size(); ++i) ask(static_cast<Workload>(i), &OverlapCase::workload);
-  for (std::size_t i = 0; i < names_of<IssueOrder>.size(); ++i) ask(static_cast<IssueOrder>(i), &OverlapCase::order);
-  for (std::size_t i = 0; i < names_of<StreamPool>.size(); ++i) ask(static_cast<StreamPool>(i), &OverlapCase::pool);
-  for (std::size_t i = 0; i < names_of<Gating>.size(); ++i) ask(static_cast<Gating>(i), &OverlapCase::gated);
+  for (std::size_t i = 0; i < names_of<Workload>.size(); ++i) ask(static_cast<Workload>(i), &JobCase::workload);
+  for (std::size_t i = 0; i < names_of<Order>.size(); ++i) ask(static_cast<Order>(i), &JobCase::order);
+  for (std::size_t i = 0; i < names_of<StreamPool>.size(); ++i) ask(static_cast<StreamPool>(i), &JobCase::pool);
+  for (std::size_t i = 0; i < names_of<Gating>.size(); ++i) ask(static_cast<Gating>(i), &JobCase::gated);
   check_questions<Streams>(asked);
 }
 
@@ -93,14 +93,14 @@ TEST_CASE("a resumed trace tells the jobs that it has") {
 TEST_CASE("a trace of version 1.0, which had no jobs, is read and continued") { check_older_trace<Streams>(); }
 
 TEST_CASE("a job that every reader would refuse is not taken, and the rest is kept") {
-  const auto nothing = [](OverlapPoint& p, OverlapSample&) {
-    p.job.bytes_in = p.job.bytes_out = p.job.kernel_bytes = 0;
+  const auto nothing = [](JobPoint& p, JobSample&) {
+    p.axes.bytes_in = p.axes.bytes_out = p.axes.kernel_bytes = 0;
   };
-  check_refused<Streams>({{[](OverlapPoint& p, OverlapSample&) { p.job.chunks = 0; }, "0 chunks"},
-                          {[](OverlapPoint& p, OverlapSample&) { p.job.streams = 0; }, "0 streams"},
-                          {[](OverlapPoint& p, OverlapSample&) { p.job.threads = 0; }, "0 threads"},
+  check_refused<Streams>({{[](JobPoint& p, JobSample&) { p.axes.chunks = 0; }, "0 chunks"},
+                          {[](JobPoint& p, JobSample&) { p.axes.streams = 0; }, "0 streams"},
+                          {[](JobPoint& p, JobSample&) { p.axes.threads = 0; }, "0 threads"},
                           {nothing, "0 bytes"},
-                          {[](OverlapPoint&, OverlapSample& s) { s.intact = 2; }, "intact code 2"}},
+                          {[](JobPoint&, JobSample& s) { s.intact = 2; }, "intact code 2"}},
                          "case of streams 5");
 }
 

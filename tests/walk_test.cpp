@@ -1,5 +1,5 @@
 // A walk is right if counting its steps one by one gives what its closed form says.
-#include "probes/walk.hpp"
+#include "probes/latency/walk.hpp"
 
 #include <doctest/doctest.h>
 

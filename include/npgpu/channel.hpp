@@ -1,4 +1,4 @@
-// A Channel moves bytes for one Case and owns the buffers it moves. The engine drives it; it knows
+// A Channel moves bytes for one TransferCase and owns the buffers it moves. The engine drives it; it knows
 // nothing of patterns, repeats or statistics.
 //
 // Calling order, for each size:  prepare(bytes)  { forward | back }*  settle  intact

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "npgpu/field.hpp"
 #include "npgpu/units.hpp"
 
 namespace npgpu {
@@ -18,9 +22,14 @@ using Facts = std::vector<std::pair<std::string, Fact>>;
 
 // A theoretical rate and where it comes from ("PCIe Gen5 x16: 32 GT/s * 16 lanes * 128/130").
 struct Limit {
-  double bytes_per_s = not_measured;  // NaN: unknown
+  double per_s = not_measured;  // bytes, operations or loads; NaN: unknown
   std::string source = "unknown";
+
+  bool operator==(const Limit&) const = default;
 };
+template <>
+inline constexpr auto fields_of<Limit> =
+    std::tuple{field("limit_per_s", &Limit::per_s), field("limit_source", &Limit::source)};
 
 struct DeviceInfo {
   std::string id;    // what the user types: host, cuda:0, sim:gtx280
@@ -42,6 +51,51 @@ struct Telemetry {
   double power_w = not_measured;
   double temperature_c = not_measured;
   std::uint64_t throttle_reasons = 0;  // NVML's bit mask, ours raw; 0 where it cannot be read too
+
+  bool operator==(const Telemetry&) const = default;
 };
 
+// ---- the registry ------------------------------------------------------------------------------------------------
+
+// All devices of one kind. One file a family, which ends with NPGPU_DEVICE_FAMILY(Class).
+class DeviceFamily {
+ public:
+  virtual ~DeviceFamily() = default;
+  virtual std::string_view kind() const = 0;  // what its devices' names begin with: cuda, host, sim
+  virtual bool has_gpus() const = 0;          // its devices are GPUs of this machine: what is measured by default
+  // The devices there are now, in order. Empty is an answer; `why_none` then says why (no driver, no GPU).
+  virtual std::vector<DeviceInfo> list() const = 0;
+  virtual std::string why_none() const { return {}; }
+  // The device called `id`, which is of this family. Throws Error(usage) naming those there are, or Error(nothing) with
+  // why_none(). Simulated devices also take the path of a spec here.
+  virtual DeviceInfo find(const std::string& id) const;
+};
+
+namespace devices {
+
+const std::vector<std::unique_ptr<DeviceFamily>>& families();  // by kind
+void register_family(std::unique_ptr<DeviceFamily>);
+
+// "cuda" of "cuda:1".
+std::string_view kind_of(std::string_view id);
+// Throws Error: usage for a word that is no device, nothing where this build or machine has no such device.
+const DeviceFamily& family_of(const std::string& id);
+DeviceInfo find(const std::string& id);
+std::vector<DeviceInfo> list();  // of all families
+// The GPUs of this machine; empty where there are none, and why_no_gpu() then says why.
+std::vector<DeviceInfo> gpus();
+std::string why_no_gpu();
+// What is measured when the user names no device: the first GPU, or the host.
+std::string default_device();
+
+}  // namespace devices
+
 }  // namespace npgpu
+
+#define NPGPU_DEVICE_FAMILY(Class)                                     \
+  namespace {                                                          \
+  [[maybe_unused]] const bool registered_family = [] {                 \
+    ::npgpu::devices::register_family(std::make_unique<Class>());      \
+    return true;                                                       \
+  }();                                                                 \
+  }

@@ -7,22 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/engine.hpp"
-#include "npgpu/overlap.hpp"
-#include "npgpu/sample.hpp"
+#include "npgpu/statistics.hpp"
 #include "npgpu/trace.hpp"
 #include "npgpu/units.hpp"
 
 namespace npgpu {
-
-// A value with its 95 % interval. low = high = NaN where the data do not give one.
-struct Estimate {
-  double value = not_measured;
-  double low = not_measured;
-  double high = not_measured;
-  std::string unit;
-  std::string method;
-};
 
 // One point of one lane, summarized. Times are of one operation one way: trial time / repeats, halved
 // for pingpong (paper 004: T/((1+RT)*nrepeat)); device time where the case's timing is event or gated,
@@ -33,18 +22,18 @@ struct PointSummary {
   std::uint32_t trials = 0;
   Stop stop = Stop::trials;
   Estimate time_us;           // median, nonparametric interval
-  double least_us = not_measured;  // NetPIPE's minimum over trials
-  double most_us = not_measured;
+  double min_us = not_measured;  // NetPIPE's minimum over trials
+  double max_us = not_measured;
   double mean_us = not_measured;
   Estimate rate;              // bytes / median time, bytes per second; interval from the time's
   double percent_of_limit = not_measured;
 };
 // Ordered by bytes, then lane. `limit` is the sweep's.
-std::vector<PointSummary> summarize(const Sweep&);
+std::vector<PointSummary> summarize(const TransferSeries&);
 
 // Duplex: both lanes together over the longer of their times, trial by trial; then as above. `bytes` stays the
 // size of one copy, and the rate counts both. Empty for other patterns.
-std::vector<PointSummary> summarize_sum(const Sweep&);
+std::vector<PointSummary> summarize_sum(const TransferSeries&);
 
 // A curve of one lane in few numbers. NaN where the points do not carry it.
 struct CurveFit {
@@ -71,13 +60,13 @@ struct JobSummary {
   double issue_us = not_measured;    // of all asynchronous calls
   double create_us = not_measured;   // fresh streams
   double destroy_us = not_measured;
-  double speed_up = not_measured;    // over the same job uncut in one stream, if that is there
+  double speed_up = not_measured;    // over the same job unsplit in one stream, if that is there
 };
 // Ordered by job: bytes in, bytes out, kernel, iterations, chunks, streams, threads.
-std::vector<JobSummary> summarize(const OverlapSweep&);
+std::vector<JobSummary> summarize(const JobSeries&);
 
 // Theoretical one-direction limit of a case on a device (payload bytes counted once).
-Limit limit_of(const Case&, const DeviceInfo&);
+Limit limit_of(const TransferCase&, const DeviceInfo&);
 
 // ---- comparing two traces --------------------------------------------------------------------------
 

@@ -9,46 +9,31 @@
 #include <string_view>
 #include <vector>
 
-#include "npgpu/case.hpp"
 #include "npgpu/channel.hpp"
-#include "npgpu/device.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/transfer.hpp"
 
 namespace npgpu {
 
-// Bytes a case takes before its first operation, at its largest size.
-struct MemoryNeed {
-  std::uint64_t host_bytes = 0;
-  std::uint64_t device_bytes = 0;
-};
-
-class Module {
+class Module : public Backend<Transfers> {
  public:
-  virtual ~Module() = default;
-  virtual std::string_view name() const = 0;     // what the user types, what the trace stores
-  virtual std::string_view summary() const = 0;  // one line for `npgpu list`
-
-  // The devices it reaches now. Empty is an answer; `why_none` then says why (no driver, no GPU).
-  virtual std::vector<DeviceInfo> devices() const = 0;
-  virtual std::string why_none() const { return {}; }
-  // The device the user called `id`. Throws Error(usage) naming those there are, or Error(nothing) with
-  // why_none() where there are none. Simulated devices also take the path of a spec here.
-  virtual DeviceInfo device(const std::string& id) const;
-
-  // Why this case cannot run, whatever its size, and what would make it run; nothing if it can.
-  virtual std::optional<std::string> refuses(const Case&) const = 0;
-
-  virtual MemoryNeed needs(const Case&, std::uint64_t max_bytes) const = 0;
-  // What is free now for a case on that device: checked against needs() before anything is taken.
-  virtual MemoryNeed available(const Case&) const = 0;
-
+  // Why this case cannot run, whatever its size, and what would make it run; nothing if it can. All lanes are asked.
+  virtual std::optional<std::string> refuses_case(const TransferCase&) const = 0;
+  // Of one lane alone: its case is that of lane_case().
+  virtual MemoryNeed needs_lane(const TransferCase&, std::uint64_t max_bytes) const = 0;
   // Opens a channel for sizes up to max_bytes. Throws Error.
-  virtual std::unique_ptr<Channel> open(const Case&, std::uint64_t max_bytes) const = 0;
+  virtual std::unique_ptr<Channel> open_lane(const TransferCase&, std::uint64_t max_bytes) const = 0;
+
+  // A runner over the channels of all lanes; see netpipe/engine/transfer_runner.cpp.
+  std::optional<std::string> refuses(const Step<Transfers>&) const final;
+  TransferContext context(const TransferCase&) const override;
+  MemoryNeed needs(std::span<const Step<Transfers>>) const final;
+  std::unique_ptr<Runner<Transfers>> open(std::span<const Step<Transfers>>) const final;
 };
 
 // All modules of this build, by name.
-const std::vector<std::unique_ptr<Module>>& modules();
+inline const std::vector<std::unique_ptr<Module>>& modules() { return backends<Transfers, Module>(); }
 const Module* find_module(std::string_view name);
-void register_module(std::unique_ptr<Module>);
 
 // Modules that this build leaves out, with the reason ("needs the CUDA toolkit").
 struct MissingModule {
@@ -59,10 +44,8 @@ const std::vector<MissingModule>& missing_modules();
 
 }  // namespace npgpu
 
-#define NPGPU_MODULE(Class)                                     \
-  namespace {                                                   \
-  [[maybe_unused]] const bool registered = [] {                 \
-    ::npgpu::register_module(std::make_unique<Class>());        \
-    return true;                                                \
-  }();                                                          \
+#define NPGPU_MODULE(Class) \
+  namespace {               \
+  [[maybe_unused]] const bool registered =   \
+      ::npgpu::register_backend<::npgpu::Transfers, ::npgpu::Module>(std::make_unique<Class>()); \
   }

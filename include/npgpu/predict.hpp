@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "npgpu/model.hpp"
-#include "npgpu/parameters.hpp"
-#include "npgpu/streams.hpp"
+#include "npgpu/derive.hpp"
+#include "npgpu/simulate.hpp"
 #include "npgpu/trace.hpp"
 
 namespace npgpu {
@@ -40,7 +40,7 @@ struct MeasuredCosts {
   std::vector<std::string> missing;   // a sentence each: what could not be measured, and what would measure it
   bool usable = false;                // copies both ways and calls were measured: a job can be predicted
   // Of one copy, in bytes: where the curves were measured.
-  std::uint64_t copy_least = 0, copy_most = 0;
+  std::uint64_t min_copy = 0, max_copy = 0;
   // What the device says of itself; 0: it does not.
   std::uint32_t multiprocessors = 0, threads_per_multiprocessor = 0, blocks_per_multiprocessor = 0;
   // Threads of a multiprocessor whose blocks work without slowing each other, as parts of kernels show it; 0: all that
@@ -79,22 +79,22 @@ struct Spread {
 };
 Spread spread_of(std::vector<double>);  // NaN where there is nothing
 
-// A workload of the trace, uncut and cut: streams = chunks.
+// A workload of the trace, unsplit and cut: streams = chunks.
 struct MeasuredWorkload {
-  OverlapCase question;
-  JobShape job;  // uncut
+  JobCase question;
+  JobShape job;  // unsplit
   std::vector<std::uint32_t> streams;
   std::vector<Estimate> time_us;
 };
-// Whole jobs (host-timed, pooled) with copies, a kernel, the uncut job and at least three cuts.
+// Whole jobs (host-timed, pooled) with copies, a kernel, the unsplit job and at least three cuts.
 std::vector<MeasuredWorkload> workloads_of(const Trace&);
-// Those that have the uncut job, but fewer cuts to choose among, or streams made for the job: nothing is scored by
+// Those that have the unsplit job, but fewer cuts to choose among, or streams made for the job: nothing is scored by
 // them.
 std::vector<MeasuredWorkload> other_workloads_of(const Trace&);
 
 // What the job's streams cost: of those made for it their creation, too.
 StreamCosts costs_of(const MeasuredWorkload&, const MeasuredCosts&);
-// The job as a model sees it: its bytes, its blocks, and its kernel's time, which is the uncut job's less what copies
+// The job as a model sees it: its bytes, its blocks, and its kernel's time, which is the unsplit job's less what copies
 // and calls take of it.
 Job job_of(const MeasuredWorkload&, const MeasuredCosts&);
 
@@ -103,7 +103,7 @@ struct ModelScore {
   std::string source;
   std::uint32_t fitted = 0;  // parameters fitted to other workloads' times
   std::uint32_t workloads = 0;
-  Spread error;                // |predicted / measured - 1| over workloads and cuts, the uncut left out
+  Spread error;                // |predicted / measured - 1| over workloads and cuts, the unsplit left out
   Spread regret;               // measured time at the predicted n over the best measured, less 1
   double hits = not_measured;  // share of workloads where that regret is within the noise of the two
   double r2 = not_measured, rmse_us = not_measured;  // of times over workloads and cuts
@@ -124,7 +124,7 @@ struct Hypothesis {
 struct WorkloadScore {
   MeasuredWorkload workload;
   double kernel_us = not_measured;
-  double h2d_us = not_measured, d2h_us = not_measured;  // one uncut copy on its engine, its gap included
+  double h2d_us = not_measured, d2h_us = not_measured;  // one unsplit copy on its engine, its gap included
   std::uint32_t best = 1;
   std::vector<ModelPrediction> models;  // as Evaluation::models
   std::vector<Hypothesis> hypotheses;

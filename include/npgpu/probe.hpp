@@ -14,11 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "npgpu/clock.hpp"
-#include "npgpu/device.hpp"
-#include "npgpu/engine.hpp"
 #include "npgpu/names.hpp"
-#include "npgpu/sample.hpp"
+#include "npgpu/runner.hpp"
 #include "npgpu/units.hpp"
 
 namespace npgpu {
@@ -58,8 +55,14 @@ struct ProbeCase {
   Form form = Form::streaming;  // compute: streaming; what waits for what is the shape's ilp
   Space space = Space::registers;
 
-  bool operator==(const ProbeCase&) const = default;
+  auto operator<=>(const ProbeCase&) const = default;
 };
+template <>
+inline constexpr auto fields_of<ProbeCase> =
+    std::tuple{field("probe", &ProbeCase::probe),         field("device", &ProbeCase::device),
+               field("operation", &ProbeCase::operation), field("type", &ProbeCase::type),
+               field("form", &ProbeCase::form),           field("space", &ProbeCase::space)};
+inline const std::string& device_of(const ProbeCase& c) { return c.device; }
 // Its work is counted in loads, each of which waits for the one before.
 inline bool counts_loads(const ProbeCase& c) { return c.probe == "latency"; }
 // "compute cuda:0 fma fp32", "bandwidth cuda:0 rmw fp32 dependent"
@@ -73,30 +76,45 @@ struct Shape {
   std::uint32_t ilp = 1;          // independent chains, or accesses in flight, of one thread
   std::uint32_t access_bytes = 0; // of one thread's access; 0 where no memory is touched
   std::uint64_t bytes = 0;        // working set of the grid; 0 where no memory is touched
-  std::uint32_t alone = 0;        // 1: no two blocks on one unit: forced, and checked by `most_on_unit`
+  std::uint32_t one_block_per_sm = 0;        // 1: no two blocks on one unit: forced, and checked by `max_blocks_on_unit`
 
   auto operator<=>(const Shape&) const = default;
 };
+template <>
+inline constexpr auto fields_of<Shape> =
+    std::tuple{field("blocks", &Shape::blocks),
+               field("threads", &Shape::threads),
+               field("ilp", &Shape::ilp),
+               field("access_bytes", &Shape::access_bytes, "B"),
+               field("bytes", &Shape::bytes, "B"),
+               field("one_block_per_sm", &Shape::one_block_per_sm, "1", "1 no two blocks on one unit, 0 as they come")};
 
 // What a device says of its own build: what shapes it can take, and what derived values are checked against.
 // 0 or NaN: it does not say.
 struct Layout {
   std::uint32_t units = 0;               // multiprocessors; cores in the affinity mask
   std::uint32_t lanes = 0;               // warp size; elements of a SIMD register, for the case's type
-  std::uint32_t threads_most = 0;        // of a block
-  std::uint32_t blocks_per_unit_most = 0;
-  std::uint32_t threads_per_unit_most = 0;  // of all blocks that a unit holds at once
+  std::uint32_t max_threads_per_block = 0;        // of a block
+  std::uint32_t max_blocks_per_unit = 0;
+  std::uint32_t max_threads_per_unit = 0;  // of all blocks that a unit holds at once
   std::uint64_t cache_bytes = 0;         // the last level before memory
   std::uint64_t near_cache_bytes = 0;    // a unit's own first level
   std::uint64_t memory_bytes = 0;        // free now
   double clock_mhz = not_measured;       // highest of the units
-};
 
-// The rate that the documentation promises for a case, at Layout::clock_mhz: operations per second, or bytes per second.
-struct Peak {
-  double per_s = not_measured;
-  std::string source = "unknown";
+  bool operator==(const Layout&) const = default;
 };
+template <>
+inline constexpr auto fields_of<Layout> =
+    std::tuple{field("units", &Layout::units),
+               field("lanes", &Layout::lanes),
+               field("max_threads_per_block", &Layout::max_threads_per_block),
+               field("max_threads_per_unit", &Layout::max_threads_per_unit),
+               field("max_blocks_per_unit", &Layout::max_blocks_per_unit),
+               field("cache_bytes", &Layout::cache_bytes, "B"),
+               field("near_cache_bytes", &Layout::near_cache_bytes, "B"),
+               field("memory_bytes", &Layout::memory_bytes, "B"),
+               field("clock_mhz", &Layout::clock_mhz, "MHz")};
 
 // One timed run of a kernel, exactly as it came.
 struct ProbeSample {
@@ -109,110 +127,67 @@ struct ProbeSample {
   // Of the unit that took longest, by its own clock, from its first block's begin to its last one's end.
   double cycles = not_measured;
   std::uint32_t units = 0;          // distinct units that ran a block; 0: not known
-  std::uint32_t most_on_unit = 0;   // most blocks that one unit ran
+  std::uint32_t max_blocks_on_unit = 0;   // most blocks that one unit ran
 
   bool operator==(const ProbeSample&) const = default;
 };
+template <>
+inline constexpr auto fields_of<ProbeSample> =
+    std::tuple{field("point", &ProbeSample::point),
+               field("trial", &ProbeSample::trial),
+               field("intact", &ProbeSample::intact, "1", intact_codes),
+               field("repeats", &ProbeSample::repeats),
+               field("host_us", &ProbeSample::host_us, "us"),
+               field("device_us", &ProbeSample::device_us, "us"),
+               field("cycles", &ProbeSample::cycles),
+               field("units", &ProbeSample::units),
+               field("max_blocks_on_unit", &ProbeSample::max_blocks_on_unit)};
 
-struct ProbePoint {
-  Shape shape;
-  double work = not_measured;  // of one repeat, all blocks: operations (compute), bytes (bandwidth), loads (latency)
-  std::uint64_t first_sample = 0;
-  std::uint32_t samples = 0;
-  Stop stop = Stop::trials;
-  double wall_us = 0;
-  Telemetry telemetry;
-};
-
-// One case over its shapes.
-struct ProbeSweep {
-  ProbeCase question;
-  std::string schedule;
-  std::string device_uuid;
-  std::string device_name;
-  bool simulated = false;
+struct ProbeContext {
   Layout layout;
-  Peak peak;
-  std::string binding;
-  std::string error;
-  std::vector<ProbePoint> points;
-  std::vector<ProbeSample> samples;
-};
+  Limit limit;  // operations, bytes or loads per second, at Layout::clock_mhz
 
-// ---- measuring -------------------------------------------------------------------------------------
-
-// What one run took. `device` is nothing where there is no device clock.
-struct Ran {
-  Seconds host{0};
-  std::optional<Seconds> device;
-  double cycles = not_measured;
-  std::uint32_t units = 0;
-  std::uint32_t most_on_unit = 0;
+  bool operator==(const ProbeContext&) const = default;
 };
+template <>
+inline constexpr auto fields_of<ProbeContext> =
+    std::tuple{field("layout", &ProbeContext::layout), field("limit", &ProbeContext::limit)};
 
-// A kernel opened for one case; it owns its buffers. Calling order for each shape: prepare { run }* intact.
-// Everything throws Error.
-class Kernel {
- public:
-  virtual ~Kernel() = default;
-  virtual void prepare(const Shape&) = 0;        // every following run has this shape; not timed
-  virtual double work() const = 0;               // of one repeat of the prepared shape, all blocks
-  virtual Ran run(std::uint64_t repeats) = 0;    // one launch that repeats its work so often inside
-  // Compares what the last run left with what it must leave. Nothing if all is well, otherwise one sentence.
-  virtual std::optional<std::string> intact() = 0;
-  virtual const Clock& clock() const = 0;
-  virtual Telemetry telemetry() { return {}; }
-  virtual std::string binding() const = 0;
+struct Probes {
+  static constexpr std::string_view name = "probes";
+  static constexpr std::string_view singular = "probe";
+  using Case = ProbeCase;
+  using Axes = Shape;
+  using Sample = ProbeSample;
+  using Context = ProbeContext;
+  static Seconds timed(const Case&, std::span<const Sample> trial);  // the device's time where it has one
 };
+using ProbeSeries = Series<Probes>;
+using ProbePoint = Point<Probes>;
+
+std::optional<std::string> flaw_of(const Shape&);
+std::optional<std::string> flaw_of(const ProbeSample&);
+// "132 x 1024 threads, ilp 4, 16 B each, in 4 GiB, one block per SM"
+std::string text_of(const Shape&);
 
 // One question about how devices are built, with the kernels that answer it on one kind of device. One file a probe
-// and kind, which ends with NPGPU_PROBE(Class): probes/compute_host.cpp, probes/compute.cu.
-class Probe {
+// and kind, which ends with NPGPU_PROBE(Class): probes/compute/host.cpp, probes/compute/cuda.cu.
+class Probe : public Backend<Probes> {
  public:
-  virtual ~Probe() = default;
-  virtual std::string_view name() const = 0;     // compute, bandwidth, latency
-  virtual std::string_view kind() const = 0;     // what its devices' names begin with: cuda, host, sim
-  virtual std::string_view summary() const = 0;  // one line for `npgpu list`
-
-  virtual std::vector<DeviceInfo> devices() const = 0;
-  virtual std::string why_none() const { return {}; }
-  // Throws Error(usage) naming those there are, or Error(nothing) with why_none() where there are none. Simulated
-  // devices also take the path of a spec here.
-  virtual DeviceInfo device(const std::string& id) const;
-
   // Every case that this device can answer, in the order in which they are asked.
   virtual std::vector<ProbeCase> cases(const std::string& device) const = 0;
-  // Why this case cannot run on its device, and what would make it run; nothing if it can.
-  virtual std::optional<std::string> refuses(const ProbeCase&) const = 0;
-  virtual Layout layout(const ProbeCase&) const = 0;
-  virtual Peak peak(const ProbeCase&) const = 0;
   // The shapes that answer the case, corners first; each once.
   virtual std::vector<Shape> shapes(const ProbeCase&) const = 0;
-  // Opens a kernel for shapes of up to `most_bytes`.
-  virtual std::unique_ptr<Kernel> open(const ProbeCase&, std::uint64_t most_bytes) const = 0;
 };
 
-const std::vector<std::unique_ptr<Probe>>& probes();
+inline const std::vector<std::unique_ptr<Probe>>& probes() { return backends<Probes, Probe>(); }
 // The probe called `name` that reaches this device. Throws Error: usage for a word that is no probe or no device,
 // nothing where this build or machine has no such device.
 const Probe& find_probe(std::string_view name, const std::string& device);
-void register_probe(std::unique_ptr<Probe>);
-
-struct MeasuredShape {
-  ProbePoint point;
-  std::vector<ProbeSample> samples;
-  std::string mismatch;  // what was wrong: results, or blocks that were to be alone and were not
-};
-// Measures one shape: warm-up, trials as the schedule says, one check of the results after the last. Times are the
-// device's where it has a clock of its own, the host's otherwise. Nothing if `interrupted` turned true.
-std::optional<MeasuredShape> measure_shape(Kernel&, Schedule&, const Shape&, const std::function<bool()>& interrupted);
 
 }  // namespace npgpu
 
-#define NPGPU_PROBE(Class)                                     \
-  namespace {                                                  \
-  [[maybe_unused]] const bool registered = [] {                \
-    ::npgpu::register_probe(std::make_unique<Class>());        \
-    return true;                                               \
-  }();                                                         \
+#define NPGPU_PROBE(Class) \
+  namespace {              \
+  [[maybe_unused]] const bool registered = ::npgpu::register_backend<::npgpu::Probes, ::npgpu::Probe>(std::make_unique<Class>()); \
   }

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "npgpu/model.hpp"
-#include "npgpu/parameters.hpp"
+#include "npgpu/derive.hpp"
 #include "npgpu/predict.hpp"
-#include "npgpu/streams.hpp"
+#include "npgpu/simulate.hpp"
 #include "npgpu/trace.hpp"
 
 namespace npgpu {
@@ -30,14 +30,14 @@ std::string time_text(double us);
 // "66.9 TFLOP/s", "493 GOP/s", "4.29 TB/s", and for a chase the time of one load: "271 ns".
 std::string probe_rate_text(const ProbeCase&, double per_s);
 // "132 x 1024 threads, ilp 4, 16 B each, in 4 GiB, alone"
-std::string shape_text(const Shape&);
+std::string text_of(const Shape&);
 // The rate of a probe's first point, and half the width of its interval: "66.9 TFLOP/s ±0.10 %".
-std::string probe_point_text(const ProbeSweep&);
+std::string probe_point_text(const ProbeSeries&);
 
 // "60 MiB in, 60 MiB out, kernel 60 MiB x 64, 16 chunks in 16 streams"
-std::string job_text(const JobShape&);
+std::string text_of(const JobShape&);
 // The time of a case's first job, and half the width of its interval: "1.458 ms ±0.10 %".
-std::string job_point_text(const OverlapSweep&);
+std::string job_point_text(const JobSeries&);
 
 // The readable summary: per sweep a table of size, rate, percent of the limit, time, interval, and the
 // curve in a few numbers. A simulated device's says SIMULATED in its title.
@@ -93,6 +93,6 @@ void export_streams_csv(std::ostream&, const Trace&);
 void export_json(std::ostream&, const Trace&);
 // NetPIPE's np.out of one sweep (lane 0; duplex: both together, bytes of both): bytes, average, minimum and maximum
 // Gbit/s, average microseconds (NetPIPE 5: "%9d %9.3f %9.3f %9.3f %7.2f"), without its 1 us clamp.
-void export_npout(std::ostream&, const Sweep&);
+void export_npout(std::ostream&, const TransferSeries&);
 
 }  // namespace npgpu

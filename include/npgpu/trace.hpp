@@ -11,9 +11,7 @@
 #include <vector>
 
 #include "npgpu/device.hpp"
-#include "npgpu/overlap.hpp"
-#include "npgpu/probe.hpp"
-#include "npgpu/sample.hpp"
+#include "npgpu/kinds.hpp"
 
 namespace npgpu {
 
@@ -30,14 +28,24 @@ struct TraceRoot {
 // Group name under /provenance (build, host, gpu0, slurm, environment) and its attributes.
 using Provenance = std::vector<std::pair<std::string, Facts>>;
 
+template <class K>
+using AllSeries = std::vector<Series<K>>;
+
 struct Trace {
-  int version_major = 1;
+  int version_major = 2;
   int version_minor = 0;
   TraceRoot root;
   Provenance provenance;
-  std::vector<Sweep> sweeps;
-  std::vector<ProbeSweep> probes;
-  std::vector<OverlapSweep> streams;
+  Kinds::Tuple<AllSeries> series;
+
+  template <class K>
+  std::vector<Series<K>>& of() {
+    return std::get<AllSeries<K>>(series);
+  }
+  template <class K>
+  const std::vector<Series<K>>& of() const {
+    return std::get<AllSeries<K>>(series);
+  }
 };
 
 // Reads a whole trace. Throws Error(usage) naming the file: missing, empty, truncated, not HDF5, not
@@ -60,28 +68,21 @@ class TraceWriter {
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
-  // Starts a sweep with this header (its points and samples must be empty), or finds the one with the
-  // same question and schedule if the trace was resumed. Returns its index.
-  std::size_t begin_sweep(const Sweep& header);
-  // True if that sweep already holds a point of this size.
-  bool has_point(std::size_t sweep, std::uint64_t bytes) const;
+  // Starts a series with this header (without points and samples), or finds the one with the same question, schedule
+  // and device if the trace was resumed. Returns its index among its kind. For K out of Kinds, as below.
+  template <class K>
+  std::size_t begin(const Series<K>& header);
+  // True if that series already holds a point with these axes.
+  template <class K>
+  bool has(std::size_t index, const typename K::Axes&) const;
+  // Those that it holds.
+  template <class K>
+  std::vector<typename K::Axes> axes(std::size_t index) const;
   // The samples' and the point's indices are set here.
-  void add_point(std::size_t sweep, Point, std::span<const Sample>);
-  void set_sweep_error(std::size_t sweep, const std::string& why);
-
-  // The same for a probe and its shapes.
-  std::size_t begin_probe(const ProbeSweep& header);
-  bool has_shape(std::size_t probe, const Shape&) const;
-  void add_shape(std::size_t probe, ProbePoint, std::span<const ProbeSample>);
-  void set_probe_error(std::size_t probe, const std::string& why);
-
-  // The same for a case of jobs in streams.
-  std::size_t begin_streams(const OverlapSweep& header);
-  bool has_job(std::size_t streams, const JobShape&) const;
-  // Jobs that the case holds already.
-  std::vector<JobShape> jobs(std::size_t streams) const;
-  void add_job(std::size_t streams, OverlapPoint, std::span<const OverlapSample>);
-  void set_streams_error(std::size_t streams, const std::string& why);
+  template <class K>
+  void add(std::size_t index, const Point<K>&, std::span<const typename K::Sample>);
+  template <class K>
+  void set_error(std::size_t index, const std::string& why);
 
   // Saves if what is unsaved is worth its cost: never more than 1 % of the run's wall time for saving,
   // never more than a few seconds unsaved. Returns true if everything added so far is now on disk.
@@ -94,10 +95,6 @@ class TraceWriter {
   std::uint64_t checkpoints() const;
 
  private:
-  template <class S>
-  std::size_t begin(const S& header);
-  template <class S>
-  void set_error(std::size_t index, const std::string& why);
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

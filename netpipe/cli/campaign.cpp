@@ -24,14 +24,14 @@ namespace {
 
 constexpr std::uint64_t warm_up_bytes = 64 * KiB;
 
-Sweep header_of(const PlannedSweep& planned, const Schedule& schedule) {
-  Sweep header = begun<Sweep>(planned.question, planned.device, schedule);
+TransferSeries header_of(const PlannedSweep& planned, const Schedule& schedule) {
+  TransferSeries header = begun<TransferSeries>(planned.question, planned.device, schedule);
   header.limit = limit_of(planned.question, planned.device);
   return header;
 }
 
-ProbeSweep header_of(const PlannedProbe& planned, const Schedule& schedule) {
-  ProbeSweep header = begun<ProbeSweep>(planned.question, planned.device, schedule);
+ProbeSeries header_of(const PlannedProbe& planned, const Schedule& schedule) {
+  ProbeSeries header = begun<ProbeSeries>(planned.question, planned.device, schedule);
   header.layout = planned.probe->layout(planned.question);
   header.peak = planned.probe->peak(planned.question);
   return header;
@@ -86,13 +86,13 @@ class Runner {
     const PlannedSweep& planned = plan_.sweeps[number];
     const auto schedule = options_.make_schedule();
     progress_.sweep(number + 1, cases(), title(planned.question), planned.sizes.size());
-    Sweep header = header_of(planned, *schedule);
+    TransferSeries header = header_of(planned, *schedule);
 
     std::vector<std::unique_ptr<Channel>> owned;
     std::vector<Channel*> channels;
     std::string failure;
     try {
-      for (const Case& lane : lanes(planned.question)) {
+      for (const TransferCase& lane : lanes(planned.question)) {
         owned.push_back(planned.module->open(lane, planned.sizes.back()));
         channels.push_back(owned.back().get());
       }
@@ -119,7 +119,7 @@ class Runner {
         progress_.skipped(share);
         continue;
       }
-      std::optional<MeasuredPoint> measured;
+      std::optional<Measured<Transfers>> measured;
       try {
         if (!std::exchange(awake, true))
           warm_up(planned.question, channels, std::min(planned.sizes.back(), warm_up_bytes), warm_up_time);
@@ -147,13 +147,13 @@ class Runner {
     const PlannedProbe& planned = plan_.probes[number];
     const auto schedule = options_.make_probe_schedule();
     progress_.sweep(plan_.sweeps.size() + number + 1, cases(), title(planned.question), planned.shapes.size());
-    ProbeSweep header = header_of(planned, *schedule);
-    std::uint64_t most_bytes = 0;
-    for (const Shape& shape : planned.shapes) most_bytes = std::max(most_bytes, shape.bytes);
-    std::unique_ptr<Kernel> kernel;
+    ProbeSeries header = header_of(planned, *schedule);
+    std::uint64_t max_bytes = 0;
+    for (const Shape& shape : planned.shapes) max_bytes = std::max(max_bytes, shape.bytes);
+    std::unique_ptr<Runner<Probes>> kernel;
     std::string failure;
     try {
-      kernel = planned.probe->open(planned.question, most_bytes);
+      kernel = planned.probe->open(planned.question, max_bytes);
       header.binding = kernel->binding();
     } catch (const Error& e) {
       failure = e.what();
@@ -175,14 +175,14 @@ class Runner {
         progress_.skipped(share);
         continue;
       }
-      std::optional<MeasuredShape> measured;
+      std::optional<Measured<Probes>> measured;
       try {
         measured = measure_shape(*kernel, *schedule, shape, [&] {
           if (save_asked()) save();
           return stop_asked();
         });
       } catch (const Error& e) {
-        return give_up(fmt::format("at {}: {}", shape_text(shape), e.what()), i);
+        return give_up(fmt::format("at {}: {}", text_of(shape), e.what()), i);
       }
       if (!measured) {
         result_.stopped = true;
@@ -191,7 +191,7 @@ class Runner {
       writer_.add_shape(index, measured->point, measured->samples);
       ++result_.measured;
       progress_.shape(index, of_one_point(header, *measured), share);
-      if (!measured->mismatch.empty()) fail(fmt::format("wrong at {}: {}", shape_text(shape), measured->mismatch));
+      if (!measured->mismatch.empty()) fail(fmt::format("wrong at {}: {}", text_of(shape), measured->mismatch));
       if (writer_.checkpoint_if_due()) progress_.saved();
     }
   }
@@ -240,7 +240,7 @@ Campaign run_campaign(const Plan& plan, const MeasureOptions& options) {
   return result;
 }
 
-int measure(const Plan& plan, const MeasureOptions& options, Ending ending) {
+int measure(const Plan& plan, const MeasureOptions& options, ClosingReport ending) {
   if (plan.empty())
     throw Error(ErrorKind::usage, plan.left_out.empty() ? "nothing to run" : plan.left_out.front());
   if (options.dry_run) {
@@ -256,11 +256,11 @@ int measure(const Plan& plan, const MeasureOptions& options, Ending ending) {
     report_json(std::cout, trace);
   } else if (!options.quiet) {
     const TextStyle style = terminal_style();
-    ending == Ending::full_report ? report_text(std::cout, trace, style) : report_overview(std::cout, trace, style);
+    ending == ClosingReport::full_report ? report_text(std::cout, trace, style) : report_overview(std::cout, trace, style);
     std::cout << fmt::format("\n{} points measured in {}", campaign.measured, clock_text(campaign.wall));
     if (campaign.kept) std::cout << fmt::format(", {} kept from before", campaign.kept);
     std::cout << fmt::format("; trace: {}\n", options.output);
-    if (ending == Ending::overview && !campaign.stopped)
+    if (ending == ClosingReport::overview && !campaign.stopped)
       std::cout << fmt::format("every size and interval: npgpu report {}\n", options.output);
     std::cout << how_to_predict(trace, options.output);
   }

@@ -24,7 +24,7 @@ struct Campaign {
 Campaign run_campaign(const Plan&, const MeasureOptions&);
 
 // The whole of a measuring command once its plan stands: --dry-run, the run, what to print at its end.
-enum class Ending { full_report, overview };
-int measure(const Plan&, const MeasureOptions&, Ending);
+enum class ClosingReport { full_report, overview };
+int measure(const Plan&, const MeasureOptions&, ClosingReport);
 
 }  // namespace npgpu::cli

@@ -4,7 +4,8 @@
 #include <cstdint>
 
 #include "npgpu/device.hpp"
-#include "npgpu/engine.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 #include "npgpu/units.hpp"
 
 namespace npgpu::cli {

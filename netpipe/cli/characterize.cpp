@@ -7,7 +7,7 @@
 
 #include "netpipe/cli/campaign.hpp"
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/experiments.hpp"
+#include "netpipe/jobs/experiments.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "npgpu/error.hpp"
 
@@ -15,7 +15,7 @@ namespace npgpu::cli {
 
 namespace {
 
-struct Asked {
+struct PlannedCase {
   Pattern pattern;
   Direction direction;
   Memory memory;
@@ -29,7 +29,7 @@ constexpr auto async = true;
 
 // What moves the bytes of most programs, first by the runtime API: both directions, the memories a program can
 // choose, what a blocking call costs, what the device itself reaches, both directions at once.
-constexpr Asked runtime_plan[] = {
+constexpr PlannedCase runtime_plan[] = {
     {Pattern::stream, Direction::h2d, Memory::pinned, async, Timing::gated},
     {Pattern::stream, Direction::d2h, Memory::pinned, async, Timing::gated},
     {Pattern::stream, Direction::d2d, Memory::device, async, Timing::gated},
@@ -44,12 +44,12 @@ constexpr Asked runtime_plan[] = {
     {Pattern::stream, Direction::d2h, Memory::pinned, async, Timing::host},
 };
 // The paper's ping-pong, at 2^k only: what it shows beyond the two directions is that they add up.
-constexpr Asked pingpong_plan[] = {
+constexpr PlannedCase pingpong_plan[] = {
     {Pattern::pingpong, Direction::h2d, Memory::pinned, blocking, Timing::host},
     {Pattern::pingpong, Direction::h2d, Memory::pageable, blocking, Timing::host},
 };
 // The driver API once more where a call's cost shows, at 2^k.
-constexpr Asked driver_plan[] = {
+constexpr PlannedCase driver_plan[] = {
     {Pattern::stream, Direction::h2d, Memory::pinned, blocking, Timing::host},
     {Pattern::stream, Direction::d2h, Memory::pinned, blocking, Timing::host},
     {Pattern::stream, Direction::h2d, Memory::pinned, async, Timing::host},
@@ -63,10 +63,10 @@ std::vector<std::uint64_t> powers_of_two() {
   return sizes;
 }
 
-void add_all(Plan& plan, const Module& module, const DeviceInfo& device, std::span<const Asked> asked,
+void add_all(Plan& plan, const Module& module, const DeviceInfo& device, std::span<const PlannedCase> asked,
              const std::vector<std::uint64_t>& sizes) {
-  for (const Asked& a : asked) {
-    Case c{.module = std::string(module.name()), .device = device.id};
+  for (const PlannedCase& a : asked) {
+    TransferCase c{.module = std::string(module.name()), .device = device.id};
     c.pattern = a.pattern;
     c.direction = a.direction;
     c.memory = a.memory;
@@ -94,7 +94,7 @@ void add_probes(Plan& plan, const DeviceInfo& device, bool beside_gpus) {
 // What streams cost, which is what a prediction takes as input. Whole jobs cut in streams are left to npgpu streams.
 void add_streams(Plan& plan, const DeviceInfo& device) {
   try {
-    add(plan, find_overlap_backend(device.id), device, overheads_experiment(device.id));
+    add(plan, find_job_backend(device.id), device, overheads_experiment(device.id));
   } catch (const Error& e) {
     plan.left_out.push_back(fmt::format("jobs in streams of {}: {}", device.id, e.what()));
   }
@@ -103,7 +103,7 @@ void add_streams(Plan& plan, const DeviceInfo& device) {
 void add_host(Plan& plan, bool alone) {
   const Module& module = module_named("memcpy");
   const DeviceInfo host = module.device("host");
-  Case c{.module = "memcpy", .device = "host"};
+  TransferCase c{.module = "memcpy", .device = "host"};
   c.direction = Direction::h2h;
   c.memory = Memory::pageable;
   const auto sizes = all_sizes();
@@ -185,7 +185,7 @@ int characterize(const Arguments& arguments) {
   std::vector<std::string> notes;
   Plan plan = plan_of(options, notes);
   plan.left_out.insert(plan.left_out.end(), notes.begin(), notes.end());
-  return measure(plan, how, Ending::overview);
+  return measure(plan, how, ClosingReport::overview);
 }
 
 }  // namespace npgpu::cli

@@ -21,11 +21,11 @@ void write(std::ostream& out, const std::string& format, bool probes, bool jobs,
   if (format == "json") return export_json(out, trace);
   if (format != "npout")
     throw Error(ErrorKind::usage, "--format: '" + format + "' is none of csv, json, npout");
-  if (trace.sweeps.empty()) throw Error(ErrorKind::usage, "--format npout holds a sweep of transfers; the trace has none");
-  if (trace.sweeps.size() != 1)
+  if (trace.of<Transfers>().empty()) throw Error(ErrorKind::usage, "--format npout holds a sweep of transfers; the trace has none");
+  if (trace.of<Transfers>().size() != 1)
     throw Error(ErrorKind::usage,
                 "--format npout holds one sweep: name it with --sweep; the trace has\n" + sweeps_text(trace));
-  export_npout(out, trace.sweeps.front());
+  export_npout(out, trace.of<Transfers>().front());
 }
 
 }  // namespace

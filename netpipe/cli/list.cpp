@@ -9,7 +9,7 @@
 #include "netpipe/cli/options.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
-#include "npgpu/overlap.hpp"
+#include "npgpu/job.hpp"
 #include "npgpu/probe.hpp"
 
 namespace npgpu::cli {
@@ -53,7 +53,7 @@ void list_json() {
   all["types"] = names_of<DataType>;
   all["forms"] = names_of<Form>;
   all["kernels"] = names_of<Workload>;
-  all["orders"] = names_of<IssueOrder>;
+  all["orders"] = names_of<Order>;
   all["pools"] = names_of<StreamPool>;
   std::cout << all.dump(2) << '\n';
 }
@@ -76,7 +76,7 @@ void list_text() {
                            "operations  {}\ntypes       {}\nforms       {}\nkernels     {}\norders      {}\npools       {}\n",
                            choices<Pattern>(), choices<Direction>(), choices<Memory>(), choices<Timing>(),
                            choices<Cache>(), choices<Operation>(), choices<DataType>(), choices<Form>(),
-                           choices<Workload>(), choices<IssueOrder>(), choices<StreamPool>());
+                           choices<Workload>(), choices<Order>(), choices<StreamPool>());
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ MakeSchedule schedule_of(const Options& options, ClassicOptions classic, Adaptiv
     if (const auto text = options.maybe("budget")) adaptive.budget = parse_duration("budget", *text);
     if (const auto text = options.maybe("trial-time")) adaptive.trial = parse_duration("trial-time", *text);
     if (const auto text = options.maybe("trials"))
-      adaptive.least_trials = static_cast<int>(parse_count("trials", *text, 6, 100000));
+      adaptive.min_trials = static_cast<int>(parse_count("trials", *text, 6, 100000));
     return [adaptive] { return adaptive_schedule(adaptive); };
   }
   throw Error(ErrorKind::usage, "--schedule: '" + kind + "' is no schedule; there are classic, adaptive");
@@ -65,7 +65,7 @@ void declare_measure_options(Options& options, const std::string& schedule) {
       ("repeats", word(), "classic: repeats of a trial, instead of a length")
       ("tolerance", word(), "adaptive: half width of the 95 % interval over the median, 1 %")
       ("trial-time", word(), "adaptive: length of a trial, 3 ms (probes 1 ms,\njobs in streams one job)")
-      ("budget", word(), "adaptive: time a point may take before it is marked never-narrowed,\n0.15 s (probes 0.2 s, jobs in streams 0.1 s)");
+      ("budget", word(), "adaptive: time a point may take before it is marked not-converged,\n0.15 s (probes 0.2 s, jobs in streams 0.1 s)");
   options.group("Trace").add_options()
       ("output,o", word(), "trace to write; npgpu-HOST-TIME.h5 if not given")
       ("force", po::bool_switch(), "replace an existing trace")

@@ -6,7 +6,8 @@
 #include <string>
 
 #include "netpipe/cli/options.hpp"
-#include "npgpu/engine.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 #include "npgpu/trace.hpp"
 
 namespace npgpu::cli {

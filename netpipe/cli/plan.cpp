@@ -74,7 +74,7 @@ std::size_t Plan::points() const {
   return sum;
 }
 
-MemoryNeed Plan::most_needed() const {
+MemoryNeed Plan::max_needed() const {
   MemoryNeed most;
   for (const PlannedSweep& sweep : sweeps) {
     most.host_bytes = std::max(most.host_bytes, sweep.need.host_bytes);
@@ -119,14 +119,14 @@ std::string default_device() {
   return "host";
 }
 
-void add(Plan& plan, const Module& module, const DeviceInfo& device, const Case& question,
+void add(Plan& plan, const Module& module, const DeviceInfo& device, const TransferCase& question,
          const std::vector<std::uint64_t>& sizes) {
   PlannedSweep sweep{&module, device, question, sizes, {}};
   if (const auto why = module.refuses(question)) {
     plan.left_out.push_back(title(question) + ": " + *why);
     return;
   }
-  for (const Case& lane : lanes(question)) {
+  for (const TransferCase& lane : lanes(question)) {
     const MemoryNeed need = module.needs(lane, sizes.back());
     sweep.need.host_bytes = plus(sweep.need.host_bytes, need.host_bytes);
     sweep.need.device_bytes = plus(sweep.need.device_bytes, need.device_bytes);
@@ -138,7 +138,7 @@ void add(Plan& plan, const Module& module, const DeviceInfo& device, const Case&
   plan.sweeps.push_back(std::move(sweep));
 }
 
-Seconds guess(const Schedule& schedule, const Case& question, std::uint64_t bytes) {
+Seconds guess(const Schedule& schedule, const TransferCase& question, std::uint64_t bytes) {
   // Round figures that only weigh one point against another; the time left is corrected by what points really take.
   constexpr double start_s = 5e-6;
   const double bytes_per_s = question.direction == Direction::d2d ? 1e12 : 1.5e10;
@@ -166,23 +166,23 @@ Seconds guess(const Schedule& schedule, const Shape&) {
   return schedule.guess(repeat);
 }
 
-void add(Plan& plan, const OverlapBackend& backend, const DeviceInfo& device, const std::vector<PlannedJob>& jobs) {
+void add(Plan& plan, const Backend<Jobs>& backend, const DeviceInfo& device, const std::vector<PlannedJob>& jobs) {
   PlannedStreams planned{&backend, device, {}, {}};
   struct Refused {
-    OverlapCase first;
+    JobCase first;
     std::size_t jobs = 0;
   };
   std::map<std::string, Refused> refused;  // by reason
-  std::vector<JobQuestion> questions;
+  std::vector<JobStep> questions;
   for (const PlannedJob& job : jobs) {
-    auto why = refuses(job.asked.question, job.asked.job);
-    if (!why) why = backend.refuses(job.asked);
+    auto why = refuses(job.step.question, job.step.job);
+    if (!why) why = backend.refuses(job.step);
     if (why) {
-      ++refused.try_emplace(*why, Refused{job.asked.question}).first->second.jobs;
+      ++refused.try_emplace(*why, Refused{job.step.question}).first->second.jobs;
       continue;
     }
     planned.jobs.push_back(job);
-    questions.push_back(job.asked);
+    questions.push_back(job.step);
   }
   for (const auto& [why, those] : refused) {
     const std::string sentence = title(those.first) + ": " + why;
@@ -191,7 +191,7 @@ void add(Plan& plan, const OverlapBackend& backend, const DeviceInfo& device, co
   }
   if (questions.empty()) return;
   planned.need = backend.needs(device.id, questions);
-  const JobNeed free = backend.available(device.id);
+  const MemoryNeed free = backend.available(device.id);
   for (const auto& [where, need, have] : {std::tuple{"pinned host", planned.need.host_bytes, free.host_bytes},
                                           std::tuple{"device", planned.need.device_bytes, free.device_bytes}})
     if (need > have) {
@@ -205,7 +205,7 @@ void add(Plan& plan, const OverlapBackend& backend, const DeviceInfo& device, co
 Seconds guess(const Schedule& schedule, const PlannedJob& planned) {
   // Round figures of a GPU on PCIe 5; the time left is corrected by what points really take.
   constexpr double start_s = 20e-6, bytes_per_s = 4e10, word_rounds_per_s = 1e12;
-  const JobShape& job = planned.asked.job;
+  const JobShape& job = planned.step.job;
   const double copies = static_cast<double>(job.bytes_in + job.bytes_out) / bytes_per_s;
   const double kernel = planned.ratio > 0 ? planned.ratio * copies
                                           : static_cast<double>(job.kernel_bytes / 4 * job.iterations) / word_rounds_per_s;

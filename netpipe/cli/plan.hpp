@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "netpipe/cli/experiments.hpp"
-#include "npgpu/engine.hpp"
+#include "netpipe/jobs/experiments.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 #include "npgpu/module.hpp"
 #include "npgpu/probe.hpp"
 
@@ -16,7 +17,7 @@ namespace npgpu::cli {
 struct PlannedSweep {
   const Module* module;
   DeviceInfo device;
-  Case question;
+  TransferCase question;
   std::vector<std::uint64_t> sizes;
   MemoryNeed need;  // all lanes together
 };
@@ -30,10 +31,10 @@ struct PlannedProbe {
 
 // In the order in which they run; one runner serves all of a device's.
 struct PlannedStreams {
-  const OverlapBackend* backend;
+  const Backend<Jobs>* backend;
   DeviceInfo device;
   std::vector<PlannedJob> jobs;
-  JobNeed need;
+  MemoryNeed need;
 };
 
 // Transfers first, then probes, then jobs in streams.
@@ -47,7 +48,7 @@ struct Plan {
   std::size_t jobs() const;    // in streams
   std::size_t points() const;  // and shapes and jobs
   bool empty() const { return sweeps.empty() && probes.empty() && streams.empty(); }
-  MemoryNeed most_needed() const;
+  MemoryNeed max_needed() const;
 };
 
 // The module that reaches a device when the user names none: cudaMemcpy, memcpy or simulated. Throws Error:
@@ -59,14 +60,14 @@ const Module& module_named(const std::string& name);
 std::string default_device();
 
 // Adds a sweep, or leaves it out with the reason: refused by its module, or larger than what memory is free.
-void add(Plan&, const Module&, const DeviceInfo&, const Case&, const std::vector<std::uint64_t>& sizes);
+void add(Plan&, const Module&, const DeviceInfo&, const TransferCase&, const std::vector<std::uint64_t>& sizes);
 
 // Adds a probe with these shapes, or all that answer the case, or leaves it out with the reason: refused, or a shape
 // that its kernel does not take.
 void add(Plan&, const Probe&, const DeviceInfo&, const ProbeCase&, const std::vector<Shape>& shapes = {});
 
 // Adds jobs, but not those that cannot be: each reason is told once, and of how many.
-void add(Plan&, const OverlapBackend&, const DeviceInfo&, const std::vector<PlannedJob>&);
+void add(Plan&, const Backend<Jobs>&, const DeviceInfo&, const std::vector<PlannedJob>&);
 
 // One of each kind, to guess times by.
 struct Schedules {
@@ -78,7 +79,7 @@ struct Schedules {
 std::string plan_text(const Plan&, const Schedules&);
 std::string plan_json(const Plan&, const Schedules&);
 // A guess of one point's wall time: a copy at a plausible rate under this schedule, and its check.
-Seconds guess(const Schedule&, const Case&, std::uint64_t bytes);
+Seconds guess(const Schedule&, const TransferCase&, std::uint64_t bytes);
 Seconds guess(const Schedule&, const Shape&);
 Seconds guess(const Schedule&, const PlannedJob&);
 

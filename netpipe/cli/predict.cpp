@@ -16,7 +16,7 @@ namespace npgpu::cli {
 namespace {
 
 constexpr double day_ms = 86400e3;
-constexpr std::uint64_t most_streams = 256;
+constexpr std::uint64_t max_streams = 256;
 // The last curve's slope holds beyond the longest measured copy; so far beyond, nobody knows.
 constexpr std::uint64_t beyond = 16;
 
@@ -50,11 +50,11 @@ Job read_job(const Options& options, const MeasuredCosts& costs) {
   if (job.in_bytes == 0 && job.out_bytes == 0)
     throw Error(ErrorKind::usage, "--bytes-in, --bytes-out: a job that copies nothing has nothing to overlap; give one of them");
   for (const auto& [option, bytes] : {std::pair{"bytes-in", job.in_bytes}, {"bytes-out", job.out_bytes}})
-    if (bytes && (bytes < costs.copy_least || bytes > beyond * costs.copy_most))
+    if (bytes && (bytes < costs.min_copy || bytes > beyond * costs.max_copy))
       throw Error(ErrorKind::usage,
                   fmt::format("--{}: {} B is outside what was measured on {}: copies of {} to {}, which tell of up to {}",
-                              option, bytes, costs.device, size_text(costs.copy_least), size_text(costs.copy_most),
-                              size_text(beyond * costs.copy_most)));
+                              option, bytes, costs.device, size_text(costs.min_copy), size_text(costs.max_copy),
+                              size_text(beyond * costs.max_copy)));
   if (const auto text = options.maybe("kernel-ms"))
     job.kernel = Seconds{parse_number("kernel-ms", *text, 0, day_ms) * 1e-3};
   const auto threads = static_cast<std::uint32_t>(parse_count("threads", options.text("threads"), 1, 1024));
@@ -68,8 +68,8 @@ Job read_job(const Options& options, const MeasuredCosts& costs) {
 std::vector<std::uint32_t> candidates_for(const Job& job, const MeasuredCosts& costs, std::uint32_t most) {
   std::vector<std::uint32_t> all;
   for (const std::uint32_t n : stream_counts(most)) {
-    const bool small = (job.in_bytes && job.in_bytes / n < costs.copy_least) ||
-                       (job.out_bytes && job.out_bytes / n < costs.copy_least);
+    const bool small = (job.in_bytes && job.in_bytes / n < costs.min_copy) ||
+                       (job.out_bytes && job.out_bytes / n < costs.min_copy);
     if (n == 1 || !small) all.push_back(n);
   }
   return all;
@@ -133,7 +133,7 @@ int predict(const Arguments& arguments) {
                 fmt::format("--order: '{}' is none of {}", options.text("order"), choices<Order>()));
   of.order = *order;
   if (options.on("fresh")) costs.costs.stream_create = costs.create;
-  const auto most = static_cast<std::uint32_t>(parse_count("most", options.text("most"), 1, most_streams));
+  const auto most = static_cast<std::uint32_t>(parse_count("most", options.text("most"), 1, max_streams));
   of.forecast = forecast(of.job, costs, of.order, candidates_for(of.job, costs, most));
   if (options.on("json"))
     forecast_json(std::cout, of);

@@ -43,7 +43,7 @@ Shape shape_of(const std::string& text) {
     else if (axis == "ilp") shape.ilp = small(option, value);
     else if (axis == "access") shape.access_bytes = small(option, value);
     else if (axis == "bytes") shape.bytes = parse_size(option, value, 1);
-    else if (axis == "alone") shape.alone = static_cast<std::uint32_t>(parse_count(option, value, 0, 1));
+    else if (axis == "one_block_per_sm") shape.one_block_per_sm = static_cast<std::uint32_t>(parse_count(option, value, 0, 1));
     else
       throw Error(ErrorKind::usage, fmt::format("--shape: '{}' is none of blocks, threads, ilp, access, bytes, alone", axis));
   }
@@ -102,7 +102,7 @@ int probe(const Arguments& arguments) {
   declare_measure_options(options, "adaptive");
   if (!options.read(arguments)) return exit_code::done;
   const MeasureOptions how = measure_options(options);
-  return measure(plan_of(options), how, Ending::full_report);
+  return measure(plan_of(options), how, ClosingReport::full_report);
 }
 
 }  // namespace npgpu::cli

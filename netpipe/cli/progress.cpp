@@ -22,7 +22,7 @@ std::string numbers(const std::vector<PointSummary>& lanes) {
     text += time_text(lane.time_us.value) + ' ' + rate_text(lane.rate.value);
     const double half = (lane.time_us.high - lane.time_us.low) / 2 / lane.time_us.value;
     if (std::isfinite(half)) text += fmt::format(" ±{:.2f} %", half * 100);
-    if (lane.stop == Stop::never) text += " (never narrowed)";
+    if (lane.stop == Stop::not_converged) text += " (never narrowed)";
   }
   return text;
 }
@@ -61,19 +61,19 @@ void Progress::point(std::size_t sweep_in_trace, const std::vector<PointSummary>
   told(size_text(lanes.front().bytes), numbers(lanes), fmt::format("{} {}", sweep_in_trace, lanes.front().bytes), expected);
 }
 
-void Progress::shape(std::size_t probe_in_trace, const ProbeSweep& of_one_point, Seconds expected) {
+void Progress::shape(std::size_t probe_in_trace, const ProbeSeries& of_one_point, Seconds expected) {
   const ProbePoint& point = of_one_point.points.front();
   std::string numbers = probe_point_text(of_one_point);
-  if (point.stop == Stop::never) numbers += " (never narrowed)";
-  const std::string shape = shape_text(point.shape);
+  if (point.stop == Stop::not_converged) numbers += " (never narrowed)";
+  const std::string shape = text_of(point.axes);
   told(shape, numbers, fmt::format("probe {} {}", probe_in_trace, shape), expected);
 }
 
-void Progress::job(std::size_t streams_in_trace, const OverlapSweep& of_one_point, Seconds expected) {
-  const OverlapPoint& point = of_one_point.points.front();
+void Progress::job(std::size_t streams_in_trace, const JobSeries& of_one_point, Seconds expected) {
+  const JobPoint& point = of_one_point.points.front();
   std::string numbers = job_point_text(of_one_point);
-  if (point.stop == Stop::never) numbers += " (never narrowed)";
-  const std::string job = job_text(point.job);
+  if (point.stop == Stop::not_converged) numbers += " (never narrowed)";
+  const std::string job = text_of(point.axes);
   told(job, numbers, fmt::format("streams {} {}", streams_in_trace, job), expected);
 }
 

@@ -23,8 +23,8 @@ class Progress {
 
   void sweep(std::size_t number, std::size_t of, const std::string& title, std::size_t points);
   void point(std::size_t sweep_in_trace, const std::vector<PointSummary>& lanes, Seconds expected);
-  void shape(std::size_t probe_in_trace, const ProbeSweep& of_one_point, Seconds expected);
-  void job(std::size_t streams_in_trace, const OverlapSweep& of_one_point, Seconds expected);
+  void shape(std::size_t probe_in_trace, const ProbeSeries& of_one_point, Seconds expected);
+  void job(std::size_t streams_in_trace, const JobSeries& of_one_point, Seconds expected);
   void skipped(Seconds expected);  // already in the trace, or given up
   void saved();                    // everything told so far is on disk
   void say(const std::string& line);

@@ -65,9 +65,9 @@ Facts device_facts(const DeviceInfo& device) {
               {"pci_bus_id", device.pci_bus_id},
               {"numa_node", std::int64_t{device.numa_node}},
               {"memory_bytes", static_cast<std::int64_t>(device.memory_bytes)},
-              {"link_bytes_per_s", device.link.bytes_per_s},
+              {"link_bytes_per_s", device.link.per_s},
               {"link_source", device.link.source},
-              {"memory_bytes_per_s", device.memory.bytes_per_s},
+              {"memory_bytes_per_s", device.memory.per_s},
               {"memory_source", device.memory.source}};
   for (const auto& fact : device.facts) {
     const auto same = [&](const auto& have) { return have.first == fact.first; };

@@ -19,7 +19,7 @@ namespace npgpu::cli {
 namespace {
 
 constexpr double day_us = 86400e6;
-constexpr std::uint64_t most_streams = 10000;  // a drawing of more says nothing
+constexpr std::uint64_t max_streams = 10000;  // a drawing of more says nothing
 
 template <class E>
 E word_of(const Options& options, const std::string& option) {
@@ -43,8 +43,8 @@ Stages parse_stages(const std::string& option, const std::string& text) {
 void read_slow_down(StreamCosts& costs, const std::string& text) {
   const auto words = split_words("slow-down", text);
   if (words.size() > 2) throw Error(ErrorKind::usage, "--slow-down: one number, or two (h2d,d2h)");
-  costs.slow_h2d = parse_number("slow-down", words.front(), 1, 1000);
-  costs.slow_d2h = parse_number("slow-down", words.back(), 1, 1000);
+  costs.duplex_slowdown_h2d = parse_number("slow-down", words.front(), 1, 1000);
+  costs.duplex_slowdown_d2h = parse_number("slow-down", words.back(), 1, 1000);
 }
 
 // The device's, and over them what was given one by one.
@@ -76,7 +76,7 @@ StreamCosts read_costs(const Options& options, const Job& job) {
     costs.copy_engines = static_cast<int>(parse_count("copy-engines", *text, 1, 2));
   if (const auto text = options.maybe("queues"))
     costs.queues.h2d = costs.queues.kernel = costs.queues.d2h =
-        static_cast<std::uint32_t>(parse_count("queues", *text, 0, most_streams));
+        static_cast<std::uint32_t>(parse_count("queues", *text, 0, max_streams));
   if (options.has("implicit-sync")) costs.implicit_sync = word_of<ImplicitSync>(options, "implicit-sync");
   if (options.has("compute")) costs.compute = word_of<Compute>(options, "compute");
   return costs;
@@ -151,11 +151,11 @@ int simulate_job(const Arguments& arguments) {
   s.costs = read_costs(options, s.job);
   s.order = word_of<Order>(options, "order");
   s.node = options.maybe("device").value_or("node as given");
-  const auto most = static_cast<std::uint32_t>(parse_count("most", options.text("most"), 1, most_streams));
+  const auto most = static_cast<std::uint32_t>(parse_count("most", options.text("most"), 1, max_streams));
   s.prediction = choose_streams(s.job, s.costs, s.order, stream_counts(most));
   s.streams = s.prediction.streams;
   if (const auto text = options.maybe("streams"))
-    s.streams = static_cast<std::uint32_t>(parse_count("streams", *text, 1, most_streams));
+    s.streams = static_cast<std::uint32_t>(parse_count("streams", *text, 1, max_streams));
   s.timeline = simulate(s.job, s.streams, s.costs, s.order);
   if (options.has("chrome")) write_chrome(s, options);
   if (options.on("json"))

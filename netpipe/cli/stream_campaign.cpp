@@ -14,7 +14,7 @@ namespace npgpu::cli {
 
 namespace {
 
-JobShape uncut(JobShape job) {
+JobShape unsplit(JobShape job) {
   job.chunks = job.streams = 1;
   job.iterations = 0;
   return job;
@@ -26,8 +26,8 @@ class Jobs {
       : planned_(planned), to_(to), schedule_(to.make_schedule()) {}
 
   void run() {
-    std::vector<JobQuestion> questions;
-    for (const PlannedJob& job : planned_.jobs) questions.push_back(job.asked);
+    std::vector<JobStep> questions;
+    for (const PlannedJob& job : planned_.jobs) questions.push_back(job.step);
     std::string failure;
     try {
       runner_ = planned_.backend->open(planned_.device.id, questions);
@@ -35,7 +35,7 @@ class Jobs {
       failure = e.what();
     }
     for (const PlannedJob& job : planned_.jobs) {
-      const OverlapCase& c = job.asked.question;
+      const JobCase& c = job.step.question;
       const Seconds share = guess(*schedule_, job);
       const bool begun = cases_.count(c) > 0;
       Known& known = begun ? cases_.at(c) : begin(c);
@@ -52,12 +52,12 @@ class Jobs {
  private:
   struct Known {
     std::size_t index;
-    OverlapSweep header;
+    JobSeries header;
     bool given_up = false;
   };
 
-  Known& begin(const OverlapCase& c) {
-    OverlapSweep header = begun<OverlapSweep>(c, planned_.device, *schedule_);
+  Known& begin(const JobCase& c) {
+    JobSeries header = begun<JobSeries>(c, planned_.device, *schedule_);
     if (runner_) header.binding = runner_->binding();
     const std::size_t index = to_.writer.begin_streams(header);
     return cases_.emplace(c, Known{index, std::move(header)}).first->second;
@@ -73,9 +73,9 @@ class Jobs {
 
   // False if it was stopped.
   bool one(Known& known, const PlannedJob& planned, Seconds share) {
-    const OverlapCase& c = known.header.question;
-    JobShape job = planned.asked.job;
-    std::optional<MeasuredJob> measured;
+    const JobCase& c = known.header.question;
+    JobShape job = planned.step.job;
+    std::optional<Measured<Jobs>> measured;
     try {
       if (planned.ratio > 0) job.iterations = iterations(known, planned);
       if (to_.writer.has_job(known.index, job)) {
@@ -89,7 +89,7 @@ class Jobs {
         return stop_asked();
       });
     } catch (const Error& e) {
-      give_up(known, fmt::format("at {}: {}", job_text(job), e.what()));
+      give_up(known, fmt::format("at {}: {}", text_of(job), e.what()));
       to_.progress.skipped(share);
       to_.save();
       return true;
@@ -101,12 +101,12 @@ class Jobs {
     to_.writer.add_job(known.index, measured->point, measured->samples);
     ++to_.result.measured;
     to_.progress.job(known.index, of_one_point(known.header, *measured), share);
-    if (!measured->mismatch.empty()) fail(known, fmt::format("wrong at {}: {}", job_text(job), measured->mismatch));
+    if (!measured->mismatch.empty()) fail(known, fmt::format("wrong at {}: {}", text_of(job), measured->mismatch));
     if (to_.writer.checkpoint_if_due()) to_.progress.saved();
     return true;
   }
 
-  void wake(const OverlapCase& c, const JobShape& job) {
+  void wake(const JobCase& c, const JobShape& job) {
     if (planned_.device.simulated) return;  // a model has no clocks that rest
     runner_->prepare(c, job);
     const Seconds begin = runner_->clock().now();
@@ -115,13 +115,13 @@ class Jobs {
 
   // The same for all cuts of a workload, and those that a continued trace has.
   std::uint64_t iterations(const Known& known, const PlannedJob& planned) {
-    const JobQuestion workload{known.header.question, uncut(planned.asked.job)};
+    const JobStep workload{known.header.question, unsplit(planned.step.job)};
     const auto found = iterations_.find(workload);
     if (found != iterations_.end()) return found->second;
     std::uint64_t chosen = 0;
     for (const JobShape& job : to_.writer.jobs(known.index))
-      if (uncut(job) == workload.job) chosen = job.iterations;
-    if (!chosen) chosen = iterations_for(*runner_, known.header.question, planned.asked.job, planned.ratio);
+      if (unsplit(job) == workload.job) chosen = job.iterations;
+    if (!chosen) chosen = iterations_for(*runner_, known.header.question, planned.step.job, planned.ratio);
     iterations_[workload] = chosen;
     return chosen;
   }
@@ -129,9 +129,9 @@ class Jobs {
   const PlannedStreams& planned_;
   const JobCampaign& to_;
   std::unique_ptr<Schedule> schedule_;
-  std::unique_ptr<JobRunner> runner_;
-  std::map<OverlapCase, Known> cases_;
-  std::map<JobQuestion, std::uint64_t> iterations_;
+  std::unique_ptr<Runner<Jobs>> runner_;
+  std::map<JobCase, Known> cases_;
+  std::map<JobStep, std::uint64_t> iterations_;
   bool awake_ = false;
 };
 

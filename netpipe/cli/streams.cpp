@@ -60,7 +60,7 @@ std::vector<std::uint64_t> sizes(const Options& options, const std::string& opti
 JobChoice choice_of(const Options& options) {
   JobChoice choice;
   choice.workloads = npgpu::cli::choice<Workload>(options, "kernel");
-  choice.orders = npgpu::cli::choice<IssueOrder>(options, "order");
+  choice.orders = npgpu::cli::choice<Order>(options, "order");
   choice.pools = npgpu::cli::choice<StreamPool>(options, "pool");
   choice.bytes_in = sizes(options, "bytes-in");
   choice.bytes_out = sizes(options, "bytes-out");
@@ -94,7 +94,7 @@ std::vector<PlannedJob> jobs_of(const Options& options, const JobChoice& choice)
 }
 
 std::string first_gpu() {
-  const OverlapBackend& backend = find_overlap_backend("cuda:0");
+  const Backend<Jobs>& backend = find_job_backend("cuda:0");
   const auto all = backend.devices();
   if (all.empty()) throw Error(ErrorKind::nothing, "jobs in streams need a GPU: " + backend.why_none());
   return all.front().id;
@@ -106,7 +106,7 @@ Plan plan_of(const Options& options) {
   const auto devices = options.maybe("device");
   Plan plan;
   for (const std::string& id : devices ? split_words("device", *devices) : std::vector<std::string>{first_gpu()}) {
-    const OverlapBackend& backend = find_overlap_backend(id);
+    const Backend<Jobs>& backend = find_job_backend(id);
     const DeviceInfo device = backend.device(id);
     choice.device = id;
     add(plan, backend, device, jobs_of(options, choice));
@@ -127,7 +127,7 @@ int streams(const Arguments& arguments) {
   declare_measure_options(options, "adaptive");
   if (!options.read(arguments)) return exit_code::done;
   const MeasureOptions how = measure_options(options);
-  return measure(plan_of(options), how, Ending::full_report);
+  return measure(plan_of(options), how, ClosingReport::full_report);
 }
 
 }  // namespace npgpu::cli

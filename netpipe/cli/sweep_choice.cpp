@@ -46,15 +46,15 @@ void declare_choice(po::options_description& group) {
 }
 
 void choose_sweeps(const Options& options, Trace& trace) {
-  auto sweeps = chosen(options, "sweep", "sweep", trace.sweeps);
-  auto probes = chosen(options, "probe", "probe", trace.probes);
-  auto streams = chosen(options, "streams", "stream case", trace.streams);
+  auto sweeps = chosen(options, "sweep", "sweep", trace.of<Transfers>());
+  auto probes = chosen(options, "probe", "probe", trace.of<Probes>());
+  auto streams = chosen(options, "streams", "stream case", trace.of<Jobs>());
   if (!sweeps && !probes && !streams) return;
-  trace.sweeps = std::move(sweeps).value_or(std::vector<Sweep>{});
-  trace.probes = std::move(probes).value_or(std::vector<ProbeSweep>{});
-  trace.streams = std::move(streams).value_or(std::vector<OverlapSweep>{});
+  trace.of<Transfers>() = std::move(sweeps).value_or(std::vector<TransferSeries>{});
+  trace.of<Probes>() = std::move(probes).value_or(std::vector<ProbeSeries>{});
+  trace.of<Jobs>() = std::move(streams).value_or(std::vector<JobSeries>{});
 }
 
-std::string sweeps_text(const Trace& trace) { return titles_text(trace.sweeps); }
+std::string sweeps_text(const Trace& trace) { return titles_text(trace.of<Transfers>()); }
 
 }  // namespace npgpu::cli

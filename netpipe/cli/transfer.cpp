@@ -60,7 +60,7 @@ Memory standard_memory(const Module& module, Direction direction) {
   return Memory::pinned;
 }
 
-Timing standard_timing(const Case& c) {
+Timing standard_timing(const TransferCase& c) {
   const bool queues = c.async && c.memory != Memory::pageable && c.memory != Memory::managed;
   return queues && c.direction != Direction::h2h ? Timing::gated : Timing::host;
 }
@@ -73,7 +73,7 @@ Plan plan_of(const Options& options) {
     for (const std::string& module_name : split_words("module", module_list)) {
       const Module& module = module_named(module_name);
       const DeviceInfo device = module.device(id);
-      Case c{.module = module_name, .device = id};
+      TransferCase c{.module = module_name, .device = id};
       c.async = options.on("async");
       c.bind = !options.on("no-bind");
       c.source_offset = parse_size("soffset", options.text("soffset"));
@@ -107,7 +107,7 @@ int transfer(const Arguments& arguments) {
   declare_measure_options(options, "classic");
   if (!options.read(arguments)) return exit_code::done;
   const MeasureOptions how = measure_options(options);
-  return measure(plan_of(options), how, Ending::full_report);
+  return measure(plan_of(options), how, ClosingReport::full_report);
 }
 
 }  // namespace npgpu::cli

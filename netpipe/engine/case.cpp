@@ -1,8 +1,8 @@
-#include "npgpu/case.hpp"
+#include "npgpu/transfer.hpp"
 
 namespace npgpu {
 
-std::string title(const Case& c) {
+std::string title(const TransferCase& c) {
   std::string text = c.module + ' ' + c.device + ' ';
   text += name(c.direction);
   text += ' ';

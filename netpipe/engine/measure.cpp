@@ -1,16 +1,17 @@
 #include <algorithm>
 
 #include "netpipe/engine/trial.hpp"
-#include "npgpu/engine.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu {
 
 namespace {
 
-constexpr int most_voids = 3;  // gates that time out in a row before the point is given up
+constexpr int max_voids = 3;  // gates that time out in a row before the point is given up
 
-std::uint64_t most_repeats(const Case& c, std::span<Channel* const> channels) {
+std::uint64_t max_repeats(const TransferCase& c, std::span<Channel* const> channels) {
   if (c.timing != Timing::gated) return 0;
   std::uint64_t most = UINT64_MAX;
   for (Channel* channel : channels)
@@ -26,10 +27,10 @@ Seconds timed(const Trial& trial) {
   return longest;
 }
 
-void keep(std::vector<Sample>& samples, const Trial& trial, std::uint32_t number, std::uint64_t repeats) {
+void keep(std::vector<TransferSample>& samples, const Trial& trial, std::uint32_t number, std::uint64_t repeats) {
   for (std::uint32_t lane = 0; lane < trial.lanes.size(); ++lane) {
     const LaneTime& time = trial.lanes[lane];
-    Sample sample;
+    TransferSample sample;
     sample.trial = number;
     sample.lane = lane;
     sample.repeats = repeats;
@@ -41,16 +42,16 @@ void keep(std::vector<Sample>& samples, const Trial& trial, std::uint32_t number
 
 }  // namespace
 
-std::vector<Case> lanes(const Case& c) {
+std::vector<TransferCase> lanes(const TransferCase& c) {
   if (c.pattern != Pattern::duplex) return {c};
-  Case other = c;
+  TransferCase other = c;
   other.direction = reversed(c.direction);
   return {c, other};
 }
 
-void warm_up(const Case& c, std::span<Channel* const> channels, std::uint64_t bytes, Seconds duration) {
+void warm_up(const TransferCase& c, std::span<Channel* const> channels, std::uint64_t bytes, Seconds duration) {
   const Clock& clock = channels[0]->clock();
-  const std::uint64_t cap = most_repeats(c, channels);
+  const std::uint64_t cap = max_repeats(c, channels);
   for (Channel* channel : channels) channel->prepare(bytes);
   const Seconds begin = clock.now();
   std::uint64_t repeats = 1;
@@ -62,14 +63,14 @@ void warm_up(const Case& c, std::span<Channel* const> channels, std::uint64_t by
   }
 }
 
-std::optional<MeasuredPoint> measure_point(const Case& c, std::span<Channel* const> channels, Schedule& schedule,
+std::optional<Measured<Transfers>> measure_point(const TransferCase& c, std::span<Channel* const> channels, Schedule& schedule,
                                            std::uint64_t bytes, const std::function<bool()>& interrupted) {
   const Seconds begin = steady_clock().now();
   const Clock& clock = channels[0]->clock();
-  MeasuredPoint measured;
+  Measured<Transfers> measured;
   measured.point.bytes = bytes;
   for (Channel* channel : channels) channel->prepare(bytes);
-  schedule.begin(bytes, most_repeats(c, channels));
+  schedule.begin(bytes, max_repeats(c, channels));
 
   std::uint32_t trials = 0;
   int voids = 0;
@@ -84,7 +85,7 @@ std::optional<MeasuredPoint> measure_point(const Case& c, std::span<Channel* con
     const Trial trial = run_trial(c, channels, step.repeats);
     const Seconds spent = clock.now() - before;
     if (trial.voided) {
-      if (++voids == most_voids)
+      if (++voids == max_voids)
         throw Error(ErrorKind::failed, title(c) + ": the gate timed out " + std::to_string(voids) +
                                            " times in a row at " + std::to_string(bytes) +
                                            " bytes: use --timing event or host");

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "npgpu/engine.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 
 namespace npgpu {
 
@@ -15,8 +16,8 @@ class Adaptive final : public Schedule {
  public:
   explicit Adaptive(const AdaptiveOptions& options) : options_(options) {}
 
-  void begin(std::uint64_t, std::uint64_t most_repeats) override {
-    most_ = most_repeats ? most_repeats : UINT64_MAX;
+  void begin(std::uint64_t, std::uint64_t max_repeats) override {
+    max_ = max_repeats ? max_repeats : UINT64_MAX;
     repeats_ = 1;
     warm_ = false;
     spent_ = Seconds{0};
@@ -25,9 +26,9 @@ class Adaptive final : public Schedule {
 
   Step next() override {
     if (!warm_) return {Step::Kind::warm_up, repeats_};
-    if (each_.size() >= static_cast<std::size_t>(options_.least_trials)) {
-      if (narrow()) return {Step::Kind::stop, 0, Stop::narrowed};
-      if (spent_ >= options_.budget) return {Step::Kind::stop, 0, Stop::never};
+    if (each_.size() >= static_cast<std::size_t>(options_.min_trials)) {
+      if (narrow()) return {Step::Kind::stop, 0, Stop::converged};
+      if (spent_ >= options_.budget) return {Step::Kind::stop, 0, Stop::not_converged};
     }
     return {Step::Kind::trial, repeats_};
   }
@@ -37,23 +38,23 @@ class Adaptive final : public Schedule {
     if (warm_) {
       each_.push_back(each);
       spent_ += spent;
-    } else if (timed >= options_.trial / 4 || repeats_ >= most_) {
+    } else if (timed >= options_.trial / 4 || repeats_ >= max_) {
       warm_ = true;
       const double wanted = each > 0 ? std::min(std::ceil(options_.trial.count() / each), 1e12) : 1e12;
-      repeats_ = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(wanted), 1, most_);
+      repeats_ = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(wanted), 1, max_);
     } else {
-      repeats_ = std::min(repeats_ * 4, most_);
+      repeats_ = std::min(repeats_ * 4, max_);
     }
   }
 
   std::string text() const override {
     return fmt::format("adaptive tolerance {} level {} trial {} s least {} budget {} s", options_.tolerance,
-                       options_.level, options_.trial.count(), options_.least_trials, options_.budget.count());
+                       options_.level, options_.trial.count(), options_.min_trials, options_.budget.count());
   }
 
   Seconds guess(Seconds one_repeat) const override {
     // Warm-up costs about a third of a trial and one repeat; most points narrow with little more than the least.
-    return std::max(options_.trial, one_repeat) * (options_.least_trials * 1.3) + one_repeat;
+    return std::max(options_.trial, one_repeat) * (options_.min_trials * 1.3) + one_repeat;
   }
 
  private:
@@ -63,7 +64,7 @@ class Adaptive final : public Schedule {
   }
 
   const AdaptiveOptions options_;
-  std::uint64_t most_ = 0;
+  std::uint64_t max_ = 0;
   std::uint64_t repeats_ = 1;
   bool warm_ = false;
   Seconds spent_{0};

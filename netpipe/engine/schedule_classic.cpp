@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "npgpu/engine.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 
 namespace npgpu {
 
@@ -16,8 +17,8 @@ class Classic final : public Schedule {
  public:
   explicit Classic(const ClassicOptions& options) : options_(options) {}
 
-  void begin(std::uint64_t bytes, std::uint64_t most_repeats) override {
-    most_ = most_repeats ? most_repeats : UINT64_MAX;
+  void begin(std::uint64_t bytes, std::uint64_t max_repeats) override {
+    max_ = max_repeats ? max_repeats : UINT64_MAX;
     trials_ = 0;
     warm_ = false;
     repeats_ = 1;
@@ -40,12 +41,12 @@ class Classic final : public Schedule {
       return;
     }
     const bool known = options_.fixed_repeats || estimate_ > Seconds{0};
-    if (known || timed >= enough_to_time || repeats_ >= most_) {
+    if (known || timed >= enough_to_time || repeats_ >= max_) {
       warm_ = true;
       if (!known) estimate_ = std::max(each, Seconds{1e-10});
       repeats_ = trial_repeats();
     } else {
-      repeats_ = std::min(repeats_ * 2, most_);
+      repeats_ = std::min(repeats_ * 2, max_);
     }
   }
 
@@ -56,7 +57,7 @@ class Classic final : public Schedule {
   }
 
   Seconds guess(Seconds one_repeat) const override {
-    const auto least = static_cast<double>(options_.fixed_repeats ? options_.fixed_repeats : options_.least_repeats);
+    const auto least = static_cast<double>(options_.fixed_repeats ? options_.fixed_repeats : options_.min_repeats);
     const Seconds trial = options_.fixed_repeats ? one_repeat * least : std::max(options_.target, one_repeat * least);
     return trial * options_.trials;
   }
@@ -65,9 +66,9 @@ class Classic final : public Schedule {
   static constexpr Seconds enough_to_time{0.001};
 
   std::uint64_t trial_repeats() const {
-    if (options_.fixed_repeats) return std::min(options_.fixed_repeats, most_);
+    if (options_.fixed_repeats) return std::min(options_.fixed_repeats, max_);
     const double wanted = std::min(options_.target / estimate_, 1e12);
-    return std::min(std::max(static_cast<std::uint64_t>(wanted), options_.least_repeats), most_);
+    return std::min(std::max(static_cast<std::uint64_t>(wanted), options_.min_repeats), max_);
   }
 
   const ClassicOptions options_;
@@ -75,7 +76,7 @@ class Classic final : public Schedule {
   std::uint64_t last_bytes_ = 0;
   std::uint64_t bytes_ = 0;
   Seconds estimate_{0};
-  std::uint64_t most_ = 0;
+  std::uint64_t max_ = 0;
   std::uint64_t repeats_ = 1;
   int trials_ = 0;
   bool warm_ = false;

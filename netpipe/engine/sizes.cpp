@@ -1,6 +1,7 @@
 #include <set>
 
-#include "npgpu/engine.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu {

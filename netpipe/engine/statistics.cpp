@@ -2,7 +2,8 @@
 #include <boost/math/distributions/binomial.hpp>
 #include <cmath>
 
-#include "npgpu/engine.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 
 namespace npgpu {
 

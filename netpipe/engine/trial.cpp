@@ -33,7 +33,7 @@ class Gate {
   DeviceTimer* timer_;
 };
 
-DeviceTimer& timer_of(Channel& channel, const Case& c) {
+DeviceTimer& timer_of(Channel& channel, const TransferCase& c) {
   if (DeviceTimer* timer = channel.timer()) return *timer;
   throw Error(ErrorKind::usage, "module " + c.module + " cannot time on the device: use --timing host");
 }
@@ -48,7 +48,7 @@ LaneTime run_host(Channel& channel, std::uint64_t repeats, bool round_trip) {
 
 // Event and gated timing of one or more channels from one thread. With two, the copies are issued in turn, so
 // that both directions find work from the start.
-Trial run_device(const Case& c, std::span<Channel* const> channels, std::uint64_t repeats) {
+Trial run_device(const TransferCase& c, std::span<Channel* const> channels, std::uint64_t repeats) {
   const bool gated = c.timing == Timing::gated;
   const bool round_trip = c.pattern == Pattern::pingpong;
   const Clock& clock = channels[0]->clock();
@@ -93,7 +93,7 @@ Trial run_device(const Case& c, std::span<Channel* const> channels, std::uint64_
 
 // Each channel from its own thread, released together: a copy that blocks its caller can only overlap with
 // another caller's.
-Trial run_threads(const Case& c, std::span<Channel* const> channels, std::uint64_t repeats) {
+Trial run_threads(const TransferCase& c, std::span<Channel* const> channels, std::uint64_t repeats) {
   Trial trial;
   trial.lanes.resize(channels.size());
   std::vector<std::exception_ptr> errors(channels.size());
@@ -133,7 +133,7 @@ Trial run_threads(const Case& c, std::span<Channel* const> channels, std::uint64
 
 }  // namespace
 
-Trial run_trial(const Case& c, std::span<Channel* const> channels, std::uint64_t repeats) {
+Trial run_trial(const TransferCase& c, std::span<Channel* const> channels, std::uint64_t repeats) {
   if (channels.size() > 1) {
     bool one_thread = c.timing != Timing::host;
     for (const Channel* channel : channels) one_thread &= channel->enqueues();

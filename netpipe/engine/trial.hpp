@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "npgpu/case.hpp"
+#include "npgpu/transfer.hpp"
 #include "npgpu/channel.hpp"
 
 namespace npgpu {
@@ -22,6 +22,6 @@ struct Trial {
 
 // Runs `repeats` operations on every channel. One channel: on the calling thread. Two: both at once, from
 // this thread if both only enqueue and are timed on the device, else each from a thread of its own.
-Trial run_trial(const Case&, std::span<Channel* const> channels, std::uint64_t repeats);
+Trial run_trial(const TransferCase&, std::span<Channel* const> channels, std::uint64_t repeats);
 
 }  // namespace npgpu

@@ -8,7 +8,8 @@
 #include <iostream>
 #include <sstream>
 
-#include "npgpu/engine.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/model.hpp"
 #include "npgpu/module.hpp"
@@ -21,7 +22,7 @@ namespace {
 constexpr const char* module_name = NPGPU_LEGACY_MODULE;
 
 struct Settings {
-  Case question;
+  TransferCase question;
   std::uint64_t start = 1, end = 192 * MiB, perturbation = 3;
   ClassicOptions schedule;
   std::string output = "np.out";
@@ -62,7 +63,7 @@ E one_of(const char* option, const char* text) {
 
 Settings settings(int argc, char** argv) {
   Settings s;
-  Case& c = s.question;
+  TransferCase& c = s.question;
   const bool host = std::string(module_name) == "memcpy";
   c.module = module_name;
   c.device = host ? "host" : "cuda:0";
@@ -116,7 +117,7 @@ void measure(const Settings& s) {
   const MemoryNeed free = module->available(s.question);
   std::vector<std::unique_ptr<Channel>> owned;
   std::vector<Channel*> channels;
-  for (const Case& lane : lanes(s.question)) {
+  for (const TransferCase& lane : lanes(s.question)) {
     const MemoryNeed need = module->needs(lane, sizes.back());
     if (need.host_bytes > free.host_bytes || need.device_bytes > free.device_bytes)
       throw Error(ErrorKind::usage, "--end: not enough free memory for " + size_text(sizes.back()));
@@ -130,7 +131,7 @@ void measure(const Settings& s) {
   for (const std::uint64_t bytes : sizes) {
     const auto measured = measure_point(s.question, channels, *schedule, bytes, nullptr);
     if (!measured->mismatch.empty()) throw Error(ErrorKind::failed, "payload wrong: " + measured->mismatch);
-    Sweep one;
+    TransferSeries one;
     one.question = s.question;
     one.points = {measured->point};
     one.points[0].samples = static_cast<std::uint32_t>(measured->samples.size());

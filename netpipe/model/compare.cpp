@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "netpipe/model/matching.hpp"
-#include "netpipe/model/probe_rates.hpp"
+#include "netpipe/model/probes/probe_rates.hpp"
 #include "npgpu/model.hpp"
 
 namespace npgpu {
@@ -34,8 +34,8 @@ struct Copy {
   auto operator<=>(const Copy&) const = default;
 };
 
-Times<Copy> times_of(const Pair<Sweep>& pair) {
-  const auto times = [](const Sweep* sweep) {
+Times<Copy> times_of(const Pair<TransferSeries>& pair) {
+  const auto times = [](const TransferSeries* sweep) {
     std::map<Copy, Estimate> found;
     if (sweep)
       for (const PointSummary& p : summarize(*sweep))
@@ -46,12 +46,12 @@ Times<Copy> times_of(const Pair<Sweep>& pair) {
 }
 
 // Of what A's trace did in one repeat: repeats may do more work in one version of a kernel than in another.
-Times<Shape> times_of(const Pair<ProbeSweep>& pair) {
+Times<Shape> times_of(const Pair<ProbeSeries>& pair) {
   std::map<Shape, double> work;
-  for (const ProbeSweep* probe : {pair.a, pair.b})
+  for (const ProbeSeries* probe : {pair.a, pair.b})
     if (probe)
-      for (const ProbePoint& p : probe->points) work.try_emplace(p.shape, p.work);
-  const auto times = [&](const ProbeSweep* probe) {
+      for (const ProbePoint& p : probe->points) work.try_emplace(p.axes, p.work);
+  const auto times = [&](const ProbeSeries* probe) {
     std::map<Shape, Estimate> found;
     if (probe)
       for (const model::PointRate& r : model::rates_of(*probe)) {
@@ -63,8 +63,8 @@ Times<Shape> times_of(const Pair<ProbeSweep>& pair) {
   return {times(pair.a), times(pair.b)};
 }
 
-Times<JobShape> times_of(const Pair<OverlapSweep>& pair) {
-  const auto times = [](const OverlapSweep* streams) {
+Times<JobShape> times_of(const Pair<JobSeries>& pair) {
+  const auto times = [](const JobSeries* streams) {
     std::map<JobShape, Estimate> found;
     if (streams)
       for (const JobSummary& s : summarize(*streams))
@@ -79,11 +79,11 @@ void tell(PointComparison& p, const Copy& copy) {
   p.lane = copy.lane;
 }
 void tell(PointComparison& p, const Shape& shape) {
-  p.shape = shape;
+  p.axes = shape;
   p.bytes = shape.bytes;
 }
 void tell(PointComparison& p, const JobShape& job) {
-  p.job = job;
+  p.axes = job;
   p.bytes = job.bytes_in + job.bytes_out;
 }
 
@@ -110,7 +110,7 @@ void compare_points(std::vector<PointComparison>& out, const std::string& title,
 }  // namespace
 
 std::vector<PointComparison> compare(const Trace& a, const Trace& b, double tolerance) {
-  const auto in_a = model::places_of(a), in_b = model::places_of(b);
+  const auto in_a = model::device_slots(a), in_b = model::device_slots(b);
   std::vector<PointComparison> out;
   const auto add = [&](const auto& of_a, const auto& of_b) {
     for (const auto& pair : model::pairs_of(of_a, of_b, in_a, in_b))

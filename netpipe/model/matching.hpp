@@ -13,21 +13,21 @@ namespace npgpu::model {
 
 // Each device of a trace as "cuda#0", "cuda#1" in the order in which they appear: by order within their kind, so that
 // the host is never held against a GPU because the other trace has no host sweep.
-using Places = std::map<std::string, std::string>;
-Places places_of(const Trace&);
+using DeviceSlots = std::map<std::string, std::string>;
+DeviceSlots device_slots(const Trace&);
 
 // A's name of B's device; B's own where A has none in that place.
-std::string name_in_a(const Places& a, const Places& b, const std::string& device_of_b);
+std::string name_in_a(const DeviceSlots& a, const DeviceSlots& b, const std::string& device_of_b);
 
 // Equal in both traces where the cases match.
 template <class Question>
-Question placed(Question question, const Places& places) {
+Question placed(Question question, const DeviceSlots& places) {
   question.device = places.at(question.device);
   return question;
 }
 
 // The question, whatever its threads and buffers were bound to.
-inline Case unbound(Case question) {
+inline TransferCase unbound(TransferCase question) {
   question.bind = true;
   return question;
 }
@@ -46,8 +46,8 @@ struct Pair {
 // A's cases in their order, then those that only B has. A question may have been asked twice, under two schedules or
 // bound and unbound: the nearest kin first.
 template <class S>
-std::vector<Pair<S>> pairs_of(const std::vector<S>& a, const std::vector<S>& b, const Places& in_a,
-                              const Places& in_b) {
+std::vector<Pair<S>> pairs_of(const std::vector<S>& a, const std::vector<S>& b, const DeviceSlots& in_a,
+                              const DeviceSlots& in_b) {
   std::vector<Pair<S>> pairs;
   for (const S& one : a) pairs.push_back({title(one.question), &one});
   std::vector<bool> taken(b.size(), false);

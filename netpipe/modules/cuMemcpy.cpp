@@ -68,7 +68,7 @@ class CuMemcpy final : public cuda::Copies {
     return "CUDA driver copies: cuMemcpyHtoD, DtoH, DtoD, and their Async forms with --async";
   }
 
-  std::unique_ptr<Channel> open(const Case& c, std::uint64_t max_bytes) const override {
+  std::unique_ptr<Channel> open(const TransferCase& c, std::uint64_t max_bytes) const override {
     const cuda::Driver& d = cuda::driver();
     const auto h2d = [&](cudaStream_t) { return HostToDevice{d.cuMemcpyHtoD}; };
     const auto d2h = [&](cudaStream_t) { return DeviceToHost{d.cuMemcpyDtoH}; };

@@ -13,11 +13,11 @@ class Copies : public Module {
  public:
   std::vector<DeviceInfo> devices() const override { return inventory(); }
   std::string why_none() const override { return why_no_device(); }
-  std::optional<std::string> refuses(const Case& c) const override { return why_refused(c); }
-  MemoryNeed needs(const Case& c, std::uint64_t max_bytes) const override {
+  std::optional<std::string> refuses(const TransferCase& c) const override { return why_refused(c); }
+  MemoryNeed needs(const TransferCase& c, std::uint64_t max_bytes) const override {
     return cuda::needs(c, max_bytes, footprint_bytes(c));
   }
-  MemoryNeed available(const Case& c) const override { return cuda::available(c); }
+  MemoryNeed available(const TransferCase& c) const override { return cuda::available(c); }
 };
 
 }  // namespace npgpu::cuda

@@ -65,14 +65,14 @@ std::uint64_t fresh_seed() {
 
 std::uint64_t slot_seed(std::uint64_t seed, std::uint64_t slot) { return seed + slot * 0xABCC5167CCAD925F; }
 
-host::Binding binding_for(const Case& c) {
+host::Binding binding_for(const TransferCase& c) {
   return c.bind ? host::Binding::near_thread() : host::Binding::none("--no-bind");
 }
 
 // Buffers and checks, common to both walks. What forward() and back() read is in the walks, on one cache line.
 class MemcpyChannel : public Channel {
  public:
-  MemcpyChannel(const Case& c, std::uint64_t max_bytes)
+  MemcpyChannel(const TransferCase& c, std::uint64_t max_bytes)
       : binding_(binding_for(c)),
         max_bytes_(max_bytes),
         walk_(walk_bytes(c.cache)),
@@ -200,7 +200,7 @@ class Memcpy final : public Module {
   std::string_view summary() const override { return "copies within host memory with the C library's memcpy"; }
   std::vector<DeviceInfo> devices() const override { return {host::host_device()}; }
 
-  std::optional<std::string> refuses(const Case& c) const override {
+  std::optional<std::string> refuses(const TransferCase& c) const override {
     if (c.direction != Direction::h2h)
       return fmt::format(
           "--direction {}: memcpy copies within host memory: use --direction h2h, or --module cudaMemcpy for a GPU",
@@ -218,7 +218,7 @@ class Memcpy final : public Module {
     return std::nullopt;
   }
 
-  MemoryNeed needs(const Case& c, std::uint64_t max_bytes) const override {
+  MemoryNeed needs(const TransferCase& c, std::uint64_t max_bytes) const override {
     const std::uint64_t span = footprint(walk_bytes(c.cache), max_bytes);
     const std::uint64_t outward = host::allocation_bytes(span, c.source_offset);
     const std::uint64_t inward = host::allocation_bytes(span, c.target_offset);
@@ -226,9 +226,9 @@ class Memcpy final : public Module {
     if (std::max(outward, inward) > UINT64_MAX / buffers) return {UINT64_MAX, 0};
     return {(buffers - 1) * outward + inward, 0};
   }
-  MemoryNeed available(const Case&) const override { return {host::free_host_memory(), 0}; }
+  MemoryNeed available(const TransferCase&) const override { return {host::free_host_memory(), 0}; }
 
-  std::unique_ptr<Channel> open(const Case& c, std::uint64_t max_bytes) const override {
+  std::unique_ptr<Channel> open(const TransferCase& c, std::uint64_t max_bytes) const override {
     if (const auto why = refuses(c)) throw Error(ErrorKind::usage, *why);
     if (c.cache == Cache::cold) return std::make_unique<ColdChannel>(c, max_bytes);
     return std::make_unique<WarmChannel>(c, max_bytes);

@@ -85,7 +85,7 @@ class End {
 
 class SimulatedChannel final : public Channel, public DeviceTimer {
  public:
-  SimulatedChannel(const Case& c, std::uint64_t max_bytes)
+  SimulatedChannel(const TransferCase& c, std::uint64_t max_bytes)
       : case_(c),
         max_bytes_(max_bytes),
         device_(simulated::open_device(c.device)),
@@ -132,7 +132,7 @@ class SimulatedChannel final : public Channel, public DeviceTimer {
   std::uint64_t gate_capacity() const override { return device_->spec().host.gate_capacity; }
 
  private:
-  Case case_;
+  TransferCase case_;
   std::uint64_t max_bytes_, bytes_ = 0;
   std::shared_ptr<Device> device_;
   simulated::Route there_, back_;
@@ -151,11 +151,11 @@ class Simulated final : public Module {
   std::string why_none() const override { return simulated::why_none(); }
   DeviceInfo device(const std::string& id) const override { return simulated::device_of(id); }
 
-  std::optional<std::string> refuses(const Case& c) const override {
+  std::optional<std::string> refuses(const TransferCase& c) const override {
     return simulated::why_refused(c, simulated::spec_of(c.device));
   }
 
-  MemoryNeed needs(const Case& c, std::uint64_t max_bytes) const override {
+  MemoryNeed needs(const TransferCase& c, std::uint64_t max_bytes) const override {
     MemoryNeed need;
     const auto add = [&](Place place, std::uint64_t offset) {
       const std::uint64_t bytes = host::allocation_bytes(max_bytes, offset);
@@ -168,11 +168,11 @@ class Simulated final : public Module {
     if (c.pattern == Pattern::pingpong) add(ends.source, c.source_offset);
     return need;
   }
-  MemoryNeed available(const Case& c) const override {
+  MemoryNeed available(const TransferCase& c) const override {
     return {host::free_host_memory(), simulated::spec_of(c.device).memory_bytes};
   }
 
-  std::unique_ptr<Channel> open(const Case& c, std::uint64_t max_bytes) const override {
+  std::unique_ptr<Channel> open(const TransferCase& c, std::uint64_t max_bytes) const override {
     if (const auto why = refuses(c)) throw Error(ErrorKind::usage, *why);
     return std::make_unique<SimulatedChannel>(c, max_bytes);
   }

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "npgpu/streams.hpp"
+#include "npgpu/simulate.hpp"
 
 namespace npgpu {
 

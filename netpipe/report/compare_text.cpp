@@ -6,7 +6,8 @@
 
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/layout.hpp"
-#include "npgpu/engine.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 #include "npgpu/report.hpp"
 
 namespace npgpu {
@@ -63,7 +64,7 @@ void one_sweep(std::ostream& out, const Points& points, const TextStyle& style, 
   std::vector<bool> alarming;
   for (const PointComparison& p : points) {
     if (p.verdict != Verdict::slower && p.verdict != Verdict::faster && p.verdict != Verdict::unclear) continue;
-    std::vector<std::string> cells{p.shape ? shape_text(*p.shape) : p.job ? job_text(*p.job) : size_text(p.bytes)};
+    std::vector<std::string> cells{p.axes ? text_of(*p.axes) : p.axes ? text_of(*p.axes) : size_text(p.bytes)};
     if (lanes) cells.push_back(std::to_string(p.lane));
     cells.push_back(digits_text(p.a_us));
     cells.push_back(digits_text(p.b_us));

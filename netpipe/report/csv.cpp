@@ -25,16 +25,16 @@ std::string number(double value) { return std::isfinite(value) ? fmt::format("{}
 void export_csv(std::ostream& out, const Trace& trace) {
   out << "sweep,module,device,device_name,simulated,pattern,direction,memory,async,timing,cache,source_offset_bytes,"
          "target_offset_bytes,bind,bytes,stop,point,trial,lane,repeats,host_us,device_us,intact\n";
-  for (std::size_t i = 0; i < trace.sweeps.size(); ++i) {
-    const Sweep& sweep = trace.sweeps[i];
-    const Case& c = sweep.question;
+  for (std::size_t i = 0; i < trace.of<Transfers>().size(); ++i) {
+    const TransferSeries& sweep = trace.of<Transfers>()[i];
+    const TransferCase& c = sweep.question;
     const std::string front =
         fmt::format("{},{},{},{},{:d},{},{},{},{:d},{},{},{},{},{:d}", i, field(c.module), field(c.device),
                     field(sweep.device_name), sweep.simulated, name(c.pattern), name(c.direction), name(c.memory),
                     c.async, name(c.timing), name(c.cache), c.source_offset, c.target_offset, c.bind);
-    for (const Sample& s : sweep.samples) {
+    for (const TransferSample& s : sweep.samples) {
       // A sample that belongs to no point says so by its empty fields.
-      const Point* point = s.point < sweep.points.size() ? &sweep.points[s.point] : nullptr;
+      const TransferPoint* point = s.point < sweep.points.size() ? &sweep.points[s.point] : nullptr;
       out << front << ',' << (point ? std::to_string(point->bytes) : "") << ','
           << (point ? name(point->stop) : std::string_view()) << ','
           << fmt::format("{},{},{},{},{},{},{}\n", s.point, s.trial, s.lane, s.repeats, number(s.host_us),
@@ -45,9 +45,9 @@ void export_csv(std::ostream& out, const Trace& trace) {
 
 void export_probes_csv(std::ostream& out, const Trace& trace) {
   out << "probe,name,device,device_name,simulated,operation,type,form,space,blocks,threads,ilp,access_bytes,bytes,alone,work,"
-         "stop,point,trial,repeats,host_us,device_us,cycles,units,most_on_unit,intact\n";
-  for (std::size_t i = 0; i < trace.probes.size(); ++i) {
-    const ProbeSweep& probe = trace.probes[i];
+         "stop,point,trial,repeats,host_us,device_us,cycles,units,max_blocks_on_unit,intact\n";
+  for (std::size_t i = 0; i < trace.of<Probes>().size(); ++i) {
+    const ProbeSeries& probe = trace.of<Probes>()[i];
     const ProbeCase& c = probe.question;
     const std::string front =
         fmt::format("{},{},{},{},{:d},{},{},{},{}", i, field(c.probe), field(c.device), field(probe.device_name),
@@ -55,12 +55,12 @@ void export_probes_csv(std::ostream& out, const Trace& trace) {
     for (const ProbeSample& s : probe.samples) {
       if (s.point >= probe.points.size()) continue;
       const ProbePoint& point = probe.points[s.point];
-      const Shape& shape = point.shape;
+      const Shape& shape = point.axes;
       out << front
           << fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", shape.blocks, shape.threads, shape.ilp,
-                         shape.access_bytes, shape.bytes, shape.alone, number(point.work), name(point.stop), s.point,
+                         shape.access_bytes, shape.bytes, shape.one_block_per_sm, number(point.work), name(point.stop), s.point,
                          s.trial, s.repeats, number(s.host_us), number(s.device_us), number(s.cycles), s.units,
-                         s.most_on_unit, s.intact);
+                         s.max_blocks_on_unit, s.intact);
     }
   }
 }
@@ -68,16 +68,16 @@ void export_probes_csv(std::ostream& out, const Trace& trace) {
 void export_streams_csv(std::ostream& out, const Trace& trace) {
   out << "streams_case,device,device_name,simulated,workload,order,pool,gated,bytes_in,bytes_out,kernel_bytes,iterations,chunks,"
          "streams,threads,stop,point,trial,number,host_us,issue_us,create_us,destroy_us,device_us,intact\n";
-  for (std::size_t i = 0; i < trace.streams.size(); ++i) {
-    const OverlapSweep& sweep = trace.streams[i];
-    const OverlapCase& c = sweep.question;
+  for (std::size_t i = 0; i < trace.of<Jobs>().size(); ++i) {
+    const JobSeries& sweep = trace.of<Jobs>()[i];
+    const JobCase& c = sweep.question;
     const std::string front =
         fmt::format("{},{},{},{:d},{},{},{},{}", i, field(c.device), field(sweep.device_name), sweep.simulated,
-                    name(c.workload), name(c.order), name(c.pool), static_cast<int>(c.gated));
-    for (const OverlapSample& s : sweep.samples) {
+                    name(c.workload), name(c.order), name(c.pool), static_cast<int>(c.gating));
+    for (const JobSample& s : sweep.samples) {
       if (s.point >= sweep.points.size()) continue;
-      const OverlapPoint& point = sweep.points[s.point];
-      const JobShape& job = point.job;
+      const JobPoint& point = sweep.points[s.point];
+      const JobShape& job = point.axes;
       out << front
           << fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", job.bytes_in, job.bytes_out,
                          job.kernel_bytes, job.iterations, job.chunks, job.streams, job.threads, name(point.stop), s.point,

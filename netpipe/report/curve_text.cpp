@@ -24,8 +24,8 @@ struct BestTrial {
 BestTrial best_trial(std::span<const PointSummary> points, int moved) {
   BestTrial best;
   for (const PointSummary& p : points) {
-    if (!(p.least_us > 0)) continue;
-    const double rate = moved * static_cast<double>(p.bytes) / (p.least_us * 1e-6);
+    if (!(p.min_us > 0)) continue;
+    const double rate = moved * static_cast<double>(p.bytes) / (p.min_us * 1e-6);
     if (!(rate <= best.rate)) best = {rate, p.bytes};
   }
   return best;

@@ -25,14 +25,14 @@ Json column(const Rows& rows, Get get) {
   return values;
 }
 
-Json samples_json(const std::vector<Sample>& rows) {
-  return {{"point", column(rows, [](const Sample& s) { return s.point; })},
-          {"trial", column(rows, [](const Sample& s) { return s.trial; })},
-          {"lane", column(rows, [](const Sample& s) { return s.lane; })},
-          {"intact", column(rows, [](const Sample& s) { return s.intact; })},
-          {"repeats", column(rows, [](const Sample& s) { return s.repeats; })},
-          {"host_us", column(rows, [](const Sample& s) { return s.host_us; })},
-          {"device_us", column(rows, [](const Sample& s) { return s.device_us; })}};
+Json samples_json(const std::vector<TransferSample>& rows) {
+  return {{"point", column(rows, [](const TransferSample& s) { return s.point; })},
+          {"trial", column(rows, [](const TransferSample& s) { return s.trial; })},
+          {"lane", column(rows, [](const TransferSample& s) { return s.lane; })},
+          {"intact", column(rows, [](const TransferSample& s) { return s.intact; })},
+          {"repeats", column(rows, [](const TransferSample& s) { return s.repeats; })},
+          {"host_us", column(rows, [](const TransferSample& s) { return s.host_us; })},
+          {"device_us", column(rows, [](const TransferSample& s) { return s.device_us; })}};
 }
 
 // The columns that points of sweeps and of probes share.
@@ -49,19 +49,19 @@ void add_common(Json& points, const std::vector<Row>& rows) {
   points["throttle_reasons"] = column(rows, [](const Row& p) { return p.telemetry.throttle_reasons; });
 }
 
-Json points_json(const std::vector<Point>& rows) {
-  Json json{{"bytes", column(rows, [](const Point& p) { return p.bytes; })}};
+Json points_json(const std::vector<TransferPoint>& rows) {
+  Json json{{"bytes", column(rows, [](const TransferPoint& p) { return p.bytes; })}};
   add_common(json, rows);
   return json;
 }
 
 Json points_json(const std::vector<ProbePoint>& rows) {
-  Json json{{"blocks", column(rows, [](const ProbePoint& p) { return p.shape.blocks; })},
-            {"threads", column(rows, [](const ProbePoint& p) { return p.shape.threads; })},
-            {"ilp", column(rows, [](const ProbePoint& p) { return p.shape.ilp; })},
-            {"access_bytes", column(rows, [](const ProbePoint& p) { return p.shape.access_bytes; })},
-            {"bytes", column(rows, [](const ProbePoint& p) { return p.shape.bytes; })},
-            {"alone", column(rows, [](const ProbePoint& p) { return p.shape.alone; })},
+  Json json{{"blocks", column(rows, [](const ProbePoint& p) { return p.axes.blocks; })},
+            {"threads", column(rows, [](const ProbePoint& p) { return p.axes.threads; })},
+            {"ilp", column(rows, [](const ProbePoint& p) { return p.axes.ilp; })},
+            {"access_bytes", column(rows, [](const ProbePoint& p) { return p.axes.access_bytes; })},
+            {"bytes", column(rows, [](const ProbePoint& p) { return p.axes.bytes; })},
+            {"one_block_per_sm", column(rows, [](const ProbePoint& p) { return p.axes.one_block_per_sm; })},
             {"work", column(rows, [](const ProbePoint& p) { return p.work; })}};
   add_common(json, rows);
   return json;
@@ -76,31 +76,31 @@ Json samples_json(const std::vector<ProbeSample>& rows) {
           {"device_us", column(rows, [](const ProbeSample& s) { return s.device_us; })},
           {"cycles", column(rows, [](const ProbeSample& s) { return s.cycles; })},
           {"units", column(rows, [](const ProbeSample& s) { return s.units; })},
-          {"most_on_unit", column(rows, [](const ProbeSample& s) { return s.most_on_unit; })}};
+          {"max_blocks_on_unit", column(rows, [](const ProbeSample& s) { return s.max_blocks_on_unit; })}};
 }
 
-Json points_json(const std::vector<OverlapPoint>& rows) {
-  Json json{{"bytes_in", column(rows, [](const OverlapPoint& p) { return p.job.bytes_in; })},
-            {"bytes_out", column(rows, [](const OverlapPoint& p) { return p.job.bytes_out; })},
-            {"kernel_bytes", column(rows, [](const OverlapPoint& p) { return p.job.kernel_bytes; })},
-            {"iterations", column(rows, [](const OverlapPoint& p) { return p.job.iterations; })},
-            {"chunks", column(rows, [](const OverlapPoint& p) { return p.job.chunks; })},
-            {"streams", column(rows, [](const OverlapPoint& p) { return p.job.streams; })},
-            {"threads", column(rows, [](const OverlapPoint& p) { return p.job.threads; })}};
+Json points_json(const std::vector<JobPoint>& rows) {
+  Json json{{"bytes_in", column(rows, [](const JobPoint& p) { return p.axes.bytes_in; })},
+            {"bytes_out", column(rows, [](const JobPoint& p) { return p.axes.bytes_out; })},
+            {"kernel_bytes", column(rows, [](const JobPoint& p) { return p.axes.kernel_bytes; })},
+            {"iterations", column(rows, [](const JobPoint& p) { return p.axes.iterations; })},
+            {"chunks", column(rows, [](const JobPoint& p) { return p.axes.chunks; })},
+            {"streams", column(rows, [](const JobPoint& p) { return p.axes.streams; })},
+            {"threads", column(rows, [](const JobPoint& p) { return p.axes.threads; })}};
   add_common(json, rows);
   return json;
 }
 
-Json samples_json(const std::vector<OverlapSample>& rows) {
-  return {{"point", column(rows, [](const OverlapSample& s) { return s.point; })},
-          {"trial", column(rows, [](const OverlapSample& s) { return s.trial; })},
-          {"intact", column(rows, [](const OverlapSample& s) { return s.intact; })},
-          {"number", column(rows, [](const OverlapSample& s) { return s.number; })},
-          {"host_us", column(rows, [](const OverlapSample& s) { return s.host_us; })},
-          {"issue_us", column(rows, [](const OverlapSample& s) { return s.issue_us; })},
-          {"create_us", column(rows, [](const OverlapSample& s) { return s.create_us; })},
-          {"destroy_us", column(rows, [](const OverlapSample& s) { return s.destroy_us; })},
-          {"device_us", column(rows, [](const OverlapSample& s) { return s.device_us; })}};
+Json samples_json(const std::vector<JobSample>& rows) {
+  return {{"point", column(rows, [](const JobSample& s) { return s.point; })},
+          {"trial", column(rows, [](const JobSample& s) { return s.trial; })},
+          {"intact", column(rows, [](const JobSample& s) { return s.intact; })},
+          {"number", column(rows, [](const JobSample& s) { return s.number; })},
+          {"host_us", column(rows, [](const JobSample& s) { return s.host_us; })},
+          {"issue_us", column(rows, [](const JobSample& s) { return s.issue_us; })},
+          {"create_us", column(rows, [](const JobSample& s) { return s.create_us; })},
+          {"destroy_us", column(rows, [](const JobSample& s) { return s.destroy_us; })},
+          {"device_us", column(rows, [](const JobSample& s) { return s.device_us; })}};
 }
 
 template <class S>
@@ -122,9 +122,9 @@ void export_json(std::ostream& out, const Trace& trace) {
             {"version", std::to_string(trace.version_major) + '.' + std::to_string(trace.version_minor)},
             {"run", json_of(trace.root)},
             {"provenance", json_of(trace.provenance)},
-            {"sweeps", whole(trace.sweeps)},
-            {"probes", whole(trace.probes)},
-            {"streams", whole(trace.streams)}};
+            {"sweeps", whole(trace.of<Transfers>())},
+            {"probes", whole(trace.of<Probes>())},
+            {"streams", whole(trace.of<Jobs>())}};
   write_json(out, json, -1);
 }
 

@@ -82,9 +82,9 @@ std::string facts_text(const Trace& trace, const TextStyle& style) {
   const auto count = [&](const auto& all) {
     for (const auto& one : all) ++(one.simulated ? simulated : measured);
   };
-  count(trace.sweeps);
-  count(trace.probes);
-  count(trace.streams);
+  count(trace.of<Transfers>());
+  count(trace.of<Probes>());
+  count(trace.of<Jobs>());
   const bool any = simulated > 0, all = any && measured == 0;
 
   std::string title = "Measured on " + (root.hostname.empty() ? "an unnamed host" : root.hostname);
@@ -99,10 +99,10 @@ std::string facts_text(const Trace& trace, const TextStyle& style) {
   if (!run.empty()) out += labelled("run", run, width);
   if (!root.argv.empty()) out += labelled("command", root.argv, width);
   std::string sweeps;
-  const bool others = !trace.probes.empty() || !trace.streams.empty();
-  add(sweeps, "", trace.sweeps.empty() && others ? "" : counted(std::to_string(trace.sweeps.size()), "sweep"));
-  add(sweeps, "", trace.probes.empty() ? "" : counted(std::to_string(trace.probes.size()), "probe"));
-  if (!trace.streams.empty()) add(sweeps, "jobs in streams of ", counted(std::to_string(trace.streams.size()), "case"));
+  const bool others = !trace.of<Probes>().empty() || !trace.of<Jobs>().empty();
+  add(sweeps, "", trace.of<Transfers>().empty() && others ? "" : counted(std::to_string(trace.of<Transfers>().size()), "sweep"));
+  add(sweeps, "", trace.of<Probes>().empty() ? "" : counted(std::to_string(trace.of<Probes>().size()), "probe"));
+  if (!trace.of<Jobs>().empty()) add(sweeps, "jobs in streams of ", counted(std::to_string(trace.of<Jobs>().size()), "case"));
   out += root.complete ? labelled("state", "complete, " + sweeps, width)
                        : ink.alarm(labelled("state", "INCOMPLETE: the run did not reach its end; " + sweeps, width));
   for (const auto& [group, facts] : trace.provenance) {

@@ -87,7 +87,7 @@ void evaluation_text(std::ostream& out, const Evaluation& e, Detail detail, cons
   for (const std::string& line : table.lines(width)) out << line;
   out << "  "
       << wrapped(
-             "|error|: of times in two and more streams; the kernel's time is the uncut job's less its "
+             "|error|: of times in two and more streams; the kernel's time is the unsplit job's less its "
              "copies. regret: time with the n that the model chose among those measured, over the best of "
              "them. hits: that n was as good as the best within the noise. Fitted models were fitted to "
              "all workloads but the one they predict.",

@@ -31,13 +31,13 @@ std::string with_unit(double value, const std::array<Unit, N>& descending) {
 
 }  // namespace
 
-std::string digits_text(double value, int significant, int most_decimals) {
+std::string digits_text(double value, int significant, int max_decimals) {
   if (!std::isfinite(value)) return "-";
   if (value == 0) return "0";
   // The exponent after rounding: 9.9996 has two digits before the point.
   const std::string scientific = fmt::format("{:.{}e}", value, significant - 1);
   const int exponent = std::stoi(scientific.substr(scientific.find('e') + 1));
-  return fmt::format("{:.{}f}", value, std::clamp(significant - 1 - exponent, 0, most_decimals));
+  return fmt::format("{:.{}f}", value, std::clamp(significant - 1 - exponent, 0, max_decimals));
 }
 
 std::string size_text(std::uint64_t bytes) {

@@ -8,15 +8,15 @@ Json json_of(const JobShape& job) {
           {"threads", job.threads}};
 }
 
-Json header_json(const OverlapSweep& sweep) {
-  const OverlapCase& c = sweep.question;
+Json header_json(const JobSeries& sweep) {
+  const JobCase& c = sweep.question;
   return {{"title", title(c)},
           {"case",
            {{"device", c.device},
             {"workload", name(c.workload)},
             {"order", name(c.order)},
             {"pool", name(c.pool)},
-            {"gating", name(c.gated)}}},
+            {"gating", name(c.gating)}}},
           {"simulated", sweep.simulated},
           {"schedule", sweep.schedule},
           {"device_uuid", sweep.device_uuid},
@@ -25,7 +25,7 @@ Json header_json(const OverlapSweep& sweep) {
           {"error", sweep.error.empty() ? Json(nullptr) : Json(sweep.error)}};
 }
 
-Json summary_json(const OverlapSweep& sweep) {
+Json summary_json(const JobSeries& sweep) {
   Json json = header_json(sweep);
   json["points"] = Json::array();
   for (const JobSummary& s : summarize(sweep))

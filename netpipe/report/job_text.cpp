@@ -1,4 +1,4 @@
-#include "netpipe/report/job_text.hpp"
+#include "netpipe/report/text_of.hpp"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 std::string bytes_cell(std::uint64_t bytes) { return bytes ? size_text(bytes) : "-"; }
 
-std::string header(const OverlapSweep& sweep, const Ink& ink, std::size_t width) {
+std::string header(const JobSeries& sweep, const Ink& ink, std::size_t width) {
   const std::string name = (sweep.simulated ? "SIMULATED " : "") + title(sweep.question);
   std::string out = (sweep.simulated ? ink.alarm(name) : ink.bold(name)) + '\n';
   out += labelled("device", sweep.device_name.empty() ? sweep.question.device : sweep.device_name, width);
@@ -29,18 +29,18 @@ std::string time_note(Gating gated) {
       break;
     case Gating::gated:
       return "us: the device's time, from the opening of the gate to the end of the last stream's work";
-    case Gating::one_free:
+    case Gating::last_stream_free:
       return fmt::format(
           "us: the host's time, from the first call to the end of the last stream's work while all other streams wait "
           "behind a gate, which is opened where that has not ended {:.0f} us after the last call",
-          microseconds(one_free_patience));
+          microseconds(last_stream_free_patience));
   }
   return "us: the host's time, from the first call to the end of synchronization";
 }
 
 }  // namespace
 
-std::string job_text(const JobShape& job) {
+std::string text_of(const JobShape& job) {
   std::string text;
   const auto part = [&](const std::string& words) { text += (text.empty() ? "" : ", ") + words; };
   if (job.bytes_in) part(size_text(job.bytes_in) + " in");
@@ -52,7 +52,7 @@ std::string job_text(const JobShape& job) {
   return text;
 }
 
-std::string job_point_text(const OverlapSweep& sweep) {
+std::string job_point_text(const JobSeries& sweep) {
   const auto all = summarize(sweep);
   if (all.empty() || !std::isfinite(all.front().time_us.value)) return "not usable";
   const Estimate& time = all.front().time_us;
@@ -62,7 +62,7 @@ std::string job_point_text(const OverlapSweep& sweep) {
   return text;
 }
 
-std::string jobs_text(const OverlapSweep& sweep, const TextStyle& style) {
+std::string jobs_text(const JobSeries& sweep, const TextStyle& style) {
   const Ink ink(style.color);
   const auto width = static_cast<std::size_t>(std::max(40, style.width));
   std::string out = header(sweep, ink, width);
@@ -106,8 +106,8 @@ std::string jobs_text(const OverlapSweep& sweep, const TextStyle& style) {
     if (fresh) cells.push_back(digits_text(s.create_us));
     cells.push_back(digits_text(s.issue_us));
     cells.push_back(std::to_string(s.trials));
-    cells.push_back(std::string(usable ? "" : "!") + (s.stop == Stop::never ? "*" : ""));
-    never |= s.stop == Stop::never;
+    cells.push_back(std::string(usable ? "" : "!") + (s.stop == Stop::not_converged ? "*" : ""));
+    never |= s.stop == Stop::not_converged;
     wrong |= !usable;
     table.row(std::move(cells));
   }
@@ -115,8 +115,8 @@ std::string jobs_text(const OverlapSweep& sweep, const TextStyle& style) {
   const auto lines = table.lines(width);
   for (std::size_t i = 0; i < lines.size(); ++i) out += i == 0 ? ink.dim(lines[i]) : lines[i];
   const auto note = [&](const std::string& text) { out += "  " + wrapped(text, width, 4, 2) + '\n'; };
-  note(time_note(sweep.question.gated));
-  note("speed-up: over the same job uncut in one stream");
+  note(time_note(sweep.question.gating));
+  note("speed-up: over the same job unsplit in one stream");
   if (never) note("* the interval never narrowed to the schedule's tolerance before the budget of the job was spent");
   if (wrong) note("! no usable trial: results were wrong");
   std::string names;

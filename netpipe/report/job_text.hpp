@@ -2,12 +2,12 @@
 
 #include <string>
 
-#include "npgpu/overlap.hpp"
+#include "npgpu/job.hpp"
 #include "npgpu/report.hpp"
 
 namespace npgpu {
 
 // Every job of a case as a table. A simulated device's says SIMULATED in its title.
-std::string jobs_text(const OverlapSweep&, const TextStyle&);
+std::string jobs_text(const JobSeries&, const TextStyle&);
 
 }  // namespace npgpu

@@ -12,7 +12,7 @@
 //       "lanes": [ { "lane": 0, "name": "h2d",
 //         "curve": { best_rate_bytes_per_s, best_bytes, smallest_sizes_us (NetPIPE's latency), half_rate_bytes (n_1/2),
 //                    knee_bytes, fit_latency_us, fit_rate_bytes_per_s, fit_worst_residual, notes: [ why null ] },
-//         "points": [ { bytes, lane, trials, stop, time_us, least_us, most_us, mean_us, rate_bytes_per_s,
+//         "points": [ { bytes, lane, trials, stop, time_us, min_us, max_us, mean_us, rate_bytes_per_s,
 //                       percent_of_limit } ] } ],
 //       "together": null; for a duplex an object as in "lanes", of both directions at once: bytes is the size of one
 //                   copy, rates count both
@@ -53,7 +53,7 @@ void report_json(std::ostream& out, const Trace& trace) {
             {"run", json_of(trace.root)},
             {"provenance", json_of(trace.provenance)},
             {"sweeps", Json::array()}};
-  for (const Sweep& sweep : trace.sweeps) {
+  for (const TransferSeries& sweep : trace.of<Transfers>()) {
     Json one = header_json(sweep);
     one["lanes"] = Json::array();
     const auto all = summarize(sweep);
@@ -68,9 +68,9 @@ void report_json(std::ostream& out, const Trace& trace) {
     json["sweeps"].push_back(std::move(one));
   }
   json["probes"] = Json::array();
-  for (const ProbeSweep& probe : trace.probes) json["probes"].push_back(summary_json(probe));
+  for (const ProbeSeries& probe : trace.of<Probes>()) json["probes"].push_back(summary_json(probe));
   json["streams"] = Json::array();
-  for (const OverlapSweep& streams : trace.streams) json["streams"].push_back(summary_json(streams));
+  for (const JobSeries& streams : trace.of<Jobs>()) json["streams"].push_back(summary_json(streams));
   json["derived"] = json_of(derive(trace));
   write_json(out, json, 1);
 }

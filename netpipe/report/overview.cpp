@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-#include "netpipe/model/probe_rates.hpp"
+#include "netpipe/model/probes/probe_rates.hpp"
 #include "netpipe/report/derived_text.hpp"
 #include "netpipe/report/facts_text.hpp"
 #include "netpipe/report/format.hpp"
@@ -18,11 +18,11 @@ namespace npgpu {
 namespace {
 
 // What all lines of a group share, so that the lines need not repeat it.
-std::string heading(const Sweep& sweep) { return sweep.question.module + ' ' + sweep.question.device; }
+std::string heading(const TransferSeries& sweep) { return sweep.question.module + ' ' + sweep.question.device; }
 
-std::string remarks(const Sweep& sweep, const std::vector<PointSummary>& points) {
+std::string remarks(const TransferSeries& sweep, const std::vector<PointSummary>& points) {
   std::string text;
-  const auto never = std::count_if(points.begin(), points.end(), [](const auto& p) { return p.stop == Stop::never; });
+  const auto never = std::count_if(points.begin(), points.end(), [](const auto& p) { return p.stop == Stop::not_converged; });
   const auto voids =
       std::count_if(points.begin(), points.end(), [](const auto& p) { return !std::isfinite(p.rate.value); });
   if (never > 0) text += fmt::format("{}*", never);
@@ -41,7 +41,7 @@ void transfers(std::ostream& out, const Trace& trace, const Ink& ink, std::size_
   table.column("n_1/2", Align::right, 2);
   table.column("", Align::left);
   bool never = false, voids = false, duplex = false;
-  for (const Sweep& sweep : trace.sweeps) {
+  for (const TransferSeries& sweep : trace.of<Transfers>()) {
     const std::string name = title(sweep.question);
     const bool both = sweep.question.pattern == Pattern::duplex;
     const auto points = both ? summarize_sum(sweep) : summarize(sweep);
@@ -61,8 +61,8 @@ void transfers(std::ostream& out, const Trace& trace, const Ink& ink, std::size_
   const auto lines = table.lines(width);
   out << '\n' << ink.dim(lines[0]);
   std::string last;
-  for (std::size_t i = 0; i < trace.sweeps.size(); ++i) {
-    const Sweep& sweep = trace.sweeps[i];
+  for (std::size_t i = 0; i < trace.of<Transfers>().size(); ++i) {
+    const TransferSeries& sweep = trace.of<Transfers>()[i];
     std::string group = (sweep.simulated ? "SIMULATED " : "") + heading(sweep);
     if (!sweep.device_name.empty()) group += " (" + sweep.device_name + ')';
     if (group != last) out << "  " << (sweep.simulated ? ink.alarm(group) : ink.bold(group)) << '\n';
@@ -83,7 +83,7 @@ void probes(std::ostream& out, const Trace& trace, const Ink& ink, std::size_t w
   for (const char* corner : {"All-All", "One-All", "All-One", "One-One"}) table.column(corner, Align::right);
   table.column("% of peak", Align::point, 1);
   table.column("", Align::left);
-  for (const ProbeSweep& probe : trace.probes) {
+  for (const ProbeSeries& probe : trace.of<Probes>()) {
     const ProbeCase& c = probe.question;
     std::vector<std::string> cells{"  " + title(c)};
     if (counts_loads(c)) {
@@ -94,22 +94,22 @@ void probes(std::ostream& out, const Trace& trace, const Ink& ink, std::size_t w
       const Corners corners = corners_of(probe);
       for (const Estimate* e : {&corners.all_all, &corners.one_all, &corners.all_one, &corners.one_one})
         cells.push_back(probe_rate_text(c, e->value));
-      cells.push_back(percent_text(100 * corners.all_all.value / probe.peak.per_s));
+      cells.push_back(percent_text(100 * corners.all_all.value / probe.limit.per_s));
     }
-    const auto never = std::count_if(probe.points.begin(), probe.points.end(), [](const auto& p) { return p.stop == Stop::never; });
+    const auto never = std::count_if(probe.points.begin(), probe.points.end(), [](const auto& p) { return p.stop == Stop::not_converged; });
     cells.push_back((never ? fmt::format("{}*", never) : "") + (probe.error.empty() ? "" : " x"));
     table.row(std::move(cells));
   }
   const auto lines = table.lines(width);
   out << '\n' << ink.dim(lines[0]);
-  for (std::size_t i = 0; i < trace.probes.size(); ++i) {
+  for (std::size_t i = 0; i < trace.of<Probes>().size(); ++i) {
     out << lines[i + 1];
-    if (!trace.probes[i].error.empty()) out << ink.alarm("      x " + wrapped(trace.probes[i].error, width, 8, 8)) << '\n';
+    if (!trace.of<Probes>()[i].error.empty()) out << ink.alarm("      x " + wrapped(trace.of<Probes>()[i].error, width, 8, 8)) << '\n';
   }
   out << "\n  corners: blocks on all units or one, threads all or one (paper 002); *: so many shapes never narrowed\n";
 }
 
-// The best cut of a case's jobs that were measured uncut too. Cases that have none, which are those of the parts of jobs
+// The best cut of a case's jobs that were measured unsplit too. Cases that have none, which are those of the parts of jobs
 // by themselves, are summed up a device: what they tell stands among what is derived.
 void streams(std::ostream& out, const Trace& trace, const Ink& ink, std::size_t width) {
   Table table;
@@ -126,12 +126,12 @@ void streams(std::ostream& out, const Trace& trace, const Ink& ink, std::size_t 
   };
   std::vector<Row> rows;
   std::map<std::string, Row> parts;  // by device
-  for (const OverlapSweep& sweep : trace.streams) {
+  for (const JobSeries& sweep : trace.of<Jobs>()) {
     const std::string alarm = sweep.simulated ? "SIMULATED " : "";
     Row row{alarm + title(sweep.question), 0, 0, {}, sweep.error};
     for (const JobSummary& s : summarize(sweep)) {
       ++row.jobs;
-      row.never += s.stop == Stop::never;
+      row.never += s.stop == Stop::not_converged;
       if (s.speed_up > (row.best ? row.best->speed_up : 1)) row.best = s;
     }
     if (row.best || !row.error.empty()) {
@@ -148,7 +148,7 @@ void streams(std::ostream& out, const Trace& trace, const Ink& ink, std::size_t 
   }
   for (const Row& row : rows)
     table.row({"  " + row.name, std::to_string(row.jobs), row.best ? digits_text(row.best->speed_up, 3) : "-",
-               row.best ? job_text(row.best->job) : "",
+               row.best ? text_of(row.best->job) : "",
                (row.never ? fmt::format("{}*", row.never) : "") + (row.error.empty() ? "" : " x")});
   const auto lines = table.lines(width);
   out << '\n' << ink.dim(lines[0]);
@@ -156,7 +156,7 @@ void streams(std::ostream& out, const Trace& trace, const Ink& ink, std::size_t 
     out << lines[i + 1];
     if (!rows[i].error.empty()) out << ink.alarm("      x " + wrapped(rows[i].error, width, 8, 8)) << '\n';
   }
-  out << "\n  speed-up: over the same job uncut in one stream; *: so many jobs never narrowed\n";
+  out << "\n  speed-up: over the same job unsplit in one stream; *: so many jobs never narrowed\n";
 }
 
 }  // namespace
@@ -165,9 +165,9 @@ void report_overview(std::ostream& out, const Trace& trace, const TextStyle& sty
   const Ink ink(style.color);
   const auto width = static_cast<std::size_t>(std::max(40, style.width));
   out << facts_text(trace, style);
-  if (!trace.sweeps.empty()) transfers(out, trace, ink, width);
-  if (!trace.probes.empty()) probes(out, trace, ink, width);
-  if (!trace.streams.empty()) streams(out, trace, ink, width);
+  if (!trace.of<Transfers>().empty()) transfers(out, trace, ink, width);
+  if (!trace.of<Probes>().empty()) probes(out, trace, ink, width);
+  if (!trace.of<Jobs>().empty()) streams(out, trace, ink, width);
   derived_text(out, trace, style);
 }
 

@@ -7,7 +7,7 @@
 #include "netpipe/report/derived_text.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/layout.hpp"
-#include "npgpu/parameters.hpp"
+#include "npgpu/derive.hpp"
 #include "npgpu/report.hpp"
 
 namespace npgpu {

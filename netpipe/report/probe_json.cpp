@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "netpipe/model/probe_rates.hpp"
+#include "netpipe/model/probes/probe_rates.hpp"
 #include "npgpu/report.hpp"
 
 namespace npgpu {
@@ -14,10 +14,10 @@ Json json_of(const ProbeCase& c) {
 
 Json json_of(const Shape& s) {
   return {{"blocks", s.blocks}, {"threads", s.threads}, {"ilp", s.ilp}, {"access_bytes", s.access_bytes}, {"bytes", s.bytes},
-          {"alone", s.alone != 0}};
+          {"one_block_per_sm", s.one_block_per_sm != 0}};
 }
 
-Json header_json(const ProbeSweep& probe) {
+Json header_json(const ProbeSeries& probe) {
   const Layout& l = probe.layout;
   return {{"title", title(probe.question)},
           {"case", json_of(probe.question)},
@@ -25,14 +25,14 @@ Json header_json(const ProbeSweep& probe) {
           {"schedule", probe.schedule},
           {"device_uuid", probe.device_uuid},
           {"device_name", probe.device_name},
-          {"peak_per_s", json_of(probe.peak.per_s)},
-          {"peak_source", probe.peak.source},
+          {"peak_per_s", json_of(probe.limit.per_s)},
+          {"peak_source", probe.limit.source},
           {"layout",
            {{"units", l.units},
             {"lanes", l.lanes},
-            {"threads_most", l.threads_most},
-            {"threads_per_unit_most", l.threads_per_unit_most},
-            {"blocks_per_unit_most", l.blocks_per_unit_most},
+            {"max_threads_per_block", l.max_threads_per_block},
+            {"max_threads_per_unit", l.max_threads_per_unit},
+            {"max_blocks_per_unit", l.max_blocks_per_unit},
             {"cache_bytes", l.cache_bytes},
             {"near_cache_bytes", l.near_cache_bytes},
             {"memory_bytes", l.memory_bytes},
@@ -41,15 +41,15 @@ Json header_json(const ProbeSweep& probe) {
           {"error", probe.error.empty() ? Json(nullptr) : Json(probe.error)}};
 }
 
-Json summary_json(const ProbeSweep& probe) {
+Json summary_json(const ProbeSeries& probe) {
   Json json = header_json(probe);
   json["points"] = Json::array();
   const auto rates = model::rates_of(probe);
   for (const ProbePoint& point : probe.points) {
-    const auto found = std::find_if(rates.begin(), rates.end(), [&](const auto& r) { return r.shape == point.shape; });
+    const auto found = std::find_if(rates.begin(), rates.end(), [&](const auto& r) { return r.shape == point.axes; });
     const model::PointRate none{};
     const model::PointRate& rate = found == rates.end() ? none : *found;
-    json["points"].push_back({{"shape", json_of(point.shape)},
+    json["points"].push_back({{"shape", json_of(point.axes)},
                               {"trials", point.samples},
                               {"stop", name(point.stop)},
                               {"rate_per_s", json_of(rate.rate)},

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "netpipe/model/probe_rates.hpp"
+#include "netpipe/model/probes/probe_rates.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/layout.hpp"
 
@@ -13,8 +13,8 @@ namespace npgpu {
 
 namespace {
 
-bool touches_memory(const ProbeSweep& probe) {
-  return std::any_of(probe.points.begin(), probe.points.end(), [](const ProbePoint& p) { return p.shape.bytes > 0; });
+bool touches_memory(const ProbeSeries& probe) {
+  return std::any_of(probe.points.begin(), probe.points.end(), [](const ProbePoint& p) { return p.axes.bytes > 0; });
 }
 
 std::string interval_text(const Estimate& rate) {
@@ -37,12 +37,12 @@ std::string rate_cell(const ProbeCase& c, double per_s) {
   return digits_text(per_s * rate_column(c).scale);
 }
 
-std::string header(const ProbeSweep& probe, const Ink& ink, std::size_t width) {
+std::string header(const ProbeSeries& probe, const Ink& ink, std::size_t width) {
   const std::string name = (probe.simulated ? "SIMULATED " : "") + title(probe.question);
   std::string out = (probe.simulated ? ink.alarm(name) : ink.bold(name)) + '\n';
   out += labelled("device", probe.device_name.empty() ? probe.question.device : probe.device_name, width);
-  const bool known = probe.peak.per_s > 0;
-  out += labelled("peak", known ? probe_rate_text(probe.question, probe.peak.per_s) + ": " + probe.peak.source : probe.peak.source,
+  const bool known = probe.limit.per_s > 0;
+  out += labelled("peak", known ? probe_rate_text(probe.question, probe.limit.per_s) + ": " + probe.limit.source : probe.limit.source,
                   width);
   if (!probe.binding.empty()) out += labelled("bound to", probe.binding, width);
   if (!probe.schedule.empty()) out += labelled("schedule", probe.schedule, width);
@@ -59,15 +59,15 @@ std::string probe_rate_text(const ProbeCase& c, double per_s) {
   return digits_text(per_s * (tera ? 1e-12 : 1e-9)) + (tera ? " T" : " G") + unit;
 }
 
-std::string shape_text(const Shape& s) {
+std::string text_of(const Shape& s) {
   std::string text = fmt::format("{} x {} threads, ilp {}", s.blocks, s.threads, s.ilp);
   if (s.access_bytes > 0) text += fmt::format(", {} B each", s.access_bytes);
   if (s.bytes > 0) text += ", in " + size_text(s.bytes);
-  if (s.alone) text += ", alone";
+  if (s.one_block_per_sm) text += ", alone";
   return text;
 }
 
-std::string probe_point_text(const ProbeSweep& probe) {
+std::string probe_point_text(const ProbeSeries& probe) {
   const auto rates = model::rates_of(probe);
   if (rates.empty()) return "not usable";
   const Estimate& rate = rates.front().rate;
@@ -77,7 +77,7 @@ std::string probe_point_text(const ProbeSweep& probe) {
   return text;
 }
 
-std::string probe_text(const ProbeSweep& probe, const TextStyle& style) {
+std::string probe_text(const ProbeSeries& probe, const TextStyle& style) {
   const Ink ink(style.color);
   const auto width = static_cast<std::size_t>(std::max(40, style.width));
   std::string out = header(probe, ink, width);
@@ -89,7 +89,7 @@ std::string probe_text(const ProbeSweep& probe, const TextStyle& style) {
 
   const ProbeCase& c = probe.question;
   const bool memory = touches_memory(probe), chase = counts_loads(c);
-  const bool limited = probe.peak.per_s > 0 && !chase;
+  const bool limited = probe.limit.per_s > 0 && !chase;
   Table table;
   table.column("blocks", Align::right);
   table.column("threads", Align::right);
@@ -108,14 +108,14 @@ std::string probe_text(const ProbeSweep& probe, const TextStyle& style) {
   const auto rates = model::rates_of(probe);
   bool never = false, wrong = false, alone = false;
   for (const ProbePoint& point : probe.points) {
-    const auto found = std::find_if(rates.begin(), rates.end(), [&](const auto& r) { return r.shape == point.shape; });
+    const auto found = std::find_if(rates.begin(), rates.end(), [&](const auto& r) { return r.shape == point.axes; });
     const bool usable = found != rates.end() && found->rate.value > 0;
-    const Shape& s = point.shape;
-    std::string marks = s.alone ? "a" : "";
+    const Shape& s = point.axes;
+    std::string marks = s.one_block_per_sm ? "a" : "";
     if (!usable) marks += '!';
-    if (point.stop == Stop::never) marks += '*';
-    alone |= s.alone != 0;
-    never |= point.stop == Stop::never;
+    if (point.stop == Stop::not_converged) marks += '*';
+    alone |= s.one_block_per_sm != 0;
+    never |= point.stop == Stop::not_converged;
     wrong |= !usable;
     std::vector<std::string> cells{std::to_string(s.blocks), std::to_string(s.threads), std::to_string(s.ilp)};
     if (memory) {
@@ -124,7 +124,7 @@ std::string probe_text(const ProbeSweep& probe, const TextStyle& style) {
     }
     const double rate = usable ? found->rate.value : not_measured;
     cells.push_back(rate_cell(c, rate));
-    if (limited) cells.push_back(percent_text(100 * rate / probe.peak.per_s));
+    if (limited) cells.push_back(percent_text(100 * rate / probe.limit.per_s));
     cells.push_back(usable ? interval_text(found->rate) : "-");
     cells.push_back(digits_text(usable ? found->cycle_rate.value : not_measured));
     cells.push_back(std::to_string(point.samples));

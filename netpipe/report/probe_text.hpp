@@ -8,6 +8,6 @@
 namespace npgpu {
 
 // Every shape of a probe as a table. A simulated device's says SIMULATED in its title.
-std::string probe_text(const ProbeSweep&, const TextStyle&);
+std::string probe_text(const ProbeSeries&, const TextStyle&);
 
 }  // namespace npgpu

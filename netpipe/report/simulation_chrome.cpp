@@ -49,7 +49,7 @@ void simulation_chrome(std::ostream& out, const Simulation& s) {
   events.push_back(metadata("process_name", servers_process, 0, {{"name", "SIMULATED " + s.node}}));
   events.push_back(metadata("process_name", streams_process, 0, {{"name", "streams"}}));
   // Apart, a stream is three, which do not wait for each other.
-  const bool apart = s.order == Order::apart;
+  const bool apart = s.order == Order::independent;
   const auto stream_thread = [&](std::uint32_t stream, std::size_t stage) {
     return static_cast<int>((apart ? stage * s.streams : 0) + stream) + 1;
   };

@@ -6,7 +6,7 @@ namespace npgpu {
 
 Json json_of(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
-Json json_of(const Case& c) {
+Json json_of(const TransferCase& c) {
   return {{"module", c.module},
           {"device", c.device},
           {"pattern", name(c.pattern)},
@@ -53,8 +53,8 @@ Json json_of(const PointSummary& p) {
           {"trials", p.trials},
           {"stop", name(p.stop)},
           {"time_us", json_of(p.time_us)},
-          {"least_us", json_of(p.least_us)},
-          {"most_us", json_of(p.most_us)},
+          {"min_us", json_of(p.min_us)},
+          {"max_us", json_of(p.max_us)},
           {"mean_us", json_of(p.mean_us)},
           {"rate_bytes_per_s", json_of(p.rate)},
           {"percent_of_limit", json_of(p.percent_of_limit)}};
@@ -72,14 +72,14 @@ Json json_of(const CurveFit& fit) {
           {"notes", fit.notes}};
 }
 
-Json header_json(const Sweep& sweep) {
+Json header_json(const TransferSeries& sweep) {
   return {{"title", title(sweep.question)},
           {"case", json_of(sweep.question)},
           {"simulated", sweep.simulated},
           {"schedule", sweep.schedule},
           {"device_uuid", sweep.device_uuid},
           {"device_name", sweep.device_name},
-          {"limit_bytes_per_s", json_of(sweep.limit.bytes_per_s)},
+          {"limit_bytes_per_s", json_of(sweep.limit.per_s)},
           {"limit_source", sweep.limit.source},
           {"binding", sweep.binding},
           {"error", sweep.error.empty() ? Json(nullptr) : Json(sweep.error)}};

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "netpipe/report/curve_text.hpp"
-#include "netpipe/report/folding.hpp"
+#include "netpipe/report/perturbed_sizes.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/layout.hpp"
 
@@ -80,7 +80,7 @@ struct Neighbours {
 
 class Report {
  public:
-  Report(const Sweep& sweep, const TextStyle& style)
+  Report(const TransferSeries& sweep, const TextStyle& style)
       : sweep_(sweep),
         ink_(style.color),
         width_(static_cast<std::size_t>(std::max(40, style.width))),
@@ -89,8 +89,8 @@ class Report {
         rows_(rows_of(lanes_, sums_)) {
     std::vector<std::uint64_t> sizes;
     for (const Row& row : rows_) sizes.push_back(row.bytes);
-    if (!style.every_size) folding_ = folding_of(sizes);
-    for (const Point& p : sweep.points)
+    if (!style.every_size) folding_ = perturbed_sizes_of(sizes);
+    for (const TransferPoint& p : sweep.points)
       if (slowing(p.telemetry)) slowed_.insert(p.bytes);
   }
 
@@ -113,8 +113,8 @@ class Report {
     std::string out = (sweep_.simulated ? ink_.alarm(name) : ink_.bold(name)) + '\n';
     out += labelled("device", sweep_.device_name.empty() ? sweep_.question.device : sweep_.device_name, width_);
     out += labelled("limit",
-                    sweep_.limit.bytes_per_s > 0
-                        ? rate_text(sweep_.limit.bytes_per_s) + (duplex() ? " each way: " : ": ") + sweep_.limit.source
+                    sweep_.limit.per_s > 0
+                        ? rate_text(sweep_.limit.per_s) + (duplex() ? " each way: " : ": ") + sweep_.limit.source
                         : sweep_.limit.source,
                     width_);
     if (!sweep_.binding.empty()) out += labelled("bound to", sweep_.binding, width_);
@@ -128,7 +128,7 @@ class Report {
     std::string text;
     const auto range = [&](const char* format, double Telemetry::*what) {
       double low = not_measured, high = not_measured;
-      for (const Point& p : sweep_.points) {
+      for (const TransferPoint& p : sweep_.points) {
         const double v = p.telemetry.*what;
         if (!std::isfinite(v)) continue;
         if (!(v >= low)) low = v;
@@ -154,7 +154,7 @@ class Report {
         text += '!';
         break;
       }
-    if (row.main->stop == Stop::never) text += '*';
+    if (row.main->stop == Stop::not_converged) text += '*';
     if (slowed_.contains(row.bytes)) text += 't';
     return text;
   }
@@ -182,7 +182,7 @@ class Report {
     } else {
       table.column("GB/s", Align::point);
     }
-    const bool limited = sweep_.limit.bytes_per_s > 0;
+    const bool limited = sweep_.limit.per_s > 0;
     if (limited) table.column("% of limit", Align::point, 1);
     table.column("time us", Align::point);
     table.column("95 % interval", Align::right);
@@ -199,7 +199,7 @@ class Report {
       if (limited) cells.push_back(percent_text(row.main->percent_of_limit));
       cells.push_back(digits_text(row.main->time_us.value));
       cells.push_back(interval_text(row.main->time_us));
-      cells.push_back(digits_text(row.main->least_us));
+      cells.push_back(digits_text(row.main->min_us));
       cells.push_back(std::to_string(row.main->trials));
       if (folded) cells.push_back(neighbours_of(row).text());
       cells.push_back(marks(row));
@@ -242,7 +242,7 @@ class Report {
     bool above = false;
     for (const Row& row : rows_) {
       const bool is_folded = folding_.folds(row.bytes);
-      if (row.main->stop == Stop::never) ++(is_folded ? never_folded : never);
+      if (row.main->stop == Stop::not_converged) ++(is_folded ? never_folded : never);
       for (const PointSummary* p : row.rates) {
         if (!std::isfinite(p->rate.value)) {
           auto& sizes = voids[std::isfinite(p->time_us.value) ? p->rate.method : p->time_us.method];
@@ -268,7 +268,7 @@ class Report {
     }
     if (!slowed_.empty()) {
       std::uint64_t bits = 0;
-      for (const Point& p : sweep_.points) bits |= slowing(p.telemetry);
+      for (const TransferPoint& p : sweep_.points) bits |= slowing(p.telemetry);
       std::string reasons;
       for (const Throttle& t : throttles)
         if (bits & t.bit) reasons += (reasons.empty() ? "" : ", ") + std::string(t.what);
@@ -304,27 +304,27 @@ class Report {
     return out;
   }
 
-  const Sweep& sweep_;
+  const TransferSeries& sweep_;
   const Ink ink_;
   const std::size_t width_;
   const std::vector<PointSummary> lanes_;
   const std::vector<PointSummary> sums_;
   const std::vector<Row> rows_;
-  Folding folding_;
+  PerturbedSizes folding_;
   std::set<std::uint64_t> slowed_;
   std::vector<std::string> left_out_;
 };
 
 }  // namespace
 
-std::string lane_name(const Case& c, std::uint32_t lane) {
+std::string lane_name(const TransferCase& c, std::uint32_t lane) {
   std::string text(name(lane == 0 ? c.direction : reversed(c.direction)));
   if (lane != 0 && reversed(c.direction) == c.direction) text += " back";
   return text;
 }
 
-std::string honest_title(const Sweep& sweep) { return (sweep.simulated ? "SIMULATED " : "") + title(sweep.question); }
+std::string honest_title(const TransferSeries& sweep) { return (sweep.simulated ? "SIMULATED " : "") + title(sweep.question); }
 
-std::string sweep_text(const Sweep& sweep, const TextStyle& style) { return Report(sweep, style).text(); }
+std::string sweep_text(const TransferSeries& sweep, const TextStyle& style) { return Report(sweep, style).text(); }
 
 }  // namespace npgpu

@@ -7,12 +7,12 @@
 
 namespace npgpu {
 
-std::string sweep_text(const Sweep&, const TextStyle&);
+std::string sweep_text(const TransferSeries&, const TextStyle&);
 
 // "h2d"; the other lane "d2h", or "d2d back" where a direction is its own reverse.
-std::string lane_name(const Case&, std::uint32_t lane);
+std::string lane_name(const TransferCase&, std::uint32_t lane);
 
 // "SIMULATED " before the title of a sweep that is no measurement.
-std::string honest_title(const Sweep&);
+std::string honest_title(const TransferSeries&);
 
 }  // namespace npgpu

@@ -27,7 +27,7 @@ void create(hid_t object, const std::string& name, hid_t file_type, hid_t memory
 std::string called(const std::string& where, const std::string& name) { return "attribute '" + name + "' of " + where; }
 
 Handle open(hid_t object, const std::string& where, const std::string& name) {
-  if (!has(object, name)) throw Flaw(called(where, name) + " is missing");
+  if (!has(object, name)) throw FormatError(called(where, name) + " is missing");
   return made(H5Aopen(object, name.c_str(), H5P_DEFAULT), "open " + called(where, name));
 }
 
@@ -65,7 +65,7 @@ Value read_number(hid_t attribute, hid_t memory_type) {
 
 Handle expect(hid_t object, const std::string& where, const std::string& name, H5T_class_t wanted, const char* word) {
   Handle attribute = open(object, where, name);
-  if (scalar_class(attribute) != wanted) throw Flaw(called(where, name) + " is not one " + word);
+  if (scalar_class(attribute) != wanted) throw FormatError(called(where, name) + " is not one " + word);
   return attribute;
 }
 
@@ -119,13 +119,13 @@ std::uint64_t get_count(hid_t object, const std::string& where, const std::strin
 }
 bool get_flag(hid_t object, const std::string& where, const std::string& name) {
   const auto value = read_number<std::int64_t>(expect(object, where, name, H5T_INTEGER, "integer"), H5T_NATIVE_INT64);
-  if (value != 0 && value != 1) throw Flaw(called(where, name) + " is " + std::to_string(value) + ", neither 0 nor 1");
+  if (value != 0 && value != 1) throw FormatError(called(where, name) + " is " + std::to_string(value) + ", neither 0 nor 1");
   return value == 1;
 }
 std::uint8_t get_code(hid_t object, const std::string& where, const std::string& name, std::uint8_t most) {
   const auto value = read_number<std::int64_t>(expect(object, where, name, H5T_INTEGER, "integer"), H5T_NATIVE_INT64);
   if (value < 0 || value > most)
-    throw Flaw(called(where, name) + " is " + std::to_string(value) + ", none of 0 to " + std::to_string(most));
+    throw FormatError(called(where, name) + " is " + std::to_string(value) + ", none of 0 to " + std::to_string(most));
   return static_cast<std::uint8_t>(value);
 }
 

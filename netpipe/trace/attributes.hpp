@@ -1,4 +1,4 @@
-// Scalar attributes. Everything throws Flaw naming the attribute and, when reading, the object it should be on.
+// Scalar attributes. Everything throws FormatError naming the attribute and, when reading, the object it should be on.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ bool CheckpointPolicy::due(Seconds now, std::uint64_t bytes) const {
   if (!unsaved_) return false;
   if (saves_ == 0) return true;
   const Seconds cost = expected(bytes);
-  const Seconds patience = std::max(limits_.patience, cost / limits_.most_share);
+  const Seconds patience = std::max(limits_.patience, cost / limits_.max_share);
   if (now - oldest_unsaved_ + gap_ >= patience) return true;
   return spent_ + cost <= limits_.share * (now - start_);
 }

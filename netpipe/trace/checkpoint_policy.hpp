@@ -9,7 +9,7 @@ namespace npgpu::trace {
 
 // Saving costs at most `share` of the wall time since the start, as long as that leaves nothing unsaved for longer than
 // `patience`. The first addition is always worth a save. Where one save takes so long that patience would cost more
-// than `most_share` of the wall time (a save of 1 s every 5 s), patience grows until it costs no more than that.
+// than `max_share` of the wall time (a save of 1 s every 5 s), patience grows until it costs no more than that.
 //
 // Times are on any one monotonic clock. `bytes` is what a save would write.
 class CheckpointPolicy {
@@ -17,7 +17,7 @@ class CheckpointPolicy {
   struct Limits {
     double share = 0.008;  // leaves room for the last save and for slow ones: below 1 % in all
     Seconds patience{5};
-    double most_share = 0.1;
+    double max_share = 0.1;
   };
   explicit CheckpointPolicy(Seconds start) : CheckpointPolicy(start, Limits()) {}
   CheckpointPolicy(Seconds start, Limits limits) : limits_(limits), start_(start), last_added_(start) {}

@@ -13,7 +13,7 @@
 #include "netpipe/trace/headers.hpp"
 #include "netpipe/trace/image.hpp"
 #include "netpipe/trace/layout.hpp"
-#include "netpipe/trace/rehearsal.hpp"
+#include "netpipe/trace/guarded_read.hpp"
 #include "netpipe/trace/series.hpp"
 #include "npgpu/error.hpp"
 
@@ -37,20 +37,20 @@ void read_version(const std::string& text, Trace& trace) {
     const auto [rest, minor_error] = std::from_chars(dot + 1, end, trace.version_minor);
     if (minor_error == std::errc() && rest == end && trace.version_major >= 1 && trace.version_minor >= 0) {
       if (trace.version_major > version_major)
-        throw Flaw(fmt::format("has trace version {}, and this program reads up to {}.x: a newer npgpu is needed", text,
+        throw FormatError(fmt::format("has trace version {}, and this program reads up to {}.x: a newer npgpu is needed", text,
                                version_major));
       return;
     }
   }
-  throw Flaw("attribute 'schema_version' of / is '" + text + "', no version");
+  throw FormatError("attribute 'schema_version' of / is '" + text + "', no version");
 }
 
 void read_root(hid_t file, Trace& trace) {
   if (!has(file, "schema_name"))
-    throw Flaw("is an HDF5 file but not an npgpu trace: it has no attribute 'schema_name'");
+    throw FormatError("is an HDF5 file but not an npgpu trace: it has no attribute 'schema_name'");
   const std::string schema = get_text(file, "/", "schema_name");
   if (schema != schema_name)
-    throw Flaw(fmt::format("is an HDF5 file but not an npgpu trace: its schema_name is '{}'", schema));
+    throw FormatError(fmt::format("is an HDF5 file but not an npgpu trace: its schema_name is '{}'", schema));
   read_version(get_text(file, "/", "schema_version"), trace);
   TraceRoot& root = trace.root;
   root.complete = get_flag(file, "/", "complete");
@@ -76,7 +76,7 @@ bool is_number(const std::string& name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// Numbered without gaps; a gap is a Flaw.
+// Numbered without gaps; a gap is a FormatError.
 template <class S>
 void read_numbered(hid_t file, std::uint64_t image_bytes, std::vector<S>& all) {
   const std::string parent = KindOf<S>::group;
@@ -95,22 +95,22 @@ void read_numbered(hid_t file, std::uint64_t image_bytes, std::vector<S>& all) {
 }
 
 Trace read_image(std::span<const std::byte> bytes) {
-  if (!signed_by_hdf5(bytes)) throw Flaw("is not an HDF5 file");
+  if (!signed_by_hdf5(bytes)) throw FormatError("is not an HDF5 file");
   const Handle file = [&] {
     try {
       return open_image(bytes, Access::read);
-    } catch (const Flaw& flaw) {
+    } catch (const FormatError& flaw) {
       const std::string why = flaw.what();
-      throw Flaw((why.find("truncated") != std::string::npos ? "is truncated: " : "is damaged: ") + why);
+      throw FormatError((why.find("truncated") != std::string::npos ? "is truncated: " : "is damaged: ") + why);
     }
   }();
   Trace trace;
   read_root(file, trace);
   read_provenance(open_group(file, "/", "provenance"), "/provenance", "", 2, trace.provenance);
 
-  read_numbered(file, bytes.size(), trace.sweeps);
-  if (has_group(file, KindOf<ProbeSweep>::group)) read_numbered(file, bytes.size(), trace.probes);     // from 1.1 on
-  if (has_group(file, KindOf<OverlapSweep>::group)) read_numbered(file, bytes.size(), trace.streams);  // from 1.2 on
+  read_numbered(file, bytes.size(), trace.of<Transfers>());
+  if (has_group(file, KindOf<ProbeSeries>::group)) read_numbered(file, bytes.size(), trace.of<Probes>());     // from 1.1 on
+  if (has_group(file, KindOf<JobSeries>::group)) read_numbered(file, bytes.size(), trace.of<Jobs>());  // from 1.2 on
   return trace;
 }
 
@@ -119,7 +119,7 @@ Trace read_image(std::span<const std::byte> bytes) {
 Trace decode(std::span<const std::byte> bytes, const std::string& file) {
   try {
     return read_image(bytes);
-  } catch (const Flaw& flaw) {
+  } catch (const FormatError& flaw) {
     throw Error(ErrorKind::usage, file + ": " + flaw.what());
   } catch (const std::bad_alloc&) {
     throw Error(ErrorKind::usage, file + ": needs more memory than there is");
@@ -129,13 +129,13 @@ Trace decode(std::span<const std::byte> bytes, const std::string& file) {
 Trace decode_guarded(std::span<const std::byte> bytes, const std::string& file) {
   // A megabyte takes some milliseconds.
   const Seconds enough{std::ceil(static_cast<double>(bytes.size()) / 1e6)};
-  const Rehearsal rehearsal = rehearse([&] { decode(bytes, file); }, enough);
+  const GuardedRead rehearsal = guarded_read([&] { decode(bytes, file); }, enough);
   switch (rehearsal.outcome) {
-    case Rehearsal::Outcome::threw:
+    case GuardedRead::Outcome::threw:
       throw Error(ErrorKind::usage, rehearsal.text);
-    case Rehearsal::Outcome::died:
+    case GuardedRead::Outcome::died:
       throw Error(ErrorKind::usage, fmt::format("{}: is damaged: HDF5 fails on it ({})", file, rehearsal.text));
-    case Rehearsal::Outcome::well:
+    case GuardedRead::Outcome::well:
       break;
   }
   return decode(bytes, file);

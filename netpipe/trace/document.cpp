@@ -33,9 +33,9 @@ Document::Document(const TraceRoot& root, const Provenance& provenance) : file_(
   put(file_, "complete", false);
   put_run(file_, root);
   put_provenance(create_group(file_, "provenance"), provenance);
-  create_group(file_, KindOf<Sweep>::group);
-  create_group(file_, KindOf<ProbeSweep>::group);
-  create_group(file_, KindOf<OverlapSweep>::group);
+  create_group(file_, KindOf<TransferSeries>::group);
+  create_group(file_, KindOf<ProbeSeries>::group);
+  create_group(file_, KindOf<JobSeries>::group);
 }
 
 Document::Document(std::span<const std::byte> bytes, const Trace& loaded, const TraceRoot& root,
@@ -46,7 +46,7 @@ Document::Document(std::span<const std::byte> bytes, const Trace& loaded, const 
   streams_.load(loaded.streams);
   set_complete(false);
   if (loaded.version_minor < version_minor) trace::change(file_, "schema_version", version_text());
-  for (const char* later : {KindOf<ProbeSweep>::group, KindOf<OverlapSweep>::group})  // than 1.0
+  for (const char* later : {KindOf<ProbeSeries>::group, KindOf<JobSeries>::group})  // than 1.0
     if (!has_group(file_, later)) create_group(file_, later);
   const Handle group = open_group(file_, "/", "provenance");
   std::size_t number = 1;
@@ -80,8 +80,8 @@ void Document::add(std::size_t index, const typename KindOf<S>::Row& point,
   try {
     check_row(point);
     for (const auto& sample : samples) check_row(sample);
-  } catch (const Flaw& flaw) {
-    throw Flaw(std::string("a point that was to be added ") + flaw.what());
+  } catch (const FormatError& flaw) {
+    throw FormatError(std::string("a point that was to be added ") + flaw.what());
   }
   has<S>(index, {});
   change([&] { series<S>().add(file_, index, point, samples); });
@@ -104,18 +104,18 @@ void Document::change(Change body) {
   sound_ = true;
 }
 
-template std::size_t Document::begin(const Sweep&);
-template std::size_t Document::begin(const ProbeSweep&);
-template std::size_t Document::begin(const OverlapSweep&);
-template bool Document::has<Sweep>(std::size_t, const std::uint64_t&) const;
-template bool Document::has<ProbeSweep>(std::size_t, const Shape&) const;
-template bool Document::has<OverlapSweep>(std::size_t, const JobShape&) const;
-template const std::set<JobShape>& Document::keys<OverlapSweep>(std::size_t) const;
-template void Document::add<Sweep>(std::size_t, const Point&, std::span<const Sample>);
-template void Document::add<ProbeSweep>(std::size_t, const ProbePoint&, std::span<const ProbeSample>);
-template void Document::add<OverlapSweep>(std::size_t, const OverlapPoint&, std::span<const OverlapSample>);
-template void Document::set_error<Sweep>(std::size_t, const std::string&);
-template void Document::set_error<ProbeSweep>(std::size_t, const std::string&);
-template void Document::set_error<OverlapSweep>(std::size_t, const std::string&);
+template std::size_t Document::begin(const TransferSeries&);
+template std::size_t Document::begin(const ProbeSeries&);
+template std::size_t Document::begin(const JobSeries&);
+template bool Document::has<TransferSeries>(std::size_t, const std::uint64_t&) const;
+template bool Document::has<ProbeSeries>(std::size_t, const Shape&) const;
+template bool Document::has<JobSeries>(std::size_t, const JobShape&) const;
+template const std::set<JobShape>& Document::keys<JobSeries>(std::size_t) const;
+template void Document::add<TransferSeries>(std::size_t, const TransferPoint&, std::span<const TransferSample>);
+template void Document::add<ProbeSeries>(std::size_t, const ProbePoint&, std::span<const ProbeSample>);
+template void Document::add<JobSeries>(std::size_t, const JobPoint&, std::span<const JobSample>);
+template void Document::set_error<TransferSeries>(std::size_t, const std::string&);
+template void Document::set_error<ProbeSeries>(std::size_t, const std::string&);
+template void Document::set_error<JobSeries>(std::size_t, const std::string&);
 
 }  // namespace npgpu::trace

@@ -12,7 +12,7 @@
 
 namespace npgpu::trace {
 
-// Throws Flaw. After one, the document may hold half of a change, and sound() is false.
+// Throws FormatError. After one, the document may hold half of a change, and sound() is false.
 class Document {
  public:
   // A new trace that holds no measurement.
@@ -21,7 +21,7 @@ class Document {
   // as resume_1, resume_2, ...
   Document(std::span<const std::byte>, const Trace& loaded, const TraceRoot&, const Provenance&);
 
-  // For S out of Sweep, ProbeSweep and OverlapSweep.
+  // For S out of TransferSeries, ProbeSeries and JobSeries.
   template <class S>
   std::size_t begin(const S& header);
   template <class S>
@@ -41,9 +41,9 @@ class Document {
  private:
   template <class S>
   auto& series() {
-    if constexpr (std::is_same_v<S, Sweep>)
+    if constexpr (std::is_same_v<S, TransferSeries>)
       return sweeps_;
-    else if constexpr (std::is_same_v<S, ProbeSweep>)
+    else if constexpr (std::is_same_v<S, ProbeSeries>)
       return probes_;
     else
       return streams_;
@@ -52,9 +52,9 @@ class Document {
   void change(Change);
 
   Handle file_;
-  Series<Sweep> sweeps_;
-  Series<ProbeSweep> probes_;
-  Series<OverlapSweep> streams_;
+  Series<TransferSeries> sweeps_;
+  Series<ProbeSeries> probes_;
+  Series<JobSeries> streams_;
   bool sound_ = true;
 };
 

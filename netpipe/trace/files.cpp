@@ -102,7 +102,7 @@ std::vector<std::byte> read_file(const fs::path& path) {
   if (!S_ISREG(status.st_mode)) refuse("is not a plain file");
   if (status.st_size == 0) refuse("is empty");
   const auto size = static_cast<std::uintmax_t>(status.st_size);
-  if (size > most_trace_bytes) refuse(fmt::format("has {} bytes, too many for a trace", size));
+  if (size > max_trace_bytes) refuse(fmt::format("has {} bytes, too many for a trace", size));
 
   std::vector<std::byte> bytes;
   try {

@@ -32,7 +32,7 @@ class Descriptor {
 std::string system_text(int error);
 
 // A file above this size is no trace of ours, and is not read into memory.
-inline constexpr std::uintmax_t most_trace_bytes = std::uintmax_t{4} << 30;
+inline constexpr std::uintmax_t max_trace_bytes = std::uintmax_t{4} << 30;
 
 // The whole file. Error(usage) if it is missing, no plain file, empty, too large or unreadable.
 std::vector<std::byte> read_file(const std::filesystem::path&);

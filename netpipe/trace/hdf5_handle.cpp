@@ -20,7 +20,7 @@ std::string hdf5_reason() {
 
 void fail(const std::string& what) {
   const std::string reason = hdf5_reason();
-  throw Flaw("cannot " + what + (reason.empty() ? "" : ": " + reason));
+  throw FormatError("cannot " + what + (reason.empty() ? "" : ": " + reason));
 }
 
 }  // namespace npgpu::trace

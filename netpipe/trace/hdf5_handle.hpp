@@ -12,7 +12,7 @@
 namespace npgpu::trace {
 
 // What is wrong with the inside of a file, without the file's name: writer and reader put it in front.
-struct Flaw : std::runtime_error {
+struct FormatError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
@@ -44,7 +44,7 @@ std::string hdf5_reason();
 // "cannot <what>: <HDF5's reason>"
 [[noreturn]] void fail(const std::string& what);
 
-// An identifier just made. Throws Flaw "cannot <what>: ..." if it is none.
+// An identifier just made. Throws FormatError "cannot <what>: ..." if it is none.
 inline Handle made(hid_t id, const std::string& what) {
   if (id < 0) fail(what);
   return Handle(id);

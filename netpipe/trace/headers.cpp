@@ -17,7 +17,7 @@ template <class Enum>
 Enum get_word(hid_t group, const std::string& where, const char* attribute) {
   const std::string word = get_text(group, where, attribute);
   if (const auto value = named<Enum>(word)) return *value;
-  throw Flaw(fmt::format("attribute '{}' of {} is '{}', none of {}", attribute, where, word, choices<Enum>()));
+  throw FormatError(fmt::format("attribute '{}' of {} is '{}', none of {}", attribute, where, word, choices<Enum>()));
 }
 
 // What all kinds of group say of how, on what and with what result they were measured.
@@ -43,7 +43,7 @@ void get_common(hid_t group, const std::string& where, S& sweep) {
 
 std::uint32_t get_small(hid_t group, const std::string& where, const char* attribute) {
   const std::uint64_t value = get_count(group, where, attribute);
-  if (value > UINT32_MAX) throw Flaw(fmt::format("attribute '{}' of {} is {}, which is too large", attribute, where, value));
+  if (value > UINT32_MAX) throw FormatError(fmt::format("attribute '{}' of {} is {}, which is too large", attribute, where, value));
   return static_cast<std::uint32_t>(value);
 }
 
@@ -51,8 +51,8 @@ void put_small(hid_t group, const char* attribute, std::uint32_t value) { put(gr
 
 }  // namespace
 
-void put_header(hid_t group, const Sweep& sweep) {
-  const Case& c = sweep.question;
+void put_header(hid_t group, const TransferSeries& sweep) {
+  const TransferCase& c = sweep.question;
   put(group, "module", c.module);
   put(group, "device", c.device);
   put_word(group, "pattern", c.pattern);
@@ -64,13 +64,13 @@ void put_header(hid_t group, const Sweep& sweep) {
   put(group, "source_offset_bytes", c.source_offset);
   put(group, "target_offset_bytes", c.target_offset);
   put(group, "bind", c.bind);
-  put(group, "limit_bytes_per_s", sweep.limit.bytes_per_s);
+  put(group, "limit_bytes_per_s", sweep.limit.per_s);
   put(group, "limit_source", sweep.limit.source);
   put_common(group, sweep);
 }
 
-void get_header(hid_t group, const std::string& where, Sweep& sweep) {
-  Case& c = sweep.question;
+void get_header(hid_t group, const std::string& where, TransferSeries& sweep) {
+  TransferCase& c = sweep.question;
   c.module = get_text(group, where, "module");
   c.device = get_text(group, where, "device");
   c.pattern = get_word<Pattern>(group, where, "pattern");
@@ -82,12 +82,12 @@ void get_header(hid_t group, const std::string& where, Sweep& sweep) {
   c.source_offset = get_count(group, where, "source_offset_bytes");
   c.target_offset = get_count(group, where, "target_offset_bytes");
   c.bind = get_flag(group, where, "bind");
-  sweep.limit.bytes_per_s = get_real(group, where, "limit_bytes_per_s");
+  sweep.limit.per_s = get_real(group, where, "limit_bytes_per_s");
   sweep.limit.source = get_text(group, where, "limit_source");
   get_common(group, where, sweep);
 }
 
-void put_header(hid_t group, const ProbeSweep& sweep) {
+void put_header(hid_t group, const ProbeSeries& sweep) {
   const ProbeCase& c = sweep.question;
   put(group, "probe", c.probe);
   put(group, "device", c.device);
@@ -95,14 +95,14 @@ void put_header(hid_t group, const ProbeSweep& sweep) {
   put_word(group, "type", c.type);
   put_word(group, "form", c.form);
   put_word(group, "space", c.space);
-  put(group, "peak_per_s", sweep.peak.per_s);
-  put(group, "peak_source", sweep.peak.source);
+  put(group, "peak_per_s", sweep.limit.per_s);
+  put(group, "peak_source", sweep.limit.source);
   const Layout& l = sweep.layout;
   put_small(group, "units", l.units);
   put_small(group, "lanes", l.lanes);
-  put_small(group, "threads_most", l.threads_most);
-  put_small(group, "threads_per_unit_most", l.threads_per_unit_most);
-  put_small(group, "blocks_per_unit_most", l.blocks_per_unit_most);
+  put_small(group, "max_threads_per_block", l.max_threads_per_block);
+  put_small(group, "max_threads_per_unit", l.max_threads_per_unit);
+  put_small(group, "max_blocks_per_unit", l.max_blocks_per_unit);
   put(group, "cache_bytes", l.cache_bytes);
   put(group, "near_cache_bytes", l.near_cache_bytes);
   put(group, "memory_bytes", l.memory_bytes);
@@ -110,7 +110,7 @@ void put_header(hid_t group, const ProbeSweep& sweep) {
   put_common(group, sweep);
 }
 
-void get_header(hid_t group, const std::string& where, ProbeSweep& sweep) {
+void get_header(hid_t group, const std::string& where, ProbeSeries& sweep) {
   ProbeCase& c = sweep.question;
   c.probe = get_text(group, where, "probe");
   c.device = get_text(group, where, "device");
@@ -118,14 +118,14 @@ void get_header(hid_t group, const std::string& where, ProbeSweep& sweep) {
   c.type = get_word<DataType>(group, where, "type");
   c.form = get_word<Form>(group, where, "form");
   c.space = get_word<Space>(group, where, "space");
-  sweep.peak.per_s = get_real(group, where, "peak_per_s");
-  sweep.peak.source = get_text(group, where, "peak_source");
+  sweep.limit.per_s = get_real(group, where, "peak_per_s");
+  sweep.limit.source = get_text(group, where, "peak_source");
   Layout& l = sweep.layout;
   l.units = get_small(group, where, "units");
   l.lanes = get_small(group, where, "lanes");
-  l.threads_most = get_small(group, where, "threads_most");
-  l.threads_per_unit_most = get_small(group, where, "threads_per_unit_most");
-  l.blocks_per_unit_most = get_small(group, where, "blocks_per_unit_most");
+  l.max_threads_per_block = get_small(group, where, "max_threads_per_block");
+  l.max_threads_per_unit = get_small(group, where, "max_threads_per_unit");
+  l.max_blocks_per_unit = get_small(group, where, "max_blocks_per_unit");
   l.cache_bytes = get_count(group, where, "cache_bytes");
   l.near_cache_bytes = get_count(group, where, "near_cache_bytes");
   l.memory_bytes = get_count(group, where, "memory_bytes");
@@ -133,23 +133,23 @@ void get_header(hid_t group, const std::string& where, ProbeSweep& sweep) {
   get_common(group, where, sweep);
 }
 
-void put_header(hid_t group, const OverlapSweep& sweep) {
-  const OverlapCase& c = sweep.question;
+void put_header(hid_t group, const JobSeries& sweep) {
+  const JobCase& c = sweep.question;
   put(group, "device", c.device);
   put_word(group, "workload", c.workload);
   put_word(group, "order", c.order);
   put_word(group, "pool", c.pool);
-  put_code(group, "gated", static_cast<std::uint8_t>(c.gated));
+  put_code(group, "gated", static_cast<std::uint8_t>(c.gating));
   put_common(group, sweep);
 }
 
-void get_header(hid_t group, const std::string& where, OverlapSweep& sweep) {
-  OverlapCase& c = sweep.question;
+void get_header(hid_t group, const std::string& where, JobSeries& sweep) {
+  JobCase& c = sweep.question;
   c.device = get_text(group, where, "device");
   c.workload = get_word<Workload>(group, where, "workload");
-  c.order = get_word<IssueOrder>(group, where, "order");
+  c.order = get_word<Order>(group, where, "order");
   c.pool = get_word<StreamPool>(group, where, "pool");
-  c.gated = static_cast<Gating>(get_code(group, where, "gated", Gating::one_free));
+  c.gating = static_cast<Gating>(get_code(group, where, "gated", Gating::last_stream_free));
   get_common(group, where, sweep);
 }
 

@@ -1,4 +1,4 @@
-// The attributes of /sweeps/NNNN, /probes/NNNN and /streams/NNNN, in and out. Throws Flaw.
+// The attributes of /sweeps/NNNN, /probes/NNNN and /streams/NNNN, in and out. Throws FormatError.
 #pragma once
 
 #include <string>
@@ -8,22 +8,22 @@
 
 namespace npgpu::trace {
 
-void put_header(hid_t group, const Sweep&);
-void put_header(hid_t group, const ProbeSweep&);
-void put_header(hid_t group, const OverlapSweep&);
-void get_header(hid_t group, const std::string& where, Sweep&);
-void get_header(hid_t group, const std::string& where, ProbeSweep&);
-void get_header(hid_t group, const std::string& where, OverlapSweep&);
+void put_header(hid_t group, const TransferSeries&);
+void put_header(hid_t group, const ProbeSeries&);
+void put_header(hid_t group, const JobSeries&);
+void get_header(hid_t group, const std::string& where, TransferSeries&);
+void get_header(hid_t group, const std::string& where, ProbeSeries&);
+void get_header(hid_t group, const std::string& where, JobSeries&);
 
-// Throws Flaw if rows contradict each other, or readers would have to refuse them.
-void check_rows(const Sweep&, const std::string& where);
-void check_rows(const ProbeSweep&, const std::string& where);
-void check_rows(const OverlapSweep&, const std::string& where);
-void check_row(const Point&);
+// Throws FormatError if rows contradict each other, or readers would have to refuse them.
+void check_rows(const TransferSeries&, const std::string& where);
+void check_rows(const ProbeSeries&, const std::string& where);
+void check_rows(const JobSeries&, const std::string& where);
+void check_row(const TransferPoint&);
 void check_row(const ProbePoint&);
-void check_row(const OverlapPoint&);
-void check_row(const Sample&);
+void check_row(const JobPoint&);
+void check_row(const TransferSample&);
 void check_row(const ProbeSample&);
-void check_row(const OverlapSample&);
+void check_row(const JobSample&);
 
 }  // namespace npgpu::trace

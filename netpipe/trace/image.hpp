@@ -15,7 +15,7 @@ using Bytes = std::vector<std::byte>;
 // An empty file in memory, in HDF5's earliest format.
 Handle new_image();
 
-// Opens a copy of these bytes. Throws Flaw if HDF5 cannot.
+// Opens a copy of these bytes. Throws FormatError if HDF5 cannot.
 enum class Access { read, write };
 Handle open_image(std::span<const std::byte>, Access);
 

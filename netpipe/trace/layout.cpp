@@ -18,7 +18,7 @@ bool has_group(hid_t parent, const std::string& name) {
 
 Handle open_group(hid_t parent, const std::string& where, const std::string& name) {
   const std::string called = where + (where == "/" ? "" : "/") + name;
-  if (!has_group(parent, name)) throw Flaw("group " + called + " is missing");
+  if (!has_group(parent, name)) throw FormatError("group " + called + " is missing");
   return made(H5Gopen2(parent, name.c_str(), H5P_DEFAULT), "open group " + called);
 }
 

@@ -21,7 +21,7 @@ std::string resume_name(std::size_t number);
 
 Handle create_group(hid_t parent, const std::string& name);
 bool has_group(hid_t parent, const std::string& name);
-// Throws Flaw if there is no group of that name in `where`.
+// Throws FormatError if there is no group of that name in `where`.
 Handle open_group(hid_t parent, const std::string& where, const std::string& name);
 
 // Names of the groups in a group, sorted. Links out of the file are none.

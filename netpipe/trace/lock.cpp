@@ -81,8 +81,8 @@ void sign(int fd) {
 }  // namespace
 
 Lock::Lock(const fs::path& path) : path_(path), file_(beside(path, ".lock")) {
-  constexpr int most_races = 1000;
-  for (int race = 0; race < most_races; ++race)
+  constexpr int max_races = 1000;
+  for (int race = 0; race < max_races; ++race)
     if (attempt()) return;
   refuse("cannot lock " + file_.string() + ": others take and leave it all the time");
 }

@@ -77,7 +77,7 @@ void Series<S>::set_error(hid_t file, std::size_t index, const std::string& why)
 
 template <class S>
 auto Series<S>::state(std::size_t index) const -> const State& {
-  if (index >= states_.size()) throw Flaw(fmt::format("{} {} was not begun", KindOf<S>::word, index));
+  if (index >= states_.size()) throw FormatError(fmt::format("{} {} was not begun", KindOf<S>::word, index));
   return states_[index];
 }
 
@@ -97,8 +97,8 @@ auto Series<S>::open(hid_t file, std::size_t index) -> Open& {
   return *open_;
 }
 
-template class Series<Sweep>;
-template class Series<ProbeSweep>;
-template class Series<OverlapSweep>;
+template class Series<TransferSeries>;
+template class Series<ProbeSeries>;
+template class Series<JobSeries>;
 
 }  // namespace npgpu::trace

@@ -16,35 +16,35 @@ namespace npgpu::trace {
 template <class S>
 struct KindOf;
 template <>
-struct KindOf<Sweep> {
-  using Row = Point;
-  using SampleRow = Sample;
+struct KindOf<TransferSeries> {
+  using Row = TransferPoint;
+  using SampleRow = TransferSample;
   using Key = std::uint64_t;
   static constexpr const char* group = "sweeps";
   static constexpr const char* word = "sweep";
-  static Key key(const Point& point) { return point.bytes; }
+  static Key key(const TransferPoint& point) { return point.bytes; }
 };
 template <>
-struct KindOf<ProbeSweep> {
+struct KindOf<ProbeSeries> {
   using Row = ProbePoint;
   using SampleRow = ProbeSample;
   using Key = Shape;
   static constexpr const char* group = "probes";
   static constexpr const char* word = "probe";
-  static Key key(const ProbePoint& point) { return point.shape; }
+  static Key key(const ProbePoint& point) { return point.axes; }
 };
 
 template <>
-struct KindOf<OverlapSweep> {
-  using Row = OverlapPoint;
-  using SampleRow = OverlapSample;
+struct KindOf<JobSeries> {
+  using Row = JobPoint;
+  using SampleRow = JobSample;
   using Key = JobShape;
   static constexpr const char* group = "streams";
   static constexpr const char* word = "case of streams";
-  static Key key(const OverlapPoint& point) { return point.job; }
+  static Key key(const JobPoint& point) { return point.axes; }
 };
 
-// Throws Flaw. It knows the file only by the handle that it is given each time.
+// Throws FormatError. It knows the file only by the handle that it is given each time.
 template <class S>
 class Series {
  public:
@@ -82,8 +82,8 @@ class Series {
   std::optional<Open> open_;  // the last one used: a run goes from one to the next
 };
 
-extern template class Series<Sweep>;
-extern template class Series<ProbeSweep>;
-extern template class Series<OverlapSweep>;
+extern template class Series<TransferSeries>;
+extern template class Series<ProbeSeries>;
+extern template class Series<JobSeries>;
 
 }  // namespace npgpu::trace

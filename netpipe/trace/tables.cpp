@@ -18,7 +18,7 @@ struct Column {
   const char* codes = nullptr;
 };
 
-constexpr const char* stop_codes = "0 trials, 1 narrowed, 2 never-narrowed";
+constexpr const char* stop_codes = "0 trials, 1 narrowed, 2 not-converged";
 constexpr const char* intact_codes = "1 compared and right, 0 wrong, -1 not compared";
 
 template <class Row>
@@ -26,21 +26,21 @@ struct Layout;
 
 // Chunks of 3 to 5 KB: a sweep of 55 points of 10 samples wastes little, and a checkpoint flushes only the last ones.
 template <>
-struct Layout<Point> {
+struct Layout<TransferPoint> {
   static constexpr const char* name = "points";
   static constexpr hsize_t chunk_rows = 64;
   static const std::vector<Column>& columns() {
     static const std::vector<Column> all{
-        {"bytes", Type::u64, offsetof(Point, bytes), "B"},
-        {"first_sample", Type::u64, offsetof(Point, first_sample), "1"},
-        {"samples", Type::u32, offsetof(Point, samples), "1"},
-        {"stop", Type::i32, offsetof(Point, stop), "1", stop_codes},
-        {"wall_us", Type::f64, offsetof(Point, wall_us), "us"},
-        {"sm_clock_mhz", Type::f64, offsetof(Point, telemetry.sm_clock_mhz), "MHz"},
-        {"memory_clock_mhz", Type::f64, offsetof(Point, telemetry.memory_clock_mhz), "MHz"},
-        {"power_w", Type::f64, offsetof(Point, telemetry.power_w), "W"},
-        {"temperature_c", Type::f64, offsetof(Point, telemetry.temperature_c), "degC"},
-        {"throttle_reasons", Type::u64, offsetof(Point, telemetry.throttle_reasons), "1"},
+        {"bytes", Type::u64, offsetof(TransferPoint, bytes), "B"},
+        {"first_sample", Type::u64, offsetof(TransferPoint, first_sample), "1"},
+        {"samples", Type::u32, offsetof(TransferPoint, samples), "1"},
+        {"stop", Type::i32, offsetof(TransferPoint, stop), "1", stop_codes},
+        {"wall_us", Type::f64, offsetof(TransferPoint, wall_us), "us"},
+        {"sm_clock_mhz", Type::f64, offsetof(TransferPoint, telemetry.sm_clock_mhz), "MHz"},
+        {"memory_clock_mhz", Type::f64, offsetof(TransferPoint, telemetry.memory_clock_mhz), "MHz"},
+        {"power_w", Type::f64, offsetof(TransferPoint, telemetry.power_w), "W"},
+        {"temperature_c", Type::f64, offsetof(TransferPoint, telemetry.temperature_c), "degC"},
+        {"throttle_reasons", Type::u64, offsetof(TransferPoint, telemetry.throttle_reasons), "1"},
     };
     return all;
   }
@@ -48,18 +48,18 @@ struct Layout<Point> {
 static_assert(sizeof(Stop) == sizeof(std::int32_t));
 
 template <>
-struct Layout<Sample> {
+struct Layout<TransferSample> {
   static constexpr const char* name = "samples";
   static constexpr hsize_t chunk_rows = 64;
   static const std::vector<Column>& columns() {
     static const std::vector<Column> all{
-        {"point", Type::u32, offsetof(Sample, point), "1"},
-        {"trial", Type::u32, offsetof(Sample, trial), "1"},
-        {"lane", Type::u32, offsetof(Sample, lane), "1"},
-        {"intact", Type::i32, offsetof(Sample, intact), "1", intact_codes},
-        {"repeats", Type::u64, offsetof(Sample, repeats), "1"},
-        {"host_us", Type::f64, offsetof(Sample, host_us), "us"},
-        {"device_us", Type::f64, offsetof(Sample, device_us), "us"},
+        {"point", Type::u32, offsetof(TransferSample, point), "1"},
+        {"trial", Type::u32, offsetof(TransferSample, trial), "1"},
+        {"lane", Type::u32, offsetof(TransferSample, lane), "1"},
+        {"intact", Type::i32, offsetof(TransferSample, intact), "1", intact_codes},
+        {"repeats", Type::u64, offsetof(TransferSample, repeats), "1"},
+        {"host_us", Type::f64, offsetof(TransferSample, host_us), "us"},
+        {"device_us", Type::f64, offsetof(TransferSample, device_us), "us"},
     };
     return all;
   }
@@ -76,7 +76,7 @@ struct Layout<ProbePoint> {
         {"ilp", Type::u32, offsetof(ProbePoint, shape.ilp), "1"},
         {"access_bytes", Type::u32, offsetof(ProbePoint, shape.access_bytes), "B"},
         {"bytes", Type::u64, offsetof(ProbePoint, shape.bytes), "B"},
-        {"alone", Type::u32, offsetof(ProbePoint, shape.alone), "1", "1 no two blocks on one unit, 0 as they come"},
+        {"one_block_per_sm", Type::u32, offsetof(ProbePoint, shape.one_block_per_sm), "1", "1 no two blocks on one unit, 0 as they come"},
         {"work", Type::f64, offsetof(ProbePoint, work), "1"},
         {"first_sample", Type::u64, offsetof(ProbePoint, first_sample), "1"},
         {"samples", Type::u32, offsetof(ProbePoint, samples), "1"},
@@ -106,54 +106,54 @@ struct Layout<ProbeSample> {
         {"device_us", Type::f64, offsetof(ProbeSample, device_us), "us"},
         {"cycles", Type::f64, offsetof(ProbeSample, cycles), "1"},
         {"units", Type::u32, offsetof(ProbeSample, units), "1"},
-        {"most_on_unit", Type::u32, offsetof(ProbeSample, most_on_unit), "1"},
+        {"max_blocks_on_unit", Type::u32, offsetof(ProbeSample, max_blocks_on_unit), "1"},
     };
     return all;
   }
 };
 
 template <>
-struct Layout<OverlapPoint> {
+struct Layout<JobPoint> {
   static constexpr const char* name = "points";
   static constexpr hsize_t chunk_rows = 64;
   static const std::vector<Column>& columns() {
     static const std::vector<Column> all{
-        {"bytes_in", Type::u64, offsetof(OverlapPoint, job.bytes_in), "B"},
-        {"bytes_out", Type::u64, offsetof(OverlapPoint, job.bytes_out), "B"},
-        {"kernel_bytes", Type::u64, offsetof(OverlapPoint, job.kernel_bytes), "B"},
-        {"iterations", Type::u64, offsetof(OverlapPoint, job.iterations), "1"},
-        {"chunks", Type::u32, offsetof(OverlapPoint, job.chunks), "1"},
-        {"streams", Type::u32, offsetof(OverlapPoint, job.streams), "1"},
-        {"threads", Type::u32, offsetof(OverlapPoint, job.threads), "1"},
-        {"first_sample", Type::u64, offsetof(OverlapPoint, first_sample), "1"},
-        {"samples", Type::u32, offsetof(OverlapPoint, samples), "1"},
-        {"stop", Type::i32, offsetof(OverlapPoint, stop), "1", stop_codes},
-        {"wall_us", Type::f64, offsetof(OverlapPoint, wall_us), "us"},
-        {"sm_clock_mhz", Type::f64, offsetof(OverlapPoint, telemetry.sm_clock_mhz), "MHz"},
-        {"memory_clock_mhz", Type::f64, offsetof(OverlapPoint, telemetry.memory_clock_mhz), "MHz"},
-        {"power_w", Type::f64, offsetof(OverlapPoint, telemetry.power_w), "W"},
-        {"temperature_c", Type::f64, offsetof(OverlapPoint, telemetry.temperature_c), "degC"},
-        {"throttle_reasons", Type::u64, offsetof(OverlapPoint, telemetry.throttle_reasons), "1"},
+        {"bytes_in", Type::u64, offsetof(JobPoint, job.bytes_in), "B"},
+        {"bytes_out", Type::u64, offsetof(JobPoint, job.bytes_out), "B"},
+        {"kernel_bytes", Type::u64, offsetof(JobPoint, job.kernel_bytes), "B"},
+        {"iterations", Type::u64, offsetof(JobPoint, job.iterations), "1"},
+        {"chunks", Type::u32, offsetof(JobPoint, job.chunks), "1"},
+        {"streams", Type::u32, offsetof(JobPoint, job.streams), "1"},
+        {"threads", Type::u32, offsetof(JobPoint, job.threads), "1"},
+        {"first_sample", Type::u64, offsetof(JobPoint, first_sample), "1"},
+        {"samples", Type::u32, offsetof(JobPoint, samples), "1"},
+        {"stop", Type::i32, offsetof(JobPoint, stop), "1", stop_codes},
+        {"wall_us", Type::f64, offsetof(JobPoint, wall_us), "us"},
+        {"sm_clock_mhz", Type::f64, offsetof(JobPoint, telemetry.sm_clock_mhz), "MHz"},
+        {"memory_clock_mhz", Type::f64, offsetof(JobPoint, telemetry.memory_clock_mhz), "MHz"},
+        {"power_w", Type::f64, offsetof(JobPoint, telemetry.power_w), "W"},
+        {"temperature_c", Type::f64, offsetof(JobPoint, telemetry.temperature_c), "degC"},
+        {"throttle_reasons", Type::u64, offsetof(JobPoint, telemetry.throttle_reasons), "1"},
     };
     return all;
   }
 };
 
 template <>
-struct Layout<OverlapSample> {
+struct Layout<JobSample> {
   static constexpr const char* name = "samples";
   static constexpr hsize_t chunk_rows = 64;
   static const std::vector<Column>& columns() {
     static const std::vector<Column> all{
-        {"point", Type::u32, offsetof(OverlapSample, point), "1"},
-        {"trial", Type::u32, offsetof(OverlapSample, trial), "1"},
-        {"intact", Type::i32, offsetof(OverlapSample, intact), "1", intact_codes},
-        {"number", Type::u64, offsetof(OverlapSample, number), "1"},
-        {"host_us", Type::f64, offsetof(OverlapSample, host_us), "us"},
-        {"issue_us", Type::f64, offsetof(OverlapSample, issue_us), "us"},
-        {"create_us", Type::f64, offsetof(OverlapSample, create_us), "us"},
-        {"destroy_us", Type::f64, offsetof(OverlapSample, destroy_us), "us"},
-        {"device_us", Type::f64, offsetof(OverlapSample, device_us), "us"},
+        {"point", Type::u32, offsetof(JobSample, point), "1"},
+        {"trial", Type::u32, offsetof(JobSample, trial), "1"},
+        {"intact", Type::i32, offsetof(JobSample, intact), "1", intact_codes},
+        {"number", Type::u64, offsetof(JobSample, number), "1"},
+        {"host_us", Type::f64, offsetof(JobSample, host_us), "us"},
+        {"issue_us", Type::f64, offsetof(JobSample, issue_us), "us"},
+        {"create_us", Type::f64, offsetof(JobSample, create_us), "us"},
+        {"destroy_us", Type::f64, offsetof(JobSample, destroy_us), "us"},
+        {"device_us", Type::f64, offsetof(JobSample, device_us), "us"},
     };
     return all;
   }
@@ -211,11 +211,11 @@ void check_column(hid_t type, const Column& column, const std::string& table) {
   const int member = H5Tget_member_index(type, column.name);
   if (member < 0) {
     hdf5_reason();  // clears it
-    throw Flaw(called + " is missing");
+    throw FormatError(called + " is missing");
   }
   const H5T_class_t wanted = column.type == Type::f64 ? H5T_FLOAT : H5T_INTEGER;
   if (H5Tget_member_class(type, static_cast<unsigned>(member)) != wanted)
-    throw Flaw(called + " is not of " + (wanted == H5T_FLOAT ? "floating-point numbers" : "integers"));
+    throw FormatError(called + " is not of " + (wanted == H5T_FLOAT ? "floating-point numbers" : "integers"));
 }
 
 }  // namespace
@@ -252,12 +252,12 @@ template <class Row>
 Table<Row> Table<Row>::open(hid_t sweep, const std::string& where, std::uint64_t image_bytes) {
   const std::string called = where + "/" + name();
   if (done(H5Lexists(sweep, Layout<Row>::name, H5P_DEFAULT), "look for " + called) <= 0)
-    throw Flaw(called + " is missing");
+    throw FormatError(called + " is missing");
   Handle dataset = made(H5Dopen2(sweep, Layout<Row>::name, H5P_DEFAULT), "open " + called);
   const Handle space = made(H5Dget_space(dataset), "read the shape of " + called);
   const Handle type = made(H5Dget_type(dataset), "read the type of " + called);
   if (H5Sget_simple_extent_ndims(space) != 1 || H5Tget_class(type) != H5T_COMPOUND)
-    throw Flaw(called + " is not a table");
+    throw FormatError(called + " is not a table");
   for (const Column& c : Layout<Row>::columns()) check_column(type, c, called);
 
   hsize_t rows = 0;
@@ -266,7 +266,7 @@ Table<Row> Table<Row>::open(hid_t sweep, const std::string& where, std::uint64_t
   const Handle how = made(H5Dget_create_plist(dataset), "read the properties of " + called);
   const std::uint64_t stretch = H5Pget_nfilters(how) == 0 ? 1 : 1032;
   if (rows > image_bytes * stretch / H5Tget_size(type))
-    throw Flaw(called + " claims " + std::to_string(rows) + " rows, more than the file can hold");
+    throw FormatError(called + " claims " + std::to_string(rows) + " rows, more than the file can hold");
   return Table(std::move(dataset), rows);
 }
 
@@ -290,11 +290,11 @@ std::vector<Row> Table<Row>::read() const {
   return rows;
 }
 
-template class Table<Point>;
-template class Table<Sample>;
+template class Table<TransferPoint>;
+template class Table<TransferSample>;
 template class Table<ProbePoint>;
 template class Table<ProbeSample>;
-template class Table<OverlapPoint>;
-template class Table<OverlapSample>;
+template class Table<JobPoint>;
+template class Table<JobSample>;
 
 }  // namespace npgpu::trace

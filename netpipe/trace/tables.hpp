@@ -7,18 +7,18 @@
 #include <vector>
 
 #include "netpipe/trace/hdf5_handle.hpp"
-#include "npgpu/overlap.hpp"
+#include "npgpu/job.hpp"
 #include "npgpu/probe.hpp"
-#include "npgpu/sample.hpp"
+#include "npgpu/transfer.hpp"
 
 namespace npgpu::trace {
 
-// An open table of points or samples: `Row` is Point, ProbePoint or OverlapPoint, or a sample of one of these.
+// An open table of points or samples: `Row` is TransferPoint, ProbePoint or JobPoint, or a sample of one of these.
 template <class Row>
 class Table {
  public:
   static Table create(hid_t sweep);
-  // Throws Flaw naming table and column if it is not a table of Rows. `image_bytes` bounds what it can hold.
+  // Throws FormatError naming table and column if it is not a table of Rows. `image_bytes` bounds what it can hold.
   static Table open(hid_t sweep, const std::string& where, std::uint64_t image_bytes);
 
   std::uint64_t rows() const { return rows_; }
@@ -35,11 +35,11 @@ class Table {
   std::uint64_t rows_ = 0;
 };
 
-extern template class Table<Point>;
-extern template class Table<Sample>;
+extern template class Table<TransferPoint>;
+extern template class Table<TransferSample>;
 extern template class Table<ProbePoint>;
 extern template class Table<ProbeSample>;
-extern template class Table<OverlapPoint>;
-extern template class Table<OverlapSample>;
+extern template class Table<JobPoint>;
+extern template class Table<JobSample>;
 
 }  // namespace npgpu::trace

@@ -63,7 +63,7 @@ struct TraceWriter::Impl {
   void named(Change change) {
     try {
       change();
-    } catch (const trace::Flaw& flaw) {
+    } catch (const trace::FormatError& flaw) {
       throw Error(ErrorKind::failed, path_.string() + ": " + flaw.what());
     }
   }
@@ -103,56 +103,56 @@ void TraceWriter::set_error(std::size_t index, const std::string& why) {
   impl_->policy_.added(now());
 }
 
-std::size_t TraceWriter::begin_sweep(const Sweep& header) { return begin(header); }
-std::size_t TraceWriter::begin_probe(const ProbeSweep& header) { return begin(header); }
-std::size_t TraceWriter::begin_streams(const OverlapSweep& header) { return begin(header); }
+std::size_t TraceWriter::begin_sweep(const TransferSeries& header) { return begin(header); }
+std::size_t TraceWriter::begin_probe(const ProbeSeries& header) { return begin(header); }
+std::size_t TraceWriter::begin_streams(const JobSeries& header) { return begin(header); }
 
 bool TraceWriter::has_point(std::size_t sweep, std::uint64_t bytes) const {
   bool has = false;
-  impl_->named([&] { has = impl_->document_->has<Sweep>(sweep, bytes); });
+  impl_->named([&] { has = impl_->document_->has<TransferSeries>(sweep, bytes); });
   return has;
 }
 
 bool TraceWriter::has_shape(std::size_t probe, const Shape& shape) const {
   bool has = false;
-  impl_->named([&] { has = impl_->document_->has<ProbeSweep>(probe, shape); });
+  impl_->named([&] { has = impl_->document_->has<ProbeSeries>(probe, shape); });
   return has;
 }
 
 bool TraceWriter::has_job(std::size_t streams, const JobShape& job) const {
   bool has = false;
-  impl_->named([&] { has = impl_->document_->has<OverlapSweep>(streams, job); });
+  impl_->named([&] { has = impl_->document_->has<JobSeries>(streams, job); });
   return has;
 }
 
 std::vector<JobShape> TraceWriter::jobs(std::size_t streams) const {
   std::vector<JobShape> all;
   impl_->named([&] {
-    const auto& keys = impl_->document_->keys<OverlapSweep>(streams);
+    const auto& keys = impl_->document_->keys<JobSeries>(streams);
     all.assign(keys.begin(), keys.end());
   });
   return all;
 }
 
-void TraceWriter::add_point(std::size_t sweep, Point point, std::span<const Sample> samples) {
-  impl_->named([&] { impl_->document_->add<Sweep>(sweep, point, samples); });
+void TraceWriter::add_point(std::size_t sweep, TransferPoint point, std::span<const TransferSample> samples) {
+  impl_->named([&] { impl_->document_->add<TransferSeries>(sweep, point, samples); });
   impl_->policy_.added(now());
 }
 
 void TraceWriter::add_shape(std::size_t probe, ProbePoint point, std::span<const ProbeSample> samples) {
-  impl_->named([&] { impl_->document_->add<ProbeSweep>(probe, point, samples); });
+  impl_->named([&] { impl_->document_->add<ProbeSeries>(probe, point, samples); });
   impl_->policy_.added(now());
 }
 
-void TraceWriter::add_job(std::size_t streams, OverlapPoint point, std::span<const OverlapSample> samples) {
-  impl_->named([&] { impl_->document_->add<OverlapSweep>(streams, point, samples); });
+void TraceWriter::add_job(std::size_t streams, JobPoint point, std::span<const JobSample> samples) {
+  impl_->named([&] { impl_->document_->add<JobSeries>(streams, point, samples); });
   impl_->policy_.added(now());
 }
 
-void TraceWriter::set_sweep_error(std::size_t sweep, const std::string& why) { set_error<Sweep>(sweep, why); }
-void TraceWriter::set_probe_error(std::size_t probe, const std::string& why) { set_error<ProbeSweep>(probe, why); }
+void TraceWriter::set_sweep_error(std::size_t sweep, const std::string& why) { set_error<TransferSeries>(sweep, why); }
+void TraceWriter::set_probe_error(std::size_t probe, const std::string& why) { set_error<ProbeSeries>(probe, why); }
 void TraceWriter::set_streams_error(std::size_t streams, const std::string& why) {
-  set_error<OverlapSweep>(streams, why);
+  set_error<JobSeries>(streams, why);
 }
 
 bool TraceWriter::checkpoint_if_due() {

@@ -17,7 +17,8 @@
 #include "netpipe/devices/cuda/copy_channel.hpp"
 #include "netpipe/devices/cuda/driver.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
-#include "npgpu/engine.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
 
@@ -36,7 +37,7 @@ struct Ends {
 
 struct Row {
   const char* name;
-  Case question;
+  TransferCase question;
   std::uint64_t bytes;
   std::uint64_t repeats;
   int trials;
@@ -63,7 +64,7 @@ double engine_us(const Row& row, std::span<Channel* const> channels) {
   for (std::size_t i = 0; i < point->samples.size(); i += channels.size()) {
     double longest = 0;
     for (std::size_t lane = 0; lane < channels.size(); ++lane) {
-      const Sample& s = point->samples[i + lane];
+      const TransferSample& s = point->samples[i + lane];
       longest = std::max(longest, row.question.timing == Timing::host ? s.host_us : s.device_us);
     }
     us.push_back(longest / static_cast<double>(row.repeats));
@@ -80,7 +81,7 @@ void compare(const Row& row) {
   std::vector<std::unique_ptr<Channel>> owned;
   std::vector<Channel*> channels;
   std::vector<Ends> ends;
-  for (const Case& lane : lanes(row.question)) {
+  for (const TransferCase& lane : lanes(row.question)) {
     owned.push_back(module->open(lane, row.bytes));
     channels.push_back(owned.back().get());
     if (const auto* buffers = dynamic_cast<const cuda::CopyBuffers*>(owned.back().get()))
@@ -113,7 +114,7 @@ Seconds timed(std::uint64_t repeats, Copy copy, Settle settle) {
 
 void default_stream() { check(cudaStreamSynchronize(nullptr), "settling"); }
 
-Case of(const char* module, Direction d, Memory m, bool async = false) {
+TransferCase of(const char* module, Direction d, Memory m, bool async = false) {
   return {.module = module, .device = "cuda:0", .direction = d, .memory = m, .async = async};
 }
 
@@ -213,7 +214,7 @@ void large_copies() {
     }
     return longest;
   };
-  Case c = of("cudaMemcpy", Direction::h2d, Memory::pinned, true);
+  TransferCase c = of("cudaMemcpy", Direction::h2d, Memory::pinned, true);
   c.timing = Timing::gated;
   compare({"h2d pinned 512 MiB gated", c, bytes, 4, 3, bare});
   c.pattern = Pattern::duplex;
@@ -224,7 +225,7 @@ void large_copies() {
 void host_copies() {
   static char to[64], from[64];
   static void* (*volatile opaque)(void*, const void*, std::size_t) = std::memcpy;
-  Case c{.module = "memcpy", .device = "host", .direction = Direction::h2h, .memory = Memory::pageable};
+  TransferCase c{.module = "memcpy", .device = "host", .direction = Direction::h2h, .memory = Memory::pageable};
   compare({"memcpy 8 B", c, 8, 2'000'000, 5, [](auto n, const auto&) {
              auto* const copy = opaque;
              return timed(

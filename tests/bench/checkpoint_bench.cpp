@@ -33,15 +33,15 @@ void bench(const std::string& path, std::uint64_t points, Seconds work, std::siz
   Seconds oldest = begin, longest_unsaved{0}, adding{0};
   for (std::uint64_t i = 0; i < points; ++i) {
     if (i % a_sweep == 0) {
-      Sweep header;
+      TransferSeries header;
       header.question.module = "bench";
       header.schedule = "sweep " + std::to_string(i / a_sweep);
       sweep = writer.begin_sweep(header);
     }
     compute_for(work);
-    Point point;
+    TransferPoint point;
     point.bytes = 1 + i % a_sweep;
-    std::vector<Sample> trials(samples);
+    std::vector<TransferSample> trials(samples);
     for (std::size_t t = 0; t < samples; ++t) {
       trials[t].trial = static_cast<std::uint32_t>(t);
       trials[t].repeats = 1000;

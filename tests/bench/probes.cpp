@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/engine.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/probe.hpp"
 
@@ -19,7 +20,7 @@ struct Rate {
   double per_cycle = not_measured;  // of the grid, by the slowest block's cycles
 };
 
-Rate rate_of(const MeasuredShape& m) {
+Rate rate_of(const Measured<Probes>& m) {
   std::vector<double> us, cycles;
   for (const ProbeSample& s : m.samples) {
     us.push_back(s.device_us / static_cast<double>(s.repeats));
@@ -47,9 +48,9 @@ void bench(const Probe& probe, const ProbeCase& c) {
   std::uint64_t most = 0;
   for (const Shape& s : shapes) most = std::max(most, s.bytes);
   const Layout layout = probe.layout(c);
-  const Peak peak = probe.peak(c);
-  std::printf("\n%s: %zu shapes, peak %.3f T/s (%s)\n", title(c).c_str(), shapes.size(), peak.per_s * 1e-12,
-              peak.source.c_str());
+  const Limit peak = probe.peak(c);
+  std::printf("\n%s: %zu shapes, peak %.3f T/s (%s)\n", title(c).c_str(), shapes.size(), limit.per_s * 1e-12,
+              limit.source.c_str());
   const Seconds begin = steady_clock().now();
   const auto kernel = probe.open(c, most);
   const auto schedule = adaptive_schedule({.trial = Seconds{1e-3}, .budget = Seconds{0}});
@@ -69,8 +70,8 @@ void bench(const Probe& probe, const ProbeCase& c) {
                   "%s %8u x %4u ilp %u acc %2u %8.1f MiB%s %11.4f G/s %9.4f /cycle/unit %6.2f%% units %u most %u "
                   "repeats %llu %.0f MHz %s",
                   corner_of(s), s.blocks, s.threads, s.ilp, s.access_bytes, static_cast<double>(s.bytes) / MiB,
-                  s.alone ? " alone" : "", rate.per_s * 1e-9, rate.per_cycle / std::min(s.blocks, layout.units),
-                  100 * rate.per_s / peak.per_s, last.units, last.most_on_unit,
+                  s.one_block_per_sm ? " alone" : "", rate.per_s * 1e-9, rate.per_cycle / std::min(s.blocks, layout.units),
+                  100 * rate.per_s / limit.per_s, last.units, last.max_blocks_on_unit,
                   static_cast<unsigned long long>(last.repeats), m->point.telemetry.sm_clock_mhz, m->mismatch.c_str());
     std::printf("%s\n", line);
     if (!m->mismatch.empty()) ++wrong;

@@ -14,7 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "npgpu/engine.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
 
@@ -27,10 +28,10 @@ struct Measured {
   double wall_s = 0;
 };
 
-Measured measure(const Case& c, std::span<Channel* const> channels, Schedule& schedule, std::uint64_t bytes) {
+Measured measure(const TransferCase& c, std::span<Channel* const> channels, Schedule& schedule, std::uint64_t bytes) {
   const auto point = measure_point(c, channels, schedule, bytes, nullptr);
   std::vector<double> us;
-  for (const Sample& s : point->samples)
+  for (const TransferSample& s : point->samples)
     if (s.lane == 0)
       us.push_back((c.timing == Timing::host ? s.host_us : s.device_us) / static_cast<double>(s.repeats));
   return {median(us), point->point.wall_us * 1e-6};
@@ -41,21 +42,21 @@ struct Opened {
   std::vector<Channel*> channels;
 };
 
-Opened open(const Case& c, std::uint64_t bytes) {
+Opened open(const TransferCase& c, std::uint64_t bytes) {
   Opened o;
-  for (const Case& lane : lanes(c)) {
+  for (const TransferCase& lane : lanes(c)) {
     o.owned.push_back(find_module(c.module)->open(lane, bytes));
     o.channels.push_back(o.owned.back().get());
   }
   return o;
 }
 
-std::vector<Case> cases() {
+std::vector<TransferCase> cases() {
   const Module* cuda = find_module("cudaMemcpy");
   if (!cuda || cuda->devices().empty())
     return {{.module = "memcpy", .device = "host", .direction = Direction::h2h, .memory = Memory::pageable}};
   const auto of = [](Direction d, Memory m, bool async, Timing t, Pattern p = Pattern::stream) {
-    return Case{.module = "cudaMemcpy", .device = "cuda:0", .pattern = p, .direction = d, .memory = m, .async = async, .timing = t};
+    return TransferCase{.module = "cudaMemcpy", .device = "cuda:0", .pattern = p, .direction = d, .memory = m, .async = async, .timing = t};
   };
   return {of(Direction::h2d, Memory::pinned, true, Timing::gated),   of(Direction::d2h, Memory::pinned, true, Timing::gated),
           of(Direction::d2d, Memory::device, true, Timing::gated),   of(Direction::h2d, Memory::pinned, true, Timing::host),
@@ -77,7 +78,7 @@ void compare(const std::vector<AdaptiveOptions>& variants, int rounds) {
   std::vector<Agreement> adaptive(variants.size());
   Agreement classic;
   int points = 0;
-  for (const Case& c : cases()) {
+  for (const TransferCase& c : cases()) {
     const Opened o = open(c, std::end(sizes)[-1]);
     warm_up(c, o.channels, 64 * KiB, Seconds{0.3});
     for (const std::uint64_t bytes : sizes) {
@@ -129,7 +130,7 @@ void compare(const std::vector<AdaptiveOptions>& variants, int rounds) {
 }
 
 void ramp() {
-  for (const Case& c : cases()) {
+  for (const TransferCase& c : cases()) {
     const Opened o = open(c, 64 * KiB);
     for (const std::uint64_t bytes : {std::uint64_t{64}, 64 * KiB}) {
       std::this_thread::sleep_for(std::chrono::seconds(3));

@@ -1,5 +1,5 @@
 // How many operations the stream simulator plays per second, on one core. Not a test: it prints, and never fails.
-#include "netpipe/streams/simulator.hpp"
+#include "netpipe/simulate/simulator.hpp"
 
 #include <chrono>
 #include <cstdio>
@@ -16,7 +16,7 @@ StreamCosts costs(Compute compute, std::uint32_t queues) {
   c.issue = {2 * us, 2.5 * us, 2 * us};
   c.gap = c.latency = {us, us, us};
   c.copy_h2d = c.copy_d2h = Curve::line(Seconds{0}, Seconds{1 / 55e9});
-  c.slow_h2d = c.slow_d2h = 1.08;
+  c.duplex_slowdown_h2d = c.duplex_slowdown_d2h = 1.08;
   c.queues = {queues, queues, queues};
   c.compute = compute;
   return c;

@@ -3,13 +3,13 @@
 #include "npgpu/error.hpp"
 #include "npgpu/model.hpp"
 #include "npgpu/predict.hpp"
-#include "npgpu/stream_models.hpp"
+#include "npgpu/closed_forms.hpp"
 #include "npgpu/trace.hpp"
 
 // Transfers and streams: what the library lacks of either does not link.
 int main(int, char** argv) {
   const npgpu::Trace trace = npgpu::read_trace(argv[1]);
-  for (const npgpu::Sweep& sweep : trace.sweeps)
+  for (const npgpu::TransferSeries& sweep : trace.of<Transfers>())
     std::cout << title(sweep.question) << ": " << npgpu::summarize(sweep).size() << " points\n";
   const npgpu::Job job{.in_bytes = 60 * npgpu::MiB, .out_bytes = 60 * npgpu::MiB, .kernel = npgpu::Seconds{1e-3}};
   const auto counts = npgpu::stream_counts(64);
@@ -19,5 +19,5 @@ int main(int, char** argv) {
     std::cout << costs.device_name << ": " << best.streams << " streams, "
               << whole.sum() / npgpu::models::van_werkhoven(whole, best.streams) << " times as fast in a closed form\n";
   }
-  return trace.sweeps.empty() && trace.streams.empty();
+  return trace.of<Transfers>().empty() && trace.of<Jobs>().empty();
 }

@@ -20,7 +20,7 @@
 
 #include "netpipe/trace/decode.hpp"
 #include "npgpu/error.hpp"
-#include "npgpu/parameters.hpp"
+#include "npgpu/derive.hpp"
 #include "npgpu/trace.hpp"
 
 namespace {

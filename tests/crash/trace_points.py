@@ -34,7 +34,7 @@ def points_of(path):
         for name, sweep in file["sweeps"].items():
             found |= {(int(name), int(point["bytes"])) for point in rows_of(f"sweep {name}", sweep)}
         for name, probe in file.get("probes", {}).items():
-            axes = ("blocks", "threads", "ilp", "access_bytes", "alone")
+            axes = ("blocks", "threads", "ilp", "access_bytes", "one_block_per_sm")
             found |= {("probe", int(name), *(int(point[axis]) for axis in axes)) for point in rows_of(f"probe {name}", probe)}
     return found
 

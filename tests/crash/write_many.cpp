@@ -71,16 +71,16 @@ void run(const Options& options) {
   TraceWriter writer(options.trace, IfExists::resume, root, {{"host", {{"cores", std::int64_t{2}}}}});
   Names unsaved;
   for (std::uint64_t s = 0; s < options.sweeps; ++s) {
-    Sweep header;
+    TransferSeries header;
     header.question.module = "write_many";
     header.schedule = "sweep " + std::to_string(s);
     const std::size_t sweep = writer.begin_sweep(header);
     for (std::uint64_t bytes = 1; bytes <= options.points; ++bytes) {
       if (writer.has_point(sweep, bytes)) continue;
       compute_for(options.work);
-      Point point;
+      TransferPoint point;
       point.bytes = bytes;
-      std::vector<Sample> samples(10);
+      std::vector<TransferSample> samples(10);
       for (std::uint32_t trial = 0; trial < samples.size(); ++trial) {
         samples[trial].trial = trial;
         samples[trial].repeats = bytes;

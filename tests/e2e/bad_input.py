@@ -146,7 +146,7 @@ TABLE = [
     (PROBE + ["--shape", "blocks=99999999999"], 2, ["--shape", "blocks", "99999999999"]),
     (PROBE + ["--shape", "threads=0"], 2, ["--shape", "threads"]),
     (PROBE + ["--shape", "ilp=0"], 2, ["--shape", "ilp"]),
-    (PROBE + ["--shape", "alone=2"], 2, ["--shape", "alone", "'2'"]),
+    (PROBE + ["--shape", "alone=2"], 2, ["--shape", "one_block_per_sm", "'2'"]),
     (PROBE + ["--shape", "bytes=0"], 2, ["--shape", "bytes"]),
     (PROBE + ["--shape", "blocks=1,width=3"], 2, ["--shape", "width", "threads"]),
     (PROBE + ["--shape", "threads=4096"], 2, ["4096 threads", "512"]),

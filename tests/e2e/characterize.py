@@ -12,7 +12,7 @@ import h5py
 from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
 
 check = Checks()
-AXES = {"sweeps": ("bytes", "lane"), "probes": ("blocks", "threads", "ilp", "access_bytes", "bytes", "alone"),
+AXES = {"sweeps": ("bytes", "lane"), "probes": ("blocks", "threads", "ilp", "access_bytes", "bytes", "one_block_per_sm"),
         "streams": ("bytes_in", "bytes_out", "kernel_bytes", "iterations", "chunks", "streams", "threads")}
 
 

@@ -9,14 +9,14 @@ namespace npgpu::test {
 
 inline const Module& module_called(const char* name) { return *find_module(name); }
 
-inline std::vector<Case> possible_cases(const char* module, Pattern pattern) {
-  std::vector<Case> all;
+inline std::vector<TransferCase> possible_cases(const char* module, Pattern pattern) {
+  std::vector<TransferCase> all;
   for (const Direction direction : {Direction::h2d, Direction::d2h, Direction::d2d, Direction::h2h})
     for (const Memory memory :
          {Memory::pageable, Memory::pinned, Memory::write_combined, Memory::managed, Memory::device})
       for (const bool async : {false, true})
         for (const Timing timing : {Timing::host, Timing::event, Timing::gated}) {
-          Case c{.module = module,
+          TransferCase c{.module = module,
                  .device = "cuda:0",
                  .pattern = pattern,
                  .direction = direction,

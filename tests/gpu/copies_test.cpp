@@ -2,7 +2,8 @@
 #include <doctest/doctest.h>
 
 #include "netpipe/devices/cuda/copy_channel.hpp"
-#include "npgpu/engine.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 #include "npgpu/error.hpp"
 #include "tests/gpu/cases.hpp"
 
@@ -13,7 +14,7 @@ using test::possible_cases;
 namespace {
 
 // Copies there and back a few times, timed as the case says.
-void exercise(Channel& channel, const Case& c, std::uint64_t bytes) {
+void exercise(Channel& channel, const TransferCase& c, std::uint64_t bytes) {
   channel.prepare(bytes);
   DeviceTimer* const timer = c.timing == Timing::host ? nullptr : channel.timer();
   REQUIRE((c.timing == Timing::host || timer));
@@ -46,7 +47,7 @@ TEST_CASE("there and back, at sizes and offsets that align with nothing") {
     // h2d and d2h: 4 memories * (blocking, async) * (host, event), and 2 memories gated; d2d: 4 and gated; h2h: 2
     // memories
     CHECK(all.size() == 2 * 18 + 5 + 2);
-    for (Case c : all)
+    for (TransferCase c : all)
       for (const auto& [source, target] : {std::pair{0, 0}, {1, 7}, {7, 1}}) {
         c.source_offset = source;
         c.target_offset = target;
@@ -64,7 +65,7 @@ TEST_CASE("there and back, at sizes and offsets that align with nothing") {
 
 TEST_CASE("one way") {
   for (const char* module : {"cudaMemcpy", "cuMemcpy"})
-    for (Case c : possible_cases(module, Pattern::stream)) {
+    for (TransferCase c : possible_cases(module, Pattern::stream)) {
       c.bind = false;
       const std::string what = title(c);
       INFO(what);
@@ -80,7 +81,7 @@ TEST_CASE("one way") {
 
 TEST_CASE("cold: the copies walk through slots, each with a payload of its own") {
   for (const char* module : {"cudaMemcpy", "cuMemcpy"})
-    for (Case c : possible_cases(module, Pattern::pingpong)) {
+    for (TransferCase c : possible_cases(module, Pattern::pingpong)) {
       // Pinning a footprint takes long: each module has half of the cases.
       const bool mine = c.direction == Direction::h2h || c.async == (module == std::string("cuMemcpy"));
       if (!mine || c.memory == Memory::managed || c.timing != Timing::host) continue;
@@ -100,7 +101,7 @@ TEST_CASE("cold: the copies walk through slots, each with a payload of its own")
 
 TEST_CASE("through the engine: samples with times, payload intact") {
   for (const Timing timing : {Timing::host, Timing::event, Timing::gated}) {
-    const Case c{
+    const TransferCase c{
         .module = "cudaMemcpy", .device = "cuda:0", .pattern = Pattern::pingpong, .async = true, .timing = timing};
     const auto channel = module_called("cudaMemcpy").open(c, 4096);
     Channel* const one[] = {channel.get()};
@@ -110,7 +111,7 @@ TEST_CASE("through the engine: samples with times, payload intact") {
     CHECK(measured->mismatch.empty());
     REQUIRE(measured->samples.size() == 3);
     CHECK(measured->samples.back().intact == 1);
-    for (const Sample& sample : measured->samples) {
+    for (const TransferSample& sample : measured->samples) {
       CHECK(sample.host_us > 0);
       CHECK((timing == Timing::host || sample.device_us > 0));
     }
@@ -119,7 +120,7 @@ TEST_CASE("through the engine: samples with times, payload intact") {
 
 TEST_CASE("what is free, what is needed, and a size past all memory") {
   const Module& module = module_called("cudaMemcpy");
-  const Case c{.module = "cudaMemcpy", .device = "cuda:0"};
+  const TransferCase c{.module = "cudaMemcpy", .device = "cuda:0"};
   const MemoryNeed free = module.available(c);
   CHECK(free.host_bytes > 0);
   CHECK(free.device_bytes > 0);
@@ -128,7 +129,7 @@ TEST_CASE("what is free, what is needed, and a size past all memory") {
   CHECK(module.needs(c, absurd).device_bytes > free.device_bytes);
   // Device memory past all there is: an Error that names it, and the device still works.
   try {
-    const Case within{
+    const TransferCase within{
         .module = "cudaMemcpy", .device = "cuda:0", .direction = Direction::d2d, .memory = Memory::device};
     module.open(within, absurd);
     FAIL("a PiB was allocated");
@@ -141,7 +142,7 @@ TEST_CASE("what is free, what is needed, and a size past all memory") {
 
 TEST_CASE("a device that is not there is refused, and cannot be opened") {
   const Module& module = module_called("cuMemcpy");
-  const Case c{.module = "cuMemcpy", .device = "cuda:99"};
+  const TransferCase c{.module = "cuMemcpy", .device = "cuda:99"};
   CHECK(module.refuses(c)->find("cuda:99") != std::string::npos);
   CHECK_THROWS_AS(module.open(c, 64), Error);
   CHECK_THROWS_AS(module.device("cuda:99"), Error);

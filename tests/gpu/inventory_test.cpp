@@ -69,11 +69,11 @@ TEST_CASE("devices are what the runtime says they are") {
     CHECK(number(info, "ecc") == properties.ECCEnabled);
     MESSAGE(info.id << " " << info.name << " " << info.uuid << " " << info.pci_bus_id << " NUMA node "
                     << info.numa_node);
-    MESSAGE("link " << info.link.bytes_per_s / 1e9 << " GB/s: " << info.link.source);
-    MESSAGE("memory " << info.memory.bytes_per_s / 1e9 << " GB/s: " << info.memory.source);
-    CHECK((std::isnan(info.link.bytes_per_s) ? info.link.source.rfind("unknown: ", 0) == 0
-                                             : info.link.bytes_per_s > 1e8));
-    CHECK((std::isnan(info.memory.bytes_per_s) || info.memory.bytes_per_s > 1e9));
+    MESSAGE("link " << info.link.per_s / 1e9 << " GB/s: " << info.link.source);
+    MESSAGE("memory " << info.memory.per_s / 1e9 << " GB/s: " << info.memory.source);
+    CHECK((std::isnan(info.link.per_s) ? info.link.source.rfind("unknown: ", 0) == 0
+                                             : info.link.per_s > 1e8));
+    CHECK((std::isnan(info.memory.per_s) || info.memory.per_s > 1e9));
   }
   for (const char* module : {"cudaMemcpy", "cuMemcpy"}) {
     CHECK(test::module_called(module).devices().size() == all.size());

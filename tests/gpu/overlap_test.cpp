@@ -1,5 +1,5 @@
 // Jobs in streams on a GPU: results exact whatever the cut, and wrong ones found. No times: those are the trace's.
-#include "npgpu/overlap.hpp"
+#include "npgpu/job.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,21 +7,21 @@
 #include <vector>
 
 #include "npgpu/error.hpp"
-#include "probes/overlap_words.hpp"
+#include "netpipe/jobs/words.hpp"
 
 using namespace npgpu;
 
 namespace {
 
-const OverlapBackend& backend() { return find_overlap_backend("cuda:0"); }
+const Backend<Jobs>& backend() { return find_job_backend("cuda:0"); }
 
-std::vector<OverlapCase> all_cases() {
-  std::vector<OverlapCase> all;
+std::vector<JobCase> all_cases() {
+  std::vector<JobCase> all;
   for (const Workload workload : {Workload::none, Workload::increment, Workload::memory, Workload::compute})
-    for (const IssueOrder order : {IssueOrder::breadth_first, IssueOrder::depth_first, IssueOrder::apart}) {
+    for (const Order order : {Order::breadth_first, Order::depth_first, Order::independent}) {
       all.push_back({"cuda:0", workload, order, StreamPool::pooled, Gating::open});
       all.push_back({"cuda:0", workload, order, StreamPool::pooled, Gating::gated});
-      if (order != IssueOrder::apart) all.push_back({"cuda:0", workload, order, StreamPool::pooled, Gating::one_free});
+      if (order != Order::independent) all.push_back({"cuda:0", workload, order, StreamPool::pooled, Gating::last_stream_free});
       all.push_back({"cuda:0", workload, order, StreamPool::fresh, Gating::open});
     }
   return all;
@@ -65,25 +65,25 @@ std::vector<JobShape> odd_jobs() {
   };
 }
 
-JobShape fitted(JobShape job, const OverlapCase& c) {
+JobShape fitted(JobShape job, const JobCase& c) {
   if (c.workload == Workload::none) {
     job.kernel_bytes = job.iterations = 0;
     if (!job.bytes_in && !job.bytes_out) job.bytes_in = 64 * 128;
   }
-  if (c.gated == Gating::one_free) job.streams = job.chunks;
+  if (c.gating == Gating::last_stream_free) job.streams = job.chunks;
   return job;
 }
 
 // Each of these cases with each of these jobs, but no free stream where there is only one.
-std::vector<JobQuestion> all_of(const std::vector<JobShape>& jobs, bool one_free) {
-  std::vector<JobQuestion> all;
-  for (const OverlapCase& c : all_cases())
+std::vector<JobStep> all_of(const std::vector<JobShape>& jobs, bool last_stream_free) {
+  std::vector<JobStep> all;
+  for (const JobCase& c : all_cases())
     for (const JobShape& job : jobs)
-      if (c.gated != Gating::one_free || (one_free && job.chunks > 1)) all.push_back({c, fitted(job, c)});
+      if (c.gating != Gating::last_stream_free || (last_stream_free && job.chunks > 1)) all.push_back({c, fitted(job, c)});
   return all;
 }
 
-void exact(const std::vector<JobQuestion>& all) {
+void exact(const std::vector<JobStep>& all) {
   const auto runner = backend().open("cuda:0", all);
   for (const auto& [c, job] : all) {
     const std::string what = title(c);
@@ -93,12 +93,12 @@ void exact(const std::vector<JobQuestion>& all) {
     runner->prepare(c, job);
     CHECK(runner->intact().value_or("") == "nothing has run since this job was prepared");
     for (int i = 0; i < 2; ++i) {
-      const JobRan ran = runner->run();
+      const JobTimes ran = runner->run();
       CHECK(runner->intact().value_or("") == "");
       CHECK_FALSE(ran.voided);
       CHECK(ran.host.count() > 0);
       CHECK(ran.issue <= ran.host);
-      CHECK(ran.device.has_value() == (c.gated == Gating::gated));
+      CHECK(ran.device.has_value() == (c.gating == Gating::gated));
       CHECK(ran.create.has_value() == (c.pool == StreamPool::fresh));
       CHECK(ran.destroy.has_value() == (c.pool == StreamPool::fresh));
       if (ran.device) CHECK(*ran.device <= ran.host);
@@ -132,10 +132,10 @@ TEST_CASE("few jobs of odd parts leave exact results in each workload, order, po
 TEST_CASE("the free one of two streams is not held up by the other, which waits behind a gate") {
   const JobShape copies{.bytes_in = 256, .chunks = 2, .streams = 2},
       kernels{.kernel_bytes = 256, .iterations = 1, .chunks = 2, .streams = 2};
-  const OverlapCase none{.device = "cuda:0", .workload = Workload::none, .gated = Gating::one_free};
-  OverlapCase increment = none;
+  const JobCase none{.device = "cuda:0", .workload = Workload::none, .gating = Gating::last_stream_free};
+  JobCase increment = none;
   increment.workload = Workload::increment;
-  const std::vector<JobQuestion> all{{none, copies}, {increment, kernels}};
+  const std::vector<JobStep> all{{none, copies}, {increment, kernels}};
   const auto runner = backend().open("cuda:0", all);
   for (const auto& [c, job] : all) {
     const std::string what = title(c);
@@ -143,11 +143,11 @@ TEST_CASE("the free one of two streams is not held up by the other, which waits 
     runner->prepare(c, job);
     Seconds least{1};
     for (int i = 0; i < 20; ++i) {
-      const JobRan ran = runner->run();
+      const JobTimes ran = runner->run();
       CHECK_FALSE(ran.voided);
       least = std::min(least, ran.host - ran.issue);
     }
-    CHECK(least < one_free_patience);
+    CHECK(least < last_stream_free_patience);
     CHECK(runner->intact().value_or("") == "");
   }
 }
@@ -243,10 +243,10 @@ TEST_CASE("each workload is what it claims: one iteration more or less is found"
 }
 
 TEST_CASE("a job measured: trials, and a verdict") {
-  const OverlapCase c{.device = "cuda:0", .workload = Workload::compute};
+  const JobCase c{.device = "cuda:0", .workload = Workload::compute};
   const JobShape job{
       .bytes_in = MiB, .bytes_out = MiB, .kernel_bytes = MiB, .iterations = 10, .chunks = 4, .streams = 4};
-  const std::vector<JobQuestion> all{{c, job}};
+  const std::vector<JobStep> all{{c, job}};
   const auto runner = backend().open("cuda:0", all);
   const auto schedule = adaptive_schedule({.trial = Seconds{0}, .budget = Seconds{0.01}});
   std::uint64_t number = 0;
@@ -259,19 +259,19 @@ TEST_CASE("a job measured: trials, and a verdict") {
 }
 
 TEST_CASE("what cannot be is refused, in words") {
-  const OverlapCase c{.device = "cuda:0"};
+  const JobCase c{.device = "cuda:0"};
   const JobShape job{.bytes_in = 4096, .bytes_out = 4096, .kernel_bytes = 4096, .iterations = 1};
-  const std::vector<JobQuestion> all{{c, job}};
+  const std::vector<JobStep> all{{c, job}};
   const auto runner = backend().open("cuda:0", all);
   CHECK_THROWS_AS(runner->run(), Error);
   JobShape larger = job;
   larger.bytes_in = 8192;
   CHECK_THROWS_AS(runner->prepare(c, larger), Error);
-  OverlapCase scratch = c;
+  JobCase scratch = c;
   scratch.workload = Workload::memory;
   CHECK_THROWS_AS(runner->prepare(scratch, job), Error);
-  OverlapCase both = c;
-  both.gated = Gating::gated;
+  JobCase both = c;
+  both.gating = Gating::gated;
   both.pool = StreamPool::fresh;
   CHECK_THROWS_AS(runner->prepare(both, job), Error);
   both.pool = StreamPool::pooled;
@@ -279,7 +279,7 @@ TEST_CASE("what cannot be is refused, in words") {
   many.bytes_in = many.bytes_out = many.kernel_bytes = 0;
   CHECK_THROWS_AS(runner->prepare(both, many), Error);
   const JobShape deep{.kernel_bytes = 600 * 128, .iterations = 1, .chunks = 600, .threads = 32};
-  const std::vector<JobQuestion> wide{{both, deep}};
+  const std::vector<JobStep> wide{{both, deep}};
   CHECK_THROWS_AS(backend().open("cuda:0", wide)->prepare(both, deep), Error);
   CHECK_THROWS_AS(backend().open("cuda:99", all), Error);
 }

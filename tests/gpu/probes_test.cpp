@@ -6,7 +6,8 @@
 #include <set>
 
 #include "netpipe/devices/cuda/inventory.hpp"
-#include "npgpu/engine.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/probe.hpp"
 
@@ -19,15 +20,15 @@ std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
   if (c.probe == "compute")
     return {{.blocks = 1, .threads = 1, .ilp = 1},
             {.blocks = 1, .threads = 1024, .ilp = 2},
-            {.blocks = l.units, .threads = 1, .ilp = 4, .alone = true},
-            {.blocks = l.units, .threads = l.threads_most, .ilp = 4, .alone = true},
+            {.blocks = l.units, .threads = 1, .ilp = 4, .one_block_per_sm = true},
+            {.blocks = l.units, .threads = l.max_threads_per_block, .ilp = 4, .one_block_per_sm = true},
             {.blocks = l.units * 3 + 1, .threads = 96, .ilp = 8}};
   std::vector<Shape> all;
   if (c.probe == "latency") {
     const std::uint32_t access = c.space == Space::global ? 8 : 4;
     const std::uint64_t most = c.space == Space::global ? 8 * MiB : 32 * KiB;
     for (const std::uint64_t bytes : {most, most / 3 / 128 * 128, std::uint64_t{128}})  // the last is one line
-      all.push_back({.access_bytes = access, .bytes = bytes, .alone = 1});
+      all.push_back({.access_bytes = access, .bytes = bytes, .one_block_per_sm = 1});
     return all;
   }
   for (const std::uint32_t access : {4u, 16u})
@@ -68,7 +69,7 @@ TEST_CASE("every case's results are right, whatever the shape and the repeats") 
       kernel->prepare(shape);
       CHECK(kernel->work() > 0);
       for (const std::uint64_t repeats : {1u, 3u, 10u}) {
-        const Ran ran = kernel->run(repeats);
+        const RunTimes ran = kernel->run(repeats);
         CHECK(kernel->intact().value_or("") == "");
         REQUIRE(ran.device);
         CHECK(ran.device->count() > 0);
@@ -94,16 +95,16 @@ TEST_CASE("blocks tell where they ran: alone where that was asked for") {
   const auto schedule = classic_schedule({.trials = 5, .fixed_repeats = 20});
   for (const std::uint32_t threads : {1u, 256u, 1024u}) {
     const auto measured =
-        measure_shape(*kernel, *schedule, {.blocks = l.units, .threads = threads, .ilp = 1, .alone = true}, {});
+        measure_shape(*kernel, *schedule, {.blocks = l.units, .threads = threads, .ilp = 1, .one_block_per_sm = true}, {});
     REQUIRE(measured);
     CHECK(measured->mismatch == "");
     for (const ProbeSample& s : measured->samples) {
       CHECK(s.units == l.units);
-      CHECK(s.most_on_unit == 1);
+      CHECK(s.max_blocks_on_unit == 1);
     }
   }
   // More blocks than units cannot be alone, and this is said.
-  const auto crowded = measure_shape(*kernel, *schedule, {.blocks = l.units + 1, .threads = 1, .alone = true}, {});
+  const auto crowded = measure_shape(*kernel, *schedule, {.blocks = l.units + 1, .threads = 1, .one_block_per_sm = true}, {});
   REQUIRE(crowded);
   CHECK(crowded->mismatch.find("2 blocks ran on one unit") != std::string::npos);
   kernel->prepare({.blocks = 1, .threads = 1});
@@ -168,10 +169,10 @@ TEST_CASE("peaks and layouts are the device's own") {
     const Layout l = probe.layout(c);
     CHECK(l.units > 0);
     CHECK(l.lanes == 32);
-    CHECK(l.threads_per_unit_most >= l.threads_most);
+    CHECK(l.max_threads_per_unit >= l.max_threads_per_block);
     CHECK(l.clock_mhz > 100);
-    const Peak peak = probe.peak(c);
-    CHECK(peak.source != "");
-    if (c.probe == "bandwidth") CHECK(peak.per_s == cuda::inventory().front().memory.bytes_per_s);
+    const Limit peak = probe.peak(c);
+    CHECK(limit.source != "");
+    if (c.probe == "bandwidth") CHECK(limit.per_s == cuda::inventory().front().memory.per_s);
   });
 }

@@ -17,7 +17,7 @@ void right(void* to, const void* from, std::size_t bytes) {
 
 // A channel whose API does as the test says.
 struct Spoiled {
-  Spoiled(const Case& c, Copy there, Copy back = right)
+  Spoiled(const TransferCase& c, Copy there, Copy back = right)
       : channel(
             c, 4096, [&](cudaStream_t) { return there; }, [&](cudaStream_t) { return back; }) {
     channel.prepare(4096);
@@ -34,8 +34,8 @@ struct Spoiled {
 bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 // Where checks run on the GPU, on the CPU, and on the GPU through a mapping.
-std::vector<Case> places() {
-  std::vector<Case> all;
+std::vector<TransferCase> places() {
+  std::vector<TransferCase> all;
   for (const Memory memory : {Memory::pinned, Memory::write_combined, Memory::pageable, Memory::managed})
     for (const Direction direction : {Direction::h2d, Direction::d2h})
       all.push_back({.module = "cudaMemcpy",
@@ -53,7 +53,7 @@ void write_byte(void* at, unsigned char value) { right(at, &value, 1); }
 }  // namespace
 
 TEST_CASE("wrong copies and what is said of them") {
-  for (const Case& c : places()) {
+  for (const TransferCase& c : places()) {
     const std::string what = title(c);
     INFO(what);
     CHECK(Spoiled(c, right).verdict(true) == "");
@@ -88,7 +88,7 @@ TEST_CASE("wrong copies and what is said of them") {
 
 TEST_CASE("one byte changed in memory, wherever it lies") {
   for (const std::size_t place : {std::size_t{0}, std::size_t{7}, std::size_t{1000}, std::size_t{4095}}) {
-    const Case c{.module = "cudaMemcpy", .device = "cuda:0", .target_offset = 1};
+    const TransferCase c{.module = "cudaMemcpy", .device = "cuda:0", .target_offset = 1};
     Spoiled spoiled(c, right);
     spoiled.channel.forward();
     spoiled.channel.settle();
@@ -105,7 +105,7 @@ TEST_CASE("one byte changed in memory, wherever it lies") {
 }
 
 TEST_CASE("cold: the right bytes from the wrong slot are wrong") {
-  const Case c{.module = "cudaMemcpy", .device = "cuda:0", .cache = Cache::cold};
+  const TransferCase c{.module = "cudaMemcpy", .device = "cuda:0", .cache = Cache::cold};
   const void* first = nullptr;
   Spoiled spoiled(c, [&first](void* to, const void* from, std::size_t n) {
     if (!first) first = from;
@@ -122,7 +122,7 @@ TEST_CASE("cold: the right bytes from the wrong slot are wrong") {
 }
 
 TEST_CASE("what one channel copied never passes for another's") {
-  const Case c{.module = "cudaMemcpy", .device = "cuda:0"};
+  const TransferCase c{.module = "cudaMemcpy", .device = "cuda:0"};
   Spoiled one(c, right);
   Spoiled other(c, [&](void* to, const void*, std::size_t n) { right(to, one.channel.target(), n); });
   CHECK(one.verdict() == "");

@@ -8,7 +8,7 @@
 
 namespace npgpu::cuda {
 
-BlocksTold told_by(std::span<const BlockRecord> records, std::uint32_t launch) {
+BlockReadback read_back(std::span<const BlockRecord> records, std::uint32_t launch) {
   struct Unit {
     std::uint32_t blocks = 0;
     std::uint64_t begin = ~std::uint64_t{0};
@@ -25,11 +25,11 @@ BlocksTold told_by(std::span<const BlockRecord> records, std::uint32_t launch) {
     unit.begin = std::min(unit.begin, one.begin);
     unit.end = std::max(unit.end, one.end);
   }
-  BlocksTold told;
+  BlockReadback told;
   for (const Unit& unit : units) {
     if (!unit.blocks) continue;
     ++told.units;
-    told.most_on_unit = std::max(told.most_on_unit, unit.blocks);
+    told.max_blocks_on_unit = std::max(told.max_blocks_on_unit, unit.blocks);
     told.cycles = std::max(told.cycles, static_cast<double>(unit.end - unit.begin));
   }
   return told;
@@ -47,12 +47,12 @@ BlockRecord* BlockRecords::begin(std::uint32_t blocks) {
   return reinterpret_cast<BlockRecord*>(device_.data());
 }
 
-BlocksTold BlockRecords::end(cudaStream_t stream) {
+BlockReadback BlockRecords::end(cudaStream_t stream) {
   const std::uint64_t bytes = std::uint64_t{blocks_} * sizeof(BlockRecord);
   check(cudaMemcpyAsync(host_.data(), device_.data(), bytes, cudaMemcpyDeviceToHost, stream),
         "reading the blocks' records");
   check(cudaStreamSynchronize(stream), "reading the blocks' records");
-  return told_by({reinterpret_cast<const BlockRecord*>(host_.data()), blocks_}, launch_);
+  return read_back({reinterpret_cast<const BlockRecord*>(host_.data()), blocks_}, launch_);
 }
 
 }  // namespace npgpu::cuda

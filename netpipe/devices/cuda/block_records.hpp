@@ -16,16 +16,16 @@ struct BlockRecord {
   std::uint32_t written = 0;  // the launch's number: a block that wrote nothing is found
 };
 
-struct BlocksTold {
+struct BlockReadback {
   // Of the multiprocessor that took longest, from its first block's begin to its last one's end. One block's own time
   // is less: its schedulers serve older warps first, and younger ones begin late.
   double cycles = 0;
   std::uint32_t units = 0;         // distinct multiprocessors
-  std::uint32_t most_on_unit = 0;  // blocks that one of them ran, at once or in turn
+  std::uint32_t max_blocks_on_unit = 0;  // blocks that one of them ran, at once or in turn
 };
 
 // Throws Error(failed) if a block did not write in this launch.
-BlocksTold told_by(std::span<const BlockRecord>, std::uint32_t launch);
+BlockReadback read_back(std::span<const BlockRecord>, std::uint32_t launch);
 
 // The records' memory, on the device and where the host reads them. Belongs to the device that is current.
 class BlockRecords {
@@ -34,7 +34,7 @@ class BlockRecords {
   BlockRecord* begin(std::uint32_t blocks);
   std::uint32_t launch() const { return launch_; }
   // After the launch, which must be the stream's last work.
-  BlocksTold end(cudaStream_t);
+  BlockReadback end(cudaStream_t);
 
  private:
   Buffer device_;

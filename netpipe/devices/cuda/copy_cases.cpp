@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto host_memories = "pinned, pageable, write-combined or managed";
 
-std::optional<std::string> wrong_memory(const Case& c) {
+std::optional<std::string> wrong_memory(const TransferCase& c) {
   switch (c.direction) {
     case Direction::d2d:
       if (c.memory == Memory::device) return std::nullopt;
@@ -36,7 +36,7 @@ std::optional<std::string> wrong_memory(const Case& c) {
   return std::nullopt;
 }
 
-std::optional<std::string> wrong_on_host(const Case& c) {
+std::optional<std::string> wrong_on_host(const TransferCase& c) {
   if (c.async) return "--direction h2h is done by the calling thread, whatever the call's name: leave out --async";
   if (c.timing != Timing::host)
     return fmt::format("--direction h2h is done by the CPU, which --timing {} cannot see: use --timing host",
@@ -46,7 +46,7 @@ std::optional<std::string> wrong_on_host(const Case& c) {
   return std::nullopt;
 }
 
-std::optional<std::string> wrong_duplex(const Case& c) {
+std::optional<std::string> wrong_duplex(const TransferCase& c) {
   if (c.direction == Direction::d2d)
     return "--pattern duplex needs a link with two directions, and --direction d2d has none: use h2d or d2h";
   if (!c.async)
@@ -56,7 +56,7 @@ std::optional<std::string> wrong_duplex(const Case& c) {
   return std::nullopt;
 }
 
-std::optional<std::string> wrong_behind_gate(const Case& c) {
+std::optional<std::string> wrong_behind_gate(const TransferCase& c) {
   if (!c.async)
     return "--timing gated needs copies that only enqueue, and a blocking one would wait for a gate that its caller "
            "has "
@@ -78,7 +78,7 @@ bool launches_block() {
 
 }  // namespace
 
-std::optional<std::string> why_impossible(const Case& c) {
+std::optional<std::string> why_impossible(const TransferCase& c) {
   if (auto why = wrong_memory(c)) return why;
   if (c.direction == Direction::h2h) return wrong_on_host(c);
   if (c.timing == Timing::gated)
@@ -87,7 +87,7 @@ std::optional<std::string> why_impossible(const Case& c) {
   return std::nullopt;
 }
 
-std::optional<std::string> why_refused(const Case& c) {
+std::optional<std::string> why_refused(const TransferCase& c) {
   if (auto why = why_impossible(c)) return why;
   if (auto why = why_not_there(c.device)) return why;
   if (c.timing == Timing::gated && launches_block())

@@ -4,15 +4,15 @@
 #include <optional>
 #include <string>
 
-#include "npgpu/case.hpp"
+#include "npgpu/transfer.hpp"
 
 namespace npgpu::cuda {
 
 // Why the case can run on no GPU, and what would make it run, in one sentence that names the options;
 // nothing if it can. Asks nothing of the machine.
-std::optional<std::string> why_impossible(const Case&);
+std::optional<std::string> why_impossible(const TransferCase&);
 
 // The same, and why it cannot run on the device it names.
-std::optional<std::string> why_refused(const Case&);
+std::optional<std::string> why_refused(const TransferCase&);
 
 }  // namespace npgpu::cuda

@@ -12,7 +12,7 @@ namespace npgpu::cuda {
 
 namespace {
 
-int ordinal_or_throw(const Case& c) {
+int ordinal_or_throw(const TransferCase& c) {
   if (const auto why = why_not_there(c.device))
     throw Error(inventory().empty() ? ErrorKind::nothing : ErrorKind::usage, *why);
   return *ordinal_of(c.device);
@@ -20,12 +20,12 @@ int ordinal_or_throw(const Case& c) {
 
 const std::string& bus_of(int ordinal) { return inventory().at(static_cast<std::size_t>(ordinal)).pci_bus_id; }
 
-host::Binding bound(const Case& c) {
+host::Binding bound(const TransferCase& c) {
   if (!c.bind) return host::Binding::none("--no-bind");
   return host::Binding::near_device(bus_of(ordinal_or_throw(c)));
 }
 
-bool only_enqueues(const Case& c) { return c.async && c.memory != Memory::pageable && c.memory != Memory::managed; }
+bool only_enqueues(const TransferCase& c) { return c.async && c.memory != Memory::pageable && c.memory != Memory::managed; }
 
 // Another for every channel of the process: what one channel copied never passes for another's.
 std::uint64_t next_seed() {
@@ -50,7 +50,7 @@ Area::Area(const End& end, std::uint64_t bytes) : kind_(end.kind) {
   }
 }
 
-CopyBuffers::CopyBuffers(const Case& c, std::uint64_t max_bytes, Seconds gate_time_out)
+CopyBuffers::CopyBuffers(const TransferCase& c, std::uint64_t max_bytes, Seconds gate_time_out)
     : case_(c),
       max_bytes_(max_bytes),
       enqueues_(only_enqueues(c)),

@@ -73,7 +73,7 @@ class CopyBuffers : public Channel {
     cudaStream_t stream;
   };
 
-  CopyBuffers(const Case&, std::uint64_t max_bytes, Seconds gate_time_out);
+  CopyBuffers(const TransferCase&, std::uint64_t max_bytes, Seconds gate_time_out);
 
   // Of the next copy there, and of the copy back of what arrived last.
   void* to() const { return target_first_ + next_; }
@@ -100,7 +100,7 @@ class CopyBuffers : public Channel {
   void run_once();
   std::optional<std::string> verdict(const Area&, std::uint64_t count);
 
-  const Case case_;
+  const TransferCase case_;
   const std::uint64_t max_bytes_;
   const bool enqueues_;
   const host::Binding binding_;  // before the buffers, which are allocated under it
@@ -132,7 +132,7 @@ class CopyChannel final : public Timed<CopyChannel<There, Back>, CopyBuffers> {
  public:
   // `make_there` and `make_back` are given the stream that the copies are to use.
   template <class MakeThere, class MakeBack>
-  CopyChannel(const Case& c, std::uint64_t max_bytes, MakeThere make_there, MakeBack make_back,
+  CopyChannel(const TransferCase& c, std::uint64_t max_bytes, MakeThere make_there, MakeBack make_back,
               Seconds gate_time_out = CopyBuffers::usual_time_out)
       : Timed<CopyChannel, CopyBuffers>(c, max_bytes, gate_time_out),
         there_(make_there(this->stream())),
@@ -156,7 +156,7 @@ class CopyChannel final : public Timed<CopyChannel<There, Back>, CopyBuffers> {
 };
 
 template <class MakeThere, class MakeBack, class... More>
-std::unique_ptr<Channel> copy_channel(const Case& c, std::uint64_t max_bytes, MakeThere make_there, MakeBack make_back,
+std::unique_ptr<Channel> copy_channel(const TransferCase& c, std::uint64_t max_bytes, MakeThere make_there, MakeBack make_back,
                                       More... more) {
   using Kind = CopyChannel<std::invoke_result_t<MakeThere, cudaStream_t>, std::invoke_result_t<MakeBack, cudaStream_t>>;
   return std::make_unique<Kind>(c, max_bytes, make_there, make_back, more...);

@@ -28,7 +28,7 @@ void add(MemoryNeed& need, const End& end, std::uint64_t area) {
     need.device_bytes = plus(need.device_bytes, rounded_up(bytes, device_page));
 }
 
-int the_ordinal(const Case& c) {
+int the_ordinal(const TransferCase& c) {
   const auto ordinal = ordinal_of(c.device);
   if (!ordinal) throw Error(ErrorKind::usage, *why_not_there(c.device));
   return *ordinal;
@@ -36,37 +36,37 @@ int the_ordinal(const Case& c) {
 
 }  // namespace
 
-End source_of(const Case& c) {
+End source_of(const TransferCase& c) {
   const bool on_host = c.direction == Direction::h2d || c.direction == Direction::h2h;
   return {on_host ? c.memory : Memory::device, c.source_offset};
 }
 
-End target_of(const Case& c) {
+End target_of(const TransferCase& c) {
   const bool on_host = c.direction == Direction::d2h || c.direction == Direction::h2h;
   return {on_host ? c.memory : Memory::device, c.target_offset};
 }
 
-std::uint64_t stride_bytes(const Case& c, std::uint64_t bytes) {
+std::uint64_t stride_bytes(const TransferCase& c, std::uint64_t bytes) {
   const std::uint64_t offset = std::max(c.source_offset, c.target_offset);
   return rounded_up(plus(plus(offset, bytes), 2 * payload::guard_bytes), slot_alignment);
 }
 
-std::uint64_t area_bytes(const Case& c, std::uint64_t max_bytes, std::uint64_t footprint) {
+std::uint64_t area_bytes(const TransferCase& c, std::uint64_t max_bytes, std::uint64_t footprint) {
   return std::max(stride_bytes(c, max_bytes), footprint);
 }
 
-std::uint64_t slot_count(const Case& c, std::uint64_t bytes, std::uint64_t area) {
+std::uint64_t slot_count(const TransferCase& c, std::uint64_t bytes, std::uint64_t area) {
   return c.cache == Cache::warm ? 1 : std::max<std::uint64_t>(1, area / stride_bytes(c, bytes));
 }
 
-std::uint64_t footprint_bytes(const Case& c) {
+std::uint64_t footprint_bytes(const TransferCase& c) {
   if (c.cache == Cache::warm) return 0;
   const int ordinal = the_ordinal(c);
   const std::uint64_t wanted = 4 * std::max(l2_bytes(ordinal), host::last_level_cache_bytes());
   return std::min({wanted, host::free_host_memory() / 8, device_memory(ordinal).free_bytes / 8});
 }
 
-MemoryNeed needs(const Case& c, std::uint64_t max_bytes, std::uint64_t footprint) {
+MemoryNeed needs(const TransferCase& c, std::uint64_t max_bytes, std::uint64_t footprint) {
   const std::uint64_t area = area_bytes(c, max_bytes, footprint);
   // The gate's words and the check's verdict.
   MemoryNeed need{.host_bytes = 64 * KiB, .device_bytes = device_page};
@@ -76,7 +76,7 @@ MemoryNeed needs(const Case& c, std::uint64_t max_bytes, std::uint64_t footprint
   return need;
 }
 
-MemoryNeed available(const Case& c) {
+MemoryNeed available(const TransferCase& c) {
   return {.host_bytes = host::free_host_memory(), .device_bytes = device_memory(the_ordinal(c)).free_bytes};
 }
 

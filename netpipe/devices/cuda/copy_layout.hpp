@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "npgpu/case.hpp"
+#include "npgpu/transfer.hpp"
 #include "npgpu/module.hpp"
 
 namespace npgpu::cuda {
@@ -13,27 +13,27 @@ struct End {
   Memory kind = Memory::device;
   std::uint64_t offset = 0;  // of the payload past an aligned address
 };
-End source_of(const Case&);
-End target_of(const Case&);
+End source_of(const TransferCase&);
+End target_of(const TransferCase&);
 
 // Payloads lie in slots at one distance, the same at both ends: one slot where the cache is warm; where it is
 // cold, as many as fit into the footprint, so that the copies walk through more than the caches hold. A slot
 // has room for its guards.
-std::uint64_t stride_bytes(const Case&, std::uint64_t bytes);
+std::uint64_t stride_bytes(const TransferCase&, std::uint64_t bytes);
 
 // The memory one end takes, from slot 0's payload on: the largest slot, or the footprint where that is more.
-std::uint64_t area_bytes(const Case&, std::uint64_t max_bytes, std::uint64_t footprint_bytes);
-std::uint64_t slot_count(const Case&, std::uint64_t bytes, std::uint64_t area_bytes);
+std::uint64_t area_bytes(const TransferCase&, std::uint64_t max_bytes, std::uint64_t footprint_bytes);
+std::uint64_t slot_count(const TransferCase&, std::uint64_t bytes, std::uint64_t area_bytes);
 
 // Four times the larger of the device's L2 and the host's last-level cache, or an eighth of the memory that is
 // free at either end where that is less; 0 for a warm case. Makes the case's device current if it is cold.
-std::uint64_t footprint_bytes(const Case&);
+std::uint64_t footprint_bytes(const TransferCase&);
 
 // What opening the case takes: both ends and, for a round trip, the landing buffer, which is as the source.
 // Managed memory counts on both sides, because its pages may be on either.
-MemoryNeed needs(const Case&, std::uint64_t max_bytes, std::uint64_t footprint_bytes);
+MemoryNeed needs(const TransferCase&, std::uint64_t max_bytes, std::uint64_t footprint_bytes);
 
 // What is free for it now, on the host and on its device, which is made current.
-MemoryNeed available(const Case&);
+MemoryNeed available(const TransferCase&);
 
 }  // namespace npgpu::cuda

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "npgpu/case.hpp"
+#include "npgpu/transfer.hpp"
 #include "npgpu/units.hpp"
 
 namespace npgpu::cuda {

@@ -137,10 +137,10 @@ Facts NvmlDevice::facts() const {
     facts.emplace_back("driver_version", std::string(version));
   add("pcie_generation_now", ask(n.link_generation, handle_));
   add("pcie_lanes_now", ask(n.link_width, handle_));
-  add("pcie_generation_most", ask(n.max_link_generation, handle_));
-  add("pcie_lanes_most", ask(n.max_link_width, handle_));
-  add("sm_clock_most_mhz", ask(n.max_clock, handle_, sm_clock));
-  add("memory_clock_most_mhz", ask(n.max_clock, handle_, memory_clock));
+  add("max_pcie_generation", ask(n.max_link_generation, handle_));
+  add("max_pcie_lanes", ask(n.max_link_width, handle_));
+  add("max_sm_clock_mhz", ask(n.max_clock, handle_, sm_clock));
+  add("max_memory_clock_mhz", ask(n.max_clock, handle_, memory_clock));
   if (const auto mw = ask(n.power_limit_mw, handle_)) facts.emplace_back("power_limit_w", *mw * 1e-3);
   add("persistence_mode", ask(n.persistence, handle_));
   unsigned mig = 0, pending = 0;

@@ -46,9 +46,9 @@ Layout layout_of(int ordinal) {
   Layout layout;
   layout.units = count(cudaDevAttrMultiProcessorCount, ordinal);
   layout.lanes = count(cudaDevAttrWarpSize, ordinal);
-  layout.threads_most = count(cudaDevAttrMaxThreadsPerBlock, ordinal);
-  layout.blocks_per_unit_most = count(cudaDevAttrMaxBlocksPerMultiprocessor, ordinal);
-  layout.threads_per_unit_most = count(cudaDevAttrMaxThreadsPerMultiProcessor, ordinal);
+  layout.max_threads_per_block = count(cudaDevAttrMaxThreadsPerBlock, ordinal);
+  layout.max_blocks_per_unit = count(cudaDevAttrMaxBlocksPerMultiprocessor, ordinal);
+  layout.max_threads_per_unit = count(cudaDevAttrMaxThreadsPerMultiProcessor, ordinal);
   layout.cache_bytes = l2_bytes(ordinal);
   layout.near_cache_bytes = unified_cache_bytes(capability_of(ordinal));
   layout.memory_bytes = device_memory(ordinal).free_bytes;
@@ -56,12 +56,12 @@ Layout layout_of(int ordinal) {
   return layout;
 }
 
-Peak arithmetic_peak(DataType type, int ordinal) {
+Limit arithmetic_peak(DataType type, int ordinal) {
   return arithmetic_peak(type, capability_of(ordinal), count(cudaDevAttrMultiProcessorCount, ordinal),
                          clock_mhz(ordinal));
 }
 
-Peak memory_peak(int ordinal) { return {info(ordinal).memory.bytes_per_s, info(ordinal).memory.source}; }
+Limit memory_peak(int ordinal) { return {info(ordinal).memory.per_s, info(ordinal).memory.source}; }
 
 std::uint32_t shared_bytes_to_be_alone(int ordinal) {
   const std::uint32_t half = count(cudaDevAttrMaxSharedMemoryPerMultiprocessor, ordinal) / 2 + 1;
@@ -75,10 +75,10 @@ std::uint32_t shared_bytes_to_be_alone(int ordinal) {
 }
 
 void check_grid(const Shape& shape, std::string_view probe) {
-  constexpr std::uint32_t most_blocks = 0x7fffffff, most_threads = 1024;
-  if (shape.blocks < 1 || shape.blocks > most_blocks || shape.threads < 1 || shape.threads > most_threads)
+  constexpr std::uint32_t max_blocks = 0x7fffffff, max_threads = 1024;
+  if (shape.blocks < 1 || shape.blocks > max_blocks || shape.threads < 1 || shape.threads > max_threads)
     throw Error(ErrorKind::usage, fmt::format("probe {}: {} blocks of {} threads: it takes 1 to {} of 1 to {}", probe,
-                                              shape.blocks, shape.threads, most_blocks, most_threads));
+                                              shape.blocks, shape.threads, max_blocks, max_threads));
 }
 
 ProbeBench::ProbeBench(int ordinal)
@@ -93,9 +93,9 @@ ProbeBench::ProbeBench(int ordinal)
   nvml_ = NvmlDevice::find(info(ordinal).pci_bus_id, why);
 }
 
-Ran ProbeBench::time(const std::function<void()>& enqueue, bool recorded) {
+RunTimes ProbeBench::time(const std::function<void()>& enqueue, bool recorded) {
   stream_.synchronize();
-  Ran ran;
+  RunTimes ran;
   const Seconds begin = clock().now();
   timer_.start();
   enqueue();
@@ -105,10 +105,10 @@ Ran ProbeBench::time(const std::function<void()>& enqueue, bool recorded) {
   ran.host = clock().now() - begin;
   ran.device = timer_.elapsed();
   if (recorded) {
-    const BlocksTold told = records_.end(stream_.get());
+    const BlockReadback told = records_.end(stream_.get());
     ran.cycles = told.cycles;
     ran.units = told.units;
-    ran.most_on_unit = told.most_on_unit;
+    ran.max_blocks_on_unit = told.max_blocks_on_unit;
   }
   return ran;
 }

@@ -22,8 +22,8 @@ int capability_of(int ordinal);  // 90 for 9.0
 
 // Makes the device current, to see what memory is free.
 Layout layout_of(int ordinal);
-Peak arithmetic_peak(DataType, int ordinal);
-Peak memory_peak(int ordinal);
+Limit arithmetic_peak(DataType, int ordinal);
+Limit memory_peak(int ordinal);
 
 // Dynamic shared memory of which two blocks do not fit one multiprocessor.
 std::uint32_t shared_bytes_to_be_alone(int ordinal);
@@ -44,7 +44,7 @@ class ProbeBench {
   std::uint32_t launch() const { return records_.launch(); }
 
   // Times what `enqueue` puts into the stream, and waits for it. `recorded`: record() was called for it.
-  Ran time(const std::function<void()>& enqueue, bool recorded);
+  RunTimes time(const std::function<void()>& enqueue, bool recorded);
 
   const Clock& clock() const { return steady_clock(); }
   Telemetry telemetry() const { return nvml_ ? nvml_->read() : Telemetry{}; }

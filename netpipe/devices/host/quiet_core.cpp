@@ -71,7 +71,7 @@ QuietCore::~QuietCore() {
 
 Seconds QuietCore::timed() {
   const Seconds time = access_.loop();
-  least_ = least_ == Seconds{0} ? time : std::min(least_, time);
+  min_ = min_ == Seconds{0} ? time : std::min(min_, time);
   return time;
 }
 
@@ -81,7 +81,7 @@ Seconds QuietCore::timed_here() {
   return is_quiet(time) ? time : std::min(time, timed());
 }
 
-bool QuietCore::is_quiet(Seconds time) const { return time <= quiet * least_; }
+bool QuietCore::is_quiet(Seconds time) const { return time <= quiet * min_; }
 
 bool QuietCore::go_to(std::size_t core) {
   if (!access_.pin(access_.cpus[core])) return false;
@@ -94,22 +94,22 @@ void QuietCore::look_at_all() {
   for (std::size_t core = 0; core < access_.cpus.size(); ++core) {
     if (!go_to(core)) continue;
     for (int i = 0; i < warm_up; ++i)
-      if (const Seconds before = least_; timed() < before || before == Seconds{0}) best = core;
+      if (const Seconds before = min_; timed() < before || before == Seconds{0}) best = core;
   }
   go_to(best);
 }
 
 bool QuietCore::settle() {
   if (access_.cpus.size() < 2) return false;
-  const bool first = least_ == Seconds{0};
+  const bool first = min_ == Seconds{0};
   if (first) look_at_all();
-  Seconds least_slow = timed_here();
+  Seconds min_slow = timed_here();
   std::size_t best = at_;
   const std::size_t begin = at_;
-  for (std::size_t next = 1; !is_quiet(least_slow) && next < access_.cpus.size(); ++next) {
+  for (std::size_t next = 1; !is_quiet(min_slow) && next < access_.cpus.size(); ++next) {
     if (!go_to((begin + next) % access_.cpus.size())) continue;
     const Seconds time = timed_here();
-    if (time < least_slow) least_slow = time, best = at_;
+    if (time < min_slow) min_slow = time, best = at_;
   }
   if (at_ != best) go_to(best);
   return first || at_ != begin;

@@ -40,7 +40,7 @@ bool confine_memory(const Confinement& to) {
   return to.knows_memory && hwloc_set_membind(this_machine(), to.nodes.get(), to.policy, by_thread_and_node) == 0;
 }
 
-struct Held {
+struct HeldBinding {
   const int* key;
   Confinement to;
 };
@@ -48,7 +48,7 @@ struct Held {
 // The bindings alive on this thread, oldest first, and what the thread had before the first of them.
 struct ThreadState {
   Confinement before;
-  std::vector<Held> alive;
+  std::vector<HeldBinding> alive;
 };
 thread_local ThreadState state;
 
@@ -60,7 +60,7 @@ const Confinement& allowed() {
 }  // namespace
 
 void Binding::Release::operator()(const int* key) const {
-  const auto mine = std::find_if(state.alive.begin(), state.alive.end(), [&](const Held& h) { return h.key == key; });
+  const auto mine = std::find_if(state.alive.begin(), state.alive.end(), [&](const HeldBinding& h) { return h.key == key; });
   if (mine != state.alive.end()) {  // else it is another thread's, whose confinement is not ours to change
     const bool was_in_force = mine + 1 == state.alive.end();
     state.alive.erase(mine);

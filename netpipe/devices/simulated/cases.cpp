@@ -10,7 +10,7 @@ using Refusal = std::optional<std::string>;
 
 constexpr auto host_memories = "pinned, pageable, write-combined or managed";
 
-Refusal wrong_memory(const Case& c) {
+Refusal wrong_memory(const TransferCase& c) {
   switch (c.direction) {
     case Direction::d2d:
       if (c.memory == Memory::device) return std::nullopt;
@@ -30,7 +30,7 @@ Refusal wrong_memory(const Case& c) {
   return "--direction peer: simulated devices do not reach each other: use h2d, d2h, d2d or h2h";
 }
 
-Refusal wrong_on_host(const Case& c) {
+Refusal wrong_on_host(const TransferCase& c) {
   if (c.async) return "--async: --direction h2h is done by the calling thread: leave --async out";
   if (c.timing != Timing::host)
     return fmt::format("--timing {}: --direction h2h is done by the CPU, which events do not see: use --timing host",
@@ -40,7 +40,7 @@ Refusal wrong_on_host(const Case& c) {
   return std::nullopt;
 }
 
-Refusal wrong_behind_gate(const Case& c) {
+Refusal wrong_behind_gate(const TransferCase& c) {
   if (!c.async) return "--timing gated: a blocking copy would wait for its own gate: add --async, or use --timing host";
   if (c.memory == Memory::pageable || c.memory == Memory::managed)
     return fmt::format(
@@ -50,7 +50,7 @@ Refusal wrong_behind_gate(const Case& c) {
   return std::nullopt;
 }
 
-Refusal wrong_duplex(const Case& c) {
+Refusal wrong_duplex(const TransferCase& c) {
   if (c.direction == Direction::d2d)
     return "--pattern duplex: --direction d2d has no link with two directions: use --direction h2d or d2h";
   const bool enqueues = c.async && c.memory != Memory::pageable && c.memory != Memory::managed;
@@ -77,7 +77,7 @@ Refusal no_link(Direction direction, Memory memory, const Spec& spec) {
 
 }  // namespace
 
-Refusal why_refused(const Case& c, const Spec& spec) {
+Refusal why_refused(const TransferCase& c, const Spec& spec) {
   if (c.cache == Cache::cold) return "--cache cold: a simulated device has no caches to miss: use --cache warm";
   if (auto why = wrong_memory(c)) return why;
   if (c.direction == Direction::h2h) {

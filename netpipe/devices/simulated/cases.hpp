@@ -6,11 +6,11 @@
 #include <string>
 
 #include "netpipe/devices/simulated/spec.hpp"
-#include "npgpu/case.hpp"
+#include "npgpu/transfer.hpp"
 
 namespace npgpu::simulated {
 
 // Why the case cannot run, and what would make it run, in one sentence that names the option; nothing if it can.
-std::optional<std::string> why_refused(const Case&, const Spec&);
+std::optional<std::string> why_refused(const TransferCase&, const Spec&);
 
 }  // namespace npgpu::simulated

@@ -48,7 +48,7 @@ Route route(const Spec& spec, Direction direction, Memory memory) {
 Device::Device(std::string id, Spec spec)
     : id_(std::move(id)),
       spec_(std::move(spec)),
-      timeline_(spec_.copy_engines, spec_.slow_h2d, spec_.slow_d2h),
+      timeline_(spec_.copy_engines, spec_.duplex_slowdown_h2d, spec_.duplex_slowdown_d2h),
       noise_(spec_.noise) {}
 
 Device::Later Device::enter(std::string_view what) {
@@ -143,7 +143,7 @@ Stream::~Stream() {
 
 void Stream::submit(const Route& route, std::uint64_t bytes) {
   const double noise = device_->noise_.operation();
-  const Seconds transfer{static_cast<double>(bytes) / route.link.bytes_per_s};
+  const Seconds transfer{static_cast<double>(bytes) / route.link.per_s};
   Timeline::Operation operation;
   operation.engine = route.engine;
   operation.latency = device_->scaled(route.link.latency) * noise;

@@ -7,7 +7,7 @@ namespace npgpu::simulated {
 namespace {
 
 void add_link(Facts& facts, const std::string& prefix, const Link& link) {
-  facts.emplace_back(prefix + "_gb_s", link.bytes_per_s / 1e9);
+  facts.emplace_back(prefix + "_gb_s", link.per_s / 1e9);
   facts.emplace_back(prefix + "_latency_us", microseconds(link.latency));
   facts.emplace_back(prefix + "_gap_us", microseconds(link.gap));
 }
@@ -23,7 +23,7 @@ double fastest(const Spec& spec) {
   double best = not_measured;
   for (const auto* links : {&spec.h2d, &spec.d2h})
     for (const auto& [memory, link] : *links)
-      if (!(link.bytes_per_s <= best)) best = link.bytes_per_s;
+      if (!(link.per_s <= best)) best = link.per_s;
   return best;
 }
 
@@ -41,8 +41,8 @@ Facts facts_of(const Spec& spec) {
   if (spec.d2d) add_link(facts, "d2d", *spec.d2d);
   if (spec.h2h) add_link(facts, "h2h", *spec.h2h);
   facts.emplace_back("copy_engines", std::int64_t{spec.copy_engines});
-  facts.emplace_back("duplex_sl_h", spec.slow_h2d);
-  facts.emplace_back("duplex_sl_d", spec.slow_d2h);
+  facts.emplace_back("duplex_sl_h", spec.duplex_slowdown_h2d);
+  facts.emplace_back("duplex_sl_d", spec.duplex_slowdown_d2h);
   facts.emplace_back("copy_us", microseconds(spec.host.copy));
   facts.emplace_back("copy_async_us", microseconds(spec.host.copy_async));
   facts.emplace_back("launch_us", microseconds(spec.host.launch));

@@ -69,7 +69,7 @@ KernelTime kernel_time(const Multiprocessors& m, const Grid& grid, const Step& s
   if (grid.blocks == 0 || block_warps == 0 || grid.threads > m.block_threads || block_warps > m.warps)
     throw Error(ErrorKind::usage, fmt::format("no block of {} threads fits the device: at most {}, in {} warps",
                                               grid.threads, m.block_threads, m.warps));
-  const std::uint64_t resident = grid.alone ? 1 : std::min(m.blocks, m.warps / block_warps);
+  const std::uint64_t resident = grid.one_block_per_sm ? 1 : std::min(m.blocks, m.warps / block_warps);
 
   const auto step_cycles = [&](std::uint64_t blocks) {
     const double on_busiest = std::ceil(static_cast<double>(blocks) / m.sms);
@@ -92,7 +92,7 @@ KernelTime kernel_time(const Multiprocessors& m, const Grid& grid, const Step& s
     time.block_cycles = std::max(time.block_cycles, last);
   }
   time.units = static_cast<std::uint32_t>(std::min<std::uint64_t>(grid.blocks, m.sms));
-  time.most_on_unit = static_cast<std::uint32_t>(waves * resident + (rest + m.sms - 1) / m.sms);
+  time.max_blocks_on_unit = static_cast<std::uint32_t>(waves * resident + (rest + m.sms - 1) / m.sms);
   return time;
 }
 

@@ -64,7 +64,7 @@ struct KernelTime {
   double cycles = 0;               // first block's begin to last block's end
   double block_cycles = 0;         // of the block that takes longest
   std::uint32_t units = 0;         // SMs that run a block
-  std::uint32_t most_on_unit = 0;  // blocks, over all waves
+  std::uint32_t max_blocks_on_unit = 0;  // blocks, over all waves
 };
 
 // Throws Error(usage) where no SM can hold such a block.

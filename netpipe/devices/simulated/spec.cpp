@@ -19,7 +19,7 @@ Seconds time_or_zero(const JsonObject& from, const std::string& key) {
 
 Link read_link(const JsonObject& from) {
   Link link;
-  link.bytes_per_s = from.number("rate_gb_s", rate_gb_s) * 1e9;
+  link.per_s = from.number("rate_gb_s", rate_gb_s) * 1e9;
   link.latency = time_or_zero(from, "latency_us");
   link.gap = time_or_zero(from, "gap_us");
   from.done();
@@ -154,8 +154,8 @@ Spec read_spec(const std::filesystem::path& file) {
 
   spec.copy_engines = static_cast<int>(from.integer_or("copy_engines", 2, 1, 2));
   if (const auto duplex = from.maybe_object("duplex")) {
-    spec.slow_h2d = duplex->number_or("sl_h", 1, {1, 1000});
-    spec.slow_d2h = duplex->number_or("sl_d", 1, {1, 1000});
+    spec.duplex_slowdown_h2d = duplex->number_or("sl_h", 1, {1, 1000});
+    spec.duplex_slowdown_d2h = duplex->number_or("sl_d", 1, {1, 1000});
     duplex->done();
   }
   if (const auto limits = from.maybe_object("limits")) {

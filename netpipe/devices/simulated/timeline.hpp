@@ -41,7 +41,7 @@ class Timeline {
     Time transfer = 0;  // b / B
   };
 
-  Timeline(int copy_engines, Time slow_h2d, Time slow_d2h);
+  Timeline(int copy_engines, Time duplex_slowdown_h2d, Time duplex_slowdown_d2h);
 
   Stream add_stream();
 

@@ -1,0 +1,85 @@
+// Closed forms for jobs in n streams, as the literature has them, each with its source; where a source contradicts
+// itself, the form that reproduces its own numbers, and the correction beside it.
+//
+// `whole` are the times of the unstreamed job: H, E, D. `chunk` are those of one of n chunks on its engine, a, k, d:
+// to count gaps, pass chunk_times(). Optima are real numbers: a caller rounds both ways and compares.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "npgpu/simulate.hpp"
+
+namespace npgpu::models {
+
+// One n-th of every stage.
+Stages chunk_of(const Stages& whole, double n);
+
+// ---- CUDA C Best Practices Guide 3.2, as paper 000 quotes it: t_T = H + D ------------------------------------------
+Seconds best_practices_kernel(const Stages& whole, double n);     // t_E + t_T/n
+Seconds best_practices_transfers(const Stages& whole, double n);  // t_T + t_E/n
+
+// ---- Paper 000: one copy engine, stream creation counted -----------------------------------------------------------
+// c.c. 1.x, (1) and (3): t_T + n t_sc while t_T >= t_E + t_T/n, else t_E + t_T/n + n t_sc.
+Seconds cc1(const Stages& whole, Seconds t_sc, double n);
+// (2) t_T/(t_T - t_E) where transfers dominate, (4) sqrt(t_T/t_sc) where the kernel does. (2) grows without limit as
+// t_E nears t_T, because it asks only for where (1) begins to hold, whatever the streams cost.
+double cc1_optimum_as_printed(const Stages& whole, Seconds t_sc);
+// What minimizes max(t_T, t_E + t_T/n) + n t_sc: the lesser of (2) and (4).
+double cc1_optimum(const Stages& whole, Seconds t_sc);
+// c.c. 2.x, (5) and (7): H + t_E/n + D + n t_sc while H >= t_E, else H/n + t_E + D + n t_sc.
+Seconds cc2(const Stages& whole, Seconds t_sc, double n);
+// (6) sqrt(t_E/t_sc) and (8) sqrt(H/t_sc).
+double cc2_optimum(const Stages& whole, Seconds t_sc);
+
+// ---- One copy engine, no cost to the host, exact -------------------------------------------------------------------
+Seconds one_engine_breadth_first(const Stages& chunk, std::uint32_t n);
+Seconds one_engine_depth_first(const Stages& chunk, std::uint32_t n);  // copies in the order of issue
+// Breadth-first with implicit synchronization. With `end` it is (5) and (7) in one.
+Seconds one_engine_implicit_sync(const Stages& chunk, std::uint32_t n, ImplicitSync);
+
+// ---- Two copy engines, exact ---------------------------------------------------------------------------------------
+Seconds two_engines(const Stages& chunk, const Stages& latency, std::uint32_t n);  // no cost to the host
+Seconds two_engines_depth_first(const Stages& chunk, const Stages& latency, const Stages& issue, std::uint32_t n);
+Seconds two_engines_breadth_first(const Stages& chunk, const Stages& latency, const Stages& issue, std::uint32_t n);
+
+// ---- van Werkhoven, Maassen, Seinstra, Bal: Performance models for CPU-GPU data transfers (CCGrid 2014) -------------
+Seconds van_werkhoven(const Stages& whole, double n);  // two engines: max(H + E/n + D/n, H/n + E + D/n, H/n + E/n + D)
+// One transfer in n pieces: latency + overhead + bytes * per_byte + gap * (n - 1).
+Seconds van_werkhoven_transfer(Seconds latency, Seconds overhead, Seconds per_byte, Seconds gap, double bytes,
+                               double n);
+
+// ---- The longest stage M and the others S: M + S/n + (n - 1) g -----------------------------------------------------
+// g is what one more chunk costs the longest stage's engine; t_sc belongs to it where creation is timed.
+Seconds dominant_stage(const Stages& whole, Seconds g, double n);
+double dominant_stage_optimum(const Stages& whole, Seconds g);  // sqrt(S/g); at least 1
+
+// ---- Paper 003: tridiagonal partition method; sizes in unknowns, times as the paper fits them, in ms ----------------
+namespace partition {
+constexpr double tau_ms = 0.004448;         // to create a stream on its RTX 2080 Ti
+double sum_ms(double size);                 // (4)
+double overhead_ms(double size, double n);  // (7): the small form up to 1e6, the big one above
+double overhead_ms(double streamed_ms, double non_streamed_ms, double sum_ms, double n);  // (5), from measured times
+double streamed_ms(double non_streamed_ms, double sum_ms, double overhead_ms, double n);  // (2) less (1)
+double gain_ms(double sum_ms, double overhead_ms, double n);                              // (n-1)/n sum - overhead
+double creation_optimum(double sum_ms);  // sqrt(sum/tau), the rule of paper 000 as Table I has it
+// (6): the candidate with the largest gain; 1 if none has any. The paper's Table IV comes out only if 1 is evaluated
+// like the others, where (7) is negative for small sizes.
+std::uint32_t optimum(double size, std::span<const std::uint32_t> candidates);
+}  // namespace partition
+
+// ---- A kernel's last wave -------------------------------------------------------------------------------------------
+// Compute time of n chunks, one after the other, over that of slots never empty: n M ceil(B/(n M))/B.
+double tail_inflation(std::uint64_t blocks, std::uint64_t slots, double n);
+
+// ---- Both directions at once ---------------------------------------------------------------------------------------
+// Two copies that begin together, each a fixed time and then bytes, slowed while the other is there: when the later
+// ends. With t_i = fixed_i + slow_i transfer_i, t_1 < t_2: t_1 (1 - 1/slow_2) + transfer_2 + fixed_2/slow_2, while
+// t_1 >= fixed_2.
+struct Copy {
+  Seconds fixed{0}, transfer{0};
+  double slow = 1;
+};
+Seconds both_directions(const Copy&, const Copy&);
+
+}  // namespace npgpu::models

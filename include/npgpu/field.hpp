@@ -1,0 +1,55 @@
+// A struct that a trace holds describes its members once. Writer, reader, CSV, JSON, tables and comparisons are written
+// over that description, and know no kind of measurement by name.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+
+namespace npgpu {
+
+// What a column is called, its unit (ASCII, "1" for a plain number), and what its codes mean, if it has any.
+struct FieldInfo {
+  std::string_view name;
+  std::string_view unit = "1";
+  std::string_view codes = {};
+};
+
+template <class Row, class T>
+struct Field : FieldInfo {
+  T Row::*at;
+};
+template <class Row, class T>
+constexpr Field<Row, T> field(std::string_view name, T Row::*at, std::string_view unit = "1",
+                              std::string_view codes = {}) {
+  return {{name, unit, codes}, at};
+}
+
+// A struct joins by specializing this with the tuple of its fields, in the order of the columns. The members of a
+// described member stand in its place.
+template <class Row>
+inline constexpr auto fields_of = nullptr;
+
+template <class Row>
+concept Described = !std::is_same_v<decltype(fields_of<Row>), const std::nullptr_t>;
+
+// Calls visit(const FieldInfo&, member) for every member that is not itself described, in order. `Row` may be const.
+template <class Row, class Visit>
+  requires Described<std::remove_const_t<Row>>
+constexpr void visit_fields(Row& row, Visit&& visit) {
+  std::apply(
+      [&](const auto&... field) {
+        const auto one = [&](const auto& f) {
+          auto& member = row.*f.at;
+          if constexpr (Described<std::remove_cvref_t<decltype(member)>>)
+            visit_fields(member, visit);
+          else
+            visit(static_cast<const FieldInfo&>(f), member);
+        };
+        (one(field), ...);
+      },
+      fields_of<std::remove_const_t<Row>>);
+}
+
+}  // namespace npgpu

@@ -1,0 +1,176 @@
+// Jobs that are cut into chunks and issued to CUDA streams, measured: whole jobs (papers 000 and 003), and the small
+// ones that tell what a stream, a copy and a launch cost. One runner serves both: a micro-measurement is a job with
+// parts left out.
+//
+// A job copies bytes in, runs a kernel over words of 32 bits on the device, and copies bytes out. Each of the three is
+// cut into `chunks`; chunk c goes to stream c % streams.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "npgpu/names.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/simulate.hpp"
+#include "npgpu/units.hpp"
+
+namespace npgpu {
+
+// What the kernel does with each of its words, `iterations` times.
+enum class Workload {
+  none,
+  increment,  // paper 000: word += *factor, in memory each time
+  memory,     // one coalesced word read from a buffer far beyond the last level cache: bound by device memory
+  compute,    // eight multiply-adds in each of four independent chains in registers
+};
+enum class StreamPool {
+  pooled,  // made before the clock starts, and used again
+  fresh,   // made inside the timed region
+};
+// What waits behind a closed gate, a kernel that waits, while a job is issued.
+enum class Gating {
+  open,      // nothing, there is no gate: as the host issues it
+  gated,     // everything, and then the gate is opened: device time without the host's
+  last_stream_free,  // every stream but the last, until the last one's work has ended: whether it waits behind theirs
+};
+// If the free stream's work has not ended so long after the last call, it waits for a stream behind the gate, which is
+// opened. Ten times as long as that work takes where it need not wait.
+inline constexpr Seconds last_stream_free_patience{200e-6};
+
+template <>
+inline constexpr std::array<std::string_view, 4> names_of<Workload>{"none", "increment", "memory", "compute"};
+template <>
+inline constexpr std::array<std::string_view, 2> names_of<StreamPool>{"pooled", "fresh"};
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<Gating>{"open", "gated", "last-stream-free"};
+
+// One complete question; with a JobShape it is a point.
+struct JobCase {
+  std::string device{};  // cuda:0
+  Workload workload = Workload::increment;
+  Order order = Order::breadth_first;
+  StreamPool pool = StreamPool::pooled;
+  Gating gating = Gating::open;
+
+  auto operator<=>(const JobCase&) const = default;
+};
+template <>
+inline constexpr auto fields_of<JobCase> =
+    std::tuple{field("device", &JobCase::device), field("workload", &JobCase::workload),
+               field("order", &JobCase::order),   field("pool", &JobCase::pool),
+               field("gating", &JobCase::gating)};
+inline const std::string& device_of(const JobCase& c) { return c.device; }
+// "overlap cuda:0 increment breadth-first pooled", "overlap cuda:0 none apart pooled gated",
+// "overlap cuda:0 none breadth-first pooled last-stream-free"
+std::string title(const JobCase&);
+
+// The axes. Bytes are of the whole job, multiples of 4; 0: the job has no such part.
+struct JobShape {
+  std::uint64_t bytes_in = 0;
+  std::uint64_t bytes_out = 0;
+  std::uint64_t kernel_bytes = 0;  // words that the kernel works on
+  std::uint64_t iterations = 0;    // of the kernel's loop; 0: it comes and goes
+  std::uint32_t chunks = 1;
+  std::uint32_t streams = 1;
+  std::uint32_t threads = 512;  // of a block; a chunk's kernel has ceil(words/threads) blocks
+  // > 0: the iterations are chosen when it runs, so that the unsplit kernel takes so many times as long as the copies.
+  // Of a plan; never of a point that was measured.
+  double kernel_ratio = 0;
+
+  auto operator<=>(const JobShape&) const = default;
+};
+template <>
+inline constexpr auto fields_of<JobShape> =
+    std::tuple{field("bytes_in", &JobShape::bytes_in, "B"),
+               field("bytes_out", &JobShape::bytes_out, "B"),
+               field("kernel_bytes", &JobShape::kernel_bytes, "B"),
+               field("iterations", &JobShape::iterations),
+               field("chunks", &JobShape::chunks),
+               field("streams", &JobShape::streams),
+               field("threads", &JobShape::threads)};
+std::uint64_t blocks_of(const JobShape&);  // of the kernel, unsplit
+
+// One whole job, exactly as it came.
+struct JobSample {
+  std::uint32_t point = 0;
+  std::uint32_t trial = 0;
+  std::int32_t intact = -1;          // 1 results compared and right, 0 wrong, -1 not compared after this trial
+  std::uint64_t number = 0;          // of this trial among all of the run, so that a drift can be seen
+  double host_us = not_measured;     // first call to the end (last_stream_free: of the last stream), the device idle before
+  double issue_us = not_measured;    // of it, first to last asynchronous call; streams are there already
+  double create_us = not_measured;   // of it, making the streams; fresh only
+  double destroy_us = not_measured;  // after it; fresh only
+  double device_us = not_measured;   // opening of the gate to the end of the last stream's work; gated only
+
+  bool operator==(const JobSample&) const = default;
+};
+template <>
+inline constexpr auto fields_of<JobSample> =
+    std::tuple{field("point", &JobSample::point),
+               field("trial", &JobSample::trial),
+               field("intact", &JobSample::intact, "1", intact_codes),
+               field("number", &JobSample::number),
+               field("host_us", &JobSample::host_us, "us"),
+               field("issue_us", &JobSample::issue_us, "us"),
+               field("create_us", &JobSample::create_us, "us"),
+               field("destroy_us", &JobSample::destroy_us, "us"),
+               field("device_us", &JobSample::device_us, "us")};
+
+struct Jobs {
+  static constexpr std::string_view name = "jobs";
+  static constexpr std::string_view singular = "job";
+  using Case = JobCase;
+  using Axes = JobShape;
+  using Sample = JobSample;
+  using Context = NoContext;
+  static Seconds timed(const Case&, std::span<const Sample> trial);  // the device's where all is gated, else the host's
+};
+using JobSeries = Series<Jobs>;
+using JobPoint = Point<Jobs>;
+using JobStep = Step<Jobs>;
+
+std::optional<std::string> flaw_of(const JobShape&);
+std::optional<std::string> flaw_of(const JobSample&);
+// "60 MiB in, 60 MiB out, kernel 60 MiB x 64, 16 chunks in 16 streams"
+std::string text_of(const JobShape&);
+
+// ---- how a job is cut and issued ---------------------------------------------------------------------
+
+struct Piece {
+  std::uint64_t first = 0;  // byte
+  std::uint64_t bytes = 0;
+};
+// Chunk c of n: bytes from c*total/n to (c+1)*total/n, both rounded down to whole lines of 128 B but the very end.
+Piece piece_of(std::uint64_t total, std::uint32_t chunks, std::uint32_t chunk);
+
+struct Issue {
+  Stage part = Stage::h2d;
+  std::uint32_t chunk = 0;
+  std::uint32_t stream = 0;
+
+  bool operator==(const Issue&) const = default;
+};
+// All calls of a job in the order in which the host makes them; parts that the job has not are left out.
+std::vector<Issue> issues_of(Order, const JobShape&);
+std::uint32_t streams_of(Order, const JobShape&);  // that are used in all
+
+// Why no device can run this job; nothing if there is no such reason.
+std::optional<std::string> refuses(const JobCase&, const JobShape&);
+
+// What runs jobs on one kind of device. One file a kind, which ends with NPGPU_JOBS(Class): netpipe/jobs/cuda.cpp.
+inline const std::vector<std::unique_ptr<Backend<Jobs>>>& job_backends() { return backends<Jobs>(); }
+// Throws Error: usage for a word that is no device that runs jobs, nothing where this build or machine has none.
+const Backend<Jobs>& find_job_backend(const std::string& device);
+
+}  // namespace npgpu
+
+#define NPGPU_JOBS(Class) \
+  namespace {             \
+  [[maybe_unused]] const bool registered = ::npgpu::register_backend<::npgpu::Jobs>(std::make_unique<Class>()); \
+  }

@@ -1,0 +1,32 @@
+// All kinds of measurement. A new one is a header like npgpu/transfer.hpp, and its name here.
+#pragma once
+
+#include <tuple>
+#include <vector>
+
+#include "npgpu/job.hpp"
+#include "npgpu/probe.hpp"
+#include "npgpu/transfer.hpp"
+
+namespace npgpu {
+
+template <class... Ks>
+struct List {
+  // A tuple with one Of<K> for each.
+  template <template <class> class Of>
+  using Tuple = std::tuple<Of<Ks>...>;
+};
+
+using Kinds = List<Transfers, Probes, Jobs>;  // in the order in which they are measured and reported
+
+// Calls visit.operator()<K>() for every kind.
+template <class Visit, class... Ks>
+constexpr void for_each_kind(Visit&& visit, List<Ks...>) {
+  (visit.template operator()<Ks>(), ...);
+}
+template <class Visit>
+constexpr void for_each_kind(Visit&& visit) {
+  for_each_kind(visit, Kinds{});
+}
+
+}  // namespace npgpu

@@ -1,0 +1,112 @@
+// Who measures: a backend opens a runner for steps of one kind on one family of devices; the engine drives the runner,
+// and knows nothing of what it runs.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "npgpu/clock.hpp"
+#include "npgpu/device.hpp"
+#include "npgpu/schedule.hpp"
+#include "npgpu/series.hpp"
+
+namespace npgpu {
+
+// Runs steps of those that it was opened for, and owns their buffers. Calling order for each point:
+//   prepare { run }* check
+// Everything throws Error.
+template <class K>
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  // Every following run is of this point. Not timed.
+  virtual void prepare(const Step<K>&) = 0;
+  // One trial of so many repeats: appends its samples (one a lane), of which it sets all but point, trial and intact.
+  // False if the trial is void, because a gate timed out: what was appended is thrown away.
+  virtual bool run(std::uint64_t repeats, std::vector<typename K::Sample>& samples) = 0;
+  // Compares what the last run left with what it must leave, outside any timed region, and sets `intact` of that
+  // trial's samples. Nothing if all is well, otherwise one sentence: "byte 17 of 4096 is 0x00, expected 0xa3".
+  virtual std::optional<std::string> check(std::span<typename K::Sample> last_trial) = 0;
+  // How many repeats a trial of the prepared point may have; 0: any number.
+  virtual std::uint64_t max_repeats() const { return 0; }
+  // Of one repeat of the prepared point; see PointInfo.
+  virtual double work() const { return not_measured; }
+  // How much the point moves or touches, for schedules that go by size.
+  virtual std::uint64_t bytes() const { return 0; }
+  // The step as it is to be measured: axes that depend on how fast the device is are chosen here. `known`: axes of
+  // that case that the trace already holds.
+  virtual Step<K> settled(const Step<K>& step, std::span<const typename K::Axes> known) {
+    (void)known;
+    return step;
+  }
+  // Keeps the device busy with the prepared point for a while, so that clocks and links are awake.
+  virtual void warm_up(Seconds duration) { (void)duration; }
+  virtual const Clock& clock() const = 0;
+  virtual Telemetry telemetry() { return {}; }
+  // What buffers and thread were bound to: "NUMA node 0 (cpus 0-15)", or why they were not.
+  virtual std::string binding() const = 0;
+};
+
+// Bytes that steps take before the first operation, or that are free for them.
+struct MemoryNeed {
+  std::uint64_t host_bytes = 0;
+  std::uint64_t device_bytes = 0;
+};
+
+// What measures one kind on one family of devices: an API that moves bytes, a probe, jobs in streams.
+template <class K>
+class Backend {
+ public:
+  using Case = typename K::Case;
+  virtual ~Backend() = default;
+  virtual std::string_view name() const = 0;         // what the user types, what the trace stores: cudaMemcpy, compute
+  virtual std::string_view device_kind() const = 0;  // of the devices that it reaches: cuda, host, sim
+  virtual std::string_view summary() const = 0;      // one line for `npgpu list`
+
+  // Why this step cannot run, and what would make it run; nothing if it can.
+  virtual std::optional<std::string> refuses(const Step<K>&) const = 0;
+  // What a series of this case is to say beside its samples.
+  virtual typename K::Context context(const Case&) const { return {}; }
+  // What a runner for all of these takes, and what is free for it now.
+  virtual MemoryNeed needs(std::span<const Step<K>>) const { return {}; }
+  virtual MemoryNeed available(const Case&) const { return {UINT64_MAX, UINT64_MAX}; }
+  // Steps of one device. Throws Error.
+  virtual std::unique_ptr<Runner<K>> open(std::span<const Step<K>>) const = 0;
+};
+
+// All of a kind in this build, by name and device kind. They register before main, in no particular order.
+template <class K, class B = Backend<K>>
+std::vector<std::unique_ptr<B>>& backends() {
+  static std::vector<std::unique_ptr<B>> all;
+  return all;
+}
+template <class K, class B = Backend<K>>
+bool register_backend(std::unique_ptr<B> backend) {
+  auto& all = backends<K, B>();
+  const auto before = [](const auto& a, const auto& b) {
+    return std::pair(a->name(), a->device_kind()) < std::pair(b->name(), b->device_kind());
+  };
+  all.insert(std::lower_bound(all.begin(), all.end(), backend, before), std::move(backend));
+  return true;
+}
+
+template <class K>
+struct Measured {
+  Point<K> point;
+  std::vector<typename K::Sample> samples;
+  std::string mismatch;  // what was wrong with the results; empty if they were right
+};
+
+// Measures one point: warm-up and trials as the schedule says, one check of the results after the last trial. Nothing if
+// `interrupted` turned true (asked between trials). Throws Error(failed) if gates time out three times in a row, and
+// whatever the runner throws.
+template <class K>
+std::optional<Measured<K>> measure(Runner<K>&, Schedule&, const Step<K>&, const std::function<bool()>& interrupted);
+
+}  // namespace npgpu

@@ -1,0 +1,209 @@
+// Jobs cut into streams: what a job asks, what a node costs, when each piece runs, and how many pieces are best.
+//
+// A job copies its input to the device, runs a kernel over it and copies the result back. Cut into n chunks, one a
+// stream, the copies of some chunks run beside the kernels of others. Here is the vocabulary; stream_models.hpp has the
+// closed forms of the literature. Pure functions: nothing here touches a device.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "npgpu/transfer.hpp"
+#include "npgpu/device.hpp"
+#include "npgpu/names.hpp"
+#include "npgpu/units.hpp"
+
+namespace npgpu {
+
+// Seconds over some quantity, as measured: straight between its points, constant below the first, beyond the last at
+// the slope of the last two (constant if there is only one point). Without points it is 0 everywhere.
+class Curve {
+ public:
+  struct Point {
+    double x = 0;
+    Seconds time{0};
+  };
+
+  Curve() = default;
+  // Throws Error(usage) unless the x ascend, each greater than the one before, and all times are finite and >= 0.
+  explicit Curve(std::vector<Point> points);
+  // start + slope * x
+  static Curve line(Seconds start, Seconds slope);
+
+  Seconds operator()(double x) const;
+  bool empty() const { return points_.empty(); }
+  std::span<const Point> points() const { return points_; }
+
+ private:
+  std::vector<Point> points_;
+};
+
+enum class Stage { h2d, kernel, d2h };
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<Stage>{"h2d", "kernel", "d2h"};
+
+// A time for each stage of a job.
+struct Stages {
+  Seconds h2d{0}, kernel{0}, d2h{0};
+  Seconds sum() const { return h2d + kernel + d2h; }
+};
+
+struct Job {
+  std::uint64_t in_bytes = 0;   // to the device; 0: nothing is copied there
+  std::uint64_t out_bytes = 0;  // from the device
+  Seconds kernel{0};            // of the whole, alone on the device; 0: no kernel
+  // How the kernel divides. A measured curve comes first: time of a kernel over that fraction of the job, alone on the
+  // device, fractions up to 1. Without it, blocks fill the slots in whole waves; without blocks, kernel/n each.
+  Curve kernel_of_fraction{};
+  std::uint64_t blocks = 0;  // of the whole; 0: unknown
+  std::uint64_t slots = 0;   // blocks of this kernel that the device holds at once, SMs * blocks of an SM; 0: unknown
+  // How long a block takes while so many are on the device, whosoever they are, up to `slots`. Empty: each takes as
+  // long as in its kernel alone.
+  Curve block_time{};
+};
+
+// In which order the host issues: all copies in, all kernels, all copies out; or one chunk after the other; or that,
+// with copies in, kernels and copies out in streams of their own, so that none waits for another.
+enum class Order { breadth_first, depth_first, independent };
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<Order>{"breadth-first", "depth-first", "independent"};
+
+// What kernels of different streams do to each other.
+enum class Compute {
+  serial,  // one after the other (c.c. 1.x)
+  shared,  // what a chunk leaves of the device goes to the next one: a chunk that takes t alone, (whole/n)/t of it
+  slots,   // blocks go into free slots, chunk after chunk, and each stays its time
+};
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<Compute>{"serial", "shared", "slots"};
+
+// Implicit synchronization (paper 000, c.c. 2.x): a copy from the device waits for all kernels issued before it, in
+// whatever stream.
+enum class ImplicitSync {
+  none,
+  start,  // until the last of them has started, as the programming guide says
+  end,    // until the last of them has ended, which is what the paper's (5) and (7) amount to
+};
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<ImplicitSync>{"none", "start", "end"};
+
+// Hardware queues of each engine; 0: one for each stream. An operation enters no earlier than the one before it in its
+// queue. Timelines of an H200 (driver 580) show the rules:
+//
+// Copies of stream s are in queue s mod Q. An engine takes all that is ready of one queue, then turns to the next one
+// around. With one copy engine, both directions are in the queues of `h2d`.
+//
+// A kernel gets its queue when it is launched: of those in which nothing waits the one that was used the longest ago,
+// else the one that was used the longest ago. Kernels whose copies end late can so come to stand before others.
+struct Queues {
+  std::uint32_t h2d = 0, kernel = 0, d2h = 0;
+};
+
+// What a node charges: all that the simulator needs to know, and nothing that depends on the job. Each can be measured
+// by itself; none is fitted to whole jobs.
+struct StreamCosts {
+  // The host's time to issue one operation (oh, ok, od): time of a call in a row of calls while the device is kept
+  // busy.
+  Stages issue{};
+  // The same over the bytes of a chunk, where small copies cost other than large ones; empty: `issue` for all. The
+  // kernel's goes by the chunk's bytes to the device, behind which it is launched.
+  Curve issue_h2d{}, issue_kernel{}, issue_d2h{};
+  // From the return of a call until the device could begin what it asked for. Measured together with the way back, from
+  // the last end until the host knows, because the host's clock sees only both: host time of a job of one operation,
+  // less that of the call and the device's.
+  Seconds submit{0};
+  // Creating one stream (t_sc): slope of the time of creating n streams over n. 0 where streams are kept and used
+  // again.
+  Seconds stream_create{0};
+  // What a copy keeps its engine for, over its bytes (t_h, t_d): device time of one copy, less `latency`.
+  Curve copy_h2d{}, copy_d2h{};
+  // What an operation adds to its engine beside that (g_h, g_k, g_d): n equal operations back to back, of the same
+  // total, slope over n, less the start of the curve; for kernels, of n empty ones. The first pays it, too.
+  Stages gap{};
+  // From the end of an operation until the next one of its stream may start (lh, lk), and from the end of a copy out
+  // until the host knows, beside `submit` (ld). One of the same stage goes to the same engine, which takes it without
+  // waiting.
+  Stages latency{};
+  // How many times longer bytes take while the other copy engine is at work (sl_h, sl_d): both ways at once against
+  // one.
+  double duplex_slowdown_h2d = 1, duplex_slowdown_d2h = 1;
+  // What the gap of a copy that starts while the other engine is at work is longer than one that starts alone: the
+  // slope of n chunks copied in and out, each in its own stream, over n, beside what all else makes of it.
+  Seconds duplex_extra_gap{0};
+  // 1: both directions share it; 2.
+  int copy_engines = 2;
+  Queues queues{};  // Q, CUDA_DEVICE_MAX_CONNECTIONS
+  ImplicitSync implicit_sync = ImplicitSync::none;
+  Compute compute = Compute::shared;
+};
+
+// What a simulated device charges, from the facts it states of itself, with copies from and to host memory of that
+// kind. Its latencies come before operations there and after them here, so that a copy in starts earlier by its
+// latency, and its kernel by as much later. By compute capability: 1.x one kernel at a time; 2.x implicit
+// synchronization (end). Throws Error(usage) if the device is not simulated or has no such copies.
+StreamCosts simulated_costs(const DeviceInfo&, Memory host_memory);
+
+// Where an operation runs. With one copy engine all copies run on `copy_in`.
+enum class Server { host, copy_in, copy_out, compute };
+template <>
+inline constexpr std::array<std::string_view, 4> names_of<Server>{"host", "copy-in", "copy-out", "compute"};
+
+struct TimelineEntry {
+  Stage stage = Stage::h2d;
+  std::uint32_t chunk = 0;
+  std::uint32_t queue = 0;
+  Server server = Server::host;  // host: the issuing of the operation
+  Seconds start{0}, end{0};      // from the first stream's creation
+};
+
+// How long each server was at work; for `compute` the time with at least one kernel.
+struct Busy {
+  Seconds host{0}, copy_in{0}, copy_out{0}, compute{0};
+};
+
+struct StreamRun {
+  Seconds total{0};  // until the host knows that the last operation has ended
+  Busy busy;
+};
+struct Timeline {
+  StreamRun run;
+  std::vector<TimelineEntry> entries;  // of one server by start; servers one after the other
+};
+
+// Plays a job in n chunks through the servers: an operation starts as early as everything before it allows; of several
+// that could start at the same time, the one issued first does. Copies that run both ways at once flow at 1/slow_*.
+// Chunk c goes to stream c mod `streams`; 0: one each. Apart, a stream is three.
+// Throws Error(usage) if n is 0, or the costs are negative, not finite, or have slow_* below 1.
+Timeline simulate(const Job&, std::uint32_t n, const StreamCosts&, Order, std::uint32_t streams = 0);
+// The same without the list: for sweeps.
+StreamRun simulate_total(const Job&, std::uint32_t n, const StreamCosts&, Order, std::uint32_t streams = 0);
+
+// The time of one chunk's stages on their servers, gaps included, both directions alone: s_h, s_k, s_d.
+Stages chunk_times(const Job&, std::uint32_t n, const StreamCosts&);
+
+// What a job can never be faster than.
+enum class Bound { h2d_engine, d2h_engine, copy_engine, compute, host_issue };
+template <>
+inline constexpr std::array<std::string_view, 5> names_of<Bound>{"h2d-engine", "d2h-engine", "copy-engine", "compute",
+                                                                 "host-issue"};
+
+struct StreamTime {
+  std::uint32_t streams = 1;
+  StreamRun run;
+};
+struct Prediction {
+  std::uint32_t streams = 1;           // the best; the fewest of equals
+  Seconds time{0};                     // with them
+  double speed_up = 1;                 // over one stream
+  Bound bound = Bound::compute;        // the server that is longest at work at `streams`
+  Seconds bound_time{0};               // for how long
+  std::vector<StreamTime> candidates;  // in the order given
+};
+// Simulates every candidate; 1 is added if it is not among them. Throws Error(usage) like simulate().
+Prediction choose_streams(const Job&, const StreamCosts&, Order, std::span<const std::uint32_t> candidates);
+// 1, 2, 3, ... up to `most`.
+std::vector<std::uint32_t> stream_counts(std::uint32_t most);
+
+}  // namespace npgpu

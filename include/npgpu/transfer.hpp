@@ -1,0 +1,175 @@
+// Memory transfers: one complete question (a TransferCase) and its lanes, the flows of bytes that it times at once.
+// With a size in bytes it is a point.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "npgpu/names.hpp"
+#include "npgpu/series.hpp"
+
+namespace npgpu {
+
+enum class Pattern {
+  stream,    // copies one way, back to back
+  pingpong,  // there and back; times are one way, half a round trip
+  duplex,    // both directions at once: two lanes
+};
+enum class Direction { h2d, d2h, d2d, h2h, peer };
+enum class Memory { pageable, pinned, write_combined, managed, device };
+enum class Timing {
+  host,   // a monotonic clock around the repeats, then settle: NetPIPE's way
+  event,  // device events around the repeats
+  gated,  // everything enqueued behind a waiting kernel, then released; device events
+};
+enum class Cache {
+  warm,  // every repeat touches the same bytes
+  cold,  // repeats walk through a footprint larger than the last-level caches
+};
+// Who moves the bytes.
+enum class Executor { copy_engine, sm_kernel, cpu };
+
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<Pattern>{"stream", "pingpong", "duplex"};
+template <>
+inline constexpr std::array<std::string_view, 5> names_of<Direction>{"h2d", "d2h", "d2d", "h2h", "peer"};
+template <>
+inline constexpr std::array<std::string_view, 5> names_of<Memory>{"pageable", "pinned", "write-combined", "managed",
+                                                                  "device"};
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<Timing>{"host", "event", "gated"};
+template <>
+inline constexpr std::array<std::string_view, 2> names_of<Cache>{"warm", "cold"};
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<Executor>{"copy-engine", "sm-kernel", "cpu"};
+
+// One flow of bytes.
+struct Lane {
+  Direction direction = Direction::h2d;
+  std::string source{}, target{};  // devices: host, cuda:0, sim:gtx280
+  Executor executor = Executor::copy_engine;
+  bool measured = true;            // false: only a load on the others
+
+  auto operator<=>(const Lane&) const = default;
+};
+
+struct TransferCase {
+  std::string module{};  // the API that moves the bytes: memcpy, cudaMemcpy, cuMemcpy, simulated
+  std::string source{};  // devices; see case_on()
+  std::string target{};
+  Pattern pattern = Pattern::stream;
+  Direction direction = Direction::h2d;
+  Memory memory = Memory::pinned;  // the host side's; Memory::device for d2d and peer
+  bool async = false;              // the API's asynchronous form
+  Timing timing = Timing::host;
+  Cache cache = Cache::warm;
+  Executor executor = Executor::copy_engine;
+  std::uint64_t source_offset = 0;  // bytes past an aligned address
+  std::uint64_t target_offset = 0;
+  bool bind = true;                 // buffers and threads on the device's NUMA node
+  std::vector<Lane> more_lanes{};   // beside those of the pattern; all of one module, memory and timing
+
+  bool operator==(const TransferCase&) const = default;
+};
+template <>
+inline constexpr auto fields_of<TransferCase> =
+    std::tuple{field("module", &TransferCase::module),
+               field("source", &TransferCase::source),
+               field("target", &TransferCase::target),
+               field("pattern", &TransferCase::pattern),
+               field("direction", &TransferCase::direction),
+               field("memory", &TransferCase::memory),
+               field("async", &TransferCase::async),
+               field("timing", &TransferCase::timing),
+               field("cache", &TransferCase::cache),
+               field("executor", &TransferCase::executor),
+               field("source_offset_bytes", &TransferCase::source_offset, "B"),
+               field("target_offset_bytes", &TransferCase::target_offset, "B"),
+               field("bind", &TransferCase::bind),
+               field("more_lanes", &TransferCase::more_lanes)};
+
+// A case between the host and `device` in that direction, or within one of them; memory and executor as usual for it.
+TransferCase case_on(std::string module, const std::string& device, Direction direction = Direction::h2d);
+
+// The device that a case is about: the first of source and target that is not the host, else the host.
+const std::string& device_of(const TransferCase&);
+
+// h2d <-> d2h; the other directions are their own reverse.
+constexpr Direction reversed(Direction d) {
+  return d == Direction::h2d ? Direction::d2h : d == Direction::d2h ? Direction::h2d : d;
+}
+Lane reversed(const Lane&);
+
+// All lanes of a case: its own, for duplex the reverse one, then more_lanes.
+std::vector<Lane> lanes(const TransferCase&);
+// The case of one of its lanes alone, as a module is asked for it.
+TransferCase lane_case(const TransferCase&, const Lane&);
+
+// "h2d host>cuda:0 copy-engine; d2h cuda:0>host copy-engine load": as a trace stores lanes, and back; nothing if the
+// text is none.
+std::string lanes_text(const std::vector<Lane>&);
+std::optional<std::vector<Lane>> parse_lanes(const std::string&);
+
+// "cudaMemcpy cuda:0 h2d pinned stream async gated", with offsets, cold and unbound said where they apply.
+std::string title(const TransferCase&);
+
+struct TransferSize {
+  std::uint64_t bytes = 0;  // one operation's payload, at least 1
+
+  auto operator<=>(const TransferSize&) const = default;
+};
+template <>
+inline constexpr auto fields_of<TransferSize> = std::tuple{field("bytes", &TransferSize::bytes, "B")};
+
+// One timed run of `repeats` operations on one lane. A pingpong operation is a round trip. A trial of several lanes
+// gives a sample a lane, with the same trial number, numbered as in lanes().
+struct TransferSample {
+  std::uint32_t point = 0;
+  std::uint32_t trial = 0;
+  std::uint32_t lane = 0;
+  std::int32_t intact = -1;  // 1 payload compared and right, 0 wrong, -1 not compared after this trial
+  std::uint64_t repeats = 0;
+  double host_us = not_measured;    // of all repeats together, host clock around the repeats and settle
+  double device_us = not_measured;  // of all repeats together, device events around the repeats
+
+  bool operator==(const TransferSample&) const = default;
+};
+template <>
+inline constexpr auto fields_of<TransferSample> =
+    std::tuple{field("point", &TransferSample::point),
+               field("trial", &TransferSample::trial),
+               field("lane", &TransferSample::lane),
+               field("intact", &TransferSample::intact, "1", intact_codes),
+               field("repeats", &TransferSample::repeats),
+               field("host_us", &TransferSample::host_us, "us"),
+               field("device_us", &TransferSample::device_us, "us")};
+
+struct TransferContext {
+  Limit limit;  // theoretical rate of one operation's payload in one direction, bytes per second
+
+  bool operator==(const TransferContext&) const = default;
+};
+template <>
+inline constexpr auto fields_of<TransferContext> = std::tuple{field("limit", &TransferContext::limit)};
+
+struct Transfers {
+  static constexpr std::string_view name = "transfers";
+  static constexpr std::string_view singular = "transfer";
+  using Case = TransferCase;
+  using Axes = TransferSize;
+  using Sample = TransferSample;
+  using Context = TransferContext;
+  static Seconds timed(const Case&, std::span<const Sample> trial);  // of the lane that took longest, and is measured
+};
+using TransferSeries = Series<Transfers>;
+using TransferPoint = Point<Transfers>;
+
+// What makes a row senseless, as "has 0 bytes"; nothing if it is sound.
+std::optional<std::string> flaw_of(const TransferSize&);
+std::optional<std::string> flaw_of(const TransferSample&);
+// "4 KiB"
+std::string text_of(const TransferSize&);
+
+}  // namespace npgpu

@@ -1,0 +1,239 @@
+#include "netpipe/jobs/experiments.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <set>
+
+#include "npgpu/units.hpp"
+
+namespace npgpu::cli {
+
+namespace {
+
+constexpr std::uint64_t line = 128;  // the least that a chunk has
+
+// Keeps the order in which jobs are asked for, and each once; those that cannot be are left to their askers.
+class List {
+ public:
+  void add(const JobCase& c, JobShape job) {
+    if (c.workload == Workload::none) job.kernel_bytes = 0;
+    if (!job.kernel_bytes) job.iterations = 0;
+    if (!job.bytes_in && !job.bytes_out && !job.kernel_bytes) return;
+    if (seen_.insert({c, job}).second) all_.push_back({{c, job}});
+  }
+  std::vector<PlannedJob> take() { return std::move(all_); }
+
+ private:
+  std::vector<PlannedJob> all_;
+  std::set<JobStep> seen_;
+};
+
+template <class T>
+std::vector<T> given(const std::vector<T>& chosen, std::vector<T> standard) {
+  return chosen.empty() ? standard : chosen;
+}
+
+struct Sizes {
+  std::uint64_t in, out;
+};
+
+void add_whole(List& list, const JobChoice& choice, const std::vector<Sizes>& sizes,
+               const std::vector<std::uint64_t>& iterations, const std::vector<std::uint64_t>& chunks) {
+  for (const Workload workload : choice.workloads)
+    for (const Order order : choice.orders)
+      for (const StreamPool pool : choice.pools)
+        for (const auto& [in, out] : sizes)
+          for (const std::uint64_t rounds : iterations)
+            for (const std::uint64_t n : chunks)
+              for (const std::uint64_t streams : given(choice.streams, {n}))
+                list.add({choice.device, workload, order, pool}, {.bytes_in = in,
+                                                                  .bytes_out = out,
+                                                                  .kernel_bytes = std::max(in, out),
+                                                                  .iterations = rounds,
+                                                                  .chunks = static_cast<std::uint32_t>(n),
+                                                                  .streams = static_cast<std::uint32_t>(streams),
+                                                                  .threads = choice.threads});
+}
+
+// The paper's iterations made its kernels 0.1 to 4 times as long as its copies; on an H200 these do.
+const std::vector<std::uint64_t> usual_iterations{1, 32, 64, 128, 256};
+
+}  // namespace
+
+std::vector<PlannedJob> fixed_experiment(const JobChoice& choice) {
+  List list;
+  add_whole(list, choice, {{60 * MiB, 60 * MiB}}, given(choice.iterations, usual_iterations),
+            given(choice.chunks, {1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 16, 20, 24, 30, 32, 40, 48, 60, 64}));
+  return list.take();
+}
+
+std::vector<PlannedJob> asymmetric_experiment(const JobChoice& choice) {
+  List list;
+  std::vector<Sizes> sizes;
+  for (const std::uint64_t in : {1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 23})
+    sizes.push_back({in * MiB, (24 - in) * MiB});
+  add_whole(list, choice, sizes, given(choice.iterations, {1, 32, 128}), given(choice.chunks, {1, 16}));
+  return list.take();
+}
+
+std::vector<PlannedJob> chosen_jobs(const JobChoice& choice) {
+  List list;
+  std::vector<Sizes> sizes;
+  for (const std::uint64_t in : given(choice.bytes_in, {0}))
+    for (const std::uint64_t out : given(choice.bytes_out, {0})) sizes.push_back({in, out});
+  add_whole(list, choice, sizes, given(choice.iterations, {1}), given(choice.chunks, {1, 2, 4, 8, 16, 32, 64}));
+  return list.take();
+}
+
+std::vector<PlannedJob> overheads_experiment(const std::string& device) {
+  List list;
+  const JobCase copies{device, Workload::none, Order::breadth_first, StreamPool::pooled, Gating::gated};
+  JobCase increment = copies, compute = copies, memory = copies;
+  increment.workload = Workload::increment;
+  compute.workload = Workload::compute;
+  memory.workload = Workload::memory;
+  const std::vector<std::uint32_t> counts{1, 2, 4, 8, 16, 32, 64};
+  const auto either_way = [&](const JobCase& c, JobShape job, std::uint64_t bytes) {
+    job.bytes_in = bytes;
+    list.add(c, job);
+    std::swap(job.bytes_in, job.bytes_out);
+    list.add(c, job);
+  };
+
+  // Back to back in one stream: time over bytes, and what one copy more costs.
+  for (std::uint64_t bytes = 4 * KiB; bytes <= 64 * MiB; bytes *= 4)
+    for (const std::uint32_t n : counts)
+      if (n * bytes <= 256 * MiB) either_way(copies, {.chunks = n}, n * bytes);
+  // The same total in more pieces: its slope is the gap alone.
+  for (const std::uint32_t n : {3u, 6u, 12u, 24u, 48u}) either_way(copies, {.chunks = n}, 16 * MiB);
+
+  // Kernels that come and go, and short ones, of one block each: in one stream, and in a stream each.
+  for (const std::uint32_t n : counts)
+    for (const std::uint32_t streams : {1u, n})
+      for (const std::uint64_t rounds : {0, 100})
+        list.add(compute,
+                 {.kernel_bytes = n * line, .iterations = rounds, .chunks = n, .streams = streams, .threads = 32});
+
+  // A whole kernel and parts of it, unsplit: how its time goes with its blocks, down to a few; closer together where
+  // multiprocessors have one to four.
+  for (const std::uint64_t n : {1,  2,  3,  4,  5,   6,   8,   11,  12,  16,  23,  24,  32,  48,  57,   59,
+                                64, 77, 80, 96, 113, 118, 128, 160, 192, 220, 235, 256, 384, 512, 1024, 4096})
+    for (const std::uint64_t rounds : {1, 64})
+      for (const JobCase& c : {increment, memory, compute})
+        list.add(c, {.kernel_bytes = 60 * MiB / n / line * line, .iterations = rounds});
+  // And cut into as many, in one stream and in a stream each: whether parts run beside each other.
+  for (const std::uint32_t n : {2u, 4u, 8u, 16u, 32u, 64u})
+    for (const std::uint32_t streams : {1u, n})
+      for (const JobCase& c : {increment, memory, compute})
+        list.add(c, {.kernel_bytes = 60 * MiB, .iterations = 64, .chunks = n, .streams = streams});
+  // Few blocks, so that parts leave room for each other.
+  for (const std::uint64_t bytes : {MiB, 4 * MiB})
+    for (const std::uint32_t n : {1u, 2u, 3u, 4u, 6u, 8u, 12u, 16u, 24u, 32u})
+      for (const JobCase& c : {increment, memory, compute})
+        list.add(c, {.kernel_bytes = bytes, .iterations = 512, .chunks = n, .streams = n});
+
+  // What follows what in one stream: the times of two together, less those of each.
+  for (const std::uint64_t bytes : {4 * KiB, 64 * KiB, MiB, 16 * MiB}) {
+    for (const bool in : {false, true})
+      for (const bool kernel : {false, true})
+        for (const bool out : {false, true}) {
+          const JobShape job{.bytes_in = in ? bytes : 0,
+                             .bytes_out = out ? bytes : 0,
+                             .kernel_bytes = kernel ? bytes : 0,
+                             .iterations = 1};
+          list.add(kernel ? increment : copies, job);
+          // By the host's clock, which sees launch, wake-up and synchronization too.
+          JobCase host = kernel ? increment : copies;
+          host.gating = Gating::open;
+          list.add(host, job);
+        }
+  }
+
+  // Both directions at once, and either beside a kernel: how they slow each other, and how many engines there are.
+  JobCase apart = copies;
+  apart.order = Order::independent;
+  for (std::uint64_t bytes = MiB; bytes <= 64 * MiB; bytes *= 2)
+    list.add(apart, {.bytes_in = bytes, .bytes_out = bytes});
+  either_way(apart, {.bytes_in = 0, .bytes_out = 16 * MiB}, 64 * MiB);
+  list.add(apart, {.bytes_in = 64 * MiB, .bytes_out = 16 * MiB});
+  list.add(apart, {.bytes_in = 16 * MiB, .bytes_out = 64 * MiB});
+  for (JobCase beside : {increment, memory, compute}) {
+    beside.order = Order::independent;
+    either_way(beside, {.kernel_bytes = 60 * MiB, .iterations = 64}, 64 * MiB);
+    list.add(beside, {.bytes_in = 64 * MiB, .bytes_out = 64 * MiB, .kernel_bytes = 60 * MiB, .iterations = 64});
+  }
+
+  // Calls, in a stream each: of copies, of copies and kernels, of all three; of small chunks and larger ones.
+  JobCase calls = copies;
+  calls.gating = Gating::open;
+  for (std::uint64_t bytes = 4 * KiB; bytes <= 64 * KiB; bytes *= 2)
+    for (const std::uint32_t n : {1u, 5u, 9u, 17u, 25u, 33u, 49u, 63u}) {  // so that no two are cuts of one job
+      JobShape job{.bytes_in = n * bytes, .chunks = n, .streams = n};
+      calls.workload = Workload::none;
+      list.add(calls, job);
+      calls.workload = Workload::increment;
+      job.kernel_bytes = job.bytes_in;
+      job.iterations = 1;
+      list.add(calls, job);
+      job.bytes_out = job.bytes_in;
+      list.add(calls, job);
+    }
+  // Chunks of one size in and out with next to no kernel, as the host issues them: what one chunk more costs.
+  for (const std::uint32_t n : {2u, 4u, 6u, 8u, 10u, 12u, 16u, 20u, 24u}) {
+    const std::uint64_t bytes = n * MiB;
+    list.add(
+        calls,
+        {.bytes_in = bytes, .bytes_out = bytes, .kernel_bytes = n * line, .iterations = 1, .chunks = n, .streams = n});
+  }
+
+  // Hardware queues, a part at a time: is the last of n streams held up while all others wait behind a gate?
+  JobCase free_copies = copies, free_kernels = increment;
+  free_copies.gating = free_kernels.gating = Gating::last_stream_free;
+  for (const std::uint32_t n :
+       {2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 10u, 12u, 15u, 16u, 17u, 20u, 24u, 28u, 31u, 32u, 33u, 34u, 40u, 48u, 64u}) {
+    either_way(free_copies, {.chunks = n, .streams = n}, n * 256 * KiB);
+    list.add(free_kernels, {.kernel_bytes = n * line, .iterations = 1, .chunks = n, .streams = n});
+  }
+
+  // Streams made for a tiny job, and the same in streams that are there.
+  for (const std::uint32_t n : {1u, 2u, 4u, 8u, 16u, 32u, 48u, 64u, 128u, 256u})
+    for (const StreamPool pool : {StreamPool::fresh, StreamPool::pooled}) {
+      JobCase tiny = copies;
+      tiny.gating = Gating::open;
+      tiny.pool = pool;
+      list.add(tiny, {.bytes_in = n * line, .chunks = n, .streams = n});
+    }
+  return list.take();
+}
+
+std::vector<PlannedJob> design_experiment(const std::string& device, std::uint32_t workloads, std::uint64_t seed) {
+  // Not the library's distributions, which may differ from one to the next: the design is the same everywhere.
+  std::mt19937_64 random(seed);
+  const auto log_uniform = [&](double low, double high) {
+    const double u = static_cast<double>(random() >> 11) * 0x1p-53;
+    return low * std::pow(high / low, u);
+  };
+  const auto lines = [](double bytes) {
+    return std::max<std::uint64_t>(static_cast<std::uint64_t>(bytes) / line, 64) * line;
+  };
+  constexpr Workload kernels[] = {Workload::increment, Workload::memory, Workload::compute};
+  std::vector<PlannedJob> all;
+  for (std::uint32_t w = 0; w < workloads; ++w) {
+    const double total = log_uniform(1.0 * MiB, 512.0 * MiB), share = log_uniform(1.0 / 23, 23),
+                 ratio = log_uniform(0.05, 20);
+    JobShape job;
+    job.bytes_in = lines(total * share / (1 + share));
+    job.bytes_out = lines(total / (1 + share));
+    job.kernel_bytes = std::max(job.bytes_in, job.bytes_out);
+    const JobCase c{.device = device, .workload = kernels[w % 3]};
+    for (const std::uint32_t n : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 11u, 12u, 16u, 23u, 24u, 32u, 48u, 64u}) {
+      job.chunks = job.streams = n;
+      all.push_back({{c, job}, ratio});
+    }
+  }
+  for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[random() % i]);
+  return all;
+}
+
+}  // namespace npgpu::cli

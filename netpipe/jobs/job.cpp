@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "npgpu/job.hpp"
+
+namespace npgpu {
+
+namespace {
+
+constexpr std::uint64_t line_bytes = 128;
+constexpr std::uint32_t max_chunks = 65536, max_streams = 4096, max_threads = 1024;
+constexpr std::uint64_t max_bytes = std::uint64_t{1} << 33;  // words are numbered in 31 bits
+// compute counts its steps in fp32, exactly up to 2^24: eight a round, from at most 2^16 on.
+constexpr std::uint64_t max_iterations = 1'000'000;
+
+}  // namespace
+
+std::string title(const JobCase& c) {
+  std::string text = "overlap " + c.device;
+  for (const std::string_view word : {name(c.workload), name(c.order), name(c.pool)}) {
+    text += ' ';
+    text += word;
+  }
+  if (c.gating != Gating::open) {
+    text += ' ';
+    text += name(c.gating);
+  }
+  return text;
+}
+
+Piece piece_of(std::uint64_t total, std::uint32_t chunks, std::uint32_t chunk) {
+  const auto border = [&](std::uint64_t c) {
+    return c == chunks ? total : total * c / chunks / line_bytes * line_bytes;
+  };
+  const std::uint64_t first = border(chunk);
+  return {first, border(chunk + 1) - first};
+}
+
+std::uint32_t streams_of(Order order, const JobShape& job) {
+  return job.streams * (order == Order::independent ? 3 : 1);
+}
+
+std::vector<Issue> issues_of(Order order, const JobShape& job) {
+  std::vector<Stage> parts;
+  if (job.bytes_in) parts.push_back(Stage::h2d);
+  if (job.kernel_bytes) parts.push_back(Stage::kernel);
+  if (job.bytes_out) parts.push_back(Stage::d2h);
+  std::vector<Issue> all;
+  const auto add = [&](Stage part, std::uint32_t chunk) {
+    const std::uint32_t own = order == Order::independent ? static_cast<std::uint32_t>(part) * job.streams : 0;
+    all.push_back({part, chunk, own + chunk % job.streams});
+  };
+  if (order == Order::breadth_first) {
+    for (const Stage part : parts)
+      for (std::uint32_t chunk = 0; chunk < job.chunks; ++chunk) add(part, chunk);
+  } else {
+    for (std::uint32_t chunk = 0; chunk < job.chunks; ++chunk)
+      for (const Stage part : parts) add(part, chunk);
+  }
+  return all;
+}
+
+std::uint64_t blocks_of(const JobShape& job) {
+  constexpr std::uint64_t word_bytes = 4;
+  return (job.kernel_bytes / word_bytes + job.threads - 1) / job.threads;
+}
+
+std::optional<std::string> refuses(const JobCase& c, const JobShape& job) {
+  if (job.chunks < 1 || job.chunks > max_chunks)
+    return fmt::format("{} chunks: 1 to {} are taken", job.chunks, max_chunks);
+  if (job.streams < 1 || job.streams > max_streams)
+    return fmt::format("{} streams: 1 to {} are taken", job.streams, max_streams);
+  if (job.threads < 1 || job.threads > max_threads)
+    return fmt::format("{} threads a block: 1 to {} are taken", job.threads, max_threads);
+  if (job.iterations > max_iterations)
+    return fmt::format("{} iterations: up to {} are taken, which keep every result exact", job.iterations,
+                       max_iterations);
+  const bool empty = !job.bytes_in && !job.bytes_out && !job.kernel_bytes;
+  if (empty) return "nothing to copy and no kernel";
+  for (const std::uint64_t bytes : {job.bytes_in, job.bytes_out, job.kernel_bytes}) {
+    if (bytes % 4) return fmt::format("{} bytes are no whole number of 4-byte words", bytes);
+    if (bytes > max_bytes) return fmt::format("{} bytes: at most {} are taken", bytes, max_bytes);
+    if (bytes && piece_of(bytes, job.chunks, 0).bytes == 0)
+      return fmt::format("{} bytes in {} chunks: a chunk has at least {} bytes", bytes, job.chunks, line_bytes);
+  }
+  if ((c.workload == Workload::none) != (job.kernel_bytes == 0))
+    return c.workload == Workload::none ? "bytes for a kernel, and the workload is none"
+                                        : fmt::format("a {} kernel without bytes to work on", name(c.workload));
+  if (c.gating == Gating::last_stream_free) {
+    if (job.streams < 2) return "1 stream: with one stream free another waits behind the gate, which takes 2 or more";
+    if (job.chunks != job.streams)
+      return fmt::format("{} chunks in {} streams: with one stream free each stream has one chunk", job.chunks,
+                         job.streams);
+    if (c.pool == StreamPool::fresh) return "with one stream free, streams are pooled: the gate stands in one of them";
+    if (c.order == Order::independent)
+      return "with one stream free, a chunk's parts follow each other in its own stream";
+  }
+  return std::nullopt;
+}
+
+}  // namespace npgpu

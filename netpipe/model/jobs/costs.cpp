@@ -1,0 +1,280 @@
+#include "netpipe/model/jobs/costs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "netpipe/model/probes/verdict.hpp"
+
+namespace npgpu {
+
+namespace model {
+
+namespace {
+
+double middle(std::vector<double> values) { return values.empty() ? not_measured : median(values); }
+
+Seconds at_least_0(double us) { return from_microseconds(us > 0 ? us : 0); }
+
+// Of scattered differences: their median and their range.
+Estimate middle_of(const std::vector<double>& values, std::string unit, std::string method) {
+  Estimate e{middle(values), not_measured, not_measured, std::move(unit), std::move(method)};
+  if (values.size() > 1) {
+    e.low = *std::min_element(values.begin(), values.end());
+    e.high = *std::max_element(values.begin(), values.end());
+  }
+  return e;
+}
+
+constexpr std::uint64_t usual_call_bytes = 64 * KiB;
+constexpr std::uint64_t small_sizes[] = {4 * KiB, 64 * KiB, MiB, 16 * MiB};
+
+}  // namespace
+
+void CostMeasuring::tell(std::string name, Estimate estimate, std::string meaning) {
+  Parameter p;
+  p.name = std::move(name);
+  p.estimate = std::move(estimate);
+  p.meaning = std::move(meaning);
+  p.reference_source = "the device does not say";
+  out_.parameters.push_back(std::move(p));
+}
+
+void CostMeasuring::miss(const std::string& what) {
+  out_.missing.push_back(what + ": npgpu streams --experiment overheads --device " + out_.device + " measures it");
+}
+
+// Calls of one kind after the other, in as many streams, for chunks of these bytes: the first call that a stream gets
+// takes longer than the next, and a small copy's longer than a large one's.
+std::array<Estimate, 3> CostMeasuring::calls_of(std::uint64_t bytes) const {
+  const auto slope = [&](bool kernel, bool out, const char* method) {
+    std::vector<XY> calls;
+    for (const JobSummary& s : points_.find([&](const JobCase&c, const JobShape&j) {
+           const std::uint64_t all = j.chunks * bytes;
+           return c.order == Order::breadth_first && c.pool == StreamPool::pooled && !c.gating &&
+                  j.chunks == j.streams && j.bytes_in == all && j.bytes_out == (out ? all : 0) &&
+                  j.kernel_bytes == (kernel ? all : 0) && j.iterations == (kernel ? 1 : 0);
+         }))
+      calls.push_back({static_cast<double>(s.job.chunks), s.issue_us});
+    return theil_sen(calls, "us", method);
+  };
+  const auto less = [](Estimate more, const Estimate& base) {
+    more.low -= base.value;
+    more.high -= base.value;
+    more.value -= base.value;
+    return more;
+  };
+  const Estimate in = slope(false, false, "slope of the time of n copies' calls, each in its own stream, over n");
+  const Estimate in_kernel = slope(true, false, "slope of n copies' calls and n launches over n, less that of copies");
+  const Estimate all = slope(true, true, "slope of all calls of n chunks over n, less that without copies back");
+  return {in, less(in_kernel, in), less(all, in_kernel)};
+}
+
+void CostMeasuring::calls() {
+  std::array<Estimate, 3> usual;  // of the largest chunks
+  std::array<std::vector<Curve::Point>, 3> points;
+  for (std::uint64_t bytes = 4 * KiB; bytes <= usual_call_bytes; bytes *= 2) {
+    const auto one = calls_of(bytes);
+    if (!std::all_of(one.begin(), one.end(), [](const Estimate& e) { return std::isfinite(e.value); })) continue;
+    usual = one;
+    for (std::size_t i = 0; i < one.size(); ++i)
+      points[i].push_back({static_cast<double>(bytes), at_least_0(one[i].value)});
+  }
+  if (points[0].empty()) return miss("the host's time for a call");
+  out_.costs.issue = {points[0].back().time, points[1].back().time, points[2].back().time};
+  for (auto& own : points) own.push_back({0x1p50, own.back().time});  // larger ones take as long
+  out_.costs.issue_h2d = Curve(std::move(points[0]));
+  out_.costs.issue_kernel = Curve(std::move(points[1]));
+  out_.costs.issue_d2h = Curve(std::move(points[2]));
+  tell("issue h2d", usual[0], "the host's time to issue a copy to the device, of 64 KiB and more");
+  tell("issue kernel", usual[1], "the host's time to launch a kernel behind such a copy");
+  tell("issue d2h", usual[2], "the host's time to issue a copy from the device");
+}
+
+void CostMeasuring::streams() {
+  std::vector<XY> create, destroy;
+  for (const JobSummary& s : points_.find([](const JobCase&c, const JobShape&j) {
+         return c.workload == Workload::none && c.pool == StreamPool::fresh && j.chunks == j.streams;
+       })) {
+    create.push_back({static_cast<double>(s.job.streams), s.create_us});
+    destroy.push_back({static_cast<double>(s.job.streams), s.destroy_us});
+  }
+  const Estimate made = theil_sen(create, "us", "slope of the time to create n streams over n");
+  if (!std::isfinite(made.value)) return miss("the time to create a stream");
+  const Estimate gone = theil_sen(destroy, "us", "slope of the time to destroy n streams over n");
+  out_.create = at_least_0(made.value);
+  out_.destroy = at_least_0(gone.value);
+  tell("t_sc", made, "to create a stream (paper 000)");
+  tell("destroy", gone, "to destroy a stream");
+}
+
+void CostMeasuring::copies(bool in) {
+  const char* const which = in ? "h2d" : "d2h";
+  std::map<std::uint64_t, std::vector<XY>> by_bytes;  // n copies of so many bytes
+  std::map<std::uint64_t, std::vector<XY>> by_total;  // n copies of so many bytes in all
+  std::map<std::uint64_t, Estimate> longest;
+  for (const JobSummary& s : points_.find([&](const JobCase&c, const JobShape&j) {
+         return c.workload == Workload::none && c.order == Order::breadth_first && c.gating && j.streams == 1 &&
+                (in ? j.bytes_in > 0 && !j.bytes_out : j.bytes_out > 0 && !j.bytes_in);
+       })) {
+    const std::uint64_t total = s.job.bytes_in + s.job.bytes_out;
+    const double n = s.job.chunks;
+    by_total[total].push_back({n, s.time_us.value});
+    if (total % s.job.chunks == 0) {
+      by_bytes[total / s.job.chunks].push_back({n, s.time_us.value});
+      longest[total / s.job.chunks] = s.time_us;
+    }
+  }
+  // The total with the most cuts has the steadiest slope.
+  const auto best = std::max_element(by_total.begin(), by_total.end(),
+                                     [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  if (best == by_total.end() || best->second.size() < 3) return miss(std::string("copies ") + which);
+  const Estimate gap =
+      theil_sen(best->second, "us", fmt::format("slope of {} MiB in n copies over n", best->first / MiB));
+  const double gap_us = std::max(0.0, gap.value);
+
+  std::vector<Curve::Point> points;
+  for (const auto& [bytes, times] : by_bytes) {
+    const Estimate each = theil_sen(times, "us", "");
+    if (!std::isfinite(each.value)) continue;
+    points.push_back({static_cast<double>(bytes), at_least_0(each.value - gap_us)});
+  }
+  if (points.size() < 2) return miss(std::string("copies ") + which);
+  const Curve::Point& last = points.back();
+  const auto last_bytes = static_cast<std::uint64_t>(last.x);
+  Estimate rate{
+      last.x / last.time.count(), not_measured, not_measured, "bytes per second",
+      fmt::format("bytes over time of one of n copies of {} MiB back to back, less the gap", last_bytes / MiB)};
+  const Estimate& t = longest[last_bytes];
+  rate.low = rate.value * t.value / t.high;
+  rate.high = rate.value * t.value / t.low;
+  (in ? out_.costs.gap.h2d : out_.costs.gap.d2h) = from_microseconds(gap_us);
+  out_.min_copy = std::max(out_.min_copy, static_cast<std::uint64_t>(points.front().x));
+  out_.max_copy = out_.max_copy ? std::min(out_.max_copy, last_bytes) : last_bytes;
+  (in ? out_.costs.copy_h2d : out_.costs.copy_d2h) = Curve(std::move(points));
+  tell(std::string("rate ") + which, rate, "of large copies; smaller ones follow the measured curve");
+  tell(std::string("gap ") + which, gap, "what one copy more keeps its engine for, beside its bytes");
+}
+
+void CostMeasuring::gate() {
+  std::vector<double> left;
+  for (const std::uint64_t bytes : small_sizes)
+    for (const bool in : {true, false}) {
+      const JobShape job{.bytes_in = in ? bytes : 0, .bytes_out = in ? 0 : bytes};
+      const auto t = points_.time(Workload::none, Order::breadth_first, true, job);
+      const Stages gap = out_.costs.gap;
+      const Curve& curve = in ? out_.costs.copy_h2d : out_.costs.copy_d2h;
+      if (t) left.push_back(t->value - microseconds(curve(static_cast<double>(bytes)) + (in ? gap.h2d : gap.d2h)));
+    }
+  const Estimate e = middle_of(left, "us", "time of one copy, less gap and bytes: median over sizes and ways");
+  if (std::isfinite(e.value)) gate_us_ = std::max(0.0, e.value);
+  tell("gate", e, "what events around a gated job see beside it: taken off gated times");
+}
+
+// By the host's clock: behind a gate whoever waits is there long before, and what it waits for comes to it sooner. On
+// an H200 a copy out of 1 MiB took 28 us more behind a kernel as the host issues them, and 18 behind a gate. Not of so
+// few bytes that the host is not ready with the next call.
+void CostMeasuring::latencies() {
+  const auto& costs = out_.costs;
+  const auto latency = [&](bool after_kernel, const char* method) {
+    std::vector<double> left;
+    for (const std::uint64_t bytes : {64 * KiB, MiB}) {
+      const JobShape kernel{.bytes_in = bytes, .kernel_bytes = bytes, .iterations = 1};
+      JobShape more = kernel, less = kernel;
+      if (after_kernel)
+        more.bytes_out = bytes;
+      else
+        less.kernel_bytes = less.iterations = 0;
+      const auto sort = [](const JobShape& j) { return j.kernel_bytes ? Workload::increment : Workload::none; };
+      const auto longer = points_.time(sort(more), Order::breadth_first, false, more),
+                 shorter = points_.time(sort(less), Order::breadth_first, false, less);
+      if (!longer || !shorter) continue;
+      const double own = after_kernel ? microseconds(costs.copy_d2h(static_cast<double>(bytes)) + costs.gap.d2h)
+                                      : kernel_us(Workload::increment, kernel) + microseconds(costs.gap.kernel);
+      if (const double us = longer->value - shorter->value - own; std::isfinite(us)) left.push_back(us);
+    }
+    return middle_of(left, "us", method);
+  };
+  const Estimate in = latency(false, "host time of a copy and a kernel, less that of the copy, less the kernel's"),
+                 kernel = latency(true, "host time of all three, less that without the copy out, less the copy's");
+  if (!std::isfinite(in.value) || !std::isfinite(kernel.value)) return miss("latencies within a stream");
+  out_.costs.latency.h2d = at_least_0(in.value);
+  out_.costs.latency.kernel = at_least_0(kernel.value);
+  tell("latency h2d", in, "from the end of a copy to the device until a kernel that follows it may start");
+  tell("latency kernel", kernel, "from the end of a kernel until a copy that follows it may start");
+}
+
+void CostMeasuring::kernels() {
+  std::vector<XY> many;
+  for (const JobSummary& s : points_.find([](const JobCase&c, const JobShape&j) {
+         return c.workload == Workload::compute && c.gating && c.order == Order::breadth_first &&
+                j.iterations == 0 && !j.bytes_in && !j.bytes_out;
+       })) {
+    const XY point{static_cast<double>(s.job.chunks), s.time_us.value};
+    if (s.job.streams == s.job.chunks) many.push_back(point);
+    if (s.job.chunks == 1) empty_kernel_us_ = s.time_us.value;
+  }
+  const Estimate gap = theil_sen(many, "us", "slope of n empty kernels in n streams over n");
+  if (!std::isfinite(gap.value)) return miss("the gap between kernels");
+  out_.costs.gap.kernel = at_least_0(gap.value);
+  tell("gap kernel", gap, "what one kernel more costs the multiprocessors, beside its work");
+}
+
+void CostMeasuring::measure() {
+  out_.multiprocessors = facts_.multiprocessors > 0 ? static_cast<std::uint32_t>(facts_.multiprocessors) : 0;
+  out_.threads_per_multiprocessor =
+      facts_.threads_per_multiprocessor > 0 ? static_cast<std::uint32_t>(facts_.threads_per_multiprocessor) : 0;
+  out_.blocks_per_multiprocessor =
+      facts_.blocks_per_multiprocessor > 0 ? static_cast<std::uint32_t>(facts_.blocks_per_multiprocessor) : 0;
+  calls();
+  streams();
+  copies(true);
+  copies(false);
+  gate();
+  kernels();
+  if (!out_.costs.copy_h2d.empty() && !out_.costs.copy_d2h.empty()) latencies();
+  out_.usable = out_.missing.empty();
+  if (!out_.usable) return;
+  both_directions();
+  blocks();
+  kernel_times();
+  compute();
+  queues();
+  duplex_extra_gap();
+  way_to_device();
+}
+
+}  // namespace model
+
+std::vector<MeasuredCosts> stream_costs(const Trace& trace) {
+  std::vector<MeasuredCosts> all;
+  std::vector<model::JobPoints> points;
+  std::vector<const JobSeries*> first;
+  for (const JobSeries& sweep : trace.of<Jobs>()) {
+    // Two GPUs may have been called cuda:0 in turn; their UUIDs tell them apart.
+    auto found = std::find_if(all.begin(), all.end(), [&](const MeasuredCosts& m) {
+      return m.device == sweep.question.device && m.device_uuid == sweep.device_uuid;
+    });
+    if (found == all.end()) {
+      MeasuredCosts m;
+      m.device = sweep.question.device;
+      m.device_uuid = sweep.device_uuid;
+      m.device_name = sweep.device_name;
+      m.simulated = sweep.simulated;
+      found = all.insert(all.end(), std::move(m));
+      points.emplace_back();
+      first.push_back(&sweep);
+    }
+    points[static_cast<std::size_t>(found - all.begin())].add(sweep);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const model::StreamFacts facts = model::stream_facts(trace.provenance, *first[i]);
+    model::CostMeasuring(points[i], facts, all[i]).measure();
+  }
+  return all;
+}
+
+}  // namespace npgpu

@@ -1,0 +1,63 @@
+// What a device charges for streams, from its micro-measurements one after the other: the parts of stream_costs().
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "netpipe/model/jobs/job_points.hpp"
+#include "npgpu/predict.hpp"
+
+namespace npgpu::model {
+
+// What the device says of itself in the trace's provenance, and how the run was set up; NaN where it does not.
+struct StreamFacts {
+  double copy_engines = not_measured;
+  double multiprocessors = not_measured, threads_per_multiprocessor = not_measured,
+         blocks_per_multiprocessor = not_measured;
+  double max_connections = not_measured;  // CUDA_DEVICE_MAX_CONNECTIONS, or a simulated device's hardware queues
+  std::string max_connections_source;
+};
+StreamFacts stream_facts(const Provenance&, const JobSeries& first);
+
+class CostMeasuring {
+ public:
+  CostMeasuring(const JobPoints& points, const StreamFacts& facts, MeasuredCosts& result)
+      : points_(points), facts_(facts), out_(result) {}
+  void measure();
+
+ private:
+  // costs.cpp: each operation by itself
+  std::array<Estimate, 3> calls_of(std::uint64_t bytes) const;  // h2d, kernel, d2h
+  void calls();
+  void streams();
+  void copies(bool in);
+  void gate();
+  void latencies();
+  void kernels();
+  // costs_together.cpp: what operations do to each other, by turning the simulator round
+  void both_directions();
+  void duplex_extra_gap();
+  void way_to_device();
+  void queues();
+  std::uint32_t queues_of(Stage);
+  // costs_kernels.cpp: how kernels go in parts, and beside each other
+  void blocks();
+  void kernel_times();
+  void compute();
+  double error_of_cut_kernels(Workload) const;
+
+  void tell(std::string name, Estimate, std::string meaning);
+  void miss(const std::string& what);
+  // A job behind the gate, in us, as the simulator has it with the costs so far.
+  double simulated_us(const JobShape&, Order, double kernel_us = 0, Workload sort = Workload::none) const;
+  double kernel_us(Workload, const JobShape&) const;  // of the unsplit kernel alone; NaN if it was not measured
+  Job job(const JobShape&, double kernel_us, Workload sort = Workload::none) const;
+
+  const JobPoints& points_;
+  const StreamFacts& facts_;
+  MeasuredCosts& out_;
+  double gate_us_ = 0;                     // what the gate's events see beside a copy
+  double empty_kernel_us_ = not_measured;  // gated, of one block that comes and goes
+};
+
+}  // namespace npgpu::model

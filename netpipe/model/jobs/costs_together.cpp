@@ -1,0 +1,222 @@
+// What operations do to each other: the jobs that show it, and the cost with which the simulator gives their times.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "netpipe/model/jobs/costs.hpp"
+#include "netpipe/model/probes/verdict.hpp"
+
+namespace npgpu::model {
+
+namespace {
+
+double number(const Facts& facts, std::string_view wanted) {
+  for (const auto& [name, value] : facts) {
+    if (name != wanted) continue;
+    if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+    if (const auto* real = std::get_if<double>(&value)) return *real;
+    if (const auto* text = std::get_if<std::string>(&value)) return std::atof(text->c_str());
+  }
+  return not_measured;
+}
+
+bool has_text(const Facts& facts, std::string_view wanted, const std::string& text) {
+  return std::any_of(facts.begin(), facts.end(), [&](const auto& fact) {
+    const auto* found = std::get_if<std::string>(&fact.second);
+    return fact.first == wanted && found && *found == text;
+  });
+}
+
+constexpr std::uint64_t line_bytes = 128;  // a block's words, at least
+constexpr double short_kernel_us = 1;
+
+double first_of(double a, double b) { return std::isfinite(a) ? a : b; }
+
+}  // namespace
+
+StreamFacts stream_facts(const Provenance& provenance, const JobSeries& first) {
+  StreamFacts own;
+  for (const auto& [group, facts] : provenance) {
+    if (group == "environment") own.max_connections = number(facts, "CUDA_DEVICE_MAX_CONNECTIONS");
+    if (!has_text(facts, "id", first.question.device)) continue;
+    if (!first.device_uuid.empty() && !has_text(facts, "uuid", first.device_uuid)) continue;
+    own.copy_engines = number(facts, "copy_engines");
+    own.multiprocessors = first_of(number(facts, "multiprocessors"), number(facts, "sms"));
+    own.threads_per_multiprocessor = first_of(number(facts, "threads_per_multiprocessor"), 32 * number(facts, "warps"));
+    own.blocks_per_multiprocessor = first_of(number(facts, "blocks_per_multiprocessor"), number(facts, "blocks"));
+    if (first.simulated) own.max_connections = number(facts, "hardware_queues");
+  }
+  own.max_connections_source = first.simulated ? "the spec's hardware_queues" : "CUDA_DEVICE_MAX_CONNECTIONS";
+  return own;
+}
+
+Job CostMeasuring::job(const JobShape& shape, double kernel_us, Workload sort) const {
+  Job job{.in_bytes = shape.bytes_in, .out_bytes = shape.bytes_out};
+  if (shape.kernel_bytes && kernel_us > 0) {
+    job.kernel = from_microseconds(kernel_us);
+    job.blocks = blocks_of(shape);
+    describe_kernel(job, out_, shape.threads, sort);
+  }
+  return job;
+}
+
+double CostMeasuring::simulated_us(const JobShape& shape, Order order, double kernel_us, Workload sort) const {
+  StreamCosts costs = out_.costs;
+  costs.issue = {};
+  costs.issue_h2d = costs.issue_kernel = costs.issue_d2h = {};
+  costs.submit = Seconds{0};
+  return gate_us_ +
+         microseconds(simulate_total(job(shape, kernel_us, sort), shape.chunks, costs, order, shape.streams).total);
+}
+
+double CostMeasuring::kernel_us(Workload workload, const JobShape& shape) const {
+  JobShape alone = shape;
+  alone.bytes_in = alone.bytes_out = 0;
+  alone.chunks = alone.streams = 1;
+  const auto t = points_.time(workload, Order::breadth_first, true, alone);
+  return t ? std::max(1e-3, t->value - empty_kernel_us_) : not_measured;
+}
+
+void CostMeasuring::both_directions() {
+  const JobShape both{.bytes_in = 64 * MiB, .bytes_out = 64 * MiB},
+      more_in{.bytes_in = 64 * MiB, .bytes_out = 16 * MiB}, more_out{.bytes_in = 16 * MiB, .bytes_out = 64 * MiB};
+  const auto measured = [&](const JobShape& job) { return points_.time(Workload::none, Order::independent, true, job); };
+  const auto t_both = measured(both), t_in = measured(more_in), t_out = measured(more_out);
+  if (!t_both || !t_in || !t_out) return miss("copies both ways at once");
+  StreamCosts& costs = out_.costs;
+
+  // With two engines the times of both ways overlap; with one they add up.
+  costs.copy_engines = 1;
+  const double one = simulated_us(both, Order::independent);
+  costs.copy_engines = 2;
+  const double two = simulated_us(both, Order::independent);
+  costs.copy_engines = t_both->value > (one + two) / 2 ? 1 : 2;
+  tell("copy engines",
+       {static_cast<double>(costs.copy_engines), not_measured, not_measured, "1",
+        "64 MiB both ways at once beside each way alone: together or one after the other"},
+       "directions in which copies run at the same time");
+  hold_against(out_.parameters.back(), std::min(2.0, facts_.copy_engines),
+               fmt::format("asyncEngineCount is {:g}, of which copies to and from the device use two at most",
+                           facts_.copy_engines),
+               0.01);
+  if (costs.copy_engines == 1) return;
+
+  const auto solve = [&](double& slow, const JobShape& shape, double us) {
+    const auto time = [&](double s) {
+      slow = s;
+      return simulated_us(shape, Order::independent);
+    };
+    slow = time(1) >= us ? 1 : where_reaches(us, 1, 10, time);
+  };
+  for (int i = 0; i < 6; ++i) {
+    solve(costs.duplex_slowdown_h2d, more_in, t_in->value);
+    solve(costs.duplex_slowdown_d2h, more_out, t_out->value);
+  }
+  const auto with_interval = [&](double& slow, const JobShape& shape, const Estimate& t) {
+    Estimate e{slow, not_measured, not_measured, "1",
+               "64 MiB one way and 16 MiB the other at once, through the simulator"};
+    const double value = slow;
+    if (std::isfinite(t.low) && std::isfinite(t.high)) {
+      solve(slow, shape, t.low);
+      e.low = slow;
+      solve(slow, shape, t.high);
+      e.high = slow;
+    }
+    slow = value;
+    return e;
+  };
+  tell("slow h2d", with_interval(costs.duplex_slowdown_h2d, more_in, *t_in),
+       "how many times longer bytes take to the device beside a copy from it");
+  tell("slow d2h", with_interval(costs.duplex_slowdown_d2h, more_out, *t_out),
+       "how many times longer bytes take from the device beside a copy to it");
+}
+
+// Chunks of one size, copied in and out in a stream each, with a kernel of one block between, as the host issues them:
+// what one chunk more costs. In one stream a direction the gaps are hardly longer than one way; from stream to stream
+// they are. Not more chunks than 24: beyond, queues get in each other's way, differently from run to run.
+void CostMeasuring::duplex_extra_gap() {
+  StreamCosts& costs = out_.costs;
+  if (costs.copy_engines == 1) return;
+  const auto jobs = points_.find([](const JobCase& c, const JobShape& j) {
+    return c.workload == Workload::increment && c.order == Order::breadth_first && !c.gating &&
+           c.pool == StreamPool::pooled && j.chunks == j.streams && j.bytes_in == j.chunks * MiB &&
+           j.bytes_out == j.bytes_in && j.kernel_bytes == j.chunks * line_bytes && j.iterations == 1;
+  });
+  std::vector<XY> measured;
+  for (const JobSummary& s : jobs) measured.push_back({static_cast<double>(s.job.chunks), s.time_us.value});
+  const Estimate slope = theil_sen(measured, "us", "");
+  if (!std::isfinite(slope.value)) return miss("the gap of copies beside copies the other way");
+  const auto slope_with = [&](double us) {
+    costs.duplex_extra_gap = from_microseconds(us);
+    std::vector<XY> simulated;
+    for (const JobSummary& s : jobs) {
+      const StreamRun run = simulate_total(job(s.job, short_kernel_us), s.job.chunks, costs, Order::breadth_first);
+      simulated.push_back({static_cast<double>(s.job.chunks), microseconds(run.total)});
+    }
+    return theil_sen(simulated, "us", "").value;
+  };
+  const auto solve = [&](double wanted) {
+    if (!std::isfinite(wanted)) return not_measured;
+    return slope_with(0) >= wanted ? 0 : where_reaches(wanted, 0, 100, slope_with);
+  };
+  Estimate e{solve(slope.value), solve(slope.low), solve(slope.high), "us",
+             "slope of chunks of 1 MiB in and out, in a stream each, over their number, through the simulator"};
+  costs.duplex_extra_gap = from_microseconds(e.value);
+  tell("gap both", e, "by how much the gap of a copy grows beside the other direction");
+}
+
+// All streams but the last wait behind a gate: the last one is held up where there are more streams than queues.
+std::uint32_t CostMeasuring::queues_of(Stage stage) {
+  const auto jobs = points_.last_stream_free([&](const JobCase& c, const JobShape& j) {
+    return (stage == Stage::h2d) == (j.bytes_in > 0) && (stage == Stage::d2h) == (j.bytes_out > 0) &&
+           (stage == Stage::kernel) == (c.workload != Workload::none);
+  });
+  const std::string what = fmt::format("queues {}", name(stage));
+  if (jobs.empty()) return miss("the number of hardware " + what), 0;
+  std::uint32_t free = 1, held = 0;  // the most streams with which it was not held up; the fewest with which it was
+  for (const JobSummary& s : jobs) {
+    const bool waited = s.time_us.value - s.issue_us > microseconds(last_stream_free_patience) / 2;
+    if (waited && (!held || s.job.streams < held)) held = s.job.streams;
+  }
+  for (const JobSummary& s : jobs)
+    if ((!held || s.job.streams < held) && s.job.streams > free) free = s.job.streams;
+  Estimate e{not_measured, not_measured, not_measured, "1",
+             "all streams but one wait behind a gate: the most streams with which that one is not held up"};
+  if (held) e = {static_cast<double>(free), static_cast<double>(free), static_cast<double>(held - 1), "1", e.method};
+  tell(what, e, "streams beyond which one waits for another's, on this engine");
+  Parameter& p = out_.parameters.back();
+  if (!held) p.note = fmt::format("the free stream was not held up, with {} streams at most", free);
+  // Kernels have 8 if nothing is set; of copies nothing is said.
+  const bool set = std::isfinite(facts_.max_connections);
+  hold_against(p,
+               set                                         ? facts_.max_connections
+               : stage == Stage::kernel && !out_.simulated ? 8
+                                                           : not_measured,
+               facts_.max_connections_source + (set ? "" : ", 8 if not set"), 0.01);
+  return held ? free : 0;
+}
+
+void CostMeasuring::queues() {
+  out_.costs.queues = {queues_of(Stage::h2d), queues_of(Stage::kernel), queues_of(Stage::d2h)};
+}
+
+void CostMeasuring::way_to_device() {
+  std::vector<double> rest;
+  for (const std::uint64_t bytes : {4 * KiB, 64 * KiB, MiB}) {
+    const JobShape shape{.bytes_in = bytes, .bytes_out = bytes, .kernel_bytes = bytes, .iterations = 1};
+    const auto t = points_.time(Workload::increment, Order::breadth_first, false, shape);
+    const double kernel = kernel_us(Workload::increment, shape);
+    if (!t || !std::isfinite(kernel)) continue;
+    rest.push_back(t->value -
+                   microseconds(simulate_total(job(shape, kernel), 1, out_.costs, Order::breadth_first).total));
+  }
+  if (rest.empty()) return miss("the way of a call to the device and back");
+  Estimate e{median(rest), *std::min_element(rest.begin(), rest.end()), *std::max_element(rest.begin(), rest.end()),
+             "us", "host time of a small job of all three, less what the simulator gives: median over sizes"};
+  out_.costs.submit = from_microseconds(std::max(0.0, e.value));
+  tell("submit", e, "from a call until the device may begin, and from the last end until the host knows");
+}
+
+}  // namespace npgpu::model

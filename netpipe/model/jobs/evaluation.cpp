@@ -1,0 +1,222 @@
+// How good predictions are: the simulator and its rivals against jobs that were measured and never used for costs.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "netpipe/model/jobs/baselines.hpp"
+#include "npgpu/error.hpp"
+
+namespace npgpu {
+
+namespace {
+
+using model::Baseline;
+using model::KnownWorkload;
+
+std::size_t best_of(const std::vector<Estimate>& times) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < times.size(); ++i)
+    if (times[i].value < times[best].value) best = i;
+  return best;
+}
+
+// Of the counts that were measured: the least time; or the neighbour of a wanted count that the model likes better.
+std::size_t choice_of(const Baseline& b, const KnownWorkload& s) {
+  const auto& counts = s.workload->streams;
+  const auto time = [&](std::size_t i) { return b.time_us ? b.time_us(s, counts[i]) : 0.0; };
+  std::size_t chosen = 0;
+  if (!b.streams) {
+    for (std::size_t i = 1; i < counts.size(); ++i)
+      if (time(i) < time(chosen)) chosen = i;
+    return chosen;
+  }
+  const double wanted = b.streams(s);
+  const auto above = std::lower_bound(counts.begin(), counts.end(), wanted) - counts.begin();
+  const auto high = std::min(static_cast<std::size_t>(above), counts.size() - 1);
+  const std::size_t low = high > 0 && counts[high] > wanted ? high - 1 : high;
+  if (low == high || !b.time_us) return wanted - counts[low] < counts[high] - wanted ? low : high;
+  return time(low) <= time(high) ? low : high;
+}
+
+// Where no interval is known, equal times only.
+bool within_noise(const Estimate& chosen, const Estimate& best) {
+  const double low = std::isfinite(chosen.low) ? chosen.low : chosen.value;
+  const double high = std::isfinite(best.high) ? best.high : best.value;
+  return low <= high;
+}
+
+// Readback of all others: the first `scored` are those that a model may be fitted to.
+ModelPrediction predict(const Baseline& b, const std::vector<KnownWorkload>& all, std::size_t scored, std::size_t which) {
+  const KnownWorkload& s = all[which];
+  std::vector<const KnownWorkload*> rest;
+  for (std::size_t i = 0; i < scored; ++i)
+    if (i != which) rest.push_back(&all[i]);
+  if (b.fit) b.fit(rest);
+  ModelPrediction p;
+  p.model = b.name;
+  const bool tells = b.time_us && (!b.fit || !rest.empty());
+  for (const std::uint32_t n : s.workload->streams) p.predicted_us.push_back(tells ? b.time_us(s, n) : not_measured);
+  const auto& times = s.workload->time_us;
+  const std::size_t best = best_of(times), chosen = choice_of(b, s);
+  p.predicted_best = s.workload->streams[chosen];
+  p.regret = times[chosen].value / times[best].value - 1;
+  p.hit = within_noise(times[chosen], times[best]);
+  return p;
+}
+
+// Over the workloads that are scored; each has this model's prediction as its last.
+ModelScore score(const Baseline& b, const std::vector<WorkloadScore>& workloads) {
+  ModelScore result;
+  result.model = b.name;
+  result.source = b.source;
+  result.fitted = b.fitted;
+  result.workloads = static_cast<std::uint32_t>(workloads.size());
+  std::vector<double> errors, regrets, measured, residuals;
+  double hits = 0;
+  for (const WorkloadScore& w : workloads) {
+    const ModelPrediction& p = w.models.back();
+    const auto& times = w.workload.time_us;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const double predicted = p.predicted_us[i];
+      if (w.workload.streams[i] == 1 || !std::isfinite(predicted)) continue;
+      errors.push_back(std::abs(predicted / times[i].value - 1));
+      measured.push_back(times[i].value);
+      residuals.push_back(predicted - times[i].value);
+    }
+    regrets.push_back(p.regret);
+    hits += p.hit;
+  }
+  result.error = spread_of(errors);
+  result.regret = spread_of(regrets);
+  if (!workloads.empty()) result.hits = hits / static_cast<double>(workloads.size());
+  double mean = 0, total = 0, left = 0;
+  for (const double t : measured) mean += t / static_cast<double>(measured.size());
+  for (const double t : measured) total += (t - mean) * (t - mean);
+  for (const double r : residuals) left += r * r;
+  if (total > 0) result.r2 = 1 - left / total;
+  if (!residuals.empty()) result.rmse_us = std::sqrt(left / static_cast<double>(residuals.size()));
+  return result;
+}
+
+// Every whole job with copies and a kernel that was measured unsplit and cut.
+std::vector<MeasuredWorkload> cut_jobs(const Trace& trace) {
+  std::map<JobStep, std::map<std::uint32_t, Estimate>> found;
+  for (const JobSeries& sweep : trace.of<Jobs>()) {
+    const JobCase& c = sweep.question;
+    if (c.gating != Gating::open || c.order == Order::independent || c.workload == Workload::none) continue;
+    for (const JobSummary& s : summarize(sweep)) {
+      if (s.job.chunks != s.job.streams || !(s.time_us.value > 0)) continue;
+      if ((!s.job.bytes_in && !s.job.bytes_out) || !s.job.kernel_bytes) continue;
+      JobShape unsplit = s.job;
+      unsplit.chunks = unsplit.streams = 1;
+      found[{c, unsplit}].emplace(s.job.chunks, s.time_us);
+    }
+  }
+  std::vector<MeasuredWorkload> all;
+  for (const auto& [asked, times] : found) {
+    if (!times.count(1) || times.size() < 2) continue;
+    MeasuredWorkload w{step.question, step.job, {}, {}};
+    for (const auto& [n, t] : times) {
+      w.streams.push_back(n);
+      w.time_us.push_back(t);
+    }
+    all.push_back(std::move(w));
+  }
+  return all;
+}
+
+bool scored(const MeasuredWorkload& w) {
+  return w.question.pool == StreamPool::pooled && w.streams.size() >= 4;  // unsplit and three cuts
+}
+
+std::vector<MeasuredWorkload> cut_jobs(const Trace& trace, bool that_are_scored) {
+  std::vector<MeasuredWorkload> all = cut_jobs(trace);
+  std::erase_if(all, [=](const MeasuredWorkload& w) { return scored(w) != that_are_scored; });
+  return all;
+}
+
+Order order_of(const MeasuredWorkload& w) {
+  return w.question.order == Order::depth_first ? Order::depth_first : Order::breadth_first;
+}
+
+}  // namespace
+
+Spread spread_of(std::vector<double> values) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  const auto rank = static_cast<std::size_t>(std::ceil(0.95 * static_cast<double>(values.size())));
+  return {median(values), values[std::max<std::size_t>(rank, 1) - 1], values.back()};
+}
+
+std::vector<MeasuredWorkload> workloads_of(const Trace& trace) { return cut_jobs(trace, true); }
+
+std::vector<MeasuredWorkload> other_workloads_of(const Trace& trace) { return cut_jobs(trace, false); }
+
+StreamCosts costs_of(const MeasuredWorkload& w, const MeasuredCosts& measured) {
+  StreamCosts costs = measured.costs;
+  if (w.question.pool == StreamPool::fresh) costs.stream_create = measured.create;
+  return costs;
+}
+
+Job job_of(const MeasuredWorkload& w, const MeasuredCosts& measured) {
+  Job job{.in_bytes = w.job.bytes_in, .out_bytes = w.job.bytes_out};
+  job.blocks = blocks_of(w.job);
+  // Uncut, all else adds up, so that the rest is the kernel's.
+  constexpr double min_us = 0.5;
+  job.kernel = from_microseconds(min_us);
+  const Seconds all_but = simulate_total(job, 1, costs_of(w, measured), order_of(w)).total;
+  const double rest = w.time_us.front().value - microseconds(all_but);
+  job.kernel = from_microseconds(std::max(min_us, min_us + rest));
+  describe_kernel(job, measured, w.job.threads, w.question.workload);
+  return job;
+}
+
+Evaluation evaluate(std::span<const MeasuredWorkload> workloads, const MeasuredCosts& measured,
+                    std::span<const MeasuredWorkload> others) {
+  if (workloads.empty() && others.empty())
+    throw Error(ErrorKind::usage,
+                "no workload to hold predictions against: npgpu streams --experiment design measures some, each unsplit "
+                "and in at least three counts of streams");
+  if (!measured.usable)
+    throw Error(ErrorKind::usage,
+                measured.device + ": " + (measured.missing.empty() ? "no costs" : measured.missing.front()));
+  Evaluation result;
+  result.device_name = measured.device_name;
+  result.simulated = measured.simulated;
+  std::vector<KnownWorkload> all;
+  const auto add = [&](const MeasuredWorkload& w, std::vector<WorkloadScore>& list) {
+    KnownWorkload s{&w, job_of(w, measured), {}, w.time_us.front().value};
+    s.whole = chunk_times(s.job, 1, measured.costs);
+    WorkloadScore one;
+    one.workload = w;
+    one.kernel_us = microseconds(s.job.kernel);
+    one.h2d_us = microseconds(s.whole.h2d);
+    one.d2h_us = microseconds(s.whole.d2h);
+    one.best = w.streams[best_of(w.time_us)];
+    for (const Baseline& b : model::hypotheses()) {
+      one.hypotheses.push_back({b.name, {}});
+      for (const std::uint32_t n : w.streams) one.hypotheses.back().predicted_us.push_back(b.time_us(s, n));
+    }
+    list.push_back(std::move(one));
+    all.push_back(std::move(s));
+  };
+  for (const MeasuredWorkload& w : workloads) add(w, result.workloads);
+  for (const MeasuredWorkload& w : others) add(w, result.others);
+  Baseline simulator;
+  simulator.name = "simulator";
+  simulator.source = "discrete events with measured costs, nothing fitted to jobs";
+  simulator.time_us = [&](const KnownWorkload& s, std::uint32_t n) {
+    return microseconds(simulate_total(s.job, n, costs_of(*s.workload, measured), order_of(*s.workload)).total);
+  };
+  std::vector<Baseline> models = model::baselines(measured);
+  models.insert(models.begin(), std::move(simulator));
+  const std::size_t known = workloads.size();
+  for (const Baseline& b : models) {
+    for (std::size_t i = 0; i < all.size(); ++i)
+      (i < known ? result.workloads[i] : result.others[i - known]).models.push_back(predict(b, all, known, i));
+    result.models.push_back(score(b, result.workloads));
+  }
+  return result;
+}
+
+}  // namespace npgpu

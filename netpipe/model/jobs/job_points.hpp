@@ -1,0 +1,43 @@
+// The points of a device's jobs in streams by what they ask, and slopes through them.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "npgpu/model.hpp"
+
+namespace npgpu::model {
+
+class JobPoints {
+ public:
+  void add(const JobSeries&);
+  bool empty() const { return all_.empty(); }
+
+  using Wanted = std::function<bool(const JobCase&, const JobShape&)>;
+  std::vector<JobSummary> find(const Wanted&) const;  // not of those with one stream free
+  // Of those: they tell who waits for whom, and their times are of no call, copy or kernel.
+  std::vector<JobSummary> last_stream_free(const Wanted&) const;
+  // Median over the points that are this job, in us; nothing if there is none.
+  std::optional<Estimate> time(Workload, Order, bool gated, const JobShape&) const;
+
+ private:
+  struct Entry {
+    JobCase question;
+    JobSummary summary;
+  };
+  std::vector<Entry> all_;
+};
+
+struct XY {
+  double x = 0, y = 0;
+};
+// Theil and Sen: the median of the slopes of all pairs with different x, which few wild points do not move; interval
+// from leaving out each point in turn (jackknife). NaN with fewer than two x.
+Estimate theil_sen(std::span<const XY>, const std::string& unit, const std::string& method);
+
+// The x between low and high where a rising f reaches `wanted`: halved until it is known to 1e-12 of the range.
+double where_reaches(double wanted, double low, double high, const std::function<double(double)>& f);
+
+}  // namespace npgpu::model

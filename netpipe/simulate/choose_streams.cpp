@@ -1,0 +1,59 @@
+// How many streams: every candidate is simulated, and the fastest taken.
+#include <algorithm>
+
+#include "netpipe/simulate/simulator.hpp"
+
+namespace npgpu {
+
+namespace {
+
+// Times that differ by less are rounding of the same time.
+constexpr double same = 1e-9;
+
+void find_bound(Prediction& p, const StreamRun& run, int copy_engines) {
+  const auto consider = [&](Bound bound, Seconds time) {
+    if (time > p.bound_time) {
+      p.bound = bound;
+      p.bound_time = time;
+    }
+  };
+  p.bound_time = Seconds{0};
+  consider(copy_engines == 1 ? Bound::copy_engine : Bound::h2d_engine, run.busy.copy_in);
+  if (copy_engines == 2) consider(Bound::d2h_engine, run.busy.copy_out);
+  consider(Bound::compute, run.busy.compute);
+  consider(Bound::host_issue, run.busy.host);
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> stream_counts(std::uint32_t most) {
+  std::vector<std::uint32_t> counts(most);
+  for (std::uint32_t i = 0; i < most; ++i) counts[i] = i + 1;
+  return counts;
+}
+
+Prediction choose_streams(const Job& job, const StreamCosts& costs, Order order,
+                          std::span<const std::uint32_t> candidates) {
+  std::vector<std::uint32_t> counts(candidates.begin(), candidates.end());
+  if (std::find(counts.begin(), counts.end(), 1u) == counts.end()) counts.insert(counts.begin(), 1);
+  model::Simulator simulator;
+  Prediction p;
+  const StreamTime* best = nullptr;
+  Seconds alone{0};
+  p.candidates.reserve(counts.size());
+  for (const std::uint32_t n : counts) {
+    p.candidates.push_back({n, simulator.run(job, n, costs, order, nullptr)});
+    const StreamTime& one = p.candidates.back();
+    if (n == 1) alone = one.run.total;
+    const double less = best ? best->run.total.count() - one.run.total.count() : 0;
+    const double band = best ? same * best->run.total.count() : 0;
+    if (!best || less > band || (less >= -band && n < best->streams)) best = &one;
+  }
+  p.streams = best->streams;
+  p.time = best->run.total;
+  if (p.time.count() > 0) p.speed_up = alone / p.time;
+  find_bound(p, best->run, costs.copy_engines);
+  return p;
+}
+
+}  // namespace npgpu

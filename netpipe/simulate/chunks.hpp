@@ -1,0 +1,27 @@
+// A job in n chunks, in seconds on each server: what the simulator and the closed forms are fed with.
+#pragma once
+
+#include <cstdint>
+
+#include "npgpu/simulate.hpp"
+
+namespace npgpu::model {
+
+struct Chunks {
+  // Of one chunk on its server, without gap, both directions alone.
+  double h2d = 0, kernel = 0, d2h = 0;
+  bool has_h2d = false, has_kernel = false, has_d2h = false;
+  // Part of the device that a chunk's kernel takes while it runs alone: (whole/n) / kernel, at most 1.
+  double share = 1;
+  // In blocks, where the job says them: those of the first chunks, which get what does not divide, and how long each
+  // stays in its slot.
+  std::uint64_t blocks = 0, slots = 0;
+  double block = 0;
+  const Curve* block_time = nullptr;  // see Job; null: none
+  Stages issue{};                     // the host's times for its calls
+};
+
+// Throws Error(usage) as simulate() does.
+Chunks chunks_of(const Job&, std::uint32_t n, const StreamCosts&);
+
+}  // namespace npgpu::model

@@ -1,0 +1,325 @@
+#include "netpipe/simulate/simulator.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+namespace npgpu {
+
+namespace model {
+
+namespace {
+
+constexpr std::size_t compute_line = 2;
+constexpr double never = CopyEngines::never;
+
+}  // namespace
+
+std::size_t Simulator::line_of(Stage stage) const {
+  if (stage == Stage::kernel) return compute_line;
+  return stage == Stage::d2h && costs_.copy_engines == 2 ? 1 : 0;
+}
+
+// ---- before the first event --------------------------------------------------------------------------------------
+
+void Simulator::issue(Index index, Stage stage, std::uint32_t chunk) {
+  Operation& o = operations_[index];
+  o = {};
+  o.stage = stage;
+  o.chunk = chunk;
+  o.issue_start = host_;
+  const Stages& cost = chunk_.issue;
+  host_ += (stage == Stage::h2d ? cost.h2d : stage == Stage::kernel ? cost.kernel : cost.d2h).count();
+  o.ready = host_ + costs_.submit.count();
+}
+
+void Simulator::link_streams(std::uint32_t streams) {
+  last_in_stream_.assign(streams, none);
+  for (Index i = 0; i < operations_.size(); ++i) {
+    Index& last = last_in_stream_[operations_[i].stream];
+    if (last != none) {
+      operations_[last].next_in_stream = i;
+      ++operations_[i].waits;
+    }
+    last = i;
+  }
+}
+
+std::uint32_t Simulator::queues_of(std::size_t line) const {
+  return line == 0 ? costs_.queues.h2d : line == 1 ? costs_.queues.d2h : costs_.queues.kernel;
+}
+
+void Simulator::link_copies() {
+  last_in_queue_.assign(std::size_t{costs_.queues.h2d} + costs_.queues.d2h, none);
+  for (Index i = 0; i < operations_.size(); ++i) {
+    Operation& o = operations_[i];
+    const std::size_t line = line_of(o.stage);
+    const std::uint32_t queues = queues_of(line);
+    if (line == compute_line || queues == 0) continue;
+    o.queue = o.stream % queues;
+    Index& last = last_in_queue_[(line == 1 ? costs_.queues.h2d : 0) + o.queue];
+    if (last != none) {
+      operations_[last].next_in_queue = i;
+      ++o.waits;
+    }
+    last = i;
+  }
+}
+
+void Simulator::give_queues(double now) {
+  for (; launched_ < launches_.size(); ++launched_) {
+    const Index index = launches_[launched_];
+    Operation& o = operations_[index];
+    if (o.issue_start > now) return;
+    auto chosen = std::find_if(least_recent_.begin(), least_recent_.end(), [&](std::uint32_t c) {
+      return channels_[c].waiting == 0 && channels_[c].idle_since <= now;
+    });
+    if (chosen == least_recent_.end()) chosen = least_recent_.begin();
+    o.queue = *chosen;
+    std::rotate(chosen, chosen + 1, least_recent_.end());
+    Channel& channel = channels_[o.queue];
+    ++channel.waiting;
+    const Index before = std::exchange(channel.last, index);
+    if (before != none && !operations_[before].entered)
+      operations_[before].next_in_queue = index;
+    else
+      passed(index, now);
+  }
+}
+
+// The host learns of it on the way back.
+void Simulator::enter(Index index, double now) {
+  Operation& o = operations_[index];
+  o.entered = true;
+  Channel& channel = channels_[o.queue];
+  if (--channel.waiting == 0) channel.idle_since = now + costs_.submit.count();
+  if (o.next_in_queue != none) passed(o.next_in_queue, now);
+}
+
+void Simulator::prepare(const Job& job, std::uint32_t n, Order order, std::uint32_t streams) {
+  Stage stages[3];
+  Index kinds = 0;
+  if (chunk_.has_h2d) stages[kinds++] = Stage::h2d;
+  if (chunk_.has_kernel) stages[kinds++] = Stage::kernel;
+  if (chunk_.has_d2h) stages[kinds++] = Stage::d2h;
+
+  operations_.resize(std::size_t{kinds} * n);
+  const std::uint32_t all_streams = order == Order::independent ? 3 * streams : streams;
+  host_ = total_ = costs_.stream_create.count() * all_streams;
+  for (Line& line : lines_) {
+    line.coming.clear();
+    line.there.clear();
+    line.queue = 0;
+  }
+  copies_.reset();
+  compute_.reset(costs_.compute, chunk_, costs_.gap.kernel.count(), job.blocks, n);
+
+  if (order == Order::breadth_first)
+    for (Index kind = 0; kind < kinds; ++kind)
+      for (std::uint32_t chunk = 0; chunk < n; ++chunk) issue(kind * n + chunk, stages[kind], chunk);
+  else
+    for (std::uint32_t chunk = 0; chunk < n; ++chunk)
+      for (Index kind = 0; kind < kinds; ++kind) issue(chunk * kinds + kind, stages[kind], chunk);
+  total_ = host_;
+  for (Operation& o : operations_)
+    o.stream = o.chunk % streams + (order == Order::independent ? static_cast<std::uint32_t>(o.stage) * streams : 0);
+  if (held_until_ > 0)
+    for (Operation& o : operations_)
+      if (o.stream + 1 < all_streams) o.ready = std::max(o.ready, held_until_);
+  link_streams(all_streams);
+  link_copies();
+  launches_.clear();
+  launched_ = entered_ = 0;
+  channels_.assign(costs_.queues.kernel, {});
+  least_recent_.resize(costs_.queues.kernel);
+  std::iota(least_recent_.begin(), least_recent_.end(), 0u);
+  if (costs_.queues.kernel)
+    for (Index i = 0; i < operations_.size(); ++i)
+      if (operations_[i].stage == Stage::kernel) {
+        ++operations_[i].waits;
+        launches_.push_back(i);
+      }
+
+  synchronizes_.clear();
+  copies_out_.clear();
+  synchronized_ = 0;
+  waiting_ = 0;
+  if (costs_.implicit_sync != ImplicitSync::none && chunk_.has_kernel) {
+    synchronizes_.resize(n);
+    for (Index i = 0; i < operations_.size(); ++i)
+      if (operations_[i].stage == Stage::d2h) {
+        ++operations_[i].waits;
+        copies_out_.emplace_back(i, order == Order::breadth_first ? n : operations_[i].chunk + 1);
+      }
+  }
+  for (Index i = 0; i < operations_.size(); ++i)
+    if (operations_[i].waits == 0) lines_[line_of(operations_[i].stage)].coming.emplace_back(operations_[i].ready, i);
+  for (Line& line : lines_) std::make_heap(line.coming.begin(), line.coming.end(), std::greater<>());
+}
+
+// ---- events --------------------------------------------------------------------------------------------------------
+
+bool Simulator::server_free(std::size_t line, double now) const {
+  return line == compute_line ? compute_.free_at() <= now : copies_.free(line);
+}
+
+double Simulator::next_event(double now) const {
+  double next = std::min({copies_.next_end(0), copies_.next_end(1), compute_.next_end()});
+  for (std::size_t line = 0; line < 3; ++line)
+    if (!lines_[line].coming.empty()) next = std::min(next, lines_[line].coming.front().first);
+  if (!lines_[compute_line].there.empty() && compute_.free_at() > now) next = std::min(next, compute_.free_at());
+  if (launched_ < launches_.size()) next = std::min(next, operations_[launches_[launched_]].issue_start);
+  return std::max(next, now);
+}
+
+void Simulator::passed(Index index, double when) {
+  Operation& o = operations_[index];
+  o.ready = std::max(o.ready, when);
+  if (--o.waits > 0) return;
+  auto& coming = lines_[line_of(o.stage)].coming;
+  coming.emplace_back(o.ready, index);
+  std::push_heap(coming.begin(), coming.end(), std::greater<>());
+}
+
+void Simulator::kernel_synchronizes(std::uint32_t chunk, double now) {
+  if (synchronizes_.empty()) return;
+  synchronizes_[chunk] = 1;
+  while (synchronized_ < synchronizes_.size() && synchronizes_[synchronized_]) ++synchronized_;
+  while (waiting_ < copies_out_.size() && copies_out_[waiting_].second <= synchronized_)
+    passed(copies_out_[waiting_++].first, now);
+}
+
+void Simulator::ended(Index index, double now) {
+  const Operation& o = operations_[index];
+  if (!ends_.empty()) ends_[index] = now;
+  const Stages& latency = costs_.latency;
+  const bool last = o.next_in_stream == none;
+  const double reached = now + (o.stage == Stage::d2h      ? latency.d2h
+                                : last                     ? Seconds{0}
+                                : o.stage == Stage::kernel ? latency.kernel
+                                                           : latency.h2d)
+                                   .count();
+  if (held_until_ == 0 || o.stream + 1 == last_in_stream_.size()) total_ = std::max(total_, reached);
+  if (o.next_in_stream != none)
+    passed(o.next_in_stream, operations_[o.next_in_stream].stage == o.stage ? now : reached);
+  if (o.stage == Stage::kernel && costs_.implicit_sync == ImplicitSync::end) kernel_synchronizes(o.chunk, now);
+}
+
+void Simulator::end_all(double now) {
+  for (std::size_t engine = 0; engine < 2; ++engine)
+    if (copies_.next_end(engine) <= now) ended(static_cast<Index>(copies_.end(engine)), now);
+  while (compute_.next_end() <= now) ended(static_cast<Index>(compute_.end_one()), now);
+}
+
+void Simulator::start(Index index, double now) {
+  Operation& o = operations_[index];
+  o.start = now;
+  const std::size_t line = line_of(o.stage);
+  const auto gap = [&](Seconds alone) {
+    return (alone + (copies_.free(1 - line) ? Seconds{0} : costs_.duplex_extra_gap)).count();
+  };
+  const auto scattered = [&](double transfer) { return factor_ ? transfer * factor_() : transfer; };
+  if (o.stage == Stage::kernel)
+    o.start = compute_.start(index, o.chunk, now);
+  else if (o.stage == Stage::h2d)
+    copies_.start(line, index, gap(costs_.gap.h2d), scattered(chunk_.h2d), costs_.duplex_slowdown_h2d, now);
+  else
+    copies_.start(line, index, gap(costs_.gap.d2h), scattered(chunk_.d2h), costs_.duplex_slowdown_d2h, now);
+  lines_[line].queue = o.queue;
+  if (o.next_in_queue != none && line != compute_line) passed(o.next_in_queue, o.start);
+  if (o.stage == Stage::kernel && costs_.implicit_sync == ImplicitSync::start) kernel_synchronizes(o.chunk, o.start);
+}
+
+void Simulator::come(Line& l, std::size_t line, double now) {
+  while (!l.coming.empty() && l.coming.front().first <= now) {
+    const Index index = l.coming.front().second;
+    std::pop_heap(l.coming.begin(), l.coming.end(), std::greater<>());
+    l.coming.pop_back();
+    std::uint32_t turn = index;
+    if (line == compute_line && !launches_.empty()) {
+      enter(index, now);
+      turn = entered_++;
+    }
+    l.there.emplace_back(turn, index);
+    std::push_heap(l.there.begin(), l.there.end(), std::greater<>());
+  }
+}
+
+// Of what a copy engine could take, one of the queue it is at, else of the next one around. No more than one of each
+// queue can be there.
+void Simulator::take_turns(Line& l, std::uint32_t queues) const {
+  if (l.there.size() < 2) return;
+  for (auto& [turn, index] : l.there) turn = (operations_[index].queue + queues - l.queue) % queues;
+  std::make_heap(l.there.begin(), l.there.end(), std::greater<>());
+}
+
+void Simulator::start_all(double now) {
+  for (;;) {
+    Line* first = nullptr;
+    for (std::size_t line = 0; line < 3; ++line) {
+      Line& l = lines_[line];
+      come(l, line, now);
+      if (l.there.empty() || !server_free(line, now)) continue;
+      if (line != compute_line && queues_of(line)) take_turns(l, queues_of(line));
+      if (!first || l.there.front().second < first->there.front().second) first = &l;
+    }
+    if (!first) return;
+    const Index index = first->there.front().second;
+    std::pop_heap(first->there.begin(), first->there.end(), std::greater<>());
+    first->there.pop_back();
+    start(index, now);
+  }
+}
+
+StreamRun Simulator::run(const Job& job, std::uint32_t n, const StreamCosts& costs, Order order,
+                         std::vector<TimelineEntry>* entries, std::uint32_t streams) {
+  chunk_ = chunks_of(job, n, costs);
+  costs_ = costs;
+  prepare(job, n, order, streams == 0 || streams > n ? n : streams);
+  ends_.assign(entries ? operations_.size() : 0, 0);
+  double now = 0;
+  for (;;) {
+    const double next = next_event(now);
+    if (next == never) break;
+    now = next;
+    end_all(now);
+    give_queues(now);
+    start_all(now);
+  }
+  if (entries) record(*entries);
+  return {Seconds{total_},
+          {Seconds{host_}, Seconds{copies_.busy(0)}, Seconds{copies_.busy(1)}, Seconds{compute_.busy()}}};
+}
+
+void Simulator::record(std::vector<TimelineEntry>& entries) const {
+  entries.clear();
+  entries.reserve(2 * operations_.size());
+  for (Index i = 0; i < operations_.size(); ++i) {
+    const Operation& o = operations_[i];
+    const std::uint32_t queue = queues_of(line_of(o.stage)) ? o.queue : o.stream;
+    static constexpr Server servers[] = {Server::copy_in, Server::copy_out, Server::compute};
+    const Stages& issue = chunk_.issue;
+    const Seconds cost = o.stage == Stage::h2d ? issue.h2d : o.stage == Stage::kernel ? issue.kernel : issue.d2h;
+    entries.push_back({o.stage, o.chunk, queue, Server::host, Seconds{o.issue_start}, Seconds{o.issue_start} + cost});
+    entries.push_back({o.stage, o.chunk, queue, servers[line_of(o.stage)], Seconds{o.start}, Seconds{ends_[i]}});
+  }
+  std::stable_sort(entries.begin(), entries.end(), [](const TimelineEntry& a, const TimelineEntry& b) {
+    return a.server != b.server ? a.server < b.server : a.start < b.start;
+  });
+}
+
+}  // namespace model
+
+Timeline simulate(const Job& job, std::uint32_t n, const StreamCosts& costs, Order order, std::uint32_t streams) {
+  Timeline timeline;
+  timeline.run = model::Simulator().run(job, n, costs, order, &timeline.entries, streams);
+  return timeline;
+}
+
+StreamRun simulate_total(const Job& job, std::uint32_t n, const StreamCosts& costs, Order order,
+                         std::uint32_t streams) {
+  return model::Simulator().run(job, n, costs, order, nullptr, streams);
+}
+
+}  // namespace npgpu

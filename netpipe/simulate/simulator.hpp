@@ -1,0 +1,106 @@
+// Discrete events: a job in n chunks played through the host, the copy engines, the multiprocessors and the hardware
+// queues. simulate() in npgpu/simulate.hpp says what is asked; here is the machine, which keeps its memory from one run
+// to the next.
+//
+// Every operation waits for four things, at most: that the host has issued it, that the one before it in its stream has
+// ended (and its latency passed), that the one before it in its hardware queue has gone ahead, and, with implicit
+// synchronization, that the kernels issued before it have started or ended. Then its server may take it. At each
+// instant first all that ends there ends, then kernels that are launched there get their queues, then operations start,
+// the earliest issued first; with hardware queues, as these have it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "netpipe/simulate/chunks.hpp"
+#include "netpipe/simulate/compute_server.hpp"
+#include "netpipe/simulate/copy_engines.hpp"
+#include "npgpu/simulate.hpp"
+
+namespace npgpu::model {
+
+class Simulator {
+ public:
+  // `entries` may be null. Throws Error(usage) as simulate() does.
+  StreamRun run(const Job&, std::uint32_t n, const StreamCosts&, Order, std::vector<TimelineEntry>* entries,
+                std::uint32_t streams = 0);
+  // In every following run each copy's bytes take so many times as long as they would, asked in the order in which
+  // copies start.
+  void scatter(std::function<double()> factor) { factor_ = std::move(factor); }
+  // In every following run all streams but the last wait that long from the beginning; run() returns the end of the
+  // last one's work.
+  void hold_others(Seconds until) { held_until_ = until.count(); }
+
+ private:
+  using Index = std::uint32_t;  // of an operation: the order of issue
+  static constexpr Index none = 0xffffffff;
+
+  struct Operation {
+    double ready = 0;  // the latest of what is known so far
+    Index next_in_stream = none, next_in_queue = none;
+    std::uint32_t chunk = 0, stream = 0, queue = 0;
+    bool entered = false;    // of a kernel: nothing of its queue waits for it
+    std::uint8_t waits = 0;  // for how many things whose time is not known yet
+    Stage stage = Stage::h2d;
+    double start = 0, issue_start = 0;
+  };
+  // Operations of one server that wait for nothing but time, and those that could start.
+  struct Line {
+    std::vector<std::pair<double, Index>> coming;        // heap, the earliest on top
+    std::vector<std::pair<std::uint32_t, Index>> there;  // heap, by turn: the order of issue, or as queues have it
+    std::uint32_t queue = 0;                             // of the last that started
+  };
+  // Of kernels.
+  struct Channel {
+    Index last = none;
+    std::uint32_t waiting = 0;  // kernels that have not gone ahead
+    double idle_since = 0;      // as the host sees it
+  };
+
+  void prepare(const Job&, std::uint32_t n, Order, std::uint32_t streams);
+  void issue(Index, Stage, std::uint32_t chunk);
+  void link_streams(std::uint32_t streams);
+  void link_copies();
+  void give_queues(double now);  // to kernels that are launched by now
+  void enter(Index, double now);
+  void come(Line&, std::size_t line, double now);
+  void take_turns(Line&, std::uint32_t queues) const;
+  double next_event(double now) const;
+  void end_all(double now);
+  void start_all(double now);
+  void start(Index, double now);
+  void ended(Index, double now);
+  void passed(Index, double when);  // one of the things it waits for, at that time
+  void kernel_synchronizes(std::uint32_t chunk, double now);
+  std::size_t line_of(Stage) const;
+  std::uint32_t queues_of(std::size_t line) const;
+  bool server_free(std::size_t line, double now) const;
+  void record(std::vector<TimelineEntry>&) const;
+
+  std::function<double()> factor_;  // none: always 1
+  StreamCosts costs_;
+  Chunks chunk_;
+  CopyEngines copies_;
+  ComputeServer compute_;
+  std::vector<Operation> operations_;
+  std::vector<double> ends_;  // only for the list of entries
+  Line lines_[3];             // copy in (or both ways), copy out, compute
+  std::vector<Index> last_in_stream_, last_in_queue_;
+  std::vector<Index> launches_;  // kernels in the order of issue, where they get queues
+  std::size_t launched_ = 0;
+  std::vector<Channel> channels_;
+  std::vector<std::uint32_t> least_recent_;  // of channels_
+  std::uint32_t entered_ = 0;
+  double host_ = 0, total_ = 0;
+  double held_until_ = 0;
+  // Implicit synchronization: kernels of chunks 0 .. synchronized_-1 have all started (ended), and copies out before
+  // `waiting_` no longer wait for them.
+  std::vector<char> synchronizes_;
+  std::vector<std::pair<Index, std::uint32_t>> copies_out_;  // and for how many kernels each waits
+  std::uint32_t synchronized_ = 0;
+  std::size_t waiting_ = 0;
+};
+
+}  // namespace npgpu::model

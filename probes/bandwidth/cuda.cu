@@ -1,0 +1,380 @@
+// A GPU's memory, read and written by a grid that walks through a working set (walk.hpp). Each array is as large as the
+// shape says: copy has two, triad three.
+//
+// Loads bypass the multiprocessors' own caches (ld.cg), which would otherwise answer for a small set. In one step a
+// thread makes its `ilp` loads, then its stores; consecutive threads touch consecutive elements.
+//
+// In one launch a grid that is resident all at once walks as many steps as are asked for. A larger one makes one pass
+// at most, or its first blocks would walk their part again from the cache before the last have begun: then every pass
+// is a launch, and blocks leave no records.
+#include <string>
+
+#include "netpipe/devices/cuda/check.hpp"
+#include "netpipe/devices/cuda/inventory.hpp"
+#include "netpipe/devices/cuda/probe_bench.hpp"
+#include "probes/block_clock.cuh"
+#include "probes/shapes.hpp"
+#include "probes/latency/walk.hpp"
+
+namespace npgpu::cuda {
+
+namespace {
+
+using Word = std::uint32_t;
+constexpr Word pattern_step = 0x9E3779B1;  // odd: 2^32 words in a row differ
+constexpr Word written_mark = 0x6E706770;
+constexpr Word poison = 0xFFA5A5A5;
+
+// ---- what memory holds -----------------------------------------------------------------------------
+
+// Before anything ran. Floats are small integers, so that all sums are exact.
+__device__ Word start_word(Operation op, unsigned array, std::uint64_t i) {
+  switch (op) {
+    case Operation::rmw:
+      return __float_as_uint(static_cast<float>(i & 1023));
+    case Operation::triad:
+      return array == 2 ? poison : __float_as_uint(static_cast<float>(i & (array == 0 ? 1023 : 511)));
+    case Operation::write:
+      return poison;
+    default:
+      return array == 1 ? poison : pattern_step * static_cast<Word>(i);
+  }
+}
+
+// Of the array that the operation leaves its results in, after so many visits.
+__device__ Word end_word(Operation op, unsigned array, std::uint64_t i, std::uint64_t visits) {
+  switch (op) {
+    case Operation::rmw:
+      return __float_as_uint(static_cast<float>((i & 1023) + visits));
+    case Operation::triad:
+      return visits ? __float_as_uint(static_cast<float>((i & 1023) + 2 * (i & 511))) : poison;
+    case Operation::write:
+      return visits ? pattern_step * static_cast<Word>(i) + written_mark : poison;
+    case Operation::copy:
+      return visits ? pattern_step * static_cast<Word>(i) : poison;
+    default:
+      return start_word(op, array, i);
+  }
+}
+
+__global__ void fill_words(Word* words, std::uint64_t count, Operation op, unsigned array) {
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < count;
+       i += std::uint64_t{gridDim.x} * blockDim.x)
+    words[i] = start_word(op, array, i);
+}
+
+struct Wrong {
+  unsigned long long first_word;  // all ones: none
+  unsigned long long wrong_sums;  // threads whose sum was not that of what they read
+};
+
+// `shift`: words of an access, as a power of two.
+__global__ void check_words(const Word* words, Walk walk, unsigned shift, std::uint64_t steps, Operation op,
+                            unsigned array, Wrong* wrong) {
+  const std::uint64_t whole = steps / walk.rows, part = steps % walk.rows;
+  const std::uint64_t row_words = walk.row_accesses << shift;
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < walk.rows * row_words;
+       i += std::uint64_t{gridDim.x} * blockDim.x) {
+    const std::uint64_t row = i / row_words;
+    const std::uint64_t visits = whole + (part && row * walk.inverse % walk.rows < part);
+    if (words[i] != end_word(op, array, i, visits)) atomicMin(&wrong->first_word, static_cast<unsigned long long>(i));
+  }
+}
+
+// ---- the pass --------------------------------------------------------------------------------------
+
+template <int words>
+struct Access;
+template <>
+struct Access<1> {
+  using Vector = Word;
+};
+template <>
+struct Access<4> {
+  using Vector = uint4;
+};
+
+template <int words>
+union Value {
+  typename Access<words>::Vector vector;
+  Word word[words];
+};
+
+struct Pass {
+  void* arrays[3];
+  std::uint64_t all;    // accesses in all rows
+  std::uint64_t jump;   // accesses from one step's row to the next one's
+  std::uint64_t first;  // access at which the first step's row begins
+  std::uint64_t steps;
+  Word zero;      // 0, which only the host knows: what was loaded, masked with it, is added to an address
+  float one;      // rmw's c
+  float two;      // triad's s
+  Word sum_rest;  // read: the part of a step's sum that does not depend on the place
+  BlockRecord* records;
+  std::uint32_t launch;
+  Wrong* wrong;
+};
+
+template <Operation op, int words, int ilp, bool dependent>
+__global__ void __launch_bounds__(1024) pass(Pass p) {
+  using Vector = typename Access<words>::Vector;
+  auto* const a = static_cast<Vector*>(p.arrays[0]);
+  auto* const b = static_cast<Vector*>(p.arrays[1]);
+  auto* const c = static_cast<Vector*>(p.arrays[2]);
+  const std::uint64_t own = blockIdx.x * std::uint64_t{blockDim.x * ilp} + threadIdx.x;
+  std::uint64_t place = own + p.first;
+  Word sum = 0, right_sum = 0;
+
+  const BlockClock clock(p.records != nullptr);
+#pragma unroll 1
+  for (std::uint64_t step = 0; step < p.steps; ++step) {
+    Value<words> x[ilp], y[ilp];
+    if constexpr (op != Operation::write) {
+#pragma unroll
+      for (int k = 0; k < ilp; ++k) x[k].vector = __ldcg(a + place + k * blockDim.x);
+    }
+    if constexpr (op == Operation::triad) {
+#pragma unroll
+      for (int k = 0; k < ilp; ++k) y[k].vector = __ldcg(b + place + k * blockDim.x);
+    }
+    if constexpr (op == Operation::read)  // the sum of pattern_step * i over the step's words
+      right_sum += pattern_step * words * words * ilp * static_cast<Word>(place) + p.sum_rest;
+#pragma unroll
+    for (int k = 0; k < ilp; ++k) {
+      const std::uint64_t at = place + k * blockDim.x;
+#pragma unroll
+      for (int w = 0; w < words; ++w) {
+        Word& word = x[k].word[w];
+        if constexpr (op == Operation::rmw) word = __float_as_uint(__uint_as_float(word) + p.one);
+        if constexpr (op == Operation::read) sum += word;
+        if constexpr (op == Operation::write) word = pattern_step * static_cast<Word>(at * words + w) + written_mark;
+        if constexpr (op == Operation::triad)
+          word = __float_as_uint(__uint_as_float(word) + p.two * __uint_as_float(y[k].word[w]));
+      }
+      if constexpr (op == Operation::rmw || op == Operation::write) a[at] = x[k].vector;
+      if constexpr (op == Operation::copy) b[at] = x[k].vector;
+      if constexpr (op == Operation::triad) c[at] = x[k].vector;
+    }
+    place += p.jump;
+    if (place >= p.all) place -= p.all;
+    if constexpr (dependent) place += x[ilp - 1].word[words - 1] & p.zero;
+  }
+  clock.write(p.records, p.launch);
+  if (op == Operation::read && sum != right_sum) atomicAdd(&p.wrong->wrong_sums, 1ull);
+}
+
+using Kernels = void (*)(Pass);
+
+template <Operation op, int words, bool dependent>
+Kernels by_ilp(unsigned ilp) {
+  if (ilp == 1) return pass<op, words, 1, dependent>;
+  if (ilp == 2) return pass<op, words, 2, dependent>;
+  if (ilp == 4) return pass<op, words, 4, dependent>;
+  throw Error(ErrorKind::usage,
+              "probe bandwidth: " + std::to_string(ilp) + " accesses in flight of one thread: it takes 1, 2 or 4");
+}
+
+template <Operation op, bool dependent>
+Kernels by_access(const Shape& s) {
+  if (s.access_bytes == 4) return by_ilp<op, 1, dependent>(s.ilp);
+  if (s.access_bytes == 16) return by_ilp<op, 4, dependent>(s.ilp);
+  throw Error(ErrorKind::usage,
+              "probe bandwidth: accesses of " + std::to_string(s.access_bytes) + " bytes: it takes 4 or 16");
+}
+
+Kernels kernel_for(const ProbeCase& c, const Shape& s) {
+  const bool dependent = c.form == Form::dependent;
+  switch (c.operation) {
+    case Operation::read:
+      return dependent ? by_access<Operation::read, true>(s) : by_access<Operation::read, false>(s);
+    case Operation::write:
+      return by_access<Operation::write, false>(s);
+    case Operation::copy:
+      return by_access<Operation::copy, false>(s);
+    case Operation::triad:
+      return by_access<Operation::triad, false>(s);
+    default:
+      return dependent ? by_access<Operation::rmw, true>(s) : by_access<Operation::rmw, false>(s);
+  }
+}
+
+unsigned arrays_of(Operation op) { return op == Operation::triad ? 3 : op == Operation::copy ? 2 : 1; }
+// Times that an access's bytes cross: reads and writes counted.
+unsigned crossings(Operation op) {
+  if (op == Operation::triad) return 3;
+  return op == Operation::rmw || op == Operation::copy ? 2 : 1;
+}
+
+// Where steps wait for each other, the next goes past the lines that memory and cache may bring along.
+constexpr std::uint64_t apart_bytes = 4096;
+constexpr std::uint64_t max_visits = std::uint64_t{1} << 23;  // rmw counts exactly in a float
+
+class BandwidthKernel final : public Runner<Probes> {
+ public:
+  BandwidthKernel(const ProbeCase& c, std::uint64_t max_bytes)
+      : case_(c), bench_(ordinal_or_throw(c.device)), wrong_(Memory::device, sizeof(Wrong)), max_bytes_(max_bytes) {
+    units_ = layout_of(bench_.ordinal()).units;
+    for (unsigned i = 0; i < arrays_of(c.operation); ++i) arrays_[i] = Buffer(Memory::device, max_bytes);
+  }
+
+  void prepare(const Shape& shape) override {
+    check_grid(shape, "bandwidth");
+    if (shape.one_block_per_sm) throw Error(ErrorKind::usage, "probe bandwidth has no shape that keeps blocks alone");
+    if (shape.bytes > max_bytes_)
+      throw Error(ErrorKind::usage, "a kernel opened for " + std::to_string(max_bytes_) + " bytes was asked for " +
+                                        std::to_string(shape.bytes));
+    bench_.make_current();
+    kernel_ = kernel_for(case_, shape);
+    walk_ = walk_of(shape, case_.form == Form::dependent ? apart_bytes : 0);
+    shape_ = shape;
+    int of_unit = 0;
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_unit, kernel_, static_cast<int>(shape.threads), 0),
+          "asking how many blocks a multiprocessor holds");
+    resident_ = shape.blocks <= std::uint64_t{units_} * static_cast<unsigned>(of_unit);
+    fill();
+    // Without a step: the driver loads a kernel at its first launch, which no trial should wait for.
+    bench_.time([&] { kernel_<<<1, shape_.threads, 0, bench_.stream()>>>(described()); }, false);
+  }
+
+  double work() const override {
+    return static_cast<double>(walk_.row_accesses * shape_.access_bytes) * crossings(case_.operation);
+  }
+
+  RunTimes run(std::uint64_t repeats) override {
+    if (repeats < 1) throw Error(ErrorKind::usage, "probe bandwidth: at least 1 repeat");
+    bench_.make_current();
+    if ((steps_ + repeats) / walk_.rows >= max_visits) fill();
+    Pass p = described();
+    if (resident_) {
+      p.records = bench_.record(shape_.blocks);
+      p.launch = bench_.launch();
+    }
+    return bench_.time([&] { enqueue(p, repeats); }, resident_);
+  }
+
+  std::optional<std::string> intact() override {
+    bench_.make_current();
+    if (!steps_) return "nothing has run since this shape was prepared";
+    const unsigned last = arrays_of(case_.operation) - 1;
+    check_words<<<grid, block, 0, bench_.stream()>>>(words(last), walk_, shift(), steps_, case_.operation, last,
+                                                     verdict());
+    check(cudaGetLastError(), "checking the working set");
+    Wrong wrong;
+    check(cudaMemcpyAsync(&wrong, verdict(), sizeof wrong, cudaMemcpyDeviceToHost, bench_.stream()),
+          "reading the check's verdict");
+    check(cudaStreamSynchronize(bench_.stream()), "checking the working set");
+    if (wrong.wrong_sums) return std::to_string(wrong.wrong_sums) + " threads read what was not in memory";
+    if (wrong.first_word == ~0ull) return std::nullopt;
+    Word is = 0;
+    check(cudaMemcpy(&is, words(last) + wrong.first_word, sizeof is, cudaMemcpyDeviceToHost), "reading a wrong word");
+    return "word " + std::to_string(wrong.first_word) + " of " + std::to_string(all_words()) + " is " +
+           std::to_string(is) + ", which is not what " + std::to_string(steps_) + " steps leave";
+  }
+
+  const Clock& clock() const override { return bench_.clock(); }
+  Telemetry telemetry() override { return bench_.telemetry(); }
+  std::string binding() const override { return bench_.binding(); }
+
+ private:
+  static constexpr unsigned grid = 4096, block = 256;
+
+  Word* words(unsigned array) const { return reinterpret_cast<Word*>(arrays_[array].data()); }
+  Wrong* verdict() const { return reinterpret_cast<Wrong*>(wrong_.data()); }
+  unsigned shift() const { return shape_.access_bytes == 16 ? 2 : 0; }
+  std::uint64_t all_words() const { return walk_.rows * walk_.row_accesses << shift(); }
+
+  void fill() {
+    for (unsigned i = 0; i < arrays_of(case_.operation); ++i)
+      fill_words<<<grid, block, 0, bench_.stream()>>>(words(i), all_words(), case_.operation, i);
+    check(cudaGetLastError(), "filling the working set");
+    static_assert(sizeof(Wrong) == 16);
+    check(cudaMemsetAsync(&verdict()->first_word, 0xff, 8, bench_.stream()), "preparing the check");
+    check(cudaMemsetAsync(&verdict()->wrong_sums, 0, 8, bench_.stream()), "preparing the check");
+    steps_ = 0;
+  }
+
+  Pass described() const {
+    Pass p{};
+    for (unsigned i = 0; i < arrays_of(case_.operation); ++i) p.arrays[i] = arrays_[i].data();
+    p.all = walk_.rows * walk_.row_accesses;
+    p.jump = walk_.jump * walk_.row_accesses;
+    p.one = 1;
+    p.two = 2;
+    const Word n = 1u << shift();
+    for (Word k = 0; k < shape_.ilp; ++k)
+      for (Word w = 0; w < n; ++w) p.sum_rest += pattern_step * (k * shape_.threads * n + w);
+    p.wrong = verdict();
+    return p;
+  }
+
+  // Goes on where the last run ended: what was touched last is touched again last.
+  void enqueue(Pass p, std::uint64_t repeats) {
+    while (repeats) {
+      p.steps = resident_ ? repeats : std::min(repeats, walk_.rows);
+      p.first = walk_.row_of(steps_) * walk_.row_accesses;
+      kernel_<<<shape_.blocks, shape_.threads, 0, bench_.stream()>>>(p);
+      steps_ += p.steps;
+      repeats -= p.steps;
+    }
+  }
+
+  ProbeCase case_;
+  ProbeBench bench_;
+  Buffer wrong_;
+  Buffer arrays_[3];
+  std::uint64_t max_bytes_;
+  std::uint32_t units_ = 0;
+  Kernels kernel_ = nullptr;
+  Shape shape_;
+  Walk walk_;
+  bool resident_ = false;
+  std::uint64_t steps_ = 0;  // since the arrays were filled
+};
+
+class BandwidthProbe final : public Probe {
+ public:
+  std::string_view name() const override { return "bandwidth"; }
+  std::string_view kind() const override { return "cuda"; }
+  std::string_view summary() const override {
+    return "a GPU's memory, read and written, by blocks, threads and accesses";
+  }
+  std::vector<DeviceInfo> devices() const override { return inventory(); }
+  std::string why_none() const override { return why_no_device(); }
+
+  std::vector<ProbeCase> cases(const std::string& device) const override {
+    std::vector<ProbeCase> all;
+    const auto add = [&](Operation op, Form form) {
+      const ProbeCase c{.probe = "bandwidth", .device = device, .operation = op, .form = form, .space = Space::global};
+      if (!refuses(c)) all.push_back(c);
+    };
+    for (const Operation op : {Operation::rmw, Operation::read, Operation::write, Operation::copy, Operation::triad})
+      add(op, Form::streaming);
+    for (const Operation op : {Operation::rmw, Operation::read}) add(op, Form::dependent);
+    return all;
+  }
+  std::optional<std::string> refuses(const ProbeCase& c) const override {
+    if (const auto why = why_not_there(c.device)) return why;
+    if (crossed_never(c.operation)) return "probe bandwidth asks for rmw, read, write, copy or triad";
+    if (c.space != Space::global) return "probe bandwidth works in global memory alone";
+    if (c.type != DataType::fp32) return "probe bandwidth moves words of 4 bytes, as fp32";
+    if (c.form == Form::dependent && c.operation != Operation::rmw && c.operation != Operation::read)
+      return "only rmw and read have a dependent form: a step's address comes from what the last one loaded";
+    return std::nullopt;
+  }
+  Layout layout(const ProbeCase& c) const override { return layout_of(ordinal_or_throw(c.device)); }
+  Limit peak(const ProbeCase& c) const override { return memory_peak(ordinal_or_throw(c.device)); }
+  std::vector<Shape> shapes(const ProbeCase& c) const override { return bandwidth_shapes(layout(c), c.form); }
+  std::unique_ptr<Runner<Probes>> open(const ProbeCase& c, std::uint64_t max_bytes) const override {
+    if (const auto why = refuses(c)) throw Error(inventory().empty() ? ErrorKind::nothing : ErrorKind::usage, *why);
+    return std::make_unique<BandwidthKernel>(c, max_bytes);
+  }
+
+ private:
+  static bool crossed_never(Operation op) { return op == Operation::fma || op == Operation::chase; }
+};
+
+}  // namespace
+
+}  // namespace npgpu::cuda
+
+NPGPU_PROBE(npgpu::cuda::BandwidthProbe)

@@ -1,0 +1,107 @@
+#include "probes/bandwidth/loops.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "probes/host/simd.hpp"
+
+namespace npgpu::streams {
+
+namespace {
+
+// Small whole numbers, of a period that divides no power of two: sums are exact in any order, and an element that
+// ended up in another's place shows.
+double first(std::uint64_t i) { return static_cast<double>(1 + i % 1021); }
+
+// Each step's address waits for the sum of the step before.
+void rmw_dependent(Slice& slice, std::uint64_t, std::uint64_t passes) {
+  std::uint64_t nothing = 0;
+  asm volatile("" : "+r"(nothing));  // the compiler does not know that it is zero
+  for (std::uint64_t pass = 0; pass < passes; ++pass) {
+    double* p = slice.x;
+    for (std::uint64_t i = 0; i < slice.elements; ++i) {
+      const double v = *p + 1;
+      *p = v;
+      p += 1 + (std::bit_cast<std::uint64_t>(v) & nothing);
+    }
+    asm volatile("" ::: "memory");
+  }
+}
+
+}  // namespace
+
+Loop find(Isa isa, Operation operation, Form form, unsigned ilp) {
+  if (form == Form::dependent)
+    return operation == Operation::rmw && isa == Isa::scalar && ilp == 1 ? rmw_dependent : nullptr;
+  switch (isa) {
+    case Isa::scalar:
+      return simd::scalar_stream(operation, ilp);
+    case Isa::avx2:
+      return simd::avx2_stream(operation, ilp);
+    case Isa::avx512:
+      return simd::avx512_stream(operation, ilp);
+    case Isa::neon:
+      return simd::neon_stream(operation, ilp);
+  }
+  return nullptr;
+}
+
+unsigned lanes(Isa isa) { return chains::find(isa, DataType::fp64, 1).lanes; }
+
+unsigned arrays(Operation operation) {
+  switch (operation) {
+    case Operation::rmw:
+    case Operation::read:
+    case Operation::write:
+      return 1;
+    case Operation::copy:
+      return 2;
+    case Operation::triad:
+      return 3;
+    default:
+      return 0;
+  }
+}
+
+unsigned touches(Operation operation) { return operation == Operation::rmw ? 2 : arrays(operation); }
+
+void fill(Operation operation, Slice& s) {
+  for (std::uint64_t i = 0; i < s.elements; ++i) {
+    s.x[i] = first(i);
+    if (s.y) s.y[i] = operation == Operation::triad ? first(i) + 1 : 0;
+    if (s.z) s.z[i] = 0;
+  }
+  s.sum = 0;
+}
+
+std::optional<std::string> check(Operation operation, const Slice& s, std::uint64_t passes, std::uint64_t run_passes) {
+  double sum = 0;
+  for (std::uint64_t i = 0; i < s.elements; ++i) {
+    const double f = first(i);
+    double is = s.x[i], must = f;
+    switch (operation) {
+      case Operation::rmw:
+        must = f + static_cast<double>(passes);
+        break;
+      case Operation::write:
+        must = passes ? static_cast<double>(passes) : f;
+        break;
+      case Operation::copy:
+        is = s.y[i];
+        break;
+      case Operation::triad:
+        is = s.z[i], must = f + 3 * (f + 1);
+        break;
+      default:
+        break;
+    }
+    if (is != must) return fmt::format("element {} is {}, but must be {}", i, is, must);
+    sum += f;
+  }
+  sum *= static_cast<double>(run_passes);
+  if (operation == Operation::read && s.sum != sum) return fmt::format("the sum is {}, but must be {}", s.sum, sum);
+  return std::nullopt;
+}
+
+}  // namespace npgpu::streams

@@ -1,0 +1,42 @@
+// Walks through arrays of doubles, with results that are exact whatever the order: the work of the host's bandwidth
+// probe. (A stream here is a walk through memory, as in the benchmark of that name; it is no CUDA stream.)
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "npgpu/probe.hpp"
+#include "probes/compute/chains.hpp"
+
+namespace npgpu::streams {
+
+// One thread's part. `elements` is a multiple of granularity; y and z are null where the operation has no such array.
+struct Slice {
+  double* x = nullptr;
+  double* y = nullptr;
+  double* z = nullptr;
+  std::uint64_t elements = 0;
+  double sum = 0;  // what `read` has added up in its last run
+};
+constexpr std::uint64_t granularity = 64;
+constexpr unsigned ilps[] = {1, 8};
+
+// Passes over a slice; passes_before counts those since fill().
+//   rmw    x = x + 1                      dependent: the next address depends on the sum
+//   read   sum += all of x
+//   write  x = the pass's number, from 1
+//   copy   y = x
+//   triad  z = x + 3*y
+using Loop = void (*)(Slice&, std::uint64_t passes_before, std::uint64_t passes);
+// Null: the probe has no such loop. The dependent form is that of rmw, in scalars and with one access in flight.
+Loop find(Isa, Operation, Form, unsigned ilp);
+unsigned lanes(Isa);  // doubles in one access
+
+unsigned arrays(Operation);    // 1 to 3; 0 where it is none of these operations
+unsigned touches(Operation);   // elements read and written in one step, each counted
+void fill(Operation, Slice&);  // what the loops start from
+// Nothing if the slice is what so many passes since fill(), the last run_passes of them in one run, make of it.
+std::optional<std::string> check(Operation, const Slice&, std::uint64_t passes, std::uint64_t run_passes);
+
+}  // namespace npgpu::streams

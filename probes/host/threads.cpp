@@ -1,0 +1,142 @@
+#include "probes/host/threads.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+#include <map>
+#include <system_error>
+
+#include "netpipe/devices/host/cores.hpp"
+#include "npgpu/error.hpp"
+#include "probes/host/core_clock.hpp"
+
+namespace npgpu {
+
+namespace {
+
+constexpr unsigned spins_before_yield = 20000;  // then the awaited thread may need this very cpu
+
+void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+Seconds cpu_time_of_thread() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
+}
+
+}  // namespace
+
+RunTimes ran_of(const std::vector<Turn>& turns) {
+  RunTimes ran;
+  const auto earliest =
+      std::min_element(turns.begin(), turns.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
+  const auto latest = std::max_element(turns.begin(), turns.end(), [](auto& a, auto& b) { return a.end < b.end; });
+  const auto longest =
+      std::max_element(turns.begin(), turns.end(), [](auto& a, auto& b) { return a.end - a.begin < b.end - b.begin; });
+  ran.host = latest->end - earliest->begin;
+  ran.cycles = longest->ran.count() * longest->hz;
+
+  std::map<int, std::uint32_t> blocks_on;
+  for (const Turn& turn : turns) {
+    if (turn.cpu_before < 0 || turn.cpu_after < 0) return ran;  // units are not known
+    ++blocks_on[turn.cpu_before];
+    if (turn.cpu_after != turn.cpu_before) ++blocks_on[turn.cpu_after];
+  }
+  ran.units = static_cast<std::uint32_t>(blocks_on.size());
+  for (const auto& [cpu, blocks] : blocks_on) ran.max_blocks_on_unit = std::max(ran.max_blocks_on_unit, blocks);
+  return ran;
+}
+
+PinnedThreads::PinnedThreads(const std::vector<unsigned>& cpus) : members_(cpus.size()) {
+  try {
+    for (unsigned i = 0; i < members_.size(); ++i)
+      members_[i].thread = std::thread([this, i, cpu = cpus[i]] { live(members_[i], i, cpu); });
+  } catch (const std::system_error& error) {
+    join_all();
+    throw Error(ErrorKind::failed, fmt::format("no thread for each of {} cores: {}", cpus.size(), error.what()));
+  }
+  each([](unsigned) {});  // all are pinned once they have answered
+  const bool pinned = std::all_of(members_.begin(), members_.end(), [](const Member& m) { return m.pinned; });
+  binding_ =
+      fmt::format("{}: cpus {}", pinned ? "one thread a core" : "not bound, the system refuses", fmt::join(cpus, ", "));
+}
+
+PinnedThreads::~PinnedThreads() { join_all(); }
+
+void PinnedThreads::join_all() {
+  {
+    const std::lock_guard lock(mutex_);
+    leave_ = true;
+  }
+  wake_.notify_all();
+  for (Member& member : members_)
+    if (member.thread.joinable()) member.thread.join();
+}
+
+void PinnedThreads::live(Member& self, unsigned block, unsigned cpu) {
+  self.pinned = host::pin_thread(cpu);
+  for (std::uint64_t seen = 0;;) {
+    std::unique_lock lock(mutex_);
+    wake_.wait(lock, [&] { return leave_ || rounds_ != seen; });
+    if (leave_) return;
+    seen = rounds_;
+    const auto& work = *work_;
+    const bool timed = timed_;
+    lock.unlock();
+    if (timed)
+      timed_turn(self, block, work);
+    else
+      work(block);
+    lock.lock();
+    if (--busy_ == 0) done_.notify_one();
+  }
+}
+
+void PinnedThreads::timed_turn(Member& self, unsigned block, const std::function<void(unsigned)>& work) {
+  self.hz_before = core_clock_hz();
+  meet();
+  self.cpu_before = sched_getcpu();
+  const Seconds ran_before = cpu_time_of_thread();
+  self.begin = steady_clock().now();
+  work(block);
+  self.end = steady_clock().now();
+  self.ran = std::min(cpu_time_of_thread() - ran_before, self.end - self.begin);
+  self.cpu_after = sched_getcpu();
+  self.hz_after = core_clock_hz();
+}
+
+void PinnedThreads::meet() {
+  arrived_.fetch_add(1);
+  for (unsigned spins = 0; arrived_.load(std::memory_order_acquire) < members_.size(); ++spins) {
+    if (spins < spins_before_yield)
+      pause_briefly();
+    else
+      std::this_thread::yield();
+  }
+}
+
+RunTimes PinnedThreads::round(const std::function<void(unsigned)>& work, bool timed) {
+  std::unique_lock lock(mutex_);
+  work_ = &work;
+  timed_ = timed;
+  arrived_ = 0;
+  busy_ = size();
+  ++rounds_;
+  wake_.notify_all();
+  done_.wait(lock, [&] { return busy_ == 0; });
+  if (!timed) return {};
+  std::vector<Turn> turns;
+  for (const Member& m : members_)
+    turns.push_back({m.begin, m.end, m.ran, steady_hz(m.hz_before, m.hz_after), m.cpu_before, m.cpu_after});
+  return ran_of(turns);
+}
+
+}  // namespace npgpu

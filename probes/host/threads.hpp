@@ -1,0 +1,72 @@
+// Pinned threads that begin together: blocks on a host.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "npgpu/probe.hpp"
+
+namespace npgpu {
+
+// One thread pinned to each of the cpus given, asleep between calls. Not for several callers at once.
+class PinnedThreads {
+ public:
+  explicit PinnedThreads(const std::vector<unsigned>& cpus);
+  ~PinnedThreads();
+  PinnedThreads(const PinnedThreads&) = delete;
+  PinnedThreads& operator=(const PinnedThreads&) = delete;
+
+  // Calls work(block) on every thread, block 0 on the first cpu. It must not throw.
+  void each(const std::function<void(unsigned)>& work) { round(work, false); }
+  // The same, timed: all begin behind one barrier, and each takes its own begin and end. Host time is from the
+  // earliest begin to the latest end. Cycles are those that the longest block itself ran: its thread's cpu time at the
+  // clock of its core, measured right before the barrier and right after its end. Where another process had the core
+  // for a while, time tells and cycles do not: cycles over host time are then far below the clock. Units are the cpus
+  // that threads were seen on at begin and end.
+  RunTimes run(const std::function<void(unsigned)>& work) { return round(work, true); }
+
+  unsigned size() const { return static_cast<unsigned>(members_.size()); }
+  // "one thread a core: cpus 0, 1"
+  const std::string& binding() const { return binding_; }
+
+ private:
+  struct alignas(128) Member {
+    std::thread thread;
+    Seconds begin{0}, end{0}, ran{0};
+    double hz_before = not_measured, hz_after = not_measured;
+    int cpu_before = -1, cpu_after = -1;
+    bool pinned = false;
+  };
+  RunTimes round(const std::function<void(unsigned)>& work, bool timed);
+  void live(Member&, unsigned block, unsigned cpu);
+  void timed_turn(Member&, unsigned block, const std::function<void(unsigned)>& work);
+  void meet();  // the spin barrier
+  void join_all();
+
+  std::vector<Member> members_;
+  std::string binding_;
+  std::mutex mutex_;
+  std::condition_variable wake_, done_;
+  const std::function<void(unsigned)>* work_ = nullptr;
+  bool timed_ = false, leave_ = false;
+  std::uint64_t rounds_ = 0;
+  unsigned busy_ = 0;
+  alignas(128) std::atomic<unsigned> arrived_{0};
+};
+
+// What these threads' measurements make of one run; apart, so that it can be tested with numbers.
+struct Turn {
+  Seconds begin, end;
+  Seconds ran;  // of the thread itself; at most end - begin
+  double hz = not_measured;
+  int cpu_before = -1, cpu_after = -1;  // -1: not known
+};
+RunTimes ran_of(const std::vector<Turn>&);
+
+}  // namespace npgpu

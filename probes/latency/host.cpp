@@ -1,0 +1,133 @@
+// Latency of the host's caches and memory: a pointer chase on one core over growing sets. The steps in it are the
+// levels; they are found by whoever reads the points, and no size of a level is used here but for where to stop.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "netpipe/devices/host/pages.hpp"
+#include "npgpu/error.hpp"
+#include "probes/latency/chase.hpp"
+#include "probes/host/layout.hpp"
+#include "probes/host/probe.hpp"
+#include "probes/host/threads.hpp"
+
+namespace npgpu {
+
+namespace {
+
+constexpr std::uint64_t min_bytes = 4 * KiB, far_beyond = 4, assumed_cache = 32 * MiB;
+constexpr int points_of_octave = 8;           // and half of them in sets so large that laying them out takes long
+constexpr std::uint64_t large_bytes = 16 * MiB;
+constexpr std::uint64_t seed = 1;
+// The chase stays within so much until all of it is visited: 32 small pages, which every first-level TLB holds, so that
+// no more than one load in 64 misses it. A huge page is no help where a virtual machine's host has small ones beneath.
+// A window of one page would be too near for comfort: prefetchers then find lines ahead of the chase.
+constexpr std::uint64_t window_bytes = 128 * KiB;
+
+class HostLatency final : public Runner<Probes> {
+ public:
+  // All is taken at once: a set that moved to other pages between two points would be another set, and binding() tells
+  // of these pages before the first point.
+  explicit HostLatency(std::uint64_t max_bytes)
+      : max_bytes_(max_bytes), team_({host::core_cpus().at(0)}), memory_(max_bytes) {
+    team_.each([&](unsigned) { std::fill_n(memory_.data(), memory_.bytes(), std::byte{1}); });
+    huge_bytes_ = memory_.huge_bytes();
+  }
+
+  void prepare(const Shape& shape) override {
+    if (shape.blocks != 1 || shape.threads != 1 || shape.ilp != 1 || shape.access_bytes != sizeof(void*))
+      throw Error(ErrorKind::usage,
+                  fmt::format("a chase has one block, one thread and one access of {} bytes in flight", sizeof(void*)));
+    if (shape.bytes < chase::line_bytes || shape.bytes > max_bytes_)
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} bytes; a chase needs {} at least, and this one was opened for {}",
+                              shape.bytes, chase::line_bytes, max_bytes_));
+    const std::uint64_t lines = shape.bytes / chase::line_bytes;
+    order_ = chase::random_order(lines, window_bytes / chase::line_bytes, seed);
+    team_.each([&](unsigned) {
+      chase::link(memory_.data(), order_);
+      at_ = chase::walk(memory_.data() + order_[0] * chase::line_bytes, lines);  // once around: what fits is near now
+    });
+    loads_ = lines;
+  }
+
+  double work() const override { return static_cast<double>(chase::loads_of_repeat); }
+
+  // Goes on where the last run ended: a set larger than one run's loads is visited in all its parts.
+  RunTimes run(std::uint64_t repeats) override {
+    const std::uint64_t loads = repeats * chase::loads_of_repeat;
+    const RunTimes ran = team_.run([&](unsigned) { at_ = chase::walk(at_, loads); });
+    loads_ += loads;
+    return ran;
+  }
+
+  std::optional<std::string> intact() override { return chase::check(memory_.data(), order_, loads_, at_); }
+
+  const Clock& clock() const override { return steady_clock(); }
+  std::string binding() const override {
+    return fmt::format("{}; {} of {} bytes lay in huge pages; random order within windows of {} bytes", team_.binding(),
+                       huge_bytes_, memory_.bytes(), window_bytes);
+  }
+
+ private:
+  std::uint64_t max_bytes_;
+  PinnedThreads team_;
+  host::Pages memory_;
+  std::uint64_t huge_bytes_ = 0;
+  std::vector<std::uint32_t> order_;
+  const void* at_ = nullptr;
+  std::uint64_t loads_ = 0;
+};
+
+class HostLatencyProbe final : public HostProbe {
+ public:
+  std::string_view name() const override { return "latency"; }
+  std::string_view summary() const override { return "loads that wait for each other, over growing sets of memory"; }
+
+  std::vector<ProbeCase> cases(const std::string& id) const override {
+    return {{.probe = "latency",
+             .device = device(id).id,
+             .operation = Operation::chase,
+             .type = DataType::fp64,
+             .form = Form::dependent,
+             .space = Space::host}};
+  }
+
+  std::optional<std::string> refuses(const ProbeCase& question) const override {
+    if (question.operation != Operation::chase || question.form != Form::dependent)
+      return "latency is asked for with a chase, which is dependent";
+    if (question.space != Space::host) return "the host has one space for data, which is called host";
+    if (question.type != DataType::fp64) return "the chase loads pointers of 8 bytes, which are asked for as fp64";
+    return std::nullopt;
+  }
+
+  Layout layout(const ProbeCase&) const override { return host_layout(DataType::fp64); }
+  Limit peak(const ProbeCase&) const override { return {not_measured, "none: a latency has no peak"}; }
+
+  std::vector<Shape> shapes(const ProbeCase& question) const override {
+    std::vector<Shape> all;
+    if (refuses(question)) return all;
+    const Layout l = layout(question);
+    const std::uint64_t cache = l.cache_bytes ? l.cache_bytes : assumed_cache;
+    const std::uint64_t most = std::max(std::min(cache * far_beyond, l.memory_bytes / 4), min_bytes);
+    for (int i = 0;; ++i) {
+      const double exact = static_cast<double>(min_bytes) * std::exp2(static_cast<double>(i) / points_of_octave);
+      const std::uint64_t bytes =
+          static_cast<std::uint64_t>(std::llround(exact / chase::line_bytes)) * chase::line_bytes;
+      if (bytes > most) return all;
+      if (bytes > large_bytes && i % 2) continue;
+      all.push_back({.access_bytes = sizeof(void*), .bytes = bytes, .one_block_per_sm = true});
+    }
+  }
+
+  std::unique_ptr<Runner<Probes>> open(const ProbeCase& question, std::uint64_t max_bytes) const override {
+    if (const auto why = refuses(question)) throw Error(ErrorKind::usage, title(question) + ": " + *why);
+    return std::make_unique<HostLatency>(max_bytes);
+  }
+};
+
+}  // namespace
+}  // namespace npgpu
+
+NPGPU_PROBE(npgpu::HostLatencyProbe)
