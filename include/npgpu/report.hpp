@@ -16,40 +16,46 @@ namespace npgpu {
 
 struct TextStyle {
   bool color = false;
-  int width = 100;  // columns of the terminal
-  bool every_size = false;  // false: the perturbed neighbours of a size are folded into its row
+  int width = 100;                  // columns of the terminal
+  bool every_size = false;          // false: the perturbed neighbours of a size are folded into its row
+  std::size_t series_in_trace = 0;  // where only some of them are shown; 0: all are shown
 };
 
-// "4 KiB", "1.5 MiB", "4093 B": always exact.
-std::string size_text(std::uint64_t bytes);
+// The text with control characters, terminal escapes included, and bytes that are not UTF-8 written as "\x1b". Line
+// ends stay. The reports below print all text so; whatever else prints text from a trace calls it.
+std::string printable(std::string_view);
+
 // "55.40 GB/s", "195.3 kB/s": four significant digits; "-" if it is NaN.
 std::string rate_text(double bytes_per_s);
 // "5.120 us", "1.030 ms": four significant digits; "-" if it is NaN.
 std::string time_text(double us);
-
 // "66.9 TFLOP/s", "493 GOP/s", "4.29 TB/s", and for a chase the time of one load: "271 ns".
 std::string probe_rate_text(const ProbeCase&, double per_s);
-// "132 x 1024 threads, ilp 4, 16 B each, in 4 GiB, alone"
-std::string text_of(const Shape&);
-// The rate of a probe's first point, and half the width of its interval: "66.9 TFLOP/s ±0.10 %".
-std::string probe_point_text(const ProbeSeries&);
+// The first point's rate, or its time where it has no rate, and half the width of the interval: "66.9 TFLOP/s ±0.10 %";
+// "not usable" if it has neither. For K out of Kinds.
+template <class K>
+std::string point_text(const Series<K>&);
 
-// "60 MiB in, 60 MiB out, kernel 60 MiB x 64, 16 chunks in 16 streams"
-std::string text_of(const JobShape&);
-// The time of a case's first job, and half the width of its interval: "1.458 ms ±0.10 %".
-std::string job_point_text(const JobSeries&);
-
-// The readable summary: per sweep a table of size, rate, percent of the limit, time, interval, and the
-// curve in a few numbers. A simulated device's says SIMULATED in its title.
+// The readable report: a table for each series and what is derived from all. A simulated device's series have SIMULATED
+// in their titles.
 void report_text(std::ostream&, const Trace&, const TextStyle&);
-// One short line a sweep: best rate, percent, latency, n_1/2.
-void report_overview(std::ostream&, const Trace&, const TextStyle&);
 void report_json(std::ostream&, const Trace&);
+// One line for each series.
+void report_overview(std::ostream&, const Trace&, const TextStyle&);
+void report_overview_json(std::ostream&, const Trace&);
 
-void compare_text(std::ostream&, const std::vector<PointComparison>&, double tolerance, const TextStyle&);
-void compare_json(std::ostream&, const std::vector<PointComparison>&, double tolerance);
+// Two traces and what compare() found. The names are those of the files.
+struct ComparisonOf {
+  std::string a_name, b_name;
+  const Trace* a = nullptr;
+  const Trace* b = nullptr;
+  std::vector<PointComparison> points;
+  double tolerance = 0;
+};
+void compare_text(std::ostream&, const ComparisonOf&, const TextStyle&);
+void compare_json(std::ostream&, const ComparisonOf&);
 
-// What probes tell of how devices are built. Full: with formula, meaning and what disturbs each parameter.
+// What is derived from a trace. Full: with formula, meaning and what disturbs each parameter.
 enum class Detail { brief, full };
 void parameters_text(std::ostream&, const std::vector<DeviceParameters>&, Detail, const TextStyle&);
 void parameters_json(std::ostream&, const std::vector<DeviceParameters>&);
@@ -79,19 +85,24 @@ struct ForecastOf {
 };
 void forecast_text(std::ostream&, const ForecastOf&, const TextStyle&);
 void forecast_json(std::ostream&, const ForecastOf&);
-// Predictions held against measured workloads: a row a model; full: the simulator's times for every workload, too.
+// Predictions compared with measured workloads: a row for each model. Full: also the simulator's times for each workload.
 void evaluation_text(std::ostream&, const Evaluation&, Detail, const TextStyle&);
 void evaluation_json(std::ostream&, const Evaluation&);
 
-// Every sample of every sweep, one row each, with the case's words in front.
-void export_csv(std::ostream&, const Trace&);
-// Likewise every sample of every probe.
-void export_probes_csv(std::ostream&, const Trace&);
-// Likewise every sample of every job in streams.
-void export_streams_csv(std::ostream&, const Trace&);
+// A table of one kind. Samples: each with its case, axes and point. Points: each with its case, axes, number of trials,
+// and the medians of time and rate with their 95 % intervals and units.
+enum class CsvRows { samples, points };
+template <>
+inline constexpr std::array<std::string_view, 2> names_of<CsvRows>{"samples", "points"};
+struct CsvTable {
+  std::string kind = std::string(Transfers::name);
+  CsvRows rows = CsvRows::samples;
+};
+// Throws Error(usage) if there is no such kind, or the trace has no such rows; the sentence names those that it has.
+void export_csv(std::ostream&, const Trace&, const CsvTable& = {});
 // The whole trace, provenance included.
 void export_json(std::ostream&, const Trace&);
-// NetPIPE's np.out of one sweep (lane 0; duplex: both together, bytes of both): bytes, average, minimum and maximum
+// NetPIPE's np.out of one series (lane 0; duplex: both together, bytes of both): bytes, average, minimum and maximum
 // Gbit/s, average microseconds (NetPIPE 5: "%9d %9.3f %9.3f %9.3f %7.2f"), without its 1 us clamp.
 void export_npout(std::ostream&, const TransferSeries&);
 
