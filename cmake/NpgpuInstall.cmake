@@ -1,4 +1,4 @@
-# What others link: the vocabulary, the engine, streams, traces, models and reports. Modules and commands stay in the
+# What others link: the vocabulary, the engine, the simulator, traces, models and reports. Modules and commands stay in the
 # program: a static archive would drop the modules' registration.
 add_library(npgpu_library STATIC)
 set_target_properties(npgpu_library PROPERTIES OUTPUT_NAME npgpu EXPORT_NAME npgpu)
@@ -6,7 +6,7 @@ add_library(npgpu::npgpu ALIAS npgpu_library)
 target_compile_features(npgpu_library PUBLIC cxx_std_20)
 target_include_directories(npgpu_library PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-foreach(folder engine streams trace model report)
+foreach(folder engine simulate trace model report)
   target_sources(npgpu_library PRIVATE $<TARGET_OBJECTS:npgpu_${folder}>)
 endforeach()
 set_target_properties(npgpu_library PROPERTIES LINKER_LANGUAGE CXX)

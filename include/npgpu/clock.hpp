@@ -19,6 +19,9 @@ class SteadyClock final : public Clock {
 };
 
 // The one steady clock of the process.
-const Clock& steady_clock();
+inline const Clock& steady_clock() {
+  static const SteadyClock clock;
+  return clock;
+}
 
 }  // namespace npgpu

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,6 +35,8 @@ template <>
 inline constexpr std::array<std::string_view, 3> names_of<Stop>{"trials", "converged", "not-converged"};
 
 inline constexpr std::string_view intact_codes = "1 compared and right, 0 wrong, -1 not compared";
+// "has the unknown intact code 7"; nothing if it is one of those.
+std::optional<std::string> flaw_of_intact(std::int32_t intact);
 
 template <>
 inline constexpr auto fields_of<Telemetry> =
@@ -103,6 +106,16 @@ struct Series : SeriesInfo, K::Context {
   std::vector<Point<K>> points;
   std::vector<typename K::Sample> samples;
 };
+
+// A point's columns: its axes, then what all points have. A series' attributes: its case, its context, then what all
+// series have.
+template <class K>
+inline constexpr auto fields_of<Point<K>> =
+    std::tuple_cat(std::tuple{field("axes", &Point<K>::axes)}, fields_of<PointInfo>);
+template <class K>
+inline constexpr auto fields_of<Series<K>> =
+    std::tuple_cat(std::tuple{field("case", &Series<K>::question)}, fields_of<typename K::Context>,
+                   fields_of<SeriesInfo>);
 
 // The samples that a point owns; fewer than it claims where the table is shorter.
 template <class K>

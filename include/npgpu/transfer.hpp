@@ -71,7 +71,7 @@ struct TransferCase {
   bool bind = true;                 // buffers and threads on the device's NUMA node
   std::vector<Lane> more_lanes{};   // beside those of the pattern; all of one module, memory and timing
 
-  bool operator==(const TransferCase&) const = default;
+  auto operator<=>(const TransferCase&) const = default;
 };
 template <>
 inline constexpr auto fields_of<TransferCase> =
@@ -91,6 +91,7 @@ inline constexpr auto fields_of<TransferCase> =
                field("more_lanes", &TransferCase::more_lanes)};
 
 // A case between the host and `device` in that direction, or within one of them; memory and executor as usual for it.
+// h2h on a GPU or a simulated device copies within its host's memory, and both ends name the device.
 TransferCase case_on(std::string module, const std::string& device, Direction direction = Direction::h2d);
 
 // The device that a case is about: the first of source and target that is not the host, else the host.
@@ -171,5 +172,8 @@ std::optional<std::string> flaw_of(const TransferSize&);
 std::optional<std::string> flaw_of(const TransferSample&);
 // "4 KiB"
 std::string text_of(const TransferSize&);
+
+// The theoretical rate of a case on its device (device_of), from what the device says of itself.
+Limit limit_of(const TransferCase&, const DeviceInfo&);
 
 }  // namespace npgpu

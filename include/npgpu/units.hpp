@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <string>
 
 namespace npgpu {
 
@@ -18,5 +19,13 @@ constexpr Seconds from_microseconds(double us) { return Seconds{us * 1e-6}; }
 constexpr std::uint64_t KiB = 1024;
 constexpr std::uint64_t MiB = 1024 * KiB;
 constexpr std::uint64_t GiB = 1024 * MiB;
+
+// A sum of sizes that stays at the top instead of wrapping: an absurd size has to be found too large.
+constexpr std::uint64_t saturating_plus(std::uint64_t a, std::uint64_t b) {
+  return a > std::numeric_limits<std::uint64_t>::max() - b ? std::numeric_limits<std::uint64_t>::max() : a + b;
+}
+
+// "4 KiB", "1.5 MiB", "4093 B": always exact.
+std::string size_text(std::uint64_t bytes);
 
 }  // namespace npgpu

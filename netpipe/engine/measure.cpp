@@ -1,9 +1,8 @@
-#include <algorithm>
+#include <fmt/format.h>
 
-#include "netpipe/engine/trial.hpp"
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
 #include "npgpu/error.hpp"
+#include "npgpu/kinds.hpp"
+#include "npgpu/runner.hpp"
 
 namespace npgpu {
 
@@ -11,101 +10,70 @@ namespace {
 
 constexpr int max_voids = 3;  // gates that time out in a row before the point is given up
 
-std::uint64_t max_repeats(const TransferCase& c, std::span<Channel* const> channels) {
-  if (c.timing != Timing::gated) return 0;
-  std::uint64_t most = UINT64_MAX;
-  for (Channel* channel : channels)
-    if (DeviceTimer* timer = channel->timer()) most = std::min(most, timer->gate_capacity());
-  // Both lanes, or both legs of a round trip, share what fits behind a gate.
-  const std::uint64_t operations = c.pattern == Pattern::stream ? 1 : 2;
-  return std::max<std::uint64_t>(1, most / operations);
-}
-
-Seconds timed(const Trial& trial) {
-  Seconds longest{0};
-  for (const LaneTime& lane : trial.lanes) longest = std::max(longest, lane.device.value_or(lane.host));
-  return longest;
-}
-
-void keep(std::vector<TransferSample>& samples, const Trial& trial, std::uint32_t number, std::uint64_t repeats) {
-  for (std::uint32_t lane = 0; lane < trial.lanes.size(); ++lane) {
-    const LaneTime& time = trial.lanes[lane];
-    TransferSample sample;
-    sample.trial = number;
-    sample.lane = lane;
-    sample.repeats = repeats;
-    sample.host_us = microseconds(time.host);
-    if (time.device) sample.device_us = microseconds(*time.device);
-    samples.push_back(sample);
-  }
-}
-
 }  // namespace
 
-std::vector<TransferCase> lanes(const TransferCase& c) {
-  if (c.pattern != Pattern::duplex) return {c};
-  TransferCase other = c;
-  other.direction = reversed(c.direction);
-  return {c, other};
-}
-
-void warm_up(const TransferCase& c, std::span<Channel* const> channels, std::uint64_t bytes, Seconds duration) {
-  const Clock& clock = channels[0]->clock();
-  const std::uint64_t cap = max_repeats(c, channels);
-  for (Channel* channel : channels) channel->prepare(bytes);
-  const Seconds begin = clock.now();
-  std::uint64_t repeats = 1;
-  for (Seconds before = begin, now = begin; now - begin < duration; before = now) {
-    run_trial(c, channels, repeats);
-    now = clock.now();
-    // Trials of about a millisecond, whatever the copy takes.
-    if (now - before < Seconds{0.001}) repeats = cap ? std::min(repeats * 2, cap) : repeats * 2;
-  }
-}
-
-std::optional<Measured<Transfers>> measure_point(const TransferCase& c, std::span<Channel* const> channels, Schedule& schedule,
-                                           std::uint64_t bytes, const std::function<bool()>& interrupted) {
+template <class K>
+std::optional<Measured<K>> measure(Runner<K>& runner, Schedule& schedule, const Step<K>& step,
+                                   const std::function<bool()>& interrupted) {
+  const auto fail = [&](const std::string& why) {
+    throw Error(ErrorKind::failed, fmt::format("{}: {} ({})", title(step.question), why, text_of(step.axes)));
+  };
   const Seconds begin = steady_clock().now();
-  const Clock& clock = channels[0]->clock();
-  Measured<Transfers> measured;
-  measured.point.bytes = bytes;
-  for (Channel* channel : channels) channel->prepare(bytes);
-  schedule.begin(bytes, max_repeats(c, channels));
+  Measured<K> measured;
+  measured.point.axes = step.axes;
+  runner.prepare(step);
+  measured.point.work = runner.work();
+  schedule.begin(runner.bytes(), runner.max_repeats());
 
+  std::vector<typename K::Sample> trial;
   std::uint32_t trials = 0;
+  std::size_t last_trial = 0;  // its first sample
   int voids = 0;
   for (;;) {
     if (interrupted && interrupted()) return std::nullopt;
-    const Schedule::Step step = schedule.next();
-    if (step.kind == Schedule::Step::Kind::stop) {
-      measured.point.stop = step.why;
+    const Schedule::Step next = schedule.next();
+    if (next.kind == Schedule::Step::Kind::stop) {
+      measured.point.stop = next.why;
       break;
     }
-    const Seconds before = clock.now();
-    const Trial trial = run_trial(c, channels, step.repeats);
-    const Seconds spent = clock.now() - before;
-    if (trial.voided) {
+    trial.clear();
+    const Seconds before = runner.clock().now();
+    const bool valid = runner.run(next.repeats, trial);
+    const Seconds spent = runner.clock().now() - before;
+    if (!valid) {
+      ++measured.point.void_trials;
       if (++voids == max_voids)
-        throw Error(ErrorKind::failed, title(c) + ": the gate timed out " + std::to_string(voids) +
-                                           " times in a row at " + std::to_string(bytes) +
-                                           " bytes: use --timing event or host");
+        fail(fmt::format("the gate timed out {} times in a row: use a timing without a gate", voids));
       continue;
     }
     voids = 0;
-    schedule.record(timed(trial), spent);
-    if (step.kind == Schedule::Step::Kind::trial) keep(measured.samples, trial, trials++, step.repeats);
+    schedule.record(K::timed(step.question, trial), spent);
+    if (next.kind != Schedule::Step::Kind::trial) continue;
+    last_trial = measured.samples.size();
+    for (auto& sample : trial) {
+      sample.trial = trials;
+      measured.samples.push_back(sample);
+    }
+    ++trials;
   }
+  if (measured.samples.empty()) fail("the schedule asked for no trial");
 
-  const bool went_back = c.pattern == Pattern::pingpong;
-  const std::size_t last = measured.samples.size() - channels.size();
-  for (std::size_t lane = 0; lane < channels.size(); ++lane) {
-    const auto wrong = channels[lane]->intact(went_back);
-    measured.samples[last + lane].intact = wrong ? 0 : 1;
-    if (wrong && measured.mismatch.empty()) measured.mismatch = *wrong;
-  }
-  measured.point.telemetry = channels[0]->telemetry();
+  measured.point.samples = static_cast<std::uint32_t>(measured.samples.size());
+  if (auto wrong = runner.check(std::span(measured.samples).subspan(last_trial))) measured.mismatch = std::move(*wrong);
+  measured.point.telemetry = runner.telemetry();
   measured.point.wall_us = microseconds(steady_clock().now() - begin);
   return measured;
 }
+
+// One instance for each kind of the list.
+namespace {
+
+template <class... Ks>
+[[maybe_unused]] constexpr auto instances_for(List<Ks...>) {
+  return std::tuple{&measure<Ks>...};
+}
+[[maybe_unused, gnu::used]] const auto instances = instances_for(Kinds{});
+
+}  // namespace
 
 }  // namespace npgpu

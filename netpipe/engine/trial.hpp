@@ -1,12 +1,14 @@
-// One trial: the timed loop, and who drives which channel. There is no other timed loop for transfers.
+// One trial of a transfer: the timed loop, and which thread drives which channel. There is no other timed loop for
+// transfers.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "npgpu/transfer.hpp"
 #include "npgpu/channel.hpp"
+#include "npgpu/transfer.hpp"
 
 namespace npgpu {
 
@@ -15,13 +17,11 @@ struct LaneTime {
   std::optional<Seconds> device;  // nothing for host timing
 };
 
-struct Trial {
-  std::vector<LaneTime> lanes;  // one a channel
-  bool voided = false;          // a gate timed out: the times mean nothing
-};
-
-// Runs `repeats` operations on every channel. One channel: on the calling thread. Two: both at once, from
-// this thread if both only enqueue and are timed on the device, else each from a thread of its own.
-Trial run_trial(const TransferCase&, std::span<Channel* const> channels, std::uint64_t repeats);
+// Runs `repeats` operations on every measured channel, all at once, and returns their times; nothing if a gate timed
+// out. One channel, or several that only enqueue and are timed on the device, are driven from one thread, otherwise
+// each from a thread of its own. Channels of `load` are driven from a thread each: they copy before the first measured
+// operation, and until the last measured one has ended.
+std::optional<std::vector<LaneTime>> run_trial(const TransferCase&, std::span<Channel* const> measured,
+                                               std::span<Channel* const> load, std::uint64_t repeats);
 
 }  // namespace npgpu

@@ -17,7 +17,7 @@ constexpr std::uint64_t max_iterations = 1'000'000;
 }  // namespace
 
 std::string title(const JobCase& c) {
-  std::string text = "overlap " + c.device;
+  std::string text = "jobs " + c.device;
   for (const std::string_view word : {name(c.workload), name(c.order), name(c.pool)}) {
     text += ' ';
     text += word;
@@ -26,6 +26,32 @@ std::string title(const JobCase& c) {
     text += ' ';
     text += name(c.gating);
   }
+  return text;
+}
+
+Seconds Jobs::timed(const JobCase&, std::span<const JobSample> trial) {
+  const JobSample& job = trial.front();
+  return from_microseconds(job.device_us == job.device_us ? job.device_us : job.host_us);
+}
+
+std::optional<std::string> flaw_of(const JobShape& job) {
+  if (job.chunks == 0 || job.streams == 0 || job.threads == 0)
+    return fmt::format("has {} chunks, {} streams, {} threads", job.chunks, job.streams, job.threads);
+  if (!job.bytes_in && !job.bytes_out && !job.kernel_bytes) return "has a job of 0 bytes";
+  return std::nullopt;
+}
+
+std::optional<std::string> flaw_of(const JobSample& sample) { return flaw_of_intact(sample.intact); }
+
+std::string text_of(const JobShape& job) {
+  std::string text;
+  const auto part = [&](const std::string& words) { text += (text.empty() ? "" : ", ") + words; };
+  if (job.bytes_in) part(size_text(job.bytes_in) + " in");
+  if (job.bytes_out) part(size_text(job.bytes_out) + " out");
+  if (job.kernel_bytes) part(fmt::format("kernel {} x {}", size_text(job.kernel_bytes), job.iterations));
+  part(fmt::format("{} chunk{} in {} stream{}", job.chunks, job.chunks == 1 ? "" : "s", job.streams,
+                   job.streams == 1 ? "" : "s"));
+  if (job.threads != JobShape{}.threads) part(fmt::format("{} threads a block", job.threads));
   return text;
 }
 
