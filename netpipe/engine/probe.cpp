@@ -1,0 +1,40 @@
+#include "npgpu/probe.hpp"
+
+#include <fmt/format.h>
+
+namespace npgpu {
+
+std::string title(const ProbeCase& c) {
+  std::string text = fmt::format("{} {} {} {}", c.probe, c.device, name(c.operation), name(c.type));
+  if (c.form == Form::dependent) text += " dependent";
+  if (c.space != Space::registers && c.space != Space::global && c.space != Space::host)
+    text += fmt::format(" {}", name(c.space));
+  return text;
+}
+
+Seconds Probes::timed(const ProbeCase&, std::span<const ProbeSample> trial) {
+  const ProbeSample& one = trial.front();
+  return from_microseconds(one.device_us == one.device_us ? one.device_us : one.host_us);
+}
+
+std::optional<std::string> flaw_of(const Shape& s) {
+  if (s.blocks == 0 || s.threads == 0 || s.ilp == 0)
+    return fmt::format("has {} blocks, {} threads, ilp {}", s.blocks, s.threads, s.ilp);
+  if (s.one_block_per_sm > 1) return fmt::format("has {} for one_block_per_sm, which is 0 or 1", s.one_block_per_sm);
+  return std::nullopt;
+}
+
+std::optional<std::string> flaw_of(const ProbeSample& sample) {
+  if (sample.repeats == 0) return "has 0 repeats";
+  return flaw_of_intact(sample.intact);
+}
+
+std::string text_of(const Shape& s) {
+  std::string text = fmt::format("{} x {} threads, ilp {}", s.blocks, s.threads, s.ilp);
+  if (s.access_bytes > 0) text += fmt::format(", {} B each", s.access_bytes);
+  if (s.bytes > 0) text += ", in " + size_text(s.bytes);
+  if (s.one_block_per_sm) text += ", one block per SM";
+  return text;
+}
+
+}  // namespace npgpu
