@@ -1,5 +1,5 @@
 // Where one-thread blocks fill a unit: rates that rise and stay, by hand.
-#include "netpipe/model/transfers/knee.hpp"
+#include "netpipe/model/probes/knee.hpp"
 
 #include <doctest/doctest.h>
 

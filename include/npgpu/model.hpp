@@ -13,9 +13,9 @@
 
 namespace npgpu {
 
-// One point of one lane, summarized. Times are of one operation one way: trial time / repeats, halved
-// for pingpong (paper 004: T/((1+RT)*nrepeat)); device time where the case's timing is event or gated,
-// host time otherwise. Rates come from summarized times (Hoefler & Belli), never the other way round.
+// One point of one lane, summarized. Times are of one operation one way: trial time / repeats, halved for pingpong
+// (Allada et al. 2009: T/((1+RT)*nrepeat)); device time where the case's timing is event or gated, host time otherwise.
+// Rates come from summarized times (Hoefler & Belli 2015), never the other way round.
 struct PointSummary {
   std::uint64_t bytes = 0;
   std::uint32_t lane = 0;
@@ -28,11 +28,11 @@ struct PointSummary {
   Estimate rate;              // bytes / median time, bytes per second; interval from the time's
   double percent_of_limit = not_measured;
 };
-// Ordered by bytes, then lane. `limit` is the sweep's.
+// All measured lanes, by bytes, then lane; lanes are numbered as in lanes(). The limit is the series'.
 std::vector<PointSummary> summarize(const TransferSeries&);
 
-// Duplex: both lanes together over the longer of their times, trial by trial; then as above. `bytes` stays the
-// size of one copy, and the rate counts both. Empty for other patterns.
+// The measured lanes together over the longest of their times, trial by trial; then as above. `bytes` stays the size of
+// one copy, and the rate counts the copies of all lanes. Empty where only one lane is measured.
 std::vector<PointSummary> summarize_sum(const TransferSeries&);
 
 // A curve of one lane in few numbers. NaN where the points do not carry it.
@@ -57,6 +57,7 @@ struct JobSummary {
   std::uint32_t trials = 0;
   Stop stop = Stop::trials;
   Estimate time_us;                  // of the whole job: device time where all is gated, host time otherwise
+  double min_us = not_measured, max_us = not_measured;
   double issue_us = not_measured;    // of all asynchronous calls
   double create_us = not_measured;   // fresh streams
   double destroy_us = not_measured;
@@ -64,33 +65,5 @@ struct JobSummary {
 };
 // Ordered by job: bytes in, bytes out, kernel, iterations, chunks, streams, threads.
 std::vector<JobSummary> summarize(const JobSeries&);
-
-// Theoretical one-direction limit of a case on a device (payload bytes counted once).
-Limit limit_of(const TransferCase&, const DeviceInfo&);
-
-// ---- comparing two traces --------------------------------------------------------------------------
-
-enum class Verdict { same, faster, slower, unclear, only_a, only_b };
-template <>
-inline constexpr std::array<std::string_view, 6> names_of<Verdict>{"same",    "faster", "slower",
-                                                                   "unclear", "only-a", "only-b"};
-
-// B against A at one point. `slower` (a regression): the medians differ by more than the tolerance and the intervals
-// do not overlap. `unclear`: beyond the tolerance, but the intervals overlap or there are none.
-struct PointComparison {
-  std::string title;  // of the case, device ordinals as in A
-  std::uint64_t bytes = 0;
-  std::uint32_t lane = 0;
-  std::optional<Shape> shape{};   // of a probe's kernel only
-  std::optional<JobShape> job{};  // in streams only
-  double a_us = not_measured;
-  double b_us = not_measured;
-  double change = not_measured;  // b/a - 1 of the times: positive is slower
-  Verdict verdict = Verdict::same;
-};
-// Matches sweeps by question (module, pattern, direction, memory, async, timing, cache, offsets) and order of
-// devices, points by bytes and lane; probes by their question, points by shape, times being of the work of A's repeat;
-// jobs in streams by their question, points by job.
-std::vector<PointComparison> compare(const Trace& a, const Trace& b, double tolerance);
 
 }  // namespace npgpu

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "npgpu/compare.hpp"
+#include "npgpu/compare.hpp"
 #include "npgpu/model.hpp"
 #include "npgpu/derive.hpp"
 #include "npgpu/predict.hpp"
@@ -44,7 +46,7 @@ void report_json(std::ostream&, const Trace&);
 void report_overview(std::ostream&, const Trace&, const TextStyle&);
 void report_overview_json(std::ostream&, const Trace&);
 
-// Two traces and what compare() found. The names are those of the files.
+// Two traces and what compare() found. The names are those of the files. Devices that are not the same are said first.
 struct ComparisonOf {
   std::string a_name, b_name;
   const Trace* a = nullptr;

@@ -1,106 +1,65 @@
+#include "npgpu/compare.hpp"
+
 #include <cmath>
 #include <map>
 #include <utility>
 
 #include "netpipe/model/matching.hpp"
-#include "netpipe/model/probes/probe_rates.hpp"
-#include "npgpu/model.hpp"
 
 namespace npgpu {
 
 namespace {
 
-using model::Pair;
-
-Verdict verdict_of(const Estimate& a, const Estimate& b, double tolerance) {
-  if (a.value == b.value) return Verdict::same;
-  const double change = b.value / a.value - 1;
+template <class K>
+Verdict verdict_of(const PointTime<K>& a, const PointTime<K>& b, double tolerance, std::string& note) {
+  const Estimate &of_a = a.time_us, &of_b = b.time_us;
+  if (of_a.value == of_b.value) return Verdict::same;
+  const double change = of_b.value / of_a.value - 1;
   if (std::abs(change) <= tolerance) return Verdict::same;
-  const bool apart = b.low > a.high || b.high < a.low;  // false where an interval is missing
-  if (!apart || !std::isfinite(change)) return Verdict::unclear;
-  return change > 0 ? Verdict::slower : Verdict::faster;
+  if (!std::isfinite(change)) return Verdict::unclear;
+  const auto slower = change > 0 ? Verdict::slower : Verdict::faster;
+  if (std::isfinite(of_a.high - of_a.low) && std::isfinite(of_b.high - of_b.low))
+    return of_b.low > of_a.high || of_b.high < of_a.low ? slower : Verdict::unclear;
+  if (b.min_us > a.max_us * (1 + tolerance) || a.min_us > b.max_us * (1 + tolerance)) return slower;
+  note = "too few trials for an interval, and the trials overlap";
+  return Verdict::unclear;
 }
 
-// ---- the times of a pair's points, in us, by what tells points of a case apart; void ones count as missing ----------
+// Repeats may do more work in one version of a kernel than in another.
+template <class K>
+PointTime<K> for_work(PointTime<K> time, double work) {
+  const double factor = work / time.work;
+  if (std::isfinite(factor) && factor != 1)
+    for (double* us : {&time.time_us.value, &time.time_us.low, &time.time_us.high, &time.min_us, &time.max_us})
+      *us *= factor;
+  return time;
+}
 
-template <class Key>
-struct Times {
-  std::map<Key, Estimate> a, b;
-};
-
-struct Copy {
-  std::uint64_t bytes = 0;
-  std::uint32_t lane = 0;
-  auto operator<=>(const Copy&) const = default;
-};
-
-Times<Copy> times_of(const Pair<TransferSeries>& pair) {
-  const auto times = [](const TransferSeries* sweep) {
-    std::map<Copy, Estimate> found;
-    if (sweep)
-      for (const PointSummary& p : summarize(*sweep))
-        if (!std::isnan(p.time_us.value)) found.emplace(Copy{p.bytes, p.lane}, p.time_us);
-    return found;
+template <class K>
+void compare_points(std::vector<PointComparison>& out, const model::Pair<Series<K>>& pair, double tolerance) {
+  using Times = std::vector<PointTime<K>>;
+  const Times of_a = pair.a ? estimates(*pair.a) : Times{}, of_b = pair.b ? estimates(*pair.b) : Times{};
+  std::map<std::pair<typename K::Axes, std::uint32_t>, std::pair<const PointTime<K>*, const PointTime<K>*>> both;
+  const auto keep_first = [](const PointTime<K>*& kept, const PointTime<K>& one) {
+    if (!kept) kept = &one;
   };
-  return {times(pair.a), times(pair.b)};
-}
-
-// Of what A's trace did in one repeat: repeats may do more work in one version of a kernel than in another.
-Times<Shape> times_of(const Pair<ProbeSeries>& pair) {
-  std::map<Shape, double> work;
-  for (const ProbeSeries* probe : {pair.a, pair.b})
-    if (probe)
-      for (const ProbePoint& p : probe->points) work.try_emplace(p.axes, p.work);
-  const auto times = [&](const ProbeSeries* probe) {
-    std::map<Shape, Estimate> found;
-    if (probe)
-      for (const model::PointRate& r : model::rates_of(*probe)) {
-        const double us = 1e6 * work.at(r.shape);
-        found.emplace(r.shape, Estimate{us / r.rate.value, us / r.rate.high, us / r.rate.low, "us", r.rate.method});
-      }
-    return found;
-  };
-  return {times(pair.a), times(pair.b)};
-}
-
-Times<JobShape> times_of(const Pair<JobSeries>& pair) {
-  const auto times = [](const JobSeries* streams) {
-    std::map<JobShape, Estimate> found;
-    if (streams)
-      for (const JobSummary& s : summarize(*streams))
-        if (!std::isnan(s.time_us.value)) found.emplace(s.job, s.time_us);
-    return found;
-  };
-  return {times(pair.a), times(pair.b)};
-}
-
-void tell(PointComparison& p, const Copy& copy) {
-  p.bytes = copy.bytes;
-  p.lane = copy.lane;
-}
-void tell(PointComparison& p, const Shape& shape) {
-  p.axes = shape;
-  p.bytes = shape.bytes;
-}
-void tell(PointComparison& p, const JobShape& job) {
-  p.axes = job;
-  p.bytes = job.bytes_in + job.bytes_out;
-}
-
-template <class Key>
-void compare_points(std::vector<PointComparison>& out, const std::string& title, const Times<Key>& times,
-                    double tolerance) {
-  std::map<Key, std::pair<const Estimate*, const Estimate*>> both;
-  for (const auto& [key, time] : times.a) both[key].first = &time;
-  for (const auto& [key, time] : times.b) both[key].second = &time;
-  for (const auto& [key, of] : both) {
-    const auto& [a, b] = of;
-    PointComparison p;
-    p.title = title;
-    tell(p, key);
-    if (a) p.a_us = a->value;
-    if (b) p.b_us = b->value;
-    p.verdict = !b ? Verdict::only_a : !a ? Verdict::only_b : verdict_of(*a, *b, tolerance);
+  for (const PointTime<K>& one : of_a) keep_first(both[{one.axes, one.lane}].first, one);
+  for (const PointTime<K>& one : of_b) keep_first(both[{one.axes, one.lane}].second, one);
+  for (const auto& [key, times] : both) {
+    const auto& [a, b] = times;
+    PointComparison p{.kind = K::name, .title = pair.title, .axes = text_of(key.first), .lane = key.second};
+    const auto say_broken = [&](const char* whose, const PointTime<K>* one) {
+      if (!one || one->usable()) return;
+      p.verdict = Verdict::broken;
+      p.note += (p.note.empty() ? "" : "; ") + (whose + (": " + one->why));
+    };
+    say_broken("A", a);
+    say_broken("B", b);
+    if (a) p.a_us = a->time_us.value;
+    const PointTime<K> scaled = b ? for_work(*b, a ? a->work : not_measured) : PointTime<K>{};
+    p.b_us = scaled.time_us.value;
+    if (p.verdict != Verdict::broken)
+      p.verdict = !b ? Verdict::only_a : !a ? Verdict::only_b : verdict_of(*a, scaled, tolerance, p.note);
     const double change = p.b_us / p.a_us - 1;
     if (std::isfinite(change)) p.change = change;
     out.push_back(std::move(p));
@@ -112,13 +71,9 @@ void compare_points(std::vector<PointComparison>& out, const std::string& title,
 std::vector<PointComparison> compare(const Trace& a, const Trace& b, double tolerance) {
   const auto in_a = model::device_slots(a), in_b = model::device_slots(b);
   std::vector<PointComparison> out;
-  const auto add = [&](const auto& of_a, const auto& of_b) {
-    for (const auto& pair : model::pairs_of(of_a, of_b, in_a, in_b))
-      compare_points(out, pair.title, times_of(pair), tolerance);
-  };
-  add(a.sweeps, b.sweeps);
-  add(a.probes, b.probes);
-  add(a.streams, b.streams);
+  for_each_kind([&]<class K>() {
+    for (const auto& pair : model::pairs_of(a.of<K>(), b.of<K>(), in_a, in_b)) compare_points<K>(out, pair, tolerance);
+  });
   return out;
 }
 

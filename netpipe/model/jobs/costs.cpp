@@ -54,7 +54,7 @@ std::array<Estimate, 3> CostMeasuring::calls_of(std::uint64_t bytes) const {
     std::vector<XY> calls;
     for (const JobSummary& s : points_.find([&](const JobCase&c, const JobShape&j) {
            const std::uint64_t all = j.chunks * bytes;
-           return c.order == Order::breadth_first && c.pool == StreamPool::pooled && !c.gating &&
+           return c.order == Order::breadth_first && c.pool == StreamPool::pooled && c.gating == Gating::open == Gating::gated &&
                   j.chunks == j.streams && j.bytes_in == all && j.bytes_out == (out ? all : 0) &&
                   j.kernel_bytes == (kernel ? all : 0) && j.iterations == (kernel ? 1 : 0);
          }))
@@ -117,7 +117,7 @@ void CostMeasuring::copies(bool in) {
   std::map<std::uint64_t, std::vector<XY>> by_total;  // n copies of so many bytes in all
   std::map<std::uint64_t, Estimate> longest;
   for (const JobSummary& s : points_.find([&](const JobCase&c, const JobShape&j) {
-         return c.workload == Workload::none && c.order == Order::breadth_first && c.gating && j.streams == 1 &&
+         return c.workload == Workload::none && c.order == Order::breadth_first && c.gating == Gating::gated && j.streams == 1 &&
                 (in ? j.bytes_in > 0 && !j.bytes_out : j.bytes_out > 0 && !j.bytes_in);
        })) {
     const std::uint64_t total = s.job.bytes_in + s.job.bytes_out;
@@ -210,7 +210,7 @@ void CostMeasuring::latencies() {
 void CostMeasuring::kernels() {
   std::vector<XY> many;
   for (const JobSummary& s : points_.find([](const JobCase&c, const JobShape&j) {
-         return c.workload == Workload::compute && c.gating && c.order == Order::breadth_first &&
+         return c.workload == Workload::compute && c.gating == Gating::gated && c.order == Order::breadth_first &&
                 j.iterations == 0 && !j.bytes_in && !j.bytes_out;
        })) {
     const XY point{static_cast<double>(s.job.chunks), s.time_us.value};

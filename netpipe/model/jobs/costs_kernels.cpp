@@ -16,7 +16,7 @@ namespace {
 constexpr Workload sorts[] = {Workload::increment, Workload::memory, Workload::compute};
 
 bool kernel_alone(const JobCase& c, const JobShape& j) {
-  return c.workload != Workload::none && c.gating && c.order == Order::breadth_first && !j.bytes_in &&
+  return c.workload != Workload::none && c.gating == Gating::gated && c.order == Order::breadth_first && !j.bytes_in &&
          !j.bytes_out && j.iterations > 0 && j.threads > 32;
 }
 
@@ -26,7 +26,7 @@ bool kernel_alone(const JobCase& c, const JobShape& j) {
 // times of parts follow from that of the whole. Where blocks share what one of them could take alone, it is 1.
 void CostMeasuring::blocks() {
   const auto parts = points_.find([](const JobCase& c, const JobShape& j) {
-    return c.workload != Workload::none && c.gating && !j.bytes_in && !j.bytes_out && j.chunks == 1 &&
+    return c.workload != Workload::none && c.gating == Gating::gated && !j.bytes_in && !j.bytes_out && j.chunks == 1 &&
            j.iterations > 1 && j.threads > 32;
   });
   const auto whole = std::max_element(

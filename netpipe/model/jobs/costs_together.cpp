@@ -140,7 +140,7 @@ void CostMeasuring::duplex_extra_gap() {
   StreamCosts& costs = out_.costs;
   if (costs.copy_engines == 1) return;
   const auto jobs = points_.find([](const JobCase& c, const JobShape& j) {
-    return c.workload == Workload::increment && c.order == Order::breadth_first && !c.gating &&
+    return c.workload == Workload::increment && c.order == Order::breadth_first && c.gating == Gating::open == Gating::gated &&
            c.pool == StreamPool::pooled && j.chunks == j.streams && j.bytes_in == j.chunks * MiB &&
            j.bytes_out == j.bytes_in && j.kernel_bytes == j.chunks * line_bytes && j.iterations == 1;
   });

@@ -113,9 +113,9 @@ std::vector<MeasuredWorkload> cut_jobs(const Trace& trace) {
     }
   }
   std::vector<MeasuredWorkload> all;
-  for (const auto& [asked, times] : found) {
+  for (const auto& [step, times] : found) {
     if (!times.count(1) || times.size() < 2) continue;
-    MeasuredWorkload w{step.question, step.job, {}, {}};
+    MeasuredWorkload w{step.question, step.axes, {}, {}};
     for (const auto& [n, t] : times) {
       w.streams.push_back(n);
       w.time_us.push_back(t);

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <span>
 
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
+#include "netpipe/model/median_us.hpp"
+#include "npgpu/compare.hpp"
 #include "npgpu/model.hpp"
 
 namespace npgpu {
@@ -17,18 +17,16 @@ double median_or_nan(std::span<const JobSample> samples, double JobSample::*colu
   return values.empty() ? not_measured : median(values);
 }
 
-JobSummary summarized(const JobSeries& sweep, const JobPoint& point) {
-  const std::span<const JobSample> all(sweep.samples);
-  const std::size_t first = std::min<std::size_t>(point.first_sample, all.size());
-  const auto samples = all.subspan(first, std::min<std::size_t>(point.samples, all.size() - first));
-  const auto column = sweep.question.gating == Gating::gated ? &JobSample::device_us : &JobSample::host_us;
+JobSummary summarized(const JobSeries& series, const JobPoint& point) {
+  const auto samples = samples_of(series, point);
+  const auto column = series.question.gating == Gating::gated ? &JobSample::device_us : &JobSample::host_us;
   JobSummary s;
   s.job = point.axes;
   s.stop = point.stop;
   s.time_us.unit = "us";
   std::vector<double> us;
   for (const JobSample& sample : samples) {
-    // A job that left wrong results took no time worth telling: the whole point is void.
+    // Wrong results void the whole point.
     if (sample.intact == 0) {
       s.time_us.method = "results were wrong";
       return s;
@@ -36,18 +34,10 @@ JobSummary summarized(const JobSeries& sweep, const JobPoint& point) {
     if (std::isfinite(sample.*column) && sample.*column >= 0) us.push_back(sample.*column);
   }
   s.trials = static_cast<std::uint32_t>(us.size());
-  if (us.empty()) {
-    s.time_us.method = "no usable trial";
-    return s;
-  }
-  s.time_us.value = median(us);
-  if (const auto interval = median_interval(us)) {
-    s.time_us.low = interval->low;
-    s.time_us.high = interval->high;
-    s.time_us.method = "median, 95 % interval from order statistics";
-  } else {
-    s.time_us.method = "median; too few trials for an interval";
-  }
+  s.time_us = model::median_us(us);
+  if (us.empty()) return s;
+  s.min_us = *std::min_element(us.begin(), us.end());
+  s.max_us = *std::max_element(us.begin(), us.end());
   s.issue_us = median_or_nan(samples, &JobSample::issue_us);
   s.create_us = median_or_nan(samples, &JobSample::create_us);
   s.destroy_us = median_or_nan(samples, &JobSample::destroy_us);
@@ -56,9 +46,9 @@ JobSummary summarized(const JobSeries& sweep, const JobPoint& point) {
 
 }  // namespace
 
-std::vector<JobSummary> summarize(const JobSeries& sweep) {
+std::vector<JobSummary> summarize(const JobSeries& series) {
   std::vector<JobSummary> all;
-  for (const JobPoint& point : sweep.points) all.push_back(summarized(sweep, point));
+  for (const JobPoint& point : series.points) all.push_back(summarized(series, point));
   std::sort(all.begin(), all.end(), [](const JobSummary& a, const JobSummary& b) { return a.job < b.job; });
   for (JobSummary& one : all) {
     JobShape unsplit = one.job;
@@ -68,6 +58,15 @@ std::vector<JobSummary> summarize(const JobSeries& sweep) {
     if (base != all.end() && base->job == unsplit && one.time_us.value > 0)
       one.speed_up = base->time_us.value / one.time_us.value;
   }
+  return all;
+}
+
+template <>
+std::vector<PointTime<Jobs>> estimates(const JobSeries& series) {
+  std::vector<PointTime<Jobs>> all;
+  for (const JobSummary& s : summarize(series))
+    all.push_back(
+        {s.job, 0, not_measured, s.time_us, s.min_us, s.max_us, s.trials ? std::string() : s.time_us.method});
   return all;
 }
 

@@ -27,7 +27,7 @@ std::string joined(const std::vector<std::string>& all) {
   return text;
 }
 
-void add_rate(const Estimate& rate, const std::string& note, const Limit& peak, const std::string& name,
+void add_rate(const Estimate& rate, const std::string& note, const Limit& limit, const std::string& name,
               DeviceParameters& into) {
   Parameter p;
   p.name = name;
@@ -64,7 +64,7 @@ void add_latency(const ProbeSeries& dependent, const Corners& corners, DevicePar
 
 void derive_rate(const ProbeSeries& sweep, const std::string& name, DeviceParameters& into) {
   const Corners corners = corners_of(sweep);
-  add_rate(corners.all_all, joined(corners.doubts[0]), sweep.peak, name, into);
+  add_rate(corners.all_all, joined(corners.doubts[0]), sweep.limit, name, into);
 }
 
 void derive_bandwidth(const ProbeSeries* streaming, const ProbeSeries* dependent, DeviceParameters& into) {
@@ -75,7 +75,7 @@ void derive_bandwidth(const ProbeSeries* streaming, const ProbeSeries* dependent
     take_faster(corners, faster, Corner::all_all);
     take_faster(corners, faster, Corner::one_all);
   }
-  add_rate(corners.all_all, joined(corners.doubts[0]), (streaming ? streaming : dependent)->peak, "B", into);
+  add_rate(corners.all_all, joined(corners.doubts[0]), (streaming ? streaming : dependent)->limit, "B", into);
   for (Parameter& p : bandwidth_parameters(corners)) {
     leave_unchecked(p, "the device does not say");
     const Layout& l = (dependent ? dependent : streaming)->layout;

@@ -18,7 +18,7 @@
 
 #include "netpipe/model/probes/corner_points.hpp"
 #include "netpipe/model/probes/derive_parts.hpp"
-#include "netpipe/model/transfers/knee.hpp"
+#include "netpipe/model/probes/knee.hpp"
 #include "netpipe/model/probes/quotient.hpp"
 #include "netpipe/model/probes/verdict.hpp"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
+#include "netpipe/model/median_us.hpp"
+#include "npgpu/compare.hpp"
 
 namespace npgpu::model {
 
@@ -19,19 +19,13 @@ constexpr double same_clock = 0.02;
 // slowdown, power brake. Idle, application clocks and the like are choices.
 constexpr std::uint64_t slowing_reasons = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
 
-std::span<const ProbeSample> samples_of(const ProbeSeries& sweep, const ProbePoint& point) {
-  const std::span<const ProbeSample> all(sweep.samples);
-  const std::size_t first = std::min<std::size_t>(point.first_sample, all.size());
-  return all.subspan(first, std::min<std::size_t>(point.samples, all.size() - first));
-}
-
 bool usable(double value) { return std::isfinite(value) && value > 0; }
 
 struct Trials {
   std::vector<double> us;           // of one repeat
   std::vector<double> cycles, mhz;  // of one repeat, and over its time; of the trials that have them
   std::uint32_t max_blocks_on_unit = 0;
-  bool is_void = false;
+  std::string why_not{};  // why none of them counts
 };
 
 Trials trials_of(const ProbePoint& point, std::span<const ProbeSample> samples) {
@@ -39,7 +33,8 @@ Trials trials_of(const ProbePoint& point, std::span<const ProbeSample> samples) 
   const bool device_clock =
       std::all_of(samples.begin(), samples.end(), [](const auto& s) { return usable(s.device_us); });
   for (const ProbeSample& sample : samples) {
-    trials.is_void |= sample.intact == 0 || (point.axes.one_block_per_sm && sample.max_blocks_on_unit > 1);
+    if (sample.intact == 0) trials.why_not = "results were wrong";
+    if (point.axes.one_block_per_sm && sample.max_blocks_on_unit > 1) trials.why_not = "two blocks ran on one unit";
     trials.max_blocks_on_unit = std::max(trials.max_blocks_on_unit, sample.max_blocks_on_unit);
     const double us = device_clock ? sample.device_us : sample.host_us;
     if (!usable(us) || sample.repeats == 0) continue;
@@ -48,6 +43,8 @@ Trials trials_of(const ProbePoint& point, std::span<const ProbeSample> samples) 
     trials.cycles.push_back(sample.cycles / static_cast<double>(sample.repeats));
     trials.mhz.push_back(sample.cycles / us);
   }
+  if (trials.why_not.empty() && trials.us.empty()) trials.why_not = "no usable trial";
+  if (trials.why_not.empty() && !usable(point.work)) trials.why_not = "its work is not known";
   return trials;
 }
 
@@ -104,7 +101,7 @@ std::vector<PointRate> rates_of(const ProbeSeries& sweep) {
       std::any_of(sweep.samples.begin(), sweep.samples.end(), [](const auto& s) { return usable(s.cycles); });
   for (const ProbePoint& point : sweep.points) {
     const Trials trials = trials_of(point, samples_of(sweep, point));
-    if (trials.is_void || trials.us.empty() || !usable(point.work)) continue;
+    if (!trials.why_not.empty()) continue;
     PointRate& r = rates.emplace_back();
     r.shape = point.axes;
     r.rate = rate_of(point.work, trials.us, 1e-6);
@@ -138,3 +135,24 @@ std::vector<PointRate> rates_of(const ProbeSeries& sweep) {
 }
 
 }  // namespace npgpu::model
+
+namespace npgpu {
+
+template <>
+std::vector<PointTime<Probes>> estimates(const ProbeSeries& series) {
+  std::vector<PointTime<Probes>> all;
+  for (const ProbePoint& point : series.points) {
+    const model::Trials trials = model::trials_of(point, samples_of(series, point));
+    PointTime<Probes>& p = all.emplace_back();
+    p.axes = point.axes;
+    p.work = point.work;
+    p.why = trials.why_not;
+    if (!p.usable()) continue;
+    p.time_us = model::median_us(trials.us);
+    p.min_us = *std::min_element(trials.us.begin(), trials.us.end());
+    p.max_us = *std::max_element(trials.us.begin(), trials.us.end());
+  }
+  return all;
+}
+
+}  // namespace npgpu

@@ -26,17 +26,17 @@ namespace {
 
 constexpr double bend_of_a_knee = 0.1;  // of the curve's height: less above the chord is a straight line's noise
 
-struct Measured {
+struct CurvePoint {
   std::uint64_t bytes;  // the size asked for
   double moved_bytes;   // by one operation: twice the size where both lanes are summed
   double us;
   double rate;
   int octave() const { return static_cast<int>(std::bit_width(bytes)); }
 };
-using Curve = std::vector<Measured>;
+using Points = std::vector<CurvePoint>;
 
-Curve measured(std::span<const PointSummary> points) {
-  Curve curve;
+Points measured(std::span<const PointSummary> points) {
+  Points curve;
   for (const PointSummary& p : points)
     if (p.bytes > 0 && p.time_us.value > 0 && p.rate.value > 0)
       curve.push_back({p.bytes, p.rate.value * p.time_us.value * 1e-6, p.time_us.value, p.rate.value});
@@ -44,15 +44,15 @@ Curve measured(std::span<const PointSummary> points) {
   return curve;
 }
 
-std::size_t distinct_sizes(const Curve& curve) {
+std::size_t distinct_sizes(const Points& curve) {
   std::set<std::uint64_t> sizes;
-  for (const Measured& m : curve) sizes.insert(m.bytes);
+  for (const CurvePoint& m : curve) sizes.insert(m.bytes);
   return sizes.size();
 }
 
 // ---- the line --------------------------------------------------------------------------------------------------
 
-enum class Shape { line, through_zero, flat };
+enum class Model { line, through_zero, flat };
 
 struct Line {
   double t0_us = 0;
@@ -60,22 +60,22 @@ struct Line {
   double at(double bytes) const { return t0_us + bytes * us_per_byte; }
 };
 
-Line fit_line(const Curve& curve, Shape shape) {
+Line fit_line(const Points& curve, Model shape) {
   const auto n = static_cast<Eigen::Index>(curve.size());
   Eigen::MatrixXd a(n, 2);  // divided by the measured time, so that a perfect line gives all ones
   for (Eigen::Index i = 0; i < n; ++i) {
-    const Measured& m = curve[static_cast<std::size_t>(i)];
+    const CurvePoint& m = curve[static_cast<std::size_t>(i)];
     a(i, 0) = 1 / m.us;
     a(i, 1) = m.moved_bytes / m.us;
   }
   const Eigen::VectorXd ones = Eigen::VectorXd::Ones(n);
   const auto alone = [&](Eigen::Index column) { return a.col(column).sum() / a.col(column).squaredNorm(); };
   switch (shape) {
-    case Shape::through_zero:
+    case Model::through_zero:
       return {0, alone(1)};
-    case Shape::flat:
+    case Model::flat:
       return {alone(0), 0};
-    case Shape::line:
+    case Model::line:
       break;
   }
   const Eigen::RowVectorXd scale = a.colwise().norm();  // microseconds beside megabytes
@@ -84,20 +84,20 @@ Line fit_line(const Curve& curve, Shape shape) {
   return {x(0) / scale(0), x(1) / scale(1)};
 }
 
-struct Spread {
+struct HalfWidths {
   double t0_us = 0;  // half widths
   double us_per_byte = 0;
 };
 
-std::optional<Spread> jackknife(const Curve& curve, Shape shape) {
+std::optional<HalfWidths> jackknife(const Points& curve, Model shape) {
   std::set<int> octaves;
-  for (const Measured& m : curve) octaves.insert(m.octave());
+  for (const CurvePoint& m : curve) octaves.insert(m.octave());
   if (octaves.size() < 3) return std::nullopt;
   std::vector<Line> without;
   for (const int octave : octaves) {
-    Curve rest;
+    Points rest;
     std::copy_if(curve.begin(), curve.end(), std::back_inserter(rest),
-                 [&](const Measured& m) { return m.octave() != octave; });
+                 [&](const CurvePoint& m) { return m.octave() != octave; });
     without.push_back(fit_line(rest, shape));
   }
   const auto groups = static_cast<double>(without.size());
@@ -110,10 +110,10 @@ std::optional<Spread> jackknife(const Curve& curve, Shape shape) {
     for (const Line& line : without) squares += (line.*number - mean) * (line.*number - mean);
     return t * std::sqrt((groups - 1) / groups * squares);
   };
-  return Spread{half_width(&Line::t0_us), half_width(&Line::us_per_byte)};
+  return HalfWidths{half_width(&Line::t0_us), half_width(&Line::us_per_byte)};
 }
 
-void fit_into(CurveFit& fit, const Curve& curve) {
+void fit_into(CurveFit& fit, const Points& curve) {
   fit.latency_us.unit = "us";
   fit.rate.unit = "bytes per second";
   const auto none = [](Estimate& e, std::string why) {
@@ -126,11 +126,11 @@ void fit_into(CurveFit& fit, const Curve& curve) {
     return;
   }
 
-  Shape shape = Shape::line;
+  Model shape = Model::line;
   Line line = fit_line(curve, shape);
   const double rounding = 1e-9;  // of a time: what solving the equations may leave of a zero
   if (line.us_per_byte * curve.back().moved_bytes <= rounding * curve.back().us) {
-    shape = Shape::flat;
+    shape = Model::flat;
     line = fit_line(curve, shape);
     none(fit.rate, "the time does not grow with the size");
   } else if (line.t0_us < -rounding * curve.front().us) {
@@ -138,19 +138,19 @@ void fit_into(CurveFit& fit, const Curve& curve) {
          fmt::format("the fitted line meets zero bytes at {:.3g} us: these sizes carry no latency; the line was "
                      "put through zero instead",
                      line.t0_us));
-    shape = Shape::through_zero;
+    shape = Model::through_zero;
     line = fit_line(curve, shape);
   }
   line.t0_us = std::max(0.0, line.t0_us);
 
   const auto spread = jackknife(curve, shape);
   const std::string method = std::string("least squares on relative residuals of time = ") +
-                             (shape == Shape::line           ? "t0 + bytes/rate"
-                              : shape == Shape::through_zero ? "bytes/rate"
+                             (shape == Model::line           ? "t0 + bytes/rate"
+                              : shape == Model::through_zero ? "bytes/rate"
                                                              : "t0") +
                              (spread ? "; 95 % interval by leaving out one octave at a time"
                                      : "; no interval: sizes of three octaves are needed");
-  if (shape != Shape::through_zero) {
+  if (shape != Model::through_zero) {
     fit.latency_us.value = line.t0_us;
     fit.latency_us.method = method;
     if (spread) {
@@ -158,7 +158,7 @@ void fit_into(CurveFit& fit, const Curve& curve) {
       fit.latency_us.high = line.t0_us + spread->t0_us;
     }
   }
-  if (shape != Shape::flat) {
+  if (shape != Model::flat) {
     if (spread && spread->us_per_byte >= line.us_per_byte) {
       none(fit.rate, "not resolved: leaving out an octave changes the slope by as much as itself");
     } else {
@@ -173,14 +173,14 @@ void fit_into(CurveFit& fit, const Curve& curve) {
   // Two sizes are always met exactly: that says nothing.
   if (sizes > 2) {
     fit.worst_residual = 0;
-    for (const Measured& m : curve)
+    for (const CurvePoint& m : curve)
       fit.worst_residual = std::max(fit.worst_residual, std::abs(line.at(m.moved_bytes) / m.us - 1));
   }
 
   // NetPIPE's latency is a mean of whatever the ten smallest sizes are. Where they lie past the size at which the
   // line's two terms are equal, most of their time is transfer.
   const auto ten = static_cast<std::ptrdiff_t>(std::min<std::size_t>(10, curve.size()));
-  const Measured& tenth = curve[static_cast<std::size_t>(ten - 1)];
+  const CurvePoint& tenth = curve[static_cast<std::size_t>(ten - 1)];
   if (tenth.moved_bytes * line.us_per_byte > line.t0_us) {
     fit.notes.push_back(
         fmt::format("no latency of the smallest sizes: at {} bytes most of the time is transfer", tenth.bytes));
@@ -192,7 +192,7 @@ void fit_into(CurveFit& fit, const Curve& curve) {
 
 // ---- the shape -------------------------------------------------------------------------------------------------
 
-void best_into(CurveFit& fit, const Curve& curve) {
+void best_into(CurveFit& fit, const Points& curve) {
   const auto best =
       std::max_element(curve.begin(), curve.end(), [](const auto& a, const auto& b) { return a.rate < b.rate; });
   if (best == curve.end()) return;
@@ -201,19 +201,19 @@ void best_into(CurveFit& fit, const Curve& curve) {
 }
 
 // Interpolated in log2(bytes): a curve r*n/(n + n_1/2) is nearly straight there around its n_1/2.
-void half_into(CurveFit& fit, const Curve& curve) {
+void half_into(CurveFit& fit, const Points& curve) {
   if (distinct_sizes(curve) < 2) {
     fit.notes.push_back("no n_1/2: it takes two sizes");
     return;
   }
   const double half = fit.best_rate / 2;
-  const auto reached = std::find_if(curve.begin(), curve.end(), [&](const Measured& m) { return m.rate >= half; });
+  const auto reached = std::find_if(curve.begin(), curve.end(), [&](const CurvePoint& m) { return m.rate >= half; });
   if (reached == curve.end()) return;
   if (reached == curve.begin()) {
     fit.notes.push_back("no n_1/2: the smallest size already reaches half of the best rate");
     return;
   }
-  const Measured& below = *(reached - 1);
+  const CurvePoint& below = *(reached - 1);
   const double part = (half - below.rate) / (reached->rate - below.rate);
   const double x0 = std::log2(static_cast<double>(below.bytes));
   const double x1 = std::log2(static_cast<double>(reached->bytes));
@@ -222,15 +222,15 @@ void half_into(CurveFit& fit, const Curve& curve) {
 
 // Kneedle (Satopaa et al. 2011) without its smoothing: log2(size) and rate, each scaled to 0..1 between the
 // smallest and the largest size, and the point that stands farthest above the diagonal.
-void knee_into(CurveFit& fit, const Curve& curve) {
+void knee_into(CurveFit& fit, const Points& curve) {
   const auto none = [&](const char* why) { fit.notes.push_back(std::string("no knee: ") + why); };
   if (distinct_sizes(curve) < 3) return none("it takes three sizes");
   const double rise = curve.back().rate - curve.front().rate;
   if (!(rise > 0)) return none("the rate does not rise with the size");
-  const auto x_of = [](const Measured& m) { return std::log2(static_cast<double>(m.bytes)); };
+  const auto x_of = [](const CurvePoint& m) { return std::log2(static_cast<double>(m.bytes)); };
   const double span = x_of(curve.back()) - x_of(curve.front());
   double farthest = 0;
-  for (const Measured& m : curve) {
+  for (const CurvePoint& m : curve) {
     const double above = (m.rate - curve.front().rate) / rise - (x_of(m) - x_of(curve.front())) / span;
     if (above > farthest) {
       farthest = above;
@@ -246,7 +246,7 @@ void knee_into(CurveFit& fit, const Curve& curve) {
 }  // namespace
 
 CurveFit fit_curve(std::span<const PointSummary> one_lane) {
-  const Curve curve = measured(one_lane);
+  const Points curve = measured(one_lane);
   CurveFit fit;
   best_into(fit, curve);
   fit_into(fit, curve);

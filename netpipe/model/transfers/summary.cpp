@@ -2,21 +2,17 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
+#include "netpipe/model/median_us.hpp"
+#include "npgpu/compare.hpp"
 #include "npgpu/model.hpp"
 
 namespace npgpu {
 
 namespace {
 
-// The samples a point owns; fewer than it claims where the table is shorter.
-std::span<const TransferSample> samples_of(const TransferSeries& sweep, const TransferPoint& point) {
-  const std::span<const TransferSample> all(sweep.samples);
-  const std::size_t first = std::min<std::size_t>(point.first_sample, all.size());
-  return all.subspan(first, std::min<std::size_t>(point.samples, all.size() - first));
-}
+const char* const payload_wrong = "void: the payload arrived wrong";
 
 double trial_us(const TransferCase& c, const TransferSample& sample) {
   return c.timing == Timing::host ? sample.host_us : sample.device_us;
@@ -24,34 +20,27 @@ double trial_us(const TransferCase& c, const TransferSample& sample) {
 
 bool usable(double us, const TransferSample& sample) { return std::isfinite(us) && us >= 0 && sample.repeats > 0; }
 
-// Bytes that arrived wrong took no time worth telling: the whole point is void.
-bool wrong(const TransferSample& sample) { return sample.intact == 0; }
+double legs(const TransferCase& c) { return c.pattern == Pattern::pingpong ? 2 : 1; }
 
-// `us`: one operation one way, one value a trial. `moved_bytes`: what one operation moved in all.
-PointSummary summarized(const TransferPoint& point, std::uint32_t lane, const std::vector<double>& us, double moved_bytes,
-                        double limit) {
+// `us`: one operation one way, one value a trial. `moved_bytes`: what one operation moved in all. A wrong payload voids
+// the whole point.
+PointSummary summarized(const TransferPoint& point, std::uint32_t lane, const std::vector<double>& us, bool is_void,
+                        double moved_bytes, double limit) {
   PointSummary s;
-  s.bytes = point.bytes;
+  s.bytes = point.axes.bytes;
   s.lane = lane;
-  s.trials = static_cast<std::uint32_t>(us.size());
   s.stop = point.stop;
   s.time_us.unit = "us";
   s.rate.unit = "bytes per second";
-  if (us.empty()) {
-    s.time_us.method = s.rate.method = "no usable trial";
+  if (is_void || us.empty()) {
+    s.time_us.method = s.rate.method = is_void ? payload_wrong : "no usable trial";
     return s;
   }
-  s.time_us.value = median(us);
+  s.trials = static_cast<std::uint32_t>(us.size());
+  s.time_us = model::median_us(us);
   s.min_us = *std::min_element(us.begin(), us.end());
   s.max_us = *std::max_element(us.begin(), us.end());
   s.mean_us = std::accumulate(us.begin(), us.end(), 0.0) / static_cast<double>(us.size());
-  if (const auto interval = median_interval(us)) {
-    s.time_us.low = interval->low;
-    s.time_us.high = interval->high;
-    s.time_us.method = "median, 95 % interval from order statistics";
-  } else {
-    s.time_us.method = "median; too few trials for an interval";
-  }
 
   if (!(s.time_us.value > 0)) {
     s.rate.method = "none: the clock is too coarse for these times";
@@ -74,68 +63,103 @@ void in_order(std::vector<PointSummary>& summaries) {
   });
 }
 
+// The limit is that of a copy in the case's direction or the reverse one.
+double limit_of_lane(const TransferSeries& series, const Lane& lane) {
+  const Direction own = series.question.direction;
+  return lane.direction == own || lane.direction == reversed(own) ? series.limit.per_s : not_measured;
+}
+
+// A link has its limit in each direction. A memory has one, whichever way the copies go.
+double limit_of_sum(const TransferSeries& series, const std::vector<Lane>& measured) {
+  std::set<Lane> limits;
+  for (Lane lane : measured) {
+    if (std::isnan(limit_of_lane(series, lane))) return not_measured;
+    const bool in_memory = lane.direction == Direction::d2d || lane.direction == Direction::h2h;
+    if (in_memory) lane.target = lane.source;
+    lane.executor = {};
+    limits.insert(lane);
+  }
+  return series.limit.per_s * static_cast<double>(limits.size());
+}
+
+// One operation of one lane, one way.
+PointSummary lane_summary(const TransferSeries& series, const TransferPoint& point, std::uint32_t lane, double limit) {
+  const TransferCase& c = series.question;
+  std::vector<double> each_us;
+  bool is_void = false;
+  for (const TransferSample& sample : samples_of(series, point)) {
+    if (sample.lane != lane) continue;
+    is_void |= sample.intact == 0;
+    const double us = trial_us(c, sample);
+    if (usable(us, sample)) each_us.push_back(us / (static_cast<double>(sample.repeats) * legs(c)));
+  }
+  return summarized(point, lane, each_us, is_void, static_cast<double>(point.axes.bytes), limit);
+}
+
 }  // namespace
 
-std::vector<PointSummary> summarize(const TransferSeries& sweep) {
-  const TransferCase& c = sweep.question;
-  const double legs = c.pattern == Pattern::pingpong ? 2 : 1;
-  const std::uint32_t lanes = c.pattern == Pattern::duplex ? 2 : 1;
+std::vector<PointSummary> summarize(const TransferSeries& series) {
+  const std::vector<Lane> all = lanes(series.question);
   std::vector<PointSummary> summaries;
-  for (const TransferPoint& point : sweep.points) {
-    for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-      std::vector<double> each_us;
-      bool is_void = false;
-      for (const TransferSample& sample : samples_of(sweep, point)) {
-        if (sample.lane != lane) continue;
-        is_void |= wrong(sample);
-        const double us = trial_us(c, sample);
-        if (usable(us, sample)) each_us.push_back(us / (static_cast<double>(sample.repeats) * legs));
-      }
-      if (is_void) each_us.clear();
-      summaries.push_back(summarized(point, lane, each_us, static_cast<double>(point.bytes), sweep.limit.per_s));
-      if (is_void) summaries.back().time_us.method = summaries.back().rate.method = "void: the payload arrived wrong";
+  for (const TransferPoint& point : series.points)
+    for (std::uint32_t lane = 0; lane < all.size(); ++lane)
+      if (all[lane].measured)
+        summaries.push_back(lane_summary(series, point, lane, limit_of_lane(series, all[lane])));
+  in_order(summaries);
+  return summaries;
+}
+
+std::vector<PointSummary> summarize_sum(const TransferSeries& series) {
+  const std::vector<Lane> all = lanes(series.question);
+  std::vector<Lane> measured;
+  for (const Lane& lane : all)
+    if (lane.measured) measured.push_back(lane);
+  std::vector<PointSummary> summaries;
+  if (measured.size() < 2) return summaries;
+  const double limit = limit_of_sum(series, measured), count = static_cast<double>(measured.size());
+
+  struct Together {
+    double longest_us = 0;
+    double repeats = 0;
+    std::size_t lanes = 0;
+  };
+  for (const TransferPoint& point : series.points) {
+    std::map<std::uint32_t, Together> trials;
+    bool is_void = false;
+    for (const TransferSample& sample : samples_of(series, point)) {
+      if (sample.lane >= all.size() || !all[sample.lane].measured) continue;
+      is_void |= sample.intact == 0;
+      const double us = trial_us(series.question, sample);
+      if (!usable(us, sample)) continue;
+      Together& trial = trials[sample.trial];
+      trial.longest_us = std::max(trial.longest_us, us);
+      trial.repeats += static_cast<double>(sample.repeats);
+      ++trial.lanes;
     }
+    // One operation is a copy on each lane.
+    std::vector<double> each_us;
+    for (const auto& [number, trial] : trials)
+      if (trial.lanes == measured.size())
+        each_us.push_back(trial.longest_us / (trial.repeats / count * legs(series.question)));
+    summaries.push_back(
+        summarized(point, 0, each_us, is_void, count * static_cast<double>(point.axes.bytes), limit));
   }
   in_order(summaries);
   return summaries;
 }
 
-std::vector<PointSummary> summarize_sum(const TransferSeries& sweep) {
-  std::vector<PointSummary> summaries;
-  if (sweep.question.pattern != Pattern::duplex) return summaries;
-  // A link has its limit in each direction. A memory has one, whichever way the copies go.
-  const Direction d = sweep.question.direction;
-  const bool shared = d == Direction::d2d || d == Direction::h2h;
-  const double limit = sweep.limit.per_s * (shared ? 1 : 2);
-
-  struct Pair {
-    double longer_us = 0;
-    double repeats = 0;
-    int lanes = 0;
-  };
-  for (const TransferPoint& point : sweep.points) {
-    std::map<std::uint32_t, Pair> trials;
-    bool is_void = false;
-    for (const TransferSample& sample : samples_of(sweep, point)) {
-      if (sample.lane > 1) continue;
-      is_void |= wrong(sample);
-      const double us = trial_us(sweep.question, sample);
-      if (!usable(us, sample)) continue;
-      Pair& pair = trials[sample.trial];
-      pair.longer_us = std::max(pair.longer_us, us);
-      pair.repeats += static_cast<double>(sample.repeats);
-      ++pair.lanes;
-    }
-    // One operation is a copy each way, so two copies of the pair's repeats make one.
-    std::vector<double> each_us;
-    if (!is_void)
-      for (const auto& [trial, pair] : trials)
-        if (pair.lanes == 2) each_us.push_back(pair.longer_us / (pair.repeats / 2));
-    summaries.push_back(summarized(point, 0, each_us, 2 * static_cast<double>(point.bytes), limit));
-    if (is_void) summaries.back().time_us.method = summaries.back().rate.method = "void: the payload arrived wrong";
-  }
-  in_order(summaries);
-  return summaries;
+template <>
+std::vector<PointTime<Transfers>> estimates(const TransferSeries& series) {
+  std::vector<PointTime<Transfers>> all;
+  for (const PointSummary& s : summarize(series))
+    all.push_back({{s.bytes},
+                   s.lane,
+                   static_cast<double>(s.bytes),
+                   s.time_us,
+                   s.min_us,
+                   s.max_us,
+                   s.trials ? std::string() : s.time_us.method});
+  return all;
 }
 
 }  // namespace npgpu

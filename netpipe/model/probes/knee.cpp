@@ -1,4 +1,4 @@
-#include "netpipe/model/transfers/knee.hpp"
+#include "netpipe/model/probes/knee.hpp"
 
 #include <algorithm>
 
