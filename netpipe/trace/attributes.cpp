@@ -69,6 +69,20 @@ Handle expect(hid_t object, const std::string& where, const std::string& name, H
   return attribute;
 }
 
+std::vector<std::string> names_on(hid_t object, const std::string& where) {
+  std::vector<std::string> names;
+  hsize_t position = 0;
+  done(H5Aiterate2(
+           object, H5_INDEX_NAME, H5_ITER_NATIVE, &position,
+           [](hid_t, const char* name, const H5A_info_t*, void* all) -> herr_t {
+             static_cast<std::vector<std::string>*>(all)->push_back(name);
+             return 0;
+           },
+           &names),
+       "list the attributes of " + where);
+  return names;
+}
+
 }  // namespace
 
 void put(hid_t object, const std::string& name, const std::string& text) {
@@ -86,9 +100,9 @@ void put(hid_t object, const std::string& name, std::int64_t value) {
 void put(hid_t object, const std::string& name, std::uint64_t value) {
   create(object, name, H5T_STD_U64LE, H5T_NATIVE_UINT64, &value);
 }
-void put(hid_t object, const std::string& name, bool flag) { put_code(object, name, flag); }
-void put_code(hid_t object, const std::string& name, std::uint8_t code) {
-  create(object, name, H5T_STD_U8LE, H5T_NATIVE_UINT8, &code);
+void put(hid_t object, const std::string& name, bool flag) {
+  const std::uint8_t value = flag;
+  create(object, name, H5T_STD_U8LE, H5T_NATIVE_UINT8, &value);
 }
 void put(hid_t object, const Facts& facts) {
   for (const auto& [name, fact] : facts) std::visit([&](const auto& value) { put(object, name, value); }, fact);
@@ -114,34 +128,21 @@ std::string get_text(hid_t object, const std::string& where, const std::string& 
 double get_real(hid_t object, const std::string& where, const std::string& name) {
   return read_number<double>(expect(object, where, name, H5T_FLOAT, "floating-point number"), H5T_NATIVE_DOUBLE);
 }
+std::int64_t get_integer(hid_t object, const std::string& where, const std::string& name) {
+  return read_number<std::int64_t>(expect(object, where, name, H5T_INTEGER, "integer"), H5T_NATIVE_INT64);
+}
 std::uint64_t get_count(hid_t object, const std::string& where, const std::string& name) {
   return read_number<std::uint64_t>(expect(object, where, name, H5T_INTEGER, "integer"), H5T_NATIVE_UINT64);
 }
 bool get_flag(hid_t object, const std::string& where, const std::string& name) {
-  const auto value = read_number<std::int64_t>(expect(object, where, name, H5T_INTEGER, "integer"), H5T_NATIVE_INT64);
-  if (value != 0 && value != 1) throw FormatError(called(where, name) + " is " + std::to_string(value) + ", neither 0 nor 1");
+  const std::int64_t value = get_integer(object, where, name);
+  if (value != 0 && value != 1)
+    throw FormatError(called(where, name) + " is " + std::to_string(value) + ", neither 0 nor 1");
   return value == 1;
 }
-std::uint8_t get_code(hid_t object, const std::string& where, const std::string& name, std::uint8_t most) {
-  const auto value = read_number<std::int64_t>(expect(object, where, name, H5T_INTEGER, "integer"), H5T_NATIVE_INT64);
-  if (value < 0 || value > most)
-    throw FormatError(called(where, name) + " is " + std::to_string(value) + ", none of 0 to " + std::to_string(most));
-  return static_cast<std::uint8_t>(value);
-}
-
 Facts get_facts(hid_t object, const std::string& where) {
-  std::vector<std::string> names;
-  hsize_t position = 0;
-  done(H5Aiterate2(
-           object, H5_INDEX_NAME, H5_ITER_NATIVE, &position,
-           [](hid_t, const char* name, const H5A_info_t*, void* all) -> herr_t {
-             static_cast<std::vector<std::string>*>(all)->push_back(name);
-             return 0;
-           },
-           &names),
-       "list the attributes of " + where);
   Facts facts;
-  for (const std::string& name : names) {
+  for (const std::string& name : names_on(object, where)) {
     const Handle attribute = open(object, where, name);
     switch (scalar_class(attribute)) {
       case H5T_STRING:
@@ -158,6 +159,22 @@ Facts get_facts(hid_t object, const std::string& where) {
     }
   }
   return facts;
+}
+
+void copy_attributes(hid_t from, hid_t to) {
+  for (const std::string& name : names_on(from, "an object")) {
+    const Handle old = open(from, "an object", name);
+    const Handle type = made(H5Aget_type(old), "read the type of an attribute");
+    const Handle space = made(H5Aget_space(old), "read the shape of an attribute");
+    const auto values = static_cast<std::size_t>(done(H5Sget_simple_extent_npoints(space), "read a shape"));
+    std::vector<std::byte> bytes(values * H5Tget_size(type));
+    const Handle copy =
+        made(H5Acreate2(to, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), "create attribute '" + name + "'");
+    if (values == 0) continue;
+    done(H5Aread(old, type, bytes.data()), "read attribute '" + name + "'");
+    done(H5Awrite(copy, type, bytes.data()), "write attribute '" + name + "'");
+    done(H5Dvlen_reclaim(type, space, H5P_DEFAULT, bytes.data()), "free attribute '" + name + "'");
+  }
 }
 
 }  // namespace npgpu::trace

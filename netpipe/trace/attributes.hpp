@@ -17,7 +17,6 @@ void put(hid_t object, const std::string& name, double value);
 void put(hid_t object, const std::string& name, std::int64_t value);
 void put(hid_t object, const std::string& name, std::uint64_t value);
 void put(hid_t object, const std::string& name, bool flag);
-void put_code(hid_t object, const std::string& name, std::uint8_t code);
 void put(hid_t object, const std::string& name, const char* text) = delete;  // would become a bool
 void put(hid_t object, const Facts&);
 
@@ -30,12 +29,14 @@ bool has(hid_t object, const std::string& name);
 // Any scalar string is taken, of fixed or variable length.
 std::string get_text(hid_t object, const std::string& where, const std::string& name);
 double get_real(hid_t object, const std::string& where, const std::string& name);
+std::int64_t get_integer(hid_t object, const std::string& where, const std::string& name);
 std::uint64_t get_count(hid_t object, const std::string& where, const std::string& name);
 bool get_flag(hid_t object, const std::string& where, const std::string& name);
-// One of 0 to `most`.
-std::uint8_t get_code(hid_t object, const std::string& where, const std::string& name, std::uint8_t most);
 // All scalar texts, integers and reals of an object, in the order of the file, which is that in which they were made.
 // Attributes of other types are left out.
 Facts get_facts(hid_t object, const std::string& where);
+
+// Copies all attributes, whatever their types, to an object of any file.
+void copy_attributes(hid_t from, hid_t to);
 
 }  // namespace npgpu::trace

@@ -10,11 +10,12 @@
 #include <new>
 
 #include "netpipe/trace/attributes.hpp"
+#include "netpipe/trace/guarded_read.hpp"
 #include "netpipe/trace/headers.hpp"
 #include "netpipe/trace/image.hpp"
 #include "netpipe/trace/layout.hpp"
-#include "netpipe/trace/guarded_read.hpp"
-#include "netpipe/trace/series.hpp"
+#include "netpipe/trace/rows.hpp"
+#include "netpipe/trace/tables.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::trace {
@@ -29,20 +30,21 @@ bool signed_by_hdf5(std::span<const std::byte> bytes) {
   return false;
 }
 
-// "1.0" -> 1, 0
+// "2.0" -> 2, 0
 void read_version(const std::string& text, Trace& trace) {
   const char* const end = text.data() + text.size();
   const auto [dot, major_error] = std::from_chars(text.data(), end, trace.version_major);
-  if (major_error == std::errc() && dot != end && *dot == '.') {
-    const auto [rest, minor_error] = std::from_chars(dot + 1, end, trace.version_minor);
-    if (minor_error == std::errc() && rest == end && trace.version_major >= 1 && trace.version_minor >= 0) {
-      if (trace.version_major > version_major)
-        throw FormatError(fmt::format("has trace version {}, and this program reads up to {}.x: a newer npgpu is needed", text,
-                               version_major));
-      return;
-    }
-  }
-  throw FormatError("attribute 'schema_version' of / is '" + text + "', no version");
+  const bool has_major = major_error == std::errc() && dot != end && *dot == '.';
+  const auto [rest, minor_error] = std::from_chars(has_major ? dot + 1 : end, end, trace.version_minor);
+  if (minor_error != std::errc() || rest != end || trace.version_major < 1 || trace.version_minor < 0)
+    throw FormatError("attribute 'schema_version' of / is '" + text + "', no version");
+  if (trace.version_major > version_major)
+    throw FormatError(fmt::format("has trace version {}, and this program reads {}.x: a newer npgpu is needed", text,
+                                  version_major));
+  if (trace.version_major < version_major)
+    throw FormatError(fmt::format("has trace version {}, which only the npgpu that wrote it reads; this one reads {}.x, "
+                                  "so it has to be measured again",
+                                  text, version_major));
 }
 
 void read_root(hid_t file, Trace& trace) {
@@ -52,45 +54,38 @@ void read_root(hid_t file, Trace& trace) {
   if (schema != schema_name)
     throw FormatError(fmt::format("is an HDF5 file but not an npgpu trace: its schema_name is '{}'", schema));
   read_version(get_text(file, "/", "schema_version"), trace);
-  TraceRoot& root = trace.root;
-  root.complete = get_flag(file, "/", "complete");
-  root.run_uuid = get_text(file, "/", "run_uuid");
-  root.tool_version = get_text(file, "/", "tool_version");
-  root.git_commit = get_text(file, "/", "git_commit");
-  root.argv = get_text(file, "/", "argv");
-  root.start_time_utc = get_text(file, "/", "start_time_utc");
-  root.hostname = get_text(file, "/", "hostname");
+  trace.root.complete = get_flag(file, "/", "complete");
+  get_header(file, "/", trace.root);
 }
 
 // A continued trace has groups in groups: resume_1 and resume_1/host.
 void read_provenance(hid_t group, const std::string& where, const std::string& prefix, int depth, Provenance& all) {
-  for (const std::string& name : groups_in(group)) {
-    const Handle one = open_group(group, where, name);
+  for (const std::string& name : names_in(group)) {
     const std::string path = where + "/" + name;
+    const Handle one = open_group(group, where, name);
     all.emplace_back(prefix + name, get_facts(one, path));
     if (depth > 1) read_provenance(one, path, prefix + name + "/", depth - 1, all);
   }
 }
 
-bool is_number(const std::string& name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
+bool is_number(const std::string& name) { return name.find_first_not_of("0123456789") == std::string::npos; }
 
-// Numbered without gaps; a gap is a FormatError.
-template <class S>
-void read_numbered(hid_t file, std::uint64_t image_bytes, std::vector<S>& all) {
-  const std::string parent = KindOf<S>::group;
+// Numbered without gaps; a gap is a FormatError. A kind that the trace is older than has no group.
+template <class K>
+void read_kind(hid_t file, std::uint64_t image_bytes, std::vector<Series<K>>& all) {
+  const std::string parent(K::name);
+  if (!has_link(file, parent)) return;
   const Handle groups = open_group(file, "/", parent);
-  const auto names = groups_in(groups);
+  const auto names = names_in(groups);
   const auto count = static_cast<std::size_t>(std::count_if(names.begin(), names.end(), is_number));
   for (std::size_t i = 0; i < count; ++i) {
     const std::string where = "/" + parent + "/" + group_name(i);
     const Handle group = open_group(groups, "/" + parent, group_name(i));
-    S& sweep = all.emplace_back();
-    get_header(group, where, sweep);
-    sweep.points = Table<typename KindOf<S>::Row>::open(group, where, image_bytes).read();
-    sweep.samples = Table<typename KindOf<S>::SampleRow>::open(group, where, image_bytes).read();
-    check_rows(sweep, where);
+    Series<K>& series = all.emplace_back();
+    get_header(group, where, series);
+    series.points = Table<Point<K>>::open(group, where, "points", image_bytes).read();
+    series.samples = Table<typename K::Sample>::open(group, where, "samples", image_bytes).read();
+    check_rows(series, where);
   }
 }
 
@@ -98,7 +93,7 @@ Trace read_image(std::span<const std::byte> bytes) {
   if (!signed_by_hdf5(bytes)) throw FormatError("is not an HDF5 file");
   const Handle file = [&] {
     try {
-      return open_image(bytes, Access::read);
+      return open_image(bytes);
     } catch (const FormatError& flaw) {
       const std::string why = flaw.what();
       throw FormatError((why.find("truncated") != std::string::npos ? "is truncated: " : "is damaged: ") + why);
@@ -107,10 +102,7 @@ Trace read_image(std::span<const std::byte> bytes) {
   Trace trace;
   read_root(file, trace);
   read_provenance(open_group(file, "/", "provenance"), "/provenance", "", 2, trace.provenance);
-
-  read_numbered(file, bytes.size(), trace.of<Transfers>());
-  if (has_group(file, KindOf<ProbeSeries>::group)) read_numbered(file, bytes.size(), trace.of<Probes>());     // from 1.1 on
-  if (has_group(file, KindOf<JobSeries>::group)) read_numbered(file, bytes.size(), trace.of<Jobs>());  // from 1.2 on
+  for_each_kind([&]<class K>() { read_kind(file, bytes.size(), trace.of<K>()); });
   return trace;
 }
 
@@ -126,19 +118,13 @@ Trace decode(std::span<const std::byte> bytes, const std::string& file) {
   }
 }
 
-Trace decode_guarded(std::span<const std::byte> bytes, const std::string& file) {
+void rehearse(std::size_t bytes, const std::string& file, const std::function<void()>& what) {
   // A megabyte takes some milliseconds.
-  const Seconds enough{std::ceil(static_cast<double>(bytes.size()) / 1e6)};
-  const GuardedRead rehearsal = guarded_read([&] { decode(bytes, file); }, enough);
-  switch (rehearsal.outcome) {
-    case GuardedRead::Outcome::threw:
-      throw Error(ErrorKind::usage, rehearsal.text);
-    case GuardedRead::Outcome::died:
-      throw Error(ErrorKind::usage, fmt::format("{}: is damaged: HDF5 fails on it ({})", file, rehearsal.text));
-    case GuardedRead::Outcome::well:
-      break;
-  }
-  return decode(bytes, file);
+  const Seconds enough{std::ceil(static_cast<double>(bytes) / 1e6)};
+  const GuardedRead rehearsal = guarded_read(what, enough);
+  if (rehearsal.outcome == GuardedRead::Outcome::threw) throw Error(ErrorKind::usage, rehearsal.text);
+  if (rehearsal.outcome == GuardedRead::Outcome::died)
+    throw Error(ErrorKind::usage, fmt::format("{}: is damaged: HDF5 fails on it ({})", file, rehearsal.text));
 }
 
 }  // namespace npgpu::trace

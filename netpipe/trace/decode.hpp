@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -13,7 +14,7 @@ namespace npgpu::trace {
 // ones.
 Trace decode(std::span<const std::byte>, const std::string& file);
 
-// The same, tried in a child process first, so that damaged bytes are an Error whatever HDF5 makes of them.
-Trace decode_guarded(std::span<const std::byte>, const std::string& file);
+// Does it in a child process; throws what that threw, or Error(usage) saying that the file is damaged if the child died.
+void rehearse(std::size_t bytes, const std::string& file, const std::function<void()>& what);
 
 }  // namespace npgpu::trace

@@ -2,22 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "netpipe/trace/attributes.hpp"
-#include "netpipe/trace/headers.hpp"
-#include "netpipe/trace/layout.hpp"
-
 namespace npgpu::trace {
 
 namespace {
-
-void put_run(hid_t object, const TraceRoot& root) {
-  put(object, "run_uuid", root.run_uuid);
-  put(object, "tool_version", root.tool_version);
-  put(object, "git_commit", root.git_commit);
-  put(object, "argv", root.argv);
-  put(object, "start_time_utc", root.start_time_utc);
-  put(object, "hostname", root.hostname);
-}
 
 void put_provenance(hid_t group, const Provenance& provenance) {
   for (const auto& [name, facts] : provenance) put(create_group(group, name), facts);
@@ -25,97 +12,76 @@ void put_provenance(hid_t group, const Provenance& provenance) {
 
 std::string version_text() { return fmt::format("{}.{}", version_major, version_minor); }
 
+bool is_of_a_kind(const std::string& name) {
+  bool found = false;
+  for_each_kind([&]<class K>() { found = found || name == K::name; });
+  return found;
+}
+
+// Everything in a group, also what only a later version knows. Tables of the groups that are series are packed anew.
+enum class Level { root, kind, series };
+void copy_group(hid_t from, hid_t to, Level level, Packing packing) {
+  copy_attributes(from, to);
+  for (const std::string& name : names_in(from)) {
+    H5L_info_t link;
+    done(H5Lget_info(from, name.c_str(), &link, H5P_DEFAULT), "look at '" + name + "'");
+    if (link.type != H5L_TYPE_HARD)
+      done(H5Lcopy(from, name.c_str(), to, name.c_str(), H5P_DEFAULT, H5P_DEFAULT), "copy link '" + name + "'");
+    else if (level == Level::root && is_of_a_kind(name))
+      copy_group(open_group(from, "/", name), create_group(to, name), Level::kind, packing);
+    else if (level == Level::kind && name.find_first_not_of("0123456789") == std::string::npos)
+      copy_group(open_group(from, "...", name), create_group(to, name), Level::series, packing);
+    else if (level == Level::series && (name == "points" || name == "samples"))
+      copy_table(from, to, name, packing);
+    else
+      done(H5Ocopy(from, name.c_str(), to, name.c_str(), H5P_DEFAULT, H5P_DEFAULT), "copy '" + name + "'");
+  }
+}
+
+Handle copied(hid_t from, Packing packing) {
+  Handle copy = new_image();
+  copy_group(made(H5Gopen2(from, "/", H5P_DEFAULT), "open /"), made(H5Gopen2(copy, "/", H5P_DEFAULT), "open /"),
+             Level::root, packing);
+  return copy;
+}
+
 }  // namespace
 
 Document::Document(const TraceRoot& root, const Provenance& provenance) : file_(new_image()) {
   put(file_, "schema_name", std::string(schema_name));
   put(file_, "schema_version", version_text());
   put(file_, "complete", false);
-  put_run(file_, root);
+  put_header(file_, root);
   put_provenance(create_group(file_, "provenance"), provenance);
-  create_group(file_, KindOf<TransferSeries>::group);
-  create_group(file_, KindOf<ProbeSeries>::group);
-  create_group(file_, KindOf<JobSeries>::group);
+  for_each_kind([&]<class K>() { create_group(file_, std::string(K::name)); });
 }
 
 Document::Document(std::span<const std::byte> bytes, const Trace& loaded, const TraceRoot& root,
                    const Provenance& provenance)
-    : file_(open_image(bytes, Access::write)) {
-  sweeps_.load(loaded.sweeps);
-  probes_.load(loaded.probes);
-  streams_.load(loaded.streams);
+    : file_(copied(open_image(bytes), Packing::plain)) {
   set_complete(false);
   if (loaded.version_minor < version_minor) trace::change(file_, "schema_version", version_text());
-  for (const char* later : {KindOf<ProbeSeries>::group, KindOf<JobSeries>::group})  // than 1.0
-    if (!has_group(file_, later)) create_group(file_, later);
+  for_each_kind([&]<class K>() {
+    series<K>().load(loaded.of<K>());
+    if (!has_link(file_, std::string(K::name))) create_group(file_, std::string(K::name));
+  });
   const Handle group = open_group(file_, "/", "provenance");
   std::size_t number = 1;
-  while (has_group(group, resume_name(number))) ++number;
+  while (has_link(group, resume_name(number))) ++number;
   const Handle resume = create_group(group, resume_name(number));
-  put_run(resume, root);
+  put_header(resume, root);
   put_provenance(resume, provenance);
-}
-
-template <class S>
-std::size_t Document::begin(const S& header) {
-  std::size_t index = 0;
-  change([&] { index = series<S>().begin(file_, header); });
-  return index;
-}
-
-template <class S>
-bool Document::has(std::size_t index, const typename KindOf<S>::Key& key) const {
-  return const_cast<Document*>(this)->series<S>().has(index, key);
-}
-
-template <class S>
-const std::set<typename KindOf<S>::Key>& Document::keys(std::size_t index) const {
-  return const_cast<Document*>(this)->series<S>().keys(index);
-}
-
-template <class S>
-void Document::add(std::size_t index, const typename KindOf<S>::Row& point,
-                   std::span<const typename KindOf<S>::SampleRow> samples) {
-  // What readers would refuse: the document stays sound without it.
-  try {
-    check_row(point);
-    for (const auto& sample : samples) check_row(sample);
-  } catch (const FormatError& flaw) {
-    throw FormatError(std::string("a point that was to be added ") + flaw.what());
-  }
-  has<S>(index, {});
-  change([&] { series<S>().add(file_, index, point, samples); });
-}
-
-template <class S>
-void Document::set_error(std::size_t index, const std::string& why) {
-  has<S>(index, {});
-  change([&] { series<S>().set_error(file_, index, why); });
 }
 
 void Document::set_complete(bool complete) {
   change([&] { trace::change(file_, "complete", complete); });
 }
 
-template <class Change>
-void Document::change(Change body) {
-  sound_ = false;
-  body();
-  sound_ = true;
+void Document::take_image(Bytes& to, Packing packing) const {
+  if (packing == Packing::plain)
+    trace::take_image(file_, to);
+  else
+    trace::take_image(copied(file_, packing), to);
 }
-
-template std::size_t Document::begin(const TransferSeries&);
-template std::size_t Document::begin(const ProbeSeries&);
-template std::size_t Document::begin(const JobSeries&);
-template bool Document::has<TransferSeries>(std::size_t, const std::uint64_t&) const;
-template bool Document::has<ProbeSeries>(std::size_t, const Shape&) const;
-template bool Document::has<JobSeries>(std::size_t, const JobShape&) const;
-template const std::set<JobShape>& Document::keys<JobSeries>(std::size_t) const;
-template void Document::add<TransferSeries>(std::size_t, const TransferPoint&, std::span<const TransferSample>);
-template void Document::add<ProbeSeries>(std::size_t, const ProbePoint&, std::span<const ProbeSample>);
-template void Document::add<JobSeries>(std::size_t, const JobPoint&, std::span<const JobSample>);
-template void Document::set_error<TransferSeries>(std::size_t, const std::string&);
-template void Document::set_error<ProbeSeries>(std::size_t, const std::string&);
-template void Document::set_error<JobSeries>(std::size_t, const std::string&);
 
 }  // namespace npgpu::trace

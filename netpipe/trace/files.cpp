@@ -50,8 +50,8 @@ class Saving {
     return result;
   }
   [[noreturn]] void fail(int error, const char* what) const {
-    throw Error(ErrorKind::failed, fmt::format("{}: cannot save {} bytes ({}): {}; what was saved before is intact",
-                                               path_.string(), bytes_, what, system_text(error)));
+    throw Error(ErrorKind::failed, fmt::format("{}: cannot save {} bytes ({}): {}; {}", path_.string(), bytes_, what,
+                                               system_text(error), what_is_there(path_)));
   }
 
  private:
@@ -77,6 +77,11 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
 
 Descriptor::~Descriptor() {
   if (fd_ >= 0) ::close(fd_);
+}
+
+std::string what_is_there(const fs::path& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? "what was saved before is intact" : "nothing is saved there";
 }
 
 std::string system_text(int error) { return std::generic_category().message(error); }

@@ -48,6 +48,9 @@ std::filesystem::path folder_of(const std::filesystem::path&);
 // as it was before and the .tmp is gone. Not to be called by two processes for one path at once: hold the Lock.
 void replace_file(const std::filesystem::path&, std::span<const std::byte>);
 
+// "what was saved before is intact", or that nothing is there any more: the end of a sentence about a failed save.
+std::string what_is_there(const std::filesystem::path&);
+
 // Removes a .tmp that a killed run left, and tries whether the folder can be written. Error(usage) if it cannot.
 void try_folder(const std::filesystem::path&);
 

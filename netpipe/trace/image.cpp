@@ -28,11 +28,11 @@ Handle new_image() {
   return made(H5Fcreate(unique_name().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access), "create a file in memory");
 }
 
-Handle open_image(std::span<const std::byte> bytes, Access how) {
+Handle open_image(std::span<const std::byte> bytes) {
   const Handle access = in_memory();
   // HDF5 copies the bytes, and does not write to them in spite of the pointer's type.
   done(H5Pset_file_image(access, const_cast<std::byte*>(bytes.data()), bytes.size()), "load a file into memory");
-  return made(H5Fopen(unique_name().c_str(), how == Access::read ? H5F_ACC_RDONLY : H5F_ACC_RDWR, access), "open it");
+  return made(H5Fopen(unique_name().c_str(), H5F_ACC_RDONLY, access), "open it");
 }
 
 std::uint64_t image_size(hid_t file) {

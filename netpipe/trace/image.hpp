@@ -15,9 +15,8 @@ using Bytes = std::vector<std::byte>;
 // An empty file in memory, in HDF5's earliest format.
 Handle new_image();
 
-// Opens a copy of these bytes. Throws FormatError if HDF5 cannot.
-enum class Access { read, write };
-Handle open_image(std::span<const std::byte>, Access);
+// Opens a copy of these bytes, to be read. Throws FormatError if HDF5 cannot.
+Handle open_image(std::span<const std::byte>);
 
 // Size of the file now, without what the caches hold back.
 std::uint64_t image_size(hid_t file);

@@ -4,8 +4,11 @@
 
 namespace npgpu {
 
-Trace read_trace(const std::filesystem::path& path) {
-  return trace::decode_guarded(trace::read_file(path), path.string());
+Trace read_trace(const std::filesystem::path& path, Guard guard) {
+  const auto bytes = trace::read_file(path);
+  const auto read = [&] { return trace::decode(bytes, path.string()); };
+  if (guard == Guard::child) trace::rehearse(bytes.size(), path.string(), read);
+  return read();
 }
 
 }  // namespace npgpu

@@ -2,8 +2,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
+#include <tuple>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "netpipe/trace/checkpoint_policy.hpp"
 #include "netpipe/trace/decode.hpp"
@@ -26,13 +31,17 @@ Seconds now() { return SteadyClock().now(); }
   throw Error(ErrorKind::usage, fmt::format("{}: {}", path.string(), why));
 }
 
-// Where the file really lies: absolute, because the program may change its folder; and behind a symbolic link, because
-// the rename would replace the link.
+// Where the file really lies: absolute, because the program may change its folder; and behind symbolic links, also to
+// what does not exist yet, because the rename would replace the link.
 fs::path place_of(const fs::path& path) {
   if (path.empty()) throw Error(ErrorKind::usage, "the trace needs a file name");
   std::error_code ignored;  // what cannot be examined will be explained by the lock
-  const fs::path target = fs::is_symlink(path, ignored) ? fs::canonical(path, ignored) : fs::path();
-  const fs::path place = target.empty() ? fs::absolute(path) : target;
+  fs::path place = fs::absolute(path);
+  constexpr int max_links = 40;
+  for (int links = 0; fs::is_symlink(place, ignored); ++links) {
+    if (links == max_links) refuse(path, "is a link to a link, without end");
+    place = place.parent_path() / fs::read_symlink(place, ignored);  // an absolute target replaces all before it
+  }
   const fs::file_status status = fs::status(place, ignored);
   if (fs::is_directory(status) || !place.has_filename()) refuse(path, "is a folder; the trace needs a file name");
   if (fs::exists(status) && !fs::is_regular_file(status)) refuse(path, "is not a plain file");
@@ -42,117 +51,141 @@ fs::path place_of(const fs::path& path) {
 }  // namespace
 
 struct TraceWriter::Impl {
-  Impl(const fs::path& path, IfExists if_exists, const TraceRoot& root, const Provenance& provenance)
-      : path_(place_of(path)), lock_(path_), policy_(now()) {
+  // A device of the trace that is continued.
+  struct Origin {
+    std::string device, uuid, name;
+    bool simulated;
+    bool operator==(const Origin&) const = default;
+  };
+
+  Impl(const fs::path& path, IfExists if_exists, const TraceRoot& root, const Provenance& provenance, Guard guard)
+      : path_(place_of(path)), lock_(path_), plan_(root.plan), policy_(now()) {
     std::error_code ignored;
     const bool exists = fs::exists(path_, ignored);
     if (exists && if_exists == IfExists::refuse) refuse(path, "exists; --force replaces it, --resume continues it");
     if (exists && ::access(path_.c_str(), W_OK) != 0) refuse(path, "is write-protected");
     trace::try_folder(path_);
-    if (exists && if_exists == IfExists::resume) {
-      const trace::Bytes bytes = trace::read_file(path_);
-      const Trace loaded = trace::decode_guarded(bytes, path_.string());
-      named([&] { document_.emplace(bytes, loaded, root, provenance); });
-    } else {
+    if (exists && if_exists != IfExists::replace)
+      continue_trace(if_exists, root, provenance, guard);
+    else
       named([&] { document_.emplace(root, provenance); });
-    }
+  }
+
+  void continue_trace(IfExists if_exists, const TraceRoot& root, const Provenance& provenance, Guard guard) {
+    const trace::Bytes bytes = trace::read_file(path_);
+    const auto load = [&] {
+      const Trace loaded = trace::decode(bytes, path_.string());
+      refuse_another(loaded.root, root, if_exists);
+      for_each_kind([&]<class K>() {
+        for (const Series<K>& series : loaded.of<K>()) {
+          Origin origin = origin_of(series);
+          if (std::find(origins_.begin(), origins_.end(), origin) == origins_.end())
+            origins_.push_back(std::move(origin));
+        }
+      });
+      loaded_plan_ = loaded.root.plan;
+      named([&] { document_.emplace(bytes, loaded, root, provenance); });
+    };
+    if (guard == Guard::child) trace::rehearse(bytes.size(), path_.string(), [&] {
+      load();
+      document_->take_image(image_, trace::Packing::compressed);
+    });
+    load();
+  }
+
+  void refuse_another(const TraceRoot& loaded, const TraceRoot& root, IfExists if_exists) const {
+    if (loaded.hostname != root.hostname)
+      refuse(path_, fmt::format("was measured on {}, and this is {}: another host needs a trace of its own",
+                                loaded.hostname, root.hostname));
+    if (if_exists == IfExists::resume && loaded.plan != root.plan)
+      refuse(path_, fmt::format("was begun with another plan, by '{}': --resume continues that one only", loaded.argv));
+  }
+
+  template <class K>
+  static Origin origin_of(const Series<K>& series) {
+    return {device_of(series.question), series.device_uuid, series.device_name, series.simulated};
+  }
+
+  void refuse_another_device(const Origin& now) const {
+    const auto text = [](const Origin& o) {
+      return o.name + (o.uuid.empty() ? "" : " " + o.uuid) + (o.simulated ? ", simulated" : "");
+    };
+    for (const Origin& then : origins_)
+      if (then.device == now.device && then != now)
+        refuse(path_, fmt::format("holds measurements of {} ({}), and it now is another device ({})", now.device,
+                                  text(then), text(now)));
+    const bool planned = !plan_.empty() && plan_ == loaded_plan_;
+    const auto alike = [&](const Origin& then) { return then.simulated == now.simulated; };
+    if (!planned && !origins_.empty() && std::none_of(origins_.begin(), origins_.end(), alike))
+      refuse(path_, now.simulated ? "holds measurements of hardware, and this run is simulated"
+                                  : "holds what a simulated device gave, and this run measures hardware");
   }
 
   // Everything that touches the document: its flaws get the file's name.
   template <class Change>
-  void named(Change change) {
+  std::invoke_result_t<Change> named(Change change) const {
     try {
-      change();
+      return change();
     } catch (const trace::FormatError& flaw) {
       throw Error(ErrorKind::failed, path_.string() + ": " + flaw.what());
     }
   }
 
-  void save() {
+  void save(trace::Packing packing = trace::Packing::plain) {
     const Seconds begin = now();
     if (!document_->sound())
-      throw Error(ErrorKind::failed,
-                  path_.string() + ": is not saved, because adding to it failed; what was saved before is intact");
-    named([&] { document_->take_image(image_); });
+      throw Error(ErrorKind::failed, path_.string() + ": is not saved, because adding to it failed; " +
+                                         trace::what_is_there(path_));
+    named([&] { document_->take_image(image_, packing); });
     trace::replace_file(path_, image_);
     policy_.saved(now() - begin, image_.size());
   }
 
   const fs::path path_;
   const trace::Lock lock_;
+  const std::string plan_;
+  std::string loaded_plan_;
+  std::vector<Origin> origins_;              // empty for a new trace
   std::optional<trace::Document> document_;  // always there once constructed
   trace::Bytes image_;                       // kept: its memory is needed again
   trace::CheckpointPolicy policy_;
 };
 
-TraceWriter::TraceWriter(fs::path path, IfExists if_exists, const TraceRoot& root, const Provenance& provenance)
-    : impl_(std::make_unique<Impl>(path, if_exists, root, provenance)) {}
+TraceWriter::TraceWriter(fs::path path, IfExists if_exists, const TraceRoot& root, const Provenance& provenance,
+                         Guard guard)
+    : impl_(std::make_unique<Impl>(path, if_exists, root, provenance, guard)) {}
 
 TraceWriter::~TraceWriter() = default;
 
-template <class S>
-std::size_t TraceWriter::begin(const S& header) {
-  std::size_t index = 0;
-  impl_->named([&] { index = impl_->document_->begin(header); });
-  return index;
+template <class K>
+std::size_t TraceWriter::begin(const Series<K>& header) {
+  impl_->refuse_another_device(Impl::origin_of(header));
+  return impl_->named([&] { return impl_->document_->begin(header); });
 }
 
-template <class S>
-void TraceWriter::set_error(std::size_t index, const std::string& why) {
-  impl_->named([&] { impl_->document_->set_error<S>(index, why); });
-  impl_->policy_.added(now());
+template <class K>
+bool TraceWriter::has(std::size_t index, const typename K::Axes& axes) const {
+  return impl_->named([&] { return impl_->document_->axes<K>(index).count(axes) > 0; });
 }
 
-std::size_t TraceWriter::begin_sweep(const TransferSeries& header) { return begin(header); }
-std::size_t TraceWriter::begin_probe(const ProbeSeries& header) { return begin(header); }
-std::size_t TraceWriter::begin_streams(const JobSeries& header) { return begin(header); }
-
-bool TraceWriter::has_point(std::size_t sweep, std::uint64_t bytes) const {
-  bool has = false;
-  impl_->named([&] { has = impl_->document_->has<TransferSeries>(sweep, bytes); });
-  return has;
-}
-
-bool TraceWriter::has_shape(std::size_t probe, const Shape& shape) const {
-  bool has = false;
-  impl_->named([&] { has = impl_->document_->has<ProbeSeries>(probe, shape); });
-  return has;
-}
-
-bool TraceWriter::has_job(std::size_t streams, const JobShape& job) const {
-  bool has = false;
-  impl_->named([&] { has = impl_->document_->has<JobSeries>(streams, job); });
-  return has;
-}
-
-std::vector<JobShape> TraceWriter::jobs(std::size_t streams) const {
-  std::vector<JobShape> all;
-  impl_->named([&] {
-    const auto& keys = impl_->document_->keys<JobSeries>(streams);
-    all.assign(keys.begin(), keys.end());
+template <class K>
+std::vector<typename K::Axes> TraceWriter::axes(std::size_t index) const {
+  return impl_->named([&] {
+    const auto& all = impl_->document_->axes<K>(index);
+    return std::vector(all.begin(), all.end());
   });
-  return all;
 }
 
-void TraceWriter::add_point(std::size_t sweep, TransferPoint point, std::span<const TransferSample> samples) {
-  impl_->named([&] { impl_->document_->add<TransferSeries>(sweep, point, samples); });
+template <class K>
+void TraceWriter::add(std::size_t index, const Point<K>& point, std::span<const typename K::Sample> samples) {
+  impl_->named([&] { impl_->document_->add(index, point, samples); });
   impl_->policy_.added(now());
 }
 
-void TraceWriter::add_shape(std::size_t probe, ProbePoint point, std::span<const ProbeSample> samples) {
-  impl_->named([&] { impl_->document_->add<ProbeSeries>(probe, point, samples); });
+template <class K>
+void TraceWriter::set_error(std::size_t index, const std::string& why) {
+  impl_->named([&] { impl_->document_->set_error<K>(index, why); });
   impl_->policy_.added(now());
-}
-
-void TraceWriter::add_job(std::size_t streams, JobPoint point, std::span<const JobSample> samples) {
-  impl_->named([&] { impl_->document_->add<JobSeries>(streams, point, samples); });
-  impl_->policy_.added(now());
-}
-
-void TraceWriter::set_sweep_error(std::size_t sweep, const std::string& why) { set_error<TransferSeries>(sweep, why); }
-void TraceWriter::set_probe_error(std::size_t probe, const std::string& why) { set_error<ProbeSeries>(probe, why); }
-void TraceWriter::set_streams_error(std::size_t streams, const std::string& why) {
-  set_error<JobSeries>(streams, why);
 }
 
 bool TraceWriter::checkpoint_if_due() {
@@ -164,10 +197,23 @@ void TraceWriter::checkpoint() { impl_->save(); }
 
 void TraceWriter::finish() {
   impl_->named([&] { impl_->document_->set_complete(true); });
-  impl_->save();
+  impl_->save(trace::Packing::compressed);
 }
 
 Seconds TraceWriter::time_saving() const { return impl_->policy_.spent(); }
 std::uint64_t TraceWriter::checkpoints() const { return impl_->policy_.saves(); }
+
+// Makes the compiler emit the writer's templates for every kind: what has external linkage may be needed elsewhere.
+namespace trace {
+template <class K>
+using WriterOf = std::tuple<decltype(&TraceWriter::begin<K>), decltype(&TraceWriter::has<K>),
+                            decltype(&TraceWriter::axes<K>), decltype(&TraceWriter::add<K>),
+                            decltype(&TraceWriter::set_error<K>)>;
+extern const Kinds::Tuple<WriterOf> writer_of_all_kinds;
+const Kinds::Tuple<WriterOf> writer_of_all_kinds = []<class... Ks>(List<Ks...>) {
+  return std::tuple{WriterOf<Ks>{&TraceWriter::begin<Ks>, &TraceWriter::has<Ks>, &TraceWriter::axes<Ks>,
+                                 &TraceWriter::add<Ks>, &TraceWriter::set_error<Ks>}...};
+}(Kinds{});
+}  // namespace trace
 
 }  // namespace npgpu
