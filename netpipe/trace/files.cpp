@@ -18,6 +18,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr const char* scratch_name = "npgpu-tmp";
+
 // Calls again what a signal interrupted.
 template <class Call>
 auto retried(Call call) {
@@ -25,20 +27,6 @@ auto retried(Call call) {
   while (result < 0 && errno == EINTR) result = call();
   return result;
 }
-
-// Removes the file unless told that it is needed.
-class Unfinished {
- public:
-  explicit Unfinished(const fs::path& path) : path_(path) {}
-  ~Unfinished() {
-    if (!kept_) ::unlink(path_.c_str());
-  }
-  void keep() { kept_ = true; }
-
- private:
-  const fs::path& path_;
-  bool kept_ = false;
-};
 
 // A step of saving: its result, or an Error with the reason.
 class Saving {
@@ -92,6 +80,10 @@ fs::path beside(const fs::path& path, const char* suffix) {
   return other;
 }
 
+fs::path hidden_beside(const fs::path& path, const std::string& what) {
+  return path.parent_path() / fmt::format(".{}.{}", path.filename().string(), what);
+}
+
 fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
 std::vector<std::byte> read_file(const fs::path& path) {
@@ -126,19 +118,45 @@ std::vector<std::byte> read_file(const fs::path& path) {
   return bytes;
 }
 
+Unfinished::~Unfinished() {
+  if (!kept_ && !path_.empty()) ::unlink(path_.c_str());
+}
+
+FileSizeSignalBlocked::FileSizeSignalBlocked() {
+  sigset_t signal;
+  ::sigemptyset(&signal);
+  ::sigaddset(&signal, SIGXFSZ);
+  ::pthread_sigmask(SIG_BLOCK, &signal, &before_);
+}
+
+FileSizeSignalBlocked::~FileSizeSignalBlocked() {
+  const int error = errno;
+  if (::sigismember(&before_, SIGXFSZ) == 0) {
+    sigset_t signal;
+    ::sigemptyset(&signal);
+    ::sigaddset(&signal, SIGXFSZ);
+    const timespec at_once{};
+    while (::sigtimedwait(&signal, nullptr, &at_once) > 0) {
+    }
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  errno = error;
+}
+
 void replace_file(const fs::path& path, std::span<const std::byte> bytes) {
   const Saving saving(path, bytes.size());
-  const fs::path scratch = beside(path, ".tmp");
-  if (::unlink(scratch.c_str()) != 0 && errno != ENOENT) saving.fail(errno, "remove an old .tmp");
+  const fs::path scratch = hidden_beside(path, scratch_name);
+  if (::unlink(scratch.c_str()) != 0 && errno != ENOENT) saving.fail(errno, "remove an old temporary file");
 
   constexpr int how = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
   Descriptor fd(retried([&] { return ::open(scratch.c_str(), how, 0666); }));
-  saving.step(fd.get(), "create the .tmp");
+  saving.step(fd.get(), "create a temporary file");
   Unfinished unfinished(scratch);
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0)
-    saving.step(::fchmod(fd.get(), status.st_mode & 07777), "set the permissions of the .tmp");
+    saving.step(::fchmod(fd.get(), status.st_mode & 07777), "set its permissions");
 
+  const FileSizeSignalBlocked blocked;
   std::size_t written = 0;
   while (written < bytes.size()) {
     const ssize_t put = retried([&] { return ::write(fd.get(), bytes.data() + written, bytes.size() - written); });
@@ -154,13 +172,13 @@ void replace_file(const fs::path& path, std::span<const std::byte> bytes) {
 }
 
 void try_folder(const fs::path& path) {
-  const fs::path scratch = beside(path, ".tmp");
+  const fs::path scratch = hidden_beside(path, scratch_name);
   const auto refuse = [&](const std::string& what) {
     const int error = errno;
     throw Error(ErrorKind::usage, fmt::format("{}: cannot {} in the folder {}: {}", path.string(), what,
                                               folder_of(path).string(), system_text(error)));
   };
-  if (::unlink(scratch.c_str()) != 0 && errno != ENOENT) refuse("remove an old .tmp");
+  if (::unlink(scratch.c_str()) != 0 && errno != ENOENT) refuse("remove an old temporary file");
   const Descriptor fd(retried([&] { return ::open(scratch.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }));
   if (!fd.open()) refuse("create a file");
   if (::unlink(scratch.c_str()) != 0) refuse("remove a file");

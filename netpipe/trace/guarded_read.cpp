@@ -43,8 +43,10 @@ void limit_processor_time(Seconds most) {
   ::setrlimit(RLIMIT_CPU, &limit);
 }
 
-[[noreturn]] void be_the_child(int pipe, const std::function<void()>& read, Seconds max_processor_time) {
+[[noreturn]] void be_the_child(int mouth, const std::function<void()>& read, Seconds max_processor_time) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // Where the standard descriptors are closed, the pipe may have got one of their numbers.
+  const int pipe = mouth > STDERR_FILENO ? mouth : ::fcntl(mouth, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   for (const int number : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU, SIGTERM, SIGINT})
     ::signal(number, SIG_DFL);
   const rlimit none{0, 0};
@@ -52,8 +54,8 @@ void limit_processor_time(Seconds most) {
   limit_processor_time(max_processor_time);
   // Aborting libraries print; the parent says it in its own words.
   const int nowhere = ::open("/dev/null", O_WRONLY);
-  ::dup2(nowhere, STDOUT_FILENO);
-  ::dup2(nowhere, STDERR_FILENO);
+  for (const int standard : {STDOUT_FILENO, STDERR_FILENO})
+    if (nowhere >= 0 && nowhere != standard) ::dup2(nowhere, standard);
   try {
     read();
     say(pipe, "+");

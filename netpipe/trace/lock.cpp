@@ -9,6 +9,8 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -26,25 +28,56 @@ std::string this_host() {
   return text.data();
 }
 
-// "process 4711 on node17"
+// The content of a small file that the kernel makes; empty if there is none.
+std::string told_by_kernel(const std::string& path) {
+  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 1024> text{};
+  const ssize_t length = fd.open() ? ::read(fd.get(), text.data(), text.size()) : -1;
+  return {text.data(), length < 0 ? 0 : static_cast<std::size_t>(length)};
+}
+
+// When a process began, as no other process of any boot of this machine did: "<boot id>:<ticks since boot>". Empty if
+// there is no such process, or it cannot be asked.
+std::string start_of(long pid) {
+  const std::string stat = told_by_kernel(fmt::format("/proc/{}/stat", pid));
+  const std::size_t name_ends = stat.rfind(')');
+  std::string boot = told_by_kernel("/proc/sys/kernel/random/boot_id");
+  if (name_ends == std::string::npos || boot.empty()) return {};
+  std::istringstream fields(stat.substr(name_ends + 1));
+  std::string field;
+  for (int number = 3; number <= 22; ++number) fields >> field;
+  boot.erase(boot.find_last_not_of('\n') + 1);
+  return boot + ":" + field;
+}
+
+// What a lock says: "npgpu process 4711 on node17 started 5e0c...:81234"
 struct Holder {
   long pid = 0;
   std::string host;
+  std::string start;
 
-  static Holder self() { return {::getpid(), this_host()}; }
-  static Holder named_in(int fd) {
-    std::array<char, 512> text{};
-    if (::pread(fd, text.data(), text.size() - 1, 0) <= 0) return {};
-    std::array<char, 256> host{};
+  static Holder self() { return {::getpid(), this_host(), start_of(::getpid())}; }
+  static std::optional<Holder> named_in(int fd) {
+    std::array<char, 1024> text{};
+    if (::pread(fd, text.data(), text.size() - 1, 0) <= 0) return std::nullopt;
+    std::array<char, 256> host{}, start{};
     Holder holder;
-    if (std::sscanf(text.data(), "process %ld on %255s", &holder.pid, host.data()) != 2) return {};
+    if (std::sscanf(text.data(), "npgpu process %ld on %255s started %255s", &holder.pid, host.data(), start.data()) != 3)
+      return std::nullopt;
     holder.host = host.data();
+    holder.start = start.data();
     return holder;
   }
-  bool known() const { return pid > 0; }
-  std::string text() const { return known() ? fmt::format("process {} on {}", pid, host) : "another process"; }
-  bool certainly_dead() const {
-    return known() && host == this_host() && ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
+  std::string signature() const {
+    return fmt::format("npgpu {} started {}\n", text(), start.empty() ? "unknown" : start);
+  }
+  std::string text() const { return fmt::format("process {} on {}", pid, host); }
+  bool is_here() const { return host == this_host(); }
+  bool certainly_gone() const {
+    if (!is_here()) return false;
+    if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return true;
+    const std::string now = start_of(pid);  // another process may have got its number
+    return start != "unknown" && !now.empty() && now != start;
   }
 };
 
@@ -72,45 +105,64 @@ bool still_named(int fd, const fs::path& file) {
          opened.st_ino == named.st_ino;
 }
 
-void sign(int fd) {
-  const std::string text = Holder::self().text() + "\n";
-  // Only for messages: a full disk is no reason to stop here.
-  if (::ftruncate(fd, 0) != 0 || ::pwrite(fd, text.data(), text.size(), 0) < 0) return;
-}
-
 }  // namespace
 
 Lock::Lock(const fs::path& path) : path_(path), file_(beside(path, ".lock")) {
   constexpr int max_races = 1000;
-  for (int race = 0; race < max_races; ++race)
-    if (attempt()) return;
+  for (int race = 0; race < max_races; ++race) {
+    if (create()) return;
+    take_away();
+  }
   refuse("cannot lock " + file_.string() + ": others take and leave it all the time");
 }
 
-bool Lock::attempt() {
-  constexpr int how = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
-  bool created = true;
-  Descriptor fd(::open(file_.c_str(), how | O_CREAT | O_EXCL, 0666));
-  if (!fd.open() && errno == EEXIST) {
-    created = false;
-    fd = Descriptor(::open(file_.c_str(), how));
-    if (!fd.open() && errno == ENOENT) return false;  // released in between
+bool Lock::create() {
+  struct stat there {};
+  if (::lstat(file_.c_str(), &there) == 0) return false;
+  // Where a file needs a name from its beginning, it has one that nobody looks for.
+  fs::path scratch;
+  Descriptor fd(::open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666));
+  if (!fd.open()) {
+    scratch = hidden_beside(path_, fmt::format("npgpu-lock-{}", ::getpid()));
+    fd = Descriptor(::open(scratch.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
+    if (!fd.open()) refuse(why_not_opened(errno));
   }
-  if (!fd.open()) refuse(why_not_opened(errno));
-
-  const Outcome outcome = try_lock(fd.get());
-  if (outcome == Outcome::held) refuse("is being written by " + Holder::named_in(fd.get()).text());
-  if (outcome == Outcome::no_locks && !created) {
-    const Holder holder = Holder::named_in(fd.get());
-    if (!holder.certainly_dead())
-      refuse(fmt::format("is being written by {}; if that run is over, remove {}", holder.text(), file_.string()));
-    if (still_named(fd.get(), file_)) ::unlink(file_.c_str());
-    return false;
+  const Unfinished unfinished(scratch);
+  const std::string text = Holder::self().signature();
+  {
+    const FileSizeSignalBlocked blocked;
+    if (::pwrite(fd.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
+      refuse(fmt::format("cannot write {}: {}", file_.string(), system_text(errno)));
   }
-  if (!still_named(fd.get(), file_)) return false;
-  sign(fd.get());
+  try_lock(fd.get());  // nobody else knows the file; where there are no locks, its name will do
+  const std::string now = scratch.empty() ? fmt::format("/proc/self/fd/{}", fd.get()) : scratch.string();
+  if (::linkat(AT_FDCWD, now.c_str(), AT_FDCWD, file_.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+    if (errno == EEXIST) return false;
+    // A file system without hard links.
+    const int error = errno;
+    if (scratch.empty() || ::renameat2(AT_FDCWD, now.c_str(), AT_FDCWD, file_.c_str(), RENAME_NOREPLACE) != 0) {
+      if (errno == EEXIST) return false;
+      refuse(why_not_opened(error));
+    }
+  }
   fd_ = std::move(fd);
   return true;
+}
+
+bool Lock::take_away() {
+  // Non-blocking: a named pipe must not make us wait.
+  const Descriptor fd(::open(file_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!fd.open() && errno == ENOENT) return false;  // released in between
+  if (!fd.open()) refuse(why_not_opened(errno));
+  const std::optional<Holder> holder = Holder::named_in(fd.get());
+  if (!holder)
+    refuse(fmt::format("needs the name {} for its lock, and that file is not one; move it elsewhere", file_.string()));
+  const Outcome outcome = try_lock(fd.get());
+  if (outcome == Outcome::held) refuse("is being written by " + holder->text());
+  if (outcome == Outcome::no_locks && !holder->certainly_gone())
+    refuse(fmt::format("is being written by {}; this file system has no locks, so if that run is over, remove {}{}",
+                       holder->text(), file_.string(), holder->is_here() ? "" : " on any node that sees it"));
+  return still_named(fd.get(), file_) && ::unlink(file_.c_str()) == 0;
 }
 
 std::string Lock::why_not_opened(int error) const {

@@ -33,8 +33,6 @@ void check_point(const Point<K>& point) {
 template <class Sample>
 void check_sample(const Sample& sample) {
   check_codes(sample);
-  if (sample.intact < -1 || sample.intact > 1)
-    throw FormatError(fmt::format("has the unknown intact code {}", sample.intact));
   if (const auto flaw = flaw_of(sample)) throw FormatError(*flaw);
 }
 
