@@ -20,6 +20,21 @@ namespace npgpu {
 using Fact = std::variant<std::int64_t, double, std::string>;
 using Facts = std::vector<std::pair<std::string, Fact>>;
 
+// Null if there is none of that name.
+inline const Fact* find_fact(const Facts& facts, std::string_view name) {
+  for (const auto& [key, value] : facts)
+    if (key == name) return &value;
+  return nullptr;
+}
+// NaN if there is no number of that name.
+inline double number_fact(const Facts& facts, std::string_view name) {
+  const Fact* const fact = find_fact(facts, name);
+  if (!fact) return not_measured;
+  if (const auto* whole = std::get_if<std::int64_t>(fact)) return static_cast<double>(*whole);
+  if (const auto* number = std::get_if<double>(fact)) return *number;
+  return not_measured;
+}
+
 // A theoretical rate and where it comes from ("PCIe Gen5 x16: 32 GT/s * 16 lanes * 128/130").
 struct Limit {
   double per_s = not_measured;  // bytes, operations or loads; NaN: unknown

@@ -17,14 +17,15 @@ namespace npgpu {
 
 class Module : public Backend<Transfers> {
  public:
-  // Why this case cannot run, whatever its size, and what would make it run; nothing if it can. All lanes are asked.
+  // Why this case cannot run, whatever its size, and what would make it run; nothing if it can. A case of several lanes
+  // is asked for as a whole, and then for each lane but the first alone.
   virtual std::optional<std::string> refuses_case(const TransferCase&) const = 0;
   // Of one lane alone: its case is that of lane_case().
   virtual MemoryNeed needs_lane(const TransferCase&, std::uint64_t max_bytes) const = 0;
   // Opens a channel for sizes up to max_bytes. Throws Error.
   virtual std::unique_ptr<Channel> open_lane(const TransferCase&, std::uint64_t max_bytes) const = 0;
 
-  // A runner over the channels of all lanes; see netpipe/engine/transfer_runner.cpp.
+  // A runner over the channels of all lanes; see netpipe/engine/transfer_runner.hpp.
   std::optional<std::string> refuses(const Step<Transfers>&) const final;
   TransferContext context(const TransferCase&) const override;
   MemoryNeed needs(std::span<const Step<Transfers>>) const final;

@@ -1,32 +1,20 @@
 #include "netpipe/engine/transfer_runner.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "netpipe/engine/trial.hpp"
 #include "npgpu/error.hpp"
-#include "npgpu/module.hpp"
 
 namespace npgpu {
 
 namespace {
 
-// The largest size of each case.
-std::map<TransferCase, std::uint64_t> largest(std::span<const Step<Transfers>> steps) {
-  std::map<TransferCase, std::uint64_t> all;
-  for (const Step<Transfers>& step : steps) {
-    std::uint64_t& bytes = all[step.question];
-    bytes = std::max(bytes, step.axes.bytes);
-  }
-  return all;
-}
-
 class TransferRunner final : public Runner<Transfers> {
  public:
   TransferRunner(OpenLane open_lane, std::span<const Step<Transfers>> steps) : open_(std::move(open_lane)) {
     if (steps.empty()) throw Error(ErrorKind::usage, "no transfer to open a runner for");
-    max_bytes_ = largest(steps);
+    max_bytes_ = max_bytes_of(steps);
     open(steps.front().question);
   }
 
@@ -116,38 +104,17 @@ class TransferRunner final : public Runner<Transfers> {
 
 }  // namespace
 
+std::map<TransferCase, std::uint64_t> max_bytes_of(std::span<const Step<Transfers>> steps) {
+  std::map<TransferCase, std::uint64_t> all;
+  for (const Step<Transfers>& step : steps) {
+    std::uint64_t& bytes = all[step.question];
+    bytes = std::max(bytes, step.axes.bytes);
+  }
+  return all;
+}
+
 std::unique_ptr<Runner<Transfers>> transfer_runner(OpenLane open, std::span<const Step<Transfers>> steps) {
   return std::make_unique<TransferRunner>(std::move(open), steps);
-}
-
-// ---- a module as a backend -----------------------------------------------------------------------------------------
-
-std::optional<std::string> Module::refuses(const Step<Transfers>& step) const {
-  const TransferCase& c = step.question;
-  if (auto why = refuses_case(c)) return why;
-  const std::vector<Lane> all = lanes(c);
-  for (std::size_t i = 1; i < all.size(); ++i)
-    if (auto why = refuses_case(lane_case(c, all[i]))) return why;
-  return std::nullopt;
-}
-
-MemoryNeed Module::needs(std::span<const Step<Transfers>> steps) const {
-  MemoryNeed most;
-  for (const auto& [question, max_bytes] : largest(steps)) {
-    MemoryNeed sum;
-    for (const Lane& lane : lanes(question)) {
-      const MemoryNeed one = needs_lane(lane_case(question, lane), max_bytes);
-      sum.host_bytes = saturating_plus(sum.host_bytes, one.host_bytes);
-      sum.device_bytes = saturating_plus(sum.device_bytes, one.device_bytes);
-    }
-    most = {std::max(most.host_bytes, sum.host_bytes), std::max(most.device_bytes, sum.device_bytes)};
-  }
-  return most;
-}
-
-std::unique_ptr<Runner<Transfers>> Module::open(std::span<const Step<Transfers>> steps) const {
-  return transfer_runner([this](const TransferCase& lane, std::uint64_t max_bytes) { return open_lane(lane, max_bytes); },
-                         steps);
 }
 
 }  // namespace npgpu

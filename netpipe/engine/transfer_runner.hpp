@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 
@@ -10,6 +11,9 @@
 #include "npgpu/transfer.hpp"
 
 namespace npgpu {
+
+// The cases of these steps, each with its largest size.
+std::map<TransferCase, std::uint64_t> max_bytes_of(std::span<const Step<Transfers>>);
 
 // Opens the channel of one lane, whose case is that of lane_case(), for sizes up to max_bytes.
 using OpenLane = std::function<std::unique_ptr<Channel>(const TransferCase&, std::uint64_t max_bytes)>;

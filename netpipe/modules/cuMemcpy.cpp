@@ -68,7 +68,7 @@ class CuMemcpy final : public cuda::Copies {
     return "CUDA driver copies: cuMemcpyHtoD, DtoH, DtoD, and their Async forms with --async";
   }
 
-  std::unique_ptr<Channel> open(const TransferCase& c, std::uint64_t max_bytes) const override {
+  std::unique_ptr<Channel> open_lane(const TransferCase& c, std::uint64_t max_bytes) const override {
     const cuda::Driver& d = cuda::driver();
     const auto h2d = [&](cudaStream_t) { return HostToDevice{d.cuMemcpyHtoD}; };
     const auto d2h = [&](cudaStream_t) { return DeviceToHost{d.cuMemcpyDtoH}; };
@@ -92,7 +92,7 @@ class CuMemcpy final : public cuda::Copies {
       case Direction::peer:
         break;
     }
-    throw Error(ErrorKind::usage, title(c) + ": " + refuses(c).value_or("cuMemcpy has no such copy"));
+    throw Error(ErrorKind::usage, title(c) + ": " + refuses_case(c).value_or("cuMemcpy has no such copy"));
   }
 };
 

@@ -47,7 +47,7 @@ class CudaMemcpy final : public cuda::Copies {
     return "CUDA runtime copies: cudaMemcpy, and cudaMemcpyAsync with --async";
   }
 
-  std::unique_ptr<Channel> open(const TransferCase& c, std::uint64_t max_bytes) const override {
+  std::unique_ptr<Channel> open_lane(const TransferCase& c, std::uint64_t max_bytes) const override {
     const cudaMemcpyKind there = kind_of(c.direction);
     const cudaMemcpyKind back = kind_of(reversed(c.direction));
     if (c.async)

@@ -1,20 +1,17 @@
 // What the modules of CUDA copies share: everything but the name and the call.
 #pragma once
 
-#include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/copy_cases.hpp"
 #include "netpipe/devices/cuda/copy_layout.hpp"
-#include "netpipe/devices/cuda/inventory.hpp"
 #include "npgpu/module.hpp"
 
 namespace npgpu::cuda {
 
 class Copies : public Module {
  public:
-  std::vector<DeviceInfo> devices() const override { return inventory(); }
-  std::string why_none() const override { return why_no_device(); }
-  std::optional<std::string> refuses(const TransferCase& c) const override { return why_refused(c); }
-  MemoryNeed needs(const TransferCase& c, std::uint64_t max_bytes) const override {
+  std::string_view device_kind() const override { return "cuda"; }
+  std::optional<std::string> refuses_case(const TransferCase& c) const override { return why_refused(c); }
+  MemoryNeed needs_lane(const TransferCase& c, std::uint64_t max_bytes) const override {
     return cuda::needs(c, max_bytes, footprint_bytes(c));
   }
   MemoryNeed available(const TransferCase& c) const override { return cuda::available(c); }

@@ -54,7 +54,7 @@ std::uint64_t slots(std::uint64_t walk, std::uint64_t bytes) {
 std::uint64_t footprint(std::uint64_t walk, std::uint64_t max_bytes) {
   if (walk == 0) return max_bytes;
   const std::uint64_t last = max_bytes > UINT64_MAX / 2 ? UINT64_MAX : slot_stride(max_bytes);
-  return last > UINT64_MAX - walk ? UINT64_MAX : walk + last;
+  return saturating_plus(walk, last);
 }
 
 // Another seed for every buffer, so that no payload passes for another's.
@@ -198,9 +198,9 @@ class Memcpy final : public Module {
  public:
   std::string_view name() const override { return "memcpy"; }
   std::string_view summary() const override { return "copies within host memory with the C library's memcpy"; }
-  std::vector<DeviceInfo> devices() const override { return {host::host_device()}; }
+  std::string_view device_kind() const override { return "host"; }
 
-  std::optional<std::string> refuses(const TransferCase& c) const override {
+  std::optional<std::string> refuses_case(const TransferCase& c) const override {
     if (c.direction != Direction::h2h)
       return fmt::format(
           "--direction {}: memcpy copies within host memory: use --direction h2h, or --module cudaMemcpy for a GPU",
@@ -218,18 +218,19 @@ class Memcpy final : public Module {
     return std::nullopt;
   }
 
-  MemoryNeed needs(const TransferCase& c, std::uint64_t max_bytes) const override {
+  MemoryNeed needs_lane(const TransferCase& c, std::uint64_t max_bytes) const override {
     const std::uint64_t span = footprint(walk_bytes(c.cache), max_bytes);
     const std::uint64_t outward = host::allocation_bytes(span, c.source_offset);
     const std::uint64_t inward = host::allocation_bytes(span, c.target_offset);
     const std::uint64_t buffers = c.pattern == Pattern::pingpong ? 3 : 2;
-    if (std::max(outward, inward) > UINT64_MAX / buffers) return {UINT64_MAX, 0};
-    return {(buffers - 1) * outward + inward, 0};
+    std::uint64_t sum = inward;
+    for (std::uint64_t i = 1; i < buffers; ++i) sum = saturating_plus(sum, outward);
+    return {sum, 0};
   }
   MemoryNeed available(const TransferCase&) const override { return {host::free_host_memory(), 0}; }
 
-  std::unique_ptr<Channel> open(const TransferCase& c, std::uint64_t max_bytes) const override {
-    if (const auto why = refuses(c)) throw Error(ErrorKind::usage, *why);
+  std::unique_ptr<Channel> open_lane(const TransferCase& c, std::uint64_t max_bytes) const override {
+    if (const auto why = refuses_case(c)) throw Error(ErrorKind::usage, *why);
     if (c.cache == Cache::cold) return std::make_unique<ColdChannel>(c, max_bytes);
     return std::make_unique<WarmChannel>(c, max_bytes);
   }

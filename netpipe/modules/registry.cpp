@@ -1,45 +1,46 @@
 #include <algorithm>
 
-#include "npgpu/error.hpp"
+#include "netpipe/engine/transfer_runner.hpp"
 #include "npgpu/module.hpp"
 
 namespace npgpu {
 
-namespace {
-
-// A function's static, because modules register before main in no particular order.
-std::vector<std::unique_ptr<Module>>& registry() {
-  static std::vector<std::unique_ptr<Module>> all;
-  return all;
-}
-
-}  // namespace
-
-DeviceInfo Module::device(const std::string& id) const {
-  const std::vector<DeviceInfo> all = devices();
-  if (all.empty())
-    throw Error(ErrorKind::nothing, "module " + std::string(name()) + " reaches no device: " + why_none());
-  std::string ids;
-  for (const DeviceInfo& one : all) {
-    if (one.id == id) return one;
-    ids += (ids.empty() ? "" : ", ") + one.id;
-  }
-  throw Error(ErrorKind::usage, "--device: module " + std::string(name()) + " has no device '" + id + "'; it has " + ids);
-}
-
-void register_module(std::unique_ptr<Module> module) {
-  auto& all = registry();
-  const auto place = std::lower_bound(all.begin(), all.end(), module,
-                                      [](const auto& a, const auto& b) { return a->name() < b->name(); });
-  all.insert(place, std::move(module));
-}
-
-const std::vector<std::unique_ptr<Module>>& modules() { return registry(); }
-
 const Module* find_module(std::string_view name) {
-  for (const auto& module : registry())
+  for (const auto& module : modules())
     if (module->name() == name) return module.get();
   return nullptr;
+}
+
+// ---- what all modules have in common ------------------------------------------------------------------------------
+
+std::optional<std::string> Module::refuses(const Step<Transfers>& step) const {
+  const TransferCase& c = step.question;
+  if (auto why = refuses_case(c)) return why;
+  const std::vector<Lane> all = lanes(c);
+  for (std::size_t i = 1; i < all.size(); ++i)
+    if (auto why = refuses_case(lane_case(c, all[i]))) return why;
+  return std::nullopt;
+}
+
+TransferContext Module::context(const TransferCase& c) const { return {limit_of(c, devices::find(device_of(c)))}; }
+
+MemoryNeed Module::needs(std::span<const Step<Transfers>> steps) const {
+  MemoryNeed most;  // one case is open at a time
+  for (const auto& [question, max_bytes] : max_bytes_of(steps)) {
+    MemoryNeed sum;
+    for (const Lane& lane : lanes(question)) {
+      const MemoryNeed one = needs_lane(lane_case(question, lane), max_bytes);
+      sum.host_bytes = saturating_plus(sum.host_bytes, one.host_bytes);
+      sum.device_bytes = saturating_plus(sum.device_bytes, one.device_bytes);
+    }
+    most = {std::max(most.host_bytes, sum.host_bytes), std::max(most.device_bytes, sum.device_bytes)};
+  }
+  return most;
+}
+
+std::unique_ptr<Runner<Transfers>> Module::open(std::span<const Step<Transfers>> steps) const {
+  return transfer_runner([this](const TransferCase& lane, std::uint64_t max_bytes) { return open_lane(lane, max_bytes); },
+                         steps);
 }
 
 }  // namespace npgpu

@@ -88,7 +88,7 @@ class SimulatedChannel final : public Channel, public DeviceTimer {
   SimulatedChannel(const TransferCase& c, std::uint64_t max_bytes)
       : case_(c),
         max_bytes_(max_bytes),
-        device_(simulated::open_device(c.device)),
+        device_(simulated::open_device(device_of(c))),
         there_(simulated::route(device_->spec(), c.direction, c.memory)),
         stream_(device_),
         source_(device_, ends_of(c.direction).source, c.memory, max_bytes, c.source_offset),
@@ -147,20 +147,18 @@ class Simulated final : public Module {
   std::string_view name() const override { return "simulated"; }
   std::string_view summary() const override { return "copies on simulated devices, from their specs; no measurement"; }
 
-  std::vector<DeviceInfo> devices() const override { return simulated::known_devices(); }
-  std::string why_none() const override { return simulated::why_none(); }
-  DeviceInfo device(const std::string& id) const override { return simulated::device_of(id); }
+  std::string_view device_kind() const override { return "sim"; }
 
-  std::optional<std::string> refuses(const TransferCase& c) const override {
-    return simulated::why_refused(c, simulated::spec_of(c.device));
+  std::optional<std::string> refuses_case(const TransferCase& c) const override {
+    return simulated::why_refused(c, simulated::spec_of(device_of(c)));
   }
 
-  MemoryNeed needs(const TransferCase& c, std::uint64_t max_bytes) const override {
+  MemoryNeed needs_lane(const TransferCase& c, std::uint64_t max_bytes) const override {
     MemoryNeed need;
     const auto add = [&](Place place, std::uint64_t offset) {
       const std::uint64_t bytes = host::allocation_bytes(max_bytes, offset);
-      for (std::uint64_t* sum : {&need.host_bytes, place == Place::device ? &need.device_bytes : nullptr})
-        if (sum) *sum = bytes > UINT64_MAX - *sum ? UINT64_MAX : *sum + bytes;
+      need.host_bytes = saturating_plus(need.host_bytes, bytes);
+      if (place == Place::device) need.device_bytes = saturating_plus(need.device_bytes, bytes);
     };
     const Ends ends = ends_of(c.direction);
     add(ends.source, c.source_offset);
@@ -169,11 +167,11 @@ class Simulated final : public Module {
     return need;
   }
   MemoryNeed available(const TransferCase& c) const override {
-    return {host::free_host_memory(), simulated::spec_of(c.device).memory_bytes};
+    return {host::free_host_memory(), simulated::spec_of(device_of(c)).memory_bytes};
   }
 
-  std::unique_ptr<Channel> open(const TransferCase& c, std::uint64_t max_bytes) const override {
-    if (const auto why = refuses(c)) throw Error(ErrorKind::usage, *why);
+  std::unique_ptr<Channel> open_lane(const TransferCase& c, std::uint64_t max_bytes) const override {
+    if (const auto why = refuses_case(c)) throw Error(ErrorKind::usage, *why);
     return std::make_unique<SimulatedChannel>(c, max_bytes);
   }
 };

@@ -31,7 +31,7 @@ std::optional<std::string> wrong_memory(const TransferCase& c) {
       return fmt::format("--direction h2h copies within the host: use --memory pinned or pageable, not {}",
                          name(c.memory));
     case Direction::peer:
-      return "--direction peer, between two GPUs, is not there yet: use h2d, d2h, d2d or h2h";
+      return "--direction peer: copies between two GPUs are not there yet: use h2d, d2h, d2d or h2h";
   }
   return std::nullopt;
 }
@@ -41,7 +41,7 @@ std::optional<std::string> wrong_on_host(const TransferCase& c) {
   if (c.timing != Timing::host)
     return fmt::format("--direction h2h is done by the CPU, which --timing {} cannot see: use --timing host",
                        name(c.timing));
-  if (c.pattern == Pattern::duplex)
+  if (c.pattern == Pattern::duplex || !c.more_lanes.empty())
     return "--pattern duplex with --direction h2h is two CPU copies at once, with no link between: use --module memcpy";
   return std::nullopt;
 }
@@ -51,20 +51,17 @@ std::optional<std::string> wrong_duplex(const TransferCase& c) {
     return "--pattern duplex needs a link with two directions, and --direction d2d has none: use h2d or d2h";
   if (!c.async)
     return "--pattern duplex with blocking copies is one after the other, because all go through the default stream: "
-           "add "
-           "--async";
+           "add --async";
   return std::nullopt;
 }
 
 std::optional<std::string> wrong_behind_gate(const TransferCase& c) {
   if (!c.async)
     return "--timing gated needs copies that only enqueue, and a blocking one would wait for a gate that its caller "
-           "has "
-           "yet to open: add --async, or use --timing host";
+           "has yet to open: add --async, or use --timing host";
   if (c.memory == Memory::pageable)
     return "--timing gated cannot hold copies of pageable memory, which wait for their staging: use --memory pinned, "
-           "or "
-           "--timing host";
+           "or --timing host";
   if (c.memory == Memory::managed)
     return "--timing gated cannot hold copies of managed memory, whose pages may move: use --memory pinned, or "
            "--timing host";
@@ -84,18 +81,20 @@ std::optional<std::string> why_impossible(const TransferCase& c) {
   if (c.timing == Timing::gated)
     if (auto why = wrong_behind_gate(c)) return why;
   if (c.pattern == Pattern::duplex) return wrong_duplex(c);
+  if (!c.more_lanes.empty() && !c.async)
+    return "several lanes of blocking copies run one after the other, because all go through the default stream: add "
+           "--async";
   return std::nullopt;
 }
 
 std::optional<std::string> why_refused(const TransferCase& c) {
   if (auto why = why_impossible(c)) return why;
-  if (auto why = why_not_there(c.device)) return why;
+  if (auto why = why_not_there(device_of(c))) return why;
   if (c.timing == Timing::gated && launches_block())
     return "--timing gated cannot work while CUDA_LAUNCH_BLOCKING is set, because closing the gate would wait for it "
-           "to "
-           "open: unset it, or use --timing event";
-  if (c.memory == Memory::managed && !has_managed_memory(*ordinal_of(c.device)))
-    return fmt::format("--memory managed is not supported by {}: use pinned or pageable", c.device);
+           "to open: unset it, or use --timing event";
+  if (c.memory == Memory::managed && !has_managed_memory(ordinal_or_throw(device_of(c))))
+    return fmt::format("--memory managed is not supported by {}: use pinned or pageable", device_of(c));
   return std::nullopt;
 }
 

@@ -12,17 +12,11 @@ namespace npgpu::cuda {
 
 namespace {
 
-int ordinal_or_throw(const TransferCase& c) {
-  if (const auto why = why_not_there(c.device))
-    throw Error(inventory().empty() ? ErrorKind::nothing : ErrorKind::usage, *why);
-  return *ordinal_of(c.device);
-}
-
 const std::string& bus_of(int ordinal) { return inventory().at(static_cast<std::size_t>(ordinal)).pci_bus_id; }
 
 host::Binding bound(const TransferCase& c) {
   if (!c.bind) return host::Binding::none("--no-bind");
-  return host::Binding::near_device(bus_of(ordinal_or_throw(c)));
+  return host::Binding::near_device(bus_of(ordinal_or_throw(device_of(c))));
 }
 
 bool only_enqueues(const TransferCase& c) { return c.async && c.memory != Memory::pageable && c.memory != Memory::managed; }
@@ -56,9 +50,9 @@ CopyBuffers::CopyBuffers(const TransferCase& c, std::uint64_t max_bytes, Seconds
       enqueues_(only_enqueues(c)),
       binding_(bound(c)),
       lane_([&] {
-        const int ordinal = ordinal_or_throw(c);
+        const int ordinal = ordinal_or_throw(device_of(c));
         make_current(ordinal);
-        Lane lane{ordinal, Stream(), cudaStreamLegacy};
+        OwnStream lane{ordinal, Stream(), cudaStreamLegacy};
         if (c.async) lane.stream = lane.own.get();
         return lane;
       }()),

@@ -67,7 +67,7 @@ class CopyBuffers : public Channel {
 
  protected:
   // Where copies of this case are enqueued, or what they wait for if they block.
-  struct Lane {
+  struct OwnStream {
     int ordinal;
     Stream own;
     cudaStream_t stream;
@@ -104,7 +104,7 @@ class CopyBuffers : public Channel {
   const std::uint64_t max_bytes_;
   const bool enqueues_;
   const host::Binding binding_;  // before the buffers, which are allocated under it
-  Lane lane_;
+  OwnStream lane_;
   const std::uint64_t area_;
   const std::uint64_t seed_;
   Area source_;

@@ -15,23 +15,15 @@ namespace {
 constexpr std::uint64_t slot_alignment = 256;   // what cudaMalloc aligns to; whole lines of every cache
 constexpr std::uint64_t device_page = 2 * MiB;  // what an allocation takes at least
 
-// Sums that stay at the top instead of wrapping: an absurd size has to be found too large.
-std::uint64_t plus(std::uint64_t a, std::uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t unit) {
-  return plus(bytes, unit - 1) == UINT64_MAX ? UINT64_MAX : (bytes + unit - 1) / unit * unit;
+  return saturating_plus(bytes, unit - 1) == UINT64_MAX ? UINT64_MAX : (bytes + unit - 1) / unit * unit;
 }
 
 void add(MemoryNeed& need, const End& end, std::uint64_t area) {
   const std::uint64_t bytes = host::allocation_bytes(area, end.offset);
-  if (end.kind != Memory::device) need.host_bytes = plus(need.host_bytes, bytes);
+  if (end.kind != Memory::device) need.host_bytes = saturating_plus(need.host_bytes, bytes);
   if (end.kind == Memory::device || end.kind == Memory::managed)
-    need.device_bytes = plus(need.device_bytes, rounded_up(bytes, device_page));
-}
-
-int the_ordinal(const TransferCase& c) {
-  const auto ordinal = ordinal_of(c.device);
-  if (!ordinal) throw Error(ErrorKind::usage, *why_not_there(c.device));
-  return *ordinal;
+    need.device_bytes = saturating_plus(need.device_bytes, rounded_up(bytes, device_page));
 }
 
 }  // namespace
@@ -48,7 +40,7 @@ End target_of(const TransferCase& c) {
 
 std::uint64_t stride_bytes(const TransferCase& c, std::uint64_t bytes) {
   const std::uint64_t offset = std::max(c.source_offset, c.target_offset);
-  return rounded_up(plus(plus(offset, bytes), 2 * payload::guard_bytes), slot_alignment);
+  return rounded_up(saturating_plus(saturating_plus(offset, bytes), 2 * payload::guard_bytes), slot_alignment);
 }
 
 std::uint64_t area_bytes(const TransferCase& c, std::uint64_t max_bytes, std::uint64_t footprint) {
@@ -61,7 +53,7 @@ std::uint64_t slot_count(const TransferCase& c, std::uint64_t bytes, std::uint64
 
 std::uint64_t footprint_bytes(const TransferCase& c) {
   if (c.cache == Cache::warm) return 0;
-  const int ordinal = the_ordinal(c);
+  const int ordinal = ordinal_or_throw(device_of(c));
   const std::uint64_t wanted = 4 * std::max(l2_bytes(ordinal), host::last_level_cache_bytes());
   return std::min({wanted, host::free_host_memory() / 8, device_memory(ordinal).free_bytes / 8});
 }
@@ -77,7 +69,7 @@ MemoryNeed needs(const TransferCase& c, std::uint64_t max_bytes, std::uint64_t f
 }
 
 MemoryNeed available(const TransferCase& c) {
-  return {.host_bytes = host::free_host_memory(), .device_bytes = device_memory(the_ordinal(c)).free_bytes};
+  return {.host_bytes = host::free_host_memory(), .device_bytes = device_memory(ordinal_or_throw(device_of(c))).free_bytes};
 }
 
 }  // namespace npgpu::cuda

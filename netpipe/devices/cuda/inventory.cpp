@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <fstream>
 
 #include "netpipe/devices/cuda/check.hpp"
@@ -12,13 +13,6 @@
 namespace npgpu::cuda {
 
 namespace {
-
-int attribute(cudaDeviceAttr which, int ordinal) {
-  int value = 0;
-  check(cudaDeviceGetAttribute(&value, which, ordinal),
-        fmt::format("asking cuda:{} for attribute {}", ordinal, int(which)));
-  return value;
-}
 
 // Attributes that a newer runtime knows and an older driver does not: nothing instead of an error.
 std::optional<int> maybe_attribute(cudaDeviceAttr which, int ordinal) {
@@ -44,23 +38,6 @@ int numa_node_of(std::string pci_bus_id) {
   int node = -1;
   std::ifstream("/sys/bus/pci/devices/" + pci_bus_id + "/numa_node") >> node;
   return node;
-}
-
-Limit memory_limit(int ordinal) {
-  const double khz = maybe_attribute(cudaDevAttrMemoryClockRate, ordinal).value_or(0);
-  const double bits = maybe_attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal).value_or(0);
-  if (khz <= 0 || bits <= 0) return {not_measured, "unknown: the driver does not say the memory's clock and width"};
-  return {khz * 1e3 * bits * 2 / 8, fmt::format("{:g} MHz * {:g} bit * 2 (double data rate)", khz * 1e-3, bits)};
-}
-
-Limit link_limit(int ordinal, const std::optional<NvmlDevice>& nvml, const std::string& why_no_nvml) {
-  // Grace Hopper and its like: the GPU shares the host's page tables over NVLink-C2C, and PCIe is not the way.
-  if (maybe_attribute(cudaDevAttrPageableMemoryAccessUsesHostPageTables, ordinal).value_or(0))
-    return {not_measured, "unknown: the host is reached over a coherent link, whose rate the driver does not say"};
-  if (maybe_attribute(cudaDevAttrIntegrated, ordinal).value_or(0))
-    return {not_measured, "unknown: the GPU is integrated and shares the host's memory"};
-  if (!nvml) return {not_measured, "unknown: " + why_no_nvml};
-  return nvml->link();
 }
 
 Facts attribute_facts(int ordinal) {
@@ -116,22 +93,20 @@ DeviceInfo describe_working(int ordinal) {
   info.pci_bus_id = bus;
   info.numa_node = numa_node_of(bus);
 
-  std::string why;
-  const auto nvml = NvmlDevice::find(info.pci_bus_id, why);
-  info.link = link_limit(ordinal, nvml, why);
-  info.memory = memory_limit(ordinal);
-
   int driver = 0, runtime = 0;
   check(cudaDriverGetVersion(&driver), "asking for the driver's CUDA version");
   check(cudaRuntimeGetVersion(&runtime), "asking for the runtime's version");
   info.facts = attribute_facts(ordinal);
   info.facts.emplace_back("cuda_of_driver", version_text(driver));
   info.facts.emplace_back("cuda_runtime", version_text(runtime));
-  if (nvml) {
+  std::string why;
+  if (const auto nvml = NvmlDevice::find(info.pci_bus_id, why)) {
     for (auto& fact : nvml->facts()) info.facts.push_back(std::move(fact));
   } else {
     info.facts.emplace_back("telemetry", "unavailable: " + why);
   }
+  info.link = link_limit(info.facts);
+  info.memory = memory_limit(info.facts);
   return info;
 }
 
@@ -159,7 +134,45 @@ std::vector<DeviceInfo> describe_all() {
   return all;
 }
 
+class Gpus final : public DeviceFamily {
+ public:
+  std::string_view kind() const override { return "cuda"; }
+  bool has_gpus() const override { return true; }
+  std::vector<DeviceInfo> list() const override { return inventory(); }
+  std::string why_none() const override { return why_no_device(); }
+};
+
 }  // namespace
+
+int attribute(cudaDeviceAttr which, int ordinal) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, which, ordinal),
+        fmt::format("asking cuda:{} for attribute {}", ordinal, int(which)));
+  return value;
+}
+
+Limit memory_limit(const Facts& facts) {
+  const double mhz = std::fmax(number_fact(facts, "memory_clock_khz") * 1e-3, number_fact(facts, "max_memory_clock_mhz"));
+  const double bits = number_fact(facts, "memory_bus_bits");
+  if (!(mhz > 0 && bits > 0)) return {not_measured, "unknown: the driver does not say the memory's clock and width"};
+  return {mhz * 1e6 * bits * 2 / 8, fmt::format("{:g} MHz * {:g} bit * 2 (double data rate)", mhz, bits)};
+}
+
+Limit link_limit(const Facts& facts) {
+  // Grace Hopper and its like: the GPU shares the host's page tables over NVLink-C2C, and PCIe is not the way.
+  if (number_fact(facts, "pageable_memory_access_uses_host_page_tables") > 0)
+    return {not_measured, "unknown: the host is reached over a coherent link, whose rate the driver does not say"};
+  if (number_fact(facts, "integrated") > 0)
+    return {not_measured, "unknown: the GPU is integrated and shares the host's memory"};
+  if (const Fact* const telemetry = find_fact(facts, "telemetry")) {  // "unavailable: NVML is not there"
+    const std::string& why = std::get<std::string>(*telemetry);
+    return {not_measured, "unknown: " + why.substr(why.find(": ") + 2)};
+  }
+  const double generation = number_fact(facts, "max_pcie_generation"), lanes = number_fact(facts, "max_pcie_lanes");
+  if (!(generation > 0 && lanes > 0))
+    return {not_measured, "unknown: NVML does not say the PCIe generation and width that GPU and slot can have"};
+  return pcie_limit(static_cast<unsigned>(generation), static_cast<unsigned>(lanes));
+}
 
 const std::vector<DeviceInfo>& inventory() {
   static const std::vector<DeviceInfo> all = describe_all();
@@ -186,6 +199,12 @@ std::optional<std::string> why_not_there(std::string_view device) {
                      all.size() > 1 ? fmt::format(" to cuda:{}", all.size() - 1) : "");
 }
 
+int ordinal_or_throw(std::string_view device) {
+  if (const auto why = why_not_there(device))
+    throw Error(inventory().empty() ? ErrorKind::nothing : ErrorKind::usage, *why);
+  return *ordinal_of(device);
+}
+
 FreeMemory device_memory(int ordinal) {
   make_current(ordinal);
   std::size_t free = 0, total = 0;
@@ -198,3 +217,5 @@ std::uint64_t l2_bytes(int ordinal) { return static_cast<std::uint64_t>(attribut
 bool has_managed_memory(int ordinal) { return attribute(cudaDevAttrManagedMemory, ordinal) != 0; }
 
 }  // namespace npgpu::cuda
+
+NPGPU_DEVICE_FAMILY(npgpu::cuda::Gpus)

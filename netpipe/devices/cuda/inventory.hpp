@@ -1,6 +1,8 @@
 // The GPUs of this machine, as they describe themselves.
 #pragma once
 
+#include <cuda_runtime_api.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,8 +21,18 @@ const std::vector<DeviceInfo>& inventory();
 // 3 from "cuda:3"; nothing for anything else.
 std::optional<int> ordinal_of(std::string_view device);
 
-// "a CUDA device of this machine", or why it is not: the sentence for a case on a device that is not there.
+// Why `device` is no CUDA device of this machine, in one sentence; nothing if it is one.
 std::optional<std::string> why_not_there(std::string_view device);
+// Throws Error with that sentence.
+int ordinal_or_throw(std::string_view device);
+
+// Throws Error(failed).
+int attribute(cudaDeviceAttr which, int ordinal);
+
+// Theoretical rates, from the facts of an inventory: of what GPU and slot can do at most, whatever the link is trained
+// to and the clocks are now.
+Limit link_limit(const Facts&);
+Limit memory_limit(const Facts&);
 
 struct FreeMemory {
   std::uint64_t free_bytes = 0;

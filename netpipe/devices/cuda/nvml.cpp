@@ -27,6 +27,7 @@ struct Library {
   Result (*link_generation)(Handle, unsigned*) = nullptr;
   Result (*link_width)(Handle, unsigned*) = nullptr;
   Result (*max_link_generation)(Handle, unsigned*) = nullptr;
+  Result (*gpu_max_link_generation)(Handle, unsigned*) = nullptr;
   Result (*max_link_width)(Handle, unsigned*) = nullptr;
   Result (*persistence)(Handle, unsigned*) = nullptr;
   Result (*mig_mode)(Handle, unsigned*, unsigned*) = nullptr;
@@ -63,6 +64,7 @@ Library open_library() {
   find(library, nvml.link_generation, {"nvmlDeviceGetCurrPcieLinkGeneration"});
   find(library, nvml.link_width, {"nvmlDeviceGetCurrPcieLinkWidth"});
   find(library, nvml.max_link_generation, {"nvmlDeviceGetMaxPcieLinkGeneration"});
+  find(library, nvml.gpu_max_link_generation, {"nvmlDeviceGetGpuMaxPcieLinkGeneration"});
   find(library, nvml.max_link_width, {"nvmlDeviceGetMaxPcieLinkWidth"});
   find(library, nvml.persistence, {"nvmlDeviceGetPersistenceMode"});
   find(library, nvml.mig_mode, {"nvmlDeviceGetMigMode"});
@@ -119,13 +121,6 @@ Telemetry NvmlDevice::read() const {
   return t;
 }
 
-Limit NvmlDevice::link() const {
-  const auto generation = ask(nvml().max_link_generation, handle_);
-  const auto lanes = ask(nvml().max_link_width, handle_);
-  if (!generation || !lanes) return {not_measured, "unknown: NVML does not say the PCIe generation and width"};
-  return pcie_limit(*generation, *lanes);
-}
-
 Facts NvmlDevice::facts() const {
   const Library& n = nvml();
   Facts facts;
@@ -138,6 +133,7 @@ Facts NvmlDevice::facts() const {
   add("pcie_generation_now", ask(n.link_generation, handle_));
   add("pcie_lanes_now", ask(n.link_width, handle_));
   add("max_pcie_generation", ask(n.max_link_generation, handle_));
+  add("gpu_max_pcie_generation", ask(n.gpu_max_link_generation, handle_));
   add("max_pcie_lanes", ask(n.max_link_width, handle_));
   add("max_sm_clock_mhz", ask(n.max_clock, handle_, sm_clock));
   add("max_memory_clock_mhz", ask(n.max_clock, handle_, memory_clock));

@@ -21,10 +21,8 @@ class NvmlDevice {
   // power. Ask between trials, never in one.
   Telemetry read() const;
 
-  // The widest link that this GPU and its slot agree on; NaN where it is not known.
-  Limit link() const;
-
-  // Driver version, link now and at most, power limit, largest clocks, persistence and MIG modes.
+  // Driver version, power limit, largest clocks, persistence and MIG modes; of the PCIe link what it is trained to now,
+  // what GPU and slot can have together, and what the GPU alone could have.
   Facts facts() const;
 
  private:

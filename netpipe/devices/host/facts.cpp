@@ -118,4 +118,17 @@ DeviceInfo host_device() {
   return device;
 }
 
+namespace {
+
+class Host final : public DeviceFamily {
+ public:
+  std::string_view kind() const override { return "host"; }
+  bool has_gpus() const override { return false; }
+  std::vector<DeviceInfo> list() const override { return {host_device()}; }
+};
+
+}  // namespace
+
 }  // namespace npgpu::host
+
+NPGPU_DEVICE_FAMILY(npgpu::host::Host)

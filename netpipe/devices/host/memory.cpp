@@ -14,6 +14,7 @@
 
 #include "netpipe/devices/host/payload.hpp"
 #include "npgpu/error.hpp"
+#include "npgpu/units.hpp"
 
 namespace npgpu::host {
 
@@ -22,8 +23,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
-
-std::uint64_t plus(std::uint64_t a, std::uint64_t b) { return a > most - b ? most : a + b; }
 
 // A file holding one number; "max" and what cannot be read are nothing.
 std::optional<std::uint64_t> number_in(const fs::path& path) {
@@ -100,7 +99,7 @@ std::uint64_t physical_memory() {
 }
 
 std::uint64_t allocation_bytes(std::uint64_t max_bytes, std::uint64_t offset) {
-  const std::uint64_t used = plus(plus(lead_bytes, offset), plus(max_bytes, payload::guard_bytes));
+  const std::uint64_t used = saturating_plus(saturating_plus(lead_bytes, offset), saturating_plus(max_bytes, payload::guard_bytes));
   if (used > most - alignment_bytes) return most;
   return (used + alignment_bytes - 1) / alignment_bytes * alignment_bytes;
 }

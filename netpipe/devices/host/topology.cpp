@@ -110,9 +110,4 @@ Binding Binding::near_thread() {
                    fmt::format("cpu {}", cpu)));
 }
 
-int nearest_numa_node(const std::string& pci_bus_id) {
-  const hwloc_obj_t node = node_of_device(this_machine(), pci_bus_id);
-  return node ? static_cast<int>(node->os_index) : -1;
-}
-
 }  // namespace npgpu::host

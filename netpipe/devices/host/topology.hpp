@@ -37,7 +37,4 @@ class Binding {
   std::unique_ptr<const int, Release> held_;  // its address is the key to what this thread holds
 };
 
-// The NUMA node nearest a PCI device; -1 if unknown.
-int nearest_numa_node(const std::string& pci_bus_id);
-
 }  // namespace npgpu::host

@@ -50,16 +50,33 @@ Refusal wrong_behind_gate(const TransferCase& c) {
   return std::nullopt;
 }
 
+bool only_enqueues(const TransferCase& c) {
+  return c.async && c.memory != Memory::pageable && c.memory != Memory::managed;
+}
+
 Refusal wrong_duplex(const TransferCase& c) {
   if (c.direction == Direction::d2d)
     return "--pattern duplex: --direction d2d has no link with two directions: use --direction h2d or d2h";
-  const bool enqueues = c.async && c.memory != Memory::pageable && c.memory != Memory::managed;
-  if (c.timing == Timing::host || !enqueues)
+  if (c.timing == Timing::host || !only_enqueues(c))
     return fmt::format(
         "--pattern duplex: {} copies of {} memory timed on the {} need two host threads, and a simulated "
         "device has one: use --async --memory pinned --timing gated or event",
         c.async ? "asynchronous" : "blocking", name(c.memory), c.timing == Timing::host ? "host" : "device");
   return std::nullopt;
+}
+
+Refusal wrong_lanes(const TransferCase& c) {
+  for (const Lane& lane : c.more_lanes) {
+    if (!lane.measured)
+      return "a lane that is only a load is driven by a host thread of its own, and a simulated device has one thread: "
+             "measure that lane too, or use a real device";
+    if (const std::string& other = device_of(lane_case(c, lane)); other != device_of(c))
+      return fmt::format("lanes on {} and on {}: each simulated device has its own clock: use lanes of one device",
+                         device_of(c), other);
+  }
+  if (c.more_lanes.empty() || (c.timing != Timing::host && only_enqueues(c))) return std::nullopt;
+  return "lanes that block need a host thread each, and a simulated device has one: use --async --memory pinned --timing "
+         "gated or event";
 }
 
 Refusal no_link(Direction direction, Memory memory, const Spec& spec) {
@@ -89,6 +106,7 @@ Refusal why_refused(const TransferCase& c, const Spec& spec) {
   if (c.pattern == Pattern::duplex) {
     if (auto why = wrong_duplex(c)) return why;
   }
+  if (auto why = wrong_lanes(c)) return why;
   if (auto why = no_link(c.direction, c.memory, spec)) return why;
   if (c.pattern != Pattern::stream) return no_link(reversed(c.direction), c.memory, spec);
   return std::nullopt;

@@ -143,7 +143,7 @@ Stream::~Stream() {
 
 void Stream::submit(const Route& route, std::uint64_t bytes) {
   const double noise = device_->noise_.operation();
-  const Seconds transfer{static_cast<double>(bytes) / route.link.per_s};
+  const Seconds transfer{static_cast<double>(bytes) / route.link.bytes_per_s};
   Timeline::Operation operation;
   operation.engine = route.engine;
   operation.latency = device_->scaled(route.link.latency) * noise;

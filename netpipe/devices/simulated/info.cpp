@@ -7,7 +7,7 @@ namespace npgpu::simulated {
 namespace {
 
 void add_link(Facts& facts, const std::string& prefix, const Link& link) {
-  facts.emplace_back(prefix + "_gb_s", link.per_s / 1e9);
+  facts.emplace_back(prefix + "_gb_s", link.bytes_per_s / 1e9);
   facts.emplace_back(prefix + "_latency_us", microseconds(link.latency));
   facts.emplace_back(prefix + "_gap_us", microseconds(link.gap));
 }
@@ -23,7 +23,7 @@ double fastest(const Spec& spec) {
   double best = not_measured;
   for (const auto* links : {&spec.h2d, &spec.d2h})
     for (const auto& [memory, link] : *links)
-      if (!(link.per_s <= best)) best = link.per_s;
+      if (!(link.bytes_per_s <= best)) best = link.bytes_per_s;
   return best;
 }
 

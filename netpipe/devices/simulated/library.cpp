@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view prefix = "sim:";
+constexpr std::string_view kind_of_device = "sim", prefix = "sim:";
 
 std::vector<fs::path> folders() {
   std::vector<fs::path> all;
@@ -94,4 +94,19 @@ std::vector<DeviceInfo> known_devices() {
   return all;
 }
 
+namespace {
+
+class Simulated final : public DeviceFamily {
+ public:
+  std::string_view kind() const override { return kind_of_device; }
+  bool has_gpus() const override { return false; }
+  std::vector<DeviceInfo> list() const override { return known_devices(); }
+  std::string why_none() const override { return simulated::why_none(); }
+  DeviceInfo find(const std::string& id) const override { return device_of(id); }
+};
+
+}  // namespace
+
 }  // namespace npgpu::simulated
+
+NPGPU_DEVICE_FAMILY(npgpu::simulated::Simulated)

@@ -50,7 +50,7 @@ Multiprocessors multiprocessors_of(const Spec&);
 struct Grid {
   std::uint64_t blocks = 1;
   std::uint32_t threads = 1;  // of a block
-  bool alone = false;         // never two blocks on one SM at a time
+  bool one_block_per_sm = false;  // never two blocks on one SM at a time
 };
 
 struct Step {

@@ -19,7 +19,7 @@ Seconds time_or_zero(const JsonObject& from, const std::string& key) {
 
 Link read_link(const JsonObject& from) {
   Link link;
-  link.per_s = from.number("rate_gb_s", rate_gb_s) * 1e9;
+  link.bytes_per_s = from.number("rate_gb_s", rate_gb_s) * 1e9;
   link.latency = time_or_zero(from, "latency_us");
   link.gap = time_or_zero(from, "gap_us");
   from.done();

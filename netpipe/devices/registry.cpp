@@ -1,0 +1,81 @@
+#include <algorithm>
+
+#include "npgpu/device.hpp"
+#include "npgpu/error.hpp"
+
+namespace npgpu {
+
+DeviceInfo DeviceFamily::find(const std::string& id) const {
+  const std::vector<DeviceInfo> all = list();
+  if (all.empty()) throw Error(ErrorKind::nothing, "--device " + id + ": " + why_none());
+  std::string ids;
+  for (const DeviceInfo& one : all) {
+    if (one.id == id) return one;
+    ids += (ids.empty() ? "" : ", ") + one.id;
+  }
+  throw Error(ErrorKind::usage, "--device " + id + " is not there: this machine has " + ids);
+}
+
+namespace devices {
+
+namespace {
+
+// A function's static, because families register before main in no particular order.
+std::vector<std::unique_ptr<DeviceFamily>>& registry() {
+  static std::vector<std::unique_ptr<DeviceFamily>> all;
+  return all;
+}
+
+}  // namespace
+
+const std::vector<std::unique_ptr<DeviceFamily>>& families() { return registry(); }
+
+void register_family(std::unique_ptr<DeviceFamily> family) {
+  auto& all = registry();
+  const auto place = std::ranges::lower_bound(all, family->kind(), {}, [](const auto& one) { return one->kind(); });
+  all.insert(place, std::move(family));
+}
+
+std::string_view kind_of(std::string_view id) { return id.substr(0, id.find(':')); }
+
+const DeviceFamily& family_of(const std::string& id) {
+  std::string kinds;
+  for (const auto& family : families()) {
+    if (family->kind() == kind_of(id)) return *family;
+    kinds += (kinds.empty() ? "" : ", ") + std::string(family->kind());
+  }
+  throw Error(ErrorKind::usage, "--device: '" + id + "' is no device; its name begins with one of " + kinds +
+                                    " (npgpu list shows all)");
+}
+
+DeviceInfo find(const std::string& id) { return family_of(id).find(id); }
+
+std::vector<DeviceInfo> list() {
+  std::vector<DeviceInfo> all;
+  for (const auto& family : families()) std::ranges::move(family->list(), std::back_inserter(all));
+  return all;
+}
+
+std::vector<DeviceInfo> gpus() {
+  std::vector<DeviceInfo> all;
+  for (const auto& family : families())
+    if (family->has_gpus()) std::ranges::move(family->list(), std::back_inserter(all));
+  return all;
+}
+
+std::string why_no_gpu() {
+  if (!gpus().empty()) return {};
+  std::string why;
+  for (const auto& family : families())
+    if (family->has_gpus()) why += (why.empty() ? "" : "; ") + family->why_none();
+  return why;
+}
+
+std::string default_device() {
+  const std::vector<DeviceInfo> all = gpus();
+  return all.empty() ? "host" : all.front().id;
+}
+
+}  // namespace devices
+
+}  // namespace npgpu
