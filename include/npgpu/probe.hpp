@@ -1,10 +1,10 @@
-// A probe times kernels whose work is known exactly, on one unit of a device or on all, in one lane or in all, and so
-// tells how the device is built (paper 002: the four corners of computing power and memory bandwidth).
+// A probe times kernels whose work is known exactly, on one unit of a device or on all, in one lane or in all. The
+// results show how the device is built (Perez & Piccoli 2011: the four corners of computing power and memory bandwidth).
 //
-// Words of the universal form, which serve GPUs, CPUs and simulated devices alike:
-//   unit   what runs a block by itself: a GPU's multiprocessor, a CPU's core
+// These words serve GPUs, CPUs and simulated devices alike:
+//   unit   runs a block by itself: a GPU's multiprocessor, a CPU's core
 //   block  work that stays on one unit: a CUDA block; on a CPU one pinned thread
-//   lane   what one instruction does at once: 32 threads of a warp; the elements of a SIMD register
+//   lane   a part of what one instruction does at once: 32 threads of a warp; the elements of a SIMD register
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace npgpu {
 
 enum class Operation {
   fma,    // compute: x = x*a + b in registers, two operations
-  rmw,    // bandwidth: x = x + c in place; read and write are counted, as paper 002 does
+  rmw,    // bandwidth: x = x + c in place; read and write are counted (Perez & Piccoli 2011)
   read,   // bandwidth: a sum of all elements
   write,  // bandwidth: every element set
   copy,   // bandwidth: y = x; read and write are counted
@@ -68,15 +68,15 @@ inline bool counts_loads(const ProbeCase& c) { return c.probe == "latency"; }
 // "compute cuda:0 fma fp32", "bandwidth cuda:0 rmw fp32 dependent"
 std::string title(const ProbeCase&);
 
-// The axes of a probe. All-All, One-All, All-One and One-One are points on them: blocks over all units or 1, threads
-// (lanes) of a block as many as pay or 1.
+// The axes of a probe. All-All, One-All, All-One and One-One are points on them: blocks on all units or 1 block, and as
+// many threads (lanes) of a block as pay or 1.
 struct Shape {
   std::uint32_t blocks = 1;
   std::uint32_t threads = 1;      // of a block; on a CPU: lanes in use, 1 or those of the SIMD register
   std::uint32_t ilp = 1;          // independent chains, or accesses in flight, of one thread
-  std::uint32_t access_bytes = 0; // of one thread's access; 0 where no memory is touched
-  std::uint64_t bytes = 0;        // working set of the grid; 0 where no memory is touched
-  std::uint32_t one_block_per_sm = 0;        // 1: no two blocks on one unit: forced, and checked by `max_blocks_on_unit`
+  std::uint32_t access_bytes = 0;      // of one thread's access; 0 where no memory is touched
+  std::uint64_t bytes = 0;             // working set of the grid; 0 where no memory is touched
+  std::uint32_t one_block_per_sm = 0;  // 1: no two blocks on one unit, which is forced, and checked
 
   auto operator<=>(const Shape&) const = default;
 };
@@ -89,18 +89,18 @@ inline constexpr auto fields_of<Shape> =
                field("bytes", &Shape::bytes, "B"),
                field("one_block_per_sm", &Shape::one_block_per_sm, "1", "1 no two blocks on one unit, 0 as they come")};
 
-// What a device says of its own build: what shapes it can take, and what derived values are checked against.
-// 0 or NaN: it does not say.
+// The build of a device as its driver or system reports it: which shapes it can take, and what derived values are
+// compared with. 0 or NaN: not reported.
 struct Layout {
-  std::uint32_t units = 0;               // multiprocessors; cores in the affinity mask
-  std::uint32_t lanes = 0;               // warp size; elements of a SIMD register, for the case's type
-  std::uint32_t max_threads_per_block = 0;        // of a block
+  std::uint32_t units = 0;  // multiprocessors; cores in the affinity mask
+  std::uint32_t lanes = 0;  // warp size; elements of a SIMD register, for the case's type
+  std::uint32_t max_threads_per_block = 0;
   std::uint32_t max_blocks_per_unit = 0;
   std::uint32_t max_threads_per_unit = 0;  // of all blocks that a unit holds at once
-  std::uint64_t cache_bytes = 0;         // the last level before memory
-  std::uint64_t near_cache_bytes = 0;    // a unit's own first level
-  std::uint64_t memory_bytes = 0;        // free now
-  double clock_mhz = not_measured;       // highest of the units
+  std::uint64_t cache_bytes = 0;           // the last level before memory
+  std::uint64_t near_cache_bytes = 0;      // a unit's own first level
+  std::uint64_t memory_bytes = 0;          // free now
+  double clock_mhz = not_measured;         // highest of the units
 
   bool operator==(const Layout&) const = default;
 };
@@ -126,8 +126,8 @@ struct ProbeSample {
   double device_us = not_measured;  // device events around the kernel; a chase on a GPU: its own timer around the loads
   // Of the unit that took longest, by its own clock, from its first block's begin to its last one's end.
   double cycles = not_measured;
-  std::uint32_t units = 0;          // distinct units that ran a block; 0: not known
-  std::uint32_t max_blocks_on_unit = 0;   // most blocks that one unit ran
+  std::uint32_t units = 0;               // distinct units that ran a block; 0: not known
+  std::uint32_t max_blocks_on_unit = 0;  // most blocks that one unit ran
 
   bool operator==(const ProbeSample&) const = default;
 };
@@ -164,6 +164,7 @@ struct Probes {
 };
 using ProbeSeries = Series<Probes>;
 using ProbePoint = Point<Probes>;
+using ProbeStep = Step<Probes>;
 
 std::optional<std::string> flaw_of(const Shape&);
 std::optional<std::string> flaw_of(const ProbeSample&);
@@ -178,6 +179,14 @@ class Probe : public Backend<Probes> {
   virtual std::vector<ProbeCase> cases(const std::string& device) const = 0;
   // The shapes that answer the case, corners first; each once.
   virtual std::vector<Shape> shapes(const ProbeCase&) const = 0;
+  // Why this case cannot run, whatever its shape; and why a case that can does not take this shape.
+  virtual std::optional<std::string> refuses_case(const ProbeCase&) const = 0;
+  virtual std::optional<std::string> refuses_shape(const ProbeCase&, const Shape&) const = 0;
+  std::optional<std::string> refuses(const ProbeStep& step) const final {
+    if (auto why = refuses_case(step.question)) return why;
+    if (const auto flaw = flaw_of(step.axes)) return "the shape " + *flaw;
+    return refuses_shape(step.question, step.axes);
+  }
 };
 
 inline const std::vector<std::unique_ptr<Probe>>& probes() { return backends<Probes, Probe>(); }
@@ -187,7 +196,8 @@ const Probe& find_probe(std::string_view name, const std::string& device);
 
 }  // namespace npgpu
 
-#define NPGPU_PROBE(Class) \
-  namespace {              \
-  [[maybe_unused]] const bool registered = ::npgpu::register_backend<::npgpu::Probes, ::npgpu::Probe>(std::make_unique<Class>()); \
+#define NPGPU_PROBE(Class)                                                                  \
+  namespace {                                                                               \
+  [[maybe_unused]] const bool registered =                                                  \
+      ::npgpu::register_backend<::npgpu::Probes, ::npgpu::Probe>(std::make_unique<Class>()); \
   }

@@ -1,20 +1,19 @@
-// A GPU's memory, read and written by a grid that walks through a working set (walk.hpp). Each array is as large as the
-// shape says: copy has two, triad three.
+// A GPU's memory, read and written by a grid that walks through a working set (probes/bandwidth/walk.hpp). Each array is
+// as large as the shape says: copy has two, triad three.
 //
 // Loads bypass the multiprocessors' own caches (ld.cg), which would otherwise answer for a small set. In one step a
 // thread makes its `ilp` loads, then its stores; consecutive threads touch consecutive elements.
 //
-// In one launch a grid that is resident all at once walks as many steps as are asked for. A larger one makes one pass
-// at most, or its first blocks would walk their part again from the cache before the last have begun: then every pass
-// is a launch, and blocks leave no records.
+// In one launch a grid that is resident all at once walks as many steps as are asked for. A larger one makes at most one
+// pass per launch, and its blocks leave no records: in a second pass its first blocks would walk their part again from
+// the cache before the last have begun.
 #include <string>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/devices/cuda/inventory.hpp"
-#include "netpipe/devices/cuda/probe_bench.hpp"
+#include "probes/bandwidth/walk.hpp"
 #include "probes/block_clock.cuh"
+#include "probes/cuda.hpp"
 #include "probes/shapes.hpp"
-#include "probes/latency/walk.hpp"
 
 namespace npgpu::cuda {
 
@@ -165,21 +164,20 @@ __global__ void __launch_bounds__(1024) pass(Pass p) {
 
 using Kernels = void (*)(Pass);
 
+// Null where there is no such kernel: 1, 2 or 4 accesses in flight of 4 or 16 bytes each.
 template <Operation op, int words, bool dependent>
 Kernels by_ilp(unsigned ilp) {
   if (ilp == 1) return pass<op, words, 1, dependent>;
   if (ilp == 2) return pass<op, words, 2, dependent>;
   if (ilp == 4) return pass<op, words, 4, dependent>;
-  throw Error(ErrorKind::usage,
-              "probe bandwidth: " + std::to_string(ilp) + " accesses in flight of one thread: it takes 1, 2 or 4");
+  return nullptr;
 }
 
 template <Operation op, bool dependent>
 Kernels by_access(const Shape& s) {
   if (s.access_bytes == 4) return by_ilp<op, 1, dependent>(s.ilp);
   if (s.access_bytes == 16) return by_ilp<op, 4, dependent>(s.ilp);
-  throw Error(ErrorKind::usage,
-              "probe bandwidth: accesses of " + std::to_string(s.access_bytes) + " bytes: it takes 4 or 16");
+  return nullptr;
 }
 
 Kernels kernel_for(const ProbeCase& c, const Shape& s) {
@@ -199,6 +197,11 @@ Kernels kernel_for(const ProbeCase& c, const Shape& s) {
 }
 
 unsigned arrays_of(Operation op) { return op == Operation::triad ? 3 : op == Operation::copy ? 2 : 1; }
+unsigned max_arrays_of(std::span<const ProbeStep> steps) {
+  unsigned most = 1;
+  for (const ProbeStep& step : steps) most = std::max(most, arrays_of(step.question.operation));
+  return most;
+}
 // Times that an access's bytes cross: reads and writes counted.
 unsigned crossings(Operation op) {
   if (op == Operation::triad) return 3;
@@ -207,102 +210,96 @@ unsigned crossings(Operation op) {
 
 // Where steps wait for each other, the next goes past the lines that memory and cache may bring along.
 constexpr std::uint64_t apart_bytes = 4096;
+std::uint64_t apart_bytes_of(const ProbeCase& c) { return c.form == Form::dependent ? apart_bytes : 0; }
 constexpr std::uint64_t max_visits = std::uint64_t{1} << 23;  // rmw counts exactly in a float
 
-class BandwidthKernel final : public Runner<Probes> {
+class BandwidthRunner final : public CudaProbeRunner {
  public:
-  BandwidthKernel(const ProbeCase& c, std::uint64_t max_bytes)
-      : case_(c), bench_(ordinal_or_throw(c.device)), wrong_(Memory::device, sizeof(Wrong)), max_bytes_(max_bytes) {
-    units_ = layout_of(bench_.ordinal()).units;
-    for (unsigned i = 0; i < arrays_of(c.operation); ++i) arrays_[i] = Buffer(Memory::device, max_bytes);
-  }
-
-  void prepare(const Shape& shape) override {
-    check_grid(shape, "bandwidth");
-    if (shape.one_block_per_sm) throw Error(ErrorKind::usage, "probe bandwidth has no shape that keeps blocks alone");
-    if (shape.bytes > max_bytes_)
-      throw Error(ErrorKind::usage, "a kernel opened for " + std::to_string(max_bytes_) + " bytes was asked for " +
-                                        std::to_string(shape.bytes));
-    bench_.make_current();
-    kernel_ = kernel_for(case_, shape);
-    walk_ = walk_of(shape, case_.form == Form::dependent ? apart_bytes : 0);
-    shape_ = shape;
-    int of_unit = 0;
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_unit, kernel_, static_cast<int>(shape.threads), 0),
-          "asking how many blocks a multiprocessor holds");
-    resident_ = shape.blocks <= std::uint64_t{units_} * static_cast<unsigned>(of_unit);
-    fill();
-    // Without a step: the driver loads a kernel at its first launch, which no trial should wait for.
-    bench_.time([&] { kernel_<<<1, shape_.threads, 0, bench_.stream()>>>(described()); }, false);
+  BandwidthRunner(const Probe& probe, std::span<const ProbeStep> steps)
+      : CudaProbeRunner(probe, steps),
+        wrong_(Memory::device, sizeof(Wrong)),
+        units_(layout_of(bench().ordinal()).units) {
+    for (unsigned i = 0; i < max_arrays_of(steps); ++i) arrays_[i] = Buffer(Memory::device, max_bytes());
   }
 
   double work() const override {
-    return static_cast<double>(walk_.row_accesses * shape_.access_bytes) * crossings(case_.operation);
+    return static_cast<double>(walk_.row_accesses * shape().access_bytes) * crossings(question().operation);
   }
-
-  RunTimes run(std::uint64_t repeats) override {
-    if (repeats < 1) throw Error(ErrorKind::usage, "probe bandwidth: at least 1 repeat");
-    bench_.make_current();
-    if ((steps_ + repeats) / walk_.rows >= max_visits) fill();
-    Pass p = described();
-    if (resident_) {
-      p.records = bench_.record(shape_.blocks);
-      p.launch = bench_.launch();
-    }
-    return bench_.time([&] { enqueue(p, repeats); }, resident_);
-  }
-
-  std::optional<std::string> intact() override {
-    bench_.make_current();
-    if (!steps_) return "nothing has run since this shape was prepared";
-    const unsigned last = arrays_of(case_.operation) - 1;
-    check_words<<<grid, block, 0, bench_.stream()>>>(words(last), walk_, shift(), steps_, case_.operation, last,
-                                                     verdict());
-    check(cudaGetLastError(), "checking the working set");
-    Wrong wrong;
-    check(cudaMemcpyAsync(&wrong, verdict(), sizeof wrong, cudaMemcpyDeviceToHost, bench_.stream()),
-          "reading the check's verdict");
-    check(cudaStreamSynchronize(bench_.stream()), "checking the working set");
-    if (wrong.wrong_sums) return std::to_string(wrong.wrong_sums) + " threads read what was not in memory";
-    if (wrong.first_word == ~0ull) return std::nullopt;
-    Word is = 0;
-    check(cudaMemcpy(&is, words(last) + wrong.first_word, sizeof is, cudaMemcpyDeviceToHost), "reading a wrong word");
-    return "word " + std::to_string(wrong.first_word) + " of " + std::to_string(all_words()) + " is " +
-           std::to_string(is) + ", which is not what " + std::to_string(steps_) + " steps leave";
-  }
-
-  const Clock& clock() const override { return bench_.clock(); }
-  Telemetry telemetry() override { return bench_.telemetry(); }
-  std::string binding() const override { return bench_.binding(); }
 
  private:
   static constexpr unsigned grid = 4096, block = 256;
 
+  void set_up() override {
+    bench().make_current();
+    kernel_ = kernel_for(question(), shape());
+    walk_ = walk_of(shape(), apart_bytes_of(question()));
+    int of_unit = 0;
+    cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_unit, kernel_, static_cast<int>(shape().threads), 0),
+          "asking how many blocks a multiprocessor holds");
+    resident_ = shape().blocks <= std::uint64_t{units_} * static_cast<unsigned>(of_unit);
+    fill();
+    // Without a step: the driver loads a kernel at its first launch, which no trial should wait for.
+    bench().time([&] { kernel_<<<1, shape().threads, 0, stream()>>>(described()); }, false);
+  }
+
+  ProbeSample launch(std::uint64_t repeats) override {
+    bench().make_current();
+    if ((steps_ + repeats) / walk_.rows >= max_visits) fill();
+    Pass p = described();
+    if (resident_) {
+      p.records = bench().record(shape().blocks);
+      p.launch = bench().launch();
+    }
+    return bench().time([&] { enqueue(p, repeats); }, resident_);
+  }
+
+  std::optional<std::string> wrong_result() override {
+    bench().make_current();
+    const unsigned last = arrays_of(question().operation) - 1;
+    check_words<<<grid, block, 0, stream()>>>(words(last), walk_, shift(), steps_, question().operation, last,
+                                              verdict());
+    cuda::check(cudaGetLastError(), "checking the working set");
+    const auto wrong = read<Wrong>(verdict());
+    if (wrong.wrong_sums) return std::to_string(wrong.wrong_sums) + " threads read what was not in memory";
+    if (wrong.first_word == ~0ull) return std::nullopt;
+    return "word " + std::to_string(wrong.first_word) + " of " + std::to_string(all_words()) + " is " +
+           std::to_string(read<Word>(words(last) + wrong.first_word)) + ", which is not what " +
+           std::to_string(steps_) + " steps leave";
+  }
+
+  template <class T>
+  T read(const T* from) const {
+    T value;
+    cuda::check(cudaMemcpyAsync(&value, from, sizeof value, cudaMemcpyDeviceToHost, stream()), "reading the check's verdict");
+    cuda::check(cudaStreamSynchronize(stream()), "checking the working set");
+    return value;
+  }
+
   Word* words(unsigned array) const { return reinterpret_cast<Word*>(arrays_[array].data()); }
   Wrong* verdict() const { return reinterpret_cast<Wrong*>(wrong_.data()); }
-  unsigned shift() const { return shape_.access_bytes == 16 ? 2 : 0; }
+  unsigned shift() const { return shape().access_bytes == 16 ? 2 : 0; }
   std::uint64_t all_words() const { return walk_.rows * walk_.row_accesses << shift(); }
 
   void fill() {
-    for (unsigned i = 0; i < arrays_of(case_.operation); ++i)
-      fill_words<<<grid, block, 0, bench_.stream()>>>(words(i), all_words(), case_.operation, i);
-    check(cudaGetLastError(), "filling the working set");
+    for (unsigned i = 0; i < arrays_of(question().operation); ++i)
+      fill_words<<<grid, block, 0, stream()>>>(words(i), all_words(), question().operation, i);
+    cuda::check(cudaGetLastError(), "filling the working set");
     static_assert(sizeof(Wrong) == 16);
-    check(cudaMemsetAsync(&verdict()->first_word, 0xff, 8, bench_.stream()), "preparing the check");
-    check(cudaMemsetAsync(&verdict()->wrong_sums, 0, 8, bench_.stream()), "preparing the check");
+    cuda::check(cudaMemsetAsync(&verdict()->first_word, 0xff, 8, stream()), "preparing the check");
+    cuda::check(cudaMemsetAsync(&verdict()->wrong_sums, 0, 8, stream()), "preparing the check");
     steps_ = 0;
   }
 
   Pass described() const {
     Pass p{};
-    for (unsigned i = 0; i < arrays_of(case_.operation); ++i) p.arrays[i] = arrays_[i].data();
+    for (unsigned i = 0; i < arrays_of(question().operation); ++i) p.arrays[i] = arrays_[i].data();
     p.all = walk_.rows * walk_.row_accesses;
     p.jump = walk_.jump * walk_.row_accesses;
     p.one = 1;
     p.two = 2;
     const Word n = 1u << shift();
-    for (Word k = 0; k < shape_.ilp; ++k)
-      for (Word w = 0; w < n; ++w) p.sum_rest += pattern_step * (k * shape_.threads * n + w);
+    for (Word k = 0; k < shape().ilp; ++k)
+      for (Word w = 0; w < n; ++w) p.sum_rest += pattern_step * (k * shape().threads * n + w);
     p.wrong = verdict();
     return p;
   }
@@ -312,65 +309,66 @@ class BandwidthKernel final : public Runner<Probes> {
     while (repeats) {
       p.steps = resident_ ? repeats : std::min(repeats, walk_.rows);
       p.first = walk_.row_of(steps_) * walk_.row_accesses;
-      kernel_<<<shape_.blocks, shape_.threads, 0, bench_.stream()>>>(p);
+      kernel_<<<shape().blocks, shape().threads, 0, stream()>>>(p);
       steps_ += p.steps;
       repeats -= p.steps;
     }
   }
 
-  ProbeCase case_;
-  ProbeBench bench_;
   Buffer wrong_;
   Buffer arrays_[3];
-  std::uint64_t max_bytes_;
   std::uint32_t units_ = 0;
   Kernels kernel_ = nullptr;
-  Shape shape_;
   Walk walk_;
   bool resident_ = false;
   std::uint64_t steps_ = 0;  // since the arrays were filled
 };
 
-class BandwidthProbe final : public Probe {
+class BandwidthProbe final : public CudaProbe {
  public:
   std::string_view name() const override { return "bandwidth"; }
-  std::string_view kind() const override { return "cuda"; }
   std::string_view summary() const override {
     return "a GPU's memory, read and written, by blocks, threads and accesses";
   }
-  std::vector<DeviceInfo> devices() const override { return inventory(); }
-  std::string why_none() const override { return why_no_device(); }
 
   std::vector<ProbeCase> cases(const std::string& device) const override {
     std::vector<ProbeCase> all;
     const auto add = [&](Operation op, Form form) {
       const ProbeCase c{.probe = "bandwidth", .device = device, .operation = op, .form = form, .space = Space::global};
-      if (!refuses(c)) all.push_back(c);
+      if (!refuses_case(c)) all.push_back(c);
     };
     for (const Operation op : {Operation::rmw, Operation::read, Operation::write, Operation::copy, Operation::triad})
       add(op, Form::streaming);
     for (const Operation op : {Operation::rmw, Operation::read}) add(op, Form::dependent);
     return all;
   }
-  std::optional<std::string> refuses(const ProbeCase& c) const override {
-    if (const auto why = why_not_there(c.device)) return why;
-    if (crossed_never(c.operation)) return "probe bandwidth asks for rmw, read, write, copy or triad";
-    if (c.space != Space::global) return "probe bandwidth works in global memory alone";
-    if (c.type != DataType::fp32) return "probe bandwidth moves words of 4 bytes, as fp32";
-    if (c.form == Form::dependent && c.operation != Operation::rmw && c.operation != Operation::read)
-      return "only rmw and read have a dependent form: a step's address comes from what the last one loaded";
-    return std::nullopt;
+  std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
+    if (auto why = refuses_grid(shape)) return why;
+    if (shape.one_block_per_sm) return "probe bandwidth has no shape with one block per SM";
+    if (!kernel_for(c, shape))
+      return std::to_string(shape.ilp) + " accesses of " + std::to_string(shape.access_bytes) +
+             " bytes in flight of one thread: it takes 1, 2 or 4 of 4 or 16 bytes";
+    return refuses_walk(shape);
   }
-  Layout layout(const ProbeCase& c) const override { return layout_of(ordinal_or_throw(c.device)); }
-  Limit peak(const ProbeCase& c) const override { return memory_peak(ordinal_or_throw(c.device)); }
-  std::vector<Shape> shapes(const ProbeCase& c) const override { return bandwidth_shapes(layout(c), c.form); }
-  std::unique_ptr<Runner<Probes>> open(const ProbeCase& c, std::uint64_t max_bytes) const override {
-    if (const auto why = refuses(c)) throw Error(inventory().empty() ? ErrorKind::nothing : ErrorKind::usage, *why);
-    return std::make_unique<BandwidthKernel>(c, max_bytes);
+  std::vector<Shape> shapes(const ProbeCase& c) const override { return bandwidth_shapes(context(c).layout, c.form); }
+  MemoryNeed needs(std::span<const ProbeStep> steps) const override {
+    return {0, max_arrays_of(steps) * max_bytes_of(steps)};
+  }
+  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
+    return std::make_unique<BandwidthRunner>(*this, steps);
   }
 
  private:
-  static bool crossed_never(Operation op) { return op == Operation::fma || op == Operation::chase; }
+  std::optional<std::string> refuses_question(const ProbeCase& c) const override {
+    if (c.operation == Operation::fma || c.operation == Operation::chase)
+      return "probe bandwidth has the operations rmw, read, write, copy and triad";
+    if (c.space != Space::global) return "probe bandwidth works in global memory only";
+    if (c.type != DataType::fp32) return "probe bandwidth moves words of 4 bytes, as fp32";
+    if (c.form == Form::dependent && c.operation != Operation::rmw && c.operation != Operation::read)
+      return "only rmw and read have a dependent form, where a step's address comes from what the last one loaded";
+    return std::nullopt;
+  }
+  Limit limit(const ProbeCase& c, int) const override { return devices::find(c.device).memory; }
 };
 
 }  // namespace

@@ -6,11 +6,8 @@
 #include <algorithm>
 
 #include "netpipe/devices/host/pages.hpp"
-#include "npgpu/error.hpp"
-#include "probes/host/layout.hpp"
-#include "probes/host/probe.hpp"
-#include "probes/host/threads.hpp"
 #include "probes/bandwidth/loops.hpp"
+#include "probes/host/probe.hpp"
 
 namespace npgpu {
 
@@ -27,101 +24,78 @@ constexpr std::uint64_t alias_bytes = 4096, skew_bytes = 1536;
 
 std::uint64_t up(std::uint64_t bytes, std::uint64_t to) { return (bytes + to - 1) / to * to; }
 
-class HostBandwidth final : public Runner<Probes> {
- public:
-  HostBandwidth(const ProbeCase& question, std::uint64_t max_bytes)
-      : question_(question), max_bytes_(max_bytes), cpus_(host::core_cpus()) {}
+// Of one array of one block.
+std::uint64_t elements_of(Operation operation, const Shape& shape) {
+  return shape.bytes / 8 / shape.blocks / streams::arrays(operation) / streams::granularity * streams::granularity;
+}
 
-  void prepare(const Shape& shape) override {
-    if (shape.blocks < 1 || shape.blocks > cpus_.size())
-      throw Error(ErrorKind::usage,
-                  fmt::format("--shape: {} blocks, but the affinity mask has {} cores", shape.blocks, cpus_.size()));
-    const Isa isa = shape.threads == 1 ? Isa::scalar : widest_isa().value_or(Isa::scalar);
-    if (streams::lanes(isa) != shape.threads || shape.access_bytes != 8 * shape.threads)
-      throw Error(ErrorKind::usage,
-                  fmt::format("--shape: {} lanes of 8 bytes in an access of {} bytes; {} has {} lanes", shape.threads,
-                              shape.access_bytes, name(isa), streams::lanes(isa)));
-    loop_ = streams::find(isa, question_.operation, question_.form, shape.ilp);
-    if (!loop_)
-      throw Error(ErrorKind::usage, fmt::format("--shape: {} has no {} accesses side by side with {} lanes",
-                                                title(question_), shape.ilp, shape.threads));
-    if (shape.bytes > max_bytes_)
-      throw Error(ErrorKind::usage,
-                  fmt::format("--shape: {} bytes, but the kernel was opened for {}", shape.bytes, max_bytes_));
-    const unsigned arrays = streams::arrays(question_.operation);
-    const std::uint64_t elements =
-        shape.bytes / 8 / shape.blocks / arrays / streams::granularity * streams::granularity;
-    if (!elements)
-      throw Error(ErrorKind::usage, fmt::format("--shape: {} bytes are less than {} for each of {} blocks", shape.bytes,
-                                                8 * arrays * streams::granularity, shape.blocks));
-    if (!team_ || team_->size() != shape.blocks)
-      team_ = std::make_unique<PinnedThreads>(std::vector<unsigned>(cpus_.begin(), cpus_.begin() + shape.blocks));
-    shape_ = shape;
-    isa_ = isa;
-    const std::uint64_t pass_bytes = elements * 8 * arrays;
+class HostBandwidthRunner final : public ProbeRunner {
+ public:
+  using ProbeRunner::ProbeRunner;
+
+  double work() const override {
+    return 8.0 * streams::touches(question().operation) *
+           static_cast<double>(slices_[0].elements * passes_of_repeat_) * shape().blocks;
+  }
+  std::string binding() const override {
+    if (!threads_) return "one thread a core";
+    return fmt::format("{}, {}; {} of the largest set's {} bytes lay in huge pages", threads_->binding(),
+                       name(isa_for(shape())), largest_huge_, largest_);
+  }
+
+ private:
+  void set_up() override {
+    loop_ = streams::find(isa_for(shape()), question().operation, question().form, shape().ilp);
+    if (!threads_ || threads_->size() != shape().blocks)
+      threads_ = std::make_unique<PinnedThreads>(std::vector<unsigned>(cpus_.begin(), cpus_.begin() + shape().blocks));
+    const unsigned arrays = streams::arrays(question().operation);
+    const std::uint64_t elements = elements_of(question().operation, shape()), pass_bytes = elements * 8 * arrays;
     passes_of_repeat_ = (min_bytes_of_repeat + pass_bytes - 1) / pass_bytes;
     lay_out(elements, arrays);
     passes_ = run_passes_ = 0;
   }
 
-  double work() const override {
-    return 8.0 * streams::touches(question_.operation) * static_cast<double>(slices_[0].elements * passes_of_repeat_) *
-           shape_.blocks;
-  }
-
-  RunTimes run(std::uint64_t repeats) override {
+  ProbeSample launch(std::uint64_t repeats) override {
     run_passes_ = repeats * passes_of_repeat_;
-    const RunTimes ran = team_->run([&](unsigned block) { loop_(slices_[block], passes_, run_passes_); });
+    ProbeSample sample = threads_->run([&](unsigned block) { loop_(slices_[block], passes_, run_passes_); });
     passes_ += run_passes_;
-    return ran;
+    return sample;
   }
 
-  std::optional<std::string> intact() override {
+  std::optional<std::string> wrong_result() override {
     std::vector<std::optional<std::string>> wrong(slices_.size());
-    team_->each([&](unsigned block) {
-      wrong[block] = streams::check(question_.operation, slices_[block], passes_, run_passes_);
+    threads_->each([&](unsigned block) {
+      wrong[block] = streams::check(question().operation, slices_[block], passes_, run_passes_);
     });
     for (std::size_t block = 0; block < wrong.size(); ++block)
       if (wrong[block]) return fmt::format("block {}: {}", block, *wrong[block]);
     return std::nullopt;
   }
 
-  const Clock& clock() const override { return steady_clock(); }
-  std::string binding() const override {
-    if (!team_) return "one thread a core";
-    return fmt::format("{}, {}; of the largest set, {} of {} bytes lay in huge pages", team_->binding(), name(isa_),
-                       largest_huge_, largest_);
-  }
-
- private:
   // Every block's arrays in pages of its own, touched first by its own thread.
   void lay_out(std::uint64_t elements, unsigned arrays) {
     const std::uint64_t array = up(elements * 8, alias_bytes) + skew_bytes;
     const std::uint64_t block =
         up(arrays * array, arrays * array < host::huge_page_bytes ? alias_bytes : host::huge_page_bytes);
     memory_ = {};  // given back before more is taken
-    memory_ = host::Pages(block * shape_.blocks);
-    slices_.assign(shape_.blocks, {});
+    memory_ = host::Pages(block * shape().blocks);
+    slices_.assign(shape().blocks, {});
     for (std::size_t i = 0; i < slices_.size(); ++i) {
       const auto at = [&](unsigned nth) {
         return nth < arrays ? reinterpret_cast<double*>(memory_.data() + i * block + nth * array) : nullptr;
       };
       slices_[i] = {.x = at(0), .y = at(1), .z = at(2), .elements = elements};
     }
-    team_->each([&](unsigned i) { streams::fill(question_.operation, slices_[i]); });
+    threads_->each([&](unsigned i) { streams::fill(question().operation, slices_[i]); });
     if (memory_.bytes() > largest_) {
       largest_ = memory_.bytes();
       largest_huge_ = memory_.huge_bytes();
     }
   }
 
-  ProbeCase question_;
-  std::uint64_t max_bytes_;
-  std::vector<unsigned> cpus_;
-  Isa isa_ = Isa::scalar;
-  Shape shape_;
+  std::vector<unsigned> cpus_ = host::core_cpus();
   streams::Loop loop_ = nullptr;
-  std::unique_ptr<PinnedThreads> team_;
+  std::unique_ptr<PinnedThreads> threads_;
   host::Pages memory_;
   std::vector<streams::Slice> slices_;
   std::uint64_t passes_ = 0, run_passes_ = 0, passes_of_repeat_ = 1;
@@ -133,11 +107,11 @@ class HostBandwidthProbe final : public HostProbe {
   std::string_view name() const override { return "bandwidth"; }
   std::string_view summary() const override { return "memory bandwidth of one and all cores, in memory and in cache"; }
 
-  std::vector<ProbeCase> cases(const std::string& id) const override {
+  std::vector<ProbeCase> cases(const std::string& device) const override {
     std::vector<ProbeCase> all;
     const auto add = [&](Operation operation, Form form) {
       all.push_back({.probe = "bandwidth",
-                     .device = device(id).id,
+                     .device = device,
                      .operation = operation,
                      .type = DataType::fp64,
                      .form = form,
@@ -150,7 +124,7 @@ class HostBandwidthProbe final : public HostProbe {
     return all;
   }
 
-  std::optional<std::string> refuses(const ProbeCase& question) const override {
+  std::optional<std::string> refuses_case(const ProbeCase& question) const override {
     if (question.space != Space::host) return "the host has one space for data, which is called host";
     if (question.type != DataType::fp64)
       return "the host's bandwidth is asked for with fp64, whose elements have 8 bytes";
@@ -161,26 +135,37 @@ class HostBandwidthProbe final : public HostProbe {
     return std::nullopt;
   }
 
-  Layout layout(const ProbeCase&) const override { return host_layout(DataType::fp64); }
-  Limit peak(const ProbeCase&) const override {
-    return {not_measured, "unknown: clock and channels of the memory cannot be read without root"};
+  std::optional<std::string> refuses_shape(const ProbeCase& question, const Shape& shape) const override {
+    if (auto why = refuses_blocks(shape)) return why;
+    const Isa isa = isa_for(shape);
+    if (streams::lanes(isa) != shape.threads || shape.access_bytes != 8 * shape.threads)
+      return fmt::format("{} lanes of 8 bytes in an access of {} bytes; {} has {} lanes", shape.threads,
+                         shape.access_bytes, npgpu::name(isa), streams::lanes(isa));
+    if (!streams::find(isa, question.operation, question.form, shape.ilp))
+      return fmt::format("{} has no {} accesses side by side with {} lanes", title(question), shape.ilp, shape.threads);
+    if (!elements_of(question.operation, shape))
+      return fmt::format("{} bytes are less than {} for each of {} blocks", shape.bytes,
+                         8 * streams::arrays(question.operation) * streams::granularity, shape.blocks);
+    return std::nullopt;
   }
 
   // Corners far beyond the caches, then inside a core's second level; then the cores one by one.
   std::vector<Shape> shapes(const ProbeCase& question) const override {
     std::vector<Shape> all;
-    if (refuses(question)) return all;
-    const Layout l = layout(question);
+    if (refuses_case(question)) return all;
+    const Layout l = host_layout(DataType::fp64);
     const host::Caches caches = host::caches_of(host::core_cpus());
     const std::uint64_t cache = caches.last_bytes_in_all ? caches.last_bytes_in_all : assumed_cache;
     const std::uint64_t far = std::min(cache * far_beyond, l.memory_bytes / 4) / MiB * MiB;
     const std::uint64_t middle = (caches.middle_bytes ? caches.middle_bytes : assumed_middle) / 2;
     const auto add = [&](std::uint32_t blocks, std::uint32_t lanes, std::uint32_t ilp, std::uint64_t bytes) {
-      const Isa isa = lanes == 1 ? Isa::scalar : *widest_isa();
-      const Shape shape{
-          .blocks = blocks, .threads = lanes, .ilp = ilp, .access_bytes = 8 * lanes, .bytes = bytes, .one_block_per_sm = true};
-      if (bytes && streams::find(isa, question.operation, question.form, ilp) &&
-          std::find(all.begin(), all.end(), shape) == all.end())
+      const Shape shape{.blocks = blocks,
+                        .threads = lanes,
+                        .ilp = ilp,
+                        .access_bytes = 8 * lanes,
+                        .bytes = bytes,
+                        .one_block_per_sm = true};
+      if (!refuses_shape(question, shape) && std::find(all.begin(), all.end(), shape) == all.end())
         all.push_back(shape);
     };
     add(1, 1, 1, far);
@@ -192,9 +177,14 @@ class HostBandwidthProbe final : public HostProbe {
     return all;
   }
 
-  std::unique_ptr<Runner<Probes>> open(const ProbeCase& question, std::uint64_t max_bytes) const override {
-    if (const auto why = refuses(question)) throw Error(ErrorKind::usage, title(question) + ": " + *why);
-    return std::make_unique<HostBandwidth>(question, max_bytes);
+  MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {max_bytes_of(steps), 0}; }
+  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
+    return std::make_unique<HostBandwidthRunner>(*this, steps);
+  }
+
+ private:
+  Limit limit(const ProbeCase&, const Layout&) const override {
+    return {not_measured, "unknown: clock and channels of the memory cannot be read without root"};
   }
 };
 

@@ -1,18 +1,17 @@
-// Multiply-adds in registers: x = x*a + a, `ilp` chains a thread, nothing else in the loop.
+// Multiply-adds in registers: x = x*a + a, `ilp` chains per thread, nothing else in the loop.
 //
-// Why a twice: with three different registers a chain can wait for a register bank; with two it cannot.
-// Why a is an argument: the compiler knows no shorter way to the result. With a = 1 a chain counts its own steps, x0 +
-// n exactly; where the type cannot count so far, a = -1 makes x alternate between x0 and -1 - x0, and the number of
-// steps is odd in every repeat.
+// `a` stands there twice, because a chain with three different registers can wait for a register bank, and one with two
+// cannot. `a` is an argument, so that the compiler cannot shorten the chain. With a = 1 a chain counts its own steps
+// exactly, x0 + n; where the type cannot count so far, a = -1 makes x alternate between x0 and -1 - x0, and the number
+// of steps is odd in every repeat.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 #include <string>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/devices/cuda/inventory.hpp"
-#include "netpipe/devices/cuda/probe_bench.hpp"
 #include "probes/block_clock.cuh"
+#include "probes/cuda.hpp"
 #include "probes/shapes.hpp"
 
 namespace npgpu::cuda {
@@ -165,126 +164,120 @@ Code code_of(DataType type) {
   return code_of<Fp32>();
 }
 
-int place_of(unsigned ilp) {
-  for (int place = 0; place < 4; ++place)
-    if (ilp == 1u << place) return place;
-  throw Error(ErrorKind::usage, "probe compute: " + std::to_string(ilp) + " chains a thread: it takes 1, 2, 4 or 8");
+// Where the kernel of so many chains is; nothing if there is none.
+std::optional<unsigned> index_of(unsigned ilp) {
+  for (unsigned i = 0; i < 4; ++i)
+    if (ilp == 1u << i) return i;
+  return std::nullopt;
 }
 
-class ComputeKernel final : public Runner<Probes> {
+class ComputeRunner final : public CudaProbeRunner {
  public:
-  explicit ComputeKernel(const ProbeCase& c)
-      : bench_(ordinal_or_throw(c.device)), code_(code_of(c.type)), verdict_(Memory::device, sizeof(unsigned)) {}
+  ComputeRunner(const Probe& probe, std::span<const ProbeStep> steps)
+      : CudaProbeRunner(probe, steps), verdict_(Memory::device, sizeof(unsigned)) {}
 
-  void prepare(const Shape& shape) override {
-    check_grid(shape, "compute");
-    bench_.make_current();
-    kernel_ = code_.by_ilp[place_of(shape.ilp)];
-    shape_ = shape;
+  double work() const override {
+    return 2.0 * static_cast<double>(threads()) * shape().ilp * chain_steps(shape().ilp) * code_.elements;
+  }
+
+ private:
+  void set_up() override {
+    bench().make_current();
+    code_ = code_of(question().type);
+    kernel_ = code_.by_ilp[*index_of(shape().ilp)];
     steps_ = 0;
-    if (threads() > 0x7fffffff) throw Error(ErrorKind::usage, "probe compute: more threads than a check can number");
     shared_bytes_ = 0;
-    if (shape.one_block_per_sm) {
-      shared_bytes_ = shared_bytes_to_be_alone(bench_.ordinal());
-      check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes_)),
-            "asking for shared memory that keeps blocks alone");
+    if (shape().one_block_per_sm) {
+      shared_bytes_ = shared_bytes_to_be_alone(bench().ordinal());
+      cuda::check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes_)),
+            "asking for shared memory that leaves room for one block only");
     }
     const std::uint64_t bytes = threads() * sizeof(Bits);
     if (results_.bytes() < bytes) results_ = Buffer(Memory::device, bytes);
-    launch(0);
+    timed(0);
   }
 
-  double work() const override {
-    return 2.0 * static_cast<double>(threads()) * shape_.ilp * chain_steps(shape_.ilp) * code_.elements;
-  }
-
-  RunTimes run(std::uint64_t repeats) override {
-    if (repeats < 1 || repeats > 0xffffffff) throw Error(ErrorKind::usage, "probe compute: 1 to 2^32 - 1 repeats");
-    bench_.make_current();
-    steps_ = repeats * chain_steps(shape_.ilp);
+  ProbeSample launch(std::uint64_t repeats) override {
+    if (repeats > 0xffffffff) throw Error(ErrorKind::usage, "probe compute: at most 2^32 - 1 repeats");
+    bench().make_current();
+    steps_ = repeats * chain_steps(shape().ilp);
     a_ = steps_ + 64 < code_.counts_to ? 1 : -1;
-    check(cudaMemsetAsync(results_.data(), 0xA5, threads() * sizeof(Bits), bench_.stream()), "poisoning the results");
-    return launch(static_cast<unsigned>(repeats));
+    cuda::check(cudaMemsetAsync(results_.data(), 0xA5, threads() * sizeof(Bits), stream()), "poisoning the results");
+    return timed(static_cast<unsigned>(repeats));
   }
 
-  std::optional<std::string> intact() override {
-    bench_.make_current();
-    if (!steps_) return "nothing has run since this shape was prepared";
+  std::optional<std::string> wrong_result() override {
+    bench().make_current();
     auto* const verdict = reinterpret_cast<unsigned*>(verdict_.data());
-    check(cudaMemsetAsync(verdict, 0xff, sizeof(unsigned), bench_.stream()), "preparing the check");
-    code_.check<<<256, 256, 0, bench_.stream()>>>(reinterpret_cast<const Bits*>(results_.data()),
-                                                  static_cast<unsigned>(threads()), shape_.ilp, a_, steps_, verdict);
-    check(cudaGetLastError(), "checking the chains");
+    cuda::check(cudaMemsetAsync(verdict, 0xff, sizeof(unsigned), stream()), "preparing the check");
+    code_.check<<<256, 256, 0, stream()>>>(reinterpret_cast<const Bits*>(results_.data()),
+                                           static_cast<unsigned>(threads()), shape().ilp, a_, steps_, verdict);
+    cuda::check(cudaGetLastError(), "checking the chains");
     unsigned first_wrong = 0;
-    check(cudaMemcpyAsync(&first_wrong, verdict, sizeof first_wrong, cudaMemcpyDeviceToHost, bench_.stream()),
+    cuda::check(cudaMemcpyAsync(&first_wrong, verdict, sizeof first_wrong, cudaMemcpyDeviceToHost, stream()),
           "reading the check's verdict");
-    check(cudaStreamSynchronize(bench_.stream()), "checking the chains");
+    cuda::check(cudaStreamSynchronize(stream()), "checking the chains");
     if (first_wrong == 0xffffffff) return std::nullopt;
     return "the chains of thread " + std::to_string(first_wrong) + " of " + std::to_string(threads()) +
            " are not what " + std::to_string(steps_) + " steps leave";
   }
 
-  const Clock& clock() const override { return bench_.clock(); }
-  Telemetry telemetry() override { return bench_.telemetry(); }
-  std::string binding() const override { return bench_.binding(); }
-
- private:
   // Also without a round: the driver loads a kernel at its first launch, which no trial should wait for.
-  RunTimes launch(unsigned rounds) {
+  ProbeSample timed(unsigned rounds) {
     const Run args{.a = a_,
                    .rounds = rounds,
                    .results = reinterpret_cast<Bits*>(results_.data()),
-                   .records = bench_.record(shape_.blocks),
-                   .launch = bench_.launch()};
-    return bench_.time([&] { kernel_<<<shape_.blocks, shape_.threads, shared_bytes_, bench_.stream()>>>(args); }, true);
+                   .records = bench().record(shape().blocks),
+                   .launch = bench().launch()};
+    return bench().time([&] { kernel_<<<shape().blocks, shape().threads, shared_bytes_, stream()>>>(args); }, true);
   }
-  std::uint64_t threads() const { return std::uint64_t{shape_.blocks} * shape_.threads; }
+  std::uint64_t threads() const { return std::uint64_t{shape().blocks} * shape().threads; }
 
-  ProbeBench bench_;
-  Code code_;
+  Code code_{};
   Buffer verdict_;
   Buffer results_;
   Chains kernel_ = nullptr;
-  Shape shape_;
   std::uint32_t shared_bytes_ = 0;
   std::uint64_t steps_ = 0;  // of one chain in the last run
   int a_ = 1;
 };
 
-class ComputeProbe final : public Probe {
+class ComputeProbe final : public CudaProbe {
  public:
   std::string_view name() const override { return "compute"; }
-  std::string_view kind() const override { return "cuda"; }
   std::string_view summary() const override {
     return "multiply-adds in a GPU's registers, by blocks, threads and chains";
   }
-  std::vector<DeviceInfo> devices() const override { return inventory(); }
-  std::string why_none() const override { return why_no_device(); }
 
   std::vector<ProbeCase> cases(const std::string& device) const override {
     std::vector<ProbeCase> all;
     for (const DataType type : {DataType::fp32, DataType::fp64, DataType::int32, DataType::fp16, DataType::bf16}) {
       const ProbeCase c{.probe = "compute", .device = device, .type = type};
-      if (!refuses(c)) all.push_back(c);
+      if (!refuses_case(c)) all.push_back(c);
     }
     return all;
   }
-  std::optional<std::string> refuses(const ProbeCase& c) const override {
-    if (const auto why = why_not_there(c.device)) return why;
-    if (c.operation != Operation::fma) return "probe compute asks for fma alone";
-    if (c.space != Space::registers) return "probe compute works in registers alone";
-    if (c.form != Form::streaming) return "probe compute has no dependent form: a shape with ilp 1 is one";
-    if (c.type == DataType::bf16 && capability_of(*ordinal_of(c.device)) < 80)
-      return c.device + " has no bf16 arithmetic: it takes compute capability 8.0";
+  std::optional<std::string> refuses_shape(const ProbeCase&, const Shape& shape) const override {
+    if (auto why = refuses_grid(shape)) return why;
+    if (!index_of(shape.ilp)) return std::to_string(shape.ilp) + " chains per thread: it takes 1, 2, 4 or 8";
+    if (std::uint64_t{shape.blocks} * shape.threads > 0x7fffffff) return "more threads than a check can number";
     return std::nullopt;
   }
-  Layout layout(const ProbeCase& c) const override { return layout_of(ordinal_or_throw(c.device)); }
-  Limit peak(const ProbeCase& c) const override { return arithmetic_peak(c.type, ordinal_or_throw(c.device)); }
-  std::vector<Shape> shapes(const ProbeCase& c) const override { return compute_shapes(layout(c)); }
-  std::unique_ptr<Runner<Probes>> open(const ProbeCase& c, std::uint64_t) const override {
-    if (const auto why = refuses(c)) throw Error(inventory().empty() ? ErrorKind::nothing : ErrorKind::usage, *why);
-    return std::make_unique<ComputeKernel>(c);
+  std::vector<Shape> shapes(const ProbeCase& c) const override { return compute_shapes(context(c).layout); }
+  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
+    return std::make_unique<ComputeRunner>(*this, steps);
   }
+
+ private:
+  std::optional<std::string> refuses_question(const ProbeCase& c) const override {
+    if (c.operation != Operation::fma) return "probe compute has the operation fma only";
+    if (c.space != Space::registers) return "probe compute works in registers only";
+    if (c.form != Form::streaming) return "probe compute has no dependent form: a shape with ilp 1 is one";
+    if (c.type == DataType::bf16 && capability_of(*ordinal_of(c.device)) < 80)
+      return c.device + " has no bf16 arithmetic, which needs compute capability 8.0";
+    return std::nullopt;
+  }
+  Limit limit(const ProbeCase& c, int ordinal) const override { return arithmetic_limit(c.type, ordinal); }
 };
 
 }  // namespace

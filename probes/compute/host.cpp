@@ -5,10 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "npgpu/error.hpp"
-#include "probes/host/layout.hpp"
 #include "probes/host/probe.hpp"
-#include "probes/host/threads.hpp"
 
 namespace npgpu {
 
@@ -20,61 +17,48 @@ struct alignas(128) State {
   std::byte x[chains::max_state_bytes];
 };
 
-class HostCompute final : public Runner<Probes> {
+class HostComputeRunner final : public ProbeRunner {
  public:
-  explicit HostCompute(const ProbeCase& question) : type_(question.type), cpus_(host::core_cpus()) {}
+  using ProbeRunner::ProbeRunner;
 
-  void prepare(const Shape& shape) override {
-    if (shape.blocks < 1 || shape.blocks > cpus_.size())
-      throw Error(ErrorKind::usage,
-                  fmt::format("--shape: {} blocks, but the affinity mask has {} cores", shape.blocks, cpus_.size()));
-    isa_ = shape.threads == 1 ? Isa::scalar : widest_isa().value_or(Isa::scalar);
-    chains_ = chains::find(isa_, type_, shape.ilp);
-    if (!chains_.loop)
-      throw Error(ErrorKind::usage,
-                  fmt::format("--shape: {} has no {} independent chains of {}", name(isa_), shape.ilp, name(type_)));
-    if (chains_.lanes != shape.threads)
-      throw Error(ErrorKind::usage, fmt::format("--shape: {} lanes of {}, but {} has {}", shape.threads, name(type_),
-                                                name(isa_), chains_.lanes));
-    shape_ = shape;
-    bytes_ = shape.ilp * chains_.lanes * chains::bytes_of(type_);
-    if (!team_ || team_->size() != shape.blocks)
-      team_ = std::make_unique<PinnedThreads>(std::vector<unsigned>(cpus_.begin(), cpus_.begin() + shape.blocks));
-    states_.assign(shape.blocks, State{});
-    steps_ = 0;
+  double work() const override { return 2.0 * shape().blocks * lanes_ * shape().ilp * chains::steps_of_repeat; }
+  std::string binding() const override {
+    return threads_ ? fmt::format("{}, {}", threads_->binding(), name(isa_for(shape()))) : "one thread a core";
   }
 
-  double work() const override { return 2.0 * shape_.blocks * shape_.threads * shape_.ilp * chains::steps_of_repeat; }
+ private:
+  void set_up() override {
+    const chains::Chains found = chains::find(isa_for(shape()), question().type, shape().ilp);
+    loop_ = found.loop;
+    lanes_ = found.lanes;
+    bytes_ = shape().ilp * lanes_ * chains::bytes_of(question().type);
+    if (!threads_ || threads_->size() != shape().blocks)
+      threads_ = std::make_unique<PinnedThreads>(std::vector<unsigned>(cpus_.begin(), cpus_.begin() + shape().blocks));
+    states_.assign(shape().blocks, State{});
+  }
 
-  RunTimes run(std::uint64_t repeats) override {
-    for (State& state : states_) chains::start(type_, {state.x, bytes_});
+  ProbeSample launch(std::uint64_t repeats) override {
+    const DataType type = question().type;
+    for (State& state : states_) chains::start(type, {state.x, bytes_});
     steps_ = repeats * chains::steps_of_repeat;
-    const double a = chains::factor(type_), b = chains::addend(type_);
-    return team_->run([&](unsigned block) { chains_.loop(states_[block].x, a, b, repeats); });
+    const double a = chains::factor(type), b = chains::addend(type);
+    return threads_->run([&](unsigned block) { loop_(states_[block].x, a, b, repeats); });
   }
 
-  std::optional<std::string> intact() override {
+  std::optional<std::string> wrong_result() override {
     for (std::size_t block = 0; block < states_.size(); ++block)
-      if (auto wrong = chains::check(type_, {states_[block].x, bytes_}, steps_))
+      if (auto wrong = chains::check(question().type, {states_[block].x, bytes_}, steps_))
         return fmt::format("block {}: {}", block, *wrong);
     return std::nullopt;
   }
 
-  const Clock& clock() const override { return steady_clock(); }
-  std::string binding() const override {
-    return team_ ? fmt::format("{}, {}", team_->binding(), name(isa_)) : "one thread a core";
-  }
-
- private:
-  DataType type_;
-  std::vector<unsigned> cpus_;
-  Isa isa_ = Isa::scalar;
-  Shape shape_;
-  chains::Chains chains_;
-  std::size_t bytes_ = 0;
-  std::unique_ptr<PinnedThreads> team_;
+  std::vector<unsigned> cpus_ = host::core_cpus();
+  chains::Loop loop_ = nullptr;
+  unsigned lanes_ = 0;
+  std::size_t bytes_ = 0;  // of a block's chains
+  std::unique_ptr<PinnedThreads> threads_;
   std::vector<State> states_;
-  std::uint64_t steps_ = 0;
+  std::uint64_t steps_ = 0;  // of a chain in the last run
 };
 
 class HostComputeProbe final : public HostProbe {
@@ -84,14 +68,14 @@ class HostComputeProbe final : public HostProbe {
     return "multiply-adds of one and all cores, in scalars and SIMD registers";
   }
 
-  std::vector<ProbeCase> cases(const std::string& id) const override {
+  std::vector<ProbeCase> cases(const std::string& device) const override {
     std::vector<ProbeCase> all;
     for (const DataType type : {DataType::fp32, DataType::fp64, DataType::int32})
-      all.push_back({.probe = "compute", .device = device(id).id, .operation = Operation::fma, .type = type});
+      all.push_back({.probe = "compute", .device = device, .operation = Operation::fma, .type = type});
     return all;
   }
 
-  std::optional<std::string> refuses(const ProbeCase& question) const override {
+  std::optional<std::string> refuses_case(const ProbeCase& question) const override {
     if (question.operation != Operation::fma || question.space != Space::registers || question.form != Form::streaming)
       return "the compute probe asks for fma in registers only";
     if (isas_here().empty()) return why_no_isa();
@@ -100,30 +84,29 @@ class HostComputeProbe final : public HostProbe {
     return std::nullopt;
   }
 
-  Layout layout(const ProbeCase& question) const override { return host_layout(question.type); }
-
-  Limit peak(const ProbeCase& question) const override {
-    const auto isa = widest_isa();
-    if (!isa) return {not_measured, why_no_isa()};
-    const Ports ports = documented_ports(host::processor(), *isa, question.type);
-    const Layout l = layout(question);
-    return {2.0 * l.units * l.lanes * ports.per_cycle * l.clock_mhz * 1e6,
-            std::isnan(ports.per_cycle) ? ports.source
-                                        : fmt::format("{} cores * {} lanes * {} a cycle * 2 * {:.0f} MHz ({})", l.units,
-                                                      l.lanes, ports.per_cycle, l.clock_mhz, ports.source)};
+  std::optional<std::string> refuses_shape(const ProbeCase& question, const Shape& shape) const override {
+    if (auto why = refuses_blocks(shape)) return why;
+    const Isa isa = isa_for(shape);
+    const chains::Chains found = chains::find(isa, question.type, shape.ilp);
+    if (!found.loop)
+      return fmt::format("{} has no {} independent chains of {}", npgpu::name(isa), shape.ilp,
+                         npgpu::name(question.type));
+    if (found.lanes != shape.threads)
+      return fmt::format("{} lanes of {}, but {} has {}", shape.threads, npgpu::name(question.type), npgpu::name(isa),
+                         found.lanes);
+    return std::nullopt;
   }
 
   // One core and all, one lane and all, over chains; then the cores one by one.
   std::vector<Shape> shapes(const ProbeCase& question) const override {
     std::vector<Shape> all;
     const auto add = [&](std::uint32_t blocks, std::uint32_t lanes, std::uint32_t ilp) {
-      const Isa isa = lanes == 1 ? Isa::scalar : *widest_isa();
       const Shape shape{.blocks = blocks, .threads = lanes, .ilp = ilp, .one_block_per_sm = true};
-      if (chains::find(isa, question.type, ilp).loop && std::find(all.begin(), all.end(), shape) == all.end())
+      if (!refuses_shape(question, shape) && std::find(all.begin(), all.end(), shape) == all.end())
         all.push_back(shape);
     };
-    if (refuses(question)) return all;
-    const Layout l = layout(question);
+    if (refuses_case(question)) return all;
+    const Layout l = host_layout(question.type);
     add(1, 1, 1);
     for (const std::uint32_t blocks : {1u, l.units})
       for (const std::uint32_t lanes : {1u, l.lanes})
@@ -133,9 +116,19 @@ class HostComputeProbe final : public HostProbe {
     return all;
   }
 
-  std::unique_ptr<Runner<Probes>> open(const ProbeCase& question, std::uint64_t) const override {
-    if (const auto why = refuses(question)) throw Error(ErrorKind::usage, title(question) + ": " + *why);
-    return std::make_unique<HostCompute>(question);
+  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
+    return std::make_unique<HostComputeRunner>(*this, steps);
+  }
+
+ private:
+  Limit limit(const ProbeCase& question, const Layout& l) const override {
+    const auto isa = widest_isa();
+    if (!isa) return {not_measured, why_no_isa()};
+    const Ports ports = documented_ports(host::processor(), *isa, question.type);
+    return {2.0 * l.units * l.lanes * ports.per_cycle * l.clock_mhz * 1e6,
+            std::isnan(ports.per_cycle) ? ports.source
+                                        : fmt::format("{} cores * {} lanes * {} per cycle * 2 * {:.0f} MHz ({})",
+                                                      l.units, l.lanes, ports.per_cycle, l.clock_mhz, ports.source)};
   }
 };
 

@@ -1,10 +1,111 @@
 #include "probes/host/probe.hpp"
 
-#include "netpipe/devices/host/facts.hpp"
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "netpipe/devices/host/memory.hpp"
+#include "probes/host/core_clock.hpp"
 
 namespace npgpu {
 
-std::vector<DeviceInfo> HostProbe::devices() const { return {host::host_device()}; }
+namespace {
+
+struct Documented {
+  const char* vendor;
+  unsigned family, first_model, last_model;
+  const char* core;
+  double avx2, avx512;  // fused multiply-adds of full width a cycle; 0: it has no such registers
+  const char* source;
+};
+
+constexpr const char* intel_manual = "Intel 64 and IA-32 Architectures Optimization Reference Manual (248966)";
+// Zen 4 feeds a 512-bit instruction to both of its 256-bit units.
+constexpr Documented known[] = {
+    {"GenuineIntel", 6, 0x55, 0x55, "Skylake-SP, Cascade Lake", 2, 2, intel_manual},
+    {"GenuineIntel", 6, 0x6a, 0x6a, "Ice Lake-SP", 2, 2, intel_manual},
+    {"GenuineIntel", 6, 0x8f, 0x8f, "Sapphire Rapids", 2, 2, intel_manual},
+    {"AuthenticAMD", 0x17, 0x31, 0x31, "Zen 2", 2, 0,
+     "AMD Software Optimization Guide for Family 17h, 30h and up (56305)"},
+    {"AuthenticAMD", 0x19, 0x00, 0x0f, "Zen 3", 2, 0, "AMD Software Optimization Guide for Zen 3 (56665)"},
+    {"AuthenticAMD", 0x19, 0x10, 0x1f, "Zen 4", 2, 1, "AMD Software Optimization Guide for Zen 4 (57647)"},
+    {"AuthenticAMD", 0x19, 0xa0, 0xaf, "Zen 4c", 2, 1, "AMD Software Optimization Guide for Zen 4 (57647)"},
+    {"AuthenticAMD", 0x1a, 0x00, 0x1f, "Zen 5", 2, 2, "AMD Software Optimization Guide for Zen 5 (58455)"},
+};
+
+// Skylake-SP and Cascade Lake have the second 512-bit unit in their upper models only.
+bool has_one_unit_or_two(const host::Processor& p) {
+  return p.family == 6 && p.model == 0x55 && p.name.find("Platinum") == std::string::npos &&
+         p.name.find("Gold 6") == std::string::npos;
+}
+
+}  // namespace
+
+Ports documented_ports(const host::Processor& p, Isa isa, DataType type) {
+  // A multiply and an add, two instructions, and no document says how a core shares its pipes between them. Zen 4 adds
+  // in all four and multiplies in two of them, each 512-bit instruction taking its pipe for two cycles (57647, chapter
+  // on the floating-point unit): one multiply-add a cycle if every add kept clear of the multipliers, two thirds if
+  // adds go to all pipes alike. 0.59 to 0.69 were seen.
+  if (type == DataType::int32)
+    return {not_measured,
+            "unknown: an integer multiply-add is two instructions, and how a core shares its pipes "
+            "between them is not documented"};
+  if (isa == Isa::neon) return {not_measured, "unknown: Arm cores do not say in user space which they are"};
+  for (const Documented& one : known) {
+    if (p.vendor != one.vendor || p.family != one.family || p.model < one.first_model || p.model > one.last_model)
+      continue;
+    const std::string source = std::string(one.core) + ": " + one.source;
+    if (isa != Isa::avx512) return {one.avx2, source};  // scalars run in the same units
+    if (one.avx512 == 0) return {not_measured, std::string(one.core) + " has no registers of 512 bits"};
+    if (has_one_unit_or_two(p))
+      return {not_measured, std::string(one.core) + ": this model may have one unit of 512 bits or two"};
+    return {one.avx512, source};
+  }
+  return {not_measured, "unknown: " +
+                            (p.vendor.empty() ? std::string("a processor that does not name itself")
+                                              : p.vendor + " family " + std::to_string(p.family) + " model " +
+                                                    std::to_string(p.model)) +
+                            " is in no table here"};
+}
+
+std::optional<Isa> widest_isa() {
+  const auto all = isas_here();
+  if (all.empty()) return std::nullopt;
+  return all.back();
+}
+
+Isa isa_for(const Shape& shape) { return shape.threads == 1 ? Isa::scalar : widest_isa().value_or(Isa::scalar); }
+
+Layout host_layout(DataType type) {
+  Layout layout;
+  const auto cpus = host::core_cpus();
+  const host::Caches caches = host::caches_of(cpus);
+  layout.units = static_cast<std::uint32_t>(cpus.size());
+  if (const auto isa = widest_isa()) layout.lanes = chains::find(*isa, type, 1).lanes;
+  layout.max_threads_per_block = layout.lanes;
+  layout.max_blocks_per_unit = 1;
+  layout.cache_bytes = caches.last_bytes;
+  layout.near_cache_bytes = caches.near_bytes;
+  layout.memory_bytes = host::free_host_memory();
+  static const double measured_mhz = highest_core_clock_hz() / 1e6;  // once: every layout of a run is the same
+  const double driver_mhz = host::max_clock_mhz();
+  layout.clock_mhz = std::isnan(driver_mhz) ? measured_mhz : driver_mhz;
+  return layout;
+}
+
+ProbeContext HostProbe::context(const ProbeCase& question) const {
+  ProbeContext context{host_layout(question.type), {}};
+  context.limit = limit(question, context.layout);
+  return context;
+}
+
+MemoryNeed HostProbe::available(const ProbeCase&) const { return {host::free_host_memory(), UINT64_MAX}; }
+
+std::optional<std::string> refuses_blocks(const Shape& shape) {
+  const std::size_t cores = host::core_cpus().size();
+  if (shape.blocks <= cores) return std::nullopt;
+  return fmt::format("{} blocks, but the affinity mask has {} cores", shape.blocks, cores);
+}
 
 std::vector<std::uint32_t> cores_one_by_one(std::uint32_t units) {
   std::vector<std::uint32_t> all;

@@ -1,20 +1,45 @@
-// What all probes of the host have in common.
+// What the host's probes share: how the system describes the host, and what its vendor's documents promise.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "npgpu/probe.hpp"
+#include "netpipe/devices/host/cores.hpp"
+#include "probes/compute/chains.hpp"
+#include "probes/host/threads.hpp"
+#include "probes/runner.hpp"
 
 namespace npgpu {
 
 class HostProbe : public Probe {
  public:
-  std::string_view kind() const override { return "host"; }
-  std::vector<DeviceInfo> devices() const override;
+  std::string_view device_kind() const override { return "host"; }
+  ProbeContext context(const ProbeCase&) const override;
+  MemoryNeed available(const ProbeCase&) const override;
+
+ protected:
+  virtual Limit limit(const ProbeCase&, const Layout&) const = 0;
 };
 
+// Cores of the affinity mask, caches, clock; `lanes` are those of the widest registers for this type. The clock is the
+// frequency driver's highest or, where there is none, the one measured now on the first core.
+Layout host_layout(DataType);
+
+// The instruction set with the widest registers, where there is any.
+std::optional<Isa> widest_isa();
+// That which a shape asks for: scalars for one lane.
+Isa isa_for(const Shape&);
+
+// Vector instructions x = x*a + b that one core starts in a cycle.
+struct Ports {
+  double per_cycle = not_measured;  // NaN: not known
+  std::string source;               // the document, or why not
+};
+Ports documented_ports(const host::Processor&, Isa, DataType);
+
+// Why there is no core for each block; nothing if there is.
+std::optional<std::string> refuses_blocks(const Shape&);
 // 1, 2, 3, ... up to 16, then ever larger steps, and `units` itself.
 std::vector<std::uint32_t> cores_one_by_one(std::uint32_t units);
 

@@ -34,25 +34,25 @@ Seconds cpu_time_of_thread() {
 
 }  // namespace
 
-RunTimes ran_of(const std::vector<Turn>& turns) {
-  RunTimes ran;
+ProbeSample sample_of(const std::vector<Turn>& turns) {
+  ProbeSample sample;
   const auto earliest =
       std::min_element(turns.begin(), turns.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
   const auto latest = std::max_element(turns.begin(), turns.end(), [](auto& a, auto& b) { return a.end < b.end; });
   const auto longest =
       std::max_element(turns.begin(), turns.end(), [](auto& a, auto& b) { return a.end - a.begin < b.end - b.begin; });
-  ran.host = latest->end - earliest->begin;
-  ran.cycles = longest->ran.count() * longest->hz;
+  sample.host_us = microseconds(latest->end - earliest->begin);
+  sample.cycles = longest->ran.count() * longest->hz;
 
   std::map<int, std::uint32_t> blocks_on;
   for (const Turn& turn : turns) {
-    if (turn.cpu_before < 0 || turn.cpu_after < 0) return ran;  // units are not known
+    if (turn.cpu_before < 0 || turn.cpu_after < 0) return sample;  // units are not known
     ++blocks_on[turn.cpu_before];
     if (turn.cpu_after != turn.cpu_before) ++blocks_on[turn.cpu_after];
   }
-  ran.units = static_cast<std::uint32_t>(blocks_on.size());
-  for (const auto& [cpu, blocks] : blocks_on) ran.max_blocks_on_unit = std::max(ran.max_blocks_on_unit, blocks);
-  return ran;
+  sample.units = static_cast<std::uint32_t>(blocks_on.size());
+  for (const auto& [cpu, blocks] : blocks_on) sample.max_blocks_on_unit = std::max(sample.max_blocks_on_unit, blocks);
+  return sample;
 }
 
 PinnedThreads::PinnedThreads(const std::vector<unsigned>& cpus) : members_(cpus.size()) {
@@ -123,7 +123,7 @@ void PinnedThreads::meet() {
   }
 }
 
-RunTimes PinnedThreads::round(const std::function<void(unsigned)>& work, bool timed) {
+ProbeSample PinnedThreads::round(const std::function<void(unsigned)>& work, bool timed) {
   std::unique_lock lock(mutex_);
   work_ = &work;
   timed_ = timed;
@@ -136,7 +136,7 @@ RunTimes PinnedThreads::round(const std::function<void(unsigned)>& work, bool ti
   std::vector<Turn> turns;
   for (const Member& m : members_)
     turns.push_back({m.begin, m.end, m.ran, steady_hz(m.hz_before, m.hz_after), m.cpu_before, m.cpu_after});
-  return ran_of(turns);
+  return sample_of(turns);
 }
 
 }  // namespace npgpu

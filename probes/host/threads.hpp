@@ -22,14 +22,14 @@ class PinnedThreads {
   PinnedThreads(const PinnedThreads&) = delete;
   PinnedThreads& operator=(const PinnedThreads&) = delete;
 
-  // Calls work(block) on every thread, block 0 on the first cpu. It must not throw.
+  // Calls work(block) on every thread, block 0 on the first cpu. `work` must not throw.
   void each(const std::function<void(unsigned)>& work) { round(work, false); }
   // The same, timed: all begin behind one barrier, and each takes its own begin and end. Host time is from the
   // earliest begin to the latest end. Cycles are those that the longest block itself ran: its thread's cpu time at the
   // clock of its core, measured right before the barrier and right after its end. Where another process had the core
   // for a while, time tells and cycles do not: cycles over host time are then far below the clock. Units are the cpus
   // that threads were seen on at begin and end.
-  RunTimes run(const std::function<void(unsigned)>& work) { return round(work, true); }
+  ProbeSample run(const std::function<void(unsigned)>& work) { return round(work, true); }
 
   unsigned size() const { return static_cast<unsigned>(members_.size()); }
   // "one thread a core: cpus 0, 1"
@@ -43,7 +43,7 @@ class PinnedThreads {
     int cpu_before = -1, cpu_after = -1;
     bool pinned = false;
   };
-  RunTimes round(const std::function<void(unsigned)>& work, bool timed);
+  ProbeSample round(const std::function<void(unsigned)>& work, bool timed);
   void live(Member&, unsigned block, unsigned cpu);
   void timed_turn(Member&, unsigned block, const std::function<void(unsigned)>& work);
   void meet();  // the spin barrier
@@ -60,13 +60,13 @@ class PinnedThreads {
   alignas(128) std::atomic<unsigned> arrived_{0};
 };
 
-// What these threads' measurements make of one run; apart, so that it can be tested with numbers.
+// One thread's measurements of a run, and the sample that all of them give; a function of numbers, for tests.
 struct Turn {
   Seconds begin, end;
   Seconds ran;  // of the thread itself; at most end - begin
   double hz = not_measured;
   int cpu_before = -1, cpu_after = -1;  // -1: not known
 };
-RunTimes ran_of(const std::vector<Turn>&);
+ProbeSample sample_of(const std::vector<Turn>&);
 
 }  // namespace npgpu

@@ -18,9 +18,8 @@
 #include <vector>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/devices/cuda/inventory.hpp"
-#include "netpipe/devices/cuda/probe_bench.hpp"
 #include "probes/block_clock.cuh"
+#include "probes/cuda.hpp"
 #include "probes/latency/permutation.hpp"
 
 namespace npgpu::cuda {
@@ -49,7 +48,7 @@ struct Chase {
   std::uint64_t loads;
   const std::uint32_t* links;  // shared: what is copied there first
   std::uint32_t words;
-  Readback* told;
+  Readback* readback;
   BlockRecord* records;
   std::uint32_t launch;
 };
@@ -117,9 +116,9 @@ __global__ void chase(Chase c) {
     const std::uint64_t begin = timer_ns();
     walk<Memory>(p, c.loads);
     // A use of p before the timer is read: the last load is waited for.
-    if (static_cast<std::uint64_t>(p) == ~0ull) c.told->at = 1;
+    if (static_cast<std::uint64_t>(p) == ~0ull) c.readback->at = 1;
     const std::uint64_t end = timer_ns();
-    *c.told = {static_cast<std::uint64_t>(p - base), end - begin};
+    *c.readback = {static_cast<std::uint64_t>(p - base), end - begin};
   }
   clock.write(c.records, c.launch);
 }
@@ -148,147 +147,114 @@ std::uint64_t step_of(Space space) {
   return space == Space::global ? line_bytes : space == Space::constant ? constant_line : word_bytes;
 }
 
-class LatencyKernel final : public Runner<Probes> {
- public:
-  LatencyKernel(const ProbeCase& c, std::uint64_t max_bytes)
-      : space_(c.space),
-        atomic_(c.operation == Operation::rmw),
-        access_(space_ == Space::global ? 8 : 4),
-        bench_(ordinal_or_throw(c.device)),
-        max_bytes_(max_bytes),
-        memory_(Memory::device, std::max(max_bytes, line_bytes)),
-        told_(Memory::device, sizeof(Readback)) {
-    if (space_ == Space::global)
-      check(cudaFuncSetAttribute(chase<Global>, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                 cudaSharedmemCarveoutMaxL1),
-            "leaving as much as possible to L1");
-  }
+std::uint32_t access_of(Space space) { return space == Space::global ? 8 : 4; }
+std::uint64_t max_bytes_in(Space space) {
+  return space == Space::shared ? max_shared : space == Space::constant ? max_constant : ~0ull;
+}
 
-  void prepare(const Shape& shape) override {
-    if (shape.blocks != 1 || shape.threads != 1 || shape.ilp != 1 || shape.access_bytes != access_)
-      throw Error(ErrorKind::usage, "probe latency: a chase has one block, one thread and one access of " +
-                                        std::to_string(access_) + " bytes in flight");
-    const std::uint64_t most = space_ == Space::shared     ? max_shared
-                               : space_ == Space::constant ? max_constant
-                                                           : ~0ull;
-    if (shape.bytes < step_of(space_) || shape.bytes > std::min(most, max_bytes_))
-      throw Error(ErrorKind::usage, "--bytes: " + std::to_string(shape.bytes) + " bytes; this chase takes " +
-                                        std::to_string(step_of(space_)) + " to " +
-                                        std::to_string(std::min(most, max_bytes_)));
-    bench_.make_current();
-    order_ = Permutation(shape.bytes / step_of(space_));
-    walked_ = 0;
-    if (space_ == Space::global)
-      link_lines();
-    else
-      link_words();
-    launch(0);  // the driver loads a kernel at its first launch, which no trial should wait for
+class LatencyRunner final : public CudaProbeRunner {
+ public:
+  LatencyRunner(const Probe& probe, std::span<const ProbeStep> steps)
+      : CudaProbeRunner(probe, steps),
+        memory_(Memory::device, std::max(max_bytes(), line_bytes)),
+        readback_(Memory::device, sizeof(Readback)) {
+    cuda::check(cudaFuncSetAttribute(chase<Global>, cudaFuncAttributePreferredSharedMemoryCarveout,
+                               cudaSharedmemCarveoutMaxL1),
+          "leaving as much as possible to L1");
   }
 
   double work() const override { return loads_of_repeat; }
-
-  // Goes on where the last run ended: a set larger than one run's loads is visited in all its parts.
-  RunTimes run(std::uint64_t repeats) override {
-    if (repeats < 1) throw Error(ErrorKind::usage, "probe latency: at least 1 repeat");
-    bench_.make_current();
-    const std::uint64_t loads = repeats * loads_of_repeat;
-    RunTimes ran = launch(loads);
-    walked_ += loads;
-    at_ = told();
-    ran.device = Seconds{static_cast<double>(at_.ns) * 1e-9};
-    return ran;
+  std::string binding() const override {
+    return CudaProbeRunner::binding() + "; an element every " + std::to_string(step_of(space())) + " bytes";
   }
 
-  std::optional<std::string> intact() override {
-    if (!walked_) return "nothing has run since this shape was prepared";
-    const std::uint64_t right = address(walked_);
-    if (at_.at == right) return std::nullopt;
+ private:
+  Space space() const { return question().space; }
+  bool atomic() const { return question().operation == Operation::rmw; }
+
+  void set_up() override {
+    bench().make_current();
+    order_ = Permutation(shape().bytes / step_of(space()));
+    walked_ = 0;
+    space() == Space::global ? link_lines() : link_words();
+    cuda::check(cudaStreamSynchronize(stream()), "laying out the chase");
+    timed(0);  // the driver loads a kernel at its first launch, which no trial should wait for
+  }
+
+  // Goes on where the last run ended: a set larger than one run's loads is visited in all its parts.
+  ProbeSample launch(std::uint64_t repeats) override {
+    bench().make_current();
+    const std::uint64_t loads = repeats * loads_of_repeat;
+    ProbeSample sample = timed(loads);
+    walked_ += loads;
+    cuda::check(cudaMemcpyAsync(&end_, readback_.data(), sizeof end_, cudaMemcpyDeviceToHost, stream()),
+          "reading where the chase ended");
+    cuda::check(cudaStreamSynchronize(stream()), "reading where the chase ended");
+    sample.device_us = static_cast<double>(end_.ns) * 1e-3;
+    return sample;
+  }
+
+  std::optional<std::string> wrong_result() override {
+    if (end_.at == address(walked_)) return std::nullopt;
     return "after " + std::to_string(walked_) + " loads the chase is not at element " +
            std::to_string(order_.at(walked_ % order_.count())) + ", where its order leads";
   }
 
-  const Clock& clock() const override { return bench_.clock(); }
-  Telemetry telemetry() override { return bench_.telemetry(); }
-  std::string binding() const override {
-    return bench_.binding() + "; an element every " + std::to_string(step_of(space_)) + " bytes";
-  }
-
- private:
   void link_lines() {
-    link<<<1024, 256, 0, bench_.stream()>>>(memory_.data(), order_);
-    touch<<<1, 1024, 0, bench_.stream()>>>(memory_.data(), order_, atomic_);
-    check(cudaGetLastError(), "laying out the chase");
-    check(cudaStreamSynchronize(bench_.stream()), "laying out the chase");
+    link<<<1024, 256, 0, stream()>>>(memory_.data(), order_);
+    touch<<<1, 1024, 0, stream()>>>(memory_.data(), order_, atomic());
+    cuda::check(cudaGetLastError(), "laying out the chase");
   }
+  // In the stream of the kernels: a copy from pageable memory in the default stream may return before the words are on
+  // the device, and nothing orders that stream before this one.
   void link_words() {
-    const std::uint64_t apart = step_of(space_) / word_bytes, count = order_.count();
-    std::vector<std::uint32_t> words(count * apart);
+    const std::uint64_t step = step_of(space()), words_of_step = step / word_bytes, count = order_.count();
+    std::vector<std::uint32_t> words(count * words_of_step);
     for (std::uint64_t i = 0; i < count; ++i)
-      words[order_.at(i) * apart] = static_cast<std::uint32_t>(order_.at((i + 1) % count) * step_of(space_));
+      words[order_.at(i) * words_of_step] = static_cast<std::uint32_t>(order_.at((i + 1) % count) * step);
     words_ = static_cast<std::uint32_t>(words.size());
-    if (space_ == Space::constant)
-      check(cudaMemcpyToSymbol(constants, words.data(), words.size() * word_bytes), "laying out the chase");
-    else
-      check(cudaMemcpy(memory_.data(), words.data(), words.size() * word_bytes, cudaMemcpyHostToDevice),
-            "laying out the chase");
+    void* to = memory_.data();
+    if (space() == Space::constant) cuda::check(cudaGetSymbolAddress(&to, constants), "finding constant memory");
+    cuda::check(cudaMemcpyAsync(to, words.data(), words.size() * word_bytes, cudaMemcpyHostToDevice, stream()),
+          "laying out the chase");
+    cuda::check(cudaStreamSynchronize(stream()), "laying out the chase");  // before `words` goes
   }
 
   // Of the element where a chase is after so many loads.
   std::uint64_t address(std::uint64_t loads) const {
-    const std::uint64_t offset = order_.at(loads % order_.count()) * step_of(space_);
-    return space_ == Space::global ? reinterpret_cast<std::uint64_t>(memory_.data()) + offset : offset;
+    const std::uint64_t offset = order_.at(loads % order_.count()) * step_of(space());
+    return space() == Space::global ? reinterpret_cast<std::uint64_t>(memory_.data()) + offset : offset;
   }
 
-  RunTimes launch(std::uint64_t loads) {
-    const std::uint64_t count = order_.count(), warm = loads && !atomic_ ? std::min(count, max_warm_loads) : 0;
+  ProbeSample timed(std::uint64_t loads) {
+    const std::uint64_t count = order_.count(), warm = loads && !atomic() ? std::min(count, max_warm_loads) : 0;
     const Chase c{.begin = address(walked_),
                   .warm_begin = address(walked_ % count + count - warm),
                   .warm_loads = warm,
                   .loads = loads,
                   .links = reinterpret_cast<const std::uint32_t*>(memory_.data()),
                   .words = words_,
-                  .told = reinterpret_cast<Readback*>(told_.data()),
-                  .records = bench_.record(1),
-                  .launch = bench_.launch()};
-    return bench_.time(
-        [&] {
-          if (atomic_)
-            chase<Atomic><<<1, 1, 0, bench_.stream()>>>(c);
-          else if (space_ == Space::global)
-            chase<Global><<<1, 1, 0, bench_.stream()>>>(c);
-          else if (space_ == Space::shared)
-            chase<Shared><<<1, 256, 0, bench_.stream()>>>(c);
-          else
-            chase<Constant><<<1, 1, 0, bench_.stream()>>>(c);
-        },
-        true);
+                  .readback = reinterpret_cast<Readback*>(readback_.data()),
+                  .records = bench().record(1),
+                  .launch = bench().launch()};
+    const auto kernel = atomic()                    ? chase<Atomic>
+                        : space() == Space::global ? chase<Global>
+                        : space() == Space::shared ? chase<Shared>
+                                                   : chase<Constant>;
+    return bench().time([&] { kernel<<<1, space() == Space::shared ? 256 : 1, 0, stream()>>>(c); }, true);
   }
 
-  Readback told() const {
-    Readback told{};
-    check(cudaMemcpy(&told, told_.data(), sizeof told, cudaMemcpyDeviceToHost), "reading where the chase ended");
-    return told;
-  }
-
-  Space space_;
-  bool atomic_;
-  std::uint32_t access_;
-  ProbeBench bench_;
-  std::uint64_t max_bytes_;
-  Buffer memory_, told_;
+  Buffer memory_, readback_;
   Permutation order_{1};
   std::uint32_t words_ = 0;
   std::uint64_t walked_ = 0;  // since the set was laid out
-  Readback at_{};
+  Readback end_{};            // of the last run
 };
 
-class LatencyProbe final : public Probe {
+class LatencyProbe final : public CudaProbe {
  public:
   std::string_view name() const override { return "latency"; }
-  std::string_view kind() const override { return "cuda"; }
   std::string_view summary() const override { return "loads that wait for each other, over growing sets of memory"; }
-  std::vector<DeviceInfo> devices() const override { return inventory(); }
-  std::string why_none() const override { return why_no_device(); }
 
   std::vector<ProbeCase> cases(const std::string& device) const override {
     std::vector<ProbeCase> all;
@@ -299,7 +265,7 @@ class LatencyProbe final : public Probe {
                         .type = space == Space::global ? DataType::fp64 : DataType::fp32,
                         .form = Form::dependent,
                         .space = space};
-      if (!refuses(c)) all.push_back(c);
+      if (!refuses_case(c)) all.push_back(c);
     };
     add(Operation::chase, Space::global);
     add(Operation::rmw, Space::global);
@@ -307,27 +273,22 @@ class LatencyProbe final : public Probe {
     add(Operation::chase, Space::constant);
     return all;
   }
-  std::optional<std::string> refuses(const ProbeCase& c) const override {
-    if (const auto why = why_not_there(c.device)) return why;
-    if ((c.operation != Operation::chase && c.operation != Operation::rmw) || c.form != Form::dependent)
-      return "probe latency asks for a chase, or for rmw, which is one by atomics; both are dependent";
-    if (c.operation == Operation::rmw && c.space != Space::global) return "atomics chase through global memory alone";
-    if (c.space != Space::global && c.space != Space::shared && c.space != Space::constant)
-      return "probe latency chases through global, shared or constant memory";
-    if (c.type != (c.space == Space::global ? DataType::fp64 : DataType::fp32))
-      return "a chase loads addresses: 8 bytes of global memory, as fp64, or 4 of the others, as fp32";
+  std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
+    if (shape.blocks != 1 || shape.threads != 1 || shape.ilp != 1 || shape.access_bytes != access_of(c.space))
+      return "a chase has one block, one thread and one access of " + std::to_string(access_of(c.space)) +
+             " bytes in flight";
+    if (shape.bytes < step_of(c.space) || shape.bytes > max_bytes_in(c.space))
+      return std::to_string(shape.bytes) + " bytes; this chase takes " + std::to_string(step_of(c.space)) + " to " +
+             std::to_string(max_bytes_in(c.space));
     return std::nullopt;
   }
-  Layout layout(const ProbeCase& c) const override { return layout_of(ordinal_or_throw(c.device)); }
-  Limit peak(const ProbeCase&) const override { return {not_measured, "none: a latency has no peak"}; }
-
   std::vector<Shape> shapes(const ProbeCase& c) const override {
     const std::uint64_t step = step_of(c.space);
     const int of_octave = c.space == Space::shared                                      ? 1
                           : c.space == Space::constant || c.operation == Operation::rmw ? 4
                                                                                         : 8;
     const std::uint64_t least = c.space == Space::global ? min_global : c.space == Space::shared ? KiB : 512;
-    const std::uint64_t most = c.space == Space::global   ? std::min(max_global, layout(c).memory_bytes / 4)
+    const std::uint64_t most = c.space == Space::global   ? std::min(max_global, context(c).layout.memory_bytes / 4)
                                : c.space == Space::shared ? max_shared
                                                           : max_constant;
     std::vector<Shape> all;
@@ -335,14 +296,27 @@ class LatencyProbe final : public Probe {
       const double exact = static_cast<double>(least) * std::exp2(static_cast<double>(i) / of_octave);
       const auto bytes = static_cast<std::uint64_t>(std::llround(exact / static_cast<double>(step))) * step;
       if (bytes > most) return all;
-      const Shape shape{.access_bytes = c.space == Space::global ? 8u : 4u, .bytes = bytes, .one_block_per_sm = 1};
+      const Shape shape{.access_bytes = access_of(c.space), .bytes = bytes, .one_block_per_sm = 1};
       if (all.empty() || all.back().bytes != bytes) all.push_back(shape);
     }
   }
-  std::unique_ptr<Runner<Probes>> open(const ProbeCase& c, std::uint64_t max_bytes) const override {
-    if (const auto why = refuses(c)) throw Error(inventory().empty() ? ErrorKind::nothing : ErrorKind::usage, *why);
-    return std::make_unique<LatencyKernel>(c, max_bytes);
+  MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, max_bytes_of(steps)}; }
+  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
+    return std::make_unique<LatencyRunner>(*this, steps);
   }
+
+ private:
+  std::optional<std::string> refuses_question(const ProbeCase& c) const override {
+    if ((c.operation != Operation::chase && c.operation != Operation::rmw) || c.form != Form::dependent)
+      return "probe latency has the operations chase, and rmw, which is a chase by atomics; both are dependent";
+    if (c.operation == Operation::rmw && c.space != Space::global) return "atomics chase through global memory only";
+    if (c.space != Space::global && c.space != Space::shared && c.space != Space::constant)
+      return "probe latency chases through global, shared or constant memory";
+    if (c.type != (c.space == Space::global ? DataType::fp64 : DataType::fp32))
+      return "a chase loads addresses: 8 bytes of global memory, as fp64, or 4 of the others, as fp32";
+    return std::nullopt;
+  }
+  Limit limit(const ProbeCase&, int) const override { return {not_measured, "none: a latency has no peak"}; }
 };
 
 }  // namespace

@@ -6,11 +6,8 @@
 #include <cmath>
 
 #include "netpipe/devices/host/pages.hpp"
-#include "npgpu/error.hpp"
-#include "probes/latency/chase.hpp"
-#include "probes/host/layout.hpp"
 #include "probes/host/probe.hpp"
-#include "probes/host/threads.hpp"
+#include "probes/latency/chase.hpp"
 
 namespace npgpu {
 
@@ -25,54 +22,44 @@ constexpr std::uint64_t seed = 1;
 // A window of one page would be too near for comfort: prefetchers then find lines ahead of the chase.
 constexpr std::uint64_t window_bytes = 128 * KiB;
 
-class HostLatency final : public Runner<Probes> {
+class HostLatencyRunner final : public ProbeRunner {
  public:
-  // All is taken at once: a set that moved to other pages between two points would be another set, and binding() tells
-  // of these pages before the first point.
-  explicit HostLatency(std::uint64_t max_bytes)
-      : max_bytes_(max_bytes), team_({host::core_cpus().at(0)}), memory_(max_bytes) {
-    team_.each([&](unsigned) { std::fill_n(memory_.data(), memory_.bytes(), std::byte{1}); });
+  // All is taken at once: a set that moved to other pages between two points would be another set, and binding()
+  // describes these pages before the first point.
+  HostLatencyRunner(const Probe& probe, std::span<const ProbeStep> steps)
+      : ProbeRunner(probe, steps), thread_({host::core_cpus().at(0)}), memory_(max_bytes()) {
+    thread_.each([&](unsigned) { std::fill_n(memory_.data(), memory_.bytes(), std::byte{1}); });
     huge_bytes_ = memory_.huge_bytes();
   }
 
-  void prepare(const Shape& shape) override {
-    if (shape.blocks != 1 || shape.threads != 1 || shape.ilp != 1 || shape.access_bytes != sizeof(void*))
-      throw Error(ErrorKind::usage,
-                  fmt::format("a chase has one block, one thread and one access of {} bytes in flight", sizeof(void*)));
-    if (shape.bytes < chase::line_bytes || shape.bytes > max_bytes_)
-      throw Error(ErrorKind::usage,
-                  fmt::format("{} bytes; a chase needs {} at least, and this one was opened for {}",
-                              shape.bytes, chase::line_bytes, max_bytes_));
-    const std::uint64_t lines = shape.bytes / chase::line_bytes;
+  double work() const override { return static_cast<double>(chase::loads_of_repeat); }
+  std::string binding() const override {
+    return fmt::format("{}; {} of {} bytes lay in huge pages; random order within windows of {} bytes",
+                       thread_.binding(), huge_bytes_, memory_.bytes(), window_bytes);
+  }
+
+ private:
+  void set_up() override {
+    const std::uint64_t lines = shape().bytes / chase::line_bytes;
     order_ = chase::random_order(lines, window_bytes / chase::line_bytes, seed);
-    team_.each([&](unsigned) {
+    thread_.each([&](unsigned) {
       chase::link(memory_.data(), order_);
       at_ = chase::walk(memory_.data() + order_[0] * chase::line_bytes, lines);  // once around: what fits is near now
     });
     loads_ = lines;
   }
 
-  double work() const override { return static_cast<double>(chase::loads_of_repeat); }
-
   // Goes on where the last run ended: a set larger than one run's loads is visited in all its parts.
-  RunTimes run(std::uint64_t repeats) override {
+  ProbeSample launch(std::uint64_t repeats) override {
     const std::uint64_t loads = repeats * chase::loads_of_repeat;
-    const RunTimes ran = team_.run([&](unsigned) { at_ = chase::walk(at_, loads); });
+    ProbeSample sample = thread_.run([&](unsigned) { at_ = chase::walk(at_, loads); });
     loads_ += loads;
-    return ran;
+    return sample;
   }
 
-  std::optional<std::string> intact() override { return chase::check(memory_.data(), order_, loads_, at_); }
+  std::optional<std::string> wrong_result() override { return chase::check(memory_.data(), order_, loads_, at_); }
 
-  const Clock& clock() const override { return steady_clock(); }
-  std::string binding() const override {
-    return fmt::format("{}; {} of {} bytes lay in huge pages; random order within windows of {} bytes", team_.binding(),
-                       huge_bytes_, memory_.bytes(), window_bytes);
-  }
-
- private:
-  std::uint64_t max_bytes_;
-  PinnedThreads team_;
+  PinnedThreads thread_;
   host::Pages memory_;
   std::uint64_t huge_bytes_ = 0;
   std::vector<std::uint32_t> order_;
@@ -85,16 +72,16 @@ class HostLatencyProbe final : public HostProbe {
   std::string_view name() const override { return "latency"; }
   std::string_view summary() const override { return "loads that wait for each other, over growing sets of memory"; }
 
-  std::vector<ProbeCase> cases(const std::string& id) const override {
+  std::vector<ProbeCase> cases(const std::string& device) const override {
     return {{.probe = "latency",
-             .device = device(id).id,
+             .device = device,
              .operation = Operation::chase,
              .type = DataType::fp64,
              .form = Form::dependent,
              .space = Space::host}};
   }
 
-  std::optional<std::string> refuses(const ProbeCase& question) const override {
+  std::optional<std::string> refuses_case(const ProbeCase& question) const override {
     if (question.operation != Operation::chase || question.form != Form::dependent)
       return "latency is asked for with a chase, which is dependent";
     if (question.space != Space::host) return "the host has one space for data, which is called host";
@@ -102,13 +89,18 @@ class HostLatencyProbe final : public HostProbe {
     return std::nullopt;
   }
 
-  Layout layout(const ProbeCase&) const override { return host_layout(DataType::fp64); }
-  Limit peak(const ProbeCase&) const override { return {not_measured, "none: a latency has no peak"}; }
+  std::optional<std::string> refuses_shape(const ProbeCase&, const Shape& shape) const override {
+    if (shape.blocks != 1 || shape.threads != 1 || shape.ilp != 1 || shape.access_bytes != sizeof(void*))
+      return fmt::format("a chase has one block, one thread and one access of {} bytes in flight", sizeof(void*));
+    if (shape.bytes < chase::line_bytes)
+      return fmt::format("{} bytes; a chase needs at least {}", shape.bytes, chase::line_bytes);
+    return std::nullopt;
+  }
 
   std::vector<Shape> shapes(const ProbeCase& question) const override {
     std::vector<Shape> all;
-    if (refuses(question)) return all;
-    const Layout l = layout(question);
+    if (refuses_case(question)) return all;
+    const Layout l = host_layout(DataType::fp64);
     const std::uint64_t cache = l.cache_bytes ? l.cache_bytes : assumed_cache;
     const std::uint64_t most = std::max(std::min(cache * far_beyond, l.memory_bytes / 4), min_bytes);
     for (int i = 0;; ++i) {
@@ -121,10 +113,13 @@ class HostLatencyProbe final : public HostProbe {
     }
   }
 
-  std::unique_ptr<Runner<Probes>> open(const ProbeCase& question, std::uint64_t max_bytes) const override {
-    if (const auto why = refuses(question)) throw Error(ErrorKind::usage, title(question) + ": " + *why);
-    return std::make_unique<HostLatency>(max_bytes);
+  MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {max_bytes_of(steps), 0}; }
+  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
+    return std::make_unique<HostLatencyRunner>(*this, steps);
   }
+
+ private:
+  Limit limit(const ProbeCase&, const Layout&) const override { return {not_measured, "none: a latency has no peak"}; }
 };
 
 }  // namespace

@@ -25,22 +25,22 @@ BlockReadback read_back(std::span<const BlockRecord> records, std::uint32_t laun
     unit.begin = std::min(unit.begin, one.begin);
     unit.end = std::max(unit.end, one.end);
   }
-  BlockReadback told;
+  BlockReadback all;
   for (const Unit& unit : units) {
     if (!unit.blocks) continue;
-    ++told.units;
-    told.max_blocks_on_unit = std::max(told.max_blocks_on_unit, unit.blocks);
-    told.cycles = std::max(told.cycles, static_cast<double>(unit.end - unit.begin));
+    ++all.units;
+    all.max_blocks_on_unit = std::max(all.max_blocks_on_unit, unit.blocks);
+    all.cycles = std::max(all.cycles, static_cast<double>(unit.end - unit.begin));
   }
-  return told;
+  return all;
 }
 
-BlockRecord* BlockRecords::begin(std::uint32_t blocks) {
+BlockRecord* BlockRecords::begin(std::uint32_t blocks, cudaStream_t stream) {
   const std::uint64_t bytes = std::uint64_t{blocks} * sizeof(BlockRecord);
   if (device_.bytes() < bytes) {
     device_ = Buffer(Memory::device, bytes);
     host_ = Buffer(Memory::pinned, bytes);
-    check(cudaMemset(device_.data(), 0, bytes), "clearing the blocks' records");
+    check(cudaMemsetAsync(device_.data(), 0, bytes, stream), "clearing the blocks' records");
   }
   blocks_ = blocks;
   ++launch_;

@@ -59,7 +59,7 @@ class PayloadKernels {
  private:
   Buffer verdict_;  // on the device
   // Pinned: a copy to pageable memory could leave staging behind it, to be cleared up in somebody's timed region.
-  Buffer told_;
+  Buffer readback_;
 };
 
 }  // namespace npgpu::cuda

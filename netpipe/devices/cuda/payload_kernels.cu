@@ -130,7 +130,7 @@ void launched(const char* what) { check(cudaGetLastError(), what); }
 
 }  // namespace
 
-PayloadKernels::PayloadKernels() : verdict_(Memory::device, sizeof(Word)), told_(Memory::pinned, sizeof(Word)) {
+PayloadKernels::PayloadKernels() : verdict_(Memory::device, sizeof(Word)), readback_(Memory::pinned, sizeof(Word)) {
   cudaFuncAttributes unused;
   check(cudaFuncGetAttributes(&unused, fill_kernel), "loading the payload kernels");
   check(cudaFuncGetAttributes(&unused, poison_kernel), "loading the payload kernels");
@@ -155,10 +155,10 @@ std::optional<WrongByte> PayloadKernels::first_wrong(const Slots& slots, cudaStr
   check(cudaMemsetAsync(verdict, 0xFF, sizeof(Word), stream), "preparing the check");
   check_kernel<<<blocks_for(w), threads, 0, stream>>>(w, verdict);
   launched("checking a target");
-  check(cudaMemcpyAsync(told_.data(), verdict, sizeof(Word), cudaMemcpyDeviceToHost, stream),
+  check(cudaMemcpyAsync(readback_.data(), verdict, sizeof(Word), cudaMemcpyDeviceToHost, stream),
         "reading the check's verdict");
   check(cudaStreamSynchronize(stream), "checking a target");
-  const Word position = *reinterpret_cast<const Word*>(told_.data());
+  const Word position = *reinterpret_cast<const Word*>(readback_.data());
   if (position == none_wrong) return std::nullopt;
 
   const Order order{static_cast<std::int64_t>(slots.bytes)};
@@ -166,8 +166,10 @@ std::optional<WrongByte> PayloadKernels::first_wrong(const Slots& slots, cudaStr
   wrong.slot = position / order.frame();
   wrong.place = order.place(position);
   wrong.expected = framed_byte(slots.seed_of(wrong.slot), wrong.place, order.bytes);
-  check(cudaMemcpy(&wrong.actual, slots.slot(wrong.slot) + wrong.place, 1, cudaMemcpyDefault),
+  check(cudaMemcpyAsync(readback_.data(), slots.slot(wrong.slot) + wrong.place, 1, cudaMemcpyDefault, stream),
         "reading the wrong byte");
+  check(cudaStreamSynchronize(stream), "reading the wrong byte");
+  wrong.actual = std::to_integer<std::uint8_t>(readback_.data()[0]);
   return wrong;
 }
 

@@ -10,16 +10,9 @@ namespace npgpu::cuda {
 
 namespace {
 
-int attribute(cudaDeviceAttr which, int ordinal) {
-  int value = 0;
-  check(cudaDeviceGetAttribute(&value, which, ordinal),
-        fmt::format("asking cuda:{} for attribute {}", ordinal, int(which)));
-  return value;
-}
-
 std::uint32_t count(cudaDeviceAttr which, int ordinal) { return static_cast<std::uint32_t>(attribute(which, ordinal)); }
 
-// CUDA 13 took the clock out of the properties; a driver that no longer tells the attribute leaves it unknown.
+// CUDA 13 took the clock out of the properties; where a driver no longer has the attribute it is unknown.
 double clock_mhz(int ordinal) {
   int khz = 0;
   if (cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, ordinal) == cudaSuccess && khz > 0) return khz * 1e-3;
@@ -30,12 +23,6 @@ double clock_mhz(int ordinal) {
 const DeviceInfo& info(int ordinal) { return inventory().at(static_cast<std::size_t>(ordinal)); }
 
 }  // namespace
-
-int ordinal_or_throw(const std::string& device) {
-  if (const auto why = why_not_there(device))
-    throw Error(inventory().empty() ? ErrorKind::nothing : ErrorKind::usage, *why);
-  return *ordinal_of(device);
-}
 
 int capability_of(int ordinal) {
   return attribute(cudaDevAttrComputeCapabilityMajor, ordinal) * 10 +
@@ -56,12 +43,10 @@ Layout layout_of(int ordinal) {
   return layout;
 }
 
-Limit arithmetic_peak(DataType type, int ordinal) {
-  return arithmetic_peak(type, capability_of(ordinal), count(cudaDevAttrMultiProcessorCount, ordinal),
+Limit arithmetic_limit(DataType type, int ordinal) {
+  return arithmetic_limit(type, capability_of(ordinal), count(cudaDevAttrMultiProcessorCount, ordinal),
                          clock_mhz(ordinal));
 }
-
-Limit memory_peak(int ordinal) { return {info(ordinal).memory.per_s, info(ordinal).memory.source}; }
 
 std::uint32_t shared_bytes_to_be_alone(int ordinal) {
   const std::uint32_t half = count(cudaDevAttrMaxSharedMemoryPerMultiprocessor, ordinal) / 2 + 1;
@@ -74,11 +59,12 @@ std::uint32_t shared_bytes_to_be_alone(int ordinal) {
   return half;
 }
 
-void check_grid(const Shape& shape, std::string_view probe) {
+std::optional<std::string> refuses_grid(const Shape& shape) {
   constexpr std::uint32_t max_blocks = 0x7fffffff, max_threads = 1024;
-  if (shape.blocks < 1 || shape.blocks > max_blocks || shape.threads < 1 || shape.threads > max_threads)
-    throw Error(ErrorKind::usage, fmt::format("probe {}: {} blocks of {} threads: it takes 1 to {} of 1 to {}", probe,
-                                              shape.blocks, shape.threads, max_blocks, max_threads));
+  if (shape.blocks >= 1 && shape.blocks <= max_blocks && shape.threads >= 1 && shape.threads <= max_threads)
+    return std::nullopt;
+  return fmt::format("{} blocks of {} threads: a launch takes 1 to {} of 1 to {}", shape.blocks, shape.threads,
+                     max_blocks, max_threads);
 }
 
 ProbeBench::ProbeBench(int ordinal)
@@ -93,24 +79,24 @@ ProbeBench::ProbeBench(int ordinal)
   nvml_ = NvmlDevice::find(info(ordinal).pci_bus_id, why);
 }
 
-RunTimes ProbeBench::time(const std::function<void()>& enqueue, bool recorded) {
+ProbeSample ProbeBench::time(const std::function<void()>& enqueue, bool recorded) {
   stream_.synchronize();
-  RunTimes ran;
-  const Seconds begin = clock().now();
+  ProbeSample sample;
+  const Seconds begin = steady_clock().now();
   timer_.start();
   enqueue();
   check(cudaGetLastError(), "launching a probe's kernel");
   timer_.stop();
   stream_.synchronize();
-  ran.host = clock().now() - begin;
-  ran.device = timer_.elapsed();
+  sample.host_us = microseconds(steady_clock().now() - begin);
+  sample.device_us = microseconds(*timer_.elapsed());  // there is no gate that could time out
   if (recorded) {
-    const BlockReadback told = records_.end(stream_.get());
-    ran.cycles = told.cycles;
-    ran.units = told.units;
-    ran.max_blocks_on_unit = told.max_blocks_on_unit;
+    const BlockReadback blocks = records_.end(stream_.get());
+    sample.cycles = blocks.cycles;
+    sample.units = blocks.units;
+    sample.max_blocks_on_unit = blocks.max_blocks_on_unit;
   }
-  return ran;
+  return sample;
 }
 
 }  // namespace npgpu::cuda

@@ -1,5 +1,5 @@
-// What probes of GPUs share: what a GPU says of its build, and one launch timed by events, by the host's clock and by
-// the multiprocessors' own.
+// What probes of GPUs share: how the driver describes a GPU, and one launch timed by events, by the host's clock and by
+// the multiprocessors' clocks.
 #pragma once
 
 #include <functional>
@@ -16,20 +16,17 @@
 
 namespace npgpu::cuda {
 
-// The ordinal of a device that is there. Throws Error: usage for one that is not, nothing where there is none.
-int ordinal_or_throw(const std::string& device);
 int capability_of(int ordinal);  // 90 for 9.0
 
 // Makes the device current, to see what memory is free.
 Layout layout_of(int ordinal);
-Limit arithmetic_peak(DataType, int ordinal);
-Limit memory_peak(int ordinal);
+Limit arithmetic_limit(DataType, int ordinal);
 
 // Dynamic shared memory of which two blocks do not fit one multiprocessor.
 std::uint32_t shared_bytes_to_be_alone(int ordinal);
 
-// Throws Error(usage) where the shape has no block or no thread, or more of them than a launch takes.
-void check_grid(const Shape&, std::string_view probe);
+// Why no launch has this grid: no block or no thread, or more of them than a launch takes.
+std::optional<std::string> refuses_grid(const Shape&);
 
 class ProbeBench {
  public:
@@ -39,14 +36,13 @@ class ProbeBench {
   void make_current() const { cuda::make_current(ordinal_); }
   int ordinal() const { return ordinal_; }
   cudaStream_t stream() const { return stream_.get(); }
-  // Enough for blocks that leave records; what the pointer holds is a kernel's to fill.
-  BlockRecord* record(std::uint32_t blocks) { return records_.begin(blocks); }
+  // Where so many blocks leave their records.
+  BlockRecord* record(std::uint32_t blocks) { return records_.begin(blocks, stream_.get()); }
   std::uint32_t launch() const { return records_.launch(); }
 
   // Times what `enqueue` puts into the stream, and waits for it. `recorded`: record() was called for it.
-  RunTimes time(const std::function<void()>& enqueue, bool recorded);
+  ProbeSample time(const std::function<void()>& enqueue, bool recorded);
 
-  const Clock& clock() const { return steady_clock(); }
   Telemetry telemetry() const { return nvml_ ? nvml_->read() : Telemetry{}; }
   const std::string& binding() const { return binding_.text(); }
 

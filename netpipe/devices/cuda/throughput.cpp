@@ -47,7 +47,7 @@ std::uint64_t unified_cache_bytes(int capability) {
   return 0;
 }
 
-Limit arithmetic_peak(DataType type, int capability, unsigned multiprocessors, double clock_mhz) {
+Limit arithmetic_limit(DataType type, int capability, unsigned multiprocessors, double clock_mhz) {
   const std::string version = fmt::format("{}.{}", capability / 10, capability % 10);
   const double lanes = multiply_adds_per_cycle(type, capability);
   if (std::isnan(lanes))

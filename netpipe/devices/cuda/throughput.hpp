@@ -17,6 +17,6 @@ double multiply_adds_per_cycle(DataType, int capability);
 std::uint64_t unified_cache_bytes(int capability);
 
 // Two operations a multiply-add; `clock_mhz` is the highest. NaN with a reason where a factor is not known.
-Limit arithmetic_peak(DataType, int capability, unsigned multiprocessors, double clock_mhz);
+Limit arithmetic_limit(DataType, int capability, unsigned multiprocessors, double clock_mhz);
 
 }  // namespace npgpu::cuda

@@ -1,4 +1,4 @@
-#include "probes/latency/walk.hpp"
+#include "probes/bandwidth/walk.hpp"
 
 #include <fmt/format.h>
 
@@ -31,17 +31,21 @@ std::uint64_t Walk::visits(std::uint64_t row, std::uint64_t steps) const {
   return steps / rows + (row * inverse % rows < steps % rows ? 1 : 0);
 }
 
-Walk walk_of(const Shape& shape, std::uint64_t apart_bytes) {
+std::optional<std::string> refuses_walk(const Shape& shape) {
   constexpr std::uint64_t max_rows = std::uint64_t{1} << 31;
+  const std::uint64_t row_bytes = std::uint64_t{shape.blocks} * shape.threads * shape.ilp * shape.access_bytes;
+  if (row_bytes && shape.bytes >= row_bytes && shape.bytes / row_bytes <= max_rows) return std::nullopt;
+  return fmt::format("a working set of {} bytes for {} blocks of {} threads with {} accesses of {} bytes: it must hold "
+                     "1 to {} times what they touch at once",
+                     shape.bytes, shape.blocks, shape.threads, shape.ilp, shape.access_bytes, max_rows);
+}
+
+Walk walk_of(const Shape& shape, std::uint64_t apart_bytes) {
+  if (const auto why = refuses_walk(shape)) throw Error(ErrorKind::usage, *why);
   Walk walk;
   walk.row_accesses = std::uint64_t{shape.blocks} * shape.threads * shape.ilp;
   const std::uint64_t row_bytes = walk.row_accesses * shape.access_bytes;
-  walk.rows = row_bytes ? shape.bytes / row_bytes : 0;
-  if (walk.rows < 1 || walk.rows > max_rows)
-    throw Error(ErrorKind::usage,
-                fmt::format("a working set of {} bytes for {} blocks of {} threads with {} accesses of "
-                            "{} bytes: it must hold 1 to {} times what they touch at once",
-                            shape.bytes, shape.blocks, shape.threads, shape.ilp, shape.access_bytes, max_rows));
+  walk.rows = shape.bytes / row_bytes;
   walk.jump = (apart_bytes + row_bytes - 1) / row_bytes % walk.rows;
   if (walk.jump == 0) walk.jump = 1;
   while (std::gcd(walk.jump, walk.rows) != 1) ++walk.jump;

@@ -1,5 +1,5 @@
-// How a grid walks through a working set larger than itself, so that what each element must hold can be told afterwards
-// without walking again.
+// How a grid walks through a working set larger than itself, so that what each element must hold can be computed
+// afterwards without walking again.
 //
 // A row is what the whole grid touches in one step. The set is cut to whole rows; in step s the grid is at row
 // s * jump mod rows, and because jump has no divisor in common with rows, `rows` steps touch each row once. A block
@@ -24,7 +24,10 @@ struct Walk {
 };
 
 // Steps go on at least `apart_bytes` further, or around: where one step waits for the last, a neighbour's line must not
-// have come with it. Throws Error(usage) where the set holds no row, or more than a check can number (2^31).
+// have come with it. Throws Error(usage) where the set is refused.
 Walk walk_of(const Shape&, std::uint64_t apart_bytes);
+
+// Why this set cannot be walked through: it holds no row, or more than a check can number (2^31).
+std::optional<std::string> refuses_walk(const Shape&);
 
 }  // namespace npgpu
