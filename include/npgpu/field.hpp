@@ -40,7 +40,7 @@ template <class Row, class Visit>
 constexpr void visit_fields(Row& row, Visit&& visit) {
   std::apply(
       [&](const auto&... field) {
-        const auto one = [&](const auto& f) {
+        [[maybe_unused]] const auto one = [&](const auto& f) {
           auto& member = row.*f.at;
           if constexpr (Described<std::remove_cvref_t<decltype(member)>>)
             visit_fields(member, visit);

@@ -1,90 +1,148 @@
-// export --format csv: a header row, then a row a sample. Quoted as RFC 4180 says, lines ended by a line feed; an empty
-// field is what was not measured. Times are of all repeats together, exactly as they came.
+// export --format csv: a header row, then a row for each sample or point. Quoted as RFC 4180 says, lines ended by a line
+// feed; an empty field is what was not measured. Times of samples are of all repeats together, exactly as they came.
 #include <fmt/format.h>
 
 #include <cmath>
+#include <map>
 
+#include "netpipe/report/series_text.hpp"
+#include "npgpu/error.hpp"
 #include "npgpu/report.hpp"
 
 namespace npgpu {
 
 namespace {
 
-std::string field(std::string_view text) {
+std::string cell(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string out = "\"";
   for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
   return out + '"';
 }
-
+std::string cell(const std::string& text) { return cell(std::string_view(text)); }
+std::string cell(const char* text) { return cell(std::string_view(text)); }
+std::string cell(const std::vector<Lane>& lanes) { return cell(lanes_text(lanes)); }
 // The shortest text that reads back as the same number.
-std::string number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
+std::string cell(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
+template <class T>
+  requires std::is_integral_v<T>
+std::string cell(T value) {
+  return fmt::format("{:d}", value);
+}
+template <class E>
+  requires std::is_enum_v<E>
+std::string cell(E value) {
+  return std::string(name(value));
+}
+
+// Where a point's samples are in the trace's table, which is no property of the point.
+bool is_bookkeeping(const FieldInfo& field) { return field.name == "first_sample" || field.name == "samples"; }
+
+class Row {
+ public:
+  template <class... Values>
+  Row& add(const Values&... values) {
+    ((text_ += (text_.empty() ? "" : ",") + cell(values)), ...);
+    return *this;
+  }
+  template <class Struct>
+  Row& add_fields(const Struct& row) {
+    visit_fields(row, [&](const FieldInfo& field, const auto& value) {
+      if (!is_bookkeeping(field)) add(value);
+    });
+    return *this;
+  }
+  template <class Struct>
+  Row& add_names() {
+    const Struct row{};
+    visit_fields(row, [&](const FieldInfo& field, const auto&) {
+      if (!is_bookkeeping(field)) add(field.name);
+    });
+    return *this;
+  }
+  template <class Struct>
+  Row& skip_fields() {
+    const Struct row{};
+    visit_fields(row, [&](const FieldInfo& field, const auto&) {
+      if (!is_bookkeeping(field)) text_ += ',';
+    });
+    return *this;
+  }
+  void end(std::ostream& out) const { out << text_ << '\n'; }
+
+ private:
+  std::string text_;
+};
+
+template <class K>
+Row names_of_case() {
+  return Row().add("series").add_names<typename K::Case>().add("device_name", "simulated");
+}
+template <class K>
+Row row_of(const Series<K>& series, std::size_t index) {
+  return Row().add(index).add_fields(series.question).add(series.device_name, series.simulated);
+}
+
+template <class K>
+void samples(std::ostream& out, const std::vector<Series<K>>& all) {
+  names_of_case<K>().template add_names<Point<K>>().template add_names<typename K::Sample>().end(out);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Row front = row_of(all[i], i);
+    for (const auto& sample : all[i].samples) {
+      Row row = front;
+      if (sample.point < all[i].points.size())
+        row.add_fields(all[i].points[sample.point]);
+      else
+        row.template skip_fields<Point<K>>();  // its empty fields say that it belongs to no point
+      row.add_fields(sample).end(out);
+    }
+  }
+}
+
+template <class K>
+void points(std::ostream& out, const std::vector<Series<K>>& all) {
+  names_of_case<K>()
+      .template add_names<typename K::Axes>()
+      .add("lane", "trials", "stop", "time_us", "time_low_us", "time_high_us", "min_us", "max_us", "rate", "rate_low",
+           "rate_high", "rate_unit", "void")
+      .end(out);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Row front = row_of(all[i], i);
+    for (const PointResult<K>& r : results_of(all[i]))
+      Row(front)
+          .add_fields(r.point->axes)
+          .add(r.lane, r.trials, r.point->stop, r.time_us.value, r.time_us.low, r.time_us.high, r.min_us, r.max_us,
+               r.rate.value, r.rate.low, r.rate.high, r.rate.unit, r.why)
+          .end(out);
+  }
+}
+
+template <class K>
+bool has(const Trace& trace, CsvRows rows) {
+  for (const Series<K>& series : trace.of<K>())
+    if (rows == CsvRows::points ? !series.points.empty() : !series.samples.empty()) return true;
+  return false;
+}
 
 }  // namespace
 
-void export_csv(std::ostream& out, const Trace& trace) {
-  out << "sweep,module,device,device_name,simulated,pattern,direction,memory,async,timing,cache,source_offset_bytes,"
-         "target_offset_bytes,bind,bytes,stop,point,trial,lane,repeats,host_us,device_us,intact\n";
-  for (std::size_t i = 0; i < trace.of<Transfers>().size(); ++i) {
-    const TransferSeries& sweep = trace.of<Transfers>()[i];
-    const TransferCase& c = sweep.question;
-    const std::string front =
-        fmt::format("{},{},{},{},{:d},{},{},{},{:d},{},{},{},{},{:d}", i, field(c.module), field(c.device),
-                    field(sweep.device_name), sweep.simulated, name(c.pattern), name(c.direction), name(c.memory),
-                    c.async, name(c.timing), name(c.cache), c.source_offset, c.target_offset, c.bind);
-    for (const TransferSample& s : sweep.samples) {
-      // A sample that belongs to no point says so by its empty fields.
-      const TransferPoint* point = s.point < sweep.points.size() ? &sweep.points[s.point] : nullptr;
-      out << front << ',' << (point ? std::to_string(point->bytes) : "") << ','
-          << (point ? name(point->stop) : std::string_view()) << ','
-          << fmt::format("{},{},{},{},{},{},{}\n", s.point, s.trial, s.lane, s.repeats, number(s.host_us),
-                         number(s.device_us), s.intact);
-    }
-  }
-}
-
-void export_probes_csv(std::ostream& out, const Trace& trace) {
-  out << "probe,name,device,device_name,simulated,operation,type,form,space,blocks,threads,ilp,access_bytes,bytes,alone,work,"
-         "stop,point,trial,repeats,host_us,device_us,cycles,units,max_blocks_on_unit,intact\n";
-  for (std::size_t i = 0; i < trace.of<Probes>().size(); ++i) {
-    const ProbeSeries& probe = trace.of<Probes>()[i];
-    const ProbeCase& c = probe.question;
-    const std::string front =
-        fmt::format("{},{},{},{},{:d},{},{},{},{}", i, field(c.probe), field(c.device), field(probe.device_name),
-                    probe.simulated, name(c.operation), name(c.type), name(c.form), name(c.space));
-    for (const ProbeSample& s : probe.samples) {
-      if (s.point >= probe.points.size()) continue;
-      const ProbePoint& point = probe.points[s.point];
-      const Shape& shape = point.axes;
-      out << front
-          << fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", shape.blocks, shape.threads, shape.ilp,
-                         shape.access_bytes, shape.bytes, shape.one_block_per_sm, number(point.work), name(point.stop), s.point,
-                         s.trial, s.repeats, number(s.host_us), number(s.device_us), number(s.cycles), s.units,
-                         s.max_blocks_on_unit, s.intact);
-    }
-  }
-}
-
-void export_streams_csv(std::ostream& out, const Trace& trace) {
-  out << "streams_case,device,device_name,simulated,workload,order,pool,gated,bytes_in,bytes_out,kernel_bytes,iterations,chunks,"
-         "streams,threads,stop,point,trial,number,host_us,issue_us,create_us,destroy_us,device_us,intact\n";
-  for (std::size_t i = 0; i < trace.of<Jobs>().size(); ++i) {
-    const JobSeries& sweep = trace.of<Jobs>()[i];
-    const JobCase& c = sweep.question;
-    const std::string front =
-        fmt::format("{},{},{},{:d},{},{},{},{}", i, field(c.device), field(sweep.device_name), sweep.simulated,
-                    name(c.workload), name(c.order), name(c.pool), static_cast<int>(c.gating));
-    for (const JobSample& s : sweep.samples) {
-      if (s.point >= sweep.points.size()) continue;
-      const JobPoint& point = sweep.points[s.point];
-      const JobShape& job = point.axes;
-      out << front
-          << fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", job.bytes_in, job.bytes_out,
-                         job.kernel_bytes, job.iterations, job.chunks, job.streams, job.threads, name(point.stop), s.point,
-                         s.trial, s.number, number(s.host_us), number(s.issue_us), number(s.create_us),
-                         number(s.destroy_us), number(s.device_us), s.intact);
-    }
-  }
+void export_csv(std::ostream& out, const Trace& trace, const CsvTable& table) {
+  std::string kinds, there;
+  bool known = false, written = false;
+  for_each_kind([&]<class K>() {
+    kinds += (kinds.empty() ? "" : ", ") + std::string(K::name);
+    const bool any = has<K>(trace, table.rows);
+    if (any) there += (there.empty() ? "" : ", ") + std::string(K::name);
+    if (table.kind != K::name) return;
+    known = true;
+    if (!any) return;
+    written = true;
+    table.rows == CsvRows::points ? points(out, trace.of<K>()) : samples(out, trace.of<K>());
+  });
+  if (!known) throw Error(ErrorKind::usage, fmt::format("--table: '{}' is none of {}", table.kind, kinds));
+  if (!written)
+    throw Error(ErrorKind::usage, fmt::format("--table {}: the trace has no {} of this kind; it has {}", table.kind,
+                                              name(table.rows), there.empty() ? "none of any" : "those of " + there));
 }
 
 }  // namespace npgpu

@@ -1,47 +1,43 @@
-#include "netpipe/report/curve_text.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "netpipe/report/format.hpp"
-#include "netpipe/report/layout.hpp"
-#include "npgpu/report.hpp"
+#include "netpipe/report/series_text.hpp"
 
 namespace npgpu {
 
 namespace {
 
 constexpr double poor_fit = 0.25;     // a line that misses a point by more does not describe the curve
-constexpr double worth_saying = 0.9;  // of the best rate: a largest size below that is told
+constexpr double worth_saying = 0.9;  // of the best rate: the rate of the largest size is said if it is below
 
-// NetPIPE's and paper 004's figure: the least time over the trials of a point, and the best rate that it gives.
+// NetPIPE's figure (Allada et al. 2009): the shortest trial of a point, and the best rate that gives.
 struct BestTrial {
   double rate = not_measured;
   std::uint64_t bytes = 0;
 };
-BestTrial best_trial(std::span<const PointSummary> points, int moved) {
+BestTrial best_trial(std::span<const PointSummary> points, std::size_t copies) {
   BestTrial best;
   for (const PointSummary& p : points) {
     if (!(p.min_us > 0)) continue;
-    const double rate = moved * static_cast<double>(p.bytes) / (p.min_us * 1e-6);
+    const double rate = static_cast<double>(copies * p.bytes) / (p.min_us * 1e-6);
     if (!(rate <= best.rate)) best = {rate, p.bytes};
   }
   return best;
 }
 
-std::string best_text(std::span<const PointSummary> points, const CurveFit& fit, int moved) {
+std::string best_text(std::span<const PointSummary> points, const CurveFit& fit, std::size_t copies) {
   std::string text = fmt::format("{} at {}", rate_text(fit.best_rate), size_text(fit.best_bytes));
   for (const PointSummary& p : points)
     if (p.bytes == fit.best_bytes && p.rate.value == fit.best_rate && p.percent_of_limit > 0)
       text += fmt::format(", {} % of the limit", percent_text(p.percent_of_limit));
-  // A best rate out of a cache is no promise for what is larger.
+  // A best rate out of a cache says nothing about larger sizes.
   const PointSummary& largest = points.back();
   if (largest.rate.value < worth_saying * fit.best_rate)
     text += fmt::format("; at the largest size, {}, {}", size_text(largest.bytes), rate_text(largest.rate.value));
-  const BestTrial trial = best_trial(points, moved);
-  return text + fmt::format("; by the least of the trials (NetPIPE's minimum) {} at {}", rate_text(trial.rate),
+  const BestTrial trial = best_trial(points, copies);
+  return text + fmt::format("; fastest trial (NetPIPE's figure) {} at {}", rate_text(trial.rate),
                             size_text(trial.bytes));
 }
 
@@ -92,36 +88,38 @@ std::string reason(const CurveFit& fit, std::string_view what) {
 
 }  // namespace
 
-std::string curve_text(std::span<const PointSummary> points, int moved, std::size_t width) {
+void curve_text(Page& page, std::span<const PointSummary> points, std::size_t copies, bool queued) {
   const CurveFit fit = fit_curve(points);
-  if (!(fit.best_rate > 0)) return labelled("curve", "none: no point has a rate", width);
-  std::string text = labelled("best", best_text(points, fit, moved), width);
+  if (!(fit.best_rate > 0)) return page.labelled("curve", "none: no point has a rate");
+  page.labelled("best", best_text(points, fit, copies));
 
-  std::string latency = reason(fit, "no latency of the smallest sizes: ");
+  std::string smallest = reason(fit, "no latency of the smallest sizes: ");
   if (std::isfinite(fit.small_us)) {
     std::vector<std::uint64_t> sizes;
     for (const PointSummary& p : points)
       if (p.rate.value > 0) sizes.push_back(p.bytes);
     std::sort(sizes.begin(), sizes.end());
     const std::size_t n = std::min<std::size_t>(10, sizes.size());
-    latency = fmt::format("{}, mean of the {} smallest sizes, {} to {} (NetPIPE's latency)", time_text(fit.small_us), n,
-                          size_text(sizes.front()), size_text(sizes[n - 1]));
+    smallest = fmt::format("{}, mean of the {} smallest sizes, {} to {} ({})", time_text(fit.small_us), n,
+                           size_text(sizes.front()), size_text(sizes[n - 1]),
+                           queued ? "from copy to copy in a queue; no latency" : "NetPIPE's latency");
   }
-  if (latency == "none") latency = "none: " + fit.latency_us.method;
-  text += labelled("latency", latency, width);
+  if (smallest == "none") smallest = "none: " + fit.latency_us.method;
+  page.labelled(queued ? "gap" : "latency", smallest);
 
-  text += labelled("n_1/2",
-                   std::isfinite(fit.half_bytes)
-                       ? about_size_text(fit.half_bytes) + ", where the rate first reaches half of the best"
-                       : reason(fit, "no n_1/2: "),
-                   width);
-  text += labelled("knee",
-                   std::isfinite(fit.knee_bytes)
-                       ? "about " + about_size_text(fit.knee_bytes) + ": beyond it, larger copies gain little"
-                       : reason(fit, "no knee: "),
-                   width);
-  text += labelled("fit", fit_text(fit), width);
-  return text;
+  page.labelled("N1/2", std::isfinite(fit.half_bytes)
+                            ? about_size_text(fit.half_bytes) + ", where the rate first reaches half of the best"
+                            : reason(fit, "no n_1/2: "));
+  std::string knee = reason(fit, "no knee: ");
+  if (std::isfinite(fit.knee_bytes)) {
+    knee = "about " + about_size_text(fit.knee_bytes) + ": beyond it, larger copies gain little";
+    const PointSummary& largest = points.back();
+    if (largest.rate.value < worth_saying * fit.best_rate)
+      knee += fmt::format(", and beyond {} the rate falls by {} %", size_text(fit.best_bytes),
+                          percent_text(100 * (1 - largest.rate.value / fit.best_rate)));
+  }
+  page.labelled("knee", knee);
+  page.labelled("fit", fit_text(fit));
 }
 
 }  // namespace npgpu

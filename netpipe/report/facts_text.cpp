@@ -1,10 +1,8 @@
-#include "netpipe/report/facts_text.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "netpipe/report/layout.hpp"
+#include "netpipe/report/series_text.hpp"
 
 namespace npgpu {
 
@@ -24,7 +22,7 @@ std::string fact(const Facts& facts, std::string_view name) {
 }
 
 // "2 sockets", "1 core"; empty where the trace does not say.
-std::string counted(const std::string& count, const std::string& what) {
+std::string some(const std::string& count, const std::string& what) {
   return count.empty() ? "" : count + ' ' + what + (count == "1" ? "" : "s");
 }
 
@@ -38,9 +36,9 @@ void add(std::string& line, const std::string& before, const std::string& value)
 std::string host_line(const Facts& facts) {
   std::string line;
   add(line, "", fact(facts, "cpu_model"));
-  add(line, "", counted(fact(facts, "sockets"), "socket"));
-  add(line, "", counted(fact(facts, "cores"), "core"));
-  add(line, "", counted(fact(facts, "numa_nodes"), "NUMA node"));
+  add(line, "", some(fact(facts, "sockets"), "socket"));
+  add(line, "", some(fact(facts, "cores"), "core"));
+  add(line, "", some(fact(facts, "numa_nodes"), "NUMA node"));
   add(line, "", fact(facts, "kernel"));
   if (fact(facts, "in_virtual_machine") == "1") add(line, "", "in a virtual machine");
   return line;
@@ -56,7 +54,7 @@ std::string device_line(const Facts& facts) {
   return line;
 }
 
-// Of a run that continued the trace, maybe elsewhere and with another build.
+// A run that continued the trace, maybe elsewhere and with another build.
 std::string resume_line(const Facts& facts) {
   std::string line;
   add(line, "", fact(facts, "start_time_utc"));
@@ -72,49 +70,53 @@ bool is_device(const std::string& group) {
          std::all_of(group.begin() + 3, group.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// "complete; transfers: 19 series, 1045 points; probes: 16 series, 640 points"
+std::string state_text(const Trace& trace, std::size_t series_in_trace) {
+  std::string text = trace.root.complete ? "complete" : "INCOMPLETE: the run did not reach its end";
+  std::string kinds;
+  std::size_t shown = 0;
+  for_each_kind([&]<class K>() {
+    std::size_t points = 0;
+    for (const Series<K>& series : trace.of<K>()) points += series.points.size();
+    shown += trace.of<K>().size();
+    if (!trace.of<K>().empty())
+      kinds += fmt::format("; {}: {}, {}", K::name, counted(trace.of<K>().size(), "series"), counted(points, "point"));
+  });
+  if (series_in_trace > shown) text += fmt::format("; shown are {} of {} series", shown, series_in_trace);
+  return text + (kinds.empty() ? "; nothing was measured" : kinds);
+}
+
 }  // namespace
 
-std::string facts_text(const Trace& trace, const TextStyle& style) {
-  const Ink ink(style.color);
-  const auto width = static_cast<std::size_t>(std::max(40, style.width));
+void facts_text(Page& page, const Trace& trace, const TextStyle& style) {
   const TraceRoot& root = trace.root;
   std::size_t simulated = 0, measured = 0;
-  const auto count = [&](const auto& all) {
-    for (const auto& one : all) ++(one.simulated ? simulated : measured);
-  };
-  count(trace.of<Transfers>());
-  count(trace.of<Probes>());
-  count(trace.of<Jobs>());
-  const bool any = simulated > 0, all = any && measured == 0;
-
-  std::string title = "Measured on " + (root.hostname.empty() ? "an unnamed host" : root.hostname);
-  if (all) title = "SIMULATED: no measurement of hardware";
-  std::string out = (all ? ink.alarm(title) : ink.bold(title)) + '\n';
-  if (any && !all) out += ink.alarm(labelled("note", "some of it is SIMULATED: no measurement of hardware", width));
+  for_each_kind([&]<class K>() {
+    for (const Series<K>& series : trace.of<K>()) ++(series.simulated ? simulated : measured);
+  });
+  const bool all = simulated > 0 && measured == 0;
+  if (all)
+    page.text += page.ink.alarm("SIMULATED: no measurement of hardware") + '\n';
+  else
+    page.title("Measured on " + (root.hostname.empty() ? "an unnamed host" : root.hostname));
+  if (simulated > 0 && !all) page.labelled("note", "some of it is SIMULATED: no measurement of hardware", true);
 
   std::string run = root.start_time_utc;
   std::string tool = root.tool_version.empty() ? "" : "npgpu " + root.tool_version;
   if (!tool.empty() && !root.git_commit.empty()) tool += " (" + root.git_commit + ')';
   add(run, "", tool);
-  if (!run.empty()) out += labelled("run", run, width);
-  if (!root.argv.empty()) out += labelled("command", root.argv, width);
-  std::string sweeps;
-  const bool others = !trace.of<Probes>().empty() || !trace.of<Jobs>().empty();
-  add(sweeps, "", trace.of<Transfers>().empty() && others ? "" : counted(std::to_string(trace.of<Transfers>().size()), "sweep"));
-  add(sweeps, "", trace.of<Probes>().empty() ? "" : counted(std::to_string(trace.of<Probes>().size()), "probe"));
-  if (!trace.of<Jobs>().empty()) add(sweeps, "jobs in streams of ", counted(std::to_string(trace.of<Jobs>().size()), "case"));
-  out += root.complete ? labelled("state", "complete, " + sweeps, width)
-                       : ink.alarm(labelled("state", "INCOMPLETE: the run did not reach its end; " + sweeps, width));
+  if (!run.empty()) page.labelled("run", run);
+  if (!root.argv.empty()) page.labelled("command", root.argv);
+  page.labelled("state", state_text(trace, style.series_in_trace), !root.complete);
   for (const auto& [group, facts] : trace.provenance) {
     const std::string line = group == "host" ? host_line(facts) : is_device(group) ? device_line(facts) : "";
-    if (!line.empty()) out += labelled(group, line, width);
+    if (!line.empty()) page.labelled(group, line);
     if (group.starts_with("resume_") && group.find('/') == std::string::npos)
-      out += labelled("resumed", resume_line(facts), width);
+      page.labelled("resumed", resume_line(facts));
     if (group == "plan")
       for (const auto& [name, why] : facts)
-        if (name.starts_with("left_out")) out += labelled("left out", text_of(why), width);
+        if (name.starts_with("left_out")) page.labelled("left out", text_of(why));
   }
-  return out;
 }
 
 }  // namespace npgpu

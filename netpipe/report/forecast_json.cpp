@@ -6,19 +6,16 @@
 //     "candidates": [ { streams, time_us, low_us, high_us } ] }
 //
 //   { "document": "npgpu-evaluation", "version": 1, "device_name", "simulated",
-//     "models": [ { model, source, fitted, workloads, error: { median, p95, most }, regret: { ... }, hits, r2, mse_us2,
+//     "models": [ { model, source, fitted, workloads, error: { median, p95, most }, regret: { ... }, hits, r2,
 //                   rmse_us } ],
-//     "workloads": [ { workload, order, pool, bytes_in, bytes_out, kernel_bytes, iterations, threads, kernel_us,
-//     h2d_us,
-//                      d2h_us, best, predicted_best, regret,
+//     "workloads": [ { workload, order, pool, fields of the job, kernel_us, h2d_us, d2h_us, best, predicted_best, regret,
 //                      "points": [ { streams, measured_us, low_us, high_us, predicted_us } ],
 //                      "models": [ { model, predicted_best, regret, hit, predicted_us } ],
 //                      "hypotheses": [ { hypothesis, predicted_us } ] } ],
 //     "others": workloads that are in no score: fewer than three cuts, or streams made for the job }
 //   A point's predicted_us and a workload's predicted_best and regret are the simulator's. A model's and a hypothesis'
 //   predicted_us is a list as long as "points"; null where a model only chooses, or had nothing to be fitted to.
-#include "netpipe/report/summary_json.hpp"
-#include "npgpu/report.hpp"
+#include "netpipe/report/json.hpp"
 
 namespace npgpu {
 
@@ -125,7 +122,6 @@ void evaluation_json(std::ostream& out, const Evaluation& e) {
                               {"regret", spread(m.regret)},
                               {"hits", json_of(m.hits)},
                               {"r2", json_of(m.r2)},
-                              {"mse_us2", json_of(m.rmse_us * m.rmse_us)},
                               {"rmse_us", json_of(m.rmse_us)}});
   for (const WorkloadScore& w : e.workloads) json["workloads"].push_back(workload(w));
   for (const WorkloadScore& w : e.others) json["others"].push_back(workload(w));

@@ -40,18 +40,6 @@ std::string digits_text(double value, int significant, int max_decimals) {
   return fmt::format("{:.{}f}", value, std::clamp(significant - 1 - exponent, 0, max_decimals));
 }
 
-std::string size_text(std::uint64_t bytes) {
-  for (std::size_t i = binary_units.size(); i-- > 0;) {
-    const std::uint64_t unit = std::uint64_t{1} << (10 * (i + 1));
-    // Quarters are exact in two decimals; any other part would be rounded, and is written in bytes.
-    if (bytes >= unit && bytes % (unit / 4) == 0)
-      return fmt::format("{}{} {}", bytes / unit,
-                         std::array{"", ".25", ".5", ".75"}[static_cast<std::size_t>(bytes % unit / (unit / 4))],
-                         binary_units[i]);
-  }
-  return fmt::format("{} B", bytes);
-}
-
 std::string about_size_text(double bytes) {
   if (!std::isfinite(bytes)) return "-";
   for (std::size_t i = binary_units.size(); i-- > 0;) {
@@ -72,6 +60,34 @@ std::string time_text(double us) {
 std::string percent_text(double percent) {
   if (!std::isfinite(percent)) return "-";
   return fmt::format("{:.{}f}", percent, std::abs(percent) < 9.995 ? 2 : 1);
+}
+
+std::string typed_size_text(std::uint64_t bytes) {
+  constexpr std::uint64_t mega = 1'000'000;
+  if (bytes == 0 || bytes % mega != 0 || bytes % (MiB / 4) == 0) return size_text(bytes);
+  return bytes % (1000 * mega) == 0 ? fmt::format("{} GB", bytes / (1000 * mega)) : fmt::format("{} MB", bytes / mega);
+}
+
+std::string interval_text(const Estimate& e) {
+  if (!std::isfinite(e.low) || !std::isfinite(e.high) || !(e.value > 0)) return "-";
+  return fmt::format("{:+.1f} {:+.1f} %", 100 * (e.low / e.value - 1), 100 * (e.high / e.value - 1));
+}
+
+std::string range_text(const Estimate& e, double factor) {
+  if (!std::isfinite(e.low) || !std::isfinite(e.high)) return "-";
+  return digits_text(e.low * factor) + " .. " + digits_text(e.high * factor);
+}
+
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 || what.ends_with("series") ? "" : "s");
+}
+
+std::string bottleneck_text(Bound bound, Seconds busy, Seconds total) {
+  constexpr std::array names{"H2D copy engine", "D2H copy engine", "the only copy engine", "kernel",
+                             "host, issuing calls"};
+  static_assert(names.size() == names_of<Bound>.size());
+  const std::string name = names[static_cast<std::size_t>(bound)];
+  return total.count() > 0 ? fmt::format("{}, {:.0f} % busy", name, 100 * (busy / total)) : name;
 }
 
 }  // namespace npgpu

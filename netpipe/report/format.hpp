@@ -1,7 +1,10 @@
-// Numbers as texts, for the tables. What cannot be told is "-".
+// Numbers as texts, for the tables. What is not known is "-".
 #pragma once
 
 #include <string>
+
+#include "npgpu/simulate.hpp"
+#include "npgpu/statistics.hpp"
 
 namespace npgpu {
 
@@ -9,7 +12,17 @@ namespace npgpu {
 std::string digits_text(double value, int significant = 4, int max_decimals = 7);
 // "283 KiB": a size that is a result, three significant digits.
 std::string about_size_text(double bytes);
+// "64 MB" where a size is round in decimal units and not in binary ones, else as size_text(): a size that a user typed.
+std::string typed_size_text(std::uint64_t bytes);
 // "88.0": of hundred, one decimal; two below ten.
 std::string percent_text(double percent);
+// "-0.2 +1.3 %": the interval relative to the value.
+std::string interval_text(const Estimate&);
+// "5.200 .. 5.420", both times `factor`.
+std::string range_text(const Estimate&, double factor = 1);
+// "3 points", "1 point".
+std::string counted(std::size_t count, std::string_view what);
+// "D2H copy engine, 91 % busy".
+std::string bottleneck_text(Bound, Seconds busy, Seconds total);
 
 }  // namespace npgpu

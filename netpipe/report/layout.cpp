@@ -1,5 +1,7 @@
 #include "netpipe/report/layout.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 
@@ -33,27 +35,68 @@ void line_up_points(std::vector<std::string>& cells) {
   for (std::string& cell : cells) cell += spaces(most - behind(cell));
 }
 
+struct Character {
+  std::uint32_t code = 0;
+  std::size_t bytes = 1;
+  bool valid = true;  // UTF-8
+};
+Character character_at(std::string_view text, std::size_t i) {
+  const auto lead = static_cast<unsigned char>(text[i]);
+  if (lead < 0x80) return {lead, 1, true};
+  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+  Character c{lead & (0x7fU >> length), 1, false};
+  for (; c.bytes < length && i + c.bytes < text.size(); ++c.bytes) {
+    const auto next = static_cast<unsigned char>(text[i + c.bytes]);
+    if ((next & 0xc0) != 0x80) return c;
+    c.code = c.code << 6 | (next & 0x3f);
+  }
+  c.valid = length > 1 && c.bytes == length;
+  return c;
+}
+
+// The beginning of a text, so that it takes at most `room` columns.
+std::string shortened(const std::string& text, std::size_t room) {
+  constexpr std::size_t dots = 3;
+  std::size_t end = 0;
+  for (std::size_t used = 0; end < text.size();) {
+    const Character c = character_at(text, end);
+    used += display_width(std::string_view(text).substr(end, c.bytes));
+    if (used + dots > room) break;
+    end += c.bytes;
+  }
+  return text.substr(0, end) + std::string(dots, '.');
+}
+
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
   for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t length = lead < 0x80 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-    std::uint32_t c = lead < 0x80 ? lead : lead & (0x7fU >> length);
-    std::size_t taken = 1;
-    for (; taken < length && i + taken < text.size(); ++taken) {
-      const auto next = static_cast<unsigned char>(text[i + taken]);
-      if ((next & 0xc0) != 0x80) break;
-      c = c << 6 | (next & 0x3f);
-    }
-    i += taken;
-    width += takes_no_room(c) ? 0 : is_wide(c) ? 2 : 1;
+    const Character c = character_at(text, i);
+    i += c.bytes;
+    width += takes_no_room(c.code) ? 0 : is_wide(c.code) ? 2 : 1;
   }
   return width;
 }
 
-std::string wrapped(std::string_view text, std::size_t width, std::size_t hanging, std::size_t column) {
+std::string printable(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const Character c = character_at(text, i);
+    const std::string_view bytes = text.substr(i, c.bytes);
+    i += c.bytes;
+    if (c.valid && (c.code >= 0x20 || c.code == '\n') && (c.code < 0x7f || c.code >= 0xa0)) {
+      out += bytes;
+      continue;
+    }
+    for (const char byte : bytes) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+  }
+  return out;
+}
+
+std::string wrapped(std::string_view raw, std::size_t width, std::size_t hanging, std::size_t column) {
+  const std::string clean = printable(raw);
+  const std::string_view text = clean;
   std::string out;
   bool line_is_empty = true;
   for (std::size_t i = 0; i < text.size();) {
@@ -87,15 +130,15 @@ std::string wrapped(std::string_view text, std::size_t width, std::size_t hangin
 
 std::string labelled(std::string_view name, std::string_view text, std::size_t width) {
   constexpr std::size_t behind = 12;
-  std::string out = spaces(2) + std::string(name);
+  std::string out = spaces(2) + printable(name);
   const std::size_t used = display_width(out);
   out += spaces(used < behind ? behind - used : 1);
   return out + wrapped(text, width, behind, display_width(out)) + '\n';
 }
 
 std::string Ink::paint(std::string_view code, std::string_view text) const {
-  if (!on_ || text.empty()) return std::string(text);
-  return "\x1b[" + std::string(code) + 'm' + std::string(text) + "\x1b[0m";
+  if (!on_ || text.empty()) return printable(text);
+  return "\x1b[" + std::string(code) + 'm' + printable(text) + "\x1b[0m";
 }
 
 void Table::column(std::string header, Align align, int rank) {
@@ -103,12 +146,14 @@ void Table::column(std::string header, Align align, int rank) {
 }
 
 void Table::row(std::vector<std::string> cells) {
-  for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i].cells.push_back(i < cells.size() ? cells[i] : "");
+  for (std::size_t i = 0; i < columns_.size(); ++i)
+    columns_[i].cells.push_back(i < cells.size() ? printable(cells[i]) : "");
 }
 
 std::vector<std::string> Table::lines(std::size_t width) {
   std::vector<Column> shown = columns_;
   left_out_.clear();
+  cut_ = false;
   for (Column& c : shown) {
     if (c.align == Align::point) line_up_points(c.cells);
     c.cells.insert(c.cells.begin(), c.header);
@@ -130,6 +175,18 @@ std::vector<std::string> Table::lines(std::size_t width) {
     left_out_.push_back(least->header);
     shown.erase(least);
   }
+  constexpr std::size_t readable = 12;  // no text is cut to less
+  for (std::size_t all = total(); all > width; all = total()) {
+    const auto text_room = [&](const Column& c) { return c.align == Align::left ? room(c) : 0; };
+    const auto widest = std::max_element(shown.begin(), shown.end(), [&](const Column& a, const Column& b) {
+      return text_room(a) < text_room(b);
+    });
+    if (widest == shown.end() || text_room(*widest) <= readable) break;
+    const std::size_t now = text_room(*widest), left = std::max(readable, now - std::min(now, all - width));
+    for (std::string& cell : widest->cells)
+      if (display_width(cell) > left) cell = shortened(cell, left);
+    cut_ = true;
+  }
 
   std::vector<std::string> lines(shown.empty() ? 0 : shown.front().cells.size());
   for (const Column& c : shown) {
@@ -144,6 +201,29 @@ std::vector<std::string> Table::lines(std::size_t width) {
     line += '\n';
   }
   return lines;
+}
+
+Page::Page(const TextStyle& style) : ink(style.color), width(static_cast<std::size_t>(std::max(40, style.width))) {}
+
+void Page::title(std::string_view name, bool simulated) {
+  text += (simulated ? ink.alarm("SIMULATED " + std::string(name)) : ink.bold(name)) + '\n';
+}
+
+void Page::labelled(std::string_view name, std::string_view what, bool alarm) {
+  const std::string line = npgpu::labelled(name, what, width);
+  text += alarm ? ink.alarm(line) : line;
+}
+
+void Page::note(std::string_view what, bool alarm) {
+  const std::string line = spaces(2) + wrapped(what, width, 4, 2) + '\n';
+  text += alarm ? ink.alarm(line) : line;
+}
+
+void Page::note_left_out(const Table& table) {
+  std::string names;
+  for (const std::string& name : table.left_out()) names += (names.empty() ? "" : ", ") + name;
+  if (!names.empty()) note(fmt::format("left out at {} columns: {}", width, names));
+  if (table.cut()) note(fmt::format("cut at {} columns: texts that end in ...", width));
 }
 
 }  // namespace npgpu

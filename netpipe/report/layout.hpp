@@ -7,19 +7,21 @@
 #include <string_view>
 #include <vector>
 
+#include "npgpu/report.hpp"
+
 namespace npgpu {
 
 // Columns that the text takes on a terminal: no continuation bytes, no combining marks, two for East Asian wide.
 std::size_t display_width(std::string_view);
 
-// Wraps between words. The first line begins at `column`, those after it are indented by `hanging`. A word longer than
-// a line stays whole; a percent sign stays with its number.
+// Wraps between words, and prints what is printable(). The first line begins at `column`, the others are indented by
+// `hanging`. A word longer than a line stays whole; a percent sign stays with its number.
 std::string wrapped(std::string_view text, std::size_t width, std::size_t hanging, std::size_t column = 0);
 
 // "  name      text", the text wrapped behind its name. Ends with a newline.
 std::string labelled(std::string_view name, std::string_view text, std::size_t width);
 
-// Terminal colours, or nothing.
+// Terminal colours, or nothing, around what is printable().
 class Ink {
  public:
   explicit Ink(bool on) : on_(on) {}
@@ -36,13 +38,15 @@ enum class Align { left, right, point };  // point: decimal points below each ot
 
 class Table {
  public:
-  // `rank` 0 always stays; of the others the highest rank is left out first where the table is too wide.
+  // Rank 0 always stays; of the others the highest rank is left out first where the table is too wide. If it still is,
+  // the texts of its widest left-aligned columns are cut.
   void column(std::string header, Align align, int rank = 0);
-  void row(std::vector<std::string> cells);  // one a column
+  void row(std::vector<std::string> cells);  // one for each column
   // The header and the rows, each indented by two and ended by a newline.
   std::vector<std::string> lines(std::size_t width);
-  // Headers of the columns that the last lines() left out.
+  // Headers of the columns that the last lines() left out, and whether it cut texts.
   const std::vector<std::string>& left_out() const { return left_out_; }
+  bool cut() const { return cut_; }
 
  private:
   struct Column {
@@ -53,6 +57,34 @@ class Table {
   };
   std::vector<Column> columns_;
   std::vector<std::string> left_out_;
+  bool cut_ = false;
+};
+
+// What all reports are laid out with: text as wide as the style says, in its colours.
+class Page {
+ public:
+  explicit Page(const TextStyle&);
+
+  const Ink ink;
+  const std::size_t width;
+  std::string text;
+
+  void title(std::string_view name, bool simulated = false);  // bold; or in alarm, after "SIMULATED "
+  void labelled(std::string_view name, std::string_view what, bool alarm = false);
+  void note(std::string_view what, bool alarm = false);  // a paragraph, indented by two
+  // The header and the rows; after(i) is called behind row i.
+  template <class After>
+  void rows(Table& table, After after) {
+    const auto lines = table.lines(width);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      text += i == 0 ? ink.dim(lines[i]) : lines[i];
+      if (i > 0) after(i - 1);
+    }
+  }
+  void rows(Table& table) {
+    rows(table, [](std::size_t) {});
+  }
+  void note_left_out(const Table&);  // what did not fit when its rows were written
 };
 
 }  // namespace npgpu

@@ -1,20 +1,17 @@
-// What was derived, beside what the device says of itself.
+// Derived parameters beside what the driver or the system reports.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
-#include "netpipe/report/derived_text.hpp"
-#include "netpipe/report/format.hpp"
-#include "netpipe/report/layout.hpp"
-#include "npgpu/derive.hpp"
-#include "npgpu/report.hpp"
+#include "netpipe/report/series_text.hpp"
 
 namespace npgpu {
 
 namespace {
 
-// Rates in the thousands of millions, sizes as caches are named, with the scale in the unit.
+// Rates in units of 1e9, sizes of caches in KiB or MiB, with the scale in the unit.
 struct Scale {
   double factor = 1;
   std::string unit;
@@ -33,51 +30,53 @@ std::string value_text(const Parameter& p) {
   return scale.unit.empty() ? text : text + ' ' + scale.unit;
 }
 
-std::string interval_text(const Estimate& e) {
-  if (!std::isfinite(e.low) || !std::isfinite(e.high)) return "-";
-  const double factor = scale_of(e).factor;
-  return digits_text(e.low * factor) + " .. " + digits_text(e.high * factor);
+// A reference has the estimate's unit; where nothing could be estimated there may be none, and the number says nothing.
+std::string reference_text(const Parameter& p) {
+  if (!std::isfinite(p.reference) || p.estimate.unit.empty()) return "-";
+  return digits_text(p.reference * scale_of(p.estimate).factor);
 }
 
 }  // namespace
 
-void parameters_text(std::ostream& out, const std::vector<DeviceParameters>& devices, Detail detail, const TextStyle& style) {
-  const Ink ink(style.color);
-  const auto width = static_cast<std::size_t>(std::max(40, style.width));
-  bool first = true;
+void parameters_text(std::ostream& out, const std::vector<DeviceParameters>& devices, Detail detail,
+                     const TextStyle& style) {
+  Page page(style);
   for (const DeviceParameters& device : devices) {
-    if (!std::exchange(first, false)) out << '\n';
-    const std::string name = (device.simulated ? "SIMULATED " : "") + device.device +
-                             (device.device_name.empty() ? "" : " (" + device.device_name + ')');
-    out << "derived of " << (device.simulated ? ink.alarm(name) : ink.bold(name)) << '\n';
+    if (&device != &devices.front()) page.text += '\n';
+    const bool host = device.device.starts_with("host");
+    const std::string name = device.device + (device.device_name.empty() ? "" : " (" + device.device_name + ')');
+    page.title("derived parameters of " + name, device.simulated);
     Table table;
     table.column("parameter", Align::left);
     table.column("value", Align::left);
     table.column("95 % interval", Align::left, 2);
-    table.column("device says", Align::right);
+    table.column("reported", Align::right, 1);
     table.column("verdict", Align::left);
     for (const Parameter& p : device.parameters)
-      table.row({p.name, value_text(p), interval_text(p.estimate),
-                 std::isfinite(p.reference) ? digits_text(p.reference * scale_of(p.estimate).factor) : "-",
+      table.row({p.name, value_text(p), range_text(p.estimate, scale_of(p.estimate).factor), reference_text(p),
                  std::string(npgpu::name(p.verdict)) + (p.note.empty() ? "" : " ?")});
-    const auto lines = table.lines(width);
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      out << (i == 0 ? ink.dim(lines[i]) : lines[i]);
-      if (i == 0 || detail == Detail::brief) continue;
-      const Parameter& p = device.parameters[i - 1];
+    const std::string reporter = host ? "by the system" : "by the driver";
+    page.rows(table, [&](std::size_t i) {
+      if (detail == Detail::brief) return;
+      const Parameter& p = device.parameters[i];
       const auto more = [&](const std::string& text) {
-        if (!text.empty()) out << "      " << wrapped(text, width, 8, 6) << '\n';
+        if (!text.empty()) page.text += "      " + wrapped(text, page.width, 8, 6) + '\n';
       };
       more("= " + p.estimate.method);
       more(p.meaning);
-      if (!p.reference_source.empty()) more("device: " + p.reference_source);
+      if (!p.reference_source.empty()) more("reported " + reporter + ": " + p.reference_source);
       if (!p.note.empty()) more("? " + p.note);
-    }
-    const bool doubts = std::any_of(device.parameters.begin(), device.parameters.end(),
-                                    [](const Parameter& p) { return !p.note.empty(); });
-    if (doubts && detail == Detail::brief) out << "  ?: something disturbed it; npgpu derive says what\n";
-    for (const std::string& why : device.missing) out << "  missing: " << wrapped(why, width, 4, 11) << '\n';
+    });
+    const bool references = std::any_of(device.parameters.begin(), device.parameters.end(),
+                                        [](const Parameter& p) { return std::isfinite(p.reference); });
+    const bool notes = std::any_of(device.parameters.begin(), device.parameters.end(),
+                                   [](const Parameter& p) { return !p.note.empty(); });
+    if (references) page.note("reported: " + reporter);
+    if (notes && detail == Detail::brief) page.note("?: something disturbed it; npgpu derive explains what");
+    page.note_left_out(table);
+    for (const std::string& why : device.missing) page.note("missing: " + why);
   }
+  out << page.text;
 }
 
 void derived_text(std::ostream& out, const Trace& trace, const TextStyle& style) {

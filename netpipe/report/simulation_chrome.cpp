@@ -10,8 +10,7 @@
 #include <cmath>
 #include <vector>
 
-#include "netpipe/report/summary_json.hpp"
-#include "npgpu/report.hpp"
+#include "netpipe/report/json.hpp"
 
 namespace npgpu {
 
@@ -48,16 +47,16 @@ void simulation_chrome(std::ostream& out, const Simulation& s) {
   };
   events.push_back(metadata("process_name", servers_process, 0, {{"name", "SIMULATED " + s.node}}));
   events.push_back(metadata("process_name", streams_process, 0, {{"name", "streams"}}));
-  // Apart, a stream is three, which do not wait for each other.
-  const bool apart = s.order == Order::independent;
+  // Independent: each stream is three, which do not wait for each other.
+  const bool independent = s.order == Order::independent;
   const auto stream_thread = [&](std::uint32_t stream, std::size_t stage) {
-    return static_cast<int>((apart ? stage * s.streams : 0) + stream) + 1;
+    return static_cast<int>((independent ? stage * s.streams : 0) + stream) + 1;
   };
-  for (std::size_t stage = 0; stage < (apart ? names_of<Stage>.size() : 1); ++stage)
+  for (std::size_t stage = 0; stage < (independent ? names_of<Stage>.size() : 1); ++stage)
     for (std::uint32_t i = 0; i < s.streams; ++i) {
       const std::string title = fmt::format("stream {}", i);
       named(streams_process, stream_thread(i, stage),
-            apart ? fmt::format("{} {}", title, names_of<Stage>[stage]) : title);
+            independent ? fmt::format("{} {}", title, names_of<Stage>[stage]) : title);
     }
 
   std::array<std::vector<std::int64_t>, names_of<Server>.size()> lanes;  // end of the last event

@@ -6,8 +6,7 @@
 //     "best": { streams, time_us, speed_up (over one stream), bound, bound_time_us },
 //     "candidates": [ { streams, time_us } ],
 //     "timeline": [ { stage, chunk, queue, server, start_us, end_us } ] }
-#include "netpipe/report/summary_json.hpp"
-#include "npgpu/report.hpp"
+#include "netpipe/report/json.hpp"
 
 namespace npgpu {
 

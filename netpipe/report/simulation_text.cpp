@@ -6,7 +6,7 @@
 //   copy-out  .......000011112222
 //
 // A column is a slice of time. It shows the chunk that its server works on for most of the slice (0-9, a-z, A-Z, and
-// again from 0), ':' where it works for less than half of it, '.' where it does not.
+// again from 0), ':' where the server works for less than half of it, '.' where it is idle.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,8 +15,6 @@
 
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/layout.hpp"
-#include "netpipe/report/bound_words.hpp"
-#include "npgpu/report.hpp"
 
 namespace npgpu {
 
@@ -61,35 +59,28 @@ std::string scale(Seconds total, std::size_t columns) {
   return "0 " + std::string(dashes, '-') + " " + end;
 }
 
-std::string job_words(const Job& job) {
-  return fmt::format("{} in, {} of kernel, {} out", size_text(job.in_bytes), time_text(microseconds(job.kernel)),
-                     size_text(job.out_bytes));
-}
-
 }  // namespace
 
 void simulation_text(std::ostream& out, const Simulation& s, const TextStyle& style) {
-  const Ink ink(style.color);
+  Page page(style);
   const auto us = [](Seconds t) { return time_text(microseconds(t)); };
   const Prediction& p = s.prediction;
-  const auto width = static_cast<std::size_t>(std::max(40, style.width));
-  out << ink.bold(fmt::format("SIMULATED {}: {}, in {} stream{}, {}", s.node, job_words(s.job), s.streams,
-                              s.streams == 1 ? "" : "s", name(s.order)))
-      << "\n\n";
-  out << labelled("total", us(s.timeline.run.total), width);
+  page.title(fmt::format("{}: {} in, kernel {}, {} out, {}, {}", s.node, typed_size_text(s.job.in_bytes),
+                         us(s.job.kernel), typed_size_text(s.job.out_bytes), counted(s.streams, "stream"),
+                         name(s.order)),
+             true);
+  page.text += '\n';
+  page.labelled("total", us(s.timeline.run.total));
   const auto one = std::find_if(p.candidates.begin(), p.candidates.end(), [](const auto& c) { return c.streams == 1; });
   if (one != p.candidates.end() && s.streams != 1)
-    out << labelled("in one",
-                    fmt::format("{}: {:.3f} times as long", us(one->run.total), one->run.total / s.timeline.run.total),
-                    width);
-  out << labelled("best",
-                  fmt::format("{} in {} stream{}, {:.3f} times as fast as one", us(p.time), p.streams,
-                              p.streams == 1 ? "" : "s", p.speed_up),
-                  width);
-  out << labelled("bound", fmt::format("{} is at work for {} of that", bound_words(p.bound), us(p.bound_time)), width);
+    page.labelled("one stream",
+                  fmt::format("{}, {:.3f} times as long", us(one->run.total), one->run.total / s.timeline.run.total));
+  page.labelled("best", fmt::format("{} with {}, speed-up {:.3f} over one stream", us(p.time),
+                                    counted(p.streams, "stream"), p.speed_up));
+  page.labelled("bottleneck", bottleneck_text(p.bound, p.bound_time, p.time));
 
-  const std::size_t columns = width - label_width - 2;
-  out << '\n' << "  " << std::string(label_width, ' ') << scale(s.timeline.run.total, columns) << '\n';
+  const std::size_t columns = page.width - label_width - 2;
+  page.text += "\n  " + std::string(label_width, ' ') + scale(s.timeline.run.total, columns) + '\n';
   // One copy engine has a row for each direction: a chunk's marks are the same both ways.
   struct Row {
     const char* label;
@@ -104,18 +95,17 @@ void simulation_text(std::ostream& out, const Simulation& s, const TextStyle& st
     std::vector<TimelineEntry> mine;
     std::copy_if(s.timeline.entries.begin(), s.timeline.entries.end(), std::back_inserter(mine), wanted);
     if (!mine.empty())
-      out << fmt::format("  {:<{}}{}\n", label, label_width, row_of(mine, s.timeline.run.total, columns));
+      page.text += fmt::format("  {:<{}}{}\n", label, label_width, row_of(mine, s.timeline.run.total, columns));
   };
   if (s.timeline.run.total.count() > 0) {
     draw("host", [](const TimelineEntry& e) { return e.server == Server::host; });
     for (const Row& row : rows)
       draw(row.label, [&](const TimelineEntry& e) { return e.server == row.server && e.stage == row.stage; });
   }
-  const std::string engines = s.costs.copy_engines == 1 ? "; copies in and out share one engine" : "";
-  out << "\n  "
-      << wrapped("0-9, a-z, A-Z: the chunk at work; ':' for less than half of the column's time; '.' idle" + engines,
-                 width, 2, 2)
-      << '\n';
+  page.text += '\n';
+  page.note("0-9, a-z, A-Z: the chunk at work; ':' for less than half of the column's time; '.' idle" +
+            std::string(s.costs.copy_engines == 1 ? "; copies in and out share one engine" : ""));
+  out << page.text;
 }
 
 }  // namespace npgpu

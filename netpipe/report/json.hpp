@@ -1,0 +1,49 @@
+// The parts that JSON documents are made of. A number that is not finite becomes null, an enumerator its word.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "npgpu/report.hpp"
+
+namespace npgpu {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(double);
+Json json_of(const TraceRoot&);
+Json json_of(const Provenance&);
+Json json_of(const Estimate&);
+Json json_of(const std::vector<Lane>&);
+template <class T>
+  requires(std::is_integral_v<T> || std::is_convertible_v<T, std::string>)
+Json json_of(const T& value) {
+  return value;
+}
+template <class E>
+  requires std::is_enum_v<E>
+Json json_of(E value) {
+  return name(value);
+}
+
+// Adds the fields of a struct by name.
+template <class Struct>
+void add_fields(Json& object, const Struct& row) {
+  visit_fields(row, [&](const FieldInfo& f, const auto& value) { object[std::string(f.name)] = json_of(value); });
+}
+
+// All of a series but points and samples: title, case, and the fields of SeriesInfo and of its context. An error that
+// is none is null.
+template <class K>
+Json header_json(const Series<K>& series) {
+  Json json{{"title", title(series.question)}, {"case", Json::object()}};
+  add_fields(json["case"], series.question);
+  add_fields(json, static_cast<const SeriesInfo&>(series));
+  add_fields(json, static_cast<const typename K::Context&>(series));
+  if (series.error.empty()) json["error"] = nullptr;
+  return json;
+}
+
+// Writes it, a text that is not UTF-8 with replacement characters. `indent` -1: all in one line.
+void write_json(std::ostream&, const Json&, int indent);
+
+}  // namespace npgpu

@@ -1,0 +1,216 @@
+#include "netpipe/report/series_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace npgpu {
+
+namespace {
+
+struct Throttle {
+  std::uint64_t bit;
+  const char* what;
+};
+// NVML's nvmlClocksThrottleReason*; idle and user-set clocks slow nothing down that was asked to be fast.
+constexpr std::array<Throttle, 5> throttles{{{0x4, "power cap"},
+                                             {0x8, "hardware slowdown"},
+                                             {0x20, "temperature (software)"},
+                                             {0x40, "temperature (hardware)"},
+                                             {0x80, "power brake"}}};
+
+std::uint64_t slowing(const Telemetry& t) {
+  std::uint64_t bits = 0;
+  for (const Throttle& reason : throttles) bits |= t.throttle_reasons & reason.bit;
+  return bits;
+}
+
+// "SM 1980 MHz, 120 .. 700 W"
+template <class K>
+std::string telemetry_text(const Series<K>& series) {
+  std::string text;
+  const auto range = [&](const char* format, double Telemetry::*what) {
+    double low = not_measured, high = not_measured;
+    for (const Point<K>& p : series.points) {
+      const double v = p.telemetry.*what;
+      if (!std::isfinite(v)) continue;
+      if (!(v >= low)) low = v;
+      if (!(v <= high)) high = v;
+    }
+    if (!std::isfinite(low)) return;
+    const std::string values = low == high ? fmt::format("{:.0f}", low) : fmt::format("{:.0f} .. {:.0f}", low, high);
+    text += (text.empty() ? "" : ", ") + fmt::format(fmt::runtime(format), values);
+  };
+  range("SM {} MHz", &Telemetry::sm_clock_mhz);
+  range("memory {} MHz", &Telemetry::memory_clock_mhz);
+  range("{} W", &Telemetry::power_w);
+  range("{} degC", &Telemetry::temperature_c);
+  return text;
+}
+
+std::string limit_text(const TransferSeries& series) {
+  return rate_text(series.limit.per_s) + (lanes(series.question).size() > 1 ? " each way" : "");
+}
+std::string limit_text(const ProbeSeries& series) { return probe_rate_text(series.question, series.limit.per_s); }
+
+template <class K>
+std::uint32_t trials_of(const Series<K>& series, const Point<K>& point) {
+  std::uint32_t trials = 0;
+  const auto samples = samples_of(series, point);
+  for (std::size_t i = 0; i < samples.size(); ++i) trials += i == 0 || samples[i].trial != samples[i - 1].trial;
+  return trials;
+}
+
+}  // namespace
+
+std::string work_unit(const TransferCase&) { return "B"; }
+std::string work_unit(const ProbeCase& c) {
+  if (counts_loads(c)) return "loads";
+  return c.operation != Operation::fma ? "B" : c.type == DataType::int32 ? "OP" : "FLOP";
+}
+
+template <class K>
+std::vector<PointResult<K>> results_of(const Series<K>& series) {
+  std::map<typename K::Axes, const Point<K>*> points;
+  for (const Point<K>& point : series.points) points.emplace(point.axes, &point);
+  std::vector<PointResult<K>> results;
+  for (const PointTime<K>& time : estimates(series)) {
+    PointResult<K> r{time, points.at(time.axes), 0, {}};
+    r.trials = trials_of(series, *r.point);
+    const Estimate& t = time.time_us;
+    if (t.value > 0 && std::isfinite(time.work))
+      r.rate = {1e6 * time.work / t.value, 1e6 * time.work / t.high, 1e6 * time.work / t.low,
+                work_unit(series.question) + "/s", t.method};
+    results.push_back(std::move(r));
+  }
+  return results;
+}
+
+template <class K>
+std::string point_text(const Series<K>& series) {
+  const auto results = results_of(series);
+  if (results.empty() || !results.front().usable()) return "not usable";
+  const PointResult<K>& r = results.front();
+  std::string text = time_text(r.time_us.value);
+  if constexpr (std::is_same_v<K, Transfers>) text = rate_text(r.rate.value);
+  if constexpr (std::is_same_v<K, Probes>) text = probe_rate_text(series.question, r.rate.value);
+  const double half = (r.time_us.high - r.time_us.low) / 2 / r.time_us.value;
+  return std::isfinite(half) ? text + fmt::format(" ±{:.2f} %", half * 100) : text;
+}
+
+std::string Marks::take(const PointInfo& point, bool usable) {
+  const std::uint64_t reasons = slowing(point.telemetry);
+  const bool not_converged = point.stop == Stop::not_converged;
+  ++points_;
+  unusable_ += !usable;
+  not_converged_ += not_converged;
+  throttled_ += reasons != 0;
+  void_trials_ += point.void_trials;
+  reasons_ |= reasons;
+  return std::string(usable ? "" : "!") + (not_converged ? "*" : "") + (reasons ? "t" : "");
+}
+
+void Marks::notes(Page& page, const std::string& what, std::size_t folded) const {
+  if (not_converged_ > 0)
+    page.note(fmt::format("* {} of {} {} did not converge to the schedule's tolerance within its budget{}",
+                          not_converged_, points_, what, folded ? fmt::format(", {} of them folded", folded) : ""));
+  if (unusable_ > 0) page.note("! no usable trial: the results were wrong or not timed", true);
+  if (throttled_ > 0) {
+    std::string reasons;
+    for (const Throttle& t : throttles)
+      if (reasons_ & t.bit) reasons += (reasons.empty() ? "" : ", ") + std::string(t.what);
+    page.note(fmt::format("t after {} of {} {} the driver reported reduced clocks: {}", throttled_, points_, what,
+                          reasons));
+  }
+  if (void_trials_ > 0)
+    page.note(fmt::format("{} left out: their gate timed out", counted(void_trials_, "trial")));
+}
+
+template <class K>
+bool heading(Page& page, const Series<K>& series) {
+  page.title(title(series.question), series.simulated);
+  page.labelled("device", series.device_name.empty() ? device_of(series.question) : series.device_name);
+  if constexpr (requires { series.limit; })
+    page.labelled("limit",
+                  (series.limit.per_s > 0 ? limit_text(series) + ": " : std::string()) + series.limit.source);
+  const std::pair<const char*, std::string> lines[] = {
+      {"bound to", series.binding}, {"schedule", series.schedule}, {"clocks", telemetry_text(series)}};
+  for (const auto& [label, text] : lines)
+    if (!text.empty()) page.labelled(label, text);
+  const bool any = !series.points.empty();
+  if (!series.error.empty())
+    page.labelled(any ? "STOPPED" : "NOT RUN", series.error, true);
+  else if (!any)
+    page.labelled("points", "none were measured");
+  return any;
+}
+
+template <class K>
+void series_text(Page& page, const Series<K>& series, const TextStyle&) {
+  if (!heading(page, series)) return;
+  const auto results = results_of(series);
+  const bool counts = std::any_of(results.begin(), results.end(), [](const auto& r) { return r.rate.value > 0; });
+  Table table;
+  const typename K::Axes none{};
+  visit_fields(none, [&](const FieldInfo& f, const auto&) {
+    table.column(f.unit == "1" || f.unit == "B" ? std::string(f.name) : fmt::format("{} {}", f.name, f.unit),
+                 Align::right);
+  });
+  table.column("time us", Align::point);
+  table.column("95 % interval", Align::right, 1);
+  if (counts) table.column(work_unit(series.question) + "/s", Align::point, 2);
+  table.column("trials", Align::right, 3);
+  table.column("", Align::left);
+  Marks marks;
+  for (const PointResult<K>& r : results) {
+    std::vector<std::string> cells;
+    visit_fields(r.axes, [&]<class T>(const FieldInfo& f, const T& value) {
+      if constexpr (std::is_enum_v<T>)
+        cells.emplace_back(name(value));
+      else if constexpr (std::is_floating_point_v<T>)
+        cells.push_back(digits_text(value));
+      else if constexpr (std::is_integral_v<T>)
+        cells.push_back(f.unit == "B" ? size_text(value) : std::to_string(value));
+      else
+        cells.push_back(value);
+    });
+    cells.push_back(digits_text(r.time_us.value));
+    cells.push_back(interval_text(r.time_us));
+    if (counts) cells.push_back(digits_text(r.rate.value));
+    cells.push_back(std::to_string(r.trials));
+    cells.push_back(marks.take(*r.point, r.usable()));
+    table.row(std::move(cells));
+  }
+  page.text += '\n';
+  page.rows(table);
+  marks.notes(page, "points");
+  page.note_left_out(table);
+}
+
+// One instance for each kind of the list.
+namespace {
+
+template <class... Ks>
+[[maybe_unused]] constexpr auto instances_for(List<Ks...>) {
+  return std::tuple{&results_of<Ks>..., &point_text<Ks>..., &heading<Ks>...};
+}
+[[maybe_unused, gnu::used]] const auto instances = instances_for(Kinds{});
+
+}  // namespace
+
+void report_text(std::ostream& out, const Trace& trace, const TextStyle& style) {
+  Page page(style);
+  facts_text(page, trace, style);
+  for_each_kind([&]<class K>() {
+    for (const Series<K>& series : trace.of<K>()) {
+      page.text += '\n';
+      series_text(page, series, style);
+    }
+  });
+  out << page.text;
+  derived_text(out, trace, style);
+}
+
+}  // namespace npgpu

@@ -1,0 +1,67 @@
+// The parts that text reports are made of.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "netpipe/report/format.hpp"
+#include "netpipe/report/layout.hpp"
+#include "npgpu/report.hpp"
+
+namespace npgpu {
+
+// What a point of any kind came to, on one of its lanes where it has several.
+template <class K>
+struct PointResult : PointTime<K> {
+  const Point<K>* point = nullptr;
+  std::uint32_t trials = 0;
+  Estimate rate;  // work per second; NaN where nothing is counted
+};
+template <class K>
+std::vector<PointResult<K>> results_of(const Series<K>&);
+// "B", "FLOP", "OP", "loads"; empty where nothing is counted.
+std::string work_unit(const TransferCase&);
+std::string work_unit(const ProbeCase&);
+template <class Case>
+std::string work_unit(const Case&) {
+  return {};
+}
+
+// "h2d"; "d2d back" where a duplex has one direction twice; "h2d cuda:1" where lanes of several devices have it.
+std::string lane_name(const TransferCase&, std::uint32_t lane);
+
+// What is said of a point beside its numbers, and the notes that explain it below a table:
+//   !  no usable result    *  not converged    t  throttled
+class Marks {
+ public:
+  std::string take(const PointInfo&, bool usable = true);
+  // `what`: "sizes", "shapes". `folded`: those not converged that have no row.
+  void notes(Page&, const std::string& what, std::size_t folded = 0) const;
+
+ private:
+  std::size_t points_ = 0, unusable_ = 0, not_converged_ = 0, throttled_ = 0, void_trials_ = 0;
+  std::uint64_t reasons_ = 0;
+};
+
+// Title, device, limit, binding, schedule, clocks, and why it stopped; false if there is no point to go on with.
+template <class K>
+bool heading(Page&, const Series<K>&);
+
+// Kinds with a table of their own; the template serves all others.
+void series_text(Page&, const TransferSeries&, const TextStyle&);
+void series_text(Page&, const ProbeSeries&, const TextStyle&);
+void series_text(Page&, const JobSeries&, const TextStyle&);
+template <class K>
+void series_text(Page&, const Series<K>&, const TextStyle&);  // in series_text.cpp
+
+// Where the trace was taken, and what the plan left out.
+void facts_text(Page&, const Trace&, const TextStyle&);
+// A curve in words with numbers: "  best  ..." down to "  fit  ...". What the points do not carry is said with its
+// reason. `copies`: how many copies of a size one operation makes. `queued`: times are from copy to copy.
+void curve_text(Page&, std::span<const PointSummary> one_lane, std::size_t copies, bool queued);
+// How the trace's devices are built and what streams cost on them, if the trace has that.
+void derived_text(std::ostream&, const Trace&, const TextStyle&);
+
+}  // namespace npgpu

@@ -1,0 +1,228 @@
+// One series of transfers: the table, what the table leaves out, and the curve.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "netpipe/report/perturbed_sizes.hpp"
+#include "netpipe/report/series_text.hpp"
+
+namespace npgpu {
+
+namespace {
+
+// What a row shows: a summary for each rate, and the one whose time and interval are shown.
+struct Row {
+  std::uint64_t bytes = 0;
+  std::vector<const PointSummary*> rates;
+  const PointSummary* main = nullptr;
+  const TransferPoint* point = nullptr;
+};
+
+std::vector<Row> rows_of(const TransferSeries& series, const std::vector<PointSummary>& lanes,
+                         const std::vector<PointSummary>& sums) {
+  std::map<std::uint64_t, Row> rows;
+  for (const TransferPoint& point : series.points) rows[point.axes.bytes].point = &point;
+  for (const auto* summaries : {&lanes, &sums})
+    for (const PointSummary& p : *summaries) {
+      Row& row = rows[p.bytes];
+      row.bytes = p.bytes;
+      row.rates.push_back(&p);
+      if (!row.main || summaries == &sums) row.main = &p;
+    }
+  std::vector<Row> all;
+  for (auto& [bytes, row] : rows)
+    if (row.main) all.push_back(std::move(row));
+  return all;
+}
+
+// How far the times of a centre's neighbours lie from its own.
+struct Neighbours {
+  double low = not_measured;
+  double high = not_measured;
+  void take(double percent) {
+    if (!(percent >= low)) low = percent;
+    if (!(percent <= high)) high = percent;
+  }
+  std::string text() const { return std::isfinite(low) ? fmt::format("{:+.1f} {:+.1f} %", low, high) : "-"; }
+};
+
+class Report {
+ public:
+  Report(Page& page, const TransferSeries& series, const TextStyle& style)
+      : page_(page),
+        series_(series),
+        lanes_(summarize(series)),
+        sums_(summarize_sum(series)),
+        rows_(rows_of(series, lanes_, sums_)) {
+    std::vector<std::uint64_t> sizes;
+    for (const Row& row : rows_) sizes.push_back(row.bytes);
+    if (!style.every_size) folding_ = perturbed_sizes_of(sizes);
+    const auto all = lanes(series.question);
+    for (std::uint32_t lane = 0; lane < all.size(); ++lane)
+      if (all[lane].measured) measured_.push_back(lane);
+  }
+
+  void write() {
+    page_.text += '\n';
+    table();
+    page_.text += '\n';
+    const TransferCase& c = series_.question;
+    // Only a blocking copy, or one that waits for the other side, has a latency.
+    const bool queued = c.async && c.pattern != Pattern::pingpong;
+    if (sums_.empty()) return curve_text(page_, lanes_, 1, queued);
+    page_.note(together() + " lanes together, sizes of one copy");
+    curve_text(page_, sums_, measured_.size(), queued);
+    for (const std::uint32_t lane : measured_) {
+      std::vector<PointSummary> one;
+      std::copy_if(lanes_.begin(), lanes_.end(), std::back_inserter(one),
+                   [&](const PointSummary& p) { return p.lane == lane; });
+      const CurveFit fit = fit_curve(one);
+      page_.labelled(lane_name(c, lane), fit.best_rate > 0
+                                             ? fmt::format("best {} at {}, with the other lanes running",
+                                                           rate_text(fit.best_rate), size_text(fit.best_bytes))
+                                             : "no point has a rate");
+    }
+  }
+
+ private:
+  std::string together() const { return measured_.size() == 2 ? "both" : "all"; }
+
+  Neighbours neighbours_of(const Row& centre) const {
+    Neighbours found;
+    const auto behind = folding_.behind.find(centre.bytes);
+    if (behind == folding_.behind.end()) return found;
+    for (const Row& row : rows_)
+      if (std::find(behind->second.begin(), behind->second.end(), row.bytes) != behind->second.end()) {
+        // Times are compared: rates of 13 and of 16 bytes differ by the number of bytes alone.
+        const double change = 100 * (row.main->time_us.value / centre.main->time_us.value - 1);
+        if (std::isfinite(change)) found.take(change);
+      }
+    return found;
+  }
+
+  void table() {
+    Table table;
+    table.column("size", Align::right);
+    if (sums_.empty()) {
+      table.column("GB/s", Align::point);
+    } else {
+      const bool many = measured_.size() > 2;
+      for (const std::uint32_t lane : measured_)
+        table.column(lane_name(series_.question, lane) + " GB/s", Align::point, many ? 5 : 0);
+      table.column(together() + " GB/s", Align::point);
+    }
+    const bool limited = series_.limit.per_s > 0;
+    if (limited) table.column("% of limit", Align::point, 1);
+    table.column("time us", Align::point);
+    table.column("95 % interval", Align::right, sums_.empty() ? 0 : 1);
+    table.column("min us", Align::point, 2);
+    table.column("trials", Align::right, 3);
+    const bool folded = folding_.perturbation > 0;
+    if (folded) table.column(fmt::format("+-{} B", folding_.perturbation), Align::right, 4);
+    table.column("", Align::left);
+
+    Marks marks;
+    std::size_t not_converged_folded = 0;
+    for (const Row& row : rows_) {
+      const bool unusable = std::any_of(row.rates.begin(), row.rates.end(),
+                                        [](const auto* p) { return !std::isfinite(p->rate.value); });
+      const std::string mark = (unusable ? "!" : "") + marks.take(*row.point);
+      if (folding_.folds(row.bytes)) {
+        not_converged_folded += row.point->stop == Stop::not_converged;
+        continue;
+      }
+      std::vector<std::string> cells{size_text(row.bytes)};
+      for (const PointSummary* p : row.rates) cells.push_back(digits_text(p->rate.value * 1e-9));
+      if (limited) cells.push_back(percent_text(row.main->percent_of_limit));
+      cells.push_back(digits_text(row.main->time_us.value));
+      cells.push_back(interval_text(row.main->time_us));
+      cells.push_back(digits_text(row.main->min_us));
+      cells.push_back(std::to_string(row.main->trials));
+      if (folded) cells.push_back(neighbours_of(row).text());
+      cells.push_back(mark);
+      table.row(std::move(cells));
+    }
+    page_.rows(table);
+    if (folded) note_folded();
+    marks.notes(page_, "sizes", not_converged_folded);
+    note_unusable();
+    page_.note_left_out(table);
+  }
+
+  void note_folded() const {
+    std::size_t folded = 0;
+    Neighbours all;
+    std::uint64_t worst_at = 0;
+    for (const Row& row : rows_) {
+      folded += folding_.folds(row.bytes);
+      const Neighbours here = neighbours_of(row);
+      if (!std::isfinite(here.low)) continue;
+      if (!(here.high <= all.high)) worst_at = row.bytes;
+      all.take(here.low);
+      all.take(here.high);
+    }
+    const auto p = folding_.perturbation;
+    std::string text = fmt::format(
+        "+-{} B: times of the {} sizes {} bytes below and above those shown, relative to theirs", p, folded, p);
+    if (std::isfinite(all.low)) text += fmt::format("; in all {}, slowest around {}", all.text(), size_text(worst_at));
+    page_.note(text + ". They have no rows here; JSON and CSV have them");
+  }
+
+  void note_unusable() const {
+    std::map<std::string, std::vector<std::uint64_t>> unusable;  // by reason
+    bool above = false;
+    for (const Row& row : rows_)
+      for (const PointSummary* p : row.rates) {
+        if (!std::isfinite(p->rate.value)) {
+          auto& sizes = unusable[std::isfinite(p->time_us.value) ? p->rate.method : p->time_us.method];
+          if (sizes.empty() || sizes.back() != row.bytes) sizes.push_back(row.bytes);
+        }
+        above |= p->percent_of_limit > 100;
+      }
+    for (const auto& [why, sizes] : unusable) {
+      std::string list;
+      for (std::size_t i = 0; i < std::min<std::size_t>(5, sizes.size()); ++i)
+        list += (i ? ", " : "") + size_text(sizes[i]);
+      if (sizes.size() > 5) list += fmt::format(" and {} more", sizes.size() - 5);
+      page_.note(fmt::format("! {} ({})", why, list), true);
+    }
+    if (above)
+      page_.note(
+          "above 100 %: caches hold the smaller sizes, copies overlap where the clock cannot see it, or the limit is "
+          "wrong");
+  }
+
+  Page& page_;
+  const TransferSeries& series_;
+  const std::vector<PointSummary> lanes_;
+  const std::vector<PointSummary> sums_;
+  const std::vector<Row> rows_;
+  std::vector<std::uint32_t> measured_;
+  PerturbedSizes folding_;
+};
+
+}  // namespace
+
+std::string lane_name(const TransferCase& c, std::uint32_t lane) {
+  const auto all = lanes(c);
+  const Lane& own = all.at(lane);
+  std::string text(name(own.direction));
+  if (c.pattern == Pattern::duplex && lane == 1 && reversed(c.direction) == c.direction) return text + " back";
+  const std::size_t own_pattern = all.size() - c.more_lanes.size();
+  const auto same = [&](const Lane& other) { return other.direction == own.direction; };
+  if (lane < own_pattern && std::count_if(all.begin() + static_cast<std::ptrdiff_t>(own_pattern), all.end(), same) == 0)
+    return text;
+  if (std::count_if(all.begin(), all.end(), same) > 1)
+    text += ' ' + (own.direction == Direction::peer ? own.source + '>' + own.target
+                   : own.source == "host"           ? own.target
+                                                    : own.source);
+  return text;
+}
+
+void series_text(Page& page, const TransferSeries& series, const TextStyle& style) {
+  if (heading(page, series)) Report(page, series, style).write();
+}
+
+}  // namespace npgpu
