@@ -1,9 +1,9 @@
-// Jobs that are cut into chunks and issued to CUDA streams, measured: whole jobs (papers 000 and 003), and the small
-// ones that tell what a stream, a copy and a launch cost. One runner serves both: a micro-measurement is a job with
-// parts left out.
+// Jobs that are split into chunks and issued to CUDA streams, measured: whole jobs (Gomez-Luna et al. 2012; Veneva &
+// Imamura 2025), and small ones that show what a stream, a copy and a launch cost. One runner serves both: a
+// micro-measurement is a job with stages left out.
 //
-// A job copies bytes in, runs a kernel over words of 32 bits on the device, and copies bytes out. Each of the three is
-// cut into `chunks`; chunk c goes to stream c % streams.
+// A job copies bytes in, runs a kernel over words of 32 bits on the device, and copies bytes out. Each stage is split
+// into `chunks`; chunk c goes to stream c % streams.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace npgpu {
 // What the kernel does with each of its words, `iterations` times.
 enum class Workload {
   none,
-  increment,  // paper 000: word += *factor, in memory each time
+  increment,  // word += *factor, in memory each time (Gomez-Luna et al. 2012)
   memory,     // one coalesced word read from a buffer far beyond the last level cache: bound by device memory
   compute,    // eight multiply-adds in each of four independent chains in registers
 };
@@ -66,11 +66,10 @@ inline constexpr auto fields_of<JobCase> =
                field("order", &JobCase::order),   field("pool", &JobCase::pool),
                field("gating", &JobCase::gating)};
 inline const std::string& device_of(const JobCase& c) { return c.device; }
-// "overlap cuda:0 increment breadth-first pooled", "overlap cuda:0 none apart pooled gated",
-// "overlap cuda:0 none breadth-first pooled last-stream-free"
+// "jobs cuda:0 increment breadth-first pooled", "jobs cuda:0 none independent pooled gated"
 std::string title(const JobCase&);
 
-// The axes. Bytes are of the whole job, multiples of 4; 0: the job has no such part.
+// The axes. Bytes are of the whole job, multiples of 4; 0: the job has no such stage.
 struct JobShape {
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
@@ -79,8 +78,8 @@ struct JobShape {
   std::uint32_t chunks = 1;
   std::uint32_t streams = 1;
   std::uint32_t threads = 512;  // of a block; a chunk's kernel has ceil(words/threads) blocks
-  // > 0: the iterations are chosen when it runs, so that the unsplit kernel takes so many times as long as the copies.
-  // Of a plan; never of a point that was measured.
+  // > 0: the runner chooses the iterations, so that the unsplit kernel takes this many times as long as the copies. It
+  // belongs to a plan, and is 0 in every measured point.
   double kernel_ratio = 0;
 
   auto operator<=>(const JobShape&) const = default;
@@ -101,7 +100,7 @@ struct JobSample {
   std::uint32_t point = 0;
   std::uint32_t trial = 0;
   std::int32_t intact = -1;          // 1 results compared and right, 0 wrong, -1 not compared after this trial
-  std::uint64_t number = 0;          // of this trial among all of the run, so that a drift can be seen
+  std::uint64_t number = 0;          // of this job among all that its runner ran, so that a drift can be seen
   double host_us = not_measured;     // first call to the end (last_stream_free: of the last stream), the device idle before
   double issue_us = not_measured;    // of it, first to last asynchronous call; streams are there already
   double create_us = not_measured;   // of it, making the streams; fresh only
@@ -140,7 +139,7 @@ std::optional<std::string> flaw_of(const JobSample&);
 // "60 MiB in, 60 MiB out, kernel 60 MiB x 64, 16 chunks in 16 streams"
 std::string text_of(const JobShape&);
 
-// ---- how a job is cut and issued ---------------------------------------------------------------------
+// ---- how a job is split and issued -------------------------------------------------------------------
 
 struct Piece {
   std::uint64_t first = 0;  // byte
@@ -150,18 +149,18 @@ struct Piece {
 Piece piece_of(std::uint64_t total, std::uint32_t chunks, std::uint32_t chunk);
 
 struct Issue {
-  Stage part = Stage::h2d;
+  Stage stage = Stage::h2d;
   std::uint32_t chunk = 0;
   std::uint32_t stream = 0;
 
   bool operator==(const Issue&) const = default;
 };
-// All calls of a job in the order in which the host makes them; parts that the job has not are left out.
+// All calls of a job in the order in which the host makes them, without the stages that it does not have.
 std::vector<Issue> issues_of(Order, const JobShape&);
 std::uint32_t streams_of(Order, const JobShape&);  // that are used in all
 
 // Why no device can run this job; nothing if there is no such reason.
-std::optional<std::string> refuses(const JobCase&, const JobShape&);
+std::optional<std::string> refuses(const JobStep&);
 
 // What runs jobs on one kind of device. One file a kind, which ends with NPGPU_JOBS(Class): netpipe/jobs/cuda.cpp.
 inline const std::vector<std::unique_ptr<Backend<Jobs>>>& job_backends() { return backends<Jobs>(); }
@@ -170,7 +169,7 @@ const Backend<Jobs>& find_job_backend(const std::string& device);
 
 }  // namespace npgpu
 
-#define NPGPU_JOBS(Class) \
-  namespace {             \
+#define NPGPU_JOBS(Class)                                                                                        \
+  namespace {                                                                                                    \
   [[maybe_unused]] const bool registered = ::npgpu::register_backend<::npgpu::Jobs>(std::make_unique<Class>()); \
   }

@@ -7,25 +7,25 @@
 
 #include "npgpu/units.hpp"
 
-namespace npgpu::cli {
+namespace npgpu {
 
 namespace {
 
 constexpr std::uint64_t line = 128;  // the least that a chunk has
 
-// Keeps the order in which jobs are asked for, and each once; those that cannot be are left to their askers.
+// Keeps the order in which jobs are asked for, and each once.
 class List {
  public:
   void add(const JobCase& c, JobShape job) {
     if (c.workload == Workload::none) job.kernel_bytes = 0;
     if (!job.kernel_bytes) job.iterations = 0;
     if (!job.bytes_in && !job.bytes_out && !job.kernel_bytes) return;
-    if (seen_.insert({c, job}).second) all_.push_back({{c, job}});
+    if (seen_.insert({c, job}).second) all_.push_back({c, job});
   }
-  std::vector<PlannedJob> take() { return std::move(all_); }
+  std::vector<JobStep> take() { return std::move(all_); }
 
  private:
-  std::vector<PlannedJob> all_;
+  std::vector<JobStep> all_;
   std::set<JobStep> seen_;
 };
 
@@ -56,19 +56,19 @@ void add_whole(List& list, const JobChoice& choice, const std::vector<Sizes>& si
                                                                   .threads = choice.threads});
 }
 
-// The paper's iterations made its kernels 0.1 to 4 times as long as its copies; on an H200 these do.
+// The iterations of Gomez-Luna et al. 2012 made kernels 0.1 to 4 times as long as copies; on an H200 these do.
 const std::vector<std::uint64_t> usual_iterations{1, 32, 64, 128, 256};
 
 }  // namespace
 
-std::vector<PlannedJob> fixed_experiment(const JobChoice& choice) {
+std::vector<JobStep> fixed_experiment(const JobChoice& choice) {
   List list;
   add_whole(list, choice, {{60 * MiB, 60 * MiB}}, given(choice.iterations, usual_iterations),
             given(choice.chunks, {1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 16, 20, 24, 30, 32, 40, 48, 60, 64}));
   return list.take();
 }
 
-std::vector<PlannedJob> asymmetric_experiment(const JobChoice& choice) {
+std::vector<JobStep> asymmetric_experiment(const JobChoice& choice) {
   List list;
   std::vector<Sizes> sizes;
   for (const std::uint64_t in : {1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 23})
@@ -77,7 +77,7 @@ std::vector<PlannedJob> asymmetric_experiment(const JobChoice& choice) {
   return list.take();
 }
 
-std::vector<PlannedJob> chosen_jobs(const JobChoice& choice) {
+std::vector<JobStep> chosen_jobs(const JobChoice& choice) {
   List list;
   std::vector<Sizes> sizes;
   for (const std::uint64_t in : given(choice.bytes_in, {0}))
@@ -86,7 +86,7 @@ std::vector<PlannedJob> chosen_jobs(const JobChoice& choice) {
   return list.take();
 }
 
-std::vector<PlannedJob> overheads_experiment(const std::string& device) {
+std::vector<JobStep> overheads_experiment(const std::string& device) {
   List list;
   const JobCase copies{device, Workload::none, Order::breadth_first, StreamPool::pooled, Gating::gated};
   JobCase increment = copies, compute = copies, memory = copies;
@@ -207,7 +207,7 @@ std::vector<PlannedJob> overheads_experiment(const std::string& device) {
   return list.take();
 }
 
-std::vector<PlannedJob> design_experiment(const std::string& device, std::uint32_t workloads, std::uint64_t seed) {
+std::vector<JobStep> design_experiment(const std::string& device, std::uint32_t workloads, std::uint64_t seed) {
   // Not the library's distributions, which may differ from one to the next: the design is the same everywhere.
   std::mt19937_64 random(seed);
   const auto log_uniform = [&](double low, double high) {
@@ -218,22 +218,22 @@ std::vector<PlannedJob> design_experiment(const std::string& device, std::uint32
     return std::max<std::uint64_t>(static_cast<std::uint64_t>(bytes) / line, 64) * line;
   };
   constexpr Workload kernels[] = {Workload::increment, Workload::memory, Workload::compute};
-  std::vector<PlannedJob> all;
+  std::vector<JobStep> all;
   for (std::uint32_t w = 0; w < workloads; ++w) {
     const double total = log_uniform(1.0 * MiB, 512.0 * MiB), share = log_uniform(1.0 / 23, 23),
                  ratio = log_uniform(0.05, 20);
-    JobShape job;
+    JobShape job{.kernel_ratio = ratio};
     job.bytes_in = lines(total * share / (1 + share));
     job.bytes_out = lines(total / (1 + share));
     job.kernel_bytes = std::max(job.bytes_in, job.bytes_out);
     const JobCase c{.device = device, .workload = kernels[w % 3]};
     for (const std::uint32_t n : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 11u, 12u, 16u, 23u, 24u, 32u, 48u, 64u}) {
       job.chunks = job.streams = n;
-      all.push_back({{c, job}, ratio});
+      all.push_back({c, job});
     }
   }
   for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[random() % i]);
   return all;
 }
 
-}  // namespace npgpu::cli
+}  // namespace npgpu

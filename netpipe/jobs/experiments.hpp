@@ -1,5 +1,5 @@
-// The experiments of `npgpu streams`: pure lists of jobs, each once. What is asked of a device is decided here and
-// nowhere else.
+// The experiments of `npgpu streams`: lists of jobs, each once. What is asked of a device is decided here and nowhere
+// else.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,9 @@
 
 #include "npgpu/job.hpp"
 
-namespace npgpu::cli {
+namespace npgpu {
 
-struct PlannedJob {
-  JobStep asked;
-  // > 0: the iterations are chosen when it runs, so that the unsplit kernel takes so many times as long as the copies.
-  double ratio = 0;
-};
-
-// What a user may ask of whole jobs; empty lists stand for what the experiment has of itself.
+// What a user may ask of whole jobs; an empty list stands for the experiment's own values.
 struct JobChoice {
   std::string device;
   std::vector<Workload> workloads{Workload::increment};
@@ -26,22 +20,22 @@ struct JobChoice {
   std::uint32_t threads = 512;
 };
 
-// Paper 000, experiment 1: 15*2^20 ints each way, unsplit and in all divisors of its 30720 blocks of 512 up to 64.
-std::vector<PlannedJob> fixed_experiment(const JobChoice&);
-// Paper 000, experiment 2: 24 MiB in both directions together, from 1 in and 23 out to 23 in and 1 out; unsplit and
+// Gomez-Luna et al. 2012, experiment 1: 15*2^20 ints each way, unsplit and in all divisors of its 30720 blocks of 512 up to 64.
+std::vector<JobStep> fixed_experiment(const JobChoice&);
+// Gomez-Luna et al. 2012, experiment 2: 24 MiB in both directions together, from 1 in and 23 out to 23 in and 1 out; unsplit and
 // in 16.
-std::vector<PlannedJob> asymmetric_experiment(const JobChoice&);
+std::vector<JobStep> asymmetric_experiment(const JobChoice&);
 // Every combination of the user's own lists; as many streams as chunks where none are given.
-std::vector<PlannedJob> chosen_jobs(const JobChoice&);
+std::vector<JobStep> chosen_jobs(const JobChoice&);
 
-// What the parts of a job cost, each by itself: what a simulator of streams takes as input.
-std::vector<PlannedJob> overheads_experiment(const std::string& device);
+// The cost of each part of a job by itself: what a simulator of streams takes as input.
+std::vector<JobStep> overheads_experiment(const std::string& device);
 
-// Workloads of which nothing that is fitted knows: sizes in and out together 1..512 MiB, shares 1:23..23:1, kernels of
-// 0.05..20 times the copies' time, all uniform in their logarithm; the kernels in turn. Each unsplit and in 15 counts of
+// Workloads that no fit has seen: sizes in and out together 1..512 MiB, shares 1:23..23:1, kernels of
+// 0.05..20 times the copies' time (kernel_ratio), all uniform in their logarithm; the kernels in turn. Each unsplit and in 15 counts of
 // chunks, all points in one random order. Another seed is another design; the same one is the same everywhere.
 constexpr std::uint64_t usual_seed = 20'000'924;
-std::vector<PlannedJob> design_experiment(const std::string& device, std::uint32_t workloads,
+std::vector<JobStep> design_experiment(const std::string& device, std::uint32_t workloads,
                                           std::uint64_t seed = usual_seed);
 
-}  // namespace npgpu::cli
+}  // namespace npgpu

@@ -68,21 +68,21 @@ std::uint32_t streams_of(Order order, const JobShape& job) {
 }
 
 std::vector<Issue> issues_of(Order order, const JobShape& job) {
-  std::vector<Stage> parts;
-  if (job.bytes_in) parts.push_back(Stage::h2d);
-  if (job.kernel_bytes) parts.push_back(Stage::kernel);
-  if (job.bytes_out) parts.push_back(Stage::d2h);
+  std::vector<Stage> stages;
+  if (job.bytes_in) stages.push_back(Stage::h2d);
+  if (job.kernel_bytes) stages.push_back(Stage::kernel);
+  if (job.bytes_out) stages.push_back(Stage::d2h);
   std::vector<Issue> all;
-  const auto add = [&](Stage part, std::uint32_t chunk) {
-    const std::uint32_t own = order == Order::independent ? static_cast<std::uint32_t>(part) * job.streams : 0;
-    all.push_back({part, chunk, own + chunk % job.streams});
+  const auto add = [&](Stage stage, std::uint32_t chunk) {
+    const std::uint32_t own = order == Order::independent ? static_cast<std::uint32_t>(stage) * job.streams : 0;
+    all.push_back({stage, chunk, own + chunk % job.streams});
   };
   if (order == Order::breadth_first) {
-    for (const Stage part : parts)
-      for (std::uint32_t chunk = 0; chunk < job.chunks; ++chunk) add(part, chunk);
+    for (const Stage stage : stages)
+      for (std::uint32_t chunk = 0; chunk < job.chunks; ++chunk) add(stage, chunk);
   } else {
     for (std::uint32_t chunk = 0; chunk < job.chunks; ++chunk)
-      for (const Stage part : parts) add(part, chunk);
+      for (const Stage stage : stages) add(stage, chunk);
   }
   return all;
 }
@@ -92,7 +92,8 @@ std::uint64_t blocks_of(const JobShape& job) {
   return (job.kernel_bytes / word_bytes + job.threads - 1) / job.threads;
 }
 
-std::optional<std::string> refuses(const JobCase& c, const JobShape& job) {
+std::optional<std::string> refuses(const JobStep& step) {
+  const auto& [c, job] = step;
   if (job.chunks < 1 || job.chunks > max_chunks)
     return fmt::format("{} chunks: 1 to {} are taken", job.chunks, max_chunks);
   if (job.streams < 1 || job.streams > max_streams)
@@ -113,6 +114,9 @@ std::optional<std::string> refuses(const JobCase& c, const JobShape& job) {
   if ((c.workload == Workload::none) != (job.kernel_bytes == 0))
     return c.workload == Workload::none ? "bytes for a kernel, and the workload is none"
                                         : fmt::format("a {} kernel without bytes to work on", name(c.workload));
+  if (job.kernel_ratio > 0 && c.workload == Workload::none) return "a ratio for a kernel, and the workload is none";
+  if (c.gating == Gating::gated && c.pool == StreamPool::fresh)
+    return "behind a gate streams are pooled: making them is the host's time";
   if (c.gating == Gating::last_stream_free) {
     if (job.streams < 2) return "1 stream: with one stream free another waits behind the gate, which takes 2 or more";
     if (job.chunks != job.streams)

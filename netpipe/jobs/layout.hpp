@@ -1,4 +1,4 @@
-// Where the parts of a cut job lie in the device's memory and the host's.
+// Where the parts of a split job lie in the device's memory and the host's.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,8 @@ struct JobLayout {
 };
 
 // A chunk has one region, as long as the longest of its parts, where input arrives, the kernel works and output leaves
-// from its beginning; regions follow each other. Apart, each part has memory of its own instead.
+// from its beginning; regions follow each other. In independent order each
+// part has memory of its own instead.
 inline JobLayout layout_of(Order order, const JobShape& job) {
   constexpr std::uint64_t line = 128;
   const auto up = [](std::uint64_t bytes) { return (bytes + line - 1) / line * line; };

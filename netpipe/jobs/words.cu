@@ -95,7 +95,7 @@ __global__ void fill_words(Word* words, std::uint64_t count, Fill what, Word run
     words[i] = what == Fill::input     ? input_word(number)
                : what == Fill::scratch ? scratch_word(number)
                : what == Fill::device  ? device_word(number, run)
-                                       : OverlapWords::spoiled;
+                                       : JobWords::spoiled;
   }
 }
 
@@ -135,22 +135,22 @@ const void* kernel_of(Workload workload) {
   return nullptr;
 }
 
-OverlapWords::OverlapWords() : verdict_(Memory::device, sizeof(Verdict)), told_(Memory::pinned, sizeof(Verdict)) {}
+JobWords::JobWords() : verdict_(Memory::device, sizeof(Verdict)), readback_(Memory::pinned, sizeof(Verdict)) {}
 
-void OverlapWords::fill_input(Word* host, std::uint64_t words, cudaStream_t stream) {
+void JobWords::fill_input(Word* host, std::uint64_t words, cudaStream_t stream) {
   fill(host, words, Fill::input, 0, stream);
 }
-void OverlapWords::fill_scratch(Word* scratch, std::uint64_t words, cudaStream_t stream) {
+void JobWords::fill_scratch(Word* scratch, std::uint64_t words, cudaStream_t stream) {
   fill(scratch, words, Fill::scratch, 0, stream);
 }
-void OverlapWords::fill_device(Word* device, std::uint64_t words, Word run, cudaStream_t stream) {
+void JobWords::fill_device(Word* device, std::uint64_t words, Word run, cudaStream_t stream) {
   fill(device, words, Fill::device, run, stream);
 }
-void OverlapWords::spoil(Word* words, std::uint64_t count, cudaStream_t stream) {
+void JobWords::spoil(Word* words, std::uint64_t count, cudaStream_t stream) {
   fill(words, count, Fill::spoiled, 0, stream);
 }
 
-void OverlapWords::compare(const Word* actual, std::uint32_t count, const Stretch& stretch, std::uint32_t label,
+void JobWords::compare(const Word* actual, std::uint32_t count, const Stretch& stretch, std::uint32_t label,
                            cudaStream_t stream) {
   if (count == 0) return;
   auto* const verdict = reinterpret_cast<Verdict*>(verdict_.data());
@@ -160,13 +160,13 @@ void OverlapWords::compare(const Word* actual, std::uint32_t count, const Stretc
   check(cudaGetLastError(), "comparing a job's results");
 }
 
-std::optional<OverlapWords::Wrong> OverlapWords::first_wrong(cudaStream_t stream) {
+std::optional<JobWords::Wrong> JobWords::first_wrong(cudaStream_t stream) {
   if (!armed_) return std::nullopt;
   armed_ = false;
-  check(cudaMemcpyAsync(told_.data(), verdict_.data(), sizeof(Verdict), cudaMemcpyDeviceToHost, stream),
+  check(cudaMemcpyAsync(readback_.data(), verdict_.data(), sizeof(Verdict), cudaMemcpyDeviceToHost, stream),
         "reading the check's verdict");
   check(cudaStreamSynchronize(stream), "comparing a job's results");
-  const Verdict first = *reinterpret_cast<const Verdict*>(told_.data());
+  const Verdict first = *reinterpret_cast<const Verdict*>(readback_.data());
   if (first == none_wrong) return std::nullopt;
   return Wrong{static_cast<std::uint32_t>(first >> 32), static_cast<std::uint32_t>(first)};
 }

@@ -47,9 +47,9 @@ struct Stretch {
   RunWords run;
 };
 
-class OverlapWords {
+class JobWords {
  public:
-  OverlapWords();
+  JobWords();
 
   // In stream order, not waited for.
   void fill_input(Word* host, std::uint64_t words, cudaStream_t);
@@ -70,7 +70,7 @@ class OverlapWords {
 
  private:
   Buffer verdict_;
-  Buffer told_;
+  Buffer readback_;
   bool armed_ = false;
 };
 

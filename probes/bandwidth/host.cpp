@@ -26,7 +26,7 @@ std::uint64_t up(std::uint64_t bytes, std::uint64_t to) { return (bytes + to - 1
 
 // Of one array of one block.
 std::uint64_t elements_of(Operation operation, const Shape& shape) {
-  return shape.bytes / 8 / shape.blocks / streams::arrays(operation) / streams::granularity * streams::granularity;
+  return shape.bytes / 8 / shape.blocks / loops::arrays(operation) / loops::granularity * loops::granularity;
 }
 
 class HostBandwidthRunner final : public ProbeRunner {
@@ -34,7 +34,7 @@ class HostBandwidthRunner final : public ProbeRunner {
   using ProbeRunner::ProbeRunner;
 
   double work() const override {
-    return 8.0 * streams::touches(question().operation) *
+    return 8.0 * loops::touches(question().operation) *
            static_cast<double>(slices_[0].elements * passes_of_repeat_) * shape().blocks;
   }
   std::string binding() const override {
@@ -45,10 +45,10 @@ class HostBandwidthRunner final : public ProbeRunner {
 
  private:
   void set_up() override {
-    loop_ = streams::find(isa_for(shape()), question().operation, question().form, shape().ilp);
+    loop_ = loops::find(isa_for(shape()), question().operation, question().form, shape().ilp);
     if (!threads_ || threads_->size() != shape().blocks)
       threads_ = std::make_unique<PinnedThreads>(std::vector<unsigned>(cpus_.begin(), cpus_.begin() + shape().blocks));
-    const unsigned arrays = streams::arrays(question().operation);
+    const unsigned arrays = loops::arrays(question().operation);
     const std::uint64_t elements = elements_of(question().operation, shape()), pass_bytes = elements * 8 * arrays;
     passes_of_repeat_ = (min_bytes_of_repeat + pass_bytes - 1) / pass_bytes;
     lay_out(elements, arrays);
@@ -65,7 +65,7 @@ class HostBandwidthRunner final : public ProbeRunner {
   std::optional<std::string> wrong_result() override {
     std::vector<std::optional<std::string>> wrong(slices_.size());
     threads_->each([&](unsigned block) {
-      wrong[block] = streams::check(question().operation, slices_[block], passes_, run_passes_);
+      wrong[block] = loops::check(question().operation, slices_[block], passes_, run_passes_);
     });
     for (std::size_t block = 0; block < wrong.size(); ++block)
       if (wrong[block]) return fmt::format("block {}: {}", block, *wrong[block]);
@@ -86,7 +86,7 @@ class HostBandwidthRunner final : public ProbeRunner {
       };
       slices_[i] = {.x = at(0), .y = at(1), .z = at(2), .elements = elements};
     }
-    threads_->each([&](unsigned i) { streams::fill(question().operation, slices_[i]); });
+    threads_->each([&](unsigned i) { loops::fill(question().operation, slices_[i]); });
     if (memory_.bytes() > largest_) {
       largest_ = memory_.bytes();
       largest_huge_ = memory_.huge_bytes();
@@ -94,10 +94,10 @@ class HostBandwidthRunner final : public ProbeRunner {
   }
 
   std::vector<unsigned> cpus_ = host::core_cpus();
-  streams::Loop loop_ = nullptr;
+  loops::Loop loop_ = nullptr;
   std::unique_ptr<PinnedThreads> threads_;
   host::Pages memory_;
-  std::vector<streams::Slice> slices_;
+  std::vector<loops::Slice> slices_;
   std::uint64_t passes_ = 0, run_passes_ = 0, passes_of_repeat_ = 1;
   std::uint64_t largest_ = 0, largest_huge_ = 0;
 };
@@ -128,7 +128,7 @@ class HostBandwidthProbe final : public HostProbe {
     if (question.space != Space::host) return "the host has one space for data, which is called host";
     if (question.type != DataType::fp64)
       return "the host's bandwidth is asked for with fp64, whose elements have 8 bytes";
-    if (!streams::arrays(question.operation)) return "bandwidth is asked for with rmw, read, write, copy or triad";
+    if (!loops::arrays(question.operation)) return "bandwidth is asked for with rmw, read, write, copy or triad";
     if (isas_here().empty()) return why_no_isa();
     if (question.form == Form::dependent && question.operation != Operation::rmw)
       return "the dependent form is that of rmw: its next address waits for the sum before";
@@ -138,14 +138,14 @@ class HostBandwidthProbe final : public HostProbe {
   std::optional<std::string> refuses_shape(const ProbeCase& question, const Shape& shape) const override {
     if (auto why = refuses_blocks(shape)) return why;
     const Isa isa = isa_for(shape);
-    if (streams::lanes(isa) != shape.threads || shape.access_bytes != 8 * shape.threads)
+    if (loops::lanes(isa) != shape.threads || shape.access_bytes != 8 * shape.threads)
       return fmt::format("{} lanes of 8 bytes in an access of {} bytes; {} has {} lanes", shape.threads,
-                         shape.access_bytes, npgpu::name(isa), streams::lanes(isa));
-    if (!streams::find(isa, question.operation, question.form, shape.ilp))
+                         shape.access_bytes, npgpu::name(isa), loops::lanes(isa));
+    if (!loops::find(isa, question.operation, question.form, shape.ilp))
       return fmt::format("{} has no {} accesses side by side with {} lanes", title(question), shape.ilp, shape.threads);
     if (!elements_of(question.operation, shape))
       return fmt::format("{} bytes are less than {} for each of {} blocks", shape.bytes,
-                         8 * streams::arrays(question.operation) * streams::granularity, shape.blocks);
+                         8 * loops::arrays(question.operation) * loops::granularity, shape.blocks);
     return std::nullopt;
   }
 
@@ -172,8 +172,8 @@ class HostBandwidthProbe final : public HostProbe {
     for (const bool outside : {true, false})
       for (const std::uint32_t blocks : {1u, l.units})
         for (const std::uint32_t lanes : {1u, l.lanes})
-          for (const std::uint32_t ilp : streams::ilps) add(blocks, lanes, ilp, outside ? far : middle * blocks);
-    for (const std::uint32_t blocks : cores_one_by_one(l.units)) add(blocks, l.lanes, streams::ilps[1], far);
+          for (const std::uint32_t ilp : loops::ilps) add(blocks, lanes, ilp, outside ? far : middle * blocks);
+    for (const std::uint32_t blocks : cores_one_by_one(l.units)) add(blocks, l.lanes, loops::ilps[1], far);
     return all;
   }
 

@@ -12,7 +12,7 @@ template <class V>
 struct Rmw {
   typename V::Vector one;
   NPGPU_INLINE void pass(double) { one = V::all(1); }
-  NPGPU_INLINE void access(const streams::Slice& s, std::uint64_t i) {
+  NPGPU_INLINE void access(const loops::Slice& s, std::uint64_t i) {
     auto v = V::load(s.x + i);
     V::keep(v);
     V::store(s.x + i, V::add(v, one));
@@ -23,7 +23,7 @@ template <class V>
 struct Read {
   typename V::Vector sum;
   NPGPU_INLINE void pass(double) { sum = V::all(0); }
-  NPGPU_INLINE void access(const streams::Slice& s, std::uint64_t i) {
+  NPGPU_INLINE void access(const loops::Slice& s, std::uint64_t i) {
     sum = V::add(sum, V::load(s.x + i));
     V::keep(sum);
   }
@@ -39,7 +39,7 @@ template <class V>
 struct Write {
   typename V::Vector value;
   NPGPU_INLINE void pass(double number) { value = V::all(number); }
-  NPGPU_INLINE void access(const streams::Slice& s, std::uint64_t i) {
+  NPGPU_INLINE void access(const loops::Slice& s, std::uint64_t i) {
     V::keep(value);
     V::store(s.x + i, value);
   }
@@ -48,7 +48,7 @@ struct Write {
 template <class V>
 struct Copy {
   NPGPU_INLINE void pass(double) {}
-  NPGPU_INLINE void access(const streams::Slice& s, std::uint64_t i) {
+  NPGPU_INLINE void access(const loops::Slice& s, std::uint64_t i) {
     auto v = V::load(s.x + i);
     V::keep(v);
     V::store(s.y + i, v);
@@ -59,7 +59,7 @@ template <class V>
 struct Triad {
   typename V::Vector three;
   NPGPU_INLINE void pass(double) { three = V::all(3); }
-  NPGPU_INLINE void access(const streams::Slice& s, std::uint64_t i) {
+  NPGPU_INLINE void access(const loops::Slice& s, std::uint64_t i) {
     auto v = V::load(s.y + i);
     V::keep(v);
     auto sum = V::step(v, three, V::load(s.x + i));
@@ -77,7 +77,7 @@ struct Abreast {
     op.pass(number);
     rest.pass(number);
   }
-  NPGPU_INLINE void access(const streams::Slice& s, std::uint64_t i) {
+  NPGPU_INLINE void access(const loops::Slice& s, std::uint64_t i) {
     op.access(s, i);
     rest.access(s, i + V::lanes);
   }
@@ -91,14 +91,14 @@ struct Abreast {
 template <class V, template <class> class Op>
 struct Abreast<V, Op, 0> {
   NPGPU_INLINE void pass(double) {}
-  NPGPU_INLINE void access(const streams::Slice&, std::uint64_t) {}
+  NPGPU_INLINE void access(const loops::Slice&, std::uint64_t) {}
   NPGPU_INLINE double total() const { return 0; }
 };
 
 template <class V, template <class> class Op, unsigned ilp>
-NPGPU_TARGET void run_stream(streams::Slice& slice, std::uint64_t before, std::uint64_t passes) {
-  static_assert(streams::granularity % (V::lanes * ilp) == 0);
-  const streams::Slice s = slice;  // in registers: nothing stored through it can change it
+NPGPU_TARGET void run_loop(loops::Slice& slice, std::uint64_t before, std::uint64_t passes) {
+  static_assert(loops::granularity % (V::lanes * ilp) == 0);
+  const loops::Slice s = slice;  // in registers: nothing stored through it can change it
   double sum = 0;
   for (std::uint64_t pass = 1; pass <= passes; ++pass) {
     Abreast<V, Op, ilp> abreast;
@@ -111,25 +111,25 @@ NPGPU_TARGET void run_stream(streams::Slice& slice, std::uint64_t before, std::u
 }
 
 template <class V, template <class> class Op>
-streams::Loop stream_of(unsigned ilp) {
-  if (ilp == 1) return run_stream<V, Op, 1>;
-  if (ilp == 8) return run_stream<V, Op, 8>;
+loops::Loop loop_of(unsigned ilp) {
+  if (ilp == 1) return run_loop<V, Op, 1>;
+  if (ilp == 8) return run_loop<V, Op, 8>;
   return nullptr;
 }
 
 template <class V>
-streams::Loop stream_of(Operation operation, unsigned ilp) {
+loops::Loop loop_of(Operation operation, unsigned ilp) {
   switch (operation) {
     case Operation::rmw:
-      return stream_of<V, Rmw>(ilp);
+      return loop_of<V, Rmw>(ilp);
     case Operation::read:
-      return stream_of<V, Read>(ilp);
+      return loop_of<V, Read>(ilp);
     case Operation::write:
-      return stream_of<V, Write>(ilp);
+      return loop_of<V, Write>(ilp);
     case Operation::copy:
-      return stream_of<V, Copy>(ilp);
+      return loop_of<V, Copy>(ilp);
     case Operation::triad:
-      return stream_of<V, Triad>(ilp);
+      return loop_of<V, Triad>(ilp);
     default:
       return nullptr;
   }

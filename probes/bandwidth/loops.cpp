@@ -6,7 +6,7 @@
 
 #include "probes/host/simd.hpp"
 
-namespace npgpu::streams {
+namespace npgpu::loops {
 
 namespace {
 
@@ -36,13 +36,13 @@ Loop find(Isa isa, Operation operation, Form form, unsigned ilp) {
     return operation == Operation::rmw && isa == Isa::scalar && ilp == 1 ? rmw_dependent : nullptr;
   switch (isa) {
     case Isa::scalar:
-      return simd::scalar_stream(operation, ilp);
+      return simd::scalar_loop(operation, ilp);
     case Isa::avx2:
-      return simd::avx2_stream(operation, ilp);
+      return simd::avx2_loop(operation, ilp);
     case Isa::avx512:
-      return simd::avx512_stream(operation, ilp);
+      return simd::avx512_loop(operation, ilp);
     case Isa::neon:
-      return simd::neon_stream(operation, ilp);
+      return simd::neon_loop(operation, ilp);
   }
   return nullptr;
 }
@@ -104,4 +104,4 @@ std::optional<std::string> check(Operation operation, const Slice& s, std::uint6
   return std::nullopt;
 }
 
-}  // namespace npgpu::streams
+}  // namespace npgpu::loops

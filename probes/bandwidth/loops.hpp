@@ -1,5 +1,5 @@
 // Walks through arrays of doubles, with results that are exact whatever the order: the work of the host's bandwidth
-// probe. (A stream here is a walk through memory, as in the benchmark of that name; it is no CUDA stream.)
+// probe.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include "npgpu/probe.hpp"
 #include "probes/compute/chains.hpp"
 
-namespace npgpu::streams {
+namespace npgpu::loops {
 
 // One thread's part. `elements` is a multiple of granularity; y and z are null where the operation has no such array.
 struct Slice {
@@ -39,4 +39,4 @@ void fill(Operation, Slice&);  // what the loops start from
 // Nothing if the slice is what so many passes since fill(), the last run_passes of them in one run, make of it.
 std::optional<std::string> check(Operation, const Slice&, std::uint64_t passes, std::uint64_t run_passes);
 
-}  // namespace npgpu::streams
+}  // namespace npgpu::loops

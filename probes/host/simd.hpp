@@ -12,9 +12,9 @@ chains::Chains avx2_chains(DataType, unsigned ilp);
 chains::Chains avx512_chains(DataType, unsigned ilp);
 chains::Chains neon_chains(DataType, unsigned ilp);
 
-streams::Loop scalar_stream(Operation, unsigned ilp);
-streams::Loop avx2_stream(Operation, unsigned ilp);
-streams::Loop avx512_stream(Operation, unsigned ilp);
-streams::Loop neon_stream(Operation, unsigned ilp);
+loops::Loop scalar_loop(Operation, unsigned ilp);
+loops::Loop avx2_loop(Operation, unsigned ilp);
+loops::Loop avx512_loop(Operation, unsigned ilp);
+loops::Loop neon_loop(Operation, unsigned ilp);
 
 }  // namespace npgpu::simd

@@ -56,12 +56,12 @@ chains::Chains simd::avx2_chains(DataType type, unsigned ilp) {
   return {};
 }
 
-streams::Loop simd::avx2_stream(Operation operation, unsigned ilp) { return stream_of<Fp64>(operation, ilp); }
+loops::Loop simd::avx2_loop(Operation operation, unsigned ilp) { return loop_of<Fp64>(operation, ilp); }
 
 }  // namespace npgpu
 #else
 namespace npgpu {
 chains::Chains simd::avx2_chains(DataType, unsigned) { return {}; }
-streams::Loop simd::avx2_stream(Operation, unsigned) { return nullptr; }
+loops::Loop simd::avx2_loop(Operation, unsigned) { return nullptr; }
 }  // namespace npgpu
 #endif

@@ -55,12 +55,12 @@ chains::Chains simd::neon_chains(DataType type, unsigned ilp) {
   return {};
 }
 
-streams::Loop simd::neon_stream(Operation operation, unsigned ilp) { return stream_of<Fp64>(operation, ilp); }
+loops::Loop simd::neon_loop(Operation operation, unsigned ilp) { return loop_of<Fp64>(operation, ilp); }
 
 }  // namespace npgpu
 #else
 namespace npgpu {
 chains::Chains simd::neon_chains(DataType, unsigned) { return {}; }
-streams::Loop simd::neon_stream(Operation, unsigned) { return nullptr; }
+loops::Loop simd::neon_loop(Operation, unsigned) { return nullptr; }
 }  // namespace npgpu
 #endif

@@ -57,10 +57,10 @@ chains::Chains simd::scalar_chains(DataType type, unsigned ilp) {
   return {};
 }
 
-streams::Loop simd::scalar_stream(Operation operation, unsigned ilp) { return stream_of<Real<double>>(operation, ilp); }
+loops::Loop simd::scalar_loop(Operation operation, unsigned ilp) { return loop_of<Real<double>>(operation, ilp); }
 #else
 chains::Chains simd::scalar_chains(DataType, unsigned) { return {}; }
-streams::Loop simd::scalar_stream(Operation, unsigned) { return nullptr; }
+loops::Loop simd::scalar_loop(Operation, unsigned) { return nullptr; }
 #endif
 
 }  // namespace npgpu

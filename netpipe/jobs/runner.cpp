@@ -1,0 +1,102 @@
+#include "netpipe/jobs/runner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "npgpu/error.hpp"
+#include "npgpu/statistics.hpp"
+
+namespace npgpu {
+
+namespace {
+
+JobShape unsplit(JobShape job) {
+  job.chunks = job.streams = 1;
+  job.iterations = 0;
+  return job;
+}
+
+}  // namespace
+
+void JobRunner::prepare(const JobStep& step) {
+  if (const auto why = backend_.refuses(step)) throw Error(ErrorKind::usage, title(step.question) + ": " + *why);
+  if (step.axes.kernel_ratio > 0)
+    throw Error(ErrorKind::usage, title(step.question) + ": the iterations of its kernel have not been chosen");
+  step_ = step;
+  prepared_ = ran_ = false;
+  set_up();
+  prepared_ = true;
+}
+
+bool JobRunner::run(std::uint64_t, std::vector<JobSample>& samples) {
+  if (!prepared_) throw Error(ErrorKind::usage, "no job was prepared");
+  auto sample = launch();
+  ran_ = true;
+  if (!sample) return false;
+  sample->number = runs_++;
+  samples.push_back(*sample);
+  return true;
+}
+
+std::optional<std::string> JobRunner::check(std::span<JobSample> last_trial) {
+  auto wrong = ran_ ? wrong_result() : "nothing has run since this job was prepared";
+  for (JobSample& sample : last_trial) sample.intact = wrong ? 0 : 1;
+  return wrong;
+}
+
+JobStep JobRunner::settled(const JobStep& step, std::span<const JobShape> known) {
+  JobStep settled = step;
+  const double ratio = std::exchange(settled.axes.kernel_ratio, 0);
+  if (!(ratio > 0)) return settled;
+  const JobStep workload{step.question, unsplit(settled.axes)};
+  auto found = iterations_.find(workload);
+  if (found == iterations_.end()) {
+    std::uint64_t chosen = 0;
+    for (const JobShape& job : known)
+      if (unsplit(job) == workload.axes) chosen = job.iterations;
+    if (!chosen) chosen = iterations_for(workload, ratio);
+    found = iterations_.emplace(workload, chosen).first;
+  }
+  settled.axes.iterations = found->second;
+  return settled;
+}
+
+double JobRunner::median_us(const JobStep& step) {
+  constexpr int runs = 3;
+  prepare(step);
+  std::vector<double> times;
+  for (int i = 0; i < runs; ++i) times.push_back(launch().value().host_us);
+  return median(times);
+}
+
+std::uint64_t JobRunner::iterations_for(const JobStep& unsplit, double ratio) {
+  if (unsplit.question.workload == Workload::none)
+    throw Error(ErrorKind::usage, "a workload is needed to choose its iterations");
+  JobStep copies = unsplit, kernel = unsplit;
+  copies.question.workload = Workload::none;
+  copies.question.gating = kernel.question.gating = Gating::open;
+  copies.question.pool = kernel.question.pool = StreamPool::pooled;
+  copies.axes.kernel_bytes = 0;
+  kernel.axes.bytes_in = kernel.axes.bytes_out = 0;
+  const double wanted = ratio * median_us(copies);
+
+  // The iterations grow until the kernel takes at least half of what is wanted; then a straight line through the last
+  // and the first.
+  constexpr std::uint64_t enough = 500'000, most = 1'000'000;
+  std::uint64_t iterations = kernel.axes.iterations = 1;
+  const double first = median_us(kernel);
+  if (first >= wanted) return 1;
+  double time = first;
+  while (time < wanted / 2 && iterations < enough) {
+    const double grow = std::clamp(wanted / time, 2.0, 16.0);
+    iterations = std::min(static_cast<std::uint64_t>(static_cast<double>(iterations) * grow), most);
+    kernel.axes.iterations = iterations;
+    time = median_us(kernel);
+  }
+  if (iterations == 1 || time <= first) return iterations;
+  const double each = (time - first) / static_cast<double>(iterations - 1);
+  return std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::llround(1 + (wanted - first) / each)), 1, most);
+}
+
+}  // namespace npgpu
