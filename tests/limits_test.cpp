@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "npgpu/model.hpp"
+#include "npgpu/transfer.hpp"
 
 using namespace npgpu;
 
@@ -31,11 +31,16 @@ TEST_CASE("the link limits what crosses it, in each direction") {
 }
 
 TEST_CASE("a copy within a memory reads and writes, so half of its rate is the limit") {
-  for (const Direction d : {Direction::d2d, Direction::h2h}) {
-    const Limit limit = limit_of(going(d), gpu());
+  DeviceInfo host = gpu();
+  host.id = "host";
+  for (const Limit& limit : {limit_of(going(Direction::d2d), gpu()), limit_of(going(Direction::h2h), host)}) {
     CHECK(limit.per_s == 2400e9);
     CHECK(limit.source == "half of HBM3e, because a copy reads and writes every byte");
   }
+}
+
+TEST_CASE("a device's memory does not limit copies within the host's") {
+  CHECK(limit_of(going(Direction::h2h), gpu()).source == "unknown: the rate of the host's memory is not known");
 }
 
 TEST_CASE("what the device does not give is unknown, and the reason is said") {
@@ -46,11 +51,12 @@ TEST_CASE("what the device does not give is unknown, and the reason is said") {
   }
   DeviceInfo zero;
   zero.link.per_s = 0;
-  CHECK(std::isnan(limit_of(going(Direction::h2d), zero).bytes_per_s));
+  CHECK(std::isnan(limit_of(going(Direction::h2d), zero).per_s));
 }
 
 TEST_CASE("a device's own reason for not knowing is passed on") {
   DeviceInfo host;
+  host.id = "host";
   host.memory.source = "unknown: cannot be read without root";
   host.link.source = "none: the host has no link to itself";
   CHECK(limit_of(going(Direction::h2h), host).source == "unknown: cannot be read without root");
@@ -58,5 +64,5 @@ TEST_CASE("a device's own reason for not knowing is passed on") {
 }
 
 TEST_CASE("the link says nothing about copies between two devices") {
-  CHECK(std::isnan(limit_of(going(Direction::peer), gpu()).bytes_per_s));
+  CHECK(std::isnan(limit_of(going(Direction::peer), gpu()).per_s));
 }

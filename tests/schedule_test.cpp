@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
+#include "npgpu/schedule.hpp"
 
 using namespace npgpu;
 using Kind = Schedule::Step::Kind;
@@ -23,7 +22,7 @@ std::vector<std::uint64_t> drive(Schedule& s, std::uint64_t bytes, Seconds opera
 
 }  // namespace
 
-TEST_CASE("classic: repeats follow the last point's time, scaled by the sizes (paper 004)") {
+TEST_CASE("classic: repeats follow the last point's time, scaled by the sizes (Allada et al. 2009)") {
   const auto s = classic_schedule();
   // First point: 10 us an operation found by warming up: 0.25 s / 10 us = 25000.
   auto trials = drive(*s, 1000, Seconds{10e-6});
@@ -104,4 +103,14 @@ TEST_CASE("a void trial is not recorded and comes again") {
 TEST_CASE("adaptive: a clock that stands still does not divide by zero") {
   const auto s = adaptive_schedule();
   CHECK(drive(*s, 1, Seconds{0}, 64).front() == 64);
+}
+
+TEST_CASE("operations that cost nothing come to an end, under either schedule") {
+  const auto classic = classic_schedule();
+  for (const double seconds : {0.0, 1e-15})
+    for (const std::uint64_t repeats : drive(*classic, 1, Seconds{seconds})) CHECK(repeats <= max_trial_repeats);
+  const auto adaptive = adaptive_schedule();
+  for (const std::uint64_t repeats : drive(*adaptive, 1, Seconds{0})) CHECK(repeats <= max_trial_repeats);
+  const auto asked = classic_schedule({.trials = 1, .fixed_repeats = 2 * max_trial_repeats});
+  CHECK(drive(*asked, 1, Seconds{1e-9}).front() == 2 * max_trial_repeats);  // what the user asks for is kept
 }

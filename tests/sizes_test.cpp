@@ -2,10 +2,8 @@
 
 #include <vector>
 
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
 #include "npgpu/error.hpp"
-#include "npgpu/units.hpp"
+#include "npgpu/schedule.hpp"
 
 using namespace npgpu;
 using Sizes = std::vector<std::uint64_t>;

@@ -4,7 +4,6 @@
 #include <random>
 #include <vector>
 
-#include "npgpu/runner.hpp"
 #include "npgpu/statistics.hpp"
 
 using namespace npgpu;

@@ -42,12 +42,15 @@ struct CurveFit {
   double worst_residual = not_measured;  // largest |fitted/measured - 1| over the fitted points
   double best_rate = not_measured;       // of the measured points, bytes per second
   std::uint64_t best_bytes = 0;
+  double falls_by = not_measured;        // how far the rate of the largest size is below the best; 0.26: by 26 %
   double half_bytes = not_measured;      // n_1/2: size where the measured curve first reaches half of best_rate
                                          // (Hockney), interpolated between points
   double knee_bytes = not_measured;      // where the rate curve over log2(size) stands farthest above its chord
                                          // (Satopaa et al. 2011)
-  double small_us = not_measured;        // NetPIPE's latency: mean one-way time of the ten smallest points
-  std::vector<std::string> notes;        // why half_bytes, knee_bytes or small_us is NaN; an Estimate's method says it
+  double small_us = not_measured;        // NetPIPE's latency: mean one-way time of the ten smallest points, or of those
+                                         // of them whose time is not mostly transfer
+  // Why half_bytes, knee_bytes or small_us is NaN (an Estimate's method says it for itself), and where the rate falls.
+  std::vector<std::string> notes;
 };
 CurveFit fit_curve(std::span<const PointSummary> one_lane);
 

@@ -1,4 +1,4 @@
-#include "npgpu/model.hpp"
+#include "npgpu/transfer.hpp"
 
 namespace npgpu {
 
@@ -28,11 +28,13 @@ Limit limit_of(const TransferCase& c, const DeviceInfo& device) {
     case Direction::d2d:
       return copy_within(device.memory, "the device's");
     case Direction::h2h:
+      if (device.id != "host") break;  // what it says of memory is of its own
       return copy_within(device.memory, "the host's");
     case Direction::peer:
       break;
   }
-  return unknown({}, "the rate between two devices is not known");
+  return unknown({}, c.direction == Direction::h2h ? "the rate of the host's memory is not known"
+                                                   : "the rate between two devices is not known");
 }
 
 }  // namespace npgpu

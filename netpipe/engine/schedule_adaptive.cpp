@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "npgpu/runner.hpp"
+#include "npgpu/schedule.hpp"
 #include "npgpu/statistics.hpp"
 
 namespace npgpu {
@@ -17,7 +17,7 @@ class Adaptive final : public Schedule {
   explicit Adaptive(const AdaptiveOptions& options) : options_(options) {}
 
   void begin(std::uint64_t, std::uint64_t max_repeats) override {
-    max_ = max_repeats ? max_repeats : UINT64_MAX;
+    max_ = max_repeats ? std::min(max_repeats, max_trial_repeats) : max_trial_repeats;
     repeats_ = 1;
     warm_ = false;
     spent_ = Seconds{0};

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
+#include "npgpu/schedule.hpp"
 
 namespace npgpu {
 
 namespace {
 
-// Paper 004, section II: nrepeat = TARGET / ((bsz2/bsz1) * tlast), seven trials, the minimum quoted; at
+// Allada et al. 2009, section II: nrepeat = TARGET / ((bsz2/bsz1) * tlast), seven trials, the minimum quoted; at
 // least three repeats as in NetPIPE. Before the first point there is no tlast: trials that are not
 // recorded double their repeats until they can be timed. Every other point has one unrecorded repeat.
 class Classic final : public Schedule {
@@ -18,7 +17,8 @@ class Classic final : public Schedule {
   explicit Classic(const ClassicOptions& options) : options_(options) {}
 
   void begin(std::uint64_t bytes, std::uint64_t max_repeats) override {
-    max_ = max_repeats ? max_repeats : UINT64_MAX;
+    const std::uint64_t most = options_.fixed_repeats ? UINT64_MAX : max_trial_repeats;
+    max_ = max_repeats ? std::min(max_repeats, most) : most;
     trials_ = 0;
     warm_ = false;
     repeats_ = 1;

@@ -1,8 +1,7 @@
 #include <set>
 
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
 #include "npgpu/error.hpp"
+#include "npgpu/schedule.hpp"
 
 namespace npgpu {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
 #include <cmath>
+#include <vector>
 
-#include "npgpu/runner.hpp"
 #include "npgpu/statistics.hpp"
 
 namespace npgpu {

@@ -58,8 +58,6 @@ class Device {
   const std::string& id() const { return id_; }
   const Spec& spec() const { return spec_; }
   const Clock& clock() const { return clock_; }
-  std::uint64_t calls() const { return calls_; }
-  bool lost() const { return lost_; }
   std::uint64_t free_bytes() const { return spec_.memory_bytes - used_bytes_; }
 
   // Calls that take no time and move nothing, by name ("create event").

@@ -18,10 +18,14 @@ namespace {
   throw Error(ErrorKind::usage, fmt::format("{}: {}", file.string(), why));
 }
 
+// Far deeper than a spec goes. What walks a value calls itself for every level, and a hostile file would end the stack.
+constexpr int max_depth = 32;
+
 // A key that stands twice would silently count once.
 json parse(const std::filesystem::path& file, const std::string& text) {
   std::vector<std::set<std::string>> open;
-  const auto watch = [&](int, json::parse_event_t event, json& value) {
+  const auto watch = [&](int depth, json::parse_event_t event, json& value) {
+    if (depth > max_depth) refuse(file, fmt::format("brackets nest deeper than {} levels", max_depth));
     if (event == json::parse_event_t::object_start) open.emplace_back();
     if (event == json::parse_event_t::object_end) open.pop_back();
     if (event == json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second)

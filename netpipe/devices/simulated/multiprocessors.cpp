@@ -11,18 +11,9 @@ namespace npgpu::simulated {
 
 namespace {
 
-double hardware(const Spec& spec, const std::string& key) {
-  for (const auto& [name, value] : spec.hardware) {
-    if (name != key) continue;
-    if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
-    if (const auto* number = std::get_if<double>(&value)) return *number;
-  }
-  return not_measured;
-}
-
 // A figure that is there and more than nothing, or `otherwise`.
 double figure_or(const Spec& spec, const std::string& key, double otherwise) {
-  const double value = hardware(spec, key);
+  const double value = number_fact(spec.hardware, key);
   return value > 0 ? value : otherwise;
 }
 
@@ -37,7 +28,7 @@ std::uint32_t warps_of(const Grid& grid) { return (grid.threads + warp_threads -
 std::optional<std::string> why_no_kernels(const Spec& spec, Need need) {
   std::string missing;
   const auto wants = [&](const char* key) {
-    if (!(hardware(spec, key) > 0)) missing += (missing.empty() ? "hardware." : ", hardware.") + std::string(key);
+    if (!(number_fact(spec.hardware, key) > 0)) missing += (missing.empty() ? "hardware." : ", hardware.") + std::string(key);
   };
   for (const char* key : {"sms", "lanes", "shader_clock_mhz", "warps", "blocks"}) wants(key);
   wants(need == Need::compute ? "fma_latency_cycles" : "memory_latency_cycles");
