@@ -4,216 +4,197 @@
 
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <utility>
 
-#include "netpipe/cli/campaign_parts.hpp"
-#include "netpipe/cli/how_to_predict.hpp"
+#include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/progress.hpp"
 #include "netpipe/cli/provenance.hpp"
 #include "netpipe/cli/signals.hpp"
-#include "netpipe/cli/stream_campaign.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
-#include "npgpu/model.hpp"
+#include "npgpu/predict.hpp"
 #include "npgpu/report.hpp"
-#include "npgpu/trace.hpp"
 
 namespace npgpu::cli {
 
 namespace {
 
-constexpr std::uint64_t warm_up_bytes = 64 * KiB;
+// What a device does before a batch's first point. On an H200 that had rested, copies of 64 B took 7 % less time in the
+// first 60 ms than ever after: a program in full swing sees the later figure.
+constexpr Seconds warm_up_time{0.15};
 
-TransferSeries header_of(const PlannedSweep& planned, const Schedule& schedule) {
-  TransferSeries header = begun<TransferSeries>(planned.question, planned.device, schedule);
-  header.limit = limit_of(planned.question, planned.device);
-  return header;
-}
+// A series that was begun: where it is in the trace, and how it goes.
+template <class K>
+struct Begun {
+  std::size_t index = 0;
+  Series<K> header;
+  std::vector<typename K::Axes> known;  // of its points in the trace
+  std::size_t steps_left = 0;
+  std::size_t measured = 0, kept = 0, not_converged = 0;
+  double wall_us = 0;
+  bool given_up = false;
+};
 
-ProbeSeries header_of(const PlannedProbe& planned, const Schedule& schedule) {
-  ProbeSeries header = begun<ProbeSeries>(planned.question, planned.device, schedule);
-  header.layout = planned.probe->layout(planned.question);
-  header.peak = planned.probe->peak(planned.question);
-  return header;
-}
-
-class Runner {
+class Run {
  public:
-  Runner(const Plan& plan, const MeasureOptions& options, Campaign& result)
+  Run(const Plan& plan, const MeasureOptions& options, Campaign& result)
       : plan_(plan),
         options_(options),
         result_(result),
-        writer_(options.output, options.if_exists, trace_root(), provenance(plan.devices(), plan.left_out)),
-        progress_(options.quiet, expected()) {}
+        writer_(options.output, options.if_exists, trace_root(options.plan), provenance(plan.devices(), plan.left_out),
+                Guard::child),
+        progress_(options.progress, plan.cases(), guess(plan, options)) {}
 
   void run() {
     for (const std::string& why : plan_.left_out) progress_.say("left out: " + why);
-    for (std::size_t i = 0; i < plan_.sweeps.size() && !result_.stopped; ++i) sweep(i);
-    for (std::size_t i = 0; i < plan_.probes.size() && !result_.stopped; ++i) probe(i);
-    for (std::size_t i = 0; i < plan_.streams.size() && !result_.stopped; ++i) streams(i);
-    if (result_.stopped) {
-      save();
-    } else {
-      writer_.finish();
-      progress_.saved();
-    }
-    result_.saving = writer_.time_saving();
+    for_each_kind([&]<class K>() {
+      for (const Batch<K>& batch : plan_.of<K>())
+        if (!result_.stopped) this->batch(batch);
+    });
+    if (!result_.stopped) writer_.finish();
+    if (result_.stopped) writer_.checkpoint();
+    progress_.saved();
   }
 
  private:
-  Seconds expected() const {
-    const auto schedule = options_.make_schedule();
-    Seconds sum{0};
-    for (const PlannedSweep& planned : plan_.sweeps)
-      for (const std::uint64_t bytes : planned.sizes) sum += guess(*schedule, planned.question, bytes);
-    const auto of_probes = options_.make_probe_schedule();
-    for (const PlannedProbe& planned : plan_.probes)
-      for (const Shape& shape : planned.shapes) sum += guess(*of_probes, shape);
-    const auto of_jobs = options_.make_job_schedule();
-    for (const PlannedStreams& planned : plan_.streams)
-      for (const PlannedJob& job : planned.jobs) sum += guess(*of_jobs, job);
-    return sum;
-  }
-
-  std::size_t cases() const { return plan_.sweeps.size() + plan_.probes.size() + plan_.streams.size(); }
-
   void save() {
     writer_.checkpoint();
     progress_.saved();
   }
 
-  void sweep(std::size_t number) {
-    const PlannedSweep& planned = plan_.sweeps[number];
-    const auto schedule = options_.make_schedule();
-    progress_.sweep(number + 1, cases(), title(planned.question), planned.sizes.size());
-    TransferSeries header = header_of(planned, *schedule);
-
-    std::vector<std::unique_ptr<Channel>> owned;
-    std::vector<Channel*> channels;
+  template <class K>
+  void batch(const Batch<K>& batch) {
+    const auto schedule = options_.repetition<K>().schedule();
+    std::unique_ptr<Runner<K>> runner;
     std::string failure;
     try {
-      for (const TransferCase& lane : lanes(planned.question)) {
-        owned.push_back(planned.module->open(lane, planned.sizes.back()));
-        channels.push_back(owned.back().get());
-      }
-      header.binding = channels.front()->binding();
+      runner = batch.backend->open(batch.steps);
     } catch (const Error& e) {
       failure = e.what();
     }
-    const std::size_t index = writer_.begin_sweep(header);
-    const auto fail = [&](const std::string& why) { note(title(planned.question), why, [&] { writer_.set_sweep_error(index, why); }); };
-    const auto give_up = [&](const std::string& why, std::size_t from) {
-      fail(why);
-      for (std::size_t i = from; i < planned.sizes.size(); ++i)
-        progress_.skipped(guess(*schedule, planned.question, planned.sizes[i]));
-      save();
-    };
-    if (!failure.empty()) return give_up(failure, 0);
-
-    bool awake = planned.device.simulated;  // a model has no clocks that rest
-    for (std::size_t i = 0; i < planned.sizes.size(); ++i) {
-      const std::uint64_t bytes = planned.sizes[i];
-      const Seconds share = guess(*schedule, planned.question, bytes);
-      if (writer_.has_point(index, bytes)) {
-        ++result_.kept;
-        progress_.skipped(share);
-        continue;
-      }
-      std::optional<Measured<Transfers>> measured;
-      try {
-        if (!std::exchange(awake, true))
-          warm_up(planned.question, channels, std::min(planned.sizes.back(), warm_up_bytes), warm_up_time);
-        measured = measure_point(planned.question, channels, *schedule, bytes, [&] {
-          if (save_asked()) save();
-          return stop_asked();
-        });
-      } catch (const Error& e) {
-        return give_up(fmt::format("at {} bytes: {}", bytes, e.what()), i);
-      }
-      if (!measured) {
-        result_.stopped = true;
-        return;
-      }
-      writer_.add_point(index, measured->point, measured->samples);
-      ++result_.measured;
-      progress_.point(index, summarize(of_one_point(header, *measured)), share);
-      if (!measured->mismatch.empty())
-        fail(fmt::format("payload wrong at {} bytes: {}", bytes, measured->mismatch));
-      if (writer_.checkpoint_if_due()) progress_.saved();
+    std::map<typename K::Case, Begun<K>> series;
+    for (const Step<K>& step : batch.steps) ++series[step.question].steps_left;
+    bool awake = batch.device.simulated;  // a model has no clocks that rest
+    for (const Step<K>& step : batch.steps) {
+      Begun<K>& at = series[step.question];
+      if (at.header.schedule.empty()) begin(at, batch, step.question, *schedule, runner.get());
+      if (!failure.empty() && !at.given_up) give_up(at, failure);
+      if (at.given_up)
+        progress_.skipped(guess(batch, step, options_.repetition<K>()));
+      else
+        one(at, batch, step, *schedule, *runner, awake);
+      if (result_.stopped) return;
+      if (--at.steps_left == 0) done(at);
     }
   }
 
-  void probe(std::size_t number) {
-    const PlannedProbe& planned = plan_.probes[number];
-    const auto schedule = options_.make_probe_schedule();
-    progress_.sweep(plan_.sweeps.size() + number + 1, cases(), title(planned.question), planned.shapes.size());
-    ProbeSeries header = header_of(planned, *schedule);
-    std::uint64_t max_bytes = 0;
-    for (const Shape& shape : planned.shapes) max_bytes = std::max(max_bytes, shape.bytes);
-    std::unique_ptr<Runner<Probes>> kernel;
-    std::string failure;
+  template <class K>
+  void begin(Begun<K>& at, const Batch<K>& batch, const typename K::Case& question, const Schedule& schedule,
+             const Runner<K>* runner) {
+    static_cast<typename K::Context&>(at.header) = batch.backend->context(question);
+    at.header.question = question;
+    at.header.schedule = schedule.text();
+    at.header.device_uuid = batch.device.uuid;
+    at.header.device_name = batch.device.name;
+    at.header.simulated = batch.device.simulated;
+    if (runner) at.header.binding = runner->binding();
     try {
-      kernel = planned.probe->open(planned.question, max_bytes);
-      header.binding = kernel->binding();
-    } catch (const Error& e) {
-      failure = e.what();
-    }
-    const std::size_t index = writer_.begin_probe(header);
-    const auto fail = [&](const std::string& why) { note(title(planned.question), why, [&] { writer_.set_probe_error(index, why); }); };
-    const auto give_up = [&](const std::string& why, std::size_t from) {
-      fail(why);
-      for (std::size_t i = from; i < planned.shapes.size(); ++i) progress_.skipped(guess(*schedule, planned.shapes[i]));
+      at.index = writer_.begin<K>(at.header);
+    } catch (const Error&) {
       save();
-    };
-    if (!failure.empty()) return give_up(failure, 0);
-
-    for (std::size_t i = 0; i < planned.shapes.size(); ++i) {
-      const Shape& shape = planned.shapes[i];
-      const Seconds share = guess(*schedule, shape);
-      if (writer_.has_shape(index, shape)) {
-        ++result_.kept;
-        progress_.skipped(share);
-        continue;
-      }
-      std::optional<Measured<Probes>> measured;
-      try {
-        measured = measure_shape(*kernel, *schedule, shape, [&] {
-          if (save_asked()) save();
-          return stop_asked();
-        });
-      } catch (const Error& e) {
-        return give_up(fmt::format("at {}: {}", text_of(shape), e.what()), i);
-      }
-      if (!measured) {
-        result_.stopped = true;
-        return;
-      }
-      writer_.add_shape(index, measured->point, measured->samples);
-      ++result_.measured;
-      progress_.shape(index, of_one_point(header, *measured), share);
-      if (!measured->mismatch.empty()) fail(fmt::format("wrong at {}: {}", text_of(shape), measured->mismatch));
-      if (writer_.checkpoint_if_due()) progress_.saved();
+      throw;
     }
+    at.known = writer_.axes<K>(at.index);
   }
 
-  void streams(std::size_t number) {
-    const PlannedStreams& planned = plan_.streams[number];
-    progress_.sweep(plan_.sweeps.size() + plan_.probes.size() + number + 1, cases(), "jobs in streams " + planned.device.id,
-                    planned.jobs.size());
-    run_jobs(planned, {.make_schedule = options_.make_job_schedule,
-                       .result = result_,
-                       .writer = writer_,
-                       .progress = progress_,
-                       .trials = trials_,
-                       .save = [&] { save(); },
-                       .note = [&](const auto&... told) { note(told...); }});
+  template <class K>
+  void one(Begun<K>& at, const Batch<K>& batch, const Step<K>& planned, Schedule& schedule, Runner<K>& runner,
+           bool& awake) {
+    const Seconds share = guess(batch, planned, options_.repetition<K>());
+    Step<K> step = planned;
+    std::optional<Measured<K>> measured;
+    try {
+      step = runner.settled(planned, at.known);
+      if (writer_.has<K>(at.index, step.axes)) {
+        ++result_.kept;
+        ++at.kept;
+        return progress_.skipped(share);
+      }
+      if (!std::exchange(awake, true)) {
+        runner.prepare(step);
+        runner.warm_up(warm_up_time);
+      }
+      measured = npgpu::measure<K>(runner, schedule, step, [&] {
+        if (save_asked()) save();
+        return stop_asked();
+      });
+    } catch (const Error& e) {
+      progress_.skipped(share);
+      give_up(at, fmt::format("at {}: {}", text_of(step.axes), e.what()));
+      return save();
+    }
+    if (!measured) {
+      result_.stopped = true;
+      return;
+    }
+    number(measured->samples);
+    writer_.add<K>(at.index, measured->point, measured->samples);
+    const bool converged = measured->point.stop != Stop::not_converged;
+    ++result_.measured;
+    ++at.measured;
+    result_.not_converged += !converged;
+    at.not_converged += !converged;
+    at.wall_us += measured->point.wall_us;
+    progress_.point(title(step.question), fmt::format("/{}/{:04} {}", K::name, at.index, at.known.size()),
+                    fmt::format("{} {}{}", text_of(step.axes), point_text<K>(alone(at.header, *measured)),
+                                converged ? "" : " (not converged)"),
+                    share);
+    at.known.push_back(step.axes);
+    if (!measured->mismatch.empty()) fail(at, fmt::format("wrong at {}: {}", text_of(step.axes), measured->mismatch));
+    if (writer_.checkpoint_if_due()) progress_.saved();
   }
 
-  // The case ends, or has something wrong in it, and the rest carries on.
-  void note(const std::string& title, const std::string& why, const std::function<void()>& set_error) {
-    result_.failures.push_back(title + ": " + why);
-    set_error();
+  // Trials are numbered over the whole run where a sample has such a number, so that a drift can be seen.
+  template <class Sample>
+  void number(std::vector<Sample>& samples) {
+    if constexpr (requires(Sample sample) { sample.number; })
+      for (Sample& sample : samples) sample.number = trials_ + sample.trial;
+    if (!samples.empty()) trials_ += samples.back().trial + 1;
+  }
+
+  // The series with this point only.
+  template <class K>
+  static Series<K> alone(const Series<K>& header, const Measured<K>& measured) {
+    Series<K> one = header;
+    one.points = {measured.point};
+    one.points[0].first_sample = 0;
+    one.points[0].samples = static_cast<std::uint32_t>(measured.samples.size());
+    one.samples = measured.samples;
+    for (auto& sample : one.samples) sample.point = 0;
+    return one;
+  }
+
+  template <class K>
+  void done(const Begun<K>& at) {
+    std::string text = fmt::format("{}: {} points in {}", title(at.header.question), at.measured,
+                                   clock_text(from_microseconds(at.wall_us)));
+    if (at.kept) text += fmt::format(", {} kept from before", at.kept);
+    if (at.not_converged) text += fmt::format(", {} not converged", at.not_converged);
+    progress_.case_done(text + (at.given_up ? ", given up" : ""));
+  }
+
+  // Something is wrong with a series, and the rest carries on.
+  template <class K>
+  void fail(const Begun<K>& at, const std::string& why) {
+    result_.failures.push_back(title(at.header.question) + ": " + why);
+    writer_.set_error<K>(at.index, why);
     progress_.say("failed: " + result_.failures.back());
+  }
+  template <class K>
+  void give_up(Begun<K>& at, const std::string& why) {
+    at.given_up = true;
+    fail(at, why);
   }
 
   const Plan& plan_;
@@ -221,7 +202,7 @@ class Runner {
   Campaign& result_;
   TraceWriter writer_;
   Progress progress_;
-  std::uint64_t trials_ = 0;  // of jobs in streams
+  std::uint64_t trials_ = 0;
 };
 
 }  // namespace
@@ -235,42 +216,54 @@ Campaign run_campaign(const Plan& plan, const MeasureOptions& options) {
   catch_signals();
   Campaign result;
   const Seconds begin = steady_clock().now();
-  Runner(plan, options, result).run();
+  Run(plan, options, result).run();
   result.wall = steady_clock().now() - begin;
   return result;
 }
 
-int measure(const Plan& plan, const MeasureOptions& options, ClosingReport ending) {
-  if (plan.empty())
+int measure(const Plan& plan, const MeasureOptions& options, const std::function<void(const Trace&)>& summary) {
+  if (plan.points() == 0)
     throw Error(ErrorKind::usage, plan.left_out.empty() ? "nothing to run" : plan.left_out.front());
   if (options.dry_run) {
-    const auto of_sweeps = options.make_schedule(), of_probes = options.make_probe_schedule(),
-               of_jobs = options.make_job_schedule();
-    const Schedules by{*of_sweeps, *of_probes, *of_jobs};
-    std::cout << (options.json ? plan_json(plan, by) : plan_text(plan, by));
+    const auto width = static_cast<std::size_t>(std::min(terminal_style().width, 120));
+    std::cout << (options.json ? plan_json(plan, options) : plan_text(plan, options, width));
     return exit_code::done;
   }
   const Campaign campaign = run_campaign(plan, options);
-  const Trace trace = read_trace(options.output);
-  if (options.json) {
-    report_json(std::cout, trace);
-  } else if (!options.quiet) {
-    const TextStyle style = terminal_style();
-    ending == ClosingReport::full_report ? report_text(std::cout, trace, style) : report_overview(std::cout, trace, style);
-    std::cout << fmt::format("\n{} points measured in {}", campaign.measured, clock_text(campaign.wall));
-    if (campaign.kept) std::cout << fmt::format(", {} kept from before", campaign.kept);
-    std::cout << fmt::format("; trace: {}\n", options.output);
-    if (ending == ClosingReport::overview && !campaign.stopped)
-      std::cout << fmt::format("every size and interval: npgpu report {}\n", options.output);
-    std::cout << how_to_predict(trace, options.output);
+  if (options.json || !options.quiet) {
+    const Trace trace = read_trace(options.output, Guard::child);
+    if (options.json)
+      report_json(std::cout, trace);
+    else
+      summary(trace);
   }
-  if (campaign.stopped)
-    std::cerr << fmt::format("npgpu: stopped by a signal, trace saved; continue with --resume --output {}\n", options.output);
+  if (!options.json) {
+    std::string verdict = campaign.stopped             ? "stopped"
+                          : campaign.failures.empty() ? "done"
+                                                      : fmt::format("{} failed", campaign.failures.size());
+    verdict += fmt::format(": {} points measured in {}", campaign.measured, clock_text(campaign.wall));
+    if (campaign.kept) verdict += fmt::format(", {} kept from before", campaign.kept);
+    if (campaign.not_converged) verdict += fmt::format(", {} not converged", campaign.not_converged);
+    std::cout << (options.quiet ? "" : "\n") << verdict << "; trace: " << options.output << '\n';
+  }
   if (options.quiet || options.json)
     for (const std::string& failure : campaign.failures) std::cerr << "npgpu: " << failure << '\n';
   else if (!campaign.failures.empty())
     std::cerr << fmt::format("npgpu: {} failed, see above\n", campaign.failures.size());
+  if (campaign.stopped)
+    std::cerr << "npgpu: stopped by a signal, trace saved; continue with: " << resuming(options.output) << '\n';
   return campaign.exit_code();
+}
+
+std::string next_steps(const Trace& trace, const std::string& path) {
+  const auto all = stream_costs(trace);
+  std::string text;
+  for (const MeasuredCosts& one : all)
+    if (one.usable)
+      text += fmt::format(
+          "into how many streams to cut a job: npgpu predict {}{} --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB\n",
+          quoted(path), all.size() > 1 ? " --device " + quoted(one.device) : "");
+  return text;
 }
 
 }  // namespace npgpu::cli

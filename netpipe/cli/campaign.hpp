@@ -1,11 +1,13 @@
-// Runs a plan into a trace. Whatever happens, what was measured is saved and what was not is said.
+// Runs a plan into a trace. Whatever happens, what was measured is saved and what was not is reported.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "netpipe/cli/measure_options.hpp"
 #include "netpipe/cli/plan.hpp"
+#include "npgpu/trace.hpp"
 
 namespace npgpu::cli {
 
@@ -13,9 +15,9 @@ struct Campaign {
   std::vector<std::string> failures;  // a sentence each
   bool stopped = false;               // by a signal
   std::size_t measured = 0;           // points
+  std::size_t not_converged = 0;      // of them
   std::size_t kept = 0;               // points that a resumed trace already had
   Seconds wall{0};
-  Seconds saving{0};                  // of it, for checkpoints
 
   int exit_code() const;
 };
@@ -23,8 +25,13 @@ struct Campaign {
 // Opens the trace, measures, prints progress on standard error. Throws Error if the trace cannot be written.
 Campaign run_campaign(const Plan&, const MeasureOptions&);
 
-// The whole of a measuring command once its plan stands: --dry-run, the run, what to print at its end.
-enum class ClosingReport { full_report, overview };
-int measure(const Plan&, const MeasureOptions&, ClosingReport);
+// The whole of a measuring command once its plan stands: --dry-run, the run, and what is printed at its end, which
+// `summary` does unless --json or --quiet was given. Returns the exit code.
+int measure(const Plan&, const MeasureOptions&, const std::function<void(const Trace&)>& summary);
+
+// What npgpu report prints of a trace, for the end of a measurement.
+void print_report(const Trace&, const std::string& path);
+// What can be asked of this trace next, a line each: "into how many streams to cut a job: npgpu predict TRACE ...".
+std::string next_steps(const Trace&, const std::string& path);
 
 }  // namespace npgpu::cli

@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <bit>
+#include <iostream>
 #include <span>
 
 #include "netpipe/cli/campaign.hpp"
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/jobs/experiments.hpp"
 #include "netpipe/cli/quantity.hpp"
+#include "netpipe/cli/terminal.hpp"
+#include "netpipe/jobs/experiments.hpp"
 #include "npgpu/error.hpp"
+#include "npgpu/report.hpp"
 
 namespace npgpu::cli {
 
@@ -27,9 +30,9 @@ struct PlannedCase {
 constexpr auto blocking = false;
 constexpr auto async = true;
 
-// What moves the bytes of most programs, first by the runtime API: both directions, the memories a program can
-// choose, what a blocking call costs, what the device itself reaches, both directions at once.
-constexpr PlannedCase runtime_plan[] = {
+// What moves the bytes of most programs: both directions, the memories a program can choose, what a blocking call costs,
+// what the device itself reaches, both directions at once.
+constexpr PlannedCase usual_plan[] = {
     {Pattern::stream, Direction::h2d, Memory::pinned, async, Timing::gated},
     {Pattern::stream, Direction::d2h, Memory::pinned, async, Timing::gated},
     {Pattern::stream, Direction::d2d, Memory::device, async, Timing::gated},
@@ -43,149 +46,139 @@ constexpr PlannedCase runtime_plan[] = {
     {Pattern::stream, Direction::h2d, Memory::pinned, async, Timing::host},
     {Pattern::stream, Direction::d2h, Memory::pinned, async, Timing::host},
 };
-// The paper's ping-pong, at 2^k only: what it shows beyond the two directions is that they add up.
+// The ping-pong of Allada et al. 2009 at 2^k only: beyond the two directions it shows that they add up.
 constexpr PlannedCase pingpong_plan[] = {
     {Pattern::pingpong, Direction::h2d, Memory::pinned, blocking, Timing::host},
     {Pattern::pingpong, Direction::h2d, Memory::pageable, blocking, Timing::host},
 };
-// The driver API once more where a call's cost shows, at 2^k.
-constexpr PlannedCase driver_plan[] = {
+// The device's other modules where the cost of a call shows, at 2^k.
+constexpr PlannedCase calls_plan[] = {
     {Pattern::stream, Direction::h2d, Memory::pinned, blocking, Timing::host},
     {Pattern::stream, Direction::d2h, Memory::pinned, blocking, Timing::host},
     {Pattern::stream, Direction::h2d, Memory::pinned, async, Timing::host},
 };
+constexpr PlannedCase beside_gpus_plan[] = {
+    {Pattern::stream, Direction::h2h, Memory::pageable, blocking, Timing::host},
+};
+constexpr PlannedCase host_plan[] = {
+    {Pattern::stream, Direction::h2h, Memory::pageable, blocking, Timing::host},
+    {Pattern::stream, Direction::h2h, Memory::pageable, blocking, Timing::host, Cache::cold},
+    {Pattern::pingpong, Direction::h2h, Memory::pageable, blocking, Timing::host},
+    {Pattern::duplex, Direction::h2h, Memory::pageable, blocking, Timing::host},
+};
 
-// 2^k and 1.5*2^k; and of these 2^k alone.
-std::vector<std::uint64_t> all_sizes() { return sweep_sizes(1, 192 * MiB, 0); }
-std::vector<std::uint64_t> powers_of_two() {
-  auto sizes = all_sizes();
-  std::erase_if(sizes, [](std::uint64_t n) { return !std::has_single_bit(n); });
-  return sizes;
+enum class Sizes { all, powers_of_two };  // 2^k and 1.5*2^k; and of these 2^k alone
+
+void add_transfers(Plan& plan, const Module& module, const DeviceInfo& device, std::span<const PlannedCase> cases,
+                   Sizes which) {
+  auto sizes = sweep_sizes(1, 192 * MiB, 0);
+  if (which == Sizes::powers_of_two) std::erase_if(sizes, [](std::uint64_t n) { return !std::has_single_bit(n); });
+  for (const PlannedCase& planned : cases) {
+    TransferCase c = case_on(std::string(module.name()), device.id, planned.direction);
+    c.pattern = planned.pattern;
+    c.memory = planned.memory;
+    c.async = planned.async;
+    c.timing = planned.timing;
+    c.cache = planned.cache;
+    add<Transfers>(plan, module, device, steps_of<Transfers>(c, axes_of(sizes)));
+  }
 }
 
-void add_all(Plan& plan, const Module& module, const DeviceInfo& device, std::span<const PlannedCase> asked,
-             const std::vector<std::uint64_t>& sizes) {
-  for (const PlannedCase& a : asked) {
-    TransferCase c{.module = std::string(module.name()), .device = device.id};
-    c.pattern = a.pattern;
-    c.direction = a.direction;
-    c.memory = a.memory;
-    c.async = a.async;
-    c.timing = a.timing;
-    c.cache = a.cache;
-    add(plan, module, device, c, sizes);
+void add_device(Plan& plan, const DeviceInfo& device, bool beside_gpus) {
+  const Module& usual = default_module(device);
+  if (device.id == "host") {
+    if (!beside_gpus) return add_transfers(plan, usual, device, host_plan, Sizes::all);
+    add_transfers(plan, usual, device, beside_gpus_plan, Sizes::all);
+    // Laying out a walk through more than the caches takes longer than measuring it.
+    return add_transfers(plan, usual, device, std::span(host_plan).subspan(1, 1), Sizes::powers_of_two);
   }
+  add_transfers(plan, usual, device, usual_plan, Sizes::all);
+  add_transfers(plan, usual, device, pingpong_plan, Sizes::powers_of_two);
+  for (const Module* other : reaching(modules(), devices::kind_of(device.id)))
+    if (other != &usual) add_transfers(plan, *other, device, calls_plan, Sizes::powers_of_two);
 }
 
 // Every probe that this build has for the device. Beside GPUs a host is asked for its computing power alone: on 16
 // cores with a cache of 300 MiB its bandwidth takes two minutes, and its chase half of one.
 void add_probes(Plan& plan, const DeviceInfo& device, bool beside_gpus) {
-  for (const auto& probe : probes()) {
-    if (device.id.rfind(std::string(probe->kind()), 0) != 0) continue;
+  for (const Probe* probe : reaching(probes(), devices::kind_of(device.id))) {
     if (device.id == "host" && beside_gpus && probe->name() != "compute") continue;
     try {
-      for (const ProbeCase& c : probe->cases(device.id)) add(plan, *probe, device, c);
+      for (const ProbeCase& c : probe->cases(device.id))
+        add<Probes>(plan, *probe, device, steps_of<Probes>(c, probe->shapes(c)));
     } catch (const Error& e) {
       plan.left_out.push_back(fmt::format("probe {} of {}: {}", probe->name(), device.id, e.what()));
     }
   }
 }
 
-// What streams cost, which is what a prediction takes as input. Whole jobs cut in streams are left to npgpu streams.
-void add_streams(Plan& plan, const DeviceInfo& device) {
-  try {
-    add(plan, find_job_backend(device.id), device, overheads_experiment(device.id));
-  } catch (const Error& e) {
-    plan.left_out.push_back(fmt::format("jobs in streams of {}: {}", device.id, e.what()));
-  }
-}
-
-void add_host(Plan& plan, bool alone) {
-  const Module& module = module_named("memcpy");
-  const DeviceInfo host = module.device("host");
-  TransferCase c{.module = "memcpy", .device = "host"};
-  c.direction = Direction::h2h;
-  c.memory = Memory::pageable;
-  const auto sizes = all_sizes();
-  add(plan, module, host, c, sizes);
-  c.cache = Cache::cold;  // laying out a walk through more than the caches takes longer than measuring it
-  add(plan, module, host, c, alone ? sizes : powers_of_two());
-  c.cache = Cache::warm;
-  if (alone) {
-    c.pattern = Pattern::pingpong;
-    add(plan, module, host, c, sizes);
-    c.pattern = Pattern::duplex;
-    add(plan, module, host, c, sizes);
-  }
-}
-
-void add_gpu(Plan& plan, const DeviceInfo& device, const Module& runtime, const Module* driver) {
-  add_all(plan, runtime, device, runtime_plan, all_sizes());
-  add_all(plan, runtime, device, pingpong_plan, powers_of_two());
-  if (driver) add_all(plan, *driver, device, driver_plan, powers_of_two());
-}
-
-std::vector<DeviceInfo> gpus() {
-  const Module* module = find_module("cudaMemcpy");
-  return module ? module->devices() : std::vector<DeviceInfo>{};
-}
-
-std::string why_no_gpu() {
-  if (const Module* module = find_module("cudaMemcpy")) return module->why_none();
-  for (const MissingModule& missing : missing_modules())
-    if (missing.name == "cudaMemcpy") return "this build " + std::string(missing.reason);
-  return "no GPU module in this build";
-}
-
-Plan plan_of(const Options& options, std::vector<std::string>& notes) {
-  Plan plan;
-  if (const auto list = options.maybe("device")) {
-    for (const std::string& id : split_words("device", *list)) {
-      const Module& module = default_module(id);
-      if (id == "host")
-        add_host(plan, true);
-      else
-        add_gpu(plan, module.device(id), module, id.rfind("cuda:", 0) == 0 ? find_module("cuMemcpy") : nullptr);
+// What streams cost, which is what a prediction takes as input. Whole jobs are left to npgpu streams.
+void add_jobs(Plan& plan, const DeviceInfo& device) {
+  for (const Backend<Jobs>* backend : reaching(job_backends(), devices::kind_of(device.id))) {
+    try {
+      add<Jobs>(plan, *backend, device, overheads_experiment(device.id));
+    } catch (const Error& e) {
+      plan.left_out.push_back(fmt::format("jobs of {}: {}", device.id, e.what()));
     }
+  }
+}
+
+Plan plan_of(const Options& options) {
+  std::vector<DeviceInfo> all;
+  std::vector<std::string> notes;
+  bool any_gpu = false;
+  if (const auto list = options.maybe("device")) {
+    for (const std::string& id : split_words("device", *list)) all.push_back(devices::find(id));
   } else {
-    const auto all = gpus();
-    for (const DeviceInfo& device : all)
-      add_gpu(plan, device, module_named("cudaMemcpy"), find_module("cuMemcpy"));
-    add_host(plan, all.empty());
-    if (all.empty()) notes.push_back("no GPU was measured, only the host's own memory: " + why_no_gpu());
+    all = devices::gpus();
+    if (all.empty()) notes.push_back("no GPU was measured, only the host's own memory: " + devices::why_no_gpu());
+    any_gpu = !all.empty();
+    all.push_back(devices::find("host"));
   }
-  const auto measured = plan.devices();
-  const bool any_gpu = std::any_of(measured.begin(), measured.end(), [](const DeviceInfo& d) { return d.id != "host"; });
-  for (const DeviceInfo& device : measured) {
+  const bool beside_gpus = any_gpu;
+  Plan plan;
+  for (const DeviceInfo& device : all) {
+    any_gpu = any_gpu || device.id != "host";
+    add_device(plan, device, beside_gpus);
+  }
+  for (const DeviceInfo& device : all) {
     add_probes(plan, device, any_gpu);
-    if (device.id != "host") add_streams(plan, device);
+    add_jobs(plan, device);
   }
-  if (any_gpu)
-    notes.push_back("by plan: managed memory, copies that meet cold host caches on their way to a GPU, offsets and perturbed sizes "
-                    "(measure them with npgpu transfer); the host's bandwidth and latency (npgpu probe); whole jobs "
-                    "cut in streams (npgpu streams); copies between GPUs");
-  else
-    notes.push_back("by plan: offsets and perturbed sizes (measure them with npgpu transfer)");
+  notes.push_back(any_gpu ? "by plan: managed memory, copies that meet cold host caches on their way to a GPU, offsets and "
+                            "perturbed sizes (measure them with npgpu transfer); the host's bandwidth and latency "
+                            "(npgpu probe); whole jobs cut into streams (npgpu streams); copies between GPUs"
+                          : "by plan: offsets and perturbed sizes (measure them with npgpu transfer)");
+  plan.left_out.insert(plan.left_out.end(), notes.begin(), notes.end());
   return plan;
+}
+
+void declare(Options& options) {
+  options.group("What is measured").add("device", {}, "A list. Default: all GPUs, and the host.");
+  declare_measure_options(options);
+}
+
+int run_characterize(const Options& options) {
+  const MeasureOptions how = measure_options(options);
+  return measure(plan_of(options), how, [&](const Trace& trace) {
+    report_overview(std::cout, trace, terminal_style());
+    std::cout << "\nevery size and interval: npgpu report " << quoted(how.output) << '\n' << next_steps(trace, how.output);
+  });
 }
 
 }  // namespace
 
-int characterize(const Arguments& arguments) {
-  Options options("characterize", "npgpu characterize [options]",
-                  "Measures every GPU of this machine, or the host's own memory where it has none: 1 B to 192 MiB\n"
-                  "through the APIs, memories, patterns and directions that programs use; then the probes, and what they\n"
-                  "tell of how it is built; then, on GPUs, what streams cost, from which npgpu predict tells into how many\n"
-                  "of them to cut a job. Ends with a trace and a summary.");
-  options.group("What is measured").add_options()
-      ("device", word(), "only these: host, cuda:N, sim:NAME (a list: a,b)");
-  declare_measure_options(options, "adaptive");
-  if (!options.read(arguments)) return exit_code::done;
-  const MeasureOptions how = measure_options(options);
-  std::vector<std::string> notes;
-  Plan plan = plan_of(options, notes);
-  plan.left_out.insert(plan.left_out.end(), notes.begin(), notes.end());
-  return measure(plan, how, ClosingReport::overview);
+Command characterize() {
+  return {"characterize",
+          "measure every GPU of this machine, or its memory where it has none",
+          "Measures every GPU of this machine, or the host's own memory where it has none: copies of 1 B to 192 MiB "
+          "through the APIs, memories, patterns and directions that programs use; the probes, from which npgpu derive "
+          "infers the device's structure; and what streams cost, from which npgpu predict chooses the number of streams "
+          "for a job. Ends with a trace and a summary.",
+          {},
+          {"npgpu characterize", "npgpu characterize --dry-run", "npgpu characterize --device sim:h200 --output h200.h5"},
+          declare,
+          run_characterize};
 }
 
 }  // namespace npgpu::cli

@@ -6,21 +6,16 @@
 #include <iostream>
 #include <new>
 
-#include "netpipe/cli/version.hpp"
+#include "netpipe/cli/case_choice.hpp"
+#include "netpipe/cli/provenance.hpp"
+#include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::cli {
 
 namespace {
 
-std::string command_line;
-
-std::string quoted(const std::string& word) {
-  if (!word.empty() && word.find_first_of(" \t\n'\"\\$*?") == std::string::npos) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
+Arguments words;  // as typed
 
 void overview(std::ostream& out) {
   out << "npgpu measures what a node with GPUs really does, and keeps every sample.\n\n"
@@ -29,56 +24,97 @@ void overview(std::ostream& out) {
          "  npgpu report TRACE        the summary again, in full\n\n"
          "Commands:\n";
   for (const Command& command : commands()) out << fmt::format("  {:<14}{}\n", command.name, command.summary);
-  out << "\nnpgpu COMMAND --help lists a command's options; npgpu --version says what this build is.\n"
-         "Exit codes: 0 done, 1 failed while running, 2 usage or bad input, 3 a threshold was missed,\n"
-         "75 stopped by a signal with the trace saved, 77 nothing to measure.\n";
+  out << "\nnpgpu help COMMAND explains a command; npgpu --version identifies this build.\n"
+         "Exit codes: 0 done, 1 failed while running, 2 usage or bad input,\n"
+         "3 a threshold was missed, 75 stopped by a signal with the trace saved,\n"
+         "77 nothing to measure.\n";
+}
+
+const Command& command_named(const std::string& name) {
+  for (const Command& command : commands())
+    if (command.name == name) return command;
+  const auto near = closest(name, command_names());
+  throw Error(ErrorKind::usage, fmt::format("unknown command '{}'{} (npgpu help)", name,
+                                            near ? "; did you mean '" + *near + "'?" : ""));
+}
+
+void explain(const Options& options) {
+  const int width = std::clamp(terminal_style().width, 60, 120);
+  std::cout << options.help(static_cast<std::size_t>(width));
 }
 
 int dispatch(const Arguments& arguments) {
-  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "help") {
+  const std::string first = arguments.empty() ? "help" : arguments[0];
+  if (first == "help" && arguments.size() > 1) {
+    explain(Options(command_named(arguments[1])));
+    return exit_code::done;
+  }
+  if (first == "--help" || first == "-h" || first == "help") {
     overview(std::cout);
     return exit_code::done;
   }
-  if (arguments[0] == "--version") {
+  if (first == "--version") {
     std::cout << version_text();
     return exit_code::done;
   }
-  const auto& all = commands();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Command& c) { return c.name == arguments[0]; });
-  if (found == all.end())
-    throw Error(ErrorKind::usage, "'" + arguments[0] + "' is no command; npgpu --help lists them");
-  return found->run({arguments.begin() + 1, arguments.end()});
+  const Command& command = command_named(first);
+  Options options(command);
+  if (options.read(spread_cases({arguments.begin() + 1, arguments.end()}))) return command.run(options);
+  explain(options);
+  return exit_code::done;
 }
 
 }  // namespace
 
-const std::vector<Command>& commands() {
-  static const std::vector<Command> all{
-      {"characterize", "measure every GPU of this machine, or its memory where it has none", characterize},
-      {"transfer", "measure memory copies over sizes, one case or many", transfer},
-      {"probe", "time kernels on one unit of a device and on all", probe},
-      {"streams", "time jobs cut into streams, and what their parts cost", streams},
-      {"derive", "how a device is built, from the probes of a trace", derive_parameters},
-      {"simulate", "play a job in streams through a simulated node", simulate_job},
-      {"predict", "how many streams a job should take, from a trace", predict},
-      {"report", "show a trace in the terminal", report},
-      {"compare", "compare two traces, point by point", compare_traces},
-      {"export", "write a trace as csv, json or NetPIPE's np.out", export_trace},
-      {"info", "this machine and its devices, and what they say of themselves", info},
-      {"list", "modules, devices and the words that options take", list},
+std::string quoted(const std::string& word) {
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || std::string_view("_./:=,+@%-").find(c) != std::string::npos;
   };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> all{characterize(), transfer(),          probe(),   streams(),
+                                        report(),       derive_parameters(), predict(), simulate_job(),
+                                        compare_traces(), export_trace(),    info(),    list()};
   return all;
 }
 
-const std::string& typed() { return command_line; }
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const Command& command : commands()) names.push_back(command.name);
+  return names;
+}
+
+std::string typed() {
+  std::string line = "npgpu";
+  for (const std::string& word : words) line += ' ' + quoted(word);
+  return line;
+}
+
+std::string resuming(const std::string& output) {
+  std::string line = "npgpu";
+  bool named = false, append = false;
+  for (const std::string& word : words) {
+    if (word == "--force" || word == "--resume") continue;
+    append = append || word == "--append";
+    named = named || word.rfind("--output", 0) == 0 || word.rfind("-o", 0) == 0;
+    line += ' ' + quoted(word);
+  }
+  return line + (append ? "" : " --resume") + (named ? "" : " --output " + quoted(output));
+}
 
 int run(const Arguments& arguments) {
-  command_line = "npgpu";
-  for (const std::string& word : arguments) command_line += ' ' + quoted(word);
+  words = arguments;
   try {
     const int code = dispatch(arguments);
     std::cout.flush();
-    if (!std::cout) throw Error(ErrorKind::failed, "standard output could not be written (disk full or pipe closed)");
+    // What a stopped run owes is its trace, which is saved: its terminal may be gone.
+    if (!std::cout && code != exit_code::stopped)
+      throw Error(ErrorKind::failed, "standard output could not be written (disk full or pipe closed)");
     return code;
   } catch (const Error& e) {
     std::cerr << "npgpu: " << e.what() << '\n';

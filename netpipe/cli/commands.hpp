@@ -1,38 +1,36 @@
-// One file a command. Each takes the arguments behind its name and returns an exit code, or throws Error.
+// The commands, and the program that runs one of them.
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "netpipe/cli/options.hpp"
 
 namespace npgpu::cli {
 
-using Arguments = std::vector<std::string>;
-
-struct Command {
-  std::string_view name;
-  std::string_view summary;
-  int (*run)(const Arguments&);
-};
-
-int info(const Arguments&);
-int list(const Arguments&);
-int transfer(const Arguments&);
-int probe(const Arguments&);
-int streams(const Arguments&);
-int derive_parameters(const Arguments&);
-int simulate_job(const Arguments&);
-int characterize(const Arguments&);
-int export_trace(const Arguments&);
-int predict(const Arguments&);
-int report(const Arguments&);
-int compare_traces(const Arguments&);
+Command characterize();
+Command transfer();
+Command probe();
+Command streams();
+Command report();
+Command derive_parameters();
+Command predict();
+Command simulate_job();
+Command compare_traces();
+Command export_trace();
+Command info();
+Command list();
 
 const std::vector<Command>& commands();
+std::vector<std::string> command_names();
 
-// The whole program: arguments without its own name, argv as one line for the trace's provenance.
+// The whole program: arguments without its own name.
 int run(const Arguments&);
+// A word as a shell takes it.
+std::string quoted(const std::string&);
 // The command line as it was typed.
-const std::string& typed();
+std::string typed();
+// The command line that continues the trace at `output`: as it was typed, with --resume.
+std::string resuming(const std::string& output);
 
 }  // namespace npgpu::cli

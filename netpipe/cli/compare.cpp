@@ -3,7 +3,6 @@
 #include <iostream>
 
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/options.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
@@ -11,28 +10,40 @@
 
 namespace npgpu::cli {
 
-int compare_traces(const Arguments& arguments) {
-  Options options("compare", "npgpu compare A B [options]",
-                  "Compares trace B with trace A. A point is slower or faster when the medians differ by more than the\n"
-                  "tolerance and their intervals do not overlap. Exit code 3 if any point is slower.",
-                  {"A", "B"});
-  options.group("How").add_options()
-      ("tolerance", word("5%"), "difference of the medians that does not count")
-      ("json", po::bool_switch(), "as JSON");
-  if (!options.read(arguments)) return exit_code::done;
-  const double tolerance = parse_fraction("tolerance", options.text("tolerance"));
-  const Trace a = read_trace(options.place("A"));
-  const Trace b = read_trace(options.place("B"));
-  const std::vector<PointComparison> points = compare(a, b, tolerance);
+namespace {
+
+void declare(Options& options) {
+  options.group("What is compared").add("threshold", "5%");
+  options.group("Output").add("json");
+}
+
+int run_compare(const Options& options) {
+  const double threshold = parse_fraction("threshold", options.text("threshold"));
+  const Trace a = read_trace(options.place("A"), Guard::child);
+  const Trace b = read_trace(options.place("B"), Guard::child);
+  const ComparisonOf of{options.place("A"), options.place("B"), &a, &b, compare(a, b, threshold), threshold};
   const auto both = [](const PointComparison& p) { return p.verdict != Verdict::only_a && p.verdict != Verdict::only_b; };
-  if (std::none_of(points.begin(), points.end(), both))
-    throw Error(ErrorKind::usage, options.place("A") + " and " + options.place("B") + " have no point in common");
+  if (std::none_of(of.points.begin(), of.points.end(), both))
+    throw Error(ErrorKind::usage, of.a_name + " and " + of.b_name + " have no point in common");
   if (options.on("json"))
-    compare_json(std::cout, points, tolerance);
+    compare_json(std::cout, of);
   else
-    compare_text(std::cout, points, tolerance, terminal_style());
+    compare_text(std::cout, of, terminal_style());
   const auto slower = [](const PointComparison& p) { return p.verdict == Verdict::slower; };
-  return std::any_of(points.begin(), points.end(), slower) ? exit_code::threshold : exit_code::done;
+  return std::any_of(of.points.begin(), of.points.end(), slower) ? exit_code::threshold : exit_code::done;
+}
+
+}  // namespace
+
+Command compare_traces() {
+  return {"compare",
+          "compare two traces, point by point",
+          "Compares trace B with trace A. A point is slower or faster if the medians differ by more than the threshold "
+          "and their intervals do not overlap. The exit code is 3 if any point is slower.",
+          {"A", "B"},
+          {"npgpu compare last_month.h5 today.h5", "npgpu compare a.h5 b.h5 --threshold 10%"},
+          declare,
+          run_compare};
 }
 
 }  // namespace npgpu::cli

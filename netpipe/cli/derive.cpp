@@ -2,24 +2,18 @@
 #include <iostream>
 
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/options.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/report.hpp"
 
 namespace npgpu::cli {
 
-int derive_parameters(const Arguments& arguments) {
-  Options options("derive", "npgpu derive TRACE [options]",
-                  "Derives from the probes of a trace how its devices are built, and from its streams what those cost, and holds\n"
-                  "that against what the devices say of themselves. Needs no device.",
-                  {"TRACE"});
-  options.group("How").add_options()
-      ("brief", po::bool_switch(), "a line a parameter, without formula and meaning")
-      ("json", po::bool_switch(), "as JSON");
-  if (!options.read(arguments)) return exit_code::done;
-  const Trace trace = read_trace(options.place("TRACE"));
-  const auto devices = derive(trace);
+namespace {
+
+void declare(Options& options) { options.group("Output").add("brief").add("json"); }
+
+int run_derive(const Options& options) {
+  const auto devices = derive(read_trace(options.place("TRACE"), Guard::child));
   if (devices.empty())
     throw Error(ErrorKind::usage,
                 options.place("TRACE") +
@@ -30,6 +24,19 @@ int derive_parameters(const Arguments& arguments) {
   else
     parameters_text(std::cout, devices, options.on("brief") ? Detail::brief : Detail::full, terminal_style());
   return exit_code::done;
+}
+
+}  // namespace
+
+Command derive_parameters() {
+  return {"derive",
+          "infer how a device is built from the probes of a trace",
+          "Infers the structure of the devices of a trace from its probes, and what streams cost from its jobs, and "
+          "compares that with what the drivers and the system report. Needs no device.",
+          {"TRACE"},
+          {"npgpu derive node.h5", "npgpu derive node.h5 --brief"},
+          declare,
+          run_derive};
 }
 
 }  // namespace npgpu::cli

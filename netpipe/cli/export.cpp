@@ -1,10 +1,12 @@
 // npgpu export: a trace as something that other programs read.
-#include <fstream>
+#include <fmt/format.h>
+
 #include <iostream>
 #include <sstream>
 
+#include "netpipe/cli/case_choice.hpp"
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/sweep_choice.hpp"
+#include "netpipe/cli/output_file.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/report.hpp"
 
@@ -12,51 +14,53 @@ namespace npgpu::cli {
 
 namespace {
 
-void write(std::ostream& out, const std::string& format, bool probes, bool jobs, const Trace& trace) {
-  if ((probes || jobs) && format != "csv")
-    throw Error(ErrorKind::usage, "--probes and --jobs choose what csv holds; json holds all, npout only transfers");
-  if (probes && jobs) throw Error(ErrorKind::usage, "--probes and --jobs are different tables: give one of them");
-  if (format == "csv")
-    return probes ? export_probes_csv(out, trace) : jobs ? export_streams_csv(out, trace) : export_csv(out, trace);
+void declare(Options& options) {
+  options.group("What is written").add("case").add("format", "csv").add("table", {}, "Default: transfers.").add("points");
+  options.group("Output").add("output", {}, "Default: standard output.").add("force");
+}
+
+void write(std::ostream& out, const Options& options, const Trace& trace) {
+  const std::string format = options.text("format");
+  if (format != "csv" && (options.has("table") || options.on("points")))
+    throw Error(ErrorKind::usage, "--table and --points choose what csv holds; json holds all, npout one series");
+  if (format == "csv") {
+    CsvTable table;
+    if (const auto kind = options.maybe("table")) table.kind = *kind;
+    if (options.on("points")) table.rows = CsvRows::points;
+    return export_csv(out, trace, table);
+  }
   if (format == "json") return export_json(out, trace);
-  if (format != "npout")
-    throw Error(ErrorKind::usage, "--format: '" + format + "' is none of csv, json, npout");
-  if (trace.of<Transfers>().empty()) throw Error(ErrorKind::usage, "--format npout holds a sweep of transfers; the trace has none");
+  if (format != "npout") throw Error(ErrorKind::usage, "--format: '" + format + "' is none of csv, json, npout");
   if (trace.of<Transfers>().size() != 1)
-    throw Error(ErrorKind::usage,
-                "--format npout holds one sweep: name it with --sweep; the trace has\n" + sweeps_text(trace));
+    throw Error(ErrorKind::usage, "--format npout holds one series of transfers: name it with --case; the trace has\n" +
+                                      cases_text(trace));
   export_npout(out, trace.of<Transfers>().front());
+}
+
+int run_export(const Options& options) {
+  Trace trace = read_trace(options.place("TRACE"), Guard::child);
+  choose_cases(options, trace);
+  std::ostringstream text;  // whole before the first byte is written
+  write(text, options, trace);
+  if (const auto path = options.maybe("output"))
+    write_file("output", *path, options.on("force"), [&](std::ostream& file) { file << text.str(); });
+  else
+    std::cout << text.str();
+  return exit_code::done;
 }
 
 }  // namespace
 
-int export_trace(const Arguments& arguments) {
-  Options options("export", "npgpu export TRACE [options]",
-                  "Writes a trace as csv (a row a sample), json (everything) or npout (NetPIPE's five columns).", {"TRACE"});
-  declare_choice(options.group("What is written"));
-  options.group("How").add_options()
-      ("format", word("csv"), "csv, json, npout")
-      ("probes", po::bool_switch(), "csv: samples of probes instead of transfers")
-      ("jobs", po::bool_switch(), "csv: samples of jobs in streams instead of transfers")
-      ("output,o", word(), "file to write; standard output if not given")
-      ("force", po::bool_switch(), "replace an existing file");
-  if (!options.read(arguments)) return exit_code::done;
-  Trace trace = read_trace(options.place("TRACE"));
-  choose_sweeps(options, trace);
-  std::ostringstream text;
-  write(text, options.text("format"), options.on("probes"), options.on("jobs"), trace);
-  const auto path = options.maybe("output");
-  if (!path) {
-    std::cout << text.str();
-    return exit_code::done;
-  }
-  if (!options.on("force") && std::ifstream(*path))
-    throw Error(ErrorKind::usage, "--output: '" + *path + "' exists; --force replaces it");
-  std::ofstream file(*path);
-  file << text.str();
-  file.close();
-  if (!file) throw Error(ErrorKind::failed, "--output: cannot write '" + *path + "'");
-  return exit_code::done;
+Command export_trace() {
+  return {"export",
+          "write a trace as csv, json or NetPIPE's np.out",
+          "Writes a trace for other programs: csv (one table), json (everything) or npout (NetPIPE's five columns). Needs "
+          "no device.",
+          {"TRACE"},
+          {"npgpu export node.h5 --table probes --points > probes.csv", "npgpu export node.h5 --format json --output node.json",
+           "npgpu export node.h5 --format npout --case transfers:0 --output np.out"},
+          declare,
+          run_export};
 }
 
 }  // namespace npgpu::cli

@@ -7,9 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/options.hpp"
-#include "netpipe/cli/plan.hpp"
-#include "netpipe/cli/version.hpp"
+#include "netpipe/cli/provenance.hpp"
+#include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/report.hpp"
 
@@ -51,7 +50,7 @@ Section section_of(const DeviceInfo& device) {
   facts.emplace_back("numa_node", device.numa_node < 0 ? Fact("unknown or only one") : Fact(std::int64_t{device.numa_node}));
   facts.emplace_back("memory_bytes", static_cast<std::int64_t>(device.memory_bytes));
   const auto limit = [&](const char* what, const Limit& l) {
-    facts.emplace_back(what, std::isnan(l.bytes_per_s) ? l.source : rate_text(l.bytes_per_s) + " (" + l.source + ")");
+    facts.emplace_back(what, std::isnan(l.per_s) ? l.source : rate_text(l.per_s) + " (" + l.source + ")");
   };
   if (device.id != "host") limit("link_limit", device.link);
   limit("memory_limit", device.memory);
@@ -62,31 +61,22 @@ Section section_of(const DeviceInfo& device) {
   return {device.id, facts};
 }
 
-}  // namespace
+void declare(Options& options) {
+  options.group("What is shown").add("device", {}, "Default: this machine and its GPUs.");
+  options.group("Output").add("json");
+}
 
-int info(const Arguments& arguments) {
-  Options options("info", "npgpu info [options]", "Shows this machine and its devices, and what they say of themselves.");
-  options.group("What is shown").add_options()
-      ("device", word(), "only this one: host, cuda:N, sim:NAME")
-      ("json", po::bool_switch(), "as JSON");
-  if (!options.read(arguments)) return exit_code::done;
-
+int run_info(const Options& options) {
   std::vector<Section> sections;
   std::string without;
   if (const auto id = options.maybe("device")) {
-    sections.push_back(section_of(default_module(*id).device(*id)));
+    sections.push_back(section_of(devices::find(*id)));
   } else {
     sections.push_back({"npgpu", build_facts()});
-    sections.push_back(section_of(module_named("memcpy").device("host")));
-    if (const Module* module = find_module("cudaMemcpy")) {
-      const auto gpus = module->devices();
-      for (const DeviceInfo& gpu : gpus) sections.push_back(section_of(gpu));
-      if (gpus.empty()) without = module->why_none();
-    } else {
-      without = "this build has no GPU module";
-      for (const MissingModule& missing : missing_modules())
-        if (missing.name == "cudaMemcpy") without = "cudaMemcpy is not in this build: it " + std::string(missing.reason);
-    }
+    sections.push_back(section_of(devices::find("host")));
+    const auto gpus = devices::gpus();
+    for (const DeviceInfo& gpu : gpus) sections.push_back(section_of(gpu));
+    if (gpus.empty()) without = devices::why_no_gpu();
   }
 
   if (options.on("json")) {
@@ -96,13 +86,31 @@ int info(const Arguments& arguments) {
     std::cout << all.dump(2) << '\n';
     return exit_code::done;
   }
+  constexpr std::size_t column = 31;
+  const auto width = static_cast<std::size_t>(terminal_style().width);
   for (const Section& section : sections) {
     std::cout << section.id << '\n';
-    for (const auto& [key, value] : section.facts) std::cout << fmt::format("  {:<28} {}\n", key, text_of(key, value));
+    for (const auto& [key, value] : section.facts) {
+      const std::string line = fmt::format("  {:<{}} {}", key, column - 3, text_of(key, value));
+      std::cout << line.substr(0, column) << wrapped(std::string(column, ' ') + line.substr(column), width, column).substr(column)
+                << '\n';
+    }
     std::cout << '\n';
   }
   if (!without.empty()) std::cout << "no GPU: " << without << '\n';
   return exit_code::done;
+}
+
+}  // namespace
+
+Command info() {
+  return {"info",
+          "this machine and its devices, as they describe themselves",
+          "Shows this machine and its devices: what drivers and system report of them.",
+          {},
+          {"npgpu info", "npgpu info --device cuda:0 --json"},
+          declare,
+          run_info};
 }
 
 }  // namespace npgpu::cli

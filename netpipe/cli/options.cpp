@@ -1,18 +1,27 @@
 #include "netpipe/cli/options.hpp"
 
-#include <algorithm>
-#include <cstdlib>
-#include <fstream>
-#include <iostream>
-#include <sstream>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+
+#include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/glossary.hpp"
+#include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::cli {
 
+namespace po = boost::program_options;
+
 namespace {
 
-constexpr unsigned help_width = 100;
+// They say where results go or how they look, not what is measured.
+constexpr std::string_view not_of_the_plan[] = {"output", "force", "resume", "quiet", "progress",
+                                                "json",   "dry-run", "config", "help"};
 
 // NPGPU_DRY_RUN -> dry-run; empty if it is not one of ours.
 std::string option_of_variable(const std::string& variable) {
@@ -23,84 +32,137 @@ std::string option_of_variable(const std::string& variable) {
   return option;
 }
 
+// Insertions, deletions and replacements that make one word of the other (Levenshtein).
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row.back();
+}
+
+std::string suggestion(std::string_view typed, const std::vector<std::string>& words, std::string_view dashes) {
+  const auto near = closest(typed, words);
+  return near ? fmt::format("; did you mean '{}{}'?", dashes, *near) : "";
+}
+
 }  // namespace
 
-po::typed_value<std::string>* word() { return po::value<std::string>(); }
-po::typed_value<std::string>* word(const std::string& standard) {
-  return po::value<std::string>()->default_value(standard);
+std::optional<std::string> closest(std::string_view typed, const std::vector<std::string>& words) {
+  std::optional<std::string> best;
+  std::size_t least = std::max<std::size_t>(1, typed.size() / 3) + 1;
+  for (const std::string& word : words) {
+    const bool begins = typed.size() >= 2 && word.rfind(typed, 0) == 0;
+    const std::size_t far = begins ? 1 : distance(typed, word);
+    if (far < least) {
+      best = word;
+      least = far;
+    }
+  }
+  return best;
 }
 
-Options::Options(std::string command, std::string usage, std::string about, std::vector<std::string> places)
-    : command_(std::move(command)), usage_(std::move(usage)), about_(std::move(about)), places_(std::move(places)) {}
-
-po::options_description& Options::group(const std::string& title) {
-  groups_.push_back(std::make_unique<po::options_description>(title, help_width, help_width / 2));
-  return *groups_.back();
+Options::Options(const Command& command) : command_(command) {
+  if (command.declare) command.declare(*this);
+  group("General").add("config").add("help");
 }
 
-po::options_description Options::all() const {
-  po::options_description everything(help_width, help_width / 2);
-  for (const auto& one : groups_) everything.add(*one);
-  return everything;
+Options& Options::group(std::string title) {
+  group_ = std::move(title);
+  return *this;
 }
 
-bool Options::read(const std::vector<std::string>& arguments) {
-  group("General").add_options()
-      ("config", word(), "INI file: keys are long options; a [section] is for the command of that name")
-      ("help", po::bool_switch(), "this text");
-  po::options_description shown = all();
-  po::options_description parsed = all();
+Options& Options::add(std::string_view name, std::optional<std::string> standard, std::string note) {
+  declared_.push_back({std::string(name), std::move(standard), std::move(note), group_});
+  names_.emplace_back(name);
+  return *this;
+}
+
+void Options::refuse(const std::string& what) const {
+  throw Error(ErrorKind::usage, what + " (npgpu help " + command_.name + ")");
+}
+
+bool Options::is_option(const std::string& name) const {
+  return std::find(names_.begin(), names_.end(), name) != names_.end();
+}
+
+bool Options::read(const Arguments& arguments) {
+  po::options_description known;
+  for (const Declared& option : declared_) {
+    const Meaning& meaning = glossary().at(option.name);
+    const std::string names = meaning.letter ? option.name + ',' + meaning.letter : option.name;
+    if (meaning.value.empty()) {
+      known.add_options()(names.c_str(), po::bool_switch());
+    } else if (meaning.repeats) {
+      known.add_options()(names.c_str(), po::value<std::vector<std::string>>());
+    } else {
+      auto* value = po::value<std::string>();
+      if (option.standard) value->default_value(*option.standard);
+      known.add_options()(names.c_str(), value);
+    }
+  }
+  po::options_description parsed;
+  parsed.add(known);
   po::positional_options_description order;
-  for (const std::string& place : places_) {
-    parsed.add_options()(place.c_str(), word(), "");
+  for (const std::string& place : command_.places) {
+    parsed.add_options()(place.c_str(), po::value<std::string>(), "");
     order.add(place.c_str(), 1);
   }
   const auto style = static_cast<po::command_line_style::style_t>(po::command_line_style::unix_style &
                                                                   ~po::command_line_style::allow_guessing);
   try {
     po::store(po::command_line_parser(arguments).options(parsed).positional(order).style(style).run(), values_);
-    if (on("help")) {
-      std::cout << usage_ << "\n\n" << about_ << "\n\n" << shown;
-      return false;
-    }
-    read_environment(parsed);
-    read_file(parsed);
+    if (on("help")) return false;
+    const auto of_variable = [&](const std::string& variable) {
+      const std::string option = option_of_variable(variable);
+      return is_option(option) && option != "help" ? option : std::string();
+    };
+    po::store(po::parse_environment(known, of_variable), values_);
+    if (const auto path = maybe("config")) read_file(*path, known);
     po::notify(values_);
+  } catch (const po::unknown_option& e) {
+    std::string typed = e.get_option_name();
+    typed.erase(0, typed.find_first_not_of('-'));
+    refuse(fmt::format("unknown option '--{}'{}", typed, suggestion(typed, names_, "--")));
+  } catch (const po::too_many_positional_options_error&) {
+    refuse(command_.places.empty() ? "'" + command_.name + "' takes options only, no bare words"
+                                   : "too many arguments for '" + command_.name + "'");
   } catch (const po::error& e) {
-    std::string what = e.what();
-    if (dynamic_cast<const po::too_many_positional_options_error*>(&e))
-      what = places_.empty() ? "'" + command_ + "' takes options only, no bare words"
-                             : "too many arguments for '" + command_ + "'";
-    throw Error(ErrorKind::usage, what + " (see npgpu " + command_ + " --help)");
+    refuse(e.what());
   }
   return true;
 }
 
-void Options::read_environment(const po::options_description& known) {
-  const auto mapper = [&](const std::string& variable) {
-    const std::string option = option_of_variable(variable);
-    return !option.empty() && known.find_nothrow(option, false) && option != "help" ? option : std::string();
-  };
-  po::store(po::parse_environment(known, mapper), values_);
-}
-
-void Options::read_file(const po::options_description& known) {
-  if (!has("config")) return;
-  const std::string path = text("config");
+void Options::read_file(const std::string& path, const po::options_description& known) {
+  if (std::filesystem::is_directory(path)) throw Error(ErrorKind::usage, "--config: '" + path + "' is a folder");
   std::ifstream file(path);
   if (!file) throw Error(ErrorKind::usage, "--config: cannot read '" + path + "'");
   try {
     po::parsed_options parsed = po::parse_config_file(file, known, true);
     std::vector<po::option> mine;
     for (po::option& one : parsed.options) {
-      const std::size_t dot = one.string_key.find('.');
-      if (dot != std::string::npos) {
-        if (one.string_key.substr(0, dot) != command_) continue;  // another command's section
+      if (const std::size_t dot = one.string_key.find('.'); dot != std::string::npos) {
+        const std::string section = one.string_key.substr(0, dot);
         one.string_key.erase(0, dot + 1);
+        if (section != command_.name) {
+          const auto names = command_names();
+          if (std::find(names.begin(), names.end(), section) == names.end())
+            throw Error(ErrorKind::usage,
+                        fmt::format("{}: [{}] is no command{}", path, section, suggestion(section, names, "")));
+          continue;
+        }
       }
-      if (!known.find_nothrow(one.string_key, false))
-        throw Error(ErrorKind::usage, path + ": '" + one.string_key + "' is no option of '" + command_ +
-                                          "' (put it under a [section] of the command it is for)");
+      if (!is_option(one.string_key))
+        throw Error(ErrorKind::usage,
+                    fmt::format("{}: '{}' is no option of '{}'{}; put it under a [section] of the command it is for",
+                                path, one.string_key, command_.name, suggestion(one.string_key, names_, "")));
       one.unregistered = false;
       mine.push_back(one);
     }
@@ -116,10 +178,52 @@ std::optional<std::string> Options::maybe(const std::string& option) const {
   return text(option);
 }
 
+std::vector<std::string> Options::texts(const std::string& option) const {
+  return has(option) ? values_[option].as<std::vector<std::string>>() : std::vector<std::string>{};
+}
+
 std::string Options::place(const std::string& name) const {
-  if (!has(name))
-    throw Error(ErrorKind::usage, "'" + command_ + "' needs " + name + ": " + usage_);
+  if (!has(name)) refuse(fmt::format("'{}' needs {}", command_.name, name));
   return text(name);
+}
+
+std::string Options::help(std::size_t width) const {
+  constexpr std::size_t column = 24;  // where the sentences begin
+  std::string text = "Usage: npgpu " + command_.name;
+  for (const std::string& place : command_.places) text += ' ' + place;
+  text += " [options]\n\n" + wrapped(command_.about, width) + '\n';
+  std::string group;
+  for (const Declared& option : declared_) {
+    const Meaning& meaning = glossary().at(option.name);
+    if (option.group != group) text += fmt::format("\n{}:\n", group = option.group);
+    std::string left = meaning.letter ? fmt::format("  -{}, --{}", meaning.letter, option.name) : "  --" + option.name;
+    if (!meaning.value.empty()) left += fmt::format(" {}", meaning.value);
+    std::string right = meaning.text;
+    if (!option.note.empty()) right += ' ' + option.note;
+    if (option.standard) right += " Default: " + *option.standard + '.';
+    text += left.size() + 2 > column ? left + '\n' + std::string(column, ' ') : fmt::format("{:<{}}", left, column);
+    text += wrapped(std::string(column, ' ') + right, width, column).substr(column) + '\n';
+  }
+  text += "\nExamples:\n";
+  for (const std::string& example : command_.examples) text += "  " + example + '\n';
+  return text;
+}
+
+std::string Options::plan() const {
+  std::string text = command_.name;
+  for (const std::string& place : command_.places)
+    if (has(place)) text += ' ' + this->text(place);
+  for (const Declared& option : declared_) {
+    if (std::find(std::begin(not_of_the_plan), std::end(not_of_the_plan), option.name) != std::end(not_of_the_plan))
+      continue;
+    const Meaning& meaning = glossary().at(option.name);
+    if (meaning.value.empty()) {
+      if (on(option.name)) text += " --" + option.name;
+    } else if (const auto value = maybe(option.name); value && value != option.standard) {
+      text += fmt::format(" --{} {}", option.name, *value);
+    }
+  }
+  return text;
 }
 
 }  // namespace npgpu::cli

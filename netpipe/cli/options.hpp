@@ -1,47 +1,76 @@
-// Options of one command, from the command line, then NPGPU_* variables, then an INI file.
-// Long options only in full, plus the few short ones declared. The only header with Boost.ProgramOptions in it.
+// Options of one command, from the command line, then NPGPU_* variables, then an INI file. Long options only in full.
 #pragma once
 
-#include <boost/program_options.hpp>
+#include <boost/program_options/options_description.hpp>
+#include <boost/program_options/variables_map.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace npgpu::cli {
 
-namespace po = boost::program_options;
+using Arguments = std::vector<std::string>;
+
+class Options;
+
+// One file a command. Its declare() names its options, and run() returns an exit code or throws Error.
+struct Command {
+  std::string name;
+  std::string summary;              // one line
+  std::string about;                // sentences
+  std::vector<std::string> places;  // positional arguments, in order: TRACE
+  std::vector<std::string> examples;
+  void (*declare)(Options&) = nullptr;
+  int (*run)(const Options&) = nullptr;
+};
 
 class Options {
  public:
-  // `usage`: "npgpu report TRACE [options]". `places`: names of positional arguments, in order.
-  Options(std::string command, std::string usage, std::string about, std::vector<std::string> places = {});
+  explicit Options(const Command&);
 
-  // A group of options in --help: add to what it returns.
-  po::options_description& group(const std::string& title);
+  // The options that follow belong to this group of the help text.
+  Options& group(std::string title);
+  // An option of the glossary, what it is if not given, and a sentence that holds for this command only.
+  Options& add(std::string_view name, std::optional<std::string> standard = {}, std::string note = {});
 
-  // Reads everything. False if --help was asked for and printed. Throws Error(usage).
-  bool read(const std::vector<std::string>& arguments);
+  // Reads everything. False if help was asked for. Throws Error(usage).
+  bool read(const Arguments&);
 
   bool has(const std::string& option) const { return values_.count(option) > 0; }
   bool on(const std::string& flag) const { return has(flag) && values_[flag].as<bool>(); }
   std::string text(const std::string& option) const { return values_[option].as<std::string>(); }
   std::optional<std::string> maybe(const std::string& option) const;
+  // Of an option that may be repeated.
+  std::vector<std::string> texts(const std::string& option) const;
   // A positional argument; throws Error(usage) naming it if it is not there.
   std::string place(const std::string& name) const;
 
- private:
-  po::options_description all() const;
-  void read_environment(const po::options_description&);
-  void read_file(const po::options_description&);
+  std::string help(std::size_t width) const;
+  // What was asked to be measured, in one line: "transfer --device host --sizes 8,64". Options that say where results go
+  // are left out, and so is what the command would have done anyway.
+  std::string plan() const;
+  const std::vector<std::string>& names() const { return names_; }  // of all options
 
-  std::string command_, usage_, about_;
-  std::vector<std::string> places_;
-  std::vector<std::unique_ptr<po::options_description>> groups_;
-  po::variables_map values_;
+ private:
+  struct Declared {
+    std::string name;
+    std::optional<std::string> standard;
+    std::string note;
+    std::string group;
+  };
+  bool is_option(const std::string& name) const;
+  void read_file(const std::string& path, const boost::program_options::options_description& known);
+  [[noreturn]] void refuse(const std::string& what) const;
+
+  const Command& command_;
+  std::string group_;
+  std::vector<Declared> declared_;
+  std::vector<std::string> names_;
+  boost::program_options::variables_map values_;
 };
 
-// A string option, with its default shown in --help.
-po::typed_value<std::string>* word();
-po::typed_value<std::string>* word(const std::string& standard);
+// The word that `typed` was probably meant to be; nothing if none is near.
+std::optional<std::string> closest(std::string_view typed, const std::vector<std::string>& words);
 
 }  // namespace npgpu::cli

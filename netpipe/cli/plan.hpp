@@ -1,86 +1,87 @@
-// What will be measured, decided and checked before anything is: a pure list of sweeps, with what was left out
-// and why.
+// What will be measured, decided and checked before anything is: steps of all kinds, and what was left out and why.
 #pragma once
 
-#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "netpipe/jobs/experiments.hpp"
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
+#include "netpipe/cli/measure_options.hpp"
+#include "npgpu/kinds.hpp"
 #include "npgpu/module.hpp"
-#include "npgpu/probe.hpp"
+#include "npgpu/runner.hpp"
 
 namespace npgpu::cli {
 
-struct PlannedSweep {
-  const Module* module;
+// Steps that share a runner, in the order in which they run.
+template <class K>
+struct Batch {
+  const Backend<K>* backend = nullptr;
   DeviceInfo device;
-  TransferCase question;
-  std::vector<std::uint64_t> sizes;
-  MemoryNeed need;  // all lanes together
-};
-
-struct PlannedProbe {
-  const Probe* probe;
-  DeviceInfo device;
-  ProbeCase question;
-  std::vector<Shape> shapes;
-};
-
-// In the order in which they run; one runner serves all of a device's.
-struct PlannedStreams {
-  const Backend<Jobs>* backend;
-  DeviceInfo device;
-  std::vector<PlannedJob> jobs;
+  std::vector<Step<K>> steps;
   MemoryNeed need;
-};
 
-// Transfers first, then probes, then jobs in streams.
+  std::set<typename K::Case> cases() const {
+    std::set<typename K::Case> all;
+    for (const Step<K>& step : steps) all.insert(step.question);
+    return all;
+  }
+};
+template <class K>
+using Batches = std::vector<Batch<K>>;
+
 struct Plan {
-  std::vector<PlannedSweep> sweeps;
-  std::vector<PlannedProbe> probes;
-  std::vector<PlannedStreams> streams;
+  Kinds::Tuple<Batches> batches;
   std::vector<std::string> left_out;  // a sentence each
 
+  template <class K>
+  Batches<K>& of() {
+    return std::get<Batches<K>>(batches);
+  }
+  template <class K>
+  const Batches<K>& of() const {
+    return std::get<Batches<K>>(batches);
+  }
   std::vector<DeviceInfo> devices() const;  // each once, in order
-  std::size_t jobs() const;    // in streams
-  std::size_t points() const;  // and shapes and jobs
-  bool empty() const { return sweeps.empty() && probes.empty() && streams.empty(); }
-  MemoryNeed max_needed() const;
+  std::size_t points() const;
+  std::size_t cases() const;
 };
 
-// The module that reaches a device when the user names none: cudaMemcpy, memcpy or simulated. Throws Error:
-// usage for a word that is no device, nothing where this build or machine has no such device.
-const Module& default_module(const std::string& device);
-// Throws Error(usage) naming the modules there are, or why this one was left out of the build.
+// Adds a batch of these steps, but not those that its backend refuses, each reason being told once; and none of them if
+// they need more memory than is free. For K out of Kinds.
+template <class K>
+void add(Plan&, const Backend<K>&, const DeviceInfo&, const std::vector<Step<K>>&);
+// One case over all these axes.
+template <class K>
+std::vector<Step<K>> steps_of(const typename K::Case& question, const std::vector<typename K::Axes>& axes) {
+  std::vector<Step<K>> steps;
+  for (const auto& one : axes) steps.push_back({question, one});
+  return steps;
+}
+std::vector<TransferSize> axes_of(const std::vector<std::uint64_t>& sizes);
+
+// A guess of the wall time of one step, of what comes before a batch's first, and of the whole plan.
+template <class K>
+Seconds guess(const Batch<K>&, const Step<K>&, const Repetition&);
+template <class K>
+Seconds guess_set_up(const Batch<K>&);
+Seconds guess(const Plan&, const MeasureOptions&);
+
+// For --dry-run: each batch with its number of points, its time and its memory.
+std::string plan_text(const Plan&, const MeasureOptions&, std::size_t width);
+std::string plan_json(const Plan&, const MeasureOptions&);
+
+// The backends of a kind that reach devices of this kind (cuda, host, sim).
+template <class B>
+std::vector<const B*> reaching(const std::vector<std::unique_ptr<B>>& all, std::string_view device_kind) {
+  std::vector<const B*> some;
+  for (const auto& one : all)
+    if (one->device_kind() == device_kind) some.push_back(one.get());
+  return some;
+}
+// The module that moves a device's bytes when the user names none. Throws Error(nothing) if this build has none.
+const Module& default_module(const DeviceInfo&);
+// Throws Error(usage) naming the modules that there are, or why this one was left out of the build.
 const Module& module_named(const std::string& name);
-// What a transfer measures when the user names no device: the first GPU, or the host.
-std::string default_device();
-
-// Adds a sweep, or leaves it out with the reason: refused by its module, or larger than what memory is free.
-void add(Plan&, const Module&, const DeviceInfo&, const TransferCase&, const std::vector<std::uint64_t>& sizes);
-
-// Adds a probe with these shapes, or all that answer the case, or leaves it out with the reason: refused, or a shape
-// that its kernel does not take.
-void add(Plan&, const Probe&, const DeviceInfo&, const ProbeCase&, const std::vector<Shape>& shapes = {});
-
-// Adds jobs, but not those that cannot be: each reason is told once, and of how many.
-void add(Plan&, const Backend<Jobs>&, const DeviceInfo&, const std::vector<PlannedJob>&);
-
-// One of each kind, to guess times by.
-struct Schedules {
-  const Schedule& of_sweeps;
-  const Schedule& of_probes;
-  const Schedule& of_jobs;
-};
-// The plan as a table for --dry-run, with a guess of the time each sweep takes.
-std::string plan_text(const Plan&, const Schedules&);
-std::string plan_json(const Plan&, const Schedules&);
-// A guess of one point's wall time: a copy at a plausible rate under this schedule, and its check.
-Seconds guess(const Schedule&, const TransferCase&, std::uint64_t bytes);
-Seconds guess(const Schedule&, const Shape&);
-Seconds guess(const Schedule&, const PlannedJob&);
 
 }  // namespace npgpu::cli

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "netpipe/cli/campaign.hpp"
 #include "netpipe/cli/commands.hpp"
@@ -13,24 +12,25 @@ namespace npgpu::cli {
 
 namespace {
 
+void declare(Options& options) {
+  options.group("What is measured (lists: a,b,c)")
+      .add("device", {}, "A list. Default: the first GPU if there is one, else host.")
+      .add("operation", {}, "Default: all that the device answers.")
+      .add("type", {}, "Default: all.")
+      .add("form", {}, "Default: all.")
+      .add("shape");
+  declare_measure_options(options);
+}
+
+// Whether the value is one of those that the option names; yes where it was not given.
 template <class E>
-std::set<E> choice(const Options& options, const std::string& option) {
-  std::set<E> chosen;
-  const auto list = options.maybe(option);
-  if (!list) return chosen;
-  for (const std::string& text : split_words(option, *list)) {
-    const auto value = named<E>(text);
-    if (!value) throw Error(ErrorKind::usage, fmt::format("--{}: '{}' is none of {}", option, text, choices<E>()));
-    chosen.insert(*value);
-  }
-  return chosen;
+bool wanted(const Options& options, const std::string& option, E value) {
+  const auto text = options.maybe(option);
+  if (!text) return true;
+  const auto chosen = parse_names<E>(option, *text);
+  return std::find(chosen.begin(), chosen.end(), value) != chosen.end();
 }
 
-std::uint32_t small(const std::string& axis, const std::string& text) {
-  return static_cast<std::uint32_t>(parse_count(axis, text, 1, 0x7fffffff));
-}
-
-// "blocks=132,threads=1024,ilp=4,access=16,bytes=4GiB,alone=1"
 Shape shape_of(const std::string& text) {
   Shape shape;
   for (const std::string& word : split_words("shape", text)) {
@@ -38,14 +38,19 @@ Shape shape_of(const std::string& text) {
     const std::string axis = word.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
     const std::string option = "shape: " + axis;  // "--shape: blocks: '0' is too small"
-    if (axis == "blocks") shape.blocks = small(option, value);
-    else if (axis == "threads") shape.threads = small(option, value);
-    else if (axis == "ilp") shape.ilp = small(option, value);
-    else if (axis == "access") shape.access_bytes = small(option, value);
+    const auto count = [&](std::uint64_t min, std::uint64_t max) {
+      return static_cast<std::uint32_t>(parse_count(option, value, min, max));
+    };
+    constexpr std::uint64_t most = 0x7fffffff;
+    if (axis == "blocks") shape.blocks = count(1, most);
+    else if (axis == "threads") shape.threads = count(1, most);
+    else if (axis == "ilp") shape.ilp = count(1, most);
+    else if (axis == "access") shape.access_bytes = count(1, most);
     else if (axis == "bytes") shape.bytes = parse_size(option, value, 1);
-    else if (axis == "one_block_per_sm") shape.one_block_per_sm = static_cast<std::uint32_t>(parse_count(option, value, 0, 1));
+    else if (axis == "one_block_per_sm") shape.one_block_per_sm = count(0, 1);
     else
-      throw Error(ErrorKind::usage, fmt::format("--shape: '{}' is none of blocks, threads, ilp, access, bytes, alone", axis));
+      throw Error(ErrorKind::usage,
+                  fmt::format("--shape: '{}' is none of blocks, threads, ilp, access, bytes, one_block_per_sm", axis));
   }
   return shape;
 }
@@ -53,56 +58,54 @@ Shape shape_of(const std::string& text) {
 // All: those that there are for this device; where there are none, those that there are, so that one of them says why.
 std::vector<std::string> names_or_all(const std::string& list, const std::string& device) {
   if (list != "all") return split_words("NAME", list);
-  std::vector<std::string> names, reaching;
+  std::vector<std::string> names, here;
   for (const auto& probe : probes()) {
-    const std::string name(probe->name()), kind(probe->kind());
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    if (device == kind || device.rfind(kind + ':', 0) == 0) reaching.push_back(name);
+    if (std::find(names.begin(), names.end(), probe->name()) == names.end()) names.emplace_back(probe->name());
+    if (probe->device_kind() == devices::kind_of(device)) here.emplace_back(probe->name());
   }
-  return reaching.empty() ? names : reaching;
+  return here.empty() ? names : here;
 }
 
 Plan plan_of(const Options& options) {
-  const auto operations = choice<Operation>(options, "operation");
-  const auto types = choice<DataType>(options, "type");
-  const auto forms = choice<Form>(options, "form");
   std::vector<Shape> shapes;
   if (const auto text = options.maybe("shape")) shapes.push_back(shape_of(*text));
+  // What is wrong with the words is wrong on every device.
+  wanted(options, "operation", Operation::fma), wanted(options, "type", DataType::fp32), wanted(options, "form", Form::streaming);
   Plan plan;
-  for (const std::string& id : split_words("device", options.maybe("device").value_or(default_device())))
+  for (const std::string& id : split_words("device", options.maybe("device").value_or(devices::default_device())))
     for (const std::string& name : names_or_all(options.place("NAME"), id)) {
       const Probe& probe = find_probe(name, id);
-      const DeviceInfo device = probe.device(id);
+      const DeviceInfo device = devices::find(id);
       const std::vector<ProbeCase> cases = probe.cases(id);
       if (cases.empty())
-        if (const auto why = probe.refuses({.probe = name, .device = id})) plan.left_out.push_back(name + ' ' + id + ": " + *why);
-      for (const ProbeCase& c : cases) {
-        const auto wanted = [](const auto& chosen, auto value) { return chosen.empty() || chosen.count(value) > 0; };
-        if (wanted(operations, c.operation) && wanted(types, c.type) && wanted(forms, c.form)) add(plan, probe, device, c, shapes);
-      }
+        if (const auto why = probe.refuses_case({.probe = name, .device = id}))
+          plan.left_out.push_back(name + ' ' + id + ": " + *why);
+      for (const ProbeCase& c : cases)
+        if (wanted(options, "operation", c.operation) && wanted(options, "type", c.type) && wanted(options, "form", c.form))
+          add<Probes>(plan, probe, device, steps_of<Probes>(c, shapes.empty() ? probe.shapes(c) : shapes));
     }
-  if (plan.empty() && plan.left_out.empty())
-    throw Error(ErrorKind::usage, "no case of this probe has that operation, type and form; npgpu list names those there are");
+  if (plan.points() == 0 && plan.left_out.empty())
+    throw Error(ErrorKind::usage, "no case of this probe has that operation, type and form (npgpu list)");
   return plan;
+}
+
+int run_probe(const Options& options) {
+  const MeasureOptions how = measure_options(options);
+  return measure(plan_of(options), how, [&](const Trace& trace) { print_report(trace, how.output); });
 }
 
 }  // namespace
 
-int probe(const Arguments& arguments) {
-  Options options("probe", "npgpu probe NAME [options]",
-                  "Times kernels whose work is known exactly over blocks, threads and independent chains. NAME: compute,\n"
-                  "bandwidth, latency, a list of them, or all.",
-                  {"NAME"});
-  options.group("What is measured (lists: a,b,c)").add_options()
-      ("device", word(), "host, cuda:N, sim:NAME or sim:FILE.json; the first GPU if there is one, else host")
-      ("operation", word(), "fma, rmw, read, write, copy, triad, chase; all that the device answers if not given")
-      ("type", word(), "fp32, fp64, int32, fp16, bf16; likewise")
-      ("form", word(), "streaming, dependent; likewise")
-      ("shape", word(), "one shape instead of those that answer the case:\nblocks=132,threads=1024,ilp=4,access=16,bytes=4GiB,alone=1");
-  declare_measure_options(options, "adaptive");
-  if (!options.read(arguments)) return exit_code::done;
-  const MeasureOptions how = measure_options(options);
-  return measure(plan_of(options), how, ClosingReport::full_report);
+Command probe() {
+  return {"probe",
+          "time kernels on one unit of a device and on all",
+          "Times kernels whose work is known exactly, over blocks, threads and independent chains. NAME is compute, "
+          "bandwidth, latency, a list of them, or all.",
+          {"NAME"},
+          {"npgpu probe all", "npgpu probe compute --device host --type fp32,fp64",
+           "npgpu probe bandwidth --operation read --shape blocks=132,threads=1024,access=16,bytes=4GiB"},
+          declare,
+          run_probe};
 }
 
 }  // namespace npgpu::cli

@@ -1,94 +1,49 @@
 #include "netpipe/cli/progress.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <iostream>
 
+#include "netpipe/cli/terminal.hpp"
 #include "npgpu/clock.hpp"
-#include "npgpu/report.hpp"
 
 namespace npgpu::cli {
-
-namespace {
-
-std::string numbers(const std::vector<PointSummary>& lanes) {
-  std::string text;
-  for (const PointSummary& lane : lanes) {
-    if (!text.empty()) text += " | ";
-    text += time_text(lane.time_us.value) + ' ' + rate_text(lane.rate.value);
-    const double half = (lane.time_us.high - lane.time_us.low) / 2 / lane.time_us.value;
-    if (std::isfinite(half)) text += fmt::format(" ±{:.2f} %", half * 100);
-    if (lane.stop == Stop::not_converged) text += " (never narrowed)";
-  }
-  return text;
-}
-
-std::size_t terminal_width() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
-}
-
-}  // namespace
 
 std::string clock_text(Seconds t) {
   const auto s = static_cast<long>(std::max(0.0, std::round(t.count())));
   return s >= 3600 ? fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60) : fmt::format("{}:{:02}", s / 60, s % 60);
 }
 
-Progress::Progress(bool quiet, Seconds expected)
-    : form_(quiet ? Form::none : isatty(STDERR_FILENO) ? Form::bar : Form::lines),
-      begin_(steady_clock().now()),
-      expected_(expected.count()) {}
+std::string bar_text(double fraction, const std::string& left, const std::string& rest, std::size_t columns) {
+  constexpr int cells = 16;
+  std::string bar(static_cast<std::size_t>(fraction * cells), '#');
+  bar.resize(cells, '.');
+  return cut_to(fmt::format("[{}] {:3.0f} %{} | {}", bar, fraction * 100, left, rest), columns);
+}
+
+Progress::Progress(ProgressForm form, std::size_t cases, Seconds expected)
+    : form_(form), begin_(steady_clock().now()), expected_(expected.count()), cases_(cases) {}
 
 Progress::~Progress() { clear(); }
 
-void Progress::sweep(std::size_t number, std::size_t of, const std::string& title, std::size_t points) {
-  sweep_ = number;
-  sweeps_ = of;
+void Progress::point(const std::string& title, const std::string& place, const std::string& result, Seconds expected) {
   title_ = title;
-  points_ = points;
-  done_ = 0;
-  last_.clear();
-  if (form_ == Form::lines) say(fmt::format("sweep {}/{}: {}", number, of, title));
-  if (form_ == Form::bar) draw();
-}
-
-void Progress::point(std::size_t sweep_in_trace, const std::vector<PointSummary>& lanes, Seconds expected) {
-  told(size_text(lanes.front().bytes), numbers(lanes), fmt::format("{} {}", sweep_in_trace, lanes.front().bytes), expected);
-}
-
-void Progress::shape(std::size_t probe_in_trace, const ProbeSeries& of_one_point, Seconds expected) {
-  const ProbePoint& point = of_one_point.points.front();
-  std::string numbers = probe_point_text(of_one_point);
-  if (point.stop == Stop::not_converged) numbers += " (never narrowed)";
-  const std::string shape = text_of(point.axes);
-  told(shape, numbers, fmt::format("probe {} {}", probe_in_trace, shape), expected);
-}
-
-void Progress::job(std::size_t streams_in_trace, const JobSeries& of_one_point, Seconds expected) {
-  const JobPoint& point = of_one_point.points.front();
-  std::string numbers = job_point_text(of_one_point);
-  if (point.stop == Stop::not_converged) numbers += " (never narrowed)";
-  const std::string job = text_of(point.axes);
-  told(job, numbers, fmt::format("streams {} {}", streams_in_trace, job), expected);
-}
-
-void Progress::told(const std::string& what, const std::string& numbers, const std::string& saved_as, Seconds expected) {
-  ++done_;
+  last_ = result;
   expected_done_ += expected.count();
-  last_ = what + ' ' + numbers;
-  if (form_ == Form::lines) unsaved_.push_back("saved " + saved_as + ": " + numbers);
+  if (form_ == ProgressForm::points) later(fmt::format("saved {}: {}", place, result));
   // A terminal need not see more than ten pictures a second.
-  if (form_ == Form::bar && steady_clock().now() - last_drawn_ > Seconds{0.1}) draw();
+  if (form_ == ProgressForm::bar && steady_clock().now() - last_drawn_ > Seconds{0.1}) draw();
 }
 
-void Progress::skipped(Seconds expected) {
-  ++done_;
-  expected_ -= expected.count();
+void Progress::skipped(Seconds expected) { expected_ -= expected.count(); }
+
+void Progress::case_done(const std::string& summary) {
+  ++cases_done_;
+  if (form_ == ProgressForm::cases || form_ == ProgressForm::points)
+    later(fmt::format("{}/{} {}", cases_done_, cases_, summary));
 }
 
 void Progress::saved() {
@@ -96,8 +51,10 @@ void Progress::saved() {
   unsaved_.clear();
 }
 
+void Progress::later(const std::string& line) { unsaved_.push_back(line); }
+
 void Progress::say(const std::string& line) {
-  if (form_ == Form::none) return;
+  if (form_ == ProgressForm::none) return;
   clear();
   std::cerr << line << '\n' << std::flush;
 }
@@ -112,19 +69,11 @@ void Progress::draw() {
   last_drawn_ = steady_clock().now();
   const double fraction = expected_ > 0 ? std::clamp(expected_done_ / expected_, 0.0, 1.0) : 1.0;
   std::string left;
-  if (expected_done_ > 0) {
-    const Seconds so_far = last_drawn_ - begin_;
-    left = " left " + clock_text(so_far * ((expected_ - expected_done_) / expected_done_));
-  }
-  constexpr int cells = 16;
-  const int full = static_cast<int>(fraction * cells);
-  std::string bar(static_cast<std::size_t>(full), '#');
-  bar.resize(cells, '.');
-  std::string line = fmt::format("[{}] {:3.0f} %{} | {}/{} {} | {}", bar, fraction * 100, left, sweep_, sweeps_, title_, last_);
-  const std::size_t width = terminal_width() - 1;
-  if (line.size() > width) line.resize(width);
-  while (!line.empty() && (static_cast<unsigned char>(line.back()) & 0xC0) == 0x80) line.pop_back();
-  std::cerr << '\r' << line << "\033[K" << std::flush;
+  if (expected_done_ > 0)
+    left = " left " + clock_text((last_drawn_ - begin_) * std::max(0.0, (expected_ - expected_done_) / expected_done_));
+  const auto columns = static_cast<std::size_t>(std::max(terminal_width(STDERR_FILENO, 80), 20)) - 1;
+  const std::string rest = fmt::format("{}/{} {} | {}", cases_done_, cases_, title_, last_);
+  std::cerr << '\r' << bar_text(fraction, left, rest, columns) << "\033[K" << std::flush;
   drawn_ = true;
 }
 

@@ -1,51 +1,46 @@
-// What a person sees while it runs, on standard error: a bar with the time left on a terminal, else a line a
-// point, written when the point is safely on disk ("saved 3 4096: ...": sweep 3, 4096 bytes; "saved probe 0 132 x 1024
-// threads, ilp 4: ..."; "saved streams 2 60 MiB in, 16 chunks in 16 streams: ...").
+// What a person sees on standard error while a plan runs: a bar with the time left on a terminal, else a line for each
+// case or point, written once what it says is safely on disk.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "npgpu/model.hpp"
-#include "npgpu/probe.hpp"
+#include "netpipe/cli/measure_options.hpp"
 #include "npgpu/units.hpp"
 
 namespace npgpu::cli {
 
 class Progress {
  public:
-  // `expected`: the plan's guess of the whole run, of which point() is told its share.
-  Progress(bool quiet, Seconds expected);
+  // `expected`: a guess of the whole run; point() and skipped() get their share of it.
+  Progress(ProgressForm, std::size_t cases, Seconds expected);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void sweep(std::size_t number, std::size_t of, const std::string& title, std::size_t points);
-  void point(std::size_t sweep_in_trace, const std::vector<PointSummary>& lanes, Seconds expected);
-  void shape(std::size_t probe_in_trace, const ProbeSeries& of_one_point, Seconds expected);
-  void job(std::size_t streams_in_trace, const JobSeries& of_one_point, Seconds expected);
+  // A point was measured: of which case, where it stands in the trace ("/transfers/0003 12"), and what came out.
+  void point(const std::string& title, const std::string& place, const std::string& result, Seconds expected);
   void skipped(Seconds expected);  // already in the trace, or given up
-  void saved();                    // everything told so far is on disk
+  void case_done(const std::string& summary);
+  void saved();  // everything reported so far is on disk
   void say(const std::string& line);
 
  private:
-  enum class Form { none, lines, bar };
-  void told(const std::string& what, const std::string& numbers, const std::string& saved_as, Seconds expected);
+  void later(const std::string& line);
   void draw();
   void clear();
-  Form form_;
+  ProgressForm form_;
   bool drawn_ = false;
-  Seconds begin_;
+  Seconds begin_, last_drawn_{0};
   double expected_, expected_done_ = 0;
-  Seconds skipped_time_{0};
+  std::size_t cases_, cases_done_ = 0;
   std::string title_, last_;
-  std::size_t sweep_ = 0, sweeps_ = 0, done_ = 0, points_ = 0;
   std::vector<std::string> unsaved_;
-  Seconds last_drawn_{0};
 };
 
 // "1:05", "2:03:10".
 std::string clock_text(Seconds);
+// The line of the bar, at most `columns` characters.
+std::string bar_text(double fraction, const std::string& left, const std::string& rest, std::size_t columns);
 
 }  // namespace npgpu::cli

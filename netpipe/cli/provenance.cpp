@@ -1,5 +1,6 @@
 #include "netpipe/cli/provenance.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,20 +9,15 @@
 #include <fstream>
 
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/version.hpp"
 #include "npgpu/module.hpp"
+#include "npgpu_build.hpp"
+#include "npgpu_git.hpp"
 
 extern char** environ;
 
 namespace npgpu::cli {
 
 namespace {
-
-std::string fresh_uuid() {
-  std::string uuid;
-  std::ifstream("/proc/sys/kernel/random/uuid") >> uuid;
-  return uuid;
-}
 
 std::string utc_now() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
@@ -30,11 +26,6 @@ std::string utc_now() {
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;
-}
-
-std::string hostname() {
-  char name[256] = {};
-  return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
 // Variables that change what is measured. Everything else in the environment is the user's own business.
@@ -78,14 +69,61 @@ Facts device_facts(const DeviceInfo& device) {
 
 }  // namespace
 
-TraceRoot trace_root() {
-  return {fresh_uuid(), tool_version(), git_commit(), typed(), utc_now(), hostname(), false};
+std::string tool_version() { return NPGPU_VERSION; }
+std::string git_commit() { return NPGPU_GIT_COMMIT; }
+
+Facts build_facts() {
+  const std::string cuda = NPGPU_CUDA_TOOLKIT;
+  return {{"version", tool_version()},
+          {"git_commit", git_commit()},
+          {"compiler", std::string(NPGPU_COMPILER)},
+          {"build_type", std::string(NPGPU_BUILD_TYPE)},
+          {"cuda_toolkit", cuda.empty() ? "none" : cuda},
+          {"cuda_architectures", cuda.empty() ? "none" : std::string(NPGPU_CUDA_ARCHITECTURES)},
+          {"hdf5", std::string(NPGPU_HDF5)},
+          {"boost", std::string(NPGPU_BOOST)},
+          {"hwloc", std::string(NPGPU_HWLOC)}};
+}
+
+std::string version_text() {
+  std::string text = fmt::format("npgpu {} ({})\n", tool_version(), git_commit());
+  const Facts facts = build_facts();
+  for (std::size_t i = 2; i < facts.size(); ++i)
+    text += fmt::format("{}: {}\n", facts[i].first, std::get<std::string>(facts[i].second));
+  text += "modules:";
+  for (const auto& module : modules()) text += fmt::format(" {}", module->name());
+  text += '\n';
+  for (const MissingModule& missing : missing_modules())
+    text += fmt::format("left out: {} ({})\n", missing.name, missing.reason);
+  return text;
+}
+
+std::string fresh_uuid() {
+  std::string uuid;
+  std::ifstream("/proc/sys/kernel/random/uuid") >> uuid;
+  return uuid;
+}
+
+std::string hostname() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+}
+
+TraceRoot trace_root(const std::string& plan) {
+  TraceRoot root;
+  root.run_uuid = fresh_uuid();
+  root.tool_version = tool_version();
+  root.git_commit = git_commit();
+  root.argv = typed();
+  root.plan = plan;
+  root.start_time_utc = utc_now();
+  root.hostname = hostname();
+  return root;
 }
 
 Provenance provenance(const std::vector<DeviceInfo>& devices, const std::vector<std::string>& left_out) {
   Provenance all{{"build", build_facts()}};
-  if (const Module* memcpy = find_module("memcpy"))
-    for (const DeviceInfo& host : memcpy->devices()) all.emplace_back("host", device_facts(host));
+  all.emplace_back("host", device_facts(devices::find("host")));
   int gpus = 0;
   for (const DeviceInfo& device : devices)
     if (device.id != "host") all.emplace_back("gpu" + std::to_string(gpus++), device_facts(device));

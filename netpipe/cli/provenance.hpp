@@ -1,6 +1,7 @@
-// Who measured, where, with what: written once into the trace, before the first point.
+// Who measured, where and with what: this build, and what a trace says of its run.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "npgpu/device.hpp"
@@ -8,9 +9,18 @@
 
 namespace npgpu::cli {
 
-TraceRoot trace_root();
-// build, host, gpu0.. (the devices given), slurm and environment where there is something to say, and what
-// the plan left out.
+std::string tool_version();  // 0.1.0
+std::string git_commit();    // abbreviated, -dirty if the sources differed
+Facts build_facts();         // compiler, build type, toolkit and libraries
+// What a bug report needs: version, commit, build, modules built and left out.
+std::string version_text();
+
+std::string fresh_uuid();
+std::string hostname();
+
+TraceRoot trace_root(const std::string& plan);
+// build, host, gpu0.. (the devices given), slurm and environment where there is something to say, and what the plan
+// left out. Written once into the trace, before the first point.
 Provenance provenance(const std::vector<DeviceInfo>& devices, const std::vector<std::string>& left_out);
 
 }  // namespace npgpu::cli

@@ -42,7 +42,7 @@ std::optional<Number> number(std::string_view text) {
 
 }  // namespace
 
-std::uint64_t parse_size(std::string_view option, std::string_view text, std::uint64_t least) {
+std::uint64_t parse_size(std::string_view option, std::string_view text, std::uint64_t min) {
   constexpr std::string_view advice = "no size; write bytes, or 4KiB, 1.5MiB, 2GiB";
   const auto n = number(text);
   if (!n) refuse(option, text, advice);
@@ -66,7 +66,7 @@ std::uint64_t parse_size(std::string_view option, std::string_view text, std::ui
     if (exact != std::floor(exact)) refuse(option, text, "not a whole number of bytes");
     bytes = static_cast<std::uint64_t>(exact);
   }
-  if (bytes < least) refuse(option, text, "too small: at least " + std::to_string(least));
+  if (bytes < min) refuse(option, text, "too small: at least " + std::to_string(min));
   return bytes;
 }
 
@@ -78,11 +78,11 @@ std::vector<std::uint64_t> parse_sizes(std::string_view option, std::string_view
   return sizes;
 }
 
-std::uint64_t parse_count(std::string_view option, std::string_view text, std::uint64_t least, std::uint64_t most) {
+std::uint64_t parse_count(std::string_view option, std::string_view text, std::uint64_t min, std::uint64_t max) {
   const auto n = number(text);
   if (!n || !n->whole || !n->unit.empty()) refuse(option, text, "no whole number");
-  if (!n->fits || n->integer > most) refuse(option, text, "too large: at most " + std::to_string(most));
-  if (n->integer < least) refuse(option, text, "too small: at least " + std::to_string(least));
+  if (!n->fits || n->integer > max) refuse(option, text, "too large: at most " + std::to_string(max));
+  if (n->integer < min) refuse(option, text, "too small: at least " + std::to_string(min));
   return n->integer;
 }
 
@@ -103,15 +103,17 @@ double parse_fraction(std::string_view option, std::string_view text) {
   const auto n = number(text);
   if (!n || !n->fits || (!n->unit.empty() && n->unit != "%")) refuse(option, text, "no fraction; write 0.05 or 5%");
   const double value = n->unit == "%" ? n->value / 100 : n->value;
-  if (value > 10) refuse(option, text, "too large: at most 10 (1000%)");
+  if (n->unit.empty() && value > 1)
+    refuse(option, text, fmt::format("not clear: write {0}% for {0} percent, or a fraction such as 0.05", text));
+  if (value > 10) refuse(option, text, "too large: at most 1000%");
   return value;
 }
 
-double parse_number(std::string_view option, std::string_view text, double least, double most) {
+double parse_number(std::string_view option, std::string_view text, double min, double max) {
   const auto n = number(text);
   if (!n || !n->unit.empty()) refuse(option, text, "no plain number");
-  if (!n->fits || n->value > most) refuse(option, text, fmt::format("too large: at most {:g}", most));
-  if (n->value < least) refuse(option, text, fmt::format("too small: at least {:g}", least));
+  if (!n->fits || n->value > max) refuse(option, text, fmt::format("too large: at most {:g}", max));
+  if (n->value < min) refuse(option, text, fmt::format("too small: at least {:g}", min));
   return n->value;
 }
 

@@ -3,36 +3,57 @@
 
 #include <iostream>
 
+#include "netpipe/cli/campaign.hpp"
+#include "netpipe/cli/case_choice.hpp"
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/how_to_predict.hpp"
-#include "netpipe/cli/sweep_choice.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::cli {
 
-int report(const Arguments& arguments) {
-  Options options("report", "npgpu report TRACE [options]",
-                  "Shows a trace: every sweep as a table with intervals and percent of the limit, and its curve in a\n"
-                  "few numbers; probes; jobs in streams; and what is derived from them.",
-                  {"TRACE"});
-  auto& shown = options.group("What is shown");
-  declare_choice(shown);
-  shown.add_options()
-      ("overview", po::bool_switch(), "a line a sweep")
-      ("json", po::bool_switch(), "as JSON");
-  if (!options.read(arguments)) return exit_code::done;
-  Trace trace = read_trace(options.place("TRACE"));
-  choose_sweeps(options, trace);
+namespace {
+
+void declare(Options& options) {
+  options.group("What is shown").add("case").add("every-size").add("overview");
+  options.group("Output").add("json");
+}
+
+int run_report(const Options& options) {
+  Trace trace = read_trace(options.place("TRACE"), Guard::child);
+  TextStyle style = terminal_style();
+  style.every_size = options.on("every-size");
+  if (options.has("case")) {
+    for_each_kind([&]<class K>() { style.series_in_trace += trace.of<K>().size(); });
+    choose_cases(options, trace);
+  }
   if (options.on("json")) {
-    report_json(std::cout, trace);
+    options.on("overview") ? report_overview_json(std::cout, trace) : report_json(std::cout, trace);
     return exit_code::done;
   }
-  options.on("overview") ? report_overview(std::cout, trace, terminal_style())
-                         : report_text(std::cout, trace, terminal_style());
-  const std::string next = how_to_predict(trace, options.place("TRACE"));
+  options.on("overview") ? report_overview(std::cout, trace, style) : report_text(std::cout, trace, style);
+  const std::string next = next_steps(trace, options.place("TRACE"));
   if (!next.empty()) std::cout << '\n' << next;
   return exit_code::done;
+}
+
+}  // namespace
+
+void print_report(const Trace& trace, const std::string& path) {
+  report_text(std::cout, trace, terminal_style());
+  const std::string next = next_steps(trace, path);
+  if (!next.empty()) std::cout << '\n' << next;
+}
+
+Command report() {
+  return {"report",
+          "show a trace in the terminal",
+          "Shows a trace: every series as a table with intervals and percent of the limit, the curves in a few numbers, "
+          "and what is derived from them. Needs no device.",
+          {"TRACE"},
+          {"npgpu report node.h5 --overview", "npgpu report node.h5 --case transfers:0,3 probes",
+           "npgpu report node.h5 --json > node.json"},
+          declare,
+          run_report};
 }
 
 }  // namespace npgpu::cli

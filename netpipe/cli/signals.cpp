@@ -25,8 +25,12 @@ void catch_signals() {
   // SA_RESTART: a checkpoint in progress must not fail with EINTR.
   install(SIGTERM, on_stop, SA_RESTART | SA_RESETHAND);
   install(SIGINT, on_stop, SA_RESTART | SA_RESETHAND);
+  struct sigaction hangup {};
+  if (sigaction(SIGHUP, nullptr, &hangup) != 0 || hangup.sa_handler != SIG_IGN)
+    install(SIGHUP, on_stop, SA_RESTART | SA_RESETHAND);
   install(SIGUSR1, on_save, SA_RESTART);
   install(SIGPIPE, SIG_IGN, 0);
+  install(SIGXFSZ, SIG_IGN, 0);
 }
 
 bool stop_asked() { return stop != 0; }

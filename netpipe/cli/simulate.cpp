@@ -1,14 +1,11 @@
 // npgpu simulate: a job in streams on a node that is only numbers.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <fstream>
 #include <iostream>
-#include <limits>
 
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/options.hpp"
-#include "netpipe/cli/plan.hpp"
+#include "netpipe/cli/job_options.hpp"
+#include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
@@ -20,14 +17,6 @@ namespace {
 
 constexpr double day_us = 86400e6;
 constexpr std::uint64_t max_streams = 10000;  // a drawing of more says nothing
-
-template <class E>
-E word_of(const Options& options, const std::string& option) {
-  const auto value = named<E>(options.text(option));
-  if (!value)
-    throw Error(ErrorKind::usage, fmt::format("--{}: '{}' is none of {}", option, options.text(option), choices<E>()));
-  return *value;
-}
 
 // "1" for all three stages, or "1,2,1".
 Stages parse_stages(const std::string& option, const std::string& text) {
@@ -47,21 +36,28 @@ void read_slow_down(StreamCosts& costs, const std::string& text) {
   costs.duplex_slowdown_d2h = parse_number("slow-down", words.back(), 1, 1000);
 }
 
-// The device's, and over them what was given one by one.
+// Those of a trace or a simulated device, and over them what was given one by one.
 StreamCosts read_costs(const Options& options, const Job& job) {
   StreamCosts costs;
-  if (const auto device = options.maybe("device")) {
-    if (device->rfind("sim:", 0) != 0)
-      throw Error(ErrorKind::usage,
-                  fmt::format("--device: '{}' is not simulated; write sim:NAME (npgpu list shows them)", *device));
-    costs = simulated_costs(default_module(*device).device(*device), word_of<Memory>(options, "memory"));
+  const bool fresh = options.has("create-us") || parse_name<StreamPool>("pool", options.text("pool")) == StreamPool::fresh;
+  const auto device = options.maybe("device");
+  if (const auto path = options.maybe("trace")) {
+    const MeasuredCosts measured = costs_of_trace(read_trace(*path, Guard::child), *path, device);
+    costs = measured.costs;
+    if (fresh) costs.stream_create = measured.create;
+  } else if (device) {
+    if (devices::kind_of(*device) != "sim")
+      throw Error(ErrorKind::usage, fmt::format("--device: '{}' is not simulated; write sim:NAME (npgpu list), or name "
+                                                "the --trace in which it was measured", *device));
+    costs = simulated_costs(devices::find(*device), parse_name<Memory>("memory", options.text("memory")));
   }
+  if (!fresh) costs.stream_create = Seconds{0};
   const auto rate = [&](const char* option, Curve& curve, std::uint64_t bytes) {
     if (const auto text = options.maybe(option))
       curve = Curve::line(Seconds{0}, Seconds{1e-9 / parse_number(option, *text, 1e-6, 1e6)});
     else if (bytes > 0 && curve.empty())
       throw Error(ErrorKind::usage,
-                  fmt::format("--{}: how fast are these copies? Or name a --device sim:NAME", option));
+                  fmt::format("--{}: how fast are these copies? Or name a --device sim:NAME, or a --trace", option));
   };
   rate("h2d-gb-s", costs.copy_h2d, job.in_bytes);
   rate("d2h-gb-s", costs.copy_d2h, job.out_bytes);
@@ -70,99 +66,88 @@ StreamCosts read_costs(const Options& options, const Job& job) {
   if (const auto text = options.maybe("latency-us")) costs.latency = parse_stages("latency-us", *text);
   if (const auto text = options.maybe("create-us"))
     costs.stream_create = from_microseconds(parse_number("create-us", *text, 0, day_us));
-  if (options.on("pooled")) costs.stream_create = Seconds{0};
   if (const auto text = options.maybe("slow-down")) read_slow_down(costs, *text);
   if (const auto text = options.maybe("copy-engines"))
     costs.copy_engines = static_cast<int>(parse_count("copy-engines", *text, 1, 2));
   if (const auto text = options.maybe("queues"))
     costs.queues.h2d = costs.queues.kernel = costs.queues.d2h =
         static_cast<std::uint32_t>(parse_count("queues", *text, 0, max_streams));
-  if (options.has("implicit-sync")) costs.implicit_sync = word_of<ImplicitSync>(options, "implicit-sync");
-  if (options.has("compute")) costs.compute = word_of<Compute>(options, "compute");
+  if (options.has("implicit-sync")) costs.implicit_sync = parse_name<ImplicitSync>("implicit-sync", options.text("implicit-sync"));
+  if (options.has("compute")) costs.compute = parse_name<Compute>("compute", options.text("compute"));
   return costs;
 }
 
 Job read_job(const Options& options) {
-  Job job;
-  if (const auto text = options.maybe("bytes-in")) job.in_bytes = parse_size("bytes-in", *text);
-  if (const auto text = options.maybe("bytes-out")) job.out_bytes = parse_size("bytes-out", *text);
-  if (const auto text = options.maybe("kernel-ms"))
-    job.kernel = Seconds{parse_number("kernel-ms", *text, 0, day_us / 1e3) * 1e-3};
-  if (const auto text = options.maybe("blocks")) job.blocks = parse_count("blocks", *text, 1, 1ull << 40);
+  Job job = parse_job(options);
   if (const auto text = options.maybe("slots")) job.slots = parse_count("slots", *text, 1, 1ull << 40);
   if (job.in_bytes == 0 && job.out_bytes == 0 && job.kernel.count() == 0)
     throw Error(ErrorKind::usage, "nothing to simulate: give --bytes-in, --kernel-ms or --bytes-out");
   if ((job.blocks > 0) != (job.slots > 0))
     throw Error(ErrorKind::usage,
-                "--blocks and --slots go together: a kernel's blocks, and how many the device holds at once");
+                "--blocks and --slots go together: a kernel's blocks, and how many the device works on at once");
   return job;
 }
 
-void write_chrome(const Simulation& simulation, const Options& options) {
-  const std::string path = options.text("chrome");
-  if (!options.on("force") && std::ifstream(path))
-    throw Error(ErrorKind::usage, "--chrome: '" + path + "' exists; --force replaces it");
-  std::ofstream file(path);
-  simulation_chrome(file, simulation);
-  file.close();
-  if (!file) throw Error(ErrorKind::failed, "--chrome: cannot write '" + path + "'");
+void declare(Options& options) {
+  options.group("Job").add("bytes-in").add("kernel-ms").add("bytes-out").add("blocks").add("slots");
+  options.group("Streams")
+      .add("streams", {}, "Default: the best number.")
+      .add("order", "breadth-first")
+      .add("pool", "pooled")
+      .add("max-streams", "64");
+  options.group("Node: a simulated or measured device, and over it numbers of your own")
+      .add("device", {}, "sim:NAME, or with --trace one of the trace.")
+      .add("trace")
+      .add("memory", "pinned")
+      .add("h2d-gb-s")
+      .add("d2h-gb-s")
+      .add("slow-down")
+      .add("copy-engines")
+      .add("issue-us")
+      .add("gap-us")
+      .add("latency-us")
+      .add("create-us", {}, "Implies --pool fresh.")
+      .add("queues")
+      .add("implicit-sync")
+      .add("compute");
+  options.group("Output").add("json").add("chrome").add("force");
 }
 
-}  // namespace
-
-int simulate_job(const Arguments& arguments) {
-  Options options("simulate",
-                  "npgpu simulate --bytes-in SIZE --kernel-ms T --bytes-out SIZE --device sim:NAME [options]",
-                  "Plays a job in streams through the host, the copy engines and the multiprocessors of a node that is only\n"
-                  "numbers: a simulated device's, or your own. Draws when each of them works on which chunk.");
-  options.group("Job").add_options()
-      ("bytes-in", word(), "copied to the device: 64MiB")
-      ("kernel-ms", word(), "time of the whole kernel, alone, in milliseconds")
-      ("bytes-out", word(), "copied from the device")
-      ("blocks", word(), "the kernel's blocks, and")
-      ("slots", word(), "how many of them the device holds at once: chunks are then whole waves");
-  options.group("Streams").add_options()
-      ("streams", word(), "number of streams (default: the best)")
-      ("order", word("breadth-first"), choices<Order>().c_str())
-      ("most", word("64"), "streams to try for the best");
-  options.group("Node").add_options()
-      ("device", word(), "sim:NAME, whose costs are used where none of these is given")
-      ("memory", word("pinned"), "the host's memory")
-      ("pooled", po::bool_switch(), "streams are there already: creating them is not counted")
-      ("h2d-gb-s", word(), "rate of copies to the device")
-      ("d2h-gb-s", word(), "rate of copies from it")
-      ("slow-down", word(), "how many times longer copies take beside one the other way: 1.08 or 1.06,1.09")
-      ("copy-engines", word(), "1 or 2")
-      ("issue-us", word(), "the host's time for a call: 2, or 2,3,2 for copy in, kernel, copy out")
-      ("gap-us", word(), "what an operation adds to its engine")
-      ("latency-us", word(), "from the end of an operation to the next one of its stream")
-      ("create-us", word(), "creating one stream")
-      ("queues", word(), "hardware queues of each engine; 0: one for each stream")
-      ("implicit-sync", word(), ("copies out wait for earlier kernels: " + choices<ImplicitSync>()).c_str())
-      ("compute", word(), ("kernels of different streams: " + choices<Compute>()).c_str());
-  options.group("Output").add_options()
-      ("json", po::bool_switch(), "as JSON, with every operation")
-      ("chrome", word(), "also write the timeline to this file, for ui.perfetto.dev")
-      ("force", po::bool_switch(), "replace an existing file");
-  if (!options.read(arguments)) return exit_code::done;
-
+int run_simulate(const Options& options) {
   Simulation s;
   s.job = read_job(options);
   s.costs = read_costs(options, s.job);
-  s.order = word_of<Order>(options, "order");
-  s.node = options.maybe("device").value_or("node as given");
-  const auto most = static_cast<std::uint32_t>(parse_count("most", options.text("most"), 1, max_streams));
+  s.order = parse_name<Order>("order", options.text("order"));
+  s.node = options.maybe("device").value_or(options.maybe("trace").value_or("node as given"));
+  const auto most = static_cast<std::uint32_t>(parse_count("max-streams", options.text("max-streams"), 1, max_streams));
   s.prediction = choose_streams(s.job, s.costs, s.order, stream_counts(most));
   s.streams = s.prediction.streams;
   if (const auto text = options.maybe("streams"))
     s.streams = static_cast<std::uint32_t>(parse_count("streams", *text, 1, max_streams));
   s.timeline = simulate(s.job, s.streams, s.costs, s.order);
-  if (options.has("chrome")) write_chrome(s, options);
+  if (const auto path = options.maybe("chrome"))
+    write_file("chrome", *path, options.on("force"), [&](std::ostream& file) { simulation_chrome(file, s); });
   if (options.on("json"))
     simulation_json(std::cout, s);
   else
     simulation_text(std::cout, s, terminal_style());
   return exit_code::done;
+}
+
+}  // namespace
+
+Command simulate_job() {
+  return {"simulate",
+          "play a job in streams through a simulated node",
+          "Plays a job in streams through the host, the copy engines and the multiprocessors of a node that is only "
+          "numbers: those of a simulated device, of a measured one in a trace, or your own. Draws when each of them works "
+          "on which chunk.",
+          {},
+          {"npgpu simulate --device sim:h200 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
+           "npgpu simulate --trace node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB --streams 8",
+           "npgpu simulate --bytes-in 64MiB --kernel-ms 1 --h2d-gb-s 55 --copy-engines 1 --issue-us 2"},
+          declare,
+          run_simulate};
 }
 
 }  // namespace npgpu::cli

@@ -1,11 +1,26 @@
+// The terminal that the program writes to, and text laid out for it.
 #pragma once
+
+#include <string>
+#include <string_view>
 
 #include "npgpu/report.hpp"
 
 namespace npgpu::cli {
 
-// Standard output's width (COLUMNS, else the terminal's, else 100) and whether colour is wanted (a terminal,
-// and no NO_COLOR).
+// Columns of the terminal behind a file descriptor: COLUMNS if it is a number, else the terminal's own, else `otherwise`.
+int terminal_width(int descriptor, int otherwise);
+// True if escape sequences work there: a terminal that is not dumb.
+bool takes_escapes(int descriptor);
+
+// How standard output is laid out: its width (100 if it is no terminal), and colour if it takes escapes and NO_COLOR is
+// not set.
 TextStyle terminal_style();
+
+// The first `columns` characters of a UTF-8 text; no character is cut.
+std::string cut_to(std::string_view text, std::size_t columns);
+// The text in lines of at most `width` characters, broken at spaces. Every line but the first begins with `indent`
+// spaces; line ends in the text stay.
+std::string wrapped(std::string_view text, std::size_t width, std::size_t indent = 0);
 
 }  // namespace npgpu::cli

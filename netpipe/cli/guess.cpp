@@ -1,0 +1,106 @@
+// Guesses of how long a plan takes, for --dry-run and the time left, which is corrected by what points really take.
+#include <algorithm>
+
+#include "netpipe/cli/plan.hpp"
+
+namespace npgpu::cli {
+
+namespace {
+
+struct PointCost {
+  Seconds repeat{1e-6};
+  Seconds rest{0};  // of preparing the point and comparing its results
+};
+
+Seconds moved(double bytes, double bytes_per_s) { return Seconds{bytes / bytes_per_s}; }
+
+// Round figures: a host of 2 cores, a GPU on PCIe 5. What a simulated device does takes no time, but its buffers are
+// filled and compared.
+template <class K>
+PointCost cost_of(const DeviceInfo&, const Step<K>&) {
+  return {};
+}
+
+template <>
+PointCost cost_of(const DeviceInfo& device, const Step<Transfers>& step) {
+  const bool host = step.question.direction == Direction::h2h, far = step.question.cache == Cache::cold;
+  const int legs = step.question.pattern == Pattern::stream ? 1 : 2;
+  const auto bytes = static_cast<double>(step.axes.bytes) * legs;
+  const bool blocking = step.question.timing == Timing::host;
+  const double rate = step.question.direction == Direction::d2d ? 1e12 : host ? 8e9 : 4e10;
+  if (device.simulated) return {Seconds{0}, moved(bytes, 1.8e9)};
+  // A walk through more than the caches is laid out anew for each size.
+  return {Seconds{host ? 1e-7 : blocking ? 6e-6 : 2e-6} + moved(bytes, rate),
+          moved(bytes, 4e9) + Seconds{far && host ? 0.15 : 0}};
+}
+
+template <>
+PointCost cost_of(const DeviceInfo& device, const Step<Probes>& step) {
+  if (device.simulated) return {Seconds{0}, Seconds{0}};
+  const auto bytes = static_cast<double>(step.axes.bytes);
+  const bool host = device.id == "host", waits = step.question.form == Form::dependent;
+  if (counts_loads(step.question)) return {Seconds{host ? 1e-6 : 1e-5}, moved(bytes, host ? 1e9 : 5e10)};
+  const double rate = host ? (waits ? 4e9 : 2e10) : (waits ? 5e10 : 2e12);
+  return {Seconds{1e-6} + moved(bytes, rate), moved(bytes, host ? 1e10 : 1e12)};
+}
+
+template <>
+PointCost cost_of(const DeviceInfo& device, const Step<Jobs>& step) {
+  constexpr double bytes_per_s = 4e10, word_rounds_per_s = 1e12;
+  const JobShape& job = step.axes;
+  const Seconds copies = moved(static_cast<double>(job.bytes_in + job.bytes_out), bytes_per_s);
+  if (device.simulated) return {Seconds{0}, copies};
+  const Seconds kernel = job.kernel_ratio > 0
+                             ? job.kernel_ratio * copies
+                             : Seconds{static_cast<double>(job.kernel_bytes / 4 * job.iterations) / word_rounds_per_s};
+  // As much again to set up and to check.
+  return {Seconds{20e-6} + copies + kernel, Seconds{0.005} + 3 * copies};
+}
+
+Seconds repeated(const DeviceInfo& device, const Repetition& how, Seconds repeat) {
+  if (how.is_classic) return how.schedule()->guess(repeat);
+  const Seconds trial = std::max(how.adaptive.trial, repeat);
+  const Seconds least = trial * (how.adaptive.min_trials + 0.5);
+  // Of the points of a quiet GPU a few spend their budget; of a host's a third.
+  const double unsettled = device.id == "host" ? 0.33 : 0.05;
+  return least + repeat + unsettled * std::max(Seconds{0}, how.adaptive.budget - least);
+}
+
+}  // namespace
+
+template <class K>
+Seconds guess(const Batch<K>& batch, const Step<K>& step, const Repetition& how) {
+  constexpr Seconds least{5e-4};
+  const PointCost cost = cost_of(batch.device, step);
+  return least + cost.rest + (batch.device.simulated ? Seconds{0} : repeated(batch.device, how, cost.repeat));
+}
+
+template <class K>
+Seconds guess_set_up(const Batch<K>& batch) {
+  // Buffers are taken and filled, and the device is kept busy for a while.
+  return moved(static_cast<double>(batch.need.host_bytes), 3e9) + Seconds{batch.device.simulated ? 0 : 0.2};
+}
+
+Seconds guess(const Plan& plan, const MeasureOptions& options) {
+  Seconds sum{0};
+  for_each_kind([&]<class K>() {
+    for (const Batch<K>& batch : plan.of<K>()) {
+      sum += guess_set_up(batch);
+      for (const Step<K>& step : batch.steps) sum += guess(batch, step, options.repetition<K>());
+    }
+  });
+  return sum;
+}
+
+namespace {
+
+// One instance for each kind of the list.
+template <class... Ks>
+constexpr auto instances_for(List<Ks...>) {
+  return std::tuple{std::pair{&guess<Ks>, &guess_set_up<Ks>}...};
+}
+[[maybe_unused, gnu::used]] const auto instances = instances_for(Kinds{});
+
+}  // namespace
+
+}  // namespace npgpu::cli
