@@ -13,11 +13,18 @@ using namespace npgpu::cli;
 
 namespace {
 
-struct TransferSample {
-  Options options{"demo", "npgpu demo PLACE", "A command for tests.", {"PLACE"}};
-  TransferSample() {
-    options.group("Group").add_options()("size-limit", word("10"), "a limit")("flag", po::bool_switch(), "a switch");
-  }
+const Command demo{"transfer",
+                   "a command for tests",
+                   "About it.",
+                   {"PLACE"},
+                   {"npgpu transfer here"},
+                   [](Options& options) {
+                     options.group("Group").add("end", "10").add("async").add("output").add("case").add("streams", {}, "Default: all.");
+                   },
+                   nullptr};
+
+struct Demo {
+  Options options{demo};
 };
 
 struct Variable {
@@ -35,7 +42,7 @@ struct File {
 };
 
 std::string refusal(std::vector<std::string> arguments) {
-  TransferSample s;
+  Demo s;
   try {
     s.options.read(arguments);
   } catch (const Error& e) {
@@ -48,46 +55,91 @@ std::string refusal(std::vector<std::string> arguments) {
 }  // namespace
 
 TEST_CASE("the command line beats the environment, which beats the file, which beats the default") {
-  const File file("[demo]\nsize-limit = 3\n[other]\nunknown = 1\n");
+  const File file("[transfer]\nend = 3\n[probe]\nunknown = 1\n");
   const std::string config = "--config=" + file.path.string();
-  TransferSample standard;
+  Demo standard;
   standard.options.read({});
-  CHECK(standard.options.text("size-limit") == "10");
-  TransferSample from_file;
+  CHECK(standard.options.text("end") == "10");
+  Demo from_file;
   from_file.options.read({config});
-  CHECK(from_file.options.text("size-limit") == "3");
-  const Variable variable("NPGPU_SIZE_LIMIT", "2");
-  TransferSample from_environment;
+  CHECK(from_file.options.text("end") == "3");
+  const Variable variable("NPGPU_END", "2");
+  Demo from_environment;
   from_environment.options.read({config});
-  CHECK(from_environment.options.text("size-limit") == "2");
-  TransferSample from_line;
-  from_line.options.read({config, "--size-limit=1"});
-  CHECK(from_line.options.text("size-limit") == "1");
+  CHECK(from_environment.options.text("end") == "2");
+  Demo from_line;
+  from_line.options.read({config, "--end=1"});
+  CHECK(from_line.options.text("end") == "1");
 }
 
 TEST_CASE("switches come from everywhere too") {
-  const Variable variable("NPGPU_FLAG", "true");
-  TransferSample s;
+  const Variable variable("NPGPU_ASYNC", "true");
+  Demo s;
   s.options.read({});
-  CHECK(s.options.on("flag"));
+  CHECK(s.options.on("async"));
 }
 
 TEST_CASE("names are taken in full only, and what is unknown is named") {
-  CHECK(refusal({"--size-lim=1"}).find("--size-lim") != std::string::npos);
+  CHECK(refusal({"--en=1"}).find("--size-lim") != std::string::npos);
   CHECK(refusal({"--nonsense"}).find("--nonsense") != std::string::npos);
-  CHECK(refusal({"--size-limit"}).find("size-limit") != std::string::npos);
+  CHECK(refusal({"--end"}).find("end") != std::string::npos);
   CHECK(refusal({"a", "b"}).find("too many arguments") != std::string::npos);
   CHECK(refusal({"--config=/nowhere.ini"}) == "--config: cannot read '/nowhere.ini'");
-  CHECK(refusal({"--size-limit=1", "--size-limit=2"}).find("size-limit") != std::string::npos);
+  CHECK(refusal({"--end=1", "--end=2"}).find("end") != std::string::npos);
   const File file("nonsense = 1\n");
-  CHECK(refusal({"--config=" + file.path.string()}).find("'nonsense' is no option of 'demo'") != std::string::npos);
+  CHECK(refusal({"--config=" + file.path.string()}).find("'nonsense' is no option of 'transfer'") != std::string::npos);
+}
+
+TEST_CASE("a configuration on a folder, or with a section that is no command, is an error") {
+  CHECK(refusal({"--config=/tmp"}) == "--config: '/tmp' is a folder");
+  const File file("[transfr]\nend = 3\n");
+  CHECK(refusal({"--config=" + file.path.string()}) ==
+        file.path.string() + ": [transfr] is no command; did you mean 'transfer'?");
+}
+
+TEST_CASE("help is asked for by its long and its short name") {
+  for (const char* word : {"--help", "-h"}) {
+    Demo demo_;
+    CHECK_FALSE(demo_.options.read({word}));
+  }
+}
+
+TEST_CASE("an option that may be repeated keeps all its values, and the first source wins") {
+  const Variable variable("NPGPU_CASE", "jobs");
+  Demo s;
+  s.options.read({"--case", "transfers:0", "--case=probes"});
+  CHECK(s.options.texts("case") == std::vector<std::string>{"transfers:0", "probes"});
+  Demo t;
+  t.options.read({});
+  CHECK(t.options.texts("case") == std::vector<std::string>{"jobs"});
+}
+
+TEST_CASE("the plan is what was asked to be measured: not where it goes, not what would have been done anyway") {
+  Demo s;
+  s.options.read({"here", "--end", "10", "--async", "--output", "x.h5"});
+  CHECK(s.options.plan() == "transfer here --async");
+  const Variable variable("NPGPU_END", "11");
+  Demo t;
+  t.options.read({"here"});
+  CHECK(t.options.plan() == "transfer here --end 11");
+}
+
+TEST_CASE("help names each value, says defaults, and ends with an example") {
+  Demo s;
+  const std::string help = s.options.help(80);
+  CHECK(help.rfind("Usage: npgpu transfer PLACE [options]\n\nAbout it.\n\nGroup:\n", 0) == 0);
+  CHECK(help.find("  --end SIZE            The largest size. Default: 10.\n") != std::string::npos);
+  CHECK(help.find("  -o, --output FILE     ") != std::string::npos);
+  CHECK(help.find("used round-robin. Default: all.\n") != std::string::npos);
+  CHECK(help.find("  -h, --help            Print this text.\n") != std::string::npos);
+  CHECK(help.find("\nExamples:\n  npgpu transfer here\n") != std::string::npos);
 }
 
 TEST_CASE("a place is needed by name") {
-  TransferSample s;
+  Demo s;
   s.options.read({});
-  CHECK_THROWS_WITH_AS(s.options.place("PLACE"), "'demo' needs PLACE: npgpu demo PLACE", Error);
-  TransferSample t;
+  CHECK_THROWS_WITH_AS(s.options.place("PLACE"), "'transfer' needs PLACE (npgpu help transfer)", Error);
+  Demo t;
   t.options.read({"here"});
   CHECK(t.options.place("PLACE") == "here");
 }

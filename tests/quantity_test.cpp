@@ -7,6 +7,12 @@
 using namespace npgpu;
 using namespace npgpu::cli;
 
+namespace {
+enum class Sort { small, large };
+}
+template <>
+inline constexpr std::array<std::string_view, 2> npgpu::names_of<Sort>{"small", "large"};
+
 TEST_CASE("sizes as people write them") {
   CHECK(parse_size("end", "4096") == 4096);
   CHECK(parse_size("end", "4KiB") == 4096);
@@ -56,6 +62,7 @@ TEST_CASE("counts, durations, fractions, lists") {
   CHECK(parse_fraction("tolerance", "0.05") == 0.05);
   CHECK_THROWS_AS(parse_fraction("tolerance", "-1%"), Error);
   CHECK_THROWS_AS(parse_fraction("tolerance", "5000%"), Error);
+  CHECK(parse_fraction("threshold", "300%") == 3);
   CHECK(parse_number("gap-us", "0.5", 0, 10) == 0.5);
   CHECK(parse_number("gap-us", "0", 0, 10) == 0);
   CHECK_THROWS_AS(parse_number("gap-us", "11", 0, 10), Error);
@@ -65,4 +72,16 @@ TEST_CASE("counts, durations, fractions, lists") {
   CHECK(split_words("device", "a,b") == std::vector<std::string>{"a", "b"});
   CHECK_THROWS_AS(split_words("device", "a,,b"), Error);
   CHECK_THROWS_AS(split_words("device", ""), Error);
+}
+
+TEST_CASE("a share above 1 needs a percent sign, because 10 may be meant as 10 %") {
+  CHECK_THROWS_WITH_AS(parse_fraction("tolerance", "10"),
+                       "--tolerance: '10' is not clear: write 10% for 10 percent, or a fraction such as 0.05", Error);
+  CHECK(parse_fraction("tolerance", "10%") == doctest::Approx(0.1));
+  CHECK(parse_fraction("tolerance", "1") == 1);
+}
+
+TEST_CASE("names of an enumeration, one and several") {
+  CHECK(parse_names<Sort>("sort", "small,large") == std::vector<Sort>{Sort::small, Sort::large});
+  CHECK_THROWS_WITH_AS(parse_name<Sort>("sort", "tiny"), "--sort: 'tiny' is none of small, large", Error);
 }

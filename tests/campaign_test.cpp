@@ -1,0 +1,244 @@
+// From a plan into a trace, over backends made for the purpose, whose times, refusals and failures are given.
+#include "netpipe/cli/campaign.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/made_trace.hpp"
+
+using namespace npgpu;
+using namespace npgpu::cli;
+
+namespace {
+
+struct Made {
+  Workload fails = Workload::none;  // of this workload every job fails, but of none
+  bool opens = true;
+  int runs = 0, calibrations = 0, warm_ups = 0;
+};
+
+// Copies take 1 ms; a kernel 1 us an iteration.
+class MadeRunner final : public Runner<Jobs> {
+ public:
+  explicit MadeRunner(Made& made) : made_(made) {}
+  void prepare(const JobStep& step) override {
+    if (step.question.workload != Workload::none && step.question.workload == made_.fails)
+      throw Error(ErrorKind::failed, "it broke");
+    job_ = step.axes;
+  }
+  bool run(std::uint64_t, std::vector<JobSample>& samples) override {
+    ++made_.runs;
+    samples.emplace_back().host_us = 1e3 + static_cast<double>(job_.iterations);
+    return true;
+  }
+  std::optional<std::string> check(std::span<JobSample> last) override {
+    last[0].intact = 1;
+    return std::nullopt;
+  }
+  JobStep settled(const JobStep& step, std::span<const JobShape> known) override {
+    JobStep chosen = step;
+    if (step.axes.kernel_ratio > 0) {
+      made_.calibrations += known.empty();
+      chosen.axes.iterations = known.empty() ? static_cast<std::uint64_t>(1000 * step.axes.kernel_ratio) : known[0].iterations;
+      chosen.axes.kernel_ratio = 0;
+    }
+    return chosen;
+  }
+  void warm_up(Seconds) override { ++made_.warm_ups; }
+  const Clock& clock() const override { return steady_clock(); }
+  std::string binding() const override { return "made"; }
+
+ private:
+  Made& made_;
+  JobShape job_;
+};
+
+class MadeBackend final : public Backend<Jobs> {
+ public:
+  explicit MadeBackend(Made& made, MemoryNeed need = {}) : made_(made), need_(need) {}
+  std::string_view name() const override { return "made"; }
+  std::string_view device_kind() const override { return "made"; }
+  std::string_view summary() const override { return "made"; }
+  std::optional<std::string> refuses(const JobStep& step) const override {
+    if (step.axes.streams > 100) return "too many streams";
+    return std::nullopt;
+  }
+  MemoryNeed needs(std::span<const JobStep>) const override { return need_; }
+  MemoryNeed available(const JobCase&) const override { return {GiB, GiB}; }
+  std::unique_ptr<Runner<Jobs>> open(std::span<const JobStep>) const override {
+    if (!made_.opens) throw Error(ErrorKind::failed, "out of memory");
+    return std::make_unique<MadeRunner>(made_);
+  }
+
+ private:
+  Made& made_;
+  MemoryNeed need_;
+};
+
+JobStep step(Workload workload, std::uint32_t chunks, double ratio = 0) {
+  return {{.device = "made:0", .workload = workload},
+          {.bytes_in = MiB,
+           .bytes_out = MiB,
+           .kernel_bytes = MiB,
+           .iterations = ratio > 0 ? 0u : 7u,
+           .chunks = chunks,
+           .streams = chunks,
+           .kernel_ratio = ratio}};
+}
+
+DeviceInfo made_device() {
+  DeviceInfo device;
+  device.id = "made:0";
+  device.simulated = true;  // nothing to warm up
+  return device;
+}
+
+MeasureOptions options_for(const std::filesystem::path& path, IfExists if_exists = IfExists::refuse) {
+  MeasureOptions options;
+  options.output = path;
+  options.plan = "made";
+  options.if_exists = if_exists;
+  options.progress = ProgressForm::none;
+  for_each_kind([&]<class K>() {
+    auto& repetition = std::get<RepetitionOf<K>>(options.repetitions);
+    repetition.is_classic = true;
+    repetition.classic.trials = 2;
+    repetition.classic.fixed_repeats = 1;
+  });
+  return options;
+}
+
+struct Result {
+  Campaign campaign;
+  Trace trace;
+};
+
+Result run(const std::filesystem::path& path, Made& made, const std::vector<JobStep>& steps,
+           IfExists if_exists = IfExists::refuse, DeviceInfo device = made_device()) {
+  const MadeBackend backend(made);
+  Plan plan;
+  add<Jobs>(plan, backend, device, steps);
+  Result ran;
+  ran.campaign = run_campaign(plan, options_for(path, if_exists));
+  ran.trace = read_trace(path);
+  return ran;
+}
+
+}  // namespace
+
+TEST_CASE("steps go from case to case in the plan's order, and trials are numbered through") {
+  const ScratchFolder folder;
+  Made made;
+  const Result ran =
+      run(folder / "t.h5", made, {step(Workload::memory, 1), step(Workload::compute, 4), step(Workload::memory, 2)});
+  CHECK(ran.campaign.measured == 3);
+  CHECK(ran.trace.root.plan == "made");
+  REQUIRE(ran.trace.of<Jobs>().size() == 2);
+  const JobSeries& memory = ran.trace.of<Jobs>()[0];
+  const JobSeries& compute = ran.trace.of<Jobs>()[1];
+  CHECK(memory.question.workload == Workload::memory);
+  CHECK(memory.binding == "made");
+  CHECK(memory.simulated);
+  REQUIRE(memory.points.size() == 2);
+  CHECK(memory.points[1].axes.chunks == 2);
+  REQUIRE(compute.samples.size() == 2);
+  CHECK(memory.samples[1].number == 1);
+  CHECK(compute.samples[0].number == 2);
+  REQUIRE(memory.samples.size() == 4);
+  CHECK(memory.samples[2].number == 4);
+}
+
+TEST_CASE("axes that depend on the device are chosen by the runner, which is told what the trace has") {
+  const ScratchFolder folder;
+  Made made;
+  const Result first =
+      run(folder / "t.h5", made, {step(Workload::compute, 1, 2.0), step(Workload::compute, 2, 2.0)});
+  REQUIRE(first.trace.of<Jobs>().size() == 1);
+  CHECK(first.trace.of<Jobs>()[0].points.at(0).axes.iterations == 2000);
+  CHECK(first.trace.of<Jobs>()[0].points.at(1).axes.iterations == 2000);
+  CHECK(made.calibrations == 1);
+
+  // A third cut, by a ratio that would now give something else: the trace's iterations stay, and nothing is calibrated.
+  const Result second =
+      run(folder / "t.h5", made,
+          {step(Workload::compute, 1, 3.0), step(Workload::compute, 2, 3.0), step(Workload::compute, 4, 3.0)},
+          IfExists::resume);
+  CHECK(second.campaign.kept == 2);
+  CHECK(second.campaign.measured == 1);
+  CHECK(second.trace.of<Jobs>().at(0).points.at(2).axes.iterations == 2000);
+  CHECK(made.calibrations == 1);
+}
+
+TEST_CASE("a series that fails is given up, once, and the rest carries on") {
+  const ScratchFolder folder;
+  Made made;
+  made.fails = Workload::memory;
+  const Result ran =
+      run(folder / "t.h5", made, {step(Workload::memory, 1), step(Workload::compute, 4), step(Workload::memory, 2)});
+  CHECK(ran.campaign.measured == 1);
+  CHECK(ran.campaign.exit_code() == exit_code::failed);
+  REQUIRE(ran.campaign.failures.size() == 1);
+  CHECK(ran.campaign.failures[0].find("1 chunk in 1 stream: it broke") != std::string::npos);
+  CHECK(ran.trace.of<Jobs>().at(0).error.find("it broke") != std::string::npos);
+  CHECK(ran.trace.of<Jobs>().at(1).error.empty());
+}
+
+TEST_CASE("a runner that does not open is an error of every series of its batch") {
+  const ScratchFolder folder;
+  Made made;
+  made.opens = false;
+  const Result ran = run(folder / "t.h5", made, {step(Workload::memory, 1), step(Workload::compute, 4)});
+  CHECK(ran.campaign.measured == 0);
+  CHECK(ran.campaign.failures.size() == 2);
+  CHECK(ran.trace.of<Jobs>().at(1).error == "out of memory");
+}
+
+TEST_CASE("a device is warmed up once for a batch, and a simulated one never") {
+  const ScratchFolder folder;
+  Made made;
+  DeviceInfo real = made_device();
+  real.simulated = false;
+  run(folder / "real.h5", made, {step(Workload::memory, 1), step(Workload::compute, 4)}, IfExists::refuse, real);
+  CHECK(made.warm_ups == 1);
+  run(folder / "simulated.h5", made, {step(Workload::memory, 1)});
+  CHECK(made.warm_ups == 1);
+}
+
+TEST_CASE("each reason to leave something out is told once, with the number of points") {
+  Made made;
+  const MadeBackend backend(made);
+  Plan plan;
+  add<Jobs>(plan, backend, made_device(), {step(Workload::memory, 1), step(Workload::memory, 128), step(Workload::memory, 256)});
+  REQUIRE(plan.left_out.size() == 1);
+  CHECK(plan.left_out[0] == "jobs made:0 memory breadth-first pooled: too many streams (and 1 more points)");
+  CHECK(plan.points() == 1);
+  CHECK(plan.cases() == 1);
+  add<Jobs>(plan, backend, made_device(), {step(Workload::memory, 128)});
+  CHECK(plan.left_out.back() == "jobs made:0 memory breadth-first pooled: too many streams");
+}
+
+TEST_CASE("a batch that needs more memory than is free is left out, with what would help") {
+  Made made;
+  const MadeBackend backend(made, {2 * GiB, 0});
+  Plan plan;
+  add<Jobs>(plan, backend, made_device(), {step(Workload::memory, 1)});
+  REQUIRE(plan.left_out.size() == 1);
+  CHECK(plan.left_out[0] ==
+        "jobs made:0 memory breadth-first pooled: needs 2 GiB of host memory, and 1 GiB are free: lower --bytes-in or "
+        "--bytes-out");
+  CHECK(plan.points() == 0);
+}
+
+TEST_CASE("the guess of the time stays between a point's least trials and its budget") {
+  Made made;
+  const MadeBackend backend(made);
+  DeviceInfo host = made_device();
+  host.simulated = false;
+  host.id = "host";
+  const Batch<Jobs> batch{&backend, host, {step(Workload::memory, 1)}, {}};
+  Repetition how{.is_classic = false, .classic = {}, .adaptive = {}};
+  const double guessed = guess(batch, batch.steps[0], how).count();
+  CHECK(guessed > how.adaptive.trial.count() * how.adaptive.min_trials);
+  CHECK(guessed < how.adaptive.budget.count());
+  host.simulated = true;
+  CHECK(guess(Batch<Jobs>{&backend, host, batch.steps, {}}, batch.steps[0], how).count() < 0.01);
+}
