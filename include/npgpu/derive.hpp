@@ -1,5 +1,5 @@
-// How a device is built, derived from its probes alone and held against what the device says of itself.
-// Pure functions of a trace.
+// How a device is built, derived from its probes alone and held against what driver or system report of it. Pure
+// functions of a trace.
 #pragma once
 
 #include <array>
@@ -13,9 +13,9 @@
 namespace npgpu {
 
 enum class Agreement {
-  agrees,        // some of the interval is within the tolerance of the reference
+  agrees,        // the value is within the tolerance of the reference
   disagrees,     // the whole interval is outside it
-  undecided,     // the value is outside and the interval is not, or there is none: the note says why
+  undecided,     // neither is certain, or there is no value: the note says why
   no_reference,  // nothing to hold it against
 };
 template <>
@@ -24,7 +24,7 @@ inline constexpr std::array<std::string_view, 4> names_of<Agreement>{"agrees", "
 
 // The four corners of one case: rates per second (operations or bytes), the best over the shapes of each corner;
 // One-One is what one lane of one unit reaches with one chain. NaN where the trace has no such point.
-// Paper 002: Cp and B with subscripts All-All, One-All, All-One, One-One (blocks, then threads).
+// Perez & Piccoli 2011: Cp and B with subscripts All-All, One-All, All-One, One-One (blocks, then threads).
 struct Corners {
   Estimate all_all, one_all, all_one, one_one;
   // The same per cycle of the units' own clock, where cycles were recorded: free of clocks that differ.
@@ -34,13 +34,13 @@ struct Corners {
 };
 
 struct Parameter {
-  std::string name;            // as paper 002 names it: SM, N_PPipe, L_Pipe, N_MINBl, W_bus, T_delay; or w*, U, L1 size, ...
+  std::string name;            // as Perez & Piccoli name it: SM, N_PPipe, L_Pipe, N_MINBl, W_bus, T_delay; or w*, L1 size, ...
   Estimate estimate;           // its method is the formula
   std::string meaning;         // what it really measures
-  double reference = not_measured;  // the device's own answer
+  double reference = not_measured;  // reported
   std::string reference_source;     // where that comes from; why there is none
   Agreement verdict = Agreement::no_reference;
-  std::string note;            // what disturbs it: a corner that never narrowed, a throttled clock, ...
+  std::string note;            // what disturbs it: a corner that did not converge, a throttled clock, ...
 };
 
 struct DeviceParameters {

@@ -1,6 +1,6 @@
 // From a trace of stream experiments to a prediction: what a node charges, measured; how long a job takes in n streams
-// and which n is best; and how good that was, held against jobs that were measured and never used. Pure functions of a
-// trace.
+// and which n is best; and how good predictions are, compared with measured jobs that no cost was derived from. Pure
+// functions of a trace.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,36 @@ struct KernelTimes {
   std::uint64_t few = 0, many = 0;  // iterations of these two curves over blocks
   Curve time_of_few, time_of_many;
 };
-// How a kernel of this sort, so many blocks that take so long together, goes in parts: see Job. Of its iterations
-// nothing is known but what the time tells.
+// How a kernel of this sort, of so many blocks that take so long together, goes in parts: see Job. How many iterations it
+// has follows from its time.
 struct KernelParts {
   Curve of_fraction, block_time;
 };
 KernelParts kernel_parts(const KernelTimes&, std::uint64_t blocks, Seconds whole, std::uint64_t slots);
+
+// What is measured of a device that runs jobs in streams.
+enum class Cost {
+  issue_h2d, issue_kernel, issue_d2h,        // the host's times for calls
+  stream_create, stream_destroy,
+  rate_h2d, gap_h2d, rate_d2h, gap_d2h,      // copies, one after the other
+  gate,
+  gap_kernel,
+  latency_h2d, latency_kernel,               // from one operation to the next in its stream
+  copy_engines, duplex_slowdown_h2d, duplex_slowdown_d2h, duplex_extra_gap,
+  blocks_at_once,
+  queues_h2d, queues_kernel, queues_d2h,
+  submit,
+};
+template <>
+inline constexpr std::array<std::string_view, 22> names_of<Cost>{
+    "issue h2d",    "issue kernel",         "issue d2h",            "t_sc",             "destroy",        "rate h2d",
+    "gap h2d",      "rate d2h",             "gap d2h",              "gate",             "gap kernel",     "latency h2d",
+    "latency kernel", "copy engines",       "duplex slow-down h2d", "duplex slow-down d2h", "duplex extra gap",
+    "blocks at once", "queues h2d",         "queues kernel",        "queues d2h",       "submit"};
+
+struct CostParameter : Parameter {
+  Cost cost;
+};
 
 // What one device of a trace charges for streams, with what it was measured from.
 struct MeasuredCosts {
@@ -36,12 +60,12 @@ struct MeasuredCosts {
   bool simulated = false;
   StreamCosts costs;                  // streams pooled: stream_create is 0; see `create`
   Seconds create{0}, destroy{0};      // of one stream
-  std::vector<Parameter> parameters;  // each cost with interval, method and verdict; times in us
+  std::vector<CostParameter> parameters;  // each cost with interval, method and verdict; times in us, none below 0
   std::vector<std::string> missing;   // a sentence each: what could not be measured, and what would measure it
   bool usable = false;                // copies both ways and calls were measured: a job can be predicted
   // Of one copy, in bytes: where the curves were measured.
   std::uint64_t min_copy = 0, max_copy = 0;
-  // What the device says of itself; 0: it does not.
+  // As the driver reports them; 0: not known.
   std::uint32_t multiprocessors = 0, threads_per_multiprocessor = 0, blocks_per_multiprocessor = 0;
   // Threads of a multiprocessor whose blocks work without slowing each other, as parts of kernels show it; 0: all that
   // it holds.
@@ -61,6 +85,9 @@ std::uint64_t slots_of(const MeasuredCosts&, std::uint32_t threads);
 // blocks, its times in parts.
 void describe_kernel(Job&, const MeasuredCosts&, std::uint32_t threads, Workload sort = Workload::none);
 
+// What a job must have to be predicted: a part of 0 bytes or of no time is easily one that was forgotten.
+enum class Parts { all, some };
+
 struct Forecast {
   Prediction prediction;
   Estimate time_us;                     // with the best number of streams
@@ -68,9 +95,11 @@ struct Forecast {
   std::vector<Estimate> candidates_us;  // as prediction.candidates
 };
 // Simulates every candidate with the costs as measured, then with costs drawn from their intervals (parametric
-// bootstrap, fixed seed): what the measurement's scatter leaves open, not what the model leaves out.
-// Throws Error(usage) in a sentence where the costs are not usable or the job is none.
-Forecast forecast(const Job&, const MeasuredCosts&, Order, std::span<const std::uint32_t> candidates);
+// bootstrap, fixed seed; costs without an interval stay): what the measurement's scatter leaves open, not what the model
+// leaves out. Throws Error(usage) in a sentence where the costs are not usable, the job lacks a part that was not said to
+// be left out, or the order is `independent`: then a kernel would not wait for its input.
+Forecast forecast(const Job&, const MeasuredCosts&, Order, std::span<const std::uint32_t> candidates,
+                  Parts = Parts::all);
 
 // ---- how good predictions are --------------------------------------------------------------------------------------
 
@@ -79,17 +108,17 @@ struct Spread {
 };
 Spread spread_of(std::vector<double>);  // NaN where there is nothing
 
-// A workload of the trace, unsplit and cut: streams = chunks.
+// A workload of the trace, unsplit and split: streams = chunks.
 struct MeasuredWorkload {
   JobCase question;
   JobShape job;  // unsplit
   std::vector<std::uint32_t> streams;
   std::vector<Estimate> time_us;
 };
-// Whole jobs (host-timed, pooled) with copies, a kernel, the unsplit job and at least three cuts.
+// Whole jobs (host-timed, pooled) with copies, a kernel, the unsplit job and at least three ways of splitting it.
 std::vector<MeasuredWorkload> workloads_of(const Trace&);
-// Those that have the unsplit job, but fewer cuts to choose among, or streams made for the job: nothing is scored by
-// them.
+// Those that have the unsplit job, but fewer counts of streams to choose among, or streams made for the job: they are in
+// no score.
 std::vector<MeasuredWorkload> other_workloads_of(const Trace&);
 
 // What the job's streams cost: of those made for it their creation, too.
@@ -116,7 +145,7 @@ struct ModelPrediction {
   double regret = not_measured;
   bool hit = false;  // within the noise of the best
 };
-// A time that somebody supposes, whatever the job: paper 000's figures 4 to 7 draw several beside each other.
+// A supposed time, whatever the job; see figures 4 to 7 of Gomez-Luna et al. 2012.
 struct Hypothesis {
   std::string name;
   std::vector<double> predicted_us;

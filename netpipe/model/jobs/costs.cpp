@@ -15,32 +15,27 @@ namespace model {
 
 namespace {
 
-double middle(std::vector<double> values) { return values.empty() ? not_measured : median(values); }
-
 Seconds at_least_0(double us) { return from_microseconds(us > 0 ? us : 0); }
-
-// Of scattered differences: their median and their range.
-Estimate middle_of(const std::vector<double>& values, std::string unit, std::string method) {
-  Estimate e{middle(values), not_measured, not_measured, std::move(unit), std::move(method)};
-  if (values.size() > 1) {
-    e.low = *std::min_element(values.begin(), values.end());
-    e.high = *std::max_element(values.begin(), values.end());
-  }
-  return e;
-}
 
 constexpr std::uint64_t usual_call_bytes = 64 * KiB;
 constexpr std::uint64_t small_sizes[] = {4 * KiB, 64 * KiB, MiB, 16 * MiB};
 
 }  // namespace
 
-void CostMeasuring::tell(std::string name, Estimate estimate, std::string meaning) {
-  Parameter p;
-  p.name = std::move(name);
+CostParameter& CostMeasuring::add(Cost cost, Estimate estimate, std::string meaning) {
+  CostParameter& p = out_.parameters.emplace_back();
+  p.cost = cost;
+  p.name = name(cost);
   p.estimate = std::move(estimate);
   p.meaning = std::move(meaning);
-  p.reference_source = "the device does not say";
-  out_.parameters.push_back(std::move(p));
+  p.reference_source = not_reported(out_.device);
+  Estimate& e = p.estimate;
+  if (e.unit != "us") return p;
+  if (e.value < 0) add_note(p, fmt::format("measured as {:.3g} us, which is scatter: no time is below 0", e.value));
+  else if (e.low < 0) add_note(p, fmt::format("its interval begins at {:.3g} us, cut at 0", e.low));
+  for (double* us : {&e.value, &e.low, &e.high})
+    if (*us < 0) *us = 0;
+  return p;
 }
 
 void CostMeasuring::miss(const std::string& what) {
@@ -52,9 +47,9 @@ void CostMeasuring::miss(const std::string& what) {
 std::array<Estimate, 3> CostMeasuring::calls_of(std::uint64_t bytes) const {
   const auto slope = [&](bool kernel, bool out, const char* method) {
     std::vector<XY> calls;
-    for (const JobSummary& s : points_.find([&](const JobCase&c, const JobShape&j) {
+    for (const JobSummary& s : points_.find([&](const JobCase& c, const JobShape& j) {
            const std::uint64_t all = j.chunks * bytes;
-           return c.order == Order::breadth_first && c.pool == StreamPool::pooled && c.gating == Gating::open == Gating::gated &&
+           return c.order == Order::breadth_first && c.pool == StreamPool::pooled && c.gating == Gating::open &&
                   j.chunks == j.streams && j.bytes_in == all && j.bytes_out == (out ? all : 0) &&
                   j.kernel_bytes == (kernel ? all : 0) && j.iterations == (kernel ? 1 : 0);
          }))
@@ -62,8 +57,8 @@ std::array<Estimate, 3> CostMeasuring::calls_of(std::uint64_t bytes) const {
     return theil_sen(calls, "us", method);
   };
   const auto less = [](Estimate more, const Estimate& base) {
-    more.low -= base.value;
-    more.high -= base.value;
+    more.low -= base.high;
+    more.high -= base.low;
     more.value -= base.value;
     return more;
   };
@@ -89,14 +84,14 @@ void CostMeasuring::calls() {
   out_.costs.issue_h2d = Curve(std::move(points[0]));
   out_.costs.issue_kernel = Curve(std::move(points[1]));
   out_.costs.issue_d2h = Curve(std::move(points[2]));
-  tell("issue h2d", usual[0], "the host's time to issue a copy to the device, of 64 KiB and more");
-  tell("issue kernel", usual[1], "the host's time to launch a kernel behind such a copy");
-  tell("issue d2h", usual[2], "the host's time to issue a copy from the device");
+  add(Cost::issue_h2d, usual[0], "the host's time to issue a copy to the device, of 64 KiB and more");
+  add(Cost::issue_kernel, usual[1], "the host's time to launch a kernel behind such a copy");
+  add(Cost::issue_d2h, usual[2], "the host's time to issue a copy from the device");
 }
 
 void CostMeasuring::streams() {
   std::vector<XY> create, destroy;
-  for (const JobSummary& s : points_.find([](const JobCase&c, const JobShape&j) {
+  for (const JobSummary& s : points_.find([](const JobCase& c, const JobShape& j) {
          return c.workload == Workload::none && c.pool == StreamPool::fresh && j.chunks == j.streams;
        })) {
     create.push_back({static_cast<double>(s.job.streams), s.create_us});
@@ -107,8 +102,8 @@ void CostMeasuring::streams() {
   const Estimate gone = theil_sen(destroy, "us", "slope of the time to destroy n streams over n");
   out_.create = at_least_0(made.value);
   out_.destroy = at_least_0(gone.value);
-  tell("t_sc", made, "to create a stream (paper 000)");
-  tell("destroy", gone, "to destroy a stream");
+  add(Cost::stream_create, made, "to create a stream (Gomez-Luna et al. 2012)");
+  add(Cost::stream_destroy, gone, "to destroy a stream");
 }
 
 void CostMeasuring::copies(bool in) {
@@ -116,7 +111,7 @@ void CostMeasuring::copies(bool in) {
   std::map<std::uint64_t, std::vector<XY>> by_bytes;  // n copies of so many bytes
   std::map<std::uint64_t, std::vector<XY>> by_total;  // n copies of so many bytes in all
   std::map<std::uint64_t, Estimate> longest;
-  for (const JobSummary& s : points_.find([&](const JobCase&c, const JobShape&j) {
+  for (const JobSummary& s : points_.find([&](const JobCase& c, const JobShape& j) {
          return c.workload == Workload::none && c.order == Order::breadth_first && c.gating == Gating::gated && j.streams == 1 &&
                 (in ? j.bytes_in > 0 && !j.bytes_out : j.bytes_out > 0 && !j.bytes_in);
        })) {
@@ -138,9 +133,9 @@ void CostMeasuring::copies(bool in) {
 
   std::vector<Curve::Point> points;
   for (const auto& [bytes, times] : by_bytes) {
-    const Estimate each = theil_sen(times, "us", "");
-    if (!std::isfinite(each.value)) continue;
-    points.push_back({static_cast<double>(bytes), at_least_0(each.value - gap_us)});
+    const double each_us = theil_sen_slope(times);
+    if (!std::isfinite(each_us)) continue;
+    points.push_back({static_cast<double>(bytes), at_least_0(each_us - gap_us)});
   }
   if (points.size() < 2) return miss(std::string("copies ") + which);
   const Curve::Point& last = points.back();
@@ -155,8 +150,8 @@ void CostMeasuring::copies(bool in) {
   out_.min_copy = std::max(out_.min_copy, static_cast<std::uint64_t>(points.front().x));
   out_.max_copy = out_.max_copy ? std::min(out_.max_copy, last_bytes) : last_bytes;
   (in ? out_.costs.copy_h2d : out_.costs.copy_d2h) = Curve(std::move(points));
-  tell(std::string("rate ") + which, rate, "of large copies; smaller ones follow the measured curve");
-  tell(std::string("gap ") + which, gap, "what one copy more keeps its engine for, beside its bytes");
+  add(in ? Cost::rate_h2d : Cost::rate_d2h, rate, "of large copies; smaller ones follow the measured curve");
+  add(in ? Cost::gap_h2d : Cost::gap_d2h, gap, "what one copy more keeps its engine for, beside its bytes");
 }
 
 void CostMeasuring::gate() {
@@ -169,9 +164,9 @@ void CostMeasuring::gate() {
       const Curve& curve = in ? out_.costs.copy_h2d : out_.costs.copy_d2h;
       if (t) left.push_back(t->value - microseconds(curve(static_cast<double>(bytes)) + (in ? gap.h2d : gap.d2h)));
     }
-  const Estimate e = middle_of(left, "us", "time of one copy, less gap and bytes: median over sizes and ways");
+  const Estimate e = median_of(left, "us", "time of one copy, less gap and bytes: median over sizes and ways");
   if (std::isfinite(e.value)) gate_us_ = std::max(0.0, e.value);
-  tell("gate", e, "what events around a gated job see beside it: taken off gated times");
+  add(Cost::gate, e, "what events around a gated job see beside it: taken off gated times");
 }
 
 // By the host's clock: behind a gate whoever waits is there long before, and what it waits for comes to it sooner. On
@@ -196,20 +191,20 @@ void CostMeasuring::latencies() {
                                       : kernel_us(Workload::increment, kernel) + microseconds(costs.gap.kernel);
       if (const double us = longer->value - shorter->value - own; std::isfinite(us)) left.push_back(us);
     }
-    return middle_of(left, "us", method);
+    return median_of(left, "us", method);
   };
   const Estimate in = latency(false, "host time of a copy and a kernel, less that of the copy, less the kernel's"),
                  kernel = latency(true, "host time of all three, less that without the copy out, less the copy's");
   if (!std::isfinite(in.value) || !std::isfinite(kernel.value)) return miss("latencies within a stream");
   out_.costs.latency.h2d = at_least_0(in.value);
   out_.costs.latency.kernel = at_least_0(kernel.value);
-  tell("latency h2d", in, "from the end of a copy to the device until a kernel that follows it may start");
-  tell("latency kernel", kernel, "from the end of a kernel until a copy that follows it may start");
+  add(Cost::latency_h2d, in, "from the end of a copy to the device until a kernel that follows it may start");
+  add(Cost::latency_kernel, kernel, "from the end of a kernel until a copy that follows it may start");
 }
 
 void CostMeasuring::kernels() {
   std::vector<XY> many;
-  for (const JobSummary& s : points_.find([](const JobCase&c, const JobShape&j) {
+  for (const JobSummary& s : points_.find([](const JobCase& c, const JobShape& j) {
          return c.workload == Workload::compute && c.gating == Gating::gated && c.order == Order::breadth_first &&
                 j.iterations == 0 && !j.bytes_in && !j.bytes_out;
        })) {
@@ -220,7 +215,7 @@ void CostMeasuring::kernels() {
   const Estimate gap = theil_sen(many, "us", "slope of n empty kernels in n streams over n");
   if (!std::isfinite(gap.value)) return miss("the gap between kernels");
   out_.costs.gap.kernel = at_least_0(gap.value);
-  tell("gap kernel", gap, "what one kernel more costs the multiprocessors, beside its work");
+  add(Cost::gap_kernel, gap, "what one kernel more costs the multiprocessors, beside its work");
 }
 
 void CostMeasuring::measure() {
@@ -253,22 +248,22 @@ std::vector<MeasuredCosts> stream_costs(const Trace& trace) {
   std::vector<MeasuredCosts> all;
   std::vector<model::JobPoints> points;
   std::vector<const JobSeries*> first;
-  for (const JobSeries& sweep : trace.of<Jobs>()) {
+  for (const JobSeries& series : trace.of<Jobs>()) {
     // Two GPUs may have been called cuda:0 in turn; their UUIDs tell them apart.
     auto found = std::find_if(all.begin(), all.end(), [&](const MeasuredCosts& m) {
-      return m.device == sweep.question.device && m.device_uuid == sweep.device_uuid;
+      return m.device == series.question.device && m.device_uuid == series.device_uuid;
     });
     if (found == all.end()) {
       MeasuredCosts m;
-      m.device = sweep.question.device;
-      m.device_uuid = sweep.device_uuid;
-      m.device_name = sweep.device_name;
-      m.simulated = sweep.simulated;
+      m.device = series.question.device;
+      m.device_uuid = series.device_uuid;
+      m.device_name = series.device_name;
+      m.simulated = series.simulated;
       found = all.insert(all.end(), std::move(m));
       points.emplace_back();
-      first.push_back(&sweep);
+      first.push_back(&series);
     }
-    points[static_cast<std::size_t>(found - all.begin())].add(sweep);
+    points[static_cast<std::size_t>(found - all.begin())].add(series);
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
     const model::StreamFacts facts = model::stream_facts(trace.provenance, *first[i]);

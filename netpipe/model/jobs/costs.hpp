@@ -9,7 +9,7 @@
 
 namespace npgpu::model {
 
-// What the device says of itself in the trace's provenance, and how the run was set up; NaN where it does not.
+// What was reported of the device, from the trace's provenance, and how the run was set up; NaN where nothing was.
 struct StreamFacts {
   double copy_engines = not_measured;
   double multiprocessors = not_measured, threads_per_multiprocessor = not_measured,
@@ -39,14 +39,15 @@ class CostMeasuring {
   void duplex_extra_gap();
   void way_to_device();
   void queues();
-  std::uint32_t queues_of(Stage);
+  std::uint32_t queues_of(Stage, Cost);
   // costs_kernels.cpp: how kernels go in parts, and beside each other
   void blocks();
   void kernel_times();
   void compute();
   double error_of_cut_kernels(Workload) const;
 
-  void tell(std::string name, Estimate, std::string meaning);
+  // Adds a parameter. Times below 0, which are scatter, become 0, and the note says so.
+  CostParameter& add(Cost, Estimate, std::string meaning);
   void miss(const std::string& what);
   // A job behind the gate, in us, as the simulator has it with the costs so far.
   double simulated_us(const JobShape&, Order, double kernel_us = 0, Workload sort = Workload::none) const;

@@ -54,13 +54,13 @@ void CostMeasuring::blocks() {
   }
   out_.threads_at_once = best * whole->job.threads;
   if (best)
-    tell("blocks at once",
-         {static_cast<double>(best), not_measured, not_measured, "1",
+    add(Cost::blocks_at_once,
+        {static_cast<double>(best), not_measured, not_measured, "1",
           "times of parts of a kernel: the number of blocks in a wave with which they follow from the whole's"},
          "blocks of a multiprocessor that work without slowing each other");
 }
 
-// Uncut kernels of two counts of iterations, down to a block for each multiprocessor: without so few nothing tells how
+// Unsplit kernels of two counts of iterations, down to a block for each multiprocessor: without so few nothing tells how
 // blocks share one.
 void CostMeasuring::kernel_times() {
   out_.costs.compute = Compute::slots;
@@ -68,7 +68,7 @@ void CostMeasuring::kernel_times() {
     KernelTimes times;
     times.workload = sort;
     std::map<std::uint64_t, std::map<std::uint64_t, double>> us_of;  // by iterations, by blocks
-    for (const JobSummary& s : points_.find([&](const JobCase&c, const JobShape&j) {
+    for (const JobSummary& s : points_.find([&](const JobCase& c, const JobShape& j) {
            return c.workload == sort && kernel_alone(c, j) && j.chunks == 1;
          })) {
       times.threads = s.job.threads;
@@ -95,7 +95,7 @@ void CostMeasuring::kernel_times() {
 double CostMeasuring::error_of_cut_kernels(Workload sort) const {
   double sum = 0;
   int count = 0;
-  for (const JobSummary& s : points_.find([&](const JobCase&c, const JobShape&j) {
+  for (const JobSummary& s : points_.find([&](const JobCase& c, const JobShape& j) {
          return c.workload == sort && kernel_alone(c, j) && j.chunks > 1 && j.streams == j.chunks;
        })) {
     const double kernel = kernel_us(sort, s.job);
@@ -159,7 +159,7 @@ namespace {
 
 std::uint32_t whole_warps(std::uint32_t threads) { return (threads + 31) / 32 * 32; }
 
-// Blocks that a multiprocessor holds; 0 where the device does not say.
+// Blocks that a multiprocessor holds; 0: not known.
 std::uint64_t resident_blocks(const MeasuredCosts& m, std::uint32_t threads) {
   if (!m.multiprocessors || !m.threads_per_multiprocessor || threads == 0) return 0;
   const std::uint64_t blocks = m.threads_per_multiprocessor / whole_warps(threads);

@@ -12,21 +12,16 @@ namespace npgpu::model {
 
 namespace {
 
-double number(const Facts& facts, std::string_view wanted) {
-  for (const auto& [name, value] : facts) {
-    if (name != wanted) continue;
-    if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
-    if (const auto* real = std::get_if<double>(&value)) return *real;
-    if (const auto* text = std::get_if<std::string>(&value)) return std::atof(text->c_str());
-  }
-  return not_measured;
+// A variable of the environment is text.
+double number(const Facts& facts, std::string_view name) {
+  const Fact* const fact = find_fact(facts, name);
+  const auto* const text = fact ? std::get_if<std::string>(fact) : nullptr;
+  return text ? std::atof(text->c_str()) : number_fact(facts, name);
 }
 
-bool has_text(const Facts& facts, std::string_view wanted, const std::string& text) {
-  return std::any_of(facts.begin(), facts.end(), [&](const auto& fact) {
-    const auto* found = std::get_if<std::string>(&fact.second);
-    return fact.first == wanted && found && *found == text;
-  });
+bool has_text(const Facts& facts, std::string_view name, const std::string& text) {
+  const Fact* const fact = find_fact(facts, name);
+  return fact && *fact == Fact(text);
 }
 
 constexpr std::uint64_t line_bytes = 128;  // a block's words, at least
@@ -76,7 +71,8 @@ double CostMeasuring::kernel_us(Workload workload, const JobShape& shape) const 
   alone.bytes_in = alone.bytes_out = 0;
   alone.chunks = alone.streams = 1;
   const auto t = points_.time(workload, Order::breadth_first, true, alone);
-  return t ? std::max(1e-3, t->value - empty_kernel_us_) : not_measured;
+  const double us = t ? t->value - empty_kernel_us_ : not_measured;
+  return us < 1e-3 ? 1e-3 : us;  // NaN stays
 }
 
 void CostMeasuring::both_directions() {
@@ -92,14 +88,17 @@ void CostMeasuring::both_directions() {
   const double one = simulated_us(both, Order::independent);
   costs.copy_engines = 2;
   const double two = simulated_us(both, Order::independent);
-  costs.copy_engines = t_both->value > (one + two) / 2 ? 1 : 2;
-  tell("copy engines",
-       {static_cast<double>(costs.copy_engines), not_measured, not_measured, "1",
-        "64 MiB both ways at once beside each way alone: together or one after the other"},
-       "directions in which copies run at the same time");
-  hold_against(out_.parameters.back(), std::min(2.0, facts_.copy_engines),
-               fmt::format("asyncEngineCount is {:g}, of which copies to and from the device use two at most",
-                           facts_.copy_engines),
+  const auto engines = [&](double us) { return us > (one + two) / 2 ? 1.0 : us <= (one + two) / 2 ? 2.0 : us; };
+  costs.copy_engines = static_cast<int>(engines(t_both->value));
+  hold_against(add(Cost::copy_engines,
+                   {engines(t_both->value), engines(t_both->high), engines(t_both->low), "1",
+                    "64 MiB both ways at once beside each way alone: together or one after the other"},
+                   "directions in which copies run at the same time"),
+               facts_.copy_engines > 2 ? 2 : facts_.copy_engines,
+               facts_.copy_engines > 0
+                   ? fmt::format("asyncEngineCount is {:g}, of which copies to and from the device use two at most",
+                                 facts_.copy_engines)
+                   : not_reported(out_.device),
                0.01);
   if (costs.copy_engines == 1) return;
 
@@ -127,9 +126,9 @@ void CostMeasuring::both_directions() {
     slow = value;
     return e;
   };
-  tell("slow h2d", with_interval(costs.duplex_slowdown_h2d, more_in, *t_in),
+  add(Cost::duplex_slowdown_h2d, with_interval(costs.duplex_slowdown_h2d, more_in, *t_in),
        "how many times longer bytes take to the device beside a copy from it");
-  tell("slow d2h", with_interval(costs.duplex_slowdown_d2h, more_out, *t_out),
+  add(Cost::duplex_slowdown_d2h, with_interval(costs.duplex_slowdown_d2h, more_out, *t_out),
        "how many times longer bytes take from the device beside a copy to it");
 }
 
@@ -140,7 +139,7 @@ void CostMeasuring::duplex_extra_gap() {
   StreamCosts& costs = out_.costs;
   if (costs.copy_engines == 1) return;
   const auto jobs = points_.find([](const JobCase& c, const JobShape& j) {
-    return c.workload == Workload::increment && c.order == Order::breadth_first && c.gating == Gating::open == Gating::gated &&
+    return c.workload == Workload::increment && c.order == Order::breadth_first && c.gating == Gating::open &&
            c.pool == StreamPool::pooled && j.chunks == j.streams && j.bytes_in == j.chunks * MiB &&
            j.bytes_out == j.bytes_in && j.kernel_bytes == j.chunks * line_bytes && j.iterations == 1;
   });
@@ -155,26 +154,26 @@ void CostMeasuring::duplex_extra_gap() {
       const StreamRun run = simulate_total(job(s.job, short_kernel_us), s.job.chunks, costs, Order::breadth_first);
       simulated.push_back({static_cast<double>(s.job.chunks), microseconds(run.total)});
     }
-    return theil_sen(simulated, "us", "").value;
+    return theil_sen_slope(simulated);
   };
   const auto solve = [&](double wanted) {
     if (!std::isfinite(wanted)) return not_measured;
     return slope_with(0) >= wanted ? 0 : where_reaches(wanted, 0, 100, slope_with);
   };
   Estimate e{solve(slope.value), solve(slope.low), solve(slope.high), "us",
-             "slope of chunks of 1 MiB in and out, in a stream each, over their number, through the simulator"};
+             "slope of chunks of 1 MiB in and out, in a stream each, over their number, through the simulator" +
+                 slope.method};
   costs.duplex_extra_gap = from_microseconds(e.value);
-  tell("gap both", e, "by how much the gap of a copy grows beside the other direction");
+  add(Cost::duplex_extra_gap, e, "by how much the gap of a copy grows beside the other direction");
 }
 
 // All streams but the last wait behind a gate: the last one is held up where there are more streams than queues.
-std::uint32_t CostMeasuring::queues_of(Stage stage) {
+std::uint32_t CostMeasuring::queues_of(Stage stage, Cost cost) {
   const auto jobs = points_.last_stream_free([&](const JobCase& c, const JobShape& j) {
     return (stage == Stage::h2d) == (j.bytes_in > 0) && (stage == Stage::d2h) == (j.bytes_out > 0) &&
            (stage == Stage::kernel) == (c.workload != Workload::none);
   });
-  const std::string what = fmt::format("queues {}", name(stage));
-  if (jobs.empty()) return miss("the number of hardware " + what), 0;
+  if (jobs.empty()) return miss(fmt::format("the number of hardware {}", name(cost))), 0;
   std::uint32_t free = 1, held = 0;  // the most streams with which it was not held up; the fewest with which it was
   for (const JobSummary& s : jobs) {
     const bool waited = s.time_us.value - s.issue_us > microseconds(last_stream_free_patience) / 2;
@@ -185,8 +184,7 @@ std::uint32_t CostMeasuring::queues_of(Stage stage) {
   Estimate e{not_measured, not_measured, not_measured, "1",
              "all streams but one wait behind a gate: the most streams with which that one is not held up"};
   if (held) e = {static_cast<double>(free), static_cast<double>(free), static_cast<double>(held - 1), "1", e.method};
-  tell(what, e, "streams beyond which one waits for another's, on this engine");
-  Parameter& p = out_.parameters.back();
+  Parameter& p = add(cost, e, "streams beyond which one waits for another's, on this engine");
   if (!held) p.note = fmt::format("the free stream was not held up, with {} streams at most", free);
   // Kernels have 8 if nothing is set; of copies nothing is said.
   const bool set = std::isfinite(facts_.max_connections);
@@ -199,7 +197,8 @@ std::uint32_t CostMeasuring::queues_of(Stage stage) {
 }
 
 void CostMeasuring::queues() {
-  out_.costs.queues = {queues_of(Stage::h2d), queues_of(Stage::kernel), queues_of(Stage::d2h)};
+  out_.costs.queues = {queues_of(Stage::h2d, Cost::queues_h2d), queues_of(Stage::kernel, Cost::queues_kernel),
+                       queues_of(Stage::d2h, Cost::queues_d2h)};
 }
 
 void CostMeasuring::way_to_device() {
@@ -213,10 +212,10 @@ void CostMeasuring::way_to_device() {
                    microseconds(simulate_total(job(shape, kernel), 1, out_.costs, Order::breadth_first).total));
   }
   if (rest.empty()) return miss("the way of a call to the device and back");
-  Estimate e{median(rest), *std::min_element(rest.begin(), rest.end()), *std::max_element(rest.begin(), rest.end()),
-             "us", "host time of a small job of all three, less what the simulator gives: median over sizes"};
+  const Estimate e = median_of(
+      rest, "us", "host time of a small job of all three, less what the simulator gives: median over sizes");
   out_.costs.submit = from_microseconds(std::max(0.0, e.value));
-  tell("submit", e, "from a call until the device may begin, and from the last end until the host knows");
+  add(Cost::submit, e, "from a call until the device may begin, and from the last end until the host knows");
 }
 
 }  // namespace npgpu::model

@@ -101,10 +101,10 @@ ModelScore score(const Baseline& b, const std::vector<WorkloadScore>& workloads)
 // Every whole job with copies and a kernel that was measured unsplit and cut.
 std::vector<MeasuredWorkload> cut_jobs(const Trace& trace) {
   std::map<JobStep, std::map<std::uint32_t, Estimate>> found;
-  for (const JobSeries& sweep : trace.of<Jobs>()) {
-    const JobCase& c = sweep.question;
+  for (const JobSeries& series : trace.of<Jobs>()) {
+    const JobCase& c = series.question;
     if (c.gating != Gating::open || c.order == Order::independent || c.workload == Workload::none) continue;
-    for (const JobSummary& s : summarize(sweep)) {
+    for (const JobSummary& s : summarize(series)) {
       if (s.job.chunks != s.job.streams || !(s.time_us.value > 0)) continue;
       if ((!s.job.bytes_in && !s.job.bytes_out) || !s.job.kernel_bytes) continue;
       JobShape unsplit = s.job;

@@ -20,32 +20,68 @@ Curve scaled(const Curve& curve, double factor) {
   return Curve(std::move(points));
 }
 
-// Costs within their intervals. The generator is the standard's, its distribution is not: the same everywhere.
+// Gives the cost another value than was measured. Counts stay: they are decided, not estimated.
+void set(StreamCosts& c, Cost cost, double measured, double value) {
+  const double factor = value / measured;
+  const auto us = from_microseconds(value);
+  const auto of_calls = [&](Seconds& usual, Curve& curve) {
+    usual *= factor;
+    curve = scaled(curve, factor);
+  };
+  switch (cost) {
+    case Cost::issue_h2d: return of_calls(c.issue.h2d, c.issue_h2d);
+    case Cost::issue_kernel: return of_calls(c.issue.kernel, c.issue_kernel);
+    case Cost::issue_d2h: return of_calls(c.issue.d2h, c.issue_d2h);
+    case Cost::rate_h2d: c.copy_h2d = scaled(c.copy_h2d, 1 / factor); return;
+    case Cost::rate_d2h: c.copy_d2h = scaled(c.copy_d2h, 1 / factor); return;
+    case Cost::gap_h2d: c.gap.h2d = us; return;
+    case Cost::gap_kernel: c.gap.kernel = us; return;
+    case Cost::gap_d2h: c.gap.d2h = us; return;
+    case Cost::latency_h2d: c.latency.h2d = us; return;
+    case Cost::latency_kernel: c.latency.kernel = us; return;
+    case Cost::duplex_extra_gap: c.duplex_extra_gap = us; return;
+    case Cost::submit: c.submit = us; return;
+    case Cost::duplex_slowdown_h2d: c.duplex_slowdown_h2d = std::max(1.0, value); return;
+    case Cost::duplex_slowdown_d2h: c.duplex_slowdown_d2h = std::max(1.0, value); return;
+    case Cost::stream_create:
+    case Cost::stream_destroy:
+    case Cost::gate:
+    case Cost::copy_engines:
+    case Cost::blocks_at_once:
+    case Cost::queues_h2d:
+    case Cost::queues_kernel:
+    case Cost::queues_d2h:
+      return;  // no job with pooled streams is charged for them, or they are counts
+  }
+}
+
+bool is_scaled(Cost cost) {
+  switch (cost) {
+    case Cost::issue_h2d:
+    case Cost::issue_kernel:
+    case Cost::issue_d2h:
+    case Cost::rate_h2d:
+    case Cost::rate_d2h:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Costs within their intervals: of each the half below its value and the half above are those of normal distributions
+// with these bounds. The generator is the standard library's, its distribution is not: the same everywhere.
 class CostSampler {
  public:
   explicit CostSampler(const MeasuredCosts& measured) : measured_(measured) {}
 
   StreamCosts next() {
     StreamCosts c = measured_.costs;
-    for (const Parameter& p : measured_.parameters) {
+    for (const CostParameter& p : measured_.parameters) {
       const Estimate& e = p.estimate;
-      const double sigma = (e.high - e.low) / (2 * quantile_95);
-      if (!std::isfinite(sigma) || !(e.value > 0)) continue;
-      const double factor = std::max(0.05, 1 + sigma / e.value * normal());
-      if (p.name == "rate h2d") c.copy_h2d = scaled(c.copy_h2d, 1 / factor);
-      if (p.name == "rate d2h") c.copy_d2h = scaled(c.copy_d2h, 1 / factor);
-      if (p.name == "issue h2d") c.issue.h2d *= factor, c.issue_h2d = scaled(c.issue_h2d, factor);
-      if (p.name == "issue kernel") c.issue.kernel *= factor, c.issue_kernel = scaled(c.issue_kernel, factor);
-      if (p.name == "issue d2h") c.issue.d2h *= factor, c.issue_d2h = scaled(c.issue_d2h, factor);
-      if (p.name == "gap h2d") c.gap.h2d *= factor;
-      if (p.name == "gap kernel") c.gap.kernel *= factor;
-      if (p.name == "gap d2h") c.gap.d2h *= factor;
-      if (p.name == "latency h2d") c.latency.h2d *= factor;
-      if (p.name == "latency d2h") c.latency.d2h *= factor;
-      if (p.name == "gap both") c.duplex_extra_gap *= factor;
-      if (p.name == "submit") c.submit *= factor;
-      if (p.name == "slow h2d") c.duplex_slowdown_h2d = std::max(1.0, c.duplex_slowdown_h2d * factor);
-      if (p.name == "slow d2h") c.duplex_slowdown_d2h = std::max(1.0, c.duplex_slowdown_d2h * factor);
+      if (!std::isfinite(e.high - e.low) || (is_scaled(p.cost) && !(e.value > 0))) continue;
+      const double z = normal();
+      const double drawn = e.value + z / quantile_95 * (z < 0 ? e.value - e.low : e.high - e.value);
+      set(c, p.cost, e.value, std::max(drawn, 0.05 * e.value));
     }
     return c;
   }
@@ -68,21 +104,48 @@ std::pair<T, T> middle_95(std::vector<T> values) {
   return {values[cut], values[values.size() - 1 - cut]};
 }
 
-Estimate with_interval(double us, const std::vector<double>& drawn) {
+// What the interval leaves out.
+std::string method_of(const MeasuredCosts& measured) {
+  std::string without;
+  for (const CostParameter& p : measured.parameters)
+    if (p.estimate.unit == "us" && p.cost != Cost::gate && !std::isfinite(p.estimate.high - p.estimate.low))
+      without += (without.empty() ? "" : ", ") + p.name;
+  return "discrete-event simulation; interval from the costs'" +
+         (without.empty() ? std::string() : ", which these have not: " + without);
+}
+
+Estimate with_interval(double us, const std::vector<double>& drawn, const std::string& method) {
   const auto [low, high] = middle_95(drawn);
-  return {us, std::min(low, us), std::max(high, us), "us", "discrete-event simulation; interval from the costs'"};
+  return {us, std::min(low, us), std::max(high, us), "us", method};
+}
+
+// Names the parts of the job that are not there.
+std::string missing_parts(const Job& job) {
+  std::string missing;
+  const auto need = [&](bool there, const char* what) {
+    if (!there) missing += (missing.empty() ? "" : ", ") + std::string(what);
+  };
+  need(job.in_bytes > 0, "bytes to the device");
+  need(job.kernel.count() > 0, "a kernel's time");
+  need(job.out_bytes > 0, "bytes from the device");
+  return missing;
 }
 
 }  // namespace
 
 Forecast forecast(const Job& job, const MeasuredCosts& measured, Order order,
-                  std::span<const std::uint32_t> candidates) {
+                  std::span<const std::uint32_t> candidates, Parts parts) {
   if (!measured.usable)
     throw Error(
         ErrorKind::usage,
         measured.device + ": " + (measured.missing.empty() ? "its costs were not measured" : measured.missing.front()));
   if (!job.in_bytes && !job.out_bytes && job.kernel.count() == 0)
     throw Error(ErrorKind::usage, "a job without bytes and without a kernel has nothing to do");
+  if (const std::string missing = missing_parts(job); parts == Parts::all && !missing.empty())
+    throw Error(ErrorKind::usage, "the job has not all of its parts: it lacks " + missing);
+  if (order == Order::independent)
+    throw Error(ErrorKind::usage,
+                "in the order `independent` no kernel waits for its input: it is one for measurements, not for a job");
   Forecast f;
   f.prediction = choose_streams(job, measured.costs, order, candidates);
   const auto& all = f.prediction.candidates;
@@ -96,8 +159,9 @@ Forecast forecast(const Job& job, const MeasuredCosts& measured, Order order,
     best.push_back(p.streams);
     for (std::size_t k = 0; k < times.size(); ++k) times[k].push_back(microseconds(p.candidates[k].run.total));
   }
+  const std::string method = method_of(measured);
   for (std::size_t k = 0; k < all.size(); ++k) {
-    f.candidates_us.push_back(with_interval(microseconds(all[k].run.total), times[k]));
+    f.candidates_us.push_back(with_interval(microseconds(all[k].run.total), times[k], method));
     if (all[k].streams == f.prediction.streams) f.time_us = f.candidates_us.back();
   }
   const auto [fewest, most] = middle_95(best);

@@ -2,25 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 namespace npgpu::model {
 
 namespace {
 
-double slope_of(std::span<const XY> points, std::size_t without) {
-  std::vector<double> slopes;
-  for (std::size_t i = 0; i < points.size(); ++i)
-    for (std::size_t j = i + 1; j < points.size(); ++j)
-      if (i != without && j != without && points[i].x != points[j].x)
-        slopes.push_back((points[j].y - points[i].y) / (points[j].x - points[i].x));
-  return slopes.empty() ? not_measured : median(slopes);
+constexpr int draws = 1000;
+constexpr std::size_t min_values = 6;  // as many as an interval from order statistics takes
+
+void say_too_few(Estimate& e, std::size_t values) {
+  e.method += "; no interval, " + std::to_string(values) + (values == 1 ? " value is" : " values are") + " too few";
 }
 
 }  // namespace
 
-void JobPoints::add(const JobSeries& sweep) {
-  for (JobSummary& one : summarize(sweep))
-    if (std::isfinite(one.time_us.value)) all_.push_back({sweep.question, std::move(one)});
+void JobPoints::add(const JobSeries& series) {
+  for (JobSummary& one : summarize(series))
+    if (std::isfinite(one.time_us.value)) all_.push_back({series.question, std::move(one)});
 }
 
 std::vector<JobSummary> JobPoints::find(const Wanted& wanted) const {
@@ -45,25 +44,50 @@ std::optional<Estimate> JobPoints::time(Workload workload, Order order, bool gat
     return c.workload == workload && c.order == order && c.gating == wanted && c.pool == StreamPool::pooled && j == job;
   });
   if (found.empty()) return std::nullopt;
-  std::vector<double> times;
-  for (const JobSummary& one : found) times.push_back(one.time_us.value);
   Estimate estimate = found.front().time_us;
-  estimate.value = median(times);
+  for (double Estimate::*number : {&Estimate::value, &Estimate::low, &Estimate::high}) {
+    std::vector<double> all;
+    for (const JobSummary& one : found)
+      if (!std::isnan(one.time_us.*number)) all.push_back(one.time_us.*number);
+    estimate.*number = all.size() == found.size() ? median(all) : not_measured;
+  }
   return estimate;
 }
 
+double theil_sen_slope(std::span<const XY> points) {
+  std::vector<double> slopes;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    for (std::size_t j = i + 1; j < points.size(); ++j)
+      if (points[i].x != points[j].x) slopes.push_back((points[j].y - points[i].y) / (points[j].x - points[i].x));
+  return slopes.empty() ? not_measured : median(slopes);
+}
+
 Estimate theil_sen(std::span<const XY> points, const std::string& unit, const std::string& method) {
-  Estimate e{slope_of(points, points.size()), not_measured, not_measured, unit, method};
-  std::vector<double> left_out;
-  for (std::size_t i = 0; i < points.size() && points.size() > 3; ++i) left_out.push_back(slope_of(points, i));
-  if (left_out.empty() || !std::isfinite(e.value)) return e;
-  double mean = 0, squares = 0;
-  const auto n = static_cast<double>(left_out.size());
-  for (const double s : left_out) mean += s / n;
-  for (const double s : left_out) squares += (s - mean) * (s - mean);
-  const double half = 1.96 * std::sqrt(squares * (n - 1) / n);
-  e.low = e.value - half;
-  e.high = e.value + half;
+  Estimate e{theil_sen_slope(points), not_measured, not_measured, unit, method};
+  if (!std::isfinite(e.value)) return e;
+  if (points.size() < min_values) return say_too_few(e, points.size()), e;
+  std::mt19937_64 random(20'120'915);
+  std::vector<double> slopes;
+  std::vector<XY> drawn(points.size());
+  for (int i = 0; i < draws; ++i) {
+    for (XY& point : drawn) point = points[random() % points.size()];
+    if (const double slope = theil_sen_slope(drawn); std::isfinite(slope)) slopes.push_back(slope);
+  }
+  std::sort(slopes.begin(), slopes.end());
+  const std::size_t cut = slopes.size() / 40;
+  e.low = std::min(e.value, slopes[cut]);
+  e.high = std::max(e.value, slopes[slopes.size() - 1 - cut]);
+  return e;
+}
+
+Estimate median_of(std::span<const double> values, const std::string& unit, const std::string& method) {
+  Estimate e{values.empty() ? not_measured : median(values), not_measured, not_measured, unit, method};
+  if (const auto interval = median_interval(values)) {
+    e.low = interval->low;
+    e.high = interval->high;
+  } else {
+    say_too_few(e, values.size());
+  }
   return e;
 }
 

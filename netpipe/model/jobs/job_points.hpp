@@ -17,9 +17,9 @@ class JobPoints {
 
   using Wanted = std::function<bool(const JobCase&, const JobShape&)>;
   std::vector<JobSummary> find(const Wanted&) const;  // not of those with one stream free
-  // Of those: they tell who waits for whom, and their times are of no call, copy or kernel.
+  // Only those: they show who waits for whom, and their times are of no call, copy or kernel.
   std::vector<JobSummary> last_stream_free(const Wanted&) const;
-  // Median over the points that are this job, in us; nothing if there is none.
+  // Medians of the times of all points that are this job, and of their bounds, in us; nothing if there is none.
   std::optional<Estimate> time(Workload, Order, bool gated, const JobShape&) const;
 
  private:
@@ -33,9 +33,14 @@ class JobPoints {
 struct XY {
   double x = 0, y = 0;
 };
-// Theil and Sen: the median of the slopes of all pairs with different x, which few wild points do not move; interval
-// from leaving out each point in turn (jackknife). NaN with fewer than two x.
+// Theil and Sen: the median of the slopes of all pairs with different x, which few wild points do not move. NaN with
+// fewer than two x.
+double theil_sen_slope(std::span<const XY>);
+// With the percentiles of slopes of points drawn from these with replacement (bootstrap, fixed seed): 95 % of them.
+// Fewer than 6 points give no interval, and the method says so.
 Estimate theil_sen(std::span<const XY>, const std::string& unit, const std::string& method);
+// The median of scattered values, and its interval from order statistics; as above with fewer than 6.
+Estimate median_of(std::span<const double>, const std::string& unit, const std::string& method);
 
 // The x between low and high where a rising f reaches `wanted`: halved until it is known to 1e-12 of the range.
 double where_reaches(double wanted, double low, double high, const std::function<double(double)>& f);

@@ -1,4 +1,4 @@
-// Which points of a sweep are its corners.
+// Which points of a series are its corners.
 //
 //   One     one block, on one unit                 All   a block for every unit, or more
 //   -One    one thread with one chain              -All  more threads
@@ -17,11 +17,11 @@ namespace npgpu::model {
 
 enum class Corner { all_all, one_all, all_one, one_one };
 constexpr Corner every_corner[] = {Corner::all_all, Corner::one_all, Corner::all_one, Corner::one_one};
-// "All-All", as paper 002 writes it.
+// "All-All", as Perez & Piccoli 2011 write it.
 std::string_view name_of(Corner);
 
 enum class Per { second, cycle };
-// Null where the sweep has no such point, or none with cycles. `units`: of the device; 0 if it does not say.
+// Null where the series has no such point, or none with cycles. `units`: of the device; 0: not known.
 const PointRate* corner_point(std::span<const PointRate>, Corner, Per, std::uint32_t units);
 
 }  // namespace npgpu::model

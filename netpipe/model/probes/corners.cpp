@@ -52,14 +52,14 @@ using namespace model;
 
 // A shape that was disturbed and would else have been faster than the one that stands for the corner: by its cycles,
 // or for all that is known, where a host's trial has none.
-const PointRate* disturbed_rival(const ProbeSeries& sweep, std::span<const PointRate> rates, Corner corner,
+const PointRate* disturbed_rival(const ProbeSeries& series, std::span<const PointRate> rates, Corner corner,
                                  const PointRate& best) {
   for (const PointRate& r : rates) {
-    if (&r == &best || r.doubts.empty() || !is_at(r.shape, corner, sweep.layout.units) ||
+    if (&r == &best || r.doubts.empty() || !is_at(r.shape, corner, series.layout.units) ||
         r.shape.bytes < largest_set(rates) / 2)
       continue;
     if (r.cycle_rate.value > clearly_faster * best.cycle_rate.value) return &r;
-    if (is_host(sweep) && !(r.cycle_rate.value > 0)) return &r;
+    if (is_host(series) && !(r.cycle_rate.value > 0)) return &r;
   }
   return nullptr;
 }
@@ -76,26 +76,26 @@ Estimate described(Estimate e, const Shape& shape, std::string unit) {
 
 }  // namespace
 
-Corners corners_of(const ProbeSeries& sweep) {
-  const std::vector<PointRate> rates = rates_of(sweep);
-  const std::string counted = sweep.question.probe == "bandwidth" ? "bytes" : "operations";
+Corners corners_of(const ProbeSeries& series) {
+  const std::vector<PointRate> rates = rates_of(series);
+  const std::string counted = series.question.probe == "bandwidth" ? "bytes" : "operations";
   Corners corners;
   Estimate* second[] = {&corners.all_all, &corners.one_all, &corners.all_one, &corners.one_one};
   Estimate* cycle[] = {&corners.all_all_cycle, &corners.one_all_cycle, &corners.all_one_cycle, &corners.one_one_cycle};
   for (const Corner corner : every_corner) {
     const auto i = static_cast<std::size_t>(corner);
-    if (const PointRate* point = corner_point(rates, corner, Per::second, sweep.layout.units)) {
+    if (const PointRate* point = corner_point(rates, corner, Per::second, series.layout.units)) {
       *second[i] = described(point->rate, point->shape, counted + " per second");
       corners.doubts[i] = point->doubts;
-      if (const PointRate* rival = disturbed_rival(sweep, rates, corner, *point))
+      if (const PointRate* rival = disturbed_rival(series, rates, corner, *point))
         corners.doubts[i].push_back(fmt::format("a shape that may be faster (ilp {}) was disturbed: {}",
                                                 rival->shape.ilp, rival->doubts.front()));
-      if (point->shape.bytes > 0 && point->shape.bytes < 2 * sweep.layout.cache_bytes)
+      if (point->shape.bytes > 0 && point->shape.bytes < 2 * series.layout.cache_bytes)
         corners.doubts[i].push_back("its working set is not far beyond the cache");
     } else {
       second[i]->method = "no such point was measured";
     }
-    if (const PointRate* point = corner_point(rates, corner, Per::cycle, sweep.layout.units))
+    if (const PointRate* point = corner_point(rates, corner, Per::cycle, series.layout.units))
       *cycle[i] = described(point->cycle_rate, point->shape, counted + " per cycle");
     else
       cycle[i]->method = "no cycles of such a point were recorded";

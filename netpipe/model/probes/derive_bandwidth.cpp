@@ -40,7 +40,7 @@ void add_rate(const Estimate& rate, const std::string& note, const Limit& limit,
   reached.estimate = quotient({rate, exactly(100)}, {exactly(p.reference)}, "percent", name + " over its limit");
   reached.meaning = "what part of the memory's limit the best shape reaches";
   reached.note = note;
-  leave_unchecked(reached, "a part of a limit has no answer of the device's own");
+  leave_unchecked(reached, "a part of a limit has no reference");
   into.parameters.push_back(std::move(p));
   into.parameters.push_back(std::move(reached));
 }
@@ -56,15 +56,15 @@ void add_latency(const ProbeSeries& dependent, const Corners& corners, DevicePar
       quotient({exactly(2e9 * at->shape.access_bytes)}, {corners.one_one}, "ns", "bytes of a read and a write / B_OO");
   p.meaning = "from one read-modify-write to the next that waits for it";
   p.note = joined(at->doubts);
-  leave_unchecked(p, "the device does not say");
+  leave_unchecked(p, not_reported(into.device));
   into.parameters.push_back(std::move(p));
 }
 
 }  // namespace
 
-void derive_rate(const ProbeSeries& sweep, const std::string& name, DeviceParameters& into) {
-  const Corners corners = corners_of(sweep);
-  add_rate(corners.all_all, joined(corners.doubts[0]), sweep.limit, name, into);
+void derive_rate(const ProbeSeries& series, const std::string& name, DeviceParameters& into) {
+  const Corners corners = corners_of(series);
+  add_rate(corners.all_all, joined(corners.doubts[0]), series.limit, name, into);
 }
 
 void derive_bandwidth(const ProbeSeries* streaming, const ProbeSeries* dependent, DeviceParameters& into) {
@@ -77,7 +77,7 @@ void derive_bandwidth(const ProbeSeries* streaming, const ProbeSeries* dependent
   }
   add_rate(corners.all_all, joined(corners.doubts[0]), (streaming ? streaming : dependent)->limit, "B", into);
   for (Parameter& p : bandwidth_parameters(corners)) {
-    leave_unchecked(p, "the device does not say");
+    leave_unchecked(p, not_reported(into.device));
     const Layout& l = (dependent ? dependent : streaming)->layout;
     if (p.name == "T_delay" && l.units > 0 && l.max_blocks_per_unit > 0) {
       // What fits is a limit: blocks may get in each other's way before. One-One is the latency of the one unit that
@@ -86,7 +86,7 @@ void derive_bandwidth(const ProbeSeries* streaming, const ProbeSeries* dependent
                  0.05);
     }
     if (!dependent && (p.name == "T_delay" || p.name == "W_bus"))
-      p.note += (p.note.empty() ? "" : "; ") + std::string("from the streaming form, where a thread may run ahead");
+      add_note(p, "from the streaming form, where a thread may run ahead");
     into.parameters.push_back(std::move(p));
   }
   if (dependent)

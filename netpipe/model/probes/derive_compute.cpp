@@ -1,14 +1,14 @@
-// Paper 002's parameters of computing power, and the universal form, which means the same on a CPU:
+// The parameters of computing power of Perez & Piccoli 2011, and the universal form, which means the same on a CPU:
 //
-//   U       = Cp_AA / Cp_OA            units that compute at once
+//   SM      = Cp_AA / Cp_OA            units that compute at once
 //   Sigma   = Cp_OA / Cp_OO            chains that fill a unit: lanes * ports * latency
 //   latency = 2 e f / Cp_OO            cycles of an FMA (two operations of each of e elements: two in a GPU's register of
 //                                      fp16 or bf16, otherwise one), f the clock of the run
 //   lanes * ports = e Sigma / latency  FMAs of a unit in a cycle
 //
-// Of one unit per cycle where cycles are known, for then neither a lower clock nor a process that had the core for a
-// while shows. Of all units too on a GPU: cycles count only where they cover the whole kernel's time, so that units which
-// ran one after the other would not pass for many. On a CPU they are a thread's own, and U is of times.
+// Rates of one unit are per cycle where cycles are known: then neither a lower clock nor a process that had the core for
+// a while shows. On a GPU so are those of all units: cycles count only where they cover the whole kernel's time, so that
+// units which ran one after the other would not pass for many. On a CPU they are a thread's own, and SM is of times.
 //
 //   w*                                 one-thread blocks that fill a unit: latency * lanes / warp width
 #include <fmt/format.h>
@@ -37,17 +37,17 @@ std::string text_of(const std::vector<std::string>& doubts, std::string_view cor
 
 class Compute {
  public:
-  Compute(const ProbeSeries& sweep, const OwnFacts& own, DeviceParameters& into)
-      : sweep_(sweep), own_(own), into_(into), rates_(rates_of(sweep)), corners_(corners_of(sweep)) {
-    if (!is_host(sweep) && (sweep.question.type == DataType::fp16 || sweep.question.type == DataType::bf16)) elements_ = 2;
-    if (sweep.question.type == DataType::fp32) return;
-    suffix_ = ' ' + std::string(name(sweep.question.type));
+  Compute(const ProbeSeries& series, const OwnFacts& own, DeviceParameters& into)
+      : series_(series), own_(own), into_(into), rates_(rates_of(series)), corners_(corners_of(series)) {
+    if (!is_host(series) && (series.question.type == DataType::fp16 || series.question.type == DataType::bf16)) elements_ = 2;
+    if (series.question.type == DataType::fp32) return;
+    suffix_ = ' ' + std::string(name(series.question.type));
     own_ = {};  // they are of fp32
   }
 
   void add_all() {
     add_power();
-    by_cycles_ = !is_host(sweep_) && std::isfinite(corners_.all_all_cycle.value * corners_.one_all_cycle.value *
+    by_cycles_ = !is_host(series_) && std::isfinite(corners_.all_all_cycle.value * corners_.one_all_cycle.value *
                                                    corners_.all_one_cycle.value * corners_.one_one_cycle.value);
     const bool by_cycles = std::isfinite(corners_.one_all_cycle.value * corners_.one_one_cycle.value);
     const auto unit_chains =
@@ -57,7 +57,7 @@ class Compute {
     fill_ = filling_warps();
     add_paper();
     add_universal(unit_chains);
-    add_knee(unit_chains.value / sweep_.layout.lanes);
+    add_knee(unit_chains.value / series_.layout.lanes);
   }
 
  private:
@@ -80,11 +80,11 @@ class Compute {
     return text;
   }
 
-  const PointRate* point(Corner corner) const { return corner_point(rates_, corner, Per::second, sweep_.layout.units); }
+  const PointRate* point(Corner corner) const { return corner_point(rates_, corner, Per::second, series_.layout.units); }
 
   // Of the run; the highest where the run's was not recorded.
   double clock_mhz(const PointRate* at) const {
-    return at && at->clock_mhz > 0 ? at->clock_mhz : sweep_.layout.clock_mhz;
+    return at && at->clock_mhz > 0 ? at->clock_mhz : series_.layout.clock_mhz;
   }
   const char* clock_text(const PointRate* at) const {
     return at && at->clock_mhz > 0 ? "the clock of the run" : "the highest clock, for that of the run was not recorded";
@@ -97,15 +97,15 @@ class Compute {
     p.meaning = "operations per second of the whole device, an FMA being two";
     p.note = doubts({Corner::all_all});
     const PointRate* at = point(Corner::all_all);
-    const double clock_part = sweep_.layout.clock_mhz > 0 ? clock_mhz(at) / sweep_.layout.clock_mhz : 1;
-    hold_below(p, sweep_.limit.per_s * clock_part, fmt::format("{}, at {}", sweep_.limit.source, clock_text(at)));
+    const double clock_part = series_.layout.clock_mhz > 0 ? clock_mhz(at) / series_.layout.clock_mhz : 1;
+    hold_below(p, series_.limit.per_s * clock_part, fmt::format("{}, at {}", series_.limit.source, clock_text(at)));
     Parameter reached;
     reached.name = "P reached";
     reached.estimate = quotient({corners_.all_all, exactly(100)}, {exactly(p.reference)}, "percent",
                                 "P over its limit at the clock of the run");
     reached.meaning = "what part of the limit at the clock of the run the best shape reaches";
     reached.note = doubts({Corner::all_all});
-    leave_unchecked(reached, "a part of a limit has no answer of the device's own");
+    leave_unchecked(reached, "a part of a limit has no reference");
     add(std::move(p));
     add(std::move(reached));
   }
@@ -120,7 +120,7 @@ class Compute {
   }
 
   void add_paper() {
-    const Layout& l = sweep_.layout;
+    const Layout& l = series_.layout;
     const double cap = l.max_blocks_per_unit, w = fill_.warps;
     const bool open_end = cap > 0 && !(knee_ && knee_->reached);
     const bool at_brim = open_end && std::abs(w / cap - 1) <= brim;
@@ -130,8 +130,8 @@ class Compute {
     for (Parameter& p : all) {
       if (by_cycles_) rename(p.name);
       if (p.name.starts_with("SM"))
-        hold_against(p, l.units, "units that the device names", for_units);
-      else if (is_host(sweep_))
+        hold_against(p, l.units, l.units ? "units " + reported_ : "units are " + not_reported_, for_units);
+      else if (is_host(series_))
         leave_unchecked(p,
                         "on a CPU the only thread of a core waits for its own chain: N_PPipe is Sigma, and L_Pipe 1");
       else if (at_brim)
@@ -154,16 +154,7 @@ class Compute {
   }
 
   void add_universal(const Estimate& chains) {
-    const Layout& l = sweep_.layout;
     const double per_cycle = fmas_per_cycle();
-
-    Parameter u;
-    u.name = "U";
-    u.estimate = by_cycles_ ? quotient({corners_.all_all_cycle}, {corners_.one_all_cycle}, "units", "Cp_AA / Cp_OA, per cycle")
-                            : quotient({corners_.all_all}, {corners_.one_all}, "units", "Cp_AA / Cp_OA");
-    u.meaning = "units that compute at once";
-    u.note = doubts({Corner::all_all, Corner::one_all});
-    hold_against(u, l.units, l.units ? "units that the device names" : "the device names no units", for_units);
 
     Parameter latency;
     latency.name = "FMA latency";
@@ -172,7 +163,7 @@ class Compute {
     latency.note = doubts({Corner::one_one});
     add_clock_doubt(latency);
     hold_against(latency, own_.fma_latency_cycles,
-                 own_.fma_latency_cycles > 0 ? "fma_latency_cycles of the device's facts" : "the device does not say",
+                 own_.fma_latency_cycles > 0 ? "fma_latency_cycles " + reported_ : not_reported_,
                  for_latency);
 
     Parameter sigma;
@@ -182,7 +173,7 @@ class Compute {
     sigma.note = doubts({Corner::one_all, Corner::one_one});
     hold_against(sigma, per_cycle / elements_ * own_.fma_latency_cycles,
                  per_cycle * own_.fma_latency_cycles > 0 ? "FMAs a cycle by the limit, times fma_latency_cycles"
-                                                         : "the device does not say how long an FMA takes",
+                                                         : "the latency of an FMA is " + not_reported_,
                  for_throughput);
 
     Parameter both;
@@ -192,19 +183,19 @@ class Compute {
     both.meaning = "FMAs that a unit completes in a cycle";
     both.note = doubts({Corner::one_all, Corner::one_one});
     add_clock_doubt(both);
-    hold_against(both, per_cycle, per_cycle > 0 ? sweep_.limit.source + ", over units and clock" : sweep_.limit.source,
+    hold_against(both, per_cycle, per_cycle > 0 ? series_.limit.source + ", over units and clock" : series_.limit.source,
                  for_throughput);
 
     const Estimate both_estimate = both.estimate;
-    for (Parameter* p : {&u, &sigma, &latency, &both}) add(std::move(*p));
+    for (Parameter* p : {&sigma, &latency, &both}) add(std::move(*p));
     add_lanes(both_estimate);
   }
 
-  // One instruction as wide as the device says against one lane of it, both waiting for their chain: the lanes, if both
+  // One instruction as wide as reported against one lane of it, both waiting for their chain: the lanes, if both
   // take equally long.
   void add_lanes(const Estimate& both) {
-    const Layout& l = sweep_.layout;
-    if (is_host(sweep_) && sweep_.question.type == DataType::int32) {
+    const Layout& l = series_.layout;
+    if (is_host(series_) && series_.question.type == DataType::int32) {
       // Zen 4: both 4 cycles or a little more. Intel's since Haswell: imul 3 cycles, vpmulld 10 (uops.info).
       into_.missing.push_back("lanes" + suffix_ + ", ports" + suffix_ +
                               ": a core multiplies single integers elsewhere than registers full of them, and takes "
@@ -227,8 +218,8 @@ class Compute {
         std::string("rate of one full instruction at a time / Cp_OO") + (by_cycles ? ", per cycle" : ""));
     lanes.meaning = "what one instruction does at once, waiting for its chain";
     lanes.note = doubts({Corner::one_one});
-    for (const std::string& doubt : wide->doubts) lanes.note += (lanes.note.empty() ? "" : "; ") + doubt;
-    hold_against(lanes, l.lanes, "lanes that the device names", for_lanes);
+    for (const std::string& doubt : wide->doubts) add_note(lanes, doubt);
+    hold_against(lanes, l.lanes, "lanes " + reported_, for_lanes);
     Parameter ports;
     ports.name = "ports";
     ports.estimate = quotient({both}, {lanes.estimate, exactly(elements_)}, "instructions per cycle",
@@ -252,32 +243,32 @@ class Compute {
   void add_clock_doubt(Parameter& p) const {
     const PointRate* at = point(Corner::one_one);
     if (corners_.one_one_cycle.value > 0 || !at || at->clock_mhz > 0) return;
-    p.note += (p.note.empty() ? "" : "; ") + std::string("One-One: its clock was not recorded, the highest stands in");
+    add_note(p, "One-One: its clock was not recorded, the highest stands in");
   }
 
-  // Warps that fill a unit by what the device says of itself, and where that comes from.
+  // Warps that fill a unit by what was reported of the device, and where that comes from.
   struct Filling {
     double warps = not_measured;
     std::string source = "the limit is not known, so there is nothing to check it by";
   };
   Filling filling_warps() const {
     const double per_cycle = fmas_per_cycle();
-    if (!(per_cycle > 0) || sweep_.layout.lanes == 0) return {};
+    if (!(per_cycle > 0) || series_.layout.lanes == 0) return {};
     const bool says = own_.fma_latency_cycles > 0;
     const double latency = says ? own_.fma_latency_cycles : latency_cycles().value;
     return {
-        latency * per_cycle / elements_ / sweep_.layout.lanes,
+        latency * per_cycle / elements_ / series_.layout.lanes,
         fmt::format("FMAs of a unit in a cycle by the limit * FMA latency{} / warp width", says ? "" : " (measured)")};
   }
 
   // Of a unit, by the limit.
   double fmas_per_cycle() const {
-    return sweep_.limit.per_s / (2 * sweep_.layout.units * sweep_.layout.clock_mhz * 1e6);
+    return series_.limit.per_s / (2 * series_.layout.units * series_.layout.clock_mhz * 1e6);
   }
 
   void find_knee() {
-    const std::uint32_t units = sweep_.layout.units;
-    if (units == 0 || is_host(sweep_)) return;
+    const std::uint32_t units = series_.layout.units;
+    if (units == 0 || is_host(series_)) return;
     std::vector<std::pair<double, Estimate>> points;
     for (const PointRate& r : rates_) {
       if (r.shape.threads != 1 || r.shape.ilp != 1 || r.shape.blocks % units != 0) continue;
@@ -290,7 +281,7 @@ class Compute {
   }
 
   void add_knee(double sigma_warps) {
-    if (is_host(sweep_)) return;
+    if (is_host(series_)) return;
     if (!knee_) {
       into_.missing.push_back("w*" + suffix_ +
                               ": needs compute with one-thread blocks, 1 to many on every unit, ilp 1");
@@ -312,11 +303,13 @@ class Compute {
     add(std::move(p));
   }
 
-  const ProbeSeries& sweep_;
+  const ProbeSeries& series_;
   OwnFacts own_;
   DeviceParameters& into_;
   const std::vector<PointRate> rates_;
   const Corners corners_;
+  const std::string not_reported_ = not_reported(series_.question.device);
+  const std::string reported_ = not_reported_.substr(4);
   double elements_ = 1;     // of a thread's register
   bool by_cycles_ = false;  // corners of a GPU, all of them known per cycle
   std::string suffix_, knee_doubts_;
@@ -326,8 +319,8 @@ class Compute {
 
 }  // namespace
 
-void derive_compute(const ProbeSeries& sweep, const OwnFacts& own, DeviceParameters& into) {
-  Compute(sweep, own, into).add_all();
+void derive_compute(const ProbeSeries& series, const OwnFacts& own, DeviceParameters& into) {
+  Compute(series, own, into).add_all();
 }
 
 }  // namespace npgpu::model

@@ -1,7 +1,8 @@
 // Levels of memory as parameters: "L1 size", "L1 latency" (ns), "L1 cycles", ... and what lies behind the last of them.
 //
-// Where a GPU was also chased by atomics, those give its "L2 size", and the loads of one multiprocessor "L2 near size":
-// they find copies of far lines in the near partition, until that is full.
+// Where a GPU was also chased by atomics, those give its "L2 size". The loads of one multiprocessor give "L2 near size":
+// they find copies of far lines in the near partition, until that is full. Larger sets are answered by the far partition
+// ("L2 far"), until all of L2 is full.
 #include <fmt/format.h>
 
 #include <array>
@@ -21,10 +22,11 @@ constexpr double for_sizes = 0.15;
 constexpr double beyond = 2;        // sets so many times the last cache are answered by memory
 constexpr double slow_octaves = 1;  // a rise over more is no step
 constexpr double unsteady = 0.05;   // of a point's interval, either way
+constexpr double parts_apart = 1.15;  // latencies of two parts of L2
 
-std::vector<LoadTime> load_times(const ProbeSeries& sweep) {
+std::vector<LoadTime> load_times(const ProbeSeries& series) {
   std::vector<LoadTime> points;
-  for (const PointRate& r : rates_of(sweep)) {
+  for (const PointRate& r : rates_of(series)) {
     LoadTime& p = points.emplace_back();
     p.bytes = r.shape.bytes;
     p.ns = quotient({exactly(1e9)}, {r.rate}, "ns", {});
@@ -38,12 +40,12 @@ struct Own {
   std::string source;
 };
 
-// What the device says of its levels, the nearest first.
-std::vector<Own> own_levels(const ProbeSeries& sweep, const OwnFacts& facts) {
-  if (sweep.question.space == Space::constant) return {};  // no interface tells of the caches of constants
-  const Layout& l = sweep.layout;
+// What was reported of the device's levels, the nearest first.
+std::vector<Own> own_levels(const ProbeSeries& series, const OwnFacts& facts) {
+  if (series.question.space == Space::constant) return {};  // no interface reports the caches of constants
+  const Layout& l = series.layout;
   std::vector<Own> own;
-  if (sweep.question.space == Space::host) {
+  if (series.question.space == Space::host) {
     const auto add = [&](double bytes, const char* source) {
       if (bytes > 0) own.push_back({bytes, source});
     };
@@ -53,7 +55,7 @@ std::vector<Own> own_levels(const ProbeSeries& sweep, const OwnFacts& facts) {
     add(listed ? facts.l3_bytes : static_cast<double>(l.cache_bytes), "the last level");
     return own;
   }
-  if (sweep.question.operation == Operation::chase)
+  if (series.question.operation == Operation::chase)
     own.push_back({static_cast<double>(l.near_cache_bytes),
                    l.near_cache_bytes ? "a multiprocessor's memory, of which shared memory takes a part"
                                       : "the size of a multiprocessor's memory is not known"});
@@ -63,33 +65,39 @@ std::vector<Own> own_levels(const ProbeSeries& sweep, const OwnFacts& facts) {
 
 class Levels {
  public:
-  Levels(const ProbeSeries& sweep, const OwnFacts& facts, DeviceParameters& into)
-      : sweep_(sweep), facts_(facts), into_(into), points_(load_times(sweep)), own_(own_levels(sweep, facts)) {
-    if (sweep.question.space == Space::constant) prefix_ = "constant ";
+  Levels(const ProbeSeries& series, const OwnFacts& facts, DeviceParameters& into)
+      : series_(series), facts_(facts), into_(into), points_(load_times(series)), own_(own_levels(series, facts)) {
+    if (series.question.space == Space::constant) prefix_ = "constant ";
   }
 
   void add_all() {
-    const std::vector<Level> levels = levels_of(points_);
+    const std::vector<Level> levels =
+        levels_of(points_, by_loads_of_one() ? std::optional(parts_apart) : std::nullopt);
     if (levels.empty())
-      return miss("levels: " + title(sweep_.question) +
+      return miss("levels: " + title(series_.question) +
                   (points_.size() < 3 ? " has too few points" : ": no latency stays over half an octave"));
-    if (sweep_.question.space == Space::shared) return add_latency("shared", levels.front(), "");
+    if (series_.question.space == Space::shared) return add_latency("shared", levels.front(), "");
     for (std::size_t i = 0; i + 1 < levels.size(); ++i) add_level(i, levels[i], levels[i + 1]);
     add_last(levels);
-    if (levels.size() == 1) miss(prefix_ + "levels: the latency has no step in " + title(sweep_.question));
+    if (levels.size() == 1) miss(prefix_ + "levels: the latency has no step in " + title(series_.question));
   }
 
  private:
   // They work in L2, where the line lives: no level before it answers, and no copy in a nearer part of it.
-  bool by_atomics() const { return sweep_.question.operation == Operation::rmw; }
+  bool by_atomics() const { return series_.question.operation == Operation::rmw; }
+
+  // Of one multiprocessor, where atomics give the size of all of L2.
+  bool by_loads_of_one() const {
+    return facts_.chased_by_atomics && !by_atomics() && series_.question.space == Space::global;
+  }
 
   void miss(std::string why) { into_.missing.push_back(std::move(why)); }
 
   std::string name_of(std::size_t i) const {
     if (by_atomics()) return i == 0 ? "L2" : fmt::format("L2 part {}", i + 1);
-    if (facts_.chased_by_atomics && sweep_.question.space == Space::global && i == 1) return "L2 near";
+    if (by_loads_of_one() && (i == 1 || i == 2)) return i == 1 ? "L2 near" : "L2 far";
     // NVIDIA's name for the second cache of constants, which lies between a multiprocessor's first and the device's L2.
-    if (sweep_.question.space == Space::constant && i > 0) return prefix_ + (i == 1 ? "L1.5" : "L2");
+    if (series_.question.space == Space::constant && i > 0) return prefix_ + (i == 1 ? "L1.5" : "L2");
     return prefix_ + fmt::format("L{}", i + 1);
   }
 
@@ -102,7 +110,7 @@ class Levels {
       p.meaning = fmt::format("{} that waits for the one before, from sets of {} to {} bytes",
                               by_atomics() ? "an atomic" : "a load", level.first_bytes, level.last_bytes);
       p.note = note;
-      leave_unchecked(p, "the device does not say");
+      leave_unchecked(p, not_reported(into_.device));
       into_.parameters.push_back(std::move(p));
     }
   }
@@ -111,33 +119,33 @@ class Levels {
     Parameter p;
     p.name = name_of(i) + " size";
     p.estimate = level.bytes;
-    const bool near_part = p.name == "L2 near size";
-    p.meaning = near_part ? "the set that one multiprocessor's loads find at L2's near latency: all of L2 where it is "
-                            "one, the near partition where it is two"
-                          : "the set that this level still answers";
+    const bool near_part = p.name == "L2 near size", far_part = p.name == "L2 far size";
+    p.meaning = near_part  ? "the set that one multiprocessor's loads find at L2's near latency: all of L2 where it is "
+                             "one, the near partition where it is two"
+                : far_part ? "the set that L2 answers to one multiprocessor's loads, with its far partition"
+                           : "the set that this level still answers";
     p.note = unrest(level, next);
-    if (near_part)
-      leave_unchecked(p, "the device does not say how its L2 is divided; all of it is L2 size");
+    if (near_part || far_part)
+      leave_unchecked(p, "how L2 is divided is " + not_reported(into_.device) + "; all of it is L2 size");
     else if (i < own_.size())
       hold_against(p, own_[i].bytes, own_[i].source, for_sizes);
     else
-      leave_unchecked(p, "the device does not say");
-    // What a virtual machine is told of is the whole machine's; what it gets depends on its neighbours.
+      leave_unchecked(p, not_reported(into_.device));
+    // What is reported to a virtual machine is the whole machine's; what it gets depends on its neighbours.
     const bool last = i + 1 == own_.size();
     if (last && facts_.in_virtual_machine && p.estimate.value < p.reference) {
-      p.verdict = Agreement::no_reference;
-      p.note += (p.note.empty() ? "" : "; ") +
-                std::string("a virtual machine shares its last level with others, or has a part of it only");
+      p.verdict = Agreement::undecided;
+      add_note(p, "a virtual machine shares its last level with others, or has a part of it only");
     }
     add_latency(name_of(i) + (by_atomics() ? " atomic" : ""), level, "");
     into_.parameters.insert(into_.parameters.end() - (level.cycles.value > 0 ? 2 : 1), std::move(p));
   }
 
-  // Its plateau is memory's if it lies far beyond the last cache; otherwise the sweep ended too early.
+  // Its plateau is memory's if it lies far beyond the last cache; otherwise the series ended too early.
   void add_last(const std::vector<Level>& levels) {
     const Level& last = levels.back();
     const double cache = own_.empty() ? not_measured : own_.back().bytes;
-    if (sweep_.question.space == Space::constant) return add_latency(name_of(levels.size() - 1), last, "");
+    if (series_.question.space == Space::constant) return add_latency(name_of(levels.size() - 1), last, "");
     if (!(static_cast<double>(last.last_bytes) < beyond * cache)) {
       add_latency(by_atomics() ? "memory atomic" : "memory", last, "");
       for (std::size_t i = levels.size() - 1; i < own_.size(); ++i)
@@ -168,7 +176,7 @@ class Levels {
     return note;
   }
 
-  const ProbeSeries& sweep_;
+  const ProbeSeries& series_;
   const OwnFacts& facts_;
   DeviceParameters& into_;
   std::vector<LoadTime> points_;
@@ -178,8 +186,8 @@ class Levels {
 
 }  // namespace
 
-void derive_levels(const ProbeSeries& sweep, const OwnFacts& facts, DeviceParameters& into) {
-  Levels(sweep, facts, into).add_all();
+void derive_levels(const ProbeSeries& series, const OwnFacts& facts, DeviceParameters& into) {
+  Levels(series, facts, into).add_all();
 }
 
 }  // namespace npgpu::model

@@ -8,12 +8,12 @@
 
 namespace npgpu::model {
 
-// What the device says of itself in the trace's provenance; NaN where it does not.
+// What was reported of the device, from the trace's provenance; NaN where nothing was.
 struct OwnFacts {
   double fma_latency_cycles = not_measured;
   double l1d_bytes = not_measured, l2_bytes = not_measured, l3_bytes = not_measured;
   bool in_virtual_machine = false;
-  bool chased_by_atomics = false;  // of the trace: there is a latency sweep by rmw
+  bool chased_by_atomics = false;  // of the trace: there is a latency series by rmw
 };
 
 // Names of parameters of other types than fp32 end in the type: "SM fp64".

@@ -11,8 +11,8 @@ namespace npgpu::model {
 
 struct Knee {
   Estimate blocks;       // NaN where the rate still grew at the end
-  bool reached = false;  // the sweep went on 10 % beyond it, with two rates or more on the plateau
-  double most = 0;       // blocks of a unit that the sweep ends with
+  bool reached = false;  // the series went on 10 % beyond it, with two rates or more on the plateau
+  double most = 0;       // blocks of a unit that the series ends with
 };
 
 // Rule: the rate rises by a constant slope up to the knee and stays on a plateau after it. The first number of blocks

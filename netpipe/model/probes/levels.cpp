@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
+#include <span>
 
-#include "npgpu/runner.hpp"
 #include "npgpu/statistics.hpp"
 
 namespace npgpu::model {
@@ -65,16 +66,21 @@ class Curve {
     high_ = never_falling(medians_of_three(highs));
   }
 
-  std::vector<Run> plateaus() const {
+  std::vector<Run> plateaus(std::optional<double> apart) const {
     std::vector<Run> found;
     search(0, y_.size(), found);
     std::sort(found.begin(), found.end(), [](const Run& a, const Run& b) { return a.first < b.first; });
     std::vector<Run> levels;
-    for (const Run& run : found) {
-      if (levels.empty() || y_[run.first] - y_[levels.back().last] >= std::log(level_rise))
+    for (Run run : found) {
+      if (levels.empty() || y_[run.first] - y_[levels.back().last] >= std::log(level_rise)) {
         levels.push_back(run);
-      else
+      } else if (const double before = middle_of(levels.back()), own = middle_of(run);
+                 apart && own - before >= std::log(*apart)) {
+        while (y_[run.first] < (before + own) / 2) ++run.first;
+        levels.push_back(run);
+      } else {
         levels.back().last = run.last;
+      }
     }
     return levels;
   }
@@ -105,6 +111,8 @@ class Curve {
   }
 
  private:
+  double middle_of(const Run& run) const { return median(std::span(y_).subspan(run.first, run.last + 1 - run.first)); }
+
   void search(std::size_t begin, std::size_t end, std::vector<Run>& found) const {
     Run best;
     double longest = 0;
@@ -140,9 +148,11 @@ class Curve {
     if (const auto interval = median_interval(values)) {
       e.low = interval->low;
       e.high = interval->high;
-    } else {
+    } else if (std::isfinite(std::accumulate(lows.begin(), lows.end(), 0.0) +
+                             std::accumulate(highs.begin(), highs.end(), 0.0))) {
       e.low = *std::min_element(lows.begin(), lows.end());
       e.high = *std::max_element(highs.begin(), highs.end());
+      e.method += ", which are too few for an interval of it: the bounds are those of all of them";
     }
     return e;
   }
@@ -167,13 +177,13 @@ class Curve {
 
 }  // namespace
 
-std::vector<Level> levels_of(std::vector<LoadTime> points) {
+std::vector<Level> levels_of(std::vector<LoadTime> points, std::optional<double> apart) {
   std::erase_if(points, [](const LoadTime& p) { return !(p.ns.value > 0) || p.bytes == 0; });
   std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
   if (points.size() < min_points) return {};
   const Curve curve(points);
   std::vector<Level> levels;
-  for (const Run& run : curve.plateaus()) levels.push_back(curve.level(run));
+  for (const Run& run : curve.plateaus(apart)) levels.push_back(curve.level(run));
   for (std::size_t i = 0; i + 1 < levels.size(); ++i) curve.end(levels[i], levels[i + 1]);
   return levels;
 }

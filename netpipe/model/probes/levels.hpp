@@ -1,7 +1,8 @@
-// The levels of a memory, found in how long a load takes over growing sets. No size is told; none is looked up.
+// The levels of a memory, found in how long a load takes over growing sets. No size is given or looked up.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "npgpu/model.hpp"
@@ -23,7 +24,7 @@ struct Level {
   double rise_octaves = not_measured;             // from a quarter to three quarters of the way up to the next level
 };
 
-// In growing order; the last is where the sweep ends. Rules, all in logarithms of set and latency:
+// In growing order; the last is where the series ends. Rules, all in logarithms of set and latency:
 //   curve     the points' medians, each the median of itself and its neighbours (one odd point is no level), then made
 //             to never fall (pool adjacent violators): a larger set is not answered faster. Cycles where every point
 //             has them, which no changing clock disturbs; nanoseconds otherwise.
@@ -38,6 +39,9 @@ struct Level {
 //             as the cache, the pages that find more of their colour than it has ways are 55 % for 8 ways (Poisson).
 //             One that replaces at random answers half of a set that is 1.4 times its size. The interval reaches to
 //             the nearest points measured on either side, the bounds of the points included.
-std::vector<Level> levels_of(std::vector<LoadTime>);
+//   parts     with `apart` plateaus are levels of their own, too, where one's latency is so many times that of the one
+//             before: parts of a cache at different distances. Such a level begins where the curve is nearer to its
+//             latency than to that of the one before.
+std::vector<Level> levels_of(std::vector<LoadTime>, std::optional<double> apart = {});
 
 }  // namespace npgpu::model

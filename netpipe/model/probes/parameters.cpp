@@ -1,5 +1,5 @@
-// Paper 002's parameters. What its text says of T_delay (One-All over One-One) does not give its table; All-One over
-// One-One does.
+// The parameters of Perez & Piccoli 2011. What their text says of T_delay (One-All over One-One) does not give their
+// table; All-One over One-One does.
 #include "npgpu/derive.hpp"
 
 #include <cmath>
@@ -42,7 +42,7 @@ Parameter parameter(const Rates& rates, const char* name, Estimate estimate, std
   p.name = name + rates.suffix;
   p.estimate = std::move(estimate);
   p.meaning = std::move(meaning);
-  p.reference_source = "the rates alone do not say";
+  p.reference_source = "not reported with the rates";
   p.note = doubts_of(rates, used);
   return p;
 }

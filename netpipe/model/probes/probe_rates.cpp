@@ -14,6 +14,7 @@ namespace {
 
 constexpr double throttled_below = 0.98;  // of the highest clock
 constexpr double same_clock = 0.02;
+constexpr double clear_gap = 0.01;  // between two groups of times, of their median
 
 // NVML's reasons that take clocks away: software power cap, hardware slowdown, software and hardware thermal
 // slowdown, power brake. Idle, application clocks and the like are choices.
@@ -49,9 +50,9 @@ Trials trials_of(const ProbePoint& point, std::span<const ProbeSample> samples) 
 }
 
 // Whether the cycles of one block are those of the whole kernel: see the header.
-bool covers_kernel(const ProbeSeries& sweep, const ProbePoint& point, const Trials& trials, double mhz) {
-  if (is_host(sweep)) return true;  // a block is a thread, and its cycles are its own
-  const Layout& l = sweep.layout;
+bool covers_kernel(const ProbeSeries& series, const ProbePoint& point, const Trials& trials, double mhz) {
+  if (is_host(series)) return true;  // a block is a thread, and its cycles are its own
+  const Layout& l = series.layout;
   const auto is_near = [&](double clock) { return std::abs(mhz / clock - 1) <= same_clock; };
   if (is_near(l.clock_mhz) || is_near(point.telemetry.sm_clock_mhz)) return true;
   if (mhz > l.clock_mhz) return false;  // no unit runs faster: these cycles are of another clock
@@ -87,20 +88,21 @@ bool two_groups(std::span<const double> values) {
   const std::size_t quarter = (v.size() + 3) / 4;
   for (std::size_t i = quarter; i + quarter <= v.size(); ++i) {
     const double gap = v[i] - v[i - 1];
-    const double widest = std::max(v[i - 1] - v.front(), v.back() - v[i]);
-    if (gap > widest && gap > 0.03 * median(v)) return true;
+    const std::size_t far_below = i / 8, far_above = (v.size() - i) / 8;  // a few wild values widen no group
+    const double widest = std::max(v[i - 1] - v[far_below], v[v.size() - 1 - far_above] - v[i]);
+    if (gap > widest && gap > clear_gap * median(v)) return true;
   }
   return false;
 }
 
-bool is_host(const ProbeSeries& sweep) { return sweep.question.device.rfind("host", 0) == 0; }
+bool is_host(const ProbeSeries& series) { return series.question.device.rfind("host", 0) == 0; }
 
-std::vector<PointRate> rates_of(const ProbeSeries& sweep) {
+std::vector<PointRate> rates_of(const ProbeSeries& series) {
   std::vector<PointRate> rates;
   const bool has_cycles =
-      std::any_of(sweep.samples.begin(), sweep.samples.end(), [](const auto& s) { return usable(s.cycles); });
-  for (const ProbePoint& point : sweep.points) {
-    const Trials trials = trials_of(point, samples_of(sweep, point));
+      std::any_of(series.samples.begin(), series.samples.end(), [](const auto& s) { return usable(s.cycles); });
+  for (const ProbePoint& point : series.points) {
+    const Trials trials = trials_of(point, samples_of(series, point));
     if (!trials.why_not.empty()) continue;
     PointRate& r = rates.emplace_back();
     r.shape = point.axes;
@@ -110,20 +112,20 @@ std::vector<PointRate> rates_of(const ProbeSeries& sweep) {
     const bool mostly = 2 * trials.cycles.size() >= trials.us.size();
     if (mostly && has_cycles) {
       const double mhz = median(trials.mhz);
-      if (covers_kernel(sweep, point, trials, mhz)) {
+      if (covers_kernel(series, point, trials, mhz)) {
         r.cycle_rate = rate_of(point.work, trials.cycles, 1);
         r.clock_mhz = mhz;
       }
     }
 
-    if (point.stop == Stop::not_converged) r.doubts.push_back("its interval never narrowed");
-    if (r.clock_mhz < throttled_below * sweep.layout.clock_mhz)
-      r.doubts.push_back(fmt::format("it ran at {:.0f} of {:.0f} MHz{}", r.clock_mhz, sweep.layout.clock_mhz,
-                                     is_host(sweep) ? ": a lower clock, or something else had its core" : ""));
-    if (is_host(sweep) && r.clock_mhz > (1 + same_clock) * sweep.layout.clock_mhz)
+    if (point.stop == Stop::not_converged) r.doubts.push_back("it did not converge");
+    if (r.clock_mhz < throttled_below * series.layout.clock_mhz)
+      r.doubts.push_back(fmt::format("it ran at {:.0f} of {:.0f} MHz{}", r.clock_mhz, series.layout.clock_mhz,
+                                     is_host(series) ? ": a lower clock, or something else had its core" : ""));
+    if (is_host(series) && r.clock_mhz > (1 + same_clock) * series.layout.clock_mhz)
       r.doubts.push_back(fmt::format("it ran at {:.0f} MHz, above the {:.0f} that were taken for the highest clock",
-                                     r.clock_mhz, sweep.layout.clock_mhz));
-    if (is_host(sweep) && has_cycles && !mostly)
+                                     r.clock_mhz, series.layout.clock_mhz));
+    if (is_host(series) && has_cycles && !mostly)
       r.doubts.push_back(fmt::format("the clock of its core changed during {} of {} trials",
                                      trials.us.size() - trials.cycles.size(), trials.us.size()));
     if (point.telemetry.throttle_reasons & slowing_reasons)

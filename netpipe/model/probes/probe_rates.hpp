@@ -1,4 +1,4 @@
-// The points of a probe's sweep as rates, each with what makes it doubtful.
+// The points of a probe's series as rates, each with what makes it doubtful.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@ struct PointRate {
   std::vector<std::string> doubts;  // a sentence each
 };
 
-// Points with usable trials, in the sweep's order. Left out: wrong results, and blocks that were to be alone and were
+// Points with usable trials, in the series's order. Left out: wrong results, and blocks that were to be alone and were
 // not. Cycles count where at least half of the trials have them: a host's trial has none where the clock changed
 // under it. They are of one block; they stand for the whole kernel, and give a cycle rate, only where no block waited
 // for another to end. That is certain on a host, where a unit's blocks have together no more threads than one block may
@@ -28,8 +28,8 @@ std::vector<PointRate> rates_of(const ProbeSeries&);
 // A host's cycles are those that a thread itself ran: over its time they are below the clock where others had the core.
 bool is_host(const ProbeSeries&);
 
-// Two groups of at least a quarter of the values each, which lie further apart than the wider of them is wide, and
-// more than 3 % of the median. Needs 8 values.
+// Two groups of at least a quarter of the values each, which lie further apart than the wider of them is wide, and more
+// than 1 % of the median. Of eight values of a group the farthest out does not count. Needs 8 values.
 bool two_groups(std::span<const double> values);
 
 }  // namespace npgpu::model

@@ -1,4 +1,4 @@
-// A sweep in few numbers.
+// A series in few numbers.
 //
 // The line time = t0 + bytes/rate is fitted by least squares on relative residuals: each point counts by the
 // percentage it is missed by, so that microseconds of small copies weigh as much as milliseconds of large ones.
@@ -24,6 +24,7 @@ namespace npgpu {
 
 namespace {
 
+constexpr double a_fall = 0.05;          // from the best rate to that of the largest size; less is noise
 constexpr double bend_of_a_knee = 0.1;  // of the curve's height: less above the chord is a straight line's noise
 
 struct CurvePoint {
@@ -178,16 +179,20 @@ void fit_into(CurveFit& fit, const Points& curve) {
   }
 
   // NetPIPE's latency is a mean of whatever the ten smallest sizes are. Where they lie past the size at which the
-  // line's two terms are equal, most of their time is transfer.
-  const auto ten = static_cast<std::ptrdiff_t>(std::min<std::size_t>(10, curve.size()));
-  const CurvePoint& tenth = curve[static_cast<std::size_t>(ten - 1)];
-  if (tenth.moved_bytes * line.us_per_byte > line.t0_us) {
-    fit.notes.push_back(
-        fmt::format("no latency of the smallest sizes: at {} bytes most of the time is transfer", tenth.bytes));
-  } else {
-    fit.small_us = 0;
-    for (auto m = curve.begin(); m != curve.begin() + ten; ++m) fit.small_us += m->us / static_cast<double>(ten);
+  // line's two terms are equal, most of their time is transfer: then those count that are below half of the best rate.
+  auto count = std::min<std::size_t>(10, curve.size());
+  if (const CurvePoint& tenth = curve[count - 1]; tenth.moved_bytes * line.us_per_byte > line.t0_us) {
+    std::size_t small = 0;
+    while (small < count && curve[small].rate < fit.best_rate / 2) ++small;
+    fit.notes.push_back(small ? fmt::format("latency of the {} smallest sizes: at {} bytes most of the time is transfer",
+                                            small, curve[small < count ? small : small - 1].bytes)
+                              : fmt::format("no latency of the smallest sizes: at {} bytes most of the time is transfer",
+                                            tenth.bytes));
+    count = small;
   }
+  if (count == 0) return;
+  fit.small_us = 0;
+  for (std::size_t i = 0; i < count; ++i) fit.small_us += curve[i].us / static_cast<double>(count);
 }
 
 // ---- the shape -------------------------------------------------------------------------------------------------
@@ -198,12 +203,16 @@ void best_into(CurveFit& fit, const Points& curve) {
   if (best == curve.end()) return;
   fit.best_rate = best->rate;
   fit.best_bytes = best->bytes;
+  fit.falls_by = 1 - curve.back().rate / best->rate;
+  if (fit.falls_by > a_fall)
+    fit.notes.push_back(fmt::format("the rate falls beyond {} bytes: at {} it is {:.0f} % lower", best->bytes,
+                                    curve.back().bytes, 100 * fit.falls_by));
 }
 
 // Interpolated in log2(bytes): a curve r*n/(n + n_1/2) is nearly straight there around its n_1/2.
 void half_into(CurveFit& fit, const Points& curve) {
-  if (distinct_sizes(curve) < 2) {
-    fit.notes.push_back("no n_1/2: it takes two sizes");
+  if (distinct_sizes(curve) < 3) {
+    fit.notes.push_back("no n_1/2: it takes three sizes");
     return;
   }
   const double half = fit.best_rate / 2;
