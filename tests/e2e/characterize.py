@@ -12,8 +12,8 @@ import h5py
 from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
 
 check = Checks()
-AXES = {"sweeps": ("bytes", "lane"), "probes": ("blocks", "threads", "ilp", "access_bytes", "bytes", "one_block_per_sm"),
-        "streams": ("bytes_in", "bytes_out", "kernel_bytes", "iterations", "chunks", "streams", "threads")}
+AXES = {"transfers": ("bytes",), "probes": ("blocks", "threads", "ilp", "access_bytes", "bytes", "one_block_per_sm"),
+        "jobs": ("bytes_in", "bytes_out", "kernel_bytes", "iterations", "chunks", "streams", "threads")}
 
 
 def small_h200(where):
@@ -51,15 +51,14 @@ def stopped_at(marker, command):
 with folder() as where:
     device, trace = small_h200(where), os.path.join(where, "node.h5")
     plan = json.loads(run("characterize", "--device", device, "--dry-run", "--json").out)
-    planned = {"sweeps": sum(len(s["sizes_bytes"]) for s in plan["sweeps"]), "probes": sum(p["shapes"] for p in plan["probes"]),
-               "streams": sum(s["jobs"] for s in plan["streams"])}
-    check(min(planned.values()) > 50 and len(plan["streams"]) == 1, f"transfers, probes and jobs are planned: {planned}")
+    planned = {kind: sum(len(batch["points"]) for batch in plan[kind]) for kind in AXES}
+    check(min(planned.values()) > 50 and len(plan["jobs"]) == 1, f"transfers, probes and jobs are planned: {planned}")
 
-    command = [PROGRAM, "characterize", "--device", device, "--resume", "--output", trace]
+    command = [PROGRAM, "characterize", "--device", device, "--resume", "--output", trace, "--progress", "points"]
     before = {kind: [] for kind in AXES}
-    for kind, marker in (("sweeps", r"^sweep 2/"), ("probes", r"^sweep .*: compute "), ("streams", r"^sweep .*: jobs in streams ")):
+    for kind, marker in ((kind, rf"^saved /{kind}/") for kind in AXES):
         for attempt in range(5):  # each is so short that it may be over before the signal comes
-            if before["sweeps"]:
+            if before["transfers"]:
                 shutil.copy(trace, trace + ".before")
             code, err = stopped_at(marker, command)
             if code != 0:
@@ -90,17 +89,19 @@ with folder() as where:
     # The device's own simulator is the truth that the prediction is held against.
     question = asked.group(1).split()
     predicted = json.loads(run(*question, "--json").out)
-    truth = json.loads(run("simulate", "--device", device, "--pooled", *question[2:], "--json").out)
+    truth = json.loads(run("simulate", "--device", device, *question[2:], "--json").out)
     ratio = predicted["best"]["time_us"] / truth["best"]["time_us"]
     check(abs(ratio - 1) < 0.02, f"predicted over simulated: {ratio}")
 
     same = json.loads(run("compare", trace, trace, "--json").out)
     check(same["counts"]["same"] == len(same["points"]) == sum(planned.values()), f"all of it compares: {same['counts']}")
     jobs = [p["job"] for p in same["points"] if p["job"]]
-    check(len(jobs) == planned["streams"], "jobs in streams among it")
-    for option, kind in (("--sweep", "sweeps"), ("--probe", "probes"), ("--streams", "streams")):
-        one = json.loads(run("export", trace, "--format", "json", option, "1").out)
-        check([len(one[each]) for each in AXES] == [int(each == kind) for each in AXES], f"{option} chooses one of {kind}")
-    wrong = run("report", trace, "--streams", "99")
-    check(wrong.code == 2 and "--streams: 99" in wrong.err and "overlap sim:" in wrong.err, f"a case that is not there: {wrong.err}")
+    check(len(jobs) == planned["jobs"], "jobs among it")
+    for kind in AXES:
+        one = json.loads(run("export", trace, "--format", "json", "--case", kind + ":1").out)
+        check([len(one[each]) for each in AXES] == [int(each == kind) for each in AXES], f"--case chooses one of {kind}")
+    some = json.loads(run("export", trace, "--format", "json", "--case", "transfers:0,2", "probes").out)
+    check([len(some[each]) > 0 for each in AXES] == [True, True, False] and len(some["transfers"]) == 2, "--case takes several")
+    wrong = run("report", trace, "--case", "jobs:99")
+    check(wrong.code == 2 and "jobs:99" in wrong.err and "jobs:0" in wrong.err, f"a case that is not there: {wrong.err}")
 check.finish()

@@ -10,7 +10,7 @@ from npgpu_run import SOURCE, Checks, folder, run
 
 check = Checks()
 BASE = json.load(open(os.path.join(SOURCE, "data/devices/plain.json")))
-ARGUMENTS = ["transfer", "--sizes", "8,4096", "--schedule", "classic", "--repeats", "2", "--trials", "2"]
+ARGUMENTS = ["transfer", "--sizes", "8,4096", "--schedule", "classic", "--repeats", "2", "--trials", "2", "--progress", "points"]
 BOTH = ["--direction", "h2d,d2h"]
 CASES = [BOTH, BOTH + ["--async"], BOTH + ["--pattern", "pingpong"], ["--async", "--pattern", "duplex"]]
 
@@ -23,28 +23,28 @@ def faulty(where, faults):
 
 def look(trace, result, what):
     check(result.code in (0, 1), f"{what}: exit {result.code}: {result.err[-300:]}")
-    saved = re.findall(r"^saved (\d+) (\d+):", result.err, re.M)
+    saved = re.findall(r"^saved /(\w+/\d+) (\d+):", result.err, re.M)
     if not os.path.exists(trace):
         check(not saved, f"{what}: announced points, but no trace")
         return
     with h5py.File(trace) as f:
-        for sweep, size in saved:
-            check(int(size) in f[f"sweeps/{int(sweep):04d}/points"]["bytes"], f"{what}: {sweep} {size} was announced")
+        for series, point in saved:
+            check(int(point) < len(f[series]["points"]), f"{what}: {series} {point} was announced")
         if result.code == 1:
-            errors = [s.attrs["error"] for s in f["sweeps"].values()]
+            errors = [s.attrs["error"] for s in f["transfers"].values()]
             check(any(errors), f"{what}: the trace says what failed: {errors}")
 
 
 # A device with few shapes: blocks of one warp, two to an SM.
 SMALL = json.load(open(os.path.join(SOURCE, "data/devices/gts250.json")))
 SMALL["hardware"].update(sms=2, block_threads=32, warps=2, blocks=2)
-PROBES = ["probe", "compute,bandwidth", "--operation", "fma,read", "--schedule", "classic", "--repeats", "2", "--trials", "2"]
+PROBES = ["probe", "compute,bandwidth", "--operation", "fma,read", "--schedule", "classic", "--repeats", "2", "--trials", "2", "--progress", "points"]
 
 
 def look_at_probes(trace, result, what):
     """Every shape that was announced is in the trace, and a case that failed says so there. The cases with an error."""
     check(result.code in (0, 1), f"{what}: exit {result.code}: {result.err[-300:]}")
-    saved = [int(n) for n in re.findall(r"^saved probe (\d+) ", result.err, re.M)]
+    saved = [int(n) for n in re.findall(r"^saved /probes/(\d+) ", result.err, re.M)]
     if not os.path.exists(trace):
         check(not saved, f"{what}: announced shapes, but no trace")
         return []
@@ -106,7 +106,7 @@ def probes(where):
 
 
 JOBS = ["streams", "--bytes-in", "4KiB", "--bytes-out", "4KiB", "--kernel", "compute,none", "--threads", "32", "--chunks", "1,2",
-        "--schedule", "classic", "--trials", "2"]
+        "--schedule", "classic", "--trials", "2", "--progress", "points"]
 
 
 def jobs(where):
@@ -121,18 +121,18 @@ def jobs(where):
         result = run(*JOBS, "--device", "sim:" + spec, "--output", trace)
         what = f"jobs: call {k} {kind}"
         check(result.code in (0, 1), f"{what}: exit {result.code}: {result.err[-300:]}")
-        saved = [int(n) for n in re.findall(r"^saved streams (\d+) ", result.err, re.M)]
+        saved = [int(n) for n in re.findall(r"^saved /jobs/(\d+) ", result.err, re.M)]
         if not os.path.exists(trace):
             check(not saved, f"{what}: announced jobs, but no trace")
             return result, [], []
         with h5py.File(trace) as f:
-            held = [len(s["points"]) for s in f["streams"].values()]
-            wrong = [bool(s.attrs["error"]) for s in f["streams"].values()]
+            held = [len(s["points"]) for s in f["jobs"].values()]
+            wrong = [bool(s.attrs["error"]) for s in f["jobs"].values()]
             for case in set(saved):
                 check(held[case] >= saved.count(case), f"{what}: {case} lacks jobs that were announced")
             check(any(wrong) == (result.code == 1), f"{what}: the trace says what failed: {wrong}")
             if kind == "corrupt" and result.code:
-                check(any((s["samples"]["intact"] == 0).any() for s in f["streams"].values()), f"{what}: kept as measured")
+                check(any((s["samples"]["intact"] == 0).any() for s in f["jobs"].values()), f"{what}: kept as measured")
         return result, held, wrong
 
     whole = attempt(10**6, "fail")
@@ -180,9 +180,9 @@ with folder() as where:
         look(trace, result, f"corrupt {k}")
         if result.code == 1:
             found += 1
-            check("payload wrong" in result.err, f"corrupt {k}: {result.err[-200:]}")
+            check(" wrong at " in result.err, f"corrupt {k}: {result.err[-200:]}")
             with h5py.File(trace) as f:
-                check(any((s["samples"]["intact"] == 0).any() for s in f["sweeps"].values()), f"corrupt {k}: kept as measured")
-                check(len(f["sweeps"]) == 2 and len(f["sweeps/0001/points"]) == 2, f"corrupt {k}: the rest carried on")
+                check(any((s["samples"]["intact"] == 0).any() for s in f["transfers"].values()), f"corrupt {k}: kept as measured")
+                check(len(f["transfers"]) == 2 and len(f["transfers/0001/points"]) == 2, f"corrupt {k}: the rest carried on")
     check(found >= 4, f"corrupt payloads found at {found} calls")
 check.finish()

@@ -14,7 +14,7 @@ from npgpu_run import Checks, folder, run
 check = Checks()
 with folder() as where:
     trace = os.path.join(where, "t.h5")
-    made = run("transfer", "--device", "sim:plain", "--direction", "h2d,d2h", "--end", "64KiB", "--target-time", "5ms", "--quiet", "--output", trace)
+    made = run("transfer", "--device", "sim:plain", "--direction", "h2d,d2h", "--end", "64KiB", "--schedule", "classic", "--target-time", "5ms", "--quiet", "--output", trace)
     check(made.code == 0, made.err)
 
     if shutil.which("h5dump"):
@@ -26,26 +26,26 @@ with folder() as where:
         print("skipped: h5dump is not installed")
 
     with h5py.File(trace) as f:
-        sweep = f["sweeps/0000"]
-        frame = pandas.DataFrame(sweep["samples"][:]).join(pandas.DataFrame(sweep["points"][:])["bytes"], on="point")
+        series = f["transfers/0000"]
+        frame = pandas.DataFrame(series["samples"][:]).join(pandas.DataFrame(series["points"][:])["bytes"], on="point")
         check(set(frame.columns) >= {"point", "trial", "repeats", "host_us", "device_us", "intact", "bytes"}, "pandas columns")
         median = (frame.host_us / frame.repeats).groupby(frame.bytes).median()
         check(median.is_monotonic_increasing, "larger copies take longer")
         for table in ("points", "samples"):
-            units = {k for k in sweep[table].attrs if k.startswith("units.")}
-            check(units == {"units." + c for c in sweep[table].dtype.names}, f"a unit for every column of {table}")
-        check(isinstance(sweep.attrs["direction"], str), "attributes are UTF-8 strings")
+            units = {k for k in series[table].attrs if k.startswith("units.")}
+            check(units == {"units." + c for c in series[table].dtype.names}, f"a unit for every column of {table}")
+        check(isinstance(series.attrs["direction"], str), "attributes are UTF-8 strings")
 
     rows = list(csv.DictReader(io.StringIO(run("export", trace, "--format", "csv").out)))
     with h5py.File(trace) as f:
-        samples = sum(len(s["samples"]) for s in f["sweeps"].values())
+        samples = sum(len(s["samples"]) for s in f["transfers"].values())
     check(len(rows) == samples, f"csv: {len(rows)} rows, {samples} samples")
     whole = json.loads(run("export", trace, "--format", "json").out)
-    check(len(whole["sweeps"]) == 2, "json holds both sweeps")
+    check(len(whole["transfers"]) == 2, "json holds both series")
 
     npout = os.path.join(where, "np.out")
-    check(run("export", trace, "--format", "npout").code == 2, "np.out holds one sweep only")
-    check(run("export", trace, "--format", "npout", "--sweep", "0", "--output", npout).code == 0, "np.out of one")
+    check(run("export", trace, "--format", "npout").code == 2, "np.out holds one series only")
+    check(run("export", trace, "--format", "npout", "--case", "transfers:0", "--output", npout).code == 0, "np.out of one")
     lines = [line.split() for line in open(npout)]
     check(all(len(line) == 5 for line in lines), "five columns")
     check([int(line[0]) for line in lines] == sorted(int(line[0]) for line in lines), "sizes ascend")

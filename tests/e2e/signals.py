@@ -1,5 +1,7 @@
-"""SIGTERM and SIGINT: stop within a trial, save, exit 75. SIGUSR1: save and go on. --resume: the same set of points."""
+"""SIGTERM, SIGINT and SIGHUP: stop within a trial, save, exit 75. SIGUSR1: save and go on. --resume: the same set of points."""
 import os
+import re
+import shlex
 import signal
 import subprocess
 import time
@@ -15,7 +17,7 @@ SIZES = ["--device", "host", "--start", "1", "--end", "1MiB", "--perturbation", 
 
 def points(path):
     with h5py.File(path) as f:
-        return [int(b) for s in f["sweeps"].values() for b in s["points"]["bytes"]], int(f.attrs["complete"])
+        return [int(b) for s in f["transfers"].values() for b in s["points"]["bytes"]], int(f.attrs["complete"])
 
 
 with folder() as where:
@@ -24,11 +26,12 @@ with folder() as where:
     expected, complete = points(whole)
     check(complete == 1 and len(expected) > 35, "is complete")
 
-    for number, name in ((signal.SIGTERM, "term"), (signal.SIGINT, "int")):
+    for number, name in ((signal.SIGTERM, "term"), (signal.SIGINT, "int"), (signal.SIGHUP, "hup")):
         path = os.path.join(where, name + ".h5")
         resumes = 0
+        command = ["transfer", *SIZES, "--output", path]
         for attempt in range(60):
-            process = subprocess.Popen([PROGRAM, "transfer", *SIZES, "--resume", "--output", path],
+            process = subprocess.Popen([PROGRAM, *command],
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             time.sleep(0.25 + 0.01 * attempt)
             process.send_signal(number)
@@ -41,7 +44,9 @@ with folder() as where:
                 continue  # it came before the handlers were there and before anything was measured
             resumes += 1
             check(process.returncode == 75, f"{name}: exit {process.returncode}: {err[-200:]}")
-            check("--resume" in err, f"{name}: says how to go on")
+            hint = re.search(r"continue with: (.*)", err)
+            check(hint and "--resume" in hint[1] and path in hint[1], f"{name}: says how to go on: {err[-200:]}")
+            command = shlex.split(hint[1])[1:]  # the whole command, which works as it is
             check(took < 1.0, f"{name}: took {took:.2f} s to stop; a trial takes 2 ms")
             some, complete = points(path)
             check(complete == 0, f"{name}: an unfinished trace says so")
@@ -53,16 +58,30 @@ with folder() as where:
         check(sorted(got) == sorted(expected), f"{name}: the same set of points, none twice: {len(got)} of {len(expected)}")
         check(complete == 1, f"{name}: complete at last")
         with h5py.File(path) as f:
-            used = [(int(p["first_sample"]), int(p["samples"])) for p in f["sweeps/0000/points"][:]]
-            check(sum(n for _, n in used) == len(f["sweeps/0000/samples"]), f"{name}: every sample belongs to a point")
+            used = [(int(p["first_sample"]), int(p["samples"])) for p in f["transfers/0000/points"][:]]
+            check(sum(n for _, n in used) == len(f["transfers/0000/samples"]), f"{name}: every sample belongs to a point")
 
     # SIGUSR1 saves in the middle of a long point and goes on.
     path = os.path.join(where, "usr1.h5")
-    process = subprocess.Popen([PROGRAM, "transfer", "--device", "host", "--sizes", "8,16,32,64", "--target-time", "0.3",
+    process = subprocess.Popen([PROGRAM, "transfer", "--device", "host", "--sizes", "8,16,32,64", "--schedule", "classic", "--target-time", "0.3",
                                 "--output", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     time.sleep(3.2)
     process.send_signal(signal.SIGUSR1)
     out, err = process.communicate(timeout=60)
     check(process.returncode == 0, f"USR1: exit {process.returncode}")
     check(len(points(path)[0]) == 4, "USR1: went on to the end")
+
+    # Ignored from the start, as under nohup, SIGHUP stops nothing.
+    path = os.path.join(where, "nohup.h5")
+    process = subprocess.Popen(["sh", "-c", 'trap "" HUP; exec "$0" "$@"', PROGRAM, "transfer", *SIZES, "--output", path],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGHUP)
+    process.communicate(timeout=60)
+    check(process.returncode == 0, f"nohup: exit {process.returncode}")
+
+    # A limit on file sizes is a sentence, and no signal kills the program.
+    limited = subprocess.run(["sh", "-c", 'ulimit -f 1; exec "$0" "$@"', PROGRAM, "transfer", *SIZES, "--output",
+                              os.path.join(where, "limited.h5")], capture_output=True, text=True)
+    check(limited.returncode == 1 and "limited.h5" in limited.stderr, f"ulimit -f: exit {limited.returncode}: {limited.stderr[-200:]}")
 check.finish()
