@@ -20,6 +20,8 @@ TEST_CASE("sizes are exact, in the largest unit that shows them so") {
   CHECK(size_text(1537) == "1537 B");
   CHECK(size_text(4093) == "4093 B");
   CHECK(size_text(1500 * KiB) == "1500 KiB");
+  CHECK(size_text(64'000'000) == "64 MB");
+  CHECK(size_text(2'000'000'000) == "2 GB");
   CHECK(size_text(192 * MiB) == "192 MiB");
   CHECK(size_text(192 * MiB + 3) == "201326595 B");
   CHECK(size_text(std::uint64_t{5} << 40) == "5 TiB");
@@ -58,6 +60,22 @@ TEST_CASE("a size that is a result is rounded") {
   CHECK(about_size_text(4.0 * 1024 * 1024) == "4 MiB");
   CHECK(about_size_text(17.25) == "17.2 B");
   CHECK(about_size_text(not_measured) == "-");
+}
+
+TEST_CASE("a size that a user typed is echoed in decimal units where it is round in those") {
+  CHECK(typed_size_text(64'000'000) == "64 MB");
+  CHECK(typed_size_text(2'000'000'000) == "2 GB");
+  CHECK(typed_size_text(64 * MiB) == "64 MiB");
+  CHECK(typed_size_text(62500 * KiB + 1024) == "62501 KiB");
+  CHECK(typed_size_text(1500) == "1500 B");
+  CHECK(typed_size_text(0) == "0 B");
+}
+
+TEST_CASE("an interval is shown relative to its value, or not at all") {
+  CHECK(interval_text({200, 199, 202, "", ""}) == "-0.5 +1.0 %");
+  CHECK(interval_text({200, not_measured, not_measured, "", ""}) == "-");
+  CHECK(interval_text({}) == "-");
+  CHECK(range_text({200, 199, 202, "", ""}, 0.001) == "0.1990 .. 0.2020");
 }
 
 TEST_CASE("percentages show the small ones") {

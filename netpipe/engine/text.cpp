@@ -7,6 +7,10 @@
 namespace npgpu {
 
 std::string size_text(std::uint64_t bytes) {
+  // Sizes that were given in decimal units: 64 MB is 62500 KiB.
+  constexpr std::uint64_t MB = 1'000'000, GB = 1000 * MB;
+  if (bytes >= MB && bytes % MB == 0 && bytes % MiB != 0)
+    return bytes % GB == 0 ? fmt::format("{} GB", bytes / GB) : fmt::format("{} MB", bytes / MB);
   constexpr std::array units{"KiB", "MiB", "GiB", "TiB"};
   for (std::size_t i = units.size(); i-- > 0;) {
     const std::uint64_t unit = std::uint64_t{1} << (10 * (i + 1));
