@@ -4,7 +4,7 @@
     kill9.py --count 300 -- write_many {trace} --eager
 
 After each kill the trace must be absent or open with plain h5py, and hold every point that the program had called saved
-(lines like "saved <sweep> <bytes>") in all its output up to then. With --resume the next run gets the same trace and
+(lines like "saved <series> <bytes>" or "saved /<kind>/<series> <row>:") in all its output up to then. With --resume the next run gets the same trace and
 goes on with it (the program must do that by itself or by an argument of its command) until one comes to its end; without
 it each run begins anew. Nothing may be left beside the trace but its .lock and .tmp, and neither may hinder the next run.
 """
@@ -37,7 +37,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=300, help="kills")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--saved", default=SAVED, help="regular expression of a line that calls a point saved; groups: sweep, bytes")
+    parser.add_argument("--saved", default=SAVED, help="regular expression of a line that calls a point saved; groups: series, bytes")
     parser.add_argument("--resume", action="store_true", help="go on with the same trace")
     parser.add_argument("--expect-broken", action="store_true")
     parser.add_argument("command", nargs="+", help="{trace} stands for the trace")

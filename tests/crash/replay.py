@@ -7,7 +7,7 @@ The shim records every operation on the trace's folder. Each prefix of that reco
 moment at which the program could have been killed, or the machine could have lost its power. In the latter case data
 that was not yet fsynced may be missing or half there, and names that changed after the folder's last fsync may be as
 they were before. At all of these moments the trace must be absent or open with h5py, and it must hold every point that
-the program had called saved (lines like "saved <sweep> <bytes>").
+the program had called saved (lines like "saved <series> <bytes>" or "saved /<kind>/<series> <row>:").
 
 --before starts with a copy of that trace, whose points must stay; --pretend-no fsync or folder-fsync takes those operations out of the record,
 and --expect-broken turns the verdict round: a check that cannot fail checks nothing.
@@ -189,7 +189,7 @@ def judge_all(operations, disk, judge, pretend_no):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shim", required=True, help="the library that records")
-    parser.add_argument("--saved", default=SAVED, help="regular expression of a line that calls a point saved; groups: sweep, bytes")
+    parser.add_argument("--saved", default=SAVED, help="regular expression of a line that calls a point saved; groups: series, bytes")
     parser.add_argument("--before", help="a trace that is there already")
     parser.add_argument("--pretend-no", choices=("fsync", "folder-fsync"))
     parser.add_argument("--expect-broken", action="store_true")
