@@ -38,7 +38,8 @@ class MadeRunner final : public Runner<Jobs> {
     JobStep chosen = step;
     if (step.axes.kernel_ratio > 0) {
       made_.calibrations += known.empty();
-      chosen.axes.iterations = known.empty() ? static_cast<std::uint64_t>(1000 * step.axes.kernel_ratio) : known[0].iterations;
+      chosen.axes.iterations =
+          known.empty() ? static_cast<std::uint64_t>(1000 * step.axes.kernel_ratio) : known[0].iterations;
       chosen.axes.kernel_ratio = 0;
     }
     return chosen;
@@ -150,8 +151,7 @@ TEST_CASE("steps go from case to case in the plan's order, and trials are number
 TEST_CASE("axes that depend on the device are chosen by the runner, which is told what the trace has") {
   const ScratchFolder folder;
   Made made;
-  const Result first =
-      run(folder / "t.h5", made, {step(Workload::compute, 1, 2.0), step(Workload::compute, 2, 2.0)});
+  const Result first = run(folder / "t.h5", made, {step(Workload::compute, 1, 2.0), step(Workload::compute, 2, 2.0)});
   REQUIRE(first.trace.of<Jobs>().size() == 1);
   CHECK(first.trace.of<Jobs>()[0].points.at(0).axes.iterations == 2000);
   CHECK(first.trace.of<Jobs>()[0].points.at(1).axes.iterations == 2000);
@@ -207,7 +207,8 @@ TEST_CASE("each reason to leave something out is told once, with the number of p
   Made made;
   const MadeBackend backend(made);
   Plan plan;
-  add<Jobs>(plan, backend, made_device(), {step(Workload::memory, 1), step(Workload::memory, 128), step(Workload::memory, 256)});
+  add<Jobs>(plan, backend, made_device(),
+            {step(Workload::memory, 1), step(Workload::memory, 128), step(Workload::memory, 256)});
   REQUIRE(plan.left_out.size() == 1);
   CHECK(plan.left_out[0] == "jobs made:0 memory breadth-first pooled: too many streams (and 1 more points)");
   CHECK(plan.points() == 1);

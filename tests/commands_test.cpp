@@ -48,6 +48,31 @@ TEST_CASE("an option means the same in every command") {
   for (const auto& [name, meaning] : glossary()) CHECK(texts.insert(meaning.text).second);
 }
 
+template <class E>
+void explains_all(std::string_view option) {
+  for (const std::string_view word : names_of<E>) {
+    CAPTURE(option);
+    CAPTURE(word);
+    CHECK(glossary().at(option).text.find(word) != std::string::npos);
+  }
+}
+
+TEST_CASE("every word that an option takes is in its explanation") {
+  explains_all<Pattern>("pattern");
+  explains_all<Direction>("direction");
+  explains_all<Timing>("timing");
+  explains_all<Cache>("cache");
+  explains_all<Operation>("operation");
+  explains_all<DataType>("type");
+  explains_all<Form>("form");
+  explains_all<Workload>("kernel");
+  explains_all<Order>("order");
+  explains_all<StreamPool>("pool");
+  explains_all<ImplicitSync>("implicit-sync");
+  explains_all<Compute>("compute");
+  explains_all<ProgressForm>("progress");
+}
+
 TEST_CASE("every help is as wide as asked, in groups, with an example") {
   for (const Command& command : commands())
     for (const std::size_t width : {60u, 80u, 100u, 120u}) {
@@ -91,7 +116,8 @@ TEST_CASE("cases follow --case, one or several, and the trace's name is none of 
   CHECK(spread_cases({"t.h5", "--case", "transfers:0,3", "probes"}) ==
         Arguments{"t.h5", "--case", "transfers:0,3", "--case", "probes"});
   CHECK(spread_cases({"--case", "transfers:0", "t.h5"}) == Arguments{"--case", "transfers:0", "t.h5"});
-  CHECK(spread_cases({"--case=jobs", "probes:1", "--json"}) == Arguments{"--case=jobs", "--case", "probes:1", "--json"});
+  CHECK(spread_cases({"--case=jobs", "probes:1", "--json"}) ==
+        Arguments{"--case=jobs", "--case", "probes:1", "--json"});
   CHECK(spread_cases({"probes", "--device", "host"}) == Arguments{"probes", "--device", "host"});
 }
 

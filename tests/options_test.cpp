@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <filesystem>
+#include <fstream>
 
 #include "npgpu/error.hpp"
 
@@ -19,7 +19,12 @@ const Command demo{"transfer",
                    {"PLACE"},
                    {"npgpu transfer here"},
                    [](Options& options) {
-                     options.group("Group").add("end", "10").add("async").add("output").add("case").add("streams", {}, "Default: all.");
+                     options.group("Group")
+                         .add("end", "10")
+                         .add("async")
+                         .add("output")
+                         .add("case")
+                         .add("streams", {}, "Default: all.");
                    },
                    nullptr};
 

@@ -238,7 +238,7 @@ int measure(const Plan& plan, const MeasureOptions& options, const std::function
       summary(trace);
   }
   if (!options.json) {
-    std::string verdict = campaign.stopped             ? "stopped"
+    std::string verdict = campaign.stopped            ? "stopped"
                           : campaign.failures.empty() ? "done"
                                                       : fmt::format("{} failed", campaign.failures.size());
     verdict += fmt::format(": {} points measured in {}", campaign.measured, clock_text(campaign.wall));

@@ -30,8 +30,8 @@ struct PlannedCase {
 constexpr auto blocking = false;
 constexpr auto async = true;
 
-// What moves the bytes of most programs: both directions, the memories a program can choose, what a blocking call costs,
-// what the device itself reaches, both directions at once.
+// What moves the bytes of most programs: both directions, the memories a program can choose, what a blocking call
+// costs, what the device itself reaches, both directions at once.
 constexpr PlannedCase usual_plan[] = {
     {Pattern::stream, Direction::h2d, Memory::pinned, async, Timing::gated},
     {Pattern::stream, Direction::d2h, Memory::pinned, async, Timing::gated},
@@ -145,10 +145,11 @@ Plan plan_of(const Options& options) {
     add_probes(plan, device, any_gpu);
     add_jobs(plan, device);
   }
-  notes.push_back(any_gpu ? "by plan: managed memory, copies that meet cold host caches on their way to a GPU, offsets and "
-                            "perturbed sizes (measure them with npgpu transfer); the host's bandwidth and latency "
-                            "(npgpu probe); whole jobs cut into streams (npgpu streams); copies between GPUs"
-                          : "by plan: offsets and perturbed sizes (measure them with npgpu transfer)");
+  notes.push_back(any_gpu
+                      ? "by plan: managed memory, copies that meet cold host caches on their way to a GPU, offsets and "
+                        "perturbed sizes (measure them with npgpu transfer); the host's bandwidth and latency "
+                        "(npgpu probe); whole jobs cut into streams (npgpu streams); copies between GPUs"
+                      : "by plan: offsets and perturbed sizes (measure them with npgpu transfer)");
   plan.left_out.insert(plan.left_out.end(), notes.begin(), notes.end());
   return plan;
 }
@@ -162,23 +163,25 @@ int run_characterize(const Options& options) {
   const MeasureOptions how = measure_options(options);
   return measure(plan_of(options), how, [&](const Trace& trace) {
     report_overview(std::cout, trace, terminal_style());
-    std::cout << "\nevery size and interval: npgpu report " << quoted(how.output) << '\n' << next_steps(trace, how.output);
+    std::cout << "\nevery size and interval: npgpu report " << quoted(how.output) << '\n'
+              << next_steps(trace, how.output);
   });
 }
 
 }  // namespace
 
 Command characterize() {
-  return {"characterize",
-          "measure every GPU of this machine, or its memory where it has none",
-          "Measures every GPU of this machine, or the host's own memory where it has none: copies of 1 B to 192 MiB "
-          "through the APIs, memories, patterns and directions that programs use; the probes, from which npgpu derive "
-          "infers the device's structure; and what streams cost, from which npgpu predict chooses the number of streams "
-          "for a job. Ends with a trace and a summary.",
-          {},
-          {"npgpu characterize", "npgpu characterize --dry-run", "npgpu characterize --device sim:h200 --output h200.h5"},
-          declare,
-          run_characterize};
+  return {
+      "characterize",
+      "measure every GPU of this machine, or its memory where it has none",
+      "Measures every GPU of this machine, or the host's own memory where it has none: copies of 1 B to 192 MiB "
+      "through the APIs, memories, patterns and directions that programs use; the probes, from which npgpu derive "
+      "infers the device's structure; and what streams cost, from which npgpu predict chooses the number of streams "
+      "for a job. Ends with a trace and a summary.",
+      {},
+      {"npgpu characterize", "npgpu characterize --dry-run", "npgpu characterize --device sim:h200 --output h200.h5"},
+      declare,
+      run_characterize};
 }
 
 }  // namespace npgpu::cli

@@ -34,8 +34,8 @@ const Command& command_named(const std::string& name) {
   for (const Command& command : commands())
     if (command.name == name) return command;
   const auto near = closest(name, command_names());
-  throw Error(ErrorKind::usage, fmt::format("unknown command '{}'{} (npgpu help)", name,
-                                            near ? "; did you mean '" + *near + "'?" : ""));
+  throw Error(ErrorKind::usage,
+              fmt::format("unknown command '{}'{} (npgpu help)", name, near ? "; did you mean '" + *near + "'?" : ""));
 }
 
 void explain(const Options& options) {
@@ -77,9 +77,9 @@ std::string quoted(const std::string& word) {
 }
 
 const std::vector<Command>& commands() {
-  static const std::vector<Command> all{characterize(), transfer(),          probe(),   streams(),
-                                        report(),       derive_parameters(), predict(), simulate_job(),
-                                        compare_traces(), export_trace(),    info(),    list()};
+  static const std::vector<Command> all{characterize(),   transfer(),          probe(),   streams(),
+                                        report(),         derive_parameters(), predict(), simulate_job(),
+                                        compare_traces(), export_trace(),      info(),    list()};
   return all;
 }
 

@@ -22,7 +22,9 @@ int run_compare(const Options& options) {
   const Trace a = read_trace(options.place("A"), Guard::child);
   const Trace b = read_trace(options.place("B"), Guard::child);
   const ComparisonOf of{options.place("A"), options.place("B"), &a, &b, compare(a, b, threshold), threshold};
-  const auto both = [](const PointComparison& p) { return p.verdict != Verdict::only_a && p.verdict != Verdict::only_b; };
+  const auto both = [](const PointComparison& p) {
+    return p.verdict != Verdict::only_a && p.verdict != Verdict::only_b;
+  };
   if (std::none_of(of.points.begin(), of.points.end(), both))
     throw Error(ErrorKind::usage, of.a_name + " and " + of.b_name + " have no point in common");
   if (options.on("json"))

@@ -15,7 +15,11 @@ namespace npgpu::cli {
 namespace {
 
 void declare(Options& options) {
-  options.group("What is written").add("case").add("format", "csv").add("table", {}, "Default: transfers.").add("points");
+  options.group("What is written")
+      .add("case")
+      .add("format", "csv")
+      .add("table", {}, "Default: transfers.")
+      .add("points");
   options.group("Output").add("output", {}, "Default: standard output.").add("force");
 }
 
@@ -52,15 +56,17 @@ int run_export(const Options& options) {
 }  // namespace
 
 Command export_trace() {
-  return {"export",
-          "write a trace as csv, json or NetPIPE's np.out",
-          "Writes a trace for other programs: csv (one table), json (everything) or npout (NetPIPE's five columns). Needs "
-          "no device.",
-          {"TRACE"},
-          {"npgpu export node.h5 --table probes --points > probes.csv", "npgpu export node.h5 --format json --output node.json",
-           "npgpu export node.h5 --format npout --case transfers:0 --output np.out"},
-          declare,
-          run_export};
+  return {
+      "export",
+      "write a trace as csv, json or NetPIPE's np.out",
+      "Writes a trace for other programs: csv (one table), json (everything) or npout (NetPIPE's five columns). Needs "
+      "no device.",
+      {"TRACE"},
+      {"npgpu export node.h5 --table probes --points > probes.csv",
+       "npgpu export node.h5 --format json --output node.json",
+       "npgpu export node.h5 --format npout --case transfers:0 --output np.out"},
+      declare,
+      run_export};
 }
 
 }  // namespace npgpu::cli

@@ -20,18 +20,29 @@ std::string one_of(std::string text) {
 const std::map<std::string_view, Meaning>& glossary() {
   static const std::map<std::string_view, Meaning> all{
       {"help", {"", "Print this text.", 'h'}},
-      {"config", {"FILE", "Read options from an INI file. Its keys are long options. A [section] holds those of the command of that name."}},
+      {"config",
+       {"FILE",
+        "Read options from an INI file. Its keys are long options. A [section] holds those of the command of that "
+        "name."}},
       {"device", {"NAME", "The device: host, cuda:N, sim:NAME or sim:FILE.json. npgpu list shows them."}},
       {"json", {"", "Print JSON."}},
 
       // transfers
       {"module", {"LIST", "The API that moves the bytes. npgpu list shows them."}},
-      {"pattern", {"LIST", one_of<Pattern>("How the bytes go")}},
-      {"direction", {"LIST", one_of<Direction>("Where the bytes go")}},
+      {"pattern",
+       {"LIST", "stream: copies one way, back to back. pingpong: there and back. duplex: both directions at once."}},
+      {"direction",
+       {"LIST",
+        "h2d: host to device. d2h: device to host. d2d: within the device. h2h: within the host. peer: from one device "
+        "to another."}},
       {"memory", {"LIST", one_of<Memory>("Kind of the host's memory")}},
       {"async", {"", "Use the asynchronous form of the API."}},
-      {"timing", {"LIST", one_of<Timing>("Clock and what it includes")}},
-      {"cache", {"LIST", one_of<Cache>("Whether all repeats touch the same bytes (warm) or walk through more than the caches hold (cold)")}},
+      {"timing",
+       {"LIST",
+        "host: the host's clock, from the first call until all is done. event: device events around the copies. gated: "
+        "device events, and everything is enqueued behind a waiting kernel first, so that the cost of calls is not "
+        "included."}},
+      {"cache", {"LIST", "warm: all repeats touch the same bytes. cold: they walk through more than the caches hold."}},
       {"soffset", {"SIZE", "Distance of the source from an aligned address."}},
       {"roffset", {"SIZE", "Distance of the target from an aligned address."}},
       {"no-bind", {"", "Leave threads and buffers where the system puts them."}},
@@ -43,16 +54,31 @@ const std::map<std::string_view, Meaning>& glossary() {
       // probes
       {"operation", {"LIST", one_of<Operation>("What the kernel does")}},
       {"type", {"LIST", one_of<DataType>("Type of the elements")}},
-      {"form", {"LIST", one_of<Form>("Whether the steps of a thread wait for each other")}},
-      {"shape", {"LIST", "Measure this shape in place of those that answer the case: blocks=132,threads=1024,ilp=4,access=16,bytes=4GiB,one_block_per_sm=1."}},
+      {"form", {"LIST", "streaming: no step of a thread waits for another. dependent: each waits for the one before."}},
+      {"shape",
+       {"LIST",
+        "Measure this shape in place of those that answer the case: "
+        "blocks=132,threads=1024,ilp=4,access=16,bytes=4GiB,one_block_per_sm=1."}},
 
       // jobs
-      {"experiment", {"LIST", "fixed: 60 MiB each way in many cuts. asymmetric: 24 MiB, shared between the two directions. overheads: copies, kernels and streams alone, which predictions need. design: many random workloads, each in many cuts."}},
+      {"experiment",
+       {"LIST",
+        "fixed: 60 MiB each way in many cuts. asymmetric: 24 MiB, shared between the two directions. overheads: "
+        "copies, kernels and streams alone, which predictions need. design: many random workloads, each in many "
+        "cuts."}},
       {"workloads", {"N", "Number of workloads in the random design."}},
       {"seed", {"N", "Seed of the random design."}},
-      {"kernel", {"LIST", one_of<Workload>("What the kernel does with each word")}},
-      {"order", {"LIST", one_of<Order>("Order of the host's calls")}},
-      {"pool", {"LIST", "pooled: the streams exist before the clock starts. fresh: they are created within the timed region."}},
+      {"kernel",
+       {"LIST",
+        "What the kernel does with each word. none: there is no kernel. increment: adds to it in memory. memory: reads "
+        "a word of a buffer beyond the caches. compute: multiply-adds in registers."}},
+      {"order",
+       {"LIST",
+        "Order of the host's calls. breadth-first: all copies in, then all kernels, then all copies out. depth-first: "
+        "one chunk after the other. independent: as depth-first, but copies in, kernels and copies out have streams of "
+        "their own and do not wait for each other."}},
+      {"pool",
+       {"LIST", "pooled: the streams exist before the clock starts. fresh: they are created within the timed region."}},
       {"bytes-in", {"SIZE", "Bytes that the job copies to the device."}},
       {"bytes-out", {"SIZE", "Bytes that the job copies from the device."}},
       {"iterations", {"LIST", "Iterations of the kernel's loop over its words."}},
@@ -67,15 +93,28 @@ const std::map<std::string_view, Meaning>& glossary() {
       // a node in numbers
       {"h2d-gb-s", {"RATE", "Rate of copies to the device in GB/s."}},
       {"d2h-gb-s", {"RATE", "Rate of copies from the device in GB/s."}},
-      {"slow-down", {"LIST", "How many times longer a copy takes while another goes the other way: one number, or one for copies in and one for copies out."}},
+      {"slow-down",
+       {"LIST",
+        "How many times longer a copy takes while another goes the other way: one number, or one for copies in and one "
+        "for copies out."}},
       {"copy-engines", {"N", "Number of copy engines: 1 or 2."}},
-      {"issue-us", {"LIST", "Time of a call on the host in microseconds: one number, or three for copy in, kernel and copy out."}},
-      {"gap-us", {"LIST", "What each operation adds to the time of its engine, in microseconds: one number, or three."}},
-      {"latency-us", {"LIST", "Time from the end of an operation to the next one of its stream, in microseconds: one number, or three."}},
+      {"issue-us",
+       {"LIST", "Time of a call on the host in microseconds: one number, or three for copy in, kernel and copy out."}},
+      {"gap-us",
+       {"LIST", "What each operation adds to the time of its engine, in microseconds: one number, or three."}},
+      {"latency-us",
+       {"LIST",
+        "Time from the end of an operation to the next one of its stream, in microseconds: one number, or three."}},
       {"create-us", {"T", "Time of creating one stream in microseconds."}},
       {"queues", {"N", "Number of hardware queues of each engine; 0 for one for each stream."}},
-      {"implicit-sync", {"WORD", one_of<ImplicitSync>("What a copy out waits for in earlier kernels")}},
-      {"compute", {"WORD", one_of<Compute>("How kernels of different streams share the device")}},
+      {"implicit-sync",
+       {"WORD",
+        "What a copy out waits for, whatever its stream. none: nothing. start: the start of all earlier kernels. end: "
+        "their end."}},
+      {"compute",
+       {"WORD",
+        "Kernels of different streams. serial: run one after the other. shared: use what the others leave of the "
+        "device. slots: their blocks take free slots."}},
       {"trace", {"FILE", "Take what streams cost from this trace."}},
       {"chrome", {"FILE", "Also write the timeline to this file, which ui.perfetto.dev opens."}},
       {"draw", {"", "Also draw when the host and each engine work on which chunk."}},
@@ -86,11 +125,23 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"every-job", {"", "With --evaluate: also print the times of every job."}},
 
       // schedules
-      {"schedule", {"WORD", "adaptive: repeat a point until the interval of its median is narrow enough. classic: a fixed number of trials of a fixed length (Allada et al. 2009)."}},
-      {"trials", {"N", "Trials of a point. adaptive: at least this many (default 9, at least 6). classic: exactly this many (default 7)."}},
-      {"tolerance", {"SHARE", "adaptive: a point has converged when half the width of its 95 % interval is within this share of the median (default 1%)."}},
+      {"schedule",
+       {"WORD",
+        "adaptive: repeat a point until the interval of its median is narrow enough. classic: a fixed number of trials "
+        "of a fixed length (Allada et al. 2009)."}},
+      {"trials",
+       {"N",
+        "Trials of a point. adaptive: at least this many (default 9, at least 6). classic: exactly this many (default "
+        "7)."}},
+      {"tolerance",
+       {"SHARE",
+        "adaptive: a point has converged when half the width of its 95 % interval is within this share of the median "
+        "(default 1%)."}},
       {"trial-time", {"TIME", "adaptive: length of a trial (default 3ms; probes 1ms; jobs: one job)."}},
-      {"budget", {"TIME", "adaptive: a point that has not converged after this time is marked so (default 150ms; probes 200ms; jobs 100ms)."}},
+      {"budget",
+       {"TIME",
+        "adaptive: a point that has not converged after this time is marked so (default 150ms; probes 200ms; jobs "
+        "100ms)."}},
       {"target-time", {"TIME", "classic: length of a trial (default 250ms; probes 50ms)."}},
       {"repeats", {"N", "classic: repeats of a trial, in place of its length."}},
 
@@ -100,11 +151,19 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"resume", {"", "Continue the trace named by --output with the same plan: measure what it lacks."}},
       {"append", {"", "Add to the trace named by --output what another plan measures on the same machine."}},
       {"quiet", {"", "Print no progress, and one line at the end."}},
-      {"progress", {"WORD", "bar: a bar with the time left. cases: a line for each case. points: a line for each point once it is on disk. none: nothing. Default: bar on a terminal, cases elsewhere."}},
-      {"dry-run", {"", "Print what would be measured, how long that takes and how much memory it needs. Measure nothing."}},
+      {"progress",
+       {"WORD",
+        "bar: a bar with the time left. cases: a line for each case. points: a line for each point once it is on disk. "
+        "none: nothing. Default: bar on a terminal, cases elsewhere."}},
+      {"dry-run",
+       {"", "Print what would be measured, how long that takes and how much memory it needs. Measure nothing."}},
 
       // traces
-      {"case", {"KIND[:LIST]", "Only these series: a kind (transfers, probes, jobs) and their numbers in the trace, as in transfers:0,3. Several are separated by spaces, or the option is repeated.", 0, true}},
+      {"case",
+       {"KIND[:LIST]",
+        "Only these series: a kind (transfers, probes, jobs) and their numbers in the trace, as in transfers:0,3. "
+        "Several are separated by spaces, or the option is repeated.",
+        0, true}},
       {"every-size", {"", "Print every size; otherwise the perturbed neighbours of a size are part of its row."}},
       {"overview", {"", "Print one line for each series."}},
       {"brief", {"", "Print one line for each parameter, without formula and meaning."}},

@@ -30,7 +30,10 @@ PointCost cost_of(const DeviceInfo& device, const Step<Transfers>& step) {
   const double rate = step.question.direction == Direction::d2d ? 1e12 : host ? 8e9 : 4e10;
   if (device.simulated) return {Seconds{0}, moved(bytes, 1.8e9)};
   // A walk through more than the caches is laid out anew for each size.
-  return {Seconds{host ? 1e-7 : blocking ? 6e-6 : 2e-6} + moved(bytes, rate),
+  return {Seconds{host       ? 1e-7
+                  : blocking ? 6e-6
+                             : 2e-6} +
+              moved(bytes, rate),
           moved(bytes, 4e9) + Seconds{far && host ? 0.15 : 0}};
 }
 

@@ -47,7 +47,8 @@ Section section_of(const DeviceInfo& device) {
   Facts facts{{"name", device.name}};
   if (!device.uuid.empty()) facts.emplace_back("uuid", device.uuid);
   if (!device.pci_bus_id.empty()) facts.emplace_back("pci_bus_id", device.pci_bus_id);
-  facts.emplace_back("numa_node", device.numa_node < 0 ? Fact("unknown or only one") : Fact(std::int64_t{device.numa_node}));
+  facts.emplace_back("numa_node",
+                     device.numa_node < 0 ? Fact("unknown or only one") : Fact(std::int64_t{device.numa_node}));
   facts.emplace_back("memory_bytes", static_cast<std::int64_t>(device.memory_bytes));
   const auto limit = [&](const char* what, const Limit& l) {
     facts.emplace_back(what, std::isnan(l.per_s) ? l.source : rate_text(l.per_s) + " (" + l.source + ")");
@@ -92,8 +93,8 @@ int run_info(const Options& options) {
     std::cout << section.id << '\n';
     for (const auto& [key, value] : section.facts) {
       const std::string line = fmt::format("  {:<{}} {}", key, column - 3, text_of(key, value));
-      std::cout << line.substr(0, column) << wrapped(std::string(column, ' ') + line.substr(column), width, column).substr(column)
-                << '\n';
+      std::cout << line.substr(0, column)
+                << wrapped(std::string(column, ' ') + line.substr(column), width, column).substr(column) << '\n';
     }
     std::cout << '\n';
   }

@@ -21,19 +21,23 @@ Job parse_job(const Options& options) {
 MeasuredCosts costs_of_trace(const Trace& trace, const std::string& path, const std::optional<std::string>& device) {
   const auto all = stream_costs(trace);
   if (all.empty())
-    throw Error(ErrorKind::usage, path + " holds no jobs: npgpu streams --experiment overheads measures what streams cost");
+    throw Error(ErrorKind::usage,
+                path + " holds no jobs: npgpu streams --experiment overheads measures what streams cost");
   std::string ids;
   const MeasuredCosts* chosen = nullptr;
   for (const MeasuredCosts& one : all) {
     ids += (ids.empty() ? "" : ", ") + one.device;
     if (!device || one.device == *device) chosen = &one;
   }
-  if (!chosen) throw Error(ErrorKind::usage, fmt::format("--device: {} has no jobs of '{}'; it has those of {}", path, *device, ids));
+  if (!chosen)
+    throw Error(ErrorKind::usage,
+                fmt::format("--device: {} has no jobs of '{}'; it has those of {}", path, *device, ids));
   if (!device && all.size() > 1)
     throw Error(ErrorKind::usage, fmt::format("--device: {} has jobs of {}: name one", path, ids));
   if (!chosen->usable)
-    throw Error(ErrorKind::usage, fmt::format("{} does not hold what streams cost on {}: it lacks {}", path, chosen->device,
-                                              chosen->missing.empty() ? "everything" : chosen->missing.front()));
+    throw Error(ErrorKind::usage,
+                fmt::format("{} does not hold what streams cost on {}: it lacks {}", path, chosen->device,
+                            chosen->missing.empty() ? "everything" : chosen->missing.front()));
   return *chosen;
 }
 

@@ -67,14 +67,18 @@ Json everything() {
 
 void print_text(const Json& all) {
   const auto width = static_cast<std::size_t>(terminal_style().width);
-  const auto print = [&](const std::string& line, std::size_t indent) { std::cout << wrapped(line, width, indent) << '\n'; };
+  const auto print = [&](const std::string& line, std::size_t indent) {
+    std::cout << wrapped(line, width, indent) << '\n';
+  };
   for_each_kind([&]<class K>() {
     const Json& kind = all.at(std::string(K::name));
     std::cout << K::name << '\n';
     for (const Json& backend : kind["backends"]) {
-      print(fmt::format("  {:<12} {:<5} {}", backend["name"].get<std::string>(), backend["device_kind"].get<std::string>(),
-                        backend["summary"].get<std::string>()), 21);
-      if (!backend["usable"]) print(fmt::format("  {:<18} not usable here: {}", "", backend["why_not"].get<std::string>()), 21);
+      print(fmt::format("  {:<12} {:<5} {}", backend["name"].get<std::string>(),
+                        backend["device_kind"].get<std::string>(), backend["summary"].get<std::string>()),
+            21);
+      if (!backend["usable"])
+        print(fmt::format("  {:<18} not usable here: {}", "", backend["why_not"].get<std::string>()), 21);
     }
     for (const auto& [word, choices] : kind["words"].items()) {
       std::string line = fmt::format("  {:<12}", word + ':');
@@ -84,11 +88,14 @@ void print_text(const Json& all) {
     std::cout << '\n';
   });
   for (const Json& missing : all["missing"])
-    print(fmt::format("not in this build: {} {}", missing["name"].get<std::string>(), missing["why_not"].get<std::string>()), 2);
+    print(fmt::format("not in this build: {} {}", missing["name"].get<std::string>(),
+                      missing["why_not"].get<std::string>()),
+          2);
   std::cout << "devices\n";
   for (const Json& device : all["devices"])
     print(fmt::format("  {:<18} {}{}", device["id"].get<std::string>(), device["name"].get<std::string>(),
-                      device["simulated"] ? " (SIMULATED)" : ""), 21);
+                      device["simulated"] ? " (SIMULATED)" : ""),
+          21);
 }
 
 void declare(Options& options) { options.group("Output").add("json"); }

@@ -18,8 +18,8 @@ template <class K>
 const Repetition usual_repetition{};
 // A probe's repeats are steps of one kernel: trials of 1 ms repeat as well as longer ones, and there are many shapes.
 template <>
-const Repetition usual_repetition<Probes>{
-    .classic = {.target = Seconds{0.05}}, .adaptive = {.trial = Seconds{0.001}, .budget = Seconds{0.2}}};
+const Repetition usual_repetition<Probes>{.classic = {.target = Seconds{0.05}},
+                                          .adaptive = {.trial = Seconds{0.001}, .budget = Seconds{0.2}}};
 // A trial is one job.
 template <>
 const Repetition usual_repetition<Jobs>{.classic = {}, .adaptive = {.trial = Seconds{0}, .budget = Seconds{0.1}}};
@@ -29,11 +29,11 @@ Repetition repetition(const Options& options, Repetition r) {
   r.is_classic = kind == "classic";
   if (!r.is_classic && kind != "adaptive")
     throw Error(ErrorKind::usage, "--schedule: '" + kind + "' is none of adaptive, classic");
-  for (const char* other : r.is_classic ? std::array{"tolerance", "budget", "trial-time"}
-                                        : std::array{"target-time", "repeats", "repeats"})
+  for (const char* other :
+       r.is_classic ? std::array{"tolerance", "budget", "trial-time"} : std::array{"target-time", "repeats", "repeats"})
     if (options.has(other))
-      throw Error(ErrorKind::usage, std::string("--") + other + " belongs to --schedule " +
-                                        (r.is_classic ? "adaptive" : "classic"));
+      throw Error(ErrorKind::usage,
+                  std::string("--") + other + " belongs to --schedule " + (r.is_classic ? "adaptive" : "classic"));
   if (const auto text = options.maybe("trials")) {
     r.classic.trials = static_cast<int>(parse_count("trials", *text, r.is_classic ? 1 : 6, 100'000));
     r.adaptive.min_trials = r.classic.trials;
@@ -100,8 +100,10 @@ MeasureOptions measure_options(const Options& options) {
   m.quiet = options.on("quiet");
   m.json = options.on("json");
   m.dry_run = options.on("dry-run");
-  if (const auto word = options.maybe("progress")) m.progress = parse_name<ProgressForm>("progress", *word);
-  else m.progress = takes_escapes(STDERR_FILENO) ? ProgressForm::bar : ProgressForm::cases;
+  if (const auto word = options.maybe("progress"))
+    m.progress = parse_name<ProgressForm>("progress", *word);
+  else
+    m.progress = takes_escapes(STDERR_FILENO) ? ProgressForm::bar : ProgressForm::cases;
   if (m.quiet) m.progress = ProgressForm::none;
   for_each_kind([&]<class K>() {
     static_cast<Repetition&>(std::get<RepetitionOf<K>>(m.repetitions)) = repetition(options, usual_repetition<K>);

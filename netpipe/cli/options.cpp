@@ -20,7 +20,7 @@ namespace po = boost::program_options;
 namespace {
 
 // They say where results go or how they look, not what is measured.
-constexpr std::string_view not_of_the_plan[] = {"output", "force", "resume", "quiet", "progress",
+constexpr std::string_view not_of_the_plan[] = {"output", "force",   "resume", "quiet", "progress",
                                                 "json",   "dry-run", "config", "help"};
 
 // NPGPU_DRY_RUN -> dry-run; empty if it is not one of ours.

@@ -47,8 +47,8 @@ class Options {
   std::string place(const std::string& name) const;
 
   std::string help(std::size_t width) const;
-  // What was asked to be measured, in one line: "transfer --device host --sizes 8,64". Options that say where results go
-  // are left out, and so is what the command would have done anyway.
+  // What was asked to be measured, in one line: "transfer --device host --sizes 8,64". Options that say where results
+  // go are left out, and so is what the command would have done anyway.
   std::string plan() const;
   const std::vector<std::string>& names() const { return names_; }  // of all options
 

@@ -102,10 +102,9 @@ void add(Plan& plan, const Backend<K>& backend, const DeviceInfo& device, const 
     ++same->points;
   }
   for (const Refused& r : refused)
-    plan.left_out.push_back(fmt::format("{}: {}{}", title(r.first), r.why,
-                                        r.points > 1 && r.points < steps.size()
-                                            ? fmt::format(" (and {} more points)", r.points - 1)
-                                            : ""));
+    plan.left_out.push_back(
+        fmt::format("{}: {}{}", title(r.first), r.why,
+                    r.points > 1 && r.points < steps.size() ? fmt::format(" (and {} more points)", r.points - 1) : ""));
   if (batch.steps.empty()) return;
   batch.need = backend.needs(batch.steps);
   if (const auto why = too_large(batch))
@@ -132,8 +131,8 @@ std::string plan_text(const Plan& plan, const MeasureOptions& options, std::size
       text += row(title_of(batch), batch.steps.size(), fmt::format("{:.1f} s", time_of(batch, options).count()),
                   memory_text(batch.need.host_bytes), memory_text(batch.need.device_bytes));
   });
-  text += fmt::format("{} cases, {} points, about {:.0f} s\n", plan.cases(), plan.points(),
-                      guess(plan, options).count());
+  text +=
+      fmt::format("{} cases, {} points, about {:.0f} s\n", plan.cases(), plan.points(), guess(plan, options).count());
   for_each_kind([&]<class K>() {
     if (!plan.of<K>().empty())
       text += fmt::format("schedule of {}: {}\n", K::name, options.repetition<K>().schedule()->text());

@@ -24,10 +24,7 @@ constexpr std::uint64_t line = 128;
 void declare(Options& options) {
   options.group("Job").add("bytes-in").add("kernel-ms").add("bytes-out").add("blocks").add("threads", "512");
   options.group("Streams").add("order", "breadth-first").add("pool", "pooled").add("max-streams", "64");
-  options.group("Evaluation")
-      .add("evaluate")
-      .add("measured", {}, "Default: TRACE.")
-      .add("every-job");
+  options.group("Evaluation").add("evaluate").add("measured", {}, "Default: TRACE.").add("every-job");
   options.group("Output").add("device", {}, "Needed where the trace has several.").add("draw").add("json");
 }
 
@@ -35,16 +32,17 @@ Job read_job(const Options& options, const MeasuredCosts& costs) {
   for (const char* option : {"bytes-in", "kernel-ms", "bytes-out"})
     if (!options.has(option))
       throw Error(ErrorKind::usage, fmt::format("--{} is missing: a job has all three of --bytes-in, --kernel-ms and "
-                                                "--bytes-out; give 0 for a part that it has not", option));
+                                                "--bytes-out; give 0 for a part that it has not",
+                                                option));
   Job job = parse_job(options);
   if (job.in_bytes == 0 && job.out_bytes == 0)
     throw Error(ErrorKind::usage, "--bytes-in, --bytes-out: a job that copies nothing has nothing to overlap");
   for (const auto& [option, bytes] : {std::pair{"bytes-in", job.in_bytes}, {"bytes-out", job.out_bytes}})
     if (bytes > beyond * costs.max_copy)
       throw Error(ErrorKind::usage,
-                  fmt::format("--{}: {} is too far beyond what was measured on {}: copies of {} to {} allow up to {}", option,
-                              size_text(bytes), costs.device, size_text(costs.min_copy), size_text(costs.max_copy),
-                              size_text(beyond * costs.max_copy)));
+                  fmt::format("--{}: {} is too far beyond what was measured on {}: copies of {} to {} allow up to {}",
+                              option, size_text(bytes), costs.device, size_text(costs.min_copy),
+                              size_text(costs.max_copy), size_text(beyond * costs.max_copy)));
   const auto threads = static_cast<std::uint32_t>(parse_count("threads", options.text("threads"), 1, 1024));
   if (job.blocks) describe_kernel(job, costs, threads);
   return job;
@@ -88,8 +86,9 @@ int run_predict(const Options& options) {
   of.job = read_job(options, costs);
   of.order = parse_name<Order>("order", options.text("order"));
   if (of.order == Order::independent)
-    throw Error(ErrorKind::usage, "--order: independent copies and kernels are no job, whose kernel needs its copy in; "
-                                  "choose breadth-first or depth-first");
+    throw Error(ErrorKind::usage,
+                "--order: independent copies and kernels are no job, whose kernel needs its copy in; "
+                "choose breadth-first or depth-first");
   if (parse_name<StreamPool>("pool", options.text("pool")) == StreamPool::fresh)
     costs.costs.stream_create = costs.create;
   const auto most = static_cast<std::uint32_t>(parse_count("max-streams", options.text("max-streams"), 1, max_streams));
@@ -117,16 +116,17 @@ int run_predict(const Options& options) {
 }  // namespace
 
 Command predict() {
-  return {"predict",
-          "predict a job's time in n streams, and the best n, from a trace",
-          "Predicts how long a job takes in n streams on a device whose costs are in a trace (npgpu characterize, or npgpu "
-          "streams --experiment overheads), and which n is best. Needs no device.",
-          {"TRACE"},
-          {"npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
-           "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 0 --draw",
-           "npgpu predict node.h5 --evaluate --measured design.h5"},
-          declare,
-          run_predict};
+  return {
+      "predict",
+      "predict a job's time in n streams, and the best n, from a trace",
+      "Predicts how long a job takes in n streams on a device whose costs are in a trace (npgpu characterize, or npgpu "
+      "streams --experiment overheads), and which n is best. Needs no device.",
+      {"TRACE"},
+      {"npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
+       "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 0 --draw",
+       "npgpu predict node.h5 --evaluate --measured design.h5"},
+      declare,
+      run_predict};
 }
 
 }  // namespace npgpu::cli

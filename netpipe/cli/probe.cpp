@@ -42,12 +42,18 @@ Shape shape_of(const std::string& text) {
       return static_cast<std::uint32_t>(parse_count(option, value, min, max));
     };
     constexpr std::uint64_t most = 0x7fffffff;
-    if (axis == "blocks") shape.blocks = count(1, most);
-    else if (axis == "threads") shape.threads = count(1, most);
-    else if (axis == "ilp") shape.ilp = count(1, most);
-    else if (axis == "access") shape.access_bytes = count(1, most);
-    else if (axis == "bytes") shape.bytes = parse_size(option, value, 1);
-    else if (axis == "one_block_per_sm") shape.one_block_per_sm = count(0, 1);
+    if (axis == "blocks")
+      shape.blocks = count(1, most);
+    else if (axis == "threads")
+      shape.threads = count(1, most);
+    else if (axis == "ilp")
+      shape.ilp = count(1, most);
+    else if (axis == "access")
+      shape.access_bytes = count(1, most);
+    else if (axis == "bytes")
+      shape.bytes = parse_size(option, value, 1);
+    else if (axis == "one_block_per_sm")
+      shape.one_block_per_sm = count(0, 1);
     else
       throw Error(ErrorKind::usage,
                   fmt::format("--shape: '{}' is none of blocks, threads, ilp, access, bytes, one_block_per_sm", axis));
@@ -70,7 +76,8 @@ Plan plan_of(const Options& options) {
   std::vector<Shape> shapes;
   if (const auto text = options.maybe("shape")) shapes.push_back(shape_of(*text));
   // What is wrong with the words is wrong on every device.
-  wanted(options, "operation", Operation::fma), wanted(options, "type", DataType::fp32), wanted(options, "form", Form::streaming);
+  wanted(options, "operation", Operation::fma), wanted(options, "type", DataType::fp32),
+      wanted(options, "form", Form::streaming);
   Plan plan;
   for (const std::string& id : split_words("device", options.maybe("device").value_or(devices::default_device())))
     for (const std::string& name : names_or_all(options.place("NAME"), id)) {
@@ -81,7 +88,8 @@ Plan plan_of(const Options& options) {
         if (const auto why = probe.refuses_case({.probe = name, .device = id}))
           plan.left_out.push_back(name + ' ' + id + ": " + *why);
       for (const ProbeCase& c : cases)
-        if (wanted(options, "operation", c.operation) && wanted(options, "type", c.type) && wanted(options, "form", c.form))
+        if (wanted(options, "operation", c.operation) && wanted(options, "type", c.type) &&
+            wanted(options, "form", c.form))
           add<Probes>(plan, probe, device, steps_of<Probes>(c, shapes.empty() ? probe.shapes(c) : shapes));
     }
   if (plan.points() == 0 && plan.left_out.empty())

@@ -14,7 +14,8 @@ namespace npgpu::cli {
 
 std::string clock_text(Seconds t) {
   const auto s = static_cast<long>(std::max(0.0, std::round(t.count())));
-  return s >= 3600 ? fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60) : fmt::format("{}:{:02}", s / 60, s % 60);
+  return s >= 3600 ? fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
+                   : fmt::format("{}:{:02}", s / 60, s % 60);
 }
 
 std::string bar_text(double fraction, const std::string& left, const std::string& rest, std::size_t columns) {

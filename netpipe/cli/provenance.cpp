@@ -30,8 +30,8 @@ std::string utc_now() {
 
 // Variables that change what is measured. Everything else in the environment is the user's own business.
 bool matters(const std::string& variable) {
-  static constexpr std::string_view prefixes[] = {"CUDA_", "NVIDIA_", "NPGPU_", "OMP_",   "GOMP_",      "KMP_",
-                                                  "MALLOC_", "GLIBC_", "HDF5_",  "HWLOC_", "LD_PRELOAD"};
+  static constexpr std::string_view prefixes[] = {"CUDA_",   "NVIDIA_", "NPGPU_", "OMP_",   "GOMP_",     "KMP_",
+                                                  "MALLOC_", "GLIBC_",  "HDF5_",  "HWLOC_", "LD_PRELOAD"};
   return std::any_of(std::begin(prefixes), std::end(prefixes),
                      [&](std::string_view prefix) { return variable.rfind(prefix, 0) == 0; });
 }

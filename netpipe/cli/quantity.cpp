@@ -20,8 +20,8 @@ namespace {
 // The number in front and the unit behind it.
 struct Number {
   double value;
-  bool whole;              // written without a fraction or exponent
-  std::uint64_t integer;   // if whole
+  bool whole;             // written without a fraction or exponent
+  std::uint64_t integer;  // if whole
   std::string_view unit;
   bool fits;
 };
@@ -50,9 +50,9 @@ std::uint64_t parse_size(std::string_view option, std::string_view text, std::ui
     std::string_view name;
     std::uint64_t bytes;
   };
-  static constexpr Unit units[] = {{"", 1},       {"B", 1},        {"K", KiB},        {"KiB", KiB},
-                                   {"M", MiB},    {"MiB", MiB},    {"G", GiB},        {"GiB", GiB},
-                                   {"KB", 1000},  {"kB", 1000},    {"MB", 1000000},   {"GB", 1000000000}};
+  static constexpr Unit units[] = {{"", 1},      {"B", 1},     {"K", KiB},      {"KiB", KiB},
+                                   {"M", MiB},   {"MiB", MiB}, {"G", GiB},      {"GiB", GiB},
+                                   {"KB", 1000}, {"kB", 1000}, {"MB", 1000000}, {"GB", 1000000000}};
   const auto unit = std::find_if(std::begin(units), std::end(units), [&](const Unit& u) { return u.name == n->unit; });
   if (unit == std::end(units)) refuse(option, text, advice);
   if (!n->fits) refuse(option, text, "past the largest size there is, 16 EiB");
@@ -91,9 +91,12 @@ Seconds parse_duration(std::string_view option, std::string_view text) {
   const auto n = number(text);
   if (!n || !n->fits) refuse(option, text, advice);
   double scale = 1;
-  if (n->unit == "ms") scale = 1e-3;
-  else if (n->unit == "us") scale = 1e-6;
-  else if (!n->unit.empty() && n->unit != "s") refuse(option, text, advice);
+  if (n->unit == "ms")
+    scale = 1e-3;
+  else if (n->unit == "us")
+    scale = 1e-6;
+  else if (!n->unit.empty() && n->unit != "s")
+    refuse(option, text, advice);
   if (!(n->value > 0)) refuse(option, text, "too small: it must be positive");
   if (n->value * scale > 86400) refuse(option, text, "more than a day");
   return Seconds{n->value * scale};

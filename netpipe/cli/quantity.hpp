@@ -32,7 +32,8 @@ std::vector<std::string> split_words(std::string_view option, std::string_view t
 template <class E>
 E parse_name(std::string_view option, std::string_view text) {
   if (const auto value = named<E>(text)) return *value;
-  throw Error(ErrorKind::usage, "--" + std::string(option) + ": '" + std::string(text) + "' is none of " + choices<E>());
+  throw Error(ErrorKind::usage,
+              "--" + std::string(option) + ": '" + std::string(text) + "' is none of " + choices<E>());
 }
 template <class E>
 std::vector<E> parse_names(std::string_view option, std::string_view text) {

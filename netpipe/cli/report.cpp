@@ -45,15 +45,16 @@ void print_report(const Trace& trace, const std::string& path) {
 }
 
 Command report() {
-  return {"report",
-          "show a trace in the terminal",
-          "Shows a trace: every series as a table with intervals and percent of the limit, the curves in a few numbers, "
-          "and what is derived from them. Needs no device.",
-          {"TRACE"},
-          {"npgpu report node.h5 --overview", "npgpu report node.h5 --case transfers:0,3 probes",
-           "npgpu report node.h5 --json > node.json"},
-          declare,
-          run_report};
+  return {
+      "report",
+      "show a trace in the terminal",
+      "Shows a trace: every series as a table with intervals and percent of the limit, the curves in a few numbers, "
+      "and what is derived from them. Needs no device.",
+      {"TRACE"},
+      {"npgpu report node.h5 --overview", "npgpu report node.h5 --case transfers:0,3 probes",
+       "npgpu report node.h5 --json > node.json"},
+      declare,
+      run_report};
 }
 
 }  // namespace npgpu::cli

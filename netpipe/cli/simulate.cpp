@@ -39,7 +39,8 @@ void read_slow_down(StreamCosts& costs, const std::string& text) {
 // Those of a trace or a simulated device, and over them what was given one by one.
 StreamCosts read_costs(const Options& options, const Job& job) {
   StreamCosts costs;
-  const bool fresh = options.has("create-us") || parse_name<StreamPool>("pool", options.text("pool")) == StreamPool::fresh;
+  const bool fresh =
+      options.has("create-us") || parse_name<StreamPool>("pool", options.text("pool")) == StreamPool::fresh;
   const auto device = options.maybe("device");
   if (const auto path = options.maybe("trace")) {
     const MeasuredCosts measured = costs_of_trace(read_trace(*path, Guard::child), *path, device);
@@ -48,7 +49,8 @@ StreamCosts read_costs(const Options& options, const Job& job) {
   } else if (device) {
     if (devices::kind_of(*device) != "sim")
       throw Error(ErrorKind::usage, fmt::format("--device: '{}' is not simulated; write sim:NAME (npgpu list), or name "
-                                                "the --trace in which it was measured", *device));
+                                                "the --trace in which it was measured",
+                                                *device));
     costs = simulated_costs(devices::find(*device), parse_name<Memory>("memory", options.text("memory")));
   }
   if (!fresh) costs.stream_create = Seconds{0};
@@ -72,7 +74,8 @@ StreamCosts read_costs(const Options& options, const Job& job) {
   if (const auto text = options.maybe("queues"))
     costs.queues.h2d = costs.queues.kernel = costs.queues.d2h =
         static_cast<std::uint32_t>(parse_count("queues", *text, 0, max_streams));
-  if (options.has("implicit-sync")) costs.implicit_sync = parse_name<ImplicitSync>("implicit-sync", options.text("implicit-sync"));
+  if (options.has("implicit-sync"))
+    costs.implicit_sync = parse_name<ImplicitSync>("implicit-sync", options.text("implicit-sync"));
   if (options.has("compute")) costs.compute = parse_name<Compute>("compute", options.text("compute"));
   return costs;
 }
@@ -137,17 +140,18 @@ int run_simulate(const Options& options) {
 }  // namespace
 
 Command simulate_job() {
-  return {"simulate",
-          "play a job in streams through a simulated node",
-          "Plays a job in streams through the host, the copy engines and the multiprocessors of a node that is only "
-          "numbers: those of a simulated device, of a measured one in a trace, or your own. Draws when each of them works "
-          "on which chunk.",
-          {},
-          {"npgpu simulate --device sim:h200 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
-           "npgpu simulate --trace node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB --streams 8",
-           "npgpu simulate --bytes-in 64MiB --kernel-ms 1 --h2d-gb-s 55 --copy-engines 1 --issue-us 2"},
-          declare,
-          run_simulate};
+  return {
+      "simulate",
+      "play a job in streams through a simulated node",
+      "Plays a job in streams through the host, the copy engines and the multiprocessors of a node that is only "
+      "numbers: those of a simulated device, of a measured one in a trace, or your own. Draws when each of them works "
+      "on which chunk.",
+      {},
+      {"npgpu simulate --device sim:h200 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
+       "npgpu simulate --trace node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB --streams 8",
+       "npgpu simulate --bytes-in 64MiB --kernel-ms 1 --h2d-gb-s 55 --copy-engines 1 --issue-us 2"},
+      declare,
+      run_simulate};
 }
 
 }  // namespace npgpu::cli

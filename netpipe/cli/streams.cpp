@@ -118,8 +118,9 @@ void print_best(const Trace& trace) {
         return a.time_us.value < b.time_us.value;
       });
       if (all.size() > 1)
-        std::cout << fmt::format("best of measured: {}: {}{}\n", text_of(best->job), time_text(best->time_us.value),
-                                 best->speed_up > 0 ? fmt::format(", {:.2f} times as fast as unsplit", best->speed_up) : "");
+        std::cout << fmt::format(
+            "best of measured: {}: {}{}\n", text_of(best->job), time_text(best->time_us.value),
+            best->speed_up > 0 ? fmt::format(", {:.2f} times as fast as unsplit", best->speed_up) : "");
     }
   }
 }
@@ -135,16 +136,17 @@ int run_streams(const Options& options) {
 }  // namespace
 
 Command streams() {
-  return {"streams",
-          "time jobs cut into streams, and what their parts cost",
-          "Times jobs that copy bytes to a GPU, run a kernel and copy bytes back, cut into chunks that are issued to "
-          "streams; and the copies, kernels and streams alone, which npgpu predict needs. Every result is compared, word "
-          "by word. Host times are taken on a core whose sibling hyperthread is idle.",
-          {},
-          {"npgpu streams --experiment overheads",
-           "npgpu streams --bytes-in 64MiB --bytes-out 64MiB --kernel compute --iterations 64 --chunks 1,2,4,8,16"},
-          declare,
-          run_streams};
+  return {
+      "streams",
+      "time jobs cut into streams, and what their parts cost",
+      "Times jobs that copy bytes to a GPU, run a kernel and copy bytes back, cut into chunks that are issued to "
+      "streams; and the copies, kernels and streams alone, which npgpu predict needs. Every result is compared, word "
+      "by word. Host times are taken on a core whose sibling hyperthread is idle.",
+      {},
+      {"npgpu streams --experiment overheads",
+       "npgpu streams --bytes-in 64MiB --bytes-out 64MiB --kernel compute --iterations 64 --chunks 1,2,4,8,16"},
+      declare,
+      run_streams};
 }
 
 }  // namespace npgpu::cli

@@ -8,7 +8,8 @@
 
 namespace npgpu::cli {
 
-// Columns of the terminal behind a file descriptor: COLUMNS if it is a number, else the terminal's own, else `otherwise`.
+// Columns of the terminal behind a file descriptor: COLUMNS if it is a number, else the terminal's own, else
+// `otherwise`.
 int terminal_width(int descriptor, int otherwise);
 // True if escape sequences work there: a terminal that is not dumb.
 bool takes_escapes(int descriptor);

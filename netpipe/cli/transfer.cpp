@@ -86,15 +86,16 @@ int run_transfer(const Options& options) {
 }  // namespace
 
 Command transfer() {
-  return {"transfer",
-          "measure memory copies over sizes, one case or many",
-          "Measures memory copies over sizes. Where options take lists, every combination that can run is measured; why "
-          "the others cannot is printed.",
-          {},
-          {"npgpu transfer --direction h2d,d2h --memory pinned,pageable", "npgpu transfer --device host --end 1MiB",
-           "npgpu transfer --async --pattern duplex --schedule classic"},
-          declare,
-          run_transfer};
+  return {
+      "transfer",
+      "measure memory copies over sizes, one case or many",
+      "Measures memory copies over sizes. Where options take lists, every combination that can run is measured; why "
+      "the others cannot is printed.",
+      {},
+      {"npgpu transfer --direction h2d,d2h --memory pinned,pageable", "npgpu transfer --device host --end 1MiB",
+       "npgpu transfer --async --pattern duplex --schedule classic"},
+      declare,
+      run_transfer};
 }
 
 }  // namespace npgpu::cli
