@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "netpipe/trace/image.hpp"
+#include "netpipe/trace/hdf5_handle.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/trace.hpp"
 
@@ -45,7 +45,7 @@ class ScratchFolder {
 };
 
 inline TraceRoot root_of(const std::string& uuid) {
-  return {uuid, "0.1.0", "abc123", "npgpu transfer --device host", "2026-11-21T06:19:25Z", "node17", false};
+  return {uuid, "0.1.0", "abc123", "npgpu transfer --device host", "2026-11-21T06:19:25Z", "node17", "copies", false};
 }
 
 inline Provenance made_provenance() {
@@ -54,21 +54,20 @@ inline Provenance made_provenance() {
 }
 
 inline TransferSeries header_of(Direction direction = Direction::h2d) {
-  TransferSeries sweep;
-  sweep.question.module = "cudaMemcpy";
-  sweep.question.device = "cuda:0";
-  sweep.question.direction = direction;
-  sweep.schedule = "classic target 0.25 s trials 7";
-  sweep.device_uuid = "GPU-1";
-  sweep.device_name = "Test GPU";
-  sweep.limit = {63.0e9, "PCIe Gen5 x16"};
-  sweep.binding = "NUMA node 0";
-  return sweep;
+  TransferSeries series;
+  series.question = case_on("cudaMemcpy", "cuda:0", direction);
+  series.schedule = "classic target 0.25 s trials 7";
+  series.device_uuid = "GPU-1";
+  series.device_name = "Test GPU";
+  series.limit = {63.0e9, "PCIe Gen5 x16"};
+  series.binding = "NUMA node 0";
+  return series;
 }
 
 inline TransferPoint point_of(std::uint64_t bytes) {
   TransferPoint point;
-  point.bytes = bytes;
+  point.axes.bytes = bytes;
+  point.work = static_cast<double>(bytes);
   point.stop = Stop::converged;
   point.wall_us = 1234.5;
   point.telemetry.sm_clock_mhz = 1980;
@@ -88,15 +87,15 @@ inline std::vector<TransferSample> samples_of(std::uint64_t bytes, std::uint32_t
   return samples;
 }
 
-inline void add(TraceWriter& writer, std::size_t sweep, std::uint64_t bytes, std::uint32_t count = 3) {
-  writer.add_point(sweep, point_of(bytes), samples_of(bytes, count));
+inline void add(TraceWriter& writer, std::size_t series, std::uint64_t bytes, std::uint32_t count = 3) {
+  writer.add<Transfers>(series, point_of(bytes), samples_of(bytes, count));
 }
 
-// A finished trace of one sweep with points of 1, 2 and 4 bytes, 3 samples each.
+// A finished trace of one series with points of 1, 2 and 4 bytes, 3 samples each.
 inline void make_trace(const std::filesystem::path& path) {
   TraceWriter writer(path, IfExists::refuse, root_of("first"), made_provenance());
-  const std::size_t sweep = writer.begin_sweep(header_of());
-  for (const std::uint64_t bytes : {1, 2, 4}) add(writer, sweep, bytes);
+  const std::size_t series = writer.begin<Transfers>(header_of());
+  for (const std::uint64_t bytes : {1, 2, 4}) add(writer, series, bytes);
   writer.finish();
 }
 
@@ -111,12 +110,11 @@ inline void write(const std::filesystem::path& path, const std::string& text) {
 
 // Changes a trace's inside: `change` gets the open HDF5 file.
 inline void doctor(const std::filesystem::path& path, const std::function<void(hid_t)>& change) {
-  const std::string before = contents(path);
-  const trace::Handle file = trace::open_image(std::as_bytes(std::span(before)), trace::Access::write);
+  trace::silence_hdf5();
+  const trace::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
+  REQUIRE(file >= 0);
   change(file);
-  trace::Bytes after;
-  trace::take_image(file, after);
-  write(path, std::string(reinterpret_cast<const char*>(after.data()), after.size()));
+  REQUIRE(H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0);
 }
 
 // The error that `act` ends in: its text and kind. Fails the test if there is none.
@@ -136,9 +134,9 @@ inline Said error_of(const std::function<void()>& act) {
   return {};
 }
 
-inline std::vector<std::uint64_t> sizes_of(const TransferSeries& sweep) {
+inline std::vector<std::uint64_t> sizes_of(const TransferSeries& series) {
   std::vector<std::uint64_t> sizes;
-  for (const TransferPoint& point : sweep.points) sizes.push_back(point.bytes);
+  for (const TransferPoint& point : series.points) sizes.push_back(point.axes.bytes);
   return sizes;
 }
 

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -105,13 +106,71 @@ TEST_CASE("kill -9 leaves a lock file that does no harm") {
   CHECK(folder.names().empty());
 }
 
-TEST_CASE("a lock file from nowhere, empty or full of noise, does no harm") {
+TEST_CASE("a file of the lock's name that no npgpu wrote is refused and left alone") {
   const ScratchFolder folder;
-  for (const char* text : {"", "process 1 on elsewhere\n", "\xff\xff noise %s %n"}) {
+  for (const char* text : {"", "a letter", "process 1 on elsewhere\n", "\xff\xff noise %s %n"}) {
     write(folder / "t.h5.lock", text);
+    const Said said = refused(folder / "t.h5");
+    CHECK(said.has("t.h5.lock"));
+    CHECK(said.has("move it"));
+    CHECK(contents(folder / "t.h5.lock") == text);
+  }
+  std::filesystem::remove(folder / "t.h5.lock");
+  REQUIRE(mkfifo((folder / "t.h5.lock").c_str(), 0600) == 0);
+  CHECK(refused(folder / "t.h5").has("t.h5.lock"));
+}
+
+TEST_CASE("a lock of a process that is gone, or whose number another one has, is taken over") {
+  const ScratchFolder folder;
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  REQUIRE(waitpid(child, nullptr, 0) == child);
+  const std::string on = " on " + std::string(host.data()) + " started another-boot:1\n";
+  for (const pid_t pid : {child, getpid()}) {
+    write(folder / "t.h5.lock", "npgpu process " + std::to_string(pid) + on);
     trace::Lock lock(folder / "t.h5");
     CHECK(refused(folder / "t.h5").has("process " + std::to_string(getpid())));
   }
+}
+
+TEST_CASE("a lock file of another node, left behind") {
+  const ScratchFolder folder;
+  write(folder / "t.h5.lock", "npgpu process 1 on elsewhere started some-boot:1\n");
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  const int fd = open((folder / "probe").c_str(), O_RDWR | O_CREAT, 0600);
+  const bool has_locks = fcntl(fd, F_OFD_SETLK, &whole) == 0;
+  close(fd);
+  if (has_locks) {
+    trace::Lock lock(folder / "t.h5");  // the kernel knows that nobody has it
+    CHECK(refused(folder / "t.h5").has("process " + std::to_string(getpid())));
+  } else {
+    const Said said = refused(folder / "t.h5");
+    CHECK(said.has("process 1 on elsewhere"));
+    CHECK(said.has("remove " + (folder / "t.h5.lock").string() + " on any node"));
+  }
+}
+
+TEST_CASE("a lock has its holder's name from its first moment") {
+  const ScratchFolder folder;
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0)
+    for (;;) trace::Lock lock(folder / "t.h5");
+  int seen = 0, unsigned_ones = 0;
+  while (seen < 2000) {
+    const int fd = open((folder / "t.h5.lock").c_str(), O_RDONLY);
+    if (fd < 0) continue;
+    std::array<char, 16> text{};
+    unsigned_ones += pread(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size());
+    close(fd);
+    ++seen;
+  }
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  CHECK(unsigned_ones == 0);
 }
 
 TEST_CASE("a lock file that somebody removed does not let the first holder remove the second's") {

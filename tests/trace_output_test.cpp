@@ -37,7 +37,7 @@ TEST_CASE("a replaced trace is there until the first checkpoint") {
   make_trace(folder / "t.h5");
   {
     TraceWriter writer(folder / "t.h5", IfExists::replace, root_of("second"), {});
-    add(writer, writer.begin_sweep(header_of()), 7);
+    add(writer, writer.begin<Transfers>(header_of()), 7);
     CHECK(read_trace(folder / "t.h5").root.run_uuid == "first");
   }
   CHECK(read_trace(folder / "t.h5").root.run_uuid == "first");
@@ -59,7 +59,7 @@ TEST_CASE("nothing is created before the first checkpoint but the lock, and it g
   const ScratchFolder folder;
   {
     TraceWriter writer(folder / "t.h5", IfExists::refuse, root_of("x"), {});
-    writer.begin_sweep(header_of());
+    writer.begin<Transfers>(header_of());
     CHECK(folder.names() == Names{"t.h5.lock"});
     writer.checkpoint();
     CHECK(folder.names() == Names{"t.h5", "t.h5.lock"});
@@ -67,11 +67,16 @@ TEST_CASE("nothing is created before the first checkpoint but the lock, and it g
   CHECK(folder.names() == Names{"t.h5"});
 }
 
-TEST_CASE("a .tmp that a killed run left is removed at the start") {
+TEST_CASE("what a killed run left is removed at the start, and what others call .tmp is left alone") {
   const ScratchFolder folder;
-  write(folder / "t.h5.tmp", "half a trace");
-  TraceWriter writer(folder / "t.h5", IfExists::refuse, root_of("x"), {});
-  CHECK(folder.names() == Names{"t.h5.lock"});
+  write(folder / ".t.h5.npgpu-tmp", "half a trace");
+  write(folder / "t.h5.tmp", "a letter");
+  {
+    TraceWriter writer(folder / "t.h5", IfExists::refuse, root_of("x"), {});
+    CHECK(folder.names() == Names{"t.h5.lock", "t.h5.tmp"});
+    writer.finish();
+  }
+  CHECK(contents(folder / "t.h5.tmp") == "a letter");
 }
 
 TEST_CASE("places that cannot be") {
@@ -114,12 +119,39 @@ TEST_CASE("a symbolic link stays one, and its target becomes the trace") {
   {
     TraceWriter writer(folder / "link.h5", IfExists::resume, root_of("second"), {});
     CHECK(refused(folder / "real.h5", IfExists::resume).has("is being written"));
-    add(writer, writer.begin_sweep(header_of()), 8);
+    add(writer, writer.begin<Transfers>(header_of()), 8);
     writer.finish();
   }
   CHECK(fs::is_symlink(folder / "link.h5"));
-  CHECK(read_trace(folder / "real.h5").sweeps[0].points.size() == 4);
+  CHECK(read_trace(folder / "real.h5").of<Transfers>()[0].points.size() == 4);
   CHECK(folder.names() == Names{"link.h5", "real.h5"});
+}
+
+TEST_CASE("a symbolic link to nothing yet stays one, and what it names becomes the trace") {
+  const ScratchFolder folder;
+  fs::create_directory(folder / "deep");
+  fs::create_symlink("deep/real.h5", folder / "link.h5");
+  fs::create_symlink("link.h5", folder / "second.h5");
+  TraceWriter(folder / "second.h5", IfExists::refuse, root_of("x"), {}).finish();
+  CHECK(fs::is_symlink(folder / "link.h5"));
+  CHECK(fs::is_symlink(folder / "second.h5"));
+  CHECK(read_trace(folder / "deep/real.h5").root.run_uuid == "x");
+  fs::create_symlink("missing/real.h5", folder / "lost.h5");
+  CHECK(refused(folder / "lost.h5").has("missing does not exist"));
+  fs::create_symlink("loop.h5", folder / "loop.h5");
+  CHECK(refused(folder / "loop.h5").has("without end"));
+}
+
+TEST_CASE("a folder that is deleted during the run: what was saved is not called intact") {
+  const ScratchFolder folder;
+  fs::create_directory(folder / "gone");
+  TraceWriter writer(folder / "gone/t.h5", IfExists::refuse, root_of("x"), {});
+  writer.checkpoint();
+  fs::remove_all(folder / "gone");
+  const Said said = error_of([&] { writer.finish(); });
+  CHECK(said.kind == ErrorKind::failed);
+  CHECK(said.has("nothing is saved there"));
+  CHECK_FALSE(said.has("intact"));
 }
 
 TEST_CASE("a replaced trace keeps its permissions, whatever the umask") {
@@ -151,13 +183,13 @@ TEST_CASE("a relative path means the folder of the start, even if the program ch
 TEST_CASE("a reader that has the file open keeps the version it opened") {
   const ScratchFolder folder;
   TraceWriter writer(folder / "t.h5", IfExists::refuse, root_of("x"), {});
-  const std::size_t sweep = writer.begin_sweep(header_of());
-  add(writer, sweep, 1);
+  const std::size_t series = writer.begin<Transfers>(header_of());
+  add(writer, series, 1);
   writer.checkpoint();
   const std::string first = contents(folder / "t.h5");
   std::ifstream open(folder / "t.h5", std::ios::binary);
-  add(writer, sweep, 2);
+  add(writer, series, 2);
   writer.checkpoint();
   CHECK(std::string(std::istreambuf_iterator<char>(open), {}) == first);
-  CHECK(read_trace(folder / "t.h5").sweeps[0].points.size() == 2);  // and one that opens it now has the new one
+  CHECK(read_trace(folder / "t.h5").of<Transfers>()[0].points.size() == 2);  // and one that opens it now has the new one
 }

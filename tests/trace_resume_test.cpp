@@ -1,56 +1,54 @@
 // A resumed trace goes on where it stopped.
 #include <doctest/doctest.h>
 
+#include <random>
+
 #include "made_trace.hpp"
 
 using namespace npgpu;
 using Sizes = std::vector<std::uint64_t>;
 
-TEST_CASE("the same question goes on in its sweep, another one gets its own") {
+TEST_CASE("the same question goes on in its series, another one gets its own") {
   const ScratchFolder folder;
   make_trace(folder / "t.h5");
   {
     TraceWriter writer(folder / "t.h5", IfExists::resume, root_of("second"), {});
-    const std::size_t sweep = writer.begin_sweep(header_of());
-    CHECK(sweep == 0);
-    CHECK(writer.has_point(sweep, 4));
-    CHECK_FALSE(writer.has_point(sweep, 8));
-    add(writer, sweep, 8, 2);
+    const std::size_t series = writer.begin<Transfers>(header_of());
+    CHECK(series == 0);
+    CHECK(writer.has<Transfers>(series, {4}));
+    CHECK_FALSE(writer.has<Transfers>(series, {8}));
+    add(writer, series, 8, 2);
     TransferSeries other = header_of();
     other.schedule = "adaptive";
-    CHECK(writer.begin_sweep(other) == 1);
-    TransferSeries elsewhere = header_of();
-    elsewhere.device_uuid = "GPU-2";
-    CHECK(writer.begin_sweep(elsewhere) == 2);
-    CHECK_FALSE(writer.has_point(2, 4));
+    CHECK(writer.begin<Transfers>(other) == 1);
     writer.finish();
   }
   const Trace trace = read_trace(folder / "t.h5");
   CHECK(trace.root.run_uuid == "first");
-  REQUIRE(trace.of<Transfers>().size() == 3);
-  const TransferSeries& sweep = trace.of<Transfers>()[0];
-  CHECK(sizes_of(sweep) == Sizes{1, 2, 4, 8});
-  CHECK(sweep.points[3].first_sample == 9);
-  CHECK(sweep.samples.size() == 11);
-  CHECK(sweep.samples[10].point == 3);
-  CHECK(sweep.samples[10].host_us == 8.5);
-  CHECK(sweep.samples[8].host_us == 5.0);  // what was there before
+  REQUIRE(trace.of<Transfers>().size() == 2);
+  const TransferSeries& series = trace.of<Transfers>()[0];
+  CHECK(sizes_of(series) == Sizes{1, 2, 4, 8});
+  CHECK(series.points[3].first_sample == 9);
+  CHECK(series.samples.size() == 11);
+  CHECK(series.samples[10].point == 3);
+  CHECK(series.samples[10].host_us == 8.5);
+  CHECK(series.samples[8].host_us == 5.0);  // what was there before
 }
 
-TEST_CASE("two equal sweeps are found again as two") {
+TEST_CASE("two equal series are found again as two") {
   const ScratchFolder folder;
   {
     TraceWriter writer(folder / "t.h5", IfExists::refuse, root_of("x"), {});
-    add(writer, writer.begin_sweep(header_of()), 1);
-    add(writer, writer.begin_sweep(header_of()), 2);
+    add(writer, writer.begin<Transfers>(header_of()), 1);
+    add(writer, writer.begin<Transfers>(header_of()), 2);
     writer.checkpoint();
   }
   TraceWriter writer(folder / "t.h5", IfExists::resume, root_of("y"), {});
-  CHECK(writer.begin_sweep(header_of()) == 0);
-  CHECK(writer.begin_sweep(header_of()) == 1);
-  CHECK(writer.begin_sweep(header_of()) == 2);
-  CHECK(writer.has_point(1, 2));
-  CHECK_FALSE(writer.has_point(1, 1));
+  CHECK(writer.begin<Transfers>(header_of()) == 0);
+  CHECK(writer.begin<Transfers>(header_of()) == 1);
+  CHECK(writer.begin<Transfers>(header_of()) == 2);
+  CHECK(writer.has<Transfers>(1, {2}));
+  CHECK_FALSE(writer.has<Transfers>(1, {1}));
 }
 
 TEST_CASE("a resumed trace is not complete until it is finished again") {
@@ -66,17 +64,17 @@ TEST_CASE("a resumed trace is not complete until it is finished again") {
   CHECK(read_trace(folder / "t.h5").root.complete);
 }
 
-TEST_CASE("a sweep's error is forgotten when it is tried again, another's is not") {
+TEST_CASE("a series's error is forgotten when it is tried again, another's is not") {
   const ScratchFolder folder;
   {
     TraceWriter writer(folder / "t.h5", IfExists::refuse, root_of("x"), {});
-    writer.set_sweep_error(writer.begin_sweep(header_of(Direction::h2d)), "lost");
-    writer.set_sweep_error(writer.begin_sweep(header_of(Direction::d2h)), "lost too");
+    writer.set_error<Transfers>(writer.begin<Transfers>(header_of(Direction::h2d)), "lost");
+    writer.set_error<Transfers>(writer.begin<Transfers>(header_of(Direction::d2h)), "lost too");
     writer.checkpoint();
   }
   {
     TraceWriter writer(folder / "t.h5", IfExists::resume, root_of("y"), {});
-    writer.begin_sweep(header_of(Direction::h2d));
+    writer.begin<Transfers>(header_of(Direction::h2d));
     writer.checkpoint();
   }
   const Trace trace = read_trace(folder / "t.h5");
@@ -119,9 +117,9 @@ TEST_CASE("a trace grows by what is added, whoever adds it") {
   const ScratchFolder folder;
   const auto run = [&](const char* name, std::uint64_t from, std::uint64_t to) {
     TraceWriter writer(folder / name, IfExists::resume, root_of("x"), {});
-    const std::size_t sweep = writer.begin_sweep(header_of());
+    const std::size_t series = writer.begin<Transfers>(header_of());
     for (std::uint64_t bytes = from; bytes < to; ++bytes) {
-      add(writer, sweep, bytes, 10);
+      add(writer, series, bytes, 10);
       writer.checkpoint();
     }
     writer.finish();
@@ -130,6 +128,113 @@ TEST_CASE("a trace grows by what is added, whoever adds it") {
   for (std::uint64_t i = 0; i < 10; ++i) run("often.h5", 1 + 10 * i, 11 + 10 * i);
   const auto once = std::filesystem::file_size(folder / "once.h5");
   const auto often = std::filesystem::file_size(folder / "often.h5");
-  CHECK(sizes_of(read_trace(folder / "often.h5").sweeps[0]) == sizes_of(read_trace(folder / "once.h5").sweeps[0]));
+  CHECK(sizes_of(read_trace(folder / "often.h5").of<Transfers>()[0]) == sizes_of(read_trace(folder / "once.h5").of<Transfers>()[0]));
   CHECK(often < once + 10 * 8192);
+}
+
+namespace {
+
+// What resuming make_trace()'s trace says to a run with this root and header.
+Said resumed(IfExists how, const std::function<void(TraceRoot&, TransferSeries&)>& change) {
+  const ScratchFolder folder;
+  make_trace(folder / "t.h5");
+  const std::string before = contents(folder / "t.h5");
+  TraceRoot root = root_of("second");
+  TransferSeries header = header_of();
+  change(root, header);
+  const Said said = error_of([&] { TraceWriter(folder / "t.h5", how, root, {}).begin<Transfers>(header); });
+  CHECK(said.kind == ErrorKind::usage);
+  CHECK(contents(folder / "t.h5") == before);
+  return said;
+}
+
+}  // namespace
+
+TEST_CASE("a trace of another host is refused, also when a batch system requeued the run") {
+  for (const IfExists how : {IfExists::resume, IfExists::append})
+    CHECK(resumed(how, [](TraceRoot& root, TransferSeries&) { root.hostname = "node18"; })
+              .has("was measured on node17, and this is node18"));
+}
+
+TEST_CASE("another plan is refused, and appended only if that is wanted") {
+  const auto another = [](TraceRoot& root, TransferSeries&) { root.plan = "probes"; };
+  const Said said = resumed(IfExists::resume, another);
+  CHECK(said.has("another plan"));
+  CHECK(said.has("npgpu transfer --device host"));  // what began it
+  const ScratchFolder folder;
+  make_trace(folder / "t.h5");
+  TraceRoot root = root_of("second");
+  root.plan = "probes";
+  TraceWriter(folder / "t.h5", IfExists::append, root, {}).finish();
+  const Trace trace = read_trace(folder / "t.h5");
+  CHECK(trace.root.plan == "copies");
+  const auto& [group, facts] = trace.provenance.back();
+  CHECK(group == "resume_1");
+  CHECK(std::find(facts.begin(), facts.end(), std::pair<std::string, Fact>("plan", std::string("probes"))) != facts.end());
+}
+
+TEST_CASE("a device that is another one than the trace's is refused, whatever is measured on it") {
+  const auto with_uuid = [](TraceRoot&, TransferSeries& series) {
+    series.device_uuid = "GPU-2";
+    series.schedule = "adaptive";
+  };
+  CHECK(resumed(IfExists::resume, with_uuid).has("holds measurements of cuda:0 (Test GPU GPU-1)"));
+  CHECK(resumed(IfExists::append, with_uuid).has("another device (Test GPU GPU-2)"));
+  CHECK(resumed(IfExists::resume, [](TraceRoot&, TransferSeries& series) {
+          series.device_name = "Other GPU";
+        }).has("another device (Other GPU GPU-1)"));
+}
+
+TEST_CASE("a real trace takes nothing simulated, and the reverse") {
+  const auto simulated = [](TransferSeries& series) {
+    series.question = case_on("simulated", "sim:h200");
+    series.simulated = true;
+    series.device_uuid.clear();
+  };
+  CHECK(resumed(IfExists::append, [&](TraceRoot& root, TransferSeries& series) {
+          root.plan = "simulated copies";
+          simulated(series);
+        }).has("this run is simulated"));
+  const ScratchFolder folder;
+  {
+    TransferSeries series = header_of();
+    simulated(series);
+    TraceWriter writer(folder / "t.h5", IfExists::refuse, root_of("first"), {});
+    writer.begin<Transfers>(series);
+    writer.checkpoint();
+  }
+  TraceRoot another = root_of("second");
+  another.plan = "copies of hardware";
+  CHECK(error_of([&] {
+          TraceWriter(folder / "t.h5", IfExists::append, another, {}).begin<Transfers>(header_of());
+        }).has("this run measures hardware"));
+  // One plan may hold both: it was stopped between them.
+  TraceWriter(folder / "t.h5", IfExists::resume, root_of("second"), {}).begin<Transfers>(header_of());
+}
+
+TEST_CASE("damage that reading survives does not crash the run that continues the trace") {
+  const ScratchFolder folder;
+  make_trace(folder / "t.h5");
+  const std::string whole = contents(folder / "t.h5");
+  std::mt19937 random(20261121);
+  int continued = 0, refusals = 0;
+  for (int round = 0; round < 150; ++round) {
+    std::string damaged = whole;
+    for (unsigned flips = 1 + random() % 8; flips > 0; --flips)
+      damaged[random() % damaged.size()] ^= static_cast<char>(1u << random() % 8);
+    write(folder / "d.h5", damaged);
+    try {
+      TraceWriter writer(folder / "d.h5", IfExists::append, root_of("second"), {}, Guard::child);
+      add(writer, writer.begin<Transfers>(header_of()), 8);
+      writer.checkpoint();
+      writer.finish();
+      CHECK(read_trace(folder / "d.h5").root.complete);  // what is written is sound, whatever it came from
+      ++continued;
+    } catch (const Error& e) {
+      ++refusals;
+      CHECK(std::string(e.what()).find("d.h5: ") != std::string::npos);
+    }
+  }
+  CHECK(continued > 0);
+  CHECK(refusals > 0);
 }

@@ -1,6 +1,7 @@
 #include "netpipe/trace/attributes.hpp"
 
-#include <cstdlib>
+#include <algorithm>
+#include <initializer_list>
 #include <utility>
 #include <variant>
 
@@ -35,7 +36,7 @@ H5T_class_t scalar_class(hid_t attribute) {
   const Handle space = made(H5Aget_space(attribute), "read the shape of an attribute");
   if (H5Sget_simple_extent_npoints(space) != 1) return H5T_NO_CLASS;
   const Handle type = made(H5Aget_type(attribute), "read the type of an attribute");
-  return H5Tget_class(type);
+  return sound_class(type);
 }
 
 std::string read_text(hid_t attribute) {
@@ -140,6 +141,21 @@ bool get_flag(hid_t object, const std::string& where, const std::string& name) {
     throw FormatError(called(where, name) + " is " + std::to_string(value) + ", neither 0 nor 1");
   return value == 1;
 }
+H5T_class_t sound_class(hid_t type) {
+  const H5T_class_t claimed = H5Tget_class(type);
+  const auto is_one_of = [&](std::initializer_list<hid_t> known) {
+    return std::any_of(known.begin(), known.end(), [&](hid_t one) { return H5Tequal(type, one) > 0; });
+  };
+  if (claimed == H5T_STRING) return claimed;
+  if (claimed == H5T_FLOAT && is_one_of({H5T_IEEE_F64LE, H5T_IEEE_F32LE, H5T_IEEE_F64BE, H5T_IEEE_F32BE})) return claimed;
+  if (claimed == H5T_INTEGER &&
+      is_one_of({H5T_STD_I8LE,  H5T_STD_U8LE,  H5T_STD_I16LE, H5T_STD_U16LE, H5T_STD_I32LE, H5T_STD_U32LE,
+                 H5T_STD_I64LE, H5T_STD_U64LE, H5T_STD_I8BE,  H5T_STD_U8BE,  H5T_STD_I16BE, H5T_STD_U16BE,
+                 H5T_STD_I32BE, H5T_STD_U32BE, H5T_STD_I64BE, H5T_STD_U64BE}))
+    return claimed;
+  return H5T_NO_CLASS;
+}
+
 Facts get_facts(hid_t object, const std::string& where) {
   Facts facts;
   for (const std::string& name : names_on(object, where)) {

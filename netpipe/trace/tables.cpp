@@ -71,7 +71,7 @@ void check_column(hid_t type, const Column& column, const std::string& table) {
     throw FormatError(called + " is missing");
   }
   const H5T_class_t wanted = column.type == Column::Type::f64 ? H5T_FLOAT : H5T_INTEGER;
-  if (H5Tget_member_class(type, static_cast<unsigned>(member)) != wanted)
+  if (sound_class(made(H5Tget_member_type(type, static_cast<unsigned>(member)), "read the type of " + called)) != wanted)
     throw FormatError(called + " is not of " + (wanted == H5T_FLOAT ? "floating-point numbers" : "integers"));
 }
 

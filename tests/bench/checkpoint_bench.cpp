@@ -1,7 +1,7 @@
 // What saving costs: a run of busy points against the real writer.
 //
 //   checkpoint_bench TRACE [POINTS [WORK_MS [SAMPLES [POINTS_A_SWEEP]]]]      2000 points of 20 ms, 10 samples, 50 a
-//   sweep
+//   series
 //
 // TRACE says which disk is meant; it must not exist. The target is a share of the wall time below 1 %. Not a test: a
 // machine that is busy with something else may miss it.
@@ -29,18 +29,18 @@ void compute_for(Seconds time) {
 void bench(const std::string& path, std::uint64_t points, Seconds work, std::size_t samples, std::uint64_t a_sweep) {
   const Seconds begin = steady_clock().now();
   TraceWriter writer(path, IfExists::refuse, {}, {});
-  std::size_t sweep = 0;
+  std::size_t series = 0;
   Seconds oldest = begin, longest_unsaved{0}, adding{0};
   for (std::uint64_t i = 0; i < points; ++i) {
     if (i % a_sweep == 0) {
       TransferSeries header;
       header.question.module = "bench";
-      header.schedule = "sweep " + std::to_string(i / a_sweep);
-      sweep = writer.begin_sweep(header);
+      header.schedule = "series " + std::to_string(i / a_sweep);
+      series = writer.begin<Transfers>(header);
     }
     compute_for(work);
     TransferPoint point;
-    point.bytes = 1 + i % a_sweep;
+    point.axes.bytes = 1 + i % a_sweep;
     std::vector<TransferSample> trials(samples);
     for (std::size_t t = 0; t < samples; ++t) {
       trials[t].trial = static_cast<std::uint32_t>(t);
@@ -48,7 +48,7 @@ void bench(const std::string& path, std::uint64_t points, Seconds work, std::siz
       trials[t].host_us = static_cast<double>(std::rand());
     }
     const Seconds added = steady_clock().now();
-    writer.add_point(sweep, point, trials);
+    writer.add<Transfers>(series, point, trials);
     adding += steady_clock().now() - added;
     if (writer.checkpoint_if_due()) {
       longest_unsaved = std::max(longest_unsaved, steady_clock().now() - oldest);
@@ -62,7 +62,7 @@ void bench(const std::string& path, std::uint64_t points, Seconds work, std::siz
   const Seconds reading = steady_clock().now() - before;
   const double saving = writer.time_saving().count();
   const auto saves = static_cast<double>(writer.checkpoints());
-  std::printf("points            %llu of %.0f ms, %zu samples each, %llu sweeps\n",
+  std::printf("points            %llu of %.0f ms, %zu samples each, %llu series\n",
               static_cast<unsigned long long>(points), work.count() * 1e3, samples,
               static_cast<unsigned long long>((points + a_sweep - 1) / a_sweep));
   std::printf("file              %.3f MB\n", static_cast<double>(std::filesystem::file_size(path)) / 1e6);

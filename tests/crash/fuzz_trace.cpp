@@ -1,5 +1,5 @@
-// Damages a trace in every way that chance finds, reads it and derives what its probes tell: every outcome but a crash
-// is fine.
+// Damages a trace in every way that chance finds, reads it, derives what its probes say and continues it: every
+// outcome but a crash is fine.
 //
 //   fuzz_trace TRACE SCRATCH ROUNDS [SEED] [--bare]
 //
@@ -63,6 +63,20 @@ std::string kind_of(const std::string& reason) {
   return kind.substr(0, 60);
 }
 
+// As --resume does.
+void continue_trace(const std::string& path) {
+  npgpu::TraceWriter writer(path, npgpu::IfExists::append, npgpu::read_trace(path).root, {}, npgpu::Guard::child);
+  npgpu::TransferSeries series;
+  series.schedule = "fuzz";
+  npgpu::TransferPoint point;
+  point.axes.bytes = 8;
+  npgpu::TransferSample sample;
+  sample.repeats = 1;
+  writer.add<npgpu::Transfers>(writer.begin<npgpu::Transfers>(series), point, std::span(&sample, 1));
+  writer.checkpoint();
+  writer.finish();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -85,7 +99,8 @@ int main(int argc, char** argv) {
         npgpu::derive(npgpu::trace::decode(std::as_bytes(std::span(bytes)), scratch));
       } else {
         std::ofstream(scratch, std::ios::binary) << bytes;
-        npgpu::derive(npgpu::read_trace(scratch));
+        npgpu::derive(npgpu::read_trace(scratch, npgpu::Guard::child));
+        continue_trace(scratch);
       }
       ++reasons["read"];
     } catch (const npgpu::Error& e) {

@@ -1,10 +1,10 @@
 // A run without devices: adds points to a trace as fast as it is told, and says what is saved.
 //
-//   write_many TRACE [--points N] [--sweeps N] [--work-us N] [--eager]
+//   write_many TRACE [--points N] [--series N] [--work-us N] [--eager]
 //
 // Continues TRACE if it is there. Each point has 10 samples and costs --work-us of computing. The writer's own policy
 // decides when to save; with --eager every point is saved at once. As soon as points are on disk, one line each goes to
-// standard output: "saved <sweep> <bytes>". For replay.py and kill9.py, which look whether that is true.
+// standard output: "saved <series> <bytes>". For replay.py and kill9.py, which look whether that is true.
 #include <unistd.h>
 
 #include <cstdio>
@@ -25,7 +25,7 @@ using namespace npgpu;
 struct Options {
   std::string trace;
   std::uint64_t points = 55;
-  std::uint64_t sweeps = 4;
+  std::uint64_t series = 4;
   Seconds work{0.001};
   bool eager = false;
 };
@@ -37,8 +37,8 @@ Options parse(int argc, char** argv) {
     const auto number = [&] { return i + 1 < argc ? std::strtoull(argv[++i], nullptr, 10) : 0; };
     if (word == "--points")
       options.points = number();
-    else if (word == "--sweeps")
-      options.sweeps = number();
+    else if (word == "--series")
+      options.series = number();
     else if (word == "--work-us")
       options.work = from_microseconds(static_cast<double>(number()));
     else if (word == "--eager")
@@ -55,12 +55,12 @@ void compute_for(Seconds time) {
   }
 }
 
-using Names = std::vector<std::pair<std::size_t, std::uint64_t>>;  // sweep and bytes
+using Names = std::vector<std::pair<std::size_t, std::uint64_t>>;  // series and bytes
 
 void announce(Names& points) {
   std::string text;
-  for (const auto& [sweep, bytes] : points)
-    text += "saved " + std::to_string(sweep) + " " + std::to_string(bytes) + "\n";
+  for (const auto& [series, bytes] : points)
+    text += "saved " + std::to_string(series) + " " + std::to_string(bytes) + "\n";
   points.clear();
   if (!text.empty() && ::write(STDOUT_FILENO, text.data(), text.size()) < 0) std::exit(1);
 }
@@ -70,24 +70,24 @@ void run(const Options& options) {
   root.run_uuid = "write-many";
   TraceWriter writer(options.trace, IfExists::resume, root, {{"host", {{"cores", std::int64_t{2}}}}});
   Names unsaved;
-  for (std::uint64_t s = 0; s < options.sweeps; ++s) {
+  for (std::uint64_t s = 0; s < options.series; ++s) {
     TransferSeries header;
     header.question.module = "write_many";
-    header.schedule = "sweep " + std::to_string(s);
-    const std::size_t sweep = writer.begin_sweep(header);
+    header.schedule = "series " + std::to_string(s);
+    const std::size_t series = writer.begin<Transfers>(header);
     for (std::uint64_t bytes = 1; bytes <= options.points; ++bytes) {
-      if (writer.has_point(sweep, bytes)) continue;
+      if (writer.has<Transfers>(series, {bytes})) continue;
       compute_for(options.work);
       TransferPoint point;
-      point.bytes = bytes;
+      point.axes.bytes = bytes;
       std::vector<TransferSample> samples(10);
       for (std::uint32_t trial = 0; trial < samples.size(); ++trial) {
         samples[trial].trial = trial;
         samples[trial].repeats = bytes;
         samples[trial].host_us = static_cast<double>(bytes) + 0.1 * trial;
       }
-      writer.add_point(sweep, point, samples);
-      unsaved.emplace_back(sweep, bytes);
+      writer.add<Transfers>(series, point, samples);
+      unsaved.emplace_back(series, bytes);
       if (options.eager) writer.checkpoint();
       if (options.eager || writer.checkpoint_if_due()) announce(unsaved);
     }
