@@ -44,7 +44,7 @@ class SimulatedRunner : public ProbeRunner {
  protected:
   // One repeat of the prepared shape: `steps` equal steps of every thread, and what counts as work.
   struct Repeat {
-    simulated::Step step;
+    simulated::WarpStep step;
     double steps = 1;
     double work = 0;
   };

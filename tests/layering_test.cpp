@@ -62,17 +62,19 @@ std::string room(const std::string& path) {
 TEST_CASE("a folder includes only what is upstream of it") {
   const std::map<std::string, std::set<std::string>> upstream{
       {"engine", {}},
+      {"devices", {"engine"}},
       {"devices/host", {"engine"}},
       {"devices/simulated", {"engine", "devices/host"}},
       {"devices/cuda", {"engine", "devices/host"}},
       {"modules", {"engine", "devices/host", "devices/simulated", "devices/cuda"}},
-      {"streams", {"engine"}},
-      {"probes", {"engine", "streams", "devices/host", "devices/simulated", "devices/cuda"}},
+      {"simulate", {"engine"}},
+      {"jobs", {"engine", "simulate", "devices/host", "devices/simulated", "devices/cuda"}},
+      {"probes", {"engine", "simulate", "devices/host", "devices/simulated", "devices/cuda"}},
       {"trace", {"engine"}},
-      {"model", {"engine", "streams"}},
+      {"model", {"engine", "simulate"}},
       {"report", {"engine", "model"}},
       {"legacy", {"engine", "modules"}},
-      {"cli", {"engine", "modules", "probes", "streams", "trace", "model", "report"}},
+      {"cli", {"engine", "modules", "probes", "jobs", "simulate", "trace", "model", "report"}},
   };
   const auto all = includes();
   CHECK(all.size() > 100);  // the search itself works
@@ -101,7 +103,8 @@ TEST_CASE("a library's headers stay in the room that owns them") {
     if (starts(one.header, "cuda") || starts(one.header, "cooperative_groups") || starts(one.header, "nvml")) {
       const bool module = starts(one.file, "netpipe/modules/cu");
       const bool kernel = from == "probes" && one.file.ends_with(".cu");
-      CHECK((from == "devices/cuda" || module || kernel));
+      const bool job = from == "jobs" && (one.file.ends_with(".cu") || one.file.ends_with("cuda.cpp"));
+      CHECK((from == "devices/cuda" || module || kernel || job));
     }
     if (starts(one.file, "include/")) {
       CHECK_FALSE(starts(one.header, "boost/"));
@@ -110,6 +113,21 @@ TEST_CASE("a library's headers stay in the room that owns them") {
       CHECK_FALSE(starts(one.header, "mpi"));
     }
   }
+}
+
+TEST_CASE("only the folder of GPUs spells how a GPU is called") {
+  for (const char* folder : {"netpipe", "probes"})
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      const std::string file = fs::relative(entry.path(), root).string();
+      const std::string extension = entry.path().extension().string();
+      if (room(file) == "devices/cuda" || (extension != ".cpp" && extension != ".hpp" && extension != ".cu")) continue;
+      std::ifstream text(entry.path());
+      for (std::string line; std::getline(text, line);) {
+        if (line.find("//") != std::string::npos) line.resize(line.find("//"));
+        CAPTURE(file);
+        CHECK(line.find("\"cuda:") == std::string::npos);
+      }
+    }
 }
 
 TEST_CASE("an example includes what is installed, and its own files") {

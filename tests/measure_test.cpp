@@ -287,6 +287,7 @@ TEST_CASE("an interruption is honoured between trials and gives no half point") 
 TEST_CASE("warming up lasts as long as it was asked for, and records nothing") {
   Rig rig({});
   rig.runner->prepare(rig.step);
-  rig.runner->warm_up(Seconds{0.0995});
-  CHECK(rig[0].forwards == 100);  // of 1 ms each, on the channel's own clock
+  rig.runner->warm_up(Seconds{0.1});  // on the channel's own clock, where a copy takes 1 ms
+  CHECK(rig[0].forwards >= 100);
+  CHECK(rig[0].forwards <= 103);
 }

@@ -2,14 +2,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstring>
 #include <vector>
 
 #include "netpipe/engine/trial.hpp"
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
 
@@ -18,12 +15,8 @@ using namespace npgpu;
 namespace {
 
 TransferCase host_case(Pattern pattern = Pattern::stream, Cache cache = Cache::warm) {
-  TransferCase c;
-  c.module = "memcpy";
-  c.device = "host";
+  TransferCase c = case_on("memcpy", "host", Direction::h2h);
   c.pattern = pattern;
-  c.direction = Direction::h2h;
-  c.memory = Memory::pageable;
   c.cache = cache;
   return c;
 }
@@ -34,7 +27,7 @@ const Module& module() {
   return *found;
 }
 
-std::string refusal(TransferCase c) { return module().refuses(c).value_or(""); }
+std::string refusal(const TransferCase& c) { return module().refuses_case(c).value_or(""); }
 
 }  // namespace
 
@@ -46,7 +39,7 @@ TEST_CASE("every pattern, size and offset arrives intact, warm and cold") {
         c.source_offset = static_cast<std::uint64_t>(from);
         c.target_offset = static_cast<std::uint64_t>(to);
         INFO(title(c));
-        const auto channel = module().open(c, 70000);
+        const auto channel = module().open_lane(c, 70000);
         const bool round_trip = pattern == Pattern::pingpong;
         for (const std::uint64_t bytes : {1, 8, 300, 4096, 70000, 5}) {
           channel->prepare(bytes);
@@ -62,7 +55,7 @@ TEST_CASE("every pattern, size and offset arrives intact, warm and cold") {
 }
 
 TEST_CASE("what was not copied is found: nothing, or not back, or not again after the next prepare") {
-  const auto channel = module().open(host_case(Pattern::pingpong), 4096);
+  const auto channel = module().open_lane(host_case(Pattern::pingpong), 4096);
   channel->prepare(100);
   CHECK(channel->intact(false)->find("byte 0 of 100 is 0x") == 0);
   CHECK(channel->intact(false)->find(": never written") != std::string::npos);
@@ -76,8 +69,8 @@ TEST_CASE("what was not copied is found: nothing, or not back, or not again afte
 }
 
 TEST_CASE("a cold walk visits slot after slot, all of them, and starts again") {
-  const auto channel = module().open(host_case(Pattern::stream, Cache::cold), MiB);
-  const std::uint64_t span = module().needs(host_case(Pattern::stream, Cache::cold), MiB).host_bytes / 2;
+  const auto channel = module().open_lane(host_case(Pattern::stream, Cache::cold), MiB);
+  const std::uint64_t span = module().needs_lane(host_case(Pattern::stream, Cache::cold), MiB).host_bytes / 2;
   const std::uint64_t slots = span / (MiB + 4096);  // a slot of 1 MiB has a page more for its guards
   channel->prepare(MiB);
   for (std::uint64_t i = 0; i < 2 * slots; ++i) {
@@ -88,21 +81,21 @@ TEST_CASE("a cold walk visits slot after slot, all of them, and starts again") {
 
 TEST_CASE("needs are what is taken, and never wrap") {
   // A page of lead, then the payload and 64 guard bytes, in whole pages: 2 pages for 1 byte.
-  CHECK(module().needs(host_case(), 1).host_bytes == 2 * 8192);
-  CHECK(module().needs(host_case(Pattern::pingpong), 1).host_bytes == 3 * 8192);
-  CHECK(module().needs(host_case(), 1).device_bytes == 0);
-  CHECK(module().needs(host_case(), UINT64_MAX).host_bytes == UINT64_MAX);
-  CHECK(module().needs(host_case(Pattern::stream, Cache::cold), UINT64_MAX).host_bytes == UINT64_MAX);
-  CHECK(module().needs(host_case(Pattern::stream, Cache::cold), 1).host_bytes > 64 * MiB);
+  CHECK(module().needs_lane(host_case(), 1).host_bytes == 2 * 8192);
+  CHECK(module().needs_lane(host_case(Pattern::pingpong), 1).host_bytes == 3 * 8192);
+  CHECK(module().needs_lane(host_case(), 1).device_bytes == 0);
+  CHECK(module().needs_lane(host_case(), UINT64_MAX).host_bytes == UINT64_MAX);
+  CHECK(module().needs_lane(host_case(Pattern::stream, Cache::cold), UINT64_MAX).host_bytes == UINT64_MAX);
+  CHECK(module().needs_lane(host_case(Pattern::stream, Cache::cold), 1).host_bytes > 64 * MiB);
   CHECK(module().available(host_case()).host_bytes > 0);
 }
 
 TEST_CASE("a size that was not asked for is an error, not a crash") {
-  const auto channel = module().open(host_case(), 100);
+  const auto channel = module().open_lane(host_case(), 100);
   CHECK_THROWS_AS(channel->prepare(0), Error);
   CHECK_THROWS_AS(channel->prepare(101), Error);
   CHECK_NOTHROW(channel->prepare(100));
-  CHECK_THROWS_AS(module().open(host_case(), std::uint64_t{1} << 60), Error);
+  CHECK_THROWS_AS(module().open_lane(host_case(), std::uint64_t{1} << 60), Error);
 }
 
 TEST_CASE("what memcpy cannot do it says in one sentence, with what would work") {
@@ -132,18 +125,19 @@ TEST_CASE("what memcpy cannot do it says in one sentence, with what would work")
     CHECK(why.find(row.option) == 0);
     CHECK(why.find(row.instead) != std::string::npos);
     CHECK(why.find('\n') == std::string::npos);
-    CHECK_THROWS_WITH_AS(module().open(c, 8), why.c_str(), Error);
+    CHECK_THROWS_WITH_AS(module().open_lane(c, 8), why.c_str(), Error);
   }
 }
 
 TEST_CASE("both directions at once: two threads, each with buffers of its own") {
   for (const Cache cache : {Cache::warm, Cache::cold}) {
     const TransferCase c = host_case(Pattern::duplex, cache);
-    const auto pair = lanes(c);
-    const auto there = module().open(pair[0], 4096), here = module().open(pair[1], 4096);
-    const std::array<Channel*, 2> channels{there.get(), here.get()};
+    const std::vector<Step<Transfers>> steps{{c, {4096}}};
+    CHECK_FALSE(module().refuses(steps[0]));
+    CHECK(module().needs(steps).host_bytes == 2 * module().needs_lane(c, 4096).host_bytes);
+    const auto runner = module().open(steps);
     const auto schedule = classic_schedule({.trials = 3, .fixed_repeats = 200});
-    const auto measured = measure_point(c, channels, *schedule, 4096, {});
+    const auto measured = measure(*runner, *schedule, steps[0], {});
     REQUIRE(measured);
     CHECK(measured->mismatch == "");
     CHECK(measured->samples.size() == 6);
@@ -152,15 +146,15 @@ TEST_CASE("both directions at once: two threads, each with buffers of its own") 
 }
 
 TEST_CASE("binding is said, and not bound where that was asked for") {
-  CHECK_FALSE(module().open(host_case(), 8)->binding().empty());
+  CHECK_FALSE(module().open_lane(host_case(), 8)->binding().empty());
   TransferCase c = host_case();
   c.bind = false;
-  CHECK(module().open(c, 8)->binding() == "not bound: --no-bind");
+  CHECK(module().open_lane(c, 8)->binding() == "not bound: --no-bind");
 }
 
 TEST_CASE("the timed operation is a memcpy and a call: no clock, lock or allocation slips into it") {
   const TransferCase c = host_case();
-  const auto channel = module().open(c, 4096);
+  const auto channel = module().open_lane(c, 4096);
   channel->prepare(8);
   std::vector<std::byte> from(8), to(8);
   volatile std::size_t bytes = 8;
@@ -170,7 +164,7 @@ TEST_CASE("the timed operation is a memcpy and a call: no clock, lock or allocat
   Channel* one = channel.get();
   for (int trial = 0; trial < 25; ++trial) {
     min_channel_ns =
-        std::min(min_channel_ns, run_trial(c, {&one, 1}, repeats).lanes[0].host.count() * 1e9 / repeats);
+        std::min(min_channel_ns, run_trial(c, {&one, 1}, {}, repeats)->front().host.count() * 1e9 / repeats);
     const auto begin = std::chrono::steady_clock::now();
     for (std::uint64_t i = 0; i < repeats; ++i) {
       std::memcpy(to.data(), from.data(), length);

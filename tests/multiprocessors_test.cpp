@@ -24,9 +24,9 @@ Multiprocessors made() {
   return m;
 }
 
-constexpr Step fma{.latency_cycles = 18, .instructions = 1};
+constexpr WarpStep fma{.latency_cycles = 18, .instructions = 1};
 
-double cycles(const Grid& grid, const Step& step, double steps = 1) {
+double cycles(const Grid& grid, const WarpStep& step, double steps = 1) {
   return kernel_time(made(), grid, step, steps).cycles;
 }
 

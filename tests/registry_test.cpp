@@ -1,13 +1,15 @@
-// A module is a file, a line in CMake and a name: the three agree.
+// A module is a file, a line in CMake and a name: the three agree. Devices come in families, by name.
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
 #include <string>
 
+#include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
 
 using namespace npgpu;
@@ -41,10 +43,60 @@ TEST_CASE("modules are listed by name, each once") {
   CHECK(std::is_sorted(all.begin(), all.end(), [](const auto& a, const auto& b) { return a->name() < b->name(); }));
 }
 
-TEST_CASE("every module says what it is, and either has devices or says why not") {
+TEST_CASE("every module says what it is, and reaches a family of devices") {
   for (const auto& module : modules()) {
     CAPTURE(module->name());
     CHECK_FALSE(module->summary().empty());
-    if (module->devices().empty()) CHECK_FALSE(module->why_none().empty());
+    CHECK(devices::family_of(std::string(module->device_kind()) + ":0").kind() == module->device_kind());
   }
+}
+
+TEST_CASE("families of devices: each kind once, with devices whose names begin with it, or a reason for none") {
+  std::set<std::string_view> kinds;
+  for (const auto& family : devices::families()) {
+    CHECK(kinds.insert(family->kind()).second);
+    const auto all = family->list();
+    if (all.empty()) CHECK_FALSE(family->why_none().empty());
+    for (const DeviceInfo& device : all) {
+      CHECK(devices::kind_of(device.id) == family->kind());
+      CHECK(devices::find(device.id).name == device.name);
+    }
+  }
+  CHECK(kinds == std::set<std::string_view>{"cuda", "host", "sim"});
+  CHECK(devices::list().size() >= 2);
+}
+
+TEST_CASE("what is measured by default: the first GPU, and the host where there is none, with the reason") {
+  const auto gpus = devices::gpus();
+  CHECK(devices::default_device() == (gpus.empty() ? "host" : gpus.front().id));
+  CHECK(devices::why_no_gpu().empty() == !gpus.empty());
+  if (gpus.empty())
+    CHECK_THROWS_WITH_AS(devices::find("cuda:0"), ("--device cuda:0: " + devices::why_no_gpu()).c_str(), Error);
+}
+
+TEST_CASE("a word that is no device, and one that is not there") {
+  const auto kind_of_error = [](const std::string& id) {
+    try {
+      devices::find(id);
+    } catch (const Error& e) {
+      return e.kind();
+    }
+    return ErrorKind::failed;
+  };
+  CHECK(kind_of_error("gpu0") == ErrorKind::usage);
+  CHECK(kind_of_error("") == ErrorKind::usage);
+  CHECK(kind_of_error("host:1") == ErrorKind::usage);
+  CHECK(kind_of_error("sim:nonesuch") == ErrorKind::usage);
+  CHECK(kind_of_error("cuda:99") == (devices::gpus().empty() ? ErrorKind::nothing : ErrorKind::usage));
+  CHECK_THROWS_WITH_AS(devices::find("host:1"), "--device host:1 is not there: this machine has host", Error);
+}
+
+TEST_CASE("a fact by its name, and as a number") {
+  const Facts facts{{"a", std::int64_t{3}}, {"b", 0.5}, {"c", std::string("text")}};
+  REQUIRE(find_fact(facts, "c"));
+  CHECK(std::get<std::string>(*find_fact(facts, "c")) == "text");
+  CHECK(find_fact(facts, "d") == nullptr);
+  CHECK(number_fact(facts, "a") == 3);
+  CHECK(number_fact(facts, "b") == 0.5);
+  for (const char* none : {"c", "d"}) CHECK(std::isnan(number_fact(facts, none)));
 }

@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -11,11 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "netpipe/engine/trial.hpp"
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
+#include "npgpu/statistics.hpp"
 
 using namespace npgpu;
 using nlohmann::json;
@@ -50,12 +47,7 @@ class SpecFile {
   fs::path path_;
 };
 
-TransferCase simulated_case(const std::string& device = "sim:plain") {
-  TransferCase c;
-  c.module = "simulated";
-  c.device = device;
-  return c;
-}
+TransferCase simulated_case(const std::string& device = "sim:plain") { return case_on("simulated", device); }
 
 TransferCase async_case(Timing timing, const std::string& device = "sim:plain") {
   TransferCase c = simulated_case(device);
@@ -64,21 +56,13 @@ TransferCase async_case(Timing timing, const std::string& device = "sim:plain") 
   return c;
 }
 
-struct Channels {
-  Channels(const TransferCase& c, std::uint64_t max_bytes) {
-    for (const TransferCase& lane : lanes(c)) {
-      owned.push_back(module().open(lane, max_bytes));
-      all.push_back(owned.back().get());
-    }
-  }
-  std::vector<std::unique_ptr<Channel>> owned;
-  std::vector<Channel*> all;
-};
+std::vector<Step<Transfers>> at(const TransferCase& c, std::uint64_t bytes) { return {{c, {bytes}}}; }
 
 Measured<Transfers> measure(const TransferCase& c, std::uint64_t bytes, std::uint64_t repeats, int trials = 2) {
-  const Channels channels(c, bytes);
+  const auto steps = at(c, bytes);
+  const auto runner = module().open(steps);
   const auto schedule = classic_schedule({.trials = trials, .fixed_repeats = repeats});
-  const auto measured = measure_point(c, channels.all, *schedule, bytes, {});
+  const auto measured = npgpu::measure(*runner, *schedule, steps[0], {});
   REQUIRE(measured);
   return *measured;
 }
@@ -87,7 +71,7 @@ bool close(double a, double b) { return std::abs(a - b) <= 1e-12 * std::abs(b); 
 
 #define CHECK_US(a, b) CHECK_MESSAGE(close((a), (b)), (a), " us is not ", (b))
 
-std::string refusal(const TransferCase& c) { return module().refuses(c).value_or(""); }
+std::string refusal(const TransferCase& c) { return module().refuses(at(c, 8)[0]).value_or(""); }
 
 }  // namespace
 
@@ -153,7 +137,7 @@ TEST_CASE("round trips: each leg waits for the other") {
 TEST_CASE("both directions at once share the link") {
   TransferCase c = async_case(Timing::gated);
   c.pattern = Pattern::duplex;
-  // One copy each, by THEORY section 6: up 2 + 1.25 * 10 = 14.5 for 100000 B; down 14.5 * (1 - 1/2) + 12.5 + 2/2.
+  // One copy each, by the formulas of timeline.hpp: up 2 + 1.25 * 10 = 14.5 for 100000 B; down 14.5 * (1 - 1/2) + 12.5 + 2/2.
   const auto one = measure(c, 100000, 1);
   REQUIRE(one.samples.size() == 4);
   CHECK_US(one.samples[0].device_us, 14.5);
@@ -165,6 +149,25 @@ TEST_CASE("both directions at once share the link") {
   // The other way round, lane 0 is the copy down.
   c.direction = Direction::d2h;
   CHECK_US(measure(c, 100000, 1).samples[0].device_us, 20.75);
+}
+
+TEST_CASE("lanes of one simulated device share its engines; a load or another device is refused") {
+  TransferCase c = async_case(Timing::gated);
+  const Lane again = lanes(c).front();
+  c.more_lanes = {again};
+  const auto m = measure(c, 10000, 10);  // issued in turn: 20 copies on one engine, the second lane's end last
+  REQUIRE(m.samples.size() == 4);
+  CHECK_US(m.samples[0].device_us, 2 + 19 * 1 + 18 * 0.5);
+  CHECK_US(m.samples[1].device_us, 2 + 20 * 1 + 19 * 0.5);
+  CHECK(m.mismatch == "");
+  c.more_lanes[0].measured = false;
+  CHECK(refusal(c).find("only a load") != std::string::npos);
+  c.more_lanes[0] = again;
+  c.more_lanes[0].target = "sim:gtx280";
+  CHECK(refusal(c).find("use lanes of one device") != std::string::npos);
+  c.more_lanes[0] = again;
+  c.timing = Timing::host;
+  CHECK(refusal(c).find("--timing gated or event") != std::string::npos);
 }
 
 TEST_CASE("one copy engine: both directions in turn") {
@@ -228,7 +231,7 @@ TEST_CASE("channels of one device share its clock; opened afresh it starts anew"
   const SpecFile spec;
   const TransferCase c = simulated_case(spec.id());
   {
-    const auto a = module().open(c, 1000), b = module().open(c, 1000);
+    const auto a = module().open_lane(c, 1000), b = module().open_lane(c, 1000);
     CHECK(&a->clock() == &b->clock());
     CHECK(a->clock().now().count() == 0);
     a->prepare(1000);
@@ -236,7 +239,7 @@ TEST_CASE("channels of one device share its clock; opened afresh it starts anew"
     CHECK(b->clock().now() == a->clock().now());
     CHECK(b->clock().now().count() > 0);
   }
-  CHECK(module().open(c, 1000)->clock().now().count() == 0);
+  CHECK(module().open_lane(c, 1000)->clock().now().count() == 0);
 }
 
 TEST_CASE("device memory is counted, given back, and refused where it is not there") {
@@ -244,25 +247,25 @@ TEST_CASE("device memory is counted, given back, and refused where it is not the
   const TransferCase c = simulated_case(spec.id());
   CHECK(module().available(c).device_bytes == 100000);
   // 50000 B lie in 14 pages of 4096 = 57344 with their lead and guards.
-  CHECK(module().needs(c, 50000).device_bytes == 57344);
-  CHECK(module().needs(c, 50000).host_bytes == 2 * 57344);
-  CHECK(module().needs(c, UINT64_MAX).device_bytes == UINT64_MAX);
+  CHECK(module().needs_lane(c, 50000).device_bytes == 57344);
+  CHECK(module().needs_lane(c, 50000).host_bytes == 2 * 57344);
+  CHECK(module().needs_lane(c, UINT64_MAX).device_bytes == UINT64_MAX);
   for (int i = 0; i < 3; ++i) {
-    const auto a = module().open(c, 50000);
-    CHECK_THROWS_WITH_AS(module().open(c, 50000), doctest::Contains("no device memory for 57344 bytes, 42656 are free"),
+    const auto a = module().open_lane(c, 50000);
+    CHECK_THROWS_WITH_AS(module().open_lane(c, 50000), doctest::Contains("no device memory for 57344 bytes, 42656 are free"),
                          Error);
   }
   TransferCase within = c;
   within.direction = Direction::d2d;
   within.memory = Memory::device;
-  CHECK_THROWS_AS(module().open(within, 50000), Error);  // two of them
-  CHECK_NOTHROW(module().open(c, 50000));                // the first of the two was given back
+  CHECK_THROWS_AS(module().open_lane(within, 50000), Error);  // two of them
+  CHECK_NOTHROW(module().open_lane(c, 50000));                // the first of the two was given back
 }
 
 TEST_CASE("what did not arrive is found") {
   TransferCase c = simulated_case();
   c.pattern = Pattern::pingpong;
-  const auto channel = module().open(c, 4096);
+  const auto channel = module().open_lane(c, 4096);
   channel->prepare(100);
   CHECK(channel->intact(false)->find("byte 0 of 100 is ") == 0);
   channel->forward();
@@ -322,7 +325,7 @@ TEST_CASE("whichever call fails, an Error says so; nothing leaks and nothing han
           CHECK(std::string(e.what()).find("call " + std::to_string(call)) != std::string::npos);
         }
         if (std::string(kind) == "lost") {
-          CHECK_THROWS_WITH_AS(module().open(c, 300), doctest::Contains("lost earlier in this run"), Error);
+          CHECK_THROWS_WITH_AS(module().open_lane(c, 300), doctest::Contains("lost earlier in this run"), Error);
         }
       }
       // At least: 2 buffers, a stream, 3 prepared and checked, 9 copies with 3 waits.
@@ -333,7 +336,7 @@ TEST_CASE("whichever call fails, an Error says so; nothing leaks and nothing han
 
 TEST_CASE("a call that fails once does not stop the ones after it") {
   const SpecFile spec([](json& j) { j["faults"] = fault(8, "fail"); });
-  const auto channel = module().open(simulated_case(spec.id()), 300);
+  const auto channel = module().open_lane(simulated_case(spec.id()), 300);
   channel->prepare(300);  // stream, host and device memory, poison: 4 calls
   for (int call = 5; call < 8; ++call) channel->forward();
   CHECK_THROWS_WITH_AS(channel->forward(), doctest::Contains("call 8 (copy) failed"), Error);
@@ -344,7 +347,7 @@ TEST_CASE("a call that fails once does not stop the ones after it") {
 
 TEST_CASE("a lost device fails at every call from then on") {
   const SpecFile spec([](json& j) { j["faults"] = fault(5, "lost"); });
-  const auto channel = module().open(simulated_case(spec.id()), 300);
+  const auto channel = module().open_lane(simulated_case(spec.id()), 300);
   channel->prepare(300);
   CHECK_THROWS_WITH_AS(channel->forward(), doctest::Contains("the device is lost, seen at call 5 (copy)"), Error);
   CHECK_THROWS_WITH_AS(channel->forward(), doctest::Contains("the device is lost, seen at call 6 (copy)"), Error);
@@ -357,7 +360,7 @@ TEST_CASE("a payload that is corrupted in the last copy or after it is found, be
   for (const std::uint64_t bytes : {1, 300})
     for (int call = 1; call < 12; ++call) {
       const SpecFile spec([&](json& j) { j["faults"] = fault(call, "corrupt"); });
-      const auto channel = module().open(simulated_case(spec.id()), 300);
+      const auto channel = module().open_lane(simulated_case(spec.id()), 300);
       channel->prepare(bytes);                         // up to call 4
       for (int i = 0; i < 3; ++i) channel->forward();  // calls 5 to 7
       channel->settle();                               // call 8
@@ -374,7 +377,7 @@ TEST_CASE("a round trip carries what was corrupted on its way out back home") {
   const SpecFile spec([](json& j) { j["faults"] = fault(7, "corrupt"); });
   TransferCase c = simulated_case(spec.id());
   c.pattern = Pattern::pingpong;
-  const auto channel = module().open(c, 300);  // stream, device memory, 2 x host memory
+  const auto channel = module().open_lane(c, 300);  // stream, device memory, 2 x host memory
   channel->prepare(300);                       // 5: poison
   channel->forward();                          // 6
   channel->back();                             // 7: what came home is wrong, what arrived is right
@@ -388,12 +391,9 @@ TEST_CASE("a gate that times out voids its trial, which is run again") {
   for (int call = 1; call < 40; ++call) {
     const SpecFile spec([&](json& j) { j["faults"] = fault(call, "gate-timeout"); });
     const TransferCase c = async_case(Timing::gated, spec.id());
-    const Channels channels(c, 300);
-    channels.all[0]->prepare(300);
-    bool voided = false;
-    for (int trial = 0; trial < 3; ++trial) voided |= run_trial(c, channels.all, 3).voided;
-    saw |= voided;
-    const auto samples = measure(c, 300, 3).samples;
+    const auto measured = measure(c, 300, 3);
+    saw |= measured.point.void_trials > 0;
+    const auto& samples = measured.samples;
     REQUIRE(samples.size() == plain.size());
     for (std::size_t i = 0; i < samples.size(); ++i) CHECK_US(samples[i].device_us, plain[i].device_us);
   }
@@ -409,16 +409,17 @@ TEST_CASE("a gate that times out voids its trial, which is run again") {
 TEST_CASE("more operations than a gate holds time it out, as many as it holds do not") {
   const SpecFile spec([](json& j) { j["host"]["gate_capacity"] = 8; });
   const TransferCase c = async_case(Timing::gated, spec.id());
-  const Channels channels(c, 300);
-  channels.all[0]->prepare(300);
-  CHECK(channels.all[0]->timer()->gate_capacity() == 8);
-  CHECK_FALSE(run_trial(c, channels.all, 8).voided);
-  CHECK(run_trial(c, channels.all, 9).voided);
-  CHECK_FALSE(run_trial(c, channels.all, 8).voided);
+  const auto runner = module().open(at(c, 300));
+  runner->prepare(at(c, 300)[0]);
+  CHECK(runner->max_repeats() == 8);
+  std::vector<TransferSample> samples;
+  CHECK(runner->run(8, samples));
+  CHECK_FALSE(runner->run(9, samples));
+  CHECK(runner->run(8, samples));
 }
 
 TEST_CASE("waiting behind one's own gate ends with the gate's time-out, not never") {
-  const auto channel = module().open(async_case(Timing::gated), 300);
+  const auto channel = module().open_lane(async_case(Timing::gated), 300);
   channel->prepare(300);
   channel->timer()->hold();
   channel->timer()->start();
@@ -482,7 +483,7 @@ TEST_CASE("what cannot be is refused in one sentence, with what would work") {
        "--module memcpy"},
       {[](TransferCase& c) { c.direction = Direction::h2h, c.memory = Memory::managed; }, "--memory managed",
        "pinned or pageable"},
-      {[](TransferCase& c) { c.device = "sim:gtx280", c.memory = Memory::managed; }, "--memory managed",
+      {[](TransferCase& c) { c.target = "sim:gtx280", c.memory = Memory::managed; }, "--memory managed",
        "use pageable, pinned"},
   };
   for (const Row& row : rows) {
@@ -495,7 +496,7 @@ TEST_CASE("what cannot be is refused in one sentence, with what would work") {
     CHECK(why.find(row.instead) != std::string::npos);
     CHECK(why.find('\n') == std::string::npos);
     CHECK(why.back() != '.');
-    CHECK_THROWS_WITH_AS(module().open(c, 8), why.c_str(), Error);
+    CHECK_THROWS_WITH_AS(module().open_lane(c, 8), why.c_str(), Error);
   }
 }
 
@@ -506,17 +507,17 @@ TEST_CASE("a link that the spec does not have is refused, also where only the wa
   c.pattern = Pattern::pingpong;
   CHECK(refusal(c) == "--direction d2h: Plain has no such link: add it to its spec, or use another direction");
   const SpecFile one([](json& j) { j["links"]["d2h"].erase("pinned"); });
-  c.device = one.id();
+  c.target = one.id();
   CHECK(refusal(c) ==
         "--memory pinned: the spec of Plain has no d2h link for it: use pageable, write-combined, managed");
 }
 
-TEST_CASE("the module lists its devices, and a broken spec among them with what is wrong") {
+TEST_CASE("the registry lists simulated devices, and a broken spec among them with what is wrong") {
   const fs::path folder = fs::temp_directory_path() / ("npgpu-broken-" + std::to_string(getpid()));
   fs::create_directories(folder);
   std::ofstream(folder / "broken.json") << "{";
   setenv("NPGPU_DEVICES", folder.c_str(), 1);
-  const auto all = module().devices();
+  const auto all = devices::family_of("sim:plain").list();
   unsetenv("NPGPU_DEVICES");
   fs::remove_all(folder);
   int found = 0;
@@ -526,9 +527,9 @@ TEST_CASE("the module lists its devices, and a broken spec among them with what 
     if (device.id == "sim:plain") found += device.name == "Plain";
   }
   CHECK(found == 2);
-  CHECK_THROWS_AS(module().device("sim:nonesuch"), Error);
-  CHECK_THROWS_AS(module().refuses(simulated_case("sim:nonesuch")), Error);
-  CHECK(module().device("sim:plain").memory_bytes == GiB);
+  CHECK_THROWS_AS(devices::find("sim:nonesuch"), Error);
+  CHECK_THROWS_AS(refusal(simulated_case("sim:nonesuch")), Error);
+  CHECK(devices::find("sim:plain").memory_bytes == GiB);
 }
 
 TEST_CASE("the NetPIPE paper's plateaus come out of its GPU's spec") {

@@ -58,12 +58,6 @@ std::string refusal(const fs::path& file) {
   return "accepted";
 }
 
-const Fact* fact(const DeviceInfo& info, const std::string& name) {
-  for (const auto& [key, value] : info.facts)
-    if (key == name) return &value;
-  return nullptr;
-}
-
 const fs::path source_devices = fs::path(NPGPU_SOURCE_DIR) / "data/devices";
 
 }  // namespace
@@ -83,6 +77,20 @@ TEST_CASE("the least spec: what is left out is free, noiseless and without fault
   CHECK(spec.faults.empty());
   CHECK(spec.link(Direction::h2d, Memory::pinned) == nullptr);
   CHECK(spec.link(Direction::d2d, Memory::device) == nullptr);
+}
+
+TEST_CASE("brackets nested far too deep are refused in a sentence, and do not end the stack") {
+  const Folder folder;
+  for (const char* bracket : {"[", "{\"a\":"}) {
+    std::string text = R"({"name": )";
+    for (int i = 0; i < 1'000'000; ++i) text += bracket;
+    const fs::path file = folder.file("deep.json", text);
+    CHECK(refusal(file) == file.string() + ": brackets nest deeper than 32 levels");
+  }
+  // Closed again, as a sound document is.
+  const fs::path closed = folder.file("closed.json", R"({"name": )" + std::string(1'000'000, '[') +
+                                                         std::string(1'000'000, ']') + "}");
+  CHECK(refusal(closed).find("nest deeper than 32 levels") != std::string::npos);
 }
 
 TEST_CASE("every key is read into its place") {
@@ -132,13 +140,13 @@ TEST_CASE("every key is read into its place") {
   CHECK(info.simulated);
   CHECK(info.link.per_s == doctest::Approx(16e9));
   CHECK(info.memory.per_s == doctest::Approx(17e9));
-  REQUIRE(fact(info, "sms"));
-  CHECK(*fact(info, "sms") == Fact{std::int64_t{30}});
-  CHECK(*fact(info, "shader_clock_mhz") == Fact{1296.5});
-  CHECK(*fact(info, "compute_capability") == Fact{std::string("1.3")});
-  CHECK(*fact(info, "spec_source") == Fact{std::string("here")});
-  CHECK(std::get<double>(*fact(info, "h2d_write_combined_gb_s")) == doctest::Approx(11));
-  CHECK(*fact(info, "faults") == Fact{std::string("corrupt at call 19, gate-timeout at call 20")});
+  REQUIRE(find_fact(info.facts, "sms"));
+  CHECK(*find_fact(info.facts, "sms") == Fact{std::int64_t{30}});
+  CHECK(*find_fact(info.facts, "shader_clock_mhz") == Fact{1296.5});
+  CHECK(*find_fact(info.facts, "compute_capability") == Fact{std::string("1.3")});
+  CHECK(*find_fact(info.facts, "spec_source") == Fact{std::string("here")});
+  CHECK(std::get<double>(*find_fact(info.facts, "h2d_write_combined_gb_s")) == doctest::Approx(11));
+  CHECK(*find_fact(info.facts, "faults") == Fact{std::string("corrupt at call 19, gate-timeout at call 20")});
 }
 
 TEST_CASE("where no limit is stated, the spec's own rates are: the fastest link, and d2d read and written") {

@@ -25,7 +25,7 @@ constexpr std::uint64_t word_bytes = 4;
 // One iteration of a kernel, in steps that wait for each other: a read-modify-write in memory, a load, or eight times a
 // multiply-add in each of four chains. No caches.
 struct Iteration {
-  simulated::Step step;
+  simulated::WarpStep step;
   double steps = 1;
 };
 Iteration iteration_of(Workload workload, const simulated::Multiprocessors& m, std::uint32_t threads) {

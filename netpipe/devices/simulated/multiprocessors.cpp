@@ -55,7 +55,7 @@ Multiprocessors multiprocessors_of(const Spec& spec) {
   return m;
 }
 
-KernelTime kernel_time(const Multiprocessors& m, const Grid& grid, const Step& step, double steps) {
+KernelTime kernel_time(const Multiprocessors& m, const Grid& grid, const WarpStep& step, double steps) {
   const std::uint32_t block_warps = warps_of(grid);
   if (grid.blocks == 0 || block_warps == 0 || grid.threads > m.block_threads || block_warps > m.warps)
     throw Error(ErrorKind::usage, fmt::format("no block of {} threads fits the device: at most {}, in {} warps",

@@ -53,7 +53,7 @@ struct Grid {
   bool one_block_per_sm = false;  // never two blocks on one SM at a time
 };
 
-struct Step {
+struct WarpStep {
   double latency_cycles = 0;
   double instructions = 0;     // of a warp
   double block_bytes = 0;      // between a block and memory
@@ -68,6 +68,6 @@ struct KernelTime {
 };
 
 // Throws Error(usage) where no SM can hold such a block.
-KernelTime kernel_time(const Multiprocessors&, const Grid&, const Step&, double steps);
+KernelTime kernel_time(const Multiprocessors&, const Grid&, const WarpStep&, double steps);
 
 }  // namespace npgpu::simulated
