@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "npgpu/closed_forms.hpp"
 
@@ -19,30 +20,27 @@ Us us(Seconds t) { return microseconds(t); }
 double dominant(const Stages& s) { return us(std::max({s.h2d, s.kernel, s.d2h})); }
 double others(const Stages& s) { return us(s.sum()) - dominant(s); }
 
-// What is left of a streamed job's time when the part of the others that could be hidden is: paper 003's T_ov, by (5),
-// with the stages that are not the longest for its `sum`. Features of it are fitted over all other workloads.
+// What is left of a streamed job's time when the part of the others that could be hidden is taken off: T_ov of Veneva &
+// Imamura 2025, by (5), with the stages that are not the longest for their `sum`. Features of it are fitted over all
+// other workloads.
 Baseline overhead_form(std::string name, std::string source, std::uint32_t parameters,
                        std::function<std::vector<double>(double bytes, double n)> features) {
-  auto fitted = std::make_shared<std::vector<double>>();
-  const auto hidden_left = [](const KnownWorkload& s, double n) { return s.uncut_us - (n - 1) / n * others(s.whole); };
+  const auto hidden_left = [](const KnownWorkload& s, double n) {
+    return s.unsplit_us - (n - 1) / n * others(s.whole);
+  };
   const auto bytes = [](const KnownWorkload& s) { return static_cast<double>(s.job.in_bytes + s.job.out_bytes); };
+  const auto fit = std::make_shared<RelativeFit>();
+  const auto fitted = std::make_shared<std::vector<double>>();
   Baseline b;
   b.name = std::move(name);
   b.source = std::move(source);
   b.fitted = parameters;
-  b.fit = [=](const std::vector<const KnownWorkload*>& rest) {
-    std::vector<std::vector<double>> rows;
-    std::vector<double> offsets, measured;
-    for (const KnownWorkload* s : rest)
-      for (std::size_t i = 0; i < s->workload->streams.size(); ++i) {
-        const double n = s->workload->streams[i];
-        if (n == 1) continue;
-        rows.push_back(features(bytes(*s), n));
-        offsets.push_back(hidden_left(*s, n));
-        measured.push_back(s->workload->time_us[i].value);
-      }
-    *fitted = fit_relative(rows, offsets, measured);
+  b.learn = [=](const KnownWorkload& s) {
+    for (std::size_t i = 0; i < s.workload->streams.size(); ++i)
+      if (const double n = s.workload->streams[i]; n != 1)
+        fit->add(&s, features(bytes(s), n), hidden_left(s, n), s.workload->time_us[i].value);
   };
+  b.fit_without = [=](const KnownWorkload* s) { *fitted = fit->solve(s); };
   b.time_us = [=](const KnownWorkload& s, std::uint32_t n) {
     const std::vector<double> row = features(bytes(s), n);
     double time = hidden_left(s, n);
@@ -52,22 +50,50 @@ Baseline overhead_form(std::string name, std::string source, std::uint32_t param
   return b;
 }
 
+// The median without one of the values; null: of all.
+double median_without(const std::vector<double>& sorted, const double* left_out) {
+  const std::size_t skip =
+      left_out ? static_cast<std::size_t>(std::lower_bound(sorted.begin(), sorted.end(), *left_out) - sorted.begin())
+               : sorted.size();
+  const std::size_t count = sorted.size() - (left_out ? 1 : 0);
+  const auto at = [&](std::size_t i) { return sorted[i < skip ? i : i + 1]; };
+  if (count % 2 == 1) return at(count / 2);
+  return median(std::vector{at(count / 2 - 1), at(count / 2)});
+}
+
 // The count with the least median regret over the other workloads.
 Baseline best_constant() {
-  auto chosen = std::make_shared<double>(1);
-  Baseline b{"best constant n", "one count for every workload, chosen on the others", {}, {}, {}, 1};
-  b.fit = [=](const std::vector<const KnownWorkload*>& rest) {
-    std::map<std::uint32_t, std::vector<double>> regrets;
-    for (const KnownWorkload* s : rest) {
-      double best = s->workload->time_us.front().value;
-      for (const Estimate& t : s->workload->time_us) best = std::min(best, t.value);
-      for (std::size_t i = 0; i < s->workload->streams.size(); ++i)
-        regrets[s->workload->streams[i]].push_back(s->workload->time_us[i].value / best - 1);
-    }
+  struct Regrets {
+    std::map<std::uint32_t, std::vector<double>> of;  // by count, sorted once all are there
+    std::size_t workloads = 0;
+    bool sorted = false;
+  };
+  const auto known = std::make_shared<Regrets>();
+  const auto chosen = std::make_shared<double>(1);
+  const auto regrets_of = [](const KnownWorkload& s) {
+    const auto least = std::min_element(s.workload->time_us.begin(), s.workload->time_us.end(),
+                                        [](const Estimate& a, const Estimate& b) { return a.value < b.value; });
+    std::map<std::uint32_t, double> regrets;
+    for (std::size_t i = 0; i < s.workload->streams.size(); ++i)
+      regrets[s.workload->streams[i]] = s.workload->time_us[i].value / least->value - 1;
+    return regrets;
+  };
+  Baseline b{"best constant n", "one count for every workload, chosen on the others", {}, {}, {}, {}, 1};
+  b.learn = [=](const KnownWorkload& s) {
+    for (const auto& [n, regret] : regrets_of(s)) known->of[n].push_back(regret);
+    ++known->workloads;
+  };
+  b.fit_without = [=](const KnownWorkload* without) {
+    if (!std::exchange(known->sorted, true))
+      for (auto& [n, all] : known->of) std::sort(all.begin(), all.end());
+    const auto own = without ? regrets_of(*without) : std::map<std::uint32_t, double>{};
+    const std::size_t others = known->workloads - (without ? 1 : 0);
     double least = not_measured;
-    for (const auto& [n, all] : regrets) {
-      if (2 * all.size() < rest.size()) continue;  // measured for too few
-      const double m = median(all);
+    for (const auto& [n, all] : known->of) {
+      const auto left_out = own.find(n);
+      const std::size_t count = all.size() - (left_out != own.end() ? 1 : 0);
+      if (count == 0 || 2 * count < others) continue;  // measured for too few
+      const double m = median_without(all, left_out != own.end() ? &left_out->second : nullptr);
       if (!(m >= least)) least = m, *chosen = n;
     }
   };
@@ -77,25 +103,47 @@ Baseline best_constant() {
 
 }  // namespace
 
-std::vector<double> fit_relative(const std::vector<std::vector<double>>& features, const std::vector<double>& offsets,
-                                 const std::vector<double>& measured) {
-  if (features.empty()) return {};
-  const auto rows = static_cast<Eigen::Index>(features.size()), columns = static_cast<Eigen::Index>(features[0].size());
-  Eigen::MatrixXd a(rows, columns);
-  Eigen::VectorXd b(rows);
-  for (Eigen::Index r = 0; r < rows; ++r) {
-    const auto i = static_cast<std::size_t>(r);
-    for (Eigen::Index c = 0; c < columns; ++c) a(r, c) = features[i][static_cast<std::size_t>(c)] / measured[i];
-    b(r) = 1 - offsets[i] / measured[i];
+void RelativeFit::add_to(Sums& sums, const std::vector<long double>& row, long double right) {
+  const std::size_t n = row.size();
+  sums.products.resize(n * n);
+  sums.right.resize(n);
+  ++sums.rows;
+  for (std::size_t i = 0; i < n; ++i) {
+    sums.right[i] += row[i] * right;
+    for (std::size_t j = 0; j < n; ++j) sums.products[i * n + j] += row[i] * row[j];
   }
+}
+
+void RelativeFit::add(const void* group, const std::vector<double>& features, double offset, double measured) {
+  std::vector<long double> row(features.begin(), features.end());
+  for (long double& x : row) x /= measured;
+  const long double right = 1 - static_cast<long double>(offset) / measured;
+  add_to(all_, row, right);
+  add_to(groups_[group], row, right);
+}
+
+std::vector<double> RelativeFit::solve(const void* without) const {
+  Sums left = all_;
+  if (const auto out = groups_.find(without); out != groups_.end()) {
+    left.rows -= out->second.rows;
+    for (std::size_t i = 0; i < left.products.size(); ++i) left.products[i] -= out->second.products[i];
+    for (std::size_t i = 0; i < left.right.size(); ++i) left.right[i] -= out->second.right[i];
+  }
+  if (left.rows == 0) return {};
+  using Matrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+  using Vector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
+  const auto n = static_cast<Eigen::Index>(left.right.size());
+  Matrix a = Eigen::Map<const Matrix>(left.products.data(), n, n);
+  Vector b = Eigen::Map<const Vector>(left.right.data(), n);
   // Columns of bytes and of ones differ by many powers of ten.
-  Eigen::VectorXd scale = a.colwise().norm();
-  for (Eigen::Index c = 0; c < columns; ++c) {
-    if (!(scale(c) > 0)) scale(c) = 1;
-    a.col(c) /= scale(c);
-  }
-  const Eigen::VectorXd x = a.colPivHouseholderQr().solve(b).cwiseQuotient(scale);
-  return {x.begin(), x.end()};
+  Vector scale = a.diagonal().cwiseSqrt();
+  for (Eigen::Index i = 0; i < n; ++i)
+    if (!(scale(i) > 0)) scale(i) = 1;
+  a.array() /= (scale * scale.transpose()).array();
+  const Vector x = a.colPivHouseholderQr().solve(b.cwiseQuotient(scale)).cwiseQuotient(scale);
+  std::vector<double> result;
+  for (const long double one : x) result.push_back(static_cast<double>(one));
+  return result;
 }
 
 std::vector<Baseline> baselines(const MeasuredCosts& measured) {
@@ -109,23 +157,23 @@ std::vector<Baseline> baselines(const MeasuredCosts& measured) {
   std::vector<Baseline> all;
   const auto add = [&](std::string name, std::string source, std::function<double(const KnownWorkload&, std::uint32_t)> time,
                        std::function<double(const KnownWorkload&)> streams = {}) {
-    all.push_back({std::move(name), std::move(source), std::move(time), std::move(streams), {}, 0});
+    all.push_back({std::move(name), std::move(source), std::move(time), std::move(streams), {}, {}, 0});
   };
   add(
-      "n = 1", "no streams", [](const KnownWorkload& s, std::uint32_t) { return s.uncut_us; }, [](const KnownWorkload&) { return 1.0; });
+      "n = 1", "no streams", [](const KnownWorkload& s, std::uint32_t) { return s.unsplit_us; }, [](const KnownWorkload&) { return 1.0; });
   all.push_back(best_constant());
-  add("Best Practices Guide", "CUDA C Best Practices Guide, as paper 000 quotes it",
+  add("Best Practices Guide", "CUDA C Best Practices Guide, as Gomez-Luna et al. 2012 quote it",
       [](const KnownWorkload& s, std::uint32_t n) {
         const bool kernel = s.whole.kernel >= s.whole.h2d + s.whole.d2h;
         return us(kernel ? best_practices_kernel(s.whole, n) : best_practices_transfers(s.whole, n));
       });
   const auto cc1_time = [t_sc](const KnownWorkload& s, std::uint32_t n) { return us(cc1(s.whole, t_sc, n)); };
-  add("c.c. 1.x as printed", "paper 000, (1) to (4), t_sc as measured", cc1_time,
+  add("c.c. 1.x as printed", "Gomez-Luna et al. 2012, (1) to (4), t_sc as measured", cc1_time,
       [t_sc](const KnownWorkload& s) { return cc1_optimum_as_printed(s.whole, t_sc); });
-  add("c.c. 1.x corrected", "paper 000, (1) and (3), their own minimum", cc1_time,
+  add("c.c. 1.x corrected", "Gomez-Luna et al. 2012, (1) and (3), their own minimum", cc1_time,
       [t_sc](const KnownWorkload& s) { return cc1_optimum(s.whole, t_sc); });
   add(
-      "c.c. 2.x", "paper 000, (5) to (8), t_sc as measured",
+      "c.c. 2.x", "Gomez-Luna et al. 2012, (5) to (8), t_sc as measured",
       [t_sc](const KnownWorkload& s, std::uint32_t n) { return us(cc2(s.whole, t_sc, n)); },
       [t_sc](const KnownWorkload& s) { return cc2_optimum(s.whole, t_sc); });
   add("van Werkhoven 2014", "two engines, with a gap for each chunk of the longest stage",
@@ -141,11 +189,11 @@ std::vector<Baseline> baselines(const MeasuredCosts& measured) {
       [gap_of_dominant](const KnownWorkload& s, std::uint32_t n) {
         return us(dominant_stage(s.whole, gap_of_dominant(s.whole), n));
       });
-  all.push_back(overhead_form("paper 003, small form", "(7) for small sizes, fitted to the other workloads", 3,
+  all.push_back(overhead_form("Veneva & Imamura 2025, small form", "(7) for small sizes, fitted to the other workloads", 3,
                               [](double bytes, double n) {
                                 return std::vector{bytes, std::log10(n), 1.0};
                               }));
-  all.push_back(overhead_form("paper 003, big form", "(7) for big sizes, fitted to the other workloads", 3,
+  all.push_back(overhead_form("Veneva & Imamura 2025, big form", "(7) for big sizes, fitted to the other workloads", 3,
                               [](double bytes, double n) {
                                 const double l = 4.0 / 3 * std::log2(n);
                                 return std::vector{bytes * l, l, 1.0};
@@ -162,7 +210,9 @@ std::vector<Baseline> hypotheses() {
     return Baseline{std::move(name),
                     std::move(source),
                     [time](const KnownWorkload& s, std::uint32_t n) {
-                      return us(time(s.whole, n)); },
+                      return us(time(s.whole, n));
+                    },
+                    {},
                     {},
                     {},
                     0};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,27 +15,45 @@ struct KnownWorkload {
   const MeasuredWorkload* workload = nullptr;
   Job job;
   Stages whole;                    // H, E, D of the unsplit job, gaps included
-  double uncut_us = not_measured;  // measured
+  double unsplit_us = not_measured;  // measured
 };
 
 struct Baseline {
   std::string name, source;
-  // Of this workload in n streams, in us, told the others. Empty: it only chooses.
+  // Of this workload in n streams, in us. Empty: it only chooses.
   std::function<double(const KnownWorkload&, std::uint32_t n)> time_us;
   // How many streams; empty: the count with the least time.
   std::function<double(const KnownWorkload&)> streams;
-  // Fits what it has to fit to these; called before each workload with all but that.
-  std::function<void(const std::vector<const KnownWorkload*>&)> fit;
+  // What is fitted: `learn` sees every scored workload once, and `fit_without` then fits to all that were learnt but
+  // this one; null: to all. Both empty where nothing is fitted.
+  std::function<void(const KnownWorkload&)> learn;
+  std::function<void(const KnownWorkload*)> fit_without;
   std::uint32_t fitted = 0;
 };
 
-// Least squares of relative residuals: sum over rows of (features * parameters / measured - 1)^2.
-std::vector<double> fit_relative(const std::vector<std::vector<double>>& features, const std::vector<double>& offsets,
-                                 const std::vector<double>& measured);
+// Least squares of relative residuals, the sum over rows of ((offset + features * parameters) / measured - 1)^2, by
+// normal equations: a group of rows is left out by taking its own sums off, so that leaving out every group in turn
+// takes as long as adding all rows. Sums are of long doubles, because products of features lose half of the digits.
+class RelativeFit {
+ public:
+  // Rows of one group come one after the other.
+  void add(const void* group, const std::vector<double>& features, double offset, double measured);
+  // Empty where no row is left.
+  std::vector<double> solve(const void* without = nullptr) const;
+
+ private:
+  struct Sums {
+    std::size_t rows = 0;
+    std::vector<long double> products, right;  // of features with each other, by rows, and with the right hand side
+  };
+  static void add_to(Sums&, const std::vector<long double>& row, long double right);
+  std::map<const void*, Sums> groups_;
+  Sums all_;
+};
 
 std::vector<Baseline> baselines(const MeasuredCosts&);
-// The Best Practices Guide's two estimates, whichever stage is the longest, and paper 000's two revisions of the first
-// (sections 3.1.1 and 3.1.2): the kernel hides the copies of one direction only.
+// The Best Practices Guide's two estimates, whichever stage is the longest, and the two revisions of the first by
+// Gomez-Luna et al. 2012 (sections 3.1.1 and 3.1.2): the kernel hides the copies of one direction only.
 std::vector<Baseline> hypotheses();
 
 }  // namespace npgpu::model

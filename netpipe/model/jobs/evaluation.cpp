@@ -1,4 +1,4 @@
-// How good predictions are: the simulator and its rivals against jobs that were measured and never used for costs.
+// How good predictions are: the simulator and other models compared with measured jobs that no cost was derived from.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -21,21 +21,16 @@ std::size_t best_of(const std::vector<Estimate>& times) {
 }
 
 // Of the counts that were measured: the least time; or the neighbour of a wanted count that the model likes better.
-std::size_t choice_of(const Baseline& b, const KnownWorkload& s) {
+// `times`: the model's, a count each; empty where it only chooses.
+std::size_t choice_of(const Baseline& b, const KnownWorkload& s, const std::vector<double>& times) {
   const auto& counts = s.workload->streams;
-  const auto time = [&](std::size_t i) { return b.time_us ? b.time_us(s, counts[i]) : 0.0; };
-  std::size_t chosen = 0;
-  if (!b.streams) {
-    for (std::size_t i = 1; i < counts.size(); ++i)
-      if (time(i) < time(chosen)) chosen = i;
-    return chosen;
-  }
+  if (!b.streams) return static_cast<std::size_t>(std::min_element(times.begin(), times.end()) - times.begin());
   const double wanted = b.streams(s);
   const auto above = std::lower_bound(counts.begin(), counts.end(), wanted) - counts.begin();
   const auto high = std::min(static_cast<std::size_t>(above), counts.size() - 1);
   const std::size_t low = high > 0 && counts[high] > wanted ? high - 1 : high;
-  if (low == high || !b.time_us) return wanted - counts[low] < counts[high] - wanted ? low : high;
-  return time(low) <= time(high) ? low : high;
+  if (low == high || times.empty()) return wanted - counts[low] < counts[high] - wanted ? low : high;
+  return times[low] <= times[high] ? low : high;
 }
 
 // Where no interval is known, equal times only.
@@ -45,19 +40,18 @@ bool within_noise(const Estimate& chosen, const Estimate& best) {
   return low <= high;
 }
 
-// Readback of all others: the first `scored` are those that a model may be fitted to.
-ModelPrediction predict(const Baseline& b, const std::vector<KnownWorkload>& all, std::size_t scored, std::size_t which) {
-  const KnownWorkload& s = all[which];
-  std::vector<const KnownWorkload*> rest;
-  for (std::size_t i = 0; i < scored; ++i)
-    if (i != which) rest.push_back(&all[i]);
-  if (b.fit) b.fit(rest);
+// `others`: how many workloads the model is fitted to, where it is; `learnt`: this one is among those that it saw.
+ModelPrediction predict(const Baseline& b, const KnownWorkload& s, std::size_t others, bool learnt) {
+  if (b.fit_without) b.fit_without(learnt ? &s : nullptr);
+  std::vector<double> model_us;
+  if (b.time_us)
+    for (const std::uint32_t n : s.workload->streams) model_us.push_back(b.time_us(s, n));
   ModelPrediction p;
   p.model = b.name;
-  const bool tells = b.time_us && (!b.fit || !rest.empty());
-  for (const std::uint32_t n : s.workload->streams) p.predicted_us.push_back(tells ? b.time_us(s, n) : not_measured);
+  const bool knows = b.time_us && (!b.fit_without || others > 0);
+  p.predicted_us = knows ? model_us : std::vector<double>(s.workload->streams.size(), not_measured);
   const auto& times = s.workload->time_us;
-  const std::size_t best = best_of(times), chosen = choice_of(b, s);
+  const std::size_t best = best_of(times), chosen = choice_of(b, s, model_us);
   p.predicted_best = s.workload->streams[chosen];
   p.regret = times[chosen].value / times[best].value - 1;
   p.hit = within_noise(times[chosen], times[best]);
@@ -98,8 +92,8 @@ ModelScore score(const Baseline& b, const std::vector<WorkloadScore>& workloads)
   return result;
 }
 
-// Every whole job with copies and a kernel that was measured unsplit and cut.
-std::vector<MeasuredWorkload> cut_jobs(const Trace& trace) {
+// Every whole job with copies and a kernel that was measured unsplit and split.
+std::vector<MeasuredWorkload> split_jobs(const Trace& trace) {
   std::map<JobStep, std::map<std::uint32_t, Estimate>> found;
   for (const JobSeries& series : trace.of<Jobs>()) {
     const JobCase& c = series.question;
@@ -126,11 +120,11 @@ std::vector<MeasuredWorkload> cut_jobs(const Trace& trace) {
 }
 
 bool scored(const MeasuredWorkload& w) {
-  return w.question.pool == StreamPool::pooled && w.streams.size() >= 4;  // unsplit and three cuts
+  return w.question.pool == StreamPool::pooled && w.streams.size() >= 4;  // unsplit and split in three ways
 }
 
-std::vector<MeasuredWorkload> cut_jobs(const Trace& trace, bool that_are_scored) {
-  std::vector<MeasuredWorkload> all = cut_jobs(trace);
+std::vector<MeasuredWorkload> split_jobs(const Trace& trace, bool that_are_scored) {
+  std::vector<MeasuredWorkload> all = split_jobs(trace);
   std::erase_if(all, [=](const MeasuredWorkload& w) { return scored(w) != that_are_scored; });
   return all;
 }
@@ -148,9 +142,9 @@ Spread spread_of(std::vector<double> values) {
   return {median(values), values[std::max<std::size_t>(rank, 1) - 1], values.back()};
 }
 
-std::vector<MeasuredWorkload> workloads_of(const Trace& trace) { return cut_jobs(trace, true); }
+std::vector<MeasuredWorkload> workloads_of(const Trace& trace) { return split_jobs(trace, true); }
 
-std::vector<MeasuredWorkload> other_workloads_of(const Trace& trace) { return cut_jobs(trace, false); }
+std::vector<MeasuredWorkload> other_workloads_of(const Trace& trace) { return split_jobs(trace, false); }
 
 StreamCosts costs_of(const MeasuredWorkload& w, const MeasuredCosts& measured) {
   StreamCosts costs = measured.costs;
@@ -161,7 +155,7 @@ StreamCosts costs_of(const MeasuredWorkload& w, const MeasuredCosts& measured) {
 Job job_of(const MeasuredWorkload& w, const MeasuredCosts& measured) {
   Job job{.in_bytes = w.job.bytes_in, .out_bytes = w.job.bytes_out};
   job.blocks = blocks_of(w.job);
-  // Uncut, all else adds up, so that the rest is the kernel's.
+  // Unsplit, all else adds up, so that the rest is the kernel's.
   constexpr double min_us = 0.5;
   job.kernel = from_microseconds(min_us);
   const Seconds all_but = simulate_total(job, 1, costs_of(w, measured), order_of(w)).total;
@@ -212,8 +206,12 @@ Evaluation evaluate(std::span<const MeasuredWorkload> workloads, const MeasuredC
   models.insert(models.begin(), std::move(simulator));
   const std::size_t known = workloads.size();
   for (const Baseline& b : models) {
-    for (std::size_t i = 0; i < all.size(); ++i)
-      (i < known ? result.workloads[i] : result.others[i - known]).models.push_back(predict(b, all, known, i));
+    for (std::size_t i = 0; i < known && b.learn; ++i) b.learn(all[i]);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const bool learnt = i < known;
+      (learnt ? result.workloads[i] : result.others[i - known])
+          .models.push_back(predict(b, all[i], known - learnt, learnt));
+    }
     result.models.push_back(score(b, result.workloads));
   }
   return result;
