@@ -1,5 +1,5 @@
-// Takes npgpu's advice. Three jobs run unsplit, then cut into as many streams as a trace of this GPU advises, and into
-// other numbers beside it: what was promised, what was reached. Every word of every result is compared.
+// Takes npgpu's advice. Three jobs run unsplit, then in as many streams as a trace of this GPU advises, and in other
+// numbers for comparison: what was predicted, what was reached. Every word of every result is compared.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -61,7 +61,7 @@ class Runner {
     for (const Issue& issue : issues) {
       const std::size_t first = work_.blocks * issue.chunk / n, blocks = work_.blocks * (issue.chunk + 1) / n - first;
       const std::size_t in = first * work_.words_in, out = first * work_.words_out;
-      switch (issue.part) {
+      switch (issue.stage) {
         case Stage::h2d:
           check(cudaMemcpyAsync(&in_[in], &host_in_[in], blocks * work_.words_in * sizeof(Word), cudaMemcpyHostToDevice,
                                 streams_[issue.stream].get()),
@@ -82,8 +82,9 @@ class Runner {
 
   // Nothing that an earlier run left can pass for this one's.
   bool right(std::uint32_t n, Order order) {
-    check(cudaMemset(in_.get(), 0xff, in_bytes()), "spoiling memory");
-    check(cudaMemset(out_.get(), 0xff, out_bytes()), "spoiling memory");
+    // run() waits for the whole device before the job.
+    check(cudaMemsetAsync(in_.get(), 0xff, in_bytes(), streams_[0].get()), "spoiling memory");
+    check(cudaMemsetAsync(out_.get(), 0xff, out_bytes(), streams_[0].get()), "spoiling memory");
     std::fill_n(host_out_.get(), out_words_, ~Word{0});
     run(n, order);
     const Steps all = steps_.at_once();
@@ -116,11 +117,11 @@ cudaDeviceProp this_gpu() {
   return gpu;
 }
 
-// What streams cost on such a GPU. Throws where the trace does not tell.
+// What streams cost on such a GPU. Throws where the trace does not have it.
 MeasuredCosts costs_of(const std::string& trace, const std::string& gpu) {
   for (const MeasuredCosts& costs : stream_costs(read_trace(trace)))
     if (costs.device_name == gpu) return costs;
-  throw Error(ErrorKind::usage, trace + " does not tell what streams cost on this " + gpu +
+  throw Error(ErrorKind::usage, trace + " does not have the costs of streams on this " + gpu +
                                     ": npgpu streams --experiment overheads measures it");
 }
 
@@ -139,23 +140,22 @@ Job job_of(Runner& runner, const Work& work, const MeasuredCosts& costs, const c
 // True if all results were right.
 bool take_advice(const Work& work, const MeasuredCosts& costs, const cudaDeviceProp& gpu, Order order, int runs) {
   Runner runner(work);
-  const Order issue_order = named<Order>(name(order)).value();
-  bool right = runner.right(1, issue_order);  // and the device is awake
+  bool right = runner.right(1, order);  // and the device is awake
   const Job job = job_of(runner, work, costs, gpu, runs);
   const Prediction advice = forecast(job, costs, order, stream_counts(max_streams)).prediction;
 
   std::vector<std::uint32_t> counts{1, 2, 4, 8, 16, 32, 64, advice.streams};
   std::sort(counts.begin(), counts.end());
   counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
-  for (const std::uint32_t n : counts) right &= runner.right(n, issue_order);  // and a warm-up
+  for (const std::uint32_t n : counts) right &= runner.right(n, order);  // and a warm-up
   std::vector<std::vector<Seconds>> times(counts.size());
   for (int run = 0; run < runs; ++run)  // in turn, so that a drift meets all alike
-    for (std::size_t i = 0; i < counts.size(); ++i) times[i].push_back(runner.run(counts[i], issue_order));
+    for (std::size_t i = 0; i < counts.size(); ++i) times[i].push_back(runner.run(counts[i], order));
 
   std::printf("%s: %.3f MiB in, %zu blocks of %u threads for %.3f ms, %.3f MiB out, %s; results %s\n", work.name,
               double(job.in_bytes) / MiB, work.blocks, threads, job.kernel.count() * 1e3, double(job.out_bytes) / MiB,
               std::string(name(order)).c_str(), right ? "right" : "WRONG");
-  std::printf("  streams   predicted   measured   apart\n");
+  std::printf("  streams   predicted   measured   error\n");
   std::size_t best = 0, advised = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const double predicted_ms = advice.candidates[counts[i] - 1].run.total.count() * 1e3;
@@ -166,7 +166,7 @@ bool take_advice(const Work& work, const MeasuredCosts& costs, const cudaDeviceP
                 100 * (predicted_ms / measured_ms - 1), counts[i] == advice.streams ? "   advised" : "");
   }
   const double reached = median(times[0]) / median(times[advised]);
-  std::printf("  speed-up with %u streams: promised %.3f, reached %.3f (%+.1f %%); best of these: %.3f with %u\n\n",
+  std::printf("  speed-up with %u streams: predicted %.3f, reached %.3f (%+.1f %%); best of these: %.3f with %u\n\n",
               advice.streams, advice.speed_up, reached, 100 * (reached / advice.speed_up - 1),
               median(times[0]) / median(times[best]), counts[best]);
   return right;

@@ -9,22 +9,22 @@
 
 using namespace npgpu;
 
-TEST_CASE("peaks by hand: an H200 has 132 multiprocessors at 1980 MHz") {
+TEST_CASE("limits by hand: an H200 has 132 multiprocessors at 1980 MHz") {
   // 132 * 128 * 2 * 1.98e9 = 66.9 TFLOP/s, as its data sheet says; fp64 half of it, packed fp16 twice.
-  CHECK(cuda::arithmetic_peak(DataType::fp32, 90, 132, 1980).per_s == doctest::Approx(66.908e12).epsilon(1e-4));
-  CHECK(cuda::arithmetic_peak(DataType::fp64, 90, 132, 1980).per_s == doctest::Approx(33.454e12).epsilon(1e-4));
-  CHECK(cuda::arithmetic_peak(DataType::fp16, 90, 132, 1980).per_s == doctest::Approx(133.816e12).epsilon(1e-4));
+  CHECK(cuda::arithmetic_limit(DataType::fp32, 90, 132, 1980).per_s == doctest::Approx(66.908e12).epsilon(1e-4));
+  CHECK(cuda::arithmetic_limit(DataType::fp64, 90, 132, 1980).per_s == doctest::Approx(33.454e12).epsilon(1e-4));
+  CHECK(cuda::arithmetic_limit(DataType::fp16, 90, 132, 1980).per_s == doctest::Approx(133.816e12).epsilon(1e-4));
   // An A100's: 108 at 1410 MHz, 19.5 TFLOP/s.
-  CHECK(cuda::arithmetic_peak(DataType::fp32, 80, 108, 1410).per_s == doctest::Approx(19.49e12).epsilon(1e-3));
-  CHECK(cuda::arithmetic_peak(DataType::fp32, 90, 132, 1980).source.find("capability 9.0") != std::string::npos);
+  CHECK(cuda::arithmetic_limit(DataType::fp32, 80, 108, 1410).per_s == doctest::Approx(19.49e12).epsilon(1e-3));
+  CHECK(cuda::arithmetic_limit(DataType::fp32, 90, 132, 1980).source.find("capability 9.0") != std::string::npos);
 }
 
 TEST_CASE("a rate that is not known is not guessed, and says what is missing") {
-  const Limit newer = cuda::arithmetic_peak(DataType::fp32, 130, 200, 2000);
+  const Limit newer = cuda::arithmetic_limit(DataType::fp32, 130, 200, 2000);
   CHECK(std::isnan(newer.per_s));
   CHECK(newer.source == "unknown: this program has no fp32 rate of compute capability 13.0");
-  CHECK(std::isnan(cuda::arithmetic_peak(DataType::bf16, 75, 40, 1590).per_s));
-  const Limit no_clock = cuda::arithmetic_peak(DataType::fp32, 90, 132, not_measured);
+  CHECK(std::isnan(cuda::arithmetic_limit(DataType::bf16, 75, 40, 1590).per_s));
+  const Limit no_clock = cuda::arithmetic_limit(DataType::fp32, 90, 132, not_measured);
   CHECK(std::isnan(no_clock.per_s));
   CHECK(no_clock.source.find("clock") != std::string::npos);
 }
@@ -35,13 +35,13 @@ TEST_CASE("first-level caches as documented") {
   CHECK(cuda::unified_cache_bytes(130) == 0);
 }
 
-TEST_CASE("what blocks tell: the slowest unit, the units, the most on one") {
+TEST_CASE("records of blocks: the slowest unit, the units, the most blocks on one") {
   // Unit 7 has three blocks, from 1000 to 1300; its clock is its own, and far from unit 0's.
   const std::vector<cuda::BlockRecord> records{
       {1010, 1110, 7, 3}, {99000, 99250, 0, 3}, {1000, 1090, 7, 3}, {5, 115, 131, 3}, {1220, 1300, 7, 3}};
-  const cuda::BlockReadback told = cuda::read_back(records, 3);
-  CHECK(told.cycles == 300);
-  CHECK(told.units == 3);
-  CHECK(told.max_blocks_on_unit == 3);
+  const cuda::BlockReadback all = cuda::read_back(records, 3);
+  CHECK(all.cycles == 300);
+  CHECK(all.units == 3);
+  CHECK(all.max_blocks_on_unit == 3);
   CHECK_THROWS_WITH(cuda::read_back(records, 4), "block 0 of 5 left no record of its run");
 }

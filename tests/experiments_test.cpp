@@ -9,32 +9,31 @@
 #include <set>
 
 using namespace npgpu;
-using namespace npgpu::cli;
 
 namespace {
 
 JobChoice choice() { return {.device = "cuda:0"}; }
 
-void all_possible_and_once(const std::vector<PlannedJob>& jobs) {
+void all_possible_and_once(const std::vector<JobStep>& jobs) {
   std::set<JobStep> seen;
-  for (const PlannedJob& job : jobs) {
-    const auto why = refuses(job.step.question, job.step.job);
-    CAPTURE(title(job.step.question));
+  for (const JobStep& job : jobs) {
+    const auto why = refuses(job);
+    CAPTURE(title(job.question));
     CHECK(why.value_or("") == "");
-    CHECK(seen.insert(job.step).second);
+    CHECK(seen.insert(job).second);
   }
 }
 
 }  // namespace
 
-TEST_CASE("paper 000, experiment 1: each n divides the 30720 blocks of 512, so that all chunks are whole blocks") {
+TEST_CASE("Gomez-Luna et al. 2012, experiment 1: each n divides the 30720 blocks of 512, so that all chunks are whole blocks") {
   JobChoice one = choice();
   one.iterations = {8};
   const auto jobs = fixed_experiment(one);
   all_possible_and_once(jobs);
   REQUIRE(jobs.size() == 19);  // 1, and the 18 divisors of 15*2^20 from 2 to 64
-  for (const PlannedJob& job : jobs) {
-    const JobShape& s = job.step.job;
+  for (const JobStep& job : jobs) {
+    const JobShape& s = job.axes;
     CHECK(s.bytes_in == std::uint64_t{4} * 15 * 1024 * 1024);
     CHECK(s.bytes_out == s.bytes_in);
     CHECK(s.kernel_bytes == s.bytes_in);
@@ -45,17 +44,17 @@ TEST_CASE("paper 000, experiment 1: each n divides the 30720 blocks of 512, so t
   }
 }
 
-TEST_CASE("paper 000, experiment 2: 13 shares of 24 MiB") {
+TEST_CASE("Gomez-Luna et al. 2012, experiment 2: 13 shares of 24 MiB") {
   JobChoice one = choice();
   one.iterations = {1};
   one.chunks = {16};
   const auto jobs = asymmetric_experiment(one);
   all_possible_and_once(jobs);
   REQUIRE(jobs.size() == 13);
-  for (const PlannedJob& job : jobs) CHECK(job.step.job.bytes_in + job.step.job.bytes_out == 24 * MiB);
-  CHECK(jobs.front().step.job.bytes_in == MiB);
-  CHECK(jobs.front().step.job.kernel_bytes == 23 * MiB);
-  CHECK(jobs.back().step.job.bytes_in == 23 * MiB);
+  for (const JobStep& job : jobs) CHECK(job.axes.bytes_in + job.axes.bytes_out == 24 * MiB);
+  CHECK(jobs.front().axes.bytes_in == MiB);
+  CHECK(jobs.front().axes.kernel_bytes == 23 * MiB);
+  CHECK(jobs.back().axes.bytes_in == 23 * MiB);
 }
 
 TEST_CASE("a user's own lists: every combination") {
@@ -68,9 +67,9 @@ TEST_CASE("a user's own lists: every combination") {
   const auto jobs = chosen_jobs(own);
   all_possible_and_once(jobs);
   CHECK(jobs.size() == 8);
-  CHECK(jobs[0].step.job.streams == 4);
+  CHECK(jobs[0].axes.streams == 4);
   own.streams.clear();
-  CHECK(chosen_jobs(own)[1].step.job.streams == 8);
+  CHECK(chosen_jobs(own)[1].axes.streams == 8);
 }
 
 TEST_CASE("overheads: what a simulator needs is there") {
@@ -78,7 +77,7 @@ TEST_CASE("overheads: what a simulator needs is there") {
   all_possible_and_once(jobs);
   const auto count = [&](auto wanted) {
     return std::count_if(jobs.begin(), jobs.end(),
-                         [&](const PlannedJob& j) { return wanted(j.step.question, j.step.job); });
+                         [&](const JobStep& j) { return wanted(j.question, j.axes); });
   };
   // Copies of 4 KiB .. 64 MiB, one at a time, either way: eight sizes.
   for (const bool in : {true, false})
@@ -105,7 +104,7 @@ TEST_CASE("overheads: what a simulator needs is there") {
   CHECK(free(&JobShape::kernel_bytes, 128) == 23);
   CHECK(count([](const JobCase& c, const JobShape&) { return c.gating == Gating::last_stream_free; }) == 69);
   CHECK(count([](const JobCase&, const JobShape& s) { return s.kernel_bytes && s.iterations == 0; }) >= 13);
-  for (const PlannedJob& job : jobs) CHECK(job.step.job.bytes_in <= 256 * MiB);
+  for (const JobStep& job : jobs) CHECK(job.axes.bytes_in <= 256 * MiB);
 }
 
 TEST_CASE("the design: the same everywhere, spread as it says, in random order") {
@@ -114,14 +113,15 @@ TEST_CASE("the design: the same everywhere, spread as it says, in random order")
   all_possible_and_once(jobs);
   std::map<JobShape, std::pair<double, int>> workloads;  // without the cut: ratio and how many cuts
   std::map<Workload, int> kernels;
-  for (const PlannedJob& job : jobs) {
-    JobShape unsplit = job.step.job;
+  for (const JobStep& job : jobs) {
+    JobShape unsplit = job.axes;
     CHECK(unsplit.streams == unsplit.chunks);
     unsplit.chunks = unsplit.streams = 1;
+    unsplit.kernel_ratio = 0;
     auto& [ratio, cuts] = workloads[unsplit];
-    CHECK((cuts++ == 0 || ratio == job.ratio));
-    ratio = job.ratio;
-    ++kernels[job.step.question.workload];
+    CHECK((cuts++ == 0 || ratio == job.axes.kernel_ratio));
+    ratio = job.axes.kernel_ratio;
+    ++kernels[job.question.workload];
   }
   CHECK(workloads.size() == 210);
   CHECK(kernels[Workload::increment] == 70 * 16);
@@ -141,18 +141,19 @@ TEST_CASE("the design: the same everywhere, spread as it says, in random order")
   }
   // Half of a logarithm's range, 105 of 210: five standard deviations are 36.
   for (const int half : {small, even, quick}) CHECK(std::abs(half - 105) < 36);
-  CHECK(design_experiment("cuda:0", 210)[1000].step == jobs[1000].step);
+  CHECK(design_experiment("cuda:0", 210)[1000] == jobs[1000]);
   // No workload of another seed's design is among them.
-  for (const PlannedJob& job : design_experiment("cuda:0", 20, 1)) {
-    JobShape unsplit = job.step.job;
+  for (const JobStep& job : design_experiment("cuda:0", 20, 1)) {
+    JobShape unsplit = job.axes;
     unsplit.chunks = unsplit.streams = 1;
+    unsplit.kernel_ratio = 0;
     CHECK_FALSE(workloads.count(unsplit));
   }
   // A longer design begins with the same workloads.
   const auto more = design_experiment("cuda:0", 211);
-  CHECK(std::any_of(more.begin(), more.end(), [&](const PlannedJob& j) { return j.step == jobs[0].step; }));
+  CHECK(std::any_of(more.begin(), more.end(), [&](const JobStep& j) { return j == jobs[0]; }));
   // In order, chunks would repeat every 16 points.
   int repeats = 0;
-  for (std::size_t i = 16; i < jobs.size(); ++i) repeats += jobs[i].step.job.chunks == jobs[i - 16].step.job.chunks;
+  for (std::size_t i = 16; i < jobs.size(); ++i) repeats += jobs[i].axes.chunks == jobs[i - 16].axes.chunks;
   CHECK(repeats < 400);  // 210 of 3344 by chance
 }

@@ -8,7 +8,6 @@
 #include "npgpu/error.hpp"
 #include "npgpu/probe.hpp"
 #include "probes/compute/chains.hpp"
-#include "probes/host/layout.hpp"
 #include "probes/host/probe.hpp"
 
 using namespace npgpu;
@@ -18,8 +17,14 @@ namespace {
 std::vector<const Probe*> of_host() {
   std::vector<const Probe*> all;
   for (const auto& probe : probes())
-    if (probe->kind() == "host") all.push_back(probe.get());
+    if (probe->device_kind() == "host") all.push_back(probe.get());
   return all;
+}
+
+// For shapes of that case up to so many bytes.
+std::unique_ptr<Runner<Probes>> open(const Probe& probe, const ProbeCase& question, std::uint64_t max_bytes) {
+  const ProbeStep step{question, {.bytes = max_bytes}};
+  return probe.open({&step, 1});
 }
 
 }  // namespace
@@ -29,7 +34,7 @@ TEST_CASE("compute, bandwidth and latency reach the host, and no other host") {
   for (const Probe* probe : of_host()) {
     names.insert(probe->name());
     CHECK(&find_probe(probe->name(), "host") == probe);
-    CHECK_THROWS_AS(probe->device("host:1"), Error);
+    CHECK_THROWS_AS(find_probe(probe->name(), "host:1"), Error);
     CHECK_FALSE(probe->summary().empty());
   }
   CHECK(names == std::set<std::string_view>{"compute", "bandwidth", "latency"});
@@ -39,7 +44,7 @@ TEST_CASE("a layout is what the affinity mask, the registers and the caches say"
   const auto cores = host::core_cpus().size();
   for (const Probe* probe : of_host())
     for (const ProbeCase& question : probe->cases("host")) {
-      const Layout l = probe->layout(question);
+      const Layout l = probe->context(question).layout;
       CHECK(l.units == cores);
       CHECK(l.units >= 1);
       CHECK(l.clock_mhz > 100);
@@ -51,9 +56,9 @@ TEST_CASE("a layout is what the affinity mask, the registers and the caches say"
 TEST_CASE("shapes begin with One-One, are each asked once, and stay within the layout") {
   for (const Probe* probe : of_host())
     for (const ProbeCase& question : probe->cases("host")) {
-      if (probe->refuses(question)) continue;
+      if (probe->refuses_case(question)) continue;
       CAPTURE(title(question));
-      const Layout l = probe->layout(question);
+      const Layout l = probe->context(question).layout;
       const auto shapes = probe->shapes(question);
       REQUIRE_FALSE(shapes.empty());
       CHECK(shapes[0].blocks == 1);
@@ -76,11 +81,12 @@ TEST_CASE("shapes begin with One-One, are each asked once, and stay within the l
 TEST_CASE("every shape runs, is exact, and stays on as many cores as it has blocks") {
   for (const Probe* probe : of_host())
     for (const ProbeCase& question : probe->cases("host")) {
-      if (const auto why = probe->refuses(question)) {
+      if (const auto why = probe->refuses_case(question)) {
         MESSAGE("skipped: " << *why);
         continue;
       }
-      const auto kernel = probe->open(question, 64 * MiB);
+      const auto runner = open(*probe, question, 64 * MiB);
+      std::vector<ProbeSample> samples;
       for (Shape shape : probe->shapes(question)) {
         if (shape.bytes > 4 * MiB) shape.bytes = 4 * MiB;
         CAPTURE(title(question));
@@ -88,31 +94,37 @@ TEST_CASE("every shape runs, is exact, and stays on as many cores as it has bloc
         CAPTURE(shape.threads);
         CAPTURE(shape.ilp);
         CAPTURE(shape.bytes);
-        kernel->prepare(shape);
-        CHECK(kernel->work() > 0);
-        kernel->run(1);
-        const RunTimes ran = kernel->run(2);
-        CHECK(ran.host.count() > 0);
-        CHECK((std::isnan(ran.cycles) || ran.cycles > 0));
-        CHECK_FALSE(ran.device);
-        CHECK(ran.units == shape.blocks);
-        CHECK(ran.max_blocks_on_unit == 1);
-        CHECK(kernel->intact().value_or("") == "");
+        runner->prepare({question, shape});
+        CHECK(runner->work() > 0);
+        samples.clear();
+        CHECK(runner->run(1, samples));
+        CHECK(runner->run(2, samples));
+        const ProbeSample& sample = samples.at(1);
+        CHECK(sample.repeats == 2);
+        CHECK(sample.host_us > 0);
+        CHECK((std::isnan(sample.cycles) || sample.cycles > 0));
+        CHECK(std::isnan(sample.device_us));
+        CHECK(sample.units == shape.blocks);
+        CHECK(sample.max_blocks_on_unit == 1);
+        CHECK(runner->check(std::span(samples).last(1)).value_or("") == "");
+        CHECK(samples[0].intact == -1);
+        CHECK(sample.intact == 1);
       }
-      CHECK(kernel->binding().find("cpus") != std::string::npos);
+      CHECK(runner->binding().find("cpus") != std::string::npos);
     }
 }
 
 TEST_CASE("work is counted by hand") {
   if (isas_here().empty()) return;
   const Probe& compute = find_probe("compute", "host");
-  const auto kernel = compute.open(compute.cases("host")[0], 0);
-  kernel->prepare({.ilp = 3});
-  CHECK(kernel->work() == 2 * 3 * 32768);
+  const ProbeCase chains = compute.cases("host")[0];
+  const auto runner = open(compute, chains, 0);
+  runner->prepare({chains, {.ilp = 3}});
+  CHECK(runner->work() == 2 * 3 * 32768);
   const Probe& bandwidth = find_probe("bandwidth", "host");
   for (const ProbeCase& question : bandwidth.cases("host")) {
-    const auto walk = bandwidth.open(question, MiB);
-    walk->prepare({.access_bytes = 8, .bytes = 3 * 4096});
+    const auto walk = open(bandwidth, question, MiB);
+    walk->prepare({question, {.access_bytes = 8, .bytes = 3 * 4096}});
     const bool twice = question.operation == Operation::rmw;  // both others' arrays share the set
     CHECK(walk->work() == (twice ? 2 : 1) * 3 * 4096 * 683);  // 683 passes are the first to make 8 MiB
   }
@@ -122,15 +134,17 @@ TEST_CASE("what cannot run says which option and why") {
   if (isas_here().empty()) return;
   const auto refused = [](const std::string& probe, const Shape& shape) {
     const Probe& one = find_probe(probe, "host");
-    const auto kernel = one.open(one.cases("host")[0], MiB);
-    CHECK_THROWS_AS(kernel->prepare(shape), Error);
+    const ProbeStep step{one.cases("host")[0], shape};
+    const auto runner = open(one, step.question, MiB);
     try {
-      kernel->prepare(shape);
+      runner->prepare(step);
     } catch (const Error& error) {
       CHECK(error.kind() == ErrorKind::usage);
+      // Whoever plans it is told the same, but for what the runner was opened for.
+      if (shape.bytes <= MiB) CHECK(error.what() == "--shape: " + one.refuses(step).value_or(""));
       return std::string(error.what());
     }
-    return std::string();
+    return std::string("nothing");
   };
   CHECK(refused("compute", {.blocks = 100000}).find("--shape") == 0);
   CHECK(refused("compute", {.blocks = 0}).find("--shape") == 0);
@@ -141,14 +155,14 @@ TEST_CASE("what cannot run says which option and why") {
   CHECK(refused("bandwidth", {.access_bytes = 8, .bytes = 2 * MiB}).find("--shape") == 0);
   CHECK(refused("bandwidth", {.access_bytes = 8, .bytes = 8}).find("--shape") == 0);
   CHECK(refused("bandwidth", {.ilp = 3, .access_bytes = 8, .bytes = 4096}).find("--shape") == 0);
-  CHECK(refused("latency", {.access_bytes = 8, .bytes = 2 * MiB}).find("2097152 bytes") == 0);
-  CHECK(refused("latency", {.blocks = 2, .access_bytes = 8, .bytes = 4096}).find("a chase has one block") == 0);
+  CHECK(refused("latency", {.access_bytes = 8, .bytes = 2 * MiB}).find("--shape: a working set of 2097152 bytes") == 0);
+  CHECK(refused("latency", {.blocks = 2, .access_bytes = 8, .bytes = 4096}).find("--shape: a chase has one block") == 0);
 
   for (const Probe* probe : of_host()) {
     ProbeCase other = probe->cases("host")[0];
     other.type = DataType::bf16;
-    CHECK(probe->refuses(other));
-    CHECK_THROWS_AS(probe->open(other, MiB), Error);
+    CHECK(probe->refuses_case(other));
+    CHECK_THROWS_AS(open(*probe, other, MiB), Error);
   }
 }
 

@@ -41,19 +41,19 @@ TEST_CASE("orders of issue: two chunks, one stream each") {
   const JobShape job{.bytes_in = 256, .bytes_out = 256, .kernel_bytes = 256, .chunks = 2, .streams = 2};
   using enum Stage;
   CHECK(issues_of(Order::breadth_first, job) ==
-        std::vector<Issue>{{in, 0, 0}, {in, 1, 1}, {kernel, 0, 0}, {kernel, 1, 1}, {out, 0, 0}, {out, 1, 1}});
+        std::vector<Issue>{{h2d, 0, 0}, {h2d, 1, 1}, {kernel, 0, 0}, {kernel, 1, 1}, {d2h, 0, 0}, {d2h, 1, 1}});
   CHECK(issues_of(Order::depth_first, job) ==
-        std::vector<Issue>{{in, 0, 0}, {kernel, 0, 0}, {out, 0, 0}, {in, 1, 1}, {kernel, 1, 1}, {out, 1, 1}});
+        std::vector<Issue>{{h2d, 0, 0}, {kernel, 0, 0}, {d2h, 0, 0}, {h2d, 1, 1}, {kernel, 1, 1}, {d2h, 1, 1}});
   CHECK(issues_of(Order::independent, job) ==
-        std::vector<Issue>{{in, 0, 0}, {kernel, 0, 2}, {out, 0, 4}, {in, 1, 1}, {kernel, 1, 3}, {out, 1, 5}});
+        std::vector<Issue>{{h2d, 0, 0}, {kernel, 0, 2}, {d2h, 0, 4}, {h2d, 1, 1}, {kernel, 1, 3}, {d2h, 1, 5}});
   CHECK(streams_of(Order::breadth_first, job) == 2);
   CHECK(streams_of(Order::independent, job) == 6);
 }
 
-TEST_CASE("parts that a job has not are not issued, and chunks go round the streams") {
+TEST_CASE("stages that a job does not have are not issued, and chunks go round the streams") {
   const JobShape job{.bytes_out = 3 * 128, .chunks = 3, .streams = 2};
   using enum Stage;
-  CHECK(issues_of(Order::depth_first, job) == std::vector<Issue>{{out, 0, 0}, {out, 1, 1}, {out, 2, 0}});
+  CHECK(issues_of(Order::depth_first, job) == std::vector<Issue>{{d2h, 0, 0}, {d2h, 1, 1}, {d2h, 2, 0}});
 }
 
 TEST_CASE("places on the device: one region a chunk, as long as its longest part") {
@@ -88,13 +88,13 @@ TEST_CASE("regions never overlap, whatever the shares") {
 TEST_CASE("what cannot be is refused, in words") {
   const JobCase copies{.device = "cuda:0", .workload = Workload::none}, kernel{.device = "cuda:0"};
   const auto said = [](const JobCase& c, const JobShape& job, const std::string& word) {
-    const auto why = refuses(c, job);
+    const auto why = refuses({c, job});
     REQUIRE(why);
     CAPTURE(*why);
     CHECK(why->find(word) != std::string::npos);
   };
-  CHECK_FALSE(refuses(copies, {.bytes_in = 4}));
-  CHECK_FALSE(refuses(kernel, {.kernel_bytes = 128 * 64, .iterations = 1, .chunks = 64, .streams = 64, .threads = 32}));
+  CHECK_FALSE(refuses({copies, {.bytes_in = 4}}));
+  CHECK_FALSE(refuses({kernel, {.kernel_bytes = 128 * 64, .iterations = 1, .chunks = 64, .streams = 64, .threads = 32}}));
   said(copies, {}, "nothing to copy");
   said(copies, {.bytes_in = 6}, "4-byte words");
   said(copies, {.bytes_in = 127 * 4, .chunks = 4}, "at least 128 bytes");
@@ -105,11 +105,14 @@ TEST_CASE("what cannot be is refused, in words") {
   said(kernel, {.kernel_bytes = 4, .threads = 1025}, "1025 threads");
   said(kernel, {.kernel_bytes = 4, .iterations = 1'000'001}, "iterations");
   said(copies, {.bytes_in = (std::uint64_t{1} << 33) + 4}, "at most");
+  said(copies, {.bytes_in = 4, .kernel_ratio = 1}, "workload is none");
+  said({.device = "cuda:0", .workload = Workload::none, .pool = StreamPool::fresh, .gating = Gating::gated},
+       {.bytes_in = 4}, "streams are pooled");
 }
 
 TEST_CASE("one stream free takes two streams or more, a chunk each, pooled") {
   JobCase c{.device = "cuda:0", .workload = Workload::none, .gating = Gating::last_stream_free};
-  const auto why = [&](const JobShape& job) { return refuses(c, job).value_or(""); };
+  const auto why = [&](const JobShape& job) { return refuses({c, job}).value_or(""); };
   const JobShape two{.bytes_in = 256, .chunks = 2, .streams = 2};
   CHECK(why(two) == "");
   CHECK(why({.bytes_in = 256}).find("1 stream:") == 0);
@@ -125,9 +128,9 @@ TEST_CASE("one stream free takes two streams or more, a chunk each, pooled") {
 }
 
 TEST_CASE("a title says all that is not the shape's") {
-  CHECK(title(JobCase{.device = "cuda:0"}) == "overlap cuda:0 increment breadth-first pooled");
+  CHECK(title(JobCase{.device = "cuda:0"}) == "jobs cuda:0 increment breadth-first pooled");
   CHECK(title(JobCase{"cuda:1", Workload::none, Order::independent, StreamPool::fresh, Gating::gated}) ==
-        "overlap cuda:1 none apart fresh gated");
+        "jobs cuda:1 none independent fresh gated");
   CHECK(title(JobCase{.device = "cuda:0", .gating = Gating::last_stream_free}) ==
-        "overlap cuda:0 increment breadth-first pooled last-stream-free");
+        "jobs cuda:0 increment breadth-first pooled last-stream-free");
 }

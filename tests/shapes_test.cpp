@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <set>
 
-#include "probes/latency/walk.hpp"
+#include "probes/bandwidth/walk.hpp"
 
 using namespace npgpu;
 
@@ -61,7 +61,7 @@ TEST_CASE("every corner is asked for, One-One first, and no shape twice") {
   }
 }
 
-TEST_CASE("blocks of one thread: every number a unit holds, the first of them alone") {
+TEST_CASE("blocks of one thread: every number that a unit holds, and one block per unit first") {
   for (const Layout& l : layouts) {
     const auto list = compute_shapes(l);
     for (std::uint32_t k = 1; k <= l.max_blocks_per_unit; ++k) CHECK(has(list, k * l.units, 1));

@@ -1,5 +1,5 @@
 // A walk is right if counting its steps one by one gives what its closed form says.
-#include "probes/latency/walk.hpp"
+#include "probes/bandwidth/walk.hpp"
 
 #include <doctest/doctest.h>
 

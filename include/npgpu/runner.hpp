@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "npgpu/clock.hpp"
@@ -86,8 +87,9 @@ std::vector<std::unique_ptr<B>>& backends() {
   static std::vector<std::unique_ptr<B>> all;
   return all;
 }
+// B is named, never deduced: a class derived from it belongs to the same list.
 template <class K, class B = Backend<K>>
-bool register_backend(std::unique_ptr<B> backend) {
+bool register_backend(std::unique_ptr<std::type_identity_t<B>> backend) {
   auto& all = backends<K, B>();
   const auto before = [](const auto& a, const auto& b) {
     return std::pair(a->name(), a->device_kind()) < std::pair(b->name(), b->device_kind());

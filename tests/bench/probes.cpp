@@ -37,7 +37,7 @@ bool wanted(const ProbeCase& c, int argc, char** argv) {
   return true;
 }
 
-// Blocks, then threads, as paper 002 names them.
+// Blocks, then threads (Perez & Piccoli 2011).
 const char* corner_of(const Shape& s) {
   if (s.blocks == 1) return s.threads == 1 ? "One-One" : "One-All";
   return s.threads == 1 ? "All-One" : "All-All";
@@ -45,14 +45,13 @@ const char* corner_of(const Shape& s) {
 
 void bench(const Probe& probe, const ProbeCase& c) {
   const std::vector<Shape> shapes = probe.shapes(c);
-  std::uint64_t most = 0;
-  for (const Shape& s : shapes) most = std::max(most, s.bytes);
-  const Layout layout = probe.layout(c);
-  const Limit peak = probe.peak(c);
-  std::printf("\n%s: %zu shapes, peak %.3f T/s (%s)\n", title(c).c_str(), shapes.size(), limit.per_s * 1e-12,
+  const auto [layout, limit] = probe.context(c);
+  std::printf("\n%s: %zu shapes, limit %.3f T/s (%s)\n", title(c).c_str(), shapes.size(), limit.per_s * 1e-12,
               limit.source.c_str());
   const Seconds begin = steady_clock().now();
-  const auto kernel = probe.open(c, most);
+  std::vector<ProbeStep> steps;
+  for (const Shape& s : shapes) steps.push_back({c, s});
+  const auto runner = probe.open(steps);
   const auto schedule = adaptive_schedule({.trial = Seconds{1e-3}, .budget = Seconds{0}});
   struct Best {
     std::string line;
@@ -61,8 +60,9 @@ void bench(const Probe& probe, const ProbeCase& c) {
   Best best[4][2];
   const std::string corners[] = {"One-One", "One-All", "All-One", "All-All"};
   int wrong = 0;
-  for (const Shape& s : shapes) {
-    const auto m = measure_shape(*kernel, *schedule, s, {});
+  for (const ProbeStep& step : steps) {
+    const Shape& s = step.axes;
+    const auto m = measure<Probes>(*runner, *schedule, step, {});
     const Rate rate = rate_of(*m);
     const ProbeSample& last = m->samples.back();
     char line[400];
@@ -70,7 +70,7 @@ void bench(const Probe& probe, const ProbeCase& c) {
                   "%s %8u x %4u ilp %u acc %2u %8.1f MiB%s %11.4f G/s %9.4f /cycle/unit %6.2f%% units %u most %u "
                   "repeats %llu %.0f MHz %s",
                   corner_of(s), s.blocks, s.threads, s.ilp, s.access_bytes, static_cast<double>(s.bytes) / MiB,
-                  s.one_block_per_sm ? " alone" : "", rate.per_s * 1e-9, rate.per_cycle / std::min(s.blocks, layout.units),
+                  s.one_block_per_sm ? " one block per SM" : "", rate.per_s * 1e-9, rate.per_cycle / std::min(s.blocks, layout.units),
                   100 * rate.per_s / limit.per_s, last.units, last.max_blocks_on_unit,
                   static_cast<unsigned long long>(last.repeats), m->point.telemetry.sm_clock_mhz, m->mismatch.c_str());
     std::printf("%s\n", line);
@@ -91,7 +91,7 @@ void bench(const Probe& probe, const ProbeCase& c) {
 int main(int argc, char** argv) {
   try {
     for (const auto& probe : probes())
-      if (probe->kind() == "cuda")
+      if (probe->device_kind() == "cuda")
         for (const ProbeCase& c : probe->cases("cuda:0"))
           if (wanted(c, argc, argv)) bench(*probe, c);
   } catch (const Error& e) {

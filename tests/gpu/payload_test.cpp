@@ -15,9 +15,10 @@ namespace {
 
 constexpr std::size_t room = 64 * KiB;
 
-std::vector<std::byte> copy_of(const Buffer& buffer) {
+std::vector<std::byte> copy_of(const Buffer& buffer, const Stream& stream) {
   std::vector<std::byte> bytes(buffer.bytes());
-  check(cudaMemcpy(bytes.data(), buffer.data(), bytes.size(), cudaMemcpyDefault), "reading back");
+  check(cudaMemcpyAsync(bytes.data(), buffer.data(), bytes.size(), cudaMemcpyDefault, stream.get()), "reading back");
+  stream.synchronize();
   return bytes;
 }
 
@@ -51,11 +52,11 @@ TEST_CASE("filled and poisoned as by the CPU, at every alignment, guards include
         check(cudaMemsetAsync(buffer.data(), 0, room, stream.get()), "clearing");
         kernels.fill(slots, stream.get());
         stream.synchronize();
-        CHECK(copy_of(buffer) == by_cpu(slots, first, false));
+        CHECK(copy_of(buffer, stream) == by_cpu(slots, first, false));
         check(cudaMemsetAsync(buffer.data(), 0, room, stream.get()), "clearing");
         kernels.poison(slots, stream.get());
         stream.synchronize();
-        CHECK(copy_of(buffer) == by_cpu(slots, first, true));
+        CHECK(copy_of(buffer, stream) == by_cpu(slots, first, true));
 
         // Poison is wrong from its first byte; the payload between guards is right.
         const auto poisoned = kernels.first_wrong(slots, stream.get());
@@ -78,7 +79,7 @@ TEST_CASE("the first wrong byte: payload before guards, slot by slot") {
   Buffer buffer(Memory::device, room);
   const Slots slots{.first = buffer.data() + 4099, .bytes = 100, .stride = 256, .count = 4, .seed = 7};
   const auto set = [&](std::uint64_t slot, std::int64_t place) {
-    check(cudaMemset(slots.slot(slot) + place, 0x5A, 1), "spoiling");
+    check(cudaMemsetAsync(slots.slot(slot) + place, 0x5A, 1, stream.get()), "spoiling");
   };
   const auto verdict = [&] {
     const auto wrong = kernels.first_wrong(slots, stream.get());
@@ -86,11 +87,12 @@ TEST_CASE("the first wrong byte: payload before guards, slot by slot") {
     CHECK(wrong->actual == 0x5A);
     return std::pair(wrong->slot, wrong->place);
   };
-  check(cudaMemset(buffer.data(), 0xA5, room), "guarding");
+  check(cudaMemsetAsync(buffer.data(), 0xA5, room, stream.get()), "guarding");
   for (std::uint64_t i = 0; i < slots.count; ++i) {
     std::vector<std::byte> right(slots.bytes);
     payload::fill(right, slots.seed_of(i));
-    check(cudaMemcpy(slots.slot(i), right.data(), right.size(), cudaMemcpyDefault), "filling");
+    check(cudaMemcpyAsync(slots.slot(i), right.data(), right.size(), cudaMemcpyDefault, stream.get()), "filling");
+    stream.synchronize();
   }
   REQUIRE_FALSE(kernels.first_wrong(slots, stream.get()));
   using Place = std::pair<std::uint64_t, std::int64_t>;
@@ -128,8 +130,9 @@ TEST_CASE("past 4 GiB: no index is 32 bits wide") {
   CHECK_FALSE(kernels.first_wrong(here, stream.get()));
   const std::uint64_t place = 4 * GiB + 5;
   std::uint8_t was = 0;
-  check(cudaMemcpy(&was, here.first + place, 1, cudaMemcpyDefault), "reading");
-  check(cudaMemset(here.first + place, was ^ 1, 1), "spoiling");
+  check(cudaMemcpyAsync(&was, here.first + place, 1, cudaMemcpyDefault, stream.get()), "reading");
+  stream.synchronize();
+  check(cudaMemsetAsync(here.first + place, was ^ 1, 1, stream.get()), "spoiling");
   const auto wrong = kernels.first_wrong(here, stream.get());
   REQUIRE(wrong);
   CHECK(wrong->place == static_cast<std::int64_t>(place));

@@ -41,11 +41,23 @@ std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
   return all;
 }
 
+// For shapes of that case up to so many bytes.
+std::unique_ptr<Runner<Probes>> open(const Probe& probe, const ProbeCase& question, std::uint64_t max_bytes) {
+  const ProbeStep step{question, {.bytes = max_bytes}};
+  return probe.open({&step, 1});
+}
+
+ProbeSample run(Runner<Probes>& runner, std::uint64_t repeats) {
+  std::vector<ProbeSample> samples;
+  CHECK(runner.run(repeats, samples));
+  return samples.at(0);
+}
+
 template <class Visit>
 void each_case(Visit visit) {
   int cases = 0;
   for (const auto& probe : probes()) {
-    if (probe->kind() != "cuda") continue;
+    if (probe->device_kind() != "cuda") continue;
     for (const ProbeCase& c : probe->cases("cuda:0")) {
       const std::string what = title(c);
       INFO(what);
@@ -60,20 +72,19 @@ void each_case(Visit visit) {
 
 TEST_CASE("every case's results are right, whatever the shape and the repeats") {
   each_case([](const Probe& probe, const ProbeCase& c) {
-    const auto kernel = probe.open(c, 8 * MiB);
-    for (const Shape& shape : few_shapes(c, probe.layout(c))) {
+    const auto runner = open(probe, c, 8 * MiB);
+    for (const Shape& shape : few_shapes(c, probe.context(c).layout)) {
       CAPTURE(shape.blocks);
       CAPTURE(shape.threads);
       CAPTURE(shape.ilp);
       CAPTURE(shape.access_bytes);
-      kernel->prepare(shape);
-      CHECK(kernel->work() > 0);
+      runner->prepare({c, shape});
+      CHECK(runner->work() > 0);
       for (const std::uint64_t repeats : {1u, 3u, 10u}) {
-        const RunTimes ran = kernel->run(repeats);
-        CHECK(kernel->intact().value_or("") == "");
-        REQUIRE(ran.device);
-        CHECK(ran.device->count() > 0);
-        CHECK(ran.host >= *ran.device);
+        const ProbeSample sample = run(*runner, repeats);
+        CHECK(runner->check({}).value_or("") == "");
+        CHECK(sample.device_us > 0);
+        CHECK(sample.host_us >= sample.device_us);
       }
     }
   });
@@ -81,21 +92,21 @@ TEST_CASE("every case's results are right, whatever the shape and the repeats") 
 
 TEST_CASE("nothing passes for a result before there is one") {
   each_case([](const Probe& probe, const ProbeCase& c) {
-    const auto kernel = probe.open(c, 8 * MiB);
-    kernel->prepare(few_shapes(c, probe.layout(c)).front());
-    CHECK(kernel->intact().value_or("") != "");
+    const auto runner = open(probe, c, 8 * MiB);
+    runner->prepare({c, few_shapes(c, probe.context(c).layout).front()});
+    CHECK(runner->check({}).value_or("") != "");
   });
 }
 
-TEST_CASE("blocks tell where they ran: alone where that was asked for") {
+TEST_CASE("blocks record where they ran: one per multiprocessor where that was asked for") {
   const Probe& compute = find_probe("compute", "cuda:0");
   const ProbeCase c = compute.cases("cuda:0").front();
-  const Layout l = compute.layout(c);
-  const auto kernel = compute.open(c, 0);
+  const Layout l = compute.context(c).layout;
+  const auto runner = open(compute, c, 0);
   const auto schedule = classic_schedule({.trials = 5, .fixed_repeats = 20});
   for (const std::uint32_t threads : {1u, 256u, 1024u}) {
     const auto measured =
-        measure_shape(*kernel, *schedule, {.blocks = l.units, .threads = threads, .ilp = 1, .one_block_per_sm = true}, {});
+        measure<Probes>(*runner, *schedule, {c, {.blocks = l.units, .threads = threads, .ilp = 1, .one_block_per_sm = true}}, {});
     REQUIRE(measured);
     CHECK(measured->mismatch == "");
     for (const ProbeSample& s : measured->samples) {
@@ -104,24 +115,24 @@ TEST_CASE("blocks tell where they ran: alone where that was asked for") {
     }
   }
   // More blocks than units cannot be alone, and this is said.
-  const auto crowded = measure_shape(*kernel, *schedule, {.blocks = l.units + 1, .threads = 1, .one_block_per_sm = true}, {});
+  const auto crowded = measure<Probes>(*runner, *schedule, {c, {.blocks = l.units + 1, .threads = 1, .one_block_per_sm = true}}, {});
   REQUIRE(crowded);
   CHECK(crowded->mismatch.find("2 blocks ran on one unit") != std::string::npos);
-  kernel->prepare({.blocks = 1, .threads = 1});
-  CHECK(kernel->run(1).units == 1);
+  runner->prepare({c, {.blocks = 1, .threads = 1}});
+  CHECK(run(*runner, 1).units == 1);
 }
 
 // By cycles, not by time: they are counted, and their ratio is fixed by the kernel.
 TEST_CASE("twice the repeats are twice the cycles, and no step is free") {
   each_case([](const Probe& probe, const ProbeCase& c) {
-    const auto kernel = probe.open(c, 8 * MiB);
+    const auto runner = open(probe, c, 8 * MiB);
     Shape shape{.blocks = 1, .threads = 1};
     if (c.probe == "bandwidth") shape = {.blocks = 1, .threads = 1, .access_bytes = 4, .bytes = 8 * MiB};
-    if (c.probe == "latency") shape = few_shapes(c, probe.layout(c)).front();
+    if (c.probe == "latency") shape = few_shapes(c, probe.context(c).layout).front();
     if (c.operation == Operation::write) return;  // a store is not waited for
-    kernel->prepare(shape);
-    kernel->run(64);
-    const double once = kernel->run(512).cycles, twice = kernel->run(1024).cycles;
+    runner->prepare({c, shape});
+    run(*runner, 64);
+    const double once = run(*runner, 512).cycles, twice = run(*runner, 1024).cycles;
     CHECK(twice / once > 1.7);
     CHECK(twice / once < 2.3);
     CHECK(once / 512 >= (c.probe == "compute" ? 513 * 2 : 20));  // no multiply-add has a latency under 2 cycles
@@ -131,24 +142,25 @@ TEST_CASE("twice the repeats are twice the cycles, and no step is free") {
 TEST_CASE("what cannot be is refused, in words") {
   const Probe& compute = find_probe("compute", "cuda:0");
   const Probe& bandwidth = find_probe("bandwidth", "cuda:0");
-  CHECK(compute.refuses({.probe = "compute", .device = "cuda:99"}).value_or("").find("not there") != std::string::npos);
-  CHECK(compute.refuses({.probe = "compute", .device = "cuda:0", .operation = Operation::read}));
-  CHECK(bandwidth.refuses({.probe = "bandwidth", .device = "cuda:0", .space = Space::global}));
-  CHECK_THROWS_AS(compute.open({.probe = "compute", .device = "cuda:99"}, 0), Error);
-  const auto chains = compute.open(compute.cases("cuda:0").front(), 0);
-  CHECK_THROWS_AS(chains->prepare({.blocks = 1, .threads = 32, .ilp = 3}), Error);
-  CHECK_THROWS_AS(chains->prepare({.blocks = 1, .threads = 1025}), Error);
-  CHECK_THROWS_AS(chains->prepare({.blocks = 0, .threads = 1}), Error);
+  const ProbeCase missing{.probe = "compute", .device = "cuda:99"};
+  CHECK(compute.refuses_case(missing).value_or("").find("not there") != std::string::npos);
+  CHECK(compute.refuses_case({.probe = "compute", .device = "cuda:0", .operation = Operation::read}));
+  CHECK(bandwidth.refuses_case({.probe = "bandwidth", .device = "cuda:0", .space = Space::global}));
+  CHECK_THROWS_AS(open(compute, missing, 0), Error);
+  const auto refused = [](const Probe& probe, const std::vector<Shape>& shapes) {
+    const ProbeCase c = probe.cases("cuda:0").front();
+    const auto runner = open(probe, c, MiB);
+    for (const Shape& shape : shapes) CHECK_THROWS_AS(runner->prepare({c, shape}), Error);
+  };
+  refused(compute, {{.blocks = 1, .threads = 32, .ilp = 3}, {.blocks = 1, .threads = 1025}, {.blocks = 0, .threads = 1}});
   const Probe& latency = find_probe("latency", "cuda:0");
-  CHECK(latency.refuses({.probe = "latency", .device = "cuda:0", .operation = Operation::chase}));
-  const auto chase = latency.open(latency.cases("cuda:0").front(), MiB);
-  CHECK_THROWS_AS(chase->prepare({.access_bytes = 8, .bytes = 2 * MiB}), Error);
-  CHECK_THROWS_AS(chase->prepare({.access_bytes = 4, .bytes = MiB}), Error);
-  CHECK_THROWS_AS(chase->prepare({.blocks = 2, .access_bytes = 8, .bytes = MiB}), Error);
-  const auto memory = bandwidth.open(bandwidth.cases("cuda:0").front(), MiB);
-  CHECK_THROWS_AS(memory->prepare({.blocks = 1, .threads = 32, .access_bytes = 4, .bytes = 2 * MiB}), Error);
-  CHECK_THROWS_AS(memory->prepare({.blocks = 1, .threads = 32, .access_bytes = 8, .bytes = MiB}), Error);
-  CHECK_THROWS_AS(memory->prepare({.blocks = 99999, .threads = 1024, .access_bytes = 16, .bytes = MiB}), Error);
+  CHECK(latency.refuses_case({.probe = "latency", .device = "cuda:0", .operation = Operation::chase}));
+  refused(latency, {{.access_bytes = 8, .bytes = 2 * MiB},
+                    {.access_bytes = 4, .bytes = MiB},
+                    {.blocks = 2, .access_bytes = 8, .bytes = MiB}});
+  refused(bandwidth, {{.blocks = 1, .threads = 32, .access_bytes = 4, .bytes = 2 * MiB},
+                      {.blocks = 1, .threads = 32, .access_bytes = 8, .bytes = MiB},
+                      {.blocks = 99999, .threads = 1024, .access_bytes = 16, .bytes = MiB}});
 }
 
 TEST_CASE("the lists of shapes: each once, and the device takes them") {
@@ -159,19 +171,37 @@ TEST_CASE("the lists of shapes: each once, and the device takes them") {
     CHECK(shapes.front().threads == 1);
     std::uint64_t most = 0;
     for (const Shape& s : shapes) most = std::max(most, s.bytes);
-    const auto kernel = probe.open(c, most);
-    for (const Shape& s : shapes) CHECK_NOTHROW(kernel->prepare(s));
+    const auto runner = open(probe, c, most);
+    for (const Shape& s : shapes) CHECK_NOTHROW(runner->prepare({c, s}));
   });
 }
 
-TEST_CASE("peaks and layouts are the device's own") {
+TEST_CASE("one runner serves all cases of a probe, in any order") {
+  for (const auto& probe : probes()) {
+    if (probe->device_kind() != "cuda") continue;
+    std::vector<ProbeStep> steps;
+    for (const ProbeCase& c : probe->cases("cuda:0"))
+      for (const Shape& shape : few_shapes(c, probe->context(c).layout)) steps.push_back({c, shape});
+    const auto runner = probe->open(steps);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const ProbeStep& step = steps[i * 7 % steps.size()];
+      const std::string what = title(step.question) + ": " + text_of(step.axes);
+      CAPTURE(what);
+      runner->prepare(step);
+      run(*runner, 2);
+      CHECK(runner->check({}).value_or("") == "");
+    }
+  }
+}
+
+TEST_CASE("limits and layouts are the device's own") {
   each_case([](const Probe& probe, const ProbeCase& c) {
-    const Layout l = probe.layout(c);
+    const Layout l = probe.context(c).layout;
     CHECK(l.units > 0);
     CHECK(l.lanes == 32);
     CHECK(l.max_threads_per_unit >= l.max_threads_per_block);
     CHECK(l.clock_mhz > 100);
-    const Limit peak = probe.peak(c);
+    const Limit limit = probe.context(c).limit;
     CHECK(limit.source != "");
     if (c.probe == "bandwidth") CHECK(limit.per_s == cuda::inventory().front().memory.per_s);
   });

@@ -11,8 +11,8 @@ namespace {
 
 struct Arrays {
   explicit Arrays(std::uint64_t n) : x(n), y(n), z(n) {}
-  streams::Slice slice(Operation operation) {
-    const unsigned arrays = streams::arrays(operation);
+  loops::Slice slice(Operation operation) {
+    const unsigned arrays = loops::arrays(operation);
     return {.x = x.data(),
             .y = arrays > 1 ? y.data() : nullptr,
             .z = arrays > 2 ? z.data() : nullptr,
@@ -33,8 +33,8 @@ TEST_CASE(
   for (const Isa isa : isas_here())
     for (const Operation operation : operations)
       for (const Form form : {Form::streaming, Form::dependent})
-        for (const unsigned ilp : streams::ilps) {
-          const streams::Loop loop = streams::find(isa, operation, form, ilp);
+        for (const unsigned ilp : loops::ilps) {
+          const loops::Loop loop = loops::find(isa, operation, form, ilp);
           if (!loop) {
             CHECK(form == Form::dependent);
             continue;
@@ -43,38 +43,38 @@ TEST_CASE(
           CAPTURE(name(operation));
           CAPTURE(name(form));
           CAPTURE(ilp);
-          Arrays arrays(31 * streams::granularity);
-          streams::Slice slice = arrays.slice(operation);
-          streams::fill(operation, slice);
+          Arrays arrays(31 * loops::granularity);
+          loops::Slice slice = arrays.slice(operation);
+          loops::fill(operation, slice);
           loop(slice, 0, 2);
           loop(slice, 2, 3);
-          CHECK(streams::check(operation, slice, 5, 3).value_or("") == "");
+          CHECK(loops::check(operation, slice, 5, 3).value_or("") == "");
           if (operation == Operation::rmw || operation == Operation::write)
-            CHECK(streams::check(operation, slice, 4, 3));
-          if (operation == Operation::read) CHECK(streams::check(operation, slice, 5, 2));
+            CHECK(loops::check(operation, slice, 4, 3));
+          if (operation == Operation::read) CHECK(loops::check(operation, slice, 5, 2));
           double* result = slice.z ? slice.z : slice.y ? slice.y : slice.x;
           result[slice.elements - 1] += 1;
-          CHECK(streams::check(operation, slice, 5, 3));
+          CHECK(loops::check(operation, slice, 5, 3));
         }
 }
 
 TEST_CASE("before any pass, only what changes nothing is right") {
   for (const Operation operation : operations) {
-    Arrays arrays(streams::granularity);
-    streams::Slice slice = arrays.slice(operation);
-    streams::fill(operation, slice);
+    Arrays arrays(loops::granularity);
+    loops::Slice slice = arrays.slice(operation);
+    loops::fill(operation, slice);
     CAPTURE(name(operation));
-    CHECK(streams::check(operation, slice, 1, 1));
+    CHECK(loops::check(operation, slice, 1, 1));
   }
 }
 
 TEST_CASE("one pass by hand: elements begin 1, 2, 3, ...") {
   if (isas_here().empty()) return;
   const auto after = [](Operation operation) {
-    Arrays arrays(streams::granularity);
-    streams::Slice slice = arrays.slice(operation);
-    streams::fill(operation, slice);
-    streams::find(Isa::scalar, operation, Form::streaming, 1)(slice, 0, 1);
+    Arrays arrays(loops::granularity);
+    loops::Slice slice = arrays.slice(operation);
+    loops::fill(operation, slice);
+    loops::find(Isa::scalar, operation, Form::streaming, 1)(slice, 0, 1);
     return std::pair(arrays, slice.sum);
   };
   CHECK(after(Operation::rmw).first.x[1] == 3);
@@ -85,10 +85,10 @@ TEST_CASE("one pass by hand: elements begin 1, 2, 3, ...") {
 }
 
 TEST_CASE("what a step is counted as") {
-  CHECK(streams::touches(Operation::rmw) == 2);
-  CHECK(streams::touches(Operation::read) == 1);
-  CHECK(streams::touches(Operation::write) == 1);
-  CHECK(streams::touches(Operation::copy) == 2);
-  CHECK(streams::touches(Operation::triad) == 3);
-  CHECK(streams::touches(Operation::fma) == 0);
+  CHECK(loops::touches(Operation::rmw) == 2);
+  CHECK(loops::touches(Operation::read) == 1);
+  CHECK(loops::touches(Operation::write) == 1);
+  CHECK(loops::touches(Operation::copy) == 2);
+  CHECK(loops::touches(Operation::triad) == 3);
+  CHECK(loops::touches(Operation::fma) == 0);
 }

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "npgpu/error.hpp"
@@ -83,26 +84,31 @@ std::vector<JobStep> all_of(const std::vector<JobShape>& jobs, bool last_stream_
   return all;
 }
 
+// No gate times out here.
+JobSample run(Runner<Jobs>& runner) {
+  std::vector<JobSample> samples;
+  CHECK(runner.run(1, samples));
+  return samples.at(0);
+}
+
 void exact(const std::vector<JobStep>& all) {
-  const auto runner = backend().open("cuda:0", all);
-  for (const auto& [c, job] : all) {
-    const std::string what = title(c);
+  const auto runner = backend().open(all);
+  for (const JobStep& step : all) {
+    const JobCase& c = step.question;
+    const std::string what = title(c) + ": " + text_of(step.axes);
     CAPTURE(what);
-    CAPTURE(job.bytes_in);
-    CAPTURE(job.chunks);
-    runner->prepare(c, job);
-    CHECK(runner->intact().value_or("") == "nothing has run since this job was prepared");
+    runner->prepare(step);
+    CHECK(runner->check({}).value_or("") == "nothing has run since this job was prepared");
     for (int i = 0; i < 2; ++i) {
-      const JobTimes ran = runner->run();
-      CHECK(runner->intact().value_or("") == "");
-      CHECK_FALSE(ran.voided);
-      CHECK(ran.host.count() > 0);
-      CHECK(ran.issue <= ran.host);
-      CHECK(ran.device.has_value() == (c.gating == Gating::gated));
-      CHECK(ran.create.has_value() == (c.pool == StreamPool::fresh));
-      CHECK(ran.destroy.has_value() == (c.pool == StreamPool::fresh));
-      if (ran.device) CHECK(*ran.device <= ran.host);
-      if (ran.create) CHECK(*ran.create <= ran.host);
+      const JobSample ran = run(*runner);
+      CHECK(runner->check({}).value_or("") == "");
+      CHECK(ran.host_us > 0);
+      CHECK(ran.issue_us <= ran.host_us);
+      CHECK(std::isfinite(ran.device_us) == (c.gating == Gating::gated));
+      CHECK(std::isfinite(ran.create_us) == (c.pool == StreamPool::fresh));
+      CHECK(std::isfinite(ran.destroy_us) == (c.pool == StreamPool::fresh));
+      CHECK_FALSE(ran.device_us > ran.host_us);
+      CHECK_FALSE(ran.create_us > ran.host_us);
     }
   }
 }
@@ -136,24 +142,23 @@ TEST_CASE("the free one of two streams is not held up by the other, which waits 
   JobCase increment = none;
   increment.workload = Workload::increment;
   const std::vector<JobStep> all{{none, copies}, {increment, kernels}};
-  const auto runner = backend().open("cuda:0", all);
-  for (const auto& [c, job] : all) {
-    const std::string what = title(c);
+  const auto runner = backend().open(all);
+  for (const JobStep& step : all) {
+    const std::string what = title(step.question);
     CAPTURE(what);
-    runner->prepare(c, job);
-    Seconds least{1};
+    runner->prepare(step);
+    double least_us = 1e6;
     for (int i = 0; i < 20; ++i) {
-      const JobTimes ran = runner->run();
-      CHECK_FALSE(ran.voided);
-      least = std::min(least, ran.host - ran.issue);
+      const JobSample ran = run(*runner);
+      least_us = std::min(least_us, ran.host_us - ran.issue_us);
     }
-    CHECK(least < last_stream_free_patience);
-    CHECK(runner->intact().value_or("") == "");
+    CHECK(least_us < microseconds(last_stream_free_patience));
+    CHECK(runner->check({}).value_or("") == "");
   }
 }
 
-TEST_CASE("one wrong word is found, wherever it is, and the first of several is told") {
-  cuda::OverlapWords words;
+TEST_CASE("one wrong word is found, wherever it is, and the first of several is named") {
+  cuda::JobWords words;
   const cuda::Stream stream;
   constexpr std::uint32_t count = 100'000;
   cuda::Buffer device(Memory::device, count * 4), host(Memory::pinned, count * 4);
@@ -203,12 +208,12 @@ TEST_CASE("one wrong word is found, wherever it is, and the first of several is 
 TEST_CASE("each workload is what it claims: one iteration more or less is found") {
   const cuda::Stream stream;
   constexpr std::uint32_t count = 1000;
-  cuda::OverlapWords words;
+  cuda::JobWords words;
   cuda::Buffer device(Memory::device, count * 4), scratch(Memory::device, 4096 * 4),
-      run(Memory::device, sizeof(cuda::RunWords)), told(Memory::pinned, sizeof(cuda::RunWords));
+      run(Memory::device, sizeof(cuda::RunWords)), host_run(Memory::pinned, sizeof(cuda::RunWords));
   const cuda::RunWords now{.number = 2, .factor = 5, .start = 4000};
-  *reinterpret_cast<cuda::RunWords*>(told.data()) = now;
-  REQUIRE(cudaMemcpyAsync(run.data(), told.data(), sizeof now, cudaMemcpyHostToDevice, stream.get()) == cudaSuccess);
+  *reinterpret_cast<cuda::RunWords*>(host_run.data()) = now;
+  REQUIRE(cudaMemcpyAsync(run.data(), host_run.data(), sizeof now, cudaMemcpyHostToDevice, stream.get()) == cudaSuccess);
   words.fill_scratch(reinterpret_cast<cuda::Word*>(scratch.data()), 4096, stream.get());
   for (const Workload workload : {Workload::increment, Workload::memory, Workload::compute}) {
     CAPTURE(name(workload));
@@ -243,43 +248,50 @@ TEST_CASE("each workload is what it claims: one iteration more or less is found"
 }
 
 TEST_CASE("a job measured: trials, and a verdict") {
-  const JobCase c{.device = "cuda:0", .workload = Workload::compute};
-  const JobShape job{
-      .bytes_in = MiB, .bytes_out = MiB, .kernel_bytes = MiB, .iterations = 10, .chunks = 4, .streams = 4};
-  const std::vector<JobStep> all{{c, job}};
-  const auto runner = backend().open("cuda:0", all);
+  JobStep step{{.device = "cuda:0", .workload = Workload::compute},
+               {.bytes_in = MiB,
+                .bytes_out = MiB,
+                .kernel_bytes = MiB,
+                .chunks = 4,
+                .streams = 4,
+                .kernel_ratio = 2.0}};
+  const auto runner = backend().open({&step, 1});
+  step = runner->settled(step, {});
+  CHECK(step.axes.iterations >= 1);
+  CHECK(step.axes.kernel_ratio == 0);
   const auto schedule = adaptive_schedule({.trial = Seconds{0}, .budget = Seconds{0.01}});
-  std::uint64_t number = 0;
-  const auto measured = measure_job(*runner, *schedule, c, job, number, {});
+  const auto measured = measure<Jobs>(*runner, *schedule, step, {});
   REQUIRE(measured);
   CHECK(measured->samples.size() >= 9);
   CHECK(measured->samples.back().intact == 1);
   CHECK(measured->mismatch == "");
-  CHECK(iterations_for(*runner, c, job, 2.0) >= 1);
 }
 
 TEST_CASE("what cannot be is refused, in words") {
-  const JobCase c{.device = "cuda:0"};
-  const JobShape job{.bytes_in = 4096, .bytes_out = 4096, .kernel_bytes = 4096, .iterations = 1};
-  const std::vector<JobStep> all{{c, job}};
-  const auto runner = backend().open("cuda:0", all);
-  CHECK_THROWS_AS(runner->run(), Error);
-  JobShape larger = job;
-  larger.bytes_in = 8192;
-  CHECK_THROWS_AS(runner->prepare(c, larger), Error);
-  JobCase scratch = c;
-  scratch.workload = Workload::memory;
-  CHECK_THROWS_AS(runner->prepare(scratch, job), Error);
-  JobCase both = c;
-  both.gating = Gating::gated;
-  both.pool = StreamPool::fresh;
-  CHECK_THROWS_AS(runner->prepare(both, job), Error);
-  both.pool = StreamPool::pooled;
-  JobShape many = job;
-  many.bytes_in = many.bytes_out = many.kernel_bytes = 0;
-  CHECK_THROWS_AS(runner->prepare(both, many), Error);
-  const JobShape deep{.kernel_bytes = 600 * 128, .iterations = 1, .chunks = 600, .threads = 32};
-  const std::vector<JobStep> wide{{both, deep}};
-  CHECK_THROWS_AS(backend().open("cuda:0", wide)->prepare(both, deep), Error);
-  CHECK_THROWS_AS(backend().open("cuda:99", all), Error);
+  const JobStep step{{.device = "cuda:0"},
+                     {.bytes_in = 4096, .bytes_out = 4096, .kernel_bytes = 4096, .iterations = 1}};
+  const auto runner = backend().open({&step, 1});
+  std::vector<JobSample> samples;
+  CHECK_THROWS_AS(runner->run(1, samples), Error);
+  JobStep larger = step;
+  larger.axes.bytes_in = 8192;
+  CHECK_THROWS_AS(runner->prepare(larger), Error);
+  JobStep scratch = step;
+  scratch.question.workload = Workload::memory;
+  CHECK_THROWS_AS(runner->prepare(scratch), Error);
+  JobStep both = step;
+  both.question.gating = Gating::gated;
+  both.question.pool = StreamPool::fresh;
+  CHECK_THROWS_AS(runner->prepare(both), Error);
+  JobStep empty = step;
+  empty.axes.bytes_in = empty.axes.bytes_out = empty.axes.kernel_bytes = 0;
+  CHECK_THROWS_AS(runner->prepare(empty), Error);
+  JobStep deep{{.device = "cuda:0", .gating = Gating::gated},
+               {.kernel_bytes = 600 * 128, .iterations = 1, .chunks = 600, .threads = 32}};
+  CHECK(backend().refuses(deep).value_or("").find("600 calls in one stream") == 0);
+  CHECK_THROWS_AS(backend().open({&deep, 1})->prepare(deep), Error);
+  JobStep missing = step;
+  missing.question.device = "cuda:99";
+  CHECK(backend().refuses(missing));
+  CHECK_THROWS_AS(backend().open({&missing, 1}), Error);
 }
