@@ -13,25 +13,25 @@ namespace npgpu {
 namespace {
 
 // What a row shows: a summary for each rate, and the one whose time and interval are shown.
-struct Row {
+struct SizeRow {
   std::uint64_t bytes = 0;
   std::vector<const PointSummary*> rates;
   const PointSummary* main = nullptr;
   const TransferPoint* point = nullptr;
 };
 
-std::vector<Row> rows_of(const TransferSeries& series, const std::vector<PointSummary>& lanes,
-                         const std::vector<PointSummary>& sums) {
-  std::map<std::uint64_t, Row> rows;
+std::vector<SizeRow> rows_of(const TransferSeries& series, const std::vector<PointSummary>& lanes,
+                             const std::vector<PointSummary>& sums) {
+  std::map<std::uint64_t, SizeRow> rows;
   for (const TransferPoint& point : series.points) rows[point.axes.bytes].point = &point;
   for (const auto* summaries : {&lanes, &sums})
     for (const PointSummary& p : *summaries) {
-      Row& row = rows[p.bytes];
+      SizeRow& row = rows[p.bytes];
       row.bytes = p.bytes;
       row.rates.push_back(&p);
       if (!row.main || summaries == &sums) row.main = &p;
     }
-  std::vector<Row> all;
+  std::vector<SizeRow> all;
   for (auto& [bytes, row] : rows)
     if (row.main) all.push_back(std::move(row));
   return all;
@@ -57,7 +57,7 @@ class Report {
         sums_(summarize_sum(series)),
         rows_(rows_of(series, lanes_, sums_)) {
     std::vector<std::uint64_t> sizes;
-    for (const Row& row : rows_) sizes.push_back(row.bytes);
+    for (const SizeRow& row : rows_) sizes.push_back(row.bytes);
     if (!style.every_size) folding_ = perturbed_sizes_of(sizes);
     const auto all = lanes(series.question);
     for (std::uint32_t lane = 0; lane < all.size(); ++lane)
@@ -89,11 +89,11 @@ class Report {
  private:
   std::string together() const { return measured_.size() == 2 ? "both" : "all"; }
 
-  Neighbours neighbours_of(const Row& centre) const {
+  Neighbours neighbours_of(const SizeRow& centre) const {
     Neighbours found;
     const auto behind = folding_.behind.find(centre.bytes);
     if (behind == folding_.behind.end()) return found;
-    for (const Row& row : rows_)
+    for (const SizeRow& row : rows_)
       if (std::find(behind->second.begin(), behind->second.end(), row.bytes) != behind->second.end()) {
         // Times are compared: rates of 13 and of 16 bytes differ by the number of bytes alone.
         const double change = 100 * (row.main->time_us.value / centre.main->time_us.value - 1);
@@ -125,9 +125,9 @@ class Report {
 
     Marks marks;
     std::size_t not_converged_folded = 0;
-    for (const Row& row : rows_) {
-      const bool unusable = std::any_of(row.rates.begin(), row.rates.end(),
-                                        [](const auto* p) { return !std::isfinite(p->rate.value); });
+    for (const SizeRow& row : rows_) {
+      const bool unusable =
+          std::any_of(row.rates.begin(), row.rates.end(), [](const auto* p) { return !std::isfinite(p->rate.value); });
       const std::string mark = (unusable ? "!" : "") + marks.take(*row.point);
       if (folding_.folds(row.bytes)) {
         not_converged_folded += row.point->stop == Stop::not_converged;
@@ -155,7 +155,7 @@ class Report {
     std::size_t folded = 0;
     Neighbours all;
     std::uint64_t worst_at = 0;
-    for (const Row& row : rows_) {
+    for (const SizeRow& row : rows_) {
       folded += folding_.folds(row.bytes);
       const Neighbours here = neighbours_of(row);
       if (!std::isfinite(here.low)) continue;
@@ -173,7 +173,7 @@ class Report {
   void note_unusable() const {
     std::map<std::string, std::vector<std::uint64_t>> unusable;  // by reason
     bool above = false;
-    for (const Row& row : rows_)
+    for (const SizeRow& row : rows_)
       for (const PointSummary* p : row.rates) {
         if (!std::isfinite(p->rate.value)) {
           auto& sizes = unusable[std::isfinite(p->time_us.value) ? p->rate.method : p->time_us.method];
@@ -198,7 +198,7 @@ class Report {
   const TransferSeries& series_;
   const std::vector<PointSummary> lanes_;
   const std::vector<PointSummary> sums_;
-  const std::vector<Row> rows_;
+  const std::vector<SizeRow> rows_;
   std::vector<std::uint32_t> measured_;
   PerturbedSizes folding_;
 };

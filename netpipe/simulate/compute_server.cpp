@@ -7,7 +7,7 @@ namespace npgpu::model {
 
 namespace {
 
-constexpr double never = std::numeric_limits<double>::infinity();
+constexpr double at_no_time = std::numeric_limits<double>::infinity();
 // A remainder of shares that is rounding, not room.
 constexpr double no_room = 1e-9;
 
@@ -24,8 +24,8 @@ void ComputeServer::reset(Compute kind, const Chunks& chunk, double gap, std::ui
   slots_.clear();
   if (kind_ == Compute::slots) slots_.push_back({0, chunk.slots});
   free_ = busy_ = busy_since_ = 0;
-  last_start_ = room_since_ = -never;
-  next_end_ = never;
+  last_start_ = room_since_ = -at_no_time;
+  next_end_ = at_no_time;
 }
 
 double ComputeServer::start(std::size_t operation, std::uint32_t chunk, double now) {
@@ -90,13 +90,13 @@ double ComputeServer::regrant_slots(double now) {
 // Shares in the order of starts, and when there is room for one more.
 void ComputeServer::regrant(double now) {
   if (kind_ == Compute::serial) {
-    free_ = running_.empty() ? now : never;
+    free_ = running_.empty() ? now : at_no_time;
     return;
   }
   if (kind_ == Compute::slots) {
-    const bool had_none = free_ == never;
-    free_ = running_.empty() ? now : regrant_slots(now) >= 1 ? std::max(now, last_start_ + gap_) : never;
-    if (had_none && free_ != never) room_since_ = now;
+    const bool had_none = free_ == at_no_time;
+    free_ = running_.empty() ? now : regrant_slots(now) >= 1 ? std::max(now, last_start_ + gap_) : at_no_time;
+    if (had_none && free_ != at_no_time) room_since_ = now;
     return;
   }
   double room = 1;
@@ -105,11 +105,11 @@ void ComputeServer::regrant(double now) {
     room -= granted;
     set_speed(kernel, granted == chunk_.share ? 1 : granted / chunk_.share, now);
   }
-  free_ = room > no_room ? std::max(now, running_.empty() ? now : last_start_ + gap_) : never;
+  free_ = room > no_room ? std::max(now, running_.empty() ? now : last_start_ + gap_) : at_no_time;
 }
 
 void ComputeServer::find_next_end() {
-  next_end_ = never;
+  next_end_ = at_no_time;
   for (std::size_t i = 0; i < running_.size(); ++i)
     if (running_[i].end < next_end_) {
       next_end_ = running_[i].end;

@@ -10,7 +10,7 @@ namespace npgpu::model {
 
 namespace {
 
-constexpr double plateau_from = 0.97, beyond = 1.1;
+constexpr double plateau_from = 0.97, rising_by = 1.1;
 
 // Medians of the values and of both bounds.
 Estimate middle(const std::vector<Estimate>& all) {
@@ -48,7 +48,7 @@ std::optional<Knee> knee_of(std::vector<std::pair<double, Estimate>> points) {
   Knee knee;
   knee.most = points.back().first;
   const Estimate slope = middle(slopes), top = middle(plateau);
-  knee.reached = plateau.size() > 1 && slope.value * knee.most >= beyond * top.value;
+  knee.reached = plateau.size() > 1 && slope.value * knee.most >= rising_by * top.value;
   if (knee.reached)
     knee.blocks = quotient({top}, {slope}, "blocks", "plateau / slope of the one-thread rate over blocks of a unit");
   return knee;
