@@ -6,7 +6,7 @@
 After each kill the trace must be absent or open with plain h5py, and hold every point that the program had called saved
 (lines like "saved <series> <bytes>" or "saved /<kind>/<series> <row>:") in all its output up to then. With --resume the next run gets the same trace and
 goes on with it (the program must do that by itself or by an argument of its command) until one comes to its end; without
-it each run begins anew. Nothing may be left beside the trace but its .lock and .tmp, and neither may hinder the next run.
+it each run begins anew. Nothing may be left beside the trace but its lock and its temporary file, and neither may hinder the next run.
 """
 import argparse
 import os
@@ -70,8 +70,8 @@ def main():
                 problems.append(f"run {count['killed']}: ended with {code}: {text[-300:]}")
             count["killed"] += code == -signal.SIGKILL
             count["finished"] += code == 0
-            count["killed while saving"] += os.path.exists(trace + ".tmp")
-            if strangers := set(os.listdir(folder)) - {"trace.h5", "trace.h5.lock", "trace.h5.tmp", "output"}:
+            count["killed while saving"] += os.path.exists(os.path.join(folder, ".trace.h5.npgpu-tmp"))
+            if strangers := set(os.listdir(folder)) - {"trace.h5", "trace.h5.lock", ".trace.h5.npgpu-tmp", "output"}:
                 problems.append(f"run {count['killed']}: left {strangers}")
             if not os.path.exists(trace):
                 count["no trace yet"] += 1

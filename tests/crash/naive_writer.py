@@ -10,9 +10,9 @@ with h5py.File(sys.argv[1], "w") as file:
     file.attrs["schema_name"] = "npgpu-trace"
     file.attrs["complete"] = 0
     for s in range(4):
-        sweep = file.create_group(f"sweeps/{s:04}")
-        points = sweep.create_dataset("points", (0,), point, maxshape=(None,), chunks=(64,))
-        samples = sweep.create_dataset("samples", (0,), sample, maxshape=(None,), chunks=(128,))
+        series = file.create_group(f"transfers/{s:04}")
+        points = series.create_dataset("points", (0,), point, maxshape=(None,), chunks=(64,))
+        samples = series.create_dataset("samples", (0,), sample, maxshape=(None,), chunks=(128,))
         for i in range(55):
             first = len(samples)
             samples.resize((first + 10,))

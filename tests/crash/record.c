@@ -3,10 +3,10 @@
  *   LD_PRELOAD=record.so RECORD_FOLDER=/abs/folder RECORD_LOG=/abs/log program ...
  *
  * The log has one line an operation, fields separated by tabs, paths relative to the folder ("." is the folder itself):
- *   open FD FLAGS PATH       FLAGS out of c (may create), t (truncates)
+ *   open FD FLAGS PATH       FLAGS out of c (may create), t (truncates), u (a file without a name)
  *   write FD OFFSET AT LEN   LEN bytes, kept in log.data from AT on
  *   truncate FD LENGTH       fsync FD       close FD
- *   rename FROM TO           link FROM TO   unlink PATH
+ *   rename FROM TO           link FROM TO   unlink PATH    name FD TO (gives an open file a name)
  *   say AT LEN               written to standard output or standard error
  * Only operations that succeeded are in it. What it cannot see (memory maps, stdio's own descriptors) is found by
  * replay.py: the last state it arrives at must be the folder as it is.
@@ -132,7 +132,8 @@ static int opened(int fd, int at, const char* path, int flags) {
   if (fd >= 0 && fd < most_fds && recording() && (name = inside(at, path, buffer))) {
     pthread_mutex_lock(&one_at_a_time);
     recorded[fd] = 1;
-    note("open\t%d\t-%s%s\t%s\n", fd, flags & O_CREAT ? "c" : "", flags & O_TRUNC ? "t" : "", name);
+    const char* const unnamed = (flags & O_TMPFILE) == O_TMPFILE ? "u" : "";
+    note("open\t%d\t-%s%s%s\t%s\n", fd, flags & O_CREAT ? "c" : "", flags & O_TRUNC ? "t" : "", unnamed, name);
     pthread_mutex_unlock(&one_at_a_time);
   }
   errno = error;
@@ -273,6 +274,15 @@ int renameat2(int at, const char* from, int to_at, const char* to, unsigned flag
 int link(const char* from, const char* to) {
   REAL(link);
   return moved(real(from, to), "link", AT_FDCWD, from, AT_FDCWD, to);
+}
+int linkat(int at, const char* from, int to_at, const char* to, int flags) {
+  REAL(linkat);
+  const int result = real(at, from, to_at, to, flags);
+  int fd = -1;
+  char buffer[PATH_MAX];
+  if (sscanf(from, "/proc/self/fd/%d", &fd) != 1) return moved(result, "link", at, from, to_at, to);
+  const char* const target = inside(to_at, to, buffer);
+  NOTED(is_recorded(fd) && target, "name\t%d\t%s\n", fd, target);
 }
 
 static int removed(int result, int at, const char* path) {

@@ -58,6 +58,9 @@ class Disk:
         self.possible.append(dict(self.names))
 
     def do_open(self, fd, flags, path):
+        if "u" in flags:
+            self.open[fd] = Inode()
+            return
         if path == ".":
             self.open[fd] = None
             return
@@ -94,6 +97,10 @@ class Disk:
         self.names[target] = self.names[source]
         self.changed()
 
+    def do_name(self, fd, target):
+        self.names[target] = self.open[fd]
+        self.changed()
+
     def do_unlink(self, path):
         del self.names[path]
         self.changed()
@@ -112,6 +119,8 @@ def read_log(path):
         elif operation == "say":
             at, length = map(int, fields)
             yield operation, data[at:at + length].decode(errors="replace")
+        elif operation == "name":
+            yield operation, int(fields[0]), fields[1]
         elif operation in ("truncate", "fsync", "close"):
             yield operation, *map(int, fields)
         else:

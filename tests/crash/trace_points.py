@@ -32,8 +32,8 @@ def points_of(path):
         if file.attrs["schema_name"] != "npgpu-trace":
             raise ValueError("not a trace")
         int(file.attrs["complete"])
-        for kind in ("transfers", "probes", "jobs"):
-            for name, series in file.get(kind, {}).items():
+        for kind in set(file) - {"provenance"}:
+            for name, series in file[kind].items():
                 points = rows_of(f"{kind} {name}", series)
                 found |= {(kind, int(name), row) for row in range(len(points))}
                 if kind == "transfers":
