@@ -1,48 +1,96 @@
 #include <doctest/doctest.h>
 
+#include <map>
 #include <sstream>
 
+#include "npgpu/error.hpp"
 #include "npgpu/report.hpp"
+#include "tests/made_jobs.hpp"
+#include "tests/made_probe.hpp"
 #include "tests/made_sweep.hpp"
 
 using namespace npgpu;
 
-TEST_CASE("a header row, then a row a sample, exactly as it came") {
+namespace {
+
+std::string csv(const Trace& trace, const CsvTable& table = {}) {
+  std::ostringstream out;
+  export_csv(out, trace, table);
+  return out.str();
+}
+
+// The rows of a table without quotes, by the names of their columns.
+std::vector<std::map<std::string, std::string>> rows(const std::string& table) {
+  std::istringstream lines(table);
+  std::vector<std::string> names;
+  std::vector<std::map<std::string, std::string>> all;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream cells(line + ',');
+    std::vector<std::string> row;
+    for (std::string cell; std::getline(cells, cell, ',');) row.push_back(cell);
+    if (names.empty()) {
+      names = row;
+      continue;
+    }
+    REQUIRE(row.size() == names.size());
+    auto& fields = all.emplace_back();
+    for (std::size_t i = 0; i < names.size(); ++i) CHECK(fields.emplace(names[i], row[i]).second);
+  }
+  return all;
+}
+
+std::string refusal(const Trace& trace, const CsvTable& table) {
+  try {
+    csv(trace, table);
+  } catch (const Error& e) {
+    CHECK(e.kind() == ErrorKind::usage);
+    return e.what();
+  }
+  return "no error";
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a header row, then a row for each sample, exactly as it came") {
   Trace trace;
   trace.of<Transfers>().push_back(sweep_of(Pattern::pingpong));
   trace.of<Transfers>()[0].device_name = "GPU, \"fast\"\nmodel";
   add_point(trace.of<Transfers>()[0], 1024, {0.1, NAN}, 7);
   trace.of<Transfers>()[0].points[0].stop = Stop::not_converged;
   trace.of<Transfers>()[0].samples[1].intact = 1;
-  std::ostringstream out;
-  export_csv(out, trace);
-  CHECK(out.str() ==
-        "sweep,module,device,device_name,simulated,pattern,direction,memory,async,timing,cache,source_offset_bytes,"
-        "target_offset_bytes,bind,bytes,stop,point,trial,lane,repeats,host_us,device_us,intact\n"
-        "0,cudaMemcpy,cuda:0,\"GPU, \"\"fast\"\"\nmodel\",0,pingpong,h2d,pinned,0,host,warm,0,0,1,"
-        "1024,not-converged,0,0,0,7,0.1,,-1\n"
-        "0,cudaMemcpy,cuda:0,\"GPU, \"\"fast\"\"\nmodel\",0,pingpong,h2d,pinned,0,host,warm,0,0,1,"
-        "1024,not-converged,0,1,0,7,,,1\n");
+  const std::string front =
+      "0,cudaMemcpy,host,cuda:0,pingpong,h2d,pinned,0,host,warm,copy-engine,0,0,1,,\"GPU, \"\"fast\"\"\nmodel\",0,"
+      "1024,,0,not-converged,0,,,,,0,";
+  CHECK(csv(trace) ==
+        "series,module,source,target,pattern,direction,memory,async,timing,cache,executor,source_offset_bytes,"
+        "target_offset_bytes,bind,more_lanes,device_name,simulated,bytes,work,void_trials,stop,wall_us,sm_clock_mhz,"
+        "memory_clock_mhz,power_w,temperature_c,throttle_reasons,point,trial,lane,intact,repeats,host_us,device_us\n" +
+            front + "0,0,0,-1,7,0.1,\n" + front + "0,1,0,1,7,,\n");
 }
 
 TEST_CASE("numbers read back as they were, whatever their digits") {
   Trace trace;
   trace.of<Transfers>().push_back(sweep_of());
-  const double awkward = 0.1 + 0.2;
-  add_point(trace.of<Transfers>()[0], 1, {awkward});
-  std::ostringstream out;
-  export_csv(out, trace);
-  CHECK(out.str().find(",0.30000000000000004,") != std::string::npos);
+  add_point(trace.of<Transfers>()[0], 1, {0.1 + 0.2});
+  CHECK(has(csv(trace), ",0.30000000000000004,"));
 }
 
-TEST_CASE("a sample without its point leaves those fields empty") {
+TEST_CASE("a sample without its point leaves those fields empty, for every kind") {
   Trace trace;
   trace.of<Transfers>().push_back(sweep_of());
   add_point(trace.of<Transfers>()[0], 1, {1});
   trace.of<Transfers>()[0].samples[0].point = 9;
-  std::ostringstream out;
-  export_csv(out, trace);
-  CHECK(out.str().find(",1,,,9,0,0,1,1,,-1\n") != std::string::npos);
+  trace.of<Jobs>().push_back(jobs_of());
+  add_job(trace.of<Jobs>()[0], {.bytes_in = 4}, {1});
+  trace.of<Jobs>()[0].samples[0].point = 9;
+  for (const char* kind : {"transfers", "jobs"}) {
+    const auto row = rows(csv(trace, {kind, CsvRows::samples})).at(0);
+    CHECK(row.at("point") == "9");
+    CHECK(row.at("stop").empty());
+    CHECK(row.at("host_us") == "1");
+  }
 }
 
 TEST_CASE("each of comma, quote and line end alone is quoted; nothing else is") {
@@ -56,8 +104,92 @@ TEST_CASE("each of comma, quote and line end alone is quoted; nothing else is") 
     trace.of<Transfers>().push_back(sweep_of());
     trace.of<Transfers>()[0].device_name = name;
     add_point(trace.of<Transfers>()[0], 1, {1});
-    std::ostringstream out;
-    export_csv(out, trace);
-    CHECK(out.str().find(std::string("cuda:0,") + quoted + ",0,stream") != std::string::npos);
+    CHECK(has(csv(trace), std::string(",1,,") + quoted + ",0,1,"));
   }
+}
+
+TEST_CASE("probes and jobs have their own tables, with words for all codes") {
+  Trace trace;
+  trace.of<Probes>() = {probe_sweep(), probe_sweep()};
+  add_point(trace.of<Probes>()[1], {.blocks = 2, .threads = 64, .one_block_per_sm = 1}, 500, {4, 4, 4});
+  const auto probe = rows(csv(trace, {"probes", CsvRows::samples})).at(2);
+  for (const auto& [column, value] : std::map<std::string, std::string>{{"series", "1"},
+                                                                        {"probe", "compute"},
+                                                                        {"operation", "fma"},
+                                                                        {"type", "fp32"},
+                                                                        {"form", "streaming"},
+                                                                        {"blocks", "2"},
+                                                                        {"threads", "64"},
+                                                                        {"one_block_per_sm", "1"},
+                                                                        {"work", "500"},
+                                                                        {"stop", "converged"},
+                                                                        {"trial", "2"},
+                                                                        {"device_us", "40"}}) {
+    CAPTURE(column);
+    CHECK(probe.at(column) == value);
+  }
+  trace.of<Jobs>().push_back(jobs_of());
+  trace.of<Jobs>()[0].question.gating = Gating::last_stream_free;
+  add_job(trace.of<Jobs>()[0], {.bytes_in = 60 * MiB, .iterations = 64}, {3000.25});
+  const auto job = rows(csv(trace, {"jobs", CsvRows::samples})).at(0);
+  for (const auto& [column, value] : std::map<std::string, std::string>{{"device", "cuda:0"},
+                                                                        {"workload", "increment"},
+                                                                        {"gating", "last-stream-free"},
+                                                                        {"bytes_in", "62914560"},
+                                                                        {"iterations", "64"},
+                                                                        {"host_us", "3000.25"},
+                                                                        {"issue_us", "0.5"},
+                                                                        {"create_us", ""}}) {
+    CAPTURE(column);
+    CHECK(job.at(column) == value);
+  }
+}
+
+TEST_CASE("a table without rows is refused, and the sentence names the kinds that have some") {
+  Trace probes_only;
+  probes_only.of<Probes>().push_back(probe_sweep());
+  add_point(probes_only.of<Probes>()[0], {}, 1, {1});
+  CHECK(has(refusal(probes_only, {}), "no samples of this kind; it has those of probes"));
+  CHECK(has(refusal(probes_only, {"jobs", CsvRows::points}), "no points of this kind"));
+  CHECK(has(refusal(Trace{}, {}), "none of any"));
+  CHECK(has(refusal(probes_only, {"streams", CsvRows::samples}), "'streams' is none of transfers, probes, jobs"));
+}
+
+TEST_CASE("a tidy table has a row for each point: clock, round trips and lanes are already taken care of") {
+  Trace trace;
+  trace.of<Transfers>() = {sweep_of(Pattern::pingpong), sweep_of(Pattern::duplex, Timing::gated)};
+  add_point(trace.of<Transfers>()[0], 1000, {4, 4, 4, 4, 4, 4, 8}, 1);
+  add_duplex(trace.of<Transfers>()[1], 1000, {1, 1, 1}, {2, 2, 2});
+  const auto all = rows(csv(trace, {"transfers", CsvRows::points}));
+  REQUIRE(all.size() == 3);
+  CHECK(all[0].at("bytes") == "1000");
+  CHECK(all[0].at("trials") == "7");
+  CHECK(all[0].at("time_us") == "2");  // half of a round trip
+  CHECK(all[0].at("time_low_us") == "2");
+  CHECK(all[0].at("time_high_us") == "4");
+  CHECK(all[0].at("rate") == "500000000");
+  CHECK(all[0].at("rate_low") == "250000000");
+  CHECK(all[0].at("rate_unit") == "B/s");
+  CHECK(all[1].at("lane") == "0");
+  CHECK(all[1].at("time_us") == "1");
+  CHECK(all[2].at("lane") == "1");
+  CHECK(all[2].at("time_us") == "2");
+  CHECK(all[2].at("trials") == "3");
+  CHECK(all[2].at("time_low_us").empty());  // three trials have no interval
+  trace.of<Probes>().push_back(probe_sweep());
+  add_point(trace.of<Probes>()[0], {.blocks = 1, .threads = 32}, 1000, std::vector<double>(9, 2.0));
+  const auto probe = rows(csv(trace, {"probes", CsvRows::points})).at(0);
+  CHECK(probe.at("rate") == "500000000");
+  CHECK(probe.at("rate_unit") == "FLOP/s");
+  CHECK(probe.at("stop") == "converged");
+}
+
+TEST_CASE("a point whose payload was wrong has no time in the tidy table, but the reason") {
+  Trace trace;
+  trace.of<Transfers>().push_back(sweep_of());
+  add_point(trace.of<Transfers>()[0], 1000, {4});
+  trace.of<Transfers>()[0].samples[0].intact = 0;
+  const auto row = rows(csv(trace, {"transfers", CsvRows::points})).at(0);
+  CHECK(row.at("time_us").empty());
+  CHECK(has(row.at("void"), "wrong"));
 }

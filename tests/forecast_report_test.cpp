@@ -1,4 +1,4 @@
-// A prediction, told: text and JSON of one written down by hand.
+// A prediction written down by hand, as text and JSON.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -57,11 +57,25 @@ TEST_CASE("the text answers first: how many, how long, what is gained, and what 
   const std::string told = text({});
   CAPTURE(told);
   CHECK(
-      told.starts_with("predicted for cuda:0 (Test GPU): 60 MiB in, 1.000 ms of kernel, 60 MiB out, breadth-first\n"));
+      told.starts_with("prediction for cuda:0 (Test GPU)\n  job       60 MiB in, kernel 1.000 ms, 60 MiB out, breadth-first\n"));
   CHECK(has(told, "best      6 streams (5 .. 7), 1.500 ms (1.490 ms .. 1.520 ms)\n"));
-  CHECK(has(told, "gain      2.000 times as fast as without streams\n"));
-  CHECK(has(told, "bound     the engine for copies out is at work for 1.200 ms of that\n"));
+  CHECK(has(told, "speed-up  2.000 over one stream\n"));
+  CHECK(has(told, "bottleneck D2H copy engine, 80 % busy\n"));
+  CHECK(has(told, "interval: only the scatter of the measured costs, not the error of the model"));
   CHECK_FALSE(has(told, "SIMULATED"));
+}
+
+TEST_CASE("the fewest streams within 1 % of the best are named, where they are fewer") {
+  CHECK_FALSE(has(text({}), "enough"));
+  Made made;
+  made.of.forecast.candidates_us[3].value = 1512;  // 4 streams, 0.8 % over the best
+  CHECK(has(text(made), "enough    4 streams, +0.8 %: the fewest within 1 % of the best\n"));
+}
+
+TEST_CASE("a size is echoed as it was typed: 64MB is no 62500 KiB") {
+  Made made;
+  made.of.job.in_bytes = 64'000'000;
+  CHECK(has(text(made), "job       64 MB in, kernel"));
 }
 
 TEST_CASE("the table has powers of two and the neighbours of the best, each against the best") {
@@ -87,8 +101,8 @@ TEST_CASE("a simulated device is called so, in colour where there is any") {
   Made made;
   made.costs.simulated = true;
   made.costs.device = "sim:made";
-  CHECK(text(made).starts_with("predicted for SIMULATED sim:made (Test GPU): "));
-  CHECK(has(text(made, 100, true), "\x1b[1;31mSIMULATED sim:made (Test GPU)\x1b[0m"));
+  CHECK(text(made).starts_with("SIMULATED prediction for sim:made (Test GPU)\n"));
+  CHECK(has(text(made, 100, true), "\x1b[1;31mSIMULATED prediction for sim:made (Test GPU)\x1b[0m"));
   CHECK_FALSE(has(text(made), "\x1b"));
 }
 

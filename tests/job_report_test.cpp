@@ -1,4 +1,4 @@
-// Jobs in streams, told: table, JSON and CSV.
+// Jobs in streams: table, overview and JSON.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -39,36 +39,36 @@ TEST_CASE("a job in words") {
   CHECK(text_of(unsplit) == "60 MiB in, 1 MiB out, kernel 60 MiB x 64, 1 chunk in 1 stream");
   CHECK(text_of({.bytes_out = 4, .chunks = 3, .streams = 2, .threads = 32}) ==
         "4 B out, 3 chunks in 2 streams, 32 threads a block");
-  CHECK(job_point_text(made().streams[0]) == "3.000 ms ±0.00 %");
-  CHECK(job_point_text(jobs_of()) == "not usable");
+  CHECK(point_text(made().of<Jobs>()[0]) == "3.000 ms ±0.00 %");
+  CHECK(point_text(jobs_of()) == "not usable");
 }
 
-TEST_CASE("the table: median, interval, speed-up, and what never narrowed") {
+TEST_CASE("the table: median, interval, speed-up, and what did not converge") {
   TextStyle wide;
   wide.width = 160;
   const std::string told = text([&](auto& out, const Trace& t) { report_text(out, t, wide); }, made());
   CAPTURE(told);
-  CHECK(has(told, "overlap cuda:0 increment breadth-first pooled"));
+  CHECK(has(told, "jobs cuda:0 increment breadth-first pooled"));
   CHECK(has(told, "3000 "));
   CHECK(has(told, "+0.0 +2.0 %"));
   CHECK(has(told, " 2.00"));
-  CHECK(has(told, "* the interval never narrowed"));
+  CHECK(has(told, "* 1 of 2 jobs did not converge"));
   CHECK_FALSE(has(told, "SIMULATED"));
-  CHECK(has(told, "jobs in streams of 1 case"));
-  CHECK_FALSE(has(told, "0 sweeps"));
+  CHECK(has(told, "; jobs: 1 series, 2 points\n"));
+  CHECK_FALSE(has(told, "transfers"));
   Trace simulated = made();
-  simulated.streams[0].simulated = true;
-  simulated.streams[0].error = "lost";
-  CHECK(has(text([&](auto& out, const Trace& t) { report_text(out, t, wide); }, simulated), "SIMULATED overlap"));
+  simulated.of<Jobs>()[0].simulated = true;
+  simulated.of<Jobs>()[0].error = "lost";
+  CHECK(has(text([&](auto& out, const Trace& t) { report_text(out, t, wide); }, simulated), "SIMULATED jobs"));
   CHECK(
       has(text([&](auto& out, const Trace& t) { report_text(out, t, wide); }, simulated), "SIMULATED: no measurement"));
   const std::string line = text([&](auto& out, const Trace& t) { report_overview(out, t, wide); }, simulated);
-  CHECK(has(line, "SIMULATED overlap"));
+  CHECK(has(line, "  SIMULATED jobs cuda:0 (Test GPU)\n"));
   CHECK(has(line, "16 chunks in 16 streams"));
   CHECK(has(line, "lost"));
 }
 
-TEST_CASE("the overview sums up the cases that have no cut to tell of, a device each") {
+TEST_CASE("the overview has one row for all cases without a best split") {
   Trace trace = made();
   JobSeries parts = jobs_of();
   parts.question.workload = Workload::none;
@@ -84,29 +84,29 @@ TEST_CASE("the overview sums up the cases that have no cut to tell of, a device 
   trace.of<Jobs>().push_back(parts);
   const std::string told = text([](auto& out, const Trace& t) { report_overview(out, t, {}); }, trace);
   CAPTURE(told);
-  CHECK(has(told, "overlap cuda:0 increment breadth-first pooled"));
-  CHECK_FALSE(has(told, "overlap cuda:0 none breadth-first pooled"));
-  CHECK(has(told, "parts of jobs, cuda:0 "));
+  CHECK(has(told, "\n    increment breadth-first pooled "));
+  CHECK_FALSE(has(told, "none breadth-first pooled"));
+  CHECK(has(told, "\n  2 other series "));
   CHECK(has(told, " 4 "));
   CHECK(has(told, "1*"));
-  CHECK(has(told, "overlap cuda:0 none apart pooled gated"));
+  CHECK(has(told, "N*: N points did not converge to the tolerance"));
+  CHECK(has(told, "\n    none independent pooled gated "));
 }
 
-TEST_CASE("with one stream free the host's time is told, what it is, and a word or code that no other has") {
+TEST_CASE("with the last stream free the table has the host's time, and says what that is") {
   Trace trace;
   trace.of<Jobs>().push_back(jobs_of());
   trace.of<Jobs>()[0].question.gating = Gating::last_stream_free;
   add_job(trace.of<Jobs>()[0], {.bytes_in = 256, .chunks = 2, .streams = 2}, {231});
   const std::string told = text([](auto& out, const Trace& t) { report_text(out, t, {}); }, trace);
   CAPTURE(told);
-  CHECK(has(told, "overlap cuda:0 increment breadth-first pooled last-stream-free"));
+  CHECK(has(told, "jobs cuda:0 increment breadth-first pooled last-stream-free"));
   CHECK(has(told, "231"));
   CHECK(has(told, "while all other"));
   CHECK(has(told, "200 us after"));
   const auto json = nlohmann::json::parse(text([](auto& out, const Trace& t) { report_json(out, t); }, trace));
-  CHECK(json["streams"][0]["case"]["gating"] == "last-stream-free");
-  CHECK(json["streams"][0]["points"][0]["time_us"]["value"] == 231);
-  CHECK(has(text([](auto& out, const Trace& t) { export_streams_csv(out, t); }, trace), ",pooled,2,256,0,"));
+  CHECK(json["jobs"][0]["case"]["gating"] == "last-stream-free");
+  CHECK(json["jobs"][0]["points"][0]["time_us"]["value"] == 231);
 }
 
 TEST_CASE("wrong results have no time") {
@@ -117,29 +117,16 @@ TEST_CASE("wrong results have no time") {
 
 TEST_CASE("JSON: summaries, and everything") {
   const auto report = nlohmann::json::parse(text([](auto& out, const Trace& t) { report_json(out, t); }, made()));
-  const auto& point = report["streams"][0]["points"][1];
-  CHECK(report["streams"][0]["case"]["workload"] == "increment");
-  CHECK(report["streams"][0]["case"]["gating"] == "open");
-  CHECK(point["job"]["chunks"] == 16);
+  const auto& point = report["jobs"][0]["points"][1];
+  CHECK(report["jobs"][0]["case"]["workload"] == "increment");
+  CHECK(report["jobs"][0]["case"]["gating"] == "open");
+  CHECK(point["chunks"] == 16);
   CHECK(point["time_us"]["value"] == 1500);
   CHECK(point["speed_up"] == 2);
   CHECK(point["create_us"].is_null());
   CHECK(point["stop"] == "not-converged");
   const auto all = nlohmann::json::parse(text([](auto& out, const Trace& t) { export_json(out, t); }, made()));
-  CHECK(all["streams"][0]["points"]["bytes_in"][0] == 60 * MiB);
-  CHECK(all["streams"][0]["samples"]["host_us"].size() == 12);
-  CHECK(all["streams"][0]["samples"]["device_us"][0].is_null());
-}
-
-TEST_CASE("CSV: a row a sample, exactly as it came") {
-  Trace trace;
-  trace.of<Jobs>().push_back(jobs_of());
-  add_job(trace.of<Jobs>()[0], unsplit, {3000.25});
-  trace.of<Jobs>()[0].samples[0].number = 17;
-  trace.of<Jobs>()[0].samples[0].intact = 1;
-  const std::string csv = text([](auto& out, const Trace& t) { export_streams_csv(out, t); }, trace);
-  CHECK(csv.substr(csv.find('\n') + 1) ==
-        "0,cuda:0,Test "
-        "GPU,0,increment,breadth-first,pooled,0,62914560,1048576,62914560,64,1,1,512,trials,0,0,17,3000.25,0.5,"
-        ",,,1\n");
+  CHECK(all["jobs"][0]["points"]["bytes_in"][0] == 60 * MiB);
+  CHECK(all["jobs"][0]["samples"]["host_us"].size() == 12);
+  CHECK(all["jobs"][0]["samples"]["device_us"][0].is_null());
 }

@@ -65,6 +65,39 @@ TEST_CASE("a table too wide gives up its least important columns, and says which
   CHECK(table.left_out() == std::vector<std::string>{"least", "minor"});
 }
 
+TEST_CASE("a table whose columns must all stay has its longest texts cut, and says so") {
+  Table table;
+  table.column("title", Align::left);
+  table.column("rate", Align::right);
+  table.row({"a title that is far too long", "1.5"});
+  table.row({"short", "2"});
+  const auto lines = table.lines(30);
+  for (const std::string& line : lines) CHECK(line.size() <= 31);
+  CHECK(lines[1] == "  a title that is f...   1.5\n");
+  CHECK(table.cut());
+  Page page({.color = false, .width = 40});
+  table.lines(30);
+  page.note_left_out(table);
+  CHECK(page.text == "  cut at 40 columns: texts that end in ...\n");
+  table.lines(80);
+  CHECK_FALSE(table.cut());
+}
+
+TEST_CASE("control characters and escapes never reach the terminal, whatever way a text takes") {
+  const std::string evil = "\x1b[31mred\x07\xc2\x9b" "1m\xff";
+  const std::string shown = "\\x1b[31mred\\x07\\xc2\\x9b1m\\xff";
+  CHECK(printable(evil) == shown);
+  CHECK(printable("caf\xc3\xa9\n") == "caf\xc3\xa9\n");
+  CHECK(wrapped(evil, 80, 0) == shown);
+  CHECK(labelled(evil, evil, 200) == "  " + shown + ' ' + shown + '\n');
+  CHECK(Ink(false).bold(evil) == shown);
+  CHECK(Ink(true).bold(evil) == "\x1b[1m" + shown + "\x1b[0m");
+  Table table;
+  table.column("a", Align::left);
+  table.row({evil});
+  CHECK(table.lines(80)[1] == "  " + shown + '\n');
+}
+
 TEST_CASE("cells of UTF-8 do not shift the columns behind them") {
   Table table;
   table.column("a", Align::left);

@@ -1,4 +1,4 @@
-// Sweeps written down by hand, for the tests of model and report.
+// Series of transfers written down by hand, for the tests of model and report.
 #pragma once
 
 #include <cmath>
@@ -11,8 +11,7 @@ namespace npgpu {
 
 inline TransferSeries sweep_of(Pattern pattern = Pattern::stream, Timing timing = Timing::host) {
   TransferSeries sweep;
-  sweep.question.module = "cudaMemcpy";
-  sweep.question.device = "cuda:0";
+  sweep.question = case_on("cudaMemcpy", "cuda:0");
   sweep.question.pattern = pattern;
   sweep.question.timing = timing;
   sweep.schedule = "classic";
@@ -20,7 +19,8 @@ inline TransferSeries sweep_of(Pattern pattern = Pattern::stream, Timing timing 
   return sweep;
 }
 
-inline TransferSample sample_of(const TransferSeries& sweep, std::uint32_t trial, std::uint32_t lane, std::uint64_t repeats, double us) {
+inline TransferSample sample_of(const TransferSeries& sweep, std::uint32_t trial, std::uint32_t lane,
+                                std::uint64_t repeats, double us) {
   TransferSample s;
   s.point = static_cast<std::uint32_t>(sweep.points.size());
   s.trial = trial;
@@ -34,9 +34,9 @@ inline TransferSample sample_of(const TransferSeries& sweep, std::uint32_t trial
 
 // A point of one lane: one sample a trial time.
 inline TransferPoint& add_point(TransferSeries& sweep, std::uint64_t bytes, const std::vector<double>& trials_us,
-                        std::uint64_t repeats = 1) {
+                                std::uint64_t repeats = 1) {
   TransferPoint point;
-  point.bytes = bytes;
+  point.axes.bytes = bytes;
   point.first_sample = sweep.samples.size();
   point.samples = static_cast<std::uint32_t>(trials_us.size());
   std::uint32_t trial = 0;
@@ -47,9 +47,9 @@ inline TransferPoint& add_point(TransferSeries& sweep, std::uint64_t bytes, cons
 
 // A duplex point: the trial times of both lanes.
 inline TransferPoint& add_duplex(TransferSeries& sweep, std::uint64_t bytes, const std::vector<double>& lane0_us,
-                         const std::vector<double>& lane1_us, std::uint64_t repeats = 1) {
+                                 const std::vector<double>& lane1_us, std::uint64_t repeats = 1) {
   TransferPoint point;
-  point.bytes = bytes;
+  point.axes.bytes = bytes;
   point.first_sample = sweep.samples.size();
   for (std::uint32_t t = 0; t < lane0_us.size(); ++t) {
     sweep.samples.push_back(sample_of(sweep, t, 0, repeats, lane0_us[t]));

@@ -5,8 +5,7 @@
 #include <sstream>
 
 #include "made_probe.hpp"
-#include "netpipe/report/probe_text.hpp"
-#include "npgpu/report.hpp"
+#include "netpipe/report/series_text.hpp"
 
 using namespace npgpu;
 
@@ -16,6 +15,12 @@ const std::vector<double> steady(9, 2.0);
 const TextStyle plain{.color = false, .width = 100};
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::string probe_text(const ProbeSeries& probe, const TextStyle& style) {
+  Page page(style);
+  series_text(page, probe, style);
+  return page.text;
+}
 
 std::string line_with(const std::string& text, const std::string& part) {
   std::istringstream lines(text);
@@ -27,7 +32,7 @@ std::string line_with(const std::string& text, const std::string& part) {
 // 1000 operations in 2 us are 0.5 GFLOP/s: 50 % of a peak of 1; at 1000 MHz 0.5 a cycle.
 ProbeSeries fma_sweep() {
   ProbeSeries sweep = probe_sweep();
-  sweep.peak = {1e9, "lanes * clock"};
+  sweep.limit = {1e9, "lanes * clock"};
   sweep.schedule = "made up";
   add_point(sweep, {.blocks = 1, .threads = 32, .ilp = 1}, 1000, steady);
   give_cycles(sweep, 1000);
@@ -59,7 +64,7 @@ DeviceParameters made_parameters() {
 
 }  // namespace
 
-TEST_CASE("a probe's table: rate, part of the peak, interval, rate of a cycle, trials") {
+TEST_CASE("a probe's table: rate, part of the limit, interval, rate per cycle, trials") {
   const std::string text = probe_text(fma_sweep(), plain);
   CHECK(text.starts_with("compute cuda:0 fma fp32\n"));
   CHECK(has(text, "1.000 GFLOP/s: lanes * clock"));
@@ -72,21 +77,23 @@ TEST_CASE("a probe's table: rate, part of the peak, interval, rate of a cycle, t
   CHECK(low + ' ' + high == "+0.0 +0.0");
   CHECK(cycle == "0.5000");
   CHECK(trials == "9");
+  CHECK(has(line_with(text, "blocks"), "per cycle"));
+  CHECK(has(text, "% of limit: the limit at the highest clock, 1000 MHz"));
   CHECK_FALSE(has(text, "access B"));
   CHECK_FALSE(has(text, "\x1b"));
 }
 
 TEST_CASE("marks of a shape are explained, and only those that are there") {
-  CHECK_FALSE(has(probe_text(fma_sweep(), plain), "never narrowed"));
+  CHECK_FALSE(has(probe_text(fma_sweep(), plain), "did not converge"));
   ProbeSeries sweep = fma_sweep();
   add_point(sweep, {.blocks = 4, .threads = 32, .one_block_per_sm = 1}, 4000, steady).stop = Stop::not_converged;
   add_point(sweep, {.blocks = 8, .threads = 32}, 4000, steady);
   for (std::size_t i = 18; i < 27; ++i) sweep.samples[i].intact = 0;
   const std::string text = probe_text(sweep, plain);
-  CHECK(line_with(text, " 4  ").ends_with("a*"));
+  CHECK(line_with(text, " 4  ").ends_with("1*"));
   CHECK(line_with(text, " 8  ").ends_with("!"));
-  CHECK(has(text, "a no two blocks on one unit"));
-  CHECK(has(text, "* the interval never narrowed"));
+  CHECK(has(text, "1 one block per SM: forced, and checked"));
+  CHECK(has(text, "* 1 of 3 shapes did not converge"));
   CHECK(has(text, "! no usable trial"));
 }
 
@@ -100,20 +107,21 @@ TEST_CASE("memory has its columns, a chase its time, and a sweep without points 
   CHECK(text.starts_with("SIMULATED bandwidth"));
   CHECK(has(line_with(text, "blocks"), "access B"));
   CHECK(has(line_with(text, "3 MiB"), "2.000"));  // 4000 B in 2 us
-  CHECK(probe_point_text(sweep) == "2.000 GB/s ±0.00 %");
+  CHECK(point_text(sweep) == "2.000 GB/s ±0.00 %");
 
   sweep.question.probe = "latency";
   sweep.question.operation = Operation::chase;
   sweep.points[0].work = 100;
   text = probe_text(sweep, plain);
-  CHECK(has(line_with(text, "blocks"), "ns a load"));
+  CHECK(has(line_with(text, "blocks"), "ns per load"));
+  CHECK(has(line_with(text, "blocks"), "  cycles"));
   CHECK(has(line_with(text, "3 MiB"), "20.00"));  // 100 loads in 2 us
 
   sweep.points.clear();
   CHECK(has(probe_text(sweep, plain), "none were measured"));
   sweep.error = "no memory";
   CHECK(line_with(probe_text(sweep, plain), "NOT RUN").ends_with("no memory"));
-  CHECK(probe_point_text(sweep) == "not usable");
+  CHECK(point_text(sweep) == "not usable");
 }
 
 TEST_CASE("rates of a probe in their unit") {
@@ -130,8 +138,8 @@ TEST_CASE("parameters: a line each, and in full the formula, what it means, who 
   std::ostringstream full, brief;
   parameters_text(full, {made_parameters()}, Detail::full, plain);
   parameters_text(brief, {made_parameters()}, Detail::brief, plain);
-  CHECK(full.str().starts_with("derived of cuda:0 (Test GPU)\n"));
-  for (const char* part : {"= Cp_AA / Cp_OA", "how many units", "device: units that the device names",
+  CHECK(full.str().starts_with("derived parameters of cuda:0 (Test GPU)\n"));
+  for (const char* part : {"= Cp_AA / Cp_OA", "how many units", "reported by the driver: units that the device names",
                            "? it ran at 1700 of 1980 MHz", "missing: B: needs probe bandwidth"})
     CHECK_MESSAGE(has(full.str(), part), part);
   const std::string sm = line_with(brief.str(), "SM ");
@@ -140,7 +148,7 @@ TEST_CASE("parameters: a line each, and in full the formula, what it means, who 
   CHECK(sm.ends_with("132.0  agrees"));
   const std::string p = line_with(brief.str(), "P ");
   CHECK(has(p, "66500 GOP/s"));
-  CHECK(p.ends_with("67000  unchecked ?"));
+  CHECK(p.ends_with("67000  no reference ?"));
   CHECK(has(brief.str(), "?: something disturbed it"));
   CHECK_FALSE(has(brief.str(), "Cp_AA / Cp_OA"));
   CHECK_FALSE(has(full.str() + brief.str(), "nan"));
@@ -148,7 +156,7 @@ TEST_CASE("parameters: a line each, and in full the formula, what it means, who 
   simulated.simulated = true;
   std::ostringstream said;
   parameters_text(said, {simulated}, Detail::brief, plain);
-  CHECK(said.str().starts_with("derived of SIMULATED cuda:0"));
+  CHECK(said.str().starts_with("SIMULATED derived parameters of cuda:0"));
 }
 
 TEST_CASE("parameters as json: what has no value is null") {
@@ -168,28 +176,63 @@ TEST_CASE("parameters as json: what has no value is null") {
   CHECK(json["devices"][0]["missing"][0] == "B: needs probe bandwidth");
 }
 
-TEST_CASE("csv and json hold every sample of every probe") {
+TEST_CASE("a reference without a unit is no number to print") {
+  DeviceParameters device = made_parameters();
+  Parameter failed{"P", {}, "rate", 66908160000000, "lanes * clock", Agreement::no_reference, "it failed"};
+  device.parameters = {failed};
+  for (const Detail detail : {Detail::brief, Detail::full}) {
+    std::ostringstream out;
+    parameters_text(out, {device}, detail, plain);
+    CHECK_FALSE(has(out.str(), "66908160000000"));
+  }
+}
+
+TEST_CASE("what a host reports comes from the system") {
+  DeviceParameters device = made_parameters();
+  device.device = "host";
+  std::ostringstream out;
+  parameters_text(out, {device}, Detail::full, plain);
+  CHECK(has(out.str(), "reported by the system: units that the device names"));
+  CHECK_FALSE(has(out.str(), "driver"));
+}
+
+TEST_CASE("tables of probes and parameters keep to the width of the terminal") {
+  ProbeSeries sweep = probe_sweep();
+  sweep.question = {.probe = "bandwidth", .device = "cuda:0", .operation = Operation::read, .form = Form::dependent};
+  sweep.limit = {4.8e12, "3201 MHz * 6016 bit * 2 (double data rate)"};
+  add_point(sweep, {.blocks = 1056, .threads = 1024, .ilp = 8, .access_bytes = 16, .bytes = 15 * GiB / 4}, 4e6, steady);
+  add_point(sweep, {.blocks = 1, .threads = 1, .ilp = 1, .access_bytes = 16, .bytes = 15 * GiB / 4}, 4, steady);
+  Trace trace;
+  trace.of<Probes>() = {sweep, sweep};
+  trace.of<Probes>()[1].question.probe = "latency";
+  trace.of<Probes>()[1].question.space = Space::constant;
+  for (const int width : {60, 80, 100, 120}) {
+    std::ostringstream out;
+    const TextStyle style{.color = false, .width = width};
+    report_text(out, trace, style);
+    report_overview(out, trace, style);
+    parameters_text(out, {made_parameters()}, Detail::full, style);
+    std::istringstream lines(out.str());
+    for (std::string line; std::getline(lines, line);) {
+      CAPTURE(line);
+      CHECK(display_width(line) <= static_cast<std::size_t>(width));
+    }
+    CHECK(has(out.str(), "left out at") == (width < 100));
+  }
+}
+
+TEST_CASE("json holds every sample of every probe") {
   Trace trace;
   trace.of<Probes>() = {fma_sweep(), fma_sweep()};
-  trace.of<Probes>()[1].device_name = "Test, \"GPU\"";
   add_point(trace.of<Probes>()[1], {.blocks = 2, .threads = 64, .one_block_per_sm = 1}, 500, {4, 4, 4});
-  std::ostringstream csv, json;
-  export_probes_csv(csv, trace);
-  std::istringstream lines(csv.str());
-  std::vector<std::string> rows;
-  for (std::string line; std::getline(lines, line);) rows.push_back(line);
-  REQUIRE(rows.size() == 1 + 9 + 9 + 3);
-  CHECK(rows[0].starts_with("probe,name,device,device_name,"));
-  CHECK(rows[1].starts_with(
-      "0,compute,cuda:0,Test GPU,0,fma,fp32,streaming,registers,1,32,1,0,0,0,1000,narrowed,0,0,10,27,20,"));
-  CHECK(rows[21].starts_with(
-      "1,compute,cuda:0,\"Test, \"\"GPU\"\"\",0,fma,fp32,streaming,registers,2,64,1,0,0,1,500,narrowed,1,2,"));
-
+  std::ostringstream json;
   export_json(json, trace);
   const auto whole = nlohmann::json::parse(json.str());
   REQUIRE(whole["probes"].size() == 2);
   CHECK(whole["probes"][0]["samples"]["device_us"].size() == 9);
   CHECK(whole["probes"][1]["samples"]["device_us"].size() == 12);
   CHECK(whole["probes"][1]["points"]["threads"] == nlohmann::json({32, 64}));
-  CHECK(whole["probes"][0]["peak_per_s"] == 1e9);
+  CHECK(whole["probes"][1]["points"]["one_block_per_sm"] == nlohmann::json({0, 1}));
+  CHECK(whole["probes"][0]["units"] == 4);
+  CHECK(whole["probes"][0]["limit_per_s"] == 1e9);
 }

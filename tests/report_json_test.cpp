@@ -4,6 +4,8 @@
 #include <sstream>
 
 #include "npgpu/report.hpp"
+#include "tests/made_jobs.hpp"
+#include "tests/made_probe.hpp"
 #include "tests/made_sweep.hpp"
 
 using namespace npgpu;
@@ -47,16 +49,18 @@ TEST_CASE("the report's keys are a contract") {
   TransferSeries sweep = sweep_of();
   add_point(sweep, 1000, {2, 2, 2, 2, 2, 2, 4});
   const json j = report(trace_of(sweep));
-  CHECK(keys(j) == std::vector<std::string>{"derived", "document", "probes", "provenance", "run",
-                                              "streams", "sweeps", "version"});
+  CHECK(keys(j) == std::vector<std::string>{"derived", "document",  "jobs", "probes", "provenance",
+                                            "run",     "transfers", "version"});
   CHECK(keys(j["run"]) == std::vector<std::string>{"argv", "complete", "git_commit", "hostname", "run_uuid",
                                                    "start_time_utc", "tool_version"});
-  const json& s = j["sweeps"][0];
+  const json& s = j["transfers"][0];
   CHECK(keys(s) == std::vector<std::string>{"binding", "case", "device_name", "device_uuid", "error", "lanes",
-                                            "limit_bytes_per_s", "limit_source", "schedule", "simulated", "title",
+                                            "limit_per_s", "limit_source", "schedule", "simulated", "title",
                                             "together"});
-  CHECK(keys(s["case"]) == std::vector<std::string>{"async", "bind", "cache", "device", "direction", "memory", "module",
-                                                    "pattern", "source_offset_bytes", "target_offset_bytes", "timing"});
+  CHECK(keys(s["case"]) == std::vector<std::string>{"async",   "bind",      "cache",   "direction",
+                                                    "executor", "memory",   "module",  "more_lanes",
+                                                    "pattern", "source",    "source_offset_bytes", "target",
+                                                    "target_offset_bytes",  "timing"});
   const json& lane = s["lanes"][0];
   CHECK(keys(lane) == std::vector<std::string>{"curve", "lane", "name", "points"});
   CHECK(keys(lane["curve"]) == std::vector<std::string>{"best_bytes", "best_rate_bytes_per_s", "fit_latency_us",
@@ -74,12 +78,12 @@ TEST_CASE("numbers arrive as they are, and what is not known is null") {
   add_point(sweep, 2000, {NAN});
   const json j = report(trace_of(sweep));
   CHECK(j["document"] == "npgpu-report");
-  CHECK(j["version"] == 1);
+  CHECK(j["version"] == 2);
   CHECK(j["run"]["complete"] == true);
   CHECK(j["provenance"]["host"] == json{{"cores", 4}, {"load", 0.5}, {"cpu_model", "CPU"}});
-  const json& s = j["sweeps"][0];
+  const json& s = j["transfers"][0];
   CHECK(s["title"] == "cudaMemcpy cuda:0 h2d pinned stream blocking host");
-  CHECK(s["limit_bytes_per_s"].is_null());
+  CHECK(s["limit_per_s"].is_null());
   CHECK(s["error"].is_null());
   CHECK(s["together"].is_null());
   const json& lane = s["lanes"][0];
@@ -100,7 +104,7 @@ TEST_CASE("a duplex has two lanes and what they do together") {
   TransferSeries sweep = sweep_of(Pattern::duplex);
   sweep.error = "it stopped";
   add_duplex(sweep, 1000, {1}, {2});
-  const json s = report(trace_of(sweep))["sweeps"][0];
+  const json s = report(trace_of(sweep))["transfers"][0];
   REQUIRE(s["lanes"].size() == 2);
   CHECK(s["lanes"][1]["lane"] == 1);
   CHECK(s["lanes"][1]["name"] == "d2h");
@@ -119,8 +123,8 @@ TEST_CASE("the export holds every sample and nothing derived") {
   sweep.samples[1].intact = 1;
   const json j = exported(trace_of(sweep));
   CHECK(j["document"] == "npgpu-trace");
-  CHECK(j["version"] == "1.0");
-  const json& s = j["sweeps"][0];
+  CHECK(j["version"] == "2.0");
+  const json& s = j["transfers"][0];
   CHECK(s["points"]["bytes"] == json{1000});
   CHECK(s["points"]["samples"] == json{2});
   CHECK(s["points"]["stop"] == json{"converged"});
@@ -137,12 +141,42 @@ TEST_CASE("a text that is no UTF-8 does not stop a document, and one that is arr
   TransferSeries sweep = sweep_of();
   sweep.device_name = "bad \xff name";
   sweep.binding = "caf\xc3\xa9";
-  const json s = report(trace_of(sweep))["sweeps"][0];
+  const json s = report(trace_of(sweep))["transfers"][0];
   CHECK(s["device_name"] == "bad \xef\xbf\xbd name");
   CHECK(s["binding"] == "caf\xc3\xa9");
 }
 
-TEST_CASE("a trace without sweeps is a document with an empty list") {
-  CHECK(report(Trace{})["sweeps"] == json::array());
-  CHECK(exported(Trace{})["sweeps"] == json::array());
+TEST_CASE("a trace without series is a document with an empty list") {
+  CHECK(report(Trace{})["transfers"] == json::array());
+  CHECK(exported(Trace{})["transfers"] == json::array());
+}
+
+TEST_CASE("the overview as JSON has the numbers of its lines, not the tables") {
+  TransferSeries sweep = sweep_of();
+  sweep.limit = {1e9, "by hand"};
+  add_point(sweep, 1000, {2, 2, 2, 2, 2, 2, 4});
+  add_point(sweep, 2000, {10, 10, 10}).stop = Stop::not_converged;
+  add_point(sweep, 4000, {NAN});
+  Trace trace = trace_of(sweep);
+  trace.of<Probes>().push_back(probe_sweep());
+  add_point(trace.of<Probes>()[0], {.blocks = 4, .threads = 32}, 1000, std::vector<double>(9, 2.0));
+  trace.of<Jobs>().push_back(jobs_of());
+  add_job(trace.of<Jobs>()[0], {.bytes_in = 1024}, {3});
+  add_job(trace.of<Jobs>()[0], {.bytes_in = 1024, .chunks = 4, .streams = 4}, {2});
+  const json j = parsed([&](std::ostream& out) { report_overview_json(out, trace); });
+  CHECK(j["document"] == "npgpu-overview");
+  const json& t = j["transfers"][0];
+  CHECK(t["title"] == "cudaMemcpy cuda:0 h2d pinned stream blocking host");
+  CHECK(t["points"] == 3);
+  CHECK(t["not_converged"] == 1);
+  CHECK(t["unusable"] == 1);
+  CHECK(t["best_rate_bytes_per_s"] == 500e6);
+  CHECK(t["best_bytes"] == 1000);
+  CHECK(t["percent_of_limit"] == 50);
+  CHECK(t["error"].is_null());
+  CHECK_FALSE(t.contains("lanes"));
+  CHECK(j["probes"][0]["all_all_per_s"] == 500e6);
+  CHECK(j["probes"][0]["percent_of_limit"].is_null());
+  CHECK(j["jobs"][0]["speed_up"] == 1.5);
+  CHECK(j["jobs"][0]["speed_up_at"]["chunks"] == 4);
 }

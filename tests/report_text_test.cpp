@@ -87,12 +87,12 @@ TEST_CASE("a page begins with where it was taken") {
   const std::string out = text(trace);
   CHECK(
       out.starts_with("Measured on node17\n  run       2026-11-21T06:19:25Z, npgpu 0.1.0 (abc)\n"
-                      "  command   npgpu transfer\n  state     complete, 1 sweep\n"
+                      "  command   npgpu transfer\n  state     complete; transfers: 1 series, 21 points\n"
                       "  host      CPU, 1 socket, 4 cores, in a virtual machine\n  gpu0      H200, cuda:0, driver 580\n"
                       "  left out  no peer\n"
                       "  resumed   on node18, npgpu 0.2.0\n\n"));
   trace.root.complete = false;
-  CHECK(has(text(trace), "INCOMPLETE: the run did not reach its end"));
+  CHECK(has(text(trace), "INCOMPLETE: the run did not reach its end; transfers: 1 series"));
 }
 
 TEST_CASE("a row by hand: median, percent, interval from the median, minimum, trials") {
@@ -101,19 +101,19 @@ TEST_CASE("a row by hand: median, percent, interval from the median, minimum, tr
   // 4096 bytes in 8 us, from 6 to 12: 512 MB/s, 51.2 %, -25 % +50 %.
   add_point(sweep, 4096, {8, 6, 8, 8, 12, 8, 8});
   const std::string out = text(trace_of(sweep));
-  CHECK(has(out, "   size    GB/s  % of limit  time us  95 % interval  least us  trials\n"));
-  CHECK(row(out, "4 KiB") == "4 KiB  0.5120        51.2    8.000  -25.0 +50.0 %     6.000       7");
+  CHECK(has(out, "   size    GB/s  % of limit  time us  95 % interval  min us  trials\n"));
+  CHECK(row(out, "4 KiB") == "4 KiB  0.5120        51.2    8.000  -25.0 +50.0 %   6.000       7");
   CHECK(has(out, "\n  limit     1.000 GB/s: by hand\n"));
   // NetPIPE's minimum: 4096 bytes in 6 us.
   CHECK(has(
-      out, "best      512.0 MB/s at 4 KiB, 51.2 % of the limit; by the least of the trials (NetPIPE's minimum) 682.7"));
+      out, "best      512.0 MB/s at 4 KiB, 51.2 % of the limit; fastest trial (NetPIPE's figure) 682.7"));
 }
 
 TEST_CASE("the curve in words: every number of a line known beforehand") {
   TransferSeries sweep = line_sweep();
   const std::string out = text(trace_of(sweep));
   CHECK(has(out, "  latency   5.102 us, mean of the 10 smallest sizes, 1 B to 512 B (NetPIPE's latency)\n"));
-  CHECK(has(out, "  n_1/2     4.8"));
+  CHECK(has(out, "  N1/2      4.8"));
   CHECK(has(out, "KiB, where the rate first reaches half of the best\n"));
   CHECK(has(out, "  knee      about "));
   CHECK(has(out,
@@ -129,17 +129,17 @@ TEST_CASE("a curve that no line describes says so; what is missing says why") {
   CHECK(has(out, "one line does not describe this curve"));
   CHECK(has(out, "no latency: the fitted line meets zero bytes at -"));
   CHECK(has(out, "  latency   none: at 1048576 bytes most of the time is transfer\n"));
-  CHECK(has(out, "  n_1/2     none: the smallest size already reaches half of the best rate\n"));
+  CHECK(has(out, "  N1/2      none: the smallest size already reaches half of the best rate\n"));
   CHECK(has(out, "  knee      none: the rate does not rise with the size\n"));
 }
 
-TEST_CASE("a best rate that larger sizes do not keep is put beside theirs") {
+TEST_CASE("a best rate that larger sizes do not keep is shown with theirs") {
   TransferSeries sweep = sweep_of();
   add_point(sweep, 1024, {1});
   add_point(sweep, 2048, {2.2});
   CHECK_FALSE(has(text(trace_of(sweep)), "largest size"));  // 931 of 1024 MB/s is nearly it
   add_point(sweep, 4096, {8});
-  CHECK(has(text(trace_of(sweep)), "best      1.024 GB/s at 1 KiB; at the largest size, 4 KiB, 512.0 MB/s; by"));
+  CHECK(has(text(trace_of(sweep)), "best      1.024 GB/s at 1 KiB; at the largest size, 4 KiB, 512.0 MB/s; fastest"));
 }
 
 TEST_CASE("times that do not grow leave the fit without a rate, and say why") {
@@ -154,7 +154,7 @@ TEST_CASE("one point and two points keep quiet about what they cannot know") {
   TransferSeries sweep = sweep_of();
   add_point(sweep, 1024, {1});
   std::string out = text(trace_of(sweep));
-  CHECK(row(out, "1 KiB") == "1 KiB  1.024    1.000              -     1.000       1");
+  CHECK(row(out, "1 KiB") == "1 KiB  1.024    1.000              -   1.000       1");
   CHECK(has(out, "  latency   none: one size: latency and rate cannot be told apart\n"));
   CHECK(has(out, "  fit       none: one size: latency and rate cannot be told apart\n"));
   add_point(sweep, 2048, {1.5});
@@ -163,14 +163,14 @@ TEST_CASE("one point and two points keep quiet about what they cannot know") {
   CHECK_FALSE(has(out, "nan"));
 }
 
-TEST_CASE("points that never narrowed are marked and explained") {
+TEST_CASE("points that did not converge are marked and explained") {
   TransferSeries sweep = line_sweep(3);
-  CHECK_FALSE(has(text(trace_of(sweep)), "never narrowed"));
+  CHECK_FALSE(has(text(trace_of(sweep)), "did not converge"));
   sweep.points[1].stop = Stop::not_converged;
   const std::string out = text(trace_of(sweep));
   CHECK(row(out, "2 B").ends_with("  *"));
   CHECK_FALSE(row(out, "1 B").ends_with("*"));
-  CHECK(has(out, "1 of 4 sizes"));
+  CHECK(has(out, "* 1 of 4 sizes did not converge to the schedule's tolerance within its budget"));
 }
 
 TEST_CASE("what has no rate is marked with its reason, and a wrong payload is no rate") {
@@ -179,7 +179,7 @@ TEST_CASE("what has no rate is marked with its reason, and a wrong payload is no
   add_point(sweep, 16, {NAN});
   add_point(sweep, 32, {0});
   const std::string out = text(trace_of(sweep));
-  CHECK(row(out, "8 B").ends_with("-           0  !"));
+  CHECK(row(out, "8 B").ends_with("-         0  !"));
   CHECK(has(out, "! void: the payload arrived wrong (8 B)\n"));
   CHECK(has(out, "! no usable trial (16 B)\n"));
   CHECK(has(out, "! none: the clock is too coarse for these times (32 B)\n"));
@@ -194,7 +194,7 @@ TEST_CASE("throttled points are marked, and idle clocks are no throttling") {
   const std::string out = text(trace_of(sweep));
   CHECK(row(out, "2 B").ends_with("  t"));
   CHECK(row(out, "1 B").ends_with("7"));
-  CHECK(has(out, "after 1 of 4 sizes that its clocks were held down: power cap, temperature (software)"));
+  CHECK(has(out, "t after 1 of 4 sizes the driver reported reduced clocks: power cap, temperature (software)"));
   CHECK(has(out, "  clocks    120 .. 700 W\n"));
 }
 
@@ -206,7 +206,7 @@ TEST_CASE("perturbed neighbours are folded into their centres, and said to be") 
   CHECK(row(out, "1 KiB").ends_with("-2.0 +10.0 %"));  // 4.9 and 5.5 us against 5
   CHECK(row(out, "1021 B").starts_with("no row"));
   CHECK(has(out, "+-3 B: times of the 4 sizes 3 bytes below and above those shown"));
-  CHECK(has(out, "slowest beside 1 KiB"));
+  CHECK(has(out, "slowest around 1 KiB"));
   TextStyle style = wide();
   style.every_size = true;
   const std::string all = text(trace_of(sweep), style);
@@ -223,7 +223,7 @@ TEST_CASE("a duplex shows each direction and both side by side, and both's time"
   // 1000 bytes in 1 us, in 2 us, 2000 in 2 us of 4 GB/s both ways.
   CHECK(row(out, "1000 B").starts_with("1000 B     1.000    0.5000      1.000        25.0    2.000"));
   CHECK(has(out, "  limit     2.000 GB/s each way: by hand\n"));
-  CHECK(has(out, "  d2h       best 500.0 MB/s at 1000 B, beside the other direction\n"));
+  CHECK(has(out, "  d2h       best 500.0 MB/s at 1000 B, with the other lanes running\n"));
   sweep.question.direction = Direction::d2d;
   CHECK(has(text(trace_of(sweep)), "d2d GB/s  d2d back GB/s"));
 }
@@ -252,7 +252,7 @@ TEST_CASE("an unknown limit gives its reason and no percentages; above one, a wa
   CHECK(has(text(trace_of(sweep)), "above 100 %"));
 }
 
-TEST_CASE("a simulated device is SIMULATED in the title of page and sweep") {
+TEST_CASE("a simulated device is SIMULATED in the title of page and series") {
   TransferSeries sweep = line_sweep(3);
   sweep.simulated = true;
   Trace trace = trace_of(sweep);
@@ -278,7 +278,52 @@ TEST_CASE("no line is wider than the terminal, and what was dropped for that is 
     const std::string out = text(trace_of(sweep), style);
     CHECK(widest(out) <= static_cast<std::size_t>(width));
     CHECK(has(out, "left out at") == (width <= 80));
+    const std::string short_form = overview(trace_of(sweep), style);
+    CHECK(widest(short_form) <= static_cast<std::size_t>(width));
+    CHECK(has(short_form, "left out at") == (width <= 80));
   }
+}
+
+TEST_CASE("a report of a selection says of how many series it is") {
+  TextStyle style = wide();
+  style.series_in_trace = 19;
+  CHECK(has(text(trace_of(line_sweep(3)), style), "complete; shown are 1 of 19 series; transfers: 1 series, 4 points"));
+  style.series_in_trace = 1;
+  CHECK_FALSE(has(text(trace_of(line_sweep(3)), style), "shown are"));
+}
+
+TEST_CASE("escape sequences in a trace do not reach the terminal") {
+  TransferSeries sweep = line_sweep(3);
+  sweep.device_name = sweep.binding = sweep.error = sweep.limit.source = "evil \x1b]0;title\x07";
+  Trace trace = trace_of(sweep);
+  trace.root.hostname = trace.root.argv = sweep.device_name;
+  trace.provenance = {{"host", {{"cpu_model", sweep.device_name}}}};
+  for (const std::string& out : {text(trace), overview(trace)}) {
+    CHECK_FALSE(has(out, "\x1b"));
+    CHECK_FALSE(has(out, "\x07"));
+    CHECK(has(out, "evil \\x1b]0;title\\x07"));
+  }
+}
+
+TEST_CASE("the smallest sizes of queued copies show a gap, those of blocking ones a latency") {
+  TransferSeries sweep = line_sweep();
+  sweep.question.async = true;
+  CHECK(has(text(trace_of(sweep)), "  gap       5.102 us, mean of the 10 smallest sizes"));
+  CHECK_FALSE(has(text(trace_of(sweep)), "  latency "));
+  sweep.question.pattern = Pattern::pingpong;
+  CHECK(has(text(trace_of(sweep)), "  latency "));
+}
+
+TEST_CASE("a knee behind which the rate falls says so") {
+  TransferSeries sweep = line_sweep(16);
+  add_point(sweep, 1 << 18, {600});
+  CHECK(has(text(trace_of(sweep)), "and beyond 64 KiB the rate falls by"));
+}
+
+TEST_CASE("trials that a gate voided are counted") {
+  TransferSeries sweep = line_sweep(3);
+  sweep.points[1].void_trials = 2;
+  CHECK(has(text(trace_of(sweep)), "2 trials left out: their gate timed out"));
 }
 
 TEST_CASE("colours only where asked for") {
@@ -290,7 +335,7 @@ TEST_CASE("colours only where asked for") {
   CHECK(has(text(trace, style), "\x1b[1m"));
 }
 
-TEST_CASE("the overview has one line a sweep, aligned, under what they share") {
+TEST_CASE("the overview has one line for each series, aligned, under what they share") {
   Trace trace = trace_of(line_sweep());
   trace.of<Transfers>()[0].limit = {2e9, "by hand"};
   TransferSeries duplex = sweep_of(Pattern::duplex);
@@ -299,10 +344,10 @@ TEST_CASE("the overview has one line a sweep, aligned, under what they share") {
   trace.of<Transfers>().push_back(duplex);
   const std::string out = overview(trace);
   CHECK(has(out,
-            "  sweep                              best GB/s  % of limit      at  latency us     n_1/2\n"
+            "  transfers                          points  best GB/s      at  largest  % of limit  smallest us      N1/2\n"
             "  cudaMemcpy cuda:0 (Test GPU)\n"
-            "    h2d pinned stream blocking host     0.9953        49.8   1 MiB       5.102"));
-  CHECK(has(out, "    h2d pinned duplex blocking host     1.000          -    1000 B       -             -  1*\n"));
-  CHECK(has(out, "duplex: both directions together"));
-  CHECK(has(out, "never narrowed"));
+            "    h2d pinned stream blocking host      21     0.9953   1 MiB   0.9953        49.8        5.102"));
+  CHECK(has(out, "    h2d pinned duplex blocking host       1     1.000   1000 B   1.000          -          -             -  1*\n"));
+  CHECK(has(out, "several lanes: their sum"));
+  CHECK(has(out, "N*: N points did not converge to the tolerance"));
 }

@@ -156,7 +156,7 @@ TEST_CASE("kernels that run together get lanes") {
   check_apart(in);
 }
 
-TEST_CASE("apart, a chunk's stages run beside each other, each in a stream of its own") {
+TEST_CASE("independent stages of a chunk run at the same time, each in a stream of its own") {
   Imported in = imported(simulation_of(calls(), 3, Order::independent));
   check_apart(in);
   CHECK(in.threads.count({"streams", "stream 0 h2d"}) == 1);

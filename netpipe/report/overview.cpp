@@ -48,143 +48,139 @@ Counts counts_of(const Series<K>& series) {
   return counts;
 }
 
-// ---- what a line says, for each kind --------------------------------------------------------------------------------
-
-struct TransferLine {
-  CurveFit fit;
-  double percent = not_measured;
-  PointSummary largest;
-};
-TransferLine line_of(const TransferSeries& series) {
-  auto points = summarize_sum(series);
-  if (points.empty()) points = summarize(series);
-  TransferLine line{fit_curve(points), not_measured, points.empty() ? PointSummary{} : points.back()};
-  for (const PointSummary& p : points)
-    if (p.bytes == line.fit.best_bytes && p.rate.value == line.fit.best_rate) line.percent = p.percent_of_limit;
-  return line;
-}
-
-struct ProbeLine {
-  Corners corners;
-  double percent = not_measured;
-  double first_per_s = not_measured, last_per_s = not_measured;  // loads have no corners
-};
-ProbeLine line_of(const ProbeSeries& series) {
-  ProbeLine line;
-  if (!counts_loads(series.question)) {
-    line.corners = corners_of(series);
-    line.percent = 100 * line.corners.all_all.value / series.limit.per_s;
-  } else if (const auto rates = model::rates_of(series); !rates.empty()) {
-    line.first_per_s = rates.front().rate.value;
-    line.last_per_s = rates.back().rate.value;
-  }
-  return line;
-}
-
-// The best split of jobs that were also measured unsplit.
-struct JobLine {
-  std::optional<JobSummary> best;
-};
-JobLine line_of(const JobSeries& series) {
-  JobLine line;
-  for (const JobSummary& s : summarize(series))
-    if (s.speed_up > (line.best ? line.best->speed_up : 1)) line.best = s;
-  return line;
-}
-
-struct PlainLine {};
-template <class K>
-PlainLine line_of(const Series<K>&) {
-  return {};
-}
-
-Json line_json(const TransferLine& line) {
-  const auto size = [](std::uint64_t bytes) { return bytes ? Json(bytes) : Json(nullptr); };
-  return {{"best_rate_bytes_per_s", json_of(line.fit.best_rate)},
-          {"best_bytes", size(line.fit.best_bytes)},
-          {"percent_of_limit", json_of(line.percent)},
-          {"largest_bytes", size(line.largest.bytes)},
-          {"largest_rate_bytes_per_s", json_of(line.largest.rate.value)},
-          {"smallest_sizes_us", json_of(line.fit.small_us)},
-          {"half_rate_bytes", json_of(line.fit.half_bytes)}};
-}
-Json line_json(const ProbeLine& line) {
-  return {{"all_all_per_s", json_of(line.corners.all_all.value)},
-          {"one_all_per_s", json_of(line.corners.one_all.value)},
-          {"all_one_per_s", json_of(line.corners.all_one.value)},
-          {"one_one_per_s", json_of(line.corners.one_one.value)},
-          {"percent_of_limit", json_of(line.percent)},
-          {"first_load_us", json_of(1e6 / line.first_per_s)},
-          {"last_load_us", json_of(1e6 / line.last_per_s)}};
-}
-Json line_json(const JobLine& line) {
-  Json json{{"speed_up", nullptr}, {"speed_up_at", nullptr}};
-  if (line.best) {
-    json = {{"speed_up", line.best->speed_up}, {"speed_up_at", Json::object()}};
-    add_fields(json["speed_up_at"], line.best->job);
-  }
-  return json;
-}
-Json line_json(const PlainLine&) { return Json::object(); }
-
-// ---- the columns between a line's title and its counts --------------------------------------------------------------
+// ---- a line of each kind: its numbers, its columns between title and counts, and what those mean --------------------
 
 struct Head {
   std::string text;
   Align align = Align::right;
   int rank = 0;
 };
-std::vector<Head> heads(const TransferLine*) {
-  return {{"best GB/s", Align::point, 0}, {"at", Align::right, 2},          {"largest", Align::point, 1},
-          {"% of limit", Align::point, 3}, {"smallest us", Align::point, 4}, {"N1/2", Align::right, 5}};
-}
-std::vector<Head> heads(const ProbeLine*) {
-  return {{"All-All"}, {"One-All", Align::right, 2}, {"All-One", Align::right, 3}, {"One-One", Align::right, 4},
-          {"% of limit", Align::point, 1}};
-}
-std::vector<Head> heads(const JobLine*) { return {{"speed-up", Align::point, 0}, {"at", Align::left, 1}}; }
-std::vector<Head> heads(const PlainLine*) { return {}; }
+using Heads = std::vector<Head>;
+using Cells = std::vector<std::string>;
 
-std::vector<std::string> cells(const TransferSeries&, const TransferLine& line) {
-  return {digits_text(line.fit.best_rate * 1e-9),
-          line.fit.best_bytes ? size_text(line.fit.best_bytes) : "-",
-          digits_text(line.largest.rate.value * 1e-9),
-          percent_text(line.percent),
-          digits_text(line.fit.small_us),
-          about_size_text(line.fit.half_bytes)};
-}
-std::vector<std::string> cells(const ProbeSeries& series, const ProbeLine& line) {
-  const ProbeCase& c = series.question;
-  const auto rate = [&](double per_s) { return probe_rate_text(c, per_s); };
-  if (counts_loads(c)) return {rate(line.first_per_s) + " .. " + rate(line.last_per_s), "", "", "", "-"};
-  const Corners& corners = line.corners;
-  return {rate(corners.all_all.value), rate(corners.one_all.value), rate(corners.all_one.value),
-          rate(corners.one_one.value), percent_text(line.percent)};
-}
-std::vector<std::string> cells(const JobSeries&, const JobLine& line) {
-  if (!line.best) return {"-", ""};
-  return {digits_text(line.best->speed_up, 3), text_of(line.best->job)};
-}
+struct TransferLine {
+  CurveFit fit;
+  double percent = not_measured;
+  PointSummary largest;
+
+  explicit TransferLine(const TransferSeries& series) {
+    auto points = summarize_sum(series);
+    if (points.empty()) points = summarize(series);
+    fit = fit_curve(points);
+    if (!points.empty()) largest = points.back();
+    for (const PointSummary& p : points)
+      if (p.bytes == fit.best_bytes && p.rate.value == fit.best_rate) percent = p.percent_of_limit;
+  }
+  Json json() const {
+    const auto size = [](std::uint64_t bytes) { return bytes ? Json(bytes) : Json(nullptr); };
+    return {{"best_rate_bytes_per_s", json_of(fit.best_rate)},
+            {"best_bytes", size(fit.best_bytes)},
+            {"percent_of_limit", json_of(percent)},
+            {"largest_bytes", size(largest.bytes)},
+            {"largest_rate_bytes_per_s", json_of(largest.rate.value)},
+            {"smallest_sizes_us", json_of(fit.small_us)},
+            {"half_rate_bytes", json_of(fit.half_bytes)}};
+  }
+  static Heads heads() {
+    return {{"best GB/s", Align::point, 0},  {"at", Align::right, 2},          {"largest", Align::point, 1},
+            {"% of limit", Align::point, 3}, {"smallest us", Align::point, 4}, {"N1/2", Align::right, 5}};
+  }
+  Cells cells() const {
+    return {digits_text(fit.best_rate * 1e-9),     fit.best_bytes ? size_text(fit.best_bytes) : "-",
+            digits_text(largest.rate.value * 1e-9), percent_text(percent),
+            digits_text(fit.small_us),              about_size_text(fit.half_bytes)};
+  }
+  static std::string note() {
+    return "largest: GB/s at the largest size; smallest: mean time of the ten smallest sizes, which is the latency of "
+           "blocking copies, and for async ones the time from copy to copy in a queue; N1/2: size that reaches half of "
+           "the best rate; several lanes: their sum";
+  }
+};
+
+struct ProbeLine {
+  ProbeCase question;
+  Corners corners;
+  double percent = not_measured;
+  double first_per_s = not_measured, last_per_s = not_measured;  // loads have no corners
+
+  explicit ProbeLine(const ProbeSeries& series) : question(series.question) {
+    if (!counts_loads(question)) {
+      corners = corners_of(series);
+      percent = 100 * corners.all_all.value / series.limit.per_s;
+    } else if (const auto rates = model::rates_of(series); !rates.empty()) {
+      first_per_s = rates.front().rate.value;
+      last_per_s = rates.back().rate.value;
+    }
+  }
+  Json json() const {
+    return {{"all_all_per_s", json_of(corners.all_all.value)}, {"one_all_per_s", json_of(corners.one_all.value)},
+            {"all_one_per_s", json_of(corners.all_one.value)}, {"one_one_per_s", json_of(corners.one_one.value)},
+            {"percent_of_limit", json_of(percent)},            {"first_load_us", json_of(1e6 / first_per_s)},
+            {"last_load_us", json_of(1e6 / last_per_s)}};
+  }
+  static Heads heads() {
+    return {{"All-All"},
+            {"One-All", Align::right, 2},
+            {"All-One", Align::right, 3},
+            {"One-One", Align::right, 4},
+            {"% of limit", Align::point, 1}};
+  }
+  Cells cells() const {
+    const auto rate = [&](double per_s) { return probe_rate_text(question, per_s); };
+    if (counts_loads(question)) return {rate(first_per_s) + " .. " + rate(last_per_s), "", "", "", "-"};
+    return {rate(corners.all_all.value), rate(corners.one_all.value), rate(corners.all_one.value),
+            rate(corners.one_one.value), percent_text(percent)};
+  }
+  static std::string note() {
+    return "corners (Perez & Piccoli 2011): blocks on all units or one, then threads all or one; % of limit: All-All "
+           "over the limit at the highest clock ('P reached' is at the clock of the run)";
+  }
+};
+
+// The best split of jobs that were also measured unsplit.
+struct JobLine {
+  std::optional<JobSummary> best;
+
+  explicit JobLine(const JobSeries& series) {
+    for (const JobSummary& s : summarize(series))
+      if (s.speed_up > (best ? best->speed_up : 1)) best = s;
+  }
+  Json json() const {
+    Json json{{"speed_up", json_of(best ? best->speed_up : not_measured)}, {"speed_up_at", nullptr}};
+    if (best) add_fields(json["speed_up_at"] = Json::object(), best->job);
+    return json;
+  }
+  static Heads heads() { return {{"speed-up", Align::point, 0}, {"at", Align::left, 1}}; }
+  Cells cells() const { return {best ? digits_text(best->speed_up, 3) : "-", best ? text_of(best->job) : ""}; }
+  static std::string note() { return "speed-up: the largest over the same job unsplit in one stream"; }
+};
+
+// A kind without more to say.
+struct PlainLine {
+  template <class K>
+  explicit PlainLine(const Series<K>&) {}
+  Json json() const { return Json::object(); }
+  static Heads heads() { return {}; }
+  Cells cells() const { return {}; }
+  static std::string note() { return {}; }
+};
+
 template <class K>
-std::vector<std::string> cells(const Series<K>&, const PlainLine&) {
-  return {};
-}
-
-void note(Page& page, const TransferLine*) {
-  page.note(
-      "largest: GB/s at the largest size; smallest: mean time of the ten smallest sizes, which is the latency of "
-      "blocking copies, and for async ones the time from copy to copy in a queue; N1/2: size that reaches half of the "
-      "best rate; several lanes: their sum");
-}
-void note(Page& page, const ProbeLine*) {
-  page.note(
-      "corners (Perez & Piccoli 2011): blocks on all units or one, then threads all or one; % of limit: All-All over the "
-      "limit at the highest clock ('P reached' is at the clock of the run)");
-}
-void note(Page& page, const JobLine*) {
-  page.note("speed-up: the largest over the same job unsplit in one stream");
-}
-void note(Page&, const PlainLine*) {}
+struct LineOf {
+  using Type = PlainLine;
+};
+template <>
+struct LineOf<Transfers> {
+  using Type = TransferLine;
+};
+template <>
+struct LineOf<Probes> {
+  using Type = ProbeLine;
+};
+template <>
+struct LineOf<Jobs> {
+  using Type = JobLine;
+};
 
 // ---- all kinds ------------------------------------------------------------------------------------------------------
 
@@ -203,18 +199,16 @@ std::string rest_of(const Series<K>& series) {
 
 // Jobs of single copies, kernels and calls have no best split; what they show is among what is derived.
 bool has_line(const JobSeries& series, const JobLine& line) { return line.best || !series.error.empty(); }
-template <class K, class Line>
-bool has_line(const Series<K>&, const Line&) {
-  return true;
-}
+bool has_line(const auto&, const auto&) { return true; }
 
 template <class K>
 void overview(Page& page, const std::vector<Series<K>>& all) {
-  using Line = decltype(line_of(all.front()));
+  using Line = typename LineOf<K>::Type;
+  const Heads heads = Line::heads();
   Table table;
   table.column(std::string(K::name), Align::left);
   table.column("points", Align::right, 1);
-  for (const Head& head : heads(static_cast<const Line*>(nullptr))) table.column(head.text, head.align, head.rank);
+  for (const Head& head : heads) table.column(head.text, head.align, head.rank);
   table.column("", Align::left);
   std::vector<const Series<K>*> shown;
   Counts sum, others;
@@ -223,7 +217,7 @@ void overview(Page& page, const std::vector<Series<K>>& all) {
     const Counts counts = counts_of(series);
     sum.not_converged += counts.not_converged;
     sum.unusable += counts.unusable;
-    const Line line = line_of(series);
+    const Line line(series);
     if (!has_line(series, line)) {
       ++other_series;
       others.points += counts.points;
@@ -232,13 +226,13 @@ void overview(Page& page, const std::vector<Series<K>>& all) {
       continue;
     }
     shown.push_back(&series);
-    std::vector<std::string> row{"  " + rest_of(series), std::to_string(counts.points)};
-    for (std::string& cell : cells(series, line)) row.push_back(std::move(cell));
+    Cells row{"  " + rest_of(series), std::to_string(counts.points)};
+    for (std::string& cell : line.cells()) row.push_back(std::move(cell));
     row.push_back(counts.text(series));
     table.row(std::move(row));
   }
   if (other_series) {
-    std::vector<std::string> row(2 + heads(static_cast<const Line*>(nullptr)).size());
+    Cells row(2 + heads.size());
     row[0] = counted(other_series, "other series");
     row[1] = std::to_string(others.points);
     row.push_back(others.text(SeriesInfo{}));
@@ -260,7 +254,7 @@ void overview(Page& page, const std::vector<Series<K>>& all) {
   }
   if (other_series) page.text += lines.back();
   page.text += '\n';
-  note(page, static_cast<const Line*>(nullptr));
+  if (const std::string note = Line::note(); !note.empty()) page.note(note);
   if (sum.not_converged) page.note("N*: N points did not converge to the tolerance");
   if (sum.unusable) page.note("N!: N points without a usable result; the full report has the reasons");
   page.note_left_out(table);
@@ -290,7 +284,7 @@ void report_overview_json(std::ostream& out, const Trace& trace) {
                {"points", counts.points},
                {"not_converged", counts.not_converged},
                {"unusable", counts.unusable}};
-      one.update(line_json(line_of(series)));
+      one.update(typename LineOf<K>::Type(series).json());
       one["error"] = series.error.empty() ? Json(nullptr) : Json(series.error);
       all.push_back(std::move(one));
     }
