@@ -1,7 +1,6 @@
-// The hot loop of the compute probe, written once. Each instruction set's file includes it after it has defined
-// NPGPU_TARGET (the target attribute) and, in an unnamed namespace, one struct a type:
-//   Scalar, Vector, lanes, max_ilp; all(Scalar), load(p), store(p, v), step(x, a, b) and keep(v), an empty asm that
-//   holds v in a register, so that the compiler can neither fold two steps nor join two chains.
+// The hot loop of the compute probe, written once; probes/host/simd_isa.hpp includes it. Of V it takes Scalar, Vector,
+// lanes and max_ilp; all(Scalar), load(p), store(p, v), step(x, a, b) and keep(v), an empty asm that holds v in a register,
+// so that the compiler can neither fold two steps nor join two chains.
 // Recursion over templates unrolls under any compiler and leaves no array that could end up in memory.
 #pragma once
 
@@ -9,8 +8,6 @@
 #include <utility>
 
 #include "probes/compute/chains.hpp"
-
-#define NPGPU_INLINE NPGPU_TARGET __attribute__((always_inline)) inline
 
 namespace npgpu {
 namespace {
