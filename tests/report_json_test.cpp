@@ -49,26 +49,25 @@ TEST_CASE("the report's keys are a contract") {
   TransferSeries sweep = sweep_of();
   add_point(sweep, 1000, {2, 2, 2, 2, 2, 2, 4});
   const json j = report(trace_of(sweep));
-  CHECK(keys(j) == std::vector<std::string>{"derived", "document",  "jobs", "probes", "provenance",
-                                            "run",     "transfers", "version"});
+  CHECK(keys(j) ==
+        std::vector<std::string>{"derived", "document", "jobs", "probes", "provenance", "run", "transfers", "version"});
   CHECK(keys(j["run"]) == std::vector<std::string>{"argv", "complete", "git_commit", "hostname", "run_uuid",
                                                    "start_time_utc", "tool_version"});
   const json& s = j["transfers"][0];
   CHECK(keys(s) == std::vector<std::string>{"binding", "case", "device_name", "device_uuid", "error", "lanes",
                                             "limit_per_s", "limit_source", "schedule", "simulated", "title",
                                             "together"});
-  CHECK(keys(s["case"]) == std::vector<std::string>{"async",   "bind",      "cache",   "direction",
-                                                    "executor", "memory",   "module",  "more_lanes",
-                                                    "pattern", "source",    "source_offset_bytes", "target",
-                                                    "target_offset_bytes",  "timing"});
+  CHECK(keys(s["case"]) == std::vector<std::string>{"async", "bind", "cache", "direction", "executor", "memory",
+                                                    "module", "more_lanes", "pattern", "source", "source_offset_bytes",
+                                                    "target", "target_offset_bytes", "timing"});
   const json& lane = s["lanes"][0];
   CHECK(keys(lane) == std::vector<std::string>{"curve", "lane", "name", "points"});
   CHECK(keys(lane["curve"]) == std::vector<std::string>{"best_bytes", "best_rate_bytes_per_s", "fit_latency_us",
                                                         "fit_rate_bytes_per_s", "fit_worst_residual", "half_rate_bytes",
                                                         "knee_bytes", "notes", "smallest_sizes_us"});
   CHECK(keys(lane["points"][0]) == std::vector<std::string>{"bytes", "lane", "min_us", "mean_us", "max_us",
-                                                            "percent_of_limit", "rate_bytes_per_s", "stop", "time_us",
-                                                            "trials"});
+                                                            "percent_of_limit", "perturbed", "rate_bytes_per_s", "stop",
+                                                            "time_us", "trials"});
   CHECK(keys(lane["points"][0]["time_us"]) == std::vector<std::string>{"high", "low", "method", "value"});
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "netpipe/model/probes/probe_rates.hpp"
+#include "netpipe/report/perturbed_sizes.hpp"
 #include "netpipe/report/series_text.hpp"
 
 namespace npgpu {
@@ -37,7 +38,13 @@ Json curve_json(const CurveFit& fit) {
 
 Json lane_json(const std::vector<PointSummary>& points, std::uint32_t lane, const std::string& name) {
   Json json{{"lane", lane}, {"name", name}, {"curve", curve_json(fit_curve(points))}, {"points", Json::array()}};
-  for (const PointSummary& p : points) json["points"].push_back(point_json(p));
+  std::vector<std::uint64_t> sizes;
+  for (const PointSummary& p : points) sizes.push_back(p.bytes);
+  const PerturbedSizes perturbed = perturbed_sizes_of(sizes);
+  for (const PointSummary& p : points) {
+    json["points"].push_back(point_json(p));
+    json["points"].back()["perturbed"] = perturbed.folds(p.bytes);
+  }
   return json;
 }
 
@@ -111,9 +118,8 @@ Json columns(const std::vector<Row>& rows) {
   const Row none{};
   visit_fields(none, [&](const FieldInfo& f, const auto&) { json[std::string(f.name)] = Json::array(); });
   for (const Row& row : rows)
-    visit_fields(row, [&](const FieldInfo& f, const auto& value) {
-      json[std::string(f.name)].push_back(json_of(value));
-    });
+    visit_fields(row,
+                 [&](const FieldInfo& f, const auto& value) { json[std::string(f.name)].push_back(json_of(value)); });
   return json;
 }
 
@@ -157,8 +163,7 @@ Json json_of(const Provenance& provenance) {
   Json groups = Json::object();
   for (const auto& [group, facts] : provenance) {
     Json all = Json::object();
-    for (const auto& [fact, value] : facts)
-      all[fact] = std::visit([](const auto& v) { return json_of(v); }, value);
+    for (const auto& [fact, value] : facts) all[fact] = std::visit([](const auto& v) { return json_of(v); }, value);
     groups[group] = std::move(all);
   }
   return groups;
@@ -187,7 +192,7 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //                      half_rate_bytes (n_1/2), knee_bytes, fit_latency_us, fit_rate_bytes_per_s, fit_worst_residual,
 //                      notes: [ why null ] },
 //           "points": [ { bytes, lane, trials, stop, time_us, min_us, max_us, mean_us, rate_bytes_per_s,
-//                         percent_of_limit } ] } ],
+//                         percent_of_limit, perturbed: a neighbour of the size that was asked for } ] } ],
 //         "together": null; for several lanes an object as in "lanes", of all at once: bytes is the size of one copy,
 //                     rates count all
 //       for probes "points": [ { fields of a shape, trials, stop, rate_per_s, rate_per_cycle, clock_mhz, doubts } ]
