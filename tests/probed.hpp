@@ -42,31 +42,28 @@ class ChangedSpec {
 
 inline ProbeSeries probed(const ProbeCase& question, Schedule& schedule) {
   const Probe& probe = find_probe(question.probe, question.device);
-  ProbeSeries sweep;
-  sweep.question = question;
-  sweep.schedule = schedule.text();
-  sweep.device_name = probe.device(question.device).name;
-  sweep.simulated = true;
-  sweep.layout = probe.layout(question);
-  sweep.peak = probe.peak(question);
-  const std::vector<Shape> shapes = probe.shapes(question);
-  std::uint64_t most = 0;
-  for (const Shape& shape : shapes) most = std::max(most, shape.bytes);
-  const auto kernel = probe.open(question, most);
-  sweep.binding = kernel->binding();
-  for (const Shape& shape : shapes) {
-    auto measured = measure_shape(*kernel, schedule, shape, {});
+  std::vector<ProbeStep> steps;
+  for (const Shape& shape : probe.shapes(question)) steps.push_back({question, shape});
+  const auto runner = probe.open(steps);
+  ProbeSeries series;
+  static_cast<ProbeContext&>(series) = probe.context(question);
+  series.question = question;
+  series.schedule = schedule.text();
+  series.device_name = devices::find(question.device).name;
+  series.simulated = true;
+  series.binding = runner->binding();
+  for (const ProbeStep& step : steps) {
+    auto measured = measure<Probes>(*runner, schedule, step, {});
     REQUIRE(measured);
     CHECK(measured->mismatch == "");
-    measured->point.first_sample = sweep.samples.size();
-    measured->point.samples = static_cast<std::uint32_t>(measured->samples.size());
+    measured->point.first_sample = series.samples.size();
     for (ProbeSample& sample : measured->samples) {
-      sample.point = static_cast<std::uint32_t>(sweep.points.size());
-      sweep.samples.push_back(sample);
+      sample.point = static_cast<std::uint32_t>(series.points.size());
+      series.samples.push_back(sample);
     }
-    sweep.points.push_back(measured->point);
+    series.points.push_back(measured->point);
   }
-  return sweep;
+  return series;
 }
 
 // All cases of both probes.
@@ -77,7 +74,7 @@ inline Trace probed_trace(const std::string& device) {
     const Probe& probe = find_probe(name, device);
     for (const ProbeCase& question : probe.cases(device)) trace.of<Probes>().push_back(probed(question, *schedule));
   }
-  DeviceInfo info = find_probe("compute", device).device(device);
+  DeviceInfo info = devices::find(device);
   info.facts.emplace_back("id", device);
   trace.provenance.emplace_back("gpu0", info.facts);
   return trace;

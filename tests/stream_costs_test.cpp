@@ -33,7 +33,7 @@ ChangedSpec odd_h200(const std::function<void(nlohmann::json&)>& more = [](nlohm
 }
 
 MeasuredCosts measured(const std::string& id) {
-  const auto all = stream_costs(streamed(id, cli::overheads_experiment(id)));
+  const auto all = stream_costs(streamed(id, overheads_experiment(id)));
   REQUIRE(all.size() == 1);
   return all.front();
 }
@@ -104,7 +104,7 @@ TEST_CASE("eight queues") {
 TEST_CASE("jobs that no cost was fitted to are predicted") {
   const ChangedSpec spec = odd_h200();
   const MeasuredCosts m = measured(spec.id());
-  const auto workloads = workloads_of(streamed(spec.id(), cli::design_experiment(spec.id(), 6)));
+  const auto workloads = workloads_of(streamed(spec.id(), design_experiment(spec.id(), 6)));
   REQUIRE(workloads.size() == 6);
   const Evaluation e = evaluate(workloads, m);
   CHECK(e.models.front().model == "simulator");
@@ -136,8 +136,8 @@ TEST_CASE("a kernel in parts: few blocks leave room, many take turns") {
 
 TEST_CASE("what a trace lacks is told with the command that measures it") {
   const ChangedSpec spec = odd_h200();
-  auto jobs = cli::overheads_experiment(spec.id());
-  std::erase_if(jobs, [](const cli::PlannedJob& j) { return j.step.question.workload == Workload::compute; });
+  auto jobs = overheads_experiment(spec.id());
+  std::erase_if(jobs, [](const JobStep& j) { return j.question.workload == Workload::compute; });
   const auto all = stream_costs(streamed(spec.id(), jobs));
   REQUIRE(all.size() == 1);
   CHECK_FALSE(all[0].usable);
@@ -165,8 +165,8 @@ TEST_CASE("a forecast: the best of the simulated times, within its interval") {
 
 TEST_CASE("jobs with one stream free are no call's, copy's or kernel's time") {
   const ChangedSpec spec = odd_h200();
-  auto jobs = cli::overheads_experiment(spec.id());
-  std::erase_if(jobs, [](const cli::PlannedJob& j) { return j.step.question.gating == Gating::last_stream_free; });
+  auto jobs = overheads_experiment(spec.id());
+  std::erase_if(jobs, [](const JobStep& j) { return j.question.gating == Gating::last_stream_free; });
   Trace trace = streamed(spec.id(), jobs);
   const auto known = [](const Trace& t) {  // without the queues, which those jobs do tell
     auto all = stream_costs(t).at(0).parameters;

@@ -10,34 +10,30 @@
 
 namespace npgpu {
 
-// A trace of these jobs on one device, in sweeps by question.
-inline Trace streamed(const std::string& device, const std::vector<cli::PlannedJob>& jobs) {
+// A trace of these jobs on one device, in series by question.
+inline Trace streamed(const std::string& device, const std::vector<JobStep>& jobs) {
   const Backend<Jobs>& backend = find_job_backend(device);
-  const DeviceInfo info = backend.device(device);
+  const DeviceInfo info = devices::find(device);
   Trace trace;
   Facts facts{{"id", device}};
   facts.insert(facts.end(), info.facts.begin(), info.facts.end());
   trace.provenance = {{"gpu0", facts}};
-  const auto runner = backend.open(device, {});
+  const auto runner = backend.open(jobs);
   const auto schedule = classic_schedule({.trials = 3});
-  std::map<JobCase, JobSeries> sweeps;
-  std::uint64_t number = 0;
-  for (const cli::PlannedJob& job : jobs) {
-    if (backend.refuses(job.step)) continue;  // as a plan leaves it out
-    JobShape shape = job.step.job;
-    if (job.ratio > 0) shape.iterations = iterations_for(*runner, job.step.question, shape, job.ratio);
-    auto measured = measure_job(*runner, *schedule, job.step.question, shape, number, {});
+  std::map<JobCase, JobSeries> by_question;
+  for (const JobStep& job : jobs) {
+    if (backend.refuses(job)) continue;  // as a plan leaves it out
+    auto measured = measure<Jobs>(*runner, *schedule, runner->settled(job, {}), {});
     REQUIRE(measured);
-    JobSeries& sweep = sweeps[job.step.question];
-    sweep.question = job.step.question;
-    sweep.device_name = info.name;
-    sweep.simulated = true;
-    measured->point.first_sample = sweep.samples.size();
-    measured->point.samples = static_cast<std::uint32_t>(measured->samples.size());
-    sweep.samples.insert(sweep.samples.end(), measured->samples.begin(), measured->samples.end());
-    sweep.points.push_back(measured->point);
+    JobSeries& series = by_question[job.question];
+    series.question = job.question;
+    series.device_name = info.name;
+    series.simulated = true;
+    measured->point.first_sample = series.samples.size();
+    series.samples.insert(series.samples.end(), measured->samples.begin(), measured->samples.end());
+    series.points.push_back(measured->point);
   }
-  for (auto& [question, sweep] : sweeps) trace.of<Jobs>().push_back(std::move(sweep));
+  for (auto& [question, series] : by_question) trace.of<Jobs>().push_back(std::move(series));
   return trace;
 }
 
