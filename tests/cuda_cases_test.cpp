@@ -11,7 +11,7 @@ namespace {
 
 // A case that can run, with one thing changed.
 TransferCase with(void (*change)(TransferCase&)) {
-  TransferCase c{.module = "cudaMemcpy", .device = "cuda:0"};
+  TransferCase c = case_on("cudaMemcpy", "cuda:0");
   change(c);
   return c;
 }
@@ -35,13 +35,11 @@ TEST_CASE("what programs do with their GPU is not refused") {
       for (const Memory m : {Memory::pinned, Memory::pageable, Memory::write_combined, Memory::managed})
         for (const Pattern p : {Pattern::stream, Pattern::pingpong})
           for (const Timing t : {Timing::host, Timing::event}) {
-            TransferCase c{.module = "cudaMemcpy",
-                   .device = "cuda:0",
-                   .pattern = p,
-                   .direction = d,
-                   .memory = m,
-                   .async = async,
-                   .timing = t};
+            TransferCase c = case_on("cudaMemcpy", "cuda:0", d);
+            c.pattern = p;
+            c.memory = m;
+            c.async = async;
+            c.timing = t;
             INFO(title(c));
             CHECK_FALSE(why_impossible(c));
           }
@@ -113,7 +111,10 @@ TEST_CASE("copies within the host are the CPU's") {
 TEST_CASE("behind a gate only what enqueues") {
   refused(with([](TransferCase& c) { c.timing = Timing::gated; }), {"--timing gated", "--async"});
   for (const auto memory : {Memory::pageable, Memory::managed}) {
-    TransferCase c{.module = "cudaMemcpy", .device = "cuda:0", .memory = memory, .async = true, .timing = Timing::gated};
+    TransferCase c = case_on("cudaMemcpy", "cuda:0");
+    c.memory = memory;
+    c.async = true;
+    c.timing = Timing::gated;
     refused(c, {"--timing gated", "--memory pinned", "--timing host"});
   }
 }
@@ -134,7 +135,15 @@ TEST_CASE("between two GPUs: not yet") {
             c.direction = Direction::peer;
             c.memory = Memory::device;
           }),
-          {"--direction peer", "not there yet"});
+          {"--direction peer", "copies between two GPUs are not there yet"});
+}
+
+TEST_CASE("several lanes of blocking copies would wait for each other") {
+  TransferCase c = case_on("cudaMemcpy", "cuda:0");
+  c.more_lanes = lanes(c);
+  refused(c, {"several lanes", "--async"});
+  c.async = true;
+  CHECK_FALSE(why_impossible(c));
 }
 
 TEST_CASE("slots leave room for an offset and the guards, at one distance for both ends") {

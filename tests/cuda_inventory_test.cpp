@@ -37,12 +37,35 @@ TEST_CASE("device names") {
 
 TEST_CASE("rates of PCIe links: transfers * lanes * line code / 8") {
   // Gen3 x16: 8e9 * 16 * 128/130 / 8 = 15.754e9; Gen1 x1: 2.5e9 * 8/10 / 8 = 250e6
-  CHECK(cuda::pcie_limit(3, 16).bytes_per_s == doctest::Approx(15.7538e9).epsilon(1e-5));
-  CHECK(cuda::pcie_limit(5, 16).bytes_per_s == doctest::Approx(63.0154e9).epsilon(1e-5));
-  CHECK(cuda::pcie_limit(1, 1).bytes_per_s == doctest::Approx(250e6));
+  CHECK(cuda::pcie_limit(3, 16).per_s == doctest::Approx(15.7538e9).epsilon(1e-5));
+  CHECK(cuda::pcie_limit(5, 16).per_s == doctest::Approx(63.0154e9).epsilon(1e-5));
+  CHECK(cuda::pcie_limit(1, 1).per_s == doctest::Approx(250e6));
   CHECK(cuda::pcie_limit(5, 16).source == "PCIe Gen5 x16: 32 GT/s * 16 lanes * 128/130");
-  CHECK(std::isnan(cuda::pcie_limit(0, 16).bytes_per_s));
-  CHECK(std::isnan(cuda::pcie_limit(9, 16).bytes_per_s));
+  CHECK(std::isnan(cuda::pcie_limit(0, 16).per_s));
+  CHECK(std::isnan(cuda::pcie_limit(9, 16).per_s));
+}
+
+TEST_CASE("limits are of what GPU and slot can do at most, not of a link or a clock that is low now") {
+  const Facts degraded{{"memory_clock_khz", std::int64_t{1'593'000}}, {"memory_bus_bits", std::int64_t{6144}},
+                       {"max_memory_clock_mhz", std::int64_t{3201}},
+                       {"pcie_generation_now", std::int64_t{4}},      {"pcie_lanes_now", std::int64_t{8}},
+                       {"max_pcie_generation", std::int64_t{5}},      {"max_pcie_lanes", std::int64_t{16}}};
+  CHECK(cuda::link_limit(degraded) == cuda::pcie_limit(5, 16));
+  CHECK(cuda::memory_limit(degraded).per_s == doctest::Approx(3201e6 * 6144 * 2 / 8));
+  CHECK(cuda::memory_limit(degraded).source == "3201 MHz * 6144 bit * 2 (double data rate)");
+}
+
+TEST_CASE("limits that cannot be known say why, and the state of now stands in for none") {
+  CHECK(cuda::link_limit({{"pcie_generation_now", std::int64_t{4}}, {"pcie_lanes_now", std::int64_t{8}}}).source.find(
+            "unknown: NVML does not say") == 0);
+  CHECK(cuda::link_limit({{"telemetry", std::string("unavailable: NVML is not there")}}).source ==
+        "unknown: NVML is not there");
+  CHECK(cuda::link_limit({{"integrated", std::int64_t{1}}}).source.find("unknown: the GPU is integrated") == 0);
+  CHECK(cuda::link_limit({{"pageable_memory_access_uses_host_page_tables", std::int64_t{1}}}).source.find(
+            "unknown: the host is reached over a coherent link") == 0);
+  CHECK(cuda::memory_limit({}).source.find("unknown: ") == 0);
+  const Facts no_nvml{{"memory_clock_khz", std::int64_t{1'000'000}}, {"memory_bus_bits", std::int64_t{256}}};
+  CHECK(cuda::memory_limit(no_nvml).per_s == doctest::Approx(64e9));
 }
 
 TEST_CASE("a wrong byte in words: in the payload, before it, after it") {
@@ -57,6 +80,7 @@ TEST_CASE("without a GPU everything says so, and nothing crashes") {
   if (why.empty()) return;  // there is one: tests/gpu says the rest
   CHECK(cuda::inventory().empty());
   CHECK(cuda::why_not_there("cuda:0")->find(why) != std::string::npos);
+  CHECK_THROWS_AS(cuda::ordinal_or_throw("cuda:0"), Error);
   try {
     cuda::make_current(0);
     FAIL("cuda:0 became current, though there is none");

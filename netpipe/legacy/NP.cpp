@@ -8,10 +8,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
 #include "npgpu/error.hpp"
-#include "npgpu/model.hpp"
 #include "npgpu/module.hpp"
 #include "npgpu/report.hpp"
 
@@ -64,12 +61,11 @@ E one_of(const char* option, const char* text) {
 Settings settings(int argc, char** argv) {
   Settings s;
   TransferCase& c = s.question;
-  const bool host = std::string(module_name) == "memcpy";
-  c.module = module_name;
-  c.device = host ? "host" : "cuda:0";
-  c.direction = host ? Direction::h2h : Direction::h2d;
-  c.memory = host ? Memory::pageable : Memory::pinned;
-  c.pattern = host ? Pattern::stream : Pattern::pingpong;
+  const bool on_host = std::string(module_name) == "memcpy";
+  std::string device = on_host ? "host" : devices::default_device();
+  Direction direction = on_host ? Direction::h2h : Direction::h2d;
+  std::optional<Memory> memory;
+  c.pattern = on_host ? Pattern::stream : Pattern::pingpong;
   static const option options[] = {
       {"start", 1, nullptr, 0},   {"end", 1, nullptr, 0},     {"pert", 1, nullptr, 0},     {"perturbation", 1, nullptr, 0},
       {"repeats", 1, nullptr, 0}, {"quick", 0, nullptr, 0},   {"quicker", 0, nullptr, 0},  {"quickest", 0, nullptr, 0},
@@ -77,7 +73,6 @@ Settings settings(int argc, char** argv) {
       {"async", 0, nullptr, 0},   {"soffset", 1, nullptr, 0}, {"roffset", 1, nullptr, 0},  {"integrity", 0, nullptr, 0},
       {"direction", 1, nullptr, 0}, {"memory", 1, nullptr, 0}, {"device", 1, nullptr, 0},  {"help", 0, nullptr, 0},
       {nullptr, 0, nullptr, 0}};
-  bool memory_named = false;
   int index = 0;
   for (int got; (got = getopt_long(argc, argv, "o:", options, &index)) != -1;) {
     if (got == 'o') { s.output = optarg; continue; }
@@ -98,43 +93,40 @@ Settings settings(int argc, char** argv) {
     else if (word == "async") c.async = true;
     else if (word == "soffset") c.source_offset = whole(name, optarg);
     else if (word == "roffset") c.target_offset = whole(name, optarg);
-    else if (word == "direction") c.direction = one_of<Direction>(name, optarg);
-    else if (word == "memory") c.memory = one_of<Memory>(name, optarg), memory_named = true;
-    else if (word == "device") c.device = optarg;
+    else if (word == "direction") direction = one_of<Direction>(name, optarg);
+    else if (word == "memory") memory = one_of<Memory>(name, optarg);
+    else if (word == "device") device = optarg;
     else if (word == "help") usage(exit_code::done);
   }
   if (optind < argc) throw Error(ErrorKind::usage, fmt::format("'{}' is no option", argv[optind]));
-  if (c.direction == Direction::d2d && !memory_named) c.memory = Memory::device;
+  const TransferCase usual = case_on(module_name, device, direction);
+  c.module = usual.module, c.source = usual.source, c.target = usual.target;
+  c.direction = direction, c.executor = usual.executor;
+  c.memory = memory.value_or(usual.memory);
   if (c.async && c.memory != Memory::pageable && c.memory != Memory::managed) c.timing = Timing::gated;
   return s;
 }
 
 void measure(const Settings& s) {
   const Module* module = find_module(module_name);
-  const DeviceInfo device = module->device(s.question.device);
-  if (const auto why = module->refuses(s.question)) throw Error(ErrorKind::usage, *why);
-  const std::vector<std::uint64_t> sizes = sweep_sizes(s.start, s.end, s.perturbation);
-  const MemoryNeed free = module->available(s.question);
-  std::vector<std::unique_ptr<Channel>> owned;
-  std::vector<Channel*> channels;
-  for (const TransferCase& lane : lanes(s.question)) {
-    const MemoryNeed need = module->needs(lane, sizes.back());
-    if (need.host_bytes > free.host_bytes || need.device_bytes > free.device_bytes)
-      throw Error(ErrorKind::usage, "--end: not enough free memory for " + size_text(sizes.back()));
-    owned.push_back(module->open(lane, sizes.back()));
-    channels.push_back(owned.back().get());
-  }
+  const DeviceInfo device = devices::find(device_of(s.question));
+  std::vector<Step<Transfers>> steps;
+  for (const std::uint64_t bytes : sweep_sizes(s.start, s.end, s.perturbation)) steps.push_back({s.question, {bytes}});
+  if (const auto why = module->refuses(steps.back())) throw Error(ErrorKind::usage, *why);
+  const MemoryNeed free = module->available(s.question), need = module->needs(steps);
+  if (need.host_bytes > free.host_bytes || need.device_bytes > free.device_bytes)
+    throw Error(ErrorKind::usage, "--end: not enough free memory for " + text_of(steps.back().axes));
+  const auto runner = module->open(steps);
   std::ofstream out(s.output);
   if (!out) throw Error(ErrorKind::usage, "-o: cannot write '" + s.output + "'");
   std::cerr << title(s.question) << " on " << device.name << ", to " << s.output << '\n';
   const auto schedule = classic_schedule(s.schedule);
-  for (const std::uint64_t bytes : sizes) {
-    const auto measured = measure_point(s.question, channels, *schedule, bytes, nullptr);
+  for (const Step<Transfers>& step : steps) {
+    const auto measured = npgpu::measure(*runner, *schedule, step, {});
     if (!measured->mismatch.empty()) throw Error(ErrorKind::failed, "payload wrong: " + measured->mismatch);
     TransferSeries one;
     one.question = s.question;
     one.points = {measured->point};
-    one.points[0].samples = static_cast<std::uint32_t>(measured->samples.size());
     one.samples = measured->samples;
     std::ostringstream line;
     export_npout(line, one);

@@ -17,10 +17,10 @@
 #include "netpipe/devices/cuda/copy_channel.hpp"
 #include "netpipe/devices/cuda/driver.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
+#include "netpipe/engine/transfer_runner.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
+#include "npgpu/statistics.hpp"
 
 using namespace npgpu;
 using cuda::check;
@@ -56,19 +56,15 @@ double bare_us(const Row& row, const std::vector<Ends>& ends) {
   return median_of(us);
 }
 
-double engine_us(const Row& row, std::span<Channel* const> channels) {
+double engine_us(const Row& row, Runner<Transfers>& runner) {
   const auto schedule = classic_schedule({.trials = row.trials, .fixed_repeats = row.repeats});
-  const auto point = measure_point(row.question, channels, *schedule, row.bytes, [] { return false; });
+  const auto point = measure(runner, *schedule, {row.question, {row.bytes}}, {});
   if (!point->mismatch.empty()) throw Error(ErrorKind::failed, point->mismatch);
   std::vector<double> us;
-  for (std::size_t i = 0; i < point->samples.size(); i += channels.size()) {
-    double longest = 0;
-    for (std::size_t lane = 0; lane < channels.size(); ++lane) {
-      const TransferSample& s = point->samples[i + lane];
-      longest = std::max(longest, row.question.timing == Timing::host ? s.host_us : s.device_us);
-    }
-    us.push_back(longest / static_cast<double>(row.repeats));
-  }
+  const std::size_t each = lanes(row.question).size();
+  for (std::size_t i = 0; i < point->samples.size(); i += each)
+    us.push_back(microseconds(Transfers::timed(row.question, std::span(point->samples).subspan(i, each))) /
+                 static_cast<double>(row.repeats));
   return median_of(us);
 }
 
@@ -78,21 +74,22 @@ void compare(const Row& row) {
     std::printf("%-44s left out: module %s is not in this build\n", row.name, row.question.module.c_str());
     return;
   }
-  std::vector<std::unique_ptr<Channel>> owned;
-  std::vector<Channel*> channels;
   std::vector<Ends> ends;
-  for (const TransferCase& lane : lanes(row.question)) {
-    owned.push_back(module->open(lane, row.bytes));
-    channels.push_back(owned.back().get());
-    if (const auto* buffers = dynamic_cast<const cuda::CopyBuffers*>(owned.back().get()))
-      ends.push_back({buffers->target(), buffers->source()});
-  }
-  engine_us(row, channels);
+  const Step<Transfers> step{row.question, {row.bytes}};
+  const auto runner = transfer_runner(
+      [&](const TransferCase& lane, std::uint64_t max_bytes) {
+        auto channel = module->open_lane(lane, max_bytes);
+        if (const auto* buffers = dynamic_cast<const cuda::CopyBuffers*>(channel.get()))
+          ends.push_back({buffers->target(), buffers->source()});
+        return channel;
+      },
+      {&step, 1});
+  engine_us(row, *runner);
   bare_us(row, ends);
   std::vector<double> bare, engine, ratio;
   for (int i = 0; i < rounds; ++i) {
     bare.push_back(bare_us(row, ends));
-    engine.push_back(engine_us(row, channels));
+    engine.push_back(engine_us(row, *runner));
     ratio.push_back(engine.back() / bare.back());
   }
   const auto [least, most] = std::minmax_element(ratio.begin(), ratio.end());
@@ -115,7 +112,10 @@ Seconds timed(std::uint64_t repeats, Copy copy, Settle settle) {
 void default_stream() { check(cudaStreamSynchronize(nullptr), "settling"); }
 
 TransferCase of(const char* module, Direction d, Memory m, bool async = false) {
-  return {.module = module, .device = "cuda:0", .direction = d, .memory = m, .async = async};
+  TransferCase c = case_on(module, devices::default_device(), d);
+  c.memory = m;
+  c.async = async;
+  return c;
 }
 
 CUdeviceptr address(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
@@ -225,8 +225,7 @@ void large_copies() {
 void host_copies() {
   static char to[64], from[64];
   static void* (*volatile opaque)(void*, const void*, std::size_t) = std::memcpy;
-  TransferCase c{.module = "memcpy", .device = "host", .direction = Direction::h2h, .memory = Memory::pageable};
-  compare({"memcpy 8 B", c, 8, 2'000'000, 5, [](auto n, const auto&) {
+  compare({"memcpy 8 B", case_on("memcpy", "host", Direction::h2h), 8, 2'000'000, 5, [](auto n, const auto&) {
              auto* const copy = opaque;
              return timed(
                  n, [copy] { copy(to, from, 8); }, [] {});

@@ -14,22 +14,21 @@
 #include <thread>
 #include <vector>
 
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
+#include "npgpu/statistics.hpp"
 
 using namespace npgpu;
 
 namespace {
 
-struct Measured {
+struct Result {
   double us = not_measured;
   double wall_s = 0;
 };
 
-Measured measure(const TransferCase& c, std::span<Channel* const> channels, Schedule& schedule, std::uint64_t bytes) {
-  const auto point = measure_point(c, channels, schedule, bytes, nullptr);
+Result measured(const TransferCase& c, Runner<Transfers>& runner, Schedule& schedule, std::uint64_t bytes) {
+  const auto point = measure(runner, schedule, {c, {bytes}}, {});
   std::vector<double> us;
   for (const TransferSample& s : point->samples)
     if (s.lane == 0)
@@ -37,26 +36,19 @@ Measured measure(const TransferCase& c, std::span<Channel* const> channels, Sche
   return {median(us), point->point.wall_us * 1e-6};
 }
 
-struct Opened {
-  std::vector<std::unique_ptr<Channel>> owned;
-  std::vector<Channel*> channels;
-};
-
-Opened open(const TransferCase& c, std::uint64_t bytes) {
-  Opened o;
-  for (const TransferCase& lane : lanes(c)) {
-    o.owned.push_back(find_module(c.module)->open(lane, bytes));
-    o.channels.push_back(o.owned.back().get());
-  }
-  return o;
+std::unique_ptr<Runner<Transfers>> open(const TransferCase& c, std::uint64_t bytes) {
+  const Step<Transfers> step{c, {bytes}};
+  return find_module(c.module)->open({&step, 1});
 }
 
 std::vector<TransferCase> cases() {
-  const Module* cuda = find_module("cudaMemcpy");
-  if (!cuda || cuda->devices().empty())
-    return {{.module = "memcpy", .device = "host", .direction = Direction::h2h, .memory = Memory::pageable}};
-  const auto of = [](Direction d, Memory m, bool async, Timing t, Pattern p = Pattern::stream) {
-    return TransferCase{.module = "cudaMemcpy", .device = "cuda:0", .pattern = p, .direction = d, .memory = m, .async = async, .timing = t};
+  if (devices::gpus().empty()) return {case_on("memcpy", "host", Direction::h2h)};
+  const auto of = [](Direction d, Memory m, bool async, Timing t) {
+    TransferCase c = case_on("cudaMemcpy", devices::default_device(), d);
+    c.memory = m;
+    c.async = async;
+    c.timing = t;
+    return c;
   };
   return {of(Direction::h2d, Memory::pinned, true, Timing::gated),   of(Direction::d2h, Memory::pinned, true, Timing::gated),
           of(Direction::d2d, Memory::device, true, Timing::gated),   of(Direction::h2d, Memory::pinned, true, Timing::host),
@@ -79,18 +71,19 @@ void compare(const std::vector<AdaptiveOptions>& variants, int rounds) {
   Agreement classic;
   int points = 0;
   for (const TransferCase& c : cases()) {
-    const Opened o = open(c, std::end(sizes)[-1]);
-    warm_up(c, o.channels, 64 * KiB, Seconds{0.3});
+    const auto runner = open(c, std::end(sizes)[-1]);
+    runner->prepare({c, {64 * KiB}});
+    runner->warm_up(Seconds{0.3});
     for (const std::uint64_t bytes : sizes) {
       std::vector<double> reference;
       std::vector<std::vector<double>> found(variants.size());
       for (int round = 0; round < rounds; ++round) {
         for (std::size_t i = 0; i < variants.size(); ++i) {
-          const Measured m = measure(c, o.channels, *adaptive_schedule(variants[i]), bytes);
+          const Result m = measured(c, *runner, *adaptive_schedule(variants[i]), bytes);
           found[i].push_back(m.us);
           adaptive[i].wall_s += m.wall_s;
         }
-        const Measured m = measure(c, o.channels, *classic_schedule(), bytes);
+        const Result m = measured(c, *runner, *classic_schedule(), bytes);
         if (round > 0) classic.singles += within(m.us / reference.back());
         reference.push_back(m.us);
         classic.wall_s += m.wall_s;
@@ -131,14 +124,14 @@ void compare(const std::vector<AdaptiveOptions>& variants, int rounds) {
 
 void ramp() {
   for (const TransferCase& c : cases()) {
-    const Opened o = open(c, 64 * KiB);
+    const auto runner = open(c, 64 * KiB);
     for (const std::uint64_t bytes : {std::uint64_t{64}, 64 * KiB}) {
       std::this_thread::sleep_for(std::chrono::seconds(3));
       std::printf("%s %llu B:", title(c).c_str(), static_cast<unsigned long long>(bytes));
       const Seconds begin = steady_clock().now();
       for (Seconds now = begin, shown{0}; now - begin < Seconds{1}; now = steady_clock().now()) {
         const auto schedule = adaptive_schedule({.budget = Seconds{0.005}});
-        const Measured m = measure(c, o.channels, *schedule, bytes);
+        const Result m = measured(c, *runner, *schedule, bytes);
         if (now - begin >= shown) {
           std::printf(" %.0f ms %.3f us;", (now - begin).count() * 1e3, m.us);
           shown = (now - begin) * 1.6 + Seconds{0.005};

@@ -2,8 +2,6 @@
 #include <doctest/doctest.h>
 
 #include "netpipe/devices/cuda/copy_channel.hpp"
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
 #include "npgpu/error.hpp"
 #include "tests/gpu/cases.hpp"
 
@@ -53,7 +51,7 @@ TEST_CASE("there and back, at sizes and offsets that align with nothing") {
         c.target_offset = target;
         const std::string what = title(c);
         INFO(what);
-        const auto channel = module_called(module).open(c, most);
+        const auto channel = module_called(module).open_lane(c, most);
         CHECK(channel->enqueues() == (c.async && c.memory != Memory::pageable && c.memory != Memory::managed));
         for (const std::uint64_t bytes : {std::uint64_t{1}, std::uint64_t{3}, std::uint64_t{4097}, most}) {
           INFO(bytes);
@@ -69,7 +67,7 @@ TEST_CASE("one way") {
       c.bind = false;
       const std::string what = title(c);
       INFO(what);
-      const auto channel = module_called(module).open(c, most);
+      const auto channel = module_called(module).open_lane(c, most);
       CHECK(channel->binding() == "not bound: --no-bind");
       for (const std::uint64_t bytes : {std::uint64_t{8}, most}) exercise(*channel, c, bytes);
       CHECK_THROWS_AS(channel->back(), Error);
@@ -90,9 +88,9 @@ TEST_CASE("cold: the copies walk through slots, each with a payload of its own")
       c.target_offset = 7;
       const std::string what = title(c);
       INFO(what);
-      const MemoryNeed need = module_called(module).needs(c, 4097);
+      const MemoryNeed need = module_called(module).needs_lane(c, 4097);
       CHECK(need.host_bytes + need.device_bytes > 64 * MiB);
-      const auto channel = module_called(module).open(c, 4097);
+      const auto channel = module_called(module).open_lane(c, 4097);
       exercise(*channel, c, 4097);
       CHECK(dynamic_cast<cuda::CopyBuffers&>(*channel).slots() > 100);
       exercise(*channel, c, 8);  // other slots, filled anew
@@ -101,17 +99,15 @@ TEST_CASE("cold: the copies walk through slots, each with a payload of its own")
 
 TEST_CASE("through the engine: samples with times, payload intact") {
   for (const Timing timing : {Timing::host, Timing::event, Timing::gated}) {
-    const TransferCase c{
-        .module = "cudaMemcpy", .device = "cuda:0", .pattern = Pattern::pingpong, .async = true, .timing = timing};
-    const auto channel = module_called("cudaMemcpy").open(c, 4096);
-    Channel* const one[] = {channel.get()};
-    const auto schedule = classic_schedule({.trials = 3, .fixed_repeats = 10});
-    const auto measured = measure_point(c, one, *schedule, 4096, [] { return false; });
-    REQUIRE(measured);
-    CHECK(measured->mismatch.empty());
-    REQUIRE(measured->samples.size() == 3);
-    CHECK(measured->samples.back().intact == 1);
-    for (const TransferSample& sample : measured->samples) {
+    TransferCase c = case_on("cudaMemcpy", devices::default_device());
+    c.pattern = Pattern::pingpong;
+    c.async = true;
+    c.timing = timing;
+    const Measured<Transfers> measured = test::measured(c, 4096, 10);
+    CHECK(measured.mismatch.empty());
+    REQUIRE(measured.samples.size() == 3);
+    CHECK(measured.samples.back().intact == 1);
+    for (const TransferSample& sample : measured.samples) {
       CHECK(sample.host_us > 0);
       CHECK((timing == Timing::host || sample.device_us > 0));
     }
@@ -120,30 +116,28 @@ TEST_CASE("through the engine: samples with times, payload intact") {
 
 TEST_CASE("what is free, what is needed, and a size past all memory") {
   const Module& module = module_called("cudaMemcpy");
-  const TransferCase c{.module = "cudaMemcpy", .device = "cuda:0"};
+  const TransferCase c = case_on("cudaMemcpy", devices::default_device());
   const MemoryNeed free = module.available(c);
   CHECK(free.host_bytes > 0);
   CHECK(free.device_bytes > 0);
-  CHECK(free.device_bytes <= module.device("cuda:0").memory_bytes);
+  CHECK(free.device_bytes <= devices::find(devices::default_device()).memory_bytes);
   const std::uint64_t absurd = std::uint64_t{1} << 50;
-  CHECK(module.needs(c, absurd).device_bytes > free.device_bytes);
+  CHECK(module.needs_lane(c, absurd).device_bytes > free.device_bytes);
   // Device memory past all there is: an Error that names it, and the device still works.
   try {
-    const TransferCase within{
-        .module = "cudaMemcpy", .device = "cuda:0", .direction = Direction::d2d, .memory = Memory::device};
-    module.open(within, absurd);
+    module.open_lane(case_on("cudaMemcpy", devices::default_device(), Direction::d2d), absurd);
     FAIL("a PiB was allocated");
   } catch (const Error& e) {
     CHECK(std::string(e.what()).find("device memory") != std::string::npos);
     CHECK(e.kind() == ErrorKind::failed);
   }
-  exercise(*module.open(c, 64), c, 64);
+  exercise(*module.open_lane(c, 64), c, 64);
 }
 
 TEST_CASE("a device that is not there is refused, and cannot be opened") {
   const Module& module = module_called("cuMemcpy");
-  const TransferCase c{.module = "cuMemcpy", .device = "cuda:99"};
-  CHECK(module.refuses(c)->find("cuda:99") != std::string::npos);
-  CHECK_THROWS_AS(module.open(c, 64), Error);
-  CHECK_THROWS_AS(module.device("cuda:99"), Error);
+  const TransferCase c = case_on("cuMemcpy", "cuda:99");
+  CHECK(module.refuses_case(c)->find("cuda:99") != std::string::npos);
+  CHECK_THROWS_AS(module.open_lane(c, 64), Error);
+  CHECK_THROWS_AS(devices::find("cuda:99"), Error);
 }

@@ -1,29 +1,10 @@
 // Both directions at once: two channels, two gates, one thread; and two threads where the calls block.
 #include <doctest/doctest.h>
 
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
 #include "tests/gpu/cases.hpp"
 
 using namespace npgpu;
-using test::module_called;
-
-namespace {
-
-Measured<Transfers> measured(const TransferCase& c, std::uint64_t bytes, std::uint64_t repeats) {
-  std::vector<std::unique_ptr<Channel>> owned;
-  std::vector<Channel*> channels;
-  for (const TransferCase& lane : lanes(c)) {
-    owned.push_back(module_called(c.module.c_str()).open(lane, bytes));
-    channels.push_back(owned.back().get());
-  }
-  const auto schedule = classic_schedule({.trials = 3, .fixed_repeats = repeats});
-  auto point = measure_point(c, channels, *schedule, bytes, [] { return false; });
-  REQUIRE(point);
-  return *point;
-}
-
-}  // namespace
+using test::measured;
 
 TEST_CASE("every duplex case moves both payloads") {
   for (const char* module : {"cudaMemcpy", "cuMemcpy"})
@@ -43,7 +24,9 @@ TEST_CASE("every duplex case moves both payloads") {
 
 // 8 copies of 32 MiB each way. Were they one after the other, both together would be no faster than one alone.
 TEST_CASE("gated duplex overlaps: both directions together beat one") {
-  TransferCase c{.module = "cudaMemcpy", .device = "cuda:0", .async = true, .timing = Timing::gated};
+  TransferCase c = case_on("cudaMemcpy", devices::default_device());
+  c.async = true;
+  c.timing = Timing::gated;
   const Measured<Transfers> alone = measured(c, 32 * MiB, 8);
   c.pattern = Pattern::duplex;
   const Measured<Transfers> both = measured(c, 32 * MiB, 8);
@@ -52,4 +35,18 @@ TEST_CASE("gated duplex overlaps: both directions together beat one") {
   MESSAGE("one way " << 8 * 32 * MiB / one / 1e3 << " GB/s; both at once " << 8 * 32 * MiB / there / 1e3 << " and "
                      << 8 * 32 * MiB / here / 1e3 << " GB/s");
   CHECK(std::max(there, here) < 1.8 * one);
+}
+
+// The copies of a load lane share the link with the measured ones.
+TEST_CASE("a lane the same way as a load slows the measured one, which alone gives samples") {
+  TransferCase c = case_on("cudaMemcpy", devices::default_device());
+  c.async = true;
+  const double alone = measured(c, 32 * MiB, 16).samples.back().host_us;
+  c.more_lanes = lanes(c);
+  c.more_lanes[0].measured = false;
+  const Measured<Transfers> loaded = measured(c, 32 * MiB, 16);
+  CHECK(loaded.mismatch == "");
+  REQUIRE(loaded.samples.size() == 3);
+  MESSAGE("alone " << alone << " us, beside the load " << loaded.samples.back().host_us << " us");
+  CHECK(loaded.samples.back().host_us > 1.2 * alone);
 }

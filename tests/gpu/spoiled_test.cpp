@@ -37,14 +37,14 @@ bool has(const std::string& text, const char* part) { return text.find(part) != 
 std::vector<TransferCase> places() {
   std::vector<TransferCase> all;
   for (const Memory memory : {Memory::pinned, Memory::write_combined, Memory::pageable, Memory::managed})
-    for (const Direction direction : {Direction::h2d, Direction::d2h})
-      all.push_back({.module = "cudaMemcpy",
-                     .device = "cuda:0",
-                     .pattern = Pattern::pingpong,
-                     .direction = direction,
-                     .memory = memory,
-                     .source_offset = 3,
-                     .target_offset = 5});
+    for (const Direction direction : {Direction::h2d, Direction::d2h}) {
+      TransferCase c = case_on("cudaMemcpy", "cuda:0", direction);
+      c.pattern = Pattern::pingpong;
+      c.memory = memory;
+      c.source_offset = 3;
+      c.target_offset = 5;
+      all.push_back(c);
+    }
   return all;
 }
 
@@ -88,7 +88,8 @@ TEST_CASE("wrong copies and what is said of them") {
 
 TEST_CASE("one byte changed in memory, wherever it lies") {
   for (const std::size_t place : {std::size_t{0}, std::size_t{7}, std::size_t{1000}, std::size_t{4095}}) {
-    const TransferCase c{.module = "cudaMemcpy", .device = "cuda:0", .target_offset = 1};
+    TransferCase c = case_on("cudaMemcpy", "cuda:0");
+    c.target_offset = 1;
     Spoiled spoiled(c, right);
     spoiled.channel.forward();
     spoiled.channel.settle();
@@ -105,7 +106,8 @@ TEST_CASE("one byte changed in memory, wherever it lies") {
 }
 
 TEST_CASE("cold: the right bytes from the wrong slot are wrong") {
-  const TransferCase c{.module = "cudaMemcpy", .device = "cuda:0", .cache = Cache::cold};
+  TransferCase c = case_on("cudaMemcpy", "cuda:0");
+  c.cache = Cache::cold;
   const void* first = nullptr;
   Spoiled spoiled(c, [&first](void* to, const void* from, std::size_t n) {
     if (!first) first = from;
@@ -122,7 +124,7 @@ TEST_CASE("cold: the right bytes from the wrong slot are wrong") {
 }
 
 TEST_CASE("what one channel copied never passes for another's") {
-  const TransferCase c{.module = "cudaMemcpy", .device = "cuda:0"};
+  const TransferCase c = case_on("cudaMemcpy", "cuda:0");
   Spoiled one(c, right);
   Spoiled other(c, [&](void* to, const void*, std::size_t n) { right(to, one.channel.target(), n); });
   CHECK(one.verdict() == "");
