@@ -43,7 +43,7 @@ PointCost cost_of(const DeviceInfo& device, const Step<Probes>& step) {
   const auto bytes = static_cast<double>(step.axes.bytes);
   const bool host = device.id == "host", waits = step.question.form == Form::dependent;
   if (counts_loads(step.question)) return {Seconds{host ? 1e-6 : 1e-5}, moved(bytes, host ? 1e9 : 5e10)};
-  const double rate = host ? (waits ? 4e9 : 2e10) : (waits ? 5e10 : 2e12);
+  const double rate = host ? (waits ? 5e9 : 3e10) : (waits ? 5e10 : 2e12);
   return {Seconds{1e-6} + moved(bytes, rate), moved(bytes, host ? 1e10 : 1e12)};
 }
 
@@ -64,8 +64,8 @@ Seconds repeated(const DeviceInfo& device, const Repetition& how, Seconds repeat
   if (how.is_classic) return how.schedule()->guess(repeat);
   const Seconds trial = std::max(how.adaptive.trial, repeat);
   const Seconds least = trial * (how.adaptive.min_trials + 0.5);
-  // Of the points of a quiet GPU a few spend their budget; of a host's a third.
-  const double unsettled = device.id == "host" ? 0.33 : 0.05;
+  // Few points of a quiet GPU spend their budget, and a fifth of a host's.
+  const double unsettled = device.id == "host" ? 0.2 : 0.05;
   return least + repeat + unsettled * std::max(Seconds{0}, how.adaptive.budget - least);
 }
 

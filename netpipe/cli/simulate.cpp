@@ -98,7 +98,7 @@ void declare(Options& options) {
       .add("order", "breadth-first")
       .add("pool", "pooled")
       .add("max-streams", "64");
-  options.group("Node: a simulated or measured device, and over it numbers of your own")
+  options.group("Node: a device, and over it numbers of your own")
       .add("device", {}, "sim:NAME, or with --trace one of the trace.")
       .add("trace")
       .add("memory", "pinned")

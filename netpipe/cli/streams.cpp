@@ -22,7 +22,7 @@ void declare(Options& options) {
       .add("experiment", {}, "Default: fixed,asymmetric,overheads.")
       .add("workloads", "210")
       .add("seed", std::to_string(usual_seed));
-  options.group("Jobs of your own, and of fixed and asymmetric (lists: a,b,c)")
+  options.group("Whole jobs (lists: a,b,c)")
       .add("bytes-in", {}, "A list; measures jobs of your own in place of an experiment.")
       .add("bytes-out", {}, "A list. The kernel works on the larger of the two.")
       .add("kernel", "increment")
