@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "npgpu/compare.hpp"
 #include "tests/made_jobs.hpp"
 #include "tests/made_probe.hpp"
 #include "tests/made_sweep.hpp"
@@ -39,7 +40,8 @@ TEST_CASE("beyond the tolerance and with intervals apart: slower, or faster the 
   CHECK(verdict(a, b) == Verdict::slower);
   CHECK(verdict(b, a) == Verdict::faster);
   const PointComparison p = compare(a, b, 0.05)[0];
-  CHECK(p.bytes == 1000);
+  CHECK(p.kind == "transfers");
+  CHECK(p.axes == "1000 B");
   CHECK(p.a_us == doctest::Approx(100));
   CHECK(p.b_us == doctest::Approx(110));
   CHECK(p.change == doctest::Approx(0.1));
@@ -57,10 +59,40 @@ TEST_CASE("overlapping intervals leave it unclear") {
   CHECK(verdict(one_point(100, 4), one_point(110, 6)) == Verdict::unclear);  // they touch at 104
 }
 
-TEST_CASE("too few trials for an interval leave it unclear") {
-  TransferSeries few = sweep_of();
-  add_point(few, 1000, {200, 200, 200});
-  CHECK(verdict(one_point(100, 1), trace_of({few})) == Verdict::unclear);
+TEST_CASE("too few trials for an interval: slower where all of them are, else unclear") {
+  const auto few = [](std::vector<double> us) {
+    TransferSeries series = sweep_of();
+    add_point(series, 1000, us);
+    return trace_of({series});
+  };
+  CHECK(verdict(one_point(100, 1), few({10000, 10000, 10000})) == Verdict::slower);
+  CHECK(verdict(few({10000, 10000, 10000}), one_point(100, 1)) == Verdict::faster);
+  CHECK(verdict(few({100, 101, 102}), few({120, 121, 122})) == Verdict::slower);
+  CHECK(verdict(one_point(100, 1), few({104, 110, 111})) == Verdict::unclear);  // within the tolerance of 101
+  CHECK(compare(one_point(100, 1), few({104, 110, 111}), 0.05)[0].note ==
+        "too few trials for an interval, and the trials overlap");
+}
+
+TEST_CASE("wrong results and points without a time are broken, which is a failure, in whichever trace they are") {
+  const Trace good = one_point(100, 1);
+  Trace wrong = good, timeless = good;
+  wrong.of<Transfers>()[0].samples[3].intact = 0;
+  for (TransferSample& s : timeless.of<Transfers>()[0].samples) s.host_us = NAN;
+  CHECK(verdict(good, wrong) == Verdict::broken);
+  CHECK(verdict(wrong, good) == Verdict::broken);
+  CHECK(verdict(good, timeless) == Verdict::broken);
+  CHECK(verdict({}, wrong) == Verdict::broken);
+  CHECK(is_failure(Verdict::broken));
+  CHECK(compare(good, wrong, 0.05)[0].note == "B: void: the payload arrived wrong");
+  CHECK(compare(timeless, good, 0.05)[0].note == "A: no usable trial");
+
+  ProbeSeries probe = probe_sweep();
+  add_point(probe, {.blocks = 4, .threads = 32}, 100, around(10, 0));
+  Trace right, bad;
+  right.of<Probes>() = {probe};
+  probe.samples[0].intact = 0;
+  bad.of<Probes>() = {probe};
+  CHECK(verdict(right, bad) == Verdict::broken);
 }
 
 TEST_CASE("times of zero: equal ones are the same, others have no change to speak of") {
@@ -88,10 +120,10 @@ TEST_CASE("points and sweeps that only one trace has are named as such") {
   REQUIRE(points.size() == 5);
   CHECK(points[0].verdict == Verdict::same);
   CHECK(points[1].verdict == Verdict::only_a);
-  CHECK(points[1].bytes == 2000);
+  CHECK(points[1].axes == "2000 B");
   CHECK(std::isnan(points[1].b_us));
   CHECK(points[2].verdict == Verdict::only_b);
-  CHECK(points[3].verdict == Verdict::only_b);  // NaN in A is not measured
+  CHECK(points[3].verdict == Verdict::broken);  // NaN in A
   CHECK(points[4].verdict == Verdict::only_b);
   CHECK(points[4].title == "cudaMemcpy cuda:0 h2d pinned pingpong blocking host");
 }
@@ -111,7 +143,7 @@ TEST_CASE("both lanes of a duplex are compared") {
 TEST_CASE("devices match by their order within a kind, and bear A's names") {
   const auto on = [](const char* device, double us) {
     TransferSeries sweep = sweep_of();
-    sweep.question.device = device;
+    sweep.question = case_on("cudaMemcpy", device, device == std::string("host") ? Direction::h2h : Direction::h2d);
     add_point(sweep, 1000, around(us, 1));
     return sweep;
   };
@@ -129,7 +161,7 @@ TEST_CASE("devices match by their order within a kind, and bear A's names") {
 TEST_CASE("a sweep of B alone is named by A's name of its device") {
   TransferSeries a = sweep_of();
   TransferSeries b = sweep_of(Pattern::pingpong);
-  b.question.device = "cuda:3";
+  b.question.target = "cuda:3";
   add_point(b, 8, {1});
   const auto points = compare(trace_of({a}), trace_of({b}), 0.05);
   REQUIRE(points.size() == 1);
@@ -186,7 +218,7 @@ TEST_CASE("probes are compared shape by shape, over the work of A's repeat") {
   // Twice the work in the time of 2.2: a tenth slower. GPU 1 alone in its trace is the other's GPU 0.
   const auto points = compare(probed("cuda:0", 100, 10), probed("cuda:1", 200, 22), 0.05);
   REQUIRE(points.size() == 2);
-  CHECK(points[0].axes == Shape{.blocks = 1, .threads = 32});
+  CHECK(points[0].axes == text_of(Shape{.blocks = 1, .threads = 32}));
   CHECK(points[0].title == "compute cuda:0 fma fp32");
   CHECK(points[0].a_us == doctest::Approx(10));
   CHECK(points[0].b_us == doctest::Approx(11));
@@ -213,11 +245,10 @@ TEST_CASE("jobs in streams are compared job by job, by the device's time where t
   };
   const auto points = compare(streams("cuda:0", false, 100), streams("cuda:3", false, 110), 0.05);
   REQUIRE(points.size() == 2);
-  CHECK(points[0].job == JobShape{.bytes_in = 1000, .chunks = 1});
+  CHECK(points[0].axes == text_of(JobShape{.bytes_in = 1000, .chunks = 1}));
   CHECK(points[0].verdict == Verdict::same);
-  CHECK(points[1].title == "overlap cuda:0 increment breadth-first pooled");
-  CHECK(points[1].job->chunks == 4);
-  CHECK(points[1].bytes == 1000);
+  CHECK(points[1].title == "jobs cuda:0 increment breadth-first pooled");
+  CHECK(points[1].axes == text_of(JobShape{.bytes_in = 1000, .chunks = 4, .streams = 4}));
   CHECK(points[1].change == doctest::Approx(0.1));
   CHECK(points[1].verdict == Verdict::slower);
   CHECK(compare(streams("cuda:0", true, 100), streams("cuda:0", true, 110), 0.05)[1].b_us == doctest::Approx(55));
@@ -227,17 +258,17 @@ TEST_CASE("jobs in streams are compared job by job, by the device's time where t
   CHECK(other[0].verdict == Verdict::only_a);
   CHECK(other[3].verdict == Verdict::only_b);
   Trace wrong = streams("cuda:0", false, 100);
-  wrong.streams[0].samples[0].intact = 0;
-  CHECK(compare(streams("cuda:0", false, 100), wrong, 0.05)[1].verdict == Verdict::only_a);
+  wrong.of<Jobs>()[0].samples[0].intact = 0;
+  CHECK(compare(streams("cuda:0", false, 100), wrong, 0.05)[1].verdict == Verdict::broken);
 }
 
 TEST_CASE("a GPU that one trace has only streams of is the other's first GPU all the same") {
   Trace a = one_point(100, 1), b;
   JobSeries jobs = jobs_of();
   add_job(jobs, {.bytes_in = 1000}, around(50, 1));
-  a.streams = {jobs};
+  a.of<Jobs>() = {jobs};
   jobs.question.device = "cuda:1";
-  b.streams = {jobs};
+  b.of<Jobs>() = {jobs};
   const auto points = compare(a, b, 0.05);
   REQUIRE(points.size() == 2);
   CHECK(points[0].verdict == Verdict::only_a);

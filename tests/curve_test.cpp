@@ -122,7 +122,7 @@ TEST_CASE("one size has a best rate and nothing else") {
   CHECK(std::isnan(fit.knee_bytes));
   CHECK(std::isnan(fit.small_us));
   CHECK(fit.rate.method == "one size: latency and rate cannot be told apart");
-  CHECK(says(fit.notes, "no n_1/2: it takes two sizes"));
+  CHECK(says(fit.notes, "no n_1/2: it takes three sizes"));
 }
 
 TEST_CASE("two sizes give the line through them, without an interval and without praise for meeting it") {
@@ -199,6 +199,26 @@ TEST_CASE("n_1/2 is interpolated over log2 of the size, where the curve first re
   CHECK(fit.best_rate == doctest::Approx(100e6));
   CHECK(fit.best_bytes == 8);
   CHECK(fit.half_bytes == doctest::Approx(std::exp2(2 + 2.0 / 7)));
+}
+
+TEST_CASE("two sizes give no n_1/2, however far apart they are") {
+  const CurveFit fit = fit_curve(std::vector{summary_of(8, 5), summary_of(MiB, 25)});
+  CHECK(std::isnan(fit.half_bytes));
+  CHECK(says(fit.notes, "no n_1/2: it takes three sizes"));
+}
+
+TEST_CASE("where the rate falls again that is said, with how far") {
+  const CurveFit fit = fit_curve(std::vector{summary_of(8, 2), summary_of(KiB, 2.1), summary_of(MiB, 500),
+                                             summary_of(2 * MiB, 2 * 500 / 0.74)});
+  CHECK(fit.falls_by == doctest::Approx(0.26));
+  CHECK(says(fit.notes, "the rate falls beyond 1048576 bytes: at 2097152 it is 26 % lower"));
+  CHECK_FALSE(says(fit_curve(std::vector{summary_of(8, 2), summary_of(KiB, 2.1)}).notes, "falls"));
+}
+
+TEST_CASE("the smallest size has a latency although most of the ten smallest are transfers") {
+  const CurveFit fit = fit_curve(std::vector{summary_of(8, 2), summary_of(MiB, 100), summary_of(16 * MiB, 1600)});
+  CHECK(fit.small_us == doctest::Approx(2));
+  CHECK(says(fit.notes, "latency of the 1 smallest size"));
 }
 
 TEST_CASE("a sweep that starts past n_1/2 does not show it") {

@@ -82,13 +82,13 @@ TEST_CASE("without facts the layout answers, for the levels that it knows") {
   CHECK(find(d, "L1 size")->verdict == Agreement::agrees);
   CHECK(find(d, "L2 size")->verdict == Agreement::agrees);
   CHECK(find(d, "L3 size")->verdict == Agreement::no_reference);
-  CHECK(find(d, "L3 size")->reference_source == "the device does not say");
+  CHECK(find(d, "L3 size")->reference_source == "not reported by the driver");
 }
 
 TEST_CASE("a last level smaller than it is said to be: an error of a machine, no error of a virtual one") {
   CHECK(find(derived(chase(128 * MiB), caches(32 * MiB, 0)), "L3 size")->verdict == Agreement::disagrees);
   const DeviceParameters shared = derived(chase(128 * MiB), caches(32 * MiB, 1));
-  CHECK(find(shared, "L3 size")->verdict == Agreement::no_reference);
+  CHECK(find(shared, "L3 size")->verdict == Agreement::undecided);
   CHECK(find(shared, "L3 size")->note.find("shares its last level") != std::string::npos);
   CHECK(find(shared, "L2 size")->verdict == Agreement::agrees);
 }
@@ -138,7 +138,7 @@ TEST_CASE("a real host: a core's own levels are as large as it says, the shared 
   CHECK(find(d, "L2 size")->reference == MiB);
   CHECK(find(d, "L2 size")->verdict == Agreement::agrees);
   CHECK(find(d, "L1 cycles")->estimate.value == doctest::Approx(4).epsilon(0.02));
-  CHECK(find(d, "L3 size")->verdict == Agreement::no_reference);
+  CHECK(find(d, "L3 size")->verdict == Agreement::undecided);
 }
 
 TEST_CASE("a chase by atomics tells all of L2, loads then only its near part") {
@@ -161,6 +161,34 @@ TEST_CASE("a chase by atomics tells all of L2, loads then only its near part") {
   CHECK(find(d, "L2 atomic latency")->estimate.value == doctest::Approx(20));
   CHECK(find(d, "L2 near latency")->estimate.value == doctest::Approx(4));
   CHECK(find(d, "L2 near size")->verdict == Agreement::no_reference);
+  CHECK(find(d, "L2 far latency")->estimate.value == doctest::Approx(20));
+}
+
+TEST_CASE("the far part of an L2 has rows of its own, though memory takes only a quarter longer") {
+  ProbeSeries loads = chase(64 * MiB), atomics = chase(64 * MiB);
+  const auto slow = [](ProbeSeries& series, double ns, std::uint64_t above, std::uint64_t up_to) {
+    for (const ProbePoint& p : series.points)
+      for (std::size_t i = 0; i < p.samples && p.axes.bytes > above && p.axes.bytes <= up_to; ++i)
+        series.samples[p.first_sample + i].device_us = 10 * ns, series.samples[p.first_sample + i].cycles = 1e4 * ns;
+  };
+  slow(loads, 142, 32 * KiB, 2 * MiB);
+  slow(loads, 258, 2 * MiB, 8 * MiB);
+  slow(loads, 330, 8 * MiB, 64 * MiB);
+  slow(atomics, 190, 0, 8 * MiB);
+  slow(atomics, 330, 8 * MiB, 64 * MiB);
+  for (ProbeSeries* series : {&loads, &atomics}) {
+    series->question.device = "cuda:0";
+    series->question.space = Space::global;
+  }
+  atomics.question.operation = Operation::rmw;
+  Trace trace;
+  trace.of<Probes>() = {loads, atomics};
+  const DeviceParameters d = derive(trace).at(0);
+  REQUIRE(find(d, "L2 far latency"));
+  CHECK(find(d, "L2 near latency")->estimate.value == doctest::Approx(142));
+  CHECK(find(d, "L2 far latency")->estimate.value == doctest::Approx(258));
+  CHECK(find(d, "L2 far size")->estimate.value == doctest::Approx(8.0 * MiB).epsilon(0.15));
+  CHECK(find(d, "memory latency")->estimate.value == doctest::Approx(330));
 }
 
 TEST_CASE("a real H200: L1 of 256 KiB, L2 of 60 MiB, half of it near") {
@@ -173,6 +201,9 @@ TEST_CASE("a real H200: L1 of 256 KiB, L2 of 60 MiB, half of it near") {
   CHECK(find(d, "L2 size")->verdict == Agreement::agrees);
   REQUIRE(find(d, "L2 near size"));
   CHECK(find(d, "L2 near size")->estimate.value == doctest::Approx(30.0 * MiB).epsilon(0.15));
+  REQUIRE(find(d, "L2 far size"));
+  CHECK(find(d, "L2 far size")->estimate.value == doctest::Approx(60.0 * MiB).epsilon(0.05));
+  CHECK(find(d, "L2 far latency")->estimate.value == doctest::Approx(258).epsilon(0.01));
   CHECK(find(d, "L1 cycles")->estimate.value == doctest::Approx(32).epsilon(0.01));
   CHECK(find(d, "shared cycles")->estimate.value == doctest::Approx(23).epsilon(0.01));
   CHECK(find(d, "constant L1 size")->estimate.value == doctest::Approx(2.0 * KiB).epsilon(0.15));

@@ -68,13 +68,72 @@ TEST_CASE("spread: of 1 to 20 the median is 10.5 and the 95th percentile the 19t
 
 TEST_CASE("least squares of relative residuals") {
   // y = 2 + 3 x exactly, over four orders of magnitude.
-  const auto x = fit_relative({{1, 1}, {1, 10}, {1, 1000}, {1, 10000}}, {0, 0, 0, 0}, {5, 32, 3002, 30002});
+  RelativeFit fit;
+  const int first = 0, second = 0;
+  fit.add(&first, {1, 1}, 0, 5);
+  fit.add(&first, {1, 10}, 0, 32);
+  fit.add(&second, {1, 1000}, 0, 3002);
+  fit.add(&second, {1, 10000}, 100, 30102);
+  const auto x = fit.solve();
   REQUIRE(x.size() == 2);
   CHECK(x[0] == doctest::Approx(2));
   CHECK(x[1] == doctest::Approx(3));
 }
 
-TEST_CASE("a workload needs its unsplit job and three cuts, as many streams as chunks, and a kernel") {
+TEST_CASE("leaving a group out is as never having seen it, and of the first group's rows none is left") {
+  RelativeFit all, rest;
+  const std::vector<int> groups(20);
+  for (const int& group : groups)
+    for (int i = 1; i <= 4; ++i) {
+      const double index = static_cast<double>(&group - groups.data()), n = i;
+      const std::vector<double> row{1e6 * (index + 1), std::log10(n), 1};
+      const double measured = 2000 + 100 * index + 37 * n + 11 * std::sin(7 * index + n);
+      all.add(&group, row, 50 * n, measured);
+      if (index != 7) rest.add(&group, row, 50 * n, measured);
+    }
+  const auto without = all.solve(&groups[7]), never = rest.solve();
+  REQUIRE(without.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(without[i] == doctest::Approx(never[i]).epsilon(1e-10));
+  CHECK(all.solve(&groups[0])[0] != doctest::Approx(without[0]).epsilon(1e-10));
+  RelativeFit one;
+  one.add(&groups[0], {1}, 0, 1);
+  CHECK(one.solve(&groups[0]).empty());
+}
+
+TEST_CASE("features that cannot be told apart still fit") {
+  RelativeFit fit;
+  const int group = 0;
+  for (const double n : {1.0, 2.0, 4.0}) fit.add(&group, {64e6 * n, n, 1}, 0, 100 + 10 * n);
+  const auto x = fit.solve();
+  for (const double n : {1.0, 2.0, 4.0}) CHECK(x[0] * 64e6 * n + x[1] * n + x[2] == doctest::Approx(100 + 10 * n));
+}
+
+TEST_CASE("a slope's interval comes from enough points or says why there is none") {
+  std::vector<XY> line;
+  for (int i = 1; i <= 5; ++i) line.push_back({1.0 * i, 3.0 * i + (i % 2 ? 0.1 : -0.1)});
+  const Estimate few = theil_sen(line, "us", "slope");
+  CHECK(std::isfinite(few.value));
+  CHECK(std::isnan(few.low));
+  CHECK(few.method == "slope; no interval, 5 values are too few");
+  for (int i = 6; i <= 12; ++i) line.push_back({1.0 * i, 3.0 * i + (i % 2 ? 0.1 : -0.1)});
+  const Estimate many = theil_sen(line, "us", "slope");
+  CHECK(many.low <= 3);
+  CHECK(many.high >= 3);
+  CHECK(many.high - many.low < 0.2);
+  CHECK(theil_sen(line, "us", "slope").low == many.low);  // the same each time
+}
+
+TEST_CASE("the range of two values is no interval of their median") {
+  const Estimate few = median_of(std::vector<double>{-2, 4}, "us", "median");
+  CHECK(few.value == 1);
+  CHECK(std::isnan(few.low));
+  CHECK(few.method == "median; no interval, 2 values are too few");
+  const Estimate many = median_of(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9}, "us", "median");
+  CHECK(many.low == 2);
+  CHECK(many.high == 8);
+}
+
+TEST_CASE("a workload needs its unsplit job and three ways of splitting it, as many streams as chunks, and a kernel") {
   CHECK(workloads(one_workload({{1, 3000}, {2, 2000}, {4, 1500}, {8, 1250}})).size() == 1);
   CHECK(workloads(one_workload({{1, 3000}, {2, 2000}, {4, 1500}})).empty());
   CHECK(workloads(one_workload({{2, 2000}, {4, 1500}, {8, 1250}, {16, 1125}})).empty());
@@ -126,7 +185,8 @@ TEST_CASE("models that are fitted never see the workload that they predict") {
 TEST_CASE("each model's times of a workload, and what is merely supposed of it") {
   JobSeries sweep = jobs_of();  // 1 ms in, 4 ms of kernel, 2 ms out
   for (const auto& [n, us] : {std::pair{1u, 7000.0}, {2u, 5500.0}, {4u, 4750.0}, {8u, 5000.0}})
-    add_job(sweep, {1'000'000, 2'000'000, 4096, 7, n, n}, {us, us, us});
+    add_job(sweep, {.bytes_in = 1'000'000, .bytes_out = 2'000'000, .kernel_bytes = 4096, .iterations = 7, .chunks = n, .streams = n},
+            {us, us, us});
   const Evaluation e = evaluate(workloads(sweep), plain());
   REQUIRE(e.workloads.size() == 1);
   const WorkloadScore& w = e.workloads[0];
@@ -159,7 +219,9 @@ TEST_CASE("each model's times of a workload, and what is merely supposed of it")
 
 TEST_CASE("workloads with few cuts or with streams made for them are predicted, and in no score") {
   JobSeries sweep = one_workload({{1, 3000}, {2, 2000}, {4, 1500}, {8, 1250}});
-  for (const std::uint32_t n : {1u, 16u}) add_job(sweep, {2'000'000, 2'000'000, 4096, 7, n, n}, {6000.0 / n});
+  for (const std::uint32_t n : {1u, 16u}) 
+    add_job(sweep, {.bytes_in = 2'000'000, .bytes_out = 2'000'000, .kernel_bytes = 4096, .iterations = 7, .chunks = n, .streams = n},
+            {6000.0 / n});
   JobSeries fresh = one_workload({{1, 3010}, {2, 2020}, {4, 1540}, {8, 1330}});
   fresh.question.pool = StreamPool::fresh;
   Trace trace;

@@ -1,4 +1,4 @@
-// Paper 003's tables from its own equations.
+// The tables of Veneva & Imamura 2025 from their own equations.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "npgpu/closed_forms.hpp"
+#include "netpipe/simulate/partition_model.hpp"
 
 using namespace npgpu::models;
 

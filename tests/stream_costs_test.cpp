@@ -79,6 +79,11 @@ TEST_CASE("costs of a simulated device are those of its spec") {
   CHECK(c.queues.d2h == 32);
   CHECK(us(c.copy_h2d(55.57e6)) == about(1000));
   CHECK(us(c.copy_d2h(55.44e6)) == about(1000));
+  for (const CostParameter& p : m.parameters) {
+    CAPTURE(p.name);
+    CHECK(p.name == name(p.cost));
+    if (p.estimate.unit == "us") CHECK_FALSE(std::min({p.estimate.value, p.estimate.low, p.estimate.high}) < 0);
+  }
   CHECK(parameter(m, "copy engines").verdict == Agreement::agrees);
   for (const char* queues : {"queues h2d", "queues kernel", "queues d2h"})
     CHECK(parameter(m, queues).verdict == Agreement::agrees);
@@ -161,6 +166,59 @@ TEST_CASE("a forecast: the best of the simulated times, within its interval") {
   for (const Estimate& e : f.candidates_us) CHECK(e.value >= f.time_us.value);
   // 67.1 MB / 55.57 GB/s in, as much out at 55.44, and the kernel: 1208 + 1210 + 1000 us, and some.
   CHECK(f.candidates_us[0].value == doctest::Approx(3418).epsilon(0.01));
+}
+
+TEST_CASE("the uncertainty of every cost that a job is charged for reaches its forecast") {
+  const ChangedSpec spec = odd_h200();
+  MeasuredCosts m = measured(spec.id());
+  const Job job{.in_bytes = 64 * KiB, .out_bytes = 64 * KiB, .kernel = Seconds{1e-6}};
+  const auto width = [&] {
+    const Forecast f = forecast(job, m, Order::breadth_first, std::vector{1u, 2u});
+    return f.candidates_us[1].high - f.candidates_us[1].low;
+  };
+  for (CostParameter& p : m.parameters) p.estimate.low = p.estimate.high = p.estimate.value;
+  CHECK(width() == 0);
+  for (CostParameter& p : m.parameters) {
+    const bool is_time = p.estimate.unit == "us" || p.cost == Cost::rate_h2d || p.cost == Cost::rate_d2h;
+    const bool is_charged = p.cost != Cost::gate && p.cost != Cost::stream_create && p.cost != Cost::stream_destroy;
+    if (!is_time || !is_charged) continue;
+    CAPTURE(p.name);
+    if (p.cost == Cost::duplex_extra_gap) continue;  // these two copies never run beside each other
+    p.estimate.low *= 0.5;
+    p.estimate.high *= 2;
+    const bool hidden = p.cost == Cost::issue_d2h || p.cost == Cost::issue_kernel || p.cost == Cost::gap_kernel;
+    if (!hidden) CHECK(width() > 0);
+    p.estimate.low = p.estimate.high = p.estimate.value;
+  }
+}
+
+TEST_CASE("a forecast asks for all parts of a job, and for an order in which a kernel waits for its input") {
+  const ChangedSpec spec = odd_h200();
+  const MeasuredCosts m = measured(spec.id());
+  const auto refused = [&](const Job& job, Order order, Parts parts) {
+    try {
+      forecast(job, m, order, stream_counts(2), parts);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  const Job no_kernel{.in_bytes = MiB, .out_bytes = MiB}, whole{.in_bytes = MiB, .out_bytes = MiB, .kernel = Seconds{1e-3}};
+  CHECK(refused(no_kernel, Order::breadth_first, Parts::all).find("lacks a kernel's time") != std::string::npos);
+  CHECK(refused(no_kernel, Order::breadth_first, Parts::some).empty());
+  CHECK(refused(whole, Order::independent, Parts::all).find("no kernel waits") != std::string::npos);
+}
+
+TEST_CASE("what a device does not report agrees with nothing") {
+  const ChangedSpec spec = odd_h200();
+  Trace trace = streamed(spec.id(), overheads_experiment(spec.id()));
+  for (auto& [group, facts] : trace.provenance)
+    std::erase_if(facts, [](const auto& fact) { return fact.first == "copy_engines"; });
+  const Parameter p = parameter(stream_costs(trace).at(0), "copy engines");
+  CHECK(p.estimate.value == 2);
+  CHECK(p.verdict == Agreement::no_reference);
+  CHECK(std::isnan(p.reference));
+  CHECK(p.reference_source == "not reported by its spec");
 }
 
 TEST_CASE("jobs with one stream free are no call's, copy's or kernel's time") {

@@ -1,4 +1,4 @@
-// The models of paper 000 and of its neighbours with numbers by hand, and what is wrong with equation (2).
+// The models of Gomez-Luna et al. 2012 and of others with numbers by hand, and what is wrong with equation (2).
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -36,7 +36,6 @@ TEST_CASE("by hand: 6 ms in, 10 ms out, in 4 streams of 0.1 ms") {
   CHECK(cc2_optimum(ms(6, 4, 10), t_sc) == doctest::Approx(std::sqrt(40.0)));
   CHECK(cc2_optimum(ms(6, 20, 10), t_sc) == doctest::Approx(std::sqrt(60.0)));
   CHECK(in_ms(van_werkhoven(ms(6, 4, 10), 2)) == doctest::Approx(15));  // 10 + (6 + 4)/2
-  CHECK(van_werkhoven_transfer(Seconds{1}, Seconds{2}, Seconds{3}, Seconds{4}, 5, 6).count() == doctest::Approx(38));
 }
 
 TEST_CASE("c.c. 2.x: with the end of the last kernel, (5) and (7) are the simulator's times") {

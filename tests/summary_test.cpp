@@ -147,10 +147,36 @@ TEST_CASE("both lanes together take the longer time of each trial, not of each l
 
 TEST_CASE("two copies inside one memory share its limit; two directions of a link have one each") {
   TransferSeries sweep = sweep_of(Pattern::duplex);
-  sweep.question.direction = Direction::d2d;
+  sweep.question = case_on("cudaMemcpy", "cuda:0", Direction::d2d);
+  sweep.question.pattern = Pattern::duplex;
   sweep.limit = {1e9, "by hand"};
   add_duplex(sweep, 1000, {2}, {2});
   CHECK(summarize_sum(sweep)[0].percent_of_limit == doctest::Approx(100));
+}
+
+TEST_CASE("any number of lanes: each by itself, loads left out, and all that are measured together") {
+  TransferSeries sweep = sweep_of();
+  sweep.limit = {1e9, "by hand"};
+  const auto to = [](const char* device) { return Lane{.source = "host", .target = device}; };
+  Lane load = to("cuda:3");
+  load.measured = false;
+  sweep.question.more_lanes = {to("cuda:1"), load, to("cuda:2")};
+  TransferPoint point;
+  point.axes.bytes = 1000;
+  point.samples = 4;
+  for (const auto& [lane, us] : {std::pair{0u, 2.0}, {1u, 4.0}, {2u, 9.0}, {3u, 3.0}})
+    sweep.samples.push_back(sample_of(sweep, 0, lane, 1, us));
+  sweep.points.push_back(point);
+  const auto each = summarize(sweep);
+  REQUIRE(each.size() == 3);
+  CHECK(each[1].lane == 1);
+  CHECK(each[2].lane == 3);
+  CHECK(each[2].time_us.value == doctest::Approx(3));
+  const auto sum = summarize_sum(sweep);
+  REQUIRE(sum.size() == 1);
+  CHECK(sum[0].time_us.value == doctest::Approx(4));
+  CHECK(sum[0].rate.value == doctest::Approx(750e6));       // 3000 bytes in 4 us
+  CHECK(sum[0].percent_of_limit == doctest::Approx(25));  // of three links
 }
 
 TEST_CASE("a trial that lost a lane is in no sum, and a wrong payload voids the pair") {

@@ -15,11 +15,11 @@ namespace npgpu::models {
 // One n-th of every stage.
 Stages chunk_of(const Stages& whole, double n);
 
-// ---- CUDA C Best Practices Guide 3.2, as paper 000 quotes it: t_T = H + D ------------------------------------------
+// ---- CUDA C Best Practices Guide 3.2, as Gomez-Luna et al. 2012 quote it: t_T = H + D ------------------------------------------
 Seconds best_practices_kernel(const Stages& whole, double n);     // t_E + t_T/n
 Seconds best_practices_transfers(const Stages& whole, double n);  // t_T + t_E/n
 
-// ---- Paper 000: one copy engine, stream creation counted -----------------------------------------------------------
+// ---- Gomez-Luna et al. 2012: one copy engine, stream creation counted---------------------------------------------------
 // c.c. 1.x, (1) and (3): t_T + n t_sc while t_T >= t_E + t_T/n, else t_E + t_T/n + n t_sc.
 Seconds cc1(const Stages& whole, Seconds t_sc, double n);
 // (2) t_T/(t_T - t_E) where transfers dominate, (4) sqrt(t_T/t_sc) where the kernel does. (2) grows without limit as
@@ -45,28 +45,11 @@ Seconds two_engines_breadth_first(const Stages& chunk, const Stages& latency, co
 
 // ---- van Werkhoven, Maassen, Seinstra, Bal: Performance models for CPU-GPU data transfers (CCGrid 2014) -------------
 Seconds van_werkhoven(const Stages& whole, double n);  // two engines: max(H + E/n + D/n, H/n + E + D/n, H/n + E/n + D)
-// One transfer in n pieces: latency + overhead + bytes * per_byte + gap * (n - 1).
-Seconds van_werkhoven_transfer(Seconds latency, Seconds overhead, Seconds per_byte, Seconds gap, double bytes,
-                               double n);
 
 // ---- The longest stage M and the others S: M + S/n + (n - 1) g -----------------------------------------------------
 // g is what one more chunk costs the longest stage's engine; t_sc belongs to it where creation is timed.
 Seconds dominant_stage(const Stages& whole, Seconds g, double n);
 double dominant_stage_optimum(const Stages& whole, Seconds g);  // sqrt(S/g); at least 1
-
-// ---- Paper 003: tridiagonal partition method; sizes in unknowns, times as the paper fits them, in ms ----------------
-namespace partition {
-constexpr double tau_ms = 0.004448;         // to create a stream on its RTX 2080 Ti
-double sum_ms(double size);                 // (4)
-double overhead_ms(double size, double n);  // (7): the small form up to 1e6, the big one above
-double overhead_ms(double streamed_ms, double non_streamed_ms, double sum_ms, double n);  // (5), from measured times
-double streamed_ms(double non_streamed_ms, double sum_ms, double overhead_ms, double n);  // (2) less (1)
-double gain_ms(double sum_ms, double overhead_ms, double n);                              // (n-1)/n sum - overhead
-double creation_optimum(double sum_ms);  // sqrt(sum/tau), the rule of paper 000 as Table I has it
-// (6): the candidate with the largest gain; 1 if none has any. The paper's Table IV comes out only if 1 is evaluated
-// like the others, where (7) is negative for small sizes.
-std::uint32_t optimum(double size, std::span<const std::uint32_t> candidates);
-}  // namespace partition
 
 // ---- A kernel's last wave -------------------------------------------------------------------------------------------
 // Compute time of n chunks, one after the other, over that of slots never empty: n M ceil(B/(n M))/B.

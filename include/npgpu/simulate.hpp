@@ -1,7 +1,7 @@
-// Jobs cut into streams: what a job asks, what a node costs, when each piece runs, and how many pieces are best.
+// Jobs split into streams: what a job asks, what a node costs, when each piece runs, and how many pieces are best.
 //
 // A job copies its input to the device, runs a kernel over it and copies the result back. Cut into n chunks, one a
-// stream, the copies of some chunks run beside the kernels of others. Here is the vocabulary; stream_models.hpp has the
+// stream, the copies of some chunks run beside the kernels of others. Here is the vocabulary; closed_forms.hpp has the
 // closed forms of the literature. Pure functions: nothing here touches a device.
 #pragma once
 
@@ -79,12 +79,12 @@ enum class Compute {
 template <>
 inline constexpr std::array<std::string_view, 3> names_of<Compute>{"serial", "shared", "slots"};
 
-// Implicit synchronization (paper 000, c.c. 2.x): a copy from the device waits for all kernels issued before it, in
+// Implicit synchronization (Gomez-Luna et al. 2012, c.c. 2.x): a copy from the device waits for all kernels issued before it, in
 // whatever stream.
 enum class ImplicitSync {
   none,
   start,  // until the last of them has started, as the programming guide says
-  end,    // until the last of them has ended, which is what the paper's (5) and (7) amount to
+  end,    // until the last of them has ended, which is what (5) and (7) there amount to
 };
 template <>
 inline constexpr std::array<std::string_view, 3> names_of<ImplicitSync>{"none", "start", "end"};
@@ -173,9 +173,9 @@ struct Timeline {
 };
 
 // Plays a job in n chunks through the servers: an operation starts as early as everything before it allows; of several
-// that could start at the same time, the one issued first does. Copies that run both ways at once flow at 1/slow_*.
-// Chunk c goes to stream c mod `streams`; 0: one each. Apart, a stream is three.
-// Throws Error(usage) if n is 0, or the costs are negative, not finite, or have slow_* below 1.
+// that could start at the same time, the one issued first does. Copies that run both ways at once flow at 1/duplex_slowdown_*.
+// Chunk c goes to stream c mod `streams`; 0: one each. In the order `independent` a stream is three.
+// Throws Error(usage) if n is 0, or the costs are negative, not finite, or have duplex_slowdown_* below 1.
 Timeline simulate(const Job&, std::uint32_t n, const StreamCosts&, Order, std::uint32_t streams = 0);
 // The same without the list: for sweeps.
 StreamRun simulate_total(const Job&, std::uint32_t n, const StreamCosts&, Order, std::uint32_t streams = 0);

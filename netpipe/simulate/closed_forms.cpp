@@ -44,11 +44,6 @@ Seconds van_werkhoven(const Stages& whole, double n) {
   return std::max({h + e / n + d / n, h / n + e + d / n, h / n + e / n + d});
 }
 
-Seconds van_werkhoven_transfer(Seconds latency, Seconds overhead, Seconds per_byte, Seconds gap, double bytes,
-                               double n) {
-  return latency + overhead + bytes * per_byte + gap * (n - 1);
-}
-
 Seconds dominant_stage(const Stages& whole, Seconds g, double n) {
   const Seconds longest = std::max({whole.h2d, whole.kernel, whole.d2h});
   return longest + (whole.sum() - longest) / n + (n - 1) * g;

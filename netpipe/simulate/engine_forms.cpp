@@ -10,7 +10,7 @@ namespace npgpu::models {
 Seconds one_engine_breadth_first(const Stages& chunk, std::uint32_t n) {
   const auto [a, k, d] = chunk;
   const double all = n;
-  // The first two are (1) and (3) of paper 000.
+  // The first two are (1) and (3) of Gomez-Luna et al. 2012.
   return std::max({all * (a + d), a + all * k + d, all * a + k + d, a + k + all * d});
 }
 

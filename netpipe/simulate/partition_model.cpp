@@ -1,7 +1,6 @@
-// Veneva and Imamura's model of the tridiagonal partition method on an RTX 2080 Ti (paper 003), with its coefficients.
-#include <cmath>
+#include "netpipe/simulate/partition_model.hpp"
 
-#include "npgpu/closed_forms.hpp"
+#include <cmath>
 
 namespace npgpu::models::partition {
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double throttled_below = 0.98;  // of the highest clock
 constexpr double same_clock = 0.02;
-constexpr double clear_gap = 0.01;  // between two groups of times, of their median
+constexpr double clear_gap = 0.02;  // between two groups of times, of their median
 
 // NVML's reasons that take clocks away: software power cap, hardware slowdown, software and hardware thermal
 // slowdown, power brake. Idle, application clocks and the like are choices.

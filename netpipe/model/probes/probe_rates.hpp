@@ -29,7 +29,7 @@ std::vector<PointRate> rates_of(const ProbeSeries&);
 bool is_host(const ProbeSeries&);
 
 // Two groups of at least a quarter of the values each, which lie further apart than the wider of them is wide, and more
-// than 1 % of the median. Of eight values of a group the farthest out does not count. Needs 8 values.
+// than 2 % of the median. Of eight values of a group the farthest out does not count. Needs 8 values.
 bool two_groups(std::span<const double> values);
 
 }  // namespace npgpu::model
