@@ -34,7 +34,8 @@ std::vector<std::uint32_t> up_to(std::uint32_t most, std::initializer_list<std::
 // Blocks of so many threads that fill the units, without a part of a wave at the end.
 std::uint32_t filling(const Layout& l, std::uint32_t threads) {
   const std::uint32_t most = l.max_blocks_per_unit ? l.max_blocks_per_unit : 1;
-  const std::uint32_t resident = l.max_threads_per_unit ? l.max_threads_per_unit : 2 * std::max(l.max_threads_per_block, 1u);
+  const std::uint32_t resident =
+      l.max_threads_per_unit ? l.max_threads_per_unit : 2 * std::max(l.max_threads_per_block, 1u);
   return l.units * std::clamp(resident / threads, 1u, most);
 }
 
@@ -42,8 +43,8 @@ std::uint32_t filling(const Layout& l, std::uint32_t threads) {
 
 std::vector<Shape> compute_shapes(const Layout& l) {
   List list;
-  const auto add = [&](std::uint32_t blocks, std::uint32_t threads, std::uint32_t ilp, bool alone = false) {
-    list.add({.blocks = blocks, .threads = threads, .ilp = ilp, .one_block_per_sm = alone});
+  const auto add = [&](std::uint32_t blocks, std::uint32_t threads, std::uint32_t ilp, bool one_block_per_sm = false) {
+    list.add({.blocks = blocks, .threads = threads, .ilp = ilp, .one_block_per_sm = one_block_per_sm});
   };
   add(1, 1, 1);
   const auto threads =
@@ -98,7 +99,8 @@ std::vector<Shape> bandwidth_shapes(const Layout& l, Form form) {
   for (const std::uint32_t ilp : {1u, 4u})
     for (const std::uint32_t t : threads) add(filling(l, t), t, ilp, 16, outside);
   for (const std::uint32_t ilp : {1u, 4u})
-    for (const std::uint32_t t : up_to(l.max_threads_per_block, {256, 512, 1024})) add(filling(l, t), t, ilp, 16, inside);
+    for (const std::uint32_t t : up_to(l.max_threads_per_block, {256, 512, 1024}))
+      add(filling(l, t), t, ilp, 16, inside);
   return list.take();
 }
 

@@ -123,7 +123,8 @@ TEST_CASE("simulated job: in independent order both directions and the kernel wa
   Plain plain;
   // In 128 us, out 64 us; the kernel: 4 blocks of 32 threads in 2 slots are two waves of 8*4 = 32 cycles each.
   const JobShape job{.bytes_in = 128'000, .bytes_out = 128'000, .kernel_bytes = 512, .iterations = 1, .threads = 32};
-  const auto independent = plain.run(plain.job_case(Workload::compute, Order::independent, StreamPool::pooled, true), job);
+  const auto independent =
+      plain.run(plain.job_case(Workload::compute, Order::independent, StreamPool::pooled, true), job);
   CHECK(independent.device_us == doctest::Approx(1 + 128));
   const auto after = plain.run(plain.job_case(Workload::compute, Order::depth_first, StreamPool::pooled, true), job);
   CHECK(after.device_us == doctest::Approx((1 + 128 + 5) + 2 * 32e-3 + (2 + 64)));

@@ -1,6 +1,6 @@
-// Our streams do not wait for the default stream. A call that goes there has no place among the work of a stream: memory is
-// cleared after the kernel that wrote to it, or a kernel reads what has not arrived. So every copy, clearing and launch
-// names its stream; the sources are read to see it.
+// Our streams do not wait for the default stream. A call that goes there has no place among the work of a stream:
+// memory is cleared after the kernel that wrote to it, or a kernel reads what has not arrived. So every copy, clearing
+// and launch names its stream; the sources are read to see it.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -101,7 +101,7 @@ struct JobSample {
   std::uint32_t trial = 0;
   std::int32_t intact = -1;          // 1 results compared and right, 0 wrong, -1 not compared after this trial
   std::uint64_t number = 0;          // of this job among all that its runner ran, so that a drift can be seen
-  double host_us = not_measured;     // first call to the end (last_stream_free: of the last stream), the device idle before
+  double host_us = not_measured;     // first call to the end (last_stream_free: of the last stream) on an idle device
   double issue_us = not_measured;    // of it, first to last asynchronous call; streams are there already
   double create_us = not_measured;   // of it, making the streams; fresh only
   double destroy_us = not_measured;  // after it; fresh only

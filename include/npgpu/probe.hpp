@@ -1,5 +1,6 @@
 // A probe times kernels whose work is known exactly, on one unit of a device or on all, in one lane or in all. The
-// results show how the device is built (Perez & Piccoli 2011: the four corners of computing power and memory bandwidth).
+// results show how the device is built (Perez & Piccoli 2011: the four corners of computing power and memory
+// bandwidth).
 //
 // These words serve GPUs, CPUs and simulated devices alike:
 //   unit   runs a block by itself: a GPU's multiprocessor, a CPU's core

@@ -1,5 +1,5 @@
-// Jobs in CUDA streams, timed whole. The timed region holds the runtime's calls and nothing else: what to call, with which
-// pointers and in which stream, is a list made before.
+// Jobs in CUDA streams, timed whole. The timed region holds the runtime's calls and nothing else: what to call, with
+// which pointers and in which stream, is a list made before.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -78,7 +78,8 @@ class CudaJobRunner final : public JobRunner {
     cuda::make_current(ordinal_);
     memory_.lay_out({question(), job()});
     calls_ = calls_of({question(), job()}, memory_);
-    // The driver may load a kernel, or set up a copy of this size, at its first call, which must not stand behind a gate.
+    // The driver may load a kernel, or set up a copy of this size, at its first call, which must not stand behind a
+    // gate.
     JobCase open = question();
     open.gating = Gating::open;
     for (const JobCase& c : {open, question()}) {

@@ -20,8 +20,8 @@ std::uint32_t count(std::uint64_t bytes) { return static_cast<std::uint32_t>(byt
 Buffer buffer(Memory kind, std::uint64_t bytes) { return bytes ? Buffer(kind, bytes) : Buffer(); }
 
 // A power of two, so that a walk wraps with a mask. Blocks that run together walk through a part of it only, so that it
-// has to be far larger than the cache: where it was 8 caches, an H200 read it at 5.5 TB/s, which is more than its memory
-// gives.
+// has to be far larger than the cache: where it was 8 caches, an H200 read it at 5.5 TB/s, which is more than its
+// memory gives.
 std::uint64_t scratch_bytes(int ordinal) {
   constexpr std::uint64_t caches = 64, least = 64 * MiB, most = 8 * GiB;
   const std::uint64_t memory = inventory().at(static_cast<std::size_t>(ordinal)).memory_bytes;

@@ -20,10 +20,11 @@ struct JobChoice {
   std::uint32_t threads = 512;
 };
 
-// Gomez-Luna et al. 2012, experiment 1: 15*2^20 ints each way, unsplit and in all divisors of its 30720 blocks of 512 up to 64.
+// Gomez-Luna et al. 2012, experiment 1: 15*2^20 ints each way, unsplit and in all divisors of its 30720 blocks of 512
+// up to 64.
 std::vector<JobStep> fixed_experiment(const JobChoice&);
-// Gomez-Luna et al. 2012, experiment 2: 24 MiB in both directions together, from 1 in and 23 out to 23 in and 1 out; unsplit and
-// in 16.
+// Gomez-Luna et al. 2012, experiment 2: 24 MiB in both directions together, from 1 in and 23 out to 23 in and 1 out;
+// unsplit and in 16.
 std::vector<JobStep> asymmetric_experiment(const JobChoice&);
 // Every combination of the user's own lists; as many streams as chunks where none are given.
 std::vector<JobStep> chosen_jobs(const JobChoice&);
@@ -31,9 +32,9 @@ std::vector<JobStep> chosen_jobs(const JobChoice&);
 // The cost of each part of a job by itself: what a simulator of streams takes as input.
 std::vector<JobStep> overheads_experiment(const std::string& device);
 
-// Workloads that no fit has seen: sizes in and out together 1..512 MiB, shares 1:23..23:1, kernels of
-// 0.05..20 times the copies' time (kernel_ratio), all uniform in their logarithm; the kernels in turn. Each unsplit and in 15 counts of
-// chunks, all points in one random order. Another seed is another design; the same one is the same everywhere.
+// Workloads that no fit has seen: sizes in and out together 1..512 MiB, shares 1:23..23:1, kernels of 0.05..20 times
+// the copies' time (kernel_ratio), all uniform in their logarithm; the kernels in turn. Each unsplit and in 15 counts
+// of chunks, all points in one random order. Another seed is another design; the same one is the same everywhere.
 constexpr std::uint64_t usual_seed = 20'000'924;
 std::vector<JobStep> design_experiment(const std::string& device, std::uint32_t workloads,
                                           std::uint64_t seed = usual_seed);

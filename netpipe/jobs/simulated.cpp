@@ -1,5 +1,5 @@
-// Jobs in streams on a simulated device: the discrete-event simulator with the costs of the spec, on the device's manual
-// clock. The exact truth is known for all that is measured of it and derived from that.
+// Jobs in streams on a simulated device: the discrete-event simulator with the costs of the spec, on the device's
+// manual clock. The exact truth is known for all that is measured of it and derived from that.
 //
 // A trial's noise is on all of its times, that of single copies on their bytes. A gated job waits behind a gate of the
 // device, which holds as many calls as any other and may time out.

@@ -1,12 +1,12 @@
-// A GPU's memory, read and written by a grid that walks through a working set (probes/bandwidth/walk.hpp). Each array is
-// as large as the shape says: copy has two, triad three.
+// A GPU's memory, read and written by a grid that walks through a working set (probes/bandwidth/walk.hpp). Each array
+// is as large as the shape says: copy has two, triad three.
 //
 // Loads bypass the multiprocessors' own caches (ld.cg), which would otherwise answer for a small set. In one step a
 // thread makes its `ilp` loads, then its stores; consecutive threads touch consecutive elements.
 //
-// In one launch a grid that is resident all at once walks as many steps as are asked for. A larger one makes at most one
-// pass per launch, and its blocks leave no records: in a second pass its first blocks would walk their part again from
-// the cache before the last have begun.
+// In one launch a grid that is resident all at once walks as many steps as are asked for. A larger one makes at most
+// one pass per launch, and its blocks leave no records: in a second pass its first blocks would walk their part again
+// from the cache before the last have begun.
 #include <string>
 
 #include "netpipe/devices/cuda/check.hpp"
@@ -270,7 +270,8 @@ class BandwidthRunner final : public CudaProbeRunner {
   template <class T>
   T read(const T* from) const {
     T value;
-    cuda::check(cudaMemcpyAsync(&value, from, sizeof value, cudaMemcpyDeviceToHost, stream()), "reading the check's verdict");
+    cuda::check(cudaMemcpyAsync(&value, from, sizeof value, cudaMemcpyDeviceToHost, stream()),
+                "reading the check's verdict");
     cuda::check(cudaStreamSynchronize(stream()), "checking the working set");
     return value;
   }

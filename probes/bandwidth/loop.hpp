@@ -1,6 +1,6 @@
-// The loops of the bandwidth probe, written once; see chain_loop.hpp for what V gives, and add(x, y) in addition. `keep`
-// on every value that was loaded or is to be stored makes each access one instruction of V's width: the compiler can
-// neither widen nor join nor drop it.
+// The loops of the bandwidth probe, written once; see chain_loop.hpp for what V gives, and add(x, y) in addition.
+// `keep` on every value that was loaded or is to be stored makes each access one instruction of V's width: the compiler
+// can neither widen nor join nor drop it.
 #pragma once
 
 #include "probes/bandwidth/loops.hpp"

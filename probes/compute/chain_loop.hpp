@@ -1,6 +1,6 @@
 // The hot loop of the compute probe, written once; probes/host/simd_isa.hpp includes it. Of V it takes Scalar, Vector,
-// lanes and max_ilp; all(Scalar), load(p), store(p, v), step(x, a, b) and keep(v), an empty asm that holds v in a register,
-// so that the compiler can neither fold two steps nor join two chains.
+// lanes and max_ilp; all(Scalar), load(p), store(p, v), step(x, a, b) and keep(v), an empty asm that holds v in a
+// register, so that the compiler can neither fold two steps nor join two chains.
 // Recursion over templates unrolls under any compiler and leaves no array that could end up in memory.
 #pragma once
 

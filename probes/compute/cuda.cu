@@ -189,8 +189,9 @@ class ComputeRunner final : public CudaProbeRunner {
     shared_bytes_ = 0;
     if (shape().one_block_per_sm) {
       shared_bytes_ = shared_bytes_to_be_alone(bench().ordinal());
-      cuda::check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes_)),
-            "asking for shared memory that leaves room for one block only");
+      cuda::check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                       static_cast<int>(shared_bytes_)),
+                  "asking for shared memory that leaves room for one block only");
     }
     const std::uint64_t bytes = threads() * sizeof(Bits);
     if (results_.bytes() < bytes) results_ = Buffer(Memory::device, bytes);

@@ -1,4 +1,4 @@
-// 256-bit registers, 16 of them: 14 chains beside a and b.
+// 256-bit registers, 16 of them: 14 chains, a and b.
 #define NPGPU_ISA avx2
 #if defined(__x86_64__)
 #define NPGPU_TARGET __attribute__((target("avx2,fma")))

@@ -1,5 +1,5 @@
-// One instruction set's loops, written with the compiler's vector types. Each instruction set's file includes this after
-// it has defined
+// One instruction set's loops, written with the compiler's vector types. Each instruction set's file includes this
+// after it has defined
 //   NPGPU_ISA             its name here: scalar, avx2, ...
 //   NPGPU_TARGET          the target attribute; nothing else where this build's architecture does not have it
 //   NPGPU_REGISTER        the asm constraint of a floating-point or vector register

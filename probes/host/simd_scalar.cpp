@@ -1,4 +1,4 @@
-// One element per instruction. On x86 the instruction is FMA3's, which has 16 registers: 14 chains beside a and b. Of 16
+// One element per instruction. On x86 the instruction is FMA3's, which has 16 registers: 14 chains, a and b. Of 16
 // integer registers, one is the stack's and one counts; a and b take two.
 #define NPGPU_ISA scalar
 #if defined(__x86_64__)
