@@ -37,6 +37,16 @@ std::optional<std::string> SimulatedProbe::refuses_case(const ProbeCase& c) cons
   return fmt::format("{}: a simulated device has no such kernel; it has {}", title(c), known);
 }
 
+std::optional<std::string> SimulatedProbe::refuses_shape(const ProbeCase& c, const Shape& shape) const {
+  const auto multiprocessors = simulated::multiprocessors_of(simulated::spec_of(c.device));
+  try {
+    simulated::kernel_time(multiprocessors, {shape.blocks, shape.threads, shape.one_block_per_sm != 0}, {}, 1);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return std::nullopt;
+}
+
 ProbeContext SimulatedProbe::context(const ProbeCase& c) const {
   const Spec spec = simulated::spec_of(c.device);
   const simulated::Multiprocessors m = simulated::multiprocessors_of(spec);

@@ -20,7 +20,7 @@ class SimulatedProbe : public Probe {
   // Those of questions() that are not refused.
   std::vector<ProbeCase> cases(const std::string& device) const override;
   std::optional<std::string> refuses_case(const ProbeCase&) const override;
-  std::optional<std::string> refuses_shape(const ProbeCase&, const Shape&) const override { return std::nullopt; }
+  std::optional<std::string> refuses_shape(const ProbeCase&, const Shape&) const override;
   ProbeContext context(const ProbeCase&) const override;
   MemoryNeed available(const ProbeCase&) const override;
 

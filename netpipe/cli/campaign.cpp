@@ -230,13 +230,11 @@ int measure(const Plan& plan, const MeasureOptions& options, const std::function
     return exit_code::done;
   }
   const Campaign campaign = run_campaign(plan, options);
-  if (options.json || !options.quiet) {
-    const Trace trace = read_trace(options.output, Guard::child);
-    if (options.json)
-      report_json(std::cout, trace);
-    else
-      summary(trace);
-  }
+  // Who stops a run may be in a hurry: npgpu report shows what it has.
+  if (options.json)
+    report_json(std::cout, read_trace(options.output, Guard::child));
+  else if (!options.quiet && !campaign.stopped)
+    summary(read_trace(options.output, Guard::child));
   if (!options.json) {
     std::string verdict = campaign.stopped            ? "stopped"
                           : campaign.failures.empty() ? "done"
@@ -244,7 +242,7 @@ int measure(const Plan& plan, const MeasureOptions& options, const std::function
     verdict += fmt::format(": {} points measured in {}", campaign.measured, clock_text(campaign.wall));
     if (campaign.kept) verdict += fmt::format(", {} kept from before", campaign.kept);
     if (campaign.not_converged) verdict += fmt::format(", {} not converged", campaign.not_converged);
-    std::cout << (options.quiet ? "" : "\n") << verdict << "; trace: " << options.output << '\n';
+    std::cout << (options.quiet || campaign.stopped ? "" : "\n") << verdict << "; trace: " << options.output << '\n';
   }
   if (options.quiet || options.json)
     for (const std::string& failure : campaign.failures) std::cerr << "npgpu: " << failure << '\n';

@@ -73,8 +73,8 @@ std::vector<std::string> names_or_all(const std::string& list, const std::string
 }
 
 Plan plan_of(const Options& options) {
-  std::vector<Shape> shapes;
-  if (const auto text = options.maybe("shape")) shapes.push_back(shape_of(*text));
+  std::optional<Shape> shape;
+  if (const auto text = options.maybe("shape")) shape = shape_of(*text);
   // What is wrong with the words is wrong on every device.
   wanted(options, "operation", Operation::fma), wanted(options, "type", DataType::fp32),
       wanted(options, "form", Form::streaming);
@@ -87,10 +87,16 @@ Plan plan_of(const Options& options) {
       if (cases.empty())
         if (const auto why = probe.refuses_case({.probe = name, .device = id}))
           plan.left_out.push_back(name + ' ' + id + ": " + *why);
-      for (const ProbeCase& c : cases)
-        if (wanted(options, "operation", c.operation) && wanted(options, "type", c.type) &&
-            wanted(options, "form", c.form))
-          add<Probes>(plan, probe, device, steps_of<Probes>(c, shapes.empty() ? probe.shapes(c) : shapes));
+      for (const ProbeCase& c : cases) {
+        if (!wanted(options, "operation", c.operation) || !wanted(options, "type", c.type) ||
+            !wanted(options, "form", c.form))
+          continue;
+        const auto why = shape && !probe.refuses_case(c) ? probe.refuses({c, *shape}) : std::nullopt;
+        if (why)
+          plan.left_out.push_back(fmt::format("{}: --shape: {}", title(c), *why));
+        else
+          add<Probes>(plan, probe, device, steps_of<Probes>(c, shape ? std::vector{*shape} : probe.shapes(c)));
+      }
     }
   if (plan.points() == 0 && plan.left_out.empty())
     throw Error(ErrorKind::usage, "no case of this probe has that operation, type and form (npgpu list)");

@@ -62,9 +62,9 @@ class SimulatedBandwidth final : public SimulatedProbe {
   std::string_view name() const override { return "bandwidth"; }
   std::string_view summary() const override { return "reads and writes on simulated devices; no measurement"; }
 
-  std::optional<std::string> refuses_shape(const ProbeCase&, const Shape& shape) const override {
+  std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
     if (shape.access_bytes == 0) return "accesses of 0 bytes";
-    return std::nullopt;
+    return SimulatedProbe::refuses_shape(c, shape);
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return bandwidth_shapes(context(c).layout, c.form); }
   MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, max_bytes_of(steps)}; }

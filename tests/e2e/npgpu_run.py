@@ -13,7 +13,7 @@ class Result:
         self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
 
 
-def run(*arguments, cwd=None, env=None, timeout=120):
+def run(*arguments, cwd=None, env=None, timeout=300):
     environment = {k: v for k, v in os.environ.items() if not k.startswith("NPGPU_")}
     environment.update(env or {})
     return Result(subprocess.run([PROGRAM, *map(str, arguments)], cwd=cwd, env=environment, timeout=timeout,

@@ -120,7 +120,7 @@ def on_the_host(where):
     check(mixed.code == 0 and len(shapes(os.path.join(where, "env.h5"))) == 1, f"options from the environment: {mixed.err}")
     two = os.path.join(where, "two.h5")
     partly = run("probe", "compute", "--device", "sim:gts250,sim:h200", "--shape", "blocks=1,threads=1024", "--output", two)
-    check(partly.code == 0 and "left out: compute sim:gts250 fma fp32: no block of 1024 threads" in partly.err, partly.err)
+    check(partly.code == 0 and "left out: compute sim:gts250 fma fp32: --shape: no block of 1024 threads" in partly.err, partly.err)
     check(len(shapes(two)) == 1, "the device that takes the shape is probed")
 
 
@@ -138,7 +138,7 @@ def stopped(where):
             before = shapes(path) if os.path.exists(path) else []
             process = subprocess.Popen([PROGRAM, *what, *quick, "--resume", "--output", path], stdout=subprocess.PIPE,
                                        stderr=subprocess.PIPE, text=True)
-            time.sleep(0.15 + 0.02 * attempt)
+            time.sleep(0.15 + 0.04 * attempt)
             process.send_signal(number)
             asked = time.monotonic()
             out, err = process.communicate(timeout=60)

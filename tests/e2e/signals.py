@@ -33,7 +33,7 @@ with folder() as where:
         for attempt in range(60):
             process = subprocess.Popen([PROGRAM, *command],
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            time.sleep(0.25 + 0.01 * attempt)
+            time.sleep(0.25 + 0.03 * attempt)
             process.send_signal(number)
             asked = time.monotonic()
             _, err = process.communicate(timeout=60)
