@@ -1,11 +1,12 @@
 // A child process that goes first.
+#include "netpipe/trace/guarded_read.hpp"
+
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "made_trace.hpp"
-#include "netpipe/trace/guarded_read.hpp"
 
 using namespace npgpu;
 

@@ -178,7 +178,8 @@ TEST_CASE("columns that are missing or of another type") {
   };
   CHECK(samples_with("lane", -1).has("column 'lane' of /transfers/0000/samples is missing"));
   CHECK(samples_with("host_us", H5T_NATIVE_INT).has("column 'host_us' of /transfers/0000/samples is not of floating"));
-  CHECK(samples_with("repeats", H5T_NATIVE_DOUBLE).has("column 'repeats' of /transfers/0000/samples is not of integers"));
+  CHECK(
+      samples_with("repeats", H5T_NATIVE_DOUBLE).has("column 'repeats' of /transfers/0000/samples is not of integers"));
 }
 
 TEST_CASE("rows that contradict each other") {
@@ -187,8 +188,11 @@ TEST_CASE("rows that contradict each other") {
   CHECK(with_row<P>("points", 2, [](P& p) {
           p.samples = 4;
         }).has("row 2 of /transfers/0000/points has samples 6 + 4, and there are 9"));
-  CHECK(with_row<P>("points", 1, [](P& p) { p.first_sample = UINT64_MAX; }).has("row 1 of /transfers/0000/points has samples"));
-  CHECK(with_row<P>("points", 1, [](P& p) { p.first_sample = 4; }).has("has sample 6, which says that it is of point 2"));
+  CHECK(with_row<P>("points", 1, [](P& p) {
+          p.first_sample = UINT64_MAX;
+        }).has("row 1 of /transfers/0000/points has samples"));
+  CHECK(
+      with_row<P>("points", 1, [](P& p) { p.first_sample = 4; }).has("has sample 6, which says that it is of point 2"));
   CHECK(with_row<P>("points", 0, [](P& p) { p.stop = static_cast<Stop>(3); }).has("unknown stop code 3"));
   CHECK(with_row<P>("points", 0, [](P& p) { p.stop = static_cast<Stop>(-1); }).has("unknown stop code -1"));
   CHECK(with_row<P>("points", 0, [](P& p) { p.axes.bytes = 0; }).has("0 bytes"));

@@ -32,8 +32,12 @@ std::string line_of(const std::string& text, const std::string& word) {
 
 std::string type_word(trace::Column::Type type) {
   using enum trace::Column::Type;
-  return type == i32 ? "int32" : type == u32 ? "uint32" : type == i64 ? "int64" : type == u64 ? "uint64"
-         : type == flag ? "uint8" : "float64";
+  return type == i32    ? "int32"
+         : type == u32  ? "uint32"
+         : type == i64  ? "int64"
+         : type == u64  ? "uint64"
+         : type == flag ? "uint8"
+                        : "float64";
 }
 
 }  // namespace

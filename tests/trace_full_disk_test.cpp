@@ -1,5 +1,5 @@
-// A disk that fills up, and a limit on file sizes: one sentence, the last checkpoint intact, no temporary file, and a later save
-// can succeed.
+// A disk that fills up, and a limit on file sizes: one sentence, the last checkpoint intact, no temporary file, and a
+// later save can succeed.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -107,7 +107,12 @@ TEST_CASE("a limit on file sizes, as batch systems set them") {
       const bool kept = read_trace(folder / "t.h5").of<Transfers>()[0].points.size() == saved;
       sigset_t waiting;
       sigpending(&waiting);
-      code = sigismember(&waiting, SIGXFSZ) ? 6 : !as_said ? 2 : !kept ? 3 : saved < 20 ? 4 : folder.names() != Names{"t.h5", "t.h5.lock"} ? 5 : 0;
+      code = sigismember(&waiting, SIGXFSZ)                 ? 6
+             : !as_said                                     ? 2
+             : !kept                                        ? 3
+             : saved < 20                                   ? 4
+             : folder.names() != Names{"t.h5", "t.h5.lock"} ? 5
+                                                            : 0;
     } catch (...) {
     }
     std::filesystem::remove(folder / "t.h5.lock");

@@ -63,8 +63,7 @@ TEST_CASE("a table whose rows lie in another file is refused, even if that is a 
     const trace::Handle space(H5Screate_simple(1, &rows, nullptr));
     const trace::Handle how(H5Pcreate(H5P_DATASET_CREATE));
     REQUIRE(H5Pset_external(how, (folder / "pipe").c_str(), 0, H5F_UNLIMITED) >= 0);
-    const trace::Handle table(
-        H5Dcreate2(file, "/transfers/0000/points", type, space, H5P_DEFAULT, how, H5P_DEFAULT));
+    const trace::Handle table(H5Dcreate2(file, "/transfers/0000/points", type, space, H5P_DEFAULT, how, H5P_DEFAULT));
     REQUIRE(table >= 0);
   });
   CHECK(error_of([&] { read_trace(folder / "t.h5"); }).has("/transfers/0000/points keeps its rows in another file"));

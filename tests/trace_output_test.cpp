@@ -191,5 +191,6 @@ TEST_CASE("a reader that has the file open keeps the version it opened") {
   add(writer, series, 2);
   writer.checkpoint();
   CHECK(std::string(std::istreambuf_iterator<char>(open), {}) == first);
-  CHECK(read_trace(folder / "t.h5").of<Transfers>()[0].points.size() == 2);  // and one that opens it now has the new one
+  CHECK(read_trace(folder / "t.h5").of<Transfers>()[0].points.size() ==
+        2);  // and one that opens it now has the new one
 }

@@ -128,7 +128,8 @@ TEST_CASE("a trace grows by what is added, whoever adds it") {
   for (std::uint64_t i = 0; i < 10; ++i) run("often.h5", 1 + 10 * i, 11 + 10 * i);
   const auto once = std::filesystem::file_size(folder / "once.h5");
   const auto often = std::filesystem::file_size(folder / "often.h5");
-  CHECK(sizes_of(read_trace(folder / "often.h5").of<Transfers>()[0]) == sizes_of(read_trace(folder / "once.h5").of<Transfers>()[0]));
+  CHECK(sizes_of(read_trace(folder / "often.h5").of<Transfers>()[0]) ==
+        sizes_of(read_trace(folder / "once.h5").of<Transfers>()[0]));
   CHECK(often < once + 10 * 8192);
 }
 
@@ -152,8 +153,9 @@ Said resumed(IfExists how, const std::function<void(TraceRoot&, TransferSeries&)
 
 TEST_CASE("a trace of another host is refused, also when a batch system requeued the run") {
   for (const IfExists how : {IfExists::resume, IfExists::append})
-    CHECK(resumed(how, [](TraceRoot& root, TransferSeries&) { root.hostname = "node18"; })
-              .has("was measured on node17, and this is node18"));
+    CHECK(resumed(how, [](TraceRoot& root, TransferSeries&) {
+            root.hostname = "node18";
+          }).has("was measured on node17, and this is node18"));
 }
 
 TEST_CASE("another plan is refused, and appended only if that is wanted") {
@@ -170,7 +172,8 @@ TEST_CASE("another plan is refused, and appended only if that is wanted") {
   CHECK(trace.root.plan == "copies");
   const auto& [group, facts] = trace.provenance.back();
   CHECK(group == "resume_1");
-  CHECK(std::find(facts.begin(), facts.end(), std::pair<std::string, Fact>("plan", std::string("probes"))) != facts.end());
+  CHECK(std::find(facts.begin(), facts.end(), std::pair<std::string, Fact>("plan", std::string("probes"))) !=
+        facts.end());
 }
 
 TEST_CASE("a device that is another one than the trace's is refused, whatever is measured on it") {

@@ -22,14 +22,17 @@ struct TraceRoot {
   std::string argv;
   std::string start_time_utc;  // 2026-11-21T06:19:25Z
   std::string hostname;
-  std::string plan;            // what the run is to measure, in any words; --resume compares it
-  bool complete = false;       // the run reached its end
+  std::string plan;       // what the run is to measure, in any words; --resume compares it
+  bool complete = false;  // the run reached its end
 };
 template <>
 inline constexpr auto fields_of<TraceRoot> =
-    std::tuple{field("run_uuid", &TraceRoot::run_uuid),     field("tool_version", &TraceRoot::tool_version),
-               field("git_commit", &TraceRoot::git_commit), field("argv", &TraceRoot::argv),
-               field("plan", &TraceRoot::plan),             field("start_time_utc", &TraceRoot::start_time_utc),
+    std::tuple{field("run_uuid", &TraceRoot::run_uuid),
+               field("tool_version", &TraceRoot::tool_version),
+               field("git_commit", &TraceRoot::git_commit),
+               field("argv", &TraceRoot::argv),
+               field("plan", &TraceRoot::plan),
+               field("start_time_utc", &TraceRoot::start_time_utc),
                field("hostname", &TraceRoot::hostname)};  // and `complete`, which a resumed run's has not
 
 // Group name under /provenance (build, host, gpu0, slurm, environment) and its attributes.
@@ -74,18 +77,18 @@ enum class IfExists {
 // Holds a lock (<path>.lock) as long as it lives. Throws Error naming the file.
 class TraceWriter {
  public:
-  // Nothing is created at `path` before the first checkpoint, but at once the lock is taken, the folder is tried, and an
-  // existing file is refused, loaded, or replaced at the first checkpoint. A resumed or appended trace keeps its run_uuid
-  // and start time, and holds `provenance` as resume_1, resume_2, ...; it is refused if it is of another host, or
-  // (resume) was begun with another plan. If there is no file, a new one is started.
+  // Nothing is created at `path` before the first checkpoint, but at once the lock is taken, the folder is tried, and
+  // an existing file is refused, loaded, or replaced at the first checkpoint. A resumed or appended trace keeps its
+  // run_uuid and start time, and holds `provenance` as resume_1, resume_2, ...; it is refused if it is of another host,
+  // or (resume) was begun with another plan. If there is no file, a new one is started.
   TraceWriter(std::filesystem::path path, IfExists, const TraceRoot&, const Provenance&, Guard = Guard::none);
   ~TraceWriter();  // does not save; never throws
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
   // Starts a series with this header (without points and samples), or finds the one with the same question, schedule
-  // and device if the trace was resumed. Returns its index among its kind. Throws Error(usage) if what the resumed trace
-  // holds of that device is another device's, or simulated where this is real. For K out of Kinds, as below.
+  // and device if the trace was resumed. Returns its index among its kind. Throws Error(usage) if what the resumed
+  // trace holds of that device is another device's, or simulated where this is real. For K out of Kinds, as below.
   template <class K>
   std::size_t begin(const Series<K>& header);
   // True if that series already holds a point with these axes.
@@ -103,8 +106,8 @@ class TraceWriter {
   // Saves if what is unsaved is worth its cost: never more than 1 % of the run's wall time for saving,
   // never more than a few seconds unsaved. Returns true if everything added so far is now on disk.
   bool checkpoint_if_due();
-  void checkpoint();                 // saves now
-  void finish();                     // marks the trace complete and saves it compressed
+  void checkpoint();  // saves now
+  void finish();      // marks the trace complete and saves it compressed
 
   // What saving has cost so far.
   Seconds time_saving() const;

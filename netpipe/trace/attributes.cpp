@@ -147,11 +147,12 @@ H5T_class_t sound_class(hid_t type) {
     return std::any_of(known.begin(), known.end(), [&](hid_t one) { return H5Tequal(type, one) > 0; });
   };
   if (claimed == H5T_STRING) return claimed;
-  if (claimed == H5T_FLOAT && is_one_of({H5T_IEEE_F64LE, H5T_IEEE_F32LE, H5T_IEEE_F64BE, H5T_IEEE_F32BE})) return claimed;
+  if (claimed == H5T_FLOAT && is_one_of({H5T_IEEE_F64LE, H5T_IEEE_F32LE, H5T_IEEE_F64BE, H5T_IEEE_F32BE}))
+    return claimed;
   if (claimed == H5T_INTEGER &&
-      is_one_of({H5T_STD_I8LE,  H5T_STD_U8LE,  H5T_STD_I16LE, H5T_STD_U16LE, H5T_STD_I32LE, H5T_STD_U32LE,
-                 H5T_STD_I64LE, H5T_STD_U64LE, H5T_STD_I8BE,  H5T_STD_U8BE,  H5T_STD_I16BE, H5T_STD_U16BE,
-                 H5T_STD_I32BE, H5T_STD_U32BE, H5T_STD_I64BE, H5T_STD_U64BE}))
+      is_one_of({H5T_STD_I8LE, H5T_STD_U8LE, H5T_STD_I16LE, H5T_STD_U16LE, H5T_STD_I32LE, H5T_STD_U32LE, H5T_STD_I64LE,
+                 H5T_STD_U64LE, H5T_STD_I8BE, H5T_STD_U8BE, H5T_STD_I16BE, H5T_STD_U16BE, H5T_STD_I32BE, H5T_STD_U32BE,
+                 H5T_STD_I64BE, H5T_STD_U64BE}))
     return claimed;
   return H5T_NO_CLASS;
 }

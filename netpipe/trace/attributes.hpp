@@ -36,8 +36,8 @@ bool get_flag(hid_t object, const std::string& where, const std::string& name);
 // Attributes of other types are left out.
 Facts get_facts(hid_t object, const std::string& where);
 
-// H5T_INTEGER or H5T_FLOAT for a number as machines have them, H5T_STRING for a text, otherwise H5T_NO_CLASS: HDF5 crashes
-// when it converts numbers whose description is damaged.
+// H5T_INTEGER or H5T_FLOAT for a number as machines have them, H5T_STRING for a text, otherwise H5T_NO_CLASS: HDF5
+// crashes when it converts numbers whose description is damaged.
 H5T_class_t sound_class(hid_t type);
 
 // Copies all attributes, whatever their types, to an object of any file.

@@ -39,12 +39,13 @@ void read_version(const std::string& text, Trace& trace) {
   if (minor_error != std::errc() || rest != end || trace.version_major < 1 || trace.version_minor < 0)
     throw FormatError("attribute 'schema_version' of / is '" + text + "', no version");
   if (trace.version_major > version_major)
-    throw FormatError(fmt::format("has trace version {}, and this program reads {}.x: a newer npgpu is needed", text,
-                                  version_major));
+    throw FormatError(
+        fmt::format("has trace version {}, and this program reads {}.x: a newer npgpu is needed", text, version_major));
   if (trace.version_major < version_major)
-    throw FormatError(fmt::format("has trace version {}, which only the npgpu that wrote it reads; this one reads {}.x, "
-                                  "so it has to be measured again",
-                                  text, version_major));
+    throw FormatError(
+        fmt::format("has trace version {}, which only the npgpu that wrote it reads; this one reads {}.x, "
+                    "so it has to be measured again",
+                    text, version_major));
 }
 
 void read_root(hid_t file, Trace& trace) {

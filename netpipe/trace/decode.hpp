@@ -14,7 +14,8 @@ namespace npgpu::trace {
 // ones.
 Trace decode(std::span<const std::byte>, const std::string& file);
 
-// Does it in a child process; throws what that threw, or Error(usage) saying that the file is damaged if the child died.
+// Does it in a child process; throws what that threw, or Error(usage) saying that the file is damaged if the child
+// died.
 void rehearse(std::size_t bytes, const std::string& file, const std::function<void()>& what);
 
 }  // namespace npgpu::trace

@@ -71,9 +71,9 @@ class SeriesWriter {
 
  private:
   struct State {
-    Series<K> header;    // without points and samples
+    Series<K> header;       // without points and samples
     std::set<Axes> axes{};  // of its points
-    bool begun = false;  // by this run, not only by the one that is continued
+    bool begun = false;     // by this run, not only by the one that is continued
   };
   struct Open {
     std::size_t index;

@@ -62,7 +62,8 @@ struct Holder {
     if (::pread(fd, text.data(), text.size() - 1, 0) <= 0) return std::nullopt;
     std::array<char, 256> host{}, start{};
     Holder holder;
-    if (std::sscanf(text.data(), "npgpu process %ld on %255s started %255s", &holder.pid, host.data(), start.data()) != 3)
+    if (std::sscanf(text.data(), "npgpu process %ld on %255s started %255s", &holder.pid, host.data(), start.data()) !=
+        3)
       return std::nullopt;
     holder.host = host.data();
     holder.start = start.data();

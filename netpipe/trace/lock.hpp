@@ -23,8 +23,8 @@ class Lock {
   Lock& operator=(const Lock&) = delete;
 
  private:
-  bool create();      // false if the name is taken
-  bool take_away();   // a lock that is nobody's; false if its name stands for another one meanwhile
+  bool create();     // false if the name is taken
+  bool take_away();  // a lock that is nobody's; false if its name stands for another one meanwhile
   std::string why_not_opened(int error) const;
   [[noreturn]] void refuse(const std::string& why) const;
 

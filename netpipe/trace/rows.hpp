@@ -55,7 +55,8 @@ void check_rows(const Series<K>& series, const std::string& where) {
         throw FormatError(fmt::format("has samples {} + {}, and there are {}", point.first_sample, point.samples, all));
       for (std::uint64_t s = point.first_sample; s < point.first_sample + point.samples; ++s)
         if (series.samples[s].point != i)
-          throw FormatError(fmt::format("has sample {}, which says that it is of point {}", s, series.samples[s].point));
+          throw FormatError(
+              fmt::format("has sample {}, which says that it is of point {}", s, series.samples[s].point));
     });
   for (std::size_t i = 0; i < all; ++i)
     checked("samples", i, [&] {

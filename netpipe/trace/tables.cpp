@@ -17,24 +17,36 @@ constexpr hsize_t compressed_chunk = 4096;
 
 hid_t file_type(Column::Type type) {
   switch (type) {
-    case Column::Type::flag: return H5T_STD_U8LE;
-    case Column::Type::i32: return H5T_STD_I32LE;
-    case Column::Type::u32: return H5T_STD_U32LE;
-    case Column::Type::i64: return H5T_STD_I64LE;
-    case Column::Type::u64: return H5T_STD_U64LE;
-    case Column::Type::f64: break;
+    case Column::Type::flag:
+      return H5T_STD_U8LE;
+    case Column::Type::i32:
+      return H5T_STD_I32LE;
+    case Column::Type::u32:
+      return H5T_STD_U32LE;
+    case Column::Type::i64:
+      return H5T_STD_I64LE;
+    case Column::Type::u64:
+      return H5T_STD_U64LE;
+    case Column::Type::f64:
+      break;
   }
   return H5T_IEEE_F64LE;
 }
 
 hid_t memory_type(Column::Type type) {
   switch (type) {
-    case Column::Type::flag: return H5T_NATIVE_UINT8;
-    case Column::Type::i32: return H5T_NATIVE_INT32;
-    case Column::Type::u32: return H5T_NATIVE_UINT32;
-    case Column::Type::i64: return H5T_NATIVE_INT64;
-    case Column::Type::u64: return H5T_NATIVE_UINT64;
-    case Column::Type::f64: break;
+    case Column::Type::flag:
+      return H5T_NATIVE_UINT8;
+    case Column::Type::i32:
+      return H5T_NATIVE_INT32;
+    case Column::Type::u32:
+      return H5T_NATIVE_UINT32;
+    case Column::Type::i64:
+      return H5T_NATIVE_INT64;
+    case Column::Type::u64:
+      return H5T_NATIVE_UINT64;
+    case Column::Type::f64:
+      break;
   }
   return H5T_NATIVE_DOUBLE;
 }
@@ -71,7 +83,8 @@ void check_column(hid_t type, const Column& column, const std::string& table) {
     throw FormatError(called + " is missing");
   }
   const H5T_class_t wanted = column.type == Column::Type::f64 ? H5T_FLOAT : H5T_INTEGER;
-  if (sound_class(made(H5Tget_member_type(type, static_cast<unsigned>(member)), "read the type of " + called)) != wanted)
+  if (sound_class(made(H5Tget_member_type(type, static_cast<unsigned>(member)), "read the type of " + called)) !=
+      wanted)
     throw FormatError(called + " is not of " + (wanted == H5T_FLOAT ? "floating-point numbers" : "integers"));
 }
 

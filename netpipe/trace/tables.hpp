@@ -61,8 +61,8 @@ const Columns& columns_of() {
     Columns columns;
     const Row row{};
     visit_fields(row, [&]<class T>(const FieldInfo& info, const T&) {
-      columns.push_back({std::string(info.name), std::string(info.unit), codes_of<T>(info), type_of<T>(),
-                         sizeof(Stored<T>)});
+      columns.push_back(
+          {std::string(info.name), std::string(info.unit), codes_of<T>(info), type_of<T>(), sizeof(Stored<T>)});
     });
     return columns;
   }();

@@ -86,10 +86,11 @@ struct TraceWriter::Impl {
       loaded_plan_ = loaded.root.plan;
       named([&] { document_.emplace(bytes, loaded, root, provenance); });
     };
-    if (guard == Guard::child) trace::rehearse(bytes.size(), path_.string(), [&] {
-      load();
-      document_->take_image(image_, trace::Packing::compressed);
-    });
+    if (guard == Guard::child)
+      trace::rehearse(bytes.size(), path_.string(), [&] {
+        load();
+        document_->take_image(image_, trace::Packing::compressed);
+      });
     load();
   }
 
@@ -134,8 +135,8 @@ struct TraceWriter::Impl {
   void save(trace::Packing packing = trace::Packing::plain) {
     const Seconds begin = now();
     if (!document_->sound())
-      throw Error(ErrorKind::failed, path_.string() + ": is not saved, because adding to it failed; " +
-                                         trace::what_is_there(path_));
+      throw Error(ErrorKind::failed,
+                  path_.string() + ": is not saved, because adding to it failed; " + trace::what_is_there(path_));
     named([&] { document_->take_image(image_, packing); });
     trace::replace_file(path_, image_);
     policy_.saved(now() - begin, image_.size());
@@ -206,9 +207,9 @@ std::uint64_t TraceWriter::checkpoints() const { return impl_->policy_.saves(); 
 // Makes the compiler emit the writer's templates for every kind: what has external linkage may be needed elsewhere.
 namespace trace {
 template <class K>
-using WriterOf = std::tuple<decltype(&TraceWriter::begin<K>), decltype(&TraceWriter::has<K>),
-                            decltype(&TraceWriter::axes<K>), decltype(&TraceWriter::add<K>),
-                            decltype(&TraceWriter::set_error<K>)>;
+using WriterOf =
+    std::tuple<decltype(&TraceWriter::begin<K>), decltype(&TraceWriter::has<K>), decltype(&TraceWriter::axes<K>),
+               decltype(&TraceWriter::add<K>), decltype(&TraceWriter::set_error<K>)>;
 extern const Kinds::Tuple<WriterOf> writer_of_all_kinds;
 const Kinds::Tuple<WriterOf> writer_of_all_kinds = []<class... Ks>(List<Ks...>) {
   return std::tuple{WriterOf<Ks>{&TraceWriter::begin<Ks>, &TraceWriter::has<Ks>, &TraceWriter::axes<Ks>,

@@ -1,6 +1,6 @@
 // What saving costs: a run of busy points against the real writer.
 //
-//   checkpoint_bench TRACE [POINTS [WORK_MS [SAMPLES [POINTS_A_SWEEP]]]]      2000 points of 20 ms, 10 samples, 50 a
+//   checkpoint_bench TRACE [POINTS [WORK_MS [SAMPLES [POINTS_A_SERIES]]]]      2000 points of 20 ms, 10 samples, 50 a
 //   series
 //
 // TRACE says which disk is meant; it must not exist. The target is a share of the wall time below 1 %. Not a test: a
@@ -26,21 +26,21 @@ void compute_for(Seconds time) {
   }
 }
 
-void bench(const std::string& path, std::uint64_t points, Seconds work, std::size_t samples, std::uint64_t a_sweep) {
+void bench(const std::string& path, std::uint64_t points, Seconds work, std::size_t samples, std::uint64_t a_series) {
   const Seconds begin = steady_clock().now();
   TraceWriter writer(path, IfExists::refuse, {}, {});
   std::size_t series = 0;
   Seconds oldest = begin, longest_unsaved{0}, adding{0};
   for (std::uint64_t i = 0; i < points; ++i) {
-    if (i % a_sweep == 0) {
+    if (i % a_series == 0) {
       TransferSeries header;
       header.question.module = "bench";
-      header.schedule = "series " + std::to_string(i / a_sweep);
+      header.schedule = "series " + std::to_string(i / a_series);
       series = writer.begin<Transfers>(header);
     }
     compute_for(work);
     TransferPoint point;
-    point.axes.bytes = 1 + i % a_sweep;
+    point.axes.bytes = 1 + i % a_series;
     std::vector<TransferSample> trials(samples);
     for (std::size_t t = 0; t < samples; ++t) {
       trials[t].trial = static_cast<std::uint32_t>(t);
@@ -64,7 +64,7 @@ void bench(const std::string& path, std::uint64_t points, Seconds work, std::siz
   const auto saves = static_cast<double>(writer.checkpoints());
   std::printf("points            %llu of %.0f ms, %zu samples each, %llu series\n",
               static_cast<unsigned long long>(points), work.count() * 1e3, samples,
-              static_cast<unsigned long long>((points + a_sweep - 1) / a_sweep));
+              static_cast<unsigned long long>((points + a_series - 1) / a_series));
   std::printf("file              %.3f MB\n", static_cast<double>(std::filesystem::file_size(path)) / 1e6);
   std::printf("checkpoints       %.0f, %.2f ms each\n", saves, saving / saves * 1e3);
   std::printf("saving            %.3f s of %.1f s: %.2f %%\n", saving, wall.count(), 100 * saving / wall.count());
@@ -78,7 +78,7 @@ void bench(const std::string& path, std::uint64_t points, Seconds work, std::siz
 int main(int argc, char** argv) {
   const auto number = [&](int i, double otherwise) { return argc > i ? std::atof(argv[i]) : otherwise; };
   if (argc < 2)
-    return std::fprintf(stderr, "usage: checkpoint_bench TRACE [POINTS [WORK_MS [SAMPLES [POINTS_A_SWEEP]]]]\n"), 2;
+    return std::fprintf(stderr, "usage: checkpoint_bench TRACE [POINTS [WORK_MS [SAMPLES [POINTS_A_SERIES]]]]\n"), 2;
   try {
     bench(argv[1], static_cast<std::uint64_t>(number(2, 2000)), Seconds{number(3, 20) * 1e-3},
           static_cast<std::size_t>(number(4, 10)), static_cast<std::uint64_t>(number(5, 50)));

@@ -19,8 +19,8 @@
 #include <string>
 
 #include "netpipe/trace/decode.hpp"
-#include "npgpu/error.hpp"
 #include "npgpu/derive.hpp"
+#include "npgpu/error.hpp"
 #include "npgpu/trace.hpp"
 
 namespace {
