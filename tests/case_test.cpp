@@ -29,8 +29,9 @@ TEST_CASE("a title says what differs from the plain case, and nothing else") {
   c = case_on("cudaMemcpy", "cuda:0", Direction::peer);
   c.target = "cuda:1";
   CHECK(title(c) == "cudaMemcpy cuda:0>cuda:1 peer device stream blocking host");
-  CHECK(title(ProbeCase{.probe = "bandwidth", .device = "host", .operation = Operation::rmw, .form = Form::dependent}) ==
-        "bandwidth host rmw fp32 dependent");
+  CHECK(
+      title(ProbeCase{.probe = "bandwidth", .device = "host", .operation = Operation::rmw, .form = Form::dependent}) ==
+      "bandwidth host rmw fp32 dependent");
   CHECK(title(JobCase{.device = "cuda:0"}) == "jobs cuda:0 increment breadth-first pooled");
 }
 
@@ -83,8 +84,8 @@ TEST_CASE("lanes are stored as text, and come back from it") {
         "h2d host>cuda:0 copy-engine; peer cuda:0>cuda:1 sm-kernel load; h2h host>sim:./my own.json cpu load");
   CHECK(parse_lanes(lanes_text(all)) == all);
   CHECK(parse_lanes("")->empty());
-  for (const char* wrong : {"x", "h2d", "h2d host>cuda:0", "h2x host>cuda:0 cpu", "h2d host>cuda:0 cpu;x", "h2d host cpu",
-                            "h2d host>cuda:0 copy-engine idle"})
+  for (const char* wrong : {"x", "h2d", "h2d host>cuda:0", "h2x host>cuda:0 cpu", "h2d host>cuda:0 cpu;x",
+                            "h2d host cpu", "h2d host>cuda:0 copy-engine idle"})
     CHECK_FALSE(parse_lanes(wrong));
 }
 
@@ -102,10 +103,12 @@ TEST_CASE("what makes a row senseless is said in a few words") {
 
 TEST_CASE("axes in words") {
   CHECK(text_of(TransferSize{1536}) == "1.5 KiB");
-  CHECK(text_of(Shape{.blocks = 132, .threads = 1024, .ilp = 4, .access_bytes = 16, .bytes = 4 * GiB, .one_block_per_sm = 1}) ==
+  CHECK(text_of(Shape{
+            .blocks = 132, .threads = 1024, .ilp = 4, .access_bytes = 16, .bytes = 4 * GiB, .one_block_per_sm = 1}) ==
         "132 x 1024 threads, ilp 4, 16 B each, in 4 GiB, one block per SM");
-  CHECK(text_of(JobShape{.bytes_in = 60 * MiB, .kernel_bytes = 60 * MiB, .iterations = 64, .chunks = 16, .streams = 1}) ==
-        "60 MiB in, kernel 60 MiB x 64, 16 chunks in 1 stream");
+  CHECK(
+      text_of(JobShape{.bytes_in = 60 * MiB, .kernel_bytes = 60 * MiB, .iterations = 64, .chunks = 16, .streams = 1}) ==
+      "60 MiB in, kernel 60 MiB x 64, 16 chunks in 1 stream");
 }
 
 TEST_CASE("a schedule is fed the device's time where there is one, of the lane that took longest") {

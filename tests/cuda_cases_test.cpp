@@ -61,7 +61,8 @@ TEST_CASE("what programs do with their GPU is not refused") {
 }
 
 TEST_CASE("memories that do not fit their direction") {
-  refused(with([](TransferCase& c) { c.direction = Direction::d2d; }), {"--direction d2d", "--memory device", "pinned"});
+  refused(with([](TransferCase& c) { c.direction = Direction::d2d; }),
+          {"--direction d2d", "--memory device", "pinned"});
   refused(with([](TransferCase& c) { c.memory = Memory::device; }), {"--memory", "--direction h2d", "pinned"});
   refused(with([](TransferCase& c) {
             c.direction = Direction::d2h;

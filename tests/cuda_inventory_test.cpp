@@ -47,22 +47,22 @@ TEST_CASE("rates of PCIe links: transfers * lanes * line code / 8") {
 
 TEST_CASE("limits are of what GPU and slot can do at most, not of a link or a clock that is low now") {
   const Facts degraded{{"memory_clock_khz", std::int64_t{1'593'000}}, {"memory_bus_bits", std::int64_t{6144}},
-                       {"max_memory_clock_mhz", std::int64_t{3201}},
-                       {"pcie_generation_now", std::int64_t{4}},      {"pcie_lanes_now", std::int64_t{8}},
-                       {"max_pcie_generation", std::int64_t{5}},      {"max_pcie_lanes", std::int64_t{16}}};
+                       {"max_memory_clock_mhz", std::int64_t{3201}},  {"pcie_generation_now", std::int64_t{4}},
+                       {"pcie_lanes_now", std::int64_t{8}},           {"max_pcie_generation", std::int64_t{5}},
+                       {"max_pcie_lanes", std::int64_t{16}}};
   CHECK(cuda::link_limit(degraded) == cuda::pcie_limit(5, 16));
   CHECK(cuda::memory_limit(degraded).per_s == doctest::Approx(3201e6 * 6144 * 2 / 8));
   CHECK(cuda::memory_limit(degraded).source == "3201 MHz * 6144 bit * 2 (double data rate)");
 }
 
 TEST_CASE("limits that cannot be known say why, and the state of now stands in for none") {
-  CHECK(cuda::link_limit({{"pcie_generation_now", std::int64_t{4}}, {"pcie_lanes_now", std::int64_t{8}}}).source.find(
-            "unknown: NVML does not say") == 0);
+  CHECK(cuda::link_limit({{"pcie_generation_now", std::int64_t{4}}, {"pcie_lanes_now", std::int64_t{8}}})
+            .source.find("unknown: NVML does not say") == 0);
   CHECK(cuda::link_limit({{"telemetry", std::string("unavailable: NVML is not there")}}).source ==
         "unknown: NVML is not there");
   CHECK(cuda::link_limit({{"integrated", std::int64_t{1}}}).source.find("unknown: the GPU is integrated") == 0);
-  CHECK(cuda::link_limit({{"pageable_memory_access_uses_host_page_tables", std::int64_t{1}}}).source.find(
-            "unknown: the host is reached over a coherent link") == 0);
+  CHECK(cuda::link_limit({{"pageable_memory_access_uses_host_page_tables", std::int64_t{1}}})
+            .source.find("unknown: the host is reached over a coherent link") == 0);
   CHECK(cuda::memory_limit({}).source.find("unknown: ") == 0);
   const Facts no_nvml{{"memory_clock_khz", std::int64_t{1'000'000}}, {"memory_bus_bits", std::int64_t{256}}};
   CHECK(cuda::memory_limit(no_nvml).per_s == doctest::Approx(64e9));

@@ -156,8 +156,8 @@ TEST_CASE("a gate that times out voids the trial, which is counted; three in a r
   CHECK(m->samples.size() == 2);
   CHECK(m->point.void_trials == 2);
   rig[0].voids = 3;
-  CHECK_THROWS_WITH_AS(rig.run(), doctest::Contains("the gate timed out 3 times in a row: use a timing without a gate (64 B)"),
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      rig.run(), doctest::Contains("the gate timed out 3 times in a row: use a timing without a gate (64 B)"), Error);
 }
 
 TEST_CASE("a schedule that asks for no trial is an error, not a read before the first sample") {
@@ -169,8 +169,8 @@ TEST_CASE("a schedule that asks for no trial is an error, not a read before the 
     Seconds guess(Seconds) const override { return Seconds{0}; }
   } schedule;
   Rig rig({});
-  CHECK_THROWS_WITH_AS(measure(*rig.runner, schedule, rig.step, {}), doctest::Contains("the schedule asked for no trial"),
-                       Error);
+  CHECK_THROWS_WITH_AS(measure(*rig.runner, schedule, rig.step, {}),
+                       doctest::Contains("the schedule asked for no trial"), Error);
 }
 
 TEST_CASE("an error behind a closed gate opens it") {
@@ -223,7 +223,7 @@ TEST_CASE("a lane that is only a load copies as long as the others, is checked, 
     CHECK(m->samples[0].lane == 0);
     CHECK(m->samples[1].lane == 2);
     CHECK(rig[0].forwards == 1 + 3 * 4);
-    CHECK(rig[1].forwards >= 4);  // at least once beside every trial
+    CHECK(rig[1].forwards >= 4);  // at least once in every trial
     CHECK(rig[1].gate.empty());
     CHECK(rig[1].log == "prepare 64;intact;");
     rig[1].wrong = "byte 1";

@@ -98,7 +98,7 @@ TEST_CASE("where all are slow, the least slow; and the least is what was ever se
   cores.us[14] = 12;  // still slow, and the least slow: back to where it was
   quiet.settle();
   CHECK(cores.at == 14);
-  cores.us[12] = 8;  // 10 is slow beside that
+  cores.us[12] = 8;  // 10 is slow against that
   quiet.settle();
   CHECK(cores.at == 12);
   cores.us = {{10, 10}, {12, 10}, {14, 9.1}, {16, 10}};
@@ -119,7 +119,7 @@ TEST_CASE("one core only: nothing is looked at") {
   CHECK(cores.unpinned == 0);
 }
 
-TEST_CASE("a system that refuses to pin is told of, and nothing moves; one cpu that is refused later is passed over") {
+TEST_CASE("a refusal to pin is reported, and nothing moves; one cpu that is refused later is passed over") {
   Played all;
   all.refused = all.cpus;
   host::QuietCore stays(all.access());

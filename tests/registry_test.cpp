@@ -20,7 +20,8 @@ TEST_CASE("every module file is registered under its own name, or left out of th
   std::ifstream cmake(folder / "CMakeLists.txt");
   const std::string lines{std::istreambuf_iterator<char>(cmake), {}};
   std::set<std::string> seen;
-  for (std::size_t at = lines.find("\nnpgpu_module("); at != std::string::npos; at = lines.find("\nnpgpu_module(", at + 1)) {
+  for (std::size_t at = lines.find("\nnpgpu_module("); at != std::string::npos;
+       at = lines.find("\nnpgpu_module(", at + 1)) {
     const std::size_t begin = at + 14;
     const std::string name = lines.substr(begin, lines.find_first_of(" )", begin) - begin);
     CAPTURE(name);

@@ -137,7 +137,8 @@ TEST_CASE("round trips: each leg waits for the other") {
 TEST_CASE("both directions at once share the link") {
   TransferCase c = async_case(Timing::gated);
   c.pattern = Pattern::duplex;
-  // One copy each, by the formulas of timeline.hpp: up 2 + 1.25 * 10 = 14.5 for 100000 B; down 14.5 * (1 - 1/2) + 12.5 + 2/2.
+  // One copy each, by the formulas of timeline.hpp: up 2 + 1.25 * 10 = 14.5 for 100000 B; down 14.5 * (1 - 1/2) + 12.5
+  // + 2/2.
   const auto one = measure(c, 100000, 1);
   REQUIRE(one.samples.size() == 4);
   CHECK_US(one.samples[0].device_us, 14.5);
@@ -252,8 +253,8 @@ TEST_CASE("device memory is counted, given back, and refused where it is not the
   CHECK(module().needs_lane(c, UINT64_MAX).device_bytes == UINT64_MAX);
   for (int i = 0; i < 3; ++i) {
     const auto a = module().open_lane(c, 50000);
-    CHECK_THROWS_WITH_AS(module().open_lane(c, 50000), doctest::Contains("no device memory for 57344 bytes, 42656 are free"),
-                         Error);
+    CHECK_THROWS_WITH_AS(module().open_lane(c, 50000),
+                         doctest::Contains("no device memory for 57344 bytes, 42656 are free"), Error);
   }
   TransferCase within = c;
   within.direction = Direction::d2d;
@@ -299,7 +300,7 @@ json fault(int call, const char* kind) { return json::array({{{"call", call}, {"
 
 std::vector<TransferCase> cases_with_faults(const std::string& id) {
   TransferCase blocking = simulated_case(id), gated = async_case(Timing::gated, id), duplex = gated, pingpong = gated,
-       up = blocking;
+               up = blocking;
   duplex.pattern = Pattern::duplex;
   pingpong.pattern = Pattern::pingpong;
   up.direction = Direction::d2h;
@@ -378,9 +379,9 @@ TEST_CASE("a round trip carries what was corrupted on its way out back home") {
   TransferCase c = simulated_case(spec.id());
   c.pattern = Pattern::pingpong;
   const auto channel = module().open_lane(c, 300);  // stream, device memory, 2 x host memory
-  channel->prepare(300);                       // 5: poison
-  channel->forward();                          // 6
-  channel->back();                             // 7: what came home is wrong, what arrived is right
+  channel->prepare(300);                            // 5: poison
+  channel->forward();                               // 6
+  channel->back();                                  // 7: what came home is wrong, what arrived is right
   CHECK_FALSE(channel->intact(false));
   CHECK(channel->intact(true)->find("on the way back, ") == 0);
 }
@@ -471,14 +472,16 @@ TEST_CASE("what cannot be is refused in one sentence, with what would work") {
          c.pattern = Pattern::duplex, c.async = true, c.timing = Timing::event, c.memory = Memory::pageable;
        },
        "--pattern duplex", "two host threads"},
-      {[](TransferCase& c) { c.pattern = Pattern::duplex, c.timing = Timing::event; }, "--pattern duplex", "two host threads"},
+      {[](TransferCase& c) { c.pattern = Pattern::duplex, c.timing = Timing::event; }, "--pattern duplex",
+       "two host threads"},
       {[](TransferCase& c) {
          c.pattern = Pattern::duplex, c.async = true, c.direction = Direction::d2d, c.memory = Memory::device,
          c.timing = Timing::event;
        },
        "--pattern duplex", "--direction h2d or d2h"},
       {[](TransferCase& c) { c.direction = Direction::h2h, c.async = true; }, "--async", "leave"},
-      {[](TransferCase& c) { c.direction = Direction::h2h, c.timing = Timing::event; }, "--timing event", "--timing host"},
+      {[](TransferCase& c) { c.direction = Direction::h2h, c.timing = Timing::event; }, "--timing event",
+       "--timing host"},
       {[](TransferCase& c) { c.direction = Direction::h2h, c.pattern = Pattern::duplex; }, "--pattern duplex",
        "--module memcpy"},
       {[](TransferCase& c) { c.direction = Direction::h2h, c.memory = Memory::managed; }, "--memory managed",

@@ -92,7 +92,7 @@ TEST_CASE("one copy engine: both directions in the order of submission, never at
   CHECK_CLOSE(*t.finish(a, 0), 2 + 4 * 10 + 3 * 20 + 6 * 1);
 }
 
-TEST_CASE("two copies that begin together: THEORY section 6, by hand") {
+TEST_CASE("two copies that begin together: the formula of timeline.hpp, by hand") {
   // Up: 1 + 10 * 1.25 = 13.5. Down: from 2 on at half its rate, 5.75 of its 20 by 13.5, then alone: 13.5 + 14.25.
   // The formula: 13.5 * (1 - 1/2) + 20 + 2/2 = 27.75.
   Timeline t(2, 1.25L, 2);
@@ -127,7 +127,7 @@ TEST_CASE("two copies that begin together: 4000 random cases") {
   }
 }
 
-TEST_CASE("beside an endless copy the other way, a copy takes sl times its transfer") {
+TEST_CASE("while copies the other way go on, a copy takes sl times its transfer") {
   Timeline t(2, 1.25L, 2);
   const auto up = t.add_stream(), down = t.add_stream();
   for (int i = 0; i < 1000; ++i) t.submit(down, op(Engine::d2h, 2, 1, 20), 0);
@@ -155,7 +155,7 @@ TEST_CASE("a copy that is submitted later slows one that is under way, from then
   Timeline t(2, 2, 1);
   const auto up = t.add_stream(), down = t.add_stream();
   t.submit(up, op(Engine::h2d, 0, 0, 10), 0);
-  t.submit(down, op(Engine::d2h, 0, 0, 4), 6);  // 6 of 10 are done; beside it 2 more by 10; the last 2 alone
+  t.submit(down, op(Engine::d2h, 0, 0, 4), 6);  // 6 of 10 are done; against it 2 more by 10; the last 2 alone
   CHECK_CLOSE(*t.finish(up, 6), 12);
   CHECK_CLOSE(*t.finish(down, 6), 10);
 }

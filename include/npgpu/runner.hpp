@@ -28,7 +28,7 @@ class Runner {
   virtual ~Runner() = default;
   // Every following run is of this point. Not timed.
   virtual void prepare(const Step<K>&) = 0;
-  // One trial of so many repeats: appends its samples (one a lane), of which it sets all but point, trial and intact.
+  // One trial of `repeats` repeats: appends its samples (one a lane), of which it sets all but point, trial and intact.
   // False if the trial is void, because a gate timed out: what was appended is thrown away.
   virtual bool run(std::uint64_t repeats, std::vector<typename K::Sample>& samples) = 0;
   // Compares what the last run left with what it must leave, outside any timed region, and sets `intact` of that
@@ -72,7 +72,7 @@ class Backend {
 
   // Why this step cannot run, and what would make it run; nothing if it can.
   virtual std::optional<std::string> refuses(const Step<K>&) const = 0;
-  // What a series of this case is to say beside its samples.
+  // What a series of this case says in addition to its samples.
   virtual typename K::Context context(const Case&) const { return {}; }
   // What a runner for all of these takes, and what is free for it now.
   virtual MemoryNeed needs(std::span<const Step<K>>) const { return {}; }
@@ -105,9 +105,9 @@ struct Measured {
   std::string mismatch;  // what was wrong with the results; empty if they were right
 };
 
-// Measures one point: warm-up and trials as the schedule says, one check of the results after the last trial. Nothing if
-// `interrupted` turned true (asked between trials). Throws Error(failed) if gates time out three times in a row, and
-// whatever the runner throws.
+// Measures one point: warm-up and trials as the schedule says, one check of the results after the last trial. Nothing
+// if `interrupted` turned true (asked between trials). Throws Error(failed) if gates time out three times in a row or
+// the schedule asks for no trial, and whatever the runner throws.
 template <class K>
 std::optional<Measured<K>> measure(Runner<K>&, Schedule&, const Step<K>&, const std::function<bool()>& interrupted);
 

@@ -2,7 +2,7 @@
 //
 // A kind is a struct that names its types (npgpu/kinds.hpp lists all kinds):
 //   Case     one complete question, but for the axes           "cudaMemcpy cuda:0 h2d pinned stream"
-//   Axes     what tells the points of a case apart             bytes; blocks and threads; ...
+//   Axes     what the points of a case differ in               bytes; blocks and threads; ...
 //   Sample   what one trial gave (of one lane, where a trial has several); has point, trial and intact
 //   Context  what else is known when a series begins           a theoretical limit; may be empty
 // and says

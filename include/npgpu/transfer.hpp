@@ -69,7 +69,7 @@ struct TransferCase {
   std::uint64_t source_offset = 0;  // bytes past an aligned address
   std::uint64_t target_offset = 0;
   bool bind = true;                 // buffers and threads on the device's NUMA node
-  std::vector<Lane> more_lanes{};   // beside those of the pattern; all of one module, memory and timing
+  std::vector<Lane> more_lanes{};   // in addition to those of the pattern; one module and timing
 
   auto operator<=>(const TransferCase&) const = default;
 };

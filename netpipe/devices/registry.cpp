@@ -44,8 +44,8 @@ const DeviceFamily& family_of(const std::string& id) {
     if (family->kind() == kind_of(id)) return *family;
     kinds += (kinds.empty() ? "" : ", ") + std::string(family->kind());
   }
-  throw Error(ErrorKind::usage, "--device: '" + id + "' is no device; its name begins with one of " + kinds +
-                                    " (npgpu list shows all)");
+  throw Error(ErrorKind::usage,
+              "--device: '" + id + "' is no device; its name begins with one of " + kinds + " (npgpu list shows all)");
 }
 
 DeviceInfo find(const std::string& id) { return family_of(id).find(id); }

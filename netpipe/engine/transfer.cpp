@@ -102,9 +102,9 @@ std::optional<std::vector<Lane>> parse_lanes(const std::string& text) {
 
 std::string title(const TransferCase& c) {
   const bool two_devices = c.source != c.target && c.source != host && c.target != host;
-  std::string text = fmt::format("{} {} {} {} {} {} {}", c.module,
-                                 two_devices ? c.source + '>' + c.target : device_of(c), name(c.direction),
-                                 name(c.memory), name(c.pattern), c.async ? "async" : "blocking", name(c.timing));
+  std::string text =
+      fmt::format("{} {} {} {} {} {} {}", c.module, two_devices ? c.source + '>' + c.target : device_of(c),
+                  name(c.direction), name(c.memory), name(c.pattern), c.async ? "async" : "blocking", name(c.timing));
   if (c.executor != usual_executor(c.direction)) text += fmt::format(" {}", name(c.executor));
   if (c.cache == Cache::cold) text += " cold";
   if (c.source_offset) text += fmt::format(" soffset={}", c.source_offset);

@@ -80,7 +80,8 @@ class TransferRunner final : public Runner<Transfers> {
  private:
   void open(const TransferCase& question) {
     const auto known = max_bytes_.find(question);
-    if (known == max_bytes_.end()) throw Error(ErrorKind::usage, title(question) + ": the runner was not opened for it");
+    if (known == max_bytes_.end())
+      throw Error(ErrorKind::usage, title(question) + ": the runner was not opened for it");
     measured_.clear();
     load_.clear();
     number_.clear();

@@ -167,7 +167,8 @@ Times run_threads(const TransferCase& c, std::span<Channel* const> measured, std
   for (std::size_t i = 0; i < drivers; ++i)
     group.start([&, i] {
       const auto mine = measured.subspan(i * each, each);
-      for (Channel* channel : mine) channel->settle();  // what a thread's first call into a driver costs is no copy's time
+      for (Channel* channel : mine)
+        channel->settle();  // what a thread's first call into a driver costs is no copy's time
       if (group.together()) times[i] = run(c, mine, repeats);
       --running;
     });

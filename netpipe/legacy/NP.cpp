@@ -27,7 +27,8 @@ struct Settings {
 
 [[noreturn]] void usage(int code) {
   (code ? std::cerr : std::cout) << fmt::format(
-      "NP{0}: NetPIPE's measurement of {0}, written to np.out as bytes, average, minimum and maximum Gbit/s, microseconds\n\n"
+      "NP{0}: NetPIPE's measurement of {0}, written to np.out as bytes, average, minimum and maximum Gbit/s,\n"
+      "microseconds\n\n"
       "  --start N --end N     sizes in bytes (1, {1})\n"
       "  --pert N              also N bytes less and more (3)\n"
       "  --repeats N           copies in a trial, instead of 0.25 s worth\n"
@@ -67,7 +68,8 @@ Settings settings(int argc, char** argv) {
   std::optional<Memory> memory;
   c.pattern = on_host ? Pattern::stream : Pattern::pingpong;
   static const option options[] = {
-      {"start", 1, nullptr, 0},   {"end", 1, nullptr, 0},     {"pert", 1, nullptr, 0},     {"perturbation", 1, nullptr, 0},
+      {"start", 1, nullptr, 0},   {"end", 1, nullptr, 0},     {"pert", 1, nullptr, 0},
+      {"perturbation", 1, nullptr, 0},
       {"repeats", 1, nullptr, 0}, {"quick", 0, nullptr, 0},   {"quicker", 0, nullptr, 0},  {"quickest", 0, nullptr, 0},
       {"stream", 0, nullptr, 0},  {"bidir", 0, nullptr, 0},   {"cache", 0, nullptr, 0},    {"nocache", 0, nullptr, 0},
       {"async", 0, nullptr, 0},   {"soffset", 1, nullptr, 0}, {"roffset", 1, nullptr, 0},  {"integrity", 0, nullptr, 0},

@@ -1,4 +1,4 @@
-// memcpy: copies within the host's own memory, the C library's way. The rates beside which every link is judged, and
+// memcpy: copies within the host's own memory, the C library's way. Its rates are what links are compared with, and
 // what a blocking call costs when there is no device behind it.
 //
 // Warm: every repeat copies between the same two buffers.

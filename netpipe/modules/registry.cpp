@@ -39,8 +39,8 @@ MemoryNeed Module::needs(std::span<const Step<Transfers>> steps) const {
 }
 
 std::unique_ptr<Runner<Transfers>> Module::open(std::span<const Step<Transfers>> steps) const {
-  return transfer_runner([this](const TransferCase& lane, std::uint64_t max_bytes) { return open_lane(lane, max_bytes); },
-                         steps);
+  return transfer_runner(
+      [this](const TransferCase& lane, std::uint64_t max_bytes) { return open_lane(lane, max_bytes); }, steps);
 }
 
 }  // namespace npgpu

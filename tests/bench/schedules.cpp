@@ -50,10 +50,14 @@ std::vector<TransferCase> cases() {
     c.timing = t;
     return c;
   };
-  return {of(Direction::h2d, Memory::pinned, true, Timing::gated),   of(Direction::d2h, Memory::pinned, true, Timing::gated),
-          of(Direction::d2d, Memory::device, true, Timing::gated),   of(Direction::h2d, Memory::pinned, true, Timing::host),
-          of(Direction::h2d, Memory::pinned, false, Timing::host),   of(Direction::d2h, Memory::pinned, false, Timing::host),
-          of(Direction::h2d, Memory::pageable, false, Timing::host), of(Direction::d2h, Memory::pageable, false, Timing::host)};
+  return {of(Direction::h2d, Memory::pinned, true, Timing::gated),
+          of(Direction::d2h, Memory::pinned, true, Timing::gated),
+          of(Direction::d2d, Memory::device, true, Timing::gated),
+          of(Direction::h2d, Memory::pinned, true, Timing::host),
+          of(Direction::h2d, Memory::pinned, false, Timing::host),
+          of(Direction::d2h, Memory::pinned, false, Timing::host),
+          of(Direction::h2d, Memory::pageable, false, Timing::host),
+          of(Direction::d2h, Memory::pageable, false, Timing::host)};
 }
 
 constexpr std::uint64_t sizes[] = {1, 64, 1024, 12 * KiB, 64 * KiB, 384 * KiB, 2 * MiB, 12 * MiB, 64 * MiB, 192 * MiB};
@@ -89,7 +93,8 @@ void compare(const std::vector<AdaptiveOptions>& variants, int rounds) {
         classic.wall_s += m.wall_s;
       }
       ++points;
-      std::printf("%-52s %10llu B %12.4f us", title(c).c_str(), static_cast<unsigned long long>(bytes), median(reference));
+      std::printf("%-52s %10llu B %12.4f us", title(c).c_str(), static_cast<unsigned long long>(bytes),
+                  median(reference));
       for (std::size_t i = 0; i < variants.size(); ++i) {
         const double ratio = median(found[i]) / median(reference);
         adaptive[i].medians += within(ratio);
@@ -114,10 +119,12 @@ void compare(const std::vector<AdaptiveOptions>& variants, int rounds) {
   };
   std::printf("within 1 %% of classic, %d rounds:\n", rounds);
   for (std::size_t i = 0; i < variants.size(); ++i)
-    std::printf("  trial %g ms, tolerance %g %%: medians over the rounds %s, single rounds %s; time %.2f s against %.2f s: 1/%.1f\n",
-                variants[i].trial.count() * 1e3, variants[i].tolerance * 100, share(adaptive[i].medians, points).c_str(),
-                share(adaptive[i].singles, points * rounds).c_str(), adaptive[i].wall_s, classic.wall_s,
-                classic.wall_s / adaptive[i].wall_s);
+    std::printf(
+        "  trial %g ms, tolerance %g %%: medians over the rounds %s, single rounds %s; time %.2f s against %.2f s: "
+        "1/%.1f\n",
+        variants[i].trial.count() * 1e3, variants[i].tolerance * 100, share(adaptive[i].medians, points).c_str(),
+        share(adaptive[i].singles, points * rounds).c_str(), adaptive[i].wall_s, classic.wall_s,
+        classic.wall_s / adaptive[i].wall_s);
   if (rounds > 1)
     std::printf("  classic against its own next round: %s\n", share(classic.singles, points * (rounds - 1)).c_str());
 }

@@ -1,4 +1,5 @@
-// Transfers measured as the engine does it, and every case of both modules that is not refused, in the order of its axes.
+// Transfers measured as the engine does it, and every case of both modules that is not refused, in the order of its
+// axes.
 #pragma once
 
 #include <vector>

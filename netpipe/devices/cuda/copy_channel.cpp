@@ -19,7 +19,9 @@ host::Binding bound(const TransferCase& c) {
   return host::Binding::near_device(bus_of(ordinal_or_throw(device_of(c))));
 }
 
-bool only_enqueues(const TransferCase& c) { return c.async && c.memory != Memory::pageable && c.memory != Memory::managed; }
+bool only_enqueues(const TransferCase& c) {
+  return c.async && c.memory != Memory::pageable && c.memory != Memory::managed;
+}
 
 // Another for every channel of the process: what one channel copied never passes for another's.
 std::uint64_t next_seed() {

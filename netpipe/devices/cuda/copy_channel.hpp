@@ -156,8 +156,8 @@ class CopyChannel final : public Timed<CopyChannel<There, Back>, CopyBuffers> {
 };
 
 template <class MakeThere, class MakeBack, class... More>
-std::unique_ptr<Channel> copy_channel(const TransferCase& c, std::uint64_t max_bytes, MakeThere make_there, MakeBack make_back,
-                                      More... more) {
+std::unique_ptr<Channel> copy_channel(const TransferCase& c, std::uint64_t max_bytes, MakeThere make_there,
+                                      MakeBack make_back, More... more) {
   using Kind = CopyChannel<std::invoke_result_t<MakeThere, cudaStream_t>, std::invoke_result_t<MakeBack, cudaStream_t>>;
   return std::make_unique<Kind>(c, max_bytes, make_there, make_back, more...);
 }

@@ -69,7 +69,8 @@ MemoryNeed needs(const TransferCase& c, std::uint64_t max_bytes, std::uint64_t f
 }
 
 MemoryNeed available(const TransferCase& c) {
-  return {.host_bytes = host::free_host_memory(), .device_bytes = device_memory(ordinal_or_throw(device_of(c))).free_bytes};
+  return {.host_bytes = host::free_host_memory(),
+          .device_bytes = device_memory(ordinal_or_throw(device_of(c))).free_bytes};
 }
 
 }  // namespace npgpu::cuda

@@ -2,7 +2,7 @@
 //
 // Why. Timed naively, a small copy's time is the time its launch takes: the device finishes each before the
 // next arrives. Enqueue many behind a closed gate, mark both ends with events and open it: the device then
-// runs them back to back, and the events tell what the device needs, without launch costs.
+// runs them back to back, and the events show what the device needs, without launch costs.
 //
 // How. A kernel of one thread polls a number in pinned host memory. It gives up after its time-out, counted
 // by the device's own global timer, so that a gate nobody opens is a lost trial and not a hung machine;
@@ -14,7 +14,7 @@
 //   for the first time (lazy loading waits for the device; a first launch here would deadlock). Everything
 //   that runs behind a gate has to have run before: the gate passes through itself once when it is made, and
 //   channels run each copy once before they hold it.
-// - Only so many operations fit: capacity(). One more and the enqueueing call blocks, until the time-out.
+// - A limited number of operations fits: capacity(). One more and the enqueueing call blocks, until the time-out.
 // - The gate occupies one multiprocessor's slot for one warp, and reads one line over the link about once a
 //   microsecond; only until it is opened.
 // - Opening takes effect about a microsecond later: time from an event behind the gate, not from the host.

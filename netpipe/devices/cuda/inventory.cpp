@@ -152,7 +152,8 @@ int attribute(cudaDeviceAttr which, int ordinal) {
 }
 
 Limit memory_limit(const Facts& facts) {
-  const double mhz = std::fmax(number_fact(facts, "memory_clock_khz") * 1e-3, number_fact(facts, "max_memory_clock_mhz"));
+  const double mhz =
+      std::fmax(number_fact(facts, "memory_clock_khz") * 1e-3, number_fact(facts, "max_memory_clock_mhz"));
   const double bits = number_fact(facts, "memory_bus_bits");
   if (!(mhz > 0 && bits > 0)) return {not_measured, "unknown: the driver does not say the memory's clock and width"};
   return {mhz * 1e6 * bits * 2 / 8, fmt::format("{:g} MHz * {:g} bit * 2 (double data rate)", mhz, bits)};

@@ -13,7 +13,7 @@ namespace npgpu::cuda {
 double multiply_adds_per_cycle(DataType, int capability);
 
 // Of the first level, which data and shared memory divide between them, as the same guide gives it for each capability.
-// 0 where the table here does not have it; the driver tells only shared memory's part.
+// 0 where the table here does not have it; the driver gives only shared memory's part.
 std::uint64_t unified_cache_bytes(int capability);
 
 // Two operations a multiply-add; `clock_mhz` is the highest. NaN with a reason where a factor is not known.

@@ -99,7 +99,8 @@ std::uint64_t physical_memory() {
 }
 
 std::uint64_t allocation_bytes(std::uint64_t max_bytes, std::uint64_t offset) {
-  const std::uint64_t used = saturating_plus(saturating_plus(lead_bytes, offset), saturating_plus(max_bytes, payload::guard_bytes));
+  const std::uint64_t used =
+      saturating_plus(saturating_plus(lead_bytes, offset), saturating_plus(max_bytes, payload::guard_bytes));
   if (used > most - alignment_bytes) return most;
   return (used + alignment_bytes - 1) / alignment_bytes * alignment_bytes;
 }

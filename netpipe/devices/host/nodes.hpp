@@ -38,7 +38,7 @@ struct NodeChoice {
 // What binding to `node` means for a thread that is allowed `allowed`. `whose` names what the node is near to.
 NodeChoice choose(hwloc_obj_t node, hwloc_const_bitmap_t allowed, const std::string& whose);
 
-// The first allowed cpu of each core that has one; every allowed cpu where the machine tells nothing of its cores.
+// The first allowed cpu of each core that has one; every allowed cpu where the machine does not say which cores it has.
 std::vector<unsigned> cpu_of_each_core(hwloc_topology_t, hwloc_const_bitmap_t allowed);
 
 std::string cpu_list(hwloc_const_bitmap_t);  // "0-15,32-47"

@@ -23,14 +23,16 @@ Pages::Pages(std::uint64_t bytes) : bytes_((bytes + huge_page_bytes - 1) / huge_
   void* start =
       too_much ? MAP_FAILED : mmap(nullptr, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED)
-    throw Error(ErrorKind::failed, fmt::format("no host memory for a working set of {} bytes: ask for a smaller one", bytes));
+    throw Error(ErrorKind::failed,
+                fmt::format("no host memory for a working set of {} bytes: ask for a smaller one", bytes));
   mapping_ = {static_cast<std::byte*>(start), Unmap{all}};
   const auto address = reinterpret_cast<std::uintptr_t>(start);
   data_ = mapping_.get() + (huge_page_bytes - address % huge_page_bytes);
   if (mprotect(data_, bytes_, PROT_READ | PROT_WRITE) != 0)
-    throw Error(ErrorKind::failed, fmt::format("no host memory for a working set of {} bytes: ask for a smaller one", bytes));
+    throw Error(ErrorKind::failed,
+                fmt::format("no host memory for a working set of {} bytes: ask for a smaller one", bytes));
 #ifdef MADV_HUGEPAGE
-  madvise(data_, bytes_, MADV_HUGEPAGE);  // refused where the kernel has none: huge_bytes() tells
+  madvise(data_, bytes_, MADV_HUGEPAGE);  // refused where the kernel has none: see huge_bytes()
 #endif
 }
 

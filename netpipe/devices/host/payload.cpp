@@ -114,8 +114,4 @@ std::optional<std::string> verdict(ConstBytes target, std::uint64_t seed) {
   return guard_sentence({target.data() + target.size(), guard_bytes}, "after");
 }
 
-std::optional<std::string> framed_verdict(ConstBytes framed, std::uint64_t seed) {
-  return verdict(framed.subspan(guard_bytes, framed.size() - 2 * guard_bytes), seed);
-}
-
 }  // namespace npgpu::payload

@@ -50,7 +50,5 @@ std::optional<Mismatch> check_guard(ConstBytes);
 void arm(Bytes target, std::uint64_t seed);  // guards, and poison between them
 // One sentence for what is wrong with the target or its guards, nothing if all is well.
 std::optional<std::string> verdict(ConstBytes target, std::uint64_t seed);
-// The same for one that was copied here with its guards (from a device): `framed` is the target and both guards.
-std::optional<std::string> framed_verdict(ConstBytes framed, std::uint64_t seed);
 
 }  // namespace npgpu::payload

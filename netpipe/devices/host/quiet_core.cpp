@@ -42,7 +42,7 @@ std::string list_of(const std::vector<unsigned>& cpus) {
 CoreAccess CoreAccess::of_this_thread() {
   CoreAccess access;
   const std::shared_ptr<hwloc_bitmap_s> before(hwloc_bitmap_alloc(), hwloc_bitmap_free);
-  // Where the system does not tell, it could not be given back.
+  // Where the system does not say, it could not be given back.
   if (hwloc_get_cpubind(this_machine(), before.get(), HWLOC_CPUBIND_THREAD) == 0) access.cpus = core_cpus();
   access.pin = pin_thread;
   access.unpin = [before] { hwloc_set_cpubind(this_machine(), before.get(), HWLOC_CPUBIND_THREAD); };

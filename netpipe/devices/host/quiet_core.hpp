@@ -2,7 +2,7 @@
 //
 // Why. Two hyperthreads share the units of a core. On the host of an H200, a virtual machine of 16 cores, one call of
 // the driver takes 2.2 to 2.5 us on a core and 3.0 to 3.7 us on another, and every 1 to 100 ms it is others that are
-// slow: the hyperthread beside is at work for somebody else, whom no count of this system shows. It shows in a loop
+// slow: the sibling hyperthread works for somebody else, whom no count of this system shows. It shows in a loop
 // that wants all units of the core: eight independent chains of integer operations took 5.4 to 5.6 us on a core of its
 // own and 6.9 to 11 us on a shared one, and their time went with that of a call (correlation 0.89). A chain of
 // dependent operations leaves units to the neighbour and sees nothing.

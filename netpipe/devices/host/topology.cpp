@@ -19,7 +19,7 @@ struct Confinement {
   Bitmap cpus{hwloc_bitmap_alloc()};
   Bitmap nodes{hwloc_bitmap_alloc()};
   hwloc_membind_policy_t policy = HWLOC_MEMBIND_DEFAULT;
-  bool knows_memory = false;  // false: the system would not tell (containers), so it is never set either
+  bool knows_memory = false;  // false: the system does not say (containers), so it is never set either
 };
 
 constexpr int by_thread_and_node = HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET;
@@ -60,7 +60,8 @@ const Confinement& allowed() {
 }  // namespace
 
 void Binding::Release::operator()(const int* key) const {
-  const auto mine = std::find_if(state.alive.begin(), state.alive.end(), [&](const HeldBinding& h) { return h.key == key; });
+  const auto mine =
+      std::find_if(state.alive.begin(), state.alive.end(), [&](const HeldBinding& h) { return h.key == key; });
   if (mine != state.alive.end()) {  // else it is another thread's, whose confinement is not ours to change
     const bool was_in_force = mine + 1 == state.alive.end();
     state.alive.erase(mine);

@@ -75,7 +75,8 @@ Refusal wrong_lanes(const TransferCase& c) {
                          device_of(c), other);
   }
   if (c.more_lanes.empty() || (c.timing != Timing::host && only_enqueues(c))) return std::nullopt;
-  return "lanes that block need a host thread each, and a simulated device has one: use --async --memory pinned --timing "
+  return "lanes that block need a host thread each, and a simulated device has one: use --async --memory pinned "
+         "--timing "
          "gated or event";
 }
 

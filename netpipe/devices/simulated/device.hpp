@@ -71,7 +71,7 @@ class Device {
   // gate that it waits behind is opened between the two.
   double run_kernel(Seconds launch, Seconds latency, Seconds kernel, Payload& result, std::uint64_t bytes,
                     Stream* gate = nullptr);
-  // The noise of the next copy alone, beside that of its trial.
+  // The noise of the next copy, which is multiplied with that of its trial.
   double operation_noise() { return noise_.operation(); }
 
   void take(std::uint64_t bytes);  // a call; throws Error(failed) if so much is not free

@@ -49,8 +49,8 @@ std::string shown(const json& value) {
 }
 
 std::string numbers(const JsonObject::Range& range) {
-  if (range.open) return fmt::format("a number over {}, up to {:.0f}", range.least, range.most);
-  return fmt::format("a number from {} to {:.0f}", range.least, range.most);
+  if (range.open) return fmt::format("a number over {}, up to {:.0f}", range.min, range.max);
+  return fmt::format("a number from {} to {:.0f}", range.min, range.max);
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ double JsonObject::number(const std::string& key, const Range& range) const {
   const json& value = at(key, numbers(range));
   if (!value.is_number()) wrong(key, numbers(range));
   const double number = value.get<double>();
-  if (!(number >= range.least && number <= range.most) || (range.open && number == range.least))
+  if (!(number >= range.min && number <= range.max) || (range.open && number == range.min))
     wrong(key, numbers(range));
   return number;
 }
@@ -100,18 +100,18 @@ double JsonObject::number_or(const std::string& key, double otherwise, const Ran
   return has(key) ? number(key, range) : otherwise;
 }
 
-std::uint64_t JsonObject::integer(const std::string& key, std::uint64_t least, std::uint64_t most) const {
-  const std::string expected = fmt::format("a whole number from {} to {}", least, most);
+std::uint64_t JsonObject::integer(const std::string& key, std::uint64_t min, std::uint64_t max) const {
+  const std::string expected = fmt::format("a whole number from {} to {}", min, max);
   const json& value = at(key, expected);
   if (!value.is_number_unsigned()) wrong(key, expected);
   const auto number = value.get<std::uint64_t>();
-  if (number < least || number > most) wrong(key, expected);
+  if (number < min || number > max) wrong(key, expected);
   return number;
 }
 
-std::uint64_t JsonObject::integer_or(const std::string& key, std::uint64_t otherwise, std::uint64_t least,
-                                     std::uint64_t most) const {
-  return has(key) ? integer(key, least, most) : otherwise;
+std::uint64_t JsonObject::integer_or(const std::string& key, std::uint64_t otherwise, std::uint64_t min,
+                                     std::uint64_t max) const {
+  return has(key) ? integer(key, min, max) : otherwise;
 }
 
 std::string JsonObject::text(const std::string& key) const {

@@ -19,16 +19,16 @@ class JsonObject {
   static JsonObject read(const std::filesystem::path&);
 
   struct Range {
-    double least = 0;
-    double most = std::numeric_limits<double>::max();
-    bool open = false;  // `least` itself is too little
+    double min = 0;
+    double max = std::numeric_limits<double>::max();
+    bool open = false;  // `min` itself is too little
   };
 
   double number(const std::string& key, const Range&) const;  // the key must be there
   double number_or(const std::string& key, double otherwise, const Range&) const;
-  std::uint64_t integer(const std::string& key, std::uint64_t least, std::uint64_t most) const;
-  std::uint64_t integer_or(const std::string& key, std::uint64_t otherwise, std::uint64_t least,
-                           std::uint64_t most) const;
+  std::uint64_t integer(const std::string& key, std::uint64_t min, std::uint64_t max) const;
+  std::uint64_t integer_or(const std::string& key, std::uint64_t otherwise, std::uint64_t min,
+                           std::uint64_t max) const;
   std::string text(const std::string& key) const;  // never empty
   JsonObject object(const std::string& key) const;
   std::optional<JsonObject> maybe_object(const std::string& key) const;

@@ -28,7 +28,8 @@ std::uint32_t warps_of(const Grid& grid) { return (grid.threads + warp_threads -
 std::optional<std::string> why_no_kernels(const Spec& spec, Need need) {
   std::string missing;
   const auto wants = [&](const char* key) {
-    if (!(number_fact(spec.hardware, key) > 0)) missing += (missing.empty() ? "hardware." : ", hardware.") + std::string(key);
+    if (!(number_fact(spec.hardware, key) > 0))
+      missing += (missing.empty() ? "hardware." : ", hardware.") + std::string(key);
   };
   for (const char* key : {"sms", "lanes", "shader_clock_mhz", "warps", "blocks"}) wants(key);
   wants(need == Need::compute ? "fma_latency_cycles" : "memory_latency_cycles");

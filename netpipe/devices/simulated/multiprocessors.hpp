@@ -49,7 +49,7 @@ Multiprocessors multiprocessors_of(const Spec&);
 
 struct Grid {
   std::uint64_t blocks = 1;
-  std::uint32_t threads = 1;  // of a block
+  std::uint32_t threads = 1;      // of a block
   bool one_block_per_sm = false;  // never two blocks on one SM at a time
 };
 
@@ -61,9 +61,9 @@ struct WarpStep {
 };
 
 struct KernelTime {
-  double cycles = 0;               // first block's begin to last block's end
-  double block_cycles = 0;         // of the block that takes longest
-  std::uint32_t units = 0;         // SMs that run a block
+  double cycles = 0;                     // first block's begin to last block's end
+  double block_cycles = 0;               // of the block that takes longest
+  std::uint32_t units = 0;               // SMs that run a block
   std::uint32_t max_blocks_on_unit = 0;  // blocks, over all waves
 };
 

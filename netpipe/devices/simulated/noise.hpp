@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "netpipe/devices/simulated/spec.hpp"
+#include "netpipe/engine/normal.hpp"
 
 namespace npgpu::simulated {
 
@@ -30,10 +31,8 @@ class NoiseSource {
     return z ^ (z >> 31);
   }
   double uniform() { return static_cast<double>((next() >> 11) + 1) * 0x1p-53; }  // in (0, 1]
-  double normal() {                                                               // Box and Muller; its twin is dropped
-    constexpr double two_pi = 6.283185307179586;
-    const double radius = std::sqrt(-2 * std::log(uniform()));
-    return radius * std::cos(two_pi * uniform());
+  double normal() {
+    return npgpu::normal([this] { return uniform(); });
   }
 
   Noise noise_;

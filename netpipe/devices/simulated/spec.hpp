@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/transfer.hpp"
 #include "npgpu/device.hpp"
+#include "npgpu/transfer.hpp"
 
 namespace npgpu::simulated {
 
@@ -61,7 +61,8 @@ struct Spec {
   std::map<Memory, Link> h2d, d2h;
   std::optional<Link> d2d, h2h;
   int copy_engines = 2;
-  double duplex_slowdown_h2d = 1, duplex_slowdown_d2h = 1;  // how much longer a transfer takes beside one the other way
+  double duplex_slowdown_h2d = 1,
+         duplex_slowdown_d2h = 1;  // how much longer a transfer takes while one the other way runs
   double link_limit_bytes_per_s = not_measured, memory_limit_bytes_per_s = not_measured;
   Noise noise;
   std::vector<Fault> faults;

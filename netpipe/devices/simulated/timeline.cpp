@@ -9,7 +9,8 @@ namespace {
 constexpr Time never = 1e30L;
 }
 
-Timeline::Timeline(int copy_engines, Time duplex_slowdown_h2d, Time duplex_slowdown_d2h) : servers_(3), copy_engines_(copy_engines) {
+Timeline::Timeline(int copy_engines, Time duplex_slowdown_h2d, Time duplex_slowdown_d2h)
+    : servers_(3), copy_engines_(copy_engines) {
   if (copy_engines_ == 1) return;
   servers_[0].slow = duplex_slowdown_h2d;
   servers_[0].other = 1;

@@ -13,8 +13,8 @@
 //
 //     t_1   and   t_1 (1 - 1/sl_2) + b_2/B_2 + L_2/sl_2
 //
-// (THEORY.md section 6, "Both directions at once"). With one copy engine both directions queue for it. Copies within
-// the device have an engine of their own and slow nobody.
+// With one copy engine both directions queue for it. Copies within the device have an engine of their own and slow
+// nobody.
 //
 // Times are long double: a trial adds up a million operations, and doubles would lose ten digits of them.
 #pragma once
@@ -74,7 +74,7 @@ class Timeline {
   struct Server {
     std::deque<Queued> queue;
     Time free = -1e30L;  // end of the last operation
-    Time slow = 1;       // how much longer beside the other one
+    Time slow = 1;       // how much longer while the other one works
     int other = -1;
     bool flows = false;  // the head has started: what is left of it was `left` at `since`, and lasts `factor` longer
     Time left = 0, since = 0, factor = 1;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 
+#include "netpipe/engine/normal.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/predict.hpp"
 
@@ -88,10 +89,7 @@ class CostSampler {
 
  private:
   double normal() {
-    constexpr double two_pi = 6.283185307179586;
-    const auto uniform = [&] { return (static_cast<double>(random_() >> 11) + 1) * 0x1p-53; };
-    const double radius = std::sqrt(-2 * std::log(uniform()));
-    return radius * std::cos(two_pi * uniform());
+    return npgpu::normal([this] { return (static_cast<double>(random_() >> 11) + 1) * 0x1p-53; });
   }
   const MeasuredCosts& measured_;
   std::mt19937_64 random_{20'000'927};
