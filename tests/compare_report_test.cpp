@@ -85,7 +85,8 @@ TEST_CASE("a series in which nothing changed is one line") {
 }
 
 TEST_CASE("two series with one title are not mixed up") {
-  const std::string out = text({point("one", "2 KiB", 1, 1, Verdict::same), point("one", "2 KiB", 1, 1, Verdict::same)});
+  const std::string out =
+      text({point("one", "2 KiB", 1, 1, Verdict::same), point("one", "2 KiB", 1, 1, Verdict::same)});
   CHECK(out.find("\none\n") != out.rfind("\none\n"));
 }
 
@@ -98,8 +99,8 @@ TEST_CASE("a slower lane has its number") {
 TEST_CASE("points are counted as reports count them: one of several lanes is one") {
   auto lane = point("one", "1 KiB", 10, 10, Verdict::same);
   lane.lane = 1;
-  const std::string out = text({point("one", "1 KiB", 10, 10, Verdict::same), lane,
-                                point("one", "2 KiB", 10, 10, Verdict::same)});
+  const std::string out =
+      text({point("one", "1 KiB", 10, 10, Verdict::same), lane, point("one", "2 KiB", 10, 10, Verdict::same)});
   CHECK(has(out, "B against A, 2 points (3 times: some have several lanes): 3 same"));
   CHECK(out.find("\none\n") == out.rfind("\none\n"));
 }
@@ -113,7 +114,7 @@ TEST_CASE("a point of any kind is shown by its axes, and a broken one with the r
   const std::string out = text({job, broken});
   CHECK(has(out, "2 points: 1 broken, 1 slower\n"));
   CHECK(has(out, "  2 KiB in, 4 chunks in 4 streams  10.00  20.00  +100.0 %  slower\n"));
-  CHECK(has(out, "  4 KiB in, 4 chunks in 4 streams  10.00   -             -  broken\n      B: results were wrong\n"));
+  CHECK(has(out, "  4 KiB in, 4 chunks in 4 streams  10.00   -            -  broken\n      B: results were wrong\n"));
   const json j = parsed(comparison({job, broken}));
   CHECK(j["points"][0]["kind"] == "jobs");
   CHECK(j["points"][0]["point"] == "2 KiB in, 4 chunks in 4 streams");
@@ -122,11 +123,14 @@ TEST_CASE("a point of any kind is shown by its axes, and a broken one with the r
 
 TEST_CASE("first it says what A and B are, and warns where their devices differ") {
   const std::string same_text = text(some());
-  CHECK(same_text.starts_with("  A         a.h5, 2026-11-21T06:19:25Z, on node7, Test GPU, npgpu 0.1.0 (abc)\n"
-                              "  B         b.h5, 2026-11-21T06:19:25Z, on node7, Test GPU, npgpu 0.1.0 (abc)\n"));
+  CHECK(
+      same_text.starts_with("  A         a.h5, 2026-11-21T06:19:25Z, on node7, Test GPU, npgpu 0.1.0 (abc)\n"
+                            "  B         b.h5, 2026-11-21T06:19:25Z, on node7, Test GPU, npgpu 0.1.0 (abc)\n"));
   CHECK_FALSE(has(same_text, "WARNING"));
-  const Trace a100 = trace_of("NVIDIA A100"), h200 = trace_of("NVIDIA H200", "GPU-1"), other = trace_of("NVIDIA H200", "GPU-2");
-  CHECK(has(text(comparison(some(), a100, h200)), "WARNING   the devices differ: NVIDIA A100 in A, NVIDIA H200 in B\n"));
+  const Trace a100 = trace_of("NVIDIA A100"), h200 = trace_of("NVIDIA H200", "GPU-1"),
+              other = trace_of("NVIDIA H200", "GPU-2");
+  CHECK(
+      has(text(comparison(some(), a100, h200)), "WARNING   the devices differ: NVIDIA A100 in A, NVIDIA H200 in B\n"));
   CHECK(has(text(comparison(some(), h200, other)), "WARNING   the GPUs are others of the same model"));
   const json j = parsed(comparison(some(), a100, h200));
   CHECK(j["a"]["file"] == "a.h5");
@@ -136,7 +140,7 @@ TEST_CASE("first it says what A and B are, and warns where their devices differ"
 }
 
 TEST_CASE("nothing to compare is said, and colours only where asked for") {
-  CHECK(has(text({}), "0 points: nothing to compare"));
+  CHECK(has(text(std::vector<PointComparison>{}), "0 points: nothing to compare"));
   CHECK_FALSE(has(text(some()), "\x1b"));
   CHECK(has(text(some(), true), "\x1b[1;31m"));
 }
@@ -146,8 +150,8 @@ TEST_CASE("as JSON: counts of all verdicts, and null for what is missing") {
   CHECK(j["document"] == "npgpu-compare");
   CHECK(j["version"] == 2);
   CHECK(j["tolerance"] == 0.05);
-  CHECK(j["counts"] == json{{"same", 1},    {"faster", 1}, {"slower", 1}, {"unclear", 1},
-                            {"broken", 0},  {"only-a", 1}, {"only-b", 0}});
+  CHECK(j["counts"] ==
+        json{{"same", 1}, {"faster", 1}, {"slower", 1}, {"unclear", 1}, {"broken", 0}, {"only-a", 1}, {"only-b", 0}});
   REQUIRE(j["points"].size() == 5);
   CHECK(j["points"][1] == json{{"kind", "transfers"},
                                {"title", "one"},

@@ -56,8 +56,8 @@ bool has(const std::string& text, const std::string& words) { return text.find(w
 TEST_CASE("the text answers first: how many, how long, what is gained, and what bounds it") {
   const std::string told = text({});
   CAPTURE(told);
-  CHECK(
-      told.starts_with("prediction for cuda:0 (Test GPU)\n  job       60 MiB in, kernel 1.000 ms, 60 MiB out, breadth-first\n"));
+  CHECK(told.starts_with(
+      "prediction for cuda:0 (Test GPU)\n  job       60 MiB in, kernel 1.000 ms, 60 MiB out, breadth-first\n"));
   CHECK(has(told, "best      6 streams (5 .. 7), 1.500 ms (1.490 ms .. 1.520 ms)\n"));
   CHECK(has(told, "speed-up  2.000 over one stream\n"));
   CHECK(has(told, "bottleneck D2H copy engine, 80 % busy\n"));

@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "npgpu/compare.hpp"
-#include "npgpu/compare.hpp"
-#include "npgpu/model.hpp"
 #include "npgpu/derive.hpp"
+#include "npgpu/model.hpp"
 #include "npgpu/predict.hpp"
 #include "npgpu/simulate.hpp"
 #include "npgpu/trace.hpp"
@@ -87,7 +86,8 @@ struct ForecastOf {
 };
 void forecast_text(std::ostream&, const ForecastOf&, const TextStyle&);
 void forecast_json(std::ostream&, const ForecastOf&);
-// Predictions compared with measured workloads: a row for each model. Full: also the simulator's times for each workload.
+// Predictions compared with measured workloads: a row for each model. Full: also the simulator's times for each
+// workload.
 void evaluation_text(std::ostream&, const Evaluation&, Detail, const TextStyle&);
 void evaluation_json(std::ostream&, const Evaluation&);
 

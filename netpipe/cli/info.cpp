@@ -84,7 +84,7 @@ int run_info(const Options& options) {
     nlohmann::ordered_json all;
     for (const Section& section : sections) all[section.id] = json_of(section.facts);
     if (!without.empty()) all["no_gpu"] = without;
-    std::cout << all.dump(2) << '\n';
+    std::cout << all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
     return exit_code::done;
   }
   constexpr std::size_t column = 31;

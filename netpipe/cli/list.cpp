@@ -103,7 +103,7 @@ void declare(Options& options) { options.group("Output").add("json"); }
 int run_list(const Options& options) {
   const Json all = everything();
   if (options.on("json"))
-    std::cout << all.dump(2) << '\n';
+    std::cout << all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   else
     print_text(all);
   return exit_code::done;

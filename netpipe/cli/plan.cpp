@@ -159,7 +159,7 @@ std::string plan_json(const Plan& plan, const MeasureOptions& options) {
   });
   all["about_s"] = guess(plan, options).count();
   all["left_out"] = plan.left_out;
-  return all.dump(2) + '\n';
+  return all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
 const Module& module_named(const std::string& name) {

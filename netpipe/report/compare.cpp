@@ -1,7 +1,7 @@
 // What compare() found: as text, and as JSON. Keys are stable; null is what one trace does not have.
 //
 //   { "document": "npgpu-compare", "version": 2, "tolerance": 0.05,
-//     "a": { file, run: {...}, devices: [ { name, uuid } ] }, "b": likewise, "warnings": [ ... ],
+//     "a": { file, run: {...}, devices: [ { name, uuid } ] }, "b": as "a", "warnings": [ ... ],
 //     "counts": { "same": 54, "faster": 0, "slower": 2, "unclear": 0, "broken": 0, "only-a": 0, "only-b": 0 },
 //     "points": [ { kind, title, point, lane, a_us, b_us, change (b/a - 1, positive is slower), verdict, note } ] }
 #include <fmt/format.h>
@@ -66,7 +66,8 @@ std::set<Device> devices_of(const Trace& trace) {
 
 std::string list(const std::set<std::string>& names) {
   std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + (name.empty() ? "an unnamed device" : name);
+  for (const std::string& name : names)
+    text += (text.empty() ? "" : ", ") + (name.empty() ? "an unnamed device" : name);
   return text;
 }
 
@@ -186,7 +187,8 @@ void compare_text(std::ostream& out, const ComparisonOf& of, const TextStyle& st
   const std::string summary =
       fmt::format("B against A, {}: {}", count_text(points), points.empty() ? "nothing to compare" : tally(points));
   const bool failed = std::any_of(points.begin(), points.end(), [](const auto& p) { return is_failure(p.verdict); });
-  page.text += (failed ? page.ink.alarm(wrapped(summary, page.width, 2)) : page.ink.bold(wrapped(summary, page.width, 2)));
+  page.text +=
+      (failed ? page.ink.alarm(wrapped(summary, page.width, 2)) : page.ink.bold(wrapped(summary, page.width, 2)));
   page.text += '\n';
   page.note(fmt::format(
       "slower, faster: the medians differ by more than {:g} % and their 95 % intervals do not overlap; unclear: they "

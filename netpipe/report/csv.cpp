@@ -1,5 +1,6 @@
-// export --format csv: a header row, then a row for each sample or point. Quoted as RFC 4180 says, lines ended by a line
-// feed; an empty field is what was not measured. Times of samples are of all repeats together, exactly as they came.
+// export --format csv: a header row, then a row for each sample or point. Quoted as RFC 4180 says, lines ended by a
+// line feed; an empty field is what was not measured. Times of samples are of all repeats together, exactly as they
+// came.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -25,15 +26,9 @@ std::string cell(const std::vector<Lane>& lanes) { return cell(lanes_text(lanes)
 // The shortest text that reads back as the same number.
 std::string cell(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
 template <class T>
-  requires std::is_integral_v<T>
-std::string cell(T value) {
-  return fmt::format("{:d}", value);
-}
+requires std::is_integral_v<T> std::string cell(T value) { return fmt::format("{:d}", value); }
 template <class E>
-  requires std::is_enum_v<E>
-std::string cell(E value) {
-  return std::string(name(value));
-}
+requires std::is_enum_v<E> std::string cell(E value) { return std::string(name(value)); }
 
 // Where a point's samples are in the trace's table, which is no property of the point.
 bool is_bookkeeping(const FieldInfo& field) { return field.name == "first_sample" || field.name == "samples"; }

@@ -37,8 +37,8 @@ std::string best_text(std::span<const PointSummary> points, const CurveFit& fit,
   if (largest.rate.value < worth_saying * fit.best_rate)
     text += fmt::format("; at the largest size, {}, {}", size_text(largest.bytes), rate_text(largest.rate.value));
   const BestTrial trial = best_trial(points, copies);
-  return text + fmt::format("; fastest trial (NetPIPE's figure) {} at {}", rate_text(trial.rate),
-                            size_text(trial.bytes));
+  return text +
+         fmt::format("; fastest trial (NetPIPE's figure) {} at {}", rate_text(trial.rate), size_text(trial.bytes));
 }
 
 // "5.310 us (5.200 .. 5.420)"

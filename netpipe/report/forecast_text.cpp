@@ -44,16 +44,16 @@ void forecast_text(std::ostream& out, const ForecastOf& of, const TextStyle& sty
   const Prediction& p = of.forecast.prediction;
   const double best_us = of.forecast.time_us.value;
   page.title(fmt::format("prediction for {} ({})", of.costs->device, of.costs->device_name), of.costs->simulated);
-  page.labelled("job", fmt::format("{} in, kernel {}, {} out, {}", typed_size_text(of.job.in_bytes),
-                                   time_text(microseconds(of.job.kernel)), typed_size_text(of.job.out_bytes),
-                                   name(of.order)));
+  page.labelled("job",
+                fmt::format("{} in, kernel {}, {} out, {}", typed_size_text(of.job.in_bytes),
+                            time_text(microseconds(of.job.kernel)), typed_size_text(of.job.out_bytes), name(of.order)));
   const std::string range =
       of.forecast.fewest == of.forecast.most ? "" : fmt::format(" ({} .. {})", of.forecast.fewest, of.forecast.most);
   page.labelled("best", counted(p.streams, "stream") + range + ", " + between(of.forecast.time_us));
   if (const auto few = fewest_within(of.forecast, enough); few && few->streams < p.streams)
-    page.labelled("enough", fmt::format("{}, {:+.1f} %: the fewest within {:g} % of the best",
-                                        counted(few->streams, "stream"), 100 * (few->time_us / best_us - 1),
-                                        100 * enough));
+    page.labelled("enough",
+                  fmt::format("{}, {:+.1f} %: the fewest within {:g} % of the best", counted(few->streams, "stream"),
+                              100 * (few->time_us / best_us - 1), 100 * enough));
   page.labelled("speed-up", fmt::format("{:.3f} over one stream", p.speed_up));
   page.labelled("bottleneck", bottleneck_text(p.bound, p.bound_time, from_microseconds(best_us)));
   page.text += '\n';
@@ -99,7 +99,8 @@ void evaluation_text(std::ostream& out, const Evaluation& e, Detail detail, cons
                fmt::format("{:.0f}", 100 * m.hits), std::isfinite(m.r2) ? fmt::format("{:.4f}", m.r2) : "-"});
   page.rows(table);
   page.note(
-      "Medians, 95th percentiles and maxima. |error|: times with two and more streams; the kernel's time is the unsplit "
+      "Medians, 95th percentiles and maxima. |error|: times with two and more streams; the kernel's time is the "
+      "unsplit "
       "job's less its copies. regret: time with the number of streams that the model chose among those measured, over "
       "the best of them. hits: that number was as good as the best within the noise. Fitted models were fitted to all "
       "workloads except the one they predict.");
@@ -107,11 +108,10 @@ void evaluation_text(std::ostream& out, const Evaluation& e, Detail detail, cons
   if (detail == Detail::full)
     for (const WorkloadScore& w : e.workloads) {
       page.text += '\n';
-      page.note(fmt::format("{} in, {} of {} kernel, {} out, {}: best {}, predicted {}, regret {} %",
-                            size_text(w.workload.job.bytes_in), time_text(w.kernel_us),
-                            name(w.workload.question.workload), size_text(w.workload.job.bytes_out),
-                            name(w.workload.question.order), w.best, w.simulator().predicted_best,
-                            percent_cell(w.simulator().regret)));
+      page.note(fmt::format(
+          "{} in, {} of {} kernel, {} out, {}: best {}, predicted {}, regret {} %", size_text(w.workload.job.bytes_in),
+          time_text(w.kernel_us), name(w.workload.question.workload), size_text(w.workload.job.bytes_out),
+          name(w.workload.question.order), w.best, w.simulator().predicted_best, percent_cell(w.simulator().regret)));
       const std::vector<double>& predicted_us = w.simulator().predicted_us;
       std::string cells;
       for (std::size_t i = 0; i < predicted_us.size(); ++i)

@@ -50,15 +50,12 @@ void series_text(Page& page, const JobSeries& series, const TextStyle&) {
   for (const JobPoint& point : series.points) points[point.axes] = &point;
   Marks marks;
   for (const JobSummary& s : summarize(series)) {
-    std::vector<std::string> cells{bytes_cell(s.job.bytes_in),
-                                   bytes_cell(s.job.bytes_out),
-                                   bytes_cell(s.job.kernel_bytes),
-                                   s.job.kernel_bytes ? std::to_string(s.job.iterations) : "-",
-                                   std::to_string(s.job.chunks),
-                                   std::to_string(s.job.streams),
-                                   digits_text(s.time_us.value),
-                                   interval_text(s.time_us),
-                                   digits_text(s.speed_up, 3)};
+    std::vector<std::string> cells{
+        bytes_cell(s.job.bytes_in),     bytes_cell(s.job.bytes_out),
+        bytes_cell(s.job.kernel_bytes), s.job.kernel_bytes ? std::to_string(s.job.iterations) : "-",
+        std::to_string(s.job.chunks),   std::to_string(s.job.streams),
+        digits_text(s.time_us.value),   interval_text(s.time_us),
+        digits_text(s.speed_up, 3)};
     if (fresh) cells.push_back(digits_text(s.create_us));
     cells.push_back(digits_text(s.issue_us));
     cells.push_back(std::to_string(s.trials));

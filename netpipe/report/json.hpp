@@ -15,15 +15,9 @@ Json json_of(const Provenance&);
 Json json_of(const Estimate&);
 Json json_of(const std::vector<Lane>&);
 template <class T>
-  requires(std::is_integral_v<T> || std::is_convertible_v<T, std::string>)
-Json json_of(const T& value) {
-  return value;
-}
+requires(std::is_integral_v<T> || std::is_convertible_v<T, std::string>) Json json_of(const T& value) { return value; }
 template <class E>
-  requires std::is_enum_v<E>
-Json json_of(E value) {
-  return name(value);
-}
+requires std::is_enum_v<E> Json json_of(E value) { return name(value); }
 
 // Adds the fields of a struct by name.
 template <class Struct>

@@ -178,9 +178,8 @@ std::vector<std::string> Table::lines(std::size_t width) {
   constexpr std::size_t readable = 12;  // no text is cut to less
   for (std::size_t all = total(); all > width; all = total()) {
     const auto text_room = [&](const Column& c) { return c.align == Align::left ? room(c) : 0; };
-    const auto widest = std::max_element(shown.begin(), shown.end(), [&](const Column& a, const Column& b) {
-      return text_room(a) < text_room(b);
-    });
+    const auto widest = std::max_element(shown.begin(), shown.end(),
+                                         [&](const Column& a, const Column& b) { return text_room(a) < text_room(b); });
     if (widest == shown.end() || text_room(*widest) <= readable) break;
     const std::size_t now = text_room(*widest), left = std::max(readable, now - std::min(now, all - width));
     for (std::string& cell : widest->cells)

@@ -1,7 +1,8 @@
 // One line for each series, as text and as JSON.
 //
 //   { "document": "npgpu-overview", "version": 1, "run": {...},
-//     "transfers": [ { title, device_name, simulated, points, not_converged, unusable, best_rate_bytes_per_s, best_bytes,
+//     "transfers": [ { title, device_name, simulated, points, not_converged, unusable, best_rate_bytes_per_s,
+//     best_bytes,
 //                      percent_of_limit, largest_bytes, largest_rate_bytes_per_s, smallest_sizes_us, half_rate_bytes,
 //                      error } ],
 //     "probes": [ { ..., all_all_per_s, one_all_per_s, all_one_per_s, one_one_per_s, percent_of_limit, or for loads
@@ -86,9 +87,12 @@ struct TransferLine {
             {"% of limit", Align::point, 3}, {"smallest us", Align::point, 4}, {"N1/2", Align::right, 5}};
   }
   Cells cells() const {
-    return {digits_text(fit.best_rate * 1e-9),     fit.best_bytes ? size_text(fit.best_bytes) : "-",
-            digits_text(largest.rate.value * 1e-9), percent_text(percent),
-            digits_text(fit.small_us),              about_size_text(fit.half_bytes)};
+    return {digits_text(fit.best_rate * 1e-9),
+            fit.best_bytes ? size_text(fit.best_bytes) : "-",
+            digits_text(largest.rate.value * 1e-9),
+            percent_text(percent),
+            digits_text(fit.small_us),
+            about_size_text(fit.half_bytes)};
   }
   static std::string note() {
     return "largest: GB/s at the largest size; smallest: mean time of the ten smallest sizes, which is the latency of "
@@ -113,9 +117,12 @@ struct ProbeLine {
     }
   }
   Json json() const {
-    return {{"all_all_per_s", json_of(corners.all_all.value)}, {"one_all_per_s", json_of(corners.one_all.value)},
-            {"all_one_per_s", json_of(corners.all_one.value)}, {"one_one_per_s", json_of(corners.one_one.value)},
-            {"percent_of_limit", json_of(percent)},            {"first_load_us", json_of(1e6 / first_per_s)},
+    return {{"all_all_per_s", json_of(corners.all_all.value)},
+            {"one_all_per_s", json_of(corners.one_all.value)},
+            {"all_one_per_s", json_of(corners.all_one.value)},
+            {"one_one_per_s", json_of(corners.one_one.value)},
+            {"percent_of_limit", json_of(percent)},
+            {"first_load_us", json_of(1e6 / first_per_s)},
             {"last_load_us", json_of(1e6 / last_per_s)}};
   }
   static Heads heads() {
@@ -207,7 +214,7 @@ void overview(Page& page, const std::vector<Series<K>>& all) {
   const Heads heads = Line::heads();
   Table table;
   table.column(std::string(K::name), Align::left);
-  table.column("points", Align::right, 1);
+  table.column("points", Align::right, 6);
   for (const Head& head : heads) table.column(head.text, head.align, head.rank);
   table.column("", Align::left);
   std::vector<const Series<K>*> shown;
@@ -249,8 +256,7 @@ void overview(Page& page, const std::vector<Series<K>>& all) {
     if (group != last) page.text += "  " + (series.simulated ? page.ink.alarm(group) : page.ink.bold(group)) + '\n';
     last = group;
     page.text += lines[i + 1];
-    if (!series.error.empty())
-      page.text += page.ink.alarm("      x " + wrapped(series.error, page.width, 8, 8)) + '\n';
+    if (!series.error.empty()) page.text += page.ink.alarm("      x " + wrapped(series.error, page.width, 8, 8)) + '\n';
   }
   if (other_series) page.text += lines.back();
   page.text += '\n';
@@ -278,12 +284,9 @@ void report_overview_json(std::ostream& out, const Trace& trace) {
     Json& all = json[std::string(K::name)] = Json::array();
     for (const Series<K>& series : trace.of<K>()) {
       const Counts counts = counts_of(series);
-      Json one{{"title", title(series.question)},
-               {"device_name", series.device_name},
-               {"simulated", series.simulated},
-               {"points", counts.points},
-               {"not_converged", counts.not_converged},
-               {"unusable", counts.unusable}};
+      Json one{{"title", title(series.question)},       {"device_name", series.device_name},
+               {"simulated", series.simulated},         {"points", counts.points},
+               {"not_converged", counts.not_converged}, {"unusable", counts.unusable}};
       one.update(typename LineOf<K>::Type(series).json());
       one["error"] = series.error.empty() ? Json(nullptr) : Json(series.error);
       all.push_back(std::move(one));

@@ -1,4 +1,4 @@
-// Derived parameters beside what the driver or the system reports.
+// Derived parameters, each with what the driver or the system reports.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,17 +56,18 @@ void parameters_text(std::ostream& out, const std::vector<DeviceParameters>& dev
       table.row({p.name, value_text(p), range_text(p.estimate, scale_of(p.estimate).factor), reference_text(p),
                  std::string(npgpu::name(p.verdict)) + (p.note.empty() ? "" : " ?")});
     const std::string reporter = host ? "by the system" : "by the driver";
-    page.rows(table, [&](std::size_t i) {
-      if (detail == Detail::brief) return;
-      const Parameter& p = device.parameters[i];
-      const auto more = [&](const std::string& text) {
-        if (!text.empty()) page.text += "      " + wrapped(text, page.width, 8, 6) + '\n';
-      };
-      more("= " + p.estimate.method);
-      more(p.meaning);
-      if (!p.reference_source.empty()) more("reported " + reporter + ": " + p.reference_source);
-      if (!p.note.empty()) more("? " + p.note);
-    });
+    if (!device.parameters.empty())
+      page.rows(table, [&](std::size_t i) {
+        if (detail == Detail::brief) return;
+        const Parameter& p = device.parameters[i];
+        const auto more = [&](const std::string& text) {
+          if (!text.empty()) page.text += "      " + wrapped(text, page.width, 8, 6) + '\n';
+        };
+        more("= " + p.estimate.method);
+        more(p.meaning);
+        if (!p.reference_source.empty()) more("reported " + reporter + ": " + p.reference_source);
+        if (!p.note.empty()) more("? " + p.note);
+      });
     const bool references = std::any_of(device.parameters.begin(), device.parameters.end(),
                                         [](const Parameter& p) { return std::isfinite(p.reference); });
     const bool notes = std::any_of(device.parameters.begin(), device.parameters.end(),

@@ -33,7 +33,8 @@ std::string probe_rate_text(const ProbeCase& c, double per_s) {
 void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
   if (!heading(page, probe)) return;
   const ProbeCase& c = probe.question;
-  const bool memory = std::any_of(probe.points.begin(), probe.points.end(), [](const auto& p) { return p.axes.bytes > 0; });
+  const bool memory =
+      std::any_of(probe.points.begin(), probe.points.end(), [](const auto& p) { return p.axes.bytes > 0; });
   const bool loads = counts_loads(c), limited = probe.limit.per_s > 0 && !loads;
   Table table;
   table.column("blocks", Align::right);

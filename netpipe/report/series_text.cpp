@@ -121,11 +121,10 @@ void Marks::notes(Page& page, const std::string& what, std::size_t folded) const
     std::string reasons;
     for (const Throttle& t : throttles)
       if (reasons_ & t.bit) reasons += (reasons.empty() ? "" : ", ") + std::string(t.what);
-    page.note(fmt::format("t after {} of {} {} the driver reported reduced clocks: {}", throttled_, points_, what,
-                          reasons));
+    page.note(
+        fmt::format("t after {} of {} {} the driver reported reduced clocks: {}", throttled_, points_, what, reasons));
   }
-  if (void_trials_ > 0)
-    page.note(fmt::format("{} left out: their gate timed out", counted(void_trials_, "trial")));
+  if (void_trials_ > 0) page.note(fmt::format("{} left out: their gate timed out", counted(void_trials_, "trial")));
 }
 
 template <class K>
@@ -133,8 +132,7 @@ bool heading(Page& page, const Series<K>& series) {
   page.title(title(series.question), series.simulated);
   page.labelled("device", series.device_name.empty() ? device_of(series.question) : series.device_name);
   if constexpr (requires { series.limit; })
-    page.labelled("limit",
-                  (series.limit.per_s > 0 ? limit_text(series) + ": " : std::string()) + series.limit.source);
+    page.labelled("limit", (series.limit.per_s > 0 ? limit_text(series) + ": " : std::string()) + series.limit.source);
   const std::pair<const char*, std::string> lines[] = {
       {"bound to", series.binding}, {"schedule", series.schedule}, {"clocks", telemetry_text(series)}};
   for (const auto& [label, text] : lines)

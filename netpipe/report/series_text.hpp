@@ -32,7 +32,7 @@ std::string work_unit(const Case&) {
 // "h2d"; "d2d back" where a duplex has one direction twice; "h2d cuda:1" where lanes of several devices have it.
 std::string lane_name(const TransferCase&, std::uint32_t lane);
 
-// What is said of a point beside its numbers, and the notes that explain it below a table:
+// Marks of a point behind its numbers, and the notes that explain them below a table:
 //   !  no usable result    *  not converged    t  throttled
 class Marks {
  public:

@@ -65,10 +65,10 @@ void simulation_text(std::ostream& out, const Simulation& s, const TextStyle& st
   Page page(style);
   const auto us = [](Seconds t) { return time_text(microseconds(t)); };
   const Prediction& p = s.prediction;
-  page.title(fmt::format("{}: {} in, kernel {}, {} out, {}, {}", s.node, typed_size_text(s.job.in_bytes),
-                         us(s.job.kernel), typed_size_text(s.job.out_bytes), counted(s.streams, "stream"),
-                         name(s.order)),
-             true);
+  page.title(
+      fmt::format("{}: {} in, kernel {}, {} out, {}, {}", s.node, typed_size_text(s.job.in_bytes), us(s.job.kernel),
+                  typed_size_text(s.job.out_bytes), counted(s.streams, "stream"), name(s.order)),
+      true);
   page.text += '\n';
   page.labelled("total", us(s.timeline.run.total));
   const auto one = std::find_if(p.candidates.begin(), p.candidates.end(), [](const auto& c) { return c.streams == 1; });

@@ -258,6 +258,14 @@ with folder() as where:
     check(after == before, f"left behind: {set(after) - set(before)}")
     check(all(open(os.path.join(where, n), "rb").read() == contents[n] for n in before), "an input was changed")
 
+    # A device's path that is not UTF-8 does not stop a JSON document.
+    spec = os.path.join(where, os.fsdecode(b"bad\xff.json"))
+    with open(os.path.join(SOURCE, "data/devices/plain.json")) as original, open(spec, "w") as copy:
+        copy.write(original.read())
+    result = run("transfer", "--device", "sim:" + spec, "--sizes", "8", "--dry-run", "--json")
+    check(result.code == 0 and "\ufffd" in result.out, f"a path that is not UTF-8: {result.code} {result.err}")
+    os.remove(spec)
+
     # Read-only folders: root may write anyway, so this is for everyone else.
     if os.geteuid() != 0:
         os.chmod(where, 0o500)
