@@ -8,7 +8,7 @@ namespace npgpu {
 
 namespace {
 
-constexpr std::string_view host = "host";
+constexpr std::string_view the_host = "host";
 constexpr std::uint32_t max_lanes = 1024;
 
 bool on_device(Direction d) { return d == Direction::d2d || d == Direction::peer; }
@@ -16,7 +16,7 @@ bool on_device(Direction d) { return d == Direction::d2d || d == Direction::peer
 Executor usual_executor(Direction d) { return d == Direction::h2h ? Executor::cpu : Executor::copy_engine; }
 
 Memory usual_memory(Direction d, std::string_view device) {
-  return on_device(d) ? Memory::device : device == host ? Memory::pageable : Memory::pinned;
+  return on_device(d) ? Memory::device : device == the_host ? Memory::pageable : Memory::pinned;
 }
 
 std::string text_of(const Lane& lane) {
@@ -49,15 +49,15 @@ std::optional<Lane> parse_lane(std::string_view text) {
 TransferCase case_on(std::string module, const std::string& device, Direction direction) {
   TransferCase c;
   c.module = std::move(module);
-  c.source = direction == Direction::h2d ? std::string(host) : device;
-  c.target = direction == Direction::d2h ? std::string(host) : device;
+  c.source = direction == Direction::h2d ? std::string(the_host) : device;
+  c.target = direction == Direction::d2h ? std::string(the_host) : device;
   c.direction = direction;
   c.memory = usual_memory(direction, device);
   c.executor = usual_executor(direction);
   return c;
 }
 
-const std::string& device_of(const TransferCase& c) { return c.source == host ? c.target : c.source; }
+const std::string& device_of(const TransferCase& c) { return c.source == the_host ? c.target : c.source; }
 
 Lane reversed(const Lane& lane) {
   return {reversed(lane.direction), lane.target, lane.source, lane.executor, lane.measured};
@@ -101,7 +101,7 @@ std::optional<std::vector<Lane>> parse_lanes(const std::string& text) {
 }
 
 std::string title(const TransferCase& c) {
-  const bool two_devices = c.source != c.target && c.source != host && c.target != host;
+  const bool two_devices = c.source != c.target && c.source != the_host && c.target != the_host;
   std::string text =
       fmt::format("{} {} {} {} {} {} {}", c.module, two_devices ? c.source + '>' + c.target : device_of(c),
                   name(c.direction), name(c.memory), name(c.pattern), c.async ? "async" : "blocking", name(c.timing));
