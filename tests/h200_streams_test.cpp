@@ -27,7 +27,7 @@ constexpr Row measured[] = {{0.055, {2.331, 1.792, 1.543, 1.426, 1.401, 1.492}},
                             {4.186, {6.470, 5.327, 4.779, 4.496, 4.354, 4.300}}};
 
 StreamCosts h200() {
-  StreamCosts costs = simulated_costs(find_module("simulated")->device("sim:h200"), Memory::pinned);
+  StreamCosts costs = simulated_costs(devices::find("sim:h200"), Memory::pinned);
   costs.stream_create = Seconds{0};
   return costs;
 }

@@ -14,13 +14,8 @@ using namespace npgpu::models;
 
 namespace {
 
-// From the module's list, as the program finds them.
 StreamCosts costs_of(const std::string& id) {
-  for (const auto& module : modules())
-    for (const DeviceInfo& device : module->devices())
-      if (device.id == id) return simulated_costs(device, Memory::pinned);
-  FAIL("no device " << id);
-  return {};
+  return simulated_costs(devices::find(id), Memory::pinned);
 }
 
 struct Gpu {
