@@ -1,12 +1,14 @@
 // npgpu streams: jobs cut into streams, and what their parts cost.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 #include <map>
 
 #include "netpipe/cli/campaign.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/quantity.hpp"
+#include "netpipe/cli/terminal.hpp"
 #include "netpipe/jobs/experiments.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/model.hpp"
@@ -104,23 +106,22 @@ Plan plan_of(const Options& options) {
   return plan;
 }
 
-// Of each job of the trace that was measured in several cuts: the best of them.
+// For each job that was measured in several cuts: the best of them.
 void print_best(const Trace& trace) {
+  const auto time = [](const JobSummary& cut) { return cut.time_us.value; };
   for (const JobSeries& series : trace.of<Jobs>()) {
-    std::map<JobShape, std::vector<JobSummary>> cuts;  // by the unsplit job
-    for (const JobSummary& one : summarize(series)) {
-      JobShape whole = one.job;
-      whole.chunks = whole.streams = 1;
-      cuts[whole].push_back(one);
+    std::map<JobShape, std::vector<JobSummary>> jobs;  // by the unsplit job
+    for (const JobSummary& cut : summarize(series)) {
+      JobShape unsplit = cut.job;
+      unsplit.chunks = unsplit.streams = 1;
+      jobs[unsplit].push_back(cut);
     }
-    for (const auto& [whole, all] : cuts) {
-      const auto best = std::min_element(all.begin(), all.end(), [](const JobSummary& a, const JobSummary& b) {
-        return a.time_us.value < b.time_us.value;
-      });
-      if (all.size() > 1)
-        std::cout << fmt::format(
-            "best of measured: {}: {}{}\n", text_of(best->job), time_text(best->time_us.value),
-            best->speed_up > 0 ? fmt::format(", {:.2f} times as fast as unsplit", best->speed_up) : "");
+    for (const auto& [unsplit, cuts] : jobs) {
+      if (cuts.size() == 1) continue;
+      const JobSummary& best = *std::ranges::min_element(cuts, {}, time);
+      std::string line = fmt::format("best of measured: {}: {}", text_of(best.job), time_text(time(best)));
+      if (best.speed_up > 0) line += fmt::format(", {:.2f} times as fast as unsplit", best.speed_up);
+      std::cout << wrapped(line, static_cast<std::size_t>(terminal_style().width), 2) << '\n';
     }
   }
 }

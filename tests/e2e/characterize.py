@@ -78,7 +78,7 @@ with folder() as where:
     check(f"{sum(map(len, before.values()))} kept from before" in done.out, f"nothing was measured again: {done.out[-300:]}")
     all_points, complete = points(trace)
     check(complete == 1 and {kind: len(all_points[kind]) for kind in AXES} == planned, "every planned point is there, once")
-    for words in ("parts of jobs, SIMULATED sim:", "t_sc", "copy engines", "N_PPipe"):
+    for words in ("SIMULATED derived parameters of sim:", "t_sc", "copy engines", "N_PPipe"):
         check(words in done.out, f"the summary has {words}")
     asked = re.search(r"^into how many streams to cut a job: npgpu (predict .*)$", done.out, re.M)
     check(asked, "the summary says what can be asked next")
@@ -95,8 +95,8 @@ with folder() as where:
 
     same = json.loads(run("compare", trace, trace, "--json").out)
     check(same["counts"]["same"] == len(same["points"]) == sum(planned.values()), f"all of it compares: {same['counts']}")
-    jobs = [p["job"] for p in same["points"] if p["job"]]
-    check(len(jobs) == planned["jobs"], "jobs among it")
+    counts = {kind: sum(p["kind"] == kind for p in same["points"]) for kind in AXES}
+    check(counts == planned, f"of every kind: {counts}")
     for kind in AXES:
         one = json.loads(run("export", trace, "--format", "json", "--case", kind + ":1").out)
         check([len(one[each]) for each in AXES] == [int(each == kind) for each in AXES], f"--case chooses one of {kind}")

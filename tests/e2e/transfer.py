@@ -97,6 +97,22 @@ with folder() as where:
     shown = run("transfer", "-h")
     check(shown.out == run("help", "transfer").out == run("transfer", "--help").out, "three ways to ask for help")
 
+    # A user's own jobs end with the best cut, and ask for nothing that was not asked for.
+    own = run("streams", "--device", "sim:h200", "--bytes-in", "8MiB", "--bytes-out", "8MiB", "--kernel", "compute",
+              "--iterations", "16", "--chunks", "1,2,8", "--output", os.path.join(where, "own.h5"))
+    check(own.code == 0 and re.search(r"^best of measured: 8 MiB in, .* 8 streams: ", own.out, re.M), f"own jobs: {own.out[-300:]}")
+    check("missing" not in own.out, f"own jobs lack nothing: {own.out[-600:]}")
+
+    # A measured node can be simulated, and a prediction drawn.
+    costs = os.path.join(where, "costs.h5")
+    run("streams", "--device", "sim:h200", "--experiment", "overheads", "--quiet", "--output", costs)
+    job = ["--bytes-in", "64MB", "--kernel-ms", "1", "--bytes-out", "1KiB"]
+    predicted = run("predict", costs, *job, "--draw")
+    check(predicted.code == 0 and "64 MB in" in predicted.out and "copies below 4 KiB were not measured" in predicted.out, predicted.out[-600:] + predicted.err)
+    simulated = run("simulate", "--trace", costs, *job)
+    drawing = [line for line in simulated.out.splitlines() if "copy-in" in line or "compute" in line]
+    check(simulated.code == 0 and drawing and all(line in predicted.out for line in drawing), f"the same drawing: {drawing}")
+
     # A file that is replaced stays as it was if the new one cannot be written.
     old = os.path.join(where, "old.csv")
     open(old, "w").write("precious\n")

@@ -1,3 +1,5 @@
+#include "npgpu/derive.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,7 +7,6 @@
 
 #include "netpipe/model/probes/derive_parts.hpp"
 #include "netpipe/model/probes/verdict.hpp"
-#include "npgpu/derive.hpp"
 #include "npgpu/predict.hpp"
 
 namespace npgpu {
@@ -30,8 +31,8 @@ model::OwnFacts own_facts(const Provenance& provenance, const std::string& devic
 
 using SeriesList = std::vector<const ProbeSeries*>;
 
-// Of the device's memory, in single precision where it was measured, else in the type that comes first: hosts are probed
-// in double precision.
+// Of the device's memory, in single precision where it was measured, else in the type that comes first: hosts are
+// probed in double precision.
 struct Bandwidths {
   explicit Bandwidths(const SeriesList& list) {
     for (const ProbeSeries* series : list) {
@@ -140,7 +141,8 @@ std::vector<DeviceParameters> derive(const Trace& trace) {
   }
   // What streams cost joins the device's other parameters. Whole jobs alone say nothing of costs, and nobody asked.
   for (MeasuredCosts& m : stream_costs(trace)) {
-    if (m.parameters.empty()) continue;
+    const auto measured = [](const Parameter& p) { return std::isfinite(p.estimate.value); };
+    if (std::none_of(m.parameters.begin(), m.parameters.end(), measured)) continue;
     auto found = std::find_if(all.begin(), all.end(), [&](const DeviceParameters& d) { return d.device == m.device; });
     if (found == all.end()) found = all.insert(all.end(), {m.device, m.device_name, m.simulated, {}, {}});
     std::move(m.parameters.begin(), m.parameters.end(), std::back_inserter(found->parameters));
