@@ -1,25 +1,24 @@
 #!/usr/bin/env python3
-"""Jobs whose bytes divide differently between both directions, a column for each length of kernel (paper 000, figures 6
-and 7): which direction the kernel hides.
+"""Jobs whose bytes divide differently between both directions, a column for each length of kernel (Gomez-Luna et
+al. 2012, figures 6 and 7): which direction the kernel hides.
 
 Dots: measured, with the interval of the median; thick: what copies and the kernel take; thin: what is predicted, all
 copies hidden or those of one direction only."""
-import numpy as np
-
 import columns
 import evaluations
 import figure
 import loader
+import numpy as np
 
 LEAST = 5  # divisions that make a column
 
 
-def columns_of(found, kernel=None, pool=None):
+def columns_of(found, wanted=lambda w: True):
     """The total with most divisions in one number of streams: that total, that number, a column for each number of
     iterations."""
     families = {}
     for w in found.all:
-        if kernel not in (None, w.kernel) or pool not in (None, w.pool):
+        if not wanted(w):
             continue
         for i, n in enumerate(w.n):
             if n > 1:
@@ -39,12 +38,12 @@ def columns_of(found, kernel=None, pool=None):
 
 
 def main():
-    args = evaluations.options_of_columns(__doc__.splitlines()[0], "asymmetric.png").parse_args()
+    args = figure.parse(evaluations.options_of_columns(__doc__, "asymmetric.png"))
     found = evaluations.load(args.evaluation)
-    total, streams, made = columns_of(found, args.kernel, args.pool)
+    total, streams, made = columns_of(found, lambda w: evaluations.wanted(w, args))
     job = made[0].points[0][0]
     subtitle = (f"{figure.size_text(total)} in both directions together, {streams} streams, {job.kernel} kernel, {job.order}, "
-                f"{job.pool} streams")
+                f"{job.pool} streams{evaluations.shown(found, made)}")
     picture = columns.draw(found, made, "asymmetric jobs", subtitle, [(0.1, "10"), (0.5, "50"), (0.9, "90")],
                            "percent of the bytes that go to the device", [name for name, _, _ in columns.HYPOTHESES])
     figure.save(picture, args.output)

@@ -1,16 +1,15 @@
-"""The figures of paper 000: columns, one a length of the kernel, in each a row of jobs; over them what was measured,
-what the stages take, and what models say, with their errors below."""
+"""The figures of Gomez-Luna et al. 2012: a column for each length of the kernel, with its jobs side by side; measured
+times, the times of the stages, the models' predictions, and below them the errors."""
 import dataclasses
 
-import numpy as np
-
 import figure
+import numpy as np
 from figure import COLORS, GREY
 
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, BROWN = COLORS
 # How the time of each is drawn. Copies are green, kernels vermilion, and thin lines of these colours suppose that they
 # are the longest, as in the paper.
-STAGES = [("no streams", GREY, "-", 1.4, lambda w: w.uncut_us),
+STAGES = [("no streams", GREY, "-", 1.4, lambda w: w.unsplit_us),
           ("copies, t_T", GREEN, "-", 3.4, lambda w: w.h2d_us + w.d2h_us),
           ("copy to the device", GREEN, (0, (1, 1.2)), 1.6, lambda w: w.h2d_us),
           ("copy from the device", GREEN, (0, (4, 1.5)), 1.6, lambda w: w.d2h_us),
@@ -62,7 +61,7 @@ def draw_errors(axes, columns, lines):
     axes.set_yticks([-100, -10, -2, 0, 2, 10, 100])
     axes.yaxis.set_minor_locator(figure.NullLocator())
     axes.yaxis.set_major_formatter(figure.FuncFormatter(lambda v, _: f"{v:+g} %" if v else "0"))
-    axes.set_ylabel("error")
+    axes.set_ylabel("Error")
 
 
 def label_columns(axes, columns, ticks, along_words):
@@ -75,7 +74,7 @@ def label_columns(axes, columns, ticks, along_words):
     # Not quite in the middle: a minor tick at the place of a major one would be left out.
     axes.set_xticks([k + 0.501 for k in range(len(columns))], [f"{c.iterations}" for c in columns])
     axes.tick_params(axis="x", which="major", length=0, pad=14 if roomy else 4)
-    axes.set_xlabel(f"iterations of the kernel; within its column: {along_words}")
+    axes.set_xlabel(f"Iterations of the kernel; within each column: {along_words}")
 
 
 def draw(found, columns, what, subtitle, ticks, along_words, hypotheses):
@@ -84,7 +83,7 @@ def draw(found, columns, what, subtitle, ticks, along_words, hypotheses):
     groups = [("The Best Practices Guide's estimates, and revisions", STAGES, lines), ("Models", STAGES[:1], MODELS)]
     if not found.models:
         groups = [("", STAGES[:1], [])]
-    largest = max(np.nanmax(c.of(lambda w, i: max(w.us[i], w.uncut_us))) for c in columns)
+    largest = max(np.nanmax(c.of(lambda w, i: max(w.us[i], w.unsplit_us))) for c in columns)
     unit, scale = figure.time_unit(largest)
     points = sum(len(c.points) for c in columns)
     heights = [h for _, _, predicted in groups for h in ([2.9, 1.5] if predicted else [3.6])]
@@ -102,7 +101,7 @@ def draw(found, columns, what, subtitle, ticks, along_words, hypotheses):
             ax.plot(x, us / scale, color=color, linestyle=dashes, linewidth=1.1, label=CALLED.get(name, name), zorder=3)
         draw_measured(ax, columns, scale)
         ax.set_ylim(0, 1.15 * largest / scale)
-        ax.set_ylabel(f"time of a job, {unit}")
+        ax.set_ylabel(f"Time of a job ({unit})")
         ax.set_title(title, loc="left", fontweight="bold")
         ax.legend(loc="upper left", bbox_to_anchor=(1.005, 1.02), borderaxespad=0)
         if predicted:

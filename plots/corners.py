@@ -1,25 +1,19 @@
 #!/usr/bin/env python3
-"""How the rate grows with threads on one unit, threads on all, and one-thread blocks (paper 002's four corners).
+"""How the rate grows with threads on one unit, threads on all, and one-thread blocks (Perez & Piccoli 2011: the four corners).
 
-Left: blocks of so many threads, on one unit and on all; right: so many one-thread blocks on each unit. The points at
-the ends of the curves are the corners One-One, One-All, All-One and All-All; the dashed line is the limit."""
-import numpy as np
-
+Left: the threads of a block, with one block and with blocks on all units; right: one-thread blocks on each unit. The
+ends of the curves are the corners One-One, One-All, All-One and All-All; the dashed line is the limit."""
 import figure
 import loader
+import numpy as np
 from figure import GREY
 
-RATES = {"compute": ("operations a second", 1e9, "GOP/s"), "bandwidth": ("bytes a second", 1e9, "GB/s")}
+UNITS = {"compute": "GOP/s", "bandwidth": "Bandwidth (GB/s)"}
 
 
-def rates_of(probe):
+def rates_of(series):
     """[(point, rate a second)] of the shapes that have one."""
-    found = []
-    for point in probe.points:
-        each = probe.each(point)
-        if each is not None and float(point["work"]) > 0:
-            found.append((point, float(point["work"]) / (each[0][1] * 1e-6)))
-    return found
+    return [(p, p["rate_per_s"]["value"]) for p in series.points if p["rate_per_s"]["value"] is not None]
 
 
 def best_by(rates, axis, wanted):
@@ -33,44 +27,44 @@ def best_by(rates, axis, wanted):
 
 
 def main():
-    parser = figure.options(__doc__.splitlines()[0], "corners.png", several=False)
-    parser.add_argument("--probe", choices=sorted(RATES), default="compute")
-    args = parser.parse_args()
-    probes = loader.probes_of(args.trace, lambda p: p.case["probe"] == args.probe, f"probe {args.probe}")
-    devices = list(dict.fromkeys(p.case["device"] for p in probes))
-    probes = [p for p in probes if p.case["device"] == devices[0]]
-    _, _, unit = RATES[args.probe]
+    parser = figure.options(__doc__, "corners.png", "probes")
+    parser.add_argument("--probe", choices=sorted(UNITS), default="compute")
+    args = figure.parse(parser)
+    probes = [p for p in loader.load(args.trace, "probes", args.case) if p.case["probe"] == args.probe]
+    if not probes:
+        raise loader.BadTrace(f"{args.trace[0]}: holds no probe {args.probe}")
+    probes = [p for p in probes if (p.trace, p.device) == (probes[0].trace, probes[0].device)]
     label = lambda p: " ".join([p.case["operation"], p.case["type"]] + ([p.case["form"]] if args.probe == "bandwidth" else []))
     style = figure.styles([label(p) for p in probes])
     picture, (left, right) = figure.grid([("", None)] * 2)
     handles = {}
     for p in probes:
-        color, _ = style[label(p)]
+        color, _, marker = style[label(p)]
         rates = rates_of(p)
         # Sets inside a cache are another question.
         largest = max((int(q["bytes"]) for q, _ in rates), default=0)
         rates = [(q, r) for q, r in rates if int(q["bytes"]) == largest or 0.9 * largest <= int(q["bytes"])]
         one = best_by(rates, lambda q: q["threads"], lambda q: q["blocks"] == 1)
-        full = best_by(rates, lambda q: q["threads"], lambda q: q["blocks"] >= max(p.units, 2) and q["threads"] > 1)
-        units = max(p.units, 1)
+        units = max(p.document["units"], 1)
+        full = best_by(rates, lambda q: q["threads"], lambda q: q["blocks"] >= max(units, 2) and q["threads"] > 1)
         thin = best_by(rates, lambda q: q["blocks"] / units,
                        lambda q: q["threads"] == 1 and q["ilp"] == 1 and q["blocks"] % units == 0)
         for curve, axes, dashes in ((one, left, (0, (4, 1.5))), (full, left, "-"), (thin, right, "-")):
             if curve is not None:
-                handles[label(p)], = axes.plot(curve[0], curve[1] * 1e-9, color=color, linestyle=dashes, marker=".", markersize=4)
-        if np.isfinite(p.peak) and p.peak > 0:
-            left.axhline(p.peak * 1e-9, color=color, linewidth=0.7, linestyle=(0, (1, 2)), zorder=1)
-    for axes, what, title in ((left, "threads of a block", "full blocks: on all units, dashed on one"),
-                              (right, "one-thread blocks of each unit", "one-thread blocks on all units")):
+                handles[label(p)], = axes.plot(curve[0], curve[1] * 1e-9, color=color, linestyle=dashes, marker=marker, markersize=3.2)
+        if p.document["limit_per_s"]:
+            left.axhline(p.document["limit_per_s"] * 1e-9, color=color, linewidth=0.7, linestyle=(0, (1, 2)), zorder=1)
+    for axes, what, title in ((left, "Threads of a block", "full blocks: on all units, dashed on one"),
+                              (right, "One-thread blocks of each unit", "one-thread blocks on all units")):
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         axes.xaxis.set_major_formatter(figure.FuncFormatter(lambda v, _: f"{v:g}"))
         axes.yaxis.set_major_formatter(figure.FuncFormatter(lambda v, _: f"{v:g}"))
         axes.set_xlabel(what)
         axes.set_title(title, loc="left", fontweight="bold")
-    left.set_ylabel(unit)
-    figure.headline(picture, figure.title_of(probes, args.probe), "best of the shapes measured; dotted: limits" if any(
-        np.isfinite(p.peak) for p in probes) else "best of the shapes measured")
+    left.set_ylabel(UNITS[args.probe])
+    figure.headline(picture, figure.title_of(probes, args.probe), "best of the measured shapes; dotted: limits" if any(
+        p.document["limit_per_s"] for p in probes) else "best of the measured shapes")
     picture.legend(handles.values(), handles.keys(), loc="upper left", bbox_to_anchor=(0.01, 0.0), ncols=3)
     figure.save(picture, args.output)
 

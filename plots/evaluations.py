@@ -1,19 +1,17 @@
-"""Reads jobs in streams for the figures: with the models' times from what `npgpu predict TRACE --evaluate --every-job
---json` writes, or what was measured alone from a trace."""
+"""Reads jobs in streams for the figures: measured and predicted times from what `npgpu predict TRACE --evaluate
+--every-job --json` writes, or measured times alone from a trace."""
 import argparse
-import json
-import sys
 
-import numpy as np
-
+import figure
 import loader
+import numpy as np
 
 COMMAND = "npgpu predict TRACE --evaluate --every-job --json"
 DOCUMENT, VERSION = "npgpu-evaluation", 1
 
 
 class Workload:
-    """One job over the numbers of streams that it was cut into. Times in us, NaN where nobody tells."""
+    """One job over the numbers of streams that it was split into. Times in us, NaN where unknown."""
 
     def __init__(self, words, points, stages=(np.nan, np.nan, np.nan), scored=False):
         self.kernel, self.order, self.pool = (words[w] for w in ("workload", "order", "pool"))
@@ -26,7 +24,7 @@ class Workload:
         self.choices = {}       # by model: (regret, whether it is within the noise of the best)
 
     @property
-    def uncut_us(self):
+    def unsplit_us(self):
         return self.us[0] if self.n[0] == 1 else np.nan
 
     def sizes(self):
@@ -50,45 +48,57 @@ class Workloads:
             raise loader.BadTrace(f"{self.path}: is a trace, which holds no predictions; '{COMMAND}' writes them")
         found = [w for w in self.all if w.scored]
         if not found:
-            raise loader.BadTrace(f"{self.path}: holds no workload with its unsplit job and three cuts in streams that are there")
+            raise loader.BadTrace(f"{self.path}: holds no workload with its unsplit job and three splits in streams that are there")
         return found
 
 
-def options(description, default, trace_too=False):
-    parser = argparse.ArgumentParser(description=description)
+def options(text, default, trace_too=False):
+    parser = argparse.ArgumentParser(description=figure.about(text))
     parser.add_argument("evaluation", help=f"what '{COMMAND}' writes; -: from a pipe"
                         + ("; or a trace (.h5), for the measured times alone" if trace_too else ""))
-    parser.add_argument("-o", "--output", default=default, help=f"picture: .png, .svg or .pdf (default {default})")
-    return parser
+    return figure.look(parser, default)
 
 
-def options_of_columns(description, default):
+def options_of_columns(text, default):
     """Of figures that show some jobs of an evaluation, or of a trace, in columns."""
-    parser = options(description, default, trace_too=True)
+    parser = options(text, default, trace_too=True)
     parser.add_argument("--kernel", choices=["increment", "memory", "compute"], help="only jobs with this kernel")
     parser.add_argument("--pool", choices=["pooled", "fresh"], help="only in streams that are there, or made for the job")
+    parser.add_argument("--sizes", type=sizes, metavar="IN,OUT",
+                        help="only jobs of these bytes in and out (60MiB,60MiB); default: those with most times")
     return parser
 
 
-def number(value):
-    return np.nan if value is None else float(value)
+def sizes(word):
+    parts = word.split(",")
+    if len(parts) != 2:
+        raise argparse.ArgumentTypeError(f"'{word}' is not two sizes (60MiB,60MiB)")
+    return tuple(figure.size(part) for part in parts)
+
+
+def wanted(w, args):
+    """Whether a workload is one that the options of columns ask for."""
+    return (args.kernel in (None, w.kernel) and args.pool in (None, w.pool) and args.sizes in (None, w.sizes()))
+
+
+def shown(found, columns):
+    """", 5 of 205 workloads" where a figure shows some of them only."""
+    workloads = {id(w) for c in columns for w, _ in c.points}
+    return f"; {len(workloads)} of {len(found.all)} workloads" if len(workloads) < len(found.all) else ""
 
 
 def from_document(path, document):
-    if not isinstance(document, dict) or document.get("document") != DOCUMENT:
-        raise loader.BadTrace(f"{path}: is JSON, but not what '{COMMAND}' writes")
-    if document.get("version") != VERSION:
-        raise loader.BadTrace(f"{path}: has version {document.get('version')} of its format; this script reads {VERSION}")
+    loader.check_document(path, document, DOCUMENT, VERSION, COMMAND)
     found = []
     try:
         for key in ("workloads", "others"):
             for w in document[key]:
-                points = [(p["streams"], number(p["low_us"]), p["measured_us"], number(p["high_us"])) for p in w["points"]]
+                points = [(p["streams"], loader.number(p["low_us"]), p["measured_us"], loader.number(p["high_us"])) for p in w["points"]]
                 order = np.argsort([p["streams"] for p in w["points"]])
-                one = Workload(w, points, (number(w["h2d_us"]), number(w["kernel_us"]), number(w["d2h_us"])), key == "workloads")
+                one = Workload(w, points, (loader.number(w["h2d_us"]), loader.number(w["kernel_us"]), loader.number(w["d2h_us"])), key == "workloads")
                 for name, told in [(m["model"], m) for m in w["models"]] + [(h["hypothesis"], h) for h in w["hypotheses"]]:
-                    one.predicted_us[name] = np.array([number(t) for t in told["predicted_us"]])[order]
-                one.choices = {m["model"]: (number(m["regret"]), bool(m["hit"])) for m in w["models"]}
+                    one.predicted_us[name] = np.array([loader.number(t) for t in told["predicted_us"]])[order]
+                one.choices = {m["model"]: (loader.number(m["regret"]), bool(m["hit"])) for m in w["models"]}
                 found.append(one)
         return Workloads(path, document["device_name"], document["simulated"], "", found,
                          [m["model"] for m in document["models"]])
@@ -97,44 +107,22 @@ def from_document(path, document):
 
 
 def from_trace(path):
-    trace = loader.Trace(path)
-    if not trace.streams:
-        raise loader.BadTrace(f"{path}: holds no jobs in streams (npgpu streams)")
-    device = trace.streams[0].case["device"]
+    series = loader.load([path], "jobs")
     found = {}
-    for jobs in trace.streams:
-        if jobs.case["device"] != device or jobs.gated != loader.OPEN or jobs.case["order"] == "apart" or jobs.case["workload"] == "none":
+    for jobs in series:
+        if (jobs.device != series[0].device or jobs.case["gating"] != "open" or jobs.case["order"] == "independent"
+                or jobs.case["workload"] == "none"):
             continue
         for point in jobs.points:
-            us = jobs.us(point)
-            copies = int(point["bytes_in"]) + int(point["bytes_out"])
-            if us is None or point["chunks"] != point["streams"] or not point["kernel_bytes"] or not copies:
+            us = [loader.number(point["time_us"][k]) for k in ("low", "value", "high")]
+            if (np.isnan(us[1]) or point["chunks"] != point["streams"] or not point["kernel_bytes"]
+                    or not point["bytes_in"] + point["bytes_out"]):
                 continue
-            own = {w: int(point[w]) for w in ("bytes_in", "bytes_out", "kernel_bytes", "iterations", "threads")}
-            words = {**jobs.case, **own}
-            found.setdefault(tuple(words.items()), (words, []))[1].append((int(point["chunks"]), *us))
-    return Workloads(path, trace.streams[0].device_name, trace.streams[0].simulated,
-                     "" if trace.streams[0].simulated else trace.hostname, [Workload(*w) for w in found.values()], [])
+            words = {**jobs.case, **{w: point[w] for w in ("bytes_in", "bytes_out", "kernel_bytes", "iterations", "threads")}}
+            found.setdefault(tuple(words.items()), (words, []))[1].append((point["chunks"], *us))
+    return Workloads(path, series[0].device_name, series[0].simulated, series[0].trace.hostname,
+                     [Workload(*w) for w in found.values()], [])
 
 
 def load(path):
-    try:
-        if path == "-":
-            content = sys.stdin.buffer.read()
-        else:
-            with open(path, "rb") as file:
-                content = file.read()
-    except FileNotFoundError:
-        raise loader.BadTrace(f"{path}: there is no such file") from None
-    except OSError as error:
-        raise loader.BadTrace(f"{path}: cannot be read: {error.strerror}") from None
-    name = "standard input" if path == "-" else path
-    if content.startswith(b"\x89HDF"):
-        if path == "-":
-            raise loader.BadTrace(f"{name}: a trace is read from a file, not from a pipe")
-        return from_trace(path)
-    try:
-        document = json.loads(content)
-    except ValueError:
-        raise loader.BadTrace(f"{name}: is neither a trace nor JSON; '{COMMAND}' writes what this script reads") from None
-    return from_document(name, document)
+    return from_trace(path) if loader.is_trace(path) else from_document(*loader.read_json(path, COMMAND))

@@ -1,4 +1,4 @@
-"""What all figures share: look, axes of sizes, panels, labels, the command line, and how they fail."""
+"""What all figures share: look, axes of sizes, panels, labels, the command line, and how errors end."""
 import argparse
 import os
 import sys
@@ -11,11 +11,12 @@ try:
     import matplotlib.pyplot as plt
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 except ImportError:
-    sys.exit("plots need matplotlib (Debian: python3-matplotlib)")
+    sys.exit("plots need numpy and matplotlib (Debian: python3-numpy python3-matplotlib; or pip install numpy matplotlib)")
 
 # Okabe & Ito's colours, which the colour-blind tell apart; the order keeps neighbours unlike. Black comes late.
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A6D00"]
 DASHES = ["-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5))]
+MARKERS = "osD^vP*X"
 GREY = "#666666"
 MOST = len(COLORS) * len(DASHES)
 
@@ -35,20 +36,62 @@ def size_text(n):
     return f"{n:g} B"
 
 
-def numbers(word):
-    try:
-        return [int(n) for n in word.split(",")]
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{word}' is no list of sweep numbers (0,3)") from None
+CHOSEN = argparse.Namespace(title=None, width=None, font_size=None)  # of every figure, by the options that follow
 
 
-def options(description, default, several=True, sweeps=True):
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("trace", nargs="+" if several else 1, help="npgpu trace (.h5)" + (", or several" if several else ""))
+def look(parser, default):
+    """The options of every figure."""
     parser.add_argument("-o", "--output", default=default, help=f"picture: .png, .svg or .pdf (default {default})")
-    if several and sweeps:
-        parser.add_argument("--sweep", type=numbers, metavar="N,N", help="only these sweeps, as 'npgpu report' orders them (from 0)")
+    parser.add_argument("--title", help="title of the figure, instead of the machine and what is shown")
+    parser.add_argument("--width", type=positive, metavar="INCHES", help="width of the figure; its height follows")
+    parser.add_argument("--font-size", type=positive, metavar="POINTS", help="size of the text (default 9)")
     return parser
+
+
+def positive(word):
+    try:
+        value = float(word)
+    except ValueError:
+        value = 0
+    if not 0 < value < 1000:
+        raise argparse.ArgumentTypeError(f"'{word}' is no positive number")
+    return value
+
+
+def size(word):
+    units = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+    try:
+        for unit, scale in units.items():
+            if word.endswith(unit):
+                return int(float(word.removesuffix(unit)) * scale)
+        return int(word)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{word}' is no size (4096, 4KiB, 1.5MiB)") from None
+
+
+def about(text):
+    """The first paragraph of a script's own description, as argparse takes it."""
+    return " ".join(text.split("\n\n")[0].split()).replace("%", "%%")
+
+
+def options(text, default, kind):
+    parser = argparse.ArgumentParser(description=about(text))
+    parser.add_argument("trace", nargs="+", help="npgpu trace (.h5), or what 'npgpu report TRACE --json' wrote (-: from a pipe)")
+    parser.add_argument("--case", type=loader.case_of, action="append", metavar="KIND:LIST",
+                        help=f"only these series, as 'npgpu report' numbers them: {kind}:0,3")
+    return look(parser, default)
+
+
+def parse(parser):
+    """The arguments; the look that was chosen holds for the figure that is drawn next."""
+    args = parser.parse_args()
+    for name in vars(CHOSEN):
+        setattr(CHOSEN, name, getattr(args, name))
+    if CHOSEN.font_size:
+        scale = CHOSEN.font_size / 9
+        plt.rcParams.update({"font.size": 9 * scale, "axes.titlesize": 9 * scale, "axes.labelsize": 9 * scale,
+                             "legend.fontsize": 8 * scale, "figure.titlesize": 11 * scale})
+    return args
 
 
 def run(script):
@@ -57,16 +100,25 @@ def run(script):
     try:
         script()
     except loader.BadTrace as error:
-        print(f"{name}: {error}", file=sys.stderr)
-        sys.exit(2)
+        sys.exit(failed(f"{name}: {error}"))
+    except KeyError as error:
+        sys.exit(failed(f"{name}: the report lacks {error}, which this figure needs; it is of another npgpu"))
+
+
+def failed(sentence):
+    print(sentence, file=sys.stderr)
+    return 2
 
 
 def save(figure, path):
-    """Writes the picture, whose bytes depend on the trace alone."""
+    """Writes the picture, whose bytes depend on the data alone."""
     suffix = os.path.splitext(path)[1].lower()
     metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {"Software": None}}
     if suffix not in metadata:
         raise loader.BadTrace(f"--output: '{path}' ends in none of .png, .svg, .pdf")
+    if CHOSEN.width:
+        was = figure.get_size_inches()
+        figure.set_size_inches(CHOSEN.width, was[1] * CHOSEN.width / was[0])
     try:
         figure.savefig(path, metadata=metadata[suffix], bbox_inches="tight", pad_inches=0.08)
     except OSError as error:
@@ -74,11 +126,11 @@ def save(figure, path):
     plt.close(figure)
 
 
-def title_of(sweeps, what):
-    """Machine first; a simulated device is no measurement and says so. Sweeps or probes."""
-    devices = list(dict.fromkeys(s.device_name for s in sweeps))
-    hosts = list(dict.fromkeys(s.trace.hostname for s in sweeps if s.trace.hostname and not s.simulated))
-    simulated = [s.simulated for s in sweeps]
+def title_of(series, what):
+    """Machine first; a simulated device is no measurement, and the title says so."""
+    devices = list(dict.fromkeys(s.device_name for s in series))
+    hosts = list(dict.fromkeys(s.trace.hostname for s in series if s.trace.hostname and not s.simulated))
+    simulated = [s.simulated for s in series]
     mark = "SIMULATED " if all(simulated) else "partly SIMULATED: " if any(simulated) else ""
     named = ", ".join(devices) if len(devices) <= 3 else f"{len(devices)} devices"
     return mark + named + (f" on {', '.join(hosts)}" if hosts else "") + ": " + what
@@ -108,7 +160,7 @@ def time_axis(axes, label):
     axes.set_ylabel(label)
 
 
-def size_axis(axes, smallest, largest, narrow=False, label="size of a copy"):
+def size_axis(axes, smallest, largest, narrow=False, label="Transfer size"):
     """log2, in bytes, KiB, MiB, GiB; a tick at every power of 16, a label at every other one where it is narrow."""
     axes.set_xscale("log", base=2)
     smallest = max(1, smallest)
@@ -131,20 +183,21 @@ def panels_of(curves):
         return [("", curves)]
     panels = {}
     for c in curves:
-        way = "" if c.sweep.case["pattern"] == "stream" else " " + c.sweep.case["pattern"]
-        direction = c.sweep.case["direction"]
-        if c.sweep.case["pattern"] == "duplex":
-            direction = "h2d + d2h" if direction in loader.BACK else direction + " both ways"
+        direction = c.series.case["direction"]
+        lanes = [lane["name"] for lane in c.series.document["lanes"]]
+        way = "" if c.series.case["pattern"] == "stream" else " " + c.series.case["pattern"]
+        direction = " + ".join(lanes) if len(lanes) > 1 else direction
         panels.setdefault(direction + way, []).append(c)
     return list(panels.items())
 
 
 def styles(labels):
-    """A colour and dashes for each label, the same in every panel."""
+    """Colour, dashes and marker for each label, the same in every panel."""
     order = list(dict.fromkeys(labels))
     if len(order) > MOST:
-        raise loader.BadTrace(f"{len(order)} curves are too many for one figure: choose some with --sweep")
-    return {label: (COLORS[i % len(COLORS)], DASHES[i // len(COLORS)]) for i, label in enumerate(order)}
+        raise loader.BadTrace(f"{len(order)} curves are too many for one figure: choose some with --case")
+    return {label: (COLORS[i % len(COLORS)], DASHES[i // len(COLORS)], MARKERS[i % len(MARKERS)])
+            for i, label in enumerate(order)}
 
 
 def grid(panels):
@@ -160,27 +213,29 @@ def grid(panels):
 
 
 def headline(figure, title, subtitle):
-    figure.suptitle(title + ("\n" if subtitle else ""), x=0.012, ha="left", fontweight="bold")
+    figure.suptitle((title if CHOSEN.title is None else CHOSEN.title) + ("\n" if subtitle else ""), x=0.012, ha="left", fontweight="bold")
     if subtitle:
         figure.canvas.draw()  # lays the title out, so that the second line can stand below it
         box = figure._suptitle.get_window_extent().transformed(figure.transFigure.inverted())
         figure.text(0.012, box.y0, subtitle, ha="left", va="bottom", fontsize=9, color=GREY)
 
 
-def draw_line(axes, curve, y, low, high, color, dashes, **more):
-    """Line and band through the sizes proper; their perturbed neighbours are dots beside them."""
+def draw_line(axes, curve, y, low, high, style, **more):
+    """Line and band through the sizes that were asked for; dots are their perturbed neighbours."""
+    color, dashes, marker = style
     main = ~curve.perturbed
-    axes.plot(curve.bytes[main], y[main], color=color, linestyle=dashes, **more)
+    axes.plot(curve.bytes[main], y[main], color=color, linestyle=dashes, marker=marker, markersize=3.2, markeredgewidth=0,
+              markevery=max(1, int(main.sum()) // 14), **more)
     axes.fill_between(curve.bytes[main], low[main], high[main], color=color, alpha=0.25, linewidth=0)
     if curve.perturbed.any():
-        axes.plot(curve.bytes[~main], y[~main], color=color, linestyle="none", marker=".", markersize=4, alpha=0.7,
+        axes.plot(curve.bytes[~main], y[~main], color=color, linestyle="none", marker=".", markersize=3, alpha=0.7,
                   markeredgewidth=0)
 
 
-def draw_panels(sweeps, what, draw, wanted=lambda curve: True):
+def draw_panels(series, what, draw, wanted=lambda curve: True):
     """The common frame of rate and latency: panels, colours, legend or direct labels, titles. `draw(axes, curves, of)`
-    draws the curves of a panel; of(curve) is (label, colour, dashes). Returns the figure."""
-    curves = loader.curves_of(sweeps)  # all of them, so that a curve has one colour in every figure of a trace
+    draws the curves of a panel; of(curve) is (colour, dashes, marker). Returns the figure."""
+    curves = loader.curves_of(series)  # all of them, so that a curve has one colour in every figure of a trace
     panels = panels_of(curves)
     by_panel = len(panels) > 1
     # Within panels, direction and pattern are the panel's title; unless lanes differ in it.
@@ -189,26 +244,26 @@ def draw_panels(sweeps, what, draw, wanted=lambda curve: True):
         own = dict(c.words)
         if by_panel:
             own["pattern"] = ""
-            if c.sweep.case["pattern"] != "duplex":
+            if len(c.series.document["lanes"]) == 1:
                 own["direction"] = ""
         words.append(own)
     shared, labels = loader.shared_and_own(words)
     style = styles(labels)
-    of = {id(c): (label, *style[label]) for c, label in zip(curves, labels)}
+    label_of = {id(c): label for c, label in zip(curves, labels)}
 
     panels = [(title, [c for c in inside if wanted(c)]) for title, inside in panels]
     panels = [(title, inside) for title, inside in panels if inside]
     figure, axes = grid(panels)
     for ax, (title, inside) in zip(axes, panels):
-        draw(ax, inside, lambda c: of[id(c)])
+        draw(ax, inside, lambda c: style[label_of[id(c)]])
         ax.set_title(title, loc="left", fontweight="bold")
         size_axis(ax, min(c.bytes.min() for c in inside), max(c.bytes.max() for c in inside),
                   narrow=len(panels) > 1)
-    dots = "; dots: the perturbed sizes beside them" if any(c.perturbed.any() for c in curves) else ""
-    headline(figure, title_of(sweeps, what), shared + dots)
-    drawn = [of[id(c)][0] for _, inside in panels for c in inside]
+    dots = "; dots: perturbed sizes" if any(c.perturbed.any() for c in curves) else ""
+    headline(figure, title_of(series, what), shared + dots)
+    drawn = [label_of[id(c)] for _, inside in panels for c in inside]
     used = [l for l in dict.fromkeys(labels) if l and l in drawn]
     if used:
-        handles = [plt.Line2D([], [], color=style[l][0], linestyle=style[l][1]) for l in used]
+        handles = [plt.Line2D([], [], color=style[l][0], linestyle=style[l][1], marker=style[l][2], markersize=3.2) for l in used]
         figure.legend(handles, used, loc="upper left", bbox_to_anchor=(0.01, 0.0), ncols=min(len(used), 3, max(2, len(panels))))
     return figure

@@ -2,19 +2,18 @@
 """Predicted over measured times of jobs in streams, one model large and the others small, and its errors over the number
 of streams.
 
-Only jobs that were cut: what a kernel takes is known from the unsplit ones. Dashed: 10 % off."""
-import numpy as np
-
+Only split jobs: what a kernel takes is known from the unsplit ones. Dashed: 10 % off."""
 import evaluations
 import figure
 import loader
+import numpy as np
 from figure import GREY
 
 OFF = 0.10
 
 
 def pairs_of(workloads, model):
-    """{kernel: rows of (streams, measured us, predicted us)} of the jobs that were cut and that the model has a time for."""
+    """{kernel: rows of (streams, measured us, predicted us)} of the split jobs that the model has a time for."""
     found = {}
     for w in workloads:
         for n, us, predicted in zip(w.n, w.us, w.predicted_us[model]):
@@ -38,18 +37,18 @@ def errors_over_streams(pairs):
 
 def with_times(models, workloads):
     """[(names, pairs)] of the models that tell times, those whose times are the same all over as one."""
-    told = []
+    timed = []
     for model in models:
         pairs = pairs_of(workloads, model)
         if not pairs:
             continue
-        for names, others in told:
+        for names, others in timed:
             if all(k in pairs and np.array_equal(rows, pairs[k]) for k, rows in others.items()):
                 names.append(model)
                 break
         else:
-            told.append(([model], pairs))
-    return told
+            timed.append(([model], pairs))
+    return timed
 
 
 def draw_pairs(axes, pairs, style, limits, large):
@@ -78,28 +77,28 @@ def draw_errors(axes, pairs):
     axes.xaxis.set_major_formatter(figure.FuncFormatter(lambda n, _: f"{n:g}"))
     axes.set_ylim(0, 1.1 * max(rows[:, 2].max(), 1e-3))
     axes.yaxis.set_major_formatter(figure.FuncFormatter(lambda v, _: f"{v:g} %"))
-    axes.set_xlabel("streams")
-    axes.set_ylabel("|predicted / measured - 1|")
+    axes.set_xlabel("Streams")
+    axes.set_ylabel("|Predicted / measured - 1|")
     axes.legend(loc="upper left")
 
 
 def main():
-    parser = evaluations.options(__doc__.split("\n\n")[0].replace("\n", " "), "predicted.png")
+    parser = evaluations.options(__doc__, "predicted.png")
     parser.add_argument("--model", help="drawn large (default: the simulator)")
-    args = parser.parse_args()
+    args = figure.parse(parser)
     found = evaluations.load(args.evaluation)
     workloads = found.scored()
-    told = with_times(found.models, workloads)
-    if not told:
-        raise loader.BadTrace(f"{found.path}: holds no predicted time of a job that was cut")
-    wanted = args.model or told[0][0][0]
-    first = [t for t in told if wanted in t[0]]
+    timed = with_times(found.models, workloads)
+    if not timed:
+        raise loader.BadTrace(f"{found.path}: holds no predicted time of a split job")
+    wanted = args.model or timed[0][0][0]
+    first = [t for t in timed if wanted in t[0]]
     if not first:
-        raise loader.BadTrace(f"--model: '{wanted}' is none of {', '.join(name for names, _ in told for name in names)}")
-    (names, pairs), others = first[0], [t for t in told if wanted not in t[0]]
-    times = np.concatenate([rows[:, 1] for _, p in told for rows in p.values()])
+        raise loader.BadTrace(f"--model: '{wanted}' is none of {', '.join(name for names, _ in timed for name in names)}")
+    (names, pairs), others = first[0], [t for t in timed if wanted not in t[0]]
+    times = np.concatenate([rows[:, 1] for _, p in timed for rows in p.values()])
     limits = (times.min() / 1.5, times.max() * 1.5)
-    style = figure.styles(sorted({kernel for _, p in told for kernel in p}))
+    style = figure.styles(sorted({kernel for _, p in timed for kernel in p}))
 
     across = 4
     down = -(-len(others) // across)
@@ -110,10 +109,10 @@ def main():
     large, errors = upper.subplots(1, 2, width_ratios=[1, 1.15])
     draw_pairs(large, pairs, style, limits, True)
     large.set_title(", ".join(names), loc="left", fontweight="bold")
-    large.set_xlabel("measured time of a job")
-    large.set_ylabel("predicted")
+    large.set_xlabel("Measured time of a job")
+    large.set_ylabel("Predicted time")
     large.legend(handles=[figure.plt.Line2D([], [], color=color, linestyle="none", marker="o", markersize=4,
-                                            label=kernel + " kernel") for kernel, (color, _) in style.items() if kernel in pairs],
+                                            label=kernel + " kernel") for kernel, (color, *_) in style.items() if kernel in pairs],
                  loc="upper left")
     draw_errors(errors, pairs)
     errors.set_title("its errors, by the number of streams", loc="left", fontweight="bold")
@@ -128,9 +127,9 @@ def main():
         if i + across < len(others):
             ax.tick_params(labelbottom=False, which="both")
         ax.tick_params(labelsize=7, which="both")
-    cut = sum(len(rows) for rows in first[0][1].values())
+    split = sum(len(rows) for rows in first[0][1].values())
     figure.headline(picture, figure.title_of([found], "predicted and measured times of jobs in streams"),
-                    f"{len(workloads)} workloads, {cut} times in two and more streams; dashed: {100 * OFF:.0f} % off")
+                    f"{len(workloads)} workloads, {split} times in two and more streams; dashed: {100 * OFF:.0f} % off")
     figure.save(picture, args.output)
 
 

@@ -1,30 +1,28 @@
 #!/usr/bin/env python3
-"""Rate over size: NetPIPE's figure (paper 004, Figs. 4 to 7).
+"""Rate over size: NetPIPE's figure (Allada et al. 2009, Figs. 4 to 7).
 
 The line is the rate of the median time, the band its 95 % interval, the dashed line the theoretical limit."""
-import numpy as np
-
 import figure
 import loader
+import numpy as np
 
 
 def main():
-    parser = figure.options(__doc__.splitlines()[0], "rate.png")
+    parser = figure.options(__doc__, "rate.png", "transfers")
     parser.add_argument("--gbit", action="store_true", help="Gbit/s, as NetPIPE draws it, instead of GB/s")
     parser.add_argument("--log", action="store_true", help="logarithmic rates: shows the small sizes too")
-    parser.add_argument("--minimum", action="store_true", help="also the rate of the least time over the trials (NetPIPE's), thin")
-    args = parser.parse_args()
+    parser.add_argument("--minimum", action="store_true", help="also the rate of the shortest trial (NetPIPE's), thin")
+    args = figure.parse(parser)
     unit, scale = ("Gbit/s", 8e-9) if args.gbit else ("GB/s", 1e-9)
 
     def draw(ax, curves, of):
         top = 0
         for c in curves:
-            label, color, dashes = of(c)
-            rate = c.rate(c.us) * scale
-            figure.draw_line(ax, c, rate, c.rate(c.high_us) * scale, c.rate(c.low_us) * scale, color, dashes)
+            rate = c.rate * scale
+            figure.draw_line(ax, c, rate, c.low_rate * scale, c.high_rate * scale, of(c))
             if args.minimum:
                 main = ~c.perturbed
-                ax.plot(c.bytes[main], c.rate(c.min_us)[main] * scale, color=color, linewidth=0.6)
+                ax.plot(c.bytes[main], (rate * c.us / c.min_us)[main], color=of(c)[0], linewidth=0.6)
             top = max(top, np.nanmax(rate, initial=0))
         limits = {}
         for c in curves:
@@ -34,20 +32,20 @@ def main():
         far = [l for l in limits if l > 4 * top and not args.log]
         for limit in sorted(l for l in limits if l not in far):
             ax.axhline(limit, color=figure.GREY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
-            ax.annotate(f"limit {limit:.4g} {unit}" + (" both ways" if all(c.copies == 2 for c in limits[limit]) else ""),
+            ax.annotate(f"limit {limit:.4g} {unit}" + (" both ways" if all(c.lanes == 2 for c in limits[limit]) else ""),
                         (0.015, limit), xycoords=("axes fraction", "data"), xytext=(0, 2), textcoords="offset points",
                         fontsize=7.5, color=figure.GREY)
         if far:
             ax.annotate(f"limit {min(far):.4g} {unit}, off the scale", (0.015, 0.97), xycoords="axes fraction",
                         va="top", fontsize=7.5, color=figure.GREY)
-        ax.set_ylabel(unit)
+        ax.set_ylabel(f"Bandwidth ({unit})")
         if args.log:
             ax.set_yscale("log")
         else:
             ax.set_ylim(0, 1.1 * max([top] + [l for l in limits if l not in far]) or 1)
 
-    sweeps = loader.load(args.trace, args.sweep)
-    figure.save(figure.draw_panels(sweeps, "rate of copies", draw), args.output)
+    series = loader.load(args.trace, "transfers", args.case)
+    figure.save(figure.draw_panels(series, "bandwidth of copies", draw), args.output)
 
 
 if __name__ == "__main__":

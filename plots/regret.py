@@ -3,10 +3,9 @@
 much, and how often its choice was as good as the best.
 
 Regret: measured time with the number that the model chose among those measured, over the best of them, less 1."""
-import numpy as np
-
 import evaluations
 import figure
+import numpy as np
 from figure import GREY
 from predicted import percentile_95
 
@@ -26,7 +25,7 @@ def regrets_of(models, workloads):
 def draw_shares(axes, regrets, style):
     top = max(100, 1.3 * max(values[-1] for values, _ in regrets.values()))
     for name, (values, _) in regrets.items():
-        color, dashes = style[name]
+        color, dashes, _ = style[name]
         x = np.maximum(np.concatenate([[LEAST], values, [top]]), LEAST)
         y = 100 * np.concatenate([[0], np.arange(1, len(values) + 1), [len(values)]]) / len(values)
         first = name == next(iter(regrets))
@@ -49,7 +48,7 @@ def draw_shares(axes, regrets, style):
 def draw_hits(axes, regrets, style):
     """A row a model, which is the legend, too: its line, name, hits as a bar, median and 95th percentile as numbers."""
     for row, (name, (values, hits)) in enumerate(regrets.items()):
-        color, dashes = style[name]
+        color, dashes, _ = style[name]
         axes.barh(row, hits, color=color, height=0.62, alpha=0.85)
         axes.plot([-17, -4], [row, row], color=color, linestyle=dashes, linewidth=2, clip_on=False)
         for x, value in ((116, np.median(values)), (136, percentile_95(values)), (156, values[-1])):
@@ -71,8 +70,8 @@ def draw_hits(axes, regrets, style):
 
 
 def main():
-    parser = evaluations.options(__doc__.split("\n\n")[0].replace("\n", " "), "regret.png")
-    args = parser.parse_args()
+    parser = evaluations.options(__doc__, "regret.png")
+    args = figure.parse(parser)
     found = evaluations.load(args.evaluation)
     workloads = found.scored()
     regrets = regrets_of(found.models, workloads)

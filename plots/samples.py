@@ -2,54 +2,38 @@
 """Every sample: how far each trial lies from the median of its point, so that noise can be seen.
 
 Without --bytes all sizes; with it one size, its trials in the order in which they ran, and their distribution."""
-import argparse
-
-import numpy as np
-
 import figure
 import loader
+import numpy as np
 from figure import COLORS, FuncFormatter, GREY, plt
 
 LINEAR = 2.0  # percent: between -2 and 2 the scale is linear, beyond it logarithmic
 
 
-def size(word):
-    units = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-    try:
-        for unit, scale in units.items():
-            if word.endswith(unit):
-                return int(float(word.removesuffix(unit)) * scale)
-        return int(word)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{word}' is no size (4096, 4KiB, 1.5MiB)") from None
-
-
-def all_sizes(sweep, curves):
+def all_sizes(curves):
     drawing, axes = figure.grid([(None, [c]) for c in curves])
     for ax, c in zip(axes, curves):
-        for (n, stop, us), low, high in zip(c.trials, c.low_us, c.high_us):
-            median = np.median(us)
+        for n, stop, us, median, low, high in zip(c.bytes, c.stop, loader.samples_of(c), c.us, c.low_us, c.high_us):
             if not median > 0:
                 continue
             off = 100 * (us / median - 1)
-            never = stop == loader.STOPS.index("not-converged")
             # Trials from left to right in the order in which they ran, within the room of their size.
             x = n * 2 ** np.linspace(-0.13, 0.13, len(off)) if len(off) > 1 else np.array([n])
             ax.plot(x, off, linestyle="none", marker=".", markersize=3.2, markeredgewidth=0, alpha=0.6,
-                    color=COLORS[1] if never else COLORS[0])
+                    color=COLORS[1] if stop == "not-converged" else COLORS[0])
             if np.isfinite(low):
                 ax.vlines(n, 100 * (low / median - 1), 100 * (high / median - 1), color="black", linewidth=1.1, zorder=3)
         ax.axhline(0, color=GREY, linewidth=0.6)
         ax.set_yscale("symlog", linthresh=LINEAR, linscale=1.5)
         percent_axis(ax)
-        ax.set_ylabel("trial against the point's median")
+        ax.set_ylabel("Trial relative to the point's median")
         figure.size_axis(ax, c.bytes.min(), c.bytes.max(), narrow=len(curves) > 2)
         if len(curves) > 1:
             ax.set_title(c.words["direction"], loc="left", fontweight="bold")
     handles = [plt.Line2D([], [], linestyle="none", marker="o", markersize=4, color=COLORS[0]),
                plt.Line2D([], [], linestyle="none", marker="o", markersize=4, color=COLORS[1]),
                plt.Line2D([], [], color="black")]
-    drawing.legend(handles, ["trial", "trial of a point that never narrowed", "95 % interval of the median"],
+    drawing.legend(handles, ["trial", "trial of a point that did not converge", "95 % interval of the median"],
                    loc="upper left", bbox_to_anchor=(0.01, 0.0), ncols=3)
     return drawing
 
@@ -63,23 +47,18 @@ def percent_axis(ax):
     ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:+.0f} %" if v else "0"))
 
 
-def one_size(sweep, curves, wanted):
-    chosen = []
-    for c in curves:
-        for n, stop, us in c.trials:
-            if n == wanted:
-                chosen.append((c, stop, us))
+def one_size(curves, wanted):
+    chosen = [(c, i, loader.samples_of(c)[i]) for c in curves for i in np.flatnonzero(c.bytes == wanted)]
     if not chosen:
-        have = ", ".join(figure.size_text(t[0]) for t in curves[0].trials)
-        raise loader.BadTrace(f"--bytes: sweep {sweep.number} has no usable point of {figure.size_text(wanted)}; it has {have}")
+        have = ", ".join(figure.size_text(int(n)) for n in curves[0].bytes)
+        raise loader.BadTrace(f"--bytes: transfers:{curves[0].series.index} has no usable point of {figure.size_text(wanted)}; it has {have}")
     drawing, axes = plt.subplots(len(chosen), 2, figsize=(6.8, 2.7 * len(chosen) + 0.7), squeeze=False, sharey="row",
                                  gridspec_kw={"width_ratios": [4, 1]}, layout="constrained")
-    for (ax, side), (c, stop, us) in zip(axes, chosen):
+    for (ax, side), (c, i, us) in zip(axes, chosen):
         unit, scale = figure.time_unit(np.median(us))
         times = us / scale
         order = np.arange(1, len(us) + 1)
-        median, least = np.median(times), times.min()
-        low, high = loader.median_interval(times)
+        median, low, high, shortest = (values[i] / scale for values in (c.us, c.low_us, c.high_us, c.min_us))
         ax.plot(order, times, color=COLORS[0], linewidth=0.6, marker="o", markersize=2.8, markeredgewidth=0)
         for a in (ax, side):
             if np.isfinite(low):
@@ -87,33 +66,32 @@ def one_size(sweep, curves, wanted):
             a.axhline(median, color="black", linewidth=0.9)
         ax.annotate(f"median {median:.4g} {unit}", (1, median), xycoords=("axes fraction", "data"), xytext=(-2, 3),
                     textcoords="offset points", ha="right", fontsize=7.5)
-        ax.annotate(f"least {least:.4g} {unit}", (order[np.argmin(times)], least), xytext=(0, -9),
+        ax.annotate(f"shortest {shortest:.4g} {unit}", (order[np.argmin(times)], shortest), xytext=(0, -9),
                     textcoords="offset points", ha="center", fontsize=7.5, color=GREY)
-        ax.set_xlabel("trial, in the order of the run")
-        ax.set_ylabel(f"time of a copy, one way ({unit})")
+        ax.set_xlabel("Trial, in the order of the run")
+        ax.set_ylabel(f"Latency of a copy, one way ({unit})")
         ax.set_xlim(0.5, len(us) + 0.5)
         ax.margins(y=0.15)
         ax.ticklabel_format(axis="y", useOffset=False)
         side.hist(times, bins=min(40, max(5, len(us) // 3)), orientation="horizontal", color=COLORS[0], alpha=0.7)
-        side.set_xlabel("trials")
+        side.set_xlabel("Trials")
         side.yaxis.set_tick_params(labelleft=False)
-        note = ", never narrowed" if stop == loader.STOPS.index("not-converged") else ""
+        note = ", not converged" if c.stop[i] == "not-converged" else ""
         ax.set_title(f"{c.words['direction']}, {figure.size_text(wanted)}{note}", loc="left", fontweight="bold")
     return drawing
 
 
 def main():
-    parser = figure.options(__doc__.splitlines()[0], "samples.png", several=False)
-    parser.add_argument("--sweep", type=int, default=0, help="number of the sweep, as 'npgpu report' orders them (default 0)")
-    parser.add_argument("--bytes", type=size, help="one size instead of all: 4096, 4KiB, 1.5MiB")
-    args = parser.parse_args()
-    sweep = loader.load(args.trace, [args.sweep])[0]
-    curves = [c for c in loader.curves_of([sweep]) if c.copies == 1]
-    if args.bytes is None:
-        drawing = all_sizes(sweep, curves)
-    else:
-        drawing = one_size(sweep, curves, args.bytes)
-    figure.headline(drawing, figure.title_of([sweep], "every sample"), sweep.title)
+    parser = figure.options(__doc__, "samples.png", "transfers")
+    parser.add_argument("--bytes", type=figure.size, help="one size instead of all: 4096, 4KiB, 1.5MiB")
+    args = figure.parse(parser)
+    chosen = loader.load(args.trace, "transfers", args.case or [("transfers", [0])])
+    if len(chosen) > 1:
+        raise loader.BadTrace("this figure shows one series: choose it with --case transfers:N, and name one trace")
+    series = chosen[0]
+    curves = [c for c in loader.curves_of([series]) if c.lanes == 1]
+    drawing = all_sizes(curves) if args.bytes is None else one_size(curves, args.bytes)
+    figure.headline(drawing, figure.title_of([series], "every sample"), series.title)
     figure.save(drawing, args.output)
 
 

@@ -1,5 +1,5 @@
-"""What the tests of figures share: the scripts in plots/ to import and to run, and a count of what was checked. Without
-what they draw with, nothing can be tested: skipped."""
+"""What the tests of figures share: the scripts in plots/ to import and to run, and a count of the checks. Without the
+libraries that draw, nothing can be tested, and the tests are skipped."""
 import os
 import runpy
 import sys
@@ -21,6 +21,8 @@ matplotlib.use("Agg")
 import matplotlib.pyplot  # noqa: E402, F401
 
 from npgpu_run import PROGRAM, Checks  # noqa: E402, F401
+
+os.environ["NPGPU"] = PROGRAM  # which the figures run
 
 check = Checks()
 
@@ -52,8 +54,8 @@ def script(name, *arguments):
             sys.stderr.flush()
             os._exit(code)
         status = os.waitpid(child, 0)[1]
-        told = []
+        texts = []
         for file in (out, err):
             file.seek(0)
-            told.append(file.read().decode())
-        return Ended(status, *told)
+            texts.append(file.read().decode())
+        return Ended(status, *texts)

@@ -1,5 +1,5 @@
 """The figures of jobs in streams: numbers by hand, the same times as the trace's, pictures that say what they show, and
-what paper 000 saw on simulated GPUs of its kinds.
+what Gomez-Luna et al. 2012 saw on simulated GPUs of its kinds.
 
     stream_plots_test.py NPGPU
 """
@@ -57,7 +57,7 @@ def by_hand():
     first = found.all[0]
     check(first.n.tolist() == [1, 2, 4] and first.us.tolist() == [100, 90, 80], "points by their number of streams")
     check(first.predicted_us["simulator"].tolist() == [100, 90, 96], f"predictions as the points: {first.predicted_us}")
-    check(first.uncut_us == 100 and first.low_us[0] == 99 and np.isnan(first.high_us[0]), "unsplit, with its interval")
+    check(first.unsplit_us == 100 and first.low_us[0] == 99 and np.isnan(first.high_us[0]), "unsplit, with its interval")
     check([w.scored for w in found.all] == [True, True, False], "others are in no score")
     pairs = predicted.pairs_of(found.scored(), "simulator")
     check(pairs["compute"].tolist() == [[2, 90, 90], [4, 80, 96]] and list(pairs) == ["compute", "memory"], f"pairs: {pairs}")
@@ -117,7 +117,7 @@ def of_the_program(folder):
 
     text = words(folder, "fixed.py", path)
     check(all(w in text for w in ("SIMULATED GeForce GTX 280", "60 MiB in, 60 MiB out", "t_E", "dominant transfers",
-                                  "simulator", "van Werkhoven 2014", "2 to 64 streams", "time of a job, ms")), "fixed.py's words")
+                                  "simulator", "van Werkhoven 2014", "2 to 64 streams", "Time of a job (ms)")), "fixed.py's words")
     text = words(folder, "asymmetric.py", path)
     check(all(w in text for w in ("SIMULATED", "24 MiB in both directions together", "16 streams", "only d2h hidden", "percent")),
           "asymmetric.py's words")
@@ -127,7 +127,7 @@ def of_the_program(folder):
     with open(path, encoding="utf-8") as file:
         text = words(folder, "predicted.py", "-", stdin=file)
     check(all(w in text for w in ("SIMULATED", "2 workloads, 36 times", "increment kernel", "95th percentile", "n = 1",
-                                  "10 % off", "measured time of a job")), "predicted.py's words")
+                                  "10 % off", "Measured time of a job")), "predicted.py's words")
     text = words(folder, "predicted.py", path, "--model", "c.c. 2.x")
     check("c.c. 2.x" in text, "predicted.py --model")
     text = words(folder, "regret.py", path)
@@ -136,15 +136,34 @@ def of_the_program(folder):
     return trace, path
 
 
-def as_paper_000_saw(folder):
+def as_gomez_luna_et_al_saw(folder):
     """On c.c. 2.x a long kernel hides copies to the device, not those from it, and c.c. 2.x is the model that says so."""
     _, path = evaluate(folder, "gtx480", "20,115", "40", pool="fresh")
     found = evaluations.load(path)
     _, _, (column,) = asymmetric.columns_of(found)
     check(worst(column, "dominant kernel, h2d hidden") < 1 < 10 < worst(column, "dominant kernel, d2h hidden"), "h2d is hidden")
-    made, _ = fixed.columns_of(found, pool="fresh")
+    made, _ = fixed.columns_of(found, lambda w: w.pool == "fresh")
     check(len(made) == 2 and all(worst(c, "c.c. 2.x") < 1 for c in made), "the model with what streams cost to make")
     check("fresh streams" in words(folder, "fixed.py", path, "--pool", "fresh"), "fixed.py --pool")
+
+
+def says_how_many_workloads_it_shows(folder):
+    """A design holds many jobs of different sizes: a figure shows one of them, says so, and another can be chosen."""
+    times = {n: 100 - n for n in (1, 2, 3, 4, 5, 6)}
+    jobs = [workload("compute", 7, times, {"simulator": ([90] * 6, 0.0, True), "c.c. 2.x": ([90] * 6, 0.0, True),
+                                           "c.c. 1.x corrected": ([90] * 6, 0.0, True), "van Werkhoven 2014": ([90] * 6, 0.0, True)})
+            for _ in range(3)]
+    for job in jobs:
+        job["hypotheses"] = [{"hypothesis": h, "predicted_us": [75] * 6} for h, _, _ in columns.HYPOTHESES]
+    for size, job in zip((4096, 8192, 12288), jobs):
+        job["bytes_in"] = size
+    path = os.path.join(folder, "design.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(document(jobs), file)
+    text = words(folder, "fixed.py", path)
+    check("4 KiB in" in text and "1 of 3 workloads" in text, "fixed.py says that it shows one of three workloads")
+    text = words(folder, "fixed.py", path, "--sizes", "12KiB,8KiB")
+    check("12 KiB in, 8 KiB out" in text and "1 of 3 workloads" in text, "fixed.py --sizes")
 
 
 def bad_input(folder, trace, path):
@@ -156,10 +175,10 @@ def bad_input(folder, trace, path):
 
     text = put("text.json", "no JSON")
     other = put("other.json", {"document": "npgpu-prediction", "version": 1})
-    newer = put("newer.json", {"document": "npgpu-evaluation", "version": 2})
+    newer = put("newer.json", {"document": "npgpu-evaluation", "version": 99})
     old = put("old.json", {"document": "npgpu-evaluation", "version": 1, "device_name": "", "models": [], "workloads": [{}]})
     few = put("few.json", document([], [workload("memory", 1, {1: 9, 2: 8}, {"a": ([9, 8], 0.0, True)})]))
-    for name, arguments, word in [("fixed.py", [few], "cut into 5 numbers of streams"),
+    for name, arguments, word in [("fixed.py", [few], "split into 5 numbers of streams"),
                                   ("asymmetric.py", [few], "divided in 5 ways"),
                                   ("fixed.py", [path, "--kernel", "memory"], "no such job"),
                                   ("predicted.py", [trace], "holds no predictions; 'npgpu predict"),
@@ -167,9 +186,9 @@ def bad_input(folder, trace, path):
                                   ("regret.py", [few], "holds no workload"),
                                   ("predicted.py", [path, "--model", "mine"], "is none of simulator"),
                                   ("predicted.py", [text], "neither a trace nor JSON"), ("regret.py", [other], "is JSON, but not"),
-                                  ("fixed.py", [newer], "version 2"), ("regret.py", [old], "lacks what"),
+                                  ("fixed.py", [newer], "version 99"), ("regret.py", [old], "lacks what"),
                                   ("fixed.py", [os.path.join(folder, "nosuch")], "no such file"),
-                                  ("asymmetric.py", [folder], "cannot be read"), ("regret.py", [path, "-o", "a.txt"], "ends in none")]:
+                                  ("asymmetric.py", [folder], "is a folder"), ("regret.py", [path, "-o", "a.txt"], "ends in none")]:
         bad = [] if "-o" in arguments else ["-o", os.path.join(folder, "bad.png")]
         ended = run(sys.executable, os.path.join(PLOTS, name), *arguments, *bad)
         check(ended.returncode == 2 and word in ended.stderr and "Traceback" not in ended.stderr, f"{name}: {ended.stderr}")
@@ -180,5 +199,6 @@ def bad_input(folder, trace, path):
 with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as scratch:
     by_hand()
     bad_input(scratch, *of_the_program(scratch))
-    as_paper_000_saw(scratch)
+    as_gomez_luna_et_al_saw(scratch)
+    says_how_many_workloads_it_shows(scratch)
 check.finish()
