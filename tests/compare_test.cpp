@@ -1,6 +1,7 @@
+#include "npgpu/compare.hpp"
+
 #include <doctest/doctest.h>
 
-#include "npgpu/compare.hpp"
 #include "tests/made_jobs.hpp"
 #include "tests/made_probe.hpp"
 #include "tests/made_sweep.hpp"

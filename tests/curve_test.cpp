@@ -208,8 +208,8 @@ TEST_CASE("two sizes give no n_1/2, however far apart they are") {
 }
 
 TEST_CASE("where the rate falls again that is said, with how far") {
-  const CurveFit fit = fit_curve(std::vector{summary_of(8, 2), summary_of(KiB, 2.1), summary_of(MiB, 500),
-                                             summary_of(2 * MiB, 2 * 500 / 0.74)});
+  const CurveFit fit = fit_curve(
+      std::vector{summary_of(8, 2), summary_of(KiB, 2.1), summary_of(MiB, 500), summary_of(2 * MiB, 2 * 500 / 0.74)});
   CHECK(fit.falls_by == doctest::Approx(0.26));
   CHECK(says(fit.notes, "the rate falls beyond 1048576 bytes: at 2097152 it is 26 % lower"));
   CHECK_FALSE(says(fit_curve(std::vector{summary_of(8, 2), summary_of(KiB, 2.1)}).notes, "falls"));

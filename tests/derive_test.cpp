@@ -130,7 +130,8 @@ TEST_CASE("a GPU by hand: 4 units, 32 lanes, 4 warps") {
   CHECK(find(d, "L_Pipe").estimate.value == doctest::Approx(4));
   CHECK(find(d, "SM by time").estimate.value == doctest::Approx(4));
   CHECK(find(d, "w*").estimate.value == doctest::Approx(4));
-  CHECK(std::none_of(d.parameters.begin(), d.parameters.end(), [](const auto& p) { return p.name == "U"; }));  // it is SM
+  CHECK(
+      std::none_of(d.parameters.begin(), d.parameters.end(), [](const auto& p) { return p.name == "U"; }));  // it is SM
   CHECK(find(d, "Sigma").estimate.value == doctest::Approx(128));
   CHECK(find(d, "FMA latency").estimate.value == doctest::Approx(4));
   CHECK(find(d, "lanes").estimate.value == doctest::Approx(32));
@@ -311,7 +312,8 @@ TEST_CASE("memory: All-One and One-One by the dependent form, the bus by the fas
     return sweep;
   };
   Trace trace;
-  trace.of<Probes>() = {sweep_of(Form::streaming, 0.2, 0.98, 0.3, 0.08), sweep_of(Form::dependent, 0.1, 0.9, 0.16, 0.01)};
+  trace.of<Probes>() = {sweep_of(Form::streaming, 0.2, 0.98, 0.3, 0.08),
+                        sweep_of(Form::dependent, 0.1, 0.9, 0.16, 0.01)};
   const DeviceParameters d = derive(trace).at(0);
   CHECK(find(d, "B").estimate.value == doctest::Approx(0.98e9));
   CHECK(find(d, "B").verdict == Agreement::agrees);

@@ -185,7 +185,13 @@ TEST_CASE("models that are fitted never see the workload that they predict") {
 TEST_CASE("each model's times of a workload, and what is merely supposed of it") {
   JobSeries sweep = jobs_of();  // 1 ms in, 4 ms of kernel, 2 ms out
   for (const auto& [n, us] : {std::pair{1u, 7000.0}, {2u, 5500.0}, {4u, 4750.0}, {8u, 5000.0}})
-    add_job(sweep, {.bytes_in = 1'000'000, .bytes_out = 2'000'000, .kernel_bytes = 4096, .iterations = 7, .chunks = n, .streams = n},
+    add_job(sweep,
+            {.bytes_in = 1'000'000,
+             .bytes_out = 2'000'000,
+             .kernel_bytes = 4096,
+             .iterations = 7,
+             .chunks = n,
+             .streams = n},
             {us, us, us});
   const Evaluation e = evaluate(workloads(sweep), plain());
   REQUIRE(e.workloads.size() == 1);
@@ -219,8 +225,14 @@ TEST_CASE("each model's times of a workload, and what is merely supposed of it")
 
 TEST_CASE("workloads with few cuts or with streams made for them are predicted, and in no score") {
   JobSeries sweep = one_workload({{1, 3000}, {2, 2000}, {4, 1500}, {8, 1250}});
-  for (const std::uint32_t n : {1u, 16u}) 
-    add_job(sweep, {.bytes_in = 2'000'000, .bytes_out = 2'000'000, .kernel_bytes = 4096, .iterations = 7, .chunks = n, .streams = n},
+  for (const std::uint32_t n : {1u, 16u})
+    add_job(sweep,
+            {.bytes_in = 2'000'000,
+             .bytes_out = 2'000'000,
+             .kernel_bytes = 4096,
+             .iterations = 7,
+             .chunks = n,
+             .streams = n},
             {6000.0 / n});
   JobSeries fresh = one_workload({{1, 3010}, {2, 2020}, {4, 1540}, {8, 1330}});
   fresh.question.pool = StreamPool::fresh;

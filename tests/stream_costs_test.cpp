@@ -205,7 +205,8 @@ TEST_CASE("a forecast asks for all parts of a job, and for an order in which a k
     }
     return std::string();
   };
-  const Job no_kernel{.in_bytes = MiB, .out_bytes = MiB}, whole{.in_bytes = MiB, .out_bytes = MiB, .kernel = Seconds{1e-3}};
+  const Job no_kernel{.in_bytes = MiB, .out_bytes = MiB},
+      whole{.in_bytes = MiB, .out_bytes = MiB, .kernel = Seconds{1e-3}};
   CHECK(refused(no_kernel, Order::breadth_first, Parts::all).find("lacks a kernel's time") != std::string::npos);
   CHECK(refused(no_kernel, Order::breadth_first, Parts::some).empty());
   CHECK(refused(whole, Order::independent, Parts::all).find("no kernel waits") != std::string::npos);

@@ -175,7 +175,7 @@ TEST_CASE("any number of lanes: each by itself, loads left out, and all that are
   const auto sum = summarize_sum(sweep);
   REQUIRE(sum.size() == 1);
   CHECK(sum[0].time_us.value == doctest::Approx(4));
-  CHECK(sum[0].rate.value == doctest::Approx(750e6));       // 3000 bytes in 4 us
+  CHECK(sum[0].rate.value == doctest::Approx(750e6));     // 3000 bytes in 4 us
   CHECK(sum[0].percent_of_limit == doctest::Approx(25));  // of three links
 }
 

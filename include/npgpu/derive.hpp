@@ -34,13 +34,13 @@ struct Corners {
 };
 
 struct Parameter {
-  std::string name;            // as Perez & Piccoli name it: SM, N_PPipe, L_Pipe, N_MINBl, W_bus, T_delay; or w*, L1 size, ...
-  Estimate estimate;           // its method is the formula
-  std::string meaning;         // what it really measures
+  std::string name;     // as Perez & Piccoli name it: SM, N_PPipe, L_Pipe, N_MINBl, W_bus, T_delay; or w*, L1 size, ...
+  Estimate estimate;    // its method is the formula
+  std::string meaning;  // what it really measures
   double reference = not_measured;  // reported
   std::string reference_source;     // where that comes from; why there is none
   Agreement verdict = Agreement::no_reference;
-  std::string note;            // what disturbs it: a corner that did not converge, a throttled clock, ...
+  std::string note;  // what disturbs it: a corner that did not converge, a throttled clock, ...
 };
 
 struct DeviceParameters {

@@ -21,11 +21,11 @@ struct PointSummary {
   std::uint32_t lane = 0;
   std::uint32_t trials = 0;
   Stop stop = Stop::trials;
-  Estimate time_us;           // median, nonparametric interval
+  Estimate time_us;              // median, nonparametric interval
   double min_us = not_measured;  // NetPIPE's minimum over trials
   double max_us = not_measured;
   double mean_us = not_measured;
-  Estimate rate;              // bytes / median time, bytes per second; interval from the time's
+  Estimate rate;  // bytes / median time, bytes per second; interval from the time's
   double percent_of_limit = not_measured;
 };
 // All measured lanes, by bytes, then lane; lanes are numbered as in lanes(). The limit is the series'.
@@ -37,18 +37,18 @@ std::vector<PointSummary> summarize_sum(const TransferSeries&);
 
 // A curve of one lane in few numbers. NaN where the points do not carry it.
 struct CurveFit {
-  Estimate latency_us;          // t0 of the fit time = t0 + bytes/rate
-  Estimate rate;                // asymptotic bytes per second of the same fit
+  Estimate latency_us;                   // t0 of the fit time = t0 + bytes/rate
+  Estimate rate;                         // asymptotic bytes per second of the same fit
   double worst_residual = not_measured;  // largest |fitted/measured - 1| over the fitted points
   double best_rate = not_measured;       // of the measured points, bytes per second
   std::uint64_t best_bytes = 0;
-  double falls_by = not_measured;        // how far the rate of the largest size is below the best; 0.26: by 26 %
-  double half_bytes = not_measured;      // n_1/2: size where the measured curve first reaches half of best_rate
-                                         // (Hockney), interpolated between points
-  double knee_bytes = not_measured;      // where the rate curve over log2(size) stands farthest above its chord
-                                         // (Satopaa et al. 2011)
-  double small_us = not_measured;        // NetPIPE's latency: mean one-way time of the ten smallest points, or of those
-                                         // of them whose time is not mostly transfer
+  double falls_by = not_measured;    // how far the rate of the largest size is below the best; 0.26: by 26 %
+  double half_bytes = not_measured;  // n_1/2: size where the measured curve first reaches half of best_rate
+                                     // (Hockney), interpolated between points
+  double knee_bytes = not_measured;  // where the rate curve over log2(size) stands farthest above its chord
+                                     // (Satopaa et al. 2011)
+  double small_us = not_measured;    // NetPIPE's latency: mean one-way time of the ten smallest points, or of those
+                                     // of them whose time is not mostly transfer
   // Why half_bytes, knee_bytes or small_us is NaN (an Estimate's method says it for itself), and where the rate falls.
   std::vector<std::string> notes;
 };
@@ -59,12 +59,12 @@ struct JobSummary {
   JobShape job;
   std::uint32_t trials = 0;
   Stop stop = Stop::trials;
-  Estimate time_us;                  // of the whole job: device time where all is gated, host time otherwise
+  Estimate time_us;  // of the whole job: device time where all is gated, host time otherwise
   double min_us = not_measured, max_us = not_measured;
-  double issue_us = not_measured;    // of all asynchronous calls
-  double create_us = not_measured;   // fresh streams
+  double issue_us = not_measured;   // of all asynchronous calls
+  double create_us = not_measured;  // fresh streams
   double destroy_us = not_measured;
-  double speed_up = not_measured;    // over the same job unsplit in one stream, if that is there
+  double speed_up = not_measured;  // over the same job unsplit in one stream, if that is there
 };
 // Ordered by job: bytes in, bytes out, kernel, iterations, chunks, streams, threads.
 std::vector<JobSummary> summarize(const JobSeries&);

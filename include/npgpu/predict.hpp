@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/model.hpp"
 #include "npgpu/derive.hpp"
+#include "npgpu/model.hpp"
 #include "npgpu/simulate.hpp"
 #include "npgpu/trace.hpp"
 
@@ -23,8 +23,8 @@ struct KernelTimes {
   std::uint64_t few = 0, many = 0;  // iterations of these two curves over blocks
   Curve time_of_few, time_of_many;
 };
-// How a kernel of this sort, of so many blocks that take so long together, goes in parts: see Job. How many iterations it
-// has follows from its time.
+// How a kernel of this sort, of so many blocks that take so long together, goes in parts: see Job. How many iterations
+// it has follows from its time.
 struct KernelParts {
   Curve of_fraction, block_time;
 };
@@ -32,23 +32,52 @@ KernelParts kernel_parts(const KernelTimes&, std::uint64_t blocks, Seconds whole
 
 // What is measured of a device that runs jobs in streams.
 enum class Cost {
-  issue_h2d, issue_kernel, issue_d2h,        // the host's times for calls
-  stream_create, stream_destroy,
-  rate_h2d, gap_h2d, rate_d2h, gap_d2h,      // copies, one after the other
+  issue_h2d,
+  issue_kernel,
+  issue_d2h,  // the host's times for calls
+  stream_create,
+  stream_destroy,
+  rate_h2d,
+  gap_h2d,
+  rate_d2h,
+  gap_d2h,  // copies, one after the other
   gate,
   gap_kernel,
-  latency_h2d, latency_kernel,               // from one operation to the next in its stream
-  copy_engines, duplex_slowdown_h2d, duplex_slowdown_d2h, duplex_extra_gap,
+  latency_h2d,
+  latency_kernel,  // from one operation to the next in its stream
+  copy_engines,
+  duplex_slowdown_h2d,
+  duplex_slowdown_d2h,
+  duplex_extra_gap,
   blocks_at_once,
-  queues_h2d, queues_kernel, queues_d2h,
+  queues_h2d,
+  queues_kernel,
+  queues_d2h,
   submit,
 };
 template <>
-inline constexpr std::array<std::string_view, 22> names_of<Cost>{
-    "issue h2d",    "issue kernel",         "issue d2h",            "t_sc",             "destroy",        "rate h2d",
-    "gap h2d",      "rate d2h",             "gap d2h",              "gate",             "gap kernel",     "latency h2d",
-    "latency kernel", "copy engines",       "duplex slow-down h2d", "duplex slow-down d2h", "duplex extra gap",
-    "blocks at once", "queues h2d",         "queues kernel",        "queues d2h",       "submit"};
+inline constexpr std::array<std::string_view, 22> names_of<Cost>{"issue h2d",
+                                                                 "issue kernel",
+                                                                 "issue d2h",
+                                                                 "t_sc",
+                                                                 "destroy",
+                                                                 "rate h2d",
+                                                                 "gap h2d",
+                                                                 "rate d2h",
+                                                                 "gap d2h",
+                                                                 "gate",
+                                                                 "gap kernel",
+                                                                 "latency h2d",
+                                                                 "latency kernel",
+                                                                 "copy engines",
+                                                                 "duplex slow-down h2d",
+                                                                 "duplex slow-down d2h",
+                                                                 "duplex extra gap",
+                                                                 "blocks at once",
+                                                                 "queues h2d",
+                                                                 "queues kernel",
+                                                                 "queues d2h",
+                                                                 "submit"};
 
 struct CostParameter : Parameter {
   Cost cost;
@@ -58,11 +87,11 @@ struct CostParameter : Parameter {
 struct MeasuredCosts {
   std::string device, device_uuid, device_name;
   bool simulated = false;
-  StreamCosts costs;                  // streams pooled: stream_create is 0; see `create`
-  Seconds create{0}, destroy{0};      // of one stream
+  StreamCosts costs;                      // streams pooled: stream_create is 0; see `create`
+  Seconds create{0}, destroy{0};          // of one stream
   std::vector<CostParameter> parameters;  // each cost with interval, method and verdict; times in us, none below 0
-  std::vector<std::string> missing;   // a sentence each: what could not be measured, and what would measure it
-  bool usable = false;                // copies both ways and calls were measured: a job can be predicted
+  std::vector<std::string> missing;       // a sentence each: what could not be measured, and what would measure it
+  bool usable = false;                    // copies both ways and calls were measured: a job can be predicted
   // Of one copy, in bytes: where the curves were measured.
   std::uint64_t min_copy = 0, max_copy = 0;
   // As the driver reports them; 0: not known.
@@ -95,9 +124,9 @@ struct Forecast {
   std::vector<Estimate> candidates_us;  // as prediction.candidates
 };
 // Simulates every candidate with the costs as measured, then with costs drawn from their intervals (parametric
-// bootstrap, fixed seed; costs without an interval stay): what the measurement's scatter leaves open, not what the model
-// leaves out. Throws Error(usage) in a sentence where the costs are not usable, the job lacks a part that was not said to
-// be left out, or the order is `independent`: then a kernel would not wait for its input.
+// bootstrap, fixed seed; costs without an interval stay): what the measurement's scatter leaves open, not what the
+// model leaves out. Throws Error(usage) in a sentence where the costs are not usable, the job lacks a part that was not
+// said to be left out, or the order is `independent`: then a kernel would not wait for its input.
 Forecast forecast(const Job&, const MeasuredCosts&, Order, std::span<const std::uint32_t> candidates,
                   Parts = Parts::all);
 
@@ -117,8 +146,8 @@ struct MeasuredWorkload {
 };
 // Whole jobs (host-timed, pooled) with copies, a kernel, the unsplit job and at least three ways of splitting it.
 std::vector<MeasuredWorkload> workloads_of(const Trace&);
-// Those that have the unsplit job, but fewer counts of streams to choose among, or streams made for the job: they are in
-// no score.
+// Those that have the unsplit job, but fewer counts of streams to choose among, or streams made for the job: they are
+// in no score.
 std::vector<MeasuredWorkload> other_workloads_of(const Trace&);
 
 // What the job's streams cost: of those made for it their creation, too.

@@ -10,9 +10,9 @@
 #include <span>
 #include <vector>
 
-#include "npgpu/transfer.hpp"
 #include "npgpu/device.hpp"
 #include "npgpu/names.hpp"
+#include "npgpu/transfer.hpp"
 #include "npgpu/units.hpp"
 
 namespace npgpu {
@@ -79,8 +79,8 @@ enum class Compute {
 template <>
 inline constexpr std::array<std::string_view, 3> names_of<Compute>{"serial", "shared", "slots"};
 
-// Implicit synchronization (Gomez-Luna et al. 2012, c.c. 2.x): a copy from the device waits for all kernels issued before it, in
-// whatever stream.
+// Implicit synchronization (Gomez-Luna et al. 2012, c.c. 2.x): a copy from the device waits for all kernels issued
+// before it, in whatever stream.
 enum class ImplicitSync {
   none,
   start,  // until the last of them has started, as the programming guide says
@@ -173,9 +173,9 @@ struct Timeline {
 };
 
 // Plays a job in n chunks through the servers: an operation starts as early as everything before it allows; of several
-// that could start at the same time, the one issued first does. Copies that run both ways at once flow at 1/duplex_slowdown_*.
-// Chunk c goes to stream c mod `streams`; 0: one each. In the order `independent` a stream is three.
-// Throws Error(usage) if n is 0, or the costs are negative, not finite, or have duplex_slowdown_* below 1.
+// that could start at the same time, the one issued first does. Copies that run both ways at once flow at
+// 1/duplex_slowdown_*. Chunk c goes to stream c mod `streams`; 0: one each. In the order `independent` a stream is
+// three. Throws Error(usage) if n is 0, or the costs are negative, not finite, or have duplex_slowdown_* below 1.
 Timeline simulate(const Job&, std::uint32_t n, const StreamCosts&, Order, std::uint32_t streams = 0);
 // The same without the list: for sweeps.
 StreamRun simulate_total(const Job&, std::uint32_t n, const StreamCosts&, Order, std::uint32_t streams = 0);

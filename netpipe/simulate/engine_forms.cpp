@@ -2,8 +2,8 @@
 // hold the end up: a first chunk that fills the pipe, then n - 1 more at the pace of the slowest that is left.
 #include <algorithm>
 
-#include "npgpu/error.hpp"
 #include "npgpu/closed_forms.hpp"
+#include "npgpu/error.hpp"
 
 namespace npgpu::models {
 

@@ -1,5 +1,5 @@
-// Veneva & Imamura 2025: the tridiagonal partition method on an RTX 2080 Ti, with their coefficients. Sizes in unknowns,
-// times as they fit them, in ms. It reproduces their tables; predictions for other devices do not use it.
+// Veneva & Imamura 2025: the tridiagonal partition method on an RTX 2080 Ti, with their coefficients. Sizes in
+// unknowns, times as they fit them, in ms. It reproduces their tables; predictions for other devices do not use it.
 #pragma once
 
 #include <cstdint>

@@ -158,12 +158,14 @@ std::vector<Baseline> baselines(const MeasuredCosts& measured) {
     return (s.h2d >= s.d2h ? costs.gap.h2d : costs.gap.d2h) + costs.duplex_extra_gap;
   };
   std::vector<Baseline> all;
-  const auto add = [&](std::string name, std::string source, std::function<double(const KnownWorkload&, std::uint32_t)> time,
+  const auto add = [&](std::string name, std::string source,
+                       std::function<double(const KnownWorkload&, std::uint32_t)> time,
                        std::function<double(const KnownWorkload&)> streams = {}) {
     all.push_back({std::move(name), std::move(source), std::move(time), std::move(streams), {}, {}, 0});
   };
   add(
-      "n = 1", "no streams", [](const KnownWorkload& s, std::uint32_t) { return s.unsplit_us; }, [](const KnownWorkload&) { return 1.0; });
+      "n = 1", "no streams", [](const KnownWorkload& s, std::uint32_t) { return s.unsplit_us; },
+      [](const KnownWorkload&) { return 1.0; });
   all.push_back(best_constant());
   add("Best Practices Guide", "CUDA C Best Practices Guide, as Gomez-Luna et al. 2012 quote it",
       [](const KnownWorkload& s, std::uint32_t n) {
@@ -192,8 +194,8 @@ std::vector<Baseline> baselines(const MeasuredCosts& measured) {
       [gap_of_dominant](const KnownWorkload& s, std::uint32_t n) {
         return us(dominant_stage(s.whole, gap_of_dominant(s.whole), n));
       });
-  all.push_back(overhead_form("Veneva & Imamura 2025, small form", "(7) for small sizes, fitted to the other workloads", 3,
-                              [](double bytes, double n) {
+  all.push_back(overhead_form("Veneva & Imamura 2025, small form", "(7) for small sizes, fitted to the other workloads",
+                              3, [](double bytes, double n) {
                                 return std::vector{bytes, std::log10(n), 1.0};
                               }));
   all.push_back(overhead_form("Veneva & Imamura 2025, big form", "(7) for big sizes, fitted to the other workloads", 3,
@@ -212,9 +214,7 @@ std::vector<Baseline> hypotheses() {
   const auto add = [](std::string name, std::string source, Seconds (*time)(const Stages&, double n)) {
     return Baseline{std::move(name),
                     std::move(source),
-                    [time](const KnownWorkload& s, std::uint32_t n) {
-                      return us(time(s.whole, n));
-                    },
+                    [time](const KnownWorkload& s, std::uint32_t n) { return us(time(s.whole, n)); },
                     {},
                     {},
                     {},

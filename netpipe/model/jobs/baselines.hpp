@@ -14,7 +14,7 @@ namespace npgpu::model {
 struct KnownWorkload {
   const MeasuredWorkload* workload = nullptr;
   Job job;
-  Stages whole;                    // H, E, D of the unsplit job, gaps included
+  Stages whole;                      // H, E, D of the unsplit job, gaps included
   double unsplit_us = not_measured;  // measured
 };
 

@@ -31,8 +31,10 @@ CostParameter& CostMeasuring::add(Cost cost, Estimate estimate, std::string mean
   p.reference_source = not_reported(out_.device);
   Estimate& e = p.estimate;
   if (e.unit != "us") return p;
-  if (e.value < 0) add_note(p, fmt::format("measured as {:.3g} us, which is scatter: no time is below 0", e.value));
-  else if (e.low < 0) add_note(p, fmt::format("its interval begins at {:.3g} us, cut at 0", e.low));
+  if (e.value < 0)
+    add_note(p, fmt::format("measured as {:.3g} us, which is scatter: no time is below 0", e.value));
+  else if (e.low < 0)
+    add_note(p, fmt::format("its interval begins at {:.3g} us, cut at 0", e.low));
   for (double* us : {&e.value, &e.low, &e.high})
     if (*us < 0) *us = 0;
   return p;
@@ -47,7 +49,7 @@ void CostMeasuring::miss(const std::string& what) {
 std::array<Estimate, 3> CostMeasuring::calls_of(std::uint64_t bytes) const {
   const auto slope = [&](bool kernel, bool out, const char* method) {
     std::vector<XY> calls;
-    for (const JobSummary& s : points_.find([&](const JobCase& c, const JobShape& j) {
+    for (const JobSummary& s : points_.find([&](const JobCase&c, const JobShape&j) {
            const std::uint64_t all = j.chunks * bytes;
            return c.order == Order::breadth_first && c.pool == StreamPool::pooled && c.gating == Gating::open &&
                   j.chunks == j.streams && j.bytes_in == all && j.bytes_out == (out ? all : 0) &&
@@ -91,7 +93,7 @@ void CostMeasuring::calls() {
 
 void CostMeasuring::streams() {
   std::vector<XY> create, destroy;
-  for (const JobSummary& s : points_.find([](const JobCase& c, const JobShape& j) {
+  for (const JobSummary& s : points_.find([](const JobCase&c, const JobShape&j) {
          return c.workload == Workload::none && c.pool == StreamPool::fresh && j.chunks == j.streams;
        })) {
     create.push_back({static_cast<double>(s.job.streams), s.create_us});
@@ -111,9 +113,9 @@ void CostMeasuring::copies(bool in) {
   std::map<std::uint64_t, std::vector<XY>> by_bytes;  // n copies of so many bytes
   std::map<std::uint64_t, std::vector<XY>> by_total;  // n copies of so many bytes in all
   std::map<std::uint64_t, Estimate> longest;
-  for (const JobSummary& s : points_.find([&](const JobCase& c, const JobShape& j) {
-         return c.workload == Workload::none && c.order == Order::breadth_first && c.gating == Gating::gated && j.streams == 1 &&
-                (in ? j.bytes_in > 0 && !j.bytes_out : j.bytes_out > 0 && !j.bytes_in);
+  for (const JobSummary& s : points_.find([&](const JobCase&c, const JobShape&j) {
+         return c.workload == Workload::none && c.order == Order::breadth_first && c.gating == Gating::gated &&
+                j.streams == 1 && (in ? j.bytes_in > 0 && !j.bytes_out : j.bytes_out > 0 && !j.bytes_in);
        })) {
     const std::uint64_t total = s.job.bytes_in + s.job.bytes_out;
     const double n = s.job.chunks;
@@ -204,7 +206,7 @@ void CostMeasuring::latencies() {
 
 void CostMeasuring::kernels() {
   std::vector<XY> many;
-  for (const JobSummary& s : points_.find([](const JobCase& c, const JobShape& j) {
+  for (const JobSummary& s : points_.find([](const JobCase&c, const JobShape&j) {
          return c.workload == Workload::compute && c.gating == Gating::gated && c.order == Order::breadth_first &&
                 j.iterations == 0 && !j.bytes_in && !j.bytes_out;
        })) {

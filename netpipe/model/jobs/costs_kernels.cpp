@@ -56,19 +56,19 @@ void CostMeasuring::blocks() {
   if (best)
     add(Cost::blocks_at_once,
         {static_cast<double>(best), not_measured, not_measured, "1",
-          "times of parts of a kernel: the number of blocks in a wave with which they follow from the whole's"},
-         "blocks of a multiprocessor that work without slowing each other");
+         "times of parts of a kernel: the number of blocks in a wave with which they follow from the whole's"},
+        "blocks of a multiprocessor that work without slowing each other");
 }
 
-// Unsplit kernels of two counts of iterations, down to a block for each multiprocessor: without so few nothing tells how
-// blocks share one.
+// Unsplit kernels of two counts of iterations, down to a block for each multiprocessor: without so few nothing tells
+// how blocks share one.
 void CostMeasuring::kernel_times() {
   out_.costs.compute = Compute::slots;
   for (const Workload sort : sorts) {
     KernelTimes times;
     times.workload = sort;
     std::map<std::uint64_t, std::map<std::uint64_t, double>> us_of;  // by iterations, by blocks
-    for (const JobSummary& s : points_.find([&](const JobCase& c, const JobShape& j) {
+    for (const JobSummary& s : points_.find([&](const JobCase&c, const JobShape&j) {
            return c.workload == sort && kernel_alone(c, j) && j.chunks == 1;
          })) {
       times.threads = s.job.threads;
@@ -95,7 +95,7 @@ void CostMeasuring::kernel_times() {
 double CostMeasuring::error_of_cut_kernels(Workload sort) const {
   double sum = 0;
   int count = 0;
-  for (const JobSummary& s : points_.find([&](const JobCase& c, const JobShape& j) {
+  for (const JobSummary& s : points_.find([&](const JobCase&c, const JobShape&j) {
          return c.workload == sort && kernel_alone(c, j) && j.chunks > 1 && j.streams == j.chunks;
        })) {
     const double kernel = kernel_us(sort, s.job);

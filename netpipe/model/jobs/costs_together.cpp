@@ -78,7 +78,9 @@ double CostMeasuring::kernel_us(Workload workload, const JobShape& shape) const 
 void CostMeasuring::both_directions() {
   const JobShape both{.bytes_in = 64 * MiB, .bytes_out = 64 * MiB},
       more_in{.bytes_in = 64 * MiB, .bytes_out = 16 * MiB}, more_out{.bytes_in = 16 * MiB, .bytes_out = 64 * MiB};
-  const auto measured = [&](const JobShape& job) { return points_.time(Workload::none, Order::independent, true, job); };
+  const auto measured = [&](const JobShape& job) {
+    return points_.time(Workload::none, Order::independent, true, job);
+  };
   const auto t_both = measured(both), t_in = measured(more_in), t_out = measured(more_out);
   if (!t_both || !t_in || !t_out) return miss("copies both ways at once");
   StreamCosts& costs = out_.costs;
@@ -127,9 +129,9 @@ void CostMeasuring::both_directions() {
     return e;
   };
   add(Cost::duplex_slowdown_h2d, with_interval(costs.duplex_slowdown_h2d, more_in, *t_in),
-       "how many times longer bytes take to the device beside a copy from it");
+      "how many times longer bytes take to the device beside a copy from it");
   add(Cost::duplex_slowdown_d2h, with_interval(costs.duplex_slowdown_d2h, more_out, *t_out),
-       "how many times longer bytes take from the device beside a copy to it");
+      "how many times longer bytes take from the device beside a copy to it");
 }
 
 // Chunks of one size, copied in and out in a stream each, with a kernel of one block between, as the host issues them:
@@ -160,9 +162,9 @@ void CostMeasuring::duplex_extra_gap() {
     if (!std::isfinite(wanted)) return not_measured;
     return slope_with(0) >= wanted ? 0 : where_reaches(wanted, 0, 100, slope_with);
   };
-  Estimate e{solve(slope.value), solve(slope.low), solve(slope.high), "us",
-             "slope of chunks of 1 MiB in and out, in a stream each, over their number, through the simulator" +
-                 slope.method};
+  Estimate e{
+      solve(slope.value), solve(slope.low), solve(slope.high), "us",
+      "slope of chunks of 1 MiB in and out, in a stream each, over their number, through the simulator" + slope.method};
   costs.duplex_extra_gap = from_microseconds(e.value);
   add(Cost::duplex_extra_gap, e, "by how much the gap of a copy grows beside the other direction");
 }
@@ -212,8 +214,8 @@ void CostMeasuring::way_to_device() {
                    microseconds(simulate_total(job(shape, kernel), 1, out_.costs, Order::breadth_first).total));
   }
   if (rest.empty()) return miss("the way of a call to the device and back");
-  const Estimate e = median_of(
-      rest, "us", "host time of a small job of all three, less what the simulator gives: median over sizes");
+  const Estimate e =
+      median_of(rest, "us", "host time of a small job of all three, less what the simulator gives: median over sizes");
   out_.costs.submit = from_microseconds(std::max(0.0, e.value));
   add(Cost::submit, e, "from a call until the device may begin, and from the last end until the host knows");
 }

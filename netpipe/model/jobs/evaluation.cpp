@@ -168,9 +168,10 @@ Job job_of(const MeasuredWorkload& w, const MeasuredCosts& measured) {
 Evaluation evaluate(std::span<const MeasuredWorkload> workloads, const MeasuredCosts& measured,
                     std::span<const MeasuredWorkload> others) {
   if (workloads.empty() && others.empty())
-    throw Error(ErrorKind::usage,
-                "no workload to hold predictions against: npgpu streams --experiment design measures some, each unsplit "
-                "and in at least three counts of streams");
+    throw Error(
+        ErrorKind::usage,
+        "no workload to hold predictions against: npgpu streams --experiment design measures some, each unsplit "
+        "and in at least three counts of streams");
   if (!measured.usable)
     throw Error(ErrorKind::usage,
                 measured.device + ": " + (measured.missing.empty() ? "no costs" : measured.missing.front()));

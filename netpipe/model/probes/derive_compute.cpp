@@ -2,13 +2,15 @@
 //
 //   SM      = Cp_AA / Cp_OA            units that compute at once
 //   Sigma   = Cp_OA / Cp_OO            chains that fill a unit: lanes * ports * latency
-//   latency = 2 e f / Cp_OO            cycles of an FMA (two operations of each of e elements: two in a GPU's register of
+//   latency = 2 e f / Cp_OO            cycles of an FMA (two operations of each of e elements: two in a GPU's register
+//   of
 //                                      fp16 or bf16, otherwise one), f the clock of the run
 //   lanes * ports = e Sigma / latency  FMAs of a unit in a cycle
 //
-// Rates of one unit are per cycle where cycles are known: then neither a lower clock nor a process that had the core for
-// a while shows. On a GPU so are those of all units: cycles count only where they cover the whole kernel's time, so that
-// units which ran one after the other would not pass for many. On a CPU they are a thread's own, and SM is of times.
+// Rates of one unit are per cycle where cycles are known: then neither a lower clock nor a process that had the core
+// for a while shows. On a GPU so are those of all units: cycles count only where they cover the whole kernel's time, so
+// that units which ran one after the other would not pass for many. On a CPU they are a thread's own, and SM is of
+// times.
 //
 //   w*                                 one-thread blocks that fill a unit: latency * lanes / warp width
 #include <fmt/format.h>
@@ -39,7 +41,8 @@ class Compute {
  public:
   Compute(const ProbeSeries& series, const OwnFacts& own, DeviceParameters& into)
       : series_(series), own_(own), into_(into), rates_(rates_of(series)), corners_(corners_of(series)) {
-    if (!is_host(series) && (series.question.type == DataType::fp16 || series.question.type == DataType::bf16)) elements_ = 2;
+    if (!is_host(series) && (series.question.type == DataType::fp16 || series.question.type == DataType::bf16))
+      elements_ = 2;
     if (series.question.type == DataType::fp32) return;
     suffix_ = ' ' + std::string(name(series.question.type));
     own_ = {};  // they are of fp32
@@ -48,7 +51,7 @@ class Compute {
   void add_all() {
     add_power();
     by_cycles_ = !is_host(series_) && std::isfinite(corners_.all_all_cycle.value * corners_.one_all_cycle.value *
-                                                   corners_.all_one_cycle.value * corners_.one_one_cycle.value);
+                                                    corners_.all_one_cycle.value * corners_.one_one_cycle.value);
     const bool by_cycles = std::isfinite(corners_.one_all_cycle.value * corners_.one_one_cycle.value);
     const auto unit_chains =
         by_cycles ? quotient({corners_.one_all_cycle}, {corners_.one_one_cycle}, "chains", "Cp_OA / Cp_OO, per cycle")
@@ -80,7 +83,9 @@ class Compute {
     return text;
   }
 
-  const PointRate* point(Corner corner) const { return corner_point(rates_, corner, Per::second, series_.layout.units); }
+  const PointRate* point(Corner corner) const {
+    return corner_point(rates_, corner, Per::second, series_.layout.units);
+  }
 
   // Of the run; the highest where the run's was not recorded.
   double clock_mhz(const PointRate* at) const {
@@ -135,9 +140,10 @@ class Compute {
         leave_unchecked(p,
                         "on a CPU the only thread of a core waits for its own chain: N_PPipe is Sigma, and L_Pipe 1");
       else if (at_brim)
-        leave_unchecked(p, fmt::format("{:g} one-thread blocks, all that a unit holds, just fill it if they divide evenly "
-                                       "among its schedulers",
-                                       cap));
+        leave_unchecked(p,
+                        fmt::format("{:g} one-thread blocks, all that a unit holds, just fill it if they divide evenly "
+                                    "among its schedulers",
+                                    cap));
       else if (p.name.starts_with("N_PPipe") && capped)
         hold_against(
             p, l.lanes * w / cap,
@@ -163,8 +169,7 @@ class Compute {
     latency.note = doubts({Corner::one_one});
     add_clock_doubt(latency);
     hold_against(latency, own_.fma_latency_cycles,
-                 own_.fma_latency_cycles > 0 ? "fma_latency_cycles " + reported_ : not_reported_,
-                 for_latency);
+                 own_.fma_latency_cycles > 0 ? "fma_latency_cycles " + reported_ : not_reported_, for_latency);
 
     Parameter sigma;
     sigma.name = "Sigma";
@@ -178,12 +183,14 @@ class Compute {
 
     Parameter both;
     both.name = "lanes*ports";
-    both.estimate = quotient({chains, exactly(elements_)}, {latency.estimate}, "FMAs per cycle",
-                             elements_ == 1 ? "Sigma / FMA latency" : "2 Sigma / FMA latency: two elements in a register");
+    both.estimate =
+        quotient({chains, exactly(elements_)}, {latency.estimate}, "FMAs per cycle",
+                 elements_ == 1 ? "Sigma / FMA latency" : "2 Sigma / FMA latency: two elements in a register");
     both.meaning = "FMAs that a unit completes in a cycle";
     both.note = doubts({Corner::one_all, Corner::one_one});
     add_clock_doubt(both);
-    hold_against(both, per_cycle, per_cycle > 0 ? series_.limit.source + ", over units and clock" : series_.limit.source,
+    hold_against(both, per_cycle,
+                 per_cycle > 0 ? series_.limit.source + ", over units and clock" : series_.limit.source,
                  for_throughput);
 
     const Estimate both_estimate = both.estimate;

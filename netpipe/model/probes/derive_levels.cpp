@@ -1,7 +1,8 @@
 // Levels of memory as parameters: "L1 size", "L1 latency" (ns), "L1 cycles", ... and what lies behind the last of them.
 //
-// Where a GPU was also chased by atomics, those give its "L2 size". The loads of one multiprocessor give "L2 near size":
-// they find copies of far lines in the near partition, until that is full. Larger sets are answered by the far partition
+// Where a GPU was also chased by atomics, those give its "L2 size". The loads of one multiprocessor give "L2 near
+// size": they find copies of far lines in the near partition, until that is full. Larger sets are answered by the far
+// partition
 // ("L2 far"), until all of L2 is full.
 #include <fmt/format.h>
 
@@ -19,9 +20,9 @@ namespace npgpu::model {
 namespace {
 
 constexpr double for_sizes = 0.15;
-constexpr double beyond = 2;        // sets so many times the last cache are answered by memory
-constexpr double slow_octaves = 1;  // a rise over more is no step
-constexpr double unsteady = 0.05;   // of a point's interval, either way
+constexpr double beyond = 2;          // sets so many times the last cache are answered by memory
+constexpr double slow_octaves = 1;    // a rise over more is no step
+constexpr double unsteady = 0.05;     // of a point's interval, either way
 constexpr double parts_apart = 1.15;  // latencies of two parts of L2
 
 std::vector<LoadTime> load_times(const ProbeSeries& series) {
@@ -71,8 +72,7 @@ class Levels {
   }
 
   void add_all() {
-    const std::vector<Level> levels =
-        levels_of(points_, by_loads_of_one() ? std::optional(parts_apart) : std::nullopt);
+    const std::vector<Level> levels = levels_of(points_, by_loads_of_one() ? std::optional(parts_apart) : std::nullopt);
     if (levels.empty())
       return miss("levels: " + title(series_.question) +
                   (points_.size() < 3 ? " has too few points" : ": no latency stays over half an octave"));

@@ -101,7 +101,8 @@ class Curve {
     const auto where = [&](const Values& y, double part) { return crossing(y, std::log(from + part * rise)); };
     const auto value = where(y_, 0.5), early = where(high_, 0.5), late = where(low_, 0.5);
     level.bytes.unit = "bytes";
-    level.bytes.method = "set of which the next level answers half of the loads: its latency half way up to the next one's";
+    level.bytes.method =
+        "set of which the next level answers half of the loads: its latency half way up to the next one's";
     if (!value) return;
     level.bytes.value = std::exp2(value->octaves);
     level.bytes.low = static_cast<double>(points_[(early ? *early : *value).before].bytes);

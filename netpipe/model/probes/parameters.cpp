@@ -1,11 +1,10 @@
 // The parameters of Perez & Piccoli 2011. What their text says of T_delay (One-All over One-One) does not give their
 // table; All-One over One-One does.
-#include "npgpu/derive.hpp"
-
 #include <cmath>
 
 #include "netpipe/model/probes/corner_points.hpp"
 #include "netpipe/model/probes/quotient.hpp"
+#include "npgpu/derive.hpp"
 
 namespace npgpu {
 

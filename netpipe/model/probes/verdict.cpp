@@ -37,8 +37,9 @@ bool is_clearly_outside(Parameter& p, double low, double high) {
 void add_note(Parameter& p, const std::string& what) { p.note += (p.note.empty() ? "" : "; ") + what; }
 
 std::string not_reported(const std::string& device) {
-  return std::string("not reported by ") +
-         (device.starts_with("host") ? "the system" : device.starts_with("sim:") ? "its spec" : "the driver");
+  return std::string("not reported by ") + (device.starts_with("host")   ? "the system"
+                                            : device.starts_with("sim:") ? "its spec"
+                                                                         : "the driver");
 }
 
 void leave_unchecked(Parameter& p, const std::string& why) {

@@ -24,7 +24,7 @@ namespace npgpu {
 
 namespace {
 
-constexpr double a_fall = 0.05;          // from the best rate to that of the largest size; less is noise
+constexpr double a_fall = 0.05;         // from the best rate to that of the largest size; less is noise
 constexpr double bend_of_a_knee = 0.1;  // of the curve's height: less above the chord is a straight line's noise
 
 struct CurvePoint {
@@ -184,10 +184,10 @@ void fit_into(CurveFit& fit, const Points& curve) {
   if (const CurvePoint& tenth = curve[count - 1]; tenth.moved_bytes * line.us_per_byte > line.t0_us) {
     std::size_t small = 0;
     while (small < count && curve[small].rate < fit.best_rate / 2) ++small;
-    fit.notes.push_back(small ? fmt::format("latency of the {} smallest sizes: at {} bytes most of the time is transfer",
-                                            small, curve[small < count ? small : small - 1].bytes)
-                              : fmt::format("no latency of the smallest sizes: at {} bytes most of the time is transfer",
-                                            tenth.bytes));
+    fit.notes.push_back(
+        small ? fmt::format("latency of the {} smallest sizes: at {} bytes most of the time is transfer", small,
+                            curve[small < count ? small : small - 1].bytes)
+              : fmt::format("no latency of the smallest sizes: at {} bytes most of the time is transfer", tenth.bytes));
     count = small;
   }
   if (count == 0) return;

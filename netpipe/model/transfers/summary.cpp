@@ -103,8 +103,7 @@ std::vector<PointSummary> summarize(const TransferSeries& series) {
   std::vector<PointSummary> summaries;
   for (const TransferPoint& point : series.points)
     for (std::uint32_t lane = 0; lane < all.size(); ++lane)
-      if (all[lane].measured)
-        summaries.push_back(lane_summary(series, point, lane, limit_of_lane(series, all[lane])));
+      if (all[lane].measured) summaries.push_back(lane_summary(series, point, lane, limit_of_lane(series, all[lane])));
   in_order(summaries);
   return summaries;
 }
@@ -141,8 +140,7 @@ std::vector<PointSummary> summarize_sum(const TransferSeries& series) {
     for (const auto& [number, trial] : trials)
       if (trial.lanes == measured.size())
         each_us.push_back(trial.longest_us / (trial.repeats / count * legs(series.question)));
-    summaries.push_back(
-        summarized(point, 0, each_us, is_void, count * static_cast<double>(point.axes.bytes), limit));
+    summaries.push_back(summarized(point, 0, each_us, is_void, count * static_cast<double>(point.axes.bytes), limit));
   }
   in_order(summaries);
   return summaries;
