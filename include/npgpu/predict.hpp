@@ -32,19 +32,22 @@ KernelParts kernel_parts(const KernelTimes&, std::uint64_t blocks, Seconds whole
 
 // What is measured of a device that runs jobs in streams.
 enum class Cost {
+  // the host's times for calls
   issue_h2d,
   issue_kernel,
-  issue_d2h,  // the host's times for calls
+  issue_d2h,
   stream_create,
   stream_destroy,
+  // copies, one after the other
   rate_h2d,
   gap_h2d,
   rate_d2h,
-  gap_d2h,  // copies, one after the other
+  gap_d2h,
   gate,
   gap_kernel,
+  // from one operation to the next in its stream
   latency_h2d,
-  latency_kernel,  // from one operation to the next in its stream
+  latency_kernel,
   copy_engines,
   duplex_slowdown_h2d,
   duplex_slowdown_d2h,
