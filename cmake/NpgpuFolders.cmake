@@ -1,7 +1,7 @@
 # How the folders join the build.
 #
 #   npgpu_folder(engine SOURCES a.cpp ... UPSTREAM trace ... LIBRARIES fmt::fmt)
-#       the folder's object library, npgpu_engine; it links only upstream.
+#       the folder's object library, npgpu_engine; it links only upstream. Without SOURCES: every .cpp but main.cpp.
 #   npgpu_module(cuMemcpy REQUIRES CUDA)
 #       netpipe/modules/cuMemcpy.cpp, which registers itself; left out with a status line where a
 #       requirement is missing.
@@ -33,6 +33,10 @@ endfunction()
 function(npgpu_folder folder)
   cmake_parse_arguments(arg "BATCH;PRECOMPILE;SMALL" "" "SOURCES;UPSTREAM;LIBRARIES" ${ARGN})
   set(target npgpu_${folder})
+  if(NOT arg_SOURCES)
+    file(GLOB_RECURSE arg_SOURCES CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
+    list(REMOVE_ITEM arg_SOURCES main.cpp)
+  endif()
   add_library(${target} OBJECT ${arg_SOURCES})
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_link_libraries(${target} PUBLIC npgpu_flags ${arg_LIBRARIES})

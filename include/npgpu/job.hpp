@@ -162,14 +162,9 @@ std::uint32_t streams_of(Order, const JobShape&);  // that are used in all
 // Why no device can run this job; nothing if there is no such reason.
 std::optional<std::string> refuses(const JobStep&);
 
-// What runs jobs on one kind of device. One file a kind, which ends with NPGPU_JOBS(Class): netpipe/jobs/cuda.cpp.
+// What runs jobs on one kind of device. One file a kind, which ends with NPGPU_BACKEND(Jobs, Class): netpipe/jobs/cuda.cpp.
 inline const std::vector<std::unique_ptr<Backend<Jobs>>>& job_backends() { return backends<Jobs>(); }
 // Throws Error: usage for a word that is no device that runs jobs, nothing where this build or machine has none.
 const Backend<Jobs>& find_job_backend(const std::string& device);
 
 }  // namespace npgpu
-
-#define NPGPU_JOBS(Class)                                                                                        \
-  namespace {                                                                                                    \
-  [[maybe_unused]] const bool registered = ::npgpu::register_backend<::npgpu::Jobs>(std::make_unique<Class>()); \
-  }

@@ -112,3 +112,9 @@ template <class K>
 std::optional<Measured<K>> measure(Runner<K>&, Schedule&, const Step<K>&, const std::function<bool()>& interrupted);
 
 }  // namespace npgpu
+
+// Ends the file of a backend.
+#define NPGPU_BACKEND(Kind, Class)                                                                                     \
+  namespace {                                                                                                          \
+  [[maybe_unused]] const bool registered_##Kind = ::npgpu::register_backend<::npgpu::Kind>(std::make_unique<Class>()); \
+  }

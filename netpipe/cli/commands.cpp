@@ -77,9 +77,11 @@ std::string quoted(const std::string& word) {
 }
 
 const std::vector<Command>& commands() {
-  static const std::vector<Command> all{characterize(),   transfer(),          probe(),   streams(),
-                                        report(),         derive_parameters(), predict(), simulate_job(),
-                                        compare_traces(), export_trace(),      info(),    list()};
+  static const std::vector<Command> all = [] {
+    std::vector<Command> made;
+    for (const auto& command : every_command) made.push_back(command());
+    return made;
+  }();
   return all;
 }
 

@@ -21,6 +21,10 @@ Command export_trace();
 Command info();
 Command list();
 
+// In the order in which they are listed.
+inline constexpr Command (*every_command[])() = {
+    characterize, transfer,     probe,          streams,      report, derive_parameters,
+    predict,      simulate_job, compare_traces, export_trace, info,  list};
 const std::vector<Command>& commands();
 std::vector<std::string> command_names();
 

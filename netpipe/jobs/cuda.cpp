@@ -149,4 +149,4 @@ class CudaJobs final : public Backend<Jobs> {
 
 }  // namespace npgpu::cuda
 
-NPGPU_JOBS(npgpu::cuda::CudaJobs)
+NPGPU_BACKEND(Jobs, npgpu::cuda::CudaJobs)

@@ -203,4 +203,4 @@ class SimulatedJobs final : public Backend<Jobs> {
 
 }  // namespace npgpu
 
-NPGPU_JOBS(npgpu::SimulatedJobs)
+NPGPU_BACKEND(Jobs, npgpu::SimulatedJobs)

@@ -272,7 +272,10 @@ void report_overview(std::ostream& out, const Trace& trace, const TextStyle& sty
   Page page(style);
   facts_text(page, trace, style);
   for_each_kind([&]<class K>() {
-    if (!trace.of<K>().empty()) overview(page, trace.of<K>());
+    if constexpr (requires { all_text(page, trace.of<K>()); })
+      all_text(page, trace.of<K>());
+    else if (!trace.of<K>().empty())
+      overview(page, trace.of<K>());
   });
   out << page.text;
   derived_text(out, trace, style);
@@ -287,7 +290,7 @@ void report_overview_json(std::ostream& out, const Trace& trace) {
       Json one{{"title", title(series.question)},       {"device_name", series.device_name},
                {"simulated", series.simulated},         {"points", counts.points},
                {"not_converged", counts.not_converged}, {"unusable", counts.unusable}};
-      one.update(typename LineOf<K>::Type(series).json());
+      if constexpr (requires { typename LineOf<K>::Type; }) one.update(typename LineOf<K>::Type(series).json());
       one["error"] = series.error.empty() ? Json(nullptr) : Json(series.error);
       all.push_back(std::move(one));
     }

@@ -202,9 +202,13 @@ void report_text(std::ostream& out, const Trace& trace, const TextStyle& style) 
   Page page(style);
   facts_text(page, trace, style);
   for_each_kind([&]<class K>() {
-    for (const Series<K>& series : trace.of<K>()) {
-      page.text += '\n';
-      series_text(page, series, style);
+    if constexpr (requires { all_text(page, trace.of<K>()); }) {
+      all_text(page, trace.of<K>());
+    } else {
+      for (const Series<K>& series : trace.of<K>()) {
+        page.text += '\n';
+        series_text(page, series, style);
+      }
     }
   });
   out << page.text;

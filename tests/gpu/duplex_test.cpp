@@ -37,16 +37,14 @@ TEST_CASE("gated duplex overlaps: both directions together beat one") {
   CHECK(std::max(there, here) < 1.8 * one);
 }
 
-// The copies of a load lane share the link with the measured ones.
-TEST_CASE("a lane the same way as a load slows the measured one, which alone gives samples") {
+// How much a load slows the measured lane is the engine's choice: an H200's takes all that is ready of one queue first.
+TEST_CASE("a lane that is only a load gives no samples, and the measured one arrives intact") {
   TransferCase c = case_on("cudaMemcpy", devices::default_device());
   c.async = true;
-  const double alone = measured(c, 32 * MiB, 16).samples.back().host_us;
   c.more_lanes = lanes(c);
   c.more_lanes[0].measured = false;
   const Measured<Transfers> loaded = measured(c, 32 * MiB, 16);
   CHECK(loaded.mismatch == "");
   REQUIRE(loaded.samples.size() == 3);
-  MESSAGE("alone " << alone << " us, beside the load " << loaded.samples.back().host_us << " us");
-  CHECK(loaded.samples.back().host_us > 1.2 * alone);
+  for (const TransferSample& sample : loaded.samples) CHECK(sample.lane == 0);
 }
