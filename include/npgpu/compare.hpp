@@ -32,6 +32,8 @@ template <>
 std::vector<PointTime<Probes>> estimates(const ProbeSeries&);
 template <>
 std::vector<PointTime<Jobs>> estimates(const JobSeries&);
+template <>
+std::vector<PointTime<Calls>> estimates(const CallSeries&);
 
 enum class Verdict { same, faster, slower, unclear, broken, only_a, only_b };
 template <>

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <vector>
 
+#include "npgpu/call.hpp"
 #include "npgpu/job.hpp"
 #include "npgpu/probe.hpp"
 #include "npgpu/transfer.hpp"
@@ -17,7 +18,7 @@ struct List {
   using Tuple = std::tuple<Of<Ks>...>;
 };
 
-using Kinds = List<Transfers, Probes, Jobs>;  // in the order in which they are measured and reported
+using Kinds = List<Transfers, Probes, Jobs, Calls>;  // in the order in which they are measured and reported
 
 // Calls visit.operator()<K>() for every kind.
 template <class Visit, class... Ks>

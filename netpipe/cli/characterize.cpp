@@ -123,6 +123,11 @@ void add_jobs(Plan& plan, const DeviceInfo& device) {
   }
 }
 
+void add_calls(Plan& plan, const DeviceInfo& device) {
+  for (const Backend<Calls>* backend : reaching(backends<Calls>(), devices::kind_of(device.id)))
+    add<Calls>(plan, *backend, device, all_calls(device));
+}
+
 Plan plan_of(const Options& options) {
   std::vector<DeviceInfo> all;
   std::vector<std::string> notes;
@@ -144,6 +149,7 @@ Plan plan_of(const Options& options) {
   for (const DeviceInfo& device : all) {
     add_probes(plan, device, any_gpu);
     add_jobs(plan, device);
+    add_calls(plan, device);
   }
   notes.push_back(any_gpu
                       ? "by plan: managed memory, copies that meet cold host caches on their way to a GPU, offsets and "
@@ -176,8 +182,9 @@ Command characterize() {
       "measure every GPU of this machine, or its memory where it has none",
       "Measures every GPU of this machine, or the host's own memory where it has none: copies of 1 B to 192 MiB "
       "through the APIs, memories, patterns and directions that programs use; the probes, from which npgpu derive "
-      "infers the device's structure; and what streams cost, from which npgpu predict chooses the number of streams "
-      "for a job. Ends with a trace and a summary.",
+      "infers the device's structure; what calls cost; and what streams cost, from which npgpu predict chooses the "
+      "number "
+      "of streams for a job. Ends with a trace and a summary.",
       {},
       {"npgpu characterize", "npgpu characterize --dry-run", "npgpu characterize --device sim:h200 --output h200.h5"},
       declare,

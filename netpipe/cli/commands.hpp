@@ -12,6 +12,7 @@ Command characterize();
 Command transfer();
 Command probe();
 Command streams();
+Command calls();
 Command report();
 Command derive_parameters();
 Command predict();
@@ -23,7 +24,7 @@ Command list();
 
 // In the order in which they are listed.
 inline constexpr Command (*every_command[])() = {
-    characterize, transfer,     probe,          streams,      report, derive_parameters,
+    characterize, transfer,     probe,          streams,      calls, report, derive_parameters,
     predict,      simulate_job, compare_traces, export_trace, info,  list};
 const std::vector<Command>& commands();
 std::vector<std::string> command_names();

@@ -1,5 +1,6 @@
 #include "netpipe/cli/glossary.hpp"
 
+#include "npgpu/call.hpp"
 #include "npgpu/job.hpp"
 #include "npgpu/probe.hpp"
 #include "npgpu/report.hpp"
@@ -144,6 +145,8 @@ const std::map<std::string_view, Meaning>& glossary() {
         "100ms)."}},
       {"target-time", {"TIME", "classic: length of a trial (default 250ms; probes 50ms)."}},
       {"repeats", {"N", "classic: repeats of a trial, in place of its length."}},
+
+      {"call", {"LIST", one_of<Call>("Only these calls")}},
 
       // what comes out
       {"output", {"FILE", "The file to write.", 'o'}},

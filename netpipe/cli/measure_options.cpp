@@ -24,6 +24,11 @@ const Repetition usual_repetition<Probes>{.classic = {.target = Seconds{0.05}},
 template <>
 const Repetition usual_repetition<Jobs>{.classic = {}, .adaptive = {.trial = Seconds{0}, .budget = Seconds{0.1}}};
 
+// Calls are short, and many are timed.
+template <>
+const Repetition usual_repetition<Calls>{.classic = {.target = Seconds{0.01}},
+                                         .adaptive = {.trial = Seconds{0.0005}, .budget = Seconds{0.03}}};
+
 Repetition repetition(const Options& options, Repetition r) {
   const std::string kind = options.text("schedule");
   r.is_classic = kind == "classic";

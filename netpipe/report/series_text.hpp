@@ -56,6 +56,9 @@ void series_text(Page&, const JobSeries&, const TextStyle&);
 template <class K>
 void series_text(Page&, const Series<K>&, const TextStyle&);  // in series_text.cpp
 
+// Kinds whose series are one table together.
+void all_text(Page&, const std::vector<CallSeries>&);
+
 // Where the trace was taken, and what the plan left out.
 void facts_text(Page&, const Trace&, const TextStyle&);
 // A curve in words with numbers: "  best  ..." down to "  fit  ...". What the points do not carry is said with its

@@ -1,0 +1,129 @@
+// What calls of the CUDA runtime cost the host, and how soon what they ask for is done. With a CallShape it is a point.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "npgpu/names.hpp"
+#include "npgpu/runner.hpp"
+
+namespace npgpu {
+
+enum class Call {
+  launch,              // cudaLaunchKernel of an empty kernel
+  cooperative_launch,  // cudaLaunchCooperativeKernel of an empty kernel
+  signal,              // launch of a kernel that writes a word to host memory; done: the host sees the word
+  event_record,        // cudaEventRecord
+  event_wait,          // cudaStreamWaitEvent on an event that has happened
+  event_elapsed,       // cudaEventElapsedTime
+  stream_synchronize,  // cudaStreamSynchronize of an idle stream
+  callback,            // cudaLaunchHostFunc of an empty function
+  memset,              // cudaMemsetAsync
+  malloc_free,         // cudaMalloc and cudaFree
+  pool_alloc_free,     // cudaMallocAsync and cudaFreeAsync, from a pool that keeps its memory
+  launches,            // the kernels of a graph, launched call by call
+  graph_launch,        // cudaGraphLaunch of a graph of empty kernels
+  graph_instantiate,   // cudaGraphInstantiate
+  graph_update,        // cudaGraphExecUpdate with a graph of the same nodes
+};
+enum class Manner {
+  alone,         // the device is idle before every call
+  back_to_back,  // all calls of a trial in a row, then one wait
+};
+enum class GraphForm {
+  none,   // not a call about graphs
+  chain,  // each kernel waits for the one before
+  fork,   // no kernel waits for another
+};
+
+template <>
+inline constexpr std::array<std::string_view, 15> names_of<Call>{"launch",
+                                                                 "cooperative-launch",
+                                                                 "signal",
+                                                                 "event-record",
+                                                                 "event-wait",
+                                                                 "event-elapsed",
+                                                                 "stream-synchronize",
+                                                                 "callback",
+                                                                 "memset",
+                                                                 "malloc-free",
+                                                                 "pool-alloc-free",
+                                                                 "launches",
+                                                                 "graph-launch",
+                                                                 "graph-instantiate",
+                                                                 "graph-update"};
+template <>
+inline constexpr std::array<std::string_view, 2> names_of<Manner>{"alone", "back-to-back"};
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<GraphForm>{"none", "chain", "fork"};
+
+struct CallCase {
+  std::string device{};  // cuda:0, sim:h200
+  Call call = Call::launch;
+  Manner manner = Manner::alone;
+  GraphForm form = GraphForm::none;
+
+  auto operator<=>(const CallCase&) const = default;
+};
+template <>
+inline constexpr auto fields_of<CallCase> =
+    std::tuple{field("device", &CallCase::device), field("call", &CallCase::call), field("manner", &CallCase::manner),
+               field("form", &CallCase::form)};
+inline const std::string& device_of(const CallCase& c) { return c.device; }
+// "calls cuda:0 launch alone", "calls cuda:0 graph-launch back-to-back chain"
+std::string title(const CallCase&);
+
+struct CallShape {
+  std::uint64_t bytes = 0;   // of a kernel's arguments, or of the memory that is set or allocated; 0: none
+  std::uint32_t blocks = 0;  // of a kernel; 0: no kernel
+  std::uint32_t nodes = 0;   // kernels of a graph, or launched instead of it; 0: no graph
+
+  auto operator<=>(const CallShape&) const = default;
+};
+template <>
+inline constexpr auto fields_of<CallShape> = std::tuple{
+    field("bytes", &CallShape::bytes, "B"), field("blocks", &CallShape::blocks), field("nodes", &CallShape::nodes)};
+
+// One trial of `repeats` calls; a pair such as malloc and free, and all launches of `launches`, count as one call.
+struct CallSample {
+  std::uint32_t point = 0;
+  std::uint32_t trial = 0;
+  std::int32_t intact = -1;  // 1 the call's work was checked and right, 0 wrong, -1 not checked after this trial
+  std::uint64_t repeats = 0;
+  double host_us = not_measured;  // of all repeats together, from each call (back-to-back: the first) to its return
+  double done_us = not_measured;  // the same until the host knows that the work is done; NaN where a call leaves none
+
+  bool operator==(const CallSample&) const = default;
+};
+template <>
+inline constexpr auto fields_of<CallSample> = std::tuple{field("point", &CallSample::point),
+                                                         field("trial", &CallSample::trial),
+                                                         field("intact", &CallSample::intact, "1", intact_codes),
+                                                         field("repeats", &CallSample::repeats),
+                                                         field("host_us", &CallSample::host_us, "us"),
+                                                         field("done_us", &CallSample::done_us, "us")};
+
+struct Calls {
+  static constexpr std::string_view name = "calls";
+  static constexpr std::string_view singular = "call";
+  using Case = CallCase;
+  using Axes = CallShape;
+  using Sample = CallSample;
+  using Context = NoContext;
+  static Seconds timed(const Case&, std::span<const Sample> trial);  // until done, where that is measured
+};
+using CallSeries = Series<Calls>;
+using CallPoint = Point<Calls>;
+
+std::optional<std::string> flaw_of(const CallShape&);
+std::optional<std::string> flaw_of(const CallSample&);
+// "4 KiB", "132 blocks", "chain of 64"
+std::string text_of(const CallShape&);
+
+// Every call, alone and, where that means something, back to back: kernels by argument bytes and by blocks up to 100
+// blocks for each multiprocessor, memory by bytes, graphs of 1 to 1024 kernels.
+std::vector<Step<Calls>> all_calls(const DeviceInfo&);
+
+}  // namespace npgpu

@@ -1,0 +1,389 @@
+// Calls of the CUDA runtime, timed. The timed loops hold the call, the clock and, in turn with other work, the wait.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "netpipe/calls/kernels.hpp"
+#include "netpipe/calls/owners.hpp"
+#include "netpipe/devices/cuda/check.hpp"
+#include "netpipe/devices/cuda/handles.hpp"
+#include "netpipe/devices/cuda/inventory.hpp"
+#include "netpipe/devices/cuda/nvml.hpp"
+#include "netpipe/devices/host/quiet_core.hpp"
+#include "netpipe/devices/host/topology.hpp"
+#include "npgpu/call.hpp"
+#include "npgpu/error.hpp"
+
+namespace npgpu::cuda {
+
+namespace {
+
+constexpr std::uint32_t fork_streams = 8;  // that launches of a fork go round
+
+struct Times {
+  Seconds host{0};
+  std::optional<Seconds> done;
+};
+
+Seconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+// The two timed loops, compiled for each call. `wait` returns when what `call` asked for is done; Nothing: it asks for
+// nothing. `tidy` runs after each call, outside its time; alone only.
+struct Nothing {
+  void operator()() const {}
+};
+template <class Call, class Wait, class Tidy = Nothing>
+Times timed(Manner manner, std::uint64_t repeats, const Call& call, const Wait& wait, const Tidy& tidy = {}) {
+  constexpr bool waits = !std::is_same_v<Wait, Nothing>;
+  Times times;
+  if (manner == Manner::alone) {
+    Seconds done{0};
+    for (std::uint64_t i = 0; i < repeats; ++i) {
+      const Seconds begin = now();
+      call();
+      const Seconds returned = now();
+      if constexpr (waits) {
+        wait();
+        done += now() - begin;
+      }
+      times.host += returned - begin;
+      tidy();
+    }
+    if constexpr (waits) times.done = done;
+  } else {
+    const Seconds begin = now();
+    for (std::uint64_t i = 0; i < repeats; ++i) call();
+    times.host = now() - begin;
+    if constexpr (waits) {
+      wait();
+      times.done = now() - begin;
+    }
+  }
+  return times;
+}
+
+void add_one(void* counter) { ++*static_cast<unsigned*>(counter); }
+
+class CudaCallRunner final : public Runner<Calls> {
+ public:
+  explicit CudaCallRunner(int ordinal)
+      : ordinal_(ordinal),
+        bus_(inventory().at(static_cast<std::size_t>(ordinal)).pci_bus_id),
+        binding_(host::Binding::near_device(bus_)) {
+    cuda::make_current(ordinal);
+    for (std::uint32_t i = 0; i < fork_streams; ++i) streams_.emplace_back();
+    counter_ = Buffer(Memory::device, sizeof(unsigned));
+    memory_ = Buffer(Memory::device, MiB);
+    word_ = Buffer(Memory::pinned, sizeof(std::uint64_t));
+    std::string why;
+    nvml_ = NvmlDevice::find(bus_, why);
+    first_.record(stream());
+    second_.record(stream());
+    wait();
+  }
+
+  void prepare(const Step<Calls>& step) override {
+    case_ = step.question;
+    shape_ = step.axes;
+    executable_ = {};
+    graph_ = {};
+    if (is_kernel() && !empty_kernel(shape_.bytes))
+      throw Error(ErrorKind::usage, fmt::format("a kernel with {} bytes of arguments: 0, 64, 512 or {} are taken",
+                                                shape_.bytes, max_argument_bytes));
+    if (about_graphs()) {
+      graph_ = graph_of(empty_kernel(0));
+      executable_ = ExecutableGraph(graph_);
+      cuda::check(cudaGraphUpload(executable_.get(), stream()), "uploading a graph");
+    }
+    run_once_ = true;
+  }
+
+  bool run(std::uint64_t repeats, std::vector<CallSample>& samples) override {
+    cuda::make_current(ordinal_);
+    const bool moved = quiet_.settle();
+    if (moved || std::exchange(run_once_, false))
+      (void)measure(1, empty_kernel(kernel_bytes()));  // nothing is done for the first time
+    const Times times = measure(repeats, empty_kernel(kernel_bytes()));
+    CallSample sample;
+    sample.repeats = repeats;
+    sample.host_us = microseconds(times.host);
+    if (times.done) sample.done_us = microseconds(*times.done);
+    samples.push_back(sample);
+    return true;
+  }
+
+  // Once more, with kernels that count how often they ran, or with what the call leaves behind.
+  std::optional<std::string> check(std::span<CallSample> last_trial) override {
+    const auto wrong = compare();
+    for (CallSample& sample : last_trial) sample.intact = wrong ? 0 : 1;
+    return wrong;
+  }
+
+  std::uint64_t max_repeats() const override { return case_.manner == Manner::back_to_back ? 4096 : 0; }
+  double work() const override { return case_.form == GraphForm::none ? 1 : shape_.nodes; }
+  const Clock& clock() const override { return steady_clock(); }
+  Telemetry telemetry() override { return nvml_ ? nvml_->read() : Telemetry{}; }
+  std::string binding() const override { return binding_.text() + "; " + quiet_.text(); }
+
+ private:
+  cudaStream_t stream() const { return streams_[0].get(); }
+  void wait() const { streams_[0].synchronize(); }
+  bool is_kernel() const { return case_.call == Call::launch || case_.call == Call::cooperative_launch; }
+  bool about_graphs() const { return case_.form != GraphForm::none && case_.call != Call::launches; }
+  std::uint64_t kernel_bytes() const { return is_kernel() ? shape_.bytes : 0; }
+  unsigned* counter() const { return reinterpret_cast<unsigned*>(counter_.data()); }
+  volatile std::uint64_t& word() const { return *reinterpret_cast<volatile std::uint64_t*>(word_.data()); }
+
+  Graph graph_of(const void* kernel) const {
+    unsigned* to = counter();
+    void* arguments[] = {const_cast<std::byte*>(argument_.data()), &to};
+    return Graph(kernel, arguments, case_.form, shape_.nodes);
+  }
+
+  Times measure(std::uint64_t repeats, const void* kernel) {
+    const Manner manner = case_.manner;
+    cudaStream_t const s = stream();
+    unsigned* to = counter();
+    void* arguments[] = {argument_.data(), &to};
+    const dim3 grid(shape_.blocks ? shape_.blocks : 1), block(1);
+    const auto until_done = [&] { cuda::check(cudaStreamSynchronize(s), "waiting for a call"); };
+    switch (case_.call) {
+      case Call::launch:
+        return timed(
+            manner, repeats,
+            [&] { cuda::check(cudaLaunchKernel(kernel, grid, block, arguments, 0, s), "launching a kernel"); },
+            until_done);
+      case Call::cooperative_launch:
+        return timed(
+            manner, repeats,
+            [&] {
+              cuda::check(cudaLaunchCooperativeKernel(kernel, grid, block, arguments, 0, s),
+                          "launching a cooperative kernel");
+            },
+            until_done);
+      case Call::signal: {
+        std::uint64_t value = 0;
+        auto* where = reinterpret_cast<std::uint64_t*>(word_.data());
+        void* what[] = {&where, &value};
+        return timed(
+            manner, repeats,
+            [&] {
+              value = ++signals_;
+              cuda::check(cudaLaunchKernel(signal_kernel(), grid, block, what, 0, s), "launching a kernel");
+            },
+            [&] { see(value); }, until_done);
+      }
+      case Call::event_record:
+        return timed(
+            manner, repeats, [&] { cuda::check(cudaEventRecord(second_.get(), s), "recording an event"); }, until_done);
+      case Call::event_wait:
+        return timed(
+            manner, repeats, [&] { cuda::check(cudaStreamWaitEvent(s, first_.get(), 0), "waiting for an event"); },
+            until_done);
+      case Call::event_elapsed: {
+        float ms = 0;
+        return timed(
+            manner, repeats,
+            [&] {
+              cuda::check(cudaEventElapsedTime(&ms, first_.get(), second_.get()),
+                          "reading the time between two events");
+            },
+            Nothing{});
+      }
+      case Call::stream_synchronize:
+        return timed(manner, repeats, until_done, Nothing{});
+      case Call::callback:
+        return timed(
+            manner, repeats,
+            [&] { cuda::check(cudaLaunchHostFunc(s, add_one, &called_), "launching a host function"); }, until_done);
+      case Call::memset:
+        return timed(
+            manner, repeats,
+            [&] { cuda::check(cudaMemsetAsync(memory_.data(), set_, shape_.bytes, s), "setting memory"); }, until_done);
+      case Call::malloc_free: {
+        void* memory = nullptr;
+        return timed(
+            manner, repeats,
+            [&] {
+              cuda::check(cudaMalloc(&memory, shape_.bytes), "allocating device memory");
+              cuda::check(cudaFree(memory), "freeing device memory");
+            },
+            Nothing{});
+      }
+      case Call::pool_alloc_free: {
+        if (!pool_) pool_.emplace(ordinal_);
+        void* memory = nullptr;
+        return timed(
+            manner, repeats,
+            [&] {
+              cuda::check(cudaMallocFromPoolAsync(&memory, shape_.bytes, pool_->get(), s), "allocating from a pool");
+              cuda::check(cudaFreeAsync(memory, s), "freeing to a pool");
+            },
+            until_done);
+      }
+      case Call::launches: {
+        const std::uint32_t streams = case_.form == GraphForm::fork ? std::min(fork_streams, shape_.nodes) : 1;
+        return timed(
+            manner, repeats,
+            [&] {
+              for (std::uint32_t i = 0; i < shape_.nodes; ++i)
+                cuda::check(cudaLaunchKernel(kernel, grid, block, arguments, 0, streams_[i % streams].get()),
+                            "launching a kernel");
+            },
+            [&] {
+              for (std::uint32_t i = 0; i < streams; ++i) streams_[i].synchronize();
+            });
+      }
+      case Call::graph_launch:
+        return timed(
+            manner, repeats, [&] { cuda::check(cudaGraphLaunch(executable_.get(), s), "launching a graph"); },
+            until_done);
+      case Call::graph_instantiate: {
+        cudaGraphExec_t made = nullptr;
+        return timed(
+            manner, repeats,
+            [&] { cuda::check(cudaGraphInstantiate(&made, graph_.get(), 0), "instantiating a graph"); }, Nothing{},
+            [&] { cuda::check(cudaGraphExecDestroy(made), "destroying a graph"); });
+      }
+      case Call::graph_update: {
+        cudaGraphExecUpdateResultInfo how{};
+        return timed(
+            manner, repeats,
+            [&] { cuda::check(cudaGraphExecUpdate(executable_.get(), graph_.get(), &how), "updating a graph"); },
+            Nothing{});
+      }
+    }
+    throw Error(ErrorKind::usage, title(case_) + ": no such call");
+  }
+
+  // Until the host sees the word; gives up after a second.
+  void see(std::uint64_t value) const {
+    for (std::uint64_t looks = 0; word() != value; ++looks)
+      if (looks % (1 << 20) == (1 << 20) - 1 && cudaStreamQuery(stream()) == cudaSuccess && word() != value)
+        throw Error(ErrorKind::failed, "signal: the kernel ended, and the host does not see its word");
+  }
+
+  std::optional<std::string> compare() {
+    wait();
+    const auto counted = [&](std::uint64_t wanted) -> std::optional<std::string> {
+      unsigned ran = 0;
+      cuda::check(cudaMemcpyAsync(&ran, counter(), sizeof ran, cudaMemcpyDeviceToHost, stream()), "reading a counter");
+      wait();
+      if (ran == wanted) return std::nullopt;
+      return fmt::format("{} of {} blocks ran", ran, wanted);
+    };
+    cuda::check(cudaMemsetAsync(counter(), 0, sizeof(unsigned), stream()), "clearing a counter");
+    wait();
+    switch (case_.call) {
+      case Call::launch:
+      case Call::cooperative_launch:
+      case Call::launches:
+        (void)measure(1, counting_kernel(kernel_bytes()));
+        for (const Stream& one : streams_) one.synchronize();
+        return counted(case_.form == GraphForm::none ? shape_.blocks : shape_.nodes);
+      case Call::graph_launch:
+      case Call::graph_instantiate: {
+        const Graph graph = graph_of(counting_kernel(0));
+        const ExecutableGraph executable(graph);
+        cuda::check(cudaGraphLaunch(executable.get(), stream()), "launching a graph");
+        return counted(shape_.nodes);
+      }
+      case Call::graph_update: {  // from empty kernels to counting ones, and back
+        const Graph counting = graph_of(counting_kernel(0));
+        cudaGraphExecUpdateResultInfo how{};
+        cuda::check(cudaGraphExecUpdate(executable_.get(), counting.get(), &how), "updating a graph");
+        cuda::check(cudaGraphLaunch(executable_.get(), stream()), "launching a graph");
+        const auto wrong = counted(shape_.nodes);
+        cuda::check(cudaGraphExecUpdate(executable_.get(), graph_.get(), &how), "updating a graph");
+        return wrong;
+      }
+      case Call::signal:
+        return word() == signals_ ? std::nullopt
+                                  : std::optional(fmt::format("the word is {}, not {}", word(), signals_));
+      case Call::callback: {
+        called_ = 0;
+        (void)measure(3, nullptr);
+        wait();
+        return called_ == 3 ? std::nullopt : std::optional(fmt::format("{} of 3 functions were called", called_));
+      }
+      case Call::memset: {
+        set_ ^= 0xff;
+        (void)measure(1, nullptr);
+        std::vector<unsigned char> seen(shape_.bytes);
+        cuda::check(cudaMemcpyAsync(seen.data(), memory_.data(), seen.size(), cudaMemcpyDeviceToHost, stream()),
+                    "reading what was set");
+        wait();
+        const auto wrong = std::find_if(seen.begin(), seen.end(), [&](unsigned char byte) { return byte != set_; });
+        if (wrong == seen.end()) return std::nullopt;
+        return fmt::format("byte {} of {} is {:#04x}, expected {:#04x}", wrong - seen.begin(), seen.size(), *wrong,
+                           set_);
+      }
+      case Call::malloc_free:
+      case Call::pool_alloc_free:
+      case Call::event_record:
+      case Call::event_wait:
+      case Call::event_elapsed:
+      case Call::stream_synchronize:
+        return std::nullopt;  // their result is the return code, which every call was checked for
+    }
+    return std::nullopt;
+  }
+
+  int ordinal_;
+  std::string bus_;
+  host::Binding binding_;
+  host::QuietCore quiet_;  // of those that the binding leaves
+  std::vector<Stream> streams_;
+  Event first_, second_;
+  Buffer counter_, memory_, word_;
+  std::array<std::byte, max_argument_bytes> argument_{};
+  std::optional<Pool> pool_;
+  std::optional<NvmlDevice> nvml_;
+
+  CallCase case_;
+  CallShape shape_;
+  Graph graph_;
+  ExecutableGraph executable_;
+  std::uint64_t signals_ = 0;
+  unsigned called_ = 0;
+  unsigned char set_ = 0x5a;
+  bool run_once_ = true;
+};
+
+class CudaCalls final : public Backend<Calls> {
+ public:
+  std::string_view name() const override { return "calls"; }
+  std::string_view device_kind() const override { return "cuda"; }
+  std::string_view summary() const override { return "what calls of the CUDA runtime cost, graphs included"; }
+  std::optional<std::string> refuses(const Step<Calls>& step) const override {
+    if (step.question.call != Call::cooperative_launch) return std::nullopt;
+    int can = 0;
+    cuda::check(cudaDeviceGetAttribute(&can, cudaDevAttrCooperativeLaunch, ordinal(step)),
+                "asking for cooperative launches");
+    return can ? std::nullopt : std::optional<std::string>("this GPU has no cooperative launch");
+  }
+  MemoryNeed needs(std::span<const Step<Calls>> steps) const override {
+    MemoryNeed need{sizeof(std::uint64_t), 2 * MiB};
+    for (const auto& step : steps)
+      if (step.question.call == Call::malloc_free || step.question.call == Call::pool_alloc_free)
+        need.device_bytes = std::max(need.device_bytes, 2 * MiB + step.axes.bytes);
+    return need;
+  }
+  std::unique_ptr<Runner<Calls>> open(std::span<const Step<Calls>> steps) const override {
+    return std::make_unique<CudaCallRunner>(ordinal(steps.front()));
+  }
+
+ private:
+  static int ordinal(const Step<Calls>& step) { return ordinal_or_throw(step.question.device); }
+};
+
+}  // namespace
+
+}  // namespace npgpu::cuda
+
+NPGPU_BACKEND(Calls, npgpu::cuda::CudaCalls)

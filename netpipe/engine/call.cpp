@@ -1,0 +1,67 @@
+#include "npgpu/call.hpp"
+
+#include <fmt/format.h>
+
+namespace npgpu {
+
+Seconds Calls::timed(const Case&, std::span<const Sample> trial) {
+  const Sample& sample = trial.front();
+  return from_microseconds(sample.done_us > 0 ? sample.done_us : sample.host_us);
+}
+
+std::string title(const CallCase& c) {
+  std::string text = fmt::format("calls {} {} {}", c.device, name(c.call), name(c.manner));
+  if (c.form != GraphForm::none) text += fmt::format(" {}", name(c.form));
+  return text;
+}
+
+std::optional<std::string> flaw_of(const CallShape& shape) {
+  if (shape.nodes > 0 && shape.blocks == 0) return fmt::format("has {} kernels of 0 blocks", shape.nodes);
+  return std::nullopt;
+}
+std::optional<std::string> flaw_of(const CallSample& sample) {
+  if (sample.repeats == 0) return "has 0 repeats";
+  return std::nullopt;
+}
+
+std::string text_of(const CallShape& shape) {
+  std::string text;
+  const auto add = [&](const std::string& words) { text += (text.empty() ? "" : ", ") + words; };
+  if (shape.bytes) add(size_text(shape.bytes));
+  if (shape.blocks > 1) add(fmt::format("{} blocks", shape.blocks));
+  if (shape.nodes) add(fmt::format("{} kernel{}", shape.nodes, shape.nodes == 1 ? "" : "s"));
+  return text.empty() ? "-" : text;
+}
+
+std::vector<Step<Calls>> all_calls(const DeviceInfo& device) {
+  const double known = number_fact(device.facts, device.simulated ? "sms" : "multiprocessors");
+  const std::uint32_t units = known > 0 ? static_cast<std::uint32_t>(known) : 1;
+  std::vector<Step<Calls>> steps;
+  const auto add = [&](Call call, const CallShape& shape, GraphForm form = GraphForm::none,
+                       std::initializer_list<Manner> manners = {Manner::alone, Manner::back_to_back}) {
+    for (const Manner manner : manners) steps.push_back({{device.id, call, manner, form}, shape});
+  };
+  add(Call::launch, {.blocks = 1});
+  for (const std::uint64_t bytes : {64u, 512u, 4000u}) add(Call::launch, {.bytes = bytes, .blocks = 1});
+  for (const std::uint32_t each : {1u, 10u, 100u}) add(Call::launch, {.blocks = each * units});
+  add(Call::cooperative_launch, {.blocks = 1});
+  add(Call::cooperative_launch, {.blocks = units});
+  add(Call::signal, {.blocks = 1}, GraphForm::none, {Manner::alone});
+  for (const Call call :
+       {Call::event_record, Call::event_wait, Call::event_elapsed, Call::stream_synchronize, Call::callback})
+    add(call, {});
+  for (const std::uint64_t bytes : {std::uint64_t{4}, MiB}) add(Call::memset, {.bytes = bytes});
+  for (const Call call : {Call::malloc_free, Call::pool_alloc_free})
+    for (const std::uint64_t bytes : {4 * KiB, 64 * MiB}) add(call, {.bytes = bytes});
+  for (const GraphForm form : {GraphForm::chain, GraphForm::fork})
+    for (const std::uint32_t nodes : {1u, 2u, 4u, 8u, 16u, 64u, 256u, 1024u}) {
+      const CallShape shape{.blocks = 1, .nodes = nodes};
+      add(Call::launches, shape, form);
+      add(Call::graph_launch, shape, form);
+      add(Call::graph_instantiate, shape, form, {Manner::alone});
+      add(Call::graph_update, shape, form, {Manner::alone});
+    }
+  return steps;
+}
+
+}  // namespace npgpu

@@ -1,0 +1,129 @@
+#include "netpipe/model/calls/calls.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "npgpu/compare.hpp"
+
+namespace npgpu::model {
+
+namespace {
+
+Estimate median_of(std::span<const CallSample> samples, double CallSample::*column) {
+  std::vector<double> us;
+  for (const CallSample& s : samples)
+    if (std::isfinite(s.*column) && s.repeats > 0) us.push_back(s.*column / static_cast<double>(s.repeats));
+  Estimate e;
+  e.unit = "us";
+  if (us.empty()) {
+    e.method = "not measured";
+    return e;
+  }
+  e.value = median(us);
+  e.method = "median, 95 % interval from order statistics";
+  if (const auto interval = median_interval(us)) {
+    e.low = interval->low;
+    e.high = interval->high;
+  } else {
+    e.method = "median; too few trials for an interval";
+  }
+  return e;
+}
+
+}  // namespace
+
+CallSummary summarize(const CallSeries& series, const CallPoint& point) {
+  const auto samples = samples_of(series, point);
+  CallSummary s{point.axes, point.samples, point.stop, false, {}, {}};
+  s.wrong = std::any_of(samples.begin(), samples.end(), [](const CallSample& one) { return one.intact == 0; });
+  if (s.wrong) return s;
+  s.host_us = median_of(samples, &CallSample::host_us);
+  s.done_us = median_of(samples, &CallSample::done_us);
+  return s;
+}
+
+std::vector<CallSummary> summarize(const CallSeries& series) {
+  std::vector<CallSummary> all;
+  for (const CallPoint& point : series.points) all.push_back(summarize(series, point));
+  std::stable_sort(all.begin(), all.end(),
+                   [](const CallSummary& a, const CallSummary& b) { return a.shape < b.shape; });
+  return all;
+}
+
+std::vector<GraphRow> graph_rows(const std::vector<CallSeries>& all_series, const std::string& device) {
+  std::map<std::pair<GraphForm, std::uint32_t>, GraphRow> rows;
+  for (const CallSeries& series : all_series) {
+    const CallCase& c = series.question;
+    if (c.device != device || c.form == GraphForm::none || c.manner != Manner::alone) continue;
+    for (const CallSummary& s : summarize(series)) {
+      GraphRow& row = rows[{c.form, s.shape.nodes}];
+      row.form = c.form;
+      row.nodes = s.shape.nodes;
+      switch (c.call) {
+        case Call::launches:
+          row.launches_us = s.done_us;
+          row.launches_host_us = s.host_us;
+          break;
+        case Call::graph_launch:
+          row.graph_us = s.done_us;
+          row.graph_host_us = s.host_us;
+          break;
+        case Call::graph_instantiate:
+          row.instantiate_us = s.host_us;
+          break;
+        case Call::graph_update:
+          row.update_us = s.host_us;
+          break;
+        default:
+          break;
+      }
+    }
+  }
+  std::vector<GraphRow> all;
+  for (auto& [key, row] : rows) {
+    if (row.graph_us.high < row.launches_us.low)
+      row.pays_after = std::ceil(row.instantiate_us.value / (row.launches_us.value - row.graph_us.value));
+    all.push_back(std::move(row));
+  }
+  return all;
+}
+
+std::optional<std::uint32_t> pays_from(const std::vector<GraphRow>& rows, GraphForm form) {
+  std::optional<std::uint32_t> from;
+  for (const GraphRow& row : rows) {
+    if (row.form != form) continue;
+    if (!row.pays_after)
+      from.reset();
+    else if (!from)
+      from = row.nodes;
+  }
+  return from;
+}
+
+}  // namespace npgpu::model
+
+namespace npgpu {
+
+template <>
+std::vector<PointTime<Calls>> estimates(const CallSeries& series) {
+  std::vector<PointTime<Calls>> times;
+  for (const CallPoint& point : series.points) {
+    const model::CallSummary s = model::summarize(series, point);
+    PointTime<Calls> time{
+        .axes = point.axes, .work = point.work, .time_us = s.done_us.value > 0 ? s.done_us : s.host_us};
+    for (const CallSample& sample : samples_of(series, point)) {
+      const double us = microseconds(Calls::timed(series.question, {&sample, 1})) / static_cast<double>(sample.repeats);
+      if (!(us >= time.min_us)) time.min_us = us;
+      if (!(us <= time.max_us)) time.max_us = us;
+    }
+    if (s.wrong)
+      time.why = "the call's work was wrong";
+    else if (std::isnan(time.time_us.value))
+      time.why = "no usable trial";
+    times.push_back(std::move(time));
+  }
+  return times;
+}
+
+}  // namespace npgpu

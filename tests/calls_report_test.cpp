@@ -1,0 +1,86 @@
+// Graphs against launches one by one, with numbers that can be added up by hand.
+#include <doctest/doctest.h>
+
+#include <sstream>
+
+#include "netpipe/model/calls/calls.hpp"
+#include "npgpu/compare.hpp"
+#include "npgpu/report.hpp"
+
+using namespace npgpu;
+
+namespace {
+
+// Nine trials within 1 % of `done_us`, each returning after half of it.
+void add(Trace& trace, Call call, GraphForm form, std::uint32_t nodes, double done_us, int intact = 1) {
+  CallSeries series;
+  series.question = {"cuda:0", call, Manner::alone, form};
+  series.device_name = "GPU";
+  CallPoint point;
+  point.axes = {.blocks = 1, .nodes = nodes};
+  point.samples = 9;
+  point.work = 1;
+  for (std::uint32_t i = 0; i < 9; ++i)
+    series.samples.push_back(
+        {.point = 0,
+         .trial = i,
+         .intact = i == 8 ? intact : -1,
+         .repeats = 10,
+         .host_us = 5 * done_us,
+         .done_us = call == Call::graph_instantiate ? not_measured : 10 * done_us * (0.996 + 0.001 * i)});
+  series.points.push_back(point);
+  trace.of<Calls>().push_back(series);
+}
+
+Trace graphs() {
+  Trace trace;
+  for (const auto& [nodes, one_by_one, graph] : {std::tuple{1u, 8.0, 9.0}, {4u, 16.0, 12.0}, {16u, 60.0, 20.0}}) {
+    add(trace, Call::launches, GraphForm::chain, nodes, one_by_one);
+    add(trace, Call::graph_launch, GraphForm::chain, nodes, graph);
+    add(trace, Call::graph_instantiate, GraphForm::chain, nodes, 2 * 70.0);  // returns after 70 us
+  }
+  return trace;
+}
+
+}  // namespace
+
+TEST_CASE("a graph pays after as many launches as save its instantiation, and from the length where it is faster") {
+  const Trace trace = graphs();
+  const auto rows = model::graph_rows(trace.of<Calls>(), "cuda:0");
+  REQUIRE(rows.size() == 3);
+  CHECK_FALSE(rows[0].pays_after);  // 9 us against 8
+  REQUIRE(rows[1].pays_after);
+  CHECK(*rows[1].pays_after == 18);  // 70 / 4, rounded up
+  CHECK(*rows[2].pays_after == 2);   // 70 / 40
+  CHECK(*model::pays_from(rows, GraphForm::chain) == 4);
+  CHECK_FALSE(model::pays_from(rows, GraphForm::fork));
+}
+
+TEST_CASE("a graph whose interval meets that of the launches does not pay") {
+  Trace trace;
+  add(trace, Call::launches, GraphForm::fork, 2, 10.0);
+  add(trace, Call::graph_launch, GraphForm::fork, 2, 9.95);
+  add(trace, Call::graph_instantiate, GraphForm::fork, 2, 10);
+  CHECK_FALSE(model::graph_rows(trace.of<Calls>(), "cuda:0")[0].pays_after);
+}
+
+TEST_CASE("the estimate of a call is until its work is done, and wrong work has none") {
+  Trace trace;
+  add(trace, Call::launches, GraphForm::chain, 4, 16.0);
+  add(trace, Call::launches, GraphForm::chain, 4, 16.0, 0);
+  const auto right = estimates(trace.of<Calls>()[0]).front(), wrong = estimates(trace.of<Calls>()[1]).front();
+  CHECK(right.usable());
+  CHECK(right.time_us.value == doctest::Approx(16.0));
+  CHECK(right.min_us == doctest::Approx(16 * 0.996));
+  CHECK_FALSE(wrong.usable());
+}
+
+TEST_CASE("the report has one table of graphs, and says from which length they pay") {
+  std::ostringstream out;
+  report_text(out, graphs(), {});
+  CHECK(out.str().find("chain of 16") != std::string::npos);
+  CHECK(out.str().find("18 launches") != std::string::npos);
+  CHECK(out.str().find("a chain is done sooner as a graph from 4 kernels on") != std::string::npos);
+  std::istringstream lines(out.str());
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
+}
