@@ -85,8 +85,9 @@ TEST_CASE("switches come from everywhere too") {
 }
 
 TEST_CASE("names are taken in full only, and what is unknown is named") {
-  CHECK(refusal({"--en=1"}).find("--size-lim") != std::string::npos);
-  CHECK(refusal({"--nonsense"}).find("--nonsense") != std::string::npos);
+  CHECK(refusal({"--en=1"}) == "unknown option '--en'; did you mean '--end'? (npgpu help transfer)");
+  CHECK(refusal({"--stream=1"}).find("did you mean '--streams'?") != std::string::npos);
+  CHECK(refusal({"--frobnicate"}) == "unknown option '--frobnicate' (npgpu help transfer)");
   CHECK(refusal({"--end"}).find("end") != std::string::npos);
   CHECK(refusal({"a", "b"}).find("too many arguments") != std::string::npos);
   CHECK(refusal({"--config=/nowhere.ini"}) == "--config: cannot read '/nowhere.ini'");

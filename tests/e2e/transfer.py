@@ -109,7 +109,7 @@ with folder() as where:
     job = ["--bytes-in", "64MB", "--kernel-ms", "1", "--bytes-out", "1KiB"]
     predicted = run("predict", costs, *job, "--draw")
     check(predicted.code == 0 and "64 MB in" in predicted.out and "copies below 4 KiB were not measured" in predicted.out, predicted.out[-600:] + predicted.err)
-    simulated = run("simulate", "--trace", costs, *job)
+    simulated = run("simulate", "--trace", costs, *job, "--streams", "8")
     drawing = [line for line in simulated.out.splitlines() if "copy-in" in line or "compute" in line]
     check(simulated.code == 0 and drawing and all(line in predicted.out for line in drawing), f"the same drawing: {drawing}")
 
