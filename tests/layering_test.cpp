@@ -44,7 +44,7 @@ std::vector<Include> includes(std::initializer_list<const char*> folders = {"inc
 
 bool starts(const std::string& text, const std::string& prefix) { return text.rfind(prefix, 0) == 0; }
 
-// "netpipe/devices/cuda/check.hpp" -> "devices/cuda"; "netpipe/engine/trial.hpp" -> "engine".
+// "netpipe/devices/cuda/check.hpp" -> "devices/cuda"; "netpipe/engine/transfer_runner.hpp" -> "engine".
 std::string room(const std::string& path) {
   if (starts(path, "probes/")) return "probes";
   if (!starts(path, "netpipe/")) return {};

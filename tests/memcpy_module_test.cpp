@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "netpipe/engine/trial.hpp"
+#include "netpipe/engine/transfer_runner.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
 

@@ -1,8 +1,8 @@
+#include "npgpu/job.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-
-#include "npgpu/job.hpp"
 
 namespace npgpu {
 

@@ -1,9 +1,9 @@
+#include "npgpu/statistics.hpp"
+
 #include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
 #include <cmath>
 #include <vector>
-
-#include "npgpu/statistics.hpp"
 
 namespace npgpu {
 

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "npgpu/series.hpp"
 
 namespace npgpu {
 
@@ -26,35 +30,28 @@ std::string text_of(const Lane& lane) {
 
 // "d2h cuda:0>host copy-engine load"; the names of devices may hold spaces, where they are paths.
 std::optional<Lane> parse_lane(std::string_view text) {
-  Lane lane;
   constexpr std::string_view load = " load";
-  if (text.ends_with(load)) {
-    lane.measured = false;
-    text.remove_suffix(load.size());
-  }
+  const bool is_load = text.ends_with(load);
+  if (is_load) text.remove_suffix(load.size());
   const std::size_t first = text.find(' '), last = text.rfind(' '), arrow = text.find('>');
   if (first == text.npos || arrow == text.npos || arrow < first || arrow > last) return std::nullopt;
   const auto direction = named<Direction>(text.substr(0, first));
   const auto executor = named<Executor>(text.substr(last + 1));
   if (!direction || !executor) return std::nullopt;
-  lane.direction = *direction;
-  lane.executor = *executor;
-  lane.source = text.substr(first + 1, arrow - first - 1);
-  lane.target = text.substr(arrow + 1, last - arrow - 1);
-  return lane;
+  return Lane{*direction, std::string(text.substr(first + 1, arrow - first - 1)),
+              std::string(text.substr(arrow + 1, last - arrow - 1)), *executor, !is_load};
 }
 
 }  // namespace
 
 TransferCase case_on(std::string module, const std::string& device, Direction direction) {
-  TransferCase c;
-  c.module = std::move(module);
-  c.source = direction == Direction::h2d ? std::string(the_host) : device;
-  c.target = direction == Direction::d2h ? std::string(the_host) : device;
-  c.direction = direction;
-  c.memory = usual_memory(direction, device);
-  c.executor = usual_executor(direction);
-  return c;
+  const std::string host(the_host);
+  return {.module = std::move(module),
+          .source = direction == Direction::h2d ? host : device,
+          .target = direction == Direction::d2h ? host : device,
+          .direction = direction,
+          .memory = usual_memory(direction, device),
+          .executor = usual_executor(direction)};
 }
 
 const std::string& device_of(const TransferCase& c) { return c.source == the_host ? c.target : c.source; }
@@ -74,10 +71,8 @@ std::vector<Lane> lanes(const TransferCase& c) {
 TransferCase lane_case(const TransferCase& c, const Lane& lane) {
   TransferCase one = c;
   one.more_lanes.clear();
-  one.direction = lane.direction;
-  one.source = lane.source;
-  one.target = lane.target;
-  one.executor = lane.executor;
+  std::tie(one.direction, one.source, one.target, one.executor) =
+      std::tie(lane.direction, lane.source, lane.target, lane.executor);
   if (on_device(lane.direction) != on_device(c.direction)) one.memory = usual_memory(lane.direction, device_of(one));
   return one;
 }
@@ -133,5 +128,64 @@ std::optional<std::string> flaw_of(const TransferSample& sample) {
 }
 
 std::string text_of(const TransferSize& size) { return size_text(size.bytes); }
+
+// ---- theoretical rates ---------------------------------------------------------------------------------------------
+
+namespace {
+
+// The device's own reason where it gives one.
+Limit unknown(const Limit& limit, const std::string& otherwise) {
+  const bool says = limit.source.starts_with("unknown: ") || limit.source.starts_with("none: ");
+  return {not_measured, says ? limit.source : "unknown: " + otherwise};
+}
+
+// Half of a memory's rate: a copy reads every byte and writes it, and its bytes are counted once.
+Limit copy_within(const Limit& memory, const std::string& whose) {
+  if (!(memory.per_s > 0)) return unknown(memory, "the rate of " + whose + " memory is not known");
+  return {memory.per_s / 2, "half of " + memory.source + ", because a copy reads and writes every byte"};
+}
+
+}  // namespace
+
+Limit limit_of(const TransferCase& c, const DeviceInfo& device) {
+  switch (c.direction) {
+    case Direction::h2d:
+    case Direction::d2h:
+      // Of one direction, for pingpong and duplex too: a link carries both at once.
+      if (!(device.link.per_s > 0)) return unknown(device.link, "the link's rate is not known");
+      return device.link;
+    case Direction::d2d:
+      return copy_within(device.memory, "the device's");
+    case Direction::h2h:
+      if (device.id != "host") break;  // what it says of memory is of its own
+      return copy_within(device.memory, "the host's");
+    case Direction::peer:
+      break;
+  }
+  return unknown({}, c.direction == Direction::h2h ? "the rate of the host's memory is not known"
+                                                   : "the rate between two devices is not known");
+}
+
+std::string size_text(std::uint64_t bytes) {
+  // Sizes that were given in decimal units: 64 MB is 62500 KiB.
+  constexpr std::uint64_t MB = 1'000'000, GB = 1000 * MB;
+  if (bytes >= MB && bytes % MB == 0 && bytes % MiB != 0)
+    return bytes % GB == 0 ? fmt::format("{} GB", bytes / GB) : fmt::format("{} MB", bytes / MB);
+  constexpr std::array units{"KiB", "MiB", "GiB", "TiB"};
+  for (std::size_t i = units.size(); i-- > 0;) {
+    const std::uint64_t unit = std::uint64_t{1} << (10 * (i + 1));
+    // Quarters are exact in two decimals; any other part would be rounded, and is written in bytes.
+    if (bytes >= unit && bytes % (unit / 4) == 0)
+      return fmt::format("{}{} {}", bytes / unit,
+                         std::array{"", ".25", ".5", ".75"}[static_cast<std::size_t>(bytes % unit / (unit / 4))],
+                         units[i]);
+  }
+  return fmt::format("{} B", bytes);
+}
+
+std::optional<std::string> flaw_of_intact(std::int32_t intact) {
+  if (intact < -1 || intact > 1) return fmt::format("has the unknown intact code {}", intact);
+  return std::nullopt;
+}
 
 }  // namespace npgpu

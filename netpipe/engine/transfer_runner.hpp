@@ -1,10 +1,13 @@
 // Runs transfers over the channels of their lanes, whoever opens those.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "npgpu/channel.hpp"
 #include "npgpu/runner.hpp"
@@ -20,5 +23,17 @@ using OpenLane = std::function<std::unique_ptr<Channel>(const TransferCase&, std
 
 // The channels of one case are open at a time: those of the case that was prepared last.
 std::unique_ptr<Runner<Transfers>> transfer_runner(OpenLane, std::span<const Step<Transfers>>);
+
+struct LaneTime {
+  Seconds host{0};
+  std::optional<Seconds> device;  // nothing for host timing
+};
+
+// One trial: `repeats` operations on every measured channel, all at once, and their times; nothing if a gate timed
+// out. One channel, or several that only enqueue and are timed on the device, are driven from one thread, otherwise
+// each from a thread of its own. Channels of `load` are driven from a thread each: they copy before the first measured
+// operation, and until the last measured one has ended.
+std::optional<std::vector<LaneTime>> run_trial(const TransferCase&, std::span<Channel* const> measured,
+                                               std::span<Channel* const> load, std::uint64_t repeats);
 
 }  // namespace npgpu
