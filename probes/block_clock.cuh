@@ -1,7 +1,7 @@
 // What a block writes of its own run. Device code, for the kernels of the probes.
 #pragma once
 
-#include "netpipe/devices/cuda/block_records.hpp"
+#include "netpipe/devices/cuda/probe_bench.hpp"
 
 namespace npgpu::cuda {
 

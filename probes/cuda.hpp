@@ -20,7 +20,7 @@ class CudaProbe : public Probe {
     return {layout_of(ordinal), limit(c, ordinal)};
   }
   MemoryNeed available(const ProbeCase& c) const final {
-    return {host::free_host_memory(), device_memory(ordinal_or_throw(c.device)).free_bytes};
+    return {host::free_host_memory(), free_memory(ordinal_or_throw(c.device))};
   }
 
  protected:

@@ -1,12 +1,38 @@
 #include "probes/runner.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "npgpu/error.hpp"
 
 namespace npgpu {
+
+const Probe& find_probe(std::string_view name, const std::string& device) {
+  std::set<std::string_view> names, kinds;
+  for (const auto& probe : probes()) {
+    names.insert(probe->name());
+    if (probe->name() == name) kinds.insert(probe->device_kind());
+  }
+  if (kinds.empty())
+    throw Error(ErrorKind::usage, fmt::format("'{}' is no probe; there are {}", name, fmt::join(names, ", ")));
+  (void)devices::find(device);
+  for (const auto& probe : probes())
+    if (probe->name() == name && probe->device_kind() == devices::kind_of(device)) return *probe;
+  throw Error(ErrorKind::usage,
+              fmt::format("--device: probe {} has nothing for '{}'; it has {}", name, device, fmt::join(kinds, ", ")));
+}
+
+std::vector<ProbeCase> bandwidth_cases(const std::string& device, DataType type, Space space,
+                                       std::initializer_list<Operation> dependent) {
+  std::vector<ProbeCase> all;
+  const auto add = [&](Operation op, Form form) { all.push_back({"bandwidth", device, op, type, form, space}); };
+  for (const Operation op : {Operation::rmw, Operation::read, Operation::write, Operation::copy, Operation::triad})
+    add(op, Form::streaming);
+  for (const Operation op : dependent) add(op, Form::dependent);
+  return all;
+}
 
 std::uint64_t max_bytes_of(std::span<const ProbeStep> steps) {
   std::uint64_t bytes = 0;

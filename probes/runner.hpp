@@ -1,5 +1,5 @@
-// What the runners of all probes share: a shape that cannot run is refused before anything is launched, a trial has one
-// sample, and blocks that were to have a unit each are checked to have had one.
+// What all probes share: runners that refuse a shape that cannot run before anything is launched, have one sample a
+// trial, and check that blocks that were to have a unit each have had one; and lists of what is asked.
 #pragma once
 
 #include "npgpu/probe.hpp"
@@ -39,5 +39,18 @@ class ProbeRunner : public Runner<Probes> {
 
 // The largest working set among these steps.
 std::uint64_t max_bytes_of(std::span<const ProbeStep>);
+
+// Every operation in the streaming form, then these in the dependent one.
+std::vector<ProbeCase> bandwidth_cases(const std::string& device, DataType, Space,
+                                       std::initializer_list<Operation> dependent);
+
+// What a probe asks of a device of this layout, corners first, each shape once. GPUs and simulated devices share them;
+// a CPU has its own, because its lanes are all or one.
+//
+// One-One; One-All and All-All over threads per block and ilp; All-One over blocks per unit, the first of them alone.
+std::vector<Shape> compute_shapes(const Layout&);
+// The same corners on memory far beyond the cache, over access widths, threads and accesses in flight; and one
+// working set inside the cache. The dependent form has one access in flight.
+std::vector<Shape> bandwidth_shapes(const Layout&, Form);
 
 }  // namespace npgpu

@@ -1,8 +1,7 @@
-#include "probes/shapes.hpp"
-
 #include <algorithm>
-#include <initializer_list>
 #include <set>
+
+#include "probes/runner.hpp"
 
 namespace npgpu {
 

@@ -1,133 +1,214 @@
-#include "probes/simulated.hpp"
-
-#include <fmt/format.h>
+// Probes on simulated devices: the time of a kernel is computed (netpipe/devices/simulated/multiprocessors.hpp).
+// compute is timed from lanes, schedulers, latency and resident blocks. In bandwidth every thread's load takes the
+// memory's latency, an SM has its way to memory, and the bus moves whole transactions at its rate; there are no caches.
+#include <fmt/ranges.h>
 
 #include <cmath>
 
 #include "netpipe/devices/simulated/library.hpp"
+#include "netpipe/devices/simulated/multiprocessors.hpp"
+#include "netpipe/devices/simulated/result.hpp"
 #include "npgpu/error.hpp"
+#include "probes/runner.hpp"
 
 namespace npgpu {
 
 namespace {
 
+using simulated::Multiprocessors;
 using simulated::Spec;
+
+constexpr double steps_of_compute = 256, operations_of_an_fma = 2;
 
 Seconds time_of(const Spec& spec, std::string_view key, Seconds otherwise) {
   const double us = number_fact(spec.hardware, key);
   return std::isnan(us) ? otherwise : from_microseconds(us);
 }
 
+simulated::Grid grid_of(const Shape& s) { return {s.blocks, s.threads, s.one_block_per_sm != 0}; }
+
+// One repeat of a shape: `steps` equal steps of every thread, and what counts as work.
+struct Repeat {
+  simulated::WarpStep step;
+  double steps = 1, work = 0;
+};
+
+// A step is one FMA of each chain.
+Repeat compute_repeat(const ProbeCase&, const Shape& shape, const Multiprocessors& m) {
+  Repeat repeat;
+  repeat.step.latency_cycles = m.fma_latency_cycles;
+  repeat.step.instructions = shape.ilp;
+  repeat.steps = steps_of_compute;
+  repeat.work = operations_of_an_fma * shape.ilp * steps_of_compute * shape.threads * static_cast<double>(shape.blocks);
+  return repeat;
+}
+
+// A step is `ilp` accesses of each thread, and a repeat is one step: where the grid is as large as the array, the array
+// once. A warp's accesses lie side by side, in whole transactions.
+Repeat bandwidth_repeat(const ProbeCase& question, const Shape& shape, const Multiprocessors& m) {
+  const Operation op = question.operation;
+  const double loads = op == Operation::write   ? 0
+                       : op == Operation::triad ? 2
+                                                : 1,
+               moves = loads + (op == Operation::read ? 0 : 1);
+  const double access = shape.access_bytes, ilp = shape.ilp;
+  const std::uint32_t warps = shape.threads / simulated::warp_threads, left = shape.threads % simulated::warp_threads;
+  const auto on_bus = [&](std::uint32_t threads) {
+    return threads ? std::max(threads * access, m.transaction_bytes) : 0;
+  };
+  Repeat repeat;
+  repeat.step.latency_cycles = loads > 0 ? m.memory_latency_cycles : 0;  // nobody waits for a store
+  repeat.step.instructions = moves * ilp;
+  repeat.step.block_bytes = moves * ilp * access * shape.threads;
+  repeat.step.block_bus_bytes = moves * ilp * (warps * on_bus(simulated::warp_threads) + on_bus(left));
+  repeat.work = repeat.step.block_bytes * static_cast<double>(shape.blocks);
+  return repeat;
+}
+
+using RepeatOf = Repeat (*)(const ProbeCase&, const Shape&, const Multiprocessors&);
+
+class SimulatedRunner final : public ProbeRunner {
+ public:
+  SimulatedRunner(const Probe& probe, std::span<const ProbeStep> steps, RepeatOf repeat_of)
+      : ProbeRunner(probe, steps),
+        repeat_of_(repeat_of),
+        device_(simulated::open_device(question().device)),
+        multiprocessors_(simulated::multiprocessors_of(device_->spec())),
+        launch_(time_of(device_->spec(), "kernel_launch_us", device_->spec().host.launch)),
+        latency_(time_of(device_->spec(), "kernel_latency_us", Seconds{0})),
+        result_(*device_) {
+    if (max_bytes()) device_->take(max_bytes());
+  }
+  ~SimulatedRunner() override { device_->give_back(max_bytes()); }
+
+  double work() const override { return repeat_.work; }
+  const Clock& clock() const override { return device_->clock(); }
+  std::string binding() const override { return "simulated: no thread runs"; }
+  Telemetry telemetry() override {
+    Telemetry t;
+    t.sm_clock_mhz = multiprocessors_.clock_hz / 1e6;
+    return t;
+  }
+
+ private:
+  void set_up() override {
+    repeat_ = repeat_of_(question(), shape(), multiprocessors_);
+    once_ = simulated::kernel_time(multiprocessors_, grid_of(shape()), repeat_.step, repeat_.steps);
+    result_.poison();
+  }
+  ProbeSample launch(std::uint64_t repeats) override {
+    const Seconds kernel{once_.cycles * static_cast<double>(repeats) / multiprocessors_.clock_hz};
+    const Seconds begin = device_->clock().now();
+    const double factor = result_.run(launch_, latency_, kernel);
+    ProbeSample sample;
+    sample.host_us = microseconds(device_->clock().now() - begin);
+    sample.device_us = microseconds((latency_ + kernel) * factor);
+    sample.cycles = once_.block_cycles * static_cast<double>(repeats) * factor;
+    sample.units = once_.units;
+    sample.max_blocks_on_unit = once_.max_blocks_on_unit;
+    return sample;
+  }
+  std::optional<std::string> wrong_result() override { return result_.wrong(); }
+
+  RepeatOf repeat_of_;
+  std::shared_ptr<simulated::Device> device_;
+  Multiprocessors multiprocessors_;
+  Seconds launch_, latency_;
+  Repeat repeat_;
+  simulated::KernelTime once_;
+  simulated::Result result_;
+};
+
+class SimulatedProbe : public Probe {
+ public:
+  SimulatedProbe(simulated::Need need, RepeatOf repeat_of) : need_(need), repeat_of_(repeat_of) {}
+  std::string_view device_kind() const override { return "sim"; }
+
+  std::vector<ProbeCase> cases(const std::string& device) const override {
+    if (simulated::why_no_kernels(simulated::spec_of(device), need_)) return {};
+    return questions(device);
+  }
+  std::optional<std::string> refuses_case(const ProbeCase& c) const override {
+    if (auto why = simulated::why_no_kernels(simulated::spec_of(c.device), need_)) return why;
+    std::vector<std::string> known;
+    for (const ProbeCase& question : questions(c.device)) {
+      if (question == c) return std::nullopt;
+      known.push_back(title(question));
+    }
+    return fmt::format("{}: a simulated device has no such kernel; it has {}", title(c), fmt::join(known, ", "));
+  }
+  std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
+    if (need_ == simulated::Need::memory && shape.access_bytes == 0) return "accesses of 0 bytes";
+    try {
+      simulated::kernel_time(simulated::multiprocessors_of(simulated::spec_of(c.device)), grid_of(shape), {}, 1);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return std::nullopt;
+  }
+  ProbeContext context(const ProbeCase& c) const override {
+    const Spec spec = simulated::spec_of(c.device);
+    const Multiprocessors m = simulated::multiprocessors_of(spec);
+    Layout layout;
+    layout.units = m.sms;
+    layout.lanes = simulated::warp_threads;
+    layout.max_threads_per_block = m.block_threads;
+    layout.max_blocks_per_unit = m.blocks;
+    layout.cache_bytes = static_cast<std::uint64_t>(std::fmax(number_fact(spec.hardware, "l2_bytes"), 0));
+    layout.memory_bytes = spec.memory_bytes;
+    layout.clock_mhz = m.clock_hz / 1e6;
+    return {layout, limit(c, m)};
+  }
+  MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, max_bytes_of(steps)}; }
+  MemoryNeed available(const ProbeCase& c) const override {
+    return {UINT64_MAX, simulated::spec_of(c.device).memory_bytes};
+  }
+  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
+    return std::make_unique<SimulatedRunner>(*this, steps, repeat_of_);
+  }
+
+ private:
+  // All that the probe knows to ask, of any device.
+  virtual std::vector<ProbeCase> questions(const std::string& device) const = 0;
+  virtual Limit limit(const ProbeCase&, const Multiprocessors&) const = 0;
+
+  simulated::Need need_;
+  RepeatOf repeat_of_;
+};
+
+class SimulatedCompute final : public SimulatedProbe {
+ public:
+  SimulatedCompute() : SimulatedProbe(simulated::Need::compute, compute_repeat) {}
+  std::string_view name() const override { return "compute"; }
+  std::string_view summary() const override { return "chains of FMAs on simulated devices; no measurement"; }
+  std::vector<Shape> shapes(const ProbeCase& c) const override { return compute_shapes(context(c).layout); }
+
+ private:
+  std::vector<ProbeCase> questions(const std::string& device) const override {
+    return {{.probe = "compute", .device = device}};
+  }
+  Limit limit(const ProbeCase&, const Multiprocessors& m) const override {
+    return {operations_of_an_fma * m.lanes * m.sms * m.clock_hz, "the spec: 2 * lanes * SMs * clock"};
+  }
+};
+
+class SimulatedBandwidth final : public SimulatedProbe {
+ public:
+  SimulatedBandwidth() : SimulatedProbe(simulated::Need::memory, bandwidth_repeat) {}
+  std::string_view name() const override { return "bandwidth"; }
+  std::string_view summary() const override { return "reads and writes on simulated devices; no measurement"; }
+  std::vector<Shape> shapes(const ProbeCase& c) const override { return bandwidth_shapes(context(c).layout, c.form); }
+
+ private:
+  std::vector<ProbeCase> questions(const std::string& device) const override {
+    return bandwidth_cases(device, DataType::fp32, Space::global, {Operation::rmw});
+  }
+  Limit limit(const ProbeCase& c, const Multiprocessors&) const override { return devices::find(c.device).memory; }
+};
+
+[[maybe_unused]] const bool registered = register_backend<Probes, Probe>(std::make_unique<SimulatedCompute>()) &&
+                                         register_backend<Probes, Probe>(std::make_unique<SimulatedBandwidth>());
+
 }  // namespace
-
-// ---- SimulatedProbe ----------------------------------------------------------------------------------
-
-std::vector<ProbeCase> SimulatedProbe::cases(const std::string& device) const {
-  if (simulated::why_no_kernels(simulated::spec_of(device), need())) return {};
-  return questions(device);
-}
-
-std::optional<std::string> SimulatedProbe::refuses_case(const ProbeCase& c) const {
-  if (auto why = simulated::why_no_kernels(simulated::spec_of(c.device), need())) return why;
-  std::string known;
-  for (const ProbeCase& question : questions(c.device)) {
-    if (question == c) return std::nullopt;
-    known += (known.empty() ? "" : ", ") + title(question);
-  }
-  return fmt::format("{}: a simulated device has no such kernel; it has {}", title(c), known);
-}
-
-std::optional<std::string> SimulatedProbe::refuses_shape(const ProbeCase& c, const Shape& shape) const {
-  const auto multiprocessors = simulated::multiprocessors_of(simulated::spec_of(c.device));
-  try {
-    simulated::kernel_time(multiprocessors, {shape.blocks, shape.threads, shape.one_block_per_sm != 0}, {}, 1);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return std::nullopt;
-}
-
-ProbeContext SimulatedProbe::context(const ProbeCase& c) const {
-  const Spec spec = simulated::spec_of(c.device);
-  const simulated::Multiprocessors m = simulated::multiprocessors_of(spec);
-  Layout layout;
-  layout.units = m.sms;
-  layout.lanes = simulated::warp_threads;
-  layout.max_threads_per_block = m.block_threads;
-  layout.max_blocks_per_unit = m.blocks;
-  layout.cache_bytes = static_cast<std::uint64_t>(std::fmax(number_fact(spec.hardware, "l2_bytes"), 0));
-  layout.memory_bytes = spec.memory_bytes;
-  layout.clock_mhz = m.clock_hz / 1e6;
-  return {layout, limit(c)};
-}
-
-MemoryNeed SimulatedProbe::available(const ProbeCase& c) const {
-  return {UINT64_MAX, simulated::spec_of(c.device).memory_bytes};
-}
-
-// ---- SimulatedRunner ---------------------------------------------------------------------------------
-
-SimulatedRunner::SimulatedRunner(const Probe& probe, std::span<const ProbeStep> steps)
-    : ProbeRunner(probe, steps),
-      device_(simulated::open_device(question().device)),
-      multiprocessors_(simulated::multiprocessors_of(device_->spec())),
-      launch_(time_of(device_->spec(), "kernel_launch_us", device_->spec().host.launch)),
-      latency_(time_of(device_->spec(), "kernel_latency_us", Seconds{0})) {
-  payload_.data = result_.data();
-}
-
-SimulatedRunner::~SimulatedRunner() { device_->forget(payload_); }
-
-void SimulatedRunner::set_up() {
-  repeat_ = one_repeat();
-  once_ = simulated::kernel_time(multiprocessors_, {shape().blocks, shape().threads, shape().one_block_per_sm != 0},
-                                 repeat_.step, repeat_.steps);
-  ++prepared_;
-  repeats_ = 0;
-  result_.fill(std::byte{0xA5});
-  device_->write("poison", payload_, result_.size());
-}
-
-ProbeSample SimulatedRunner::launch(std::uint64_t repeats) {
-  const Seconds kernel{once_.cycles * static_cast<double>(repeats) / multiprocessors_.clock_hz};
-  const Seconds begin = device_->clock().now();
-  repeats_ = repeats;
-  result_ = expected();
-  const double factor = device_->run_kernel(launch_, latency_, kernel, payload_, result_.size());
-  ProbeSample sample;
-  sample.host_us = microseconds(device_->clock().now() - begin);
-  sample.device_us = microseconds((latency_ + kernel) * factor);
-  sample.cycles = once_.block_cycles * static_cast<double>(repeats) * factor;
-  sample.units = once_.units;
-  sample.max_blocks_on_unit = once_.max_blocks_on_unit;
-  return sample;
-}
-
-// Other bytes for every shape and number of repeats.
-SimulatedRunner::Result SimulatedRunner::expected() const {
-  Result result;
-  std::uint64_t state = prepared_ * 0x9E3779B97F4A7C15 + repeats_;
-  for (std::byte& byte : result) {
-    state = state * 6364136223846793005 + 1442695040888963407;
-    byte = static_cast<std::byte>(state >> 56);
-  }
-  return result;
-}
-
-std::optional<std::string> SimulatedRunner::wrong_result() {
-  device_->touch("read back");
-  const Result wanted = expected();
-  for (std::size_t i = 0; i < result_.size(); ++i)
-    if (result_[i] != wanted[i])
-      return fmt::format("byte {} of the result is {:#04x}, not {:#04x}", i, static_cast<unsigned>(result_[i]),
-                         static_cast<unsigned>(wanted[i]));
-  return std::nullopt;
-}
-
-Telemetry SimulatedRunner::telemetry() {
-  Telemetry t;
-  t.sm_clock_mhz = multiprocessors_.clock_hz / 1e6;
-  return t;
-}
 
 }  // namespace npgpu

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "netpipe/devices/host/cores.hpp"
-#include "probes/host/core_clock.hpp"
 
 using namespace npgpu;
 

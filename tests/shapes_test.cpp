@@ -1,6 +1,6 @@
 // Lists that a device's kernels must be able to take, whatever its layout: an H200's, a GTX 470's, one that says
 // nothing.
-#include "probes/shapes.hpp"
+#include "probes/runner.hpp"
 
 #include <doctest/doctest.h>
 

@@ -8,7 +8,6 @@
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
-#include "netpipe/devices/cuda/nvml.hpp"
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/quiet_core.hpp"
 #include "netpipe/devices/host/topology.hpp"
@@ -27,15 +26,14 @@ std::vector<Call> calls_of(const JobStep& step, const JobMemory& memory) {
     switch (issue.stage) {
       case Stage::h2d:
         calls.push_back(Call::copying(issue.stream, memory.on_device(p.in_at), memory.host_input(p), p.in.bytes,
-                                   cudaMemcpyHostToDevice));
+                                      cudaMemcpyHostToDevice));
         break;
       case Stage::kernel:
-        calls.push_back(
-            Call::launching(issue.stream, step.question.workload, step.axes.threads, memory.launch_of(p)));
+        calls.push_back(Call::launching(issue.stream, step.question.workload, step.axes.threads, memory.launch_of(p)));
         break;
       case Stage::d2h:
         calls.push_back(Call::copying(issue.stream, memory.host_output(p), memory.on_device(p.out_at), p.out.bytes,
-                                   cudaMemcpyDeviceToHost));
+                                      cudaMemcpyDeviceToHost));
         break;
     }
   }
@@ -135,7 +133,7 @@ class CudaJobs final : public Backend<Jobs> {
     return {sizes.in + sizes.out, sizes.device + sizes.scratch};
   }
   MemoryNeed available(const JobCase& c) const override {
-    return {host::free_host_memory(), device_memory(ordinal_or_throw(c.device)).free_bytes};
+    return {host::free_host_memory(), free_memory(ordinal_or_throw(c.device))};
   }
   std::unique_ptr<Runner<Jobs>> open(std::span<const JobStep> steps) const override {
     if (steps.empty()) throw Error(ErrorKind::usage, "no job to run");

@@ -1,8 +1,9 @@
 #include "netpipe/jobs/runner.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "npgpu/error.hpp"
 #include "npgpu/statistics.hpp"
@@ -18,6 +19,17 @@ JobShape unsplit(JobShape job) {
 }
 
 }  // namespace
+
+const Backend<Jobs>& find_job_backend(const std::string& device) {
+  (void)devices::find(device);
+  std::vector<std::string_view> kinds;
+  for (const auto& backend : job_backends()) {
+    if (backend->device_kind() == devices::kind_of(device)) return *backend;
+    kinds.push_back(backend->device_kind());
+  }
+  throw Error(ErrorKind::usage, fmt::format("--device: '{}' has no streams; jobs run on devices of kind {}", device,
+                                            fmt::join(kinds, ", ")));
+}
 
 void JobRunner::prepare(const JobStep& step) {
   if (const auto why = backend_.refuses(step)) throw Error(ErrorKind::usage, title(step.question) + ": " + *why);

@@ -4,14 +4,11 @@
 // A trial's noise is on all of its times, that of single copies on their bytes. A gated job waits behind a gate of the
 // device, which holds as many calls as any other and may time out.
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <optional>
 
-#include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/devices/simulated/multiprocessors.hpp"
+#include "netpipe/devices/simulated/result.hpp"
 #include "netpipe/jobs/runner.hpp"
 #include "netpipe/simulate/simulator.hpp"
 #include "npgpu/error.hpp"
@@ -20,8 +17,6 @@ namespace npgpu {
 
 namespace {
 
-constexpr std::uint64_t word_bytes = 4;
-
 // One iteration of a kernel, in steps that wait for each other: a read-modify-write in memory, a load, or eight times a
 // multiply-add in each of four chains. No caches.
 struct Iteration {
@@ -29,18 +24,10 @@ struct Iteration {
   double steps = 1;
 };
 Iteration iteration_of(Workload workload, const simulated::Multiprocessors& m, std::uint32_t threads) {
-  Iteration one;
-  if (workload == Workload::compute) {
-    one.step.latency_cycles = m.fma_latency_cycles;
-    one.step.instructions = 4;
-    one.steps = 8;
-    return one;
-  }
-  const double moves = workload == Workload::increment ? 2 : 1;
-  one.step.latency_cycles = m.memory_latency_cycles;
-  one.step.instructions = moves;
-  one.step.block_bytes = one.step.block_bus_bytes = moves * word_bytes * threads;
-  return one;
+  constexpr double word_bytes = 4;
+  if (workload == Workload::compute) return {{.latency_cycles = m.fma_latency_cycles, .instructions = 4}, 8};
+  const double moves = workload == Workload::increment ? 2 : 1, bytes = moves * word_bytes * threads;
+  return {{m.memory_latency_cycles, moves, bytes, bytes}, 1};
 }
 
 // Which keys of the spec this kernel needs and are missing.
@@ -57,18 +44,15 @@ class SimulatedJobRunner final : public JobRunner {
         device_(simulated::open_device(id)),
         multiprocessors_(simulated::multiprocessors_of(device_->spec())),
         costs_(simulated_costs(simulated::info_of(device_->spec(), id), Memory::pinned)),
-        destroy_(from_microseconds(std::fmax(number_fact(device_->spec().hardware, "stream_destroy_us"), 0))) {
-    payload_.data = result_.data();
+        destroy_(from_microseconds(std::fmax(number_fact(device_->spec().hardware, "stream_destroy_us"), 0))),
+        result_(*device_) {
     if (noise_of_copies()) simulator_.scatter([this] { return device_->operation_noise(); });
   }
-  ~SimulatedJobRunner() override { device_->forget(payload_); }
 
   const Clock& clock() const override { return device_->clock(); }
   std::string binding() const override { return "simulated: no thread runs"; }
 
  private:
-  using Result = std::array<std::byte, 64>;
-
   bool noise_of_copies() const { return device_->spec().noise.operation_sigma > 0; }
   bool gated() const { return question().gating == Gating::gated; }
 
@@ -87,20 +71,14 @@ class SimulatedJobRunner final : public JobRunner {
                                               : costs_.issue.d2h;
     total_ = play();
     if (gated() && !gate_) gate_.emplace(device_);
-    ++prepared_;
-    runs_ = 0;
-    result_.fill(std::byte{0xA5});
-    device_->write("poison", payload_, result_.size());
+    result_.poison();
   }
 
   std::optional<JobSample> launch() override {
-    ++runs_;
-    result_ = expected();
     if (noise_of_copies()) total_ = play();
     const Seconds begin = device_->clock().now();
     if (gated()) gate_->hold();
-    const double factor = device_->run_kernel(gated() ? issue_ : Seconds{0}, Seconds{0}, total_, payload_,
-                                              result_.size(), gated() ? &*gate_ : nullptr);
+    const double factor = result_.run(gated() ? issue_ : Seconds{0}, Seconds{0}, total_, gated() ? &*gate_ : nullptr);
     JobSample sample;
     sample.host_us = microseconds(device_->clock().now() - begin);
     sample.issue_us = microseconds(issue_ * factor);
@@ -116,11 +94,7 @@ class SimulatedJobRunner final : public JobRunner {
     return sample;
   }
 
-  std::optional<std::string> wrong_result() override {
-    device_->touch("read back");
-    if (result_ == expected()) return std::nullopt;
-    return "the result is not what the job leaves";
-  }
+  std::optional<std::string> wrong_result() override { return result_.wrong(); }
 
   void set_kernel() {
     const Iteration one = iteration_of(question().workload, multiprocessors_, job().threads);
@@ -150,17 +124,6 @@ class SimulatedJobRunner final : public JobRunner {
         .total;
   }
 
-  // Other bytes for every job and run.
-  Result expected() const {
-    Result result;
-    std::uint64_t state = prepared_ * 0x9E3779B97F4A7C15 + runs_;
-    for (std::byte& byte : result) {
-      state = state * 6364136223846793005 + 1442695040888963407;
-      byte = static_cast<std::byte>(state >> 56);
-    }
-    return result;
-  }
-
   std::shared_ptr<simulated::Device> device_;
   simulated::Multiprocessors multiprocessors_;
   std::optional<simulated::Stream> gate_;
@@ -169,9 +132,8 @@ class SimulatedJobRunner final : public JobRunner {
   Seconds destroy_;
   Job simulated_;
   Seconds total_{0}, issue_{0};
-  simulated::Payload payload_;
-  Result result_{};
-  std::uint64_t prepared_ = 0, runs_ = 0, calls_ = 0;
+  simulated::Result result_;
+  std::uint64_t calls_ = 0;
 };
 
 class SimulatedJobs final : public Backend<Jobs> {

@@ -13,7 +13,6 @@
 #include "probes/bandwidth/walk.hpp"
 #include "probes/block_clock.cuh"
 #include "probes/cuda.hpp"
-#include "probes/shapes.hpp"
 
 namespace npgpu::cuda {
 
@@ -235,7 +234,7 @@ class BandwidthRunner final : public CudaProbeRunner {
     walk_ = walk_of(shape(), apart_bytes_of(question()));
     int of_unit = 0;
     cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_unit, kernel_, static_cast<int>(shape().threads), 0),
-          "asking how many blocks a multiprocessor holds");
+                "asking how many blocks a multiprocessor holds");
     resident_ = shape().blocks <= std::uint64_t{units_} * static_cast<unsigned>(of_unit);
     fill();
     // Without a step: the driver loads a kernel at its first launch, which no trial should wait for.

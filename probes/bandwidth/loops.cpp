@@ -4,8 +4,6 @@
 
 #include <bit>
 
-#include "probes/host/simd.hpp"
-
 namespace npgpu::loops {
 
 namespace {
@@ -34,34 +32,16 @@ void rmw_dependent(Slice& slice, std::uint64_t, std::uint64_t passes) {
 Loop find(Isa isa, Operation operation, Form form, unsigned ilp) {
   if (form == Form::dependent)
     return operation == Operation::rmw && isa == Isa::scalar && ilp == 1 ? rmw_dependent : nullptr;
-  switch (isa) {
-    case Isa::scalar:
-      return simd::scalar_loop(operation, ilp);
-    case Isa::avx2:
-      return simd::avx2_loop(operation, ilp);
-    case Isa::avx512:
-      return simd::avx512_loop(operation, ilp);
-    case Isa::neon:
-      return simd::neon_loop(operation, ilp);
-  }
-  return nullptr;
+  constexpr decltype(&simd::scalar_loop) of_isa[] = {simd::scalar_loop, simd::avx2_loop, simd::avx512_loop,
+                                                     simd::neon_loop};
+  return of_isa[static_cast<std::size_t>(isa)](operation, ilp);
 }
 
 unsigned lanes(Isa isa) { return chains::find(isa, DataType::fp64, 1).lanes; }
 
 unsigned arrays(Operation operation) {
-  switch (operation) {
-    case Operation::rmw:
-    case Operation::read:
-    case Operation::write:
-      return 1;
-    case Operation::copy:
-      return 2;
-    case Operation::triad:
-      return 3;
-    default:
-      return 0;
-  }
+  if (operation == Operation::fma || operation == Operation::chase) return 0;
+  return operation == Operation::triad ? 3 : operation == Operation::copy ? 2 : 1;
 }
 
 unsigned touches(Operation operation) { return operation == Operation::rmw ? 2 : arrays(operation); }
@@ -80,22 +60,10 @@ std::optional<std::string> check(Operation operation, const Slice& s, std::uint6
   for (std::uint64_t i = 0; i < s.elements; ++i) {
     const double f = first(i);
     double is = s.x[i], must = f;
-    switch (operation) {
-      case Operation::rmw:
-        must = f + static_cast<double>(passes);
-        break;
-      case Operation::write:
-        must = passes ? static_cast<double>(passes) : f;
-        break;
-      case Operation::copy:
-        is = s.y[i];
-        break;
-      case Operation::triad:
-        is = s.z[i], must = f + 3 * (f + 1);
-        break;
-      default:
-        break;
-    }
+    if (operation == Operation::rmw) must = f + static_cast<double>(passes);
+    if (operation == Operation::write && passes) must = static_cast<double>(passes);
+    if (operation == Operation::copy) is = s.y[i];
+    if (operation == Operation::triad) is = s.z[i], must = f + 3 * (f + 1);
     if (is != must) return fmt::format("element {} is {}, but must be {}", i, is, must);
     sum += f;
   }

@@ -40,3 +40,15 @@ void fill(Operation, Slice&);  // what the loops start from
 std::optional<std::string> check(Operation, const Slice&, std::uint64_t passes, std::uint64_t run_passes);
 
 }  // namespace npgpu::loops
+
+// What each instruction set's file gives: nothing where this build's architecture lacks the instruction set.
+namespace npgpu::simd {
+chains::Chains scalar_chains(DataType, unsigned ilp);
+chains::Chains avx2_chains(DataType, unsigned ilp);
+chains::Chains avx512_chains(DataType, unsigned ilp);
+chains::Chains neon_chains(DataType, unsigned ilp);
+loops::Loop scalar_loop(Operation, unsigned ilp);
+loops::Loop avx2_loop(Operation, unsigned ilp);
+loops::Loop avx512_loop(Operation, unsigned ilp);
+loops::Loop neon_loop(Operation, unsigned ilp);
+}  // namespace npgpu::simd

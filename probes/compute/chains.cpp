@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "probes/host/simd.hpp"
+#include "probes/bandwidth/loops.hpp"
 
 namespace npgpu {
 
@@ -63,17 +63,9 @@ std::uint32_t walked(std::uint32_t x, std::uint32_t a, std::uint32_t b, std::uin
 }  // namespace
 
 Chains find(Isa isa, DataType type, unsigned ilp) {
-  switch (isa) {
-    case Isa::scalar:
-      return simd::scalar_chains(type, ilp);
-    case Isa::avx2:
-      return simd::avx2_chains(type, ilp);
-    case Isa::avx512:
-      return simd::avx512_chains(type, ilp);
-    case Isa::neon:
-      return simd::neon_chains(type, ilp);
-  }
-  return {};
+  constexpr decltype(&simd::scalar_chains) of_isa[] = {simd::scalar_chains, simd::avx2_chains, simd::avx512_chains,
+                                                       simd::neon_chains};
+  return of_isa[static_cast<std::size_t>(isa)](type, ilp);
 }
 
 std::size_t bytes_of(DataType type) { return type == DataType::fp64 ? 8 : 4; }

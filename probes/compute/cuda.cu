@@ -12,7 +12,6 @@
 #include "netpipe/devices/cuda/check.hpp"
 #include "probes/block_clock.cuh"
 #include "probes/cuda.hpp"
-#include "probes/shapes.hpp"
 
 namespace npgpu::cuda {
 
@@ -189,9 +188,9 @@ class ComputeRunner final : public CudaProbeRunner {
     shared_bytes_ = 0;
     if (shape().one_block_per_sm) {
       shared_bytes_ = shared_bytes_to_be_alone(bench().ordinal());
-      cuda::check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                       static_cast<int>(shared_bytes_)),
-                  "asking for shared memory that leaves room for one block only");
+      cuda::check(
+          cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes_)),
+          "asking for shared memory that leaves room for one block only");
     }
     const std::uint64_t bytes = threads() * sizeof(Bits);
     if (results_.bytes() < bytes) results_ = Buffer(Memory::device, bytes);
@@ -216,7 +215,7 @@ class ComputeRunner final : public CudaProbeRunner {
     cuda::check(cudaGetLastError(), "checking the chains");
     unsigned first_wrong = 0;
     cuda::check(cudaMemcpyAsync(&first_wrong, verdict, sizeof first_wrong, cudaMemcpyDeviceToHost, stream()),
-          "reading the check's verdict");
+                "reading the check's verdict");
     cuda::check(cudaStreamSynchronize(stream()), "checking the chains");
     if (first_wrong == 0xffffffff) return std::nullopt;
     return "the chains of thread " + std::to_string(first_wrong) + " of " + std::to_string(threads()) +

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "netpipe/devices/host/memory.hpp"
-#include "probes/host/core_clock.hpp"
 
 namespace npgpu {
 

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "probes/host/simd.hpp"
+#include "probes/bandwidth/loops.hpp"
 
 #define NPGPU_JOIN2(a, b) a##b
 #define NPGPU_JOIN(a, b) NPGPU_JOIN2(a, b)

@@ -1,4 +1,4 @@
-// Pinned threads that begin together: blocks on a host.
+// Pinned threads that begin together, which are blocks on a host, and the clock of their cores.
 #pragma once
 
 #include <atomic>
@@ -68,5 +68,17 @@ struct Turn {
   int cpu_before = -1, cpu_after = -1;  // -1: not known
 };
 ProbeSample sample_of(const std::vector<Turn>&);
+
+// The clock of the core that the calling thread runs on, in Hz: a time stamp counter ticks at a rate of its own, and
+// performance counters are closed to most users. Times chains of integer additions, each of which waits for the one
+// before for exactly one cycle, and takes the fastest of a few chains, because what disturbs them only ever makes them
+// longer. NaN on an architecture without such a chain. About 0.1 ms.
+double core_clock_hz();
+
+// The highest of many looks, in some 5 ms: one alone was seen 6 % low beside a busy process.
+double highest_core_clock_hz();
+
+// The clock over a span, from what it was right before and right after; NaN where the two differ by more than 2 %.
+double steady_hz(double before, double after);
 
 }  // namespace npgpu
