@@ -1,7 +1,6 @@
 // What a CUDA copy cannot be asked for is said before any GPU is looked for: these run everywhere.
 #include <doctest/doctest.h>
 
-#include "netpipe/devices/cuda/copy_cases.hpp"
 #include "netpipe/devices/cuda/copy_layout.hpp"
 
 using namespace npgpu;

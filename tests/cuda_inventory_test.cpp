@@ -5,9 +5,7 @@
 #include <cstdlib>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/devices/cuda/driver.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
-#include "netpipe/devices/cuda/nvml.hpp"
 #include "netpipe/devices/cuda/payload.hpp"
 
 using namespace npgpu;

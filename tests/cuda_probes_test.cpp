@@ -4,8 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "netpipe/devices/cuda/block_records.hpp"
-#include "netpipe/devices/cuda/throughput.hpp"
+#include "netpipe/devices/cuda/probe_bench.hpp"
 
 using namespace npgpu;
 

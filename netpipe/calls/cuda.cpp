@@ -13,7 +13,6 @@
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
-#include "netpipe/devices/cuda/nvml.hpp"
 #include "netpipe/devices/host/quiet_core.hpp"
 #include "netpipe/devices/host/topology.hpp"
 #include "npgpu/call.hpp"

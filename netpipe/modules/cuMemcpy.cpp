@@ -3,7 +3,6 @@
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/copy_channel.hpp"
-#include "netpipe/devices/cuda/driver.hpp"
 #include "netpipe/modules/cuda_copies.hpp"
 #include "npgpu/error.hpp"
 

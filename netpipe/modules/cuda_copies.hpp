@@ -1,7 +1,6 @@
 // What the modules of CUDA copies share: everything but the name and the call.
 #pragma once
 
-#include "netpipe/devices/cuda/copy_cases.hpp"
 #include "netpipe/devices/cuda/copy_layout.hpp"
 #include "npgpu/module.hpp"
 

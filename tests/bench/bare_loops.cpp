@@ -15,7 +15,6 @@
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/copy_channel.hpp"
-#include "netpipe/devices/cuda/driver.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
 #include "netpipe/engine/transfer_runner.hpp"
 #include "npgpu/error.hpp"

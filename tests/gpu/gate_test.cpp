@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/devices/cuda/stream_timer.hpp"
 #include "npgpu/error.hpp"
 
 using namespace npgpu;

@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/devices/cuda/nvml.hpp"
 #include "npgpu/clock.hpp"
 
 using namespace npgpu;

@@ -1,33 +1,21 @@
 #include "netpipe/devices/cuda/check.hpp"
 
+#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
-
-#include "netpipe/devices/cuda/driver.hpp"
 
 namespace npgpu::cuda {
 
-namespace {
-
-ErrorKind kind_of(cudaError_t result) {
-  switch (result) {
-    case cudaErrorNoDevice:
-    case cudaErrorInsufficientDriver:
-    case cudaErrorStubLibrary:
-    case cudaErrorSystemDriverMismatch:
-    case cudaErrorCompatNotSupportedOnDevice:
-      return ErrorKind::nothing;
-    default:
-      return ErrorKind::failed;
-  }
-}
-
-}  // namespace
-
 void fail(cudaError_t result, std::string_view what) {
   (void)cudaGetLastError();
-  throw Error(kind_of(result), fmt::format("{}: {} ({})", what, cudaGetErrorName(result), cudaGetErrorString(result)));
+  constexpr std::array none{cudaErrorNoDevice, cudaErrorInsufficientDriver, cudaErrorStubLibrary,
+                            cudaErrorSystemDriverMismatch, cudaErrorCompatNotSupportedOnDevice};
+  const bool nothing = std::ranges::find(none, result) != none.end();
+  throw Error(nothing ? ErrorKind::nothing : ErrorKind::failed,
+              fmt::format("{}: {} ({})", what, cudaGetErrorName(result), cudaGetErrorString(result)));
 }
 
 void fail(CUresult result, std::string_view what) {
@@ -45,21 +33,15 @@ std::string version_text(int version) { return fmt::format("{}.{}", version / 10
 
 std::string no_device_sentence(cudaError_t result, int driver, int runtime, const char* visible) {
   if (driver == 0) return "no NVIDIA driver is installed (libcuda.so.1 could not be loaded): run where there is one";
-  switch (result) {
-    case cudaErrorInsufficientDriver:
-      return fmt::format(
-          "the NVIDIA driver is too old: it knows CUDA {}, this program was built with CUDA {}; update "
-          "the driver or build with CUDA {}",
-          version_text(driver), version_text(runtime), driver / 1000);
-    case cudaErrorNoDevice:
-      if (visible)
-        return fmt::format("the driver shows no GPU with CUDA_VISIBLE_DEVICES='{}': unset it or name a GPU in it",
-                           visible);
-      return "the NVIDIA driver is there, but it shows no GPU (nvidia-smi may say why)";
-    default:
-      return fmt::format("the CUDA runtime could not start: {} ({})", cudaGetErrorName(result),
-                         cudaGetErrorString(result));
-  }
+  if (result == cudaErrorInsufficientDriver)
+    return fmt::format(
+        "the NVIDIA driver is too old: it knows CUDA {}, this program was built with CUDA {}; update "
+        "the driver or build with CUDA {}",
+        version_text(driver), version_text(runtime), driver / 1000);
+  if (result == cudaErrorNoDevice && visible)
+    return fmt::format("the driver shows no GPU with CUDA_VISIBLE_DEVICES='{}': unset it or name a GPU in it", visible);
+  if (result == cudaErrorNoDevice) return "the NVIDIA driver is there, but it shows no GPU (nvidia-smi may say why)";
+  return fmt::format("the CUDA runtime could not start: {} ({})", cudaGetErrorName(result), cudaGetErrorString(result));
 }
 
 std::string why_no_device() {
@@ -76,6 +58,54 @@ std::string why_no_device() {
 void switch_to(int ordinal) {
   check(cudaSetDevice(ordinal), fmt::format("making cuda:{} current", ordinal));
   current_ordinal = ordinal;
+}
+
+namespace {
+
+// The version whose form of the function is wanted: all used here are as they were in CUDA 12.0.
+constexpr unsigned wanted_version = 12000;
+
+template <class Function>
+void find(const char* name, Function& function) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult status{};
+#if CUDART_VERSION >= 12050
+  cudaError_t result = cudaGetDriverEntryPointByVersion(name, &found, wanted_version, cudaEnableLegacyStream, &status);
+#else
+  cudaError_t result = cudaGetDriverEntryPoint(name, &found, cudaEnableLegacyStream, &status);
+#endif
+  if (result == cudaSuccess && !(status == cudaDriverEntryPointSuccess && found)) result = cudaErrorSymbolNotFound;
+  check(result, fmt::format("looking for {} in the driver", name));
+  function = reinterpret_cast<Function>(found);
+}
+
+Driver find_all() {
+  Driver all;
+  find("cuMemcpy", all.cuMemcpy);
+  find("cuMemcpyHtoD", all.cuMemcpyHtoD);
+  find("cuMemcpyDtoH", all.cuMemcpyDtoH);
+  find("cuMemcpyDtoD", all.cuMemcpyDtoD);
+  find("cuMemcpyHtoDAsync", all.cuMemcpyHtoDAsync);
+  find("cuMemcpyDtoHAsync", all.cuMemcpyDtoHAsync);
+  find("cuMemcpyDtoDAsync", all.cuMemcpyDtoDAsync);
+  find("cuGetErrorName", all.cuGetErrorName);
+  return all;
+}
+
+}  // namespace
+
+const Driver& driver() {
+  static const Driver all = find_all();
+  return all;
+}
+
+std::string name_of(CUresult result) noexcept {
+  try {
+    const char* name = nullptr;
+    if (driver().cuGetErrorName(result, &name) == CUDA_SUCCESS && name) return name;
+  } catch (...) {  // the number is what is left to say
+  }
+  return "CUDA driver error " + std::to_string(static_cast<int>(result));
 }
 
 }  // namespace npgpu::cuda

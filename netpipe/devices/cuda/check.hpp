@@ -50,4 +50,23 @@ inline void make_current(int ordinal) {
     switch_to(ordinal);
 }
 
+// What is used of the driver API, in the legacy default stream's forms. It is found through the runtime: nothing links
+// libcuda, so that the program starts, and can say what is missing, on a machine without a driver.
+struct Driver {
+  decltype(&::cuMemcpy) cuMemcpy = nullptr;
+  decltype(&::cuMemcpyHtoD) cuMemcpyHtoD = nullptr;
+  decltype(&::cuMemcpyDtoH) cuMemcpyDtoH = nullptr;
+  decltype(&::cuMemcpyDtoD) cuMemcpyDtoD = nullptr;
+  decltype(&::cuMemcpyHtoDAsync) cuMemcpyHtoDAsync = nullptr;
+  decltype(&::cuMemcpyDtoHAsync) cuMemcpyDtoHAsync = nullptr;
+  decltype(&::cuMemcpyDtoDAsync) cuMemcpyDtoDAsync = nullptr;
+  decltype(&::cuGetErrorName) cuGetErrorName = nullptr;
+};
+
+// Looks them up once. Throws Error naming the function that the driver does not have.
+const Driver& driver();
+
+// "CUDA_ERROR_INVALID_VALUE", or the number where the driver cannot be asked.
+std::string name_of(CUresult) noexcept;
+
 }  // namespace npgpu::cuda

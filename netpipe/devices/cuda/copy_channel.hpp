@@ -21,10 +21,10 @@
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/copy_layout.hpp"
+#include "netpipe/devices/cuda/gate.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
-#include "netpipe/devices/cuda/nvml.hpp"
+#include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/cuda/payload.hpp"
-#include "netpipe/devices/cuda/stream_timer.hpp"
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/topology.hpp"
 #include "npgpu/channel.hpp"
@@ -107,24 +107,14 @@ class CopyBuffers : public Channel {
   OwnStream lane_;
   const std::uint64_t area_;
   const std::uint64_t seed_;
-  Area source_;
-  Area target_;
-  Area landing_;
+  Area source_, target_, landing_;
   PayloadKernels kernels_;
   std::optional<StreamTimer> timer_;
   std::optional<NvmlDevice> nvml_;
   bool filled_ = false;
 
-  std::byte* source_first_ = nullptr;
-  std::byte* target_first_ = nullptr;
-  std::byte* landing_first_ = nullptr;
-  std::uint64_t bytes_ = 0;
-  std::uint64_t stride_ = 0;
-  std::uint64_t wrap_ = 0;
-  std::uint64_t count_ = 1;
-  std::uint64_t next_ = 0;
-  std::uint64_t last_ = 0;
-  std::uint64_t forwards_ = 0;
+  std::byte *source_first_ = nullptr, *target_first_ = nullptr, *landing_first_ = nullptr;
+  std::uint64_t bytes_ = 0, stride_ = 0, wrap_ = 0, count_ = 1, next_ = 0, last_ = 0, forwards_ = 0;
 };
 
 template <class There, class Back>

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
-#include "npgpu/transfer.hpp"
 #include "npgpu/module.hpp"
+#include "npgpu/transfer.hpp"
 
 namespace npgpu::cuda {
 
@@ -35,5 +37,14 @@ MemoryNeed needs(const TransferCase&, std::uint64_t max_bytes, std::uint64_t foo
 
 // What is free for it now, on the host and on its device, which is made current.
 MemoryNeed available(const TransferCase&);
+
+// Which cases a CUDA copy can be asked for: the same for the runtime's and the driver's.
+
+// Why the case can run on no GPU, and what would make it run, in one sentence that names the options;
+// nothing if it can. Asks nothing of the machine.
+std::optional<std::string> why_impossible(const TransferCase&);
+
+// The same, and why it cannot run on the device it names.
+std::optional<std::string> why_refused(const TransferCase&);
 
 }  // namespace npgpu::cuda

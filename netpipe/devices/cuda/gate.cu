@@ -66,6 +66,32 @@ bool Gate::timed_out() const {
   return ticket_ != 0 && std::atomic_ref(words()->timed_out).load(std::memory_order_acquire) == ticket_;
 }
 
-std::uint64_t Gate::capacity() { return 500; }
+StreamTimer::StreamTimer(int ordinal, cudaStream_t stream, std::optional<Seconds> gate_time_out)
+    : ordinal_(ordinal), stream_(stream) {
+  if (gate_time_out) gate_.emplace(*gate_time_out);
+}
+
+void StreamTimer::hold() {
+  if (!gate_) throw Error(ErrorKind::usage, "this channel has no gate: open it for a case with --timing gated");
+  make_current(ordinal_);
+  gate_->hold(stream_);
+  held_ = true;
+}
+
+void StreamTimer::start() {
+  make_current(ordinal_);
+  begin_.record(stream_);
+}
+
+void StreamTimer::stop() {
+  make_current(ordinal_);
+  end_.record(stream_);
+}
+
+std::optional<Seconds> StreamTimer::elapsed() {
+  make_current(ordinal_);
+  if (std::exchange(held_, false) && gate_->timed_out()) return std::nullopt;
+  return Event::between(begin_, end_);
+}
 
 }  // namespace npgpu::cuda

@@ -27,6 +27,7 @@
 #include <cstdint>
 
 #include "netpipe/devices/cuda/handles.hpp"
+#include "npgpu/channel.hpp"
 
 namespace npgpu::cuda {
 
@@ -47,7 +48,7 @@ class Gate {
   // Operations (copies, kernels, events) that one stream takes behind a closed gate. On an H200 with driver 580, 1021
   // copies fitted of every kind and size tried, and as many again in a second stream; but only 510 copies of 64 MiB
   // within the device at odd addresses, which take two entries each. tests/gpu/gate_test.cpp prints what fits.
-  static std::uint64_t capacity();
+  static constexpr std::uint64_t capacity() { return 500; }
 
  private:
   struct Words;  // shared with the kernel
@@ -57,6 +58,30 @@ class Gate {
   std::uint64_t time_out_ns_;
   std::uint64_t ticket_ = 0;
   cudaStream_t stream_ = nullptr;  // of the last hold
+};
+
+// Device-side timing of what goes through one stream: the engine's DeviceTimer, from events and a gate.
+class StreamTimer final : public DeviceTimer {
+ public:
+  // The stream must outlive it. Belongs to `ordinal`, whatever device is current in the calling thread. Without
+  // a time-out there is no gate, and hold() throws.
+  StreamTimer(int ordinal, cudaStream_t, std::optional<Seconds> gate_time_out);
+
+  void hold() override;
+  void start() override;
+  void stop() override;
+  void release() override {
+    if (gate_) gate_->release();
+  }
+  std::optional<Seconds> elapsed() override;
+  std::uint64_t gate_capacity() const override { return Gate::capacity(); }
+
+ private:
+  int ordinal_;
+  cudaStream_t stream_;
+  Event begin_, end_;
+  std::optional<Gate> gate_;
+  bool held_ = false;  // this trial went through the gate
 };
 
 }  // namespace npgpu::cuda

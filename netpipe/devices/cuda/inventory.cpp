@@ -1,5 +1,6 @@
 #include "netpipe/devices/cuda/inventory.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,9 +9,144 @@
 #include <fstream>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/devices/cuda/nvml.hpp"
 
 namespace npgpu::cuda {
+
+namespace {
+
+// From NVIDIA's NVML API reference; stable since R450 (the throttle reasons' new name since R535).
+using Result = int;
+constexpr Result success = 0;
+using Handle = void*;
+enum Clock : int { sm_clock = 1, memory_clock = 2 };
+constexpr int gpu_temperature = 0;
+
+// Functions that this version does not have are null.
+struct Library {
+  struct Symbol {
+    void* at;
+    template <class Function>
+    operator Function*() const {
+      return reinterpret_cast<Function*>(at);
+    }
+  };
+  Symbol find(const char* name, const char* older = nullptr) const {
+    void* const found = handle ? dlsym(handle, name) : nullptr;
+    return {found || !handle || !older ? found : dlsym(handle, older)};
+  }
+
+  void* const handle = dlopen("libnvidia-ml.so.1", RTLD_NOW);  // held as long as the process
+  Result (*init)() = find("nvmlInit_v2");
+  const char* (*error_string)(Result) = find("nvmlErrorString");
+  Result (*handle_by_bus)(const char*, Handle*) = find("nvmlDeviceGetHandleByPciBusId_v2");
+  Result (*clock)(Handle, int, unsigned*) = find("nvmlDeviceGetClockInfo");
+  Result (*max_clock)(Handle, int, unsigned*) = find("nvmlDeviceGetMaxClockInfo");
+  Result (*power_mw)(Handle, unsigned*) = find("nvmlDeviceGetPowerUsage");
+  Result (*power_limit_mw)(Handle, unsigned*) = find("nvmlDeviceGetEnforcedPowerLimit");
+  Result (*temperature)(Handle, int, unsigned*) = find("nvmlDeviceGetTemperature");
+  Result (*throttle_reasons)(Handle, unsigned long long*) = find("nvmlDeviceGetCurrentClocksEventReasons",
+                                                                 "nvmlDeviceGetCurrentClocksThrottleReasons");
+  Result (*link_generation)(Handle, unsigned*) = find("nvmlDeviceGetCurrPcieLinkGeneration");
+  Result (*link_width)(Handle, unsigned*) = find("nvmlDeviceGetCurrPcieLinkWidth");
+  Result (*max_link_generation)(Handle, unsigned*) = find("nvmlDeviceGetMaxPcieLinkGeneration");
+  Result (*gpu_max_link_generation)(Handle, unsigned*) = find("nvmlDeviceGetGpuMaxPcieLinkGeneration");
+  Result (*max_link_width)(Handle, unsigned*) = find("nvmlDeviceGetMaxPcieLinkWidth");
+  Result (*persistence)(Handle, unsigned*) = find("nvmlDeviceGetPersistenceMode");
+  Result (*mig_mode)(Handle, unsigned*, unsigned*) = find("nvmlDeviceGetMigMode");
+  Result (*driver_version)(char*, unsigned) = find("nvmlSystemGetDriverVersion");
+  std::string why_not;  // empty: usable
+
+  std::string text_of(Result result) const { return error_string ? error_string(result) : "unknown error"; }
+};
+
+Library open_library() {
+  Library nvml;
+  if (!nvml.handle) {
+    nvml.why_not = "NVML (libnvidia-ml.so.1) is not there";
+  } else if (!nvml.init || !nvml.handle_by_bus) {
+    nvml.why_not = "NVML is there, but it lacks nvmlInit_v2 or nvmlDeviceGetHandleByPciBusId_v2";
+  } else if (const Result result = nvml.init(); result != success) {
+    nvml.why_not = "NVML could not start: " + nvml.text_of(result);
+  }
+  return nvml;
+}
+
+const Library& nvml() {
+  static const Library one = open_library();
+  return one;
+}
+
+// Asks one question; nothing if the function is missing or the answer is "not supported".
+template <class Function, class... OfWhat>
+std::optional<unsigned> ask(Function* function, Handle handle, OfWhat... of_what) {
+  unsigned value = 0;
+  if (!function || function(handle, of_what..., &value) != success) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::optional<NvmlDevice> NvmlDevice::find(const std::string& pci_bus_id, std::string& why) {
+  why = nvml().why_not;
+  if (!why.empty()) return std::nullopt;
+  Handle handle = nullptr;
+  if (const Result result = nvml().handle_by_bus(pci_bus_id.c_str(), &handle); result != success) {
+    why = fmt::format("NVML does not know the GPU at {}: {}", pci_bus_id, nvml().text_of(result));
+    return std::nullopt;
+  }
+  return NvmlDevice(handle);
+}
+
+Telemetry NvmlDevice::read() const {
+  const Library& n = nvml();
+  Telemetry t;
+  if (const auto mhz = ask(n.clock, handle_, sm_clock)) t.sm_clock_mhz = *mhz;
+  if (const auto mhz = ask(n.clock, handle_, memory_clock)) t.memory_clock_mhz = *mhz;
+  if (const auto mw = ask(n.power_mw, handle_)) t.power_w = *mw * 1e-3;
+  if (const auto c = ask(n.temperature, handle_, gpu_temperature)) t.temperature_c = *c;
+  unsigned long long reasons = 0;
+  if (n.throttle_reasons && n.throttle_reasons(handle_, &reasons) == success) t.throttle_reasons = reasons;
+  return t;
+}
+
+Facts NvmlDevice::facts() const {
+  const Library& n = nvml();
+  Facts facts;
+  const auto add = [&](const char* name, std::optional<unsigned> value) {
+    if (value) facts.emplace_back(name, std::int64_t{*value});
+  };
+  char version[96] = {};
+  if (n.driver_version && n.driver_version(version, sizeof version) == success)
+    facts.emplace_back("driver_version", std::string(version));
+  add("pcie_generation_now", ask(n.link_generation, handle_));
+  add("pcie_lanes_now", ask(n.link_width, handle_));
+  add("max_pcie_generation", ask(n.max_link_generation, handle_));
+  add("gpu_max_pcie_generation", ask(n.gpu_max_link_generation, handle_));
+  add("max_pcie_lanes", ask(n.max_link_width, handle_));
+  add("max_sm_clock_mhz", ask(n.max_clock, handle_, sm_clock));
+  add("max_memory_clock_mhz", ask(n.max_clock, handle_, memory_clock));
+  if (const auto mw = ask(n.power_limit_mw, handle_)) facts.emplace_back("power_limit_w", *mw * 1e-3);
+  add("persistence_mode", ask(n.persistence, handle_));
+  unsigned mig = 0, pending = 0;
+  if (n.mig_mode && n.mig_mode(handle_, &mig, &pending) == success) facts.emplace_back("mig_mode", std::int64_t{mig});
+  return facts;
+}
+
+Limit pcie_limit(unsigned generation, unsigned lanes) {
+  struct Signalling {
+    double gigatransfers_per_s;
+    int payload_bits, line_bits;
+  };
+  // PCI Express Base Specification; generation 6 by its 256-byte flits with 242 bytes of them for packets.
+  static constexpr Signalling signalling[] = {{2.5, 8, 10},   {5, 8, 10},     {8, 128, 130},
+                                              {16, 128, 130}, {32, 128, 130}, {64, 242, 256}};
+  if (generation < 1 || generation > std::size(signalling))
+    return {not_measured, fmt::format("unknown: PCIe generation {}", generation)};
+  const Signalling& s = signalling[generation - 1];
+  return {s.gigatransfers_per_s * 1e9 * lanes * s.payload_bits / s.line_bits / 8,
+          fmt::format("PCIe Gen{} x{}: {:g} GT/s * {} lanes * {}/{}", generation, lanes, s.gigatransfers_per_s, lanes,
+                      s.payload_bits, s.line_bits)};
+}
 
 namespace {
 
@@ -33,19 +169,14 @@ std::string uuid_text(const cudaUUID_t& uuid) {
 
 // Linux writes bus ids in lower case.
 int numa_node_of(std::string pci_bus_id) {
-  std::transform(pci_bus_id.begin(), pci_bus_id.end(), pci_bus_id.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (char& c : pci_bus_id) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   int node = -1;
   std::ifstream("/sys/bus/pci/devices/" + pci_bus_id + "/numa_node") >> node;
   return node;
 }
 
 Facts attribute_facts(int ordinal) {
-  struct Named {
-    const char* name;
-    cudaDeviceAttr which;
-  };
-  static constexpr Named named[] = {
+  static constexpr std::pair<const char*, cudaDeviceAttr> named[] = {
       {"multiprocessors", cudaDevAttrMultiProcessorCount},
       {"sm_clock_khz", cudaDevAttrClockRate},
       {"memory_clock_khz", cudaDevAttrMemoryClockRate},
@@ -74,8 +205,8 @@ Facts attribute_facts(int ordinal) {
   const int major = attribute(cudaDevAttrComputeCapabilityMajor, ordinal);
   const int minor = attribute(cudaDevAttrComputeCapabilityMinor, ordinal);
   facts.emplace_back("compute_capability", fmt::format("{}.{}", major, minor));
-  for (const Named& n : named)
-    if (const auto value = maybe_attribute(n.which, ordinal)) facts.emplace_back(n.name, std::int64_t{*value});
+  for (const auto& [name, which] : named)
+    if (const auto value = maybe_attribute(which, ordinal)) facts.emplace_back(name, std::int64_t{*value});
   return facts;
 }
 
@@ -100,11 +231,10 @@ DeviceInfo describe_working(int ordinal) {
   info.facts.emplace_back("cuda_of_driver", version_text(driver));
   info.facts.emplace_back("cuda_runtime", version_text(runtime));
   std::string why;
-  if (const auto nvml = NvmlDevice::find(info.pci_bus_id, why)) {
-    for (auto& fact : nvml->facts()) info.facts.push_back(std::move(fact));
-  } else {
+  if (const auto nvml = NvmlDevice::find(info.pci_bus_id, why))
+    std::ranges::move(nvml->facts(), std::back_inserter(info.facts));
+  else
     info.facts.emplace_back("telemetry", "unavailable: " + why);
-  }
   info.link = link_limit(info.facts);
   info.memory = memory_limit(info.facts);
   return info;
@@ -182,7 +312,7 @@ const std::vector<DeviceInfo>& inventory() {
 
 std::optional<int> ordinal_of(std::string_view device) {
   constexpr std::string_view prefix = "cuda:";
-  if (device.substr(0, prefix.size()) != prefix) return std::nullopt;
+  if (!device.starts_with(prefix)) return std::nullopt;
   device.remove_prefix(prefix.size());
   int ordinal = -1;
   const auto [end, error] = std::from_chars(device.data(), device.data() + device.size(), ordinal);
@@ -206,16 +336,14 @@ int ordinal_or_throw(std::string_view device) {
   return *ordinal_of(device);
 }
 
-FreeMemory device_memory(int ordinal) {
+std::uint64_t free_memory(int ordinal) {
   make_current(ordinal);
   std::size_t free = 0, total = 0;
   check(cudaMemGetInfo(&free, &total), fmt::format("asking cuda:{} for its free memory", ordinal));
-  return {free, total};
+  return free;
 }
 
 std::uint64_t l2_bytes(int ordinal) { return static_cast<std::uint64_t>(attribute(cudaDevAttrL2CacheSize, ordinal)); }
-
-bool has_managed_memory(int ordinal) { return attribute(cudaDevAttrManagedMemory, ordinal) != 0; }
 
 }  // namespace npgpu::cuda
 

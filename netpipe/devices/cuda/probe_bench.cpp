@@ -2,11 +2,103 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
-#include "netpipe/devices/cuda/throughput.hpp"
 
 namespace npgpu::cuda {
+
+BlockReadback read_back(std::span<const BlockRecord> records, std::uint32_t launch) {
+  struct Unit {
+    std::uint32_t blocks = 0;
+    std::uint64_t begin = ~std::uint64_t{0};
+    std::uint64_t end = 0;
+  };
+  std::vector<Unit> units;
+  for (std::size_t block = 0; block < records.size(); ++block) {
+    const BlockRecord& one = records[block];
+    if (one.written != launch)
+      throw Error(ErrorKind::failed, fmt::format("block {} of {} left no record of its run", block, records.size()));
+    if (one.unit >= units.size()) units.resize(one.unit + 1);
+    Unit& unit = units[one.unit];
+    ++unit.blocks;
+    unit.begin = std::min(unit.begin, one.begin);
+    unit.end = std::max(unit.end, one.end);
+  }
+  BlockReadback all;
+  for (const Unit& unit : units) {
+    if (!unit.blocks) continue;
+    ++all.units;
+    all.max_blocks_on_unit = std::max(all.max_blocks_on_unit, unit.blocks);
+    all.cycles = std::max(all.cycles, static_cast<double>(unit.end - unit.begin));
+  }
+  return all;
+}
+
+BlockRecord* BlockRecords::begin(std::uint32_t blocks, cudaStream_t stream) {
+  const std::uint64_t bytes = std::uint64_t{blocks} * sizeof(BlockRecord);
+  if (device_.bytes() < bytes) {
+    device_ = Buffer(Memory::device, bytes);
+    host_ = Buffer(Memory::pinned, bytes);
+    check(cudaMemsetAsync(device_.data(), 0, bytes, stream), "clearing the blocks' records");
+  }
+  blocks_ = blocks;
+  ++launch_;
+  return reinterpret_cast<BlockRecord*>(device_.data());
+}
+
+BlockReadback BlockRecords::end(cudaStream_t stream) {
+  const std::uint64_t bytes = std::uint64_t{blocks_} * sizeof(BlockRecord);
+  check(cudaMemcpyAsync(host_.data(), device_.data(), bytes, cudaMemcpyDeviceToHost, stream),
+        "reading the blocks' records");
+  check(cudaStreamSynchronize(stream), "reading the blocks' records");
+  return read_back({reinterpret_cast<const BlockRecord*>(host_.data()), blocks_}, launch_);
+}
+
+namespace {
+
+// Multiply-adds a cycle in the order of DataType, and the first level's size. 7.5 has no bf16. Capabilities that are
+// not here are unknown, not like their neighbours: 8.0 and 8.6 share little.
+struct Row {
+  int capability;
+  double rates[5];
+  unsigned cache_kib;
+};
+constexpr Row table[] = {
+    {70, {64, 32, 64, 128, not_measured}, 128}, {75, {64, 2, 64, 128, not_measured}, 96},
+    {80, {64, 32, 64, 256, 128}, 192},          {86, {128, 2, 64, 128, 128}, 128},
+    {89, {128, 2, 64, 128, 128}, 128},          {90, {128, 64, 64, 256, 256}, 256},
+};
+
+const Row* row_of(int capability) {
+  const auto* const row = std::ranges::find(table, capability, &Row::capability);
+  return row == std::end(table) ? nullptr : row;
+}
+
+}  // namespace
+
+std::uint64_t unified_cache_bytes(int capability) {
+  const Row* const row = row_of(capability);
+  return row ? row->cache_kib * KiB : 0;
+}
+
+Limit arithmetic_limit(DataType type, int capability, unsigned multiprocessors, double clock_mhz) {
+  const std::string version = fmt::format("{}.{}", capability / 10, capability % 10);
+  const Row* const row = row_of(capability);
+  const double lanes = row ? row->rates[static_cast<std::size_t>(type)] : not_measured;
+  if (std::isnan(lanes))
+    return {not_measured,
+            fmt::format("unknown: this program has no {} rate of compute capability {}", name(type), version)};
+  if (multiprocessors == 0 || !(clock_mhz > 0))
+    return {not_measured, "unknown: the driver does not say the multiprocessors' number and clock"};
+  return {
+      multiprocessors * lanes * 2 * clock_mhz * 1e6,
+      fmt::format("{} multiprocessors * {:g} multiply-adds a cycle (CUDA C++ Programming Guide, capability {}) * 2 * "
+                  "{:g} MHz",
+                  multiprocessors, lanes, version, clock_mhz)};
+}
 
 namespace {
 
@@ -38,24 +130,24 @@ Layout layout_of(int ordinal) {
   layout.max_threads_per_unit = count(cudaDevAttrMaxThreadsPerMultiProcessor, ordinal);
   layout.cache_bytes = l2_bytes(ordinal);
   layout.near_cache_bytes = unified_cache_bytes(capability_of(ordinal));
-  layout.memory_bytes = device_memory(ordinal).free_bytes;
+  layout.memory_bytes = free_memory(ordinal);
   layout.clock_mhz = clock_mhz(ordinal);
   return layout;
 }
 
 Limit arithmetic_limit(DataType type, int ordinal) {
   return arithmetic_limit(type, capability_of(ordinal), count(cudaDevAttrMultiProcessorCount, ordinal),
-                         clock_mhz(ordinal));
+                          clock_mhz(ordinal));
 }
 
 std::uint32_t shared_bytes_to_be_alone(int ordinal) {
   const std::uint32_t half = count(cudaDevAttrMaxSharedMemoryPerMultiprocessor, ordinal) / 2 + 1;
   const std::uint32_t most = count(cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal);
   if (half > most)
-    throw Error(ErrorKind::usage,
-                fmt::format("cuda:{}: a block takes at most {} bytes of shared memory, which does not "
-                            "keep a second one away",
-                            ordinal, most));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("cuda:{}: a block takes at most {} bytes of shared memory, which does not keep a second one away",
+                    ordinal, most));
   return half;
 }
 

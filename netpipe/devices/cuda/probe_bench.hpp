@@ -1,20 +1,64 @@
-// What probes of GPUs share: how the driver describes a GPU, and one launch timed by events, by the host's clock and by
-// the multiprocessors' clocks.
+// What probes of GPUs share: how the driver and NVIDIA's guide describe a GPU, and one launch timed by events, by the
+// host's clock and by the multiprocessors' clocks.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
-#include "netpipe/devices/cuda/block_records.hpp"
 #include "netpipe/devices/cuda/check.hpp"
+#include "netpipe/devices/cuda/gate.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
-#include "netpipe/devices/cuda/nvml.hpp"
-#include "netpipe/devices/cuda/stream_timer.hpp"
+#include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/host/topology.hpp"
 #include "npgpu/probe.hpp"
 
 namespace npgpu::cuda {
+
+// What a block of a launch records.
+struct BlockRecord {
+  std::uint64_t begin = 0;  // clock64, which all blocks of one multiprocessor share
+  std::uint64_t end = 0;
+  std::uint32_t unit = 0;     // %smid
+  std::uint32_t written = 0;  // the launch's number, by which a block that wrote nothing is found
+};
+
+struct BlockReadback {
+  // Of the multiprocessor that took longest, from its first block's begin to its last one's end. One block's own time
+  // is less: its schedulers serve older warps first, and younger ones begin late.
+  double cycles = 0;
+  std::uint32_t units = 0;               // distinct multiprocessors
+  std::uint32_t max_blocks_on_unit = 0;  // blocks that one of them ran, at once or in turn
+};
+
+// Throws Error(failed) if a block did not write in this launch.
+BlockReadback read_back(std::span<const BlockRecord>, std::uint32_t launch);
+
+// The records' memory, on the device and where the host reads them. Belongs to the device that is current.
+class BlockRecords {
+ public:
+  // For a launch of so many blocks in this stream; the pointer is the kernel's, the number what each block writes. New
+  // memory is cleared in the same stream: nothing orders another stream's work before the kernel.
+  BlockRecord* begin(std::uint32_t blocks, cudaStream_t);
+  std::uint32_t launch() const { return launch_; }
+  // After the launch, which must be the stream's last work.
+  BlockReadback end(cudaStream_t);
+
+ private:
+  Buffer device_, host_;
+  std::uint32_t blocks_ = 0, launch_ = 0;
+};
+
+// Of the first level, which data and shared memory divide between them, as the CUDA C++ Programming Guide gives it for
+// each capability (90 for 9.0); the driver gives only shared memory's part. 0 where the table here does not have it.
+std::uint64_t unified_cache_bytes(int capability);
+
+// From the same guide's table "Throughput of Native Arithmetic Instructions", a packed pair of fp16 counted as two
+// elements; two operations a multiply-add; `clock_mhz` is the highest. NaN with a reason where a factor is not known.
+Limit arithmetic_limit(DataType, int capability, unsigned multiprocessors, double clock_mhz);
 
 int capability_of(int ordinal);  // 90 for 9.0
 
