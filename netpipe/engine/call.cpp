@@ -21,7 +21,7 @@ std::optional<std::string> flaw_of(const CallShape& shape) {
 }
 std::optional<std::string> flaw_of(const CallSample& sample) {
   if (sample.repeats == 0) return "has 0 repeats";
-  return std::nullopt;
+  return flaw_of_intact(sample.intact);
 }
 
 std::string text_of(const CallShape& shape) {

@@ -76,28 +76,27 @@ Fault read_fault(const JsonObject& from) {
 }
 
 // What transfers do not need: shown with the device, and read by simulations of kernels. The names carry the units.
-constexpr const char* hardware_keys[] = {"sms",
-                                         "schedulers",  // of an SM
-                                         "lanes",       // FP32, of an SM
-                                         "shader_clock_mhz",
-                                         "memory_clock_mhz",
-                                         "memory_bus_bits",
-                                         "l2_bytes",
-                                         "shared_bytes",  // of an SM
-                                         "registers",     // of an SM
-                                         "warps",         // resident on an SM
-                                         "blocks",        // resident on an SM
-                                         "block_threads",  // most, of a block
-                                         "fma_latency_cycles",
-                                         "memory_latency_cycles",
-                                         "transaction_bytes",   // least that the bus moves
-                                         "sm_bytes_per_cycle",  // between an SM and memory
-                                         "hardware_queues",
-                                         "stream_create_us",  // t_sc
-                                         "stream_destroy_us",
-                                         "kernel_launch_us",
-                                         "kernel_gap_us",
-                                         "kernel_latency_us"};
+constexpr const char* hardware_keys[] = {
+    "sms",
+    "schedulers",  // of an SM
+    "lanes",       // FP32, of an SM
+    "shader_clock_mhz", "memory_clock_mhz", "memory_bus_bits", "l2_bytes",
+    "shared_bytes",   // of an SM
+    "registers",      // of an SM
+    "warps",          // resident on an SM
+    "blocks",         // resident on an SM
+    "block_threads",  // most, of a block
+    "fma_latency_cycles", "memory_latency_cycles",
+    "transaction_bytes",   // least that the bus moves
+    "sm_bytes_per_cycle",  // between an SM and memory
+    "hardware_queues",
+    "stream_create_us",  // t_sc
+    "stream_destroy_us", "kernel_launch_us", "kernel_gap_us", "kernel_latency_us",
+    // calls, which npgpu calls times
+    "empty_kernel_us", "call_launch_us", "call_argument_byte_us", "call_cooperative_launch_us", "call_signal_us",
+    "call_event_wait_us", "call_event_elapsed_us", "call_callback_us", "call_memset_us", "call_malloc_free_us",
+    "call_pool_alloc_free_us", "call_graph_launch_us", "graph_chain_kernel_us", "graph_fork_kernel_us",
+    "call_graph_instantiate_us", "graph_instantiate_kernel_us", "call_graph_update_us", "graph_update_kernel_us"};
 
 Facts read_hardware(const JsonObject& from) {
   Facts facts;
