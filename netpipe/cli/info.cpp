@@ -98,7 +98,7 @@ int run_info(const Options& options) {
     }
     std::cout << '\n';
   }
-  if (!without.empty()) std::cout << "no GPU: " << without << '\n';
+  if (!without.empty()) std::cout << wrapped("no GPU: " + without, width, 2) << '\n';
   return exit_code::done;
 }
 

@@ -135,7 +135,9 @@ std::string plan_text(const Plan& plan, const MeasureOptions& options, std::size
       fmt::format("{} cases, {} points, about {:.0f} s\n", plan.cases(), plan.points(), guess(plan, options).count());
   for_each_kind([&]<class K>() {
     if (!plan.of<K>().empty())
-      text += fmt::format("schedule of {}: {}\n", K::name, options.repetition<K>().schedule()->text());
+      text +=
+          wrapped(fmt::format("schedule of {}: {}", K::name, options.repetition<K>().schedule()->text()), width, 2) +
+          '\n';
   });
   for (const std::string& why : plan.left_out) text += wrapped("left out: " + why, width, 2) + '\n';
   return text;

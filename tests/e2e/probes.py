@@ -49,7 +49,7 @@ def simulated(where):
         truth, p = spec(name)["hardware"], by_name(device)
         fmas = truth["lanes"]  # of an SM in a cycle
         filling = truth["fma_latency_cycles"] * fmas / 32  # warps that fill an SM: 5 and 16, within the blocks that it holds
-        for parameter, expected in (("SM", truth["sms"]), ("U", truth["sms"]), ("N_PPipe", 32), ("lanes", 32), ("L_Pipe", filling),
+        for parameter, expected in (("SM", truth["sms"]), ("N_PPipe", 32), ("lanes", 32), ("L_Pipe", filling),
                                     ("w*", filling), ("FMA latency", truth["fma_latency_cycles"]), ("lanes*ports", fmas),
                                     ("Sigma", fmas * truth["fma_latency_cycles"]), ("ports", fmas / 32),
                                     ("P", 2 * truth["sms"] * fmas * truth["shader_clock_mhz"] * 1e6),
@@ -77,7 +77,7 @@ def a_part(where):
     (device,) = derived(trace)
     p = by_name(device)
     check(abs(p["FMA latency"]["estimate"]["value"] - 20) < 0.05, "One-One alone tells the latency")
-    for name in ("SM", "U", "Sigma", "L_Pipe"):
+    for name in ("SM", "Sigma", "L_Pipe"):
         check(p[name]["estimate"]["value"] is None and p[name]["verdict"] == "no reference", f"{name} has no value: {p[name]}")
         check("no such point was measured" in p[name]["note"], f"{name}: the note says why: {p[name]['note']}")
     check(any("need probe bandwidth" in m for m in device["missing"]), f"what lacks is said: {device['missing']}")
