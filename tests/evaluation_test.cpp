@@ -6,7 +6,6 @@
 #include "made_jobs.hpp"
 #include "netpipe/model/jobs/baselines.hpp"
 #include "netpipe/model/jobs/job_points.hpp"
-#include "netpipe/model/relative_fit.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/predict.hpp"
 #include "score.hpp"

@@ -1,12 +1,12 @@
 #include "netpipe/model/jobs/baselines.hpp"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
 #include <utility>
 
-#include "netpipe/model/relative_fit.hpp"
 #include "npgpu/closed_forms.hpp"
 
 namespace npgpu::model {
@@ -102,6 +102,52 @@ Baseline best_constant() {
 }
 
 }  // namespace
+
+void RelativeFit::add_to(Sums& sums, const std::vector<long double>& row, long double right) {
+  const std::size_t n = row.size();
+  sums.products.resize(n * n);
+  sums.right.resize(n);
+  ++sums.rows;
+  for (std::size_t i = 0; i < n; ++i) {
+    sums.right[i] += row[i] * right;
+    for (std::size_t j = 0; j < n; ++j) sums.products[i * n + j] += row[i] * row[j];
+  }
+}
+
+void RelativeFit::add(const void* group, const std::vector<double>& features, double offset, double measured) {
+  std::vector<long double> row(features.begin(), features.end());
+  for (long double& x : row) x /= measured;
+  const long double right = 1 - static_cast<long double>(offset) / measured;
+  add_to(all_, row, right);
+  add_to(groups_[group], row, right);
+}
+
+std::vector<double> RelativeFit::solve(const void* without) const {
+  Sums left = all_;
+  if (const auto out = groups_.find(without); out != groups_.end()) {
+    left.rows -= out->second.rows;
+    for (std::size_t i = 0; i < left.products.size(); ++i) left.products[i] -= out->second.products[i];
+    for (std::size_t i = 0; i < left.right.size(); ++i) left.right[i] -= out->second.right[i];
+  }
+  if (left.rows == 0) return {};
+  using Matrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+  using Vector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
+  const auto n = static_cast<Eigen::Index>(left.right.size());
+  Matrix a = Eigen::Map<const Matrix>(left.products.data(), n, n);
+  Vector b = Eigen::Map<const Vector>(left.right.data(), n);
+  // Columns of bytes and of ones differ by many powers of ten.
+  Vector scale = a.diagonal().cwiseSqrt();
+  for (Eigen::Index i = 0; i < n; ++i)
+    if (!(scale(i) > 0)) scale(i) = 1;
+  a.array() /= (scale * scale.transpose()).array();
+  // Where all workloads have the same bytes, those cannot be told from a constant: the shortest solution then.
+  Eigen::CompleteOrthogonalDecomposition<Matrix> decomposition;
+  decomposition.setThreshold(1e-15L);  // of products; 3e-8 of features
+  const Vector x = decomposition.compute(a).solve(b.cwiseQuotient(scale)).cwiseQuotient(scale);
+  std::vector<double> result;
+  for (const long double one : x) result.push_back(static_cast<double>(one));
+  return result;
+}
 
 std::vector<Baseline> baselines(const MeasuredCosts& measured) {
   using namespace models;

@@ -9,6 +9,7 @@
 // promise too much; an octave left out takes its neighbours along. It is exact arithmetic, with no random numbers.
 #include <fmt/format.h>
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <bit>
 #include <boost/math/distributions/students_t.hpp>
@@ -17,7 +18,6 @@
 #include <optional>
 #include <set>
 
-#include "netpipe/model/relative_fit.hpp"
 #include "npgpu/model.hpp"
 
 namespace npgpu {
@@ -62,15 +62,27 @@ struct Line {
 };
 
 Line fit_line(const Points& curve, Model shape) {
-  model::RelativeFit fit;
-  for (const CurvePoint& m : curve) {
-    std::vector<double> features;
-    if (shape != Model::through_zero) features.push_back(1);
-    if (shape != Model::flat) features.push_back(m.moved_bytes);
-    fit.add(&curve, features, 0, m.us);
+  const auto n = static_cast<Eigen::Index>(curve.size());
+  Eigen::MatrixXd a(n, 2);  // divided by the measured time, so that a perfect line gives all ones
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const CurvePoint& m = curve[static_cast<std::size_t>(i)];
+    a(i, 0) = 1 / m.us;
+    a(i, 1) = m.moved_bytes / m.us;
   }
-  const std::vector<double> x = fit.solve();
-  return {shape == Model::through_zero ? 0 : x.front(), shape == Model::flat ? 0 : x.back()};
+  const Eigen::VectorXd ones = Eigen::VectorXd::Ones(n);
+  const auto alone = [&](Eigen::Index column) { return a.col(column).sum() / a.col(column).squaredNorm(); };
+  switch (shape) {
+    case Model::through_zero:
+      return {0, alone(1)};
+    case Model::flat:
+      return {alone(0), 0};
+    case Model::line:
+      break;
+  }
+  const Eigen::RowVectorXd scale = a.colwise().norm();  // microseconds beside megabytes
+  const Eigen::MatrixXd scaled = a.array().rowwise() / scale.array();
+  const Eigen::VectorXd x = scaled.colPivHouseholderQr().solve(ones);
+  return {x(0) / scale(0), x(1) / scale(1)};
 }
 
 struct HalfWidths {
@@ -90,9 +102,7 @@ std::optional<HalfWidths> jackknife(const Points& curve, Model shape) {
     without.push_back(fit_line(rest, shape));
   }
   const auto groups = static_cast<double>(without.size());
-  // Without the default detour by long double, which takes long to compile.
-  using Policy = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
-  const boost::math::students_t_distribution<double, Policy> student(groups - 1);
+  const boost::math::students_t_distribution<double> student(groups - 1);
   const double t = boost::math::quantile(student, 0.975);
   const auto half_width = [&](double Line::*number) {
     double mean = 0;
