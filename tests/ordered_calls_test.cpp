@@ -108,11 +108,11 @@ TEST_CASE("every copy, clearing and launch of device code names its stream") {
 
 // A decision in the timed loop of a job would be timed with it: calls are made before the clock starts.
 TEST_CASE("the timed loop of jobs makes calls, and decides nothing") {
-  const std::string text = text_of(root / "netpipe/jobs/cuda_streams.cpp");
-  const std::string head = "void JobStreams::issue(";
+  const std::string text = text_of(root / "netpipe/jobs/cuda_streams.hpp");
+  const std::string head = "void issue(";
   const std::size_t begin = text.find(head);
   REQUIRE(begin != std::string::npos);
-  const std::string body = text.substr(begin, text.find("\n}", begin) - begin);
+  const std::string body = text.substr(begin, text.find("\n  }", begin) - begin);
   CHECK(body.find("for (") != std::string::npos);
   for (const char* word : {"switch", "if (", "kernel_of", "?", "new ", "push_back"}) {
     CAPTURE(word);

@@ -1,7 +1,5 @@
 // Jobs in CUDA streams, timed whole. The timed region holds the runtime's calls and nothing else: what to call, with
 // which pointers and in which stream, is a list made before.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 #include <vector>

@@ -1,13 +1,9 @@
 // The calls of a job, and the streams that take them: pooled or fresh, open or behind a gate, timed as the case asks.
 #pragma once
 
-#include <optional>
-#include <vector>
-
+#include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/gate.hpp"
-#include "netpipe/devices/cuda/handles.hpp"
 #include "netpipe/jobs/words.hpp"
-#include "npgpu/job.hpp"
 
 namespace npgpu::cuda {
 
@@ -26,27 +22,163 @@ struct Call {
   dim3 blocks{}, threads{};
   Launch launch{};
 
-  static Call copying(std::uint32_t stream, void* to, const void* from, std::size_t bytes, cudaMemcpyKind);
-  static Call launching(std::uint32_t stream, Workload, std::uint32_t threads, const Launch&);
+  static cudaError_t make_copy(Call& c, cudaStream_t stream) {
+    return cudaMemcpyAsync(c.to, c.from, c.bytes, c.kind, stream);
+  }
+  static cudaError_t make_launch(Call& c, cudaStream_t stream) {
+    void* arguments[] = {&c.launch};
+    return cudaLaunchKernel(c.kernel, c.blocks, c.threads, arguments, 0, stream);
+  }
+  static Call copying(std::uint32_t stream, void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+    return {.make = make_copy,
+            .what = kind == cudaMemcpyHostToDevice ? "copying a chunk in" : "copying a chunk out",
+            .stream = stream,
+            .to = to,
+            .from = from,
+            .bytes = bytes,
+            .kind = kind};
+  }
+  static Call launching(std::uint32_t stream, Workload workload, std::uint32_t threads, const Launch& launch) {
+    return {.make = make_launch,
+            .what = "launching a chunk's kernel",
+            .stream = stream,
+            .kernel = kernel_of(workload),
+            .blocks = dim3((launch.count + threads - 1) / threads),
+            .threads = dim3(threads),
+            .launch = launch};
+  }
 };
 
 class JobStreams {
  public:
   // How many calls one stream takes behind a gate.
-  static std::uint64_t max_calls_behind_gate();
+  static std::uint64_t max_calls_behind_gate() {
+    constexpr std::uint64_t own = 4;  // the gate, its event and the wait for it, the end's event
+    return Gate::capacity() - own;
+  }
 
   // So many streams for runs of this case, those of a pool made where they are missing.
-  void prepare(const JobCase&, std::uint32_t streams);
+  void prepare(const JobCase& question, std::uint32_t streams) {
+    case_ = question;
+    fresh_.clear();  // where a run failed
+    fresh_.reserve(streams);
+    handles_.assign(streams, nullptr);
+    if (question.pool == StreamPool::pooled) {
+      while (pool_.size() < streams) pool_.emplace_back();
+      for (std::uint32_t s = 0; s < streams; ++s) handles_[s] = pool_[s].get();
+    }
+    if (question.gating == Gating::open) return;
+    while (ends_.size() < streams) ends_.emplace_back();
+    if (!gate_) gate_.emplace();
+  }
+
   // Makes the calls and waits for the device, which is idle before; nothing if a gate timed out. Sets the times alone.
-  std::optional<JobSample> run(std::vector<Call>&);
+  std::optional<JobSample> run(std::vector<Call>& calls) {
+    switch (case_.gating) {
+      case Gating::gated:
+        return gated(calls);
+      case Gating::last_stream_free:
+        return last_stream_free(calls);
+      case Gating::open:
+        break;
+    }
+    return case_.pool == StreamPool::fresh ? fresh(calls) : pooled(calls);
+  }
 
  private:
-  JobSample pooled(std::vector<Call>&);
-  JobSample fresh(std::vector<Call>&);
-  std::optional<JobSample> gated(std::vector<Call>&);
-  std::optional<JobSample> last_stream_free(std::vector<Call>&);
-  void issue(std::vector<Call>&);
-  void hold(std::size_t end);
+  // Behind a closed gate nothing may fail and leave it closed: whatever waits for the device would wait for the
+  // time-out.
+  struct OpenAtLast {
+    Gate& gate;
+    ~OpenAtLast() { gate.release(); }
+  };
+
+  static Seconds now() { return steady_clock().now(); }
+  static void wait_for_job() { check(cudaDeviceSynchronize(), "waiting for a job"); }
+
+  void issue(std::vector<Call>& calls) {
+    for (Call& call : calls) check(call.make(call, handles_[call.stream]), call.what);
+  }
+
+  JobSample pooled(std::vector<Call>& calls) {
+    const Seconds begin = now();
+    issue(calls);
+    const Seconds issued = now();
+    wait_for_job();
+    JobSample sample;
+    sample.host_us = microseconds(now() - begin);
+    sample.issue_us = microseconds(issued - begin);
+    return sample;
+  }
+
+  JobSample fresh(std::vector<Call>& calls) {
+    fresh_.clear();  // where a run failed
+    const Seconds begin = now();
+    for (cudaStream_t& handle : handles_) handle = fresh_.emplace_back().get();
+    const Seconds created = now();
+    issue(calls);
+    const Seconds issued = now();
+    wait_for_job();
+    const Seconds end = now();
+    fresh_.clear();
+    JobSample sample;
+    sample.destroy_us = microseconds(now() - end);
+    sample.host_us = microseconds(end - begin);
+    sample.create_us = microseconds(created - begin);
+    sample.issue_us = microseconds(issued - created);
+    return sample;
+  }
+
+  // The gate stands in the first stream; the others before `end` wait for an event behind it.
+  void hold(std::size_t end) {
+    gate_->hold(handles_[0]);
+    opened_.record(handles_[0]);
+    for (std::size_t s = 1; s < end; ++s)
+      check(cudaStreamWaitEvent(handles_[s], opened_.get(), 0), "putting a stream behind the gate");
+  }
+
+  std::optional<JobSample> gated(std::vector<Call>& calls) {
+    const OpenAtLast release{*gate_};
+    hold(handles_.size());
+    const Seconds begin = now();
+    issue(calls);
+    const Seconds issued = now();
+    for (std::size_t s = 0; s < handles_.size(); ++s) ends_[s].record(handles_[s]);
+    gate_->release();
+    wait_for_job();
+    JobSample sample;
+    sample.host_us = microseconds(now() - begin);
+    sample.issue_us = microseconds(issued - begin);
+    if (gate_->timed_out()) return std::nullopt;
+    Seconds last{0};
+    for (std::size_t s = 0; s < handles_.size(); ++s) last = std::max(last, Event::between(opened_, ends_[s]));
+    sample.device_us = microseconds(last);
+    return sample;
+  }
+
+  std::optional<JobSample> last_stream_free(std::vector<Call>& calls) {
+    const OpenAtLast release{*gate_};
+    cudaStream_t const free = handles_.back();
+    hold(handles_.size() - 1);
+    const Seconds begin = now();
+    issue(calls);
+    const Seconds issued = now();
+    Seconds ended = issued;
+    for (cudaError_t state = cudaErrorNotReady; state != cudaSuccess;) {
+      state = cudaStreamQuery(free);
+      ended = now();
+      if (state != cudaErrorNotReady) check(state, "asking whether a stream has ended");
+      if (ended - issued > last_stream_free_patience) gate_->release();
+    }
+    (void)cudaGetLastError();  // which "not ready" stays otherwise
+    JobSample sample;
+    sample.host_us = microseconds(ended - begin);
+    sample.issue_us = microseconds(issued - begin);
+    gate_->release();
+    wait_for_job();
+    if (gate_->timed_out()) return std::nullopt;
+    return sample;
+  }
 
   JobCase case_;
   std::vector<Stream> pool_;

@@ -37,6 +37,6 @@ std::vector<JobStep> overheads_experiment(const std::string& device);
 // of chunks, all points in one random order. Another seed is another design; the same one is the same everywhere.
 constexpr std::uint64_t usual_seed = 20'000'924;
 std::vector<JobStep> design_experiment(const std::string& device, std::uint32_t workloads,
-                                          std::uint64_t seed = usual_seed);
+                                       std::uint64_t seed = usual_seed);
 
 }  // namespace npgpu

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
-#include <vector>
 
 #include "npgpu/job.hpp"
 
@@ -19,9 +17,8 @@ struct JobLayout {
   std::uint64_t device_bytes = 0;
 };
 
-// A chunk has one region, as long as the longest of its parts, where input arrives, the kernel works and output leaves
-// from its beginning; regions follow each other. In independent order each
-// part has memory of its own instead.
+// A chunk has one region, as long as the longest of its parts, at whose beginning input arrives, the kernel works and
+// output leaves; regions follow each other. In independent order each part has memory of its own instead.
 inline JobLayout layout_of(Order order, const JobShape& job) {
   constexpr std::uint64_t line = 128;
   const auto up = [](std::uint64_t bytes) { return (bytes + line - 1) / line * line; };

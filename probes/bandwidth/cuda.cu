@@ -11,7 +11,6 @@
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "probes/bandwidth/walk.hpp"
-#include "probes/block_clock.cuh"
 #include "probes/cuda.hpp"
 
 namespace npgpu::cuda {

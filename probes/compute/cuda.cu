@@ -10,7 +10,6 @@
 #include <string>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "probes/block_clock.cuh"
 #include "probes/cuda.hpp"
 
 namespace npgpu::cuda {

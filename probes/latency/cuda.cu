@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "probes/block_clock.cuh"
 #include "probes/cuda.hpp"
 #include "probes/latency/permutation.hpp"
 
