@@ -36,7 +36,8 @@ def main():
     picture, (axes,) = figure.grid([("", drawn)])
     for (_, (size, low, median, high)), label in zip(drawn, labels):
         color, dashes, marker = style[label]
-        axes.plot(size, median, color=color, linestyle=dashes, marker=marker, markersize=3, label=label)
+        axes.plot(size, median, color=color, linestyle=dashes, marker=marker, markersize=3, markevery=max(1, len(size) // 14),
+                  label=label)
         axes.fill_between(size, low, high, color=color, alpha=0.25, linewidth=0)
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(figure.FuncFormatter(lambda v, _: figure.digits(v)))
@@ -47,7 +48,7 @@ def main():
                      label="Working set")
     figure.headline(picture, figure.title_of([p for p, _ in drawn], "latency of memory"), "each load waits for the one before")
     if len(drawn) > 1:
-        picture.legend(loc="upper left", bbox_to_anchor=(0.01, 0.0), ncols=4)
+        picture.legend(loc="upper left", bbox_to_anchor=(0.01, 0.0), ncols=3)
     figure.save(picture, args.output)
 
 

@@ -18,7 +18,7 @@ WORDS = ["trace", "module", "device_name", "device", "direction", "memory", "pat
 # These words are said only where they alone make a curve's name.
 USUAL = {"cache": ["warm"], "offsets": ["no offsets"], "binding": ["bound"], "executor": ["copy-engine", "cpu"]}
 OTHER_FIGURES = {"transfers": "rate.py, latency.py and samples.py show transfers", "jobs": "fixed.py and asymmetric.py show jobs",
-                 "probes": "corners.py and levels.py show probes"}
+                 "probes": "corners.py and levels.py show probes", "calls": "npgpu report shows calls"}
 
 
 class BadTrace(Exception):
@@ -162,8 +162,8 @@ class Trace:
         check_document(where, document, REPORT, VERSION, command)
         try:
             self.hostname = document["run"]["hostname"]
-            self.kinds = {kind: [Series(self, kind, i, s) for i, s in enumerate(document[kind])]
-                          for kind in ("transfers", "probes", "jobs")}
+            self.kinds = {kind: [Series(self, kind, i, s) for i, s in enumerate(document.get(kind, []))]
+                          for kind in OTHER_FIGURES}
         except (KeyError, TypeError, AttributeError) as error:
             raise BadTrace(f"{where}: lacks what a figure needs ({error}); it is of another npgpu") from None
 

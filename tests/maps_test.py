@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""README's map of folders is the tree, and every path that README and CONTRIBUTING name is there.
+
+    maps_test.py
+"""
+import glob
+import os
+import re
+import sys
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+# Made by a build or a figure; hidden folders are not mapped.
+MADE = re.compile(r"build.*|out|__pycache__|\..*")
+
+
+def text_of(name):
+    with open(os.path.join(ROOT, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def folders(below):
+    return {os.path.join(below, name).removeprefix("./") for name in os.listdir(os.path.join(ROOT, below))
+            if os.path.isdir(os.path.join(ROOT, below, name)) and not MADE.fullmatch(name)}
+
+
+def there(path):
+    """Also `probes/<name>/cuda.cu` and `netpipe/modules/cu*`, if anything fits."""
+    return bool(glob.glob(os.path.join(ROOT, re.sub(r"<\w+>", "*", path))))
+
+
+failures = []
+mapped = set(re.findall(r"^\| ([\w/]+) \|", text_of("README.md").split("## Folders")[1], re.M)) - {"folder"}
+tree = (folders(".") - {"include", "netpipe"}) | {"include/npgpu"} | folders("netpipe")
+failures += [f"README.md's map has no {folder}" for folder in sorted(tree - mapped)]
+failures += [f"README.md's map has {folder}, which the tree does not have" for folder in sorted(mapped - tree)]
+checked = 0
+for name in ("README.md", "CONTRIBUTING.md"):
+    text = text_of(name)
+    named = re.findall(r"`([\w.<>*-]+(?:/[\w.<>*-]+)+)`", text) + re.findall(r"\]\(([\w./-]+)\)", text)
+    for path in named:
+        if path.startswith(("build/", "npgpu/", "share/")):  # not of the source tree
+            continue
+        checked += 1
+        if not there(path):
+            failures.append(f"{name} names {path}, which is not there")
+print("\n".join(failures) or f"{len(mapped)} folders and {checked} paths are there")
+sys.exit(1 if failures or len(mapped) < 10 or checked < 10 else 0)
