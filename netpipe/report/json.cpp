@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "netpipe/model/calls/calls.hpp"
 #include "netpipe/model/probes/probe_rates.hpp"
 #include "netpipe/report/perturbed_sizes.hpp"
 #include "netpipe/report/series_text.hpp"
@@ -95,6 +96,18 @@ void add_summary(Json& json, const JobSeries& series) {
                     {"create_us", json_of(s.create_us)},
                     {"destroy_us", json_of(s.destroy_us)},
                     {"speed_up", json_of(s.speed_up)}});
+  }
+}
+
+void add_summary(Json& json, const CallSeries& series) {
+  json["points"] = Json::array();
+  for (const model::CallSummary& s : model::summarize(series)) {
+    Json& one = json["points"].emplace_back(Json::object());
+    add_fields(one, s.shape);
+    one.update(Json{{"trials", s.trials},
+                    {"stop", name(s.stop)},
+                    {"host_us", json_of(s.host_us)},
+                    {"done_us", json_of(s.done_us)}});
   }
 }
 

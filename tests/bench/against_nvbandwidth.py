@@ -22,7 +22,7 @@ def ours(program, folder, arguments, size):
     done = subprocess.run([program, "transfer", "--module", "cudaMemcpy", "--timing", "gated", "--sizes", size,
                            "--schedule", "adaptive", "--budget", "1s", "--output", path, "--force", "--json", *arguments],
                           capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)["sweeps"][0]
+    return json.loads(done.stdout)["transfers"][0]
 
 
 def rate(curve):
