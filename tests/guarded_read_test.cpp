@@ -1,5 +1,5 @@
 // A child process that goes first.
-#include "netpipe/trace/guarded_read.hpp"
+#include "netpipe/trace/decode.hpp"
 
 #include <doctest/doctest.h>
 #include <signal.h>

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "netpipe/trace/hdf5_handle.hpp"
+#include "netpipe/trace/hdf5.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/trace.hpp"
 

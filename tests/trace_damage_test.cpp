@@ -4,8 +4,7 @@
 #include <random>
 
 #include "made_trace.hpp"
-#include "netpipe/trace/attributes.hpp"
-#include "netpipe/trace/layout.hpp"
+#include "netpipe/trace/hdf5.hpp"
 #include "netpipe/trace/tables.hpp"
 
 using namespace npgpu;

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "made_trace.hpp"
-#include "netpipe/trace/attributes.hpp"
+#include "netpipe/trace/hdf5.hpp"
 #include "netpipe/trace/tables.hpp"
 
 using namespace npgpu;

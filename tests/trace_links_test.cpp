@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "made_trace.hpp"
-#include "netpipe/trace/layout.hpp"
+#include "netpipe/trace/hdf5.hpp"
 #include "netpipe/trace/tables.hpp"
 
 using namespace npgpu;

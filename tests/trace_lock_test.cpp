@@ -9,7 +9,7 @@
 #include <array>
 
 #include "made_trace.hpp"
-#include "netpipe/trace/lock.hpp"
+#include "netpipe/trace/files.hpp"
 
 using namespace npgpu;
 using Names = std::vector<std::string>;

@@ -2,8 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "made_trace.hpp"
-#include "netpipe/trace/attributes.hpp"
-#include "netpipe/trace/layout.hpp"
+#include "netpipe/trace/hdf5.hpp"
 
 using namespace npgpu;
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "made_trace.hpp"
-#include "netpipe/trace/attributes.hpp"
+#include "netpipe/trace/hdf5.hpp"
 
 using namespace npgpu;
 using Sizes = std::vector<std::uint64_t>;

@@ -1,4 +1,4 @@
-#include "netpipe/trace/utf8.hpp"
+#include "netpipe/trace/hdf5.hpp"
 
 #include <doctest/doctest.h>
 

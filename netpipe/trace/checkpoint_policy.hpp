@@ -1,6 +1,7 @@
 // When to save. Fed with numbers; it never sees a clock or a file.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "npgpu/units.hpp"
@@ -22,14 +23,36 @@ class CheckpointPolicy {
   explicit CheckpointPolicy(Seconds start) : CheckpointPolicy(start, Limits()) {}
   CheckpointPolicy(Seconds start, Limits limits) : limits_(limits), start_(start), last_added_(start) {}
 
-  void added(Seconds now);
+  void added(Seconds now) {
+    gap_ = now - last_added_;
+    last_added_ = now;
+    if (!unsaved_) oldest_unsaved_ = now;
+    unsaved_ = true;
+  }
   bool unsaved() const { return unsaved_; }
-  bool due(Seconds now, std::uint64_t bytes) const;
+  bool due(Seconds now, std::uint64_t bytes) const {
+    if (!unsaved_) return false;
+    if (saves_ == 0) return true;
+    const Seconds cost = expected(bytes);
+    const Seconds patience = std::max(limits_.patience, cost / limits_.max_share);
+    if (now - oldest_unsaved_ + gap_ >= patience) return true;
+    return spent_ + cost <= limits_.share * (now - start_);
+  }
   // A save of `bytes` that took `cost` has just ended, with all that was added. (One that failed is not told.)
-  void saved(Seconds cost, std::uint64_t bytes);
+  void saved(Seconds cost, std::uint64_t bytes) {
+    constexpr double weight = 0.3;  // of the latest: one slow fsync is soon forgotten, a slower disk soon noticed
+    usual_cost_ = saves_ == 0 ? cost : (1 - weight) * expected(bytes) + weight * cost;
+    usual_bytes_ = bytes;
+    spent_ += cost;
+    ++saves_;
+    unsaved_ = false;
+  }
 
   // What a save of so many bytes will probably cost: as lately, and in proportion where the file has grown.
-  Seconds expected(std::uint64_t bytes) const;
+  Seconds expected(std::uint64_t bytes) const {
+    if (usual_bytes_ == 0 || bytes <= usual_bytes_) return usual_cost_;
+    return usual_cost_ * (static_cast<double>(bytes) / static_cast<double>(usual_bytes_));
+  }
   Seconds spent() const { return spent_; }
   std::uint64_t saves() const { return saves_; }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "npgpu/trace.hpp"
+#include "npgpu/units.hpp"
 
 namespace npgpu::trace {
 
@@ -17,5 +18,20 @@ Trace decode(std::span<const std::byte>, const std::string& file);
 // Does it in a child process; throws what that threw, or Error(usage) saying that the file is damaged if the child
 // died.
 void rehearse(std::size_t bytes, const std::string& file, const std::function<void()>& what);
+
+// HDF5 can crash or hang on a damaged file. A child process goes first.
+
+struct GuardedRead {
+  enum class Outcome {
+    well,   // came to its end; or no child could be made, and the caller reads as everybody else does
+    threw,  // text: what the exception said
+    died,   // text: "Segmentation fault", "it does not end"
+  } outcome = Outcome::well;
+  std::string text;
+};
+
+// Runs `read` in a forked child, whose memory is a copy of ours: what it survives, we survive. It may take so much
+// processor time; what takes more, does not end.
+GuardedRead guarded_read(const std::function<void()>& read, Seconds max_processor_time);
 
 }  // namespace npgpu::trace

@@ -2,11 +2,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <new>
+#include <optional>
+#include <sstream>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -57,11 +63,6 @@ void sync_folder(const fs::path& folder, const Saving& saving) {
 }
 
 }  // namespace
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
 
 Descriptor::~Descriptor() {
   if (fd_ >= 0) ::close(fd_);
@@ -123,20 +124,16 @@ Unfinished::~Unfinished() {
 }
 
 FileSizeSignalBlocked::FileSizeSignalBlocked() {
-  sigset_t signal;
-  ::sigemptyset(&signal);
-  ::sigaddset(&signal, SIGXFSZ);
-  ::pthread_sigmask(SIG_BLOCK, &signal, &before_);
+  ::sigemptyset(&signal_);
+  ::sigaddset(&signal_, SIGXFSZ);
+  ::pthread_sigmask(SIG_BLOCK, &signal_, &before_);
 }
 
 FileSizeSignalBlocked::~FileSizeSignalBlocked() {
   const int error = errno;
   if (::sigismember(&before_, SIGXFSZ) == 0) {
-    sigset_t signal;
-    ::sigemptyset(&signal);
-    ::sigaddset(&signal, SIGXFSZ);
     const timespec at_once{};
-    while (::sigtimedwait(&signal, nullptr, &at_once) > 0) {
+    while (::sigtimedwait(&signal_, nullptr, &at_once) > 0) {
     }
   }
   ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
@@ -182,6 +179,165 @@ void try_folder(const fs::path& path) {
   const Descriptor fd(retried([&] { return ::open(scratch.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }));
   if (!fd.open()) refuse("create a file");
   if (::unlink(scratch.c_str()) != 0) refuse("remove a file");
+}
+
+namespace {
+
+std::string this_host() {
+  std::array<char, 256> text{};
+  if (::gethostname(text.data(), text.size() - 1) != 0) return "unknown";
+  return text.data();
+}
+
+// The content of a small file that the kernel makes; empty if there is none.
+std::string told_by_kernel(const std::string& path) {
+  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 1024> text{};
+  const ssize_t length = fd.open() ? ::read(fd.get(), text.data(), text.size()) : -1;
+  return {text.data(), length < 0 ? 0 : static_cast<std::size_t>(length)};
+}
+
+// When a process began, as no other process of any boot of this machine did: "<boot id>:<ticks since boot>". Empty if
+// there is no such process, or it cannot be asked.
+std::string start_of(long pid) {
+  const std::string stat = told_by_kernel(fmt::format("/proc/{}/stat", pid));
+  const std::size_t name_ends = stat.rfind(')');
+  std::string boot = told_by_kernel("/proc/sys/kernel/random/boot_id");
+  if (name_ends == std::string::npos || boot.empty()) return {};
+  std::istringstream fields(stat.substr(name_ends + 1));
+  std::string field;
+  for (int number = 3; number <= 22; ++number) fields >> field;
+  boot.erase(boot.find_last_not_of('\n') + 1);
+  return boot + ":" + field;
+}
+
+// What a lock says: "npgpu process 4711 on node17 started 5e0c...:81234"
+struct Holder {
+  long pid = 0;
+  std::string host;
+  std::string start;
+
+  static Holder self() { return {::getpid(), this_host(), start_of(::getpid())}; }
+  static std::optional<Holder> named_in(int fd) {
+    std::array<char, 1024> text{};
+    if (::pread(fd, text.data(), text.size() - 1, 0) <= 0) return std::nullopt;
+    std::array<char, 256> host{}, start{};
+    long pid = 0;
+    const auto form = "npgpu process %ld on %255s started %255s";
+    if (std::sscanf(text.data(), form, &pid, host.data(), start.data()) != 3) return std::nullopt;
+    return Holder{pid, host.data(), start.data()};
+  }
+  std::string signature() const {
+    return fmt::format("npgpu {} started {}\n", text(), start.empty() ? "unknown" : start);
+  }
+  std::string text() const { return fmt::format("process {} on {}", pid, host); }
+  bool is_here() const { return host == this_host(); }
+  bool certainly_gone() const {
+    if (!is_here()) return false;
+    if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return true;
+    const std::string now = start_of(pid);  // another process may have got its number
+    return start != "unknown" && !now.empty() && now != start;
+  }
+};
+
+enum class Outcome { locked, held, no_locks };
+Outcome try_lock(int fd) {
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+#ifdef F_OFD_SETLK
+  // By open file, not by process: two writers in one process exclude each other, and closing some other descriptor of
+  // the file does not release it.
+  const int command = F_OFD_SETLK;
+#else
+  const int command = F_SETLK;
+#endif
+  if (::fcntl(fd, command, &whole) == 0) return Outcome::locked;
+  return errno == EAGAIN || errno == EACCES ? Outcome::held : Outcome::no_locks;
+}
+
+// False if the name meanwhile stands for another file, or none: its last holder removed it.
+bool still_named(int fd, const fs::path& file) {
+  struct stat opened {
+  }, named{};
+  return ::fstat(fd, &opened) == 0 && ::stat(file.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
+         opened.st_ino == named.st_ino;
+}
+
+}  // namespace
+
+Lock::Lock(const fs::path& path) : path_(path), file_(beside(path, ".lock")) {
+  constexpr int max_races = 1000;
+  for (int race = 0; race < max_races; ++race) {
+    if (create()) return;
+    take_away();
+  }
+  refuse("cannot lock " + file_.string() + ": others take and leave it all the time");
+}
+
+bool Lock::create() {
+  struct stat there {};
+  if (::lstat(file_.c_str(), &there) == 0) return false;
+  // Where a file needs a name from its beginning, it has one that nobody looks for.
+  fs::path scratch;
+  Descriptor fd(::open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666));
+  if (!fd.open()) {
+    scratch = hidden_beside(path_, fmt::format("npgpu-lock-{}", ::getpid()));
+    fd = Descriptor(::open(scratch.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
+    if (!fd.open()) refuse(why_not_opened(errno));
+  }
+  const Unfinished unfinished(scratch);
+  const std::string text = Holder::self().signature();
+  {
+    const FileSizeSignalBlocked blocked;
+    if (::pwrite(fd.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
+      refuse(fmt::format("cannot write {}: {}", file_.string(), system_text(errno)));
+  }
+  try_lock(fd.get());  // nobody else knows the file; where there are no locks, its name will do
+  const std::string now = scratch.empty() ? fmt::format("/proc/self/fd/{}", fd.get()) : scratch.string();
+  if (::linkat(AT_FDCWD, now.c_str(), AT_FDCWD, file_.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+    if (errno == EEXIST) return false;
+    // A file system without hard links.
+    const int error = errno;
+    if (scratch.empty() || ::renameat2(AT_FDCWD, now.c_str(), AT_FDCWD, file_.c_str(), RENAME_NOREPLACE) != 0) {
+      if (errno == EEXIST) return false;
+      refuse(why_not_opened(error));
+    }
+  }
+  fd_ = std::move(fd);
+  return true;
+}
+
+bool Lock::take_away() {
+  // Non-blocking: a named pipe must not make us wait.
+  const Descriptor fd(::open(file_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!fd.open() && errno == ENOENT) return false;  // released in between
+  if (!fd.open()) refuse(why_not_opened(errno));
+  const std::optional<Holder> holder = Holder::named_in(fd.get());
+  if (!holder)
+    refuse(fmt::format("needs the name {} for its lock, and that file is not one; move it elsewhere", file_.string()));
+  const Outcome outcome = try_lock(fd.get());
+  if (outcome == Outcome::held) refuse("is being written by " + holder->text());
+  if (outcome == Outcome::no_locks && !holder->certainly_gone())
+    refuse(fmt::format("is being written by {}; this file system has no locks, so if that run is over, remove {}{}",
+                       holder->text(), file_.string(), holder->is_here() ? "" : " on any node that sees it"));
+  return still_named(fd.get(), file_) && ::unlink(file_.c_str()) == 0;
+}
+
+std::string Lock::why_not_opened(int error) const {
+  const std::string folder = folder_of(path_).string();
+  if (error == ENOENT) return "the folder " + folder + " does not exist";
+  if (error == ENOTDIR) return folder + " is not a folder";
+  return fmt::format("cannot create {}: {}", file_.string(), system_text(error));
+}
+
+void Lock::refuse(const std::string& why) const {
+  throw Error(ErrorKind::usage, fmt::format("{}: {}", path_.string(), why));
+}
+
+Lock::~Lock() {
+  // While it is still locked: whoever opened it meanwhile finds the name gone and tries again.
+  if (still_named(fd_.get(), file_)) ::unlink(file_.c_str());
 }
 
 }  // namespace npgpu::trace

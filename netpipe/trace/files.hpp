@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace npgpu::trace {
@@ -16,15 +17,14 @@ class Descriptor {
  public:
   explicit Descriptor(int fd = -1) : fd_(fd) {}
   Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
   ~Descriptor();
   int get() const { return fd_; }
   bool open() const { return fd_ >= 0; }
-  int release() {
-    const int fd = fd_;
-    fd_ = -1;
-    return fd;
-  }
+  int release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_;
@@ -65,7 +65,7 @@ class FileSizeSignalBlocked {
   ~FileSizeSignalBlocked();
 
  private:
-  sigset_t before_;
+  sigset_t signal_, before_;
 };
 
 // Replaces the file by these bytes, atomically and durably: written to .<name>.npgpu-tmp, fsync, rename, fsync of the
@@ -79,5 +79,31 @@ std::string what_is_there(const std::filesystem::path&);
 
 // Removes what a killed run left, and tries whether the folder can be written. Error(usage) if it cannot.
 void try_folder(const std::filesystem::path&);
+
+// One writer a trace: <path>.lock, held as long as the object lives.
+//
+// The lock is the kernel's (fcntl, by open file), so a killed holder's is gone with it; the file that it leaves behind
+// means nothing. The file has its holder's name in it before it has its own, and is removed when the lock is released,
+// by its holder only. A file of that name that no npgpu wrote is refused, and left alone.
+//
+// Where the file system has no locks, the file itself is the lock: it is taken over if its holder ran on this host and
+// is gone, otherwise it has to be removed by hand, and the message says so.
+class Lock {
+ public:
+  // Error(usage) naming the holder if somebody has it, or saying why it cannot be taken.
+  explicit Lock(const std::filesystem::path& path);
+  ~Lock();
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  bool create();     // false if the name is taken
+  bool take_away();  // a lock that is nobody's; false if its name stands for another one meanwhile
+  std::string why_not_opened(int error) const;
+  [[noreturn]] void refuse(const std::string& why) const;
+
+  std::filesystem::path path_, file_;
+  Descriptor fd_;
+};
 
 }  // namespace npgpu::trace

@@ -1,11 +1,10 @@
 #include "netpipe/trace/tables.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <array>
 #include <utility>
 
-#include "netpipe/trace/attributes.hpp"
-#include "netpipe/trace/layout.hpp"
+#include "netpipe/trace/hdf5.hpp"
 
 namespace npgpu::trace {
 
@@ -15,40 +14,14 @@ namespace {
 constexpr hsize_t plain_chunk = 64;
 constexpr hsize_t compressed_chunk = 4096;
 
+// In the order of Column::Type.
 hid_t file_type(Column::Type type) {
-  switch (type) {
-    case Column::Type::flag:
-      return H5T_STD_U8LE;
-    case Column::Type::i32:
-      return H5T_STD_I32LE;
-    case Column::Type::u32:
-      return H5T_STD_U32LE;
-    case Column::Type::i64:
-      return H5T_STD_I64LE;
-    case Column::Type::u64:
-      return H5T_STD_U64LE;
-    case Column::Type::f64:
-      break;
-  }
-  return H5T_IEEE_F64LE;
+  return std::array{H5T_STD_I32LE, H5T_STD_U32LE, H5T_STD_I64LE, H5T_STD_U64LE, H5T_IEEE_F64LE, H5T_STD_U8LE}
+      [static_cast<std::size_t>(type)];
 }
-
 hid_t memory_type(Column::Type type) {
-  switch (type) {
-    case Column::Type::flag:
-      return H5T_NATIVE_UINT8;
-    case Column::Type::i32:
-      return H5T_NATIVE_INT32;
-    case Column::Type::u32:
-      return H5T_NATIVE_UINT32;
-    case Column::Type::i64:
-      return H5T_NATIVE_INT64;
-    case Column::Type::u64:
-      return H5T_NATIVE_UINT64;
-    case Column::Type::f64:
-      break;
-  }
-  return H5T_NATIVE_DOUBLE;
+  return std::array{H5T_NATIVE_INT32,  H5T_NATIVE_UINT32, H5T_NATIVE_INT64,
+                    H5T_NATIVE_UINT64, H5T_NATIVE_DOUBLE, H5T_NATIVE_UINT8}[static_cast<std::size_t>(type)];
 }
 
 Handle compound(const Columns& columns, hid_t (*type_of_column)(Column::Type)) {
@@ -99,8 +72,9 @@ hsize_t rows_of(hid_t dataset, const std::string& called) {
 }  // namespace
 
 std::size_t row_bytes(const Columns& columns) {
-  return std::accumulate(columns.begin(), columns.end(), std::size_t{0},
-                         [](std::size_t sum, const Column& c) { return sum + c.bytes; });
+  std::size_t sum = 0;
+  for (const Column& c : columns) sum += c.bytes;
+  return sum;
 }
 
 RawTable RawTable::create(hid_t group, const std::string& name, const Columns& columns) {

@@ -1,17 +1,23 @@
-// Tables of described structs: which columns they have, and how rows go in and out.
+// Described structs in a file: as attributes of a group, and as rows of a table. Throws FormatError.
 #pragma once
+
+#include <fmt/format.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
 
-#include "netpipe/trace/hdf5_handle.hpp"
+#include "netpipe/trace/hdf5.hpp"
 #include "npgpu/field.hpp"
+#include "npgpu/kinds.hpp"
 #include "npgpu/names.hpp"
+#include "npgpu/transfer.hpp"
 
 namespace npgpu::trace {
 
@@ -139,5 +145,111 @@ class Table {
 enum class Packing { plain, compressed };
 // A copy in another group of a table with any columns, with its attributes.
 void copy_table(hid_t from, hid_t to, const std::string& name, Packing);
+
+// ---- attributes ----
+
+// Texts as they are, enumerators and lanes as words, a yes or no as uint8, counts as uint64, measures as float64.
+template <class T>
+void put_value(hid_t group, const std::string& attribute, const T& value) {
+  if constexpr (std::is_same_v<T, std::vector<Lane>>)
+    put(group, attribute, lanes_text(value));
+  else if constexpr (std::is_enum_v<T>)
+    put(group, attribute, std::string(name(value)));
+  else if constexpr (std::is_unsigned_v<T> && !std::is_same_v<T, bool>)
+    put(group, attribute, std::uint64_t{value});
+  else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+    put(group, attribute, std::int64_t{value});
+  else
+    put(group, attribute, value);
+}
+
+template <class T>
+void get_value(hid_t group, const std::string& where, const std::string& attribute, T& value) {
+  const auto refuse = [&](const auto& found, const std::string& why) {
+    throw FormatError(fmt::format("attribute '{}' of {} is '{}', {}", attribute, where, found, why));
+  };
+  const auto in_range = [&](auto found) {
+    if (found > std::numeric_limits<T>::max()) refuse(found, "which is too large");
+    if (found < std::numeric_limits<T>::min()) refuse(found, "which is too small");
+    value = static_cast<T>(found);
+  };
+  if constexpr (std::is_same_v<T, std::string>) {
+    value = get_text(group, where, attribute);
+  } else if constexpr (std::is_same_v<T, std::vector<Lane>>) {
+    const std::string text = get_text(group, where, attribute);
+    auto lanes = parse_lanes(text);
+    if (!lanes) refuse(text, "which does not describe lanes");
+    value = *lanes;
+  } else if constexpr (std::is_enum_v<T>) {
+    const std::string word = get_text(group, where, attribute);
+    const auto known = named<T>(word);
+    if (!known) refuse(word, "none of " + choices<T>());
+    value = *known;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    value = get_flag(group, where, attribute);
+  } else if constexpr (std::is_unsigned_v<T>) {
+    in_range(get_count(group, where, attribute));
+  } else if constexpr (std::is_integral_v<T>) {
+    in_range(get_integer(group, where, attribute));
+  } else {
+    value = get_real(group, where, attribute);
+  }
+}
+
+template <class Struct>
+void put_header(hid_t group, const Struct& header) {
+  visit_fields(header, [&](const FieldInfo& f, const auto& value) { put_value(group, std::string(f.name), value); });
+}
+
+template <class Struct>
+void get_header(hid_t group, const std::string& where, Struct& header) {
+  visit_fields(header, [&](const FieldInfo& f, auto& value) { get_value(group, where, std::string(f.name), value); });
+}
+
+// ---- what rows must be, when they are written and when they are read ----
+
+// Codes of enumerators are known ones, and the kind itself finds no flaw in `judged`.
+template <class Row, class Judged>
+void check_row(const Row& row, const Judged& judged) {
+  visit_fields(row, [&]<class T>(const FieldInfo& info, const T& value) {
+    if constexpr (std::is_enum_v<T>) {
+      const auto code = static_cast<std::int32_t>(value);
+      if (code < 0 || static_cast<std::size_t>(code) >= names_of<T>.size())
+        throw FormatError(fmt::format("has the unknown {} code {}", info.name, code));
+    }
+  });
+  if (const auto flaw = flaw_of(judged)) throw FormatError(*flaw);
+}
+
+// Rows are sound one by one, and points and samples agree on who owns whom.
+template <class K>
+void check_rows(const Series<K>& series, const std::string& where) {
+  const auto checked = [&](const char* table, std::size_t row, auto check) {
+    try {
+      check();
+    } catch (const FormatError& flaw) {
+      throw FormatError(fmt::format("row {} of {}/{} {}", row, where, table, flaw.what()));
+    }
+  };
+  const std::size_t all = series.samples.size();
+  for (std::size_t i = 0; i < series.points.size(); ++i)
+    checked("points", i, [&] {
+      const Point<K>& point = series.points[i];
+      check_row(point, point.axes);
+      if (point.samples > all || point.first_sample > all - point.samples)
+        throw FormatError(fmt::format("has samples {} + {}, and there are {}", point.first_sample, point.samples, all));
+      for (std::uint64_t s = point.first_sample; s < point.first_sample + point.samples; ++s)
+        if (series.samples[s].point != i)
+          throw FormatError(
+              fmt::format("has sample {}, which says that it is of point {}", s, series.samples[s].point));
+    });
+  for (std::size_t i = 0; i < all; ++i)
+    checked("samples", i, [&] {
+      const auto& sample = series.samples[i];
+      if (sample.point >= series.points.size())
+        throw FormatError(fmt::format("is of point {}, and there are {}", sample.point, series.points.size()));
+      check_row(sample, sample);
+    });
+}
 
 }  // namespace npgpu::trace

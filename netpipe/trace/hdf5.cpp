@@ -1,13 +1,152 @@
-#include "netpipe/trace/attributes.hpp"
+#include "netpipe/trace/hdf5.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <initializer_list>
+#include <string>
 #include <utility>
 #include <variant>
 
-#include "netpipe/trace/utf8.hpp"
-
 namespace npgpu::trace {
+
+namespace {
+
+// Length of the well-formed sequence that `text` begins with; 0 if it begins with none.
+std::size_t sequence(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto between = [&](std::size_t i, unsigned low, unsigned high) { return byte(i) >= low && byte(i) <= high; };
+  const unsigned first = byte(0);
+  if (first >= 0x01 && first <= 0x7f) return 1;
+  if (first >= 0xc2 && first <= 0xdf) return between(1, 0x80, 0xbf) ? 2 : 0;
+  if (first >= 0xe0 && first <= 0xef) {
+    const unsigned low = first == 0xe0 ? 0xa0 : 0x80;   // not overlong
+    const unsigned high = first == 0xed ? 0x9f : 0xbf;  // no surrogates
+    return between(1, low, high) && between(2, 0x80, 0xbf) ? 3 : 0;
+  }
+  if (first >= 0xf0 && first <= 0xf4) {
+    const unsigned low = first == 0xf0 ? 0x90 : 0x80;
+    const unsigned high = first == 0xf4 ? 0x8f : 0xbf;  // up to U+10FFFF
+    return between(1, low, high) && between(2, 0x80, 0xbf) && between(3, 0x80, 0xbf) ? 4 : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::string utf8(std::string_view bytes) {
+  std::string text;
+  text.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const std::size_t length = sequence(bytes);
+    text += length == 0 ? "\xef\xbf\xbd" : bytes.substr(0, length);
+    bytes.remove_prefix(length == 0 ? 1 : length);
+  }
+  return text;
+}
+
+void silence_hdf5() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
+std::string hdf5_reason() {
+  std::string reason;
+  // Upward begins with the innermost call, which knows best.
+  H5Ewalk2(
+      H5E_DEFAULT, H5E_WALK_UPWARD,
+      [](unsigned number, const H5E_error2_t* error, void* text) -> herr_t {
+        if (number == 0 && error->desc) *static_cast<std::string*>(text) = error->desc;
+        return 0;
+      },
+      &reason);
+  H5Eclear2(H5E_DEFAULT);
+  return reason;
+}
+
+void fail(const std::string& what) {
+  const std::string reason = hdf5_reason();
+  throw FormatError("cannot " + what + (reason.empty() ? "" : ": " + reason));
+}
+
+namespace {
+
+Handle in_memory() {
+  constexpr std::size_t growth = 64 * 1024;  // bytes by which the buffer grows
+  constexpr bool backing_store = false;
+  silence_hdf5();
+  Handle access = made(H5Pcreate(H5P_FILE_ACCESS), "make a property list");
+  done(H5Pset_fapl_core(access, growth, backing_store), "use HDF5's core driver");
+  return access;
+}
+
+template <class Info>
+herr_t add_name(hid_t, const char* name, const Info*, void* all) {
+  static_cast<std::vector<std::string>*>(all)->push_back(name);
+  return 0;
+}
+
+// HDF5 takes two files in memory of the same name for one file: a reader would get the writer's.
+std::string unique_name() {
+  static unsigned long count = 0;
+  return "npgpu-image-" + std::to_string(++count);
+}
+
+}  // namespace
+
+Handle new_image() {
+  const Handle access = in_memory();
+  return made(H5Fcreate(unique_name().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access), "create a file in memory");
+}
+
+Handle open_image(std::span<const std::byte> bytes) {
+  const Handle access = in_memory();
+  // HDF5 copies the bytes, and does not write to them in spite of the pointer's type.
+  done(H5Pset_file_image(access, const_cast<std::byte*>(bytes.data()), bytes.size()), "load a file into memory");
+  return made(H5Fopen(unique_name().c_str(), H5F_ACC_RDONLY, access), "open it");
+}
+
+std::uint64_t image_size(hid_t file) {
+  return static_cast<std::uint64_t>(done(H5Fget_file_image(file, nullptr, 0), "read the size of the file in memory"));
+}
+
+void take_image(hid_t file, Bytes& bytes) {
+  done(H5Fflush(file, H5F_SCOPE_GLOBAL), "flush the file in memory");
+  bytes.resize(image_size(file));
+  done(H5Fget_file_image(file, bytes.data(), bytes.size()), "copy the file in memory");
+}
+
+std::string group_name(std::size_t index) { return fmt::format("{:04}", index); }
+
+std::string resume_name(std::size_t number) { return fmt::format("resume_{}", number); }
+
+Handle create_group(hid_t parent, const std::string& name) {
+  return made(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "create group '" + name + "'");
+}
+
+bool has_link(hid_t parent, const std::string& name) {
+  return done(H5Lexists(parent, name.c_str(), H5P_DEFAULT), "look for '" + name + "'") > 0;
+}
+
+bool has_own(hid_t parent, const std::string& name, const std::string& called) {
+  if (!has_link(parent, name)) return false;
+  H5L_info_t link;
+  done(H5Lget_info(parent, name.c_str(), &link, H5P_DEFAULT), "look at " + called);
+  if (link.type != H5L_TYPE_HARD) throw FormatError(called + " is a link; a trace holds what it needs itself");
+  return true;
+}
+
+Handle open_group(hid_t parent, const std::string& where, const std::string& name) {
+  const std::string called = where + (where == "/" ? "" : "/") + name;
+  if (!has_own(parent, name, called)) throw FormatError("group " + called + " is missing");
+  Handle object = made(H5Oopen(parent, name.c_str(), H5P_DEFAULT), "open " + called);
+  if (H5Iget_type(object) != H5I_GROUP) throw FormatError(called + " is not a group");
+  return object;
+}
+
+std::vector<std::string> names_in(hid_t group) {
+  std::vector<std::string> names;
+  done(H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, add_name<H5L_info_t>, &names), "list a group");
+  return names;
+}
 
 namespace {
 
@@ -35,8 +174,7 @@ Handle open(hid_t object, const std::string& where, const std::string& name) {
 H5T_class_t scalar_class(hid_t attribute) {
   const Handle space = made(H5Aget_space(attribute), "read the shape of an attribute");
   if (H5Sget_simple_extent_npoints(space) != 1) return H5T_NO_CLASS;
-  const Handle type = made(H5Aget_type(attribute), "read the type of an attribute");
-  return sound_class(type);
+  return sound_class(made(H5Aget_type(attribute), "read the type of an attribute"));
 }
 
 std::string read_text(hid_t attribute) {
@@ -72,14 +210,7 @@ Handle expect(hid_t object, const std::string& where, const std::string& name, H
 
 std::vector<std::string> names_on(hid_t object, const std::string& where) {
   std::vector<std::string> names;
-  hsize_t position = 0;
-  done(H5Aiterate2(
-           object, H5_INDEX_NAME, H5_ITER_NATIVE, &position,
-           [](hid_t, const char* name, const H5A_info_t*, void* all) -> herr_t {
-             static_cast<std::vector<std::string>*>(all)->push_back(name);
-             return 0;
-           },
-           &names),
+  done(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, add_name<H5A_info_t>, &names),
        "list the attributes of " + where);
   return names;
 }
@@ -141,10 +272,11 @@ bool get_flag(hid_t object, const std::string& where, const std::string& name) {
     throw FormatError(called(where, name) + " is " + std::to_string(value) + ", neither 0 nor 1");
   return value == 1;
 }
+
 H5T_class_t sound_class(hid_t type) {
   const H5T_class_t claimed = H5Tget_class(type);
   const auto is_one_of = [&](std::initializer_list<hid_t> known) {
-    return std::any_of(known.begin(), known.end(), [&](hid_t one) { return H5Tequal(type, one) > 0; });
+    return std::ranges::any_of(known, [&](hid_t one) { return H5Tequal(type, one) > 0; });
   };
   if (claimed == H5T_STRING) return claimed;
   if (claimed == H5T_FLOAT && is_one_of({H5T_IEEE_F64LE, H5T_IEEE_F32LE, H5T_IEEE_F64BE, H5T_IEEE_F32BE}))
@@ -161,19 +293,13 @@ Facts get_facts(hid_t object, const std::string& where) {
   Facts facts;
   for (const std::string& name : names_on(object, where)) {
     const Handle attribute = open(object, where, name);
-    switch (scalar_class(attribute)) {
-      case H5T_STRING:
-        facts.emplace_back(utf8(name), read_text(attribute));
-        break;
-      case H5T_INTEGER:
-        facts.emplace_back(utf8(name), read_number<std::int64_t>(attribute, H5T_NATIVE_INT64));
-        break;
-      case H5T_FLOAT:
-        facts.emplace_back(utf8(name), read_number<double>(attribute, H5T_NATIVE_DOUBLE));
-        break;
-      default:
-        break;
-    }
+    const H5T_class_t kind = scalar_class(attribute);
+    if (kind == H5T_STRING)
+      facts.emplace_back(utf8(name), read_text(attribute));
+    else if (kind == H5T_INTEGER)
+      facts.emplace_back(utf8(name), read_number<std::int64_t>(attribute, H5T_NATIVE_INT64));
+    else if (kind == H5T_FLOAT)
+      facts.emplace_back(utf8(name), read_number<double>(attribute, H5T_NATIVE_DOUBLE));
   }
   return facts;
 }
