@@ -31,8 +31,8 @@ int run_compare(const Options& options) {
     compare_json(std::cout, of);
   else
     compare_text(std::cout, of, terminal_style());
-  const auto slower = [](const PointComparison& p) { return p.verdict == Verdict::slower; };
-  return std::any_of(of.points.begin(), of.points.end(), slower) ? exit_code::threshold : exit_code::done;
+  const auto failed = [](const PointComparison& p) { return is_failure(p.verdict); };
+  return std::any_of(of.points.begin(), of.points.end(), failed) ? exit_code::threshold : exit_code::done;
 }
 
 }  // namespace
@@ -41,7 +41,8 @@ Command compare_traces() {
   return {"compare",
           "compare two traces, point by point",
           "Compares trace B with trace A. A point is slower or faster if the medians differ by more than the threshold "
-          "and their intervals do not overlap. The exit code is 3 if any point is slower.",
+          "and their intervals do not overlap. It is broken if one of the two traces has wrong results or no time for "
+          "it. The exit code is 3 if any point is slower or broken.",
           {"A", "B"},
           {"npgpu compare last_month.h5 today.h5", "npgpu compare a.h5 b.h5 --threshold 10%"},
           declare,

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 
 import h5py
@@ -59,6 +60,15 @@ with folder() as where:
     check(compared.code == 3, f"half the rate is a regression: {compared.code}")
     check(run("compare", trace, slower, "--threshold", "300%").code == 0, "unless it is tolerated")
     check(run("compare", slower, trace).code == 0, "and faster is none")
+    broken = os.path.join(where, "broken.h5")
+    shutil.copy(trace, broken)
+    with h5py.File(broken, "r+") as f:
+        rows = f["transfers/0000/samples"][:]
+        rows["intact"][rows["point"] == 0] = 0
+        f["transfers/0000/samples"][:] = rows
+    for pair in ((trace, broken), (broken, trace)):
+        compared = run("compare", *pair)
+        check(compared.code == 3 and "1 broken" in compared.out, f"a point with wrong results is a failure: {compared.code}")
 
     every = os.path.join(where, "every.h5")
     made = run("characterize", "--device", "sim:plain,host", "--output", every, "--trial-time", "200us", "--budget", "10ms")
