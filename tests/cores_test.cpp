@@ -1,5 +1,5 @@
 // Cores are counted as the affinity mask leaves them, not hyperthreads; and pages are what they say.
-#include "netpipe/devices/host/cores.hpp"
+#include "netpipe/devices/host/facts.hpp"
 
 #include <doctest/doctest.h>
 #include <sched.h>
@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "netpipe/devices/host/nodes.hpp"
-#include "netpipe/devices/host/pages.hpp"
+#include "netpipe/devices/host/memory.hpp"
 #include "npgpu/error.hpp"
 
 using namespace npgpu;

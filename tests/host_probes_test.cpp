@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "netpipe/devices/host/cores.hpp"
+#include "netpipe/devices/host/facts.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/probe.hpp"
 #include "probes/compute/chains.hpp"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "netpipe/devices/host/cores.hpp"
+#include "netpipe/devices/host/facts.hpp"
 
 using namespace npgpu;
 

@@ -3,9 +3,7 @@
 // memory before they write it, and that read is not counted.
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "netpipe/devices/host/pages.hpp"
+#include "netpipe/devices/host/memory.hpp"
 #include "probes/bandwidth/loops.hpp"
 #include "probes/host/probe.hpp"
 
@@ -29,13 +27,13 @@ std::uint64_t elements_of(Operation operation, const Shape& shape) {
   return shape.bytes / 8 / shape.blocks / loops::arrays(operation) / loops::granularity * loops::granularity;
 }
 
-class HostBandwidthRunner final : public ProbeRunner {
+class HostBandwidthRunner final : public HostRunner {
  public:
-  using ProbeRunner::ProbeRunner;
+  using HostRunner::HostRunner;
 
   double work() const override {
-    return 8.0 * loops::touches(question().operation) *
-           static_cast<double>(slices_[0].elements * passes_of_repeat_) * shape().blocks;
+    return 8.0 * loops::touches(question().operation) * static_cast<double>(slices_[0].elements * passes_of_repeat_) *
+           shape().blocks;
   }
   std::string binding() const override {
     if (!threads_) return "one thread a core";
@@ -46,8 +44,7 @@ class HostBandwidthRunner final : public ProbeRunner {
  private:
   void set_up() override {
     loop_ = loops::find(isa_for(shape()), question().operation, question().form, shape().ilp);
-    if (!threads_ || threads_->size() != shape().blocks)
-      threads_ = std::make_unique<PinnedThreads>(std::vector<unsigned>(cpus_.begin(), cpus_.begin() + shape().blocks));
+    take_threads();
     const unsigned arrays = loops::arrays(question().operation);
     const std::uint64_t elements = elements_of(question().operation, shape()), pass_bytes = elements * 8 * arrays;
     passes_of_repeat_ = (min_bytes_of_repeat + pass_bytes - 1) / pass_bytes;
@@ -93,9 +90,7 @@ class HostBandwidthRunner final : public ProbeRunner {
     }
   }
 
-  std::vector<unsigned> cpus_ = host::core_cpus();
   loops::Loop loop_ = nullptr;
-  std::unique_ptr<PinnedThreads> threads_;
   host::Pages memory_;
   std::vector<loops::Slice> slices_;
   std::uint64_t passes_ = 0, run_passes_ = 0, passes_of_repeat_ = 1;
@@ -108,20 +103,7 @@ class HostBandwidthProbe final : public HostProbe {
   std::string_view summary() const override { return "memory bandwidth of one and all cores, in memory and in cache"; }
 
   std::vector<ProbeCase> cases(const std::string& device) const override {
-    std::vector<ProbeCase> all;
-    const auto add = [&](Operation operation, Form form) {
-      all.push_back({.probe = "bandwidth",
-                     .device = device,
-                     .operation = operation,
-                     .type = DataType::fp64,
-                     .form = form,
-                     .space = Space::host});
-    };
-    for (const Operation operation :
-         {Operation::rmw, Operation::read, Operation::write, Operation::copy, Operation::triad})
-      add(operation, Form::streaming);
-    add(Operation::rmw, Form::dependent);
-    return all;
+    return bandwidth_cases(device, DataType::fp64, Space::host, {Operation::rmw});
   }
 
   std::optional<std::string> refuses_case(const ProbeCase& question) const override {
@@ -159,14 +141,7 @@ class HostBandwidthProbe final : public HostProbe {
     const std::uint64_t far = std::min(cache * far_beyond, l.memory_bytes / 4) / MiB * MiB;
     const std::uint64_t middle = (caches.middle_bytes ? caches.middle_bytes : assumed_middle) / 2;
     const auto add = [&](std::uint32_t blocks, std::uint32_t lanes, std::uint32_t ilp, std::uint64_t bytes) {
-      const Shape shape{.blocks = blocks,
-                        .threads = lanes,
-                        .ilp = ilp,
-                        .access_bytes = 8 * lanes,
-                        .bytes = bytes,
-                        .one_block_per_sm = true};
-      if (!refuses_shape(question, shape) && std::find(all.begin(), all.end(), shape) == all.end())
-        all.push_back(shape);
+      add_shape(all, *this, question, {blocks, lanes, ilp, 8 * lanes, bytes, true});
     };
     add(1, 1, 1, far);
     for (const bool outside : {true, false})
@@ -177,7 +152,6 @@ class HostBandwidthProbe final : public HostProbe {
     return all;
   }
 
-  MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {max_bytes_of(steps), 0}; }
   std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
     return std::make_unique<HostBandwidthRunner>(*this, steps);
   }

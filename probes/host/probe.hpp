@@ -1,22 +1,36 @@
 // What the host's probes share: how the system describes the host, and what its vendor's documents promise.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include "netpipe/devices/host/cores.hpp"
+#include "netpipe/devices/host/facts.hpp"
+#include "netpipe/devices/host/memory.hpp"
 #include "probes/compute/chains.hpp"
 #include "probes/host/threads.hpp"
 #include "probes/runner.hpp"
 
 namespace npgpu {
 
+// Its blocks are pinned threads, of which there are as many as the shape has blocks.
+class HostRunner : public ProbeRunner {
+ public:
+  using ProbeRunner::ProbeRunner;
+
+ protected:
+  void take_threads() {
+    if (threads_ && threads_->size() == shape().blocks) return;
+    threads_ = std::make_unique<PinnedThreads>(std::vector<unsigned>(cpus_.begin(), cpus_.begin() + shape().blocks));
+  }
+  std::unique_ptr<PinnedThreads> threads_;
+
+ private:
+  std::vector<unsigned> cpus_ = host::core_cpus();
+};
+
 class HostProbe : public Probe {
  public:
   std::string_view device_kind() const override { return "host"; }
   ProbeContext context(const ProbeCase&) const override;
-  MemoryNeed available(const ProbeCase&) const override;
+  MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {max_bytes_of(steps), 0}; }
+  MemoryNeed available(const ProbeCase&) const override { return {host::free_host_memory(), UINT64_MAX}; }
 
  protected:
   virtual Limit limit(const ProbeCase&, const Layout&) const = 0;
@@ -38,6 +52,8 @@ struct Ports {
 };
 Ports documented_ports(const host::Processor&, Isa, DataType);
 
+// Adds a shape that the probe does not refuse, once.
+void add_shape(std::vector<Shape>&, const Probe&, const ProbeCase&, const Shape&);
 // Why there is no core for each block; nothing if there is.
 std::optional<std::string> refuses_blocks(const Shape&);
 // 1, 2, 3, ... up to 16, then ever larger steps, and `units` itself.

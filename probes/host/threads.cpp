@@ -4,12 +4,11 @@
 #include <sched.h>
 #include <time.h>
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 #include <system_error>
 
-#include "netpipe/devices/host/cores.hpp"
+#include "netpipe/devices/host/facts.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu {

@@ -2,10 +2,7 @@
 // levels; they are found by whoever reads the points, and no size of a level is used here but for where to stop.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
-#include "netpipe/devices/host/pages.hpp"
+#include "netpipe/devices/host/memory.hpp"
 #include "probes/host/probe.hpp"
 #include "probes/latency/chase.hpp"
 
@@ -14,7 +11,7 @@ namespace npgpu {
 namespace {
 
 constexpr std::uint64_t min_bytes = 4 * KiB, far_beyond = 4, assumed_cache = 32 * MiB;
-constexpr int points_of_octave = 8;           // and half of them in sets so large that laying them out takes long
+constexpr int points_of_octave = 8;
 constexpr std::uint64_t large_bytes = 16 * MiB;
 constexpr std::uint64_t seed = 1;
 // The chase stays within so much until all of it is visited: 32 small pages, which every first-level TLB holds, so that
@@ -73,12 +70,7 @@ class HostLatencyProbe final : public HostProbe {
   std::string_view summary() const override { return "loads that wait for each other, over growing sets of memory"; }
 
   std::vector<ProbeCase> cases(const std::string& device) const override {
-    return {{.probe = "latency",
-             .device = device,
-             .operation = Operation::chase,
-             .type = DataType::fp64,
-             .form = Form::dependent,
-             .space = Space::host}};
+    return {{"latency", device, Operation::chase, DataType::fp64, Form::dependent, Space::host}};
   }
 
   std::optional<std::string> refuses_case(const ProbeCase& question) const override {
@@ -98,22 +90,13 @@ class HostLatencyProbe final : public HostProbe {
   }
 
   std::vector<Shape> shapes(const ProbeCase& question) const override {
-    std::vector<Shape> all;
-    if (refuses_case(question)) return all;
+    if (refuses_case(question)) return {};
     const Layout l = host_layout(DataType::fp64);
     const std::uint64_t cache = l.cache_bytes ? l.cache_bytes : assumed_cache;
     const std::uint64_t most = std::max(std::min(cache * far_beyond, l.memory_bytes / 4), min_bytes);
-    for (int i = 0;; ++i) {
-      const double exact = static_cast<double>(min_bytes) * std::exp2(static_cast<double>(i) / points_of_octave);
-      const std::uint64_t bytes =
-          static_cast<std::uint64_t>(std::llround(exact / chase::line_bytes)) * chase::line_bytes;
-      if (bytes > most) return all;
-      if (bytes > large_bytes && i % 2) continue;
-      all.push_back({.access_bytes = sizeof(void*), .bytes = bytes, .one_block_per_sm = true});
-    }
+    return chase_shapes(sizeof(void*), chase::line_bytes, min_bytes, most, points_of_octave, large_bytes);
   }
 
-  MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {max_bytes_of(steps), 0}; }
   std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
     return std::make_unique<HostLatencyRunner>(*this, steps);
   }

@@ -7,6 +7,7 @@
 
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/host/payload.hpp"
+#include "netpipe/engine/copy_cases.hpp"
 
 namespace npgpu::cuda {
 
@@ -17,10 +18,6 @@ const std::string& bus_of(int ordinal) { return inventory().at(static_cast<std::
 host::Binding bound(const TransferCase& c) {
   if (!c.bind) return host::Binding::none("--no-bind");
   return host::Binding::near_device(bus_of(ordinal_or_throw(device_of(c))));
-}
-
-bool only_enqueues(const TransferCase& c) {
-  return c.async && c.memory != Memory::pageable && c.memory != Memory::managed;
 }
 
 // Another for every channel of the process: what one channel copied never passes for another's.

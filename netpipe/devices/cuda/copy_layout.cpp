@@ -9,69 +9,12 @@
 #include "netpipe/devices/host/facts.hpp"
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/payload.hpp"
+#include "netpipe/engine/copy_cases.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::cuda {
 
 namespace {
-
-constexpr auto host_memories = "pinned, pageable, write-combined or managed";
-
-std::optional<std::string> wrong_memory(const TransferCase& c) {
-  switch (c.direction) {
-    case Direction::d2d:
-      if (c.memory == Memory::device) return std::nullopt;
-      return fmt::format("--direction d2d copies within the device: use --memory device, not {}", name(c.memory));
-    case Direction::h2d:
-    case Direction::d2h:
-      if (c.memory != Memory::device) return std::nullopt;
-      return fmt::format(
-          "--memory is the host side's with --direction {}: use {}, or --direction d2d for device to device",
-          name(c.direction), host_memories);
-    case Direction::h2h:
-      if (c.memory == Memory::pageable || c.memory == Memory::pinned) return std::nullopt;
-      if (c.memory == Memory::write_combined)
-        return "--direction h2h lets the CPU read write-combined memory, which is not cached: use --memory pinned or "
-               "pageable";
-      return fmt::format("--direction h2h copies within the host: use --memory pinned or pageable, not {}",
-                         name(c.memory));
-    case Direction::peer:
-      return "--direction peer: copies between two GPUs are not there yet: use h2d, d2h, d2d or h2h";
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> wrong_on_host(const TransferCase& c) {
-  if (c.async) return "--direction h2h is done by the calling thread, whatever the call's name: leave out --async";
-  if (c.timing != Timing::host)
-    return fmt::format("--direction h2h is done by the CPU, which --timing {} cannot see: use --timing host",
-                       name(c.timing));
-  if (c.pattern == Pattern::duplex || !c.more_lanes.empty())
-    return "--pattern duplex with --direction h2h is two CPU copies at once, with no link between: use --module memcpy";
-  return std::nullopt;
-}
-
-std::optional<std::string> wrong_duplex(const TransferCase& c) {
-  if (c.direction == Direction::d2d)
-    return "--pattern duplex needs a link with two directions, and --direction d2d has none: use h2d or d2h";
-  if (!c.async)
-    return "--pattern duplex with blocking copies is one after the other, because all go through the default stream: "
-           "add --async";
-  return std::nullopt;
-}
-
-std::optional<std::string> wrong_behind_gate(const TransferCase& c) {
-  if (!c.async)
-    return "--timing gated needs copies that only enqueue, and a blocking one would wait for a gate that its caller "
-           "has yet to open: add --async, or use --timing host";
-  if (c.memory == Memory::pageable)
-    return "--timing gated cannot hold copies of pageable memory, which wait for their staging: use --memory pinned, "
-           "or --timing host";
-  if (c.memory == Memory::managed)
-    return "--timing gated cannot hold copies of managed memory, whose pages may move: use --memory pinned, or "
-           "--timing host";
-  return std::nullopt;
-}
 
 bool launches_block() {
   const char* const set = std::getenv("CUDA_LAUNCH_BLOCKING");
@@ -81,15 +24,11 @@ bool launches_block() {
 }  // namespace
 
 std::optional<std::string> why_impossible(const TransferCase& c) {
-  if (auto why = wrong_memory(c)) return why;
-  if (c.direction == Direction::h2h) return wrong_on_host(c);
-  if (c.timing == Timing::gated)
-    if (auto why = wrong_behind_gate(c)) return why;
-  if (c.pattern == Pattern::duplex) return wrong_duplex(c);
-  if (!c.more_lanes.empty() && !c.async)
-    return "several lanes of blocking copies run one after the other, because all go through the default stream: add "
-           "--async";
-  return std::nullopt;
+  if (auto why = why_no_copy(c)) return why;
+  if (c.async || (c.pattern != Pattern::duplex && c.more_lanes.empty())) return std::nullopt;
+  return fmt::format(
+      "{} of blocking copies run one after the other, because all go through the default stream: add --async",
+      c.pattern == Pattern::duplex ? "both directions of --pattern duplex" : "several lanes");
 }
 
 std::optional<std::string> why_refused(const TransferCase& c) {

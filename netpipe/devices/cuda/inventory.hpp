@@ -39,7 +39,7 @@ std::uint64_t free_memory(int ordinal);
 std::uint64_t l2_bytes(int ordinal);
 
 // NVML, opened at run time: clocks, power, temperature, the PCIe link. Its absence only means that these are
-// not known. No nvml.h is needed to build: the few functions used are declared in nvml.cpp.
+// not known. No nvml.h is needed to build: the few functions used are declared in inventory.cpp.
 
 // One GPU as NVML knows it.
 class NvmlDevice {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "npgpu/device.hpp"
 
@@ -12,5 +14,34 @@ DeviceInfo host_device();
 
 // The largest last-level cache that one thread reaches; 0 if unknown.
 std::uint64_t last_level_cache_bytes();
+
+// The cores that a thread may use, their caches, and pinning a thread to one of them.
+
+// One cpu of each core in the calling thread's affinity mask: the first that is allowed, in the order of the machine.
+std::vector<unsigned> core_cpus();
+
+// Confines the calling thread to one cpu. False if the system refuses.
+bool pin_thread(unsigned cpu);
+
+// Of the cores given; 0 where the system does not say.
+struct Caches {
+  std::uint64_t near_bytes = 0;         // a core's first level, data
+  std::uint64_t middle_bytes = 0;       // a core's second level
+  std::uint64_t last_bytes = 0;         // the last level that one core reaches
+  std::uint64_t last_bytes_in_all = 0;  // all last levels that these cores reach
+};
+Caches caches_of(const std::vector<unsigned>& cpus);
+
+// What the processor says it is; family and model as its vendor's documents count them, 0 where it has none (Arm).
+struct Processor {
+  std::string vendor;  // GenuineIntel, AuthenticAMD
+  unsigned family = 0;
+  unsigned model = 0;
+  std::string name;
+};
+Processor processor();
+
+// The highest clock of any cpu, as the system's frequency driver says; NaN where there is none (virtual machines).
+double max_clock_mhz();
 
 }  // namespace npgpu::host

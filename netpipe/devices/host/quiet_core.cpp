@@ -9,7 +9,7 @@
 #include <memory>
 #include <utility>
 
-#include "netpipe/devices/host/cores.hpp"
+#include "netpipe/devices/host/facts.hpp"
 #include "netpipe/devices/host/nodes.hpp"
 #include "npgpu/clock.hpp"
 

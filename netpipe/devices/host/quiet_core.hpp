@@ -53,7 +53,7 @@ class QuietCore {
   CoreAccess access_;
   std::string text_;
   std::size_t at_ = 0;  // in access_.cpus
-  Seconds min_{0};    // of all loops; 0 before the first
+  Seconds min_{0};      // of all loops; 0 before the first
 };
 
 }  // namespace npgpu::host

@@ -7,10 +7,12 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "netpipe/devices/simulated/spec.hpp"
+#include "npgpu/transfer.hpp"
 
 namespace npgpu::simulated {
 
@@ -25,5 +27,10 @@ std::vector<DeviceInfo> known_devices();
 DeviceInfo device_of(const std::string& id);
 // Why there are none: the folders, and what to set.
 std::string why_none();
+
+// A simulated device can be asked for the cases of a real one, less what needs a second host thread or a cache, and
+// with links that its spec has. Why the case cannot run, and what would make it run, in one sentence that names the
+// option; nothing if it can.
+std::optional<std::string> why_refused(const TransferCase&, const Spec&);
 
 }  // namespace npgpu::simulated

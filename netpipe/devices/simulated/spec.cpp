@@ -1,14 +1,214 @@
 #include "netpipe/devices/simulated/spec.hpp"
 
-#include <algorithm>
-#include <cstdint>
-#include <limits>
+#include <fmt/format.h>
 
-#include "netpipe/devices/simulated/json_object.hpp"
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "npgpu/error.hpp"
 
 namespace npgpu::simulated {
 
 namespace {
+
+using nlohmann::json;
+
+// A JSON object that is read strictly: every key is asked for with the type it must have, and what was never asked
+// for is refused. Errors name the file, the key's path and what was expected.
+class JsonObject {
+ public:
+  // Throws Error(usage) if the file cannot be read, is not JSON, repeats a key, or is no object.
+  static JsonObject read(const std::filesystem::path&);
+
+  struct Range {
+    double min = 0;
+    double max = std::numeric_limits<double>::max();
+    bool open = false;  // `min` itself is too little
+  };
+
+  double number(const std::string& key, const Range&) const;  // the key must be there
+  double number_or(const std::string& key, double otherwise, const Range&) const;
+  std::uint64_t integer(const std::string& key, std::uint64_t min, std::uint64_t max) const;
+  std::uint64_t integer_or(const std::string& key, std::uint64_t otherwise, std::uint64_t min, std::uint64_t max) const;
+  std::string text(const std::string& key) const;  // never empty
+  JsonObject object(const std::string& key) const;
+  std::optional<JsonObject> maybe_object(const std::string& key) const;
+  std::vector<JsonObject> objects_or_none(const std::string& key) const;
+
+  // All keys, for objects whose keys are a choice of their own.
+  std::vector<std::string> keys() const;
+  bool has(const std::string& key) const;  // asks for it, too
+  // Refuses keys that nobody asked for.
+  void done() const;
+
+  [[noreturn]] void wrong(const std::string& key, const std::string& expected) const;
+
+ private:
+  JsonObject(std::filesystem::path file, std::string path, nlohmann::json value);
+  const nlohmann::json& at(const std::string& key, const std::string& expected) const;
+  std::string path_of(const std::string& key) const;
+
+  std::filesystem::path file_;
+  std::string path_;  // "links.h2d", empty at the top
+  nlohmann::json value_;
+  mutable std::set<std::string> asked_;
+};
+
+[[noreturn]] void refuse(const std::filesystem::path& file, const std::string& why) {
+  throw Error(ErrorKind::usage, fmt::format("{}: {}", file.string(), why));
+}
+
+// Far deeper than a spec goes. What walks a value calls itself for every level, and a hostile file would end the stack.
+constexpr int max_depth = 32;
+
+// A key that stands twice would silently count once.
+json parse(const std::filesystem::path& file, const std::string& text) {
+  std::vector<std::set<std::string>> open;
+  const auto watch = [&](int depth, json::parse_event_t event, json& value) {
+    if (depth > max_depth) refuse(file, fmt::format("brackets nest deeper than {} levels", max_depth));
+    if (event == json::parse_event_t::object_start) open.emplace_back();
+    if (event == json::parse_event_t::object_end) open.pop_back();
+    if (event == json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second)
+      refuse(file, fmt::format("the key '{}' stands twice in one object", value.get<std::string>()));
+    return true;
+  };
+  try {
+    return json::parse(text, watch);
+  } catch (const json::exception& e) {
+    // "[json.exception.parse_error.101] parse error at line 3, column 7: ..."
+    const std::string what = e.what();
+    const std::size_t end = what.find("] ");
+    refuse(file, "not JSON: " + (end == std::string::npos ? what : what.substr(end + 2)));
+  }
+}
+
+std::string shown(const json& value) {
+  std::string text = value.dump();
+  if (text.size() > 40) text = text.substr(0, 37) + "...";
+  return text;
+}
+
+std::string numbers(const JsonObject::Range& range) {
+  if (range.open) return fmt::format("a number over {}, up to {:.0f}", range.min, range.max);
+  return fmt::format("a number from {} to {:.0f}", range.min, range.max);
+}
+
+JsonObject::JsonObject(std::filesystem::path file, std::string path, json value)
+    : file_(std::move(file)), path_(std::move(path)), value_(std::move(value)) {}
+
+JsonObject JsonObject::read(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) refuse(file, fmt::format("cannot be read: {}", std::strerror(errno)));
+  std::string text;
+  try {
+    text.assign(std::istreambuf_iterator<char>(stream), {});
+  } catch (const std::ios_base::failure&) {
+    refuse(file, fmt::format("cannot be read: {}", std::strerror(errno)));
+  }
+  json value = parse(file, text);
+  if (!value.is_object()) refuse(file, fmt::format("expected an object {{...}}, found {}", shown(value)));
+  return {file, "", std::move(value)};
+}
+
+std::string JsonObject::path_of(const std::string& key) const { return path_.empty() ? key : path_ + '.' + key; }
+
+void JsonObject::wrong(const std::string& key, const std::string& expected) const {
+  const auto found = value_.find(key);
+  refuse(file_, fmt::format("{}: expected {}, found {}", path_of(key), expected,
+                            found == value_.end() ? "nothing" : shown(*found)));
+}
+
+const json& JsonObject::at(const std::string& key, const std::string& expected) const {
+  asked_.insert(key);
+  const auto found = value_.find(key);
+  if (found == value_.end()) wrong(key, expected);
+  return *found;
+}
+
+double JsonObject::number(const std::string& key, const Range& range) const {
+  const json& value = at(key, numbers(range));
+  if (!value.is_number()) wrong(key, numbers(range));
+  const double number = value.get<double>();
+  if (!(number >= range.min && number <= range.max) || (range.open && number == range.min)) wrong(key, numbers(range));
+  return number;
+}
+
+double JsonObject::number_or(const std::string& key, double otherwise, const Range& range) const {
+  return has(key) ? number(key, range) : otherwise;
+}
+
+std::uint64_t JsonObject::integer(const std::string& key, std::uint64_t min, std::uint64_t max) const {
+  const std::string expected = fmt::format("a whole number from {} to {}", min, max);
+  const json& value = at(key, expected);
+  if (!value.is_number_unsigned()) wrong(key, expected);
+  const auto number = value.get<std::uint64_t>();
+  if (number < min || number > max) wrong(key, expected);
+  return number;
+}
+
+std::uint64_t JsonObject::integer_or(const std::string& key, std::uint64_t otherwise, std::uint64_t min,
+                                     std::uint64_t max) const {
+  return has(key) ? integer(key, min, max) : otherwise;
+}
+
+std::string JsonObject::text(const std::string& key) const {
+  const json& value = at(key, "a text");
+  if (!value.is_string() || value.get<std::string>().empty()) wrong(key, "a text");
+  return value.get<std::string>();
+}
+
+JsonObject JsonObject::object(const std::string& key) const {
+  const json& value = at(key, "an object {...}");
+  if (!value.is_object()) wrong(key, "an object {...}");
+  return {file_, path_of(key), value};
+}
+
+std::optional<JsonObject> JsonObject::maybe_object(const std::string& key) const {
+  if (!has(key)) return std::nullopt;
+  return object(key);
+}
+
+std::vector<JsonObject> JsonObject::objects_or_none(const std::string& key) const {
+  std::vector<JsonObject> all;
+  if (!has(key)) return all;
+  const json& value = at(key, "a list of objects [{...}]");
+  if (!value.is_array()) wrong(key, "a list of objects [{...}]");
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (!value[i].is_object()) wrong(key, "a list of objects [{...}]");
+    all.push_back({file_, fmt::format("{}[{}]", path_of(key), i), value[i]});
+  }
+  return all;
+}
+
+bool JsonObject::has(const std::string& key) const {
+  asked_.insert(key);
+  return value_.contains(key);
+}
+
+std::vector<std::string> JsonObject::keys() const {
+  std::vector<std::string> all;
+  for (const auto& [key, value] : value_.items()) all.push_back(key);
+  return all;
+}
+
+void JsonObject::done() const {
+  for (const auto& [key, value] : value_.items()) {
+    if (asked_.count(key)) continue;
+    std::string known;
+    for (const std::string& one : asked_) known += (known.empty() ? "" : ", ") + one;
+    refuse(file_, fmt::format("{}: unknown key; known here: {}", path_of(key), known));
+  }
+}
 
 constexpr JsonObject::Range rate_gb_s{0, 1e6, true};  // a petabyte per second is a slip of the keyboard
 constexpr JsonObject::Range time_us{0, 1e9};
@@ -167,6 +367,78 @@ Spec read_spec(const std::filesystem::path& file) {
   if (const auto hardware = from.maybe_object("hardware")) spec.hardware = read_hardware(*hardware);
   from.done();
   return spec;
+}
+
+namespace {
+
+void add_link(Facts& facts, const std::string& prefix, const Link& link) {
+  facts.emplace_back(prefix + "_gb_s", link.bytes_per_s / 1e9);
+  facts.emplace_back(prefix + "_latency_us", microseconds(link.latency));
+  facts.emplace_back(prefix + "_gap_us", microseconds(link.gap));
+}
+
+// "write-combined" -> "write_combined": fact names are snake_case.
+std::string snake(std::string_view word) {
+  std::string text(word);
+  std::replace(text.begin(), text.end(), '-', '_');
+  return text;
+}
+
+double fastest(const Spec& spec) {
+  double best = not_measured;
+  for (const auto* links : {&spec.h2d, &spec.d2h})
+    for (const auto& [memory, link] : *links)
+      if (!(link.bytes_per_s <= best)) best = link.bytes_per_s;
+  return best;
+}
+
+Limit limit(double stated, double derived, const std::string& from) {
+  if (stated > 0) return {stated, "stated in the spec"};
+  if (derived > 0) return {derived, from};
+  return {};
+}
+
+Facts facts_of(const Spec& spec) {
+  Facts facts{{"spec_file", spec.file.string()}, {"spec_source", spec.source}};
+  facts.insert(facts.end(), spec.hardware.begin(), spec.hardware.end());
+  for (const auto& [memory, link] : spec.h2d) add_link(facts, "h2d_" + snake(name(memory)), link);
+  for (const auto& [memory, link] : spec.d2h) add_link(facts, "d2h_" + snake(name(memory)), link);
+  if (spec.d2d) add_link(facts, "d2d", *spec.d2d);
+  if (spec.h2h) add_link(facts, "h2h", *spec.h2h);
+  facts.emplace_back("copy_engines", std::int64_t{spec.copy_engines});
+  facts.emplace_back("duplex_sl_h", spec.duplex_slowdown_h2d);
+  facts.emplace_back("duplex_sl_d", spec.duplex_slowdown_d2h);
+  facts.emplace_back("copy_us", microseconds(spec.host.copy));
+  facts.emplace_back("copy_async_us", microseconds(spec.host.copy_async));
+  facts.emplace_back("launch_us", microseconds(spec.host.launch));
+  facts.emplace_back("record_us", microseconds(spec.host.record));
+  facts.emplace_back("synchronize_us", microseconds(spec.host.synchronize));
+  facts.emplace_back("gate_capacity", static_cast<std::int64_t>(spec.host.gate_capacity));
+  facts.emplace_back("noise_seed", static_cast<std::int64_t>(spec.noise.seed));
+  facts.emplace_back("noise_sigma", spec.noise.sigma);
+  facts.emplace_back("noise_operation_sigma", spec.noise.operation_sigma);
+  facts.emplace_back("noise_outlier_rate", spec.noise.outlier_rate);
+  facts.emplace_back("noise_outlier_factor", spec.noise.outlier_factor);
+  std::string faults;
+  for (const Fault& fault : spec.faults)
+    faults += (faults.empty() ? "" : ", ") + std::string(name(fault.kind)) + " at call " + std::to_string(fault.call);
+  if (!faults.empty()) facts.emplace_back("faults", faults);
+  return facts;
+}
+
+}  // namespace
+
+DeviceInfo info_of(const Spec& spec, const std::string& id) {
+  DeviceInfo info;
+  info.id = id;
+  info.name = spec.name;
+  info.simulated = true;
+  info.memory_bytes = spec.memory_bytes;
+  info.link = limit(spec.link_limit_bytes_per_s, fastest(spec), "the fastest link of the spec");
+  info.memory = limit(spec.memory_limit_bytes_per_s, spec.d2d ? 2 * spec.d2d->bytes_per_s : not_measured,
+                      "the spec's d2d rate, read and write counted");
+  info.facts = facts_of(spec);
+  return info;
 }
 
 }  // namespace npgpu::simulated

@@ -1,0 +1,17 @@
+// Which copies no GPU does, real or simulated.
+#pragma once
+
+#include "npgpu/transfer.hpp"
+
+namespace npgpu {
+
+// Pageable and managed memory is staged by the host, whatever the call is named.
+inline bool only_enqueues(const TransferCase& c) {
+  return c.async && c.memory != Memory::pageable && c.memory != Memory::managed;
+}
+
+// Why the case can run on no device, and what would make it run, in one sentence that names the options; nothing if it
+// can. Asks nothing of the machine.
+std::optional<std::string> why_no_copy(const TransferCase&);
+
+}  // namespace npgpu
