@@ -15,15 +15,22 @@ class CudaProbe : public Probe {
     if (auto why = why_not_there(c.device)) return why;
     return refuses_question(c);
   }
+  std::vector<ProbeCase> cases(const std::string& device) const final {
+    auto all = questions(device);
+    std::erase_if(all, [&](const ProbeCase& c) { return refuses_case(c).has_value(); });
+    return all;
+  }
   ProbeContext context(const ProbeCase& c) const final {
     const int ordinal = ordinal_or_throw(c.device);
     return {layout_of(ordinal), limit(c, ordinal)};
   }
+  MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, max_bytes_of(steps)}; }
   MemoryNeed available(const ProbeCase& c) const final {
     return {host::free_host_memory(), free_memory(ordinal_or_throw(c.device))};
   }
 
  protected:
+  virtual std::vector<ProbeCase> questions(const std::string& device) const = 0;
   virtual std::optional<std::string> refuses_question(const ProbeCase&) const = 0;
   virtual Limit limit(const ProbeCase&, int ordinal) const = 0;
 };

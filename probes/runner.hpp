@@ -52,5 +52,9 @@ std::vector<Shape> compute_shapes(const Layout&);
 // The same corners on memory far beyond the cache, over access widths, threads and accesses in flight; and one
 // working set inside the cache. The dependent form has one access in flight.
 std::vector<Shape> bandwidth_shapes(const Layout&, Form);
+// One thread that chases through working sets from `least` to `most`, so many to the octave, in whole steps; half as
+// many above `large`, which take long to lay out.
+std::vector<Shape> chase_shapes(std::uint32_t access_bytes, std::uint64_t step, std::uint64_t least, std::uint64_t most,
+                                int of_octave, std::uint64_t large = UINT64_MAX);
 
 }  // namespace npgpu

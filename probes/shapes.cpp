@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "probes/runner.hpp"
@@ -101,6 +101,18 @@ std::vector<Shape> bandwidth_shapes(const Layout& l, Form form) {
     for (const std::uint32_t t : up_to(l.max_threads_per_block, {256, 512, 1024}))
       add(filling(l, t), t, ilp, 16, inside);
   return list.take();
+}
+
+std::vector<Shape> chase_shapes(std::uint32_t access_bytes, std::uint64_t step, std::uint64_t least, std::uint64_t most,
+                                int of_octave, std::uint64_t large) {
+  List list;
+  for (int i = 0;; ++i) {
+    const double exact = static_cast<double>(least) * std::exp2(static_cast<double>(i) / of_octave);
+    const auto bytes = static_cast<std::uint64_t>(std::llround(exact / static_cast<double>(step))) * step;
+    if (bytes > most) return list.take();
+    if (bytes > large && i % 2) continue;
+    list.add({.access_bytes = access_bytes, .bytes = bytes, .one_block_per_sm = 1});
+  }
 }
 
 }  // namespace npgpu

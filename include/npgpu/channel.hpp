@@ -1,14 +1,7 @@
-// A Channel moves bytes for one TransferCase and owns the buffers it moves. The engine drives it; it knows
-// nothing of patterns, repeats or statistics.
-//
-// Calling order, for each size:  prepare(bytes)  { forward | back }*  settle  intact
-// Only forward, back and settle are ever called inside a timed region. Everything throws Error.
+// A Channel moves bytes for one TransferCase and owns the buffers it moves; it knows nothing of patterns, repeats or
+// statistics. Calling order, for each size:  prepare(bytes)  { forward | back }*  settle  intact
+// Only forward, back and settle are called inside a timed region. Everything throws Error.
 #pragma once
-
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <string>
 
 #include "npgpu/clock.hpp"
 #include "npgpu/device.hpp"
@@ -25,8 +18,7 @@ class DeviceTimer {
   virtual void start() = 0;    // mark the beginning, in operation order
   virtual void stop() = 0;     // mark the end
   virtual void release() = 0;  // open the gate
-  // Between the two marks. Only after the channel settled. Nothing if the gate opened by its own
-  // time-out: the trial is void, because launch costs are in it.
+  // Between the two marks, after the channel settled. Nothing if the gate timed out: launch costs are then in it.
   virtual std::optional<Seconds> elapsed() = 0;
   // How many operations may be enqueued behind a closed gate without the enqueueing call blocking.
   virtual std::uint64_t gate_capacity() const = 0;
@@ -53,41 +45,27 @@ void repeat(Operations& channel, std::uint64_t repeats, bool round_trip) {
 class Channel {
  public:
   virtual ~Channel() = default;
-
-  // Every following operation moves `bytes` (1 .. the max_bytes it was opened with). Poisons the
-  // target, so that an operation that does nothing is found by intact(). Not timed.
+  // Every following operation moves `bytes` (1 .. the max_bytes it was opened with). Poisons the target, so that
+  // intact() finds an operation that does nothing. Not timed.
   virtual void prepare(std::uint64_t bytes) = 0;
-
   virtual void forward() = 0;  // one copy in the case's direction; may return before it is done
   virtual void back() = 0;     // one copy of what arrived, the other way
   virtual void settle() = 0;   // returns when all that was issued is done
-
-  // `repeats` operations, each there and back if `round_trip`: what a trial issues. Timed below compiles the
-  // loop for one channel.
+  // `repeats` operations, each there and back if `round_trip`: what a trial issues.
   virtual void issue(std::uint64_t repeats, bool round_trip) { repeat(*this, repeats, round_trip); }
-
-  // Compares what arrived with what was sent, byte by byte, and the guard bytes around it with the
-  // poison. `went_back`: also what back() returned. Nothing if all is well, otherwise one sentence:
-  // "byte 17 of 4096 is 0x00, expected 0xa3". Not timed; only after settle().
+  // Compares what arrived, and what back() returned if it `went_back`, with what was sent, and the guard bytes around
+  // it with the poison. Nothing if all is well, otherwise one sentence. Not timed; only after settle().
   virtual std::optional<std::string> intact(bool went_back) = 0;
-
-  // The clock that host times of this channel are read from.
-  virtual const Clock& clock() const = 0;
-
-  // Null if the module cannot time on the device.
-  virtual DeviceTimer* timer() { return nullptr; }
-
-  // True if forward() only enqueues: two such channels can be driven from one thread at once.
-  virtual bool enqueues() const { return false; }
-
+  virtual const Clock& clock() const = 0;           // that host times are read from
+  virtual DeviceTimer* timer() { return nullptr; }  // null: the module cannot time on the device
+  virtual bool enqueues() const { return false; }   // forward() only enqueues: one thread can drive two channels
   virtual Telemetry telemetry() { return {}; }
-
   // What buffers and thread were bound to: "NUMA node 0 (cpus 0-15)", or why they were not.
   virtual std::string binding() const = 0;
 };
 
-// Base of a final channel class: its loop calls Self's operations directly, so that a copy of a few nanoseconds
-// is not timed together with a virtual call. class Memcpy final : public Timed<Memcpy> { ... };
+// Base of a final channel class, whose loop calls Self's operations directly: a copy of a few nanoseconds is not timed
+// together with a virtual call. class Memcpy final : public Timed<Memcpy> { ... };
 template <class Self, class Base = Channel>
 class Timed : public Base {
  public:

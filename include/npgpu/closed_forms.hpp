@@ -5,9 +5,6 @@
 // to count gaps, pass chunk_times(). Optima are real numbers: a caller rounds both ways and compares.
 #pragma once
 
-#include <cstdint>
-#include <span>
-
 #include "npgpu/simulate.hpp"
 
 namespace npgpu::models {

@@ -1,14 +1,7 @@
-// How a device is built, derived from its probes alone and held against what driver or system report of it. Pure
-// functions of a trace.
+// How a device is built, derived from its probes alone and held against what driver or system report of it.
 #pragma once
 
-#include <array>
-#include <string>
-#include <vector>
-
 #include "npgpu/model.hpp"
-#include "npgpu/names.hpp"
-#include "npgpu/probe.hpp"
 
 namespace npgpu {
 
@@ -58,8 +51,7 @@ Corners corners_of(const ProbeSeries&);
 std::vector<Parameter> compute_parameters(const Corners&);
 std::vector<Parameter> bandwidth_parameters(const Corners&);
 
-// One entry a device of the trace that was probed, or whose costs of streams were measured (npgpu/predict.hpp), in
-// order.
+// One entry a device of the trace that was probed, or whose costs of streams were measured (npgpu/predict.hpp).
 std::vector<DeviceParameters> derive(const Trace&);
 
 }  // namespace npgpu

@@ -6,19 +6,8 @@
 // into `chunks`; chunk c goes to stream c % streams.
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "npgpu/names.hpp"
 #include "npgpu/runner.hpp"
 #include "npgpu/simulate.hpp"
-#include "npgpu/units.hpp"
 
 namespace npgpu {
 

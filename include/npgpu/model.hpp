@@ -1,15 +1,8 @@
 // What a trace says: pure functions of what was read. Nothing here touches a device.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "npgpu/statistics.hpp"
 #include "npgpu/trace.hpp"
-#include "npgpu/units.hpp"
 
 namespace npgpu {
 

@@ -3,15 +3,7 @@
 // functions of a trace.
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "npgpu/derive.hpp"
-#include "npgpu/model.hpp"
-#include "npgpu/simulate.hpp"
-#include "npgpu/trace.hpp"
 
 namespace npgpu {
 

@@ -8,16 +8,7 @@
 //   lane   a part of what one instruction does at once: 32 threads of a warp; the elements of a SIMD register
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "npgpu/names.hpp"
 #include "npgpu/runner.hpp"
-#include "npgpu/units.hpp"
 
 namespace npgpu {
 

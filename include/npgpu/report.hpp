@@ -1,17 +1,10 @@
-// Ways out of a trace. One exporter a file; each writes text that a person or a program reads.
+// Ways out of a trace: text that a person or a program reads.
 #pragma once
 
 #include <ostream>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "npgpu/compare.hpp"
-#include "npgpu/derive.hpp"
-#include "npgpu/model.hpp"
 #include "npgpu/predict.hpp"
-#include "npgpu/simulate.hpp"
-#include "npgpu/trace.hpp"
 
 namespace npgpu {
 
@@ -22,14 +15,13 @@ struct TextStyle {
   std::size_t series_in_trace = 0;  // where only some of them are shown; 0: all are shown
 };
 
-// The text with control characters, terminal escapes included, and bytes that are not UTF-8 written as "\x1b". Line
-// ends stay. The reports below print all text so; whatever else prints text from a trace calls it.
+// The text with control characters other than line ends, and bytes that are not UTF-8, written as "\x1b". Whatever
+// prints text from a trace calls it, as the reports below do.
 std::string printable(std::string_view);
 
-// "55.40 GB/s", "195.3 kB/s": four significant digits; "-" if it is NaN.
-std::string rate_text(double bytes_per_s);
-// "5.120 us", "1.030 ms": four significant digits; "-" if it is NaN.
-std::string time_text(double us);
+// Four significant digits; "-" if it is NaN.
+std::string rate_text(double bytes_per_s);  // "55.40 GB/s", "195.3 kB/s"
+std::string time_text(double us);           // "5.120 us", "1.030 ms"
 // "66.9 TFLOP/s", "493 GOP/s", "4.29 TB/s", and for a chase the time of one load: "271 ns".
 std::string probe_rate_text(const ProbeCase&, double per_s);
 // The first point's rate, or its time where it has no rate, and half the width of the interval: "66.9 TFLOP/s ±0.10 %";
@@ -37,8 +29,7 @@ std::string probe_rate_text(const ProbeCase&, double per_s);
 template <class K>
 std::string point_text(const Series<K>&);
 
-// The readable report: a table for each series and what is derived from all. A simulated device's series have SIMULATED
-// in their titles.
+// A table for each series and what is derived from all. A simulated device's series have SIMULATED in their titles.
 void report_text(std::ostream&, const Trace&, const TextStyle&);
 void report_json(std::ostream&, const Trace&);
 // One line for each series.
@@ -86,8 +77,7 @@ struct ForecastOf {
 };
 void forecast_text(std::ostream&, const ForecastOf&, const TextStyle&);
 void forecast_json(std::ostream&, const ForecastOf&);
-// Predictions compared with measured workloads: a row for each model. Full: also the simulator's times for each
-// workload.
+// Predictions against measured workloads: a row for each model. Full: also the simulator's times for each workload.
 void evaluation_text(std::ostream&, const Evaluation&, Detail, const TextStyle&);
 void evaluation_json(std::ostream&, const Evaluation&);
 

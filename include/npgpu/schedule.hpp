@@ -1,23 +1,16 @@
 // Which sizes are measured, how often each, and when to stop.
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "npgpu/series.hpp"
-#include "npgpu/units.hpp"
 
 namespace npgpu {
 
-// Sizes of NetPIPE's sweep (Allada et al. 2009, section II): centres c = 2^k and 1.5*2^k from start to end, and
-// c-p, c, c+p once the step between centres exceeds p+1. `start` is measured even where it is no
-// centre; c+p may pass `end`. Ascending, each once. Throws Error(usage) unless 1 <= start <= end.
+// Sizes of NetPIPE's sweep (Allada et al. 2009, section II), ascending: centres c = 2^k and 1.5*2^k from start to end,
+// and c-p, c, c+p once the step between centres exceeds p+1; c+p may pass `end`. `start` is measured even where it is
+// no centre. Throws Error(usage) unless 1 <= start <= end.
 std::vector<std::uint64_t> sweep_sizes(std::uint64_t start, std::uint64_t end, std::uint64_t perturbation);
 
-// No trial has more repeats. Even operations of 0.1 ns are then timed over some milliseconds, and operations that cost
-// nothing, as simulated ones may, come to an end.
+// No trial has more: operations of 0.1 ns take milliseconds, and those that cost nothing, simulated ones, end.
 constexpr std::uint64_t max_trial_repeats = std::uint64_t{1} << 26;
 
 // A schedule is fed with what trials took and says what to do next. It never sees a clock.
@@ -32,8 +25,8 @@ class Schedule {
   // Starts a point. `max_repeats` caps a trial (the gate's capacity); 0: no cap but max_trial_repeats.
   virtual void begin(std::uint64_t bytes, std::uint64_t max_repeats) = 0;
   virtual Step next() = 0;
-  // The last step took this long: `timed` by the case's own timing, `spent` in all on the host clock. A
-  // step that was void (a gate timed out) is not recorded; next() then returns the same step again.
+  // The last step took this long: `timed` by the case's own timing, `spent` in all on the host clock. A void step (a
+  // gate timed out) is not recorded; next() then returns it again.
   virtual void record(Seconds timed, Seconds spent) = 0;
   // "classic target 0.25 s trials 7": stored with the series.
   virtual std::string text() const = 0;
@@ -42,17 +35,17 @@ class Schedule {
 };
 
 struct ClassicOptions {
-  Seconds target{0.25};             // Allada et al.'s TARGET
-  std::uint64_t min_repeats = 3;    // NetPIPE's floor
+  Seconds target{0.25};           // Allada et al.'s TARGET
+  std::uint64_t min_repeats = 3;  // NetPIPE's floor
   int trials = 7;
   std::uint64_t fixed_repeats = 0;  // 0: derived from the last point's time
 };
 struct AdaptiveOptions {
   double tolerance = 0.01;  // half width of the interval over the median
   double level = 0.95;
-  Seconds trial{0.003};     // a trial's length, or one repeat where that is longer
-  int min_trials = 9;       // from 9 on, the interval leaves out the least and the greatest
-  Seconds budget{0.15};     // a point's, once it has min_trials
+  Seconds trial{0.003};  // a trial's length, or one repeat where that is longer
+  int min_trials = 9;    // from 9 on, the interval leaves out the least and the greatest
+  Seconds budget{0.15};  // a point's, once it has min_trials
 };
 std::unique_ptr<Schedule> classic_schedule(const ClassicOptions& = {});
 std::unique_ptr<Schedule> adaptive_schedule(const AdaptiveOptions& = {});

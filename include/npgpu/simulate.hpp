@@ -5,15 +5,7 @@
 // closed forms of the literature. Pure functions: nothing here touches a device.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <vector>
-
-#include "npgpu/device.hpp"
-#include "npgpu/names.hpp"
 #include "npgpu/transfer.hpp"
-#include "npgpu/units.hpp"
 
 namespace npgpu {
 

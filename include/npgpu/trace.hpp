@@ -1,16 +1,8 @@
 // The trace on disk. data/TRACE_FORMAT.md is the contract; this is the only way to it from C++.
-// No HDF5 type appears here.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <memory>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "npgpu/device.hpp"
 #include "npgpu/kinds.hpp"
 
 namespace npgpu {
@@ -58,8 +50,7 @@ struct Trace {
   }
 };
 
-// HDF5 itself can crash or hang on a damaged file. A program that can afford it lets a child process go first, which is
-// forked; then such a file is an Error too.
+// HDF5 itself can crash or hang on a damaged file. Where a forked child reads first, such a file is an Error, too.
 enum class Guard { none, child };
 
 // Reads a whole trace. Throws Error(usage) naming the file: missing, empty, truncated, not HDF5, not an npgpu trace, of
@@ -77,39 +68,34 @@ enum class IfExists {
 // Holds a lock (<path>.lock) as long as it lives. Throws Error naming the file.
 class TraceWriter {
  public:
-  // Nothing is created at `path` before the first checkpoint, but at once the lock is taken, the folder is tried, and
-  // an existing file is refused, loaded, or replaced at the first checkpoint. A resumed or appended trace keeps its
-  // run_uuid and start time, and holds `provenance` as resume_1, resume_2, ...; it is refused if it is of another host,
-  // or (resume) was begun with another plan. If there is no file, a new one is started.
+  // Takes the lock, tries the folder, and refuses or loads an existing file at once; creates or replaces `path` at the
+  // first checkpoint. A resumed or appended trace keeps its run_uuid and start time, and holds `provenance` as
+  // resume_1, resume_2, ...; it is refused if it is of another host, or (resume) was begun with another plan.
   TraceWriter(std::filesystem::path path, IfExists, const TraceRoot&, const Provenance&, Guard = Guard::none);
   ~TraceWriter();  // does not save; never throws
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
-  // Starts a series with this header (without points and samples), or finds the one with the same question, schedule
-  // and device if the trace was resumed. Returns its index among its kind. Throws Error(usage) if what the resumed
-  // trace holds of that device is another device's, or simulated where this is real. For K out of Kinds, as below.
+  // Starts a series with this header, or finds the one with the same question, schedule and device if the trace was
+  // resumed. Returns its index among its kind. Throws Error(usage) if what the resumed trace holds of that device is
+  // another device's, or simulated where this is real. For K out of Kinds, as below.
   template <class K>
   std::size_t begin(const Series<K>& header);
-  // True if that series already holds a point with these axes.
   template <class K>
-  bool has(std::size_t index, const typename K::Axes&) const;
-  // Those that it holds.
+  bool has(std::size_t index, const typename K::Axes&) const;  // a point with these axes
   template <class K>
-  std::vector<typename K::Axes> axes(std::size_t index) const;
+  std::vector<typename K::Axes> axes(std::size_t index) const;  // of all points that it holds
   // The samples' and the point's indices are set here.
   template <class K>
   void add(std::size_t index, const Point<K>&, std::span<const typename K::Sample>);
   template <class K>
   void set_error(std::size_t index, const std::string& why);
 
-  // Saves if what is unsaved is worth its cost: never more than 1 % of the run's wall time for saving,
-  // never more than a few seconds unsaved. Returns true if everything added so far is now on disk.
+  // Saves if what is unsaved is worth its cost: at most 1 % of the run's wall time for saving, at most a few seconds
+  // unsaved. Returns true if everything added so far is now on disk.
   bool checkpoint_if_due();
   void checkpoint();  // saves now
   void finish();      // marks the trace complete and saves it compressed
-
-  // What saving has cost so far.
   Seconds time_saving() const;
   std::uint64_t checkpoints() const;
 

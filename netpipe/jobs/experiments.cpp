@@ -1,11 +1,8 @@
 #include "netpipe/jobs/experiments.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <random>
 #include <set>
-
-#include "npgpu/units.hpp"
 
 namespace npgpu {
 

@@ -2,10 +2,6 @@
 // else.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "npgpu/job.hpp"
 
 namespace npgpu {

@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/jobs/words.hpp"

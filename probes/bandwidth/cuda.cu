@@ -7,7 +7,6 @@
 // In one launch a grid that is resident all at once walks as many steps as are asked for. A larger one makes at most
 // one pass per launch, and its blocks leave no records: in a second pass its first blocks would walk their part again
 // from the cache before the last have begun.
-#include <string>
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "probes/bandwidth/walk.hpp"
@@ -329,18 +328,6 @@ class BandwidthProbe final : public CudaProbe {
   std::string_view summary() const override {
     return "a GPU's memory, read and written, by blocks, threads and accesses";
   }
-
-  std::vector<ProbeCase> cases(const std::string& device) const override {
-    std::vector<ProbeCase> all;
-    const auto add = [&](Operation op, Form form) {
-      const ProbeCase c{.probe = "bandwidth", .device = device, .operation = op, .form = form, .space = Space::global};
-      if (!refuses_case(c)) all.push_back(c);
-    };
-    for (const Operation op : {Operation::rmw, Operation::read, Operation::write, Operation::copy, Operation::triad})
-      add(op, Form::streaming);
-    for (const Operation op : {Operation::rmw, Operation::read}) add(op, Form::dependent);
-    return all;
-  }
   std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
     if (auto why = refuses_grid(shape)) return why;
     if (shape.one_block_per_sm) return "probe bandwidth has no shape with one block per SM";
@@ -358,6 +345,9 @@ class BandwidthProbe final : public CudaProbe {
   }
 
  private:
+  std::vector<ProbeCase> questions(const std::string& device) const override {
+    return bandwidth_cases(device, DataType::fp32, Space::global, {Operation::rmw, Operation::read});
+  }
   std::optional<std::string> refuses_question(const ProbeCase& c) const override {
     if (c.operation == Operation::fma || c.operation == Operation::chase)
       return "probe bandwidth has the operations rmw, read, write, copy and triad";

@@ -2,11 +2,6 @@
 // probe.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-
-#include "npgpu/probe.hpp"
 #include "probes/compute/chains.hpp"
 
 namespace npgpu::loops {

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <numeric>
-#include <utility>
 
 #include "npgpu/error.hpp"
 #include "npgpu/probe.hpp"

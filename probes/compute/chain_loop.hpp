@@ -4,9 +4,6 @@
 // Recursion over templates unrolls under any compiler and leaves no array that could end up in memory.
 #pragma once
 
-#include <array>
-#include <utility>
-
 #include "probes/compute/chains.hpp"
 
 namespace npgpu {

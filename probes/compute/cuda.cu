@@ -7,8 +7,6 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include <string>
-
 #include "netpipe/devices/cuda/check.hpp"
 #include "probes/cuda.hpp"
 
@@ -247,15 +245,6 @@ class ComputeProbe final : public CudaProbe {
   std::string_view summary() const override {
     return "multiply-adds in a GPU's registers, by blocks, threads and chains";
   }
-
-  std::vector<ProbeCase> cases(const std::string& device) const override {
-    std::vector<ProbeCase> all;
-    for (const DataType type : {DataType::fp32, DataType::fp64, DataType::int32, DataType::fp16, DataType::bf16}) {
-      const ProbeCase c{.probe = "compute", .device = device, .type = type};
-      if (!refuses_case(c)) all.push_back(c);
-    }
-    return all;
-  }
   std::optional<std::string> refuses_shape(const ProbeCase&, const Shape& shape) const override {
     if (auto why = refuses_grid(shape)) return why;
     if (!index_of(shape.ilp)) return std::to_string(shape.ilp) + " chains per thread: it takes 1, 2, 4 or 8";
@@ -268,6 +257,12 @@ class ComputeProbe final : public CudaProbe {
   }
 
  private:
+  std::vector<ProbeCase> questions(const std::string& device) const override {
+    std::vector<ProbeCase> all;
+    for (const DataType type : {DataType::fp32, DataType::fp64, DataType::int32, DataType::fp16, DataType::bf16})
+      all.push_back({.probe = "compute", .device = device, .type = type});
+    return all;
+  }
   std::optional<std::string> refuses_question(const ProbeCase& c) const override {
     if (c.operation != Operation::fma) return "probe compute has the operation fma only";
     if (c.space != Space::registers) return "probe compute works in registers only";

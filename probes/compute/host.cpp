@@ -1,7 +1,6 @@
 // Computing power of the host: one thread a core, chains of multiply-adds in scalars or in whole SIMD registers.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -17,9 +16,9 @@ struct alignas(128) State {
   std::byte x[chains::max_state_bytes];
 };
 
-class HostComputeRunner final : public ProbeRunner {
+class HostComputeRunner final : public HostRunner {
  public:
-  using ProbeRunner::ProbeRunner;
+  using HostRunner::HostRunner;
 
   double work() const override { return 2.0 * shape().blocks * lanes_ * shape().ilp * chains::steps_of_repeat; }
   std::string binding() const override {
@@ -32,8 +31,7 @@ class HostComputeRunner final : public ProbeRunner {
     loop_ = found.loop;
     lanes_ = found.lanes;
     bytes_ = shape().ilp * lanes_ * chains::bytes_of(question().type);
-    if (!threads_ || threads_->size() != shape().blocks)
-      threads_ = std::make_unique<PinnedThreads>(std::vector<unsigned>(cpus_.begin(), cpus_.begin() + shape().blocks));
+    take_threads();
     states_.assign(shape().blocks, State{});
   }
 
@@ -52,11 +50,9 @@ class HostComputeRunner final : public ProbeRunner {
     return std::nullopt;
   }
 
-  std::vector<unsigned> cpus_ = host::core_cpus();
   chains::Loop loop_ = nullptr;
   unsigned lanes_ = 0;
   std::size_t bytes_ = 0;  // of a block's chains
-  std::unique_ptr<PinnedThreads> threads_;
   std::vector<State> states_;
   std::uint64_t steps_ = 0;  // of a chain in the last run
 };
@@ -101,9 +97,7 @@ class HostComputeProbe final : public HostProbe {
   std::vector<Shape> shapes(const ProbeCase& question) const override {
     std::vector<Shape> all;
     const auto add = [&](std::uint32_t blocks, std::uint32_t lanes, std::uint32_t ilp) {
-      const Shape shape{.blocks = blocks, .threads = lanes, .ilp = ilp, .one_block_per_sm = true};
-      if (!refuses_shape(question, shape) && std::find(all.begin(), all.end(), shape) == all.end())
-        all.push_back(shape);
+      add_shape(all, *this, question, {.blocks = blocks, .threads = lanes, .ilp = ilp, .one_block_per_sm = true});
     };
     if (refuses_case(question)) return all;
     const Layout l = host_layout(question.type);

@@ -4,8 +4,6 @@
 
 #include <cmath>
 
-#include "netpipe/devices/host/memory.hpp"
-
 namespace npgpu {
 
 namespace {
@@ -69,8 +67,7 @@ Ports documented_ports(const host::Processor& p, Isa isa, DataType type) {
 
 std::optional<Isa> widest_isa() {
   const auto all = isas_here();
-  if (all.empty()) return std::nullopt;
-  return all.back();
+  return all.empty() ? std::nullopt : std::optional(all.back());
 }
 
 Isa isa_for(const Shape& shape) { return shape.threads == 1 ? Isa::scalar : widest_isa().value_or(Isa::scalar); }
@@ -98,7 +95,10 @@ ProbeContext HostProbe::context(const ProbeCase& question) const {
   return context;
 }
 
-MemoryNeed HostProbe::available(const ProbeCase&) const { return {host::free_host_memory(), UINT64_MAX}; }
+void add_shape(std::vector<Shape>& all, const Probe& probe, const ProbeCase& question, const Shape& shape) {
+  if (!probe.refuses_shape(question, shape) && std::find(all.begin(), all.end(), shape) == all.end())
+    all.push_back(shape);
+}
 
 std::optional<std::string> refuses_blocks(const Shape& shape) {
   const std::size_t cores = host::core_cpus().size();

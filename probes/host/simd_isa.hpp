@@ -8,8 +8,6 @@
 // and is compiled with -ffp-contract=fast, so that x * a + b is one instruction where there is one.
 #pragma once
 
-#include <cstdint>
-
 #include "probes/bandwidth/loops.hpp"
 
 #define NPGPU_JOIN2(a, b) a##b

@@ -13,9 +13,6 @@
 // shared    Words in random order.
 // constant  A word every 64 B, the line of the first cache of constants, by indexed loads; making the index is in the
 //           time of each, so that latencies here are some cycles above those of a load alone.
-#include <cmath>
-#include <string>
-#include <vector>
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "probes/cuda.hpp"
@@ -157,9 +154,9 @@ class LatencyRunner final : public CudaProbeRunner {
       : CudaProbeRunner(probe, steps),
         memory_(Memory::device, std::max(max_bytes(), line_bytes)),
         readback_(Memory::device, sizeof(Readback)) {
-    cuda::check(cudaFuncSetAttribute(chase<Global>, cudaFuncAttributePreferredSharedMemoryCarveout,
-                               cudaSharedmemCarveoutMaxL1),
-          "leaving as much as possible to L1");
+    cuda::check(
+        cudaFuncSetAttribute(chase<Global>, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxL1),
+        "leaving as much as possible to L1");
   }
 
   double work() const override { return loads_of_repeat; }
@@ -187,7 +184,7 @@ class LatencyRunner final : public CudaProbeRunner {
     ProbeSample sample = timed(loads);
     walked_ += loads;
     cuda::check(cudaMemcpyAsync(&end_, readback_.data(), sizeof end_, cudaMemcpyDeviceToHost, stream()),
-          "reading where the chase ended");
+                "reading where the chase ended");
     cuda::check(cudaStreamSynchronize(stream()), "reading where the chase ended");
     sample.device_us = static_cast<double>(end_.ns) * 1e-3;
     return sample;
@@ -215,7 +212,7 @@ class LatencyRunner final : public CudaProbeRunner {
     void* to = memory_.data();
     if (space() == Space::constant) cuda::check(cudaGetSymbolAddress(&to, constants), "finding constant memory");
     cuda::check(cudaMemcpyAsync(to, words.data(), words.size() * word_bytes, cudaMemcpyHostToDevice, stream()),
-          "laying out the chase");
+                "laying out the chase");
     cuda::check(cudaStreamSynchronize(stream()), "laying out the chase");  // before `words` goes
   }
 
@@ -236,7 +233,7 @@ class LatencyRunner final : public CudaProbeRunner {
                   .readback = reinterpret_cast<Readback*>(readback_.data()),
                   .records = bench().record(1),
                   .launch = bench().launch()};
-    const auto kernel = atomic()                    ? chase<Atomic>
+    const auto kernel = atomic()                   ? chase<Atomic>
                         : space() == Space::global ? chase<Global>
                         : space() == Space::shared ? chase<Shared>
                                                    : chase<Constant>;
@@ -254,24 +251,6 @@ class LatencyProbe final : public CudaProbe {
  public:
   std::string_view name() const override { return "latency"; }
   std::string_view summary() const override { return "loads that wait for each other, over growing sets of memory"; }
-
-  std::vector<ProbeCase> cases(const std::string& device) const override {
-    std::vector<ProbeCase> all;
-    const auto add = [&](Operation operation, Space space) {
-      const ProbeCase c{.probe = "latency",
-                        .device = device,
-                        .operation = operation,
-                        .type = space == Space::global ? DataType::fp64 : DataType::fp32,
-                        .form = Form::dependent,
-                        .space = space};
-      if (!refuses_case(c)) all.push_back(c);
-    };
-    add(Operation::chase, Space::global);
-    add(Operation::rmw, Space::global);
-    add(Operation::chase, Space::shared);
-    add(Operation::chase, Space::constant);
-    return all;
-  }
   std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
     if (shape.blocks != 1 || shape.threads != 1 || shape.ilp != 1 || shape.access_bytes != access_of(c.space))
       return "a chase has one block, one thread and one access of " + std::to_string(access_of(c.space)) +
@@ -282,7 +261,6 @@ class LatencyProbe final : public CudaProbe {
     return std::nullopt;
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override {
-    const std::uint64_t step = step_of(c.space);
     const int of_octave = c.space == Space::shared                                      ? 1
                           : c.space == Space::constant || c.operation == Operation::rmw ? 4
                                                                                         : 8;
@@ -290,21 +268,20 @@ class LatencyProbe final : public CudaProbe {
     const std::uint64_t most = c.space == Space::global   ? std::min(max_global, context(c).layout.memory_bytes / 4)
                                : c.space == Space::shared ? max_shared
                                                           : max_constant;
-    std::vector<Shape> all;
-    for (int i = 0;; ++i) {
-      const double exact = static_cast<double>(least) * std::exp2(static_cast<double>(i) / of_octave);
-      const auto bytes = static_cast<std::uint64_t>(std::llround(exact / static_cast<double>(step))) * step;
-      if (bytes > most) return all;
-      const Shape shape{.access_bytes = access_of(c.space), .bytes = bytes, .one_block_per_sm = 1};
-      if (all.empty() || all.back().bytes != bytes) all.push_back(shape);
-    }
+    return chase_shapes(access_of(c.space), step_of(c.space), least, most, of_octave);
   }
-  MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, max_bytes_of(steps)}; }
   std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
     return std::make_unique<LatencyRunner>(*this, steps);
   }
 
  private:
+  std::vector<ProbeCase> questions(const std::string& device) const override {
+    const auto of = [&](Operation operation, DataType type, Space space) {
+      return ProbeCase{"latency", device, operation, type, Form::dependent, space};
+    };
+    return {of(Operation::chase, DataType::fp64, Space::global), of(Operation::rmw, DataType::fp64, Space::global),
+            of(Operation::chase, DataType::fp32, Space::shared), of(Operation::chase, DataType::fp32, Space::constant)};
+  }
   std::optional<std::string> refuses_question(const ProbeCase& c) const override {
     if ((c.operation != Operation::chase && c.operation != Operation::rmw) || c.form != Form::dependent)
       return "probe latency has the operations chase, and rmw, which is a chase by atomics; both are dependent";
