@@ -12,14 +12,12 @@ namespace npgpu::models {
 // One n-th of every stage.
 Stages chunk_of(const Stages& whole, double n);
 
-// ---- CUDA C Best Practices Guide 3.2, as Gomez-Luna et al. 2012 quote it: t_T = H + D
-// ------------------------------------------
+// ---- CUDA C Best Practices Guide 3.2, as Gomez-Luna et al. 2012 quote it: t_T = H + D -------------------------------
 Seconds best_practices_kernel(const Stages& whole, double n);     // t_E + t_T/n
 Seconds best_practices_transfers(const Stages& whole, double n);  // t_T + t_E/n
 
-// ---- Gomez-Luna et al. 2012: one copy engine, stream creation
-// counted--------------------------------------------------- c.c. 1.x, (1) and (3): t_T + n t_sc while t_T >= t_E +
-// t_T/n, else t_E + t_T/n + n t_sc.
+// ---- Gomez-Luna et al. 2012: one copy engine, stream creation counted -----------------------------------------------
+// c.c. 1.x, (1) and (3): t_T + n t_sc while t_T >= t_E + t_T/n, else t_E + t_T/n + n t_sc.
 Seconds cc1(const Stages& whole, Seconds t_sc, double n);
 // (2) t_T/(t_T - t_E) where transfers dominate, (4) sqrt(t_T/t_sc) where the kernel does. (2) grows without limit as
 // t_E nears t_T, because it asks only for where (1) begins to hold, whatever the streams cost.

@@ -1,6 +1,5 @@
-// Jobs that are split into chunks and issued to CUDA streams, measured: whole jobs (Gomez-Luna et al. 2012; Veneva &
-// Imamura 2025), and small ones that show what a stream, a copy and a launch cost. One runner serves both: a
-// micro-measurement is a job with stages left out.
+// Jobs that are split into chunks and issued to streams, measured: whole jobs (Gomez-Luna et al. 2012; Veneva & Imamura
+// 2025), and small ones, with stages left out, that show what a stream, a copy and a launch cost.
 //
 // A job copies bytes in, runs a kernel over words of 32 bits on the device, and copies bytes out. Each stage is split
 // into `chunks`; chunk c goes to stream c % streams.
@@ -24,12 +23,12 @@ enum class StreamPool {
 };
 // What waits behind a closed gate, a kernel that waits, while a job is issued.
 enum class Gating {
-  open,      // nothing, there is no gate: as the host issues it
-  gated,     // everything, and then the gate is opened: device time without the host's
+  open,              // nothing, there is no gate: as the host issues it
+  gated,             // everything, and then the gate is opened: device time without the host's
   last_stream_free,  // every stream but the last, until the last one's work has ended: whether it waits behind theirs
 };
-// If the free stream's work has not ended so long after the last call, it waits for a stream behind the gate, which is
-// opened. Ten times as long as that work takes where it need not wait.
+// If the free stream's work has not ended so long after the last call, ten times what it takes by itself, it waits for
+// a stream behind the gate, which is opened.
 inline constexpr Seconds last_stream_free_patience{200e-6};
 
 template <>
@@ -39,7 +38,6 @@ inline constexpr std::array<std::string_view, 2> names_of<StreamPool>{"pooled", 
 template <>
 inline constexpr std::array<std::string_view, 3> names_of<Gating>{"open", "gated", "last-stream-free"};
 
-// One complete question; with a JobShape it is a point.
 struct JobCase {
   std::string device{};  // cuda:0
   Workload workload = Workload::increment;
@@ -52,11 +50,9 @@ struct JobCase {
 template <>
 inline constexpr auto fields_of<JobCase> =
     std::tuple{field("device", &JobCase::device), field("workload", &JobCase::workload),
-               field("order", &JobCase::order),   field("pool", &JobCase::pool),
-               field("gating", &JobCase::gating)};
+               field("order", &JobCase::order), field("pool", &JobCase::pool), field("gating", &JobCase::gating)};
 inline const std::string& device_of(const JobCase& c) { return c.device; }
-// "jobs cuda:0 increment breadth-first pooled", "jobs cuda:0 none independent pooled gated"
-std::string title(const JobCase&);
+std::string title(const JobCase&);  // "jobs cuda:0 none independent pooled gated"
 
 // The axes. Bytes are of the whole job, multiples of 4; 0: the job has no such stage.
 struct JobShape {
@@ -67,21 +63,20 @@ struct JobShape {
   std::uint32_t chunks = 1;
   std::uint32_t streams = 1;
   std::uint32_t threads = 512;  // of a block; a chunk's kernel has ceil(words/threads) blocks
-  // > 0: the runner chooses the iterations, so that the unsplit kernel takes this many times as long as the copies. It
-  // belongs to a plan, and is 0 in every measured point.
+  // > 0, in plans only: the runner chooses the iterations, so that the unsplit kernel takes this many times as long as
+  // the copies.
   double kernel_ratio = 0;
 
   auto operator<=>(const JobShape&) const = default;
 };
 template <>
-inline constexpr auto fields_of<JobShape> =
-    std::tuple{field("bytes_in", &JobShape::bytes_in, "B"),
-               field("bytes_out", &JobShape::bytes_out, "B"),
-               field("kernel_bytes", &JobShape::kernel_bytes, "B"),
-               field("iterations", &JobShape::iterations),
-               field("chunks", &JobShape::chunks),
-               field("streams", &JobShape::streams),
-               field("threads", &JobShape::threads)};
+inline constexpr auto fields_of<JobShape> = std::tuple{field("bytes_in", &JobShape::bytes_in, "B"),
+                                                       field("bytes_out", &JobShape::bytes_out, "B"),
+                                                       field("kernel_bytes", &JobShape::kernel_bytes, "B"),
+                                                       field("iterations", &JobShape::iterations),
+                                                       field("chunks", &JobShape::chunks),
+                                                       field("streams", &JobShape::streams),
+                                                       field("threads", &JobShape::threads)};
 std::uint64_t blocks_of(const JobShape&);  // of the kernel, unsplit
 
 // One whole job, exactly as it came.
@@ -99,16 +94,15 @@ struct JobSample {
   bool operator==(const JobSample&) const = default;
 };
 template <>
-inline constexpr auto fields_of<JobSample> =
-    std::tuple{field("point", &JobSample::point),
-               field("trial", &JobSample::trial),
-               field("intact", &JobSample::intact, "1", intact_codes),
-               field("number", &JobSample::number),
-               field("host_us", &JobSample::host_us, "us"),
-               field("issue_us", &JobSample::issue_us, "us"),
-               field("create_us", &JobSample::create_us, "us"),
-               field("destroy_us", &JobSample::destroy_us, "us"),
-               field("device_us", &JobSample::device_us, "us")};
+inline constexpr auto fields_of<JobSample> = std::tuple{field("point", &JobSample::point),
+                                                        field("trial", &JobSample::trial),
+                                                        field("intact", &JobSample::intact, "1", intact_codes),
+                                                        field("number", &JobSample::number),
+                                                        field("host_us", &JobSample::host_us, "us"),
+                                                        field("issue_us", &JobSample::issue_us, "us"),
+                                                        field("create_us", &JobSample::create_us, "us"),
+                                                        field("destroy_us", &JobSample::destroy_us, "us"),
+                                                        field("device_us", &JobSample::device_us, "us")};
 
 struct Jobs {
   static constexpr std::string_view name = "jobs";
@@ -125,22 +119,19 @@ using JobStep = Step<Jobs>;
 
 std::optional<std::string> flaw_of(const JobShape&);
 std::optional<std::string> flaw_of(const JobSample&);
-// "60 MiB in, 60 MiB out, kernel 60 MiB x 64, 16 chunks in 16 streams"
-std::string text_of(const JobShape&);
+std::string text_of(const JobShape&);  // "60 MiB in, 60 MiB out, kernel 60 MiB x 64, 16 chunks in 16 streams"
 
 // ---- how a job is split and issued -------------------------------------------------------------------
 
 struct Piece {
-  std::uint64_t first = 0;  // byte
-  std::uint64_t bytes = 0;
+  std::uint64_t first = 0, bytes = 0;  // from byte `first` on
 };
 // Chunk c of n: bytes from c*total/n to (c+1)*total/n, both rounded down to whole lines of 128 B but the very end.
 Piece piece_of(std::uint64_t total, std::uint32_t chunks, std::uint32_t chunk);
 
 struct Issue {
   Stage stage = Stage::h2d;
-  std::uint32_t chunk = 0;
-  std::uint32_t stream = 0;
+  std::uint32_t chunk = 0, stream = 0;
 
   bool operator==(const Issue&) const = default;
 };
@@ -148,12 +139,13 @@ struct Issue {
 std::vector<Issue> issues_of(Order, const JobShape&);
 std::uint32_t streams_of(Order, const JobShape&);  // that are used in all
 
-// Why no device can run this job; nothing if there is no such reason.
+// Why no device can run this job.
 std::optional<std::string> refuses(const JobStep&);
 
-// What runs jobs on one kind of device. One file a kind, which ends with NPGPU_BACKEND(Jobs, Class): netpipe/jobs/cuda.cpp.
+// What runs jobs on one kind of device. One file a kind, which ends with NPGPU_BACKEND(Jobs, Class):
+// netpipe/jobs/cuda.cpp.
 inline const std::vector<std::unique_ptr<Backend<Jobs>>>& job_backends() { return backends<Jobs>(); }
-// Throws Error: usage for a word that is no device that runs jobs, nothing where this build or machine has none.
+// Throws Error(usage) for a word that is no device that runs jobs.
 const Backend<Jobs>& find_job_backend(const std::string& device);
 
 }  // namespace npgpu

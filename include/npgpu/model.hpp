@@ -1,4 +1,4 @@
-// What a trace says: pure functions of what was read. Nothing here touches a device.
+// What a trace says: pure functions of what was read.
 #pragma once
 
 #include "npgpu/statistics.hpp"
@@ -59,7 +59,7 @@ struct JobSummary {
   double destroy_us = not_measured;
   double speed_up = not_measured;  // over the same job unsplit in one stream, if that is there
 };
-// Ordered by job: bytes in, bytes out, kernel, iterations, chunks, streams, threads.
+// Ordered by job.
 std::vector<JobSummary> summarize(const JobSeries&);
 
 }  // namespace npgpu

@@ -1,6 +1,5 @@
-// From a trace of stream experiments to a prediction: what a node charges, measured; how long a job takes in n streams
-// and which n is best; and how good predictions are, compared with measured jobs that no cost was derived from. Pure
-// functions of a trace.
+// From a trace of stream experiments: what a node charges; how long a job takes in n streams and which n is best; and
+// how good predictions are, compared with measured jobs that no cost was derived from. Pure functions of a trace.
 #pragma once
 
 #include "npgpu/derive.hpp"
@@ -15,8 +14,7 @@ struct KernelTimes {
   std::uint64_t few = 0, many = 0;  // iterations of these two curves over blocks
   Curve time_of_few, time_of_many;
 };
-// How a kernel of this sort, of so many blocks that take so long together, goes in parts: see Job. How many iterations
-// it has follows from its time.
+// How a kernel of this sort, of so many blocks that take so long together, goes in parts: see Job.
 struct KernelParts {
   Curve of_fraction, block_time;
 };
@@ -97,16 +95,15 @@ struct MeasuredCosts {
   std::vector<KernelTimes> kernels;  // of the sorts that were measured down to a block for each multiprocessor
 };
 
-// One entry a device of the trace with jobs in streams, in order. Only the experiment "overheads" is used: gated and
-// host-timed micro-measurements. Of jobs of all three parts in streams only the host's time for their calls, and what a
-// chunk more costs where the kernel is one block.
+// One entry a device of the trace with jobs in streams. Only the experiment "overheads" is used: gated and host-timed
+// micro-measurements; of jobs of all three parts only the host's time for their calls, and what a chunk more costs
+// where the kernel is one block.
 std::vector<MeasuredCosts> stream_costs(const Trace&);
 
 // Blocks of so many threads that the device works on at once; 0 where it does not say. Registers and shared memory of
 // the kernel may allow fewer.
 std::uint64_t slots_of(const MeasuredCosts&, std::uint32_t threads);
-// Gives a job of blocks of so many threads its slots; and where its kernel is of a sort that was measured with such
-// blocks, its times in parts.
+// Gives a job of such blocks its slots and, where its kernel's sort was measured with such blocks, its times in parts.
 void describe_kernel(Job&, const MeasuredCosts&, std::uint32_t threads, Workload sort = Workload::none);
 
 // What a job must have to be predicted: a part of 0 bytes or of no time is easily one that was forgotten.
@@ -119,9 +116,9 @@ struct Forecast {
   std::vector<Estimate> candidates_us;  // as prediction.candidates
 };
 // Simulates every candidate with the costs as measured, then with costs drawn from their intervals (parametric
-// bootstrap, fixed seed; costs without an interval stay): what the measurement's scatter leaves open, not what the
-// model leaves out. Throws Error(usage) in a sentence where the costs are not usable, the job lacks a part that was not
-// said to be left out, or the order is `independent`: then a kernel would not wait for its input.
+// bootstrap, fixed seed): what the measurement's scatter leaves open, not what the model leaves out. Throws
+// Error(usage) where the costs are not usable, the job lacks a part that was not said to be left out, or the order is
+// `independent`: then a kernel would not wait for its input.
 Forecast forecast(const Job&, const MeasuredCosts&, Order, std::span<const std::uint32_t> candidates,
                   Parts = Parts::all);
 
@@ -141,14 +138,12 @@ struct MeasuredWorkload {
 };
 // Whole jobs (host-timed, pooled) with copies, a kernel, the unsplit job and at least three ways of splitting it.
 std::vector<MeasuredWorkload> workloads_of(const Trace&);
-// Those that have the unsplit job, but fewer counts of streams to choose among, or streams made for the job: they are
-// in no score.
+// Those with the unsplit job, but fewer counts of streams, or with streams made for the job: they are in no score.
 std::vector<MeasuredWorkload> other_workloads_of(const Trace&);
 
-// What the job's streams cost: of those made for it their creation, too.
+// With the creation of streams that are made for the job.
 StreamCosts costs_of(const MeasuredWorkload&, const MeasuredCosts&);
-// The job as a model sees it: its bytes, its blocks, and its kernel's time, which is the unsplit job's less what copies
-// and calls take of it.
+// The job as a model sees it; its kernel's time is the unsplit job's less what copies and calls take of it.
 Job job_of(const MeasuredWorkload&, const MeasuredCosts&);
 
 struct ModelScore {

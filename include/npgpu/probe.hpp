@@ -1,8 +1,6 @@
-// A probe times kernels whose work is known exactly, on one unit of a device or on all, in one lane or in all. The
-// results show how the device is built (Perez & Piccoli 2011: the four corners of computing power and memory
-// bandwidth).
-//
-// These words serve GPUs, CPUs and simulated devices alike:
+// A probe times kernels whose work is known exactly, on one unit of a device or on all, in one lane or in all: how the
+// device is built shows in the four corners of computing power and memory bandwidth (Perez & Piccoli 2011). For GPUs,
+// CPUs and simulated devices:
 //   unit   runs a block by itself: a GPU's multiprocessor, a CPU's core
 //   block  work that stays on one unit: a CUDA block; on a CPU one pinned thread
 //   lane   a part of what one instruction does at once: 32 threads of a warp; the elements of a SIMD register
@@ -38,7 +36,6 @@ inline constexpr std::array<std::string_view, 2> names_of<Form>{"streaming", "de
 template <>
 inline constexpr std::array<std::string_view, 5> names_of<Space>{"registers", "shared", "constant", "global", "host"};
 
-// One complete question; with a Shape it is a point.
 struct ProbeCase {
   std::string probe{};   // compute, bandwidth, latency
   std::string device{};  // host, cuda:0, sim:gtx470
@@ -50,22 +47,20 @@ struct ProbeCase {
   auto operator<=>(const ProbeCase&) const = default;
 };
 template <>
-inline constexpr auto fields_of<ProbeCase> =
-    std::tuple{field("probe", &ProbeCase::probe),         field("device", &ProbeCase::device),
-               field("operation", &ProbeCase::operation), field("type", &ProbeCase::type),
-               field("form", &ProbeCase::form),           field("space", &ProbeCase::space)};
+inline constexpr auto fields_of<ProbeCase> = std::tuple{
+    field("probe", &ProbeCase::probe), field("device", &ProbeCase::device), field("operation", &ProbeCase::operation),
+    field("type", &ProbeCase::type),   field("form", &ProbeCase::form),     field("space", &ProbeCase::space)};
 inline const std::string& device_of(const ProbeCase& c) { return c.device; }
 // Its work is counted in loads, each of which waits for the one before.
 inline bool counts_loads(const ProbeCase& c) { return c.probe == "latency"; }
-// "compute cuda:0 fma fp32", "bandwidth cuda:0 rmw fp32 dependent"
-std::string title(const ProbeCase&);
+std::string title(const ProbeCase&);  // "bandwidth cuda:0 rmw fp32 dependent"
 
-// The axes of a probe. All-All, One-All, All-One and One-One are points on them: blocks on all units or 1 block, and as
-// many threads (lanes) of a block as pay or 1.
+// The axes. All-All, One-All, All-One and One-One: blocks on all units or 1 block, and as many threads (lanes) of a
+// block as pay or 1.
 struct Shape {
   std::uint32_t blocks = 1;
-  std::uint32_t threads = 1;      // of a block; on a CPU: lanes in use, 1 or those of the SIMD register
-  std::uint32_t ilp = 1;          // independent chains, or accesses in flight, of one thread
+  std::uint32_t threads = 1;           // of a block; on a CPU: lanes in use, 1 or those of the SIMD register
+  std::uint32_t ilp = 1;               // independent chains, or accesses in flight, of one thread
   std::uint32_t access_bytes = 0;      // of one thread's access; 0 where no memory is touched
   std::uint64_t bytes = 0;             // working set of the grid; 0 where no memory is touched
   std::uint32_t one_block_per_sm = 0;  // 1: no two blocks on one unit, which is forced, and checked
@@ -81,8 +76,8 @@ inline constexpr auto fields_of<Shape> =
                field("bytes", &Shape::bytes, "B"),
                field("one_block_per_sm", &Shape::one_block_per_sm, "1", "1 no two blocks on one unit, 0 as they come")};
 
-// The build of a device as its driver or system reports it: which shapes it can take, and what derived values are
-// compared with. 0 or NaN: not reported.
+// The build of a device as its driver or system reports it: what shapes it takes, and what derived values are compared
+// with. 0 or NaN: not reported.
 struct Layout {
   std::uint32_t units = 0;  // multiprocessors; cores in the affinity mask
   std::uint32_t lanes = 0;  // warp size; elements of a SIMD register, for the case's type
@@ -97,22 +92,21 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 template <>
-inline constexpr auto fields_of<Layout> =
-    std::tuple{field("units", &Layout::units),
-               field("lanes", &Layout::lanes),
-               field("max_threads_per_block", &Layout::max_threads_per_block),
-               field("max_threads_per_unit", &Layout::max_threads_per_unit),
-               field("max_blocks_per_unit", &Layout::max_blocks_per_unit),
-               field("cache_bytes", &Layout::cache_bytes, "B"),
-               field("near_cache_bytes", &Layout::near_cache_bytes, "B"),
-               field("memory_bytes", &Layout::memory_bytes, "B"),
-               field("clock_mhz", &Layout::clock_mhz, "MHz")};
+inline constexpr auto fields_of<Layout> = std::tuple{field("units", &Layout::units),
+                                                     field("lanes", &Layout::lanes),
+                                                     field("max_threads_per_block", &Layout::max_threads_per_block),
+                                                     field("max_threads_per_unit", &Layout::max_threads_per_unit),
+                                                     field("max_blocks_per_unit", &Layout::max_blocks_per_unit),
+                                                     field("cache_bytes", &Layout::cache_bytes, "B"),
+                                                     field("near_cache_bytes", &Layout::near_cache_bytes, "B"),
+                                                     field("memory_bytes", &Layout::memory_bytes, "B"),
+                                                     field("clock_mhz", &Layout::clock_mhz, "MHz")};
 
 // One timed run of a kernel, exactly as it came.
 struct ProbeSample {
   std::uint32_t point = 0;
   std::uint32_t trial = 0;
-  std::int32_t intact = -1;         // 1 results compared and right, 0 wrong, -1 not compared after this trial
+  std::int32_t intact = -1;  // 1 results compared and right, 0 wrong, -1 not compared after this trial
   std::uint64_t repeats = 0;
   double host_us = not_measured;    // host clock, launch to end
   double device_us = not_measured;  // device events around the kernel; a chase on a GPU: its own timer around the loads
@@ -160,14 +154,13 @@ using ProbeStep = Step<Probes>;
 
 std::optional<std::string> flaw_of(const Shape&);
 std::optional<std::string> flaw_of(const ProbeSample&);
-// "132 x 1024 threads, ilp 4, 16 B each, in 4 GiB, one block per SM"
-std::string text_of(const Shape&);
+std::string text_of(const Shape&);  // "132 x 1024 threads, ilp 4, 16 B each, in 4 GiB, one block per SM"
 
-// One question about how devices are built, with the kernels that answer it on one kind of device. One file a probe
-// and kind, which ends with NPGPU_PROBE(Class): probes/compute/host.cpp, probes/compute/cuda.cu.
+// One question about how devices are built, with the kernels that answer it on one kind of device. Its file ends with
+// NPGPU_PROBE(Class): probes/compute/host.cpp, probes/compute/cuda.cu.
 class Probe : public Backend<Probes> {
  public:
-  // Every case that this device can answer, in the order in which they are asked.
+  // What this device can answer, in the order in which it is asked.
   virtual std::vector<ProbeCase> cases(const std::string& device) const = 0;
   // The shapes that answer the case, corners first; each once.
   virtual std::vector<Shape> shapes(const ProbeCase&) const = 0;
@@ -182,14 +175,13 @@ class Probe : public Backend<Probes> {
 };
 
 inline const std::vector<std::unique_ptr<Probe>>& probes() { return backends<Probes, Probe>(); }
-// The probe called `name` that reaches this device. Throws Error: usage for a word that is no probe or no device,
-// nothing where this build or machine has no such device.
+// The probe called `name` that reaches this device. Throws Error(usage) for a word that is no probe or no device.
 const Probe& find_probe(std::string_view name, const std::string& device);
 
 }  // namespace npgpu
 
-#define NPGPU_PROBE(Class)                                                                  \
-  namespace {                                                                               \
-  [[maybe_unused]] const bool registered =                                                  \
+#define NPGPU_PROBE(Class)                                                                   \
+  namespace {                                                                                \
+  [[maybe_unused]] const bool registered =                                                   \
       ::npgpu::register_backend<::npgpu::Probes, ::npgpu::Probe>(std::make_unique<Class>()); \
   }

@@ -1,8 +1,5 @@
 // Jobs split into streams: what a job asks, what a node costs, when each piece runs, and how many pieces are best.
-//
-// A job copies its input to the device, runs a kernel over it and copies the result back. Cut into n chunks, one a
-// stream, the copies of some chunks run beside the kernels of others. Here is the vocabulary; closed_forms.hpp has the
-// closed forms of the literature. Pure functions: nothing here touches a device.
+// Pure functions; closed_forms.hpp has the closed forms of the literature.
 #pragma once
 
 #include "npgpu/transfer.hpp"
@@ -17,9 +14,8 @@ class Curve {
     double x = 0;
     Seconds time{0};
   };
-
   Curve() = default;
-  // Throws Error(usage) unless the x ascend, each greater than the one before, and all times are finite and >= 0.
+  // Throws Error(usage) unless the x ascend strictly and all times are finite and >= 0.
   explicit Curve(std::vector<Point> points);
   // start + slope * x
   static Curve line(Seconds start, Seconds slope);
@@ -46,8 +42,8 @@ struct Job {
   std::uint64_t in_bytes = 0;   // to the device; 0: nothing is copied there
   std::uint64_t out_bytes = 0;  // from the device
   Seconds kernel{0};            // of the whole, alone on the device; 0: no kernel
-  // How the kernel divides. A measured curve comes first: time of a kernel over that fraction of the job, alone on the
-  // device, fractions up to 1. Without it, blocks fill the slots in whole waves; without blocks, kernel/n each.
+  // How the kernel divides: its time over that fraction of the job, alone on the device, fractions up to 1. Without a
+  // curve, blocks fill the slots in whole waves; without blocks, kernel/n each.
   Curve kernel_of_fraction{};
   std::uint64_t blocks = 0;  // of the whole; 0: unknown
   std::uint64_t slots = 0;   // blocks of this kernel that the device holds at once, SMs * blocks of an SM; 0: unknown
@@ -57,7 +53,7 @@ struct Job {
 };
 
 // In which order the host issues: all copies in, all kernels, all copies out; or one chunk after the other; or that,
-// with copies in, kernels and copies out in streams of their own, so that none waits for another.
+// with each stage in streams of its own, so that none waits for another.
 enum class Order { breadth_first, depth_first, independent };
 template <>
 inline constexpr std::array<std::string_view, 3> names_of<Order>{"breadth-first", "depth-first", "independent"};
@@ -82,59 +78,48 @@ template <>
 inline constexpr std::array<std::string_view, 3> names_of<ImplicitSync>{"none", "start", "end"};
 
 // Hardware queues of each engine; 0: one for each stream. An operation enters no earlier than the one before it in its
-// queue. Timelines of an H200 (driver 580) show the rules:
-//
-// Copies of stream s are in queue s mod Q. An engine takes all that is ready of one queue, then turns to the next one
-// around. With one copy engine, both directions are in the queues of `h2d`.
-//
-// A kernel gets its queue when it is launched: of those in which nothing waits the one that was used the longest ago,
-// else the one that was used the longest ago. Kernels whose copies end late can so come to stand before others.
+// queue. The rules, from timelines of an H200 (driver 580): copies of stream s are in queue s mod Q; an engine takes
+// all that is ready of one queue, then turns to the next; with one copy engine, both directions are in the queues of
+// `h2d`. A kernel gets, when it is launched, the queue used the longest ago of those in which nothing waits, else of
+// all. So kernels whose copies end late can stand before others.
 struct Queues {
   std::uint32_t h2d = 0, kernel = 0, d2h = 0;
 };
 
-// What a node charges: all that the simulator needs to know, and nothing that depends on the job. Each can be measured
-// by itself; none is fitted to whole jobs.
+// What a node charges, whatever the job. Each can be measured by itself; none is fitted to whole jobs.
 struct StreamCosts {
-  // The host's time to issue one operation (oh, ok, od): time of a call in a row of calls while the device is kept
-  // busy.
+  // The host's time to issue one operation (oh, ok, od): of a call in a row of calls while the device is kept busy.
   Stages issue{};
-  // The same over the bytes of a chunk, where small copies cost other than large ones; empty: `issue` for all. The
-  // kernel's goes by the chunk's bytes to the device, behind which it is launched.
+  // The same over the bytes of a chunk; empty: `issue` for all. The kernel's goes by the chunk's bytes to the device.
   Curve issue_h2d{}, issue_kernel{}, issue_d2h{};
-  // From the return of a call until the device could begin what it asked for. Measured together with the way back, from
-  // the last end until the host knows, because the host's clock sees only both: host time of a job of one operation,
-  // less that of the call and the device's.
+  // From the return of a call until the device could begin, together with the way back, from the last end until the
+  // host knows: host time of a job of one operation, less that of the call and the device's.
   Seconds submit{0};
-  // Creating one stream (t_sc): slope of the time of creating n streams over n. 0 where streams are kept and used
-  // again.
+  // Creating one stream (t_sc): slope of the time of creating n streams over n. 0 where streams are used again.
   Seconds stream_create{0};
   // What a copy keeps its engine for, over its bytes (t_h, t_d): device time of one copy, less `latency`.
   Curve copy_h2d{}, copy_d2h{};
-  // What an operation adds to its engine beside that (g_h, g_k, g_d): n equal operations back to back, of the same
-  // total, slope over n, less the start of the curve; for kernels, of n empty ones. The first pays it, too.
+  // What an operation, also the first, adds to its engine beside that (g_h, g_k, g_d): slope over n of n equal copies
+  // back to back, of the same total, less the start of the curve; for kernels, of n empty ones.
   Stages gap{};
-  // From the end of an operation until the next one of its stream may start (lh, lk), and from the end of a copy out
-  // until the host knows, beside `submit` (ld). One of the same stage goes to the same engine, which takes it without
-  // waiting.
+  // From the end of an operation until the next one of its stream may start (lh, lk), unless it is of the same stage;
+  // and from the end of a copy out until the host knows, beside `submit` (ld).
   Stages latency{};
-  // How many times longer bytes take while the other copy engine is at work (sl_h, sl_d): both ways at once against
-  // one.
+  // How many times longer bytes take while the other copy engine is at work (sl_h, sl_d).
   double duplex_slowdown_h2d = 1, duplex_slowdown_d2h = 1;
-  // What the gap of a copy that starts while the other engine is at work is longer than one that starts alone: the
-  // slope of n chunks copied in and out, each in its own stream, over n, beside what all else makes of it.
+  // By how much the gap of a copy is longer that starts while the other engine is at work: slope over n of n chunks
+  // copied in and out, each in its own stream, less what all else makes of it.
   Seconds duplex_extra_gap{0};
-  // 1: both directions share it; 2.
-  int copy_engines = 2;
-  Queues queues{};  // Q, CUDA_DEVICE_MAX_CONNECTIONS
+  int copy_engines = 2;  // 1: both directions share it
+  Queues queues{};       // Q, CUDA_DEVICE_MAX_CONNECTIONS
   ImplicitSync implicit_sync = ImplicitSync::none;
   Compute compute = Compute::shared;
 };
 
 // What a simulated device charges, from the facts it states of itself, with copies from and to host memory of that
-// kind. Its latencies come before operations there and after them here, so that a copy in starts earlier by its
-// latency, and its kernel by as much later. By compute capability: 1.x one kernel at a time; 2.x implicit
-// synchronization (end). Throws Error(usage) if the device is not simulated or has no such copies.
+// kind. Its latencies come before operations there and after them here: a copy in starts earlier by its latency, and
+// its kernel by as much later. Compute capability 1.x: one kernel at a time; 2.x: implicit synchronization (end).
+// Throws Error(usage) if the device is not simulated or has no such copies.
 StreamCosts simulated_costs(const DeviceInfo&, Memory host_memory);
 
 // Where an operation runs. With one copy engine all copies run on `copy_in`.
