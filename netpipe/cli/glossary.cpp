@@ -164,15 +164,15 @@ const std::map<std::string_view, Meaning>& glossary() {
       // traces
       {"case",
        {"KIND[:LIST]",
-        "Only these series: a kind (transfers, probes, jobs) and their numbers in the trace, as in transfers:0,3. "
-        "Several are separated by spaces, or the option is repeated.",
+        "Only these series: a kind (transfers, probes, jobs, calls) and their numbers in the trace, as in "
+        "transfers:0,3. Several are separated by spaces, or the option is repeated.",
         0, true}},
       {"every-size", {"", "Print every size; otherwise the perturbed neighbours of a size are part of its row."}},
       {"overview", {"", "Print one line for each series."}},
       {"brief", {"", "Print one line for each parameter, without formula and meaning."}},
       {"threshold", {"SHARE", "Changes of the medians up to this share are the same."}},
       {"format", {"WORD", "csv: one table. json: the whole trace. npout: NetPIPE's five columns of one series."}},
-      {"table", {"KIND", "csv: which table: transfers, probes or jobs."}},
+      {"table", {"KIND", "csv: which table: transfers, probes, jobs or calls."}},
       {"points", {"", "csv: one row for each point, with medians and intervals, in place of one for each sample."}},
   };
   return all;
