@@ -1,4 +1,5 @@
-// Paper 002's own rates through our formulas: they give its printed parameters, but for one that contradicts its rates.
+// The rates that Perez & Piccoli 2011 print, through our formulas: they give the printed parameters, but for one that
+// contradicts its rates.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Paper 000's experiments on its GPUs, simulated: its models are held against simulated times, which know nothing of
-// them. The paper prints no kernel times: those here give what its text says of Figures 6 and 7.
+// The experiments of Gomez-Luna et al. 2012 on their GPUs, simulated. Their models are compared with simulated times,
+// which know nothing of them. The paper prints no kernel times: those here give what its text says of Figures 6 and 7.
 #include <doctest/doctest.h>
 
 #include <algorithm>
