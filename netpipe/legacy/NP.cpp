@@ -5,9 +5,12 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <iostream>
+#include <map>
 #include <sstream>
 
+#include "netpipe/engine/copy_cases.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
 #include "npgpu/report.hpp"
@@ -67,45 +70,51 @@ Settings settings(int argc, char** argv) {
   Direction direction = on_host ? Direction::h2h : Direction::h2d;
   std::optional<Memory> memory;
   c.pattern = on_host ? Pattern::stream : Pattern::pingpong;
-  static const option options[] = {
-      {"start", 1, nullptr, 0},   {"end", 1, nullptr, 0},     {"pert", 1, nullptr, 0},
-      {"perturbation", 1, nullptr, 0},
-      {"repeats", 1, nullptr, 0}, {"quick", 0, nullptr, 0},   {"quicker", 0, nullptr, 0},  {"quickest", 0, nullptr, 0},
-      {"stream", 0, nullptr, 0},  {"bidir", 0, nullptr, 0},   {"cache", 0, nullptr, 0},    {"nocache", 0, nullptr, 0},
-      {"async", 0, nullptr, 0},   {"soffset", 1, nullptr, 0}, {"roffset", 1, nullptr, 0},  {"integrity", 0, nullptr, 0},
-      {"direction", 1, nullptr, 0}, {"memory", 1, nullptr, 0}, {"device", 1, nullptr, 0},  {"help", 0, nullptr, 0},
-      {nullptr, 0, nullptr, 0}};
+  using Act = std::function<void(const char* name)>;
+  const auto number = [](std::uint64_t& to) { return Act([&](const char* name) { to = whole(name, optarg); }); };
+  const auto quick = [&](int trials, double target) {
+    return Act(
+        [=, &s](const char*) { s.perturbation = 0, s.schedule.trials = trials, s.schedule.target = Seconds{target}; });
+  };
+  const auto set = [](auto& to, auto value) { return Act([&to, value](const char*) { to = value; }); };
+  const std::map<std::string, std::pair<bool, Act>> acts{
+      {"start", {true, number(s.start)}},
+      {"end", {true, number(s.end)}},
+      {"pert", {true, number(s.perturbation)}},
+      {"perturbation", {true, number(s.perturbation)}},
+      {"repeats", {true, number(s.schedule.fixed_repeats)}},
+      {"quick", {false, quick(3, 0.05)}},
+      {"quicker", {false, quick(1, 0.05)}},
+      {"quickest", {false, quick(1, 0.01)}},
+      {"stream", {false, set(c.pattern, Pattern::stream)}},
+      {"bidir", {false, set(c.pattern, Pattern::duplex)}},
+      {"cache", {false, set(c.cache, Cache::warm)}},
+      {"nocache", {false, set(c.cache, Cache::cold)}},
+      {"async", {false, set(c.async, true)}},
+      {"integrity", {false, [](const char*) {}}},
+      {"soffset", {true, number(c.source_offset)}},
+      {"roffset", {true, number(c.target_offset)}},
+      {"direction", {true, [&](const char* name) { direction = one_of<Direction>(name, optarg); }}},
+      {"memory", {true, [&](const char* name) { memory = one_of<Memory>(name, optarg); }}},
+      {"device", {true, [&](const char*) { device = optarg; }}},
+      {"help", {false, [](const char*) { usage(exit_code::done); }}}};
+  std::vector<option> options;
+  for (const auto& [name, act] : acts) options.push_back({name.c_str(), act.first, nullptr, 0});
+  options.push_back({});
   int index = 0;
-  for (int got; (got = getopt_long(argc, argv, "o:", options, &index)) != -1;) {
-    if (got == 'o') { s.output = optarg; continue; }
+  for (int got; (got = getopt_long(argc, argv, "o:", options.data(), &index)) != -1;) {
     if (got == '?') usage(exit_code::usage);
-    const char* name = options[index].name;
-    const std::string word = name;
-    if (word == "start") s.start = whole(name, optarg);
-    else if (word == "end") s.end = whole(name, optarg);
-    else if (word == "pert" || word == "perturbation") s.perturbation = whole(name, optarg);
-    else if (word == "repeats") s.schedule.fixed_repeats = whole(name, optarg);
-    else if (word == "quick") s.perturbation = 0, s.schedule.trials = 3, s.schedule.target = Seconds{0.05};
-    else if (word == "quicker") s.perturbation = 0, s.schedule.trials = 1, s.schedule.target = Seconds{0.05};
-    else if (word == "quickest") s.perturbation = 0, s.schedule.trials = 1, s.schedule.target = Seconds{0.01};
-    else if (word == "stream") c.pattern = Pattern::stream;
-    else if (word == "bidir") c.pattern = Pattern::duplex;
-    else if (word == "cache") c.cache = Cache::warm;
-    else if (word == "nocache") c.cache = Cache::cold;
-    else if (word == "async") c.async = true;
-    else if (word == "soffset") c.source_offset = whole(name, optarg);
-    else if (word == "roffset") c.target_offset = whole(name, optarg);
-    else if (word == "direction") direction = one_of<Direction>(name, optarg);
-    else if (word == "memory") memory = one_of<Memory>(name, optarg);
-    else if (word == "device") device = optarg;
-    else if (word == "help") usage(exit_code::done);
+    if (got == 'o')
+      s.output = optarg;
+    else
+      acts.at(options[static_cast<std::size_t>(index)].name).second(options[static_cast<std::size_t>(index)].name);
   }
   if (optind < argc) throw Error(ErrorKind::usage, fmt::format("'{}' is no option", argv[optind]));
   const TransferCase usual = case_on(module_name, device, direction);
   c.module = usual.module, c.source = usual.source, c.target = usual.target;
   c.direction = direction, c.executor = usual.executor;
   c.memory = memory.value_or(usual.memory);
-  if (c.async && c.memory != Memory::pageable && c.memory != Memory::managed) c.timing = Timing::gated;
+  if (only_enqueues(c)) c.timing = Timing::gated;
   return s;
 }
 

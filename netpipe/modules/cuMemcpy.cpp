@@ -3,62 +3,37 @@
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/copy_channel.hpp"
-#include "netpipe/modules/cuda_copies.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu {
 
 namespace {
 
-CUdeviceptr address(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
+template <class Address, class Pointer>
+Address as(Pointer p) {
+  if constexpr (std::is_pointer_v<Address>)
+    return p;
+  else
+    return reinterpret_cast<Address>(p);
+}
 
 // The function is a member, found in the driver once, so that a copy is one indirect call.
-struct HostToDevice {
-  decltype(cuda::Driver::cuMemcpyHtoD) copy;
-  void operator()(void* to, const void* from, std::size_t bytes) const {
-    cuda::check(copy(address(to), from, bytes), "cuMemcpyHtoD");
-  }
-};
-struct DeviceToHost {
-  decltype(cuda::Driver::cuMemcpyDtoH) copy;
-  void operator()(void* to, const void* from, std::size_t bytes) const {
-    cuda::check(copy(to, address(from), bytes), "cuMemcpyDtoH");
-  }
-};
-struct DeviceToDevice {
-  decltype(cuda::Driver::cuMemcpyDtoD) copy;
-  void operator()(void* to, const void* from, std::size_t bytes) const {
-    cuda::check(copy(address(to), address(from), bytes), "cuMemcpyDtoD");
-  }
-};
-// No cuMemcpyHtoH exists; cuMemcpy finds out from the addresses.
-struct HostToHost {
-  decltype(cuda::Driver::cuMemcpy) copy;
-  void operator()(void* to, const void* from, std::size_t bytes) const {
-    cuda::check(copy(address(to), address(from), bytes), "cuMemcpy");
-  }
-};
-struct HostToDeviceAsync {
-  decltype(cuda::Driver::cuMemcpyHtoDAsync) copy;
+template <class To, class From, class... Stream>
+struct DriverCopy {
+  CUresult (*copy)(To, From, std::size_t, Stream...);
+  std::string_view name;
   cudaStream_t stream;
   void operator()(void* to, const void* from, std::size_t bytes) const {
-    cuda::check(copy(address(to), from, bytes, stream), "cuMemcpyHtoDAsync");
+    if constexpr (sizeof...(Stream) == 0)
+      cuda::check(copy(as<To>(to), as<From>(from), bytes), name);
+    else
+      cuda::check(copy(as<To>(to), as<From>(from), bytes, stream), name);
   }
 };
-struct DeviceToHostAsync {
-  decltype(cuda::Driver::cuMemcpyDtoHAsync) copy;
-  cudaStream_t stream;
-  void operator()(void* to, const void* from, std::size_t bytes) const {
-    cuda::check(copy(to, address(from), bytes, stream), "cuMemcpyDtoHAsync");
-  }
-};
-struct DeviceToDeviceAsync {
-  decltype(cuda::Driver::cuMemcpyDtoDAsync) copy;
-  cudaStream_t stream;
-  void operator()(void* to, const void* from, std::size_t bytes) const {
-    cuda::check(copy(address(to), address(from), bytes, stream), "cuMemcpyDtoDAsync");
-  }
-};
+template <class To, class From, class... Stream>
+auto copies(CUresult (*copy)(To, From, std::size_t, Stream...), std::string_view name) {
+  return [=](cudaStream_t stream) { return DriverCopy<To, From, Stream...>{copy, name, stream}; };
+}
 
 class CuMemcpy final : public cuda::Copies {
  public:
@@ -69,13 +44,13 @@ class CuMemcpy final : public cuda::Copies {
 
   std::unique_ptr<Channel> open_lane(const TransferCase& c, std::uint64_t max_bytes) const override {
     const cuda::Driver& d = cuda::driver();
-    const auto h2d = [&](cudaStream_t) { return HostToDevice{d.cuMemcpyHtoD}; };
-    const auto d2h = [&](cudaStream_t) { return DeviceToHost{d.cuMemcpyDtoH}; };
-    const auto d2d = [&](cudaStream_t) { return DeviceToDevice{d.cuMemcpyDtoD}; };
-    const auto h2h = [&](cudaStream_t) { return HostToHost{d.cuMemcpy}; };
-    const auto h2d_async = [&](cudaStream_t s) { return HostToDeviceAsync{d.cuMemcpyHtoDAsync, s}; };
-    const auto d2h_async = [&](cudaStream_t s) { return DeviceToHostAsync{d.cuMemcpyDtoHAsync, s}; };
-    const auto d2d_async = [&](cudaStream_t s) { return DeviceToDeviceAsync{d.cuMemcpyDtoDAsync, s}; };
+    const auto h2d = copies(d.cuMemcpyHtoD, "cuMemcpyHtoD");
+    const auto d2h = copies(d.cuMemcpyDtoH, "cuMemcpyDtoH");
+    const auto d2d = copies(d.cuMemcpyDtoD, "cuMemcpyDtoD");
+    const auto h2h = copies(d.cuMemcpy, "cuMemcpy");  // no cuMemcpyHtoH exists; it finds out from the addresses
+    const auto h2d_async = copies(d.cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync");
+    const auto d2h_async = copies(d.cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync");
+    const auto d2d_async = copies(d.cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync");
     switch (c.direction) {
       case Direction::h2d:
         return c.async ? cuda::copy_channel(c, max_bytes, h2d_async, d2h_async)

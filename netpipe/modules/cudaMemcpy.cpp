@@ -3,7 +3,6 @@
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/copy_channel.hpp"
-#include "netpipe/modules/cuda_copies.hpp"
 
 namespace npgpu {
 
@@ -24,21 +23,9 @@ struct Async {
   }
 };
 
-cudaMemcpyKind kind_of(Direction d) {
-  switch (d) {
-    case Direction::h2d:
-      return cudaMemcpyHostToDevice;
-    case Direction::d2h:
-      return cudaMemcpyDeviceToHost;
-    case Direction::d2d:
-      return cudaMemcpyDeviceToDevice;
-    case Direction::h2h:
-      return cudaMemcpyHostToHost;
-    case Direction::peer:
-      break;
-  }
-  return cudaMemcpyDefault;
-}
+// In the order of Direction.
+constexpr cudaMemcpyKind kinds[] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice,
+                                    cudaMemcpyHostToHost, cudaMemcpyDefault};
 
 class CudaMemcpy final : public cuda::Copies {
  public:
@@ -48,19 +35,12 @@ class CudaMemcpy final : public cuda::Copies {
   }
 
   std::unique_ptr<Channel> open_lane(const TransferCase& c, std::uint64_t max_bytes) const override {
-    const cudaMemcpyKind there = kind_of(c.direction);
-    const cudaMemcpyKind back = kind_of(reversed(c.direction));
-    if (c.async)
-      return cuda::copy_channel(
-          c, max_bytes,
-          [=](cudaStream_t s) {
-            return Async{there, s};
-          },
-          [=](cudaStream_t s) {
-            return Async{back, s};
-          });
-    return cuda::copy_channel(
-        c, max_bytes, [=](cudaStream_t) { return Blocking{there}; }, [=](cudaStream_t) { return Blocking{back}; });
+    const cudaMemcpyKind there = kinds[static_cast<std::size_t>(c.direction)];
+    const cudaMemcpyKind back = kinds[static_cast<std::size_t>(reversed(c.direction))];
+    const auto async = [](cudaMemcpyKind kind) { return [kind](cudaStream_t s) { return Async{kind, s}; }; };
+    const auto blocking = [](cudaMemcpyKind kind) { return [kind](cudaStream_t) { return Blocking{kind}; }; };
+    return c.async ? cuda::copy_channel(c, max_bytes, async(there), async(back))
+                   : cuda::copy_channel(c, max_bytes, blocking(there), blocking(back));
   }
 };
 

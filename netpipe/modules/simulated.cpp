@@ -7,8 +7,8 @@
 
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/payload.hpp"
-#include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/devices/simulated/device.hpp"
+#include "netpipe/devices/simulated/library.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
 

@@ -47,4 +47,15 @@ std::optional<std::string> why_impossible(const TransferCase&);
 // The same, and why it cannot run on the device it names.
 std::optional<std::string> why_refused(const TransferCase&);
 
+// What the modules of CUDA copies share: everything but the name and the call.
+class Copies : public Module {
+ public:
+  std::string_view device_kind() const override { return "cuda"; }
+  std::optional<std::string> refuses_case(const TransferCase& c) const override { return why_refused(c); }
+  MemoryNeed needs_lane(const TransferCase& c, std::uint64_t max_bytes) const override {
+    return cuda::needs(c, max_bytes, footprint_bytes(c));
+  }
+  MemoryNeed available(const TransferCase& c) const override { return cuda::available(c); }
+};
+
 }  // namespace npgpu::cuda

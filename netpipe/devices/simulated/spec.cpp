@@ -1,6 +1,7 @@
 #include "netpipe/devices/simulated/spec.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -22,47 +23,6 @@ namespace npgpu::simulated {
 namespace {
 
 using nlohmann::json;
-
-// A JSON object that is read strictly: every key is asked for with the type it must have, and what was never asked
-// for is refused. Errors name the file, the key's path and what was expected.
-class JsonObject {
- public:
-  // Throws Error(usage) if the file cannot be read, is not JSON, repeats a key, or is no object.
-  static JsonObject read(const std::filesystem::path&);
-
-  struct Range {
-    double min = 0;
-    double max = std::numeric_limits<double>::max();
-    bool open = false;  // `min` itself is too little
-  };
-
-  double number(const std::string& key, const Range&) const;  // the key must be there
-  double number_or(const std::string& key, double otherwise, const Range&) const;
-  std::uint64_t integer(const std::string& key, std::uint64_t min, std::uint64_t max) const;
-  std::uint64_t integer_or(const std::string& key, std::uint64_t otherwise, std::uint64_t min, std::uint64_t max) const;
-  std::string text(const std::string& key) const;  // never empty
-  JsonObject object(const std::string& key) const;
-  std::optional<JsonObject> maybe_object(const std::string& key) const;
-  std::vector<JsonObject> objects_or_none(const std::string& key) const;
-
-  // All keys, for objects whose keys are a choice of their own.
-  std::vector<std::string> keys() const;
-  bool has(const std::string& key) const;  // asks for it, too
-  // Refuses keys that nobody asked for.
-  void done() const;
-
-  [[noreturn]] void wrong(const std::string& key, const std::string& expected) const;
-
- private:
-  JsonObject(std::filesystem::path file, std::string path, nlohmann::json value);
-  const nlohmann::json& at(const std::string& key, const std::string& expected) const;
-  std::string path_of(const std::string& key) const;
-
-  std::filesystem::path file_;
-  std::string path_;  // "links.h2d", empty at the top
-  nlohmann::json value_;
-  mutable std::set<std::string> asked_;
-};
 
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& why) {
   throw Error(ErrorKind::usage, fmt::format("{}: {}", file.string(), why));
@@ -98,117 +58,110 @@ std::string shown(const json& value) {
   return text;
 }
 
-std::string numbers(const JsonObject::Range& range) {
-  if (range.open) return fmt::format("a number over {}, up to {:.0f}", range.min, range.max);
-  return fmt::format("a number from {} to {:.0f}", range.min, range.max);
-}
+// A JSON object that is read strictly: every key is asked for with the type it must have, and what was never asked
+// for is refused. Errors name the file, the key's path and what was expected.
+class JsonObject {
+ public:
+  JsonObject(std::filesystem::path file, std::string path, json value)
+      : file_(std::move(file)), path_(std::move(path)), value_(std::move(value)) {}
 
-JsonObject::JsonObject(std::filesystem::path file, std::string path, json value)
-    : file_(std::move(file)), path_(std::move(path)), value_(std::move(value)) {}
-
-JsonObject JsonObject::read(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) refuse(file, fmt::format("cannot be read: {}", std::strerror(errno)));
-  std::string text;
-  try {
-    text.assign(std::istreambuf_iterator<char>(stream), {});
-  } catch (const std::ios_base::failure&) {
-    refuse(file, fmt::format("cannot be read: {}", std::strerror(errno)));
+  // Throws Error(usage) if the file cannot be read, is not JSON, repeats a key, or is no object.
+  static JsonObject read(const std::filesystem::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    const auto unreadable = [&] { refuse(file, fmt::format("cannot be read: {}", std::strerror(errno))); };
+    if (!stream) unreadable();
+    std::string text;
+    try {
+      text.assign(std::istreambuf_iterator<char>(stream), {});
+    } catch (const std::ios_base::failure&) {
+      unreadable();
+    }
+    json value = parse(file, text);
+    if (!value.is_object()) refuse(file, fmt::format("expected an object {{...}}, found {}", shown(value)));
+    return {file, "", std::move(value)};
   }
-  json value = parse(file, text);
-  if (!value.is_object()) refuse(file, fmt::format("expected an object {{...}}, found {}", shown(value)));
-  return {file, "", std::move(value)};
-}
 
-std::string JsonObject::path_of(const std::string& key) const { return path_.empty() ? key : path_ + '.' + key; }
+  struct Range {
+    double min = 0;
+    double max = std::numeric_limits<double>::max();
+    bool open = false;  // `min` itself is too little
+  };
 
-void JsonObject::wrong(const std::string& key, const std::string& expected) const {
-  const auto found = value_.find(key);
-  refuse(file_, fmt::format("{}: expected {}, found {}", path_of(key), expected,
-                            found == value_.end() ? "nothing" : shown(*found)));
-}
-
-const json& JsonObject::at(const std::string& key, const std::string& expected) const {
-  asked_.insert(key);
-  const auto found = value_.find(key);
-  if (found == value_.end()) wrong(key, expected);
-  return *found;
-}
-
-double JsonObject::number(const std::string& key, const Range& range) const {
-  const json& value = at(key, numbers(range));
-  if (!value.is_number()) wrong(key, numbers(range));
-  const double number = value.get<double>();
-  if (!(number >= range.min && number <= range.max) || (range.open && number == range.min)) wrong(key, numbers(range));
-  return number;
-}
-
-double JsonObject::number_or(const std::string& key, double otherwise, const Range& range) const {
-  return has(key) ? number(key, range) : otherwise;
-}
-
-std::uint64_t JsonObject::integer(const std::string& key, std::uint64_t min, std::uint64_t max) const {
-  const std::string expected = fmt::format("a whole number from {} to {}", min, max);
-  const json& value = at(key, expected);
-  if (!value.is_number_unsigned()) wrong(key, expected);
-  const auto number = value.get<std::uint64_t>();
-  if (number < min || number > max) wrong(key, expected);
-  return number;
-}
-
-std::uint64_t JsonObject::integer_or(const std::string& key, std::uint64_t otherwise, std::uint64_t min,
-                                     std::uint64_t max) const {
-  return has(key) ? integer(key, min, max) : otherwise;
-}
-
-std::string JsonObject::text(const std::string& key) const {
-  const json& value = at(key, "a text");
-  if (!value.is_string() || value.get<std::string>().empty()) wrong(key, "a text");
-  return value.get<std::string>();
-}
-
-JsonObject JsonObject::object(const std::string& key) const {
-  const json& value = at(key, "an object {...}");
-  if (!value.is_object()) wrong(key, "an object {...}");
-  return {file_, path_of(key), value};
-}
-
-std::optional<JsonObject> JsonObject::maybe_object(const std::string& key) const {
-  if (!has(key)) return std::nullopt;
-  return object(key);
-}
-
-std::vector<JsonObject> JsonObject::objects_or_none(const std::string& key) const {
-  std::vector<JsonObject> all;
-  if (!has(key)) return all;
-  const json& value = at(key, "a list of objects [{...}]");
-  if (!value.is_array()) wrong(key, "a list of objects [{...}]");
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    if (!value[i].is_object()) wrong(key, "a list of objects [{...}]");
-    all.push_back({file_, fmt::format("{}[{}]", path_of(key), i), value[i]});
+  double number(const std::string& key, const Range& range) const {
+    const std::string expected =
+        fmt::format("a number {} to {:.0f}",
+                    range.open ? fmt::format("over {}, up", range.min) : fmt::format("from {}", range.min), range.max);
+    const json& value = at(key, expected, &json::is_number);
+    const double number = value.get<double>();
+    if (!(number >= range.min && number <= range.max) || (range.open && number == range.min)) wrong(key, expected);
+    return number;
   }
-  return all;
-}
-
-bool JsonObject::has(const std::string& key) const {
-  asked_.insert(key);
-  return value_.contains(key);
-}
-
-std::vector<std::string> JsonObject::keys() const {
-  std::vector<std::string> all;
-  for (const auto& [key, value] : value_.items()) all.push_back(key);
-  return all;
-}
-
-void JsonObject::done() const {
-  for (const auto& [key, value] : value_.items()) {
-    if (asked_.count(key)) continue;
-    std::string known;
-    for (const std::string& one : asked_) known += (known.empty() ? "" : ", ") + one;
-    refuse(file_, fmt::format("{}: unknown key; known here: {}", path_of(key), known));
+  double number_or(const std::string& key, double otherwise, const Range& range) const {
+    return has(key) ? number(key, range) : otherwise;
   }
-}
+  std::uint64_t integer(const std::string& key, std::uint64_t min, std::uint64_t max) const {
+    const std::string expected = fmt::format("a whole number from {} to {}", min, max);
+    const auto number = at(key, expected, &json::is_number_unsigned).get<std::uint64_t>();
+    if (number < min || number > max) wrong(key, expected);
+    return number;
+  }
+  std::uint64_t integer_or(const std::string& key, std::uint64_t otherwise, std::uint64_t min,
+                           std::uint64_t max) const {
+    return has(key) ? integer(key, min, max) : otherwise;
+  }
+  std::string text(const std::string& key) const {  // never empty
+    std::string value = at(key, "a text", &json::is_string).get<std::string>();
+    if (value.empty()) wrong(key, "a text");
+    return value;
+  }
+  JsonObject object(const std::string& key) const {
+    return {file_, path_of(key), at(key, "an object {...}", &json::is_object)};
+  }
+  std::optional<JsonObject> maybe_object(const std::string& key) const {
+    if (!has(key)) return std::nullopt;
+    return object(key);
+  }
+  std::vector<JsonObject> objects_or_none(const std::string& key) const {
+    constexpr auto expected = "a list of objects [{...}]";
+    std::vector<JsonObject> all;
+    if (!has(key)) return all;
+    for (const json& value : at(key, expected, &json::is_array)) {
+      if (!value.is_object()) wrong(key, expected);
+      all.emplace_back(file_, fmt::format("{}[{}]", path_of(key), all.size()), value);
+    }
+    return all;
+  }
+
+  bool has(const std::string& key) const {  // asks for it, too
+    asked_.insert(key);
+    return value_.contains(key);
+  }
+  // Refuses keys that nobody asked for.
+  void done() const {
+    for (const auto& [key, value] : value_.items())
+      if (!asked_.contains(key))
+        refuse(file_, fmt::format("{}: unknown key; known here: {}", path_of(key), fmt::join(asked_, ", ")));
+  }
+  [[noreturn]] void wrong(const std::string& key, const std::string& expected) const {
+    const auto found = value_.find(key);
+    refuse(file_, fmt::format("{}: expected {}, found {}", path_of(key), expected,
+                              found == value_.end() ? "nothing" : shown(*found)));
+  }
+
+ private:
+  const json& at(const std::string& key, const std::string& expected, bool (json::*is)() const noexcept) const {
+    asked_.insert(key);
+    const auto found = value_.find(key);
+    if (found == value_.end() || !((*found).*is)()) wrong(key, expected);
+    return *found;
+  }
+  std::string path_of(const std::string& key) const { return path_.empty() ? key : path_ + '.' + key; }
+
+  std::filesystem::path file_;
+  std::string path_;  // "links.h2d", empty at the top
+  json value_;
+  mutable std::set<std::string> asked_;
+};
 
 constexpr JsonObject::Range rate_gb_s{0, 1e6, true};  // a petabyte per second is a slip of the keyboard
 constexpr JsonObject::Range time_us{0, 1e9};
@@ -242,25 +195,33 @@ std::optional<Link> read_link_or_none(const JsonObject& links, const std::string
   return std::nullopt;
 }
 
+constexpr std::pair<const char*, Seconds HostCosts::*> host_costs[] = {{"copy_us", &HostCosts::copy},
+                                                                       {"copy_async_us", &HostCosts::copy_async},
+                                                                       {"launch_us", &HostCosts::launch},
+                                                                       {"record_us", &HostCosts::record},
+                                                                       {"synchronize_us", &HostCosts::synchronize}};
+
 HostCosts read_host(const JsonObject& from) {
   HostCosts host;
-  host.copy = from_microseconds(from.number("copy_us", time_us));
-  host.copy_async = from_microseconds(from.number("copy_async_us", time_us));
-  host.launch = time_or_zero(from, "launch_us");
-  host.record = time_or_zero(from, "record_us");
-  host.synchronize = time_or_zero(from, "synchronize_us");
+  for (const auto& [key, cost] : host_costs) {
+    const bool needed = cost == &HostCosts::copy || cost == &HostCosts::copy_async;
+    host.*cost = needed ? from_microseconds(from.number(key, time_us)) : time_or_zero(from, key);
+  }
   host.gate_capacity = from.integer_or("gate_capacity", host.gate_capacity, 2, 1000000);
   from.done();
   return host;
 }
 
+constexpr std::tuple<const char*, double Noise::*, JsonObject::Range> noise_figures[] = {
+    {"sigma", &Noise::sigma, {0, 1}},
+    {"operation_sigma", &Noise::operation_sigma, {0, 1}},
+    {"outlier_rate", &Noise::outlier_rate, {0, 1}},
+    {"outlier_factor", &Noise::outlier_factor, {1, 1e6}}};
+
 Noise read_noise(const JsonObject& from) {
   Noise noise;
   noise.seed = from.integer_or("seed", noise.seed, 0, std::numeric_limits<std::int64_t>::max());
-  noise.sigma = from.number_or("sigma", 0, {0, 1});
-  noise.operation_sigma = from.number_or("operation_sigma", 0, {0, 1});
-  noise.outlier_rate = from.number_or("outlier_rate", 0, {0, 1});
-  noise.outlier_factor = from.number_or("outlier_factor", noise.outlier_factor, {1, 1e6});
+  for (const auto& [key, figure, range] : noise_figures) noise.*figure = from.number_or(key, noise.*figure, range);
   from.done();
   return noise;
 }
@@ -408,17 +369,11 @@ Facts facts_of(const Spec& spec) {
   facts.emplace_back("copy_engines", std::int64_t{spec.copy_engines});
   facts.emplace_back("duplex_sl_h", spec.duplex_slowdown_h2d);
   facts.emplace_back("duplex_sl_d", spec.duplex_slowdown_d2h);
-  facts.emplace_back("copy_us", microseconds(spec.host.copy));
-  facts.emplace_back("copy_async_us", microseconds(spec.host.copy_async));
-  facts.emplace_back("launch_us", microseconds(spec.host.launch));
-  facts.emplace_back("record_us", microseconds(spec.host.record));
-  facts.emplace_back("synchronize_us", microseconds(spec.host.synchronize));
+  for (const auto& [key, cost] : host_costs) facts.emplace_back(key, microseconds(spec.host.*cost));
   facts.emplace_back("gate_capacity", static_cast<std::int64_t>(spec.host.gate_capacity));
   facts.emplace_back("noise_seed", static_cast<std::int64_t>(spec.noise.seed));
-  facts.emplace_back("noise_sigma", spec.noise.sigma);
-  facts.emplace_back("noise_operation_sigma", spec.noise.operation_sigma);
-  facts.emplace_back("noise_outlier_rate", spec.noise.outlier_rate);
-  facts.emplace_back("noise_outlier_factor", spec.noise.outlier_factor);
+  for (const auto& [key, figure, range] : noise_figures)
+    facts.emplace_back(std::string("noise_") + key, spec.noise.*figure);
   std::string faults;
   for (const Fault& fault : spec.faults)
     faults += (faults.empty() ? "" : ", ") + std::string(name(fault.kind)) + " at call " + std::to_string(fault.call);
