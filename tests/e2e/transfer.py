@@ -76,7 +76,7 @@ with folder() as where:
     check("SIMULATED" in made.out and "h2h" in made.out, "characterize summarizes both devices")
     cases = [line for line in made.err.splitlines() if re.match(r"\d+/\d+ ", line)]
     with h5py.File(every) as f:
-        check(len(cases) == sum(len(f[kind]) for kind in ("transfers", "probes", "jobs") if kind in f), f"a line for each case: {len(cases)}")
+        check(len(cases) == sum(len(f[kind]) for kind in ("transfers", "probes", "jobs", "calls") if kind in f), f"a line for each case: {len(cases)}")
     check("\nsaved " not in made.err, "and none for each point")
     for pattern in ("duplex", "pingpong"):
         check(pattern in run("report", every, "--overview").out, pattern + " is in the overview")
