@@ -325,6 +325,21 @@ TEST_CASE("trials that a gate voided are counted") {
   CHECK(has(text(trace_of(sweep)), "2 trials left out: their gate timed out"));
 }
 
+TEST_CASE("a duplex keeps to the width too: its single lanes give way last") {
+  TransferSeries sweep = sweep_of(Pattern::duplex);
+  sweep.question.direction = Direction::h2h;
+  add_duplex(sweep, 1, {3.018e-3}, {3.018e-3});
+  add_duplex(sweep, 201326592, {34628}, {34629});
+  for (const int width : {60, 80, 100}) {
+    TextStyle style;
+    style.width = width;
+    const std::string out = text(trace_of(sweep), style);
+    CHECK(widest(out) <= static_cast<std::size_t>(width));
+    CHECK(has(out, "both GB/s"));
+    CHECK(has(out, "h2h back GB/s"));
+  }
+}
+
 TEST_CASE("colours only where asked for") {
   Trace trace = trace_of(line_sweep(3));
   CHECK_FALSE(has(text(trace), "\x1b"));

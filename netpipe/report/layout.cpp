@@ -205,7 +205,8 @@ std::vector<std::string> Table::lines(std::size_t width) {
 Page::Page(const TextStyle& style) : ink(style.color), width(static_cast<std::size_t>(std::max(40, style.width))) {}
 
 void Page::title(std::string_view name, bool simulated) {
-  text += (simulated ? ink.alarm("SIMULATED " + std::string(name)) : ink.bold(name)) + '\n';
+  const std::string line = wrapped((simulated ? "SIMULATED " : "") + std::string(name), width, 4);
+  text += (simulated ? ink.alarm(line) : ink.bold(line)) + '\n';
 }
 
 void Page::labelled(std::string_view name, std::string_view what, bool alarm) {

@@ -110,17 +110,17 @@ class Report {
     } else {
       const bool many = measured_.size() > 2;
       for (const std::uint32_t lane : measured_)
-        table.column(lane_name(series_.question, lane) + " GB/s", Align::point, many ? 5 : 0);
+        table.column(lane_name(series_.question, lane) + " GB/s", Align::point, many ? 6 : 1);
       table.column(together() + " GB/s", Align::point);
     }
     const bool limited = series_.limit.per_s > 0;
-    if (limited) table.column("% of limit", Align::point, 1);
+    if (limited) table.column("% of limit", Align::point, 2);
     table.column("time us", Align::point);
-    table.column("95 % interval", Align::right, sums_.empty() ? 0 : 1);
-    table.column("min us", Align::point, 2);
-    table.column("trials", Align::right, 3);
+    table.column("95 % interval", Align::right, sums_.empty() ? 0 : 2);
+    table.column("min us", Align::point, 3);
+    table.column("trials", Align::right, 4);
     const bool folded = folding_.perturbation > 0;
-    if (folded) table.column(fmt::format("+-{} B", folding_.perturbation), Align::right, 4);
+    if (folded) table.column(fmt::format("+-{} B", folding_.perturbation), Align::right, 5);
     table.column("", Align::left);
 
     Marks marks;
