@@ -10,7 +10,6 @@ class ProbeRunner : public Runner<Probes> {
  public:
   // The probe must outlive it. Throws Error(usage) where one of the cases is refused.
   ProbeRunner(const Probe& probe, std::span<const ProbeStep> steps);
-
   void prepare(const ProbeStep&) final;
   bool run(std::uint64_t repeats, std::vector<ProbeSample>& samples) final;
   std::optional<std::string> check(std::span<ProbeSample> last_trial) final;
@@ -24,7 +23,6 @@ class ProbeRunner : public Runner<Probes> {
   virtual ProbeSample launch(std::uint64_t repeats) = 0;
   // Of what the last launch left; nothing if it is right.
   virtual std::optional<std::string> wrong_result() = 0;
-
   const ProbeCase& question() const { return step_.question; }
   const Shape& shape() const { return step_.axes; }
   std::uint64_t max_bytes() const { return max_bytes_; }  // of the steps that it was opened for

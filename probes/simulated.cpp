@@ -78,7 +78,6 @@ class SimulatedRunner final : public ProbeRunner {
     if (max_bytes()) device_->take(max_bytes());
   }
   ~SimulatedRunner() override { device_->give_back(max_bytes()); }
-
   double work() const override { return repeat_.work; }
   const Clock& clock() const override { return device_->clock(); }
   std::string binding() const override { return "simulated: no thread runs"; }
@@ -121,7 +120,6 @@ class SimulatedProbe : public Probe {
  public:
   SimulatedProbe(simulated::Need need, RepeatOf repeat_of) : need_(need), repeat_of_(repeat_of) {}
   std::string_view device_kind() const override { return "sim"; }
-
   std::vector<ProbeCase> cases(const std::string& device) const override {
     if (simulated::why_no_kernels(simulated::spec_of(device), need_)) return {};
     return questions(device);
@@ -208,5 +206,4 @@ class SimulatedBandwidth final : public SimulatedProbe {
                                          register_backend<Probes, Probe>(std::make_unique<SimulatedBandwidth>());
 
 }  // namespace
-
 }  // namespace npgpu

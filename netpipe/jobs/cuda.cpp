@@ -18,19 +18,13 @@ std::vector<Call> calls_of(const JobStep& step, const JobMemory& memory) {
   std::vector<Call> calls;
   for (const Issue& issue : issues_of(step.question.order, step.axes)) {
     const ChunkPlaces& p = memory.chunk(issue.chunk);
-    switch (issue.stage) {
-      case Stage::h2d:
-        calls.push_back(Call::copying(issue.stream, memory.on_device(p.in_at), memory.host_input(p), p.in.bytes,
-                                      cudaMemcpyHostToDevice));
-        break;
-      case Stage::kernel:
-        calls.push_back(Call::launching(issue.stream, step.question.workload, step.axes.threads, memory.launch_of(p)));
-        break;
-      case Stage::d2h:
-        calls.push_back(Call::copying(issue.stream, memory.host_output(p), memory.on_device(p.out_at), p.out.bytes,
-                                      cudaMemcpyDeviceToHost));
-        break;
-    }
+    calls.push_back(issue.stage == Stage::kernel
+                        ? Call::launching(issue.stream, step.question.workload, step.axes.threads, memory.launch_of(p))
+                    : issue.stage == Stage::h2d
+                        ? Call::copying(issue.stream, memory.on_device(p.in_at), memory.host_input(p), p.in.bytes,
+                                        cudaMemcpyHostToDevice)
+                        : Call::copying(issue.stream, memory.host_output(p), memory.on_device(p.out_at), p.out.bytes,
+                                        cudaMemcpyDeviceToHost));
   }
   return calls;
 }
@@ -56,7 +50,6 @@ class CudaJobRunner final : public JobRunner {
     std::string why;
     nvml_ = NvmlDevice::find(bus(), why);
   }
-
   void warm_up(Seconds duration) override {
     const Seconds begin = clock().now();
     while (clock().now() - begin < duration) launch();
@@ -66,7 +59,6 @@ class CudaJobRunner final : public JobRunner {
 
  private:
   const std::string& bus() const { return inventory().at(static_cast<std::size_t>(ordinal_)).pci_bus_id; }
-
   void set_up() override {
     cuda::make_current(ordinal_);
     memory_.lay_out({question(), job()});
@@ -80,7 +72,6 @@ class CudaJobRunner final : public JobRunner {
       run_once();
     }
   }
-
   std::optional<JobSample> launch() override {
     cuda::make_current(ordinal_);
     // On another core a job took 20 to 30 us longer the first time.
@@ -88,12 +79,10 @@ class CudaJobRunner final : public JobRunner {
     for (int i = 0; i < moves && question().gating != Gating::gated && quiet_.settle(); ++i) run_once();
     return run_once();
   }
-
   std::optional<JobSample> run_once() {
     memory_.begin_run();
     return streams_.run(calls_);
   }
-
   std::optional<std::string> wrong_result() override {
     cuda::make_current(ordinal_);
     return memory_.wrong_result();
@@ -139,7 +128,6 @@ class CudaJobs final : public Backend<Jobs> {
 };
 
 }  // namespace
-
 }  // namespace npgpu::cuda
 
 NPGPU_BACKEND(Jobs, npgpu::cuda::CudaJobs)

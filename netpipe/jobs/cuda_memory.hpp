@@ -59,7 +59,6 @@ class JobMemory {
     words_.fill_scratch(words(scratch_.data()), sizes.scratch / word_bytes, stream_);
     check(cudaStreamSynchronize(stream_), "filling the memory of jobs");
   }
-
   // Every following run is of this job. Throws Error(usage) where the buffers are too small.
   void lay_out(const JobStep& step) {
     const auto& [question, job] = step;
@@ -73,7 +72,6 @@ class JobMemory {
     words_.spoil(words(out_.data()), job.bytes_out / word_bytes, stream_);
     check(cudaStreamSynchronize(stream_), "spoiling the output");
   }
-
   // Everything as it was before the job, with this run's numbers (see words.hpp). Returns when the device is idle.
   void begin_run() {
     ++now_.number;
@@ -90,7 +88,6 @@ class JobMemory {
       }
     check(cudaDeviceSynchronize(), "waiting before a job");
   }
-
   // Compares what the last run left: nothing if it is right, otherwise one sentence.
   std::optional<std::string> wrong_result() {
     std::vector<std::string> compared;
@@ -117,7 +114,6 @@ class JobMemory {
     if (!wrong) return std::nullopt;
     return fmt::format("{}: word {} is not what the job leaves", compared.at(wrong->label), wrong->word);
   }
-
   const ChunkPlaces& chunk(std::uint32_t number) const { return layout_.chunks[number]; }
   std::byte* host_input(const ChunkPlaces& p) const { return in_.data() + p.in.first; }
   std::byte* host_output(const ChunkPlaces& p) const { return out_.data() + p.out.first; }

@@ -21,7 +21,6 @@ struct Call {
   const void* kernel = nullptr;
   dim3 blocks{}, threads{};
   Launch launch{};
-
   static cudaError_t make_copy(Call& c, cudaStream_t stream) {
     return cudaMemcpyAsync(c.to, c.from, c.bytes, c.kind, stream);
   }
@@ -56,7 +55,6 @@ class JobStreams {
     constexpr std::uint64_t own = 4;  // the gate, its event and the wait for it, the end's event
     return Gate::capacity() - own;
   }
-
   // So many streams for runs of this case, those of a pool made where they are missing.
   void prepare(const JobCase& question, std::uint32_t streams) {
     case_ = question;
@@ -71,17 +69,10 @@ class JobStreams {
     while (ends_.size() < streams) ends_.emplace_back();
     if (!gate_) gate_.emplace();
   }
-
   // Makes the calls and waits for the device, which is idle before; nothing if a gate timed out. Sets the times alone.
   std::optional<JobSample> run(std::vector<Call>& calls) {
-    switch (case_.gating) {
-      case Gating::gated:
-        return gated(calls);
-      case Gating::last_stream_free:
-        return last_stream_free(calls);
-      case Gating::open:
-        break;
-    }
+    if (case_.gating == Gating::gated) return gated(calls);
+    if (case_.gating == Gating::last_stream_free) return last_stream_free(calls);
     return case_.pool == StreamPool::fresh ? fresh(calls) : pooled(calls);
   }
 
@@ -92,14 +83,11 @@ class JobStreams {
     Gate& gate;
     ~OpenAtLast() { gate.release(); }
   };
-
   static Seconds now() { return steady_clock().now(); }
   static void wait_for_job() { check(cudaDeviceSynchronize(), "waiting for a job"); }
-
   void issue(std::vector<Call>& calls) {
     for (Call& call : calls) check(call.make(call, handles_[call.stream]), call.what);
   }
-
   JobSample pooled(std::vector<Call>& calls) {
     const Seconds begin = now();
     issue(calls);
@@ -110,7 +98,6 @@ class JobStreams {
     sample.issue_us = microseconds(issued - begin);
     return sample;
   }
-
   JobSample fresh(std::vector<Call>& calls) {
     fresh_.clear();  // where a run failed
     const Seconds begin = now();
@@ -128,7 +115,6 @@ class JobStreams {
     sample.issue_us = microseconds(issued - created);
     return sample;
   }
-
   // The gate stands in the first stream; the others before `end` wait for an event behind it.
   void hold(std::size_t end) {
     gate_->hold(handles_[0]);
@@ -136,7 +122,6 @@ class JobStreams {
     for (std::size_t s = 1; s < end; ++s)
       check(cudaStreamWaitEvent(handles_[s], opened_.get(), 0), "putting a stream behind the gate");
   }
-
   std::optional<JobSample> gated(std::vector<Call>& calls) {
     const OpenAtLast release{*gate_};
     hold(handles_.size());
@@ -155,7 +140,6 @@ class JobStreams {
     sample.device_us = microseconds(last);
     return sample;
   }
-
   std::optional<JobSample> last_stream_free(std::vector<Call>& calls) {
     const OpenAtLast release{*gate_};
     cudaStream_t const free = handles_.back();

@@ -12,7 +12,6 @@ class JobRunner : public Runner<Jobs> {
  public:
   // The backend must outlive it.
   explicit JobRunner(const Backend<Jobs>& backend) : backend_(backend) {}
-
   void prepare(const JobStep&) final;
   bool run(std::uint64_t repeats, std::vector<JobSample>& samples) final;
   std::optional<std::string> check(std::span<JobSample> last_trial) final;
@@ -29,7 +28,6 @@ class JobRunner : public Runner<Jobs> {
   virtual std::optional<JobSample> launch() = 0;
   // Of what the last launch left; nothing if it is right.
   virtual std::optional<std::string> wrong_result() = 0;
-
   const JobCase& question() const { return step_.question; }
   const JobShape& job() const { return step_.axes; }
 

@@ -46,14 +46,12 @@ class SimulatedJobRunner final : public JobRunner {
         result_(*device_) {
     if (noise_of_copies()) simulator_.scatter([this] { return device_->operation_noise(); });
   }
-
   const Clock& clock() const override { return device_->clock(); }
   std::string binding() const override { return "simulated: no thread runs"; }
 
  private:
   bool noise_of_copies() const { return device_->spec().noise.operation_sigma > 0; }
   bool gated() const { return question().gating == Gating::gated; }
-
   void set_up() override {
     simulated_ = {.in_bytes = job().bytes_in, .out_bytes = job().bytes_out};
     if (question().workload != Workload::none) set_kernel();
@@ -71,7 +69,6 @@ class SimulatedJobRunner final : public JobRunner {
     if (gated() && !gate_) gate_.emplace(device_);
     result_.poison();
   }
-
   std::optional<JobSample> launch() override {
     if (noise_of_copies()) total_ = play();
     const Seconds begin = device_->clock().now();
@@ -91,9 +88,7 @@ class SimulatedJobRunner final : public JobRunner {
     }
     return sample;
   }
-
   std::optional<std::string> wrong_result() override { return result_.wrong(); }
-
   void set_kernel() {
     const Iteration one = iteration_of(question().workload, multiprocessors_, job().threads);
     // One without iterations comes and goes in a step.
@@ -113,7 +108,6 @@ class SimulatedJobRunner final : public JobRunner {
     points.push_back({1, simulated_.kernel});
     simulated_.kernel_of_fraction = Curve(std::move(points));
   }
-
   Seconds play() {
     const bool held = question().gating == Gating::last_stream_free;
     simulator_.hold_others(held ? issue_ + last_stream_free_patience : Seconds{0});
@@ -160,7 +154,6 @@ class SimulatedJobs final : public Backend<Jobs> {
 };
 
 }  // namespace
-
 }  // namespace npgpu
 
 NPGPU_BACKEND(Jobs, npgpu::SimulatedJobs)

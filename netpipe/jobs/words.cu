@@ -68,21 +68,14 @@ __global__ void compute(Launch a) {
 // What the kernels leave of a word, without their memory accesses and chains.
 __device__ Word worked(Word word, Word i, const Stretch& s) {
   const Launch& a = s.launch;
-  switch (s.workload) {
-    case Workload::none:
-      break;
-    case Workload::increment:
-      return word + a.iterations * s.run.factor;
-    case Workload::memory: {
-      Word sum = word + s.run.factor;
-      for (Word k = 0; k < a.iterations; ++k)
-        sum += scratch_word((s.run.start + a.first + i + k * a.stride) & (a.scratch_words - 1));
-      return sum;
-    }
-    case Workload::compute:
-      return word + s.run.factor + chains * ((word & 0xffffu) + chain_steps * a.iterations) + chains * (chains - 1) / 2;
-  }
-  return word;
+  if (s.workload == Workload::none) return word;
+  if (s.workload == Workload::increment) return word + a.iterations * s.run.factor;
+  if (s.workload == Workload::compute)
+    return word + s.run.factor + chains * ((word & 0xffffu) + chain_steps * a.iterations) + chains * (chains - 1) / 2;
+  Word sum = word + s.run.factor;
+  for (Word k = 0; k < a.iterations; ++k)
+    sum += scratch_word((s.run.start + a.first + i + k * a.stride) & (a.scratch_words - 1));
+  return sum;
 }
 
 enum class Fill { input, scratch, device, spoiled };
@@ -121,17 +114,8 @@ void fill(Word* words, std::uint64_t count, Fill what, Word run, cudaStream_t st
 }  // namespace
 
 const void* kernel_of(Workload workload) {
-  switch (workload) {
-    case Workload::increment:
-      return reinterpret_cast<const void*>(increment);
-    case Workload::memory:
-      return reinterpret_cast<const void*>(memory);
-    case Workload::compute:
-      return reinterpret_cast<const void*>(compute);
-    case Workload::none:
-      break;
-  }
-  return nullptr;
+  constexpr void (*of_workload[])(Launch) = {nullptr, increment, memory, compute};
+  return reinterpret_cast<const void*>(of_workload[static_cast<std::size_t>(workload)]);
 }
 
 JobWords::JobWords() : verdict_(Memory::device, sizeof(Verdict)), readback_(Memory::pinned, sizeof(Verdict)) {}
@@ -150,7 +134,7 @@ void JobWords::spoil(Word* words, std::uint64_t count, cudaStream_t stream) {
 }
 
 void JobWords::compare(const Word* actual, std::uint32_t count, const Stretch& stretch, std::uint32_t label,
-                           cudaStream_t stream) {
+                       cudaStream_t stream) {
   if (count == 0) return;
   auto* const verdict = reinterpret_cast<Verdict*>(verdict_.data());
   if (!armed_) check(cudaMemsetAsync(verdict, 0xff, sizeof(Verdict), stream), "preparing the check");

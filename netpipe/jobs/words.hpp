@@ -47,7 +47,6 @@ struct Stretch {
 class JobWords {
  public:
   JobWords();
-
   // In stream order, not waited for.
   void fill_input(Word* host, std::uint64_t words, cudaStream_t);
   void fill_scratch(Word* scratch, std::uint64_t words, cudaStream_t);
@@ -55,7 +54,6 @@ class JobWords {
   // A constant that no result is but by chance.
   void spoil(Word* words, std::uint64_t count, cudaStream_t);
   static constexpr Word spoiled = 0x5A5A5A5A;
-
   // Compares `count` words, up to 2^31 of them; many may be asked for before first_wrong(). `label` comes back.
   void compare(const Word* actual, std::uint32_t count, const Stretch&, std::uint32_t label, cudaStream_t);
   struct Wrong {

@@ -25,32 +25,18 @@ constexpr Word poison = 0xFFA5A5A5;
 
 // Before anything ran. Floats are small integers, so that all sums are exact.
 __device__ Word start_word(Operation op, unsigned array, std::uint64_t i) {
-  switch (op) {
-    case Operation::rmw:
-      return __float_as_uint(static_cast<float>(i & 1023));
-    case Operation::triad:
-      return array == 2 ? poison : __float_as_uint(static_cast<float>(i & (array == 0 ? 1023 : 511)));
-    case Operation::write:
-      return poison;
-    default:
-      return array == 1 ? poison : pattern_step * static_cast<Word>(i);
-  }
+  if (op == Operation::write || (op == Operation::triad && array == 2)) return poison;
+  if (op == Operation::rmw || op == Operation::triad)
+    return __float_as_uint(static_cast<float>(i & (array == 0 ? 1023 : 511)));
+  return array == 1 ? poison : pattern_step * static_cast<Word>(i);
 }
 
 // Of the array that the operation leaves its results in, after so many visits.
 __device__ Word end_word(Operation op, unsigned array, std::uint64_t i, std::uint64_t visits) {
-  switch (op) {
-    case Operation::rmw:
-      return __float_as_uint(static_cast<float>((i & 1023) + visits));
-    case Operation::triad:
-      return visits ? __float_as_uint(static_cast<float>((i & 1023) + 2 * (i & 511))) : poison;
-    case Operation::write:
-      return visits ? pattern_step * static_cast<Word>(i) + written_mark : poison;
-    case Operation::copy:
-      return visits ? pattern_step * static_cast<Word>(i) : poison;
-    default:
-      return start_word(op, array, i);
-  }
+  if (op == Operation::rmw) return __float_as_uint(static_cast<float>((i & 1023) + visits));
+  if (op == Operation::read || !visits) return start_word(op, array, i);
+  if (op == Operation::triad) return __float_as_uint(static_cast<float>((i & 1023) + 2 * (i & 511)));
+  return pattern_step * static_cast<Word>(i) + (op == Operation::write ? written_mark : 0);
 }
 
 __global__ void fill_words(Word* words, std::uint64_t count, Operation op, unsigned array) {
@@ -80,19 +66,11 @@ __global__ void check_words(const Word* words, Walk walk, unsigned shift, std::u
 // ---- the pass --------------------------------------------------------------------------------------
 
 template <int words>
-struct Access;
-template <>
-struct Access<1> {
-  using Vector = Word;
-};
-template <>
-struct Access<4> {
-  using Vector = uint4;
-};
+using Access = std::conditional_t<words == 1, Word, uint4>;
 
 template <int words>
 union Value {
-  typename Access<words>::Vector vector;
+  Access<words> vector;
   Word word[words];
 };
 
@@ -113,7 +91,7 @@ struct Pass {
 
 template <Operation op, int words, int ilp, bool dependent>
 __global__ void __launch_bounds__(1024) pass(Pass p) {
-  using Vector = typename Access<words>::Vector;
+  using Vector = Access<words>;
   auto* const a = static_cast<Vector*>(p.arrays[0]);
   auto* const b = static_cast<Vector*>(p.arrays[1]);
   auto* const c = static_cast<Vector*>(p.arrays[2]);
@@ -179,18 +157,12 @@ Kernels by_access(const Shape& s) {
 
 Kernels kernel_for(const ProbeCase& c, const Shape& s) {
   const bool dependent = c.form == Form::dependent;
-  switch (c.operation) {
-    case Operation::read:
-      return dependent ? by_access<Operation::read, true>(s) : by_access<Operation::read, false>(s);
-    case Operation::write:
-      return by_access<Operation::write, false>(s);
-    case Operation::copy:
-      return by_access<Operation::copy, false>(s);
-    case Operation::triad:
-      return by_access<Operation::triad, false>(s);
-    default:
-      return dependent ? by_access<Operation::rmw, true>(s) : by_access<Operation::rmw, false>(s);
-  }
+  if (c.operation == Operation::write) return by_access<Operation::write, false>(s);
+  if (c.operation == Operation::copy) return by_access<Operation::copy, false>(s);
+  if (c.operation == Operation::triad) return by_access<Operation::triad, false>(s);
+  if (c.operation == Operation::read)
+    return dependent ? by_access<Operation::read, true>(s) : by_access<Operation::read, false>(s);
+  return dependent ? by_access<Operation::rmw, true>(s) : by_access<Operation::rmw, false>(s);
 }
 
 unsigned arrays_of(Operation op) { return op == Operation::triad ? 3 : op == Operation::copy ? 2 : 1; }
@@ -218,14 +190,12 @@ class BandwidthRunner final : public CudaProbeRunner {
         units_(layout_of(bench().ordinal()).units) {
     for (unsigned i = 0; i < max_arrays_of(steps); ++i) arrays_[i] = Buffer(Memory::device, max_bytes());
   }
-
   double work() const override {
     return static_cast<double>(walk_.row_accesses * shape().access_bytes) * crossings(question().operation);
   }
 
  private:
   static constexpr unsigned grid = 4096, block = 256;
-
   void set_up() override {
     bench().make_current();
     kernel_ = kernel_for(question(), shape());
@@ -238,7 +208,6 @@ class BandwidthRunner final : public CudaProbeRunner {
     // Without a step: the driver loads a kernel at its first launch, which no trial should wait for.
     bench().time([&] { kernel_<<<1, shape().threads, 0, stream()>>>(described()); }, false);
   }
-
   ProbeSample launch(std::uint64_t repeats) override {
     bench().make_current();
     if ((steps_ + repeats) / walk_.rows >= max_visits) fill();
@@ -249,7 +218,6 @@ class BandwidthRunner final : public CudaProbeRunner {
     }
     return bench().time([&] { enqueue(p, repeats); }, resident_);
   }
-
   std::optional<std::string> wrong_result() override {
     bench().make_current();
     const unsigned last = arrays_of(question().operation) - 1;
@@ -272,12 +240,10 @@ class BandwidthRunner final : public CudaProbeRunner {
     cuda::check(cudaStreamSynchronize(stream()), "checking the working set");
     return value;
   }
-
   Word* words(unsigned array) const { return reinterpret_cast<Word*>(arrays_[array].data()); }
   Wrong* verdict() const { return reinterpret_cast<Wrong*>(wrong_.data()); }
   unsigned shift() const { return shape().access_bytes == 16 ? 2 : 0; }
   std::uint64_t all_words() const { return walk_.rows * walk_.row_accesses << shift(); }
-
   void fill() {
     for (unsigned i = 0; i < arrays_of(question().operation); ++i)
       fill_words<<<grid, block, 0, stream()>>>(words(i), all_words(), question().operation, i);
@@ -287,7 +253,6 @@ class BandwidthRunner final : public CudaProbeRunner {
     cuda::check(cudaMemsetAsync(&verdict()->wrong_sums, 0, 8, stream()), "preparing the check");
     steps_ = 0;
   }
-
   Pass described() const {
     Pass p{};
     for (unsigned i = 0; i < arrays_of(question().operation); ++i) p.arrays[i] = arrays_[i].data();
@@ -301,7 +266,6 @@ class BandwidthRunner final : public CudaProbeRunner {
     p.wrong = verdict();
     return p;
   }
-
   // Goes on where the last run ended: what was touched last is touched again last.
   void enqueue(Pass p, std::uint64_t repeats) {
     while (repeats) {
@@ -361,7 +325,6 @@ class BandwidthProbe final : public CudaProbe {
 };
 
 }  // namespace
-
 }  // namespace npgpu::cuda
 
 NPGPU_PROBE(npgpu::cuda::BandwidthProbe)

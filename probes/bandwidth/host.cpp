@@ -30,7 +30,6 @@ std::uint64_t elements_of(Operation operation, const Shape& shape) {
 class HostBandwidthRunner final : public HostRunner {
  public:
   using HostRunner::HostRunner;
-
   double work() const override {
     return 8.0 * loops::touches(question().operation) * static_cast<double>(slices_[0].elements * passes_of_repeat_) *
            shape().blocks;
@@ -51,14 +50,12 @@ class HostBandwidthRunner final : public HostRunner {
     lay_out(elements, arrays);
     passes_ = run_passes_ = 0;
   }
-
   ProbeSample launch(std::uint64_t repeats) override {
     run_passes_ = repeats * passes_of_repeat_;
     ProbeSample sample = threads_->run([&](unsigned block) { loop_(slices_[block], passes_, run_passes_); });
     passes_ += run_passes_;
     return sample;
   }
-
   std::optional<std::string> wrong_result() override {
     std::vector<std::optional<std::string>> wrong(slices_.size());
     threads_->each([&](unsigned block) {
@@ -68,7 +65,6 @@ class HostBandwidthRunner final : public HostRunner {
       if (wrong[block]) return fmt::format("block {}: {}", block, *wrong[block]);
     return std::nullopt;
   }
-
   // Every block's arrays in pages of its own, touched first by its own thread.
   void lay_out(std::uint64_t elements, unsigned arrays) {
     const std::uint64_t array = up(elements * 8, alias_bytes) + skew_bytes;
@@ -101,11 +97,9 @@ class HostBandwidthProbe final : public HostProbe {
  public:
   std::string_view name() const override { return "bandwidth"; }
   std::string_view summary() const override { return "memory bandwidth of one and all cores, in memory and in cache"; }
-
   std::vector<ProbeCase> cases(const std::string& device) const override {
     return bandwidth_cases(device, DataType::fp64, Space::host, {Operation::rmw});
   }
-
   std::optional<std::string> refuses_case(const ProbeCase& question) const override {
     if (question.space != Space::host) return "the host has one space for data, which is called host";
     if (question.type != DataType::fp64)
@@ -116,7 +110,6 @@ class HostBandwidthProbe final : public HostProbe {
       return "the dependent form is that of rmw: its next address waits for the sum before";
     return std::nullopt;
   }
-
   std::optional<std::string> refuses_shape(const ProbeCase& question, const Shape& shape) const override {
     if (auto why = refuses_blocks(shape)) return why;
     const Isa isa = isa_for(shape);
@@ -130,7 +123,6 @@ class HostBandwidthProbe final : public HostProbe {
                          8 * loops::arrays(question.operation) * loops::granularity, shape.blocks);
     return std::nullopt;
   }
-
   // Corners far beyond the caches, then inside a core's second level; then the cores one by one.
   std::vector<Shape> shapes(const ProbeCase& question) const override {
     std::vector<Shape> all;
@@ -151,7 +143,6 @@ class HostBandwidthProbe final : public HostProbe {
     for (const std::uint32_t blocks : cores_one_by_one(l.units)) add(blocks, l.lanes, loops::ilps[1], far);
     return all;
   }
-
   std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
     return std::make_unique<HostBandwidthRunner>(*this, steps);
   }

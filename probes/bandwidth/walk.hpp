@@ -18,7 +18,6 @@ struct Walk {
   std::uint64_t rows = 0;
   std::uint64_t jump = 1;
   std::uint64_t inverse = 1;  // of jump, modulo rows
-
   std::uint64_t row_of(std::uint64_t step) const { return step % rows * jump % rows; }
   // How often a row was touched in the first `steps` steps.
   std::uint64_t visits(std::uint64_t row, std::uint64_t steps) const {

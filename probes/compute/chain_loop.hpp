@@ -16,7 +16,6 @@ template <class V, unsigned n>
 struct Bundle {
   typename V::Vector x;
   Bundle<V, n - 1> rest;
-
   NPGPU_INLINE void load(const typename V::Scalar* p) {
     x = V::load(p);
     V::keep(x);

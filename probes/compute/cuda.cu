@@ -20,51 +20,39 @@ __host__ __device__ constexpr unsigned chain_steps(unsigned ilp) { return 512 / 
 
 using Bits = unsigned long long;
 
-// One a type: its register, how many elements are in it, how far it counts exactly, and its multiply-add.
-struct Fp32 {
-  using Word = float;
-  static constexpr int elements = 1;
-  static constexpr std::uint64_t counts_to = 1u << 24;
-  static __device__ Word of(long long v) { return static_cast<float>(v); }
+// A type's register, how many elements are in it, and how far it counts exactly.
+template <class W, int n, std::uint64_t count>
+struct Register {
+  using Word = W;
+  static constexpr int elements = n;
+  static constexpr std::uint64_t counts_to = count;
+  static __device__ Word of(long long v) { return static_cast<Word>(v); }
+  static __device__ Bits bits(Word x) { return x; }
+};
+// One a type, with its multiply-add.
+struct Fp32 : Register<float, 1, 1u << 24> {
   static __device__ Bits bits(Word x) { return __float_as_uint(x); }
   static __device__ void step(Word& x, Word a) { asm volatile("fma.rn.f32 %0, %0, %1, %1;" : "+f"(x) : "f"(a)); }
 };
-struct Fp64 {
-  using Word = double;
-  static constexpr int elements = 1;
-  static constexpr std::uint64_t counts_to = 1ull << 53;
-  static __device__ Word of(long long v) { return static_cast<double>(v); }
+struct Fp64 : Register<double, 1, 1ull << 53> {
   static __device__ Bits bits(Word x) { return static_cast<Bits>(__double_as_longlong(x)); }
   static __device__ void step(Word& x, Word a) { asm volatile("fma.rn.f64 %0, %0, %1, %1;" : "+d"(x) : "d"(a)); }
 };
-struct Int32 {  // counts modulo 2^32, exactly
-  using Word = unsigned;
-  static constexpr int elements = 1;
-  static constexpr std::uint64_t counts_to = ~0ull;
-  static __device__ Word of(long long v) { return static_cast<unsigned>(v); }
-  static __device__ Bits bits(Word x) { return x; }
+struct Int32 : Register<unsigned, 1, ~0ull> {  // counts modulo 2^32, exactly
   static __device__ void step(Word& x, Word a) { asm volatile("mad.lo.u32 %0, %0, %1, %1;" : "+r"(x) : "r"(a)); }
 };
-struct Fp16 {
-  using Word = unsigned;
-  static constexpr int elements = 2;
-  static constexpr std::uint64_t counts_to = 0;
+struct Fp16 : Register<unsigned, 2, 0> {
   static __device__ Word of(long long v) {
     const __half2 pair = __floats2half2_rn(static_cast<float>(v), static_cast<float>(v));
     return *reinterpret_cast<const unsigned*>(&pair);
   }
-  static __device__ Bits bits(Word x) { return x; }
   static __device__ void step(Word& x, Word a) { asm volatile("fma.rn.f16x2 %0, %0, %1, %1;" : "+r"(x) : "r"(a)); }
 };
-struct Bf16 {
-  using Word = unsigned;
-  static constexpr int elements = 2;
-  static constexpr std::uint64_t counts_to = 0;
+struct Bf16 : Register<unsigned, 2, 0> {
   static __device__ Word of(long long v) {
     const __nv_bfloat162 pair = __floats2bfloat162_rn(static_cast<float>(v), static_cast<float>(v));
     return *reinterpret_cast<const unsigned*>(&pair);
   }
-  static __device__ Bits bits(Word x) { return x; }
   static __device__ void step(Word& x, Word a) {
 #if __CUDA_ARCH__ >= 800
     asm volatile("fma.rn.bf16x2 %0, %0, %1, %1;" : "+r"(x) : "r"(a));
@@ -145,18 +133,10 @@ Code code_of() {
 }
 
 Code code_of(DataType type) {
-  switch (type) {
-    case DataType::fp64:
-      return code_of<Fp64>();
-    case DataType::int32:
-      return code_of<Int32>();
-    case DataType::fp16:
-      return code_of<Fp16>();
-    case DataType::bf16:
-      return code_of<Bf16>();
-    case DataType::fp32:
-      break;
-  }
+  if (type == DataType::fp64) return code_of<Fp64>();
+  if (type == DataType::int32) return code_of<Int32>();
+  if (type == DataType::fp16) return code_of<Fp16>();
+  if (type == DataType::bf16) return code_of<Bf16>();
   return code_of<Fp32>();
 }
 
@@ -181,8 +161,7 @@ class ComputeRunner final : public CudaProbeRunner {
     bench().make_current();
     code_ = code_of(question().type);
     kernel_ = code_.by_ilp[*index_of(shape().ilp)];
-    steps_ = 0;
-    shared_bytes_ = 0;
+    steps_ = shared_bytes_ = 0;
     if (shape().one_block_per_sm) {
       shared_bytes_ = shared_bytes_to_be_alone(bench().ordinal());
       cuda::check(
@@ -193,7 +172,6 @@ class ComputeRunner final : public CudaProbeRunner {
     if (results_.bytes() < bytes) results_ = Buffer(Memory::device, bytes);
     timed(0);
   }
-
   ProbeSample launch(std::uint64_t repeats) override {
     if (repeats > 0xffffffff) throw Error(ErrorKind::usage, "probe compute: at most 2^32 - 1 repeats");
     bench().make_current();
@@ -202,7 +180,6 @@ class ComputeRunner final : public CudaProbeRunner {
     cuda::check(cudaMemsetAsync(results_.data(), 0xA5, threads() * sizeof(Bits), stream()), "poisoning the results");
     return timed(static_cast<unsigned>(repeats));
   }
-
   std::optional<std::string> wrong_result() override {
     bench().make_current();
     auto* const verdict = reinterpret_cast<unsigned*>(verdict_.data());
@@ -218,7 +195,6 @@ class ComputeRunner final : public CudaProbeRunner {
     return "the chains of thread " + std::to_string(first_wrong) + " of " + std::to_string(threads()) +
            " are not what " + std::to_string(steps_) + " steps leave";
   }
-
   // Also without a round: the driver loads a kernel at its first launch, which no trial should wait for.
   ProbeSample timed(unsigned rounds) {
     const Run args{.a = a_,
@@ -231,8 +207,7 @@ class ComputeRunner final : public CudaProbeRunner {
   std::uint64_t threads() const { return std::uint64_t{shape().blocks} * shape().threads; }
 
   Code code_{};
-  Buffer verdict_;
-  Buffer results_;
+  Buffer verdict_, results_;
   Chains kernel_ = nullptr;
   std::uint32_t shared_bytes_ = 0;
   std::uint64_t steps_ = 0;  // of one chain in the last run
@@ -275,7 +250,6 @@ class ComputeProbe final : public CudaProbe {
 };
 
 }  // namespace
-
 }  // namespace npgpu::cuda
 
 NPGPU_PROBE(npgpu::cuda::ComputeProbe)

@@ -19,7 +19,6 @@ struct alignas(128) State {
 class HostComputeRunner final : public HostRunner {
  public:
   using HostRunner::HostRunner;
-
   double work() const override { return 2.0 * shape().blocks * lanes_ * shape().ilp * chains::steps_of_repeat; }
   std::string binding() const override {
     return threads_ ? fmt::format("{}, {}", threads_->binding(), name(isa_for(shape()))) : "one thread a core";
@@ -34,7 +33,6 @@ class HostComputeRunner final : public HostRunner {
     take_threads();
     states_.assign(shape().blocks, State{});
   }
-
   ProbeSample launch(std::uint64_t repeats) override {
     const DataType type = question().type;
     for (State& state : states_) chains::start(type, {state.x, bytes_});
@@ -42,7 +40,6 @@ class HostComputeRunner final : public HostRunner {
     const double a = chains::factor(type), b = chains::addend(type);
     return threads_->run([&](unsigned block) { loop_(states_[block].x, a, b, repeats); });
   }
-
   std::optional<std::string> wrong_result() override {
     for (std::size_t block = 0; block < states_.size(); ++block)
       if (auto wrong = chains::check(question().type, {states_[block].x, bytes_}, steps_))
@@ -63,14 +60,12 @@ class HostComputeProbe final : public HostProbe {
   std::string_view summary() const override {
     return "multiply-adds of one and all cores, in scalars and SIMD registers";
   }
-
   std::vector<ProbeCase> cases(const std::string& device) const override {
     std::vector<ProbeCase> all;
     for (const DataType type : {DataType::fp32, DataType::fp64, DataType::int32})
       all.push_back({.probe = "compute", .device = device, .operation = Operation::fma, .type = type});
     return all;
   }
-
   std::optional<std::string> refuses_case(const ProbeCase& question) const override {
     if (question.operation != Operation::fma || question.space != Space::registers || question.form != Form::streaming)
       return "the compute probe asks for fma in registers only";
@@ -79,7 +74,6 @@ class HostComputeProbe final : public HostProbe {
       return fmt::format("the host computes with fp32, fp64 and int32, not with {}", npgpu::name(question.type));
     return std::nullopt;
   }
-
   std::optional<std::string> refuses_shape(const ProbeCase& question, const Shape& shape) const override {
     if (auto why = refuses_blocks(shape)) return why;
     const Isa isa = isa_for(shape);
@@ -92,7 +86,6 @@ class HostComputeProbe final : public HostProbe {
                          found.lanes);
     return std::nullopt;
   }
-
   // One core and all, one lane and all, over chains; then the cores one by one.
   std::vector<Shape> shapes(const ProbeCase& question) const override {
     std::vector<Shape> all;
@@ -109,7 +102,6 @@ class HostComputeProbe final : public HostProbe {
       for (const std::uint32_t blocks : cores_one_by_one(l.units)) add(blocks, lanes, best_ilp);
     return all;
   }
-
   std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
     return std::make_unique<HostComputeRunner>(*this, steps);
   }

@@ -17,7 +17,6 @@ class PinnedThreads {
   ~PinnedThreads();
   PinnedThreads(const PinnedThreads&) = delete;
   PinnedThreads& operator=(const PinnedThreads&) = delete;
-
   // Calls work(block) on every thread, block 0 on the first cpu. `work` must not throw.
   void each(const std::function<void(unsigned)>& work) { round(work, false); }
   // The same, timed: all begin behind one barrier, and each takes its own begin and end. Host time is from the
@@ -26,7 +25,6 @@ class PinnedThreads {
   // for a while, time tells and cycles do not: cycles over host time are then far below the clock. Units are the cpus
   // that threads were seen on at begin and end.
   ProbeSample run(const std::function<void(unsigned)>& work) { return round(work, true); }
-
   unsigned size() const { return static_cast<unsigned>(members_.size()); }
   // "one thread a core: cpus 0, 1"
   const std::string& binding() const { return binding_; }

@@ -158,7 +158,6 @@ class LatencyRunner final : public CudaProbeRunner {
         cudaFuncSetAttribute(chase<Global>, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxL1),
         "leaving as much as possible to L1");
   }
-
   double work() const override { return loads_of_repeat; }
   std::string binding() const override {
     return CudaProbeRunner::binding() + "; an element every " + std::to_string(step_of(space())) + " bytes";
@@ -167,7 +166,6 @@ class LatencyRunner final : public CudaProbeRunner {
  private:
   Space space() const { return question().space; }
   bool atomic() const { return question().operation == Operation::rmw; }
-
   void set_up() override {
     bench().make_current();
     order_ = Permutation(shape().bytes / step_of(space()));
@@ -176,7 +174,6 @@ class LatencyRunner final : public CudaProbeRunner {
     cuda::check(cudaStreamSynchronize(stream()), "laying out the chase");
     timed(0);  // the driver loads a kernel at its first launch, which no trial should wait for
   }
-
   // Goes on where the last run ended: a set larger than one run's loads is visited in all its parts.
   ProbeSample launch(std::uint64_t repeats) override {
     bench().make_current();
@@ -189,13 +186,11 @@ class LatencyRunner final : public CudaProbeRunner {
     sample.device_us = static_cast<double>(end_.ns) * 1e-3;
     return sample;
   }
-
   std::optional<std::string> wrong_result() override {
     if (end_.at == address(walked_)) return std::nullopt;
     return "after " + std::to_string(walked_) + " loads the chase is not at element " +
            std::to_string(order_.at(walked_ % order_.count())) + ", where its order leads";
   }
-
   void link_lines() {
     link<<<1024, 256, 0, stream()>>>(memory_.data(), order_);
     touch<<<1, 1024, 0, stream()>>>(memory_.data(), order_, atomic());
@@ -215,13 +210,11 @@ class LatencyRunner final : public CudaProbeRunner {
                 "laying out the chase");
     cuda::check(cudaStreamSynchronize(stream()), "laying out the chase");  // before `words` goes
   }
-
   // Of the element where a chase is after so many loads.
   std::uint64_t address(std::uint64_t loads) const {
     const std::uint64_t offset = order_.at(loads % order_.count()) * step_of(space());
     return space() == Space::global ? reinterpret_cast<std::uint64_t>(memory_.data()) + offset : offset;
   }
-
   ProbeSample timed(std::uint64_t loads) {
     const std::uint64_t count = order_.count(), warm = loads && !atomic() ? std::min(count, max_warm_loads) : 0;
     const Chase c{.begin = address(walked_),
@@ -296,7 +289,6 @@ class LatencyProbe final : public CudaProbe {
 };
 
 }  // namespace
-
 }  // namespace npgpu::cuda
 
 NPGPU_PROBE(npgpu::cuda::LatencyProbe)

@@ -28,7 +28,6 @@ class HostLatencyRunner final : public ProbeRunner {
     thread_.each([&](unsigned) { std::fill_n(memory_.data(), memory_.bytes(), std::byte{1}); });
     huge_bytes_ = memory_.huge_bytes();
   }
-
   double work() const override { return static_cast<double>(chase::loads_of_repeat); }
   std::string binding() const override {
     return fmt::format("{}; {} of {} bytes lay in huge pages; random order within windows of {} bytes",
@@ -45,7 +44,6 @@ class HostLatencyRunner final : public ProbeRunner {
     });
     loads_ = lines;
   }
-
   // Goes on where the last run ended: a set larger than one run's loads is visited in all its parts.
   ProbeSample launch(std::uint64_t repeats) override {
     const std::uint64_t loads = repeats * chase::loads_of_repeat;
@@ -53,7 +51,6 @@ class HostLatencyRunner final : public ProbeRunner {
     loads_ += loads;
     return sample;
   }
-
   std::optional<std::string> wrong_result() override { return chase::check(memory_.data(), order_, loads_, at_); }
 
   PinnedThreads thread_;
@@ -68,11 +65,9 @@ class HostLatencyProbe final : public HostProbe {
  public:
   std::string_view name() const override { return "latency"; }
   std::string_view summary() const override { return "loads that wait for each other, over growing sets of memory"; }
-
   std::vector<ProbeCase> cases(const std::string& device) const override {
     return {{"latency", device, Operation::chase, DataType::fp64, Form::dependent, Space::host}};
   }
-
   std::optional<std::string> refuses_case(const ProbeCase& question) const override {
     if (question.operation != Operation::chase || question.form != Form::dependent)
       return "latency is asked for with a chase, which is dependent";
@@ -80,7 +75,6 @@ class HostLatencyProbe final : public HostProbe {
     if (question.type != DataType::fp64) return "the chase loads pointers of 8 bytes, which are asked for as fp64";
     return std::nullopt;
   }
-
   std::optional<std::string> refuses_shape(const ProbeCase&, const Shape& shape) const override {
     if (shape.blocks != 1 || shape.threads != 1 || shape.ilp != 1 || shape.access_bytes != sizeof(void*))
       return fmt::format("a chase has one block, one thread and one access of {} bytes in flight", sizeof(void*));
@@ -88,7 +82,6 @@ class HostLatencyProbe final : public HostProbe {
       return fmt::format("{} bytes; a chase needs at least {}", shape.bytes, chase::line_bytes);
     return std::nullopt;
   }
-
   std::vector<Shape> shapes(const ProbeCase& question) const override {
     if (refuses_case(question)) return {};
     const Layout l = host_layout(DataType::fp64);
@@ -96,7 +89,6 @@ class HostLatencyProbe final : public HostProbe {
     const std::uint64_t most = std::max(std::min(cache * far_beyond, l.memory_bytes / 4), min_bytes);
     return chase_shapes(sizeof(void*), chase::line_bytes, min_bytes, most, points_of_octave, large_bytes);
   }
-
   std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
     return std::make_unique<HostLatencyRunner>(*this, steps);
   }

@@ -20,7 +20,6 @@ class Permutation {
   NPGPU_EVERYWHERE explicit Permutation(std::uint64_t count) : count_(count) {
     while ((std::uint64_t{1} << (2 * half_bits_)) < count) ++half_bits_;
   }
-
   NPGPU_EVERYWHERE std::uint64_t at(std::uint64_t place) const {
     do place = shuffled(place);
     while (place >= count_);
