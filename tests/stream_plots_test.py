@@ -81,8 +81,8 @@ def by_hand():
 def evaluate(folder, device, fixed_iterations, asymmetric_iterations, pool="pooled"):
     trace = os.path.join(folder, device + ".h5")
     for step in (["--experiment", "overheads"],
-                 ["--experiment", "fixed", "--pool", pool, "--iterations", fixed_iterations, "--resume"],
-                 ["--experiment", "asymmetric", "--iterations", asymmetric_iterations, "--resume"]):
+                 ["--experiment", "fixed", "--pool", pool, "--iterations", fixed_iterations, "--append"],
+                 ["--experiment", "asymmetric", "--iterations", asymmetric_iterations, "--append"]):
         ran = run(PROGRAM, "streams", "--device", "sim:" + device, "--quiet", "--output", trace, *step)
         check(ran.returncode == 0, f"npgpu streams: {ran.stderr}")
     told = run(PROGRAM, "predict", trace, "--evaluate", "--every-job", "--json")
