@@ -24,7 +24,7 @@ Multiprocessors made() {
   return m;
 }
 
-constexpr WarpStep fma{.latency_cycles = 18, .instructions = 1};
+constexpr WarpStep fma_step{.latency_cycles = 18, .instructions = 1};
 
 double cycles(const Grid& grid, const WarpStep& step, double steps = 1) {
   return kernel_time(made(), grid, step, steps).cycles;
@@ -33,35 +33,35 @@ double cycles(const Grid& grid, const WarpStep& step, double steps = 1) {
 }  // namespace
 
 TEST_CASE("a chain waits for its latency until enough warps hide it") {
-  CHECK(cycles({1, 1}, fma) == 18);
-  CHECK(cycles({1, 1}, fma, 10) == 180);
-  CHECK(cycles({1, 32}, fma) == 18);     // as long as with one thread
-  CHECK(cycles({1, 576}, fma) == 18);    // 18 warps, 9 a scheduler: 9 * 2
-  CHECK(cycles({1, 577}, fma) == 20);    // the 19th makes one scheduler issue ten
-  CHECK(cycles({1, 1024}, fma) == 32);   // 16 a scheduler
+  CHECK(cycles({1, 1}, fma_step) == 18);
+  CHECK(cycles({1, 1}, fma_step, 10) == 180);
+  CHECK(cycles({1, 32}, fma_step) == 18);     // as long as with one thread
+  CHECK(cycles({1, 576}, fma_step) == 18);    // 18 warps, 9 a scheduler: 9 * 2
+  CHECK(cycles({1, 577}, fma_step) == 20);    // the 19th makes one scheduler issue ten
+  CHECK(cycles({1, 1024}, fma_step) == 32);   // 16 a scheduler
   CHECK(cycles({1, 1}, {18, 9}) == 18);  // nine chains of one warp fill its scheduler
   CHECK(cycles({1, 1}, {18, 10}) == 20);
 }
 
 TEST_CASE("blocks go to SMs in turn, as many at a time as an SM holds") {
-  CHECK(cycles({2, 1}, fma) == 18);
-  CHECK(cycles({16, 1}, fma) == 18);        // 8 an SM
-  CHECK(cycles({17, 1}, fma) == 36);        // the 17th waits
-  CHECK(cycles({160, 1}, fma) == 180);      // ten waves
-  CHECK(cycles({6, 512}, fma) == 48);       // 3 blocks of 16 warps: 24 a scheduler
-  CHECK(cycles({8, 512}, fma) == 48 + 18);  // a fourth does not fit beside them: it runs alone, 16 warps in 18 cycles
-  const KernelTime t = kernel_time(made(), {17, 1}, fma, 1);
+  CHECK(cycles({2, 1}, fma_step) == 18);
+  CHECK(cycles({16, 1}, fma_step) == 18);        // 8 an SM
+  CHECK(cycles({17, 1}, fma_step) == 36);        // the 17th waits
+  CHECK(cycles({160, 1}, fma_step) == 180);      // ten waves
+  CHECK(cycles({6, 512}, fma_step) == 48);       // 3 blocks of 16 warps: 24 a scheduler
+  CHECK(cycles({8, 512}, fma_step) == 48 + 18);  // a fourth does not fit beside them: it runs alone, 16 warps in 18 cycles
+  const KernelTime t = kernel_time(made(), {17, 1}, fma_step, 1);
   CHECK(t.block_cycles == 18);
   CHECK(t.units == 2);
   CHECK(t.max_blocks_on_unit == 9);
-  CHECK(kernel_time(made(), {1, 1}, fma, 1).units == 1);
+  CHECK(kernel_time(made(), {1, 1}, fma_step, 1).units == 1);
 }
 
 TEST_CASE("alone: one block an SM at a time") {
-  const KernelTime two = kernel_time(made(), {2, 1, true}, fma, 1);
+  const KernelTime two = kernel_time(made(), {2, 1, true}, fma_step, 1);
   CHECK(two.cycles == 18);
   CHECK(two.max_blocks_on_unit == 1);
-  const KernelTime four = kernel_time(made(), {4, 1, true}, fma, 1);
+  const KernelTime four = kernel_time(made(), {4, 1, true}, fma_step, 1);
   CHECK(four.cycles == 36);
   CHECK(four.max_blocks_on_unit == 2);  // one after the other, but no more alone on its SM
 }
@@ -80,12 +80,12 @@ TEST_CASE("an SM's way to memory and the bus set the pace once they are full") {
 }
 
 TEST_CASE("a block that no SM can hold is refused") {
-  CHECK_THROWS_AS(cycles({1, 1025}, fma), Error);
-  CHECK_THROWS_AS(cycles({0, 32}, fma), Error);
-  CHECK_THROWS_AS(cycles({1, 0}, fma), Error);
+  CHECK_THROWS_AS(cycles({1, 1025}, fma_step), Error);
+  CHECK_THROWS_AS(cycles({0, 32}, fma_step), Error);
+  CHECK_THROWS_AS(cycles({1, 0}, fma_step), Error);
   Multiprocessors m = made();
   m.warps = 16;
-  CHECK_THROWS_AS(kernel_time(m, {1, 1024}, fma, 1), Error);
+  CHECK_THROWS_AS(kernel_time(m, {1, 1024}, fma_step, 1), Error);
 }
 
 TEST_CASE("what a spec must say for kernels, and what it may leave out") {
