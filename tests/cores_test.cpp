@@ -1,14 +1,13 @@
 // Cores are counted as the affinity mask leaves them, not hyperthreads; and pages are what they say.
-#include "netpipe/devices/host/facts.hpp"
-
 #include <doctest/doctest.h>
 #include <sched.h>
 
 #include <cstdint>
 #include <thread>
 
-#include "netpipe/devices/host/nodes.hpp"
+#include "netpipe/devices/host/facts.hpp"
 #include "netpipe/devices/host/memory.hpp"
+#include "netpipe/devices/host/nodes.hpp"
 #include "npgpu/error.hpp"
 
 using namespace npgpu;

@@ -26,7 +26,9 @@ void all_possible_and_once(const std::vector<JobStep>& jobs) {
 
 }  // namespace
 
-TEST_CASE("Gomez-Luna et al. 2012, experiment 1: each n divides the 30720 blocks of 512, so that all chunks are whole blocks") {
+TEST_CASE(
+    "Gomez-Luna et al. 2012, experiment 1: each n divides the 30720 blocks of 512, so that all chunks are whole "
+    "blocks") {
   JobChoice one = choice();
   one.iterations = {8};
   const auto jobs = fixed_experiment(one);
@@ -76,8 +78,7 @@ TEST_CASE("overheads: what a simulator needs is there") {
   const auto jobs = overheads_experiment("cuda:0");
   all_possible_and_once(jobs);
   const auto count = [&](auto wanted) {
-    return std::count_if(jobs.begin(), jobs.end(),
-                         [&](const JobStep& j) { return wanted(j.question, j.axes); });
+    return std::count_if(jobs.begin(), jobs.end(), [&](const JobStep& j) { return wanted(j.question, j.axes); });
   };
   // Copies of 4 KiB .. 64 MiB, one at a time, either way: eight sizes.
   for (const bool in : {true, false})

@@ -1,12 +1,11 @@
 // A child process that goes first.
-#include "netpipe/trace/decode.hpp"
-
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "made_trace.hpp"
+#include "netpipe/trace/decode.hpp"
 
 using namespace npgpu;
 

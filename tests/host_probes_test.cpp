@@ -156,7 +156,8 @@ TEST_CASE("what cannot run says which option and why") {
   CHECK(refused("bandwidth", {.access_bytes = 8, .bytes = 8}).find("--shape") == 0);
   CHECK(refused("bandwidth", {.ilp = 3, .access_bytes = 8, .bytes = 4096}).find("--shape") == 0);
   CHECK(refused("latency", {.access_bytes = 8, .bytes = 2 * MiB}).find("--shape: a working set of 2097152 bytes") == 0);
-  CHECK(refused("latency", {.blocks = 2, .access_bytes = 8, .bytes = 4096}).find("--shape: a chase has one block") == 0);
+  CHECK(refused("latency", {.blocks = 2, .access_bytes = 8, .bytes = 4096}).find("--shape: a chase has one block") ==
+        0);
 
   for (const Probe* probe : of_host()) {
     ProbeCase other = probe->cases("host")[0];

@@ -1,6 +1,4 @@
 // The sample of a run of several threads, from numbers; and pinned threads call every block once.
-#include "probes/host/threads.hpp"
-
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "netpipe/devices/host/facts.hpp"
+#include "probes/host/threads.hpp"
 
 using namespace npgpu;
 
@@ -37,7 +36,8 @@ TEST_CASE("a clock that changed during a run is no clock") {
   CHECK(steady_hz(1000, 1010) == 1005);
   CHECK(std::isnan(steady_hz(1000, 1030)));
   CHECK(std::isnan(steady_hz(1000, NAN)));
-  const ProbeSample sample = sample_of({{.begin = Seconds{0}, .end = Seconds{1}, .ran = Seconds{1}, .hz = steady_hz(1, 2)}});
+  const ProbeSample sample =
+      sample_of({{.begin = Seconds{0}, .end = Seconds{1}, .ran = Seconds{1}, .hz = steady_hz(1, 2)}});
   CHECK(std::isnan(sample.cycles));
   CHECK(sample.host_us == 1e6);
 }

@@ -1,10 +1,9 @@
 // One job measured, by a runner whose times are given.
-#include "netpipe/jobs/runner.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 
+#include "netpipe/jobs/runner.hpp"
 #include "npgpu/error.hpp"
 
 using namespace npgpu;

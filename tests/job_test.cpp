@@ -1,9 +1,10 @@
 // How jobs are cut and issued: arithmetic that a reader can check by hand.
+#include "npgpu/job.hpp"
+
 #include <doctest/doctest.h>
 
 #include <set>
 
-#include "npgpu/job.hpp"
 #include "netpipe/jobs/layout.hpp"
 
 using namespace npgpu;
@@ -94,7 +95,8 @@ TEST_CASE("what cannot be is refused, in words") {
     CHECK(why->find(word) != std::string::npos);
   };
   CHECK_FALSE(refuses({copies, {.bytes_in = 4}}));
-  CHECK_FALSE(refuses({kernel, {.kernel_bytes = 128 * 64, .iterations = 1, .chunks = 64, .streams = 64, .threads = 32}}));
+  CHECK_FALSE(
+      refuses({kernel, {.kernel_bytes = 128 * 64, .iterations = 1, .chunks = 64, .streams = 64, .threads = 32}}));
   said(copies, {}, "nothing to copy");
   said(copies, {.bytes_in = 6}, "4-byte words");
   said(copies, {.bytes_in = 127 * 4, .chunks = 4}, "at least 128 bytes");

@@ -49,8 +49,7 @@ TEST_CASE(
           loop(slice, 0, 2);
           loop(slice, 2, 3);
           CHECK(loops::check(operation, slice, 5, 3).value_or("") == "");
-          if (operation == Operation::rmw || operation == Operation::write)
-            CHECK(loops::check(operation, slice, 4, 3));
+          if (operation == Operation::rmw || operation == Operation::write) CHECK(loops::check(operation, slice, 4, 3));
           if (operation == Operation::read) CHECK(loops::check(operation, slice, 5, 2));
           double* result = slice.z ? slice.z : slice.y ? slice.y : slice.x;
           result[slice.elements - 1] += 1;

@@ -22,7 +22,8 @@ inline ProbeSeries probe_sweep(const std::string& device = "cuda:0") {
 }
 
 // A point whose trials took so many microseconds of one repeat each. No cycles.
-inline ProbePoint& add_point(ProbeSeries& sweep, const Shape& shape, double work, const std::vector<double>& device_us) {
+inline ProbePoint& add_point(ProbeSeries& sweep, const Shape& shape, double work,
+                             const std::vector<double>& device_us) {
   ProbePoint point;
   point.axes = shape;
   point.work = work;

@@ -35,21 +35,22 @@ double cycles(const Grid& grid, const WarpStep& step, double steps = 1) {
 TEST_CASE("a chain waits for its latency until enough warps hide it") {
   CHECK(cycles({1, 1}, fma_step) == 18);
   CHECK(cycles({1, 1}, fma_step, 10) == 180);
-  CHECK(cycles({1, 32}, fma_step) == 18);     // as long as with one thread
-  CHECK(cycles({1, 576}, fma_step) == 18);    // 18 warps, 9 a scheduler: 9 * 2
-  CHECK(cycles({1, 577}, fma_step) == 20);    // the 19th makes one scheduler issue ten
-  CHECK(cycles({1, 1024}, fma_step) == 32);   // 16 a scheduler
-  CHECK(cycles({1, 1}, {18, 9}) == 18);  // nine chains of one warp fill its scheduler
+  CHECK(cycles({1, 32}, fma_step) == 18);    // as long as with one thread
+  CHECK(cycles({1, 576}, fma_step) == 18);   // 18 warps, 9 a scheduler: 9 * 2
+  CHECK(cycles({1, 577}, fma_step) == 20);   // the 19th makes one scheduler issue ten
+  CHECK(cycles({1, 1024}, fma_step) == 32);  // 16 a scheduler
+  CHECK(cycles({1, 1}, {18, 9}) == 18);      // nine chains of one warp fill its scheduler
   CHECK(cycles({1, 1}, {18, 10}) == 20);
 }
 
 TEST_CASE("blocks go to SMs in turn, as many at a time as an SM holds") {
   CHECK(cycles({2, 1}, fma_step) == 18);
-  CHECK(cycles({16, 1}, fma_step) == 18);        // 8 an SM
-  CHECK(cycles({17, 1}, fma_step) == 36);        // the 17th waits
-  CHECK(cycles({160, 1}, fma_step) == 180);      // ten waves
-  CHECK(cycles({6, 512}, fma_step) == 48);       // 3 blocks of 16 warps: 24 a scheduler
-  CHECK(cycles({8, 512}, fma_step) == 48 + 18);  // a fourth does not fit beside them: it runs alone, 16 warps in 18 cycles
+  CHECK(cycles({16, 1}, fma_step) == 18);    // 8 an SM
+  CHECK(cycles({17, 1}, fma_step) == 36);    // the 17th waits
+  CHECK(cycles({160, 1}, fma_step) == 180);  // ten waves
+  CHECK(cycles({6, 512}, fma_step) == 48);   // 3 blocks of 16 warps: 24 a scheduler
+  CHECK(cycles({8, 512}, fma_step) ==
+        48 + 18);  // a fourth does not fit beside them: it runs alone, 16 warps in 18 cycles
   const KernelTime t = kernel_time(made(), {17, 1}, fma_step, 1);
   CHECK(t.block_cycles == 18);
   CHECK(t.units == 2);

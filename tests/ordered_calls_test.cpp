@@ -92,8 +92,7 @@ TEST_CASE("every copy, clearing and launch of device code names its stream") {
   int files = 0;
   for (const char* folder : {"netpipe", "probes", "examples", "tests/gpu"})
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
-      const std::string extension = entry.path().extension().string(),
-                        file = fs::relative(entry.path(), root).string();
+      const std::string extension = entry.path().extension().string(), file = fs::relative(entry.path(), root).string();
       if (extension != ".cpp" && extension != ".hpp" && extension != ".cu" && extension != ".cuh") continue;
       const bool measured = std::find(measured_calls.begin(), measured_calls.end(), file) != measured_calls.end();
       const bool spoiled = file == "tests/gpu/spoiled_test.cpp";  // plays such a module

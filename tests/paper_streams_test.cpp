@@ -14,9 +14,7 @@ using namespace npgpu::models;
 
 namespace {
 
-StreamCosts costs_of(const std::string& id) {
-  return simulated_costs(devices::find(id), Memory::pinned);
-}
+StreamCosts costs_of(const std::string& id) { return simulated_costs(devices::find(id), Memory::pinned); }
 
 struct Gpu {
   const char* id;

@@ -1,4 +1,6 @@
 // The tables of Veneva & Imamura 2025 from their own equations.
+#include "netpipe/simulate/partition_model.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -9,8 +11,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "netpipe/simulate/partition_model.hpp"
 
 using namespace npgpu::models;
 

@@ -86,8 +86,9 @@ TEST_CASE("what a device cannot answer is refused with what would help") {
   CHECK_THROWS_AS(open(compute, compute_case("sim:plain")), Error);
   ProbeCase half = compute_case("sim:h200");
   half.type = DataType::fp16;
-  CHECK(compute.refuses_case(half)->find("compute sim:h200 fma fp16: a simulated device has no such kernel; it has compute "
-                                    "sim:h200 fma fp32") == 0);
+  CHECK(compute.refuses_case(half)->find(
+            "compute sim:h200 fma fp16: a simulated device has no such kernel; it has compute "
+            "sim:h200 fma fp32") == 0);
   CHECK_FALSE(compute.refuses_case(compute_case("sim:h200")));
   const Probe& bandwidth = find_probe("bandwidth", "sim:h200");
   CHECK(bandwidth.cases("sim:h200").size() == 6);
@@ -101,7 +102,8 @@ TEST_CASE("device memory is counted and given back") {
   for (int i = 0; i < 3; ++i) {
     const auto runner = open(bandwidth, c, 900000);
     CHECK_THROWS_WITH_AS(open(bandwidth, c, 900000), doctest::Contains("no device memory"), Error);
-    CHECK_THROWS_AS(runner->prepare({c, {.blocks = 1, .threads = 1, .ilp = 1, .access_bytes = 4, .bytes = 900001}}), Error);
+    CHECK_THROWS_AS(runner->prepare({c, {.blocks = 1, .threads = 1, .ilp = 1, .access_bytes = 4, .bytes = 900001}}),
+                    Error);
     CHECK_THROWS_AS(runner->prepare({c, {.blocks = 1, .threads = 1, .ilp = 1, .bytes = 900000}}), Error);
     CHECK_NOTHROW(runner->prepare({c, {.blocks = 1, .threads = 1, .ilp = 1, .access_bytes = 4, .bytes = 900000}}));
     CHECK(runner->work() == 8);

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
 #include "npgpu/derive.hpp"
 #include "npgpu/probe.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 
 namespace npgpu {
 

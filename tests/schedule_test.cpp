@@ -1,6 +1,6 @@
-#include <doctest/doctest.h>
-
 #include "npgpu/schedule.hpp"
+
+#include <doctest/doctest.h>
 
 using namespace npgpu;
 using Kind = Schedule::Step::Kind;

@@ -1,13 +1,12 @@
 // Lists that a device's kernels must be able to take, whatever its layout: an H200's, a GTX 470's, one that says
 // nothing.
-#include "probes/runner.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <set>
 
 #include "probes/bandwidth/walk.hpp"
+#include "probes/runner.hpp"
 
 using namespace npgpu;
 

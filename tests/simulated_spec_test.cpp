@@ -88,8 +88,8 @@ TEST_CASE("brackets nested far too deep are refused in a sentence, and do not en
     CHECK(refusal(file) == file.string() + ": brackets nest deeper than 32 levels");
   }
   // Closed again, as a sound document is.
-  const fs::path closed = folder.file("closed.json", R"({"name": )" + std::string(1'000'000, '[') +
-                                                         std::string(1'000'000, ']') + "}");
+  const fs::path closed =
+      folder.file("closed.json", R"({"name": )" + std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}");
   CHECK(refusal(closed).find("nest deeper than 32 levels") != std::string::npos);
 }
 

@@ -118,8 +118,8 @@ TEST_CASE("hardware queues of kernels: one whose copy is late holds up those beh
   CHECK(total(m, 4) == doctest::Approx(6));
 }
 
-// Copies in come in the order 0 3 1 4 2 5. Runner<Probes> 5 is launched at 4.5 ms, when in queue 2, which was used the longest
-// ago, kernel 2 waits for its copy until 5; in queue 0, of kernels 0 and 3, nothing waits since 3.6.
+// Copies in come in the order 0 3 1 4 2 5. Runner<Probes> 5 is launched at 4.5 ms, when in queue 2, which was used the
+// longest ago, kernel 2 waits for its copy until 5; in queue 0, of kernels 0 and 3, nothing waits since 3.6.
 TEST_CASE("a kernel gets a queue in which nothing waits, if there is one") {
   MadeJob m = made(ms(1, 0.1, 1), 6);
   m.costs.issue.kernel = Seconds{0.9e-3};

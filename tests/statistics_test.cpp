@@ -1,10 +1,10 @@
+#include "npgpu/statistics.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <random>
 #include <vector>
-
-#include "npgpu/statistics.hpp"
 
 using namespace npgpu;
 using Values = std::vector<double>;

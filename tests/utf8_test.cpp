@@ -1,6 +1,6 @@
-#include "netpipe/trace/hdf5.hpp"
-
 #include <doctest/doctest.h>
+
+#include "netpipe/trace/hdf5.hpp"
 
 using npgpu::trace::utf8;
 

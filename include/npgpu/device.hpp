@@ -107,10 +107,10 @@ std::string default_device();
 
 }  // namespace npgpu
 
-#define NPGPU_DEVICE_FAMILY(Class)                                     \
-  namespace {                                                          \
-  [[maybe_unused]] const bool registered_family = [] {                 \
-    ::npgpu::devices::register_family(std::make_unique<Class>());      \
-    return true;                                                       \
-  }();                                                                 \
+#define NPGPU_DEVICE_FAMILY(Class)                                \
+  namespace {                                                     \
+  [[maybe_unused]] const bool registered_family = [] {            \
+    ::npgpu::devices::register_family(std::make_unique<Class>()); \
+    return true;                                                  \
+  }();                                                            \
   }

@@ -36,7 +36,7 @@ concept Described = !std::is_same_v<decltype(fields_of<Row>), const std::nullptr
 
 // Calls visit(const FieldInfo&, member) for every member that is not itself described, in order. `Row` may be const.
 template <class Row, class Visit>
-  requires Described<std::remove_const_t<Row>>
+requires Described<std::remove_const_t<Row>>
 constexpr void visit_fields(Row& row, Visit&& visit) {
   std::apply(
       [&](const auto&... field) {

@@ -45,8 +45,8 @@ const std::vector<MissingModule>& missing_modules();
 
 }  // namespace npgpu
 
-#define NPGPU_MODULE(Class)                                                                            \
-  namespace {                                                                                          \
-  [[maybe_unused]] const bool registered =                                                             \
-      ::npgpu::register_backend<::npgpu::Transfers, ::npgpu::Module>(std::make_unique<Class>());        \
+#define NPGPU_MODULE(Class)                                                                      \
+  namespace {                                                                                    \
+  [[maybe_unused]] const bool registered =                                                       \
+      ::npgpu::register_backend<::npgpu::Transfers, ::npgpu::Module>(std::make_unique<Class>()); \
   }

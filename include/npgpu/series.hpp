@@ -39,11 +39,10 @@ inline constexpr std::string_view intact_codes = "1 compared and right, 0 wrong,
 std::optional<std::string> flaw_of_intact(std::int32_t intact);
 
 template <>
-inline constexpr auto fields_of<Telemetry> =
-    std::tuple{field("sm_clock_mhz", &Telemetry::sm_clock_mhz, "MHz"),
-               field("memory_clock_mhz", &Telemetry::memory_clock_mhz, "MHz"),
-               field("power_w", &Telemetry::power_w, "W"), field("temperature_c", &Telemetry::temperature_c, "degC"),
-               field("throttle_reasons", &Telemetry::throttle_reasons)};
+inline constexpr auto fields_of<Telemetry> = std::tuple{
+    field("sm_clock_mhz", &Telemetry::sm_clock_mhz, "MHz"),
+    field("memory_clock_mhz", &Telemetry::memory_clock_mhz, "MHz"), field("power_w", &Telemetry::power_w, "W"),
+    field("temperature_c", &Telemetry::temperature_c, "degC"), field("throttle_reasons", &Telemetry::throttle_reasons)};
 
 // What the points of all kinds have.
 struct PointInfo {
@@ -51,21 +50,18 @@ struct PointInfo {
   double work = not_measured;
   std::uint64_t first_sample = 0;  // row of the series' samples
   std::uint32_t samples = 0;
-  std::uint32_t void_trials = 0;   // thrown away, because their gate timed out
+  std::uint32_t void_trials = 0;  // thrown away, because their gate timed out
   Stop stop = Stop::trials;
-  double wall_us = 0;              // spent on the point in all: warm-up, trials and checks
-  Telemetry telemetry;             // read after the last trial
+  double wall_us = 0;   // spent on the point in all: warm-up, trials and checks
+  Telemetry telemetry;  // read after the last trial
 
   bool operator==(const PointInfo&) const = default;
 };
 template <>
 inline constexpr auto fields_of<PointInfo> =
-    std::tuple{field("work", &PointInfo::work),
-               field("first_sample", &PointInfo::first_sample),
-               field("samples", &PointInfo::samples),
-               field("void_trials", &PointInfo::void_trials),
-               field("stop", &PointInfo::stop),
-               field("wall_us", &PointInfo::wall_us, "us"),
+    std::tuple{field("work", &PointInfo::work),          field("first_sample", &PointInfo::first_sample),
+               field("samples", &PointInfo::samples),    field("void_trials", &PointInfo::void_trials),
+               field("stop", &PointInfo::stop),          field("wall_us", &PointInfo::wall_us, "us"),
                field("telemetry", &PointInfo::telemetry)};
 
 // How, on what and with what result a series was measured.
@@ -73,9 +69,9 @@ struct SeriesInfo {
   std::string schedule;     // "classic ..." or "adaptive ..." with its numbers: what produced the trials
   std::string device_uuid;  // empty where there is none
   std::string device_name;
-  bool simulated = false;   // a simulated device: no measurement of hardware
-  std::string binding;      // what buffers and thread were bound to
-  std::string error;        // why it stopped early, or what was wrong in it; empty if nothing
+  bool simulated = false;  // a simulated device: no measurement of hardware
+  std::string binding;     // what buffers and thread were bound to
+  std::string error;       // why it stopped early, or what was wrong in it; empty if nothing
 
   bool operator==(const SeriesInfo&) const = default;
 };
@@ -110,12 +106,11 @@ struct Series : SeriesInfo, K::Context {
 // A point's columns: its axes, then what all points have. A series' attributes: its case, its context, then what all
 // series have.
 template <class K>
-inline constexpr auto fields_of<Point<K>> =
-    std::tuple_cat(std::tuple{field("axes", &Point<K>::axes)}, fields_of<PointInfo>);
+inline constexpr auto fields_of<Point<K>> = std::tuple_cat(std::tuple{field("axes", &Point<K>::axes)},
+                                                           fields_of<PointInfo>);
 template <class K>
-inline constexpr auto fields_of<Series<K>> =
-    std::tuple_cat(std::tuple{field("case", &Series<K>::question)}, fields_of<typename K::Context>,
-                   fields_of<SeriesInfo>);
+inline constexpr auto fields_of<Series<K>> = std::tuple_cat(std::tuple{field("case", &Series<K>::question)},
+                                                            fields_of<typename K::Context>, fields_of<SeriesInfo>);
 
 // The samples that a point owns; fewer than it claims where the table is shorter.
 template <class K>

@@ -50,7 +50,7 @@ struct Lane {
   Direction direction = Direction::h2d;
   std::string source{}, target{};  // devices: host, cuda:0, sim:gtx280
   Executor executor = Executor::copy_engine;
-  bool measured = true;            // false: only a load on the others
+  bool measured = true;  // false: only a load on the others
 
   auto operator<=>(const Lane&) const = default;
 };
@@ -68,8 +68,8 @@ struct TransferCase {
   Executor executor = Executor::copy_engine;
   std::uint64_t source_offset = 0;  // bytes past an aligned address
   std::uint64_t target_offset = 0;
-  bool bind = true;                 // buffers and threads on the device's NUMA node
-  std::vector<Lane> more_lanes{};   // in addition to those of the pattern; one module and timing
+  bool bind = true;                // buffers and threads on the device's NUMA node
+  std::vector<Lane> more_lanes{};  // in addition to those of the pattern; one module and timing
 
   auto operator<=>(const TransferCase&) const = default;
 };

@@ -16,7 +16,6 @@ constexpr std::string_view the_host = "host";
 constexpr std::uint32_t max_lanes = 1024;
 
 bool on_device(Direction d) { return d == Direction::d2d || d == Direction::peer; }
-
 Executor usual_executor(Direction d) { return d == Direction::h2h ? Executor::cpu : Executor::copy_engine; }
 
 Memory usual_memory(Direction d, std::string_view device) {

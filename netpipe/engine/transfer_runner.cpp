@@ -172,7 +172,6 @@ Times run_threads(const TransferCase& c, std::span<Channel* const> measured, std
     });
   for (Channel* channel : load) group.start([&, channel] { keep_loaded(c, *channel, group, running); });
   group.join();
-
   Times all(std::in_place);
   for (const Times& one : times) {
     if (!one) return std::nullopt;

@@ -101,7 +101,6 @@ GuardedRead guarded_read(const std::function<void()>& read, Seconds max_processo
   const pid_t child = ::fork();
   if (child < 0) return {};
   if (child == 0) be_the_child(mouth.get(), read, max_processor_time);
-
   mouth = Descriptor();  // the child's is the only one now: its end is the end of the pipe
   const std::optional<std::string> said = listen(ear.get());
   if (!said) ::kill(child, SIGKILL);

@@ -115,7 +115,6 @@ void take_image(hid_t file, Bytes& bytes) {
 }
 
 std::string group_name(std::size_t index) { return fmt::format("{:04}", index); }
-
 std::string resume_name(std::size_t number) { return fmt::format("resume_{}", number); }
 
 Handle create_group(hid_t parent, const std::string& name) {

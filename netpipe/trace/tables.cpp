@@ -97,7 +97,6 @@ RawTable RawTable::open(hid_t group, const std::string& where, const std::string
   const hsize_t rows = rows_of(dataset, called);
   if (H5Tget_class(type) != H5T_COMPOUND) throw FormatError(called + " is not a table");
   for (const Column& c : columns) check_column(type, c, called);
-
   const Handle how = made(H5Dget_create_plist(dataset), "read the properties of " + called);
   if (H5Pget_external_count(how) != 0 || H5Pget_layout(how) == H5D_VIRTUAL)
     throw FormatError(called + " keeps its rows in another file");

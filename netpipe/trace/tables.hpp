@@ -100,7 +100,7 @@ class RawTable {
 };
 
 template <class Row>
-class Table {
+class Table : RawTable {
  public:
   static Table create(hid_t group, const std::string& name) {
     return Table(RawTable::create(group, name, columns_of<Row>()));
@@ -109,7 +109,7 @@ class Table {
     return Table(RawTable::open(group, where, name, columns_of<Row>(), image_bytes));
   }
 
-  std::uint64_t rows() const { return raw_.rows(); }
+  using RawTable::rows;
   void append(std::span<const Row> rows) {
     std::vector<std::byte> bytes(rows.size() * row_bytes(columns_of<Row>()));
     std::byte* to = bytes.data();
@@ -119,11 +119,11 @@ class Table {
         std::memcpy(to, &number, sizeof number);
         to += sizeof number;
       });
-    raw_.append(bytes, rows.size());
+    RawTable::append(bytes, rows.size());
   }
   std::vector<Row> read() const {
-    const std::vector<std::byte> bytes = raw_.read();
-    std::vector<Row> rows(raw_.rows());
+    const std::vector<std::byte> bytes = RawTable::read();
+    std::vector<Row> rows(this->rows());
     const std::byte* from = bytes.data();
     for (Row& row : rows)
       visit_fields(row, [&]<class T>(const FieldInfo&, T& value) {
@@ -136,8 +136,7 @@ class Table {
   }
 
  private:
-  explicit Table(RawTable raw) : raw_(std::move(raw)) {}
-  RawTable raw_;
+  explicit Table(RawTable raw) : RawTable(std::move(raw)) {}
 };
 
 // ---- copies ----

@@ -152,7 +152,9 @@ class Document {
     axes<K>(index);
     change([&] { series<K>().set_error(file_, index, why); });
   }
-  void set_complete(bool);
+  void set_complete(bool complete) {
+    change([&] { trace::change(file_, "complete", complete); });
+  }
 
   std::uint64_t bytes() const { return image_size(file_); }
   void take_image(Bytes& to, Packing) const;
@@ -244,15 +246,8 @@ Document::Document(std::span<const std::byte> bytes, const Trace& loaded, const 
   put_provenance(resume, provenance);
 }
 
-void Document::set_complete(bool complete) {
-  change([&] { trace::change(file_, "complete", complete); });
-}
-
 void Document::take_image(Bytes& to, Packing packing) const {
-  if (packing == Packing::plain)
-    trace::take_image(file_, to);
-  else
-    trace::take_image(copied(file_, packing), to);
+  packing == Packing::plain ? trace::take_image(file_, to) : trace::take_image(copied(file_, packing), to);
 }
 
 }  // namespace npgpu::trace

@@ -142,7 +142,6 @@ __global__ void __launch_bounds__(1024) touch(std::byte* memory, Permutation ord
 std::uint64_t step_of(Space space) {
   return space == Space::global ? line_bytes : space == Space::constant ? constant_line : word_bytes;
 }
-
 std::uint32_t access_of(Space space) { return space == Space::global ? 8 : 4; }
 std::uint64_t max_bytes_in(Space space) {
   return space == Space::shared ? max_shared : space == Space::constant ? max_constant : ~0ull;

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/probe.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 
 using namespace npgpu;
 
@@ -70,9 +70,10 @@ void bench(const Probe& probe, const ProbeCase& c) {
                   "%s %8u x %4u ilp %u acc %2u %8.1f MiB%s %11.4f G/s %9.4f /cycle/unit %6.2f%% units %u most %u "
                   "repeats %llu %.0f MHz %s",
                   corner_of(s), s.blocks, s.threads, s.ilp, s.access_bytes, static_cast<double>(s.bytes) / MiB,
-                  s.one_block_per_sm ? " one block per SM" : "", rate.per_s * 1e-9, rate.per_cycle / std::min(s.blocks, layout.units),
-                  100 * rate.per_s / limit.per_s, last.units, last.max_blocks_on_unit,
-                  static_cast<unsigned long long>(last.repeats), m->point.telemetry.sm_clock_mhz, m->mismatch.c_str());
+                  s.one_block_per_sm ? " one block per SM" : "", rate.per_s * 1e-9,
+                  rate.per_cycle / std::min(s.blocks, layout.units), 100 * rate.per_s / limit.per_s, last.units,
+                  last.max_blocks_on_unit, static_cast<unsigned long long>(last.repeats),
+                  m->point.telemetry.sm_clock_mhz, m->mismatch.c_str());
     std::printf("%s\n", line);
     if (!m->mismatch.empty()) ++wrong;
     const bool inside = s.bytes && s.bytes < layout.cache_bytes;

@@ -1,9 +1,9 @@
 #include <iostream>
 
+#include "npgpu/closed_forms.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/model.hpp"
 #include "npgpu/predict.hpp"
-#include "npgpu/closed_forms.hpp"
 #include "npgpu/trace.hpp"
 
 // Transfers and jobs: what the library lacks of either does not link.

@@ -33,7 +33,7 @@ static const char* folder;
 static pid_t owner; /* forked children are not recorded */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
-#define REAL(name) \
+#define REAL(name)               \
   static __typeof__(name)* real; \
   if (!real) real = (__typeof__(name)*)dlsym(RTLD_NEXT, #name)
 
@@ -158,13 +158,13 @@ static ssize_t wrote(int fd, const void* bytes, ssize_t length, off_t offset) {
   return length;
 }
 
-#define MODE(flags) \
-  int mode = 0; \
+#define MODE(flags)                      \
+  int mode = 0;                          \
   if ((flags) & (O_CREAT | O_TMPFILE)) { \
-    va_list rest; \
-    va_start(rest, flags); \
-    mode = va_arg(rest, int); \
-    va_end(rest); \
+    va_list rest;                        \
+    va_start(rest, flags);               \
+    mode = va_arg(rest, int);            \
+    va_end(rest);                        \
   }
 
 int open(const char* path, int flags, ...) {
@@ -208,16 +208,16 @@ ssize_t writev(int fd, const struct iovec* parts, int count) {
   return sum;
 }
 
-#define NOTED(condition, ...) \
-  do { \
-    const int error = errno; \
-    if (result == 0 && (condition)) { \
-      pthread_mutex_lock(&one_at_a_time); \
-      note(__VA_ARGS__); \
+#define NOTED(condition, ...)               \
+  do {                                      \
+    const int error = errno;                \
+    if (result == 0 && (condition)) {       \
+      pthread_mutex_lock(&one_at_a_time);   \
+      note(__VA_ARGS__);                    \
       pthread_mutex_unlock(&one_at_a_time); \
-    } \
-    errno = error; \
-    return result; \
+    }                                       \
+    errno = error;                          \
+    return result;                          \
   } while (0)
 
 int ftruncate(int fd, off_t length) {

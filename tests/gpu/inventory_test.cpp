@@ -69,8 +69,7 @@ TEST_CASE("devices are what the runtime says they are") {
                     << info.numa_node);
     MESSAGE("link " << info.link.per_s / 1e9 << " GB/s: " << info.link.source);
     MESSAGE("memory " << info.memory.per_s / 1e9 << " GB/s: " << info.memory.source);
-    CHECK((std::isnan(info.link.per_s) ? info.link.source.rfind("unknown: ", 0) == 0
-                                             : info.link.per_s > 1e8));
+    CHECK((std::isnan(info.link.per_s) ? info.link.source.rfind("unknown: ", 0) == 0 : info.link.per_s > 1e8));
     CHECK((std::isnan(info.memory.per_s) || info.memory.per_s > 1e9));
   }
   CHECK(devices::gpus().size() == all.size());

@@ -1,14 +1,13 @@
 // Jobs in streams on a GPU: results exact whatever the cut, and wrong ones found. No times: those are the trace's.
-#include "npgpu/job.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "npgpu/error.hpp"
 #include "netpipe/jobs/words.hpp"
+#include "npgpu/error.hpp"
+#include "npgpu/job.hpp"
 
 using namespace npgpu;
 
@@ -22,7 +21,8 @@ std::vector<JobCase> all_cases() {
     for (const Order order : {Order::breadth_first, Order::depth_first, Order::independent}) {
       all.push_back({"cuda:0", workload, order, StreamPool::pooled, Gating::open});
       all.push_back({"cuda:0", workload, order, StreamPool::pooled, Gating::gated});
-      if (order != Order::independent) all.push_back({"cuda:0", workload, order, StreamPool::pooled, Gating::last_stream_free});
+      if (order != Order::independent)
+        all.push_back({"cuda:0", workload, order, StreamPool::pooled, Gating::last_stream_free});
       all.push_back({"cuda:0", workload, order, StreamPool::fresh, Gating::open});
     }
   return all;
@@ -80,7 +80,8 @@ std::vector<JobStep> all_of(const std::vector<JobShape>& jobs, bool last_stream_
   std::vector<JobStep> all;
   for (const JobCase& c : all_cases())
     for (const JobShape& job : jobs)
-      if (c.gating != Gating::last_stream_free || (last_stream_free && job.chunks > 1)) all.push_back({c, fitted(job, c)});
+      if (c.gating != Gating::last_stream_free || (last_stream_free && job.chunks > 1))
+        all.push_back({c, fitted(job, c)});
   return all;
 }
 
@@ -213,7 +214,8 @@ TEST_CASE("each workload is what it claims: one iteration more or less is found"
       run(Memory::device, sizeof(cuda::RunWords)), host_run(Memory::pinned, sizeof(cuda::RunWords));
   const cuda::RunWords now{.number = 2, .factor = 5, .start = 4000};
   *reinterpret_cast<cuda::RunWords*>(host_run.data()) = now;
-  REQUIRE(cudaMemcpyAsync(run.data(), host_run.data(), sizeof now, cudaMemcpyHostToDevice, stream.get()) == cudaSuccess);
+  REQUIRE(cudaMemcpyAsync(run.data(), host_run.data(), sizeof now, cudaMemcpyHostToDevice, stream.get()) ==
+          cudaSuccess);
   words.fill_scratch(reinterpret_cast<cuda::Word*>(scratch.data()), 4096, stream.get());
   for (const Workload workload : {Workload::increment, Workload::memory, Workload::compute}) {
     CAPTURE(name(workload));
@@ -248,13 +250,9 @@ TEST_CASE("each workload is what it claims: one iteration more or less is found"
 }
 
 TEST_CASE("a job measured: trials, and a verdict") {
-  JobStep step{{.device = "cuda:0", .workload = Workload::compute},
-               {.bytes_in = MiB,
-                .bytes_out = MiB,
-                .kernel_bytes = MiB,
-                .chunks = 4,
-                .streams = 4,
-                .kernel_ratio = 2.0}};
+  JobStep step{
+      {.device = "cuda:0", .workload = Workload::compute},
+      {.bytes_in = MiB, .bytes_out = MiB, .kernel_bytes = MiB, .chunks = 4, .streams = 4, .kernel_ratio = 2.0}};
   const auto runner = backend().open({&step, 1});
   step = runner->settled(step, {});
   CHECK(step.axes.iterations >= 1);

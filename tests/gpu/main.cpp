@@ -1,6 +1,5 @@
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
-
 #include <unistd.h>
 
 #include <cstdio>
@@ -12,8 +11,8 @@
 
 namespace {
 
-// For busy_test.cpp, which starts this program again: kernels of some 20 ms back to back on all of the GPU, and a byte to
-// standard output when the first has run, until that pipe is closed.
+// For busy_test.cpp, which starts this program again: kernels of some 20 ms back to back on all of the GPU, and a byte
+// to standard output when the first has run, until that pipe is closed.
 int keep_busy() {
   using namespace npgpu;
   const Probe& compute = find_probe("compute", "cuda:0");

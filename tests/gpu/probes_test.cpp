@@ -6,10 +6,10 @@
 #include <set>
 
 #include "netpipe/devices/cuda/inventory.hpp"
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/probe.hpp"
+#include "npgpu/runner.hpp"
+#include "npgpu/statistics.hpp"
 
 using namespace npgpu;
 
@@ -105,8 +105,8 @@ TEST_CASE("blocks record where they ran: one per multiprocessor where that was a
   const auto runner = open(compute, c, 0);
   const auto schedule = classic_schedule({.trials = 5, .fixed_repeats = 20});
   for (const std::uint32_t threads : {1u, 256u, 1024u}) {
-    const auto measured =
-        measure<Probes>(*runner, *schedule, {c, {.blocks = l.units, .threads = threads, .ilp = 1, .one_block_per_sm = true}}, {});
+    const auto measured = measure<Probes>(
+        *runner, *schedule, {c, {.blocks = l.units, .threads = threads, .ilp = 1, .one_block_per_sm = true}}, {});
     REQUIRE(measured);
     CHECK(measured->mismatch == "");
     for (const ProbeSample& s : measured->samples) {
@@ -115,7 +115,8 @@ TEST_CASE("blocks record where they ran: one per multiprocessor where that was a
     }
   }
   // More blocks than units cannot be alone, and this is said.
-  const auto crowded = measure<Probes>(*runner, *schedule, {c, {.blocks = l.units + 1, .threads = 1, .one_block_per_sm = true}}, {});
+  const auto crowded =
+      measure<Probes>(*runner, *schedule, {c, {.blocks = l.units + 1, .threads = 1, .one_block_per_sm = true}}, {});
   REQUIRE(crowded);
   CHECK(crowded->mismatch.find("2 blocks ran on one unit") != std::string::npos);
   runner->prepare({c, {.blocks = 1, .threads = 1}});
@@ -152,7 +153,8 @@ TEST_CASE("what cannot be is refused, in words") {
     const auto runner = open(probe, c, MiB);
     for (const Shape& shape : shapes) CHECK_THROWS_AS(runner->prepare({c, shape}), Error);
   };
-  refused(compute, {{.blocks = 1, .threads = 32, .ilp = 3}, {.blocks = 1, .threads = 1025}, {.blocks = 0, .threads = 1}});
+  refused(compute,
+          {{.blocks = 1, .threads = 32, .ilp = 3}, {.blocks = 1, .threads = 1025}, {.blocks = 0, .threads = 1}});
   const Probe& latency = find_probe("latency", "cuda:0");
   CHECK(latency.refuses_case({.probe = "latency", .device = "cuda:0", .operation = Operation::chase}));
   refused(latency, {{.access_bytes = 8, .bytes = 2 * MiB},

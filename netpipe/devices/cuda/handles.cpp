@@ -6,21 +6,23 @@
 
 namespace npgpu::cuda {
 
-Stream::Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream"); }
-
-Stream::~Stream() {
-  if (stream_) complain(cudaStreamDestroy(stream_), "destroying a stream");
+Stream::Stream() {
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "creating a stream");
+  stream_.reset(stream);
 }
-
-void Stream::synchronize() const { check(cudaStreamSynchronize(stream_), "waiting for a stream"); }
-
-Event::Event() { check(cudaEventCreate(&event_), "creating an event"); }
-
-Event::~Event() {
-  if (event_) complain(cudaEventDestroy(event_), "destroying an event");
+void Stream::Destroy::operator()(cudaStream_t stream) const {
+  complain(cudaStreamDestroy(stream), "destroying a stream");
 }
+void Stream::synchronize() const { check(cudaStreamSynchronize(get()), "waiting for a stream"); }
 
-void Event::record(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "recording an event"); }
+Event::Event() {
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreate(&event), "creating an event");
+  event_.reset(event);
+}
+void Event::Destroy::operator()(cudaEvent_t event) const { complain(cudaEventDestroy(event), "destroying an event"); }
+void Event::record(cudaStream_t stream) { check(cudaEventRecord(get(), stream), "recording an event"); }
 
 Seconds Event::between(const Event& begin, const Event& end) {
   float ms = 0;
@@ -48,18 +50,17 @@ cudaError_t allocate(Memory kind, void** data, std::uint64_t bytes) {
 
 }  // namespace
 
-Buffer::Buffer(Memory kind, std::uint64_t bytes) : bytes_(bytes), kind_(kind) {
+Buffer::Buffer(Memory kind, std::uint64_t bytes) : bytes_(bytes) {
   void* data = nullptr;
   check(allocate(kind, &data, bytes), fmt::format("allocating {} bytes of {} memory", bytes, name(kind)));
-  data_ = static_cast<std::byte*>(data);
+  data_ = {static_cast<std::byte*>(data), BufferFree{kind}};
 }
 
-Buffer::~Buffer() {
-  if (!data_) return;
-  if (kind_ == Memory::pinned || kind_ == Memory::write_combined)
-    complain(cudaFreeHost(data_), "freeing pinned host memory");
+void BufferFree::operator()(std::byte* data) const {
+  if (kind == Memory::pinned || kind == Memory::write_combined)
+    complain(cudaFreeHost(data), "freeing pinned host memory");
   else
-    complain(cudaFree(data_), "freeing device memory");
+    complain(cudaFree(data), "freeing device memory");
 }
 
 void prefetch_to_host(const void* managed, std::uint64_t bytes, int ordinal, cudaStream_t stream) {

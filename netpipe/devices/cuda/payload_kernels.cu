@@ -160,7 +160,6 @@ std::optional<WrongByte> PayloadKernels::first_wrong(const Slots& slots, cudaStr
   check(cudaStreamSynchronize(stream), "checking a target");
   const Word position = *reinterpret_cast<const Word*>(readback_.data());
   if (position == none_wrong) return std::nullopt;
-
   const Order order{static_cast<std::int64_t>(slots.bytes)};
   WrongByte wrong;
   wrong.slot = position / order.frame();

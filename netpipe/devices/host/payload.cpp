@@ -16,7 +16,6 @@ static_assert(std::endian::native == std::endian::little,
 constexpr std::uint64_t step = 0x9E3779B97F4A7C15;
 
 constexpr std::uint64_t mixed(std::uint64_t x) { return x ^ (x >> 29); }
-
 void store(std::byte* to, std::uint64_t word) { std::memcpy(to, &word, 8); }
 
 std::uint64_t load(const std::byte* from) {
@@ -70,7 +69,6 @@ std::optional<std::string> guard_sentence(ConstBytes guard, const char* side) {
 }  // namespace
 
 void fill(Bytes target, std::uint64_t seed) { write<0>(target, seed); }
-
 void poison(Bytes target, std::uint64_t seed) { write<~std::uint64_t{0}>(target, seed); }
 
 std::optional<Mismatch> check(ConstBytes actual, std::uint64_t seed) {

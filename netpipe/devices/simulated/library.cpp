@@ -72,7 +72,6 @@ fs::path spec_file(const std::string& id) {
 }
 
 Spec spec_of(const std::string& id) { return read_spec(spec_file(id)); }
-
 DeviceInfo device_of(const std::string& id) { return info_of(spec_of(id), id); }
 
 std::vector<DeviceInfo> known_devices() {

@@ -53,7 +53,6 @@ Time Timeline::time_of(Stream stream, Mark mark) const {
 }
 
 void Timeline::hold(Stream stream) { streams_[stream].held = true; }
-
 bool Timeline::held(Stream stream) const { return streams_[stream].held; }
 
 void Timeline::release(Stream stream, Time now) {
