@@ -4,12 +4,8 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
-#include <set>
 #include <tuple>
-#include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "netpipe/trace/checkpoint_policy.hpp"
 #include "netpipe/trace/decode.hpp"
@@ -437,7 +433,7 @@ void TraceWriter::finish() {
 Seconds TraceWriter::time_saving() const { return impl_->policy_.spent(); }
 std::uint64_t TraceWriter::checkpoints() const { return impl_->policy_.saves(); }
 
-// Makes the compiler emit the writer's templates for every kind: what has external linkage may be needed elsewhere.
+// The writer's templates for every kind: what has external linkage is emitted.
 namespace trace {
 template <class K>
 using WriterOf =

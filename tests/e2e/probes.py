@@ -182,7 +182,7 @@ def other_readers(where):
         check(abs(cycles - 20) < 0.01, f"One-One by pandas alone: {cycles} cycles an FMA, 20 by the spec")
     rows = pandas.read_csv(io.StringIO(run("export", trace, "--table", "probes").out))
     check(len(rows) == sum(samples.values()), f"csv: {len(rows)} rows, {sum(samples.values())} samples")
-    check(rows.groupby("probe").size().tolist() == list(samples.values()), "csv: each probe's")
+    check(rows.groupby("series").size().tolist() == list(samples.values()), "csv: each probe's")
     whole = json.loads(run("export", trace, "--format", "json").out)
     check([len(p["samples"]["point"]) for p in whole["probes"]] == list(samples.values()), "json holds every sample")
     check([len(p["points"]["blocks"]) for p in whole["probes"]] == list(points.values()), "and every shape")
