@@ -130,6 +130,7 @@ bool Options::read(const Arguments& arguments) {
   } catch (const po::unknown_option& e) {
     std::string typed = e.get_option_name();
     typed = typed.substr(0, typed.find('='));  // some versions of Boost name the value too
+    typed = typed.substr(0, typed.find('='));
     typed.erase(0, typed.find_first_not_of('-'));
     refuse(fmt::format("unknown option '--{}'{}", typed, suggestion(typed, names_, "--")));
   } catch (const po::too_many_positional_options_error&) {
