@@ -75,7 +75,7 @@ TEST_CASE("launches back to back take the longer of calls and kernels") {
   CHECK(calls.host_us == doctest::Approx(300));
   CHECK(calls.done_us ==
         doctest::Approx(300 + 1));  // the last kernel has ended 3.5 us after its call, calls go on at 3
-  const Device slow({{"empty_kernel_us", 5}});
+  const Device slow(nlohmann::json{{"empty_kernel_us", 5}});
   CHECK(run({{slow.id(), Call::launch, Manner::back_to_back}, {.blocks = 1}}, 100).done_us ==
         doctest::Approx(3 + 2 + 500 + 1));
 }
