@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "netpipe/model/median_us.hpp"
 #include "npgpu/compare.hpp"
 
 namespace npgpu::model {
@@ -14,20 +15,8 @@ Estimate median_of(std::span<const CallSample> samples, double CallSample::*colu
   std::vector<double> us;
   for (const CallSample& s : samples)
     if (std::isfinite(s.*column) && s.repeats > 0) us.push_back(s.*column / static_cast<double>(s.repeats));
-  Estimate e;
-  e.unit = "us";
-  if (us.empty()) {
-    e.method = "not measured";
-    return e;
-  }
-  e.value = median(us);
-  e.method = "median, 95 % interval from order statistics";
-  if (const auto interval = median_interval(us)) {
-    e.low = interval->low;
-    e.high = interval->high;
-  } else {
-    e.method = "median; too few trials for an interval";
-  }
+  Estimate e = median_us(us);
+  if (us.empty()) e.method = "not measured";
   return e;
 }
 
