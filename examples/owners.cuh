@@ -16,12 +16,8 @@ inline void check(cudaError_t result, const char* what) {
     throw npgpu::Error(npgpu::ErrorKind::failed, std::string(what) + ": " + cudaGetErrorString(result));
 }
 
-template <auto release>
-struct Release {
-  template <class T>
-  void operator()(T* thing) const {
-    release(thing);
-  }
+template <auto release> struct Release {
+  template <class T> void operator()(T* thing) const { release(thing); }
 };
 
 using Stream = std::unique_ptr<CUstream_st, Release<cudaStreamDestroy>>;
@@ -38,19 +34,15 @@ inline Event make_event() {
   return Event(event);
 }
 
-template <class T>
-using Pinned = std::unique_ptr<T[], Release<cudaFreeHost>>;
-template <class T>
-Pinned<T> make_pinned(std::size_t count) {
+template <class T> using Pinned = std::unique_ptr<T[], Release<cudaFreeHost>>;
+template <class T> Pinned<T> make_pinned(std::size_t count) {
   void* first = nullptr;
   check(cudaMallocHost(&first, count * sizeof(T)), "taking pinned memory");
   return Pinned<T>(static_cast<T*>(first));
 }
 
-template <class T>
-using OnDevice = std::unique_ptr<T[], Release<cudaFree>>;
-template <class T>
-OnDevice<T> make_on_device(std::size_t count) {
+template <class T> using OnDevice = std::unique_ptr<T[], Release<cudaFree>>;
+template <class T> OnDevice<T> make_on_device(std::size_t count) {
   void* first = nullptr;
   check(cudaMalloc(&first, count * sizeof(T)), "taking device memory");
   return OnDevice<T>(static_cast<T*>(first));

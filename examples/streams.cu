@@ -67,9 +67,7 @@ class Runner {
                                 streams_[issue.stream].get()),
                 "copying in");
           break;
-        case Stage::kernel:
-          launch(first, blocks, issue.stream);
-          break;
+        case Stage::kernel: launch(first, blocks, issue.stream); break;
         case Stage::d2h:
           check(cudaMemcpyAsync(&host_out_[out], &out_[out], blocks * work_.words_out * sizeof(Word),
                                 cudaMemcpyDeviceToHost, streams_[issue.stream].get()),

@@ -15,8 +15,7 @@ struct alignas(64) State {
   std::byte x[chains::max_state_bytes];
 };
 
-template <class T>
-T element(const State& state, std::size_t i) {
+template <class T> T element(const State& state, std::size_t i) {
   T value{};
   std::memcpy(&value, state.x + i * sizeof(T), sizeof(T));
   return value;

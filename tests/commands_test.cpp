@@ -48,8 +48,7 @@ TEST_CASE("an option means the same in every command") {
   for (const auto& [name, meaning] : glossary()) CHECK(texts.insert(meaning.text).second);
 }
 
-template <class E>
-void explains_all(std::string_view option) {
+template <class E> void explains_all(std::string_view option) {
   for (const std::string_view word : names_of<E>) {
     CAPTURE(option);
     CAPTURE(word);

@@ -7,8 +7,7 @@ using namespace npgpu;
 namespace {
 
 // The sizes 1, 2, 4 .. 2^last, timed by `us`.
-template <class Time>
-std::vector<PointSummary> octaves(int last, Time us) {
+template <class Time> std::vector<PointSummary> octaves(int last, Time us) {
   std::vector<PointSummary> points;
   for (int k = 0; k <= last; ++k) {
     const auto bytes = std::uint64_t{1} << k;

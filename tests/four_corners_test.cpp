@@ -85,10 +85,8 @@ TEST_CASE("the computed parameters of all three GPUs, to four digits") {
       CAPTURE(name);
       const double value = p.at(name).estimate.value;
       CAPTURE(value);
-      if (*wanted == 0)
-        CHECK(std::isnan(value));
-      else
-        CHECK(rounds_to(value, printed(wanted)));
+      if (*wanted == 0) CHECK(std::isnan(value));
+      else CHECK(rounds_to(value, printed(wanted)));
       CHECK(p.at(name).verdict == Agreement::no_reference);
     };
     is("SM", row.sm);

@@ -24,8 +24,7 @@ Trace made() {
   return trace;
 }
 
-template <class Export>
-std::string text(Export write, const Trace& trace) {
+template <class Export> std::string text(Export write, const Trace& trace) {
   std::ostringstream out;
   write(out, trace);
   return out.str();

@@ -159,10 +159,8 @@ TEST_CASE("simulated job: one stream free is held up where there are more stream
     CHECK_FALSE(runner->check({}));
     CHECK(std::isnan(ran.device_us));
     const double waited = ran.host_us - ran.issue_us;
-    if (streams <= 32)
-      CHECK(waited < 30);
-    else
-      CHECK(waited > 200);
+    if (streams <= 32) CHECK(waited < 30);
+    else CHECK(waited > 200);
   }
 }
 

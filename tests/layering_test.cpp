@@ -138,8 +138,7 @@ TEST_CASE("an example includes what is installed, and its own files") {
   for (const Include& one : all) {
     CAPTURE(one.file);
     CAPTURE(one.header);
-    if (starts(one.header, "npgpu/"))
-      CHECK(fs::exists(root / "include" / one.header));
+    if (starts(one.header, "npgpu/")) CHECK(fs::exists(root / "include" / one.header));
     else if (one.header.find('/') != std::string::npos || one.header.find('.') != std::string::npos)
       CHECK((one.header == "cuda_runtime.h" || fs::exists(root / "examples" / one.header)));
   }

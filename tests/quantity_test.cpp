@@ -10,8 +10,7 @@ using namespace npgpu::cli;
 namespace {
 enum class Sort { small, large };
 }
-template <>
-inline constexpr std::array<std::string_view, 2> npgpu::names_of<Sort>{"small", "large"};
+template <> inline constexpr std::array<std::string_view, 2> npgpu::names_of<Sort>{"small", "large"};
 
 TEST_CASE("sizes as people write them") {
   CHECK(parse_size("end", "4096") == 4096);

@@ -22,8 +22,7 @@ Trace trace_of(TransferSeries sweep) {
   return trace;
 }
 
-template <class Write>
-json parsed(Write write) {
+template <class Write> json parsed(Write write) {
   std::ostringstream out;
   write(out);
   return json::parse(out.str());

@@ -232,10 +232,8 @@ TEST_CASE("a wrong spec is refused with its file, the key and what was expected"
   for (const Row& row : rows) {
     json j = least();
     const json::json_pointer pointer(row.pointer);
-    if (row.value)
-      j[pointer] = json::parse(row.value);
-    else
-      j[pointer.parent_pointer()].erase(pointer.back());
+    if (row.value) j[pointer] = json::parse(row.value);
+    else j[pointer.parent_pointer()].erase(pointer.back());
     const fs::path file = folder.file("wrong.json", j.dump());
     const std::string why = refusal(file);
     CAPTURE(why);

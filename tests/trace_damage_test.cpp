@@ -44,8 +44,7 @@ Said with(const char* where, const char* attribute, const auto& value) {
 const std::string text(const char* t) { return t; }
 
 // Overwrites one row of a table.
-template <class Row>
-Said with_row(const char* table, std::uint64_t row, const std::function<void(Row&)>& change) {
+template <class Row> Said with_row(const char* table, std::uint64_t row, const std::function<void(Row&)>& change) {
   return doctored([&](hid_t file) {
     const trace::Handle series(H5Gopen2(file, "/transfers/0000", H5P_DEFAULT));
     auto rows = trace::Table<Row>::open(series, "", table, UINT32_MAX).read();
@@ -162,10 +161,8 @@ TEST_CASE("columns that are missing or of another type") {
       std::size_t offset = 0;
       for (const char* column : {"point", "trial", "lane", "intact", "repeats", "host_us", "device_us"}) {
         const bool real = std::string(column).find("_us") != std::string::npos;
-        if (std::string(column) != name)
-          H5Tinsert(row, column, offset, real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT);
-        else if (type >= 0)
-          H5Tinsert(row, column, offset, type);
+        if (std::string(column) != name) H5Tinsert(row, column, offset, real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT);
+        else if (type >= 0) H5Tinsert(row, column, offset, type);
         offset += 8;
       }
       const trace::Handle space(H5Screate(H5S_SCALAR));

@@ -11,63 +11,47 @@ using namespace npgpu;
 namespace {
 
 // Sets every field to something that is not its default, and differs from its neighbours where the kind allows it.
-template <class Row>
-Row filled(std::uint32_t from) {
+template <class Row> Row filled(std::uint32_t from) {
   Row row{};
   visit_fields(row, [&]<class T>(const FieldInfo& info, T& value) {
     ++from;
-    if constexpr (std::is_same_v<T, std::string>)
-      value = fmt::format("{} {}", info.name, from);
+    if constexpr (std::is_same_v<T, std::string>) value = fmt::format("{} {}", info.name, from);
     else if constexpr (std::is_same_v<T, std::vector<Lane>>)
       value = {{Direction::d2h, "cuda:1", "host", Executor::sm_kernel, false}, {Direction::peer, "cuda:2", "cuda:3"}};
-    else if constexpr (std::is_same_v<T, bool>)
-      value = !value;
-    else if constexpr (std::is_enum_v<T>)
-      value = static_cast<T>(names_of<T>.size() - 1);
-    else if (!info.codes.empty() || info.name == "lane")
-      value = static_cast<T>(1);
-    else
-      value = static_cast<T>(from);
+    else if constexpr (std::is_same_v<T, bool>) value = !value;
+    else if constexpr (std::is_enum_v<T>) value = static_cast<T>(names_of<T>.size() - 1);
+    else if (!info.codes.empty() || info.name == "lane") value = static_cast<T>(1);
+    else value = static_cast<T>(from);
   });
   return row;
 }
 
 // Every field of a row as text: NaNs are equal.
-template <class Row>
-std::vector<std::string> texts(const Row& row) {
+template <class Row> std::vector<std::string> texts(const Row& row) {
   std::vector<std::string> all;
   visit_fields(row, [&]<class T>(const FieldInfo& info, const T& value) {
-    if constexpr (std::is_same_v<T, std::vector<Lane>>)
-      all.push_back(lanes_text(value));
-    else if constexpr (std::is_enum_v<T>)
-      all.push_back(fmt::format("{} {}", info.name, static_cast<int>(value)));
-    else
-      all.push_back(fmt::format("{} {}", info.name, value));
+    if constexpr (std::is_same_v<T, std::vector<Lane>>) all.push_back(lanes_text(value));
+    else if constexpr (std::is_enum_v<T>) all.push_back(fmt::format("{} {}", info.name, static_cast<int>(value)));
+    else all.push_back(fmt::format("{} {}", info.name, value));
   });
   return all;
 }
 
-template <class K>
-Series<K> header(const std::string& schedule = "adaptive") {
+template <class K> Series<K> header(const std::string& schedule = "adaptive") {
   auto series = filled<Series<K>>(10);
   series.schedule = schedule;
   series.error.clear();
   return series;
 }
-template <class K>
-std::vector<typename K::Sample> samples(std::uint32_t count) {
+template <class K> std::vector<typename K::Sample> samples(std::uint32_t count) {
   std::vector<typename K::Sample> all;
   for (std::uint32_t i = 0; i < count; ++i) all.push_back(filled<typename K::Sample>(100 * i + 1));
   return all;
 }
-template <class K>
-void add(TraceWriter& writer, std::size_t index, std::uint32_t seed, std::uint32_t count) {
+template <class K> void add(TraceWriter& writer, std::size_t index, std::uint32_t seed, std::uint32_t count) {
   writer.add<K>(index, filled<Point<K>>(seed), samples<K>(count));
 }
-template <class K>
-typename K::Axes axes(std::uint32_t seed) {
-  return filled<Point<K>>(seed).axes;
-}
+template <class K> typename K::Axes axes(std::uint32_t seed) { return filled<Point<K>>(seed).axes; }
 
 void for_each_kind_in_a_folder(auto test) {
   for_each_kind([&]<class K>() {
@@ -78,17 +62,13 @@ void for_each_kind_in_a_folder(auto test) {
 }
 
 // A finished trace with one series of one point of one sample.
-template <class K>
-void make(const std::filesystem::path& path) {
+template <class K> void make(const std::filesystem::path& path) {
   TraceWriter writer(path, IfExists::replace, root_of("x"), {});
   add<K>(writer, writer.begin<K>(header<K>()), 1, 1);
   writer.finish();
 }
 
-template <class K>
-std::string group() {
-  return fmt::format("/{}/0000", K::name);
-}
+template <class K> std::string group() { return fmt::format("/{}/0000", K::name); }
 
 }  // namespace
 

@@ -54,10 +54,8 @@ inline constexpr std::array<std::string_view, 15> names_of<Call>{"launch",
                                                                  "graph-launch",
                                                                  "graph-instantiate",
                                                                  "graph-update"};
-template <>
-inline constexpr std::array<std::string_view, 2> names_of<Manner>{"alone", "back-to-back"};
-template <>
-inline constexpr std::array<std::string_view, 3> names_of<GraphForm>{"none", "chain", "fork"};
+template <> inline constexpr std::array<std::string_view, 2> names_of<Manner>{"alone", "back-to-back"};
+template <> inline constexpr std::array<std::string_view, 3> names_of<GraphForm>{"none", "chain", "fork"};
 
 struct CallCase {
   std::string device{};  // cuda:0, sim:h200

@@ -25,8 +25,7 @@ class DeviceTimer {
 };
 
 // The one timed loop: the operation and nothing else.
-template <class Operations>
-void repeat(Operations& channel, std::uint64_t repeats, bool round_trip) {
+template <class Operations> void repeat(Operations& channel, std::uint64_t repeats, bool round_trip) {
   // The empty statement keeps the compiler from taking two equal copies for one.
   if (round_trip) {
     for (std::uint64_t i = 0; i < repeats; ++i) {
@@ -66,8 +65,7 @@ class Channel {
 
 // Base of a final channel class, whose loop calls Self's operations directly: a copy of a few nanoseconds is not timed
 // together with a virtual call. class Memcpy final : public Timed<Memcpy> { ... };
-template <class Self, class Base = Channel>
-class Timed : public Base {
+template <class Self, class Base = Channel> class Timed : public Base {
  public:
   using Base::Base;
   void issue(std::uint64_t repeats, bool round_trip) final { repeat(static_cast<Self&>(*this), repeats, round_trip); }

@@ -12,8 +12,7 @@
 namespace npgpu {
 
 // The time of one operation at one point, on one of its lanes where it has several.
-template <class K>
-struct PointTime {
+template <class K> struct PointTime {
   typename K::Axes axes;
   std::uint32_t lane = 0;
   double work = not_measured;  // of that operation; see PointInfo
@@ -24,16 +23,11 @@ struct PointTime {
   bool usable() const { return why.empty(); }
 };
 // For every K out of Kinds: each point of the series, usable or not, in the series' order.
-template <class K>
-std::vector<PointTime<K>> estimates(const Series<K>&);
-template <>
-std::vector<PointTime<Transfers>> estimates(const TransferSeries&);
-template <>
-std::vector<PointTime<Probes>> estimates(const ProbeSeries&);
-template <>
-std::vector<PointTime<Jobs>> estimates(const JobSeries&);
-template <>
-std::vector<PointTime<Calls>> estimates(const CallSeries&);
+template <class K> std::vector<PointTime<K>> estimates(const Series<K>&);
+template <> std::vector<PointTime<Transfers>> estimates(const TransferSeries&);
+template <> std::vector<PointTime<Probes>> estimates(const ProbeSeries&);
+template <> std::vector<PointTime<Jobs>> estimates(const JobSeries&);
+template <> std::vector<PointTime<Calls>> estimates(const CallSeries&);
 
 enum class Verdict { same, faster, slower, unclear, broken, only_a, only_b };
 template <>

@@ -33,12 +33,9 @@ constexpr int nothing = 77;
 
 constexpr int exit_code_of(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::usage:
-      return exit_code::usage;
-    case ErrorKind::nothing:
-      return exit_code::nothing;
-    case ErrorKind::failed:
-      break;
+    case ErrorKind::usage: return exit_code::usage;
+    case ErrorKind::nothing: return exit_code::nothing;
+    case ErrorKind::failed: break;
   }
   return exit_code::failed;
 }

@@ -16,10 +16,7 @@ struct FieldInfo {
   std::string_view codes = {};
 };
 
-template <class Row, class T>
-struct Field : FieldInfo {
-  T Row::*at;
-};
+template <class Row, class T> struct Field : FieldInfo { T Row::*at; };
 template <class Row, class T>
 constexpr Field<Row, T> field(std::string_view name, T Row::*at, std::string_view unit = "1",
                               std::string_view codes = {}) {
@@ -28,8 +25,7 @@ constexpr Field<Row, T> field(std::string_view name, T Row::*at, std::string_vie
 
 // A struct joins by specializing this with the tuple of its fields, in the order of the columns. The members of a
 // described member stand in its place.
-template <class Row>
-inline constexpr auto fields_of = nullptr;
+template <class Row> inline constexpr auto fields_of = nullptr;
 
 template <class Row>
 concept Described = !std::is_same_v<decltype(fields_of<Row>), const std::nullptr_t>;
@@ -42,10 +38,8 @@ constexpr void visit_fields(Row& row, Visit&& visit) {
       [&](const auto&... field) {
         [[maybe_unused]] const auto one = [&](const auto& f) {
           auto& member = row.*f.at;
-          if constexpr (Described<std::remove_cvref_t<decltype(member)>>)
-            visit_fields(member, visit);
-          else
-            visit(static_cast<const FieldInfo&>(f), member);
+          if constexpr (Described<std::remove_cvref_t<decltype(member)>>) visit_fields(member, visit);
+          else visit(static_cast<const FieldInfo&>(f), member);
         };
         (one(field), ...);
       },

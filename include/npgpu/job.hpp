@@ -33,10 +33,8 @@ inline constexpr Seconds last_stream_free_patience{200e-6};
 
 template <>
 inline constexpr std::array<std::string_view, 4> names_of<Workload>{"none", "increment", "memory", "compute"};
-template <>
-inline constexpr std::array<std::string_view, 2> names_of<StreamPool>{"pooled", "fresh"};
-template <>
-inline constexpr std::array<std::string_view, 3> names_of<Gating>{"open", "gated", "last-stream-free"};
+template <> inline constexpr std::array<std::string_view, 2> names_of<StreamPool>{"pooled", "fresh"};
+template <> inline constexpr std::array<std::string_view, 3> names_of<Gating>{"open", "gated", "last-stream-free"};
 
 struct JobCase {
   std::string device{};  // cuda:0

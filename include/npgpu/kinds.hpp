@@ -11,23 +11,17 @@
 
 namespace npgpu {
 
-template <class... Ks>
-struct List {
+template <class... Ks> struct List {
   // A tuple with one Of<K> for each.
-  template <template <class> class Of>
-  using Tuple = std::tuple<Of<Ks>...>;
+  template <template <class> class Of> using Tuple = std::tuple<Of<Ks>...>;
 };
 
 using Kinds = List<Transfers, Probes, Jobs, Calls>;  // in the order in which they are measured and reported
 
 // Calls visit.operator()<K>() for every kind.
-template <class Visit, class... Ks>
-constexpr void for_each_kind(Visit&& visit, List<Ks...>) {
+template <class Visit, class... Ks> constexpr void for_each_kind(Visit&& visit, List<Ks...>) {
   (visit.template operator()<Ks>(), ...);
 }
-template <class Visit>
-constexpr void for_each_kind(Visit&& visit) {
-  for_each_kind(visit, Kinds{});
-}
+template <class Visit> constexpr void for_each_kind(Visit&& visit) { for_each_kind(visit, Kinds{}); }
 
 }  // namespace npgpu

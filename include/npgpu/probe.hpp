@@ -31,8 +31,7 @@ inline constexpr std::array<std::string_view, 7> names_of<Operation>{"fma",  "rm
                                                                      "copy", "triad", "chase"};
 template <>
 inline constexpr std::array<std::string_view, 5> names_of<DataType>{"fp32", "fp64", "int32", "fp16", "bf16"};
-template <>
-inline constexpr std::array<std::string_view, 2> names_of<Form>{"streaming", "dependent"};
+template <> inline constexpr std::array<std::string_view, 2> names_of<Form>{"streaming", "dependent"};
 template <>
 inline constexpr std::array<std::string_view, 5> names_of<Space>{"registers", "shared", "constant", "global", "host"};
 

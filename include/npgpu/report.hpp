@@ -26,8 +26,7 @@ std::string time_text(double us);           // "5.120 us", "1.030 ms"
 std::string probe_rate_text(const ProbeCase&, double per_s);
 // The first point's rate, or its time where it has no rate, and half the width of the interval: "66.9 TFLOP/s ±0.10 %";
 // "not usable" if it has neither. For K out of Kinds.
-template <class K>
-std::string point_text(const Series<K>&);
+template <class K> std::string point_text(const Series<K>&);
 
 // A table for each series and what is derived from all. A simulated device's series have SIMULATED in their titles.
 void report_text(std::ostream&, const Trace&, const TextStyle&);
@@ -84,8 +83,7 @@ void evaluation_json(std::ostream&, const Evaluation&);
 // A table of one kind. Samples: each with its case, axes and point. Points: each with its case, axes, number of trials,
 // and the medians of time and rate with their 95 % intervals and units.
 enum class CsvRows { samples, points };
-template <>
-inline constexpr std::array<std::string_view, 2> names_of<CsvRows>{"samples", "points"};
+template <> inline constexpr std::array<std::string_view, 2> names_of<CsvRows>{"samples", "points"};
 struct CsvTable {
   std::string kind = std::string(Transfers::name);
   CsvRows rows = CsvRows::samples;

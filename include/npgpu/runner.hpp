@@ -22,8 +22,7 @@ namespace npgpu {
 // Runs steps of those that it was opened for, and owns their buffers. Calling order for each point:
 //   prepare { run }* check
 // Everything throws Error.
-template <class K>
-class Runner {
+template <class K> class Runner {
  public:
   virtual ~Runner() = default;
   // Every following run is of this point. Not timed.
@@ -61,8 +60,7 @@ struct MemoryNeed {
 };
 
 // What measures one kind on one family of devices: an API that moves bytes, a probe, jobs in streams.
-template <class K>
-class Backend {
+template <class K> class Backend {
  public:
   using Case = typename K::Case;
   virtual ~Backend() = default;
@@ -82,14 +80,12 @@ class Backend {
 };
 
 // All of a kind in this build, by name and device kind. They register before main, in no particular order.
-template <class K, class B = Backend<K>>
-std::vector<std::unique_ptr<B>>& backends() {
+template <class K, class B = Backend<K>> std::vector<std::unique_ptr<B>>& backends() {
   static std::vector<std::unique_ptr<B>> all;
   return all;
 }
 // B is named, never deduced: a class derived from it belongs to the same list.
-template <class K, class B = Backend<K>>
-bool register_backend(std::unique_ptr<std::type_identity_t<B>> backend) {
+template <class K, class B = Backend<K>> bool register_backend(std::unique_ptr<std::type_identity_t<B>> backend) {
   auto& all = backends<K, B>();
   const auto before = [](const auto& a, const auto& b) {
     return std::pair(a->name(), a->device_kind()) < std::pair(b->name(), b->device_kind());
@@ -98,8 +94,7 @@ bool register_backend(std::unique_ptr<std::type_identity_t<B>> backend) {
   return true;
 }
 
-template <class K>
-struct Measured {
+template <class K> struct Measured {
   Point<K> point;
   std::vector<typename K::Sample> samples;
   std::string mismatch;  // what was wrong with the results; empty if they were right

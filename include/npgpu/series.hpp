@@ -31,8 +31,7 @@ enum class Stop {
   converged,      // the interval of the median is narrow enough (adaptive)
   not_converged,  // the budget ran out first
 };
-template <>
-inline constexpr std::array<std::string_view, 3> names_of<Stop>{"trials", "converged", "not-converged"};
+template <> inline constexpr std::array<std::string_view, 3> names_of<Stop>{"trials", "converged", "not-converged"};
 
 inline constexpr std::string_view intact_codes = "1 compared and right, 0 wrong, -1 not compared";
 // "has the unknown intact code 7"; nothing if it is one of those.
@@ -82,22 +81,17 @@ inline constexpr auto fields_of<SeriesInfo> =
                field("binding", &SeriesInfo::binding),         field("error", &SeriesInfo::error)};
 
 // A point to be measured.
-template <class K>
-struct Step {
+template <class K> struct Step {
   typename K::Case question;
   typename K::Axes axes;
 
   auto operator<=>(const Step&) const = default;
 };
 
-template <class K>
-struct Point : PointInfo {
-  typename K::Axes axes;
-};
+template <class K> struct Point : PointInfo { typename K::Axes axes; };
 
 // One case over its points.
-template <class K>
-struct Series : SeriesInfo, K::Context {
+template <class K> struct Series : SeriesInfo, K::Context {
   typename K::Case question;
   std::vector<Point<K>> points;
   std::vector<typename K::Sample> samples;
@@ -113,8 +107,7 @@ inline constexpr auto fields_of<Series<K>> = std::tuple_cat(std::tuple{field("ca
                                                             fields_of<typename K::Context>, fields_of<SeriesInfo>);
 
 // The samples that a point owns; fewer than it claims where the table is shorter.
-template <class K>
-std::span<const typename K::Sample> samples_of(const Series<K>& series, const PointInfo& point) {
+template <class K> std::span<const typename K::Sample> samples_of(const Series<K>& series, const PointInfo& point) {
   const std::span<const typename K::Sample> all(series.samples);
   const std::size_t first = std::min<std::size_t>(point.first_sample, all.size());
   return all.subspan(first, std::min<std::size_t>(point.samples, all.size() - first));
@@ -124,7 +117,6 @@ std::span<const typename K::Sample> samples_of(const Series<K>& series, const Po
 struct NoContext {
   bool operator==(const NoContext&) const = default;
 };
-template <>
-inline constexpr auto fields_of<NoContext> = std::tuple{};
+template <> inline constexpr auto fields_of<NoContext> = std::tuple{};
 
 }  // namespace npgpu

@@ -29,8 +29,7 @@ class Curve {
 };
 
 enum class Stage { h2d, kernel, d2h };
-template <>
-inline constexpr std::array<std::string_view, 3> names_of<Stage>{"h2d", "kernel", "d2h"};
+template <> inline constexpr std::array<std::string_view, 3> names_of<Stage>{"h2d", "kernel", "d2h"};
 
 // A time for each stage of a job.
 struct Stages {
@@ -64,8 +63,7 @@ enum class Compute {
   shared,  // what a chunk leaves of the device goes to the next one: a chunk that takes t alone, (whole/n)/t of it
   slots,   // blocks go into free slots, chunk after chunk, and each stays its time
 };
-template <>
-inline constexpr std::array<std::string_view, 3> names_of<Compute>{"serial", "shared", "slots"};
+template <> inline constexpr std::array<std::string_view, 3> names_of<Compute>{"serial", "shared", "slots"};
 
 // Implicit synchronization (Gomez-Luna et al. 2012, c.c. 2.x): a copy from the device waits for all kernels issued
 // before it, in whatever stream.
@@ -74,8 +72,7 @@ enum class ImplicitSync {
   start,  // until the last of them has started, as the programming guide says
   end,    // until the last of them has ended, which is what (5) and (7) there amount to
 };
-template <>
-inline constexpr std::array<std::string_view, 3> names_of<ImplicitSync>{"none", "start", "end"};
+template <> inline constexpr std::array<std::string_view, 3> names_of<ImplicitSync>{"none", "start", "end"};
 
 // Hardware queues of each engine; 0: one for each stream. An operation enters no earlier than the one before it in its
 // queue. The rules, from timelines of an H200 (driver 580): copies of stream s are in queue s mod Q; an engine takes
@@ -124,8 +121,7 @@ StreamCosts simulated_costs(const DeviceInfo&, Memory host_memory);
 
 // Where an operation runs. With one copy engine all copies run on `copy_in`.
 enum class Server { host, copy_in, copy_out, compute };
-template <>
-inline constexpr std::array<std::string_view, 4> names_of<Server>{"host", "copy-in", "copy-out", "compute"};
+template <> inline constexpr std::array<std::string_view, 4> names_of<Server>{"host", "copy-in", "copy-out", "compute"};
 
 struct TimelineEntry {
   Stage stage = Stage::h2d;

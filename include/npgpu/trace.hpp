@@ -30,8 +30,7 @@ inline constexpr auto fields_of<TraceRoot> =
 // Group name under /provenance (build, host, gpu0, slurm, environment) and its attributes.
 using Provenance = std::vector<std::pair<std::string, Facts>>;
 
-template <class K>
-using AllSeries = std::vector<Series<K>>;
+template <class K> using AllSeries = std::vector<Series<K>>;
 
 struct Trace {
   int version_major = 2;
@@ -40,14 +39,8 @@ struct Trace {
   Provenance provenance;
   Kinds::Tuple<AllSeries> series;
 
-  template <class K>
-  std::vector<Series<K>>& of() {
-    return std::get<AllSeries<K>>(series);
-  }
-  template <class K>
-  const std::vector<Series<K>>& of() const {
-    return std::get<AllSeries<K>>(series);
-  }
+  template <class K> std::vector<Series<K>>& of() { return std::get<AllSeries<K>>(series); }
+  template <class K> const std::vector<Series<K>>& of() const { return std::get<AllSeries<K>>(series); }
 };
 
 // HDF5 itself can crash or hang on a damaged file. Where a forked child reads first, such a file is an Error, too.
@@ -79,17 +72,12 @@ class TraceWriter {
   // Starts a series with this header, or finds the one with the same question, schedule and device if the trace was
   // resumed. Returns its index among its kind. Throws Error(usage) if what the resumed trace holds of that device is
   // another device's, or simulated where this is real. For K out of Kinds, as below.
-  template <class K>
-  std::size_t begin(const Series<K>& header);
-  template <class K>
-  bool has(std::size_t index, const typename K::Axes&) const;  // a point with these axes
-  template <class K>
-  std::vector<typename K::Axes> axes(std::size_t index) const;  // of all points that it holds
+  template <class K> std::size_t begin(const Series<K>& header);
+  template <class K> bool has(std::size_t index, const typename K::Axes&) const;   // a point with these axes
+  template <class K> std::vector<typename K::Axes> axes(std::size_t index) const;  // of all points that it holds
   // The samples' and the point's indices are set here.
-  template <class K>
-  void add(std::size_t index, const Point<K>&, std::span<const typename K::Sample>);
-  template <class K>
-  void set_error(std::size_t index, const std::string& why);
+  template <class K> void add(std::size_t index, const Point<K>&, std::span<const typename K::Sample>);
+  template <class K> void set_error(std::size_t index, const std::string& why);
 
   // Saves if what is unsaved is worth its cost: at most 1 % of the run's wall time for saving, at most a few seconds
   // unsaved. Returns true if everything added so far is now on disk.

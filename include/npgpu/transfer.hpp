@@ -31,19 +31,14 @@ enum class Cache {
 // Who moves the bytes.
 enum class Executor { copy_engine, sm_kernel, cpu };
 
-template <>
-inline constexpr std::array<std::string_view, 3> names_of<Pattern>{"stream", "pingpong", "duplex"};
-template <>
-inline constexpr std::array<std::string_view, 5> names_of<Direction>{"h2d", "d2h", "d2d", "h2h", "peer"};
+template <> inline constexpr std::array<std::string_view, 3> names_of<Pattern>{"stream", "pingpong", "duplex"};
+template <> inline constexpr std::array<std::string_view, 5> names_of<Direction>{"h2d", "d2h", "d2d", "h2h", "peer"};
 template <>
 inline constexpr std::array<std::string_view, 5> names_of<Memory>{"pageable", "pinned", "write-combined", "managed",
                                                                   "device"};
-template <>
-inline constexpr std::array<std::string_view, 3> names_of<Timing>{"host", "event", "gated"};
-template <>
-inline constexpr std::array<std::string_view, 2> names_of<Cache>{"warm", "cold"};
-template <>
-inline constexpr std::array<std::string_view, 3> names_of<Executor>{"copy-engine", "sm-kernel", "cpu"};
+template <> inline constexpr std::array<std::string_view, 3> names_of<Timing>{"host", "event", "gated"};
+template <> inline constexpr std::array<std::string_view, 2> names_of<Cache>{"warm", "cold"};
+template <> inline constexpr std::array<std::string_view, 3> names_of<Executor>{"copy-engine", "sm-kernel", "cpu"};
 
 // One flow of bytes.
 struct Lane {
@@ -121,8 +116,7 @@ struct TransferSize {
 
   auto operator<=>(const TransferSize&) const = default;
 };
-template <>
-inline constexpr auto fields_of<TransferSize> = std::tuple{field("bytes", &TransferSize::bytes, "B")};
+template <> inline constexpr auto fields_of<TransferSize> = std::tuple{field("bytes", &TransferSize::bytes, "B")};
 
 // One timed run of `repeats` operations on one lane. A pingpong operation is a round trip. A trial of several lanes
 // gives a sample a lane, with the same trial number, numbered as in lanes().
@@ -152,8 +146,7 @@ struct TransferContext {
 
   bool operator==(const TransferContext&) const = default;
 };
-template <>
-inline constexpr auto fields_of<TransferContext> = std::tuple{field("limit", &TransferContext::limit)};
+template <> inline constexpr auto fields_of<TransferContext> = std::tuple{field("limit", &TransferContext::limit)};
 
 struct Transfers {
   static constexpr std::string_view name = "transfers";

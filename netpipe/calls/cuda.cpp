@@ -194,8 +194,7 @@ class CudaCallRunner final : public Runner<Calls> {
             },
             Nothing{});
       }
-      case Call::stream_synchronize:
-        return timed(manner, repeats, until_done, Nothing{});
+      case Call::stream_synchronize: return timed(manner, repeats, until_done, Nothing{});
       case Call::callback:
         return timed(
             manner, repeats,

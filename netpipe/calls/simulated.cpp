@@ -25,12 +25,10 @@ std::string fact_of(Call call) {
 std::vector<std::string> facts_needed(const Step<Calls>& step) {
   const Call call = step.question.call;
   std::vector<std::string> keys;
-  if (call == Call::launches)
-    keys = {fact_of(Call::launch), "empty_kernel_us"};
+  if (call == Call::launches) keys = {fact_of(Call::launch), "empty_kernel_us"};
   else if (call == Call::event_record || call == Call::stream_synchronize)
     keys = {};  // host.record_us and host.synchronize_us
-  else
-    keys = {fact_of(call)};
+  else keys = {fact_of(call)};
   if (call == Call::launch || call == Call::cooperative_launch || call == Call::signal)
     keys.push_back("empty_kernel_us");
   if (call == Call::graph_launch) keys.insert(keys.end(), {"graph_chain_kernel_us", "graph_fork_kernel_us"});
@@ -98,29 +96,21 @@ class SimulatedCallRunner final : public Runner<Calls> {
       case Call::launch:
       case Call::cooperative_launch:
         return {host + static_cast<double>(step_.axes.bytes) * fact("call_argument_byte_us"), kernel};
-      case Call::signal:
-        return {host, kernel};
-      case Call::launches:
-        return {nodes * fact(fact_of(Call::launch)), kernel};
+      case Call::signal: return {host, kernel};
+      case Call::launches: return {nodes * fact(fact_of(Call::launch)), kernel};
       case Call::graph_launch:
         if (step_.question.form == GraphForm::chain) return {host, nodes * fact("graph_chain_kernel_us")};
         return {host + nodes * fact("graph_fork_kernel_us"), kernel};
-      case Call::graph_instantiate:
-        return {host + nodes * fact("graph_instantiate_kernel_us"), Seconds{0}, false};
-      case Call::graph_update:
-        return {host + nodes * fact("graph_update_kernel_us"), Seconds{0}, false};
-      case Call::event_record:
-        return {device_->spec().host.record, Seconds{0}};
-      case Call::stream_synchronize:
-        return {device_->spec().host.synchronize, Seconds{0}, false};
+      case Call::graph_instantiate: return {host + nodes * fact("graph_instantiate_kernel_us"), Seconds{0}, false};
+      case Call::graph_update: return {host + nodes * fact("graph_update_kernel_us"), Seconds{0}, false};
+      case Call::event_record: return {device_->spec().host.record, Seconds{0}};
+      case Call::stream_synchronize: return {device_->spec().host.synchronize, Seconds{0}, false};
       case Call::event_elapsed:
-      case Call::malloc_free:
-        return {host, Seconds{0}, false};
+      case Call::malloc_free: return {host, Seconds{0}, false};
       case Call::event_wait:
       case Call::callback:
       case Call::memset:
-      case Call::pool_alloc_free:
-        return {host, Seconds{0}};
+      case Call::pool_alloc_free: return {host, Seconds{0}};
     }
     return {};
   }

@@ -25,8 +25,7 @@ namespace {
 constexpr Seconds warm_up_time{0.15};
 
 // A series that was begun: where it is in the trace, and how it goes.
-template <class K>
-struct Begun {
+template <class K> struct Begun {
   std::size_t index = 0;
   Series<K> header;
   std::vector<typename K::Axes> known;  // of its points in the trace
@@ -63,8 +62,7 @@ class Run {
     progress_.saved();
   }
 
-  template <class K>
-  void batch(const Batch<K>& batch) {
+  template <class K> void batch(const Batch<K>& batch) {
     const auto schedule = options_.repetition<K>().schedule();
     std::unique_ptr<Runner<K>> runner;
     std::string failure;
@@ -80,10 +78,8 @@ class Run {
       Begun<K>& at = series[step.question];
       if (at.header.schedule.empty()) begin(at, batch, step.question, *schedule, runner.get());
       if (!failure.empty() && !at.given_up) give_up(at, failure);
-      if (at.given_up)
-        progress_.skipped(guess(batch, step, options_.repetition<K>()));
-      else
-        one(at, batch, step, *schedule, *runner, awake);
+      if (at.given_up) progress_.skipped(guess(batch, step, options_.repetition<K>()));
+      else one(at, batch, step, *schedule, *runner, awake);
       if (result_.stopped) return;
       if (--at.steps_left == 0) done(at);
     }
@@ -156,16 +152,14 @@ class Run {
   }
 
   // Trials are numbered over the whole run where a sample has such a number, so that a drift can be seen.
-  template <class Sample>
-  void number(std::vector<Sample>& samples) {
+  template <class Sample> void number(std::vector<Sample>& samples) {
     if constexpr (requires(Sample sample) { sample.number; })
       for (Sample& sample : samples) sample.number = trials_ + sample.trial;
     if (!samples.empty()) trials_ += samples.back().trial + 1;
   }
 
   // The series with this point only.
-  template <class K>
-  static Series<K> alone(const Series<K>& header, const Measured<K>& measured) {
+  template <class K> static Series<K> alone(const Series<K>& header, const Measured<K>& measured) {
     Series<K> one = header;
     one.points = {measured.point};
     one.points[0].first_sample = 0;
@@ -175,8 +169,7 @@ class Run {
     return one;
   }
 
-  template <class K>
-  void done(const Begun<K>& at) {
+  template <class K> void done(const Begun<K>& at) {
     std::string text = fmt::format("{}: {} points in {}", title(at.header.question), at.measured,
                                    clock_text(from_microseconds(at.wall_us)));
     if (at.kept) text += fmt::format(", {} kept from before", at.kept);
@@ -185,14 +178,12 @@ class Run {
   }
 
   // Something is wrong with a series, and the rest carries on.
-  template <class K>
-  void fail(const Begun<K>& at, const std::string& why) {
+  template <class K> void fail(const Begun<K>& at, const std::string& why) {
     result_.failures.push_back(title(at.header.question) + ": " + why);
     writer_.set_error<K>(at.index, why);
     progress_.say("failed: " + result_.failures.back());
   }
-  template <class K>
-  void give_up(Begun<K>& at, const std::string& why) {
+  template <class K> void give_up(Begun<K>& at, const std::string& why) {
     at.given_up = true;
     fail(at, why);
   }
@@ -231,10 +222,8 @@ int measure(const Plan& plan, const MeasureOptions& options, const std::function
   }
   const Campaign campaign = run_campaign(plan, options);
   // Who stops a run may be in a hurry: npgpu report shows what it has.
-  if (options.json)
-    report_json(std::cout, read_trace(options.output, Guard::child));
-  else if (!options.quiet && !campaign.stopped)
-    summary(read_trace(options.output, Guard::child));
+  if (options.json) report_json(std::cout, read_trace(options.output, Guard::child));
+  else if (!options.quiet && !campaign.stopped) summary(read_trace(options.output, Guard::child));
   if (!options.json) {
     std::string verdict = campaign.stopped            ? "stopped"
                           : campaign.failures.empty() ? "done"

@@ -27,10 +27,8 @@ int run_compare(const Options& options) {
   };
   if (std::none_of(of.points.begin(), of.points.end(), both))
     throw Error(ErrorKind::usage, of.a_name + " and " + of.b_name + " have no point in common");
-  if (options.on("json"))
-    compare_json(std::cout, of);
-  else
-    compare_text(std::cout, of, terminal_style());
+  if (options.on("json")) compare_json(std::cout, of);
+  else compare_text(std::cout, of, terminal_style());
   const auto failed = [](const PointComparison& p) { return is_failure(p.verdict); };
   return std::any_of(of.points.begin(), of.points.end(), failed) ? exit_code::threshold : exit_code::done;
 }

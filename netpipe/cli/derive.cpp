@@ -19,10 +19,8 @@ int run_derive(const Options& options) {
                 options.place("TRACE") +
                     " holds no probes and no costs of streams: npgpu probe all, or npgpu characterize, measure the "
                     "first, npgpu streams --experiment overheads the second");
-  if (options.on("json"))
-    parameters_json(std::cout, devices);
-  else
-    parameters_text(std::cout, devices, options.on("brief") ? Detail::brief : Detail::full, terminal_style());
+  if (options.on("json")) parameters_json(std::cout, devices);
+  else parameters_text(std::cout, devices, options.on("brief") ? Detail::brief : Detail::full, terminal_style());
   return exit_code::done;
 }
 

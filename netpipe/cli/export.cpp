@@ -48,8 +48,7 @@ int run_export(const Options& options) {
   write(text, options, trace);
   if (const auto path = options.maybe("output"))
     write_file("output", *path, options.on("force"), [&](std::ostream& file) { file << text.str(); });
-  else
-    std::cout << text.str();
+  else std::cout << text.str();
   return exit_code::done;
 }
 

@@ -11,10 +11,7 @@ namespace npgpu::cli {
 
 namespace {
 
-template <class E>
-std::string one_of(std::string text) {
-  return text + ": " + choices<E>() + ".";
-}
+template <class E> std::string one_of(std::string text) { return text + ": " + choices<E>() + "."; }
 
 }  // namespace
 

@@ -16,13 +16,9 @@ Seconds moved(double bytes, double bytes_per_s) { return Seconds{bytes / bytes_p
 
 // Round figures: a host of 2 cores, a GPU on PCIe 5. What a simulated device does takes no time, but its buffers are
 // filled and compared.
-template <class K>
-PointCost cost_of(const DeviceInfo&, const Step<K>&) {
-  return {};
-}
+template <class K> PointCost cost_of(const DeviceInfo&, const Step<K>&) { return {}; }
 
-template <>
-PointCost cost_of(const DeviceInfo& device, const Step<Transfers>& step) {
+template <> PointCost cost_of(const DeviceInfo& device, const Step<Transfers>& step) {
   const bool host = step.question.direction == Direction::h2h, far = step.question.cache == Cache::cold;
   const int legs = step.question.pattern == Pattern::stream ? 1 : 2;
   const auto bytes = static_cast<double>(step.axes.bytes) * legs;
@@ -37,8 +33,7 @@ PointCost cost_of(const DeviceInfo& device, const Step<Transfers>& step) {
           moved(bytes, 4e9) + Seconds{far && host ? 0.15 : 0}};
 }
 
-template <>
-PointCost cost_of(const DeviceInfo& device, const Step<Probes>& step) {
+template <> PointCost cost_of(const DeviceInfo& device, const Step<Probes>& step) {
   if (device.simulated) return {Seconds{0}, Seconds{0}};
   const auto bytes = static_cast<double>(step.axes.bytes);
   const bool host = device.id == "host", waits = step.question.form == Form::dependent;
@@ -47,8 +42,7 @@ PointCost cost_of(const DeviceInfo& device, const Step<Probes>& step) {
   return {Seconds{1e-6} + moved(bytes, rate), moved(bytes, host ? 1e10 : 1e12)};
 }
 
-template <>
-PointCost cost_of(const DeviceInfo& device, const Step<Jobs>& step) {
+template <> PointCost cost_of(const DeviceInfo& device, const Step<Jobs>& step) {
   constexpr double bytes_per_s = 4e10, word_rounds_per_s = 1e12;
   const JobShape& job = step.axes;
   const Seconds copies = moved(static_cast<double>(job.bytes_in + job.bytes_out), bytes_per_s);
@@ -71,15 +65,13 @@ Seconds repeated(const DeviceInfo& device, const Repetition& how, Seconds repeat
 
 }  // namespace
 
-template <class K>
-Seconds guess(const Batch<K>& batch, const Step<K>& step, const Repetition& how) {
+template <class K> Seconds guess(const Batch<K>& batch, const Step<K>& step, const Repetition& how) {
   constexpr Seconds least{5e-4};
   const PointCost cost = cost_of(batch.device, step);
   return least + cost.rest + (batch.device.simulated ? Seconds{0} : repeated(batch.device, how, cost.repeat));
 }
 
-template <class K>
-Seconds guess_set_up(const Batch<K>& batch) {
+template <class K> Seconds guess_set_up(const Batch<K>& batch) {
   // Buffers are taken and filled, and the device is kept busy for a while.
   return moved(static_cast<double>(batch.need.host_bytes), 3e9) + Seconds{batch.device.simulated ? 0 : 0.2};
 }
@@ -98,8 +90,7 @@ Seconds guess(const Plan& plan, const MeasureOptions& options) {
 namespace {
 
 // One instance for each kind of the list.
-template <class... Ks>
-constexpr auto instances_for(List<Ks...>) {
+template <class... Ks> constexpr auto instances_for(List<Ks...>) {
   return std::tuple{std::pair{&guess<Ks>, &guess_set_up<Ks>}...};
 }
 [[maybe_unused, gnu::used]] const auto instances = instances_for(Kinds{});

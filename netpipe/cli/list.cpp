@@ -17,18 +17,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Modules and probes are registered as what they are, jobs' backends as any other kind's.
-template <class K>
-const auto& all_backends() {
-  return backends<K>();
-}
-template <>
-const auto& all_backends<Transfers>() {
-  return modules();
-}
-template <>
-const auto& all_backends<Probes>() {
-  return probes();
-}
+template <class K> const auto& all_backends() { return backends<K>(); }
+template <> const auto& all_backends<Transfers>() { return modules(); }
+template <> const auto& all_backends<Probes>() { return probes(); }
 
 // Of each kind its backends, and the words of its case; then the devices.
 Json everything() {
@@ -102,10 +93,8 @@ void declare(Options& options) { options.group("Output").add("json"); }
 
 int run_list(const Options& options) {
   const Json all = everything();
-  if (options.on("json"))
-    std::cout << all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  else
-    print_text(all);
+  if (options.on("json")) std::cout << all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  else print_text(all);
   return exit_code::done;
 }
 

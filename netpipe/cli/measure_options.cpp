@@ -14,8 +14,7 @@ namespace npgpu::cli {
 
 namespace {
 
-template <class K>
-const Repetition usual_repetition{};
+template <class K> const Repetition usual_repetition{};
 // A probe's repeats are steps of one kernel: trials of 1 ms repeat as well as longer ones, and there are many shapes.
 template <>
 const Repetition usual_repetition<Probes>{.classic = {.target = Seconds{0.05}},
@@ -105,10 +104,8 @@ MeasureOptions measure_options(const Options& options) {
   m.quiet = options.on("quiet");
   m.json = options.on("json");
   m.dry_run = options.on("dry-run");
-  if (const auto word = options.maybe("progress"))
-    m.progress = parse_name<ProgressForm>("progress", *word);
-  else
-    m.progress = takes_escapes(STDERR_FILENO) ? ProgressForm::bar : ProgressForm::cases;
+  if (const auto word = options.maybe("progress")) m.progress = parse_name<ProgressForm>("progress", *word);
+  else m.progress = takes_escapes(STDERR_FILENO) ? ProgressForm::bar : ProgressForm::cases;
   if (m.quiet) m.progress = ProgressForm::none;
   for_each_kind([&]<class K>() {
     static_cast<Repetition&>(std::get<RepetitionOf<K>>(m.repetitions)) = repetition(options, usual_repetition<K>);

@@ -23,8 +23,7 @@ struct Repetition {
     return is_classic ? classic_schedule(classic) : adaptive_schedule(adaptive);
   }
 };
-template <class K>
-struct RepetitionOf : Repetition {};
+template <class K> struct RepetitionOf : Repetition {};
 
 enum class ProgressForm { none, bar, cases, points };
 
@@ -38,10 +37,7 @@ struct MeasureOptions {
   bool dry_run = false;
   Kinds::Tuple<RepetitionOf> repetitions;
 
-  template <class K>
-  const Repetition& repetition() const {
-    return std::get<RepetitionOf<K>>(repetitions);
-  }
+  template <class K> const Repetition& repetition() const { return std::get<RepetitionOf<K>>(repetitions); }
 };
 
 void declare_measure_options(Options&);

@@ -15,24 +15,18 @@ namespace npgpu::cli {
 namespace {
 
 // Which options make a kind need less memory.
-template <class K>
-constexpr std::string_view smaller = "measure smaller sizes";
-template <>
-constexpr std::string_view smaller<Transfers> = "lower --end or --sizes";
-template <>
-constexpr std::string_view smaller<Probes> = "lower bytes in --shape";
-template <>
-constexpr std::string_view smaller<Jobs> = "lower --bytes-in or --bytes-out";
+template <class K> constexpr std::string_view smaller = "measure smaller sizes";
+template <> constexpr std::string_view smaller<Transfers> = "lower --end or --sizes";
+template <> constexpr std::string_view smaller<Probes> = "lower bytes in --shape";
+template <> constexpr std::string_view smaller<Jobs> = "lower --bytes-in or --bytes-out";
 
-template <class K>
-std::string title_of(const Batch<K>& batch) {
+template <class K> std::string title_of(const Batch<K>& batch) {
   const auto cases = batch.cases();
   return cases.size() == 1 ? title(*cases.begin()) : fmt::format("{} {}", K::name, batch.device.id);
 }
 
 // Why these do not fit into what is free now; nothing if they do.
-template <class K>
-std::optional<std::string> too_large(const Batch<K>& batch) {
+template <class K> std::optional<std::string> too_large(const Batch<K>& batch) {
   const MemoryNeed free = batch.backend->available(batch.steps.front().question);
   for (const auto& [where, need, have] : {std::tuple{"host", batch.need.host_bytes, free.host_bytes},
                                           std::tuple{"device", batch.need.device_bytes, free.device_bytes}})
@@ -46,8 +40,7 @@ std::string memory_text(std::uint64_t bytes) {
   return bytes ? fmt::format("{:.0f} MiB", std::ceil(static_cast<double>(bytes) / static_cast<double>(MiB))) : "-";
 }
 
-template <class K>
-Seconds time_of(const Batch<K>& batch, const MeasureOptions& options) {
+template <class K> Seconds time_of(const Batch<K>& batch, const MeasureOptions& options) {
   Seconds sum = guess_set_up(batch);
   for (const Step<K>& step : batch.steps) sum += guess(batch, step, options.repetition<K>());
   return sum;
@@ -107,10 +100,8 @@ void add(Plan& plan, const Backend<K>& backend, const DeviceInfo& device, const 
                     r.points > 1 && r.points < steps.size() ? fmt::format(" (and {} more points)", r.points - 1) : ""));
   if (batch.steps.empty()) return;
   batch.need = backend.needs(batch.steps);
-  if (const auto why = too_large(batch))
-    plan.left_out.push_back(*why);
-  else
-    plan.of<K>().push_back(std::move(batch));
+  if (const auto why = too_large(batch)) plan.left_out.push_back(*why);
+  else plan.of<K>().push_back(std::move(batch));
 }
 
 std::vector<TransferSize> axes_of(const std::vector<std::uint64_t>& sizes) {
@@ -186,10 +177,7 @@ const Module& default_module(const DeviceInfo& device) {
 namespace {
 
 // One instance for each kind of the list.
-template <class... Ks>
-constexpr auto instances_for(List<Ks...>) {
-  return std::tuple{&add<Ks>...};
-}
+template <class... Ks> constexpr auto instances_for(List<Ks...>) { return std::tuple{&add<Ks>...}; }
 [[maybe_unused, gnu::used]] const auto instances = instances_for(Kinds{});
 
 }  // namespace

@@ -14,8 +14,7 @@
 namespace npgpu::cli {
 
 // Steps that share a runner, in the order in which they run.
-template <class K>
-struct Batch {
+template <class K> struct Batch {
   const Backend<K>* backend = nullptr;
   DeviceInfo device;
   std::vector<Step<K>> steps;
@@ -27,21 +26,14 @@ struct Batch {
     return all;
   }
 };
-template <class K>
-using Batches = std::vector<Batch<K>>;
+template <class K> using Batches = std::vector<Batch<K>>;
 
 struct Plan {
   Kinds::Tuple<Batches> batches;
   std::vector<std::string> left_out;  // a sentence each
 
-  template <class K>
-  Batches<K>& of() {
-    return std::get<Batches<K>>(batches);
-  }
-  template <class K>
-  const Batches<K>& of() const {
-    return std::get<Batches<K>>(batches);
-  }
+  template <class K> Batches<K>& of() { return std::get<Batches<K>>(batches); }
+  template <class K> const Batches<K>& of() const { return std::get<Batches<K>>(batches); }
   std::vector<DeviceInfo> devices() const;  // each once, in order
   std::size_t points() const;
   std::size_t cases() const;
@@ -49,8 +41,7 @@ struct Plan {
 
 // Adds a batch of these steps, but not those that its backend refuses, each reason being told once; and none of them if
 // they need more memory than is free. For K out of Kinds.
-template <class K>
-void add(Plan&, const Backend<K>&, const DeviceInfo&, const std::vector<Step<K>>&);
+template <class K> void add(Plan&, const Backend<K>&, const DeviceInfo&, const std::vector<Step<K>>&);
 // One case over all these axes.
 template <class K>
 std::vector<Step<K>> steps_of(const typename K::Case& question, const std::vector<typename K::Axes>& axes) {
@@ -61,10 +52,8 @@ std::vector<Step<K>> steps_of(const typename K::Case& question, const std::vecto
 std::vector<TransferSize> axes_of(const std::vector<std::uint64_t>& sizes);
 
 // A guess of the wall time of one step, of what comes before a batch's first, and of the whole plan.
-template <class K>
-Seconds guess(const Batch<K>&, const Step<K>&, const Repetition&);
-template <class K>
-Seconds guess_set_up(const Batch<K>&);
+template <class K> Seconds guess(const Batch<K>&, const Step<K>&, const Repetition&);
+template <class K> Seconds guess_set_up(const Batch<K>&);
 Seconds guess(const Plan&, const MeasureOptions&);
 
 // For --dry-run: each batch with its number of points, its time and its memory.

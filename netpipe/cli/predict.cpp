@@ -69,10 +69,8 @@ int print_evaluation(const Options& options, const Trace& trace, const MeasuredC
                                       " holds no jobs to compare predictions with: npgpu streams --experiment design "
                                       "measures some, and --measured names their trace");
   const Evaluation evaluation = evaluate(workloads, costs, others);
-  if (options.on("json"))
-    evaluation_json(std::cout, evaluation);
-  else
-    evaluation_text(std::cout, evaluation, options.on("every-job") ? Detail::full : Detail::brief, terminal_style());
+  if (options.on("json")) evaluation_json(std::cout, evaluation);
+  else evaluation_text(std::cout, evaluation, options.on("every-job") ? Detail::full : Detail::brief, terminal_style());
   return exit_code::done;
 }
 

@@ -23,8 +23,7 @@ void declare(Options& options) {
 }
 
 // Whether the value is one of those that the option names; yes where it was not given.
-template <class E>
-bool wanted(const Options& options, const std::string& option, E value) {
+template <class E> bool wanted(const Options& options, const std::string& option, E value) {
   const auto text = options.maybe(option);
   if (!text) return true;
   const auto chosen = parse_names<E>(option, *text);
@@ -42,18 +41,12 @@ Shape shape_of(const std::string& text) {
       return static_cast<std::uint32_t>(parse_count(option, value, min, max));
     };
     constexpr std::uint64_t most = 0x7fffffff;
-    if (axis == "blocks")
-      shape.blocks = count(1, most);
-    else if (axis == "threads")
-      shape.threads = count(1, most);
-    else if (axis == "ilp")
-      shape.ilp = count(1, most);
-    else if (axis == "access")
-      shape.access_bytes = count(1, most);
-    else if (axis == "bytes")
-      shape.bytes = parse_size(option, value, 1);
-    else if (axis == "one_block_per_sm")
-      shape.one_block_per_sm = count(0, 1);
+    if (axis == "blocks") shape.blocks = count(1, most);
+    else if (axis == "threads") shape.threads = count(1, most);
+    else if (axis == "ilp") shape.ilp = count(1, most);
+    else if (axis == "access") shape.access_bytes = count(1, most);
+    else if (axis == "bytes") shape.bytes = parse_size(option, value, 1);
+    else if (axis == "one_block_per_sm") shape.one_block_per_sm = count(0, 1);
     else
       throw Error(ErrorKind::usage,
                   fmt::format("--shape: '{}' is none of blocks, threads, ilp, access, bytes, one_block_per_sm", axis));
@@ -92,10 +85,8 @@ Plan plan_of(const Options& options) {
             !wanted(options, "form", c.form))
           continue;
         const auto why = shape && !probe.refuses_case(c) ? probe.refuses({c, *shape}) : std::nullopt;
-        if (why)
-          plan.left_out.push_back(fmt::format("{}: --shape: {}", title(c), *why));
-        else
-          add<Probes>(plan, probe, device, steps_of<Probes>(c, shape ? std::vector{*shape} : probe.shapes(c)));
+        if (why) plan.left_out.push_back(fmt::format("{}: --shape: {}", title(c), *why));
+        else add<Probes>(plan, probe, device, steps_of<Probes>(c, shape ? std::vector{*shape} : probe.shapes(c)));
       }
     }
   if (plan.points() == 0 && plan.left_out.empty())

@@ -91,12 +91,9 @@ Seconds parse_duration(std::string_view option, std::string_view text) {
   const auto n = number(text);
   if (!n || !n->fits) refuse(option, text, advice);
   double scale = 1;
-  if (n->unit == "ms")
-    scale = 1e-3;
-  else if (n->unit == "us")
-    scale = 1e-6;
-  else if (!n->unit.empty() && n->unit != "s")
-    refuse(option, text, advice);
+  if (n->unit == "ms") scale = 1e-3;
+  else if (n->unit == "us") scale = 1e-6;
+  else if (!n->unit.empty() && n->unit != "s") refuse(option, text, advice);
   if (!(n->value > 0)) refuse(option, text, "too small: it must be positive");
   if (n->value * scale > 86400) refuse(option, text, "more than a day");
   return Seconds{n->value * scale};

@@ -29,14 +29,12 @@ double parse_number(std::string_view option, std::string_view text, double min, 
 std::vector<std::string> split_words(std::string_view option, std::string_view text);
 
 // An enumerator by its name, and a list of them.
-template <class E>
-E parse_name(std::string_view option, std::string_view text) {
+template <class E> E parse_name(std::string_view option, std::string_view text) {
   if (const auto value = named<E>(text)) return *value;
   throw Error(ErrorKind::usage,
               "--" + std::string(option) + ": '" + std::string(text) + "' is none of " + choices<E>());
 }
-template <class E>
-std::vector<E> parse_names(std::string_view option, std::string_view text) {
+template <class E> std::vector<E> parse_names(std::string_view option, std::string_view text) {
   std::vector<E> all;
   for (const std::string& word : split_words(option, text)) all.push_back(parse_name<E>(option, word));
   return all;

@@ -130,10 +130,8 @@ int run_simulate(const Options& options) {
   s.timeline = simulate(s.job, s.streams, s.costs, s.order);
   if (const auto path = options.maybe("chrome"))
     write_file("chrome", *path, options.on("force"), [&](std::ostream& file) { simulation_chrome(file, s); });
-  if (options.on("json"))
-    simulation_json(std::cout, s);
-  else
-    simulation_text(std::cout, s, terminal_style());
+  if (options.on("json")) simulation_json(std::cout, s);
+  else simulation_text(std::cout, s, terminal_style());
   return exit_code::done;
 }
 

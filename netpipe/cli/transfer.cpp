@@ -25,8 +25,7 @@ void declare(Options& options) {
   declare_measure_options(options);
 }
 
-template <class E>
-std::vector<E> names_or(const Options& options, const std::string& option, E standard) {
+template <class E> std::vector<E> names_or(const Options& options, const std::string& option, E standard) {
   const auto text = options.maybe(option);
   return text ? parse_names<E>(option, *text) : std::vector<E>{standard};
 }

@@ -153,13 +153,11 @@ Limit limit_of(const TransferCase& c, const DeviceInfo& device) {
       // Of one direction, for pingpong and duplex too: a link carries both at once.
       if (!(device.link.per_s > 0)) return unknown(device.link, "the link's rate is not known");
       return device.link;
-    case Direction::d2d:
-      return copy_within(device.memory, "the device's");
+    case Direction::d2d: return copy_within(device.memory, "the device's");
     case Direction::h2h:
       if (device.id != "host") break;  // what it says of memory is of its own
       return copy_within(device.memory, "the host's");
-    case Direction::peer:
-      break;
+    case Direction::peer: break;
   }
   return unknown({}, c.direction == Direction::h2h ? "the rate of the host's memory is not known"
                                                    : "the rate between two devices is not known");

@@ -26,8 +26,7 @@ class List {
   std::set<JobStep> seen_;
 };
 
-template <class T>
-std::vector<T> given(const std::vector<T>& chosen, std::vector<T> standard) {
+template <class T> std::vector<T> given(const std::vector<T>& chosen, std::vector<T> standard) {
   return chosen.empty() ? standard : chosen;
 }
 

@@ -56,8 +56,7 @@ std::uint64_t whole(const char* option, const char* text) {
   return value;
 }
 
-template <class E>
-E one_of(const char* option, const char* text) {
+template <class E> E one_of(const char* option, const char* text) {
   if (const auto value = named<E>(text)) return *value;
   throw Error(ErrorKind::usage, fmt::format("--{}: '{}' is none of {}", option, text, choices<E>()));
 }
@@ -104,10 +103,8 @@ Settings settings(int argc, char** argv) {
   int index = 0;
   for (int got; (got = getopt_long(argc, argv, "o:", options.data(), &index)) != -1;) {
     if (got == '?') usage(exit_code::usage);
-    if (got == 'o')
-      s.output = optarg;
-    else
-      acts.at(options[static_cast<std::size_t>(index)].name).second(options[static_cast<std::size_t>(index)].name);
+    if (got == 'o') s.output = optarg;
+    else acts.at(options[static_cast<std::size_t>(index)].name).second(options[static_cast<std::size_t>(index)].name);
   }
   if (optind < argc) throw Error(ErrorKind::usage, fmt::format("'{}' is no option", argv[optind]));
   const TransferCase usual = case_on(module_name, device, direction);

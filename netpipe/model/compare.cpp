@@ -26,8 +26,7 @@ Verdict verdict_of(const PointTime<K>& a, const PointTime<K>& b, double toleranc
 }
 
 // Repeats may do more work in one version of a kernel than in another.
-template <class K>
-PointTime<K> for_work(PointTime<K> time, double work) {
+template <class K> PointTime<K> for_work(PointTime<K> time, double work) {
   const double factor = work / time.work;
   if (std::isfinite(factor) && factor != 1)
     for (double* us : {&time.time_us.value, &time.time_us.low, &time.time_us.high, &time.min_us, &time.max_us})

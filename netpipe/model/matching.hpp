@@ -12,8 +12,7 @@
 namespace npgpu::model {
 
 // Calls visit(device) for each device that a case names. `Case` may be const.
-template <class Case, class Visit>
-void each_device(Case& question, Visit&& visit) {
+template <class Case, class Visit> void each_device(Case& question, Visit&& visit) {
   if constexpr (requires { question.device; }) {
     visit(question.device);
   } else {
@@ -51,21 +50,18 @@ inline std::string name_in_a(const DeviceSlots& a, const DeviceSlots& b, const s
 }
 
 // The same in both traces where the cases match.
-template <class Case>
-Case in_slots(Case question, const DeviceSlots& slots) {
+template <class Case> Case in_slots(Case question, const DeviceSlots& slots) {
   each_device(question, [&](std::string& device) { device = slots.at(device); });
   return question;
 }
 
 // The question, whatever its threads and buffers were bound to.
-template <class Case>
-Case unbound(Case question) {
+template <class Case> Case unbound(Case question) {
   if constexpr (requires { question.bind; }) question.bind = true;
   return question;
 }
 
-template <class S>
-struct Pair {
+template <class S> struct Pair {
   std::string title;  // devices as A names them
   const S* a = nullptr;
   const S* b = nullptr;  // one of the two may lack

@@ -9,25 +9,19 @@ namespace npgpu {
 
 namespace {
 
-template <class Address, class Pointer>
-Address as(Pointer p) {
-  if constexpr (std::is_pointer_v<Address>)
-    return p;
-  else
-    return reinterpret_cast<Address>(p);
+template <class Address, class Pointer> Address as(Pointer p) {
+  if constexpr (std::is_pointer_v<Address>) return p;
+  else return reinterpret_cast<Address>(p);
 }
 
 // The function is a member, found in the driver once, so that a copy is one indirect call.
-template <class To, class From, class... Stream>
-struct DriverCopy {
+template <class To, class From, class... Stream> struct DriverCopy {
   CUresult (*copy)(To, From, std::size_t, Stream...);
   std::string_view name;
   cudaStream_t stream;
   void operator()(void* to, const void* from, std::size_t bytes) const {
-    if constexpr (sizeof...(Stream) == 0)
-      cuda::check(copy(as<To>(to), as<From>(from), bytes), name);
-    else
-      cuda::check(copy(as<To>(to), as<From>(from), bytes, stream), name);
+    if constexpr (sizeof...(Stream) == 0) cuda::check(copy(as<To>(to), as<From>(from), bytes), name);
+    else cuda::check(copy(as<To>(to), as<From>(from), bytes, stream), name);
   }
 };
 template <class To, class From, class... Stream>
@@ -61,10 +55,8 @@ class CuMemcpy final : public cuda::Copies {
       case Direction::d2d:
         return c.async ? cuda::copy_channel(c, max_bytes, d2d_async, d2d_async)
                        : cuda::copy_channel(c, max_bytes, d2d, d2d);
-      case Direction::h2h:
-        return cuda::copy_channel(c, max_bytes, h2h, h2h);
-      case Direction::peer:
-        break;
+      case Direction::h2h: return cuda::copy_channel(c, max_bytes, h2h, h2h);
+      case Direction::peer: break;
     }
     throw Error(ErrorKind::usage, title(c) + ": " + refuses_case(c).value_or("cuMemcpy has no such copy"));
   }

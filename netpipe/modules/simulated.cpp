@@ -33,10 +33,8 @@ class End {
  public:
   End(std::shared_ptr<Device> device, Place place, Memory kind, std::uint64_t max_bytes, std::uint64_t offset)
       : device_(std::move(device)), place_(place), taken_(host::allocation_bytes(max_bytes, offset)) {
-    if (place_ == Place::device)
-      device_->take(taken_);
-    else if (kind != Memory::pageable)
-      device_->touch("allocate host memory");
+    if (place_ == Place::device) device_->take(taken_);
+    else if (kind != Memory::pageable) device_->touch("allocate host memory");
     try {
       buffer_ = host::PageableBuffer(max_bytes, offset);
     } catch (...) {
@@ -69,10 +67,8 @@ class End {
 
  private:
   void written(const char* what, std::uint64_t bytes) {
-    if (place_ == Place::device)
-      device_->write(what, payload_, bytes);
-    else
-      payload_.content = device_->new_content();
+    if (place_ == Place::device) device_->write(what, payload_, bytes);
+    else payload_.content = device_->new_content();
   }
 
   std::shared_ptr<Device> device_;

@@ -71,8 +71,7 @@ std::string list(const std::set<std::string>& names) {
   return text;
 }
 
-template <auto Part>
-std::set<std::string> parts_of(const std::set<Device>& devices) {
+template <auto Part> std::set<std::string> parts_of(const std::set<Device>& devices) {
   std::set<std::string> parts;
   for (const Device& device : devices)
     if (!(device.*Part).empty()) parts.insert(device.*Part);

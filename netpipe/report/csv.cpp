@@ -35,28 +35,24 @@ bool is_bookkeeping(const FieldInfo& field) { return field.name == "first_sample
 
 class Row {
  public:
-  template <class... Values>
-  Row& add(const Values&... values) {
+  template <class... Values> Row& add(const Values&... values) {
     ((text_ += (text_.empty() ? "" : ",") + cell(values)), ...);
     return *this;
   }
-  template <class Struct>
-  Row& add_fields(const Struct& row) {
+  template <class Struct> Row& add_fields(const Struct& row) {
     visit_fields(row, [&](const FieldInfo& field, const auto& value) {
       if (!is_bookkeeping(field)) add(value);
     });
     return *this;
   }
-  template <class Struct>
-  Row& add_names() {
+  template <class Struct> Row& add_names() {
     const Struct row{};
     visit_fields(row, [&](const FieldInfo& field, const auto&) {
       if (!is_bookkeeping(field)) add(field.name);
     });
     return *this;
   }
-  template <class Struct>
-  Row& skip_fields() {
+  template <class Struct> Row& skip_fields() {
     const Struct row{};
     visit_fields(row, [&](const FieldInfo& field, const auto&) {
       if (!is_bookkeeping(field)) text_ += ',';
@@ -69,33 +65,27 @@ class Row {
   std::string text_;
 };
 
-template <class K>
-Row names_of_case() {
+template <class K> Row names_of_case() {
   return Row().add("series").add_names<typename K::Case>().add("device_name", "simulated");
 }
-template <class K>
-Row row_of(const Series<K>& series, std::size_t index) {
+template <class K> Row row_of(const Series<K>& series, std::size_t index) {
   return Row().add(index).add_fields(series.question).add(series.device_name, series.simulated);
 }
 
-template <class K>
-void samples(std::ostream& out, const std::vector<Series<K>>& all) {
+template <class K> void samples(std::ostream& out, const std::vector<Series<K>>& all) {
   names_of_case<K>().template add_names<Point<K>>().template add_names<typename K::Sample>().end(out);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Row front = row_of(all[i], i);
     for (const auto& sample : all[i].samples) {
       Row row = front;
-      if (sample.point < all[i].points.size())
-        row.add_fields(all[i].points[sample.point]);
-      else
-        row.template skip_fields<Point<K>>();  // its empty fields say that it belongs to no point
+      if (sample.point < all[i].points.size()) row.add_fields(all[i].points[sample.point]);
+      else row.template skip_fields<Point<K>>();  // its empty fields say that it belongs to no point
       row.add_fields(sample).end(out);
     }
   }
 }
 
-template <class K>
-void points(std::ostream& out, const std::vector<Series<K>>& all) {
+template <class K> void points(std::ostream& out, const std::vector<Series<K>>& all) {
   names_of_case<K>()
       .template add_names<typename K::Axes>()
       .add("lane", "trials", "stop", "time_us", "time_low_us", "time_high_us", "min_us", "max_us", "rate", "rate_low",
@@ -112,8 +102,7 @@ void points(std::ostream& out, const std::vector<Series<K>>& all) {
   }
 }
 
-template <class K>
-bool has(const Trace& trace, CsvRows rows) {
+template <class K> bool has(const Trace& trace, CsvRows rows) {
   for (const Series<K>& series : trace.of<K>())
     if (rows == CsvRows::points ? !series.points.empty() : !series.samples.empty()) return true;
   return false;

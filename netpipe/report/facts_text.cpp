@@ -95,10 +95,8 @@ void facts_text(Page& page, const Trace& trace, const TextStyle& style) {
     for (const Series<K>& series : trace.of<K>()) ++(series.simulated ? simulated : measured);
   });
   const bool all = simulated > 0 && measured == 0;
-  if (all)
-    page.text += page.ink.alarm("SIMULATED: no measurement of hardware") + '\n';
-  else
-    page.title("Measured on " + (root.hostname.empty() ? "an unnamed host" : root.hostname));
+  if (all) page.text += page.ink.alarm("SIMULATED: no measurement of hardware") + '\n';
+  else page.title("Measured on " + (root.hostname.empty() ? "an unnamed host" : root.hostname));
   if (simulated > 0 && !all) page.labelled("note", "some of it is SIMULATED: no measurement of hardware", true);
 
   std::string run = root.start_time_utc;

@@ -20,8 +20,7 @@ struct Unit {
 };
 
 // In the largest unit that leaves at least 1; below the smallest unit in that.
-template <std::size_t N>
-std::string with_unit(double value, const std::array<Unit, N>& descending) {
+template <std::size_t N> std::string with_unit(double value, const std::array<Unit, N>& descending) {
   if (!std::isfinite(value)) return "-";
   for (const Unit& unit : descending)
     // 999.97 of a unit is written as 1.000 of the next.

@@ -14,10 +14,8 @@ std::string bytes_cell(std::uint64_t bytes) { return bytes ? size_text(bytes) : 
 
 std::string time_note(Gating gating) {
   switch (gating) {
-    case Gating::open:
-      break;
-    case Gating::gated:
-      return "us: device time, from the opening of the gate to the end of the last stream's work";
+    case Gating::open: break;
+    case Gating::gated: return "us: device time, from the opening of the gate to the end of the last stream's work";
     case Gating::last_stream_free:
       return fmt::format(
           "us: host time, from the first call to the end of the last stream's work, while all other streams wait "

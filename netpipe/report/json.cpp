@@ -111,8 +111,7 @@ void add_summary(Json& json, const CallSeries& series) {
   }
 }
 
-template <class K>
-void add_summary(Json& json, const Series<K>& series) {
+template <class K> void add_summary(Json& json, const Series<K>& series) {
   json["points"] = Json::array();
   for (const PointResult<K>& r : results_of(series)) {
     Json& one = json["points"].emplace_back(Json::object());
@@ -125,8 +124,7 @@ void add_summary(Json& json, const Series<K>& series) {
 }
 
 // A table as an object of columns.
-template <class Row>
-Json columns(const std::vector<Row>& rows) {
+template <class Row> Json columns(const std::vector<Row>& rows) {
   Json json = Json::object();
   const Row none{};
   visit_fields(none, [&](const FieldInfo& f, const auto&) { json[std::string(f.name)] = Json::array(); });

@@ -20,15 +20,13 @@ template <class E>
 requires std::is_enum_v<E> Json json_of(E value) { return name(value); }
 
 // Adds the fields of a struct by name.
-template <class Struct>
-void add_fields(Json& object, const Struct& row) {
+template <class Struct> void add_fields(Json& object, const Struct& row) {
   visit_fields(row, [&](const FieldInfo& f, const auto& value) { object[std::string(f.name)] = json_of(value); });
 }
 
 // All of a series but points and samples: title, case, and the fields of SeriesInfo and of its context. An error that
 // is none is null.
-template <class K>
-Json header_json(const Series<K>& series) {
+template <class K> Json header_json(const Series<K>& series) {
   Json json{{"title", title(series.question)}, {"case", Json::object()}};
   add_fields(json["case"], series.question);
   add_fields(json, static_cast<const SeriesInfo&>(series));

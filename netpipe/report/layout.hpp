@@ -73,8 +73,7 @@ class Page {
   void labelled(std::string_view name, std::string_view what, bool alarm = false);
   void note(std::string_view what, bool alarm = false);  // a paragraph, indented by two
   // The header and the rows; after(i) is called behind row i.
-  template <class After>
-  void rows(Table& table, After after) {
+  template <class After> void rows(Table& table, After after) {
     const auto lines = table.lines(width);
     for (std::size_t i = 0; i < lines.size(); ++i) {
       text += i == 0 ? ink.dim(lines[i]) : lines[i];

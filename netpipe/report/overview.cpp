@@ -36,8 +36,7 @@ struct Counts {
     return marks;
   }
 };
-template <class K>
-Counts counts_of(const Series<K>& series) {
+template <class K> Counts counts_of(const Series<K>& series) {
   Counts counts{series.points.size(), 0, 0};
   for (const Point<K>& p : series.points) counts.not_converged += p.stop == Stop::not_converged;
   std::optional<typename K::Axes> last;  // lanes of a point are counted once
@@ -164,42 +163,27 @@ struct JobLine {
 
 // A kind without more to say.
 struct PlainLine {
-  template <class K>
-  explicit PlainLine(const Series<K>&) {}
+  template <class K> explicit PlainLine(const Series<K>&) {}
   Json json() const { return Json::object(); }
   static Heads heads() { return {}; }
   Cells cells() const { return {}; }
   static std::string note() { return {}; }
 };
 
-template <class K>
-struct LineOf {
-  using Type = PlainLine;
-};
-template <>
-struct LineOf<Transfers> {
-  using Type = TransferLine;
-};
-template <>
-struct LineOf<Probes> {
-  using Type = ProbeLine;
-};
-template <>
-struct LineOf<Jobs> {
-  using Type = JobLine;
-};
+template <class K> struct LineOf { using Type = PlainLine; };
+template <> struct LineOf<Transfers> { using Type = TransferLine; };
+template <> struct LineOf<Probes> { using Type = ProbeLine; };
+template <> struct LineOf<Jobs> { using Type = JobLine; };
 
 // ---- all kinds ------------------------------------------------------------------------------------------------------
 
 // What the lines of a group have in common: "cudaMemcpy cuda:0"; their titles go on behind it.
-template <class K>
-std::string group_of(const Series<K>& series) {
+template <class K> std::string group_of(const Series<K>& series) {
   const std::string all = title(series.question), device = device_of(series.question);
   const std::size_t at = all.find(device);
   return at == std::string::npos ? device : all.substr(0, at + device.size());
 }
-template <class K>
-std::string rest_of(const Series<K>& series) {
+template <class K> std::string rest_of(const Series<K>& series) {
   const std::string all = title(series.question), group = group_of(series);
   return all.starts_with(group + ' ') ? all.substr(group.size() + 1) : all;
 }
@@ -208,8 +192,7 @@ std::string rest_of(const Series<K>& series) {
 bool has_line(const JobSeries& series, const JobLine& line) { return line.best || !series.error.empty(); }
 bool has_line(const auto&, const auto&) { return true; }
 
-template <class K>
-void overview(Page& page, const std::vector<Series<K>>& all) {
+template <class K> void overview(Page& page, const std::vector<Series<K>>& all) {
   using Line = typename LineOf<K>::Type;
   const Heads heads = Line::heads();
   Table table;
@@ -272,10 +255,8 @@ void report_overview(std::ostream& out, const Trace& trace, const TextStyle& sty
   Page page(style);
   facts_text(page, trace, style);
   for_each_kind([&]<class K>() {
-    if constexpr (requires { all_text(page, trace.of<K>()); })
-      all_text(page, trace.of<K>());
-    else if (!trace.of<K>().empty())
-      overview(page, trace.of<K>());
+    if constexpr (requires { all_text(page, trace.of<K>()); }) all_text(page, trace.of<K>());
+    else if (!trace.of<K>().empty()) overview(page, trace.of<K>());
   });
   out << page.text;
   derived_text(out, trace, style);

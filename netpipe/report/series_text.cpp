@@ -28,8 +28,7 @@ std::uint64_t slowing(const Telemetry& t) {
 }
 
 // "SM 1980 MHz, 120 .. 700 W"
-template <class K>
-std::string telemetry_text(const Series<K>& series) {
+template <class K> std::string telemetry_text(const Series<K>& series) {
   std::string text;
   const auto range = [&](const char* format, double Telemetry::*what) {
     double low = not_measured, high = not_measured;
@@ -55,8 +54,7 @@ std::string limit_text(const TransferSeries& series) {
 }
 std::string limit_text(const ProbeSeries& series) { return probe_rate_text(series.question, series.limit.per_s); }
 
-template <class K>
-std::uint32_t trials_of(const Series<K>& series, const Point<K>& point) {
+template <class K> std::uint32_t trials_of(const Series<K>& series, const Point<K>& point) {
   std::uint32_t trials = 0;
   const auto samples = samples_of(series, point);
   for (std::size_t i = 0; i < samples.size(); ++i) trials += i == 0 || samples[i].trial != samples[i - 1].trial;
@@ -71,8 +69,7 @@ std::string work_unit(const ProbeCase& c) {
   return c.operation != Operation::fma ? "B" : c.type == DataType::int32 ? "OP" : "FLOP";
 }
 
-template <class K>
-std::vector<PointResult<K>> results_of(const Series<K>& series) {
+template <class K> std::vector<PointResult<K>> results_of(const Series<K>& series) {
   std::map<typename K::Axes, const Point<K>*> points;
   for (const Point<K>& point : series.points) points.emplace(point.axes, &point);
   std::vector<PointResult<K>> results;
@@ -88,8 +85,7 @@ std::vector<PointResult<K>> results_of(const Series<K>& series) {
   return results;
 }
 
-template <class K>
-std::string point_text(const Series<K>& series) {
+template <class K> std::string point_text(const Series<K>& series) {
   const auto results = results_of(series);
   if (results.empty() || !results.front().usable()) return "not usable";
   const PointResult<K>& r = results.front();
@@ -127,8 +123,7 @@ void Marks::notes(Page& page, const std::string& what, std::size_t folded) const
   if (void_trials_ > 0) page.note(fmt::format("{} left out: their gate timed out", counted(void_trials_, "trial")));
 }
 
-template <class K>
-bool heading(Page& page, const Series<K>& series) {
+template <class K> bool heading(Page& page, const Series<K>& series) {
   page.title(title(series.question), series.simulated);
   page.labelled("device", series.device_name.empty() ? device_of(series.question) : series.device_name);
   if constexpr (requires { series.limit; })
@@ -138,15 +133,12 @@ bool heading(Page& page, const Series<K>& series) {
   for (const auto& [label, text] : lines)
     if (!text.empty()) page.labelled(label, text);
   const bool any = !series.points.empty();
-  if (!series.error.empty())
-    page.labelled(any ? "STOPPED" : "NOT RUN", series.error, true);
-  else if (!any)
-    page.labelled("points", "none were measured");
+  if (!series.error.empty()) page.labelled(any ? "STOPPED" : "NOT RUN", series.error, true);
+  else if (!any) page.labelled("points", "none were measured");
   return any;
 }
 
-template <class K>
-void series_text(Page& page, const Series<K>& series, const TextStyle&) {
+template <class K> void series_text(Page& page, const Series<K>& series, const TextStyle&) {
   if (!heading(page, series)) return;
   const auto results = results_of(series);
   const bool counts = std::any_of(results.begin(), results.end(), [](const auto& r) { return r.rate.value > 0; });
@@ -165,14 +157,11 @@ void series_text(Page& page, const Series<K>& series, const TextStyle&) {
   for (const PointResult<K>& r : results) {
     std::vector<std::string> cells;
     visit_fields(r.axes, [&]<class T>(const FieldInfo& f, const T& value) {
-      if constexpr (std::is_enum_v<T>)
-        cells.emplace_back(name(value));
-      else if constexpr (std::is_floating_point_v<T>)
-        cells.push_back(digits_text(value));
+      if constexpr (std::is_enum_v<T>) cells.emplace_back(name(value));
+      else if constexpr (std::is_floating_point_v<T>) cells.push_back(digits_text(value));
       else if constexpr (std::is_integral_v<T>)
         cells.push_back(f.unit == "B" ? size_text(value) : std::to_string(value));
-      else
-        cells.push_back(value);
+      else cells.push_back(value);
     });
     cells.push_back(digits_text(r.time_us.value));
     cells.push_back(interval_text(r.time_us));
@@ -190,8 +179,7 @@ void series_text(Page& page, const Series<K>& series, const TextStyle&) {
 // One instance for each kind of the list.
 namespace {
 
-template <class... Ks>
-[[maybe_unused]] constexpr auto instances_for(List<Ks...>) {
+template <class... Ks> [[maybe_unused]] constexpr auto instances_for(List<Ks...>) {
   return std::tuple{&results_of<Ks>..., &point_text<Ks>..., &heading<Ks>...};
 }
 [[maybe_unused, gnu::used]] const auto instances = instances_for(Kinds{});

@@ -13,21 +13,16 @@
 namespace npgpu {
 
 // What a point of any kind came to, on one of its lanes where it has several.
-template <class K>
-struct PointResult : PointTime<K> {
+template <class K> struct PointResult : PointTime<K> {
   const Point<K>* point = nullptr;
   std::uint32_t trials = 0;
   Estimate rate;  // work per second; NaN where nothing is counted
 };
-template <class K>
-std::vector<PointResult<K>> results_of(const Series<K>&);
+template <class K> std::vector<PointResult<K>> results_of(const Series<K>&);
 // "B", "FLOP", "OP", "loads"; empty where nothing is counted.
 std::string work_unit(const TransferCase&);
 std::string work_unit(const ProbeCase&);
-template <class Case>
-std::string work_unit(const Case&) {
-  return {};
-}
+template <class Case> std::string work_unit(const Case&) { return {}; }
 
 // "h2d"; "d2d back" where a duplex has one direction twice; "h2d cuda:1" where lanes of several devices have it.
 std::string lane_name(const TransferCase&, std::uint32_t lane);
@@ -46,15 +41,13 @@ class Marks {
 };
 
 // Title, device, limit, binding, schedule, clocks, and why it stopped; false if there is no point to go on with.
-template <class K>
-bool heading(Page&, const Series<K>&);
+template <class K> bool heading(Page&, const Series<K>&);
 
 // Kinds with a table of their own; the template serves all others.
 void series_text(Page&, const TransferSeries&, const TextStyle&);
 void series_text(Page&, const ProbeSeries&, const TextStyle&);
 void series_text(Page&, const JobSeries&, const TextStyle&);
-template <class K>
-void series_text(Page&, const Series<K>&, const TextStyle&);  // in series_text.cpp
+template <class K> void series_text(Page&, const Series<K>&, const TextStyle&);  // in series_text.cpp
 
 // Kinds whose series are one table together.
 void all_text(Page&, const std::vector<CallSeries>&);

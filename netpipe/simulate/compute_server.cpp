@@ -128,10 +128,8 @@ double ComputeServer::place_blocks(std::uint64_t blocks, double from) {
     end = std::max(first.free, from) + chunk_.block;
     blocks -= taken;
     first.count -= taken;
-    if (first.count == 0)
-      slots_.pop_back();
-    else
-      std::push_heap(slots_.begin(), slots_.end(), later);
+    if (first.count == 0) slots_.pop_back();
+    else std::push_heap(slots_.begin(), slots_.end(), later);
     slots_.push_back({end, taken});
     std::push_heap(slots_.begin(), slots_.end(), later);
   }

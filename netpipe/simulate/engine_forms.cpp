@@ -20,13 +20,11 @@ Seconds one_engine_implicit_sync(const Stages& chunk, std::uint32_t n, ImplicitS
   const auto [a, k, d] = chunk;
   const double all = n;
   switch (sync) {
-    case ImplicitSync::none:
-      return one_engine_breadth_first(chunk, n);
+    case ImplicitSync::none: return one_engine_breadth_first(chunk, n);
     case ImplicitSync::start:
       // The last kernel starts; then either all copies out follow each other, or the last waits for its kernel.
       return std::max(all * a, a + (all - 1) * k) + std::max(all * d, k + d);
-    case ImplicitSync::end:
-      return std::max(all * a + k, a + all * k) + all * d;
+    case ImplicitSync::end: return std::max(all * a + k, a + all * k) + all * d;
   }
   throw Error(ErrorKind::usage, "no such implicit synchronization");
 }

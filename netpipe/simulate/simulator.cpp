@@ -81,10 +81,8 @@ void Simulator::give_queues(double now) {
     Channel& channel = channels_[o.queue];
     ++channel.waiting;
     const Index before = std::exchange(channel.last, index);
-    if (before != none && !operations_[before].entered)
-      operations_[before].next_in_queue = index;
-    else
-      passed(index, now);
+    if (before != none && !operations_[before].entered) operations_[before].next_in_queue = index;
+    else passed(index, now);
   }
 }
 
@@ -220,12 +218,10 @@ void Simulator::start(Index index, double now) {
     return (alone + (copies_.free(1 - line) ? Seconds{0} : costs_.duplex_extra_gap)).count();
   };
   const auto scattered = [&](double transfer) { return factor_ ? transfer * factor_() : transfer; };
-  if (o.stage == Stage::kernel)
-    o.start = compute_.start(index, o.chunk, now);
+  if (o.stage == Stage::kernel) o.start = compute_.start(index, o.chunk, now);
   else if (o.stage == Stage::h2d)
     copies_.start(line, index, gap(costs_.gap.h2d), scattered(chunk_.h2d), costs_.duplex_slowdown_h2d, now);
-  else
-    copies_.start(line, index, gap(costs_.gap.d2h), scattered(chunk_.d2h), costs_.duplex_slowdown_d2h, now);
+  else copies_.start(line, index, gap(costs_.gap.d2h), scattered(chunk_.d2h), costs_.duplex_slowdown_d2h, now);
   lines_[line].queue = o.queue;
   if (o.next_in_queue != none && line != compute_line) passed(o.next_in_queue, o.start);
   if (o.stage == Stage::kernel && costs_.implicit_sync == ImplicitSync::start) kernel_synchronizes(o.chunk, o.start);

@@ -167,8 +167,7 @@ void read_provenance(hid_t group, const std::string& where, const std::string& p
 bool is_number(const std::string& name) { return name.find_first_not_of("0123456789") == std::string::npos; }
 
 // Numbered without gaps; a gap is a FormatError. A kind that the trace is older than has no group.
-template <class K>
-void read_kind(hid_t file, std::uint64_t image_bytes, std::vector<Series<K>>& all) {
+template <class K> void read_kind(hid_t file, std::uint64_t image_bytes, std::vector<Series<K>>& all) {
   const std::string parent(K::name);
   if (!has_link(file, parent)) return;
   const Handle groups = open_group(file, "/", parent);

@@ -27,8 +27,7 @@ namespace {
 constexpr const char* scratch_name = "npgpu-tmp";
 
 // Calls again what a signal interrupted.
-template <class Call>
-auto retried(Call call) {
+template <class Call> auto retried(Call call) {
   auto result = call();
   while (result < 0 && errno == EINTR) result = call();
   return result;
@@ -38,8 +37,7 @@ auto retried(Call call) {
 class Saving {
  public:
   Saving(const fs::path& path, std::size_t bytes) : path_(path), bytes_(bytes) {}
-  template <class Result>
-  Result step(Result result, const char* what) const {
+  template <class Result> Result step(Result result, const char* what) const {
     if (result < 0) fail(errno, what);
     return result;
   }

@@ -78,8 +78,7 @@ Handle in_memory() {
   return access;
 }
 
-template <class Info>
-herr_t add_name(hid_t, const char* name, const Info*, void* all) {
+template <class Info> herr_t add_name(hid_t, const char* name, const Info*, void* all) {
   static_cast<std::vector<std::string>*>(all)->push_back(name);
   return 0;
 }
@@ -194,8 +193,7 @@ std::string read_text(hid_t attribute) {
   return utf8(copy);
 }
 
-template <class Value>
-Value read_number(hid_t attribute, hid_t memory_type) {
+template <class Value> Value read_number(hid_t attribute, hid_t memory_type) {
   Value value{};
   done(H5Aread(attribute, memory_type, &value), "read a number");
   return value;
@@ -293,12 +291,10 @@ Facts get_facts(hid_t object, const std::string& where) {
   for (const std::string& name : names_on(object, where)) {
     const Handle attribute = open(object, where, name);
     const H5T_class_t kind = scalar_class(attribute);
-    if (kind == H5T_STRING)
-      facts.emplace_back(utf8(name), read_text(attribute));
+    if (kind == H5T_STRING) facts.emplace_back(utf8(name), read_text(attribute));
     else if (kind == H5T_INTEGER)
       facts.emplace_back(utf8(name), read_number<std::int64_t>(attribute, H5T_NATIVE_INT64));
-    else if (kind == H5T_FLOAT)
-      facts.emplace_back(utf8(name), read_number<double>(attribute, H5T_NATIVE_DOUBLE));
+    else if (kind == H5T_FLOAT) facts.emplace_back(utf8(name), read_number<double>(attribute, H5T_NATIVE_DOUBLE));
   }
   return facts;
 }

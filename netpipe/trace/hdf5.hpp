@@ -60,8 +60,7 @@ inline Handle made(hid_t id, const std::string& what) {
 }
 
 // For calls that return a negative number when they fail, and for those (htri_t, hsize_t) that return something.
-template <class Result>
-Result done(Result result, const std::string& what) {
+template <class Result> Result done(Result result, const std::string& what) {
   if (result < 0) fail(what);
   return result;
 }

@@ -31,20 +31,14 @@ std::size_t row_bytes(const Columns&);
 
 // ---- what a member of a struct is in a row ----
 
-template <class T>
-auto stored(T value) {
-  if constexpr (std::is_enum_v<T>)
-    return static_cast<std::int32_t>(value);
-  else if constexpr (std::is_same_v<T, bool>)
-    return static_cast<std::uint8_t>(value);
-  else
-    return value;
+template <class T> auto stored(T value) {
+  if constexpr (std::is_enum_v<T>) return static_cast<std::int32_t>(value);
+  else if constexpr (std::is_same_v<T, bool>) return static_cast<std::uint8_t>(value);
+  else return value;
 }
-template <class T>
-using Stored = decltype(stored(T{}));
+template <class T> using Stored = decltype(stored(T{}));
 
-template <class T>
-constexpr Column::Type type_of() {
+template <class T> constexpr Column::Type type_of() {
   using enum Column::Type;
   if (std::is_same_v<T, bool>) return flag;
   if (std::is_floating_point_v<T>) return f64;
@@ -52,8 +46,7 @@ constexpr Column::Type type_of() {
   return std::is_unsigned_v<T> ? u64 : i64;
 }
 
-template <class T>
-std::string codes_of(const FieldInfo& info) {
+template <class T> std::string codes_of(const FieldInfo& info) {
   std::string text(info.codes);
   if constexpr (std::is_enum_v<T>)
     for (std::size_t i = 0; i < names_of<T>.size(); ++i)
@@ -61,8 +54,7 @@ std::string codes_of(const FieldInfo& info) {
   return text;
 }
 
-template <class Row>
-const Columns& columns_of() {
+template <class Row> const Columns& columns_of() {
   static const Columns all = [] {
     Columns columns;
     const Row row{};
@@ -99,8 +91,7 @@ class RawTable {
   std::uint64_t rows_ = 0;
 };
 
-template <class Row>
-class Table : RawTable {
+template <class Row> class Table : RawTable {
  public:
   static Table create(hid_t group, const std::string& name) {
     return Table(RawTable::create(group, name, columns_of<Row>()));
@@ -148,22 +139,15 @@ void copy_table(hid_t from, hid_t to, const std::string& name, Packing);
 // ---- attributes ----
 
 // Texts as they are, enumerators and lanes as words, a yes or no as uint8, counts as uint64, measures as float64.
-template <class T>
-void put_value(hid_t group, const std::string& attribute, const T& value) {
-  if constexpr (std::is_same_v<T, std::vector<Lane>>)
-    put(group, attribute, lanes_text(value));
-  else if constexpr (std::is_enum_v<T>)
-    put(group, attribute, std::string(name(value)));
-  else if constexpr (std::is_unsigned_v<T> && !std::is_same_v<T, bool>)
-    put(group, attribute, std::uint64_t{value});
-  else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
-    put(group, attribute, std::int64_t{value});
-  else
-    put(group, attribute, value);
+template <class T> void put_value(hid_t group, const std::string& attribute, const T& value) {
+  if constexpr (std::is_same_v<T, std::vector<Lane>>) put(group, attribute, lanes_text(value));
+  else if constexpr (std::is_enum_v<T>) put(group, attribute, std::string(name(value)));
+  else if constexpr (std::is_unsigned_v<T> && !std::is_same_v<T, bool>) put(group, attribute, std::uint64_t{value});
+  else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) put(group, attribute, std::int64_t{value});
+  else put(group, attribute, value);
 }
 
-template <class T>
-void get_value(hid_t group, const std::string& where, const std::string& attribute, T& value) {
+template <class T> void get_value(hid_t group, const std::string& where, const std::string& attribute, T& value) {
   const auto refuse = [&](const auto& found, const std::string& why) {
     throw FormatError(fmt::format("attribute '{}' of {} is '{}', {}", attribute, where, found, why));
   };
@@ -195,21 +179,18 @@ void get_value(hid_t group, const std::string& where, const std::string& attribu
   }
 }
 
-template <class Struct>
-void put_header(hid_t group, const Struct& header) {
+template <class Struct> void put_header(hid_t group, const Struct& header) {
   visit_fields(header, [&](const FieldInfo& f, const auto& value) { put_value(group, std::string(f.name), value); });
 }
 
-template <class Struct>
-void get_header(hid_t group, const std::string& where, Struct& header) {
+template <class Struct> void get_header(hid_t group, const std::string& where, Struct& header) {
   visit_fields(header, [&](const FieldInfo& f, auto& value) { get_value(group, where, std::string(f.name), value); });
 }
 
 // ---- what rows must be, when they are written and when they are read ----
 
 // Codes of enumerators are known ones, and the kind itself finds no flaw in `judged`.
-template <class Row, class Judged>
-void check_row(const Row& row, const Judged& judged) {
+template <class Row, class Judged> void check_row(const Row& row, const Judged& judged) {
   visit_fields(row, [&]<class T>(const FieldInfo& info, const T& value) {
     if constexpr (std::is_enum_v<T>) {
       const auto code = static_cast<std::int32_t>(value);
@@ -221,8 +202,7 @@ void check_row(const Row& row, const Judged& judged) {
 }
 
 // Rows are sound one by one, and points and samples agree on who owns whom.
-template <class K>
-void check_rows(const Series<K>& series, const std::string& where) {
+template <class K> void check_rows(const Series<K>& series, const std::string& where) {
   const auto checked = [&](const char* table, std::size_t row, auto check) {
     try {
       check();

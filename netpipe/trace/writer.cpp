@@ -20,8 +20,7 @@
 namespace npgpu::trace {
 
 // The series of one kind, /<kind>/NNNN. Throws FormatError.
-template <class K>
-class SeriesWriter {
+template <class K> class SeriesWriter {
  public:
   using Axes = typename K::Axes;
   using Sample = typename K::Sample;
@@ -122,18 +121,15 @@ class Document {
   // as resume_1, resume_2, ... Everything is copied into a new file, so that nothing is appended to a damaged one.
   Document(std::span<const std::byte>, const Trace& loaded, const TraceRoot&, const Provenance&);
 
-  template <class K>
-  std::size_t begin(const Series<K>& header) {
+  template <class K> std::size_t begin(const Series<K>& header) {
     std::size_t index = 0;
     change([&] { index = series<K>().begin(file_, header); });
     return index;
   }
-  template <class K>
-  const std::set<typename K::Axes>& axes(std::size_t index) const {
+  template <class K> const std::set<typename K::Axes>& axes(std::size_t index) const {
     return std::get<SeriesWriter<K>>(series_).axes(index);
   }
-  template <class K>
-  void add(std::size_t index, const Point<K>& point, std::span<const typename K::Sample> samples) {
+  template <class K> void add(std::size_t index, const Point<K>& point, std::span<const typename K::Sample> samples) {
     // What readers would refuse: the document stays sound without it.
     try {
       check_row(point, point.axes);
@@ -144,8 +140,7 @@ class Document {
     axes<K>(index);
     change([&] { series<K>().add(file_, index, point, samples); });
   }
-  template <class K>
-  void set_error(std::size_t index, const std::string& why) {
+  template <class K> void set_error(std::size_t index, const std::string& why) {
     axes<K>(index);
     change([&] { series<K>().set_error(file_, index, why); });
   }
@@ -158,12 +153,8 @@ class Document {
   bool sound() const { return sound_; }
 
  private:
-  template <class K>
-  SeriesWriter<K>& series() {
-    return std::get<SeriesWriter<K>>(series_);
-  }
-  template <class Change>
-  void change(Change body) {
+  template <class K> SeriesWriter<K>& series() { return std::get<SeriesWriter<K>>(series_); }
+  template <class Change> void change(Change body) {
     sound_ = false;
     body();
     sound_ = true;
@@ -201,10 +192,8 @@ void copy_group(hid_t from, hid_t to, Level level, Packing packing) {
       copy_group(open_group(from, "/", name), create_group(to, name), Level::kind, packing);
     else if (level == Level::kind && name.find_first_not_of("0123456789") == std::string::npos)
       copy_group(open_group(from, "...", name), create_group(to, name), Level::series, packing);
-    else if (level == Level::series && (name == "points" || name == "samples"))
-      copy_table(from, to, name, packing);
-    else
-      done(H5Ocopy(from, name.c_str(), to, name.c_str(), H5P_DEFAULT, H5P_DEFAULT), "copy '" + name + "'");
+    else if (level == Level::series && (name == "points" || name == "samples")) copy_table(from, to, name, packing);
+    else done(H5Ocopy(from, name.c_str(), to, name.c_str(), H5P_DEFAULT, H5P_DEFAULT), "copy '" + name + "'");
   }
 }
 
@@ -295,10 +284,8 @@ struct TraceWriter::Impl {
     if (exists && if_exists == IfExists::refuse) refuse(path, "exists; --force replaces it, --resume continues it");
     if (exists && ::access(path_.c_str(), W_OK) != 0) refuse(path, "is write-protected");
     trace::try_folder(path_);
-    if (exists && if_exists != IfExists::replace)
-      continue_trace(if_exists, root, provenance, guard);
-    else
-      named([&] { document_.emplace(root, provenance); });
+    if (exists && if_exists != IfExists::replace) continue_trace(if_exists, root, provenance, guard);
+    else named([&] { document_.emplace(root, provenance); });
   }
 
   void continue_trace(IfExists if_exists, const TraceRoot& root, const Provenance& provenance, Guard guard) {
@@ -332,8 +319,7 @@ struct TraceWriter::Impl {
       refuse(path_, fmt::format("was begun with another plan, by '{}': --resume continues that one only", loaded.argv));
   }
 
-  template <class K>
-  static Origin origin_of(const Series<K>& series) {
+  template <class K> static Origin origin_of(const Series<K>& series) {
     return {device_of(series.question), series.device_uuid, series.device_name, series.simulated};
   }
 
@@ -353,8 +339,7 @@ struct TraceWriter::Impl {
   }
 
   // Everything that touches the document: its flaws get the file's name.
-  template <class Change>
-  std::invoke_result_t<Change> named(Change change) const {
+  template <class Change> std::invoke_result_t<Change> named(Change change) const {
     try {
       return change();
     } catch (const trace::FormatError& flaw) {
@@ -388,19 +373,16 @@ TraceWriter::TraceWriter(fs::path path, IfExists if_exists, const TraceRoot& roo
 
 TraceWriter::~TraceWriter() = default;
 
-template <class K>
-std::size_t TraceWriter::begin(const Series<K>& header) {
+template <class K> std::size_t TraceWriter::begin(const Series<K>& header) {
   impl_->refuse_another_device(Impl::origin_of(header));
   return impl_->named([&] { return impl_->document_->begin(header); });
 }
 
-template <class K>
-bool TraceWriter::has(std::size_t index, const typename K::Axes& axes) const {
+template <class K> bool TraceWriter::has(std::size_t index, const typename K::Axes& axes) const {
   return impl_->named([&] { return impl_->document_->axes<K>(index).count(axes) > 0; });
 }
 
-template <class K>
-std::vector<typename K::Axes> TraceWriter::axes(std::size_t index) const {
+template <class K> std::vector<typename K::Axes> TraceWriter::axes(std::size_t index) const {
   return impl_->named([&] {
     const auto& all = impl_->document_->axes<K>(index);
     return std::vector(all.begin(), all.end());
@@ -413,8 +395,7 @@ void TraceWriter::add(std::size_t index, const Point<K>& point, std::span<const 
   impl_->policy_.added(now());
 }
 
-template <class K>
-void TraceWriter::set_error(std::size_t index, const std::string& why) {
+template <class K> void TraceWriter::set_error(std::size_t index, const std::string& why) {
   impl_->named([&] { impl_->document_->set_error<K>(index, why); });
   impl_->policy_.added(now());
 }

@@ -65,11 +65,9 @@ __global__ void check_words(const Word* words, Walk walk, unsigned shift, std::u
 
 // ---- the pass --------------------------------------------------------------------------------------
 
-template <int words>
-using Access = std::conditional_t<words == 1, Word, uint4>;
+template <int words> using Access = std::conditional_t<words == 1, Word, uint4>;
 
-template <int words>
-union Value {
+template <int words> union Value {
   Access<words> vector;
   Word word[words];
 };
@@ -89,8 +87,7 @@ struct Pass {
   Wrong* wrong;
 };
 
-template <Operation op, int words, int ilp, bool dependent>
-__global__ void __launch_bounds__(1024) pass(Pass p) {
+template <Operation op, int words, int ilp, bool dependent> __global__ void __launch_bounds__(1024) pass(Pass p) {
   using Vector = Access<words>;
   auto* const a = static_cast<Vector*>(p.arrays[0]);
   auto* const b = static_cast<Vector*>(p.arrays[1]);
@@ -140,16 +137,14 @@ __global__ void __launch_bounds__(1024) pass(Pass p) {
 using Kernels = void (*)(Pass);
 
 // Null where there is no such kernel: 1, 2 or 4 accesses in flight of 4 or 16 bytes each.
-template <Operation op, int words, bool dependent>
-Kernels by_ilp(unsigned ilp) {
+template <Operation op, int words, bool dependent> Kernels by_ilp(unsigned ilp) {
   if (ilp == 1) return pass<op, words, 1, dependent>;
   if (ilp == 2) return pass<op, words, 2, dependent>;
   if (ilp == 4) return pass<op, words, 4, dependent>;
   return nullptr;
 }
 
-template <Operation op, bool dependent>
-Kernels by_access(const Shape& s) {
+template <Operation op, bool dependent> Kernels by_access(const Shape& s) {
   if (s.access_bytes == 4) return by_ilp<op, 1, dependent>(s.ilp);
   if (s.access_bytes == 16) return by_ilp<op, 4, dependent>(s.ilp);
   return nullptr;
@@ -232,8 +227,7 @@ class BandwidthRunner final : public CudaProbeRunner {
            std::to_string(steps_) + " steps leave";
   }
 
-  template <class T>
-  T read(const T* from) const {
+  template <class T> T read(const T* from) const {
     T value;
     cuda::check(cudaMemcpyAsync(&value, from, sizeof value, cudaMemcpyDeviceToHost, stream()),
                 "reading the check's verdict");

@@ -8,8 +8,7 @@
 namespace npgpu {
 namespace {
 
-template <class V>
-struct Rmw {
+template <class V> struct Rmw {
   typename V::Vector one;
   NPGPU_INLINE void pass(double) { one = V::all(1); }
   NPGPU_INLINE void access(const loops::Slice& s, std::uint64_t i) {
@@ -19,8 +18,7 @@ struct Rmw {
   }
 };
 
-template <class V>
-struct Read {
+template <class V> struct Read {
   typename V::Vector sum;
   NPGPU_INLINE void pass(double) { sum = V::all(0); }
   NPGPU_INLINE void access(const loops::Slice& s, std::uint64_t i) {
@@ -35,8 +33,7 @@ struct Read {
   }
 };
 
-template <class V>
-struct Write {
+template <class V> struct Write {
   typename V::Vector value;
   NPGPU_INLINE void pass(double number) { value = V::all(number); }
   NPGPU_INLINE void access(const loops::Slice& s, std::uint64_t i) {
@@ -45,8 +42,7 @@ struct Write {
   }
 };
 
-template <class V>
-struct Copy {
+template <class V> struct Copy {
   NPGPU_INLINE void pass(double) {}
   NPGPU_INLINE void access(const loops::Slice& s, std::uint64_t i) {
     auto v = V::load(s.x + i);
@@ -55,8 +51,7 @@ struct Copy {
   }
 };
 
-template <class V>
-struct Triad {
+template <class V> struct Triad {
   typename V::Vector three;
   NPGPU_INLINE void pass(double) { three = V::all(3); }
   NPGPU_INLINE void access(const loops::Slice& s, std::uint64_t i) {
@@ -69,8 +64,7 @@ struct Triad {
 };
 
 // n accesses side by side, each with registers of its own.
-template <class V, template <class> class Op, unsigned n>
-struct Abreast {
+template <class V, template <class> class Op, unsigned n> struct Abreast {
   Op<V> op;
   Abreast<V, Op, n - 1> rest;
   NPGPU_INLINE void pass(double number) {
@@ -82,14 +76,11 @@ struct Abreast {
     rest.access(s, i + V::lanes);
   }
   NPGPU_INLINE double total() const {
-    if constexpr (requires { op.total(); })
-      return op.total() + rest.total();
-    else
-      return 0;
+    if constexpr (requires { op.total(); }) return op.total() + rest.total();
+    else return 0;
   }
 };
-template <class V, template <class> class Op>
-struct Abreast<V, Op, 0> {
+template <class V, template <class> class Op> struct Abreast<V, Op, 0> {
   NPGPU_INLINE void pass(double) {}
   NPGPU_INLINE void access(const loops::Slice&, std::uint64_t) {}
   NPGPU_INLINE double total() const { return 0; }
@@ -110,28 +101,20 @@ NPGPU_TARGET void run_loop(loops::Slice& slice, std::uint64_t before, std::uint6
   slice.sum = sum;
 }
 
-template <class V, template <class> class Op>
-loops::Loop loop_of(unsigned ilp) {
+template <class V, template <class> class Op> loops::Loop loop_of(unsigned ilp) {
   if (ilp == 1) return run_loop<V, Op, 1>;
   if (ilp == 8) return run_loop<V, Op, 8>;
   return nullptr;
 }
 
-template <class V>
-loops::Loop loop_of(Operation operation, unsigned ilp) {
+template <class V> loops::Loop loop_of(Operation operation, unsigned ilp) {
   switch (operation) {
-    case Operation::rmw:
-      return loop_of<V, Rmw>(ilp);
-    case Operation::read:
-      return loop_of<V, Read>(ilp);
-    case Operation::write:
-      return loop_of<V, Write>(ilp);
-    case Operation::copy:
-      return loop_of<V, Copy>(ilp);
-    case Operation::triad:
-      return loop_of<V, Triad>(ilp);
-    default:
-      return nullptr;
+    case Operation::rmw: return loop_of<V, Rmw>(ilp);
+    case Operation::read: return loop_of<V, Read>(ilp);
+    case Operation::write: return loop_of<V, Write>(ilp);
+    case Operation::copy: return loop_of<V, Copy>(ilp);
+    case Operation::triad: return loop_of<V, Triad>(ilp);
+    default: return nullptr;
   }
 }
 

@@ -12,8 +12,7 @@ namespace {
 constexpr std::uint64_t steps_of_loop = 8;
 static_assert(chains::steps_of_repeat % steps_of_loop == 0);
 
-template <class V, unsigned n>
-struct Bundle {
+template <class V, unsigned n> struct Bundle {
   typename V::Vector x;
   Bundle<V, n - 1> rest;
   NPGPU_INLINE void load(const typename V::Scalar* p) {
@@ -31,8 +30,7 @@ struct Bundle {
     rest.step(a, b);
   }
 };
-template <class V>
-struct Bundle<V, 0> {
+template <class V> struct Bundle<V, 0> {
   NPGPU_INLINE void load(const typename V::Scalar*) {}
   NPGPU_INLINE void store(typename V::Scalar*) const {}
   NPGPU_INLINE void step(typename V::Vector, typename V::Vector) {}
@@ -59,8 +57,7 @@ NPGPU_TARGET void run_chains(void* state, double a0, double b0, std::uint64_t re
   bundle.store(static_cast<Scalar*>(state));
 }
 
-template <class V, std::size_t... i>
-chains::Chains chains_of(unsigned ilp, std::index_sequence<i...>) {
+template <class V, std::size_t... i> chains::Chains chains_of(unsigned ilp, std::index_sequence<i...>) {
   chains::Loop loop = nullptr;
   const auto take = [&]<unsigned n>() {
     if constexpr (n <= V::max_ilp)
@@ -70,8 +67,7 @@ chains::Chains chains_of(unsigned ilp, std::index_sequence<i...>) {
   return {loop, loop ? V::lanes : 0};
 }
 
-template <class V>
-chains::Chains chains_of(unsigned ilp) {
+template <class V> chains::Chains chains_of(unsigned ilp) {
   return chains_of<V>(ilp, std::make_index_sequence<std::size(chains::ilps)>());
 }
 

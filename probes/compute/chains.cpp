@@ -32,8 +32,7 @@ namespace chains {
 
 namespace {
 
-template <class T>
-std::optional<std::string> compare(std::span<const std::byte> state, const auto& expected) {
+template <class T> std::optional<std::string> compare(std::span<const std::byte> state, const auto& expected) {
   for (std::size_t i = 0; i < state.size() / sizeof(T); ++i) {
     T is{};
     std::memcpy(&is, state.data() + i * sizeof(T), sizeof(T));
@@ -44,8 +43,7 @@ std::optional<std::string> compare(std::span<const std::byte> state, const auto&
 }
 
 // x + steps as rounding leaves it: once x is 2^digits, x + 1 lies between two numbers and rounds back to even.
-template <class T>
-T counted(std::size_t x, std::uint64_t steps, std::uint64_t end) {
+template <class T> T counted(std::size_t x, std::uint64_t steps, std::uint64_t end) {
   return static_cast<T>(steps >= end - x ? end : x + steps);
 }
 

@@ -6,8 +6,7 @@
 namespace npgpu {
 
 enum class Isa { scalar, avx2, avx512, neon };
-template <>
-inline constexpr std::array<std::string_view, 4> names_of<Isa>{"scalar FMA", "AVX2", "AVX-512", "NEON"};
+template <> inline constexpr std::array<std::string_view, 4> names_of<Isa>{"scalar FMA", "AVX2", "AVX-512", "NEON"};
 
 // Those that this machine has, scalar first and the widest last. None where it has no fused multiply-add.
 std::vector<Isa> isas_here();

@@ -21,8 +21,7 @@ __host__ __device__ constexpr unsigned chain_steps(unsigned ilp) { return 512 / 
 using Bits = unsigned long long;
 
 // A type's register, how many elements are in it, and how far it counts exactly.
-template <class W, int n, std::uint64_t count>
-struct Register {
+template <class W, int n, std::uint64_t count> struct Register {
   using Word = W;
   static constexpr int elements = n;
   static constexpr std::uint64_t counts_to = count;
@@ -73,8 +72,7 @@ struct Run {
 
 __device__ long long first_value(unsigned thread, unsigned chain) { return (thread & 15) + chain; }
 
-template <class Type, unsigned ilp>
-__global__ void __launch_bounds__(1024) chains(Run run) {
+template <class Type, unsigned ilp> __global__ void __launch_bounds__(1024) chains(Run run) {
   constexpr unsigned steps = chain_steps(ilp);
   const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
   const typename Type::Word a = Type::of(run.a);
@@ -124,8 +122,7 @@ struct Code {
   std::uint64_t counts_to;
 };
 
-template <class Type>
-Code code_of() {
+template <class Type> Code code_of() {
   return {{chains<Type, 1>, chains<Type, 2>, chains<Type, 4>, chains<Type, 8>},
           check_chains<Type>,
           Type::elements,

@@ -22,8 +22,7 @@
 namespace npgpu {
 namespace {
 
-template <class T, unsigned bytes>
-struct Register {
+template <class T, unsigned bytes> struct Register {
   typedef T Vector __attribute__((vector_size(bytes)));
   typedef T Unaligned __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias));
   static constexpr unsigned lanes = bytes / sizeof(T);
@@ -32,23 +31,19 @@ struct Register {
   NPGPU_INLINE static void store(T* p, Vector v) { *reinterpret_cast<Unaligned*>(p) = v; }
   NPGPU_INLINE static void keep(Vector& v) { asm volatile("" : NPGPU_REGISTER(v)); }
 };
-template <class T>
-struct Register<T, 0> {
+template <class T> struct Register<T, 0> {
   using Vector = T;
   static constexpr unsigned lanes = 1;
   NPGPU_INLINE static Vector all(T v) { return v; }
   NPGPU_INLINE static Vector load(const T* p) { return *p; }
   NPGPU_INLINE static void store(T* p, Vector v) { *p = v; }
   NPGPU_INLINE static void keep(Vector& v) {
-    if constexpr (std::is_integral_v<T>)
-      asm volatile("" : "+r"(v));
-    else
-      asm volatile("" : NPGPU_REGISTER(v));
+    if constexpr (std::is_integral_v<T>) asm volatile("" : "+r"(v));
+    else asm volatile("" : NPGPU_REGISTER(v));
   }
 };
 
-template <class T>
-struct Of : Register<T, NPGPU_REGISTER_BYTES> {
+template <class T> struct Of : Register<T, NPGPU_REGISTER_BYTES> {
   using Scalar = T;
   using Vector = typename Register<T, NPGPU_REGISTER_BYTES>::Vector;
   static constexpr unsigned max_ilp = std::is_integral_v<T> ? NPGPU_MAX_ILP_INT : NPGPU_MAX_ILP;

@@ -133,10 +133,8 @@ void PinnedThreads::live(Member& self, unsigned block, unsigned cpu) {
     const auto& work = *work_;
     const bool timed = timed_;
     lock.unlock();
-    if (timed)
-      timed_turn(self, block, work);
-    else
-      work(block);
+    if (timed) timed_turn(self, block, work);
+    else work(block);
     lock.lock();
     if (--busy_ == 0) done_.notify_one();
   }
@@ -158,10 +156,8 @@ void PinnedThreads::timed_turn(Member& self, unsigned block, const std::function
 void PinnedThreads::meet() {
   arrived_.fetch_add(1);
   for (unsigned spins = 0; arrived_.load(std::memory_order_acquire) < members_.size(); ++spins) {
-    if (spins < spins_before_yield)
-      pause_briefly();
-    else
-      std::this_thread::yield();
+    if (spins < spins_before_yield) pause_briefly();
+    else std::this_thread::yield();
   }
 }
 

@@ -12,8 +12,7 @@ namespace npgpu::chase {
 namespace {
 
 // std::shuffle may give another order with another library; traces are to be comparable.
-template <class Iterator>
-void shuffle(Iterator begin, Iterator end, std::mt19937_64& random) {
+template <class Iterator> void shuffle(Iterator begin, Iterator end, std::mt19937_64& random) {
   for (auto left = static_cast<std::uint64_t>(end - begin); left > 1; --left)
     std::swap(begin[left - 1], begin[random() % left]);
 }

@@ -81,8 +81,7 @@ struct Constant {
   static __device__ void step(Place& p) { p = constants[p / sizeof(std::uint32_t)]; }
 };
 
-template <class Memory>
-__device__ void walk(typename Memory::Place& p, std::uint64_t loads) {
+template <class Memory> __device__ void walk(typename Memory::Place& p, std::uint64_t loads) {
 #pragma unroll 1
   for (; loads >= unrolled; loads -= unrolled) {
 #pragma unroll
@@ -99,8 +98,7 @@ __device__ std::uint64_t timer_ns() {
 }
 
 // Thread 0 chases; others, where there are any, only fill shared memory.
-template <class Memory>
-__global__ void chase(Chase c) {
+template <class Memory> __global__ void chase(Chase c) {
   Memory::fill(c);
   typename Memory::Place base = 0;
   if constexpr (std::is_same_v<Memory, Shared>)

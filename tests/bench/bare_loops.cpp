@@ -100,8 +100,7 @@ void compare(const Row& row) {
   std::fflush(stdout);
 }
 
-template <class Copy, class Settle>
-Seconds timed(std::uint64_t repeats, Copy copy, Settle settle) {
+template <class Copy, class Settle> Seconds timed(std::uint64_t repeats, Copy copy, Settle settle) {
   const Seconds begin = steady_clock().now();
   for (std::uint64_t i = 0; i < repeats; ++i) copy();
   settle();

@@ -32,18 +32,10 @@ std::string damage(std::string bytes, std::mt19937_64& random) {
     const auto at = random() % 2 ? somewhere() : somewhere() % std::min<std::size_t>(bytes.size(), 8192);
     const auto length = std::min<std::size_t>(1 + random() % 16, bytes.size() - at);
     switch (random() % 5) {
-      case 0:
-        bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
-        break;
-      case 1:
-        bytes[at] = static_cast<char>(random());
-        break;
-      case 2:
-        std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), length, '\0');
-        break;
-      case 3:
-        std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), length, '\xff');
-        break;
+      case 0: bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8)); break;
+      case 1: bytes[at] = static_cast<char>(random()); break;
+      case 2: std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), length, '\0'); break;
+      case 3: std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), length, '\xff'); break;
       case 4:
         std::memmove(bytes.data() + at, bytes.data() + std::min(somewhere(), bytes.size() - length), length);
         break;

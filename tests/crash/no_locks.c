@@ -10,11 +10,8 @@ static int answer(const char* name, int fd, int command, void* argument) {
     case F_SETLK:
     case F_SETLKW:
     case F_OFD_SETLK:
-    case F_OFD_SETLKW:
-      errno = ENOSYS;
-      return -1;
-    default:
-      break;
+    case F_OFD_SETLKW: errno = ENOSYS; return -1;
+    default: break;
   }
   int (*real)(int, int, void*) = (int (*)(int, int, void*))dlsym(RTLD_NEXT, name);
   return real(fd, command, argument);

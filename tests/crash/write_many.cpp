@@ -35,16 +35,11 @@ Options parse(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     const auto number = [&] { return i + 1 < argc ? std::strtoull(argv[++i], nullptr, 10) : 0; };
-    if (word == "--points")
-      options.points = number();
-    else if (word == "--series")
-      options.series = number();
-    else if (word == "--work-us")
-      options.work = from_microseconds(static_cast<double>(number()));
-    else if (word == "--eager")
-      options.eager = true;
-    else
-      options.trace = word;
+    if (word == "--points") options.points = number();
+    else if (word == "--series") options.series = number();
+    else if (word == "--work-us") options.work = from_microseconds(static_cast<double>(number()));
+    else if (word == "--eager") options.eager = true;
+    else options.trace = word;
   }
   return options;
 }

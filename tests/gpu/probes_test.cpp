@@ -53,8 +53,7 @@ ProbeSample run(Runner<Probes>& runner, std::uint64_t repeats) {
   return samples.at(0);
 }
 
-template <class Visit>
-void each_case(Visit visit) {
+template <class Visit> void each_case(Visit visit) {
   int cases = 0;
   for (const auto& probe : probes()) {
     if (probe->device_kind() != "cuda") continue;

@@ -65,8 +65,7 @@ namespace {
 // The version whose form of the function is wanted: all used here are as they were in CUDA 12.0.
 constexpr unsigned wanted_version = 12000;
 
-template <class Function>
-void find(const char* name, Function& function) {
+template <class Function> void find(const char* name, Function& function) {
   void* found = nullptr;
   cudaDriverEntryPointQueryResult status{};
 #if CUDART_VERSION >= 12050

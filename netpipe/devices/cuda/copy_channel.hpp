@@ -117,8 +117,7 @@ class CopyBuffers : public Channel {
   std::uint64_t bytes_ = 0, stride_ = 0, wrap_ = 0, count_ = 1, next_ = 0, last_ = 0, forwards_ = 0;
 };
 
-template <class There, class Back>
-class CopyChannel final : public Timed<CopyChannel<There, Back>, CopyBuffers> {
+template <class There, class Back> class CopyChannel final : public Timed<CopyChannel<There, Back>, CopyBuffers> {
  public:
   // `make_there` and `make_back` are given the stream that the copies are to use.
   template <class MakeThere, class MakeBack>

@@ -34,16 +34,12 @@ namespace {
 
 cudaError_t allocate(Memory kind, void** data, std::uint64_t bytes) {
   switch (kind) {
-    case Memory::device:
-      return cudaMalloc(data, bytes);
-    case Memory::pinned:
-      return cudaHostAlloc(data, bytes, cudaHostAllocPortable | cudaHostAllocMapped);
+    case Memory::device: return cudaMalloc(data, bytes);
+    case Memory::pinned: return cudaHostAlloc(data, bytes, cudaHostAllocPortable | cudaHostAllocMapped);
     case Memory::write_combined:
       return cudaHostAlloc(data, bytes, cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined);
-    case Memory::managed:
-      return cudaMallocManaged(data, bytes, cudaMemAttachGlobal);
-    case Memory::pageable:
-      break;
+    case Memory::managed: return cudaMallocManaged(data, bytes, cudaMemAttachGlobal);
+    case Memory::pageable: break;
   }
   return cudaErrorInvalidValue;  // the runtime has no pageable memory to give
 }
@@ -59,8 +55,7 @@ Buffer::Buffer(Memory kind, std::uint64_t bytes) : bytes_(bytes) {
 void BufferFree::operator()(std::byte* data) const {
   if (kind == Memory::pinned || kind == Memory::write_combined)
     complain(cudaFreeHost(data), "freeing pinned host memory");
-  else
-    complain(cudaFree(data), "freeing device memory");
+  else complain(cudaFree(data), "freeing device memory");
 }
 
 void prefetch_to_host(const void* managed, std::uint64_t bytes, int ordinal, cudaStream_t stream) {

@@ -25,10 +25,7 @@ constexpr int gpu_temperature = 0;
 struct Library {
   struct Symbol {
     void* at;
-    template <class Function>
-    operator Function*() const {
-      return reinterpret_cast<Function*>(at);
-    }
+    template <class Function> operator Function*() const { return reinterpret_cast<Function*>(at); }
   };
   Symbol find(const char* name, const char* older = nullptr) const {
     void* const found = handle ? dlsym(handle, name) : nullptr;
@@ -233,8 +230,7 @@ DeviceInfo describe_working(int ordinal) {
   std::string why;
   if (const auto nvml = NvmlDevice::find(info.pci_bus_id, why))
     std::ranges::move(nvml->facts(), std::back_inserter(info.facts));
-  else
-    info.facts.emplace_back("telemetry", "unavailable: " + why);
+  else info.facts.emplace_back("telemetry", "unavailable: " + why);
   info.link = link_limit(info.facts);
   info.memory = memory_limit(info.facts);
   return info;

@@ -51,8 +51,7 @@ Words words_of(const Slots& slots) {
 
 // Calls word(address, seed, place, slot) for words wholly inside the payload, edge(...) for each single byte of
 // the others. `place` is relative to the slot's first payload byte.
-template <class OnWord, class OnByte>
-__device__ void for_each(const Words& w, OnWord on_word, OnByte on_byte) {
+template <class OnWord, class OnByte> __device__ void for_each(const Words& w, OnWord on_word, OnByte on_byte) {
   const Word all = w.per_slot * w.slots.count;
   const std::int64_t bytes = static_cast<std::int64_t>(w.slots.bytes);
   for (Word i = blockIdx.x * Word{blockDim.x} + threadIdx.x; i < all; i += Word{gridDim.x} * blockDim.x) {

@@ -28,8 +28,7 @@ std::uint64_t load(const std::byte* from) {
 // asking for vectors. (Arrays of four words cost half of that or worse: GCC 12 moves them through the stack.)
 constexpr std::size_t turn_bytes = 32;
 
-template <std::uint64_t flip>
-void write(Bytes target, std::uint64_t seed) {
+template <std::uint64_t flip> void write(Bytes target, std::uint64_t seed) {
   std::uint64_t x = seed;
   std::byte* to = target.data();
   for (std::size_t turns = target.size() / turn_bytes; turns; --turns, to += turn_bytes, x += 4 * step) {

@@ -267,8 +267,7 @@ Facts read_hardware(const JsonObject& from) {
     const double value = from.number(key, {0, 1e15});
     if (value == static_cast<double>(static_cast<std::int64_t>(value)))
       facts.emplace_back(key, static_cast<std::int64_t>(value));
-    else
-      facts.emplace_back(key, value);
+    else facts.emplace_back(key, value);
   }
   from.done();
   return facts;
@@ -282,16 +281,11 @@ const Link* Spec::link(Direction direction, Memory memory) const {
     return found == links.end() ? nullptr : &found->second;
   };
   switch (direction) {
-    case Direction::h2d:
-      return by_memory(h2d);
-    case Direction::d2h:
-      return by_memory(d2h);
-    case Direction::d2d:
-      return d2d ? &*d2d : nullptr;
-    case Direction::h2h:
-      return h2h ? &*h2h : nullptr;
-    case Direction::peer:
-      break;
+    case Direction::h2d: return by_memory(h2d);
+    case Direction::d2h: return by_memory(d2h);
+    case Direction::d2d: return d2d ? &*d2d : nullptr;
+    case Direction::h2h: return h2h ? &*h2h : nullptr;
+    case Direction::peer: break;
   }
   return nullptr;
 }

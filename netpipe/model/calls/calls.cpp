@@ -58,14 +58,9 @@ std::vector<GraphRow> graph_rows(const std::vector<CallSeries>& all_series, cons
           row.graph_us = s.done_us;
           row.graph_host_us = s.host_us;
           break;
-        case Call::graph_instantiate:
-          row.instantiate_us = s.host_us;
-          break;
-        case Call::graph_update:
-          row.update_us = s.host_us;
-          break;
-        default:
-          break;
+        case Call::graph_instantiate: row.instantiate_us = s.host_us; break;
+        case Call::graph_update: row.update_us = s.host_us; break;
+        default: break;
       }
     }
   }
@@ -82,10 +77,8 @@ std::optional<std::uint32_t> pays_from(const std::vector<GraphRow>& rows, GraphF
   std::optional<std::uint32_t> from;
   for (const GraphRow& row : rows) {
     if (row.form != form) continue;
-    if (!row.pays_after)
-      from.reset();
-    else if (!from)
-      from = row.nodes;
+    if (!row.pays_after) from.reset();
+    else if (!from) from = row.nodes;
   }
   return from;
 }
@@ -94,8 +87,7 @@ std::optional<std::uint32_t> pays_from(const std::vector<GraphRow>& rows, GraphF
 
 namespace npgpu {
 
-template <>
-std::vector<PointTime<Calls>> estimates(const CallSeries& series) {
+template <> std::vector<PointTime<Calls>> estimates(const CallSeries& series) {
   std::vector<PointTime<Calls>> times;
   for (const CallPoint& point : series.points) {
     const model::CallSummary s = model::summarize(series, point);
@@ -106,10 +98,8 @@ std::vector<PointTime<Calls>> estimates(const CallSeries& series) {
       if (!(us >= time.min_us)) time.min_us = us;
       if (!(us <= time.max_us)) time.max_us = us;
     }
-    if (s.wrong)
-      time.why = "the call's work was wrong";
-    else if (std::isnan(time.time_us.value))
-      time.why = "no usable trial";
+    if (s.wrong) time.why = "the call's work was wrong";
+    else if (std::isnan(time.time_us.value)) time.why = "no usable trial";
     times.push_back(std::move(time));
   }
   return times;

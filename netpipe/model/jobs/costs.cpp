@@ -31,10 +31,8 @@ CostParameter& CostMeasuring::add(Cost cost, Estimate estimate, std::string mean
   p.reference_source = not_reported(out_.device);
   Estimate& e = p.estimate;
   if (e.unit != "us") return p;
-  if (e.value < 0)
-    add_note(p, fmt::format("measured as {:.3g} us, which is scatter: no time is below 0", e.value));
-  else if (e.low < 0)
-    add_note(p, fmt::format("its interval begins at {:.3g} us, cut at 0", e.low));
+  if (e.value < 0) add_note(p, fmt::format("measured as {:.3g} us, which is scatter: no time is below 0", e.value));
+  else if (e.low < 0) add_note(p, fmt::format("its interval begins at {:.3g} us, cut at 0", e.low));
   for (double* us : {&e.value, &e.low, &e.high})
     if (*us < 0) *us = 0;
   return p;
@@ -181,10 +179,8 @@ void CostMeasuring::latencies() {
     for (const std::uint64_t bytes : {64 * KiB, MiB}) {
       const JobShape kernel{.bytes_in = bytes, .kernel_bytes = bytes, .iterations = 1};
       JobShape more = kernel, less = kernel;
-      if (after_kernel)
-        more.bytes_out = bytes;
-      else
-        less.kernel_bytes = less.iterations = 0;
+      if (after_kernel) more.bytes_out = bytes;
+      else less.kernel_bytes = less.iterations = 0;
       const auto sort = [](const JobShape& j) { return j.kernel_bytes ? Workload::increment : Workload::none; };
       const auto longer = points_.time(sort(more), Order::breadth_first, false, more),
                  shorter = points_.time(sort(less), Order::breadth_first, false, less);

@@ -30,45 +30,20 @@ void set(StreamCosts& c, Cost cost, double measured, double value) {
     curve = scaled(curve, factor);
   };
   switch (cost) {
-    case Cost::issue_h2d:
-      return of_calls(c.issue.h2d, c.issue_h2d);
-    case Cost::issue_kernel:
-      return of_calls(c.issue.kernel, c.issue_kernel);
-    case Cost::issue_d2h:
-      return of_calls(c.issue.d2h, c.issue_d2h);
-    case Cost::rate_h2d:
-      c.copy_h2d = scaled(c.copy_h2d, 1 / factor);
-      return;
-    case Cost::rate_d2h:
-      c.copy_d2h = scaled(c.copy_d2h, 1 / factor);
-      return;
-    case Cost::gap_h2d:
-      c.gap.h2d = us;
-      return;
-    case Cost::gap_kernel:
-      c.gap.kernel = us;
-      return;
-    case Cost::gap_d2h:
-      c.gap.d2h = us;
-      return;
-    case Cost::latency_h2d:
-      c.latency.h2d = us;
-      return;
-    case Cost::latency_kernel:
-      c.latency.kernel = us;
-      return;
-    case Cost::duplex_extra_gap:
-      c.duplex_extra_gap = us;
-      return;
-    case Cost::submit:
-      c.submit = us;
-      return;
-    case Cost::duplex_slowdown_h2d:
-      c.duplex_slowdown_h2d = std::max(1.0, value);
-      return;
-    case Cost::duplex_slowdown_d2h:
-      c.duplex_slowdown_d2h = std::max(1.0, value);
-      return;
+    case Cost::issue_h2d: return of_calls(c.issue.h2d, c.issue_h2d);
+    case Cost::issue_kernel: return of_calls(c.issue.kernel, c.issue_kernel);
+    case Cost::issue_d2h: return of_calls(c.issue.d2h, c.issue_d2h);
+    case Cost::rate_h2d: c.copy_h2d = scaled(c.copy_h2d, 1 / factor); return;
+    case Cost::rate_d2h: c.copy_d2h = scaled(c.copy_d2h, 1 / factor); return;
+    case Cost::gap_h2d: c.gap.h2d = us; return;
+    case Cost::gap_kernel: c.gap.kernel = us; return;
+    case Cost::gap_d2h: c.gap.d2h = us; return;
+    case Cost::latency_h2d: c.latency.h2d = us; return;
+    case Cost::latency_kernel: c.latency.kernel = us; return;
+    case Cost::duplex_extra_gap: c.duplex_extra_gap = us; return;
+    case Cost::submit: c.submit = us; return;
+    case Cost::duplex_slowdown_h2d: c.duplex_slowdown_h2d = std::max(1.0, value); return;
+    case Cost::duplex_slowdown_d2h: c.duplex_slowdown_d2h = std::max(1.0, value); return;
     case Cost::stream_create:
     case Cost::stream_destroy:
     case Cost::gate:
@@ -76,8 +51,7 @@ void set(StreamCosts& c, Cost cost, double measured, double value) {
     case Cost::blocks_at_once:
     case Cost::queues_h2d:
     case Cost::queues_kernel:
-    case Cost::queues_d2h:
-      return;  // no job with pooled streams is charged for them, or they are counts
+    case Cost::queues_d2h: return;  // no job with pooled streams is charged for them, or they are counts
   }
 }
 
@@ -87,10 +61,8 @@ bool is_scaled(Cost cost) {
     case Cost::issue_kernel:
     case Cost::issue_d2h:
     case Cost::rate_h2d:
-    case Cost::rate_d2h:
-      return true;
-    default:
-      return false;
+    case Cost::rate_d2h: return true;
+    default: return false;
   }
 }
 
@@ -120,8 +92,7 @@ class CostSampler {
   std::mt19937_64 random_{20'000'927};
 };
 
-template <class T>
-std::pair<T, T> middle_95(std::vector<T> values) {
+template <class T> std::pair<T, T> middle_95(std::vector<T> values) {
   std::sort(values.begin(), values.end());
   const std::size_t cut = values.size() / 40;
   return {values[cut], values[values.size() - 1 - cut]};

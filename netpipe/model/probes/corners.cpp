@@ -97,8 +97,7 @@ Corners corners_of(const ProbeSeries& series) {
     }
     if (const PointRate* point = corner_point(rates, corner, Per::cycle, series.layout.units))
       *cycle[i] = described(point->cycle_rate, point->shape, counted + " per cycle");
-    else
-      cycle[i]->method = "no cycles of such a point were recorded";
+    else cycle[i]->method = "no cycles of such a point were recorded";
   }
   return corners;
 }

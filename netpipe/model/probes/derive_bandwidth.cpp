@@ -89,10 +89,8 @@ void derive_bandwidth(const ProbeSeries* streaming, const ProbeSeries* dependent
       add_note(p, "from the streaming form, where a thread may run ahead");
     into.parameters.push_back(std::move(p));
   }
-  if (dependent)
-    add_latency(*dependent, corners, into);
-  else
-    into.missing.push_back("rmw latency: needs bandwidth rmw in its dependent form");
+  if (dependent) add_latency(*dependent, corners, into);
+  else into.missing.push_back("rmw latency: needs bandwidth rmw in its dependent form");
 }
 
 }  // namespace npgpu::model

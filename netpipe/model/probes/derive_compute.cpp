@@ -118,10 +118,8 @@ class Compute {
   // What is free of differing clocks has the plain name.
   static void rename(std::string& name) {
     constexpr std::string_view per_cycle = " per cycle";
-    if (name.ends_with(per_cycle))
-      name.resize(name.size() - per_cycle.size());
-    else
-      name += " by time";
+    if (name.ends_with(per_cycle)) name.resize(name.size() - per_cycle.size());
+    else name += " by time";
   }
 
   void add_paper() {
@@ -149,12 +147,9 @@ class Compute {
             p, l.lanes * w / cap,
             fmt::format("warp width {} * {:.1f} warps that fill a unit / {:g} blocks that it holds", l.lanes, w, cap),
             for_lanes);
-      else if (p.name.starts_with("N_PPipe"))
-        hold_against(p, l.lanes, "warp width", for_lanes);
-      else if (capped)
-        hold_against(p, cap, "blocks that a unit holds, fewer than fill it", for_lanes);
-      else
-        hold_against(p, w, fill_.source, for_lanes);
+      else if (p.name.starts_with("N_PPipe")) hold_against(p, l.lanes, "warp width", for_lanes);
+      else if (capped) hold_against(p, cap, "blocks that a unit holds, fewer than fill it", for_lanes);
+      else hold_against(p, w, fill_.source, for_lanes);
       add(std::move(p));
     }
   }

@@ -127,10 +127,8 @@ class Levels {
     p.note = unrest(level, next);
     if (near_part || far_part)
       leave_unchecked(p, "how L2 is divided is " + not_reported(into_.device) + "; all of it is L2 size");
-    else if (i < own_.size())
-      hold_against(p, own_[i].bytes, own_[i].source, for_sizes);
-    else
-      leave_unchecked(p, not_reported(into_.device));
+    else if (i < own_.size()) hold_against(p, own_[i].bytes, own_[i].source, for_sizes);
+    else leave_unchecked(p, not_reported(into_.device));
     // What is reported to a virtual machine is the whole machine's; what it gets depends on its neighbours.
     const bool last = i + 1 == own_.size();
     if (last && facts_.in_virtual_machine && p.estimate.value < p.reference) {

@@ -140,8 +140,7 @@ std::vector<PointRate> rates_of(const ProbeSeries& series) {
 
 namespace npgpu {
 
-template <>
-std::vector<PointTime<Probes>> estimates(const ProbeSeries& series) {
+template <> std::vector<PointTime<Probes>> estimates(const ProbeSeries& series) {
   std::vector<PointTime<Probes>> all;
   for (const ProbePoint& point : series.points) {
     const model::Trials trials = model::trials_of(point, samples_of(series, point));

@@ -54,10 +54,8 @@ void hold_against(Parameter& p, double reference, const std::string& source, dou
   p.reference_source = fmt::format("{}; agrees within {:g} %", source, 100 * tolerance);
   p.verdict = Agreement::undecided;
   if (is_poor(p)) return;
-  if (std::abs(p.estimate.value / reference - 1) <= tolerance)
-    p.verdict = Agreement::agrees;
-  else if (!p.note.empty())
-    add_note(p, "so it cannot be said to disagree");
+  if (std::abs(p.estimate.value / reference - 1) <= tolerance) p.verdict = Agreement::agrees;
+  else if (!p.note.empty()) add_note(p, "so it cannot be said to disagree");
   else if (is_clearly_outside(p, reference * (1 - tolerance), reference * (1 + tolerance)))
     p.verdict = Agreement::disagrees;
 }

@@ -72,12 +72,9 @@ Line fit_line(const Points& curve, Model shape) {
   const Eigen::VectorXd ones = Eigen::VectorXd::Ones(n);
   const auto alone = [&](Eigen::Index column) { return a.col(column).sum() / a.col(column).squaredNorm(); };
   switch (shape) {
-    case Model::through_zero:
-      return {0, alone(1)};
-    case Model::flat:
-      return {alone(0), 0};
-    case Model::line:
-      break;
+    case Model::through_zero: return {0, alone(1)};
+    case Model::flat: return {alone(0), 0};
+    case Model::line: break;
   }
   const Eigen::RowVectorXd scale = a.colwise().norm();  // microseconds beside megabytes
   const Eigen::MatrixXd scaled = a.array().rowwise() / scale.array();

@@ -146,8 +146,7 @@ std::vector<PointSummary> summarize_sum(const TransferSeries& series) {
   return summaries;
 }
 
-template <>
-std::vector<PointTime<Transfers>> estimates(const TransferSeries& series) {
+template <> std::vector<PointTime<Transfers>> estimates(const TransferSeries& series) {
   std::vector<PointTime<Transfers>> all;
   for (const PointSummary& s : summarize(series))
     all.push_back({{s.bytes},
