@@ -1,6 +1,7 @@
 // The closed forms of engines against the simulator, which knows none of them: they must be the same to rounding.
 #include <doctest/doctest.h>
 
+#include "exact_forms.hpp"
 #include "made_chunks.hpp"
 
 using namespace npgpu;

@@ -1,5 +1,5 @@
 // The tables of Veneva & Imamura 2025 from their own equations.
-#include "netpipe/simulate/partition_model.hpp"
+#include "partition_model.hpp"
 
 #include <doctest/doctest.h>
 

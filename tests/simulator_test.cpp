@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "exact_forms.hpp"
 #include "made_chunks.hpp"
 #include "npgpu/error.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "exact_forms.hpp"
 #include "made_chunks.hpp"
 
 using namespace npgpu;

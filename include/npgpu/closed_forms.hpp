@@ -9,9 +9,6 @@
 
 namespace npgpu::models {
 
-// One n-th of every stage.
-Stages chunk_of(const Stages& whole, double n);
-
 // ---- CUDA C Best Practices Guide 3.2, as Gomez-Luna et al. 2012 quote it: t_T = H + D -------------------------------
 Seconds best_practices_kernel(const Stages& whole, double n);     // t_E + t_T/n
 Seconds best_practices_transfers(const Stages& whole, double n);  // t_T + t_E/n
@@ -29,15 +26,7 @@ Seconds cc2(const Stages& whole, Seconds t_sc, double n);
 // (6) sqrt(t_E/t_sc) and (8) sqrt(H/t_sc).
 double cc2_optimum(const Stages& whole, Seconds t_sc);
 
-// ---- One copy engine, no cost to the host, exact -------------------------------------------------------------------
-Seconds one_engine_breadth_first(const Stages& chunk, std::uint32_t n);
-Seconds one_engine_depth_first(const Stages& chunk, std::uint32_t n);  // copies in the order of issue
-// Breadth-first with implicit synchronization. With `end` it is (5) and (7) in one.
-Seconds one_engine_implicit_sync(const Stages& chunk, std::uint32_t n, ImplicitSync);
-
-// ---- Two copy engines, exact ---------------------------------------------------------------------------------------
-Seconds two_engines(const Stages& chunk, const Stages& latency, std::uint32_t n);  // no cost to the host
-Seconds two_engines_depth_first(const Stages& chunk, const Stages& latency, const Stages& issue, std::uint32_t n);
+// ---- Two copy engines, breadth-first, exact ------------------------------------------------------------------------
 Seconds two_engines_breadth_first(const Stages& chunk, const Stages& latency, const Stages& issue, std::uint32_t n);
 
 // ---- van Werkhoven, Maassen, Seinstra, Bal: Performance models for CPU-GPU data transfers (CCGrid 2014) -------------
@@ -46,20 +35,5 @@ Seconds van_werkhoven(const Stages& whole, double n);  // two engines: max(H + E
 // ---- The longest stage M and the others S: M + S/n + (n - 1) g -----------------------------------------------------
 // g is what one more chunk costs the longest stage's engine; t_sc belongs to it where creation is timed.
 Seconds dominant_stage(const Stages& whole, Seconds g, double n);
-double dominant_stage_optimum(const Stages& whole, Seconds g);  // sqrt(S/g); at least 1
-
-// ---- A kernel's last wave -------------------------------------------------------------------------------------------
-// Compute time of n chunks, one after the other, over that of slots never empty: n M ceil(B/(n M))/B.
-double tail_inflation(std::uint64_t blocks, std::uint64_t slots, double n);
-
-// ---- Both directions at once ---------------------------------------------------------------------------------------
-// Two copies that begin together, each a fixed time and then bytes, slowed while the other is there: when the later
-// ends. With t_i = fixed_i + slow_i transfer_i, t_1 < t_2: t_1 (1 - 1/slow_2) + transfer_2 + fixed_2/slow_2, while
-// t_1 >= fixed_2.
-struct Copy {
-  Seconds fixed{0}, transfer{0};
-  double slow = 1;
-};
-Seconds both_directions(const Copy&, const Copy&);
 
 }  // namespace npgpu::models

@@ -34,6 +34,7 @@ template <> inline constexpr std::array<std::string_view, 3> names_of<Stage>{"h2
 // A time for each stage of a job.
 struct Stages {
   Seconds h2d{0}, kernel{0}, d2h{0};
+  Seconds of(Stage s) const { return s == Stage::h2d ? h2d : s == Stage::kernel ? kernel : d2h; }
   Seconds sum() const { return h2d + kernel + d2h; }
 };
 

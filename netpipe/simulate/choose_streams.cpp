@@ -1,5 +1,6 @@
 // How many streams: every candidate is simulated, and the fastest taken.
 #include <algorithm>
+#include <numeric>
 
 #include "netpipe/simulate/simulator.hpp"
 
@@ -28,7 +29,7 @@ void find_bound(Prediction& p, const StreamRun& run, int copy_engines) {
 
 std::vector<std::uint32_t> stream_counts(std::uint32_t most) {
   std::vector<std::uint32_t> counts(most);
-  for (std::uint32_t i = 0; i < most; ++i) counts[i] = i + 1;
+  std::iota(counts.begin(), counts.end(), 1u);
   return counts;
 }
 

@@ -8,30 +8,29 @@
 
 namespace npgpu {
 
-namespace model {
-
 namespace {
 
 void must_be(bool good, const std::string& what) {
   if (!good) throw Error(ErrorKind::usage, what);
 }
 
-bool is_time(Seconds t) { return std::isfinite(t.count()) && t.count() >= 0; }
+void must_be_time(Seconds t, const std::string& what) {
+  must_be(std::isfinite(t.count()) && t.count() >= 0, what + " is negative or not a number");
+}
 
-void check_stages(const Stages& s, const char* what) {
-  must_be(is_time(s.h2d) && is_time(s.kernel) && is_time(s.d2h),
-          std::string("the ") + what + " of a stage is negative or not a number");
+void must_be_times(const Stages& s, const std::string& what) {
+  for (const Seconds t : {s.h2d, s.kernel, s.d2h}) must_be_time(t, "the " + what + " of a stage");
 }
 
 void check(const Job& job, std::uint32_t n, const StreamCosts& costs) {
   must_be(n >= 1 && n <= 1u << 24, "the number of streams is " + std::to_string(n) + ": 1 to 16777216");
-  must_be(is_time(job.kernel), "the kernel's time is negative or not a number");
-  check_stages(costs.issue, "issue cost");
-  check_stages(costs.gap, "gap");
-  check_stages(costs.latency, "latency");
-  must_be(is_time(costs.duplex_extra_gap), "the gap beside the other engine is negative or not a number");
-  must_be(is_time(costs.submit), "the time to submit is negative or not a number");
-  must_be(is_time(costs.stream_create), "the cost of a stream is negative or not a number");
+  must_be_time(job.kernel, "the kernel's time");
+  must_be_times(costs.issue, "issue cost");
+  must_be_times(costs.gap, "gap");
+  must_be_times(costs.latency, "latency");
+  must_be_time(costs.duplex_extra_gap, "the gap beside the other engine");
+  must_be_time(costs.submit, "the time to submit");
+  must_be_time(costs.stream_create, "the cost of a stream");
   for (const double slow : {costs.duplex_slowdown_h2d, costs.duplex_slowdown_d2h})
     must_be(std::isfinite(slow) && slow >= 1, "a slow-down of both directions at once is below 1 or not a number");
   must_be(costs.copy_engines == 1 || costs.copy_engines == 2, "the number of copy engines is 1 or 2");
@@ -40,6 +39,33 @@ void check(const Job& job, std::uint32_t n, const StreamCosts& costs) {
 std::uint64_t rounded_up(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
 
 }  // namespace
+
+Curve::Curve(std::vector<Point> points) : points_(std::move(points)) {
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    const double x = points_[i].x, time = points_[i].time.count();
+    must_be(std::isfinite(x) && std::isfinite(time) && time >= 0,
+            "a cost curve has a point that is negative or not a number");
+    must_be(i == 0 || points_[i - 1].x < x, "a cost curve has points that do not ascend");
+  }
+}
+
+Curve Curve::line(Seconds start, Seconds slope) {
+  // Far out, so that the slope, which is read back as a difference, keeps its digits beside the start.
+  constexpr double far = 0x1p40;
+  return Curve({{0, start}, {far, start + slope * far}});
+}
+
+Seconds Curve::operator()(double x) const {
+  if (points_.empty()) return Seconds{0};
+  if (points_.size() == 1 || x <= points_.front().x) return points_.front().time;
+  auto right = std::upper_bound(points_.begin(), points_.end(), x, [](double at, const Point& p) { return at < p.x; });
+  if (right == points_.end()) --right;
+  const Point &a = *(right - 1), &b = *right;
+  // A falling end is not followed below zero.
+  return std::max(Seconds{0}, a.time + (b.time - a.time) * ((x - a.x) / (b.x - a.x)));
+}
+
+namespace model {
 
 Chunks chunks_of(const Job& job, std::uint32_t n, const StreamCosts& costs) {
   check(job, n, costs);

@@ -12,8 +12,6 @@ Seconds transfers(const Stages& whole) { return whole.h2d + whole.d2h; }
 
 }  // namespace
 
-Stages chunk_of(const Stages& whole, double n) { return {whole.h2d / n, whole.kernel / n, whole.d2h / n}; }
-
 Seconds best_practices_kernel(const Stages& whole, double n) { return whole.kernel + transfers(whole) / n; }
 Seconds best_practices_transfers(const Stages& whole, double n) { return transfers(whole) + whole.kernel / n; }
 
@@ -49,23 +47,16 @@ Seconds dominant_stage(const Stages& whole, Seconds g, double n) {
   return longest + (whole.sum() - longest) / n + (n - 1) * g;
 }
 
-double dominant_stage_optimum(const Stages& whole, Seconds g) {
-  const Seconds longest = std::max({whole.h2d, whole.kernel, whole.d2h});
-  return std::max(1.0, std::sqrt((whole.sum() - longest) / g));
-}
-
-double tail_inflation(std::uint64_t blocks, std::uint64_t slots, double n) {
-  const double at_once = n * static_cast<double>(slots), all = static_cast<double>(blocks);
-  return at_once * std::ceil(all / at_once) / all;
-}
-
-Seconds both_directions(const Copy& one, const Copy& other) {
-  const auto beside = [](const Copy& c) { return c.fixed + c.slow * c.transfer; };
-  const bool in_order = beside(one) <= beside(other);
-  const Copy &first = in_order ? one : other, &second = in_order ? other : one;
-  // Only bytes are slowed: nothing is where the first ends before the second's bytes begin.
-  const Seconds together = std::max(Seconds{0}, beside(first) - second.fixed);
-  return second.fixed + second.transfer + together * (1 - 1 / second.slow);
+// The longest of the chains of operations that could hold the end up: a first chunk that fills the pipe, then n - 1
+// more at the pace of the slowest that is left.
+Seconds two_engines_breadth_first(const Stages& chunk, const Stages& latency, const Stages& issue, std::uint32_t n) {
+  const auto [a, k, d] = chunk;
+  const auto [lh, lk, ld] = latency;
+  const auto [oh, ok, od] = issue;
+  const double all = n, more = n - 1.0;
+  return std::max({oh + a + lh + k + lk + d + ld + more * std::max({a, k, d, oh}),
+                   all * oh + ok + k + lk + d + ld + more * std::max({k, d, ok}),
+                   all * (oh + ok) + od + d + ld + more * std::max(d, od)});
 }
 
 }  // namespace npgpu::models

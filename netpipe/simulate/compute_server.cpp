@@ -109,12 +109,10 @@ void ComputeServer::regrant(double now) {
 }
 
 void ComputeServer::find_next_end() {
-  next_end_ = at_no_time;
-  for (std::size_t i = 0; i < running_.size(); ++i)
-    if (running_[i].end < next_end_) {
-      next_end_ = running_[i].end;
-      next_ = i;
-    }
+  const auto sooner = [](const Running& a, const Running& b) { return a.end < b.end; };
+  const auto next = std::min_element(running_.begin(), running_.end(), sooner);
+  next_ = static_cast<std::size_t>(next - running_.begin());
+  next_end_ = next == running_.end() ? at_no_time : next->end;
 }
 
 // Returns the end of the last block.

@@ -1,6 +1,5 @@
 // One or two copy engines. An operation holds its engine for a gap, which nothing slows, and then for its bytes, which
-// flow at 1/slow while the other engine is held. (both_directions() in npgpu/closed_forms.hpp is the same in closed
-// form, for two copies.)
+// flow at 1/slow while the other engine is held.
 #pragma once
 
 #include <array>

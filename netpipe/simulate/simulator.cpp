@@ -23,48 +23,17 @@ std::size_t Simulator::line_of(Stage stage) const {
 
 // ---- before the first event --------------------------------------------------------------------------------------
 
-void Simulator::issue(Index index, Stage stage, std::uint32_t chunk) {
-  Operation& o = operations_[index];
-  o = {};
-  o.stage = stage;
-  o.chunk = chunk;
-  o.issue_start = host_;
-  const Stages& cost = chunk_.issue;
-  host_ += (stage == Stage::h2d ? cost.h2d : stage == Stage::kernel ? cost.kernel : cost.d2h).count();
-  o.ready = host_ + costs_.submit.count();
-}
-
-void Simulator::link_streams(std::uint32_t streams) {
-  last_in_stream_.assign(streams, none);
-  for (Index i = 0; i < operations_.size(); ++i) {
-    Index& last = last_in_stream_[operations_[i].stream];
-    if (last != none) {
-      operations_[last].next_in_stream = i;
-      ++operations_[i].waits;
-    }
-    last = i;
+// `o` waits for the last one, if there is one, and is the last one then.
+void Simulator::follow(Index& last, Index Operation::*next, Index o) {
+  if (last != none) {
+    operations_[last].*next = o;
+    ++operations_[o].waits;
   }
+  last = o;
 }
 
 std::uint32_t Simulator::queues_of(std::size_t line) const {
   return line == 0 ? costs_.queues.h2d : line == 1 ? costs_.queues.d2h : costs_.queues.kernel;
-}
-
-void Simulator::link_copies() {
-  last_in_queue_.assign(std::size_t{costs_.queues.h2d} + costs_.queues.d2h, none);
-  for (Index i = 0; i < operations_.size(); ++i) {
-    Operation& o = operations_[i];
-    const std::size_t line = line_of(o.stage);
-    const std::uint32_t queues = queues_of(line);
-    if (line == compute_line || queues == 0) continue;
-    o.queue = o.stream % queues;
-    Index& last = last_in_queue_[(line == 1 ? costs_.queues.h2d : 0) + o.queue];
-    if (last != none) {
-      operations_[last].next_in_queue = i;
-      ++o.waits;
-    }
-    last = i;
-  }
 }
 
 void Simulator::give_queues(double now) {
@@ -102,9 +71,9 @@ void Simulator::prepare(const Job& job, std::uint32_t n, Order order, std::uint3
   if (chunk_.has_kernel) stages[kinds++] = Stage::kernel;
   if (chunk_.has_d2h) stages[kinds++] = Stage::d2h;
 
-  operations_.resize(std::size_t{kinds} * n);
   const std::uint32_t all_streams = order == Order::independent ? 3 * streams : streams;
-  host_ = total_ = costs_.stream_create.count() * all_streams;
+  const Queues& queues = costs_.queues;
+  operations_.assign(std::size_t{kinds} * n, {});
   for (Line& line : lines_) {
     line.coming.clear();
     line.there.clear();
@@ -112,47 +81,45 @@ void Simulator::prepare(const Job& job, std::uint32_t n, Order order, std::uint3
   }
   copies_.reset();
   compute_.reset(costs_.compute, chunk_, costs_.gap.kernel.count(), job.blocks, n);
-
-  if (order == Order::breadth_first)
-    for (Index kind = 0; kind < kinds; ++kind)
-      for (std::uint32_t chunk = 0; chunk < n; ++chunk) issue(kind * n + chunk, stages[kind], chunk);
-  else
-    for (std::uint32_t chunk = 0; chunk < n; ++chunk)
-      for (Index kind = 0; kind < kinds; ++kind) issue(chunk * kinds + kind, stages[kind], chunk);
-  total_ = host_;
-  for (Operation& o : operations_)
-    o.stream = o.chunk % streams + (order == Order::independent ? static_cast<std::uint32_t>(o.stage) * streams : 0);
-  if (held_until_ > 0)
-    for (Operation& o : operations_)
-      if (o.stream + 1 < all_streams) o.ready = std::max(o.ready, held_until_);
-  link_streams(all_streams);
-  link_copies();
+  last_in_stream_.assign(all_streams, none);
+  last_in_queue_.assign(std::size_t{queues.h2d} + queues.d2h, none);
   launches_.clear();
   launched_ = entered_ = 0;
-  channels_.assign(costs_.queues.kernel, {});
-  least_recent_.resize(costs_.queues.kernel);
+  channels_.assign(queues.kernel, {});
+  least_recent_.resize(queues.kernel);
   std::iota(least_recent_.begin(), least_recent_.end(), 0u);
-  if (costs_.queues.kernel)
-    for (Index i = 0; i < operations_.size(); ++i)
-      if (operations_[i].stage == Stage::kernel) {
-        ++operations_[i].waits;
-        launches_.push_back(i);
-      }
-
-  synchronizes_.clear();
+  synchronizes_.assign(costs_.implicit_sync != ImplicitSync::none && chunk_.has_kernel ? n : 0, 0);
   copies_out_.clear();
   synchronized_ = 0;
   waiting_ = 0;
-  if (costs_.implicit_sync != ImplicitSync::none && chunk_.has_kernel) {
-    synchronizes_.resize(n);
-    for (Index i = 0; i < operations_.size(); ++i)
-      if (operations_[i].stage == Stage::d2h) {
-        ++operations_[i].waits;
-        copies_out_.emplace_back(i, order == Order::breadth_first ? n : operations_[i].chunk + 1);
-      }
+
+  const bool breadth_first = order == Order::breadth_first;
+  host_ = costs_.stream_create.count() * all_streams;
+  for (Index i = 0; i < operations_.size(); ++i) {
+    Operation& o = operations_[i];
+    o.stage = stages[breadth_first ? i / n : i % kinds];
+    o.chunk = breadth_first ? i % n : i / kinds;
+    o.stream = o.chunk % streams + (order == Order::independent ? static_cast<std::uint32_t>(o.stage) * streams : 0);
+    o.issue_start = host_;
+    host_ += chunk_.issue.of(o.stage).count();
+    o.ready = host_ + costs_.submit.count();
+    if (o.stream + 1 < all_streams) o.ready = std::max(o.ready, held_until_);
+    follow(last_in_stream_[o.stream], &Operation::next_in_stream, i);
+    const std::size_t line = line_of(o.stage);
+    if (line == compute_line && queues.kernel) {
+      ++o.waits;
+      launches_.push_back(i);
+    } else if (line != compute_line && queues_of(line)) {
+      o.queue = o.stream % queues_of(line);
+      follow(last_in_queue_[(line == 1 ? queues.h2d : 0) + o.queue], &Operation::next_in_queue, i);
+    }
+    if (o.stage == Stage::d2h && !synchronizes_.empty()) {
+      ++o.waits;
+      copies_out_.emplace_back(i, breadth_first ? n : o.chunk + 1);
+    }
+    if (o.waits == 0) lines_[line].coming.emplace_back(o.ready, i);
   }
-  for (Index i = 0; i < operations_.size(); ++i)
-    if (operations_[i].waits == 0) lines_[line_of(operations_[i].stage)].coming.emplace_back(operations_[i].ready, i);
+  total_ = host_;
   for (Line& line : lines_) std::make_heap(line.coming.begin(), line.coming.end(), std::greater<>());
 }
 
@@ -191,16 +158,10 @@ void Simulator::kernel_synchronizes(std::uint32_t chunk, double now) {
 void Simulator::ended(Index index, double now) {
   const Operation& o = operations_[index];
   if (!ends_.empty()) ends_[index] = now;
-  const Stages& latency = costs_.latency;
   const bool last = o.next_in_stream == none;
-  const double reached = now + (o.stage == Stage::d2h      ? latency.d2h
-                                : last                     ? Seconds{0}
-                                : o.stage == Stage::kernel ? latency.kernel
-                                                           : latency.h2d)
-                                   .count();
+  const double reached = now + (last && o.stage != Stage::d2h ? 0 : costs_.latency.of(o.stage).count());
   if (held_until_ == 0 || o.stream + 1 == last_in_stream_.size()) total_ = std::max(total_, reached);
-  if (o.next_in_stream != none)
-    passed(o.next_in_stream, operations_[o.next_in_stream].stage == o.stage ? now : reached);
+  if (!last) passed(o.next_in_stream, operations_[o.next_in_stream].stage == o.stage ? now : reached);
   if (o.stage == Stage::kernel && costs_.implicit_sync == ImplicitSync::end) kernel_synchronizes(o.chunk, now);
 }
 
@@ -214,17 +175,17 @@ void Simulator::start(Index index, double now) {
   Operation& o = operations_[index];
   o.start = now;
   const std::size_t line = line_of(o.stage);
-  const auto gap = [&](Seconds alone) {
-    return (alone + (copies_.free(1 - line) ? Seconds{0} : costs_.duplex_extra_gap)).count();
-  };
-  const auto scattered = [&](double transfer) { return factor_ ? transfer * factor_() : transfer; };
-  if (o.stage == Stage::kernel) o.start = compute_.start(index, o.chunk, now);
-  else if (o.stage == Stage::h2d)
-    copies_.start(line, index, gap(costs_.gap.h2d), scattered(chunk_.h2d), costs_.duplex_slowdown_h2d, now);
-  else copies_.start(line, index, gap(costs_.gap.d2h), scattered(chunk_.d2h), costs_.duplex_slowdown_d2h, now);
   lines_[line].queue = o.queue;
-  if (o.next_in_queue != none && line != compute_line) passed(o.next_in_queue, o.start);
-  if (o.stage == Stage::kernel && costs_.implicit_sync == ImplicitSync::start) kernel_synchronizes(o.chunk, o.start);
+  if (o.stage == Stage::kernel) {
+    o.start = compute_.start(index, o.chunk, now);
+    if (costs_.implicit_sync == ImplicitSync::start) kernel_synchronizes(o.chunk, o.start);
+    return;
+  }
+  const bool in = o.stage == Stage::h2d;
+  const Seconds gap = costs_.gap.of(o.stage) + (copies_.free(1 - line) ? Seconds{0} : costs_.duplex_extra_gap);
+  const double transfer = (in ? chunk_.h2d : chunk_.d2h) * (factor_ ? factor_() : 1);
+  copies_.start(line, index, gap.count(), transfer, in ? costs_.duplex_slowdown_h2d : costs_.duplex_slowdown_d2h, now);
+  if (o.next_in_queue != none) passed(o.next_in_queue, now);
 }
 
 void Simulator::come(Line& l, std::size_t line, double now) {
@@ -295,9 +256,8 @@ void Simulator::record(std::vector<TimelineEntry>& entries) const {
     const Operation& o = operations_[i];
     const std::uint32_t queue = queues_of(line_of(o.stage)) ? o.queue : o.stream;
     static constexpr Server servers[] = {Server::copy_in, Server::copy_out, Server::compute};
-    const Stages& issue = chunk_.issue;
-    const Seconds cost = o.stage == Stage::h2d ? issue.h2d : o.stage == Stage::kernel ? issue.kernel : issue.d2h;
-    entries.push_back({o.stage, o.chunk, queue, Server::host, Seconds{o.issue_start}, Seconds{o.issue_start} + cost});
+    const Seconds issue{o.issue_start};
+    entries.push_back({o.stage, o.chunk, queue, Server::host, issue, issue + chunk_.issue.of(o.stage)});
     entries.push_back({o.stage, o.chunk, queue, servers[line_of(o.stage)], Seconds{o.start}, Seconds{ends_[i]}});
   }
   std::stable_sort(entries.begin(), entries.end(), [](const TimelineEntry& a, const TimelineEntry& b) {

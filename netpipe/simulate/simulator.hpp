@@ -60,9 +60,7 @@ class Simulator {
   };
 
   void prepare(const Job&, std::uint32_t n, Order, std::uint32_t streams);
-  void issue(Index, Stage, std::uint32_t chunk);
-  void link_streams(std::uint32_t streams);
-  void link_copies();
+  void follow(Index& last, Index Operation::*next, Index);
   void give_queues(double now);  // to kernels that are launched by now
   void enter(Index, double now);
   void come(Line&, std::size_t line, double now);
