@@ -13,7 +13,7 @@ TEST_CASE("well-formed text stays as it is") {
     CHECK(utf8(text) == text);
 }
 
-TEST_CASE("each byte out of place becomes one U+FFFD") {
+TEST_CASE("what is out of place becomes U+FFFD") {
   CHECK(utf8("a\xff"
              "b") == "a" + bad + "b");
   CHECK(utf8("\x80") == bad);
@@ -23,6 +23,6 @@ TEST_CASE("each byte out of place becomes one U+FFFD") {
   CHECK(utf8("\xe0\x80\xaf") == bad + bad + bad);
   CHECK(utf8("\xed\xa0\x80") == bad + bad + bad);            // a surrogate
   CHECK(utf8("\xf4\x90\x80\x80") == bad + bad + bad + bad);  // past U+10FFFF
-  CHECK(utf8("\xe2\x82") == bad + bad);
-  CHECK(utf8(std::string_view("a\0b", 3)) == "a" + bad + "b");
+  CHECK(utf8("\xe2\x82") == bad);                            // one for a sequence that the end cuts short
+  CHECK(utf8(std::string("a\0b", 3)) == "a" + bad + "b");
 }

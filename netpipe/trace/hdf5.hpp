@@ -12,7 +12,6 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -100,9 +99,9 @@ Handle open_group(hid_t parent, const std::string& where, const std::string& nam
 // All names in a group, sorted.
 std::vector<std::string> names_in(hid_t group);
 
-// The text with every byte that is not part of well-formed UTF-8 (Unicode 15, table 3-7), and every NUL, replaced by
-// U+FFFD: texts of a trace are UTF-8, whatever a command line, a host name or a driver handed over.
-std::string utf8(std::string_view bytes);
+// The text with U+FFFD for every NUL and for what is not well-formed UTF-8 (Unicode 15, table 3-7): texts of a trace
+// are UTF-8, whatever a command line, a host name or a driver handed over.
+std::string utf8(std::string);
 
 // ---- scalar attributes; errors name the attribute and, when reading, the object it should be on ----
 
