@@ -5,8 +5,7 @@
 #include <cmath>
 
 #include "made_probe.hpp"
-#include "netpipe/model/probes/quotient.hpp"
-#include "netpipe/model/probes/verdict.hpp"
+#include "netpipe/model/probes/derivation.hpp"
 
 using namespace npgpu;
 using namespace npgpu::model;

@@ -49,28 +49,14 @@ enum class Cost {
   submit,
 };
 template <>
-inline constexpr std::array<std::string_view, 22> names_of<Cost>{"issue h2d",
-                                                                 "issue kernel",
-                                                                 "issue d2h",
-                                                                 "t_sc",
-                                                                 "destroy",
-                                                                 "rate h2d",
-                                                                 "gap h2d",
-                                                                 "rate d2h",
-                                                                 "gap d2h",
-                                                                 "gate",
-                                                                 "gap kernel",
-                                                                 "latency h2d",
-                                                                 "latency kernel",
-                                                                 "copy engines",
-                                                                 "duplex slow-down h2d",
-                                                                 "duplex slow-down d2h",
-                                                                 "duplex extra gap",
-                                                                 "blocks at once",
-                                                                 "queues h2d",
-                                                                 "queues kernel",
-                                                                 "queues d2h",
-                                                                 "submit"};
+inline constexpr std::array<std::string_view, 22> names_of<Cost>{
+    // calls
+    "issue h2d", "issue kernel", "issue d2h", "t_sc", "destroy",
+    // copies
+    "rate h2d", "gap h2d", "rate d2h", "gap d2h", "gate", "gap kernel",
+    // in a stream, and together
+    "latency h2d", "latency kernel", "copy engines", "duplex slow-down h2d", "duplex slow-down d2h", "duplex extra gap",
+    "blocks at once", "queues h2d", "queues kernel", "queues d2h", "submit"};
 
 struct CostParameter : Parameter {
   Cost cost;

@@ -1,6 +1,7 @@
 // How many streams: every candidate is simulated, and the fastest taken.
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "netpipe/simulate/simulator.hpp"
 
@@ -11,18 +12,18 @@ namespace {
 // Times that differ by less are rounding of the same time.
 constexpr double same = 1e-9;
 
-void find_bound(Prediction& p, const StreamRun& run, int copy_engines) {
-  const auto consider = [&](Bound bound, Seconds time) {
+void find_bound(Prediction& p, const Busy& busy, int copy_engines) {
+  const std::pair<Bound, Seconds> servers[] = {
+      {copy_engines == 1 ? Bound::copy_engine : Bound::h2d_engine, busy.copy_in},
+      {Bound::d2h_engine, busy.copy_out},  // 0 of one engine
+      {Bound::compute, busy.compute},
+      {Bound::host_issue, busy.host}};
+  p.bound_time = Seconds{0};
+  for (const auto& [bound, time] : servers)
     if (time > p.bound_time) {
       p.bound = bound;
       p.bound_time = time;
     }
-  };
-  p.bound_time = Seconds{0};
-  consider(copy_engines == 1 ? Bound::copy_engine : Bound::h2d_engine, run.busy.copy_in);
-  if (copy_engines == 2) consider(Bound::d2h_engine, run.busy.copy_out);
-  consider(Bound::compute, run.busy.compute);
-  consider(Bound::host_issue, run.busy.host);
 }
 
 }  // namespace
@@ -53,7 +54,7 @@ Prediction choose_streams(const Job& job, const StreamCosts& costs, Order order,
   p.streams = best->streams;
   p.time = best->run.total;
   if (p.time.count() > 0) p.speed_up = alone / p.time;
-  find_bound(p, best->run, costs.copy_engines);
+  find_bound(p, best->run.busy, costs.copy_engines);
   return p;
 }
 

@@ -19,15 +19,9 @@ class CopyEngines {
   // `slow`: of this operation, beside one on the other engine.
   void start(std::size_t engine, std::size_t operation, double gap, double transfer, double slow, double now) {
     Engine& e = engines_[engine];
-    e.operation = operation;
-    e.held = true;
-    e.slow = slow;
-    e.since = now + gap;
-    e.left = transfer;
-    e.started = now;
     Engine& other = engines_[1 - engine];
-    e.factor = other.held ? slow : 1;
-    e.end = e.since + e.left * e.factor;
+    const double factor = other.held ? slow : 1;
+    e = {operation, true, slow, now + gap, transfer, factor, now + gap + transfer * factor, now, e.busy};
     change_pace(other, other.slow, now);
   }
 

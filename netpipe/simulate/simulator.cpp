@@ -125,10 +125,6 @@ void Simulator::prepare(const Job& job, std::uint32_t n, Order order, std::uint3
 
 // ---- events --------------------------------------------------------------------------------------------------------
 
-bool Simulator::server_free(std::size_t line, double now) const {
-  return line == compute_line ? compute_.free_at() <= now : copies_.free(line);
-}
-
 double Simulator::next_event(double now) const {
   double next = std::min({copies_.next_end(0), copies_.next_end(1), compute_.next_end()});
   for (std::size_t line = 0; line < 3; ++line)
@@ -217,7 +213,8 @@ void Simulator::start_all(double now) {
     for (std::size_t line = 0; line < 3; ++line) {
       Line& l = lines_[line];
       come(l, line, now);
-      if (l.there.empty() || !server_free(line, now)) continue;
+      const bool free = line == compute_line ? compute_.free_at() <= now : copies_.free(line);
+      if (l.there.empty() || !free) continue;
       if (line != compute_line && queues_of(line)) take_turns(l, queues_of(line));
       if (!first || l.there.front().second < first->there.front().second) first = &l;
     }

@@ -74,7 +74,6 @@ class Simulator {
   void kernel_synchronizes(std::uint32_t chunk, double now);
   std::size_t line_of(Stage) const;
   std::uint32_t queues_of(std::size_t line) const;
-  bool server_free(std::size_t line, double now) const;
   void record(std::vector<TimelineEntry>&) const;
 
   std::function<double()> factor_;  // none: always 1

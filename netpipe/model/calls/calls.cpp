@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "netpipe/model/median_us.hpp"
+#include "netpipe/model/medians.hpp"
 #include "npgpu/compare.hpp"
 
 namespace npgpu::model {

@@ -13,12 +13,9 @@ namespace npgpu::model {
 
 namespace {
 
-using Us = double;
+double us(Seconds t) { return microseconds(t); }
 
-Us us(Seconds t) { return microseconds(t); }
-
-double dominant(const Stages& s) { return us(std::max({s.h2d, s.kernel, s.d2h})); }
-double others(const Stages& s) { return us(s.sum()) - dominant(s); }
+double others(const Stages& s) { return us(s.sum()) - us(std::max({s.h2d, s.kernel, s.d2h})); }
 
 // What is left of a streamed job's time when the part of the others that could be hidden is taken off: T_ov of Veneva &
 // Imamura 2025, by (5), with the stages that are not the longest for their `sum`. Features of it are fitted over all
@@ -31,10 +28,7 @@ Baseline overhead_form(std::string name, std::string source, std::uint32_t param
   const auto bytes = [](const KnownWorkload& s) { return static_cast<double>(s.job.in_bytes + s.job.out_bytes); };
   const auto fit = std::make_shared<RelativeFit>();
   const auto fitted = std::make_shared<std::vector<double>>();
-  Baseline b;
-  b.name = std::move(name);
-  b.source = std::move(source);
-  b.fitted = parameters;
+  Baseline b{.name = std::move(name), .source = std::move(source), .time_us = {}, .fitted = parameters};
   b.learn = [=](const KnownWorkload& s) {
     for (std::size_t i = 0; i < s.workload->streams.size(); ++i)
       if (const double n = s.workload->streams[i]; n != 1)
@@ -71,14 +65,16 @@ Baseline best_constant() {
   const auto known = std::make_shared<Regrets>();
   const auto chosen = std::make_shared<double>(1);
   const auto regrets_of = [](const KnownWorkload& s) {
-    const auto least = std::min_element(s.workload->time_us.begin(), s.workload->time_us.end(),
-                                        [](const Estimate& a, const Estimate& b) { return a.value < b.value; });
+    const auto& times = s.workload->time_us;
+    const double least = times[best_of(times)].value;
     std::map<std::uint32_t, double> regrets;
-    for (std::size_t i = 0; i < s.workload->streams.size(); ++i)
-      regrets[s.workload->streams[i]] = s.workload->time_us[i].value / least->value - 1;
+    for (std::size_t i = 0; i < times.size(); ++i) regrets[s.workload->streams[i]] = times[i].value / least - 1;
     return regrets;
   };
-  Baseline b{"best constant n", "one count for every workload, chosen on the others", {}, {}, {}, {}, 1};
+  Baseline b{.name = "best constant n",
+             .source = "one count for every workload, chosen on the others",
+             .time_us = {},
+             .fitted = 1};
   b.learn = [=](const KnownWorkload& s) {
     for (const auto& [n, regret] : regrets_of(s)) known->of[n].push_back(regret);
     ++known->workloads;
@@ -103,50 +99,44 @@ Baseline best_constant() {
 
 }  // namespace
 
-void RelativeFit::add_to(Sums& sums, const std::vector<long double>& row, long double right) {
-  const std::size_t n = row.size();
-  sums.products.resize(n * n);
-  sums.right.resize(n);
-  ++sums.rows;
-  for (std::size_t i = 0; i < n; ++i) {
-    sums.right[i] += row[i] * right;
-    for (std::size_t j = 0; j < n; ++j) sums.products[i * n + j] += row[i] * row[j];
-  }
+std::size_t best_of(const std::vector<Estimate>& times) {
+  const auto sooner = [](const Estimate& a, const Estimate& b) { return a.value < b.value; };
+  return static_cast<std::size_t>(std::min_element(times.begin(), times.end(), sooner) - times.begin());
 }
 
 void RelativeFit::add(const void* group, const std::vector<double>& features, double offset, double measured) {
-  std::vector<long double> row(features.begin(), features.end());
-  for (long double& x : row) x /= measured;
+  Vector row(static_cast<Eigen::Index>(features.size()));
+  std::transform(features.begin(), features.end(), row.begin(),
+                 [&](long double feature) { return feature / measured; });
   const long double right = 1 - static_cast<long double>(offset) / measured;
-  add_to(all_, row, right);
-  add_to(groups_[group], row, right);
+  for (Sums* sums : {&all_, &groups_[group]}) {
+    if (sums->rows++ == 0) {
+      sums->products = Matrix::Zero(row.size(), row.size());
+      sums->right = Vector::Zero(row.size());
+    }
+    sums->products += row * row.transpose();
+    sums->right += row * right;
+  }
 }
 
 std::vector<double> RelativeFit::solve(const void* without) const {
-  Sums left = all_;
+  auto [rows, a, b] = all_;
   if (const auto out = groups_.find(without); out != groups_.end()) {
-    left.rows -= out->second.rows;
-    for (std::size_t i = 0; i < left.products.size(); ++i) left.products[i] -= out->second.products[i];
-    for (std::size_t i = 0; i < left.right.size(); ++i) left.right[i] -= out->second.right[i];
+    rows -= out->second.rows;
+    a -= out->second.products;
+    b -= out->second.right;
   }
-  if (left.rows == 0) return {};
-  using Matrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
-  using Vector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
-  const auto n = static_cast<Eigen::Index>(left.right.size());
-  Matrix a = Eigen::Map<const Matrix>(left.products.data(), n, n);
-  Vector b = Eigen::Map<const Vector>(left.right.data(), n);
+  if (rows == 0) return {};
   // Columns of bytes and of ones differ by many powers of ten.
   Vector scale = a.diagonal().cwiseSqrt();
-  for (Eigen::Index i = 0; i < n; ++i)
-    if (!(scale(i) > 0)) scale(i) = 1;
+  for (long double& one : scale)
+    if (!(one > 0)) one = 1;
   a.array() /= (scale * scale.transpose()).array();
   // Where all workloads have the same bytes, those cannot be told from a constant: the shortest solution then.
   Eigen::CompleteOrthogonalDecomposition<Matrix> decomposition;
   decomposition.setThreshold(1e-15L);  // of products; 3e-8 of features
   const Vector x = decomposition.compute(a).solve(b.cwiseQuotient(scale)).cwiseQuotient(scale);
-  std::vector<double> result;
-  for (const long double one : x) result.push_back(static_cast<double>(one));
-  return result;
+  return {x.begin(), x.end()};
 }
 
 std::vector<Baseline> baselines(const MeasuredCosts& measured) {
@@ -161,7 +151,7 @@ std::vector<Baseline> baselines(const MeasuredCosts& measured) {
   const auto add = [&](std::string name, std::string source,
                        std::function<double(const KnownWorkload&, std::uint32_t)> time,
                        std::function<double(const KnownWorkload&)> streams = {}) {
-    all.push_back({std::move(name), std::move(source), std::move(time), std::move(streams), {}, {}, 0});
+    all.push_back({std::move(name), std::move(source), std::move(time), std::move(streams)});
   };
   add(
       "n = 1", "no streams", [](const KnownWorkload& s, std::uint32_t) { return s.unsplit_us; },
@@ -212,13 +202,8 @@ std::vector<Baseline> baselines(const MeasuredCosts& measured) {
 std::vector<Baseline> hypotheses() {
   using namespace models;
   const auto add = [](std::string name, std::string source, Seconds (*time)(const Stages&, double n)) {
-    return Baseline{std::move(name),
-                    std::move(source),
-                    [time](const KnownWorkload& s, std::uint32_t n) { return us(time(s.whole, n)); },
-                    {},
-                    {},
-                    {},
-                    0};
+    return Baseline{std::move(name), std::move(source),
+                    [time](const KnownWorkload& s, std::uint32_t n) { return us(time(s.whole, n)); }};
   };
   // A copy that is not hidden adds to the kernel's time.
   return {add("dominant kernel", "t_E + t_T/n", best_practices_kernel),

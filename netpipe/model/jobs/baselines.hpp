@@ -1,6 +1,7 @@
 // The models that predictions are held against: each says how long a job takes in n streams, or only which n to take.
 #pragma once
 
+#include <Eigen/Core>
 #include <functional>
 #include <map>
 #include <string>
@@ -18,16 +19,19 @@ struct KnownWorkload {
   double unsplit_us = not_measured;  // measured
 };
 
+// Of the times of a workload, the least.
+std::size_t best_of(const std::vector<Estimate>& times);
+
 struct Baseline {
   std::string name, source;
   // Of this workload in n streams, in us. Empty: it only chooses.
   std::function<double(const KnownWorkload&, std::uint32_t n)> time_us;
   // How many streams; empty: the count with the least time.
-  std::function<double(const KnownWorkload&)> streams;
+  std::function<double(const KnownWorkload&)> streams{};
   // What is fitted: `learn` sees every scored workload once, and `fit_without` then fits to all that were learnt but
   // this one; null: to all. Both empty where nothing is fitted.
-  std::function<void(const KnownWorkload&)> learn;
-  std::function<void(const KnownWorkload*)> fit_without;
+  std::function<void(const KnownWorkload&)> learn{};
+  std::function<void(const KnownWorkload*)> fit_without{};
   std::uint32_t fitted = 0;
 };
 
@@ -42,11 +46,13 @@ class RelativeFit {
   std::vector<double> solve(const void* without = nullptr) const;
 
  private:
+  using Matrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+  using Vector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
   struct Sums {
     std::size_t rows = 0;
-    std::vector<long double> products, right;  // of features with each other, by rows, and with the right hand side
+    Matrix products;  // of features with each other
+    Vector right;     // and with the right hand side
   };
-  static void add_to(Sums&, const std::vector<long double>& row, long double right);
   std::map<const void*, Sums> groups_;
   Sums all_;
 };

@@ -7,7 +7,8 @@
 #include <cmath>
 #include <map>
 
-#include "netpipe/model/probes/verdict.hpp"
+#include "netpipe/model/by_device.hpp"
+#include "netpipe/model/probes/derivation.hpp"
 
 namespace npgpu {
 
@@ -15,7 +16,7 @@ namespace model {
 
 namespace {
 
-Seconds at_least_0(double us) { return from_microseconds(us > 0 ? us : 0); }
+Seconds at_least_0(double us) { return from_microseconds(std::max(0.0, us)); }
 
 constexpr std::uint64_t usual_call_bytes = 64 * KiB;
 constexpr std::uint64_t small_sizes[] = {4 * KiB, 64 * KiB, MiB, 16 * MiB};
@@ -23,16 +24,14 @@ constexpr std::uint64_t small_sizes[] = {4 * KiB, 64 * KiB, MiB, 16 * MiB};
 }  // namespace
 
 CostParameter& CostMeasuring::add(Cost cost, Estimate estimate, std::string meaning) {
-  CostParameter& p = out_.parameters.emplace_back();
-  p.cost = cost;
-  p.name = name(cost);
-  p.estimate = std::move(estimate);
-  p.meaning = std::move(meaning);
+  CostParameter& p = out_.parameters.emplace_back(
+      CostParameter{parameter(std::string(name(cost)), std::move(estimate), std::move(meaning)), cost});
   p.reference_source = not_reported(out_.device);
   Estimate& e = p.estimate;
   if (e.unit != "us") return p;
-  if (e.value < 0) add_note(p, fmt::format("measured as {:.3g} us, which is scatter: no time is below 0", e.value));
-  else if (e.low < 0) add_note(p, fmt::format("its interval begins at {:.3g} us, cut at 0", e.low));
+  if (e.value < 0)
+    add_note(p.note, fmt::format("measured as {:.3g} us, which is scatter: no time is below 0", e.value));
+  else if (e.low < 0) add_note(p.note, fmt::format("its interval begins at {:.3g} us, cut at 0", e.low));
   for (double* us : {&e.value, &e.low, &e.high})
     if (*us < 0) *us = 0;
   return p;
@@ -46,15 +45,13 @@ void CostMeasuring::miss(const std::string& what) {
 // takes longer than the next, and a small copy's longer than a large one's.
 std::array<Estimate, 3> CostMeasuring::calls_of(std::uint64_t bytes) const {
   const auto slope = [&](bool kernel, bool out, const char* method) {
-    std::vector<XY> calls;
-    for (const JobSummary& s : points_.find([&](const JobCase&c, const JobShape&j) {
-           const std::uint64_t all = j.chunks * bytes;
-           return c.order == Order::breadth_first && c.pool == StreamPool::pooled && c.gating == Gating::open &&
-                  j.chunks == j.streams && j.bytes_in == all && j.bytes_out == (out ? all : 0) &&
-                  j.kernel_bytes == (kernel ? all : 0) && j.iterations == (kernel ? 1 : 0);
-         }))
-      calls.push_back({static_cast<double>(s.job.chunks), s.issue_us});
-    return theil_sen(calls, "us", method);
+    const auto these = [&](const JobCase& c, const JobShape& j) {
+      const std::uint64_t all = j.chunks * bytes;
+      return c.order == Order::breadth_first && c.pool == StreamPool::pooled && c.gating == Gating::open &&
+             j.chunks == j.streams && j.bytes_in == all && j.bytes_out == (out ? all : 0) &&
+             j.kernel_bytes == (kernel ? all : 0) && j.iterations == (kernel ? 1 : 0);
+    };
+    return theil_sen(points_.over_chunks(these, &JobSummary::issue_us), "us", method);
   };
   const auto less = [](Estimate more, const Estimate& base) {
     more.low -= base.high;
@@ -90,16 +87,14 @@ void CostMeasuring::calls() {
 }
 
 void CostMeasuring::streams() {
-  std::vector<XY> create, destroy;
-  for (const JobSummary& s : points_.find([](const JobCase&c, const JobShape&j) {
-         return c.workload == Workload::none && c.pool == StreamPool::fresh && j.chunks == j.streams;
-       })) {
-    create.push_back({static_cast<double>(s.job.streams), s.create_us});
-    destroy.push_back({static_cast<double>(s.job.streams), s.destroy_us});
-  }
-  const Estimate made = theil_sen(create, "us", "slope of the time to create n streams over n");
+  const auto fresh = [](const JobCase& c, const JobShape& j) {
+    return c.workload == Workload::none && c.pool == StreamPool::fresh && j.chunks == j.streams;
+  };
+  const Estimate made = theil_sen(points_.over_chunks(fresh, &JobSummary::create_us), "us",
+                                  "slope of the time to create n streams over n");
   if (!std::isfinite(made.value)) return miss("the time to create a stream");
-  const Estimate gone = theil_sen(destroy, "us", "slope of the time to destroy n streams over n");
+  const Estimate gone = theil_sen(points_.over_chunks(fresh, &JobSummary::destroy_us), "us",
+                                  "slope of the time to destroy n streams over n");
   out_.create = at_least_0(made.value);
   out_.destroy = at_least_0(gone.value);
   add(Cost::stream_create, made, "to create a stream (Gomez-Luna et al. 2012)");
@@ -201,27 +196,20 @@ void CostMeasuring::latencies() {
 }
 
 void CostMeasuring::kernels() {
-  std::vector<XY> many;
-  for (const JobSummary& s : points_.find([](const JobCase&c, const JobShape&j) {
-         return c.workload == Workload::compute && c.gating == Gating::gated && c.order == Order::breadth_first &&
-                j.iterations == 0 && !j.bytes_in && !j.bytes_out;
-       })) {
-    const XY point{static_cast<double>(s.job.chunks), s.time_us.value};
-    if (s.job.streams == s.job.chunks) many.push_back(point);
+  const auto empty = [](const JobCase& c, const JobShape& j) {
+    return c.workload == Workload::compute && c.gating == Gating::gated && c.order == Order::breadth_first &&
+           j.iterations == 0 && !j.bytes_in && !j.bytes_out;
+  };
+  for (const JobSummary& s : points_.find(empty))
     if (s.job.chunks == 1) empty_kernel_us_ = s.time_us.value;
-  }
-  const Estimate gap = theil_sen(many, "us", "slope of n empty kernels in n streams over n");
+  const auto many = [&](const JobCase& c, const JobShape& j) { return empty(c, j) && j.streams == j.chunks; };
+  const Estimate gap = theil_sen(points_.over_chunks(many), "us", "slope of n empty kernels in n streams over n");
   if (!std::isfinite(gap.value)) return miss("the gap between kernels");
   out_.costs.gap.kernel = at_least_0(gap.value);
   add(Cost::gap_kernel, gap, "what one kernel more costs the multiprocessors, beside its work");
 }
 
 void CostMeasuring::measure() {
-  out_.multiprocessors = facts_.multiprocessors > 0 ? static_cast<std::uint32_t>(facts_.multiprocessors) : 0;
-  out_.threads_per_multiprocessor =
-      facts_.threads_per_multiprocessor > 0 ? static_cast<std::uint32_t>(facts_.threads_per_multiprocessor) : 0;
-  out_.blocks_per_multiprocessor =
-      facts_.blocks_per_multiprocessor > 0 ? static_cast<std::uint32_t>(facts_.blocks_per_multiprocessor) : 0;
   calls();
   streams();
   copies(true);
@@ -235,7 +223,8 @@ void CostMeasuring::measure() {
   blocks();
   kernel_times();
   compute();
-  queues();
+  out_.costs.queues = {queues_of(Stage::h2d, Cost::queues_h2d), queues_of(Stage::kernel, Cost::queues_kernel),
+                       queues_of(Stage::d2h, Cost::queues_d2h)};
   duplex_extra_gap();
   way_to_device();
 }
@@ -244,28 +233,17 @@ void CostMeasuring::measure() {
 
 std::vector<MeasuredCosts> stream_costs(const Trace& trace) {
   std::vector<MeasuredCosts> all;
-  std::vector<model::JobPoints> points;
-  std::vector<const JobSeries*> first;
-  for (const JobSeries& series : trace.of<Jobs>()) {
-    // Two GPUs may have been called cuda:0 in turn; their UUIDs tell them apart.
-    auto found = std::find_if(all.begin(), all.end(), [&](const MeasuredCosts& m) {
-      return m.device == series.question.device && m.device_uuid == series.device_uuid;
-    });
-    if (found == all.end()) {
-      MeasuredCosts m;
-      m.device = series.question.device;
-      m.device_uuid = series.device_uuid;
-      m.device_name = series.device_name;
-      m.simulated = series.simulated;
-      found = all.insert(all.end(), std::move(m));
-      points.emplace_back();
-      first.push_back(&series);
-    }
-    points[static_cast<std::size_t>(found - all.begin())].add(series);
-  }
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const model::StreamFacts facts = model::stream_facts(trace.provenance, *first[i]);
-    model::CostMeasuring(points[i], facts, all[i]).measure();
+  for (const auto& list : model::by_device<Jobs>(trace)) {
+    const JobSeries& first = *list.front();
+    MeasuredCosts& m = all.emplace_back();
+    m.device = first.question.device;
+    m.device_uuid = first.device_uuid;
+    m.device_name = first.device_name;
+    m.simulated = first.simulated;
+    model::JobPoints points;
+    for (const JobSeries* series : list) points.add(*series);
+    const model::StreamFacts facts = model::stream_facts(trace.provenance, first, m);
+    model::CostMeasuring(points, facts, m).measure();
   }
   return all;
 }

@@ -12,12 +12,10 @@ namespace npgpu::model {
 // What was reported of the device, from the trace's provenance, and how the run was set up; NaN where nothing was.
 struct StreamFacts {
   double copy_engines = not_measured;
-  double multiprocessors = not_measured, threads_per_multiprocessor = not_measured,
-         blocks_per_multiprocessor = not_measured;
   double max_connections = not_measured;  // CUDA_DEVICE_MAX_CONNECTIONS, or a simulated device's hardware queues
   std::string max_connections_source;
 };
-StreamFacts stream_facts(const Provenance&, const JobSeries& first);
+StreamFacts stream_facts(const Provenance&, const JobSeries& first, MeasuredCosts& into);
 
 class CostMeasuring {
  public:
@@ -38,7 +36,6 @@ class CostMeasuring {
   void both_directions();
   void duplex_extra_gap();
   void way_to_device();
-  void queues();
   std::uint32_t queues_of(Stage, Cost);
   // costs_kernels.cpp: how kernels go in parts, and beside each other
   void blocks();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "netpipe/model/jobs/costs.hpp"
 
@@ -18,6 +19,11 @@ constexpr Workload sorts[] = {Workload::increment, Workload::memory, Workload::c
 bool kernel_alone(const JobCase& c, const JobShape& j) {
   return c.workload != Workload::none && c.gating == Gating::gated && c.order == Order::breadth_first && !j.bytes_in &&
          !j.bytes_out && j.iterations > 0 && j.threads > 32;
+}
+
+// NaN of nothing.
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 }  // namespace
@@ -93,17 +99,15 @@ void CostMeasuring::kernel_times() {
 
 // How far the simulator is from kernels cut into streams: a mean, because what sets rules apart shows in few of them.
 double CostMeasuring::error_of_cut_kernels(Workload sort) const {
-  double sum = 0;
-  int count = 0;
+  std::vector<double> errors;
   for (const JobSummary& s : points_.find([&](const JobCase&c, const JobShape&j) {
          return c.workload == sort && kernel_alone(c, j) && j.chunks > 1 && j.streams == j.chunks;
        })) {
     const double kernel = kernel_us(sort, s.job);
-    if (!std::isfinite(kernel)) continue;
-    sum += std::abs(simulated_us(s.job, Order::breadth_first, kernel, sort) / s.time_us.value - 1);
-    ++count;
+    if (std::isfinite(kernel))
+      errors.push_back(std::abs(simulated_us(s.job, Order::breadth_first, kernel, sort) / s.time_us.value - 1));
   }
-  return count ? sum / count : not_measured;
+  return mean(errors);
 }
 
 void CostMeasuring::compute() {
@@ -114,12 +118,11 @@ void CostMeasuring::compute() {
   Compute best = Compute::slots;
   for (const Compute kind : kinds) {
     out_.costs.compute = kind;
-    double error = 0;
-    int count = 0;
+    std::vector<double> errors;
     for (const Workload sort : sorts)
-      if (const double one = error_of_cut_kernels(sort); std::isfinite(one)) error += one, ++count;
-    if (!count) break;
-    error /= count;
+      if (const double one = error_of_cut_kernels(sort); std::isfinite(one)) errors.push_back(one);
+    if (errors.empty()) break;
+    const double error = mean(errors);
     if (!std::isfinite(least) || error < clearly * least - same) {
       least = error;
       best = kind;
@@ -139,20 +142,16 @@ KernelParts kernel_parts(const KernelTimes& times, std::uint64_t blocks, Seconds
   const double beyond = each(all) > 0 ? std::max(0.0, (whole - times.time_of_few(all)).count() / each(all)) : 0;
   const auto time = [&](double b) { return times.time_of_few(b).count() + beyond * std::max(0.0, each(b)); };
   const double factor = whole.count() / time(all);
-  std::vector<Curve::Point> points;
-  for (const Curve::Point& p : times.time_of_many.points())
-    if (p.x < all) points.push_back({p.x / all, Seconds{time(p.x) * factor}});
-  points.push_back({1, whole});
-  KernelParts parts{Curve(std::move(points)), {}};
-  points.clear();
-  for (const Curve::Point& p : times.time_of_many.points())
-    if (p.x < static_cast<double>(slots)) points.push_back({p.x, Seconds{time(p.x) * factor}});
+  const auto below = [&](double most, double unit, const Curve::Point& last) {
+    std::vector<Curve::Point> points;
+    for (const Curve::Point& p : times.time_of_many.points())
+      if (p.x < most) points.push_back({p.x / unit, Seconds{time(p.x) * factor}});
+    points.push_back(last);
+    return Curve(std::move(points));
+  };
   // All slots taken and never empty, as in the middle of the longest kernel.
-  const double longest = times.time_of_many.points().back().x;
-  points.push_back(
-      {static_cast<double>(slots), Seconds{time(longest) * factor * static_cast<double>(slots) / longest}});
-  parts.block_time = Curve(std::move(points));
-  return parts;
+  const double longest = times.time_of_many.points().back().x, full = static_cast<double>(slots);
+  return {below(all, all, {1, whole}), below(full, 1, {full, Seconds{time(longest) * factor * full / longest}})};
 }
 
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "netpipe/model/jobs/costs.hpp"
-#include "netpipe/model/probes/verdict.hpp"
+#include "netpipe/model/probes/derivation.hpp"
 
 namespace npgpu::model {
 
@@ -27,20 +27,24 @@ bool has_text(const Facts& facts, std::string_view name, const std::string& text
 constexpr std::uint64_t line_bytes = 128;  // a block's words, at least
 constexpr double short_kernel_us = 1;
 
-double first_of(double a, double b) { return std::isfinite(a) ? a : b; }
+// By the first of the two that is there; 0 where none is.
+std::uint32_t count(double a, double b) {
+  const double known = std::isfinite(a) ? a : b;
+  return known > 0 ? static_cast<std::uint32_t>(known) : 0;
+}
 
 }  // namespace
 
-StreamFacts stream_facts(const Provenance& provenance, const JobSeries& first) {
+StreamFacts stream_facts(const Provenance& provenance, const JobSeries& first, MeasuredCosts& into) {
   StreamFacts own;
   for (const auto& [group, facts] : provenance) {
     if (group == "environment") own.max_connections = number(facts, "CUDA_DEVICE_MAX_CONNECTIONS");
     if (!has_text(facts, "id", first.question.device)) continue;
     if (!first.device_uuid.empty() && !has_text(facts, "uuid", first.device_uuid)) continue;
     own.copy_engines = number(facts, "copy_engines");
-    own.multiprocessors = first_of(number(facts, "multiprocessors"), number(facts, "sms"));
-    own.threads_per_multiprocessor = first_of(number(facts, "threads_per_multiprocessor"), 32 * number(facts, "warps"));
-    own.blocks_per_multiprocessor = first_of(number(facts, "blocks_per_multiprocessor"), number(facts, "blocks"));
+    into.multiprocessors = count(number(facts, "multiprocessors"), number(facts, "sms"));
+    into.threads_per_multiprocessor = count(number(facts, "threads_per_multiprocessor"), 32 * number(facts, "warps"));
+    into.blocks_per_multiprocessor = count(number(facts, "blocks_per_multiprocessor"), number(facts, "blocks"));
     if (first.simulated) own.max_connections = number(facts, "hardware_queues");
   }
   own.max_connections_source = first.simulated ? "the spec's hardware_queues" : "CUDA_DEVICE_MAX_CONNECTIONS";
@@ -109,22 +113,16 @@ void CostMeasuring::both_directions() {
       slow = s;
       return simulated_us(shape, Order::independent);
     };
-    slow = time(1) >= us ? 1 : where_reaches(us, 1, 10, time);
+    return slow = !std::isfinite(us) ? not_measured : time(1) >= us ? 1 : where_reaches(us, 1, 10, time);
   };
   for (int i = 0; i < 6; ++i) {
     solve(costs.duplex_slowdown_h2d, more_in, t_in->value);
     solve(costs.duplex_slowdown_d2h, more_out, t_out->value);
   }
   const auto with_interval = [&](double& slow, const JobShape& shape, const Estimate& t) {
-    Estimate e{slow, not_measured, not_measured, "1",
-               "64 MiB one way and 16 MiB the other at once, through the simulator"};
     const double value = slow;
-    if (std::isfinite(t.low) && std::isfinite(t.high)) {
-      solve(slow, shape, t.low);
-      e.low = slow;
-      solve(slow, shape, t.high);
-      e.high = slow;
-    }
+    const Estimate e{value, solve(slow, shape, t.low), solve(slow, shape, t.high), "1",
+                     "64 MiB one way and 16 MiB the other at once, through the simulator"};
     slow = value;
     return e;
   };
@@ -140,19 +138,17 @@ void CostMeasuring::both_directions() {
 void CostMeasuring::duplex_extra_gap() {
   StreamCosts& costs = out_.costs;
   if (costs.copy_engines == 1) return;
-  const auto jobs = points_.find([](const JobCase& c, const JobShape& j) {
+  const auto in_and_out = [](const JobCase& c, const JobShape& j) {
     return c.workload == Workload::increment && c.order == Order::breadth_first && c.gating == Gating::open &&
            c.pool == StreamPool::pooled && j.chunks == j.streams && j.bytes_in == j.chunks * MiB &&
            j.bytes_out == j.bytes_in && j.kernel_bytes == j.chunks * line_bytes && j.iterations == 1;
-  });
-  std::vector<XY> measured;
-  for (const JobSummary& s : jobs) measured.push_back({static_cast<double>(s.job.chunks), s.time_us.value});
-  const Estimate slope = theil_sen(measured, "us", "");
+  };
+  const Estimate slope = theil_sen(points_.over_chunks(in_and_out), "us", "");
   if (!std::isfinite(slope.value)) return miss("the gap of copies beside copies the other way");
   const auto slope_with = [&](double us) {
     costs.duplex_extra_gap = from_microseconds(us);
     std::vector<XY> simulated;
-    for (const JobSummary& s : jobs) {
+    for (const JobSummary& s : points_.find(in_and_out)) {
       const StreamRun run = simulate_total(job(s.job, short_kernel_us), s.job.chunks, costs, Order::breadth_first);
       simulated.push_back({static_cast<double>(s.job.chunks), microseconds(run.total)});
     }
@@ -171,10 +167,12 @@ void CostMeasuring::duplex_extra_gap() {
 
 // All streams but the last wait behind a gate: the last one is held up where there are more streams than queues.
 std::uint32_t CostMeasuring::queues_of(Stage stage, Cost cost) {
-  const auto jobs = points_.last_stream_free([&](const JobCase& c, const JobShape& j) {
-    return (stage == Stage::h2d) == (j.bytes_in > 0) && (stage == Stage::d2h) == (j.bytes_out > 0) &&
-           (stage == Stage::kernel) == (c.workload != Workload::none);
-  });
+  const auto jobs = points_.find(
+      [&](const JobCase& c, const JobShape& j) {
+        return (stage == Stage::h2d) == (j.bytes_in > 0) && (stage == Stage::d2h) == (j.bytes_out > 0) &&
+               (stage == Stage::kernel) == (c.workload != Workload::none);
+      },
+      true);
   if (jobs.empty()) return miss(fmt::format("the number of hardware {}", name(cost))), 0;
   std::uint32_t free = 1, held = 0;  // the most streams with which it was not held up; the fewest with which it was
   for (const JobSummary& s : jobs) {
@@ -196,11 +194,6 @@ std::uint32_t CostMeasuring::queues_of(Stage stage, Cost cost) {
                                                            : not_measured,
                facts_.max_connections_source + (set ? "" : ", 8 if not set"), 0.01);
   return held ? free : 0;
-}
-
-void CostMeasuring::queues() {
-  out_.costs.queues = {queues_of(Stage::h2d, Cost::queues_h2d), queues_of(Stage::kernel, Cost::queues_kernel),
-                       queues_of(Stage::d2h, Cost::queues_d2h)};
 }
 
 void CostMeasuring::way_to_device() {

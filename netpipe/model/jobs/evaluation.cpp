@@ -11,14 +11,8 @@ namespace npgpu {
 namespace {
 
 using model::Baseline;
+using model::best_of;
 using model::KnownWorkload;
-
-std::size_t best_of(const std::vector<Estimate>& times) {
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < times.size(); ++i)
-    if (times[i].value < times[best].value) best = i;
-  return best;
-}
 
 // Of the counts that were measured: the least time; or the neighbour of a wanted count that the model likes better.
 // `times`: the model's, a count each; empty where it only chooses.
@@ -92,8 +86,9 @@ ModelScore score(const Baseline& b, const std::vector<WorkloadScore>& workloads)
   return result;
 }
 
-// Every whole job with copies and a kernel that was measured unsplit and split.
-std::vector<MeasuredWorkload> split_jobs(const Trace& trace) {
+// Every whole job with copies and a kernel that was measured unsplit and split: those that are scored, with pooled
+// streams and split in three ways or more, or the others.
+std::vector<MeasuredWorkload> split_jobs(const Trace& trace, bool scored) {
   std::map<JobStep, std::map<std::uint32_t, Estimate>> found;
   for (const JobSeries& series : trace.of<Jobs>()) {
     const JobCase& c = series.question;
@@ -114,23 +109,9 @@ std::vector<MeasuredWorkload> split_jobs(const Trace& trace) {
       w.streams.push_back(n);
       w.time_us.push_back(t);
     }
-    all.push_back(std::move(w));
+    if ((w.question.pool == StreamPool::pooled && w.streams.size() >= 4) == scored) all.push_back(std::move(w));
   }
   return all;
-}
-
-bool scored(const MeasuredWorkload& w) {
-  return w.question.pool == StreamPool::pooled && w.streams.size() >= 4;  // unsplit and split in three ways
-}
-
-std::vector<MeasuredWorkload> split_jobs(const Trace& trace, bool that_are_scored) {
-  std::vector<MeasuredWorkload> all = split_jobs(trace);
-  std::erase_if(all, [=](const MeasuredWorkload& w) { return scored(w) != that_are_scored; });
-  return all;
-}
-
-Order order_of(const MeasuredWorkload& w) {
-  return w.question.order == Order::depth_first ? Order::depth_first : Order::breadth_first;
 }
 
 }  // namespace
@@ -158,7 +139,7 @@ Job job_of(const MeasuredWorkload& w, const MeasuredCosts& measured) {
   // Unsplit, all else adds up, so that the rest is the kernel's.
   constexpr double min_us = 0.5;
   job.kernel = from_microseconds(min_us);
-  const Seconds all_but = simulate_total(job, 1, costs_of(w, measured), order_of(w)).total;
+  const Seconds all_but = simulate_total(job, 1, costs_of(w, measured), w.question.order).total;
   const double rest = w.time_us.front().value - microseconds(all_but);
   job.kernel = from_microseconds(std::max(min_us, min_us + rest));
   describe_kernel(job, measured, w.job.threads, w.question.workload);
@@ -197,14 +178,13 @@ Evaluation evaluate(std::span<const MeasuredWorkload> workloads, const MeasuredC
   };
   for (const MeasuredWorkload& w : workloads) add(w, result.workloads);
   for (const MeasuredWorkload& w : others) add(w, result.others);
-  Baseline simulator;
-  simulator.name = "simulator";
-  simulator.source = "discrete events with measured costs, nothing fitted to jobs";
-  simulator.time_us = [&](const KnownWorkload& s, std::uint32_t n) {
-    return microseconds(simulate_total(s.job, n, costs_of(*s.workload, measured), order_of(*s.workload)).total);
-  };
   std::vector<Baseline> models = model::baselines(measured);
-  models.insert(models.begin(), std::move(simulator));
+  models.insert(models.begin(),
+                {"simulator", "discrete events with measured costs, nothing fitted to jobs",
+                 [&](const KnownWorkload& s, std::uint32_t n) {
+                   const MeasuredWorkload& w = *s.workload;
+                   return microseconds(simulate_total(s.job, n, costs_of(w, measured), w.question.order).total);
+                 }});
   const std::size_t known = workloads.size();
   for (const Baseline& b : models) {
     for (std::size_t i = 0; i < known && b.learn; ++i) b.learn(all[i]);

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "netpipe/engine/normal.hpp"
+#include "netpipe/model/medians.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/predict.hpp"
 
@@ -44,58 +45,25 @@ void set(StreamCosts& c, Cost cost, double measured, double value) {
     case Cost::submit: c.submit = us; return;
     case Cost::duplex_slowdown_h2d: c.duplex_slowdown_h2d = std::max(1.0, value); return;
     case Cost::duplex_slowdown_d2h: c.duplex_slowdown_d2h = std::max(1.0, value); return;
-    case Cost::stream_create:
-    case Cost::stream_destroy:
-    case Cost::gate:
-    case Cost::copy_engines:
-    case Cost::blocks_at_once:
-    case Cost::queues_h2d:
-    case Cost::queues_kernel:
-    case Cost::queues_d2h: return;  // no job with pooled streams is charged for them, or they are counts
+    default: return;  // no job with pooled streams is charged for them, or they are counts
   }
 }
 
-bool is_scaled(Cost cost) {
-  switch (cost) {
-    case Cost::issue_h2d:
-    case Cost::issue_kernel:
-    case Cost::issue_d2h:
-    case Cost::rate_h2d:
-    case Cost::rate_d2h: return true;
-    default: return false;
-  }
-}
+// Whole curves of calls and copies.
+bool is_scaled(Cost cost) { return cost <= Cost::issue_d2h || cost == Cost::rate_h2d || cost == Cost::rate_d2h; }
 
 // Costs within their intervals: of each the half below its value and the half above are those of normal distributions
 // with these bounds. The generator is the standard library's, its distribution is not: the same everywhere.
-class CostSampler {
- public:
-  explicit CostSampler(const MeasuredCosts& measured) : measured_(measured) {}
-
-  StreamCosts next() {
-    StreamCosts c = measured_.costs;
-    for (const CostParameter& p : measured_.parameters) {
-      const Estimate& e = p.estimate;
-      if (!std::isfinite(e.high - e.low) || (is_scaled(p.cost) && !(e.value > 0))) continue;
-      const double z = normal();
-      const double drawn = e.value + z / quantile_95 * (z < 0 ? e.value - e.low : e.high - e.value);
-      set(c, p.cost, e.value, std::max(drawn, 0.05 * e.value));
-    }
-    return c;
+StreamCosts drawn_costs(const MeasuredCosts& measured, std::mt19937_64& random) {
+  StreamCosts c = measured.costs;
+  for (const CostParameter& p : measured.parameters) {
+    const Estimate& e = p.estimate;
+    if (!std::isfinite(e.high - e.low) || (is_scaled(p.cost) && !(e.value > 0))) continue;
+    const double z = normal([&] { return (static_cast<double>(random() >> 11) + 1) * 0x1p-53; });
+    const double drawn = e.value + z / quantile_95 * (z < 0 ? e.value - e.low : e.high - e.value);
+    set(c, p.cost, e.value, std::max(drawn, 0.05 * e.value));
   }
-
- private:
-  double normal() {
-    return npgpu::normal([this] { return (static_cast<double>(random_() >> 11) + 1) * 0x1p-53; });
-  }
-  const MeasuredCosts& measured_;
-  std::mt19937_64 random_{20'000'927};
-};
-
-template <class T> std::pair<T, T> middle_95(std::vector<T> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t cut = values.size() / 40;
-  return {values[cut], values[values.size() - 1 - cut]};
+  return c;
 }
 
 // What the interval leaves out.
@@ -109,20 +77,17 @@ std::string method_of(const MeasuredCosts& measured) {
 }
 
 Estimate with_interval(double us, const std::vector<double>& drawn, const std::string& method) {
-  const auto [low, high] = middle_95(drawn);
+  const auto [low, high] = model::middle_95(drawn);
   return {us, std::min(low, us), std::max(high, us), "us", method};
 }
 
 // Names the parts of the job that are not there.
 std::string missing_parts(const Job& job) {
-  std::string missing;
-  const auto need = [&](bool there, const char* what) {
-    if (!there) missing += (missing.empty() ? "" : ", ") + std::string(what);
-  };
-  need(job.in_bytes > 0, "bytes to the device");
-  need(job.kernel.count() > 0, "a kernel's time");
-  need(job.out_bytes > 0, "bytes from the device");
-  return missing;
+  std::vector<const char*> missing;
+  if (!job.in_bytes) missing.push_back("bytes to the device");
+  if (!(job.kernel.count() > 0)) missing.push_back("a kernel's time");
+  if (!job.out_bytes) missing.push_back("bytes from the device");
+  return fmt::format("{}", fmt::join(missing, ", "));
 }
 
 }  // namespace
@@ -147,9 +112,9 @@ Forecast forecast(const Job& job, const MeasuredCosts& measured, Order order, st
   for (const StreamTime& one : all) counts.push_back(one.streams);
   std::vector<std::vector<double>> times(all.size());
   std::vector<std::uint32_t> best;
-  CostSampler drawn(measured);
+  std::mt19937_64 random{20'000'927};
   for (int i = 0; i < draws; ++i) {
-    const Prediction p = choose_streams(job, drawn.next(), order, counts);
+    const Prediction p = choose_streams(job, drawn_costs(measured, random), order, counts);
     best.push_back(p.streams);
     for (std::size_t k = 0; k < times.size(); ++k) times[k].push_back(microseconds(p.candidates[k].run.total));
   }
@@ -158,7 +123,7 @@ Forecast forecast(const Job& job, const MeasuredCosts& measured, Order order, st
     f.candidates_us.push_back(with_interval(microseconds(all[k].run.total), times[k], method));
     if (all[k].streams == f.prediction.streams) f.time_us = f.candidates_us.back();
   }
-  const auto [fewest, most] = middle_95(best);
+  const auto [fewest, most] = model::middle_95(best);
   f.fewest = std::min(fewest, f.prediction.streams);
   f.most = std::max(most, f.prediction.streams);
   return f;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <random>
 
+#include "netpipe/model/medians.hpp"
+
 namespace npgpu::model {
 
 namespace {
@@ -22,19 +24,18 @@ void JobPoints::add(const JobSeries& series) {
     if (std::isfinite(one.time_us.value)) all_.push_back({series.question, std::move(one)});
 }
 
-std::vector<JobSummary> JobPoints::find(const Wanted& wanted) const {
+std::vector<JobSummary> JobPoints::find(const Wanted& wanted, bool last_stream_free) const {
   std::vector<JobSummary> found;
   for (const Entry& entry : all_)
-    if (entry.question.gating != Gating::last_stream_free && wanted(entry.question, entry.summary.job))
+    if ((entry.question.gating == Gating::last_stream_free) == last_stream_free &&
+        wanted(entry.question, entry.summary.job))
       found.push_back(entry.summary);
   return found;
 }
 
-std::vector<JobSummary> JobPoints::last_stream_free(const Wanted& wanted) const {
-  std::vector<JobSummary> found;
-  for (const Entry& entry : all_)
-    if (entry.question.gating == Gating::last_stream_free && wanted(entry.question, entry.summary.job))
-      found.push_back(entry.summary);
+std::vector<XY> JobPoints::over_chunks(const Wanted& wanted, double JobSummary::*y) const {
+  std::vector<XY> found;
+  for (const JobSummary& s : find(wanted)) found.push_back({double(s.job.chunks), y ? s.*y : s.time_us.value});
   return found;
 }
 
@@ -44,14 +45,9 @@ std::optional<Estimate> JobPoints::time(Workload workload, Order order, bool gat
     return c.workload == workload && c.order == order && c.gating == wanted && c.pool == StreamPool::pooled && j == job;
   });
   if (found.empty()) return std::nullopt;
-  Estimate estimate = found.front().time_us;
-  for (double Estimate::*number : {&Estimate::value, &Estimate::low, &Estimate::high}) {
-    std::vector<double> all;
-    for (const JobSummary& one : found)
-      if (!std::isnan(one.time_us.*number)) all.push_back(one.time_us.*number);
-    estimate.*number = all.size() == found.size() ? median(all) : not_measured;
-  }
-  return estimate;
+  std::vector<Estimate> times;
+  for (const JobSummary& one : found) times.push_back(one.time_us);
+  return middle_of(times);
 }
 
 double theil_sen_slope(std::span<const XY> points) {
@@ -73,21 +69,15 @@ Estimate theil_sen(std::span<const XY> points, const std::string& unit, const st
     for (XY& point : drawn) point = points[random() % points.size()];
     if (const double slope = theil_sen_slope(drawn); std::isfinite(slope)) slopes.push_back(slope);
   }
-  std::sort(slopes.begin(), slopes.end());
-  const std::size_t cut = slopes.size() / 40;
-  e.low = std::min(e.value, slopes[cut]);
-  e.high = std::max(e.value, slopes[slopes.size() - 1 - cut]);
+  const auto [low, high] = middle_95(std::move(slopes));
+  e.low = std::min(e.value, low);
+  e.high = std::max(e.value, high);
   return e;
 }
 
 Estimate median_of(std::span<const double> values, const std::string& unit, const std::string& method) {
-  Estimate e{values.empty() ? not_measured : median(values), not_measured, not_measured, unit, method};
-  if (const auto interval = median_interval(values)) {
-    e.low = interval->low;
-    e.high = interval->high;
-  } else {
-    say_too_few(e, values.size());
-  }
+  Estimate e{.unit = unit, .method = method};
+  if (values.empty() || !set_median(e, values)) say_too_few(e, values.size());
   return e;
 }
 

@@ -10,15 +10,21 @@
 
 namespace npgpu::model {
 
+struct XY {
+  double x = 0, y = 0;
+};
+
 class JobPoints {
  public:
   void add(const JobSeries&);
   bool empty() const { return all_.empty(); }
 
   using Wanted = std::function<bool(const JobCase&, const JobShape&)>;
-  std::vector<JobSummary> find(const Wanted&) const;  // not of those with one stream free
-  // Only those: they show who waits for whom, and their times are of no call, copy or kernel.
-  std::vector<JobSummary> last_stream_free(const Wanted&) const;
+  // Without those with one stream free, or only those: they show who waits for whom, and their times are of no call,
+  // copy or kernel.
+  std::vector<JobSummary> find(const Wanted&, bool last_stream_free = false) const;
+  // A number of each job over its chunks; null: its time.
+  std::vector<XY> over_chunks(const Wanted&, double JobSummary::*y = nullptr) const;
   // Medians of the times of all points that are this job, and of their bounds, in us; nothing if there is none.
   std::optional<Estimate> time(Workload, Order, bool gated, const JobShape&) const;
 
@@ -30,9 +36,6 @@ class JobPoints {
   std::vector<Entry> all_;
 };
 
-struct XY {
-  double x = 0, y = 0;
-};
 // Theil and Sen: the median of the slopes of all pairs with different x, which few wild points do not move. NaN with
 // fewer than two x.
 double theil_sen_slope(std::span<const XY>);

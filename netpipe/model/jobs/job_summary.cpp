@@ -2,7 +2,7 @@
 #include <cmath>
 #include <span>
 
-#include "netpipe/model/median_us.hpp"
+#include "netpipe/model/medians.hpp"
 #include "npgpu/compare.hpp"
 #include "npgpu/model.hpp"
 
@@ -34,10 +34,8 @@ JobSummary summarized(const JobSeries& series, const JobPoint& point) {
     if (std::isfinite(sample.*column) && sample.*column >= 0) us.push_back(sample.*column);
   }
   s.trials = static_cast<std::uint32_t>(us.size());
-  s.time_us = model::median_us(us);
+  model::set_times(s, us);
   if (us.empty()) return s;
-  s.min_us = *std::min_element(us.begin(), us.end());
-  s.max_us = *std::max_element(us.begin(), us.end());
   s.issue_us = median_or_nan(samples, &JobSample::issue_us);
   s.create_us = median_or_nan(samples, &JobSample::create_us);
   s.destroy_us = median_or_nan(samples, &JobSample::destroy_us);

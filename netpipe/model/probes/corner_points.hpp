@@ -9,19 +9,35 @@
 // cache.
 #pragma once
 
+#include <initializer_list>
 #include <span>
 
 #include "netpipe/model/probes/probe_rates.hpp"
+#include "npgpu/derive.hpp"
 
-namespace npgpu::model {
+namespace npgpu {
+
+namespace model {
 
 enum class Corner { all_all, one_all, all_one, one_one };
 constexpr Corner every_corner[] = {Corner::all_all, Corner::one_all, Corner::all_one, Corner::one_one};
-// "All-All", as Perez & Piccoli 2011 write it.
-std::string_view name_of(Corner);
+// By corner.
+constexpr Estimate Corners::*per_second[] = {&Corners::all_all, &Corners::one_all, &Corners::all_one,
+                                             &Corners::one_one};
+constexpr Estimate Corners::*per_cycle[] = {&Corners::all_all_cycle, &Corners::one_all_cycle, &Corners::all_one_cycle,
+                                            &Corners::one_one_cycle};
 
 enum class Per { second, cycle };
 // Null where the series has no such point, or none with cycles. `units`: of the device; 0: not known.
 const PointRate* corner_point(std::span<const PointRate>, Corner, Per, std::uint32_t units);
 
-}  // namespace npgpu::model
+// The doubts of these corners, and which of them are missing, in one text.
+std::string doubts_of(const Corners&, std::initializer_list<Corner> used);
+
+}  // namespace model
+
+// As Perez & Piccoli 2011 write them.
+template <>
+inline constexpr std::array<std::string_view, 4> names_of<model::Corner>{"All-All", "One-All", "All-One", "One-One"};
+
+}  // namespace npgpu

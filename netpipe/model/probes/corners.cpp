@@ -1,9 +1,12 @@
+// The four corners of a case, and the parameters of Perez & Piccoli 2011, which are quotients of them. What their text
+// says of T_delay (One-All over One-One) does not give their table; All-One over One-One does.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "netpipe/model/probes/corner_points.hpp"
-#include "npgpu/derive.hpp"
+#include "netpipe/model/probes/derivation.hpp"
 
 namespace npgpu {
 
@@ -13,35 +16,43 @@ namespace {
 
 constexpr double clearly_faster = 1.03;
 
-bool is_at(const Shape& shape, Corner corner, std::uint32_t units) {
-  const bool all_units = units > 0 ? shape.blocks >= units : shape.blocks > 1;
-  const bool block = corner == Corner::one_all || corner == Corner::one_one ? shape.blocks == 1 : all_units;
-  const bool alone = corner == Corner::all_one || corner == Corner::one_one;
-  return block && (alone ? shape.threads == 1 && shape.ilp == 1 : shape.threads > 1);
-}
-
-std::uint64_t largest_set(std::span<const PointRate> rates) {
+// Its points; where there is memory to touch, those of large sets.
+std::vector<const PointRate*> points_at(std::span<const PointRate> rates, Corner corner, std::uint32_t units) {
   std::uint64_t largest = 0;
   for (const PointRate& r : rates) largest = std::max(largest, r.shape.bytes);
-  return largest;
+  const bool one_block = corner == Corner::one_all || corner == Corner::one_one;
+  const bool alone = corner == Corner::all_one || corner == Corner::one_one;
+  std::vector<const PointRate*> points;
+  for (const PointRate& r : rates) {
+    const Shape& s = r.shape;
+    const bool all_units = units > 0 ? s.blocks >= units : s.blocks > 1;
+    if ((one_block ? s.blocks == 1 : all_units) && (alone ? s.threads == 1 && s.ilp == 1 : s.threads > 1) &&
+        s.bytes >= largest / 2)
+      points.push_back(&r);
+  }
+  return points;
 }
 
 }  // namespace
 
-std::string_view name_of(Corner corner) {
-  constexpr std::string_view names[] = {"All-All", "One-All", "All-One", "One-One"};
-  return names[static_cast<std::size_t>(corner)];
-}
-
 const PointRate* corner_point(std::span<const PointRate> rates, Corner corner, Per per, std::uint32_t units) {
-  const std::uint64_t largest = largest_set(rates);
   const auto value = [&](const PointRate& r) { return per == Per::second ? r.rate.value : r.cycle_rate.value; };
   const PointRate* best = nullptr;
-  for (const PointRate& r : rates) {
-    if (!is_at(r.shape, corner, units) || r.shape.bytes < largest / 2 || !(value(r) > 0)) continue;
-    if (!best || value(r) > value(*best)) best = &r;
-  }
+  for (const PointRate* r : points_at(rates, corner, units))
+    if (value(*r) > (best ? value(*best) : 0)) best = r;
   return best;
+}
+
+std::string doubts_of(const Corners& corners, std::initializer_list<Corner> used) {
+  std::string text;
+  for (const Corner corner : used) {
+    const auto i = static_cast<std::size_t>(corner);
+    const auto add = [&](const std::string& what) { add_note(text, fmt::format("{}: {}", name(corner), what)); };
+    const Estimate& rate = corners.*per_second[i];
+    if (!std::isfinite(rate.value)) add(rate.method.empty() ? "not measured" : rate.method);
+    for (const std::string& doubt : corners.doubts[i]) add(doubt);
+  }
+  return text;
 }
 
 }  // namespace model
@@ -54,12 +65,10 @@ using namespace model;
 // or for all that is known, where a host's trial has none.
 const PointRate* disturbed_rival(const ProbeSeries& series, std::span<const PointRate> rates, Corner corner,
                                  const PointRate& best) {
-  for (const PointRate& r : rates) {
-    if (&r == &best || r.doubts.empty() || !is_at(r.shape, corner, series.layout.units) ||
-        r.shape.bytes < largest_set(rates) / 2)
-      continue;
-    if (r.cycle_rate.value > clearly_faster * best.cycle_rate.value) return &r;
-    if (is_host(series) && !(r.cycle_rate.value > 0)) return &r;
+  for (const PointRate* r : points_at(rates, corner, series.layout.units)) {
+    if (r == &best || r->doubts.empty()) continue;
+    if (r->cycle_rate.value > clearly_faster * best.cycle_rate.value) return r;
+    if (is_host(series) && !(r->cycle_rate.value > 0)) return r;
   }
   return nullptr;
 }
@@ -74,18 +83,25 @@ Estimate described(Estimate e, const Shape& shape, std::string unit) {
   return e;
 }
 
+Parameter of_corners(const Corners& corners, std::string name, Estimate estimate, std::string meaning,
+                     std::initializer_list<Corner> used) {
+  Parameter p = parameter(std::move(name), std::move(estimate), std::move(meaning), doubts_of(corners, used));
+  p.reference_source = "not reported with the rates";
+  return p;
+}
+
+constexpr auto aa = Corner::all_all, oa = Corner::one_all, ao = Corner::all_one, oo = Corner::one_one;
+
 }  // namespace
 
 Corners corners_of(const ProbeSeries& series) {
   const std::vector<PointRate> rates = rates_of(series);
   const std::string counted = series.question.probe == "bandwidth" ? "bytes" : "operations";
   Corners corners;
-  Estimate* second[] = {&corners.all_all, &corners.one_all, &corners.all_one, &corners.one_one};
-  Estimate* cycle[] = {&corners.all_all_cycle, &corners.one_all_cycle, &corners.all_one_cycle, &corners.one_one_cycle};
   for (const Corner corner : every_corner) {
     const auto i = static_cast<std::size_t>(corner);
     if (const PointRate* point = corner_point(rates, corner, Per::second, series.layout.units)) {
-      *second[i] = described(point->rate, point->shape, counted + " per second");
+      corners.*per_second[i] = described(point->rate, point->shape, counted + " per second");
       corners.doubts[i] = point->doubts;
       if (const PointRate* rival = disturbed_rival(series, rates, corner, *point))
         corners.doubts[i].push_back(fmt::format("a shape that may be faster (ilp {}) was disturbed: {}",
@@ -93,13 +109,44 @@ Corners corners_of(const ProbeSeries& series) {
       if (point->shape.bytes > 0 && point->shape.bytes < 2 * series.layout.cache_bytes)
         corners.doubts[i].push_back("its working set is not far beyond the cache");
     } else {
-      second[i]->method = "no such point was measured";
+      (corners.*per_second[i]).method = "no such point was measured";
     }
     if (const PointRate* point = corner_point(rates, corner, Per::cycle, series.layout.units))
-      *cycle[i] = described(point->cycle_rate, point->shape, counted + " per cycle");
-    else cycle[i]->method = "no cycles of such a point were recorded";
+      corners.*per_cycle[i] = described(point->cycle_rate, point->shape, counted + " per cycle");
+    else (corners.*per_cycle[i]).method = "no cycles of such a point were recorded";
   }
   return corners;
+}
+
+std::vector<Parameter> compute_parameters(const Corners& c) {
+  std::vector<Parameter> all;
+  const auto add = [&](Estimate Corners::*const(&rates)[4], const std::string& suffix) {
+    const auto rate = [&](Corner corner) { return c.*rates[static_cast<std::size_t>(corner)]; };
+    if (!std::isfinite(rate(aa).value * rate(oa).value * rate(ao).value * rate(oo).value) && !suffix.empty()) return;
+    all.push_back(of_corners(c, "SM" + suffix, quotient({rate(aa)}, {rate(oa)}, "units", "Cp_AA / Cp_OA"),
+                             "how many units compute at once: multiprocessors, or cores", {aa, oa}));
+    all.push_back(of_corners(
+        c, "N_PPipe" + suffix, quotient({rate(aa)}, {rate(ao)}, "threads", "Cp_AA / Cp_AO"),
+        "lanes of one instruction; times w* / cap where a unit holds fewer one-thread blocks (cap) than fill it (w*)",
+        {aa, ao}));
+    all.push_back(of_corners(
+        c, "L_Pipe" + suffix,
+        quotient({rate(ao), rate(oa)}, {rate(oo), rate(aa)}, "instructions", "Cp_AO * Cp_OA / (Cp_OO * Cp_AA)"),
+        "one-thread blocks that a unit keeps in flight: min(w*, cap)", {aa, oa, ao, oo}));
+  };
+  add(per_second, "");
+  // Where cycles were recorded at all: the clock of All-All may be lower than that of the others.
+  add(per_cycle, " per cycle");
+  return all;
+}
+
+std::vector<Parameter> bandwidth_parameters(const Corners& c) {
+  return {of_corners(c, "N_MINBl", quotient({c.all_all}, {c.one_all}, "blocks", "B_AA / B_OA"),
+                     "how many full blocks, each on its unit, fill the memory's bus", {aa, oa}),
+          of_corners(c, "W_bus", quotient({c.all_all}, {c.all_one}, "threads", "B_AA / B_AO"),
+                     "how much more full blocks move than as many one-thread blocks as the device holds", {aa, ao}),
+          of_corners(c, "T_delay", quotient({c.all_one}, {c.one_one}, "blocks", "B_AO / B_OO"),
+                     "one-thread blocks in flight on the whole device; a count, no delay", {ao, oo})};
 }
 
 }  // namespace npgpu

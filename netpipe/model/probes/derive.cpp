@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "netpipe/model/probes/derive_parts.hpp"
-#include "netpipe/model/probes/verdict.hpp"
+#include "netpipe/model/by_device.hpp"
+#include "netpipe/model/probes/derivation.hpp"
 #include "npgpu/predict.hpp"
 
 namespace npgpu {
@@ -33,24 +33,17 @@ using SeriesList = std::vector<const ProbeSeries*>;
 
 // Of the device's memory, in single precision where it was measured, else in the type that comes first: hosts are
 // probed in double precision.
-struct Bandwidths {
-  explicit Bandwidths(const SeriesList& list) {
-    for (const ProbeSeries* series : list) {
-      const ProbeCase& c = series->question;
-      if (c.probe == "bandwidth" && (c.space == Space::global || c.space == Space::host)) all.push_back(series);
-    }
-    std::stable_partition(all.begin(), all.end(), [](const auto* s) { return s->question.type == DataType::fp32; });
-    std::erase_if(all, [type = all.empty() ? DataType::fp32 : all.front()->question.type](const ProbeSeries* s) {
-      return s->question.type != type;
-    });
-  }
-  const ProbeSeries* find(Operation operation, Form form) const {
-    for (const ProbeSeries* series : all)
-      if (series->question.operation == operation && series->question.form == form) return series;
-    return nullptr;
-  }
+SeriesList bandwidths_of(const SeriesList& list) {
   SeriesList all;
-};
+  std::copy_if(list.begin(), list.end(), std::back_inserter(all), [](const ProbeSeries* s) {
+    const Space space = s->question.space;
+    return s->question.probe == "bandwidth" && (space == Space::global || space == Space::host);
+  });
+  std::stable_partition(all.begin(), all.end(), [](const auto* s) { return s->question.type == DataType::fp32; });
+  if (!all.empty())
+    std::erase_if(all, [type = all.front()->question.type](const auto* s) { return s->question.type != type; });
+  return all;
+}
 
 DeviceParameters derive_device(const SeriesList& list, const Provenance& provenance) {
   const ProbeSeries& first = *list.front();
@@ -69,14 +62,18 @@ DeviceParameters derive_device(const SeriesList& list, const Provenance& provena
   }
   if (!computes) device.missing.push_back("P, SM, N_PPipe, L_Pipe and the universal form: need probe compute");
 
-  const Bandwidths bandwidths(list);
-  const ProbeSeries* streaming = bandwidths.find(Operation::rmw, Form::streaming);
-  const ProbeSeries* dependent = bandwidths.find(Operation::rmw, Form::dependent);
+  const auto bandwidth = [all = bandwidths_of(list)](Operation operation, Form form) {
+    const auto its = [&](const auto* s) { return s->question.operation == operation && s->question.form == form; };
+    const auto found = std::find_if(all.begin(), all.end(), its);
+    return found == all.end() ? nullptr : *found;
+  };
+  const ProbeSeries* streaming = bandwidth(Operation::rmw, Form::streaming);
+  const ProbeSeries* dependent = bandwidth(Operation::rmw, Form::dependent);
   model::derive_bandwidth(streaming, dependent, device);
   if (!streaming && !dependent)
     device.missing.push_back("B, N_MINBl, W_bus, T_delay: need probe bandwidth, operation rmw");
   for (const Operation operation : {Operation::read, Operation::write, Operation::copy, Operation::triad})
-    if (const ProbeSeries* series = bandwidths.find(operation, Form::streaming))
+    if (const ProbeSeries* series = bandwidth(operation, Form::streaming))
       model::derive_rate(*series, "B " + std::string(name(operation)), device);
 
   bool chases = false;
@@ -115,7 +112,7 @@ void add_round(DeviceParameters& into, const DeviceParameters& again) {
     if (same == into.parameters.end()) {
       into.parameters.push_back(other);
     } else if (std::abs(other.estimate.value / same->estimate.value - 1) > repeatable) {
-      model::add_note(*same, fmt::format("measured again it was {:.4g}", other.estimate.value));
+      model::add_note(same->note, fmt::format("measured again it was {:.4g}", other.estimate.value));
       if (same->verdict != Agreement::no_reference) same->verdict = Agreement::undecided;
     }
   }
@@ -125,15 +122,7 @@ void add_round(DeviceParameters& into, const DeviceParameters& again) {
 
 std::vector<DeviceParameters> derive(const Trace& trace) {
   std::vector<DeviceParameters> all;
-  std::vector<std::pair<std::string, SeriesList>> by_device;
-  for (const ProbeSeries& series : trace.of<Probes>()) {
-    // Two GPUs may have been called cuda:0 in turn; their UUIDs tell them apart.
-    const std::string key = series.question.device + ' ' + series.device_uuid;
-    auto found = std::find_if(by_device.begin(), by_device.end(), [&](const auto& d) { return d.first == key; });
-    if (found == by_device.end()) found = by_device.insert(by_device.end(), {key, {}});
-    found->second.push_back(&series);
-  }
-  for (const auto& [key, list] : by_device) {
+  for (const SeriesList& list : model::by_device<Probes>(trace)) {
     const std::vector<SeriesList> rounds = rounds_of(list);
     DeviceParameters device = derive_device(rounds.front(), trace.provenance);
     for (std::size_t i = 1; i < rounds.size(); ++i) add_round(device, derive_device(rounds[i], trace.provenance));

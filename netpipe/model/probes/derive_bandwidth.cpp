@@ -3,9 +3,7 @@
 #include <cmath>
 
 #include "netpipe/model/probes/corner_points.hpp"
-#include "netpipe/model/probes/derive_parts.hpp"
-#include "netpipe/model/probes/quotient.hpp"
-#include "netpipe/model/probes/verdict.hpp"
+#include "netpipe/model/probes/derivation.hpp"
 
 namespace npgpu::model {
 
@@ -13,36 +11,23 @@ namespace {
 
 // The faster of two, with its doubts.
 void take_faster(Corners& into, const Corners& other, Corner corner) {
-  const bool all = corner == Corner::all_all;
-  Estimate& mine = all ? into.all_all : into.one_all;
-  const Estimate& theirs = all ? other.all_all : other.one_all;
+  const auto i = static_cast<std::size_t>(corner);
+  Estimate& mine = into.*per_second[i];
+  const Estimate& theirs = other.*per_second[i];
   if (mine.value >= theirs.value || !std::isfinite(theirs.value)) return;
   mine = theirs;
-  into.doubts[static_cast<std::size_t>(corner)] = other.doubts[static_cast<std::size_t>(corner)];
+  into.doubts[i] = other.doubts[i];
 }
 
-std::string joined(const std::vector<std::string>& all) {
-  std::string text;
-  for (const std::string& one : all) text += (text.empty() ? "" : "; ") + one;
-  return text;
-}
+std::string joined(const std::vector<std::string>& doubts) { return fmt::format("{}", fmt::join(doubts, "; ")); }
 
-void add_rate(const Estimate& rate, const std::string& note, const Limit& limit, const std::string& name,
-              DeviceParameters& into) {
-  Parameter p;
-  p.name = name;
-  p.estimate = rate;
-  p.meaning = "bytes per second of the whole device's memory, as the case counts them";
-  p.note = note;
-  hold_below(p, limit.per_s, limit.source);
-  Parameter reached;
-  reached.name = name + " reached";
-  reached.estimate = quotient({rate, exactly(100)}, {exactly(p.reference)}, "percent", name + " over its limit");
-  reached.meaning = "what part of the memory's limit the best shape reaches";
-  reached.note = note;
-  leave_unchecked(reached, "a part of a limit has no reference");
-  into.parameters.push_back(std::move(p));
-  into.parameters.push_back(std::move(reached));
+void add_rate(const Corners& corners, const Limit& limit, const std::string& name, DeviceParameters& into) {
+  for (Parameter& p : rate_and_part(
+           parameter(name, corners.all_all, "bytes per second of the whole device's memory, as the case counts them",
+                     joined(corners.doubts[0])),
+           limit.per_s, limit.source, name + " over its limit",
+           "what part of the memory's limit the best shape reaches"))
+    into.parameters.push_back(std::move(p));
 }
 
 // 8 B over One-One, where an access has 4 B: each is read and written before the next begins.
@@ -50,12 +35,10 @@ void add_latency(const ProbeSeries& dependent, const Corners& corners, DevicePar
   const auto rates = rates_of(dependent);
   const PointRate* at = corner_point(rates, Corner::one_one, Per::second, dependent.layout.units);
   if (!at || at->shape.access_bytes == 0) return;
-  Parameter p;
-  p.name = "rmw latency";
-  p.estimate =
-      quotient({exactly(2e9 * at->shape.access_bytes)}, {corners.one_one}, "ns", "bytes of a read and a write / B_OO");
-  p.meaning = "from one read-modify-write to the next that waits for it";
-  p.note = joined(at->doubts);
+  Parameter p = parameter(
+      "rmw latency",
+      quotient({exactly(2e9 * at->shape.access_bytes)}, {corners.one_one}, "ns", "bytes of a read and a write / B_OO"),
+      "from one read-modify-write to the next that waits for it", joined(at->doubts));
   leave_unchecked(p, not_reported(into.device));
   into.parameters.push_back(std::move(p));
 }
@@ -63,8 +46,7 @@ void add_latency(const ProbeSeries& dependent, const Corners& corners, DevicePar
 }  // namespace
 
 void derive_rate(const ProbeSeries& series, const std::string& name, DeviceParameters& into) {
-  const Corners corners = corners_of(series);
-  add_rate(corners.all_all, joined(corners.doubts[0]), series.limit, name, into);
+  add_rate(corners_of(series), series.limit, name, into);
 }
 
 void derive_bandwidth(const ProbeSeries* streaming, const ProbeSeries* dependent, DeviceParameters& into) {
@@ -75,7 +57,7 @@ void derive_bandwidth(const ProbeSeries* streaming, const ProbeSeries* dependent
     take_faster(corners, faster, Corner::all_all);
     take_faster(corners, faster, Corner::one_all);
   }
-  add_rate(corners.all_all, joined(corners.doubts[0]), (streaming ? streaming : dependent)->limit, "B", into);
+  add_rate(corners, (streaming ? streaming : dependent)->limit, "B", into);
   for (Parameter& p : bandwidth_parameters(corners)) {
     leave_unchecked(p, not_reported(into.device));
     const Layout& l = (dependent ? dependent : streaming)->layout;
@@ -86,7 +68,7 @@ void derive_bandwidth(const ProbeSeries* streaming, const ProbeSeries* dependent
                  0.05);
     }
     if (!dependent && (p.name == "T_delay" || p.name == "W_bus"))
-      add_note(p, "from the streaming form, where a thread may run ahead");
+      add_note(p.note, "from the streaming form, where a thread may run ahead");
     into.parameters.push_back(std::move(p));
   }
   if (dependent) add_latency(*dependent, corners, into);

@@ -3,8 +3,7 @@
 //   SM      = Cp_AA / Cp_OA            units that compute at once
 //   Sigma   = Cp_OA / Cp_OO            chains that fill a unit: lanes * ports * latency
 //   latency = 2 e f / Cp_OO            cycles of an FMA (two operations of each of e elements: two in a GPU's register
-//   of
-//                                      fp16 or bf16, otherwise one), f the clock of the run
+//                                      of fp16 or bf16, otherwise one), f the clock of the run
 //   lanes * ports = e Sigma / latency  FMAs of a unit in a cycle
 //
 // Rates of one unit are per cycle where cycles are known: then neither a lower clock nor a process that had the core
@@ -19,10 +18,8 @@
 #include <cmath>
 
 #include "netpipe/model/probes/corner_points.hpp"
-#include "netpipe/model/probes/derive_parts.hpp"
+#include "netpipe/model/probes/derivation.hpp"
 #include "netpipe/model/probes/knee.hpp"
-#include "netpipe/model/probes/quotient.hpp"
-#include "netpipe/model/probes/verdict.hpp"
 
 namespace npgpu::model {
 
@@ -30,12 +27,6 @@ namespace {
 
 constexpr double for_units = 0.01, for_lanes = 0.03, for_latency = 0.03, for_throughput = 0.05;
 constexpr double brim = 0.1;  // between warps that fill a unit and those it holds
-
-std::string text_of(const std::vector<std::string>& doubts, std::string_view corner) {
-  std::string text;
-  for (const std::string& doubt : doubts) text += (text.empty() ? "" : "; ") + std::string(corner) + ": " + doubt;
-  return text;
-}
 
 class Compute {
  public:
@@ -50,17 +41,12 @@ class Compute {
 
   void add_all() {
     add_power();
-    by_cycles_ = !is_host(series_) && std::isfinite(corners_.all_all_cycle.value * corners_.one_all_cycle.value *
-                                                    corners_.all_one_cycle.value * corners_.one_one_cycle.value);
-    const bool by_cycles = std::isfinite(corners_.one_all_cycle.value * corners_.one_one_cycle.value);
-    const auto unit_chains =
-        by_cycles ? quotient({corners_.one_all_cycle}, {corners_.one_one_cycle}, "chains", "Cp_OA / Cp_OO, per cycle")
-                  : quotient({corners_.one_all}, {corners_.one_one}, "chains", "Cp_OA / Cp_OO");
+    const Estimate chains = ratio(corners_.one_all, corners_.one_all_cycle, "chains", "Cp_OA / Cp_OO");
     find_knee();
     fill_ = filling_warps();
     add_paper();
-    add_universal(unit_chains);
-    add_knee(unit_chains.value / series_.layout.lanes);
+    add_universal(chains);
+    add_knee(chains.value / series_.layout.lanes);
   }
 
  private:
@@ -68,19 +54,19 @@ class Compute {
     p.name += suffix_;
     into_.parameters.push_back(std::move(p));
   }
+  void add_held(Parameter p, double reference, const std::string& source, double tolerance) {
+    hold_against(p, reference, source, tolerance);
+    add(std::move(p));
+  }
+  void miss(const std::string& names, const std::string& why) { into_.missing.push_back(names + suffix_ + ": " + why); }
 
-  // Of these corners, and which of them are missing.
-  std::string doubts(std::initializer_list<Corner> used) const {
-    const Estimate* all[] = {&corners_.all_all, &corners_.one_all, &corners_.all_one, &corners_.one_one};
-    std::string text;
-    for (const Corner corner : used) {
-      const auto i = static_cast<std::size_t>(corner);
-      const bool there = std::isfinite(all[i]->value);
-      const std::string one =
-          there ? text_of(corners_.doubts[i], name_of(corner)) : text_of({all[i]->method}, name_of(corner));
-      if (!one.empty()) text += (text.empty() ? "" : "; ") + one;
-    }
-    return text;
+  std::string doubts(std::initializer_list<Corner> used) const { return doubts_of(corners_, used); }
+
+  // A rate over One-One, per cycle where both are known so.
+  Estimate ratio(const Estimate& rate, const Estimate& cycle_rate, std::string unit, std::string method) const {
+    if (!std::isfinite(cycle_rate.value * corners_.one_one_cycle.value))
+      return quotient({rate}, {corners_.one_one}, std::move(unit), std::move(method));
+    return quotient({cycle_rate}, {corners_.one_one_cycle}, std::move(unit), method + ", per cycle");
   }
 
   const PointRate* point(Corner corner) const {
@@ -96,23 +82,15 @@ class Compute {
   }
 
   void add_power() {
-    Parameter p;
-    p.name = "P";
-    p.estimate = corners_.all_all;
-    p.meaning = "operations per second of the whole device, an FMA being two";
-    p.note = doubts({Corner::all_all});
     const PointRate* at = point(Corner::all_all);
     const double clock_part = series_.layout.clock_mhz > 0 ? clock_mhz(at) / series_.layout.clock_mhz : 1;
-    hold_below(p, series_.limit.per_s * clock_part, fmt::format("{}, at {}", series_.limit.source, clock_text(at)));
-    Parameter reached;
-    reached.name = "P reached";
-    reached.estimate = quotient({corners_.all_all, exactly(100)}, {exactly(p.reference)}, "percent",
-                                "P over its limit at the clock of the run");
-    reached.meaning = "what part of the limit at the clock of the run the best shape reaches";
-    reached.note = doubts({Corner::all_all});
-    leave_unchecked(reached, "a part of a limit has no reference");
-    add(std::move(p));
-    add(std::move(reached));
+    for (Parameter& p :
+         rate_and_part(parameter("P", corners_.all_all, "operations per second of the whole device, an FMA being two",
+                                 doubts({Corner::all_all})),
+                       series_.limit.per_s * clock_part, fmt::format("{}, at {}", series_.limit.source, clock_text(at)),
+                       "P over its limit at the clock of the run",
+                       "what part of the limit at the clock of the run the best shape reaches"))
+      add(std::move(p));
   }
 
   // What is free of differing clocks has the plain name.
@@ -129,9 +107,10 @@ class Compute {
     const bool at_brim = open_end && std::abs(w / cap - 1) <= brim;
     const bool capped = open_end && w > cap;
     std::vector<Parameter> all = compute_parameters(corners_);
-    if (by_cycles_) std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
+    const bool by_cycles = !is_host(series_) && all.size() > 3;
+    if (by_cycles) std::rotate(all.begin(), all.begin() + 3, all.end());
     for (Parameter& p : all) {
-      if (by_cycles_) rename(p.name);
+      if (by_cycles) rename(p.name);
       if (p.name.starts_with("SM"))
         hold_against(p, l.units, l.units ? "units " + reported_ : "units are " + not_reported_, for_units);
       else if (is_host(series_))
@@ -155,79 +134,51 @@ class Compute {
   }
 
   void add_universal(const Estimate& chains) {
-    const double per_cycle = fmas_per_cycle();
-
-    Parameter latency;
-    latency.name = "FMA latency";
-    latency.estimate = latency_cycles();
-    latency.meaning = "cycles until an FMA that needs the result of another can follow it";
-    latency.note = doubts({Corner::one_one});
-    add_clock_doubt(latency);
-    hold_against(latency, own_.fma_latency_cycles,
-                 own_.fma_latency_cycles > 0 ? "fma_latency_cycles " + reported_ : not_reported_, for_latency);
-
-    Parameter sigma;
-    sigma.name = "Sigma";
-    sigma.estimate = chains;
-    sigma.meaning = "chains in flight that fill a unit: lanes * ports * latency";
-    sigma.note = doubts({Corner::one_all, Corner::one_one});
-    hold_against(sigma, per_cycle / elements_ * own_.fma_latency_cycles,
-                 per_cycle * own_.fma_latency_cycles > 0 ? "FMAs a cycle by the limit, times fma_latency_cycles"
-                                                         : "the latency of an FMA is " + not_reported_,
-                 for_throughput);
-
-    Parameter both;
-    both.name = "lanes*ports";
-    both.estimate =
-        quotient({chains, exactly(elements_)}, {latency.estimate}, "FMAs per cycle",
+    const double per_cycle = fmas_per_cycle(), reported = own_.fma_latency_cycles;
+    const Estimate latency = latency_cycles();
+    add_held(parameter("Sigma", chains, "chains in flight that fill a unit: lanes * ports * latency",
+                       doubts({Corner::one_all, Corner::one_one})),
+             per_cycle / elements_ * reported,
+             per_cycle * reported > 0 ? "FMAs a cycle by the limit, times fma_latency_cycles"
+                                      : "the latency of an FMA is " + not_reported_,
+             for_throughput);
+    add_held(with_clock_doubt(parameter("FMA latency", latency,
+                                        "cycles until an FMA that needs the result of another can follow it",
+                                        doubts({Corner::one_one}))),
+             reported, reported > 0 ? "fma_latency_cycles " + reported_ : not_reported_, for_latency);
+    const Estimate both =
+        quotient({chains, exactly(elements_)}, {latency}, "FMAs per cycle",
                  elements_ == 1 ? "Sigma / FMA latency" : "2 Sigma / FMA latency: two elements in a register");
-    both.meaning = "FMAs that a unit completes in a cycle";
-    both.note = doubts({Corner::one_all, Corner::one_one});
-    add_clock_doubt(both);
-    hold_against(both, per_cycle,
-                 per_cycle > 0 ? series_.limit.source + ", over units and clock" : series_.limit.source,
-                 for_throughput);
-
-    const Estimate both_estimate = both.estimate;
-    for (Parameter* p : {&sigma, &latency, &both}) add(std::move(*p));
-    add_lanes(both_estimate);
+    add_held(with_clock_doubt(parameter("lanes*ports", both, "FMAs that a unit completes in a cycle",
+                                        doubts({Corner::one_all, Corner::one_one}))),
+             per_cycle, per_cycle > 0 ? series_.limit.source + ", over units and clock" : series_.limit.source,
+             for_throughput);
+    add_lanes(both);
   }
 
   // One instruction as wide as reported against one lane of it, both waiting for their chain: the lanes, if both
   // take equally long.
   void add_lanes(const Estimate& both) {
     const Layout& l = series_.layout;
-    if (is_host(series_) && series_.question.type == DataType::int32) {
-      // Zen 4: both 4 cycles or a little more. Intel's since Haswell: imul 3 cycles, vpmulld 10 (uops.info).
-      into_.missing.push_back("lanes" + suffix_ + ", ports" + suffix_ +
-                              ": a core multiplies single integers elsewhere than registers full of them, and takes "
-                              "another time, so the two chains do not tell");
-      return;
-    }
+    // Zen 4: both 4 cycles or a little more. Intel's since Haswell: imul 3 cycles, vpmulld 10 (uops.info).
+    if (is_host(series_) && series_.question.type == DataType::int32)
+      return miss("lanes" + suffix_ + ", ports",
+                  "a core multiplies single integers elsewhere than registers full of them, and takes another time, so "
+                  "the two chains do not tell");
     const auto wide = std::find_if(rates_.begin(), rates_.end(), [&](const PointRate& r) {
       return r.shape.blocks == 1 && r.shape.threads == l.lanes && r.shape.ilp == 1 && l.lanes > 1;
     });
-    if (wide == rates_.end()) {
-      into_.missing.push_back("lanes" + suffix_ +
-                              ": needs compute with one block of as many threads as one instruction has lanes, ilp 1");
-      return;
-    }
-    Parameter lanes;
-    lanes.name = "lanes";
-    const bool by_cycles = std::isfinite(wide->cycle_rate.value * corners_.one_one_cycle.value);
-    lanes.estimate = quotient(
-        {by_cycles ? wide->cycle_rate : wide->rate}, {by_cycles ? corners_.one_one_cycle : corners_.one_one}, "lanes",
-        std::string("rate of one full instruction at a time / Cp_OO") + (by_cycles ? ", per cycle" : ""));
-    lanes.meaning = "what one instruction does at once, waiting for its chain";
-    lanes.note = doubts({Corner::one_one});
-    for (const std::string& doubt : wide->doubts) add_note(lanes, doubt);
+    if (wide == rates_.end())
+      return miss("lanes", "needs compute with one block of as many threads as one instruction has lanes, ilp 1");
+    Parameter lanes = parameter(
+        "lanes", ratio(wide->rate, wide->cycle_rate, "lanes", "rate of one full instruction at a time / Cp_OO"),
+        "what one instruction does at once, waiting for its chain", doubts({Corner::one_one}));
+    for (const std::string& doubt : wide->doubts) add_note(lanes.note, doubt);
     hold_against(lanes, l.lanes, "lanes " + reported_, for_lanes);
-    Parameter ports;
-    ports.name = "ports";
-    ports.estimate = quotient({both}, {lanes.estimate, exactly(elements_)}, "instructions per cycle",
-                              elements_ == 1 ? "lanes*ports / lanes" : "lanes*ports / lanes / 2");
-    ports.meaning = "full instructions that a unit starts in a cycle";
-    ports.note = lanes.note;
+    Parameter ports = parameter("ports",
+                                quotient({both}, {lanes.estimate, exactly(elements_)}, "instructions per cycle",
+                                         elements_ == 1 ? "lanes*ports / lanes" : "lanes*ports / lanes / 2"),
+                                "full instructions that a unit starts in a cycle", lanes.note);
     leave_unchecked(ports, "checked with the lanes, as lanes*ports");
     add(std::move(lanes));
     add(std::move(ports));
@@ -242,10 +193,11 @@ class Compute {
   }
 
   // The latency in cycles is a time at some clock.
-  void add_clock_doubt(Parameter& p) const {
+  Parameter with_clock_doubt(Parameter p) const {
     const PointRate* at = point(Corner::one_one);
-    if (corners_.one_one_cycle.value > 0 || !at || at->clock_mhz > 0) return;
-    add_note(p, "One-One: its clock was not recorded, the highest stands in");
+    if (!(corners_.one_one_cycle.value > 0) && at && !(at->clock_mhz > 0))
+      add_note(p.note, "One-One: its clock was not recorded, the highest stands in");
+    return p;
   }
 
   // Warps that fill a unit by what was reported of the device, and where that comes from.
@@ -277,32 +229,24 @@ class Compute {
       const double blocks = r.shape.blocks / units;
       const auto same = [&](const auto& have) { return have.first == blocks; };
       if (std::none_of(points.begin(), points.end(), same)) points.emplace_back(blocks, r.rate);
-      if (knee_doubts_.empty()) knee_doubts_ = text_of(r.doubts, fmt::format("at {:g} blocks of a unit", blocks));
+      if (!knee_doubts_.empty()) continue;
+      for (const std::string& doubt : r.doubts)
+        add_note(knee_doubts_, fmt::format("at {:g} blocks of a unit: {}", blocks, doubt));
     }
     knee_ = knee_of(std::move(points));
   }
 
   void add_knee(double sigma_warps) {
     if (is_host(series_)) return;
-    if (!knee_) {
-      into_.missing.push_back("w*" + suffix_ +
-                              ": needs compute with one-thread blocks, 1 to many on every unit, ilp 1");
-      return;
-    }
-    if (!knee_->reached) {
-      into_.missing.push_back(
-          fmt::format("w*{}: the rate still grows at {:g} one-thread blocks of a unit, so w* is more than that; "
-                      "Sigma / warp width gives {:.1f}",
-                      suffix_, knee_->most, sigma_warps));
-      return;
-    }
-    Parameter p;
-    p.name = "w*";
-    p.estimate = knee_->blocks;
-    p.meaning = "one-thread blocks that fill a unit: latency * lanes of a unit / warp width";
-    p.note = knee_doubts_;
-    hold_against(p, fill_.warps, fill_.source, for_throughput);
-    add(std::move(p));
+    if (!knee_) return miss("w*", "needs compute with one-thread blocks, 1 to many on every unit, ilp 1");
+    if (!knee_->reached)
+      return miss("w*",
+                  fmt::format("the rate still grows at {:g} one-thread blocks of a unit, so w* is more than that; "
+                              "Sigma / warp width gives {:.1f}",
+                              knee_->most, sigma_warps));
+    add_held(parameter("w*", knee_->blocks,
+                       "one-thread blocks that fill a unit: latency * lanes of a unit / warp width", knee_doubts_),
+             fill_.warps, fill_.source, for_throughput);
   }
 
   const ProbeSeries& series_;
@@ -312,8 +256,7 @@ class Compute {
   const Corners corners_;
   const std::string not_reported_ = not_reported(series_.question.device);
   const std::string reported_ = not_reported_.substr(4);
-  double elements_ = 1;     // of a thread's register
-  bool by_cycles_ = false;  // corners of a GPU, all of them known per cycle
+  double elements_ = 1;  // of a thread's register
   std::string suffix_, knee_doubts_;
   std::optional<Knee> knee_;
   Filling fill_;

@@ -2,18 +2,15 @@
 //
 // Where a GPU was also chased by atomics, those give its "L2 size". The loads of one multiprocessor give "L2 near
 // size": they find copies of far lines in the near partition, until that is full. Larger sets are answered by the far
-// partition
-// ("L2 far"), until all of L2 is full.
+// partition ("L2 far"), until all of L2 is full.
 #include <fmt/format.h>
 
 #include <array>
 #include <cmath>
 
-#include "netpipe/model/probes/derive_parts.hpp"
+#include "netpipe/model/probes/derivation.hpp"
 #include "netpipe/model/probes/levels.hpp"
 #include "netpipe/model/probes/probe_rates.hpp"
-#include "netpipe/model/probes/quotient.hpp"
-#include "netpipe/model/probes/verdict.hpp"
 
 namespace npgpu::model {
 
@@ -76,7 +73,7 @@ class Levels {
     if (levels.empty())
       return miss("levels: " + title(series_.question) +
                   (points_.size() < 3 ? " has too few points" : ": no latency stays over half an octave"));
-    if (series_.question.space == Space::shared) return add_latency("shared", levels.front(), "");
+    if (series_.question.space == Space::shared) return add_latency("shared", levels.front());
     for (std::size_t i = 0; i + 1 < levels.size(); ++i) add_level(i, levels[i], levels[i + 1]);
     add_last(levels);
     if (levels.size() == 1) miss(prefix_ + "levels: the latency has no step in " + title(series_.question));
@@ -101,30 +98,26 @@ class Levels {
     return prefix_ + fmt::format("L{}", i + 1);
   }
 
-  void add_latency(const std::string& name, const Level& level, const std::string& note) {
+  void add_latency(const std::string& name, const Level& level) {
     for (const auto& [what, estimate] : {std::pair{" latency", &level.ns}, std::pair{" cycles", &level.cycles}}) {
       if (!(estimate->value > 0)) continue;
-      Parameter p;
-      p.name = name + what;
-      p.estimate = *estimate;
-      p.meaning = fmt::format("{} that waits for the one before, from sets of {} to {} bytes",
-                              by_atomics() ? "an atomic" : "a load", level.first_bytes, level.last_bytes);
-      p.note = note;
+      Parameter p = parameter(name + what, *estimate,
+                              fmt::format("{} that waits for the one before, from sets of {} to {} bytes",
+                                          by_atomics() ? "an atomic" : "a load", level.first_bytes, level.last_bytes));
       leave_unchecked(p, not_reported(into_.device));
       into_.parameters.push_back(std::move(p));
     }
   }
 
   void add_level(std::size_t i, const Level& level, const Level& next) {
-    Parameter p;
-    p.name = name_of(i) + " size";
-    p.estimate = level.bytes;
-    const bool near_part = p.name == "L2 near size", far_part = p.name == "L2 far size";
-    p.meaning = near_part  ? "the set that one multiprocessor's loads find at L2's near latency: all of L2 where it is "
-                             "one, the near partition where it is two"
-                : far_part ? "the set that L2 answers to one multiprocessor's loads, with its far partition"
-                           : "the set that this level still answers";
-    p.note = unrest(level, next);
+    const bool near_part = name_of(i) == "L2 near", far_part = name_of(i) == "L2 far";
+    Parameter p = parameter(
+        name_of(i) + " size", level.bytes,
+        near_part  ? "the set that one multiprocessor's loads find at L2's near latency: all of L2 where it is one, "
+                     "the near partition where it is two"
+        : far_part ? "the set that L2 answers to one multiprocessor's loads, with its far partition"
+                   : "the set that this level still answers",
+        unrest(level, next));
     if (near_part || far_part)
       leave_unchecked(p, "how L2 is divided is " + not_reported(into_.device) + "; all of it is L2 size");
     else if (i < own_.size()) hold_against(p, own_[i].bytes, own_[i].source, for_sizes);
@@ -133,9 +126,9 @@ class Levels {
     const bool last = i + 1 == own_.size();
     if (last && facts_.in_virtual_machine && p.estimate.value < p.reference) {
       p.verdict = Agreement::undecided;
-      add_note(p, "a virtual machine shares its last level with others, or has a part of it only");
+      add_note(p.note, "a virtual machine shares its last level with others, or has a part of it only");
     }
-    add_latency(name_of(i) + (by_atomics() ? " atomic" : ""), level, "");
+    add_latency(name_of(i) + (by_atomics() ? " atomic" : ""), level);
     into_.parameters.insert(into_.parameters.end() - (level.cycles.value > 0 ? 2 : 1), std::move(p));
   }
 
@@ -143,14 +136,14 @@ class Levels {
   void add_last(const std::vector<Level>& levels) {
     const Level& last = levels.back();
     const double cache = own_.empty() ? not_measured : own_.back().bytes;
-    if (series_.question.space == Space::constant) return add_latency(name_of(levels.size() - 1), last, "");
+    if (series_.question.space == Space::constant) return add_latency(name_of(levels.size() - 1), last);
     if (!(static_cast<double>(last.last_bytes) < beyond * cache)) {
-      add_latency(by_atomics() ? "memory atomic" : "memory", last, "");
+      add_latency(by_atomics() ? "memory atomic" : "memory", last);
       for (std::size_t i = levels.size() - 1; i < own_.size(); ++i)
         if (own_[i].bytes > 0) miss(name_of(i) + " size: no step of the latency tells it from its neighbours");
       return;
     }
-    add_latency(name_of(levels.size() - 1), last, "");
+    add_latency(name_of(levels.size() - 1), last);
     miss(fmt::format("{} size and memory latency: need sets far beyond {} bytes", name_of(levels.size() - 1),
                      last.last_bytes));
   }
@@ -167,10 +160,9 @@ class Levels {
       unsteady_ones += (p.ns.high - p.ns.low) / 2 > unsteady * p.ns.value;
     }
     if (unsteady_ones > 0)
-      note += fmt::format(
-          "{}unstable: {} of {} points on the way to the next level differ by more than {:g} % from "
-          "trial to trial",
-          note.empty() ? "" : "; ", unsteady_ones, among, 100 * unsteady);
+      add_note(note, fmt::format("unstable: {} of {} points on the way to the next level differ by more than {:g} % "
+                                 "from trial to trial",
+                                 unsteady_ones, among, 100 * unsteady));
     return note;
   }
 

@@ -2,33 +2,14 @@
 
 #include <algorithm>
 
-#include "netpipe/model/probes/quotient.hpp"
-#include "npgpu/runner.hpp"
-#include "npgpu/statistics.hpp"
+#include "netpipe/model/medians.hpp"
+#include "netpipe/model/probes/derivation.hpp"
 
 namespace npgpu::model {
 
 namespace {
 
 constexpr double plateau_from = 0.97, rising_by = 1.1;
-
-// Medians of the values and of both bounds.
-Estimate middle(const std::vector<Estimate>& all) {
-  std::vector<double> values, lows, highs;
-  for (const Estimate& e : all) {
-    values.push_back(e.value);
-    lows.push_back(e.low);
-    highs.push_back(e.high);
-  }
-  const auto known = [](const std::vector<double>& v) {
-    return std::none_of(v.begin(), v.end(), [](double x) { return x != x; });
-  };
-  Estimate e;
-  e.value = median(values);
-  if (known(lows)) e.low = median(lows);
-  if (known(highs)) e.high = median(highs);
-  return e;
-}
 
 }  // namespace
 
@@ -41,13 +22,12 @@ std::optional<Knee> knee_of(std::vector<std::pair<double, Estimate>> points) {
 
   std::vector<Estimate> slopes, plateau;
   for (const auto& [blocks, rate] : points) {
-    const bool high = rate.value >= plateau_from * highest;
     if (plateau.empty()) slopes.push_back(quotient({rate}, {exactly(blocks)}, {}, {}));
-    if (high) plateau.push_back(rate);
+    if (rate.value >= plateau_from * highest) plateau.push_back(rate);
   }
   Knee knee;
   knee.most = points.back().first;
-  const Estimate slope = middle(slopes), top = middle(plateau);
+  const Estimate slope = middle_of(slopes), top = middle_of(plateau);
   knee.reached = plateau.size() > 1 && slope.value * knee.most >= rising_by * top.value;
   if (knee.reached)
     knee.blocks = quotient({top}, {slope}, "blocks", "plateau / slope of the one-thread rate over blocks of a unit");

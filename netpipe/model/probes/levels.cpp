@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <limits>
 #include <optional>
 #include <span>
 
-#include "npgpu/statistics.hpp"
+#include "netpipe/model/medians.hpp"
 
 namespace npgpu::model {
 
@@ -133,26 +133,24 @@ class Curve {
   }
 
   Estimate middle(const Run& run, Estimate LoadTime::*which, const char* unit) const {
-    Values values, lows, highs;
+    Values values;
+    double low = std::numeric_limits<double>::infinity(), high = 0;
+    bool bounded = true;
     for (std::size_t i = run.first; i <= run.last; ++i) {
       const Estimate& e = points_[i].*which;
       if (!(e.value > 0)) continue;
       values.push_back(e.value);
-      lows.push_back(e.low);
-      highs.push_back(e.high);
+      bounded = bounded && std::isfinite(e.low) && std::isfinite(e.high);
+      low = std::min(low, e.low);
+      high = std::max(high, e.high);
     }
     Estimate e;
     e.unit = unit;
     if (values.size() < min_points) return e;
-    e.value = median(values);
     e.method = "median over the sets of its plateau";
-    if (const auto interval = median_interval(values)) {
-      e.low = interval->low;
-      e.high = interval->high;
-    } else if (std::isfinite(std::accumulate(lows.begin(), lows.end(), 0.0) +
-                             std::accumulate(highs.begin(), highs.end(), 0.0))) {
-      e.low = *std::min_element(lows.begin(), lows.end());
-      e.high = *std::max_element(highs.begin(), highs.end());
+    if (!set_median(e, values) && bounded) {
+      e.low = low;
+      e.high = high;
       e.method += ", which are too few for an interval of it: the bounds are those of all of them";
     }
     return e;

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "netpipe/model/median_us.hpp"
+#include "netpipe/model/medians.hpp"
+#include "netpipe/model/probes/derivation.hpp"
 #include "npgpu/compare.hpp"
 
 namespace npgpu::model {
@@ -67,16 +68,11 @@ bool covers_kernel(const ProbeSeries& series, const ProbePoint& point, const Tri
 
 // `work` over the median of `each`, which counts in units of `unit_s` seconds (or is cycles: 1).
 Estimate rate_of(double work, const std::vector<double>& each, double unit_s) {
-  Estimate e;
-  e.value = work / (median(each) * unit_s);
-  e.method = fmt::format("median of {} trials", each.size());
-  if (const auto interval = median_interval(each)) {
-    e.low = work / (interval->high * unit_s);
-    e.high = work / (interval->low * unit_s);
-  } else {
-    e.method += ", too few for an interval";
-  }
-  return e;
+  Estimate time;
+  const bool bounded = set_median(time, each);
+  for (double* t : {&time.value, &time.low, &time.high}) *t *= unit_s;
+  return quotient({exactly(work)}, {time}, {},
+                  fmt::format("median of {} trials{}", each.size(), bounded ? "" : ", too few for an interval"));
 }
 
 }  // namespace
@@ -148,10 +144,7 @@ template <> std::vector<PointTime<Probes>> estimates(const ProbeSeries& series) 
     p.axes = point.axes;
     p.work = point.work;
     p.why = trials.why_not;
-    if (!p.usable()) continue;
-    p.time_us = model::median_us(trials.us);
-    p.min_us = *std::min_element(trials.us.begin(), trials.us.end());
-    p.max_us = *std::max_element(trials.us.begin(), trials.us.end());
+    if (p.usable()) model::set_times(p, trials.us);
   }
   return all;
 }

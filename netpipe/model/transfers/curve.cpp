@@ -82,12 +82,8 @@ Line fit_line(const Points& curve, Model shape) {
   return {x(0) / scale(0), x(1) / scale(1)};
 }
 
-struct HalfWidths {
-  double t0_us = 0;  // half widths
-  double us_per_byte = 0;
-};
-
-std::optional<HalfWidths> jackknife(const Points& curve, Model shape) {
+// Half the widths of the intervals of a line's numbers.
+std::optional<Line> jackknife(const Points& curve, Model shape) {
   std::set<int> octaves;
   for (const CurvePoint& m : curve) octaves.insert(m.octave());
   if (octaves.size() < 3) return std::nullopt;
@@ -108,7 +104,7 @@ std::optional<HalfWidths> jackknife(const Points& curve, Model shape) {
     for (const Line& line : without) squares += (line.*number - mean) * (line.*number - mean);
     return t * std::sqrt((groups - 1) / groups * squares);
   };
-  return HalfWidths{half_width(&Line::t0_us), half_width(&Line::us_per_byte)};
+  return Line{half_width(&Line::t0_us), half_width(&Line::us_per_byte)};
 }
 
 void fit_into(CurveFit& fit, const Points& curve) {
@@ -235,18 +231,13 @@ void knee_into(CurveFit& fit, const Points& curve) {
   if (!(rise > 0)) return none("the rate does not rise with the size");
   const auto x_of = [](const CurvePoint& m) { return std::log2(static_cast<double>(m.bytes)); };
   const double span = x_of(curve.back()) - x_of(curve.front());
-  double farthest = 0;
-  for (const CurvePoint& m : curve) {
-    const double above = (m.rate - curve.front().rate) / rise - (x_of(m) - x_of(curve.front())) / span;
-    if (above > farthest) {
-      farthest = above;
-      fit.knee_bytes = static_cast<double>(m.bytes);
-    }
-  }
-  if (farthest < bend_of_a_knee) {
-    fit.knee_bytes = not_measured;
-    none("the rate does not level off at these sizes");
-  }
+  const auto above = [&](const CurvePoint& m) {
+    return (m.rate - curve.front().rate) / rise - (x_of(m) - x_of(curve.front())) / span;
+  };
+  const auto farthest =
+      std::max_element(curve.begin(), curve.end(), [&](const auto& a, const auto& b) { return above(a) < above(b); });
+  if (above(*farthest) < bend_of_a_knee) return none("the rate does not level off at these sizes");
+  fit.knee_bytes = static_cast<double>(farthest->bytes);
 }
 
 }  // namespace

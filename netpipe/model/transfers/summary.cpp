@@ -4,15 +4,13 @@
 #include <numeric>
 #include <set>
 
-#include "netpipe/model/median_us.hpp"
+#include "netpipe/model/medians.hpp"
 #include "npgpu/compare.hpp"
 #include "npgpu/model.hpp"
 
 namespace npgpu {
 
 namespace {
-
-const char* const payload_wrong = "void: the payload arrived wrong";
 
 double trial_us(const TransferCase& c, const TransferSample& sample) {
   return c.timing == Timing::host ? sample.host_us : sample.device_us;
@@ -33,13 +31,11 @@ PointSummary summarized(const TransferPoint& point, std::uint32_t lane, const st
   s.time_us.unit = "us";
   s.rate.unit = "bytes per second";
   if (is_void || us.empty()) {
-    s.time_us.method = s.rate.method = is_void ? payload_wrong : "no usable trial";
+    s.time_us.method = s.rate.method = is_void ? "void: the payload arrived wrong" : "no usable trial";
     return s;
   }
   s.trials = static_cast<std::uint32_t>(us.size());
-  s.time_us = model::median_us(us);
-  s.min_us = *std::min_element(us.begin(), us.end());
-  s.max_us = *std::max_element(us.begin(), us.end());
+  model::set_times(s, us);
   s.mean_us = std::accumulate(us.begin(), us.end(), 0.0) / static_cast<double>(us.size());
 
   if (!(s.time_us.value > 0)) {

@@ -1,0 +1,25 @@
+// The series of a trace, device by device.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "npgpu/trace.hpp"
+
+namespace npgpu::model {
+
+// In the order of the trace. Two GPUs may have been called cuda:0 in turn; their UUIDs tell them apart.
+template <class K> std::vector<std::vector<const Series<K>*>> by_device(const Trace& trace) {
+  std::vector<std::vector<const Series<K>*>> all;
+  for (const Series<K>& series : trace.of<K>()) {
+    const auto its = [&](const auto& list) {
+      return list.front()->question.device == series.question.device && list.front()->device_uuid == series.device_uuid;
+    };
+    auto found = std::find_if(all.begin(), all.end(), its);
+    if (found == all.end()) found = all.emplace(all.end());
+    found->push_back(&series);
+  }
+  return all;
+}
+
+}  // namespace npgpu::model

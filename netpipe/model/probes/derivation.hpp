@@ -1,0 +1,63 @@
+// The parts of derive(): what each probe says of a device; what a derived value follows from, and how it stands against
+// what was reported.
+#pragma once
+
+#include <array>
+#include <initializer_list>
+#include <string>
+
+#include "npgpu/derive.hpp"
+
+namespace npgpu::model {
+
+// What was reported of the device, from the trace's provenance; NaN where nothing was.
+struct OwnFacts {
+  double fma_latency_cycles = not_measured;
+  double l1d_bytes = not_measured, l2_bytes = not_measured, l3_bytes = not_measured;
+  bool in_virtual_machine = false;
+  bool chased_by_atomics = false;  // of the trace: there is a latency series by rmw
+};
+
+// Names of parameters of other types than fp32 end in the type: "SM fp64".
+void derive_compute(const ProbeSeries&, const OwnFacts&, DeviceParameters&);
+
+// Read-modify-write, streaming and dependent form; either may be null. All-One and One-One need the dependent form: a
+// compiler lets a streaming thread run ahead.
+void derive_bandwidth(const ProbeSeries* streaming, const ProbeSeries* dependent, DeviceParameters&);
+// The rate of any one bandwidth case, and what part of the limit that is.
+void derive_rate(const ProbeSeries&, const std::string& name, DeviceParameters&);
+
+// The levels of memory that a chase shows: sizes, latencies, and which of them could not be told apart.
+void derive_levels(const ProbeSeries&, const OwnFacts&, DeviceParameters&);
+
+// ---- one value ------------------------------------------------------------------------------------------------------
+// All of `over` multiplied, divided by all of `under`. NaN where one of them is. The bounds are those that follow if
+// every factor lies at its own bound at once: wider than a 95 % interval, never narrower.
+Estimate quotient(std::initializer_list<Estimate> over, std::initializer_list<Estimate> under, std::string unit,
+                  std::string method);
+// A number that is known.
+inline Estimate exactly(double value) { return {value, value, value, {}, {}}; }
+
+Parameter parameter(std::string name, Estimate, std::string meaning, std::string note = {});
+
+// `tolerance`: 0.01 is 1 %. In this order:
+//   no reference  there is nothing to hold the value against; reference_source says why
+//   undecided     there is no value, or its interval is wider than 10 % either way: agreement would be luck
+//   agrees        the value is within the tolerance of the reference
+//   disagrees     the whole interval is outside the tolerance, and nothing disturbed the value
+//   undecided     the value is outside and the interval is not, there is no interval, or the note says that something
+//                 disturbed the value. The note must be there before.
+void hold_against(Parameter&, double reference, const std::string& source, double tolerance);
+// A rate against its limit, in the same way: it agrees from 95 % of the limit to `above` over it, and disagrees where
+// the whole interval is above that, because work was left out or the limit is wrong. Lower is no error, and undecided.
+void hold_below(Parameter&, double limit, const std::string& source, double above = 0.01);
+void leave_unchecked(Parameter&, const std::string& why);
+// The rate held below its limit, and "<name> reached": what part of the limit it is.
+std::array<Parameter, 2> rate_and_part(Parameter rate, double limit, const std::string& source, std::string method,
+                                       std::string meaning_of_part);
+
+void add_note(std::string& note, const std::string& what);
+// "not reported by the driver"; of a host by the system, of a simulated device by its spec.
+std::string not_reported(const std::string& device);
+
+}  // namespace npgpu::model
