@@ -39,8 +39,8 @@ class CudaProbeRunner : public ProbeRunner {
  public:
   CudaProbeRunner(const Probe& probe, std::span<const ProbeStep> steps)
       : ProbeRunner(probe, steps), bench_(ordinal_or_throw(question().device)) {}
-  Telemetry telemetry() override { return bench_.telemetry(); }
-  std::string binding() const override { return bench_.binding(); }
+  Telemetry telemetry() override { return bench_.gpu().telemetry(); }
+  std::string binding() const override { return bench_.gpu().binding(); }
 
  protected:
   ProbeBench& bench() { return bench_; }

@@ -1,6 +1,6 @@
 #include <cmath>
-#include <set>
 
+#include "netpipe/engine/each_once.hpp"
 #include "probes/runner.hpp"
 
 namespace npgpu {
@@ -9,19 +9,6 @@ namespace {
 
 constexpr std::uint64_t far_beyond = 64;  // working set over the last level cache, where memory allows
 constexpr std::uint64_t assumed_cache = 4 * MiB;
-
-// Keeps the order in which shapes are asked for, and each once.
-class List {
- public:
-  void add(const Shape& shape) {
-    if (seen_.insert(shape).second) all_.push_back(shape);
-  }
-  std::vector<Shape> take() { return std::move(all_); }
-
- private:
-  std::vector<Shape> all_;
-  std::set<Shape> seen_;
-};
 
 std::vector<std::uint32_t> up_to(std::uint32_t most, std::initializer_list<std::uint32_t> values) {
   std::vector<std::uint32_t> kept;
@@ -41,9 +28,9 @@ std::uint32_t filling(const Layout& l, std::uint32_t threads) {
 }  // namespace
 
 std::vector<Shape> compute_shapes(const Layout& l) {
-  List list;
+  std::vector<Shape> list;
   const auto add = [&](std::uint32_t blocks, std::uint32_t threads, std::uint32_t ilp, bool one_block_per_sm = false) {
-    list.add({.blocks = blocks, .threads = threads, .ilp = ilp, .one_block_per_sm = one_block_per_sm});
+    list.push_back({.blocks = blocks, .threads = threads, .ilp = ilp, .one_block_per_sm = one_block_per_sm});
   };
   add(1, 1, 1);
   const auto threads =
@@ -56,11 +43,11 @@ std::vector<Shape> compute_shapes(const Layout& l) {
   add(l.units * std::max(l.max_blocks_per_unit, 1u), 1, 4);
   for (const std::uint32_t t : up_to(l.max_threads_per_block, {2, 4, 8, 16})) add(1, t, 1);
   add(l.units, l.max_threads_per_block, 4, true);
-  return list.take();
+  return each_once(std::move(list));
 }
 
 std::vector<Shape> bandwidth_shapes(const Layout& l, Form form) {
-  List list;
+  std::vector<Shape> list;
   const std::uint64_t cache = l.cache_bytes ? l.cache_bytes : assumed_cache;
   const std::uint64_t fits = l.memory_bytes ? l.memory_bytes / 8 : UINT64_MAX;
   const std::uint64_t far = std::min(cache * far_beyond, fits) / (64 * MiB) * (64 * MiB);
@@ -69,11 +56,11 @@ std::vector<Shape> bandwidth_shapes(const Layout& l, Form form) {
   const auto add = [&](std::uint64_t blocks, std::uint32_t threads, std::uint32_t ilp, std::uint32_t access,
                        std::uint64_t bytes) {
     if (blocks >= 1 && blocks <= 0x7fffffff && blocks * threads * ilp * access <= bytes)
-      list.add({.blocks = static_cast<std::uint32_t>(blocks),
-                .threads = threads,
-                .ilp = ilp,
-                .access_bytes = access,
-                .bytes = bytes});
+      list.push_back({.blocks = static_cast<std::uint32_t>(blocks),
+                      .threads = threads,
+                      .ilp = ilp,
+                      .access_bytes = access,
+                      .bytes = bytes});
   };
   const auto threads = up_to(l.max_threads_per_block, {64, 128, 192, 256, 512, 640, 1024});
   const std::uint32_t max_blocks = l.units * std::max(l.max_blocks_per_unit, 1u);
@@ -84,7 +71,7 @@ std::vector<Shape> bandwidth_shapes(const Layout& l, Form form) {
     for (const std::uint32_t k : up_to(std::max(l.max_blocks_per_unit, 1u), {1, 2, 4, 8, 16, 24, 32}))
       add(l.units * k, 1, 1, 4, outside);
     for (const std::uint32_t t : threads) add(filling(l, t), t, 1, 4, outside);
-    return list.take();
+    return each_once(std::move(list));
   }
   for (const std::uint32_t access : {4u, 16u})
     for (const std::uint32_t ilp : {1u, 4u})
@@ -100,18 +87,18 @@ std::vector<Shape> bandwidth_shapes(const Layout& l, Form form) {
   for (const std::uint32_t ilp : {1u, 4u})
     for (const std::uint32_t t : up_to(l.max_threads_per_block, {256, 512, 1024}))
       add(filling(l, t), t, ilp, 16, inside);
-  return list.take();
+  return each_once(std::move(list));
 }
 
 std::vector<Shape> chase_shapes(std::uint32_t access_bytes, std::uint64_t step, std::uint64_t least, std::uint64_t most,
                                 int of_octave, std::uint64_t large) {
-  List list;
+  std::vector<Shape> list;
   for (int i = 0;; ++i) {
     const double exact = static_cast<double>(least) * std::exp2(static_cast<double>(i) / of_octave);
     const auto bytes = static_cast<std::uint64_t>(std::llround(exact / static_cast<double>(step))) * step;
-    if (bytes > most) return list.take();
+    if (bytes > most) return each_once(std::move(list));
     if (bytes > large && i % 2) continue;
-    list.add({.access_bytes = access_bytes, .bytes = bytes, .one_block_per_sm = 1});
+    list.push_back({.access_bytes = access_bytes, .bytes = bytes, .one_block_per_sm = 1});
   }
 }
 

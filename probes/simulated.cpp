@@ -18,11 +18,6 @@ using simulated::Spec;
 
 constexpr double steps_of_compute = 256, operations_of_an_fma = 2;
 
-Seconds time_of(const Spec& spec, std::string_view key, Seconds otherwise) {
-  const double us = number_fact(spec.hardware, key);
-  return std::isnan(us) ? otherwise : from_microseconds(us);
-}
-
 simulated::Grid grid_of(const Shape& s) { return {s.blocks, s.threads, s.one_block_per_sm != 0}; }
 
 // One repeat of a shape: `steps` equal steps of every thread, and what counts as work.
@@ -72,12 +67,11 @@ class SimulatedRunner final : public ProbeRunner {
         repeat_of_(repeat_of),
         device_(simulated::open_device(question().device)),
         multiprocessors_(simulated::multiprocessors_of(device_->spec())),
-        launch_(time_of(device_->spec(), "kernel_launch_us", device_->spec().host.launch)),
-        latency_(time_of(device_->spec(), "kernel_latency_us", Seconds{0})),
+        launch_(device_->spec().time("kernel_launch_us", device_->spec().host.launch)),
+        latency_(device_->spec().time("kernel_latency_us")),
         result_(*device_) {
-    if (max_bytes()) device_->take(max_bytes());
+    if (max_bytes()) working_set_.emplace(device_, max_bytes());
   }
-  ~SimulatedRunner() override { device_->give_back(max_bytes()); }
   double work() const override { return repeat_.work; }
   const Clock& clock() const override { return device_->clock(); }
   std::string binding() const override { return "simulated: no thread runs"; }
@@ -114,6 +108,7 @@ class SimulatedRunner final : public ProbeRunner {
   Repeat repeat_;
   simulated::KernelTime once_;
   simulated::Result result_;
+  std::optional<simulated::Taken> working_set_;
 };
 
 class SimulatedProbe : public Probe {
@@ -202,8 +197,7 @@ class SimulatedBandwidth final : public SimulatedProbe {
   Limit limit(const ProbeCase& c, const Multiprocessors&) const override { return devices::find(c.device).memory; }
 };
 
-[[maybe_unused]] const bool registered = register_backend<Probes, Probe>(std::make_unique<SimulatedCompute>()) &&
-                                         register_backend<Probes, Probe>(std::make_unique<SimulatedBandwidth>());
-
 }  // namespace
 }  // namespace npgpu
+
+NPGPU_REGISTERED(Probe, npgpu::SimulatedCompute, npgpu::SimulatedBandwidth)

@@ -54,15 +54,13 @@ std::optional<Measured<Jobs>> measured(MadeRunner& runner, std::unique_ptr<Sched
 
 }  // namespace
 
-TEST_CASE("each trial is one job; jobs are numbered over all that the runner ran; the last carries the verdict") {
+TEST_CASE("each trial is one job, and the last carries the verdict") {
   MadeRunner runner;
   REQUIRE(measured(runner, classic_schedule({.trials = 2, .fixed_repeats = 1})));
   const auto second = measured(runner, adaptive_schedule({.trial = Seconds{0}}));
   REQUIRE(second);
   const auto& samples = second->samples;
   REQUIRE(samples.size() == 9);  // all equal: narrow after the fewest trials
-  CHECK(samples[0].number >= 2);
-  for (std::size_t i = 1; i < samples.size(); ++i) CHECK(samples[i].number == samples[0].number + i);
   CHECK(samples[8].trial == 8);
   CHECK(samples[8].host_us == doctest::Approx(2100));  // 50 + 2000 + 50
   CHECK(samples[8].issue_us == doctest::Approx(3));

@@ -2,15 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "npgpu/field.hpp"
+#include "npgpu/registry.hpp"
 #include "npgpu/units.hpp"
 
 namespace npgpu {
@@ -72,12 +71,13 @@ struct Telemetry {
 
 // ---- the registry ------------------------------------------------------------------------------------------------
 
-// All devices of one kind. One file a family, which ends with NPGPU_DEVICE_FAMILY(Class).
+// All devices of one kind. One file a family, which ends with NPGPU_REGISTERED(DeviceFamily, Class).
 class DeviceFamily {
  public:
   virtual ~DeviceFamily() = default;
   virtual std::string_view kind() const = 0;  // what its devices' names begin with: cuda, host, sim
-  virtual bool has_gpus() const = 0;          // its devices are GPUs of this machine: what is measured by default
+  std::string_view rank() const { return kind(); }
+  virtual bool has_gpus() const = 0;  // its devices are GPUs of this machine: what is measured by default
   // The devices there are now, in order. Empty is an answer; `why_none` then says why (no driver, no GPU).
   virtual std::vector<DeviceInfo> list() const = 0;
   virtual std::string why_none() const { return {}; }
@@ -88,8 +88,7 @@ class DeviceFamily {
 
 namespace devices {
 
-const std::vector<std::unique_ptr<DeviceFamily>>& families();  // by kind
-void register_family(std::unique_ptr<DeviceFamily>);
+inline const auto& families() { return registered<DeviceFamily>(); }
 
 // "cuda" of "cuda:1".
 std::string_view kind_of(std::string_view id);
@@ -106,11 +105,3 @@ std::string default_device();
 }  // namespace devices
 
 }  // namespace npgpu
-
-#define NPGPU_DEVICE_FAMILY(Class)                                \
-  namespace {                                                     \
-  [[maybe_unused]] const bool registered_family = [] {            \
-    ::npgpu::devices::register_family(std::make_unique<Class>()); \
-    return true;                                                  \
-  }();                                                            \
-  }

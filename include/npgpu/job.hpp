@@ -82,7 +82,7 @@ struct JobSample {
   std::uint32_t point = 0;
   std::uint32_t trial = 0;
   std::int32_t intact = -1;          // 1 results compared and right, 0 wrong, -1 not compared after this trial
-  std::uint64_t number = 0;          // of this job among all that its runner ran, so that a drift can be seen
+  std::uint64_t number = 0;          // of this trial among all of its run, so that a drift can be seen
   double host_us = not_measured;     // first call to the end (last_stream_free: of the last stream) on an idle device
   double issue_us = not_measured;    // of it, first to last asynchronous call; streams are there already
   double create_us = not_measured;   // of it, making the streams; fresh only
@@ -140,9 +140,7 @@ std::uint32_t streams_of(Order, const JobShape&);  // that are used in all
 // Why no device can run this job.
 std::optional<std::string> refuses(const JobStep&);
 
-// What runs jobs on one kind of device. One file a kind, which ends with NPGPU_BACKEND(Jobs, Class):
-// netpipe/jobs/cuda.cpp.
-inline const std::vector<std::unique_ptr<Backend<Jobs>>>& job_backends() { return backends<Jobs>(); }
+inline const auto& job_backends() { return backends<Jobs>(); }
 // Throws Error(usage) for a word that is no device that runs jobs.
 const Backend<Jobs>& find_job_backend(const std::string& device);
 

@@ -1,5 +1,5 @@
 // A Module is the API that moves bytes. One file a module: netpipe/modules/<name>.cpp ends with
-// NPGPU_MODULE(Class), and one CMake line, npgpu_module(<name> REQUIRES ...), adds it to the build.
+// NPGPU_REGISTERED(Module, Class), and one CMake line, npgpu_module(<name> REQUIRES ...), adds it to the build.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class Module : public Backend<Transfers> {
 };
 
 // All modules of this build, by name.
-inline const std::vector<std::unique_ptr<Module>>& modules() { return backends<Transfers, Module>(); }
+inline const auto& modules() { return registered<Module>(); }
 const Module* find_module(std::string_view name);
 
 // Modules that this build leaves out, with the reason ("needs the CUDA toolkit").
@@ -44,9 +44,3 @@ struct MissingModule {
 const std::vector<MissingModule>& missing_modules();
 
 }  // namespace npgpu
-
-#define NPGPU_MODULE(Class)                                                                      \
-  namespace {                                                                                    \
-  [[maybe_unused]] const bool registered =                                                       \
-      ::npgpu::register_backend<::npgpu::Transfers, ::npgpu::Module>(std::make_unique<Class>()); \
-  }

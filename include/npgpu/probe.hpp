@@ -156,7 +156,7 @@ std::optional<std::string> flaw_of(const ProbeSample&);
 std::string text_of(const Shape&);  // "132 x 1024 threads, ilp 4, 16 B each, in 4 GiB, one block per SM"
 
 // One question about how devices are built, with the kernels that answer it on one kind of device. Its file ends with
-// NPGPU_PROBE(Class): probes/compute/host.cpp, probes/compute/cuda.cu.
+// NPGPU_REGISTERED(Probe, Class): probes/compute/host.cpp, probes/compute/cuda.cu.
 class Probe : public Backend<Probes> {
  public:
   // What this device can answer, in the order in which it is asked.
@@ -173,14 +173,8 @@ class Probe : public Backend<Probes> {
   }
 };
 
-inline const std::vector<std::unique_ptr<Probe>>& probes() { return backends<Probes, Probe>(); }
+inline const auto& probes() { return registered<Probe>(); }
 // The probe called `name` that reaches this device. Throws Error(usage) for a word that is no probe or no device.
 const Probe& find_probe(std::string_view name, const std::string& device);
 
 }  // namespace npgpu
-
-#define NPGPU_PROBE(Class)                                                                   \
-  namespace {                                                                                \
-  [[maybe_unused]] const bool registered =                                                   \
-      ::npgpu::register_backend<::npgpu::Probes, ::npgpu::Probe>(std::make_unique<Class>()); \
-  }

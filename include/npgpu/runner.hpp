@@ -2,14 +2,11 @@
 // and knows nothing of what it runs.
 #pragma once
 
-#include <algorithm>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include "npgpu/clock.hpp"
@@ -59,7 +56,8 @@ struct MemoryNeed {
   std::uint64_t device_bytes = 0;
 };
 
-// What measures one kind on one family of devices: an API that moves bytes, a probe, jobs in streams.
+// What measures one kind on one family of devices: an API that moves bytes, a probe, jobs in streams. One file each,
+// which ends with NPGPU_REGISTERED(Backend<npgpu::Jobs>, Class); modules and probes are registered as what they are.
 template <class K> class Backend {
  public:
   using Case = typename K::Case;
@@ -67,6 +65,7 @@ template <class K> class Backend {
   virtual std::string_view name() const = 0;         // what the user types, what the trace stores: cudaMemcpy, compute
   virtual std::string_view device_kind() const = 0;  // of the devices that it reaches: cuda, host, sim
   virtual std::string_view summary() const = 0;      // one line for `npgpu list`
+  auto rank() const { return std::pair(name(), device_kind()); }
 
   // Why this step cannot run, and what would make it run; nothing if it can.
   virtual std::optional<std::string> refuses(const Step<K>&) const = 0;
@@ -79,20 +78,8 @@ template <class K> class Backend {
   virtual std::unique_ptr<Runner<K>> open(std::span<const Step<K>>) const = 0;
 };
 
-// All of a kind in this build, by name and device kind. They register before main, in no particular order.
-template <class K, class B = Backend<K>> std::vector<std::unique_ptr<B>>& backends() {
-  static std::vector<std::unique_ptr<B>> all;
-  return all;
-}
-// B is named, never deduced: a class derived from it belongs to the same list.
-template <class K, class B = Backend<K>> bool register_backend(std::unique_ptr<std::type_identity_t<B>> backend) {
-  auto& all = backends<K, B>();
-  const auto before = [](const auto& a, const auto& b) {
-    return std::pair(a->name(), a->device_kind()) < std::pair(b->name(), b->device_kind());
-  };
-  all.insert(std::lower_bound(all.begin(), all.end(), backend, before), std::move(backend));
-  return true;
-}
+// All of a kind in this build.
+template <class K> const auto& backends() { return registered<Backend<K>>(); }
 
 template <class K> struct Measured {
   Point<K> point;
@@ -107,9 +94,3 @@ template <class K>
 std::optional<Measured<K>> measure(Runner<K>&, Schedule&, const Step<K>&, const std::function<bool()>& interrupted);
 
 }  // namespace npgpu
-
-// Ends the file of a backend.
-#define NPGPU_BACKEND(Kind, Class)                                                                                     \
-  namespace {                                                                                                          \
-  [[maybe_unused]] const bool registered_##Kind = ::npgpu::register_backend<::npgpu::Kind>(std::make_unique<Class>()); \
-  }

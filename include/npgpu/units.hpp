@@ -24,6 +24,11 @@ constexpr std::uint64_t GiB = 1024 * MiB;
 constexpr std::uint64_t saturating_plus(std::uint64_t a, std::uint64_t b) {
   return a > std::numeric_limits<std::uint64_t>::max() - b ? std::numeric_limits<std::uint64_t>::max() : a + b;
 }
+// In whole units; stays at the top, too.
+constexpr std::uint64_t padded(std::uint64_t bytes, std::uint64_t unit) {
+  const std::uint64_t end = saturating_plus(bytes, unit - 1);
+  return end == std::numeric_limits<std::uint64_t>::max() ? end : end / unit * unit;
+}
 
 // "4 KiB", "1.5 MiB", "4093 B": always exact.
 std::string size_text(std::uint64_t bytes);

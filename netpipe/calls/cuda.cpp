@@ -5,8 +5,6 @@
 #include <array>
 #include <chrono>
 #include <functional>
-#include <optional>
-#include <vector>
 
 #include "netpipe/calls/kernels.hpp"
 #include "netpipe/calls/owners.hpp"
@@ -14,7 +12,6 @@
 #include "netpipe/devices/cuda/handles.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/host/quiet_core.hpp"
-#include "netpipe/devices/host/topology.hpp"
 #include "npgpu/call.hpp"
 #include "npgpu/error.hpp"
 
@@ -36,8 +33,8 @@ Seconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 struct Nothing {
   void operator()() const {}
 };
-template <class Call, class Wait, class Tidy = Nothing>
-Times timed(Manner manner, std::uint64_t repeats, const Call& call, const Wait& wait, const Tidy& tidy = {}) {
+template <class Call, class Wait = Nothing, class Tidy = Nothing>
+Times timed(Manner manner, std::uint64_t repeats, const Call& call, const Wait& wait = {}, const Tidy& tidy = {}) {
   constexpr bool waits = !std::is_same_v<Wait, Nothing>;
   Times times;
   if (manner == Manner::alone) {
@@ -70,17 +67,12 @@ void add_one(void* counter) { ++*static_cast<unsigned*>(counter); }
 
 class CudaCallRunner final : public Runner<Calls> {
  public:
-  explicit CudaCallRunner(int ordinal)
-      : ordinal_(ordinal),
-        bus_(inventory().at(static_cast<std::size_t>(ordinal)).pci_bus_id),
-        binding_(host::Binding::near_device(bus_)) {
-    cuda::make_current(ordinal);
+  explicit CudaCallRunner(int ordinal) : gpu_(ordinal) {
+    gpu_.make_current();
     for (std::uint32_t i = 0; i < fork_streams; ++i) streams_.emplace_back();
     counter_ = Buffer(Memory::device, sizeof(unsigned));
     memory_ = Buffer(Memory::device, MiB);
     word_ = Buffer(Memory::pinned, sizeof(std::uint64_t));
-    std::string why;
-    nvml_ = NvmlDevice::find(bus_, why);
     first_.record(stream());
     second_.record(stream());
     wait();
@@ -103,7 +95,7 @@ class CudaCallRunner final : public Runner<Calls> {
   }
 
   bool run(std::uint64_t repeats, std::vector<CallSample>& samples) override {
-    cuda::make_current(ordinal_);
+    gpu_.make_current();
     const bool moved = quiet_.settle();
     if (moved || std::exchange(run_once_, false))
       (void)measure(1, empty_kernel(kernel_bytes()));  // nothing is done for the first time
@@ -126,8 +118,8 @@ class CudaCallRunner final : public Runner<Calls> {
   std::uint64_t max_repeats() const override { return case_.manner == Manner::back_to_back ? 4096 : 0; }
   double work() const override { return case_.form == GraphForm::none ? 1 : shape_.nodes; }
   const Clock& clock() const override { return steady_clock(); }
-  Telemetry telemetry() override { return nvml_ ? nvml_->read() : Telemetry{}; }
-  std::string binding() const override { return binding_.text() + "; " + quiet_.text(); }
+  Telemetry telemetry() override { return gpu_.telemetry(); }
+  std::string binding() const override { return gpu_.binding() + "; " + quiet_.text(); }
 
  private:
   cudaStream_t stream() const { return streams_[0].get(); }
@@ -145,118 +137,92 @@ class CudaCallRunner final : public Runner<Calls> {
   }
 
   Times measure(std::uint64_t repeats, const void* kernel) {
-    const Manner manner = case_.manner;
+    using cuda::check;
     cudaStream_t const s = stream();
     unsigned* to = counter();
     void* arguments[] = {argument_.data(), &to};
     const dim3 grid(shape_.blocks ? shape_.blocks : 1), block(1);
-    const auto until_done = [&] { cuda::check(cudaStreamSynchronize(s), "waiting for a call"); };
+    const auto until_done = [&] { check(cudaStreamSynchronize(s), "waiting for a call"); };
+    const auto time = [&](const auto& call, const auto&... wait_and_tidy) {
+      return timed(case_.manner, repeats, call, wait_and_tidy...);
+    };
     switch (case_.call) {
       case Call::launch:
-        return timed(
-            manner, repeats,
-            [&] { cuda::check(cudaLaunchKernel(kernel, grid, block, arguments, 0, s), "launching a kernel"); },
-            until_done);
-      case Call::cooperative_launch:
-        return timed(
-            manner, repeats,
-            [&] {
-              cuda::check(cudaLaunchCooperativeKernel(kernel, grid, block, arguments, 0, s),
-                          "launching a cooperative kernel");
-            },
-            until_done);
+        return time([&] { check(cudaLaunchKernel(kernel, grid, block, arguments, 0, s), "launching a kernel"); },
+                    until_done);
+      case Call::cooperative_launch: {
+        constexpr std::string_view what = "launching a cooperative kernel";
+        return time([&] { check(cudaLaunchCooperativeKernel(kernel, grid, block, arguments, 0, s), what); },
+                    until_done);
+      }
       case Call::signal: {
         std::uint64_t value = 0;
         auto* where = reinterpret_cast<std::uint64_t*>(word_.data());
         void* what[] = {&where, &value};
-        return timed(
-            manner, repeats,
-            [&] {
-              value = ++signals_;
-              cuda::check(cudaLaunchKernel(signal_kernel(), grid, block, what, 0, s), "launching a kernel");
-            },
-            [&] { see(value); }, until_done);
+        const auto launch = [&] {
+          value = ++signals_;
+          check(cudaLaunchKernel(signal_kernel(), grid, block, what, 0, s), "launching a kernel");
+        };
+        return time(
+            launch, [&] { see(value); }, until_done);
       }
       case Call::event_record:
-        return timed(
-            manner, repeats, [&] { cuda::check(cudaEventRecord(second_.get(), s), "recording an event"); }, until_done);
+        return time([&] { check(cudaEventRecord(second_.get(), s), "recording an event"); }, until_done);
       case Call::event_wait:
-        return timed(
-            manner, repeats, [&] { cuda::check(cudaStreamWaitEvent(s, first_.get(), 0), "waiting for an event"); },
-            until_done);
+        return time([&] { check(cudaStreamWaitEvent(s, first_.get(), 0), "waiting for an event"); }, until_done);
       case Call::event_elapsed: {
         float ms = 0;
-        return timed(
-            manner, repeats,
-            [&] {
-              cuda::check(cudaEventElapsedTime(&ms, first_.get(), second_.get()),
-                          "reading the time between two events");
-            },
-            Nothing{});
+        constexpr std::string_view what = "reading the time between two events";
+        return time([&] { check(cudaEventElapsedTime(&ms, first_.get(), second_.get()), what); });
       }
-      case Call::stream_synchronize: return timed(manner, repeats, until_done, Nothing{});
+      case Call::stream_synchronize: return time(until_done);
       case Call::callback:
-        return timed(
-            manner, repeats,
-            [&] { cuda::check(cudaLaunchHostFunc(s, add_one, &called_), "launching a host function"); }, until_done);
+        return time([&] { check(cudaLaunchHostFunc(s, add_one, &called_), "launching a host function"); }, until_done);
       case Call::memset:
-        return timed(
-            manner, repeats,
-            [&] { cuda::check(cudaMemsetAsync(memory_.data(), set_, shape_.bytes, s), "setting memory"); }, until_done);
+        return time([&] { check(cudaMemsetAsync(memory_.data(), set_, shape_.bytes, s), "setting memory"); },
+                    until_done);
       case Call::malloc_free: {
         void* memory = nullptr;
-        return timed(
-            manner, repeats,
-            [&] {
-              cuda::check(cudaMalloc(&memory, shape_.bytes), "allocating device memory");
-              cuda::check(cudaFree(memory), "freeing device memory");
-            },
-            Nothing{});
+        return time([&] {
+          check(cudaMalloc(&memory, shape_.bytes), "allocating device memory");
+          check(cudaFree(memory), "freeing device memory");
+        });
       }
       case Call::pool_alloc_free: {
-        if (!pool_) pool_.emplace(ordinal_);
+        if (!pool_) pool_.emplace(gpu_.ordinal());
         void* memory = nullptr;
-        return timed(
-            manner, repeats,
-            [&] {
-              cuda::check(cudaMallocFromPoolAsync(&memory, shape_.bytes, pool_->get(), s), "allocating from a pool");
-              cuda::check(cudaFreeAsync(memory, s), "freeing to a pool");
-            },
-            until_done);
+        const auto pair = [&] {
+          check(cudaMallocFromPoolAsync(&memory, shape_.bytes, pool_->get(), s), "allocating from a pool");
+          check(cudaFreeAsync(memory, s), "freeing to a pool");
+        };
+        return time(pair, until_done);
       }
       case Call::launches: {
         const std::uint32_t streams = case_.form == GraphForm::fork ? std::min(fork_streams, shape_.nodes) : 1;
-        return timed(
-            manner, repeats,
-            [&] {
-              for (std::uint32_t i = 0; i < shape_.nodes; ++i)
-                cuda::check(cudaLaunchKernel(kernel, grid, block, arguments, 0, streams_[i % streams].get()),
-                            "launching a kernel");
-            },
-            [&] {
-              for (std::uint32_t i = 0; i < streams; ++i) streams_[i].synchronize();
-            });
+        const auto launches = [&] {
+          for (std::uint32_t i = 0; i < shape_.nodes; ++i)
+            check(cudaLaunchKernel(kernel, grid, block, arguments, 0, streams_[i % streams].get()),
+                  "launching a kernel");
+        };
+        return time(launches, [&] {
+          for (std::uint32_t i = 0; i < streams; ++i) streams_[i].synchronize();
+        });
       }
       case Call::graph_launch:
-        return timed(
-            manner, repeats, [&] { cuda::check(cudaGraphLaunch(executable_.get(), s), "launching a graph"); },
-            until_done);
+        return time([&] { check(cudaGraphLaunch(executable_.get(), s), "launching a graph"); }, until_done);
       case Call::graph_instantiate: {
         cudaGraphExec_t made = nullptr;
-        return timed(
-            manner, repeats,
-            [&] { cuda::check(cudaGraphInstantiate(&made, graph_.get(), 0), "instantiating a graph"); }, Nothing{},
-            [&] { cuda::check(cudaGraphExecDestroy(made), "destroying a graph"); });
+        return time([&] { check(cudaGraphInstantiate(&made, graph_.get(), 0), "instantiating a graph"); }, Nothing{},
+                    [&] { check(cudaGraphExecDestroy(made), "destroying a graph"); });
       }
-      case Call::graph_update: {
-        cudaGraphExecUpdateResultInfo how{};
-        return timed(
-            manner, repeats,
-            [&] { cuda::check(cudaGraphExecUpdate(executable_.get(), graph_.get(), &how), "updating a graph"); },
-            Nothing{});
-      }
+      case Call::graph_update: return time([&] { update(graph_); });
     }
     throw Error(ErrorKind::usage, title(case_) + ": no such call");
+  }
+
+  void update(const Graph& graph) const {
+    cudaGraphExecUpdateResultInfo how{};
+    cuda::check(cudaGraphExecUpdate(executable_.get(), graph.get(), &how), "updating a graph");
   }
 
   // Until the host sees the word; gives up after a second.
@@ -267,15 +233,16 @@ class CudaCallRunner final : public Runner<Calls> {
   }
 
   std::optional<std::string> compare() {
+    using cuda::check;
     wait();
     const auto counted = [&](std::uint64_t wanted) -> std::optional<std::string> {
       unsigned ran = 0;
-      cuda::check(cudaMemcpyAsync(&ran, counter(), sizeof ran, cudaMemcpyDeviceToHost, stream()), "reading a counter");
+      check(cudaMemcpyAsync(&ran, counter(), sizeof ran, cudaMemcpyDeviceToHost, stream()), "reading a counter");
       wait();
       if (ran == wanted) return std::nullopt;
       return fmt::format("{} of {} blocks ran", ran, wanted);
     };
-    cuda::check(cudaMemsetAsync(counter(), 0, sizeof(unsigned), stream()), "clearing a counter");
+    check(cudaMemsetAsync(counter(), 0, sizeof(unsigned), stream()), "clearing a counter");
     wait();
     switch (case_.call) {
       case Call::launch:
@@ -288,16 +255,15 @@ class CudaCallRunner final : public Runner<Calls> {
       case Call::graph_instantiate: {
         const Graph graph = graph_of(counting_kernel(0));
         const ExecutableGraph executable(graph);
-        cuda::check(cudaGraphLaunch(executable.get(), stream()), "launching a graph");
+        check(cudaGraphLaunch(executable.get(), stream()), "launching a graph");
         return counted(shape_.nodes);
       }
       case Call::graph_update: {  // from empty kernels to counting ones, and back
         const Graph counting = graph_of(counting_kernel(0));
-        cudaGraphExecUpdateResultInfo how{};
-        cuda::check(cudaGraphExecUpdate(executable_.get(), counting.get(), &how), "updating a graph");
-        cuda::check(cudaGraphLaunch(executable_.get(), stream()), "launching a graph");
+        update(counting);
+        check(cudaGraphLaunch(executable_.get(), stream()), "launching a graph");
         const auto wrong = counted(shape_.nodes);
-        cuda::check(cudaGraphExecUpdate(executable_.get(), graph_.get(), &how), "updating a graph");
+        update(graph_);
         return wrong;
       }
       case Call::signal:
@@ -313,35 +279,25 @@ class CudaCallRunner final : public Runner<Calls> {
         set_ ^= 0xff;
         (void)measure(1, nullptr);
         std::vector<unsigned char> seen(shape_.bytes);
-        cuda::check(cudaMemcpyAsync(seen.data(), memory_.data(), seen.size(), cudaMemcpyDeviceToHost, stream()),
-                    "reading what was set");
+        check(cudaMemcpyAsync(seen.data(), memory_.data(), seen.size(), cudaMemcpyDeviceToHost, stream()),
+              "reading what was set");
         wait();
         const auto wrong = std::find_if(seen.begin(), seen.end(), [&](unsigned char byte) { return byte != set_; });
         if (wrong == seen.end()) return std::nullopt;
         return fmt::format("byte {} of {} is {:#04x}, expected {:#04x}", wrong - seen.begin(), seen.size(), *wrong,
                            set_);
       }
-      case Call::malloc_free:
-      case Call::pool_alloc_free:
-      case Call::event_record:
-      case Call::event_wait:
-      case Call::event_elapsed:
-      case Call::stream_synchronize:
-        return std::nullopt;  // their result is the return code, which every call was checked for
+      default: return std::nullopt;  // their result is the return code, which every call was checked for
     }
-    return std::nullopt;
   }
 
-  int ordinal_;
-  std::string bus_;
-  host::Binding binding_;
+  Gpu gpu_;
   host::QuietCore quiet_;  // of those that the binding leaves
   std::vector<Stream> streams_;
   Event first_, second_;
   Buffer counter_, memory_, word_;
   std::array<std::byte, max_argument_bytes> argument_{};
   std::optional<Pool> pool_;
-  std::optional<NvmlDevice> nvml_;
 
   CallCase case_;
   CallShape shape_;
@@ -384,4 +340,4 @@ class CudaCalls final : public Backend<Calls> {
 
 }  // namespace npgpu::cuda
 
-NPGPU_BACKEND(Calls, npgpu::cuda::CudaCalls)
+NPGPU_REGISTERED(Backend<npgpu::Calls>, npgpu::cuda::CudaCalls)

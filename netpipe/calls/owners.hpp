@@ -1,11 +1,6 @@
 // Owners of graphs and memory pools: move-only, and their destructor is where the thing dies.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
-#include <cstdint>
-#include <utility>
-
 #include "netpipe/devices/cuda/check.hpp"
 #include "npgpu/call.hpp"
 
@@ -13,14 +8,10 @@ namespace npgpu::cuda {
 
 class Graph {
  public:
-  Graph() { check(cudaGraphCreate(&graph_, 0), "making a graph"); }
-  ~Graph() {
-    if (graph_) complain(cudaGraphDestroy(graph_), "destroying a graph");
-  }
-  Graph(Graph&& other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}
-  Graph& operator=(Graph&& other) noexcept {
-    std::swap(graph_, other.graph_);
-    return *this;
+  Graph() {
+    cudaGraph_t graph = nullptr;
+    check(cudaGraphCreate(&graph, 0), "making a graph");
+    graph_.reset(graph);
   }
   // `nodes` kernels of one block and one thread.
   Graph(const void* kernel, void** arguments, GraphForm form, std::uint32_t nodes) : Graph() {
@@ -32,35 +23,35 @@ class Graph {
     for (std::uint32_t i = 0; i < nodes; ++i) {
       cudaGraphNode_t node = nullptr;
       const bool waits = form == GraphForm::chain && last;
-      check(cudaGraphAddKernelNode(&node, graph_, waits ? &last : nullptr, waits ? 1 : 0, &what),
+      check(cudaGraphAddKernelNode(&node, get(), waits ? &last : nullptr, waits ? 1 : 0, &what),
             "adding a node to a graph");
       last = node;
     }
   }
-  cudaGraph_t get() const { return graph_; }
+  cudaGraph_t get() const { return graph_.get(); }
 
  private:
-  cudaGraph_t graph_ = nullptr;
+  struct Destroy {
+    void operator()(cudaGraph_t graph) const { complain(cudaGraphDestroy(graph), "destroying a graph"); }
+  };
+  std::unique_ptr<CUgraph_st, Destroy> graph_;
 };
 
 class ExecutableGraph {
  public:
   ExecutableGraph() = default;
   explicit ExecutableGraph(const Graph& graph) {
-    check(cudaGraphInstantiate(&graph_, graph.get(), 0), "instantiating a graph");
+    cudaGraphExec_t executable = nullptr;
+    check(cudaGraphInstantiate(&executable, graph.get(), 0), "instantiating a graph");
+    graph_.reset(executable);
   }
-  ~ExecutableGraph() {
-    if (graph_) complain(cudaGraphExecDestroy(graph_), "destroying a graph");
-  }
-  ExecutableGraph(ExecutableGraph&& other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}
-  ExecutableGraph& operator=(ExecutableGraph&& other) noexcept {
-    std::swap(graph_, other.graph_);
-    return *this;
-  }
-  cudaGraphExec_t get() const { return graph_; }
+  cudaGraphExec_t get() const { return graph_.get(); }
 
  private:
-  cudaGraphExec_t graph_ = nullptr;
+  struct Destroy {
+    void operator()(cudaGraphExec_t graph) const { complain(cudaGraphExecDestroy(graph), "destroying a graph"); }
+  };
+  std::unique_ptr<CUgraphExec_st, Destroy> graph_;
 };
 
 class Pool {

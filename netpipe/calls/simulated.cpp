@@ -3,9 +3,6 @@
 // kernel_latency_us after its call; a wait ends synchronize_us after what it waited for.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/library.hpp"
 #include "npgpu/call.hpp"
@@ -15,33 +12,69 @@ namespace npgpu {
 
 namespace {
 
-// "call_event_record_us"
-std::string fact_of(Call call) {
-  std::string key = fmt::format("call_{}_us", name(call));
-  std::replace(key.begin(), key.end(), '-', '_');
-  return key;
-}
+// What a spec states; remembers the first figure that a call cannot do without and that is not there.
+class Stated {
+ public:
+  explicit Stated(const simulated::Spec& spec) : host(spec.host), spec_(spec) {}
+  Seconds maybe(const std::string& key) const { return spec_.time(key); }
+  Seconds must(const std::string& key) {
+    if (missing.empty() && std::isnan(number_fact(spec_.hardware, key))) missing = key;
+    return maybe(key);
+  }
+  Seconds must(Call call) {  // "call_event_wait_us"
+    std::string key = fmt::format("call_{}_us", name(call));
+    std::replace(key.begin(), key.end(), '-', '_');
+    return must(key);
+  }
 
-std::vector<std::string> facts_needed(const Step<Calls>& step) {
-  const Call call = step.question.call;
-  std::vector<std::string> keys;
-  if (call == Call::launches) keys = {fact_of(Call::launch), "empty_kernel_us"};
-  else if (call == Call::event_record || call == Call::stream_synchronize)
-    keys = {};  // host.record_us and host.synchronize_us
-  else keys = {fact_of(call)};
-  if (call == Call::launch || call == Call::cooperative_launch || call == Call::signal)
-    keys.push_back("empty_kernel_us");
-  if (call == Call::graph_launch) keys.insert(keys.end(), {"graph_chain_kernel_us", "graph_fork_kernel_us"});
-  if (call == Call::graph_instantiate) keys.push_back("graph_instantiate_kernel_us");
-  if (call == Call::graph_update) keys.push_back("graph_update_kernel_us");
-  return keys;
-}
+  const simulated::HostCosts& host;
+  std::string missing;
+
+ private:
+  const simulated::Spec& spec_;
+};
 
 // What a trial costs: the host until the last call returns, and the device once it has been asked.
 struct Cost {
   Seconds host{0}, device{0};
   bool leaves_work = true;
 };
+
+Cost cost_of(const Step<Calls>& step, Stated& spec) {
+  const Call call = step.question.call;
+  const double nodes = step.axes.nodes;
+  const auto host_alone = [&](const char* each_kernel) {
+    const Seconds host = spec.must(call);
+    return Cost{host + nodes * spec.must(each_kernel), Seconds{0}, false};
+  };
+  switch (call) {
+    case Call::launch:
+    case Call::cooperative_launch: {
+      const Seconds host = spec.must(call);
+      return {host + static_cast<double>(step.axes.bytes) * spec.maybe("call_argument_byte_us"),
+              spec.must("empty_kernel_us")};
+    }
+    case Call::signal: return {spec.must(call), spec.must("empty_kernel_us")};
+    case Call::launches: return {nodes * spec.must(Call::launch), spec.must("empty_kernel_us")};
+    case Call::graph_launch: {
+      const Seconds host = spec.must(call), chain = spec.must("graph_chain_kernel_us"),
+                    fork = spec.must("graph_fork_kernel_us");
+      if (step.question.form == GraphForm::chain) return {host, nodes * chain};
+      return {host + nodes * fork, spec.maybe("empty_kernel_us")};
+    }
+    case Call::graph_instantiate: return host_alone("graph_instantiate_kernel_us");
+    case Call::graph_update: return host_alone("graph_update_kernel_us");
+    case Call::event_record: return {spec.host.record};
+    case Call::stream_synchronize: return {spec.host.synchronize, Seconds{0}, false};
+    case Call::event_elapsed:
+    case Call::malloc_free: return {spec.must(call), Seconds{0}, false};
+    case Call::event_wait:
+    case Call::callback:
+    case Call::memset:
+    case Call::pool_alloc_free: return {spec.must(call)};
+  }
+  return {};
+}
 
 class SimulatedCallRunner final : public Runner<Calls> {
  public:
@@ -53,12 +86,13 @@ class SimulatedCallRunner final : public Runner<Calls> {
   bool run(std::uint64_t repeats, std::vector<CallSample>& samples) override {
     const Seconds wait = device_->spec().host.synchronize;
     const bool in_a_row = step_.question.manner == Manner::back_to_back;
-    const Cost one = cost();
+    Stated stated(device_->spec());
+    const Cost one = cost_of(step_, stated);
     const double n = static_cast<double>(repeats);
     // In a row, calls and their work overlap; alone, each call's work ends before the next call.
     const double rows = in_a_row ? 1 : n, calls = in_a_row ? n : 1;
     const Seconds host = calls * one.host;
-    const Seconds rest = std::max(Seconds{0}, one.host + fact("kernel_latency_us") + calls * one.device - host);
+    const Seconds rest = std::max(Seconds{0}, one.host + stated.maybe("kernel_latency_us") + calls * one.device - host);
     const Seconds done = one.leaves_work ? host + rest + wait : host;
     const double noise = device_->run_kernel(rows * host, rows * rest, Seconds{0}, payload_, 1);
     CallSample sample;
@@ -83,38 +117,6 @@ class SimulatedCallRunner final : public Runner<Calls> {
   std::string binding() const override { return "simulated"; }
 
  private:
-  Seconds fact(const std::string& key) const {
-    const double us = number_fact(device_->spec().hardware, key);
-    return from_microseconds(std::isnan(us) ? 0 : us);
-  }
-
-  Cost cost() const {
-    const Call call = step_.question.call;
-    const double nodes = step_.axes.nodes;
-    const Seconds kernel = fact("empty_kernel_us"), host = fact(fact_of(call));
-    switch (call) {
-      case Call::launch:
-      case Call::cooperative_launch:
-        return {host + static_cast<double>(step_.axes.bytes) * fact("call_argument_byte_us"), kernel};
-      case Call::signal: return {host, kernel};
-      case Call::launches: return {nodes * fact(fact_of(Call::launch)), kernel};
-      case Call::graph_launch:
-        if (step_.question.form == GraphForm::chain) return {host, nodes * fact("graph_chain_kernel_us")};
-        return {host + nodes * fact("graph_fork_kernel_us"), kernel};
-      case Call::graph_instantiate: return {host + nodes * fact("graph_instantiate_kernel_us"), Seconds{0}, false};
-      case Call::graph_update: return {host + nodes * fact("graph_update_kernel_us"), Seconds{0}, false};
-      case Call::event_record: return {device_->spec().host.record, Seconds{0}};
-      case Call::stream_synchronize: return {device_->spec().host.synchronize, Seconds{0}, false};
-      case Call::event_elapsed:
-      case Call::malloc_free: return {host, Seconds{0}, false};
-      case Call::event_wait:
-      case Call::callback:
-      case Call::memset:
-      case Call::pool_alloc_free: return {host, Seconds{0}};
-    }
-    return {};
-  }
-
   std::shared_ptr<simulated::Device> device_;
   std::byte byte_{0};
   simulated::Payload payload_;
@@ -127,11 +129,11 @@ class SimulatedCalls final : public Backend<Calls> {
   std::string_view device_kind() const override { return "sim"; }
   std::string_view summary() const override { return "what calls cost, on simulated devices"; }
   std::optional<std::string> refuses(const Step<Calls>& step) const override {
-    const Facts hardware = simulated::spec_of(step.question.device).hardware;
-    for (const std::string& key : facts_needed(step))
-      if (std::isnan(number_fact(hardware, key)))
-        return fmt::format("its spec does not say what such calls cost: hardware.{} is missing", key);
-    return std::nullopt;
+    const simulated::Spec spec = simulated::spec_of(step.question.device);
+    Stated stated(spec);
+    (void)cost_of(step, stated);
+    if (stated.missing.empty()) return std::nullopt;
+    return fmt::format("its spec does not say what such calls cost: hardware.{} is missing", stated.missing);
   }
   std::unique_ptr<Runner<Calls>> open(std::span<const Step<Calls>> steps) const override {
     return std::make_unique<SimulatedCallRunner>(steps.front().question.device);
@@ -142,4 +144,4 @@ class SimulatedCalls final : public Backend<Calls> {
 
 }  // namespace npgpu
 
-NPGPU_BACKEND(Calls, npgpu::SimulatedCalls)
+NPGPU_REGISTERED(Backend<npgpu::Calls>, npgpu::SimulatedCalls)

@@ -19,4 +19,4 @@ class NoCuda final : public DeviceFamily {
 
 }  // namespace npgpu
 
-NPGPU_DEVICE_FAMILY(npgpu::NoCuda)
+NPGPU_REGISTERED(DeviceFamily, npgpu::NoCuda)

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "npgpu/device.hpp"
 #include "npgpu/error.hpp"
 
@@ -17,24 +15,6 @@ DeviceInfo DeviceFamily::find(const std::string& id) const {
 }
 
 namespace devices {
-
-namespace {
-
-// A function's static, because families register before main in no particular order.
-std::vector<std::unique_ptr<DeviceFamily>>& registry() {
-  static std::vector<std::unique_ptr<DeviceFamily>> all;
-  return all;
-}
-
-}  // namespace
-
-const std::vector<std::unique_ptr<DeviceFamily>>& families() { return registry(); }
-
-void register_family(std::unique_ptr<DeviceFamily> family) {
-  auto& all = registry();
-  const auto place = std::ranges::lower_bound(all, family->kind(), {}, [](const auto& one) { return one->kind(); });
-  all.insert(place, std::move(family));
-}
 
 std::string_view kind_of(std::string_view id) { return id.substr(0, id.find(':')); }
 

@@ -5,7 +5,6 @@
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/quiet_core.hpp"
-#include "netpipe/devices/host/topology.hpp"
 #include "netpipe/jobs/cuda_memory.hpp"
 #include "netpipe/jobs/cuda_streams.hpp"
 #include "netpipe/jobs/runner.hpp"
@@ -39,28 +38,17 @@ std::uint64_t deepest_stream(const JobStep& step) {
 class CudaJobRunner final : public JobRunner {
  public:
   CudaJobRunner(const Backend<Jobs>& backend, int ordinal, std::span<const JobStep> steps)
-      : JobRunner(backend),
-        ordinal_(ordinal),
-        binding_(host::Binding::near_device(bus())),
-        own_([ordinal] {
-          cuda::make_current(ordinal);
-          return Stream();
-        }()),
-        memory_(sizes_for(ordinal, steps), own_.get()) {
-    std::string why;
-    nvml_ = NvmlDevice::find(bus(), why);
-  }
+      : JobRunner(backend), gpu_(ordinal), own_(stream_of(ordinal)), memory_(sizes_for(ordinal, steps), own_.get()) {}
   void warm_up(Seconds duration) override {
     const Seconds begin = clock().now();
     while (clock().now() - begin < duration) launch();
   }
-  Telemetry telemetry() override { return nvml_ ? nvml_->read() : Telemetry{}; }
-  std::string binding() const override { return binding_.text() + "; host times: " + quiet_.text(); }
+  Telemetry telemetry() override { return gpu_.telemetry(); }
+  std::string binding() const override { return gpu_.binding() + "; host times: " + quiet_.text(); }
 
  private:
-  const std::string& bus() const { return inventory().at(static_cast<std::size_t>(ordinal_)).pci_bus_id; }
   void set_up() override {
-    cuda::make_current(ordinal_);
+    gpu_.make_current();
     memory_.lay_out({question(), job()});
     calls_ = calls_of({question(), job()}, memory_);
     // The driver may load a kernel, or set up a copy of this size, at its first call, which must not stand behind a
@@ -73,7 +61,7 @@ class CudaJobRunner final : public JobRunner {
     }
   }
   std::optional<JobSample> launch() override {
-    cuda::make_current(ordinal_);
+    gpu_.make_current();
     // On another core a job took 20 to 30 us longer the first time.
     constexpr int moves = 4;
     for (int i = 0; i < moves && question().gating != Gating::gated && quiet_.settle(); ++i) run_once();
@@ -84,18 +72,16 @@ class CudaJobRunner final : public JobRunner {
     return streams_.run(calls_);
   }
   std::optional<std::string> wrong_result() override {
-    cuda::make_current(ordinal_);
+    gpu_.make_current();
     return memory_.wrong_result();
   }
 
-  int ordinal_;
-  host::Binding binding_;  // before the buffers, which are allocated under it
+  Gpu gpu_;                // before the buffers, which are allocated under its binding
   host::QuietCore quiet_;  // of those that the binding leaves
   Stream own_;             // of everything but the jobs themselves
   JobMemory memory_;
   JobStreams streams_;
   std::vector<Call> calls_;
-  std::optional<NvmlDevice> nvml_;
 };
 
 class CudaJobs final : public Backend<Jobs> {
@@ -130,4 +116,4 @@ class CudaJobs final : public Backend<Jobs> {
 }  // namespace
 }  // namespace npgpu::cuda
 
-NPGPU_BACKEND(Jobs, npgpu::cuda::CudaJobs)
+NPGPU_REGISTERED(Backend<npgpu::Jobs>, npgpu::cuda::CudaJobs)

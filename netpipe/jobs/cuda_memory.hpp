@@ -23,8 +23,9 @@ inline Buffer buffer(Memory kind, std::uint64_t bytes) { return bytes ? Buffer(k
 // memory gives.
 inline std::uint64_t scratch_bytes(int ordinal) {
   constexpr std::uint64_t caches = 64, least = 64 * MiB, most = 8 * GiB;
-  const std::uint64_t memory = inventory().at(static_cast<std::size_t>(ordinal)).memory_bytes;
-  return std::clamp(std::min(std::bit_ceil(caches * l2_bytes(ordinal)), std::bit_floor(memory / 8)), least, most);
+  return std::clamp(
+      std::min(std::bit_ceil(caches * l2_bytes(ordinal)), std::bit_floor(info_of(ordinal).memory_bytes / 8)), least,
+      most);
 }
 
 struct BufferSizes {
@@ -55,8 +56,8 @@ class JobMemory {
         scratch_(buffer(Memory::device, sizes.scratch)),
         run_(Memory::device, sizeof(RunWords)),
         host_run_(Memory::pinned, sizeof(RunWords)) {
-    words_.fill_input(words(in_.data()), sizes.in / word_bytes, stream_);
-    words_.fill_scratch(words(scratch_.data()), sizes.scratch / word_bytes, stream_);
+    fill(words(in_.data()), sizes.in / word_bytes, Fill::input, stream_);
+    fill(words(scratch_.data()), sizes.scratch / word_bytes, Fill::scratch, stream_);
     check(cudaStreamSynchronize(stream_), "filling the memory of jobs");
   }
   // Every following run is of this job. Throws Error(usage) where the buffers are too small.
@@ -69,7 +70,7 @@ class JobMemory {
     case_ = question;
     job_ = job;
     layout_ = std::move(layout);
-    words_.spoil(words(out_.data()), job.bytes_out / word_bytes, stream_);
+    fill(words(out_.data()), job.bytes_out / word_bytes, Fill::spoiled, stream_);
     check(cudaStreamSynchronize(stream_), "spoiling the output");
   }
   // Everything as it was before the job, with this run's numbers (see words.hpp). Returns when the device is idle.
@@ -80,11 +81,11 @@ class JobMemory {
     *reinterpret_cast<RunWords*>(host_run_.data()) = now_;
     check(cudaMemcpyAsync(run_.data(), host_run_.data(), sizeof(RunWords), cudaMemcpyHostToDevice, stream_),
           "numbering a run");
-    words_.fill_device(words(device_.data()), layout_.device_bytes / word_bytes, now_.number, stream_);
+    fill(words(device_.data()), layout_.device_bytes / word_bytes, Fill::device, stream_, now_.number);
     for (const ChunkPlaces& p : layout_.chunks)
       if (p.out.bytes) {
         Word* const first = words(host_output(p));
-        first[0] = first[count(p.out.bytes) - 1] = JobWords::spoiled;
+        first[0] = first[count(p.out.bytes) - 1] = spoiled;
       }
     check(cudaDeviceSynchronize(), "waiting before a job");
   }
@@ -131,7 +132,7 @@ class JobMemory {
 
  private:
   // All words that an iteration of the whole job reads of the scratch buffer, in whole lines.
-  std::uint32_t stride() const { return count((job_.kernel_bytes + 127) / 128 * 128); }
+  std::uint32_t stride() const { return count(padded(job_.kernel_bytes, 128)); }
   // With the input of one chunk and the kernel of one, where they go there.
   Stretch stretch_at(std::uint64_t at, const ChunkPlaces* in, const ChunkPlaces* work) const {
     Stretch s;

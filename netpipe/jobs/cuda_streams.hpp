@@ -88,15 +88,18 @@ class JobStreams {
   void issue(std::vector<Call>& calls) {
     for (Call& call : calls) check(call.make(call, handles_[call.stream]), call.what);
   }
+  static JobSample sample_of(Seconds begin, Seconds issued, Seconds end) {
+    JobSample sample;
+    sample.host_us = microseconds(end - begin);
+    sample.issue_us = microseconds(issued - begin);
+    return sample;
+  }
   JobSample pooled(std::vector<Call>& calls) {
     const Seconds begin = now();
     issue(calls);
     const Seconds issued = now();
     wait_for_job();
-    JobSample sample;
-    sample.host_us = microseconds(now() - begin);
-    sample.issue_us = microseconds(issued - begin);
-    return sample;
+    return sample_of(begin, issued, now());
   }
   JobSample fresh(std::vector<Call>& calls) {
     fresh_.clear();  // where a run failed
@@ -131,9 +134,7 @@ class JobStreams {
     for (std::size_t s = 0; s < handles_.size(); ++s) ends_[s].record(handles_[s]);
     gate_->release();
     wait_for_job();
-    JobSample sample;
-    sample.host_us = microseconds(now() - begin);
-    sample.issue_us = microseconds(issued - begin);
+    JobSample sample = sample_of(begin, issued, now());
     if (gate_->timed_out()) return std::nullopt;
     Seconds last{0};
     for (std::size_t s = 0; s < handles_.size(); ++s) last = std::max(last, Event::between(opened_, ends_[s]));
@@ -155,13 +156,10 @@ class JobStreams {
       if (ended - issued > last_stream_free_patience) gate_->release();
     }
     (void)cudaGetLastError();  // which "not ready" stays otherwise
-    JobSample sample;
-    sample.host_us = microseconds(ended - begin);
-    sample.issue_us = microseconds(issued - begin);
     gate_->release();
     wait_for_job();
     if (gate_->timed_out()) return std::nullopt;
-    return sample;
+    return sample_of(begin, issued, ended);
   }
 
   JobCase case_;

@@ -2,7 +2,8 @@
 
 #include <cmath>
 #include <random>
-#include <set>
+
+#include "netpipe/engine/each_once.hpp"
 
 namespace npgpu {
 
@@ -10,20 +11,18 @@ namespace {
 
 constexpr std::uint64_t line = 128;  // the least that a chunk has
 
-// Keeps the order in which jobs are asked for, and each once.
+// Jobs in the order in which they are asked for, without what they would do nothing with.
 class List {
  public:
   void add(const JobCase& c, JobShape job) {
     if (c.workload == Workload::none) job.kernel_bytes = 0;
     if (!job.kernel_bytes) job.iterations = 0;
-    if (!job.bytes_in && !job.bytes_out && !job.kernel_bytes) return;
-    if (seen_.insert({c, job}).second) all_.push_back({c, job});
+    if (job.bytes_in || job.bytes_out || job.kernel_bytes) all_.push_back({c, job});
   }
-  std::vector<JobStep> take() { return std::move(all_); }
+  std::vector<JobStep> take() { return each_once(std::move(all_)); }
 
  private:
   std::vector<JobStep> all_;
-  std::set<JobStep> seen_;
 };
 
 template <class T> std::vector<T> given(const std::vector<T>& chosen, std::vector<T> standard) {

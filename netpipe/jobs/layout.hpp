@@ -19,7 +19,7 @@ struct JobLayout {
 // output leaves; regions follow each other. In independent order each part has memory of its own instead.
 inline JobLayout layout_of(Order order, const JobShape& job) {
   constexpr std::uint64_t line = 128;
-  const auto up = [](std::uint64_t bytes) { return (bytes + line - 1) / line * line; };
+  const auto up = [](std::uint64_t bytes) { return padded(bytes, line); };
   JobLayout layout;
   for (std::uint32_t c = 0; c < job.chunks; ++c) {
     ChunkPlaces p;

@@ -42,10 +42,9 @@ void JobRunner::prepare(const JobStep& step) {
 
 bool JobRunner::run(std::uint64_t, std::vector<JobSample>& samples) {
   if (!prepared_) throw Error(ErrorKind::usage, "no job was prepared");
-  auto sample = launch();
+  const auto sample = launch();
   ran_ = true;
   if (!sample) return false;
-  sample->number = runs_++;
   samples.push_back(*sample);
   return true;
 }

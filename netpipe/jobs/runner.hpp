@@ -38,7 +38,6 @@ class JobRunner : public Runner<Jobs> {
   const Backend<Jobs>& backend_;
   JobStep step_;
   bool prepared_ = false, ran_ = false;
-  std::uint64_t runs_ = 0;
   std::map<JobStep, std::uint64_t> iterations_;  // of unsplit workloads
 };
 

@@ -42,7 +42,7 @@ class SimulatedJobRunner final : public JobRunner {
         device_(simulated::open_device(id)),
         multiprocessors_(simulated::multiprocessors_of(device_->spec())),
         costs_(simulated_costs(simulated::info_of(device_->spec(), id), Memory::pinned)),
-        destroy_(from_microseconds(std::fmax(number_fact(device_->spec().hardware, "stream_destroy_us"), 0))),
+        destroy_(device_->spec().time("stream_destroy_us")),
         result_(*device_) {
     if (noise_of_copies()) simulator_.scatter([this] { return device_->operation_noise(); });
   }
@@ -156,4 +156,4 @@ class SimulatedJobs final : public Backend<Jobs> {
 }  // namespace
 }  // namespace npgpu
 
-NPGPU_BACKEND(Jobs, npgpu::SimulatedJobs)
+NPGPU_REGISTERED(Backend<npgpu::Jobs>, npgpu::SimulatedJobs)

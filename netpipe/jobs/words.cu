@@ -78,8 +78,6 @@ __device__ Word worked(Word word, Word i, const Stretch& s) {
   return sum;
 }
 
-enum class Fill { input, scratch, device, spoiled };
-
 __global__ void fill_words(Word* words, std::uint64_t count, Fill what, Word run) {
   for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < count;
        i += std::uint64_t{gridDim.x} * blockDim.x) {
@@ -87,7 +85,7 @@ __global__ void fill_words(Word* words, std::uint64_t count, Fill what, Word run
     words[i] = what == Fill::input     ? input_word(number)
                : what == Fill::scratch ? scratch_word(number)
                : what == Fill::device  ? device_word(number, run)
-                                       : JobWords::spoiled;
+                                       : spoiled;
   }
 }
 
@@ -105,12 +103,6 @@ unsigned grid_of(std::uint64_t words) {
   return static_cast<unsigned>(std::min<std::uint64_t>((words + threads - 1) / threads, 4096));
 }
 
-void fill(Word* words, std::uint64_t count, Fill what, Word run, cudaStream_t stream) {
-  if (count == 0) return;
-  fill_words<<<grid_of(count), threads, 0, stream>>>(words, count, what, run);
-  check(cudaGetLastError(), "filling memory of a job");
-}
-
 }  // namespace
 
 const void* kernel_of(Workload workload) {
@@ -118,20 +110,13 @@ const void* kernel_of(Workload workload) {
   return reinterpret_cast<const void*>(of_workload[static_cast<std::size_t>(workload)]);
 }
 
-JobWords::JobWords() : verdict_(Memory::device, sizeof(Verdict)), readback_(Memory::pinned, sizeof(Verdict)) {}
+void fill(Word* words, std::uint64_t count, Fill what, cudaStream_t stream, Word run) {
+  if (count == 0) return;
+  fill_words<<<grid_of(count), threads, 0, stream>>>(words, count, what, run);
+  check(cudaGetLastError(), "filling memory of a job");
+}
 
-void JobWords::fill_input(Word* host, std::uint64_t words, cudaStream_t stream) {
-  fill(host, words, Fill::input, 0, stream);
-}
-void JobWords::fill_scratch(Word* scratch, std::uint64_t words, cudaStream_t stream) {
-  fill(scratch, words, Fill::scratch, 0, stream);
-}
-void JobWords::fill_device(Word* device, std::uint64_t words, Word run, cudaStream_t stream) {
-  fill(device, words, Fill::device, run, stream);
-}
-void JobWords::spoil(Word* words, std::uint64_t count, cudaStream_t stream) {
-  fill(words, count, Fill::spoiled, 0, stream);
-}
+JobWords::JobWords() : verdict_(Memory::device, sizeof(Verdict)), readback_(Memory::pinned, sizeof(Verdict)) {}
 
 void JobWords::compare(const Word* actual, std::uint32_t count, const Stretch& stretch, std::uint32_t label,
                        cudaStream_t stream) {

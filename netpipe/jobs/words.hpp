@@ -44,16 +44,16 @@ struct Stretch {
   RunWords run;
 };
 
+// What memory holds before a run: the host's input, the memory workload's scratch, the device's words of one run, or a
+// constant that no result is but by chance.
+enum class Fill { input, scratch, device, spoiled };
+constexpr Word spoiled = 0x5A5A5A5A;
+// In stream order, not waited for. `run` is asked for Fill::device only.
+void fill(Word*, std::uint64_t count, Fill, cudaStream_t, Word run = 0);
+
 class JobWords {
  public:
   JobWords();
-  // In stream order, not waited for.
-  void fill_input(Word* host, std::uint64_t words, cudaStream_t);
-  void fill_scratch(Word* scratch, std::uint64_t words, cudaStream_t);
-  void fill_device(Word* device, std::uint64_t words, Word run, cudaStream_t);
-  // A constant that no result is but by chance.
-  void spoil(Word* words, std::uint64_t count, cudaStream_t);
-  static constexpr Word spoiled = 0x5A5A5A5A;
   // Compares `count` words, up to 2^31 of them; many may be asked for before first_wrong(). `label` comes back.
   void compare(const Word* actual, std::uint32_t count, const Stretch&, std::uint32_t label, cudaStream_t);
   struct Wrong {

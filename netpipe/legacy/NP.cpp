@@ -5,7 +5,6 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <functional>
 #include <iostream>
 #include <map>
 #include <sstream>
@@ -150,11 +149,9 @@ int main(int argc, char** argv) {
   try {
     measure(settings(argc, argv));
     return exit_code::done;
-  } catch (const Error& e) {
-    std::cerr << "NP" << module_name << ": " << e.what() << '\n';
-    return exit_code_of(e.kind());
   } catch (const std::exception& e) {
     std::cerr << "NP" << module_name << ": " << e.what() << '\n';
-    return exit_code::failed;
+    const auto* error = dynamic_cast<const Error*>(&e);
+    return error ? exit_code_of(error->kind()) : exit_code::failed;
   }
 }

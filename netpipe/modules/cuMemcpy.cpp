@@ -66,4 +66,4 @@ class CuMemcpy final : public cuda::Copies {
 
 }  // namespace npgpu
 
-NPGPU_MODULE(npgpu::CuMemcpy)
+NPGPU_REGISTERED(Module, npgpu::CuMemcpy)

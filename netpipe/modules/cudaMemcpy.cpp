@@ -48,4 +48,4 @@ class CudaMemcpy final : public cuda::Copies {
 
 }  // namespace npgpu
 
-NPGPU_MODULE(npgpu::CudaMemcpy)
+NPGPU_REGISTERED(Module, npgpu::CudaMemcpy)

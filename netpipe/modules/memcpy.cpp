@@ -11,8 +11,6 @@
 //     | lead | slot 0: offset, payload, guard ... | slot 1 ... |        each slot a whole number of pages
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cstring>
 
 #include "netpipe/devices/host/facts.hpp"
@@ -36,7 +34,7 @@ std::uint64_t cache_bytes() {
 
 // From one slot's payload to the next one's. Guards lie in between.
 std::uint64_t slot_stride(std::uint64_t bytes) {
-  return (bytes + 2 * payload::guard_bytes + host::alignment_bytes - 1) / host::alignment_bytes * host::alignment_bytes;
+  return padded(saturating_plus(bytes, 2 * payload::guard_bytes), host::alignment_bytes);
 }
 
 // What a walk spans on one side, beyond its last slot; 0 for a warm case.
@@ -45,35 +43,16 @@ std::uint64_t walk_bytes(Cache cache) {
   return std::min(caches_walked * cache_bytes(), host::free_host_memory() / 8);
 }
 
-std::uint64_t slots(std::uint64_t walk, std::uint64_t bytes) {
-  const std::uint64_t stride = slot_stride(bytes);
-  return std::max<std::uint64_t>(1, (walk + stride - 1) / stride);
-}
-
 // The most that the slots of any size up to max_bytes span: the last one may reach beyond the walk.
 std::uint64_t footprint(std::uint64_t walk, std::uint64_t max_bytes) {
-  if (walk == 0) return max_bytes;
-  const std::uint64_t last = max_bytes > UINT64_MAX / 2 ? UINT64_MAX : slot_stride(max_bytes);
-  return saturating_plus(walk, last);
-}
-
-// Another seed for every buffer, so that no payload passes for another's.
-std::uint64_t fresh_seed() {
-  static std::atomic<std::uint64_t> opened{0};
-  return 0x243F6A8885A308D3 + ++opened * 0xD1B54A32D192ED03;
-}
-
-std::uint64_t slot_seed(std::uint64_t seed, std::uint64_t slot) { return seed + slot * 0xABCC5167CCAD925F; }
-
-host::Binding binding_for(const TransferCase& c) {
-  return c.bind ? host::Binding::near_thread() : host::Binding::none("--no-bind");
+  return walk == 0 ? max_bytes : saturating_plus(walk, slot_stride(max_bytes));
 }
 
 // Buffers and checks, common to both walks. What forward() and back() read is in the walks, on one cache line.
 class MemcpyChannel : public Channel {
  public:
   MemcpyChannel(const TransferCase& c, std::uint64_t max_bytes)
-      : binding_(binding_for(c)),
+      : binding_(c.bind ? host::Binding::near_thread() : host::Binding::none("--no-bind")),
         max_bytes_(max_bytes),
         walk_(walk_bytes(c.cache)),
         source_(footprint(walk_, max_bytes), c.source_offset),
@@ -93,36 +72,26 @@ class MemcpyChannel : public Channel {
                   fmt::format("memcpy: {} bytes on a channel opened for 1 to {}", bytes, max_bytes_));
     bytes_ = bytes;
     stride_ = slot_stride(bytes);
-    slots_ = slots(walk_, bytes);
-    for (std::uint64_t slot = 0; slot < slots_; ++slot) payload::fill(at(source_, slot), slot_seed(seed_, slot));
-    for (std::uint64_t slot = 0; slot < slots_; ++slot) payload::arm(at(target_, slot), slot_seed(seed_, slot));
-    if (returned_.data())
-      for (std::uint64_t slot = 0; slot < slots_; ++slot) payload::arm(at(returned_, slot), slot_seed(seed_, slot));
+    slots_ = std::max<std::uint64_t>(1, (walk_ + stride_ - 1) / stride_);
+    payload::fill_sources(slots_in(source_, slots_));
+    payload::arm(slots_in(target_, slots_));
+    if (returned_.data()) payload::arm(slots_in(returned_, slots_));
   }
 
   std::optional<std::string> verdict(std::uint64_t visited, bool went_back) const {
-    for (std::uint64_t slot = 0; slot < visited; ++slot) {
-      if (auto wrong = payload::verdict(at(target_, slot), slot_seed(seed_, slot))) return wrong;
-      if (!went_back) continue;
-      if (auto wrong = payload::verdict(at(returned_, slot), slot_seed(seed_, slot)))
-        return "on the way back, " + *wrong;
-    }
+    if (auto wrong = payload::first_wrong(slots_in(target_, visited))) return wrong->sentence;
+    if (!went_back) return std::nullopt;
+    if (auto wrong = payload::first_wrong(slots_in(returned_, visited))) return "on the way back, " + wrong->sentence;
     return std::nullopt;
   }
 
-  std::span<std::byte> at(const host::PageableBuffer& buffer, std::uint64_t slot) const {
-    return {buffer.data() + slot * stride_, bytes_};
+  payload::Slots slots_in(const host::PageableBuffer& buffer, std::uint64_t count) const {
+    return {buffer.data(), bytes_, stride_, count, seed_};
   }
-  std::byte* source() const { return source_.data(); }
-  std::byte* target() const { return target_.data(); }
-  std::byte* returned() const { return returned_.data(); }
-  std::uint64_t stride() const { return stride_; }
-  std::uint64_t slot_count() const { return slots_; }
 
- private:
   host::Binding binding_;  // before the buffers: they are touched under it
   std::uint64_t max_bytes_, walk_;
-  std::uint64_t seed_ = fresh_seed();
+  std::uint64_t seed_ = payload::fresh_seed();
   host::PageableBuffer source_, target_, returned_;
   std::uint64_t bytes_ = 0, stride_ = 0, slots_ = 0;
 };
@@ -132,7 +101,7 @@ class WarmChannel final : public MemcpyChannel {
   using MemcpyChannel::MemcpyChannel;
   void prepare(std::uint64_t bytes) override {
     lay_out(bytes);
-    way_ = {source(), target(), returned(), bytes};
+    way_ = {source_.data(), target_.data(), returned_.data(), bytes};
   }
   void forward() override { way_.forward(); }
   void back() override { way_.back(); }
@@ -161,26 +130,21 @@ class ColdChannel final : public Timed<ColdChannel, MemcpyChannel> {
   using Timed::Timed;
   void prepare(std::uint64_t bytes) override {
     lay_out(bytes);
-    hot_ = {source(), target(), returned(), bytes, 0, stride(), 0, stride() * slot_count()};
+    hot_ = {source_.data(), target_.data(), returned_.data(), bytes, 0, stride_, 0, stride_ * slots_};
     lapped_ = false;
   }
   void forward() override {
     const std::uint64_t here = hot_.here = hot_.next;
     hot_.next += hot_.stride;
-    if (hot_.next == hot_.end) lap();
+    if (hot_.next == hot_.end) hot_.next = 0, lapped_ = true;
     std::memcpy(hot_.target + here, hot_.source + here, hot_.bytes);
   }
   void back() override { std::memcpy(hot_.returned + hot_.here, hot_.target + hot_.here, hot_.bytes); }
   std::optional<std::string> intact(bool went_back) override {
-    return verdict(lapped_ ? slot_count() : hot_.next / hot_.stride, went_back);
+    return verdict(lapped_ ? slots_ : hot_.next / hot_.stride, went_back);
   }
 
  private:
-  void lap() {
-    hot_.next = 0;
-    lapped_ = true;
-  }
-
   struct alignas(64) Hot {
     const std::byte* source;
     std::byte* target;
@@ -220,12 +184,10 @@ class Memcpy final : public Module {
 
   MemoryNeed needs_lane(const TransferCase& c, std::uint64_t max_bytes) const override {
     const std::uint64_t span = footprint(walk_bytes(c.cache), max_bytes);
-    const std::uint64_t outward = host::allocation_bytes(span, c.source_offset);
-    const std::uint64_t inward = host::allocation_bytes(span, c.target_offset);
-    const std::uint64_t buffers = c.pattern == Pattern::pingpong ? 3 : 2;
-    std::uint64_t sum = inward;
-    for (std::uint64_t i = 1; i < buffers; ++i) sum = saturating_plus(sum, outward);
-    return {sum, 0};
+    MemoryNeed need;
+    for (const host::End& end : host::ends_of(c))
+      need.host_bytes = saturating_plus(need.host_bytes, host::allocation_bytes(span, end.offset));
+    return need;
   }
   MemoryNeed available(const TransferCase&) const override { return {host::free_host_memory(), 0}; }
 
@@ -238,6 +200,6 @@ class Memcpy final : public Module {
 
 }  // namespace
 
-NPGPU_MODULE(Memcpy)
-
 }  // namespace npgpu
+
+NPGPU_REGISTERED(Module, npgpu::Memcpy)

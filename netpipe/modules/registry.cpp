@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "netpipe/engine/transfer_runner.hpp"
 #include "npgpu/module.hpp"

@@ -3,12 +3,11 @@
 // and timeline.hpp, what the device is made of in data/devices/README.md.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/payload.hpp"
 #include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/library.hpp"
+#include "netpipe/engine/copy_cases.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
 
@@ -18,37 +17,18 @@ namespace {
 
 using simulated::Device;
 
-enum class Place { host, device };
-
-struct Ends {
-  Place source, target;
-};
-Ends ends_of(Direction d) {
-  return {d == Direction::h2d || d == Direction::h2h ? Place::host : Place::device,
-          d == Direction::d2h || d == Direction::h2h ? Place::host : Place::device};
-}
-
-// One end of a copy: real memory, which the simulated device counts as its own where it lies there.
-class End {
+// The memory of one end of a copy: real, and the simulated device counts it as its own where it lies there.
+class Area {
  public:
-  End(std::shared_ptr<Device> device, Place place, Memory kind, std::uint64_t max_bytes, std::uint64_t offset)
-      : device_(std::move(device)), place_(place), taken_(host::allocation_bytes(max_bytes, offset)) {
-    if (place_ == Place::device) device_->take(taken_);
-    else if (kind != Memory::pageable) device_->touch("allocate host memory");
-    try {
-      buffer_ = host::PageableBuffer(max_bytes, offset);
-    } catch (...) {
-      if (place_ == Place::device) device_->give_back(taken_);
-      throw;
-    }
+  Area(std::shared_ptr<Device> device, const host::End& end, std::uint64_t max_bytes) : device_(std::move(device)) {
+    if (end.kind == Memory::device) taken_.emplace(device_, host::allocation_bytes(max_bytes, end.offset));
+    else if (end.kind != Memory::pageable) device_->touch("allocate host memory");
+    buffer_ = host::PageableBuffer(max_bytes, end.offset);
     payload_.data = buffer_.data();
   }
-  ~End() {
-    device_->forget(payload_);
-    if (place_ == Place::device) device_->give_back(taken_);
-  }
-  End(const End&) = delete;
-  End& operator=(const End&) = delete;
+  ~Area() { device_->forget(payload_); }
+  Area(const Area&) = delete;
+  Area& operator=(const Area&) = delete;
 
   simulated::Payload& payload() { return payload_; }
 
@@ -61,24 +41,23 @@ class End {
     written("poison", bytes);
   }
   std::optional<std::string> verdict(std::uint64_t bytes, std::uint64_t seed) {
-    if (place_ == Place::device) device_->touch("read back");
+    if (taken_) device_->touch("read back");
     return payload::verdict(buffer_.payload(bytes), seed);
   }
 
  private:
   void written(const char* what, std::uint64_t bytes) {
-    if (place_ == Place::device) device_->write(what, payload_, bytes);
+    if (taken_) device_->write(what, payload_, bytes);
     else payload_.content = device_->new_content();
   }
 
   std::shared_ptr<Device> device_;
-  Place place_;
-  std::uint64_t taken_;
+  std::optional<simulated::Taken> taken_;
   host::PageableBuffer buffer_;
   simulated::Payload payload_;
 };
 
-class SimulatedChannel final : public Channel, public DeviceTimer {
+class SimulatedChannel final : public Channel {
  public:
   SimulatedChannel(const TransferCase& c, std::uint64_t max_bytes)
       : case_(c),
@@ -86,11 +65,11 @@ class SimulatedChannel final : public Channel, public DeviceTimer {
         device_(simulated::open_device(device_of(c))),
         there_(simulated::route(device_->spec(), c.direction, c.memory)),
         stream_(device_),
-        source_(device_, ends_of(c.direction).source, c.memory, max_bytes, c.source_offset),
-        target_(device_, ends_of(c.direction).target, c.memory, max_bytes, c.target_offset) {
+        source_(device_, host::source_of(c), max_bytes),
+        target_(device_, host::target_of(c), max_bytes) {
     if (c.pattern != Pattern::pingpong) return;
     back_ = simulated::route(device_->spec(), reversed(c.direction), c.memory);
-    returned_.emplace(device_, ends_of(c.direction).source, c.memory, max_bytes, c.source_offset);
+    returned_.emplace(device_, host::source_of(c), max_bytes);
   }
 
   void prepare(std::uint64_t bytes) override {
@@ -115,16 +94,9 @@ class SimulatedChannel final : public Channel, public DeviceTimer {
   }
 
   const Clock& clock() const override { return device_->clock(); }
-  DeviceTimer* timer() override { return there_.on_host ? nullptr : this; }
+  DeviceTimer* timer() override { return there_.on_host ? nullptr : &stream_; }
   bool enqueues() const override { return case_.async && !there_.staged; }
   std::string binding() const override { return "not bound: simulated"; }
-
-  void hold() override { stream_.hold(); }
-  void start() override { stream_.start(); }
-  void stop() override { stream_.stop(); }
-  void release() override { stream_.release(); }
-  std::optional<Seconds> elapsed() override { return stream_.elapsed(); }
-  std::uint64_t gate_capacity() const override { return device_->spec().host.gate_capacity; }
 
  private:
   TransferCase case_;
@@ -133,9 +105,55 @@ class SimulatedChannel final : public Channel, public DeviceTimer {
   simulated::Route there_, back_;
   std::uint64_t seed_ = 0x13198A2E03707344 + device_->new_content() * 0xD1B54A32D192ED03;  // another for every channel
   simulated::Stream stream_;
-  End source_, target_;
-  std::optional<End> returned_;  // where round trips land
+  Area source_, target_;
+  std::optional<Area> returned_;  // where round trips land
 };
+
+using Refusal = std::optional<std::string>;
+
+Refusal wrong_lanes(const TransferCase& c) {
+  for (const Lane& lane : c.more_lanes) {
+    if (!lane.measured)
+      return "a lane that is only a load is driven by a host thread of its own, and a simulated device has one thread: "
+             "measure that lane too, or use a real device";
+    if (const std::string& other = device_of(lane_case(c, lane)); other != device_of(c))
+      return fmt::format("lanes on {} and on {}: each simulated device has its own clock: use lanes of one device",
+                         device_of(c), other);
+  }
+  return std::nullopt;
+}
+
+Refusal no_link(Direction direction, Memory memory, const simulated::Spec& spec) {
+  if (spec.link(direction, memory)) return std::nullopt;
+  std::string there;
+  const auto& links = direction == Direction::h2d ? spec.h2d : spec.d2h;
+  if (direction == Direction::h2d || direction == Direction::d2h)
+    for (const auto& [kind, link] : links) there += (there.empty() ? "" : ", ") + std::string(name(kind));
+  if (there.empty())
+    return fmt::format("--direction {}: {} has no such link: add it to its spec, or use another direction",
+                       name(direction), spec.name);
+  return fmt::format("--memory {}: the spec of {} has no {} link for it: use {}", name(memory), spec.name,
+                     name(direction), there);
+}
+
+// A simulated device can be asked for the cases of a real one, less what needs a second host thread or a cache, and
+// with links that its spec has.
+Refusal why_refused(const TransferCase& c, const simulated::Spec& spec) {
+  if (c.cache == Cache::cold) return "--cache cold: a simulated device has no caches to miss: use --cache warm";
+  if (auto why = why_no_copy(c)) return why;
+  const bool from_one_thread = c.timing != Timing::host && only_enqueues(c);
+  if (c.pattern == Pattern::duplex && !from_one_thread)
+    return fmt::format(
+        "--pattern duplex: {} copies of {} memory timed on the {} need two host threads, and a simulated device has "
+        "one: use --async --memory pinned --timing gated or event",
+        c.async ? "asynchronous" : "blocking", name(c.memory), c.timing == Timing::host ? "host" : "device");
+  if (auto why = wrong_lanes(c)) return why;
+  if (!c.more_lanes.empty() && !from_one_thread)
+    return "lanes that block need a host thread each, and a simulated device has one: use --async --memory pinned "
+           "--timing gated or event";
+  if (auto why = no_link(c.direction, c.memory, spec)) return why;
+  return c.pattern == Pattern::stream ? std::nullopt : no_link(reversed(c.direction), c.memory, spec);
+}
 
 class Simulated final : public Module {
  public:
@@ -144,21 +162,17 @@ class Simulated final : public Module {
 
   std::string_view device_kind() const override { return "sim"; }
 
-  std::optional<std::string> refuses_case(const TransferCase& c) const override {
-    return simulated::why_refused(c, simulated::spec_of(device_of(c)));
+  Refusal refuses_case(const TransferCase& c) const override {
+    return why_refused(c, simulated::spec_of(device_of(c)));
   }
 
   MemoryNeed needs_lane(const TransferCase& c, std::uint64_t max_bytes) const override {
     MemoryNeed need;
-    const auto add = [&](Place place, std::uint64_t offset) {
-      const std::uint64_t bytes = host::allocation_bytes(max_bytes, offset);
+    for (const host::End& end : host::ends_of(c)) {
+      const std::uint64_t bytes = host::allocation_bytes(max_bytes, end.offset);
       need.host_bytes = saturating_plus(need.host_bytes, bytes);
-      if (place == Place::device) need.device_bytes = saturating_plus(need.device_bytes, bytes);
-    };
-    const Ends ends = ends_of(c.direction);
-    add(ends.source, c.source_offset);
-    add(ends.target, c.target_offset);
-    if (c.pattern == Pattern::pingpong) add(ends.source, c.source_offset);
+      if (end.kind == Memory::device) need.device_bytes = saturating_plus(need.device_bytes, bytes);
+    }
     return need;
   }
   MemoryNeed available(const TransferCase& c) const override {
@@ -173,6 +187,6 @@ class Simulated final : public Module {
 
 }  // namespace
 
-NPGPU_MODULE(Simulated)
-
 }  // namespace npgpu
+
+NPGPU_REGISTERED(Module, npgpu::Simulated)

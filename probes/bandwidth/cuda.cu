@@ -182,7 +182,7 @@ class BandwidthRunner final : public CudaProbeRunner {
   BandwidthRunner(const Probe& probe, std::span<const ProbeStep> steps)
       : CudaProbeRunner(probe, steps),
         wrong_(Memory::device, sizeof(Wrong)),
-        units_(layout_of(bench().ordinal()).units) {
+        units_(layout_of(bench().gpu().ordinal()).units) {
     for (unsigned i = 0; i < max_arrays_of(steps); ++i) arrays_[i] = Buffer(Memory::device, max_bytes());
   }
   double work() const override {
@@ -192,7 +192,7 @@ class BandwidthRunner final : public CudaProbeRunner {
  private:
   static constexpr unsigned grid = 4096, block = 256;
   void set_up() override {
-    bench().make_current();
+    bench().gpu().make_current();
     kernel_ = kernel_for(question(), shape());
     walk_ = walk_of(shape(), apart_bytes_of(question()));
     int of_unit = 0;
@@ -204,7 +204,7 @@ class BandwidthRunner final : public CudaProbeRunner {
     bench().time([&] { kernel_<<<1, shape().threads, 0, stream()>>>(described()); }, false);
   }
   ProbeSample launch(std::uint64_t repeats) override {
-    bench().make_current();
+    bench().gpu().make_current();
     if ((steps_ + repeats) / walk_.rows >= max_visits) fill();
     Pass p = described();
     if (resident_) {
@@ -214,7 +214,7 @@ class BandwidthRunner final : public CudaProbeRunner {
     return bench().time([&] { enqueue(p, repeats); }, resident_);
   }
   std::optional<std::string> wrong_result() override {
-    bench().make_current();
+    bench().gpu().make_current();
     const unsigned last = arrays_of(question().operation) - 1;
     check_words<<<grid, block, 0, stream()>>>(words(last), walk_, shift(), steps_, question().operation, last,
                                               verdict());
@@ -321,4 +321,4 @@ class BandwidthProbe final : public CudaProbe {
 }  // namespace
 }  // namespace npgpu::cuda
 
-NPGPU_PROBE(npgpu::cuda::BandwidthProbe)
+NPGPU_REGISTERED(Probe, npgpu::cuda::BandwidthProbe)

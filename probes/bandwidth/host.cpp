@@ -20,8 +20,6 @@ constexpr std::uint64_t min_bytes_of_repeat = 8 * MiB;
 // therefore begin this far off such a multiple.
 constexpr std::uint64_t alias_bytes = 4096, skew_bytes = 1536;
 
-std::uint64_t up(std::uint64_t bytes, std::uint64_t to) { return (bytes + to - 1) / to * to; }
-
 // Of one array of one block.
 std::uint64_t elements_of(Operation operation, const Shape& shape) {
   return shape.bytes / 8 / shape.blocks / loops::arrays(operation) / loops::granularity * loops::granularity;
@@ -67,9 +65,9 @@ class HostBandwidthRunner final : public HostRunner {
   }
   // Every block's arrays in pages of its own, touched first by its own thread.
   void lay_out(std::uint64_t elements, unsigned arrays) {
-    const std::uint64_t array = up(elements * 8, alias_bytes) + skew_bytes;
+    const std::uint64_t array = padded(elements * 8, alias_bytes) + skew_bytes;
     const std::uint64_t block =
-        up(arrays * array, arrays * array < host::huge_page_bytes ? alias_bytes : host::huge_page_bytes);
+        padded(arrays * array, arrays * array < host::huge_page_bytes ? alias_bytes : host::huge_page_bytes);
     memory_ = {};  // given back before more is taken
     memory_ = host::Pages(block * shape().blocks);
     slices_.assign(shape().blocks, {});
@@ -133,7 +131,8 @@ class HostBandwidthProbe final : public HostProbe {
     const std::uint64_t far = std::min(cache * far_beyond, l.memory_bytes / 4) / MiB * MiB;
     const std::uint64_t middle = (caches.middle_bytes ? caches.middle_bytes : assumed_middle) / 2;
     const auto add = [&](std::uint32_t blocks, std::uint32_t lanes, std::uint32_t ilp, std::uint64_t bytes) {
-      add_shape(all, *this, question, {blocks, lanes, ilp, 8 * lanes, bytes, true});
+      const Shape shape{blocks, lanes, ilp, 8 * lanes, bytes, true};
+      if (!refuses_shape(question, shape)) all.push_back(shape);
     };
     add(1, 1, 1, far);
     for (const bool outside : {true, false})
@@ -141,7 +140,7 @@ class HostBandwidthProbe final : public HostProbe {
         for (const std::uint32_t lanes : {1u, l.lanes})
           for (const std::uint32_t ilp : loops::ilps) add(blocks, lanes, ilp, outside ? far : middle * blocks);
     for (const std::uint32_t blocks : cores_one_by_one(l.units)) add(blocks, l.lanes, loops::ilps[1], far);
-    return all;
+    return each_once(std::move(all));
   }
   std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
     return std::make_unique<HostBandwidthRunner>(*this, steps);
@@ -156,4 +155,4 @@ class HostBandwidthProbe final : public HostProbe {
 }  // namespace
 }  // namespace npgpu
 
-NPGPU_PROBE(npgpu::HostBandwidthProbe)
+NPGPU_REGISTERED(Probe, npgpu::HostBandwidthProbe)

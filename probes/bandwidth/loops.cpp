@@ -32,9 +32,7 @@ void rmw_dependent(Slice& slice, std::uint64_t, std::uint64_t passes) {
 Loop find(Isa isa, Operation operation, Form form, unsigned ilp) {
   if (form == Form::dependent)
     return operation == Operation::rmw && isa == Isa::scalar && ilp == 1 ? rmw_dependent : nullptr;
-  constexpr decltype(&simd::scalar_loop) of_isa[] = {simd::scalar_loop, simd::avx2_loop, simd::avx512_loop,
-                                                     simd::neon_loop};
-  return of_isa[static_cast<std::size_t>(isa)](operation, ilp);
+  return simd::of(isa).loop(operation, ilp);
 }
 
 unsigned lanes(Isa isa) { return chains::find(isa, DataType::fp64, 1).lanes; }

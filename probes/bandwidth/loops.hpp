@@ -38,12 +38,10 @@ std::optional<std::string> check(Operation, const Slice&, std::uint64_t passes, 
 
 // What each instruction set's file gives: nothing where this build's architecture lacks the instruction set.
 namespace npgpu::simd {
-chains::Chains scalar_chains(DataType, unsigned ilp);
-chains::Chains avx2_chains(DataType, unsigned ilp);
-chains::Chains avx512_chains(DataType, unsigned ilp);
-chains::Chains neon_chains(DataType, unsigned ilp);
-loops::Loop scalar_loop(Operation, unsigned ilp);
-loops::Loop avx2_loop(Operation, unsigned ilp);
-loops::Loop avx512_loop(Operation, unsigned ilp);
-loops::Loop neon_loop(Operation, unsigned ilp);
+struct Code {
+  chains::Chains (*chains)(DataType, unsigned ilp);
+  loops::Loop (*loop)(Operation, unsigned ilp);
+};
+extern const Code scalar, avx2, avx512, neon;
+inline const Code& of(Isa isa) { return *std::array{&scalar, &avx2, &avx512, &neon}[static_cast<std::size_t>(isa)]; }
 }  // namespace npgpu::simd

@@ -59,11 +59,7 @@ std::uint32_t walked(std::uint32_t x, std::uint32_t a, std::uint32_t b, std::uin
 
 }  // namespace
 
-Chains find(Isa isa, DataType type, unsigned ilp) {
-  constexpr decltype(&simd::scalar_chains) of_isa[] = {simd::scalar_chains, simd::avx2_chains, simd::avx512_chains,
-                                                       simd::neon_chains};
-  return of_isa[static_cast<std::size_t>(isa)](type, ilp);
-}
+Chains find(Isa isa, DataType type, unsigned ilp) { return simd::of(isa).chains(type, ilp); }
 
 std::size_t bytes_of(DataType type) { return type == DataType::fp64 ? 8 : 4; }
 

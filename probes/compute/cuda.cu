@@ -155,12 +155,12 @@ class ComputeRunner final : public CudaProbeRunner {
 
  private:
   void set_up() override {
-    bench().make_current();
+    bench().gpu().make_current();
     code_ = code_of(question().type);
     kernel_ = code_.by_ilp[*index_of(shape().ilp)];
     steps_ = shared_bytes_ = 0;
     if (shape().one_block_per_sm) {
-      shared_bytes_ = shared_bytes_to_be_alone(bench().ordinal());
+      shared_bytes_ = shared_bytes_to_be_alone(bench().gpu().ordinal());
       cuda::check(
           cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes_)),
           "asking for shared memory that leaves room for one block only");
@@ -171,14 +171,14 @@ class ComputeRunner final : public CudaProbeRunner {
   }
   ProbeSample launch(std::uint64_t repeats) override {
     if (repeats > 0xffffffff) throw Error(ErrorKind::usage, "probe compute: at most 2^32 - 1 repeats");
-    bench().make_current();
+    bench().gpu().make_current();
     steps_ = repeats * chain_steps(shape().ilp);
     a_ = steps_ + 64 < code_.counts_to ? 1 : -1;
     cuda::check(cudaMemsetAsync(results_.data(), 0xA5, threads() * sizeof(Bits), stream()), "poisoning the results");
     return timed(static_cast<unsigned>(repeats));
   }
   std::optional<std::string> wrong_result() override {
-    bench().make_current();
+    bench().gpu().make_current();
     auto* const verdict = reinterpret_cast<unsigned*>(verdict_.data());
     cuda::check(cudaMemsetAsync(verdict, 0xff, sizeof(unsigned), stream()), "preparing the check");
     code_.check<<<256, 256, 0, stream()>>>(reinterpret_cast<const Bits*>(results_.data()),
@@ -249,4 +249,4 @@ class ComputeProbe final : public CudaProbe {
 }  // namespace
 }  // namespace npgpu::cuda
 
-NPGPU_PROBE(npgpu::cuda::ComputeProbe)
+NPGPU_REGISTERED(Probe, npgpu::cuda::ComputeProbe)

@@ -90,7 +90,8 @@ class HostComputeProbe final : public HostProbe {
   std::vector<Shape> shapes(const ProbeCase& question) const override {
     std::vector<Shape> all;
     const auto add = [&](std::uint32_t blocks, std::uint32_t lanes, std::uint32_t ilp) {
-      add_shape(all, *this, question, {.blocks = blocks, .threads = lanes, .ilp = ilp, .one_block_per_sm = true});
+      const Shape shape{.blocks = blocks, .threads = lanes, .ilp = ilp, .one_block_per_sm = true};
+      if (!refuses_shape(question, shape)) all.push_back(shape);
     };
     if (refuses_case(question)) return all;
     const Layout l = host_layout(question.type);
@@ -100,7 +101,7 @@ class HostComputeProbe final : public HostProbe {
         for (const std::uint32_t ilp : chains::ilps) add(blocks, lanes, ilp);
     for (const std::uint32_t lanes : {1u, l.lanes})
       for (const std::uint32_t blocks : cores_one_by_one(l.units)) add(blocks, lanes, best_ilp);
-    return all;
+    return each_once(std::move(all));
   }
   std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
     return std::make_unique<HostComputeRunner>(*this, steps);
@@ -121,4 +122,4 @@ class HostComputeProbe final : public HostProbe {
 }  // namespace
 }  // namespace npgpu
 
-NPGPU_PROBE(npgpu::HostComputeProbe)
+NPGPU_REGISTERED(Probe, npgpu::HostComputeProbe)

@@ -51,18 +51,14 @@ Ports documented_ports(const host::Processor& p, Isa isa, DataType type) {
   for (const Documented& one : known) {
     if (p.vendor != one.vendor || p.family != one.family || p.model < one.first_model || p.model > one.last_model)
       continue;
-    const std::string source = std::string(one.core) + ": " + one.source;
+    const std::string core = one.core, source = core + ": " + one.source;
     if (isa != Isa::avx512) return {one.avx2, source};  // scalars run in the same units
-    if (one.avx512 == 0) return {not_measured, std::string(one.core) + " has no registers of 512 bits"};
-    if (has_one_unit_or_two(p))
-      return {not_measured, std::string(one.core) + ": this model may have one unit of 512 bits or two"};
+    if (one.avx512 == 0) return {not_measured, core + " has no registers of 512 bits"};
+    if (has_one_unit_or_two(p)) return {not_measured, core + ": this model may have one unit of 512 bits or two"};
     return {one.avx512, source};
   }
-  return {not_measured, "unknown: " +
-                            (p.vendor.empty() ? std::string("a processor that does not name itself")
-                                              : p.vendor + " family " + std::to_string(p.family) + " model " +
-                                                    std::to_string(p.model)) +
-                            " is in no table here"};
+  if (p.vendor.empty()) return {not_measured, "unknown: a processor that does not name itself is in no table here"};
+  return {not_measured, fmt::format("unknown: {} family {} model {} is in no table here", p.vendor, p.family, p.model)};
 }
 
 std::optional<Isa> widest_isa() {
@@ -93,11 +89,6 @@ ProbeContext HostProbe::context(const ProbeCase& question) const {
   ProbeContext context{host_layout(question.type), {}};
   context.limit = limit(question, context.layout);
   return context;
-}
-
-void add_shape(std::vector<Shape>& all, const Probe& probe, const ProbeCase& question, const Shape& shape) {
-  if (!probe.refuses_shape(question, shape) && std::find(all.begin(), all.end(), shape) == all.end())
-    all.push_back(shape);
 }
 
 std::optional<std::string> refuses_blocks(const Shape& shape) {

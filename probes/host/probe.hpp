@@ -3,6 +3,7 @@
 
 #include "netpipe/devices/host/facts.hpp"
 #include "netpipe/devices/host/memory.hpp"
+#include "netpipe/engine/each_once.hpp"
 #include "probes/compute/chains.hpp"
 #include "probes/host/threads.hpp"
 #include "probes/runner.hpp"
@@ -52,8 +53,6 @@ struct Ports {
 };
 Ports documented_ports(const host::Processor&, Isa, DataType);
 
-// Adds a shape that the probe does not refuse, once.
-void add_shape(std::vector<Shape>&, const Probe&, const ProbeCase&, const Shape&);
 // Why there is no core for each block; nothing if there is.
 std::optional<std::string> refuses_blocks(const Shape&);
 // 1, 2, 3, ... up to 16, then ever larger steps, and `units` itself.

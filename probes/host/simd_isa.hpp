@@ -10,9 +10,6 @@
 
 #include "probes/bandwidth/loops.hpp"
 
-#define NPGPU_JOIN2(a, b) a##b
-#define NPGPU_JOIN(a, b) NPGPU_JOIN2(a, b)
-
 #ifdef NPGPU_TARGET
 #define NPGPU_INLINE NPGPU_TARGET __attribute__((always_inline)) inline
 
@@ -51,22 +48,20 @@ template <class T> struct Of : Register<T, NPGPU_REGISTER_BYTES> {
   NPGPU_INLINE static Vector step(Vector x, Vector a, Vector b) { return x * a + b; }
 };
 
-}  // namespace
-
-chains::Chains simd::NPGPU_JOIN(NPGPU_ISA, _chains)(DataType type, unsigned ilp) {
+chains::Chains chains_of(DataType type, unsigned ilp) {
   if (type == DataType::fp32) return chains_of<Of<float>>(ilp);
   if (type == DataType::fp64) return chains_of<Of<double>>(ilp);
   if (type == DataType::int32) return chains_of<Of<std::uint32_t>>(ilp);  // unsigned, because it is meant to wrap
   return {};
 }
-loops::Loop simd::NPGPU_JOIN(NPGPU_ISA, _loop)(Operation operation, unsigned ilp) {
-  return loop_of<Of<double>>(operation, ilp);
-}
+loops::Loop loop_of(Operation operation, unsigned ilp) { return loop_of<Of<double>>(operation, ilp); }
+
+}  // namespace
+
+const simd::Code simd::NPGPU_ISA{chains_of, loop_of};
 
 }  // namespace npgpu
 #else
-namespace npgpu {
-chains::Chains simd::NPGPU_JOIN(NPGPU_ISA, _chains)(DataType, unsigned) { return {}; }
-loops::Loop simd::NPGPU_JOIN(NPGPU_ISA, _loop)(Operation, unsigned) { return nullptr; }
-}  // namespace npgpu
+const npgpu::simd::Code npgpu::simd::NPGPU_ISA{[](DataType, unsigned) { return chains::Chains{}; },
+                                               [](Operation, unsigned) -> loops::Loop { return nullptr; }};
 #endif

@@ -78,13 +78,10 @@ double steady_hz(double before, double after) {
 
 ProbeSample sample_of(const std::vector<Turn>& turns) {
   ProbeSample sample;
-  const auto earliest =
-      std::min_element(turns.begin(), turns.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
-  const auto latest = std::max_element(turns.begin(), turns.end(), [](auto& a, auto& b) { return a.end < b.end; });
-  const auto longest =
-      std::max_element(turns.begin(), turns.end(), [](auto& a, auto& b) { return a.end - a.begin < b.end - b.begin; });
-  sample.host_us = microseconds(latest->end - earliest->begin);
-  sample.cycles = longest->ran.count() * longest->hz;
+  const Turn& longest = *std::ranges::max_element(turns, {}, [](const Turn& t) { return t.end - t.begin; });
+  sample.host_us = microseconds(std::ranges::max_element(turns, {}, &Turn::end)->end -
+                                std::ranges::min_element(turns, {}, &Turn::begin)->begin);
+  sample.cycles = longest.ran.count() * longest.hz;
 
   std::map<int, std::uint32_t> blocks_on;
   for (const Turn& turn : turns) {
@@ -133,24 +130,26 @@ void PinnedThreads::live(Member& self, unsigned block, unsigned cpu) {
     const auto& work = *work_;
     const bool timed = timed_;
     lock.unlock();
-    if (timed) timed_turn(self, block, work);
+    if (timed) self.turn = timed_turn(block, work);
     else work(block);
     lock.lock();
     if (--busy_ == 0) done_.notify_one();
   }
 }
 
-void PinnedThreads::timed_turn(Member& self, unsigned block, const std::function<void(unsigned)>& work) {
-  self.hz_before = core_clock_hz();
+Turn PinnedThreads::timed_turn(unsigned block, const std::function<void(unsigned)>& work) {
+  Turn turn;
+  const double hz_before = core_clock_hz();
   meet();
-  self.cpu_before = sched_getcpu();
+  turn.cpu_before = sched_getcpu();
   const Seconds ran_before = cpu_time_of_thread();
-  self.begin = steady_clock().now();
+  turn.begin = steady_clock().now();
   work(block);
-  self.end = steady_clock().now();
-  self.ran = std::min(cpu_time_of_thread() - ran_before, self.end - self.begin);
-  self.cpu_after = sched_getcpu();
-  self.hz_after = core_clock_hz();
+  turn.end = steady_clock().now();
+  turn.ran = std::min(cpu_time_of_thread() - ran_before, turn.end - turn.begin);
+  turn.cpu_after = sched_getcpu();
+  turn.hz = steady_hz(hz_before, core_clock_hz());
+  return turn;
 }
 
 void PinnedThreads::meet() {
@@ -172,8 +171,7 @@ ProbeSample PinnedThreads::round(const std::function<void(unsigned)>& work, bool
   done_.wait(lock, [&] { return busy_ == 0; });
   if (!timed) return {};
   std::vector<Turn> turns;
-  for (const Member& m : members_)
-    turns.push_back({m.begin, m.end, m.ran, steady_hz(m.hz_before, m.hz_after), m.cpu_before, m.cpu_after});
+  for (const Member& m : members_) turns.push_back(m.turn);
   return sample_of(turns);
 }
 

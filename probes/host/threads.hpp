@@ -10,6 +10,15 @@
 
 namespace npgpu {
 
+// One thread's measurements of a run, and the sample that all of them give; a function of numbers, for tests.
+struct Turn {
+  Seconds begin{0}, end{0};
+  Seconds ran{0};  // of the thread itself; at most end - begin
+  double hz = not_measured;
+  int cpu_before = -1, cpu_after = -1;  // -1: not known
+};
+ProbeSample sample_of(const std::vector<Turn>&);
+
 // One thread pinned to each of the cpus given, asleep between calls. Not for several callers at once.
 class PinnedThreads {
  public:
@@ -32,14 +41,12 @@ class PinnedThreads {
  private:
   struct alignas(128) Member {
     std::thread thread;
-    Seconds begin{0}, end{0}, ran{0};
-    double hz_before = not_measured, hz_after = not_measured;
-    int cpu_before = -1, cpu_after = -1;
+    Turn turn;
     bool pinned = false;
   };
   ProbeSample round(const std::function<void(unsigned)>& work, bool timed);
   void live(Member&, unsigned block, unsigned cpu);
-  void timed_turn(Member&, unsigned block, const std::function<void(unsigned)>& work);
+  Turn timed_turn(unsigned block, const std::function<void(unsigned)>& work);
   void meet();  // the spin barrier
   void join_all();
 
@@ -53,15 +60,6 @@ class PinnedThreads {
   unsigned busy_ = 0;
   alignas(128) std::atomic<unsigned> arrived_{0};
 };
-
-// One thread's measurements of a run, and the sample that all of them give; a function of numbers, for tests.
-struct Turn {
-  Seconds begin, end;
-  Seconds ran;  // of the thread itself; at most end - begin
-  double hz = not_measured;
-  int cpu_before = -1, cpu_after = -1;  // -1: not known
-};
-ProbeSample sample_of(const std::vector<Turn>&);
 
 // The clock of the core that the calling thread runs on, in Hz: a time stamp counter ticks at a rate of its own, and
 // performance counters are closed to most users. Times chains of integer additions, each of which waits for the one

@@ -164,7 +164,7 @@ class LatencyRunner final : public CudaProbeRunner {
   Space space() const { return question().space; }
   bool atomic() const { return question().operation == Operation::rmw; }
   void set_up() override {
-    bench().make_current();
+    bench().gpu().make_current();
     order_ = Permutation(shape().bytes / step_of(space()));
     walked_ = 0;
     space() == Space::global ? link_lines() : link_words();
@@ -173,7 +173,7 @@ class LatencyRunner final : public CudaProbeRunner {
   }
   // Goes on where the last run ended: a set larger than one run's loads is visited in all its parts.
   ProbeSample launch(std::uint64_t repeats) override {
-    bench().make_current();
+    bench().gpu().make_current();
     const std::uint64_t loads = repeats * loads_of_repeat;
     ProbeSample sample = timed(loads);
     walked_ += loads;
@@ -288,4 +288,4 @@ class LatencyProbe final : public CudaProbe {
 }  // namespace
 }  // namespace npgpu::cuda
 
-NPGPU_PROBE(npgpu::cuda::LatencyProbe)
+NPGPU_REGISTERED(Probe, npgpu::cuda::LatencyProbe)

@@ -100,4 +100,4 @@ class HostLatencyProbe final : public HostProbe {
 }  // namespace
 }  // namespace npgpu
 
-NPGPU_PROBE(npgpu::HostLatencyProbe)
+NPGPU_REGISTERED(Probe, npgpu::HostLatencyProbe)

@@ -167,7 +167,7 @@ TEST_CASE("one wrong word is found, wherever it is, and the first of several is 
   auto* const on_host = reinterpret_cast<cuda::Word*>(host.data());
   cuda::Stretch untouched;
   untouched.run.number = 3;
-  words.fill_device(on_device, count, 3, stream.get());
+  cuda::fill(on_device, count, cuda::Fill::device, stream.get(), 3);
   words.compare(on_device, count, untouched, 0, stream.get());
   CHECK_FALSE(words.first_wrong(stream.get()));
 
@@ -185,7 +185,7 @@ TEST_CASE("one wrong word is found, wherever it is, and the first of several is 
   words.compare(on_device, count, other, 5, stream.get());
   CHECK(words.first_wrong(stream.get()).value().label == 5);
 
-  words.fill_input(on_host, count, stream.get());
+  cuda::fill(on_host, count, cuda::Fill::input, stream.get());
   stream.synchronize();
   cuda::Stretch input;
   input.in_words = count;
@@ -216,11 +216,11 @@ TEST_CASE("each workload is what it claims: one iteration more or less is found"
   *reinterpret_cast<cuda::RunWords*>(host_run.data()) = now;
   REQUIRE(cudaMemcpyAsync(run.data(), host_run.data(), sizeof now, cudaMemcpyHostToDevice, stream.get()) ==
           cudaSuccess);
-  words.fill_scratch(reinterpret_cast<cuda::Word*>(scratch.data()), 4096, stream.get());
+  cuda::fill(reinterpret_cast<cuda::Word*>(scratch.data()), 4096, cuda::Fill::scratch, stream.get());
   for (const Workload workload : {Workload::increment, Workload::memory, Workload::compute}) {
     CAPTURE(name(workload));
     auto* const on_device = reinterpret_cast<cuda::Word*>(device.data());
-    words.fill_device(on_device, count, now.number, stream.get());
+    cuda::fill(on_device, count, cuda::Fill::device, stream.get(), now.number);
     cuda::Launch launch{.words = on_device,
                         .count = count,
                         .first = 100,

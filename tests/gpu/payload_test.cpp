@@ -27,7 +27,7 @@ std::vector<std::byte> by_cpu(const Slots& slots, std::size_t first, bool poison
   std::vector<std::byte> bytes(room);
   for (std::uint64_t i = 0; i < slots.count; ++i) {
     const payload::Bytes place{bytes.data() + first + i * slots.stride, slots.bytes};
-    poisoned ? payload::arm(place, slots.seed_of(i)) : fill_source(place.data(), slots.bytes, slots.seed_of(i));
+    poisoned ? payload::arm(place, slots.seed_of(i)) : payload::fill_source(place, slots.seed_of(i));
   }
   return bytes;
 }
@@ -79,7 +79,7 @@ TEST_CASE("the first wrong byte: payload before guards, slot by slot") {
   Buffer buffer(Memory::device, room);
   const Slots slots{.first = buffer.data() + 4099, .bytes = 100, .stride = 256, .count = 4, .seed = 7};
   const auto set = [&](std::uint64_t slot, std::int64_t place) {
-    check(cudaMemsetAsync(slots.slot(slot) + place, 0x5A, 1, stream.get()), "spoiling");
+    check(cudaMemsetAsync(slots.slot(slot).data() + place, 0x5A, 1, stream.get()), "spoiling");
   };
   const auto verdict = [&] {
     const auto wrong = kernels.first_wrong(slots, stream.get());
@@ -91,7 +91,8 @@ TEST_CASE("the first wrong byte: payload before guards, slot by slot") {
   for (std::uint64_t i = 0; i < slots.count; ++i) {
     std::vector<std::byte> right(slots.bytes);
     payload::fill(right, slots.seed_of(i));
-    check(cudaMemcpyAsync(slots.slot(i), right.data(), right.size(), cudaMemcpyDefault, stream.get()), "filling");
+    check(cudaMemcpyAsync(slots.slot(i).data(), right.data(), right.size(), cudaMemcpyDefault, stream.get()),
+          "filling");
     stream.synchronize();
   }
   REQUIRE_FALSE(kernels.first_wrong(slots, stream.get()));

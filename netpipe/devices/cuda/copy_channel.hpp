@@ -26,7 +26,6 @@
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/cuda/payload.hpp"
 #include "netpipe/devices/host/memory.hpp"
-#include "netpipe/devices/host/topology.hpp"
 #include "npgpu/channel.hpp"
 
 namespace npgpu::cuda {
@@ -35,7 +34,7 @@ namespace npgpu::cuda {
 class Area {
  public:
   Area() = default;
-  Area(const End&, std::uint64_t bytes);
+  Area(const host::End&, std::uint64_t bytes);
   std::byte* first() const { return first_; }  // slot 0's payload
   Memory kind() const { return kind_; }
   bool by_cpu() const { return kind_ == Memory::pageable || kind_ == Memory::managed; }
@@ -57,8 +56,8 @@ class CopyBuffers : public Channel {
   const Clock& clock() const final { return steady_clock(); }
   DeviceTimer* timer() final { return timer_ ? &*timer_ : nullptr; }
   bool enqueues() const final { return enqueues_; }
-  Telemetry telemetry() final;
-  std::string binding() const final { return binding_.text(); }
+  Telemetry telemetry() final { return gpu_.telemetry(); }
+  std::string binding() const final { return gpu_.binding(); }
 
   // First payload bytes, for tests that spoil them and benchmarks that copy between them.
   std::byte* source() const { return source_.first(); }
@@ -66,13 +65,6 @@ class CopyBuffers : public Channel {
   std::uint64_t slots() const { return count_; }
 
  protected:
-  // Where copies of this case are enqueued, or what they wait for if they block.
-  struct OwnStream {
-    int ordinal;
-    Stream own;
-    cudaStream_t stream;
-  };
-
   CopyBuffers(const TransferCase&, std::uint64_t max_bytes, Seconds gate_time_out);
 
   // Of the next copy there, and of the copy back of what arrived last.
@@ -81,8 +73,8 @@ class CopyBuffers : public Channel {
   void* landing() const { return landing_first_ + last_; }
   const void* arrived() const { return target_first_ + last_; }
   std::size_t bytes() const { return bytes_; }
-  int ordinal() const { return lane_.ordinal; }
-  cudaStream_t stream() const { return lane_.stream; }
+  const Gpu& gpu() const { return gpu_; }
+  cudaStream_t stream() const { return stream_; }
   void went() {
     last_ = next_;
     next_ += stride_;
@@ -103,14 +95,14 @@ class CopyBuffers : public Channel {
   const TransferCase case_;
   const std::uint64_t max_bytes_;
   const bool enqueues_;
-  const host::Binding binding_;  // before the buffers, which are allocated under it
-  OwnStream lane_;
+  const Gpu gpu_;  // before the buffers, which are allocated under its binding
+  const Stream own_;
+  const cudaStream_t stream_;  // where copies of this case are enqueued, or what they wait for if they block
   const std::uint64_t area_;
   const std::uint64_t seed_;
   Area source_, target_, landing_;
   PayloadKernels kernels_;
   std::optional<StreamTimer> timer_;
-  std::optional<NvmlDevice> nvml_;
   bool filled_ = false;
 
   std::byte *source_first_ = nullptr, *target_first_ = nullptr, *landing_first_ = nullptr;
@@ -128,14 +120,14 @@ template <class There, class Back> class CopyChannel final : public Timed<CopyCh
         back_(make_back(this->stream())) {}
 
   void forward() override {
-    make_current(this->ordinal());
+    this->gpu().make_current();
     there_(this->to(), this->from(), this->bytes());
     this->went();
   }
   void back() override {
     if (!this->can_return()) [[unlikely]]
       this->cannot_return();
-    make_current(this->ordinal());
+    this->gpu().make_current();
     back_(this->landing(), this->arrived(), this->bytes());
   }
 

@@ -10,14 +10,6 @@
 
 namespace npgpu::cuda {
 
-// One end of a copy.
-struct End {
-  Memory kind = Memory::device;
-  std::uint64_t offset = 0;  // of the payload past an aligned address
-};
-End source_of(const TransferCase&);
-End target_of(const TransferCase&);
-
 // Payloads lie in slots at one distance, the same at both ends: one slot where the cache is warm; where it is
 // cold, as many as fit into the footprint, so that the copies walk through more than the caches hold. A slot
 // has room for its guards.
@@ -35,27 +27,23 @@ std::uint64_t footprint_bytes(const TransferCase&);
 // Managed memory counts on both sides, because its pages may be on either.
 MemoryNeed needs(const TransferCase&, std::uint64_t max_bytes, std::uint64_t footprint_bytes);
 
-// What is free for it now, on the host and on its device, which is made current.
-MemoryNeed available(const TransferCase&);
-
 // Which cases a CUDA copy can be asked for: the same for the runtime's and the driver's.
 
 // Why the case can run on no GPU, and what would make it run, in one sentence that names the options;
 // nothing if it can. Asks nothing of the machine.
 std::optional<std::string> why_impossible(const TransferCase&);
 
-// The same, and why it cannot run on the device it names.
-std::optional<std::string> why_refused(const TransferCase&);
-
 // What the modules of CUDA copies share: everything but the name and the call.
 class Copies : public Module {
  public:
   std::string_view device_kind() const override { return "cuda"; }
-  std::optional<std::string> refuses_case(const TransferCase& c) const override { return why_refused(c); }
+  // The same as above, and why it cannot run on the device it names.
+  std::optional<std::string> refuses_case(const TransferCase&) const override;
   MemoryNeed needs_lane(const TransferCase& c, std::uint64_t max_bytes) const override {
     return cuda::needs(c, max_bytes, footprint_bytes(c));
   }
-  MemoryNeed available(const TransferCase& c) const override { return cuda::available(c); }
+  // On the host and on the case's device, which is made current.
+  MemoryNeed available(const TransferCase&) const override;
 };
 
 }  // namespace npgpu::cuda

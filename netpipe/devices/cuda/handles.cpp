@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "netpipe/devices/cuda/check.hpp"
-
 namespace npgpu::cuda {
 
 Stream::Stream() {
@@ -11,18 +9,17 @@ Stream::Stream() {
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "creating a stream");
   stream_.reset(stream);
 }
-void Stream::Destroy::operator()(cudaStream_t stream) const {
-  complain(cudaStreamDestroy(stream), "destroying a stream");
+
+Stream stream_of(int ordinal) {
+  make_current(ordinal);
+  return {};
 }
-void Stream::synchronize() const { check(cudaStreamSynchronize(get()), "waiting for a stream"); }
 
 Event::Event() {
   cudaEvent_t event = nullptr;
   check(cudaEventCreate(&event), "creating an event");
   event_.reset(event);
 }
-void Event::Destroy::operator()(cudaEvent_t event) const { complain(cudaEventDestroy(event), "destroying an event"); }
-void Event::record(cudaStream_t stream) { check(cudaEventRecord(get(), stream), "recording an event"); }
 
 Seconds Event::between(const Event& begin, const Event& end) {
   float ms = 0;

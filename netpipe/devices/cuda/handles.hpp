@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "netpipe/devices/cuda/check.hpp"
 #include "npgpu/transfer.hpp"
 #include "npgpu/units.hpp"
 
@@ -18,26 +19,29 @@ class Stream {
  public:
   Stream();
   cudaStream_t get() const { return stream_.get(); }
-  void synchronize() const;
+  void synchronize() const { check(cudaStreamSynchronize(get()), "waiting for a stream"); }
 
  private:
   struct Destroy {
-    void operator()(cudaStream_t) const;
+    void operator()(cudaStream_t stream) const { complain(cudaStreamDestroy(stream), "destroying a stream"); }
   };
   std::unique_ptr<CUstream_st, Destroy> stream_;
 };
+
+// On this device, which is made current.
+Stream stream_of(int ordinal);
 
 class Event {
  public:
   Event();
   cudaEvent_t get() const { return event_.get(); }
-  void record(cudaStream_t);
+  void record(cudaStream_t stream) { check(cudaEventRecord(get(), stream), "recording an event"); }
   // Both must be done. Resolution about half a microsecond.
   static Seconds between(const Event& begin, const Event& end);
 
  private:
   struct Destroy {
-    void operator()(cudaEvent_t) const;
+    void operator()(cudaEvent_t event) const { complain(cudaEventDestroy(event), "destroying an event"); }
   };
   std::unique_ptr<CUevent_st, Destroy> event_;
 };

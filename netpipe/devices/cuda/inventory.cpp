@@ -8,8 +8,6 @@
 #include <cmath>
 #include <fstream>
 
-#include "netpipe/devices/cuda/check.hpp"
-
 namespace npgpu::cuda {
 
 namespace {
@@ -94,6 +92,13 @@ std::optional<NvmlDevice> NvmlDevice::find(const std::string& pci_bus_id, std::s
   return NvmlDevice(handle);
 }
 
+Gpu::Gpu(int ordinal, bool bind)
+    : ordinal_(ordinal),
+      binding_(bind ? host::Binding::near_device(info_of(ordinal).pci_bus_id) : host::Binding::none("--no-bind")) {
+  std::string why;
+  nvml_ = NvmlDevice::find(info_of(ordinal).pci_bus_id, why);
+}
+
 Telemetry NvmlDevice::read() const {
   const Library& n = nvml();
   Telemetry t;
@@ -146,14 +151,6 @@ Limit pcie_limit(unsigned generation, unsigned lanes) {
 }
 
 namespace {
-
-// Attributes that a newer runtime knows and an older driver does not: nothing instead of an error.
-std::optional<int> maybe_attribute(cudaDeviceAttr which, int ordinal) {
-  int value = 0;
-  if (cudaDeviceGetAttribute(&value, which, ordinal) == cudaSuccess) return value;
-  (void)cudaGetLastError();
-  return std::nullopt;
-}
 
 std::string uuid_text(const cudaUUID_t& uuid) {
   std::string text = "GPU-";
@@ -277,6 +274,13 @@ int attribute(cudaDeviceAttr which, int ordinal) {
   return value;
 }
 
+std::optional<int> maybe_attribute(cudaDeviceAttr which, int ordinal) {
+  int value = 0;
+  if (cudaDeviceGetAttribute(&value, which, ordinal) == cudaSuccess) return value;
+  (void)cudaGetLastError();
+  return std::nullopt;
+}
+
 Limit memory_limit(const Facts& facts) {
   const double mhz =
       std::fmax(number_fact(facts, "memory_clock_khz") * 1e-3, number_fact(facts, "max_memory_clock_mhz"));
@@ -305,6 +309,8 @@ const std::vector<DeviceInfo>& inventory() {
   static const std::vector<DeviceInfo> all = describe_all();
   return all;
 }
+
+const DeviceInfo& info_of(int ordinal) { return inventory().at(static_cast<std::size_t>(ordinal)); }
 
 std::optional<int> ordinal_of(std::string_view device) {
   constexpr std::string_view prefix = "cuda:";
@@ -343,4 +349,4 @@ std::uint64_t l2_bytes(int ordinal) { return static_cast<std::uint64_t>(attribut
 
 }  // namespace npgpu::cuda
 
-NPGPU_DEVICE_FAMILY(npgpu::cuda::Gpus)
+NPGPU_REGISTERED(DeviceFamily, npgpu::cuda::Gpus)

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "netpipe/devices/cuda/check.hpp"
+#include "netpipe/devices/host/topology.hpp"
 #include "npgpu/device.hpp"
 
 namespace npgpu::cuda {
@@ -17,6 +19,7 @@ namespace npgpu::cuda {
 // why). Only attributes are asked: no context is made, so that looking at a node takes no memory on its
 // GPUs. Asked once a process.
 const std::vector<DeviceInfo>& inventory();
+const DeviceInfo& info_of(int ordinal);
 
 // 3 from "cuda:3"; nothing for anything else.
 std::optional<int> ordinal_of(std::string_view device);
@@ -28,6 +31,8 @@ int ordinal_or_throw(std::string_view device);
 
 // Throws Error(failed).
 int attribute(cudaDeviceAttr which, int ordinal);
+// Attributes that a newer runtime knows and an older driver does not: nothing instead of an error.
+std::optional<int> maybe_attribute(cudaDeviceAttr which, int ordinal);
 
 // Theoretical rates, from the facts of an inventory: of what GPU and slot can do at most, whatever the link is trained
 // to and the clocks are now.
@@ -60,6 +65,21 @@ class NvmlDevice {
  private:
   explicit NvmlDevice(void* handle) : handle_(handle) {}
   void* handle_;
+};
+
+// One GPU as all that measure on it have it: the calling thread is bound near it as long as this lives.
+class Gpu {
+ public:
+  explicit Gpu(int ordinal, bool bind = true);
+  int ordinal() const { return ordinal_; }
+  void make_current() const { cuda::make_current(ordinal_); }
+  const std::string& binding() const { return binding_.text(); }
+  Telemetry telemetry() const { return nvml_ ? nvml_->read() : Telemetry{}; }
+
+ private:
+  int ordinal_;
+  host::Binding binding_;
+  std::optional<NvmlDevice> nvml_;
 };
 
 // Rate of one direction of a PCIe link, as its signalling and line code allow, with the formula in words.

@@ -15,26 +15,7 @@
 
 namespace npgpu::cuda {
 
-// A source has margins too, as wide as a target's guards and their complement: a copy that takes a byte too many
-// cannot bring what happens to be a guard. Where a payload was filled for a larger size, what follows is payload.
-constexpr std::uint8_t margin_byte = 0x5A;
-constexpr std::uint64_t slot_seed_step = 0xD1B54A32D192ED03;
-
-// Payloads at equal distances; one slot where the cache is warm. Guards lie outside of `bytes`, so a
-// stride leaves room for them on both sides. Slots have seeds of their own: a copy from the wrong slot is wrong.
-struct Slots {
-  std::byte* first = nullptr;  // first payload byte of slot 0
-  std::uint64_t bytes = 0;     // payload of each
-  std::uint64_t stride = 0;    // a multiple of 8
-  std::uint64_t count = 1;
-  std::uint64_t seed = 0;
-
-  std::byte* slot(std::uint64_t i) const { return first + i * stride; }
-  std::uint64_t seed_of(std::uint64_t i) const { return seed + i * slot_seed_step; }
-};
-
-// The same by the CPU, for one slot of pageable or managed memory.
-void fill_source(std::byte* first, std::uint64_t bytes, std::uint64_t seed);
+using payload::Slots;
 
 // One byte that is not what it should be.
 struct WrongByte {

@@ -11,6 +11,7 @@ using Word = std::uint64_t;
 
 constexpr std::int64_t guard_bytes = payload::guard_bytes;
 constexpr auto guard_byte = static_cast<std::uint8_t>(payload::guard_value);
+static_assert(payload::margin_value == ~payload::guard_value);
 constexpr Word none_wrong = ~Word{0};
 constexpr unsigned threads = 256;
 
@@ -58,7 +59,7 @@ template <class OnWord, class OnByte> __device__ void for_each(const Words& w, O
     const Word slot = i / w.per_slot;
     std::byte* const address = w.begin + slot * w.slots.stride + (i - slot * w.per_slot) * 8;
     const std::int64_t place = address - (w.slots.first + slot * w.slots.stride);
-    const Word seed = w.slots.seed + slot * slot_seed_step;
+    const Word seed = w.slots.seed + slot * payload::slot_seed_step;
     if (place >= 0 && place + 8 <= bytes) {
       on_word(reinterpret_cast<Word*>(address), seed, place, slot);
     } else {
@@ -69,22 +70,19 @@ template <class OnWord, class OnByte> __device__ void for_each(const Words& w, O
   }
 }
 
-__global__ void fill_kernel(Words w) {
+// A source between its margins, or a target's poison between its guards.
+template <bool poisoned> __global__ void write_kernel(Words w) {
   const std::int64_t bytes = static_cast<std::int64_t>(w.slots.bytes);
   for_each(
-      w, [](Word* to, Word seed, std::int64_t place, Word) { *to = payload_eight(seed, place); },
-      [bytes](std::uint8_t* to, Word seed, std::int64_t place, Word) {
-        *to = place < 0 || place >= bytes ? margin_byte : payload_byte(seed, place);
-      });
-}
-
-__global__ void poison_kernel(Words w) {
-  const std::int64_t bytes = static_cast<std::int64_t>(w.slots.bytes);
-  for_each(
-      w, [](Word* to, Word seed, std::int64_t place, Word) { *to = ~payload_eight(seed, place); },
+      w,
+      [](Word* to, Word seed, std::int64_t place, Word) {
+        const Word right = payload_eight(seed, place);
+        *to = poisoned ? ~right : right;
+      },
       [bytes](std::uint8_t* to, Word seed, std::int64_t place, Word) {
         const std::uint8_t right = framed_byte(seed, place, bytes);
-        *to = place < 0 || place >= bytes ? right : static_cast<std::uint8_t>(~right);
+        const bool framing = place < 0 || place >= bytes;
+        *to = framing == poisoned ? right : static_cast<std::uint8_t>(~right);
       });
 }
 
@@ -125,26 +123,37 @@ unsigned blocks_for(const Words& w) {
   return static_cast<unsigned>(std::clamp<Word>(wanted, 1, 4096));
 }
 
+template <bool poisoned> void write(const Slots& slots, cudaStream_t stream) {
+  const Words w = words_of(slots);
+  write_kernel<poisoned><<<blocks_for(w), threads, 0, stream>>>(w);
+}
+
 void launched(const char* what) { check(cudaGetLastError(), what); }
 
 }  // namespace
 
+std::string sentence(const WrongByte& wrong, std::uint64_t bytes) {
+  const auto end = static_cast<std::int64_t>(bytes);
+  const bool before = wrong.place < 0, inside = !before && wrong.place < end;
+  const std::int64_t index = before ? wrong.place + guard_bytes : inside ? wrong.place : wrong.place - end;
+  const payload::Mismatch found{static_cast<std::uint64_t>(index), wrong.expected, wrong.actual};
+  return inside ? payload::sentence(found, bytes) : payload::guard_sentence(found, before);
+}
+
 PayloadKernels::PayloadKernels() : verdict_(Memory::device, sizeof(Word)), readback_(Memory::pinned, sizeof(Word)) {
   cudaFuncAttributes unused;
-  check(cudaFuncGetAttributes(&unused, fill_kernel), "loading the payload kernels");
-  check(cudaFuncGetAttributes(&unused, poison_kernel), "loading the payload kernels");
+  check(cudaFuncGetAttributes(&unused, write_kernel<false>), "loading the payload kernels");
+  check(cudaFuncGetAttributes(&unused, write_kernel<true>), "loading the payload kernels");
   check(cudaFuncGetAttributes(&unused, check_kernel), "loading the payload kernels");
 }
 
 void PayloadKernels::fill(const Slots& slots, cudaStream_t stream) {
-  const Words w = words_of(slots);
-  fill_kernel<<<blocks_for(w), threads, 0, stream>>>(w);
+  write<false>(slots, stream);
   launched("filling a source");
 }
 
 void PayloadKernels::poison(const Slots& slots, cudaStream_t stream) {
-  const Words w = words_of(slots);
-  poison_kernel<<<blocks_for(w), threads, 0, stream>>>(w);
+  write<true>(slots, stream);
   launched("poisoning a target");
 }
 
@@ -164,7 +173,7 @@ std::optional<WrongByte> PayloadKernels::first_wrong(const Slots& slots, cudaStr
   wrong.slot = position / order.frame();
   wrong.place = order.place(position);
   wrong.expected = framed_byte(slots.seed_of(wrong.slot), wrong.place, order.bytes);
-  check(cudaMemcpyAsync(readback_.data(), slots.slot(wrong.slot) + wrong.place, 1, cudaMemcpyDefault, stream),
+  check(cudaMemcpyAsync(readback_.data(), slots.slot(wrong.slot).data() + wrong.place, 1, cudaMemcpyDefault, stream),
         "reading the wrong byte");
   check(cudaStreamSynchronize(stream), "reading the wrong byte");
   wrong.actual = std::to_integer<std::uint8_t>(readback_.data()[0]);

@@ -106,13 +106,9 @@ std::uint32_t count(cudaDeviceAttr which, int ordinal) { return static_cast<std:
 
 // CUDA 13 took the clock out of the properties; where a driver no longer has the attribute it is unknown.
 double clock_mhz(int ordinal) {
-  int khz = 0;
-  if (cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, ordinal) == cudaSuccess && khz > 0) return khz * 1e-3;
-  (void)cudaGetLastError();
-  return not_measured;
+  const int khz = maybe_attribute(cudaDevAttrClockRate, ordinal).value_or(0);
+  return khz > 0 ? khz * 1e-3 : not_measured;
 }
-
-const DeviceInfo& info(int ordinal) { return inventory().at(static_cast<std::size_t>(ordinal)); }
 
 }  // namespace
 
@@ -160,16 +156,7 @@ std::optional<std::string> refuses_grid(const Shape& shape) {
 }
 
 ProbeBench::ProbeBench(int ordinal)
-    : ordinal_(ordinal),
-      binding_(host::Binding::near_device(info(ordinal).pci_bus_id)),
-      stream_([ordinal] {
-        cuda::make_current(ordinal);
-        return Stream();
-      }()),
-      timer_(ordinal, stream_.get(), std::nullopt) {
-  std::string why;
-  nvml_ = NvmlDevice::find(info(ordinal).pci_bus_id, why);
-}
+    : gpu_(ordinal), stream_(stream_of(ordinal)), timer_(ordinal, stream_.get(), std::nullopt) {}
 
 ProbeSample ProbeBench::time(const std::function<void()>& enqueue, bool recorded) {
   stream_.synchronize();

@@ -13,7 +13,6 @@
 #include "netpipe/devices/cuda/gate.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
-#include "netpipe/devices/host/topology.hpp"
 #include "npgpu/probe.hpp"
 
 namespace npgpu::cuda {
@@ -77,8 +76,7 @@ class ProbeBench {
   // Binds the thread near the device and makes it current.
   explicit ProbeBench(int ordinal);
 
-  void make_current() const { cuda::make_current(ordinal_); }
-  int ordinal() const { return ordinal_; }
+  const Gpu& gpu() const { return gpu_; }
   cudaStream_t stream() const { return stream_.get(); }
   // Where so many blocks leave their records.
   BlockRecord* record(std::uint32_t blocks) { return records_.begin(blocks, stream_.get()); }
@@ -87,16 +85,11 @@ class ProbeBench {
   // Times what `enqueue` puts into the stream, and waits for it. `recorded`: record() was called for it.
   ProbeSample time(const std::function<void()>& enqueue, bool recorded);
 
-  Telemetry telemetry() const { return nvml_ ? nvml_->read() : Telemetry{}; }
-  const std::string& binding() const { return binding_.text(); }
-
  private:
-  int ordinal_;
-  host::Binding binding_;
+  Gpu gpu_;
   Stream stream_;
   StreamTimer timer_;
   BlockRecords records_;
-  std::optional<NvmlDevice> nvml_;
 };
 
 }  // namespace npgpu::cuda

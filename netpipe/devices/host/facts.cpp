@@ -3,11 +3,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <fstream>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/nodes.hpp"
@@ -132,13 +129,6 @@ class Host final : public DeviceFamily {
   std::vector<DeviceInfo> list() const override { return {host_device()}; }
 };
 
-Bitmap allowed_cpus() {
-  Bitmap cpus(hwloc_bitmap_alloc());
-  if (hwloc_get_cpubind(this_machine(), cpus.get(), HWLOC_CPUBIND_THREAD) != 0)
-    hwloc_bitmap_copy(cpus.get(), hwloc_topology_get_allowed_cpuset(this_machine()));
-  return cpus;
-}
-
 // The cache of this level above a cpu, or null.
 hwloc_obj_t cache_above(unsigned cpu, hwloc_obj_type_t level) {
   const hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(this_machine(), cpu);
@@ -149,7 +139,7 @@ std::uint64_t bytes_of(hwloc_obj_t cache) { return cache ? cache->attr->cache.si
 
 }  // namespace
 
-std::vector<unsigned> core_cpus() { return cpu_of_each_core(this_machine(), allowed_cpus().get()); }
+std::vector<unsigned> core_cpus() { return cpu_of_each_core(this_machine(), thread_cpus().get()); }
 
 bool pin_thread(unsigned cpu) {
   const Bitmap one(hwloc_bitmap_alloc());
@@ -203,4 +193,4 @@ double max_clock_mhz() {
 
 }  // namespace npgpu::host
 
-NPGPU_DEVICE_FAMILY(npgpu::host::Host)
+NPGPU_REGISTERED(DeviceFamily, npgpu::host::Host)

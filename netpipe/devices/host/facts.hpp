@@ -1,10 +1,6 @@
 // What this machine says of itself.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "npgpu/device.hpp"
 
 namespace npgpu::host {

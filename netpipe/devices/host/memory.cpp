@@ -4,14 +4,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstring>
 #include <fstream>
-#include <limits>
 #include <new>
-#include <optional>
 #include <sstream>
-#include <string>
 
 #include "netpipe/devices/host/payload.hpp"
 #include "npgpu/error.hpp"
@@ -100,10 +96,24 @@ std::uint64_t physical_memory() {
 }
 
 std::uint64_t allocation_bytes(std::uint64_t max_bytes, std::uint64_t offset) {
-  const std::uint64_t used =
-      saturating_plus(saturating_plus(lead_bytes, offset), saturating_plus(max_bytes, payload::guard_bytes));
-  if (used > most - alignment_bytes) return most;
-  return (used + alignment_bytes - 1) / alignment_bytes * alignment_bytes;
+  return padded(saturating_plus(saturating_plus(lead_bytes, offset), saturating_plus(max_bytes, payload::guard_bytes)),
+                alignment_bytes);
+}
+
+End source_of(const TransferCase& c) {
+  const bool on_host = c.direction == Direction::h2d || c.direction == Direction::h2h;
+  return {on_host ? c.memory : Memory::device, c.source_offset};
+}
+
+End target_of(const TransferCase& c) {
+  const bool on_host = c.direction == Direction::d2h || c.direction == Direction::h2h;
+  return {on_host ? c.memory : Memory::device, c.target_offset};
+}
+
+std::vector<End> ends_of(const TransferCase& c) {
+  std::vector<End> all{source_of(c), target_of(c)};
+  if (c.pattern == Pattern::pingpong) all.push_back(source_of(c));
+  return all;
 }
 
 void PageableBuffer::Free::operator()(std::byte* start) const {
@@ -132,22 +142,22 @@ std::uint64_t free_host_memory(const fs::path& root) {
 
 void Pages::Unmap::operator()(std::byte* start) const { munmap(start, bytes); }
 
-Pages::Pages(std::uint64_t bytes) : bytes_((bytes + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes) {
+Pages::Pages(std::uint64_t bytes) : bytes_(padded(bytes, huge_page_bytes)) {
   // A fence of at least a page on both sides: the kernel would join neighbours into one mapping, and the mapping's
   // line in smaps would speak of both.
   const std::uint64_t all = bytes_ + 2 * huge_page_bytes;
-  const bool too_much = bytes > all || bytes > free_host_memory();
-  void* start =
-      too_much ? MAP_FAILED : mmap(nullptr, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (start == MAP_FAILED)
-    throw Error(ErrorKind::failed,
-                fmt::format("no host memory for a working set of {} bytes: ask for a smaller one", bytes));
+  const auto must = [bytes](bool done) {
+    if (!done)
+      throw Error(ErrorKind::failed,
+                  fmt::format("no host memory for a working set of {} bytes: ask for a smaller one", bytes));
+  };
+  must(bytes <= all && bytes <= free_host_memory());
+  void* start = mmap(nullptr, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  must(start != MAP_FAILED);
   mapping_ = {static_cast<std::byte*>(start), Unmap{all}};
   const auto address = reinterpret_cast<std::uintptr_t>(start);
   data_ = mapping_.get() + (huge_page_bytes - address % huge_page_bytes);
-  if (mprotect(data_, bytes_, PROT_READ | PROT_WRITE) != 0)
-    throw Error(ErrorKind::failed,
-                fmt::format("no host memory for a working set of {} bytes: ask for a smaller one", bytes));
+  must(mprotect(data_, bytes_, PROT_READ | PROT_WRITE) == 0);
 #ifdef MADV_HUGEPAGE
   madvise(data_, bytes_, MADV_HUGEPAGE);  // refused where the kernel has none: see huge_bytes()
 #endif

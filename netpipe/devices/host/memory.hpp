@@ -1,11 +1,9 @@
 // Host memory that copies work on, and how much of it is free.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
-#include <memory>
-#include <span>
+
+#include "npgpu/transfer.hpp"
 
 namespace npgpu::host {
 
@@ -16,6 +14,16 @@ constexpr std::uint64_t alignment_bytes = 4096;
 constexpr std::uint64_t lead_bytes = alignment_bytes;
 // The size of that allocation, in whole pages; stays at the top instead of wrapping.
 std::uint64_t allocation_bytes(std::uint64_t max_bytes, std::uint64_t offset);
+
+// One end of a copy.
+struct End {
+  Memory kind = Memory::device;
+  std::uint64_t offset = 0;  // of the payload past an aligned address
+};
+End source_of(const TransferCase&);
+End target_of(const TransferCase&);
+// All that a channel has memory for: both, and for a round trip the landing buffer, which is as the source.
+std::vector<End> ends_of(const TransferCase&);
 
 // Pageable memory, aligned, every page touched under the binding in force when it was made.
 class PageableBuffer {
@@ -49,7 +57,7 @@ std::uint64_t free_host_memory(const std::filesystem::path& root = "/");
 // Memory in pages as large as the system gives, touched by nobody yet: the thread that touches a page first decides
 // the NUMA node that it lies on.
 
-constexpr std::uint64_t huge_page_bytes = 2 * 1024 * 1024;
+constexpr std::uint64_t huge_page_bytes = 2 * MiB;
 
 class Pages {
  public:

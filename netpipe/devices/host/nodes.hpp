@@ -41,6 +41,9 @@ NodeChoice choose(hwloc_obj_t node, hwloc_const_bitmap_t allowed, const std::str
 // The first allowed cpu of each core that has one; every allowed cpu where the machine does not say which cores it has.
 std::vector<unsigned> cpu_of_each_core(hwloc_topology_t, hwloc_const_bitmap_t allowed);
 
+// What the calling thread is confined to; all that the machine allows where the system does not say.
+Bitmap thread_cpus();
+
 std::string cpu_list(hwloc_const_bitmap_t);  // "0-15,32-47"
 
 }  // namespace npgpu::host

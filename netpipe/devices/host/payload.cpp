@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 
@@ -57,11 +58,16 @@ std::optional<Mismatch> first_difference(ConstBytes actual, std::uint64_t seed, 
   return std::nullopt;
 }
 
-std::optional<std::string> guard_sentence(ConstBytes guard, const char* side) {
-  if (const auto wrong = check_guard(guard))
-    return fmt::format(
-        "guard byte {} of the {} {} the payload is 0x{:02x}, expected 0x{:02x}: the copy wrote outside its target",
-        wrong->index, guard.size(), side, wrong->actual, wrong->expected);
+void frame(Bytes payload, std::byte value) {
+  std::fill_n(payload.data() - guard_bytes, guard_bytes, value);
+  std::fill_n(payload.data() + payload.size(), guard_bytes, value);
+}
+
+std::optional<std::string> wrong_guard(const std::byte* guard, bool before) {
+  for (std::size_t i = 0; i < guard_bytes; ++i)
+    if (guard[i] != guard_value)
+      return guard_sentence({i, std::to_integer<std::uint8_t>(guard_value), std::to_integer<std::uint8_t>(guard[i])},
+                            before);
   return std::nullopt;
 }
 
@@ -90,25 +96,45 @@ std::string sentence(const Mismatch& m, std::uint64_t bytes) {
   return text;
 }
 
-void set_guard(Bytes guard) { std::fill(guard.begin(), guard.end(), guard_value); }
-
-std::optional<Mismatch> check_guard(ConstBytes guard) {
-  for (std::size_t i = 0; i < guard.size(); ++i)
-    if (guard[i] != guard_value)
-      return Mismatch{i, std::to_integer<std::uint8_t>(guard_value), std::to_integer<std::uint8_t>(guard[i])};
-  return std::nullopt;
+std::string guard_sentence(const Mismatch& m, bool before) {
+  return fmt::format(
+      "guard byte {} of the {} {} the payload is 0x{:02x}, expected 0x{:02x}: the copy wrote outside its target",
+      m.index, guard_bytes, before ? "before" : "after", m.actual, m.expected);
 }
 
 void arm(Bytes target, std::uint64_t seed) {
-  set_guard({target.data() - guard_bytes, guard_bytes});
+  frame(target, guard_value);
   poison(target, seed);
-  set_guard({target.data() + target.size(), guard_bytes});
 }
 
 std::optional<std::string> verdict(ConstBytes target, std::uint64_t seed) {
   if (const auto wrong = check(target, seed)) return sentence(*wrong, target.size());
-  if (auto wrong = guard_sentence({target.data() - guard_bytes, guard_bytes}, "before")) return wrong;
-  return guard_sentence({target.data() + target.size(), guard_bytes}, "after");
+  if (auto wrong = wrong_guard(target.data() - guard_bytes, true)) return wrong;
+  return wrong_guard(target.data() + target.size(), false);
+}
+
+void fill_source(Bytes source, std::uint64_t seed) {
+  frame(source, margin_value);
+  fill(source, seed);
+}
+
+void fill_sources(const Slots& slots) {
+  for (std::uint64_t i = 0; i < slots.count; ++i) fill_source(slots.slot(i), slots.seed_of(i));
+}
+
+void arm(const Slots& slots) {
+  for (std::uint64_t i = 0; i < slots.count; ++i) arm(slots.slot(i), slots.seed_of(i));
+}
+
+std::optional<WrongSlot> first_wrong(const Slots& slots) {
+  for (std::uint64_t i = 0; i < slots.count; ++i)
+    if (auto wrong = verdict(slots.slot(i), slots.seed_of(i))) return WrongSlot{i, std::move(*wrong)};
+  return std::nullopt;
+}
+
+std::uint64_t fresh_seed() {
+  static std::atomic<std::uint64_t> channels{0};
+  return 0x6E70677075 + channels++ * 0xBF58476D1CE4E5B9;
 }
 
 }  // namespace npgpu::payload

@@ -43,12 +43,40 @@ std::optional<Mismatch> check(ConstBytes, std::uint64_t seed);
 // "byte 17 of 4096 is 0x00, expected 0xa3"; "... expected 0xa3: never written" where it is still the poison.
 std::string sentence(const Mismatch&, std::uint64_t bytes);
 
-void set_guard(Bytes);
-std::optional<Mismatch> check_guard(ConstBytes);
+// The same for a byte of the guard before or after the payload.
+std::string guard_sentence(const Mismatch&, bool before);
 
 // All of it for a target in host memory, which must have guard_bytes writable on both sides.
 void arm(Bytes target, std::uint64_t seed);  // guards, and poison between them
 // One sentence for what is wrong with the target or its guards, nothing if all is well.
 std::optional<std::string> verdict(ConstBytes target, std::uint64_t seed);
+// A source has margins too, as wide as a target's guards and their complement: a copy that takes a byte too many
+// cannot bring what happens to be a guard. Where a payload was filled for a larger size, what follows is payload.
+constexpr std::byte margin_value{0x5A};
+void fill_source(Bytes, std::uint64_t seed);
+
+// Payloads at equal distances; one slot where the cache is warm. Guards lie outside of `bytes`, so a
+// stride leaves room for them on both sides. Slots have seeds of their own: a copy from the wrong slot is wrong.
+constexpr std::uint64_t slot_seed_step = 0xD1B54A32D192ED03;
+struct Slots {
+  std::byte* first = nullptr;  // first payload byte of slot 0
+  std::uint64_t bytes = 0;     // payload of each
+  std::uint64_t stride = 0;    // a multiple of 8
+  std::uint64_t count = 1;
+  std::uint64_t seed = 0;
+
+  Bytes slot(std::uint64_t i) const { return {first + i * stride, bytes}; }
+  std::uint64_t seed_of(std::uint64_t i) const { return seed + i * slot_seed_step; }
+};
+void fill_sources(const Slots&);
+void arm(const Slots&);
+struct WrongSlot {
+  std::uint64_t slot = 0;
+  std::string sentence;
+};
+std::optional<WrongSlot> first_wrong(const Slots&);
+
+// Another for every channel of the process: what one channel copied never passes for another's.
+std::uint64_t fresh_seed();
 
 }  // namespace npgpu::payload

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "npgpu/units.hpp"

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <vector>
 
 #include "netpipe/devices/host/nodes.hpp"
 #include "npgpu/error.hpp"
@@ -89,6 +88,13 @@ std::vector<unsigned> cpu_of_each_core(hwloc_topology_t topology, hwloc_const_bi
   return cpus;
 }
 
+Bitmap thread_cpus() {
+  Bitmap cpus(hwloc_bitmap_alloc());
+  if (hwloc_get_cpubind(this_machine(), cpus.get(), HWLOC_CPUBIND_THREAD) != 0)
+    hwloc_bitmap_copy(cpus.get(), hwloc_topology_get_allowed_cpuset(this_machine()));
+  return cpus;
+}
+
 std::string cpu_list(hwloc_const_bitmap_t cpus) {
   if (hwloc_bitmap_iszero(cpus)) return "none";
   char* text = nullptr;
@@ -111,9 +117,7 @@ struct Confinement {
 constexpr int by_thread_and_node = HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET;
 
 Confinement current() {
-  Confinement now;
-  if (hwloc_get_cpubind(this_machine(), now.cpus.get(), HWLOC_CPUBIND_THREAD) != 0)
-    hwloc_bitmap_copy(now.cpus.get(), hwloc_topology_get_allowed_cpuset(this_machine()));
+  Confinement now{.cpus = thread_cpus()};
   now.knows_memory = hwloc_get_membind(this_machine(), now.nodes.get(), &now.policy, by_thread_and_node) == 0;
   return now;
 }

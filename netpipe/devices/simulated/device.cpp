@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
-#include <map>
 #include <mutex>
 #include <set>
 
@@ -33,14 +31,10 @@ Route route(const Spec& spec, Direction direction, Memory memory) {
   if (!link)
     throw Error(ErrorKind::usage,
                 fmt::format("{} has no link {} {}", spec.file.string(), name(direction), name(memory)));
-  Route route;
-  route.link = *link;
-  route.engine = direction == Direction::d2h   ? Timeline::Engine::d2h
-                 : direction == Direction::d2d ? Timeline::Engine::d2d
-                                               : Timeline::Engine::h2d;
-  route.on_host = direction == Direction::h2h;
-  route.staged = memory == Memory::pageable || memory == Memory::managed;
-  return route;
+  const auto engine = direction == Direction::d2h   ? Timeline::Engine::d2h
+                      : direction == Direction::d2d ? Timeline::Engine::d2d
+                                                    : Timeline::Engine::h2d;
+  return {*link, engine, direction == Direction::h2h, memory == Memory::pageable || memory == Memory::managed};
 }
 
 // ---- Device ----------------------------------------------------------------------------------------
@@ -51,32 +45,37 @@ Device::Device(std::string id, Spec spec)
       timeline_(spec_.copy_engines, spec_.duplex_slowdown_h2d, spec_.duplex_slowdown_d2h),
       noise_(spec_.noise) {}
 
-Device::Later Device::enter(std::string_view what) {
-  ++calls_;
-  Later later;
+Device::Call::Call(Device& device, std::string_view what) : device_(device) {
+  const std::uint64_t number = ++device.calls_;
   bool fails = false;
-  for (const Fault& fault : spec_.faults) {
-    if (fault.call != calls_) continue;
+  for (const Fault& fault : device.spec_.faults) {
+    if (fault.call != number) continue;
     fails |= fault.kind == FaultKind::fail;
-    lost_ |= fault.kind == FaultKind::lost;
-    later.corrupt |= fault.kind == FaultKind::corrupt;
-    later.gates |= fault.kind == FaultKind::gate_timeout;
+    device.lost_ |= fault.kind == FaultKind::lost;
+    corrupts_ |= fault.kind == FaultKind::corrupt;
+    times_out_gates_ |= fault.kind == FaultKind::gate_timeout;
   }
-  if (lost_) {
+  if (device.lost_) {
     const std::lock_guard lock(devices().mutex);
-    devices().lost.insert(id_);
-    throw Error(ErrorKind::failed, fmt::format("{}: the device is lost, seen at call {} ({})", id_, calls_, what));
+    devices().lost.insert(device.id_);
+    throw Error(ErrorKind::failed,
+                fmt::format("{}: the device is lost, seen at call {} ({})", device.id_, number, what));
   }
   if (fails)
-    throw Error(ErrorKind::failed, fmt::format("{}: call {} ({}) failed, as its spec asks", id_, calls_, what));
-  return later;
+    throw Error(ErrorKind::failed, fmt::format("{}: call {} ({}) failed, as its spec asks", device.id_, number, what));
 }
 
-void Device::leave(const Later& later) {
-  if (later.gates) time_out_gates();
-  if (!later.corrupt || !written_) return;
-  written_->data[calls_ * 2654435761u % written_bytes_] ^= std::byte{1};
-  written_->content = new_content();
+Device::Call::~Call() {
+  if (times_out_gates_) device_.time_out_gates();
+  if (!corrupts_ || !device_.written_) return;
+  device_.written_->data[device_.calls_ * 2654435761u % device_.written_bytes_] ^= std::byte{1};
+  device_.written_->content = device_.new_content();
+}
+
+void Device::wrote(Payload& payload, std::uint64_t bytes, std::uint64_t content) {
+  payload.content = content;
+  written_ = &payload;
+  written_bytes_ = bytes;
 }
 
 void Device::time_out_gates() {
@@ -87,30 +86,25 @@ void Device::time_out_gates() {
   }
 }
 
-void Device::touch(std::string_view what) { leave(enter(what)); }
+void Device::touch(std::string_view what) { const Call call(*this, what); }
 
 void Device::write(std::string_view what, Payload& payload, std::uint64_t bytes) {
-  const Later later = enter(what);
-  payload.content = new_content();
-  written_ = &payload;
-  written_bytes_ = bytes;
-  leave(later);
+  const Call call(*this, what);
+  wrote(payload, bytes, new_content());
 }
 
 double Device::run_kernel(Seconds launch, Seconds latency, Seconds kernel, Payload& result, std::uint64_t bytes,
                           Stream* gate) {
   const double factor = noise_.trial();
-  const Later begun = enter("launch kernel");
-  spend(launch + latency + kernel);
-  leave(begun);
+  {
+    const Call call(*this, "launch kernel");
+    spend(launch + latency + kernel);
+  }
   if (gate) gate->release();
-  const Later ended = enter("synchronize");
-  result.content = new_content();
-  written_ = &result;
-  written_bytes_ = bytes;
+  const Call call(*this, "synchronize");
+  wrote(result, bytes, new_content());
   spend(spec_.host.synchronize);
   noise_.next_trial();
-  leave(ended);
   return factor;
 }
 
@@ -118,22 +112,20 @@ void Device::forget(const Payload& payload) noexcept {
   if (written_ == &payload) written_ = nullptr;
 }
 
-void Device::take(std::uint64_t bytes) {
-  const Later later = enter("allocate");
-  if (bytes > free_bytes())
+Taken::Taken(std::shared_ptr<Device> device, std::uint64_t bytes) : device_(std::move(device)), bytes_(bytes) {
+  const Device::Call call(*device_, "allocate");
+  if (bytes > device_->free_bytes())
     throw Error(ErrorKind::failed, fmt::format("{}: no device memory for {} bytes, {} are free: lower --end or --sizes",
-                                               id_, bytes, free_bytes()));
-  used_bytes_ += bytes;
-  leave(later);
+                                               device_->id(), bytes, device_->free_bytes()));
+  device_->used_bytes_ += bytes;
 }
 
 // ---- Stream ----------------------------------------------------------------------------------------
 
 Stream::Stream(std::shared_ptr<Device> device) : device_(std::move(device)), stream_(0) {
-  const Device::Later later = device_->enter("create stream");
+  const Device::Call call(*device_, "create stream");
   stream_ = device_->timeline_.add_stream();
   device_->streams_.push_back(this);
-  device_->leave(later);
 }
 
 Stream::~Stream() {
@@ -169,35 +161,28 @@ void Stream::wait() {
 }
 
 void Stream::copy(const Route& route, Payload& from, Payload& to, std::uint64_t bytes, bool async) {
-  const Device::Later later = device_->enter("copy");
+  const Device::Call call(*device_, "copy");
   const HostCosts& host = device_->spec_.host;
   device_->spend(async ? host.copy_async : host.copy);
   submit(route, bytes);
   if (!route.on_host && (!async || route.staged)) wait();
-  if (from.content == 0 || from.content != to.content) {
-    std::memcpy(to.data, from.data, bytes);
-    to.content = from.content;
-  }
-  device_->written_ = &to;
-  device_->written_bytes_ = bytes;
-  device_->leave(later);
+  if (from.content == 0 || from.content != to.content) std::memcpy(to.data, from.data, bytes);
+  device_->wrote(to, bytes, from.content);
 }
 
 void Stream::synchronize() {
-  const Device::Later later = device_->enter("synchronize");
+  const Device::Call call(*device_, "synchronize");
   wait();
   device_->spend(device_->spec_.host.synchronize);
   device_->noise_.next_trial();
-  device_->leave(later);
 }
 
 void Stream::hold() {
-  const Device::Later later = device_->enter("close gate");
+  const Device::Call call(*device_, "close gate");
   device_->spend(device_->spec_.host.launch);
   device_->timeline_.hold(stream_);
   behind_gate_ = 0;
   timed_out_ = false;
-  device_->leave(later);
 }
 
 void Stream::release() {
@@ -205,11 +190,9 @@ void Stream::release() {
 }
 
 Timeline::Mark Stream::record(std::string_view what) {
-  const Device::Later later = device_->enter(what);
+  const Device::Call call(*device_, what);
   device_->spend(device_->spec_.host.record);
-  const Timeline::Mark mark = device_->timeline_.mark(stream_, device_->now());
-  device_->leave(later);
-  return mark;
+  return device_->timeline_.mark(stream_, device_->now());
 }
 
 void Stream::start() {

@@ -16,18 +16,10 @@
 // each of many asynchronous ones max(copy_async, gap + b / rate). All of it is multiplied by the trial's noise.
 #pragma once
 
-#include <cmath>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "netpipe/devices/simulated/spec.hpp"
 #include "netpipe/devices/simulated/timeline.hpp"
 #include "netpipe/engine/normal.hpp"
-#include "npgpu/clock.hpp"
+#include "npgpu/channel.hpp"
 
 namespace npgpu::simulated {
 
@@ -107,27 +99,31 @@ class Device {
   // The noise of the next copy, which is multiplied with that of its trial.
   double operation_noise() { return noise_.operation(); }
 
-  void take(std::uint64_t bytes);  // a call; throws Error(failed) if so much is not free
-  void give_back(std::uint64_t bytes) noexcept { used_bytes_ -= bytes; }
-
   std::uint64_t new_content() { return ++contents_; }
 
  private:
   friend class Stream;
+  friend class Taken;
 
   class HostClock final : public Clock {
    public:
     Seconds now() const override { return Seconds{static_cast<double>(time)}; }
     Time time = 0;
   };
-  // Faults that happen once the call has done its work.
-  struct Later {
-    bool corrupt = false;
-    bool gates = false;
+  // A call from its begin, when it counts and may fail, to its end, when other faults happen.
+  class Call {
+   public:
+    Call(Device&, std::string_view what);
+    ~Call();
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+   private:
+    Device& device_;
+    bool corrupts_ = false, times_out_gates_ = false;
   };
 
-  Later enter(std::string_view what);
-  void leave(const Later&);
+  void wrote(Payload&, std::uint64_t bytes, std::uint64_t content);
   void time_out_gates();
   Time& now() { return clock_.time; }
   void spend(Seconds cost) { clock_.time += scaled(cost); }
@@ -145,24 +141,38 @@ class Device {
   std::uint64_t written_bytes_ = 0;
 };
 
+// So much of a device's memory, as long as it lives.
+class Taken {
+ public:
+  // A call. Throws Error(failed) if so much is not free.
+  Taken(std::shared_ptr<Device>, std::uint64_t bytes);
+  ~Taken() { device_->used_bytes_ -= bytes_; }
+  Taken(const Taken&) = delete;
+  Taken& operator=(const Taken&) = delete;
+
+ private:
+  std::shared_ptr<Device> device_;
+  std::uint64_t bytes_;
+};
+
 // A stream of the device, with a gate and a pair of events. Not moved: the device knows where it is.
-class Stream {
+class Stream final : public DeviceTimer {
  public:
   explicit Stream(std::shared_ptr<Device>);
-  ~Stream();
+  ~Stream() override;
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
   void copy(const Route&, Payload& from, Payload& to, std::uint64_t bytes, bool async);
   void synchronize();
 
-  void hold();
-  void release();                                // no call: the host writes a word that the gate polls
+  void hold() override;
+  void release() override;                       // no call: the host writes a word that the gate polls
   bool timed_out() const { return timed_out_; }  // since it was last closed
-  void start();
-  void stop();
-  // Between start and stop; nothing if the gate timed out since it was last closed.
-  std::optional<Seconds> elapsed();
+  void start() override;
+  void stop() override;
+  std::optional<Seconds> elapsed() override;
+  std::uint64_t gate_capacity() const override { return device_->spec().host.gate_capacity; }
 
  private:
   friend class Device;

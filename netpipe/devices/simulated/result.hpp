@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "netpipe/devices/simulated/device.hpp"
 
 namespace npgpu::simulated {

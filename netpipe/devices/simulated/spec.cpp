@@ -3,18 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstdint>
+#include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
-#include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "npgpu/error.hpp"
 
@@ -66,7 +60,7 @@ class JsonObject {
       : file_(std::move(file)), path_(std::move(path)), value_(std::move(value)) {}
 
   // Throws Error(usage) if the file cannot be read, is not JSON, repeats a key, or is no object.
-  static JsonObject read(const std::filesystem::path& file) {
+  template <class Read> static void file(const std::filesystem::path& file, Read read) {
     std::ifstream stream(file, std::ios::binary);
     const auto unreadable = [&] { refuse(file, fmt::format("cannot be read: {}", std::strerror(errno))); };
     if (!stream) unreadable();
@@ -78,7 +72,7 @@ class JsonObject {
     }
     json value = parse(file, text);
     if (!value.is_object()) refuse(file, fmt::format("expected an object {{...}}, found {}", shown(value)));
-    return {file, "", std::move(value)};
+    read_all({file, "", std::move(value)}, read);
   }
 
   struct Range {
@@ -114,33 +108,27 @@ class JsonObject {
     if (value.empty()) wrong(key, "a text");
     return value;
   }
-  JsonObject object(const std::string& key) const {
-    return {file_, path_of(key), at(key, "an object {...}", &json::is_object)};
+  // Calls read(object) for the one under `key`, which is there or, for maybe_object(), may be; then for each of a list
+  // that may be there. What `read` did not ask for is refused.
+  template <class Read> void object(const std::string& key, Read read) const {
+    read_all({file_, path_of(key), at(key, "an object {...}", &json::is_object)}, read);
   }
-  std::optional<JsonObject> maybe_object(const std::string& key) const {
-    if (!has(key)) return std::nullopt;
-    return object(key);
+  template <class Read> void maybe_object(const std::string& key, Read read) const {
+    if (has(key)) object(key, read);
   }
-  std::vector<JsonObject> objects_or_none(const std::string& key) const {
+  template <class Read> void maybe_objects(const std::string& key, Read read) const {
     constexpr auto expected = "a list of objects [{...}]";
-    std::vector<JsonObject> all;
-    if (!has(key)) return all;
+    if (!has(key)) return;
+    int i = 0;
     for (const json& value : at(key, expected, &json::is_array)) {
       if (!value.is_object()) wrong(key, expected);
-      all.emplace_back(file_, fmt::format("{}[{}]", path_of(key), all.size()), value);
+      read_all({file_, fmt::format("{}[{}]", path_of(key), i++), value}, read);
     }
-    return all;
   }
 
   bool has(const std::string& key) const {  // asks for it, too
     asked_.insert(key);
     return value_.contains(key);
-  }
-  // Refuses keys that nobody asked for.
-  void done() const {
-    for (const auto& [key, value] : value_.items())
-      if (!asked_.contains(key))
-        refuse(file_, fmt::format("{}: unknown key; known here: {}", path_of(key), fmt::join(asked_, ", ")));
   }
   [[noreturn]] void wrong(const std::string& key, const std::string& expected) const {
     const auto found = value_.find(key);
@@ -149,6 +137,13 @@ class JsonObject {
   }
 
  private:
+  template <class Read> static void read_all(const JsonObject& from, Read read) {
+    read(from);
+    for (const auto& [key, value] : from.value_.items())
+      if (!from.asked_.contains(key))
+        refuse(from.file_,
+               fmt::format("{}: unknown key; known here: {}", from.path_of(key), fmt::join(from.asked_, ", ")));
+  }
   const json& at(const std::string& key, const std::string& expected, bool (json::*is)() const noexcept) const {
     asked_.insert(key);
     const auto found = value_.find(key);
@@ -171,28 +166,21 @@ Seconds time_or_zero(const JsonObject& from, const std::string& key) {
 }
 
 Link read_link(const JsonObject& from) {
-  Link link;
-  link.bytes_per_s = from.number("rate_gb_s", rate_gb_s) * 1e9;
-  link.latency = time_or_zero(from, "latency_us");
-  link.gap = time_or_zero(from, "gap_us");
-  from.done();
-  return link;
+  return {from.number("rate_gb_s", rate_gb_s) * 1e9, time_or_zero(from, "latency_us"), time_or_zero(from, "gap_us")};
 }
 
-// Links by the host side's memory: {"pinned": {...}, "pageable": {...}}.
-std::map<Memory, Link> read_links(const JsonObject& links, const std::string& direction) {
-  std::map<Memory, Link> all;
-  const auto found = links.maybe_object(direction);
-  if (!found) return all;
-  for (const Memory memory : {Memory::pageable, Memory::pinned, Memory::write_combined, Memory::managed})
-    if (const auto link = found->maybe_object(std::string(name(memory)))) all[memory] = read_link(*link);
-  found->done();
-  return all;
-}
-
-std::optional<Link> read_link_or_none(const JsonObject& links, const std::string& direction) {
-  if (const auto link = links.maybe_object(direction)) return read_link(*link);
-  return std::nullopt;
+void read_links(const JsonObject& from, Spec& spec) {
+  // By the host side's memory: {"pinned": {...}, "pageable": {...}}.
+  const auto by_memory = [&](const char* direction, std::map<Memory, Link>& all) {
+    from.maybe_object(direction, [&](const JsonObject& links) {
+      for (const Memory memory : {Memory::pageable, Memory::pinned, Memory::write_combined, Memory::managed})
+        links.maybe_object(std::string(name(memory)), [&](const JsonObject& link) { all[memory] = read_link(link); });
+    });
+  };
+  by_memory("h2d", spec.h2d);
+  by_memory("d2h", spec.d2h);
+  from.maybe_object("d2d", [&](const JsonObject& link) { spec.d2d = read_link(link); });
+  from.maybe_object("h2h", [&](const JsonObject& link) { spec.h2h = read_link(link); });
 }
 
 constexpr std::pair<const char*, Seconds HostCosts::*> host_costs[] = {{"copy_us", &HostCosts::copy},
@@ -208,7 +196,6 @@ HostCosts read_host(const JsonObject& from) {
     host.*cost = needed ? from_microseconds(from.number(key, time_us)) : time_or_zero(from, key);
   }
   host.gate_capacity = from.integer_or("gate_capacity", host.gate_capacity, 2, 1000000);
-  from.done();
   return host;
 }
 
@@ -222,7 +209,6 @@ Noise read_noise(const JsonObject& from) {
   Noise noise;
   noise.seed = from.integer_or("seed", noise.seed, 0, std::numeric_limits<std::int64_t>::max());
   for (const auto& [key, figure, range] : noise_figures) noise.*figure = from.number_or(key, noise.*figure, range);
-  from.done();
   return noise;
 }
 
@@ -232,7 +218,6 @@ Fault read_fault(const JsonObject& from) {
   const auto kind = named<FaultKind>(from.text("kind"));
   if (!kind) from.wrong("kind", "one of " + choices<FaultKind>());
   fault.kind = *kind;
-  from.done();
   return fault;
 }
 
@@ -269,7 +254,6 @@ Facts read_hardware(const JsonObject& from) {
       facts.emplace_back(key, static_cast<std::int64_t>(value));
     else facts.emplace_back(key, value);
   }
-  from.done();
   return facts;
 }
 
@@ -290,37 +274,33 @@ const Link* Spec::link(Direction direction, Memory memory) const {
   return nullptr;
 }
 
+Seconds Spec::time(std::string_view key, Seconds otherwise) const {
+  const double us = number_fact(hardware, key);
+  return std::isnan(us) ? otherwise : from_microseconds(us);
+}
+
 Spec read_spec(const std::filesystem::path& file) {
-  const JsonObject from = JsonObject::read(file);
   Spec spec;
   spec.file = file;
-  spec.name = from.text("name");
-  spec.source = from.text("source");
-  spec.memory_bytes = from.integer("memory_bytes", 1, std::numeric_limits<std::int64_t>::max());
-  spec.host = read_host(from.object("host"));
-
-  const JsonObject links = from.object("links");
-  spec.h2d = read_links(links, "h2d");
-  spec.d2h = read_links(links, "d2h");
-  spec.d2d = read_link_or_none(links, "d2d");
-  spec.h2h = read_link_or_none(links, "h2h");
-  links.done();
-
-  spec.copy_engines = static_cast<int>(from.integer_or("copy_engines", 2, 1, 2));
-  if (const auto duplex = from.maybe_object("duplex")) {
-    spec.duplex_slowdown_h2d = duplex->number_or("sl_h", 1, {1, 1000});
-    spec.duplex_slowdown_d2h = duplex->number_or("sl_d", 1, {1, 1000});
-    duplex->done();
-  }
-  if (const auto limits = from.maybe_object("limits")) {
-    spec.link_limit_bytes_per_s = limits->number_or("link_gb_s", not_measured, rate_gb_s) * 1e9;
-    spec.memory_limit_bytes_per_s = limits->number_or("memory_gb_s", not_measured, rate_gb_s) * 1e9;
-    limits->done();
-  }
-  if (const auto noise = from.maybe_object("noise")) spec.noise = read_noise(*noise);
-  for (const JsonObject& fault : from.objects_or_none("faults")) spec.faults.push_back(read_fault(fault));
-  if (const auto hardware = from.maybe_object("hardware")) spec.hardware = read_hardware(*hardware);
-  from.done();
+  JsonObject::file(file, [&](const JsonObject& from) {
+    spec.name = from.text("name");
+    spec.source = from.text("source");
+    spec.memory_bytes = from.integer("memory_bytes", 1, std::numeric_limits<std::int64_t>::max());
+    from.object("host", [&](const JsonObject& host) { spec.host = read_host(host); });
+    from.object("links", [&](const JsonObject& links) { read_links(links, spec); });
+    spec.copy_engines = static_cast<int>(from.integer_or("copy_engines", 2, 1, 2));
+    from.maybe_object("duplex", [&](const JsonObject& duplex) {
+      spec.duplex_slowdown_h2d = duplex.number_or("sl_h", 1, {1, 1000});
+      spec.duplex_slowdown_d2h = duplex.number_or("sl_d", 1, {1, 1000});
+    });
+    from.maybe_object("limits", [&](const JsonObject& limits) {
+      spec.link_limit_bytes_per_s = limits.number_or("link_gb_s", not_measured, rate_gb_s) * 1e9;
+      spec.memory_limit_bytes_per_s = limits.number_or("memory_gb_s", not_measured, rate_gb_s) * 1e9;
+    });
+    from.maybe_object("noise", [&](const JsonObject& noise) { spec.noise = read_noise(noise); });
+    from.maybe_objects("faults", [&](const JsonObject& fault) { spec.faults.push_back(read_fault(fault)); });
+    from.maybe_object("hardware", [&](const JsonObject& hardware) { spec.hardware = read_hardware(hardware); });
+  });
   return spec;
 }
 

@@ -1,12 +1,8 @@
 // What a simulated device is made of: its spec, a JSON file as data/devices/README.md describes.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <map>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "npgpu/device.hpp"
 #include "npgpu/transfer.hpp"
@@ -70,6 +66,8 @@ struct Spec {
 
   // Null if the spec has no such link. `memory` matters for h2d and d2h only.
   const Link* link(Direction, Memory memory) const;
+  // A time of `hardware`, in microseconds there.
+  Seconds time(std::string_view key, Seconds otherwise = Seconds{0}) const;
 };
 
 // Throws Error(usage) that names the file, the key and what was expected there.

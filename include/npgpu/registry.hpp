@@ -1,0 +1,31 @@
+// What this build has: families of devices and backends join the list of their base before main, in no particular
+// order. A file that defines some ends with NPGPU_REGISTERED(Base, Class...).
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+namespace npgpu {
+
+// All that joined as a Base, by their rank().
+template <class Base> std::vector<std::unique_ptr<Base>>& registered() {
+  static std::vector<std::unique_ptr<Base>> all;
+  return all;
+}
+
+template <class Base> void join(std::unique_ptr<Base> one) {
+  auto& all = registered<Base>();
+  const auto place = std::ranges::lower_bound(all, one->rank(), {}, [](const auto& other) { return other->rank(); });
+  all.insert(place, std::move(one));
+}
+
+}  // namespace npgpu
+
+#define NPGPU_REGISTERED(Base, ...)                                     \
+  namespace {                                                         \
+  [[maybe_unused]] const bool joined = []<class... Classes>() {       \
+    (::npgpu::join<::npgpu::Base>(std::make_unique<Classes>()), ...); \
+    return true;                                                      \
+  }.template operator()<__VA_ARGS__>();                               \
+  }
