@@ -14,7 +14,10 @@ namespace npgpu::model {
 inline bool set_median(Estimate& e, std::span<const double> values) {
   e.value = median(values);
   const auto interval = median_interval(values);
-  if (interval) e.low = interval->low, e.high = interval->high;
+  if (interval) {
+    e.low = interval->low;
+    e.high = interval->high;
+  }
   return interval.has_value();
 }
 
