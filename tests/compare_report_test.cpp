@@ -148,8 +148,8 @@ TEST_CASE("nothing to compare is said, and colours only where asked for") {
 TEST_CASE("as JSON: counts of all verdicts, and null for what is missing") {
   const json j = parsed(comparison(some()));
   CHECK(j["document"] == "npgpu-compare");
-  CHECK(j["version"] == 2);
-  CHECK(j["tolerance"] == 0.05);
+  CHECK(j["version"] == 3);
+  CHECK(j["threshold"] == 0.05);
   CHECK(j["counts"] ==
         json{{"same", 1}, {"faster", 1}, {"slower", 1}, {"unclear", 1}, {"broken", 0}, {"only-a", 1}, {"only-b", 0}});
   REQUIRE(j["points"].size() == 5);

@@ -16,6 +16,11 @@ TEST_CASE("a width is what a terminal shows, not the bytes of UTF-8") {
 }
 
 TEST_CASE("texts wrap between words, behind a hanging indent") {
+  CHECK(wrapped("one two three", 7) == "one two\nthree");
+  CHECK(wrapped("a 123456789 b", 5) == "a\n123456789\nb");
+  CHECK(wrapped("\xc2\xb1\xc2\xb1 \xc2\xb1\xc2\xb1", 5) == "\xc2\xb1\xc2\xb1 \xc2\xb1\xc2\xb1");
+  CHECK(wrapped("one two three", 8, 2) == "one two\n  three");
+  CHECK(wrapped("one\ntwo", 80, 2) == "one\n  two");
   CHECK(wrapped("one two three", 7, 2) == "one two\n  three");
   CHECK(wrapped("one two three", 13, 2) == "one two three");
   CHECK(wrapped("one two three", 12, 2) == "one two\n  three");
@@ -36,10 +41,7 @@ TEST_CASE("a labelled line begins its text in column 12, and goes on there") {
 }
 
 TEST_CASE("columns line up, by the point where there is one") {
-  Table table;
-  table.column("size", Align::right);
-  table.column("GB/s", Align::point);
-  table.column("note", Align::left);
+  Table table({right("size"), decimal("GB/s"), left("note")});
   table.row({"1 B", "0.125", "a"});
   table.row({"16 MiB", "12", "b"});
   table.row({"8 B", "-", ""});
@@ -52,10 +54,7 @@ TEST_CASE("columns line up, by the point where there is one") {
 }
 
 TEST_CASE("a table too wide gives up its least important columns, and says which") {
-  Table table;
-  table.column("size", Align::right);
-  table.column("minor", Align::right, 1);
-  table.column("least", Align::right, 2);
+  Table table({right("size"), right("minor", 1), right("least", 2)});
   table.row({"1", "2", "3"});
   CHECK(table.lines(20)[1] == "     1      2      3\n");
   CHECK(table.left_out().empty());
@@ -65,10 +64,15 @@ TEST_CASE("a table too wide gives up its least important columns, and says which
   CHECK(table.left_out() == std::vector<std::string>{"least", "minor"});
 }
 
+TEST_CASE("a column that is not there takes no room, and its cells are passed over") {
+  Table table({left("a"), right("b", 0, false), right("c")});
+  table.row({"x", "hidden", "1"});
+  CHECK(table.lines(80) == std::vector<std::string>{"  a  c\n", "  x  1\n"});
+  CHECK(table.left_out().empty());
+}
+
 TEST_CASE("a table whose columns must all stay has its longest texts cut, and says so") {
-  Table table;
-  table.column("title", Align::left);
-  table.column("rate", Align::right);
+  Table table({left("title"), right("rate")});
   table.row({"a title that is far too long", "1.5"});
   table.row({"short", "2"});
   const auto lines = table.lines(30);
@@ -94,16 +98,13 @@ TEST_CASE("control characters and escapes never reach the terminal, whatever way
   CHECK(labelled(evil, evil, 200) == "  " + shown + ' ' + shown + '\n');
   CHECK(Ink(false).bold(evil) == shown);
   CHECK(Ink(true).bold(evil) == "\x1b[1m" + shown + "\x1b[0m");
-  Table table;
-  table.column("a", Align::left);
+  Table table({left("a")});
   table.row({evil});
   CHECK(table.lines(80)[1] == "  " + shown + '\n');
 }
 
 TEST_CASE("cells of UTF-8 do not shift the columns behind them") {
-  Table table;
-  table.column("a", Align::left);
-  table.column("b", Align::left);
+  Table table({left("a"), left("b")});
   table.row({"\xc3\xbc", "x"});
   table.row({"uu", "x"});
   CHECK(table.lines(80)[1] == "  \xc3\xbc   x\n");

@@ -13,20 +13,14 @@ using namespace npgpu::cli;
 
 namespace {
 
-const Command demo{"transfer",
-                   "a command for tests",
-                   "About it.",
-                   {"PLACE"},
-                   {"npgpu transfer here"},
-                   [](Options& options) {
-                     options.group("Group")
-                         .add("end", "10")
-                         .add("async")
-                         .add("output")
-                         .add("case")
-                         .add("streams", {}, "Default: all.");
-                   },
-                   nullptr};
+const Command demo{
+    "transfer",
+    "a command for tests",
+    "About it.",
+    {"PLACE"},
+    {"npgpu transfer here"},
+    {{"Group", {Option("end", "10"), "async", "output", "case", Option("streams", {}, "Default: all.")}}},
+    nullptr};
 
 struct Demo {
   Options options{demo};

@@ -60,11 +60,3 @@ TEST_CASE("the bar's last character is whole, and none that fits is dropped") {
   CHECK(bar_text(0.5, " left 0:05", "1/2 a | 5.1 us ±", 53) == whole);
   CHECK(bar_text(0.5, " left 0:05", "1/2 a | 5.1 us ±", 52) == whole.substr(0, 52));
 }
-
-TEST_CASE("lines are broken at spaces, and a long word has a line of its own") {
-  CHECK(wrapped("one two three", 7) == "one two\nthree");
-  CHECK(wrapped("one two three", 8, 2) == "one two\n  three");
-  CHECK(wrapped("one\ntwo", 80, 2) == "one\n  two");
-  CHECK(wrapped("a 123456789 b", 5) == "a\n123456789\nb");
-  CHECK(wrapped("±± ±±", 5) == "±± ±±");
-}

@@ -1,6 +1,8 @@
 // All kinds of measurement. A new one is a header like npgpu/transfer.hpp, and its name here.
 #pragma once
 
+#include <array>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -14,6 +16,7 @@ namespace npgpu {
 template <class... Ks> struct List {
   // A tuple with one Of<K> for each.
   template <template <class> class Of> using Tuple = std::tuple<Of<Ks>...>;
+  static constexpr std::array<std::string_view, sizeof...(Ks)> names{Ks::name...};
 };
 
 using Kinds = List<Transfers, Probes, Jobs, Calls>;  // in the order in which they are measured and reported

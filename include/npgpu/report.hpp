@@ -41,7 +41,7 @@ struct ComparisonOf {
   const Trace* a = nullptr;
   const Trace* b = nullptr;
   std::vector<PointComparison> points;
-  double tolerance = 0;
+  double threshold = 0;
 };
 void compare_text(std::ostream&, const ComparisonOf&, const TextStyle&);
 void compare_json(std::ostream&, const ComparisonOf&);

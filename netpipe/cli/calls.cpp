@@ -12,22 +12,15 @@ namespace npgpu::cli {
 
 namespace {
 
-void declare(Options& options) {
-  options.group("What is measured").add("device", {}, "A list. Default: the first GPU.").add("call");
-  declare_measure_options(options);
-}
-
 Plan plan_of(const Options& options) {
   std::vector<Call> wanted;
   if (const auto list = options.maybe("call")) wanted = parse_names<Call>("call", *list);
-  const auto given = options.maybe("device");
-  if (!given && devices::gpus().empty()) throw Error(ErrorKind::nothing, "calls need a GPU: " + devices::why_no_gpu());
   Plan plan;
-  for (const std::string& id : split_words("device", given.value_or(devices::default_device()))) {
+  for (const std::string& id : gpu_ids(options, "calls")) {
     const DeviceInfo device = devices::find(id);
     std::vector<Step<Calls>> steps = all_calls(device);
     std::erase_if(steps, [&](const Step<Calls>& step) {
-      return !wanted.empty() && std::find(wanted.begin(), wanted.end(), step.question.call) == wanted.end();
+      return !wanted.empty() && std::ranges::find(wanted, step.question.call) == wanted.end();
     });
     const auto some = reaching(backends<Calls>(), devices::kind_of(id));
     if (some.empty())
@@ -35,12 +28,6 @@ Plan plan_of(const Options& options) {
     for (const Backend<Calls>* backend : some) add<Calls>(plan, *backend, device, steps);
   }
   return plan;
-}
-
-int run_calls(const Options& options) {
-  const MeasureOptions how = measure_options(options);
-  return measure(plan_of(options), how,
-                 [&](const Trace& trace) { report_overview(std::cout, trace, terminal_style()); });
 }
 
 }  // namespace
@@ -55,8 +42,12 @@ Command calls() {
       {},
       {"npgpu calls", "npgpu calls --call launch,graph-launch,launches --output calls.h5",
        "npgpu calls --device sim:h200"},
-      declare,
-      run_calls};
+      with_measure_options({{"What is measured", {Option("device", {}, "A list. Default: the first GPU."), "call"}}}),
+      [](const Options& options) {
+        return measure(options, plan_of, [](const Trace& trace, const std::string&) {
+          report_overview(std::cout, trace, terminal_style());
+        });
+      }};
 }
 
 }  // namespace npgpu::cli

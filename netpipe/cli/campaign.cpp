@@ -24,13 +24,20 @@ namespace {
 // first 60 ms than ever after: a program in full swing sees the later figure.
 constexpr Seconds warm_up_time{0.15};
 
+// ", 3 kept from before, 2 not converged"
+std::string rest_of(const Tally& tally) {
+  std::string text;
+  if (tally.kept) text += fmt::format(", {} kept from before", tally.kept);
+  if (tally.not_converged) text += fmt::format(", {} not converged", tally.not_converged);
+  return text;
+}
+
 // A series that was begun: where it is in the trace, and how it goes.
-template <class K> struct Begun {
+template <class K> struct Begun : Tally {
   std::size_t index = 0;
   Series<K> header;
   std::vector<typename K::Axes> known;  // of its points in the trace
   std::size_t steps_left = 0;
-  std::size_t measured = 0, kept = 0, not_converged = 0;
   double wall_us = 0;
   bool given_up = false;
 };
@@ -170,11 +177,9 @@ class Run {
   }
 
   template <class K> void done(const Begun<K>& at) {
-    std::string text = fmt::format("{}: {} points in {}", title(at.header.question), at.measured,
-                                   clock_text(from_microseconds(at.wall_us)));
-    if (at.kept) text += fmt::format(", {} kept from before", at.kept);
-    if (at.not_converged) text += fmt::format(", {} not converged", at.not_converged);
-    progress_.case_done(text + (at.given_up ? ", given up" : ""));
+    progress_.case_done(fmt::format("{}: {} points in {}{}{}", title(at.header.question), at.measured,
+                                    clock_text(from_microseconds(at.wall_us)), rest_of(at),
+                                    at.given_up ? ", given up" : ""));
   }
 
   // Something is wrong with a series, and the rest carries on.
@@ -212,26 +217,28 @@ Campaign run_campaign(const Plan& plan, const MeasureOptions& options) {
   return result;
 }
 
-int measure(const Plan& plan, const MeasureOptions& options, const std::function<void(const Trace&)>& summary) {
+int measure(const Options& given, Plan (*plan_of)(const Options&), const Summary& summary) {
+  const MeasureOptions options = measure_options(given);
+  const Plan plan = plan_of(given);
   if (plan.points() == 0)
     throw Error(ErrorKind::usage, plan.left_out.empty() ? "nothing to run" : plan.left_out.front());
   if (options.dry_run) {
     const auto width = static_cast<std::size_t>(std::min(terminal_style().width, 120));
-    std::cout << (options.json ? plan_json(plan, options) : plan_text(plan, options, width));
+    if (options.json) plan_json(std::cout, plan, options);
+    else std::cout << plan_text(plan, options, width);
     return exit_code::done;
   }
   const Campaign campaign = run_campaign(plan, options);
   // Who stops a run may be in a hurry: npgpu report shows what it has.
   if (options.json) report_json(std::cout, read_trace(options.output, Guard::child));
-  else if (!options.quiet && !campaign.stopped) summary(read_trace(options.output, Guard::child));
+  else if (!options.quiet && !campaign.stopped) summary(read_trace(options.output, Guard::child), options.output);
   if (!options.json) {
-    std::string verdict = campaign.stopped            ? "stopped"
-                          : campaign.failures.empty() ? "done"
-                                                      : fmt::format("{} failed", campaign.failures.size());
-    verdict += fmt::format(": {} points measured in {}", campaign.measured, clock_text(campaign.wall));
-    if (campaign.kept) verdict += fmt::format(", {} kept from before", campaign.kept);
-    if (campaign.not_converged) verdict += fmt::format(", {} not converged", campaign.not_converged);
-    std::cout << (options.quiet || campaign.stopped ? "" : "\n") << verdict << "; trace: " << options.output << '\n';
+    const std::string verdict = campaign.stopped            ? "stopped"
+                                : campaign.failures.empty() ? "done"
+                                                            : fmt::format("{} failed", campaign.failures.size());
+    std::cout << fmt::format("{}{}: {} points measured in {}{}; trace: {}\n",
+                             options.quiet || campaign.stopped ? "" : "\n", verdict, campaign.measured,
+                             clock_text(campaign.wall), rest_of(campaign), options.output);
   }
   if (options.quiet || options.json)
     for (const std::string& failure : campaign.failures) std::cerr << "npgpu: " << failure << '\n';

@@ -11,12 +11,14 @@
 
 namespace npgpu::cli {
 
-struct Campaign {
-  std::vector<std::string> failures;  // a sentence each
-  bool stopped = false;               // by a signal
-  std::size_t measured = 0;           // points
-  std::size_t not_converged = 0;      // of them
-  std::size_t kept = 0;               // points that a resumed trace already had
+struct Tally {
+  std::size_t measured = 0;       // points
+  std::size_t not_converged = 0;  // of them
+  std::size_t kept = 0;           // points that a resumed trace already had
+};
+struct Campaign : Tally {
+  std::vector<std::string> failures{};  // a sentence each
+  bool stopped = false;                 // by a signal
   Seconds wall{0};
 
   int exit_code() const;
@@ -25,12 +27,14 @@ struct Campaign {
 // Opens the trace, measures, prints progress on standard error. Throws Error if the trace cannot be written.
 Campaign run_campaign(const Plan&, const MeasureOptions&);
 
-// The whole of a measuring command once its plan stands: --dry-run, the run, and what is printed at its end, which
-// `summary` does unless --json or --quiet was given. Returns the exit code.
-int measure(const Plan&, const MeasureOptions&, const std::function<void(const Trace&)>& summary);
-
-// What npgpu report prints of a trace, for the end of a measurement.
+// What npgpu report prints of a trace.
 void print_report(const Trace&, const std::string& path);
+
+// The whole of a measuring command: its plan, --dry-run, the run, and what is printed at its end, which `summary` does
+// unless --json or --quiet was given. Returns the exit code.
+using Summary = std::function<void(const Trace&, const std::string& path)>;
+int measure(const Options&, Plan (*plan_of)(const Options&), const Summary& summary = print_report);
+
 // What can be asked of this trace next, a line each: "into how many streams to cut a job: npgpu predict TRACE ...".
 std::string next_steps(const Trace&, const std::string& path);
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <sstream>
 
@@ -16,17 +16,7 @@ namespace {
 
 std::string kind_of_choice(const std::string& word) { return word.substr(0, word.find(':')); }
 
-std::string kinds_text() {
-  std::string text;
-  for_each_kind([&]<class K>() { text += (text.empty() ? "" : ", ") + std::string(K::name); });
-  return text;
-}
-
-bool is_kind(const std::string& word) {
-  bool is = false;
-  for_each_kind([&]<class K>() { is = is || word == K::name; });
-  return is;
-}
+bool is_kind(const std::string& word) { return std::ranges::find(Kinds::names, word) != Kinds::names.end(); }
 
 }  // namespace
 
@@ -34,11 +24,8 @@ Arguments spread_cases(const Arguments& arguments) {
   Arguments all;
   bool after_case = false;  // the word before is a value of --case
   for (const std::string& word : arguments) {
-    if (after_case && is_kind(kind_of_choice(word))) {
-      all.push_back("--case");
-    } else {
-      after_case = word.rfind("--case=", 0) == 0 || (!all.empty() && all.back() == "--case");
-    }
+    if (after_case && is_kind(kind_of_choice(word))) all.push_back("--case");
+    else after_case = word.starts_with("--case=") || (!all.empty() && all.back() == "--case");
     all.push_back(word);
   }
   return all;
@@ -56,7 +43,8 @@ void choose_cases(const Options& options, Trace& trace) {
     for (std::string word; several >> word;) {
       const std::string kind = kind_of_choice(word);
       if (!is_kind(kind))
-        throw Error(ErrorKind::usage, fmt::format("--case: '{}' is no kind; there are {}", kind, kinds_text()));
+        throw Error(ErrorKind::usage,
+                    fmt::format("--case: '{}' is no kind; there are {}", kind, fmt::join(Kinds::names, ", ")));
       if (kind == word) {
         chosen[kind].all = true;
       } else {

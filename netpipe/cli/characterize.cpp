@@ -130,47 +130,36 @@ void add_calls(Plan& plan, const DeviceInfo& device) {
 
 Plan plan_of(const Options& options) {
   std::vector<DeviceInfo> all;
-  std::vector<std::string> notes;
-  bool any_gpu = false;
-  if (const auto list = options.maybe("device")) {
+  const auto list = options.maybe("device");
+  if (list) {
     for (const std::string& id : split_words("device", *list)) all.push_back(devices::find(id));
   } else {
     all = devices::gpus();
-    if (all.empty()) notes.push_back("no GPU was measured, only the host's own memory: " + devices::why_no_gpu());
-    any_gpu = !all.empty();
     all.push_back(devices::find("host"));
   }
-  const bool beside_gpus = any_gpu;
+  const bool any_gpu = std::ranges::any_of(all, [](const DeviceInfo& device) { return device.id != "host"; });
   Plan plan;
-  for (const DeviceInfo& device : all) {
-    any_gpu = any_gpu || device.id != "host";
-    add_device(plan, device, beside_gpus);
-  }
+  for (const DeviceInfo& device : all) add_device(plan, device, any_gpu && !list);
   for (const DeviceInfo& device : all) {
     add_probes(plan, device, any_gpu);
     add_jobs(plan, device);
     add_calls(plan, device);
   }
-  notes.push_back(any_gpu
-                      ? "by plan: managed memory, copies that meet cold host caches on their way to a GPU, offsets and "
-                        "perturbed sizes (measure them with npgpu transfer); the host's bandwidth and latency "
-                        "(npgpu probe); whole jobs cut into streams (npgpu streams); copies between GPUs"
-                      : "by plan: offsets and perturbed sizes (measure them with npgpu transfer)");
-  plan.left_out.insert(plan.left_out.end(), notes.begin(), notes.end());
+  if (!any_gpu && !list)
+    plan.left_out.push_back("no GPU was measured, only the host's own memory: " + devices::why_no_gpu());
+  plan.left_out.emplace_back(
+      any_gpu
+          ? "by plan: managed memory, copies that meet cold host caches on their way to a GPU, offsets and perturbed "
+            "sizes (measure them with npgpu transfer); the host's bandwidth and latency (npgpu probe); whole jobs "
+            "cut into streams (npgpu streams); copies between GPUs"
+          : "by plan: offsets and perturbed sizes (measure them with npgpu transfer)");
   return plan;
 }
 
-void declare(Options& options) {
-  options.group("What is measured").add("device", {}, "A list. Default: all GPUs, and the host.");
-  declare_measure_options(options);
-}
-
 int run_characterize(const Options& options) {
-  const MeasureOptions how = measure_options(options);
-  return measure(plan_of(options), how, [&](const Trace& trace) {
+  return measure(options, plan_of, [](const Trace& trace, const std::string& path) {
     report_overview(std::cout, trace, terminal_style());
-    std::cout << "\nevery size and interval: npgpu report " << quoted(how.output) << '\n'
-              << next_steps(trace, how.output);
+    std::cout << "\nevery size and interval: npgpu report " << quoted(path) << '\n' << next_steps(trace, path);
   });
 }
 
@@ -183,11 +172,10 @@ Command characterize() {
       "Measures every GPU of this machine, or the host's own memory where it has none: copies of 1 B to 192 MiB "
       "through the APIs, memories, patterns and directions that programs use; the probes, from which npgpu derive "
       "infers the device's structure; what calls cost; and what streams cost, from which npgpu predict chooses the "
-      "number "
-      "of streams for a job. Ends with a trace and a summary.",
+      "number of streams for a job. Ends with a trace and a summary.",
       {},
       {"npgpu characterize", "npgpu characterize --dry-run", "npgpu characterize --device sim:h200 --output h200.h5"},
-      declare,
+      with_measure_options({{"What is measured", {Option("device", {}, "A list. Default: all GPUs, and the host.")}}}),
       run_characterize};
 }
 

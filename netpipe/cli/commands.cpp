@@ -31,8 +31,7 @@ void overview(std::ostream& out) {
 }
 
 const Command& command_named(const std::string& name) {
-  for (const Command& command : commands())
-    if (command.name == name) return command;
+  if (const auto found = std::ranges::find(commands(), name, &Command::name); found != commands().end()) return *found;
   const auto near = closest(name, command_names());
   throw Error(ErrorKind::usage,
               fmt::format("unknown command '{}'{} (npgpu help)", name, near ? "; did you mean '" + *near + "'?" : ""));
@@ -77,11 +76,9 @@ std::string quoted(const std::string& word) {
 }
 
 const std::vector<Command>& commands() {
-  static const std::vector<Command> all = [] {
-    std::vector<Command> made;
-    for (const auto& command : every_command) made.push_back(command());
-    return made;
-  }();
+  static const std::vector<Command> all{
+      characterize(), transfer(),     probe(),          streams(),      calls(), report(), derive_parameters(),
+      predict(),      simulate_job(), compare_traces(), export_trace(), info(),  list()};
   return all;
 }
 

@@ -22,11 +22,7 @@ Command export_trace();
 Command info();
 Command list();
 
-// In the order in which they are listed.
-inline constexpr Command (*every_command[])() = {
-    characterize, transfer,     probe,          streams,      calls, report, derive_parameters,
-    predict,      simulate_job, compare_traces, export_trace, info,  list};
-const std::vector<Command>& commands();
+const std::vector<Command>& commands();  // in the order in which they are listed
 std::vector<std::string> command_names();
 
 // The whole program: arguments without its own name.

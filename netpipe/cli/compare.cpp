@@ -12,25 +12,18 @@ namespace npgpu::cli {
 
 namespace {
 
-void declare(Options& options) {
-  options.group("What is compared").add("threshold", "5%");
-  options.group("Output").add("json");
-}
-
 int run_compare(const Options& options) {
   const double threshold = parse_fraction("threshold", options.text("threshold"));
   const Trace a = read_trace(options.place("A"), Guard::child);
   const Trace b = read_trace(options.place("B"), Guard::child);
   const ComparisonOf of{options.place("A"), options.place("B"), &a, &b, compare(a, b, threshold), threshold};
-  const auto both = [](const PointComparison& p) {
-    return p.verdict != Verdict::only_a && p.verdict != Verdict::only_b;
-  };
-  if (std::none_of(of.points.begin(), of.points.end(), both))
+  const auto alone = [](Verdict v) { return v == Verdict::only_a || v == Verdict::only_b; };
+  if (std::ranges::all_of(of.points, alone, &PointComparison::verdict))
     throw Error(ErrorKind::usage, of.a_name + " and " + of.b_name + " have no point in common");
   if (options.on("json")) compare_json(std::cout, of);
   else compare_text(std::cout, of, terminal_style());
-  const auto failed = [](const PointComparison& p) { return is_failure(p.verdict); };
-  return std::any_of(of.points.begin(), of.points.end(), failed) ? exit_code::threshold : exit_code::done;
+  const bool failed = std::ranges::any_of(of.points, is_failure, &PointComparison::verdict);
+  return failed ? exit_code::threshold : exit_code::done;
 }
 
 }  // namespace
@@ -43,7 +36,7 @@ Command compare_traces() {
           "it. The exit code is 3 if any point is slower or broken.",
           {"A", "B"},
           {"npgpu compare last_month.h5 today.h5", "npgpu compare a.h5 b.h5 --threshold 10%"},
-          declare,
+          {{"What is compared", {Option("threshold", "5%")}}, {"Output", {"json"}}},
           run_compare};
 }
 

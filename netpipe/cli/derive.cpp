@@ -10,8 +10,6 @@ namespace npgpu::cli {
 
 namespace {
 
-void declare(Options& options) { options.group("Output").add("brief").add("json"); }
-
 int run_derive(const Options& options) {
   const auto devices = derive(read_trace(options.place("TRACE"), Guard::child));
   if (devices.empty())
@@ -33,7 +31,7 @@ Command derive_parameters() {
           "compares that with what the drivers and the system report. Needs no device.",
           {"TRACE"},
           {"npgpu derive node.h5", "npgpu derive node.h5 --brief"},
-          declare,
+          {{"Output", {"brief", "json"}}},
           run_derive};
 }
 

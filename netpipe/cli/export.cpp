@@ -1,6 +1,4 @@
 // npgpu export: a trace as something that other programs read.
-#include <fmt/format.h>
-
 #include <iostream>
 #include <sstream>
 
@@ -14,24 +12,13 @@ namespace npgpu::cli {
 
 namespace {
 
-void declare(Options& options) {
-  options.group("What is written")
-      .add("case")
-      .add("format", "csv")
-      .add("table", {}, "Default: transfers.")
-      .add("points");
-  options.group("Output").add("output", {}, "Default: standard output.").add("force");
-}
-
 void write(std::ostream& out, const Options& options, const Trace& trace) {
   const std::string format = options.text("format");
   if (format != "csv" && (options.has("table") || options.on("points")))
     throw Error(ErrorKind::usage, "--table and --points choose what csv holds; json holds all, npout one series");
   if (format == "csv") {
-    CsvTable table;
-    if (const auto kind = options.maybe("table")) table.kind = *kind;
-    if (options.on("points")) table.rows = CsvRows::points;
-    return export_csv(out, trace, table);
+    const std::string kind = options.maybe("table").value_or(CsvTable{}.kind);
+    return export_csv(out, trace, {kind, options.on("points") ? CsvRows::points : CsvRows::samples});
   }
   if (format == "json") return export_json(out, trace);
   if (format != "npout") throw Error(ErrorKind::usage, "--format: '" + format + "' is none of csv, json, npout");
@@ -64,7 +51,8 @@ Command export_trace() {
       {"npgpu export node.h5 --table probes --points > probes.csv",
        "npgpu export node.h5 --format json --output node.json",
        "npgpu export node.h5 --format npout --case transfers:0 --output np.out"},
-      declare,
+      {{"What is written", {"case", Option("format", "csv"), Option("table", {}, "Default: transfers."), "points"}},
+       {"Output", {Option("output", {}, "Default: standard output."), "force"}}},
       run_export};
 }
 

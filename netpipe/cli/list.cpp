@@ -2,10 +2,11 @@
 #include <fmt/format.h>
 
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/terminal.hpp"
+#include "netpipe/report/json.hpp"
+#include "netpipe/report/layout.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/kinds.hpp"
 #include "npgpu/module.hpp"
@@ -13,8 +14,6 @@
 namespace npgpu::cli {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Modules and probes are registered as what they are, jobs' backends as any other kind's.
 template <class K> const auto& all_backends() { return backends<K>(); }
@@ -29,7 +28,7 @@ Json everything() {
     const auto some = family->list();
     if (some.empty()) why_not[std::string(family->kind())] = family->why_none();
     for (const DeviceInfo& device : some)
-      found.push_back({{"id", device.id}, {"name", device.name}, {"simulated", device.simulated}});
+      found.push_back({entry("id", device.id), entry("name", device.name), entry("simulated", device.simulated)});
   }
   Json all;
   for_each_kind([&]<class K>() {
@@ -37,11 +36,9 @@ Json everything() {
     kind["backends"] = Json::array();
     for (const auto& backend : all_backends<K>()) {
       const auto none = why_not.find(backend->device_kind());
-      kind["backends"].push_back({{"name", backend->name()},
-                                  {"device_kind", backend->device_kind()},
-                                  {"summary", backend->summary()},
-                                  {"usable", none == why_not.end()},
-                                  {"why_not", none == why_not.end() ? "" : none->second}});
+      kind["backends"].push_back({entry("name", backend->name()), entry("device_kind", backend->device_kind()),
+                                  entry("summary", backend->summary()), entry("usable", none == why_not.end()),
+                                  entry("why_not", none == why_not.end() ? "" : none->second)});
     }
     const typename K::Case question{};
     visit_fields(question, [&](const FieldInfo& field, const auto& member) {
@@ -56,44 +53,37 @@ Json everything() {
   return all;
 }
 
+std::string text(const Json& object, const char* key) { return object[key].get<std::string>(); }
+
 void print_text(const Json& all) {
   const auto width = static_cast<std::size_t>(terminal_style().width);
-  const auto print = [&](const std::string& line, std::size_t indent) {
-    std::cout << wrapped(line, width, indent) << '\n';
+  const auto print = [&](const std::string& label, const std::string& what, std::size_t hanging) {
+    std::cout << label << wrapped(what, width, hanging, label.size()) << '\n';
   };
   for_each_kind([&]<class K>() {
     const Json& kind = all.at(std::string(K::name));
     std::cout << K::name << '\n';
     for (const Json& backend : kind["backends"]) {
-      print(fmt::format("  {:<12} {:<5} {}", backend["name"].get<std::string>(),
-                        backend["device_kind"].get<std::string>(), backend["summary"].get<std::string>()),
-            21);
-      if (!backend["usable"])
-        print(fmt::format("  {:<18} not usable here: {}", "", backend["why_not"].get<std::string>()), 21);
+      print(fmt::format("  {:<12} {:<5} ", text(backend, "name"), text(backend, "device_kind")),
+            text(backend, "summary"), 21);
+      if (!backend["usable"]) print(std::string(21, ' '), "not usable here: " + text(backend, "why_not"), 21);
     }
-    for (const auto& [word, choices] : kind["words"].items()) {
-      std::string line = fmt::format("  {:<12}", word + ':');
-      for (const Json& choice : choices) line += ' ' + choice.get<std::string>();
-      print(line, 15);
-    }
+    for (const auto& [word, choices] : kind["words"].items())
+      print(fmt::format("  {:<12} ", word + ':'),
+            fmt::format("{}", fmt::join(choices.template get<std::vector<std::string>>(), " ")), 15);
     std::cout << '\n';
   });
   for (const Json& missing : all["missing"])
-    print(fmt::format("not in this build: {} {}", missing["name"].get<std::string>(),
-                      missing["why_not"].get<std::string>()),
-          2);
+    print("not in this build: ", text(missing, "name") + ' ' + text(missing, "why_not"), 2);
   std::cout << "devices\n";
   for (const Json& device : all["devices"])
-    print(fmt::format("  {:<18} {}{}", device["id"].get<std::string>(), device["name"].get<std::string>(),
-                      device["simulated"] ? " (SIMULATED)" : ""),
-          21);
+    print(fmt::format("  {:<18} ", text(device, "id")),
+          text(device, "name") + (device["simulated"] ? " (SIMULATED)" : ""), 21);
 }
-
-void declare(Options& options) { options.group("Output").add("json"); }
 
 int run_list(const Options& options) {
   const Json all = everything();
-  if (options.on("json")) std::cout << all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  if (options.on("json")) write_json(std::cout, all, 2);
   else print_text(all);
   return exit_code::done;
 }
@@ -106,7 +96,7 @@ Command list() {
           "Lists what measures each kind and whether it is usable here, the words that options take, and the devices.",
           {},
           {"npgpu list", "npgpu list --json"},
-          declare,
+          {{"Output", {"json"}}},
           run_list};
 }
 

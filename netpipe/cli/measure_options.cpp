@@ -2,9 +2,6 @@
 
 #include <unistd.h>
 
-#include <chrono>
-#include <ctime>
-
 #include "netpipe/cli/provenance.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
@@ -54,32 +51,17 @@ Repetition repetition(const Options& options, Repetition r) {
 }  // namespace
 
 std::string default_output() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char stamp[32];
-  std::strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &parts);
-  return "npgpu-" + hostname() + '-' + stamp + '-' + fresh_uuid().substr(0, 8) + ".h5";
+  return "npgpu-" + hostname() + '-' + utc_text("%Y%m%d-%H%M%S") + '-' + fresh_uuid().substr(0, 8) + ".h5";
 }
 
-void declare_measure_options(Options& options) {
-  options.group("Repetition")
-      .add("schedule", "adaptive")
-      .add("trials")
-      .add("tolerance")
-      .add("trial-time")
-      .add("budget")
-      .add("target-time")
-      .add("repeats");
-  options.group("Output")
-      .add("output", {}, "Default: npgpu-HOST-TIME-ID.h5.")
-      .add("force")
-      .add("resume")
-      .add("append")
-      .add("json")
-      .add("quiet")
-      .add("progress")
-      .add("dry-run");
+std::vector<OptionGroup> with_measure_options(std::vector<OptionGroup> own) {
+  own.push_back(
+      {"Repetition",
+       {Option("schedule", "adaptive"), "trials", "tolerance", "trial-time", "budget", "target-time", "repeats"}});
+  own.push_back({"Output",
+                 {Option("output", {}, "Default: npgpu-HOST-TIME-ID.h5."), "force", "resume", "append", "json", "quiet",
+                  "progress", "dry-run"}});
+  return own;
 }
 
 MeasureOptions measure_options(const Options& options) {

@@ -40,7 +40,8 @@ struct MeasureOptions {
   template <class K> const Repetition& repetition() const { return std::get<RepetitionOf<K>>(repetitions); }
 };
 
-void declare_measure_options(Options&);
+// A command's own options, and these.
+std::vector<OptionGroup> with_measure_options(std::vector<OptionGroup> own);
 MeasureOptions measure_options(const Options&);
 // A name of its own for each run, so that nothing measured is ever in the way of the next.
 std::string default_output();

@@ -10,7 +10,7 @@
 
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/glossary.hpp"
-#include "netpipe/cli/terminal.hpp"
+#include "netpipe/report/layout.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::cli {
@@ -69,33 +69,24 @@ std::optional<std::string> closest(std::string_view typed, const std::vector<std
   return best;
 }
 
-Options::Options(const Command& command) : command_(command) {
-  if (command.declare) command.declare(*this);
-  group("General").add("config").add("help");
-}
-
-Options& Options::group(std::string title) {
-  group_ = std::move(title);
-  return *this;
-}
-
-Options& Options::add(std::string_view name, std::optional<std::string> standard, std::string note) {
-  declared_.push_back({std::string(name), std::move(standard), std::move(note), group_});
-  names_.emplace_back(name);
-  return *this;
+Options::Options(const Command& command) : command_(command), groups_(command.groups) {
+  groups_.push_back({"General", {"config", "help"}});
+  for (const OptionGroup& group : groups_)
+    for (const Option& option : group.options) {
+      options_.push_back(option);
+      names_.push_back(option.name);
+    }
 }
 
 void Options::refuse(const std::string& what) const {
   throw Error(ErrorKind::usage, what + " (npgpu help " + command_.name + ")");
 }
 
-bool Options::is_option(const std::string& name) const {
-  return std::find(names_.begin(), names_.end(), name) != names_.end();
-}
+bool Options::is_option(const std::string& name) const { return std::ranges::find(names_, name) != names_.end(); }
 
 bool Options::read(const Arguments& arguments) {
   po::options_description known;
-  for (const Declared& option : declared_) {
+  for (const Option& option : options_) {
     const Meaning& meaning = glossary().at(option.name);
     const std::string names = meaning.letter ? option.name + ',' + meaning.letter : option.name;
     if (meaning.value.empty()) {
@@ -130,7 +121,6 @@ bool Options::read(const Arguments& arguments) {
   } catch (const po::unknown_option& e) {
     std::string typed = e.get_option_name();
     typed = typed.substr(0, typed.find('='));  // some versions of Boost name the value too
-    typed = typed.substr(0, typed.find('='));
     typed.erase(0, typed.find_first_not_of('-'));
     refuse(fmt::format("unknown option '--{}'{}", typed, suggestion(typed, names_, "--")));
   } catch (const po::too_many_positional_options_error&) {
@@ -155,7 +145,7 @@ void Options::read_file(const std::string& path, const po::options_description& 
         one.string_key.erase(0, dot + 1);
         if (section != command_.name) {
           const auto names = command_names();
-          if (std::find(names.begin(), names.end(), section) == names.end())
+          if (std::ranges::find(names, section) == names.end())
             throw Error(ErrorKind::usage,
                         fmt::format("{}: [{}] is no command{}", path, section, suggestion(section, names, "")));
           continue;
@@ -194,17 +184,19 @@ std::string Options::help(std::size_t width) const {
   std::string text = "Usage: npgpu " + command_.name;
   for (const std::string& place : command_.places) text += ' ' + place;
   text += " [options]\n\n" + wrapped(command_.about, width) + '\n';
-  std::string group;
-  for (const Declared& option : declared_) {
-    const Meaning& meaning = glossary().at(option.name);
-    if (option.group != group) text += fmt::format("\n{}:\n", group = option.group);
-    std::string left = meaning.letter ? fmt::format("  -{}, --{}", meaning.letter, option.name) : "  --" + option.name;
-    if (!meaning.value.empty()) left += fmt::format(" {}", meaning.value);
-    std::string right = meaning.text;
-    if (!option.note.empty()) right += ' ' + option.note;
-    if (option.standard) right += " Default: " + *option.standard + '.';
-    text += left.size() + 2 > column ? left + '\n' + std::string(column, ' ') : fmt::format("{:<{}}", left, column);
-    text += wrapped(std::string(column, ' ') + right, width, column).substr(column) + '\n';
+  for (const OptionGroup& group : groups_) {
+    text += fmt::format("\n{}:\n", group.title);
+    for (const Option& option : group.options) {
+      const Meaning& meaning = glossary().at(option.name);
+      std::string left = meaning.letter ? fmt::format("  -{}, --", meaning.letter) : "  --";
+      left += option.name;
+      if (!meaning.value.empty()) left += fmt::format(" {}", meaning.value);
+      std::string right = meaning.text;
+      if (!option.note.empty()) right += ' ' + option.note;
+      if (option.standard) right += " Default: " + *option.standard + '.';
+      text += left.size() + 2 > column ? left + '\n' + std::string(column, ' ') : fmt::format("{:<{}}", left, column);
+      text += wrapped(right, width, column, column) + '\n';
+    }
   }
   text += "\nExamples:\n";
   for (const std::string& example : command_.examples) text += "  " + example + '\n';
@@ -215,9 +207,8 @@ std::string Options::plan() const {
   std::string text = command_.name;
   for (const std::string& place : command_.places)
     if (has(place)) text += ' ' + this->text(place);
-  for (const Declared& option : declared_) {
-    if (std::find(std::begin(not_of_the_plan), std::end(not_of_the_plan), option.name) != std::end(not_of_the_plan))
-      continue;
+  for (const Option& option : options_) {
+    if (std::ranges::find(not_of_the_plan, option.name) != std::end(not_of_the_plan)) continue;
     const Meaning& meaning = glossary().at(option.name);
     if (meaning.value.empty()) {
       if (on(option.name)) text += " --" + option.name;

@@ -14,25 +14,33 @@ using Arguments = std::vector<std::string>;
 
 class Options;
 
-// One file a command. Its declare() names its options, and run() returns an exit code or throws Error.
+// An option of the glossary as a command has it.
+struct Option {
+  Option(const char* named, std::optional<std::string> by_default = {}, std::string remark = {})
+      : name(named), standard(std::move(by_default)), note(std::move(remark)) {}
+  std::string name;
+  std::optional<std::string> standard;  // what it is if not given
+  std::string note;                     // a sentence that holds for this command only
+};
+struct OptionGroup {
+  std::string title;  // in the help text
+  std::vector<Option> options;
+};
+
+// One file a command. Its run() returns an exit code or throws Error.
 struct Command {
   std::string name;
   std::string summary;              // one line
   std::string about;                // sentences
   std::vector<std::string> places;  // positional arguments, in order: TRACE
   std::vector<std::string> examples;
-  void (*declare)(Options&) = nullptr;
+  std::vector<OptionGroup> groups;
   int (*run)(const Options&) = nullptr;
 };
 
 class Options {
  public:
   explicit Options(const Command&);
-
-  // The options that follow belong to this group of the help text.
-  Options& group(std::string title);
-  // An option of the glossary, what it is if not given, and a sentence that holds for this command only.
-  Options& add(std::string_view name, std::optional<std::string> standard = {}, std::string note = {});
 
   // Reads everything. False if help was asked for. Throws Error(usage).
   bool read(const Arguments&);
@@ -53,19 +61,13 @@ class Options {
   const std::vector<std::string>& names() const { return names_; }  // of all options
 
  private:
-  struct Declared {
-    std::string name;
-    std::optional<std::string> standard;
-    std::string note;
-    std::string group;
-  };
   bool is_option(const std::string& name) const;
   void read_file(const std::string& path, const boost::program_options::options_description& known);
   [[noreturn]] void refuse(const std::string& what) const;
 
   const Command& command_;
-  std::string group_;
-  std::vector<Declared> declared_;
+  std::vector<OptionGroup> groups_;
+  std::vector<Option> options_;  // of all groups
   std::vector<std::string> names_;
   boost::program_options::variables_map values_;
 };

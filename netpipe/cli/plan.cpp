@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
+#include "netpipe/report/json.hpp"
+#include "netpipe/report/layout.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::cli {
@@ -51,10 +53,8 @@ template <class K> Seconds time_of(const Batch<K>& batch, const MeasureOptions& 
 std::vector<DeviceInfo> Plan::devices() const {
   std::vector<DeviceInfo> all;
   for_each_kind([&]<class K>() {
-    for (const Batch<K>& batch : of<K>()) {
-      const auto same = [&](const DeviceInfo& have) { return have.id == batch.device.id; };
-      if (std::none_of(all.begin(), all.end(), same)) all.push_back(batch.device);
-    }
+    for (const Batch<K>& batch : of<K>())
+      if (std::ranges::find(all, batch.device.id, &DeviceInfo::id) == all.end()) all.push_back(batch.device);
   });
   return all;
 }
@@ -90,7 +90,7 @@ void add(Plan& plan, const Backend<K>& backend, const DeviceInfo& device, const 
       batch.steps.push_back(step);
       continue;
     }
-    auto same = std::find_if(refused.begin(), refused.end(), [&](const Refused& r) { return r.why == *why; });
+    auto same = std::ranges::find(refused, *why, &Refused::why);
     if (same == refused.end()) same = refused.insert(same, {*why, step.question});
     ++same->points;
   }
@@ -134,25 +134,29 @@ std::string plan_text(const Plan& plan, const MeasureOptions& options, std::size
   return text;
 }
 
-std::string plan_json(const Plan& plan, const MeasureOptions& options) {
-  nlohmann::ordered_json all;
+void plan_json(std::ostream& out, const Plan& plan, const MeasureOptions& options) {
+  Json all;
   for_each_kind([&]<class K>() {
-    auto& batches = all[std::string(K::name)] = nlohmann::ordered_json::array();
+    Json& batches = all[std::string(K::name)] = Json::array();
     for (const Batch<K>& batch : plan.of<K>()) {
-      nlohmann::ordered_json points = nlohmann::ordered_json::array();
+      Json points = Json::array();
       for (const Step<K>& step : batch.steps) points.push_back(text_of(step.axes));
-      batches.push_back({{"title", title_of(batch)},
-                         {"device", batch.device.id},
-                         {"schedule", options.repetition<K>().schedule()->text()},
-                         {"about_s", time_of(batch, options).count()},
-                         {"host_bytes", batch.need.host_bytes},
-                         {"device_bytes", batch.need.device_bytes},
-                         {"points", std::move(points)}});
+      batches.push_back({entry("title", title_of(batch)), entry("device", batch.device.id),
+                         entry("schedule", options.repetition<K>().schedule()->text()),
+                         entry("about_s", time_of(batch, options).count()), entry("host_bytes", batch.need.host_bytes),
+                         entry("device_bytes", batch.need.device_bytes), entry("points", points)});
     }
   });
   all["about_s"] = guess(plan, options).count();
   all["left_out"] = plan.left_out;
-  return all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  write_json(out, all, 2);
+}
+
+std::vector<std::string> gpu_ids(const Options& options, const std::string& what) {
+  const auto given = options.maybe("device");
+  if (!given && devices::gpus().empty())
+    throw Error(ErrorKind::nothing, what + " need a GPU: " + devices::why_no_gpu());
+  return split_words("device", given.value_or(devices::default_device()));
 }
 
 const Module& module_named(const std::string& name) {
@@ -170,7 +174,7 @@ const Module& default_module(const DeviceInfo& device) {
   const auto all = reaching(modules(), kind);
   if (all.empty()) throw Error(ErrorKind::nothing, fmt::format("no module of this build moves bytes on {}", device.id));
   // The runtime API is what most programs use.
-  const auto usual = std::find_if(all.begin(), all.end(), [](const Module* m) { return m->name() == "cudaMemcpy"; });
+  const auto usual = std::ranges::find(all, "cudaMemcpy", &Module::name);
   return usual == all.end() ? *all.front() : **usual;
 }
 

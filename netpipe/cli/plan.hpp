@@ -58,7 +58,7 @@ Seconds guess(const Plan&, const MeasureOptions&);
 
 // For --dry-run: each batch with its number of points, its time and its memory.
 std::string plan_text(const Plan&, const MeasureOptions&, std::size_t width);
-std::string plan_json(const Plan&, const MeasureOptions&);
+void plan_json(std::ostream&, const Plan&, const MeasureOptions&);
 
 // The backends of a kind that reach devices of this kind (cuda, host, sim).
 template <class B>
@@ -68,6 +68,8 @@ std::vector<const B*> reaching(const std::vector<std::unique_ptr<B>>& all, std::
     if (one->device_kind() == device_kind) some.push_back(one.get());
   return some;
 }
+// The devices that --device names, else the first GPU. Throws Error(nothing), as "calls need a GPU: ...".
+std::vector<std::string> gpu_ids(const Options&, const std::string& what);
 // The module that moves a device's bytes when the user names none. Throws Error(nothing) if this build has none.
 const Module& default_module(const DeviceInfo&);
 // Throws Error(usage) naming the modules that there are, or why this one was left out of the build.

@@ -21,13 +21,6 @@ constexpr std::uint64_t beyond = 16;
 // A chunk is whole lines of memory.
 constexpr std::uint64_t line = 128;
 
-void declare(Options& options) {
-  options.group("Job").add("bytes-in").add("kernel-ms").add("bytes-out").add("blocks").add("threads", "512");
-  options.group("Streams").add("order", "breadth-first").add("pool", "pooled").add("max-streams", "64");
-  options.group("Evaluation").add("evaluate").add("measured", {}, "Default: TRACE.").add("every-job");
-  options.group("Output").add("device", {}, "Needed where the trace has several.").add("draw").add("json");
-}
-
 Job read_job(const Options& options, const MeasuredCosts& costs) {
   for (const char* option : {"bytes-in", "kernel-ms", "bytes-out"})
     if (!options.has(option))
@@ -123,7 +116,10 @@ Command predict() {
       {"npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
        "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 0 --draw",
        "npgpu predict node.h5 --evaluate --measured design.h5"},
-      declare,
+      {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", Option("threads", "512")}},
+       {"Streams", {Option("order", "breadth-first"), Option("pool", "pooled"), Option("max-streams", "64")}},
+       {"Evaluation", {"evaluate", Option("measured", {}, "Default: TRACE."), "every-job"}},
+       {"Output", {Option("device", {}, "Needed where the trace has several."), "draw", "json"}}},
       run_predict};
 }
 

@@ -12,16 +12,6 @@ namespace npgpu::cli {
 
 namespace {
 
-void declare(Options& options) {
-  options.group("What is measured (lists: a,b,c)")
-      .add("device", {}, "A list. Default: the first GPU if there is one, else host.")
-      .add("operation", {}, "Default: all that the device answers.")
-      .add("type", {}, "Default: all.")
-      .add("form", {}, "Default: all.")
-      .add("shape");
-  declare_measure_options(options);
-}
-
 // Whether the value is one of those that the option names; yes where it was not given.
 template <class E> bool wanted(const Options& options, const std::string& option, E value) {
   const auto text = options.maybe(option);
@@ -94,11 +84,6 @@ Plan plan_of(const Options& options) {
   return plan;
 }
 
-int run_probe(const Options& options) {
-  const MeasureOptions how = measure_options(options);
-  return measure(plan_of(options), how, [&](const Trace& trace) { print_report(trace, how.output); });
-}
-
 }  // namespace
 
 Command probe() {
@@ -109,8 +94,11 @@ Command probe() {
           {"NAME"},
           {"npgpu probe all", "npgpu probe compute --device host --type fp32,fp64",
            "npgpu probe bandwidth --operation read --shape blocks=132,threads=1024,access=16,bytes=4GiB"},
-          declare,
-          run_probe};
+          with_measure_options({{"What is measured (lists: a,b,c)",
+                                 {Option("device", {}, "A list. Default: the first GPU if there is one, else host."),
+                                  Option("operation", {}, "Default: all that the device answers."),
+                                  Option("type", {}, "Default: all."), Option("form", {}, "Default: all."), "shape"}}}),
+          [](const Options& options) { return measure(options, plan_of); }};
 }
 
 }  // namespace npgpu::cli

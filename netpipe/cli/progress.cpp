@@ -34,7 +34,7 @@ void Progress::point(const std::string& title, const std::string& place, const s
   title_ = title;
   last_ = result;
   expected_done_ += expected.count();
-  if (form_ == ProgressForm::points) later(fmt::format("saved {}: {}", place, result));
+  if (form_ == ProgressForm::points) unsaved_.push_back(fmt::format("saved {}: {}", place, result));
   // A terminal need not see more than ten pictures a second.
   if (form_ == ProgressForm::bar && steady_clock().now() - last_drawn_ > Seconds{0.1}) draw();
 }
@@ -44,15 +44,13 @@ void Progress::skipped(Seconds expected) { expected_ -= expected.count(); }
 void Progress::case_done(const std::string& summary) {
   ++cases_done_;
   if (form_ == ProgressForm::cases || form_ == ProgressForm::points)
-    later(fmt::format("{}/{} {}", cases_done_, cases_, summary));
+    unsaved_.push_back(fmt::format("{}/{} {}", cases_done_, cases_, summary));
 }
 
 void Progress::saved() {
   for (const std::string& line : unsaved_) say(line);
   unsaved_.clear();
 }
-
-void Progress::later(const std::string& line) { unsaved_.push_back(line); }
 
 void Progress::say(const std::string& line) {
   if (form_ == ProgressForm::none) return;

@@ -26,7 +26,6 @@ class Progress {
   void say(const std::string& line);
 
  private:
-  void later(const std::string& line);
   void draw();
   void clear();
   ProgressForm form_;

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <ctime>
 #include <fstream>
 
@@ -19,21 +18,11 @@ namespace npgpu::cli {
 
 namespace {
 
-std::string utc_now() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
-
 // Variables that change what is measured. Everything else in the environment is the user's own business.
 bool matters(const std::string& variable) {
   static constexpr std::string_view prefixes[] = {"CUDA_",   "NVIDIA_", "NPGPU_", "OMP_",   "GOMP_",     "KMP_",
                                                   "MALLOC_", "GLIBC_",  "HDF5_",  "HWLOC_", "LD_PRELOAD"};
-  return std::any_of(std::begin(prefixes), std::end(prefixes),
-                     [&](std::string_view prefix) { return variable.rfind(prefix, 0) == 0; });
+  return std::ranges::any_of(prefixes, [&](std::string_view prefix) { return variable.starts_with(prefix); });
 }
 
 Facts variables(bool (*wanted)(const std::string&)) {
@@ -44,7 +33,7 @@ Facts variables(bool (*wanted)(const std::string&)) {
     if (equals != std::string::npos && wanted(text.substr(0, equals)))
       facts.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
-  std::sort(facts.begin(), facts.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::ranges::sort(facts, {}, &Facts::value_type::first);
   return facts;
 }
 
@@ -60,14 +49,16 @@ Facts device_facts(const DeviceInfo& device) {
               {"link_source", device.link.source},
               {"memory_bytes_per_s", device.memory.per_s},
               {"memory_source", device.memory.source}};
-  for (const auto& fact : device.facts) {
-    const auto same = [&](const auto& have) { return have.first == fact.first; };
-    if (std::none_of(facts.begin(), facts.end(), same)) facts.push_back(fact);
-  }
+  add_new(facts, device.facts);
   return facts;
 }
 
 }  // namespace
+
+void add_new(Facts& facts, const Facts& more) {
+  for (const auto& fact : more)
+    if (std::ranges::find(facts, fact.first, &Facts::value_type::first) == facts.end()) facts.push_back(fact);
+}
 
 std::string tool_version() { return NPGPU_VERSION; }
 std::string git_commit() { return NPGPU_GIT_COMMIT; }
@@ -109,6 +100,15 @@ std::string hostname() {
   return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
+std::string utc_text(const char* format) {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, format, &parts);
+  return text;
+}
+
 TraceRoot trace_root(const std::string& plan) {
   TraceRoot root;
   root.run_uuid = fresh_uuid();
@@ -116,7 +116,7 @@ TraceRoot trace_root(const std::string& plan) {
   root.git_commit = git_commit();
   root.argv = typed();
   root.plan = plan;
-  root.start_time_utc = utc_now();
+  root.start_time_utc = utc_text("%Y-%m-%dT%H:%M:%SZ");
   root.hostname = hostname();
   return root;
 }
@@ -127,7 +127,7 @@ Provenance provenance(const std::vector<DeviceInfo>& devices, const std::vector<
   int gpus = 0;
   for (const DeviceInfo& device : devices)
     if (device.id != "host") all.emplace_back("gpu" + std::to_string(gpus++), device_facts(device));
-  Facts slurm = variables([](const std::string& v) { return v.rfind("SLURM_", 0) == 0; });
+  Facts slurm = variables([](const std::string& v) { return v.starts_with("SLURM_"); });
   if (!slurm.empty()) all.emplace_back("slurm", std::move(slurm));
   Facts environment = variables(matters);
   if (!environment.empty()) all.emplace_back("environment", std::move(environment));

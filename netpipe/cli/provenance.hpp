@@ -17,6 +17,9 @@ std::string version_text();
 
 std::string fresh_uuid();
 std::string hostname();
+std::string utc_text(const char* format);  // now, as strftime() writes it
+
+void add_new(Facts&, const Facts& more);  // those whose names are not there yet
 
 TraceRoot trace_root(const std::string& plan);
 // build, host, gpu0.. (the devices given), slurm and environment where there is something to say, and what the plan

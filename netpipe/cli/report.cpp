@@ -13,9 +13,10 @@ namespace npgpu::cli {
 
 namespace {
 
-void declare(Options& options) {
-  options.group("What is shown").add("case").add("every-size").add("overview");
-  options.group("Output").add("json");
+void print(const Trace& trace, const std::string& path, bool overview, const TextStyle& style) {
+  overview ? report_overview(std::cout, trace, style) : report_text(std::cout, trace, style);
+  const std::string next = next_steps(trace, path);
+  if (!next.empty()) std::cout << '\n' << next;
 }
 
 int run_report(const Options& options) {
@@ -26,23 +27,15 @@ int run_report(const Options& options) {
     for_each_kind([&]<class K>() { style.series_in_trace += trace.of<K>().size(); });
     choose_cases(options, trace);
   }
-  if (options.on("json")) {
-    options.on("overview") ? report_overview_json(std::cout, trace) : report_json(std::cout, trace);
-    return exit_code::done;
-  }
-  options.on("overview") ? report_overview(std::cout, trace, style) : report_text(std::cout, trace, style);
-  const std::string next = next_steps(trace, options.place("TRACE"));
-  if (!next.empty()) std::cout << '\n' << next;
+  const bool overview = options.on("overview");
+  if (!options.on("json")) print(trace, options.place("TRACE"), overview, style);
+  else overview ? report_overview_json(std::cout, trace) : report_json(std::cout, trace);
   return exit_code::done;
 }
 
 }  // namespace
 
-void print_report(const Trace& trace, const std::string& path) {
-  report_text(std::cout, trace, terminal_style());
-  const std::string next = next_steps(trace, path);
-  if (!next.empty()) std::cout << '\n' << next;
-}
+void print_report(const Trace& trace, const std::string& path) { print(trace, path, false, terminal_style()); }
 
 Command report() {
   return {
@@ -53,7 +46,7 @@ Command report() {
       {"TRACE"},
       {"npgpu report node.h5 --overview", "npgpu report node.h5 --case transfers:0,3 probes",
        "npgpu report node.h5 --json > node.json"},
-      declare,
+      {{"What is shown", {"case", "every-size", "overview"}}, {"Output", {"json"}}},
       run_report};
 }
 

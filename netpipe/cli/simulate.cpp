@@ -91,31 +91,6 @@ Job read_job(const Options& options) {
   return job;
 }
 
-void declare(Options& options) {
-  options.group("Job").add("bytes-in").add("kernel-ms").add("bytes-out").add("blocks").add("slots");
-  options.group("Streams")
-      .add("streams", {}, "Default: the best number.")
-      .add("order", "breadth-first")
-      .add("pool", "pooled")
-      .add("max-streams", "64");
-  options.group("Node: a device, and over it numbers of your own")
-      .add("device", {}, "sim:NAME, or with --trace one of the trace.")
-      .add("trace")
-      .add("memory", "pinned")
-      .add("h2d-gb-s")
-      .add("d2h-gb-s")
-      .add("slow-down")
-      .add("copy-engines")
-      .add("issue-us")
-      .add("gap-us")
-      .add("latency-us")
-      .add("create-us", {}, "Implies --pool fresh.")
-      .add("queues")
-      .add("implicit-sync")
-      .add("compute");
-  options.group("Output").add("json").add("chrome").add("force");
-}
-
 int run_simulate(const Options& options) {
   Simulation s;
   s.job = read_job(options);
@@ -148,7 +123,15 @@ Command simulate_job() {
       {"npgpu simulate --device sim:h200 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
        "npgpu simulate --trace node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB --streams 8",
        "npgpu simulate --bytes-in 64MiB --kernel-ms 1 --h2d-gb-s 55 --copy-engines 1 --issue-us 2"},
-      declare,
+      {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", "slots"}},
+       {"Streams",
+        {Option("streams", {}, "Default: the best number."), Option("order", "breadth-first"), Option("pool", "pooled"),
+         Option("max-streams", "64")}},
+       {"Node: a device, and over it numbers of your own",
+        {Option("device", {}, "sim:NAME, or with --trace one of the trace."), "trace", Option("memory", "pinned"),
+         "h2d-gb-s", "d2h-gb-s", "slow-down", "copy-engines", "issue-us", "gap-us", "latency-us",
+         Option("create-us", {}, "Implies --pool fresh."), "queues", "implicit-sync", "compute"}},
+       {"Output", {"json", "chrome", "force"}}},
       run_simulate};
 }
 

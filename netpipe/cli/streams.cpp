@@ -10,6 +10,7 @@
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/jobs/experiments.hpp"
+#include "netpipe/report/layout.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/model.hpp"
 #include "npgpu/report.hpp"
@@ -17,25 +18,6 @@
 namespace npgpu::cli {
 
 namespace {
-
-void declare(Options& options) {
-  options.group("What is measured (lists: a,b,c)")
-      .add("device", {}, "A list. Default: the first GPU.")
-      .add("experiment", {}, "Default: fixed,asymmetric,overheads.")
-      .add("workloads", "210")
-      .add("seed", std::to_string(usual_seed));
-  options.group("Whole jobs (lists: a,b,c)")
-      .add("bytes-in", {}, "A list; measures jobs of your own in place of an experiment.")
-      .add("bytes-out", {}, "A list. The kernel works on the larger of the two.")
-      .add("kernel", "increment")
-      .add("iterations")
-      .add("chunks")
-      .add("streams", {}, "Default: one for each chunk.")
-      .add("threads", "512")
-      .add("order", "breadth-first")
-      .add("pool", "pooled");
-  declare_measure_options(options);
-}
 
 std::vector<std::uint64_t> counts(const Options& options, const std::string& option, std::uint64_t min,
                                   std::uint64_t max) {
@@ -90,16 +72,8 @@ std::vector<JobStep> jobs_of(const Options& options, const JobChoice& choice) {
 Plan plan_of(const Options& options) {
   JobChoice choice = choice_of(options);
   (void)jobs_of(options, choice);  // what is wrong with the options is wrong on every machine
-  std::string names;
-  if (const auto given = options.maybe("device")) {
-    names = *given;
-  } else {
-    const auto gpus = devices::gpus();
-    if (gpus.empty()) throw Error(ErrorKind::nothing, "jobs in streams need a GPU: " + devices::why_no_gpu());
-    names = gpus.front().id;
-  }
   Plan plan;
-  for (const std::string& id : split_words("device", names)) {
+  for (const std::string& id : gpu_ids(options, "jobs in streams")) {
     choice.device = id;
     add<Jobs>(plan, find_job_backend(id), devices::find(id), jobs_of(options, choice));
   }
@@ -127,9 +101,8 @@ void print_best(const Trace& trace) {
 }
 
 int run_streams(const Options& options) {
-  const MeasureOptions how = measure_options(options);
-  return measure(plan_of(options), how, [&](const Trace& trace) {
-    print_report(trace, how.output);
+  return measure(options, plan_of, [&](const Trace& trace, const std::string& path) {
+    print_report(trace, path);
     if (own_jobs(options)) print_best(trace);
   });
 }
@@ -146,7 +119,16 @@ Command streams() {
       {},
       {"npgpu streams --experiment overheads",
        "npgpu streams --bytes-in 64MiB --bytes-out 64MiB --kernel compute --iterations 64 --chunks 1,2,4,8,16"},
-      declare,
+      with_measure_options({{"What is measured (lists: a,b,c)",
+                             {Option("device", {}, "A list. Default: the first GPU."),
+                              Option("experiment", {}, "Default: fixed,asymmetric,overheads."),
+                              Option("workloads", "210"), Option("seed", std::to_string(usual_seed))}},
+                            {"Whole jobs (lists: a,b,c)",
+                             {Option("bytes-in", {}, "A list; measures jobs of your own in place of an experiment."),
+                              Option("bytes-out", {}, "A list. The kernel works on the larger of the two."),
+                              Option("kernel", "increment"), "iterations", "chunks",
+                              Option("streams", {}, "Default: one for each chunk."), Option("threads", "512"),
+                              Option("order", "breadth-first"), Option("pool", "pooled")}}}),
       run_streams};
 }
 

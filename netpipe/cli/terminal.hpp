@@ -20,8 +20,5 @@ TextStyle terminal_style();
 
 // The first `columns` characters of a UTF-8 text; no character is cut.
 std::string cut_to(std::string_view text, std::size_t columns);
-// The text in lines of at most `width` characters, broken at spaces. Every line but the first begins with `indent`
-// spaces; line ends in the text stay.
-std::string wrapped(std::string_view text, std::size_t width, std::size_t indent = 0);
 
 }  // namespace npgpu::cli

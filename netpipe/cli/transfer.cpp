@@ -2,28 +2,10 @@
 #include "netpipe/cli/campaign.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/quantity.hpp"
-#include "npgpu/error.hpp"
 
 namespace npgpu::cli {
 
 namespace {
-
-void declare(Options& options) {
-  options.group("What is measured (lists: a,b,c)")
-      .add("device", {}, "A list. Default: the first GPU if there is one, else host.")
-      .add("module", {}, "Default: memcpy, cudaMemcpy or simulated, as the device needs.")
-      .add("pattern", "stream")
-      .add("direction", {}, "Default: h2d, on the host h2h.")
-      .add("memory", {}, "Default: pinned, on the host pageable.")
-      .add("async")
-      .add("timing", {}, "Default: gated for asynchronous copies, else host.")
-      .add("cache", "warm")
-      .add("soffset", "0")
-      .add("roffset", "0")
-      .add("no-bind");
-  options.group("Sizes").add("start", "1").add("end", "192MiB").add("perturbation", "3").add("sizes");
-  declare_measure_options(options);
-}
 
 template <class E> std::vector<E> names_or(const Options& options, const std::string& option, E standard) {
   const auto text = options.maybe(option);
@@ -65,21 +47,16 @@ Plan plan_of(const Options& options) {
           }
         }
   };
-  for (const std::string& id : split_words("device", options.maybe("device").value_or(devices::default_device()))) {
-    const auto names = options.maybe("module");
-    if (names)
-      for (const std::string& name : split_words("module", *names)) module_named(name);  // before any device is asked
+  const auto ids = split_words("device", options.maybe("device").value_or(devices::default_device()));
+  std::vector<const Module*> named;
+  if (const auto names = options.maybe("module"))  // looked at before any device is asked
+    for (const std::string& name : split_words("module", *names)) named.push_back(&module_named(name));
+  for (const std::string& id : ids) {
     const DeviceInfo device = devices::find(id);
-    if (!names) on_device(default_module(device), device);
-    if (names)
-      for (const std::string& name : split_words("module", *names)) on_device(module_named(name), device);
+    for (const Module* module : named.empty() ? std::vector{&default_module(device)} : named)
+      on_device(*module, device);
   }
   return plan;
-}
-
-int run_transfer(const Options& options) {
-  const MeasureOptions how = measure_options(options);
-  return measure(plan_of(options), how, [&](const Trace& trace) { print_report(trace, how.output); });
 }
 
 }  // namespace
@@ -93,8 +70,16 @@ Command transfer() {
       {},
       {"npgpu transfer --direction h2d,d2h --memory pinned,pageable", "npgpu transfer --device host --end 1MiB",
        "npgpu transfer --async --pattern duplex --schedule classic"},
-      declare,
-      run_transfer};
+      with_measure_options(
+          {{"What is measured (lists: a,b,c)",
+            {Option("device", {}, "A list. Default: the first GPU if there is one, else host."),
+             Option("module", {}, "Default: memcpy, cudaMemcpy or simulated, as the device needs."),
+             Option("pattern", "stream"), Option("direction", {}, "Default: h2d, on the host h2h."),
+             Option("memory", {}, "Default: pinned, on the host pageable."), "async",
+             Option("timing", {}, "Default: gated for asynchronous copies, else host."), Option("cache", "warm"),
+             Option("soffset", "0"), Option("roffset", "0"), "no-bind"}},
+           {"Sizes", {Option("start", "1"), Option("end", "192MiB"), Option("perturbation", "3"), "sizes"}}}),
+      [](const Options& options) { return measure(options, plan_of); }};
 }
 
 }  // namespace npgpu::cli

@@ -3,8 +3,8 @@
 // came.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "netpipe/report/series_text.hpp"
 #include "npgpu/error.hpp"
@@ -40,28 +40,23 @@ class Row {
     return *this;
   }
   template <class Struct> Row& add_fields(const Struct& row) {
-    visit_fields(row, [&](const FieldInfo& field, const auto& value) {
-      if (!is_bookkeeping(field)) add(value);
-    });
-    return *this;
+    return add_each(row, [](const FieldInfo&, const auto& value) { return cell(value); });
   }
   template <class Struct> Row& add_names() {
-    const Struct row{};
-    visit_fields(row, [&](const FieldInfo& field, const auto&) {
-      if (!is_bookkeeping(field)) add(field.name);
-    });
-    return *this;
+    return add_each(Struct{}, [](const FieldInfo& field, const auto&) { return cell(field.name); });
   }
-  template <class Struct> Row& skip_fields() {
-    const Struct row{};
-    visit_fields(row, [&](const FieldInfo& field, const auto&) {
-      if (!is_bookkeeping(field)) text_ += ',';
-    });
-    return *this;
+  template <class Struct> Row& add_empty() {
+    return add_each(Struct{}, [](const FieldInfo&, const auto&) { return std::string(); });
   }
   void end(std::ostream& out) const { out << text_ << '\n'; }
 
  private:
+  template <class Struct, class Text> Row& add_each(const Struct& row, Text text) {
+    visit_fields(row, [&](const FieldInfo& field, const auto& value) {
+      if (!is_bookkeeping(field)) text_ += (text_.empty() ? "" : ",") + text(field, value);
+    });
+    return *this;
+  }
   std::string text_;
 };
 
@@ -79,7 +74,7 @@ template <class K> void samples(std::ostream& out, const std::vector<Series<K>>&
     for (const auto& sample : all[i].samples) {
       Row row = front;
       if (sample.point < all[i].points.size()) row.add_fields(all[i].points[sample.point]);
-      else row.template skip_fields<Point<K>>();  // its empty fields say that it belongs to no point
+      else row.template add_empty<Point<K>>();  // its empty fields say that it belongs to no point
       row.add_fields(sample).end(out);
     }
   }
@@ -102,31 +97,25 @@ template <class K> void points(std::ostream& out, const std::vector<Series<K>>& 
   }
 }
 
-template <class K> bool has(const Trace& trace, CsvRows rows) {
-  for (const Series<K>& series : trace.of<K>())
-    if (rows == CsvRows::points ? !series.points.empty() : !series.samples.empty()) return true;
-  return false;
-}
-
 }  // namespace
 
 void export_csv(std::ostream& out, const Trace& trace, const CsvTable& table) {
-  std::string kinds, there;
-  bool known = false, written = false;
+  if (std::ranges::find(Kinds::names, table.kind) == Kinds::names.end())
+    throw Error(ErrorKind::usage,
+                fmt::format("--table: '{}' is none of {}", table.kind, fmt::join(Kinds::names, ", ")));
+  std::vector<std::string_view> there;
   for_each_kind([&]<class K>() {
-    kinds += (kinds.empty() ? "" : ", ") + std::string(K::name);
-    const bool any = has<K>(trace, table.rows);
-    if (any) there += (there.empty() ? "" : ", ") + std::string(K::name);
-    if (table.kind != K::name) return;
-    known = true;
-    if (!any) return;
-    written = true;
-    table.rows == CsvRows::points ? points(out, trace.of<K>()) : samples(out, trace.of<K>());
+    const auto& all = trace.of<K>();
+    const bool any = std::ranges::any_of(all, [&](const Series<K>& series) {
+      return table.rows == CsvRows::points ? !series.points.empty() : !series.samples.empty();
+    });
+    if (any) there.push_back(K::name);
+    if (any && table.kind == K::name) table.rows == CsvRows::points ? points(out, all) : samples(out, all);
   });
-  if (!known) throw Error(ErrorKind::usage, fmt::format("--table: '{}' is none of {}", table.kind, kinds));
-  if (!written)
-    throw Error(ErrorKind::usage, fmt::format("--table {}: the trace has no {} of this kind; it has {}", table.kind,
-                                              name(table.rows), there.empty() ? "none of any" : "those of " + there));
+  if (std::ranges::find(there, table.kind) == there.end())
+    throw Error(ErrorKind::usage,
+                fmt::format("--table {}: the trace has no {} of this kind; it has {}{}", table.kind, name(table.rows),
+                            there.empty() ? "none of any" : "those of ", fmt::join(there, ", ")));
 }
 
 }  // namespace npgpu

@@ -8,59 +8,40 @@ namespace npgpu {
 
 namespace {
 
-std::string text_of(const Fact& fact) {
-  if (const auto* text = std::get_if<std::string>(&fact)) return *text;
-  if (const auto* number = std::get_if<std::int64_t>(&fact)) return std::to_string(*number);
-  return fmt::format("{:g}", std::get<double>(fact));
-}
-
 // Empty where the trace does not say.
 std::string fact(const Facts& facts, std::string_view name) {
   for (const auto& [known, value] : facts)
-    if (known == name) return text_of(value);
+    if (known == name) return fact_text(value);
   return {};
 }
 
-// "2 sockets", "1 core"; empty where the trace does not say.
-std::string some(const std::string& count, const std::string& what) {
-  return count.empty() ? "" : count + ' ' + what + (count == "1" ? "" : "s");
+// What a line says of some facts: "before VALUE unit", the unit in the plural where the value is not 1.
+struct Part {
+  std::string_view fact, before = {}, unit = {};
+};
+constexpr Part host_parts[] = {
+    {"cpu_model"}, {"sockets", "", " socket"}, {"cores", "", " core"}, {"numa_nodes", "", " NUMA node"}, {"kernel"}};
+constexpr Part device_parts[] = {
+    {"name"}, {"id"}, {"pci_bus_id", "PCI "}, {"driver_version", "driver "}, {"cuda_runtime", "CUDA runtime "}};
+// A run that continued the trace, maybe elsewhere and with another build.
+constexpr Part resume_parts[] = {
+    {"start_time_utc"}, {"hostname", "on "}, {"tool_version", "npgpu "}, {"git_commit", "commit "}};
+
+void add(std::string& line, const std::string& part) {
+  if (!part.empty()) line += (line.empty() ? "" : ", ") + part;
 }
 
-// "before VALUE", or nothing without a value.
-void add(std::string& line, const std::string& before, const std::string& value) {
-  if (value.empty()) return;
-  if (!line.empty()) line += ", ";
-  line += before + value;
+std::string line_of(const Facts& facts, std::span<const Part> parts) {
+  std::string line;
+  for (const Part& p : parts)
+    if (const std::string value = fact(facts, p.fact); !value.empty())
+      add(line, fmt::format("{}{}{}{}", p.before, value, p.unit, p.unit.empty() || value == "1" ? "" : "s"));
+  return line;
 }
 
 std::string host_line(const Facts& facts) {
-  std::string line;
-  add(line, "", fact(facts, "cpu_model"));
-  add(line, "", some(fact(facts, "sockets"), "socket"));
-  add(line, "", some(fact(facts, "cores"), "core"));
-  add(line, "", some(fact(facts, "numa_nodes"), "NUMA node"));
-  add(line, "", fact(facts, "kernel"));
-  if (fact(facts, "in_virtual_machine") == "1") add(line, "", "in a virtual machine");
-  return line;
-}
-
-std::string device_line(const Facts& facts) {
-  std::string line;
-  add(line, "", fact(facts, "name"));
-  add(line, "", fact(facts, "id"));
-  add(line, "PCI ", fact(facts, "pci_bus_id"));
-  add(line, "driver ", fact(facts, "driver_version"));
-  add(line, "CUDA runtime ", fact(facts, "cuda_runtime"));
-  return line;
-}
-
-// A run that continued the trace, maybe elsewhere and with another build.
-std::string resume_line(const Facts& facts) {
-  std::string line;
-  add(line, "", fact(facts, "start_time_utc"));
-  add(line, "on ", fact(facts, "hostname"));
-  add(line, "npgpu ", fact(facts, "tool_version"));
-  add(line, "commit ", fact(facts, "git_commit"));
+  std::string line = line_of(facts, host_parts);
+  add(line, fact(facts, "in_virtual_machine") == "1" ? "in a virtual machine" : "");
   return line;
 }
 
@@ -88,6 +69,12 @@ std::string state_text(const Trace& trace, std::size_t series_in_trace) {
 
 }  // namespace
 
+std::string fact_text(const Fact& fact) {
+  if (const auto* text = std::get_if<std::string>(&fact)) return *text;
+  if (const auto* number = std::get_if<std::int64_t>(&fact)) return std::to_string(*number);
+  return fmt::format("{:g}", std::get<double>(fact));
+}
+
 void facts_text(Page& page, const Trace& trace, const TextStyle& style) {
   const TraceRoot& root = trace.root;
   std::size_t simulated = 0, measured = 0;
@@ -102,18 +89,18 @@ void facts_text(Page& page, const Trace& trace, const TextStyle& style) {
   std::string run = root.start_time_utc;
   std::string tool = root.tool_version.empty() ? "" : "npgpu " + root.tool_version;
   if (!tool.empty() && !root.git_commit.empty()) tool += " (" + root.git_commit + ')';
-  add(run, "", tool);
+  add(run, tool);
   if (!run.empty()) page.labelled("run", run);
   if (!root.argv.empty()) page.labelled("command", root.argv);
   page.labelled("state", state_text(trace, style.series_in_trace), !root.complete);
   for (const auto& [group, facts] : trace.provenance) {
-    const std::string line = group == "host" ? host_line(facts) : is_device(group) ? device_line(facts) : "";
+    const std::string line = group == "host" ? host_line(facts) : is_device(group) ? line_of(facts, device_parts) : "";
     if (!line.empty()) page.labelled(group, line);
     if (group.starts_with("resume_") && group.find('/') == std::string::npos)
-      page.labelled("resumed", resume_line(facts));
+      page.labelled("resumed", line_of(facts, resume_parts));
     if (group == "plan")
       for (const auto& [name, why] : facts)
-        if (name.starts_with("left_out")) page.labelled("left out", text_of(why));
+        if (name.starts_with("left_out")) page.labelled("left out", fact_text(why));
   }
 }
 

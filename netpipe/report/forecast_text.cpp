@@ -1,7 +1,6 @@
 // A prediction, and how good predictions are, as a person reads them.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -57,11 +56,7 @@ void forecast_text(std::ostream& out, const ForecastOf& of, const TextStyle& sty
   page.labelled("speed-up", fmt::format("{:.3f} over one stream", p.speed_up));
   page.labelled("bottleneck", bottleneck_text(p.bound, p.bound_time, from_microseconds(best_us)));
   page.text += '\n';
-  Table table;
-  table.column("streams", Align::right);
-  table.column("time", Align::right);
-  table.column("95 % interval", Align::left, 1);
-  table.column("over the best", Align::right);
+  Table table({right("streams"), right("time"), left("95 % interval", 1), right("over the best")});
   for (std::size_t i = 0; i < p.candidates.size(); ++i) {
     const std::uint32_t n = p.candidates[i].streams;
     if (!shown(n, p.streams)) continue;
@@ -83,16 +78,8 @@ void evaluation_text(std::ostream& out, const Evaluation& e, Detail detail, cons
                          e.device_name),
              e.simulated);
   page.text += '\n';
-  Table table;
-  table.column("model", Align::left);
-  table.column("|error| %", Align::right);
-  table.column("p95", Align::right, 1);
-  table.column("max", Align::right, 2);
-  table.column("regret %", Align::right);
-  table.column("p95", Align::right, 1);
-  table.column("max", Align::right, 2);
-  table.column("hits %", Align::right);
-  table.column("R2", Align::right, 3);
+  Table table({left("model"), right("|error| %"), right("p95", 1), right("max", 2), right("regret %"), right("p95", 1),
+               right("max", 2), right("hits %"), right("R2", 3)});
   for (const ModelScore& m : e.models)
     table.row({m.model, percent_cell(m.error.median), percent_cell(m.error.p95), percent_cell(m.error.most),
                percent_cell(m.regret.median), percent_cell(m.regret.p95), percent_cell(m.regret.most),
@@ -100,8 +87,8 @@ void evaluation_text(std::ostream& out, const Evaluation& e, Detail detail, cons
   page.rows(table);
   page.note(
       "Medians, 95th percentiles and maxima. |error|: times with two and more streams; the kernel's time is the "
-      "unsplit "
-      "job's less its copies. regret: time with the number of streams that the model chose among those measured, over "
+      "unsplit job's less its copies. regret: time with the number of streams that the model chose among those "
+      "measured, over "
       "the best of them. hits: that number was as good as the best within the noise. Fitted models were fitted to all "
       "workloads except the one they predict.");
   page.note_left_out(table);
@@ -113,12 +100,11 @@ void evaluation_text(std::ostream& out, const Evaluation& e, Detail detail, cons
           time_text(w.kernel_us), name(w.workload.question.workload), size_text(w.workload.job.bytes_out),
           name(w.workload.question.order), w.best, w.simulator().predicted_best, percent_cell(w.simulator().regret)));
       const std::vector<double>& predicted_us = w.simulator().predicted_us;
-      std::string cells;
+      std::vector<std::string> cells;
       for (std::size_t i = 0; i < predicted_us.size(); ++i)
-        cells += fmt::format("{}{}:{} {:+.1f} %", i ? ", " : "", w.workload.streams[i],
-                             time_text(w.workload.time_us[i].value),
-                             100 * (predicted_us[i] / w.workload.time_us[i].value - 1));
-      page.text += "    " + wrapped(cells, page.width, 4, 4) + '\n';
+        cells.push_back(fmt::format("{}:{} {:+.1f} %", w.workload.streams[i], time_text(w.workload.time_us[i].value),
+                                    100 * (predicted_us[i] / w.workload.time_us[i].value - 1)));
+      page.text += "    " + wrapped(fmt::format("{}", fmt::join(cells, ", ")), page.width, 4, 4) + '\n';
     }
   out << page.text;
 }

@@ -81,6 +81,10 @@ std::string counted(std::size_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 || what.ends_with("series") ? "" : "s");
 }
 
+std::string device_text(const std::string& device, const std::string& name) {
+  return device + (name.empty() ? "" : " (" + name + ')');
+}
+
 std::string bottleneck_text(Bound bound, Seconds busy, Seconds total) {
   constexpr std::array names{"H2D copy engine", "D2H copy engine", "the only copy engine", "kernel",
                              "host, issuing calls"};

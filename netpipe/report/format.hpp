@@ -22,6 +22,8 @@ std::string interval_text(const Estimate&);
 std::string range_text(const Estimate&, double factor = 1);
 // "3 points", "1 point".
 std::string counted(std::size_t count, std::string_view what);
+// "cuda:0 (NVIDIA H200)", or the device alone where it has no name.
+std::string device_text(const std::string& device, const std::string& name);
 // "D2H copy engine, 91 % busy".
 std::string bottleneck_text(Bound, Seconds busy, Seconds total);
 

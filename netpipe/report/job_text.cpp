@@ -1,7 +1,6 @@
 // One series of jobs: a row for each job.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <map>
 
 #include "netpipe/report/series_text.hpp"
@@ -29,37 +28,19 @@ std::string time_note(Gating gating) {
 
 void series_text(Page& page, const JobSeries& series, const TextStyle&) {
   if (!heading(page, series)) return;
-  const bool fresh = series.question.pool == StreamPool::fresh;
-  Table table;
-  table.column("in", Align::right);
-  table.column("out", Align::right);
-  table.column("kernel", Align::right);
-  table.column("iterations", Align::right, 2);
-  table.column("chunks", Align::right);
-  table.column("streams", Align::right, 3);
-  table.column("us", Align::point);
-  table.column("95 % interval", Align::right, 1);
-  table.column("speed-up", Align::point);
-  if (fresh) table.column("create us", Align::point, 2);
-  table.column("issue us", Align::point, 2);
-  table.column("trials", Align::right, 4);
-  table.column("", Align::left);
+  Table table({right("in"), right("out"), right("kernel"), right("iterations", 2), right("chunks"), right("streams", 3),
+               decimal("us"), right("95 % interval", 1), decimal("speed-up"),
+               decimal("create us", 2, series.question.pool == StreamPool::fresh), decimal("issue us", 2),
+               right("trials", 4), left("")});
   std::map<JobShape, const JobPoint*> points;
   for (const JobPoint& point : series.points) points[point.axes] = &point;
   Marks marks;
-  for (const JobSummary& s : summarize(series)) {
-    std::vector<std::string> cells{
-        bytes_cell(s.job.bytes_in),     bytes_cell(s.job.bytes_out),
-        bytes_cell(s.job.kernel_bytes), s.job.kernel_bytes ? std::to_string(s.job.iterations) : "-",
-        std::to_string(s.job.chunks),   std::to_string(s.job.streams),
-        digits_text(s.time_us.value),   interval_text(s.time_us),
-        digits_text(s.speed_up, 3)};
-    if (fresh) cells.push_back(digits_text(s.create_us));
-    cells.push_back(digits_text(s.issue_us));
-    cells.push_back(std::to_string(s.trials));
-    cells.push_back(marks.take(*points.at(s.job), s.time_us.value > 0));
-    table.row(std::move(cells));
-  }
+  for (const JobSummary& s : summarize(series))
+    table.row({bytes_cell(s.job.bytes_in), bytes_cell(s.job.bytes_out), bytes_cell(s.job.kernel_bytes),
+               s.job.kernel_bytes ? std::to_string(s.job.iterations) : "-", std::to_string(s.job.chunks),
+               std::to_string(s.job.streams), digits_text(s.time_us.value), interval_text(s.time_us),
+               digits_text(s.speed_up, 3), digits_text(s.create_us), digits_text(s.issue_us), std::to_string(s.trials),
+               marks.take(*points.at(s.job), s.time_us.value > 0)});
   page.text += '\n';
   page.rows(table);
   page.note(time_note(series.question.gating));

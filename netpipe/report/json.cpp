@@ -12,115 +12,89 @@ namespace npgpu {
 
 namespace {
 
-Json point_json(const PointSummary& p) {
-  return {{"bytes", p.bytes},
-          {"lane", p.lane},
-          {"trials", p.trials},
-          {"stop", name(p.stop)},
-          {"time_us", json_of(p.time_us)},
-          {"min_us", json_of(p.min_us)},
-          {"max_us", json_of(p.max_us)},
-          {"mean_us", json_of(p.mean_us)},
-          {"rate_bytes_per_s", json_of(p.rate)},
-          {"percent_of_limit", json_of(p.percent_of_limit)}};
-}
-
 Json curve_json(const CurveFit& fit) {
-  return {{"best_rate_bytes_per_s", json_of(fit.best_rate)},
-          {"best_bytes", fit.best_bytes ? Json(fit.best_bytes) : Json(nullptr)},
-          {"smallest_sizes_us", json_of(fit.small_us)},
-          {"half_rate_bytes", json_of(fit.half_bytes)},
-          {"knee_bytes", json_of(fit.knee_bytes)},
-          {"fit_latency_us", json_of(fit.latency_us)},
-          {"fit_rate_bytes_per_s", json_of(fit.rate)},
-          {"fit_worst_residual", json_of(fit.worst_residual)},
-          {"notes", fit.notes}};
+  return Json({entry("best_rate_bytes_per_s", fit.best_rate),
+               entry("best_bytes", fit.best_bytes ? Json(fit.best_bytes) : Json(nullptr)),
+               entry("smallest_sizes_us", fit.small_us), entry("half_rate_bytes", fit.half_bytes),
+               entry("knee_bytes", fit.knee_bytes), entry("fit_latency_us", fit.latency_us),
+               entry("fit_rate_bytes_per_s", fit.rate), entry("fit_worst_residual", fit.worst_residual),
+               entry("notes", fit.notes)});
 }
 
 Json lane_json(const std::vector<PointSummary>& points, std::uint32_t lane, const std::string& name) {
-  Json json{{"lane", lane}, {"name", name}, {"curve", curve_json(fit_curve(points))}, {"points", Json::array()}};
   std::vector<std::uint64_t> sizes;
   for (const PointSummary& p : points) sizes.push_back(p.bytes);
   const PerturbedSizes perturbed = perturbed_sizes_of(sizes);
-  for (const PointSummary& p : points) {
-    json["points"].push_back(point_json(p));
-    json["points"].back()["perturbed"] = perturbed.folds(p.bytes);
-  }
-  return json;
+  const auto point = [&](const PointSummary& p) {
+    return Json({entry("bytes", p.bytes), entry("lane", p.lane), entry("trials", p.trials), entry("stop", p.stop),
+                 entry("time_us", p.time_us), entry("min_us", p.min_us), entry("max_us", p.max_us),
+                 entry("mean_us", p.mean_us), entry("rate_bytes_per_s", p.rate),
+                 entry("percent_of_limit", p.percent_of_limit), entry("perturbed", perturbed.folds(p.bytes))});
+  };
+  return Json({entry("lane", lane), entry("name", name), entry("curve", curve_json(fit_curve(points))),
+               entry("points", array_of(points, point))});
 }
 
 // ---- what report --json adds to a series, for each kind ------------------------------------------------------------
 
 void add_summary(Json& json, const TransferSeries& series) {
-  const auto all = lanes(series.question);
   const auto points = summarize(series);
   json["lanes"] = Json::array();
-  for (std::uint32_t lane = 0; lane < all.size(); ++lane) {
-    if (!all[lane].measured) continue;
-    std::vector<PointSummary> own;
-    std::copy_if(points.begin(), points.end(), std::back_inserter(own), [&](const auto& p) { return p.lane == lane; });
-    json["lanes"].push_back(lane_json(own, lane, lane_name(series.question, lane)));
-  }
+  for (const std::uint32_t lane : measured_lanes(series.question))
+    json["lanes"].push_back(lane_json(of_lane(points, lane), lane, lane_name(series.question, lane)));
   const bool several = json["lanes"].size() > 1;
   json["together"] =
       several ? lane_json(summarize_sum(series), 0, json["lanes"].size() == 2 ? "both" : "all") : Json(nullptr);
 }
 
-void add_summary(Json& json, const ProbeSeries& series) {
-  const auto rates = model::rates_of(series);
-  json["points"] = Json::array();
-  for (const ProbePoint& point : series.points) {
-    const auto found = std::find_if(rates.begin(), rates.end(), [&](const auto& r) { return r.shape == point.axes; });
-    const model::PointRate none{};
-    const model::PointRate& rate = found == rates.end() ? none : *found;
-    Json& one = json["points"].emplace_back(Json::object());
-    add_fields(one, point.axes);
-    one.update(Json{{"trials", point.samples},
-                    {"stop", name(point.stop)},
-                    {"rate_per_s", json_of(rate.rate)},
-                    {"rate_per_cycle", json_of(rate.cycle_rate)},
-                    {"clock_mhz", json_of(rate.clock_mhz)},
-                    {"doubts", rate.doubts}});
-  }
+// The fields of a point, and more.
+template <class Axes> Json point_json(const Axes& axes, const Json& more) {
+  Json point = Json::object();
+  add_fields(point, axes);
+  point.update(more);
+  return point;
 }
 
-void add_summary(Json& json, const JobSeries& series) {
-  json["points"] = Json::array();
-  for (const JobSummary& s : summarize(series)) {
-    Json& one = json["points"].emplace_back(Json::object());
-    add_fields(one, s.job);
-    one.update(Json{{"trials", s.trials},
-                    {"stop", name(s.stop)},
-                    {"time_us", json_of(s.time_us)},
-                    {"issue_us", json_of(s.issue_us)},
-                    {"create_us", json_of(s.create_us)},
-                    {"destroy_us", json_of(s.destroy_us)},
-                    {"speed_up", json_of(s.speed_up)}});
-  }
+Json points_json(const ProbeSeries& series) {
+  return array_of(series.points, [rates = model::rates_of(series)](const ProbePoint& point) {
+    const auto found = std::ranges::find(rates, point.axes, &model::PointRate::shape);
+    const model::PointRate rate = found == rates.end() ? model::PointRate{} : *found;
+    return point_json(point.axes, {entry("trials", point.samples), entry("stop", point.stop),
+                                   entry("rate_per_s", rate.rate), entry("rate_per_cycle", rate.cycle_rate),
+                                   entry("clock_mhz", rate.clock_mhz), entry("doubts", rate.doubts)});
+  });
 }
 
-void add_summary(Json& json, const CallSeries& series) {
-  json["points"] = Json::array();
-  for (const model::CallSummary& s : model::summarize(series)) {
-    Json& one = json["points"].emplace_back(Json::object());
-    add_fields(one, s.shape);
-    one.update(Json{{"trials", s.trials},
-                    {"stop", name(s.stop)},
-                    {"host_us", json_of(s.host_us)},
-                    {"done_us", json_of(s.done_us)}});
-  }
+Json points_json(const JobSeries& series) {
+  return array_of(summarize(series), [](const JobSummary& s) {
+    return point_json(s.job, {entry("trials", s.trials), entry("stop", s.stop), entry("time_us", s.time_us),
+                              entry("issue_us", s.issue_us), entry("create_us", s.create_us),
+                              entry("destroy_us", s.destroy_us), entry("speed_up", s.speed_up)});
+  });
 }
 
-template <class K> void add_summary(Json& json, const Series<K>& series) {
-  json["points"] = Json::array();
-  for (const PointResult<K>& r : results_of(series)) {
-    Json& one = json["points"].emplace_back(Json::object());
-    add_fields(one, r.axes);
-    one.update(Json{{"trials", r.trials},
-                    {"stop", name(r.point->stop)},
-                    {"time_us", json_of(r.time_us)},
-                    {"rate_per_s", json_of(r.rate)}});
-  }
+Json points_json(const CallSeries& series) {
+  return array_of(model::summarize(series), [](const model::CallSummary& s) {
+    return point_json(s.shape, {entry("trials", s.trials), entry("stop", s.stop), entry("host_us", s.host_us),
+                                entry("done_us", s.done_us)});
+  });
+}
+
+template <class K> Json points_json(const Series<K>& series) {
+  return array_of(results_of(series), [](const PointResult<K>& r) {
+    return point_json(r.axes, {entry("trials", r.trials), entry("stop", r.point->stop), entry("time_us", r.time_us),
+                               entry("rate_per_s", r.rate)});
+  });
+}
+
+template <class K> void add_summary(Json& json, const Series<K>& series) { json["points"] = points_json(series); }
+
+// Of every kind its series, each with what add(json, series) adds to its header.
+template <class Add> void add_series(Json& json, const Trace& trace, Add add) {
+  for_each_kind([&]<class K>() {
+    Json& all = json[std::string(K::name)] = Json::array();
+    for (const Series<K>& series : trace.of<K>()) add(all.emplace_back(header_json(series)), series);
+  });
 }
 
 // A table as an object of columns.
@@ -134,54 +108,48 @@ template <class Row> Json columns(const std::vector<Row>& rows) {
   return json;
 }
 
+Json parameter_json(const Parameter& p) {
+  Json estimate = json_of(p.estimate);
+  estimate["unit"] = p.estimate.unit;
+  return Json({entry("name", p.name), entry("estimate", estimate), entry("meaning", p.meaning),
+               entry("reference", p.reference), entry("reference_source", p.reference_source),
+               entry("verdict", p.verdict), entry("note", or_null(p.note))});
+}
+
 Json devices_json(const std::vector<DeviceParameters>& devices) {
-  Json all = Json::array();
-  for (const DeviceParameters& device : devices) {
-    Json one{{"device", device.device},
-             {"device_name", device.device_name},
-             {"simulated", device.simulated},
-             {"parameters", Json::array()},
-             {"missing", device.missing}};
-    for (const Parameter& p : device.parameters) {
-      Json estimate = json_of(p.estimate);
-      estimate["unit"] = p.estimate.unit;
-      one["parameters"].push_back({{"name", p.name},
-                                   {"estimate", std::move(estimate)},
-                                   {"meaning", p.meaning},
-                                   {"reference", json_of(p.reference)},
-                                   {"reference_source", p.reference_source},
-                                   {"verdict", name(p.verdict)},
-                                   {"note", p.note.empty() ? Json(nullptr) : Json(p.note)}});
-    }
-    all.push_back(std::move(one));
-  }
-  return all;
+  return array_of(devices, [](const DeviceParameters& device) {
+    return Json({entry("device", device.device), entry("device_name", device.device_name),
+                 entry("simulated", device.simulated), entry("parameters", array_of(device.parameters, parameter_json)),
+                 entry("missing", device.missing)});
+  });
 }
 
 }  // namespace
+
+Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 Json json_of(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json json_of(const std::vector<Lane>& lanes) { return lanes_text(lanes); }
 
 Json json_of(const TraceRoot& root) {
-  return {{"run_uuid", root.run_uuid}, {"tool_version", root.tool_version},     {"git_commit", root.git_commit},
-          {"argv", root.argv},         {"start_time_utc", root.start_time_utc}, {"hostname", root.hostname},
-          {"complete", root.complete}};
+  return Json({entry("run_uuid", root.run_uuid), entry("tool_version", root.tool_version),
+               entry("git_commit", root.git_commit), entry("argv", root.argv),
+               entry("start_time_utc", root.start_time_utc), entry("hostname", root.hostname),
+               entry("complete", root.complete)});
 }
 
 Json json_of(const Provenance& provenance) {
   Json groups = Json::object();
   for (const auto& [group, facts] : provenance) {
-    Json all = Json::object();
+    Json& all = groups[group] = Json::object();
     for (const auto& [fact, value] : facts) all[fact] = std::visit([](const auto& v) { return json_of(v); }, value);
-    groups[group] = std::move(all);
   }
   return groups;
 }
 
 Json json_of(const Estimate& e) {
-  return {{"value", json_of(e.value)}, {"low", json_of(e.low)}, {"high", json_of(e.high)}, {"method", e.method}};
+  return Json({entry("value", e.value), entry("low", e.low), entry("high", e.high), entry("method", e.method)});
 }
 
 void write_json(std::ostream& out, const Json& json, int indent) {
@@ -215,18 +183,9 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 // time_us, rate_bytes_per_s, fit_latency_us and fit_rate_bytes_per_s are { value, low, high, method }: an estimate with
 // its 95 % interval. Times are of one operation, one way.
 void report_json(std::ostream& out, const Trace& trace) {
-  Json json{{"document", "npgpu-report"},
-            {"version", 2},
-            {"run", json_of(trace.root)},
-            {"provenance", json_of(trace.provenance)}};
-  for_each_kind([&]<class K>() {
-    Json& all = json[std::string(K::name)] = Json::array();
-    for (const Series<K>& series : trace.of<K>()) {
-      Json one = header_json(series);
-      add_summary(one, series);
-      all.push_back(std::move(one));
-    }
-  });
+  Json json({entry("document", "npgpu-report"), entry("version", 2), entry("run", trace.root),
+             entry("provenance", trace.provenance)});
+  add_series(json, trace, [](Json& one, const auto& series) { add_summary(one, series); });
   json["derived"] = devices_json(derive(trace));
   write_json(out, json, 1);
 }
@@ -238,24 +197,19 @@ void report_json(std::ostream& out, const Trace& trace) {
 //     "transfers", "probes", "jobs": [ { header as in npgpu-report, "points": { "bytes": [...], ... },
 //                                        "samples": { "point": [...], ... } } ] }
 void export_json(std::ostream& out, const Trace& trace) {
-  Json json{{"document", "npgpu-trace"},
-            {"version", std::to_string(trace.version_major) + '.' + std::to_string(trace.version_minor)},
-            {"run", json_of(trace.root)},
-            {"provenance", json_of(trace.provenance)}};
-  for_each_kind([&]<class K>() {
-    Json& all = json[std::string(K::name)] = Json::array();
-    for (const Series<K>& series : trace.of<K>()) {
-      Json one = header_json(series);
-      one["points"] = columns(series.points);
-      one["samples"] = columns(series.samples);
-      all.push_back(std::move(one));
-    }
+  Json json({entry("document", "npgpu-trace"),
+             entry("version", std::to_string(trace.version_major) + '.' + std::to_string(trace.version_minor)),
+             entry("run", trace.root), entry("provenance", trace.provenance)});
+  add_series(json, trace, [](Json& one, const auto& series) {
+    one["points"] = columns(series.points);
+    one["samples"] = columns(series.samples);
   });
   write_json(out, json, -1);
 }
 
 void parameters_json(std::ostream& out, const std::vector<DeviceParameters>& devices) {
-  write_json(out, {{"document", "npgpu-parameters"}, {"version", 1}, {"devices", devices_json(devices)}}, 1);
+  write_json(out, {entry("document", "npgpu-parameters"), entry("version", 1), entry("devices", devices_json(devices))},
+             1);
 }
 
 }  // namespace npgpu

@@ -9,15 +9,31 @@ namespace npgpu {
 
 using Json = nlohmann::ordered_json;
 
+Json or_null(const std::string&);  // null where it is empty
 Json json_of(double);
 Json json_of(const TraceRoot&);
 Json json_of(const Provenance&);
 Json json_of(const Estimate&);
 Json json_of(const std::vector<Lane>&);
 template <class T>
-requires(std::is_integral_v<T> || std::is_convertible_v<T, std::string>) Json json_of(const T& value) { return value; }
+requires(std::is_integral_v<T> || std::is_convertible_v<T, std::string> ||
+         std::is_convertible_v<T, std::string_view>) Json json_of(const T& value) {
+  return value;
+}
 template <class E>
 requires std::is_enum_v<E> Json json_of(E value) { return name(value); }
+
+template <class Rows, class One> Json array_of(const Rows& rows, One one) {
+  Json all = Json::array();
+  for (const auto& row : rows) all.push_back(one(row));
+  return all;
+}
+template <class T> Json json_of(const std::vector<T>& values) {
+  return array_of(values, [](const T& value) { return json_of(value); });
+}
+
+// A member of an object: Json({entry("bytes", 8), entry("stop", point.stop)}).
+template <class T> Json entry(const char* key, const T& value) { return Json::array({key, json_of(value)}); }
 
 // Adds the fields of a struct by name.
 template <class Struct> void add_fields(Json& object, const Struct& row) {
@@ -31,7 +47,7 @@ template <class K> Json header_json(const Series<K>& series) {
   add_fields(json["case"], series.question);
   add_fields(json, static_cast<const SeriesInfo&>(series));
   add_fields(json, static_cast<const typename K::Context&>(series));
-  if (series.error.empty()) json["error"] = nullptr;
+  json["error"] = or_null(series.error);
   return json;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <ranges>
 
 namespace npgpu {
 
@@ -30,8 +31,8 @@ void line_up_points(std::vector<std::string>& cells) {
     const std::size_t point = cell.find('.');
     return point == std::string::npos ? 0 : cell.size() - point;
   };
-  std::size_t most = 0;
-  for (const std::string& cell : cells) most = std::max(most, behind(cell));
+  if (cells.empty()) return;
+  const std::size_t most = std::ranges::max(cells | std::views::transform(behind));
   for (std::string& cell : cells) cell += spaces(most - behind(cell));
 }
 
@@ -99,14 +100,14 @@ std::string wrapped(std::string_view raw, std::size_t width, std::size_t hanging
   const std::string_view text = clean;
   std::string out;
   bool line_is_empty = true;
+  const auto new_line = [&] {
+    out += '\n' + spaces(hanging);
+    column = hanging;
+    line_is_empty = true;
+  };
   for (std::size_t i = 0; i < text.size();) {
     if (text[i] == '\n' || text[i] == ' ') {
-      if (text[i] == '\n') {
-        out += '\n' + spaces(hanging);
-        column = hanging;
-        line_is_empty = true;
-      }
-      ++i;
+      if (text[i++] == '\n') new_line();
       continue;
     }
     std::size_t end = std::min(text.find_first_of(" \n", i), text.size());
@@ -114,8 +115,7 @@ std::string wrapped(std::string_view raw, std::size_t width, std::size_t hanging
     const std::string_view word = text.substr(i, end - i);
     const std::size_t room = display_width(word);
     if (!line_is_empty && column + 1 + room > width) {
-      out += '\n' + spaces(hanging);
-      column = hanging;
+      new_line();
     } else if (!line_is_empty) {
       out += ' ';
       ++column;
@@ -141,10 +141,6 @@ std::string Ink::paint(std::string_view code, std::string_view text) const {
   return "\x1b[" + std::string(code) + 'm' + printable(text) + "\x1b[0m";
 }
 
-void Table::column(std::string header, Align align, int rank) {
-  columns_.push_back({std::move(header), align, rank, {}});
-}
-
 void Table::row(std::vector<std::string> cells) {
   for (std::size_t i = 0; i < columns_.size(); ++i)
     columns_[i].cells.push_back(i < cells.size() ? printable(cells[i]) : "");
@@ -152,25 +148,21 @@ void Table::row(std::vector<std::string> cells) {
 
 std::vector<std::string> Table::lines(std::size_t width) {
   std::vector<Column> shown = columns_;
+  std::erase_if(shown, [](const Column& c) { return !c.there; });
   left_out_.clear();
   cut_ = false;
   for (Column& c : shown) {
     if (c.align == Align::point) line_up_points(c.cells);
     c.cells.insert(c.cells.begin(), c.header);
   }
-  const auto room = [](const Column& c) {
-    std::size_t most = 0;
-    for (const std::string& cell : c.cells) most = std::max(most, display_width(cell));
-    return most;
-  };
+  const auto room = [](const Column& c) { return std::ranges::max(c.cells | std::views::transform(display_width)); };
   const auto total = [&] {
     std::size_t sum = 0;
     for (const Column& c : shown) sum += gap + room(c);
     return sum;
   };
   while (total() > width) {
-    const auto least =
-        std::max_element(shown.begin(), shown.end(), [](const Column& a, const Column& b) { return a.rank < b.rank; });
+    const auto least = std::ranges::max_element(shown, {}, &Column::rank);
     if (least == shown.end() || least->rank == 0) break;
     left_out_.push_back(least->header);
     shown.erase(least);
@@ -178,8 +170,7 @@ std::vector<std::string> Table::lines(std::size_t width) {
   constexpr std::size_t readable = 12;  // no text is cut to less
   for (std::size_t all = total(); all > width; all = total()) {
     const auto text_room = [&](const Column& c) { return c.align == Align::left ? room(c) : 0; };
-    const auto widest = std::max_element(shown.begin(), shown.end(),
-                                         [&](const Column& a, const Column& b) { return text_room(a) < text_room(b); });
+    const auto widest = std::ranges::max_element(shown, {}, text_room);
     if (widest == shown.end() || text_room(*widest) <= readable) break;
     const std::size_t now = text_room(*widest), left = std::max(readable, now - std::min(now, all - width));
     for (std::string& cell : widest->cells)
@@ -214,15 +205,14 @@ void Page::labelled(std::string_view name, std::string_view what, bool alarm) {
   text += alarm ? ink.alarm(line) : line;
 }
 
-void Page::note(std::string_view what, bool alarm) {
-  const std::string line = spaces(2) + wrapped(what, width, 4, 2) + '\n';
+void Page::note(std::string_view what, bool alarm, std::size_t indent) {
+  const std::string line = spaces(indent) + wrapped(what, width, indent + 2, indent) + '\n';
   text += alarm ? ink.alarm(line) : line;
 }
 
 void Page::note_left_out(const Table& table) {
-  std::string names;
-  for (const std::string& name : table.left_out()) names += (names.empty() ? "" : ", ") + name;
-  if (!names.empty()) note(fmt::format("left out at {} columns: {}", width, names));
+  if (!table.left_out().empty())
+    note(fmt::format("left out at {} columns: {}", width, fmt::join(table.left_out(), ", ")));
   if (table.cut()) note(fmt::format("cut at {} columns: texts that end in ...", width));
 }
 

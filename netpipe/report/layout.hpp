@@ -16,7 +16,7 @@ std::size_t display_width(std::string_view);
 
 // Wraps between words, and prints what is printable(). The first line begins at `column`, the others are indented by
 // `hanging`. A word longer than a line stays whole; a percent sign stays with its number.
-std::string wrapped(std::string_view text, std::size_t width, std::size_t hanging, std::size_t column = 0);
+std::string wrapped(std::string_view text, std::size_t width, std::size_t hanging = 0, std::size_t column = 0);
 
 // "  name      text", the text wrapped behind its name. Ends with a newline.
 std::string labelled(std::string_view name, std::string_view text, std::size_t width);
@@ -36,12 +36,30 @@ class Ink {
 
 enum class Align { left, right, point };  // point: decimal points below each other
 
+// Rank 0 always stays; of the others the highest rank is left out first where the table is too wide. If it still is,
+// the texts of its widest left-aligned columns are cut.
+struct Column {
+  std::string header;
+  Align align;
+  int rank;
+  bool there;  // false: the table has nothing to say in it
+  std::vector<std::string> cells{};
+};
+
+inline Column left(std::string header, int rank = 0, bool there = true) {
+  return {std::move(header), Align::left, rank, there};
+}
+inline Column right(std::string header, int rank = 0, bool there = true) {
+  return {std::move(header), Align::right, rank, there};
+}
+inline Column decimal(std::string header, int rank = 0, bool there = true) {
+  return {std::move(header), Align::point, rank, there};
+}
+
 class Table {
  public:
-  // Rank 0 always stays; of the others the highest rank is left out first where the table is too wide. If it still is,
-  // the texts of its widest left-aligned columns are cut.
-  void column(std::string header, Align align, int rank = 0);
-  void row(std::vector<std::string> cells);  // one for each column
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  void row(std::vector<std::string> cells);  // one for each column, there or not
   // The header and the rows, each indented by two and ended by a newline.
   std::vector<std::string> lines(std::size_t width);
   // Headers of the columns that the last lines() left out, and whether it cut texts.
@@ -49,12 +67,6 @@ class Table {
   bool cut() const { return cut_; }
 
  private:
-  struct Column {
-    std::string header;
-    Align align;
-    int rank;
-    std::vector<std::string> cells;
-  };
   std::vector<Column> columns_;
   std::vector<std::string> left_out_;
   bool cut_ = false;
@@ -71,17 +83,15 @@ class Page {
 
   void title(std::string_view name, bool simulated = false);  // bold; or in alarm, after "SIMULATED "
   void labelled(std::string_view name, std::string_view what, bool alarm = false);
-  void note(std::string_view what, bool alarm = false);  // a paragraph, indented by two
-  // The header and the rows; after(i) is called behind row i.
-  template <class After> void rows(Table& table, After after) {
+  void note(std::string_view what, bool alarm = false, std::size_t indent = 2);  // a paragraph
+  // The header and the rows; add(i, line) adds row i.
+  template <class Add> void rows(Table& table, Add add) {
     const auto lines = table.lines(width);
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      text += i == 0 ? ink.dim(lines[i]) : lines[i];
-      if (i > 0) after(i - 1);
-    }
+    text += ink.dim(lines.front());
+    for (std::size_t i = 1; i < lines.size(); ++i) add(i - 1, lines[i]);
   }
   void rows(Table& table) {
-    rows(table, [](std::size_t) {});
+    rows(table, [this](std::size_t, const std::string& line) { text += line; });
   }
   void note_left_out(const Table&);  // what did not fit when its rows were written
 };

@@ -2,16 +2,13 @@
 //
 //   { "document": "npgpu-overview", "version": 1, "run": {...},
 //     "transfers": [ { title, device_name, simulated, points, not_converged, unusable, best_rate_bytes_per_s,
-//     best_bytes,
-//                      percent_of_limit, largest_bytes, largest_rate_bytes_per_s, smallest_sizes_us, half_rate_bytes,
-//                      error } ],
+//                      best_bytes, percent_of_limit, largest_bytes, largest_rate_bytes_per_s, smallest_sizes_us,
+//                      half_rate_bytes, error } ],
 //     "probes": [ { ..., all_all_per_s, one_all_per_s, all_one_per_s, one_one_per_s, percent_of_limit, or for loads
 //                   first_load_us and last_load_us } ],
 //     "jobs": [ { ..., speed_up, speed_up_at } ] }
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "netpipe/model/probes/probe_rates.hpp"
@@ -26,14 +23,18 @@ namespace {
 struct Counts {
   std::size_t points = 0, not_converged = 0, unusable = 0;
 
+  void operator+=(const Counts& more) {
+    points += more.points;
+    not_converged += more.not_converged;
+    unusable += more.unusable;
+  }
   // "3* 1!"
   std::string text(const SeriesInfo& series) const {
-    std::string marks;
-    const auto add = [&](const std::string& mark) { marks += (marks.empty() ? "" : " ") + mark; };
-    if (not_converged) add(fmt::format("{}*", not_converged));
-    if (unusable) add(fmt::format("{}!", unusable));
-    if (!series.error.empty()) add("x");
-    return marks;
+    std::vector<std::string> marks;
+    if (not_converged) marks.push_back(fmt::format("{}*", not_converged));
+    if (unusable) marks.push_back(fmt::format("{}!", unusable));
+    if (!series.error.empty()) marks.emplace_back("x");
+    return fmt::format("{}", fmt::join(marks, " "));
   }
 };
 template <class K> Counts counts_of(const Series<K>& series) {
@@ -48,132 +49,81 @@ template <class K> Counts counts_of(const Series<K>& series) {
   return counts;
 }
 
-// ---- a line of each kind: its numbers, its columns between title and counts, and what those mean --------------------
+// ---- a line of each kind --------------------------------------------------------------------------------------------
 
-struct Head {
-  std::string text;
-  Align align = Align::right;
-  int rank = 0;
-};
-using Heads = std::vector<Head>;
-using Cells = std::vector<std::string>;
-
-struct TransferLine {
-  CurveFit fit;
-  double percent = not_measured;
-  PointSummary largest;
-
-  explicit TransferLine(const TransferSeries& series) {
-    auto points = summarize_sum(series);
-    if (points.empty()) points = summarize(series);
-    fit = fit_curve(points);
-    if (!points.empty()) largest = points.back();
-    for (const PointSummary& p : points)
-      if (p.bytes == fit.best_bytes && p.rate.value == fit.best_rate) percent = p.percent_of_limit;
-  }
-  Json json() const {
-    const auto size = [](std::uint64_t bytes) { return bytes ? Json(bytes) : Json(nullptr); };
-    return {{"best_rate_bytes_per_s", json_of(fit.best_rate)},
-            {"best_bytes", size(fit.best_bytes)},
-            {"percent_of_limit", json_of(percent)},
-            {"largest_bytes", size(largest.bytes)},
-            {"largest_rate_bytes_per_s", json_of(largest.rate.value)},
-            {"smallest_sizes_us", json_of(fit.small_us)},
-            {"half_rate_bytes", json_of(fit.half_bytes)}};
-  }
-  static Heads heads() {
-    return {{"best GB/s", Align::point, 0},  {"at", Align::right, 2},          {"largest", Align::point, 1},
-            {"% of limit", Align::point, 3}, {"smallest us", Align::point, 4}, {"N1/2", Align::right, 5}};
-  }
-  Cells cells() const {
-    return {digits_text(fit.best_rate * 1e-9),
-            fit.best_bytes ? size_text(fit.best_bytes) : "-",
-            digits_text(largest.rate.value * 1e-9),
-            percent_text(percent),
-            digits_text(fit.small_us),
-            about_size_text(fit.half_bytes)};
-  }
-  static std::string note() {
-    return "largest: GB/s at the largest size; smallest: mean time of the ten smallest sizes, which is the latency of "
-           "blocking copies, and for async ones the time from copy to copy in a queue; N1/2: size that reaches half of "
-           "the best rate; several lanes: their sum";
-  }
-};
-
-struct ProbeLine {
-  ProbeCase question;
-  Corners corners;
-  double percent = not_measured;
-  double first_per_s = not_measured, last_per_s = not_measured;  // loads have no corners
-
-  explicit ProbeLine(const ProbeSeries& series) : question(series.question) {
-    if (!counts_loads(question)) {
-      corners = corners_of(series);
-      percent = 100 * corners.all_all.value / series.limit.per_s;
-    } else if (const auto rates = model::rates_of(series); !rates.empty()) {
-      first_per_s = rates.front().rate.value;
-      last_per_s = rates.back().rate.value;
-    }
-  }
-  Json json() const {
-    return {{"all_all_per_s", json_of(corners.all_all.value)},
-            {"one_all_per_s", json_of(corners.one_all.value)},
-            {"all_one_per_s", json_of(corners.all_one.value)},
-            {"one_one_per_s", json_of(corners.one_one.value)},
-            {"percent_of_limit", json_of(percent)},
-            {"first_load_us", json_of(1e6 / first_per_s)},
-            {"last_load_us", json_of(1e6 / last_per_s)}};
-  }
-  static Heads heads() {
-    return {{"All-All"},
-            {"One-All", Align::right, 2},
-            {"All-One", Align::right, 3},
-            {"One-One", Align::right, 4},
-            {"% of limit", Align::point, 1}};
-  }
-  Cells cells() const {
-    const auto rate = [&](double per_s) { return probe_rate_text(question, per_s); };
-    if (counts_loads(question)) return {rate(first_per_s) + " .. " + rate(last_per_s), "", "", "", "-"};
-    return {rate(corners.all_all.value), rate(corners.one_all.value), rate(corners.all_one.value),
-            rate(corners.one_one.value), percent_text(percent)};
-  }
-  static std::string note() {
-    return "corners (Perez & Piccoli 2011): blocks on all units or one, then threads all or one; % of limit: All-All "
-           "over the limit at the highest clock ('P reached' is at the clock of the run)";
-  }
-};
-
-// The best split of jobs that were also measured unsplit.
-struct JobLine {
-  std::optional<JobSummary> best;
-
-  explicit JobLine(const JobSeries& series) {
-    for (const JobSummary& s : summarize(series))
-      if (s.speed_up > (best ? best->speed_up : 1)) best = s;
-  }
-  Json json() const {
-    Json json{{"speed_up", json_of(best ? best->speed_up : not_measured)}, {"speed_up_at", nullptr}};
-    if (best) add_fields(json["speed_up_at"] = Json::object(), best->job);
-    return json;
-  }
-  static Heads heads() { return {{"speed-up", Align::point, 0}, {"at", Align::left, 1}}; }
-  Cells cells() const { return {best ? digits_text(best->speed_up, 3) : "-", best ? text_of(best->job) : ""}; }
-  static std::string note() { return "speed-up: the largest over the same job unsplit in one stream"; }
+// Its numbers: as cells between title and counts, each with its column, and as JSON.
+struct Line {
+  std::vector<std::pair<Column, std::string>> cells{};
+  Json json = Json::object();
+  std::string note{};  // what the columns mean
+  bool shown = true;   // false: it is only counted
 };
 
 // A kind without more to say.
-struct PlainLine {
-  template <class K> explicit PlainLine(const Series<K>&) {}
-  Json json() const { return Json::object(); }
-  static Heads heads() { return {}; }
-  Cells cells() const { return {}; }
-  static std::string note() { return {}; }
-};
+template <class K> Line line_of(const Series<K>&) { return {}; }
 
-template <class K> struct LineOf { using Type = PlainLine; };
-template <> struct LineOf<Transfers> { using Type = TransferLine; };
-template <> struct LineOf<Probes> { using Type = ProbeLine; };
-template <> struct LineOf<Jobs> { using Type = JobLine; };
+Line line_of(const TransferSeries& series) {
+  auto points = summarize_sum(series);
+  if (points.empty()) points = summarize(series);
+  const CurveFit fit = fit_curve(points);
+  const PointSummary largest = points.empty() ? PointSummary{} : points.back();
+  double percent = not_measured;
+  for (const PointSummary& p : points)
+    if (p.bytes == fit.best_bytes && p.rate.value == fit.best_rate) percent = p.percent_of_limit;
+  const auto size = [](std::uint64_t bytes) { return bytes ? Json(bytes) : Json(nullptr); };
+  return {
+      {{decimal("best GB/s"), digits_text(fit.best_rate * 1e-9)},
+       {right("at", 2), fit.best_bytes ? size_text(fit.best_bytes) : "-"},
+       {decimal("largest", 1), digits_text(largest.rate.value * 1e-9)},
+       {decimal("% of limit", 3), percent_text(percent)},
+       {decimal("smallest us", 4), digits_text(fit.small_us)},
+       {right("N1/2", 5), about_size_text(fit.half_bytes)}},
+      {entry("best_rate_bytes_per_s", fit.best_rate), entry("best_bytes", size(fit.best_bytes)),
+       entry("percent_of_limit", percent), entry("largest_bytes", size(largest.bytes)),
+       entry("largest_rate_bytes_per_s", largest.rate.value), entry("smallest_sizes_us", fit.small_us),
+       entry("half_rate_bytes", fit.half_bytes)},
+      "largest: GB/s at the largest size; smallest: mean time of the ten smallest sizes, which is the latency of "
+      "blocking copies, and for async ones the time from copy to copy in a queue; N1/2: size that reaches half of the "
+      "best rate; several lanes: their sum"};
+}
+
+Line line_of(const ProbeSeries& series) {
+  const bool loads = counts_loads(series.question);  // they have no corners
+  const Corners corners = loads ? Corners{} : corners_of(series);
+  const double percent = 100 * corners.all_all.value / series.limit.per_s;
+  const auto rates = loads ? model::rates_of(series) : std::vector<model::PointRate>{};
+  const double first = rates.empty() ? not_measured : rates.front().rate.value;
+  const double last = rates.empty() ? not_measured : rates.back().rate.value;
+  const auto rate = [&](double per_s) { return probe_rate_text(series.question, per_s); };
+  const auto corner = [&](const Estimate& e) { return loads ? "" : rate(e.value); };
+  return {{{right("All-All"), loads ? rate(first) + " .. " + rate(last) : corner(corners.all_all)},
+           {right("One-All", 2), corner(corners.one_all)},
+           {right("All-One", 3), corner(corners.all_one)},
+           {right("One-One", 4), corner(corners.one_one)},
+           {decimal("% of limit", 1), percent_text(percent)}},
+          {entry("all_all_per_s", corners.all_all.value), entry("one_all_per_s", corners.one_all.value),
+           entry("all_one_per_s", corners.all_one.value), entry("one_one_per_s", corners.one_one.value),
+           entry("percent_of_limit", percent), entry("first_load_us", 1e6 / first), entry("last_load_us", 1e6 / last)},
+          "corners (Perez & Piccoli 2011): blocks on all units or one, then threads all or one; % of limit: All-All "
+          "over the limit at the highest clock ('P reached' is at the clock of the run)"};
+}
+
+// The best split of jobs that were also measured unsplit. Jobs of single copies, kernels and calls have none; what they
+// show is among what is derived.
+Line line_of(const JobSeries& series) {
+  JobSummary best;
+  best.speed_up = 1;
+  for (const JobSummary& s : summarize(series))
+    if (s.speed_up > best.speed_up) best = s;
+  const bool any = best.speed_up > 1;
+  Json job(nullptr);
+  if (any) add_fields(job = Json::object(), best.job);
+  return {
+      {{decimal("speed-up"), any ? digits_text(best.speed_up, 3) : "-"}, {left("at", 1), any ? text_of(best.job) : ""}},
+      {entry("speed_up", any ? best.speed_up : not_measured), entry("speed_up_at", job)},
+      "speed-up: the largest over the same job unsplit in one stream",
+      any || !series.error.empty()};
+}
 
 // ---- all kinds ------------------------------------------------------------------------------------------------------
 
@@ -188,62 +138,53 @@ template <class K> std::string rest_of(const Series<K>& series) {
   return all.starts_with(group + ' ') ? all.substr(group.size() + 1) : all;
 }
 
-// Jobs of single copies, kernels and calls have no best split; what they show is among what is derived.
-bool has_line(const JobSeries& series, const JobLine& line) { return line.best || !series.error.empty(); }
-bool has_line(const auto&, const auto&) { return true; }
-
 template <class K> void overview(Page& page, const std::vector<Series<K>>& all) {
-  using Line = typename LineOf<K>::Type;
-  const Heads heads = Line::heads();
-  Table table;
-  table.column(std::string(K::name), Align::left);
-  table.column("points", Align::right, 6);
-  for (const Head& head : heads) table.column(head.text, head.align, head.rank);
-  table.column("", Align::left);
+  const Line first = line_of(all.front());
+  std::vector<Column> columns{left(std::string(K::name)), right("points", 6)};
+  for (const auto& [column, text] : first.cells) columns.push_back(column);
+  columns.push_back(left(""));
+  const std::size_t wide = columns.size();
+  Table table(std::move(columns));
   std::vector<const Series<K>*> shown;
   Counts sum, others;
-  std::size_t other_series = 0;
   for (const Series<K>& series : all) {
     const Counts counts = counts_of(series);
-    sum.not_converged += counts.not_converged;
-    sum.unusable += counts.unusable;
-    const Line line(series);
-    if (!has_line(series, line)) {
-      ++other_series;
-      others.points += counts.points;
-      others.not_converged += counts.not_converged;
-      others.unusable += counts.unusable;
+    sum += counts;
+    const Line line = line_of(series);
+    if (!line.shown) {
+      others += counts;
       continue;
     }
     shown.push_back(&series);
-    Cells row{"  " + rest_of(series), std::to_string(counts.points)};
-    for (std::string& cell : line.cells()) row.push_back(std::move(cell));
+    std::vector<std::string> row{"  " + rest_of(series), std::to_string(counts.points)};
+    for (const auto& [column, text] : line.cells) row.push_back(text);
     row.push_back(counts.text(series));
     table.row(std::move(row));
   }
-  if (other_series) {
-    Cells row(2 + heads.size());
-    row[0] = counted(other_series, "other series");
+  if (shown.size() < all.size()) {
+    std::vector<std::string> row(wide);
+    row.front() = counted(all.size() - shown.size(), "other series");
     row[1] = std::to_string(others.points);
-    row.push_back(others.text(SeriesInfo{}));
+    row.back() = others.text({});
     table.row(std::move(row));
   }
   page.text += '\n';
-  const auto lines = table.lines(page.width);
-  page.text += page.ink.dim(lines[0]);
   std::string last;
-  for (std::size_t i = 0; i < shown.size(); ++i) {
+  page.rows(table, [&](std::size_t i, const std::string& line) {
+    if (i == shown.size()) {
+      page.text += line;  // of the other series
+      return;
+    }
     const Series<K>& series = *shown[i];
-    std::string group = (series.simulated ? "SIMULATED " : "") + group_of(series);
-    if (!series.device_name.empty()) group += " (" + series.device_name + ')';
+    const std::string group =
+        (series.simulated ? "SIMULATED " : "") + device_text(group_of(series), series.device_name);
     if (group != last) page.text += "  " + (series.simulated ? page.ink.alarm(group) : page.ink.bold(group)) + '\n';
     last = group;
-    page.text += lines[i + 1];
+    page.text += line;
     if (!series.error.empty()) page.text += page.ink.alarm("      x " + wrapped(series.error, page.width, 8, 8)) + '\n';
-  }
-  if (other_series) page.text += lines.back();
+  });
   page.text += '\n';
-  if (const std::string note = Line::note(); !note.empty()) page.note(note);
+  if (!first.note.empty()) page.note(first.note);
   if (sum.not_converged) page.note("N*: N points did not converge to the tolerance");
   if (sum.unusable) page.note("N!: N points without a usable result; the full report has the reasons");
   page.note_left_out(table);
@@ -263,16 +204,16 @@ void report_overview(std::ostream& out, const Trace& trace, const TextStyle& sty
 }
 
 void report_overview_json(std::ostream& out, const Trace& trace) {
-  Json json{{"document", "npgpu-overview"}, {"version", 1}, {"run", json_of(trace.root)}};
+  Json json({entry("document", "npgpu-overview"), entry("version", 1), entry("run", trace.root)});
   for_each_kind([&]<class K>() {
     Json& all = json[std::string(K::name)] = Json::array();
     for (const Series<K>& series : trace.of<K>()) {
       const Counts counts = counts_of(series);
-      Json one{{"title", title(series.question)},       {"device_name", series.device_name},
-               {"simulated", series.simulated},         {"points", counts.points},
-               {"not_converged", counts.not_converged}, {"unusable", counts.unusable}};
-      if constexpr (requires { typename LineOf<K>::Type; }) one.update(typename LineOf<K>::Type(series).json());
-      one["error"] = series.error.empty() ? Json(nullptr) : Json(series.error);
+      Json one({entry("title", title(series.question)), entry("device_name", series.device_name),
+                entry("simulated", series.simulated), entry("points", counts.points),
+                entry("not_converged", counts.not_converged), entry("unusable", counts.unusable)});
+      one.update(line_of(series).json);
+      one["error"] = or_null(series.error);
       all.push_back(std::move(one));
     }
   });

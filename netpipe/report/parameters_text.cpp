@@ -1,9 +1,6 @@
 // Derived parameters, each with what the driver or the system reports.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "netpipe/report/series_text.hpp"
 
@@ -26,8 +23,7 @@ Scale scale_of(const Estimate& e) {
 
 std::string value_text(const Parameter& p) {
   const Scale scale = scale_of(p.estimate);
-  const std::string text = digits_text(p.estimate.value * scale.factor);
-  return scale.unit.empty() ? text : text + ' ' + scale.unit;
+  return digits_text(p.estimate.value * scale.factor) + (scale.unit.empty() ? "" : ' ' + scale.unit);
 }
 
 // A reference has the estimate's unit; where nothing could be estimated there may be none, and the number says nothing.
@@ -43,37 +39,26 @@ void parameters_text(std::ostream& out, const std::vector<DeviceParameters>& dev
   Page page(style);
   for (const DeviceParameters& device : devices) {
     if (&device != &devices.front()) page.text += '\n';
-    const bool host = device.device.starts_with("host");
-    const std::string name = device.device + (device.device_name.empty() ? "" : " (" + device.device_name + ')');
-    page.title("derived parameters of " + name, device.simulated);
-    Table table;
-    table.column("parameter", Align::left);
-    table.column("value", Align::left);
-    table.column("95 % interval", Align::left, 2);
-    table.column("reported", Align::right, 1);
-    table.column("verdict", Align::left);
+    page.title("derived parameters of " + device_text(device.device, device.device_name), device.simulated);
+    Table table({left("parameter"), left("value"), left("95 % interval", 2), right("reported", 1), left("verdict")});
     for (const Parameter& p : device.parameters)
       table.row({p.name, value_text(p), range_text(p.estimate, scale_of(p.estimate).factor), reference_text(p),
-                 std::string(npgpu::name(p.verdict)) + (p.note.empty() ? "" : " ?")});
-    const std::string reporter = host ? "by the system" : "by the driver";
+                 std::string(name(p.verdict)) + (p.note.empty() ? "" : " ?")});
+    const std::string reporter = device.device.starts_with("host") ? "by the system" : "by the driver";
     if (!device.parameters.empty())
-      page.rows(table, [&](std::size_t i) {
+      page.rows(table, [&](std::size_t i, const std::string& line) {
+        page.text += line;
         if (detail == Detail::brief) return;
         const Parameter& p = device.parameters[i];
-        const auto more = [&](const std::string& text) {
-          if (!text.empty()) page.text += "      " + wrapped(text, page.width, 8, 6) + '\n';
-        };
-        more("= " + p.estimate.method);
-        more(p.meaning);
-        if (!p.reference_source.empty()) more("reported " + reporter + ": " + p.reference_source);
-        if (!p.note.empty()) more("? " + p.note);
+        page.note("= " + p.estimate.method, false, 6);
+        if (!p.meaning.empty()) page.note(p.meaning, false, 6);
+        if (!p.reference_source.empty()) page.note("reported " + reporter + ": " + p.reference_source, false, 6);
+        if (!p.note.empty()) page.note("? " + p.note, false, 6);
       });
-    const bool references = std::any_of(device.parameters.begin(), device.parameters.end(),
-                                        [](const Parameter& p) { return std::isfinite(p.reference); });
-    const bool notes = std::any_of(device.parameters.begin(), device.parameters.end(),
-                                   [](const Parameter& p) { return !p.note.empty(); });
-    if (references) page.note("reported: " + reporter);
-    if (notes && detail == Detail::brief) page.note("?: something disturbed it; npgpu derive explains what");
+    const auto any = [&](auto&& has) { return std::ranges::any_of(device.parameters, has); };
+    if (any([](const Parameter& p) { return std::isfinite(p.reference); })) page.note("reported: " + reporter);
+    if (detail == Detail::brief && any([](const Parameter& p) { return !p.note.empty(); }))
+      page.note("?: something disturbed it; npgpu derive explains what");
     page.note_left_out(table);
     for (const std::string& why : device.missing) page.note("missing: " + why);
   }

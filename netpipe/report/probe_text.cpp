@@ -36,21 +36,9 @@ void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
   const bool memory =
       std::any_of(probe.points.begin(), probe.points.end(), [](const auto& p) { return p.axes.bytes > 0; });
   const bool loads = counts_loads(c), limited = probe.limit.per_s > 0 && !loads;
-  Table table;
-  table.column("blocks", Align::right);
-  table.column("threads", Align::right);
-  table.column("ilp", Align::right);
-  if (memory) {
-    table.column("access B", Align::right, 3);
-    table.column("working set", Align::right);
-  }
-  table.column(rate_head(c), Align::point);
-  if (limited) table.column("% of limit", Align::point, 1);
-  table.column("95 % interval", Align::right, 1);
-  table.column(loads ? "cycles" : "per cycle", Align::point, 2);
-  table.column("trials", Align::right, 4);
-  table.column("", Align::left);
-
+  Table table({right("blocks"), right("threads"), right("ilp"), right("access B", 3, memory),
+               right("working set", 0, memory), decimal(rate_head(c)), decimal("% of limit", 1, limited),
+               right("95 % interval", 1), decimal(loads ? "cycles" : "per cycle", 2), right("trials", 4), left("")});
   const auto rates = model::rates_of(probe);
   Marks marks;
   bool forced = false;
@@ -61,18 +49,11 @@ void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
     const double per_cycle = usable ? found->cycle_rate.value : not_measured;
     const Shape& s = point.axes;
     forced |= s.one_block_per_sm != 0;
-    std::vector<std::string> cells{std::to_string(s.blocks), std::to_string(s.threads), std::to_string(s.ilp)};
-    if (memory) {
-      cells.push_back(std::to_string(s.access_bytes));
-      cells.push_back(size_text(s.bytes));
-    }
-    cells.push_back(rate_cell(c, rate.value));
-    if (limited) cells.push_back(percent_text(100 * rate.value / probe.limit.per_s));
-    cells.push_back(interval_text(rate));
-    cells.push_back(digits_text(loads ? 1 / per_cycle : per_cycle));
-    cells.push_back(std::to_string(point.samples));
-    cells.push_back((s.one_block_per_sm ? "1" : "") + marks.take(point, usable));
-    table.row(std::move(cells));
+    table.row({std::to_string(s.blocks), std::to_string(s.threads), std::to_string(s.ilp),
+               std::to_string(s.access_bytes), size_text(s.bytes), rate_cell(c, rate.value),
+               percent_text(100 * rate.value / probe.limit.per_s), interval_text(rate),
+               digits_text(loads ? 1 / per_cycle : per_cycle), std::to_string(point.samples),
+               (s.one_block_per_sm ? "1" : "") + marks.take(point, usable)});
   }
   page.text += '\n';
   page.rows(table);

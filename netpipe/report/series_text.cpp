@@ -114,11 +114,11 @@ void Marks::notes(Page& page, const std::string& what, std::size_t folded) const
                           not_converged_, points_, what, folded ? fmt::format(", {} of them folded", folded) : ""));
   if (unusable_ > 0) page.note("! no usable trial: the results were wrong or not timed", true);
   if (throttled_ > 0) {
-    std::string reasons;
+    std::vector<const char*> reasons;
     for (const Throttle& t : throttles)
-      if (reasons_ & t.bit) reasons += (reasons.empty() ? "" : ", ") + std::string(t.what);
-    page.note(
-        fmt::format("t after {} of {} {} the driver reported reduced clocks: {}", throttled_, points_, what, reasons));
+      if (reasons_ & t.bit) reasons.push_back(t.what);
+    page.note(fmt::format("t after {} of {} {} the driver reported reduced clocks: {}", throttled_, points_, what,
+                          fmt::join(reasons, ", ")));
   }
   if (void_trials_ > 0) page.note(fmt::format("{} left out: their gate timed out", counted(void_trials_, "trial")));
 }
@@ -142,17 +142,15 @@ template <class K> void series_text(Page& page, const Series<K>& series, const T
   if (!heading(page, series)) return;
   const auto results = results_of(series);
   const bool counts = std::any_of(results.begin(), results.end(), [](const auto& r) { return r.rate.value > 0; });
-  Table table;
+  std::vector<Column> columns;
   const typename K::Axes none{};
   visit_fields(none, [&](const FieldInfo& f, const auto&) {
-    table.column(f.unit == "1" || f.unit == "B" ? std::string(f.name) : fmt::format("{} {}", f.name, f.unit),
-                 Align::right);
+    columns.push_back(
+        right(f.unit == "1" || f.unit == "B" ? std::string(f.name) : fmt::format("{} {}", f.name, f.unit)));
   });
-  table.column("time us", Align::point);
-  table.column("95 % interval", Align::right, 1);
-  if (counts) table.column(work_unit(series.question) + "/s", Align::point, 2);
-  table.column("trials", Align::right, 3);
-  table.column("", Align::left);
+  columns.insert(columns.end(), {decimal("time us"), right("95 % interval", 1),
+                                 decimal(work_unit(series.question) + "/s", 2, counts), right("trials", 3), left("")});
+  Table table(std::move(columns));
   Marks marks;
   for (const PointResult<K>& r : results) {
     std::vector<std::string> cells;
@@ -163,11 +161,8 @@ template <class K> void series_text(Page& page, const Series<K>& series, const T
         cells.push_back(f.unit == "B" ? size_text(value) : std::to_string(value));
       else cells.push_back(value);
     });
-    cells.push_back(digits_text(r.time_us.value));
-    cells.push_back(interval_text(r.time_us));
-    if (counts) cells.push_back(digits_text(r.rate.value));
-    cells.push_back(std::to_string(r.trials));
-    cells.push_back(marks.take(*r.point, r.usable()));
+    cells.insert(cells.end(), {digits_text(r.time_us.value), interval_text(r.time_us), digits_text(r.rate.value),
+                               std::to_string(r.trials), marks.take(*r.point, r.usable())});
     table.row(std::move(cells));
   }
   page.text += '\n';

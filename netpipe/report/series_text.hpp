@@ -26,6 +26,8 @@ template <class Case> std::string work_unit(const Case&) { return {}; }
 
 // "h2d"; "d2d back" where a duplex has one direction twice; "h2d cuda:1" where lanes of several devices have it.
 std::string lane_name(const TransferCase&, std::uint32_t lane);
+std::vector<std::uint32_t> measured_lanes(const TransferCase&);
+std::vector<PointSummary> of_lane(std::vector<PointSummary>, std::uint32_t lane);
 
 // Marks of a point behind its numbers, and the notes that explain them below a table:
 //   !  no usable result    *  not converged    t  throttled
@@ -52,6 +54,7 @@ template <class K> void series_text(Page&, const Series<K>&, const TextStyle&); 
 // Kinds whose series are one table together.
 void all_text(Page&, const std::vector<CallSeries>&);
 
+std::string fact_text(const Fact&);
 // Where the trace was taken, and what the plan left out.
 void facts_text(Page&, const Trace&, const TextStyle&);
 // A curve in words with numbers: "  best  ..." down to "  fit  ...". What the points do not carry is said with its

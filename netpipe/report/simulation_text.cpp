@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/layout.hpp"
@@ -71,7 +72,7 @@ void simulation_text(std::ostream& out, const Simulation& s, const TextStyle& st
       true);
   page.text += '\n';
   page.labelled("total", us(s.timeline.run.total));
-  const auto one = std::find_if(p.candidates.begin(), p.candidates.end(), [](const auto& c) { return c.streams == 1; });
+  const auto one = std::ranges::find(p.candidates, 1u, &StreamTime::streams);
   if (one != p.candidates.end() && s.streams != 1)
     page.labelled("one stream",
                   fmt::format("{}, {:.3f} times as long", us(one->run.total), one->run.total / s.timeline.run.total));
@@ -85,22 +86,19 @@ void simulation_text(std::ostream& out, const Simulation& s, const TextStyle& st
   struct Row {
     const char* label;
     Server server;
-    Stage stage;
+    std::optional<Stage> stage;  // nothing: of all
   };
-  const Server out_server = s.costs.copy_engines == 1 ? Server::copy_in : Server::copy_out;
-  const Row rows[] = {{"copy-in", Server::copy_in, Stage::h2d},
+  const Row rows[] = {{"host", Server::host, {}},
+                      {"copy-in", Server::copy_in, Stage::h2d},
                       {"compute", Server::compute, Stage::kernel},
-                      {"copy-out", out_server, Stage::d2h}};
-  const auto draw = [&](const char* label, auto&& wanted) {
+                      {"copy-out", s.costs.copy_engines == 1 ? Server::copy_in : Server::copy_out, Stage::d2h}};
+  for (const Row& row : rows) {
     std::vector<TimelineEntry> mine;
-    std::copy_if(s.timeline.entries.begin(), s.timeline.entries.end(), std::back_inserter(mine), wanted);
-    if (!mine.empty())
-      page.text += fmt::format("  {:<{}}{}\n", label, label_width, row_of(mine, s.timeline.run.total, columns));
-  };
-  if (s.timeline.run.total.count() > 0) {
-    draw("host", [](const TimelineEntry& e) { return e.server == Server::host; });
-    for (const Row& row : rows)
-      draw(row.label, [&](const TimelineEntry& e) { return e.server == row.server && e.stage == row.stage; });
+    std::ranges::copy_if(s.timeline.entries, std::back_inserter(mine), [&](const TimelineEntry& e) {
+      return e.server == row.server && e.stage == row.stage.value_or(e.stage);
+    });
+    if (!mine.empty() && s.timeline.run.total.count() > 0)
+      page.text += fmt::format("  {:<{}}{}\n", row.label, label_width, row_of(mine, s.timeline.run.total, columns));
   }
   page.text += '\n';
   page.note("0-9, a-z, A-Z: the chunk at work; ':' for less than half of the column's time; '.' idle" +

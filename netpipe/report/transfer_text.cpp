@@ -53,15 +53,13 @@ class Report {
   Report(Page& page, const TransferSeries& series, const TextStyle& style)
       : page_(page),
         series_(series),
+        measured_(measured_lanes(series.question)),
         lanes_(summarize(series)),
         sums_(summarize_sum(series)),
         rows_(rows_of(series, lanes_, sums_)) {
     std::vector<std::uint64_t> sizes;
     for (const SizeRow& row : rows_) sizes.push_back(row.bytes);
     if (!style.every_size) folding_ = perturbed_sizes_of(sizes);
-    const auto all = lanes(series.question);
-    for (std::uint32_t lane = 0; lane < all.size(); ++lane)
-      if (all[lane].measured) measured_.push_back(lane);
   }
 
   void write() {
@@ -75,10 +73,7 @@ class Report {
     page_.note(together() + " lanes together, sizes of one copy");
     curve_text(page_, sums_, measured_.size(), queued);
     for (const std::uint32_t lane : measured_) {
-      std::vector<PointSummary> one;
-      std::copy_if(lanes_.begin(), lanes_.end(), std::back_inserter(one),
-                   [&](const PointSummary& p) { return p.lane == lane; });
-      const CurveFit fit = fit_curve(one);
+      const CurveFit fit = fit_curve(of_lane(lanes_, lane));
       page_.labelled(lane_name(c, lane), fit.best_rate > 0
                                              ? fmt::format("best {} at {}, with the other lanes running",
                                                            rate_text(fit.best_rate), size_text(fit.best_bytes))
@@ -103,31 +98,21 @@ class Report {
   }
 
   void table() {
-    Table table;
-    table.column("size", Align::right);
-    if (sums_.empty()) {
-      table.column("GB/s", Align::point);
-    } else {
-      const bool many = measured_.size() > 2;
-      for (const std::uint32_t lane : measured_)
-        table.column(lane_name(series_.question, lane) + " GB/s", Align::point, many ? 6 : 1);
-      table.column(together() + " GB/s", Align::point);
-    }
-    const bool limited = series_.limit.per_s > 0;
-    if (limited) table.column("% of limit", Align::point, 2);
-    table.column("time us", Align::point);
-    table.column("95 % interval", Align::right, sums_.empty() ? 0 : 2);
-    table.column("min us", Align::point, 3);
-    table.column("trials", Align::right, 4);
-    const bool folded = folding_.perturbation > 0;
-    if (folded) table.column(fmt::format("+-{} B", folding_.perturbation), Align::right, 5);
-    table.column("", Align::left);
+    const bool several = !sums_.empty(), limited = series_.limit.per_s > 0, folded = folding_.perturbation > 0;
+    std::vector<Column> columns{right("size")};
+    for (const std::uint32_t lane : measured_)
+      if (several)
+        columns.push_back(decimal(lane_name(series_.question, lane) + " GB/s", measured_.size() > 2 ? 6 : 1));
+    columns.insert(columns.end(),
+                   {decimal((several ? together() + ' ' : "") + "GB/s"), decimal("% of limit", 2, limited),
+                    decimal("time us"), right("95 % interval", several ? 2 : 0), decimal("min us", 3),
+                    right("trials", 4), right(fmt::format("+-{} B", folding_.perturbation), 5, folded), left("")});
+    Table table(std::move(columns));
 
     Marks marks;
     std::size_t not_converged_folded = 0;
     for (const SizeRow& row : rows_) {
-      const bool unusable =
-          std::any_of(row.rates.begin(), row.rates.end(), [](const auto* p) { return !std::isfinite(p->rate.value); });
+      const bool unusable = std::ranges::any_of(row.rates, [](auto* p) { return !std::isfinite(p->rate.value); });
       const std::string mark = (unusable ? "!" : "") + marks.take(*row.point);
       if (folding_.folds(row.bytes)) {
         not_converged_folded += row.point->stop == Stop::not_converged;
@@ -135,13 +120,9 @@ class Report {
       }
       std::vector<std::string> cells{size_text(row.bytes)};
       for (const PointSummary* p : row.rates) cells.push_back(digits_text(p->rate.value * 1e-9));
-      if (limited) cells.push_back(percent_text(row.main->percent_of_limit));
-      cells.push_back(digits_text(row.main->time_us.value));
-      cells.push_back(interval_text(row.main->time_us));
-      cells.push_back(digits_text(row.main->min_us));
-      cells.push_back(std::to_string(row.main->trials));
-      if (folded) cells.push_back(neighbours_of(row).text());
-      cells.push_back(mark);
+      cells.insert(cells.end(), {percent_text(row.main->percent_of_limit), digits_text(row.main->time_us.value),
+                                 interval_text(row.main->time_us), digits_text(row.main->min_us),
+                                 std::to_string(row.main->trials), neighbours_of(row).text(), mark});
       table.row(std::move(cells));
     }
     page_.rows(table);
@@ -182,11 +163,11 @@ class Report {
         above |= p->percent_of_limit > 100;
       }
     for (const auto& [why, sizes] : unusable) {
-      std::string list;
-      for (std::size_t i = 0; i < std::min<std::size_t>(5, sizes.size()); ++i)
-        list += (i ? ", " : "") + size_text(sizes[i]);
-      if (sizes.size() > 5) list += fmt::format(" and {} more", sizes.size() - 5);
-      page_.note(fmt::format("! {} ({})", why, list), true);
+      std::vector<std::string> list;
+      for (const std::uint64_t bytes : std::span(sizes).first(std::min<std::size_t>(5, sizes.size())))
+        list.push_back(size_text(bytes));
+      const std::string more = sizes.size() > 5 ? fmt::format(" and {} more", sizes.size() - 5) : "";
+      page_.note(fmt::format("! {} ({}{})", why, fmt::join(list, ", "), more), true);
     }
     if (above)
       page_.note(
@@ -196,14 +177,27 @@ class Report {
 
   Page& page_;
   const TransferSeries& series_;
+  const std::vector<std::uint32_t> measured_;
   const std::vector<PointSummary> lanes_;
   const std::vector<PointSummary> sums_;
   const std::vector<SizeRow> rows_;
-  std::vector<std::uint32_t> measured_;
   PerturbedSizes folding_;
 };
 
 }  // namespace
+
+std::vector<std::uint32_t> measured_lanes(const TransferCase& c) {
+  std::vector<std::uint32_t> measured;
+  const auto all = lanes(c);
+  for (std::uint32_t lane = 0; lane < all.size(); ++lane)
+    if (all[lane].measured) measured.push_back(lane);
+  return measured;
+}
+
+std::vector<PointSummary> of_lane(std::vector<PointSummary> points, std::uint32_t lane) {
+  std::erase_if(points, [&](const PointSummary& p) { return p.lane != lane; });
+  return points;
+}
 
 std::string lane_name(const TransferCase& c, std::uint32_t lane) {
   const auto all = lanes(c);

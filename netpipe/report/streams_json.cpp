@@ -1,0 +1,122 @@
+// predict --json and simulate --json. Keys are stable; new ones may be added. Times are microseconds.
+//
+//   { "document": "npgpu-prediction", "version": 1, "device", "device_name", "simulated",
+//     "job": { in_bytes, out_bytes, kernel_us, blocks, slots }, "order",
+//     "best": { streams, fewest, most, time_us, low_us, high_us, speed_up, bound, bound_time_us },
+//     "candidates": [ { streams, time_us, low_us, high_us } ] }
+//
+//   { "document": "npgpu-evaluation", "version": 1, "device_name", "simulated",
+//     "models": [ { model, source, fitted, workloads, error: { median, p95, most }, regret: { ... }, hits, r2,
+//                   rmse_us } ],
+//     "workloads": [ { workload, order, pool, fields of the job, kernel_us, h2d_us, d2h_us, best, predicted_best,
+//                      regret,
+//                      "points": [ { streams, measured_us, low_us, high_us, predicted_us } ],
+//                      "models": [ { model, predicted_best, regret, hit, predicted_us } ],
+//                      "hypotheses": [ { hypothesis, predicted_us } ] } ],
+//     "others": workloads that are in no score: fewer than three cuts, or streams made for the job }
+//   A point's predicted_us and a workload's predicted_best and regret are the simulator's. A model's and a hypothesis'
+//   predicted_us is a list as long as "points"; null where a model only chooses, or had nothing to be fitted to.
+//
+//   { "document": "npgpu-simulation", "version": 1, "node", "simulated": true,
+//     "job": { in_bytes, out_bytes, kernel_us, blocks, slots }, "order", "streams", "total_us",
+//     "busy_us": { host, copy_in, copy_out, compute },
+//     "best": { streams, time_us, speed_up (over one stream), bound, bound_time_us },
+//     "candidates": [ { streams, time_us } ],
+//     "timeline": [ { stage, chunk, queue, server, start_us, end_us } ] }
+//   A simulation's times are from the first stream's creation.
+#include "netpipe/report/json.hpp"
+
+namespace npgpu {
+
+namespace {
+
+Json spread(const Spread& s) { return Json({entry("median", s.median), entry("p95", s.p95), entry("most", s.most)}); }
+
+Json us(Seconds t) { return json_of(microseconds(t)); }
+
+Json job_json(const Job& job) {
+  return Json({entry("in_bytes", job.in_bytes), entry("out_bytes", job.out_bytes), entry("kernel_us", us(job.kernel)),
+               entry("blocks", job.blocks), entry("slots", job.slots)});
+}
+
+Json workload(const WorkloadScore& w) {
+  const JobShape& job = w.workload.job;
+  const ModelPrediction& simulator = w.simulator();
+  Json points = Json::array();
+  for (std::size_t i = 0; i < w.workload.streams.size(); ++i) {
+    const Estimate& t = w.workload.time_us[i];
+    points.push_back({entry("streams", w.workload.streams[i]), entry("measured_us", t.value), entry("low_us", t.low),
+                      entry("high_us", t.high), entry("predicted_us", simulator.predicted_us[i])});
+  }
+  const Json models = array_of(w.models, [](const ModelPrediction& p) {
+    return Json({entry("model", p.model), entry("predicted_best", p.predicted_best), entry("regret", p.regret),
+                 entry("hit", p.hit), entry("predicted_us", p.predicted_us)});
+  });
+  const Json hypotheses = array_of(w.hypotheses, [](const Hypothesis& h) {
+    return Json({entry("hypothesis", h.name), entry("predicted_us", h.predicted_us)});
+  });
+  return Json({entry("workload", w.workload.question.workload), entry("order", w.workload.question.order),
+               entry("pool", w.workload.question.pool), entry("bytes_in", job.bytes_in),
+               entry("bytes_out", job.bytes_out), entry("kernel_bytes", job.kernel_bytes),
+               entry("iterations", job.iterations), entry("threads", job.threads), entry("kernel_us", w.kernel_us),
+               entry("h2d_us", w.h2d_us), entry("d2h_us", w.d2h_us), entry("best", w.best),
+               entry("predicted_best", simulator.predicted_best), entry("regret", simulator.regret),
+               entry("points", points), entry("models", models), entry("hypotheses", hypotheses)});
+}
+
+}  // namespace
+
+void forecast_json(std::ostream& out, const ForecastOf& of) {
+  const Prediction& p = of.forecast.prediction;
+  const Estimate& best = of.forecast.time_us;
+  Json json({entry("document", "npgpu-prediction"), entry("version", 1), entry("device", of.costs->device),
+             entry("device_name", of.costs->device_name), entry("simulated", of.costs->simulated),
+             entry("job", job_json(of.job)), entry("order", of.order),
+             entry("best", Json{entry("streams", p.streams), entry("fewest", of.forecast.fewest),
+                                entry("most", of.forecast.most), entry("time_us", best.value),
+                                entry("low_us", best.low), entry("high_us", best.high), entry("speed_up", p.speed_up),
+                                entry("bound", p.bound), entry("bound_time_us", us(p.bound_time))}),
+             entry("candidates", Json::array())});
+  for (std::size_t i = 0; i < p.candidates.size(); ++i) {
+    const Estimate& e = of.forecast.candidates_us[i];
+    json["candidates"].push_back({entry("streams", p.candidates[i].streams), entry("time_us", e.value),
+                                  entry("low_us", e.low), entry("high_us", e.high)});
+  }
+  write_json(out, json, 1);
+}
+
+void evaluation_json(std::ostream& out, const Evaluation& e) {
+  const Json models = array_of(e.models, [](const ModelScore& m) {
+    return Json({entry("model", m.model), entry("source", m.source), entry("fitted", m.fitted),
+                 entry("workloads", m.workloads), entry("error", spread(m.error)), entry("regret", spread(m.regret)),
+                 entry("hits", m.hits), entry("r2", m.r2), entry("rmse_us", m.rmse_us)});
+  });
+  const Json json({entry("document", "npgpu-evaluation"), entry("version", 1), entry("device_name", e.device_name),
+                   entry("simulated", e.simulated), entry("models", models),
+                   entry("workloads", array_of(e.workloads, workload)), entry("others", array_of(e.others, workload))});
+  write_json(out, json, 1);
+}
+
+void simulation_json(std::ostream& out, const Simulation& s) {
+  const Busy& busy = s.timeline.run.busy;
+  const Prediction& p = s.prediction;
+  Json json(
+      {entry("document", "npgpu-simulation"), entry("version", 1), entry("node", s.node), entry("simulated", true),
+       entry("job", job_json(s.job)), entry("order", s.order), entry("streams", s.streams),
+       entry("total_us", us(s.timeline.run.total)),
+       entry("busy_us", Json{entry("host", us(busy.host)), entry("copy_in", us(busy.copy_in)),
+                             entry("copy_out", us(busy.copy_out)), entry("compute", us(busy.compute))}),
+       entry("best", Json{entry("streams", p.streams), entry("time_us", us(p.time)), entry("speed_up", p.speed_up),
+                          entry("bound", p.bound), entry("bound_time_us", us(p.bound_time))}),
+       entry("candidates", array_of(p.candidates,
+                                    [](const StreamTime& c) {
+                                      return Json({entry("streams", c.streams), entry("time_us", us(c.run.total))});
+                                    })),
+       entry("timeline", array_of(s.timeline.entries, [](const TimelineEntry& e) {
+               return Json({entry("stage", e.stage), entry("chunk", e.chunk), entry("queue", e.queue),
+                            entry("server", e.server), entry("start_us", us(e.start)), entry("end_us", us(e.end))});
+             }))});
+  write_json(out, json, 1);
+}
+
+}  // namespace npgpu
