@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <ranges>
 
 namespace npgpu {
 
@@ -32,7 +31,7 @@ void line_up_points(std::vector<std::string>& cells) {
     return point == std::string::npos ? 0 : cell.size() - point;
   };
   if (cells.empty()) return;
-  const std::size_t most = std::ranges::max(cells | std::views::transform(behind));
+  const std::size_t most = behind(*std::ranges::max_element(cells, {}, behind));
   for (std::string& cell : cells) cell += spaces(most - behind(cell));
 }
 
@@ -155,7 +154,9 @@ std::vector<std::string> Table::lines(std::size_t width) {
     if (c.align == Align::point) line_up_points(c.cells);
     c.cells.insert(c.cells.begin(), c.header);
   }
-  const auto room = [](const Column& c) { return std::ranges::max(c.cells | std::views::transform(display_width)); };
+  const auto room = [](const Column& c) {
+    return display_width(*std::ranges::max_element(c.cells, {}, display_width));
+  };
   const auto total = [&] {
     std::size_t sum = 0;
     for (const Column& c : shown) sum += gap + room(c);
