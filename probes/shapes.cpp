@@ -7,8 +7,8 @@ namespace npgpu {
 
 namespace {
 
-constexpr std::uint64_t far_beyond = 64;  // working set over the last level cache, where memory allows
-constexpr std::uint64_t assumed_cache = 4 * MiB;
+constexpr std::uint64_t gpu_far_beyond = 64;  // working set over the last level cache, where memory allows
+constexpr std::uint64_t assumed_l2 = 4 * MiB;
 
 std::vector<std::uint32_t> up_to(std::uint32_t most, std::initializer_list<std::uint32_t> values) {
   std::vector<std::uint32_t> kept;
@@ -48,9 +48,9 @@ std::vector<Shape> compute_shapes(const Layout& l) {
 
 std::vector<Shape> bandwidth_shapes(const Layout& l, Form form) {
   std::vector<Shape> list;
-  const std::uint64_t cache = l.cache_bytes ? l.cache_bytes : assumed_cache;
+  const std::uint64_t cache = l.cache_bytes ? l.cache_bytes : assumed_l2;
   const std::uint64_t fits = l.memory_bytes ? l.memory_bytes / 8 : UINT64_MAX;
-  const std::uint64_t far = std::min(cache * far_beyond, fits) / (64 * MiB) * (64 * MiB);
+  const std::uint64_t far = std::min(cache * gpu_far_beyond, fits) / (64 * MiB) * (64 * MiB);
   const std::uint64_t outside = far ? far : fits / MiB * MiB;
   const std::uint64_t inside = std::max<std::uint64_t>(cache / 4 / MiB * MiB, 256 * KiB);
   const auto add = [&](std::uint64_t blocks, std::uint32_t threads, std::uint32_t ilp, std::uint32_t access,

@@ -22,10 +22,12 @@ template <class Base> void join(std::unique_ptr<Base> one) {
 
 }  // namespace npgpu
 
-#define NPGPU_REGISTERED(Base, ...)                                     \
-  namespace {                                                         \
-  [[maybe_unused]] const bool joined = []<class... Classes>() {       \
-    (::npgpu::join<::npgpu::Base>(std::make_unique<Classes>()), ...); \
-    return true;                                                      \
-  }.template operator()<__VA_ARGS__>();                               \
+#define NPGPU_JOINED_AS(number) joined_##number
+#define NPGPU_JOINED(number) NPGPU_JOINED_AS(number)
+#define NPGPU_REGISTERED(Base, ...)                                                \
+  namespace {                                                                      \
+  [[maybe_unused]] const bool NPGPU_JOINED(__COUNTER__) = []<class... Classes>() { \
+    (::npgpu::join<::npgpu::Base>(std::make_unique<Classes>()), ...);              \
+    return true;                                                                   \
+  }.template operator()<__VA_ARGS__>();                                            \
   }

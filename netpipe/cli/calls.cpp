@@ -12,7 +12,7 @@ namespace npgpu::cli {
 
 namespace {
 
-Plan plan_of(const Options& options) {
+Plan calls_plan(const Options& options) {
   std::vector<Call> wanted;
   if (const auto list = options.maybe("call")) wanted = parse_names<Call>("call", *list);
   Plan plan;
@@ -44,7 +44,7 @@ Command calls() {
        "npgpu calls --device sim:h200"},
       with_measure_options({{"What is measured", {Option("device", {}, "A list. Default: the first GPU."), "call"}}}),
       [](const Options& options) {
-        return measure(options, plan_of, [](const Trace& trace, const std::string&) {
+        return measure(options, calls_plan, [](const Trace& trace, const std::string&) {
           report_overview(std::cout, trace, terminal_style());
         });
       }};

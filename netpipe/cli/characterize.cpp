@@ -52,7 +52,7 @@ constexpr PlannedCase pingpong_plan[] = {
     {Pattern::pingpong, Direction::h2d, Memory::pageable, blocking, Timing::host},
 };
 // The device's other modules where the cost of a call shows, at 2^k.
-constexpr PlannedCase calls_plan[] = {
+constexpr PlannedCase host_timed_plan[] = {
     {Pattern::stream, Direction::h2d, Memory::pinned, blocking, Timing::host},
     {Pattern::stream, Direction::d2h, Memory::pinned, blocking, Timing::host},
     {Pattern::stream, Direction::h2d, Memory::pinned, async, Timing::host},
@@ -95,7 +95,7 @@ void add_device(Plan& plan, const DeviceInfo& device, bool beside_gpus) {
   add_transfers(plan, usual, device, usual_plan, Sizes::all);
   add_transfers(plan, usual, device, pingpong_plan, Sizes::powers_of_two);
   for (const Module* other : reaching(modules(), devices::kind_of(device.id)))
-    if (other != &usual) add_transfers(plan, *other, device, calls_plan, Sizes::powers_of_two);
+    if (other != &usual) add_transfers(plan, *other, device, host_timed_plan, Sizes::powers_of_two);
 }
 
 // Every probe that this build has for the device. Beside GPUs a host is asked for its computing power alone: on 16
@@ -128,7 +128,7 @@ void add_calls(Plan& plan, const DeviceInfo& device) {
     add<Calls>(plan, *backend, device, all_calls(device));
 }
 
-Plan plan_of(const Options& options) {
+Plan characterize_plan(const Options& options) {
   std::vector<DeviceInfo> all;
   const auto list = options.maybe("device");
   if (list) {
@@ -157,7 +157,7 @@ Plan plan_of(const Options& options) {
 }
 
 int run_characterize(const Options& options) {
-  return measure(options, plan_of, [](const Trace& trace, const std::string& path) {
+  return measure(options, characterize_plan, [](const Trace& trace, const std::string& path) {
     report_overview(std::cout, trace, terminal_style());
     std::cout << "\nevery size and interval: npgpu report " << quoted(path) << '\n' << next_steps(trace, path);
   });

@@ -55,7 +55,7 @@ std::vector<std::string> names_or_all(const std::string& list, const std::string
   return here.empty() ? names : here;
 }
 
-Plan plan_of(const Options& options) {
+Plan probe_plan(const Options& options) {
   std::optional<Shape> shape;
   if (const auto text = options.maybe("shape")) shape = shape_of(*text);
   // What is wrong with the words is wrong on every device.
@@ -98,7 +98,7 @@ Command probe() {
                                  {Option("device", {}, "A list. Default: the first GPU if there is one, else host."),
                                   Option("operation", {}, "Default: all that the device answers."),
                                   Option("type", {}, "Default: all."), Option("form", {}, "Default: all."), "shape"}}}),
-          [](const Options& options) { return measure(options, plan_of); }};
+          [](const Options& options) { return measure(options, probe_plan); }};
 }
 
 }  // namespace npgpu::cli

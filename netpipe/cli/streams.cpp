@@ -69,7 +69,7 @@ std::vector<JobStep> jobs_of(const Options& options, const JobChoice& choice) {
   return all;
 }
 
-Plan plan_of(const Options& options) {
+Plan streams_plan(const Options& options) {
   JobChoice choice = choice_of(options);
   (void)jobs_of(options, choice);  // what is wrong with the options is wrong on every machine
   Plan plan;
@@ -101,7 +101,7 @@ void print_best(const Trace& trace) {
 }
 
 int run_streams(const Options& options) {
-  return measure(options, plan_of, [&](const Trace& trace, const std::string& path) {
+  return measure(options, streams_plan, [&](const Trace& trace, const std::string& path) {
     print_report(trace, path);
     if (own_jobs(options)) print_best(trace);
   });

@@ -23,7 +23,7 @@ Timing standard_timing(const TransferCase& c) {
   return queues && c.direction != Direction::h2h ? Timing::gated : Timing::host;
 }
 
-Plan plan_of(const Options& options) {
+Plan transfer_plan(const Options& options) {
   const auto axes = axes_of(sizes_of(options));
   Plan plan;
   const auto on_device = [&](const Module& module, const DeviceInfo& device) {
@@ -79,7 +79,7 @@ Command transfer() {
              Option("timing", {}, "Default: gated for asynchronous copies, else host."), Option("cache", "warm"),
              Option("soffset", "0"), Option("roffset", "0"), "no-bind"}},
            {"Sizes", {Option("start", "1"), Option("end", "192MiB"), Option("perturbation", "3"), "sizes"}}}),
-      [](const Options& options) { return measure(options, plan_of); }};
+      [](const Options& options) { return measure(options, transfer_plan); }};
 }
 
 }  // namespace npgpu::cli

@@ -11,8 +11,7 @@ namespace npgpu {
 
 namespace {
 
-constexpr std::uint64_t far_beyond = 4;  // working set over all last level caches
-constexpr std::uint64_t assumed_cache = 32 * MiB, assumed_middle = 512 * KiB;
+constexpr std::uint64_t assumed_middle = 512 * KiB;
 // A block's part is walked through until it makes so much: some 30 us at least, beside which reading the clocks is
 // nothing, also where the set fits a cache.
 constexpr std::uint64_t min_bytes_of_repeat = 8 * MiB;

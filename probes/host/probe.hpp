@@ -10,6 +10,10 @@
 
 namespace npgpu {
 
+// What goes beyond the caches is this many times larger than the last level; its size where the system does not say.
+constexpr std::uint64_t far_beyond = 4;
+constexpr std::uint64_t assumed_cache = 32 * MiB;
+
 // Its blocks are pinned threads, of which there are as many as the shape has blocks.
 class HostRunner : public ProbeRunner {
  public:

@@ -10,7 +10,7 @@ namespace npgpu {
 
 namespace {
 
-constexpr std::uint64_t min_bytes = 4 * KiB, far_beyond = 4, assumed_cache = 32 * MiB;
+constexpr std::uint64_t min_bytes = 4 * KiB;
 constexpr int points_of_octave = 8;
 constexpr std::uint64_t large_bytes = 16 * MiB;
 constexpr std::uint64_t seed = 1;
