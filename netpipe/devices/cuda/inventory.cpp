@@ -16,7 +16,7 @@ namespace {
 using Result = int;
 constexpr Result success = 0;
 using Handle = void*;
-enum Clock : int { sm_clock = 1, memory_clock = 2 };
+enum NvmlClock : int { sm_clock = 1, memory_clock = 2 };
 constexpr int gpu_temperature = 0;
 
 // Functions that this version does not have are null.

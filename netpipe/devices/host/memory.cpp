@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 
 // A file holding one number; "max" and what cannot be read are nothing.
 std::optional<std::uint64_t> number_in(const fs::path& path) {
@@ -51,7 +51,7 @@ constexpr CgroupFiles version_2{"memory.max", "memory.current", "inactive_file"}
 
 // Room under the limits of one cgroup and of all above it up to the mount point.
 std::uint64_t room(const fs::path& mount, const std::string& group, const CgroupFiles& files) {
-  std::uint64_t least = most;
+  std::uint64_t least = unlimited;
   fs::path relative = fs::path(group).relative_path();
   for (;;) {
     const fs::path folder = mount / relative;
@@ -70,7 +70,7 @@ std::uint64_t room(const fs::path& mount, const std::string& group, const Cgroup
 // /proc/self/cgroup has lines "4:memory:/a/b" (version 1) and "0::/a/b" (version 2). Inside a container its path may
 // be one of the host's that is not mounted here; the mount point is then the container's own group.
 std::uint64_t cgroup_room(const fs::path& root) {
-  std::uint64_t least = most;
+  std::uint64_t least = unlimited;
   std::ifstream file(root / "proc/self/cgroup");
   for (std::string line; std::getline(file, line);) {
     const std::size_t first = line.find(':');
@@ -136,7 +136,7 @@ PageableBuffer::PageableBuffer(std::uint64_t max_bytes, std::uint64_t offset) : 
 
 std::uint64_t free_host_memory(const fs::path& root) {
   const auto available_kb = number_after(root / "proc/meminfo", "MemAvailable:");
-  const std::uint64_t available = available_kb ? *available_kb * 1024 : most;
+  const std::uint64_t available = available_kb ? *available_kb * 1024 : unlimited;
   return std::min(available, cgroup_room(root));
 }
 
