@@ -34,7 +34,7 @@ std::optional<std::string> why_impossible(const TransferCase& c) {
       c.pattern == Pattern::duplex ? "both directions of --pattern duplex" : "several lanes");
 }
 
-std::optional<std::string> Copies::refuses_case(const TransferCase& c) const {
+std::optional<std::string> why_refused(const TransferCase& c) {
   if (auto why = why_impossible(c)) return why;
   if (auto why = why_not_there(device_of(c))) return why;
   if (c.timing == Timing::gated && launches_block())
@@ -78,7 +78,7 @@ MemoryNeed needs(const TransferCase& c, std::uint64_t max_bytes, std::uint64_t f
   return need;
 }
 
-MemoryNeed Copies::available(const TransferCase& c) const {
+MemoryNeed available(const TransferCase& c) {
   return {.host_bytes = host::free_host_memory(), .device_bytes = free_memory(ordinal_or_throw(device_of(c)))};
 }
 

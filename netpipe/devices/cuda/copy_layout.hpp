@@ -27,23 +27,28 @@ std::uint64_t footprint_bytes(const TransferCase&);
 // Managed memory counts on both sides, because its pages may be on either.
 MemoryNeed needs(const TransferCase&, std::uint64_t max_bytes, std::uint64_t footprint_bytes);
 
+// What is free for it now, on the host and on its device, which is made current.
+MemoryNeed available(const TransferCase&);
+
 // Which cases a CUDA copy can be asked for: the same for the runtime's and the driver's.
 
 // Why the case can run on no GPU, and what would make it run, in one sentence that names the options;
 // nothing if it can. Asks nothing of the machine.
 std::optional<std::string> why_impossible(const TransferCase&);
 
-// What the modules of CUDA copies share: everything but the name and the call.
+// The same, and why it cannot run on the device it names.
+std::optional<std::string> why_refused(const TransferCase&);
+
+// What the modules of CUDA copies share: everything but the name and the call. All of it is inline: modules come after
+// devices in the build.
 class Copies : public Module {
  public:
   std::string_view device_kind() const override { return "cuda"; }
-  // The same as above, and why it cannot run on the device it names.
-  std::optional<std::string> refuses_case(const TransferCase&) const override;
+  std::optional<std::string> refuses_case(const TransferCase& c) const override { return why_refused(c); }
   MemoryNeed needs_lane(const TransferCase& c, std::uint64_t max_bytes) const override {
     return cuda::needs(c, max_bytes, footprint_bytes(c));
   }
-  // On the host and on the case's device, which is made current.
-  MemoryNeed available(const TransferCase&) const override;
+  MemoryNeed available(const TransferCase& c) const override { return cuda::available(c); }
 };
 
 }  // namespace npgpu::cuda
