@@ -219,6 +219,7 @@ Campaign run_campaign(const Plan& plan, const MeasureOptions& options) {
 
 int measure(const Options& given, Plan (*plan_of)(const Options&), const Summary& summary) {
   const MeasureOptions options = measure_options(given);
+  if (!options.dry_run) catch_signals();  // a plan looks at devices, which takes a while
   const Plan plan = plan_of(given);
   if (plan.points() == 0)
     throw Error(ErrorKind::usage, plan.left_out.empty() ? "nothing to run" : plan.left_out.front());

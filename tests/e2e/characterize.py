@@ -58,7 +58,7 @@ with folder() as where:
     command = [PROGRAM, "characterize", "--device", device, "--resume", "--output", trace, "--progress", "points"]
     before = {kind: [] for kind in AXES}
     for kind, marker in ((kind, rf"^saved /{kind}/") for kind in ("transfers", "probes", "jobs")):  # calls are over too soon
-        for attempt in range(5):  # each is so short that it may be over before the signal comes
+        for attempt in range(40):  # each is so short that it may be over before the signal comes
             if before["transfers"]:
                 shutil.copy(trace, trace + ".before")
             code, err = stopped_at(marker, command)

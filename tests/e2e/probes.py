@@ -143,9 +143,9 @@ def stopped(where):
             asked = time.monotonic()
             out, err = process.communicate(timeout=60)
             took = time.monotonic() - asked
-            if process.returncode == -number and not os.path.exists(path):
+            some = shapes(path) if os.path.exists(path) else []
+            if process.returncode == -number and not err and some == before:
                 continue  # before the handlers were there
-            some = shapes(path)
             check(set(before) <= set(some), f"{name}: nothing measured before was lost")
             check(len(set(some)) == len(some), f"{name}: no shape twice")
             if before and process.returncode == 0:
