@@ -64,7 +64,7 @@ Settings settings(int argc, char** argv) {
   Settings s;
   TransferCase& c = s.question;
   const bool on_host = std::string(module_name) == "memcpy";
-  std::string device = on_host ? "host" : devices::default_device();
+  std::string device = on_host ? "host" : "";
   Direction direction = on_host ? Direction::h2h : Direction::h2d;
   std::optional<Memory> memory;
   c.pattern = on_host ? Pattern::stream : Pattern::pingpong;
@@ -106,6 +106,8 @@ Settings settings(int argc, char** argv) {
     else acts.at(options[static_cast<std::size_t>(index)].name).second(options[static_cast<std::size_t>(index)].name);
   }
   if (optind < argc) throw Error(ErrorKind::usage, fmt::format("'{}' is no option", argv[optind]));
+  if (device.empty() && devices::gpus().empty()) throw Error(ErrorKind::nothing, devices::why_no_gpu());
+  if (device.empty()) device = devices::default_device();
   const TransferCase usual = case_on(module_name, device, direction);
   c.module = usual.module, c.source = usual.source, c.target = usual.target;
   c.direction = direction, c.executor = usual.executor;
