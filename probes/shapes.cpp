@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "netpipe/engine/each_once.hpp"

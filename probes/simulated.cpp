@@ -3,6 +3,8 @@
 // memory's latency, an SM has its way to memory, and the bus moves whole transactions at its rate; there are no caches.
 #include <fmt/ranges.h>
 
+#include <cmath>
+
 #include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/devices/simulated/multiprocessors.hpp"
 #include "netpipe/devices/simulated/result.hpp"

@@ -3,6 +3,10 @@
 // Only forward, back and settle are called inside a timed region. Everything throws Error.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+
 #include "npgpu/clock.hpp"
 #include "npgpu/device.hpp"
 

@@ -5,6 +5,8 @@
 // to count gaps, pass chunk_times(). Optima are real numbers: a caller rounds both ways and compares.
 #pragma once
 
+#include <cstdint>
+
 #include "npgpu/simulate.hpp"
 
 namespace npgpu::models {

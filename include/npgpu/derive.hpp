@@ -1,6 +1,10 @@
 // How a device is built, derived from its probes alone and held against what driver or system report of it.
 #pragma once
 
+#include <array>
+#include <string>
+#include <vector>
+
 #include "npgpu/model.hpp"
 
 namespace npgpu {

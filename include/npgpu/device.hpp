@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "npgpu/field.hpp"
 #include "npgpu/registry.hpp"

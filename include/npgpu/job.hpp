@@ -5,6 +5,13 @@
 // into `chunks`; chunk c goes to stream c % streams.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "npgpu/runner.hpp"
 #include "npgpu/simulate.hpp"
 

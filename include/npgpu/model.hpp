@@ -1,6 +1,11 @@
 // What a trace says: pure functions of what was read.
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
 #include "npgpu/statistics.hpp"
 #include "npgpu/trace.hpp"
 

@@ -2,6 +2,11 @@
 // how good predictions are, compared with measured jobs that no cost was derived from. Pure functions of a trace.
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
 #include "npgpu/derive.hpp"
 
 namespace npgpu {

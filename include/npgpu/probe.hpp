@@ -6,6 +6,12 @@
 //   lane   a part of what one instruction does at once: 32 threads of a warp; the elements of a SIMD register
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "npgpu/runner.hpp"
 
 namespace npgpu {

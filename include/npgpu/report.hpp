@@ -2,6 +2,9 @@
 #pragma once
 
 #include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "npgpu/compare.hpp"
 #include "npgpu/predict.hpp"

@@ -1,6 +1,11 @@
 // Which sizes are measured, how often each, and when to stop.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "npgpu/series.hpp"
 
 namespace npgpu {

@@ -2,6 +2,10 @@
 // Pure functions; closed_forms.hpp has the closed forms of the literature.
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <vector>
+
 #include "npgpu/transfer.hpp"
 
 namespace npgpu {

@@ -1,7 +1,13 @@
 // The trace on disk. data/TRACE_FORMAT.md is the contract; this is the only way to it from C++.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "npgpu/kinds.hpp"
 

@@ -5,6 +5,8 @@
 #include <array>
 #include <chrono>
 #include <functional>
+#include <optional>
+#include <vector>
 
 #include "netpipe/calls/kernels.hpp"
 #include "netpipe/calls/owners.hpp"

@@ -1,6 +1,8 @@
 // Owners of graphs and memory pools: move-only, and their destructor is where the thing dies.
 #pragma once
 
+#include <cstdint>
+
 #include "netpipe/devices/cuda/check.hpp"
 #include "npgpu/call.hpp"
 

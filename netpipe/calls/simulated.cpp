@@ -3,6 +3,9 @@
 // kernel_latency_us after its call; a wait ends synchronize_us after what it waited for.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/library.hpp"
 #include "npgpu/call.hpp"

@@ -1,6 +1,10 @@
 // Jobs in CUDA streams, timed whole. The timed region holds the runtime's calls and nothing else: what to call, with
 // which pointers and in which stream, is a list made before.
 
+#include <algorithm>
+#include <optional>
+#include <vector>
+
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/host/memory.hpp"

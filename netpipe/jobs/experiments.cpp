@@ -1,5 +1,6 @@
 #include "netpipe/jobs/experiments.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 

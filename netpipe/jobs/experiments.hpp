@@ -2,6 +2,10 @@
 // else.
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "npgpu/job.hpp"
 
 namespace npgpu {

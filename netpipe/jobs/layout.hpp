@@ -1,6 +1,8 @@
 // Where the parts of a split job lie in the device's memory and the host's.
 #pragma once
 
+#include <algorithm>
+
 #include "npgpu/job.hpp"
 
 namespace npgpu {

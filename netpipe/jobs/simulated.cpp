@@ -4,6 +4,8 @@
 // A trial's noise is on all of its times, that of single copies on their bytes. A gated job waits behind a gate of the
 // device, which holds as many calls as any other and may time out.
 
+#include <algorithm>
+
 #include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/devices/simulated/multiprocessors.hpp"
 #include "netpipe/devices/simulated/result.hpp"

@@ -1,3 +1,4 @@
+#include <algorithm>
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/jobs/words.hpp"

@@ -5,6 +5,9 @@
 // device's words are set anew before each run, and the kernels add the run's own factor.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "netpipe/devices/cuda/handles.hpp"
 #include "npgpu/job.hpp"
 

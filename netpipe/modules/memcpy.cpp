@@ -11,6 +11,7 @@
 //     | lead | slot 0: offset, payload, guard ... | slot 1 ... |        each slot a whole number of pages
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "netpipe/devices/host/facts.hpp"

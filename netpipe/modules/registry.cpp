@@ -1,3 +1,4 @@
+#include <algorithm>
 
 #include "netpipe/engine/transfer_runner.hpp"
 #include "npgpu/module.hpp"

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
 #include <tuple>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "netpipe/trace/checkpoint_policy.hpp"
 #include "netpipe/trace/decode.hpp"

@@ -8,6 +8,8 @@
 // one pass per launch, and its blocks leave no records: in a second pass its first blocks would walk their part again
 // from the cache before the last have begun.
 
+#include <string>
+
 #include "netpipe/devices/cuda/check.hpp"
 #include "probes/bandwidth/walk.hpp"
 #include "probes/cuda.hpp"

@@ -3,6 +3,8 @@
 // memory before they write it, and that read is not counted.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "netpipe/devices/host/memory.hpp"
 #include "probes/bandwidth/loops.hpp"
 #include "probes/host/probe.hpp"

@@ -2,6 +2,10 @@
 // probe.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+
 #include "probes/compute/chains.hpp"
 
 namespace npgpu::loops {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <numeric>
+#include <utility>
 
 #include "npgpu/error.hpp"
 #include "npgpu/probe.hpp"

@@ -1,6 +1,13 @@
 // Chains of dependent multiply-adds, x = x*a + b, in a core's registers: the work of the host's compute probe.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
 #include "npgpu/probe.hpp"
 
 namespace npgpu {

@@ -7,6 +7,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <string>
+
 #include "netpipe/devices/cuda/check.hpp"
 #include "probes/cuda.hpp"
 

@@ -1,6 +1,10 @@
 // What the host's probes share: how the system describes the host, and what its vendor's documents promise.
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "netpipe/devices/host/facts.hpp"
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/engine/each_once.hpp"

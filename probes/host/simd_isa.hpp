@@ -8,6 +8,8 @@
 // and is compiled with -ffp-contract=fast, so that x * a + b is one instruction where there is one.
 #pragma once
 
+#include <cstdint>
+
 #include "probes/bandwidth/loops.hpp"
 
 #ifdef NPGPU_TARGET

@@ -14,6 +14,9 @@
 // constant  A word every 64 B, the line of the first cache of constants, by indexed loads; making the index is in the
 //           time of each, so that latencies here are some cycles above those of a load alone.
 
+#include <string>
+#include <vector>
+
 #include "netpipe/devices/cuda/check.hpp"
 #include "probes/cuda.hpp"
 #include "probes/latency/permutation.hpp"

@@ -2,6 +2,8 @@
 // levels; they are found by whoever reads the points, and no size of a level is used here but for where to stop.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "netpipe/devices/host/memory.hpp"
 #include "probes/host/probe.hpp"
 #include "probes/latency/chase.hpp"

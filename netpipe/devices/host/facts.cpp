@@ -3,8 +3,11 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/nodes.hpp"

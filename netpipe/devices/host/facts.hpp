@@ -1,6 +1,10 @@
 // What this machine says of itself.
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "npgpu/device.hpp"
 
 namespace npgpu::host {

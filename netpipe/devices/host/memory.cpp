@@ -4,10 +4,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <new>
+#include <optional>
 #include <sstream>
+#include <string>
 
 #include "netpipe/devices/host/payload.hpp"
 #include "npgpu/error.hpp"

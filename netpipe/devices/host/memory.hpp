@@ -1,7 +1,11 @@
 // Host memory that copies work on, and how much of it is free.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <span>
 
 #include "npgpu/transfer.hpp"
 

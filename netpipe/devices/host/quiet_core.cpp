@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <memory>
+#include <utility>
 
 #include "netpipe/devices/host/facts.hpp"
 #include "netpipe/devices/host/nodes.hpp"

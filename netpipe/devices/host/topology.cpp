@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "netpipe/devices/host/nodes.hpp"
 #include "npgpu/error.hpp"

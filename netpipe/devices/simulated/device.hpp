@@ -16,6 +16,14 @@
 // each of many asynchronous ones max(copy_async, gap + b / rate). All of it is multiplied by the trial's noise.
 #pragma once
 
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "netpipe/devices/simulated/spec.hpp"
 #include "netpipe/devices/simulated/timeline.hpp"
 #include "netpipe/engine/normal.hpp"

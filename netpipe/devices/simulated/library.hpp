@@ -6,6 +6,10 @@
 //   data/devices of the source tree that the program was built from
 #pragma once
 
+#include <filesystem>
+#include <string>
+#include <vector>
+
 #include "netpipe/devices/simulated/spec.hpp"
 
 namespace npgpu::simulated {

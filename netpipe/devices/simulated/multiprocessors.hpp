@@ -13,6 +13,11 @@
 // alone; the rest wait for the next wave.
 #pragma once
 
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+
 #include "netpipe/devices/simulated/spec.hpp"
 #include "npgpu/units.hpp"
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "netpipe/devices/simulated/device.hpp"
 
 namespace npgpu::simulated {

@@ -1,8 +1,12 @@
 // What a simulated device is made of: its spec, a JSON file as data/devices/README.md describes.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "npgpu/device.hpp"
 #include "npgpu/transfer.hpp"
