@@ -209,7 +209,6 @@ int Campaign::exit_code() const {
 }
 
 Campaign run_campaign(const Plan& plan, const MeasureOptions& options) {
-  catch_signals();
   Campaign result;
   const Seconds begin = steady_clock().now();
   Run(plan, options, result).run();

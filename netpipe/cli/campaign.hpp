@@ -24,7 +24,8 @@ struct Campaign : Tally {
   int exit_code() const;
 };
 
-// Opens the trace, measures, prints progress on standard error. Throws Error if the trace cannot be written.
+// Opens the trace, measures until signals ask to stop (catch_signals() before it), prints progress on standard error.
+// Throws Error if the trace cannot be written.
 Campaign run_campaign(const Plan&, const MeasureOptions&);
 
 // What npgpu report prints of a trace.
