@@ -69,7 +69,7 @@ template <>
 inline constexpr auto fields_of<CallCase> =
     std::tuple{field("device", &CallCase::device), field("call", &CallCase::call), field("manner", &CallCase::manner),
                field("form", &CallCase::form)};
-inline const std::string& device_of(const CallCase& c) { return c.device; }
+inline std::string device_of(const CallCase& c) { return c.device; }
 // "calls cuda:0 launch alone", "calls cuda:0 graph-launch back-to-back chain"
 std::string title(const CallCase&);
 

@@ -56,7 +56,7 @@ template <>
 inline constexpr auto fields_of<JobCase> =
     std::tuple{field("device", &JobCase::device), field("workload", &JobCase::workload),
                field("order", &JobCase::order), field("pool", &JobCase::pool), field("gating", &JobCase::gating)};
-inline const std::string& device_of(const JobCase& c) { return c.device; }
+inline std::string device_of(const JobCase& c) { return c.device; }
 std::string title(const JobCase&);  // "jobs cuda:0 none independent pooled gated"
 
 // The axes. Bytes are of the whole job, multiples of 4; 0: the job has no such stage.

@@ -55,7 +55,7 @@ template <>
 inline constexpr auto fields_of<ProbeCase> = std::tuple{
     field("probe", &ProbeCase::probe), field("device", &ProbeCase::device), field("operation", &ProbeCase::operation),
     field("type", &ProbeCase::type),   field("form", &ProbeCase::form),     field("space", &ProbeCase::space)};
-inline const std::string& device_of(const ProbeCase& c) { return c.device; }
+inline std::string device_of(const ProbeCase& c) { return c.device; }
 // Its work is counted in loads, each of which waits for the one before.
 inline bool counts_loads(const ProbeCase& c) { return c.probe == "latency"; }
 std::string title(const ProbeCase&);  // "bandwidth cuda:0 rmw fp32 dependent"

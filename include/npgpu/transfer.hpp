@@ -90,7 +90,7 @@ inline constexpr auto fields_of<TransferCase> =
 TransferCase case_on(std::string module, const std::string& device, Direction direction = Direction::h2d);
 
 // The device that a case is about: the first of source and target that is not the host, else the host.
-const std::string& device_of(const TransferCase&);
+std::string device_of(const TransferCase&);
 
 // h2d <-> d2h; the other directions are their own reverse.
 constexpr Direction reversed(Direction d) {

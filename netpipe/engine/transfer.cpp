@@ -53,7 +53,7 @@ TransferCase case_on(std::string module, const std::string& device, Direction di
           .executor = usual_executor(direction)};
 }
 
-const std::string& device_of(const TransferCase& c) { return c.source == the_host ? c.target : c.source; }
+std::string device_of(const TransferCase& c) { return c.source == the_host ? c.target : c.source; }
 
 Lane reversed(const Lane& lane) {
   return {reversed(lane.direction), lane.target, lane.source, lane.executor, lane.measured};

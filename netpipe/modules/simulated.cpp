@@ -116,7 +116,7 @@ Refusal wrong_lanes(const TransferCase& c) {
     if (!lane.measured)
       return "a lane that is only a load is driven by a host thread of its own, and a simulated device has one thread: "
              "measure that lane too, or use a real device";
-    if (const std::string& other = device_of(lane_case(c, lane)); other != device_of(c))
+    if (const std::string other = device_of(lane_case(c, lane)); other != device_of(c))
       return fmt::format("lanes on {} and on {}: each simulated device has its own clock: use lanes of one device",
                          device_of(c), other);
   }
