@@ -32,16 +32,19 @@ std::string refusal(const TransferCase& c) { return module().refuses_case(c).val
 }  // namespace
 
 TEST_CASE("every pattern, size and offset arrives intact, warm and cold") {
+  // Each cold size lays out a walk of several times the last-level cache, which may be hundreds of MiB: few of them.
+  const std::vector<std::pair<int, int>> all_offsets{{0, 0}, {1, 0}, {0, 7}, {4097, 63}}, few_offsets{{4097, 63}};
+  const std::vector<std::uint64_t> all_sizes{1, 8, 300, 4096, 70000, 5}, few_sizes{300, 70000, 5};
   for (const Cache cache : {Cache::warm, Cache::cold})
     for (const Pattern pattern : {Pattern::stream, Pattern::pingpong})
-      for (const auto& [from, to] : {std::pair{0, 0}, {1, 0}, {0, 7}, {4097, 63}}) {
+      for (const auto& [from, to] : cache == Cache::warm ? all_offsets : few_offsets) {
         TransferCase c = host_case(pattern, cache);
         c.source_offset = static_cast<std::uint64_t>(from);
         c.target_offset = static_cast<std::uint64_t>(to);
         INFO(title(c));
         const auto channel = module().open_lane(c, 70000);
         const bool round_trip = pattern == Pattern::pingpong;
-        for (const std::uint64_t bytes : {1, 8, 300, 4096, 70000, 5}) {
+        for (const std::uint64_t bytes : cache == Cache::warm ? all_sizes : few_sizes) {
           channel->prepare(bytes);
           for (int i = 0; i < 3; ++i) {
             channel->forward();

@@ -4,9 +4,10 @@
 // Warm: every repeat copies between the same two buffers.
 //
 // Cold: every repeat copies between the next pair of slots. A slot starts on a page of its own, so that neither a
-// prefetcher nor the last repeat brings its lines; a walk through all slots spans four times the last-level cache on
-// either side before it meets the first again, or an eighth of the free memory where that is less. (Small copies then
-// miss the TLB too, as cold data does.) A size past that has one slot: it evicts itself.
+// prefetcher nor the last repeat brings its lines; a walk through all slots spans twice the last-level cache on either
+// side, so that four times as much as it holds passes before a slot is met again, or an eighth of the free memory where
+// that is less. (Small copies then miss the TLB too, as cold data does.) A size past that has one slot: it evicts
+// itself.
 //
 //     | lead | slot 0: offset, payload, guard ... | slot 1 ... |        each slot a whole number of pages
 #include <fmt/format.h>
@@ -25,7 +26,7 @@ namespace npgpu {
 
 namespace {
 
-constexpr std::uint64_t caches_walked = 4;
+constexpr std::uint64_t caches_walked = 2;
 constexpr std::uint64_t assumed_cache_bytes = 32 * MiB;  // where the machine does not say
 
 std::uint64_t cache_bytes() {
