@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Time over size, both logarithmic, with the fitted line latency + bytes/rate.
 
-Points are medians, the band their 95 % interval, the thin grey line the fit (least squares on relative residuals).
+Points are medians over visits, the band their 95 % interval, the thin grey line the fit (least squares on relative residuals).
 "off 37 %" says by how much the line misses its worst point, where that is more than 25 %."""
 import figure
 import loader

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Latency over the working set: a load waits for the one before, and each level of memory is a step.
 
-The line is the median of the trials, the band its 95 % interval."""
+The line is the median over the visits of a point, the band its 95 % interval."""
 import figure
 import loader
 import numpy as np

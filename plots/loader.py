@@ -11,7 +11,9 @@ try:
 except ImportError:
     sys.exit("plots need numpy and matplotlib (Debian: python3-numpy python3-matplotlib; or pip install numpy matplotlib)")
 
-REPORT, VERSION = "npgpu-report", 2
+REPORT, VERSION = "npgpu-report", 3
+# Throttle reasons that take clocks away; the rest are choices. As the program has them.
+SLOWING = 0x4 | 0x8 | 0x20 | 0x40 | 0x80
 # A curve is named by these words, in this order; words that all curves share go into the title instead.
 WORDS = ["trace", "module", "device_name", "device", "direction", "memory", "pattern", "issue", "timing", "cache",
          "executor", "offsets", "binding", "schedule"]
@@ -217,8 +219,45 @@ def curves_of(series):
     return curves
 
 
+class Visit:
+    """A row of a trace's `visits`, with the rows of `samples` that are its own."""
+
+    def __init__(self, row, samples):
+        self.row, self.samples = row, samples[int(row["first_sample"]):][:int(row["samples"])]
+        self.disturbed = bool(row["disturbed"]) or bool(int(row["throttle_reasons"]) & SLOWING)
+
+
+class Point:
+    """The visits to one point, in order of time."""
+
+    def __init__(self, axes):
+        self.axes, self.visits = axes, []
+
+    def counted(self):
+        """Those that its figures rest on: the undisturbed ones, or all where more than half were disturbed."""
+        quiet = [v for v in self.visits if not v.disturbed]
+        return quiet if 2 * len(quiet) >= len(self.visits) else self.visits
+
+
+def points_of(group):
+    """The points of a series in a trace, as h5py has it, in the order in which they were first visited."""
+    visits, samples = group["visits"][()], group["samples"][()]
+    axes = visits.dtype.names[:visits.dtype.names.index("round")]
+    found = {}
+    for row in visits:
+        key = tuple(row[name].item() for name in axes)
+        found.setdefault(key, Point(dict(zip(axes, key)))).visits.append(Visit(row, samples))
+    return list(found.values())
+
+
+def median_over(visits):
+    """Of the medians within those visits that count, as the program estimates a point; `visits` as samples_of has them."""
+    return np.median([np.median(us) for us, counts in visits if counts])
+
+
 def samples_of(curve):
-    """[times of one operation in us, in the order of the trials] for each size of a lane, from the trace itself."""
+    """For each size of a lane its visits with usable trials, from the trace itself: [(times of one operation in us, in
+    the order of the trials; whether the visit counts)]."""
     series = curve.series
     if not series.trace.holds_samples:
         raise BadTrace(f"{series.trace.path}: is a report, which holds no samples; name the trace itself")
@@ -229,16 +268,20 @@ def samples_of(curve):
     try:
         with h5py.File(series.trace.path, "r") as file:
             group = file[series.kind][sorted(file[series.kind])[series.index]]
-            points, samples = group["points"][()], group["samples"][()]
-    except (OSError, KeyError, RuntimeError) as error:
+            points = points_of(group)
+    except (OSError, KeyError, ValueError, RuntimeError) as error:
         raise BadTrace(f"{series.trace.path}: cannot be read: {error}") from None
     column = "host_us" if series.case["timing"] == "host" else "device_us"
     legs = 2 if series.case["pattern"] == "pingpong" else 1
     found = {}
     for point in points:
-        rows = samples[int(point["first_sample"]):][:int(point["samples"])]
-        rows = rows[(rows["lane"] == curve.lane) & np.isfinite(rows[column]) & (rows["repeats"] > 0)]
-        found[int(point["bytes"])] = rows[column] / (rows["repeats"] * legs)
+        counted = point.counted()
+        visits = found[point.axes["bytes"]] = []
+        for visit in point.visits:
+            rows = visit.samples
+            rows = rows[(rows["lane"] == curve.lane) & np.isfinite(rows[column]) & (rows["repeats"] > 0)]
+            if len(rows):
+                visits.append((rows[column] / (rows["repeats"] * legs), visit in counted))
     return [found[int(n)] for n in curve.bytes]
 
 

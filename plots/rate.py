@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Rate over size: NetPIPE's figure (Allada et al. 2009, Figs. 4 to 7).
 
-The line is the rate of the median time, the band its 95 % interval, the dashed line the theoretical limit."""
+The line is the rate of the median time over all visits, the band its 95 % interval, the dashed line the theoretical
+limit."""
 import figure
 import loader
 import numpy as np

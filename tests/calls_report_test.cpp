@@ -6,29 +6,33 @@
 #include "netpipe/model/calls/calls.hpp"
 #include "npgpu/compare.hpp"
 #include "npgpu/report.hpp"
+#include "tests/made_visit.hpp"
 
 using namespace npgpu;
 
 namespace {
 
 // Nine trials within 1 % of `done_us`, each returning after half of it.
+void visit(CallSeries& series, std::uint32_t nodes, double done_us, int intact = 1) {
+  Visit<Calls> visit = next_visit(series, {.blocks = 1, .nodes = nodes}, 9);
+  visit.work = 1;
+  for (std::uint32_t i = 0; i < 9; ++i)
+    series.samples.push_back({.visit = static_cast<std::uint32_t>(series.visits.size()),
+                              .trial = i,
+                              .intact = i == 8 ? intact : -1,
+                              .repeats = 10,
+                              .host_us = 5 * done_us,
+                              .done_us = series.question.call == Call::graph_instantiate
+                                             ? not_measured
+                                             : 10 * done_us * (0.996 + 0.001 * i)});
+  series.visits.push_back(visit);
+}
+
 void add(Trace& trace, Call call, GraphForm form, std::uint32_t nodes, double done_us, int intact = 1) {
   CallSeries series;
   series.question = {"cuda:0", call, Manner::alone, form};
   series.device_name = "GPU";
-  CallPoint point;
-  point.axes = {.blocks = 1, .nodes = nodes};
-  point.samples = 9;
-  point.work = 1;
-  for (std::uint32_t i = 0; i < 9; ++i)
-    series.samples.push_back(
-        {.point = 0,
-         .trial = i,
-         .intact = i == 8 ? intact : -1,
-         .repeats = 10,
-         .host_us = 5 * done_us,
-         .done_us = call == Call::graph_instantiate ? not_measured : 10 * done_us * (0.996 + 0.001 * i)});
-  series.points.push_back(point);
+  visit(series, nodes, done_us, intact);
   trace.of<Calls>().push_back(series);
 }
 
@@ -73,6 +77,31 @@ TEST_CASE("the estimate of a call is until its work is done, and wrong work has 
   CHECK(right.time_us.value == doctest::Approx(16.0));
   CHECK(right.min_us == doctest::Approx(16 * 0.996));
   CHECK_FALSE(wrong.usable());
+}
+
+TEST_CASE("a disturbed visit to a call does not count; a call whose visits all were is marked") {
+  Trace trace;
+  add(trace, Call::launch, GraphForm::none, 0, 8.0);
+  CallSeries& series = trace.of<Calls>()[0];
+  visit(series, 0, 16.0);
+  visit(series, 0, 10.0);
+  disturb(series.visits[1], Cause::host_busy, "python3 (4711)");
+  const auto told = [&] {
+    std::ostringstream out;
+    report_text(out, trace, {});
+    return out.str();
+  };
+  CHECK(model::summarize(series)[0].trials == 18);
+  CHECK(model::summarize(series)[0].done_us.value == doctest::Approx(9));
+  CHECK(estimates(series)[0].max_us == doctest::Approx(10 * 1.004));
+  CHECK(told().find("disturbed") == std::string::npos);
+  for (const std::size_t i : {0U, 2U}) disturb(series.visits[i], Cause::host_busy);
+  CHECK(model::summarize(series)[0].trials == 27);
+  CHECK(model::summarize(series)[0].done_us.value == doctest::Approx(10));
+  CHECK(told().find("  d\n") != std::string::npos);
+  CHECK(told().find(
+            "d 1 of 1 times of calls were disturbed: others used the host's processors; most of all by python3") !=
+        std::string::npos);
 }
 
 TEST_CASE("the report has one table of graphs, and says from which length they pay") {

@@ -2,7 +2,15 @@
 #include "netpipe/cli/campaign.hpp"
 
 #include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "netpipe/cli/signals.hpp"
 #include "tests/made_trace.hpp"
 
 using namespace npgpu;
@@ -14,6 +22,7 @@ struct Made {
   Workload fails = Workload::none;  // of this workload every job fails, but of none
   bool opens = true;
   int runs = 0, calibrations = 0, warm_ups = 0;
+  int stops_at = 0;  // this run asks the program to stop
 };
 
 // Copies take 1 ms; a kernel 1 us an iteration.
@@ -26,7 +35,7 @@ class MadeRunner final : public Runner<Jobs> {
     job_ = step.axes;
   }
   bool run(std::uint64_t, std::vector<JobSample>& samples) override {
-    ++made_.runs;
+    if (++made_.runs == made_.stops_at) raise(SIGTERM);
     samples.emplace_back().host_us = 1e3 + static_cast<double>(job_.iterations);
     return true;
   }
@@ -93,15 +102,18 @@ DeviceInfo made_device() {
   return device;
 }
 
-MeasureOptions options_for(const std::filesystem::path& path, IfExists if_exists = IfExists::refuse) {
+MeasureOptions options_for(const std::filesystem::path& path, IfExists if_exists = IfExists::refuse,
+                           std::uint32_t rounds = 1, std::uint64_t seed = 1) {
   MeasureOptions options;
   options.output = path;
   options.plan = "made";
   options.if_exists = if_exists;
   options.progress = ProgressForm::none;
+  options.seed = seed;
   for_each_kind([&]<class K>() {
     auto& repetition = std::get<RepetitionOf<K>>(options.repetitions);
     repetition.is_classic = true;
+    repetition.rounds = rounds;
     repetition.classic.trials = 2;
     repetition.classic.fixed_repeats = 1;
   });
@@ -114,12 +126,13 @@ struct Result {
 };
 
 Result run(const std::filesystem::path& path, Made& made, const std::vector<JobStep>& steps,
-           IfExists if_exists = IfExists::refuse, DeviceInfo device = made_device()) {
+           IfExists if_exists = IfExists::refuse, DeviceInfo device = made_device(), std::uint32_t rounds = 1,
+           std::uint64_t seed = 1) {
   const MadeBackend backend(made);
   Plan plan;
   add<Jobs>(plan, backend, device, steps);
   Result ran;
-  ran.campaign = run_campaign(plan, options_for(path, if_exists));
+  ran.campaign = run_campaign(plan, options_for(path, if_exists, rounds, seed));
   ran.trace = read_trace(path);
   return ran;
 }
@@ -139,8 +152,8 @@ TEST_CASE("steps go from case to case in the plan's order, and trials are number
   CHECK(memory.question.workload == Workload::memory);
   CHECK(memory.binding == "made");
   CHECK(memory.simulated);
-  REQUIRE(memory.points.size() == 2);
-  CHECK(memory.points[1].axes.chunks == 2);
+  REQUIRE(memory.visits.size() == 2);
+  CHECK(memory.visits[1].axes.chunks == 2);
   REQUIRE(compute.samples.size() == 2);
   CHECK(memory.samples[1].number == 1);
   CHECK(compute.samples[0].number == 2);
@@ -148,13 +161,169 @@ TEST_CASE("steps go from case to case in the plan's order, and trials are number
   CHECK(memory.samples[2].number == 4);
 }
 
+namespace {
+
+// Two cases of six and three cuts.
+std::vector<JobStep> several() {
+  std::vector<JobStep> steps;
+  for (std::uint32_t chunks = 1; chunks <= 6; ++chunks) steps.push_back(step(Workload::memory, chunks));
+  for (std::uint32_t chunks = 1; chunks <= 3; ++chunks) steps.push_back(step(Workload::compute, chunks));
+  return steps;
+}
+
+constexpr int runs_of_visit = 3;  // one to warm up, and two trials
+
+// A point's case and number of chunks, and the round of a visit to it.
+using PointAndRound = std::tuple<Workload, std::uint32_t, std::uint32_t>;
+
+// All visits, in order of time.
+std::vector<PointAndRound> visits_of(const Trace& trace) {
+  std::map<std::uint64_t, PointAndRound> by_number;
+  for (const JobSeries& series : trace.of<Jobs>())
+    for (const Visit<Jobs>& visit : series.visits)
+      by_number[samples_of(series, visit).front().number] = {series.question.workload, visit.axes.chunks, visit.round};
+  std::vector<PointAndRound> all;
+  for (const auto& [number, visit] : by_number) all.push_back(visit);
+  return all;
+}
+
+std::multiset<PointAndRound> set_of(const Trace& trace) {
+  std::multiset<PointAndRound> all;
+  for (const JobSeries& series : trace.of<Jobs>())
+    for (const Visit<Jobs>& visit : series.visits)
+      all.insert({series.question.workload, visit.axes.chunks, visit.round});
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("in three rounds every point is visited once in each, in an order that the seed decides") {
+  const ScratchFolder folder;
+  Made made;
+  const auto ran = [&](const char* name, std::uint64_t seed) {
+    return run(folder / name, made, several(), IfExists::refuse, made_device(), 3, seed);
+  };
+  const Result first = ran("first.h5", 1);
+  CHECK(first.campaign.measured == 9);  // points, not visits
+  CHECK(first.trace.root.seed == 1);
+  CHECK(made.runs == 9 * 3 * runs_of_visit);
+  std::multiset<PointAndRound> expected;
+  for (const JobStep& one : several())
+    for (std::uint32_t round = 0; round < 3; ++round) expected.insert({one.question.workload, one.axes.chunks, round});
+  CHECK(set_of(first.trace) == expected);
+  const auto order = visits_of(first.trace);
+  REQUIRE(order.size() == 27);
+  CHECK(std::ranges::is_sorted(order, {}, [](const PointAndRound& one) { return std::get<2>(one); }));
+  // A round has the points of a case in a row, in an order of its own.
+  const auto round = [&](std::uint32_t number, Workload workload) {
+    std::vector<std::uint32_t> chunks;
+    for (const auto& [of, count, in] : order)
+      if (of == workload && in == number) chunks.push_back(count);
+    return chunks;
+  };
+  CHECK(round(0, Workload::memory) != round(1, Workload::memory));
+  CHECK(round(1, Workload::memory) != round(2, Workload::memory));
+  for (std::size_t i = 0; i < 27; i += 9) {
+    int changes = 0;
+    for (std::size_t k = i + 1; k < i + 9; ++k) changes += std::get<0>(order[k]) != std::get<0>(order[k - 1]);
+    CHECK(changes == 1);
+  }
+  CHECK(visits_of(ran("same.h5", 1).trace) == order);
+  const Result other = ran("other.h5", 2);
+  CHECK(set_of(other.trace) == expected);
+  CHECK(visits_of(other.trace) != order);
+}
+
+TEST_CASE("one round goes as the plan does, whatever the seed") {
+  const ScratchFolder folder;
+  Made made;
+  const Result ran = run(folder / "t.h5", made, several(), IfExists::refuse, made_device(), 1, 5);
+  std::vector<PointAndRound> planned;
+  for (const JobStep& one : several()) planned.emplace_back(one.question.workload, one.axes.chunks, 0u);
+  CHECK(visits_of(ran.trace) == planned);
+}
+
+TEST_CASE("visits tell when they began, and a point's stop is known after its last") {
+  const ScratchFolder folder;
+  Made made;
+  const Result ran = run(folder / "t.h5", made, several(), IfExists::refuse, made_device(), 3);
+  double before = 0;
+  std::map<std::uint64_t, double> begun;
+  for (const JobSeries& series : ran.trace.of<Jobs>())
+    for (const Visit<Jobs>& visit : series.visits) begun[samples_of(series, visit).front().number] = visit.at_s;
+  for (const auto& [number, at_s] : begun) {
+    CHECK(at_s >= before);
+    before = at_s;
+  }
+  for (const auto& point : points_of(ran.trace.of<Jobs>().at(0))) {
+    CHECK(point.visits.size() == 3);
+    CHECK(point.stop() == Stop::trials);
+    CHECK(point.disturbed() == 0);
+  }
+}
+
+TEST_CASE("a run that is stopped between and within rounds, and resumed, ends with the same points and rounds") {
+  const ScratchFolder folder;
+  Made whole;
+  const auto expected = set_of(run(folder / "whole.h5", whole, several(), IfExists::refuse, made_device(), 3, 1).trace);
+  // A round has nine visits: before any of the third round; within one of the second; at the very first run.
+  for (const int stops_at : {18 * runs_of_visit + 1, 11 * runs_of_visit + 2, 1}) {
+    CAPTURE(stops_at);
+    const auto path = folder / "stopped.h5";
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {  // that it was asked to stop is never forgotten
+      catch_signals();
+      Made made;
+      made.stops_at = stops_at;
+      _exit(run(path, made, several(), IfExists::refuse, made_device(), 3, 1).campaign.exit_code());
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == exit_code::stopped);
+    const Trace stopped = read_trace(path);
+    CHECK_FALSE(stopped.root.complete);
+    const auto kept = set_of(stopped);
+    CHECK(kept.size() == static_cast<std::size_t>((stops_at - 1) / runs_of_visit));
+    Made made;
+    const Result resumed = run(path, made, several(), IfExists::resume, made_device(), 3, 2);
+    CHECK(resumed.trace.root.complete);
+    CHECK(set_of(resumed.trace) == expected);
+    CHECK(made.runs == runs_of_visit * static_cast<int>(expected.size() - kept.size()));
+    for (std::size_t i = 0; i < stopped.of<Jobs>().size(); ++i) {
+      const auto& then = stopped.of<Jobs>()[i].visits;
+      const auto& now = resumed.trace.of<Jobs>().at(i).visits;
+      REQUIRE(now.size() >= then.size());
+      for (std::size_t row = 0; row < then.size(); ++row) {
+        CHECK(now[row].axes == then[row].axes);
+        CHECK(now[row].round == then[row].round);
+      }
+    }
+    std::filesystem::remove(path);
+  }
+}
+
+TEST_CASE("a complete run that is resumed visits nothing again") {
+  const ScratchFolder folder;
+  Made made;
+  const auto again = [&](IfExists how) { return run(folder / "t.h5", made, several(), how, made_device(), 3); };
+  const Result first = again(IfExists::refuse);
+  const int runs = made.runs;
+  const Result second = again(IfExists::resume);
+  CHECK(made.runs == runs);
+  CHECK(second.campaign.measured == 0);
+  CHECK(second.campaign.kept == 9);
+  CHECK(set_of(second.trace) == set_of(first.trace));
+}
+
 TEST_CASE("axes that depend on the device are chosen by the runner, which is told what the trace has") {
   const ScratchFolder folder;
   Made made;
   const Result first = run(folder / "t.h5", made, {step(Workload::compute, 1, 2.0), step(Workload::compute, 2, 2.0)});
   REQUIRE(first.trace.of<Jobs>().size() == 1);
-  CHECK(first.trace.of<Jobs>()[0].points.at(0).axes.iterations == 2000);
-  CHECK(first.trace.of<Jobs>()[0].points.at(1).axes.iterations == 2000);
+  CHECK(first.trace.of<Jobs>()[0].visits.at(0).axes.iterations == 2000);
+  CHECK(first.trace.of<Jobs>()[0].visits.at(1).axes.iterations == 2000);
   CHECK(made.calibrations == 1);
 
   // A third cut, by a ratio that would now give something else: the trace's iterations stay, and nothing is calibrated.
@@ -164,7 +333,7 @@ TEST_CASE("axes that depend on the device are chosen by the runner, which is tol
           IfExists::resume);
   CHECK(second.campaign.kept == 2);
   CHECK(second.campaign.measured == 1);
-  CHECK(second.trace.of<Jobs>().at(0).points.at(2).axes.iterations == 2000);
+  CHECK(second.trace.of<Jobs>().at(0).visits.at(2).axes.iterations == 2000);
   CHECK(made.calibrations == 1);
 }
 
@@ -196,6 +365,7 @@ TEST_CASE("a device is warmed up once for a batch, and a simulated one never") {
   const ScratchFolder folder;
   Made made;
   DeviceInfo real = made_device();
+  real.id = "host";  // others are looked for there
   real.simulated = false;
   run(folder / "real.h5", made, {step(Workload::memory, 1), step(Workload::compute, 4)}, IfExists::refuse, real);
   CHECK(made.warm_ups == 1);

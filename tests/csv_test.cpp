@@ -58,15 +58,16 @@ TEST_CASE("a header row, then a row for each sample, exactly as it came") {
   trace.of<Transfers>().push_back(sweep_of(Pattern::pingpong));
   trace.of<Transfers>()[0].device_name = "GPU, \"fast\"\nmodel";
   add_point(trace.of<Transfers>()[0], 1024, {0.1, NAN}, 7);
-  trace.of<Transfers>()[0].points[0].stop = Stop::not_converged;
+  trace.of<Transfers>()[0].visits[0].stop = Stop::not_converged;
   trace.of<Transfers>()[0].samples[1].intact = 1;
   const std::string front =
       "0,cudaMemcpy,host,cuda:0,pingpong,h2d,pinned,0,host,warm,copy-engine,0,0,1,,\"GPU, \"\"fast\"\"\nmodel\",0,"
-      "1024,,0,not-converged,0,,,,,0,";
+      "1024,0,,0,not-converged,0,,0,,,,,,0,";
   CHECK(csv(trace) ==
         "series,module,source,target,pattern,direction,memory,async,timing,cache,executor,source_offset_bytes,"
-        "target_offset_bytes,bind,more_lanes,device_name,simulated,bytes,work,void_trials,stop,wall_us,sm_clock_mhz,"
-        "memory_clock_mhz,power_w,temperature_c,throttle_reasons,point,trial,lane,intact,repeats,host_us,device_us\n" +
+        "target_offset_bytes,bind,more_lanes,device_name,simulated,bytes,round,work,void_trials,stop,wall_us,at_s,"
+        "disturbed,disturber,sm_clock_mhz,memory_clock_mhz,power_w,temperature_c,throttle_reasons,visit,trial,lane,"
+        "intact,repeats,host_us,device_us\n" +
             front + "0,0,0,-1,7,0.1,\n" + front + "0,1,0,1,7,,\n");
 }
 
@@ -77,17 +78,17 @@ TEST_CASE("numbers read back as they were, whatever their digits") {
   CHECK(has(csv(trace), ",0.30000000000000004,"));
 }
 
-TEST_CASE("a sample without its point leaves those fields empty, for every kind") {
+TEST_CASE("a sample without its visit leaves those fields empty, for every kind") {
   Trace trace;
   trace.of<Transfers>().push_back(sweep_of());
   add_point(trace.of<Transfers>()[0], 1, {1});
-  trace.of<Transfers>()[0].samples[0].point = 9;
+  trace.of<Transfers>()[0].samples[0].visit = 9;
   trace.of<Jobs>().push_back(jobs_of());
   add_job(trace.of<Jobs>()[0], {.bytes_in = 4}, {1});
-  trace.of<Jobs>()[0].samples[0].point = 9;
+  trace.of<Jobs>()[0].samples[0].visit = 9;
   for (const char* kind : {"transfers", "jobs"}) {
     const auto row = rows(csv(trace, {kind, CsvRows::samples})).at(0);
-    CHECK(row.at("point") == "9");
+    CHECK(row.at("visit") == "9");
     CHECK(row.at("stop").empty());
     CHECK(row.at("host_us") == "1");
   }
@@ -192,4 +193,36 @@ TEST_CASE("a point whose payload was wrong has no time in the tidy table, but th
   const auto row = rows(csv(trace, {"transfers", CsvRows::points})).at(0);
   CHECK(row.at("time_us").empty());
   CHECK(has(row.at("void"), "wrong"));
+}
+
+TEST_CASE("a disturbed visit is no part of its point; a point that rests on such names the causes") {
+  Trace trace;
+  trace.of<Transfers>().push_back(sweep_of());
+  TransferSeries& sweep = trace.of<Transfers>()[0];
+  for (const double us : {10.0, 30.0, 12.0}) add_point(sweep, 1000, {us, us});
+  disturb(sweep.visits[1], Cause::host_busy, "python3 (4711)");
+  auto all = rows(csv(trace, {"transfers", CsvRows::points}));
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].at("visits") == "3");
+  CHECK(all[0].at("trials") == "4");
+  CHECK(all[0].at("disturbed").empty());
+  CHECK(all[0].at("time_us") == "11");
+  CHECK(all[0].at("max_us") == "12");
+  for (const std::size_t i : {0U, 2U}) disturb(sweep.visits[i], Cause::host_busy);
+  all = rows(csv(trace, {"transfers", CsvRows::points}));
+  CHECK(all[0].at("trials") == "6");
+  CHECK(all[0].at("disturbed") == "others used the host's processors; most of all by python3 (4711)");
+  CHECK(all[0].at("time_us") == "12");
+  disturb(sweep.visits[0], Cause::device_busy);
+  CHECK(has(csv(trace, {"transfers", CsvRows::points}),
+            ",\"others used the host's processors, another process used the device; most of all by python3 (4711)\","));
+  // Each visit's own, by number and name, is with its samples.
+  const auto samples = rows(csv(trace, {"transfers", CsvRows::samples}));
+  REQUIRE(samples.size() == 6);
+  CHECK(samples[2].at("visit") == "1");
+  CHECK(samples[2].at("round") == "1");
+  CHECK(samples[2].at("disturbed") == "1");
+  CHECK(samples[2].at("disturber") == "python3 (4711)");
+  CHECK(samples[0].at("disturbed") == std::to_string(sweep.visits[0].disturbed));
+  CHECK(samples[0].at("disturber").empty());
 }

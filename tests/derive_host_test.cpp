@@ -34,7 +34,7 @@ ProbeSeries cpu_sweep() {
 // The point's trials take so many times as long, while its threads run as many cycles as before.
 void share_core(ProbeSeries& sweep, std::size_t point, double longer) {
   for (ProbeSample& sample : sweep.samples) {
-    if (sample.point != point) continue;
+    if (sample.visit != point) continue;
     sample.host_us *= longer;
     sample.device_us *= longer;
   }

@@ -118,7 +118,7 @@ TEST_CASE("a cache of constants has names of its own, and no answer of the devic
 TEST_CASE("trials that differ near the end of a level are told") {
   ProbeSeries sweep = chase(64 * MiB);
   // The first point past 1 MiB takes 8 us or 12 us: on the way from 4 to 20, and anything but steady.
-  for (const ProbePoint& p : sweep.points) {
+  for (const Visit<Probes>& p : sweep.visits) {
     if (p.axes.bytes <= MiB || p.axes.bytes > 1300 * KiB) continue;
     for (std::size_t i = 0; i < p.samples; ++i) {
       ProbeSample& s = sweep.samples[p.first_sample + i];
@@ -148,7 +148,7 @@ TEST_CASE("a chase by atomics tells all of L2, loads then only its near part") {
     sweep->question.space = Space::global;
   }
   atomics.question.operation = Operation::rmw;
-  for (const ProbePoint& p : atomics.points)  // no level before 8 MiB
+  for (const Visit<Probes>& p : atomics.visits)  // no level before 8 MiB
     for (std::size_t i = 0; i < p.samples && p.axes.bytes <= MiB; ++i)
       atomics.samples[p.first_sample + i].device_us = atomics.samples[p.first_sample + i].cycles = 200;
   for (ProbeSample& s : atomics.samples) s.cycles = s.device_us * 1000;
@@ -167,7 +167,7 @@ TEST_CASE("a chase by atomics tells all of L2, loads then only its near part") {
 TEST_CASE("the far part of an L2 has rows of its own, though memory takes only a quarter longer") {
   ProbeSeries loads = chase(64 * MiB), atomics = chase(64 * MiB);
   const auto slow = [](ProbeSeries& series, double ns, std::uint64_t above, std::uint64_t up_to) {
-    for (const ProbePoint& p : series.points)
+    for (const Visit<Probes>& p : series.visits)
       for (std::size_t i = 0; i < p.samples && p.axes.bytes > above && p.axes.bytes <= up_to; ++i)
         series.samples[p.first_sample + i].device_us = 10 * ns, series.samples[p.first_sample + i].cycles = 1e4 * ns;
   };

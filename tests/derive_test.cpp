@@ -150,7 +150,7 @@ TEST_CASE("a GPU by hand: 4 units, 32 lanes, 4 warps") {
 
 TEST_CASE("corners that were not measured are named, in every parameter that needs them") {
   ProbeSeries sweep = gpu_sweep();
-  sweep.points.resize(1);
+  sweep.visits.resize(1);
   const DeviceParameters d = derived(sweep);
   CHECK(find(d, "FMA latency").estimate.value == doctest::Approx(4));
   CHECK(find(d, "SM").note == "All-All: no such point was measured; One-All: no such point was measured");
@@ -187,7 +187,7 @@ TEST_CASE("a wrong answer of the device disagrees") {
 TEST_CASE(
     "All-All at a lower clock: seconds and cycles differ, the limit is that of the clock, and all of it is said") {
   ProbeSeries sweep = gpu_sweep();
-  const ProbePoint& aa = sweep.points[3];
+  const Visit<Probes>& aa = sweep.visits[3];
   for (std::size_t i = 0; i < aa.samples; ++i) {
     ProbeSample& s = sweep.samples[aa.first_sample + i];
     s.device_us /= 0.8;  // the same cycles, at 800 MHz
@@ -210,7 +210,7 @@ TEST_CASE("without cycles the latency comes from the clock, and says which") {
   CHECK(find(d, "FMA latency").estimate.method.find("that of the run was not recorded") != std::string::npos);
   CHECK(find(d, "FMA latency").note == "One-One: its clock was not recorded, the highest stands in");
   CHECK(find(d, "lanes*ports").note == find(d, "FMA latency").note);
-  for (ProbePoint& p : sweep.points) p.telemetry.sm_clock_mhz = 500;
+  for (Visit<Probes>& p : sweep.visits) p.telemetry.sm_clock_mhz = 500;
   d = derived(sweep);
   CHECK(find(d, "FMA latency").estimate.value == doctest::Approx(2));
   CHECK(find(d, "FMA latency").estimate.method == "2 f / Cp_OO, f being the clock of the run");
@@ -262,7 +262,7 @@ TEST_CASE("a case measured twice: told once, and where the two differ that is sa
   CHECK(find(d, "SM").verdict == Agreement::agrees);
   CHECK(find(d, "SM").note == "");
   for (std::size_t i = 0; i < 9; ++i)  // All-All takes half as long again
-    trace.of<Probes>()[1].samples[trace.of<Probes>()[1].points[3].first_sample + i].device_us *= 1.5;
+    trace.of<Probes>()[1].samples[trace.of<Probes>()[1].visits[3].first_sample + i].device_us *= 1.5;
   d = derive(trace).at(0);
   CHECK(find(d, "SM by time").estimate.value == doctest::Approx(4));
   CHECK(find(d, "SM by time").verdict == Agreement::undecided);

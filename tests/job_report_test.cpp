@@ -20,7 +20,7 @@ Trace made() {
   JobShape cut = unsplit;
   cut.chunks = cut.streams = 16;
   add_job(trace.of<Jobs>()[0], cut, {1500, 1500, 1500, 1500, 1500, 1530});
-  trace.of<Jobs>()[0].points[1].stop = Stop::not_converged;
+  trace.of<Jobs>()[0].visits[1].stop = Stop::not_converged;
   return trace;
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("the overview has one row for all cases without a best split") {
   trace.of<Jobs>().push_back(parts);
   parts.question.gating = Gating::gated;
   for (JobSample& s : parts.samples) s.device_us = s.host_us;
-  parts.points[0].stop = Stop::not_converged;
+  parts.visits[0].stop = Stop::not_converged;
   trace.of<Jobs>().push_back(parts);
   parts.question.order = Order::independent;
   parts.error = "lost";  // has a line of its own
@@ -114,6 +114,14 @@ TEST_CASE("wrong results have no time") {
   CHECK(has(text([](auto& out, const Trace& t) { report_text(out, t, {}); }, trace), "! no usable trial"));
 }
 
+TEST_CASE("a job that was disturbed is marked") {
+  Trace trace = made();
+  disturb(trace.of<Jobs>()[0].visits[1], Cause::host_busy, "python3 (4711)");
+  const std::string told = text([](auto& out, const Trace& t) { report_text(out, t, {}); }, trace);
+  CHECK(has(told, "  *d\n"));
+  CHECK(has(told, "d 1 of 2 jobs were disturbed: others used the host's processors; most of all by"));
+}
+
 TEST_CASE("JSON: summaries, and everything") {
   const auto report = nlohmann::json::parse(text([](auto& out, const Trace& t) { report_json(out, t); }, made()));
   const auto& point = report["jobs"][0]["points"][1];
@@ -125,7 +133,7 @@ TEST_CASE("JSON: summaries, and everything") {
   CHECK(point["create_us"].is_null());
   CHECK(point["stop"] == "not-converged");
   const auto all = nlohmann::json::parse(text([](auto& out, const Trace& t) { export_json(out, t); }, made()));
-  CHECK(all["jobs"][0]["points"]["bytes_in"][0] == 60 * MiB);
+  CHECK(all["jobs"][0]["visits"]["bytes_in"][0] == 60 * MiB);
   CHECK(all["jobs"][0]["samples"]["host_us"].size() == 12);
   CHECK(all["jobs"][0]["samples"]["device_us"][0].is_null());
 }

@@ -68,8 +68,8 @@ TEST_CASE("each trial is one job, and the last carries the verdict") {
   CHECK(std::isnan(samples[8].device_us));
   CHECK(samples[7].intact == -1);
   CHECK(samples[8].intact == 1);
-  CHECK(second->point.stop == Stop::converged);
-  CHECK(second->point.axes == job);
+  CHECK(second->visit.stop == Stop::converged);
+  CHECK(second->visit.axes == job);
   CHECK(runner.prepared == 2);
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("a trial whose gate timed out is run again; three in a row are an erro
   REQUIRE(one);
   CHECK(one->samples.size() == 2);
   CHECK(one->samples[0].device_us == doctest::Approx(2060));
-  CHECK(one->point.void_trials == 2);
+  CHECK(one->visit.void_trials == 2);
   MadeRunner three;
   three.voids = 3;
   CHECK_THROWS_AS(measured(three, classic_schedule({.trials = 2}), gated), Error);

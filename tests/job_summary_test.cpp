@@ -55,8 +55,26 @@ TEST_CASE("wrong results void a point, and no other's speed-up is taken over it"
 TEST_CASE("points that claim more samples than there are") {
   JobSeries sweep = jobs_of();
   add_job(sweep, {.bytes_in = 4096}, {10});
-  sweep.points[0].samples = 5;
+  sweep.visits[0].samples = 5;
   CHECK(summarize(sweep)[0].time_us.value == 10);
-  sweep.points[0].first_sample = 7;
+  sweep.visits[0].first_sample = 7;
   CHECK(summarize(sweep)[0].trials == 0);
+}
+
+TEST_CASE("a disturbed visit to a job does not count, unless most were") {
+  JobSeries sweep = jobs_of();
+  for (const double us : {10.0, 30.0, 12.0}) add_job(sweep, {.bytes_in = 4096}, {us});
+  add_job(sweep, {.bytes_in = 4096, .chunks = 2, .streams = 2}, {5.5});
+  disturb(sweep.visits[1], Cause::core_shared);
+  auto all = summarize(sweep);
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].trials == 2);
+  CHECK(all[0].time_us.value == 11);
+  CHECK(all[0].disturbed.empty());
+  CHECK(all[1].speed_up == 2);
+  for (Visit<Jobs>& visit : sweep.visits) disturb(visit, Cause::core_shared);
+  all = summarize(sweep);
+  CHECK(all[0].trials == 3);
+  CHECK(all[0].time_us.value == 12);
+  CHECK(all[0].disturbed == "no core of its own");
 }

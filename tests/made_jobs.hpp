@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "npgpu/model.hpp"
+#include "tests/made_visit.hpp"
 
 namespace npgpu {
 
@@ -15,21 +16,20 @@ inline JobSeries jobs_of() {
   return sweep;
 }
 
-inline void add_job(JobSeries& sweep, const JobShape& job, const std::vector<double>& host_us) {
-  JobPoint point;
-  point.axes = job;
-  point.first_sample = sweep.samples.size();
-  point.samples = static_cast<std::uint32_t>(host_us.size());
+// A visit to a job: one sample a trial time.
+inline Visit<Jobs>& add_job(JobSeries& sweep, const JobShape& job, const std::vector<double>& host_us) {
+  const Visit<Jobs> visit = next_visit(sweep, job, host_us.size());
   for (const double us : host_us) {
     JobSample s;
-    s.point = static_cast<std::uint32_t>(sweep.points.size());
-    s.trial = static_cast<std::uint32_t>(sweep.samples.size() - point.first_sample);
+    s.visit = static_cast<std::uint32_t>(sweep.visits.size());
+    s.trial = static_cast<std::uint32_t>(sweep.samples.size() - visit.first_sample);
     s.number = sweep.samples.size();
     s.host_us = us;
     s.issue_us = 0.5;
     sweep.samples.push_back(s);
   }
-  sweep.points.push_back(point);
+  sweep.visits.push_back(visit);
+  return sweep.visits.back();
 }
 
 }  // namespace npgpu

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "npgpu/derive.hpp"
+#include "tests/made_visit.hpp"
 
 namespace npgpu {
 
@@ -21,18 +22,15 @@ inline ProbeSeries probe_sweep(const std::string& device = "cuda:0") {
   return sweep;
 }
 
-// A point whose trials took so many microseconds of one repeat each. No cycles.
-inline ProbePoint& add_point(ProbeSeries& sweep, const Shape& shape, double work,
-                             const std::vector<double>& device_us) {
-  ProbePoint point;
-  point.axes = shape;
-  point.work = work;
-  point.first_sample = sweep.samples.size();
-  point.samples = static_cast<std::uint32_t>(device_us.size());
-  point.stop = Stop::converged;
+// A visit to a point whose trials took so many microseconds of one repeat each. No cycles.
+inline Visit<Probes>& add_point(ProbeSeries& sweep, const Shape& shape, double work,
+                                const std::vector<double>& device_us) {
+  Visit<Probes> visit = next_visit(sweep, shape, device_us.size());
+  visit.work = work;
+  visit.stop = Stop::converged;
   for (std::size_t trial = 0; trial < device_us.size(); ++trial) {
     ProbeSample s;
-    s.point = static_cast<std::uint32_t>(sweep.points.size());
+    s.visit = static_cast<std::uint32_t>(sweep.visits.size());
     s.trial = static_cast<std::uint32_t>(trial);
     s.repeats = 10;
     s.device_us = 10 * device_us[trial];
@@ -40,15 +38,15 @@ inline ProbePoint& add_point(ProbeSeries& sweep, const Shape& shape, double work
     s.max_blocks_on_unit = (shape.blocks + sweep.layout.units - 1) / sweep.layout.units;
     sweep.samples.push_back(s);
   }
-  sweep.points.push_back(point);
-  return sweep.points.back();
+  sweep.visits.push_back(visit);
+  return sweep.visits.back();
 }
 
-// Cycles of the last point: its time at so many MHz.
+// Cycles of the last visit: its time at so many MHz.
 inline void give_cycles(ProbeSeries& sweep, double mhz) {
-  const ProbePoint& point = sweep.points.back();
-  for (std::size_t i = 0; i < point.samples; ++i) {
-    ProbeSample& s = sweep.samples[point.first_sample + i];
+  const Visit<Probes>& visit = sweep.visits.back();
+  for (std::size_t i = 0; i < visit.samples; ++i) {
+    ProbeSample& s = sweep.samples[visit.first_sample + i];
     s.cycles = s.device_us * mhz;
   }
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "npgpu/model.hpp"
+#include "tests/made_visit.hpp"
 
 namespace npgpu {
 
@@ -22,7 +23,7 @@ inline TransferSeries sweep_of(Pattern pattern = Pattern::stream, Timing timing 
 inline TransferSample sample_of(const TransferSeries& sweep, std::uint32_t trial, std::uint32_t lane,
                                 std::uint64_t repeats, double us) {
   TransferSample s;
-  s.point = static_cast<std::uint32_t>(sweep.points.size());
+  s.visit = static_cast<std::uint32_t>(sweep.visits.size());
   s.trial = trial;
   s.lane = lane;
   s.repeats = repeats;
@@ -32,32 +33,26 @@ inline TransferSample sample_of(const TransferSeries& sweep, std::uint32_t trial
   return s;
 }
 
-// A point of one lane: one sample a trial time.
-inline TransferPoint& add_point(TransferSeries& sweep, std::uint64_t bytes, const std::vector<double>& trials_us,
-                                std::uint64_t repeats = 1) {
-  TransferPoint point;
-  point.axes.bytes = bytes;
-  point.first_sample = sweep.samples.size();
-  point.samples = static_cast<std::uint32_t>(trials_us.size());
+// A visit to a point of one lane: one sample a trial time.
+inline Visit<Transfers>& add_point(TransferSeries& sweep, std::uint64_t bytes, const std::vector<double>& trials_us,
+                                   std::uint64_t repeats = 1) {
+  const Visit<Transfers> visit = next_visit(sweep, {bytes}, trials_us.size());
   std::uint32_t trial = 0;
   for (const double us : trials_us) sweep.samples.push_back(sample_of(sweep, trial++, 0, repeats, us));
-  sweep.points.push_back(point);
-  return sweep.points.back();
+  sweep.visits.push_back(visit);
+  return sweep.visits.back();
 }
 
-// A duplex point: the trial times of both lanes.
-inline TransferPoint& add_duplex(TransferSeries& sweep, std::uint64_t bytes, const std::vector<double>& lane0_us,
-                                 const std::vector<double>& lane1_us, std::uint64_t repeats = 1) {
-  TransferPoint point;
-  point.axes.bytes = bytes;
-  point.first_sample = sweep.samples.size();
+// A visit to a duplex point: the trial times of both lanes.
+inline Visit<Transfers>& add_duplex(TransferSeries& sweep, std::uint64_t bytes, const std::vector<double>& lane0_us,
+                                    const std::vector<double>& lane1_us, std::uint64_t repeats = 1) {
+  const Visit<Transfers> visit = next_visit(sweep, {bytes}, 2 * lane0_us.size());
   for (std::uint32_t t = 0; t < lane0_us.size(); ++t) {
     sweep.samples.push_back(sample_of(sweep, t, 0, repeats, lane0_us[t]));
     sweep.samples.push_back(sample_of(sweep, t, 1, repeats, lane1_us[t]));
   }
-  point.samples = static_cast<std::uint32_t>(sweep.samples.size() - point.first_sample);
-  sweep.points.push_back(point);
-  return sweep.points.back();
+  sweep.visits.push_back(visit);
+  return sweep.visits.back();
 }
 
 // A summary as a curve needs it: one time, no spread.

@@ -45,7 +45,8 @@ class ScratchFolder {
 };
 
 inline TraceRoot root_of(const std::string& uuid) {
-  return {uuid, "0.1.0", "abc123", "npgpu transfer --device host", "2026-11-21T06:19:25Z", "node17", "copies", false};
+  return {uuid,     "0.1.0", "abc123", "npgpu transfer --device host", "2026-11-21T06:19:25Z", "node17",
+          "copies", 77,      false};
 }
 
 inline Provenance made_provenance() {
@@ -64,15 +65,16 @@ inline TransferSeries header_of(Direction direction = Direction::h2d) {
   return series;
 }
 
-inline TransferPoint point_of(std::uint64_t bytes) {
-  TransferPoint point;
-  point.axes.bytes = bytes;
-  point.work = static_cast<double>(bytes);
-  point.stop = Stop::converged;
-  point.wall_us = 1234.5;
-  point.telemetry.sm_clock_mhz = 1980;
-  point.telemetry.throttle_reasons = 5;
-  return point;
+inline Visit<Transfers> visit_of(std::uint64_t bytes, std::uint32_t round = 0) {
+  Visit<Transfers> visit;
+  visit.axes.bytes = bytes;
+  visit.round = round;
+  visit.work = static_cast<double>(bytes);
+  visit.stop = Stop::converged;
+  visit.wall_us = 1234.5;
+  visit.telemetry.sm_clock_mhz = 1980;
+  visit.telemetry.throttle_reasons = 5;
+  return visit;
 }
 
 // `count` samples whose numbers follow from bytes and trial.
@@ -87,11 +89,12 @@ inline std::vector<TransferSample> samples_of(std::uint64_t bytes, std::uint32_t
   return samples;
 }
 
-inline void add(TraceWriter& writer, std::size_t series, std::uint64_t bytes, std::uint32_t count = 3) {
-  writer.add<Transfers>(series, point_of(bytes), samples_of(bytes, count));
+inline void add(TraceWriter& writer, std::size_t series, std::uint64_t bytes, std::uint32_t count = 3,
+                std::uint32_t round = 0) {
+  writer.add<Transfers>(series, visit_of(bytes, round), samples_of(bytes, count));
 }
 
-// A finished trace of one series with points of 1, 2 and 4 bytes, 3 samples each.
+// A finished trace of one series with a visit to each of 1, 2 and 4 bytes, 3 samples each.
 inline void make_trace(const std::filesystem::path& path) {
   TraceWriter writer(path, IfExists::refuse, root_of("first"), made_provenance());
   const std::size_t series = writer.begin<Transfers>(header_of());
@@ -136,7 +139,7 @@ inline Said error_of(const std::function<void()>& act) {
 
 inline std::vector<std::uint64_t> sizes_of(const TransferSeries& series) {
   std::vector<std::uint64_t> sizes;
-  for (const TransferPoint& point : series.points) sizes.push_back(point.axes.bytes);
+  for (const Visit<Transfers>& visit : series.visits) sizes.push_back(visit.axes.bytes);
   return sizes;
 }
 

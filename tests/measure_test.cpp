@@ -121,9 +121,9 @@ TEST_CASE("stream: repeats forward, settled once a trial, checked once a point")
   CHECK(std::isnan(m->samples[0].device_us));
   CHECK(m->samples[0].intact == -1);
   CHECK(m->samples[1].intact == 1);
-  CHECK(m->point.axes.bytes == 64);
-  CHECK(m->point.work == 64);
-  CHECK(m->point.samples == 2);
+  CHECK(m->visit.axes.bytes == 64);
+  CHECK(m->visit.work == 64);
+  CHECK(m->visit.samples == 2);
 }
 
 TEST_CASE("pingpong: there and back, and what came back is checked too") {
@@ -132,7 +132,7 @@ TEST_CASE("pingpong: there and back, and what came back is checked too") {
   CHECK(rig[0].forwards == rig[0].backs);
   CHECK(rig[0].log == "prepare 64;intact both;");
   CHECK(m->samples[0].host_us == doctest::Approx(8000));
-  CHECK(m->point.work == 128);  // a repeat goes there and back
+  CHECK(m->visit.work == 128);  // a repeat goes there and back
 }
 
 TEST_CASE("gated: hold, start, operations, stop, release; as many as fit behind the gate") {
@@ -154,7 +154,7 @@ TEST_CASE("a gate that times out voids the trial, which is counted; three in a r
   rig.on_device()[0].voids = 2;
   const auto m = rig.run(2);
   CHECK(m->samples.size() == 2);
-  CHECK(m->point.void_trials == 2);
+  CHECK(m->visit.void_trials == 2);
   rig[0].voids = 3;
   CHECK_THROWS_WITH_AS(
       rig.run(), doctest::Contains("the gate timed out 3 times in a row: use a timing without a gate (64 B)"), Error);

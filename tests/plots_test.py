@@ -5,6 +5,7 @@ are those that the program summarizes; bad files end with one sentence.
 """
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,7 +28,7 @@ def lane(number, name, times, fit=(5, 1e9), copies=1, limit=2e9, perturbed=()):
     points = []
     for size, us in times.items():
         rate = copies * size / us * 1e6
-        points.append({"bytes": size, "lane": number, "trials": 7, "stop": "trials", "time_us": estimate(us, 0.99 * us, 1.01 * us),
+        points.append({"bytes": size, "lane": number, "trials": 7, "stop": "trials", "disturbed": None, "time_us": estimate(us, 0.99 * us, 1.01 * us),
                        "min_us": 0.98 * us, "max_us": 1.1 * us, "mean_us": us, "rate_bytes_per_s": estimate(rate, rate / 1.01, rate / 0.99),
                        "percent_of_limit": limit and 100 * rate / limit, "perturbed": size in perturbed})
     curve = {"fit_latency_us": estimate(fit[0]), "fit_rate_bytes_per_s": estimate(fit[1]), "fit_worst_residual": 0.1}
@@ -48,7 +49,7 @@ def series(times, simulated=False, limit=2e9, perturbed=(), **case):
 
 def write(path, transfers, **more):
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"document": "npgpu-report", "version": 2, "run": {"hostname": "node17"}, "transfers": transfers,
+        json.dump({"document": "npgpu-report", "version": 3, "run": {"hostname": "node17"}, "transfers": transfers,
                    "probes": [], "jobs": [], **more}, file)
     return path
 
@@ -104,14 +105,52 @@ def samples_are_those_that_the_program_summarizes(where):
         for c in s.curves():
             if c.lanes == 1:
                 samples = loader.samples_of(c)
-                check(np.allclose([np.median(us) for us in samples], c.us, rtol=1e-12) and
-                      np.allclose([np.min(us) for us in samples], c.min_us, rtol=1e-12), f"{s.title}, {c.words['direction']}")
+                what = f"{s.title}, {c.words['direction']}"
+                check({len(visits) for visits in samples} == {6}, f"{what}: six visits to a point")
+                check(np.allclose([loader.median_over(visits) for visits in samples], c.us, rtol=1e-12) and
+                      np.allclose([min(np.min(us) for us, _ in visits) for visits in samples], c.min_us, rtol=1e-12), what)
     check("SIMULATED" in words(where, "samples.py", path, "--case", "transfers:1"), "a picture of them")
     piped = os.path.join(where, "piped.svg")
     report = subprocess.run([PROGRAM, "report", path, "--json"], capture_output=True)
     drawn = subprocess.run([sys.executable, os.path.join(PLOTS, "rate.py"), "-", "-o", piped], input=report.stdout, capture_output=True)
     check(drawn.returncode == 0 and os.path.exists(piped), f"a report from a pipe: {drawn.stderr}")
     return path
+
+
+def disturbed_visits_are_left_out(where, made):
+    """As by the program, unless they are more than half of a point's."""
+    import h5py
+    path = os.path.join(where, "disturbed.h5")
+    shutil.copy(made, path)
+    with h5py.File(path, "r+") as file:
+        number, series = next((number, series) for number, series in file["transfers"].items()
+                              if (series.attrs["pattern"], series.attrs["timing"]) == ("stream", "host"))
+        visits, samples = series["visits"][:], series["samples"][:]
+        bytes_of = sorted(set(visits["bytes"]))
+        few, most, slowed = bytes_of[:3]  # two visits of six, four of six, and one with clocks taken away
+        for size, rounds in ((few, (0, 3)), (most, (1, 2, 4, 5))):
+            visits["disturbed"][(visits["bytes"] == size) & np.isin(visits["round"], rounds)] = 1
+        visits["throttle_reasons"][(visits["bytes"] == slowed) & (visits["round"] == 5)] = 0x20 | 1
+        visits["throttle_reasons"][(visits["bytes"] == slowed) & (visits["round"] == 4)] = 1  # idle: no harm
+        rows = samples["visit"]
+        late = visits["disturbed"][rows] + (visits["throttle_reasons"][rows] == 0x21)
+        samples["host_us"] *= np.where(late > 0, 10, 1 + 0.01 * visits["round"][rows])
+        series["visits"][:], series["samples"][:] = visits, samples
+        points = {p.axes["bytes"]: p for p in loader.points_of(series)}
+    check(len(points) == len(bytes_of) and {len(p.visits) for p in points.values()} == {6}, "points are groups of visits")
+    rounds = lambda size: [int(v.row["round"]) for v in points[size].counted()]
+    check((sorted(rounds(few)), sorted(rounds(most)), sorted(rounds(slowed))) == ([1, 2, 4, 5], [0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4]),
+          "disturbed visits do not count, unless they are more than half")
+    check(all((v.samples["visit"] == v.samples["visit"][0]).all() for p in points.values() for v in p.visits), "samples of one visit")
+    case = f"transfers:{int(number)}"
+    (c,) = loader.load([path], "transfers", [loader.case_of(case)])[0].curves()
+    samples = loader.samples_of(c)
+    check(np.allclose([loader.median_over(visits) for visits in samples], c.us, rtol=1e-12), "the program's medians are over the same visits")
+    check([sum(counts for _, counts in visits) for visits in samples[:4]] == [4, 6, 5, 6], "and samples.py draws them as such")
+    text = words(where, "samples.py", path, "--case", case)
+    check("trial of a disturbed visit" in text, "the figure says what grey is")
+    check("trial of a disturbed visit" not in words(where, "samples.py", made, "--case", case), "where there is any")
+    check("6 visits" in words(where, "samples.py", path, "--case", case, "--bytes", few), "one size, visit by visit")
 
 
 def pictures(where, made):
@@ -209,9 +248,9 @@ def bad_input(where, made):
     with open(made, "rb") as whole, open(path("half.h5"), "wb") as half:
         half.write(whole.read()[:3000])
     good = write(path("good.json"), [series(SIZES)])
-    put("other.json", {"document": "npgpu-trace", "version": "2.0"})
-    put("newer.json", {"document": "npgpu-report", "version": 3})
-    put("lacking.json", {"document": "npgpu-report", "version": 2})
+    put("other.json", {"document": "npgpu-trace", "version": "3.0"})
+    put("newer.json", {"document": "npgpu-report", "version": 4})
+    put("lacking.json", {"document": "npgpu-report", "version": 3})
     write(path("nothing.json"), [])
     write(path("probes.json"), [], probes=[{"title": "p", "case": {"device": "host"}, "simulated": False, "device_name": ""}])
     write(path("pointless.json"), [series({})])
@@ -220,7 +259,7 @@ def bad_input(where, made):
     write(path("lame.json"), [lame])
     table = [("nosuch.h5", "no such file"), (".", "is a folder"), ("text.h5", "neither a trace nor JSON"),
              ("empty.h5", "neither a trace nor JSON"), ("half.h5", "half.h5"), ("other.json", "is JSON, but not"),
-             ("newer.json", "version 3"), ("lacking.json", "another npgpu"), ("nothing.json", "holds no transfers"),
+             ("newer.json", "version 4"), ("lacking.json", "another npgpu"), ("nothing.json", "holds no transfers"),
              ("probes.json", "corners.py and levels.py show probes"), ("pointless.json", "no usable point"),
              ("lame.json", "of another npgpu")]
     for name in ("rate.py", "latency.py", "samples.py"):
@@ -246,6 +285,7 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
     reads_what_the_report_says(folder)
     chooses_series(folder)
     trace = samples_are_those_that_the_program_summarizes(folder)
+    disturbed_visits_are_left_out(folder, trace)
     pictures(folder, trace)
     every_script_helps()
     without_numpy(folder)

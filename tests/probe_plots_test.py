@@ -23,7 +23,7 @@ def write_chase(path, steps):
              "case": {"probe": "latency", "device": "cuda:0", "operation": "chase", "type": "int32", "form": "dependent",
                       "space": "global"}, "points": points}
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"document": "npgpu-report", "version": 2, "run": {"hostname": "node17"}, "transfers": [], "jobs": [],
+        json.dump({"document": "npgpu-report", "version": 3, "run": {"hostname": "node17"}, "transfers": [], "jobs": [],
                    "probes": [probe]}, file)
 
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "made_probe.hpp"
+#include "npgpu/compare.hpp"
 
 using namespace npgpu;
 using model::rates_of;
@@ -76,18 +77,39 @@ TEST_CASE("cycles of one block count only where they are the kernel's") {
 
 TEST_CASE("what disturbs a point is said") {
   ProbeSeries sweep = probe_sweep();
-  ProbePoint& point = add_point(sweep, {.blocks = 1, .threads = 1}, 100, {2, 2, 2, 2, 2, 3, 3, 3, 3});
+  Visit<Probes>& point = add_point(sweep, {.blocks = 1, .threads = 1}, 100, {2, 2, 2, 2, 2, 3, 3, 3, 3});
   point.stop = Stop::not_converged;
   point.telemetry.throttle_reasons = 0x4;
   give_cycles(sweep, 900);
   const auto rate = rates_of(sweep)[0];
   CHECK(doubts(rate, "did not converge"));
   CHECK(doubts(rate, "it ran at 900 of 1000 MHz"));
-  CHECK(doubts(rate, "held its clocks back (reasons 0x4)"));
+  CHECK(doubts(rate, "disturbed: the device held its clocks back"));
   CHECK(doubts(rate, "two groups"));
   CHECK(rate.doubts.size() == 4);
-  sweep.points[0].telemetry.throttle_reasons = 0x1;  // idle: nobody held anything back
+  sweep.visits[0].telemetry.throttle_reasons = 0x1;  // idle: nobody held anything back
   CHECK_FALSE(doubts(rates_of(sweep)[0], "held"));
+}
+
+TEST_CASE("a disturbed visit has no part in a rate, unless most were disturbed") {
+  ProbeSeries sweep = probe_sweep();
+  for (const double us : {2.0, 4.0, 2.0}) {
+    add_point(sweep, {.blocks = 1, .threads = 1}, 100, std::vector<double>(9, us));
+    give_cycles(sweep, us == 2 ? 1000 : 500);
+  }
+  disturb(sweep.visits[1], Cause::clock_changed);
+  auto rates = rates_of(sweep);
+  REQUIRE(rates.size() == 1);
+  CHECK(rates[0].rate.value == doctest::Approx(100 / 2e-6));
+  CHECK(rates[0].rate.method.find("median of 2 visits") != std::string::npos);
+  CHECK(rates[0].clock_mhz == doctest::Approx(1000));
+  CHECK(rates[0].doubts.empty());
+  CHECK(estimates(sweep)[0].max_us == doctest::Approx(2));
+  for (const std::size_t i : {0U, 2U}) disturb(sweep.visits[i], Cause::device_busy);
+  rates = rates_of(sweep);
+  CHECK(rates[0].rate.method.find("median of 3 visits") != std::string::npos);
+  CHECK(doubts(rates[0], "disturbed: another process used the device, the device's clock changed"));
+  CHECK(estimates(sweep)[0].max_us == doctest::Approx(4));
 }
 
 TEST_CASE("two groups: far apart, and each more than a few outliers") {
@@ -130,7 +152,9 @@ TEST_CASE("the fastest shape of a corner stands for it, and one thread has one c
   CHECK(c.all_one.value == doctest::Approx(30 * per_work));
   CHECK(c.all_all.value == doctest::Approx(480 * per_work));
   CHECK(c.all_all.unit == "operations per second");
-  CHECK(c.all_all.method == "fastest of its shapes, 8 blocks of 1024 threads, ilp 4; median of 9 trials");
+  CHECK(c.all_all.method ==
+        "fastest of its shapes, 8 blocks of 1024 threads, ilp 4; median, 95 % interval from order "
+        "statistics, of one visit");
   CHECK(std::isnan(c.all_all_cycle.value));
 }
 

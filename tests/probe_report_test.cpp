@@ -89,12 +89,17 @@ TEST_CASE("marks of a shape are explained, and only those that are there") {
   add_point(sweep, {.blocks = 4, .threads = 32, .one_block_per_sm = 1}, 4000, steady).stop = Stop::not_converged;
   add_point(sweep, {.blocks = 8, .threads = 32}, 4000, steady);
   for (std::size_t i = 18; i < 27; ++i) sweep.samples[i].intact = 0;
-  const std::string text = probe_text(sweep, plain);
+  std::string text = probe_text(sweep, plain);
   CHECK(line_with(text, " 4  ").ends_with("1*"));
   CHECK(line_with(text, " 8  ").ends_with("!"));
   CHECK(has(text, "1 one block per SM: forced, and checked"));
   CHECK(has(text, "* 1 of 3 shapes did not converge"));
   CHECK(has(text, "! no usable trial"));
+  CHECK_FALSE(has(text, "disturbed"));
+  disturb(sweep.visits[1], Cause::core_shared, "cc1plus (12)");
+  text = probe_text(sweep, plain);
+  CHECK(line_with(text, " 4  ").ends_with("1*d"));
+  CHECK(has(text, "d 1 of 3 shapes were disturbed: no core of its own; most of all by cc1plus (12)\n"));
 }
 
 TEST_CASE("memory has its columns, a chase its time, and a sweep without points its reason") {
@@ -111,13 +116,13 @@ TEST_CASE("memory has its columns, a chase its time, and a sweep without points 
 
   sweep.question.probe = "latency";
   sweep.question.operation = Operation::chase;
-  sweep.points[0].work = 100;
+  sweep.visits[0].work = 100;
   text = probe_text(sweep, plain);
   CHECK(has(line_with(text, "blocks"), "ns per load"));
   CHECK(has(line_with(text, "blocks"), "  cycles"));
   CHECK(has(line_with(text, "3 MiB"), "20.00"));  // 100 loads in 2 us
 
-  sweep.points.clear();
+  sweep.visits.clear();
   CHECK(has(probe_text(sweep, plain), "none were measured"));
   sweep.error = "no memory";
   CHECK(line_with(probe_text(sweep, plain), "NOT RUN").ends_with("no memory"));
@@ -231,8 +236,8 @@ TEST_CASE("json holds every sample of every probe") {
   REQUIRE(whole["probes"].size() == 2);
   CHECK(whole["probes"][0]["samples"]["device_us"].size() == 9);
   CHECK(whole["probes"][1]["samples"]["device_us"].size() == 12);
-  CHECK(whole["probes"][1]["points"]["threads"] == nlohmann::json({32, 64}));
-  CHECK(whole["probes"][1]["points"]["one_block_per_sm"] == nlohmann::json({0, 1}));
+  CHECK(whole["probes"][1]["visits"]["threads"] == nlohmann::json({32, 64}));
+  CHECK(whole["probes"][1]["visits"]["one_block_per_sm"] == nlohmann::json({0, 1}));
   CHECK(whole["probes"][0]["units"] == 4);
   CHECK(whole["probes"][0]["limit_per_s"] == 1e9);
 }

@@ -25,7 +25,7 @@ Measured<Probes> measured(const std::string& device, const Shape& shape, std::ui
 TEST_CASE("one thread: 256 FMAs a repeat, each waiting 18 cycles, and the time to begin") {
   const Measured<Probes> m = measured("sim:gtx470", {.blocks = 1, .threads = 1, .ilp = 1});
   CHECK(m.mismatch == "");
-  CHECK(m.point.work == 512);
+  CHECK(m.visit.work == 512);
   REQUIRE(m.samples.size() == 3);
   for (const ProbeSample& s : m.samples) {
     CHECK(s.cycles == doctest::Approx(18.0 * 256 * 1000));

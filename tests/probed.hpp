@@ -56,12 +56,12 @@ inline ProbeSeries probed(const ProbeCase& question, Schedule& schedule) {
     auto measured = measure<Probes>(*runner, schedule, step, {});
     REQUIRE(measured);
     CHECK(measured->mismatch == "");
-    measured->point.first_sample = series.samples.size();
+    measured->visit.first_sample = series.samples.size();
     for (ProbeSample& sample : measured->samples) {
-      sample.point = static_cast<std::uint32_t>(series.points.size());
+      sample.visit = static_cast<std::uint32_t>(series.visits.size());
       series.samples.push_back(sample);
     }
-    series.points.push_back(measured->point);
+    series.visits.push_back(measured->visit);
   }
   return series;
 }

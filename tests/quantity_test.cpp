@@ -55,6 +55,7 @@ TEST_CASE("counts, durations, fractions, lists") {
   CHECK(parse_duration("budget", "250ms").count() == doctest::Approx(0.25));
   CHECK(parse_duration("budget", "10us").count() == doctest::Approx(1e-5));
   CHECK_THROWS_AS(parse_duration("budget", "0"), Error);
+  CHECK(parse_duration("wait-quiet", "0", Seconds{0}).count() == 0);
   CHECK_THROWS_AS(parse_duration("budget", "1h"), Error);
   CHECK_THROWS_AS(parse_duration("budget", "100000"), Error);
   CHECK(parse_fraction("tolerance", "5%") == 0.05);

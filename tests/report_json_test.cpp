@@ -64,7 +64,7 @@ TEST_CASE("the report's keys are a contract") {
   CHECK(keys(lane["curve"]) == std::vector<std::string>{"best_bytes", "best_rate_bytes_per_s", "fit_latency_us",
                                                         "fit_rate_bytes_per_s", "fit_worst_residual", "half_rate_bytes",
                                                         "knee_bytes", "notes", "smallest_sizes_us"});
-  CHECK(keys(lane["points"][0]) == std::vector<std::string>{"bytes", "lane", "max_us", "mean_us", "min_us",
+  CHECK(keys(lane["points"][0]) == std::vector<std::string>{"bytes", "disturbed", "lane", "max_us", "mean_us", "min_us",
                                                             "percent_of_limit", "perturbed", "rate_bytes_per_s", "stop",
                                                             "time_us", "trials"});
   CHECK(keys(lane["points"][0]["time_us"]) == std::vector<std::string>{"high", "low", "method", "value"});
@@ -76,7 +76,7 @@ TEST_CASE("numbers arrive as they are, and what is not known is null") {
   add_point(sweep, 2000, {NAN});
   const json j = report(trace_of(sweep));
   CHECK(j["document"] == "npgpu-report");
-  CHECK(j["version"] == 2);
+  CHECK(j["version"] == 3);
   CHECK(j["run"]["complete"] == true);
   CHECK(j["provenance"]["host"] == json{{"cores", 4}, {"load", 0.5}, {"cpu_model", "CPU"}});
   const json& s = j["transfers"][0];
@@ -116,23 +116,77 @@ TEST_CASE("a duplex has two lanes and what they do together") {
 TEST_CASE("the export holds every sample and nothing derived") {
   TransferSeries sweep = sweep_of();
   add_point(sweep, 1000, {2, NAN}, 5);
-  sweep.points[0].stop = Stop::converged;
-  sweep.points[0].telemetry.throttle_reasons = 4;
+  sweep.visits[0].stop = Stop::converged;
+  sweep.visits[0].telemetry.throttle_reasons = 4;
   sweep.samples[1].intact = 1;
   const json j = exported(trace_of(sweep));
   CHECK(j["document"] == "npgpu-trace");
-  CHECK(j["version"] == "2.0");
+  CHECK(j["version"] == "3.0");
   const json& s = j["transfers"][0];
-  CHECK(s["points"]["bytes"] == json{1000});
-  CHECK(s["points"]["samples"] == json{2});
-  CHECK(s["points"]["stop"] == json{"converged"});
-  CHECK(s["points"]["throttle_reasons"] == json{4});
-  CHECK(s["points"]["power_w"] == json{nullptr});
+  CHECK(s["visits"]["bytes"] == json{1000});
+  CHECK(s["visits"]["samples"] == json{2});
+  CHECK(s["visits"]["stop"] == json{"converged"});
+  CHECK(s["visits"]["throttle_reasons"] == json{4});
+  CHECK(s["visits"]["power_w"] == json{nullptr});
+  CHECK(s["samples"]["visit"] == json{0, 0});
   CHECK(s["samples"]["trial"] == json{0, 1});
   CHECK(s["samples"]["repeats"] == json{5, 5});
   CHECK(s["samples"]["host_us"] == json{2, nullptr});
   CHECK(s["samples"]["intact"] == json{-1, 1});
   CHECK_FALSE(s.contains("lanes"));
+}
+
+TEST_CASE("a point of several visits says what disturbed those that it rests on, and nothing of others") {
+  Trace trace = trace_of(sweep_of());
+  trace.of<Probes>().push_back(probe_sweep());
+  trace.of<Jobs>().push_back(jobs_of());
+  for (const double us : {10.0, 30.0, 12.0}) {
+    add_point(trace.of<Transfers>()[0], 1000, {us, us});
+    add_point(trace.of<Probes>()[0], {.blocks = 1, .threads = 32}, 1000, {us, us});
+    add_job(trace.of<Jobs>()[0], {.bytes_in = 1024}, {us, us});
+  }
+  const auto all_visits = [&](auto act) {
+    for (const std::size_t i : {0U, 1U, 2U}) {
+      act(i, trace.of<Transfers>()[0].visits[i]);
+      act(i, trace.of<Probes>()[0].visits[i]);
+      act(i, trace.of<Jobs>()[0].visits[i]);
+    }
+  };
+  const auto points = [&] {
+    const json j = report(trace);
+    return std::array{j["transfers"][0]["lanes"][0]["points"], j["probes"][0]["points"], j["jobs"][0]["points"]};
+  };
+  const auto disturbed_in_overview = [&] {
+    return parsed([&](std::ostream& out) { report_overview_json(out, trace); })["transfers"][0]["disturbed"];
+  };
+  all_visits([](std::size_t i, VisitInfo& visit) {
+    if (i == 1) disturb(visit, Cause::host_busy, "python3 (4711)");
+  });
+  for (const json& all : points()) {
+    REQUIRE(all.size() == 1);
+    CHECK(all[0]["trials"] == 4);
+    CHECK(all[0]["disturbed"].is_null());
+  }
+  CHECK(points()[0][0]["time_us"]["value"] == 11);
+  CHECK(points()[2][0]["time_us"]["value"] == 11);
+  CHECK(disturbed_in_overview() == 0);
+  all_visits([](std::size_t i, VisitInfo& visit) {
+    if (i != 1) disturb(visit, Cause::device_busy);
+  });
+  for (const json& all : points()) {
+    CHECK(all[0]["trials"] == 6);
+    CHECK(all[0]["disturbed"] ==
+          "others used the host's processors, another process used the device; most of all by python3 (4711)");
+  }
+  CHECK(points()[0][0]["time_us"]["value"] == 12);
+  CHECK(disturbed_in_overview() == 1);
+  const auto device_busy = static_cast<std::uint32_t>(Cause::device_busy);
+  for (const char* kind : {"transfers", "probes", "jobs"}) {
+    const json visits = exported(trace)[kind][0]["visits"];
+    CHECK(visits["round"] == json{0, 1, 2});
+    CHECK(visits["disturbed"] == json{device_busy, 1, device_busy});
+    CHECK(visits["disturber"] == json{"", "python3 (4711)", ""});
+  }
 }
 
 TEST_CASE("a text that is no UTF-8 does not stop a document, and one that is arrives whole") {

@@ -165,7 +165,7 @@ TEST_CASE("one point and two points keep quiet about what they cannot know") {
 TEST_CASE("points that did not converge are marked and explained") {
   TransferSeries sweep = line_sweep(3);
   CHECK_FALSE(has(text(trace_of(sweep)), "did not converge"));
-  sweep.points[1].stop = Stop::not_converged;
+  sweep.visits[1].stop = Stop::not_converged;
   const std::string out = text(trace_of(sweep));
   CHECK(row(out, "2 B").ends_with("  *"));
   CHECK_FALSE(row(out, "1 B").ends_with("*"));
@@ -184,17 +184,37 @@ TEST_CASE("what has no rate is marked with its reason, and a wrong payload is no
   CHECK(has(out, "! none: the clock is too coarse for these times (32 B)\n"));
 }
 
-TEST_CASE("throttled points are marked, and idle clocks are no throttling") {
+TEST_CASE("points at which the device held its clocks back are marked, and idle clocks are nothing") {
   TransferSeries sweep = line_sweep(3);
-  sweep.points[0].telemetry.throttle_reasons = 1;  // idle
-  sweep.points[1].telemetry.throttle_reasons = 4 | 0x20;
-  sweep.points[1].telemetry.power_w = 700;
-  sweep.points[2].telemetry.power_w = 120;
+  sweep.visits[0].telemetry.throttle_reasons = 1;  // idle
+  sweep.visits[1].telemetry.throttle_reasons = 4 | 0x20;
+  sweep.visits[1].telemetry.power_w = 700;
+  sweep.visits[2].telemetry.power_w = 120;
   const std::string out = text(trace_of(sweep));
-  CHECK(row(out, "2 B").ends_with("  t"));
+  CHECK(row(out, "2 B").ends_with("  d"));
   CHECK(row(out, "1 B").ends_with("7"));
-  CHECK(has(out, "t after 1 of 4 sizes the driver reported reduced clocks: power cap, temperature (software)"));
-  CHECK(has(out, "  clocks    120 .. 700 W\n"));
+  CHECK(has(out, "d 1 of 4 sizes were disturbed: the device held its clocks back\n"));
+  CHECK(has(out, "  clocks    120 .. 700 W, held back: power cap, held back: temperature (software)\n"));
+}
+
+TEST_CASE("a disturbed visit goes unmentioned; a point that rests on such is marked, with the causes and by whom") {
+  TransferSeries sweep = sweep_of();
+  for (const double us : {10.0, 30.0, 10.2}) add_point(sweep, 1024, std::vector<double>(7, us));
+  disturb(sweep.visits[1], Cause::host_busy, "python3 (4711)");
+  std::string out = text(trace_of(sweep));
+  CHECK(has(out, "transfers: 1 series, 1 point\n"));
+  CHECK(has(row(out, "1 KiB"), " 10.10 "));
+  CHECK(row(out, "1 KiB").ends_with(" 14"));
+  CHECK_FALSE(has(out + overview(trace_of(sweep)), "disturbed"));
+  for (const std::size_t i : {0U, 2U}) disturb(sweep.visits[i], Cause::device_busy, "cc1plus (12)");
+  out = text(trace_of(sweep));
+  CHECK(has(row(out, "1 KiB"), " 10.20 "));
+  CHECK(row(out, "1 KiB").ends_with(" 21  d"));
+  CHECK(has(out,
+            "d 1 of 1 sizes were disturbed: others used the host's processors, another process used the device; most "
+            "of all by cc1plus (12), python3 (4711)\n"));
+  CHECK(row(overview(trace_of(sweep)), "h2d").ends_with("  1d"));
+  CHECK(has(overview(trace_of(sweep)), "Nd: N points were disturbed by others"));
 }
 
 TEST_CASE("perturbed neighbours are folded into their centres, and said to be") {
@@ -321,7 +341,7 @@ TEST_CASE("a knee behind which the rate falls says so") {
 
 TEST_CASE("trials that a gate voided are counted") {
   TransferSeries sweep = line_sweep(3);
-  sweep.points[1].void_trials = 2;
+  sweep.visits[1].void_trials = 2;
   CHECK(has(text(trace_of(sweep)), "2 trials left out: their gate timed out"));
 }
 
@@ -354,7 +374,7 @@ TEST_CASE("the overview has one line for each series, aligned, under what they s
   trace.of<Transfers>()[0].limit = {2e9, "by hand"};
   TransferSeries duplex = sweep_of(Pattern::duplex);
   add_duplex(duplex, 1000, {1}, {2});
-  duplex.points[0].stop = Stop::not_converged;
+  duplex.visits[0].stop = Stop::not_converged;
   trace.of<Transfers>().push_back(duplex);
   const std::string out = overview(trace);
   CHECK(

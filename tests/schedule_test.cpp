@@ -39,6 +39,13 @@ TEST_CASE("classic: repeats follow the last point's time, scaled by the sizes (A
   CHECK(trials[0] <= 16667);
 }
 
+TEST_CASE("classic: after a larger size a point is timed anew, because a small copy takes more than its share") {
+  const auto s = classic_schedule({.target = Seconds{0.01}, .trials = 1});
+  drive(*s, 1'000'000, Seconds{1e-4});
+  // A share of 1e-10 s would make it 1e8 repeats of 1e-7 s.
+  CHECK(drive(*s, 1, Seconds{1e-7}).back() <= 100'001);
+}
+
 TEST_CASE("classic: never fewer than three repeats, never more than fit behind a gate") {
   const auto s = classic_schedule();
   CHECK(drive(*s, 1, Seconds{1.0}).front() == 3);

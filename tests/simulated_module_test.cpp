@@ -393,7 +393,7 @@ TEST_CASE("a gate that times out voids its trial, which is run again") {
     const SpecFile spec([&](json& j) { j["faults"] = fault(call, "gate-timeout"); });
     const TransferCase c = async_case(Timing::gated, spec.id());
     const auto measured = measure(c, 300, 3);
-    saw |= measured.point.void_trials > 0;
+    saw |= measured.visit.void_trials > 0;
     const auto& samples = measured.samples;
     REQUIRE(samples.size() == plain.size());
     for (std::size_t i = 0; i < samples.size(); ++i) CHECK_US(samples[i].device_us, plain[i].device_us);

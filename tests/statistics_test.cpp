@@ -53,3 +53,68 @@ TEST_CASE("the interval covers the true median as often as it says") {
   }
   CHECK(covered >= 1880);  // 95 % of 2000 is 1900; the binomial's deviation is 10
 }
+
+namespace {
+
+// How many of 2000 points, each visited `visits` times for 3 trials, have their true median in the interval. Visits
+// differ by a factor that `of_visit` draws, whose median is 1, trials by 1 %.
+template <class OfVisit> int covered(std::size_t visits, OfVisit of_visit) {
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> of_trial(1, 0.01);
+  int count = 0;
+  for (int run = 0; run < 2000; ++run) {
+    ByVisit values(visits);
+    for (auto& visit : values) {
+      const double factor = of_visit(random);
+      for (int trial = 0; trial < 3; ++trial) visit.push_back(10 * factor * of_trial(random));
+    }
+    const Estimate e = median_over_visits(values, "us");
+    count += e.low <= 10 && 10 <= e.high;
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("over visits the interval covers the truth as often as it says, where trials alone would not") {
+  std::lognormal_distribution<double> spread(0, 0.05);
+  const auto lognormal = [&](auto& random) { return spread(random); };
+  // Visits of an exponential distribution about its median: only rank statistics know nothing of a shape.
+  std::exponential_distribution<double> exponential(std::log(2.0));
+  const auto skewed = [&](auto& random) { return exponential(random); };
+  for (const std::size_t visits : {2, 3, 4, 5, 6, 7, 9, 12}) {
+    CAPTURE(visits);
+    CHECK(covered(visits, lognormal) >= 1870);  // 95 % of 2000 is 1900; the binomial's deviation is 10
+    if (visits >= 6) CHECK(covered(visits, skewed) >= 1870);
+  }
+  // One burst has no notion of others: its interval is of that burst.
+  CHECK(covered(1, lognormal) < 1000);
+}
+
+TEST_CASE("what an estimate over visits rests on") {
+  const Estimate none = median_over_visits({{}, {}}, "us");
+  CHECK(std::isnan(none.value));
+  CHECK(none.method == "no usable trial");
+
+  const Estimate burst = median_over_visits({{}, {6, 5, 4, 3, 2, 1}}, "us");
+  CHECK(burst.value == 3.5);
+  CHECK(burst.low == 1);
+  CHECK(burst.high == 6);
+  CHECK(burst.method.find("one visit") != std::string::npos);
+
+  // A visit counts once, however many trials it has.
+  const Estimate six = median_over_visits({{1}, {2, 2, 2, 2}, {3}, {4}, {5}, {6, 6}}, "us");
+  CHECK(six.value == 3.5);
+  CHECK(six.low == 1);
+  CHECK(six.high == 6);
+
+  // t = 12.71 with one degree of freedom; logarithms ln 2 and ln 8 about ln 4, standard error ln 2.
+  const Estimate two = median_over_visits({{2}, {8}}, "us");
+  CHECK(two.value == 5);
+  CHECK(two.low == doctest::Approx(4 * std::pow(2.0, -12.7062)).epsilon(1e-4));
+  CHECK(two.high == doctest::Approx(4 * std::pow(2.0, 12.7062)).epsilon(1e-4));
+
+  const Estimate zero = median_over_visits({{0}, {1}}, "us");
+  CHECK(zero.value == 0.5);
+  CHECK(std::isnan(zero.low));
+}

@@ -224,6 +224,10 @@ TEST_CASE("what a device does not report agrees with nothing") {
   CHECK(p.reference_source == "not reported by its spec");
 }
 
+TEST_CASE("a trace without jobs has no costs of streams, and no device in them") {
+  CHECK(stream_costs(Trace()).empty());
+}
+
 TEST_CASE("jobs with one stream free are no call's, copy's or kernel's time") {
   const ChangedSpec spec = odd_h200();
   auto jobs = overheads_experiment(spec.id());

@@ -29,9 +29,9 @@ inline Trace streamed(const std::string& device, const std::vector<JobStep>& job
     series.question = job.question;
     series.device_name = info.name;
     series.simulated = true;
-    measured->point.first_sample = series.samples.size();
+    measured->visit.first_sample = series.samples.size();
     series.samples.insert(series.samples.end(), measured->samples.begin(), measured->samples.end());
-    series.points.push_back(measured->point);
+    series.visits.push_back(measured->visit);
   }
   for (auto& [question, series] : by_question) trace.of<Jobs>().push_back(std::move(series));
   return trace;

@@ -161,12 +161,10 @@ TEST_CASE("any number of lanes: each by itself, loads left out, and all that are
   Lane load = to("cuda:3");
   load.measured = false;
   sweep.question.more_lanes = {to("cuda:1"), load, to("cuda:2")};
-  TransferPoint point;
-  point.axes.bytes = 1000;
-  point.samples = 4;
+  const Visit<Transfers> visit = next_visit(sweep, {1000}, 4);
   for (const auto& [lane, us] : {std::pair{0u, 2.0}, {1u, 4.0}, {2u, 9.0}, {3u, 3.0}})
     sweep.samples.push_back(sample_of(sweep, 0, lane, 1, us));
-  sweep.points.push_back(point);
+  sweep.visits.push_back(visit);
   const auto each = summarize(sweep);
   REQUIRE(each.size() == 3);
   CHECK(each[1].lane == 1);
@@ -195,6 +193,75 @@ TEST_CASE("a point that claims samples past the table's end takes those there ar
   TransferSeries sweep = sweep_of();
   add_point(sweep, 1, {5}).samples = 9;
   CHECK(summarize(sweep)[0].trials == 1);
-  sweep.points[0].first_sample = 7;
+  sweep.visits[0].first_sample = 7;
   CHECK(summarize(sweep)[0].trials == 0);
+}
+
+TEST_CASE("of several visits the medians count, but those of disturbed visits do not") {
+  TransferSeries sweep = sweep_of();
+  for (const double us : {10.0, 11.0, 30.0}) {
+    add_point(sweep, 1000, {us, us, us});
+    add_point(sweep, 2000, {2 * us});
+  }
+  auto all = summarize(sweep);
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].trials == 9);
+  CHECK(all[0].time_us.value == doctest::Approx(11));
+  CHECK(all[0].time_us.low < 10);
+  CHECK(all[0].time_us.high > 30);
+  CHECK(all[0].time_us.method == "median of 3 visits, 95 % interval from Student's t");
+  CHECK(all[0].max_us == doctest::Approx(30));
+  CHECK(all[0].mean_us == doctest::Approx(17));
+  CHECK(all[1].time_us.value == doctest::Approx(22));
+
+  disturb(sweep.visits[4], Cause::host_busy, "python3 (4711)");  // the third of 1000 bytes
+  all = summarize(sweep);
+  CHECK(all[0].trials == 6);
+  CHECK(all[0].time_us.value == doctest::Approx(10.5));
+  CHECK(all[0].max_us == doctest::Approx(11));
+  CHECK(all[0].disturbed.empty());
+  CHECK(all[1].trials == 3);
+  CHECK(disturbers_of(points_of(sweep)[0]).empty());
+}
+
+TEST_CASE("where more than half of the visits were disturbed all of them count, and the point is disturbed") {
+  TransferSeries sweep = sweep_of();
+  add_point(sweep, 1000, {10});
+  add_point(sweep, 1000, {20});
+  disturb(sweep.visits[1], Cause::link_busy, "python3 (4711)");
+  CHECK(summarize(sweep)[0].disturbed.empty());
+  CHECK(summarize(sweep)[0].time_us.value == doctest::Approx(10));
+  CHECK(summarize(sweep)[0].time_us.method == "median of one visit; too few trials for an interval");
+  sweep.visits[0].telemetry.throttle_reasons = 4;
+  const PointSummary p = summarize(sweep)[0];
+  CHECK(p.trials == 2);
+  CHECK(p.time_us.value == doctest::Approx(15));
+  CHECK(p.disturbed ==
+        "others' bytes went over the link, the device held its clocks back; most of all by python3 (4711)");
+  CHECK(disturbers_of(points_of(sweep)[0]) == std::set<std::string>{"python3 (4711)"});
+}
+
+TEST_CASE("a point is as far as its last visit left it, and wrong in any visit is wrong") {
+  TransferSeries sweep = sweep_of();
+  add_point(sweep, 1000, {10}).stop = Stop::not_converged;
+  add_point(sweep, 1000, {10}).stop = Stop::converged;
+  CHECK(summarize(sweep)[0].stop == Stop::converged);
+  disturb(sweep.visits[0], Cause::host_busy);
+  sweep.samples[0].intact = 0;  // of the visit that does not count
+  CHECK(summarize(sweep)[0].time_us.method == "void: the payload arrived wrong");
+}
+
+TEST_CASE("lanes are put together trial by trial of each visit") {
+  TransferSeries sweep = sweep_of(Pattern::duplex);
+  add_duplex(sweep, 1000, {10}, {9});
+  add_duplex(sweep, 1000, {20}, {30});
+  auto sum = summarize_sum(sweep);
+  REQUIRE(sum.size() == 1);
+  CHECK(sum[0].trials == 2);
+  CHECK(sum[0].time_us.value == doctest::Approx(20));  // in the middle of 10 and 30
+  disturb(sweep.visits[1], Cause::device_busy);
+  sum = summarize_sum(sweep);
+  CHECK(sum[0].trials == 1);
+  CHECK(sum[0].time_us.value == doctest::Approx(10));
+  CHECK(sum[0].disturbed.empty());
 }

@@ -54,6 +54,27 @@ template <class Row> Said with_row(const char* table, std::uint64_t row, const s
   });
 }
 
+// No row, and another type in the place of the disturber's name; -1: no such column.
+Said with_disturber(hid_t instead) {
+  return doctored([&](hid_t file) {
+    const trace::Handle old(H5Dopen2(file, "/transfers/0000/visits", H5P_DEFAULT)), type(H5Dget_type(old));
+    const trace::Handle row(H5Tcreate(H5T_COMPOUND, H5Tget_size(type)));
+    for (unsigned i = 0; i < static_cast<unsigned>(H5Tget_nmembers(type)); ++i) {
+      char* const name = H5Tget_member_name(type, i);
+      const trace::Handle was(H5Tget_member_type(type, i));
+      const bool is_it = std::string(name) == "disturber";
+      if (!is_it || instead >= 0) H5Tinsert(row, name, H5Tget_member_offset(type, i), is_it ? instead : hid_t{was});
+      H5free_memory(name);
+    }
+    H5Ldelete(file, "/transfers/0000/visits", H5P_DEFAULT);
+    const hsize_t none = 0;
+    const trace::Handle space(H5Screate_simple(1, &none, nullptr));
+    const trace::Handle table(
+        H5Dcreate2(file, "/transfers/0000/visits", row, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    REQUIRE(table >= 0);
+  });
+}
+
 }  // namespace
 
 TEST_CASE("no file, a folder, an empty file, text, a pipe") {
@@ -90,17 +111,17 @@ TEST_CASE("HDF5, but not ours") {
 }
 
 TEST_CASE("versions") {
-  CHECK(with("/", "schema_version", text("3.0")).has("has trace version 3.0, and this program reads 2.x"));
-  for (const char* old : {"1.0", "1.3"}) {
+  CHECK(with("/", "schema_version", text("4.0")).has("has trace version 4.0, and this program reads 3.x"));
+  for (const char* old : {"1.0", "1.3", "2.0"}) {
     const Said said = with("/", "schema_version", text(old));
     CHECK(said.has("has trace version " + std::string(old)));
     CHECK(said.has("measured again"));
   }
-  for (const char* nonsense : {"", "2", "2.", ".0", "two.one", "2.0.0", "-1.0", "0.9", "99999999999.0", " 2.0"})
+  for (const char* nonsense : {"", "3", "3.", ".0", "three.one", "3.0.0", "-1.0", "0.9", "99999999999.0", " 3.0"})
     CHECK(with("/", "schema_version", text(nonsense)).has("'schema_version'"));
   // A newer trace may lack everything that we know, and is still called newer.
   CHECK(doctored([](hid_t file) {
-          trace::change(file, "schema_version", std::string("3.1"));
+          trace::change(file, "schema_version", std::string("4.1"));
           H5Ldelete(file, "/transfers", H5P_DEFAULT);
           H5Adelete(file, "complete");
         }).has("a newer npgpu is needed"));
@@ -108,7 +129,7 @@ TEST_CASE("versions") {
 
 TEST_CASE("every attribute of the root is missed by its name") {
   for (const char* name : {"schema_version", "complete", "run_uuid", "tool_version", "git_commit", "argv", "plan",
-                           "start_time_utc", "hostname"})
+                           "seed", "start_time_utc", "hostname"})
     CHECK(without("/", name).has("attribute '" + std::string(name) + "' of / is missing"));
 }
 
@@ -117,6 +138,7 @@ TEST_CASE("attributes of the wrong type or value") {
   CHECK(with("/", "complete", std::int64_t{2}).has("'complete' of / is 2"));
   CHECK(with("/", "run_uuid", 1.5).has("'run_uuid' of / is not one text"));
   CHECK(with("/", "schema_name", 1.5).has("'schema_name'"));
+  CHECK(with("/", "seed", text("lucky")).has("'seed' of / is not one integer"));
   CHECK(with("/transfers/0000", "limit_per_s", text("fast")).has("is not one floating-point number"));
   CHECK(with("/transfers/0000", "source_offset_bytes", 1.5).has("is not one integer"));
   CHECK(doctored([](hid_t file) {
@@ -139,18 +161,18 @@ TEST_CASE("groups and tables that are missing or something else") {
     return doctored([&](hid_t file) { REQUIRE(H5Ldelete(file, path, H5P_DEFAULT) >= 0); });
   };
   CHECK(drop("/provenance").has("group /provenance is missing"));
-  CHECK(drop("/transfers/0000/points").has("/transfers/0000/points is missing"));
+  CHECK(drop("/transfers/0000/visits").has("/transfers/0000/visits is missing"));
   CHECK(drop("/transfers/0000/samples").has("/transfers/0000/samples is missing"));
   CHECK(doctored([](hid_t file) {
           H5Lmove(file, "/transfers/0000", file, "/transfers/0001", H5P_DEFAULT, H5P_DEFAULT);
         }).has("group /transfers/0000 is missing"));
   CHECK(doctored([](hid_t file) {
-          H5Ldelete(file, "/transfers/0000/points", H5P_DEFAULT);
+          H5Ldelete(file, "/transfers/0000/visits", H5P_DEFAULT);
           const hsize_t nine = 9;
           const trace::Handle space(H5Screate_simple(1, &nine, nullptr));
           const trace::Handle numbers(
-              H5Dcreate2(file, "/transfers/0000/points", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-        }).has("/transfers/0000/points is not a table"));
+              H5Dcreate2(file, "/transfers/0000/visits", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+        }).has("/transfers/0000/visits is not a table"));
 }
 
 TEST_CASE("columns that are missing or of another type") {
@@ -159,7 +181,7 @@ TEST_CASE("columns that are missing or of another type") {
       H5Ldelete(file, "/transfers/0000/samples", H5P_DEFAULT);
       const trace::Handle row(H5Tcreate(H5T_COMPOUND, 64));
       std::size_t offset = 0;
-      for (const char* column : {"point", "trial", "lane", "intact", "repeats", "host_us", "device_us"}) {
+      for (const char* column : {"visit", "trial", "lane", "intact", "repeats", "host_us", "device_us"}) {
         const bool real = std::string(column).find("_us") != std::string::npos;
         if (std::string(column) != name) H5Tinsert(row, column, offset, real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT);
         else if (type >= 0) H5Tinsert(row, column, offset, type);
@@ -174,25 +196,27 @@ TEST_CASE("columns that are missing or of another type") {
   };
   CHECK(samples_with("lane", -1).has("column 'lane' of /transfers/0000/samples is missing"));
   CHECK(samples_with("host_us", H5T_NATIVE_INT).has("column 'host_us' of /transfers/0000/samples is not of floating"));
+  CHECK(with_disturber(-1).has("column 'disturber' of /transfers/0000/visits is missing"));
+  CHECK(with_disturber(H5T_NATIVE_INT).has("column 'disturber' of /transfers/0000/visits is not of texts"));
   CHECK(
       samples_with("repeats", H5T_NATIVE_DOUBLE).has("column 'repeats' of /transfers/0000/samples is not of integers"));
 }
 
 TEST_CASE("rows that contradict each other") {
-  using P = TransferPoint;
+  using V = Visit<Transfers>;
   using S = TransferSample;
-  CHECK(with_row<P>("points", 2, [](P& p) {
-          p.samples = 4;
-        }).has("row 2 of /transfers/0000/points has samples 6 + 4, and there are 9"));
-  CHECK(with_row<P>("points", 1, [](P& p) {
-          p.first_sample = UINT64_MAX;
-        }).has("row 1 of /transfers/0000/points has samples"));
+  CHECK(with_row<V>("visits", 2, [](V& v) {
+          v.samples = 4;
+        }).has("row 2 of /transfers/0000/visits has samples 6 + 4, and there are 9"));
+  CHECK(with_row<V>("visits", 1, [](V& v) {
+          v.first_sample = UINT64_MAX;
+        }).has("row 1 of /transfers/0000/visits has samples"));
   CHECK(
-      with_row<P>("points", 1, [](P& p) { p.first_sample = 4; }).has("has sample 6, which says that it is of point 2"));
-  CHECK(with_row<P>("points", 0, [](P& p) { p.stop = static_cast<Stop>(3); }).has("unknown stop code 3"));
-  CHECK(with_row<P>("points", 0, [](P& p) { p.stop = static_cast<Stop>(-1); }).has("unknown stop code -1"));
-  CHECK(with_row<P>("points", 0, [](P& p) { p.axes.bytes = 0; }).has("0 bytes"));
-  CHECK(with_row<S>("samples", 4, [](S& s) { s.point = 3; }).has("/transfers/0000"));
+      with_row<V>("visits", 1, [](V& v) { v.first_sample = 4; }).has("has sample 6, which says that it is of visit 2"));
+  CHECK(with_row<V>("visits", 0, [](V& v) { v.stop = static_cast<Stop>(3); }).has("unknown stop code 3"));
+  CHECK(with_row<V>("visits", 0, [](V& v) { v.stop = static_cast<Stop>(-1); }).has("unknown stop code -1"));
+  CHECK(with_row<V>("visits", 0, [](V& v) { v.axes.bytes = 0; }).has("0 bytes"));
+  CHECK(with_row<S>("samples", 4, [](S& s) { s.visit = 3; }).has("/transfers/0000"));
   CHECK(with_row<S>("samples", 4, [](S& s) { s.repeats = 0; }).has("row 4 of /transfers/0000/samples has 0 repeats"));
   CHECK(with_row<S>("samples", 4, [](S& s) { s.intact = 2; }).has("unknown intact code 2"));
   CHECK(with_row<S>("samples", 4, [](S& s) { s.lane = 5000; }).has("lane 5000"));

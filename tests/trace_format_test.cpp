@@ -37,6 +37,7 @@ std::string type_word(trace::Column::Type type) {
          : type == i64  ? "int64"
          : type == u64  ? "uint64"
          : type == flag ? "uint8"
+         : type == text ? "char[32]"
                         : "float64";
 }
 
@@ -87,10 +88,10 @@ TEST_CASE("the page has every column of every kind, with its type, unit and code
   for_each_kind([&]<class K>() {
     CAPTURE(K::name);
     const std::string own = section(fmt::format("`/{}/NNNN`", K::name));
-    const std::size_t samples = own.find("**samples**"), points = own.find("**points**");
+    const std::size_t samples = own.find("**samples**"), visits = own.find("**visits**");
     REQUIRE(samples != std::string::npos);
-    REQUIRE(points < samples);
-    check(own.substr(points, samples - points), trace::columns_of<Point<K>>());
+    REQUIRE(visits < samples);
+    check(own.substr(visits, samples - visits), trace::columns_of<Visit<K>>());
     check(own.substr(samples), trace::columns_of<typename K::Sample>());
   });
 }

@@ -65,13 +65,13 @@ TEST_CASE("a full disk") {
     CHECK(said.has("what was saved before is intact"));
     CHECK(saved > 50);
     CHECK(folder.names() == Names{"t.h5", "t.h5.lock"});
-    CHECK(read_trace(folder / "t.h5").of<Transfers>()[0].points.size() == saved);
+    CHECK(read_trace(folder / "t.h5").of<Transfers>()[0].visits.size() == saved);
 
     // Room again: the same writer saves all that it holds.
     REQUIRE(mount("tmpfs", folder.path().c_str(), "tmpfs", MS_REMOUNT, "size=4m") == 0);
     writer.finish();
   }
-  CHECK(read_trace(folder / "t.h5").of<Transfers>()[0].points.size() == saved + 1);
+  CHECK(read_trace(folder / "t.h5").of<Transfers>()[0].visits.size() == saved + 1);
   CHECK(folder.names() == Names{"t.h5"});
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("a limit on file sizes, as batch systems set them") {
       Said said;
       const std::uint64_t saved = fill(writer, writer.begin<Transfers>(header_of()), said);
       const bool as_said = said.kind == ErrorKind::failed && said.has("File too large") && said.has("intact");
-      const bool kept = read_trace(folder / "t.h5").of<Transfers>()[0].points.size() == saved;
+      const bool kept = read_trace(folder / "t.h5").of<Transfers>()[0].visits.size() == saved;
       sigset_t waiting;
       sigpending(&waiting);
       code = sigismember(&waiting, SIGXFSZ)                 ? 6

@@ -15,7 +15,8 @@ template <class Row> Row filled(std::uint32_t from) {
   Row row{};
   visit_fields(row, [&]<class T>(const FieldInfo& info, T& value) {
     ++from;
-    if constexpr (std::is_same_v<T, std::string>) value = fmt::format("{} {}", info.name, from);
+    if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, ShortText>)
+      value = T(fmt::format("{} {}", info.name, from));
     else if constexpr (std::is_same_v<T, std::vector<Lane>>)
       value = {{Direction::d2h, "cuda:1", "host", Executor::sm_kernel, false}, {Direction::peer, "cuda:2", "cuda:3"}};
     else if constexpr (std::is_same_v<T, bool>) value = !value;
@@ -32,6 +33,8 @@ template <class Row> std::vector<std::string> texts(const Row& row) {
   visit_fields(row, [&]<class T>(const FieldInfo& info, const T& value) {
     if constexpr (std::is_same_v<T, std::vector<Lane>>) all.push_back(lanes_text(value));
     else if constexpr (std::is_enum_v<T>) all.push_back(fmt::format("{} {}", info.name, static_cast<int>(value)));
+    else if constexpr (std::is_same_v<T, ShortText>)
+      all.push_back(fmt::format("{} {}", info.name, std::string_view(value)));
     else all.push_back(fmt::format("{} {}", info.name, value));
   });
   return all;
@@ -49,9 +52,10 @@ template <class K> std::vector<typename K::Sample> samples(std::uint32_t count) 
   return all;
 }
 template <class K> void add(TraceWriter& writer, std::size_t index, std::uint32_t seed, std::uint32_t count) {
-  writer.add<K>(index, filled<Point<K>>(seed), samples<K>(count));
+  writer.add<K>(index, filled<Visit<K>>(seed), samples<K>(count));
 }
-template <class K> typename K::Axes axes(std::uint32_t seed) { return filled<Point<K>>(seed).axes; }
+template <class K> typename K::Axes axes(std::uint32_t seed) { return filled<Visit<K>>(seed).axes; }
+template <class K> std::uint32_t round_of(std::uint32_t seed) { return filled<Visit<K>>(seed).round; }
 
 void for_each_kind_in_a_folder(auto test) {
   for_each_kind([&]<class K>() {
@@ -61,7 +65,7 @@ void for_each_kind_in_a_folder(auto test) {
   });
 }
 
-// A finished trace with one series of one point of one sample.
+// A finished trace with one series of one visit of one sample.
 template <class K> void make(const std::filesystem::path& path) {
   TraceWriter writer(path, IfExists::replace, root_of("x"), {});
   add<K>(writer, writer.begin<K>(header<K>()), 1, 1);
@@ -82,29 +86,30 @@ TEST_CASE("every field of every kind comes back, none at its default") {
       add<K>(writer, index, 1, 2);
       npgpu::add(writer, other, 8);
       add<K>(writer, index, 50, 3);
-      CHECK(writer.has<K>(index, axes<K>(50)));
-      CHECK_FALSE(writer.has<K>(index, axes<K>(51)));
+      CHECK(writer.has<K>(index, axes<K>(50), round_of<K>(50)));
+      CHECK_FALSE(writer.has<K>(index, axes<K>(50), round_of<K>(51)));
+      CHECK_FALSE(writer.has<K>(index, axes<K>(51), round_of<K>(51)));
       CHECK(writer.axes<K>(index) == std::vector{axes<K>(1), axes<K>(50)});
       writer.set_error<K>(index, "lost halfway");
       writer.finish();
     }
     const Trace trace = read_trace(path);
     REQUIRE(trace.of<K>().size() == (std::is_same_v<K, Transfers> ? 2 : 1));
-    CHECK(trace.of<Transfers>()[0].points.size() == 1);
+    CHECK(trace.of<Transfers>()[0].visits.size() == 1);
     CHECK(trace.of<Transfers>()[0].error.empty());
     const Series<K>& got = trace.of<K>().back();
     auto put = header<K>();
     put.error = "lost halfway";
     CHECK(texts(got) == texts(put));
-    REQUIRE(got.points.size() == 2);
-    auto point = filled<Point<K>>(50);
-    point.first_sample = 2;
-    point.samples = 3;
-    CHECK(texts(got.points[1]) == texts(point));
+    REQUIRE(got.visits.size() == 2);
+    auto visit = filled<Visit<K>>(50);
+    visit.first_sample = 2;
+    visit.samples = 3;
+    CHECK(texts(got.visits[1]) == texts(visit));
     REQUIRE(got.samples.size() == 5);
     for (std::uint32_t i = 0; i < 3; ++i) {
       auto sample = samples<K>(3)[i];
-      sample.point = 1;
+      sample.visit = 1;
       CHECK(texts(got.samples[2 + i]) == texts(sample));
     }
   });
@@ -154,7 +159,7 @@ TEST_CASE("every word of every enumeration of every case") {
   });
 }
 
-TEST_CASE("a resumed trace goes on in its series, and knows the points that it has") {
+TEST_CASE("a resumed trace goes on in its series, and knows the visits that it has") {
   for_each_kind_in_a_folder([]<class K>(const std::filesystem::path& path) {
     {
       TraceWriter writer(path, IfExists::refuse, root_of("first"), {});
@@ -169,18 +174,19 @@ TEST_CASE("a resumed trace goes on in its series, and knows the points that it h
       const std::size_t index = writer.begin<K>(header<K>());
       CHECK(index == 0);
       CHECK(writer.axes<K>(index) == std::vector{axes<K>(1)});
-      CHECK(writer.has<K>(index, axes<K>(1)));
-      CHECK_FALSE(writer.has<K>(index, axes<K>(2)));
+      CHECK(writer.has<K>(index, axes<K>(1), round_of<K>(1)));
+      CHECK_FALSE(writer.has<K>(index, axes<K>(1), round_of<K>(2)));
+      CHECK_FALSE(writer.has<K>(index, axes<K>(2), round_of<K>(2)));
       add<K>(writer, index, 2, 1);
       writer.finish();
     }
     const Trace trace = read_trace(path);
     REQUIRE(trace.of<K>().size() == 2);
     const Series<K>& series = trace.of<K>()[0];
-    REQUIRE(series.points.size() == 2);
-    CHECK(series.points[0].axes == axes<K>(1));
-    CHECK(series.points[1].axes == axes<K>(2));
-    CHECK(series.points[1].first_sample == 2);
+    REQUIRE(series.visits.size() == 2);
+    CHECK(series.visits[0].axes == axes<K>(1));
+    CHECK(series.visits[1].axes == axes<K>(2));
+    CHECK(series.visits[1].first_sample == 2);
     CHECK(series.error.empty());
   });
 }
@@ -195,56 +201,56 @@ TEST_CASE("a trace older than a kind has none of it, and can be continued with i
       add<K>(writer, writer.begin<K>(header<K>()), 3, 1);
       writer.finish();
     }
-    CHECK(read_trace(path).of<K>().at(0).points.at(0).axes == axes<K>(3));
+    CHECK(read_trace(path).of<K>().at(0).visits.at(0).axes == axes<K>(3));
   });
 }
 
-TEST_CASE("a point that every reader would refuse is not taken, and the rest is kept") {
+TEST_CASE("a visit that every reader would refuse is not taken, and the rest is kept") {
   for_each_kind_in_a_folder([]<class K>(const std::filesystem::path& path) {
     TraceWriter writer(path, IfExists::refuse, root_of("x"), {});
     const std::size_t index = writer.begin<K>(header<K>());
     const auto refused = [&](auto spoil) {
-      auto point = filled<Point<K>>(1);
+      auto visit = filled<Visit<K>>(1);
       auto sample = samples<K>(1);
-      spoil(point, sample[0]);
-      return error_of([&] { writer.add<K>(index, point, sample); });
+      spoil(visit, sample[0]);
+      return error_of([&] { writer.add<K>(index, visit, sample); });
     };
     auto nothing = axes<K>(1);
     visit_fields(nothing, [](const FieldInfo&, auto& value) { value = {}; });
     if constexpr (requires { nothing.nodes; })
       nothing.nodes = 1;  // calls without axes are sound, kernels of 0 blocks are not
-    CHECK(refused([&](auto& point, auto&) { point.axes = nothing; }).has("point that was to be added has"));
-    CHECK(refused([](auto& point, auto&) { point.stop = static_cast<Stop>(3); }).has("unknown stop code 3"));
+    CHECK(refused([&](auto& visit, auto&) { visit.axes = nothing; }).has("visit that was to be added has"));
+    CHECK(refused([](auto& visit, auto&) { visit.stop = static_cast<Stop>(3); }).has("unknown stop code 3"));
     CHECK(refused([](auto&, auto& sample) { sample.intact = 2; }).has("intact code 2"));
     const std::string no_such = fmt::format("{} 5", K::singular);
     CHECK(error_of([&] { add<K>(writer, 5, 1, 1); }).has(no_such));
     CHECK(error_of([&] { writer.set_error<K>(5, "x"); }).has(no_such));
     add<K>(writer, index, 1, 1);
     writer.finish();
-    CHECK(read_trace(path).of<K>().at(0).points.size() == 1);
+    CHECK(read_trace(path).of<K>().at(0).visits.size() == 1);
   });
 }
 
 TEST_CASE("what makes a point of a kind senseless is said") {
   const ScratchFolder folder;
   TraceWriter writer(folder / "t.h5", IfExists::refuse, root_of("x"), {});
-  const auto refused = [&]<class K>(Point<K> point, auto sample, auto spoil) {
+  const auto refused = [&]<class K>(Visit<K> visit, auto sample, auto spoil) {
     static const std::size_t index = writer.begin<K>({});
-    spoil(point.axes, sample);
-    return error_of([&] { writer.add<K>(index, point, std::vector{sample}); });
+    spoil(visit.axes, sample);
+    return error_of([&] { writer.add<K>(index, visit, std::vector{sample}); });
   };
-  const auto probe = [&](auto spoil) { return refused(filled<ProbePoint>(1), filled<ProbeSample>(1), spoil); };
+  const auto probe = [&](auto spoil) { return refused(filled<Visit<Probes>>(1), filled<ProbeSample>(1), spoil); };
   CHECK(probe([](Shape& s, ProbeSample&) { s.blocks = 0; }).has("0 blocks"));
   CHECK(probe([](Shape& s, ProbeSample&) { s.threads = 0; }).has("0 threads"));
   CHECK(probe([](Shape& s, ProbeSample&) { s.ilp = 0; }).has("ilp 0"));
   CHECK(probe([](Shape& s, ProbeSample&) { s.one_block_per_sm = 2; }).has("one_block_per_sm"));
   CHECK(probe([](Shape&, ProbeSample& s) { s.repeats = 0; }).has("0 repeats"));
-  const auto job = [&](auto spoil) { return refused(filled<JobPoint>(1), filled<JobSample>(1), spoil); };
+  const auto job = [&](auto spoil) { return refused(filled<Visit<Jobs>>(1), filled<JobSample>(1), spoil); };
   CHECK(job([](JobShape& s, JobSample&) { s.chunks = 0; }).has("0 chunks"));
   CHECK(job([](JobShape& s, JobSample&) { s.streams = 0; }).has("0 streams"));
   CHECK(job([](JobShape& s, JobSample&) { s.threads = 0; }).has("0 threads"));
   CHECK(job([](JobShape& s, JobSample&) { s.bytes_in = s.bytes_out = s.kernel_bytes = 0; }).has("0 bytes"));
-  const auto copy = [&](auto spoil) { return refused(filled<TransferPoint>(1), filled<TransferSample>(1), spoil); };
+  const auto copy = [&](auto spoil) { return refused(filled<Visit<Transfers>>(1), filled<TransferSample>(1), spoil); };
   CHECK(copy([](TransferSize& s, TransferSample&) { s.bytes = 0; }).has("0 bytes"));
   CHECK(copy([](TransferSize&, TransferSample& s) { s.repeats = 0; }).has("0 repeats"));
   CHECK(copy([](TransferSize&, TransferSample& s) { s.lane = 5000; }).has("lane 5000"));
@@ -275,7 +281,7 @@ TEST_CASE("every attribute of every kind is missed by its name, and a word that 
         CHECK(error_of([&] { read_trace(path); }).has("too large"));
       }
     });
-    for (const char* table : {"points", "samples"}) {
+    for (const char* table : {"visits", "samples"}) {
       write(path, sound);
       doctor(path, [&](hid_t file) { REQUIRE(H5Ldelete(in(file), table, H5P_DEFAULT) >= 0); });
       CHECK(error_of([&] { read_trace(path); }).has(fmt::format("{}/{} is missing", where, table)));
@@ -296,7 +302,7 @@ TEST_CASE("tables carry the units and codes of their columns") {
         }
       });
     };
-    check("points", trace::columns_of<Point<K>>());
+    check("visits", trace::columns_of<Visit<K>>());
     check("samples", trace::columns_of<typename K::Sample>());
   });
   CHECK(trace::codes_of<Stop>({"stop"}) == "0 trials, 1 converged, 2 not-converged");

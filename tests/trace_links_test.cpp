@@ -46,9 +46,9 @@ TEST_CASE("a series, or a table, that is something else is refused") {
   };
   CHECK(doctored([&](hid_t file) { number(file, "/transfers/0001"); }).has("/transfers/0001 is not a group"));
   CHECK(doctored([](hid_t file) {
-          H5Ldelete(file, "/transfers/0000/points", H5P_DEFAULT);
-          trace::create_group(file, "/transfers/0000/points");
-        }).has("/transfers/0000/points is not a table"));
+          H5Ldelete(file, "/transfers/0000/visits", H5P_DEFAULT);
+          trace::create_group(file, "/transfers/0000/visits");
+        }).has("/transfers/0000/visits is not a table"));
 }
 
 TEST_CASE("a table whose rows lie in another file is refused, even if that is a named pipe") {
@@ -56,17 +56,17 @@ TEST_CASE("a table whose rows lie in another file is refused, even if that is a 
   REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
   make_trace(folder / "t.h5");
   doctor(folder / "t.h5", [&](hid_t file) {
-    const trace::Handle old(H5Dopen2(file, "/transfers/0000/points", H5P_DEFAULT));
+    const trace::Handle old(H5Dopen2(file, "/transfers/0000/visits", H5P_DEFAULT));
     const trace::Handle type(H5Dget_type(old));
-    H5Ldelete(file, "/transfers/0000/points", H5P_DEFAULT);
+    H5Ldelete(file, "/transfers/0000/visits", H5P_DEFAULT);
     const hsize_t rows = 3;
     const trace::Handle space(H5Screate_simple(1, &rows, nullptr));
     const trace::Handle how(H5Pcreate(H5P_DATASET_CREATE));
     REQUIRE(H5Pset_external(how, (folder / "pipe").c_str(), 0, H5F_UNLIMITED) >= 0);
-    const trace::Handle table(H5Dcreate2(file, "/transfers/0000/points", type, space, H5P_DEFAULT, how, H5P_DEFAULT));
+    const trace::Handle table(H5Dcreate2(file, "/transfers/0000/visits", type, space, H5P_DEFAULT, how, H5P_DEFAULT));
     REQUIRE(table >= 0);
   });
-  CHECK(error_of([&] { read_trace(folder / "t.h5"); }).has("/transfers/0000/points keeps its rows in another file"));
+  CHECK(error_of([&] { read_trace(folder / "t.h5"); }).has("/transfers/0000/visits keeps its rows in another file"));
 }
 
 TEST_CASE("a named pipe in the place of a trace is refused at once") {

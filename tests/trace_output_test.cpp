@@ -123,7 +123,7 @@ TEST_CASE("a symbolic link stays one, and its target becomes the trace") {
     writer.finish();
   }
   CHECK(fs::is_symlink(folder / "link.h5"));
-  CHECK(read_trace(folder / "real.h5").of<Transfers>()[0].points.size() == 4);
+  CHECK(read_trace(folder / "real.h5").of<Transfers>()[0].visits.size() == 4);
   CHECK(folder.names() == Names{"link.h5", "real.h5"});
 }
 
@@ -191,6 +191,6 @@ TEST_CASE("a reader that has the file open keeps the version it opened") {
   add(writer, series, 2);
   writer.checkpoint();
   CHECK(std::string(std::istreambuf_iterator<char>(open), {}) == first);
-  CHECK(read_trace(folder / "t.h5").of<Transfers>()[0].points.size() ==
+  CHECK(read_trace(folder / "t.h5").of<Transfers>()[0].visits.size() ==
         2);  // and one that opens it now has the new one
 }

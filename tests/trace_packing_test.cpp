@@ -34,7 +34,7 @@ TEST_CASE("a finished trace is compressed, and holds the same rows") {
   const Trace before = read_trace(folder / "t.h5");
   writer.finish();
   CHECK(filters_of(folder / "t.h5", "/transfers/0000/samples") == 2);
-  CHECK(filters_of(folder / "t.h5", "/transfers/0000/points") == 2);
+  CHECK(filters_of(folder / "t.h5", "/transfers/0000/visits") == 2);
   CHECK(std::filesystem::file_size(folder / "t.h5") < plain / 2);
   const Trace after = read_trace(folder / "t.h5");
   CHECK(after.root.complete);
@@ -61,9 +61,9 @@ TEST_CASE("a compressed trace is resumed, and its checkpoints are plain again") 
   CHECK(filters_of(folder / "t.h5", "/transfers/0000/samples") == 2);
   const Trace trace = read_trace(folder / "t.h5");
   const TransferSeries& got = trace.of<Transfers>().at(0);
-  REQUIRE(got.points.size() == 199);
+  REQUIRE(got.visits.size() == 199);
   for (std::size_t i = 0; i < 199; ++i) {
-    CHECK(got.points[i].axes.bytes == i + 1);
+    CHECK(got.visits[i].axes.bytes == i + 1);
     CHECK(got.samples[10 * i + 1].host_us == static_cast<double>(i) + 1.5);
   }
 }
@@ -79,7 +79,7 @@ TEST_CASE("what only a later version knows survives a resume and a finish") {
     trace::put(trace::create_group(series, "notes"), "by", std::string("hand"));
     H5Lcreate_soft("/weather", file, "climate", H5P_DEFAULT, H5P_DEFAULT);
     // A column of texts, whose bytes lie elsewhere in the file.
-    const trace::Handle old(H5Dopen2(series, "points", H5P_DEFAULT));
+    const trace::Handle old(H5Dopen2(series, "visits", H5P_DEFAULT));
     const trace::Handle type(H5Dget_type(old)), text(H5Tcopy(H5T_C_S1));
     H5Tset_size(text, H5T_VARIABLE);
     const std::size_t bytes = H5Tget_size(type);
@@ -100,10 +100,10 @@ TEST_CASE("what only a later version knows survives a resume and a finish") {
       std::copy_n(reinterpret_cast<const char*>(&remark), sizeof remark,
                   wide.data() + i * (bytes + sizeof remark) + bytes);
     }
-    H5Ldelete(series, "points", H5P_DEFAULT);
+    H5Ldelete(series, "visits", H5P_DEFAULT);
     const hsize_t three = 3;
     const trace::Handle space(H5Screate_simple(1, &three, nullptr));
-    const trace::Handle table(H5Dcreate2(series, "points", wider, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    const trace::Handle table(H5Dcreate2(series, "visits", wider, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     REQUIRE(H5Dwrite(table, wider, H5S_ALL, H5S_ALL, H5P_DEFAULT, wide.data()) >= 0);
   });
   {
@@ -121,13 +121,13 @@ TEST_CASE("what only a later version knows survives a resume and a finish") {
     const trace::Handle series = trace::open_group(trace::open_group(file, "/", "transfers"), "/transfers", "0000");
     CHECK(trace::get_real(series, "", "spin") == 0.5);
     CHECK(trace::get_text(trace::open_group(series, "", "notes"), "", "by") == "hand");
-    const trace::Handle points(H5Dopen2(series, "points", H5P_DEFAULT)), type(H5Dget_type(points));
+    const trace::Handle visits(H5Dopen2(series, "visits", H5P_DEFAULT)), type(H5Dget_type(visits));
     const trace::Handle text(H5Tcopy(H5T_C_S1));
     H5Tset_size(text, H5T_VARIABLE);
     const trace::Handle remark(H5Tcreate(H5T_COMPOUND, sizeof(char*)));
     H5Tinsert(remark, "remark", 0, text);
     std::array<char*, 4> remarks{};
-    REQUIRE(H5Dread(points, remark, H5S_ALL, H5S_ALL, H5P_DEFAULT, remarks.data()) >= 0);
+    REQUIRE(H5Dread(visits, remark, H5S_ALL, H5S_ALL, H5P_DEFAULT, remarks.data()) >= 0);
     for (std::size_t i = 0; i < 3; ++i) CHECK(std::string(remarks[i]) == "as it came");
     for (char* one : remarks) H5free_memory(one);
   });

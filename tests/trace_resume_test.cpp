@@ -15,8 +15,8 @@ TEST_CASE("the same question goes on in its series, another one gets its own") {
     TraceWriter writer(folder / "t.h5", IfExists::resume, root_of("second"), {});
     const std::size_t series = writer.begin<Transfers>(header_of());
     CHECK(series == 0);
-    CHECK(writer.has<Transfers>(series, {4}));
-    CHECK_FALSE(writer.has<Transfers>(series, {8}));
+    CHECK(writer.has<Transfers>(series, {4}, 0));
+    CHECK_FALSE(writer.has<Transfers>(series, {8}, 0));
     add(writer, series, 8, 2);
     TransferSeries other = header_of();
     other.schedule = "adaptive";
@@ -28,11 +28,54 @@ TEST_CASE("the same question goes on in its series, another one gets its own") {
   REQUIRE(trace.of<Transfers>().size() == 2);
   const TransferSeries& series = trace.of<Transfers>()[0];
   CHECK(sizes_of(series) == Sizes{1, 2, 4, 8});
-  CHECK(series.points[3].first_sample == 9);
+  CHECK(series.visits[3].first_sample == 9);
   CHECK(series.samples.size() == 11);
-  CHECK(series.samples[10].point == 3);
+  CHECK(series.samples[10].visit == 3);
   CHECK(series.samples[10].host_us == 8.5);
   CHECK(series.samples[8].host_us == 5.0);  // what was there before
+}
+
+TEST_CASE("a point is visited once in each round, and a resumed trace knows in which it was") {
+  const ScratchFolder folder;
+  {
+    TraceWriter writer(folder / "t.h5", IfExists::refuse, root_of("x"), {});
+    const std::size_t series = writer.begin<Transfers>(header_of());
+    add(writer, series, 4, 3, 0);
+    CHECK(writer.has<Transfers>(series, {4}, 0));
+    CHECK_FALSE(writer.has<Transfers>(series, {4}, 1));
+    add(writer, series, 4, 3, 2);
+    add(writer, series, 1, 3, 2);
+    writer.checkpoint();
+  }
+  {
+    TraceWriter writer(folder / "t.h5", IfExists::resume, root_of("y"), {});
+    const std::size_t series = writer.begin<Transfers>(header_of());
+    CHECK(writer.has<Transfers>(series, {4}, 0));
+    CHECK_FALSE(writer.has<Transfers>(series, {4}, 1));
+    CHECK(writer.has<Transfers>(series, {4}, 2));
+    CHECK_FALSE(writer.has<Transfers>(series, {1}, 0));
+    CHECK(writer.has<Transfers>(series, {1}, 2));
+    CHECK(writer.axes<Transfers>(series) == std::vector<TransferSize>{{1}, {4}});  // each once
+    add(writer, series, 4, 3, 1);
+    CHECK(writer.has<Transfers>(series, {4}, 1));
+    writer.finish();
+  }
+  const TransferSeries series = read_trace(folder / "t.h5").of<Transfers>().at(0);
+  CHECK(sizes_of(series) == Sizes{4, 4, 1, 4});
+  CHECK(points_of(series).size() == 2);
+}
+
+TEST_CASE("a resumed trace keeps the first run's seed, and the next one's beside it") {
+  const ScratchFolder folder;
+  make_trace(folder / "t.h5");
+  TraceRoot root = root_of("second");
+  root.seed = 78;
+  TraceWriter(folder / "t.h5", IfExists::resume, root, {}).finish();
+  const Trace trace = read_trace(folder / "t.h5");
+  CHECK(trace.root.seed == 77);
+  const auto& [group, facts] = trace.provenance.back();
+  CHECK(group == "resume_1");
+  CHECK(std::ranges::find(facts, std::pair<std::string, Fact>("seed", std::int64_t{78})) != facts.end());
 }
 
 TEST_CASE("two equal series are found again as two") {
@@ -47,8 +90,8 @@ TEST_CASE("two equal series are found again as two") {
   CHECK(writer.begin<Transfers>(header_of()) == 0);
   CHECK(writer.begin<Transfers>(header_of()) == 1);
   CHECK(writer.begin<Transfers>(header_of()) == 2);
-  CHECK(writer.has<Transfers>(1, {2}));
-  CHECK_FALSE(writer.has<Transfers>(1, {1}));
+  CHECK(writer.has<Transfers>(1, {2}, 0));
+  CHECK_FALSE(writer.has<Transfers>(1, {1}, 0));
 }
 
 TEST_CASE("a resumed trace is not complete until it is finished again") {

@@ -13,7 +13,7 @@ TEST_CASE("root and provenance") {
   const ScratchFolder folder;
   make_trace(folder / "t.h5");
   const Trace trace = read_trace(folder / "t.h5");
-  CHECK(trace.version_major == 2);
+  CHECK(trace.version_major == 3);
   CHECK(trace.version_minor == 0);
   CHECK(trace.root.run_uuid == "first");
   CHECK(trace.root.tool_version == "0.1.0");
@@ -22,32 +22,42 @@ TEST_CASE("root and provenance") {
   CHECK(trace.root.start_time_utc == "2026-11-21T06:19:25Z");
   CHECK(trace.root.hostname == "node17");
   CHECK(trace.root.plan == "copies");
+  CHECK(trace.root.seed == 77);
   CHECK(trace.root.complete);
   CHECK(trace.provenance == made_provenance());  // the facts in the order in which they were given
   CHECK(folder.names() == std::vector<std::string>{"t.h5"});
 }
 
-TEST_CASE("points and samples, their indices set by the writer") {
+TEST_CASE("visits and samples, their indices set by the writer") {
   const ScratchFolder folder;
-  TransferPoint point = point_of(4096);
-  point.telemetry = {1980.5, 2619, 412.5, 61, 0x24};
-  point.first_sample = 999;  // ignored
+  Visit<Transfers> visit = visit_of(4096, 5);
+  visit.telemetry = {1980.5, 2619, 412.5, 61, 0x24};
+  visit.at_s = 12.25;
+  visit.disturbed = static_cast<std::uint32_t>(Cause::host_busy) | static_cast<std::uint32_t>(Cause::link_busy);
+  visit.disturber = ShortText("python3 (4711)");
+  visit.first_sample = 999;  // ignored
   std::vector<TransferSample> samples = samples_of(4096, 2);
   samples[0] = {77, 8, 1, 0, 12345678901234567u, 0.125, 2.25};
   {
     TraceWriter writer(folder / "t.h5", IfExists::refuse, root_of("x"), {});
     const std::size_t series = writer.begin<Transfers>(header_of());
     add(writer, series, 8, 5);
-    writer.add<Transfers>(series, point, samples);
-    CHECK(writer.has<Transfers>(series, {8}));
-    CHECK_FALSE(writer.has<Transfers>(series, {9}));
+    writer.add<Transfers>(series, visit, samples);
+    CHECK(writer.has<Transfers>(series, {8}, 0));
+    CHECK(writer.has<Transfers>(series, {4096}, 5));
+    CHECK_FALSE(writer.has<Transfers>(series, {4096}, 0));
+    CHECK_FALSE(writer.has<Transfers>(series, {9}, 0));
     writer.finish();
   }
   const TransferSeries series = read_trace(folder / "t.h5").of<Transfers>().at(0);
-  REQUIRE(series.points.size() == 2);
+  REQUIRE(series.visits.size() == 2);
   REQUIRE(series.samples.size() == 7);
-  const TransferPoint& got = series.points[1];
+  const Visit<Transfers>& got = series.visits[1];
   CHECK(got.axes.bytes == 4096);
+  CHECK(got.round == 5);
+  CHECK(got.at_s == 12.25);
+  CHECK(got.disturbed == 17);
+  CHECK(std::string_view(got.disturber) == "python3 (4711)");
   CHECK(got.first_sample == 5);
   CHECK(got.samples == 2);
   CHECK(got.stop == Stop::converged);
@@ -58,9 +68,56 @@ TEST_CASE("points and samples, their indices set by the writer") {
   CHECK(got.telemetry.temperature_c == 61);
   CHECK(got.telemetry.throttle_reasons == 0x24);
   CHECK(series.samples[5] == TransferSample{1, 8, 1, 0, 12345678901234567u, 0.125, 2.25});
-  CHECK(series.samples[0].point == 0);
+  CHECK(series.samples[0].visit == 0);
   CHECK(std::isnan(series.samples[0].device_us));
-  CHECK(std::isnan(series.points[0].telemetry.power_w));
+  CHECK(std::isnan(series.visits[0].telemetry.power_w));
+  CHECK(std::isnan(series.visits[0].at_s));
+  CHECK(series.visits[0].disturbed == 0);
+  CHECK(std::string_view(series.visits[0].disturber).empty());
+}
+
+TEST_CASE("a seed of 64 bits, and a disturber's name of 32 bytes and more") {
+  const ScratchFolder folder;
+  TraceRoot root = root_of("x");
+  root.seed = UINT64_MAX;
+  const std::string whole(32, 'a'), long_one = whole + "bc";
+  {
+    TraceWriter writer(folder / "t.h5", IfExists::refuse, root, {});
+    const std::size_t series = writer.begin<Transfers>(header_of());
+    std::uint32_t round = 0;
+    for (const std::string& name : {whole, long_one}) {
+      Visit<Transfers> visit = visit_of(8, round++);
+      visit.disturber = std::string_view(name);
+      writer.add<Transfers>(series, visit, samples_of(8, 1));
+    }
+    writer.finish();
+  }
+  const Trace trace = read_trace(folder / "t.h5");
+  CHECK(trace.root.seed == UINT64_MAX);
+  for (const Visit<Transfers>& visit : trace.of<Transfers>().at(0).visits)
+    CHECK(std::string_view(visit.disturber) == whole);
+}
+
+TEST_CASE("the visits of a point are found again, in order of time, whatever came between them") {
+  const ScratchFolder folder;
+  {
+    TraceWriter writer(folder / "t.h5", IfExists::refuse, root_of("x"), {});
+    const std::size_t series = writer.begin<Transfers>(header_of());
+    for (std::uint32_t round = 0; round < 3; ++round)
+      for (std::uint64_t i = 0; i < 3; ++i) add(writer, series, 1 + (i + round) % 3, 2, round);
+    writer.finish();
+  }
+  const TransferSeries series = read_trace(folder / "t.h5").of<Transfers>().at(0);
+  CHECK(sizes_of(series) == Sizes{1, 2, 3, 2, 3, 1, 3, 1, 2});
+  const auto points = points_of(series);
+  REQUIRE(points.size() == 3);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    CHECK(points[i].axes.bytes == i + 1);
+    REQUIRE(points[i].visits.size() == 3);
+    for (std::uint32_t round = 0; round < 3; ++round) CHECK(points[i].visits[round]->round == round);
+    for (const auto& values : values_of(series, points[i], [](const TransferSample& s) { return s.host_us; }))
+      CHECK(values == std::vector{static_cast<double>(i) + 1, static_cast<double>(i) + 1.5});
+  }
 }
 
 TEST_CASE("two series written in turns") {
@@ -81,9 +138,9 @@ TEST_CASE("two series written in turns") {
   CHECK(trace.of<Transfers>()[0].error == "no good");
   CHECK(trace.of<Transfers>()[1].error == "");
   for (std::size_t i = 0; i < 300; ++i) {
-    CHECK(trace.of<Transfers>()[0].points[i].axes.bytes == i + 1);
-    CHECK(trace.of<Transfers>()[1].points[i].axes.bytes == i + 1001);
-    CHECK(trace.of<Transfers>()[1].points[i].first_sample == 2 * i);
+    CHECK(trace.of<Transfers>()[0].visits[i].axes.bytes == i + 1);
+    CHECK(trace.of<Transfers>()[1].visits[i].axes.bytes == i + 1001);
+    CHECK(trace.of<Transfers>()[1].visits[i].first_sample == 2 * i);
     CHECK(trace.of<Transfers>()[1].samples[2 * i + 1].host_us == static_cast<double>(i) + 1001.5);
   }
 }
@@ -111,25 +168,25 @@ TEST_CASE("what a later minor version may add is ignored: attributes, groups, co
   const ScratchFolder folder;
   make_trace(folder / "t.h5");
   doctor(folder / "t.h5", [](hid_t file) {
-    trace::change(file, "schema_version", std::string("2.7"));
+    trace::change(file, "schema_version", std::string("3.7"));
     trace::put(file, "mood", std::string("good"));
     const trace::Handle more(H5Gcreate2(file, "/weather", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     const trace::Handle aside(H5Gcreate2(file, "/transfers/notes", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     // The samples again, with two columns more, one of them in front, and wider types.
     struct Wide {
       double celsius;
-      std::int64_t point, trial, lane, intact, repeats;
+      std::int64_t visit, trial, lane, intact, repeats;
       float host_us, device_us;
       std::uint8_t luck;
     };
     const std::vector<Wide> rows(9, Wide{20, 0, 0, 0, 1, 10, 2.5f, 3.5f, 1});
     std::vector<Wide> numbered = rows;
-    for (std::size_t i = 0; i < numbered.size(); ++i) numbered[i].point = static_cast<std::int64_t>(i / 3);
+    for (std::size_t i = 0; i < numbered.size(); ++i) numbered[i].visit = static_cast<std::int64_t>(i / 3);
     const trace::Handle type(H5Tcreate(H5T_COMPOUND, sizeof(Wide)));
     H5Tinsert(type, "celsius", HOFFSET(Wide, celsius), H5T_NATIVE_DOUBLE);
     H5Tinsert(type, "lane", HOFFSET(Wide, lane), H5T_NATIVE_INT64);
     H5Tinsert(type, "trial", HOFFSET(Wide, trial), H5T_NATIVE_INT64);
-    H5Tinsert(type, "point", HOFFSET(Wide, point), H5T_NATIVE_INT64);
+    H5Tinsert(type, "visit", HOFFSET(Wide, visit), H5T_NATIVE_INT64);
     H5Tinsert(type, "intact", HOFFSET(Wide, intact), H5T_NATIVE_INT64);
     H5Tinsert(type, "repeats", HOFFSET(Wide, repeats), H5T_NATIVE_INT64);
     H5Tinsert(type, "host_us", HOFFSET(Wide, host_us), H5T_NATIVE_FLOAT);

@@ -70,6 +70,7 @@ inline constexpr auto fields_of<CallCase> =
     std::tuple{field("device", &CallCase::device), field("call", &CallCase::call), field("manner", &CallCase::manner),
                field("form", &CallCase::form)};
 inline std::string device_of(const CallCase& c) { return c.device; }
+inline bool is_host_timed(const CallCase&) { return true; }
 // "calls cuda:0 launch alone", "calls cuda:0 graph-launch back-to-back chain"
 std::string title(const CallCase&);
 
@@ -86,7 +87,7 @@ inline constexpr auto fields_of<CallShape> = std::tuple{
 
 // One trial of `repeats` calls; a pair such as malloc and free, and all launches of `launches`, count as one call.
 struct CallSample {
-  std::uint32_t point = 0;
+  std::uint32_t visit = 0;
   std::uint32_t trial = 0;
   std::int32_t intact = -1;  // 1 the call's work was checked and right, 0 wrong, -1 not checked after this trial
   std::uint64_t repeats = 0;
@@ -96,7 +97,7 @@ struct CallSample {
   bool operator==(const CallSample&) const = default;
 };
 template <>
-inline constexpr auto fields_of<CallSample> = std::tuple{field("point", &CallSample::point),
+inline constexpr auto fields_of<CallSample> = std::tuple{field("visit", &CallSample::visit),
                                                          field("trial", &CallSample::trial),
                                                          field("intact", &CallSample::intact, "1", intact_codes),
                                                          field("repeats", &CallSample::repeats),

@@ -54,6 +54,9 @@ class Channel {
   virtual void forward() = 0;  // one copy in the case's direction; may return before it is done
   virtual void back() = 0;     // one copy of what arrived, the other way
   virtual void settle() = 0;   // returns when all that was issued is done
+  // Looks for a core on which nobody else computes, for the thread that is about to time this channel; false if none
+  // was found. Not timed.
+  virtual bool find_quiet_core() { return true; }
   // `repeats` operations, each there and back if `round_trip`: what a trial issues.
   virtual void issue(std::uint64_t repeats, bool round_trip) { repeat(*this, repeats, round_trip); }
   // Compares what arrived, and what back() returned if it `went_back`, with what was sent, and the guard bytes around

@@ -15,7 +15,7 @@ namespace npgpu {
 template <class K> struct PointTime {
   typename K::Axes axes;
   std::uint32_t lane = 0;
-  double work = not_measured;  // of that operation; see PointInfo
+  double work = not_measured;  // of that operation; see VisitInfo
   Estimate time_us;            // median; NaN where no trial is usable
   double min_us = not_measured, max_us = not_measured;
   std::string why{};  // why it is not usable: the results were wrong, or there is no time; else empty

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "npgpu/disturbance.hpp"
 #include "npgpu/field.hpp"
 #include "npgpu/registry.hpp"
 #include "npgpu/units.hpp"
@@ -85,6 +87,8 @@ class DeviceFamily {
   // The device called `id`, which is of this family. Throws Error(usage) naming those there are, or Error(nothing) with
   // why_none(). Simulated devices also take the path of a spec here.
   virtual DeviceInfo find(const std::string& id) const;
+  // Null where nobody else can use the device, or nothing could be seen of them.
+  virtual std::unique_ptr<DeviceWatch> watch(const std::string& id) const;
 };
 
 namespace devices {
@@ -96,6 +100,7 @@ std::string_view kind_of(std::string_view id);
 // Throws Error: usage for a word that is no device, nothing where this build or machine has no such device.
 const DeviceFamily& family_of(const std::string& id);
 DeviceInfo find(const std::string& id);
+std::unique_ptr<DeviceWatch> watch(const std::string& id);
 std::vector<DeviceInfo> list();  // of all families
 // The GPUs of this machine; empty where there are none, and why_no_gpu() then says why.
 std::vector<DeviceInfo> gpus();

@@ -10,6 +10,7 @@ namespace npgpu {
 enum class ErrorKind {
   failed,   // went wrong while running (exit code 1)
   usage,    // bad option, bad input file, impossible request (exit code 2)
+  busy,     // others use what was to be measured, and that was not wanted (exit code 4)
   nothing,  // nothing to measure: no driver, no such hardware (exit code 77)
 };
 
@@ -27,6 +28,7 @@ constexpr int done = 0;
 constexpr int failed = 1;
 constexpr int usage = 2;
 constexpr int threshold = 3;
+constexpr int busy = 4;
 constexpr int stopped = 75;  // stopped by a signal, trace saved: resume with --resume
 constexpr int nothing = 77;
 }  // namespace exit_code
@@ -34,6 +36,7 @@ constexpr int nothing = 77;
 constexpr int exit_code_of(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::usage: return exit_code::usage;
+    case ErrorKind::busy: return exit_code::busy;
     case ErrorKind::nothing: return exit_code::nothing;
     case ErrorKind::failed: break;
   }

@@ -2,6 +2,7 @@
 // over that description, and know no kind of measurement by name.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string_view>
 #include <tuple>
@@ -22,6 +23,24 @@ constexpr Field<Row, T> field(std::string_view name, T Row::*at, std::string_vie
                               std::string_view codes = {}) {
   return {{name, unit, codes}, at};
 }
+
+// A text in a column: its first 32 bytes.
+class ShortText {
+ public:
+  static constexpr std::size_t size = 32;
+  ShortText() = default;
+  ShortText(std::string_view text) { text.substr(0, size).copy(text_.data(), size); }
+  explicit ShortText(const std::array<char, size>& raw) : text_(raw) {}
+  const std::array<char, size>& raw() const { return text_; }
+  operator std::string_view() const {
+    const std::string_view all(text_.data(), size);
+    return all.substr(0, all.find('\0'));
+  }
+  bool operator==(const ShortText&) const = default;
+
+ private:
+  std::array<char, size> text_{};
+};
 
 // A struct joins by specializing this with the tuple of its fields, in the order of the columns. The members of a
 // described member stand in its place.

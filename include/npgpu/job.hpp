@@ -57,6 +57,7 @@ inline constexpr auto fields_of<JobCase> =
     std::tuple{field("device", &JobCase::device), field("workload", &JobCase::workload),
                field("order", &JobCase::order), field("pool", &JobCase::pool), field("gating", &JobCase::gating)};
 inline std::string device_of(const JobCase& c) { return c.device; }
+inline bool is_host_timed(const JobCase& c) { return c.gating != Gating::gated; }
 std::string title(const JobCase&);  // "jobs cuda:0 none independent pooled gated"
 
 // The axes. Bytes are of the whole job, multiples of 4; 0: the job has no such stage.
@@ -86,7 +87,7 @@ std::uint64_t blocks_of(const JobShape&);  // of the kernel, unsplit
 
 // One whole job, exactly as it came.
 struct JobSample {
-  std::uint32_t point = 0;
+  std::uint32_t visit = 0;
   std::uint32_t trial = 0;
   std::int32_t intact = -1;          // 1 results compared and right, 0 wrong, -1 not compared after this trial
   std::uint64_t number = 0;          // of this trial among all of its run, so that a drift can be seen
@@ -99,7 +100,7 @@ struct JobSample {
   bool operator==(const JobSample&) const = default;
 };
 template <>
-inline constexpr auto fields_of<JobSample> = std::tuple{field("point", &JobSample::point),
+inline constexpr auto fields_of<JobSample> = std::tuple{field("visit", &JobSample::visit),
                                                         field("trial", &JobSample::trial),
                                                         field("intact", &JobSample::intact, "1", intact_codes),
                                                         field("number", &JobSample::number),

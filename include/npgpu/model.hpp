@@ -19,7 +19,8 @@ struct PointSummary {
   std::uint32_t lane = 0;
   std::uint32_t trials = 0;
   Stop stop = Stop::trials;
-  Estimate time_us;              // median, nonparametric interval
+  std::string disturbed{};       // by what, where the figures rest on disturbed visits; else empty
+  Estimate time_us;              // median over visits; see median_over_visits()
   double min_us = not_measured;  // NetPIPE's minimum over trials
   double max_us = not_measured;
   double mean_us = not_measured;
@@ -57,6 +58,7 @@ struct JobSummary {
   JobShape job;
   std::uint32_t trials = 0;
   Stop stop = Stop::trials;
+  std::string disturbed{};
   Estimate time_us;  // of the whole job: device time where all is gated, host time otherwise
   double min_us = not_measured, max_us = not_measured;
   double issue_us = not_measured;   // of all asynchronous calls

@@ -58,6 +58,7 @@ inline constexpr auto fields_of<ProbeCase> = std::tuple{
 inline std::string device_of(const ProbeCase& c) { return c.device; }
 // Its work is counted in loads, each of which waits for the one before.
 inline bool counts_loads(const ProbeCase& c) { return c.probe == "latency"; }
+inline bool is_host_timed(const ProbeCase& c) { return c.device == "host"; }
 std::string title(const ProbeCase&);  // "bandwidth cuda:0 rmw fp32 dependent"
 
 // The axes. All-All, One-All, All-One and One-One: blocks on all units or 1 block, and as many threads (lanes) of a
@@ -109,7 +110,7 @@ inline constexpr auto fields_of<Layout> = std::tuple{field("units", &Layout::uni
 
 // One timed run of a kernel, exactly as it came.
 struct ProbeSample {
-  std::uint32_t point = 0;
+  std::uint32_t visit = 0;
   std::uint32_t trial = 0;
   std::int32_t intact = -1;  // 1 results compared and right, 0 wrong, -1 not compared after this trial
   std::uint64_t repeats = 0;
@@ -124,7 +125,7 @@ struct ProbeSample {
 };
 template <>
 inline constexpr auto fields_of<ProbeSample> =
-    std::tuple{field("point", &ProbeSample::point),
+    std::tuple{field("visit", &ProbeSample::visit),
                field("trial", &ProbeSample::trial),
                field("intact", &ProbeSample::intact, "1", intact_codes),
                field("repeats", &ProbeSample::repeats),
@@ -156,6 +157,10 @@ struct Probes {
 using ProbeSeries = Series<Probes>;
 using ProbePoint = Point<Probes>;
 using ProbeStep = Step<Probes>;
+
+// Shapes of which this is the same lie in the same memory: a campaign visits them one after the other, because to lay
+// out far more than the caches hold takes longer than to measure it.
+inline auto memory_of(const Shape& s) { return std::pair(s.bytes, s.blocks); }
 
 std::optional<std::string> flaw_of(const Shape&);
 std::optional<std::string> flaw_of(const ProbeSample&);

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "npgpu/clock.hpp"
@@ -25,7 +26,7 @@ template <class K> class Runner {
   virtual ~Runner() = default;
   // Every following run is of this point. Not timed.
   virtual void prepare(const Step<K>&) = 0;
-  // One trial of `repeats` repeats: appends its samples (one a lane), of which it sets all but point, trial and intact.
+  // One trial of `repeats` repeats: appends its samples (one a lane), of which it sets all but visit, trial and intact.
   // False if the trial is void, because a gate timed out: what was appended is thrown away.
   virtual bool run(std::uint64_t repeats, std::vector<typename K::Sample>& samples) = 0;
   // Compares what the last run left with what it must leave, outside any timed region, and sets `intact` of that
@@ -33,7 +34,7 @@ template <class K> class Runner {
   virtual std::optional<std::string> check(std::span<typename K::Sample> last_trial) = 0;
   // How many repeats a trial of the prepared point may have; 0: any number.
   virtual std::uint64_t max_repeats() const { return 0; }
-  // Of one repeat of the prepared point; see PointInfo.
+  // Of one repeat of the prepared point; see VisitInfo.
   virtual double work() const { return not_measured; }
   // How much the point moves or touches, for schedules that go by size.
   virtual std::uint64_t bytes() const { return 0; }
@@ -49,6 +50,15 @@ template <class K> class Runner {
   virtual Telemetry telemetry() { return {}; }
   // What buffers and thread were bound to: "NUMA node 0 (cpus 0-15)", or why they were not.
   virtual std::string binding() const = 0;
+
+  // What disturbed the runs since this was last asked, as far as the runner itself can see: causes.
+  std::uint32_t disturbances() { return std::exchange(disturbed_, 0); }
+
+ protected:
+  void disturbed_by(Cause cause) { disturbed_ |= static_cast<std::uint32_t>(cause); }
+
+ private:
+  std::uint32_t disturbed_ = 0;
 };
 
 // Bytes that steps take before the first operation, or that are free for them.
@@ -83,12 +93,12 @@ template <class K> class Backend {
 template <class K> const auto& backends() { return registered<Backend<K>>(); }
 
 template <class K> struct Measured {
-  Point<K> point;
+  Visit<K> visit;
   std::vector<typename K::Sample> samples;
   std::string mismatch;  // what was wrong with the results; empty if they were right
 };
 
-// Measures one point: warm-up and trials as the schedule says, one check of the results after the last trial. Nothing
+// Visits one point: warm-up and trials as the schedule says, one check of the results after the last trial. Nothing
 // if `interrupted` turned true (asked between trials). Throws Error(failed) if gates time out three times in a row or
 // the schedule asks for no trial, and whatever the runner throws.
 template <class K>

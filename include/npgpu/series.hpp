@@ -1,9 +1,9 @@
-// What one case of any kind of measurement gave, exactly as it came: its points, and the samples of each.
+// What one case of any kind of measurement gave, exactly as it came: the visits to its points, and the samples of each.
 //
 // A kind is a struct that names its types (npgpu/kinds.hpp lists all kinds):
 //   Case     one complete question, but for the axes           "cudaMemcpy cuda:0 h2d pinned stream"
 //   Axes     what the points of a case differ in               bytes; blocks and threads; ...
-//   Sample   what one trial gave (of one lane, where a trial has several); has point, trial and intact
+//   Sample   what one trial gave (of one lane, where a trial has several); has visit, trial and intact
 //   Context  what else is known when a series begins           a theoretical limit; may be empty
 // and says
 //   name     of its group in a trace and its table in exports  "transfers"
@@ -12,24 +12,30 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "npgpu/device.hpp"
+#include "npgpu/disturbance.hpp"
 #include "npgpu/field.hpp"
 #include "npgpu/names.hpp"
+#include "npgpu/statistics.hpp"
 #include "npgpu/units.hpp"
 
 namespace npgpu {
 
-// Why a point's schedule stopped.
+// How far a point has come.
 enum class Stop {
   trials,         // it had its fixed number of trials (classic)
   converged,      // the interval of the median is narrow enough (adaptive)
-  not_converged,  // the budget ran out first
+  not_converged,  // it is not
 };
 template <> inline constexpr std::array<std::string_view, 3> names_of<Stop>{"trials", "converged", "not-converged"};
 
@@ -43,25 +49,45 @@ inline constexpr auto fields_of<Telemetry> = std::tuple{
     field("memory_clock_mhz", &Telemetry::memory_clock_mhz, "MHz"), field("power_w", &Telemetry::power_w, "W"),
     field("temperature_c", &Telemetry::temperature_c, "degC"), field("throttle_reasons", &Telemetry::throttle_reasons)};
 
-// What the points of all kinds have.
-struct PointInfo {
+// NVML's reasons that take clocks away: software power cap, hardware slowdown, software and hardware thermal slowdown,
+// power brake. Idle, application clocks and the like are choices.
+inline constexpr std::uint64_t slowing_reasons = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
+
+// What the visits of all kinds have.
+struct VisitInfo {
+  std::uint32_t round = 0;  // of the run: a point is visited at most once in each
   // Of one repeat, in what the kind counts: bytes, operations, loads, calls; NaN where it counts nothing.
   double work = not_measured;
   std::uint64_t first_sample = 0;  // row of the series' samples
   std::uint32_t samples = 0;
   std::uint32_t void_trials = 0;  // thrown away, because their gate timed out
-  Stop stop = Stop::trials;
-  double wall_us = 0;   // spent on the point in all: warm-up, trials and checks
-  Telemetry telemetry;  // read after the last trial
+  Stop stop = Stop::trials;       // what is known of the point after this visit
+  double wall_us = 0;             // spent on the visit in all: warm-up, trials and checks
+  double at_s = not_measured;     // when it began, after the run did
+  std::uint32_t disturbed = 0;    // causes
+  ShortText disturber;            // the process that took most, as "python3 (4711)"; empty if not known
+  Telemetry telemetry;            // read after the last trial
 
-  bool operator==(const PointInfo&) const = default;
+  // What disturbed it, with what its telemetry says.
+  std::uint32_t causes() const {
+    const bool slowed = (telemetry.throttle_reasons & slowing_reasons) != 0;
+    return disturbed | (slowed ? static_cast<std::uint32_t>(Cause::throttled) : 0);
+  }
+
+  bool operator==(const VisitInfo&) const = default;
 };
 template <>
-inline constexpr auto fields_of<PointInfo> =
-    std::tuple{field("work", &PointInfo::work),          field("first_sample", &PointInfo::first_sample),
-               field("samples", &PointInfo::samples),    field("void_trials", &PointInfo::void_trials),
-               field("stop", &PointInfo::stop),          field("wall_us", &PointInfo::wall_us, "us"),
-               field("telemetry", &PointInfo::telemetry)};
+inline constexpr auto fields_of<VisitInfo> = std::tuple{field("round", &VisitInfo::round),
+                                                        field("work", &VisitInfo::work),
+                                                        field("first_sample", &VisitInfo::first_sample),
+                                                        field("samples", &VisitInfo::samples),
+                                                        field("void_trials", &VisitInfo::void_trials),
+                                                        field("stop", &VisitInfo::stop),
+                                                        field("wall_us", &VisitInfo::wall_us, "us"),
+                                                        field("at_s", &VisitInfo::at_s, "s"),
+                                                        field("disturbed", &VisitInfo::disturbed, "1", cause_codes),
+                                                        field("disturber", &VisitInfo::disturber),
+                                                        field("telemetry", &VisitInfo::telemetry)};
 
 // How, on what and with what result a series was measured.
 struct SeriesInfo {
@@ -88,29 +114,113 @@ template <class K> struct Step {
   auto operator<=>(const Step&) const = default;
 };
 
-template <class K> struct Point : PointInfo { typename K::Axes axes; };
+// One burst of trials at one point, in buffers of its own.
+template <class K> struct Visit : VisitInfo { typename K::Axes axes; };
 
-// One case over its points.
+// One case over its points, visit by visit in order of time.
 template <class K> struct Series : SeriesInfo, K::Context {
   typename K::Case question;
-  std::vector<Point<K>> points;
+  std::vector<Visit<K>> visits;
   std::vector<typename K::Sample> samples;
 };
 
-// A point's columns: its axes, then what all points have. A series' attributes: its case, its context, then what all
+// A visit's columns: its axes, then what all visits have. A series' attributes: its case, its context, then what all
 // series have.
 template <class K>
-inline constexpr auto fields_of<Point<K>> = std::tuple_cat(std::tuple{field("axes", &Point<K>::axes)},
-                                                           fields_of<PointInfo>);
+inline constexpr auto fields_of<Visit<K>> = std::tuple_cat(std::tuple{field("axes", &Visit<K>::axes)},
+                                                           fields_of<VisitInfo>);
 template <class K>
 inline constexpr auto fields_of<Series<K>> = std::tuple_cat(std::tuple{field("case", &Series<K>::question)},
                                                             fields_of<typename K::Context>, fields_of<SeriesInfo>);
 
-// The samples that a point owns; fewer than it claims where the table is shorter.
-template <class K> std::span<const typename K::Sample> samples_of(const Series<K>& series, const PointInfo& point) {
+// The samples of a visit; fewer than it claims where the table is shorter.
+template <class K> std::span<const typename K::Sample> samples_of(const Series<K>& series, const VisitInfo& visit) {
   const std::span<const typename K::Sample> all(series.samples);
-  const std::size_t first = std::min<std::size_t>(point.first_sample, all.size());
-  return all.subspan(first, std::min<std::size_t>(point.samples, all.size() - first));
+  const std::size_t first = std::min<std::size_t>(visit.first_sample, all.size());
+  return all.subspan(first, std::min<std::size_t>(visit.samples, all.size() - first));
+}
+
+// A point of a series: its visits, in order of time. It lives as long as the series stays as it is.
+template <class K> struct Point {
+  typename K::Axes axes;
+  std::vector<const Visit<K>*> visits;  // never empty
+
+  double work() const { return visits.front()->work; }
+  Stop stop() const { return visits.back()->stop; }
+  // Those that its figures rest on: the undisturbed ones, or all where more than half were disturbed.
+  std::vector<const Visit<K>*> counted() const {
+    std::vector<const Visit<K>*> quiet;
+    std::ranges::copy_if(visits, std::back_inserter(quiet), [](const auto* visit) { return visit->causes() == 0; });
+    return 2 * quiet.size() >= visits.size() ? quiet : visits;
+  }
+  // The causes that its figures are doubtful for; 0 where they rest on undisturbed visits.
+  std::uint32_t disturbed() const {
+    std::uint32_t causes = 0;
+    for (const Visit<K>* visit : counted()) causes |= visit->causes();
+    return causes;
+  }
+};
+// The processes that disturbed the visits that its figures rest on.
+template <class K> std::set<std::string> disturbers_of(const Point<K>& point) {
+  std::set<std::string> all;
+  for (const Visit<K>* visit : point.counted())
+    if (visit->disturber != ShortText()) all.emplace(visit->disturber);
+  return all;
+}
+// What its figures are doubtful for, as disturbance_text() has it; empty where they rest on undisturbed visits.
+template <class K> std::string disturbance_of(const Point<K>& point) {
+  return disturbance_text(point.disturbed(), disturbers_of(point));
+}
+// In the order in which they were first visited.
+template <class K> std::vector<Point<K>> points_of(const Series<K>& series) {
+  std::vector<Point<K>> points;
+  std::map<typename K::Axes, std::size_t> known;
+  for (const Visit<K>& visit : series.visits) {
+    const auto [at, is_new] = known.try_emplace(visit.axes, points.size());
+    if (is_new) points.push_back({visit.axes, {}});
+    points[at->second].visits.push_back(&visit);
+  }
+  return points;
+}
+template <class K, class Predicate> bool any_sample(const Series<K>& series, const Point<K>& point, Predicate is) {
+  return std::ranges::any_of(
+      point.visits, [&](const Visit<K>* visit) { return std::ranges::any_of(samples_of(series, *visit), is); });
+}
+// Trials of those visits that count.
+template <class K> std::uint32_t trials_of(const Series<K>& series, const Point<K>& point) {
+  std::uint32_t trials = 0;
+  for (const Visit<K>* visit : point.counted()) {
+    const auto samples = samples_of(series, *visit);
+    for (std::size_t i = 0; i < samples.size(); ++i) trials += i == 0 || samples[i].trial != samples[i - 1].trial;
+  }
+  return trials;
+}
+// What a function of a sample says, visit by visit of those that count; a NaN counts as nothing.
+template <class K, class ValueOf> ByVisit values_of(const Series<K>& series, const Point<K>& point, ValueOf value_of) {
+  ByVisit all;
+  for (const Visit<K>* visit : point.counted()) {
+    std::vector<double>& values = all.emplace_back();
+    for (const auto& sample : samples_of(series, *visit))
+      if (const double value = value_of(sample); std::isfinite(value)) values.push_back(value);
+  }
+  return all;
+}
+
+// What a visit's trials took, in us a repeat: K::timed() of each.
+template <class K>
+std::vector<double> trial_times(const typename K::Case& question, std::span<const typename K::Sample> samples) {
+  std::vector<double> times;
+  while (!samples.empty()) {
+    const auto& first = samples.front();
+    const auto end = std::ranges::find_if(samples, [&](const auto& one) { return one.trial != first.trial; });
+    const auto count = static_cast<std::size_t>(end - samples.begin());
+    double repeats = 1;
+    if constexpr (requires { first.repeats; }) repeats = static_cast<double>(first.repeats);
+    const double us = microseconds(K::timed(question, samples.first(count))) / repeats;
+    if (std::isfinite(us) && us >= 0) times.push_back(us);
+    samples = samples.subspan(count);
+  }
+  return times;
 }
 
 // A context that says nothing.

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "npgpu/units.hpp"
 
@@ -29,5 +30,16 @@ struct Estimate {
   std::string unit;
   std::string method;
 };
+
+// The values of one point, visit by visit.
+using ByVisit = std::vector<std::vector<double>>;
+
+// The median over the visits of the medians within: what changes from burst to burst is as much in its interval as what
+// changes from trial to trial. The interval, of 95 %:
+//   from 6 visits on  nonparametric, from the visits' medians
+//   2 to 5 visits     Student's t on the logarithms of the visits' medians, which have to be positive
+//   1 visit           nonparametric, from its values: of that burst only, and the method says so
+// Visits without a value do not count. NaN, with the reason as the method, where no value is left.
+Estimate median_over_visits(const ByVisit&, std::string unit);
 
 }  // namespace npgpu

@@ -20,8 +20,9 @@ struct TraceRoot {
   std::string argv;
   std::string start_time_utc;  // 2026-11-21T06:19:25Z
   std::string hostname;
-  std::string plan;       // what the run is to measure, in any words; --resume compares it
-  bool complete = false;  // the run reached its end
+  std::string plan;        // what the run is to measure, in any words; --resume compares it
+  std::uint64_t seed = 0;  // of the order in which the rounds visited the points
+  bool complete = false;   // the run reached its end
 };
 template <>
 inline constexpr auto fields_of<TraceRoot> =
@@ -30,6 +31,7 @@ inline constexpr auto fields_of<TraceRoot> =
                field("git_commit", &TraceRoot::git_commit),
                field("argv", &TraceRoot::argv),
                field("plan", &TraceRoot::plan),
+               field("seed", &TraceRoot::seed),
                field("start_time_utc", &TraceRoot::start_time_utc),
                field("hostname", &TraceRoot::hostname)};  // and `complete`, which a resumed run's has not
 
@@ -39,7 +41,7 @@ using Provenance = std::vector<std::pair<std::string, Facts>>;
 template <class K> using AllSeries = std::vector<Series<K>>;
 
 struct Trace {
-  int version_major = 2;
+  int version_major = 3;
   int version_minor = 0;
   TraceRoot root;
   Provenance provenance;
@@ -79,10 +81,10 @@ class TraceWriter {
   // resumed. Returns its index among its kind. Throws Error(usage) if what the resumed trace holds of that device is
   // another device's, or simulated where this is real. For K out of Kinds, as below.
   template <class K> std::size_t begin(const Series<K>& header);
-  template <class K> bool has(std::size_t index, const typename K::Axes&) const;   // a point with these axes
+  template <class K> bool has(std::size_t index, const typename K::Axes&, std::uint32_t round) const;  // that visit
   template <class K> std::vector<typename K::Axes> axes(std::size_t index) const;  // of all points that it holds
-  // The samples' and the point's indices are set here.
-  template <class K> void add(std::size_t index, const Point<K>&, std::span<const typename K::Sample>);
+  // The samples' and the visit's indices are set here.
+  template <class K> void add(std::size_t index, const Visit<K>&, std::span<const typename K::Sample>);
   template <class K> void set_error(std::size_t index, const std::string& why);
 
   // Saves if what is unsaved is worth its cost: at most 1 % of the run's wall time for saving, at most a few seconds

@@ -92,6 +92,9 @@ TransferCase case_on(std::string module, const std::string& device, Direction di
 // The device that a case is about: the first of source and target that is not the host, else the host.
 std::string device_of(const TransferCase&);
 
+// The host's processors have a part in its times: its clock times it, or they move the bytes.
+inline bool is_host_timed(const TransferCase& c) { return c.timing == Timing::host || c.executor == Executor::cpu; }
+
 // h2d <-> d2h; the other directions are their own reverse.
 constexpr Direction reversed(Direction d) {
   return d == Direction::h2d ? Direction::d2h : d == Direction::d2h ? Direction::h2d : d;
@@ -121,7 +124,7 @@ template <> inline constexpr auto fields_of<TransferSize> = std::tuple{field("by
 // One timed run of `repeats` operations on one lane. A pingpong operation is a round trip. A trial of several lanes
 // gives a sample a lane, with the same trial number, numbered as in lanes().
 struct TransferSample {
-  std::uint32_t point = 0;
+  std::uint32_t visit = 0;
   std::uint32_t trial = 0;
   std::uint32_t lane = 0;
   std::int32_t intact = -1;  // 1 payload compared and right, 0 wrong, -1 not compared after this trial
@@ -133,7 +136,7 @@ struct TransferSample {
 };
 template <>
 inline constexpr auto fields_of<TransferSample> =
-    std::tuple{field("point", &TransferSample::point),
+    std::tuple{field("visit", &TransferSample::visit),
                field("trial", &TransferSample::trial),
                field("lane", &TransferSample::lane),
                field("intact", &TransferSample::intact, "1", intact_codes),

@@ -99,6 +99,7 @@ class CudaCallRunner final : public Runner<Calls> {
   bool run(std::uint64_t repeats, std::vector<CallSample>& samples) override {
     gpu_.make_current();
     const bool moved = quiet_.settle();
+    if (quiet_.is_shared()) disturbed_by(Cause::core_shared);
     if (moved || std::exchange(run_once_, false))
       (void)measure(1, empty_kernel(kernel_bytes()));  // nothing is done for the first time
     const Times times = measure(repeats, empty_kernel(kernel_bytes()));

@@ -3,13 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <map>
+#include <optional>
+#include <random>
 #include <utility>
 
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/course.hpp"
 #include "netpipe/cli/progress.hpp"
 #include "netpipe/cli/provenance.hpp"
+#include "netpipe/cli/quiet.hpp"
 #include "netpipe/cli/signals.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
@@ -20,27 +25,19 @@ namespace npgpu::cli {
 
 namespace {
 
-// What a device does before a batch's first point. On an H200 that had rested, copies of 64 B took 7 % less time in the
-// first 60 ms than ever after: a program in full swing sees the later figure.
-constexpr Seconds warm_up_time{0.15};
+// What a device does before its first point, and before the next one after a rest. On an H200 that had rested, copies
+// of 64 B took 7 % less time in the first 60 ms than ever after: a program in full swing sees the later figure.
+constexpr Seconds warm_up_time{0.15}, rest{0.5};
 
 // ", 3 kept from before, 2 not converged"
 std::string rest_of(const Tally& tally) {
   std::string text;
   if (tally.kept) text += fmt::format(", {} kept from before", tally.kept);
   if (tally.not_converged) text += fmt::format(", {} not converged", tally.not_converged);
+  if (tally.disturbed)
+    text += fmt::format(", {} disturbed ({})", tally.disturbed, disturbance_text(tally.causes, tally.disturbers));
   return text;
 }
-
-// A series that was begun: where it is in the trace, and how it goes.
-template <class K> struct Begun : Tally {
-  std::size_t index = 0;
-  Series<K> header;
-  std::vector<typename K::Axes> known;  // of its points in the trace
-  std::size_t steps_left = 0;
-  double wall_us = 0;
-  bool given_up = false;
-};
 
 class Run {
  public:
@@ -48,48 +45,144 @@ class Run {
       : plan_(plan),
         options_(options),
         result_(result),
-        writer_(options.output, options.if_exists, trace_root(options.plan), provenance(plan.devices(), plan.left_out),
+        random_(options.seed),
+        before_(trace_before(options)),
+        others_(plan.devices()),
+        writer_(options.output, options.if_exists, root_of(options), provenance(plan.devices(), plan.left_out),
                 Guard::child),
         progress_(options.progress, plan.cases(), guess(plan, options)) {}
 
   void run() {
     for (const std::string& why : plan_.left_out) progress_.say("left out: " + why);
+    look_for_others();
     for_each_kind([&]<class K>() {
-      for (const Batch<K>& batch : plan_.of<K>())
-        if (!result_.stopped) this->batch(batch);
+      for (const Batch<K>& batch : plan_.of<K>()) {
+        Course<K>& course = courses<K>().emplace_back(Course<K>{&batch});
+        for (const Step<K>& step : batch.steps) {
+          course.series.try_emplace(step.question);
+          course.targets.push_back({step});
+        }
+      }
     });
+    std::uint32_t most = 1;
+    for_each_kind([&]<class K>() { most = std::max(most, options_.repetition<K>().most_visits()); });
+    for (round_ = 0; round_ < most && !result_.stopped; ++round_) round();
+    count();
     if (!result_.stopped) writer_.finish();
     if (result_.stopped) writer_.checkpoint();
     progress_.saved();
   }
 
  private:
+  template <class K> Courses<K>& courses() { return std::get<Courses<K>>(courses_); }
+
+  // The trace that is continued, if there is one.
+  static std::optional<Trace> trace_before(const MeasureOptions& options) {
+    std::error_code ignored;
+    const bool continued = options.if_exists == IfExists::resume || options.if_exists == IfExists::append;
+    if (!continued || !std::filesystem::exists(options.output, ignored)) return std::nullopt;
+    return read_trace(options.output, Guard::child);
+  }
+
+  static TraceRoot root_of(const MeasureOptions& options) {
+    TraceRoot root = trace_root(options.plan);
+    root.seed = options.seed;
+    return root;
+  }
+
+  void look_for_others() {
+    if (options_.patience == Seconds{0} && !options_.require_quiet) return;
+    const std::string seen = others_.wait(options_.patience, stop_asked);
+    if (seen.empty()) return;
+    if (options_.require_quiet) throw Error(ErrorKind::busy, "--require-quiet: " + seen);
+    progress_.say("not quiet: " + seen + ". What they disturb will be marked");
+  }
+
   void save() {
     writer_.checkpoint();
     progress_.saved();
   }
 
-  template <class K> void batch(const Batch<K>& batch) {
+  // Every course once. The first round goes as the plan does; the others go each in an order of its own, so that no
+  // point has the same neighbours in all of them.
+  void round() {
+    std::vector<std::function<void()>> order;
+    for_each_kind([&]<class K>() {
+      for (Course<K>& course : courses<K>()) order.push_back([&, this] { this->visit(course); });
+    });
+    const std::uint32_t rounds = options_.rounds();
+    if (round_ > 0) std::ranges::shuffle(order, random_);
+    for (const auto& visit : order)
+      if (!result_.stopped) visit();
+    if (rounds > 1 && round_ < rounds && !result_.stopped)
+      progress_.say(
+          fmt::format("round {} of {} done after {}", round_ + 1, rounds, clock_text(steady_clock().now() - begin_)));
+  }
+
+  // What this round visits, case by case.
+  template <class K> std::vector<Target<K>*> due(Course<K>& course) {
+    const Repetition& how = options_.repetition<K>();
+    std::vector<Target<K>*> all;
+    for (Target<K>& target : course.targets) {
+      const Begun<K>& at = course.series[target.step.question];
+      const auto known = at.points.find(target.step.axes);
+      const Progressed so_far = known == at.points.end() ? Progressed{} : known->second;
+      if (round_ >= how.rounds && at.given_up) continue;
+      if (how.wants_visit(round_, so_far.stop, so_far.spent)) all.push_back(&target);
+    }
+    if (round_ > 0) {
+      // Cases in random order, in each of them groups of points that share their memory, in each of them the points.
+      const auto group = [](const Target<K>* target) {
+        if constexpr (requires { memory_of(target->step.axes); })
+          return std::pair(target->step.question, memory_of(target->step.axes));
+        else return target->step.question;
+      };
+      std::map<typename K::Case, std::uint64_t> place_of_case;
+      std::map<decltype(group(nullptr)), std::uint64_t> place_of_group;
+      for (const Target<K>* target : all) {
+        place_of_case.try_emplace(target->step.question, random_());
+        place_of_group.try_emplace(group(target), random_());
+      }
+      std::ranges::shuffle(all, random_);
+      std::ranges::stable_sort(all, {}, [&](const Target<K>* target) {
+        return std::pair(place_of_case[target->step.question], place_of_group[group(target)]);
+      });
+    }
+    return all;
+  }
+
+  template <class K> void visit(Course<K>& course) {
+    if (const std::vector<Target<K>*> targets = due(course); !targets.empty()) visit(course, targets);
+    if (result_.stopped || round_ + 1 != options_.repetition<K>().rounds) return;
+    for (const auto& [question, at] : course.series) done(at);
+  }
+
+  template <class K> void visit(Course<K>& course, const std::vector<Target<K>*>& targets) {
+    const Batch<K>& batch = *course.batch;
     const auto schedule = options_.repetition<K>().schedule();
     std::unique_ptr<Runner<K>> runner;
     std::string failure;
     try {
-      runner = batch.backend->open(batch.steps);
+      std::vector<Step<K>> steps;
+      for (const Target<K>* target : targets) steps.push_back(target->step);
+      runner = batch.backend->open(steps);
     } catch (const Error& e) {
       failure = e.what();
     }
-    std::map<typename K::Case, Begun<K>> series;
-    for (const Step<K>& step : batch.steps) ++series[step.question].steps_left;
-    bool awake = batch.device.simulated;  // a model has no clocks that rest
-    for (const Step<K>& step : batch.steps) {
-      Begun<K>& at = series[step.question];
-      if (at.header.schedule.empty()) begin(at, batch, step.question, *schedule, runner.get());
+    for (Target<K>* target : targets) {
+      Begun<K>& at = course.series[target->step.question];
+      if (at.header.schedule.empty()) begin(at, batch, target->step.question, *schedule, runner.get());
       if (!failure.empty() && !at.given_up) give_up(at, failure);
-      if (at.given_up) progress_.skipped(guess(batch, step, options_.repetition<K>()));
-      else one(at, batch, step, *schedule, *runner, awake);
+      if (at.given_up) progress_.skipped(share(batch, target->step));
+      else one(at, batch, *target, *schedule, *runner);
       if (result_.stopped) return;
-      if (--at.steps_left == 0) done(at);
     }
+  }
+
+  // Of the guess, what one visit takes.
+  template <class K> Seconds share(const Batch<K>& batch, const Step<K>& step) const {
+    const Repetition& how = options_.repetition<K>();
+    return guess(batch, step, how) / how.rounds;
   }
 
   template <class K>
@@ -108,30 +201,39 @@ class Run {
       save();
       throw;
     }
-    at.known = writer_.axes<K>(at.index);
+    if (!before_ || at.index >= before_->of<K>().size()) return;
+    const Series<K>& before = before_->of<K>()[at.index];
+    at.rows = before.visits.size();
+    for (const Visit<K>& visit : before.visits) {
+      Progressed& point = at.points[visit.axes];
+      point.take(visit, trial_times<K>(question, samples_of(before, visit)));
+      point.visited_before = true;
+    }
   }
 
   template <class K>
-  void one(Begun<K>& at, const Batch<K>& batch, const Step<K>& planned, Schedule& schedule, Runner<K>& runner,
-           bool& awake) {
-    const Seconds share = guess(batch, planned, options_.repetition<K>());
-    Step<K> step = planned;
+  void one(Begun<K>& at, const Batch<K>& batch, Target<K>& target, Schedule& schedule, Runner<K>& runner) {
+    const Seconds share = this->share(batch, target.step);
+    Step<K>& step = target.step;
     std::optional<Measured<K>> measured;
     try {
-      step = runner.settled(planned, at.known);
-      if (writer_.has<K>(at.index, step.axes)) {
-        ++result_.kept;
-        ++at.kept;
-        return progress_.skipped(share);
+      if (!std::exchange(target.is_settled, true)) {
+        std::vector<typename K::Axes> known;
+        for (const auto& [axes, point] : at.points) known.push_back(axes);
+        step = runner.settled(step, known);
       }
-      if (!std::exchange(awake, true)) {
+      if (writer_.has<K>(at.index, step.axes, round_)) return progress_.skipped(share);
+      if (has_rested(batch.device)) {
         runner.prepare(step);
         runner.warm_up(warm_up_time);
       }
+      const Seconds now = steady_clock().now();
+      others_.begin(batch.device.id, is_host_timed(step.question));
       measured = npgpu::measure<K>(runner, schedule, step, [&] {
         if (save_asked()) save();
         return stop_asked();
       });
+      if (measured) measured->visit.at_s = (now - begin_).count();
     } catch (const Error& e) {
       progress_.skipped(share);
       give_up(at, fmt::format("at {}: {}", text_of(step.axes), e.what()));
@@ -141,21 +243,32 @@ class Run {
       result_.stopped = true;
       return;
     }
+    busy_until_[batch.device.id] = steady_clock().now();
+    const Disturbance found = others_.end();
+    measured->visit.disturbed |= found.causes;
+    measured->visit.disturber = ShortText(found.by);
     number(measured->samples);
-    writer_.add<K>(at.index, measured->point, measured->samples);
-    const bool converged = measured->point.stop != Stop::not_converged;
-    ++result_.measured;
-    ++at.measured;
-    result_.not_converged += !converged;
-    at.not_converged += !converged;
-    at.wall_us += measured->point.wall_us;
-    progress_.point(title(step.question), fmt::format("/{}/{:04} {}", K::name, at.index, at.known.size()),
+    Progressed& point = at.points[step.axes];
+    measured->visit.round = round_;
+    point.take(measured->visit, trial_times<K>(step.question, measured->samples));
+    point.visited_now = true;
+    point.stop = measured->visit.stop = options_.repetition<K>().stop(measured->visit.stop, point.counted_us());
+    writer_.add<K>(at.index, measured->visit, measured->samples);
+    at.wall_us += measured->visit.wall_us;
+    progress_.point(title(step.question), fmt::format("/{}/{:04} {}", K::name, at.index, at.rows++),
                     fmt::format("{} {}{}", text_of(step.axes), point_text<K>(alone(at.header, *measured)),
-                                converged ? "" : " (not converged)"),
+                                round_ + 1 < options_.repetition<K>().rounds || point.stop != Stop::not_converged
+                                    ? ""
+                                    : " (not converged)"),
                     share);
-    at.known.push_back(step.axes);
     if (!measured->mismatch.empty()) fail(at, fmt::format("wrong at {}: {}", text_of(step.axes), measured->mismatch));
     if (writer_.checkpoint_if_due()) progress_.saved();
+  }
+
+  bool has_rested(const DeviceInfo& device) const {
+    if (device.simulated) return false;  // a model has no clocks that rest
+    const auto until = busy_until_.find(device.id);
+    return until == busy_until_.end() || steady_clock().now() - until->second > rest;
   }
 
   // Trials are numbered over the whole run where a sample has such a number, so that a drift can be seen.
@@ -165,21 +278,31 @@ class Run {
     if (!samples.empty()) trials_ += samples.back().trial + 1;
   }
 
-  // The series with this point only.
+  // The series with this visit only.
   template <class K> static Series<K> alone(const Series<K>& header, const Measured<K>& measured) {
     Series<K> one = header;
-    one.points = {measured.point};
-    one.points[0].first_sample = 0;
-    one.points[0].samples = static_cast<std::uint32_t>(measured.samples.size());
+    one.visits = {measured.visit};
+    one.visits[0].first_sample = 0;
+    one.visits[0].samples = static_cast<std::uint32_t>(measured.samples.size());
     one.samples = measured.samples;
-    for (auto& sample : one.samples) sample.point = 0;
+    for (auto& sample : one.samples) sample.visit = 0;
     return one;
   }
 
   template <class K> void done(const Begun<K>& at) {
-    progress_.case_done(fmt::format("{}: {} points in {}{}{}", title(at.header.question), at.measured,
-                                    clock_text(from_microseconds(at.wall_us)), rest_of(at),
+    const Tally tally = at.tally();
+    progress_.case_done(fmt::format("{}: {} points in {}{}{}", title(at.header.question), tally.measured,
+                                    clock_text(from_microseconds(at.wall_us)), rest_of(tally),
                                     at.given_up ? ", given up" : ""));
+  }
+
+  void count() {
+    for_each_kind([&]<class K>() {
+      for (const Course<K>& course : courses<K>())
+        for (const auto& [question, at] : course.series) {
+          result_ += at.tally();
+        }
+    });
   }
 
   // Something is wrong with a series, and the rest carries on.
@@ -196,12 +319,28 @@ class Run {
   const Plan& plan_;
   const MeasureOptions& options_;
   Campaign& result_;
+  std::mt19937_64 random_;
+  const std::optional<Trace> before_;
+  Others others_;
   TraceWriter writer_;
   Progress progress_;
+  Kinds::Tuple<Courses> courses_;
+  const Seconds begin_ = steady_clock().now();
+  std::uint32_t round_ = 0;
   std::uint64_t trials_ = 0;
+  std::map<std::string, Seconds> busy_until_;  // by device
 };
 
 }  // namespace
+
+void Tally::operator+=(const Tally& more) {
+  measured += more.measured;
+  not_converged += more.not_converged;
+  kept += more.kept;
+  disturbed += more.disturbed;
+  causes |= more.causes;
+  disturbers.insert(more.disturbers.begin(), more.disturbers.end());
+}
 
 int Campaign::exit_code() const {
   if (stopped) return exit_code::stopped;

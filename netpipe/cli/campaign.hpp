@@ -1,7 +1,9 @@
 // Runs a plan into a trace. Whatever happens, what was measured is saved and what was not is reported.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,11 @@ struct Tally {
   std::size_t measured = 0;       // points
   std::size_t not_converged = 0;  // of them
   std::size_t kept = 0;           // points that a resumed trace already had
+  std::size_t disturbed = 0;      // points whose figures rest on disturbed visits
+  std::uint32_t causes = 0;       // of all of them
+  std::set<std::string> disturbers{};
+
+  void operator+=(const Tally&);
 };
 struct Campaign : Tally {
   std::vector<std::string> failures{};  // a sentence each

@@ -67,12 +67,13 @@ constexpr PlannedCase host_plan[] = {
     {Pattern::duplex, Direction::h2h, Memory::pageable, blocking, Timing::host},
 };
 
-enum class Sizes { all, powers_of_two };  // 2^k and 1.5*2^k; and of these 2^k alone
+enum class Sizes { all, powers_of_two, powers_of_four };  // 2^k and 1.5*2^k; and of these 2^k or 4^k alone
 
 void add_transfers(Plan& plan, const Module& module, const DeviceInfo& device, std::span<const PlannedCase> cases,
                    Sizes which) {
   auto sizes = sweep_sizes(1, 192 * MiB, 0);
-  if (which == Sizes::powers_of_two) std::erase_if(sizes, [](std::uint64_t n) { return !std::has_single_bit(n); });
+  if (which != Sizes::all) std::erase_if(sizes, [](std::uint64_t n) { return !std::has_single_bit(n); });
+  if (which == Sizes::powers_of_four) std::erase_if(sizes, [](std::uint64_t n) { return std::countr_zero(n) % 2; });
   for (const PlannedCase& planned : cases) {
     TransferCase c = case_on(std::string(module.name()), device.id, planned.direction);
     c.pattern = planned.pattern;
@@ -84,8 +85,13 @@ void add_transfers(Plan& plan, const Module& module, const DeviceInfo& device, s
   }
 }
 
-void add_device(Plan& plan, const DeviceInfo& device, bool beside_gpus) {
+void add_device(Plan& plan, const DeviceInfo& device, bool beside_gpus, bool quick) {
   const Module& usual = default_module(device);
+  if (quick) {
+    const bool is_host = device.id == "host";
+    return add_transfers(plan, usual, device, is_host ? std::span(host_plan).first(2) : std::span(usual_plan).first(9),
+                         Sizes::powers_of_four);
+  }
   if (device.id == "host") {
     if (!beside_gpus) return add_transfers(plan, usual, device, host_plan, Sizes::all);
     add_transfers(plan, usual, device, beside_gpus_plan, Sizes::all);
@@ -98,14 +104,29 @@ void add_device(Plan& plan, const DeviceInfo& device, bool beside_gpus) {
     if (other != &usual) add_transfers(plan, *other, device, host_timed_plan, Sizes::powers_of_two);
 }
 
+// In a hurry: computing power, reads and copies, and a chase.
+bool is_quick(const ProbeCase& c) {
+  if (c.probe != "bandwidth") return true;
+  return c.form == Form::streaming && (c.operation == Operation::read || c.operation == Operation::copy);
+}
+
+// Of the corners, which come first, every other; of a chase every fourth set.
+std::vector<Shape> few_of(const ProbeCase& c, const std::vector<Shape>& shapes) {
+  const std::size_t end = counts_loads(c) ? shapes.size() : std::min<std::size_t>(16, shapes.size());
+  std::vector<Shape> few;
+  for (std::size_t i = 0; i < end; i += counts_loads(c) ? 4 : 2) few.push_back(shapes[i]);
+  return few;
+}
+
 // Every probe that this build has for the device. Beside GPUs a host is asked for its computing power alone: on 16
 // cores with a cache of 300 MiB its bandwidth takes two minutes, and its chase half of one.
-void add_probes(Plan& plan, const DeviceInfo& device, bool beside_gpus) {
+void add_probes(Plan& plan, const DeviceInfo& device, bool beside_gpus, bool quick) {
   for (const Probe* probe : reaching(probes(), devices::kind_of(device.id))) {
     if (device.id == "host" && beside_gpus && probe->name() != "compute") continue;
     try {
       for (const ProbeCase& c : probe->cases(device.id))
-        add<Probes>(plan, *probe, device, steps_of<Probes>(c, probe->shapes(c)));
+        if (!quick) add<Probes>(plan, *probe, device, steps_of<Probes>(c, probe->shapes(c)));
+        else if (is_quick(c)) add<Probes>(plan, *probe, device, steps_of<Probes>(c, few_of(c, probe->shapes(c))));
     } catch (const Error& e) {
       plan.left_out.push_back(fmt::format("probe {} of {}: {}", probe->name(), device.id, e.what()));
     }
@@ -123,9 +144,11 @@ void add_jobs(Plan& plan, const DeviceInfo& device) {
   }
 }
 
-void add_calls(Plan& plan, const DeviceInfo& device) {
+void add_calls(Plan& plan, const DeviceInfo& device, bool quick) {
+  auto steps = all_calls(device);
+  if (quick) std::erase_if(steps, [](const Step<Calls>& step) { return step.question.form != GraphForm::none; });
   for (const Backend<Calls>* backend : reaching(backends<Calls>(), devices::kind_of(device.id)))
-    add<Calls>(plan, *backend, device, all_calls(device));
+    add<Calls>(plan, *backend, device, steps);
 }
 
 Plan characterize_plan(const Options& options) {
@@ -138,17 +161,21 @@ Plan characterize_plan(const Options& options) {
     all.push_back(devices::find("host"));
   }
   const bool any_gpu = std::ranges::any_of(all, [](const DeviceInfo& device) { return device.id != "host"; });
+  const bool quick = options.on("quick");
   Plan plan;
-  for (const DeviceInfo& device : all) add_device(plan, device, any_gpu && !list);
+  for (const DeviceInfo& device : all) add_device(plan, device, any_gpu && !list, quick);
   for (const DeviceInfo& device : all) {
-    add_probes(plan, device, any_gpu);
-    add_jobs(plan, device);
-    add_calls(plan, device);
+    add_probes(plan, device, any_gpu, quick);
+    if (!quick) add_jobs(plan, device);
+    add_calls(plan, device, quick);
   }
   if (!any_gpu && !list)
     plan.left_out.push_back("no GPU was measured, only the host's own memory: " + devices::why_no_gpu());
   plan.left_out.emplace_back(
-      any_gpu
+      quick
+          ? "by --quick: three of four sizes and shapes, half of the cases, what streams cost, graphs, and half of the "
+            "rounds (leave --quick out to measure them)"
+      : any_gpu
           ? "by plan: managed memory, copies that meet cold host caches on their way to a GPU, offsets and perturbed "
             "sizes (measure them with npgpu transfer); the host's bandwidth and latency (npgpu probe); whole jobs "
             "cut into streams (npgpu streams); copies between GPUs"
@@ -166,17 +193,18 @@ int run_characterize(const Options& options) {
 }  // namespace
 
 Command characterize() {
-  return {
-      "characterize",
-      "measure every GPU of this machine, or its memory where it has none",
-      "Measures every GPU of this machine, or the host's own memory where it has none: copies of 1 B to 192 MiB "
-      "through the APIs, memories, patterns and directions that programs use; the probes, from which npgpu derive "
-      "infers the device's structure; what calls cost; and what streams cost, from which npgpu predict chooses the "
-      "number of streams for a job. Ends with a trace and a summary.",
-      {},
-      {"npgpu characterize", "npgpu characterize --dry-run", "npgpu characterize --device sim:h200 --output h200.h5"},
-      with_measure_options({{"What is measured", {Option("device", {}, "A list. Default: all GPUs, and the host.")}}}),
-      run_characterize};
+  return {"characterize",
+          "measure every GPU of this machine, or its memory where it has none",
+          "Measures every GPU of this machine, or the host's own memory where it has none: copies of 1 B to 192 MiB "
+          "through the APIs, memories, patterns and directions that programs use; the probes, from which npgpu derive "
+          "infers the device's structure; what calls cost; and what streams cost, from which npgpu predict chooses the "
+          "number of streams for a job. Ends with a trace and a summary.",
+          {},
+          {"npgpu characterize", "npgpu characterize --quick", "npgpu characterize --dry-run",
+           "npgpu characterize --device sim:h200 --output h200.h5"},
+          with_measure_options(
+              {{"What is measured", {Option("device", {}, "A list. Default: all GPUs, and the host."), "quick"}}}),
+          run_characterize};
 }
 
 }  // namespace npgpu::cli

@@ -24,6 +24,8 @@ const std::map<std::string_view, Meaning>& glossary() {
         "name."}},
       {"device", {"NAME", "The device: host, cuda:N, sim:NAME or sim:FILE.json. npgpu list shows them."}},
       {"json", {"", "Print JSON."}},
+      {"quick",
+       {"", "Measure what a hurry allows: fewer sizes, shapes and cases, three rounds, and a tolerance of 5 %."}},
 
       // transfers
       {"module", {"LIST", "The API that moves the bytes. npgpu list shows them."}},
@@ -127,10 +129,19 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"WORD",
         "adaptive: repeat a point until the interval of its median is narrow enough. classic: a fixed number of trials "
         "of a fixed length (Allada et al. 2009)."}},
+      {"rounds",
+       {"N",
+        "Visit every point this many times, spread over the whole run, in an order of its own each time and in new "
+        "buffers. Intervals are over visits: 6 or more need no assumption (default: adaptive 6, classic 1)."}},
+      {"wait-quiet",
+       {"TIME",
+        "Wait this long for others to leave the device and the processors. Then go on: what they disturb is marked. 0: "
+        "do not look."}},
+      {"require-quiet", {"", "Exit with code 4 in place of going on beside others."}},
       {"trials",
        {"N",
-        "Trials of a point. adaptive: at least this many (default 9, at least 6). classic: exactly this many (default "
-        "7)."}},
+        "Trials of a visit. adaptive: at least this many (default 3; with one round 9, at least 6). classic: exactly "
+        "this many (default 7)."}},
       {"tolerance",
        {"SHARE",
         "adaptive: a point has converged when half the width of its 95 % interval is within this share of the median "

@@ -54,13 +54,18 @@ template <> PointCost cost_of(const DeviceInfo& device, const Step<Jobs>& step) 
   return {Seconds{20e-6} + copies + kernel, Seconds{0.005} + 3 * copies};
 }
 
-Seconds repeated(const DeviceInfo& device, const Repetition& how, Seconds repeat) {
-  if (how.is_classic) return how.schedule()->guess(repeat);
-  const Seconds trial = std::max(how.adaptive.trial, repeat);
-  const Seconds least = trial * (how.adaptive.min_trials + 0.5);
+// Of all visits to a point; `rest` is what each takes beside its trials.
+Seconds visited(const DeviceInfo& device, const Repetition& how, Seconds repeat, Seconds rest) {
+  if (how.is_classic) return (how.schedule()->guess(repeat) + rest) * how.rounds;
+  const Seconds trial = std::max(how.adaptive.trial, repeat), share = how.adaptive.budget / how.rounds;
+  const double trials = how.rounds == 1 ? how.adaptive.min_trials
+                                        : std::clamp(std::ceil(share / trial), 1.0, double(how.adaptive.min_trials));
+  const Seconds visit = rest + repeat + trial * (trials + 0.5);
+  const double most = how.rounds, least = std::min(how.rounds, Repetition::least_visits);
+  const double visits = std::clamp(std::ceil(Repetition::much_more * how.adaptive.budget / visit), least, most);
   // Few points of a quiet GPU spend their budget, and a fifth of a host's.
   const double unsettled = device.id == "host" ? 0.2 : 0.05;
-  return least + repeat + unsettled * std::max(Seconds{0}, how.adaptive.budget - least);
+  return visit * visits + unsettled * std::max(Seconds{0}, how.adaptive.budget - visit * visits);
 }
 
 }  // namespace
@@ -68,7 +73,8 @@ Seconds repeated(const DeviceInfo& device, const Repetition& how, Seconds repeat
 template <class K> Seconds guess(const Batch<K>& batch, const Step<K>& step, const Repetition& how) {
   constexpr Seconds least{5e-4};
   const PointCost cost = cost_of(batch.device, step);
-  return least + cost.rest + (batch.device.simulated ? Seconds{0} : repeated(batch.device, how, cost.repeat));
+  if (batch.device.simulated) return (least + cost.rest) * how.rounds;
+  return visited(batch.device, how, cost.repeat, least + cost.rest);
 }
 
 template <class K> Seconds guess_set_up(const Batch<K>& batch) {
@@ -80,7 +86,7 @@ Seconds guess(const Plan& plan, const MeasureOptions& options) {
   Seconds sum{0};
   for_each_kind([&]<class K>() {
     for (const Batch<K>& batch : plan.of<K>()) {
-      sum += guess_set_up(batch);
+      sum += guess_set_up(batch) * options.repetition<K>().rounds;
       for (const Step<K>& step : batch.steps) sum += guess(batch, step, options.repetition<K>());
     }
   });

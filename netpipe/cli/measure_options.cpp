@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <random>
+
 #include "netpipe/cli/provenance.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
@@ -25,6 +28,10 @@ template <>
 const Repetition usual_repetition<Calls>{.classic = {.target = Seconds{0.01}},
                                          .adaptive = {.trial = Seconds{0.0005}, .budget = Seconds{0.03}}};
 
+// A visit shares the point's budget with the others, and needs fewer trials than a point that is visited once.
+constexpr std::uint32_t usual_rounds = 6;  // the least from which ranks give an interval
+constexpr int least_of_several = 3;
+
 Repetition repetition(const Options& options, Repetition r) {
   const std::string kind = options.text("schedule");
   r.is_classic = kind == "classic";
@@ -35,8 +42,16 @@ Repetition repetition(const Options& options, Repetition r) {
     if (options.has(other))
       throw Error(ErrorKind::usage,
                   std::string("--") + other + " belongs to --schedule " + (r.is_classic ? "adaptive" : "classic"));
+  r.rounds = r.is_classic ? 1 : usual_rounds;
+  if (!r.is_classic && options.on("quick")) {  // few visits give a wide interval
+    r.rounds = Repetition::least_visits;
+    r.adaptive.tolerance = 0.05;
+  }
+  if (const auto text = options.maybe("rounds"))
+    r.rounds = static_cast<std::uint32_t>(parse_count("rounds", *text, 1, 1000));
+  if (r.rounds > 1) r.adaptive.min_trials = least_of_several;
   if (const auto text = options.maybe("trials")) {
-    r.classic.trials = static_cast<int>(parse_count("trials", *text, r.is_classic ? 1 : 6, 100'000));
+    r.classic.trials = static_cast<int>(parse_count("trials", *text, r.is_classic || r.rounds > 1 ? 1 : 6, 100'000));
     r.adaptive.min_trials = r.classic.trials;
   }
   if (const auto text = options.maybe("target-time")) r.classic.target = parse_duration("target-time", *text);
@@ -45,19 +60,42 @@ Repetition repetition(const Options& options, Repetition r) {
   if (const auto text = options.maybe("tolerance")) r.adaptive.tolerance = parse_fraction("tolerance", *text);
   if (const auto text = options.maybe("budget")) r.adaptive.budget = parse_duration("budget", *text);
   if (const auto text = options.maybe("trial-time")) r.adaptive.trial = parse_duration("trial-time", *text);
+  r.adaptive.visits = static_cast<int>(r.rounds);
   return r;
 }
 
 }  // namespace
+
+bool Repetition::wants_visit(std::uint32_t round, Stop so_far, Seconds spent) const {
+  if (is_classic || rounds == 1) return round < rounds;
+  if (round < std::min(rounds, least_visits)) return true;
+  if (round < rounds) return spent < much_more * adaptive.budget;
+  return so_far == Stop::not_converged && spent < adaptive.budget;
+}
+
+Stop Repetition::stop(Stop last, const ByVisit& each_us) const {
+  if (is_classic || rounds == 1) return last;
+  const Estimate e = median_over_visits(each_us, "us");
+  const bool is_narrow =
+      each_us.size() >= std::min(rounds, least_visits) && (e.high - e.low) / 2 <= adaptive.tolerance * e.value;
+  return is_narrow ? Stop::converged : Stop::not_converged;
+}
+
+std::uint32_t MeasureOptions::rounds() const {
+  std::uint32_t most = 1;
+  for_each_kind([&]<class K>() { most = std::max(most, repetition<K>().rounds); });
+  return most;
+}
 
 std::string default_output() {
   return "npgpu-" + hostname() + '-' + utc_text("%Y%m%d-%H%M%S") + '-' + fresh_uuid().substr(0, 8) + ".h5";
 }
 
 std::vector<OptionGroup> with_measure_options(std::vector<OptionGroup> own) {
-  own.push_back(
-      {"Repetition",
-       {Option("schedule", "adaptive"), "trials", "tolerance", "trial-time", "budget", "target-time", "repeats"}});
+  own.push_back({"Repetition",
+                 {Option("schedule", "adaptive"), "rounds", "trials", "tolerance", "trial-time", "budget",
+                  "target-time", "repeats"}});
+  own.push_back({"Others on this machine", {Option("wait-quiet", "3s"), "require-quiet"}});
   own.push_back({"Output",
                  {Option("output", {}, "Default: npgpu-HOST-TIME-ID.h5."), "force", "resume", "append", "json", "quiet",
                   "progress", "dry-run"}});
@@ -83,9 +121,12 @@ MeasureOptions measure_options(const Options& options) {
     if (m.if_exists != IfExists::replace && !options.has("output"))
       throw Error(ErrorKind::usage, "--" + given + " needs --output, the trace to continue");
   }
+  m.seed = std::random_device()();
   m.quiet = options.on("quiet");
   m.json = options.on("json");
   m.dry_run = options.on("dry-run");
+  m.patience = parse_duration("wait-quiet", options.text("wait-quiet"), Seconds{0});
+  m.require_quiet = options.on("require-quiet");
   if (const auto word = options.maybe("progress")) m.progress = parse_name<ProgressForm>("progress", *word);
   else m.progress = takes_escapes(STDERR_FILENO) ? ProgressForm::bar : ProgressForm::cases;
   if (m.quiet) m.progress = ProgressForm::none;

@@ -1,6 +1,7 @@
 // Options that every measuring command has: where the trace goes, how points are repeated, what is printed.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -18,7 +19,19 @@ struct Repetition {
   bool is_classic = false;
   ClassicOptions classic;
   AdaptiveOptions adaptive;
+  std::uint32_t rounds = 1;  // in which every point is visited
 
+  // Points that cost so much more than their budget, such as walks through memory far beyond the caches, get the least
+  // visits.
+  static constexpr double much_more = 2;
+  static constexpr std::uint32_t least_visits = 3;
+
+  // Adaptive points that did not converge in these rounds get as many visits again, within their budget.
+  std::uint32_t most_visits() const { return is_classic || rounds == 1 ? rounds : 2 * rounds; }
+  // Whether a point that has come so far, and took so long in all, is visited in this round.
+  bool wants_visit(std::uint32_t round, Stop so_far, Seconds spent) const;
+  // How far a point has come with these visits, the last of which ended like this.
+  Stop stop(Stop last, const ByVisit& each_us) const;
   std::unique_ptr<Schedule> schedule() const {
     return is_classic ? classic_schedule(classic) : adaptive_schedule(adaptive);
   }
@@ -35,9 +48,13 @@ struct MeasureOptions {
   bool quiet = false;
   bool json = false;
   bool dry_run = false;
+  Seconds patience{0};  // how long others are waited for before the run
+  bool require_quiet = false;
+  std::uint64_t seed = 1;  // of the order in which points are visited
   Kinds::Tuple<RepetitionOf> repetitions;
 
   template <class K> const Repetition& repetition() const { return std::get<RepetitionOf<K>>(repetitions); }
+  std::uint32_t rounds() const;  // the most of any kind
 };
 
 // A command's own options, and these.

@@ -43,7 +43,7 @@ std::string memory_text(std::uint64_t bytes) {
 }
 
 template <class K> Seconds time_of(const Batch<K>& batch, const MeasureOptions& options) {
-  Seconds sum = guess_set_up(batch);
+  Seconds sum = guess_set_up(batch) * options.repetition<K>().rounds;
   for (const Step<K>& step : batch.steps) sum += guess(batch, step, options.repetition<K>());
   return sum;
 }

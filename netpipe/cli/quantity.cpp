@@ -86,7 +86,7 @@ std::uint64_t parse_count(std::string_view option, std::string_view text, std::u
   return n->integer;
 }
 
-Seconds parse_duration(std::string_view option, std::string_view text) {
+Seconds parse_duration(std::string_view option, std::string_view text, Seconds min) {
   constexpr std::string_view advice = "no duration; write seconds, or 250ms, 10us";
   const auto n = number(text);
   if (!n || !n->fits) refuse(option, text, advice);
@@ -94,7 +94,7 @@ Seconds parse_duration(std::string_view option, std::string_view text) {
   if (n->unit == "ms") scale = 1e-3;
   else if (n->unit == "us") scale = 1e-6;
   else if (!n->unit.empty() && n->unit != "s") refuse(option, text, advice);
-  if (!(n->value > 0)) refuse(option, text, "too small: it must be positive");
+  if (n->value * scale < min.count()) refuse(option, text, "too small: it must be positive");
   if (n->value * scale > 86400) refuse(option, text, "more than a day");
   return Seconds{n->value * scale};
 }

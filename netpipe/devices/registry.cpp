@@ -14,6 +14,8 @@ DeviceInfo DeviceFamily::find(const std::string& id) const {
   throw Error(ErrorKind::usage, "--device " + id + " is not there: this machine has " + ids);
 }
 
+std::unique_ptr<DeviceWatch> DeviceFamily::watch(const std::string&) const { return nullptr; }
+
 namespace devices {
 
 std::string_view kind_of(std::string_view id) { return id.substr(0, id.find(':')); }
@@ -29,6 +31,8 @@ const DeviceFamily& family_of(const std::string& id) {
 }
 
 DeviceInfo find(const std::string& id) { return family_of(id).find(id); }
+
+std::unique_ptr<DeviceWatch> watch(const std::string& id) { return family_of(id).watch(id); }
 
 std::vector<DeviceInfo> list() {
   std::vector<DeviceInfo> all;

@@ -20,9 +20,10 @@ std::optional<Measured<K>> measure(Runner<K>& runner, Schedule& schedule, const 
   };
   const Seconds begin = steady_clock().now();
   Measured<K> measured;
-  measured.point.axes = step.axes;
+  measured.visit.axes = step.axes;
   runner.prepare(step);
-  measured.point.work = runner.work();
+  runner.disturbances();  // of what went before
+  measured.visit.work = runner.work();
   schedule.begin(runner.bytes(), runner.max_repeats());
 
   std::vector<typename K::Sample> trial;
@@ -33,7 +34,7 @@ std::optional<Measured<K>> measure(Runner<K>& runner, Schedule& schedule, const 
     if (interrupted && interrupted()) return std::nullopt;
     const Schedule::Step next = schedule.next();
     if (next.kind == Schedule::Step::Kind::stop) {
-      measured.point.stop = next.why;
+      measured.visit.stop = next.why;
       break;
     }
     trial.clear();
@@ -41,7 +42,7 @@ std::optional<Measured<K>> measure(Runner<K>& runner, Schedule& schedule, const 
     const bool valid = runner.run(next.repeats, trial);
     const Seconds spent = runner.clock().now() - before;
     if (!valid) {
-      ++measured.point.void_trials;
+      ++measured.visit.void_trials;
       if (++voids == max_voids)
         fail(fmt::format("the gate timed out {} times in a row: use a timing without a gate", voids));
       continue;
@@ -58,10 +59,11 @@ std::optional<Measured<K>> measure(Runner<K>& runner, Schedule& schedule, const 
   }
   if (measured.samples.empty()) fail("the schedule asked for no trial");
 
-  measured.point.samples = static_cast<std::uint32_t>(measured.samples.size());
+  measured.visit.samples = static_cast<std::uint32_t>(measured.samples.size());
   if (auto wrong = runner.check(std::span(measured.samples).subspan(last_trial))) measured.mismatch = std::move(*wrong);
-  measured.point.telemetry = runner.telemetry();
-  measured.point.wall_us = microseconds(steady_clock().now() - begin);
+  measured.visit.telemetry = runner.telemetry();
+  measured.visit.disturbed = runner.disturbances();
+  measured.visit.wall_us = microseconds(steady_clock().now() - begin);
   return measured;
 }
 

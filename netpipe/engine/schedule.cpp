@@ -38,7 +38,9 @@ namespace {
 
 // Allada et al. 2009, section II: nrepeat = TARGET / ((bsz2/bsz1) * tlast), seven trials, the minimum quoted; at
 // least three repeats as in NetPIPE. Before the first point there is no tlast: trials that are not
-// recorded double their repeats until they can be timed. Every other point has one unrecorded repeat.
+// recorded double their repeats until they can be timed, as before a point that is far smaller than the last: rounds go
+// through the sizes in any order, and a small copy takes more than its share of a large one's time. Every other point
+// has one unrecorded repeat.
 class Classic final : public Schedule {
  public:
   explicit Classic(const ClassicOptions& options) : options_(options) {}
@@ -49,7 +51,8 @@ class Classic final : public Schedule {
     trials_ = 0;
     warm_ = false;
     repeats_ = 1;
-    estimate_ = last_time_ * (last_bytes_ ? static_cast<double>(bytes) / static_cast<double>(last_bytes_) : 0.0);
+    const bool is_alike = last_bytes_ && bytes >= last_bytes_ / 4;
+    estimate_ = last_time_ * (is_alike ? static_cast<double>(bytes) / static_cast<double>(last_bytes_) : 0.0);
     bytes_ = bytes;
   }
 
@@ -105,7 +108,7 @@ class Classic final : public Schedule {
 };
 
 // Warm-up quadruples the repeats until a trial is long enough to time, then trials of one length run
-// until the nonparametric interval of their median is narrow, or until the budget is spent.
+// until the nonparametric interval of their median is narrow, or until the visit's share of the budget is spent.
 class Adaptive final : public Schedule {
  public:
   explicit Adaptive(const AdaptiveOptions& options) : options_(options) {}
@@ -120,9 +123,12 @@ class Adaptive final : public Schedule {
 
   Step next() override {
     if (!warm_) return {Step::Kind::warm_up, repeats_};
-    if (each_.size() >= static_cast<std::size_t>(options_.min_trials)) {
+    const bool is_spent = spent_ >= options_.budget / options_.visits;
+    // Another visit says more than another trial of this one.
+    const int least = options_.visits > 1 && is_spent ? 1 : options_.min_trials;
+    if (each_.size() >= static_cast<std::size_t>(least)) {
       if (narrow()) return {Step::Kind::stop, 0, Stop::converged};
-      if (spent_ >= options_.budget) return {Step::Kind::stop, 0, Stop::not_converged};
+      if (is_spent) return {Step::Kind::stop, 0, Stop::not_converged};
     }
     return {Step::Kind::trial, repeats_};
   }
@@ -142,8 +148,9 @@ class Adaptive final : public Schedule {
   }
 
   std::string text() const override {
-    return fmt::format("adaptive tolerance {} level {} trial {} s least {} budget {} s", options_.tolerance,
-                       options_.level, options_.trial.count(), options_.min_trials, options_.budget.count());
+    return fmt::format("adaptive tolerance {} level {} trial {} s least {} budget {} s{}", options_.tolerance,
+                       options_.level, options_.trial.count(), options_.min_trials, options_.budget.count(),
+                       options_.visits > 1 ? fmt::format(" visits {}", options_.visits) : "");
   }
 
   Seconds guess(Seconds one_repeat) const override {
@@ -152,8 +159,13 @@ class Adaptive final : public Schedule {
   }
 
  private:
+  // One of several visits may have too few trials for an interval: then all of them have to be near each other.
   bool narrow() const {
-    const auto interval = median_interval(each_, options_.level);
+    auto interval = median_interval(each_, options_.level);
+    if (!interval && options_.visits > 1) {
+      const auto [least, greatest] = std::ranges::minmax(each_);
+      interval = {least, greatest};
+    }
     return interval && (interval->high - interval->low) / 2 <= options_.tolerance * median(each_);
   }
 

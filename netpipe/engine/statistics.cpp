@@ -1,8 +1,12 @@
 #include "npgpu/statistics.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace npgpu {
@@ -31,6 +35,59 @@ std::optional<Interval> median_interval(std::span<const double> values, double l
   std::vector<double> v(values.begin(), values.end());
   std::sort(v.begin(), v.end());
   return Interval{v[r - 1], v[v.size() - r]};
+}
+
+namespace {
+
+// Few visits: their medians are taken for values of a lognormal distribution.
+std::optional<Interval> t_interval(std::span<const double> values, double around, double level) {
+  const auto n = static_cast<double>(values.size());
+  double mean = 0, squares = 0;
+  for (const double v : values) {
+    if (!(v > 0)) return std::nullopt;
+    mean += std::log(v) / n;
+  }
+  for (const double v : values) squares += (std::log(v) - mean) * (std::log(v) - mean);
+  const boost::math::students_t_distribution<double> t(n - 1);
+  const double half = boost::math::quantile(t, (1 + level) / 2) * std::sqrt(squares / (n - 1) / n);
+  return Interval{std::min(around, std::exp(mean - half)), std::max(around, std::exp(mean + half))};
+}
+
+}  // namespace
+
+Estimate median_over_visits(const ByVisit& visits, std::string unit) {
+  constexpr double level = 0.95;
+  std::vector<double> medians;
+  const std::vector<double>* only = nullptr;
+  for (const auto& values : visits)
+    if (!values.empty()) {
+      medians.push_back(median(values));
+      only = &values;
+    }
+  Estimate e;
+  e.unit = std::move(unit);
+  if (medians.empty()) {
+    e.method = "no usable trial";
+    return e;
+  }
+  e.value = median(medians);
+  std::optional<Interval> interval;
+  if (medians.size() == 1) {
+    interval = median_interval(*only, level);
+    e.method = interval ? "median, 95 % interval from order statistics, of one visit"
+                        : "median of one visit; too few trials for an interval";
+  } else if ((interval = median_interval(medians, level))) {
+    e.method = fmt::format("median of {} visits, 95 % interval from order statistics", medians.size());
+  } else {
+    interval = t_interval(medians, e.value, level);
+    e.method = fmt::format("median of {} visits, {}", medians.size(),
+                           interval ? "95 % interval from Student's t" : "without an interval: some are not positive");
+  }
+  if (interval) {
+    e.low = interval->low;
+    e.high = interval->high;
+  }
+  return e;
 }
 
 }  // namespace npgpu

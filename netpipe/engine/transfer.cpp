@@ -180,9 +180,4 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{} B", bytes);
 }
 
-std::optional<std::string> flaw_of_intact(std::int32_t intact) {
-  if (intact < -1 || intact > 1) return fmt::format("has the unknown intact code {}", intact);
-  return std::nullopt;
-}
-
 }  // namespace npgpu

@@ -207,6 +207,9 @@ class TransferRunner final : public Runner<Transfers> {
   }
 
   bool run(std::uint64_t repeats, std::vector<TransferSample>& samples) override {
+    // Threads of several lanes start anew for each trial, where the system puts them.
+    if (case_.timing == Timing::host && channels_.size() == 1 && !channels_.front()->find_quiet_core())
+      disturbed_by(Cause::core_shared);
     const auto times = run_trial(case_, measured_, load_, repeats);
     if (!times) return false;
     for (std::size_t i = 0; i < times->size(); ++i) {

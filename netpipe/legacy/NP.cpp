@@ -136,7 +136,7 @@ void measure(const Settings& s) {
     if (!measured->mismatch.empty()) throw Error(ErrorKind::failed, "payload wrong: " + measured->mismatch);
     TransferSeries one;
     one.question = s.question;
-    one.points = {measured->point};
+    one.visits = {measured->visit};
     one.samples = measured->samples;
     std::ostringstream line;
     export_npout(line, one);

@@ -21,21 +21,20 @@ inline bool set_median(Estimate& e, std::span<const double> values) {
   return interval.has_value();
 }
 
-// Of trial times, in us.
-inline Estimate median_us(const std::vector<double>& us) {
-  Estimate e{.unit = "us", .method = "no usable trial"};
-  if (!us.empty())
-    e.method =
-        set_median(e, us) ? "median, 95 % interval from order statistics" : "median; too few trials for an interval";
-  return e;
+// All values of a point's visits.
+inline std::vector<double> all_of(const ByVisit& visits) {
+  std::vector<double> all;
+  for (const auto& values : visits) all.insert(all.end(), values.begin(), values.end());
+  return all;
 }
 
 // The median of trial times, and the shortest and the longest, if there are any.
-template <class Summary> void set_times(Summary& s, const std::vector<double>& us) {
-  s.time_us = median_us(us);
-  if (us.empty()) return;
-  s.min_us = *std::min_element(us.begin(), us.end());
-  s.max_us = *std::max_element(us.begin(), us.end());
+template <class Summary> void set_times(Summary& s, const ByVisit& us) {
+  s.time_us = median_over_visits(us, "us");
+  const std::vector<double> all = all_of(us);
+  if (all.empty()) return;
+  s.min_us = *std::min_element(all.begin(), all.end());
+  s.max_us = *std::max_element(all.begin(), all.end());
 }
 
 // Between which 95 % of drawn values lie.

@@ -14,10 +14,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "netpipe/devices/host/facts.hpp"
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/payload.hpp"
+#include "netpipe/devices/host/quiet_core.hpp"
 #include "netpipe/devices/host/topology.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
@@ -59,12 +61,21 @@ class MemcpyChannel : public Channel {
         walk_(walk_bytes(c.cache)),
         source_(footprint(walk_, max_bytes), c.source_offset),
         target_(footprint(walk_, max_bytes), c.target_offset) {
+    if (c.bind) quiet_.emplace();
     if (c.pattern == Pattern::pingpong) returned_ = {footprint(walk_, max_bytes), c.source_offset};
   }
 
   void settle() final {}  // memcpy has returned: the copy is done
+  bool find_quiet_core() final {
+    if (!quiet_) return true;
+    if (quiet_->settle()) {  // caches of the other core know nothing of the buffers
+      forward();
+      if (returned_.data()) back();
+    }
+    return !quiet_->is_shared();
+  }
   const Clock& clock() const final { return steady_clock(); }
-  std::string binding() const final { return binding_.text(); }
+  std::string binding() const final { return binding_.text() + (quiet_ ? "; times: " + quiet_->text() : ""); }
 
  protected:
   // Sources filled, targets poisoned, in walking order: the walk starts where it was longest ago.
@@ -96,6 +107,9 @@ class MemcpyChannel : public Channel {
   std::uint64_t seed_ = payload::fresh_seed();
   host::PageableBuffer source_, target_, returned_;
   std::uint64_t bytes_ = 0, stride_ = 0, slots_ = 0;
+
+ private:
+  std::optional<host::QuietCore> quiet_;  // of those that the binding leaves
 };
 
 class WarmChannel final : public MemcpyChannel {

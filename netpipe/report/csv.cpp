@@ -21,6 +21,7 @@ std::string cell(std::string_view text) {
   return out + '"';
 }
 std::string cell(const std::string& text) { return cell(std::string_view(text)); }
+std::string cell(const ShortText& text) { return cell(std::string_view(text)); }
 std::string cell(const char* text) { return cell(std::string_view(text)); }
 std::string cell(const std::vector<Lane>& lanes) { return cell(lanes_text(lanes)); }
 // The shortest text that reads back as the same number.
@@ -30,7 +31,7 @@ requires std::is_integral_v<T> std::string cell(T value) { return fmt::format("{
 template <class E>
 requires std::is_enum_v<E> std::string cell(E value) { return std::string(name(value)); }
 
-// Where a point's samples are in the trace's table, which is no property of the point.
+// Where a visit's samples are in the trace's table, which is no property of the visit.
 bool is_bookkeeping(const FieldInfo& field) { return field.name == "first_sample" || field.name == "samples"; }
 
 class Row {
@@ -68,13 +69,13 @@ template <class K> Row row_of(const Series<K>& series, std::size_t index) {
 }
 
 template <class K> void samples(std::ostream& out, const std::vector<Series<K>>& all) {
-  names_of_case<K>().template add_names<Point<K>>().template add_names<typename K::Sample>().end(out);
+  names_of_case<K>().template add_names<Visit<K>>().template add_names<typename K::Sample>().end(out);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Row front = row_of(all[i], i);
     for (const auto& sample : all[i].samples) {
       Row row = front;
-      if (sample.point < all[i].points.size()) row.add_fields(all[i].points[sample.point]);
-      else row.template add_empty<Point<K>>();  // its empty fields say that it belongs to no point
+      if (sample.visit < all[i].visits.size()) row.add_fields(all[i].visits[sample.visit]);
+      else row.template add_empty<Visit<K>>();  // its empty fields say that it belongs to no visit
       row.add_fields(sample).end(out);
     }
   }
@@ -83,16 +84,17 @@ template <class K> void samples(std::ostream& out, const std::vector<Series<K>>&
 template <class K> void points(std::ostream& out, const std::vector<Series<K>>& all) {
   names_of_case<K>()
       .template add_names<typename K::Axes>()
-      .add("lane", "trials", "stop", "time_us", "time_low_us", "time_high_us", "min_us", "max_us", "rate", "rate_low",
-           "rate_high", "rate_unit", "void")
+      .add("lane", "visits", "trials", "stop", "disturbed", "time_us", "time_low_us", "time_high_us", "min_us",
+           "max_us", "rate", "rate_low", "rate_high", "rate_unit", "void")
       .end(out);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Row front = row_of(all[i], i);
     for (const PointResult<K>& r : results_of(all[i]))
       Row(front)
-          .add_fields(r.point->axes)
-          .add(r.lane, r.trials, r.point->stop, r.time_us.value, r.time_us.low, r.time_us.high, r.min_us, r.max_us,
-               r.rate.value, r.rate.low, r.rate.high, r.rate.unit, r.why)
+          .add_fields(r.axes)
+          .add(r.lane, r.point.visits.size(), r.trials, r.point.stop(), disturbance_of(r.point), r.time_us.value,
+               r.time_us.low, r.time_us.high, r.min_us, r.max_us, r.rate.value, r.rate.low, r.rate.high, r.rate.unit,
+               r.why)
           .end(out);
   }
 }
@@ -107,7 +109,7 @@ void export_csv(std::ostream& out, const Trace& trace, const CsvTable& table) {
   for_each_kind([&]<class K>() {
     const auto& all = trace.of<K>();
     const bool any = std::ranges::any_of(all, [&](const Series<K>& series) {
-      return table.rows == CsvRows::points ? !series.points.empty() : !series.samples.empty();
+      return table.rows == CsvRows::points ? !series.visits.empty() : !series.samples.empty();
     });
     if (any) there.push_back(K::name);
     if (any && table.kind == K::name) table.rows == CsvRows::points ? points(out, all) : samples(out, all);

@@ -58,7 +58,7 @@ std::string state_text(const Trace& trace, std::size_t series_in_trace) {
   std::size_t shown = 0;
   for_each_kind([&]<class K>() {
     std::size_t points = 0;
-    for (const Series<K>& series : trace.of<K>()) points += series.points.size();
+    for (const Series<K>& series : trace.of<K>()) points += points_of(series).size();
     shown += trace.of<K>().size();
     if (!trace.of<K>().empty())
       kinds += fmt::format("; {}: {}, {}", K::name, counted(trace.of<K>().size(), "series"), counted(points, "point"));

@@ -27,8 +27,8 @@ Json lane_json(const std::vector<PointSummary>& points, std::uint32_t lane, cons
   const PerturbedSizes perturbed = perturbed_sizes_of(sizes);
   const auto point = [&](const PointSummary& p) {
     return Json({entry("bytes", p.bytes), entry("lane", p.lane), entry("trials", p.trials), entry("stop", p.stop),
-                 entry("time_us", p.time_us), entry("min_us", p.min_us), entry("max_us", p.max_us),
-                 entry("mean_us", p.mean_us), entry("rate_bytes_per_s", p.rate),
+                 entry("disturbed", or_null(p.disturbed)), entry("time_us", p.time_us), entry("min_us", p.min_us),
+                 entry("max_us", p.max_us), entry("mean_us", p.mean_us), entry("rate_bytes_per_s", p.rate),
                  entry("percent_of_limit", p.percent_of_limit), entry("perturbed", perturbed.folds(p.bytes))});
   };
   return Json({entry("lane", lane), entry("name", name), entry("curve", curve_json(fit_curve(points))),
@@ -56,33 +56,37 @@ template <class Axes> Json point_json(const Axes& axes, const Json& more) {
 }
 
 Json points_json(const ProbeSeries& series) {
-  return array_of(series.points, [rates = model::rates_of(series)](const ProbePoint& point) {
+  return array_of(points_of(series), [&series, rates = model::rates_of(series)](const ProbePoint& point) {
     const auto found = std::ranges::find(rates, point.axes, &model::PointRate::shape);
     const model::PointRate rate = found == rates.end() ? model::PointRate{} : *found;
-    return point_json(point.axes, {entry("trials", point.samples), entry("stop", point.stop),
-                                   entry("rate_per_s", rate.rate), entry("rate_per_cycle", rate.cycle_rate),
-                                   entry("clock_mhz", rate.clock_mhz), entry("doubts", rate.doubts)});
+    return point_json(point.axes, {entry("trials", trials_of(series, point)), entry("stop", point.stop()),
+                                   entry("disturbed", or_null(disturbance_of(point))), entry("rate_per_s", rate.rate),
+                                   entry("rate_per_cycle", rate.cycle_rate), entry("clock_mhz", rate.clock_mhz),
+                                   entry("doubts", rate.doubts)});
   });
 }
 
 Json points_json(const JobSeries& series) {
   return array_of(summarize(series), [](const JobSummary& s) {
-    return point_json(s.job, {entry("trials", s.trials), entry("stop", s.stop), entry("time_us", s.time_us),
-                              entry("issue_us", s.issue_us), entry("create_us", s.create_us),
-                              entry("destroy_us", s.destroy_us), entry("speed_up", s.speed_up)});
+    return point_json(s.job,
+                      {entry("trials", s.trials), entry("stop", s.stop), entry("disturbed", or_null(s.disturbed)),
+                       entry("time_us", s.time_us), entry("issue_us", s.issue_us), entry("create_us", s.create_us),
+                       entry("destroy_us", s.destroy_us), entry("speed_up", s.speed_up)});
   });
 }
 
 Json points_json(const CallSeries& series) {
   return array_of(model::summarize(series), [](const model::CallSummary& s) {
-    return point_json(s.shape, {entry("trials", s.trials), entry("stop", s.stop), entry("host_us", s.host_us),
-                                entry("done_us", s.done_us)});
+    return point_json(s.shape,
+                      {entry("trials", s.trials), entry("stop", s.stop), entry("disturbed", or_null(s.disturbed)),
+                       entry("host_us", s.host_us), entry("done_us", s.done_us)});
   });
 }
 
 template <class K> Json points_json(const Series<K>& series) {
   return array_of(results_of(series), [](const PointResult<K>& r) {
-    return point_json(r.axes, {entry("trials", r.trials), entry("stop", r.point->stop), entry("time_us", r.time_us),
+    return point_json(r.axes, {entry("trials", r.trials), entry("stop", r.point.stop()),
+                               entry("disturbed", or_null(disturbance_of(r.point))), entry("time_us", r.time_us),
                                entry("rate_per_s", r.rate)});
   });
 }
@@ -159,7 +163,7 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 // Summaries of every series. Keys are stable; new ones may be added, so readers ignore what they do not know. What was
 // not measured or is not carried by the points is null, never 0.
 //
-//   { "document": "npgpu-report", "version": 2,
+//   { "document": "npgpu-report", "version": 3,
 //     "run": { run_uuid, tool_version, git_commit, argv, start_time_utc, hostname, complete },
 //     "provenance": { "host": { fact: value, ... }, "gpu0": { ... }, ... },
 //     "transfers", "probes", "jobs": [ { "title", "case": { fields of the case in a trace }, schedule, device_uuid,
@@ -170,12 +174,13 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //           "curve": { best_rate_bytes_per_s, best_bytes, smallest_sizes_us (of blocking copies NetPIPE's latency),
 //                      half_rate_bytes (n_1/2), knee_bytes, fit_latency_us, fit_rate_bytes_per_s, fit_worst_residual,
 //                      notes: [ why null ] },
-//           "points": [ { bytes, lane, trials, stop, time_us, min_us, max_us, mean_us, rate_bytes_per_s,
+//           "points": [ { bytes, lane, trials, stop, disturbed, time_us, min_us, max_us, mean_us, rate_bytes_per_s,
 //                         percent_of_limit, perturbed: a neighbour of the size that was asked for } ] } ],
 //         "together": null; for several lanes an object as in "lanes", of all at once: bytes is the size of one copy,
 //                     rates count all
-//       for probes "points": [ { fields of a shape, trials, stop, rate_per_s, rate_per_cycle, clock_mhz, doubts } ]
-//       for jobs   "points": [ { fields of a job, trials, stop, time_us, issue_us, create_us, destroy_us, speed_up } ]
+//       for probes "points": [ { fields of a shape, trials, stop, disturbed, rate_per_s, rate_per_cycle, clock_mhz,
+//       doubts } ] for jobs   "points": [ { fields of a job, trials, stop, disturbed, time_us, issue_us, create_us,
+//       destroy_us, speed_up } ]
 //     } ],
 //     "derived": [ { "device", "device_name", "simulated", "parameters": [ { name, estimate, meaning, reference,
 //       reference_source, verdict, note } ], "missing": [ ... ] } ] }
@@ -183,7 +188,7 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 // time_us, rate_bytes_per_s, fit_latency_us and fit_rate_bytes_per_s are { value, low, high, method }: an estimate with
 // its 95 % interval. Times are of one operation, one way.
 void report_json(std::ostream& out, const Trace& trace) {
-  Json json({entry("document", "npgpu-report"), entry("version", 2), entry("run", trace.root),
+  Json json({entry("document", "npgpu-report"), entry("version", 3), entry("run", trace.root),
              entry("provenance", trace.provenance)});
   add_series(json, trace, [](Json& one, const auto& series) { add_summary(one, series); });
   json["derived"] = devices_json(derive(trace));
@@ -193,15 +198,15 @@ void report_json(std::ostream& out, const Trace& trace) {
 // The whole trace, nothing derived. Names and units are those of data/TRACE_FORMAT.md; a table is an object of columns.
 // null is what was not measured.
 //
-//   { "document": "npgpu-trace", "version": "2.0", "run": {...}, "provenance": {...},
-//     "transfers", "probes", "jobs": [ { header as in npgpu-report, "points": { "bytes": [...], ... },
-//                                        "samples": { "point": [...], ... } } ] }
+//   { "document": "npgpu-trace", "version": "3.0", "run": {...}, "provenance": {...},
+//     "transfers", "probes", "jobs": [ { header as in npgpu-report, "visits": { "bytes": [...], ... },
+//                                        "samples": { "visit": [...], ... } } ] }
 void export_json(std::ostream& out, const Trace& trace) {
   Json json({entry("document", "npgpu-trace"),
              entry("version", std::to_string(trace.version_major) + '.' + std::to_string(trace.version_minor)),
              entry("run", trace.root), entry("provenance", trace.provenance)});
   add_series(json, trace, [](Json& one, const auto& series) {
-    one["points"] = columns(series.points);
+    one["visits"] = columns(series.visits);
     one["samples"] = columns(series.samples);
   });
   write_json(out, json, -1);

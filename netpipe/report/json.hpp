@@ -32,6 +32,8 @@ template <class T> Json json_of(const std::vector<T>& values) {
   return array_of(values, [](const T& value) { return json_of(value); });
 }
 
+inline Json json_of(const ShortText& text) { return std::string_view(text); }
+
 // A member of an object: Json({entry("bytes", 8), entry("stop", point.stop)}).
 template <class T> Json entry(const char* key, const T& value) { return Json::array({key, json_of(value)}); }
 

@@ -1,7 +1,8 @@
 // One line for each series, as text and as JSON.
 //
 //   { "document": "npgpu-overview", "version": 1, "run": {...},
-//     "transfers": [ { title, device_name, simulated, points, not_converged, unusable, best_rate_bytes_per_s,
+//     "transfers": [ { title, device_name, simulated, points, not_converged, disturbed, unusable,
+//     best_rate_bytes_per_s,
 //                      best_bytes, percent_of_limit, largest_bytes, largest_rate_bytes_per_s, smallest_sizes_us,
 //                      half_rate_bytes, error } ],
 //     "probes": [ { ..., all_all_per_s, one_all_per_s, all_one_per_s, one_one_per_s, percent_of_limit, or for loads
@@ -21,25 +22,31 @@ namespace {
 
 // What every line ends with, whatever the kind.
 struct Counts {
-  std::size_t points = 0, not_converged = 0, unusable = 0;
+  std::size_t points = 0, not_converged = 0, unusable = 0, disturbed = 0;
 
   void operator+=(const Counts& more) {
     points += more.points;
     not_converged += more.not_converged;
     unusable += more.unusable;
+    disturbed += more.disturbed;
   }
-  // "3* 1!"
+  // "3* 2d 1!"
   std::string text(const SeriesInfo& series) const {
     std::vector<std::string> marks;
     if (not_converged) marks.push_back(fmt::format("{}*", not_converged));
+    if (disturbed) marks.push_back(fmt::format("{}d", disturbed));
     if (unusable) marks.push_back(fmt::format("{}!", unusable));
     if (!series.error.empty()) marks.emplace_back("x");
     return fmt::format("{}", fmt::join(marks, " "));
   }
 };
 template <class K> Counts counts_of(const Series<K>& series) {
-  Counts counts{series.points.size(), 0, 0};
-  for (const Point<K>& p : series.points) counts.not_converged += p.stop == Stop::not_converged;
+  Counts counts;
+  for (const Point<K>& point : points_of(series)) {
+    ++counts.points;
+    counts.not_converged += point.stop() == Stop::not_converged;
+    counts.disturbed += point.disturbed() != 0;
+  }
   std::optional<typename K::Axes> last;  // lanes of a point are counted once
   for (const PointTime<K>& time : estimates(series)) {
     if (time.usable() && time.time_us.value > 0) continue;
@@ -186,6 +193,7 @@ template <class K> void overview(Page& page, const std::vector<Series<K>>& all) 
   page.text += '\n';
   if (!first.note.empty()) page.note(first.note);
   if (sum.not_converged) page.note("N*: N points did not converge to the tolerance");
+  if (sum.disturbed) page.note("Nd: N points were disturbed by others; the full report says by what", true);
   if (sum.unusable) page.note("N!: N points without a usable result; the full report has the reasons");
   page.note_left_out(table);
 }
@@ -211,7 +219,8 @@ void report_overview_json(std::ostream& out, const Trace& trace) {
       const Counts counts = counts_of(series);
       Json one({entry("title", title(series.question)), entry("device_name", series.device_name),
                 entry("simulated", series.simulated), entry("points", counts.points),
-                entry("not_converged", counts.not_converged), entry("unusable", counts.unusable)});
+                entry("not_converged", counts.not_converged), entry("disturbed", counts.disturbed),
+                entry("unusable", counts.unusable)});
       one.update(line_of(series).json);
       one["error"] = or_null(series.error);
       all.push_back(std::move(one));

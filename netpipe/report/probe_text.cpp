@@ -34,7 +34,7 @@ void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
   if (!heading(page, probe)) return;
   const ProbeCase& c = probe.question;
   const bool memory =
-      std::any_of(probe.points.begin(), probe.points.end(), [](const auto& p) { return p.axes.bytes > 0; });
+      std::any_of(probe.visits.begin(), probe.visits.end(), [](const auto& p) { return p.axes.bytes > 0; });
   const bool loads = counts_loads(c), limited = probe.limit.per_s > 0 && !loads;
   Table table({right("blocks"), right("threads"), right("ilp"), right("access B", 3, memory),
                right("working set", 0, memory), decimal(rate_head(c)), decimal("% of limit", 1, limited),
@@ -42,7 +42,7 @@ void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
   const auto rates = model::rates_of(probe);
   Marks marks;
   bool forced = false;
-  for (const ProbePoint& point : probe.points) {
+  for (const ProbePoint& point : points_of(probe)) {
     const auto found = std::find_if(rates.begin(), rates.end(), [&](const auto& r) { return r.shape == point.axes; });
     const bool usable = found != rates.end() && found->rate.value > 0;
     const Estimate none{}, &rate = usable ? found->rate : none;
@@ -52,7 +52,7 @@ void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
     table.row({std::to_string(s.blocks), std::to_string(s.threads), std::to_string(s.ilp),
                std::to_string(s.access_bytes), size_text(s.bytes), rate_cell(c, rate.value),
                percent_text(100 * rate.value / probe.limit.per_s), interval_text(rate),
-               digits_text(loads ? 1 / per_cycle : per_cycle), std::to_string(point.samples),
+               digits_text(loads ? 1 / per_cycle : per_cycle), std::to_string(trials_of(probe, point)),
                (s.one_block_per_sm ? "1" : "") + marks.take(point, usable)});
   }
   page.text += '\n';

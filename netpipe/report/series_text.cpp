@@ -14,26 +14,20 @@ struct Throttle {
   std::uint64_t bit;
   const char* what;
 };
-// NVML's nvmlClocksThrottleReason*; idle and user-set clocks slow nothing down that was asked to be fast.
+// NVML's nvmlClocksThrottleReason*; see slowing_reasons.
 constexpr std::array<Throttle, 5> throttles{{{0x4, "power cap"},
                                              {0x8, "hardware slowdown"},
                                              {0x20, "temperature (software)"},
                                              {0x40, "temperature (hardware)"},
                                              {0x80, "power brake"}}};
 
-std::uint64_t slowing(const Telemetry& t) {
-  std::uint64_t bits = 0;
-  for (const Throttle& reason : throttles) bits |= t.throttle_reasons & reason.bit;
-  return bits;
-}
-
 // "SM 1980 MHz, 120 .. 700 W"
 template <class K> std::string telemetry_text(const Series<K>& series) {
   std::string text;
   const auto range = [&](const char* format, double Telemetry::*what) {
     double low = not_measured, high = not_measured;
-    for (const Point<K>& p : series.points) {
-      const double v = p.telemetry.*what;
+    for (const Visit<K>& visit : series.visits) {
+      const double v = visit.telemetry.*what;
       if (!std::isfinite(v)) continue;
       if (!(v >= low)) low = v;
       if (!(v <= high)) high = v;
@@ -46,6 +40,10 @@ template <class K> std::string telemetry_text(const Series<K>& series) {
   range("memory {} MHz", &Telemetry::memory_clock_mhz);
   range("{} W", &Telemetry::power_w);
   range("{} degC", &Telemetry::temperature_c);
+  std::uint64_t reasons = 0;
+  for (const Visit<K>& visit : series.visits) reasons |= visit.telemetry.throttle_reasons;
+  for (const Throttle& t : throttles)
+    if (reasons & t.bit) text += (text.empty() ? "" : ", ") + std::string("held back: ") + t.what;
   return text;
 }
 
@@ -53,13 +51,6 @@ std::string limit_text(const TransferSeries& series) {
   return rate_text(series.limit.per_s) + (lanes(series.question).size() > 1 ? " each way" : "");
 }
 std::string limit_text(const ProbeSeries& series) { return probe_rate_text(series.question, series.limit.per_s); }
-
-template <class K> std::uint32_t trials_of(const Series<K>& series, const Point<K>& point) {
-  std::uint32_t trials = 0;
-  const auto samples = samples_of(series, point);
-  for (std::size_t i = 0; i < samples.size(); ++i) trials += i == 0 || samples[i].trial != samples[i - 1].trial;
-  return trials;
-}
 
 }  // namespace
 
@@ -70,12 +61,12 @@ std::string work_unit(const ProbeCase& c) {
 }
 
 template <class K> std::vector<PointResult<K>> results_of(const Series<K>& series) {
-  std::map<typename K::Axes, const Point<K>*> points;
-  for (const Point<K>& point : series.points) points.emplace(point.axes, &point);
+  std::map<typename K::Axes, Point<K>> points;
+  for (Point<K>& point : points_of(series)) points.emplace(point.axes, std::move(point));
   std::vector<PointResult<K>> results;
   for (const PointTime<K>& time : estimates(series)) {
     PointResult<K> r{time, points.at(time.axes), 0, {}};
-    r.trials = trials_of(series, *r.point);
+    r.trials = trials_of(series, r.point);
     const Estimate& t = time.time_us;
     if (t.value > 0 && std::isfinite(time.work))
       r.rate = {1e6 * time.work / t.value, 1e6 * time.work / t.high, 1e6 * time.work / t.low,
@@ -96,16 +87,13 @@ template <class K> std::string point_text(const Series<K>& series) {
   return std::isfinite(half) ? text + fmt::format(" ±{:.2f} %", half * 100) : text;
 }
 
-std::string Marks::take(const PointInfo& point, bool usable) {
-  const std::uint64_t reasons = slowing(point.telemetry);
-  const bool not_converged = point.stop == Stop::not_converged;
+std::string Marks::take(bool not_converged, std::uint32_t causes, bool usable) {
   ++points_;
   unusable_ += !usable;
   not_converged_ += not_converged;
-  throttled_ += reasons != 0;
-  void_trials_ += point.void_trials;
-  reasons_ |= reasons;
-  return std::string(usable ? "" : "!") + (not_converged ? "*" : "") + (reasons ? "t" : "");
+  disturbed_ += causes != 0;
+  causes_ |= causes;
+  return std::string(usable ? "" : "!") + (not_converged ? "*" : "") + (causes ? "d" : "");
 }
 
 void Marks::notes(Page& page, const std::string& what, std::size_t folded) const {
@@ -113,13 +101,10 @@ void Marks::notes(Page& page, const std::string& what, std::size_t folded) const
     page.note(fmt::format("* {} of {} {} did not converge to the schedule's tolerance within its budget{}",
                           not_converged_, points_, what, folded ? fmt::format(", {} of them folded", folded) : ""));
   if (unusable_ > 0) page.note("! no usable trial: the results were wrong or not timed", true);
-  if (throttled_ > 0) {
-    std::vector<const char*> reasons;
-    for (const Throttle& t : throttles)
-      if (reasons_ & t.bit) reasons.push_back(t.what);
-    page.note(fmt::format("t after {} of {} {} the driver reported reduced clocks: {}", throttled_, points_, what,
-                          fmt::join(reasons, ", ")));
-  }
+  if (disturbed_ > 0)
+    page.note(fmt::format("d {} of {} {} were disturbed: {}", disturbed_, points_, what,
+                          disturbance_text(causes_, disturbers_)),
+              true);
   if (void_trials_ > 0) page.note(fmt::format("{} left out: their gate timed out", counted(void_trials_, "trial")));
 }
 
@@ -132,7 +117,7 @@ template <class K> bool heading(Page& page, const Series<K>& series) {
       {"bound to", series.binding}, {"schedule", series.schedule}, {"clocks", telemetry_text(series)}};
   for (const auto& [label, text] : lines)
     if (!text.empty()) page.labelled(label, text);
-  const bool any = !series.points.empty();
+  const bool any = !series.visits.empty();
   if (!series.error.empty()) page.labelled(any ? "STOPPED" : "NOT RUN", series.error, true);
   else if (!any) page.labelled("points", "none were measured");
   return any;
@@ -162,7 +147,7 @@ template <class K> void series_text(Page& page, const Series<K>& series, const T
       else cells.push_back(value);
     });
     cells.insert(cells.end(), {digits_text(r.time_us.value), interval_text(r.time_us), digits_text(r.rate.value),
-                               std::to_string(r.trials), marks.take(*r.point, r.usable())});
+                               std::to_string(r.trials), marks.take(r.point, r.usable())});
     table.row(std::move(cells));
   }
   page.text += '\n';

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@ namespace npgpu {
 
 // What a point of any kind came to, on one of its lanes where it has several.
 template <class K> struct PointResult : PointTime<K> {
-  const Point<K>* point = nullptr;
+  Point<K> point;
   std::uint32_t trials = 0;
   Estimate rate;  // work per second; NaN where nothing is counted
 };
@@ -30,16 +31,23 @@ std::vector<std::uint32_t> measured_lanes(const TransferCase&);
 std::vector<PointSummary> of_lane(std::vector<PointSummary>, std::uint32_t lane);
 
 // Marks of a point behind its numbers, and the notes that explain them below a table:
-//   !  no usable result    *  not converged    t  throttled
+//   !  no usable result    *  not converged    d  disturbed
 class Marks {
  public:
-  std::string take(const PointInfo&, bool usable = true);
+  template <class K> std::string take(const Point<K>& point, bool usable = true) {
+    for (const Visit<K>* visit : point.visits) void_trials_ += visit->void_trials;
+    disturbers_.merge(disturbers_of(point));
+    return take(point.stop() == Stop::not_converged, point.disturbed(), usable);
+  }
   // `what`: "sizes", "shapes". `folded`: those not converged that have no row.
   void notes(Page&, const std::string& what, std::size_t folded = 0) const;
 
  private:
-  std::size_t points_ = 0, unusable_ = 0, not_converged_ = 0, throttled_ = 0, void_trials_ = 0;
-  std::uint64_t reasons_ = 0;
+  std::string take(bool not_converged, std::uint32_t causes, bool usable);
+
+  std::size_t points_ = 0, unusable_ = 0, not_converged_ = 0, disturbed_ = 0, void_trials_ = 0;
+  std::uint32_t causes_ = 0;
+  std::set<std::string> disturbers_;
 };
 
 // Title, device, limit, binding, schedule, clocks, and why it stopped; false if there is no point to go on with.

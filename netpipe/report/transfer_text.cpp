@@ -17,13 +17,13 @@ struct SizeRow {
   std::uint64_t bytes = 0;
   std::vector<const PointSummary*> rates;
   const PointSummary* main = nullptr;
-  const TransferPoint* point = nullptr;
+  TransferPoint point{};
 };
 
 std::vector<SizeRow> rows_of(const TransferSeries& series, const std::vector<PointSummary>& lanes,
                              const std::vector<PointSummary>& sums) {
   std::map<std::uint64_t, SizeRow> rows;
-  for (const TransferPoint& point : series.points) rows[point.axes.bytes].point = &point;
+  for (TransferPoint& point : points_of(series)) rows[point.axes.bytes].point = std::move(point);
   for (const auto* summaries : {&lanes, &sums})
     for (const PointSummary& p : *summaries) {
       SizeRow& row = rows[p.bytes];
@@ -113,9 +113,9 @@ class Report {
     std::size_t not_converged_folded = 0;
     for (const SizeRow& row : rows_) {
       const bool unusable = std::ranges::any_of(row.rates, [](auto* p) { return !std::isfinite(p->rate.value); });
-      const std::string mark = (unusable ? "!" : "") + marks.take(*row.point);
+      const std::string mark = (unusable ? "!" : "") + marks.take(row.point);
       if (folding_.folds(row.bytes)) {
-        not_converged_folded += row.point->stop == Stop::not_converged;
+        not_converged_folded += row.point.stop() == Stop::not_converged;
         continue;
       }
       std::vector<std::string> cells{size_text(row.bytes)};

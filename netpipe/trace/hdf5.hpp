@@ -83,7 +83,7 @@ void take_image(hid_t file, Bytes& bytes);
 // ---- names of data/TRACE_FORMAT.md, and groups ----
 
 inline constexpr const char* schema_name = "npgpu-trace";
-inline constexpr int version_major = 2;
+inline constexpr int version_major = 3;
 inline constexpr int version_minor = 0;
 
 std::string group_name(std::size_t index);    // "0007"

@@ -16,19 +16,21 @@ constexpr hsize_t compressed_chunk = 4096;
 
 // In the order of Column::Type.
 hid_t file_type(Column::Type type) {
-  return std::array{H5T_STD_I32LE, H5T_STD_U32LE, H5T_STD_I64LE, H5T_STD_U64LE, H5T_IEEE_F64LE, H5T_STD_U8LE}
+  return std::array{H5T_STD_I32LE, H5T_STD_U32LE, H5T_STD_I64LE, H5T_STD_U64LE, H5T_IEEE_F64LE, H5T_STD_U8LE, H5T_C_S1}
       [static_cast<std::size_t>(type)];
 }
 hid_t memory_type(Column::Type type) {
-  return std::array{H5T_NATIVE_INT32,  H5T_NATIVE_UINT32, H5T_NATIVE_INT64,
-                    H5T_NATIVE_UINT64, H5T_NATIVE_DOUBLE, H5T_NATIVE_UINT8}[static_cast<std::size_t>(type)];
+  return std::array{H5T_NATIVE_INT32,  H5T_NATIVE_UINT32, H5T_NATIVE_INT64, H5T_NATIVE_UINT64,
+                    H5T_NATIVE_DOUBLE, H5T_NATIVE_UINT8,  H5T_C_S1}[static_cast<std::size_t>(type)];
 }
 
 Handle compound(const Columns& columns, hid_t (*type_of_column)(Column::Type)) {
   Handle type = made(H5Tcreate(H5T_COMPOUND, row_bytes(columns)), "make a type");
   std::size_t offset = 0;
   for (const Column& c : columns) {
-    done(H5Tinsert(type, c.name.c_str(), offset, type_of_column(c.type)), "make a type");
+    const Handle one = made(H5Tcopy(type_of_column(c.type)), "make a type");
+    if (c.type == Column::Type::text) done(H5Tset_size(one, c.bytes), "make a type");
+    done(H5Tinsert(type, c.name.c_str(), offset, one), "make a type");
     offset += c.bytes;
   }
   return type;
@@ -55,10 +57,15 @@ void check_column(hid_t type, const Column& column, const std::string& table) {
     hdf5_reason();  // clears it
     throw FormatError(called + " is missing");
   }
-  const H5T_class_t wanted = column.type == Column::Type::f64 ? H5T_FLOAT : H5T_INTEGER;
+  const H5T_class_t wanted = column.type == Column::Type::f64    ? H5T_FLOAT
+                             : column.type == Column::Type::text ? H5T_STRING
+                                                                 : H5T_INTEGER;
   if (sound_class(made(H5Tget_member_type(type, static_cast<unsigned>(member)), "read the type of " + called)) !=
       wanted)
-    throw FormatError(called + " is not of " + (wanted == H5T_FLOAT ? "floating-point numbers" : "integers"));
+    throw FormatError(called + " is not of " +
+                      (wanted == H5T_FLOAT    ? "floating-point numbers"
+                       : wanted == H5T_STRING ? "texts"
+                                              : "integers"));
 }
 
 hsize_t rows_of(hid_t dataset, const std::string& called) {

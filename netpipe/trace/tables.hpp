@@ -23,7 +23,7 @@ namespace npgpu::trace {
 
 struct Column {
   std::string name, unit, codes;
-  enum class Type { i32, u32, i64, u64, f64, flag } type;
+  enum class Type { i32, u32, i64, u64, f64, flag, text } type;
   std::size_t bytes;
 };
 using Columns = std::vector<Column>;
@@ -34,6 +34,7 @@ std::size_t row_bytes(const Columns&);
 template <class T> auto stored(T value) {
   if constexpr (std::is_enum_v<T>) return static_cast<std::int32_t>(value);
   else if constexpr (std::is_same_v<T, bool>) return static_cast<std::uint8_t>(value);
+  else if constexpr (std::is_same_v<T, ShortText>) return value.raw();
   else return value;
 }
 template <class T> using Stored = decltype(stored(T{}));
@@ -41,6 +42,7 @@ template <class T> using Stored = decltype(stored(T{}));
 template <class T> constexpr Column::Type type_of() {
   using enum Column::Type;
   if (std::is_same_v<T, bool>) return flag;
+  if (std::is_same_v<T, ShortText>) return text;
   if (std::is_floating_point_v<T>) return f64;
   if (sizeof(Stored<T>) == 4) return std::is_unsigned_v<T> ? u32 : i32;
   return std::is_unsigned_v<T> ? u64 : i64;
@@ -201,7 +203,7 @@ template <class Row, class Judged> void check_row(const Row& row, const Judged& 
   if (const auto flaw = flaw_of(judged)) throw FormatError(*flaw);
 }
 
-// Rows are sound one by one, and points and samples agree on who owns whom.
+// Rows are sound one by one, and visits and samples agree on who owns whom.
 template <class K> void check_rows(const Series<K>& series, const std::string& where) {
   const auto checked = [&](const char* table, std::size_t row, auto check) {
     try {
@@ -211,22 +213,22 @@ template <class K> void check_rows(const Series<K>& series, const std::string& w
     }
   };
   const std::size_t all = series.samples.size();
-  for (std::size_t i = 0; i < series.points.size(); ++i)
-    checked("points", i, [&] {
-      const Point<K>& point = series.points[i];
-      check_row(point, point.axes);
-      if (point.samples > all || point.first_sample > all - point.samples)
-        throw FormatError(fmt::format("has samples {} + {}, and there are {}", point.first_sample, point.samples, all));
-      for (std::uint64_t s = point.first_sample; s < point.first_sample + point.samples; ++s)
-        if (series.samples[s].point != i)
+  for (std::size_t i = 0; i < series.visits.size(); ++i)
+    checked("visits", i, [&] {
+      const Visit<K>& visit = series.visits[i];
+      check_row(visit, visit.axes);
+      if (visit.samples > all || visit.first_sample > all - visit.samples)
+        throw FormatError(fmt::format("has samples {} + {}, and there are {}", visit.first_sample, visit.samples, all));
+      for (std::uint64_t s = visit.first_sample; s < visit.first_sample + visit.samples; ++s)
+        if (series.samples[s].visit != i)
           throw FormatError(
-              fmt::format("has sample {}, which says that it is of point {}", s, series.samples[s].point));
+              fmt::format("has sample {}, which says that it is of visit {}", s, series.samples[s].visit));
     });
   for (std::size_t i = 0; i < all; ++i)
     checked("samples", i, [&] {
       const auto& sample = series.samples[i];
-      if (sample.point >= series.points.size())
-        throw FormatError(fmt::format("is of point {}, and there are {}", sample.point, series.points.size()));
+      if (sample.visit >= series.visits.size())
+        throw FormatError(fmt::format("is of visit {}, and there are {}", sample.visit, series.visits.size()));
       check_row(sample, sample);
     });
 }

@@ -32,7 +32,7 @@ template <class K> class SeriesWriter {
   void load(const std::vector<Series<K>>& all) {
     for (const Series<K>& series : all) {
       State& state = states_.emplace_back(State{without_rows(series)});
-      for (const Point<K>& point : series.points) state.axes.insert(point.axes);
+      for (const Visit<K>& visit : series.visits) state.visits.insert({visit.axes, visit.round});
     }
   }
 
@@ -46,24 +46,25 @@ template <class K> class SeriesWriter {
     }
     Handle group = create_group(open_group(file, "/", parent()), group_name(states_.size()));
     put_header(group, header);
-    auto points = Table<Point<K>>::create(group, "points");
+    auto visits = Table<Visit<K>>::create(group, "visits");
     auto samples = Table<Sample>::create(group, "samples");
-    open_ = Open{states_.size(), std::move(group), std::move(points), std::move(samples)};
+    open_ = Open{states_.size(), std::move(group), std::move(visits), std::move(samples)};
     states_.push_back({without_rows(header), {}, true});
     return states_.size() - 1;
   }
 
-  const std::set<Axes>& axes(std::size_t index) const { return state(index).axes; }
+  using Known = std::pair<Axes, std::uint32_t>;  // a point and a round
+  const std::set<Known>& visits(std::size_t index) const { return state(index).visits; }
 
-  void add(hid_t file, std::size_t index, Point<K> point, std::span<const Sample> samples) {
+  void add(hid_t file, std::size_t index, Visit<K> visit, std::span<const Sample> samples) {
     Open& now = open(file, index);
-    point.first_sample = now.samples.rows();
-    point.samples = static_cast<std::uint32_t>(samples.size());
+    visit.first_sample = now.samples.rows();
+    visit.samples = static_cast<std::uint32_t>(samples.size());
     std::vector<Sample> numbered(samples.begin(), samples.end());
-    for (Sample& sample : numbered) sample.point = static_cast<std::uint32_t>(now.points.rows());
+    for (Sample& sample : numbered) sample.visit = static_cast<std::uint32_t>(now.visits.rows());
     now.samples.append(numbered);
-    now.points.append(std::span<const Point<K>>(&point, 1));
-    states_[index].axes.insert(point.axes);
+    now.visits.append(std::span<const Visit<K>>(&visit, 1));
+    states_[index].visits.insert({visit.axes, visit.round});
   }
 
   void set_error(hid_t file, std::size_t index, const std::string& why) {
@@ -73,20 +74,20 @@ template <class K> class SeriesWriter {
 
  private:
   struct State {
-    Series<K> header;       // without points and samples
-    std::set<Axes> axes{};  // of its points
-    bool begun = false;     // by this run, not only by the one that is continued
+    Series<K> header;  // without visits and samples
+    std::set<Known> visits{};
+    bool begun = false;  // by this run, not only by the one that is continued
   };
   struct Open {
     std::size_t index;
     Handle group;
-    Table<Point<K>> points;
+    Table<Visit<K>> visits;
     Table<Sample> samples;
   };
 
   static std::string parent() { return std::string(K::name); }
   static Series<K> without_rows(Series<K> series) {
-    series.points.clear();
+    series.visits.clear();
     series.samples.clear();
     return series;
   }
@@ -104,9 +105,9 @@ template <class K> class SeriesWriter {
       constexpr std::uint64_t unbounded = UINT32_MAX;  // the document made this table itself
       const std::string where = "/" + parent() + "/" + group_name(index);
       Handle group = open_group(open_group(file, "/", parent()), "/" + parent(), group_name(index));
-      auto points = Table<Point<K>>::open(group, where, "points", unbounded);
+      auto visits = Table<Visit<K>>::open(group, where, "visits", unbounded);
       auto samples = Table<Sample>::open(group, where, "samples", unbounded);
-      open_ = Open{index, std::move(group), std::move(points), std::move(samples)};
+      open_ = Open{index, std::move(group), std::move(visits), std::move(samples)};
     }
     return *open_;
   }
@@ -129,22 +130,22 @@ class Document {
     change([&] { index = series<K>().begin(file_, header); });
     return index;
   }
-  template <class K> const std::set<typename K::Axes>& axes(std::size_t index) const {
-    return std::get<SeriesWriter<K>>(series_).axes(index);
+  template <class K> const auto& visits(std::size_t index) const {
+    return std::get<SeriesWriter<K>>(series_).visits(index);
   }
-  template <class K> void add(std::size_t index, const Point<K>& point, std::span<const typename K::Sample> samples) {
+  template <class K> void add(std::size_t index, const Visit<K>& visit, std::span<const typename K::Sample> samples) {
     // What readers would refuse: the document stays sound without it.
     try {
-      check_row(point, point.axes);
+      check_row(visit, visit.axes);
       for (const auto& sample : samples) check_row(sample, sample);
     } catch (const FormatError& flaw) {
-      throw FormatError(std::string("a point that was to be added ") + flaw.what());
+      throw FormatError(std::string("a visit that was to be added ") + flaw.what());
     }
-    axes<K>(index);
-    change([&] { series<K>().add(file_, index, point, samples); });
+    visits<K>(index);
+    change([&] { series<K>().add(file_, index, visit, samples); });
   }
   template <class K> void set_error(std::size_t index, const std::string& why) {
-    axes<K>(index);
+    visits<K>(index);
     change([&] { series<K>().set_error(file_, index, why); });
   }
   void set_complete(bool complete) {
@@ -164,6 +165,7 @@ class Document {
   }
 
   Handle file_;
+  Handle provenance_;  // of this run
   Kinds::Tuple<SeriesWriter> series_;
   bool sound_ = true;
 };
@@ -195,7 +197,7 @@ void copy_group(hid_t from, hid_t to, Level level, Packing packing) {
       copy_group(open_group(from, "/", name), create_group(to, name), Level::kind, packing);
     else if (level == Level::kind && name.find_first_not_of("0123456789") == std::string::npos)
       copy_group(open_group(from, "...", name), create_group(to, name), Level::series, packing);
-    else if (level == Level::series && (name == "points" || name == "samples")) copy_table(from, to, name, packing);
+    else if (level == Level::series && (name == "visits" || name == "samples")) copy_table(from, to, name, packing);
     else done(H5Ocopy(from, name.c_str(), to, name.c_str(), H5P_DEFAULT, H5P_DEFAULT), "copy '" + name + "'");
   }
 }
@@ -214,7 +216,8 @@ Document::Document(const TraceRoot& root, const Provenance& provenance) : file_(
   put(file_, "schema_version", version_text());
   put(file_, "complete", false);
   put_header(file_, root);
-  put_provenance(create_group(file_, "provenance"), provenance);
+  provenance_ = create_group(file_, "provenance");
+  put_provenance(provenance_, provenance);
   for_each_kind([&]<class K>() { create_group(file_, std::string(K::name)); });
 }
 
@@ -230,9 +233,9 @@ Document::Document(std::span<const std::byte> bytes, const Trace& loaded, const 
   const Handle group = open_group(file_, "/", "provenance");
   std::size_t number = 1;
   while (has_link(group, resume_name(number))) ++number;
-  const Handle resume = create_group(group, resume_name(number));
-  put_header(resume, root);
-  put_provenance(resume, provenance);
+  provenance_ = create_group(group, resume_name(number));
+  put_header(provenance_, root);
+  put_provenance(provenance_, provenance);
 }
 
 void Document::take_image(Bytes& to, Packing packing) const {
@@ -381,20 +384,22 @@ template <class K> std::size_t TraceWriter::begin(const Series<K>& header) {
   return impl_->named([&] { return impl_->document_->begin(header); });
 }
 
-template <class K> bool TraceWriter::has(std::size_t index, const typename K::Axes& axes) const {
-  return impl_->named([&] { return impl_->document_->axes<K>(index).count(axes) > 0; });
+template <class K> bool TraceWriter::has(std::size_t index, const typename K::Axes& axes, std::uint32_t round) const {
+  return impl_->named([&] { return impl_->document_->visits<K>(index).contains({axes, round}); });
 }
 
 template <class K> std::vector<typename K::Axes> TraceWriter::axes(std::size_t index) const {
   return impl_->named([&] {
-    const auto& all = impl_->document_->axes<K>(index);
-    return std::vector(all.begin(), all.end());
+    std::vector<typename K::Axes> all;
+    for (const auto& [axes, round] : impl_->document_->visits<K>(index))
+      if (all.empty() || all.back() != axes) all.push_back(axes);
+    return all;
   });
 }
 
 template <class K>
-void TraceWriter::add(std::size_t index, const Point<K>& point, std::span<const typename K::Sample> samples) {
-  impl_->named([&] { impl_->document_->add(index, point, samples); });
+void TraceWriter::add(std::size_t index, const Visit<K>& visit, std::span<const typename K::Sample> samples) {
+  impl_->named([&] { impl_->document_->add(index, visit, samples); });
   impl_->policy_.added(now());
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "netpipe/devices/host/facts.hpp"
 #include "netpipe/devices/host/memory.hpp"
 #include "probes/host/probe.hpp"
 #include "probes/latency/chase.hpp"
@@ -39,12 +40,15 @@ class HostLatencyRunner final : public ProbeRunner {
  private:
   void set_up() override {
     const std::uint64_t lines = shape().bytes / chase::line_bytes;
+    // Once around, so that what fits a cache is in it; of a set that no cache holds, as much as fills the last one.
+    const std::uint64_t last = host::last_level_cache_bytes() / chase::line_bytes;
+    const std::uint64_t warm = last ? std::min(lines, last) : lines;
     order_ = chase::random_order(lines, window_bytes / chase::line_bytes, seed);
     thread_.each([&](unsigned) {
       chase::link(memory_.data(), order_);
-      at_ = chase::walk(memory_.data() + order_[0] * chase::line_bytes, lines);  // once around: what fits is near now
+      at_ = chase::walk(memory_.data() + order_[0] * chase::line_bytes, warm);
     });
-    loads_ = lines;
+    loads_ = warm;
   }
   // Goes on where the last run ended: a set larger than one run's loads is visited in all its parts.
   ProbeSample launch(std::uint64_t repeats) override {

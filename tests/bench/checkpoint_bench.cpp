@@ -39,8 +39,8 @@ void bench(const std::string& path, std::uint64_t points, Seconds work, std::siz
       series = writer.begin<Transfers>(header);
     }
     compute_for(work);
-    TransferPoint point;
-    point.axes.bytes = 1 + i % a_series;
+    Visit<Transfers> visit;
+    visit.axes.bytes = 1 + i % a_series;
     std::vector<TransferSample> trials(samples);
     for (std::size_t t = 0; t < samples; ++t) {
       trials[t].trial = static_cast<std::uint32_t>(t);
@@ -48,7 +48,7 @@ void bench(const std::string& path, std::uint64_t points, Seconds work, std::siz
       trials[t].host_us = static_cast<double>(std::rand());
     }
     const Seconds added = steady_clock().now();
-    writer.add<Transfers>(series, point, trials);
+    writer.add<Transfers>(series, visit, trials);
     adding += steady_clock().now() - added;
     if (writer.checkpoint_if_due()) {
       longest_unsaved = std::max(longest_unsaved, steady_clock().now() - oldest);

@@ -26,7 +26,7 @@ Rate rate_of(const Measured<Probes>& m) {
     us.push_back(s.device_us / static_cast<double>(s.repeats));
     cycles.push_back(s.cycles / static_cast<double>(s.repeats));
   }
-  return {m.point.work / median(us) * 1e6, m.point.work / median(cycles)};
+  return {m.visit.work / median(us) * 1e6, m.visit.work / median(cycles)};
 }
 
 bool wanted(const ProbeCase& c, int argc, char** argv) {
@@ -73,7 +73,7 @@ void bench(const Probe& probe, const ProbeCase& c) {
                   s.one_block_per_sm ? " one block per SM" : "", rate.per_s * 1e-9,
                   rate.per_cycle / std::min(s.blocks, layout.units), 100 * rate.per_s / limit.per_s, last.units,
                   last.max_blocks_on_unit, static_cast<unsigned long long>(last.repeats),
-                  m->point.telemetry.sm_clock_mhz, m->mismatch.c_str());
+                  m->visit.telemetry.sm_clock_mhz, m->mismatch.c_str());
     std::printf("%s\n", line);
     if (!m->mismatch.empty()) ++wrong;
     const bool inside = s.bytes && s.bytes < layout.cache_bytes;

@@ -33,7 +33,7 @@ Result measured(const TransferCase& c, Runner<Transfers>& runner, Schedule& sche
   for (const TransferSample& s : point->samples)
     if (s.lane == 0)
       us.push_back((c.timing == Timing::host ? s.host_us : s.device_us) / static_cast<double>(s.repeats));
-  return {median(us), point->point.wall_us * 1e-6};
+  return {median(us), point->visit.wall_us * 1e-6};
 }
 
 std::unique_ptr<Runner<Transfers>> open(const TransferCase& c, std::uint64_t bytes) {

@@ -60,11 +60,11 @@ void continue_trace(const std::string& path) {
   npgpu::TraceWriter writer(path, npgpu::IfExists::append, npgpu::read_trace(path).root, {}, npgpu::Guard::child);
   npgpu::TransferSeries series;
   series.schedule = "fuzz";
-  npgpu::TransferPoint point;
-  point.axes.bytes = 8;
+  npgpu::Visit<npgpu::Transfers> visit;
+  visit.axes.bytes = 8;
   npgpu::TransferSample sample;
   sample.repeats = 1;
-  writer.add<npgpu::Transfers>(writer.begin<npgpu::Transfers>(series), point, std::span(&sample, 1));
+  writer.add<npgpu::Transfers>(writer.begin<npgpu::Transfers>(series), visit, std::span(&sample, 1));
   writer.checkpoint();
   writer.finish();
 }

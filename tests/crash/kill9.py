@@ -3,8 +3,8 @@
 
     kill9.py --count 300 -- write_many {trace} --eager
 
-After each kill the trace must be absent or open with plain h5py, and hold every point that the program had called saved
-(lines like "saved <series> <bytes>" or "saved /<kind>/<series> <row>:") in all its output up to then. With --resume the next run gets the same trace and
+After each kill the trace must be absent or open with plain h5py, and hold every visit that the program had called saved
+(lines like "saved <series> <bytes> <round>" or "saved /<kind>/<series> <row>:") in all its output up to then. With --resume the next run gets the same trace and
 goes on with it (the program must do that by itself or by an argument of its command) until one comes to its end; without
 it each run begins anew. Nothing may be left beside the trace but its lock and its temporary file, and neither may hinder the next run.
 """
@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 
-from trace_points import SAVED, announced, points_of
+from trace_visits import SAVED, announced, visits_of
 
 
 def killed(command, after, output):
@@ -37,7 +37,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=300, help="kills")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--saved", default=SAVED, help="regular expression of a line that calls a point saved; groups: series, bytes")
+    parser.add_argument("--saved", default=SAVED, help="regular expression of a line that calls a visit saved; groups: series, bytes, round")
     parser.add_argument("--resume", action="store_true", help="go on with the same trace")
     parser.add_argument("--expect-broken", action="store_true")
     parser.add_argument("command", nargs="+", help="{trace} stands for the trace")
@@ -56,16 +56,16 @@ def main():
             print(text)
             return f"the program fails by itself, with {code}"
         if not announced(text, options.saved):
-            return "the program called no point saved"
+            return "the program called no visit saved"
         clean()
 
-        count = dict.fromkeys(("killed", "no trace yet", "killed while saving", "finished", "points"), 0)
+        count = dict.fromkeys(("killed", "no trace yet", "killed while saving", "finished", "visits"), 0)
         problems, saved = [], set()
         began = time.monotonic()
         while count["killed"] < options.count and not (problems and options.expect_broken):
             code, text = killed(command, random.uniform(0, whole), output)
             saved |= announced(text, options.saved)
-            count["points"] += len(announced(text, options.saved))
+            count["visits"] += len(announced(text, options.saved))
             if code not in (0, -signal.SIGKILL):
                 problems.append(f"run {count['killed']}: ended with {code}: {text[-300:]}")
             count["killed"] += code == -signal.SIGKILL
@@ -76,11 +76,11 @@ def main():
             if not os.path.exists(trace):
                 count["no trace yet"] += 1
                 if saved:
-                    problems.append(f"run {count['killed']}: no trace, and {len(saved)} points were called saved")
+                    problems.append(f"run {count['killed']}: no trace, and {len(saved)} visits were called saved")
             else:
                 try:
-                    if missing := saved - points_of(trace):
-                        problems.append(f"run {count['killed']}: {len(missing)} of {len(saved)} saved points are missing")
+                    if missing := saved - visits_of(trace):
+                        problems.append(f"run {count['killed']}: {len(missing)} of {len(saved)} saved visits are missing")
                 except Exception as error:  # whatever h5py makes of it
                     problems.append(f"run {count['killed']}: {type(error).__name__}: {error}")
             if code == 0 or not options.resume:

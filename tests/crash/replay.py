@@ -6,10 +6,10 @@
 The shim records every operation on the trace's folder. Each prefix of that record, and each write half done, is a
 moment at which the program could have been killed, or the machine could have lost its power. In the latter case data
 that was not yet fsynced may be missing or half there, and names that changed after the folder's last fsync may be as
-they were before. At all of these moments the trace must be absent or open with h5py, and it must hold every point that
-the program had called saved (lines like "saved <series> <bytes>" or "saved /<kind>/<series> <row>:").
+they were before. At all of these moments the trace must be absent or open with h5py, and it must hold every visit that
+the program had called saved (lines like "saved <series> <bytes> <round>" or "saved /<kind>/<series> <row>:").
 
---before starts with a copy of that trace, whose points must stay; --pretend-no fsync or folder-fsync takes those operations out of the record,
+--before starts with a copy of that trace, whose visits must stay; --pretend-no fsync or folder-fsync takes those operations out of the record,
 and --expect-broken turns the verdict round: a check that cannot fail checks nothing.
 """
 import argparse
@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-from trace_points import SAVED, announced, points_of
+from trace_visits import SAVED, announced, visits_of
 
 
 class Inode:
@@ -133,18 +133,18 @@ class Judge:
     def __init__(self, name, scratch, pattern):
         self.name, self.scratch, self.pattern = name, os.path.join(scratch, "found.h5"), pattern
         self.said = ""
-        self.kept = set()  # points that were there before
-        self.known = {}  # content -> points, or why it cannot be read
+        self.kept = set()  # visits that were there before
+        self.known = {}  # content -> visits, or why it cannot be read
         self.moments = self.states = 0
         self.problems = []
 
-    def points(self, content):
+    def visits(self, content):
         key = hashlib.sha256(content).digest()
         if key not in self.known:
             with open(self.scratch, "wb") as file:
                 file.write(content)
             try:
-                self.known[key] = points_of(self.scratch)
+                self.known[key] = visits_of(self.scratch)
             except Exception as error:  # whatever h5py makes of it
                 self.known[key] = f"{type(error).__name__}: {error}"
         return self.known[key]
@@ -161,13 +161,13 @@ class Judge:
             self.states += 1
             if content is None:
                 if saved:
-                    self.problems.append(f"{when}, {cause}: no trace, and {len(saved)} points were called saved")
+                    self.problems.append(f"{when}, {cause}: no trace, and {len(saved)} visits were called saved")
                 continue
-            found = self.points(content)
+            found = self.visits(content)
             if isinstance(found, str):
                 self.problems.append(f"{when}, {cause}: {found}")
             elif not saved <= found:
-                self.problems.append(f"{when}, {cause}: {len(saved - found)} points that were called saved are missing")
+                self.problems.append(f"{when}, {cause}: {len(saved - found)} visits that were called saved are missing")
 
 
 def halves(data):
@@ -198,7 +198,7 @@ def judge_all(operations, disk, judge, pretend_no):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shim", required=True, help="the library that records")
-    parser.add_argument("--saved", default=SAVED, help="regular expression of a line that calls a point saved; groups: series, bytes")
+    parser.add_argument("--saved", default=SAVED, help="regular expression of a line that calls a visit saved; groups: series, bytes, round")
     parser.add_argument("--before", help="a trace that is there already")
     parser.add_argument("--pretend-no", choices=("fsync", "folder-fsync"))
     parser.add_argument("--expect-broken", action="store_true")
@@ -223,23 +223,23 @@ def main():
 
         judge = Judge("trace.h5", scratch, options.saved)
         if options.before:
-            judge.kept = points_of(options.before)
+            judge.kept = visits_of(options.before)
         operations = list(read_log(log))
         judge_all(operations, disk, judge, options.pretend_no)
         saved = announced(judge.said, options.saved)
         kinds = {kind: sum(o[0] == kind for o in operations) for kind in sorted({o[0] for o in operations})}
         print(f"{len(operations)} operations {kinds}")
-        print(f"{judge.moments} moments, {judge.states} states, {len(judge.known)} different traces, {len(saved)} points saved, "
+        print(f"{judge.moments} moments, {judge.states} states, {len(judge.known)} different traces, {len(saved)} visits saved, "
               f"{len(judge.problems)} problems")
         if {name: bytes(i.data) for name, i in disk.names.items()} != contents():
             return "the record is incomplete: it does not end in the folder as it is"
         if not saved:
-            return "the program called no point saved"
+            return "the program called no visit saved"
         for problem in judge.problems[:10]:
             print(" ", problem)
         if options.expect_broken:
             return None if judge.problems else "problems were expected, and none was seen"
-        return "a saved point can be lost, or the trace broken" if judge.problems else None
+        return "a saved visit can be lost, or the trace broken" if judge.problems else None
 
 
 if __name__ == "__main__":

@@ -97,7 +97,10 @@ TABLE = [
     (["characterize", "--device", "host", "--tolerance", "-1"], 2, ["--tolerance", "-1"]),
     (["transfer", "--device", "host", "--tolerance", "10"], 2, ["--tolerance", "10%"]),
     (["transfer", "--device", "host", "--progress", "dots"], 2, ["--progress", "dots", "cases"]),
-    (["characterize", "--device", "host", "--trials", "5"], 2, ["--trials", "5"]),
+    (["characterize", "--device", "host", "--rounds", "1", "--trials", "5"], 2, ["--trials", "5"]),
+    (["transfer", "--device", "host", "--rounds", "0"], 2, ["--rounds", "0"]),
+    (["transfer", "--device", "host", "--rounds", "1.5"], 2, ["--rounds", "1.5"]),
+    (["transfer", "--device", "host", "--rounds", "99999"], 2, ["--rounds", "99999"]),
     # output
     (FAST + ["--output", "/nosuch/folder/x.h5"], 2, ["/nosuch/folder"]),
     (FAST + ["--output", "."], 2, ["."]),
@@ -121,8 +124,8 @@ TABLE = [
     (["report", "text.h5"], 2, ["text.h5"]),
     (["report", "truncated.h5"], 2, ["truncated.h5"]),
     (["report", "foreign.h5"], 2, ["foreign.h5"]),
-    (["report", "newer.h5"], 2, ["newer.h5", "3"]),
-    (["report", "older.h5"], 2, ["older.h5", "1.1"]),
+    (["report", "newer.h5"], 2, ["newer.h5", "4.0"]),
+    (["report", "older.h5"], 2, ["older.h5", "2.0", "measured again"]),
     (["report", "exists.h5", "--case", "transfers:7"], 2, ["--case", "transfers:7", "transfers:0"]),
     (["report", "exists.h5", "--case", "transfers:x"], 2, ["--case", "x"]),
     (["report", "exists.h5", "--case", "sweeps"], 2, ["--case", "sweeps", "transfers, probes, jobs"]),
@@ -178,7 +181,7 @@ TABLE = [
     (["derive", "."], 2, ["."]),
     (["derive", "empty.h5"], 2, ["empty.h5"]),
     (["derive", "truncated.h5"], 2, ["truncated.h5"]),
-    (["derive", "newer.h5"], 2, ["newer.h5", "3"]),
+    (["derive", "newer.h5"], 2, ["newer.h5", "4.0"]),
     (["derive", "exists.h5"], 2, ["exists.h5", "no probes", "npgpu probe"]),
     (["derive", "exists.h5", "other.h5"], 2, ["derive"]),
     # predictions
@@ -218,7 +221,7 @@ def prepare(where):
     open(path("text.h5"), "w").write("this is no HDF5 file\n" * 20)
     with h5py.File(path("foreign.h5"), "w") as f:
         f["data"] = np.arange(10)
-    for name, version in (("newer.h5", "3.0"), ("older.h5", "1.1")):
+    for name, version in (("newer.h5", "4.0"), ("older.h5", "2.0")):
         open(path(name), "wb").write(whole)
         with h5py.File(path(name), "a") as f:
             f.attrs["schema_version"] = version

@@ -1,5 +1,7 @@
-"""npgpu characterize on a simulated H200: transfers, probes and what streams cost in one trace, stopped once in each of
-the three and resumed; and the question that it says can be asked then."""
+"""npgpu characterize on a simulated H200: transfers, probes and what streams cost in one trace, in six rounds, stopped
+once in each of the three kinds and once in a later round, and resumed; and the question that it says can be asked
+then."""
+import itertools
 import json
 import os
 import re
@@ -28,21 +30,28 @@ def small_h200(where):
     return "sim:" + path
 
 
-def points(path):
-    """By kind: every point with its case."""
+ROUNDS, LEAST = 6, 3
+
+
+def visits(path):
+    """By kind and series: every visit's point and round, in order of time."""
     with h5py.File(path) as f:
-        return {kind: [(number, *(int(row[axis]) for axis in axes if axis in row.dtype.names))
-                       for number, case in f.get(kind, {}).items() for row in case["points"][:]]
+        return {kind: {number: [(*(int(row[axis]) for axis in axes), int(row["round"])) for row in case["visits"][:]]
+                       for number, case in f.get(kind, {}).items()}
                 for kind, axes in AXES.items()}, int(f.attrs["complete"])
 
 
-def stopped_at(marker, command):
-    """Exit code and standard error of a run that got SIGTERM once it had written a line like this."""
+def points_of(of_kind):
+    return {(number, *visit[:-1]) for number, rows in of_kind.items() for visit in rows}
+
+
+def stopped_at(is_it, command):
+    """Exit code and standard error of a run that got SIGTERM once it had written such a line."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     told = ""
     for line in process.stderr:
         told += line
-        if re.search(marker, line):
+        if is_it(line):
             process.send_signal(signal.SIGTERM)
             break
     told += process.stderr.read()
@@ -56,29 +65,58 @@ with folder() as where:
     check(min(planned.values()) > 50 and len(plan["jobs"]) == 1, f"every kind is planned: {planned}")
 
     command = [PROGRAM, "characterize", "--device", device, "--resume", "--output", trace, "--progress", "points"]
-    before = {kind: [] for kind in AXES}
-    for kind, marker in ((kind, rf"^saved /{kind}/") for kind in ("transfers", "probes", "jobs")):  # calls are over too soon
+    before = {kind: {} for kind in AXES}
+
+    def saves_a(kind):
+        return lambda line: line.startswith(f"saved /{kind}/")
+
+    def ends_round(number):
+        """A round has a visit to every planned point."""
+        left = number * sum(planned.values()) - sum(len(rows) for series in before.values() for rows in series.values())
+        saved = itertools.count(1)
+        return lambda line: line.startswith("saved /") and next(saved) >= left
+
+    stops = [(kind, lambda kind=kind: saves_a(kind)) for kind in ("transfers", "probes", "jobs")]  # calls are over too soon
+    for name, when in stops + [("round 3", lambda: ends_round(3))]:
         for attempt in range(40):  # each is so short that it may be over before the signal comes
             if before["transfers"]:
                 shutil.copy(trace, trace + ".before")
-            code, err = stopped_at(marker, command)
+            code, err = stopped_at(when(), command)
             if code != 0:
                 break
             shutil.copy(trace + ".before", trace)
-        check(code == 75 and "--resume" in err, f"stopped among {kind}: exit {code}: {err[-200:]}")
-        some, complete = points(trace)
-        check(complete == 0, f"stopped among {kind}: an unfinished trace says so")
-        for each in AXES:
-            check(some[each][:len(before[each])] == before[each], f"stopped among {kind}: {each} measured before are still there")
-            check(len(set(some[each])) == len(some[each]), f"stopped among {kind}: none of {each} twice")
-        check(len(some[kind]) < planned[kind], f"stopped among {kind}: {len(some[kind])} of {planned[kind]}")
+        check(code == 75 and "--resume" in err, f"stopped among {name}: exit {code}: {err[-200:]}")
+        some, complete = visits(trace)
+        check(complete == 0, f"stopped among {name}: an unfinished trace says so")
+        for kind in AXES:
+            for number, rows in before[kind].items():
+                check(some[kind][number][:len(rows)] == rows, f"stopped among {name}: what was measured of {kind} {number} is still there")
+            for number, rows in some[kind].items():
+                check(len(set(rows)) == len(rows), f"stopped among {name}: no visit of {kind} {number} twice")
         before = some
+    reached = max(visit[-1] for series in before.values() for rows in series.values() for visit in rows)
+    check(reached >= 3, f"the last stop was in round {reached}")
 
     done = run(*command[1:])
     check(done.code == 0, f"resumed to the end: {done.code} {done.err[-300:]}")
-    check(f"{sum(map(len, before.values()))} kept from before" in done.out, f"nothing was measured again: {done.out[-300:]}")
-    all_points, complete = points(trace)
-    check(complete == 1 and {kind: len(all_points[kind]) for kind in AXES} == planned, "every planned point is there, once")
+    all_visits, complete = visits(trace)
+    for kind in AXES:
+        for number, rows in before[kind].items():
+            check(all_visits[kind][number][:len(rows)] == rows, f"resumed: what was measured of {kind} {number} is still there")
+        found = {(number, *visit) for number, rows in all_visits[kind].items() for visit in rows}
+        check(len(found) == sum(map(len, all_visits[kind].values())), f"no visit of {kind} twice")
+        points = points_of(all_visits[kind])
+        check(len(points) == planned[kind], f"every planned point of {kind} is there: {len(points)} of {planned[kind]}")
+        check(found >= {(*point, number) for point in points for number in range(LEAST)}, f"each of {kind} in the first rounds")
+        # Points whose buffers take long to fill get no more than these.
+        if kind == "transfers":
+            check(sum((*point, ROUNDS - 1) in found for point in points) > len(points) / 2, "most of them in every round")
+    check(complete == 1, "complete at last")
+    once_more = run(*command[1:])
+    check(f"{sum(planned.values())} kept from before" in once_more.out and " 0 points measured" in once_more.out,
+          f"a complete run is not measured again: {once_more.out[-300:]}")
+    orders = [[visit[:-1] for visit in all_visits["transfers"]["0000"] if visit[-1] == number] for number in range(ROUNDS)]
+    check(len(set(map(tuple, orders))) > 1, "rounds have orders of their own")
     for words in ("SIMULATED derived parameters of sim:", "t_sc", "copy engines", "N_PPipe"):
         check(words in done.out, f"the summary has {words}")
     asked = re.search(r"^into how many streams to cut a job: npgpu (predict .*)$", done.out, re.M)

@@ -29,7 +29,7 @@ def look(trace, result, what):
         return
     with h5py.File(trace) as f:
         for series, point in saved:
-            check(int(point) < len(f[series]["points"]), f"{what}: {series} {point} was announced")
+            check(int(point) < len(f[series]["visits"]), f"{what}: {series} {point} was announced")
         if result.code == 1:
             errors = [s.attrs["error"] for s in f["transfers"].values()]
             check(any(errors), f"{what}: the trace says what failed: {errors}")
@@ -50,7 +50,7 @@ def look_at_probes(trace, result, what):
         return []
     with h5py.File(trace) as f:
         for probe in set(saved):
-            check(len(f[f"probes/{probe:04d}/points"]) >= saved.count(probe), f"{what}: {probe} lacks shapes that were announced")
+            check(len(f[f"probes/{probe:04d}/visits"]) >= saved.count(probe), f"{what}: {probe} lacks shapes that were announced")
         errors = [p.attrs["error"] for p in f["probes"].values()]
         check(bool(any(errors)) == (result.code == 1), f"{what}: the trace says what failed: {errors}")
         return [bool(error) for error in errors]
@@ -72,7 +72,7 @@ def probes(where):
 
     whole, _, _ = attempt(10**6, "fail")
     with h5py.File(whole) as f:
-        shapes = [len(p["points"]) for p in f["probes"].values()]
+        shapes = [len(p["visits"]) for p in f["probes"].values()]
     check(len(shapes) == 2 and min(shapes) >= 3, f"two cases of a few shapes: {shapes}")
     # Each case opens the device anew, so both fail at their k-th call, until one has no so many.
     for kind in ("fail", "lost"):
@@ -86,7 +86,7 @@ def probes(where):
             if os.path.exists(trace):
                 with h5py.File(trace) as f:
                     for number, probe in enumerate(f["probes"].values()):
-                        check(wrong[number] or len(probe["points"]) == shapes[number], f"probes: call {k} {kind}: {number} is whole")
+                        check(wrong[number] or len(probe["visits"]) == shapes[number], f"probes: call {k} {kind}: {number} is whole")
         check(10 < k < 400, f"probes {kind}: every call up to {k} failed once")
         # A lost device stays lost until the program ends.
         check(((True, False) in seen) == (kind == "fail"), f"probes {kind}: whether the second carried on: {seen}")
@@ -100,7 +100,7 @@ def probes(where):
         check(" wrong at " in result.err and "byte" in result.err, f"probes: corrupt {k}: {result.err[-300:]}")
         with h5py.File(trace) as f:
             check(any((p["samples"]["intact"] == 0).any() for p in f["probes"].values()), f"probes: corrupt {k}: kept as measured")
-            check([len(p["points"]) for p in f["probes"].values()] == shapes, f"probes: corrupt {k}: the rest carried on")
+            check([len(p["visits"]) for p in f["probes"].values()] == shapes, f"probes: corrupt {k}: the rest carried on")
         check(run("derive", trace).code == 0, f"probes: corrupt {k}: the rest is derived")
     check(found >= 3, f"probes: corrupt results found at {found} calls")
 
@@ -126,7 +126,7 @@ def jobs(where):
             check(not saved, f"{what}: announced jobs, but no trace")
             return result, [], []
         with h5py.File(trace) as f:
-            held = [len(s["points"]) for s in f["jobs"].values()]
+            held = [len(s["visits"]) for s in f["jobs"].values()]
             wrong = [bool(s.attrs["error"]) for s in f["jobs"].values()]
             for case in set(saved):
                 check(held[case] >= saved.count(case), f"{what}: {case} lacks jobs that were announced")
@@ -183,6 +183,6 @@ with folder() as where:
             check(" wrong at " in result.err, f"corrupt {k}: {result.err[-200:]}")
             with h5py.File(trace) as f:
                 check(any((s["samples"]["intact"] == 0).any() for s in f["transfers"].values()), f"corrupt {k}: kept as measured")
-                check(len(f["transfers"]) == 2 and len(f["transfers/0001/points"]) == 2, f"corrupt {k}: the rest carried on")
+                check(len(f["transfers"]) == 2 and len(f["transfers/0001/visits"]) == 2, f"corrupt {k}: the rest carried on")
     check(found >= 4, f"corrupt payloads found at {found} calls")
 check.finish()

@@ -28,7 +28,7 @@ def look(path, result, what):
     check(len(saved) >= 1, f"{what}: something was saved before")
     with h5py.File(path) as f:
         for series, point in saved:
-            check(int(point) < len(f[series]["points"]), f"{what}: {series} {point} was announced")
+            check(int(point) < len(f[series]["visits"]), f"{what}: {series} {point} was announced")
     check(not os.path.exists(path + ".tmp"), f"{what}: no half-written file stays")
 
 

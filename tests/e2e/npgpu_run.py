@@ -5,6 +5,7 @@ import sys
 import tempfile
 
 PROGRAM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "npgpu"
+os.environ["NPGPU_WAIT_QUIET"] = "0"  # tests run side by side, and need not wait for each other
 SOURCE = os.environ.get("NPGPU_SOURCE_DIR", os.path.join(os.path.dirname(__file__), "..", ".."))
 
 
@@ -14,7 +15,7 @@ class Result:
 
 
 def run(*arguments, cwd=None, env=None, timeout=300):
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("NPGPU_")}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("NPGPU_") or k == "NPGPU_WAIT_QUIET"}
     environment.update(env or {})
     return Result(subprocess.run([PROGRAM, *map(str, arguments)], cwd=cwd, env=environment, timeout=timeout,
                                  stdin=subprocess.DEVNULL, capture_output=True, text=True))

@@ -27,11 +27,11 @@ with folder() as where:
 
     with h5py.File(trace) as f:
         series = f["transfers/0000"]
-        frame = pandas.DataFrame(series["samples"][:]).join(pandas.DataFrame(series["points"][:])["bytes"], on="point")
-        check(set(frame.columns) >= {"point", "trial", "repeats", "host_us", "device_us", "intact", "bytes"}, "pandas columns")
+        frame = pandas.DataFrame(series["samples"][:]).join(pandas.DataFrame(series["visits"][:])["bytes"], on="visit")
+        check(set(frame.columns) >= {"visit", "trial", "repeats", "host_us", "device_us", "intact", "bytes"}, "pandas columns")
         median = (frame.host_us / frame.repeats).groupby(frame.bytes).median()
         check(median.is_monotonic_increasing, "larger copies take longer")
-        for table in ("points", "samples"):
+        for table in ("visits", "samples"):
             units = {k for k in series[table].attrs if k.startswith("units.")}
             check(units == {"units." + c for c in series[table].dtype.names}, f"a unit for every column of {table}")
         check(isinstance(series.attrs["direction"], str), "attributes are UTF-8 strings")

@@ -1,4 +1,5 @@
-"""SIGTERM, SIGINT and SIGHUP: stop within a trial, save, exit 75. SIGUSR1: save and go on. --resume: the same set of points."""
+"""SIGTERM, SIGINT and SIGHUP: stop within a trial, save, exit 75. SIGUSR1: save and go on. --resume: the same set of
+points, each visited once in every round."""
 import os
 import re
 import shlex
@@ -11,24 +12,27 @@ import h5py
 from npgpu_run import PROGRAM, Checks, folder, run
 
 check = Checks()
-SIZES = ["--device", "host", "--start", "1", "--end", "1MiB", "--perturbation", "0", "--schedule", "adaptive",
-         "--trial-time", "2ms", "--budget", "20ms"]
+SIZES = ["--device", "host", "--start", "1", "--end", "1MiB", "--perturbation", "0", "--schedule", "classic",
+         "--target-time", "2ms", "--trials", "3", "--rounds", "2"]  # of each size exactly two visits
 
 
-def points(path):
+def visits(path):
+    """(size, round) of every visit, and whether the trace is complete."""
     with h5py.File(path) as f:
-        return [int(b) for s in f["transfers"].values() for b in s["points"]["bytes"]], int(f.attrs["complete"])
+        return [(int(v["bytes"]), int(v["round"])) for s in f["transfers"].values() for v in s["visits"][:]], int(f.attrs["complete"])
 
 
 with folder() as where:
     whole = os.path.join(where, "whole.h5")
     check(run("transfer", *SIZES, "--quiet", "--output", whole).code == 0, "an uninterrupted run")
-    expected, complete = points(whole)
-    check(complete == 1 and len(expected) > 35, "is complete")
+    expected, complete = visits(whole)
+    check(complete == 1 and len(expected) > 2 * 35, "is complete")
+    check(set(expected) == {(size, number) for size, _ in expected for number in range(2)}, "every size in every round")
 
     for number, name in ((signal.SIGTERM, "term"), (signal.SIGINT, "int"), (signal.SIGHUP, "hup")):
         path = os.path.join(where, name + ".h5")
         resumes = 0
+        rounds = set()
         command = ["transfer", *SIZES, "--output", path]
         for attempt in range(60):
             process = subprocess.Popen([PROGRAM, *command],
@@ -48,18 +52,20 @@ with folder() as where:
             check(hint and "--resume" in hint[1] and path in hint[1], f"{name}: says how to go on: {err[-200:]}")
             command = shlex.split(hint[1])[1:]  # the whole command, which works as it is
             check(took < 1.0, f"{name}: took {took:.2f} s to stop; a trial takes 2 ms")
-            some, complete = points(path)
+            some, complete = visits(path)
             check(complete == 0, f"{name}: an unfinished trace says so")
-            check(len(set(some)) == len(some), f"{name}: no point twice")
+            check(len(set(some)) == len(some), f"{name}: no point twice in a round")
+            rounds.add(max((number for _, number in some), default=0))
         else:
             check(False, f"{name}: never finished")
         check(resumes >= 1, f"{name}: was interrupted {resumes} times")
-        got, complete = points(path)
-        check(sorted(got) == sorted(expected), f"{name}: the same set of points, none twice: {len(got)} of {len(expected)}")
+        check(max(rounds) >= 1, f"{name}: also after the first round: {rounds}")
+        got, complete = visits(path)
+        check(sorted(got) == sorted(expected), f"{name}: the same points in the same rounds, none twice: {len(got)} of {len(expected)}")
         check(complete == 1, f"{name}: complete at last")
         with h5py.File(path) as f:
-            used = [(int(p["first_sample"]), int(p["samples"])) for p in f["transfers/0000/points"][:]]
-            check(sum(n for _, n in used) == len(f["transfers/0000/samples"]), f"{name}: every sample belongs to a point")
+            used = [(int(p["first_sample"]), int(p["samples"])) for p in f["transfers/0000/visits"][:]]
+            check(sum(n for _, n in used) == len(f["transfers/0000/samples"]), f"{name}: every sample belongs to a visit")
 
     # SIGUSR1 saves in the middle of a long point and goes on.
     path = os.path.join(where, "usr1.h5")
@@ -69,7 +75,7 @@ with folder() as where:
     process.send_signal(signal.SIGUSR1)
     out, err = process.communicate(timeout=60)
     check(process.returncode == 0, f"USR1: exit {process.returncode}")
-    check(len(points(path)[0]) == 4, "USR1: went on to the end")
+    check(len(visits(path)[0]) == 4, "USR1: went on to the end")
 
     # Ignored from the start, as under nohup, SIGHUP stops nothing.
     path = os.path.join(where, "nohup.h5")

@@ -27,13 +27,13 @@ with folder() as where:
         all_series = f["transfers"]
         check(len(all_series) == 2, "two series in the trace")
         for series in all_series.values():
-            points, samples = series["points"][:], series["samples"][:]
-            check(len(points) > 60, f"{len(points)} points from 1 B to 4 MiB")
-            check(points["bytes"][-1] == 4194307, "the last is 4 MiB + 3")
-            check(len(samples) == 7 * len(points), "seven trials a point")
-            check(set(samples["intact"]) <= {1, -1} and (samples["intact"] == 1).sum() == len(points), "one check a point")
+            visits, samples = series["visits"][:], series["samples"][:]
+            check(len(visits) > 60, f"{len(visits)} points from 1 B to 4 MiB")
+            check(visits["bytes"][-1] == 4194307, "the last is 4 MiB + 3")
+            check(len(samples) == 7 * len(visits), "seven trials a point")
+            check(set(samples["intact"]) <= {1, -1} and (samples["intact"] == 1).sum() == len(visits), "one check a point")
             us = samples["host_us"] / samples["repeats"]
-            size = points["bytes"][samples["point"]]
+            size = visits["bytes"][samples["visit"]]
             slope, offset = np.polyfit(size, us, 1)
             true = spec["links"][series.attrs["direction"]]["pinned"]
             check(abs(1e-3 / slope - true["rate_gb_s"]) < 1e-6, f"rate {1e-3 / slope} GB/s, {true} in the spec")
@@ -64,14 +64,14 @@ with folder() as where:
     shutil.copy(trace, broken)
     with h5py.File(broken, "r+") as f:
         rows = f["transfers/0000/samples"][:]
-        rows["intact"][rows["point"] == 0] = 0
+        rows["intact"][rows["visit"] == 0] = 0
         f["transfers/0000/samples"][:] = rows
     for pair in ((trace, broken), (broken, trace)):
         compared = run("compare", *pair)
         check(compared.code == 3 and "1 broken" in compared.out, f"a point with wrong results is a failure: {compared.code}")
 
     every = os.path.join(where, "every.h5")
-    made = run("characterize", "--device", "sim:plain,host", "--output", every, "--trial-time", "200us", "--budget", "10ms")
+    made = run("characterize", "--device", "sim:plain,host", "--output", every, "--rounds", "1", "--trial-time", "200us", "--budget", "10ms")
     check(made.code == 0, made.err)
     check("SIMULATED" in made.out and "h2h" in made.out, "characterize summarizes both devices")
     cases = [line for line in made.err.splitlines() if re.match(r"\d+/\d+ ", line)]
@@ -80,6 +80,10 @@ with folder() as where:
     check("\nsaved " not in made.err, "and none for each point")
     for pattern in ("duplex", "pingpong"):
         check(pattern in run("report", every, "--overview").out, pattern + " is in the overview")
+    short, whole = (run("report", every, *options, "--json").out for options in (["--overview"], []))
+    check(json.loads(short)["document"] == "npgpu-overview" and 10 * len(short) < len(whole),
+          f"the overview in JSON is short: {len(short)} of {len(whole)} characters")
+    check(f"shown are 1 of {len(cases)} series" in run("report", every, "--case", "transfers:0").out, "one case of many says so")
 
     dry = run("characterize", "--device", "host", "--dry-run", "--output", os.path.join(where, "dry.h5"))
     check(dry.code == 0 and "points" in dry.out and not os.path.exists(os.path.join(where, "dry.h5")), "dry run only says")

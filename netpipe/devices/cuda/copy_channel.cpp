@@ -35,6 +35,7 @@ CopyBuffers::CopyBuffers(const TransferCase& c, std::uint64_t max_bytes, Seconds
       source_first_(source_.first()),
       target_first_(target_.first()),
       landing_first_(landing_.first()) {
+  if (c.bind && c.timing == Timing::host) quiet_.emplace();
   if (c.direction != Direction::h2h) {
     std::optional<Seconds> gate;
     if (c.timing == Timing::gated) gate = gate_time_out;
@@ -100,6 +101,16 @@ void CopyBuffers::prepare(std::uint64_t bytes) {
 void CopyBuffers::settle() {
   gpu_.make_current();
   check(cudaStreamSynchronize(stream_), "waiting for the copies");
+}
+
+bool CopyBuffers::find_quiet_core() {
+  if (!quiet_) return true;
+  if (quiet_->settle()) {  // caches of the other core know nothing of the driver
+    forward();
+    if (can_return()) back();
+    settle();
+  }
+  return !quiet_->is_shared();
 }
 
 std::optional<std::string> CopyBuffers::verdict(const Area& area, std::uint64_t count) {

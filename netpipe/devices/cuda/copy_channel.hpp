@@ -26,6 +26,7 @@
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/cuda/payload.hpp"
 #include "netpipe/devices/host/memory.hpp"
+#include "netpipe/devices/host/quiet_core.hpp"
 #include "npgpu/channel.hpp"
 
 namespace npgpu::cuda {
@@ -53,11 +54,12 @@ class CopyBuffers : public Channel {
   void prepare(std::uint64_t bytes) final;
   void settle() final;
   std::optional<std::string> intact(bool went_back) final;
+  bool find_quiet_core() final;
   const Clock& clock() const final { return steady_clock(); }
   DeviceTimer* timer() final { return timer_ ? &*timer_ : nullptr; }
   bool enqueues() const final { return enqueues_; }
   Telemetry telemetry() final { return gpu_.telemetry(); }
-  std::string binding() const final { return gpu_.binding(); }
+  std::string binding() const final { return gpu_.binding() + (quiet_ ? "; host times: " + quiet_->text() : ""); }
 
   // First payload bytes, for tests that spoil them and benchmarks that copy between them.
   std::byte* source() const { return source_.first(); }
@@ -97,7 +99,8 @@ class CopyBuffers : public Channel {
   const bool enqueues_;
   const Gpu gpu_;  // before the buffers, which are allocated under its binding
   const Stream own_;
-  const cudaStream_t stream_;  // where copies of this case are enqueued, or what they wait for if they block
+  const cudaStream_t stream_;             // where copies of this case are enqueued, or what they wait for if they block
+  std::optional<host::QuietCore> quiet_;  // of those that the binding leaves
   const std::uint64_t area_;
   const std::uint64_t seed_;
   Area source_, target_, landing_;

@@ -12,6 +12,7 @@
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/nodes.hpp"
 #include "netpipe/devices/host/topology.hpp"
+#include "netpipe/devices/host/watch.hpp"
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -130,6 +131,7 @@ class Host final : public DeviceFamily {
   std::string_view kind() const override { return "host"; }
   bool has_gpus() const override { return false; }
   std::vector<DeviceInfo> list() const override { return {host_device()}; }
+  std::unique_ptr<DeviceWatch> watch(const std::string&) const override { return std::make_unique<Watch>(); }
 };
 
 // The cache of this level above a cpu, or null.

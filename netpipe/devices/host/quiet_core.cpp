@@ -1,6 +1,7 @@
 #include "netpipe/devices/host/quiet_core.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,7 +18,7 @@ namespace npgpu::host {
 
 namespace {
 
-constexpr double quiet = 1.15;  // between the 5.6/5.4 of quiet cores and the 6.9/5.4 of busy ones
+constexpr double quiet = 1.25;  // between the 6.9/5.4 of busy cores and the 6.4/5.4 of a quiet one whose clock is lower
 constexpr int warm_up = 40;     // loops: some 200 us, in which a core's clock has risen
 
 Seconds eight_chains() {
@@ -47,6 +48,9 @@ CoreAccess CoreAccess::of_this_thread() {
   access.pin = pin_thread;
   access.unpin = [before] { hwloc_set_cpubind(this_machine(), before.get(), HWLOC_CPUBIND_THREAD); };
   access.loop = eight_chains;
+  access.where = [] { return static_cast<unsigned>(std::max(0, ::sched_getcpu())); };
+  static const auto least = std::make_shared<Seconds>(0);
+  access.least = least;
   return access;
 }
 
@@ -71,7 +75,8 @@ QuietCore::~QuietCore() {
 
 Seconds QuietCore::timed() {
   const Seconds time = access_.loop();
-  min_ = min_ == Seconds{0} ? time : std::min(min_, time);
+  Seconds& least = *access_.least;
+  least = least == Seconds{0} ? time : std::min(least, time);
   return time;
 }
 
@@ -81,7 +86,7 @@ Seconds QuietCore::timed_here() {
   return is_quiet(time) ? time : std::min(time, timed());
 }
 
-bool QuietCore::is_quiet(Seconds time) const { return time <= quiet * min_; }
+bool QuietCore::is_quiet(Seconds time) const { return time <= quiet * *access_.least; }
 
 bool QuietCore::go_to(std::size_t core) {
   if (!access_.pin(access_.cpus[core])) return false;
@@ -94,15 +99,23 @@ void QuietCore::look_at_all() {
   for (std::size_t core = 0; core < access_.cpus.size(); ++core) {
     if (!go_to(core)) continue;
     for (int i = 0; i < warm_up; ++i)
-      if (const Seconds before = min_; timed() < before || before == Seconds{0}) best = core;
+      if (const Seconds before = *access_.least; timed() < before || before == Seconds{0}) best = core;
   }
   go_to(best);
 }
 
 bool QuietCore::settle() {
-  if (access_.cpus.size() < 2) return false;
-  const bool first = min_ == Seconds{0};
-  if (first) look_at_all();
+  if (access_.cpus.size() < 2) {
+    is_shared_ = !is_quiet(timed_here());
+    return false;
+  }
+  const bool first = !std::exchange(is_settled_, true);
+  if (*access_.least == Seconds{0}) {
+    look_at_all();
+  } else if (first) {
+    const auto here = access_.where ? std::ranges::find(access_.cpus, access_.where()) : access_.cpus.end();
+    go_to(here == access_.cpus.end() ? 0 : static_cast<std::size_t>(here - access_.cpus.begin()));
+  }
   Seconds min_slow = timed_here();
   std::size_t best = at_;
   const std::size_t begin = at_;
@@ -112,6 +125,7 @@ bool QuietCore::settle() {
     if (time < min_slow) min_slow = time, best = at_;
   }
   if (at_ != best) go_to(best);
+  is_shared_ = !is_quiet(min_slow);
   return first || at_ != begin;
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct CoreAccess {
   std::function<bool(unsigned)> pin;  // confines the thread to this one; false if the system refuses
   std::function<void()> unpin;        // gives the thread back what it was confined to
   std::function<Seconds()> loop;      // a fixed amount of work for all units of the core that the thread is on
+  std::function<unsigned()> where{};  // the cpu that the thread is on
+  // The least that the loop ever took; 0 before the first. All of a process share one.
+  std::shared_ptr<Seconds> least = std::make_shared<Seconds>(0);
 
   static CoreAccess of_this_thread();
 };
@@ -34,11 +38,13 @@ class QuietCore {
   QuietCore(const QuietCore&) = delete;
   QuietCore& operator=(const QuietCore&) = delete;
 
-  // Leaves the thread on a quiet core: where it is, if the loop takes at most 1.15 times the least ever seen, else the
+  // Leaves the thread on a quiet core: where it is, if the loop takes at most 1.25 times the least ever seen, else the
   // next core on which it does, else the one that was least slow. About 5 us if it stays, some 15 us more for each core
-  // that it tries. The first call looks at all cores, for some 200 us each. True if the thread is on another core than
-  // before, whose caches know nothing of its work.
+  // that it tries. A process's first call looks at all cores, for some 200 us each. True if the thread is on another
+  // core than before, whose caches know nothing of its work.
   bool settle();
+  // The last settle() found no quiet core.
+  bool is_shared() const { return is_shared_; }
 
   // "one quiet core of 0-15 at a time", "one core only: cpu 3", or what the system refuses.
   const std::string& text() const { return text_; }
@@ -53,7 +59,7 @@ class QuietCore {
   CoreAccess access_;
   std::string text_;
   std::size_t at_ = 0;  // in access_.cpus
-  Seconds min_{0};      // of all loops; 0 before the first
+  bool is_settled_ = false, is_shared_ = false;
 };
 
 }  // namespace npgpu::host

@@ -11,30 +11,31 @@ namespace npgpu::model {
 
 namespace {
 
-Estimate median_of(std::span<const CallSample> samples, double CallSample::*column) {
-  std::vector<double> us;
-  for (const CallSample& s : samples)
-    if (std::isfinite(s.*column) && s.repeats > 0) us.push_back(s.*column / static_cast<double>(s.repeats));
-  Estimate e = median_us(us);
-  if (us.empty()) e.method = "not measured";
+Estimate median_of(const CallSeries& series, const CallPoint& point, double CallSample::*column) {
+  Estimate e =
+      median_over_visits(values_of(series, point,
+                                   [column](const CallSample& s) {
+                                     return s.repeats > 0 ? s.*column / static_cast<double>(s.repeats) : not_measured;
+                                   }),
+                         "us");
+  if (std::isnan(e.value)) e.method = "not measured";
   return e;
 }
 
 }  // namespace
 
 CallSummary summarize(const CallSeries& series, const CallPoint& point) {
-  const auto samples = samples_of(series, point);
-  CallSummary s{point.axes, point.samples, point.stop, false, {}, {}};
-  s.wrong = std::any_of(samples.begin(), samples.end(), [](const CallSample& one) { return one.intact == 0; });
+  CallSummary s{point.axes, trials_of(series, point), point.stop(), disturbance_of(point), false, {}, {}};
+  s.wrong = any_sample(series, point, [](const CallSample& one) { return one.intact == 0; });
   if (s.wrong) return s;
-  s.host_us = median_of(samples, &CallSample::host_us);
-  s.done_us = median_of(samples, &CallSample::done_us);
+  s.host_us = median_of(series, point, &CallSample::host_us);
+  s.done_us = median_of(series, point, &CallSample::done_us);
   return s;
 }
 
 std::vector<CallSummary> summarize(const CallSeries& series) {
   std::vector<CallSummary> all;
-  for (const CallPoint& point : series.points) all.push_back(summarize(series, point));
+  for (const CallPoint& point : points_of(series)) all.push_back(summarize(series, point));
   std::stable_sort(all.begin(), all.end(),
                    [](const CallSummary& a, const CallSummary& b) { return a.shape < b.shape; });
   return all;
@@ -89,15 +90,15 @@ namespace npgpu {
 
 template <> std::vector<PointTime<Calls>> estimates(const CallSeries& series) {
   std::vector<PointTime<Calls>> times;
-  for (const CallPoint& point : series.points) {
+  for (const CallPoint& point : points_of(series)) {
     const model::CallSummary s = model::summarize(series, point);
     PointTime<Calls> time{
-        .axes = point.axes, .work = point.work, .time_us = s.done_us.value > 0 ? s.done_us : s.host_us};
-    for (const CallSample& sample : samples_of(series, point)) {
-      const double us = microseconds(Calls::timed(series.question, {&sample, 1})) / static_cast<double>(sample.repeats);
-      if (!(us >= time.min_us)) time.min_us = us;
-      if (!(us <= time.max_us)) time.max_us = us;
-    }
+        .axes = point.axes, .work = point.work(), .time_us = s.done_us.value > 0 ? s.done_us : s.host_us};
+    for (const auto* visit : point.counted())
+      for (const double us : trial_times<Calls>(series.question, samples_of(series, *visit))) {
+        if (!(us >= time.min_us)) time.min_us = us;
+        if (!(us <= time.max_us)) time.max_us = us;
+      }
     if (s.wrong) time.why = "the call's work was wrong";
     else if (std::isnan(time.time_us.value)) time.why = "no usable trial";
     times.push_back(std::move(time));

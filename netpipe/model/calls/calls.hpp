@@ -14,9 +14,10 @@ struct CallSummary {
   CallShape shape;
   std::uint32_t trials = 0;
   Stop stop = Stop::trials;
-  bool wrong = false;  // its work was checked and wrong
-  Estimate host_us;    // until the call returns; back-to-back: its share of the row
-  Estimate done_us;    // until its work is done; NaN where it leaves none
+  std::string disturbed{};  // as in PointSummary
+  bool wrong = false;       // its work was checked and wrong
+  Estimate host_us;         // until the call returns; back-to-back: its share of the row
+  Estimate done_us;         // until its work is done; NaN where it leaves none
 };
 CallSummary summarize(const CallSeries&, const CallPoint&);
 std::vector<CallSummary> summarize(const CallSeries&);  // by shape

@@ -10,35 +10,28 @@ namespace npgpu {
 
 namespace {
 
-double median_or_nan(std::span<const JobSample> samples, double JobSample::*column) {
-  std::vector<double> values;
-  for (const JobSample& sample : samples)
-    if (std::isfinite(sample.*column)) values.push_back(sample.*column);
-  return values.empty() ? not_measured : median(values);
-}
-
 JobSummary summarized(const JobSeries& series, const JobPoint& point) {
-  const auto samples = samples_of(series, point);
-  const auto column = series.question.gating == Gating::gated ? &JobSample::device_us : &JobSample::host_us;
   JobSummary s;
   s.job = point.axes;
-  s.stop = point.stop;
+  s.stop = point.stop();
+  s.disturbed = disturbance_of(point);
   s.time_us.unit = "us";
-  std::vector<double> us;
-  for (const JobSample& sample : samples) {
-    // Wrong results void the whole point.
-    if (sample.intact == 0) {
-      s.time_us.method = "results were wrong";
-      return s;
-    }
-    if (std::isfinite(sample.*column) && sample.*column >= 0) us.push_back(sample.*column);
+  // Wrong results void the whole point.
+  if (any_sample(series, point, [](const JobSample& sample) { return sample.intact == 0; })) {
+    s.time_us.method = "results were wrong";
+    return s;
   }
-  s.trials = static_cast<std::uint32_t>(us.size());
+  const auto column_of = [&](double JobSample::*column) {
+    return values_of(series, point,
+                     [column](const JobSample& sample) { return sample.*column >= 0 ? sample.*column : not_measured; });
+  };
+  const ByVisit us = column_of(series.question.gating == Gating::gated ? &JobSample::device_us : &JobSample::host_us);
+  s.trials = static_cast<std::uint32_t>(model::all_of(us).size());
   model::set_times(s, us);
-  if (us.empty()) return s;
-  s.issue_us = median_or_nan(samples, &JobSample::issue_us);
-  s.create_us = median_or_nan(samples, &JobSample::create_us);
-  s.destroy_us = median_or_nan(samples, &JobSample::destroy_us);
+  if (s.trials == 0) return s;
+  s.issue_us = median_over_visits(column_of(&JobSample::issue_us), "us").value;
+  s.create_us = median_over_visits(column_of(&JobSample::create_us), "us").value;
+  s.destroy_us = median_over_visits(column_of(&JobSample::destroy_us), "us").value;
   return s;
 }
 
@@ -46,7 +39,7 @@ JobSummary summarized(const JobSeries& series, const JobPoint& point) {
 
 std::vector<JobSummary> summarize(const JobSeries& series) {
   std::vector<JobSummary> all;
-  for (const JobPoint& point : series.points) all.push_back(summarized(series, point));
+  for (const JobPoint& point : points_of(series)) all.push_back(summarized(series, point));
   std::sort(all.begin(), all.end(), [](const JobSummary& a, const JobSummary& b) { return a.job < b.job; });
   for (JobSummary& one : all) {
     JobShape unsplit = one.job;

@@ -20,23 +20,25 @@ bool usable(double us, const TransferSample& sample) { return std::isfinite(us) 
 
 double legs(const TransferCase& c) { return c.pattern == Pattern::pingpong ? 2 : 1; }
 
-// `us`: one operation one way, one value a trial. `moved_bytes`: what one operation moved in all. A wrong payload voids
-// the whole point.
-PointSummary summarized(const TransferPoint& point, std::uint32_t lane, const std::vector<double>& us, bool is_void,
+// `us`: one operation one way, one value a trial, by visit. `moved_bytes`: what one operation moved in all. A wrong
+// payload voids the whole point.
+PointSummary summarized(const TransferPoint& point, std::uint32_t lane, const ByVisit& us, bool is_void,
                         double moved_bytes, double limit) {
   PointSummary s;
   s.bytes = point.axes.bytes;
   s.lane = lane;
-  s.stop = point.stop;
+  s.stop = point.stop();
+  s.disturbed = disturbance_of(point);
   s.time_us.unit = "us";
   s.rate.unit = "bytes per second";
-  if (is_void || us.empty()) {
+  const std::vector<double> all = model::all_of(us);
+  if (is_void || all.empty()) {
     s.time_us.method = s.rate.method = is_void ? "void: the payload arrived wrong" : "no usable trial";
     return s;
   }
-  s.trials = static_cast<std::uint32_t>(us.size());
+  s.trials = static_cast<std::uint32_t>(all.size());
   model::set_times(s, us);
-  s.mean_us = std::accumulate(us.begin(), us.end(), 0.0) / static_cast<double>(us.size());
+  s.mean_us = std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
 
   if (!(s.time_us.value > 0)) {
     s.rate.method = "none: the clock is too coarse for these times";
@@ -81,14 +83,13 @@ double limit_of_sum(const TransferSeries& series, const std::vector<Lane>& measu
 // One operation of one lane, one way.
 PointSummary lane_summary(const TransferSeries& series, const TransferPoint& point, std::uint32_t lane, double limit) {
   const TransferCase& c = series.question;
-  std::vector<double> each_us;
-  bool is_void = false;
-  for (const TransferSample& sample : samples_of(series, point)) {
-    if (sample.lane != lane) continue;
-    is_void |= sample.intact == 0;
+  const bool is_void =
+      any_sample(series, point, [&](const auto& sample) { return sample.lane == lane && sample.intact == 0; });
+  const ByVisit each_us = values_of(series, point, [&](const TransferSample& sample) {
     const double us = trial_us(c, sample);
-    if (usable(us, sample)) each_us.push_back(us / (static_cast<double>(sample.repeats) * legs(c)));
-  }
+    if (sample.lane != lane || !usable(us, sample)) return not_measured;
+    return us / (static_cast<double>(sample.repeats) * legs(c));
+  });
   return summarized(point, lane, each_us, is_void, static_cast<double>(point.axes.bytes), limit);
 }
 
@@ -97,7 +98,7 @@ PointSummary lane_summary(const TransferSeries& series, const TransferPoint& poi
 std::vector<PointSummary> summarize(const TransferSeries& series) {
   const std::vector<Lane> all = lanes(series.question);
   std::vector<PointSummary> summaries;
-  for (const TransferPoint& point : series.points)
+  for (const TransferPoint& point : points_of(series))
     for (std::uint32_t lane = 0; lane < all.size(); ++lane)
       if (all[lane].measured) summaries.push_back(lane_summary(series, point, lane, limit_of_lane(series, all[lane])));
   in_order(summaries);
@@ -118,24 +119,27 @@ std::vector<PointSummary> summarize_sum(const TransferSeries& series) {
     double repeats = 0;
     std::size_t lanes = 0;
   };
-  for (const TransferPoint& point : series.points) {
-    std::map<std::uint32_t, Together> trials;
-    bool is_void = false;
-    for (const TransferSample& sample : samples_of(series, point)) {
-      if (sample.lane >= all.size() || !all[sample.lane].measured) continue;
-      is_void |= sample.intact == 0;
-      const double us = trial_us(series.question, sample);
-      if (!usable(us, sample)) continue;
-      Together& trial = trials[sample.trial];
-      trial.longest_us = std::max(trial.longest_us, us);
-      trial.repeats += static_cast<double>(sample.repeats);
-      ++trial.lanes;
+  const auto is_measured = [&](const TransferSample& s) { return s.lane < all.size() && all[s.lane].measured; };
+  for (const TransferPoint& point : points_of(series)) {
+    const bool is_void =
+        any_sample(series, point, [&](const auto& sample) { return is_measured(sample) && sample.intact == 0; });
+    ByVisit each_us;
+    for (const auto* visit : point.counted()) {
+      std::map<std::uint32_t, Together> trials;
+      for (const TransferSample& sample : samples_of(series, *visit)) {
+        const double us = trial_us(series.question, sample);
+        if (!is_measured(sample) || !usable(us, sample)) continue;
+        Together& trial = trials[sample.trial];
+        trial.longest_us = std::max(trial.longest_us, us);
+        trial.repeats += static_cast<double>(sample.repeats);
+        ++trial.lanes;
+      }
+      // One operation is a copy on each lane.
+      std::vector<double>& values = each_us.emplace_back();
+      for (const auto& [number, trial] : trials)
+        if (trial.lanes == measured.size())
+          values.push_back(trial.longest_us / (trial.repeats / count * legs(series.question)));
     }
-    // One operation is a copy on each lane.
-    std::vector<double> each_us;
-    for (const auto& [number, trial] : trials)
-      if (trial.lanes == measured.size())
-        each_us.push_back(trial.longest_us / (trial.repeats / count * legs(series.question)));
     summaries.push_back(summarized(point, 0, each_us, is_void, count * static_cast<double>(point.axes.bytes), limit));
   }
   in_order(summaries);

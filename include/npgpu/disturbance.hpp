@@ -1,0 +1,45 @@
+// What others did to a measurement.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace npgpu {
+
+// What had a part in a visit that was not to be measured, and could be seen. A visit's `disturbed` is a sum of them.
+enum class Cause : std::uint32_t {
+  host_busy = 1,      // other processes had the processors
+  host_taken = 2,     // the host of this virtual machine had them
+  core_shared = 4,    // no core was found on which nobody else computed
+  device_busy = 8,    // another process used the GPU
+  link_busy = 16,     // others' bytes went over the link
+  throttled = 32,     // the device held its clocks back
+  clock_changed = 64  // the device's clock was another than in the point's other visits
+};
+inline constexpr std::string_view cause_codes =
+    "sum of 1 others used the host's processors, 2 the virtual machine's host took them, 4 no core of its own, 8 "
+    "another "
+    "process used the device, 16 others' bytes on the link, 32 throttled, 64 another clock than in other visits";
+// "others used the host's processors, the device's clock changed"
+std::string causes_text(std::uint32_t causes);
+
+// "others used the host's processors; most of all python3 (4711)"; empty where there are no causes.
+std::string disturbance_text(std::uint32_t causes, const std::set<std::string>& by);
+
+// What others did while something was measured.
+struct Disturbance {
+  std::uint32_t causes = 0;
+  std::string by{};  // who took most, as "python3 (4711)"; empty if not known
+};
+
+// Looks for others on a device: processes, users of its link, users of its processors.
+class DeviceWatch {
+ public:
+  virtual ~DeviceWatch() = default;
+  virtual void begin() = 0;       // something is measured from now on
+  virtual Disturbance end() = 0;  // what others did since, as far as it can be seen; the device is idle again
+};
+
+}  // namespace npgpu

@@ -1,0 +1,77 @@
+// How far a campaign has come: what is known of its points, series and batches, round after round.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "netpipe/cli/campaign.hpp"
+
+namespace npgpu::cli {
+
+// What is known of a point, from this run and from the one that it continues.
+struct Progressed {
+  ByVisit quiet_us, disturbed_us;  // of a repeat, by trial and visit
+  Seconds spent{0};
+  Stop stop = Stop::not_converged;
+  bool visited_before = false, visited_now = false;
+  std::uint32_t causes = 0;
+  std::set<std::string> disturbers{};
+
+  void take(const VisitInfo& visit, std::vector<double> trials) {
+    spent += from_microseconds(visit.wall_us);
+    stop = visit.stop;
+    (visit.causes() ? disturbed_us : quiet_us).push_back(std::move(trials));
+    causes |= visit.causes();
+    if (visit.disturber != ShortText()) disturbers.emplace(visit.disturber);
+  }
+  // As Point<K>::counted() has it.
+  bool is_disturbed() const { return quiet_us.size() < disturbed_us.size(); }
+  ByVisit counted_us() const {
+    ByVisit all = quiet_us;
+    if (is_disturbed()) all.insert(all.end(), disturbed_us.begin(), disturbed_us.end());
+    return all;
+  }
+};
+
+// A series that was begun: where it is in the trace, and how it goes.
+template <class K> struct Begun {
+  std::size_t index = 0;
+  Series<K> header;
+  std::map<typename K::Axes, Progressed> points;
+  std::size_t rows = 0;  // of its visits in the trace
+  double wall_us = 0;
+  bool given_up = false;
+
+  Tally tally() const {
+    Tally sum;
+    for (const auto& [axes, point] : points) {
+      sum.measured += point.visited_now;
+      sum.kept += point.visited_before && !point.visited_now;
+      sum.not_converged += point.visited_now && point.stop == Stop::not_converged;
+      if (!point.is_disturbed()) continue;
+      ++sum.disturbed;
+      sum.causes |= point.causes;
+      sum.disturbers.insert(point.disturbers.begin(), point.disturbers.end());
+    }
+    return sum;
+  }
+};
+
+// A step of the plan; once settled, as it is measured.
+template <class K> struct Target {
+  Step<K> step;
+  bool is_settled = false;
+};
+
+// A batch of the plan on its way.
+template <class K> struct Course {
+  const Batch<K>* batch;
+  std::map<typename K::Case, Begun<K>> series{};
+  std::vector<Target<K>> targets{};
+};
+template <class K> using Courses = std::vector<Course<K>>;
+
+}  // namespace npgpu::cli

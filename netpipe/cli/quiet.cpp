@@ -1,0 +1,57 @@
+#include "netpipe/cli/quiet.hpp"
+
+#include <thread>
+
+#include "npgpu/clock.hpp"
+
+namespace npgpu::cli {
+
+namespace {
+
+constexpr const char* the_host = "host";
+constexpr Seconds look{0.25};  // what the host's counters need to see others
+
+}  // namespace
+
+Others::Others(const std::vector<DeviceInfo>& all) {
+  const auto add = [&](const std::string& id) {
+    if (auto watch = devices::watch(id)) watches_.emplace(id, std::move(watch));
+  };
+  for (const DeviceInfo& device : all)
+    if (!device.simulated) add(device.id), add(the_host);
+}
+
+std::string Others::wait(Seconds patience, const std::function<bool()>& interrupted) {
+  if (watches_.empty()) return {};
+  const Seconds begin = steady_clock().now();
+  for (;;) {
+    for (const auto& [id, watch] : watches_) watch->begin();
+    std::this_thread::sleep_for(look);
+    std::string seen;
+    for (const auto& [id, watch] : watches_)
+      if (const Disturbance found = watch->end(); found.causes)
+        seen += (seen.empty() ? "" : "; ") + id + ": " +
+                disturbance_text(found.causes, found.by.empty() ? std::set<std::string>{} : std::set{found.by});
+    if (seen.empty() || steady_clock().now() - begin >= patience || interrupted()) return seen;
+  }
+}
+
+void Others::begin(const std::string& device, bool is_host_timed) {
+  active_.clear();
+  for (const auto& [id, watch] : watches_)
+    if (id == device ? device != the_host || is_host_timed : id == the_host && is_host_timed)
+      active_.push_back(watch.get());
+  for (DeviceWatch* watch : active_) watch->begin();
+}
+
+Disturbance Others::end() {
+  Disturbance all;
+  for (DeviceWatch* watch : active_) {
+    const Disturbance found = watch->end();
+    all.causes |= found.causes;
+    if (all.by.empty()) all.by = found.by;
+  }
+  return all;
+}
+
+}  // namespace npgpu::cli

@@ -1,0 +1,140 @@
+#include "netpipe/devices/host/watch.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <utility>
+
+#include "npgpu/clock.hpp"
+
+namespace npgpu::host {
+
+namespace {
+
+// Shares of one processor. Ticks of 10 ms in a window of 200 ms make a quiet machine's others look like 0.1.
+constexpr double too_much_of_others = 0.3;
+constexpr double too_much_stolen = 0.25;
+// Of the visit's time. A switch to a kernel thread and back takes some us.
+constexpr double too_much_waiting = 0.02;
+
+Seconds waited_by_threads() {
+  Seconds sum{0};
+  std::error_code ignored;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
+    std::ifstream file(task.path() / "schedstat");
+    double ran = 0, waited = 0;
+    if (file >> ran >> waited) sum += Seconds{waited * 1e-9};
+  }
+  return sum;
+}
+
+Seconds own_time() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return Seconds{static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9};
+}
+
+}  // namespace
+
+Processors read_processors() {
+  Processors p;
+  std::ifstream file("/proc/stat");
+  std::string cpu;
+  // user nice system idle iowait irq softirq steal
+  std::array<double, 8> ticks{};
+  file >> cpu;
+  for (double& one : ticks) file >> one;
+  const Seconds tick{1.0 / static_cast<double>(::sysconf(_SC_CLK_TCK))};
+  if (file && cpu == "cpu") {
+    p.others = (ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6]) * tick - own_time();
+    p.stolen = ticks[7] * tick;
+  }
+  p.waited = waited_by_threads();
+  p.at = steady_clock().now();
+  return p;
+}
+
+std::vector<Process> other_processes() {
+  std::vector<Process> all;
+  std::error_code ignored;
+  const Seconds tick{1.0 / static_cast<double>(::sysconf(_SC_CLK_TCK))};
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string number = entry.path().filename();
+    if (number.find_first_not_of("0123456789") != number.npos) continue;
+    Process p;
+    p.pid = std::stol(number);
+    if (p.pid == ::getpid()) continue;
+    std::ifstream file(entry.path() / "stat");
+    const std::string stat{std::istreambuf_iterator<char>(file), {}};
+    const std::size_t open = stat.find('('), close = stat.rfind(')');
+    if (open == stat.npos || close == stat.npos) continue;  // it ended
+    p.name = stat.substr(open + 1, close - open - 1);
+    std::ranges::replace_if(
+        p.name, [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');  // a trace holds ASCII
+    std::istringstream fields(stat.substr(close + 1));
+    std::string skipped;
+    for (int field = 3; field < 14; ++field) fields >> skipped;
+    double user = 0, system = 0;
+    if (fields >> user >> system) p.time = (user + system) * tick;
+    all.push_back(std::move(p));
+  }
+  return all;
+}
+
+Watch::Watch(Read read, List list) : read_(std::move(read)), list_(std::move(list)) {
+  listed_at_ = note().at;
+  for (Process& p : list_()) listed_[p.pid] = std::move(p);
+}
+
+std::string Watch::who() {
+  const Seconds now = noted_.back().at;
+  if (!who_.empty() && now - listed_at_ < Seconds{1}) return who_;
+  std::map<long, Process> listed;
+  const Process* most = nullptr;
+  Seconds most_time = 0.1 * (now - listed_at_);
+  for (Process& p : list_()) {
+    const Process& one = listed[p.pid] = std::move(p);
+    const auto before = listed_.find(one.pid);
+    const Seconds time = before == listed_.end() ? one.time : one.time - before->second.time;
+    if (time > most_time) most_time = time, most = &one;
+  }
+  who_ = most ? fmt::format("{} ({})", most->name, most->pid) : "";
+  listed_ = std::move(listed);
+  listed_at_ = now;
+  return who_;
+}
+
+Processors Watch::note() {
+  noted_.push_back(read_());
+  // The last one that is a window old stays, for the next that asks.
+  while (noted_.size() > 2 && noted_[1].at <= noted_.back().at - window) noted_.pop_front();
+  return noted_.back();
+}
+
+Disturbance Watch::end() {
+  const Processors now = note();
+  Disturbance found;
+  const auto add = [&](Cause cause) { found.causes |= static_cast<std::uint32_t>(cause); };
+  const Seconds visit = now.at - begin_.at;
+  if (visit > Seconds{0} && (now.waited - begin_.waited) > too_much_waiting * visit) add(Cause::host_busy);
+  // The window goes back at least to the beginning of the visit.
+  const Processors* from = &noted_.front();
+  for (const Processors& one : noted_)
+    if (one.at <= now.at - window && one.at <= begin_.at) from = &one;
+  const Seconds length = now.at - from->at;
+  if (length < window) return found;
+  const double others = (now.others - from->others) / length, stolen = (now.stolen - from->stolen) / length;
+  if (others > too_much_of_others) add(Cause::host_busy);
+  if (stolen > too_much_stolen) add(Cause::host_taken);
+  if (found.causes & static_cast<std::uint32_t>(Cause::host_busy)) found.by = who();
+  return found;
+}
+
+}  // namespace npgpu::host

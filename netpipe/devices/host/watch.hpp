@@ -1,0 +1,65 @@
+// Whether others had a part of the processors while something was measured.
+//
+// What it rests on. /proc/stat counts the time of all processes, and what the host of a virtual machine took, in steps
+// of 10 ms for each processor; this process's own time is known to the nanosecond, and the rest is others'. So it takes
+// a window of some 200 ms to see others, and a visit is judged by the window that ends with it. How long this process's
+// threads had work and no processor (/proc/self/task/*/schedstat) is known to the nanosecond, and judges the visit
+// alone. None of them sees the sibling hyperthread of a virtual machine's core: see quiet_core.hpp.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "npgpu/disturbance.hpp"
+#include "npgpu/units.hpp"
+
+namespace npgpu::host {
+
+// What the processors did since the machine started.
+struct Processors {
+  Seconds at{0};      // of the steady clock
+  Seconds others{0};  // time of all processes but this one
+  Seconds stolen{0};  // taken by the host of this virtual machine
+  Seconds waited{0};  // threads of this process had work and no processor
+};
+// What the system does not say stays 0.
+Processors read_processors();
+
+// A process, and the processor time that it had since it started.
+struct Process {
+  long pid = 0;
+  std::string name;
+  Seconds time{0};
+};
+// All but this one, as far as they can be seen. Takes some 20 us for each.
+std::vector<Process> other_processes();
+
+class Watch final : public DeviceWatch {
+ public:
+  using Read = std::function<Processors()>;
+  using List = std::function<std::vector<Process>()>;
+  explicit Watch(Read read = read_processors, List list = other_processes);
+
+  void begin() override { begin_ = note(); }
+  Disturbance end() override;
+
+  // Seconds of a window in which the counters see a process that uses less than a third of a processor.
+  static constexpr Seconds window{0.2};
+
+ private:
+  Processors note();
+  // Who used most since this was last asked, or a second ago; empty if nobody stands out.
+  std::string who();
+  Read read_;
+  List list_;
+  std::map<long, Process> listed_;
+  Seconds listed_at_{0};
+  std::string who_;
+  std::deque<Processors> noted_;  // of the last window and a little more, oldest first
+  Processors begin_;
+};
+
+}  // namespace npgpu::host

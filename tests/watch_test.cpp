@@ -1,0 +1,112 @@
+// Others on the processors, played and real.
+#include "netpipe/devices/host/watch.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "npgpu/clock.hpp"
+
+using namespace npgpu;
+using namespace npgpu::host;
+
+namespace {
+
+// A machine whose counters a test sets.
+struct Played {
+  Processors now{Seconds{100}, Seconds{0}, Seconds{0}, Seconds{0}};
+  std::vector<Process> processes{{7, "sleeper", Seconds{3}}, {8, "cruncher", Seconds{5}}};
+
+  Watch watch() {
+    return Watch([this] { return now; }, [this] { return processes; });
+  }
+  // Time passes, in which others use so many processors.
+  void pass(double seconds, double others = 0, double stolen = 0, double waited = 0) {
+    now.at += Seconds{seconds};
+    now.others += Seconds{seconds * others};
+    now.stolen += Seconds{seconds * stolen};
+    now.waited += Seconds{seconds * waited};
+    processes[1].time += Seconds{seconds * others};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a quiet machine disturbs nothing") {
+  Played played;
+  Watch watch = played.watch();
+  for (int visit = 0; visit < 100; ++visit) {
+    watch.begin();
+    played.pass(0.01, 0.1);
+    const Disturbance found = watch.end();
+    CHECK(found.causes == 0);
+    CHECK(found.by.empty());
+  }
+}
+
+TEST_CASE("who computes beside a visit is named") {
+  Played played;
+  Watch watch = played.watch();
+  played.pass(1);
+  watch.begin();
+  played.pass(0.3, 1.0);
+  const Disturbance found = watch.end();
+  CHECK(found.causes == static_cast<std::uint32_t>(Cause::host_busy));
+  CHECK(found.by == "cruncher (8)");
+}
+
+TEST_CASE("short visits are judged by the window that ends with them") {
+  Played played;
+  Watch watch = played.watch();
+  int disturbed = 0;
+  for (int visit = 0; visit < 100; ++visit) {
+    watch.begin();
+    played.pass(0.01, visit >= 30 ? 1.0 : 0.0);
+    disturbed += watch.end().causes != 0;
+  }
+  // A third of the window, 7 visits, passes before others are seen.
+  CHECK(disturbed >= 60);
+  CHECK(disturbed <= 70);
+}
+
+TEST_CASE("before a window has passed nothing is said of others, and what was waited for counts at once") {
+  Played played;
+  Watch watch = played.watch();
+  watch.begin();
+  played.pass(0.01, 2.0);
+  CHECK(watch.end().causes == 0);
+  watch.begin();
+  played.pass(0.01, 0, 0, 0.5);
+  CHECK(watch.end().causes == static_cast<std::uint32_t>(Cause::host_busy));
+}
+
+TEST_CASE("what a virtual machine's host takes is seen") {
+  Played played;
+  Watch watch = played.watch();
+  watch.begin();
+  played.pass(1, 0, 0.5);
+  const Disturbance found = watch.end();
+  CHECK(found.causes == static_cast<std::uint32_t>(Cause::host_taken));
+  CHECK(found.by.empty());
+}
+
+TEST_CASE("this machine's counters run, and this process is no other") {
+  const Processors before = read_processors();
+  std::atomic<bool> stop{false};
+  std::thread busy([&] {
+    while (!stop) {
+    }
+  });
+  const Seconds begin = steady_clock().now();
+  while (steady_clock().now() - begin < Seconds{0.3}) {
+  }
+  stop = true;
+  busy.join();
+  const Processors after = read_processors();
+  CHECK(after.at - before.at >= Seconds{0.3});
+  CHECK(after.waited >= Seconds{0});
+  const auto all = other_processes();
+  for (const Process& p : all) CHECK(p.pid != ::getpid());
+}
