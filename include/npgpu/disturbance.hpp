@@ -19,9 +19,9 @@ enum class Cause : std::uint32_t {
   clock_changed = 64  // the device's clock was another than in the point's other visits
 };
 inline constexpr std::string_view cause_codes =
-    "sum of 1 others used the host's processors, 2 the virtual machine's host took them, 4 no core of its own, 8 "
-    "another "
-    "process used the device, 16 others' bytes on the link, 32 throttled, 64 another clock than in other visits";
+    "sum of 1 others used the host's processors, 2 the virtual machine's host took them, 4 no core of its own, "
+    "8 another process used the device, 16 others' bytes on the link, 32 throttled, 64 another clock than in other "
+    "visits";
 // "others used the host's processors, the device's clock changed"
 std::string causes_text(std::uint32_t causes);
 

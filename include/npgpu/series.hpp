@@ -140,6 +140,9 @@ template <class K> std::span<const typename K::Sample> samples_of(const Series<K
   return all.subspan(first, std::min<std::size_t>(visit.samples, all.size() - first));
 }
 
+// Whether a point's figures rest on its undisturbed visits alone: where these are at least half of all.
+constexpr bool are_enough(std::size_t undisturbed, std::size_t visits) { return 2 * undisturbed >= visits; }
+
 // A point of a series: its visits, in order of time. It lives as long as the series stays as it is.
 template <class K> struct Point {
   typename K::Axes axes;
@@ -151,7 +154,7 @@ template <class K> struct Point {
   std::vector<const Visit<K>*> counted() const {
     std::vector<const Visit<K>*> quiet;
     std::ranges::copy_if(visits, std::back_inserter(quiet), [](const auto* visit) { return visit->causes() == 0; });
-    return 2 * quiet.size() >= visits.size() ? quiet : visits;
+    return are_enough(quiet.size(), visits.size()) ? quiet : visits;
   }
   // The causes that its figures are doubtful for; 0 where they rest on undisturbed visits.
   std::uint32_t disturbed() const {

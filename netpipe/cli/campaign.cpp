@@ -126,9 +126,10 @@ class Run {
     for (Target<K>& target : course.targets) {
       const Begun<K>& at = course.series[target.step.question];
       const auto known = at.points.find(target.step.axes);
-      const Progressed so_far = known == at.points.end() ? Progressed{} : known->second;
       if (round_ >= how.rounds && at.given_up) continue;
-      if (how.wants_visit(round_, so_far.stop, so_far.spent)) all.push_back(&target);
+      const bool wanted = known == at.points.end() ? how.wants_visit(round_, Stop::not_converged, Seconds{0})
+                                                   : how.wants_visit(round_, known->second.stop, known->second.spent);
+      if (wanted) all.push_back(&target);
     }
     if (round_ > 0) {
       // Cases in random order, in each of them groups of points that share their memory, in each of them the points.
@@ -299,9 +300,7 @@ class Run {
   void count() {
     for_each_kind([&]<class K>() {
       for (const Course<K>& course : courses<K>())
-        for (const auto& [question, at] : course.series) {
-          result_ += at.tally();
-        }
+        for (const auto& [question, at] : course.series) result_ += at.tally();
     });
   }
 

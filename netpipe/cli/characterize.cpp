@@ -145,10 +145,11 @@ void add_jobs(Plan& plan, const DeviceInfo& device) {
 }
 
 void add_calls(Plan& plan, const DeviceInfo& device, bool quick) {
-  auto steps = all_calls(device);
-  if (quick) std::erase_if(steps, [](const Step<Calls>& step) { return step.question.form != GraphForm::none; });
-  for (const Backend<Calls>* backend : reaching(backends<Calls>(), devices::kind_of(device.id)))
+  for (const Backend<Calls>* backend : reaching(backends<Calls>(), devices::kind_of(device.id))) {
+    auto steps = all_calls(device);
+    if (quick) std::erase_if(steps, [](const Step<Calls>& step) { return step.question.form != GraphForm::none; });
     add<Calls>(plan, *backend, device, steps);
+  }
 }
 
 Plan characterize_plan(const Options& options) {

@@ -27,8 +27,7 @@ struct Progressed {
     causes |= visit.causes();
     if (visit.disturber != ShortText()) disturbers.emplace(visit.disturber);
   }
-  // As Point<K>::counted() has it.
-  bool is_disturbed() const { return quiet_us.size() < disturbed_us.size(); }
+  bool is_disturbed() const { return !are_enough(quiet_us.size(), quiet_us.size() + disturbed_us.size()); }
   ByVisit counted_us() const {
     ByVisit all = quiet_us;
     if (is_disturbed()) all.insert(all.end(), disturbed_us.begin(), disturbed_us.end());

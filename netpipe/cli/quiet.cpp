@@ -39,8 +39,7 @@ std::string Others::wait(Seconds patience, const std::function<bool()>& interrup
 void Others::begin(const std::string& device, bool is_host_timed) {
   active_.clear();
   for (const auto& [id, watch] : watches_)
-    if (id == device ? device != the_host || is_host_timed : id == the_host && is_host_timed)
-      active_.push_back(watch.get());
+    if (id == the_host ? is_host_timed : id == device) active_.push_back(watch.get());
   for (DeviceWatch* watch : active_) watch->begin();
 }
 

@@ -179,8 +179,10 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //         "together": null; for several lanes an object as in "lanes", of all at once: bytes is the size of one copy,
 //                     rates count all
 //       for probes "points": [ { fields of a shape, trials, stop, disturbed, rate_per_s, rate_per_cycle, clock_mhz,
-//       doubts } ] for jobs   "points": [ { fields of a job, trials, stop, disturbed, time_us, issue_us, create_us,
-//       destroy_us, speed_up } ]
+//                                doubts } ]
+//       for jobs   "points": [ { fields of a job, trials, stop, disturbed, time_us, issue_us, create_us, destroy_us,
+//                                speed_up } ]
+//       for calls  "points": [ { fields of a shape, trials, stop, disturbed, host_us, done_us } ]
 //     } ],
 //     "derived": [ { "device", "device_name", "simulated", "parameters": [ { name, estimate, meaning, reference,
 //       reference_source, verdict, note } ], "missing": [ ... ] } ] }

@@ -2,9 +2,8 @@
 //
 //   { "document": "npgpu-overview", "version": 1, "run": {...},
 //     "transfers": [ { title, device_name, simulated, points, not_converged, disturbed, unusable,
-//     best_rate_bytes_per_s,
-//                      best_bytes, percent_of_limit, largest_bytes, largest_rate_bytes_per_s, smallest_sizes_us,
-//                      half_rate_bytes, error } ],
+//                      best_rate_bytes_per_s, best_bytes, percent_of_limit, largest_bytes, largest_rate_bytes_per_s,
+//                      smallest_sizes_us, half_rate_bytes, error } ],
 //     "probes": [ { ..., all_all_per_s, one_all_per_s, all_one_per_s, one_one_per_s, percent_of_limit, or for loads
 //                   first_load_us and last_load_us } ],
 //     "jobs": [ { ..., speed_up, speed_up_at } ] }

@@ -165,7 +165,6 @@ class Document {
   }
 
   Handle file_;
-  Handle provenance_;  // of this run
   Kinds::Tuple<SeriesWriter> series_;
   bool sound_ = true;
 };
@@ -216,8 +215,7 @@ Document::Document(const TraceRoot& root, const Provenance& provenance) : file_(
   put(file_, "schema_version", version_text());
   put(file_, "complete", false);
   put_header(file_, root);
-  provenance_ = create_group(file_, "provenance");
-  put_provenance(provenance_, provenance);
+  put_provenance(create_group(file_, "provenance"), provenance);
   for_each_kind([&]<class K>() { create_group(file_, std::string(K::name)); });
 }
 
@@ -233,9 +231,9 @@ Document::Document(std::span<const std::byte> bytes, const Trace& loaded, const 
   const Handle group = open_group(file_, "/", "provenance");
   std::size_t number = 1;
   while (has_link(group, resume_name(number))) ++number;
-  provenance_ = create_group(group, resume_name(number));
-  put_header(provenance_, root);
-  put_provenance(provenance_, provenance);
+  const Handle resume = create_group(group, resume_name(number));
+  put_header(resume, root);
+  put_provenance(resume, provenance);
 }
 
 void Document::take_image(Bytes& to, Packing packing) const {

@@ -29,20 +29,22 @@ struct Trials {
 Trials trials_of(const ProbeSeries& series, const ProbePoint& point) {
   Trials trials;
   const bool host_clock = any_sample(series, point, [](const auto& s) { return !usable(s.device_us); });
-  any_sample(series, point, [&](const ProbeSample& sample) {
-    if (sample.intact == 0) trials.why_not = "results were wrong";
-    if (point.axes.one_block_per_sm && sample.max_blocks_on_unit > 1) trials.why_not = "two blocks ran on one unit";
-    trials.max_blocks_on_unit = std::max(trials.max_blocks_on_unit, sample.max_blocks_on_unit);
-    return false;
-  });
+  for (const auto* visit : point.visits)
+    for (const ProbeSample& sample : samples_of(series, *visit)) {
+      if (sample.intact == 0) trials.why_not = "results were wrong";
+      if (point.axes.one_block_per_sm && sample.max_blocks_on_unit > 1) trials.why_not = "two blocks ran on one unit";
+      trials.max_blocks_on_unit = std::max(trials.max_blocks_on_unit, sample.max_blocks_on_unit);
+    }
   const auto time = [&](const ProbeSample& s) {
     const double us = host_clock ? s.host_us : s.device_us;
     return usable(us) && s.repeats > 0 ? us : not_measured;
   };
-  const auto cycles = [](const ProbeSample& s) { return usable(s.cycles) ? s.cycles : not_measured; };
+  // Of trials that have a time.
+  const auto cycles = [&](const ProbeSample& s) {
+    return usable(s.cycles) && std::isfinite(time(s)) ? s.cycles : not_measured;
+  };
   trials.us = values_of(series, point, [&](const auto& s) { return time(s) / static_cast<double>(s.repeats); });
-  trials.cycles =
-      values_of(series, point, [&](const auto& s) { return 0 * time(s) + cycles(s) / static_cast<double>(s.repeats); });
+  trials.cycles = values_of(series, point, [&](const auto& s) { return cycles(s) / static_cast<double>(s.repeats); });
   trials.mhz = values_of(series, point, [&](const auto& s) { return cycles(s) / time(s); });
   if (trials.why_not.empty() && all_of(trials.us).empty()) trials.why_not = "no usable trial";
   if (trials.why_not.empty() && !usable(point.work())) trials.why_not = "its work is not known";
