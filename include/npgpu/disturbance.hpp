@@ -40,6 +40,8 @@ class DeviceWatch {
   virtual ~DeviceWatch() = default;
   virtual void begin() = 0;       // something is measured from now on
   virtual Disturbance end() = 0;  // what others did since, as far as it can be seen; the device is idle again
+  // After a visit: why some of what others do cannot be seen; empty if all can.
+  virtual std::string cannot_see() const { return {}; }
 };
 
 }  // namespace npgpu

@@ -246,11 +246,15 @@ class Run {
     }
     busy_until_[batch.device.id] = steady_clock().now();
     const Disturbance found = others_.end();
+    if (const std::string why = others_.cannot_see(); !why.empty())
+      progress_.say(why + ": what they disturb may stay unmarked");
     measured->visit.disturbed |= found.causes;
     measured->visit.disturber = ShortText(found.by);
     number(measured->samples);
     Progressed& point = at.points[step.axes];
     measured->visit.round = round_;
+    if (point.had_other_clock(measured->visit.telemetry.sm_clock_mhz))
+      measured->visit.disturbed |= static_cast<std::uint32_t>(Cause::clock_changed);
     point.take(measured->visit, trial_times<K>(step.question, measured->samples));
     point.visited_now = true;
     point.stop = measured->visit.stop = options_.repetition<K>().stop(measured->visit.stop, point.counted_us());

@@ -1,6 +1,7 @@
 // How far a campaign has come: what is known of its points, series and batches, round after round.
 #pragma once
 
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -19,13 +20,19 @@ struct Progressed {
   bool visited_before = false, visited_now = false;
   std::uint32_t causes = 0;
   std::set<std::string> disturbers{};
+  std::vector<double> clocks_mhz{};
 
   void take(const VisitInfo& visit, std::vector<double> trials) {
     spent += from_microseconds(visit.wall_us);
     stop = visit.stop;
     (visit.causes() ? disturbed_us : quiet_us).push_back(std::move(trials));
     causes |= visit.causes();
+    if (const double mhz = visit.telemetry.sm_clock_mhz; std::isfinite(mhz)) clocks_mhz.push_back(mhz);
     if (visit.disturber != ShortText()) disturbers.emplace(visit.disturber);
+  }
+  // More than 2 % from that of the visits before, of which there are at least two.
+  bool had_other_clock(double mhz) const {
+    return clocks_mhz.size() >= 2 && std::abs(mhz / median(clocks_mhz) - 1) > 0.02;
   }
   bool is_disturbed() const { return !are_enough(quiet_us.size(), quiet_us.size() + disturbed_us.size()); }
   ByVisit counted_us() const {

@@ -1,5 +1,6 @@
 #include "netpipe/cli/quiet.hpp"
 
+#include <algorithm>
 #include <thread>
 
 #include "npgpu/clock.hpp"
@@ -41,6 +42,13 @@ void Others::begin(const std::string& device, bool is_host_timed) {
   for (const auto& [id, watch] : watches_)
     if (id == the_host ? is_host_timed : id == device) active_.push_back(watch.get());
   for (DeviceWatch* watch : active_) watch->begin();
+}
+
+std::string Others::cannot_see() {
+  for (const auto& [id, watch] : watches_)
+    if (std::ranges::find(active_, watch.get()) != active_.end())
+      if (const std::string why = watch->cannot_see(); !why.empty() && said_.insert(id).second) return id + ": " + why;
+  return {};
 }
 
 Disturbance Others::end() {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,10 +24,13 @@ class Others {
   // Around a visit to a point of this device.
   void begin(const std::string& device, bool is_host_timed);
   Disturbance end();
+  // After end(), once for each device: "cuda:0: ..." where some of what others do cannot be seen; else empty.
+  std::string cannot_see();
 
  private:
   std::map<std::string, std::unique_ptr<DeviceWatch>> watches_;
   std::vector<DeviceWatch*> active_;
+  std::set<std::string> said_;
 };
 
 }  // namespace npgpu::cli

@@ -3,9 +3,11 @@
 
 #include <cuda.h>
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "npgpu/clock.hpp"
@@ -76,6 +78,46 @@ TEST_CASE("devices are what the runtime says they are") {
   CHECK(devices::why_no_gpu().empty());
   CHECK(devices::default_device() == all[0].id);
   CHECK(devices::find(all[0].id).uuid == all[0].uuid);
+}
+
+TEST_CASE("who uses the GPU, and what looking for others costs") {
+  std::string why;
+  const auto nvml = cuda::NvmlDevice::find(cuda::inventory()[0].pci_bus_id, why);
+  if (!nvml) return;
+  cuda::make_current(0);
+  const auto time_of = [](const char* what, const auto& look) {
+    std::vector<double> us;
+    for (int i = 0; i < 21; ++i) {
+      const Seconds begin = steady_clock().now();
+      look();
+      us.push_back(microseconds(steady_clock().now() - begin));
+    }
+    std::sort(us.begin(), us.end());
+    MESSAGE(what << ": " << us[10] << " us (least " << us[0] << ", most " << us[20] << ")");
+  };
+  std::uint64_t since = 0;
+  time_of("the list of processes", [&] { (void)nvml->processes(); });
+  time_of("how much each used the GPU", [&] { (void)nvml->uses(since); });
+  time_of("the link's bytes", [&] { (void)nvml->link_bytes(); });
+  const auto processes = nvml->processes();
+  REQUIRE(processes);
+  MESSAGE(
+      "this process is " << (std::ranges::find(*processes, long{getpid()}) == processes->end() ? "hidden" : "listed")
+                         << ", as one of " << processes->size());
+  for (const double ms : {0.3, 1.0, 5.0}) {
+    const auto before = nvml->link_bytes();
+    std::this_thread::sleep_for(Seconds{ms * 1e-3});
+    const auto after = nvml->link_bytes();
+    if (before && after)
+      MESSAGE("an idle link in " << ms << " ms: sent " << after->sent - before->sent << " B, received "
+                                 << after->received - before->received << " B");
+  }
+  const auto watch = devices::watch("cuda:0");
+  REQUIRE(watch);
+  watch->begin();
+  const Disturbance found = watch->end();
+  MESSAGE("others: " << disturbance_text(found.causes, {found.by}) << "; cannot see: " << watch->cannot_see());
+  if (processes->size() == 1) CHECK(found.causes == 0);
 }
 
 TEST_CASE("telemetry, and what reading it costs") {

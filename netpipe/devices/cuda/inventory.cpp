@@ -1,137 +1,25 @@
 #include "netpipe/devices/cuda/inventory.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fstream>
+#include <thread>
+
+#include "netpipe/devices/cuda/watch.hpp"
+#include "netpipe/devices/host/watch.hpp"
+#include "npgpu/clock.hpp"
 
 namespace npgpu::cuda {
-
-namespace {
-
-// From NVIDIA's NVML API reference; stable since R450 (the throttle reasons' new name since R535).
-using Result = int;
-constexpr Result success = 0;
-using Handle = void*;
-enum NvmlClock : int { sm_clock = 1, memory_clock = 2 };
-constexpr int gpu_temperature = 0;
-
-// Functions that this version does not have are null.
-struct Library {
-  struct Symbol {
-    void* at;
-    template <class Function> operator Function*() const { return reinterpret_cast<Function*>(at); }
-  };
-  Symbol find(const char* name, const char* older = nullptr) const {
-    void* const found = handle ? dlsym(handle, name) : nullptr;
-    return {found || !handle || !older ? found : dlsym(handle, older)};
-  }
-
-  void* const handle = dlopen("libnvidia-ml.so.1", RTLD_NOW);  // held as long as the process
-  Result (*init)() = find("nvmlInit_v2");
-  const char* (*error_string)(Result) = find("nvmlErrorString");
-  Result (*handle_by_bus)(const char*, Handle*) = find("nvmlDeviceGetHandleByPciBusId_v2");
-  Result (*clock)(Handle, int, unsigned*) = find("nvmlDeviceGetClockInfo");
-  Result (*max_clock)(Handle, int, unsigned*) = find("nvmlDeviceGetMaxClockInfo");
-  Result (*power_mw)(Handle, unsigned*) = find("nvmlDeviceGetPowerUsage");
-  Result (*power_limit_mw)(Handle, unsigned*) = find("nvmlDeviceGetEnforcedPowerLimit");
-  Result (*temperature)(Handle, int, unsigned*) = find("nvmlDeviceGetTemperature");
-  Result (*throttle_reasons)(Handle, unsigned long long*) = find("nvmlDeviceGetCurrentClocksEventReasons",
-                                                                 "nvmlDeviceGetCurrentClocksThrottleReasons");
-  Result (*link_generation)(Handle, unsigned*) = find("nvmlDeviceGetCurrPcieLinkGeneration");
-  Result (*link_width)(Handle, unsigned*) = find("nvmlDeviceGetCurrPcieLinkWidth");
-  Result (*max_link_generation)(Handle, unsigned*) = find("nvmlDeviceGetMaxPcieLinkGeneration");
-  Result (*gpu_max_link_generation)(Handle, unsigned*) = find("nvmlDeviceGetGpuMaxPcieLinkGeneration");
-  Result (*max_link_width)(Handle, unsigned*) = find("nvmlDeviceGetMaxPcieLinkWidth");
-  Result (*persistence)(Handle, unsigned*) = find("nvmlDeviceGetPersistenceMode");
-  Result (*mig_mode)(Handle, unsigned*, unsigned*) = find("nvmlDeviceGetMigMode");
-  Result (*driver_version)(char*, unsigned) = find("nvmlSystemGetDriverVersion");
-  std::string why_not;  // empty: usable
-
-  std::string text_of(Result result) const { return error_string ? error_string(result) : "unknown error"; }
-};
-
-Library open_library() {
-  Library nvml;
-  if (!nvml.handle) {
-    nvml.why_not = "NVML (libnvidia-ml.so.1) is not there";
-  } else if (!nvml.init || !nvml.handle_by_bus) {
-    nvml.why_not = "NVML is there, but it lacks nvmlInit_v2 or nvmlDeviceGetHandleByPciBusId_v2";
-  } else if (const Result result = nvml.init(); result != success) {
-    nvml.why_not = "NVML could not start: " + nvml.text_of(result);
-  }
-  return nvml;
-}
-
-const Library& nvml() {
-  static const Library one = open_library();
-  return one;
-}
-
-// Asks one question; nothing if the function is missing or the answer is "not supported".
-template <class Function, class... OfWhat>
-std::optional<unsigned> ask(Function* function, Handle handle, OfWhat... of_what) {
-  unsigned value = 0;
-  if (!function || function(handle, of_what..., &value) != success) return std::nullopt;
-  return value;
-}
-
-}  // namespace
-
-std::optional<NvmlDevice> NvmlDevice::find(const std::string& pci_bus_id, std::string& why) {
-  why = nvml().why_not;
-  if (!why.empty()) return std::nullopt;
-  Handle handle = nullptr;
-  if (const Result result = nvml().handle_by_bus(pci_bus_id.c_str(), &handle); result != success) {
-    why = fmt::format("NVML does not know the GPU at {}: {}", pci_bus_id, nvml().text_of(result));
-    return std::nullopt;
-  }
-  return NvmlDevice(handle);
-}
 
 Gpu::Gpu(int ordinal, bool bind)
     : ordinal_(ordinal),
       binding_(bind ? host::Binding::near_device(info_of(ordinal).pci_bus_id) : host::Binding::none("--no-bind")) {
   std::string why;
   nvml_ = NvmlDevice::find(info_of(ordinal).pci_bus_id, why);
-}
-
-Telemetry NvmlDevice::read() const {
-  const Library& n = nvml();
-  Telemetry t;
-  if (const auto mhz = ask(n.clock, handle_, sm_clock)) t.sm_clock_mhz = *mhz;
-  if (const auto mhz = ask(n.clock, handle_, memory_clock)) t.memory_clock_mhz = *mhz;
-  if (const auto mw = ask(n.power_mw, handle_)) t.power_w = *mw * 1e-3;
-  if (const auto c = ask(n.temperature, handle_, gpu_temperature)) t.temperature_c = *c;
-  unsigned long long reasons = 0;
-  if (n.throttle_reasons && n.throttle_reasons(handle_, &reasons) == success) t.throttle_reasons = reasons;
-  return t;
-}
-
-Facts NvmlDevice::facts() const {
-  const Library& n = nvml();
-  Facts facts;
-  const auto add = [&](const char* name, std::optional<unsigned> value) {
-    if (value) facts.emplace_back(name, std::int64_t{*value});
-  };
-  char version[96] = {};
-  if (n.driver_version && n.driver_version(version, sizeof version) == success)
-    facts.emplace_back("driver_version", std::string(version));
-  add("pcie_generation_now", ask(n.link_generation, handle_));
-  add("pcie_lanes_now", ask(n.link_width, handle_));
-  add("max_pcie_generation", ask(n.max_link_generation, handle_));
-  add("gpu_max_pcie_generation", ask(n.gpu_max_link_generation, handle_));
-  add("max_pcie_lanes", ask(n.max_link_width, handle_));
-  add("max_sm_clock_mhz", ask(n.max_clock, handle_, sm_clock));
-  add("max_memory_clock_mhz", ask(n.max_clock, handle_, memory_clock));
-  if (const auto mw = ask(n.power_limit_mw, handle_)) facts.emplace_back("power_limit_w", *mw * 1e-3);
-  add("persistence_mode", ask(n.persistence, handle_));
-  unsigned mig = 0, pending = 0;
-  if (n.mig_mode && n.mig_mode(handle_, &mig, &pending) == success) facts.emplace_back("mig_mode", std::int64_t{mig});
-  return facts;
 }
 
 Limit pcie_limit(unsigned generation, unsigned lanes) {
@@ -263,6 +151,21 @@ class Gpus final : public DeviceFamily {
   bool has_gpus() const override { return true; }
   std::vector<DeviceInfo> list() const override { return inventory(); }
   std::string why_none() const override { return why_no_device(); }
+  std::unique_ptr<DeviceWatch> watch(const std::string& id) const override {
+    Watch::Eyes eyes{.own_pid = ::getpid(),
+                     .now = [] { return steady_clock().now(); },
+                     .wait = [](Seconds time) { std::this_thread::sleep_for(time); },
+                     .processes = [] { return std::nullopt; },
+                     .uses = [] { return std::nullopt; },
+                     .link_bytes = [] { return std::nullopt; },
+                     .name = host::name_of_process};
+    if (const auto gpu = NvmlDevice::find(info_of(ordinal_or_throw(id)).pci_bus_id, eyes.blind)) {
+      eyes.processes = [gpu] { return gpu->processes(); };
+      eyes.uses = [gpu, since = std::uint64_t{0}]() mutable { return gpu->uses(since); };
+      eyes.link_bytes = [gpu] { return gpu->link_bytes(); };
+    }
+    return std::make_unique<Watch>(std::move(eyes));
+  }
 };
 
 }  // namespace

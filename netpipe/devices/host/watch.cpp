@@ -41,7 +41,19 @@ Seconds own_time() {
   return Seconds{static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9};
 }
 
+std::string ascii(std::string name) {  // as a trace holds it
+  std::ranges::replace_if(
+      name, [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
+  return name;
+}
+
 }  // namespace
+
+std::string name_of_process(long pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
+  std::string name;
+  return std::getline(file, name) && !name.empty() ? ascii(name) : "a process";
+}
 
 Processors read_processors() {
   Processors p;
@@ -75,9 +87,7 @@ std::vector<Process> other_processes() {
     const std::string stat{std::istreambuf_iterator<char>(file), {}};
     const std::size_t open = stat.find('('), close = stat.rfind(')');
     if (open == stat.npos || close == stat.npos) continue;  // it ended
-    p.name = stat.substr(open + 1, close - open - 1);
-    std::ranges::replace_if(
-        p.name, [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');  // a trace holds ASCII
+    p.name = ascii(stat.substr(open + 1, close - open - 1));
     std::istringstream fields(stat.substr(close + 1));
     std::string skipped;
     for (int field = 3; field < 14; ++field) fields >> skipped;

@@ -37,6 +37,9 @@ struct Process {
 // All but this one, as far as they can be seen. Takes some 20 us for each.
 std::vector<Process> other_processes();
 
+// As it calls itself, in ASCII; "a process" if that cannot be read.
+std::string name_of_process(long pid);
+
 class Watch final : public DeviceWatch {
  public:
   using Read = std::function<Processors()>;
