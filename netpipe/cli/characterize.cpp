@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <bit>
 #include <iostream>
+#include <iterator>
+#include <map>
 #include <span>
+#include <tuple>
 
 #include "netpipe/cli/campaign.hpp"
 #include "netpipe/cli/commands.hpp"
@@ -89,14 +92,14 @@ void add_device(Plan& plan, const DeviceInfo& device, bool beside_gpus, bool qui
   const Module& usual = default_module(device);
   if (quick) {
     const bool is_host = device.id == "host";
-    return add_transfers(plan, usual, device, is_host ? std::span(host_plan).first(2) : std::span(usual_plan).first(9),
+    return add_transfers(plan, usual, device, is_host ? std::span(host_plan).first(1) : std::span(usual_plan).first(9),
                          Sizes::powers_of_four);
   }
   if (device.id == "host") {
     if (!beside_gpus) return add_transfers(plan, usual, device, host_plan, Sizes::all);
     add_transfers(plan, usual, device, beside_gpus_plan, Sizes::all);
     // Laying out a walk through more than the caches takes longer than measuring it.
-    return add_transfers(plan, usual, device, std::span(host_plan).subspan(1, 1), Sizes::powers_of_two);
+    return add_transfers(plan, usual, device, std::span(host_plan).subspan(1, 1), Sizes::powers_of_four);
   }
   add_transfers(plan, usual, device, usual_plan, Sizes::all);
   add_transfers(plan, usual, device, pingpong_plan, Sizes::powers_of_two);
@@ -110,11 +113,28 @@ bool is_quick(const ProbeCase& c) {
   return c.form == Form::streaming && (c.operation == Operation::read || c.operation == Operation::copy);
 }
 
-// Of the corners, which come first, every other; of a chase every fourth set.
-std::vector<Shape> few_of(const ProbeCase& c, const std::vector<Shape>& shapes) {
-  const std::size_t end = counts_loads(c) ? shapes.size() : std::min<std::size_t>(16, shapes.size());
+// So many of these, the first and the last among them.
+std::vector<Shape> spread(const std::vector<Shape>& shapes, std::size_t count) {
+  if (shapes.size() <= count) return shapes;
   std::vector<Shape> few;
-  for (std::size_t i = 0; i < end; i += counts_loads(c) ? 4 : 2) few.push_back(shapes[i]);
+  for (std::size_t i = 0; i < count; ++i) few.push_back(shapes[i * (shapes.size() - 1) / (count - 1)]);
+  return few;
+}
+
+// Of a chase every fourth set. Of each of the four corners the shapes that come nearest to its limit: in most memory,
+// with most in flight.
+std::vector<Shape> few_of(const ProbeCase& c, const std::vector<Shape>& shapes) {
+  if (counts_loads(c)) return spread(shapes, (shapes.size() + 3) / 4);
+  const auto corner = [](const Shape& s) { return std::pair(s.blocks > 1, s.threads > 1); };
+  const auto reach = [](const Shape& s) { return std::tuple(s.bytes, s.ilp, s.access_bytes); };
+  std::map<std::pair<bool, bool>, std::vector<Shape>> corners;
+  for (const Shape& shape : shapes) {
+    std::vector<Shape>& best = corners[corner(shape)];
+    if (!best.empty() && reach(best.front()) < reach(shape)) best.clear();
+    if (best.empty() || reach(best.front()) == reach(shape)) best.push_back(shape);
+  }
+  std::vector<Shape> few;
+  for (const auto& [which, best] : corners) std::ranges::copy(spread(best, 4), std::back_inserter(few));
   return few;
 }
 

@@ -140,17 +140,17 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"require-quiet", {"", "Exit with code 4 in place of going on beside others."}},
       {"trials",
        {"N",
-        "Trials of a visit. adaptive: at least this many (default 3; with one round 9, at least 6). classic: exactly "
+        "Trials of a visit. adaptive: at least this many (default 2; with one round 9, at least 6). classic: exactly "
         "this many (default 7)."}},
       {"tolerance",
        {"SHARE",
         "adaptive: a point has converged when half the width of its 95 % interval is within this share of the median "
         "(default 1%)."}},
-      {"trial-time", {"TIME", "adaptive: length of a trial (default 3ms; probes 1ms; jobs: one job)."}},
+      {"trial-time", {"TIME", "adaptive: length of a trial (default 1ms; calls 0.5ms; jobs: one job)."}},
       {"budget",
        {"TIME",
-        "adaptive: a point that has not converged after this time is marked so (default 150ms; probes 200ms; jobs "
-        "100ms)."}},
+        "adaptive: a point that has not converged after this time is marked so (default 60ms; jobs 40ms; calls "
+        "15ms)."}},
       {"target-time", {"TIME", "classic: length of a trial (default 250ms; probes 50ms)."}},
       {"repeats", {"N", "classic: repeats of a trial, in place of its length."}},
 

@@ -15,22 +15,20 @@ namespace npgpu::cli {
 namespace {
 
 template <class K> const Repetition usual_repetition{};
-// A probe's repeats are steps of one kernel: trials of 1 ms repeat as well as longer ones, and there are many shapes.
-template <>
-const Repetition usual_repetition<Probes>{.classic = {.target = Seconds{0.05}},
-                                          .adaptive = {.trial = Seconds{0.001}, .budget = Seconds{0.2}}};
+// A probe's repeats are steps of one kernel, and there are many shapes.
+template <> const Repetition usual_repetition<Probes>{.classic = {.target = Seconds{0.05}}, .adaptive = {}};
 // A trial is one job.
 template <>
-const Repetition usual_repetition<Jobs>{.classic = {}, .adaptive = {.trial = Seconds{0}, .budget = Seconds{0.1}}};
+const Repetition usual_repetition<Jobs>{.classic = {}, .adaptive = {.trial = Seconds{0}, .budget = Seconds{0.04}}};
 
 // Calls are short, and many are timed.
 template <>
 const Repetition usual_repetition<Calls>{.classic = {.target = Seconds{0.01}},
-                                         .adaptive = {.trial = Seconds{0.0005}, .budget = Seconds{0.03}}};
+                                         .adaptive = {.trial = Seconds{0.0005}, .budget = Seconds{0.015}}};
 
 // A visit shares the point's budget with the others, and needs fewer trials than a point that is visited once.
 constexpr std::uint32_t usual_rounds = 6;  // the least from which ranks give an interval
-constexpr int least_of_several = 3;
+constexpr int least_of_several = 2;
 
 Repetition repetition(const Options& options, Repetition r) {
   const std::string kind = options.text("schedule");
