@@ -59,7 +59,7 @@ TEST_CASE("adaptive: equal trials stop at the least number, each of the wanted l
   const auto s = adaptive_schedule();
   const auto trials = drive(*s, 1, Seconds{10e-6});
   CHECK(trials.size() == 9);
-  CHECK(trials.front() == 100);  // 3 ms / 10 us
+  CHECK(trials.front() == 100);  // 1 ms / 10 us
   CHECK(s->next().why == Stop::converged);
   // One repeat where the operation is longer than a trial.
   CHECK(drive(*s, 1, Seconds{0.5}).front() == 1);
