@@ -52,7 +52,7 @@ struct AdaptiveOptions {
   int visits = 1;        // that share the point's budget
   int min_trials = 9;    // of a visit; from 9 on, the interval leaves out the least and the greatest; one of several
                          // visits whose share is spent has at least one
-  Seconds budget{0.06};  // a point's, once its visits have min_trials
+  Seconds budget{0.03};  // a point's, once its visits have min_trials
 };
 std::unique_ptr<Schedule> classic_schedule(const ClassicOptions& = {});
 std::unique_ptr<Schedule> adaptive_schedule(const AdaptiveOptions& = {});

@@ -60,9 +60,6 @@ constexpr PlannedCase host_timed_plan[] = {
     {Pattern::stream, Direction::d2h, Memory::pinned, blocking, Timing::host},
     {Pattern::stream, Direction::h2d, Memory::pinned, async, Timing::host},
 };
-constexpr PlannedCase beside_gpus_plan[] = {
-    {Pattern::stream, Direction::h2h, Memory::pageable, blocking, Timing::host},
-};
 constexpr PlannedCase host_plan[] = {
     {Pattern::stream, Direction::h2h, Memory::pageable, blocking, Timing::host},
     {Pattern::stream, Direction::h2h, Memory::pageable, blocking, Timing::host, Cache::cold},
@@ -97,9 +94,7 @@ void add_device(Plan& plan, const DeviceInfo& device, bool beside_gpus, bool qui
   }
   if (device.id == "host") {
     if (!beside_gpus) return add_transfers(plan, usual, device, host_plan, Sizes::all);
-    add_transfers(plan, usual, device, beside_gpus_plan, Sizes::all);
-    // Laying out a walk through more than the caches takes longer than measuring it.
-    return add_transfers(plan, usual, device, std::span(host_plan).subspan(1, 1), Sizes::powers_of_four);
+    return add_transfers(plan, usual, device, std::span(host_plan).first(1), Sizes::powers_of_two);
   }
   add_transfers(plan, usual, device, usual_plan, Sizes::all);
   add_transfers(plan, usual, device, pingpong_plan, Sizes::powers_of_two);
@@ -138,15 +133,19 @@ std::vector<Shape> few_of(const ProbeCase& c, const std::vector<Shape>& shapes) 
   return few;
 }
 
-// Every probe that this build has for the device. Beside GPUs a host is asked for its computing power alone: on 16
-// cores with a cache of 300 MiB its bandwidth takes two minutes, and its chase half of one.
+// Every probe that this build has for the device. Beside GPUs a host is asked for the corners of its computing power
+// alone: on 16 cores with a cache of 300 MiB its bandwidth takes two minutes, and its chase half of one.
 void add_probes(Plan& plan, const DeviceInfo& device, bool beside_gpus, bool quick) {
   for (const Probe* probe : reaching(probes(), devices::kind_of(device.id))) {
-    if (device.id == "host" && beside_gpus && probe->name() != "compute") continue;
+    const bool is_host_beside_gpus = device.id == "host" && beside_gpus;
+    if (is_host_beside_gpus && probe->name() != "compute") continue;
     try {
-      for (const ProbeCase& c : probe->cases(device.id))
-        if (!quick) add<Probes>(plan, *probe, device, steps_of<Probes>(c, probe->shapes(c)));
-        else if (is_quick(c)) add<Probes>(plan, *probe, device, steps_of<Probes>(c, few_of(c, probe->shapes(c))));
+      for (const ProbeCase& c : probe->cases(device.id)) {
+        if (quick && !is_quick(c)) continue;
+        const auto shapes = probe->shapes(c);
+        add<Probes>(plan, *probe, device,
+                    steps_of<Probes>(c, quick || is_host_beside_gpus ? few_of(c, shapes) : shapes));
+      }
     } catch (const Error& e) {
       plan.left_out.push_back(fmt::format("probe {} of {}: {}", probe->name(), device.id, e.what()));
     }
@@ -198,7 +197,8 @@ Plan characterize_plan(const Options& options) {
             "rounds (leave --quick out to measure them)"
       : any_gpu
           ? "by plan: managed memory, copies that meet cold host caches on their way to a GPU, offsets and perturbed "
-            "sizes (measure them with npgpu transfer); the host's bandwidth and latency (npgpu probe); whole jobs "
+            "sizes (measure them with npgpu transfer); the host's bandwidth and latency, and most of what shows how "
+            "its cores are built (npgpu probe); whole jobs "
             "cut into streams (npgpu streams); copies between GPUs"
           : "by plan: offsets and perturbed sizes (measure them with npgpu transfer)");
   return plan;

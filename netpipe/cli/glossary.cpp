@@ -149,7 +149,7 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"trial-time", {"TIME", "adaptive: length of a trial (default 1ms; calls 0.5ms; jobs: one job)."}},
       {"budget",
        {"TIME",
-        "adaptive: a point that has not converged after this time is marked so (default 60ms; jobs 40ms; calls "
+        "adaptive: a point that has not converged after this time is marked so (default 30ms; jobs 20ms; calls "
         "15ms)."}},
       {"target-time", {"TIME", "classic: length of a trial (default 250ms; probes 50ms)."}},
       {"repeats", {"N", "classic: repeats of a trial, in place of its length."}},

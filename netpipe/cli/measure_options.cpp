@@ -19,7 +19,7 @@ template <class K> const Repetition usual_repetition{};
 template <> const Repetition usual_repetition<Probes>{.classic = {.target = Seconds{0.05}}, .adaptive = {}};
 // A trial is one job.
 template <>
-const Repetition usual_repetition<Jobs>{.classic = {}, .adaptive = {.trial = Seconds{0}, .budget = Seconds{0.04}}};
+const Repetition usual_repetition<Jobs>{.classic = {}, .adaptive = {.trial = Seconds{0}, .budget = Seconds{0.02}}};
 
 // Calls are short, and many are timed.
 template <>
