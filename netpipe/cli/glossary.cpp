@@ -178,10 +178,19 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"every-size", {"", "Print every size; otherwise the perturbed neighbours of a size are part of its row."}},
       {"overview", {"", "Print one line for each series."}},
       {"brief", {"", "Print one line for each parameter, without formula and meaning."}},
-      {"threshold", {"SHARE", "Changes of the medians up to this share are the same."}},
+      {"tolerance",
+       {"SHARE",
+        "Changes of the time up to this share are the same. Default: by class of measurement, 1 % to 10 %, or learned "
+        "from three or more runs on a side."}},
+      {"other-hardware", {"", "Compare although the GPUs or the hosts' processors are of another model."}},
+      {"all", {"", "Show cases that are the same, too, and with --points every point."}},
+      {"markdown", {"", "Print tables as GitHub reads them."}},
       {"format", {"WORD", "csv: one table. json: the whole trace. npout: NetPIPE's five columns of one series."}},
       {"table", {"KIND", "csv: which table: transfers, probes, jobs or calls."}},
-      {"points", {"", "csv: one row for each point, with medians and intervals, in place of one for each sample."}},
+      {"points",
+       {"",
+        "One row for each point. csv: with medians and intervals, in place of one for each sample. compare: for each "
+        "that differs."}},
   };
   return all;
 }

@@ -1,0 +1,199 @@
+#include "npgpu/compare.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "netpipe/model/compare/tolerances.hpp"
+
+namespace npgpu {
+
+namespace {
+
+using model::CaseCurve;
+using model::CurvePoint;
+using model::Indices;
+
+constexpr double point_tolerance = 3;  // that of its class times so much
+
+// One point on one side or broken: what can be said without a test. False if there is more to say.
+bool state(PointComparison& p, const CurvePoint& point) {
+  for (std::size_t side = 0; side < 2; ++side) {
+    const model::Readings& its = point.side[side];
+    if (its.broken == Reason::none) continue;
+    p.verdict = Verdict::broken;
+    p.reason = its.broken;
+    p.note += (p.note.empty() ? "" : "; ") + ((side ? "B: " : "A: ") + its.why);
+  }
+  if (p.verdict == Verdict::broken) return true;
+  if (point.side[0].runs == 0 || point.side[1].runs == 0) {
+    p.verdict = point.side[0].runs ? Verdict::only_a : Verdict::only_b;
+    return true;
+  }
+  if (is_common(point)) return false;
+  p.verdict = Verdict::undecided;  // times of zero
+  p.reason = Reason::no_time;
+  return true;
+}
+
+void add_points(CaseComparison& of, const CaseCurve& curve, double tolerance) {
+  for (std::size_t i = 0; i < curve.points.size(); ++i) {
+    PointComparison p;
+    p.axes = curve.points[i].axes;
+    p.tolerance = point_tolerance * tolerance;
+    if (!state(p, curve.points[i])) set_change(p, curve, {i});
+    of.points.push_back(std::move(p));
+  }
+}
+
+void add_parts(CaseComparison& of, const CaseCurve& curve, double tolerance) {
+  const auto parts = thirds_of(curve);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    constexpr std::array names{"small", "middle", "large"};
+    PartComparison part;
+    part.name = parts.size() == 1 ? "all" : names[i];
+    part.first = curve.points[parts[i].front()].axes;
+    part.last = curve.points[parts[i].back()].axes;
+    part.points = parts[i].size();
+    part.tolerance = tolerance;
+    set_change(part, curve, parts[i]);
+    of.parts.push_back(std::move(part));
+  }
+}
+
+// Of the points that both sides have: those of at least an eighth of the largest size, the three first, or those whose
+// rate is within 2 % of the best among the larger half.
+Indices points_of_figure(const CaseCurve& curve, model::Among among) {
+  constexpr std::size_t few = 3;
+  constexpr double large = 8, larger_half = 2, near_best = 0.02;
+  Indices common;
+  double most = 0;
+  for (std::size_t i = 0; i < curve.points.size(); ++i)
+    if (is_common(curve.points[i])) {
+      common.push_back(i);
+      most = std::max(most, curve.sizes[i]);
+    }
+  if (among == model::Among::smallest) {
+    common.resize(std::min(few, common.size()));
+    return common;
+  }
+  const double least = most / (among == model::Among::largest ? large : larger_half);
+  std::erase_if(common, [&](std::size_t i) { return curve.sizes[i] < least; });
+  if (among == model::Among::largest) return common;
+  const auto log_rate = [&](std::size_t i) {
+    return std::log(curve.points[i].work) - reference_of(curve.points[i], model::Scale::time);
+  };
+  double best = -std::numeric_limits<double>::infinity();
+  for (const std::size_t i : common) best = std::max(best, log_rate(i));
+  std::erase_if(common, [&](std::size_t i) { return !(log_rate(i) > best - near_best); });
+  return common;
+}
+
+// From us to the figure's unit, with the work of its points.
+double in_unit(double us, FigureUnit unit, const CaseCurve& curve, const Indices& points) {
+  if (unit == FigureUnit::us) return us;
+  double log_work = 0;
+  for (const std::size_t i : points) log_work += std::log(curve.points[i].work) / static_cast<double>(points.size());
+  const double work = std::exp(log_work);
+  return unit == FigureUnit::us_a_load ? us / work : work / us * 1e6;
+}
+
+void add_figures(std::vector<KeyFigure>& all, const CaseCurve& curve, double tolerance) {
+  for (const model::FigureChoice& choice : curve.figures) {
+    const Indices points = points_of_figure(curve, choice.among);
+    if (points.empty() || std::ranges::find(all, choice.name, &KeyFigure::name) != all.end()) continue;
+    KeyFigure figure;
+    figure.name = choice.name;
+    figure.unit = choice.unit;
+    figure.at = curve.points[points.front()].axes;
+    if (points.size() > 1) figure.at += " .. " + curve.points[points.back()].axes;
+    figure.tolerance = tolerance;
+    set_change(figure, curve, points);
+    for (double* value : {&figure.a, &figure.b}) *value = in_unit(*value, choice.unit, curve, points);
+    all.push_back(std::move(figure));
+  }
+}
+
+// Corrects p over all of them, and judges.
+void judge_all(const std::vector<Change*>& changes) {
+  std::vector<double> p;
+  for (const Change* change : changes) p.push_back(change->p);
+  const std::vector<double> corrected = holm(p);
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    changes[i]->p = corrected[i];
+    model::judge(*changes[i]);
+  }
+}
+
+// Of a case with points that both sides have: the worst verdict of all. Slower by the clock comes after slower.
+void conclude(CaseComparison& of) {
+  constexpr std::array order{Verdict::broken,    Verdict::slower, Verdict::faster, Verdict::undecided,
+                             Verdict::disturbed, Verdict::same,   Verdict::only_a, Verdict::only_b};
+  static_assert(order.size() == names_of<Verdict>.size());
+  const auto rank = [&](const Change& c) {
+    return std::pair(std::ranges::find(order, c.verdict) - order.begin(), c.reason == Reason::clock);
+  };
+  const Change* worst = nullptr;
+  const auto see = [&](const Change& c) {
+    if (!worst || rank(c) < rank(*worst)) worst = &c;
+  };
+  for (const PartComparison& part : of.parts) see(part);
+  for (const PointComparison& point : of.points)
+    if (point.verdict != Verdict::undecided && point.verdict != Verdict::disturbed) see(point);
+  if (!worst) return;
+  of.verdict = worst->verdict;
+  of.reason = worst->reason;
+}
+
+bool is(const Change& c, Verdict verdict) { return c.verdict == verdict; }
+bool is_slower(const Change& c, bool by_the_clock) {
+  return is(c, Verdict::slower) && (c.reason == Reason::clock) == by_the_clock;
+}
+
+}  // namespace
+
+Outcome outcome_of(const Comparison& all) {
+  const auto any = [&](auto holds) {
+    if (std::ranges::any_of(all.figures, holds)) return true;
+    return std::ranges::any_of(all.cases, [&](const CaseComparison& of) {
+      return std::ranges::any_of(of.parts, holds) || std::ranges::any_of(of.points, holds);
+    });
+  };
+  if (any([](const Change& c) { return is(c, Verdict::broken); })) return Outcome::broken;
+  if (any([](const Change& c) { return is_slower(c, false); })) return Outcome::slower;
+  if (any([](const Change& c) { return is_slower(c, true); })) return Outcome::clock;
+  return Outcome::not_slower;
+}
+
+Comparison compare(Runs a, Runs b, std::optional<double> tolerance) {
+  const std::vector<CaseCurve> curves = model::curves_of(a, b);
+  Comparison all;
+  all.a_runs = a.size();
+  all.b_runs = b.size();
+  all.other_hardware = other_hardware(a, b);
+  all.tolerances = model::tolerances_of(curves, a, b, tolerance);
+  for (const CaseCurve& curve : curves) {
+    const double share = all.tolerances[static_cast<std::size_t>(curve.time_class)].share;
+    CaseComparison of{.kind = curve.kind,
+                      .title = curve.title,
+                      .lane = curve.lane,
+                      .time_class = curve.time_class,
+                      .trials_stand_in = curve.trials_stand_in};
+    add_parts(of, curve, share);
+    add_points(of, curve, share);
+    add_figures(all.figures, curve, share);
+    all.cases.push_back(std::move(of));
+  }
+  std::vector<Change*> parts, points;
+  for (KeyFigure& figure : all.figures) parts.push_back(&figure);
+  for (CaseComparison& of : all.cases) {
+    for (PartComparison& part : of.parts) parts.push_back(&part);
+    for (PointComparison& point : of.points) points.push_back(&point);
+  }
+  judge_all(parts);
+  judge_all(points);
+  for (CaseComparison& of : all.cases) conclude(of);
+  return all;
+}
+
+}  // namespace npgpu
