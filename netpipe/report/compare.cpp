@@ -20,7 +20,9 @@ constexpr std::array worst_first{Verdict::broken,    Verdict::slower, Verdict::f
 static_assert(worst_first.size() == names_of<Verdict>.size());
 
 std::string share_text(double share) {
-  return std::isfinite(share) ? fmt::format("{:+.{}f}", 100 * share, std::abs(share) < 0.0995 ? 1 : 0) : "-";
+  if (!std::isfinite(share)) return "-";
+  if (std::abs(share) < 0.0005) return "0.0";
+  return fmt::format("{:+.{}f}", 100 * share, std::abs(share) < 0.0995 ? 1 : 0);
 }
 std::string percent(double share) {
   return std::isfinite(share) ? share_text(share) + " %" : "-";
@@ -87,18 +89,20 @@ void identify(Sheet& sheet, const ComparisonOf& of) {
   if (!same.empty()) sheet.labelled("the same", fmt::format("{}", fmt::join(same, "; ")));
   if (rows) sheet.table(differing);
   else sheet.labelled("differs", "nothing but the time of the run");
+  if (is_simulated(of)) sheet.labelled("SIMULATED", "no measurement of hardware", true);
   for (const std::string& doubt : doubts_of(of)) sheet.labelled("note", doubt);
 }
 
 std::string figure_text(double value, FigureUnit unit) {
   switch (unit) {
-    case FigureUnit::us: return time_text(value);
+    case FigureUnit::us:
     case FigureUnit::us_a_load: return time_text(value);
     case FigureUnit::bytes_per_s: return rate_text(value);
-    case FigureUnit::flop_per_s: return digits_text(value * 1e-12) + " TFLOP/s";
+    case FigureUnit::flop_per_s:
     case FigureUnit::operations_per_s: break;
   }
-  return digits_text(value * 1e-12) + " TOP/s";
+  const bool tera = value >= 0.99995e12;
+  return fmt::format("{} {}{}", digits_text(value / (tera ? 1e12 : 1e9)), tera ? 'T' : 'G', name(unit));
 }
 
 void figures(Sheet& sheet, const Comparison& found) {
@@ -111,21 +115,32 @@ void figures(Sheet& sheet, const Comparison& found) {
   sheet.table(table, [&](std::size_t i) { return is_alarming(found.figures[i].verdict); });
 }
 
-// What a case's verdict rests on, where that is not all of it.
+// " at 132 blocks and 2 more points" where a case's verdict rests on points alone, else empty.
 std::string where(const CaseComparison& of) {
-  std::vector<std::string> parts, points;
-  for (const PartComparison& part : of.parts)
-    if (part.verdict == of.verdict && part.reason == of.reason) parts.push_back(part.name);
-  if (!parts.empty()) return parts.size() == of.parts.size() ? "" : fmt::format("{}", fmt::join(parts, ", "));
-  for (const PointComparison& point : of.points)
-    if (point.verdict == of.verdict && point.reason == of.reason) points.push_back(point.axes);
-  if (points.size() == of.points.size() || points.empty()) return "";
-  return points.front() + (points.size() > 1 ? fmt::format(" and {} more", points.size() - 1) : "");
+  const auto behind = [&](const Change& c) { return c.verdict == of.verdict && c.reason == of.reason; };
+  if (std::ranges::any_of(of.parts, behind)) return "";
+  const auto first = std::ranges::find_if(of.points, behind);
+  const auto n = std::ranges::count_if(of.points, behind);
+  if (n == 0 || n == std::ssize(of.points)) return "";
+  return fmt::format("{} at {}{}", verdict_text(of.verdict, of.reason), first->axes,
+                     n > 1 ? " and " + counted(static_cast<std::size_t>(n - 1), "more point") : "");
+}
+
+// What a part's verdict is, behind its change.
+char mark_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::slower: return '!';
+    case Verdict::undecided: return '?';
+    case Verdict::disturbed: return 'd';
+    case Verdict::faster: return '<';
+    default: return ' ';
+  }
 }
 
 std::string part_change(const CaseComparison& of, std::string_view name) {
   for (const PartComparison& part : of.parts)
-    if (part.name == name || (part.name == "all" && name == "middle")) return share_text(part.change);
+    if (part.name == name || (part.name == "all" && name == "middle"))
+      return share_text(part.change) + mark_of(part.verdict);
   return "";
 }
 
@@ -141,7 +156,7 @@ std::set<std::string> notes_of(const CaseComparison& of) {
 
 void cases(Sheet& sheet, const Comparison& found, const ComparisonDetail& detail) {
   sheet.heading("Cases: change of the time in % in the small, middle and large third of the sizes or shapes");
-  Table table({left("case"), right("small"), right("middle"), right("large"), left("verdict"), left("where", 1)});
+  Table table({left("case"), right("small"), right("middle"), right("large"), left("verdict")});
   std::vector<const CaseComparison*> rows;
   std::array<std::size_t, names_of<Verdict>.size()> folded{};
   std::set<std::string> notes;
@@ -154,9 +169,19 @@ void cases(Sheet& sheet, const Comparison& found, const ComparisonDetail& detail
     rows.push_back(&of);
     notes.merge(notes_of(of));
     table.row({of.title, part_change(of, "small"), part_change(of, "middle"), part_change(of, "large"),
-               verdict_text(of.verdict, of.reason), where(of)});
+               verdict_text(of.verdict, of.reason)});
+    if (const std::string at = where(of); !at.empty()) notes.insert(of.title + ": " + at);
   }
   if (!rows.empty()) sheet.table(table, [&](std::size_t i) { return is_alarming(rows[i]->verdict); });
+  const auto marked = [&](Verdict verdict) {
+    return std::ranges::any_of(rows, [&](const CaseComparison* of) {
+      return std::ranges::find(of->parts, verdict, &Change::verdict) != of->parts.end();
+    });
+  };
+  std::vector<std::string> marks;
+  for (const Verdict verdict : worst_first)
+    if (mark_of(verdict) != ' ' && marked(verdict)) marks.push_back(fmt::format("{} {}", mark_of(verdict), name(verdict)));
+  if (!marks.empty()) sheet.note(fmt::format("{}", fmt::join(marks, "   ")));
   for (std::size_t i = 0; i < folded.size(); ++i)
     if (folded[i]) sheet.note(fmt::format("{} {}, not shown (--all)", counted(folded[i], "case"), names_of<Verdict>[i]));
   for (const std::string& note : notes) sheet.note(note);

@@ -49,13 +49,18 @@ Texts facts_of(const Side& side, const NamedFact& wanted) {
   return all;
 }
 
-Texts of_series(const Side& side, std::string SeriesInfo::*what) {
-  Texts all;
+template <class Visit> void each_series(const Side& side, Visit visit) {
   for (const Trace* trace : side.runs)
     for_each_kind([&]<class K>() {
-      for (const Series<K>& series : trace->of<K>())
-        if (device_of(series.question) != "host") all.insert(series.*what);
+      for (const Series<K>& series : trace->of<K>()) visit(series, device_of(series.question));
     });
+}
+
+Texts of_series(const Side& side, std::string SeriesInfo::*what) {
+  Texts all;
+  each_series(side, [&](const SeriesInfo& series, const std::string& device) {
+    if (device != "host") all.insert(series.*what);
+  });
   all.erase("");
   return all;
 }
@@ -91,8 +96,19 @@ std::vector<WhoRow> who(const ComparisonOf& of) {
   return rows;
 }
 
+bool is_simulated(const ComparisonOf& of) {
+  bool any = false;
+  for (const Side* side : {&of.a, &of.b})
+    each_series(*side, [&](const SeriesInfo& series, const std::string&) { any |= series.simulated; });
+  return any;
+}
+
 std::vector<std::string> doubts_of(const ComparisonOf& of) {
   std::vector<std::string> all;
+  const auto uuid = [](const TraceRoot& root) { return root.run_uuid; };
+  const Texts of_a = of_roots(of.a, uuid), of_b = of_roots(of.b, uuid);
+  if (std::ranges::any_of(of_a, [&](const std::string& one) { return of_b.contains(one); }))
+    all.emplace_back("A and B have a run in common");
   for (const auto& [which, side] : {std::pair{'A', &of.a}, {'B', &of.b}})
     for (std::size_t i = 0; i < side->runs.size(); ++i)
       if (!side->runs[i]->root.complete)

@@ -15,7 +15,8 @@ struct WhoRow {
 };
 // In the order in which they should be read, without rows that neither side knows.
 std::vector<WhoRow> who(const ComparisonOf&);
-// What makes a comparison doubtful: an unfinished run, another version of npgpu.
+bool is_simulated(const ComparisonOf&);  // a device of either side
+// What makes a comparison doubtful: an unfinished run, another version of npgpu, one run on both sides.
 std::vector<std::string> doubts_of(const ComparisonOf&);
 
 }  // namespace npgpu

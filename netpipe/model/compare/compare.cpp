@@ -101,13 +101,15 @@ double in_unit(double us, FigureUnit unit, const CaseCurve& curve, const Indices
 void add_figures(std::vector<KeyFigure>& all, const CaseCurve& curve, double tolerance) {
   for (const model::FigureChoice& choice : curve.figures) {
     const Indices points = points_of_figure(curve, choice.among);
-    if (points.empty() || std::ranges::find(all, choice.name, &KeyFigure::name) != all.end()) continue;
+    if (points.empty()) continue;
     KeyFigure figure;
     figure.name = choice.name;
+    if (choice.among == model::Among::fastest && curve.blocks[points.back()] == 1) figure.name += ", one block";
     figure.unit = choice.unit;
     figure.at = curve.points[points.front()].axes;
     if (points.size() > 1) figure.at += " .. " + curve.points[points.back()].axes;
     figure.tolerance = tolerance;
+    if (std::ranges::find(all, figure.name, &KeyFigure::name) != all.end()) continue;  // of another module
     set_change(figure, curve, points);
     for (double* value : {&figure.a, &figure.b}) *value = in_unit(*value, choice.unit, curve, points);
     all.push_back(std::move(figure));

@@ -122,6 +122,11 @@ double size_of(const auto& axes) {
   else return 0;
 }
 
+double blocks_in(const auto& axes) {
+  if constexpr (requires { axes.blocks; }) return axes.blocks;
+  else return 0;
+}
+
 std::string lane_text(const TransferCase& c, std::uint32_t lane) {
   const auto all = lanes(c);
   return fmt::format(", lane {} {}", lane, lane < all.size() ? name(all[lane].direction) : "");
@@ -136,6 +141,7 @@ void add_curves(std::vector<CaseCurve>& all, const typename K::Case& question, c
     CaseCurve& curve = by_lane[key.second];
     curve.points.push_back(point);
     curve.sizes.push_back(size_of(key.first));
+    curve.blocks.push_back(blocks_in(key.first));
   }
   for (auto& [lane, curve] : by_lane) {
     curve.kind = K::name;

@@ -49,6 +49,7 @@ struct CaseCurve {
   bool trials_stand_in = false;
   std::vector<CurvePoint> points{};  // in order of axes
   std::vector<double> sizes{};       // of each: bytes, or 0
+  std::vector<double> blocks{};      // of each: of a kernel, or 0
   std::vector<FigureChoice> figures{};
 };
 

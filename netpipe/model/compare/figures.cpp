@@ -34,14 +34,14 @@ std::vector<FigureChoice> figures_of(const TransferCase& c, std::uint32_t lane) 
   if (!c.more_lanes.empty() || c.source_offset || c.target_offset) return {};
   const bool pinned = c.memory == Memory::pinned, host_timed = is_host_timed(c);
   if (c.pattern == Pattern::duplex && pinned && !host_timed)
-    return {{"both ways at once, " + way(lane ? reversed(c.direction) : c.direction), Among::largest, rate}};
+    return {{"both ways, " + way(lane ? reversed(c.direction) : c.direction), Among::largest, rate}};
   if (c.pattern != Pattern::stream) return {};
   const std::string cold = c.cache == Cache::cold ? ", cold" : "";
-  if (c.direction == Direction::h2h) return {{"copy " + way(c.direction) + cold, Among::largest, rate}};
+  if (c.direction == Direction::h2h) return {{"copy, " + way(c.direction) + cold, Among::largest, rate}};
   if (c.memory == Memory::pageable && !c.async) return {{"pageable copy, " + way(c.direction), Among::largest, rate}};
   if (!host_timed && (pinned || c.memory == Memory::device))
-    return {{"copy " + way(c.direction) + cold, Among::largest, rate}};
-  if (host_timed && pinned && !c.async) return {{"smallest blocking copy, " + way(c.direction), Among::smallest}};
+    return {{"copy, " + way(c.direction) + cold, Among::largest, rate}};
+  if (host_timed && pinned && !c.async) return {{"smallest copy, " + way(c.direction), Among::smallest}};
   return {};
 }
 
@@ -72,7 +72,7 @@ std::vector<FigureChoice> figures_of(const JobCase& c, std::uint32_t) {
 std::vector<FigureChoice> figures_of(const CallCase& c, std::uint32_t) {
   const bool alone = c.manner == Manner::alone;
   if (c.call == Call::launch) return {{alone ? "launch alone" : "launch back to back", Among::smallest}};
-  if (c.call == Call::signal && alone) return {{"launch until the host sees its word", Among::smallest}};
+  if (c.call == Call::signal && alone) return {{"launch until the host sees it", Among::smallest}};
   if (c.call == Call::graph_launch && alone)
     return {{c.form == GraphForm::chain ? "graph launch, chain" : "graph launch, fork"}};
   return {};
