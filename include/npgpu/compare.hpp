@@ -84,8 +84,8 @@ inline constexpr std::array<std::string_view, 7> names_of<Reason>{"",       "clo
 //   disturbed  others had a part in more than half of it, on one of the sides; it is not judged
 //   broken     one side has wrong results or no time
 struct Change {
-  double a = not_measured, b = not_measured;  // us; of a key figure, in its unit
-  double change = not_measured;               // of the times, b/a - 1: positive is slower
+  double a = not_measured, b = not_measured;       // us; of a key figure, in its unit
+  double change = not_measured;                    // of the times, b/a - 1: positive is slower
   double low = not_measured, high = not_measured;  // its interval of 95 %, not corrected
   double cycles = not_measured;                    // the change in cycles; NaN where clocks are not known
   double p = not_measured;                         // Welch's, after Holm's correction
@@ -97,9 +97,9 @@ struct Change {
 
 // A third of a curve: its points in order of size or shape. A curve of less than six points is one part.
 struct PartComparison : Change {
-  std::string name{};        // "small", "middle", "large"; "all"
+  std::string name{};           // "small", "middle", "large"; "all"
   std::string first{}, last{};  // text_of(axes)
-  std::size_t points = 0;    // that both sides have
+  std::size_t points = 0;       // that both sides have
 };
 struct PointComparison : Change {
   std::string axes{};  // text_of(axes)

@@ -95,14 +95,21 @@ Command compare_traces() {
   Command command{
       "compare",
       "what has become slower from traces A to traces B",
-      "Says who A and B are and what differs, then what is slower in B: key figures, and a line for each case. A folder "
+      "Says who A and B are and what differs, then what is slower in B: key figures, and a line for each case. A "
+      "folder "
       "stands for its traces (*.h5); several traces on a side are written before and after --. From three runs on a "
       "side, runs are compared rather than rounds, and the tolerances are learned from them. Exit codes: 0 nothing is "
       "slower, 3 something is, 5 in time and not in cycles (the clock), 6 wrong results or no times, 7 other hardware.",
       {"A...", "[--]", "B..."},
       {"npgpu compare last_month.h5 today.h5", "npgpu compare runs_of_may/ -- today.h5 --points",
        "npgpu compare a.h5 b.h5 --tolerance 10% --markdown"},
-      {{"What is compared", {"tolerance", "other-hardware"}}, {"Output", {"all", "points", "markdown", "json"}}},
+      {{"What is compared",
+        {Option(
+             "tolerance", {},
+             "Changes up to it are the same. Default: by class of measurement, 1 % to 10 %, or learned from three or "
+             "more runs on a side."),
+         "other-hardware"}},
+       {"Output", {"all", "points", "markdown", "json"}}},
       run_compare};
   command.sides = true;
   return command;

@@ -142,10 +142,7 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"N",
         "Trials of a visit. adaptive: at least this many (default 3; with one round 9, at least 6). classic: exactly "
         "this many (default 7)."}},
-      {"tolerance",
-       {"SHARE",
-        "adaptive: a point has converged when half the width of its 95 % interval is within this share of the median "
-        "(default 1%)."}},
+      {"tolerance", {"SHARE", "The share of a time that is taken for nothing."}},
       {"trial-time", {"TIME", "adaptive: length of a trial (default 3ms; probes 1ms; jobs: one job)."}},
       {"budget",
        {"TIME",
@@ -178,10 +175,6 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"every-size", {"", "Print every size; otherwise the perturbed neighbours of a size are part of its row."}},
       {"overview", {"", "Print one line for each series."}},
       {"brief", {"", "Print one line for each parameter, without formula and meaning."}},
-      {"tolerance",
-       {"SHARE",
-        "Changes of the time up to this share are the same. Default: by class of measurement, 1 % to 10 %, or learned "
-        "from three or more runs on a side."}},
       {"other-hardware", {"", "Compare although the GPUs or the hosts' processors are of another model."}},
       {"all", {"", "Show cases that are the same, too, and with --points every point."}},
       {"markdown", {"", "Print tables as GitHub reads them."}},

@@ -24,9 +24,7 @@ std::string share_text(double share) {
   if (std::abs(share) < 0.0005) return "0.0";
   return fmt::format("{:+.{}f}", 100 * share, std::abs(share) < 0.0995 ? 1 : 0);
 }
-std::string percent(double share) {
-  return std::isfinite(share) ? share_text(share) + " %" : "-";
-}
+std::string percent(double share) { return std::isfinite(share) ? share_text(share) + " %" : "-"; }
 std::string interval(const Change& c) {
   return std::isfinite(c.low) ? share_text(c.low) + " .. " + share_text(c.high) : "-";
 }
@@ -54,8 +52,7 @@ std::string headline(const Comparison& found) {
   switch (outcome_of(found)) {
     case Outcome::broken: return "BROKEN: wrong results or no times. " + counts + ".";
     case Outcome::slower: return "B is slower than A. " + counts + ".";
-    case Outcome::clock:
-      return "B is slower than A by its clock: in time, and not in cycles. " + counts + ".";
+    case Outcome::clock: return "B is slower than A by its clock: in time, and not in cycles. " + counts + ".";
     case Outcome::not_slower: break;
   }
   return "B is not slower than A. " + counts + ".";
@@ -108,7 +105,8 @@ std::string figure_text(double value, FigureUnit unit) {
 void figures(Sheet& sheet, const Comparison& found) {
   if (found.figures.empty()) return;
   sheet.heading("Key figures");
-  Table table({left("figure"), left("at", 2), right("A"), right("B"), right("time"), right("95 %", 1), left("verdict")});
+  Table table(
+      {left("figure"), left("at", 2), right("A"), right("B"), right("time"), right("95 %", 1), left("verdict")});
   for (const KeyFigure& f : found.figures)
     table.row({f.name, f.at, figure_text(f.a, f.unit), figure_text(f.b, f.unit), percent(f.change), interval(f),
                verdict_text(f.verdict, f.reason)});
@@ -180,10 +178,12 @@ void cases(Sheet& sheet, const Comparison& found, const ComparisonDetail& detail
   };
   std::vector<std::string> marks;
   for (const Verdict verdict : worst_first)
-    if (mark_of(verdict) != ' ' && marked(verdict)) marks.push_back(fmt::format("{} {}", mark_of(verdict), name(verdict)));
+    if (mark_of(verdict) != ' ' && marked(verdict))
+      marks.push_back(fmt::format("{} {}", mark_of(verdict), name(verdict)));
   if (!marks.empty()) sheet.note(fmt::format("{}", fmt::join(marks, "   ")));
   for (std::size_t i = 0; i < folded.size(); ++i)
-    if (folded[i]) sheet.note(fmt::format("{} {}, not shown (--all)", counted(folded[i], "case"), names_of<Verdict>[i]));
+    if (folded[i])
+      sheet.note(fmt::format("{} {}, not shown (--all)", counted(folded[i], "case"), names_of<Verdict>[i]));
   for (const std::string& note : notes) sheet.note(note);
 }
 
@@ -221,9 +221,10 @@ std::string tolerances_text(const Comparison& found) {
 void explain(Sheet& sheet, const Comparison& found) {
   sheet.heading("How it was judged");
   sheet.labelled("tolerances", tolerances_text(found) + "; single points: three times as much");
-  sheet.labelled("slower",
-                 "p below 0.05 after correction for the number of comparisons (Welch 1947, Holm 1979) and a longer time "
-                 "by more than the tolerance; with (clock) a kernel's time grew so and its cycles did not");
+  sheet.labelled(
+      "slower",
+      "p below 0.05 after correction for the number of comparisons (Welch 1947, Holm 1979) and a longer time "
+      "by more than the tolerance; with (clock) a kernel's time grew so and its cycles did not");
   sheet.labelled("same", "the interval of 95 % lies within the tolerance");
   sheet.labelled("undecided", "neither: more rounds or runs would tell");
 }

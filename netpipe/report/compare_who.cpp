@@ -88,8 +88,7 @@ std::vector<WhoRow> who(const ComparisonOf& of) {
   };
   add("GPU", [](const Side& side) { return of_series(side, &SeriesInfo::device_name); });
   add("UUID", [](const Side& side) { return of_series(side, &SeriesInfo::device_uuid); });
-  for (const NamedFact& fact : named_facts)
-    add(fact.what, [&](const Side& side) { return facts_of(side, fact); });
+  for (const NamedFact& fact : named_facts) add(fact.what, [&](const Side& side) { return facts_of(side, fact); });
   add("hostname", [](const Side& side) { return of_roots(side, [](const TraceRoot& r) { return r.hostname; }); });
   add("npgpu", [](const Side& side) { return of_roots(side, version_of); });
   add("plan", [](const Side& side) { return of_roots(side, [](const TraceRoot& r) { return r.plan; }); });

@@ -204,7 +204,8 @@ class Stream final : public DeviceTimer {
 };
 
 // The device called `id`, opened if it is not. It stays open, with one clock, as long as anyone holds it; who opens it
-// again finds a fresh one: time 0, call 1, the noise of its seed, with the drifts of another opening. A device that was lost stays lost in this process.
+// again finds a fresh one: time 0, call 1, the noise of its seed, with the drifts of another opening. A device that was
+// lost stays lost in this process.
 std::shared_ptr<Device> open_device(const std::string& id);
 
 }  // namespace npgpu::simulated

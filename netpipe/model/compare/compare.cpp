@@ -127,7 +127,8 @@ void judge_all(const std::vector<Change*>& changes) {
   }
 }
 
-// Of a case with points that both sides have: the worst verdict of all. Slower by the clock comes after slower.
+// The worst verdict of all; slower by the clock comes after slower. A point alone that is undecided or disturbed does
+// not make the case so.
 void conclude(CaseComparison& of) {
   constexpr std::array order{Verdict::broken,    Verdict::slower, Verdict::faster, Verdict::undecided,
                              Verdict::disturbed, Verdict::same,   Verdict::only_a, Verdict::only_b};
@@ -141,7 +142,7 @@ void conclude(CaseComparison& of) {
   };
   for (const PartComparison& part : of.parts) see(part);
   for (const PointComparison& point : of.points)
-    if (point.verdict != Verdict::undecided && point.verdict != Verdict::disturbed) see(point);
+    if (of.parts.empty() || (point.verdict != Verdict::undecided && point.verdict != Verdict::disturbed)) see(point);
   if (!worst) return;
   of.verdict = worst->verdict;
   of.reason = worst->reason;

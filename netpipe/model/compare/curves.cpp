@@ -44,8 +44,8 @@ template <class K> class Excerpt {
       const double us = time.time_us.value;
       if (point == all.points.end() || !time.usable() || !(us > 0)) continue;
       const double more = point->second.work / time.work;
-      point->second.side[side].all.push_back({run, round, std::log(us) + (std::isfinite(more) ? std::log(more) : 0),
-                                      std::log(clock_.at(time.axes))});
+      point->second.side[side].all.push_back(
+          {run, round, std::log(us) + (std::isfinite(more) ? std::log(more) : 0), std::log(clock_.at(time.axes))});
     }
   }
 
@@ -103,7 +103,9 @@ template <class K> void gather(Gathered<K>& all, const Series<K>& series, std::s
   for (const Point<K>& point : points) most = std::max(most, point.counted().size());
   all.trials_stand_in |= most == 1;
   std::map<std::uint32_t, Excerpt<K>> rounds;
-  const auto round = [&](std::uint32_t number) -> Excerpt<K>& { return rounds.try_emplace(number, series).first->second; };
+  const auto round = [&](std::uint32_t number) -> Excerpt<K>& {
+    return rounds.try_emplace(number, series).first->second;
+  };
   for (const Point<K>& point : points)
     for (const Visit<K>* visit : point.counted()) {
       const auto samples = samples_of(series, *visit);

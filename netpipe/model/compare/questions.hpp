@@ -76,8 +76,7 @@ template <class K> std::vector<Question<K>> questions_of(const std::vector<Run>&
       for (std::size_t i = 0; i < all.size(); ++i) {
         const auto asks_it = [&](const Series<K>* series) {
           const auto question = renamed(series->question, run.slots);
-          const bool same =
-              same_binding ? question == all[i].in_slots : unbound(question) == unbound(all[i].in_slots);
+          const bool same = same_binding ? question == all[i].in_slots : unbound(question) == unbound(all[i].in_slots);
           return same && (!same_schedule || series->schedule == all[i].schedule);
         };
         const auto found = taken.contains(i) ? left.end() : std::ranges::find_if(left, asks_it);

@@ -23,8 +23,7 @@ void learn(Tolerances& all, const std::vector<CaseCurve>& curves, std::size_t si
       if (numbers.size() != runs) continue;
       const double middle = median(numbers);
       for (const double number : numbers)
-        of_class.share =
-            std::max({of_class.share, least_learned, beyond_seen * std::expm1(std::abs(number - middle))});
+        of_class.share = std::max({of_class.share, least_learned, beyond_seen * std::expm1(std::abs(number - middle))});
     }
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
