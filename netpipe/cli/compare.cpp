@@ -109,7 +109,7 @@ Command compare_traces() {
              "Changes up to it are the same. Default: by class of measurement, 1 % to 10 %, or learned from three or "
              "more runs on a side."),
          "other-hardware"}},
-       {"Output", {"all", "points", "markdown", "json"}}},
+       {"Output", {"all", Option("points", {}, "Of each case, those that differ."), "markdown", "json"}}},
       run_compare};
   command.sides = true;
   return command;

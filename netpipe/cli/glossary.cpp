@@ -180,10 +180,7 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"markdown", {"", "Print tables as GitHub reads them."}},
       {"format", {"WORD", "csv: one table. json: the whole trace. npout: NetPIPE's five columns of one series."}},
       {"table", {"KIND", "csv: which table: transfers, probes, jobs or calls."}},
-      {"points",
-       {"",
-        "One row for each point. csv: with medians and intervals, in place of one for each sample. compare: for each "
-        "that differs."}},
+      {"points", {"", "Print one row for each point."}},
   };
   return all;
 }
