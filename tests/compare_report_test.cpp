@@ -24,9 +24,9 @@ template <class C> C change(double by, Verdict verdict, Reason reason = Reason::
   return c;
 }
 
-PartComparison part(const char* name, double by, Verdict verdict, Reason reason = Reason::none) {
+PartComparison part(Third third, double by, Verdict verdict, Reason reason = Reason::none) {
   auto p = change<PartComparison>(by, verdict, reason);
-  p.name = name;
+  p.third = third;
   return p;
 }
 PointComparison point(const char* axes, double by, Verdict verdict, Reason reason = Reason::none) {
@@ -47,11 +47,11 @@ CaseComparison a_case(const char* title, Verdict verdict, Reason reason = Reason
 Comparison some() {
   Comparison all;
   CaseComparison slow = a_case("one", Verdict::slower);
-  slow.parts = {part("small", 0.0001, Verdict::same), part("middle", -0.004, Verdict::undecided),
-                part("large", 0.031, Verdict::slower)};
+  slow.parts = {part(Third::small, 0.0001, Verdict::same), part(Third::middle, -0.004, Verdict::undecided),
+                part(Third::large, 0.031, Verdict::slower)};
   slow.points = {point("1 KiB", 0, Verdict::same), point("2 KiB", 0.25, Verdict::slower)};
   CaseComparison same = a_case("two", Verdict::same);
-  same.parts = {part("all", 0.001, Verdict::same)};
+  same.parts = {part(Third::all, 0.001, Verdict::same)};
   all.cases = {slow, same, a_case("three", Verdict::only_a)};
   auto figure = change<KeyFigure>(0.031, Verdict::slower);
   figure.name = "copy, host to device";
@@ -60,7 +60,7 @@ Comparison some() {
   figure.a = 55.4e9;
   figure.b = 53.7e9;
   all.figures = {figure};
-  all.tolerances.fill({0.01, "default"});
+  all.tolerances.fill({{0.03, 0.03, 0.01, 0.03}, "default"});
   return all;
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("then the verdict, key figures, and a line for each case that is not t
   CHECK(has(out, "  ! slower ? undecided\n"));
   CHECK_FALSE(has(out, "\n  two "));
   CHECK(has(out, "  1 case same, not shown (--all)\n"));
-  CHECK(has(out, "device-copies 1.0 % (default)"));
+  CHECK(has(out, "device-copies 3.0, 3.0, 1.0 % (default)"));
   CHECK_FALSE(has(out, "KiB"));
 }
 
@@ -133,12 +133,12 @@ TEST_CASE("the rest on demand: all cases, and the points that differ") {
 TEST_CASE("what rests on single points, or on the clock, says so") {
   Comparison found = some();
   found.cases[0] = a_case("one", Verdict::slower, Reason::clock);
-  found.cases[0].parts = {part("all", 0.02, Verdict::slower, Reason::clock)};
+  found.cases[0].parts = {part(Third::all, 0.02, Verdict::slower, Reason::clock)};
   found.figures.clear();
   CHECK(has(text(found), "B is slower than A by its clock: in time, and not in cycles."));
   CHECK(has(text(found), "slower (clock)\n"));
   found.cases[0] = a_case("one", Verdict::slower);
-  found.cases[0].parts = {part("all", 0.001, Verdict::same)};
+  found.cases[0].parts = {part(Third::all, 0.001, Verdict::same)};
   found.cases[0].points = {point("1 block", 0, Verdict::same), point("132 blocks", 0.9, Verdict::slower),
                            point("264 blocks", 0.9, Verdict::slower)};
   CHECK(has(text(found), "  one: slower at 132 blocks and 1 more point\n"));
@@ -209,7 +209,12 @@ TEST_CASE("as JSON: all of it, and null for what is not known") {
   CHECK(j["a"][0]["run"]["hostname"] == "node7");
   CHECK(j["counts"]["slower"] == 1);
   CHECK(j["counts"]["undecided"] == 0);
-  CHECK(j["tolerances"][0] == json{{"class", "device-copies"}, {"tolerance", 0.01}, {"source", "default"}});
+  CHECK(j["tolerances"][0] == json{{"class", "device-copies"},
+                                   {"small", 0.03},
+                                   {"middle", 0.03},
+                                   {"large", 0.01},
+                                   {"all", 0.03},
+                                   {"source", "default"}});
   CHECK(j["figures"][0]["unit"] == "B/s");
   CHECK(j["cases"][0]["parts"][2]["verdict"] == "slower");
   CHECK(j["cases"][0]["parts"][2]["cycles"].is_null());

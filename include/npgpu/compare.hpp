@@ -50,10 +50,17 @@ template <>
 inline constexpr std::array<std::string_view, 7> names_of<TimeClass>{
     "device-copies", "host-copies", "pageable-copies", "kernels", "host-probes", "calls", "jobs"};
 
+// Which third of a curve, in order of size or shape: latencies scatter more than rates. A curve of less than six points
+// is one part.
+enum class Third { small, middle, large, all };
+template <> inline constexpr std::array<std::string_view, 4> names_of<Third>{"small", "middle", "large", "all"};
+
 // Differences up to this share are the same. A single point may differ by three times as much.
 struct Tolerance {
-  double share = 0;
-  std::string source{};  // "default", "--tolerance", "learned from 10 runs of A"
+  std::array<double, names_of<Third>.size()> share{};  // of each third
+  std::string source{};                                // "default", "--tolerance", "learned from 10 runs of A"
+
+  double of(Third third) const { return share[static_cast<std::size_t>(third)]; }
 };
 using Tolerances = std::array<Tolerance, names_of<TimeClass>.size()>;  // by class
 
@@ -97,7 +104,7 @@ struct Change {
 
 // A third of a curve: its points in order of size or shape. A curve of less than six points is one part.
 struct PartComparison : Change {
-  std::string name{};           // "small", "middle", "large"; "all"
+  Third third = Third::all;
   std::string first{}, last{};  // text_of(axes)
   std::size_t points = 0;       // that both sides have
 };

@@ -6,11 +6,11 @@
 //     "other_hardware": null, or a sentence,
 //     "a": [ { file, run: {...} } ], "b": as "a",
 //     "who": [ { what, a, b, differs } ], "notes": [ ... ],
-//     "tolerances": [ { class, tolerance, source } ],
+//     "tolerances": [ { class, small, middle, large, all, source } ]   by third of a curve,
 //     "counts": { "same": 41, ... }  cases by verdict,
 //     "figures": [ { name, at, unit, CHANGE } ]   a and b in that unit
 //     "cases": [ { kind, title, lane, class, trials_stand_in, verdict, reason,
-//                  parts: [ { name, first, last, points, CHANGE } ],
+//                  parts: [ { third, first, last, points, CHANGE } ],
 //                  points: [ { point, CHANGE } ] } ] }
 //
 //   CHANGE: a, b (us), change, low, high (95 %), cycles (change in cycles), p (corrected), tolerance, verdict, reason,
@@ -39,7 +39,7 @@ void add_change(Json& json, const Change& c) {
 }
 
 Json part_json(const PartComparison& part) {
-  Json json{entry("name", part.name), entry("first", part.first), entry("last", part.last),
+  Json json{entry("third", part.third), entry("first", part.first), entry("last", part.last),
             entry("points", part.points)};
   add_change(json, part);
   return json;
@@ -80,9 +80,13 @@ Json who_json(const WhoRow& row) {
 
 Json tolerances_json(const Tolerances& tolerances) {
   Json all = Json::array();
-  for (std::size_t i = 0; i < tolerances.size(); ++i)
-    all.push_back({entry("class", names_of<TimeClass>[i]), entry("tolerance", tolerances[i].share),
-                   entry("source", tolerances[i].source)});
+  for (std::size_t i = 0; i < tolerances.size(); ++i) {
+    Json one({entry("class", names_of<TimeClass>[i])});
+    for (std::size_t third = 0; third < names_of<Third>.size(); ++third)
+      one[std::string(names_of<Third>[third])] = tolerances[i].share[third];
+    one["source"] = tolerances[i].source;
+    all.push_back(std::move(one));
+  }
   return all;
 }
 

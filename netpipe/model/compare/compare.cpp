@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "netpipe/model/compare/tolerances.hpp"
 
@@ -36,57 +35,30 @@ bool state(PointComparison& p, const CurvePoint& point) {
   return true;
 }
 
-void add_points(CaseComparison& of, const CaseCurve& curve, double tolerance) {
+void add_points(CaseComparison& of, const CaseCurve& curve, const Tolerance& tolerance) {
+  std::vector<Third> third_of(curve.points.size(), Third::all);
+  for (const model::Part& part : thirds_of(curve))
+    for (const std::size_t i : part.points) third_of[i] = part.third;
   for (std::size_t i = 0; i < curve.points.size(); ++i) {
     PointComparison p;
     p.axes = curve.points[i].axes;
-    p.tolerance = point_tolerance * tolerance;
+    p.tolerance = point_tolerance * tolerance.of(third_of[i]);
     if (!state(p, curve.points[i])) set_change(p, curve, {i});
     of.points.push_back(std::move(p));
   }
 }
 
-void add_parts(CaseComparison& of, const CaseCurve& curve, double tolerance) {
-  const auto parts = thirds_of(curve);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    constexpr std::array names{"small", "middle", "large"};
+void add_parts(CaseComparison& of, const CaseCurve& curve, const Tolerance& tolerance) {
+  for (const model::Part& its : thirds_of(curve)) {
     PartComparison part;
-    part.name = parts.size() == 1 ? "all" : names[i];
-    part.first = curve.points[parts[i].front()].axes;
-    part.last = curve.points[parts[i].back()].axes;
-    part.points = parts[i].size();
-    part.tolerance = tolerance;
-    set_change(part, curve, parts[i]);
+    part.third = its.third;
+    part.first = curve.points[its.points.front()].axes;
+    part.last = curve.points[its.points.back()].axes;
+    part.points = its.points.size();
+    part.tolerance = tolerance.of(its.third);
+    set_change(part, curve, its.points);
     of.parts.push_back(std::move(part));
   }
-}
-
-// Of the points that both sides have: those of at least an eighth of the largest size, the three first, or those whose
-// rate is within 2 % of the best among the larger half.
-Indices points_of_figure(const CaseCurve& curve, model::Among among) {
-  constexpr std::size_t few = 3;
-  constexpr double large = 8, larger_half = 2, near_best = 0.02;
-  Indices common;
-  double most = 0;
-  for (std::size_t i = 0; i < curve.points.size(); ++i)
-    if (is_common(curve.points[i])) {
-      common.push_back(i);
-      most = std::max(most, curve.sizes[i]);
-    }
-  if (among == model::Among::smallest) {
-    common.resize(std::min(few, common.size()));
-    return common;
-  }
-  const double least = most / (among == model::Among::largest ? large : larger_half);
-  std::erase_if(common, [&](std::size_t i) { return curve.sizes[i] < least; });
-  if (among == model::Among::largest) return common;
-  const auto log_rate = [&](std::size_t i) {
-    return std::log(curve.points[i].work) - reference_of(curve.points[i], model::Scale::time);
-  };
-  double best = -std::numeric_limits<double>::infinity();
-  for (const std::size_t i : common) best = std::max(best, log_rate(i));
-  std::erase_if(common, [&](std::size_t i) { return !(log_rate(i) > best - near_best); });
-  return common;
 }
 
 // From us to the figure's unit, with the work of its points.
@@ -98,9 +70,9 @@ double in_unit(double us, FigureUnit unit, const CaseCurve& curve, const Indices
   return unit == FigureUnit::us_a_load ? us / work : work / us * 1e6;
 }
 
-void add_figures(std::vector<KeyFigure>& all, const CaseCurve& curve, double tolerance) {
+void add_figures(std::vector<KeyFigure>& all, const CaseCurve& curve, const Tolerance& tolerance) {
   for (const model::FigureChoice& choice : curve.figures) {
-    const Indices points = points_of_figure(curve, choice.among);
+    const auto [third, points] = part_of_figure(curve, choice.among);
     if (points.empty()) continue;
     KeyFigure figure;
     figure.name = choice.name;
@@ -108,7 +80,7 @@ void add_figures(std::vector<KeyFigure>& all, const CaseCurve& curve, double tol
     figure.unit = choice.unit;
     figure.at = curve.points[points.front()].axes;
     if (points.size() > 1) figure.at += " .. " + curve.points[points.back()].axes;
-    figure.tolerance = tolerance;
+    figure.tolerance = tolerance.of(third);
     if (std::ranges::find(all, figure.name, &KeyFigure::name) != all.end()) continue;  // of another module
     set_change(figure, curve, points);
     for (double* value : {&figure.a, &figure.b}) *value = in_unit(*value, choice.unit, curve, points);
@@ -176,15 +148,15 @@ Comparison compare(Runs a, Runs b, std::optional<double> tolerance) {
   all.other_hardware = other_hardware(a, b);
   all.tolerances = model::tolerances_of(curves, a, b, tolerance);
   for (const CaseCurve& curve : curves) {
-    const double share = all.tolerances[static_cast<std::size_t>(curve.time_class)].share;
+    const Tolerance& tolerance_of_class = all.tolerances[static_cast<std::size_t>(curve.time_class)];
     CaseComparison of{.kind = curve.kind,
                       .title = curve.title,
                       .lane = curve.lane,
                       .time_class = curve.time_class,
                       .trials_stand_in = curve.trials_stand_in};
-    add_parts(of, curve, share);
-    add_points(of, curve, share);
-    add_figures(all.figures, curve, share);
+    add_parts(of, curve, tolerance_of_class);
+    add_points(of, curve, tolerance_of_class);
+    add_figures(all.figures, curve, tolerance_of_class);
     all.cases.push_back(std::move(of));
   }
   std::vector<Change*> parts, points;

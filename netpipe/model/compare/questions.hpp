@@ -1,6 +1,7 @@
 // Which series of several traces asked the same: by question, and by order of devices within their kind.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
