@@ -10,158 +10,224 @@ using nlohmann::json;
 
 namespace {
 
-PointComparison point(const char* title, std::string axes, double a, double b, Verdict verdict) {
-  PointComparison p;
-  p.kind = Transfers::name;
-  p.title = title;
-  p.axes = std::move(axes);
-  p.a_us = a;
-  p.b_us = b;
-  p.change = b / a - 1;
-  p.verdict = verdict;
+template <class C> C change(double by, Verdict verdict, Reason reason = Reason::none) {
+  C c;
+  c.a = 10;
+  c.b = 10 * (1 + by);
+  c.change = by;
+  c.low = by - 0.001;
+  c.high = by + 0.001;
+  c.p = 0.01;
+  c.tolerance = 0.01;
+  c.verdict = verdict;
+  c.reason = reason;
+  return c;
+}
+
+PartComparison part(Third third, double by, Verdict verdict, Reason reason = Reason::none) {
+  auto p = change<PartComparison>(by, verdict, reason);
+  p.third = third;
   return p;
 }
-
-std::vector<PointComparison> some() {
-  return {point("one", "1 KiB", 10, 10.1, Verdict::same), point("one", "2 KiB", 20, 25, Verdict::slower),
-          point("one", "4 KiB", 30, not_measured, Verdict::only_a), point("two", "1 KiB", 10, 8, Verdict::faster),
-          point("two", "2 KiB", 10, 12, Verdict::unclear)};
+PointComparison point(const char* axes, double by, Verdict verdict, Reason reason = Reason::none) {
+  auto p = change<PointComparison>(by, verdict, reason);
+  p.axes = axes;
+  return p;
+}
+CaseComparison a_case(const char* title, Verdict verdict, Reason reason = Reason::none) {
+  CaseComparison of;
+  of.kind = Transfers::name;
+  of.title = title;
+  of.verdict = verdict;
+  of.reason = reason;
+  return of;
 }
 
-Trace trace_of(const std::string& device, const std::string& uuid = "") {
+// Three cases: one slower in its large third, one the same, one that A has alone.
+Comparison some() {
+  Comparison all;
+  CaseComparison slow = a_case("one", Verdict::slower);
+  slow.parts = {part(Third::small, 0.0001, Verdict::same), part(Third::middle, -0.004, Verdict::undecided),
+                part(Third::large, 0.031, Verdict::slower)};
+  slow.points = {point("1 KiB", 0, Verdict::same), point("2 KiB", 0.25, Verdict::slower)};
+  CaseComparison same = a_case("two", Verdict::same);
+  same.parts = {part(Third::all, 0.001, Verdict::same)};
+  all.cases = {slow, same, a_case("three", Verdict::only_a)};
+  auto figure = change<KeyFigure>(0.031, Verdict::slower);
+  figure.name = "copy, host to device";
+  figure.at = "64 MiB .. 192 MiB";
+  figure.unit = FigureUnit::bytes_per_s;
+  figure.a = 55.4e9;
+  figure.b = 53.7e9;
+  all.figures = {figure};
+  all.tolerances.fill({{0.03, 0.03, 0.01, 0.03}, "default"});
+  return all;
+}
+
+Trace trace_of(const std::string& gpu, const std::string& driver) {
   Trace trace;
   trace.root.hostname = "node7";
   trace.root.start_time_utc = "2026-11-21T06:19:25Z";
   trace.root.tool_version = "0.1.0";
-  trace.root.git_commit = "abc";
   trace.root.complete = true;
   trace.of<Transfers>().emplace_back();
-  trace.of<Transfers>()[0].device_name = device;
-  trace.of<Transfers>()[0].device_uuid = uuid;
+  trace.of<Transfers>()[0].question = case_on("cudaMemcpy", "cuda:0");
+  trace.of<Transfers>()[0].device_name = gpu;
+  trace.provenance = {{"gpu0", {{"driver_version", driver}}}};
   return trace;
 }
+const Trace before = trace_of("H200", "580"), after = trace_of("H200", "590");
 
-const Trace same = trace_of("Test GPU");
+ComparisonOf comparison(const Comparison& found) { return {{{"a.h5"}, {&before}}, {{"b.h5"}, {&after}}, found, false}; }
 
-ComparisonOf comparison(const std::vector<PointComparison>& points, const Trace& a = same, const Trace& b = same) {
-  return {"a.h5", "b.h5", &a, &b, points, 0.05};
-}
-
-std::string text(const ComparisonOf& of, bool color = false) {
+std::string text(const ComparisonOf& of, const ComparisonDetail& detail = {}, int width = 100) {
   std::ostringstream out;
-  compare_text(out, of, {.color = color, .width = 100});
+  compare_text(out, of, detail, {.width = width});
   return out.str();
 }
-std::string text(const std::vector<PointComparison>& points, bool color = false) {
-  return text(comparison(points), color);
+std::string text(const Comparison& found, const ComparisonDetail& detail = {}) {
+  return text(comparison(found), detail);
 }
-
 json parsed(const ComparisonOf& of) {
   std::ostringstream out;
   compare_json(out, of);
   return json::parse(out.str());
 }
-
 bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
-TEST_CASE("the verdicts are counted, and every point that is not the same is shown") {
+TEST_CASE("first it says who A and B are: what differs in a table, what is the same in a line") {
   const std::string out = text(some());
-  CHECK(has(out, "\nB against A, 5 points: 1 slower, 1 faster, 1 unclear, 1 same, 1 only-a\n"));
-  CHECK(has(out, "differ by more than 5 %"));
-  CHECK(has(out, "\none\n  1 slower, 1 same, 1 only-a; times +13.0 % in the median, +1.0 % .. +25.0 %\n"));
-  CHECK(has(out, "\n  2 KiB  20.00  25.00  +25.0 %  slower\n"));
-  CHECK(has(out, "\ntwo\n"));
-  CHECK(has(out, "  1 KiB  10.00   8.000  -20.0 %  faster\n"));
-  CHECK(has(out, "  2 KiB  10.00  12.00   +20.0 %  unclear\n"));
-  CHECK_FALSE(has(out, "10.10"));  // the same needs no row
+  CHECK(out.starts_with("  A         a.h5 of 2026-11-21T06:19:25Z\n  B         b.h5 of 2026-11-21T06:19:25Z\n"));
+  CHECK(has(out, "  the same  GPU H200; hostname node7; npgpu 0.1.0\n"));
+  CHECK(has(out, "  differs  A    B\n  driver   580  590\n"));
+  ComparisonOf same = comparison(some());
+  same.b = same.a;
+  CHECK(has(text(same), "  differs   nothing but the time of the run\n"));
 }
 
-TEST_CASE("a series in which nothing changed is one line") {
-  const std::string out = text({point("one", "1 KiB", 10, 10, Verdict::same)});
-  CHECK(has(out, "B against A, 1 point: 1 same\n"));
-  CHECK_FALSE(has(out, "A us"));
+TEST_CASE("then the verdict, key figures, and a line for each case that is not the same") {
+  const std::string out = text(some());
+  CHECK(has(out, "\nB is slower than A. 3 cases: 1 slower, 1 same, 1 only-a.\n"));
+  CHECK(has(out, "  copy, host to device  64 MiB .. 192 MiB  55.40 GB/s  53.70 GB/s  +3.1 %  +3.0 .. +3.2  slower\n"));
+  CHECK(has(out, "  one    0.0    -0.4?  +3.1!  slower\n"));
+  CHECK(has(out, "  ! slower ? undecided\n"));
+  CHECK_FALSE(has(out, "\n  two "));
+  CHECK(has(out, "  1 case same, not shown (--all)\n"));
+  CHECK(has(out, "device-copies 3.0, 3.0, 1.0 % (default)"));
+  CHECK_FALSE(has(out, "KiB"));
 }
 
-TEST_CASE("two series with one title are not mixed up") {
-  const std::string out =
-      text({point("one", "2 KiB", 1, 1, Verdict::same), point("one", "2 KiB", 1, 1, Verdict::same)});
-  CHECK(out.find("\none\n") != out.rfind("\none\n"));
+TEST_CASE("the rest on demand: all cases, and the points that differ") {
+  const std::string out = text(some(), {.every_case = true});
+  CHECK(has(out, "\n  two "));
+  CHECK_FALSE(has(out, "not shown"));
+  const std::string points = text(some(), {.points = true});
+  CHECK(has(points, "\none\n"));
+  CHECK(has(points, "  2 KiB  10.00  12.50  +25 %  +25 .. +25  slower\n"));
+  CHECK_FALSE(has(points, "  1 KiB  10.00"));
+  CHECK(has(text(some(), {.every_case = true, .points = true}), "  1 KiB  10.00"));
 }
 
-TEST_CASE("a slower lane has its number") {
-  auto p = point("one", "1 KiB", 10, 20, Verdict::slower);
-  p.lane = 1;
-  CHECK(has(text({p}), "  1 KiB     1  10.00  20.00  +100.0 %  slower\n"));
+TEST_CASE("what rests on single points, or on the clock, says so") {
+  Comparison found = some();
+  found.cases[0] = a_case("one", Verdict::slower, Reason::clock);
+  found.cases[0].parts = {part(Third::all, 0.02, Verdict::slower, Reason::clock)};
+  found.figures.clear();
+  CHECK(has(text(found), "B is slower than A by its clock: in time, and not in cycles."));
+  CHECK(has(text(found), "slower (clock)\n"));
+  found.cases[0] = a_case("one", Verdict::slower);
+  found.cases[0].parts = {part(Third::all, 0.001, Verdict::same)};
+  found.cases[0].points = {point("1 block", 0, Verdict::same), point("132 blocks", 0.9, Verdict::slower),
+                           point("264 blocks", 0.9, Verdict::slower)};
+  CHECK(has(text(found), "  one: slower at 132 blocks and 1 more point\n"));
 }
 
-TEST_CASE("points are counted as reports count them: one of several lanes is one") {
-  auto lane = point("one", "1 KiB", 10, 10, Verdict::same);
-  lane.lane = 1;
-  const std::string out =
-      text({point("one", "1 KiB", 10, 10, Verdict::same), lane, point("one", "2 KiB", 10, 10, Verdict::same)});
-  CHECK(has(out, "B against A, 2 points (3 times: some have several lanes): 3 same"));
-  CHECK(out.find("\none\n") == out.rfind("\none\n"));
+TEST_CASE("broken points give their reason") {
+  Comparison found = some();
+  found.cases[0] = a_case("one", Verdict::broken, Reason::wrong_results);
+  found.cases[0].points = {point("1 KiB", 0, Verdict::broken, Reason::wrong_results)};
+  found.cases[0].points[0].note = "B: void: the payload arrived wrong";
+  const std::string out = text(found);
+  CHECK(has(out, "BROKEN: wrong results or no times. 3 cases: 1 broken, 1 same, 1 only-a.\n"));
+  CHECK(has(out, "broken (wrong-results)\n"));
+  CHECK(has(out, "  B: void: the payload arrived wrong\n"));
 }
 
-TEST_CASE("a point of any kind is shown by its axes, and a broken one with the reason") {
-  auto job = point("jobs", "2 KiB in, 4 chunks in 4 streams", 10, 20, Verdict::slower);
-  job.kind = Jobs::name;
-  auto broken = point("jobs", "4 KiB in, 4 chunks in 4 streams", 10, not_measured, Verdict::broken);
-  broken.kind = Jobs::name;
-  broken.note = "B: results were wrong";
-  const std::string out = text({job, broken});
-  CHECK(has(out, "2 points: 1 broken, 1 slower\n"));
-  CHECK(has(out, "  2 KiB in, 4 chunks in 4 streams  10.00  20.00  +100.0 %  slower\n"));
-  CHECK(has(out, "  4 KiB in, 4 chunks in 4 streams  10.00   -            -  broken\n      B: results were wrong\n"));
-  const json j = parsed(comparison({job, broken}));
-  CHECK(j["points"][0]["kind"] == "jobs");
-  CHECK(j["points"][0]["point"] == "2 KiB in, 4 chunks in 4 streams");
-  CHECK(j["points"][1]["note"] == "B: results were wrong");
+TEST_CASE("other hardware that was refused has no verdicts") {
+  ComparisonOf of = comparison({});
+  of.found.other_hardware = "the GPUs differ: H200 in A, A100 in B";
+  of.refused = true;
+  const std::string out = text(of);
+  CHECK(has(out,
+            "\nNot compared: the GPUs differ: H200 in A, A100 in B (--other-hardware compares them all the same).\n"));
+  CHECK_FALSE(has(out, "cases"));
+  const json j = parsed(of);
+  CHECK(j["outcome"] == "other-hardware");
+  CHECK_FALSE(j.contains("cases"));
+  of.refused = false;
+  CHECK(has(text(of), "  WARNING   the GPUs differ"));
 }
 
-TEST_CASE("first it says what A and B are, and warns where their devices differ") {
-  const std::string same_text = text(some());
-  CHECK(
-      same_text.starts_with("  A         a.h5, 2026-11-21T06:19:25Z, on node7, Test GPU, npgpu 0.1.0 (abc)\n"
-                            "  B         b.h5, 2026-11-21T06:19:25Z, on node7, Test GPU, npgpu 0.1.0 (abc)\n"));
-  CHECK_FALSE(has(same_text, "WARNING"));
-  const Trace a100 = trace_of("NVIDIA A100"), h200 = trace_of("NVIDIA H200", "GPU-1"),
-              other = trace_of("NVIDIA H200", "GPU-2");
-  CHECK(
-      has(text(comparison(some(), a100, h200)), "WARNING   the devices differ: NVIDIA A100 in A, NVIDIA H200 in B\n"));
-  CHECK(has(text(comparison(some(), h200, other)), "WARNING   the GPUs are others of the same model"));
-  const json j = parsed(comparison(some(), a100, h200));
-  CHECK(j["a"]["file"] == "a.h5");
-  CHECK(j["a"]["run"]["hostname"] == "node7");
-  CHECK(j["b"]["devices"][0] == json{{"name", "NVIDIA H200"}, {"uuid", "GPU-1"}});
-  CHECK(j["warnings"].size() == 1);
+TEST_CASE("doubts are said: a run that did not end, two versions, trials for rounds, one run on both sides") {
+  ComparisonOf of = comparison(some());
+  Trace unfinished = before;
+  unfinished.root.complete = false;
+  unfinished.root.tool_version = "0.2.0";
+  of.a.runs = {&unfinished};
+  of.found.cases[0].trials_stand_in = true;
+  std::string out = text(of, {}, 200);
+  CHECK(has(out, "A is incomplete: the run of a.h5 did not reach its end\n"));
+  CHECK(has(out, "two versions of npgpu measured"));
+  CHECK(has(out, "1 of 3 cases have one visit to each point on a side: their trials stand in for rounds"));
+  Trace named = before;
+  named.root.run_uuid = "1";
+  of.a.runs = of.b.runs = {&named};
+  CHECK(has(text(of), "A and B have a run in common\n"));
 }
 
-TEST_CASE("nothing to compare is said, and colours only where asked for") {
-  CHECK(has(text(std::vector<PointComparison>{}), "0 points: nothing to compare"));
-  CHECK_FALSE(has(text(some()), "\x1b"));
-  CHECK(has(text(some(), true), "\x1b[1;31m"));
+TEST_CASE("the same as tables for GitHub") {
+  std::ostringstream out;
+  Comparison found = some();
+  found.cases[0].title = "a|b";
+  compare_markdown(out, comparison(found), {});
+  CHECK(has(out.str(), "- **A**: a.h5 of 2026-11-21T06:19:25Z\n"));
+  CHECK(has(out.str(), "\n| differs | A | B |\n| --- | --- | --- |\n| driver | 580 | 590 |\n"));
+  CHECK(has(out.str(), "\n**B is slower than A. 3 cases: 1 slower, 1 same, 1 only-a.**\n"));
+  CHECK(has(out.str(), "\n### Key figures\n\n| figure | at |"));
+  CHECK(has(out.str(), "| a\\|b | 0.0  | -0.4? | +3.1! | slower |\n"));
 }
 
-TEST_CASE("as JSON: counts of all verdicts, and null for what is missing") {
+TEST_CASE("as JSON: all of it, and null for what is not known") {
   const json j = parsed(comparison(some()));
   CHECK(j["document"] == "npgpu-compare");
-  CHECK(j["version"] == 3);
-  CHECK(j["threshold"] == 0.05);
-  CHECK(j["counts"] ==
-        json{{"same", 1}, {"faster", 1}, {"slower", 1}, {"unclear", 1}, {"broken", 0}, {"only-a", 1}, {"only-b", 0}});
-  REQUIRE(j["points"].size() == 5);
-  CHECK(j["points"][1] == json{{"kind", "transfers"},
-                               {"title", "one"},
-                               {"point", "2 KiB"},
-                               {"lane", 0},
-                               {"a_us", 20},
-                               {"b_us", 25},
-                               {"change", 0.25},
-                               {"verdict", "slower"},
-                               {"note", nullptr}});
-  CHECK(j["points"][2]["b_us"].is_null());
-  CHECK(j["points"][2]["change"].is_null());
+  CHECK(j["version"] == 4);
+  CHECK(j["outcome"] == "slower");
+  CHECK(j["other_hardware"].is_null());
+  CHECK(j["a"][0]["file"] == "a.h5");
+  CHECK(j["a"][0]["run"]["hostname"] == "node7");
+  CHECK(j["counts"]["slower"] == 1);
+  CHECK(j["counts"]["undecided"] == 0);
+  CHECK(j["tolerances"][0] == json{{"class", "device-copies"},
+                                   {"small", 0.03},
+                                   {"middle", 0.03},
+                                   {"large", 0.01},
+                                   {"all", 0.03},
+                                   {"source", "default"}});
+  CHECK(j["figures"][0]["unit"] == "B/s");
+  CHECK(j["cases"][0]["parts"][2]["verdict"] == "slower");
+  CHECK(j["cases"][0]["parts"][2]["cycles"].is_null());
+  CHECK(j["cases"][0]["points"][1] == json{{"point", "2 KiB"},
+                                           {"a", 10},
+                                           {"b", 12.5},
+                                           {"change", 0.25},
+                                           {"low", 0.249},
+                                           {"high", 0.251},
+                                           {"cycles", nullptr},
+                                           {"p", 0.01},
+                                           {"tolerance", 0.01},
+                                           {"verdict", "slower"},
+                                           {"reason", nullptr},
+                                           {"note", nullptr}});
 }

@@ -10,163 +10,299 @@ using namespace npgpu;
 
 namespace {
 
-// Seven trials around `us`: the interval of the median is us -+ width.
-std::vector<double> around(double us, double width) {
-  return {us - width, us - width, us, us, us, us + width, us + width};
+using Us = std::vector<double>;
+
+const Us around_100{99.9, 100, 100.1, 99.95, 100.05, 100};
+
+Us times(Us all, double factor) {
+  for (double& us : all) us *= factor;
+  return all;
 }
 
-Trace trace_of(std::initializer_list<TransferSeries> sweeps) {
+// A visit for each time, in rounds 0, 1, ...; one trial each.
+void add_rounds(TransferSeries& sweep, std::uint64_t bytes, const Us& us) {
+  for (const double one : us) add_point(sweep, bytes, {one});
+}
+void add_rounds(ProbeSeries& sweep, std::uint32_t blocks, const Us& us, double mhz = not_measured) {
+  for (const double one : us)
+    add_point(sweep, {.blocks = blocks, .threads = 32}, 100.0 * blocks, {one}).telemetry.sm_clock_mhz = mhz;
+}
+
+// Timed by the device, as its tolerance is the smallest.
+TransferSeries copies() { return sweep_of(Pattern::stream, Timing::gated); }
+
+template <class S> Trace trace_of(std::initializer_list<S> all) {
   Trace trace;
-  trace.of<Transfers>() = sweeps;
+  std::get<std::vector<S>>(trace.series) = all;
   return trace;
 }
 
-Trace one_point(double us, double width) {
-  TransferSeries sweep = sweep_of();
-  add_point(sweep, 1000, around(us, width));
+// One point in six rounds.
+Trace one_point(const Us& us) {
+  TransferSeries sweep = copies();
+  add_rounds(sweep, 1000, us);
   return trace_of({sweep});
 }
 
-Verdict verdict(const Trace& a, const Trace& b, double tolerance = 0.05) {
-  const auto points = compare(a, b, tolerance);
-  REQUIRE(points.size() == 1);
-  return points[0].verdict;
+// A curve of so many points, each in six rounds, with a factor for each.
+template <class FactorOf> Trace curve(std::uint64_t points, FactorOf factor_of) {
+  TransferSeries sweep = copies();
+  for (std::uint64_t i = 1; i <= points; ++i) add_rounds(sweep, 1000 * i, times(around_100, factor_of(i)));
+  return trace_of({sweep});
+}
+Trace curve(std::uint64_t points) {
+  return curve(points, [](std::uint64_t) { return 1; });
+}
+
+Comparison held(const Trace& a, const Trace& b, std::optional<double> tolerance = {}) {
+  const Trace *of_a = &a, *of_b = &b;
+  return compare({&of_a, 1}, {&of_b, 1}, tolerance);
+}
+
+CaseComparison only_case(const Trace& a, const Trace& b, std::optional<double> tolerance = {}) {
+  const Comparison all = held(a, b, tolerance);
+  REQUIRE(all.cases.size() == 1);
+  return all.cases[0];
+}
+Verdict verdict(const Trace& a, const Trace& b, std::optional<double> tolerance = {}) {
+  return only_case(a, b, tolerance).verdict;
 }
 
 }  // namespace
 
-TEST_CASE("beyond the tolerance and with intervals apart: slower, or faster the other way") {
-  const Trace a = one_point(100, 1);
-  const Trace b = one_point(110, 1);
-  CHECK(verdict(a, b) == Verdict::slower);
-  CHECK(verdict(b, a) == Verdict::faster);
-  const PointComparison p = compare(a, b, 0.05)[0];
-  CHECK(p.kind == "transfers");
-  CHECK(p.axes == "1000 B");
-  CHECK(p.a_us == doctest::Approx(100));
-  CHECK(p.b_us == doctest::Approx(110));
-  CHECK(p.change == doctest::Approx(0.1));
-  CHECK(p.title == "cudaMemcpy cuda:0 h2d pinned stream blocking host");
+TEST_CASE("a curve is cut into thirds, and the third that is slower is named") {
+  const Trace b = curve(9, [](std::uint64_t i) { return i > 6 ? 1.03 : 1; });
+  const Comparison all = held(curve(9), b);
+  const CaseComparison& of = all.cases[0];
+  CHECK(of.title == "cudaMemcpy cuda:0 h2d pinned stream blocking gated");
+  CHECK(of.time_class == TimeClass::device_copies);
+  REQUIRE(of.parts.size() == 3);
+  CHECK(of.parts[0].third == Third::small);
+  CHECK(of.parts[0].first == "1000 B");
+  CHECK(of.parts[0].last == "3000 B");
+  CHECK(of.parts[0].verdict == Verdict::same);
+  CHECK(of.parts[1].verdict == Verdict::same);
+  CHECK(of.parts[2].verdict == Verdict::slower);
+  CHECK(of.parts[2].change == doctest::Approx(0.03));
+  CHECK(of.parts[2].a == doctest::Approx(100));
+  CHECK(of.parts[2].b == doctest::Approx(103));
+  CHECK(of.verdict == Verdict::slower);
+  CHECK(outcome_of(all) == Outcome::slower);
+  CHECK(verdict(b, curve(9)) == Verdict::faster);
+  CHECK(outcome_of(held(b, curve(9))) == Outcome::not_slower);
 }
 
-TEST_CASE("within the tolerance is the same, even where the intervals are apart") {
-  CHECK(verdict(one_point(100, 0.1), one_point(104, 0.1)) == Verdict::same);
-  CHECK(verdict(one_point(104, 0.1), one_point(100, 0.1)) == Verdict::same);
-  CHECK(verdict(one_point(100, 0.1), one_point(104, 0.1), 0.03) == Verdict::slower);
+TEST_CASE("latencies may differ by more than rates") {
+  const Comparison all = held(curve(9), curve(9, [](std::uint64_t) { return 1.02; }));
+  CHECK(all.cases[0].parts[0].verdict == Verdict::same);
+  CHECK(all.cases[0].parts[2].verdict == Verdict::slower);
 }
 
-TEST_CASE("overlapping intervals leave it unclear") {
-  CHECK(verdict(one_point(100, 6), one_point(110, 6)) == Verdict::unclear);
-  CHECK(verdict(one_point(100, 4), one_point(110, 6)) == Verdict::unclear);  // they touch at 104
+TEST_CASE("less than six points are one part") {
+  const CaseComparison of = only_case(curve(5), curve(5));
+  REQUIRE(of.parts.size() == 1);
+  CHECK(of.parts[0].third == Third::all);
+  CHECK(of.parts[0].points == 5);
+  CHECK(of.verdict == Verdict::same);
 }
 
-TEST_CASE("too few trials for an interval: slower where all of them are, else unclear") {
-  const auto few = [](std::vector<double> us) {
-    TransferSeries series = sweep_of();
-    add_point(series, 1000, us);
-    return trace_of({series});
+TEST_CASE("within the tolerance is the same, however sure the difference is") {
+  CHECK(verdict(one_point(around_100), one_point(times(around_100, 1.028))) == Verdict::same);
+  CHECK(verdict(one_point(around_100), one_point(times(around_100, 1.032))) == Verdict::slower);
+  CHECK(verdict(one_point(around_100), one_point(times(around_100, 1.04)), 0.05) == Verdict::same);
+  CHECK(verdict(one_point(around_100), one_point(times(around_100, 1.008)), 0.005) == Verdict::slower);
+}
+
+TEST_CASE("what reaches beyond the tolerance and is not apart is undecided") {
+  const Us wide{90, 110, 95, 105, 100, 100};
+  const CaseComparison of = only_case(one_point(around_100), one_point(wide));
+  CHECK(of.verdict == Verdict::undecided);
+  CHECK(of.reason == Reason::interval);
+  CHECK(of.parts[0].low < -0.03);
+  CHECK(of.parts[0].high > 0.03);
+  CHECK(outcome_of(held(one_point(around_100), one_point(wide))) == Outcome::not_slower);
+}
+
+TEST_CASE("the more is compared, the surer a difference has to be") {
+  // By Welch p is about 0.001: enough alone, and not among a hundred cases.
+  const Us a{98, 102, 99, 101, 98, 102}, b = times(a, 1.05);
+  CHECK(verdict(one_point(a), one_point(b)) == Verdict::slower);
+  Trace many_a, many_b;
+  for (int i = 0; i < 100; ++i)
+    for (Trace* trace : {&many_a, &many_b}) {
+      TransferSeries sweep = copies();
+      sweep.question.source_offset = static_cast<std::uint64_t>(i) + 1;
+      add_rounds(sweep, 1000, i == 0 && trace == &many_b ? b : a);
+      trace->of<Transfers>().push_back(sweep);
+    }
+  const Comparison all = held(many_a, many_b);
+  CHECK(all.cases[0].verdict == Verdict::undecided);
+  CHECK(all.cases[0].parts[0].p > 0.05);
+}
+
+TEST_CASE("one point of many that leaps is found by itself, with three times the tolerance") {
+  const auto with = [](double factor) { return curve(45, [factor](std::uint64_t i) { return i == 40 ? factor : 1; }); };
+  const CaseComparison of = only_case(curve(45), with(1.1));
+  for (const PartComparison& part : of.parts) CHECK(part.verdict == Verdict::same);
+  CHECK(of.points[39].verdict == Verdict::slower);
+  CHECK(of.points[39].axes == "40000 B");
+  CHECK(of.points[38].verdict == Verdict::same);
+  CHECK(of.verdict == Verdict::slower);
+  CHECK(verdict(curve(45), with(1.025)) == Verdict::same);
+}
+
+TEST_CASE("rounds that only a few points have had do not count") {
+  Trace b = curve(9);
+  for (int round = 0; round < 4; ++round) add_point(b.of<Transfers>()[0], 1000, {150});
+  CHECK(only_case(curve(9), b).parts[0].verdict == Verdict::same);
+}
+
+TEST_CASE("a kernel that takes longer, and not in cycles, is slower by its clock") {
+  const auto kernel = [](double factor, double mhz) {
+    ProbeSeries sweep = probe_sweep();
+    for (std::uint32_t blocks = 1; blocks <= 4; ++blocks) add_rounds(sweep, blocks, times(around_100, factor), mhz);
+    return trace_of({sweep});
   };
-  CHECK(verdict(one_point(100, 1), few({10000, 10000, 10000})) == Verdict::slower);
-  CHECK(verdict(few({10000, 10000, 10000}), one_point(100, 1)) == Verdict::faster);
-  CHECK(verdict(few({100, 101, 102}), few({120, 121, 122})) == Verdict::slower);
-  CHECK(verdict(one_point(100, 1), few({104, 110, 111})) == Verdict::unclear);  // within the tolerance of 101
-  CHECK(compare(one_point(100, 1), few({104, 110, 111}), 0.05)[0].note ==
-        "too few trials for an interval, and the trials overlap");
+  const CaseComparison clock = only_case(kernel(1, 2000), kernel(1 / 0.98, 1960));
+  CHECK(clock.time_class == TimeClass::kernels);
+  CHECK(clock.verdict == Verdict::slower);
+  CHECK(clock.reason == Reason::clock);
+  CHECK(clock.parts[0].cycles == doctest::Approx(0).epsilon(1e-9));
+  CHECK(outcome_of(held(kernel(1, 2000), kernel(1 / 0.98, 1960))) == Outcome::clock);
+  const CaseComparison both = only_case(kernel(1, 2000), kernel(1.05, 1960));
+  CHECK(both.reason == Reason::none);
+  CHECK(both.parts[0].cycles == doctest::Approx(1.05 * 0.98 - 1));
+  CHECK(only_case(kernel(1, not_measured), kernel(1.05, 1960)).reason == Reason::none);  // a clock is not known
+  CHECK(only_case(kernel(1 / 0.98, 1960), kernel(1, 2000)).verdict == Verdict::faster);
+  CHECK(only_case(kernel(1 / 0.98, 1960), kernel(1, 2000)).reason == Reason::clock);
 }
 
-TEST_CASE("wrong results and points without a time are broken, which is a failure, in whichever trace they are") {
-  const Trace good = one_point(100, 1);
+TEST_CASE("what others disturbed is not judged; a device of B that holds back its clock is") {
+  const auto disturbed = [](Cause cause, double factor) {
+    Trace trace = one_point(times(around_100, factor));
+    for (auto& visit : trace.of<Transfers>()[0].visits) disturb(visit, cause, "python3 (4711)");
+    return trace;
+  };
+  const Trace good = one_point(around_100);
+  const CaseComparison busy = only_case(good, disturbed(Cause::host_busy, 1.5));
+  CHECK(busy.verdict == Verdict::disturbed);
+  CHECK(busy.parts[0].note == "B: others used the host's processors; most of all by python3 (4711)");
+  CHECK(verdict(disturbed(Cause::link_busy, 1), good) == Verdict::disturbed);
+  CHECK(verdict(good, disturbed(Cause::throttled, 1.5)) == Verdict::slower);
+  CHECK(verdict(disturbed(Cause::throttled, 1.5), good) == Verdict::disturbed);
+  CHECK(outcome_of(held(good, disturbed(Cause::host_busy, 1.5))) == Outcome::not_slower);
+}
+
+TEST_CASE("wrong results and points without a time are broken, in whichever trace they are") {
+  const Trace good = one_point(around_100);
   Trace wrong = good, timeless = good;
   wrong.of<Transfers>()[0].samples[3].intact = 0;
-  for (TransferSample& s : timeless.of<Transfers>()[0].samples) s.host_us = NAN;
+  for (TransferSample& s : timeless.of<Transfers>()[0].samples) s.device_us = NAN;
   CHECK(verdict(good, wrong) == Verdict::broken);
   CHECK(verdict(wrong, good) == Verdict::broken);
-  CHECK(verdict(good, timeless) == Verdict::broken);
   CHECK(verdict({}, wrong) == Verdict::broken);
-  CHECK(is_failure(Verdict::broken));
-  CHECK(compare(good, wrong, 0.05)[0].note == "B: void: the payload arrived wrong");
-  CHECK(compare(timeless, good, 0.05)[0].note == "A: no usable trial");
-
-  ProbeSeries probe = probe_sweep();
-  add_point(probe, {.blocks = 4, .threads = 32}, 100, around(10, 0));
-  Trace right, bad;
-  right.of<Probes>() = {probe};
-  probe.samples[0].intact = 0;
-  bad.of<Probes>() = {probe};
-  CHECK(verdict(right, bad) == Verdict::broken);
+  CHECK(only_case(good, wrong).reason == Reason::wrong_results);
+  CHECK(only_case(good, timeless).reason == Reason::no_time);
+  CHECK(only_case(good, wrong).points[0].note == "B: void: the payload arrived wrong");
+  CHECK(only_case(timeless, good).points[0].note == "A: no usable trial");
+  CHECK(outcome_of(held(good, wrong)) == Outcome::broken);
 }
 
-TEST_CASE("times of zero: equal ones are the same, others have no change to speak of") {
-  TransferSeries zero = sweep_of();
-  add_point(zero, 1000, std::vector<double>(7, 0.0));
-  const Trace z = trace_of({zero});
-  CHECK(verdict(z, z) == Verdict::same);
-  const auto p = compare(z, one_point(100, 1), 0.05)[0];
-  CHECK(p.verdict == Verdict::unclear);
-  CHECK(std::isnan(p.change));
-}
-
-TEST_CASE("points and sweeps that only one trace has are named as such") {
-  TransferSeries a = sweep_of();
-  add_point(a, 1000, {1});
-  add_point(a, 2000, {1});
-  add_point(a, 4000, {NAN});
-  TransferSeries b = sweep_of();
-  add_point(b, 1000, {1});
-  add_point(b, 3000, {1});
-  add_point(b, 4000, {1});
-  TransferSeries only_b = sweep_of(Pattern::pingpong);
-  add_point(only_b, 8, {1});
-  const auto points = compare(trace_of({a}), trace_of({b, only_b}), 0.05);
-  REQUIRE(points.size() == 5);
+TEST_CASE("points and cases that one side has alone are named as such") {
+  TransferSeries a = copies(), b = copies(), only_b = sweep_of(Pattern::pingpong, Timing::gated);
+  for (const std::uint64_t bytes : {1000, 2000}) add_rounds(a, bytes, around_100);
+  for (const std::uint64_t bytes : {1000, 3000}) add_rounds(b, bytes, around_100);
+  add_rounds(only_b, 8, around_100);
+  const Comparison all = held(trace_of({a}), trace_of({b, only_b}));
+  REQUIRE(all.cases.size() == 2);
+  const auto& points = all.cases[0].points;
+  REQUIRE(points.size() == 3);
   CHECK(points[0].verdict == Verdict::same);
   CHECK(points[1].verdict == Verdict::only_a);
-  CHECK(points[1].axes == "2000 B");
-  CHECK(std::isnan(points[1].b_us));
   CHECK(points[2].verdict == Verdict::only_b);
-  CHECK(points[3].verdict == Verdict::broken);  // NaN in A
-  CHECK(points[4].verdict == Verdict::only_b);
-  CHECK(points[4].title == "cudaMemcpy cuda:0 h2d pinned pingpong blocking host");
+  CHECK(all.cases[0].verdict == Verdict::same);
+  CHECK(all.cases[0].parts[0].points == 1);
+  CHECK(all.cases[1].verdict == Verdict::only_b);
+  CHECK(all.cases[1].title == "cudaMemcpy cuda:0 h2d pinned pingpong blocking gated");
 }
 
-TEST_CASE("both lanes of a duplex are compared") {
-  TransferSeries a = sweep_of(Pattern::duplex);
-  add_duplex(a, 1000, around(100, 1), around(100, 1));
-  TransferSeries b = sweep_of(Pattern::duplex);
-  add_duplex(b, 1000, around(100, 1), around(200, 1));
-  const auto points = compare(trace_of({a}), trace_of({b}), 0.05);
-  REQUIRE(points.size() == 2);
-  CHECK(points[0].verdict == Verdict::same);
-  CHECK(points[1].lane == 1);
-  CHECK(points[1].verdict == Verdict::slower);
+TEST_CASE("where points had one visit its trials stand in for rounds") {
+  const auto one_visit = [](const Us& us) {
+    TransferSeries sweep = copies();
+    add_point(sweep, 1000, us);
+    return trace_of({sweep});
+  };
+  const CaseComparison of = only_case(one_visit(around_100), one_visit(times(around_100, 1.05)));
+  CHECK(of.trials_stand_in);
+  CHECK(of.verdict == Verdict::slower);
+  CHECK_FALSE(only_case(one_point(around_100), one_point(around_100)).trials_stand_in);
+  // A single trial gives no interval.
+  CHECK(verdict(one_visit({100}), one_visit({100.5})) == Verdict::same);
+  CHECK(only_case(one_visit({100}), one_visit({150})).reason == Reason::one_value);
+}
+
+TEST_CASE("times of zero cannot be compared") {
+  CHECK(verdict(one_point(Us(6, 0.0)), one_point(around_100)) == Verdict::undecided);
+}
+
+TEST_CASE("with three runs on a side runs are compared, and its tolerance is what they differ by") {
+  // Rounds of a run agree; runs differ by 1 %.
+  const std::vector<Trace> a{one_point(times(around_100, 0.99)), one_point(around_100),
+                             one_point(times(around_100, 1.01))};
+  const std::vector<const Trace*> runs{&a[0], &a[1], &a[2]};
+  const auto against = [&](double factor) {
+    const Trace b = one_point(times(around_100, factor));
+    const Trace* of_b = &b;
+    return compare(runs, {&of_b, 1});
+  };
+  const Comparison all = against(1.012);
+  const Tolerance& learned = all.tolerances[static_cast<std::size_t>(TimeClass::device_copies)];
+  CHECK(learned.of(Third::all) == doctest::Approx(1.5 * (std::exp(-std::log(0.99)) - 1)));
+  CHECK(learned.source == "learned from 3 runs of A");
+  CHECK(all.tolerances[static_cast<std::size_t>(TimeClass::calls)].source == "default");
+  CHECK(all.cases[0].verdict == Verdict::undecided);  // apart of each run, and not of what runs differ by
+  CHECK(against(1.1).cases[0].verdict == Verdict::slower);
+  const Trace* of_b = &a[1];
+  CHECK(compare(runs, {&of_b, 1}, 0.2).tolerances[0].source == "--tolerance");
+  // Equal runs: never less than 0.5 %.
+  const std::vector<const Trace*> equal{&a[1], &a[1], &a[1]};
+  CHECK(compare(equal, {&of_b, 1}).tolerances[0].of(Third::all) == doctest::Approx(0.005));
+}
+
+TEST_CASE("lanes are curves of their own") {
+  const auto both_ways = [](double factor) {
+    TransferSeries sweep = sweep_of(Pattern::duplex);
+    for (int round = 0; round < 6; ++round) {
+      const double us = around_100[static_cast<std::size_t>(round)];
+      add_duplex(sweep, 1000, {us}, {us * factor});
+    }
+    return trace_of({sweep});
+  };
+  const Comparison all = held(both_ways(1), both_ways(2));
+  REQUIRE(all.cases.size() == 2);
+  CHECK(all.cases[0].verdict == Verdict::same);
+  CHECK(all.cases[1].lane == 1);
+  CHECK(all.cases[1].title.ends_with(", lane 1 d2h"));
+  CHECK(all.cases[1].verdict == Verdict::slower);
 }
 
 TEST_CASE("devices match by their order within a kind, and bear A's names") {
   const auto on = [](const char* device, double us) {
     TransferSeries sweep = sweep_of();
     sweep.question = case_on("cudaMemcpy", device, device == std::string("host") ? Direction::h2h : Direction::h2d);
-    add_point(sweep, 1000, around(us, 1));
+    add_rounds(sweep, 1000, times(around_100, us / 100));
     return sweep;
   };
   // B's GPUs have other numbers, and B was not asked about the host.
-  const auto points = compare(trace_of({on("host", 5), on("cuda:0", 10), on("cuda:1", 100)}),
-                              trace_of({on("cuda:2", 10), on("cuda:5", 200)}), 0.05);
-  REQUIRE(points.size() == 3);
-  CHECK(points[0].verdict == Verdict::only_a);
-  CHECK(points[1].verdict == Verdict::same);
-  CHECK(points[1].title.starts_with("cudaMemcpy cuda:0 "));
-  CHECK(points[2].verdict == Verdict::slower);
-  CHECK(points[2].title.starts_with("cudaMemcpy cuda:1 "));
-}
-
-TEST_CASE("a sweep of B alone is named by A's name of its device") {
-  TransferSeries a = sweep_of();
-  TransferSeries b = sweep_of(Pattern::pingpong);
-  b.question.target = "cuda:3";
-  add_point(b, 8, {1});
-  const auto points = compare(trace_of({a}), trace_of({b}), 0.05);
-  REQUIRE(points.size() == 1);
-  CHECK(points[0].title.starts_with("cudaMemcpy cuda:0 "));
+  const auto cases = held(trace_of({on("host", 5), on("cuda:0", 10), on("cuda:1", 100)}),
+                          trace_of({on("cuda:2", 10), on("cuda:5", 200)}))
+                         .cases;
+  REQUIRE(cases.size() == 3);
+  CHECK(cases[0].verdict == Verdict::only_a);
+  CHECK(cases[1].verdict == Verdict::same);
+  CHECK(cases[1].title.starts_with("cudaMemcpy cuda:0 "));
+  CHECK(cases[2].verdict == Verdict::slower);
+  CHECK(cases[2].title.starts_with("cudaMemcpy cuda:1 "));
 }
 
 TEST_CASE("a question asked twice is matched by schedule and binding first, and by order at last") {
@@ -174,104 +310,101 @@ TEST_CASE("a question asked twice is matched by schedule and binding first, and 
     TransferSeries sweep = sweep_of();
     sweep.schedule = schedule;
     sweep.question.bind = bind;
-    add_point(sweep, 1000, around(us, 0.1));
+    add_rounds(sweep, 1000, times(around_100, us));
     return sweep;
   };
-  const auto points =
-      compare(trace_of({asked("classic", true, 10), asked("adaptive", true, 20), asked("classic", false, 30)}),
-              trace_of({asked("classic", false, 30), asked("adaptive", true, 20), asked("classic", true, 10)}), 0.05);
-  REQUIRE(points.size() == 3);
-  for (const auto& p : points) CHECK(p.verdict == Verdict::same);
+  const auto cases =
+      held(trace_of({asked("classic", true, 10), asked("adaptive", true, 20), asked("classic", false, 30)}),
+           trace_of({asked("classic", false, 30), asked("adaptive", true, 20), asked("classic", true, 10)}))
+          .cases;
+  REQUIRE(cases.size() == 3);
+  for (const auto& of : cases) CHECK(of.verdict == Verdict::same);
   // Nothing but order is left: another schedule, and unbound.
   CHECK(verdict(trace_of({asked("classic", true, 10)}), trace_of({asked("adaptive", false, 10)})) == Verdict::same);
 }
 
 TEST_CASE("other questions do not match: direction, memory, timing, offsets") {
-  const auto count_only = [](auto change) {
+  const auto cases = [](auto change) {
     TransferSeries a = sweep_of();
-    add_point(a, 8, {1});
+    add_rounds(a, 8, around_100);
     TransferSeries b = a;
     change(b.question);
     for (TransferSample& sample : b.samples) sample.device_us = 1;  // whatever its timing, it was measured
-    int only = 0;
-    for (const auto& p : compare(trace_of({a}), trace_of({b}), 0.05))
-      only += p.verdict == Verdict::only_a || p.verdict == Verdict::only_b;
-    return only;
+    return held(trace_of({a}), trace_of({b})).cases.size();
   };
-  CHECK(count_only([](TransferCase& c) { c.direction = Direction::d2h; }) == 2);
-  CHECK(count_only([](TransferCase& c) { c.memory = Memory::pageable; }) == 2);
-  CHECK(count_only([](TransferCase& c) { c.timing = Timing::event; }) == 2);
-  CHECK(count_only([](TransferCase& c) { c.source_offset = 1; }) == 2);
-  CHECK(count_only([](TransferCase&) {}) == 0);
+  CHECK(cases([](TransferCase& c) { c.direction = Direction::d2h; }) == 2);
+  CHECK(cases([](TransferCase& c) { c.memory = Memory::pageable; }) == 2);
+  CHECK(cases([](TransferCase& c) { c.timing = Timing::event; }) == 2);
+  CHECK(cases([](TransferCase& c) { c.source_offset = 1; }) == 2);
+  CHECK(cases([](TransferCase&) {}) == 1);
 }
 
-TEST_CASE("empty traces compare to nothing") { CHECK(compare({}, {}, 0.05).empty()); }
-
-TEST_CASE("probes are compared shape by shape, over the work of A's repeat") {
+TEST_CASE("probes are compared over the work of A's repeat, jobs by the device's time where they were gated") {
   const auto probed = [](const std::string& device, double work, double us) {
-    Trace trace;
     ProbeSeries probe = probe_sweep(device);
-    add_point(probe, {.blocks = 4, .threads = 32}, work, around(us, 0));
-    add_point(probe, {.blocks = 1, .threads = 32}, work, around(us, 0));
-    trace.of<Probes>() = {probe};
-    return trace;
+    for (const double one : around_100) add_point(probe, {.blocks = 4, .threads = 32}, work, {one * us});
+    return trace_of({probe});
   };
   // Twice the work in the time of 2.2: a tenth slower. GPU 1 alone in its trace is the other's GPU 0.
-  const auto points = compare(probed("cuda:0", 100, 10), probed("cuda:1", 200, 22), 0.05);
-  REQUIRE(points.size() == 2);
-  CHECK(points[0].axes == text_of(Shape{.blocks = 1, .threads = 32}));
-  CHECK(points[0].title == "compute cuda:0 fma fp32");
-  CHECK(points[0].a_us == doctest::Approx(10));
-  CHECK(points[0].b_us == doctest::Approx(11));
-  CHECK(points[0].verdict == Verdict::slower);
-  CHECK(compare(probed("cuda:0", 100, 10), probed("cuda:0", 200, 20.1), 0.05)[1].verdict == Verdict::same);
-  const auto alone = compare(probed("cuda:0", 100, 10), {}, 0.05);
-  REQUIRE(alone.size() == 2);
-  CHECK(alone[0].verdict == Verdict::only_a);
-  CHECK(compare({}, probed("cuda:0", 100, 10), 0.05)[0].verdict == Verdict::only_b);
+  const CaseComparison of = only_case(probed("cuda:0", 100, 1), probed("cuda:1", 200, 2.2));
+  CHECK(of.title == "compute cuda:0 fma fp32");
+  CHECK(of.points[0].b == doctest::Approx(110));
+  CHECK(of.verdict == Verdict::slower);
+  CHECK(verdict(probed("cuda:0", 100, 1), probed("cuda:0", 200, 2)) == Verdict::same);
+
+  const auto gated = [](double factor) {
+    JobSeries sweep = jobs_of();
+    sweep.question.gating = Gating::gated;
+    for (const double one : around_100) add_job(sweep, {.bytes_in = 1000}, {one * factor});
+    for (JobSample& s : sweep.samples) s.device_us = s.host_us / 2;
+    return trace_of({sweep});
+  };
+  const CaseComparison jobs = only_case(gated(1), gated(1.1));
+  CHECK(jobs.time_class == TimeClass::jobs);
+  CHECK(jobs.points[0].b == doctest::Approx(55));
+  CHECK(jobs.verdict == Verdict::slower);
 }
 
-TEST_CASE("jobs in streams are compared job by job, by the device's time where they were gated") {
-  const auto streams = [](const std::string& device, bool gated, double us) {
-    Trace trace;
-    JobSeries sweep = jobs_of();
-    sweep.question.device = device;
-    sweep.question.gating = gated ? Gating::gated : Gating::open;
-    add_job(sweep, {.bytes_in = 1000, .chunks = 4, .streams = 4}, around(us, 1));
-    add_job(sweep, {.bytes_in = 1000, .chunks = 1}, around(50, 1));
-    for (JobSample& s : sweep.samples)
-      if (gated) s.device_us = s.host_us / 2;
-    trace.of<Jobs>() = {sweep};
+TEST_CASE("key figures are means over the points that stand for a case, judged like parts") {
+  const Trace b = curve(16, [](std::uint64_t i) { return i >= 2 ? 1.05 : 1; });
+  const Comparison all = held(curve(16), b);
+  REQUIRE(all.figures.size() == 1);
+  const KeyFigure& figure = all.figures[0];
+  CHECK(figure.name == "copy, host to device");
+  CHECK(figure.at == "2000 B .. 16000 B");  // from an eighth of the largest on
+  CHECK(figure.unit == FigureUnit::bytes_per_s);
+  CHECK(figure.a / figure.b == doctest::Approx(1.05));
+  CHECK(figure.change == doctest::Approx(0.05));
+  CHECK(figure.verdict == Verdict::slower);
+}
+
+TEST_CASE("other hardware: another GPU, or more or less of it; another host only where both measured it") {
+  const auto on = [](const char* gpu, std::int64_t sms) {
+    TransferSeries sweep = copies();
+    sweep.device_name = gpu;
+    add_rounds(sweep, 8, around_100);
+    Trace trace = trace_of({sweep});
+    trace.provenance = {{"gpu0", {{"multiprocessors", sms}}}, {"host", {{"cpu_model", std::string(gpu)}}}};
     return trace;
   };
-  const auto points = compare(streams("cuda:0", false, 100), streams("cuda:3", false, 110), 0.05);
-  REQUIRE(points.size() == 2);
-  CHECK(points[0].axes == text_of(JobShape{.bytes_in = 1000, .chunks = 1}));
-  CHECK(points[0].verdict == Verdict::same);
-  CHECK(points[1].title == "jobs cuda:0 increment breadth-first pooled");
-  CHECK(points[1].axes == text_of(JobShape{.bytes_in = 1000, .chunks = 4, .streams = 4}));
-  CHECK(points[1].change == doctest::Approx(0.1));
-  CHECK(points[1].verdict == Verdict::slower);
-  CHECK(compare(streams("cuda:0", true, 100), streams("cuda:0", true, 110), 0.05)[1].b_us == doctest::Approx(55));
-  // Gated and not are different questions, and wrong results no time.
-  const auto other = compare(streams("cuda:0", false, 100), streams("cuda:0", true, 100), 0.05);
-  REQUIRE(other.size() == 4);
-  CHECK(other[0].verdict == Verdict::only_a);
-  CHECK(other[3].verdict == Verdict::only_b);
-  Trace wrong = streams("cuda:0", false, 100);
-  wrong.of<Jobs>()[0].samples[0].intact = 0;
-  CHECK(compare(streams("cuda:0", false, 100), wrong, 0.05)[1].verdict == Verdict::broken);
+  const auto why = [](const Trace& a, const Trace& b) {
+    const Trace *of_a = &a, *of_b = &b;
+    return other_hardware({&of_a, 1}, {&of_b, 1});
+  };
+  CHECK(why(on("H200", 132), on("H200", 132)).empty());
+  CHECK(why(on("H200", 132), on("A100", 108)) == "the GPUs differ: H200 in A, A100 in B");
+  CHECK(why(on("H200", 132), on("H200", 131)) == "the GPUs differ: 132 multiprocessors in A, 131 multiprocessors in B");
+  const auto host = [](const char* name) {
+    TransferSeries sweep = sweep_of();
+    sweep.question = case_on("memcpy", "host", Direction::h2h);
+    sweep.device_name = name;
+    return trace_of({sweep});
+  };
+  CHECK(why(host("Xeon"), host("EPYC")) == "the hosts' processors differ: Xeon in A, EPYC in B");
+  CHECK(why(host("Xeon"), on("H200", 132)).empty());
 }
 
-TEST_CASE("a GPU that one trace has only streams of is the other's first GPU all the same") {
-  Trace a = one_point(100, 1), b;
-  JobSeries jobs = jobs_of();
-  add_job(jobs, {.bytes_in = 1000}, around(50, 1));
-  a.of<Jobs>() = {jobs};
-  jobs.question.device = "cuda:1";
-  b.of<Jobs>() = {jobs};
-  const auto points = compare(a, b, 0.05);
-  REQUIRE(points.size() == 2);
-  CHECK(points[0].verdict == Verdict::only_a);
-  CHECK(points[1].verdict == Verdict::same);
+TEST_CASE("empty traces compare to nothing") {
+  CHECK(held({}, {}).cases.empty());
+  CHECK(outcome_of(held({}, {})) == Outcome::not_slower);
 }

@@ -43,6 +43,14 @@ TEST_CASE("a chain waits for its latency until enough warps hide it") {
   CHECK(cycles({1, 1}, {18, 10}) == 20);
 }
 
+TEST_CASE("an idle SM gets no block: the others take its share") {
+  Multiprocessors m = made();
+  m.idle_sms = 1;
+  CHECK(kernel_time(m, {8, 1}, fma_step, 1).cycles == 18);
+  CHECK(kernel_time(m, {16, 1}, fma_step, 1).cycles == 36);  // 18 on both
+  CHECK(kernel_time(m, {16, 1}, fma_step, 1).units == 1);
+}
+
 TEST_CASE("blocks go to SMs in turn, as many at a time as an SM holds") {
   CHECK(cycles({2, 1}, fma_step) == 18);
   CHECK(cycles({16, 1}, fma_step) == 18);    // 8 an SM

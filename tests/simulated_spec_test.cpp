@@ -9,6 +9,7 @@
 #include <string>
 #include <variant>
 
+#include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/library.hpp"
 #include "netpipe/devices/simulated/spec.hpp"
 #include "npgpu/error.hpp"
@@ -102,7 +103,8 @@ TEST_CASE("every key is read into its place") {
                       "write-combined": {"rate_gb_s": 11}, "managed": {"rate_gb_s": 12}},
               "d2h": {"pinned": {"rate_gb_s": 13}}, "d2d": {"rate_gb_s": 14}, "h2h": {"rate_gb_s": 15}},
     "copy_engines": 1, "duplex": {"sl_h": 1.25, "sl_d": 1.5}, "limits": {"link_gb_s": 16, "memory_gb_s": 17},
-    "noise": {"seed": 18, "sigma": 0.1, "operation_sigma": 0.2, "outlier_rate": 0.3, "outlier_factor": 4},
+    "noise": {"seed": 18, "sigma": 0.1, "operation_sigma": 0.2, "outlier_rate": 0.3, "outlier_factor": 4,
+              "drift": 0.05, "cost_drift": 0.06},
     "faults": [{"call": 19, "kind": "corrupt"}, {"call": 20, "kind": "gate-timeout"}],
     "hardware": {"compute_capability": "1.3", "sms": 30, "shader_clock_mhz": 1296.5}})"));
   CHECK(microseconds(spec.host.launch) == doctest::Approx(3));
@@ -130,6 +132,8 @@ TEST_CASE("every key is read into its place") {
   CHECK(spec.noise.operation_sigma == 0.2);
   CHECK(spec.noise.outlier_rate == 0.3);
   CHECK(spec.noise.outlier_factor == 4);
+  CHECK(spec.noise.drift == 0.05);
+  CHECK(spec.noise.cost_drift == 0.06);
   REQUIRE(spec.faults.size() == 2);
   CHECK(spec.faults[0].call == 19);
   CHECK(spec.faults[0].kind == simulated::FaultKind::corrupt);
@@ -314,4 +318,23 @@ TEST_CASE("the specs of the house are right, and say where their figures come fr
     CHECK(info.memory.per_s > 0);
   }
   CHECK(specs >= 5);
+}
+
+TEST_CASE("a device drifts from opening to opening, the same way each time the program runs") {
+  simulated::Spec spec = simulated::spec_of("sim:h200");
+  const auto copy_us = [&](std::uint64_t opening) {
+    return microseconds(simulated::Device("sim:h200", spec, opening).spec().host.copy);
+  };
+  CHECK(copy_us(0) == 2.5);
+  CHECK(copy_us(1) == 2.5);
+  spec.noise.cost_drift = 0.04;
+  CHECK(copy_us(0) != copy_us(1));
+  CHECK(copy_us(1) == copy_us(1));
+  CHECK(copy_us(1) == doctest::Approx(2.5).epsilon(0.2));
+
+  simulated::Noise noise;
+  CHECK(simulated::NoiseSource(noise, 3).trial() == 1);
+  noise.drift = 0.01;
+  CHECK(simulated::NoiseSource(noise, 3).trial() != simulated::NoiseSource(noise, 4).trial());
+  CHECK(simulated::NoiseSource(noise, 3).trial() == doctest::Approx(1).epsilon(0.05));
 }

@@ -118,3 +118,40 @@ TEST_CASE("what an estimate over visits rests on") {
   CHECK(zero.value == 0.5);
   CHECK(std::isnan(zero.low));
 }
+
+TEST_CASE("Welch: the difference of two means by their own spreads, here by hand") {
+  // Means 2 and 4, variances 1 and 4, of the means 1/3 and 4/3: t = 2 / sqrt(5/3) with 50/17 degrees of freedom.
+  const MeanDifference d = welch(Values{1, 2, 3}, Values{2, 4, 6});
+  CHECK(d.value == doctest::Approx(2));
+  CHECK(d.p == doctest::Approx(0.2208808).epsilon(1e-6));
+  CHECK(d.low == doctest::Approx(-2.1553995).epsilon(1e-6));
+  CHECK(d.high == doctest::Approx(6.1553995).epsilon(1e-6));
+  const MeanDifference back = welch(Values{2, 4, 6}, Values{1, 2, 3});
+  CHECK(back.value == doctest::Approx(-2));
+  CHECK(back.p == doctest::Approx(d.p));
+}
+
+TEST_CASE("Welch without a spread, and with too few values") {
+  const MeanDifference same = welch(Values{5, 5}, Values{5, 5, 5});
+  CHECK(same.p == 1);
+  CHECK(same.low == 0);
+  CHECK(same.high == 0);
+  CHECK(welch(Values{5, 5}, Values{6, 6}).p == 0);
+  const MeanDifference one = welch(Values{1}, Values{2, 3, 4});
+  CHECK(one.value == 2);
+  CHECK(std::isnan(one.p));
+  CHECK(std::isnan(one.low));
+  CHECK(std::isnan(welch(Values{}, Values{1, 2}).value));
+  // One side has no spread: the degrees of freedom are the other's.
+  CHECK(welch(Values{0, 0, 0}, Values{1, 2, 3}).p == doctest::Approx(0.0741799).epsilon(1e-6));
+}
+
+TEST_CASE("Holm: the smallest p times the number of tests, the next times one less, never below the one before") {
+  CHECK(holm(Values{0.01, 0.04, 0.03}) == Values{0.03, 0.06, 0.06});
+  CHECK(holm(Values{0.5, 0.6}) == Values{1, 1});
+  CHECK(holm(Values{}).empty());
+  const Values raised = holm(Values{not_measured, 0.02, 0.5});
+  CHECK(std::isnan(raised[0]));
+  CHECK(raised[1] == 0.04);  // of two tests
+  CHECK(raised[2] == 0.5);
+}

@@ -38,15 +38,24 @@ void report_json(std::ostream&, const Trace&);
 void report_overview(std::ostream&, const Trace&, const TextStyle&);
 void report_overview_json(std::ostream&, const Trace&);
 
-// Two traces and what compare() found. The names are those of the files. Devices that are not the same are said first.
+// What was compared, and what compare() found. The names are those of the files.
 struct ComparisonOf {
-  std::string a_name, b_name;
-  const Trace* a = nullptr;
-  const Trace* b = nullptr;
-  std::vector<PointComparison> points;
-  double threshold = 0;
+  struct Side {
+    std::vector<std::string> files;
+    std::vector<const Trace*> runs;
+  };
+  Side a, b;
+  Comparison found;
+  bool refused = false;  // as it is other hardware: only that is said
 };
-void compare_text(std::ostream&, const ComparisonOf&, const TextStyle&);
+struct ComparisonDetail {
+  bool every_case = false;  // also those that are the same
+  bool points = false;      // those that differ; with every_case all of them
+};
+// Who A and B are and what differs, the verdict, key figures, a line for each case. As text for a terminal, or as
+// tables for GitHub.
+void compare_text(std::ostream&, const ComparisonOf&, const ComparisonDetail&, const TextStyle&);
+void compare_markdown(std::ostream&, const ComparisonOf&, const ComparisonDetail&);
 void compare_json(std::ostream&, const ComparisonOf&);
 
 // What is derived from a trace. Full: with formula, meaning and what disturbs each parameter.

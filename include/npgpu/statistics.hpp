@@ -31,6 +31,21 @@ struct Estimate {
   std::string method;
 };
 
+// What B's mean is more than A's.
+struct MeanDifference {
+  double value = not_measured;                     // mean of b less mean of a
+  double low = not_measured, high = not_measured;  // its interval
+  double p = not_measured;  // of a difference as large in either direction, if the means were the same
+};
+// Of two independent sets of values whose spreads may differ (Welch 1947; degrees of freedom as in his equation 28).
+// Two values a side are the least: with fewer, the difference is all there is, and without any, nothing. Where neither
+// side has a spread the interval is the difference alone, and p is 0, or 1 where there is no difference.
+MeanDifference welch(std::span<const double> a, std::span<const double> b, double level = 0.95);
+
+// The p of several tests, each raised so that one below x may be called significant at x, whatever the others are
+// (Holm 1979). In the same order. A NaN stays NaN and counts for no test.
+std::vector<double> holm(std::span<const double> p);
+
 // The values of one point, visit by visit.
 using ByVisit = std::vector<std::vector<double>>;
 

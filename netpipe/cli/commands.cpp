@@ -26,7 +26,8 @@ void overview(std::ostream& out) {
   for (const Command& command : commands()) out << fmt::format("  {:<14}{}\n", command.name, command.summary);
   out << "\nnpgpu help COMMAND explains a command; npgpu --version identifies this build.\n"
          "Exit codes: 0 done, 1 failed while running, 2 usage or bad input,\n"
-         "3 a threshold was missed, 4 others use the machine (--require-quiet),\n"
+         "4 others use the machine (--require-quiet),\n"
+         "3, 5, 6, 7 what compare found: slower, by the clock, broken, other hardware,\n"
          "75 stopped by a signal with the trace saved, 77 nothing to measure.\n";
 }
 

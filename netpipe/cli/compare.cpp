@@ -1,5 +1,8 @@
-// npgpu compare: two traces, point by point.
+// npgpu compare: one or several traces held against others.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 
 #include "netpipe/cli/commands.hpp"
@@ -12,32 +15,104 @@ namespace npgpu::cli {
 
 namespace {
 
-int run_compare(const Options& options) {
-  const double threshold = parse_fraction("threshold", options.text("threshold"));
-  const Trace a = read_trace(options.place("A"), Guard::child);
-  const Trace b = read_trace(options.place("B"), Guard::child);
-  const ComparisonOf of{options.place("A"), options.place("B"), &a, &b, compare(a, b, threshold), threshold};
-  const auto alone = [](Verdict v) { return v == Verdict::only_a || v == Verdict::only_b; };
-  if (std::ranges::all_of(of.points, alone, &PointComparison::verdict))
-    throw Error(ErrorKind::usage, of.a_name + " and " + of.b_name + " have no point in common");
+namespace fs = std::filesystem;
+
+// A folder stands for its traces, by name.
+std::vector<std::string> files_of(const std::vector<std::string>& typed_words) {
+  std::vector<std::string> files;
+  for (const std::string& word : typed_words) {
+    if (!fs::is_directory(word)) {
+      files.push_back(word);
+      continue;
+    }
+    std::vector<std::string> found;
+    for (const auto& entry : fs::directory_iterator(word))
+      if (entry.path().extension() == ".h5") found.push_back(entry.path().string());
+    if (found.empty()) throw Error(ErrorKind::usage, "'" + word + "' is a folder without traces (*.h5)");
+    std::ranges::sort(found);
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
+}
+
+struct Read {
+  std::vector<Trace> traces;
+  ComparisonOf::Side side;
+
+  explicit Read(const std::vector<std::string>& typed_words) {
+    side.files = files_of(typed_words);
+    for (const std::string& file : side.files) traces.push_back(read_trace(file, Guard::child));
+    for (const Trace& trace : traces) side.runs.push_back(&trace);
+  }
+};
+
+bool share_a_point(const Comparison& found) {
+  return std::ranges::any_of(found.cases, [](const CaseComparison& of) {
+    return std::ranges::any_of(of.points, [](const PointComparison& p) {
+      return p.verdict != Verdict::only_a && p.verdict != Verdict::only_b;
+    });
+  });
+}
+
+int exit_code_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::broken: return exit_code::broken;
+    case Outcome::slower: return exit_code::slower;
+    case Outcome::clock: return exit_code::clock;
+    case Outcome::not_slower: break;
+  }
+  return exit_code::done;
+}
+
+void write(const Options& options, const ComparisonOf& of) {
+  const ComparisonDetail detail{options.on("all"), options.on("points")};
   if (options.on("json")) compare_json(std::cout, of);
-  else compare_text(std::cout, of, terminal_style());
-  const bool failed = std::ranges::any_of(of.points, is_failure, &PointComparison::verdict);
-  return failed ? exit_code::threshold : exit_code::done;
+  else if (options.on("markdown")) compare_markdown(std::cout, of, detail);
+  else compare_text(std::cout, of, detail, terminal_style());
+}
+
+int run_compare(const Options& options) {
+  std::optional<double> tolerance;
+  if (const auto text = options.maybe("tolerance")) tolerance = parse_fraction("tolerance", *text);
+  const auto [words_a, words_b] = options.sides();
+  const Read a(words_a), b(words_b);
+  ComparisonOf of{a.side, b.side, {}, false};
+  of.found.other_hardware = other_hardware(of.a.runs, of.b.runs);
+  of.refused = !of.found.other_hardware.empty() && !options.on("other-hardware");
+  if (!of.refused) {
+    of.found = compare(of.a.runs, of.b.runs, tolerance);
+    if (!share_a_point(of.found))
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} and {} have no point in common", of.a.files.front(), of.b.files.front()));
+  }
+  write(options, of);
+  return of.refused ? exit_code::other_hardware : exit_code_of(outcome_of(of.found));
 }
 
 }  // namespace
 
 Command compare_traces() {
-  return {"compare",
-          "compare two traces, point by point",
-          "Compares trace B with trace A. A point is slower or faster if the medians differ by more than the threshold "
-          "and their intervals do not overlap. It is broken if one of the two traces has wrong results or no time for "
-          "it. The exit code is 3 if any point is slower or broken.",
-          {"A", "B"},
-          {"npgpu compare last_month.h5 today.h5", "npgpu compare a.h5 b.h5 --threshold 10%"},
-          {{"What is compared", {Option("threshold", "5%")}}, {"Output", {"json"}}},
-          run_compare};
+  Command command{
+      "compare",
+      "what has become slower from traces A to traces B",
+      "Says who A and B are and what differs, then what is slower in B: key figures, and a line for each case. A "
+      "folder "
+      "stands for its traces (*.h5); several traces on a side are written before and after --. From three runs on a "
+      "side, runs are compared rather than rounds, and the tolerances are learned from them. Exit codes: 0 nothing is "
+      "slower, 3 something is, 5 in time and not in cycles (the clock), 6 wrong results or no times, 7 other hardware.",
+      {"A...", "[--]", "B..."},
+      {"npgpu compare last_month.h5 today.h5", "npgpu compare runs_of_may/ -- today.h5 --points",
+       "npgpu compare a.h5 b.h5 --tolerance 10% --markdown"},
+      {{"What is compared",
+        {Option(
+             "tolerance", {},
+             "Changes up to it are the same. Default: by class of measurement, 1 % to 10 %, or learned from three or "
+             "more runs on a side."),
+         "other-hardware"}},
+       {"Output", {"all", Option("points", {}, "Of each case, those that differ."), "markdown", "json"}}},
+      run_compare};
+  command.sides = true;
+  return command;
 }
 
 }  // namespace npgpu::cli

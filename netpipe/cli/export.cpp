@@ -51,7 +51,9 @@ Command export_trace() {
       {"npgpu export node.h5 --table probes --points > probes.csv",
        "npgpu export node.h5 --format json --output node.json",
        "npgpu export node.h5 --format npout --case transfers:0 --output np.out"},
-      {{"What is written", {"case", Option("format", "csv"), Option("table", {}, "Default: transfers."), "points"}},
+      {{"What is written",
+        {"case", Option("format", "csv"), Option("table", {}, "Default: transfers."),
+         Option("points", {}, "csv: with medians and intervals, in place of one for each sample.")}},
        {"Output", {Option("output", {}, "Default: standard output."), "force"}}},
       run_export};
 }

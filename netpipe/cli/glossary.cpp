@@ -142,10 +142,7 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"N",
         "Trials of a visit. adaptive: at least this many (default 2; with one round 9, at least 6). classic: exactly "
         "this many (default 7)."}},
-      {"tolerance",
-       {"SHARE",
-        "adaptive: a point has converged when half the width of its 95 % interval is within this share of the median "
-        "(default 1%)."}},
+      {"tolerance", {"SHARE", "The share of a time that is taken for nothing."}},
       {"trial-time", {"TIME", "adaptive: length of a trial (default 1ms; calls 0.5ms; jobs: one job)."}},
       {"budget",
        {"TIME",
@@ -178,10 +175,12 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"every-size", {"", "Print every size; otherwise the perturbed neighbours of a size are part of its row."}},
       {"overview", {"", "Print one line for each series."}},
       {"brief", {"", "Print one line for each parameter, without formula and meaning."}},
-      {"threshold", {"SHARE", "Changes of the medians up to this share are the same."}},
+      {"other-hardware", {"", "Compare although the GPUs or the hosts' processors are of another model."}},
+      {"all", {"", "Show cases that are the same, too, and with --points every point."}},
+      {"markdown", {"", "Print tables as GitHub reads them."}},
       {"format", {"WORD", "csv: one table. json: the whole trace. npout: NetPIPE's five columns of one series."}},
       {"table", {"KIND", "csv: which table: transfers, probes, jobs or calls."}},
-      {"points", {"", "csv: one row for each point, with medians and intervals, in place of one for each sample."}},
+      {"points", {"", "Print one row for each point."}},
   };
   return all;
 }

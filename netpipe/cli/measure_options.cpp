@@ -91,8 +91,11 @@ std::string default_output() {
 
 std::vector<OptionGroup> with_measure_options(std::vector<OptionGroup> own) {
   own.push_back({"Repetition",
-                 {Option("schedule", "adaptive"), "rounds", "trials", "tolerance", "trial-time", "budget",
-                  "target-time", "repeats"}});
+                 {Option("schedule", "adaptive"), "rounds", "trials",
+                  Option("tolerance", {},
+                         "adaptive: a point has converged when half the width of its 95 % interval is within it "
+                         "(default 1%)."),
+                  "trial-time", "budget", "target-time", "repeats"}});
   own.push_back({"Others on this machine", {Option("wait-quiet", "3s"), "require-quiet"}});
   own.push_back({"Output",
                  {Option("output", {}, "Default: npgpu-HOST-TIME-ID.h5."), "force", "resume", "append", "json", "quiet",

@@ -23,6 +23,10 @@ namespace {
 constexpr std::string_view not_of_the_plan[] = {"output", "force",   "resume", "quiet", "progress",
                                                 "json",   "dry-run", "config", "help"};
 
+// Positional arguments of a command with sides, and what stands for "--" among them: no file is called so.
+constexpr const char* side_words = "side words";
+constexpr const char* side_mark = "\n--";
+
 // NPGPU_DRY_RUN -> dry-run; empty if it is not one of ours.
 std::string option_of_variable(const std::string& variable) {
   constexpr std::string_view prefix = "NPGPU_";
@@ -102,14 +106,20 @@ bool Options::read(const Arguments& arguments) {
   po::options_description parsed;
   parsed.add(known);
   po::positional_options_description order;
-  for (const std::string& place : command_.places) {
+  Arguments words = arguments;
+  if (command_.sides) {
+    std::ranges::replace(words, std::string("--"), std::string(side_mark));
+    parsed.add_options()(side_words, po::value<std::vector<std::string>>(), "");
+    order.add(side_words, -1);
+  }
+  for (const std::string& place : command_.sides ? std::vector<std::string>{} : command_.places) {
     parsed.add_options()(place.c_str(), po::value<std::string>(), "");
     order.add(place.c_str(), 1);
   }
   const auto style = static_cast<po::command_line_style::style_t>(po::command_line_style::unix_style &
                                                                   ~po::command_line_style::allow_guessing);
   try {
-    po::store(po::command_line_parser(arguments).options(parsed).positional(order).style(style).run(), values_);
+    po::store(po::command_line_parser(words).options(parsed).positional(order).style(style).run(), values_);
     if (on("help")) return false;
     const auto of_variable = [&](const std::string& variable) {
       const std::string option = option_of_variable(variable);
@@ -179,6 +189,23 @@ std::string Options::place(const std::string& name) const {
   return text(name);
 }
 
+std::pair<std::vector<std::string>, std::vector<std::string>> Options::sides() const {
+  std::vector<std::string> a = texts(side_words), b;
+  const auto mark = std::ranges::find(a, side_mark);
+  if (mark != a.end()) {
+    b.assign(mark + 1, a.end());
+    a.erase(mark, a.end());
+  } else if (a.size() > 2) {
+    refuse(fmt::format("'{}' takes two traces, or several on each side of '--'", command_.name));
+  } else if (a.size() == 2) {
+    b.push_back(a.back());
+    a.pop_back();
+  }
+  if (a.empty() || b.empty()) refuse(fmt::format("'{}' needs {}", command_.name, a.empty() ? "A and B" : "B"));
+  if (std::ranges::find(b, side_mark) != b.end()) refuse("more than one '--'");
+  return {a, b};
+}
+
 std::string Options::help(std::size_t width) const {
   constexpr std::size_t column = 24;  // where the sentences begin
   std::string text = "Usage: npgpu " + command_.name;
@@ -205,7 +232,7 @@ std::string Options::help(std::size_t width) const {
 
 std::string Options::plan() const {
   std::string text = command_.name;
-  for (const std::string& place : command_.places)
+  for (const std::string& place : command_.sides ? std::vector<std::string>{} : command_.places)
     if (has(place)) text += ' ' + this->text(place);
   for (const Option& option : options_) {
     if (std::ranges::find(not_of_the_plan, option.name) != std::end(not_of_the_plan)) continue;

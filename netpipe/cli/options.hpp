@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace npgpu::cli {
@@ -36,6 +37,7 @@ struct Command {
   std::vector<std::string> examples;
   std::vector<OptionGroup> groups;
   int (*run)(const Options&) = nullptr;
+  bool sides = false;  // its positional arguments are two groups of words: A B, or A... -- B...; `places` is for help
 };
 
 class Options {
@@ -53,6 +55,8 @@ class Options {
   std::vector<std::string> texts(const std::string& option) const;
   // A positional argument; throws Error(usage) naming it if it is not there.
   std::string place(const std::string& name) const;
+  // Of a command with sides. Throws Error(usage) if there is no word for one of them, or it is not clear whose one is.
+  std::pair<std::vector<std::string>, std::vector<std::string>> sides() const;
 
   std::string help(std::size_t width) const;
   // What was asked to be measured, in one line: "transfer --device host --sizes 8,64". Options that say where results

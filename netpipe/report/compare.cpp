@@ -1,197 +1,267 @@
-// What compare() found: as text, and as JSON. Keys are stable; null is what one trace does not have.
-//
-//   { "document": "npgpu-compare", "version": 3, "threshold": 0.05,
-//     "a": { file, run: {...}, devices: [ { name, uuid } ] }, "b": as "a", "warnings": [ ... ],
-//     "counts": { "same": 54, "faster": 0, "slower": 2, "unclear": 0, "broken": 0, "only-a": 0, "only-b": 0 },
-//     "points": [ { kind, title, point, lane, a_us, b_us, change (b/a - 1, positive is slower), verdict, note } ] }
+// What compare() found, for people: who A and B are, the verdict, key figures, a line for each case, points on demand.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <set>
 
-#include "netpipe/report/json.hpp"
-#include "netpipe/report/series_text.hpp"
+#include "netpipe/report/compare_who.hpp"
+#include "netpipe/report/format.hpp"
+#include "netpipe/report/sheet.hpp"
 
 namespace npgpu {
 
 namespace {
 
-using Points = std::span<const PointComparison>;
+constexpr std::array worst_first{Verdict::broken,    Verdict::slower, Verdict::faster, Verdict::undecided,
+                                 Verdict::disturbed, Verdict::same,   Verdict::only_a, Verdict::only_b};
+static_assert(worst_first.size() == names_of<Verdict>.size());
 
-std::size_t count(Points points, Verdict verdict) {
-  return static_cast<std::size_t>(std::ranges::count(points, verdict, &PointComparison::verdict));
+std::string share_text(double share) {
+  if (!std::isfinite(share)) return "-";
+  if (std::abs(share) < 0.0005) return "0.0";
+  return fmt::format("{:+.{}f}", 100 * share, std::abs(share) < 0.0995 ? 1 : 0);
+}
+std::string percent(double share) { return std::isfinite(share) ? share_text(share) + " %" : "-"; }
+std::string interval(const Change& c) {
+  return std::isfinite(c.low) ? share_text(c.low) + " .. " + share_text(c.high) : "-";
+}
+std::string tolerance_percent(double share) { return digits_text(100 * share, 2, 1) + " %"; }
+
+// "slower (clock)"; a verdict that needs no reason is a word.
+std::string verdict_text(Verdict verdict, Reason reason) {
+  const bool coded = reason != Reason::none && verdict != Verdict::undecided && verdict != Verdict::disturbed;
+  return std::string(name(verdict)) + (coded ? fmt::format(" ({})", name(reason)) : "");
 }
 
-bool shown(const PointComparison& p) {
-  return p.verdict != Verdict::same && p.verdict != Verdict::only_a && p.verdict != Verdict::only_b;
-}
+bool is_alarming(Verdict verdict) { return verdict == Verdict::slower || verdict == Verdict::broken; }
 
-// "54 same, 2 slower": the verdicts that occur, the worst first.
-std::string tally(Points points) {
-  constexpr std::array order{Verdict::broken, Verdict::slower, Verdict::faster, Verdict::unclear,
-                             Verdict::same,   Verdict::only_a, Verdict::only_b};
-  static_assert(order.size() == names_of<Verdict>.size());
+// "41 same, 3 undecided": the verdicts that occur, the worst first; what one side alone has is said elsewhere.
+std::string tally(const std::vector<CaseComparison>& cases) {
   std::vector<std::string> parts;
-  for (const Verdict verdict : order)
-    if (const std::size_t n = count(points, verdict)) parts.push_back(fmt::format("{} {}", n, name(verdict)));
+  for (const Verdict verdict : worst_first)
+    if (const auto n = std::ranges::count(cases, verdict, &CaseComparison::verdict))
+      parts.push_back(fmt::format("{} {}", n, name(verdict)));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string change_text(double change) { return std::isfinite(change) ? fmt::format("{:+.1f} %", 100 * change) : "-"; }
-
-std::string times_text(Points points) {
-  std::vector<double> changes;
-  for (const PointComparison& p : points)
-    if (std::isfinite(p.change)) changes.push_back(p.change);
-  if (changes.empty()) return {};
-  const auto [min, max] = std::ranges::minmax(changes);
-  return fmt::format("; times {} in the median, {} .. {}", change_text(median(changes)), change_text(min),
-                     change_text(max));
+std::string headline(const Comparison& found) {
+  const auto counts = fmt::format("{}: {}", counted(found.cases.size(), "case"), tally(found.cases));
+  switch (outcome_of(found)) {
+    case Outcome::broken: return "BROKEN: wrong results or no times. " + counts + ".";
+    case Outcome::slower: return "B is slower than A. " + counts + ".";
+    case Outcome::clock: return "B is slower than A by its clock: in time, and not in cycles. " + counts + ".";
+    case Outcome::not_slower: break;
+  }
+  return "B is not slower than A. " + counts + ".";
 }
 
-// ---- what A and B are -----------------------------------------------------------------------------------------------
-
-template <class Visit> void each_series(const Trace& trace, Visit visit) {
-  for_each_kind([&]<class K>() {
-    for (const SeriesInfo& series : trace.of<K>()) visit(series);
-  });
-}
-
-// What its series have there, each once.
-std::set<std::string> all_of(const Trace& trace, std::string SeriesInfo::*what) {
-  std::set<std::string> all;
-  each_series(trace, [&](const SeriesInfo& series) { all.insert(series.*what); });
-  all.erase("");
-  return all;
-}
-
-std::vector<std::string> warnings_of(const Trace& a, const Trace& b) {
+std::string runs_text(const ComparisonOf::Side& side) {
   std::vector<std::string> all;
-  const auto names_a = all_of(a, &SeriesInfo::device_name), names_b = all_of(b, &SeriesInfo::device_name);
-  const auto ids_a = all_of(a, &SeriesInfo::device_uuid), ids_b = all_of(b, &SeriesInfo::device_uuid);
-  if (names_a != names_b)
-    all.push_back(
-        fmt::format("the devices differ: {} in A, {} in B", fmt::join(names_a, ", "), fmt::join(names_b, ", ")));
-  else if (ids_a != ids_b && !ids_a.empty() && !ids_b.empty())
-    all.push_back("the GPUs are others of the same model: their UUIDs differ");
-  const auto version = [](const Trace& t) { return t.root.tool_version + ' ' + t.root.git_commit; };
-  if (version(a) != version(b))
-    all.push_back("two versions of npgpu measured: what one of them does in a repeat may differ");
-  for (const auto& [which, trace] : {std::pair{'A', &a}, {'B', &b}})
-    if (!trace->root.complete) all.push_back(fmt::format("{} is incomplete: its run did not reach its end", which));
-  return all;
+  for (std::size_t i = 0; i < side.runs.size(); ++i) {
+    const std::string& when = side.runs[i]->root.start_time_utc;
+    all.push_back(side.files[i] + (when.empty() ? "" : " of " + when));
+  }
+  constexpr std::size_t most = 3;
+  if (all.size() <= most) return fmt::format("{}", fmt::join(all, ", "));
+  return fmt::format("{} runs, {} to {}", all.size(), all.front(), all.back());
 }
 
-std::string trace_text(const std::string& file, const Trace& trace) {
-  const TraceRoot& root = trace.root;
-  std::string text = file;
-  const auto add = [&](const std::string& part) {
-    if (!part.empty()) text += ", " + part;
+void identify(Sheet& sheet, const ComparisonOf& of) {
+  sheet.labelled("A", runs_text(of.a));
+  sheet.labelled("B", runs_text(of.b));
+  Table differing({left("differs"), left("A"), left("B")});
+  std::vector<std::string> same;
+  std::size_t rows = 0;
+  for (const WhoRow& row : who(of)) {
+    if (row.differs()) {
+      differing.row({row.what, row.a.empty() ? "-" : row.a, row.b.empty() ? "-" : row.b});
+      ++rows;
+    } else {
+      same.push_back(row.what + ' ' + row.a);
+    }
+  }
+  if (!same.empty()) sheet.labelled("the same", fmt::format("{}", fmt::join(same, "; ")));
+  if (rows) sheet.table(differing);
+  else sheet.labelled("differs", "nothing but the time of the run");
+  if (is_simulated(of)) sheet.labelled("SIMULATED", "no measurement of hardware", true);
+  for (const std::string& doubt : doubts_of(of)) sheet.labelled("note", doubt);
+}
+
+std::string figure_text(double value, FigureUnit unit) {
+  switch (unit) {
+    case FigureUnit::us:
+    case FigureUnit::us_a_load: return time_text(value);
+    case FigureUnit::bytes_per_s: return rate_text(value);
+    case FigureUnit::flop_per_s:
+    case FigureUnit::operations_per_s: break;
+  }
+  const bool tera = value >= 0.99995e12;
+  return fmt::format("{} {}{}", digits_text(value / (tera ? 1e12 : 1e9)), tera ? 'T' : 'G', name(unit));
+}
+
+void figures(Sheet& sheet, const Comparison& found) {
+  if (found.figures.empty()) return;
+  sheet.heading("Key figures");
+  Table table(
+      {left("figure"), left("at", 2), right("A"), right("B"), right("time"), right("95 %", 1), left("verdict")});
+  for (const KeyFigure& f : found.figures)
+    table.row({f.name, f.at, figure_text(f.a, f.unit), figure_text(f.b, f.unit), percent(f.change), interval(f),
+               verdict_text(f.verdict, f.reason)});
+  sheet.table(table, [&](std::size_t i) { return is_alarming(found.figures[i].verdict); });
+}
+
+// " at 132 blocks and 2 more points" where a case's verdict rests on points alone, else empty.
+std::string where(const CaseComparison& of) {
+  const auto behind = [&](const Change& c) { return c.verdict == of.verdict && c.reason == of.reason; };
+  if (std::ranges::any_of(of.parts, behind)) return "";
+  const auto first = std::ranges::find_if(of.points, behind);
+  const auto n = std::ranges::count_if(of.points, behind);
+  if (n == 0 || n == std::ssize(of.points)) return "";
+  return fmt::format("{} at {}{}", verdict_text(of.verdict, of.reason), first->axes,
+                     n > 1 ? " and " + counted(static_cast<std::size_t>(n - 1), "more point") : "");
+}
+
+// What a part's verdict is, behind its change.
+char mark_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::slower: return '!';
+    case Verdict::undecided: return '?';
+    case Verdict::disturbed: return 'd';
+    case Verdict::faster: return '<';
+    default: return ' ';
+  }
+}
+
+std::string part_change(const CaseComparison& of, Third third) {
+  for (const PartComparison& part : of.parts)
+    if (part.third == third || (part.third == Third::all && third == Third::middle))
+      return share_text(part.change) + mark_of(part.verdict);
+  return "";
+}
+
+// Notes of points and parts, each once: who disturbed them, why they are broken.
+std::set<std::string> notes_of(const CaseComparison& of) {
+  std::set<std::string> notes;
+  for (const PartComparison& part : of.parts)
+    if (!part.note.empty()) notes.insert(part.note);
+  for (const PointComparison& point : of.points)
+    if (point.verdict == Verdict::broken) notes.insert(point.note);
+  return notes;
+}
+
+void cases(Sheet& sheet, const Comparison& found, const ComparisonDetail& detail) {
+  sheet.heading("Cases: change of the time in % in the small, middle and large third of the sizes or shapes");
+  Table table({left("case"), right("small"), right("middle"), right("large"), left("verdict")});
+  std::vector<const CaseComparison*> rows;
+  std::array<std::size_t, names_of<Verdict>.size()> folded{};
+  std::set<std::string> notes;
+  for (const CaseComparison& of : found.cases) {
+    const bool quiet = of.verdict == Verdict::same || of.verdict == Verdict::only_a || of.verdict == Verdict::only_b;
+    if (quiet && !detail.every_case) {
+      ++folded[static_cast<std::size_t>(of.verdict)];
+      continue;
+    }
+    rows.push_back(&of);
+    notes.merge(notes_of(of));
+    table.row({of.title, part_change(of, Third::small), part_change(of, Third::middle), part_change(of, Third::large),
+               verdict_text(of.verdict, of.reason)});
+    if (const std::string at = where(of); !at.empty()) notes.insert(of.title + ": " + at);
+  }
+  if (!rows.empty()) sheet.table(table, [&](std::size_t i) { return is_alarming(rows[i]->verdict); });
+  const auto marked = [&](Verdict verdict) {
+    return std::ranges::any_of(rows, [&](const CaseComparison* of) {
+      return std::ranges::find(of->parts, verdict, &Change::verdict) != of->parts.end();
+    });
   };
-  add(root.start_time_utc);
-  add(root.hostname.empty() ? "" : "on " + root.hostname);
-  add(fmt::format("{}", fmt::join(all_of(trace, &SeriesInfo::device_name), ", ")));
-  add(root.tool_version.empty() ? "" : "npgpu " + root.tool_version);
-  return text + (root.git_commit.empty() ? "" : " (" + root.git_commit + ')');
+  std::vector<std::string> marks;
+  for (const Verdict verdict : worst_first)
+    if (mark_of(verdict) != ' ' && marked(verdict))
+      marks.push_back(fmt::format("{} {}", mark_of(verdict), name(verdict)));
+  if (!marks.empty()) sheet.note(fmt::format("{}", fmt::join(marks, "   ")));
+  for (std::size_t i = 0; i < folded.size(); ++i)
+    if (folded[i])
+      sheet.note(fmt::format("{} {}, not shown (--all)", counted(folded[i], "case"), names_of<Verdict>[i]));
+  for (const std::string& note : notes) sheet.note(note);
 }
 
-Json trace_json(const std::string& file, const Trace& trace) {
-  std::set<std::pair<std::string, std::string>> all;
-  each_series(trace, [&](const SeriesInfo& series) { all.emplace(series.device_name, series.device_uuid); });
-  const Json devices = array_of(all, [](const auto& one) {
-    return Json({entry("name", one.first), entry("uuid", one.second)});
-  });
-  return Json({entry("file", file), entry("run", trace.root), entry("devices", devices)});
-}
-
-// ---- the points -----------------------------------------------------------------------------------------------------
-
-void one_series(Page& page, Points points) {
-  page.text += '\n';
-  page.title(points.front().title);
-  page.note(tally(points) + times_text(points));
-  if (std::ranges::none_of(points, shown)) return;
-  const bool lanes = std::ranges::any_of(points, [](const PointComparison& p) { return p.lane != 0; });
-  Table table({left("point"), right("lane", 0, lanes), decimal("A us"), decimal("B us"), right("change"), left("")});
-  std::vector<const PointComparison*> rows;
-  for (const PointComparison& p : points) {
-    if (!shown(p)) continue;
-    table.row({p.axes, std::to_string(p.lane), digits_text(p.a_us), digits_text(p.b_us), change_text(p.change),
-               std::string(name(p.verdict))});
-    rows.push_back(&p);
+void points(Sheet& sheet, const Comparison& found, const ComparisonDetail& detail) {
+  for (const CaseComparison& of : found.cases) {
+    Table table({left("point"), decimal("A us"), decimal("B us"), right("time"), right("95 %", 1), left("verdict")});
+    std::vector<Verdict> rows;
+    for (const PointComparison& p : of.points) {
+      const bool differs = is_alarming(p.verdict) || p.verdict == Verdict::faster;
+      if (!differs && !detail.every_case) continue;
+      rows.push_back(p.verdict);
+      table.row({p.axes, digits_text(p.a), digits_text(p.b), percent(p.change), interval(p),
+                 verdict_text(p.verdict, p.reason)});
+    }
+    if (rows.empty()) continue;
+    sheet.heading(of.title);
+    sheet.table(table, [&](std::size_t i) { return is_alarming(rows[i]); });
   }
-  page.rows(table, [&](std::size_t i, const std::string& line) {
-    page.text += is_failure(rows[i]->verdict) ? page.ink.alarm(line) : line;
-    if (!rows[i]->note.empty()) page.note(rows[i]->note, false, 6);
-  });
-  page.note_left_out(table);
 }
 
-// The points of a series follow each other; each is there once a lane.
-Points series_at(Points rest) {
-  std::set<std::pair<std::string_view, std::uint32_t>> met;
-  std::size_t n = 0;
-  while (n < rest.size() && rest[n].kind == rest[0].kind && rest[n].title == rest[0].title &&
-         met.emplace(rest[n].axes, rest[n].lane).second)
-    ++n;
-  return rest.first(n);
+// "3.0, 3.0, 1.0 %"; one number where thirds have the same.
+std::string thirds_text(const Tolerance& t) {
+  if (std::ranges::count(t.share, t.share[0]) == std::ssize(t.share)) return tolerance_percent(t.share[0]);
+  return fmt::format("{}, {}, {} %", digits_text(100 * t.of(Third::small), 2, 1),
+                     digits_text(100 * t.of(Third::middle), 2, 1), digits_text(100 * t.of(Third::large), 2, 1));
 }
 
-// "3190 points (3245 times: some have several lanes)": a report counts points, verdicts are of times.
-std::string count_text(Points points) {
-  std::size_t n = 0;
-  for (Points rest = points; !rest.empty();) {
-    const Points series = series_at(rest);
-    std::set<std::string_view> axes;
-    for (const PointComparison& p : series) axes.insert(p.axes);
-    n += axes.size();
-    rest = rest.subspan(series.size());
+// "device-copies 3.0, 3.0, 1.0 %; calls 5.0 % (default; learned from 10 runs of A)"
+std::string tolerances_text(const Comparison& found) {
+  std::vector<std::string> parts;
+  std::set<TimeClass> classes;
+  for (const CaseComparison& of : found.cases) classes.insert(of.time_class);
+  std::set<std::string> sources;
+  for (const TimeClass one : classes) {
+    const Tolerance& t = found.tolerances[static_cast<std::size_t>(one)];
+    sources.insert(t.source);
+    parts.push_back(fmt::format("{} {}", name(one), thirds_text(t)));
   }
-  std::string text = counted(n, "point");
-  if (n != points.size()) text += fmt::format(" ({}: some have several lanes)", counted(points.size(), "time"));
-  return text;
+  return fmt::format("{} ({})", fmt::join(parts, "; "), fmt::join(sources, "; "));
+}
+
+void explain(Sheet& sheet, const Comparison& found) {
+  sheet.heading("How it was judged");
+  sheet.labelled("tolerances", tolerances_text(found) + "; single points: three times as much");
+  sheet.labelled(
+      "slower",
+      "p below 0.05 after correction for the number of comparisons (Welch 1947, Holm 1979) and a longer time "
+      "by more than the tolerance; with (clock) a kernel's time grew so and its cycles did not");
+  sheet.labelled("same", "the interval of 95 % lies within the tolerance");
+  sheet.labelled("undecided", "neither: more rounds or runs would tell");
+}
+
+void compose(Sheet& sheet, const ComparisonOf& of, const ComparisonDetail& detail) {
+  identify(sheet, of);
+  if (of.refused) {
+    sheet.verdict("Not compared: " + of.found.other_hardware + " (--other-hardware compares them all the same).", true);
+    return;
+  }
+  if (!of.found.other_hardware.empty()) sheet.labelled("WARNING", of.found.other_hardware, true);
+  sheet.verdict(headline(of.found), outcome_of(of.found) != Outcome::not_slower);
+  figures(sheet, of.found);
+  cases(sheet, of.found, detail);
+  if (detail.points) points(sheet, of.found, detail);
+  explain(sheet, of.found);
 }
 
 }  // namespace
 
-void compare_text(std::ostream& out, const ComparisonOf& of, const TextStyle& style) {
-  Page page(style);
-  page.labelled("A", trace_text(of.a_name, *of.a));
-  page.labelled("B", trace_text(of.b_name, *of.b));
-  for (const std::string& warning : warnings_of(*of.a, *of.b)) page.labelled("WARNING", warning, true);
-  const Points points(of.points);
-  const std::string summary =
-      fmt::format("B against A, {}: {}", count_text(points), points.empty() ? "nothing to compare" : tally(points));
-  const std::string line = wrapped(summary, page.width, 2);
-  const bool failed = std::ranges::any_of(points, is_failure, &PointComparison::verdict);
-  page.text += (failed ? page.ink.alarm(line) : page.ink.bold(line)) + '\n';
-  page.note(fmt::format(
-      "slower, faster: the medians differ by more than {:g} % and their 95 % intervals do not overlap; unclear: they "
-      "differ by more, but the intervals overlap or are missing; broken: one of the two has wrong results or no time",
-      100 * of.threshold));
-  for (Points rest = points; !rest.empty();) {
-    const Points series = series_at(rest);
-    one_series(page, series);
-    rest = rest.subspan(series.size());
-  }
-  out << page.text;
+void compare_text(std::ostream& out, const ComparisonOf& of, const ComparisonDetail& detail, const TextStyle& style) {
+  TextSheet sheet(style);
+  compose(sheet, of, detail);
+  out << sheet.page.text;
 }
 
-void compare_json(std::ostream& out, const ComparisonOf& of) {
-  Json counts = Json::object(), rows = Json::array();
-  for (std::size_t i = 0; i < names_of<Verdict>.size(); ++i)
-    counts[std::string(names_of<Verdict>[i])] = count(of.points, static_cast<Verdict>(i));
-  for (const PointComparison& p : of.points)
-    rows.push_back({entry("kind", p.kind), entry("title", p.title), entry("point", p.axes), entry("lane", p.lane),
-                    entry("a_us", p.a_us), entry("b_us", p.b_us), entry("change", p.change),
-                    entry("verdict", p.verdict), entry("note", or_null(p.note))});
-  write_json(out,
-             Json{entry("document", "npgpu-compare"), entry("version", 3), entry("threshold", of.threshold),
-                  entry("a", trace_json(of.a_name, *of.a)), entry("b", trace_json(of.b_name, *of.b)),
-                  entry("warnings", warnings_of(*of.a, *of.b)), entry("counts", counts), entry("points", rows)},
-             1);
+void compare_markdown(std::ostream& out, const ComparisonOf& of, const ComparisonDetail& detail) {
+  MarkdownSheet sheet;
+  compose(sheet, of, detail);
+  out << sheet.text;
 }
 
 }  // namespace npgpu

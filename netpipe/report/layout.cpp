@@ -194,6 +194,30 @@ std::vector<std::string> Table::lines(std::size_t width) {
   return lines;
 }
 
+std::string Table::markdown() const {
+  const auto escaped = [](const std::string& cell) {
+    std::string out;
+    for (const char c : cell) out += c == '|' ? "\\|" : std::string(1, c);
+    return out;
+  };
+  std::string head = "|", line = "|";
+  std::size_t rows = 0;
+  for (const Column& c : columns_) {
+    if (!c.there) continue;
+    head += ' ' + escaped(c.header) + " |";
+    line += c.align == Align::left ? " --- |" : " ---: |";
+    rows = c.cells.size();
+  }
+  std::string out = head + '\n' + line + '\n';
+  for (std::size_t i = 0; i < rows; ++i) {
+    out += '|';
+    for (const Column& c : columns_)
+      if (c.there) out += ' ' + escaped(c.cells[i]) + " |";
+    out += '\n';
+  }
+  return out;
+}
+
 Page::Page(const TextStyle& style) : ink(style.color), width(static_cast<std::size_t>(std::max(40, style.width))) {}
 
 void Page::title(std::string_view name, bool simulated) {

@@ -62,6 +62,8 @@ class Table {
   void row(std::vector<std::string> cells);  // one for each column, there or not
   // The header and the rows, each indented by two and ended by a newline.
   std::vector<std::string> lines(std::size_t width);
+  // All columns and rows, as GitHub reads a table.
+  std::string markdown() const;
   // Headers of the columns that the last lines() left out, and whether it cut texts.
   const std::vector<std::string>& left_out() const { return left_out_; }
   bool cut() const { return cut_; }

@@ -137,9 +137,11 @@ TABLE = [
     (["export", "exists.h5", "--output", "text.h5"], 2, ["text.h5", "--force"]),
     (["export", "exists.h5", "--output", "/nosuch/x.csv"], 1, ["/nosuch/x.csv"]),
     (["compare", "exists.h5"], 2, ["B"]),
+    (["compare", "exists.h5", "exists.h5", "exists.h5"], 2, ["--"]),
+    (["compare"], 2, ["A and B"]),
     (["compare", "exists.h5", "nosuch.h5"], 2, ["nosuch.h5"]),
-    (["compare", "exists.h5", "exists.h5", "--threshold", "x"], 2, ["--threshold", "x"]),
-    (["compare", "exists.h5", "exists.h5", "--threshold", "10"], 2, ["--threshold", "10%"]),
+    (["compare", "exists.h5", "exists.h5", "--tolerance", "x"], 2, ["--tolerance", "x"]),
+    (["compare", "exists.h5", "exists.h5", "--tolerance", "10"], 2, ["--tolerance", "10%"]),
     (["compare", "exists.h5", "other.h5"], 2, ["no point in common"]),
     # probes
     (["probe"], 2, ["probe", "NAME"]),

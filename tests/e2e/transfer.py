@@ -58,7 +58,7 @@ with folder() as where:
     check(made.code == 0, made.err)
     compared = run("compare", trace, slower)
     check(compared.code == 3, f"half the rate is a regression: {compared.code}")
-    check(run("compare", trace, slower, "--threshold", "300%").code == 0, "unless it is tolerated")
+    check(run("compare", trace, slower, "--tolerance", "300%").code == 0, "unless it is tolerated")
     check(run("compare", slower, trace).code == 0, "and faster is none")
     broken = os.path.join(where, "broken.h5")
     shutil.copy(trace, broken)
@@ -68,7 +68,7 @@ with folder() as where:
         f["transfers/0000/samples"][:] = rows
     for pair in ((trace, broken), (broken, trace)):
         compared = run("compare", *pair)
-        check(compared.code == 3 and "1 broken" in compared.out, f"a point with wrong results is a failure: {compared.code}")
+        check(compared.code == 6 and "1 broken" in compared.out, f"a point with wrong results is a failure: {compared.code}")
 
     every = os.path.join(where, "every.h5")
     made = run("characterize", "--device", "sim:plain,host", "--output", every, "--rounds", "1", "--trial-time", "200us", "--budget", "10ms")

@@ -17,12 +17,30 @@ namespace {
 struct Devices {
   std::mutex mutex;
   std::map<std::string, std::weak_ptr<Device>> open;
+  std::map<std::string, std::uint64_t> openings;
   std::set<std::string> lost;
 };
 
 Devices& devices() {
   static Devices all;
   return all;
+}
+
+// What the host pays, latencies and gaps, as they are at one opening.
+void drift_costs(Spec& spec, NoiseSource& noise) {
+  HostCosts& host = spec.host;
+  for (Seconds* cost : {&host.copy, &host.copy_async, &host.launch, &host.record, &host.synchronize})
+    *cost *= noise.cost();
+  const auto drift_link = [&](Link& link) {
+    link.latency *= noise.cost();
+    link.gap *= noise.cost();
+  };
+  for (auto* links : {&spec.h2d, &spec.d2h})
+    for (auto& [memory, link] : *links) drift_link(link);
+  for (auto* link : {&spec.d2d, &spec.h2h})
+    if (*link) drift_link(**link);
+  for (auto& [key, fact] : spec.hardware)
+    if (key.ends_with("_us")) fact = number_fact(spec.hardware, key) * noise.cost();
 }
 
 }  // namespace
@@ -40,11 +58,13 @@ Route route(const Spec& spec, Direction direction, Memory memory) {
 
 // ---- Device ----------------------------------------------------------------------------------------
 
-Device::Device(std::string id, Spec spec)
+Device::Device(std::string id, Spec spec, std::uint64_t opening)
     : id_(std::move(id)),
       spec_(std::move(spec)),
       timeline_(spec_.copy_engines, spec_.duplex_slowdown_h2d, spec_.duplex_slowdown_d2h),
-      noise_(spec_.noise) {}
+      noise_(spec_.noise, opening) {
+  if (spec_.noise.cost_drift > 0) drift_costs(spec_, noise_);
+}
 
 Device::Call::Call(Device& device, std::string_view what) : device_(device) {
   const std::uint64_t number = ++device.calls_;
@@ -217,7 +237,7 @@ std::shared_ptr<Device> open_device(const std::string& id) {
   if (devices().lost.count(id)) throw Error(ErrorKind::failed, id + ": the device was lost earlier in this run");
   std::weak_ptr<Device>& known = devices().open[id];
   std::shared_ptr<Device> device = known.lock();
-  if (!device) known = device = std::make_shared<Device>(id, spec_of(id));
+  if (!device) known = device = std::make_shared<Device>(id, spec_of(id), devices().openings[id]++);
   return device;
 }
 

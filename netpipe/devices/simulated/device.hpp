@@ -51,14 +51,22 @@ Route route(const Spec&, Direction, Memory);
 // Its scatter: the same numbers from the same seed on every machine.
 class NoiseSource {
  public:
-  explicit NoiseSource(const Noise& noise) : noise_(noise), state_(noise.seed) { next_trial(); }
+  // `opening`: of the device, from 0; drifts differ from one to the next, and so do all numbers where there are drifts.
+  NoiseSource(const Noise& noise, std::uint64_t opening) : noise_(noise), state_(noise.seed) {
+    if (noise_.drift > 0 || noise_.cost_drift > 0) state_ += opening * 0xD1342543DE82EF95;
+    if (noise_.drift > 0) drift_ = std::exp(noise_.drift * normal());
+    next_trial();
+  }
 
   // On everything that takes time, until the next synchronization.
   double trial() const { return trial_; }
   void next_trial() {
     trial_ = noise_.sigma > 0 ? std::exp(noise_.sigma * normal()) : 1;
+    trial_ *= drift_;
     if (noise_.outlier_rate > 0 && uniform() < noise_.outlier_rate) trial_ *= noise_.outlier_factor;
   }
+  // On one of the costs of this opening.
+  double cost() { return noise_.cost_drift > 0 ? std::exp(noise_.cost_drift * normal()) : 1; }
   // On one copy.
   double operation() { return noise_.operation_sigma > 0 ? std::exp(noise_.operation_sigma * normal()) : 1; }
 
@@ -77,14 +85,14 @@ class NoiseSource {
 
   Noise noise_;
   std::uint64_t state_;
-  double trial_ = 1;
+  double drift_ = 1, trial_ = 1;
 };
 
 class Stream;
 
 class Device {
  public:
-  Device(std::string id, Spec spec);
+  Device(std::string id, Spec spec, std::uint64_t opening = 0);
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
@@ -196,7 +204,8 @@ class Stream final : public DeviceTimer {
 };
 
 // The device called `id`, opened if it is not. It stays open, with one clock, as long as anyone holds it; who opens it
-// again finds a fresh one: time 0, call 1, the noise of its seed. A device that was lost stays lost in this process.
+// again finds a fresh one: time 0, call 1, the noise of its seed, with the drifts of another opening. A device that was
+// lost stays lost in this process.
 std::shared_ptr<Device> open_device(const std::string& id);
 
 }  // namespace npgpu::simulated

@@ -42,6 +42,7 @@ std::optional<std::string> why_no_kernels(const Spec& spec, Need need) {
 Multiprocessors multiprocessors_of(const Spec& spec) {
   Multiprocessors m;
   m.sms = count_or(spec, "sms", m.sms);
+  if (number_fact(spec.hardware, "idle_sms") > 0) m.idle_sms = std::min(count_or(spec, "idle_sms", 0), m.sms - 1);
   m.schedulers = count_or(spec, "schedulers", m.schedulers);
   m.lanes = figure_or(spec, "lanes", m.lanes);
   m.warps = count_or(spec, "warps", m.warps);
@@ -57,14 +58,14 @@ Multiprocessors multiprocessors_of(const Spec& spec) {
 }
 
 KernelTime kernel_time(const Multiprocessors& m, const Grid& grid, const WarpStep& step, double steps) {
-  const std::uint32_t block_warps = warps_of(grid);
+  const std::uint32_t block_warps = warps_of(grid), sms = m.sms - m.idle_sms;
   if (grid.blocks == 0 || block_warps == 0 || grid.threads > m.block_threads || block_warps > m.warps)
     throw Error(ErrorKind::usage, fmt::format("no block of {} threads fits the device: at most {}, in {} warps",
                                               grid.threads, m.block_threads, m.warps));
   const std::uint64_t resident = grid.one_block_per_sm ? 1 : std::min(m.blocks, m.warps / block_warps);
 
   const auto step_cycles = [&](std::uint64_t blocks) {
-    const double on_busiest = std::ceil(static_cast<double>(blocks) / m.sms);
+    const double on_busiest = std::ceil(static_cast<double>(blocks) / sms);
     const double scheduled = std::ceil(on_busiest * block_warps / m.schedulers);
     const double issue = scheduled * step.instructions * warp_threads / (m.lanes / m.schedulers);
     const double path = on_busiest * step.block_bytes / m.sm_bytes_per_cycle;
@@ -72,7 +73,7 @@ KernelTime kernel_time(const Multiprocessors& m, const Grid& grid, const WarpSte
     return std::max({step.latency_cycles, issue, path, bus});
   };
 
-  const std::uint64_t slots = resident * m.sms, waves = grid.blocks / slots, rest = grid.blocks % slots;
+  const std::uint64_t slots = resident * sms, waves = grid.blocks / slots, rest = grid.blocks % slots;
   KernelTime time;
   if (waves > 0) {
     time.block_cycles = steps * step_cycles(slots);
@@ -83,8 +84,8 @@ KernelTime kernel_time(const Multiprocessors& m, const Grid& grid, const WarpSte
     time.cycles += last;
     time.block_cycles = std::max(time.block_cycles, last);
   }
-  time.units = static_cast<std::uint32_t>(std::min<std::uint64_t>(grid.blocks, m.sms));
-  time.max_blocks_on_unit = static_cast<std::uint32_t>(waves * resident + (rest + m.sms - 1) / m.sms);
+  time.units = static_cast<std::uint32_t>(std::min<std::uint64_t>(grid.blocks, sms));
+  time.max_blocks_on_unit = static_cast<std::uint32_t>(waves * resident + (rest + sms - 1) / sms);
   return time;
 }
 

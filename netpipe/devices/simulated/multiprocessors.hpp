@@ -28,6 +28,7 @@ constexpr std::uint32_t warp_threads = 32;
 // The part of a spec that kernels run on.
 struct Multiprocessors {
   std::uint32_t sms = 1;
+  std::uint32_t idle_sms = 0;    // of these, to which no block goes: what the device says of itself, and does not do
   std::uint32_t schedulers = 1;  // of an SM, as all below
   double lanes = warp_threads;
   std::uint32_t warps = 1;          // resident

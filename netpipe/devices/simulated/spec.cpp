@@ -209,7 +209,9 @@ constexpr std::tuple<const char*, double Noise::*, JsonObject::Range> noise_figu
     {"sigma", &Noise::sigma, {0, 1}},
     {"operation_sigma", &Noise::operation_sigma, {0, 1}},
     {"outlier_rate", &Noise::outlier_rate, {0, 1}},
-    {"outlier_factor", &Noise::outlier_factor, {1, 1e6}}};
+    {"outlier_factor", &Noise::outlier_factor, {1, 1e6}},
+    {"drift", &Noise::drift, {0, 1}},
+    {"cost_drift", &Noise::cost_drift, {0, 1}}};
 
 Noise read_noise(const JsonObject& from) {
   Noise noise;
@@ -230,6 +232,7 @@ Fault read_fault(const JsonObject& from) {
 // What transfers do not need: shown with the device, and read by simulations of kernels. The names carry the units.
 constexpr const char* hardware_keys[] = {
     "sms",
+    "idle_sms",    // of these, to which no block goes
     "schedulers",  // of an SM
     "lanes",       // FP32, of an SM
     "shader_clock_mhz", "memory_clock_mhz", "memory_bus_bits", "l2_bytes",

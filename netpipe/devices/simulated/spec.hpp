@@ -38,6 +38,9 @@ struct Noise {
   double operation_sigma = 0;  // of each copy on its engine
   double outlier_rate = 0;     // share of trials that are outliers
   double outlier_factor = 10;  // how much longer those take
+  // From one opening of the device to the next, as between the rounds of a run:
+  double drift = 0;       // of everything
+  double cost_drift = 0;  // of what the host pays and of latencies, each by itself
 };
 
 enum class FaultKind {

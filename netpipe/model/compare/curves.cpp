@@ -1,0 +1,175 @@
+#include "netpipe/model/compare/curves.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "netpipe/model/compare/questions.hpp"
+
+namespace npgpu::model {
+
+namespace {
+
+constexpr std::uint32_t own_causes =
+    static_cast<std::uint32_t>(Cause::throttled) | static_cast<std::uint32_t>(Cause::clock_changed);
+constexpr std::size_t most_groups = 7;  // of trials that stand in for rounds
+
+// A point of one lane, while a curve is gathered.
+template <class K> using Key = std::pair<typename K::Axes, std::uint32_t>;
+template <class K> struct Gathered {
+  std::map<Key<K>, CurvePoint> points;
+  bool trials_stand_in = false;
+};
+
+// The times of some visits as if they were all of the series.
+template <class K> class Excerpt {
+ public:
+  explicit Excerpt(const Series<K>& of) : series_(of) {
+    some_.question = of.question;
+    static_cast<typename K::Context&>(some_) = of;
+  }
+  void add(const Visit<K>& visit, std::span<const typename K::Sample> samples) {
+    Visit<K> part = visit;
+    part.first_sample = some_.samples.size();
+    part.samples = static_cast<std::uint32_t>(samples.size());
+    some_.visits.push_back(part);
+    some_.samples.insert(some_.samples.end(), samples.begin(), samples.end());
+    clock_[visit.axes] = visit.telemetry.sm_clock_mhz;
+  }
+  void read_into(Gathered<K>& all, std::size_t side, std::size_t run, std::uint32_t round) const {
+    for (const PointTime<K>& time : estimates(some_)) {
+      const auto point = all.points.find({time.axes, time.lane});
+      const double us = time.time_us.value;
+      if (point == all.points.end() || !time.usable() || !(us > 0)) continue;
+      const double more = point->second.work / time.work;
+      point->second.side[side].all.push_back(
+          {run, round, std::log(us) + (std::isfinite(more) ? std::log(more) : 0), std::log(clock_.at(time.axes))});
+    }
+  }
+
+ private:
+  const Series<K>& series_;
+  Series<K> some_;
+  std::map<typename K::Axes, double> clock_;
+};
+
+// Its trials in at most seven groups, in order of time; the samples of a trial stay together.
+template <class Sample> std::vector<std::span<const Sample>> groups_of(std::span<const Sample> samples) {
+  std::vector<std::size_t> begins;  // of the trials
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    if (i == 0 || samples[i].trial != samples[i - 1].trial) begins.push_back(i);
+  const std::size_t trials = begins.size(), groups = std::min(most_groups, trials);
+  begins.push_back(samples.size());
+  std::vector<std::span<const Sample>> all;
+  for (std::size_t g = 0; g < groups; ++g) {
+    const std::size_t from = begins[g * trials / groups], to = begins[(g + 1) * trials / groups];
+    all.push_back(samples.subspan(from, to - from));
+  }
+  return all;
+}
+
+Reason reason_of(bool wrong) { return wrong ? Reason::wrong_results : Reason::no_time; }
+
+// What is to be said of each point: whether it is usable, what disturbed it.
+template <class K>
+void state_points(Gathered<K>& all, const Series<K>& series, const std::vector<Point<K>>& points, std::size_t side) {
+  std::map<typename K::Axes, const Point<K>*> of_axes;
+  for (const Point<K>& point : points) of_axes[point.axes] = &point;
+  for (const PointTime<K>& time : estimates(series)) {
+    CurvePoint& point = all.points[{time.axes, time.lane}];
+    Readings& its = point.side[side];
+    const Point<K>& visited = *of_axes.at(time.axes);
+    if (point.axes.empty()) {
+      point.axes = text_of(time.axes);
+      point.work = time.work;
+    }
+    ++its.runs;
+    if (const std::uint32_t causes = visited.disturbed()) {
+      ++(causes & ~own_causes ? its.others : its.clocked);
+      if (its.broken == Reason::none) its.why = disturbance_of(visited);
+    }
+    if (time.usable()) continue;
+    its.broken = reason_of(any_sample(series, visited, [](const auto& s) { return s.intact == 0; }));
+    its.why = time.why;
+  }
+}
+
+template <class K> void gather(Gathered<K>& all, const Series<K>& series, std::size_t side, std::size_t run) {
+  const auto points = points_of(series);
+  state_points(all, series, points, side);
+  std::size_t most = 0;
+  for (const Point<K>& point : points) most = std::max(most, point.counted().size());
+  all.trials_stand_in |= most == 1;
+  std::map<std::uint32_t, Excerpt<K>> rounds;
+  const auto round = [&](std::uint32_t number) -> Excerpt<K>& {
+    return rounds.try_emplace(number, series).first->second;
+  };
+  for (const Point<K>& point : points)
+    for (const Visit<K>* visit : point.counted()) {
+      const auto samples = samples_of(series, *visit);
+      if (most > 1) {
+        round(visit->round).add(*visit, samples);
+        continue;
+      }
+      std::uint32_t group = 0;
+      for (const auto trials : groups_of(samples)) round(group++).add(*visit, trials);
+    }
+  for (const auto& [number, excerpt] : rounds) excerpt.read_into(all, side, run, number);
+}
+
+double size_of(const auto& axes) {
+  if constexpr (requires { axes.bytes; }) return static_cast<double>(axes.bytes);
+  else return 0;
+}
+
+double blocks_in(const auto& axes) {
+  if constexpr (requires { axes.blocks; }) return axes.blocks;
+  else return 0;
+}
+
+std::string lane_text(const TransferCase& c, std::uint32_t lane) {
+  const auto all = lanes(c);
+  return fmt::format(", lane {} {}", lane, lane < all.size() ? name(all[lane].direction) : "");
+}
+std::string lane_text(const auto&, std::uint32_t lane) { return fmt::format(", lane {}", lane); }
+
+// Lane by lane.
+template <class K>
+void add_curves(std::vector<CaseCurve>& all, const typename K::Case& question, const Gathered<K>& gathered) {
+  std::map<std::uint32_t, CaseCurve> by_lane;
+  for (const auto& [key, point] : gathered.points) {
+    CaseCurve& curve = by_lane[key.second];
+    curve.points.push_back(point);
+    curve.sizes.push_back(size_of(key.first));
+    curve.blocks.push_back(blocks_in(key.first));
+  }
+  for (auto& [lane, curve] : by_lane) {
+    curve.kind = K::name;
+    curve.title = title(question) + (by_lane.size() > 1 ? lane_text(question, lane) : "");
+    curve.lane = lane;
+    curve.time_class = class_of(question);
+    curve.trials_stand_in = gathered.trials_stand_in;
+    curve.figures = figures_of(question, lane);
+    all.push_back(std::move(curve));
+  }
+}
+
+}  // namespace
+
+std::vector<CaseCurve> curves_of(Runs a, Runs b) {
+  const std::vector<Run> runs = runs_of(a, b);
+  const auto names = names_of_slots(runs);
+  std::vector<CaseCurve> all;
+  for_each_kind([&]<class K>() {
+    for (const Question<K>& question : questions_of<K>(runs)) {
+      Gathered<K> gathered;
+      for (const auto& [side, run, series] : question.answers) gather(gathered, *series, side, run);
+      add_curves<K>(all, renamed(question.in_slots, names), gathered);
+    }
+  });
+  return all;
+}
+
+}  // namespace npgpu::model

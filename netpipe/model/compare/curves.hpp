@@ -1,0 +1,67 @@
+// What two sides measured, made comparable: each question that either asked, point by point, with what each visit gave.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "npgpu/compare.hpp"
+
+namespace npgpu::model {
+
+// One visit.
+struct Reading {
+  std::size_t run = 0;  // of its side
+  std::uint32_t round = 0;
+  double log_us = not_measured;   // of the work of the curve's first operation at that point
+  double log_mhz = not_measured;  // SM clock
+};
+
+// A point on one side.
+struct Readings {
+  std::vector<Reading> all{};
+  std::size_t runs = 0;     // that measured it
+  std::size_t others = 0;   // of these, in which others had a part in it
+  std::size_t clocked = 0;  // in which nothing but the device's own clock disturbed it
+  Reason broken = Reason::none;
+  std::string why{};  // it is broken, or disturbed
+};
+struct CurvePoint {
+  std::string axes{};
+  double work = not_measured;
+  std::array<Readings, 2> side{};
+};
+
+// Which points of a curve a key figure is the mean of.
+enum class Among { largest, smallest, fastest };
+struct FigureChoice {
+  std::string name{};
+  Among among = Among::largest;
+  FigureUnit unit = FigureUnit::us;
+};
+
+struct CaseCurve {
+  std::string_view kind{};
+  std::string title{};
+  std::uint32_t lane = 0;
+  TimeClass time_class = TimeClass::device_copies;
+  bool trials_stand_in = false;
+  std::vector<CurvePoint> points{};  // in order of axes
+  std::vector<double> sizes{};       // of each: bytes, or 0
+  std::vector<double> blocks{};      // of each: of a kernel, or 0
+  std::vector<FigureChoice> figures{};
+};
+
+std::vector<CaseCurve> curves_of(Runs a, Runs b);
+
+TimeClass class_of(const TransferCase&);
+TimeClass class_of(const ProbeCase&);
+TimeClass class_of(const JobCase&);
+TimeClass class_of(const CallCase&);
+std::vector<FigureChoice> figures_of(const TransferCase&, std::uint32_t lane);
+std::vector<FigureChoice> figures_of(const ProbeCase&, std::uint32_t lane);
+std::vector<FigureChoice> figures_of(const JobCase&, std::uint32_t lane);
+std::vector<FigureChoice> figures_of(const CallCase&, std::uint32_t lane);
+
+}  // namespace npgpu::model

@@ -1,0 +1,81 @@
+// What stands for a device: which cases give key figures, and of which class each case is.
+#include <fmt/format.h>
+
+#include "netpipe/model/compare/curves.hpp"
+
+namespace npgpu::model {
+
+TimeClass class_of(const TransferCase& c) {
+  if (c.memory == Memory::pageable || c.memory == Memory::managed || c.direction == Direction::h2h)
+    return TimeClass::pageable_copies;
+  return is_host_timed(c) ? TimeClass::host_copies : TimeClass::device_copies;
+}
+TimeClass class_of(const ProbeCase& c) { return is_host_timed(c) ? TimeClass::host_probes : TimeClass::kernels; }
+TimeClass class_of(const JobCase&) { return TimeClass::jobs; }
+TimeClass class_of(const CallCase&) { return TimeClass::calls; }
+
+namespace {
+
+std::string way(Direction direction) {
+  switch (direction) {
+    case Direction::h2d: return "host to device";
+    case Direction::d2h: return "device to host";
+    case Direction::d2d: return "within the device";
+    case Direction::h2h: return "within the host";
+    case Direction::peer: break;
+  }
+  return "device to device";
+}
+
+}  // namespace
+
+std::vector<FigureChoice> figures_of(const TransferCase& c, std::uint32_t lane) {
+  constexpr auto rate = FigureUnit::bytes_per_s;
+  if (!c.more_lanes.empty() || c.source_offset || c.target_offset) return {};
+  const bool pinned = c.memory == Memory::pinned, host_timed = is_host_timed(c);
+  if (c.pattern == Pattern::duplex && pinned && !host_timed)
+    return {{"both ways, " + way(lane ? reversed(c.direction) : c.direction), Among::largest, rate}};
+  if (c.pattern != Pattern::stream) return {};
+  const std::string cold = c.cache == Cache::cold ? ", cold" : "";
+  if (c.direction == Direction::h2h) return {{"copy, " + way(c.direction) + cold, Among::largest, rate}};
+  if (c.memory == Memory::pageable && !c.async) return {{"pageable copy, " + way(c.direction), Among::largest, rate}};
+  if (!host_timed && (pinned || c.memory == Memory::device))
+    return {{"copy, " + way(c.direction) + cold, Among::largest, rate}};
+  if (host_timed && pinned && !c.async) return {{"smallest copy, " + way(c.direction), Among::smallest}};
+  return {};
+}
+
+std::vector<FigureChoice> figures_of(const ProbeCase& c, std::uint32_t) {
+  const std::string where = c.device == "host" ? "host " : "";
+  if (c.operation == Operation::fma) {
+    const auto unit = c.type == DataType::int32 ? FigureUnit::operations_per_s : FigureUnit::flop_per_s;
+    return {{fmt::format("{}compute {}", where, name(c.type)), Among::fastest, unit}};
+  }
+  if (c.operation != Operation::chase) {
+    if (c.form != Form::streaming || counts_loads(c)) return {};
+    return {{fmt::format("{}bandwidth {} {}", where, name(c.operation), name(c.type)), Among::fastest,
+             FigureUnit::bytes_per_s}};
+  }
+  if (c.space == Space::global || c.space == Space::host)
+    return {{where + "latency of memory", Among::largest, FigureUnit::us_a_load},
+            {where + "latency of the first cache", Among::smallest, FigureUnit::us_a_load}};
+  return {{fmt::format("{}latency, {}", where, name(c.space)), Among::smallest, FigureUnit::us_a_load}};
+}
+
+std::vector<FigureChoice> figures_of(const JobCase& c, std::uint32_t) {
+  if (c.workload != Workload::none) return {};
+  if (c.pool == StreamPool::fresh) return {{"jobs in fresh streams"}};
+  if (c.gating == Gating::gated) return {{"copies in streams"}};
+  return {};
+}
+
+std::vector<FigureChoice> figures_of(const CallCase& c, std::uint32_t) {
+  const bool alone = c.manner == Manner::alone;
+  if (c.call == Call::launch) return {{alone ? "launch alone" : "launch back to back", Among::smallest}};
+  if (c.call == Call::signal && alone) return {{"launch until the host sees it", Among::smallest}};
+  if (c.call == Call::graph_launch && alone)
+    return {{c.form == GraphForm::chain ? "graph launch, chain" : "graph launch, fork"}};
+  return {};
+}
+
+}  // namespace npgpu::model

@@ -1,0 +1,59 @@
+#include "netpipe/model/compare/parts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace npgpu::model {
+
+namespace {
+
+constexpr std::size_t least_for_thirds = 6;
+
+Indices common_points(const CaseCurve& curve) {
+  Indices common;
+  for (std::size_t i = 0; i < curve.points.size(); ++i)
+    if (is_common(curve.points[i])) common.push_back(i);
+  return common;
+}
+
+}  // namespace
+
+std::vector<Part> thirds_of(const CaseCurve& curve) {
+  const Indices common = common_points(curve);
+  if (common.empty()) return {};
+  if (common.size() < least_for_thirds) return {{Third::all, common}};
+  const auto at = [&](std::size_t third) {
+    return common.begin() + static_cast<std::ptrdiff_t>(third * common.size() / 3);
+  };
+  std::vector<Part> parts;
+  for (std::size_t third = 0; third < 3; ++third)
+    parts.push_back({static_cast<Third>(third), Indices(at(third), at(third + 1))});
+  return parts;
+}
+
+Part part_of_figure(const CaseCurve& curve, Among among) {
+  constexpr std::size_t few = 3;
+  constexpr double large = 8, larger_half = 2, near_best = 0.02;
+  Indices common = common_points(curve);
+  Third third = among == Among::smallest ? Third::small : Third::large;
+  if (common.size() < least_for_thirds) third = Third::all;
+  if (among == Among::smallest) {
+    common.resize(std::min(few, common.size()));
+    return {third, common};
+  }
+  double most = 0;
+  for (const std::size_t i : common) most = std::max(most, curve.sizes[i]);
+  const double least = most / (among == Among::largest ? large : larger_half);
+  std::erase_if(common, [&](std::size_t i) { return curve.sizes[i] < least; });
+  if (among == Among::largest) return {third, common};
+  const auto log_rate = [&](std::size_t i) {
+    return std::log(curve.points[i].work) - reference_of(curve.points[i], Scale::time);
+  };
+  double best = -std::numeric_limits<double>::infinity();
+  for (const std::size_t i : common) best = std::max(best, log_rate(i));
+  std::erase_if(common, [&](std::size_t i) { return !(log_rate(i) > best - near_best); });
+  return {third, common};
+}
+
+}  // namespace npgpu::model

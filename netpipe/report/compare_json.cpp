@@ -1,0 +1,123 @@
+// What compare() found, as JSON. Keys are stable; null is what is not known. Changes are of times, b/a - 1: positive is
+// slower.
+//
+//   { "document": "npgpu-compare", "version": 4,
+//     "outcome": "not-slower" | "slower" | "clock" | "broken" | "other-hardware",
+//     "other_hardware": null, or a sentence,
+//     "a": [ { file, run: {...} } ], "b": as "a",
+//     "who": [ { what, a, b, differs } ], "notes": [ ... ],
+//     "tolerances": [ { class, small, middle, large, all, source } ]   by third of a curve,
+//     "counts": { "same": 41, ... }  cases by verdict,
+//     "figures": [ { name, at, unit, CHANGE } ]   a and b in that unit
+//     "cases": [ { kind, title, lane, class, trials_stand_in, verdict, reason,
+//                  parts: [ { third, first, last, points, CHANGE } ],
+//                  points: [ { point, CHANGE } ] } ] }
+//
+//   CHANGE: a, b (us), change, low, high (95 %), cycles (change in cycles), p (corrected), tolerance, verdict, reason,
+//   note
+#include <algorithm>
+
+#include "netpipe/report/compare_who.hpp"
+#include "netpipe/report/json.hpp"
+
+namespace npgpu {
+
+namespace {
+
+void add_change(Json& json, const Change& c) {
+  json["a"] = json_of(c.a);
+  json["b"] = json_of(c.b);
+  json["change"] = json_of(c.change);
+  json["low"] = json_of(c.low);
+  json["high"] = json_of(c.high);
+  json["cycles"] = json_of(c.cycles);
+  json["p"] = json_of(c.p);
+  json["tolerance"] = json_of(c.tolerance);
+  json["verdict"] = json_of(c.verdict);
+  json["reason"] = or_null(std::string(name(c.reason)));
+  json["note"] = or_null(c.note);
+}
+
+Json part_json(const PartComparison& part) {
+  Json json{entry("third", part.third), entry("first", part.first), entry("last", part.last),
+            entry("points", part.points)};
+  add_change(json, part);
+  return json;
+}
+Json point_json(const PointComparison& point) {
+  Json json({entry("point", point.axes)});
+  add_change(json, point);
+  return json;
+}
+Json figure_json(const KeyFigure& figure) {
+  Json json{entry("name", figure.name), entry("at", figure.at), entry("unit", figure.unit)};
+  add_change(json, figure);
+  return json;
+}
+Json case_json(const CaseComparison& of) {
+  return {entry("kind", of.kind),
+          entry("title", of.title),
+          entry("lane", of.lane),
+          entry("class", of.time_class),
+          entry("trials_stand_in", of.trials_stand_in),
+          entry("verdict", of.verdict),
+          entry("reason", or_null(std::string(name(of.reason)))),
+          entry("parts", array_of(of.parts, part_json)),
+          entry("points", array_of(of.points, point_json))};
+}
+
+Json side_json(const ComparisonOf::Side& side) {
+  Json runs = Json::array();
+  for (std::size_t i = 0; i < side.runs.size(); ++i)
+    runs.push_back({entry("file", side.files[i]), entry("run", side.runs[i]->root)});
+  return runs;
+}
+
+Json who_json(const WhoRow& row) {
+  return {entry("what", row.what), entry("a", or_null(row.a)), entry("b", or_null(row.b)),
+          Json::array({"differs", row.differs()})};
+}
+
+Json tolerances_json(const Tolerances& tolerances) {
+  Json all = Json::array();
+  for (std::size_t i = 0; i < tolerances.size(); ++i) {
+    Json one({entry("class", names_of<TimeClass>[i])});
+    for (std::size_t third = 0; third < names_of<Third>.size(); ++third)
+      one[std::string(names_of<Third>[third])] = tolerances[i].share[third];
+    one["source"] = tolerances[i].source;
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+Json counts_json(const std::vector<CaseComparison>& cases) {
+  Json counts = Json::object();
+  for (std::size_t i = 0; i < names_of<Verdict>.size(); ++i)
+    counts[std::string(names_of<Verdict>[i])] =
+        std::ranges::count(cases, static_cast<Verdict>(i), &CaseComparison::verdict);
+  return counts;
+}
+
+}  // namespace
+
+void compare_json(std::ostream& out, const ComparisonOf& of) {
+  const Comparison& found = of.found;
+  const std::string outcome = of.refused ? "other-hardware" : std::string(name(outcome_of(found)));
+  Json json{entry("document", "npgpu-compare"),
+            entry("version", 4),
+            entry("outcome", outcome),
+            entry("other_hardware", or_null(found.other_hardware)),
+            entry("a", side_json(of.a)),
+            entry("b", side_json(of.b)),
+            entry("who", array_of(who(of), who_json)),
+            entry("notes", doubts_of(of))};
+  if (!of.refused) {
+    json["tolerances"] = tolerances_json(found.tolerances);
+    json["counts"] = counts_json(found.cases);
+    json["figures"] = array_of(found.figures, figure_json);
+    json["cases"] = array_of(found.cases, case_json);
+  }
+  write_json(out, json, 1);
+}
+
+}  // namespace npgpu

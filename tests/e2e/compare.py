@@ -1,0 +1,149 @@
+"""What compare finds of planted slow-downs on simulated devices, and what it says of pairs without one.
+
+    compare.py PROGRAM [--pairs N] [--keep FOLDER]
+
+The device is that of data/devices/h200.json, whose costs and speed drift from visit to visit as those of an H200 did.
+Every run has a seed of its own. --keep: traces stay there, and those that are there are not measured again.
+"""
+import argparse
+import copy
+import json
+import os
+import sys
+
+from npgpu_run import SOURCE, Checks, folder, run
+
+parser = argparse.ArgumentParser()
+parser.add_argument("program")
+parser.add_argument("--pairs", type=int, default=1)
+parser.add_argument("--keep")
+options = parser.parse_args()
+check = Checks()
+
+SPEC = json.load(open(os.path.join(SOURCE, "data/devices/h200.json")))
+# Read on one NVIDIA H200 (characterize --quick, calls): from visit to visit the mean over a third of a curve scatters
+# by 0.2 % where bytes or instructions take the time, and by 4 % where calls and latencies do.
+SPEC["noise"].update(drift=0.002, cost_drift=0.04)
+
+DONE, USAGE, SLOWER, CLOCK, BROKEN, OTHER = 0, 2, 3, 5, 6, 7
+
+
+def unchanged(spec):
+    pass
+
+
+def slower_link(spec):
+    spec["links"]["h2d"]["pinned"]["rate_gb_s"] /= 1.03
+
+
+def slower_clock(spec):
+    spec["hardware"]["shader_clock_mhz"] *= 0.98
+
+
+def slower_launch(spec):
+    spec["hardware"]["call_launch_us"] += 0.5
+
+
+def idle_multiprocessor(spec):
+    spec["hardware"]["idle_sms"] = 1
+
+
+def fewer_multiprocessors(spec):
+    spec["hardware"]["sms"] -= 1
+
+
+WHOLE = ("characterize", "--quick")
+KERNELS = ("probe", "compute")  # --quick has no shape that fills the device
+
+
+def measured(where, name, plant, seed, command=WHOLE):
+    trace = os.path.join(where, f"{name}{seed}.h5")
+    if os.path.exists(trace):
+        return trace
+    spec = copy.deepcopy(SPEC)
+    plant(spec)
+    spec["noise"]["seed"] = seed
+    file = os.path.join(where, "device.json")
+    with open(file, "w") as out:
+        json.dump(spec, out)
+    done = run(*command, "--device", "sim:" + file, "--rounds", "6", "--quiet", "--output", trace)
+    # Blocks that were to have a multiprocessor each are wrong where one is idle.
+    check(done.code == 0 or plant is idle_multiprocessor, f"{command}: {done.code} {done.err[-300:]}")
+    return trace
+
+
+def slower_of(found):
+    return [one.get("title") or one["name"] for one in found["cases"] + found["figures"] if one["verdict"] == "slower"]
+
+
+def compared(a, b, *more):
+    result = run("compare", a, b, "--json", *more)
+    return result.code, json.loads(result.out)
+
+
+def count(where, plant, command, number, found_it):
+    """In how many pairs it was found. Seeds of A are 1, 2, ..., those of B begin at 1000 * number."""
+    hits = 0
+    for pair in range(1, options.pairs + 1):
+        a = measured(where, command[0], unchanged, pair, command)
+        b = measured(where, plant.__name__, plant, 1000 * number + pair, command)
+        code, found = compared(a, b)
+        slower = slower_of(found)
+        hits += found_it(code, slower)
+        if not found_it(code, slower) or (plant is unchanged and slower):
+            print(f"  pair {pair}: exit {code}, slower: {slower}")
+    print(f"{plant.__name__} ({command[0]}): {hits} of {options.pairs} pairs")
+    sys.stdout.flush()
+    return hits
+
+
+with folder() as temporary:
+    where = options.keep or temporary
+    os.makedirs(where, exist_ok=True)
+    enough = options.pairs * 19 // 20 if options.pairs >= 20 else options.pairs
+
+    check(count(where, unchanged, WHOLE, 1, lambda code, slower: code == DONE) == options.pairs, "unchanged pairs exit with 0")
+    check(count(where, slower_link, WHOLE, 2, lambda code, slower: code == SLOWER and "copy, host to device" in slower
+                and "copy, device to host" not in slower) >= enough, "3 % of a link is found, and where")
+    check(count(where, slower_clock, WHOLE, 3, lambda code, slower: code == CLOCK and "compute fp32, one block" in slower) >= enough,
+          "2 % of a clock is found, and called the clock")
+    check(count(where, slower_launch, WHOLE, 4, lambda code, slower: code == SLOWER and "launch back to back" in slower) >= enough,
+          "0.5 us a launch is found")
+    check(count(where, idle_multiprocessor, KERNELS, 5, lambda code, slower: code in (SLOWER, BROKEN) and "compute fp32" in slower) >= enough,
+          "one of 132 multiprocessors is found")
+
+    # Runs against a run: tolerances are learned from them.
+    runs = os.path.join(where, "runs")
+    os.makedirs(runs, exist_ok=True)
+    for seed in range(1, 5):
+        measured(runs, "kernels", unchanged, 100 + seed, KERNELS)
+    again = measured(where, "again", unchanged, 105, KERNELS)
+    code, found = compared(runs, again)
+    kernels = [t for t in found["tolerances"] if t["class"] == "kernels"][0]
+    check(code == DONE and kernels["source"] == "learned from 4 runs of A", f"a folder of runs: {code} {kernels}")
+    files = sorted(os.path.join(runs, name) for name in os.listdir(runs) if name.endswith(".h5"))
+    check(len(files) == 4, f"four runs: {files}")
+    listed = run("compare", *files, "--", again, "--json")
+    check(json.loads(listed.out)["tolerances"] == found["tolerances"], "the same as its files before --")
+    clock = measured(where, "clock", slower_clock, 106, KERNELS)
+    check(compared(runs, clock)[0] == CLOCK, "and a slower clock against them")
+    check(run("compare", files[0], clock, "--tolerance", "5%").code == DONE, "tolerated if asked")
+    for arguments in (files, [files[0]], files[:2] + ["--"], files[:1] + ["--", again, "--", again], [runs, os.path.join(where, "empty")]):
+        check(run("compare", *arguments).code == USAGE, f"unclear sides: {arguments}")
+
+    # Other hardware is refused; what is refused has no verdicts.
+    fewer = measured(where, "fewer", fewer_multiprocessors, 107, KERNELS)
+    refused = run("compare", files[0], fewer)
+    check(refused.code == OTHER and "131 multiprocessors in B" in refused.out and "Key figures" not in refused.out, refused.out)
+    code, found = compared(files[0], fewer)
+    check(code == OTHER and found["outcome"] == "other-hardware" and "cases" not in found, "in JSON, too")
+    check(run("compare", files[0], fewer, "--other-hardware").code != OTHER, "unless asked for")
+
+    # As tables for GitHub, and no wider than a terminal.
+    table = run("compare", files[0], clock, "--markdown", "--points").out
+    check("| figure | at | A | B | time | 95 % | verdict |" in table and "| --- |" in table, table[:600])
+    for columns in (80, 100):
+        shown = run("compare", files[0], clock, "--points", "--all", env={"COLUMNS": str(columns)}).out
+        wide = [line for line in shown.splitlines() if len(line) > columns and not line.startswith(("  A ", "  B "))]
+        check(not wide and "SIMULATED" in shown, f"at {columns} columns: {wide[:3]}")
+check.finish()
