@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "netpipe/report/series_text.hpp"
+#include "npgpu/drift.hpp"
 
 namespace npgpu {
 
@@ -67,6 +69,16 @@ std::string state_text(const Trace& trace, std::size_t series_in_trace) {
   return text + (kinds.empty() ? "; nothing was measured" : kinds);
 }
 
+// "device-copies -0.1 %, calls +4.2 %": how far the round that was furthest off was from the run's median.
+std::string drift_text(const Trace& trace) {
+  std::string text;
+  for (const Drift& drift : drifts_of(trace)) {
+    const double percent = std::round(1000 * drift.most()) / 10;
+    add(text, fmt::format("{} {}", name(drift.time_class), percent == 0 ? "0.0 %" : fmt::format("{:+.1f} %", percent)));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string fact_text(const Fact& fact) {
@@ -93,6 +105,8 @@ void facts_text(Page& page, const Trace& trace, const TextStyle& style) {
   if (!run.empty()) page.labelled("run", run);
   if (!root.argv.empty()) page.labelled("command", root.argv);
   page.labelled("state", state_text(trace, style.series_in_trace), !root.complete);
+  if (const std::string drift = drift_text(trace); !drift.empty())
+    page.labelled("drift", "time of the round furthest off the run's median: " + drift);
   for (const auto& [group, facts] : trace.provenance) {
     const std::string line = group == "host" ? host_line(facts) : is_device(group) ? line_of(facts, device_parts) : "";
     if (!line.empty()) page.labelled(group, line);

@@ -7,6 +7,7 @@
 #include "netpipe/model/probes/probe_rates.hpp"
 #include "netpipe/report/perturbed_sizes.hpp"
 #include "netpipe/report/series_text.hpp"
+#include "npgpu/drift.hpp"
 
 namespace npgpu {
 
@@ -128,6 +129,13 @@ Json devices_json(const std::vector<DeviceParameters>& devices) {
   });
 }
 
+Json drift_json(const Trace& trace) {
+  return array_of(drifts_of(trace), [](const Drift& drift) {
+    return Json(
+        {entry("time_class", drift.time_class), entry("points", drift.points), entry("by_round", drift.by_round)});
+  });
+}
+
 }  // namespace
 
 Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
@@ -184,6 +192,7 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //                                speed_up } ]
 //       for calls  "points": [ { fields of a shape, trials, stop, disturbed, host_us, done_us } ]
 //     } ],
+//     "drift": [ { time_class, points, by_round (shares, positive: that round was slower) } ],
 //     "derived": [ { "device", "device_name", "simulated", "parameters": [ { name, estimate, meaning, reference,
 //       reference_source, verdict, note } ], "missing": [ ... ] } ] }
 //
@@ -193,6 +202,7 @@ void report_json(std::ostream& out, const Trace& trace) {
   Json json({entry("document", "npgpu-report"), entry("version", 3), entry("run", trace.root),
              entry("provenance", trace.provenance)});
   add_series(json, trace, [](Json& one, const auto& series) { add_summary(one, series); });
+  json["drift"] = drift_json(trace);
   json["derived"] = devices_json(derive(trace));
   write_json(out, json, 1);
 }

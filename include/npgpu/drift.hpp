@@ -1,0 +1,24 @@
+// How a node changed over a run: every point is visited once a round, so each is a canary for the others.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "npgpu/compare.hpp"
+
+namespace npgpu {
+
+// Of one class of measurement.
+struct Drift {
+  TimeClass time_class = TimeClass::device_copies;
+  std::size_t points = 0;  // that were visited more than once
+  // Of each round that visited at least half of these points: the median over them of a visit's time over the median of
+  // all visits to its point, less 1. Positive: the round was slower.
+  std::vector<double> by_round{};
+  // The largest of these, by amount; with its sign.
+  double most() const;
+};
+// In the order of TimeClass; only classes with points that were visited in two rounds at least.
+std::vector<Drift> drifts_of(const Trace&);
+
+}  // namespace npgpu

@@ -1,0 +1,39 @@
+#include "npgpu/drift.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/made_sweep.hpp"
+
+using namespace npgpu;
+
+namespace {
+
+// Six sizes in as many rounds as there are factors; a round's times have its factor.
+Trace run_of(const std::vector<double>& factors) {
+  TransferSeries sweep = sweep_of(Pattern::stream, Timing::gated);
+  for (const double factor : factors)
+    for (std::uint64_t bytes = 1000; bytes <= 32'000; bytes *= 2)
+      add_point(sweep, bytes, {static_cast<double>(bytes) / 100 * factor});
+  Trace trace;
+  trace.of<Transfers>() = {sweep};
+  return trace;
+}
+
+}  // namespace
+
+TEST_CASE("a round that was slower shows as one") {
+  const auto all = drifts_of(run_of({1, 1, 1, 1.04, 1, 1}));
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].time_class == TimeClass::device_copies);
+  CHECK(all[0].points == 6);
+  REQUIRE(all[0].by_round.size() == 6);
+  CHECK(all[0].by_round[3] == doctest::Approx(0.04));
+  CHECK(all[0].by_round[2] == doctest::Approx(0));
+  CHECK(all[0].most() == doctest::Approx(0.04));
+}
+
+TEST_CASE("the largest drift keeps its sign") {
+  CHECK(drifts_of(run_of({1, 0.9, 1, 1.04, 1})).at(0).most() == doctest::Approx(-0.1));
+}
+
+TEST_CASE("one round has nothing to drift from") { CHECK(drifts_of(run_of({1})).empty()); }
