@@ -37,3 +37,21 @@ TEST_CASE("the largest drift keeps its sign") {
 }
 
 TEST_CASE("one round has nothing to drift from") { CHECK(drifts_of(run_of({1})).empty()); }
+
+TEST_CASE("what a busy sibling adds is the median over points that were visited on both sorts of core") {
+  TransferSeries sweep = sweep_of();
+  for (std::uint64_t bytes = 1000; bytes <= 4000; bytes *= 2) {
+    const double us = static_cast<double>(bytes);
+    add_point(sweep, bytes, {us, us, us});
+    disturb(add_point(sweep, bytes, {1.3 * us, 1.3 * us}), Cause::core_shared);
+    disturb(add_point(sweep, bytes, {9 * us}), Cause::device_busy);
+  }
+  disturb(add_point(sweep, 9000, {1}), Cause::core_shared);
+  Trace trace;
+  trace.of<Transfers>() = {sweep};
+  const BusySibling found = busy_sibling(trace);
+  CHECK(found.visits == 4);
+  CHECK(found.points == 3);
+  CHECK(found.adds == doctest::Approx(0.3));
+  CHECK(busy_sibling(run_of({1, 1})).points == 0);
+}

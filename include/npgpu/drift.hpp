@@ -1,4 +1,5 @@
-// How a node changed over a run: every point is visited once a round, so each is a canary for the others.
+// How a node changed over a run, and what a busy core cost: every point is visited once a round, so each is a canary
+// for the others.
 #pragma once
 
 #include <cstddef>
@@ -20,5 +21,13 @@ struct Drift {
 };
 // In the order of TimeClass; only classes with points that were visited in two rounds at least.
 std::vector<Drift> drifts_of(const Trace&);
+
+// What a core whose sibling hyperthread was busy added to times that the host takes.
+struct BusySibling {
+  std::size_t visits = 0;      // that found no core of their own, and were disturbed by nothing else
+  std::size_t points = 0;      // of these visits that were also visited on a quiet core
+  double adds = not_measured;  // median over these points of their time over that on a quiet core, less 1
+};
+BusySibling busy_sibling(const Trace&);
 
 }  // namespace npgpu

@@ -152,6 +152,13 @@ std::set<std::string> notes_of(const CaseComparison& of) {
   return notes;
 }
 
+// Nobody needs to look at it. Of an undecided case only the interval is too wide.
+bool is_unremarkable(const CaseComparison& of) {
+  if (of.verdict == Verdict::undecided)
+    return std::ranges::all_of(of.parts, [](const Change& c) { return std::abs(c.change) <= c.tolerance; });
+  return of.verdict == Verdict::same || of.verdict == Verdict::only_a || of.verdict == Verdict::only_b;
+}
+
 void cases(Sheet& sheet, const Comparison& found, const ComparisonDetail& detail) {
   sheet.heading("Cases: change of the time in % in the small, middle and large third of the sizes or shapes");
   Table table({left("case"), right("small"), right("middle"), right("large"), left("verdict")});
@@ -159,8 +166,7 @@ void cases(Sheet& sheet, const Comparison& found, const ComparisonDetail& detail
   std::array<std::size_t, names_of<Verdict>.size()> folded{};
   std::set<std::string> notes;
   for (const CaseComparison& of : found.cases) {
-    const bool quiet = of.verdict == Verdict::same || of.verdict == Verdict::only_a || of.verdict == Verdict::only_b;
-    if (quiet && !detail.every_case) {
+    if (is_unremarkable(of) && !detail.every_case) {
       ++folded[static_cast<std::size_t>(of.verdict)];
       continue;
     }
@@ -183,7 +189,9 @@ void cases(Sheet& sheet, const Comparison& found, const ComparisonDetail& detail
   if (!marks.empty()) sheet.note(fmt::format("{}", fmt::join(marks, "   ")));
   for (std::size_t i = 0; i < folded.size(); ++i)
     if (folded[i])
-      sheet.note(fmt::format("{} {}, not shown (--all)", counted(folded[i], "case"), names_of<Verdict>[i]));
+      sheet.note(
+          fmt::format("{} {}{}, not shown (--all)", counted(folded[i], "case"), names_of<Verdict>[i],
+                      static_cast<Verdict>(i) == Verdict::undecided ? " with changes within the tolerance" : ""));
   for (const std::string& note : notes) sheet.note(note);
 }
 

@@ -107,6 +107,11 @@ void facts_text(Page& page, const Trace& trace, const TextStyle& style) {
   page.labelled("state", state_text(trace, style.series_in_trace), !root.complete);
   if (const std::string drift = drift_text(trace); !drift.empty())
     page.labelled("drift", "time of the round furthest off the run's median: " + drift);
+  if (const BusySibling sibling = busy_sibling(trace); sibling.points >= 5)
+    page.labelled("siblings",
+                  fmt::format("a busy sibling hyperthread added {:+.0f} % to times of the host: {} on such a core, at "
+                              "{} also visited on a quiet one",
+                              100 * sibling.adds, counted(sibling.visits, "visit"), counted(sibling.points, "point")));
   for (const auto& [group, facts] : trace.provenance) {
     const std::string line = group == "host" ? host_line(facts) : is_device(group) ? line_of(facts, device_parts) : "";
     if (!line.empty()) page.labelled(group, line);

@@ -193,6 +193,7 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //       for calls  "points": [ { fields of a shape, trials, stop, disturbed, host_us, done_us } ]
 //     } ],
 //     "drift": [ { time_class, points, by_round (shares, positive: that round was slower) } ],
+//     "busy_sibling": { visits, points, adds (share of the time on a quiet core) },
 //     "derived": [ { "device", "device_name", "simulated", "parameters": [ { name, estimate, meaning, reference,
 //       reference_source, verdict, note } ], "missing": [ ... ] } ] }
 //
@@ -203,6 +204,9 @@ void report_json(std::ostream& out, const Trace& trace) {
              entry("provenance", trace.provenance)});
   add_series(json, trace, [](Json& one, const auto& series) { add_summary(one, series); });
   json["drift"] = drift_json(trace);
+  const BusySibling sibling = busy_sibling(trace);
+  json["busy_sibling"] = {entry("visits", sibling.visits), entry("points", sibling.points),
+                          entry("adds", sibling.adds)};
   json["derived"] = devices_json(derive(trace));
   write_json(out, json, 1);
 }
