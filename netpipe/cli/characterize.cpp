@@ -192,9 +192,8 @@ Plan characterize_plan(const Options& options) {
   if (!any_gpu && !list)
     plan.left_out.push_back("no GPU was measured, only the host's own memory: " + devices::why_no_gpu());
   plan.left_out.emplace_back(
-      quick
-          ? "by --quick: three of four sizes and shapes, half of the cases, what streams cost, graphs, and half of the "
-            "rounds (leave --quick out to measure them)"
+      quick ? "by --quick: three of four sizes and shapes, half of the cases, what streams cost, and graphs "
+              "(leave --quick out to measure them)"
       : any_gpu
           ? "by plan: managed memory, copies that meet cold host caches on their way to a GPU, offsets and perturbed "
             "sizes (measure them with npgpu transfer); the host's bandwidth and latency, and most of what shows how "

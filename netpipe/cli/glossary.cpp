@@ -24,8 +24,7 @@ const std::map<std::string_view, Meaning>& glossary() {
         "name."}},
       {"device", {"NAME", "The device: host, cuda:N, sim:NAME or sim:FILE.json. npgpu list shows them."}},
       {"json", {"", "Print JSON."}},
-      {"quick",
-       {"", "Measure what a hurry allows: fewer sizes, shapes and cases, three rounds, and a tolerance of 5 %."}},
+      {"quick", {"", "Measure what a hurry allows: fewer sizes, shapes and cases."}},
 
       // transfers
       {"module", {"LIST", "The API that moves the bytes. npgpu list shows them."}},
