@@ -70,6 +70,10 @@ enum class Verdict { same, faster, slower, undecided, disturbed, broken, only_a,
 template <>
 inline constexpr std::array<std::string_view, 8> names_of<Verdict>{"same",      "faster", "slower", "undecided",
                                                                    "disturbed", "broken", "only-a", "only-b"};
+// The verdict of a case is the first of these that one of its parts has.
+inline constexpr std::array worst_first{Verdict::broken,    Verdict::slower, Verdict::faster, Verdict::undecided,
+                                        Verdict::disturbed, Verdict::same,   Verdict::only_a, Verdict::only_b};
+static_assert(worst_first.size() == names_of<Verdict>.size());
 enum class Reason {
   none,
   clock,          // slower, faster: in time, and not in cycles: the clock is another

@@ -96,8 +96,8 @@ Command compare_traces() {
       "compare",
       "what has become slower from traces A to traces B",
       "Says who A and B are and what differs, then what is slower in B: key figures, and a line for each case. A "
-      "folder "
-      "stands for its traces (*.h5); several traces on a side are written before and after --. From three runs on a "
+      "folder stands for its traces (*.h5); several traces on a side are written before and after --. From three runs "
+      "on a "
       "side, runs are compared rather than rounds, and the tolerances are learned from them. Exit codes: 0 nothing is "
       "slower, 3 something is, 5 in time and not in cycles (the clock), 6 wrong results or no times, 7 other hardware.",
       {"A...", "[--]", "B..."},

@@ -15,10 +15,6 @@ namespace npgpu {
 
 namespace {
 
-constexpr std::array worst_first{Verdict::broken,    Verdict::slower, Verdict::faster, Verdict::undecided,
-                                 Verdict::disturbed, Verdict::same,   Verdict::only_a, Verdict::only_b};
-static_assert(worst_first.size() == names_of<Verdict>.size());
-
 std::string share_text(double share) {
   if (!std::isfinite(share)) return "-";
   if (std::abs(share) < 0.0005) return "0.0";

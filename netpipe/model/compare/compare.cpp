@@ -102,11 +102,8 @@ void judge_all(const std::vector<Change*>& changes) {
 // The worst verdict of all; slower by the clock comes after slower. A point alone that is undecided or disturbed does
 // not make the case so.
 void conclude(CaseComparison& of) {
-  constexpr std::array order{Verdict::broken,    Verdict::slower, Verdict::faster, Verdict::undecided,
-                             Verdict::disturbed, Verdict::same,   Verdict::only_a, Verdict::only_b};
-  static_assert(order.size() == names_of<Verdict>.size());
   const auto rank = [&](const Change& c) {
-    return std::pair(std::ranges::find(order, c.verdict) - order.begin(), c.reason == Reason::clock);
+    return std::pair(std::ranges::find(worst_first, c.verdict) - worst_first.begin(), c.reason == Reason::clock);
   };
   const Change* worst = nullptr;
   const auto see = [&](const Change& c) {
