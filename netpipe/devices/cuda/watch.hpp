@@ -43,7 +43,7 @@ class Watch final : public DeviceWatch {
   static constexpr Seconds of_a_count{0.5};
   // The link is looked at for so long, and no more often than that.
   static constexpr Seconds link_look{1e-3}, link_rest{0.05};
-  // Others' bytes a second that disturb. An idle link of an H200 carries some 2 MB/s.
+  // Others' bytes a second that disturb. An idle link of an H200 carried some 20 kB a look, short or long.
   static constexpr double link_noise_per_s = 100e6;
 
  private:
