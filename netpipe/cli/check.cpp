@@ -1,6 +1,4 @@
 // npgpu check: measures a little, and says whether each GPU is as it should be.
-#include "npgpu/check.hpp"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,9 +8,9 @@
 
 #include "netpipe/cli/campaign.hpp"
 #include "netpipe/cli/characterize.hpp"
+#include "netpipe/cli/check_ending.hpp"
 #include "netpipe/cli/check_plan.hpp"
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/provenance.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/reference.hpp"
@@ -69,57 +67,6 @@ Rules rules_of(const Options& options, bool measured) {
   return rules;
 }
 
-// As monitoring systems count: 0 ok, 1 warning, 2 critical, 3 unknown.
-int nagios_code(CheckVerdict verdict, Health worst) {
-  switch (verdict) {
-    case CheckVerdict::ok: return worst == Health::warn ? 1 : 0;
-    case CheckVerdict::slow:
-    case CheckVerdict::broken: return 2;
-    case CheckVerdict::failed_to_run:
-    case CheckVerdict::skipped: break;
-  }
-  return 3;
-}
-
-int own_code(CheckVerdict verdict, bool is_nothing) {
-  switch (verdict) {
-    case CheckVerdict::ok: return exit_code::done;
-    case CheckVerdict::slow: return exit_code::slower;
-    case CheckVerdict::broken: return exit_code::broken;
-    case CheckVerdict::failed_to_run: return exit_code::failed;
-    case CheckVerdict::skipped: break;
-  }
-  return is_nothing ? exit_code::nothing : exit_code::busy;
-}
-
-struct Ending {
-  bool is_nothing = false;  // skipped, as there is nothing to measure
-  bool is_stopped = false;
-};
-
-int end(const Options& options, CheckOf& check, const Ending& ending) {
-  const bool nagios = options.text("exit-codes") == "nagios";
-  check.exit_code = ending.is_stopped ? exit_code::stopped
-                    : nagios          ? nagios_code(check.verdict, worst_of(check.findings))
-                                      : own_code(check.verdict, ending.is_nothing);
-  if (const auto path = options.maybe("junit"))
-    write_file("junit", *path, true, [&](std::ostream& out) { check_junit(out, check); });
-  if (const auto path = options.maybe("openmetrics"))
-    write_file("openmetrics", *path, true, [&](std::ostream& out) { check_openmetrics(out, check); });
-  if (options.on("json")) {
-    check_json(std::cout, check);
-    return check.exit_code;
-  }
-  if (!options.on("quiet")) check_text(std::cout, check, options.on("all"), terminal_style());
-  std::string line = fmt::format("{}: {}, {} GPU{}", check.root.hostname, name(check.verdict), check.gpus.size(),
-                                 check.gpus.size() == 1 ? "" : "s");
-  if (!check.decided.empty()) line += "; judged by " + check.decided;
-  if (std::isfinite(check.wall_s)) line += fmt::format("; {:.1f} s", check.wall_s);
-  if (!check.trace.empty()) line += "; trace: " + check.trace;
-  std::cout << line << '\n';
-  return check.exit_code;
-}
-
 // Nothing was judged.
 int end_skipped(const Options& options, const std::string& why, bool is_nothing) {
   CheckOf check;
@@ -130,8 +77,7 @@ int end_skipped(const Options& options, const std::string& why, bool is_nothing)
   HealthRules rules;
   if (const auto list = options.maybe("expect")) rules.expected = expectations(*list);
   check.findings = health_of(empty, rules);
-  check.verdict = verdict_of(check.findings);
-  return end(options, check, {.is_nothing = is_nothing});
+  return end_check(options, check, {.is_nothing = is_nothing});
 }
 
 void judge_trace(CheckOf& check, const Trace& trace, const Rules& rules) {
@@ -143,8 +89,28 @@ void judge_trace(CheckOf& check, const Trace& trace, const Rules& rules) {
       throw Error(ErrorKind::usage, fmt::format("--reference: {} is of {}, and {} is a {}", rules.reference,
                                                 rules.reference_gpus.front(), gpu.id, gpu.name));
   check.findings = health_of(trace, rules);
-  check.verdict = verdict_of(check.findings);
+  if (check.gpus.empty()) check.why_skipped = "the trace has no measurement of a GPU";
   check.decided = rules.reference.empty() ? "what link, clocks and widths allow" : "reference " + rules.reference;
+}
+
+// GPUs that were to be measured, and of which the trace has nothing: none of them is left unsaid.
+void add_missing(CheckOf& check, const std::vector<DeviceInfo>& gpus, const Plan& plan) {
+  for (const DeviceInfo& gpu : gpus) {
+    if (std::ranges::find(check.gpus, gpu.id, &CheckOf::Gpu::id) != check.gpus.end()) continue;
+    check.gpus.push_back({gpu.id, gpu.name, gpu.uuid, gpu.simulated});
+    std::string why;
+    if (const Fact* const error = find_fact(gpu.facts, "error")) why = std::get<std::string>(*error);
+    for (const std::string& left_out : plan.left_out)
+      if (why.empty() && left_out.find(gpu.id) != std::string::npos) why = left_out;
+    HealthFinding& finding = check.findings.emplace_back();
+    finding.device = gpu.id;
+    finding.metric = "errors";
+    finding.health = Health::fail;
+    finding.if_failed = CheckVerdict::failed_to_run;
+    finding.text = "nothing could be measured" + (why.empty() ? "" : ": " + why);
+    finding.explanations.push_back(
+        {"errors", "the device or its driver refused or failed", finding.text, "look at the message, and at dmesg"});
+  }
 }
 
 Plan plan_of(const Options& options, const std::vector<DeviceInfo>& gpus) {
@@ -178,9 +144,11 @@ int measure_and_judge(const Options& options) {
   const Campaign campaign = run_campaign(plan, how);
   CheckOf check;
   judge_trace(check, read_trace(how.output, Guard::child), rules);
+  check.why_skipped.clear();
+  add_missing(check, gpus, plan);
   check.wall_s = campaign.wall.count();
   if (!temporary) check.trace = how.output;
-  return end(options, check, {.is_stopped = campaign.stopped});
+  return end_check(options, check, {.is_stopped = campaign.stopped});
 }
 
 int run_check(const Options& options) {
@@ -191,7 +159,7 @@ int run_check(const Options& options) {
     if (!options.has("trace")) return measure_and_judge(options);
     CheckOf check;
     judge_trace(check, read_trace(options.text("trace"), Guard::child), rules_of(options, false));
-    return end(options, check, {});
+    return end_check(options, check, {.is_nothing = !check.why_skipped.empty()});
   } catch (const Error& e) {
     if (e.kind() == ErrorKind::busy || e.kind() == ErrorKind::nothing)
       return end_skipped(options, e.what(), e.kind() == ErrorKind::nothing);

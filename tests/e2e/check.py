@@ -141,6 +141,32 @@ def outputs(at):
     check(run("check", "--level", 1, "--device", seeded(at, HEALTHY, 7), "--exit-codes", "nagios").code == 0, "nagios: ok")
 
 
+def failures(at):
+    """What was to be measured and has no figure, and what cannot be judged."""
+    lost = os.path.join(at, "lost.json")
+    json.dump({"like": HEALTHY, "faults": [{"call": 200, "kind": "lost"}]}, open(lost, "w"))
+    done, found = judged("--level", 1, "--device", f"sim:{lost}")
+    check((done.code, found["verdict"]) == (1, "failed to run") and "errors" in causes(found),
+          f"a lost device: {done.code} {found['verdict']} {causes(found)}")
+    bare = os.path.join(at, "bare.json")
+    json.dump({"like": HEALTHY, "hardware": {"lanes": None, "call_launch_us": None}}, open(bare, "w"))
+    done, found = judged("--level", 1, "--device", f"sim:{bare}")
+    missing = {f["metric"] for f in bad(found)}
+    check((done.code, found["verdict"]) == (1, "failed to run") and {"compute_rate", "launch_time"} <= missing,
+          f"a device without kernels: {done.code} {found['verdict']} {missing}")
+    done, found = judged("--trace", os.path.join(SOURCE, "data/traces/host.h5"))
+    check((done.code, found["verdict"]) == (77, "skipped"), f"a trace of a host: {done.code} {found['verdict']}")
+    busy = seeded(at, os.path.join(DEVICES, "sick/busy-neighbour.json"), 9)
+    done = run("check", "--level", 1, "--device", busy, "--require-quiet")
+    check(done.code == 4 and "SKIPPED" in done.out and "python3 (4711)" in done.out,
+          f"--require-quiet beside another: {done.code} {done.out}")
+    check(run("check", "--level", 4).code == 2 and run("check", "--level", "x").code == 2, "levels are 1 to 3")
+    check(run("check", "--exit-codes", "other").code == 2, "--exit-codes has two words")
+    check(run("check", "--device", "host").code == 2, "the host is no GPU")
+    check(run("check", "--trace", os.path.join(at, "no.h5")).code == 2, "a trace that is not there")
+    check(run("check", "--trace", os.path.join(at, "no.h5"), "--exit-codes", "nagios").code == 3, "nagios: unknown")
+
+
 def expectations(at):
     device = seeded(at, HEALTHY, 11)
     kept = os.path.join(at, "expected.h5")
@@ -335,7 +361,7 @@ def edited(at):
 
 
 with folder() as scratch:
-    for part in (healthy, sick, levels, outputs, expectations, references):
+    for part in (healthy, sick, levels, outputs, failures, expectations, references):
         at = os.path.join(scratch, part.__name__)
         os.mkdir(at)
         part(at)
