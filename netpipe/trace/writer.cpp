@@ -148,6 +148,12 @@ class Document {
     visits<K>(index);
     change([&] { series<K>().set_error(file_, index, why); });
   }
+  void note(const std::string& name, const Facts& facts) {
+    change([&] {
+      if (has_link(of_run_, name)) done(H5Ldelete(of_run_, name.c_str(), H5P_DEFAULT), "replace '" + name + "'");
+      put(create_group(of_run_, name), facts);
+    });
+  }
   void set_complete(bool complete) {
     change([&] { trace::change(file_, "complete", complete); });
   }
@@ -165,6 +171,7 @@ class Document {
   }
 
   Handle file_;
+  Handle of_run_;  // group of this run's provenance
   Kinds::Tuple<SeriesWriter> series_;
   bool sound_ = true;
 };
@@ -215,7 +222,8 @@ Document::Document(const TraceRoot& root, const Provenance& provenance) : file_(
   put(file_, "schema_version", version_text());
   put(file_, "complete", false);
   put_header(file_, root);
-  put_provenance(create_group(file_, "provenance"), provenance);
+  of_run_ = create_group(file_, "provenance");
+  put_provenance(of_run_, provenance);
   for_each_kind([&]<class K>() { create_group(file_, std::string(K::name)); });
 }
 
@@ -231,9 +239,9 @@ Document::Document(std::span<const std::byte> bytes, const Trace& loaded, const 
   const Handle group = open_group(file_, "/", "provenance");
   std::size_t number = 1;
   while (has_link(group, resume_name(number))) ++number;
-  const Handle resume = create_group(group, resume_name(number));
-  put_header(resume, root);
-  put_provenance(resume, provenance);
+  of_run_ = create_group(group, resume_name(number));
+  put_header(of_run_, root);
+  put_provenance(of_run_, provenance);
 }
 
 void Document::take_image(Bytes& to, Packing packing) const {
@@ -403,6 +411,11 @@ void TraceWriter::add(std::size_t index, const Visit<K>& visit, std::span<const 
 
 template <class K> void TraceWriter::set_error(std::size_t index, const std::string& why) {
   impl_->named([&] { impl_->document_->set_error<K>(index, why); });
+  impl_->policy_.added(now());
+}
+
+void TraceWriter::note(const std::string& group, const Facts& facts) {
+  impl_->named([&] { impl_->document_->note(group, facts); });
   impl_->policy_.added(now());
 }
 

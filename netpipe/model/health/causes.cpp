@@ -1,0 +1,151 @@
+#include "netpipe/model/health/causes.hpp"
+
+namespace npgpu::model {
+
+namespace {
+
+using Maybe = std::optional<Explanation>;
+
+// Of a finding that warns or fails, with its text as the evidence.
+Maybe if_bad(const Findings& findings, std::string_view metric, std::string cause, std::string what,
+             std::string remedy) {
+  if (!findings.is_bad(metric)) return std::nullopt;
+  return Explanation{std::move(cause), std::move(what), findings.find(metric)->text, std::move(remedy)};
+}
+
+// Of a setting that is not wrong by itself.
+Maybe if_set(const Findings& findings, std::string_view metric, std::string cause, std::string what,
+             std::string remedy) {
+  const HealthFinding* const finding = findings.find(metric);
+  if (!finding || !(finding->value > 0)) return std::nullopt;
+  return Explanation{std::move(cause), std::move(what), finding->text, std::move(remedy)};
+}
+
+std::uint64_t reasons_of(const Findings& findings) {
+  std::uint64_t reasons = 0;
+  findings.of.each_visit([&](const VisitInfo& visit, bool) { reasons |= visit.telemetry.throttle_reasons; });
+  return reasons;
+}
+
+}  // namespace
+
+Maybe neighbour(const Findings& findings, const std::string& metric) {
+  for (const auto& [disturbed, by] : findings.disturbed)
+    if (disturbed == metric)
+      return Explanation{
+          "neighbour", "others used the device, its link or the processors meanwhile", by,
+          "measure again when they are gone; --require-quiet waits and refuses to measure beside others"};
+  return std::nullopt;
+}
+
+Maybe degraded_link(const Findings& findings) {
+  const HealthFinding* const link = findings.find("pcie_link");
+  if (!link || link->health != Health::fail) return std::nullopt;
+  const bool is_narrow = link->unit == "lanes";
+  return Explanation{
+      is_narrow ? "link_lanes" : "link_generation",
+      is_narrow ? "the PCIe link is trained with fewer lanes than GPU and slot have"
+                : "the PCIe link is trained to an older generation than GPU and slot have",
+      link->text,
+      is_narrow ? "reseat the GPU and its riser or cable, clean the contacts, and look at LnkSta in lspci -vv"
+                : "look at the slot's speed in the BIOS and at LnkCtl2 in lspci -vv; reseat the GPU and its riser"};
+}
+
+Maybe far_processors(const Findings& findings) {
+  return if_bad(findings, "numa", "numa", "the process may not use the processors near the GPU",
+                "bind it near the GPU: srun --gpu-bind=closest --cpu-bind=..., or numactl --cpunodebind");
+}
+
+Maybe translating_iommu(const Findings& findings) {
+  return if_set(findings, "iommu", "iommu", "the IOMMU translates every address that the GPU reads or writes",
+                "boot with iommu=pt where virtual machines are not given the GPU");
+}
+
+Maybe redirecting_acs(const Findings& findings) {
+  return if_set(findings, "acs", "acs", "ACS sends traffic between GPUs through the root complex",
+                "turn ACS redirection off in the bridges above the GPU (setpci, or the BIOS) on bare metal");
+}
+
+Maybe link_errors(const Findings& findings) {
+  return if_bad(findings, "pcie_replays", "pcie_errors", "the PCIe link loses packets, which are sent again",
+                "reseat the GPU and its riser or cable; exchange them if the count goes on rising");
+}
+
+Maybe throttled(const Findings& findings) {
+  if (!findings.is_bad("throttle")) return std::nullopt;
+  const std::uint64_t reasons = reasons_of(findings);
+  std::string evidence = findings.find("throttle")->text;
+  const auto with = [&](const char* metric) {
+    if (const HealthFinding* const finding = findings.find(metric); finding && finding->health != Health::skip)
+      evidence += "; " + finding->text;
+  };
+  if (reasons & (0x20 | 0x40)) {
+    with("temperature");
+    return Explanation{"throttle_thermal", "the GPU is too hot and lowers its clocks", evidence,
+                       "look at fans, air flow and the inlet temperature; clean or reseat the heat sink"};
+  }
+  if (reasons & 0x80)
+    return Explanation{"throttle_brake", "the node's power supply brakes the GPU", evidence,
+                       "look at the power supplies and their cables in the BMC's log"};
+  if (reasons & 0x8)
+    return Explanation{"throttle_hardware", "the GPU's hardware lowers its clocks: too hot, or too little power",
+                       evidence, "look at temperature, power cables and the BMC's log"};
+  with("power");
+  return Explanation{"throttle_power", "the GPU is held at its power limit", evidence,
+                     "raise the limit where the node allows it: nvidia-smi -pl"};
+}
+
+Maybe capped_clock(const Findings& findings) {
+  if (findings.is_bad("throttle")) return std::nullopt;  // which says why
+  Maybe capped = if_bad(findings, "sm_clock", "clock_cap", "the SM clock is capped, and no throttle reason says why",
+                        "lift locked clocks and application clocks: nvidia-smi -rgc; nvidia-smi -rac");
+  if (capped && (reasons_of(findings) & 0x2)) {
+    capped->what = "the SM clock is capped by application clocks";
+    capped->evidence += "; NVML's reason is the setting of application clocks";
+  }
+  return capped;
+}
+
+Maybe capped_memory_clock(const Findings& findings) {
+  return if_bad(findings, "memory_clock", "memory_clock_cap", "the memory clock is below its maximum",
+                "lift locked memory clocks: nvidia-smi -rmc; nvidia-smi -rac");
+}
+
+Maybe missing_multiprocessors(const Findings& findings) {
+  return if_bad(findings, "sms", "sms_missing", "some multiprocessors do not work, or are not given to this process",
+                "look for CUDA_MPS_ACTIVE_THREAD_PERCENTAGE and MIG; else reset the GPU, and exchange it if they stay "
+                "away");
+}
+
+Maybe partitioned(const Findings& findings) {
+  return if_bad(findings, "mig", "mig", "this is a part of a GPU (MIG), held against limits of the whole",
+                "turn MIG off to judge the GPU: nvidia-smi -mig 0");
+}
+
+Maybe failing_memory(const Findings& findings) {
+  for (const char* metric : {"ecc_uncorrected", "remapped_rows", "retired_pages"})
+    if (auto bad = if_bad(findings, metric, "memory_errors", "the memory has errors, and their repair takes time",
+                          "reset the GPU; exchange it if errors go on"))
+      return bad;
+  return std::nullopt;
+}
+
+Maybe wrong_results(const Findings& findings) {
+  return if_bad(findings, "results", "corrupt", "results are wrong: memory, link or an engine of the GPU is defective",
+                "take the GPU out of service; test its memory with the vendor's diagnostics");
+}
+
+Maybe errors(const Findings& findings) {
+  return if_bad(findings, "errors", "errors", "the device or its driver refused or failed",
+                "look at the message, and at dmesg");
+}
+
+Maybe unsteady(const Findings& findings, const std::string& metric) {
+  for (const auto& [uncertain, interval] : findings.uncertain)
+    if (uncertain == metric)
+      return Explanation{"unsteady", "the figure scatters from visit to visit, and its interval holds the limit",
+                         interval, "measure again, or with more --rounds"};
+  return std::nullopt;
+}
+
+}  // namespace npgpu::model

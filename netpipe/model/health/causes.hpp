@@ -1,0 +1,28 @@
+// Causes that several findings may have, each with what was read of it in this trace.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "netpipe/model/health/findings.hpp"
+
+namespace npgpu::model {
+
+// Nothing where nothing in the trace speaks for it.
+std::optional<Explanation> neighbour(const Findings&, const std::string& metric);
+std::optional<Explanation> degraded_link(const Findings&);
+std::optional<Explanation> far_processors(const Findings&);
+std::optional<Explanation> translating_iommu(const Findings&);
+std::optional<Explanation> redirecting_acs(const Findings&);
+std::optional<Explanation> link_errors(const Findings&);
+std::optional<Explanation> throttled(const Findings&);
+std::optional<Explanation> capped_clock(const Findings&);
+std::optional<Explanation> capped_memory_clock(const Findings&);
+std::optional<Explanation> missing_multiprocessors(const Findings&);
+std::optional<Explanation> partitioned(const Findings&);
+std::optional<Explanation> failing_memory(const Findings&);
+std::optional<Explanation> wrong_results(const Findings&);
+std::optional<Explanation> errors(const Findings&);
+std::optional<Explanation> unsteady(const Findings&, const std::string& metric);
+
+}  // namespace npgpu::model

@@ -1,0 +1,166 @@
+// Multiprocessors that ran, and the device's state under load: clocks, what held them back, power, temperature.
+#include <algorithm>
+
+#include "netpipe/model/health/findings.hpp"
+#include "netpipe/model/health/models.hpp"
+
+namespace npgpu::model {
+
+namespace {
+
+// Those that ran a block of a grid with at least a block for each.
+double multiprocessors_that_ran(const DeviceRecord& of, double reported) {
+  double most = not_measured;
+  for (const ProbeSeries* series : of.probes)
+    for (const Visit<Probes>& visit : series->visits) {
+      if (visit.axes.blocks < reported) continue;
+      for (const ProbeSample& sample : samples_of(*series, visit))
+        if (sample.units > 0 && !(sample.units <= most)) most = sample.units;
+    }
+  return most;
+}
+
+void judge_multiprocessors(Findings& findings) {
+  const DeviceRecord& of = findings.of;
+  double reported = of.fact("multiprocessors");
+  if (std::isnan(reported)) reported = of.fact("sms");
+  const double ran = std::isnan(reported) ? not_measured : multiprocessors_that_ran(of, reported);
+  const int published = of.fact("mig_mode") > 0 ? 0 : published_multiprocessors(of.name);
+  if (std::isnan(ran) && !(published > reported)) {
+    findings.skip("sms", std::isnan(reported) ? "multiprocessors: the driver does not say how many there are"
+                                              : "multiprocessors: not measured: no kernel ran on all of them");
+    return;
+  }
+  const double wanted = std::max<double>(reported, published), is = std::isnan(ran) ? reported : ran;
+  std::string text = std::isnan(ran) ? fmt::format("the driver reports {:g} multiprocessors", reported)
+                                     : fmt::format("{:g} of {:g} multiprocessors ran", ran, reported);
+  if (published > reported) text += fmt::format(", and a {} has {}", of.name, published);
+  HealthFinding& finding = findings.defect("sms", is < wanted ? Health::fail : Health::pass, text);
+  with_value(finding, is, wanted, "multiprocessors");
+  finding.basis = published > reported ? "published for this model" : "the driver's report";
+}
+
+// Over visits to points of a device: while it worked, or right after.
+struct Load {
+  std::vector<double> sm_mhz, memory_mhz;  // of kernels, where there are any; of all visits
+  double power_w = not_measured, temperature_c = not_measured;
+  std::uint64_t reasons = 0;
+  std::size_t visits = 0, slowed = 0;
+};
+
+Load load_of(const DeviceRecord& of) {
+  Load load;
+  of.each_visit([&](const VisitInfo& visit, bool is_copy) {
+    const Telemetry& t = visit.telemetry;
+    ++load.visits;
+    load.slowed += (t.throttle_reasons & slowing_reasons) != 0;
+    load.reasons |= t.throttle_reasons;
+    if (std::isfinite(t.sm_clock_mhz) && (!is_copy || of.probes.empty())) load.sm_mhz.push_back(t.sm_clock_mhz);
+    if (std::isfinite(t.memory_clock_mhz)) load.memory_mhz.push_back(t.memory_clock_mhz);
+    if (!(t.power_w <= load.power_w) && std::isfinite(t.power_w)) load.power_w = t.power_w;
+    if (!(t.temperature_c <= load.temperature_c) && std::isfinite(t.temperature_c))
+      load.temperature_c = t.temperature_c;
+  });
+  return load;
+}
+
+// A GPU at work is expected at its highest clock, but for a step or two of boost.
+constexpr double least_share_of_clock = 0.97, far_below = 0.9;
+
+void judge_clock(Findings& findings, const char* metric, const char* name, const std::vector<double>& mhz,
+                 double most) {
+  if (mhz.empty() || !(most > 0)) {
+    findings.skip(metric, fmt::format("{} clock: {}", name,
+                                      mhz.empty() ? "not read during the run" : "its maximum is not in this trace"));
+    return;
+  }
+  const double middle = median(mhz), share = middle / most;
+  const Health health = share >= least_share_of_clock ? Health::pass : share >= far_below ? Health::warn : Health::fail;
+  HealthFinding& finding =
+      findings.add(metric, health,
+                   health == Health::pass
+                       ? fmt::format("{} clock {:.0f} MHz under load (its maximum{})", name, middle,
+                                     middle < most ? fmt::format(" is {:.0f}", most) : "")
+                       : fmt::format("{} clock {:.0f} MHz under load, and {:.0f} is its maximum", name, middle, most));
+  with_value(finding, middle, least_share_of_clock * most, "MHz");
+  finding.basis = fmt::format("{:.0f} MHz * {:g}", most, least_share_of_clock);
+}
+
+// NVML's bits, those that take clocks away.
+constexpr std::uint64_t power_cap = 0x4, hardware = 0x8, thermal = 0x20 | 0x40, brake = 0x80;
+
+std::string reasons_text(std::uint64_t reasons) {
+  std::string text;
+  const auto add = [&](std::uint64_t bits, const char* what) {
+    if (reasons & bits) text += (text.empty() ? "" : ", ") + std::string(what);
+  };
+  add(thermal, "too hot");
+  add(brake, "power brake");
+  add(hardware, "hardware slowdown");
+  add(power_cap, "power cap");
+  return text;
+}
+
+void judge_throttling(Findings& findings, const Load& load) {
+  if (load.sm_mhz.empty()) {
+    findings.skip("throttle", "throttle reasons: not read during the run");
+    return;
+  }
+  if (load.slowed == 0) {
+    findings.pass("throttle", fmt::format("not throttled in {} visits", load.visits));
+    return;
+  }
+  const bool only_power = (load.reasons & slowing_reasons) == power_cap;
+  HealthFinding& finding = findings.add(
+      "throttle", only_power ? Health::warn : Health::fail,
+      fmt::format("throttled in {} of {} visits: {}", load.slowed, load.visits, reasons_text(load.reasons)));
+  with_value(finding, static_cast<double>(load.slowed), 0, "visits");
+}
+
+void judge_power(Findings& findings, const Load& load) {
+  const double limit = findings.of.fact("power_limit_w"), usual = findings.of.fact("default_power_limit_w");
+  if (std::isnan(load.power_w) && std::isnan(limit)) {
+    findings.skip("power", "power: not in this trace");
+    return;
+  }
+  std::string text =
+      std::isnan(load.power_w) ? "power not read during the run" : fmt::format("at most {:.0f} W", load.power_w);
+  if (!std::isnan(limit)) text += fmt::format(", limit {:.0f} W", limit);
+  const bool is_lowered = limit < 0.99 * usual;
+  if (is_lowered) text += fmt::format(", and {:.0f} W is usual", usual);
+  HealthFinding& finding = findings.add("power", is_lowered ? Health::warn : Health::pass, text);
+  with_value(finding, load.power_w, limit, "W");
+}
+
+void judge_temperature(Findings& findings, const Load& load) {
+  if (std::isnan(load.temperature_c)) {
+    findings.skip("temperature", "temperature: not read during the run");
+    return;
+  }
+  constexpr double usual_slowdown = 87, margin = 5;  // degrees; below the slowdown of recent data-centre GPUs
+  double slowdown = findings.of.fact("slowdown_temperature_c");
+  const std::string basis = std::isnan(slowdown) ? "usual: the GPU's own is not in this trace" : "slows down at";
+  if (std::isnan(slowdown)) slowdown = usual_slowdown;
+  const double hottest = slowdown - margin;
+  HealthFinding& finding = findings.add(
+      "temperature", load.temperature_c > hottest ? Health::warn : Health::pass,
+      fmt::format("at most {:.0f} C{}", load.temperature_c,
+                  load.temperature_c > hottest ? fmt::format(", and {:.0f} slows it down", slowdown) : ""));
+  with_value(finding, load.temperature_c, hottest, "degC");
+  finding.basis = fmt::format("{} {:.0f} C - {:.0f}", basis, slowdown, margin);
+}
+
+}  // namespace
+
+void judge_clocks(Findings& findings) {
+  const DeviceRecord& of = findings.of;
+  judge_multiprocessors(findings);
+  const Load load = load_of(of);
+  judge_throttling(findings, load);
+  judge_clock(findings, "sm_clock", "SM", load.sm_mhz, of.fact("max_sm_clock_mhz"));
+  judge_clock(findings, "memory_clock", "memory", load.memory_mhz, of.fact("max_memory_clock_mhz"));
+  judge_power(findings, load);
+  judge_temperature(findings, load);
+}
+
+}  // namespace npgpu::model

@@ -1,0 +1,100 @@
+// What the user says that a node must have.
+#include <algorithm>
+#include <cctype>
+
+#include "netpipe/model/health/findings.hpp"
+#include "npgpu/error.hpp"
+
+namespace npgpu {
+
+namespace {
+
+constexpr const char* expectation_words = "gpus=N, name=TEXT, memory=SIZE in GiB, sms=N, link=genNxN, driver=VERSION";
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.size() < 10 &&
+         std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c); });
+}
+
+// "gen5x16": 5 and 16.
+bool is_link(const std::string& text) {
+  const std::size_t x = text.find('x');
+  return text.starts_with("gen") && x != std::string::npos && is_number(text.substr(3, x - 3)) &&
+         is_number(text.substr(x + 1));
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> expectations(const std::string& list) {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t end = std::min(list.find(',', at), list.size()), equals = list.find('=', at);
+    const std::string word = list.substr(at, end - at);
+    at = end + 1;
+    const std::string key = equals < end ? word.substr(0, word.find('=')) : word;
+    const std::string value = equals < end ? word.substr(word.find('=') + 1) : "";
+    const auto refuse = [&] {
+      throw Error(ErrorKind::usage, fmt::format("--expect: '{}' is none of {}", word, expectation_words));
+    };
+    if (value.empty()) refuse();
+    if (key == "gpus" || key == "sms" || key == "memory") {
+      if (!is_number(value)) refuse();
+    } else if (key == "link") {
+      if (!is_link(value)) refuse();
+    } else if (key != "name" && key != "driver") {
+      refuse();
+    }
+    all.emplace_back(key, value);
+  }
+  return all;
+}
+
+namespace model {
+
+namespace {
+
+// "580" holds for 580.159.04, and not for 58 or 5800.
+bool is_version(const std::string& is, const std::string& wanted) {
+  return is == wanted || is.starts_with(wanted + '.');
+}
+
+struct Answer {
+  std::string is;  // empty: not known
+  bool is_met = false;
+};
+
+Answer answer(const DeviceRecord& of, const std::string& key, const std::string& wanted) {
+  const auto number = [](double value) { return std::isnan(value) ? std::string() : fmt::format("{:g}", value); };
+  if (key == "name") return {of.name, of.name.find(wanted) != std::string::npos};
+  if (key == "driver") return {of.text("driver_version"), is_version(of.text("driver_version"), wanted)};
+  if (key == "sms") {
+    const double sms = std::isnan(of.fact("multiprocessors")) ? of.fact("sms") : of.fact("multiprocessors");
+    return {number(sms), number(sms) == wanted};
+  }
+  if (key == "memory") {  // of what is sold as so many GB or GiB, the driver reports a little less
+    const double gib = of.fact("memory_bytes") / static_cast<double>(GiB), least = std::stod(wanted) * 0.9;
+    return {std::isnan(gib) ? "" : fmt::format("{:.1f} GiB", gib), gib >= least};
+  }
+  double generation = number_fact(of.after, "pcie_generation_copying"),
+         lanes = number_fact(of.after, "pcie_lanes_copying");
+  if (std::isnan(generation)) generation = of.fact("pcie_generation_now"), lanes = of.fact("pcie_lanes_now");
+  const std::string is = std::isnan(generation) ? "" : fmt::format("gen{:g}x{:g}", generation, lanes);
+  return {is, is == wanted};
+}
+
+}  // namespace
+
+void judge_expected(Findings& findings) {
+  for (const auto& [key, wanted] : findings.rules.expected) {
+    if (key == "gpus") continue;  // the node's
+    const Answer found = answer(findings.of, key, wanted);
+    HealthFinding& finding = findings.defect(
+        "expected_" + key, found.is_met ? Health::pass : Health::fail,
+        found.is_met ? fmt::format("{} {}, as expected", key, found.is)
+                     : fmt::format("{} {}, expected {}", key, found.is.empty() ? "not known" : found.is, wanted));
+    finding.basis = "expected by --expect";
+  }
+}
+
+}  // namespace model
+}  // namespace npgpu

@@ -1,0 +1,132 @@
+// Below each finding that warns or fails: its likely causes, most likely first.
+#include <map>
+
+#include "netpipe/model/health/causes.hpp"
+
+namespace npgpu::model {
+
+namespace {
+
+using CauseIn = std::optional<Explanation> (*)(const Findings&);
+
+// Copies between host and device; kernels; the host's calls.
+constexpr CauseIn of_copies[] = {degraded_link,     far_processors,  link_errors,
+                                 translating_iommu, redirecting_acs, partitioned};
+constexpr CauseIn of_compute[] = {throttled, capped_clock, missing_multiprocessors, partitioned};
+constexpr CauseIn of_memory[] = {throttled,      capped_memory_clock,     capped_clock,
+                                 failing_memory, missing_multiprocessors, partitioned};
+constexpr CauseIn of_calls[] = {far_processors};
+
+// Findings that are causes themselves.
+struct Own {
+  std::string_view metric;
+  CauseIn cause;
+};
+constexpr Own own_causes_of[] = {{"pcie_link", degraded_link},     {"throttle", throttled},
+                                 {"temperature", throttled},       {"memory_clock", capped_memory_clock},
+                                 {"sms", missing_multiprocessors}, {"mig", partitioned},
+                                 {"numa", far_processors},         {"pcie_replays", link_errors},
+                                 {"results", wrong_results},       {"errors", errors}};
+
+// Where nothing else in the trace says why; and of findings with a cause of their own kind.
+struct Last {
+  std::string_view metric_ends;
+  const char *cause, *what, *remedy;
+};
+constexpr Last last_resorts[] = {
+    {"neighbours", "neighbour", "others used the device, its link or the processors",
+     "measure again when they are gone"},
+    {"converged", "unsteady", "the figures scatter from visit to visit",
+     "measure again, when nobody else uses the node"},
+    {"ecc_uncorrected", "ecc", "cells of the GPU's memory fail",
+     "drain the node and reset the GPU, so that rows are remapped; exchange it if errors come again"},
+    {"ecc_corrected", "ecc", "cells of the GPU's memory are weak",
+     "watch the count; exchange the GPU if it goes on rising"},
+    {"remapped_rows", "remapped_rows", "memory rows with errors were, or are to be, replaced by spare ones",
+     "reset the GPU or reboot, so that the remapping takes place; exchange the GPU where a remapping failed"},
+    {"retired_pages", "retired_pages", "memory pages with errors were taken out of use",
+     "reboot where pages wait; exchange the GPU where most are used up"},
+    {"nvlink", "nvlink", "an NVLink is down or has errors",
+     "look at nvidia-smi nvlink -s and -e, at the fabric manager's log, and reseat the GPU board"},
+    {"xid", "xid", "the driver reported errors of the GPU", "look up the Xid's number in NVIDIA's list, and at dmesg"},
+    {"power", "power_limit", "the power limit is below the usual one", "nvidia-smi -pl with the usual limit"},
+    {"temperature", "hot", "the GPU is near the temperature at which it slows down",
+     "look at fans, air flow and the inlet temperature"},
+    {"persistence", "persistence", "the driver unloads when nobody uses the GPU",
+     "nvidia-smi -pm 1, or nvidia-persistenced"},
+    {"mps", "mps", "an MPS daemon shares the GPU between processes",
+     "stop it for the measurement: echo quit | nvidia-cuda-mps-control"},
+    {"pageable_rate", "host_memory",
+     "pageable copies go through the host's memory and processor, which are slow, busy, or outgrown by large copies",
+     "use pinned memory for large copies; look for others on the host's memory"},
+    {"h2d_rate", "link", "the link is trained as it should be, and bytes are slow",
+     "look for a switch or root port that is shared, and at the BIOS's PCIe payload size and NPS setting"},
+    {"d2h_rate", "link", "the link is trained as it should be, and bytes are slow",
+     "look for a switch or root port that is shared, and at the BIOS's PCIe payload size and NPS setting"},
+    {"2d_rate_1mib", "link", "copies of middle sizes are slow", "look at large and small ones"},
+    {"2h_rate_1mib", "link", "copies of middle sizes are slow", "look at large and small ones"},
+    {"d2d_rate", "slow_memory", "the GPU's memory is slow, and no clock or throttle reason says why",
+     "reset the GPU; exchange it if it stays slow"},
+    {"memory_rate", "slow_memory", "the GPU's memory is slow, and no clock or throttle reason says why",
+     "reset the GPU; exchange it if it stays slow"},
+    {"compute_rate", "slow_compute", "the GPU computes slowly, and no clock or throttle reason says why",
+     "look for other processes on the GPU; reset it"},
+    {"_time", "slow_call", "the host takes longer for its calls to the driver",
+     "look at the processors' clocks and governor, for a profiler or debugger that is attached, and at virtualization"},
+    {"sm_clock", "clock_cap", "the SM clock is below its maximum", "nvidia-smi -rgc; nvidia-smi -rac"},
+};
+
+std::span<const CauseIn> causes_of(const std::string& metric) {
+  if (metric == "memory_rate" || metric == "d2d_rate") return of_memory;
+  if (metric == "compute_rate") return of_compute;
+  if (metric == "launch_time" || metric == "launch_done_time" || metric == "copy_time") return of_calls;
+  if (metric.starts_with("h2d_") || metric.starts_with("d2h_"))
+    return metric.ends_with("pageable_rate") ? std::span<const CauseIn>(of_calls) : of_copies;
+  return {};
+}
+
+std::string evidence_of(const Findings& findings, const HealthFinding& finding) {
+  std::string evidence = finding.text;
+  if (finding.metric.ends_with("_time")) {
+    const Fact* const governor = find_fact(findings.of.host, "cpu_governor");
+    if (governor && std::holds_alternative<std::string>(*governor))
+      evidence += "; governor " + std::get<std::string>(*governor);
+    if (number_fact(findings.of.host, "in_virtual_machine") > 0) evidence += "; in a virtual machine";
+  }
+  return evidence;
+}
+
+void explain_one(const Findings& findings, HealthFinding& finding) {
+  const std::string kind = metric_kind(finding.metric);
+  const auto add = [&](std::optional<Explanation> why) {
+    if (why) finding.explanations.push_back(std::move(*why));
+  };
+  if (finding.if_failed == CheckVerdict::failed_to_run && finding.metric != "errors") {
+    add(wrong_results(findings));
+    add(errors(findings));
+    if (finding.explanations.empty())
+      add(Explanation{"not_measured", "it was not in the plan, or was left out of it", finding.text,
+                      "look at what --dry-run leaves out, and why"});
+    return;
+  }
+  add(neighbour(findings, finding.metric));
+  if (finding.metric == "sm_clock") add(throttled(findings)), add(capped_clock(findings));
+  for (const Own& own : own_causes_of)
+    if (own.metric == finding.metric) add(own.cause(findings));
+  for (const CauseIn cause : causes_of(kind)) add(cause(findings));
+  for (const Last& last : last_resorts) {
+    if (!finding.explanations.empty()) break;
+    if (std::string_view(kind).ends_with(last.metric_ends))
+      finding.explanations.push_back({last.cause, last.what, evidence_of(findings, finding), last.remedy});
+  }
+  add(unsteady(findings, finding.metric));
+}
+
+}  // namespace
+
+void explain(Findings& findings) {
+  for (HealthFinding& finding : findings.all)
+    if (finding.health == Health::warn || finding.health == Health::fail) explain_one(findings, finding);
+}
+
+}  // namespace npgpu::model

@@ -1,0 +1,109 @@
+// What judges share: findings are made here, and here are the judges.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "netpipe/model/health/record.hpp"
+#include "npgpu/disturbance.hpp"
+#include "npgpu/health.hpp"
+
+namespace npgpu::model {
+
+// The findings of one device, as they come.
+class Findings {
+ public:
+  Findings(const DeviceRecord& record, const HealthRules& its_rules) : of(record), rules(its_rules) {}
+
+  HealthFinding& add(std::string metric, Health health, std::string text) {
+    HealthFinding& finding = all.emplace_back();
+    finding.device = of.id;
+    finding.metric = std::move(metric);
+    finding.health = health;
+    finding.text = std::move(text);
+    return finding;
+  }
+  HealthFinding& pass(std::string metric, std::string text) { return add(std::move(metric), Health::pass, text); }
+  HealthFinding& skip(std::string metric, std::string why) { return add(std::move(metric), Health::skip, why); }
+  // A defect: where it fails, the node is broken, and not only slow.
+  HealthFinding& defect(std::string metric, Health health, std::string text) {
+    HealthFinding& finding = add(std::move(metric), health, std::move(text));
+    finding.if_failed = CheckVerdict::broken;
+    return finding;
+  }
+  // Null if there is none.
+  const HealthFinding* find(std::string_view metric) const {
+    for (const HealthFinding& finding : all)
+      if (finding.metric == metric) return &finding;
+    return nullptr;
+  }
+  bool is_bad(std::string_view metric) const {
+    const HealthFinding* const finding = find(metric);
+    return finding && (finding->health == Health::warn || finding->health == Health::fail);
+  }
+
+  const DeviceRecord& of;
+  const HealthRules& rules;
+  std::vector<HealthFinding> all;
+  // Of figures below their limit: who disturbed the points that they rest on.
+  struct Disturbed {
+    std::string metric, by;
+  };
+  std::vector<Disturbed> disturbed;
+  // Figures whose interval holds their limit, with it: "48.10 GB/s .. 52.30 GB/s".
+  std::vector<std::pair<std::string, std::string>> uncertain;
+};
+
+// "memory_rate" of "memory_read_rate", "compute_rate" of "compute_fp32_rate"; of others the metric itself.
+std::string metric_kind(const std::string& metric);
+
+// Four digits: "55.33 GB/s", "3.750 us".
+std::string figure_text(double value, const std::string& unit);
+inline HealthFinding& with_value(HealthFinding& finding, double value, double limit, std::string unit) {
+  finding.value = value;
+  finding.limit = limit;
+  finding.unit = std::move(unit);
+  return finding;
+}
+
+// A figure against the floor that follows from the device, or against a reference's.
+enum class Better { more, less };
+struct Figure {
+  std::string metric;
+  std::string name;  // "H2D pinned, 64 MiB"
+  Estimate estimate;
+  std::string unit;
+  Better better = Better::more;
+  double floor = not_measured;  // the least that passes; the most where less is better; NaN: unknown
+  std::string basis;            // where that comes from; why it is unknown
+  double tolerance = 0;         // against a reference
+  std::string disturbed{};      // by whom the points were disturbed that it rests on
+};
+HealthFinding& judge(Findings&, const Figure&);
+
+// Who else had a part in what a point's figures rest on; empty if nobody. What the device does to its own clocks is no
+// one else.
+inline constexpr std::uint32_t own_causes =
+    static_cast<std::uint32_t>(Cause::throttled) | static_cast<std::uint32_t>(Cause::clock_changed);
+template <class K> std::string others_of(const Point<K>& point) {
+  return disturbance_text(point.disturbed() & ~own_causes, disturbers_of(point));
+}
+
+// The judges, in the order of the report.
+void judge_runs(Findings&);      // results, disturbed points, points that did not converge
+void judge_link(Findings&);      // what the PCIe link is trained to
+void judge_clocks(Findings&);    // SMs, clocks, throttling, power, temperature
+void judge_copies(Findings&);    // rates and times of copies
+void judge_kernels(Findings&);   // memory bandwidth and computing power
+void judge_calls(Findings&);     // what calls cost
+void judge_counters(Findings&);  // ECC, rows, pages, replays, NVLink, Xids
+void judge_settings(Findings&);  // MIG, MPS, persistence, IOMMU, ACS, NUMA, huge pages
+void judge_expected(Findings&);  // what the user expects of each GPU
+// Below each that warns or fails: why, most likely first.
+void explain(Findings&);
+
+}  // namespace npgpu::model

@@ -1,0 +1,101 @@
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+#include "netpipe/model/health/findings.hpp"
+
+namespace npgpu {
+
+namespace {
+
+// A metric that has no figure, or no finding of that kind, fails.
+void require(model::Findings& findings, const std::string& metric) {
+  std::string why = metric + ": not measured";
+  for (const HealthFinding& one : findings.all) {
+    if (one.metric != metric && model::metric_kind(one.metric) != metric) continue;
+    if (one.health != Health::skip || std::isfinite(one.value)) return;
+    why = one.text;
+  }
+  std::erase_if(findings.all, [&](const HealthFinding& one) { return one.metric == metric; });
+  findings.add(metric, Health::fail, why).if_failed = CheckVerdict::failed_to_run;
+}
+
+std::vector<HealthFinding> findings_of(const model::DeviceRecord& record, const HealthRules& rules) {
+  model::Findings findings(record, rules);
+  model::judge_runs(findings);
+  if (!record.is_host()) {
+    model::judge_expected(findings);
+    model::judge_link(findings);
+    model::judge_clocks(findings);
+    model::judge_copies(findings);
+    model::judge_kernels(findings);
+    model::judge_calls(findings);
+    model::judge_counters(findings);
+    model::judge_settings(findings);
+    for (const std::string& metric : rules.required) require(findings, metric);
+  }
+  model::explain(findings);
+  return std::move(findings.all);
+}
+
+HealthFinding of_the_node(const Trace& trace, const std::vector<model::DeviceRecord>& records,
+                          const std::string& wanted) {
+  const auto gpus = std::ranges::count_if(records, [](const auto& record) { return !record.is_host(); });
+  HealthFinding finding;
+  finding.metric = "expected_gpus";
+  finding.value = static_cast<double>(gpus);
+  finding.limit = std::stod(wanted);
+  finding.unit = "GPUs";
+  finding.health = finding.value == finding.limit ? Health::pass : Health::fail;
+  finding.text =
+      fmt::format("{} GPUs{}", gpus, finding.health == Health::pass ? ", as expected" : ", expected " + wanted);
+  finding.basis = "expected by --expect";
+  finding.if_failed = CheckVerdict::broken;
+  if (finding.health == Health::fail)
+    finding.explanations.push_back(
+        {"gpus_missing", "a GPU did not come up, or is hidden from this process",
+         fmt::format("{} of {} have measurements in the trace of {}", gpus, wanted, trace.root.hostname),
+         "look at nvidia-smi -L, lspci, CUDA_VISIBLE_DEVICES, and dmesg"});
+  return finding;
+}
+
+}  // namespace
+
+std::vector<HealthFinding> health_of(const Trace& trace, const HealthRules& rules) {
+  const std::vector<model::DeviceRecord> records = model::records_of(trace);
+  std::vector<HealthFinding> all;
+  for (const auto& [key, wanted] : rules.expected)
+    if (key == "gpus") all.push_back(of_the_node(trace, records, wanted));
+  for (const model::DeviceRecord& record : records)
+    std::ranges::move(findings_of(record, rules), std::back_inserter(all));
+  return all;
+}
+
+Health worst_of(const std::vector<HealthFinding>& findings) {
+  for (const Health health : {Health::fail, Health::warn, Health::pass})
+    if (std::ranges::find(findings, health, &HealthFinding::health) != findings.end()) return health;
+  return Health::skip;
+}
+
+CheckVerdict verdict_of(const std::vector<HealthFinding>& findings) {
+  for (const CheckVerdict verdict :
+       {CheckVerdict::broken, CheckVerdict::slow, CheckVerdict::failed_to_run, CheckVerdict::skipped})
+    for (const HealthFinding& finding : findings)
+      if (finding.health == Health::fail && finding.if_failed == verdict) return verdict;
+  return worst_of(findings) == Health::skip ? CheckVerdict::skipped : CheckVerdict::ok;
+}
+
+std::vector<ReferenceFigure> figures_of(const std::vector<HealthFinding>& findings) {
+  std::vector<ReferenceFigure> all;
+  std::map<std::string, std::vector<double>> values;
+  for (const HealthFinding& finding : findings) {
+    const bool is_figure = finding.unit == "B/s" || finding.unit == "us" || finding.unit.ends_with("OP/s");
+    if (!is_figure || !(finding.value > 0) || finding.device.empty() || finding.device == "host") continue;
+    if (values[finding.metric].empty()) all.push_back({finding.metric, not_measured, finding.unit});
+    values[finding.metric].push_back(finding.value);
+  }
+  for (ReferenceFigure& figure : all) figure.value = median(values[figure.metric]);
+  return all;
+}
+
+}  // namespace npgpu

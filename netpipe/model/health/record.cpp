@@ -1,0 +1,62 @@
+#include "netpipe/model/health/record.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace npgpu::model {
+
+std::string DeviceRecord::text(std::string_view key) const {
+  const Fact* const fact = find_fact(before, key);
+  const auto* const text = fact ? std::get_if<std::string>(fact) : nullptr;
+  return text ? *text : std::string();
+}
+
+double DeviceRecord::counter(std::string_view key) const {
+  const double end = number_fact(after, key);
+  return std::isnan(end) ? fact(key) : end;
+}
+
+double DeviceRecord::rise(std::string_view key) const { return number_fact(after, key) - fact(key); }
+
+namespace {
+
+std::string id_of(const Facts& facts) {
+  const Fact* const id = find_fact(facts, "id");
+  return id && std::holds_alternative<std::string>(*id) ? std::get<std::string>(*id) : std::string();
+}
+
+// Of a continued trace the facts of its last run, which come last.
+void add_facts(DeviceRecord& record, const Provenance& provenance) {
+  for (const auto& [group, facts] : provenance) {
+    const std::string of = group.substr(group.find('/') + 1);
+    if (of == "host") record.host = facts;
+    if (id_of(facts) != record.id) continue;
+    (of.ends_with("_after") ? record.after : record.before) = facts;
+  }
+}
+
+}  // namespace
+
+std::vector<DeviceRecord> records_of(const Trace& trace) {
+  std::vector<DeviceRecord> all;
+  const auto record_of = [&](const std::string& id, const SeriesInfo& series) -> DeviceRecord& {
+    for (DeviceRecord& known : all)
+      if (known.id == id && known.uuid == series.device_uuid) return known;
+    DeviceRecord& record = all.emplace_back();
+    record.id = id;
+    record.name = series.device_name;
+    record.uuid = series.device_uuid;
+    record.simulated = series.simulated;
+    add_facts(record, trace.provenance);
+    return record;
+  };
+  for (const auto& series : trace.of<Transfers>())
+    record_of(device_of(series.question), series).transfers.push_back(&series);
+  for (const auto& series : trace.of<Probes>()) record_of(device_of(series.question), series).probes.push_back(&series);
+  for (const auto& series : trace.of<Jobs>()) record_of(device_of(series.question), series).jobs.push_back(&series);
+  for (const auto& series : trace.of<Calls>()) record_of(device_of(series.question), series).calls.push_back(&series);
+  std::ranges::stable_partition(all, [](const DeviceRecord& record) { return !record.is_host(); });
+  return all;
+}
+
+}  // namespace npgpu::model

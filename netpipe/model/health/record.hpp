@@ -1,0 +1,48 @@
+// What a trace holds of one device: its series, and what was recorded of it before, during and after the run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "npgpu/trace.hpp"
+
+namespace npgpu::model {
+
+// It lives as long as the trace.
+struct DeviceRecord {
+  std::string id, name, uuid;
+  bool simulated = false;
+  Facts before, after;  // `after`: counters at the end of the run, and the link while copying; empty in older traces
+  Facts host;
+  std::vector<const TransferSeries*> transfers;
+  std::vector<const ProbeSeries*> probes;
+  std::vector<const JobSeries*> jobs;
+  std::vector<const CallSeries*> calls;
+
+  bool is_host() const { return id == "host"; }
+  // NaN or empty where the trace does not say.
+  double fact(std::string_view key) const { return number_fact(before, key); }
+  std::string text(std::string_view key) const;
+  // A counter at the end of the run, or at its begin where the end is not known; and how much it rose, NaN if not
+  // known.
+  double counter(std::string_view key) const;
+  double rise(std::string_view key) const;
+
+  // Calls visit(VisitInfo, bool is_copy) for each visit to one of its points.
+  template <class Visit> void each_visit(Visit visit) const {
+    const auto all = [&](const auto& series, bool is_copy) {
+      for (const auto* one : series)
+        for (const auto& info : one->visits) visit(static_cast<const VisitInfo&>(info), is_copy);
+    };
+    all(transfers, true);
+    all(probes, false);
+    all(jobs, false);
+    all(calls, false);
+  }
+};
+
+// Every device that has series, in the order of the trace; a host last.
+std::vector<DeviceRecord> records_of(const Trace&);
+
+}  // namespace npgpu::model

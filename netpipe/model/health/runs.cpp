@@ -1,0 +1,90 @@
+// Whether results were right, and what the figures rest on: others on the machine, points that did not converge.
+#include <algorithm>
+
+#include "netpipe/model/health/findings.hpp"
+#include "npgpu/compare.hpp"
+#include "npgpu/disturbance.hpp"
+
+namespace npgpu::model {
+
+namespace {
+
+// Limits leave margins of 5 % and more; a figure is good for them if half the width of its interval is within this
+// share of it. Small copies and calls of a quiet H200 scatter by 5 to 10 % from visit to visit.
+constexpr double certain_within = 0.1, many_uncertain = 0.5;
+
+struct Counts {
+  std::size_t compared = 0, wrong = 0, points = 0, disturbed = 0, uncertain = 0;
+  std::uint32_t causes = 0;
+  std::set<std::string> by{};
+  std::string first_wrong{}, errors{};
+};
+
+template <class K> void count_points(const std::vector<const Series<K>*>& all, Counts& counts) {
+  for (const Series<K>* series : all) {
+    for (const auto& sample : series->samples) {
+      counts.compared += sample.intact >= 0;
+      counts.wrong += sample.intact == 0;
+      if (sample.intact == 0 && counts.first_wrong.empty())
+        counts.first_wrong = title(series->question) + (series->error.empty() ? "" : ": " + series->error);
+    }
+    if (!series->error.empty() && !series->error.starts_with("wrong"))
+      counts.errors += (counts.errors.empty() ? "" : "; ") + title(series->question) + ": " + series->error;
+    for (const PointTime<K>& time : estimates(*series)) {
+      if (!time.usable()) continue;
+      counts.uncertain += !((time.time_us.high - time.time_us.low) / 2 <= certain_within * time.time_us.value);
+    }
+    for (const Point<K>& point : points_of(*series)) {
+      ++counts.points;
+      if (const std::uint32_t others = point.disturbed() & ~own_causes) {
+        ++counts.disturbed;
+        counts.causes |= others;
+        counts.by.merge(disturbers_of(point));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void judge_runs(Findings& findings) {
+  const DeviceRecord& of = findings.of;
+  Counts counts;
+  count_points<Transfers>(of.transfers, counts);
+  count_points<Probes>(of.probes, counts);
+  count_points<Jobs>(of.jobs, counts);
+  count_points<Calls>(of.calls, counts);
+
+  if (counts.compared == 0) {
+    findings.skip("results", "results: none was compared");
+  } else {
+    const bool is_wrong = counts.wrong > 0;
+    HealthFinding& results = findings.defect(
+        "results", is_wrong ? Health::fail : Health::pass,
+        is_wrong
+            ? fmt::format("{} of {} results compared were wrong: {}", counts.wrong, counts.compared, counts.first_wrong)
+            : fmt::format("{} of {} results compared were right", counts.compared, counts.compared));
+    with_value(results, static_cast<double>(counts.wrong), 0, "wrong results");
+  }
+  if (!counts.errors.empty()) {
+    HealthFinding& errors = findings.add("errors", Health::fail, "not all could be measured: " + counts.errors);
+    errors.if_failed = CheckVerdict::failed_to_run;
+  }
+  const double share = counts.points ? static_cast<double>(counts.disturbed) / static_cast<double>(counts.points) : 0;
+  HealthFinding& others = findings.add(
+      "neighbours", counts.disturbed ? Health::warn : Health::pass,
+      counts.disturbed ? fmt::format("{} of {} points were disturbed: {}", counts.disturbed, counts.points,
+                                     disturbance_text(counts.causes, counts.by))
+                       : fmt::format("nobody disturbed the {} points, as far as can be seen", counts.points));
+  with_value(others, share, not_measured, "share of points");
+  if (counts.disturbed) findings.disturbed.push_back({"neighbours", disturbance_text(counts.causes, counts.by)});
+  const double uncertain =
+      counts.points ? static_cast<double>(counts.uncertain) / static_cast<double>(counts.points) : 0;
+  HealthFinding& repeats = findings.add(
+      "converged", uncertain > many_uncertain ? Health::warn : Health::pass,
+      fmt::format("{} of {} points repeat within {:.0f} %", counts.points - std::min(counts.points, counts.uncertain),
+                  counts.points, 100 * certain_within));
+  with_value(repeats, uncertain, many_uncertain, "share of points that do not");
+}
+
+}  // namespace npgpu::model
