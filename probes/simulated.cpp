@@ -78,7 +78,7 @@ class SimulatedRunner final : public ProbeRunner {
   const Clock& clock() const override { return device_->clock(); }
   std::string binding() const override { return "simulated: no thread runs"; }
   Telemetry telemetry() override {
-    Telemetry t;
+    Telemetry t = device_->telemetry();
     t.sm_clock_mhz = multiprocessors_.clock_hz / 1e6;
     return t;
   }
@@ -149,7 +149,7 @@ class SimulatedProbe : public Probe {
     layout.max_blocks_per_unit = m.blocks;
     layout.cache_bytes = static_cast<std::uint64_t>(std::fmax(number_fact(spec.hardware, "l2_bytes"), 0));
     layout.memory_bytes = spec.memory_bytes;
-    layout.clock_mhz = m.clock_hz / 1e6;
+    layout.clock_mhz = m.max_clock_hz / 1e6;
     return {layout, limit(c, m)};
   }
   MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, max_bytes_of(steps)}; }
@@ -181,7 +181,7 @@ class SimulatedCompute final : public SimulatedProbe {
     return {{.probe = "compute", .device = device}};
   }
   Limit limit(const ProbeCase&, const Multiprocessors& m) const override {
-    return {operations_of_an_fma * m.lanes * m.sms * m.clock_hz, "the spec: 2 * lanes * SMs * clock"};
+    return {operations_of_an_fma * m.lanes * m.sms * m.max_clock_hz, "the spec: 2 * lanes * SMs * clock"};
   }
 };
 

@@ -72,6 +72,11 @@ struct Telemetry {
   bool operator==(const Telemetry&) const = default;
 };
 
+// What a PCIe link is trained to; 0: not known.
+struct LinkState {
+  std::uint32_t generation = 0, lanes = 0;
+};
+
 // ---- the registry ------------------------------------------------------------------------------------------------
 
 // All devices of one kind. One file a family, which ends with NPGPU_REGISTERED(DeviceFamily, Class).
@@ -89,6 +94,11 @@ class DeviceFamily {
   virtual DeviceInfo find(const std::string& id) const;
   // Null where nobody else can use the device, or nothing could be seen of them.
   virtual std::unique_ptr<DeviceWatch> watch(const std::string& id) const;
+  // What the device has counted until now: errors of memory and links, replays. Asked before a run and after it, so
+  // that what rose meanwhile is told from what was there. Empty where nothing is counted.
+  virtual Facts counters(const std::string& id) const;
+  // The link at this moment; ask right after copies, as an idle GPU may train it down to save power.
+  virtual LinkState link_state(const std::string& id) const;
 };
 
 namespace devices {
@@ -101,6 +111,8 @@ std::string_view kind_of(std::string_view id);
 const DeviceFamily& family_of(const std::string& id);
 DeviceInfo find(const std::string& id);
 std::unique_ptr<DeviceWatch> watch(const std::string& id);
+Facts counters(const std::string& id);
+LinkState link_state(const std::string& id);
 std::vector<DeviceInfo> list();  // of all families
 // The GPUs of this machine; empty where there are none, and why_no_gpu() then says why.
 std::vector<DeviceInfo> gpus();

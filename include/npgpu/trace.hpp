@@ -86,6 +86,8 @@ class TraceWriter {
   // The samples' and the visit's indices are set here.
   template <class K> void add(std::size_t index, const Visit<K>&, std::span<const typename K::Sample>);
   template <class K> void set_error(std::size_t index, const std::string& why);
+  // A group of this run's provenance: what is known only at its end. Replaces one of that name.
+  void note(const std::string& group, const Facts&);
 
   // Saves if what is unsaved is worth its cost: at most 1 % of the run's wall time for saving, at most a few seconds
   // unsaved. Returns true if everything added so far is now on disk.

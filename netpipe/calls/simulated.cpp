@@ -117,6 +117,7 @@ class SimulatedCallRunner final : public Runner<Calls> {
 
   double work() const override { return step_.question.form == GraphForm::none ? 1 : step_.axes.nodes; }
   const Clock& clock() const override { return device_->clock(); }
+  Telemetry telemetry() override { return device_->telemetry(); }
   std::string binding() const override { return "simulated"; }
 
  private:

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/condition.hpp"
 #include "netpipe/cli/course.hpp"
 #include "netpipe/cli/progress.hpp"
 #include "netpipe/cli/provenance.hpp"
@@ -48,6 +49,7 @@ class Run {
         random_(options.seed),
         before_(trace_before(options)),
         others_(plan.devices()),
+        conditions_(plan.devices()),
         writer_(options.output, options.if_exists, root_of(options), provenance(plan.devices(), plan.left_out),
                 Guard::child),
         progress_(options.progress, plan.cases(), guess(plan, options)) {}
@@ -68,6 +70,7 @@ class Run {
     for_each_kind([&]<class K>() { most = std::max(most, options_.repetition<K>().most_visits()); });
     for (round_ = 0; round_ < most && !result_.stopped; ++round_) round();
     count();
+    conditions_.note(writer_);
     if (!result_.stopped) writer_.finish();
     if (result_.stopped) writer_.checkpoint();
     progress_.saved();
@@ -245,6 +248,8 @@ class Run {
       return;
     }
     busy_until_[batch.device.id] = steady_clock().now();
+    if constexpr (std::is_same_v<K, Transfers>)
+      if (crosses_link(step.question)) conditions_.copied(batch.device, step.axes.bytes);
     const Disturbance found = others_.end();
     if (const std::string why = others_.cannot_see(); !why.empty())
       progress_.say(why + ": what they disturb may stay unmarked");
@@ -268,6 +273,10 @@ class Run {
                     share);
     if (!measured->mismatch.empty()) fail(at, fmt::format("wrong at {}: {}", text_of(step.axes), measured->mismatch));
     if (writer_.checkpoint_if_due()) progress_.saved();
+  }
+
+  static bool crosses_link(const TransferCase& c) {
+    return c.direction == Direction::h2d || c.direction == Direction::d2h;
   }
 
   bool has_rested(const DeviceInfo& device) const {
@@ -325,6 +334,7 @@ class Run {
   std::mt19937_64 random_;
   const std::optional<Trace> before_;
   Others others_;
+  Conditions conditions_;
   TraceWriter writer_;
   Progress progress_;
   Kinds::Tuple<Courses> courses_;
@@ -358,18 +368,20 @@ Campaign run_campaign(const Plan& plan, const MeasureOptions& options) {
   return result;
 }
 
+int print_plan(const Plan& plan, const MeasureOptions& options) {
+  const auto width = static_cast<std::size_t>(std::min(terminal_style().width, 120));
+  if (options.json) plan_json(std::cout, plan, options);
+  else std::cout << plan_text(plan, options, width);
+  return exit_code::done;
+}
+
 int measure(const Options& given, Plan (*plan_of)(const Options&), const Summary& summary) {
   const MeasureOptions options = measure_options(given);
   if (!options.dry_run) catch_signals();  // a plan looks at devices, which takes a while
   const Plan plan = plan_of(given);
   if (plan.points() == 0)
     throw Error(ErrorKind::usage, plan.left_out.empty() ? "nothing to run" : plan.left_out.front());
-  if (options.dry_run) {
-    const auto width = static_cast<std::size_t>(std::min(terminal_style().width, 120));
-    if (options.json) plan_json(std::cout, plan, options);
-    else std::cout << plan_text(plan, options, width);
-    return exit_code::done;
-  }
+  if (options.dry_run) return print_plan(plan, options);
   const Campaign campaign = run_campaign(plan, options);
   // Who stops a run may be in a hurry: npgpu report shows what it has.
   if (options.json) report_json(std::cout, read_trace(options.output, Guard::child));

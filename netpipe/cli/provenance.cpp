@@ -50,6 +50,7 @@ Facts device_facts(const DeviceInfo& device) {
               {"memory_bytes_per_s", device.memory.per_s},
               {"memory_source", device.memory.source}};
   add_new(facts, device.facts);
+  add_new(facts, devices::counters(device.id));
   return facts;
 }
 

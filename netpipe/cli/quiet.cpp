@@ -18,8 +18,10 @@ Others::Others(const std::vector<DeviceInfo>& all) {
   const auto add = [&](const std::string& id) {
     if (auto watch = devices::watch(id)) watches_.emplace(id, std::move(watch));
   };
-  for (const DeviceInfo& device : all)
-    if (!device.simulated) add(device.id), add(the_host);
+  for (const DeviceInfo& device : all) {
+    add(device.id);
+    if (!device.simulated) add(the_host);
+  }
 }
 
 std::string Others::wait(Seconds patience, const std::function<bool()>& interrupted) {

@@ -14,7 +14,7 @@ namespace npgpu::cli {
 
 class Others {
  public:
-  // Of these devices and of the host; simulated devices have none.
+  // Of these devices and of the host; simulated devices have those that their specs name.
   explicit Others(const std::vector<DeviceInfo>&);
 
   // Who is there now: looks for a quarter of a second, again and again until all is quiet, `patience` is over or

@@ -16,6 +16,10 @@ DeviceInfo DeviceFamily::find(const std::string& id) const {
 
 std::unique_ptr<DeviceWatch> DeviceFamily::watch(const std::string&) const { return nullptr; }
 
+Facts DeviceFamily::counters(const std::string&) const { return {}; }
+
+LinkState DeviceFamily::link_state(const std::string&) const { return {}; }
+
 namespace devices {
 
 std::string_view kind_of(std::string_view id) { return id.substr(0, id.find(':')); }
@@ -33,6 +37,10 @@ const DeviceFamily& family_of(const std::string& id) {
 DeviceInfo find(const std::string& id) { return family_of(id).find(id); }
 
 std::unique_ptr<DeviceWatch> watch(const std::string& id) { return family_of(id).watch(id); }
+
+Facts counters(const std::string& id) { return family_of(id).counters(id); }
+
+LinkState link_state(const std::string& id) { return family_of(id).link_state(id); }
 
 std::vector<DeviceInfo> list() {
   std::vector<DeviceInfo> all;

@@ -96,6 +96,7 @@ class SimulatedChannel final : public Channel {
   const Clock& clock() const override { return device_->clock(); }
   DeviceTimer* timer() override { return there_.on_host ? nullptr : &stream_; }
   bool enqueues() const override { return case_.async && !there_.staged; }
+  Telemetry telemetry() override { return device_->telemetry(); }
   std::string binding() const override { return "not bound: simulated"; }
 
  private:

@@ -148,6 +148,15 @@ class Document {
     visits<K>(index);
     change([&] { series<K>().set_error(file_, index, why); });
   }
+  // Facts that this run found out on its way: a group of its provenance, in place of one of that name.
+  void note(const std::string& name, const Facts& facts) {
+    change([&] {
+      Handle group = open_group(file_, "/", "provenance");
+      if (!resume_.empty()) group = open_group(group, "/provenance", resume_);
+      if (has_link(group, name)) done(H5Ldelete(group, name.c_str(), H5P_DEFAULT), "replace '" + name + "'");
+      put(create_group(group, name), facts);
+    });
+  }
   void set_complete(bool complete) {
     change([&] { trace::change(file_, "complete", complete); });
   }
@@ -165,6 +174,7 @@ class Document {
   }
 
   Handle file_;
+  std::string resume_;  // group of this run in /provenance, where it continues another
   Kinds::Tuple<SeriesWriter> series_;
   bool sound_ = true;
 };
@@ -231,7 +241,8 @@ Document::Document(std::span<const std::byte> bytes, const Trace& loaded, const 
   const Handle group = open_group(file_, "/", "provenance");
   std::size_t number = 1;
   while (has_link(group, resume_name(number))) ++number;
-  const Handle resume = create_group(group, resume_name(number));
+  resume_ = resume_name(number);
+  const Handle resume = create_group(group, resume_);
   put_header(resume, root);
   put_provenance(resume, provenance);
 }
@@ -403,6 +414,11 @@ void TraceWriter::add(std::size_t index, const Visit<K>& visit, std::span<const 
 
 template <class K> void TraceWriter::set_error(std::size_t index, const std::string& why) {
   impl_->named([&] { impl_->document_->set_error<K>(index, why); });
+  impl_->policy_.added(now());
+}
+
+void TraceWriter::note(const std::string& group, const Facts& facts) {
+  impl_->named([&] { impl_->document_->note(group, facts); });
   impl_->policy_.added(now());
 }
 

@@ -10,6 +10,8 @@
 #include <thread>
 
 #include "netpipe/devices/cuda/watch.hpp"
+#include "netpipe/devices/host/kernel_log.hpp"
+#include "netpipe/devices/host/pci.hpp"
 #include "netpipe/devices/host/watch.hpp"
 #include "npgpu/clock.hpp"
 
@@ -116,6 +118,9 @@ DeviceInfo describe_working(int ordinal) {
   if (const auto nvml = NvmlDevice::find(info.pci_bus_id, why))
     std::ranges::move(nvml->facts(), std::back_inserter(info.facts));
   else info.facts.emplace_back("telemetry", "unavailable: " + why);
+  std::ranges::move(host::pci_facts(bus), std::back_inserter(info.facts));
+  if (const auto log = host::kernel_log())
+    info.facts.emplace_back("xids_logged", static_cast<std::int64_t>(host::count_xids(*log, bus)));
   info.link = link_limit(info.facts);
   info.memory = memory_limit(info.facts);
   return info;
@@ -165,6 +170,16 @@ class Gpus final : public DeviceFamily {
       eyes.link_bytes = [gpu] { return gpu->link_bytes(); };
     }
     return std::make_unique<Watch>(std::move(eyes));
+  }
+  Facts counters(const std::string& id) const override {
+    std::string why;
+    const auto gpu = NvmlDevice::find(info_of(ordinal_or_throw(id)).pci_bus_id, why);
+    return gpu ? gpu->counters() : Facts{};
+  }
+  LinkState link_state(const std::string& id) const override {
+    std::string why;
+    const auto gpu = NvmlDevice::find(info_of(ordinal_or_throw(id)).pci_bus_id, why);
+    return gpu ? gpu->link_state() : LinkState{};
   }
 };
 

@@ -34,8 +34,8 @@ class NvmlDevice {
   // power. Ask between trials, never in one.
   Telemetry read() const;
 
-  // Driver version, power limit, largest clocks, persistence and MIG modes; of the PCIe link what it is trained to now,
-  // what GPU and slot can have together, and what the GPU alone could have.
+  // Driver and VBIOS versions, power limits, slowdown temperature, largest clocks, persistence and MIG modes; of the
+  // PCIe link what it is trained to now, what GPU and slot can have together, and what the GPU alone could have.
   Facts facts() const;
 
   // Those that have a context on the GPU, this one included; in a container perhaps only its own. Nothing where NVML
@@ -44,6 +44,11 @@ class NvmlDevice {
   // Of the processes that used the GPU after `since`, NVML's time stamp, which is then set to the newest. Takes
   // 1.3 ms on an H200. Nothing where NVML does not say at all.
   std::optional<std::vector<Use>> uses(std::uint64_t& since) const;
+  // Counters of errors: ECC, remapped rows, retired pages, PCIe replays, NVLink, Xids since this was first asked. Those
+  // that this GPU or driver does not have are left out.
+  Facts counters() const;
+  // What the PCIe link is trained to now.
+  LinkState link_state() const;
   // Takes 0.15 ms on an H200. Nothing where the driver does not count them.
   std::optional<LinkBytes> link_bytes() const;
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
@@ -72,6 +73,24 @@ std::string process_cpus() {
   return cpu_list(cpus.get());
 }
 
+// Whether a process runs whose name begins so; Linux keeps 15 characters of it. False also where none can be seen.
+bool runs(const std::string& name) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error))
+    if (line_of((entry.path() / "comm").c_str()).starts_with(name)) return true;
+  return false;
+}
+
+// "10 21, 21 10": a row for each NUMA node; empty where there is one.
+std::string numa_distances() {
+  std::string all;
+  for (int node = 0;; ++node) {
+    const std::string row = line_of(("/sys/devices/system/node/node" + std::to_string(node) + "/distance").c_str());
+    if (row.empty()) return node > 1 ? all : std::string();
+    all += (node ? ", " : "") + row;
+  }
+}
+
 Facts facts() {
   Facts all;
   const auto text = [&](const char* name, const std::string& value) {
@@ -92,6 +111,9 @@ Facts facts() {
   number("free_memory_bytes", static_cast<std::int64_t>(free_host_memory()));
   number("page_bytes", sysconf(_SC_PAGESIZE));
   text("transparent_huge_pages", bracketed(line_of("/sys/kernel/mm/transparent_hugepage/enabled")));
+  text("huge_pages", line_of("/proc/sys/vm/nr_hugepages"));
+  all.emplace_back("mps_daemon", std::int64_t{runs("nvidia-cuda-mps")});
+  text("numa_distances", numa_distances());
   text("cpu_governor", line_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
   text("cpu_driver", line_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver"));
   text("numa_balancing", line_of("/proc/sys/kernel/numa_balancing"));

@@ -66,11 +66,19 @@ Device::Device(std::string id, Spec spec, std::uint64_t opening)
   if (spec_.noise.cost_drift > 0) drift_costs(spec_, noise_);
 }
 
+// As its spec says it is under load; the clock of its multiprocessors is the one that kernels run at.
+Telemetry Device::telemetry() const {
+  if (!spec_.condition.telemetry) return {};
+  Telemetry t = *spec_.condition.telemetry;
+  if (std::isnan(t.sm_clock_mhz)) t.sm_clock_mhz = number_fact(spec_.hardware, "shader_clock_mhz");
+  return t;
+}
+
 Device::Call::Call(Device& device, std::string_view what) : device_(device) {
   const std::uint64_t number = ++device.calls_;
   bool fails = false;
   for (const Fault& fault : device.spec_.faults) {
-    if (fault.call != number) continue;
+    if (!fault.is_at(number)) continue;
     fails |= fault.kind == FaultKind::fail;
     device.lost_ |= fault.kind == FaultKind::lost;
     corrupts_ |= fault.kind == FaultKind::corrupt;
@@ -228,6 +236,12 @@ std::optional<Seconds> Stream::elapsed() {
   if (timed_out_) return std::nullopt;
   const Time time = device_->timeline_.time_of(stream_, stop_) - device_->timeline_.time_of(stream_, start_);
   return Seconds{static_cast<double>(time)};
+}
+
+std::uint64_t openings_of(const std::string& id) {
+  const std::lock_guard lock(devices().mutex);
+  const auto known = devices().openings.find(id);
+  return known == devices().openings.end() ? 0 : known->second;
 }
 
 // ---- the devices that are open -----------------------------------------------------------------------

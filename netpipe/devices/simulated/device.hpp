@@ -99,6 +99,7 @@ class Device {
   const std::string& id() const { return id_; }
   const Spec& spec() const { return spec_; }
   const Clock& clock() const { return clock_; }
+  Telemetry telemetry() const;
   std::uint64_t free_bytes() const { return spec_.memory_bytes - used_bytes_; }
 
   // Calls that take no time and move nothing, by name ("create event").
@@ -207,5 +208,7 @@ class Stream final : public DeviceTimer {
 // again finds a fresh one: time 0, call 1, the noise of its seed, with the drifts of another opening. A device that was
 // lost stays lost in this process.
 std::shared_ptr<Device> open_device(const std::string& id);
+// How often it was opened in this process.
+std::uint64_t openings_of(const std::string& id);
 
 }  // namespace npgpu::simulated

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "netpipe/devices/simulated/device.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::simulated {
@@ -74,6 +75,17 @@ Spec spec_of(const std::string& id) { return read_spec(spec_file(id)); }
 
 namespace {
 
+// The neighbour of the spec, who is always there.
+class NeighbourWatch final : public DeviceWatch {
+ public:
+  explicit NeighbourWatch(Neighbour neighbour) : neighbour_(std::move(neighbour)) {}
+  void begin() override {}
+  Disturbance end() override { return {neighbour_.causes, neighbour_.name}; }
+
+ private:
+  Neighbour neighbour_;
+};
+
 class Simulated final : public DeviceFamily {
  public:
   std::string_view kind() const override { return kind_of_device; }
@@ -93,6 +105,20 @@ class Simulated final : public DeviceFamily {
   }
   std::string why_none() const override { return simulated::why_none(); }
   DeviceInfo find(const std::string& id) const override { return info_of(spec_of(id), id); }
+  std::unique_ptr<DeviceWatch> watch(const std::string& id) const override {
+    const auto neighbour = spec_of(id).condition.neighbour;
+    return neighbour ? std::make_unique<NeighbourWatch>(*neighbour) : nullptr;
+  }
+  // Once the device was opened, they have risen.
+  Facts counters(const std::string& id) const override {
+    const Condition condition = spec_of(id).condition;
+    Facts all = condition.counters;
+    for (auto& [name, count] : all)
+      if (const double rise = number_fact(condition.rise, name); rise > 0 && openings_of(id) > 0)
+        count = std::get<std::int64_t>(count) + static_cast<std::int64_t>(rise);
+    return all;
+  }
+  LinkState link_state(const std::string& id) const override { return spec_of(id).condition.link; }
 };
 
 }  // namespace

@@ -49,6 +49,7 @@ Multiprocessors multiprocessors_of(const Spec& spec) {
   m.blocks = count_or(spec, "blocks", m.blocks);
   m.block_threads = count_or(spec, "block_threads", std::min(1024u, m.warps * warp_threads));
   m.clock_hz = figure_or(spec, "shader_clock_mhz", 0) * 1e6;
+  m.max_clock_hz = std::fmax(m.clock_hz, number_fact(spec.condition.facts, "max_sm_clock_mhz") * 1e6);
   m.fma_latency_cycles = figure_or(spec, "fma_latency_cycles", 0);
   m.memory_latency_cycles = figure_or(spec, "memory_latency_cycles", 0);
   m.sm_bytes_per_cycle = figure_or(spec, "sm_bytes_per_cycle", m.sm_bytes_per_cycle);

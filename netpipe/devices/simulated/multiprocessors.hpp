@@ -31,10 +31,11 @@ struct Multiprocessors {
   std::uint32_t idle_sms = 0;    // of these, to which no block goes: what the device says of itself, and does not do
   std::uint32_t schedulers = 1;  // of an SM, as all below
   double lanes = warp_threads;
-  std::uint32_t warps = 1;          // resident
-  std::uint32_t blocks = 1;         // resident
-  std::uint32_t block_threads = 0;  // most, of a block
-  double clock_hz = 0;
+  std::uint32_t warps = 1;           // resident
+  std::uint32_t blocks = 1;          // resident
+  std::uint32_t block_threads = 0;   // most, of a block
+  double clock_hz = 0;               // at which kernels run
+  double max_clock_hz = 0;           // the highest, by which limits go
   double fma_latency_cycles = 0;     // until a dependent one can issue
   double memory_latency_cycles = 0;  // of a load
   double sm_bytes_per_cycle = std::numeric_limits<double>::infinity();

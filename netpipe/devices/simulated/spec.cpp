@@ -1,168 +1,19 @@
 #include "netpipe/devices/simulated/spec.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "netpipe/devices/simulated/json_object.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::simulated {
 
 namespace {
-
-using nlohmann::json;
-
-[[noreturn]] void refuse(const std::filesystem::path& file, const std::string& why) {
-  throw Error(ErrorKind::usage, fmt::format("{}: {}", file.string(), why));
-}
-
-// Far deeper than a spec goes. What walks a value calls itself for every level, and a hostile file would end the stack.
-constexpr int max_depth = 32;
-
-// A key that stands twice would silently count once.
-json parse(const std::filesystem::path& file, const std::string& text) {
-  std::vector<std::set<std::string>> open;
-  const auto watch = [&](int depth, json::parse_event_t event, json& value) {
-    if (depth > max_depth) refuse(file, fmt::format("brackets nest deeper than {} levels", max_depth));
-    if (event == json::parse_event_t::object_start) open.emplace_back();
-    if (event == json::parse_event_t::object_end) open.pop_back();
-    if (event == json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second)
-      refuse(file, fmt::format("the key '{}' stands twice in one object", value.get<std::string>()));
-    return true;
-  };
-  try {
-    return json::parse(text, watch);
-  } catch (const json::exception& e) {
-    // "[json.exception.parse_error.101] parse error at line 3, column 7: ..."
-    const std::string what = e.what();
-    const std::size_t end = what.find("] ");
-    refuse(file, "not JSON: " + (end == std::string::npos ? what : what.substr(end + 2)));
-  }
-}
-
-std::string shown(const json& value) {
-  std::string text = value.dump();
-  if (text.size() > 40) text = text.substr(0, 37) + "...";
-  return text;
-}
-
-// A JSON object that is read strictly: every key is asked for with the type it must have, and what was never asked
-// for is refused. Errors name the file, the key's path and what was expected.
-class JsonObject {
- public:
-  JsonObject(std::filesystem::path file, std::string path, json value)
-      : file_(std::move(file)), path_(std::move(path)), value_(std::move(value)) {}
-
-  // Throws Error(usage) if the file cannot be read, is not JSON, repeats a key, or is no object.
-  template <class Read> static void file(const std::filesystem::path& file, Read read) {
-    std::ifstream stream(file, std::ios::binary);
-    const auto unreadable = [&] { refuse(file, fmt::format("cannot be read: {}", std::strerror(errno))); };
-    if (!stream) unreadable();
-    std::string text;
-    try {
-      text.assign(std::istreambuf_iterator<char>(stream), {});
-    } catch (const std::ios_base::failure&) {
-      unreadable();
-    }
-    json value = parse(file, text);
-    if (!value.is_object()) refuse(file, fmt::format("expected an object {{...}}, found {}", shown(value)));
-    read_all({file, "", std::move(value)}, read);
-  }
-
-  struct Range {
-    double min = 0;
-    double max = std::numeric_limits<double>::max();
-    bool open = false;  // `min` itself is too little
-  };
-
-  double number(const std::string& key, const Range& range) const {
-    const std::string expected =
-        fmt::format("a number {} to {:.0f}",
-                    range.open ? fmt::format("over {}, up", range.min) : fmt::format("from {}", range.min), range.max);
-    const json& value = at(key, expected, &json::is_number);
-    const double number = value.get<double>();
-    if (!(number >= range.min && number <= range.max) || (range.open && number == range.min)) wrong(key, expected);
-    return number;
-  }
-  double number_or(const std::string& key, double otherwise, const Range& range) const {
-    return has(key) ? number(key, range) : otherwise;
-  }
-  std::uint64_t integer(const std::string& key, std::uint64_t min, std::uint64_t max) const {
-    const std::string expected = fmt::format("a whole number from {} to {}", min, max);
-    const auto number = at(key, expected, &json::is_number_unsigned).get<std::uint64_t>();
-    if (number < min || number > max) wrong(key, expected);
-    return number;
-  }
-  std::uint64_t integer_or(const std::string& key, std::uint64_t otherwise, std::uint64_t min,
-                           std::uint64_t max) const {
-    return has(key) ? integer(key, min, max) : otherwise;
-  }
-  std::string text(const std::string& key) const {  // never empty
-    std::string value = at(key, "a text", &json::is_string).get<std::string>();
-    if (value.empty()) wrong(key, "a text");
-    return value;
-  }
-  // Calls read(object) for the one under `key`, which is there or, for maybe_object(), may be; then for each of a list
-  // that may be there. What `read` did not ask for is refused.
-  template <class Read> void object(const std::string& key, Read read) const {
-    read_all({file_, path_of(key), at(key, "an object {...}", &json::is_object)}, read);
-  }
-  template <class Read> void maybe_object(const std::string& key, Read read) const {
-    if (has(key)) object(key, read);
-  }
-  template <class Read> void maybe_objects(const std::string& key, Read read) const {
-    constexpr auto expected = "a list of objects [{...}]";
-    if (!has(key)) return;
-    int i = 0;
-    for (const json& value : at(key, expected, &json::is_array)) {
-      if (!value.is_object()) wrong(key, expected);
-      read_all({file_, fmt::format("{}[{}]", path_of(key), i++), value}, read);
-    }
-  }
-
-  bool has(const std::string& key) const {  // asks for it, too
-    asked_.insert(key);
-    return value_.contains(key);
-  }
-  [[noreturn]] void wrong(const std::string& key, const std::string& expected) const {
-    const auto found = value_.find(key);
-    refuse(file_, fmt::format("{}: expected {}, found {}", path_of(key), expected,
-                              found == value_.end() ? "nothing" : shown(*found)));
-  }
-
- private:
-  template <class Read> static void read_all(const JsonObject& from, Read read) {
-    read(from);
-    for (const auto& [key, value] : from.value_.items())
-      if (!from.asked_.contains(key))
-        refuse(from.file_,
-               fmt::format("{}: unknown key; known here: {}", from.path_of(key), fmt::join(from.asked_, ", ")));
-  }
-  const json& at(const std::string& key, const std::string& expected, bool (json::*is)() const noexcept) const {
-    asked_.insert(key);
-    const auto found = value_.find(key);
-    if (found == value_.end() || !((*found).*is)()) wrong(key, expected);
-    return *found;
-  }
-  std::string path_of(const std::string& key) const { return path_.empty() ? key : path_ + '.' + key; }
-
-  std::filesystem::path file_;
-  std::string path_;  // "links.h2d", empty at the top
-  json value_;
-  mutable std::set<std::string> asked_;
-};
 
 constexpr JsonObject::Range rate_gb_s{0, 1e6, true};  // a petabyte per second is a slip of the keyboard
 constexpr JsonObject::Range time_us{0, 1e9};
@@ -223,6 +74,7 @@ Noise read_noise(const JsonObject& from) {
 Fault read_fault(const JsonObject& from) {
   Fault fault;
   fault.call = from.integer("call", 1, std::numeric_limits<std::uint64_t>::max());
+  fault.every = from.integer_or("every", 0, 1, std::numeric_limits<std::uint64_t>::max());
   const auto kind = named<FaultKind>(from.text("kind"));
   if (!kind) from.wrong("kind", "one of " + choices<FaultKind>());
   fault.kind = *kind;
@@ -309,6 +161,7 @@ Spec read_spec(const std::filesystem::path& file) {
     from.maybe_object("noise", [&](const JsonObject& noise) { spec.noise = read_noise(noise); });
     from.maybe_objects("faults", [&](const JsonObject& fault) { spec.faults.push_back(read_fault(fault)); });
     from.maybe_object("hardware", [&](const JsonObject& hardware) { spec.hardware = read_hardware(hardware); });
+    spec.condition = read_condition(from);
   });
   return spec;
 }
@@ -345,6 +198,11 @@ Limit limit(double stated, double derived, const std::string& from) {
 Facts facts_of(const Spec& spec) {
   Facts facts{{"spec_file", spec.file.string()}, {"spec_source", spec.source}};
   facts.insert(facts.end(), spec.hardware.begin(), spec.hardware.end());
+  facts.insert(facts.end(), spec.condition.facts.begin(), spec.condition.facts.end());
+  if (const LinkState& link = spec.condition.link; link.lanes > 0) {
+    facts.emplace_back("pcie_generation_now", std::int64_t{link.generation});
+    facts.emplace_back("pcie_lanes_now", std::int64_t{link.lanes});
+  }
   for (const auto& [memory, link] : spec.h2d) add_link(facts, "h2d_" + snake(name(memory)), link);
   for (const auto& [memory, link] : spec.d2h) add_link(facts, "d2h_" + snake(name(memory)), link);
   if (spec.d2d) add_link(facts, "d2d", *spec.d2d);
@@ -359,7 +217,8 @@ Facts facts_of(const Spec& spec) {
     facts.emplace_back(std::string("noise_") + key, spec.noise.*figure);
   std::string faults;
   for (const Fault& fault : spec.faults)
-    faults += (faults.empty() ? "" : ", ") + std::string(name(fault.kind)) + " at call " + std::to_string(fault.call);
+    faults += (faults.empty() ? "" : ", ") + std::string(name(fault.kind)) + " at call " + std::to_string(fault.call) +
+              (fault.every ? " and every " + std::to_string(fault.every) : "");
   if (!faults.empty()) facts.emplace_back("faults", faults);
   return facts;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "netpipe/devices/simulated/condition.hpp"
 #include "npgpu/device.hpp"
 #include "npgpu/transfer.hpp"
 
@@ -51,8 +52,13 @@ enum class FaultKind {
 };
 
 struct Fault {
-  std::uint64_t call = 0;  // from 1, counted from the opening of the device
+  std::uint64_t call = 0;   // from 1, counted from the opening of the device
+  std::uint64_t every = 0;  // and then after every so many calls; 0: once
   FaultKind kind = FaultKind::fail;
+
+  bool is_at(std::uint64_t number) const {
+    return number == call || (every > 0 && number > call && (number - call) % every == 0);
+  }
 };
 
 struct Spec {
@@ -70,6 +76,7 @@ struct Spec {
   Noise noise;
   std::vector<Fault> faults;
   Facts hardware;  // SMs, clocks, latencies: shown, and there for later work
+  Condition condition;
 
   // Null if the spec has no such link. `memory` matters for h2d and d2h only.
   const Link* link(Direction, Memory memory) const;

@@ -1,0 +1,134 @@
+#include <map>
+#include <mutex>
+
+#include "netpipe/devices/cuda/nvml.hpp"
+#include "netpipe/devices/cuda/nvml_library.hpp"
+
+namespace npgpu::cuda {
+
+namespace {
+
+using nvml::Handle;
+using nvml::success;
+
+constexpr unsigned max_nvlinks = 36;
+
+void add_ecc(Facts& facts, Handle gpu) {
+  const nvml::Library& n = nvml::library();
+  if (!n.ecc_errors) return;
+  struct Counter {
+    const char* name;
+    int type, since;  // corrected 0, uncorrected 1; since the driver was loaded 0, in the GPU's life 1
+  };
+  for (const Counter& one : {Counter{"ecc_corrected_volatile", 0, 0},
+                             {"ecc_uncorrected_volatile", 1, 0},
+                             {"ecc_corrected_aggregate", 0, 1},
+                             {"ecc_uncorrected_aggregate", 1, 1}}) {
+    unsigned long long count = 0;
+    if (n.ecc_errors(gpu, one.type, one.since, &count) == success)
+      facts.emplace_back(one.name, static_cast<std::int64_t>(count));
+  }
+}
+
+void add_rows_and_pages(Facts& facts, Handle gpu) {
+  const nvml::Library& n = nvml::library();
+  unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
+  if (n.remapped_rows && n.remapped_rows(gpu, &corrected, &uncorrected, &pending, &failed) == success) {
+    facts.emplace_back("remapped_rows_corrected", std::int64_t{corrected});
+    facts.emplace_back("remapped_rows_uncorrected", std::int64_t{uncorrected});
+    facts.emplace_back("remapped_rows_pending", std::int64_t{pending});
+    facts.emplace_back("remapped_rows_failed", std::int64_t{failed});
+  }
+  std::int64_t pages = 0;
+  bool is_known = n.retired_pages != nullptr;
+  for (const int cause : {0, 1}) {  // several single-bit errors, a double-bit error
+    unsigned count = 0;             // asked for with room for none
+    const nvml::Result result = is_known ? n.retired_pages(gpu, cause, &count, nullptr) : success;
+    is_known = is_known && (result == success || result == nvml::insufficient_size);
+    pages += count;
+  }
+  if (!is_known) return;
+  facts.emplace_back("retired_pages", pages);
+  if (const auto waiting = nvml::ask(n.retired_pages_pending, gpu))
+    facts.emplace_back("retired_pages_pending", std::int64_t{*waiting});
+}
+
+void add_nvlinks(Facts& facts, Handle gpu) {
+  const nvml::Library& n = nvml::library();
+  if (!n.nvlink_state) return;
+  std::int64_t active = 0, inactive = 0;
+  std::map<const char*, std::int64_t> errors;
+  struct Counter {
+    const char* name;
+    int which;
+  };
+  for (unsigned link = 0; link < max_nvlinks; ++link) {
+    unsigned is_active = 0;
+    if (n.nvlink_state(gpu, link, &is_active) != success) continue;  // it has no such link
+    ++(is_active ? active : inactive);
+    if (!is_active || !n.nvlink_errors) continue;
+    for (const Counter& one :
+         {Counter{"nvlink_replay_errors", 0}, {"nvlink_recovery_errors", 1}, {"nvlink_crc_errors", 2}}) {
+      unsigned long long count = 0;
+      if (n.nvlink_errors(gpu, link, one.which, &count) == success)
+        errors[one.name] += static_cast<std::int64_t>(count);
+    }
+  }
+  facts.emplace_back("nvlinks_active", active);
+  facts.emplace_back("nvlinks_inactive", inactive);
+  for (const auto& [name, count] : errors) facts.emplace_back(name, count);
+}
+
+// Xids of a GPU since it was first asked for them, as events, which need no rights.
+class XidEvents {
+ public:
+  void add(Facts& facts, Handle gpu) {
+    const nvml::Library& n = nvml::library();
+    const std::lock_guard lock(mutex_);
+    const auto [at, is_new] = listeners_.try_emplace(gpu);
+    Listener& listener = at->second;
+    if (is_new && n.make_event_set && n.register_events && n.wait_for_event &&
+        n.make_event_set(&listener.set) == success)
+      listener.is_listening = n.register_events(gpu, xid_errors, listener.set) == success;
+    if (!listener.is_listening) return;
+    nvml::EventData event{};
+    while (n.wait_for_event(listener.set, &event, 0) == success) {
+      if (event.type != xid_errors) continue;
+      ++listener.count;
+      listener.last = static_cast<std::int64_t>(event.data);
+    }
+    facts.emplace_back("xids", listener.count);
+    if (listener.count > 0) facts.emplace_back("xid_last", listener.last);
+  }
+
+ private:
+  static constexpr unsigned long long xid_errors = 0x8;
+  struct Listener {
+    Handle set = nullptr;  // held as long as the process
+    bool is_listening = false;
+    std::int64_t count = 0, last = 0;
+  };
+  std::mutex mutex_;
+  std::map<Handle, Listener> listeners_;
+};
+
+}  // namespace
+
+Facts NvmlDevice::counters() const {
+  static XidEvents xids;
+  Facts facts;
+  add_ecc(facts, handle_);
+  add_rows_and_pages(facts, handle_);
+  if (const auto count = nvml::ask(nvml::library().pcie_replays, handle_))
+    facts.emplace_back("pcie_replays", std::int64_t{*count});
+  add_nvlinks(facts, handle_);
+  xids.add(facts, handle_);
+  return facts;
+}
+
+LinkState NvmlDevice::link_state() const {
+  const nvml::Library& n = nvml::library();
+  return {nvml::ask(n.link_generation, handle_).value_or(0), nvml::ask(n.link_width, handle_).value_or(0)};
+}
+
+}  // namespace npgpu::cuda

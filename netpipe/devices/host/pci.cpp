@@ -1,0 +1,89 @@
+#include "netpipe/devices/host/pci.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <vector>
+
+namespace npgpu::host {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string first_line(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// "32.0 GT/s PCIe" -> 5; 0 for anything else.
+int generation_of(const std::string& speed) {
+  constexpr std::array speeds{"2.5 ", "5.0 ", "8.0 ", "16.0 ", "32.0 ", "64.0 "};
+  const auto found = std::ranges::find_if(speeds, [&](const char* one) { return speed.starts_with(one); });
+  return found == speeds.end() ? 0 : static_cast<int>(found - speeds.begin()) + 1;
+}
+
+// Folders of the bridges above a device, the nearest first: those on its path whose names are bus ids.
+std::vector<fs::path> bridges_above(const fs::path& device) {
+  std::vector<fs::path> all;
+  for (fs::path at = device.parent_path(); std::ranges::count(at.filename().string(), ':') == 2; at = at.parent_path())
+    all.push_back(at);
+  return all;
+}
+
+// Whether a bridge's ACS redirects requests between devices; nothing where it has no ACS, or its extended configuration
+// cannot be read (PCI Express Base Specification: capability 0x0d; control register at 6, bit 2).
+std::optional<bool> redirects(const fs::path& bridge) {
+  std::ifstream file(bridge / "config", std::ios::binary);
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned>(static_cast<unsigned char>(bytes[at])); };
+  constexpr std::size_t first = 0x100;
+  constexpr unsigned acs = 0x0d, request_redirect = 1u << 2;
+  std::size_t at = first;
+  for (int hops = 0; hops < 100 && at >= first && at + 8 <= bytes.size(); ++hops) {
+    const unsigned id = byte(at) | byte(at + 1) << 8;
+    if (id == acs) return (byte(at + 6) & request_redirect) != 0;
+    at = (byte(at + 2) | byte(at + 3) << 8) >> 4;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Facts pci_facts(std::string bus_id, const fs::path& sys) {
+  for (char& c : bus_id) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::error_code error;
+  const fs::path device = fs::canonical(sys / "bus/pci/devices" / bus_id, error);
+  Facts facts;
+  if (error) return facts;
+  if (const std::string cpus = first_line(device / "local_cpulist"); !cpus.empty())
+    facts.emplace_back("near_cpus", cpus);
+
+  const std::vector<fs::path> bridges = bridges_above(device);
+  if (!bridges.empty()) {
+    if (const int generation = generation_of(first_line(bridges.front() / "max_link_speed")))
+      facts.emplace_back("slot_pcie_generation", std::int64_t{generation});
+    const std::string width = first_line(bridges.front() / "max_link_width");
+    if (!width.empty() && width.size() < 4 &&
+        std::ranges::all_of(width, [](unsigned char c) { return std::isdigit(c); }))
+      if (const int lanes = std::stoi(width); lanes > 0 && lanes <= 32)
+        facts.emplace_back("slot_pcie_lanes", std::int64_t{lanes});
+  }
+  const std::string domain = first_line(device / "iommu_group/type");
+  if (!domain.empty()) facts.emplace_back("iommu_domain", domain);
+  else if (!fs::exists(device / "iommu_group", error)) facts.emplace_back("iommu_domain", std::string("none"));
+
+  std::int64_t redirecting = 0;
+  bool any = false;
+  for (const fs::path& bridge : bridges)
+    if (const auto is = redirects(bridge)) any = true, redirecting += *is;
+  if (any) facts.emplace_back("acs_redirects", redirecting);
+  return facts;
+}
+
+}  // namespace npgpu::host
