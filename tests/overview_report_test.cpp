@@ -192,7 +192,7 @@ TEST_CASE("a drawing places points by their logarithm, bands by their interval, 
   plot.limits = {{20, "limit"}};
   const std::string out = html::figure_of(plot);
   CAPTURE(out);
-  CHECK(has(out, "aria-labelledby=\"p-t p-d\""));
+  CHECK(has(out, "aria-labelledby=\"p-t\" aria-describedby=\"p-d\""));
   CHECK(has(out, "<title id=\"p-t\">a &quot;title&quot;</title>"));
   // From 64 to 456: 16 is half of the way from 1 to 256 in logarithms. From 226 up to 26 for 0 to 21.
   CHECK(has(out, "M64 226L260 178.4L456 130.8"));

@@ -84,7 +84,7 @@ def check_page(text, what):
     for svg in page.all("svg"):
         if svg["is"].get("aria-hidden") == "true":
             continue
-        names = svg["is"].get("aria-labelledby", "").split()
+        names = [svg["is"].get(name, "") for name in ("aria-labelledby", "aria-describedby")]
         labelled += 1
         check(svg["is"].get("role") == "img" and [by_id[n]["tag"] for n in names if n in by_id] == ["title", "desc"]
               and all(by_id[n]["text"].strip() for n in names), f"{what}: a drawing has title and description: {names}")
@@ -94,7 +94,7 @@ def check_page(text, what):
     for head in page.all("th"):
         check(head["is"].get("scope") in ("col", "row") and head["text"].strip(), f"{what}: a header has scope and text")
     for element in page.elements:
-        for name in element["is"].get("aria-labelledby", "").split():
+        for name in (element["is"].get("aria-labelledby", "") + " " + element["is"].get("aria-describedby", "")).split():
             check(name in by_id, f"{what}: labelled by {name}")
     levels = [int(e["tag"][1]) for e in page.all("h1", "h2", "h3", "h4")]
     check(levels[0] == 1 and levels.count(1) == 1, f"{what}: one first heading")

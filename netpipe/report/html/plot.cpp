@@ -188,15 +188,15 @@ std::string figure_of(const Plot& plot) {
   const double bottom = plot.height - bottom_room;
   const Range xs = x_range(plot), ys = y_range(plot);
   const Scale x(plot.x, xs.low, xs.high, left_room, wide - right_room), y(plot.y, ys.low, ys.high, bottom, top_room);
+  // A screen reader says title and description once, and passes over hundreds of markers.
   std::string svg = fmt::format(
-      "<figure>\n<svg role=\"img\" viewBox=\"0 0 {} {}\" aria-labelledby=\"{}-t {}-d\">\n<title "
-      "id=\"{}-t\">{}</title>\n"
-      "<desc id=\"{}-d\">{}</desc>\n",
+      "<figure>\n<svg role=\"img\" viewBox=\"0 0 {} {}\" aria-labelledby=\"{}-t\" aria-describedby=\"{}-d\">\n"
+      "<title id=\"{}-t\">{}</title>\n<desc id=\"{}-d\">{}</desc>\n<g aria-hidden=\"true\">\n",
       wide, plot.height, plot.id, plot.id, plot.id, html_text(plot.title), plot.id, html_text(plot.description));
   draw_axes(svg, plot, x, y, bottom);
   draw_lines(svg, plot, x, y, bottom);
   for (std::size_t i = 0; i < plot.curves.size(); ++i) draw_curve(svg, plot, plot.curves[i], i, x, y);
-  svg += "</svg>\n<figcaption>" + html_text(plot.title);
+  svg += "</g>\n</svg>\n<figcaption>" + html_text(plot.title);
   if (plot.curves.size() > 1 || plot.markers) {
     svg += "<ul class=\"legend\">";
     for (std::size_t i = 0; i < plot.curves.size(); ++i)

@@ -74,9 +74,9 @@ std::string strip_charts(const DeviceOverview& device, const std::string& prefix
       high = std::fmax(high, p.high);
     }
     plot.description = fmt::format(
-        "{:.0f} to {:.0f} {}, read after each of {} visits; in {} of them the device held its "
-        "clocks back. Line: median; band: from least to most.",
-        low, high, quantity.unit, all.size(), slowed);
+        "{}{:.0f} {}, read after each of {} visits; in {} of them the device held its clocks back. Line: median; band: "
+        "from least to most.",
+        low < high ? fmt::format("{:.0f} to ", low) : "", high, quantity.unit, all.size(), slowed);
     plot.curves.push_back(std::move(curve));
     figures += figure_of(plot);
   }

@@ -44,7 +44,7 @@ td.wrap{overflow-wrap:anywhere;min-width:11rem}
 thead th{border-bottom:2px solid var(--soft);vertical-align:bottom}
 tbody th{font-weight:600}
 .n{text-align:right;white-space:nowrap}
-.bar{display:inline-block;vertical-align:middle;height:.7rem;background:var(--c0);margin-right:.4rem}
+.bar{display:inline-block;vertical-align:middle;height:.7rem;background:var(--c0);margin-right:.4rem;print-color-adjust:exact}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem;margin:.6rem 0}
 dt{font-weight:600}
 dd{margin:0}
