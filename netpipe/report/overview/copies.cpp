@@ -68,6 +68,18 @@ std::string peaks_of(const std::vector<const CopyCurve*>& curves, Extent extent)
 
 }  // namespace
 
+CopySizes sizes_of(const std::vector<const CopyCurve*>& curves) {
+  CopySizes sizes{size_near(time_at, curves)};
+  const auto is_everywhere_the_largest = [&](std::uint64_t bytes) {
+    return std::ranges::all_of(curves,
+                               [&](const CopyCurve* c) { return !c->largest() || c->largest()->bytes == bytes; });
+  };
+  for (const std::uint64_t wanted : rates_at)
+    if (const std::uint64_t bytes = size_near(wanted, curves); bytes && !is_everywhere_the_largest(bytes))
+      sizes.rates.push_back(bytes);
+  return sizes;
+}
+
 Section copies_section(const DeviceOverview& device, Extent extent) {
   constexpr std::size_t few = 10;  // then variants are shown, too
   Section section;
@@ -78,15 +90,10 @@ Section copies_section(const DeviceOverview& device, Extent extent) {
     if (show_all || curve.is_usual) shown.push_back(&curve);
   if (shown.empty()) return section;
 
-  const std::uint64_t small = size_near(time_at, shown);
-  std::vector<std::uint64_t> sizes;
+  const auto [small, sizes] = sizes_of(shown);
   std::set<std::uint64_t> largest;
   for (const CopyCurve* curve : shown)
     if (const PointSummary* p = curve->largest()) largest.insert(p->bytes);
-  for (const std::uint64_t wanted : rates_at)
-    if (const std::uint64_t bytes = size_near(wanted, shown);
-        bytes && !(largest.size() == 1 && largest.contains(bytes)))
-      sizes.push_back(bytes);
   const bool one_end = largest.size() == 1;
   const auto any = [&](auto has) { return std::ranges::any_of(shown, has); };
 
@@ -99,7 +106,6 @@ Section copies_section(const DeviceOverview& device, Extent extent) {
                   right("N1/2", 5), right("points", 7, wide),
                   left("doubtful", 4, any([](auto* c) { return !marks_of(c->counts).empty() || !c->error.empty(); }))});
   Table table(std::move(columns));
-  bool any_marks = false;
   for (const CopyCurve* curve : shown) {
     const PointSummary* const end = curve->largest();
     const PointSummary* const first = small ? curve->at(small) : nullptr;
@@ -107,7 +113,6 @@ Section copies_section(const DeviceOverview& device, Extent extent) {
     for (const std::uint64_t bytes : sizes) row.push_back(rate_cell(curve->at(bytes)));
     const double percent = end ? end->percent_of_limit : not_measured;
     const std::string marks = marks_of(curve->counts) + (curve->error.empty() ? "" : " x");
-    any_marks |= !marks.empty();
     row.insert(row.end(), {rate_cell(end), end ? size_text(end->bytes) : "-", end ? interval_text(end->rate) : "-",
                            std::isfinite(percent) ? percent_text(percent) + " %" : "-",
                            about_size_text(curve->half_bytes), std::to_string(curve->counts.points), marks});

@@ -8,7 +8,8 @@
 //       id, uuid, name, simulated,
 //       "copies": [ { name, title, usual (it is on the screen), limit_per_s, limit_source, half_rate_bytes, points,
 //                     not_converged, disturbed, unusable, error,
-//                     sizes: [ { bytes, time_us, rate_bytes_per_s, percent_of_limit, stop, disturbed } ] } ],
+//                     sizes: [ { bytes, time_us, rate_bytes_per_s, percent_of_limit, stop, disturbed } ]: those of the
+//                     screen, the largest last; npgpu-report has all } ],
 //       "bandwidth", "compute", "calls", "stream_costs":
 //           [ { name, value, low, high, unit, method, percent_of_peak, percent_at_clock, clock_mhz, not_converged,
 //           disturbed,
@@ -30,7 +31,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "netpipe/report/overview/sections.hpp"
+#include "netpipe/report/overview/copies.hpp"
 
 namespace npgpu {
 
@@ -41,18 +42,26 @@ Json counts_json(const PointCounts& counts) {
                entry("disturbed", counts.disturbed), entry("unusable", counts.unusable)});
 }
 
-Json curve_json(const CopyCurve& curve) {
+Json curve_json(const CopyCurve& curve, const CopySizes& sizes) {
   Json json({entry("name", curve.name), entry("title", title(curve.question)), entry("usual", curve.is_usual)});
   add_fields(json, curve.limit);
   json["half_rate_bytes"] = json_of(curve.half_bytes);
   json.update(counts_json(curve.counts));
   json["error"] = or_null(curve.error);
-  json["sizes"] = array_of(curve.points, [](const PointSummary& p) {
-    return Json({entry("bytes", p.bytes), entry("time_us", p.time_us), entry("rate_bytes_per_s", p.rate),
-                 entry("percent_of_limit", p.percent_of_limit), entry("stop", p.stop),
-                 entry("disturbed", or_null(p.disturbed))});
-  });
+  json["sizes"] = Json::array();
+  for (const PointSummary& p : curve.points) {
+    const bool shown = p.bytes == sizes.small || std::ranges::find(sizes.rates, p.bytes) != sizes.rates.end();
+    if (!shown && &p != curve.largest()) continue;
+    json["sizes"].push_back({entry("bytes", p.bytes), entry("time_us", p.time_us), entry("rate_bytes_per_s", p.rate),
+                             entry("percent_of_limit", p.percent_of_limit), entry("stop", p.stop),
+                             entry("disturbed", or_null(p.disturbed))});
+  }
   return json;
+}
+Json curves_json(const std::vector<CopyCurve>& curves) {
+  std::vector<const CopyCurve*> all;
+  for (const CopyCurve& curve : curves) all.push_back(&curve);
+  return array_of(curves, [sizes = sizes_of(all)](const CopyCurve& curve) { return curve_json(curve, sizes); });
 }
 
 Json figure_json(const Figure& f) {
@@ -97,7 +106,7 @@ Json telemetry_json(const std::vector<TelemetryPoint>& points) {
 
 Json device_json(const DeviceOverview& device) {
   Json json({entry("id", device.id), entry("uuid", or_null(device.uuid)), entry("name", device.name),
-             entry("simulated", device.simulated), entry("copies", array_of(device.copies, curve_json)),
+             entry("simulated", device.simulated), entry("copies", curves_json(device.copies)),
              entry("bandwidth", array_of(device.bandwidth, figure_json)),
              entry("compute", array_of(device.compute, figure_json))});
   json["levels"] = array_of(device.levels, [](const MemoryLevel& level) {
