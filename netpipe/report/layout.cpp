@@ -202,7 +202,7 @@ std::vector<std::string> Table::lines(std::size_t width) {
 std::string Table::markdown() const {
   const auto escaped = [](const std::string& cell) {
     std::string out;
-    for (const char c : cell) out += c == '|' ? "\\|" : std::string(1, c);
+    for (const char c : cell) out += c == '|' ? "\\|" : c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
     return out;
   };
   std::string head = "|", line = "|";

@@ -67,7 +67,7 @@ std::string upper(std::string_view word) {
   return text;
 }
 
-// "H2D pinned, async", "both ways pinned, async", "D2D async, cold", "memcpy, cold".
+// "H2D pinned, async", "both ways pinned, async", "D2D async, cold", "memcpy cold".
 std::string name_of(const TransferCase& c) {
   const bool host = c.direction == Direction::h2h;
   std::string what = upper(name(c.direction));
@@ -87,7 +87,7 @@ std::string name_of(const TransferCase& c) {
   if (!c.bind) parts.emplace_back("unbound");
   if (c.executor == Executor::sm_kernel) parts.emplace_back("by a kernel");
   if (!c.more_lanes.empty()) parts.push_back(fmt::format("{} more lanes", c.more_lanes.size()));
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return fmt::format("{}", fmt::join(parts, host ? " " : ", "));
 }
 
 CopyCurve copy_curve(const TransferSeries& series) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/overview/sections.hpp"
@@ -55,9 +56,8 @@ std::vector<const HealthFinding*> with_health(const Overview& all, Health health
 }
 
 // What passes, in few words: the rates are in the tables below, so their number is enough; the device's state first.
-std::vector<std::string> passes_of(const Overview& all, bool brief) {
+std::vector<std::string> passes_of(const Overview& all) {
   auto passes = with_health(all, Health::pass);
-  if (!brief) return shared_texts(all, passes);
   constexpr std::array first{"pcie_link", "sms", "sm_clock", "memory_clock", "throttle", "power", "temperature"};
   std::ranges::stable_sort(passes, {}, [&](const HealthFinding* f) { return std::ranges::find(first, f->metric); });
   const std::size_t before = passes.size();
@@ -104,24 +104,27 @@ Section health_section(const Overview& all, Extent extent) {
   Section section{"HEALTH"};
   section.entries.push_back({"", {verdict_text(all.health)}, count_of(all.health, Health::fail) > 0});
   const std::size_t wrong = count_of(all.health, Health::fail) + count_of(all.health, Health::warn);
-  constexpr std::size_t few = 5, with_reason = 2;  // lines of a screen
+  // One cause often stands behind several findings: it is said once.
+  constexpr std::size_t few = 4, reasons = 2;  // of a screen
   std::size_t said = 0;
+  std::set<std::string> causes;
   for (const auto& [health, word] : {std::pair{Health::fail, "FAIL"}, {Health::warn, "WARN"}})
     for (const HealthFinding& f : all.health) {
       if (f.health != health || (brief && said >= few)) continue;
       ++said;
       section.entries.push_back({word, {whose(all, f) + f.text}, health == Health::fail, brief ? 2u : 0u});
-      if (f.explanations.empty() || (brief && (wrong > few - 1 || said > with_reason))) continue;
-      section.entries.push_back(
-          {" why", {text_of(f.explanations.front(), f.text)}, false, brief ? (health == Health::fail ? 2u : 1u) : 0u});
+      if (f.explanations.empty()) continue;
+      const Explanation& likeliest = f.explanations.front();
+      if (brief && (causes.size() >= reasons || !causes.insert(likeliest.cause + likeliest.what).second)) continue;
+      const std::size_t lines = !brief ? 0 : health == Health::fail ? 2 : 1;
+      section.entries.push_back({" why", {text_of(likeliest, f.text)}, false, lines});
     }
   if (said < wrong) section.entries.push_back({"", {fmt::format("and {} more", wrong - said)}, true});
   const auto add = [&](const char* word, const std::vector<std::string>& texts, std::size_t lines) {
     if (!texts.empty()) section.entries.push_back({word, {fmt::format("{}", fmt::join(texts, "; "))}, false, lines});
   };
   // Where something fails, the number of what passes is enough.
-  if (!brief || count_of(all.health, Health::fail) == 0)
-    add("PASS", passes_of(all, brief), brief ? (wrong > 1 ? 1 : 2) : 0);
+  if (!brief || count_of(all.health, Health::fail) == 0) add("PASS", passes_of(all), brief ? (wrong > 1 ? 1 : 2) : 0);
   add("SKIP", by_reason(shared_texts(all, with_health(all, Health::skip))), brief ? 1 : 0);
   return section;
 }

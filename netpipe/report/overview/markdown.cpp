@@ -37,8 +37,7 @@ void add_section(std::string& text, const Section& section) {
     label.erase(0, std::min(label.find_first_not_of(' '), label.size()));
     text += "- " + (label.empty() ? "" : "**" + plain(label) + "**: ") + items_text(entry) + '\n';
   }
-  if (!section.entries.empty() && !section.notes.empty()) text += '\n';
-  for (const std::string& note : section.notes) text += plain(note) + "\n\n";
+  for (const std::string& note : section.notes) text += (text.ends_with("\n\n") ? "" : "\n") + plain(note) + '\n';
 }
 
 }  // namespace
@@ -48,7 +47,6 @@ void report_markdown(std::ostream& out, const Overview& all, std::size_t series_
   for (const Entry& entry : who_of(all)) text += "- **" + entry.label + "**: " + items_text(entry) + '\n';
   if (!all.run.argv.empty()) text += "- **command**: " + plain(all.run.argv) + '\n';
   for (const Section& section : sections_of(all, Extent::document, series_in_trace)) add_section(text, section);
-  while (text.ends_with("\n\n")) text.pop_back();
   out << text;
 }
 

@@ -76,6 +76,16 @@ void add_differing_facts(Section& section, const std::vector<DeviceOverview>& gp
 
 constexpr double worth_saying_of_drift = 0.01, worth_saying_of_siblings = 0.05;
 
+// A figure is marked with a "?".
+bool has_doubts(const DeviceOverview& device) {
+  const auto is_marked = [](const Figure& f) { return marks_of(f) == "?"; };
+  const auto is_noted = [](const std::optional<Parameter>& p) { return p && !p->note.empty(); };
+  return std::ranges::any_of(device.bandwidth, is_marked) || std::ranges::any_of(device.compute, is_marked) ||
+         std::ranges::any_of(device.stream_costs, is_marked) ||
+         std::ranges::any_of(device.levels,
+                             [&](const MemoryLevel& level) { return is_noted(level.latency) || is_noted(level.size); });
+}
+
 std::string percent_of(double share) {
   const double percent = std::round(1000 * share) / 10;
   return percent == 0 ? "0.0 %" : fmt::format("{:+.1f} %", percent);
@@ -147,6 +157,8 @@ Section quality_section(const Overview& all, Extent extent, std::size_t series_i
   if (q.compared)
     points.items.push_back(q.wrong ? fmt::format("{} of {} compared results were WRONG", q.wrong, q.compared)
                                    : fmt::format("{} results compared, all right", q.compared));
+  if (std::ranges::any_of(all.gpus, has_doubts) || (all.host && has_doubts(*all.host)))
+    points.items.emplace_back("?: see npgpu derive");
   points.alarm |= q.wrong > 0;
   section.entries.push_back(std::move(points));
 
@@ -179,7 +191,12 @@ Section quality_section(const Overview& all, Extent extent, std::size_t series_i
     section.entries.push_back(
         {"siblings",
          {fmt::format("a busy sibling hyperthread added {:+.0f} % to times of the host", 100 * q.siblings.adds)}});
-  for (const auto& [title, why] : q.errors) section.entries.push_back({"stopped", {title + ": " + why}, true});
+  constexpr std::size_t few = 3;
+  const std::size_t shown = brief ? std::min(few, q.errors.size()) : q.errors.size();
+  for (std::size_t i = 0; i < shown; ++i)
+    section.entries.push_back({"x", {q.errors[i].first + ": " + q.errors[i].second}, true, brief ? 2u : 0u});
+  if (shown < q.errors.size())
+    section.entries.push_back({"", {fmt::format("and {} more series with errors", q.errors.size() - shown)}, true});
   return section;
 }
 
