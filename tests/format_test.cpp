@@ -57,6 +57,8 @@ TEST_CASE("digits never take an exponent, and round into the next one properly")
 TEST_CASE("a size that is a result is rounded") {
   CHECK(about_size_text(283.49 * 1024) == "283 KiB");
   CHECK(about_size_text(1023.9 * 1024) == "1 MiB");
+  CHECK(about_size_text(1019.6 * 1024) == "1020 KiB");
+  CHECK(about_size_text(1023) == "1023 B");
   CHECK(about_size_text(4.0 * 1024 * 1024) == "4 MiB");
   CHECK(about_size_text(17.25) == "17.2 B");
   CHECK(about_size_text(not_measured) == "-");

@@ -1,4 +1,4 @@
-// Jobs in streams: table, overview and JSON.
+// Jobs in streams: table and JSON.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -61,35 +61,6 @@ TEST_CASE("the table: median, interval, speed-up, and what did not converge") {
   CHECK(has(text([&](auto& out, const Trace& t) { report_text(out, t, wide); }, simulated), "SIMULATED jobs"));
   CHECK(
       has(text([&](auto& out, const Trace& t) { report_text(out, t, wide); }, simulated), "SIMULATED: no measurement"));
-  const std::string line = text([&](auto& out, const Trace& t) { report_overview(out, t, wide); }, simulated);
-  CHECK(has(line, "  SIMULATED jobs cuda:0 (Test GPU)\n"));
-  CHECK(has(line, "16 chunks in 16 streams"));
-  CHECK(has(line, "lost"));
-}
-
-TEST_CASE("the overview has one row for all cases without a best split") {
-  Trace trace = made();
-  JobSeries parts = jobs_of();
-  parts.question.workload = Workload::none;
-  add_job(parts, {.bytes_in = 4096}, {1, 1, 1, 1, 1, 1});
-  add_job(parts, {.bytes_in = 8192}, {2, 2, 2, 2, 2, 2});
-  trace.of<Jobs>().push_back(parts);
-  parts.question.gating = Gating::gated;
-  for (JobSample& s : parts.samples) s.device_us = s.host_us;
-  parts.visits[0].stop = Stop::not_converged;
-  trace.of<Jobs>().push_back(parts);
-  parts.question.order = Order::independent;
-  parts.error = "lost";  // has a line of its own
-  trace.of<Jobs>().push_back(parts);
-  const std::string told = text([](auto& out, const Trace& t) { report_overview(out, t, {}); }, trace);
-  CAPTURE(told);
-  CHECK(has(told, "\n    increment breadth-first pooled "));
-  CHECK_FALSE(has(told, "none breadth-first pooled"));
-  CHECK(has(told, "\n  2 other series "));
-  CHECK(has(told, " 4 "));
-  CHECK(has(told, "1*"));
-  CHECK(has(told, "N*: N points did not converge to the tolerance"));
-  CHECK(has(told, "\n    none independent pooled gated "));
 }
 
 TEST_CASE("with the last stream free the table has the host's time, and says what that is") {

@@ -157,7 +157,7 @@ TEST_CASE("a point of several visits says what disturbed those that it rests on,
     return std::array{j["transfers"][0]["lanes"][0]["points"], j["probes"][0]["points"], j["jobs"][0]["points"]};
   };
   const auto disturbed_in_overview = [&] {
-    return parsed([&](std::ostream& out) { report_overview_json(out, trace); })["transfers"][0]["disturbed"];
+    return parsed([&](std::ostream& out) { report_overview_json(out, overview_of(trace)); })["quality"]["disturbed"];
   };
   all_visits([](std::size_t i, VisitInfo& visit) {
     if (i == 1) disturb(visit, Cause::host_busy, "python3 (4711)");
@@ -179,7 +179,7 @@ TEST_CASE("a point of several visits says what disturbed those that it rests on,
           "others used the host's processors, another process used the device; most of all by python3 (4711)");
   }
   CHECK(points()[0][0]["time_us"]["value"] == 12);
-  CHECK(disturbed_in_overview() == 1);
+  CHECK(disturbed_in_overview() == 3);
   const auto device_busy = static_cast<std::uint32_t>(Cause::device_busy);
   for (const char* kind : {"transfers", "probes", "jobs"}) {
     const json visits = exported(trace)[kind][0]["visits"];
@@ -201,34 +201,4 @@ TEST_CASE("a text that is no UTF-8 does not stop a document, and one that is arr
 TEST_CASE("a trace without series is a document with an empty list") {
   CHECK(report(Trace{})["transfers"] == json::array());
   CHECK(exported(Trace{})["transfers"] == json::array());
-}
-
-TEST_CASE("the overview as JSON has the numbers of its lines, not the tables") {
-  TransferSeries sweep = sweep_of();
-  sweep.limit = {1e9, "by hand"};
-  add_point(sweep, 1000, {2, 2, 2, 2, 2, 2, 4});
-  add_point(sweep, 2000, {10, 10, 10}).stop = Stop::not_converged;
-  add_point(sweep, 4000, {NAN});
-  Trace trace = trace_of(sweep);
-  trace.of<Probes>().push_back(probe_sweep());
-  add_point(trace.of<Probes>()[0], {.blocks = 4, .threads = 32}, 1000, std::vector<double>(9, 2.0));
-  trace.of<Jobs>().push_back(jobs_of());
-  add_job(trace.of<Jobs>()[0], {.bytes_in = 1024}, {3});
-  add_job(trace.of<Jobs>()[0], {.bytes_in = 1024, .chunks = 4, .streams = 4}, {2});
-  const json j = parsed([&](std::ostream& out) { report_overview_json(out, trace); });
-  CHECK(j["document"] == "npgpu-overview");
-  const json& t = j["transfers"][0];
-  CHECK(t["title"] == "cudaMemcpy cuda:0 h2d pinned stream blocking host");
-  CHECK(t["points"] == 3);
-  CHECK(t["not_converged"] == 1);
-  CHECK(t["unusable"] == 1);
-  CHECK(t["best_rate_bytes_per_s"] == 500e6);
-  CHECK(t["best_bytes"] == 1000);
-  CHECK(t["percent_of_limit"] == 50);
-  CHECK(t["error"].is_null());
-  CHECK_FALSE(t.contains("lanes"));
-  CHECK(j["probes"][0]["all_all_per_s"] == 500e6);
-  CHECK(j["probes"][0]["percent_of_limit"].is_null());
-  CHECK(j["jobs"][0]["speed_up"] == 1.5);
-  CHECK(j["jobs"][0]["speed_up_at"]["chunks"] == 4);
 }

@@ -36,7 +36,7 @@ std::string text(const Trace& trace, const TextStyle& style = wide()) {
 
 std::string overview(const Trace& trace, const TextStyle& style = wide()) {
   std::ostringstream out;
-  report_overview(out, trace, style);
+  report_overview(out, overview_of(trace), style);
   return out.str();
 }
 
@@ -205,7 +205,7 @@ TEST_CASE("a disturbed visit goes unmentioned; a point that rests on such is mar
   CHECK(has(out, "transfers: 1 series, 1 point\n"));
   CHECK(has(row(out, "1 KiB"), " 10.10 "));
   CHECK(row(out, "1 KiB").ends_with(" 14"));
-  CHECK_FALSE(has(out + overview(trace_of(sweep)), "disturbed"));
+  CHECK_FALSE(has(out, "disturbed"));
   for (const std::size_t i : {0U, 2U}) disturb(sweep.visits[i], Cause::device_busy, "cc1plus (12)");
   out = text(trace_of(sweep));
   CHECK(has(row(out, "1 KiB"), " 10.20 "));
@@ -213,8 +213,6 @@ TEST_CASE("a disturbed visit goes unmentioned; a point that rests on such is mar
   CHECK(has(out,
             "d 1 of 1 sizes were disturbed: others used the host's processors, another process used the device; most "
             "of all by cc1plus (12), python3 (4711)\n"));
-  CHECK(row(overview(trace_of(sweep)), "h2d").ends_with("  1d"));
-  CHECK(has(overview(trace_of(sweep)), "Nd: N points were disturbed by others"));
 }
 
 TEST_CASE("perturbed neighbours are folded into their centres, and said to be") {
@@ -251,14 +249,12 @@ TEST_CASE("what could not be measured is said plainly") {
   TransferSeries sweep = sweep_of();
   sweep.error = "no memory";
   CHECK(has(text(trace_of(sweep)), "  NOT RUN   no memory\n"));
-  CHECK(has(overview(trace_of(sweep)), "x no memory\n"));
   add_point(sweep, 1024, {1});
   CHECK(has(text(trace_of(sweep)), "  STOPPED   no memory\n"));
   CHECK(has(text(trace_of(sweep_of())), "none were measured"));
   TransferSeries timeless = sweep_of();
   add_point(timeless, 1024, {NAN});
   CHECK(has(text(trace_of(timeless)), "  curve     none: no point has a rate\n"));
-  CHECK_FALSE(has(overview(trace_of(timeless)), "nan"));
 }
 
 TEST_CASE("an unknown limit gives its reason and no percentages; above one, a warning") {
@@ -278,7 +274,6 @@ TEST_CASE("a simulated device is SIMULATED in the title of page and series") {
   std::string out = text(trace);
   CHECK(out.starts_with("SIMULATED: no measurement of hardware\n"));
   CHECK(has(out, "\nSIMULATED cudaMemcpy cuda:0 h2d"));
-  CHECK(has(overview(trace), "  SIMULATED cudaMemcpy cuda:0 (Test GPU)\n"));
   trace.of<Transfers>().push_back(line_sweep(3));
   out = text(trace);
   CHECK(out.starts_with("Measured on node17\n"));
@@ -297,9 +292,6 @@ TEST_CASE("no line is wider than the terminal, and what was dropped for that is 
     const std::string out = text(trace_of(sweep), style);
     CHECK(widest(out) <= static_cast<std::size_t>(width));
     CHECK(has(out, "left out at") == (width <= 80));
-    const std::string short_form = overview(trace_of(sweep), style);
-    CHECK(widest(short_form) <= static_cast<std::size_t>(width));
-    CHECK(has(short_form, "left out at") == (width <= 100));
   }
 }
 
@@ -367,24 +359,4 @@ TEST_CASE("colours only where asked for") {
   TextStyle style = wide();
   style.color = true;
   CHECK(has(text(trace, style), "\x1b[1m"));
-}
-
-TEST_CASE("the overview has one line for each series, aligned, under what they share") {
-  Trace trace = trace_of(line_sweep());
-  trace.of<Transfers>()[0].limit = {2e9, "by hand"};
-  TransferSeries duplex = sweep_of(Pattern::duplex);
-  add_duplex(duplex, 1000, {1}, {2});
-  duplex.visits[0].stop = Stop::not_converged;
-  trace.of<Transfers>().push_back(duplex);
-  const std::string out = overview(trace);
-  CHECK(
-      has(out,
-          "  transfers                          points  best GB/s      at  largest  % of limit  smallest us      N1/2\n"
-          "  cudaMemcpy cuda:0 (Test GPU)\n"
-          "    h2d pinned stream blocking host      21     0.9953   1 MiB   0.9953        49.8        5.102"));
-  CHECK(has(out,
-            "    h2d pinned duplex blocking host       1     1.000   1000 B   1.000          -          -             "
-            "-  1*\n"));
-  CHECK(has(out, "several lanes: their sum"));
-  CHECK(has(out, "N*: N points did not converge to the tolerance"));
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "npgpu/compare.hpp"
+#include "npgpu/overview.hpp"
 #include "npgpu/predict.hpp"
 
 namespace npgpu {
@@ -34,9 +35,12 @@ template <class K> std::string point_text(const Series<K>&);
 // A table for each series and what is derived from all. A simulated device's series have SIMULATED in their titles.
 void report_text(std::ostream&, const Trace&, const TextStyle&);
 void report_json(std::ostream&, const Trace&);
-// One line for each series.
-void report_overview(std::ostream&, const Trace&, const TextStyle&);
-void report_overview_json(std::ostream&, const Trace&);
+// One screen: the verdict, the figures that stand for a device, and how far they can be trusted. As tables for GitHub;
+// as a page that needs nothing but a browser.
+void report_overview(std::ostream&, const Overview&, const TextStyle&);
+void report_overview_json(std::ostream&, const Overview&);
+void report_markdown(std::ostream&, const Overview&, std::size_t series_in_trace = 0);
+void report_html(std::ostream&, const Trace&, const Overview&);
 
 // What was compared, and what compare() found. The names are those of the files.
 struct ComparisonOf {

@@ -43,11 +43,7 @@ Command calls() {
       {"npgpu calls", "npgpu calls --call launch,graph-launch,launches --output calls.h5",
        "npgpu calls --device sim:h200"},
       with_measure_options({{"What is measured", {Option("device", {}, "A list. Default: the first GPU."), "call"}}}),
-      [](const Options& options) {
-        return measure(options, calls_plan, [](const Trace& trace, const std::string&) {
-          report_overview(std::cout, trace, terminal_style());
-        });
-      }};
+      [](const Options& options) { return measure(options, calls_plan); }};
 }
 
 }  // namespace npgpu::cli

@@ -390,8 +390,7 @@ int measure(const Options& given, Plan (*plan_of)(const Options&), const Summary
     const std::string verdict = campaign.stopped            ? "stopped"
                                 : campaign.failures.empty() ? "done"
                                                             : fmt::format("{} failed", campaign.failures.size());
-    std::cout << fmt::format("{}{}: {} points measured in {}{}; trace: {}\n",
-                             options.quiet || campaign.stopped ? "" : "\n", verdict, campaign.measured,
+    std::cout << fmt::format("{}: {} points measured in {}{}; trace: {}\n", verdict, campaign.measured,
                              clock_text(campaign.wall), rest_of(campaign), options.output);
   }
   if (options.quiet || options.json)
@@ -401,17 +400,6 @@ int measure(const Options& given, Plan (*plan_of)(const Options&), const Summary
   if (campaign.stopped)
     std::cerr << "npgpu: stopped by a signal, trace saved; continue with: " << resuming(options.output) << '\n';
   return campaign.exit_code();
-}
-
-std::string next_steps(const Trace& trace, const std::string& path) {
-  const auto all = stream_costs(trace);
-  std::string text;
-  for (const MeasuredCosts& one : all)
-    if (one.usable)
-      text += fmt::format(
-          "into how many streams to cut a job: npgpu predict {}{} --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB\n",
-          quoted(path), all.size() > 1 ? " --device " + quoted(one.device) : "");
-  return text;
 }
 
 }  // namespace npgpu::cli

@@ -46,7 +46,4 @@ void print_report(const Trace&, const std::string& path);
 using Summary = std::function<void(const Trace&, const std::string& path)>;
 int measure(const Options&, Plan (*plan_of)(const Options&), const Summary& summary = print_report);
 
-// What can be asked of this trace next, a line each: "into how many streams to cut a job: npgpu predict TRACE ...".
-std::string next_steps(const Trace&, const std::string& path);
-
 }  // namespace npgpu::cli

@@ -12,6 +12,7 @@
 #include "netpipe/cli/campaign.hpp"
 #include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/next_steps.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/jobs/experiments.hpp"
@@ -195,14 +196,11 @@ Plan characterize_plan(const Options& options) {
   if (!any_gpu && !list)
     plan.left_out.push_back("no GPU was measured, only the host's own memory: " + devices::why_no_gpu());
   plan.left_out.emplace_back(
-      quick ? "by --quick: three of four sizes and shapes, half of the cases, what streams cost, and graphs "
-              "(leave --quick out to measure them)"
+      quick ? "by --quick: three of four sizes and shapes, half of the cases, what streams cost, and graphs"
       : any_gpu
-          ? "by plan: managed memory, copies that meet cold host caches on their way to a GPU, offsets and perturbed "
-            "sizes (measure them with npgpu transfer); the host's bandwidth and latency, and most of what shows how "
-            "its cores are built (npgpu probe); whole jobs "
-            "cut into streams (npgpu streams); copies between GPUs"
-          : "by plan: offsets and perturbed sizes (measure them with npgpu transfer)");
+          ? "by plan: managed memory, copies from cold host caches, offsets and perturbed sizes (npgpu transfer); the "
+            "host's memory and most of its cores (npgpu probe); whole jobs (npgpu streams); copies between GPUs"
+          : "by plan: offsets and perturbed sizes (npgpu transfer)");
   return plan;
 }
 
@@ -210,26 +208,28 @@ namespace {
 
 int run_characterize(const Options& options) {
   return measure(options, characterize_plan, [](const Trace& trace, const std::string& path) {
-    report_overview(std::cout, trace, terminal_style());
-    std::cout << "\nevery size and interval: npgpu report " << quoted(path) << '\n' << next_steps(trace, path);
+    const TextStyle style = terminal_style();
+    report_overview(std::cout, overview_of(trace), style);
+    std::cout << next_steps(trace, path, style);
   });
 }
 
 }  // namespace
 
 Command characterize() {
-  return {"characterize",
-          "measure every GPU of this machine, or its memory where it has none",
-          "Measures every GPU of this machine, or the host's own memory where it has none: copies of 1 B to 192 MiB "
-          "through the APIs, memories, patterns and directions that programs use; the probes, from which npgpu derive "
-          "infers the device's structure; what calls cost; and what streams cost, from which npgpu predict chooses the "
-          "number of streams for a job. Ends with a trace and a summary.",
-          {},
-          {"npgpu characterize", "npgpu characterize --quick", "npgpu characterize --dry-run",
-           "npgpu characterize --device sim:h200 --output h200.h5"},
-          with_measure_options(
-              {{"What is measured", {Option("device", {}, "A list. Default: all GPUs, and the host."), "quick"}}}),
-          run_characterize};
+  return {
+      "characterize",
+      "measure every GPU of this machine, or its memory where it has none",
+      "Measures every GPU of this machine, or the host's own memory where it has none: copies of 1 B to 192 MiB "
+      "through the APIs, memories, patterns and directions that programs use; the probes, from which npgpu derive "
+      "infers the device's structure; what calls cost; and what streams cost, from which npgpu predict chooses the "
+      "number of streams for a job. Ends with a trace, and one screen that says whether the node is as it should be.",
+      {},
+      {"npgpu characterize", "npgpu characterize --quick", "npgpu characterize --dry-run",
+       "npgpu characterize --device sim:h200 --output h200.h5"},
+      with_measure_options(
+          {{"What is measured", {Option("device", {}, "A list. Default: all GPUs, and the host."), "quick"}}}),
+      run_characterize};
 }
 
 }  // namespace npgpu::cli

@@ -6,6 +6,8 @@
 #include "netpipe/cli/campaign.hpp"
 #include "netpipe/cli/case_choice.hpp"
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/next_steps.hpp"
+#include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
 
@@ -13,13 +15,22 @@ namespace npgpu::cli {
 
 namespace {
 
-void print(const Trace& trace, const std::string& path, bool overview, const TextStyle& style) {
-  overview ? report_overview(std::cout, trace, style) : report_text(std::cout, trace, style);
-  const std::string next = next_steps(trace, path);
-  if (!next.empty()) std::cout << '\n' << next;
+void print(const Options& options, const Trace& trace, const TextStyle& style) {
+  const bool overview = options.on("overview"), json = options.on("json"), markdown = options.on("markdown");
+  if (const auto path = options.maybe("html")) {
+    const Overview all = overview_of(trace);
+    write_file("html", *path, options.on("force"), [&](std::ostream& file) { report_html(file, trace, all); });
+    if (!overview && !json && !markdown) return;
+  }
+  if (markdown) return report_markdown(std::cout, overview_of(trace), style.series_in_trace);
+  if (json) return overview ? report_overview_json(std::cout, overview_of(trace)) : report_json(std::cout, trace);
+  overview ? report_overview(std::cout, overview_of(trace), style) : report_text(std::cout, trace, style);
+  std::cout << (overview ? "" : "\n") << next_steps(trace, options.place("TRACE"), style);
 }
 
 int run_report(const Options& options) {
+  if (options.on("markdown") && options.on("json"))
+    throw Error(ErrorKind::usage, "--markdown and --json are two forms of one report: choose one");
   Trace trace = read_trace(options.place("TRACE"), Guard::child);
   TextStyle style = terminal_style();
   style.every_size = options.on("every-size");
@@ -27,26 +38,32 @@ int run_report(const Options& options) {
     for_each_kind([&]<class K>() { style.series_in_trace += trace.of<K>().size(); });
     choose_cases(options, trace);
   }
-  const bool overview = options.on("overview");
-  if (!options.on("json")) print(trace, options.place("TRACE"), overview, style);
-  else overview ? report_overview_json(std::cout, trace) : report_json(std::cout, trace);
+  print(options, trace, style);
   return exit_code::done;
 }
 
 }  // namespace
 
-void print_report(const Trace& trace, const std::string& path) { print(trace, path, false, terminal_style()); }
+void print_report(const Trace& trace, const std::string& path) {
+  const TextStyle style = terminal_style();
+  report_text(std::cout, trace, style);
+  std::cout << '\n' << next_steps(trace, path, style);
+}
 
 Command report() {
   return {
       "report",
-      "show a trace in the terminal",
+      "show a trace: in the terminal, as a page, for an issue",
       "Shows a trace: every series as a table with intervals and percent of the limit, the curves in a few numbers, "
-      "and what is derived from them. Needs no device.",
+      "and what is derived from them. --overview is the screen that characterize ends with; --markdown is the same for "
+      "an issue or a wiki, and --html a page with curves to send. Needs no device.",
       {"TRACE"},
-      {"npgpu report node.h5 --overview", "npgpu report node.h5 --case transfers:0,3 probes",
-       "npgpu report node.h5 --json > node.json"},
-      {{"What is shown", {"case", "every-size", "overview"}}, {"Output", {"json"}}},
+      {"npgpu report node.h5 --overview", "npgpu report node.h5 --html node.html",
+       "npgpu report node.h5 --case transfers:0,3 probes", "npgpu report node.h5 --json > node.json"},
+      {{"What is shown", {"case", "every-size", "overview"}},
+       {"Output",
+        {Option("html", {}, "Nothing else is printed, unless asked for."), "force",
+         Option("markdown", {}, "Of the overview."), "json"}}},
       run_report};
 }
 

@@ -20,13 +20,18 @@ struct Unit {
 };
 
 // In the largest unit that leaves at least 1; below the smallest unit in that.
-template <std::size_t N> std::string with_unit(double value, const std::array<Unit, N>& descending) {
+template <std::size_t N>
+std::string with_unit(double value, const std::array<Unit, N>& descending, int significant = 4) {
   if (!std::isfinite(value)) return "-";
+  const double rounds_to_one = 1 - 0.5 * std::pow(10, -significant);
   for (const Unit& unit : descending)
     // 999.97 of a unit is written as 1.000 of the next.
-    if (std::abs(value) >= unit.scale * 0.99995) return digits_text(value / unit.scale) + ' ' + unit.name;
-  return digits_text(value / descending.back().scale) + ' ' + descending.back().name;
+    if (std::abs(value) >= unit.scale * rounds_to_one)
+      return digits_text(value / unit.scale, significant) + ' ' + unit.name;
+  return digits_text(value / descending.back().scale, significant) + ' ' + descending.back().name;
 }
+
+constexpr std::array<Unit, 4> time_units{{{1e6, "s"}, {1e3, "ms"}, {1, "us"}, {1e-3, "ns"}}};
 
 }  // namespace
 
@@ -41,20 +46,23 @@ std::string digits_text(double value, int significant, int max_decimals) {
 
 std::string about_size_text(double bytes) {
   if (!std::isfinite(bytes)) return "-";
+  // Three digits; 1000 to 1023 of a unit would else get an exponent.
+  const auto digits = [](double value) {
+    return fmt::format(fmt::runtime(value < 999.5 ? "{:.3g}" : "{:.0f}"), value);
+  };
   for (std::size_t i = binary_units.size(); i-- > 0;) {
     const double unit = std::exp2(10.0 * static_cast<double>(i + 1));
-    if (bytes >= unit * 0.9995) return fmt::format("{:.3g} {}", bytes / unit, binary_units[i]);
+    if (bytes >= unit * 0.9995) return digits(bytes / unit) + ' ' + binary_units[i];
   }
-  return fmt::format("{:.3g} B", bytes);
+  return digits(bytes) + " B";
 }
 
 std::string rate_text(double bytes_per_s) {
   return with_unit(bytes_per_s, std::array<Unit, 4>{{{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}}});
 }
 
-std::string time_text(double us) {
-  return with_unit(us, std::array<Unit, 4>{{{1e6, "s"}, {1e3, "ms"}, {1, "us"}, {1e-3, "ns"}}});
-}
+std::string time_text(double us) { return with_unit(us, time_units); }
+std::string short_time_text(double us) { return with_unit(us, time_units, 3); }
 
 std::string percent_text(double percent) {
   if (!std::isfinite(percent)) return "-";

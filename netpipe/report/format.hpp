@@ -10,6 +10,8 @@ namespace npgpu {
 
 // Plain decimal, never with an exponent, at most `max_decimals` behind the point: 0.0001953, 5.120, 34628.
 std::string digits_text(double value, int significant = 4, int max_decimals = 7);
+// "2.22 us", "1.03 ms": three significant digits.
+std::string short_time_text(double us);
 // "283 KiB": a size that is a result, three significant digits.
 std::string about_size_text(double bytes);
 // "64 MB" where a size is round in decimal units and not in binary ones, else as size_text(): a size that a user typed.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "netpipe/report/html/escape.hpp"
+
 namespace npgpu {
 
 namespace {
@@ -26,9 +28,12 @@ std::string spaces(std::size_t n) { return std::string(n, ' '); }
 
 // Pads numbers behind their last digit so that all points are in one column.
 void line_up_points(std::vector<std::string>& cells) {
+  // From the point on; of a whole number, what follows it: "324*".
   const auto behind = [](const std::string& cell) {
     const std::size_t point = cell.find('.');
-    return point == std::string::npos ? 0 : cell.size() - point;
+    if (point != std::string::npos) return cell.size() - point;
+    const std::size_t last = cell.find_last_of("0123456789");
+    return last == std::string::npos ? 0 : cell.size() - last - 1;
   };
   if (cells.empty()) return;
   const std::size_t most = behind(*std::ranges::max_element(cells, {}, behind));
@@ -197,7 +202,7 @@ std::vector<std::string> Table::lines(std::size_t width) {
 std::string Table::markdown() const {
   const auto escaped = [](const std::string& cell) {
     std::string out;
-    for (const char c : cell) out += c == '|' ? "\\|" : std::string(1, c);
+    for (const char c : cell) out += c == '|' ? "\\|" : c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
     return out;
   };
   std::string head = "|", line = "|";
@@ -216,6 +221,31 @@ std::string Table::markdown() const {
     out += '\n';
   }
   return out;
+}
+
+std::string Table::html(std::string_view caption) const {
+  std::string out = fmt::format("<table>\n<caption>{}</caption>\n<thead><tr>", html_text(caption)), body;
+  std::size_t rows = 0;
+  const auto open = [](const char* element, const Column& c, const char* scope) {
+    return fmt::format("<{}{}{}>", element, scope, c.align == Align::left ? "" : " class=\"n\"");
+  };
+  for (const Column& c : columns_) {
+    if (!c.there) continue;
+    out += open("th", c, " scope=\"col\"") + (c.header.empty() ? "marks" : html_text(c.header)) + "</th>";
+    rows = c.cells.size();
+  }
+  for (std::size_t i = 0; i < rows; ++i) {
+    body += "<tr>";
+    bool first = true;
+    for (const Column& c : columns_) {
+      if (!c.there) continue;
+      const char* const element = first ? "th" : "td";
+      body += open(element, c, first ? " scope=\"row\"" : "") + html_text(c.cells[i]) + "</" + element + '>';
+      first = false;
+    }
+    body += "</tr>\n";
+  }
+  return out + "</tr></thead>\n<tbody>\n" + body + "</tbody>\n</table>\n";
 }
 
 Page::Page(const TextStyle& style) : ink(style.color), width(static_cast<std::size_t>(std::max(40, style.width))) {}

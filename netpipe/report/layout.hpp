@@ -64,6 +64,8 @@ class Table {
   std::vector<std::string> lines(std::size_t width);
   // All columns and rows, as GitHub reads a table.
   std::string markdown() const;
+  // The same for a browser: a caption, headers of columns and rows, all text escaped.
+  std::string html(std::string_view caption) const;
   // Headers of the columns that the last lines() left out, and whether it cut texts.
   const std::vector<std::string>& left_out() const { return left_out_; }
   bool cut() const { return cut_; }

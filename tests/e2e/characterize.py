@@ -117,13 +117,15 @@ with folder() as where:
           f"a complete run is not measured again: {once_more.out[-300:]}")
     orders = [[visit[:-1] for visit in all_visits["transfers"]["0000"] if visit[-1] == number] for number in range(ROUNDS)]
     check(len(set(map(tuple, orders))) > 1, "rounds have orders of their own")
-    for words in ("SIMULATED derived parameters of sim:", "t_sc", "copy engines", "N_PPipe"):
+    for words in ("SIMULATED ", "HEALTH ", "COPIES ", "STREAMS ", "new stream", "copy engines", "example ", "QUALITY ", "NEXT "):
         check(words in done.out, f"the summary has {words}")
-    asked = re.search(r"^into how many streams to cut a job: npgpu (predict .*)$", done.out, re.M)
+    asked = re.search(r"^ {9}npgpu (predict .*)$", done.out, re.M)
     check(asked, "the summary says what can be asked next")
-    for arguments in (["report", trace], ["report", trace, "--overview"]):
-        told = run(*arguments).out
-        check("t_sc" in told and asked.group(0) in told, f"{arguments[0]} says what streams cost and how to go on")
+    whole, short = (run("report", trace, *how).out for how in ([], ["--overview"]))
+    check(short.splitlines() == [line for line in done.out.splitlines() if not line.startswith("done: ")],
+          "report --overview is what characterize ended with")
+    for words in ("SIMULATED derived parameters of sim:", "t_sc", "N_PPipe", asked.group(0)):
+        check(words in whole, f"the full report has {words}")
 
     # The device's own simulator is the truth that the prediction is held against.
     question = asked.group(1).split()

@@ -73,13 +73,14 @@ with folder() as where:
     every = os.path.join(where, "every.h5")
     made = run("characterize", "--device", "sim:plain,host", "--output", every, "--rounds", "1", "--trial-time", "200us", "--budget", "10ms")
     check(made.code == 0, made.err)
-    check("SIMULATED" in made.out and "h2h" in made.out, "characterize summarizes both devices")
+    check("SIMULATED" in made.out and "\nHOST " in made.out, "characterize summarizes both devices")
     cases = [line for line in made.err.splitlines() if re.match(r"\d+/\d+ ", line)]
     with h5py.File(every) as f:
         check(len(cases) == sum(len(f[kind]) for kind in ("transfers", "probes", "jobs", "calls") if kind in f), f"a line for each case: {len(cases)}")
     check("\nsaved " not in made.err, "and none for each point")
-    for pattern in ("duplex", "pingpong"):
-        check(pattern in run("report", every, "--overview").out, pattern + " is in the overview")
+    screen = run("report", every, "--overview").out
+    for case in ("H2D pinned, async", "both ways pinned, async", "D2D, async"):
+        check(case in screen, case + " is in the overview")
     short, whole = (run("report", every, *options, "--json").out for options in (["--overview"], []))
     check(json.loads(short)["document"] == "npgpu-overview" and 10 * len(short) < len(whole),
           f"the overview in JSON is short: {len(short)} of {len(whole)} characters")

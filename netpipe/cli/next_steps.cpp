@@ -1,0 +1,40 @@
+#include "netpipe/cli/next_steps.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <vector>
+
+#include "netpipe/cli/commands.hpp"
+#include "npgpu/predict.hpp"
+
+namespace npgpu::cli {
+
+std::string next_steps(const Trace& trace, const std::string& path, const TextStyle& style) {
+  const std::string file = quoted(path);
+  const std::string page = quoted(std::filesystem::path(path).replace_extension(".html").string());
+  std::vector<std::string> commands{"npgpu report " + file};
+  if (!trace.of<Probes>().empty()) commands.push_back("npgpu derive " + file);
+  commands.push_back(fmt::format("npgpu report {} --html {}", file, page));
+  const auto all = stream_costs(trace);
+  for (const MeasuredCosts& one : all)
+    if (one.usable)
+      commands.push_back(fmt::format("npgpu predict {}{} --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB", file,
+                                     all.size() > 1 ? " --device " + quoted(one.device) : ""));
+  commands.push_back(fmt::format("npgpu compare {} NEWER.h5", file));
+
+  // As many on a line as fit, but no command is broken: it is there to be copied.
+  constexpr std::string_view head = "NEXT     ", gap = ";  ";
+  std::string text = style.color ? fmt::format("\x1b[1m{}\x1b[0m", head) : std::string(head);
+  std::size_t column = head.size();
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    const bool fits = column + gap.size() + commands[i].size() <= static_cast<std::size_t>(style.width);
+    if (i > 0) text += fits ? std::string(gap) : "\n" + std::string(head.size(), ' ');
+    column = (i > 0 && fits ? column + gap.size() : head.size()) + commands[i].size();
+    text += commands[i];
+  }
+  text += '\n';
+  return text;
+}
+
+}  // namespace npgpu::cli

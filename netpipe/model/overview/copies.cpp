@@ -1,0 +1,148 @@
+// Which copies stand for a device.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "netpipe/model/overview/parts.hpp"
+
+namespace npgpu {
+
+const PointSummary* CopyCurve::at(std::uint64_t bytes) const {
+  const auto found = std::ranges::find(points, bytes, &PointSummary::bytes);
+  return found == points.end() ? nullptr : &*found;
+}
+const PointSummary* CopyCurve::largest() const { return points.empty() ? nullptr : &points.back(); }
+
+namespace model {
+
+namespace {
+
+// What a program chooses first. The first case of a rank is usual; the rest of it, and all that have none, are
+// variants.
+struct Usual {
+  Pattern pattern;
+  Direction direction;
+  Memory memory;
+  bool async;
+  Cache cache;
+};
+constexpr std::array usual_copies{
+    Usual{Pattern::stream, Direction::h2d, Memory::pinned, true, Cache::warm},
+    Usual{Pattern::stream, Direction::d2h, Memory::pinned, true, Cache::warm},
+    Usual{Pattern::duplex, Direction::h2d, Memory::pinned, true, Cache::warm},
+    Usual{Pattern::stream, Direction::h2d, Memory::pinned, false, Cache::warm},
+    Usual{Pattern::stream, Direction::d2h, Memory::pinned, false, Cache::warm},
+    Usual{Pattern::stream, Direction::h2d, Memory::pageable, false, Cache::warm},
+    Usual{Pattern::stream, Direction::d2h, Memory::pageable, false, Cache::warm},
+    // Within the device: what caches do not hold, or else what they do.
+    Usual{Pattern::stream, Direction::d2d, Memory::device, true, Cache::cold},
+    Usual{Pattern::stream, Direction::d2d, Memory::device, true, Cache::warm},
+    Usual{Pattern::stream, Direction::peer, Memory::device, true, Cache::warm},
+    Usual{Pattern::stream, Direction::h2h, Memory::pageable, false, Cache::warm},
+    Usual{Pattern::stream, Direction::h2h, Memory::pageable, false, Cache::cold},
+    Usual{Pattern::duplex, Direction::h2h, Memory::pageable, false, Cache::warm},
+};
+
+bool is_plain(const TransferCase& c) {
+  const bool by_its_own = c.executor == (c.direction == Direction::h2h ? Executor::cpu : Executor::copy_engine);
+  return c.more_lanes.empty() && !c.source_offset && !c.target_offset && c.bind && by_its_own;
+}
+
+std::size_t rank_of(const TransferCase& c) {
+  const auto is_it = [&](const Usual& u) {
+    return u.pattern == c.pattern && u.direction == c.direction && u.memory == c.memory && u.async == c.async &&
+           u.cache == c.cache;
+  };
+  if (!is_plain(c)) return usual_copies.size();
+  return static_cast<std::size_t>(std::ranges::find_if(usual_copies, is_it) - usual_copies.begin());
+}
+
+std::string upper(std::string_view word) {
+  std::string text;
+  for (const char c : word) text += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+// "H2D pinned, async", "both ways pinned, async", "D2D async, cold", "memcpy cold".
+std::string name_of(const TransferCase& c) {
+  const bool host = c.direction == Direction::h2h;
+  std::string what = upper(name(c.direction));
+  if (host) what = c.module;
+  if (c.direction == Direction::peer) what = c.source + " to " + c.target;
+  const bool both = c.pattern == Pattern::duplex;
+  if (both) what = c.direction == reversed(c.direction) ? what + " both ways" : "both ways";
+  if (c.memory != Memory::device && !(host && c.memory == Memory::pageable)) what += ' ' + std::string(name(c.memory));
+  std::vector<std::string> parts{what};
+  if (!host) parts.emplace_back(c.async ? "async" : "blocking");
+  if (c.pattern == Pattern::pingpong) parts.emplace_back("pingpong");
+  if (c.async && c.timing == Timing::host) parts.emplace_back("host's clock");
+  if (!c.async && !host && c.timing != Timing::host) parts.emplace_back(name(c.timing));
+  if (c.cache == Cache::cold) parts.emplace_back("cold");
+  if (c.source_offset || c.target_offset)
+    parts.push_back(fmt::format("offsets {} and {}", c.source_offset, c.target_offset));
+  if (!c.bind) parts.emplace_back("unbound");
+  if (c.executor == Executor::sm_kernel) parts.emplace_back("by a kernel");
+  if (!c.more_lanes.empty()) parts.push_back(fmt::format("{} more lanes", c.more_lanes.size()));
+  return fmt::format("{}", fmt::join(parts, host ? " " : ", "));
+}
+
+CopyCurve copy_curve(const TransferSeries& series) {
+  CopyCurve curve;
+  curve.question = series.question;
+  curve.name = name_of(series.question);
+  curve.limit = series.limit;
+  curve.points = summarize_sum(series);
+  if (curve.points.empty()) curve.points = summarize(series);
+  curve.half_bytes = fit_curve(curve.points).half_bytes;
+  curve.counts = counts_of(series);
+  curve.error = series.error;
+  return curve;
+}
+
+void make_unique(std::vector<CopyCurve>& curves) {
+  std::map<std::string, std::size_t> seen;
+  for (const CopyCurve& curve : curves) ++seen[curve.name];
+  std::map<std::string, std::size_t> again;
+  for (CopyCurve& curve : curves) {
+    if (seen[curve.name] == 1 || (curve.is_usual && again[curve.name] == 0)) {
+      ++again[curve.name];
+      continue;
+    }
+    const std::string with_module = curve.question.module + ": " + curve.name;
+    const std::size_t number = again[with_module]++;
+    curve.name = number ? fmt::format("{} ({})", with_module, number + 1) : with_module;
+  }
+}
+
+}  // namespace
+
+std::vector<CopyCurve> copy_curves(const Trace& trace, const OfDevice& device) {
+  std::vector<CopyCurve> curves;
+  for (const TransferSeries& series : trace.of<Transfers>())
+    if (device.has(series)) curves.push_back(copy_curve(series));
+  // Of cases that differ in their clock alone, the device's own comes first: launches are not in its times.
+  std::ranges::stable_sort(curves, {}, [](const CopyCurve& curve) {
+    return std::pair(rank_of(curve.question), curve.question.async && curve.question.timing == Timing::host);
+  });
+  const std::size_t none = usual_copies.size();
+  std::size_t last = none;
+  bool within = false;
+  for (CopyCurve& curve : curves) {
+    const std::size_t rank = rank_of(curve.question);
+    const bool is_within = curve.question.direction == Direction::d2d;
+    curve.is_usual = rank != none && rank != last && !(is_within && within);
+    within |= curve.is_usual && is_within;
+    last = rank;
+  }
+  std::ranges::stable_partition(curves, &CopyCurve::is_usual);
+  make_unique(curves);
+  return curves;
+}
+
+}  // namespace model
+
+}  // namespace npgpu

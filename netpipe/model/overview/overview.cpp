@@ -1,0 +1,129 @@
+#include "npgpu/overview.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "netpipe/model/overview/parts.hpp"
+
+namespace npgpu {
+
+namespace {
+
+using model::OfDevice;
+
+// All devices of the trace, in the order in which they were first measured.
+std::vector<DeviceOverview> devices_of(const Trace& trace) {
+  std::vector<DeviceOverview> all;
+  for_each_kind([&]<class K>() {
+    for (const Series<K>& series : trace.of<K>()) {
+      const std::string id = device_of(series.question);
+      auto device = std::ranges::find_if(
+          all, [&](const DeviceOverview& one) { return one.id == id && one.uuid == series.device_uuid; });
+      if (device == all.end()) {
+        device = all.emplace(all.end());
+        device->id = id;
+        device->uuid = series.device_uuid;
+      }
+      if (device->name.empty()) device->name = series.device_name;
+      device->simulated |= series.simulated;
+    }
+  });
+  return all;
+}
+
+bool is_text(const Facts& facts, std::string_view name, const std::string& text) {
+  const Fact* const fact = find_fact(facts, name);
+  const auto* const its = fact ? std::get_if<std::string>(fact) : nullptr;
+  return its && *its == text;
+}
+
+// By UUID where there is one, for an ordinal may have had another GPU behind it.
+Facts facts_of(const Provenance& provenance, const DeviceOverview& device) {
+  for (const auto& [group, facts] : provenance)
+    if (is_text(facts, "id", device.id) && (device.uuid.empty() || is_text(facts, "uuid", device.uuid))) return facts;
+  return {};
+}
+
+double seconds_of(const Trace& trace) {
+  double end_s = 0, visits_s = 0;
+  const bool resumed =
+      std::ranges::any_of(trace.provenance, [](const auto& group) { return group.first.starts_with("resume_"); });
+  for_each_kind([&]<class K>() {
+    for (const Series<K>& series : trace.of<K>())
+      for (const Visit<K>& visit : series.visits) {
+        visits_s += visit.wall_us * 1e-6;
+        end_s = std::max(end_s, visit.at_s + visit.wall_us * 1e-6);
+        if (std::isnan(visit.at_s)) end_s = not_measured;
+      }
+  });
+  return std::isfinite(end_s) && !resumed ? end_s : visits_s;
+}
+
+void add_missing(std::vector<std::string>& missing, const DeviceOverview& device, const Trace& trace) {
+  const auto none = [&](bool is_none, const char* what, const std::string& command) {
+    if (is_none) missing.push_back(fmt::format("{} of {} ({})", what, device.id, command));
+  };
+  const std::string on = " --device " + device.id;
+  none(device.copies.empty(), "copies", "npgpu transfer" + on);
+  const bool probes = std::ranges::any_of(trace.of<Probes>(), [&](const ProbeSeries& s) {
+    return OfDevice{device.id, device.uuid}.has(s);
+  });
+  if (!probes) {
+    none(true, "memory and computing power", "npgpu probe all" + on);
+  } else {
+    none(device.bandwidth.empty(), "bandwidth of memory", "npgpu probe bandwidth" + on);
+    none(device.levels.empty(), "latencies", "npgpu probe latency" + on);
+    none(device.compute.empty(), "computing power", "npgpu probe compute" + on);
+  }
+  if (device.id == "host") return;
+  none(device.calls.empty(), "calls", "npgpu calls" + on);
+  none(device.stream_costs.empty(), "streams", "npgpu streams --experiment overheads" + on);
+}
+
+std::vector<std::string> not_measured_of(const Trace& trace, const Overview& all) {
+  std::vector<std::string> missing;
+  for (const auto& [group, facts] : trace.provenance)
+    if (group == "plan")
+      for (const auto& [name, why] : facts)
+        if (const auto* text = std::get_if<std::string>(&why); text && name.starts_with("left_out"))
+          missing.push_back(*text);
+  for (const DeviceOverview& device : all.gpus) add_missing(missing, device, trace);
+  if (all.host && all.gpus.empty()) add_missing(missing, *all.host, trace);
+  return missing;
+}
+
+}  // namespace
+
+Overview overview_of(const Trace& trace) {
+  Overview all;
+  all.run = trace.root;
+  all.provenance = trace.provenance;
+  all.seconds = seconds_of(trace);
+  for_each_kind([&]<class K>() { all.series += trace.of<K>().size(); });
+
+  const std::vector<DeviceParameters> derived = derive(trace);
+  const std::vector<MeasuredCosts> costs = stream_costs(trace);
+  for (DeviceOverview& device : devices_of(trace)) {
+    const OfDevice its{device.id, device.uuid};
+    device.facts = facts_of(trace.provenance, device);
+    device.copies = model::copy_curves(trace, its);
+    device.bandwidth = model::bandwidth_figures(trace, its);
+    device.compute = model::compute_figures(trace, its);
+    for (const DeviceParameters& one : derived)
+      if (one.device == device.id) device.levels = model::memory_levels(one);
+    device.calls = model::call_figures(trace, its);
+    model::add_streams(device, trace, costs);
+    device.telemetry = model::telemetry_of(trace, its);
+    if (device.id == "host") all.host = std::move(device);
+    else all.gpus.push_back(std::move(device));
+  }
+  all.differences = model::differences_of(all.gpus);
+  all.health = health_of(trace);
+  all.quality = model::quality_of(trace);
+  all.missing = not_measured_of(trace, all);
+  return all;
+}
+
+}  // namespace npgpu

@@ -1,0 +1,51 @@
+// The parts of an overview of one device.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "npgpu/compare.hpp"
+#include "npgpu/overview.hpp"
+
+namespace npgpu::model {
+
+// The series of one device. Two GPUs may have been called cuda:0 in turn; their UUIDs tell them apart.
+struct OfDevice {
+  std::string id{}, uuid{};
+
+  template <class K> bool has(const Series<K>& series) const {
+    return device_of(series.question) == id && series.device_uuid == uuid;
+  }
+};
+
+template <class K> PointCounts counts_of(const Series<K>& series) {
+  PointCounts counts;
+  for (const Point<K>& point : points_of(series)) {
+    ++counts.points;
+    counts.not_converged += point.stop() == Stop::not_converged;
+    counts.disturbed += point.disturbed() != 0;
+  }
+  std::set<typename K::Axes> unusable;  // lanes of a point are counted once
+  for (const PointTime<K>& time : estimates(series))
+    if (!time.usable() || !(time.time_us.value > 0)) unusable.insert(time.axes);
+  counts.unusable = unusable.size();
+  return counts;
+}
+
+// In order of what they tell: both directions, both at once, blocking, pageable, within the device; then the variants.
+std::vector<CopyCurve> copy_curves(const Trace&, const OfDevice&);
+// Bandwidth and computing power of its probes: the corner All-All, as report has it.
+std::vector<Figure> bandwidth_figures(const Trace&, const OfDevice&);
+std::vector<Figure> compute_figures(const Trace&, const OfDevice&);
+// Of parameters that were derived.
+std::vector<MemoryLevel> memory_levels(const DeviceParameters&);
+std::vector<Figure> call_figures(const Trace&, const OfDevice&);
+void add_streams(DeviceOverview&, const Trace&, const std::vector<MeasuredCosts>&);
+// Of all its visits; without times where these were not recorded.
+std::vector<TelemetryPoint> telemetry_of(const Trace&, const OfDevice&);
+
+Quality quality_of(const Trace&);
+std::vector<Difference> differences_of(const std::vector<DeviceOverview>&);
+
+}  // namespace npgpu::model

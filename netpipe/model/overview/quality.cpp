@@ -1,0 +1,43 @@
+// How far the numbers of a trace can be trusted.
+#include <algorithm>
+#include <array>
+
+#include "netpipe/model/compare/curves.hpp"
+#include "netpipe/model/overview/parts.hpp"
+
+namespace npgpu {
+
+void PointCounts::operator+=(const PointCounts& more) {
+  points += more.points;
+  not_converged += more.not_converged;
+  disturbed += more.disturbed;
+  unusable += more.unusable;
+}
+
+namespace model {
+
+Quality quality_of(const Trace& trace) {
+  Quality quality;
+  std::array<PointCounts, names_of<TimeClass>.size()> classes;
+  for_each_kind([&]<class K>() {
+    for (const Series<K>& series : trace.of<K>()) {
+      const PointCounts counts = counts_of(series);
+      classes[static_cast<std::size_t>(class_of(series.question))] += counts;
+      quality.all += counts;
+      if (!series.error.empty()) quality.errors.emplace_back(title(series.question), series.error);
+      for (const Point<K>& point : points_of(series)) {
+        quality.compared += any_sample(series, point, [](const auto& sample) { return sample.intact >= 0; });
+        quality.wrong += any_sample(series, point, [](const auto& sample) { return sample.intact == 0; });
+      }
+    }
+  });
+  for (std::size_t i = 0; i < classes.size(); ++i)
+    if (classes[i].points) quality.classes.emplace_back(static_cast<TimeClass>(i), classes[i]);
+  quality.drift = drifts_of(trace);
+  quality.siblings = busy_sibling(trace);
+  return quality;
+}
+
+}  // namespace model
+
+}  // namespace npgpu

@@ -1,0 +1,193 @@
+#include "netpipe/report/html/charts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "netpipe/model/overview/parts.hpp"
+#include "netpipe/model/probes/probe_rates.hpp"
+#include "netpipe/report/format.hpp"
+#include "netpipe/report/html/escape.hpp"
+#include "netpipe/report/html/plot.hpp"
+#include "npgpu/report.hpp"
+
+namespace npgpu::html {
+
+namespace {
+
+bool is_doubtful(const PointSummary& p) { return p.stop == Stop::not_converged || !p.disturbed.empty(); }
+
+std::string doubt_text(const PointSummary& p) {
+  return std::string(p.stop == Stop::not_converged ? ", not converged" : "") +
+         (p.disturbed.empty() ? "" : ", disturbed: " + p.disturbed);
+}
+
+Curve rates_of_copies(const CopyCurve& copies) {
+  Curve curve{copies.name, {}};
+  for (const PointSummary& p : copies.points)
+    if (std::isfinite(p.rate.value))
+      curve.points.push_back(
+          {static_cast<double>(p.bytes), p.rate.value * 1e-9, p.rate.low * 1e-9, p.rate.high * 1e-9, is_doubtful(p),
+           fmt::format("{}, {} ({})", size_text(p.bytes), rate_text(p.rate.value), interval_text(p.rate)) +
+               doubt_text(p)});
+  return curve;
+}
+Curve times_of_copies(const CopyCurve& copies) {
+  Curve curve{copies.name, {}};
+  for (const PointSummary& p : copies.points)
+    if (p.time_us.value > 0)
+      curve.points.push_back(
+          {static_cast<double>(p.bytes), p.time_us.value * 1e-6, p.time_us.low * 1e-6, p.time_us.high * 1e-6,
+           is_doubtful(p),
+           fmt::format("{}, {} ({})", size_text(p.bytes), time_text(p.time_us.value), interval_text(p.time_us)) +
+               doubt_text(p)});
+  return curve;
+}
+
+// What the drawing shows, for those who do not see it: where each curve ends.
+std::string ends_of(const std::vector<const CopyCurve*>& shown) {
+  std::string text;
+  for (const CopyCurve* copies : shown)
+    if (const PointSummary* end = copies->largest())
+      text += fmt::format(" {}: {} at {}{}.", copies->name, rate_text(end->rate.value), size_text(end->bytes),
+                          std::isfinite(end->percent_of_limit)
+                              ? fmt::format(", {} % of the limit", percent_text(end->percent_of_limit))
+                              : "");
+  return text;
+}
+
+// One group of copies that have a limit in common, or none.
+std::string bandwidth_chart(const std::vector<const CopyCurve*>& shown, const std::string& id,
+                            const std::string& title) {
+  if (shown.empty()) return {};
+  Plot plot;
+  plot.id = id;
+  plot.title = title;
+  plot.description =
+      "Bandwidth over the size of a copy, with intervals of 95 %. At the largest size:" + ends_of(shown) +
+      " The table of copies has the numbers.";
+  plot.x = {"size of a copy", Unit::bytes, true};
+  plot.y = {"GB/s", Unit::plain, false, true};
+  const Direction way = shown.front()->question.direction;
+  const char* const each = way == Direction::h2d || way == Direction::d2h ? " each way" : "";
+  for (const CopyCurve* copies : shown) {
+    plot.curves.push_back(rates_of_copies(*copies));
+    const double limit = copies->limit.per_s * 1e-9;
+    if (std::isfinite(limit) && std::ranges::find(plot.limits, limit, &Line::at) == plot.limits.end())
+      plot.limits.push_back({limit, fmt::format("limit {}{}", rate_text(copies->limit.per_s), each)});
+  }
+  return figure_of(plot);
+}
+
+std::string time_chart(const std::vector<const CopyCurve*>& shown, const std::string& id, const std::string& title) {
+  if (shown.empty()) return {};
+  Plot plot;
+  plot.id = id;
+  plot.title = title;
+  plot.description =
+      "Time of one copy over its size, with intervals of 95 %, both axes logarithmic. The table of "
+      "copies has the times of small ones.";
+  plot.x = {"size of a copy", Unit::bytes, true};
+  plot.y = {"time of a copy", Unit::seconds, true};
+  for (const CopyCurve* copies : shown) plot.curves.push_back(times_of_copies(*copies));
+  return figure_of(plot);
+}
+
+}  // namespace
+
+std::string copy_charts(const DeviceOverview& device, const std::string& prefix) {
+  std::vector<const CopyCurve*> link, within, host;
+  for (const CopyCurve& curve : device.copies) {
+    const Direction d = curve.question.direction;
+    // Within a device warm copies are no usual ones: they show the cache.
+    const bool is_link = d == Direction::h2d || d == Direction::d2h;
+    if (d == Direction::d2d || (d == Direction::peer && curve.is_usual)) within.push_back(&curve);
+    else if (is_link && curve.is_usual) link.push_back(&curve);
+    else if (d == Direction::h2h) host.push_back(&curve);
+  }
+  return bandwidth_chart(link, prefix + "link", "Copies between host and " + device.id) +
+         bandwidth_chart(within, prefix + "within", "Copies within " + device.id) +
+         bandwidth_chart(host, prefix + "host", "Copies within the host's memory") +
+         time_chart(link.empty() ? host : link, prefix + "time", "Time of a copy");
+}
+
+std::string ladder_chart(const Trace& trace, const DeviceOverview& device, const std::string& prefix) {
+  Plot plot;
+  plot.id = prefix + "ladder";
+  plot.title = "Latency of a load over the working set";
+  plot.x = {"working set", Unit::bytes, true};
+  plot.y = {"ns a load", Unit::plain, true};
+  const model::OfDevice its{device.id, device.uuid};
+  for (const ProbeSeries& series : trace.of<Probes>()) {
+    const ProbeCase& c = series.question;
+    if (!its.has(series) || !counts_loads(c) || c.operation != Operation::chase) continue;
+    Curve curve{fmt::format("{} memory", name(c.space)), {}};
+    for (const model::PointRate& r : model::rates_of(series)) {
+      const auto ns = [](double per_s) { return 1e9 / per_s; };
+      curve.points.push_back({static_cast<double>(r.shape.bytes), ns(r.rate.value), ns(r.rate.high), ns(r.rate.low),
+                              !r.doubts.empty(),
+                              fmt::format("{}, {} ns{}", size_text(r.shape.bytes), digits_text(ns(r.rate.value)),
+                                          r.doubts.empty() ? "" : ": " + r.doubts.front())});
+    }
+    std::ranges::sort(curve.points, {}, &PlotPoint::x);
+    plot.curves.push_back(std::move(curve));
+  }
+  const bool has_l2 = std::ranges::find(device.levels, "L2", &MemoryLevel::name) != device.levels.end();
+  plot.description = "Time of one load that waits for the one before, over the size of the set it walks through.";
+  for (const MemoryLevel& level : device.levels) {
+    if (level.latency)
+      plot.description += fmt::format(" {}: {} ns.", level.name, digits_text(level.latency->estimate.value, 3));
+    const bool own = !level.name.starts_with("constant") && !(has_l2 && level.name == "L2 far");
+    if (level.size && own && level.size->estimate.value > 0)
+      plot.positions.push_back(
+          {level.size->estimate.value, fmt::format("{} {}", level.name, about_size_text(level.size->estimate.value))});
+  }
+  return figure_of(plot);
+}
+
+std::string stream_chart(const DeviceOverview& device, const std::string& prefix) {
+  Plot plot;
+  plot.id = prefix + "streams";
+  plot.title = "Predicted time of three typical jobs";
+  plot.description = "Time of a job over the number of streams.";
+  plot.x = {"streams", Unit::count, true};
+  plot.y = {"time of the job", Unit::seconds, false, true};
+  for (const StreamAdvice& a : device.advice) {
+    Curve curve{fmt::format("{} in, {} out", size_text(a.job.in_bytes), size_text(a.job.out_bytes)), {}};
+    for (const StreamAdvice::Time& t : a.times)
+      curve.points.push_back({static_cast<double>(t.streams), t.us.value * 1e-6, t.us.low * 1e-6, t.us.high * 1e-6,
+                              false, fmt::format("{}, {}", counted(t.streams, "stream"), time_text(t.us.value))});
+    plot.description += fmt::format(" {}: {} in one stream, {} in {}.", curve.name, short_time_text(a.one_us),
+                                    short_time_text(a.best_us.value), a.best);
+    plot.curves.push_back(std::move(curve));
+  }
+  return figure_of(plot);
+}
+
+std::string corner_table(const Trace& trace, const DeviceOverview& device) {
+  std::string rows;
+  const model::OfDevice its{device.id, device.uuid};
+  for (const ProbeSeries& series : trace.of<Probes>()) {
+    const ProbeCase& c = series.question;
+    if (!its.has(series) || counts_loads(c)) continue;
+    const Corners corners = corners_of(series);
+    rows += fmt::format("<tr><th scope=\"row\">{} {}{}</th>", name(c.operation), name(c.type),
+                        c.form == Form::dependent ? " dependent" : "");
+    for (const Estimate* rate : {&corners.all_all, &corners.one_all, &corners.all_one, &corners.one_one})
+      rows += fmt::format("<td class=\"n\">{}</td>", html_text(probe_rate_text(c, rate->value)));
+    const double percent = 100 * corners.all_all.value / series.limit.per_s;
+    rows += std::isfinite(percent)
+                ? fmt::format("<td class=\"n\"><span class=\"bar\" style=\"width:{:.2f}rem\"></span>{} %</td></tr>\n",
+                              std::min(percent, 100.0) * 0.04, percent_text(percent))
+                : "<td class=\"n\">-</td></tr>\n";
+  }
+  if (rows.empty()) return {};
+  return "<table>\n<caption>Corners (Perez &amp; Piccoli 2011): blocks on all units or on one, then threads all or "
+         "one</caption>\n<thead><tr><th scope=\"col\">kernel</th><th scope=\"col\" class=\"n\">All-All</th><th "
+         "scope=\"col\" class=\"n\">One-All</th><th scope=\"col\" class=\"n\">All-One</th><th scope=\"col\" "
+         "class=\"n\">One-One</th><th scope=\"col\" class=\"n\">All-All of peak</th></tr></thead>\n<tbody>\n" +
+         rows + "</tbody>\n</table>\n";
+}
+
+}  // namespace npgpu::html

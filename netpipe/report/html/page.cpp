@@ -1,0 +1,218 @@
+// The overview as a page to send: one file that needs nothing but a browser. No script, no request: its policy forbids
+// both.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "netpipe/report/format.hpp"
+#include "netpipe/report/html/charts.hpp"
+#include "netpipe/report/html/escape.hpp"
+#include "netpipe/report/html/style.hpp"
+#include "netpipe/report/overview/sections.hpp"
+#include "netpipe/report/series_text.hpp"
+
+namespace npgpu {
+
+namespace {
+
+using html::style_sheet;
+
+std::string text_element(const char* element, const std::string& text) {
+  return fmt::format("<{}>{}</{}>\n", element, html_text(text), element);
+}
+
+// A table may be wider than a phone: it scrolls by itself, with the keyboard too, and the page does not.
+std::string scrolling(const std::string& table, const std::string& label) {
+  if (table.empty()) return {};
+  return fmt::format("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{}\">\n{}</div>\n",
+                     html_text(label), table);
+}
+
+std::string list_of(const std::vector<Entry>& entries) {
+  std::string out;
+  for (const Entry& entry : entries) {
+    const std::string text = html_text(fmt::format("{}", fmt::join(entry.items, ", ")));
+    out +=
+        fmt::format("<dt>{}</dt><dd{}>{}</dd>\n", html_text(entry.label), entry.alarm ? " class=\"alarm\"" : "", text);
+  }
+  return out.empty() ? out : "<dl>\n" + out + "</dl>\n";
+}
+
+const char* class_of_health(Health health) {
+  switch (health) {
+    case Health::pass: return "pass";
+    case Health::warn: return "warn";
+    case Health::fail: return "fail";
+    case Health::skip: break;
+  }
+  return "skipped";
+}
+std::string upper_word(Health health) {
+  std::string word(name(health));
+  std::ranges::transform(word, word.begin(), [](char c) { return static_cast<char>(c - 'a' + 'A'); });
+  return word;
+}
+
+std::string finding(const HealthFinding& f) {
+  std::string out =
+      fmt::format("<li class=\"{}\"><strong>{}</strong><span>{}{}</span>", class_of_health(f.health),
+                  upper_word(f.health), f.device.empty() ? "" : html_text(f.device) + ": ", html_text(f.text));
+  if (!f.explanations.empty()) {
+    out += "<ul>";
+    for (const Explanation& e : f.explanations) {
+      out += "<li>" + html_text(e.what);
+      if (!e.evidence.empty()) out += "; seen: " + html_text(e.evidence);
+      if (!e.remedy.empty()) out += "; to do: " + html_text(e.remedy);
+      out += "</li>";
+    }
+    out += "</ul>";
+  }
+  return out + "</li>\n";
+}
+
+std::string verdict_part(const Overview& all) {
+  std::string out = "<section id=\"verdict\" aria-labelledby=\"verdict-h\">\n<h2 id=\"verdict-h\">Verdict</h2>\n";
+  out += fmt::format("<p class=\"verdict {}\">{}</p>\n", class_of_health(worst_of(all.health)),
+                     html_text(verdict_text(all.health)));
+  std::string alarms;
+  for (const Health health : {Health::fail, Health::warn})
+    for (const HealthFinding& f : all.health)
+      if (f.health == health) alarms += finding(f);
+  if (!alarms.empty()) out += "<h3>What is wrong, and why</h3>\n<ul class=\"findings\">\n" + alarms + "</ul>\n";
+  return out + "<p><a href=\"#checks\">Every check, and what decided it</a></p>\n</section>\n";
+}
+
+// The worst first.
+std::string checks_table(const Overview& all) {
+  std::string rows;
+  for (const Health health : {Health::fail, Health::warn, Health::pass, Health::skip})
+    for (const HealthFinding& f : all.health)
+      if (f.health == health)
+        rows += fmt::format(
+            "<tr><th scope=\"row\" class=\"{}\">{}</th><td>{}</td><td class=\"wrap\">{}</td><td class=\"wrap\">{}</td>"
+            "</tr>\n",
+            class_of_health(health), upper_word(health), html_text(f.device), html_text(f.text), html_text(f.basis));
+  if (rows.empty()) return "<p>Nothing in this trace can be judged.</p>\n";
+  return scrolling(
+      "<table>\n<caption>Every check, and what decided it</caption>\n<thead><tr><th scope=\"col\">verdict</th><th "
+      "scope=\"col\">device</th><th scope=\"col\">what was found</th><th scope=\"col\">what decided</th></tr></thead>\n"
+      "<tbody>\n" +
+          rows + "</tbody>\n</table>\n",
+      "Every check");
+}
+
+// A section's table, lists and notes.
+std::string body_of(const Section& section, const std::string& caption) {
+  std::string out;
+  if (section.table) out += scrolling(section.table->html(caption), caption);
+  out += list_of(section.entries);
+  for (const std::string& note : section.notes) out += "<p class=\"soft\">" + html_text(note) + "</p>\n";
+  return out;
+}
+
+std::string figures(const std::string& all) {
+  return all.empty() ? all : "<div class=\"figures\">\n" + all + "</div>\n";
+}
+
+std::string device_part(const Trace& trace, const DeviceOverview& device, std::size_t number) {
+  const std::string id = fmt::format("d{}", number), prefix = id + '-';
+  std::string out = fmt::format("<section id=\"{}\" aria-labelledby=\"{}-h\">\n<h2 id=\"{}-h\">{}{}</h2>\n", id, id, id,
+                                device.simulated ? "SIMULATED " : "", html_text(device_text(device.id, device.name)));
+  const auto sections = sections_of(device, Extent::page);
+  const auto part = [&](const char* name, const char* heading, const std::string& drawn, const std::string& more = {}) {
+    const auto found = std::ranges::find_if(sections, [&](const Section& s) { return s.name == name; });
+    if (found == sections.end() && drawn.empty() && more.empty()) return;
+    out += text_element("h3", heading) + figures(drawn);
+    if (found != sections.end()) out += body_of(*found, std::string(heading) + " of " + device.id);
+    out += more;
+  };
+  part("COPIES", "Copies", html::copy_charts(device, prefix));
+  part("MEMORY", "Memory", html::ladder_chart(trace, device, prefix));
+  part("COMPUTE", "Computing power", "", scrolling(html::corner_table(trace, device), "Corners of " + device.id));
+  part("CALLS", "Calls of the runtime", "");
+  part("STREAMS", "Into how many streams to split a job", html::stream_chart(device, prefix));
+  part("", "Clock, power and temperature", html::strip_charts(device, prefix));
+  return out + "</section>\n";
+}
+
+std::string facts_table(const std::string& group, const Facts& facts) {
+  std::string rows;
+  for (const auto& [fact, value] : facts)
+    rows += fmt::format("<tr><th scope=\"row\">{}</th><td class=\"wrap\">{}</td></tr>\n", html_text(fact),
+                        html_text(fact_text(value)));
+  return scrolling(
+      fmt::format("<table>\n<caption>{}</caption>\n<thead><tr><th scope=\"col\">fact</th><th scope=\"col\">"
+                  "value</th></tr></thead>\n<tbody>\n{}</tbody>\n</table>\n",
+                  html_text(group), rows),
+      group);
+}
+
+std::string provenance_part(const Overview& all) {
+  std::string out =
+      "<section id=\"provenance\" aria-labelledby=\"provenance-h\">\n<h2 id=\"provenance-h\">Where this comes "
+      "from</h2>\n";
+  if (!all.run.argv.empty())
+    out += "<p>The command that measured it, to repeat:</p>\n" + text_element("pre", all.run.argv);
+  out += "<dl>\n";
+  const std::pair<const char*, std::string> facts[] = {{"run", all.run.run_uuid},
+                                                       {"started", all.run.start_time_utc},
+                                                       {"host", all.run.hostname},
+                                                       {"npgpu", all.run.tool_version},
+                                                       {"commit", all.run.git_commit}};
+  for (const auto& [label, value] : facts)
+    if (!value.empty()) out += fmt::format("<dt>{}</dt><dd>{}</dd>\n", label, html_text(value));
+  out += "</dl>\n";
+  for (const auto& [group, its] : all.provenance)
+    if (group != "plan") out += facts_table(group, its);
+  return out + "</section>\n";
+}
+
+std::string plain_part(const char* id, const char* heading, const std::string& body) {
+  if (body.empty()) return {};
+  return fmt::format("<section id=\"{}\" aria-labelledby=\"{}-h\">\n<h2 id=\"{}-h\">{}</h2>\n{}</section>\n", id, id,
+                     id, heading, body);
+}
+
+std::string contents_of(const Overview& all, const std::vector<const DeviceOverview*>& devices, bool missing) {
+  std::string out = "<nav aria-label=\"Contents\"><ul>\n<li><a href=\"#verdict\">Verdict</a></li>\n";
+  if (!all.gpus.empty()) out += "<li><a href=\"#gpus\">GPU by GPU</a></li>\n";
+  for (std::size_t i = 0; i < devices.size(); ++i)
+    out += fmt::format("<li><a href=\"#d{}\">{}</a></li>\n", i, html_text(devices[i]->id));
+  out += "<li><a href=\"#checks\">Checks</a></li>\n<li><a href=\"#quality\">Quality</a></li>\n";
+  if (missing) out += "<li><a href=\"#missing\">Not measured</a></li>\n";
+  return out + "<li><a href=\"#provenance\">Where this comes from</a></li>\n</ul></nav>\n";
+}
+
+}  // namespace
+
+void report_html(std::ostream& out, const Trace& trace, const Overview& all) {
+  std::vector<const DeviceOverview*> devices;
+  for (const DeviceOverview& gpu : all.gpus) devices.push_back(&gpu);
+  if (all.host) devices.push_back(&*all.host);
+  std::string missing;
+  for (const std::string& one : all.missing) missing += "<li>" + html_text(one) + "</li>\n";
+
+  const std::string head = headline_of(all);
+  out << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      << text_element("title", head) << "<style>\n"
+      << style_sheet() << "</style>\n</head>\n<body>\n"
+      << "<a class=\"skip\" href=\"#main\">Skip to the verdict</a>\n<header>\n"
+      << fmt::format("<h1{}>{}</h1>\n", is_simulated(all) ? " class=\"alarm\"" : "", html_text(head))
+      << "<p class=\"soft\">" << html_text(run_text(all)) << "</p>\n"
+      << list_of(who_of(all)) << "</header>\n"
+      << contents_of(all, devices, !missing.empty()) << "<main id=\"main\">\n"
+      << verdict_part(all) << plain_part("gpus", "GPU by GPU", body_of(gpus_section(all, 1), "The GPUs of this node"));
+  for (std::size_t i = 0; i < devices.size(); ++i) out << device_part(trace, *devices[i], i);
+  out << plain_part("checks", "Every check", checks_table(all))
+      << plain_part("quality", "How far these numbers can be trusted",
+                    body_of(quality_section(all, Extent::page, 0), ""))
+      << plain_part("missing", "What was not measured", missing.empty() ? "" : "<ul>\n" + missing + "</ul>\n")
+      << provenance_part(all)
+      << "</main>\n<footer><p>Written by npgpu from a trace. Hollow markers: the point did not converge, or was "
+         "disturbed. Bands and intervals are of 95 %.</p></footer>\n</body>\n</html>\n";
+}
+
+}  // namespace npgpu

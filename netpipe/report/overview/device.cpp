@@ -1,0 +1,177 @@
+// What the overview says of one device beside its copies.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "netpipe/report/format.hpp"
+#include "netpipe/report/overview/copies.hpp"
+
+namespace npgpu {
+
+namespace {
+
+constexpr double worth_saying = 0.5;  // percent of the peak, by the clock alone
+
+std::string with_percent(const std::string& text, double percent) {
+  return std::isfinite(percent) ? fmt::format("{} ({} %)", text, percent_text(percent)) : text;
+}
+
+// A value with its reasons not to be one: "fp16 not usable: results were wrong".
+std::string item_of(const Figure& f, double scale) {
+  if (!f.is_known()) return fmt::format("{} not usable{}", f.name, f.note.empty() ? "" : ": " + f.note);
+  return with_percent(fmt::format("{} {}{}", f.name, digits_text(f.value.value * scale, screen_digits), marks_of(f)),
+                      f.percent_of_peak);
+}
+
+std::string doubt_of(const Parameter& p) { return p.note.empty() ? "" : "?"; }
+
+Section memory_section(const DeviceOverview& device, Extent extent) {
+  Section section{"MEMORY"};
+  if (!device.bandwidth.empty()) {
+    Entry rates{"GB/s"};
+    for (const Figure& f : device.bandwidth) rates.items.push_back(item_of(f, 1e-9));
+    section.entries.push_back(std::move(rates));
+  }
+  // Constants and atomics are for the page.
+  const auto is_plain = [&](const MemoryLevel& level) {
+    return extent == Extent::page || (!level.name.starts_with("constant") && !level.name.ends_with("atomic"));
+  };
+  const bool has_l2 = std::ranges::find(device.levels, "L2", &MemoryLevel::name) != device.levels.end();
+  Entry latency{"latency"}, sizes{"caches"};
+  for (const MemoryLevel& level : device.levels) {
+    if (!is_plain(level)) continue;
+    if (level.latency)
+      latency.items.push_back(fmt::format("{} {}{}", level.name, short_time_text(level.latency->estimate.value * 1e-3),
+                                          doubt_of(*level.latency)));
+    if (!level.size || !std::isfinite(level.size->estimate.value)) continue;
+    if (level.name == "L2 far" && has_l2 && extent != Extent::page) continue;  // the same size, less well known
+    std::string text =
+        fmt::format("{} {}{}", level.name, about_size_text(level.size->estimate.value), doubt_of(*level.size));
+    if (std::isfinite(level.size->reference))
+      text += fmt::format(" (reported {})", about_size_text(level.size->reference));
+    sizes.items.push_back(std::move(text));
+  }
+  for (Entry* entry : {&latency, &sizes})
+    if (!entry->items.empty()) section.entries.push_back(std::move(*entry));
+  return section;
+}
+
+Section compute_section(const DeviceOverview& device) {
+  Section section{"COMPUTE"};
+  if (device.compute.empty()) return section;
+  double most = 0;
+  for (const Figure& f : device.compute)
+    if (f.value.value > most) most = f.value.value;
+  const bool tera = most >= 1e12;
+  Entry rates{tera ? "TFLOP/s" : "GFLOP/s"};
+  std::string at_clock;
+  for (Figure f : device.compute) {
+    if (at_clock.empty() && f.percent_at_clock > f.percent_of_peak + worth_saying)
+      at_clock =
+          fmt::format("at the run's {:.0f} MHz {} reaches {} %", f.clock_mhz, f.name, percent_text(f.percent_at_clock));
+    if (f.value.unit == "OP/s") f.name += tera ? " TOP/s" : " GOP/s";
+    rates.items.push_back(item_of(f, tera ? 1e-12 : 1e-9));
+  }
+  if (!at_clock.empty()) rates.items.push_back(at_clock);
+  section.entries.push_back(std::move(rates));
+  return section;
+}
+
+Section calls_section(const DeviceOverview& device, Extent extent) {
+  Section section{"CALLS"};
+  if (device.calls.empty()) return section;
+  Entry times{"us"};
+  constexpr std::size_t few = 4;
+  for (const Figure& f : device.calls)
+    if (!is_brief(extent) || times.items.size() < few) times.items.push_back(item_of(f, 1));
+  section.entries.push_back(std::move(times));
+  return section;
+}
+
+std::string job_text(const Job& job) {
+  return fmt::format("{} in, {:g} ms kernel, {} out", size_text(job.in_bytes), job.kernel.count() * 1e3,
+                     size_text(job.out_bytes));
+}
+
+std::vector<std::string> advice_items(const StreamAdvice& a) {
+  std::vector<std::string> items{fmt::format("{}: {}", job_text(a.job), short_time_text(a.one_us))};
+  if (a.best > 1 && a.enough < a.best)
+    items.push_back(fmt::format("{} streams {}", a.enough, short_time_text(a.enough_us)));
+  if (a.best > 1) items.push_back(fmt::format("{} (best) {}", a.best, short_time_text(a.best_us.value)));
+  else items.emplace_back("and streams bring nothing");
+  return items;
+}
+
+Section streams_section(const DeviceOverview& device, Extent extent) {
+  Section section{"STREAMS"};
+  if (!device.stream_costs.empty()) {
+    Entry costs{"us"};
+    for (const Figure& f : device.stream_costs) {
+      if (f.name != "copy engines") costs.items.push_back(item_of(f, 1));
+      else costs.items.push_back(counted(static_cast<std::size_t>(std::lround(f.value.value)), "copy engine"));
+    }
+    section.entries.push_back(std::move(costs));
+  }
+  for (const StreamAdvice& advice : device.advice) {
+    section.entries.push_back({"example", advice_items(advice)});
+    if (extent != Extent::page) break;
+  }
+  if (device.best_job)
+    section.entries.push_back({"measured",
+                               {fmt::format("{}: {:.2f} times as fast as unsplit in one stream",
+                                            text_of(device.best_job->job), device.best_job->speed_up)}});
+  if (!device.why_no_advice.empty()) section.entries.push_back({"no advice", {device.why_no_advice}});
+  return section;
+}
+
+}  // namespace
+
+std::string marks_of(const Figure& f) {
+  const std::string marks = std::string(f.not_converged ? "*" : "") + (f.disturbed.empty() ? "" : "d");
+  return marks.empty() && !f.note.empty() && f.is_known() ? "?" : marks;
+}
+std::string marks_of(const PointSummary& p) {
+  const bool usable = std::isfinite(p.time_us.value);
+  return std::string(usable ? "" : "!") + (p.stop == Stop::not_converged ? "*" : "") + (p.disturbed.empty() ? "" : "d");
+}
+std::string marks_of(const PointCounts& counts) {
+  std::vector<std::string> marks;
+  if (counts.not_converged) marks.push_back(fmt::format("{}*", counts.not_converged));
+  if (counts.disturbed) marks.push_back(fmt::format("{}d", counts.disturbed));
+  if (counts.unusable) marks.push_back(fmt::format("{}!", counts.unusable));
+  return fmt::format("{}", fmt::join(marks, " "));
+}
+
+std::vector<Section> sections_of(const DeviceOverview& device, Extent extent) {
+  std::vector<Section> sections{copies_section(device, extent), memory_section(device, extent), compute_section(device),
+                                calls_section(device, extent), streams_section(device, extent)};
+  std::erase_if(sections, &Section::is_empty);
+  return sections;
+}
+
+// Of a host beside GPUs: its copies at the largest size, and where they were faster.
+Section host_section(const DeviceOverview& host) {
+  Section section{"HOST"};
+  Entry entry;
+  for (const CopyCurve& curve : host.copies) {
+    const PointSummary* const end = curve.largest();
+    if (!curve.is_usual || !end) continue;
+    std::string text = fmt::format("{} {}{} GB/s at {}", curve.name, digits_text(end->rate.value * 1e-9, screen_digits),
+                                   marks_of(*end), size_text(end->bytes));
+    const CurveFit fit = fit_curve(curve.points);
+    if (fit.falls_by > 0.1)
+      text += fmt::format(" ({} at {})", digits_text(fit.best_rate * 1e-9, screen_digits), size_text(fit.best_bytes));
+    entry.items.push_back(std::move(text));
+  }
+  for (Figure f : host.bandwidth) {
+    f.name += " GB/s";
+    entry.items.push_back(item_of(f, 1e-9));
+  }
+  for (const Figure& f : host.compute)
+    entry.items.push_back((&f == &host.compute.front() ? "GFLOP/s: " : "") + item_of(f, 1e-9));
+  if (!entry.items.empty()) section.entries.push_back(std::move(entry));
+  return section;
+}
+
+}  // namespace npgpu

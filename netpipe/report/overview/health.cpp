@@ -1,0 +1,132 @@
+// What stands first: whether the node is as it should be.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "netpipe/report/format.hpp"
+#include "netpipe/report/overview/sections.hpp"
+
+namespace npgpu {
+
+namespace {
+
+std::size_t count_of(const std::vector<HealthFinding>& findings, Health health) {
+  return static_cast<std::size_t>(std::ranges::count(findings, health, &HealthFinding::health));
+}
+
+std::string text_of(const Explanation& e, const std::string& already_said) {
+  std::string text = e.what;
+  if (!e.evidence.empty() && already_said.find(e.evidence) == std::string::npos) text += " (" + e.evidence + ')';
+  return e.remedy.empty() ? text : text + "; " + e.remedy;
+}
+
+// Of whom, where that is not plain: the only GPU's findings need no name.
+std::string whose(const Overview& all, const HealthFinding& f) {
+  const bool plain = f.device.empty() || (all.gpus.size() == 1 && f.device == all.gpus.front().id) ||
+                     (all.gpus.empty() && f.device == "host");
+  return plain ? "" : f.device + ": ";
+}
+
+// Texts that several devices share are said once: "PCIe Gen5 x16 (all 8)".
+std::vector<std::string> shared_texts(const Overview& all, const std::vector<const HealthFinding*>& findings) {
+  std::vector<std::string> texts;
+  std::map<std::string, std::vector<const HealthFinding*>> of_text;
+  for (const HealthFinding* f : findings) {
+    auto& same = of_text[f->text];
+    if (same.empty()) texts.push_back(f->text);
+    same.push_back(f);
+  }
+  for (std::string& text : texts) {
+    const auto& same = of_text.at(text);
+    if (all.gpus.size() > 1 && same.size() >= all.gpus.size()) text += fmt::format(" (all {})", same.size());
+    else if (const std::string of = whose(all, *same.front()); !of.empty()) text = of + text;
+  }
+  return texts;
+}
+
+std::vector<const HealthFinding*> with_health(const Overview& all, Health health) {
+  std::vector<const HealthFinding*> found;
+  for (const HealthFinding& f : all.health)
+    if (f.health == health) found.push_back(&f);
+  return found;
+}
+
+// What passes, in few words: the rates are in the tables below, so their number is enough; the device's state first.
+std::vector<std::string> passes_of(const Overview& all) {
+  auto passes = with_health(all, Health::pass);
+  constexpr std::array first{"pcie_link", "sms", "sm_clock", "memory_clock", "throttle", "power", "temperature"};
+  std::ranges::stable_sort(passes, {}, [&](const HealthFinding* f) { return std::ranges::find(first, f->metric); });
+  const std::size_t before = passes.size();
+  std::erase_if(passes, [](const HealthFinding* f) {
+    return f->metric.find("_rate") != std::string::npos || f->metric.find("_time") != std::string::npos;
+  });
+  const std::size_t rates = before - passes.size();
+  std::vector<std::string> texts = shared_texts(all, passes);
+  if (rates) texts.push_back(fmt::format("{} rates and times within their limits", rates));
+  return texts;
+}
+
+// "ECC errors: not in this trace" and "NVLink: not in this trace" are one: "not in this trace: ECC errors, NVLink".
+std::vector<std::string> by_reason(const std::vector<std::string>& texts) {
+  std::vector<std::pair<std::string, std::string>> reasons;  // in order, with what they hold for
+  for (const std::string& text : texts) {
+    const std::size_t colon = std::min(text.find(": "), text.size());
+    const std::string what = text.substr(0, colon), reason = colon < text.size() ? text.substr(colon + 2) : "";
+    const auto known = std::ranges::find(reasons, reason, &std::pair<std::string, std::string>::first);
+    if (known == reasons.end()) reasons.emplace_back(reason, what);
+    else known->second += ", " + what;
+  }
+  std::vector<std::string> all;
+  for (const auto& [reason, what] : reasons) all.push_back(reason.empty() ? what : reason + ": " + what);
+  return all;
+}
+
+}  // namespace
+
+std::string verdict_text(const std::vector<HealthFinding>& findings) {
+  const auto failed = count_of(findings, Health::fail), warned = count_of(findings, Health::warn),
+             passed = count_of(findings, Health::pass), skipped = count_of(findings, Health::skip);
+  if (failed + warned + passed == 0) return "not judged: nothing in this trace can be";
+  std::vector<std::string> counts;
+  if (failed) counts.push_back(fmt::format("{} failed", failed));
+  if (warned) counts.push_back(counted(warned, "warning"));
+  counts.push_back(fmt::format("{} passed", passed));
+  if (skipped) counts.push_back(fmt::format("{} not checked", skipped));
+  return fmt::format("{}: {}", failed ? "FAIL" : warned ? "WARN" : "PASS", fmt::join(counts, ", "));
+}
+
+Section health_section(const Overview& all, Extent extent) {
+  const bool brief = is_brief(extent);
+  Section section{"HEALTH"};
+  section.entries.push_back({"", {verdict_text(all.health)}, count_of(all.health, Health::fail) > 0});
+  const std::size_t wrong = count_of(all.health, Health::fail) + count_of(all.health, Health::warn);
+  // One cause often stands behind several findings: it is said once.
+  constexpr std::size_t few = 4, reasons = 2;  // of a screen
+  std::size_t said = 0;
+  std::set<std::string> causes;
+  for (const auto& [health, word] : {std::pair{Health::fail, "FAIL"}, {Health::warn, "WARN"}})
+    for (const HealthFinding& f : all.health) {
+      if (f.health != health || (brief && said >= few)) continue;
+      ++said;
+      section.entries.push_back({word, {whose(all, f) + f.text}, health == Health::fail, brief ? 2u : 0u});
+      if (f.explanations.empty()) continue;
+      const Explanation& likeliest = f.explanations.front();
+      if (brief && (causes.size() >= reasons || !causes.insert(likeliest.cause + likeliest.what).second)) continue;
+      const std::size_t lines = !brief ? 0 : health == Health::fail ? 2 : 1;
+      section.entries.push_back({" why", {text_of(likeliest, f.text)}, false, lines});
+    }
+  if (said < wrong) section.entries.push_back({"", {fmt::format("and {} more", wrong - said)}, true});
+  const auto add = [&](const char* word, const std::vector<std::string>& texts, std::size_t lines) {
+    if (!texts.empty()) section.entries.push_back({word, {fmt::format("{}", fmt::join(texts, "; "))}, false, lines});
+  };
+  // Where something fails, the number of what passes is enough.
+  if (!brief || count_of(all.health, Health::fail) == 0) add("PASS", passes_of(all), brief ? (wrong > 1 ? 1 : 2) : 0);
+  add("SKIP", by_reason(shared_texts(all, with_health(all, Health::skip))), brief ? 1 : 0);
+  return section;
+}
+
+}  // namespace npgpu

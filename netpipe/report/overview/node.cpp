@@ -1,0 +1,226 @@
+// What the overview says of the whole node: its GPUs beside each other, how far the numbers can be trusted, and what
+// was not measured.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "netpipe/report/format.hpp"
+#include "netpipe/report/overview/sections.hpp"
+#include "netpipe/report/series_text.hpp"
+
+namespace npgpu {
+
+namespace {
+
+const CopyCurve* usual_curve(const DeviceOverview& device, Pattern pattern, Direction direction) {
+  for (const CopyCurve& curve : device.copies)
+    if (curve.is_usual && curve.question.pattern == pattern && curve.question.direction == direction) return &curve;
+  return nullptr;
+}
+std::string largest_rate(const DeviceOverview& device, Pattern pattern, Direction direction) {
+  const CopyCurve* const curve = usual_curve(device, pattern, direction);
+  const PointSummary* const end = curve ? curve->largest() : nullptr;
+  return end ? digits_text(end->rate.value * 1e-9, screen_digits) + marks_of(*end) : "-";
+}
+std::string figure_cell(const std::vector<Figure>& figures, std::string_view called, double scale) {
+  const auto found = std::ranges::find(figures, called, &Figure::name);
+  return found == figures.end() ? "-" : digits_text(found->value.value * scale, screen_digits) + marks_of(*found);
+}
+std::string memory_latency(const DeviceOverview& device) {
+  const auto level = std::ranges::find(device.levels, "memory", &MemoryLevel::name);
+  if (level == device.levels.end() || !level->latency) return "-";
+  return digits_text(level->latency->estimate.value, screen_digits);
+}
+std::string most(const DeviceOverview& device, double TelemetryPoint::*what) {
+  double found = not_measured;
+  for (const TelemetryPoint& p : device.telemetry)
+    if (!(p.*what <= found) && std::isfinite(p.*what)) found = p.*what;
+  return std::isfinite(found) ? fmt::format("{:.0f}", found) : "-";
+}
+
+// Facts in which GPUs of one model should not differ.
+struct SharedFact {
+  const char* key;
+  const char* what;
+};
+constexpr SharedFact shared_facts[] = {{"driver_version", "driver"},
+                                       {"vbios_version", "firmware"},
+                                       {"multiprocessors", "SMs"},
+                                       {"memory_bytes", "memory"},
+                                       {"max_pcie_generation", "PCIe generation, at most"},
+                                       {"max_pcie_lanes", "PCIe lanes, at most"},
+                                       {"pcie_generation_now", "PCIe generation"},
+                                       {"pcie_lanes_now", "PCIe lanes"},
+                                       {"power_limit_w", "power limit in W"},
+                                       {"max_sm_clock_mhz", "highest SM clock in MHz"},
+                                       {"ecc", "ECC"},
+                                       {"mig_mode", "MIG"},
+                                       {"persistence_mode", "persistence mode"}};
+
+void add_differing_facts(Section& section, const std::vector<DeviceOverview>& gpus) {
+  for (const SharedFact& shared : shared_facts) {
+    std::vector<std::string> items;
+    std::set<std::string> values;
+    for (const DeviceOverview& gpu : gpus) {
+      const Fact* const fact = find_fact(gpu.facts, shared.key);
+      if (!fact || gpu.name != gpus.front().name) continue;
+      values.insert(fact_text(*fact));
+      items.push_back(gpu.id + ' ' + fact_text(*fact));
+    }
+    if (values.size() > 1) section.entries.push_back({shared.what, items, true});
+  }
+}
+
+constexpr double worth_saying_of_drift = 0.01, worth_saying_of_siblings = 0.05;
+
+// A figure is marked with a "?".
+bool has_doubts(const DeviceOverview& device) {
+  const auto is_marked = [](const Figure& f) { return marks_of(f) == "?"; };
+  const auto is_noted = [](const std::optional<Parameter>& p) { return p && !p->note.empty(); };
+  return std::ranges::any_of(device.bandwidth, is_marked) || std::ranges::any_of(device.compute, is_marked) ||
+         std::ranges::any_of(device.stream_costs, is_marked) ||
+         std::ranges::any_of(device.levels,
+                             [&](const MemoryLevel& level) { return is_noted(level.latency) || is_noted(level.size); });
+}
+
+std::string percent_of(double share) {
+  const double percent = std::round(1000 * share) / 10;
+  return percent == 0 ? "0.0 %" : fmt::format("{:+.1f} %", percent);
+}
+
+// "PASS", or how many of its checks fail or warn.
+std::string health_cell(const Overview& all, const std::string& device) {
+  std::size_t failed = 0, warned = 0, passed = 0;
+  for (const HealthFinding& f : all.health) {
+    if (f.device != device) continue;
+    failed += f.health == Health::fail;
+    warned += f.health == Health::warn;
+    passed += f.health == Health::pass;
+  }
+  if (failed) return fmt::format("{} FAIL", failed);
+  if (warned) return fmt::format("{} WARN", warned);
+  return passed ? "PASS" : "-";
+}
+
+}  // namespace
+
+Section gpus_section(const Overview& all, std::size_t least) {
+  Section section{"GPUS"};
+  if (all.gpus.size() < least) return section;
+  Table table({left("GPUS (GB/s)"), left("health"), left("PCI", 5), decimal("H2D"), decimal("D2H"),
+               decimal("both ways", 3), decimal("D2D", 2), decimal("read", 1), decimal("fp32 TFLOP/s", 4),
+               decimal("memory ns", 6), decimal("launch us", 7), right("max W", 8), right("max C", 9),
+               left("", 0, is_simulated(all))});
+  for (const DeviceOverview& gpu : all.gpus) {
+    const Fact* const bus = find_fact(gpu.facts, "pci_bus_id");
+    table.row({"  " + gpu.id + (all.gpus.front().name == gpu.name ? "" : " " + gpu.name), health_cell(all, gpu.id),
+               bus ? fact_text(*bus) : "-", largest_rate(gpu, Pattern::stream, Direction::h2d),
+               largest_rate(gpu, Pattern::stream, Direction::d2h), largest_rate(gpu, Pattern::duplex, Direction::h2d),
+               largest_rate(gpu, Pattern::stream, Direction::d2d), figure_cell(gpu.bandwidth, "read", 1e-9),
+               figure_cell(gpu.compute, "fp32", 1e-12), memory_latency(gpu), figure_cell(gpu.calls, "launch", 1),
+               most(gpu, &TelemetryPoint::power_w), most(gpu, &TelemetryPoint::temperature_c),
+               gpu.simulated ? "SIMULATED" : ""});
+  }
+  section.table = std::move(table);
+  if (all.gpus.size() < 2) return section;
+  add_differing_facts(section, all.gpus);
+  constexpr std::size_t few = 6;
+  for (std::size_t i = 0; i < std::min(few, all.differences.size()); ++i) {
+    const Difference& d = all.differences[i];
+    section.entries.push_back(
+        {"differs",
+         {fmt::format("{}: {} is {:.1f} % worse than the median of the others", d.device, d.what, 100 * d.worse_by)},
+         true});
+  }
+  if (all.differences.size() > few)
+    section.notes.push_back(fmt::format("{} more numbers differ", all.differences.size() - few));
+  const bool comparable = std::ranges::count(all.gpus, all.gpus.front().name, &DeviceOverview::name) > 1;
+  if (section.entries.empty() && comparable)
+    section.notes.emplace_back("none is more than 3 % worse than the median of the others");
+  return section;
+}
+
+Section quality_section(const Overview& all, Extent extent, std::size_t series_in_trace) {
+  Section section{"QUALITY"};
+  const Quality& q = all.quality;
+  Entry points;
+  if (!all.run.complete) {
+    points.items.emplace_back("INCOMPLETE: the run did not reach its end");
+    points.alarm = true;
+  }
+  if (series_in_trace > all.series)
+    points.items.push_back(fmt::format("shown are {} of {} series", all.series, series_in_trace));
+  points.items.push_back(fmt::format("{} points in {} series", q.all.points, all.series));
+  if (q.compared)
+    points.items.push_back(q.wrong ? fmt::format("{} of {} compared results were WRONG", q.wrong, q.compared)
+                                   : fmt::format("{} results compared, all right", q.compared));
+  if (std::ranges::any_of(all.gpus, has_doubts) || (all.host && has_doubts(*all.host)))
+    points.items.emplace_back("?: see npgpu derive");
+  points.alarm |= q.wrong > 0;
+  section.entries.push_back(std::move(points));
+
+  const auto by_class = [&](const char* label, const char* what, std::size_t PointCounts::*count) {
+    if (q.all.*count == 0) return;
+    std::vector<std::string> items;
+    for (const auto& [time_class, counts] : q.classes)
+      if (counts.*count)
+        items.push_back(is_brief(extent) ? fmt::format("{} {}", name(time_class), counts.*count)
+                                         : fmt::format("{} {} of {}", name(time_class), counts.*count, counts.points));
+    items.front() = fmt::format("{} {}: {}", q.all.*count, what, items.front());
+    section.entries.push_back({label, std::move(items)});
+  };
+  by_class("*", "not converged to the tolerance", &PointCounts::not_converged);
+  by_class("d", "disturbed by others", &PointCounts::disturbed);
+  by_class("!", "without a usable result", &PointCounts::unusable);
+
+  const bool brief = is_brief(extent);
+  Entry drift{"drift", {}, false, 1};
+  std::vector<Drift> drifts = q.drift;
+  std::ranges::stable_sort(drifts, std::ranges::greater{}, [](const Drift& d) { return std::abs(d.most()); });
+  for (const Drift& d : drifts)
+    if (!brief || std::abs(d.most()) >= worth_saying_of_drift)
+      drift.items.push_back(fmt::format("{} {}", name(d.time_class), percent_of(d.most())));
+  if (!drifts.empty() && drift.items.empty())
+    drift.items.push_back(fmt::format("below {:.0f} % in all classes", 100 * worth_saying_of_drift));
+  else if (!drifts.empty()) drift.items.front() = "of the round furthest off: " + drift.items.front();
+  if (!drift.items.empty()) section.entries.push_back(std::move(drift));
+  if (q.siblings.points >= 5 && (!brief || std::abs(q.siblings.adds) >= worth_saying_of_siblings))
+    section.entries.push_back(
+        {"siblings",
+         {fmt::format("a busy sibling hyperthread added {:+.0f} % to times of the host", 100 * q.siblings.adds)}});
+  constexpr std::size_t few = 3;
+  const std::size_t shown = brief ? std::min(few, q.errors.size()) : q.errors.size();
+  for (std::size_t i = 0; i < shown; ++i)
+    section.entries.push_back({"x", {q.errors[i].first + ": " + q.errors[i].second}, true, brief ? 2u : 0u});
+  if (shown < q.errors.size())
+    section.entries.push_back({"", {fmt::format("and {} more series with errors", q.errors.size() - shown)}, true});
+  return section;
+}
+
+Section missing_section(const Overview& all) {
+  Section section{"MISSING"};
+  if (!all.missing.empty()) section.entries.push_back({"", all.missing, false, 2});
+  return section;
+}
+
+std::vector<Section> sections_of(const Overview& all, Extent extent, std::size_t series_in_trace) {
+  std::vector<Section> sections{health_section(all, extent), gpus_section(all)};
+  if (!all.gpus.empty()) {
+    const DeviceOverview& first = all.gpus.front();
+    if (all.gpus.size() > 1)
+      sections.push_back({"DETAIL", {}, {{"", {"of " + first.id + "; the page (--html) has all GPUs"}}}, {}});
+    for (Section& section : sections_of(first, extent)) sections.push_back(std::move(section));
+    if (all.host) sections.push_back(host_section(*all.host));
+  } else if (all.host) {
+    for (Section& section : sections_of(*all.host, extent)) sections.push_back(std::move(section));
+  }
+  sections.push_back(quality_section(all, extent, series_in_trace));
+  sections.push_back(missing_section(all));
+  std::erase_if(sections, &Section::is_empty);
+  return sections;
+}
+
+}  // namespace npgpu

@@ -1,0 +1,65 @@
+// The overview in words and cells. A section is written once, and printed as text, Markdown and HTML.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "netpipe/report/layout.hpp"
+#include "npgpu/overview.hpp"
+
+namespace npgpu {
+
+constexpr int screen_digits = 3;  // of rates and times, significant
+
+// How much is said: what fits a screen; intervals, too; all texts in full, as in Markdown; every case, example and
+// level.
+enum class Extent { screen, wide, document, page };
+constexpr bool is_brief(Extent extent) { return extent <= Extent::wide; }
+
+// A list behind a label: "latency  L1 16 ns, L2 142 ns".
+struct Entry {
+  std::string label{};
+  std::vector<std::string> items{};
+  bool alarm = false;
+  std::size_t screen_lines = 0;  // at most so many on a screen; 0: all
+};
+
+struct Section {
+  std::string name{};  // "MEMORY"; of a table it is the first header
+  std::optional<Table> table{};
+  std::vector<Entry> entries{};
+  std::vector<std::string> notes{};
+
+  bool is_empty() const { return !table && entries.empty() && notes.empty(); }
+};
+
+// "NVIDIA H200 on node7"; SIMULATED first where all devices are.
+std::string headline_of(const Overview&);
+// "2026-11-21 22:02 UTC, 1:58, npgpu 0.1.0 (15de6ca)"
+std::string run_text(const Overview&);
+bool is_simulated(const Overview&);  // any device is
+// "PASS: 24 passed, 1 warning, 7 not checked"
+std::string verdict_text(const std::vector<HealthFinding>&);
+// "cuda:0, 132 SMs, 139.8 GiB, ...": one entry for each GPU, or for the first of those that say the same.
+std::vector<Entry> who_of(const Overview&);
+
+// What the screen shows, in its order; without sections that are empty. `series_in_trace`: as in TextStyle.
+std::vector<Section> sections_of(const Overview&, Extent, std::size_t series_in_trace = 0);
+// Those of one device: COPIES, MEMORY, COMPUTE, CALLS, STREAMS.
+std::vector<Section> sections_of(const DeviceOverview&, Extent);
+// The verdict, what fails or warns with its first cause, and the rest in few lines.
+Section health_section(const Overview&, Extent);
+// A row for each GPU, and what sets one apart; empty with fewer GPUs than `least`.
+Section gpus_section(const Overview&, std::size_t least = 2);
+Section host_section(const DeviceOverview&);
+Section quality_section(const Overview&, Extent, std::size_t series_in_trace);
+Section missing_section(const Overview&);
+
+// "*" it did not converge, "d" it was disturbed, "?" something else makes it doubtful.
+std::string marks_of(const Figure&);
+std::string marks_of(const PointSummary&);
+// "3* 2d 1!"; empty where there is nothing to say.
+std::string marks_of(const PointCounts&);
+
+}  // namespace npgpu

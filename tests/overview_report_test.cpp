@@ -1,0 +1,205 @@
+// The overview as screen, Markdown, JSON and page.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "netpipe/report/html/plot.hpp"
+#include "netpipe/report/layout.hpp"
+#include "netpipe/report/overview/sections.hpp"
+#include "npgpu/report.hpp"
+#include "tests/made_probe.hpp"
+#include "tests/made_sweep.hpp"
+
+using namespace npgpu;
+
+namespace {
+
+Trace made(int gpus = 1) {
+  Trace trace;
+  trace.root.hostname = "node17";
+  trace.root.start_time_utc = "2026-11-21T06:19:25Z";
+  trace.root.tool_version = "0.1.0";
+  trace.root.git_commit = "abc";
+  trace.root.argv = "npgpu characterize";
+  trace.root.complete = true;
+  for (int gpu = 0; gpu < gpus; ++gpu) {
+    const std::string device = "cuda:" + std::to_string(gpu);
+    TransferSeries sweep = sweep_of(Pattern::stream, Timing::gated);
+    sweep.question = case_on("cudaMemcpy", device);
+    sweep.question.async = true;
+    sweep.question.timing = Timing::gated;
+    sweep.limit = {63e9, "PCIe Gen5 x16: 32 GT/s * 16 lanes * 128/130"};
+    for (std::uint64_t bytes = 8; bytes <= 64 * MiB; bytes *= 2)
+      add_point(sweep, bytes, std::vector<double>(9, 2 + static_cast<double>(bytes) / 55e3));
+    trace.of<Transfers>().push_back(sweep);
+    trace.provenance.emplace_back(
+        "gpu" + std::to_string(gpu),
+        Facts{{"id", device}, {"multiprocessors", std::int64_t{132}}, {"driver_version", "580"}});
+  }
+  return trace;
+}
+
+template <class Write> std::string written(Write write) {
+  std::ostringstream out;
+  write(out);
+  return out.str();
+}
+std::string screen(const Trace& trace, int width = 100, bool color = false) {
+  return written([&](auto& out) { report_overview(out, overview_of(trace), {.color = color, .width = width}); });
+}
+std::string markdown(const Trace& trace) {
+  return written([&](auto& out) { report_markdown(out, overview_of(trace)); });
+}
+std::string page(const Trace& trace) {
+  return written([&](auto& out) { report_html(out, trace, overview_of(trace)); });
+}
+nlohmann::json json(const Trace& trace) {
+  return nlohmann::json::parse(written([&](auto& out) { report_overview_json(out, overview_of(trace)); }));
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::string line_with(const std::string& text, const std::string& part) {
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);)
+    if (has(line, part)) return line;
+  return "no line with " + part;
+}
+
+}  // namespace
+
+TEST_CASE("the screen says who, when and the verdict, then copies at sizes that all cases share") {
+  const std::string out = screen(made());
+  CAPTURE(out);
+  CHECK(out.starts_with("Test GPU on node17"));
+  CHECK(has(out.substr(0, 100), "2026-11-21 06:19 UTC"));
+  CHECK(has(out, "\n  gpu   cuda:0, 132 SMs, driver 580\n"));
+  CHECK(has(out, "\nHEALTH   "));
+  CHECK(out.find("HEALTH") < out.find("COPIES"));
+  const std::string head = line_with(out, "COPIES (GB/s)"), row = line_with(out, "H2D pinned, async");
+  for (const char* column : {"time 8 B", "4 KiB", "64 KiB", "1 MiB", "64 MiB", "of peak", "N1/2"})
+    CHECK(has(head, column));
+  // 8 B take 2 us; 4 KiB 2.07 us; 64 MiB 1222 us, of 63 GB/s.
+  CHECK(has(row, "2.00 us"));
+  CHECK(has(row, "1.97"));
+  CHECK(has(row, "54.9"));
+  CHECK(has(row, "87.2 %"));
+  CHECK(has(out, "63.00 GB/s each way (PCIe Gen5 x16)"));
+}
+
+TEST_CASE("a figure keeps its marks in every form, and the screen explains them") {
+  Trace trace = made();
+  auto& visits = trace.of<Transfers>()[0].visits;
+  visits.back().stop = Stop::not_converged;
+  disturb(visits.back(), Cause::link_busy, "python3 (4711)");
+  const std::string out = screen(trace);
+  CHECK(has(line_with(out, "H2D pinned, async"), "54.9*d"));
+  CHECK(has(line_with(screen(trace, 120), "H2D pinned, async"), "1* 1d"));
+  CHECK(has(out, "*        1 not converged to the tolerance: device-copies 1\n"));
+  CHECK(has(out, "d        1 disturbed by others: device-copies 1\n"));
+  CHECK(has(markdown(trace), "54.9*d"));
+  CHECK(has(page(trace), "54.9*d"));
+  const auto end = json(trace)["devices"][0]["copies"][0]["sizes"].back();
+  CHECK(end["stop"] == "not-converged");
+  CHECK(has(end["disturbed"], "python3 (4711)"));
+}
+
+TEST_CASE("no line is wider than the terminal; what is dropped for that is named") {
+  Trace trace = made(3);
+  for (const int width : {60, 80, 100, 120, 200}) {
+    const std::string out = screen(trace, width);
+    std::istringstream in(out);
+    for (std::string line; std::getline(in, line);) {
+      CAPTURE(line);
+      CHECK(display_width(line) <= static_cast<std::size_t>(width));
+    }
+    CHECK(has(out, "left out at") == (width < 120));
+  }
+  CHECK_FALSE(has(screen(trace), "\x1b"));
+  CHECK(has(screen(trace, 100, true), "\x1b[1m"));
+}
+
+TEST_CASE("several GPUs have a row each, and what differs between them is said") {
+  Trace trace = made(3);
+  CHECK(has(screen(trace), "none is more than 3 % worse"));
+  for (TransferSample& s : trace.of<Transfers>()[1].samples) s.device_us *= 2;
+  std::get<std::string>(trace.provenance[2].second[2].second) = "570";
+  const std::string out = screen(trace, 120);
+  CAPTURE(out);
+  CHECK(out.starts_with("3 x Test GPU on node17"));
+  CHECK(has(line_with(out, "  cuda:1 "), "27.5"));
+  CHECK(has(line_with(out, "  cuda:2 "), "54.9"));
+  CHECK(has(out, "DETAIL   of cuda:0; "));
+  CHECK(has(out, "cuda:1: H2D pinned, async at 64 MiB is 50.0 % worse than the median of the others"));
+  CHECK(has(line_with(out, "cuda:2 570"), "driver"));
+  CHECK(json(trace)["differences"][0]["worse_by"].get<double>() == doctest::Approx(0.5));
+  CHECK(json(trace)["devices"].size() == 3);
+}
+
+TEST_CASE("an unfinished run, wrong results and a series that stopped are alarms") {
+  Trace trace = made();
+  trace.root.complete = false;
+  trace.of<Transfers>()[0].samples.back().intact = 0;
+  trace.of<Transfers>()[0].error = "device lost";
+  const std::string out = screen(trace);
+  CHECK(has(out, "INCOMPLETE"));
+  CHECK(has(out, "1 of 1 compared results were WRONG"));
+  CHECK(has(out, "cudaMemcpy cuda:0 h2d pinned stream async gated: device lost"));
+}
+
+TEST_CASE("a simulated device is SIMULATED in the first line of every form") {
+  Trace trace = made();
+  trace.of<Transfers>()[0].simulated = true;
+  CHECK(screen(trace).starts_with("SIMULATED Test GPU (cuda:0): no measurement of hardware"));
+  CHECK(markdown(trace).starts_with("## SIMULATED Test GPU"));
+  CHECK(has(page(trace), "<h1 class=\"alarm\">SIMULATED Test GPU"));
+  CHECK(json(trace)["devices"][0]["simulated"] == true);
+  Trace both = made(2);
+  both.of<Transfers>()[0].simulated = true;
+  CHECK(has(screen(both), "some of it SIMULATED"));
+}
+
+TEST_CASE("what a trace says is text in every form, and never markup or an escape sequence") {
+  Trace trace = made();
+  trace.root.hostname = trace.root.argv = "<b>&|*x* \x1b[31m\"'";
+  trace.of<Transfers>()[0].device_name = trace.of<Transfers>()[0].limit.source = trace.root.argv;
+  for (const std::string& out : {screen(trace), markdown(trace), page(trace)}) CHECK_FALSE(has(out, "\x1b"));
+  CHECK(has(screen(trace), "<b>&|*x* \\x1b[31m"));
+  CHECK(has(markdown(trace), "&lt;b>&amp;\\|\\*x\\* \\\\x1b\\[31m"));
+  CHECK_FALSE(has(page(trace), "<b>"));
+  CHECK(has(page(trace), "&lt;b&gt;&amp;|*x* \\x1b[31m&quot;&#39;"));
+}
+
+TEST_CASE("a table for a browser has a caption, and headers with their scope") {
+  Table table({left("a<b"), decimal("GB/s"), left("")});
+  table.row({"x&y", "1.5", "3*"});
+  CHECK(table.html("of <all>") ==
+        "<table>\n<caption>of &lt;all&gt;</caption>\n<thead><tr><th scope=\"col\">a&lt;b</th>"
+        "<th scope=\"col\" class=\"n\">GB/s</th><th scope=\"col\">marks</th></tr></thead>\n<tbody>\n"
+        "<tr><th scope=\"row\">x&amp;y</th><td class=\"n\">1.5</td><td>3*</td></tr>\n</tbody>\n</table>\n");
+}
+
+TEST_CASE("a drawing places points by their logarithm, bands by their interval, and draws doubtful ones hollow") {
+  html::Plot plot;
+  plot.id = "p";
+  plot.title = "a \"title\"";
+  plot.description = "what it shows";
+  plot.x = {"size", html::Unit::bytes, true};
+  plot.y = {"GB/s", html::Unit::plain, false, true};
+  plot.curves = {
+      {"one", {{1, 0, 0, 0, false, "first"}, {16, 5, 4, 6, false, "second"}, {256, 10, 10, 10, true, "third"}}}};
+  plot.limits = {{20, "limit"}};
+  const std::string out = html::figure_of(plot);
+  CAPTURE(out);
+  CHECK(has(out, "aria-labelledby=\"p-t\" aria-describedby=\"p-d\""));
+  CHECK(has(out, "<title id=\"p-t\">a &quot;title&quot;</title>"));
+  // From 64 to 456: 16 is half of the way from 1 to 256 in logarithms. From 226 up to 26 for 0 to 21.
+  CHECK(has(out, "M64 226L260 178.4L456 130.8"));
+  CHECK(has(out, "class=\"m hollow\""));
+  CHECK(has(out, "<title>one: third</title>"));
+  CHECK(has(out, "class=\"limit\" d=\"M64 35.5H456\""));
+  CHECK(html::figure_of({}).empty());
+  plot.curves[0].points.resize(1);
+  CHECK(html::figure_of(plot).empty());
+}
