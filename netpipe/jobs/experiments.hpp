@@ -16,6 +16,7 @@ struct JobChoice {
   std::vector<Workload> workloads{Workload::increment};
   std::vector<Order> orders{Order::breadth_first};
   std::vector<StreamPool> pools{StreamPool::pooled};
+  std::vector<Issuing> issues{Issuing::streams};
   std::vector<std::uint64_t> bytes_in{}, bytes_out{}, iterations{}, chunks{}, streams{};
   std::uint32_t threads = 512;
 };
@@ -34,9 +35,11 @@ std::vector<JobStep> overheads_experiment(const std::string& device);
 
 // Workloads that no fit has seen: sizes in and out together 1..512 MiB, shares 1:23..23:1, kernels of 0.05..20 times
 // the copies' time (kernel_ratio), all uniform in their logarithm; the kernels in turn. Each unsplit and in 15 counts
-// of chunks, all points in one random order. Another seed is another design; the same one is the same everywhere.
+// of chunks and issued in each of these ways, all points in one random order. Another seed is another design; the same
+// one is the same everywhere.
 constexpr std::uint64_t usual_seed = 20'000'924;
 std::vector<JobStep> design_experiment(const std::string& device, std::uint32_t workloads,
-                                       std::uint64_t seed = usual_seed);
+                                       std::uint64_t seed = usual_seed,
+                                       const std::vector<Issuing>& issues = {Issuing::streams});
 
 }  // namespace npgpu
