@@ -92,9 +92,9 @@ void forecast_json(std::ostream&, const ForecastOf&);
 void evaluation_text(std::ostream&, const Evaluation&, Detail, const TextStyle&);
 void evaluation_json(std::ostream&, const Evaluation&);
 
-// A table of one kind. Samples: each with its case, axes and point. Points: each with its case, axes, number of trials,
-// and the medians of time and rate with their 95 % intervals and units.
-enum class CsvRows { samples, points };
+// A table of one kind. Samples: each with its case, axes and visit. Summary: a row for each point, as data/TABLES.md
+// describes it.
+enum class CsvRows { samples, summary };
 template <> inline constexpr std::array<std::string_view, 2> names_of<CsvRows>{"samples", "points"};
 struct CsvTable {
   std::string kind = std::string(Transfers::name);

@@ -185,3 +185,8 @@ const std::map<std::string_view, Meaning>& glossary() {
 }
 
 }  // namespace npgpu::cli
+      {"summary",
+       {"",
+        "csv: one row for each point, with value, interval, unit, device, host, date, clocks and marks, in place of "
+        "one "
+        "for each sample. data/TABLES.md describes the columns."}},
