@@ -59,6 +59,7 @@ TEST_CASE("a size that is a result is rounded") {
   CHECK(about_size_text(1023.9 * 1024) == "1 MiB");
   CHECK(about_size_text(4.0 * 1024 * 1024) == "4 MiB");
   CHECK(about_size_text(17.25) == "17.2 B");
+  CHECK(about_size_text(1010.3 * 1024) == "1010 KiB");
   CHECK(about_size_text(not_measured) == "-");
 }
 

@@ -122,8 +122,8 @@ TEST_CASE("measured both ways: matched by job, predicted each, and the error is 
   const std::string told = out.str();
   CAPTURE(told);
   CHECK(told.starts_with("1 job as CUDA graphs and in streams"));
-  CHECK(told.find("1.010 ms") != std::string::npos);
-  CHECK(told.find("990.0 us") != std::string::npos);
+  CHECK(told.find("1.010 ms in  8") != std::string::npos);
+  CHECK(told.find("990.0 us in  8") != std::string::npos);
   CHECK(told.find("+2.0") != std::string::npos);  // 990 us of 1010
 
   MeasuredCosts unknown = m;

@@ -214,7 +214,7 @@ Command predict() {
       {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", Option("threads", "512"), "jobs"}},
        {"Streams",
         {Option("order", "breadth-first"), Option("pool", "pooled"), Option("max-streams", "64"), "max-memory"}},
-       {"Evaluation", {"evaluate", Option("measured", {}, "Default: TRACE."), "every-job"}},
+       {"Evaluation", {"evaluate", Option("measured", {}, "With --evaluate it is TRACE otherwise."), "every-job"}},
        {"Output", {Option("device", {}, "Needed where the trace has several."), "draw", "chrome", "force", "json"}}},
       run_predict};
 }

@@ -43,7 +43,8 @@ std::string about_size_text(double bytes) {
   if (!std::isfinite(bytes)) return "-";
   for (std::size_t i = binary_units.size(); i-- > 0;) {
     const double unit = std::exp2(10.0 * static_cast<double>(i + 1));
-    if (bytes >= unit * 0.9995) return fmt::format("{:.3g} {}", bytes / unit, binary_units[i]);
+    if (bytes >= unit * 0.9995)  // 1010 KiB is no 1.01e+03
+      return fmt::format("{:.{}g} {}", bytes / unit, bytes >= unit * 999.5 ? 4 : 3, binary_units[i]);
   }
   return fmt::format("{:.3g} B", bytes);
 }

@@ -85,6 +85,20 @@ with folder() as where:
         check(bad.code == 2 and words in bad.err, f"{text!r}: {bad.err}")
     check(run("predict", TRACE, "--jobs", at("jobs.csv"), *JOB).code == 2, "one job or a list")
 
+    # The same jobs in streams and as graphs on a simulated device: both predicted from its costs.
+    for made in (run("streams", "--device", "sim:h200", "--experiment", "overheads", "--output", at("node.h5"), "--quiet"),
+                 run("calls", "--device", "sim:h200", "--append", "--output", at("node.h5"), "--quiet"),
+                 run("streams", "--device", "sim:h200", "--experiment", "design", "--workloads", "6", "--seed", "11",
+                     "--issue", "streams,graph", "--output", at("design.h5"), "--quiet")):
+        check(made.code == 0, made.err)
+    both = run("predict", at("node.h5"), "--evaluate", "--measured", at("design.h5"))
+    check("6 jobs as CUDA graphs and in streams" in both.out, both.out[-1500:])
+    graphs = json.loads(run("predict", at("node.h5"), "--evaluate", "--measured", at("design.h5"), "--json").out)["graphs"]
+    errors = sorted(abs(p["predicted_us"] / p["measured_us"] - 1) for g in graphs for p in g["graph"] if p["streams"] > 1)
+    check(len(graphs) == 6 and errors[len(errors) // 2] < 0.02, f"{len(graphs)} graphs, {errors[len(errors) // 2:]}")
+    gains = [min(p["measured_us"] for p in g["streams"]) / min(p["measured_us"] for p in g["graph"]) - 1 for g in graphs]
+    check(max(gains) > 0.004, f"where calls count, a graph gains: {gains}")
+
     # Jobs of one's own, measured both ways on a simulated device.
     own = run("streams", "--device", "sim:h200", "--bytes-in", "8MiB", "--bytes-out", "8MiB", "--iterations", "32",
               "--chunks", "1,2,4,8,16,32", "--issue", "streams,graph", "--output", at("own.h5"), "--quiet")
