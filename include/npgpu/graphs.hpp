@@ -21,7 +21,10 @@ struct SplitTime {
   StreamRun run{};
 };
 
-// Of that device of the trace; nothing where graphs of fewer than two sizes were launched.
+// Of that device of the trace; nothing where graphs of fewer than two sizes were launched. From jobs that were launched
+// as graphs, where there are some. Else from calls that launch graphs of kernels none of which waits for another, each
+// alone on an idle device: a node of a job is taken for one of those, because it runs on another engine than the nodes
+// before and behind it.
 std::optional<GraphCosts> graph_costs(const Trace&, const std::string& device, const std::string& device_uuid);
 
 // The same device, where one call launches all of a job in n chunks: the call's own time first, and then the same for
@@ -31,11 +34,11 @@ std::uint32_t nodes_of(const Job&, std::uint32_t chunks);
 
 // A graph has a chain of copy, kernel and copy for each chunk.
 struct GraphAdvice {
-  SplitTime best, advised;  // streams: chains; advised: the fewest within 1 % of the best
-  Seconds instantiate{0};   // of the advised one
+  SplitTime best, advised;               // streams: chains; advised: the fewest within 1 % of the best
+  std::optional<Seconds> instantiate{};  // of the advised one
   // How much sooner the advised graph ends than the advised streams do, as a share of their time; below 0: later.
   double gain = 0;
-  std::optional<double> pays_after{};  // launches; nothing where it gains less than 1 %
+  std::optional<double> pays_after{};  // launches; nothing where it gains less than 1 %, or that is not known
 };
 GraphAdvice advise_graph(const Job&, const StreamCosts&, const GraphCosts&, Order,
                          std::span<const std::uint32_t> candidates, const SplitTime& advised_streams);

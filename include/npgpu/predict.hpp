@@ -68,12 +68,11 @@ struct CostParameter : Parameter {
   Cost cost;
 };
 
-// What a job costs as a CUDA graph, over the nodes of the graph: copies and kernels. From calls that launch and
-// instantiate graphs of kernels none of which waits for another, each alone on an idle device: a node of a job is taken
-// for one of those, because it runs on another engine than the nodes before and behind it.
+// What a job costs as a CUDA graph, over the nodes of the graph: copies and kernels.
 struct GraphCosts {
-  Curve launch;       // the host's time of the call that launches it
-  Curve instantiate;  // the host's time of making it
+  Curve launch;          // the host's time of the call that launches it
+  Curve instantiate;     // the host's time of making it; empty: not known
+  bool of_jobs = false;  // `launch` is of graphs of jobs; else of graphs of kernels
 };
 
 // What one device of a trace charges for streams, with what it was measured from.

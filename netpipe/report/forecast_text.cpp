@@ -113,13 +113,14 @@ void graph_line(Page& page, const ForecastOf& of) {
   if (!of.advice.graph) return;
   const GraphAdvice& g = *of.advice.graph;
   const std::string what = fmt::format("{}, {}", counted(g.advised.streams, "chain"), split_time_text(g.advised));
-  page.labelled("graph",
-                g.pays_after
-                    ? fmt::format("{}, {:.1f} % sooner than the advised streams; to instantiate it takes {}, and "
-                                  "pays after {}",
-                                  what, 100 * g.gain, time_text(microseconds(g.instantiate)),
-                                  *g.pays_after > 1 ? fmt::format("{:.0f} launches", *g.pays_after) : "1 launch")
-                    : fmt::format("gains nothing: {}, {:+.1f} % over the advised streams", what, -100 * g.gain));
+  if (g.gain < worth_nothing)
+    return page.labelled("graph",
+                         fmt::format("gains nothing: {}, {:+.1f} % over the advised streams", what, -100 * g.gain));
+  std::string pays;
+  if (g.pays_after)
+    pays = fmt::format("; to instantiate it takes {}, and pays after {}", time_text(microseconds(*g.instantiate)),
+                       *g.pays_after > 1 ? fmt::format("{:.0f} launches", *g.pays_after) : "1 launch");
+  page.labelled("graph", fmt::format("{}, {:.1f} % sooner than the advised streams{}", what, 100 * g.gain, pays));
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ Json split_json(const Job& job, const SplitTime& s) {
 
 Json graph_advice_json(const GraphAdvice& g) {
   return Json({entry("chains", g.advised.streams), entry("time_us", us(g.advised.run.total)), entry("gain", g.gain),
-               entry("instantiate_us", us(g.instantiate)),
+               entry("instantiate_us", g.instantiate ? us(*g.instantiate) : Json(nullptr)),
                entry("pays_after", g.pays_after ? json_of(*g.pays_after) : Json(nullptr))});
 }
 

@@ -18,6 +18,23 @@ Curve curve_over_nodes(const std::map<std::uint32_t, double>& us) {
   return Curve(std::move(points));
 }
 
+// The call's time over the graph's nodes: medians of the jobs that have as many.
+std::map<std::uint32_t, double> launches_of_jobs(const Trace& trace, const std::string& device,
+                                                 const std::string& device_uuid) {
+  std::map<std::uint32_t, std::vector<double>> us;
+  for (const JobSeries& series : trace.of<Jobs>()) {
+    const JobCase& c = series.question;
+    if (c.issue != Issuing::graph || c.device != device || series.device_uuid != device_uuid) continue;
+    for (const JobSummary& s : summarize(series)) {
+      const std::uint32_t stages = (s.job.bytes_in > 0) + (s.job.kernel_bytes > 0) + (s.job.bytes_out > 0);
+      if (std::isfinite(s.issue_us)) us[stages * s.job.chunks].push_back(s.issue_us);
+    }
+  }
+  std::map<std::uint32_t, double> medians;
+  for (const auto& [nodes, all] : us) medians.emplace(nodes, median(all));
+  return medians;
+}
+
 std::vector<double> predicted_us(const MeasuredWorkload& w, const Job& job, const MeasuredCosts& m, bool graph) {
   std::vector<double> all;
   for (const std::uint32_t n : w.streams) {
@@ -30,14 +47,16 @@ std::vector<double> predicted_us(const MeasuredWorkload& w, const Job& job, cons
 }  // namespace
 
 std::optional<GraphCosts> graph_costs(const Trace& trace, const std::string& device, const std::string& device_uuid) {
-  std::vector<CallSeries> own;
+  std::vector<CallSeries> forks;
   for (const CallSeries& series : trace.of<Calls>())
-    if (series.question.form == GraphForm::fork && series.device_uuid == device_uuid) own.push_back(series);
+    if (series.question.form == GraphForm::fork && series.device_uuid == device_uuid) forks.push_back(series);
   std::map<std::uint32_t, double> launch, instantiate;
-  for (const model::GraphRow& row : model::graph_rows(own, device)) {
+  for (const model::GraphRow& row : model::graph_rows(forks, device)) {
     if (std::isfinite(row.graph_host_us.value)) launch.emplace(row.nodes, row.graph_host_us.value);
     if (std::isfinite(row.instantiate_us.value)) instantiate.emplace(row.nodes, row.instantiate_us.value);
   }
+  const auto of_jobs = launches_of_jobs(trace, device, device_uuid);
+  if (of_jobs.size() >= 2) return GraphCosts{curve_over_nodes(of_jobs), curve_over_nodes(instantiate), true};
   if (launch.size() < 2) return std::nullopt;
   return GraphCosts{curve_over_nodes(launch), curve_over_nodes(instantiate)};
 }
@@ -49,7 +68,7 @@ std::uint32_t nodes_of(const Job& job, std::uint32_t chunks) {
 
 StreamCosts as_graph(const StreamCosts& streams, const GraphCosts& graph, const Job& job, std::uint32_t chunks) {
   const double nodes = nodes_of(job, chunks);
-  const Seconds one = graph.launch(1);
+  const Seconds one = graph.launch(1);  // that of the smallest measured, where that is larger
   const Seconds node = nodes > 1 ? std::max(Seconds{0}, (graph.launch(nodes) - one) / (nodes - 1)) : Seconds{0};
   StreamCosts costs = streams;
   costs.graph_launch = std::max(Seconds{0}, one - node);
@@ -65,10 +84,10 @@ GraphAdvice advise_graph(const Job& job, const StreamCosts& streams, const Graph
   for (const std::uint32_t n : candidates)
     all.push_back({n, n, order, simulate_total(job, n, as_graph(streams, graph, job, n), order)});
   GraphAdvice a{fastest(all), fewest_streams(all)};
-  a.instantiate = graph.instantiate(nodes_of(job, a.advised.chunks));
+  if (!graph.instantiate.empty()) a.instantiate = graph.instantiate(nodes_of(job, a.advised.chunks));
   const Seconds saved = advised_streams.run.total - a.advised.run.total;
   a.gain = saved / advised_streams.run.total;
-  if (a.gain >= worth_nothing) a.pays_after = std::ceil(a.instantiate / saved);
+  if (a.gain >= worth_nothing && a.instantiate) a.pays_after = std::ceil(*a.instantiate / saved);
   return a;
 }
 
