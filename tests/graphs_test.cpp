@@ -76,6 +76,10 @@ TEST_CASE("where jobs were launched as graphs, what their launches took counts, 
   CHECK(microseconds(costs->launch(24)) == doctest::Approx(51));
   CHECK(microseconds(costs->instantiate(16)) == doctest::Approx(50));  // of calls
   CHECK_FALSE(graph_costs(calls(), "cuda:0", "")->of_jobs);
+  // 3 us, and 2 for each node: also of a graph that is smaller than any measured one.
+  const StreamCosts smaller = as_graph({}, *costs, {.in_bytes = 4096}, 1);
+  CHECK(microseconds(smaller.graph_launch) == doctest::Approx(3));
+  CHECK(microseconds(smaller.issue.h2d) == doctest::Approx(2));
 }
 
 TEST_CASE("a job as a graph: the host pays the launch, then as much for each node") {

@@ -68,10 +68,14 @@ std::uint32_t nodes_of(const Job& job, std::uint32_t chunks) {
 
 StreamCosts as_graph(const StreamCosts& streams, const GraphCosts& graph, const Job& job, std::uint32_t chunks) {
   const double nodes = nodes_of(job, chunks);
-  const Seconds one = graph.launch(1);  // that of the smallest measured, where that is larger
-  const Seconds node = nodes > 1 ? std::max(Seconds{0}, (graph.launch(nodes) - one) / (nodes - 1)) : Seconds{0};
+  // A line through the two smallest graphs, down to none: what a launch takes without nodes.
+  const auto points = graph.launch.points();
+  const Seconds slope = (points[1].time - points[0].time) / (points[1].x - points[0].x);
+  const Seconds none = std::clamp(points[0].time - points[0].x * slope, Seconds{0}, points[0].time);
+  const Seconds all = nodes < points[0].x ? none + nodes * slope : graph.launch(nodes);
+  const Seconds node = nodes > 0 ? std::max(Seconds{0}, all - none) / nodes : Seconds{0};
   StreamCosts costs = streams;
-  costs.graph_launch = std::max(Seconds{0}, one - node);
+  costs.graph_launch = none;
   costs.issue = {node, node, node};
   costs.issue_h2d = costs.issue_kernel = costs.issue_d2h = {};
   costs.stream_create = Seconds{0};
