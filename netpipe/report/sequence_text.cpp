@@ -8,6 +8,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/json.hpp"
@@ -23,6 +25,16 @@ std::string part_text(std::uint64_t bytes) { return bytes ? typed_size_text(byte
 std::string bound_name(Bound bound) { return bottleneck_text(bound, Seconds{0}, Seconds{0}); }
 
 std::string against(Seconds time, Seconds other) { return fmt::format("{:+.1f} %", 100 * (time / other - 1)); }
+
+// What works longest, which no order makes shorter.
+std::pair<Bound, Seconds> busiest(const Busy& busy, int copy_engines) {
+  const std::array<std::pair<Bound, Seconds>, 4> all{
+      {{copy_engines == 1 ? Bound::copy_engine : Bound::h2d_engine, busy.copy_in},
+       {Bound::d2h_engine, busy.copy_out},
+       {Bound::compute, busy.compute},
+       {Bound::host_issue, busy.host}}};
+  return *std::ranges::max_element(all, {}, &std::pair<Bound, Seconds>::second);
+}
 
 std::vector<double> microseconds_of(const std::vector<Seconds>& times) {
   std::vector<double> all;
@@ -55,6 +67,8 @@ void sequence_text(std::ostream& out, const SequenceOf& of, const TextStyle& sty
   page.labelled("as given", fmt::format("{}, {}", time(a.given.total), against(a.given.total, a.run.total)));
   page.labelled("waited for", fmt::format("{}, {}: each job alone, the next one after its end", time(a.apart),
                                           against(a.apart, a.run.total)));
+  const auto [bound, busy] = busiest(a.run.busy, of.costs->costs.copy_engines);
+  page.labelled("bottleneck", bottleneck_text(bound, busy, a.run.total));
   page.labelled("searched", a.all ? fmt::format("all {} orders", a.tried)
                                   : fmt::format("{} of all orders: Johnson's rule, insertion by length, then moves and "
                                                 "swaps as long as they gain; a better one may exist",
