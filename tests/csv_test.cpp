@@ -263,10 +263,12 @@ TEST_CASE("what a value counts: a chase its loads' time, a call its work, a job 
   ProbeSeries chase = probe_sweep();
   chase.question.probe = "latency";
   chase.question.operation = Operation::chase;
-  add_point(chase, {.blocks = 1, .threads = 1}, 1000, std::vector<double>(9, 300.0));  // 1000 loads
+  add_point(chase, {.blocks = 1, .threads = 1}, 1000, {280, 290, 295, 300, 300, 300, 310, 320, 330});  // 1000 loads
   trace.of<Probes>().push_back(chase);
   const auto load = rows(csv(trace, {"probes", CsvRows::summary})).at(0);
   CHECK(load.at("value") == "300");
+  CHECK(load.at("low") == "290");
+  CHECK(load.at("high") == "320");
   CHECK(load.at("unit") == "ns");
   CHECK(load.at("counts") == "time of a load");
   trace.of<Jobs>().push_back(jobs_of());

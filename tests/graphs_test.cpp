@@ -39,6 +39,7 @@ MeasuredCosts plain() {
   m.usable = true;
   m.costs.copy_h2d = m.costs.copy_d2h = Curve::line(Seconds{0}, Seconds{1e-9});
   m.costs.issue = {Seconds{10e-6}, Seconds{10e-6}, Seconds{10e-6}};
+  m.costs.issue_h2d = m.costs.issue_kernel = m.costs.issue_d2h = Curve::line(Seconds{10e-6}, Seconds{0});
   m.graph = graph_costs(calls(), "cuda:0", "");
   return m;
 }
