@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "npgpu/error.hpp"
+#include "tests/made_jobs.hpp"
 
 using namespace npgpu;
 
@@ -142,4 +143,32 @@ TEST_CASE("the error is that of measured jobs as long as this one in one stream"
   CHECK(a.error_source == "jobs of mine");
   CHECK(error_of({.in_bytes = 100'000, .out_bytes = 100'000}).error->workloads == 3);
   CHECK_FALSE(error_of({.in_bytes = 10'000'000, .out_bytes = 1'000}).error);  // none was measured
+}
+
+TEST_CASE("measured jobs with chunks in turn: each against the simulator, with the kernel of the unsplit job") {
+  JobSeries series = jobs_of();
+  series.question.order = Order::depth_first;
+  const auto add = [&](std::uint32_t chunks, std::uint32_t streams, double us) {
+    add_job(series,
+            {.bytes_in = 4'096'000,
+             .bytes_out = 4'096'000,
+             .kernel_bytes = 4096,
+             .iterations = 7,
+             .chunks = chunks,
+             .streams = streams},
+            {us, us, us});
+  };
+  add(1, 2, 2 * 4096 + 1000);  // a kernel of 1 ms
+  add(4, 4, 6000);             // a chunk in each stream: in no such error
+  const MeasuredCosts m = plain();
+  const Job job{.in_bytes = 4'096'000, .out_bytes = 4'096'000, .kernel = Seconds{1e-3}};
+  const double us = microseconds(simulate_total(job, 4, m.costs, Order::depth_first, 2).total);
+  add(4, 2, us / 1.1);
+  Trace trace;
+  trace.of<Jobs>() = {series};
+  const InTurnErrors errors = errors_in_turn(trace, m);
+  CHECK(errors.splits == 1);
+  CHECK(errors.error.median == doctest::Approx(0.1));
+  trace.of<Jobs>()[0].question.order = Order::breadth_first;  // buffers would not take turns
+  CHECK(errors_in_turn(trace, m).splits == 0);
 }

@@ -55,6 +55,14 @@ ModelErrors errors_by_length(const Evaluation&, const std::string& source);
 // Of the 205 jobs in data/traces/h200_design.h5, predicted from the costs in data/traces/h200_streams.h5.
 const ModelErrors& known_errors();
 
+// Measured jobs whose chunks took turns: more chunks than streams, depth-first, as the host issued them, and the
+// unsplit job beside them.
+struct InTurnErrors {
+  std::uint32_t splits = 0;
+  Spread error;  // of the simulator, as above
+};
+InTurnErrors errors_in_turn(const Trace&, const MeasuredCosts&);
+
 // ---- all of it ------------------------------------------------------------------------------------------------------
 
 struct Advice {

@@ -107,7 +107,9 @@ void forecast_text(std::ostream&, const ForecastOf&, const TextStyle&);
 void forecast_json(std::ostream&, const ForecastOf&);
 // Predictions against measured workloads: a row for each model. Full: also the simulator's times for each workload.
 void evaluation_text(std::ostream&, const Evaluation&, Detail, const TextStyle&);
-void evaluation_json(std::ostream&, const Evaluation&, std::span<const GraphComparison> graphs = {});
+void evaluation_json(std::ostream&, const Evaluation&, std::span<const GraphComparison> graphs = {},
+                     const InTurnErrors& in_turn = {});
+void in_turn_text(std::ostream&, const InTurnErrors&, const TextStyle&);  // nothing where there is no such job
 // A row for each job that was measured both ways; nothing where there is none.
 void graphs_text(std::ostream&, std::span<const GraphComparison>, const TextStyle&);
 

@@ -80,15 +80,22 @@ Evaluation evaluation_of(const Options& options, const Trace& measured, const Me
 
 int print_evaluation(const Options& options, const Trace& trace, const MeasuredCosts& costs) {
   const Trace measured = measured_jobs(options, trace);
-  const Evaluation evaluation = evaluation_of(options, measured, costs, options.on("json"));
+  const InTurnErrors in_turn = errors_in_turn(measured, costs);
+  // A file of nothing but chunks in turn scores no model.
+  const bool scores = !in_turn.splits || !workloads_of(measured).empty();
+  const Evaluation evaluation = scores ? evaluation_of(options, measured, costs, options.on("json"))
+                                       : Evaluation{costs.device_name, costs.simulated, {}, {}, {}};
   const auto as_graphs = graph_workloads_of(measured);
   const auto graphs = costs.graph && !as_graphs.empty() ? compare_graphs(workloads_of(measured), as_graphs, costs)
                                                         : std::vector<GraphComparison>{};
   if (options.on("json")) {
-    evaluation_json(std::cout, evaluation, graphs);
+    evaluation_json(std::cout, evaluation, graphs, in_turn);
     return exit_code::done;
   }
-  evaluation_text(std::cout, evaluation, options.on("every-job") ? Detail::full : Detail::brief, terminal_style());
+  if (scores)
+    evaluation_text(std::cout, evaluation, options.on("every-job") ? Detail::full : Detail::brief, terminal_style());
+  if (scores && in_turn.splits) std::cout << '\n';
+  in_turn_text(std::cout, in_turn, terminal_style());
   if (!graphs.empty()) std::cout << '\n';
   graphs_text(std::cout, graphs, terminal_style());
   if (!as_graphs.empty() && !costs.graph)

@@ -64,4 +64,14 @@ void evaluation_text(std::ostream& out, const Evaluation& e, Detail detail, cons
   out << page.text;
 }
 
+void in_turn_text(std::ostream& out, const InTurnErrors& e, const TextStyle& style) {
+  if (!e.splits) return;
+  Page page(style);
+  page.note(fmt::format(
+      "Chunks in turn, depth-first in fewer streams: {} measured, |error| {} % in the median, {} % at the "
+      "95th percentile, {} % at most",
+      counted(e.splits, "split"), percent_cell(e.error.median), percent_cell(e.error.p95), percent_cell(e.error.most)));
+  out << page.text;
+}
+
 }  // namespace npgpu

@@ -23,6 +23,7 @@
 //                      "hypotheses": [ { hypothesis, predicted_us } ] } ],
 //     "graphs": [ { "job": its fields, kernel_us, "streams": [ { streams, measured_us, predicted_us } ], "graph": the
 //                   same of the job as a graph of so many chains } ],
+//     "in_turn": { splits, error: { ... } } of jobs whose chunks took turns in fewer streams,
 //     "others": workloads that are in no score: fewer than three cuts, or streams made for the job }
 //   A point's predicted_us and a workload's predicted_best and regret are the simulator's. A model's and a hypothesis'
 //   predicted_us is a list as long as "points"; null where a model only chooses, or had nothing to be fitted to.
@@ -135,7 +136,8 @@ void forecast_json(std::ostream& out, const ForecastOf& of) {
   write_json(out, json, 1);
 }
 
-void evaluation_json(std::ostream& out, const Evaluation& e, std::span<const GraphComparison> graphs) {
+void evaluation_json(std::ostream& out, const Evaluation& e, std::span<const GraphComparison> graphs,
+                     const InTurnErrors& in_turn) {
   const Json models = array_of(e.models, [](const ModelScore& m) {
     return Json({entry("model", m.model), entry("source", m.source), entry("fitted", m.fitted),
                  entry("workloads", m.workloads), entry("error", spread(m.error)), entry("regret", spread(m.regret)),
@@ -151,7 +153,8 @@ void evaluation_json(std::ostream& out, const Evaluation& e, std::span<const Gra
                                                               entry("error", spread(c.error))});
                                                })),
                    entry("workloads", array_of(e.workloads, workload)), entry("others", array_of(e.others, workload)),
-                   entry("graphs", array_of(graphs, graph_json))});
+                   entry("graphs", array_of(graphs, graph_json)),
+                   entry("in_turn", Json{entry("splits", in_turn.splits), entry("error", spread(in_turn.error))})});
   write_json(out, json, 1);
 }
 

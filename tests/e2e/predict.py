@@ -91,8 +91,16 @@ with folder() as where:
                  run("streams", "--device", "sim:h200", "--experiment", "design", "--workloads", "6", "--seed", "11",
                      "--issue", "streams,graph", "--output", at("design.h5"), "--quiet")):
         check(made.code == 0, made.err)
+    turns = run("streams", "--device", "sim:h200", "--bytes-in", "16MiB", "--bytes-out", "16MiB", "--iterations", "64", "--order",
+                "depth-first", "--chunks", "1,12,24,48", "--streams", "3,6", "--append", "--output", at("design.h5"), "--quiet")
+    check(turns.code == 0, turns.err)
+    alone = run("streams", "--device", "sim:h200", "--bytes-in", "16MiB", "--bytes-out", "16MiB", "--order", "depth-first",
+                "--chunks", "1,12", "--streams", "3", "--output", at("turns.h5"), "--quiet")
+    alone = run("predict", at("node.h5"), "--evaluate", "--measured", at("turns.h5"))
+    check(alone.code == 0 and "1 split measured" in alone.out, alone.out + alone.err)
     both = run("predict", at("node.h5"), "--evaluate", "--measured", at("design.h5"))
     check("6 jobs as CUDA graphs and in streams" in both.out, both.out[-1500:])
+    check("6 splits measured" in both.out, f"chunks in turn: {both.out[-1500:]}")
     graphs = json.loads(run("predict", at("node.h5"), "--evaluate", "--measured", at("design.h5"), "--json").out)["graphs"]
     errors = sorted(abs(p["predicted_us"] / p["measured_us"] - 1) for g in graphs for p in g["graph"] if p["streams"] > 1)
     check(len(graphs) == 6 and errors[len(errors) // 2] < 0.02, f"{len(graphs)} graphs, {errors[len(errors) // 2:]}")
