@@ -110,7 +110,7 @@ def from_trace(path):
     series = loader.load([path], "jobs")
     found = {}
     for jobs in series:
-        if (jobs.device != series[0].device or jobs.case["gating"] != "open" or jobs.case["order"] == "independent"
+        if (jobs.device != series[0].device or jobs.case["gating"] != "open" or jobs.case.get("issue") == "graph" or jobs.case["order"] == "independent"
                 or jobs.case["workload"] == "none"):
             continue
         for point in jobs.points:

@@ -151,7 +151,7 @@ TEST_CASE("a table without rows is refused, and the sentence names the kinds tha
   probes_only.of<Probes>().push_back(probe_sweep());
   add_point(probes_only.of<Probes>()[0], {}, 1, {1});
   CHECK(has(refusal(probes_only, {}), "no samples of this kind; it has those of probes"));
-  CHECK(has(refusal(probes_only, {"jobs", CsvRows::points}), "no points of this kind"));
+  CHECK(has(refusal(probes_only, {"jobs", CsvRows::summary}), "no points of this kind"));
   CHECK(has(refusal(Trace{}, {}), "none of any"));
   CHECK(has(refusal(probes_only, {"streams", CsvRows::samples}), "'streams' is none of transfers, probes, jobs"));
 }
@@ -161,16 +161,18 @@ TEST_CASE("a tidy table has a row for each point: clock, round trips and lanes a
   trace.of<Transfers>() = {sweep_of(Pattern::pingpong), sweep_of(Pattern::duplex, Timing::gated)};
   add_point(trace.of<Transfers>()[0], 1000, {4, 4, 4, 4, 4, 4, 8}, 1);
   add_duplex(trace.of<Transfers>()[1], 1000, {1, 1, 1}, {2, 2, 2});
-  const auto all = rows(csv(trace, {"transfers", CsvRows::points}));
+  const auto all = rows(csv(trace, {"transfers", CsvRows::summary}));
   REQUIRE(all.size() == 3);
   CHECK(all[0].at("bytes") == "1000");
   CHECK(all[0].at("trials") == "7");
   CHECK(all[0].at("time_us") == "2");  // half of a round trip
   CHECK(all[0].at("time_low_us") == "2");
   CHECK(all[0].at("time_high_us") == "4");
-  CHECK(all[0].at("rate") == "500000000");
-  CHECK(all[0].at("rate_low") == "250000000");
-  CHECK(all[0].at("rate_unit") == "B/s");
+  CHECK(all[0].at("value") == "500000000");
+  CHECK(all[0].at("low") == "250000000");
+  CHECK(all[0].at("high") == "500000000");
+  CHECK(all[0].at("unit") == "B/s");
+  CHECK(all[0].at("counts") == "payload bytes");
   CHECK(all[1].at("lane") == "0");
   CHECK(all[1].at("time_us") == "1");
   CHECK(all[2].at("lane") == "1");
@@ -179,9 +181,10 @@ TEST_CASE("a tidy table has a row for each point: clock, round trips and lanes a
   CHECK(all[2].at("time_low_us").empty());  // three trials have no interval
   trace.of<Probes>().push_back(probe_sweep());
   add_point(trace.of<Probes>()[0], {.blocks = 1, .threads = 32}, 1000, std::vector<double>(9, 2.0));
-  const auto probe = rows(csv(trace, {"probes", CsvRows::points})).at(0);
-  CHECK(probe.at("rate") == "500000000");
-  CHECK(probe.at("rate_unit") == "FLOP/s");
+  const auto probe = rows(csv(trace, {"probes", CsvRows::summary})).at(0);
+  CHECK(probe.at("value") == "500000000");
+  CHECK(probe.at("unit") == "FLOP/s");
+  CHECK(probe.at("kind") == "probes");
   CHECK(probe.at("stop") == "converged");
 }
 
@@ -190,9 +193,10 @@ TEST_CASE("a point whose payload was wrong has no time in the tidy table, but th
   trace.of<Transfers>().push_back(sweep_of());
   add_point(trace.of<Transfers>()[0], 1000, {4});
   trace.of<Transfers>()[0].samples[0].intact = 0;
-  const auto row = rows(csv(trace, {"transfers", CsvRows::points})).at(0);
+  const auto row = rows(csv(trace, {"transfers", CsvRows::summary})).at(0);
   CHECK(row.at("time_us").empty());
-  CHECK(has(row.at("void"), "wrong"));
+  CHECK(row.at("value").empty());
+  CHECK(has(row.at("unusable"), "wrong"));
 }
 
 TEST_CASE("a disturbed visit is no part of its point; a point that rests on such names the causes") {
@@ -201,21 +205,23 @@ TEST_CASE("a disturbed visit is no part of its point; a point that rests on such
   TransferSeries& sweep = trace.of<Transfers>()[0];
   for (const double us : {10.0, 30.0, 12.0}) add_point(sweep, 1000, {us, us});
   disturb(sweep.visits[1], Cause::host_busy, "python3 (4711)");
-  auto all = rows(csv(trace, {"transfers", CsvRows::points}));
+  auto all = rows(csv(trace, {"transfers", CsvRows::summary}));
   REQUIRE(all.size() == 1);
   CHECK(all[0].at("visits") == "3");
+  CHECK(all[0].at("visits_counted") == "2");
   CHECK(all[0].at("trials") == "4");
   CHECK(all[0].at("disturbed").empty());
   CHECK(all[0].at("time_us") == "11");
   CHECK(all[0].at("max_us") == "12");
   for (const std::size_t i : {0U, 2U}) disturb(sweep.visits[i], Cause::host_busy);
-  all = rows(csv(trace, {"transfers", CsvRows::points}));
+  all = rows(csv(trace, {"transfers", CsvRows::summary}));
   CHECK(all[0].at("trials") == "6");
-  CHECK(all[0].at("disturbed") == "others used the host's processors; most of all by python3 (4711)");
+  CHECK(all[0].at("disturbed") == "host-busy");
+  CHECK(all[0].at("disturbed_by") == "python3 (4711)");
   CHECK(all[0].at("time_us") == "12");
   disturb(sweep.visits[0], Cause::device_busy);
-  CHECK(has(csv(trace, {"transfers", CsvRows::points}),
-            ",\"others used the host's processors, another process used the device; most of all by python3 (4711)\","));
+  all = rows(csv(trace, {"transfers", CsvRows::summary}));
+  CHECK(all[0].at("disturbed") == "host-busy;device-busy");
   // Each visit's own, by number and name, is with its samples.
   const auto samples = rows(csv(trace, {"transfers", CsvRows::samples}));
   REQUIRE(samples.size() == 6);
@@ -225,4 +231,51 @@ TEST_CASE("a disturbed visit is no part of its point; a point that rests on such
   CHECK(samples[2].at("disturber") == "python3 (4711)");
   CHECK(samples[0].at("disturbed") == std::to_string(sweep.visits[0].disturbed));
   CHECK(samples[0].at("disturber").empty());
+}
+
+TEST_CASE("a row says which run it is of, on which device, at which clocks: the median of the visits that count") {
+  Trace trace;
+  trace.root.run_uuid = "uuid";
+  trace.root.hostname = "node7";
+  trace.root.start_time_utc = "2026-11-21T06:19:25Z";
+  trace.of<Transfers>().push_back(sweep_of());
+  TransferSeries& sweep = trace.of<Transfers>()[0];
+  sweep.device_uuid = "GPU-1";
+  sweep.device_name = "Test GPU";
+  for (const double us : {10.0, 30.0, 12.0, 14.0}) add_point(sweep, 1000, {us, us});
+  for (std::size_t i = 0; i < 4; ++i) sweep.visits[i].telemetry.sm_clock_mhz = 1000.0 + 100 * static_cast<double>(i);
+  sweep.visits[3].telemetry.memory_clock_mhz = 3000;
+  disturb(sweep.visits[1], Cause::host_busy);
+  const auto row = rows(csv(trace, {"transfers", CsvRows::summary})).at(0);
+  CHECK(row.at("run_uuid") == "uuid");
+  CHECK(row.at("host") == "node7");
+  CHECK(row.at("date") == "2026-11-21T06:19:25Z");
+  CHECK(row.at("kind") == "transfers");
+  CHECK(row.at("device_uuid") == "GPU-1");
+  CHECK(row.at("device_name") == "Test GPU");
+  CHECK(row.at("sm_clock_mhz") == "1200");  // of 1000, 1200 and 1300
+  CHECK(row.at("memory_clock_mhz") == "3000");
+  CHECK(row.at("power_w").empty());
+}
+
+TEST_CASE("what a value counts: a chase its loads' time, a call its work, a job itself") {
+  Trace trace;
+  ProbeSeries chase = probe_sweep();
+  chase.question.probe = "latency";
+  chase.question.operation = Operation::chase;
+  add_point(chase, {.blocks = 1, .threads = 1}, 1000, {280, 290, 295, 300, 300, 300, 310, 320, 330});  // 1000 loads
+  trace.of<Probes>().push_back(chase);
+  const auto load = rows(csv(trace, {"probes", CsvRows::summary})).at(0);
+  CHECK(load.at("value") == "300");
+  CHECK(load.at("low") == "290");
+  CHECK(load.at("high") == "320");
+  CHECK(load.at("unit") == "ns");
+  CHECK(load.at("counts") == "time of a load");
+  trace.of<Jobs>().push_back(jobs_of());
+  add_job(trace.of<Jobs>()[0], {.bytes_in = 4}, {7});
+  const auto job = rows(csv(trace, {"jobs", CsvRows::summary})).at(0);
+  CHECK(job.at("value") == "7");
+  CHECK(job.at("unit") == "us");
+  CHECK(job.at("counts") == "time of a job");
+  CHECK(job.at("chunks") == "1");
 }

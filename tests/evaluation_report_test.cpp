@@ -23,7 +23,8 @@ Evaluation made() {
   w.workload.time_us = {{300, 299, 301, "us", ""}, {200, 199, 201, "us", ""}, {160, 159, 161, "us", ""}};
   w.kernel_us = 100;
   w.best = 4;
-  w.models = {{"simulator", {300, 210, 152}, 2, 0.25, false}, {"n = 1", {300, 300, 300}, 1, 0.875, true}};
+  w.models = {{"simulator", {300, 210, 152}, 2, 0.25, false, 2, 0.3},
+              {"n = 1", {300, 300, 300}, 1, 0.875, true, 1, 0.875}};
   e.workloads = {w};
   ModelScore good;
   good.model = "simulator";
@@ -31,6 +32,7 @@ Evaluation made() {
   good.workloads = 1;
   good.error = {0.05, 0.051, 0.0525};
   good.regret = {0.25, 0.25, 0.25};
+  good.advised_regret = {0.3, 0.31, 0.32};
   good.hits = 0;
   good.r2 = 0.98765;
   good.rmse_us = 3;
@@ -47,7 +49,9 @@ Evaluation made() {
 
 std::string text(const Evaluation& e, Detail detail) {
   std::ostringstream out;
-  evaluation_text(out, e, detail, {});
+  TextStyle style;
+  style.width = 120;
+  evaluation_text(out, e, detail, style);
   return out.str();
 }
 
@@ -70,9 +74,11 @@ TEST_CASE("a row a model, in percent; what was not measured is a dash") {
   CAPTURE(told);
   CHECK(told.starts_with("predictions compared with 1 measured workload on Test GPU\n"));
   CHECK(row(told, "simulator") ==
-        std::vector<std::string>{"5.00", "5.10", "5.25", "25.00", "25.00", "25.00", "0", "0.9877"});
-  CHECK(row(told, "n = 1") == std::vector<std::string>{"-", "-", "-", "87.50", "87.50", "87.50", "100", "-"});
+        std::vector<std::string>{"5.00", "5.10", "5.25", "25.00", "25.00", "25.00", "30.00", "31.00", "0", "0.9877"});
+  CHECK(row(told, "n = 1") == std::vector<std::string>{"-", "-", "-", "87.50", "87.50", "87.50", "-", "-", "100", "-"});
   CHECK(has(told, "regret: time with the number of streams"));
+  // 300 us unsplit: 5 % at two streams and at four.
+  CHECK(row(told, "shorter than 1 ms") == std::vector<std::string>{"1", "5.00", "5.00", "5.00"});
   CHECK_FALSE(has(told, "1 MiB in"));
 }
 
@@ -106,6 +112,9 @@ TEST_CASE("JSON: scores as parts of one, workloads with every point, null for wh
   CHECK(good["workloads"] == 1);
   CHECK(good["error"] == Json{{"median", 0.05}, {"p95", 0.051}, {"most", 0.0525}});
   CHECK(good["regret"]["median"] == 0.25);
+  CHECK(good["advised_regret"] == Json{{"median", 0.3}, {"p95", 0.31}, {"most", 0.32}});
+  CHECK(json["by_length"][0]["workloads"] == 1);
+  CHECK(json["by_length"][2]["to_us"].is_null());
   CHECK(good["hits"] == 0);
   CHECK(good["rmse_us"] == 3);
   CHECK(json["models"][1]["fitted"] == 2);

@@ -164,6 +164,21 @@ TEST_CASE("errors, regret and hits") {
   CHECK(score(e, "c.c. 2.x").error.most == doctest::Approx(2250.0 / 1400 - 1));
 }
 
+TEST_CASE("the advised number is the fewest within 1 % of what the model predicts, and its regret is measured") {
+  // 0.1, 10 and 0.1 ms: n chunks take 10 + 0.2/n ms, so that two are 1 % slower than the best and one is not enough.
+  JobSeries sweep = jobs_of();
+  for (const auto& [n, us] : {std::pair{1u, 10200.0}, {2u, 10150.0}, {4u, 10060.0}, {8u, 10030.0}})
+    add_job(
+        sweep,
+        {.bytes_in = 100'000, .bytes_out = 100'000, .kernel_bytes = 4096, .iterations = 7, .chunks = n, .streams = n},
+        {us});
+  const Evaluation e = evaluate(workloads(sweep), plain());
+  CHECK(e.workloads.at(0).simulator().predicted_best == 8);
+  CHECK(e.workloads.at(0).simulator().advised == 2);
+  CHECK(score(e, "simulator").advised_regret.most == doctest::Approx(10150.0 / 10030 - 1));
+  CHECK(score(e, "best constant n").advised_regret.most == score(e, "best constant n").regret.most);
+}
+
 TEST_CASE("models that are fitted never see the workload that they predict") {
   // Three workloads alike and one twice as slow cut as the others: told of itself, the constant would fit better.
   JobSeries sweep = one_workload({{1, 3000}, {2, 2000}, {4, 1500}, {8, 1250}});

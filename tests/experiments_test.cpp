@@ -162,3 +162,14 @@ TEST_CASE("the design: the same everywhere, spread as it says, in random order")
   for (std::size_t i = 16; i < jobs.size(); ++i) repeats += jobs[i].axes.chunks == jobs[i - 16].axes.chunks;
   CHECK(repeats < 400);  // some 210 by chance
 }
+
+TEST_CASE("a design issued both ways has each point twice, and the same points as one way") {
+  const auto streams = design_experiment("cuda:0", 4, 7),
+             both = design_experiment("cuda:0", 4, 7, {Issuing::streams, Issuing::graph});
+  REQUIRE(both.size() == 2 * streams.size());
+  std::multiset<JobShape> once, graphs;
+  for (const JobStep& step : streams) once.insert(step.axes);
+  for (const JobStep& step : both)
+    if (step.question.issue == Issuing::graph) graphs.insert(step.axes);
+  CHECK(once == graphs);
+}

@@ -37,6 +37,12 @@ struct Made {
     of.forecast.time_us = us(1500, 1490, 1520);
     of.forecast.fewest = 5;
     of.forecast.most = 7;
+    of.advice.best = of.advice.advised = split(6, 6, 1500);
+  }
+  static SplitTime split(std::uint32_t chunks, std::uint32_t streams, double us) {
+    SplitTime s{chunks, streams};
+    s.run.total = from_microseconds(us);
+    return s;
   }
 };
 
@@ -61,15 +67,87 @@ TEST_CASE("the text answers first: how many, how long, what is gained, and what 
   CHECK(has(told, "best      6 streams (5 .. 7), 1.500 ms (1.490 ms .. 1.520 ms)\n"));
   CHECK(has(told, "speed-up  2.000 over one stream\n"));
   CHECK(has(told, "bottleneck D2H copy engine, 80 % busy\n"));
-  CHECK(has(told, "interval: only the scatter of the measured costs, not the error of the model"));
+  CHECK(has(told, "advised   6 streams, the best; fewer are more than 1 % slower\n"));
+  CHECK(has(told, "buffers   6 in flight, each for a chunk of 10 MiB in and 10 MiB out; 120 MiB of device memory\n"));
+  CHECK(has(told, "error     not known: no job of this length was measured\n"));
+  CHECK(has(told, "graph     not known: the trace has no launches of graphs"));
+  CHECK(has(told, "intervals: the scatter of the measured costs, and not the error of the model"));
   CHECK_FALSE(has(told, "SIMULATED"));
 }
 
-TEST_CASE("the fewest streams within 1 % of the best are named, where they are fewer") {
-  CHECK_FALSE(has(text({}), "enough"));
+TEST_CASE("the fewest streams within 1 % of the best are advised, with both times") {
   Made made;
-  made.of.forecast.candidates_us[3].value = 1512;  // 4 streams, 0.8 % over the best
-  CHECK(has(text(made), "enough    4 streams, +0.8 %: the fewest within 1 % of the best\n"));
+  made.of.advice.advised = Made::split(4, 4, 1512);
+  const std::string told = text(made);
+  CAPTURE(told);
+  CHECK(has(told, "advised   4 streams, 1.512 ms, +0.8 % over the best: the fewest within 1 %\n"));
+  CHECK(has(told, "best      6 streams (5 .. 7), 1.500 ms"));
+  CHECK(has(told, "buffers   4 in flight, each for a chunk of 15 MiB in and 15 MiB out"));
+}
+
+TEST_CASE("the lean way, the model's error and the graph are said with their numbers") {
+  Made made;
+  made.of.advice.lean = Made::split(60, 3, 1530);
+  made.of.advice.error = LengthClass{1000, 5000, 52, {0.0096, 0.047, 0.13}};
+  made.of.advice.error_source = "205 jobs of mine";
+  made.costs.graph = GraphCosts{};
+  GraphAdvice graph;
+  graph.advised = Made::split(8, 8, 1440);
+  graph.gain = 0.04;
+  graph.instantiate = Seconds{150e-6};
+  graph.pays_after = 3;
+  made.of.advice.graph = graph;
+  std::string told = text(made, 200);
+  CAPTURE(told);
+  CHECK(has(told,
+            "lean      6 MiB of device memory with 60 chunks in turn through 3 buffers of 1 MiB in and 1 MiB out, "
+            "depth-first: 1.530 ms, +2.0 % over the best\n"));
+  CHECK(has(told,
+            "error     1.0 % in the median, 4.7 % at the 95th percentile: of predicted times of 52 jobs of 1 ms "
+            "to 5 ms (205 jobs of mine)\n"));
+  CHECK(has(told,
+            "graph     8 chains, 1.440 ms, 4.0 % sooner than the advised streams; to instantiate it takes 150.0 us, "
+            "and pays after 3 launches\n"));
+  made.of.advice.graph->pays_after.reset();
+  made.of.advice.graph->gain = -0.002;
+  told = text(made, 200);
+  CHECK(has(told, "graph     gains nothing: 8 chains, 1.440 ms, +0.2 % over the advised streams\n"));
+}
+
+TEST_CASE("limited memory: what fits, what that costs, and a table of chunks in turn") {
+  Made made;
+  made.of.advice.max_memory = 8 * MiB;
+  made.of.advice.advised = Made::split(45, 3, 1545);
+  made.of.advice.best = Made::split(60, 4, 1533);
+  made.of.advice.in_memory = {Made::split(20, 1, 3000), made.of.advice.advised, made.of.advice.best};
+  const std::string told = text(made, 200);
+  CAPTURE(told);
+  CHECK(has(told, "memory    at most 8 MiB: "));
+  CHECK(has(told,
+            "advised   3 streams with 45 chunks in turn, 1.545 ms, +3.0 % over a chunk in each stream: the fewest "));
+  CHECK(has(told, "best      4 streams with 60 chunks in turn, 1.533 ms, +2.2 % over a chunk in each stream\n"));
+  CHECK(has(told, "unlimited 6 streams (5 .. 7) with a chunk in each, 1.500 ms"));
+  CHECK(has(told, "\n        3      45   8 MiB"));
+  CHECK_FALSE(has(told, "lean"));
+}
+
+TEST_CASE("JSON: advice, lean way and graph") {
+  Made made;
+  made.of.advice.advised = Made::split(4, 4, 1512);
+  made.of.advice.lean = Made::split(60, 3, 1530);
+  made.of.notes = {"a sentence"};
+  std::ostringstream out;
+  forecast_json(out, made.of);
+  const Json json = Json::parse(out.str());
+  CHECK(json["advised"]["streams"] == 4);
+  CHECK(json["advised"]["device_bytes"] == 120 * MiB);
+  CHECK(json["lean"]["chunks"] == 60);
+  CHECK(json["lean"]["chunk_in_bytes"] == MiB);
+  CHECK(json["lean"]["device_bytes"] == 6 * MiB);
+  CHECK(json["graph"].is_null());
+  CHECK(json["error"].is_null());
+  CHECK(json["max_memory_bytes"].is_null());
+  CHECK(json["notes"][0] == "a sentence");
 }
 
 TEST_CASE("a size is echoed as it was typed: 64MB is no 62500 KiB") {

@@ -61,15 +61,19 @@ TEST_CASE("a size that is a result is rounded") {
   CHECK(about_size_text(1023) == "1023 B");
   CHECK(about_size_text(4.0 * 1024 * 1024) == "4 MiB");
   CHECK(about_size_text(17.25) == "17.2 B");
+  CHECK(about_size_text(1010.3 * 1024) == "1010 KiB");
   CHECK(about_size_text(not_measured) == "-");
 }
 
-TEST_CASE("a size that a user typed is echoed in decimal units where it is round in those") {
+TEST_CASE("a size that a user typed is echoed in the unit that makes it shortest") {
   CHECK(typed_size_text(64'000'000) == "64 MB");
   CHECK(typed_size_text(2'000'000'000) == "2 GB");
   CHECK(typed_size_text(64 * MiB) == "64 MiB");
   CHECK(typed_size_text(62500 * KiB + 1024) == "62501 KiB");
-  CHECK(typed_size_text(1500) == "1500 B");
+  CHECK(typed_size_text(1500) == "1.5 kB");
+  CHECK(typed_size_text(1536) == "1.5 KiB");
+  CHECK(typed_size_text(128'000) == "125 KiB");  // as short as 128 kB
+  CHECK(typed_size_text(62'914'561) == "62914561 B");
   CHECK(typed_size_text(0) == "0 B");
 }
 

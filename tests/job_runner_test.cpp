@@ -142,6 +142,10 @@ TEST_CASE("iterations of a ratio are the same for all splits of a workload, and 
   CHECK(runner.settled(step, {}).axes.iterations == 200);
   CHECK(runner.settled(step, {}).axes.chunks == 4);
   CHECK(runner.runs == runs);  // chosen once
+  step.question.issue = Issuing::graph;
+  CHECK(runner.settled(step, {}).axes.iterations == 200);
+  CHECK(runner.settled(step, {}).question.issue == Issuing::graph);
+  CHECK(runner.runs == runs);  // the same kernel as a graph
 
   MadeRunner later;
   JobShape known = job, other = job;

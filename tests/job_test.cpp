@@ -133,6 +133,19 @@ TEST_CASE("a title says all that is not the shape's") {
   CHECK(title(JobCase{.device = "cuda:0"}) == "jobs cuda:0 increment breadth-first pooled");
   CHECK(title(JobCase{"cuda:1", Workload::none, Order::independent, StreamPool::fresh, Gating::gated}) ==
         "jobs cuda:1 none independent fresh gated");
+  CHECK(title(JobCase{.device = "cuda:0", .issue = Issuing::graph}) ==
+        "jobs cuda:0 increment breadth-first pooled graph");
   CHECK(title(JobCase{.device = "cuda:0", .gating = Gating::last_stream_free}) ==
         "jobs cuda:0 increment breadth-first pooled last-stream-free");
+}
+
+TEST_CASE("a graph is made before the clock starts and needs no gate") {
+  const JobShape job{.bytes_in = 4096, .kernel_bytes = 4096, .iterations = 1};
+  JobCase c{.device = "cuda:0", .issue = Issuing::graph};
+  CHECK_FALSE(refuses({c, job}));
+  c.gating = Gating::gated;
+  CHECK(refuses({c, job}).value_or("").find("needs no gate") != std::string::npos);
+  c.gating = Gating::open;
+  c.pool = StreamPool::fresh;
+  CHECK(refuses({c, job}).value_or("").find("pooled") != std::string::npos);
 }

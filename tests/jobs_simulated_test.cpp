@@ -224,3 +224,24 @@ TEST_CASE("simulated job: more calls than a gate holds time it out, as many as i
   CHECK_FALSE(plain.try_run(c, five));
   CHECK(plain.try_run(plain.job_case(Workload::none, Order::breadth_first, StreamPool::pooled, false), five));
 }
+
+TEST_CASE("simulated job: a device that does not say what graphs cost runs none, and names the key") {
+  Plain plain;
+  const JobCase graph{plain.id, Workload::none, Order::breadth_first, StreamPool::pooled, Gating::open, Issuing::graph};
+  CHECK(find_job_backend(plain.id).refuses({graph, copies}).value_or("").find("call_graph_launch_us is missing") !=
+        std::string::npos);
+}
+
+TEST_CASE("simulated job: on a device that says what graphs cost, only the host's part of a job changes") {
+  const JobShape job{.bytes_in = 4 * 4096, .chunks = 4, .streams = 4};
+  JobCase c{"sim:h200", Workload::none, Order::breadth_first};
+  const auto issue_us = [&] {
+    const JobStep step{c, job};
+    const auto runner = find_job_backend(c.device).open({&step, 1});
+    runner->prepare(step);
+    return run_once(*runner).value().issue_us;
+  };
+  CHECK(issue_us() == doctest::Approx(4 * 1.9).epsilon(0.05));
+  c.issue = Issuing::graph;
+  CHECK(issue_us() == doctest::Approx(1.3 + 4 * 0.8).epsilon(0.05));
+}

@@ -14,7 +14,7 @@ TEST_CASE("root and provenance") {
   make_trace(folder / "t.h5");
   const Trace trace = read_trace(folder / "t.h5");
   CHECK(trace.version_major == 3);
-  CHECK(trace.version_minor == 0);
+  CHECK(trace.version_minor == 1);
   CHECK(trace.root.run_uuid == "first");
   CHECK(trace.root.tool_version == "0.1.0");
   CHECK(trace.root.git_commit == "abc123");

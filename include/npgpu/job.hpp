@@ -34,6 +34,11 @@ enum class Gating {
   gated,             // everything, and then the gate is opened: device time without the host's
   last_stream_free,  // every stream but the last, until the last one's work has ended: whether it waits behind theirs
 };
+// How the host gives a job's operations to the device.
+enum class Issuing {
+  streams,  // call by call
+  graph,    // the same calls, captured into a CUDA graph before the clock starts: one call launches them all
+};
 // If the free stream's work has not ended so long after the last call, ten times what it takes by itself, it waits for
 // a stream behind the gate, which is opened.
 inline constexpr Seconds last_stream_free_patience{200e-6};
@@ -42,6 +47,7 @@ template <>
 inline constexpr std::array<std::string_view, 4> names_of<Workload>{"none", "increment", "memory", "compute"};
 template <> inline constexpr std::array<std::string_view, 2> names_of<StreamPool>{"pooled", "fresh"};
 template <> inline constexpr std::array<std::string_view, 3> names_of<Gating>{"open", "gated", "last-stream-free"};
+template <> inline constexpr std::array<std::string_view, 2> names_of<Issuing>{"streams", "graph"};
 
 struct JobCase {
   std::string device{};  // cuda:0
@@ -49,16 +55,17 @@ struct JobCase {
   Order order = Order::breadth_first;
   StreamPool pool = StreamPool::pooled;
   Gating gating = Gating::open;
+  Issuing issue = Issuing::streams;
 
   auto operator<=>(const JobCase&) const = default;
 };
 template <>
-inline constexpr auto fields_of<JobCase> =
-    std::tuple{field("device", &JobCase::device), field("workload", &JobCase::workload),
-               field("order", &JobCase::order), field("pool", &JobCase::pool), field("gating", &JobCase::gating)};
+inline constexpr auto fields_of<JobCase> = std::tuple{
+    field("device", &JobCase::device), field("workload", &JobCase::workload), field("order", &JobCase::order),
+    field("pool", &JobCase::pool),     field("gating", &JobCase::gating),     optional_field("issue", &JobCase::issue)};
 inline std::string device_of(const JobCase& c) { return c.device; }
 inline bool is_host_timed(const JobCase& c) { return c.gating != Gating::gated; }
-std::string title(const JobCase&);  // "jobs cuda:0 none independent pooled gated"
+std::string title(const JobCase&);  // "jobs cuda:0 none independent pooled gated"; "... graph"
 
 // The axes. Bytes are of the whole job, multiples of 4; 0: the job has no such stage.
 struct JobShape {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -67,6 +68,13 @@ struct CostParameter : Parameter {
   Cost cost;
 };
 
+// What a job costs as a CUDA graph, over the nodes of the graph: copies and kernels.
+struct GraphCosts {
+  Curve launch;          // the host's time of the call that launches it
+  Curve instantiate;     // the host's time of making it; empty: not known
+  bool of_jobs = false;  // `launch` is of graphs of jobs; else of graphs of kernels
+};
+
 // What one device of a trace charges for streams, with what it was measured from.
 struct MeasuredCosts {
   std::string device, device_uuid, device_name;
@@ -83,6 +91,7 @@ struct MeasuredCosts {
   // Threads of a multiprocessor whose blocks work without slowing each other, as parts of kernels show it; 0: all that
   // it holds.
   std::uint32_t threads_at_once = 0;
+  std::optional<GraphCosts> graph;   // nothing where the trace has no such calls
   std::vector<KernelTimes> kernels;  // of the sorts that were measured down to a block for each multiprocessor
 };
 
@@ -131,6 +140,8 @@ struct MeasuredWorkload {
 std::vector<MeasuredWorkload> workloads_of(const Trace&);
 // Those with the unsplit job, but fewer counts of streams, or with streams made for the job: they are in no score.
 std::vector<MeasuredWorkload> other_workloads_of(const Trace&);
+// As workloads_of(), of jobs that were launched as graphs. They are in no score either; see npgpu/graphs.hpp.
+std::vector<MeasuredWorkload> graph_workloads_of(const Trace&);
 
 // With the creation of streams that are made for the job.
 StreamCosts costs_of(const MeasuredWorkload&, const MeasuredCosts&);
@@ -144,6 +155,7 @@ struct ModelScore {
   std::uint32_t workloads = 0;
   Spread error;                // |predicted / measured - 1| over workloads and cuts, the unsplit left out
   Spread regret;               // measured time at the predicted n over the best measured, less 1
+  Spread advised_regret;       // the same at the advised n; of models that only choose a number as `regret`
   double hits = not_measured;  // share of workloads where that regret is within the noise of the two
   double r2 = not_measured, rmse_us = not_measured;  // of times over workloads and cuts
 };
@@ -154,6 +166,9 @@ struct ModelPrediction {
   std::uint32_t predicted_best = 1;  // its choice among the counts measured
   double regret = not_measured;
   bool hit = false;  // within the noise of the best
+  // The fewest streams whose predicted time is within 1 % of the least predicted.
+  std::uint32_t advised = 1;
+  double advised_regret = not_measured;
 };
 // A supposed time, whatever the job; see figures 4 to 7 of Gomez-Luna et al. 2012.
 struct Hypothesis {
@@ -170,6 +185,8 @@ struct WorkloadScore {
 
   const ModelPrediction& simulator() const { return models.front(); }
 };
+// |predicted / measured - 1| of each split of a workload in two and more streams, where it was predicted.
+std::vector<double> errors_of(const WorkloadScore&, const ModelPrediction&);
 struct Evaluation {
   std::string device_name;
   bool simulated = false;

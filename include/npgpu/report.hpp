@@ -2,13 +2,16 @@
 #pragma once
 
 #include <ostream>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "npgpu/advice.hpp"
 #include "npgpu/compare.hpp"
 #include "npgpu/overview.hpp"
 #include "npgpu/predict.hpp"
+#include "npgpu/sequence.hpp"
 
 namespace npgpu {
 
@@ -76,6 +79,7 @@ struct Simulation {
   StreamCosts costs;
   Timeline timeline;
   Prediction prediction;
+  std::uint32_t chunks = 0;  // more than streams: they take turns
 };
 // Totals, and a row a server: which chunk it works on, over the time.
 void simulation_text(std::ostream&, const Simulation&, const TextStyle&);
@@ -83,22 +87,39 @@ void simulation_json(std::ostream&, const Simulation&);
 // Chrome's trace event format, which Perfetto (ui.perfetto.dev) opens: servers as one process, streams as another.
 void simulation_chrome(std::ostream&, const Simulation&);
 
-// How long a job takes in n streams on a measured device, and which n is best.
+// Several jobs, each as it is advised, and the order in which they end soonest. `plans` are in the order given.
+struct SequenceOf {
+  const MeasuredCosts* costs = nullptr;
+  std::vector<PlannedJob> plans;
+  std::vector<Seconds> times;  // of each job alone, as planned
+  std::vector<Bound> bounds;   // what each is bound by, alone
+  SequenceAdvice advice;
+};
+void sequence_text(std::ostream&, const SequenceOf&, const TextStyle&);
+void sequence_json(std::ostream&, const SequenceOf&);
+
+// How long a job takes in n streams on a measured device, which n is best, and what is advised.
 struct ForecastOf {
   const MeasuredCosts* costs = nullptr;
   Job job;
   Order order = Order::breadth_first;
   Forecast forecast;
+  Advice advice;
+  std::vector<std::string> notes{};  // what else is to be said, a sentence each
 };
 void forecast_text(std::ostream&, const ForecastOf&, const TextStyle&);
 void forecast_json(std::ostream&, const ForecastOf&);
 // Predictions against measured workloads: a row for each model. Full: also the simulator's times for each workload.
 void evaluation_text(std::ostream&, const Evaluation&, Detail, const TextStyle&);
-void evaluation_json(std::ostream&, const Evaluation&);
+void evaluation_json(std::ostream&, const Evaluation&, std::span<const GraphComparison> graphs = {},
+                     const InTurnErrors& in_turn = {});
+void in_turn_text(std::ostream&, const InTurnErrors&, const TextStyle&);  // nothing where there is no such job
+// A row for each job that was measured both ways; nothing where there is none.
+void graphs_text(std::ostream&, std::span<const GraphComparison>, const TextStyle&);
 
-// A table of one kind. Samples: each with its case, axes and point. Points: each with its case, axes, number of trials,
-// and the medians of time and rate with their 95 % intervals and units.
-enum class CsvRows { samples, points };
+// A table of one kind. Samples: each with its case, axes and visit. Summary: a row for each point, as data/TABLES.md
+// describes it.
+enum class CsvRows { samples, summary };
 template <> inline constexpr std::array<std::string_view, 2> names_of<CsvRows>{"samples", "points"};
 struct CsvTable {
   std::string kind = std::string(Transfers::name);

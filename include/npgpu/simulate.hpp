@@ -97,6 +97,8 @@ struct StreamCosts {
   // From the return of a call until the device could begin, together with the way back, from the last end until the
   // host knows: host time of a job of one operation, less that of the call and the device's.
   Seconds submit{0};
+  // The host's time for the call that launches a graph, before the first operation's `issue`. 0: there is no graph.
+  Seconds graph_launch{0};
   // Creating one stream (t_sc): slope of the time of creating n streams over n. 0 where streams are used again.
   Seconds stream_create{0};
   // What a copy keeps its engine for, over its bytes (t_h, t_d): device time of one copy, less `latency`.

@@ -146,7 +146,7 @@ class CudaCallRunner final : public Runner<Calls> {
   Graph graph_of(const void* kernel) const {
     unsigned* to = counter();
     void* arguments[] = {const_cast<std::byte*>(argument_.data()), &to};
-    return Graph(kernel, arguments, case_.form, shape_.nodes);
+    return graph_of_kernels(kernel, arguments, case_.form, shape_.nodes);
   }
 
   Times measure(std::uint64_t repeats, const void* kernel) {

@@ -1,60 +1,31 @@
-// Owners of graphs and memory pools: move-only, and their destructor is where the thing dies.
+// Graphs of kernels that do nothing, and the owner of a memory pool: move-only, and its destructor is where it dies.
 #pragma once
 
 #include <cstdint>
 
 #include "netpipe/devices/cuda/check.hpp"
+#include "netpipe/devices/cuda/graphs.hpp"
 #include "npgpu/call.hpp"
 
 namespace npgpu::cuda {
 
-class Graph {
- public:
-  Graph() {
-    cudaGraph_t graph = nullptr;
-    check(cudaGraphCreate(&graph, 0), "making a graph");
-    graph_.reset(graph);
+// `nodes` kernels of one block and one thread.
+inline Graph graph_of_kernels(const void* kernel, void** arguments, GraphForm form, std::uint32_t nodes) {
+  Graph graph;
+  cudaKernelNodeParams what{};
+  what.func = const_cast<void*>(kernel);
+  what.gridDim = what.blockDim = dim3(1);
+  what.kernelParams = arguments;
+  cudaGraphNode_t last = nullptr;
+  for (std::uint32_t i = 0; i < nodes; ++i) {
+    cudaGraphNode_t node = nullptr;
+    const bool waits = form == GraphForm::chain && last;
+    check(cudaGraphAddKernelNode(&node, graph.get(), waits ? &last : nullptr, waits ? 1 : 0, &what),
+          "adding a node to a graph");
+    last = node;
   }
-  // `nodes` kernels of one block and one thread.
-  Graph(const void* kernel, void** arguments, GraphForm form, std::uint32_t nodes) : Graph() {
-    cudaKernelNodeParams what{};
-    what.func = const_cast<void*>(kernel);
-    what.gridDim = what.blockDim = dim3(1);
-    what.kernelParams = arguments;
-    cudaGraphNode_t last = nullptr;
-    for (std::uint32_t i = 0; i < nodes; ++i) {
-      cudaGraphNode_t node = nullptr;
-      const bool waits = form == GraphForm::chain && last;
-      check(cudaGraphAddKernelNode(&node, get(), waits ? &last : nullptr, waits ? 1 : 0, &what),
-            "adding a node to a graph");
-      last = node;
-    }
-  }
-  cudaGraph_t get() const { return graph_.get(); }
-
- private:
-  struct Destroy {
-    void operator()(cudaGraph_t graph) const { complain(cudaGraphDestroy(graph), "destroying a graph"); }
-  };
-  std::unique_ptr<CUgraph_st, Destroy> graph_;
-};
-
-class ExecutableGraph {
- public:
-  ExecutableGraph() = default;
-  explicit ExecutableGraph(const Graph& graph) {
-    cudaGraphExec_t executable = nullptr;
-    check(cudaGraphInstantiate(&executable, graph.get(), 0), "instantiating a graph");
-    graph_.reset(executable);
-  }
-  cudaGraphExec_t get() const { return graph_.get(); }
-
- private:
-  struct Destroy {
-    void operator()(cudaGraphExec_t graph) const { complain(cudaGraphExecDestroy(graph), "destroying a graph"); }
-  };
-  std::unique_ptr<CUgraphExec_st, Destroy> graph_;
-};
+  return graph;
+}
 
 class Pool {
  public:

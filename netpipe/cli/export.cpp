@@ -14,11 +14,11 @@ namespace {
 
 void write(std::ostream& out, const Options& options, const Trace& trace) {
   const std::string format = options.text("format");
-  if (format != "csv" && (options.has("table") || options.on("points")))
-    throw Error(ErrorKind::usage, "--table and --points choose what csv holds; json holds all, npout one series");
+  if (format != "csv" && (options.has("table") || options.on("summary")))
+    throw Error(ErrorKind::usage, "--table and --summary choose what csv holds; json holds all, npout one series");
   if (format == "csv") {
     const std::string kind = options.maybe("table").value_or(CsvTable{}.kind);
-    return export_csv(out, trace, {kind, options.on("points") ? CsvRows::points : CsvRows::samples});
+    return export_csv(out, trace, {kind, options.on("summary") ? CsvRows::summary : CsvRows::samples});
   }
   if (format == "json") return export_json(out, trace);
   if (format != "npout") throw Error(ErrorKind::usage, "--format: '" + format + "' is none of csv, json, npout");
@@ -48,12 +48,10 @@ Command export_trace() {
       "Writes a trace for other programs: csv (one table), json (everything) or npout (NetPIPE's five columns). Needs "
       "no device.",
       {"TRACE"},
-      {"npgpu export node.h5 --table probes --points > probes.csv",
+      {"npgpu export node.h5 --table probes --summary > probes.csv",
        "npgpu export node.h5 --format json --output node.json",
        "npgpu export node.h5 --format npout --case transfers:0 --output np.out"},
-      {{"What is written",
-        {"case", Option("format", "csv"), Option("table", {}, "Default: transfers."),
-         Option("points", {}, "csv: with medians and intervals, in place of one for each sample.")}},
+      {{"What is written", {"case", Option("format", "csv"), Option("table", {}, "Default: transfers."), "summary"}},
        {"Output", {Option("output", {}, "Default: standard output."), "force"}}},
       run_export};
 }

@@ -78,6 +78,10 @@ const std::map<std::string_view, Meaning>& glossary() {
         "their own and do not wait for each other."}},
       {"pool",
        {"LIST", "pooled: the streams exist before the clock starts. fresh: they are created within the timed region."}},
+      {"issue",
+       {"LIST",
+        "streams: the host makes the job's calls one by one. graph: the same calls are captured into a CUDA graph "
+        "before the clock starts, and one call launches them all."}},
       {"bytes-in", {"SIZE", "Bytes that the job copies to the device."}},
       {"bytes-out", {"SIZE", "Bytes that the job copies from the device."}},
       {"iterations", {"LIST", "Iterations of the kernel's loop over its words."}},
@@ -119,8 +123,19 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"draw", {"", "Also draw when the host and each engine work on which chunk."}},
 
       // predictions
+      {"jobs",
+       {"FILE",
+        "Predict all jobs that this csv or JSON file lists, and the order in which they end soonest. Its columns: "
+        "name, bytes_in, kernel_ms, bytes_out, blocks, threads; of bytes_in, kernel_ms and bytes_out one is enough."}},
       {"evaluate", {"", "Compare predictions with measured jobs, and with the models of the literature."}},
-      {"measured", {"FILE", "With --evaluate: the trace of the measured jobs."}},
+      {"measured",
+       {"FILE",
+        "The trace of the measured jobs: those that --evaluate compares predictions with, and those that a "
+        "prediction's error is of (otherwise that of jobs measured on an H200)."}},
+      {"max-memory",
+       {"SIZE",
+        "Take at most so much device memory for the buffers of chunks. Chunks then take turns in the streams' "
+        "buffers."}},
       {"every-job", {"", "With --evaluate: also print the times of every job."}},
 
       // checks
@@ -199,6 +214,10 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"format", {"WORD", "csv: one table. json: the whole trace. npout: NetPIPE's five columns of one series."}},
       {"table", {"KIND", "csv: which table: transfers, probes, jobs or calls."}},
       {"points", {"", "Print one row for each point."}},
+      {"summary",
+       {"",
+        "csv: one row for each point in place of one for each sample, with value, interval, unit, device, host, date, "
+        "clocks and marks. data/TABLES.md describes the columns."}},
   };
   return all;
 }

@@ -5,9 +5,12 @@
 #include <iostream>
 
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/job_list.hpp"
 #include "netpipe/cli/job_options.hpp"
+#include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
+#include "netpipe/report/format.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/report.hpp"
 
@@ -21,6 +24,19 @@ constexpr std::uint64_t beyond = 16;
 // A chunk is whole lines of memory.
 constexpr std::uint64_t line = 128;
 
+std::uint32_t parse_threads(const Options& options) {
+  return static_cast<std::uint32_t>(parse_count("threads", options.text("threads"), 1, 1024));
+}
+
+void refuse_far_beyond(const Job& job, const MeasuredCosts& costs, const std::string& in, const std::string& out) {
+  for (const auto& [option, bytes] : {std::pair{in, job.in_bytes}, {out, job.out_bytes}})
+    if (bytes > beyond * costs.max_copy)
+      throw Error(ErrorKind::usage,
+                  fmt::format("--{}: {} is too far beyond what was measured on {}: copies of {} to {} allow up to {}",
+                              option, typed_size_text(bytes), costs.device, size_text(costs.min_copy),
+                              size_text(costs.max_copy), size_text(beyond * costs.max_copy)));
+}
+
 Job read_job(const Options& options, const MeasuredCosts& costs) {
   for (const char* option : {"bytes-in", "kernel-ms", "bytes-out"})
     if (!options.has(option))
@@ -30,14 +46,8 @@ Job read_job(const Options& options, const MeasuredCosts& costs) {
   Job job = parse_job(options);
   if (job.in_bytes == 0 && job.out_bytes == 0)
     throw Error(ErrorKind::usage, "--bytes-in, --bytes-out: a job that copies nothing has nothing to overlap");
-  for (const auto& [option, bytes] : {std::pair{"bytes-in", job.in_bytes}, {"bytes-out", job.out_bytes}})
-    if (bytes > beyond * costs.max_copy)
-      throw Error(ErrorKind::usage,
-                  fmt::format("--{}: {} is too far beyond what was measured on {}: copies of {} to {} allow up to {}",
-                              option, size_text(bytes), costs.device, size_text(costs.min_copy),
-                              size_text(costs.max_copy), size_text(beyond * costs.max_copy)));
-  const auto threads = static_cast<std::uint32_t>(parse_count("threads", options.text("threads"), 1, 1024));
-  if (job.blocks) describe_kernel(job, costs, threads);
+  refuse_far_beyond(job, costs, "bytes-in", "bytes-out");
+  if (job.blocks) describe_kernel(job, costs, parse_threads(options));
   return job;
 }
 
@@ -51,19 +61,100 @@ std::vector<std::uint32_t> candidates_for(const Job& job, std::uint32_t most) {
   return all;
 }
 
-int print_evaluation(const Options& options, const Trace& trace, const MeasuredCosts& costs) {
+// The measured jobs that predictions are compared with: of --measured, else of TRACE itself.
+Trace measured_jobs(const Options& options, const Trace& trace) {
   const auto path = options.maybe("measured");
-  const Trace measured = path ? read_trace(*path, Guard::child) : trace;
+  return path ? read_trace(*path, Guard::child) : trace;
+}
+
+Evaluation evaluation_of(const Options& options, const Trace& measured, const MeasuredCosts& costs, bool with_others) {
   const auto workloads = workloads_of(measured);
-  // As JSON, figures want those, too, that score no model.
-  const auto others = options.on("json") ? other_workloads_of(measured) : std::vector<MeasuredWorkload>{};
+  // Figures want those, too, that score no model.
+  const auto others = with_others ? other_workloads_of(measured) : std::vector<MeasuredWorkload>{};
   if (workloads.empty() && others.empty())
-    throw Error(ErrorKind::usage, path.value_or(options.place("TRACE")) +
+    throw Error(ErrorKind::usage, options.maybe("measured").value_or(options.place("TRACE")) +
                                       " holds no jobs to compare predictions with: npgpu streams --experiment design "
                                       "measures some, and --measured names their trace");
-  const Evaluation evaluation = evaluate(workloads, costs, others);
-  if (options.on("json")) evaluation_json(std::cout, evaluation);
-  else evaluation_text(std::cout, evaluation, options.on("every-job") ? Detail::full : Detail::brief, terminal_style());
+  return evaluate(workloads, costs, others);
+}
+
+int print_evaluation(const Options& options, const Trace& trace, const MeasuredCosts& costs) {
+  const Trace measured = measured_jobs(options, trace);
+  const InTurnErrors in_turn = errors_in_turn(measured, costs);
+  // A file of nothing but chunks in turn scores no model.
+  const bool scores = !in_turn.splits || !workloads_of(measured).empty();
+  const Evaluation evaluation = scores ? evaluation_of(options, measured, costs, options.on("json"))
+                                       : Evaluation{costs.device_name, costs.simulated, {}, {}, {}};
+  const auto as_graphs = graph_workloads_of(measured);
+  const auto graphs = costs.graph && !as_graphs.empty() ? compare_graphs(workloads_of(measured), as_graphs, costs)
+                                                        : std::vector<GraphComparison>{};
+  if (options.on("json")) {
+    evaluation_json(std::cout, evaluation, graphs, in_turn);
+    return exit_code::done;
+  }
+  if (scores)
+    evaluation_text(std::cout, evaluation, options.on("every-job") ? Detail::full : Detail::brief, terminal_style());
+  if (scores && in_turn.splits) std::cout << '\n';
+  in_turn_text(std::cout, in_turn, terminal_style());
+  if (!graphs.empty()) std::cout << '\n';
+  graphs_text(std::cout, graphs, terminal_style());
+  if (!as_graphs.empty() && !costs.graph)
+    std::cout
+        << "\njobs were measured as graphs, too, but the costs have no calls: npgpu calls --append measures them\n";
+  return exit_code::done;
+}
+
+ModelErrors errors_for(const Options& options, const Trace& trace, const MeasuredCosts& costs) {
+  const auto path = options.maybe("measured");
+  if (!path) return known_errors();
+  const Evaluation e = evaluation_of(options, measured_jobs(options, trace), costs, false);
+  return errors_by_length(
+      e, fmt::format("among {} measured on {}, {}", counted(e.workloads.size(), "job"), e.device_name, *path));
+}
+
+void add_notes(ForecastOf& of) {
+  const SplitTime& a = of.advice.advised;
+  const auto small = [&](std::uint64_t bytes) { return bytes && bytes / a.chunks < of.costs->min_copy; };
+  if (small(of.job.in_bytes) || small(of.job.out_bytes))
+    of.notes.push_back(fmt::format("copies below {0} were not measured; each is taken to last as long as one of {0}",
+                                   size_text(of.costs->min_copy)));
+}
+
+std::uint32_t most_streams(const Options& options) {
+  return static_cast<std::uint32_t>(parse_count("max-streams", options.text("max-streams"), 1, max_streams));
+}
+
+Order order_of_job(const Options& options) {
+  const Order order = parse_name<Order>("order", options.text("order"));
+  if (order == Order::independent)
+    throw Error(ErrorKind::usage,
+                "--order: independent copies and kernels are no job, whose kernel needs its copy in; "
+                "choose breadth-first or depth-first");
+  return order;
+}
+
+int predict_list(const Options& options, const std::string& path, const MeasuredCosts& costs) {
+  for (const char* option :
+       {"bytes-in", "kernel-ms", "bytes-out", "blocks", "max-memory", "draw", "chrome", "measured"})
+    if (options.has(option) && (std::string_view(option) != "draw" || options.on(option)))
+      throw Error(ErrorKind::usage, fmt::format("--{}: it is of one job, and --jobs lists several", option));
+  SequenceOf of;
+  of.costs = &costs;
+  const Order order = order_of_job(options);
+  for (ListedJob& one : read_job_list(path)) {
+    refuse_far_beyond(one.job, costs, "jobs " + path + ", " + one.name + ", bytes_in",
+                      "jobs " + path + ", " + one.name + ", bytes_out");
+    if (one.job.blocks) describe_kernel(one.job, costs, one.threads ? one.threads : parse_threads(options));
+    const Prediction p = choose_streams(one.job, costs.costs, order, candidates_for(one.job, most_streams(options)));
+    const auto splits = one_chunk_a_stream(p, order);
+    const SplitTime& advised = fewest_streams(splits);
+    of.plans.push_back({one.name, one.job, advised.chunks, order});
+    of.times.push_back(advised.run.total);
+    of.bounds.push_back(p.bound);
+  }
+  of.advice = best_order(of.plans, costs.costs);
+  if (options.on("json")) sequence_json(std::cout, of);
+  else sequence_text(std::cout, of, terminal_style());
   return exit_code::done;
 }
 
@@ -72,34 +163,42 @@ int run_predict(const Options& options) {
   MeasuredCosts costs = costs_of_trace(trace, options.place("TRACE"), options.maybe("device"));
   if (options.on("evaluate")) return print_evaluation(options, trace, costs);
 
+  const ModelErrors errors = errors_for(options, trace, costs);
+  if (parse_name<StreamPool>("pool", options.text("pool")) == StreamPool::fresh)
+    costs.costs.stream_create = costs.create;
+  if (const auto path = options.maybe("jobs")) return predict_list(options, *path, costs);
+
   ForecastOf of;
   of.costs = &costs;
   of.job = read_job(options, costs);
-  of.order = parse_name<Order>("order", options.text("order"));
-  if (of.order == Order::independent)
-    throw Error(ErrorKind::usage,
-                "--order: independent copies and kernels are no job, whose kernel needs its copy in; "
-                "choose breadth-first or depth-first");
-  if (parse_name<StreamPool>("pool", options.text("pool")) == StreamPool::fresh)
-    costs.costs.stream_create = costs.create;
-  const auto most = static_cast<std::uint32_t>(parse_count("max-streams", options.text("max-streams"), 1, max_streams));
-  of.forecast = forecast(of.job, costs, of.order, candidates_for(of.job, most));
+  of.order = order_of_job(options);
+  const std::uint32_t most = most_streams(options);
+  std::optional<std::uint64_t> max_memory;
+  if (const auto text = options.maybe("max-memory")) max_memory = parse_size("max-memory", *text, 2 * line);
+  of.forecast = forecast(of.job, costs, of.order, candidates_for(of.job, most), Parts::some);
+  of.advice = advise(of.job, costs, of.order, of.forecast, errors, max_memory, most);
+  add_notes(of);
+
+  const SplitTime& a = of.advice.advised;
+  const bool draws = options.on("draw") || options.has("chrome");
+  const Simulation played{costs.device,
+                          of.job,
+                          a.order,
+                          a.streams,
+                          costs.costs,
+                          draws ? simulate(of.job, a.chunks, costs.costs, a.order, a.streams) : Timeline{},
+                          of.forecast.prediction,
+                          a.chunks};
+  if (const auto path = options.maybe("chrome"))
+    write_file("chrome", *path, options.on("force"), [&](std::ostream& file) { simulation_chrome(file, played); });
   if (options.on("json")) {
     forecast_json(std::cout, of);
     return exit_code::done;
   }
   forecast_text(std::cout, of, terminal_style());
-  const std::uint32_t best = of.forecast.prediction.streams;
-  const auto small = [&](std::uint64_t bytes) { return bytes && bytes / best < costs.min_copy; };
-  if (small(of.job.in_bytes) || small(of.job.out_bytes))
-    std::cout << fmt::format("copies below {} were not measured; each is taken to last as long as one of {}\n",
-                             size_text(costs.min_copy), size_text(costs.min_copy));
   if (options.on("draw")) {
     std::cout << '\n';
-    simulation_text(std::cout,
-                    {costs.device, of.job, of.order, best, costs.costs, simulate(of.job, best, costs.costs, of.order),
-                     of.forecast.prediction},
-                    terminal_style());
+    simulation_text(std::cout, played, terminal_style());
   }
   return exit_code::done;
 }
@@ -111,15 +210,19 @@ Command predict() {
       "predict",
       "predict a job's time in n streams, and the best n, from a trace",
       "Predicts how long a job takes in n streams on a device whose costs are in a trace (npgpu characterize, or npgpu "
-      "streams --experiment overheads), and which n is best. Needs no device.",
+      "streams --experiment overheads), and which n is best. Advises the fewest streams within 1 % of that, with "
+      "chunks, "
+      "buffers, memory, and the model's own error. Needs no device.",
       {"TRACE"},
       {"npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
        "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 0 --draw",
-       "npgpu predict node.h5 --evaluate --measured design.h5"},
-      {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", Option("threads", "512")}},
-       {"Streams", {Option("order", "breadth-first"), Option("pool", "pooled"), Option("max-streams", "64")}},
-       {"Evaluation", {"evaluate", Option("measured", {}, "Default: TRACE."), "every-job"}},
-       {"Output", {Option("device", {}, "Needed where the trace has several."), "draw", "json"}}},
+       "npgpu predict node.h5 --bytes-in 2GiB --kernel-ms 40 --bytes-out 2GiB --max-memory 256MiB",
+       "npgpu predict node.h5 --jobs jobs.csv", "npgpu predict node.h5 --evaluate --measured design.h5"},
+      {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", Option("threads", "512"), "jobs"}},
+       {"Streams",
+        {Option("order", "breadth-first"), Option("pool", "pooled"), Option("max-streams", "64"), "max-memory"}},
+       {"Evaluation", {"evaluate", Option("measured", {}, "With --evaluate it is TRACE otherwise."), "every-job"}},
+       {"Output", {Option("device", {}, "Needed where the trace has several."), "draw", "chrome", "force", "json"}}},
       run_predict};
 }
 

@@ -11,6 +11,7 @@
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/jobs/experiments.hpp"
 #include "netpipe/report/layout.hpp"
+#include "npgpu/advice.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/model.hpp"
 #include "npgpu/report.hpp"
@@ -37,6 +38,7 @@ JobChoice choice_of(const Options& options) {
   choice.workloads = parse_names<Workload>("kernel", options.text("kernel"));
   choice.orders = parse_names<Order>("order", options.text("order"));
   choice.pools = parse_names<StreamPool>("pool", options.text("pool"));
+  choice.issues = parse_names<Issuing>("issue", options.text("issue"));
   choice.bytes_in = sizes(options, "bytes-in");
   choice.bytes_out = sizes(options, "bytes-out");
   choice.iterations = counts(options, "iterations", 0, 1'000'000);
@@ -60,7 +62,7 @@ std::vector<JobStep> jobs_of(const Options& options, const JobChoice& choice) {
     const auto jobs = name == "fixed"        ? fixed_experiment(choice)
                       : name == "asymmetric" ? asymmetric_experiment(choice)
                       : name == "overheads"  ? overheads_experiment(choice.device)
-                      : name == "design"     ? design_experiment(choice.device, workloads, seed)
+                      : name == "design"     ? design_experiment(choice.device, workloads, seed, choice.issues)
                                              : std::vector<JobStep>{};
     if (jobs.empty())
       throw Error(ErrorKind::usage, "--experiment: '" + name + "' is none of fixed, asymmetric, overheads, design");
@@ -84,6 +86,7 @@ Plan streams_plan(const Options& options) {
 void print_best(const Trace& trace) {
   const auto time = [](const JobSummary& cut) { return cut.time_us.value; };
   for (const JobSeries& series : trace.of<Jobs>()) {
+    const std::string way = series.question.issue == Issuing::graph ? " as a graph" : "";
     std::map<JobShape, std::vector<JobSummary>> jobs;  // by the unsplit job
     for (const JobSummary& cut : summarize(series)) {
       JobShape unsplit = cut.job;
@@ -93,8 +96,15 @@ void print_best(const Trace& trace) {
     for (const auto& [unsplit, cuts] : jobs) {
       if (cuts.size() == 1) continue;
       const JobSummary& best = *std::ranges::min_element(cuts, {}, time);
-      std::string line = fmt::format("best of measured: {}: {}", text_of(best.job), time_text(time(best)));
+      std::string line = fmt::format("best of measured{}: {}: {}", way, text_of(best.job), time_text(time(best)));
       if (best.speed_up > 0) line += fmt::format(", {:.2f} times as fast as unsplit", best.speed_up);
+      const double most = (1 + worth_nothing) * time(best);
+      const JobSummary* fewest = &best;
+      for (const JobSummary& cut : cuts)
+        if (time(cut) <= most && cut.job.streams < fewest->job.streams) fewest = &cut;
+      if (fewest != &best)
+        line += fmt::format("; the fewest streams within {:g} %: {}, {}, {:+.1f} %", 100 * worth_nothing,
+                            fewest->job.streams, time_text(time(*fewest)), 100 * (time(*fewest) / time(best) - 1));
       std::cout << wrapped(line, static_cast<std::size_t>(terminal_style().width), 2) << '\n';
     }
   }
@@ -128,7 +138,8 @@ Command streams() {
                               Option("bytes-out", {}, "A list. The kernel works on the larger of the two."),
                               Option("kernel", "increment"), "iterations", "chunks",
                               Option("streams", {}, "Default: one for each chunk."), Option("threads", "512"),
-                              Option("order", "breadth-first"), Option("pool", "pooled")}}}),
+                              Option("order", "breadth-first"), Option("pool", "pooled"),
+                              Option("issue", "streams", "Also of the random design.")}}}),
       run_streams};
 }
 

@@ -26,6 +26,7 @@ std::string title(const JobCase& c) {
     text += ' ';
     text += name(c.gating);
   }
+  if (c.issue == Issuing::graph) text += " graph";
   return text;
 }
 
@@ -117,6 +118,10 @@ std::optional<std::string> refuses(const JobStep& step) {
   if (job.kernel_ratio > 0 && c.workload == Workload::none) return "a ratio for a kernel, and the workload is none";
   if (c.gating == Gating::gated && c.pool == StreamPool::fresh)
     return "behind a gate streams are pooled: making them is the host's time";
+  if (c.issue == Issuing::graph && c.gating != Gating::open)
+    return "a graph is one call, which needs no gate: leave it open";
+  if (c.issue == Issuing::graph && c.pool == StreamPool::fresh)
+    return "a graph is made before the clock starts, and so are its streams: they are pooled";
   if (c.gating == Gating::last_stream_free) {
     if (job.streams < 2) return "1 stream: with one stream free another waits behind the gate, which takes 2 or more";
     if (job.chunks != job.streams)

@@ -1,5 +1,5 @@
-// Jobs in CUDA streams, timed whole. The timed region holds the runtime's calls and nothing else: what to call, with
-// which pointers and in which stream, is a list made before.
+// Jobs in CUDA streams or as a graph, timed whole. The timed region holds the runtime's calls and nothing else: what to
+// call, with which pointers and in which stream, is a list made before, and so is a graph of it.
 
 #include <algorithm>
 #include <optional>
@@ -59,8 +59,10 @@ class CudaJobRunner final : public JobRunner {
     // gate.
     JobCase open = question();
     open.gating = Gating::open;
+    open.issue = Issuing::streams;
     for (const JobCase& c : {open, question()}) {
       streams_.prepare(c, streams_of(c.order, job()));
+      if (c.issue == Issuing::graph) streams_.capture(calls_);
       run_once();
     }
   }

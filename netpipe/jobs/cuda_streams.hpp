@@ -1,8 +1,10 @@
-// The calls of a job, and the streams that take them: pooled or fresh, open or behind a gate, timed as the case asks.
+// The calls of a job, and the streams that take them: pooled or fresh, open or behind a gate, one by one or captured
+// into a graph, timed as the case asks.
 #pragma once
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/gate.hpp"
+#include "netpipe/devices/cuda/graphs.hpp"
 #include "netpipe/jobs/words.hpp"
 
 namespace npgpu::cuda {
@@ -58,6 +60,7 @@ class JobStreams {
   // So many streams for runs of this case, those of a pool made where they are missing.
   void prepare(const JobCase& question, std::uint32_t streams) {
     case_ = question;
+    graph_ = {};
     fresh_.clear();  // where a run failed
     fresh_.reserve(streams);
     handles_.assign(streams, nullptr);
@@ -65,18 +68,57 @@ class JobStreams {
       while (pool_.size() < streams) pool_.emplace_back();
       for (std::uint32_t s = 0; s < streams; ++s) handles_[s] = pool_[s].get();
     }
-    if (question.gating == Gating::open) return;
+    if (question.gating == Gating::open && question.issue == Issuing::streams) return;
     while (ends_.size() < streams) ends_.emplace_back();
-    if (!gate_) gate_.emplace();
+    if (question.gating != Gating::open && !gate_) gate_.emplace();
+  }
+  // Of a case whose job is a graph, before its first run: these calls, in this order, as they would go to the streams.
+  // The streams branch off from the first one, and come together in it again.
+  void capture(std::vector<Call>& calls) {
+    Capture capture(handles_[0]);
+    opened_.record(handles_[0]);
+    for (std::size_t s = 1; s < handles_.size(); ++s)
+      check(cudaStreamWaitEvent(handles_[s], opened_.get(), 0), "branching off a captured stream");
+    issue(calls);
+    for (std::size_t s = 1; s < handles_.size(); ++s) {
+      ends_[s].record(handles_[s]);
+      check(cudaStreamWaitEvent(handles_[0], ends_[s].get(), 0), "joining captured streams");
+    }
+    graph_ = ExecutableGraph(capture.end());
+    check(cudaGraphUpload(graph_.get(), handles_[0]), "uploading a job's graph");
+    wait_for_job();
   }
   // Makes the calls and waits for the device, which is idle before; nothing if a gate timed out. Sets the times alone.
   std::optional<JobSample> run(std::vector<Call>& calls) {
+    if (case_.issue == Issuing::graph) return graph();
     if (case_.gating == Gating::gated) return gated(calls);
     if (case_.gating == Gating::last_stream_free) return last_stream_free(calls);
     return case_.pool == StreamPool::fresh ? fresh(calls) : pooled(calls);
   }
 
  private:
+  // A stream left capturing would take no work any more.
+  class Capture {
+   public:
+    explicit Capture(cudaStream_t stream) : stream_(stream) {
+      check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "capturing a job");
+    }
+    ~Capture() {
+      cudaGraph_t unfinished = nullptr;
+      if (stream_) (void)cudaStreamEndCapture(stream_, &unfinished);
+      if (unfinished) complain(cudaGraphDestroy(unfinished), "destroying a graph");
+    }
+    Capture(const Capture&) = delete;
+    Capture& operator=(const Capture&) = delete;
+    Graph end() {
+      cudaGraph_t graph = nullptr;
+      check(cudaStreamEndCapture(std::exchange(stream_, nullptr), &graph), "ending the capture of a job");
+      return Graph(graph);
+    }
+
+   private:
+    cudaStream_t stream_;
+  };
   // Behind a closed gate nothing may fail and leave it closed: whatever waits for the device would wait for the
   // time-out.
   struct OpenAtLast {
@@ -97,6 +139,13 @@ class JobStreams {
   JobSample pooled(std::vector<Call>& calls) {
     const Seconds begin = now();
     issue(calls);
+    const Seconds issued = now();
+    wait_for_job();
+    return sample_of(begin, issued, now());
+  }
+  JobSample graph() {
+    const Seconds begin = now();
+    check(cudaGraphLaunch(graph_.get(), handles_[0]), "launching a job's graph");
     const Seconds issued = now();
     wait_for_job();
     return sample_of(begin, issued, now());
@@ -167,6 +216,7 @@ class JobStreams {
   std::vector<Stream> fresh_;
   std::vector<cudaStream_t> handles_;  // that the calls of this job go to
   std::vector<Event> ends_;            // of each stream
+  ExecutableGraph graph_;
   Event opened_;
   std::optional<Gate> gate_;  // after the pool, in whose first stream it stands
 };

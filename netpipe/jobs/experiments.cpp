@@ -40,17 +40,19 @@ void add_whole(List& list, const JobChoice& choice, const std::vector<Sizes>& si
   for (const Workload workload : choice.workloads)
     for (const Order order : choice.orders)
       for (const StreamPool pool : choice.pools)
-        for (const auto& [in, out] : sizes)
-          for (const std::uint64_t rounds : iterations)
-            for (const std::uint64_t n : chunks)
-              for (const std::uint64_t streams : given(choice.streams, {n}))
-                list.add({choice.device, workload, order, pool}, {.bytes_in = in,
-                                                                  .bytes_out = out,
-                                                                  .kernel_bytes = std::max(in, out),
-                                                                  .iterations = rounds,
-                                                                  .chunks = static_cast<std::uint32_t>(n),
-                                                                  .streams = static_cast<std::uint32_t>(streams),
-                                                                  .threads = choice.threads});
+        for (const Issuing issue : choice.issues)
+          for (const auto& [in, out] : sizes)
+            for (const std::uint64_t rounds : iterations)
+              for (const std::uint64_t n : chunks)
+                for (const std::uint64_t streams : given(choice.streams, {n}))
+                  list.add({choice.device, workload, order, pool, Gating::open, issue},
+                           {.bytes_in = in,
+                            .bytes_out = out,
+                            .kernel_bytes = std::max(in, out),
+                            .iterations = rounds,
+                            .chunks = static_cast<std::uint32_t>(n),
+                            .streams = static_cast<std::uint32_t>(streams),
+                            .threads = choice.threads});
 }
 
 // The iterations of Gomez-Luna et al. 2012 made kernels 0.1 to 4 times as long as copies; on an H200 these do.
@@ -209,7 +211,8 @@ std::vector<JobStep> overheads_experiment(const std::string& device) {
   return list.take();
 }
 
-std::vector<JobStep> design_experiment(const std::string& device, std::uint32_t workloads, std::uint64_t seed) {
+std::vector<JobStep> design_experiment(const std::string& device, std::uint32_t workloads, std::uint64_t seed,
+                                       const std::vector<Issuing>& issues) {
   // Not the library's distributions, which may differ from one to the next: the design is the same everywhere.
   std::mt19937_64 random(seed);
   const auto log_uniform = [&](double low, double high) {
@@ -228,11 +231,14 @@ std::vector<JobStep> design_experiment(const std::string& device, std::uint32_t 
     job.bytes_in = lines(total * share / (1 + share));
     job.bytes_out = lines(total / (1 + share));
     job.kernel_bytes = static_cast<std::uint64_t>(blocks) * job.threads * block_word;
-    const JobCase c{.device = device, .workload = kernels[w % 3]};
+    JobCase c{.device = device, .workload = kernels[w % 3]};
     for (const std::uint32_t n : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 11u, 12u, 16u, 23u, 24u, 32u, 48u, 64u}) {
       if (n * line > job.kernel_bytes) break;
       job.chunks = job.streams = n;
-      all.push_back({c, job});
+      for (const Issuing issue : issues) {
+        c.issue = issue;
+        all.push_back({c, job});
+      }
     }
   }
   for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[random() % i]);

@@ -16,6 +16,7 @@ struct JobChoice {
   std::vector<Workload> workloads{Workload::increment};
   std::vector<Order> orders{Order::breadth_first};
   std::vector<StreamPool> pools{StreamPool::pooled};
+  std::vector<Issuing> issues{Issuing::streams};
   std::vector<std::uint64_t> bytes_in{}, bytes_out{}, iterations{}, chunks{}, streams{};
   std::uint32_t threads = 512;
 };
@@ -39,10 +40,11 @@ inline constexpr std::uint64_t call_sizes[] = {128,      1 * KiB,  4 * KiB,  8 *
 
 // Workloads that no fit has seen: sizes in and out together 64 KiB..512 MiB, shares 1:23..23:1, kernels of 1..10,000
 // blocks and of 0.05..20 times the copies' time (kernel_ratio), all uniform in their logarithm; the kernels in turn.
-// Each unsplit and in up to 15 counts of chunks, all points in one random order. Another seed is another design; the
-// same one is the same everywhere.
+// Each unsplit and in up to 15 counts of chunks, and issued in each of these ways, all points in one random order.
+// Another seed is another design; the same one is the same everywhere.
 constexpr std::uint64_t usual_seed = 20'000'924;
 std::vector<JobStep> design_experiment(const std::string& device, std::uint32_t workloads,
-                                       std::uint64_t seed = usual_seed);
+                                       std::uint64_t seed = usual_seed,
+                                       const std::vector<Issuing>& issues = {Issuing::streams});
 
 }  // namespace npgpu

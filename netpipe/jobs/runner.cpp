@@ -60,7 +60,8 @@ JobStep JobRunner::settled(const JobStep& step, std::span<const JobShape> known)
   JobStep settled = step;
   const double ratio = std::exchange(settled.axes.kernel_ratio, 0);
   if (!(ratio > 0)) return settled;
-  const JobStep workload{step.question, unsplit(settled.axes)};
+  JobStep workload{step.question, unsplit(settled.axes)};
+  workload.question.issue = Issuing::streams;  // the same kernel whichever way it is issued
   auto found = iterations_.find(workload);
   if (found == iterations_.end()) {
     std::uint64_t chosen = 0;

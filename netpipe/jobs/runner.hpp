@@ -17,7 +17,8 @@ class JobRunner : public Runner<Jobs> {
   std::optional<std::string> check(std::span<JobSample> last_trial) final;
   std::uint64_t max_repeats() const final { return 1; }
   std::uint64_t bytes() const final { return step_.axes.bytes_in + step_.axes.bytes_out + step_.axes.kernel_bytes; }
-  // The iterations are the same for all splits of a workload, and those that the trace already holds.
+  // The iterations are the same for all splits of a workload, whichever way they are issued, and those that the trace
+  // already holds.
   JobStep settled(const JobStep&, std::span<const JobShape> known) final;
   const Clock& clock() const override { return steady_clock(); }
 

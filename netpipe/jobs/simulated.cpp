@@ -4,6 +4,8 @@
 // A trial's noise is on all of its times, that of single copies on their bytes. A gated job waits behind a gate of the
 // device, which holds as many calls as any other and may time out.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "netpipe/devices/simulated/library.hpp"
@@ -59,14 +61,17 @@ class SimulatedJobRunner final : public JobRunner {
     if (question().workload != Workload::none) set_kernel();
     charged_ = costs_;
     if (question().pool == StreamPool::pooled) charged_.stream_create = Seconds{0};
-    if (gated()) charged_.issue = {}, charged_.submit = Seconds{0};
+    if (question().issue == Issuing::graph) {
+      const simulated::Spec& spec = device_->spec();
+      const Seconds node = spec.time("graph_fork_kernel_us");
+      charged_.graph_launch = spec.time("call_graph_launch_us");
+      charged_.issue = {node, node, node};
+    }
     const std::vector<Issue> calls = issues_of(question().order, job());
     calls_ = calls.size();
-    issue_ = Seconds{0};
-    for (const Issue& call : calls)
-      issue_ += call.stage == Stage::h2d      ? costs_.issue.h2d
-                : call.stage == Stage::kernel ? costs_.issue.kernel
-                                              : costs_.issue.d2h;
+    issue_ = charged_.graph_launch;
+    for (const Issue& call : calls) issue_ += charged_.issue.of(call.stage);
+    if (gated()) charged_.issue = {}, charged_.submit = Seconds{0};
     total_ = play();
     if (gated() && !gate_) gate_.emplace(device_);
     result_.poison();
@@ -137,7 +142,12 @@ class SimulatedJobs final : public Backend<Jobs> {
   std::string_view summary() const override { return "jobs in streams, played by the simulator; no measurement"; }
   std::optional<std::string> refuses(const JobStep& step) const override {
     if (auto why = npgpu::refuses(step)) return why;
-    return why_no_kernel(simulated::spec_of(step.question.device), step.question.workload);
+    const simulated::Spec spec = simulated::spec_of(step.question.device);
+    if (step.question.issue == Issuing::graph)
+      for (const char* key : {"call_graph_launch_us", "graph_fork_kernel_us"})
+        if (!find_fact(spec.hardware, key))
+          return fmt::format("its spec does not say what graphs cost: hardware.{} is missing", key);
+    return why_no_kernel(spec, step.question.workload);
   }
   // Nothing is allocated; a device that is too small for a job still says so.
   MemoryNeed needs(std::span<const JobStep> steps) const override {

@@ -1,8 +1,7 @@
-// A prediction, and how good predictions are, as a person reads them.
+// A prediction with its advice, as a person reads it.
 #include <fmt/format.h>
 
 #include <cmath>
-#include <optional>
 
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/layout.hpp"
@@ -11,101 +10,145 @@ namespace npgpu {
 
 namespace {
 
-constexpr double enough = 0.01;  // slower than the best, and worth fewer streams
-
-struct Candidate {
-  std::uint32_t streams = 0;
-  double time_us = not_measured;
-};
-// The fewest streams that are at most `part` slower than the best.
-std::optional<Candidate> fewest_within(const Forecast& f, double part) {
-  std::optional<Candidate> fewest;
-  for (std::size_t i = 0; i < f.prediction.candidates.size(); ++i) {
-    const Candidate c{f.prediction.candidates[i].streams, f.candidates_us[i].value};
-    if (c.time_us <= (1 + part) * f.time_us.value && (!fewest || c.streams < fewest->streams)) fewest = c;
-  }
-  return fewest;
-}
-
-std::string between(const Estimate& us) {
+std::string time_between(const Estimate& us) {
   return fmt::format("{} ({} .. {})", time_text(us.value), time_text(us.low), time_text(us.high));
 }
 
 // Powers of two and the neighbours of the best show the minimum.
-bool shown(std::uint32_t n, std::uint32_t best) { return (n & (n - 1)) == 0 || (n + 1 >= best && n <= best + 1); }
+bool is_shown(std::uint32_t n, std::uint32_t best) { return (n & (n - 1)) == 0 || (n + 1 >= best && n <= best + 1); }
 
-std::string percent_cell(double part) { return std::isfinite(part) ? fmt::format("{:.2f}", 100 * part) : "-"; }
+std::string over_text(double us, double best_us) { return fmt::format("{:+.1f} %", 100 * (us / best_us - 1)); }
+
+std::string split_time_text(const SplitTime& s) { return time_text(microseconds(s.run.total)); }
+
+std::string chunk_text(const Job& job, const Buffers& b) {
+  if (!job.in_bytes) return about_size_text(static_cast<double>(b.out_bytes)) + " out";
+  const std::string in = about_size_text(static_cast<double>(b.in_bytes)) + " in";
+  return job.out_bytes ? in + " and " + about_size_text(static_cast<double>(b.out_bytes)) + " out" : in;
+}
+std::string buffers_text(const Buffers& b) { return about_size_text(static_cast<double>(b.all_bytes)); }
+
+void advised_line(Page& page, const ForecastOf& of) {
+  const SplitTime& a = of.advice.advised;
+  const Prediction& p = of.forecast.prediction;
+  if (a.streams == p.streams) {
+    page.labelled("advised", counted(a.streams, "stream") +
+                                 (a.streams > 1 ? ", the best; fewer are more than 1 % slower" : ", the best"));
+    return;
+  }
+  page.labelled("advised",
+                fmt::format("{}, {}, {} over the best: the fewest within {:g} %", counted(a.streams, "stream"),
+                            split_time_text(a), over_text(microseconds(a.run.total), of.forecast.time_us.value),
+                            100 * worth_nothing));
+}
+
+void limited_lines(Page& page, const ForecastOf& of) {
+  const SplitTime &a = of.advice.advised, &best = of.advice.best;
+  const auto one = [&](const SplitTime& s) {
+    return fmt::format("{} with {} chunks in turn, {}, {} over a chunk in each stream", counted(s.streams, "stream"),
+                       s.chunks, split_time_text(s), over_text(microseconds(s.run.total), of.forecast.time_us.value));
+  };
+  page.labelled("memory",
+                fmt::format("at most {}: chunks are issued depth-first, and take turns in the streams' buffers",
+                            typed_size_text(*of.advice.max_memory)));
+  page.labelled("advised",
+                one(a) + (a.streams == best.streams ? "" : ": the fewest streams within 1 % of the best that fit"));
+  if (a.streams != best.streams) page.labelled("best", one(best));
+}
+
+void memory_lines(Page& page, const ForecastOf& of) {
+  const SplitTime& a = of.advice.advised;
+  const Buffers b = buffers_of(of.job, a.chunks, a.streams);
+  page.labelled("buffers", fmt::format("{} in flight, each for a chunk of {}; {} of device memory", a.streams,
+                                       chunk_text(of.job, b), buffers_text(b)));
+  if (!of.advice.lean) return;
+  const SplitTime& l = *of.advice.lean;
+  const Buffers few = buffers_of(of.job, l.chunks, l.streams);
+  page.labelled(
+      "lean",
+      fmt::format("{} of device memory with {} in turn through {} of {}, depth-first: {}, {} over the best",
+                  buffers_text(few), counted(l.chunks, "chunk"), counted(l.streams, "buffer"), chunk_text(of.job, few),
+                  split_time_text(l), over_text(microseconds(l.run.total), of.forecast.time_us.value)));
+}
+
+void error_line(Page& page, const Advice& a) {
+  if (!a.error) return page.labelled("error", "not known: no job of this length was measured");
+  page.labelled(
+      "error",
+      fmt::format("{:.1f} % in the median, {:.1f} % at the 95th percentile: of predicted times of {} {} "
+                  "({}){}",
+                  100 * a.error->error.median, 100 * a.error->error.p95, counted(a.error->workloads, "job"),
+                  length_text(*a.error), a.error_source, a.in_turn() ? ", none of which had chunks in turn" : ""));
+}
+
+void streams_table(Page& page, const ForecastOf& of) {
+  const Prediction& p = of.forecast.prediction;
+  Table table({right("streams"), right("time"), left("95 % interval", 1), right("over the best")});
+  for (std::size_t i = 0; i < p.candidates.size(); ++i) {
+    const std::uint32_t n = p.candidates[i].streams;
+    if (!is_shown(n, p.streams)) continue;
+    const Estimate& e = of.forecast.candidates_us[i];
+    table.row({std::to_string(n), time_text(e.value), time_text(e.low) + " .. " + time_text(e.high),
+               over_text(e.value, of.forecast.time_us.value)});
+  }
+  page.rows(table);
+  page.note("intervals: the scatter of the measured costs, and not the error of the model, which stands above");
+  page.note_left_out(table);
+}
+
+void in_turn_table(Page& page, const ForecastOf& of) {
+  Table table({right("streams"), right("chunks"), right("memory", 1), right("time"), right("over the unlimited")});
+  for (const SplitTime& s : of.advice.in_memory)
+    table.row({std::to_string(s.streams), std::to_string(s.chunks),
+               buffers_text(buffers_of(of.job, s.chunks, s.streams)), split_time_text(s),
+               over_text(microseconds(s.run.total), of.forecast.time_us.value)});
+  page.rows(table);
+  page.note_left_out(table);
+}
+
+void graph_line(Page& page, const ForecastOf& of) {
+  if (!of.costs->graph)
+    return page.labelled(
+        "graph", "not known: the trace has no launches of graphs; npgpu calls --append --output TRACE measures them");
+  if (!of.advice.graph) return;
+  const GraphAdvice& g = *of.advice.graph;
+  const std::string what = fmt::format("{}, {}", counted(g.advised.streams, "chain"), split_time_text(g.advised));
+  if (g.gain < worth_nothing)
+    return page.labelled("graph",
+                         fmt::format("gains nothing: {}, {:+.1f} % over the advised streams", what, -100 * g.gain));
+  std::string pays;
+  if (g.pays_after)
+    pays = fmt::format("; to instantiate it takes {}, and pays after {}", time_text(microseconds(*g.instantiate)),
+                       *g.pays_after > 1 ? fmt::format("{:.0f} launches", *g.pays_after) : "1 launch");
+  page.labelled("graph", fmt::format("{}, {:.1f} % sooner than the advised streams{}", what, 100 * g.gain, pays));
+}
 
 }  // namespace
 
 void forecast_text(std::ostream& out, const ForecastOf& of, const TextStyle& style) {
   Page page(style);
   const Prediction& p = of.forecast.prediction;
-  const double best_us = of.forecast.time_us.value;
   page.title(fmt::format("prediction for {} ({})", of.costs->device, of.costs->device_name), of.costs->simulated);
   page.labelled("job",
                 fmt::format("{} in, kernel {}, {} out, {}", typed_size_text(of.job.in_bytes),
                             time_text(microseconds(of.job.kernel)), typed_size_text(of.job.out_bytes), name(of.order)));
+  const double best_us = of.forecast.time_us.value;
   const std::string range =
       of.forecast.fewest == of.forecast.most ? "" : fmt::format(" ({} .. {})", of.forecast.fewest, of.forecast.most);
-  page.labelled("best", counted(p.streams, "stream") + range + ", " + between(of.forecast.time_us));
-  if (const auto few = fewest_within(of.forecast, enough); few && few->streams < p.streams)
-    page.labelled("enough",
-                  fmt::format("{}, {:+.1f} %: the fewest within {:g} % of the best", counted(few->streams, "stream"),
-                              100 * (few->time_us / best_us - 1), 100 * enough));
+  if (of.advice.in_turn()) limited_lines(page, of);
+  else advised_line(page, of);
+  page.labelled(of.advice.in_turn() ? "unlimited" : "best",
+                counted(p.streams, "stream") + range + (of.advice.in_turn() ? " with a chunk in each, " : ", ") +
+                    time_between(of.forecast.time_us));
+  memory_lines(page, of);
+  if (!of.advice.in_turn()) graph_line(page, of);
+  error_line(page, of.advice);
   page.labelled("speed-up", fmt::format("{:.3f} over one stream", p.speed_up));
   page.labelled("bottleneck", bottleneck_text(p.bound, p.bound_time, from_microseconds(best_us)));
   page.text += '\n';
-  Table table({right("streams"), right("time"), left("95 % interval", 1), right("over the best")});
-  for (std::size_t i = 0; i < p.candidates.size(); ++i) {
-    const std::uint32_t n = p.candidates[i].streams;
-    if (!shown(n, p.streams)) continue;
-    const Estimate& e = of.forecast.candidates_us[i];
-    table.row({std::to_string(n), time_text(e.value), time_text(e.low) + " .. " + time_text(e.high),
-               fmt::format("{:+.1f} %", 100 * (e.value / best_us - 1))});
-  }
-  page.rows(table);
-  page.note(
-      "interval: only the scatter of the measured costs, not the error of the model, which npgpu predict --evaluate "
-      "measures with real jobs");
-  page.note_left_out(table);
-  out << page.text;
-}
-
-void evaluation_text(std::ostream& out, const Evaluation& e, Detail detail, const TextStyle& style) {
-  Page page(style);
-  page.title(fmt::format("predictions compared with {} on {}", counted(e.workloads.size(), "measured workload"),
-                         e.device_name),
-             e.simulated);
-  page.text += '\n';
-  Table table({left("model"), right("|error| %"), right("p95", 1), right("max", 2), right("regret %"), right("p95", 1),
-               right("max", 2), right("hits %"), right("R2", 3)});
-  for (const ModelScore& m : e.models)
-    table.row({m.model, percent_cell(m.error.median), percent_cell(m.error.p95), percent_cell(m.error.most),
-               percent_cell(m.regret.median), percent_cell(m.regret.p95), percent_cell(m.regret.most),
-               fmt::format("{:.0f}", 100 * m.hits), std::isfinite(m.r2) ? fmt::format("{:.4f}", m.r2) : "-"});
-  page.rows(table);
-  page.note(
-      "Medians, 95th percentiles and maxima. |error|: times with two and more streams; the kernel's time is the "
-      "unsplit job's less its copies. regret: time with the number of streams that the model chose among those "
-      "measured, over "
-      "the best of them. hits: that number was as good as the best within the noise. Fitted models were fitted to all "
-      "workloads except the one they predict.");
-  page.note_left_out(table);
-  if (detail == Detail::full)
-    for (const WorkloadScore& w : e.workloads) {
-      page.text += '\n';
-      page.note(fmt::format(
-          "{} in, {} of {} kernel, {} out, {}: best {}, predicted {}, regret {} %", size_text(w.workload.job.bytes_in),
-          time_text(w.kernel_us), name(w.workload.question.workload), size_text(w.workload.job.bytes_out),
-          name(w.workload.question.order), w.best, w.simulator().predicted_best, percent_cell(w.simulator().regret)));
-      const std::vector<double>& predicted_us = w.simulator().predicted_us;
-      std::vector<std::string> cells;
-      for (std::size_t i = 0; i < predicted_us.size(); ++i)
-        cells.push_back(fmt::format("{}:{} {:+.1f} %", w.workload.streams[i], time_text(w.workload.time_us[i].value),
-                                    100 * (predicted_us[i] / w.workload.time_us[i].value - 1)));
-      page.text += "    " + wrapped(fmt::format("{}", fmt::join(cells, ", ")), page.width, 4, 4) + '\n';
-    }
+  if (of.advice.in_turn()) in_turn_table(page, of);
+  else streams_table(page, of);
+  for (const std::string& note : of.notes) page.note(note);
   out << page.text;
 }
 

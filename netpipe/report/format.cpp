@@ -70,9 +70,21 @@ std::string percent_text(double percent) {
 }
 
 std::string typed_size_text(std::uint64_t bytes) {
-  constexpr std::uint64_t mega = 1'000'000;
-  if (bytes == 0 || bytes % mega != 0 || bytes % (MiB / 4) == 0) return size_text(bytes);
-  return bytes % (1000 * mega) == 0 ? fmt::format("{} GB", bytes / (1000 * mega)) : fmt::format("{} MB", bytes / mega);
+  struct Scale {
+    std::uint64_t bytes;
+    const char* name;
+  };
+  // Of equally short texts the first.
+  constexpr std::array<Scale, 7> scales{
+      {{GiB, "GiB"}, {MiB, "MiB"}, {KiB, "KiB"}, {1'000'000'000, "GB"}, {1'000'000, "MB"}, {1000, "kB"}, {1, "B"}}};
+  std::string shortest;
+  for (const Scale& scale : scales) {
+    if (bytes < scale.bytes) continue;
+    const std::string number = fmt::format("{}", static_cast<double>(bytes) / static_cast<double>(scale.bytes));
+    if (number.find('e') == std::string::npos && (shortest.empty() || number.size() < shortest.find(' ')))
+      shortest = number + ' ' + scale.name;
+  }
+  return shortest.empty() ? size_text(bytes) : shortest;
 }
 
 std::string interval_text(const Estimate& e) {
@@ -91,6 +103,15 @@ std::string counted(std::size_t count, std::string_view what) {
 
 std::string device_text(const std::string& device, const std::string& name) {
   return device + (name.empty() ? "" : " (" + name + ')');
+}
+
+std::string length_text(const LengthClass& c) {
+  const auto time = [](double us) {
+    return us < 1000 ? fmt::format("{:g} us", us) : fmt::format("{:g} ms", us / 1000);
+  };
+  if (!std::isfinite(c.to_us)) return "longer than " + time(c.from_us);
+  if (!(c.from_us > 0)) return "shorter than " + time(c.to_us);
+  return fmt::format("of {} to {}", time(c.from_us), time(c.to_us));
 }
 
 std::string bottleneck_text(Bound bound, Seconds busy, Seconds total) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "npgpu/advice.hpp"
 #include "npgpu/simulate.hpp"
 #include "npgpu/statistics.hpp"
 
@@ -14,7 +15,8 @@ std::string digits_text(double value, int significant = 4, int max_decimals = 7)
 std::string short_time_text(double us);
 // "283 KiB": a size that is a result, three significant digits.
 std::string about_size_text(double bytes);
-// "64 MB" where a size is round in decimal units and not in binary ones, else as size_text(): a size that a user typed.
+// "64 MB", "60 MiB", "1.5 kB": a size that a user typed, in the unit that gives the shortest number; binary units
+// first.
 std::string typed_size_text(std::uint64_t bytes);
 // "88.0": of hundred, one decimal; two below ten.
 std::string percent_text(double percent);
@@ -26,6 +28,8 @@ std::string range_text(const Estimate&, double factor = 1);
 std::string counted(std::size_t count, std::string_view what);
 // "cuda:0 (NVIDIA H200)", or the device alone where it has no name.
 std::string device_text(const std::string& device, const std::string& name);
+// "shorter than 1 ms", "of 1 ms to 5 ms", "longer than 5 ms".
+std::string length_text(const LengthClass&);
 // "D2H copy engine, 91 % busy".
 std::string bottleneck_text(Bound, Seconds busy, Seconds total);
 

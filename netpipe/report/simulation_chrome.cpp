@@ -73,7 +73,8 @@ void simulation_chrome(std::ostream& out, const Simulation& s) {
     const std::string title = fmt::format("{}{} {}", call ? "issue " : "", name(e.stage), e.chunk);
     events.push_back(event(e, title, servers_process, thread));
     if (!call)
-      events.push_back(event(e, title, streams_process, stream_thread(e.chunk, static_cast<std::size_t>(e.stage))));
+      events.push_back(
+          event(e, title, streams_process, stream_thread(e.chunk % s.streams, static_cast<std::size_t>(e.stage))));
   }
   write_json(out, Json{entry("displayTimeUnit", "ns"), entry("traceEvents", events)}, -1);
 }

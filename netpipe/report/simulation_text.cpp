@@ -66,14 +66,16 @@ void simulation_text(std::ostream& out, const Simulation& s, const TextStyle& st
   Page page(style);
   const auto us = [](Seconds t) { return time_text(microseconds(t)); };
   const Prediction& p = s.prediction;
-  page.title(
-      fmt::format("{}: {} in, kernel {}, {} out, {}, {}", s.node, typed_size_text(s.job.in_bytes), us(s.job.kernel),
-                  typed_size_text(s.job.out_bytes), counted(s.streams, "stream"), name(s.order)),
-      true);
+  page.title(fmt::format(
+                 "{}: {} in, kernel {}, {} out, {}, {}", s.node, typed_size_text(s.job.in_bytes), us(s.job.kernel),
+                 typed_size_text(s.job.out_bytes),
+                 (s.chunks > s.streams ? counted(s.chunks, "chunk") + " in turn, " : "") + counted(s.streams, "stream"),
+                 name(s.order)),
+             true);
   page.text += '\n';
   page.labelled("total", us(s.timeline.run.total));
   const auto one = std::ranges::find(p.candidates, 1u, &StreamTime::streams);
-  if (one != p.candidates.end() && s.streams != 1)
+  if (one != p.candidates.end() && s.streams * std::max(1u, s.chunks) != 1)
     page.labelled("one stream",
                   fmt::format("{}, {:.3f} times as long", us(one->run.total), one->run.total / s.timeline.run.total));
   page.labelled("best", fmt::format("{} with {}, speed-up {:.3f} over one stream", us(p.time),

@@ -3,22 +3,33 @@
 //   { "document": "npgpu-prediction", "version": 1, "device", "device_name", "simulated",
 //     "job": { in_bytes, out_bytes, kernel_us, blocks, slots }, "order",
 //     "best": { streams, fewest, most, time_us, low_us, high_us, speed_up, bound, bound_time_us },
+//     "advised": { streams, chunks, order, time_us, chunk_in_bytes, chunk_out_bytes, device_bytes },
+//     "lean": the same with the least device memory, or null, "max_memory_bytes": null where it is not limited,
+//     "graph": { chains, time_us, gain (over the advised streams, a share), instantiate_us, pays_after (launches), or
+//                null } or null where its costs are not known,
+//     "error": { source, from_us, to_us, workloads, median, p95, most } of measured jobs as long as this one, or null,
+//     "notes": [ sentences ],
 //     "candidates": [ { streams, time_us, low_us, high_us } ] }
+//   With limited memory `advised` is the best that fits, and `best` what would be best without the limit.
 //
 //   { "document": "npgpu-evaluation", "version": 1, "device_name", "simulated",
-//     "models": [ { model, source, fitted, workloads, error: { median, p95, most }, regret: { ... }, hits, r2,
-//                   rmse_us } ],
+//     "models": [ { model, source, fitted, workloads, error: { median, p95, most }, regret: { ... },
+//                   advised_regret: { ... }, hits, r2, rmse_us } ],
+//     "by_length": [ { from_us, to_us, workloads, error: { ... } } ],
 //     "workloads": [ { workload, order, pool, fields of the job, kernel_us, h2d_us, d2h_us, best, predicted_best,
 //                      regret,
 //                      "points": [ { streams, measured_us, low_us, high_us, predicted_us } ],
-//                      "models": [ { model, predicted_best, regret, hit, predicted_us } ],
+//                      "models": [ { model, predicted_best, regret, hit, advised, advised_regret, predicted_us } ],
 //                      "hypotheses": [ { hypothesis, predicted_us } ] } ],
+//     "graphs": [ { "job": its fields, kernel_us, "streams": [ { streams, measured_us, predicted_us } ], "graph": the
+//                   same of the job as a graph of so many chains } ],
+//     "in_turn": { splits, error: { ... } } of jobs whose chunks took turns in fewer streams,
 //     "others": workloads that are in no score: fewer than three cuts, or streams made for the job }
 //   A point's predicted_us and a workload's predicted_best and regret are the simulator's. A model's and a hypothesis'
 //   predicted_us is a list as long as "points"; null where a model only chooses, or had nothing to be fitted to.
 //
 //   { "document": "npgpu-simulation", "version": 1, "node", "simulated": true,
-//     "job": { in_bytes, out_bytes, kernel_us, blocks, slots }, "order", "streams", "total_us",
+//     "job": { in_bytes, out_bytes, kernel_us, blocks, slots }, "order", "streams", "chunks", "total_us",
 //     "busy_us": { host, copy_in, copy_out, compute },
 //     "best": { streams, time_us, speed_up (over one stream), bound, bound_time_us },
 //     "candidates": [ { streams, time_us } ],
@@ -50,7 +61,8 @@ Json workload(const WorkloadScore& w) {
   }
   const Json models = array_of(w.models, [](const ModelPrediction& p) {
     return Json({entry("model", p.model), entry("predicted_best", p.predicted_best), entry("regret", p.regret),
-                 entry("hit", p.hit), entry("predicted_us", p.predicted_us)});
+                 entry("hit", p.hit), entry("advised", p.advised), entry("advised_regret", p.advised_regret),
+                 entry("predicted_us", p.predicted_us)});
   });
   const Json hypotheses = array_of(w.hypotheses, [](const Hypothesis& h) {
     return Json({entry("hypothesis", h.name), entry("predicted_us", h.predicted_us)});
@@ -62,6 +74,41 @@ Json workload(const WorkloadScore& w) {
                entry("h2d_us", w.h2d_us), entry("d2h_us", w.d2h_us), entry("best", w.best),
                entry("predicted_best", simulator.predicted_best), entry("regret", simulator.regret),
                entry("points", points), entry("models", models), entry("hypotheses", hypotheses)});
+}
+
+Json graph_json(const GraphComparison& one) {
+  const auto splits = [](const MeasuredWorkload& w, const std::vector<double>& predicted_us) {
+    Json all = Json::array();
+    for (std::size_t i = 0; i < w.streams.size(); ++i)
+      all.push_back({entry("streams", w.streams[i]), entry("measured_us", w.time_us[i].value),
+                     entry("predicted_us", predicted_us[i])});
+    return all;
+  };
+  Json json({entry("job", Json::object()), entry("kernel_us", one.kernel_us),
+             entry("streams", splits(one.streams, one.streams_us)), entry("graph", splits(one.graph, one.graph_us))});
+  add_fields(json["job"], one.streams.job);
+  return json;
+}
+
+Json split_json(const Job& job, const SplitTime& s) {
+  const Buffers b = buffers_of(job, s.chunks, s.streams);
+  return Json({entry("streams", s.streams), entry("chunks", s.chunks), entry("order", s.order),
+               entry("time_us", us(s.run.total)), entry("chunk_in_bytes", b.in_bytes),
+               entry("chunk_out_bytes", b.out_bytes), entry("device_bytes", b.all_bytes)});
+}
+
+Json graph_advice_json(const GraphAdvice& g) {
+  return Json({entry("chains", g.advised.streams), entry("time_us", us(g.advised.run.total)), entry("gain", g.gain),
+               entry("instantiate_us", g.instantiate ? us(*g.instantiate) : Json(nullptr)),
+               entry("pays_after", g.pays_after ? json_of(*g.pays_after) : Json(nullptr))});
+}
+
+Json error_json(const Advice& a) {
+  if (!a.error) return nullptr;
+  const LengthClass& c = *a.error;
+  return Json({entry("source", a.error_source), entry("from_us", c.from_us), entry("to_us", c.to_us),
+               entry("workloads", c.workloads), entry("median", c.error.median), entry("p95", c.error.p95),
+               entry("most", c.error.most)});
 }
 
 }  // namespace
@@ -76,7 +123,11 @@ void forecast_json(std::ostream& out, const ForecastOf& of) {
                                 entry("most", of.forecast.most), entry("time_us", best.value),
                                 entry("low_us", best.low), entry("high_us", best.high), entry("speed_up", p.speed_up),
                                 entry("bound", p.bound), entry("bound_time_us", us(p.bound_time))}),
-             entry("candidates", Json::array())});
+             entry("advised", split_json(of.job, of.advice.advised)),
+             entry("lean", of.advice.lean ? split_json(of.job, *of.advice.lean) : Json(nullptr)),
+             entry("graph", of.advice.graph ? graph_advice_json(*of.advice.graph) : Json(nullptr)),
+             entry("max_memory_bytes", of.advice.max_memory ? Json(*of.advice.max_memory) : Json(nullptr)),
+             entry("error", error_json(of.advice)), entry("notes", of.notes), entry("candidates", Json::array())});
   for (std::size_t i = 0; i < p.candidates.size(); ++i) {
     const Estimate& e = of.forecast.candidates_us[i];
     json["candidates"].push_back({entry("streams", p.candidates[i].streams), entry("time_us", e.value),
@@ -85,15 +136,25 @@ void forecast_json(std::ostream& out, const ForecastOf& of) {
   write_json(out, json, 1);
 }
 
-void evaluation_json(std::ostream& out, const Evaluation& e) {
+void evaluation_json(std::ostream& out, const Evaluation& e, std::span<const GraphComparison> graphs,
+                     const InTurnErrors& in_turn) {
   const Json models = array_of(e.models, [](const ModelScore& m) {
     return Json({entry("model", m.model), entry("source", m.source), entry("fitted", m.fitted),
                  entry("workloads", m.workloads), entry("error", spread(m.error)), entry("regret", spread(m.regret)),
-                 entry("hits", m.hits), entry("r2", m.r2), entry("rmse_us", m.rmse_us)});
+                 entry("advised_regret", spread(m.advised_regret)), entry("hits", m.hits), entry("r2", m.r2),
+                 entry("rmse_us", m.rmse_us)});
   });
   const Json json({entry("document", "npgpu-evaluation"), entry("version", 1), entry("device_name", e.device_name),
                    entry("simulated", e.simulated), entry("models", models),
-                   entry("workloads", array_of(e.workloads, workload)), entry("others", array_of(e.others, workload))});
+                   entry("by_length", array_of(errors_by_length(e, {}).classes,
+                                               [](const LengthClass& c) {
+                                                 return Json({entry("from_us", c.from_us), entry("to_us", c.to_us),
+                                                              entry("workloads", c.workloads),
+                                                              entry("error", spread(c.error))});
+                                               })),
+                   entry("workloads", array_of(e.workloads, workload)), entry("others", array_of(e.others, workload)),
+                   entry("graphs", array_of(graphs, graph_json)),
+                   entry("in_turn", Json{entry("splits", in_turn.splits), entry("error", spread(in_turn.error))})});
   write_json(out, json, 1);
 }
 
@@ -103,7 +164,7 @@ void simulation_json(std::ostream& out, const Simulation& s) {
   Json json(
       {entry("document", "npgpu-simulation"), entry("version", 1), entry("node", s.node), entry("simulated", true),
        entry("job", job_json(s.job)), entry("order", s.order), entry("streams", s.streams),
-       entry("total_us", us(s.timeline.run.total)),
+       entry("chunks", std::max(s.chunks, s.streams)), entry("total_us", us(s.timeline.run.total)),
        entry("busy_us", Json{entry("host", us(busy.host)), entry("copy_in", us(busy.copy_in)),
                              entry("copy_out", us(busy.copy_out)), entry("compute", us(busy.compute))}),
        entry("best", Json{entry("streams", p.streams), entry("time_us", us(p.time)), entry("speed_up", p.speed_up),

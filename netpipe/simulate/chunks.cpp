@@ -30,6 +30,7 @@ void check(const Job& job, std::uint32_t n, const StreamCosts& costs) {
   must_be_times(costs.latency, "latency");
   must_be_time(costs.duplex_extra_gap, "the gap beside the other engine");
   must_be_time(costs.submit, "the time to submit");
+  must_be_time(costs.graph_launch, "the cost of launching a graph");
   must_be_time(costs.stream_create, "the cost of a stream");
   for (const double slow : {costs.duplex_slowdown_h2d, costs.duplex_slowdown_d2h})
     must_be(std::isfinite(slow) && slow >= 1, "a slow-down of both directions at once is below 1 or not a number");

@@ -94,7 +94,7 @@ void Simulator::prepare(const Job& job, std::uint32_t n, Order order, std::uint3
   waiting_ = 0;
 
   const bool breadth_first = order == Order::breadth_first;
-  host_ = costs_.stream_create.count() * all_streams;
+  host_ = costs_.stream_create.count() * all_streams + costs_.graph_launch.count();
   for (Index i = 0; i < operations_.size(); ++i) {
     Operation& o = operations_[i];
     o.stage = stages[breadth_first ? i / n : i % kinds];

@@ -186,7 +186,10 @@ template <class Struct> void put_header(hid_t group, const Struct& header) {
 }
 
 template <class Struct> void get_header(hid_t group, const std::string& where, Struct& header) {
-  visit_fields(header, [&](const FieldInfo& f, auto& value) { get_value(group, where, std::string(f.name), value); });
+  visit_fields(header, [&](const FieldInfo& f, auto& value) {
+    const std::string attribute(f.name);
+    if (!f.optional || has(group, attribute)) get_value(group, where, attribute, value);
+  });
 }
 
 // ---- what rows must be, when they are written and when they are read ----

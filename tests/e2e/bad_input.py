@@ -133,7 +133,7 @@ TABLE = [
     (["export", "exists.h5", "--format", "xml"], 2, ["--format", "xml"]),
     (["export", "exists.h5", "--table", "sweeps"], 2, ["sweeps", "transfers"]),
     (["export", "exists.h5", "--table", "probes"], 2, ["probes"]),
-    (["export", "exists.h5", "--format", "json", "--points"], 2, ["--points", "csv"]),
+    (["export", "exists.h5", "--format", "json", "--summary"], 2, ["--summary", "csv"]),
     (["export", "exists.h5", "--output", "text.h5"], 2, ["text.h5", "--force"]),
     (["export", "exists.h5", "--output", "/nosuch/x.csv"], 1, ["/nosuch/x.csv"]),
     (["compare", "exists.h5"], 2, ["B"]),

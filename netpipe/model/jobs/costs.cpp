@@ -10,6 +10,7 @@
 
 #include "netpipe/model/by_device.hpp"
 #include "netpipe/model/probes/derivation.hpp"
+#include "npgpu/graphs.hpp"
 
 namespace npgpu {
 
@@ -249,6 +250,7 @@ std::vector<MeasuredCosts> stream_costs(const Trace& trace) {
     for (const JobSeries* series : list) points.add(*series);
     const model::StreamFacts facts = model::stream_facts(trace.provenance, first, m);
     model::CostMeasuring(points, facts, m).measure();
+    m.graph = graph_costs(trace, m.device, m.device_uuid);
   }
   return all;
 }

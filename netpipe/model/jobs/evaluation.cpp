@@ -4,6 +4,7 @@
 #include <map>
 
 #include "netpipe/model/jobs/baselines.hpp"
+#include "npgpu/advice.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu {
@@ -25,6 +26,16 @@ std::size_t choice_of(const Baseline& b, const KnownWorkload& s, const std::vect
   const std::size_t low = high > 0 && counts[high] > wanted ? high - 1 : high;
   if (low == high || times.empty()) return wanted - counts[low] < counts[high] - wanted ? low : high;
   return times[low] <= times[high] ? low : high;
+}
+
+// Of the counts whose times are within so much of the least, the fewest streams.
+std::size_t fewest_within(const std::vector<std::uint32_t>& counts, const std::vector<double>& times,
+                          double slower_by) {
+  const double most = (1 + slower_by) * *std::min_element(times.begin(), times.end());
+  std::size_t fewest = static_cast<std::size_t>(std::min_element(times.begin(), times.end()) - times.begin());
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (times[i] <= most && counts[i] < counts[fewest]) fewest = i;
+  return fewest;
 }
 
 // Where no interval is known, equal times only.
@@ -49,6 +60,9 @@ ModelPrediction predict(const Baseline& b, const KnownWorkload& s, std::size_t o
   p.predicted_best = s.workload->streams[chosen];
   p.regret = times[chosen].value / times[best].value - 1;
   p.hit = within_noise(times[chosen], times[best]);
+  const std::size_t advised = model_us.empty() ? chosen : fewest_within(s.workload->streams, model_us, worth_nothing);
+  p.advised = s.workload->streams[advised];
+  p.advised_regret = times[advised].value / times[best].value - 1;
   return p;
 }
 
@@ -59,7 +73,7 @@ ModelScore score(const Baseline& b, const std::vector<WorkloadScore>& workloads)
   result.source = b.source;
   result.fitted = b.fitted;
   result.workloads = static_cast<std::uint32_t>(workloads.size());
-  std::vector<double> errors, regrets, measured, residuals;
+  std::vector<double> errors, regrets, advised, measured, residuals;
   double hits = 0;
   for (const WorkloadScore& w : workloads) {
     const ModelPrediction& p = w.models.back();
@@ -67,15 +81,18 @@ ModelScore score(const Baseline& b, const std::vector<WorkloadScore>& workloads)
     for (std::size_t i = 0; i < times.size(); ++i) {
       const double predicted = p.predicted_us[i];
       if (w.workload.streams[i] == 1 || !std::isfinite(predicted)) continue;
-      errors.push_back(std::abs(predicted / times[i].value - 1));
       measured.push_back(times[i].value);
       residuals.push_back(predicted - times[i].value);
     }
+    const std::vector<double> own = errors_of(w, p);
+    errors.insert(errors.end(), own.begin(), own.end());
     regrets.push_back(p.regret);
+    advised.push_back(p.advised_regret);
     hits += p.hit;
   }
   result.error = spread_of(errors);
   result.regret = spread_of(regrets);
+  result.advised_regret = spread_of(advised);
   if (!workloads.empty()) result.hits = hits / static_cast<double>(workloads.size());
   double mean = 0, total = 0, left = 0;
   for (const double t : measured) mean += t / static_cast<double>(measured.size());
@@ -86,13 +103,14 @@ ModelScore score(const Baseline& b, const std::vector<WorkloadScore>& workloads)
   return result;
 }
 
-// Every whole job with copies and a kernel that was measured unsplit and split: those that are scored, with pooled
-// streams and split in three ways or more, or the others.
-std::vector<MeasuredWorkload> split_jobs(const Trace& trace, bool scored) {
+// Every whole job with copies and a kernel that was measured unsplit and split, and issued in this way: those that are
+// scored, with pooled streams and split in three ways or more, or the others.
+std::vector<MeasuredWorkload> split_jobs(const Trace& trace, Issuing issue, bool scored) {
   std::map<JobStep, std::map<std::uint32_t, Estimate>> found;
   for (const JobSeries& series : trace.of<Jobs>()) {
     const JobCase& c = series.question;
-    if (c.gating != Gating::open || c.order == Order::independent || c.workload == Workload::none) continue;
+    if (c.issue != issue || c.gating != Gating::open || c.order == Order::independent || c.workload == Workload::none)
+      continue;
     for (const JobSummary& s : summarize(series)) {
       if (s.job.chunks != s.job.streams || !(s.time_us.value > 0)) continue;
       if ((!s.job.bytes_in && !s.job.bytes_out) || !s.job.kernel_bytes) continue;
@@ -123,9 +141,21 @@ Spread spread_of(std::vector<double> values) {
   return {median(values), values[std::max<std::size_t>(rank, 1) - 1], values.back()};
 }
 
-std::vector<MeasuredWorkload> workloads_of(const Trace& trace) { return split_jobs(trace, true); }
+std::vector<double> errors_of(const WorkloadScore& w, const ModelPrediction& p) {
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < p.predicted_us.size(); ++i)
+    if (w.workload.streams[i] != 1 && std::isfinite(p.predicted_us[i]))
+      errors.push_back(std::abs(p.predicted_us[i] / w.workload.time_us[i].value - 1));
+  return errors;
+}
 
-std::vector<MeasuredWorkload> other_workloads_of(const Trace& trace) { return split_jobs(trace, false); }
+std::vector<MeasuredWorkload> workloads_of(const Trace& trace) { return split_jobs(trace, Issuing::streams, true); }
+
+std::vector<MeasuredWorkload> other_workloads_of(const Trace& trace) {
+  return split_jobs(trace, Issuing::streams, false);
+}
+
+std::vector<MeasuredWorkload> graph_workloads_of(const Trace& trace) { return split_jobs(trace, Issuing::graph, true); }
 
 StreamCosts costs_of(const MeasuredWorkload& w, const MeasuredCosts& measured) {
   StreamCosts costs = measured.costs;

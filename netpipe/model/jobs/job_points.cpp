@@ -20,6 +20,7 @@ void say_too_few(Estimate& e, std::size_t values) {
 }  // namespace
 
 void JobPoints::add(const JobSeries& series) {
+  if (series.question.issue == Issuing::graph) return;  // one call: it shows no call's, copy's or kernel's time
   for (JobSummary& one : summarize(series))
     if (std::isfinite(one.time_us.value)) all_.push_back({series.question, std::move(one)});
 }

@@ -16,7 +16,7 @@ struct XY {
 
 class JobPoints {
  public:
-  void add(const JobSeries&);
+  void add(const JobSeries&);  // unless its jobs are graphs
   bool empty() const { return all_.empty(); }
 
   using Wanted = std::function<bool(const JobCase&, const JobShape&)>;

@@ -1,0 +1,38 @@
+// How far the simulator is from measured jobs whose chunks take turns in fewer streams.
+#include <cmath>
+#include <map>
+
+#include "npgpu/advice.hpp"
+
+namespace npgpu {
+
+InTurnErrors errors_in_turn(const Trace& trace, const MeasuredCosts& measured) {
+  std::vector<double> errors;
+  for (const JobSeries& series : trace.of<Jobs>()) {
+    const JobCase& c = series.question;
+    if (c.gating != Gating::open || c.pool != StreamPool::pooled || c.issue != Issuing::streams ||
+        c.order != Order::depth_first || c.workload == Workload::none)
+      continue;
+    std::map<JobShape, MeasuredWorkload> whole;  // unsplit
+    const auto unsplit = [](JobShape job) {
+      job.chunks = job.streams = 1;
+      return job;
+    };
+    const std::vector<JobSummary> all = summarize(series);
+    for (const JobSummary& s : all)
+      if (s.job.chunks == 1 && s.time_us.value > 0)
+        whole.try_emplace(unsplit(s.job), MeasuredWorkload{c, unsplit(s.job), {1}, {s.time_us}});
+    for (const JobSummary& s : all) {
+      const auto found = whole.find(unsplit(s.job));
+      if (s.job.chunks <= s.job.streams || found == whole.end() || !(s.time_us.value > 0)) continue;
+      const Job job = job_of(found->second, measured);
+      const StreamRun run = simulate_total(job, s.job.chunks, measured.costs, c.order, s.job.streams);
+      errors.push_back(std::abs(microseconds(run.total) / s.time_us.value - 1));
+    }
+  }
+  InTurnErrors result{static_cast<std::uint32_t>(errors.size()), {}};
+  result.error = spread_of(std::move(errors));
+  return result;
+}
+
+}  // namespace npgpu

@@ -1,0 +1,114 @@
+// export --summary: a row for each point, and lane where there are several. data/TABLES.md is the contract: a column
+// that changes its meaning changes there, and its name with it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "netpipe/report/csv_rows.hpp"
+#include "netpipe/report/series_text.hpp"
+
+namespace npgpu::csv {
+
+namespace {
+
+// What a point comes to, in the unit that its kind is known by, and what that counts.
+struct Figure {
+  double value = not_measured, low = not_measured, high = not_measured;
+  std::string unit;
+  const char* counts = "";
+};
+Figure rate(const Estimate& e, const char* counts) { return {e.value, e.low, e.high, e.unit, counts}; }
+
+Figure figure_of(const TransferSeries&, const PointResult<Transfers>& r) { return rate(r.rate, "payload bytes"); }
+Figure figure_of(const ProbeSeries& series, const PointResult<Probes>& r) {
+  const ProbeCase& c = series.question;
+  if (counts_loads(c)) return {1e9 / r.rate.value, 1e9 / r.rate.high, 1e9 / r.rate.low, "ns", "time of a load"};
+  if (c.operation != Operation::fma) return rate(r.rate, "bytes read and written");
+  return rate(r.rate, "operations (a multiply-add is two)");
+}
+Figure figure_of(const JobSeries& series, const PointResult<Jobs>& r) {
+  const bool device = series.question.gating == Gating::gated;
+  return {r.time_us.value, r.time_us.low, r.time_us.high, "us", device ? "device time of a job" : "time of a job"};
+}
+Figure figure_of(const CallSeries& series, const PointResult<Calls>& r) {
+  const bool leaves_work = any_sample(series, r.point, [](const CallSample& s) { return std::isfinite(s.done_us); });
+  return {r.time_us.value, r.time_us.low, r.time_us.high, "us",
+          leaves_work ? "time of a call until its work is done" : "time of a call until it returns"};
+}
+
+constexpr std::array<std::pair<Cause, std::string_view>, 7> cause_words{{{Cause::host_busy, "host-busy"},
+                                                                         {Cause::host_taken, "host-taken"},
+                                                                         {Cause::core_shared, "core-shared"},
+                                                                         {Cause::device_busy, "device-busy"},
+                                                                         {Cause::link_busy, "link-busy"},
+                                                                         {Cause::throttled, "throttled"},
+                                                                         {Cause::clock_changed, "clock-changed"}}};
+
+std::string words_of(std::uint32_t causes) {
+  std::string words;
+  for (const auto& [cause, word] : cause_words)
+    if (causes & static_cast<std::uint32_t>(cause)) words += (words.empty() ? "" : ";") + std::string(word);
+  return words;
+}
+
+template <class K> std::string disturbers_text(const Point<K>& point) {
+  const auto all = disturbers_of(point);
+  return point.disturbed() ? fmt::format("{}", fmt::join(all, ";")) : "";
+}
+
+// NaN where no visit knows it.
+template <class K> double median_of(const std::vector<const Visit<K>*>& visits, double Telemetry::*what) {
+  std::vector<double> values;
+  for (const Visit<K>* visit : visits)
+    if (std::isfinite(visit->telemetry.*what)) values.push_back(visit->telemetry.*what);
+  return values.empty() ? not_measured : median(values);
+}
+
+}  // namespace
+
+template <class K> void summary(std::ostream& out, const Trace& trace) {
+  Row()
+      .add("run_uuid", "host", "date", "kind", "series")
+      .add_names<typename K::Case>()
+      .add("device_uuid", "device_name", "simulated")
+      .template add_names<typename K::Axes>()
+      .add("lane", "value", "low", "high", "unit", "counts", "time_us", "time_low_us", "time_high_us", "min_us",
+           "max_us", "visits", "visits_counted", "trials", "sm_clock_mhz", "memory_clock_mhz", "power_w",
+           "temperature_c", "stop", "disturbed", "disturbed_by", "unusable")
+      .end(out);
+  const auto& all = trace.of<K>();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Row front;
+    front.add(trace.root.run_uuid, trace.root.hostname, trace.root.start_time_utc, K::name, i)
+        .add_fields(all[i].question)
+        .add(all[i].device_uuid, all[i].device_name, all[i].simulated);
+    for (const PointResult<K>& r : results_of(all[i])) {
+      const Figure figure = figure_of(all[i], r);
+      const auto counted = r.point.counted();
+      Row(front)
+          .add_fields(r.axes)
+          .add(r.lane, figure.value, figure.low, figure.high, figure.unit, figure.counts)
+          .add(r.time_us.value, r.time_us.low, r.time_us.high, r.min_us, r.max_us)
+          .add(r.point.visits.size(), counted.size(), r.trials)
+          .add(median_of(counted, &Telemetry::sm_clock_mhz), median_of(counted, &Telemetry::memory_clock_mhz),
+               median_of(counted, &Telemetry::power_w), median_of(counted, &Telemetry::temperature_c))
+          .add(r.point.stop(), words_of(r.point.disturbed()), disturbers_text(r.point), r.why)
+          .end(out);
+    }
+  }
+}
+
+// One instance for each kind of the list.
+namespace {
+
+template <class... Ks> [[maybe_unused]] constexpr auto summaries_for(List<Ks...>) {
+  return std::tuple{&summary<Ks>...};
+}
+[[maybe_unused, gnu::used]] const auto summaries = summaries_for(Kinds{});
+
+}  // namespace
+
+}  // namespace npgpu::csv

@@ -1,0 +1,118 @@
+"""Predictions as a developer asks for them, from the kept trace of an H200."""
+import json
+import os
+
+from npgpu_run import SOURCE, Checks, folder, run
+
+TRACE = os.path.join(SOURCE, "data", "traces", "h200_streams.h5")
+ROUNDS = os.path.join(SOURCE, "data", "traces", "h200_rounds.h5")  # has calls, too
+JOB = ("--bytes-in", "60MiB", "--bytes-out", "60MiB", "--kernel-ms", "1.017")
+
+check = Checks()
+with folder() as where:
+    def at(name):
+        return os.path.join(where, name)
+
+    one = run("predict", TRACE, *JOB)
+    check(one.code == 0, one.err)
+    for words in ("advised", "the fewest within 1 %", "best", "buffers", "of device memory", "lean", "error", "bottleneck"):
+        check(words in one.out, f"'{words}' is said: {one.out}")
+    check("graph     not known" in one.out and "npgpu calls" in one.out, f"the trace has no calls: {one.out}")
+    document = json.loads(run("predict", TRACE, *JOB, "--json").out)
+    best, advised, times = document["best"], document["advised"], {c["streams"]: c["time_us"] for c in document["candidates"]}
+    least = min(times.values())
+    check(advised["streams"] == min(n for n, t in times.items() if t <= 1.01 * least), f"the fewest within 1 %: {advised}")
+    check(advised["device_bytes"] == 120 << 20, "a chunk in each stream takes the whole job's memory")
+    check(document["lean"]["device_bytes"] < 60 << 20 and document["lean"]["time_us"] <= 1.01 * least, f"lean: {document['lean']}")
+    check(document["error"]["workloads"] > 10 and 0 < document["error"]["median"] < document["error"]["p95"], f"{document['error']}")
+
+    # Less memory: chunks in turn.
+    small = json.loads(run("predict", TRACE, *JOB, "--max-memory", "16MiB", "--json").out)
+    turn = small["advised"]
+    check(turn["device_bytes"] <= 16 << 20 and turn["chunks"] > turn["streams"] and turn["order"] == "depth-first", f"{turn}")
+    check(turn["device_bytes"] == turn["streams"] * (turn["chunk_in_bytes"] + turn["chunk_out_bytes"]), f"{turn}")
+    check(0.9 * least < turn["time_us"] < 1.5 * least, f"nor much slower: {turn}")
+    said = run("predict", TRACE, *JOB, "--max-memory", "16MiB")
+    check("at most 16 MiB" in said.out and "in turn" in said.out, said.out)
+    check(run("predict", TRACE, *JOB, "--max-memory", "200B").code == 2, "a line each way does not fit into 200 B")
+
+    # Sizes as typed, and small copies.
+    typed = run("predict", TRACE, "--bytes-in", "64MB", "--bytes-out", "1.5MB", "--kernel-ms", "1").out
+    check("64 MB in" in typed and "1.5 MB out" in typed, typed)
+    tiny = run("predict", TRACE, "--bytes-in", "2KiB", "--bytes-out", "2KiB", "--kernel-ms", "0.01")
+    check(tiny.code == 0 and "copies below 4 KiB were not measured" in tiny.out, f"{tiny.out}{tiny.err}")
+    none = run("predict", TRACE, "--bytes-in", "64MiB", "--bytes-out", "0", "--kernel-ms", "1")
+    check(none.code == 0 and "0 B out" in none.out, f"a part may be 0 if it is said: {none.out}{none.err}")
+
+    # Drawn, and for Perfetto.
+    drawn = run("predict", TRACE, *JOB, "--draw", "--chrome", at("job.json"))
+    check(drawn.code == 0 and "copy-in" in drawn.out and "0 ---" in drawn.out, drawn.out + drawn.err)
+    events = json.load(open(at("job.json")))["traceEvents"]
+    copies = [e for e in events if e.get("cat") == "h2d" and e["pid"] == 2]
+    check(len(copies) == advised["chunks"], f"{len(copies)} copies in, {advised['chunks']} chunks")
+    check(run("predict", TRACE, *JOB, "--chrome", at("job.json")).code == 2, "a file that exists stays without --force")
+    turns = run("predict", TRACE, *JOB, "--max-memory", "16MiB", "--chrome", at("turn.json"))
+    check(turns.code == 0, turns.err)
+    threads = {e["tid"] for e in json.load(open(at("turn.json")))["traceEvents"] if e["pid"] == 2 and e.get("ph") == "X"}
+    check(len(threads) == turn["streams"], f"{len(threads)} streams drawn, {turn['streams']} advised")
+    measured = run("simulate", "--trace", TRACE, *JOB, "--streams", advised["streams"])
+    check(measured.code == 0 and f"total     {advised['time_us'] / 1000:.3f} ms" in measured.out, f"simulate says the same: {measured.out}")
+
+    # As a graph, from a trace that has calls.
+    short = json.loads(run("predict", ROUNDS, "--bytes-in", "256KiB", "--bytes-out", "256KiB", "--kernel-ms", "0.02", "--json").out)
+    graph = short["graph"]
+    check(graph and graph["instantiate_us"] > 0 and -1 < graph["gain"] < 1, f"{graph}")
+    check(abs(1 - graph["time_us"] / short["advised"]["time_us"] - graph["gain"]) < 1e-9, f"the gain is over the advised streams: {graph}")
+    check("graph" in run("predict", ROUNDS, *JOB).out, "said of a long job, too")
+
+    # Many jobs.
+    with open(at("jobs.csv"), "w") as file:
+        file.write("name,bytes-in,kernel-ms,bytes-out\nfilter,64MiB,0.5,1MiB\n\"sort, large\",4MiB,8,4MiB\nscan,1MiB,0.1,64MiB\n")
+    many = run("predict", TRACE, "--jobs", at("jobs.csv"))
+    check(many.code == 0 and "all 6 orders" in many.out and "sort, large" in many.out, many.out + many.err)
+    found = json.loads(run("predict", TRACE, "--jobs", at("jobs.csv"), "--json").out)
+    check(found["best"]["total_us"] <= found["given"]["total_us"] <= found["apart_us"], f"{found}")
+    check(found["best"]["order"][0] == "scan", f"the shortest copy in first: {found['best']}")
+    json.dump([{"name": j["name"], "bytes_in": j["in_bytes"], "kernel_ms": j["kernel_us"] / 1000, "bytes_out": j["out_bytes"]}
+               for j in found["jobs"]], open(at("jobs.json"), "w"))
+    check(json.loads(run("predict", TRACE, "--jobs", at("jobs.json"), "--json").out) == found, "the same list as JSON")
+    for text, words in (("name,bytes_in\na,-5\n", "'-5' is no size"), ("name,size\na,5\n", "'size' is none of the columns"),
+                        ("", "is empty"), ("bytes_in,bytes_out\n1MiB\n", "row 2 has 1 fields"), ("name\na\n", "nothing to do"),
+                        ("[{\"bytes_in\": 3", "is no JSON"), ("bytes_in\n", "lists no job")):
+        with open(at("bad.csv"), "w") as file:
+            file.write(text)
+        bad = run("predict", TRACE, "--jobs", at("bad.csv"))
+        check(bad.code == 2 and words in bad.err, f"{text!r}: {bad.err}")
+    check(run("predict", TRACE, "--jobs", at("jobs.csv"), *JOB).code == 2, "one job or a list")
+
+    # The same jobs in streams and as graphs on a simulated device: both predicted from its costs.
+    for made in (run("streams", "--device", "sim:h200", "--experiment", "overheads", "--output", at("node.h5"), "--quiet"),
+                 run("calls", "--device", "sim:h200", "--append", "--output", at("node.h5"), "--quiet"),
+                 run("streams", "--device", "sim:h200", "--experiment", "design", "--workloads", "6", "--seed", "11",
+                     "--issue", "streams,graph", "--output", at("design.h5"), "--quiet")):
+        check(made.code == 0, made.err)
+    turns = run("streams", "--device", "sim:h200", "--bytes-in", "16MiB", "--bytes-out", "16MiB", "--iterations", "64", "--order",
+                "depth-first", "--chunks", "1,12,24,48", "--streams", "3,6", "--append", "--output", at("design.h5"), "--quiet")
+    check(turns.code == 0, turns.err)
+    alone = run("streams", "--device", "sim:h200", "--bytes-in", "16MiB", "--bytes-out", "16MiB", "--order", "depth-first",
+                "--chunks", "1,12", "--streams", "3", "--output", at("turns.h5"), "--quiet")
+    alone = run("predict", at("node.h5"), "--evaluate", "--measured", at("turns.h5"))
+    check(alone.code == 0 and "1 split measured" in alone.out, alone.out + alone.err)
+    both = run("predict", at("node.h5"), "--evaluate", "--measured", at("design.h5"))
+    check("6 jobs as CUDA graphs and in streams" in both.out, both.out[-1500:])
+    check("6 splits measured" in both.out, f"chunks in turn: {both.out[-1500:]}")
+    graphs = json.loads(run("predict", at("node.h5"), "--evaluate", "--measured", at("design.h5"), "--json").out)["graphs"]
+    errors = sorted(abs(p["predicted_us"] / p["measured_us"] - 1) for g in graphs for p in g["graph"] if p["streams"] > 1)
+    check(len(graphs) == 6 and errors[len(errors) // 2] < 0.02, f"{len(graphs)} graphs, {errors[len(errors) // 2:]}")
+    gains = [min(p["measured_us"] for p in g["streams"]) / min(p["measured_us"] for p in g["graph"]) - 1 for g in graphs]
+    check(max(gains) > 0.004, f"where calls count, a graph gains: {gains}")
+
+    # Jobs of one's own, measured both ways on a simulated device.
+    own = run("streams", "--device", "sim:h200", "--bytes-in", "8MiB", "--bytes-out", "8MiB", "--iterations", "32",
+              "--chunks", "1,2,4,8,16,32", "--issue", "streams,graph", "--output", at("own.h5"), "--quiet")
+    check(own.code == 0, own.err)
+    shown = run("streams", "--device", "sim:h200", "--bytes-in", "8MiB", "--bytes-out", "8MiB", "--iterations", "2000",
+                "--chunks", "1,2,4,8,16,32", "--output", at("own2.h5"))
+    check("best of measured" in shown.out and "missing" not in shown.out, shown.out[-600:])
+    check("within 1 %" in shown.out, f"and the fewest within 1 %: {shown.out[-600:]}")
+check.finish()
