@@ -230,7 +230,9 @@ TEST_CASE("a wrong spec is refused with its file, the key and what was expected"
       {"/hardware", R"({"sms": "many"})", "hardware.sms: expected a number from 0"},
       {"/hardware", R"({"compute_capability": 9.0})", "hardware.compute_capability: expected a text, found 9.0"},
       {"/comment", "1",
-       "comment: unknown key; known here: copy_engines, duplex, faults, hardware, host, limits, links"},
+       "comment: unknown key; known here: copy_engines, counters, counters_rise, duplex, facts, faults, hardware, "
+       "host, "
+       "like, limits, link, links"},
   };
   const Folder folder;
   for (const Row& row : rows) {
@@ -337,4 +339,71 @@ TEST_CASE("a device drifts from opening to opening, the same way each time the p
   noise.drift = 0.01;
   CHECK(simulated::NoiseSource(noise, 3).trial() != simulated::NoiseSource(noise, 4).trial());
   CHECK(simulated::NoiseSource(noise, 3).trial() == doctest::Approx(1).epsilon(0.05));
+}
+
+TEST_CASE("a spec is like another one, with what it changes") {
+  const Folder folder;
+  json base = least();
+  base["links"] = json::parse(R"({"h2d": {"pinned": {"rate_gb_s": 10, "latency_us": 2}}})");
+  base["facts"] = {{"max_pcie_lanes", 16}, {"driver_version", "580.1"}};
+  folder.file("base.json", base.dump());
+  const auto spec = simulated::read_spec(folder.file(
+      "sick.json", R"({"like": "base.json", "name": "S", "memory_bytes": 5, "facts": {"driver_version": null},
+                                   "links": {"h2d": {"pinned": {"rate_gb_s": 4}}}, "link": {"generation": 5, "lanes": 8}})"));
+  CHECK(spec.name == "S");
+  CHECK(spec.source == "here");
+  CHECK(spec.link(Direction::h2d, Memory::pinned)->bytes_per_s == doctest::Approx(4e9));
+  CHECK(microseconds(spec.link(Direction::h2d, Memory::pinned)->latency) == doctest::Approx(2));
+  const Facts facts = simulated::info_of(spec, "sim:s").facts;
+  CHECK(number_fact(facts, "max_pcie_lanes") == 16);
+  CHECK(number_fact(facts, "pcie_lanes_now") == 8);
+  CHECK(find_fact(facts, "driver_version") == nullptr);
+}
+
+TEST_CASE("a spec that is like itself, like nothing, or like what is not there is refused") {
+  const Folder folder;
+  CHECK(refusal(folder.file("self.json", R"({"like": "self.json"})")).find("more than 8 files") != std::string::npos);
+  CHECK(refusal(folder.file("empty.json", R"({"like": ""})")).find("like: expected the path") != std::string::npos);
+  CHECK(refusal(folder.file("number.json", R"({"like": 3})")).find("like: expected the path") != std::string::npos);
+  CHECK(refusal(folder.file("none.json", R"({"like": "nowhere.json"})")).find("nowhere.json: cannot be read") !=
+        std::string::npos);
+}
+
+TEST_CASE("a device's condition: counters rise once it was used, its neighbour is always there") {
+  const Folder folder;
+  json sick = least();
+  sick["links"] = json::parse(R"({"h2d": {"pinned": {"rate_gb_s": 10}}})");
+  sick["counters"] = {{"ecc_corrected_volatile", 3}, {"pcie_replays", 1}};
+  sick["counters_rise"] = {{"ecc_corrected_volatile", 2}};
+  sick["link"] = {{"generation", 4}, {"lanes", 16}};
+  sick["neighbour"] = {{"name", "python3 (4711)"}, {"link", 1}};
+  sick["telemetry"] = {{"power_w", 300}, {"throttle_reasons", 32}};
+  sick["hardware"] = {{"shader_clock_mhz", 1200}};
+  const std::string id = "sim:" + folder.file("sick.json", sick.dump()).string();
+  CHECK(number_fact(devices::counters(id), "ecc_corrected_volatile") == 3);
+  {
+    const auto device = simulated::open_device(id);
+    CHECK(device->telemetry().power_w == 300);
+    CHECK(device->telemetry().sm_clock_mhz == 1200);
+    CHECK(device->telemetry().throttle_reasons == 32);
+  }
+  CHECK(number_fact(devices::counters(id), "ecc_corrected_volatile") == 5);
+  CHECK(number_fact(devices::counters(id), "pcie_replays") == 1);
+  CHECK(devices::link_state(id).generation == 4);
+  const auto watch = devices::watch(id);
+  REQUIRE(watch);
+  const Disturbance found = watch->end();
+  CHECK(found.causes == static_cast<std::uint32_t>(Cause::link_busy));
+  CHECK(found.by == "python3 (4711)");
+  sick["neighbour"] = {{"name", "python3 (4711)"}};
+  CHECK(refusal(folder.file("idle.json", sick.dump())).find("neighbour.device: expected 1") != std::string::npos);
+}
+
+TEST_CASE("a fault comes once, or again and again") {
+  const simulated::Fault once{.call = 5}, again{.call = 5, .every = 3};
+  for (const std::uint64_t call : {1, 5, 8, 11}) {
+    CHECK(once.is_at(call) == (call == 5));
+    CHECK(again.is_at(call) == (call >= 5));
+  }
+  CHECK_FALSE(again.is_at(6));
 }

@@ -284,3 +284,27 @@ TEST_CASE("damage that reading survives does not crash the run that continues th
   CHECK(continued > 0);
   CHECK(refusals > 0);
 }
+
+TEST_CASE("what is known at the end of a run is in its provenance, and a later run's is its own") {
+  const ScratchFolder folder;
+  {
+    TraceWriter writer(folder / "t.h5", IfExists::refuse, root_of("first"),
+                       {{"gpu0", {{"id", std::string("cuda:0")}}}});
+    writer.note("gpu0_after", {{"pcie_replays", std::int64_t{1}}});
+    writer.note("gpu0_after", {{"pcie_replays", std::int64_t{2}}});
+    writer.finish();
+  }
+  {
+    TraceWriter writer(folder / "t.h5", IfExists::resume, root_of("second"), {});
+    writer.note("gpu0_after", {{"pcie_replays", std::int64_t{5}}});
+    writer.finish();
+  }
+  const Trace trace = read_trace(folder / "t.h5");
+  const auto replays = [&](const std::string& group) {
+    for (const auto& [name, facts] : trace.provenance)
+      if (name == group) return number_fact(facts, "pcie_replays");
+    return not_measured;
+  };
+  CHECK(replays("gpu0_after") == 2);
+  CHECK(replays("resume_1/gpu0_after") == 5);
+}

@@ -110,6 +110,7 @@ std::string_view kind_of(std::string_view id);
 // Throws Error: usage for a word that is no device, nothing where this build or machine has no such device.
 const DeviceFamily& family_of(const std::string& id);
 DeviceInfo find(const std::string& id);
+// Of a device of no family these three know nothing.
 std::unique_ptr<DeviceWatch> watch(const std::string& id);
 Facts counters(const std::string& id);
 LinkState link_state(const std::string& id);

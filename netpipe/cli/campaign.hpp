@@ -35,6 +35,9 @@ struct Campaign : Tally {
 // Throws Error if the trace cannot be written.
 Campaign run_campaign(const Plan&, const MeasureOptions&);
 
+// For --dry-run. Returns the exit code.
+int print_plan(const Plan&, const MeasureOptions&);
+
 // What npgpu report prints of a trace.
 void print_report(const Trace&, const std::string& path);
 

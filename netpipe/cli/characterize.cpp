@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "netpipe/cli/campaign.hpp"
+#include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/next_steps.hpp"
 #include "netpipe/cli/quantity.hpp"
@@ -172,6 +173,8 @@ void add_calls(Plan& plan, const DeviceInfo& device, bool quick) {
   }
 }
 
+}  // namespace
+
 Plan characterize_plan(const Options& options) {
   std::vector<DeviceInfo> all;
   const auto list = options.maybe("device");
@@ -200,6 +203,8 @@ Plan characterize_plan(const Options& options) {
           : "by plan: offsets and perturbed sizes (npgpu transfer)");
   return plan;
 }
+
+namespace {
 
 int run_characterize(const Options& options) {
   return measure(options, characterize_plan, [](const Trace& trace, const std::string& path) {

@@ -21,6 +21,7 @@ void overview(std::ostream& out) {
   out << "npgpu measures what a node with GPUs really does, and keeps every sample.\n\n"
          "Start here:\n"
          "  npgpu characterize        measure this machine: a trace and a summary\n"
+         "  npgpu check               is each GPU as it should be, and if not, why\n"
          "  npgpu report TRACE        the summary again, in full\n\n"
          "Commands:\n";
   for (const Command& command : commands()) out << fmt::format("  {:<14}{}\n", command.name, command.summary);
@@ -28,6 +29,7 @@ void overview(std::ostream& out) {
          "Exit codes: 0 done, 1 failed while running, 2 usage or bad input,\n"
          "4 others use the machine (--require-quiet),\n"
          "3, 5, 6, 7 what compare found: slower, by the clock, broken, other hardware,\n"
+         "3, 6 what check found: slow, broken,\n"
          "75 stopped by a signal with the trace saved, 77 nothing to measure.\n";
 }
 
@@ -78,8 +80,8 @@ std::string quoted(const std::string& word) {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> all{
-      characterize(), transfer(),     probe(),          streams(),      calls(), report(), derive_parameters(),
-      predict(),      simulate_job(), compare_traces(), export_trace(), info(),  list()};
+      characterize(),      check(),   transfer(),     probe(),          streams(),      calls(), report(),
+      derive_parameters(), predict(), simulate_job(), compare_traces(), export_trace(), info(),  list()};
   return all;
 }
 

@@ -9,6 +9,7 @@
 namespace npgpu::cli {
 
 Command characterize();
+Command check();
 Command transfer();
 Command probe();
 Command streams();

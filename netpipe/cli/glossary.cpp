@@ -114,7 +114,7 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"WORD",
         "Kernels of different streams. serial: run one after the other. shared: use what the others leave of the "
         "device. slots: their blocks take free slots."}},
-      {"trace", {"FILE", "Take what streams cost from this trace."}},
+      {"trace", {"FILE", "Take measurements from this trace."}},
       {"chrome", {"FILE", "Also write the timeline to this file, which ui.perfetto.dev opens."}},
       {"draw", {"", "Also draw when the host and each engine work on which chunk."}},
 
@@ -122,6 +122,23 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"evaluate", {"", "Compare predictions with measured jobs, and with the models of the literature."}},
       {"measured", {"FILE", "With --evaluate: the trace of the measured jobs."}},
       {"every-job", {"", "With --evaluate: also print the times of every job."}},
+
+      // checks
+      {"level", {"N", "1: at most 5 s a GPU. 2: at most 30 s. 3: all that npgpu characterize measures."}},
+      {"reference",
+       {"FILE",
+        "Judge by a node that is known to be good: its trace, or what npgpu check --json printed of it. Tolerances: 5 "
+        "% "
+        "of rates of copies, 3 % of kernels, 25 to 30 % of calls, small and pageable copies."}},
+      {"expect",
+       {"LIST",
+        "What the node must have: gpus=8,name=H200,memory=139,sms=132,link=gen5x16,driver=580. Memory is in GiB."}},
+      {"exit-codes",
+       {"WORD",
+        "npgpu: a code for each verdict. nagios: 0 ok, 1 ok with warnings, 2 slow or broken, 3 failed to run or "
+        "skipped."}},
+      {"junit", {"FILE", "Also write JUnit's XML. A file that exists is replaced."}},
+      {"openmetrics", {"FILE", "Also write metrics as Prometheus reads them. A file that exists is replaced."}},
 
       // schedules
       {"schedule",
@@ -177,7 +194,7 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"html", {"FILE", "Write a page that needs nothing but a browser: verdict, causes, curves, provenance."}},
       {"brief", {"", "Print one line for each parameter, without formula and meaning."}},
       {"other-hardware", {"", "Compare although the GPUs or the hosts' processors are of another model."}},
-      {"all", {"", "Show cases that are the same, too, and with --points every point."}},
+      {"all", {"", "Show everything, also what is the same or passes; with --points every point."}},
       {"markdown", {"", "Print tables as GitHub reads them."}},
       {"format", {"WORD", "csv: one table. json: the whole trace. npout: NetPIPE's five columns of one series."}},
       {"table", {"KIND", "csv: which table: transfers, probes, jobs or calls."}},

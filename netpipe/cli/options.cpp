@@ -20,8 +20,9 @@ namespace po = boost::program_options;
 namespace {
 
 // They say where results go or how they look, not what is measured.
-constexpr std::string_view not_of_the_plan[] = {"output", "force",   "resume", "quiet", "progress",
-                                                "json",   "dry-run", "config", "help"};
+constexpr std::string_view not_of_the_plan[] = {"output",      "force",      "resume",    "quiet",  "progress",
+                                                "json",        "dry-run",    "config",    "help",   "junit",
+                                                "openmetrics", "exit-codes", "reference", "expect", "all"};
 
 // Positional arguments of a command with sides, and what stands for "--" among them: no file is called so.
 constexpr const char* side_words = "side words";

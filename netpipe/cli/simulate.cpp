@@ -128,8 +128,9 @@ Command simulate_job() {
         {Option("streams", {}, "Default: the best number."), Option("order", "breadth-first"), Option("pool", "pooled"),
          Option("max-streams", "64")}},
        {"Node: a device, and over it numbers of your own",
-        {Option("device", {}, "sim:NAME, or with --trace one of the trace."), "trace", Option("memory", "pinned"),
-         "h2d-gb-s", "d2h-gb-s", "slow-down", "copy-engines", "issue-us", "gap-us", "latency-us",
+        {Option("device", {}, "sim:NAME, or with --trace one of the trace."),
+         Option("trace", {}, "It says what streams cost."), Option("memory", "pinned"), "h2d-gb-s", "d2h-gb-s",
+         "slow-down", "copy-engines", "issue-us", "gap-us", "latency-us",
          Option("create-us", {}, "Implies --pool fresh."), "queues", "implicit-sync", "compute"}},
        {"Output", {"json", "chrome", "force"}}},
       run_simulate};

@@ -148,13 +148,10 @@ class Document {
     visits<K>(index);
     change([&] { series<K>().set_error(file_, index, why); });
   }
-  // Facts that this run found out on its way: a group of its provenance, in place of one of that name.
   void note(const std::string& name, const Facts& facts) {
     change([&] {
-      Handle group = open_group(file_, "/", "provenance");
-      if (!resume_.empty()) group = open_group(group, "/provenance", resume_);
-      if (has_link(group, name)) done(H5Ldelete(group, name.c_str(), H5P_DEFAULT), "replace '" + name + "'");
-      put(create_group(group, name), facts);
+      if (has_link(of_run_, name)) done(H5Ldelete(of_run_, name.c_str(), H5P_DEFAULT), "replace '" + name + "'");
+      put(create_group(of_run_, name), facts);
     });
   }
   void set_complete(bool complete) {
@@ -174,7 +171,7 @@ class Document {
   }
 
   Handle file_;
-  std::string resume_;  // group of this run in /provenance, where it continues another
+  Handle of_run_;  // group of this run's provenance
   Kinds::Tuple<SeriesWriter> series_;
   bool sound_ = true;
 };
@@ -225,7 +222,8 @@ Document::Document(const TraceRoot& root, const Provenance& provenance) : file_(
   put(file_, "schema_version", version_text());
   put(file_, "complete", false);
   put_header(file_, root);
-  put_provenance(create_group(file_, "provenance"), provenance);
+  of_run_ = create_group(file_, "provenance");
+  put_provenance(of_run_, provenance);
   for_each_kind([&]<class K>() { create_group(file_, std::string(K::name)); });
 }
 
@@ -241,10 +239,9 @@ Document::Document(std::span<const std::byte> bytes, const Trace& loaded, const 
   const Handle group = open_group(file_, "/", "provenance");
   std::size_t number = 1;
   while (has_link(group, resume_name(number))) ++number;
-  resume_ = resume_name(number);
-  const Handle resume = create_group(group, resume_);
-  put_header(resume, root);
-  put_provenance(resume, provenance);
+  of_run_ = create_group(group, resume_name(number));
+  put_header(of_run_, root);
+  put_provenance(of_run_, provenance);
 }
 
 void Document::take_image(Bytes& to, Packing packing) const {

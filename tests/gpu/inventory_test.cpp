@@ -140,3 +140,28 @@ TEST_CASE("telemetry, and what reading it costs") {
   for (const auto& [name, value] : nvml->facts())
     std::visit([&, n = name](const auto& v) { MESSAGE(n << " = " << v); }, value);
 }
+
+TEST_CASE("counters of errors and the link's state, and what reading them costs") {
+  std::string why;
+  const auto nvml = cuda::NvmlDevice::find(cuda::inventory()[0].pci_bus_id, why);
+  if (!nvml) {
+    MESSAGE("no counters: " << why);
+    return;
+  }
+  Facts before = nvml->counters();
+  (void)time_of("the counters", [&] { before = nvml->counters(); });
+  LinkState link;
+  (void)time_of("the link's state", [&] { link = nvml->link_state(); });
+  MESSAGE("link Gen" << link.generation << " x" << link.lanes);
+  CHECK((link.lanes == 0) == (link.generation == 0));
+  CHECK(link.lanes <= 32);
+  for (const auto& [name, value] : before)
+    std::visit([&, n = name](const auto& v) { MESSAGE(n << " = " << v); }, value);
+  const Facts after = devices::counters("cuda:0");
+  REQUIRE(after.size() == before.size());
+  for (const auto& [name, value] : before) {
+    CAPTURE(name);
+    CHECK(number_fact(after, name) >= number_fact(before, name));  // nothing is counted backwards
+  }
+  if (number_fact(cuda::inventory()[0].facts, "ecc") > 0) CHECK(number_fact(before, "ecc_uncorrected_volatile") >= 0);
+}

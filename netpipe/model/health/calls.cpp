@@ -9,7 +9,7 @@ namespace npgpu::model {
 namespace {
 
 struct CallCost {
-  double us = not_measured;
+  Estimate us;
   std::string disturbed;
 };
 
@@ -21,7 +21,7 @@ CallCost call_cost(const DeviceRecord& of, Call call, Manner manner, Estimate Ca
     const std::vector<CallPoint> points = points_of(*series);
     for (const CallPoint& point : points)
       if (!least || point.axes < least->axes) least = &point;
-    if (least) return {(summarize(*series, *least).*which).value, others_of(*least)};
+    if (least) return {summarize(*series, *least).*which, others_of(*least)};
   }
   return {};
 }
@@ -31,21 +31,21 @@ CallCost call_cost(const DeviceRecord& of, Call call, Manner manner, Estimate Ca
 void judge_calls(Findings& findings) {
   const CallCost row = call_cost(findings.of, Call::launch, Manner::back_to_back, &CallSummary::host_us);
   const CallCost done = call_cost(findings.of, Call::launch, Manner::alone, &CallSummary::done_us);
-  if (std::isnan(row.us)) findings.skip("launch_time", "launch of a kernel: not measured");
+  if (std::isnan(row.us.value)) findings.skip("launch_time", "launch of a kernel: not measured");
   else
     judge(findings, {.metric = "launch_time",
                      .name = "launch of a kernel, in a row,",
-                     .value = row.us,
+                     .estimate = row.us,
                      .unit = "us",
                      .better = Better::less,
                      .floor = most_launch_us,
                      .basis = "3.3 to 3.8 us on an H200's host * 1.6",
                      .tolerance = 0.25,
                      .disturbed = row.disturbed});
-  if (!std::isnan(done.us))
+  if (!std::isnan(done.us.value))
     judge(findings, {.metric = "launch_done_time",
                      .name = "launch of a kernel until it is done",
-                     .value = done.us,
+                     .estimate = done.us,
                      .unit = "us",
                      .better = Better::less,
                      .floor = most_launch_done_us,

@@ -13,6 +13,14 @@ Maybe if_bad(const Findings& findings, std::string_view metric, std::string caus
   return Explanation{std::move(cause), std::move(what), findings.find(metric)->text, std::move(remedy)};
 }
 
+// Of a setting that is not wrong by itself.
+Maybe if_set(const Findings& findings, std::string_view metric, std::string cause, std::string what,
+             std::string remedy) {
+  const HealthFinding* const finding = findings.find(metric);
+  if (!finding || !(finding->value > 0)) return std::nullopt;
+  return Explanation{std::move(cause), std::move(what), finding->text, std::move(remedy)};
+}
+
 std::uint64_t reasons_of(const Findings& findings) {
   std::uint64_t reasons = 0;
   findings.of.each_visit([&](const VisitInfo& visit, bool) { reasons |= visit.telemetry.throttle_reasons; });
@@ -49,12 +57,12 @@ Maybe far_processors(const Findings& findings) {
 }
 
 Maybe translating_iommu(const Findings& findings) {
-  return if_bad(findings, "iommu", "iommu", "the IOMMU translates every address that the GPU reads or writes",
+  return if_set(findings, "iommu", "iommu", "the IOMMU translates every address that the GPU reads or writes",
                 "boot with iommu=pt where virtual machines are not given the GPU");
 }
 
 Maybe redirecting_acs(const Findings& findings) {
-  return if_bad(findings, "acs", "acs", "ACS sends traffic between GPUs through the root complex",
+  return if_set(findings, "acs", "acs", "ACS sends traffic between GPUs through the root complex",
                 "turn ACS redirection off in the bridges above the GPU (setpci, or the BIOS) on bare metal");
 }
 
@@ -88,6 +96,7 @@ Maybe throttled(const Findings& findings) {
 }
 
 Maybe capped_clock(const Findings& findings) {
+  if (findings.is_bad("throttle")) return std::nullopt;  // which says why
   Maybe capped = if_bad(findings, "sm_clock", "clock_cap", "the SM clock is capped, and no throttle reason says why",
                         "lift locked clocks and application clocks: nvidia-smi -rgc; nvidia-smi -rac");
   if (capped && (reasons_of(findings) & 0x2)) {
@@ -121,8 +130,22 @@ Maybe failing_memory(const Findings& findings) {
   return std::nullopt;
 }
 
-Maybe unsteady(const Findings& findings) {
-  return if_bad(findings, "converged", "unsteady", "the figures scatter too much to judge them", "measure again");
+Maybe wrong_results(const Findings& findings) {
+  return if_bad(findings, "results", "corrupt", "results are wrong: memory, link or an engine of the GPU is defective",
+                "take the GPU out of service; test its memory with the vendor's diagnostics");
+}
+
+Maybe errors(const Findings& findings) {
+  return if_bad(findings, "errors", "errors", "the device or its driver refused or failed",
+                "look at the message, and at dmesg");
+}
+
+Maybe unsteady(const Findings& findings, const std::string& metric) {
+  for (const auto& [uncertain, interval] : findings.uncertain)
+    if (uncertain == metric)
+      return Explanation{"unsteady", "the figure scatters from visit to visit, and its interval holds the limit",
+                         interval, "measure again, or with more --rounds"};
+  return std::nullopt;
 }
 
 }  // namespace npgpu::model

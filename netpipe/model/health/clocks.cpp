@@ -156,9 +156,9 @@ void judge_clocks(Findings& findings) {
   const DeviceRecord& of = findings.of;
   judge_multiprocessors(findings);
   const Load load = load_of(of);
+  judge_throttling(findings, load);
   judge_clock(findings, "sm_clock", "SM", load.sm_mhz, of.fact("max_sm_clock_mhz"));
   judge_clock(findings, "memory_clock", "memory", load.memory_mhz, of.fact("max_memory_clock_mhz"));
-  judge_throttling(findings, load);
   judge_power(findings, load);
   judge_temperature(findings, load);
 }

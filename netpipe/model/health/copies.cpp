@@ -13,9 +13,13 @@ namespace {
 
 struct CopyPoint {
   std::uint64_t bytes = 0;
-  double us = not_measured;
+  Estimate us;
   std::string disturbed;
-  double rate() const { return static_cast<double>(bytes) / us * 1e6; }
+  double rate() const { return static_cast<double>(bytes) / us.value * 1e6; }
+  Estimate rates() const {
+    const auto rate_of = [&](double time) { return static_cast<double>(bytes) / time * 1e6; };
+    return {rate(), rate_of(us.high), rate_of(us.low), "B/s", us.method};
+  }
 };
 
 // The usable points of a series, its own lane's, by size.
@@ -25,7 +29,7 @@ std::vector<CopyPoint> copy_points(const TransferSeries& series) {
   std::vector<CopyPoint> all;
   for (const PointTime<Transfers>& point : estimates(series))
     if (point.lane == 0 && point.usable() && point.time_us.value > 0)
-      all.push_back({point.axes.bytes, point.time_us.value, disturbed[point.axes.bytes]});
+      all.push_back({point.axes.bytes, point.time_us, disturbed[point.axes.bytes]});
   std::ranges::sort(all, {}, &CopyPoint::bytes);
   return all;
 }
@@ -80,7 +84,7 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
     }
     judge(findings, {.metric = metric,
                      .name = fmt::format("{} pinned {}", name, size_text(copy->bytes)),
-                     .value = copy->rate(),
+                     .estimate = copy->rates(),
                      .unit = "B/s",
                      .floor = link > 0 ? floor(*copy) : not_measured,
                      .basis = link > 0 ? basis : series->limit.source,
@@ -93,10 +97,10 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
   rate(prefix + "_rate", large_copy, UINT64_MAX, link_text + overhead);
   if (std::ranges::any_of(all, [](const CopyPoint& c) { return c.bytes >= middle_copy && c.bytes < large_copy; }))
     rate(prefix + "_rate_1mib", middle_copy, large_copy, link_text + overhead);
-  if (const auto copy = middle_copy_of(all, 1, small_copy + 1, [](const CopyPoint& c) { return 1 / c.us; }))
+  if (const auto copy = middle_copy_of(all, 1, small_copy + 1, [](const CopyPoint& c) { return 1 / c.us.value; }))
     judge(findings, {.metric = prefix + "_time",
                      .name = fmt::format("{} pinned {}, in a row,", name, size_text(copy->bytes)),
-                     .value = copy->us,
+                     .estimate = copy->us,
                      .unit = "us",
                      .better = Better::less,
                      .floor = microseconds(most_copy_overhead),
@@ -110,11 +114,11 @@ void judge_blocking(Findings& findings) {
   const TransferSeries* const series = copy_series(findings.of, Direction::h2d, Memory::pinned, true, false);
   if (!series) return;
   const std::vector<CopyPoint> all = copy_points(*series);
-  const auto copy = middle_copy_of(all, 1, 65, [](const CopyPoint& c) { return 1 / c.us; });
+  const auto copy = middle_copy_of(all, 1, 65, [](const CopyPoint& c) { return 1 / c.us.value; });
   if (!copy) return;
   judge(findings, {.metric = "copy_time",
                    .name = fmt::format("blocking copy of {}", size_text(copy->bytes)),
-                   .value = copy->us,
+                   .estimate = copy->us,
                    .unit = "us",
                    .better = Better::less,
                    .floor = most_small_copy_us,
@@ -135,7 +139,7 @@ void judge_pageable(Findings& findings, Direction direction, const char* name) {
   HealthFinding& finding =
       judge(findings, {.metric = metric,
                        .name = fmt::format("{} pageable {}", name, size_text(largest.bytes)),
-                       .value = largest.rate(),
+                       .estimate = largest.rates(),
                        .unit = "B/s",
                        .floor = least_share_of_pageable * best.rate(),
                        .basis = fmt::format("its best, {} at {}, * {:g}", figure_text(best.rate(), "B/s"),
@@ -162,7 +166,7 @@ void judge_within(Findings& findings) {
   if (!copy) return;
   judge(findings, {.metric = "d2d_rate",
                    .name = fmt::format("D2D {}", size_text(copy->bytes)),
-                   .value = copy->rate(),
+                   .estimate = copy->rates(),
                    .unit = "B/s",
                    .floor = least_share_of_d2d * limit,
                    .basis = limit > 0 ? fmt::format("half of clock * width: {} * {:g}", figure_text(limit, "B/s"),

@@ -21,8 +21,8 @@ void judge_ecc(Findings& findings) {
   const double corrected = of.counter("ecc_corrected_volatile");
   if (std::isnan(uncorrected) && std::isnan(corrected)) {
     const std::string why = of.fact("ecc") == 0 ? "ECC is off" : not_read(of);
-    findings.skip("ecc_uncorrected", "ECC errors: " + why);
-    findings.skip("ecc_corrected", "ECC errors: " + why);
+    findings.skip("ecc_uncorrected", "uncorrected ECC errors: " + why);
+    findings.skip("ecc_corrected", "corrected ECC errors: " + why);
     return;
   }
   const Health health = uncorrected > 0 ? Health::fail : ever > 0 ? Health::warn : Health::pass;

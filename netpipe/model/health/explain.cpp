@@ -10,12 +10,12 @@ namespace {
 using CauseIn = std::optional<Explanation> (*)(const Findings&);
 
 // Copies between host and device; kernels; the host's calls.
-constexpr CauseIn of_copies[] = {degraded_link,   far_processors, link_errors, translating_iommu,
-                                 redirecting_acs, partitioned,    unsteady};
-constexpr CauseIn of_compute[] = {throttled, capped_clock, missing_multiprocessors, partitioned, unsteady};
-constexpr CauseIn of_memory[] = {
-    throttled, capped_memory_clock, capped_clock, failing_memory, missing_multiprocessors, partitioned, unsteady};
-constexpr CauseIn of_calls[] = {far_processors, unsteady};
+constexpr CauseIn of_copies[] = {degraded_link,     far_processors,  link_errors,
+                                 translating_iommu, redirecting_acs, partitioned};
+constexpr CauseIn of_compute[] = {throttled, capped_clock, missing_multiprocessors, partitioned};
+constexpr CauseIn of_memory[] = {throttled,      capped_memory_clock,     capped_clock,
+                                 failing_memory, missing_multiprocessors, partitioned};
+constexpr CauseIn of_calls[] = {far_processors};
 
 // Findings that are causes themselves.
 struct Own {
@@ -25,9 +25,8 @@ struct Own {
 constexpr Own own_causes_of[] = {{"pcie_link", degraded_link},     {"throttle", throttled},
                                  {"temperature", throttled},       {"memory_clock", capped_memory_clock},
                                  {"sms", missing_multiprocessors}, {"mig", partitioned},
-                                 {"numa", far_processors},         {"iommu", translating_iommu},
-                                 {"acs", redirecting_acs},         {"pcie_replays", link_errors},
-                                 {"converged", unsteady}};
+                                 {"numa", far_processors},         {"pcie_replays", link_errors},
+                                 {"results", wrong_results},       {"errors", errors}};
 
 // Where nothing else in the trace says why; and of findings with a cause of their own kind.
 struct Last {
@@ -35,11 +34,10 @@ struct Last {
   const char *cause, *what, *remedy;
 };
 constexpr Last last_resorts[] = {
-    {"results", "corrupt", "bytes arrive or stay wrong: memory, link or engine of the GPU is defective",
-     "take the GPU out of service; test its memory with the vendor's diagnostics"},
     {"neighbours", "neighbour", "others used the device, its link or the processors",
      "measure again when they are gone"},
-    {"errors", "errors", "the device or its driver refused or failed", "look at the message, and at dmesg"},
+    {"converged", "unsteady", "the figures scatter from visit to visit",
+     "measure again, when nobody else uses the node"},
     {"ecc_uncorrected", "ecc", "cells of the GPU's memory fail",
      "drain the node and reset the GPU, so that rows are remapped; exchange it if errors come again"},
     {"ecc_corrected", "ecc", "cells of the GPU's memory are weak",
@@ -58,8 +56,6 @@ constexpr Last last_resorts[] = {
      "nvidia-smi -pm 1, or nvidia-persistenced"},
     {"mps", "mps", "an MPS daemon shares the GPU between processes",
      "stop it for the measurement: echo quit | nvidia-cuda-mps-control"},
-    {"huge_pages", "huge_pages", "the kernel gives no huge pages, which pageable copies gain from",
-     "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"},
     {"pageable_rate", "host_memory",
      "pageable copies go through the host's memory and processor, which are slow, busy, or outgrown by large copies",
      "use pinned memory for large copies; look for others on the host's memory"},
@@ -105,15 +101,25 @@ void explain_one(const Findings& findings, HealthFinding& finding) {
   const auto add = [&](std::optional<Explanation> why) {
     if (why) finding.explanations.push_back(std::move(*why));
   };
+  if (finding.if_failed == CheckVerdict::failed_to_run && finding.metric != "errors") {
+    add(wrong_results(findings));
+    add(errors(findings));
+    if (finding.explanations.empty())
+      add(Explanation{"not_measured", "it was not in the plan, or was left out of it", finding.text,
+                      "look at what --dry-run leaves out, and why"});
+    return;
+  }
   add(neighbour(findings, finding.metric));
   if (finding.metric == "sm_clock") add(throttled(findings)), add(capped_clock(findings));
   for (const Own& own : own_causes_of)
     if (own.metric == finding.metric) add(own.cause(findings));
   for (const CauseIn cause : causes_of(kind)) add(cause(findings));
-  if (!finding.explanations.empty()) return;
-  for (const Last& last : last_resorts)
+  for (const Last& last : last_resorts) {
+    if (!finding.explanations.empty()) break;
     if (std::string_view(kind).ends_with(last.metric_ends))
-      return finding.explanations.push_back({last.cause, last.what, evidence_of(findings, finding), last.remedy});
+      finding.explanations.push_back({last.cause, last.what, evidence_of(findings, finding), last.remedy});
+  }
+  add(unsteady(findings, finding.metric));
 }
 
 }  // namespace

@@ -44,17 +44,18 @@ HealthFinding& judge(Findings& findings, const Figure& figure) {
   double floor = figure.floor;
   std::string basis = figure.basis;
   const bool more = figure.better == Better::more;
+  const double value = figure.estimate.value;
   if (const ReferenceFigure* const reference = reference_of(findings, figure.metric)) {
     floor = reference->value * (more ? 1 - figure.tolerance : 1 + figure.tolerance);
     basis = fmt::format("reference {}: {} {} {:.0f} %", findings.rules.reference,
                         figure_text(reference->value, figure.unit), more ? '-' : '+', 100 * figure.tolerance);
   }
-  const std::string shown = fmt::format("{} {}", figure.name, figure_text(figure.value, figure.unit));
+  const std::string shown = fmt::format("{} {}", figure.name, figure_text(value, figure.unit));
   if (std::isnan(floor)) {
     HealthFinding& skipped = findings.skip(figure.metric, fmt::format("{}: not judged: {}", shown, basis));
-    return with_value(skipped, figure.value, not_measured, figure.unit);
+    return with_value(skipped, value, not_measured, figure.unit);
   }
-  const bool is_met = more ? figure.value >= floor : figure.value <= floor;
+  const bool is_met = more ? value >= floor : value <= floor;
   HealthFinding& finding =
       findings.add(figure.metric, is_met ? Health::pass : Health::fail,
                    fmt::format("{}, at {} {}", shown, more ? "least" : "most", figure_text(floor, figure.unit)));
@@ -64,7 +65,11 @@ HealthFinding& judge(Findings& findings, const Figure& figure) {
     finding.if_failed = CheckVerdict::skipped;
     findings.disturbed.push_back({figure.metric, figure.disturbed});
   }
-  return with_value(finding, figure.value, floor, figure.unit);
+  if (!is_met && figure.estimate.low <= floor && figure.estimate.high >= floor)
+    findings.uncertain.emplace_back(figure.metric,
+                                    fmt::format("{} .. {}", figure_text(figure.estimate.low, figure.unit),
+                                                figure_text(figure.estimate.high, figure.unit)));
+  return with_value(finding, value, floor, figure.unit);
 }
 
 }  // namespace npgpu::model

@@ -54,6 +54,8 @@ class Findings {
     std::string metric, by;
   };
   std::vector<Disturbed> disturbed;
+  // Figures whose interval holds their limit, with it: "48.10 GB/s .. 52.30 GB/s".
+  std::vector<std::pair<std::string, std::string>> uncertain;
 };
 
 // "memory_rate" of "memory_read_rate", "compute_rate" of "compute_fp32_rate"; of others the metric itself.
@@ -73,7 +75,7 @@ enum class Better { more, less };
 struct Figure {
   std::string metric;
   std::string name;  // "H2D pinned, 64 MiB"
-  double value = not_measured;
+  Estimate estimate;
   std::string unit;
   Better better = Better::more;
   double floor = not_measured;  // the least that passes; the most where less is better; NaN: unknown

@@ -11,8 +11,7 @@ namespace npgpu::model {
 namespace {
 
 struct BestShape {
-  double rate = not_measured;
-  Shape shape;
+  Estimate rate;
   std::string disturbed;
 };
 
@@ -24,8 +23,9 @@ BestShape best_shape(const ProbeSeries& series, double from_bytes) {
   BestShape best;
   for (const PointTime<Probes>& point : estimates(series)) {
     if (!point.usable() || static_cast<double>(point.axes.bytes) < from_bytes) continue;
-    const double rate = point.work / point.time_us.value * 1e6;
-    if (std::isfinite(rate) && !(rate <= best.rate)) best = {rate, point.axes, disturbed[point.axes]};
+    const auto rate_of = [&](double us) { return point.work / us * 1e6; };
+    const Estimate rate{rate_of(point.time_us.value), rate_of(point.time_us.high), rate_of(point.time_us.low), {}, {}};
+    if (std::isfinite(rate.value) && !(rate.value <= best.rate.value)) best = {rate, disturbed[point.axes]};
   }
   return best;
 }
@@ -33,12 +33,12 @@ BestShape best_shape(const ProbeSeries& series, double from_bytes) {
 void judge_memory(Findings& findings, const ProbeSeries& series) {
   const double l2 = findings.of.fact("l2_bytes"), limit = series.limit.per_s;
   const BestShape best = best_shape(series, l2 > 0 ? 4 * l2 : 512e6);
-  if (std::isnan(best.rate)) return;
+  if (std::isnan(best.rate.value)) return;
   const double share = least_share_of_memory(series.question.operation);
   const std::string operation(name(series.question.operation));
   judge(findings, {.metric = "memory_" + operation + "_rate",
                    .name = fmt::format("memory {}", operation == "rmw" ? "read and written" : operation),
-                   .value = best.rate,
+                   .estimate = best.rate,
                    .unit = "B/s",
                    .floor = share * limit,
                    .basis = limit > 0 ? fmt::format("clock * width: {} * {:g}", figure_text(limit, "B/s"), share)
@@ -49,13 +49,13 @@ void judge_memory(Findings& findings, const ProbeSeries& series) {
 
 void judge_compute(Findings& findings, const ProbeSeries& series) {
   const BestShape best = best_shape(series, 0);
-  if (std::isnan(best.rate)) return;
+  if (std::isnan(best.rate.value)) return;
   const double limit = series.limit.per_s;
   const std::string type(name(series.question.type)), unit = type.starts_with("int") ? "OP/s" : "FLOP/s";
   judge(findings,
         {.metric = "compute_" + type + "_rate",
          .name = "multiply-adds " + type,
-         .value = best.rate,
+         .estimate = best.rate,
          .unit = unit,
          .floor = least_share_of_compute * limit,
          .basis = limit > 0 ? fmt::format("clock * lanes: {} * {:g}", figure_text(limit, unit), least_share_of_compute)

@@ -59,22 +59,27 @@ void judge_iommu(Findings& findings) {
     findings.skip("iommu", "IOMMU: not in this trace");
     return;
   }
+  // By itself it slows down little, and many nodes are set up so: it is named where something is slow.
   const bool translates = domain.starts_with("DMA");
-  findings.add("iommu", translates ? Health::warn : Health::pass,
-               translates         ? fmt::format("the IOMMU translates the GPU's addresses (domain {})", domain)
-               : domain == "none" ? "no IOMMU between GPU and memory, as far as this system shows"
-                                  : fmt::format("the IOMMU lets the GPU's addresses pass ({})", domain));
+  HealthFinding& finding =
+      findings.pass("iommu", translates ? fmt::format("the IOMMU translates the GPU's addresses (domain {})", domain)
+                             : domain == "none" ? "no IOMMU between GPU and memory, as far as this system shows"
+                                                : fmt::format("the IOMMU lets the GPU's addresses pass ({})", domain));
+  with_value(finding, translates, not_measured, "translates");
 }
 
 void judge_acs(Findings& findings) {
   const double redirects = findings.of.fact("acs_redirects");
   if (std::isnan(redirects)) {
-    findings.skip("acs", "ACS: the bridges' settings cannot be read without root, or there are none");
+    findings.skip("acs", findings.of.after.empty()
+                             ? "ACS: not in this trace"
+                             : "ACS: the bridges' settings cannot be read without root, or there are none");
     return;
   }
-  findings.add("acs", redirects > 0 ? Health::warn : Health::pass,
-               redirects > 0 ? fmt::format("ACS redirects in {:g} of the bridges above the GPU", redirects)
-                             : "ACS redirects nothing above the GPU");
+  HealthFinding& finding =
+      findings.pass("acs", redirects > 0 ? fmt::format("ACS redirects in {:g} of the bridges above the GPU", redirects)
+                                         : "ACS redirects nothing above the GPU");
+  with_value(finding, redirects, not_measured, "bridges");
 }
 
 // A setting that is 0 or 1.
@@ -98,9 +103,7 @@ void judge_host_settings(Findings& findings) {
         mps > 0 ? "an MPS daemon runs: it shares the GPU, and may limit multiprocessors" : "no MPS daemon runs");
   const std::string pages = host_text(of, "transparent_huge_pages");
   if (pages.empty()) findings.skip("huge_pages", "huge pages: not in this trace");
-  else
-    findings.add("huge_pages", pages == "never" ? Health::warn : Health::pass,
-                 fmt::format("transparent huge pages: {}", pages));
+  else findings.pass("huge_pages", fmt::format("transparent huge pages: {}", pages));
 }
 
 }  // namespace

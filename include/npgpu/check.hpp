@@ -1,0 +1,38 @@
+// The outcome of a check of a node, for people and for machines.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "npgpu/health.hpp"
+#include "npgpu/report.hpp"
+
+namespace npgpu {
+
+struct CheckOf {
+  struct Gpu {
+    std::string id, name, uuid;
+    bool simulated = false;
+  };
+  TraceRoot root;  // where and when
+  std::vector<Gpu> gpus;
+  std::vector<HealthFinding> findings;
+  CheckVerdict verdict = CheckVerdict::skipped;
+  int exit_code = 0;
+  std::string decided;      // by which limits: "limits of link, clock and width", "reference node7.h5"
+  std::string why_skipped;  // of the whole check; empty where something was judged
+  double wall_s = not_measured;
+  std::string trace;  // where it is kept; empty if it is not
+};
+std::vector<CheckOf::Gpu> gpus_of(const Trace&);
+
+// A line for each GPU, then what is not as it should be, with causes and remedies; `every_finding`: also what passes.
+void check_text(std::ostream&, const CheckOf&, bool every_finding, const TextStyle&);
+void check_json(std::ostream&, const CheckOf&);
+// JUnit's XML: a suite for each GPU, a case for each finding.
+void check_junit(std::ostream&, const CheckOf&);
+// OpenMetrics text of gauges only, which Prometheus' older parsers read, too.
+void check_openmetrics(std::ostream&, const CheckOf&);
+
+}  // namespace npgpu

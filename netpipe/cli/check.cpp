@@ -1,0 +1,201 @@
+// npgpu check: measures a little, and says whether each GPU is as it should be.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+#include "netpipe/cli/campaign.hpp"
+#include "netpipe/cli/characterize.hpp"
+#include "netpipe/cli/check_ending.hpp"
+#include "netpipe/cli/check_plan.hpp"
+#include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/provenance.hpp"
+#include "netpipe/cli/quantity.hpp"
+#include "netpipe/cli/reference.hpp"
+#include "netpipe/cli/signals.hpp"
+#include "netpipe/cli/terminal.hpp"
+#include "npgpu/clock.hpp"
+#include "npgpu/error.hpp"
+
+namespace npgpu::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The trace of a check that is not to be kept.
+class TemporaryTrace {
+ public:
+  TemporaryTrace() {
+    std::string name = (fs::temp_directory_path() / "npgpu-check-XXXXXX").string();
+    if (!mkdtemp(name.data()))
+      throw Error(ErrorKind::failed, "no temporary folder in " + fs::temp_directory_path().string());
+    folder_ = name;
+  }
+  ~TemporaryTrace() {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  TemporaryTrace(const TemporaryTrace&) = delete;
+  TemporaryTrace& operator=(const TemporaryTrace&) = delete;
+  std::string path() const { return (folder_ / "check.h5").string(); }
+
+ private:
+  fs::path folder_;
+};
+
+Level level_of(const Options& options) {
+  return static_cast<Level>(parse_count("level", options.maybe("level").value_or("2"), 1, 3));
+}
+
+struct Rules : HealthRules {
+  std::vector<std::string> reference_gpus{};  // names
+};
+
+Rules rules_of(const Options& options, bool measured) {
+  Rules rules;
+  if (const auto path = options.maybe("reference")) {
+    const Reference reference = read_reference(*path);
+    rules.reference = reference.name;
+    rules.figures = reference.figures;
+    rules.reference_gpus = reference.gpus;
+  }
+  if (const auto list = options.maybe("expect")) rules.expected = expectations(*list);
+  if (measured || options.has("level")) rules.required = required_metrics(level_of(options));
+  return rules;
+}
+
+// Nothing was judged.
+int end_skipped(const Options& options, const std::string& why, bool is_nothing) {
+  CheckOf check;
+  check.root = trace_root("");
+  check.why_skipped = why;
+  Trace empty;
+  empty.root = check.root;
+  HealthRules rules;
+  if (const auto list = options.maybe("expect")) rules.expected = expectations(*list);
+  check.findings = health_of(empty, rules);
+  return end_check(options, check, {.is_nothing = is_nothing});
+}
+
+void judge_trace(CheckOf& check, const Trace& trace, const Rules& rules) {
+  check.root = trace.root;
+  check.gpus = gpus_of(trace);
+  for (const CheckOf::Gpu& gpu : check.gpus)
+    if (!rules.reference_gpus.empty() &&
+        std::ranges::find(rules.reference_gpus, gpu.name) == rules.reference_gpus.end())
+      throw Error(ErrorKind::usage, fmt::format("--reference: {} is of {}, and {} is a {}", rules.reference,
+                                                rules.reference_gpus.front(), gpu.id, gpu.name));
+  check.findings = health_of(trace, rules);
+  if (check.gpus.empty()) check.why_skipped = "the trace has no measurement of a GPU";
+  check.decided = rules.reference.empty() ? "what link, clocks and widths allow" : "reference " + rules.reference;
+}
+
+// GPUs that were to be measured, and of which the trace has nothing: none of them is left unsaid.
+void add_missing(CheckOf& check, const std::vector<DeviceInfo>& gpus, const Plan& plan) {
+  for (const DeviceInfo& gpu : gpus) {
+    if (std::ranges::find(check.gpus, gpu.id, &CheckOf::Gpu::id) != check.gpus.end()) continue;
+    check.gpus.push_back({gpu.id, gpu.name, gpu.uuid, gpu.simulated});
+    std::string why;
+    if (const Fact* const error = find_fact(gpu.facts, "error")) why = std::get<std::string>(*error);
+    for (const std::string& left_out : plan.left_out)
+      if (why.empty() && left_out.find(gpu.id) != std::string::npos) why = left_out;
+    HealthFinding& finding = check.findings.emplace_back();
+    finding.device = gpu.id;
+    finding.metric = "errors";
+    finding.health = Health::fail;
+    finding.if_failed = CheckVerdict::failed_to_run;
+    finding.text = "nothing could be measured" + (why.empty() ? "" : ": " + why);
+    finding.explanations.push_back(
+        {"errors", "the device or its driver refused or failed", finding.text, "look at the message, and at dmesg"});
+  }
+}
+
+Plan plan_of(const Options& options, const std::vector<DeviceInfo>& gpus) {
+  const Level level = level_of(options);
+  return level == Level::all ? characterize_plan(options) : check_plan(gpus, level);
+}
+
+int measure_and_judge(const Options& options) {
+  const Rules rules = rules_of(options, true);
+  const std::vector<DeviceInfo> gpus = [&] {
+    if (!options.has("device")) return devices::gpus();
+    std::vector<DeviceInfo> all;
+    for (const std::string& id : split_words("device", options.text("device"))) all.push_back(devices::find(id));
+    return all;
+  }();
+  if (gpus.empty()) return end_skipped(options, "there is no GPU to check: " + devices::why_no_gpu(), true);
+  if (std::ranges::find(gpus, "host", &DeviceInfo::id) != gpus.end())
+    throw Error(ErrorKind::usage,
+                "--device host: check judges GPUs; npgpu characterize --device host measures the host");
+
+  MeasureOptions how = measure_options(options);
+  // Its findings are what is asked for, and in a prolog nobody reads the rest.
+  if (!options.has("progress") && how.progress == ProgressForm::cases) how.progress = ProgressForm::none;
+  set_repetition(how, options, level_of(options));
+  if (!how.dry_run) catch_signals();
+  const Plan plan = plan_of(options, gpus);
+  if (how.dry_run) return print_plan(plan, how);
+
+  std::optional<TemporaryTrace> temporary;
+  if (!options.has("output")) how.output = temporary.emplace().path();
+  const Campaign campaign = run_campaign(plan, how);
+  CheckOf check;
+  judge_trace(check, read_trace(how.output, Guard::child), rules);
+  check.why_skipped.clear();
+  add_missing(check, gpus, plan);
+  check.wall_s = campaign.wall.count();
+  if (!temporary) check.trace = how.output;
+  return end_check(options, check, {.is_stopped = campaign.stopped});
+}
+
+int run_check(const Options& options) {
+  const bool nagios = options.text("exit-codes") == "nagios";
+  if (!nagios && options.text("exit-codes") != "npgpu")
+    throw Error(ErrorKind::usage, "--exit-codes: '" + options.text("exit-codes") + "' is none of npgpu, nagios");
+  try {
+    if (!options.has("trace")) return measure_and_judge(options);
+    CheckOf check;
+    judge_trace(check, read_trace(options.text("trace"), Guard::child), rules_of(options, false));
+    return end_check(options, check, {.is_nothing = !check.why_skipped.empty()});
+  } catch (const Error& e) {
+    if (e.kind() == ErrorKind::busy || e.kind() == ErrorKind::nothing)
+      return end_skipped(options, e.what(), e.kind() == ErrorKind::nothing);
+    if (!nagios) throw;
+    std::cout << "npgpu: " << e.what() << '\n';
+    return nagios_code(CheckVerdict::failed_to_run, Health::fail);
+  }
+}
+
+}  // namespace
+
+Command check() {
+  Command command{
+      "check",
+      "measure a little, and say whether each GPU is as it should be, and if not, why",
+      "Judges every GPU of this machine by what its link, clocks and widths allow, or by a reference: a line for each "
+      "GPU, then what is not as it should be, with likely causes and what would mend them. Verdicts and exit codes: "
+      "ok 0; slow 3, something is below its limit; broken 6, wrong results, errors counted, parts missing, or not as "
+      "expected; failed to run 1, something that was to be measured has no figure; skipped 77, there is no GPU, or 4, "
+      "others used it, so that it could not be judged.",
+      {},
+      {"npgpu check", "npgpu check --level 1 --expect gpus=8,link=gen5x16,driver=580",
+       "npgpu check --reference good_node.h5 --junit check.xml --openmetrics /var/lib/node_exporter/npgpu.prom",
+       "npgpu check --trace node7.h5 --all"},
+      with_measure_options({{"What is checked",
+                             {Option("device", {}, "A list. Default: all GPUs."), Option("level", {}, "Default: 2."),
+                              Option("trace", {}, "Judge it, and measure nothing."), "reference", "expect"}},
+                            {"Verdict", {"all", Option("exit-codes", "npgpu"), "junit", "openmetrics"}}}),
+      run_check};
+  for (OptionGroup& group : command.groups)
+    for (Option& option : group.options) {
+      if (option.name == "output") option.note = "Default: the trace is not kept.";
+      if (option.name == "rounds") option.note = "Level 1: 3.";
+      if (option.name == "progress") option.note = "Here none elsewhere.";
+    }
+  return command;
+}
+
+}  // namespace npgpu::cli

@@ -1,0 +1,65 @@
+#include "netpipe/cli/check_ending.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iostream>
+
+#include "netpipe/cli/output_file.hpp"
+#include "netpipe/cli/terminal.hpp"
+#include "npgpu/error.hpp"
+
+namespace npgpu::cli {
+
+int nagios_code(CheckVerdict verdict, Health worst) {
+  switch (verdict) {
+    case CheckVerdict::ok: return worst == Health::warn ? 1 : 0;
+    case CheckVerdict::slow:
+    case CheckVerdict::broken: return 2;
+    case CheckVerdict::failed_to_run:
+    case CheckVerdict::skipped: break;
+  }
+  return 3;
+}
+
+namespace {
+
+int own_code(CheckVerdict verdict, bool is_nothing) {
+  switch (verdict) {
+    case CheckVerdict::ok: return exit_code::done;
+    case CheckVerdict::slow: return exit_code::slower;
+    case CheckVerdict::broken: return exit_code::broken;
+    case CheckVerdict::failed_to_run: return exit_code::failed;
+    case CheckVerdict::skipped: break;
+  }
+  return is_nothing ? exit_code::nothing : exit_code::busy;
+}
+
+}  // namespace
+
+int end_check(const Options& options, CheckOf& check, const Ending& ending) {
+  const bool nagios = options.text("exit-codes") == "nagios";
+  check.verdict = check.why_skipped.empty() || worst_of(check.findings) == Health::fail ? verdict_of(check.findings)
+                                                                                        : CheckVerdict::skipped;
+  check.exit_code = ending.is_stopped ? exit_code::stopped
+                    : nagios          ? nagios_code(check.verdict, worst_of(check.findings))
+                                      : own_code(check.verdict, ending.is_nothing);
+  if (const auto path = options.maybe("junit"))
+    write_file("junit", *path, true, [&](std::ostream& out) { check_junit(out, check); });
+  if (const auto path = options.maybe("openmetrics"))
+    write_file("openmetrics", *path, true, [&](std::ostream& out) { check_openmetrics(out, check); });
+  if (options.on("json")) {
+    check_json(std::cout, check);
+    return check.exit_code;
+  }
+  if (!options.on("quiet")) check_text(std::cout, check, options.on("all"), terminal_style());
+  std::string line = fmt::format("{}: {}, {} GPU{}", check.root.hostname, name(check.verdict), check.gpus.size(),
+                                 check.gpus.size() == 1 ? "" : "s");
+  if (!check.decided.empty()) line += "; judged by " + check.decided;
+  if (std::isfinite(check.wall_s)) line += fmt::format("; {:.1f} s", check.wall_s);
+  if (!check.trace.empty()) line += "; trace: " + check.trace;
+  std::cout << line << '\n';
+  return check.exit_code;
+}
+
+}  // namespace npgpu::cli

@@ -1,0 +1,22 @@
+// What npgpu check measures: as little as names what is wrong with a GPU, in the time that its level allows.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "netpipe/cli/plan.hpp"
+
+namespace npgpu::cli {
+
+//   1  copies both ways at three sizes, one kernel that computes, one that reads memory, launches; 5 s a GPU
+//   2  copies by size, pinned and pageable, within the device; memory and computing power by kind; calls; 30 s a GPU
+// Three, all of characterize, is that command's plan.
+enum class Level { seconds = 1, half_minute = 2, all = 3 };
+
+Plan check_plan(const std::vector<DeviceInfo>&, Level);
+// How the points of such a plan are repeated, where the user does not say.
+void set_repetition(MeasureOptions&, const Options&, Level);
+// Metrics that each GPU must have after a plan of this level.
+std::vector<std::string> required_metrics(Level);
+
+}  // namespace npgpu::cli

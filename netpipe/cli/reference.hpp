@@ -1,0 +1,19 @@
+// A node that is known to be good: its trace, or what npgpu check --json printed of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "npgpu/health.hpp"
+
+namespace npgpu::cli {
+
+struct Reference {
+  std::string name;               // of the file, without its folder
+  std::vector<std::string> gpus;  // names of its GPUs
+  std::vector<ReferenceFigure> figures;
+};
+// Throws Error(usage).
+Reference read_reference(const std::string& path);
+
+}  // namespace npgpu::cli

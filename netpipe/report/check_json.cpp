@@ -1,0 +1,35 @@
+#include "netpipe/report/json.hpp"
+#include "npgpu/check.hpp"
+
+namespace npgpu {
+
+void check_json(std::ostream& out, const CheckOf& of) {
+  Json all;
+  all["verdict"] = name(of.verdict);
+  all["exit_code"] = of.exit_code;
+  all["hostname"] = of.root.hostname;
+  all["start_time_utc"] = of.root.start_time_utc;
+  all["tool_version"] = of.root.tool_version;
+  all["decided_by"] = of.decided;
+  all["skipped_because"] = or_null(of.why_skipped);
+  all["wall_s"] = json_of(of.wall_s);
+  all["trace"] = or_null(of.trace);
+  all["gpus"] = array_of(of.gpus, [](const CheckOf::Gpu& gpu) {
+    return Json({entry("id", gpu.id), entry("name", gpu.name), entry("uuid", gpu.uuid),
+                 Json::array({"simulated", gpu.simulated})});
+  });
+  all["findings"] = array_of(of.findings, [](const HealthFinding& finding) {
+    Json one{entry("device", finding.device), entry("metric", finding.metric), entry("health", finding.health),
+             entry("value", finding.value),   entry("limit", finding.limit),   entry("unit", finding.unit),
+             entry("text", finding.text)};
+    one["basis"] = or_null(finding.basis);
+    one["explanations"] = array_of(finding.explanations, [](const Explanation& why) {
+      return Json({entry("cause", why.cause), entry("what", why.what), entry("evidence", why.evidence),
+                   entry("remedy", why.remedy)});
+    });
+    return one;
+  });
+  write_json(out, all, 2);
+}
+
+}  // namespace npgpu

@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "npgpu/check.hpp"
+
+namespace npgpu {
+
+namespace {
+
+std::string xml(std::string_view text) {
+  std::string safe;
+  for (const char c : printable(text)) switch (c) {
+      case '&': safe += "&amp;"; break;
+      case '<': safe += "&lt;"; break;
+      case '>': safe += "&gt;"; break;
+      case '"': safe += "&quot;"; break;
+      default: safe += c;
+    }
+  return safe;
+}
+
+std::string body_of(const HealthFinding& finding) {
+  std::string text;
+  if (!finding.basis.empty()) text += "limit: " + finding.basis + '\n';
+  for (const Explanation& why : finding.explanations)
+    text += fmt::format("why: {}\nread: {}\ndo: {}\n", why.what, why.evidence, why.remedy);
+  return xml(text);
+}
+
+void write_case(std::ostream& out, const std::string& suite, const HealthFinding& finding) {
+  out << fmt::format("    <testcase classname=\"npgpu.check.{}\" name=\"{}\"", xml(suite), xml(finding.metric));
+  const std::string message = xml(finding.text);
+  switch (finding.health) {
+    case Health::pass: out << fmt::format("><system-out>{}</system-out></testcase>\n", message); break;
+    case Health::warn:
+      out << fmt::format("><system-out>WARN: {}\n{}</system-out></testcase>\n", message, body_of(finding));
+      break;
+    case Health::skip: out << fmt::format("><skipped message=\"{}\"/></testcase>\n", message); break;
+    case Health::fail: {
+      const char* const element = finding.if_failed == CheckVerdict::failed_to_run ? "error" : "failure";
+      out << fmt::format("><{0} message=\"{1}\" type=\"{2}\">{3}</{0}></testcase>\n", element, message,
+                         name(finding.if_failed), body_of(finding));
+      break;
+    }
+  }
+}
+
+void write_suite(std::ostream& out, const CheckOf& of, const std::string& id, const std::string& title) {
+  std::vector<const HealthFinding*> all;
+  for (const HealthFinding& finding : of.findings)
+    if (finding.device == id) all.push_back(&finding);
+  if (all.empty()) return;
+  const auto counted = [&](auto is) {
+    return std::ranges::count_if(all, [&](const HealthFinding* f) { return is(*f); });
+  };
+  const auto failed = [](const HealthFinding& f) { return f.health == Health::fail; };
+  const auto unable = [](const HealthFinding& f) {
+    return f.health == Health::fail && f.if_failed == CheckVerdict::failed_to_run;
+  };
+  out << fmt::format(
+      "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" timestamp=\"{}\" "
+      "hostname=\"{}\">\n",
+      xml(title), all.size(), counted(failed) - counted(unable), counted(unable),
+      counted([](const HealthFinding& f) { return f.health == Health::skip; }), xml(of.root.start_time_utc),
+      xml(of.root.hostname));
+  for (const HealthFinding* finding : all) write_case(out, id.empty() ? "node" : id, *finding);
+  out << "  </testsuite>\n";
+}
+
+}  // namespace
+
+void check_junit(std::ostream& out, const CheckOf& of) {
+  out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"npgpu check\">\n";
+  write_suite(out, of, "", "node " + of.root.hostname);
+  for (const CheckOf::Gpu& gpu : of.gpus)
+    write_suite(out, of, gpu.id,
+                fmt::format("{}{} {}{}{}", gpu.simulated ? "SIMULATED " : "", gpu.id, gpu.name,
+                            gpu.uuid.empty() ? "" : " ", gpu.uuid));
+  write_suite(out, of, "host", "host");
+  if (!of.why_skipped.empty())
+    out << fmt::format(
+        "  <testsuite name=\"npgpu check\" tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"1\">\n"
+        "    <testcase classname=\"npgpu.check\" name=\"check\"><skipped message=\"{}\"/></testcase>\n  </testsuite>\n",
+        xml(of.why_skipped));
+  out << "</testsuites>\n";
+}
+
+}  // namespace npgpu

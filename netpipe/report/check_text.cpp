@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "netpipe/report/layout.hpp"
+#include "npgpu/check.hpp"
+
+namespace npgpu {
+
+std::vector<CheckOf::Gpu> gpus_of(const Trace& trace) {
+  std::vector<CheckOf::Gpu> all;
+  for_each_kind([&]<class K>() {
+    for (const Series<K>& series : trace.of<K>()) {
+      const CheckOf::Gpu gpu{device_of(series.question), series.device_name, series.device_uuid, series.simulated};
+      const bool is_known =
+          std::ranges::any_of(all, [&](const CheckOf::Gpu& one) { return one.id == gpu.id && one.uuid == gpu.uuid; });
+      if (gpu.id != "host" && !is_known) all.push_back(gpu);
+    }
+  });
+  return all;
+}
+
+namespace {
+
+std::string upper(std::string_view word) {
+  std::string text(word);
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::vector<const HealthFinding*> of_device(const CheckOf& of, const std::string& id) {
+  std::vector<const HealthFinding*> all;
+  for (const HealthFinding& finding : of.findings)
+    if (finding.device == id) all.push_back(&finding);
+  return all;
+}
+
+std::size_t count(const std::vector<const HealthFinding*>& all, Health health) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(all, [&](const HealthFinding* finding) { return finding->health == health; }));
+}
+
+std::string counted_text(std::size_t n, std::string_view one) {
+  return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s");
+}
+
+// "PCIe Gen5 x16; H2D 55.33 GB/s, D2H 55.23 GB/s, ..." of what was measured, as a person asks for it first.
+std::string figures_text(const std::vector<const HealthFinding*>& all) {
+  struct Shown {
+    const char *metric, *name;
+  };
+  static constexpr Shown shown[] = {
+      {"h2d_rate", "H2D"},           {"d2h_rate", "D2H"},           {"memory_read_rate", "memory"},
+      {"memory_rmw_rate", "memory"}, {"compute_fp32_rate", "FP32"}, {"launch_time", "launch"}};
+  std::string text;
+  std::set<std::string> names;
+  for (const Shown& one : shown)
+    for (const HealthFinding* finding : all) {
+      if (finding->metric != one.metric || !(finding->value > 0) || !names.insert(one.name).second) continue;
+      const bool is_time = finding->unit == "us";
+      const std::string value = is_time                  ? time_text(finding->value)
+                                : finding->unit == "B/s" ? rate_text(finding->value)
+                                                         : fmt::format("{:.1f} TFLOP/s", finding->value / 1e12);
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", one.name, value);
+    }
+  return text;
+}
+
+// `said`: what was explained above already.
+void write_finding(Page& page, const HealthFinding& finding, std::set<std::string>& said) {
+  const bool is_bad = finding.health == Health::fail || finding.health == Health::warn;
+  const std::string word = upper(name(finding.health));
+  page.text += "  " + (is_bad ? page.ink.alarm(word) : page.ink.dim(word)) + "  " +
+               wrapped(finding.text, page.width, 8, 8) + '\n';
+  if (!finding.basis.empty() && is_bad) page.note("limit: " + finding.basis, false, 8);
+  for (const Explanation& why : finding.explanations) {
+    const bool is_known = !said.insert(finding.device + why.what).second;
+    page.note(fmt::format("why: {}{}", why.what, is_known ? " (see above)" : ""), false, 8);
+    if (is_known) continue;
+    if (why.evidence != finding.text && !why.evidence.empty()) page.note("read: " + why.evidence, false, 11);
+    if (!why.remedy.empty()) page.note("do: " + why.remedy, false, 11);
+  }
+}
+
+// What was skipped, in one paragraph: "ECC errors, NVLink: not in this trace".
+void write_skipped(Page& page, const std::vector<const HealthFinding*>& all) {
+  std::vector<std::pair<std::string, std::string>> by_reason;  // and what
+  for (const HealthFinding* finding : all) {
+    if (finding->health != Health::skip) continue;
+    const std::size_t colon = finding->text.find(": ");
+    const std::string what = finding->text.substr(0, colon),
+                      why = colon == std::string::npos ? "" : finding->text.substr(colon + 2);
+    const auto same = std::ranges::find(by_reason, why, &std::pair<std::string, std::string>::first);
+    if (same == by_reason.end()) by_reason.emplace_back(why, what);
+    else same->second += ", " + what;
+  }
+  std::string text;
+  for (const auto& [why, what] : by_reason) text += (text.empty() ? "" : "; ") + what + (why.empty() ? "" : ": " + why);
+  if (!text.empty()) page.text += "  " + page.ink.dim("SKIP") + "  " + wrapped(text, page.width, 8, 8) + '\n';
+}
+
+void write_device(Page& page, const CheckOf& of, const std::string& id, const std::string& title, bool every_finding) {
+  const auto all = of_device(of, id);
+  if (all.empty()) return;
+  std::vector<HealthFinding> own;
+  for (const HealthFinding* finding : all) own.push_back(*finding);
+  const CheckVerdict verdict = verdict_of(own);
+  std::string line =
+      fmt::format("{}, {} passed", counted_text(count(all, Health::fail), "failure"), count(all, Health::pass));
+  if (const std::size_t warnings = count(all, Health::warn)) line += ", " + counted_text(warnings, "warning");
+  if (const std::size_t skips = count(all, Health::skip)) line += fmt::format(", {} skipped", skips);
+  if (const std::string figures = figures_text(all); !figures.empty()) line += "; " + figures;
+  const std::string word = upper(name(verdict));
+  page.text += (verdict == CheckVerdict::ok ? page.ink.bold(word) : page.ink.alarm(word)) + "  " +
+               wrapped(title + ": " + line, page.width, 4, display_width(word) + 2) + '\n';
+  std::set<std::string> said;
+  for (const Health health : {Health::fail, Health::warn, Health::pass})
+    for (const HealthFinding* finding : all)
+      if (finding->health == health && (every_finding || health != Health::pass)) write_finding(page, *finding, said);
+  if (every_finding || verdict != CheckVerdict::ok) write_skipped(page, all);
+}
+
+}  // namespace
+
+void check_text(std::ostream& out, const CheckOf& of, bool every_finding, const TextStyle& style) {
+  Page page(style);
+  write_device(page, of, "", "node " + of.root.hostname, every_finding);
+  for (const CheckOf::Gpu& gpu : of.gpus)
+    write_device(page, of, gpu.id, fmt::format("{}{} {}", gpu.simulated ? "SIMULATED " : "", gpu.id, gpu.name),
+                 every_finding);
+  if (std::ranges::any_of(of.findings,
+                          [](const HealthFinding& f) { return f.device == "host" && f.health == Health::fail; }) ||
+      every_finding)
+    write_device(page, of, "host", "host", every_finding);
+  if (!of.why_skipped.empty())
+    page.text += page.ink.alarm("SKIPPED") + "  " + wrapped(of.why_skipped, page.width, 4, 9) + '\n';
+  out << page.text;
+}
+
+}  // namespace npgpu

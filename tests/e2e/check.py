@@ -1,0 +1,372 @@
+"""npgpu check names what is wrong with a node: on simulated devices with one sickness each, and in traces that were edited
+into each sickness. A healthy device, whose times scatter from visit to visit as those of an H200 did, passes.
+
+--times N: how often each sickness is looked for, each time with other noise; the healthy device twice as often."""
+import argparse
+import json
+import os
+import re
+import shutil
+import xml.etree.ElementTree
+
+from npgpu_run import SOURCE, Checks, folder, run
+
+try:
+    import h5py
+    import numpy
+except ImportError:
+    h5py = None
+
+arguments = argparse.ArgumentParser()
+arguments.add_argument("program")
+arguments.add_argument("--times", type=int, default=1)
+TIMES = arguments.parse_args().times
+check = Checks()
+DEVICES = os.path.join(SOURCE, "data/devices")
+HEALTHY = os.path.join(DEVICES, "h200-node.json")
+
+# Of each sick device: the verdict, its exit code, the first cause of all that is not as it should be, and a metric that
+# must fail (or warn).
+SICK = {
+    "half-the-lanes": ("slow", 3, {"link_lanes"}, {"pcie_link", "h2d_rate", "d2h_rate"}),
+    "one-generation-less": ("slow", 3, {"link_generation"}, {"pcie_link", "h2d_rate", "d2h_rate"}),
+    "clock-cap": ("slow", 3, {"clock_cap"}, {"sm_clock", "compute_fp32_rate"}),
+    "thermal-throttle": ("slow", 3, {"throttle_thermal"}, {"throttle", "sm_clock", "compute_fp32_rate", "temperature"}),
+    "three-sms-missing": ("broken", 6, {"sms_missing"}, {"sms"}),
+    "slow-memory": ("slow", 3, {"slow_memory"}, {"memory_rmw_rate", "d2d_rate"}),
+    "corrupt-bytes": ("broken", 6, {"corrupt"}, {"results"}),
+    "busy-neighbour": ("skipped", 4, {"neighbour"}, {"neighbours", "h2d_rate", "d2h_rate"}),
+    "ecc-errors": ("broken", 6, {"ecc"}, {"ecc_uncorrected", "ecc_corrected"}),
+    "slow-call": ("slow", 3, {"slow_call"}, {"launch_time"}),
+    "remapped-rows": ("broken", 6, {"remapped_rows"}, {"remapped_rows"}),
+}
+
+
+def bad(found):
+    return [f for f in found["findings"] if f["health"] in ("fail", "warn")]
+
+
+def causes(found):
+    return {f["explanations"][0]["cause"] if f["explanations"] else f"none for {f['metric']}" for f in bad(found)}
+
+
+def seeded(at, like, seed):
+    path = os.path.join(at, f"{os.path.basename(like)[:-5]}-{seed}.json")
+    json.dump({"like": like, "noise": {"seed": seed}}, open(path, "w"))
+    return f"sim:{path}"
+
+
+def judged(*options):
+    done = run("check", "--json", *options, timeout=600)
+    try:
+        return done, json.loads(done.out)
+    except ValueError:
+        check(False, f"{options}: no JSON: {done.out[:200]} {done.err[:300]}")
+        return done, {"verdict": "", "exit_code": -1, "findings": [], "gpus": []}
+
+
+def healthy(at):
+    passed = 0
+    for i in range(2 * TIMES):
+        done, found = judged("--device", seeded(at, HEALTHY, 1000 + i))
+        is_well = found["verdict"] == "ok" and done.code == 0 and not bad(found)
+        passed += is_well
+        check(is_well, f"healthy {i}: {found['verdict']} {done.code} {[f['text'] for f in bad(found)]}")
+    print(f"healthy: passed {passed} of {2 * TIMES}")
+
+
+def sick(at):
+    for name, (verdict, code, wanted, metrics) in SICK.items():
+        named = 0
+        for i in range(TIMES):
+            done, found = judged("--device", seeded(at, os.path.join(DEVICES, "sick", name + ".json"), 2000 + i))
+            is_named = (found["verdict"], done.code) == (verdict, code) and causes(found) == wanted
+            is_named = is_named and metrics <= {f["metric"] for f in bad(found)}
+            named += is_named
+            check(is_named, f"{name} {i}: {found['verdict']} {done.code} {causes(found)} "
+                            f"{[f['metric'] for f in bad(found)]}")
+        print(f"{name}: named {named} of {TIMES}")
+    names = {os.path.splitext(file)[0] for file in os.listdir(os.path.join(DEVICES, "sick"))}
+    check(names == set(SICK), f"every sick device is tried: {names ^ set(SICK)}")
+
+
+def levels(at):
+    device = seeded(at, HEALTHY, 1)
+    done, found = judged("--level", 1, "--device", device)
+    check(done.code == 0 and found["verdict"] == "ok", f"level 1: {found['verdict']} {bad(found)}")
+    metrics = {f["metric"] for f in found["findings"] if f["health"] == "pass"}
+    for metric in ("h2d_rate", "d2h_rate", "memory_read_rate", "compute_fp32_rate", "launch_time", "results"):
+        check(metric in metrics, f"level 1 judges {metric}")
+    check("d2d_rate" not in metrics, "level 1 leaves out copies within the device")
+    dry = [json.loads(run("check", "--level", n, "--device", device, "--dry-run", "--json").out) for n in (1, 2, 3)]
+    points = [sum(len(batch["points"]) for kind in plan.values() if isinstance(kind, list)
+                  for batch in kind if isinstance(batch, dict)) for plan in dry]
+    check(points[0] < 12 < points[1] < 60 < points[2], f"points of the levels: {points}")
+    check(not [f for f in os.listdir(at) if f.endswith(".h5")], "no trace is left where none was asked for")
+    kept = os.path.join(at, "kept.h5")
+    run("check", "--level", 1, "--device", device, "-o", kept)
+    again = run("check", "--trace", kept, "--all")
+    check(again.code == 0 and "PASS" in again.out and "SIMULATED" in again.out, f"a kept trace is judged: {again.out}")
+
+
+def outputs(at):
+    device = seeded(at, os.path.join(DEVICES, "sick/half-the-lanes.json"), 5)
+    junit, metrics = os.path.join(at, "check.xml"), os.path.join(at, "check.prom")
+    open(junit, "w").write("old")
+    done = run("check", "--level", 1, "--device", device, "--junit", junit, "--openmetrics", metrics)
+    check(done.code == 3, f"a slow GPU: code {done.code}")
+    text = " ".join(done.out.split())
+    for wanted in ("SLOW", "SIMULATED", "FAIL PCIe Gen5 x8 while copying, and GPU and slot can have PCIe Gen5 x16",
+                   "why: the PCIe link is trained with fewer lanes", "do: reseat the GPU", "limit: stated in the spec: 63.00 GB/s * 0.82"):
+        check(wanted in text, f"the text says '{wanted}': {done.out}")
+    suites = xml.etree.ElementTree.parse(junit).getroot()
+    cases = {case.get("name"): case for case in suites.iter("testcase")}
+    check(cases["pcie_link"].find("failure") is not None and cases["results"].find("failure") is None,
+          "JUnit has the failure and only that")
+    suite = suites.find("testsuite")
+    check(int(suite.get("tests")) == len(cases) and int(suite.get("failures")) == len(list(suites.iter("failure"))),
+          "JUnit's counts are those of its cases")
+    lines = open(metrics).read().splitlines()
+    check(lines[-1] == "# EOF", "OpenMetrics ends as it must")
+    check(any(line.startswith("npgpu_check_verdict{") and 'verdict="slow"' in line and line.endswith(" 1")
+              for line in lines), "the verdict is a metric")
+    check(any('metric="h2d_rate"' in line and 'cause="link_lanes"' in line for line in lines), "the cause is a label")
+    well_formed = re.compile(r'^(#.*|[a-z_]+(\{([a-z]+="([^"\\]|\\.)*",?)*\})? [-+0-9.e]+)$')
+    check(all(well_formed.match(line) for line in lines), [line for line in lines if not well_formed.match(line)])
+    check(not [f for f in os.listdir(at) if f.endswith(".tmp")], "no temporary file is left")
+    for name, nagios in (("half-the-lanes", 2), ("ecc-errors", 2), ("busy-neighbour", 3)):
+        device = seeded(at, os.path.join(DEVICES, "sick", name + ".json"), 6)
+        code = run("check", "--level", 1, "--device", device, "--exit-codes", "nagios").code
+        check(code == nagios, f"{name}: nagios code {code}")
+    check(run("check", "--level", 1, "--device", seeded(at, HEALTHY, 7), "--exit-codes", "nagios").code == 0, "nagios: ok")
+
+
+def failures(at):
+    """What was to be measured and has no figure, and what cannot be judged."""
+    lost = os.path.join(at, "lost.json")
+    json.dump({"like": HEALTHY, "faults": [{"call": 200, "kind": "lost"}]}, open(lost, "w"))
+    done, found = judged("--level", 1, "--device", f"sim:{lost}")
+    check((done.code, found["verdict"]) == (1, "failed to run") and "errors" in causes(found),
+          f"a lost device: {done.code} {found['verdict']} {causes(found)}")
+    bare = os.path.join(at, "bare.json")
+    json.dump({"like": HEALTHY, "hardware": {"lanes": None, "call_launch_us": None}}, open(bare, "w"))
+    done, found = judged("--level", 1, "--device", f"sim:{bare}")
+    missing = {f["metric"] for f in bad(found)}
+    check((done.code, found["verdict"]) == (1, "failed to run") and {"compute_rate", "launch_time"} <= missing,
+          f"a device without kernels: {done.code} {found['verdict']} {missing}")
+    done, found = judged("--trace", os.path.join(SOURCE, "data/traces/host.h5"))
+    check((done.code, found["verdict"]) == (77, "skipped"), f"a trace of a host: {done.code} {found['verdict']}")
+    busy = seeded(at, os.path.join(DEVICES, "sick/busy-neighbour.json"), 9)
+    done = run("check", "--level", 1, "--device", busy, "--require-quiet")
+    check(done.code == 4 and "SKIPPED" in done.out and "python3 (4711)" in done.out,
+          f"--require-quiet beside another: {done.code} {done.out}")
+    check(run("check", "--level", 4).code == 2 and run("check", "--level", "x").code == 2, "levels are 1 to 3")
+    check(run("check", "--exit-codes", "other").code == 2, "--exit-codes has two words")
+    check(run("check", "--device", "host").code == 2, "the host is no GPU")
+    check(run("check", "--trace", os.path.join(at, "no.h5")).code == 2, "a trace that is not there")
+    check(run("check", "--trace", os.path.join(at, "no.h5"), "--exit-codes", "nagios").code == 3, "nagios: unknown")
+
+
+def expectations(at):
+    device = seeded(at, HEALTHY, 11)
+    kept = os.path.join(at, "expected.h5")
+    run("check", "--level", 1, "--device", device, "-o", kept)
+    good = "gpus=1,name=H200,memory=139,sms=132,link=gen5x16,driver=580"
+    done = run("check", "--trace", kept, "--expect", good)
+    check(done.code == 0, f"all as expected: {done.out}")
+    for wrong in ("gpus=8", "name=A100", "memory=200", "sms=131", "link=gen4x16", "driver=570", "driver=58"):
+        done, found = judged("--trace", kept, "--expect", wrong)
+        names = [f["metric"] for f in bad(found)]
+        check(done.code == 6 and names == ["expected_" + wrong.split("=")[0]], f"{wrong}: {done.code} {names}")
+    for nonsense in ("gpus", "gpus=x", "color=red", "link=5x16", ""):
+        check(run("check", "--trace", kept, "--expect", nonsense).code == 2, f"--expect '{nonsense}' is refused")
+    done = run("check")
+    check(done.code in (0, 77) or "cuda" in done.out, f"without a GPU: {done.code} {done.out}")
+    if done.code == 77:
+        check("SKIPPED" in done.out and "no GPU" in done.out, f"it says why: {done.out}")
+        check(run("check", "--expect", "gpus=8").code == 6, "GPUs that were expected and are not there")
+        check(run("check", "--exit-codes", "nagios").code == 3, "nagios: unknown")
+
+
+def references(at):
+    good, text = os.path.join(at, "good.h5"), os.path.join(at, "good.json")
+    done = run("check", "--device", seeded(at, HEALTHY, 21), "-o", good, "--json")
+    open(text, "w").write(done.out)
+    # 10 % slower than the good node: within the limits of link and clock, and not of the reference.
+    slower = os.path.join(at, "slower.json")
+    json.dump({"like": HEALTHY, "noise": {"seed": 22}, "links": {"h2d": {"pinned": {"rate_gb_s": 52.2}}}}, open(slower, "w"))
+    check(run("check", "--device", f"sim:{slower}").code == 0, "52.2 GB/s are enough for the link")
+    for reference in (good, text):
+        done, found = judged("--device", f"sim:{slower}", "--reference", reference)
+        limits = [f["basis"] for f in bad(found) if f["metric"] == "h2d_rate"]
+        check(done.code == 3 and limits and limits[0].startswith("reference " + os.path.basename(reference)),
+              f"against {os.path.basename(reference)}: {done.code} {[f['text'] for f in bad(found)]} {done.err}")
+        done, found = judged("--device", seeded(at, HEALTHY, 23), "--reference", reference)
+        check(done.code == 0, f"a good node against a good one: {[f['text'] for f in bad(found)]}")
+    other = run("check", "--device", f"sim:{os.path.join(DEVICES, 'gtx470.json')}", "--reference", good)
+    check(other.code == 2 and "H200" in other.err, f"another model is refused: {other.code} {other.err}")
+
+
+# ---- edited traces -------------------------------------------------------------------------------------------------
+
+
+def device_series(trace, kind):
+    return [s for s in trace[kind].values() if s.attrs.get("device", s.attrs.get("source", "")) != "host"
+            or s.attrs.get("direction", "") in ("h2d", "d2h")]
+
+
+def scale_times(series, factor, columns=("host_us", "device_us", "done_us", "cycles")):
+    rows = series["samples"][:]
+    for column in columns:
+        if column in rows.dtype.names:
+            rows[column] *= factor
+    series["samples"][...] = rows
+
+
+def set_visits(series, **values):
+    rows = series["visits"][:]
+    for column, value in values.items():
+        rows[column] = value
+    series["visits"][...] = rows
+
+
+def slow_link(trace, factor=2):
+    for series in trace["transfers"].values():
+        if series.attrs["memory"] == "pinned" and series.attrs["direction"] in ("h2d", "d2h"):
+            rows, visits = series["samples"][:], series["visits"][:]
+            large = numpy.isin(rows["visit"], numpy.flatnonzero(visits["bytes"] >= 1 << 20))
+            for column in ("host_us", "device_us"):
+                rows[column][large] *= factor
+            series["samples"][...] = rows
+
+
+def facts(trace, **values):
+    group = trace["provenance/gpu0"]
+    for name, value in values.items():
+        group.attrs[name] = value
+
+
+def after(trace, **values):
+    group = trace["provenance"].require_group("gpu0_after")
+    group.attrs["id"] = trace["provenance/gpu0"].attrs["id"]
+    for name, value in values.items():
+        group.attrs[name] = value
+
+
+def set_clock(trace, mhz, **more):
+    for kind in ("transfers", "probes", "jobs", "calls"):
+        for series in trace[kind].values():
+            if series.attrs.get("device", "") != "host" and series.attrs.get("module", "") != "memcpy":
+                set_visits(series, sm_clock_mhz=mhz, **more)
+    for series in trace["probes"].values():
+        if series.attrs["probe"] == "compute" and series.attrs["device"] != "host":
+            scale_times(series, 1980 / mhz, ("host_us", "device_us"))
+
+
+def half_the_lanes(trace):
+    facts(trace, pcie_lanes_now=numpy.int64(8))
+    after(trace, pcie_generation_copying=numpy.int64(5), pcie_lanes_copying=numpy.int64(8))
+    slow_link(trace)
+
+
+def one_generation_less(trace):
+    after(trace, pcie_generation_copying=numpy.int64(4), pcie_lanes_copying=numpy.int64(16))
+    slow_link(trace)
+
+
+def three_sms_missing(trace):
+    for series in trace["probes"].values():
+        if series.attrs["device"] != "host":
+            rows = series["samples"][:]
+            rows["units"] = numpy.minimum(rows["units"], 129)
+            series["samples"][...] = rows
+
+
+def slow_memory(trace):
+    for series in trace["probes"].values():
+        if series.attrs["probe"] == "bandwidth":
+            scale_times(series, 4 / 3)
+    for series in trace["transfers"].values():
+        if series.attrs["direction"] == "d2d":
+            scale_times(series, 4 / 3)
+
+
+def corrupt(trace):
+    series = trace["transfers/0000"]
+    rows = series["samples"][:]
+    rows["intact"][numpy.flatnonzero(rows["intact"] == 1)[-1]] = 0
+    series["samples"][...] = rows
+
+
+def neighbour(trace):
+    slow_link(trace)
+    for series in trace["transfers"].values():
+        if series.attrs["direction"] in ("h2d", "d2h"):
+            set_visits(series, disturbed=24, disturber=b"python3 (4711)")
+
+
+def ecc(trace):
+    facts(trace, ecc_corrected_volatile=numpy.int64(3), ecc_uncorrected_volatile=numpy.int64(0))
+    after(trace, ecc_corrected_volatile=numpy.int64(9), ecc_uncorrected_volatile=numpy.int64(1))
+
+
+def slow_call(trace):
+    for series in trace["calls"].values():
+        if series.attrs["call"] == "launch":
+            rows = series["samples"][:]
+            rows["host_us"] += 3 * rows["repeats"]
+            rows["done_us"] += 3 * rows["repeats"]
+            series["samples"][...] = rows
+
+
+def remapped(trace):
+    after(trace, remapped_rows_corrected=numpy.int64(0), remapped_rows_uncorrected=numpy.int64(1),
+          remapped_rows_pending=numpy.int64(1), remapped_rows_failed=numpy.int64(0))
+
+
+EDITS = {
+    "half-the-lanes": half_the_lanes,
+    "one-generation-less": one_generation_less,
+    "clock-cap": lambda trace: set_clock(trace, 1410),
+    "thermal-throttle": lambda trace: set_clock(trace, 1230, throttle_reasons=0x20, temperature_c=94),
+    "three-sms-missing": three_sms_missing,
+    "slow-memory": slow_memory,
+    "corrupt-bytes": corrupt,
+    "busy-neighbour": neighbour,
+    "ecc-errors": ecc,
+    "slow-call": slow_call,
+    "remapped-rows": remapped,
+}
+
+
+def edited(at):
+    simulated = os.path.join(at, "simulated.h5")
+    run("check", "--device", seeded(at, HEALTHY, 31), "-o", simulated)
+    kept = os.path.join(SOURCE, "data/traces/h200_rounds.h5")
+    for original in (simulated, kept):
+        done, before = judged("--trace", original)
+        check(not [f for f in before["findings"] if f["health"] == "fail"],
+              f"{original} has no failure: {[f['text'] for f in bad(before)]}")
+        for name, edit in EDITS.items():
+            path = os.path.join(at, name + ".h5")
+            shutil.copy(original, path)
+            with h5py.File(path, "r+") as trace:
+                edit(trace)
+            done, found = judged("--trace", path)
+            new = {"findings": [f for f in bad(found) if f["metric"] not in {b["metric"] for b in bad(before)}]}
+            verdict, code, wanted, _ = SICK[name]
+            check((found["verdict"], done.code) == (verdict, code) and causes(new) == wanted,
+                  f"{os.path.basename(original)} edited, {name}: {found['verdict']} {done.code} {causes(new)} "
+                  f"{[f['text'] for f in new['findings']]}")
+
+
+with folder() as scratch:
+    for part in (healthy, sick, levels, outputs, failures, expectations, references):
+        at = os.path.join(scratch, part.__name__)
+        os.mkdir(at)
+        part(at)
+    if h5py:
+        edited(scratch)
+    else:
+        print("no h5py: no trace was edited")
+check.finish()

@@ -1,0 +1,349 @@
+// What a trace says of a node's health, from traces written down by hand.
+#include "npgpu/health.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "npgpu/error.hpp"
+#include "tests/made_probe.hpp"
+#include "tests/made_sweep.hpp"
+
+using namespace npgpu;
+
+namespace {
+
+std::int64_t whole(int n) { return n; }
+
+// A GPU with PCIe Gen5 x16 (63 GB/s) that copies 64 MiB at so many GB/s, a visit a rate.
+struct Made {
+  Facts before{{"id", std::string("cuda:0")},   {"name", std::string("NVIDIA H200")},
+               {"multiprocessors", whole(132)}, {"max_pcie_generation", whole(5)},
+               {"max_pcie_lanes", whole(16)},   {"pcie_generation_now", whole(5)},
+               {"pcie_lanes_now", whole(16)},   {"max_sm_clock_mhz", whole(1980)}};
+  Facts after{};
+  TransferSeries copies = [] {
+    TransferSeries series = sweep_of(Pattern::stream, Timing::gated);
+    series.question.async = true;
+    series.device_name = "NVIDIA H200";
+    series.limit = {63e9, "PCIe Gen5 x16: 32 GT/s * 16 lanes * 128/130"};
+    return series;
+  }();
+  std::vector<ProbeSeries> probes{};
+
+  Visit<Transfers>& copy(std::uint64_t bytes, double gb_s) {
+    return add_point(copies, bytes, {static_cast<double>(bytes) / gb_s / 1e3});
+  }
+  Made& at(double gb_s) {
+    for (const double factor : {0.999, 1.0, 1.001}) copy(64 * MiB, gb_s * factor);
+    return *this;
+  }
+  Trace trace() const {
+    Trace made;
+    made.provenance = {{"gpu0", before}};
+    if (!after.empty()) {
+      Facts all{{"id", std::string("cuda:0")}};
+      all.insert(all.end(), after.begin(), after.end());
+      made.provenance.emplace_back("gpu0_after", all);
+    }
+    made.of<Transfers>() = {copies};
+    made.of<Probes>() = probes;
+    return made;
+  }
+};
+
+std::optional<HealthFinding> find(const std::vector<HealthFinding>& all, const std::string& metric) {
+  const auto found = std::ranges::find(all, metric, &HealthFinding::metric);
+  return found == all.end() ? std::nullopt : std::optional(*found);
+}
+HealthFinding finding(const Trace& trace, const std::string& metric, const HealthRules& rules = {}) {
+  const auto found = find(health_of(trace, rules), metric);
+  REQUIRE_MESSAGE(found, metric);
+  return *found;
+}
+std::string cause(const HealthFinding& of) { return of.explanations.empty() ? "" : of.explanations[0].cause; }
+
+}  // namespace
+
+TEST_CASE("a copy's floor is the link's rate times 0.82, and 4.5 us") {
+  // 64 MiB / (4.5 us + 64 MiB / (0.82 * 63 GB/s)) = 67108864 / (4.5 + 1299.05) us = 51.48 GB/s
+  const HealthFinding good = finding(Made().at(55).trace(), "h2d_rate");
+  CHECK(good.health == Health::pass);
+  CHECK(good.value == doctest::Approx(55e9));
+  CHECK(good.limit == doctest::Approx(51.48e9).epsilon(1e-4));
+  CHECK(good.unit == "B/s");
+  CHECK(good.basis == "PCIe Gen5 x16: 63.00 GB/s * 0.82, and 4.5 us");
+  CHECK(good.device == "cuda:0");
+  CHECK(good.explanations.empty());
+  CHECK(finding(Made().at(51.6).trace(), "h2d_rate").health == Health::pass);
+  CHECK(finding(Made().at(51.4).trace(), "h2d_rate").health == Health::fail);
+  CHECK(finding(Made().at(55).trace(), "d2h_rate").health == Health::skip);
+}
+
+TEST_CASE("older links reach less of what they could") {
+  Made made;
+  made.before[3].second = whole(4);
+  made.copies.limit = {31.5e9, "PCIe Gen4 x16: 16 GT/s * 16 lanes * 128/130"};
+  CHECK(finding(made.at(23).trace(), "h2d_rate").health == Health::pass);  // 73 %
+  CHECK(finding(Made(made).at(14).trace(), "h2d_rate").limit == doctest::Approx(22.65e9).epsilon(1e-3));
+}
+
+TEST_CASE("small and middle copies have floors of their own") {
+  Made made = Made().at(55);
+  made.copy(4 * MiB, 53);
+  made.copy(8, 8.0 / 2.2e3);
+  CHECK(finding(made.trace(), "h2d_rate_1mib").health == Health::pass);
+  CHECK(finding(made.trace(), "h2d_time").value == doctest::Approx(2.2));
+  CHECK(finding(made.trace(), "h2d_time").health == Health::pass);
+  Made slow = Made().at(55);
+  slow.copy(4 * MiB, 40);
+  slow.copy(8, 8.0 / 5.2e3);
+  CHECK(finding(slow.trace(), "h2d_rate_1mib").health == Health::fail);
+  CHECK(cause(finding(slow.trace(), "h2d_rate_1mib")) == "link");
+  CHECK(cause(finding(slow.trace(), "h2d_time")) == "slow_call");
+}
+
+TEST_CASE("the link is judged by what it was trained to while copying") {
+  Made made = Made().at(27);
+  made.before[6].second = whole(8);
+  made.after = {{"pcie_generation_copying", whole(5)}, {"pcie_lanes_copying", whole(8)}};
+  const HealthFinding link = finding(made.trace(), "pcie_link");
+  CHECK(link.health == Health::fail);
+  CHECK(link.value == 8);
+  CHECK(link.limit == 16);
+  CHECK(cause(link) == "link_lanes");
+  CHECK(cause(finding(made.trace(), "h2d_rate")) == "link_lanes");
+  made.after = {{"pcie_generation_copying", whole(4)}, {"pcie_lanes_copying", whole(16)}};
+  CHECK(cause(finding(made.trace(), "pcie_link")) == "link_generation");
+  made.after = {{"pcie_generation_copying", whole(5)}, {"pcie_lanes_copying", whole(16)}};
+  CHECK(finding(made.trace(), "pcie_link").health == Health::pass);
+}
+
+TEST_CASE("an older generation before the run may be an idle GPU's, fewer lanes are not") {
+  Made idle = Made().at(55);
+  idle.before[5].second = whole(1);
+  CHECK(finding(idle.trace(), "pcie_link").health == Health::skip);
+  Made narrow = Made().at(55);
+  narrow.before[6].second = whole(8);
+  CHECK(finding(narrow.trace(), "pcie_link").health == Health::fail);
+}
+
+TEST_CASE("a figure below its limit that others disturbed is not judged, and they are named") {
+  Made made;
+  for (int i = 0; i < 3; ++i) disturb(made.copy(64 * MiB, 27), Cause::link_busy, "python3 (4711)");
+  const HealthFinding rate = finding(made.trace(), "h2d_rate");
+  CHECK(rate.health == Health::fail);
+  CHECK(rate.if_failed == CheckVerdict::skipped);
+  CHECK(cause(rate) == "neighbour");
+  CHECK(rate.explanations[0].evidence.find("python3 (4711)") != std::string::npos);
+  CHECK(verdict_of(health_of(made.trace())) == CheckVerdict::skipped);
+  Made fast;  // at its limit nobody is asked
+  for (int i = 0; i < 3; ++i) disturb(fast.copy(64 * MiB, 55), Cause::link_busy, "python3 (4711)");
+  CHECK(finding(fast.trace(), "h2d_rate").health == Health::pass);
+  CHECK(finding(fast.trace(), "neighbours").health == Health::warn);
+  CHECK(verdict_of(health_of(fast.trace())) == CheckVerdict::ok);
+}
+
+TEST_CASE("what the trace does not hold is skipped, and says so") {
+  const auto all = health_of(Made().at(55).trace());
+  for (const char* metric : {"ecc_uncorrected", "remapped_rows", "pcie_replays", "nvlink", "xid", "iommu", "acs"}) {
+    CAPTURE(metric);
+    CHECK(find(all, metric)->health == Health::skip);
+    CHECK(find(all, metric)->text.find("not in this trace") != std::string::npos);
+  }
+  Made read = Made().at(55);
+  read.after = {{"pcie_replays", whole(0)}};
+  CHECK(finding(read.trace(), "ecc_uncorrected").text.find("not reported by this GPU") != std::string::npos);
+  read.before.emplace_back("ecc", whole(0));
+  CHECK(finding(read.trace(), "ecc_uncorrected").text.find("ECC is off") != std::string::npos);
+}
+
+TEST_CASE("errors that were there are told from those that came in the run") {
+  const auto with = [](int before, int after, const char* name) {
+    Made made = Made().at(55);
+    made.before.emplace_back(name, whole(before));
+    made.after = {{name, whole(after)}};
+    return made.trace();
+  };
+  CHECK(finding(with(7, 7, "ecc_corrected_volatile"), "ecc_corrected").health == Health::pass);
+  CHECK(finding(with(700, 700, "ecc_corrected_volatile"), "ecc_corrected").health == Health::warn);
+  const HealthFinding rose = finding(with(7, 9, "ecc_corrected_volatile"), "ecc_corrected");
+  CHECK(rose.health == Health::warn);
+  CHECK(rose.text == "9 corrected ECC errors since the driver was loaded, 2 of them in this run");
+  CHECK(finding(with(1, 1, "ecc_uncorrected_volatile"), "ecc_uncorrected").health == Health::fail);
+  CHECK(verdict_of(health_of(with(1, 1, "ecc_uncorrected_volatile"))) == CheckVerdict::broken);
+  CHECK(finding(with(5, 5, "pcie_replays"), "pcie_replays").health == Health::pass);
+  CHECK(finding(with(5, 6, "pcie_replays"), "pcie_replays").health == Health::warn);
+  CHECK(finding(with(0, 1, "xids"), "xid").health == Health::fail);
+  CHECK(finding(with(0, 0, "xids"), "xid").health == Health::pass);
+}
+
+TEST_CASE("rows that wait for a reset fail, rows that were remapped warn") {
+  const auto with = [](int uncorrected, int pending, int failed) {
+    Made made = Made().at(55);
+    made.after = {{"remapped_rows_corrected", whole(0)},
+                  {"remapped_rows_uncorrected", whole(uncorrected)},
+                  {"remapped_rows_pending", whole(pending)},
+                  {"remapped_rows_failed", whole(failed)}};
+    return finding(made.trace(), "remapped_rows");
+  };
+  CHECK(with(0, 0, 0).health == Health::pass);
+  CHECK(with(2, 0, 0).health == Health::warn);
+  CHECK(with(2, 1, 0).health == Health::fail);
+  CHECK(with(2, 0, 1).health == Health::fail);
+}
+
+TEST_CASE("NVLinks: all active, one down, errors in the run, none in use") {
+  const auto with = [](int active, int inactive, int errors) {
+    Made made = Made().at(55);
+    made.before.emplace_back("nvlink_crc_errors", whole(10));
+    made.after = {{"nvlinks_active", whole(active)},
+                  {"nvlinks_inactive", whole(inactive)},
+                  {"nvlink_crc_errors", whole(10 + errors)}};
+    return finding(made.trace(), "nvlink").health;
+  };
+  CHECK(with(18, 0, 0) == Health::pass);
+  CHECK(with(17, 1, 0) == Health::fail);
+  CHECK(with(18, 0, 3) == Health::warn);
+  CHECK(with(0, 18, 0) == Health::skip);
+}
+
+TEST_CASE("multiprocessors: those that ran, against the driver's report and the model's") {
+  const auto ran = [](unsigned units, int reported) {
+    Made made = Made().at(55);
+    made.before[2].second = whole(reported);
+    ProbeSeries probe = probe_sweep();
+    probe.device_name = "NVIDIA H200";
+    add_point(probe, {.blocks = 1056, .threads = 256, .ilp = 8}, 1e9, {100});
+    for (ProbeSample& sample : probe.samples) sample.units = units;
+    made.probes = {probe};
+    return finding(made.trace(), "sms");
+  };
+  CHECK(ran(132, 132).health == Health::pass);
+  CHECK(ran(129, 132).health == Health::fail);
+  CHECK(ran(129, 132).text == "129 of 132 multiprocessors ran");
+  CHECK(ran(129, 129).health == Health::fail);  // the driver hides them; an H200 has 132
+  CHECK(cause(ran(129, 129)) == "sms_missing");
+}
+
+TEST_CASE("clocks and throttling, and what they explain") {
+  const auto at = [](double mhz, std::uint64_t reasons, double celsius) {
+    Made made = Made().at(55);
+    for (Visit<Transfers>& visit : made.copies.visits)
+      visit.telemetry = {.sm_clock_mhz = mhz, .temperature_c = celsius, .throttle_reasons = reasons};
+    return made.trace();
+  };
+  CHECK(finding(at(1980, 0, 50), "sm_clock").health == Health::pass);
+  CHECK(finding(at(1935, 0, 50), "sm_clock").health == Health::pass);  // 97.7 %
+  CHECK(finding(at(1850, 0, 50), "sm_clock").health == Health::warn);
+  CHECK(cause(finding(at(1410, 0, 50), "sm_clock")) == "clock_cap");
+  CHECK(finding(at(1410, 0x20, 92), "throttle").health == Health::fail);
+  CHECK(cause(finding(at(1410, 0x20, 92), "sm_clock")) == "throttle_thermal");
+  CHECK(cause(finding(at(1410, 0x20, 92), "temperature")) == "throttle_thermal");
+  CHECK(finding(at(1980, 0x4, 50), "throttle").health == Health::warn);  // at its power limit
+  CHECK(cause(finding(at(1980, 0x80, 50), "throttle")) == "throttle_brake");
+  CHECK(cause(finding(at(1980, 0, 85), "temperature")) == "hot");
+}
+
+TEST_CASE("wrong results break a node") {
+  Made made = Made().at(55);
+  made.copies.samples[1].intact = 1;
+  CHECK(finding(made.trace(), "results").health == Health::pass);
+  made.copies.samples[2].intact = 0;
+  const HealthFinding results = finding(made.trace(), "results");
+  CHECK(results.health == Health::fail);
+  CHECK(results.value == 1);
+  CHECK(cause(results) == "corrupt");
+  // Its figure is void, and is not missing for another reason.
+  const HealthRules rules{.reference = {}, .figures = {}, .expected = {}, .required = {"h2d_rate"}};
+  CHECK(cause(finding(made.trace(), "h2d_rate", rules)) == "corrupt");
+  CHECK(verdict_of(health_of(made.trace(), rules)) == CheckVerdict::broken);
+}
+
+TEST_CASE("a figure that is required and not there failed to run") {
+  const HealthRules rules{.reference = {}, .figures = {}, .expected = {}, .required = {"h2d_rate", "launch_time"}};
+  const auto all = health_of(Made().at(55).trace(), rules);
+  CHECK(find(all, "h2d_rate")->health == Health::pass);
+  CHECK(find(all, "launch_time")->health == Health::fail);
+  CHECK(find(all, "launch_time")->if_failed == CheckVerdict::failed_to_run);
+  CHECK(verdict_of(all) == CheckVerdict::failed_to_run);
+}
+
+TEST_CASE("a reference decides in place of the link") {
+  const HealthRules rules{
+      .reference = "good.h5", .figures = {{"h2d_rate", 55e9, "B/s"}}, .expected = {}, .required = {}};
+  const HealthFinding slow = finding(Made().at(52).trace(), "h2d_rate", rules);  // 5 % of 55 is 2.75
+  CHECK(slow.health == Health::fail);
+  CHECK(slow.limit == doctest::Approx(52.25e9));
+  CHECK(slow.basis == "reference good.h5: 55.00 GB/s - 5 %");
+  CHECK(finding(Made().at(52.5).trace(), "h2d_rate", rules).health == Health::pass);
+}
+
+TEST_CASE("figures for a reference are rates and times, the median of several devices") {
+  std::vector<HealthFinding> all;
+  for (const double rate : {50e9, 55e9, 56e9}) {
+    HealthFinding& one = all.emplace_back();
+    one.device = "cuda:" + std::to_string(all.size());
+    one.metric = "h2d_rate";
+    one.value = rate;
+    one.unit = "B/s";
+  }
+  all.push_back({.device = "cuda:0", .metric = "sms", .value = 132, .unit = "multiprocessors"});
+  const auto figures = figures_of(all);
+  REQUIRE(figures.size() == 1);
+  CHECK(figures[0].metric == "h2d_rate");
+  CHECK(figures[0].value == 55e9);
+}
+
+TEST_CASE("expectations are words with values, and nonsense is refused") {
+  CHECK(expectations("gpus=8,link=gen5x16") ==
+        std::vector<std::pair<std::string, std::string>>{{"gpus", "8"}, {"link", "gen5x16"}});
+  for (const char* nonsense : {"", "gpus", "gpus=", "gpus=x", "link=5x16", "link=genx16", "color=red", "gpus=1,"}) {
+    CAPTURE(nonsense);
+    CHECK_THROWS_AS(expectations(nonsense), Error);
+  }
+  HealthRules rules;
+  rules.expected = expectations("gpus=2,sms=132,driver=580");
+  Made made = Made().at(55);
+  made.before.emplace_back("driver_version", std::string("580.159.04"));
+  const auto all = health_of(made.trace(), rules);
+  CHECK(find(all, "expected_gpus")->health == Health::fail);
+  CHECK(cause(*find(all, "expected_gpus")) == "gpus_missing");
+  CHECK(find(all, "expected_sms")->health == Health::pass);
+  CHECK(find(all, "expected_driver")->health == Health::pass);
+  rules.expected = expectations("driver=58");
+  CHECK(finding(made.trace(), "expected_driver", rules).health == Health::fail);
+}
+
+TEST_CASE("a process far from its GPU is found by the lists of processors") {
+  Made made = Made().at(40);
+  made.before.emplace_back("near_cpus", std::string("32-63,96"));
+  Trace trace = made.trace();
+  const auto allowed = [&](const char* cpus) {
+    trace.provenance.resize(1);
+    trace.provenance.push_back({"host", {{"numa_nodes", whole(2)}, {"allowed_cpus", std::string(cpus)}}});
+    return trace;
+  };
+  CHECK(finding(allowed("0-31"), "numa").health == Health::fail);
+  CHECK(cause(finding(allowed("0-31"), "h2d_rate")) == "numa");
+  CHECK(finding(allowed("0-32"), "numa").health == Health::pass);
+  CHECK(finding(allowed("90-96"), "numa").health == Health::pass);
+  CHECK(finding(allowed("all"), "numa").health == Health::skip);
+}
+
+TEST_CASE("the worst decides, and what could not be judged is no pass") {
+  const auto of = [](Health health, CheckVerdict if_failed = CheckVerdict::slow) {
+    HealthFinding one;
+    one.health = health;
+    one.if_failed = if_failed;
+    return one;
+  };
+  CHECK(verdict_of({}) == CheckVerdict::skipped);
+  CHECK(verdict_of({of(Health::skip)}) == CheckVerdict::skipped);
+  CHECK(verdict_of({of(Health::skip), of(Health::warn)}) == CheckVerdict::ok);
+  CHECK(verdict_of({of(Health::fail), of(Health::fail, CheckVerdict::broken)}) == CheckVerdict::broken);
+  CHECK(verdict_of({of(Health::fail, CheckVerdict::failed_to_run), of(Health::fail)}) == CheckVerdict::slow);
+  CHECK(worst_of({of(Health::pass), of(Health::warn)}) == Health::warn);
+  CHECK(worst_of({of(Health::skip)}) == Health::skip);
+}
