@@ -167,6 +167,10 @@ TEST_CASE("health: a cause that stands behind several findings is said once, and
             "          why     the neighbour (evidence of neighbours); mend it\n"
             "         SKIP     not in this trace: ECC errors, NVLink; no permission: Xid errors\n"));
   CHECK_FALSE(has(out, "132 of 132 ran"));
+  const std::string html = written([&](auto& o) { report_html(o, made(), all); });
+  CHECK(has(html,
+            "<span>cuda:0: PCIe Gen4 x16 while copying</span></p><p><strong>FAIL</strong><span>cuda:0: H2D 28 GB/s"
+            "</span></p><ul><li>the link; seen: evidence of pcie_link; to do: mend it</li></ul></li>"));
   for (int i = 0; i < 4; ++i) all.health.push_back(finding("cuda:0", "more", Health::fail, "another", "link"));
   CHECK(has(told(), "         and 3 more\n"));
   std::erase_if(all.health, [](const HealthFinding& f) { return f.health != Health::pass; });
