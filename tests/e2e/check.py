@@ -203,6 +203,10 @@ def references(at):
               f"against {os.path.basename(reference)}: {done.code} {[f['text'] for f in bad(found)]} {done.err}")
         done, found = judged("--device", seeded(at, HEALTHY, 23), "--reference", reference)
         check(done.code == 0, f"a good node against a good one: {[f['text'] for f in bad(found)]}")
+    for nonsense in ("{", "{}", '{"findings": 3, "gpus": 4}', '{"findings": [{"metric": 3, "value": 4}], "gpus": [5]}'):
+        open(text, "w").write(nonsense)
+        done = run("check", "--trace", good, "--reference", text)
+        check(done.code == 2 and "--reference" in done.err, f"the reference {nonsense}: {done.code} {done.err}")
     other = run("check", "--device", f"sim:{os.path.join(DEVICES, 'gtx470.json')}", "--reference", good)
     check(other.code == 2 and "H200" in other.err, f"another model is refused: {other.code} {other.err}")
 
