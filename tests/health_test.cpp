@@ -136,6 +136,7 @@ TEST_CASE("a figure below its limit that others disturbed is not judged, and the
   CHECK(rate.health == Health::fail);
   CHECK(rate.if_failed == CheckVerdict::skipped);
   CHECK(cause(rate) == "neighbour");
+  CHECK(rate.text == "H2D pinned 64 MiB 27.00 GB/s, at least 51.48 GB/s, beside python3 (4711)");
   CHECK(rate.explanations[0].evidence.find("python3 (4711)") != std::string::npos);
   CHECK(verdict_of(health_of(made.trace())) == CheckVerdict::skipped);
   Made fast;  // at its limit nobody is asked
