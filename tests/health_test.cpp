@@ -136,6 +136,7 @@ TEST_CASE("a figure below its limit that others disturbed is not judged, and the
   CHECK(rate.health == Health::fail);
   CHECK(rate.if_failed == CheckVerdict::skipped);
   CHECK(cause(rate) == "neighbour");
+  CHECK(rate.text == "H2D pinned 64 MiB 27.00 GB/s, at least 51.48 GB/s, beside python3 (4711)");
   CHECK(rate.explanations[0].evidence.find("python3 (4711)") != std::string::npos);
   CHECK(verdict_of(health_of(made.trace())) == CheckVerdict::skipped);
   Made fast;  // at its limit nobody is asked
@@ -346,4 +347,33 @@ TEST_CASE("the worst decides, and what could not be judged is no pass") {
   CHECK(verdict_of({of(Health::fail, CheckVerdict::failed_to_run), of(Health::fail)}) == CheckVerdict::slow);
   CHECK(worst_of({of(Health::pass), of(Health::warn)}) == Health::warn);
   CHECK(worst_of({of(Health::skip)}) == Health::skip);
+}
+
+TEST_CASE("of a continued trace the last run's facts count, and what only the first one saw") {
+  Made made = Made().at(55);
+  made.after = {{"pcie_generation_copying", whole(5)}, {"pcie_lanes_copying", whole(8)}, {"pcie_replays", whole(1)}};
+  Trace trace = made.trace();
+  Facts later = made.before;
+  later.emplace_back("pcie_replays", whole(4));
+  trace.provenance.push_back({"resume_1/gpu0", later});
+  trace.provenance.push_back({"resume_1/gpu0_after", {{"id", std::string("cuda:0")}, {"pcie_replays", whole(6)}}});
+  CHECK(finding(trace, "pcie_link").health == Health::fail);
+  CHECK(finding(trace, "pcie_replays").text.find("2 of them in this run") != std::string::npos);
+}
+
+TEST_CASE("pageable copies that fall to less than half of their best are said to") {
+  const auto with = [](double largest) {
+    Made made = Made().at(55);
+    TransferSeries pageable = sweep_of();
+    pageable.question.memory = Memory::pageable;
+    for (const auto& [bytes, gb_s] : {std::pair{MiB, 16.0}, {64 * MiB, largest}})
+      add_point(pageable, bytes, {static_cast<double>(bytes) / gb_s / 1e3});
+    Trace trace = made.trace();
+    trace.of<Transfers>().push_back(pageable);
+    return finding(trace, "h2d_pageable_rate");
+  };
+  CHECK(with(8.1).health == Health::pass);
+  CHECK(with(5.7).health == Health::warn);
+  CHECK(with(5.7).text == "H2D pageable falls from 16.00 GB/s at 1 MiB to 5.700 GB/s at 64 MiB");
+  CHECK(cause(with(5.7)) == "host_memory");
 }

@@ -137,6 +137,66 @@ TEST_CASE("several GPUs have a row each, and what differs between them is said")
   CHECK(json(trace)["devices"].size() == 3);
 }
 
+HealthFinding finding(const std::string& device, const std::string& metric, Health health, const std::string& text,
+                      const std::string& cause = {}) {
+  HealthFinding f{.device = device, .metric = metric, .health = health, .text = text};
+  if (!cause.empty()) f.explanations.push_back({cause, "the " + cause, "evidence of " + metric, "mend it"});
+  return f;
+}
+
+TEST_CASE("health: a cause that stands behind several findings is said once, and what passes is folded") {
+  Overview all = overview_of(made());
+  all.health = {finding("cuda:0", "pcie_link", Health::fail, "PCIe Gen4 x16 while copying", "link"),
+                finding("cuda:0", "h2d_rate", Health::fail, "H2D 28 GB/s", "link"),
+                finding("host", "neighbours", Health::warn, "others were there", "neighbour"),
+                finding("cuda:0", "ecc", Health::skip, "ECC errors: not in this trace"),
+                finding("cuda:0", "nvlink", Health::skip, "NVLink: not in this trace"),
+                finding("cuda:0", "xid", Health::skip, "Xid errors: no permission"),
+                finding("cuda:0", "sms", Health::pass, "132 of 132 ran")};
+  const auto told = [&](int width = 120) {
+    return written([&](auto& out) { report_overview(out, all, {.color = false, .width = width}); });
+  };
+  std::string out = told();
+  CAPTURE(out);
+  CHECK(has(out, "HEALTH   FAIL: 2 failed, 1 warning, 1 passed, 3 not checked\n"));
+  CHECK(has(out,
+            "         FAIL     PCIe Gen4 x16 while copying\n"
+            "          why     the link (evidence of pcie_link); mend it\n"
+            "         FAIL     H2D 28 GB/s\n"
+            "         WARN     host: others were there\n"
+            "          why     the neighbour (evidence of neighbours); mend it\n"
+            "         SKIP     not in this trace: ECC errors, NVLink; no permission: Xid errors\n"));
+  CHECK_FALSE(has(out, "132 of 132 ran"));
+  const std::string html = written([&](auto& o) { report_html(o, made(), all); });
+  CHECK(has(html,
+            "<span>cuda:0: PCIe Gen4 x16 while copying</span></p><p><strong>FAIL</strong><span>cuda:0: H2D 28 GB/s"
+            "</span></p><ul><li>the link; seen: evidence of pcie_link; to do: mend it</li></ul></li>"));
+  for (int i = 0; i < 4; ++i) all.health.push_back(finding("cuda:0", "more", Health::fail, "another", "link"));
+  CHECK(has(told(), "         and 3 more\n"));
+  std::erase_if(all.health, [](const HealthFinding& f) { return f.health != Health::pass; });
+  all.health.push_back(finding("cuda:0", "h2d_rate", Health::pass, "H2D 55 GB/s"));
+  CHECK(has(told(),
+            "HEALTH   PASS: 2 passed\n         PASS     132 of 132 ran; 1 figure of rate or time within limits\n"));
+  all.health.clear();
+  CHECK(has(told(), "HEALTH   not judged"));
+}
+
+TEST_CASE("health of several GPUs: what all of them share is said once, the rest with its GPU") {
+  Overview all = overview_of(made(3));
+  all.health.clear();
+  for (const char* device : {"cuda:0", "cuda:1", "cuda:2"})
+    all.health.push_back(finding(device, "sms", Health::pass, "132 of 132 ran"));
+  all.health.push_back(finding("cuda:1", "h2d_rate", Health::fail, "H2D 28 GB/s", "link"));
+  const std::string out = written([&](auto& o) { report_overview(o, all, {.color = false, .width = 120}); });
+  CAPTURE(out);
+  CHECK(has(out, "FAIL     cuda:1: H2D 28 GB/s\n"));
+  CHECK(has(line_with(out, "  cuda:1  "), "1 FAIL"));
+  CHECK(has(line_with(out, "  cuda:2  "), "PASS"));
+  CHECK(has(written([&](auto& o) { report_markdown(o, all); }), "132 of 132 ran (all 3)"));
+  std::erase_if(all.health, [](const HealthFinding& f) { return f.health == Health::fail; });
+  CHECK(has(written([&](auto& o) { report_markdown(o, all); }), "132 of 132 ran (all 3)"));
+}
+
 TEST_CASE("an unfinished run, wrong results and a series that stopped are alarms") {
   Trace trace = made();
   trace.root.complete = false;

@@ -100,7 +100,8 @@ TEST_CASE("a device that is not there has no facts") {
 TEST_CASE("Xids of one GPU are counted in the kernel's log") {
   const std::vector<std::string> log{"6,1,2,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, GPU has fallen off the bus",
                                      "6,2,3,-;NVRM: Xid (PCI:0000:3b:00): 63, row remapping",
-                                     "6,3,4,-;NVRM: Xid (PCI:0000:5e:00): 31, a page fault",
+                                     "6,3,4,-;NVRM: Xid (PCI:0000:5e:00): 48, a double-bit error",
+                                     "6,3,5,-;NVRM: Xid (PCI:0000:3b:00): 31, a program's page fault",
                                      "6,4,5,-;nvidia 0000:3b:00.0: enabling device"};
   CHECK(host::count_xids(log, "0000:3B:00.0") == 2);
   CHECK(host::count_xids(log, "0000:5e:00.0") == 1);

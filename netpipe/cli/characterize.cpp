@@ -1,4 +1,6 @@
 // npgpu characterize: the plan a user would choose, for every GPU, or for the host where there is none.
+#include "netpipe/cli/characterize.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +12,6 @@
 #include <tuple>
 
 #include "netpipe/cli/campaign.hpp"
-#include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/next_steps.hpp"
 #include "netpipe/cli/quantity.hpp"

@@ -35,6 +35,20 @@ int own_code(CheckVerdict verdict, bool is_nothing) {
   return is_nothing ? exit_code::nothing : exit_code::busy;
 }
 
+// ": cuda:0: PCIe Gen5 x8 while copying, ... (and 4 more)": the first failure that the verdict rests on.
+std::string worst_text(const CheckOf& check) {
+  const HealthFinding* first = nullptr;
+  std::size_t failures = 0;
+  for (const HealthFinding& finding : check.findings) {
+    if (finding.health != Health::fail) continue;
+    ++failures;
+    if (finding.if_failed == check.verdict && !first) first = &finding;
+  }
+  if (!first) return {};
+  return fmt::format(": {}{}{}", first->device + (first->device.empty() ? "" : ": "), printable(first->text),
+                     failures > 1 ? fmt::format(" (and {} more)", failures - 1) : "");
+}
+
 }  // namespace
 
 int end_check(const Options& options, CheckOf& check, const Ending& ending) {
@@ -52,10 +66,14 @@ int end_check(const Options& options, CheckOf& check, const Ending& ending) {
     check_json(std::cout, check);
     return check.exit_code;
   }
-  if (!options.on("quiet")) check_text(std::cout, check, options.on("all"), terminal_style());
+  const bool quiet = options.on("quiet");
+  if (!quiet) check_text(std::cout, check, options.on("all"), terminal_style());
   std::string line = fmt::format("{}: {}, {} GPU{}", check.root.hostname, name(check.verdict), check.gpus.size(),
                                  check.gpus.size() == 1 ? "" : "s");
-  if (!check.decided.empty()) line += "; judged by " + check.decided;
+  if (quiet) line += worst_text(check);
+  if (check.verdict == CheckVerdict::skipped && check.why_skipped.empty())
+    line += "; others used it, so that it could not be judged";
+  else if (!check.decided.empty()) line += "; judged by " + check.decided;
   if (std::isfinite(check.wall_s)) line += fmt::format("; {:.1f} s", check.wall_s);
   if (!check.trace.empty()) line += "; trace: " + check.trace;
   std::cout << line << '\n';

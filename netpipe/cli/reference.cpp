@@ -27,19 +27,20 @@ Reference from_json(const std::string& path) {
   const Json all = Json::parse(file, nullptr, false);
   if (!all.is_object() || !all.contains("findings") || !all["findings"].is_array() || !all.contains("gpus"))
     refuse("is JSON without findings");
+  const auto text = [](const Json& of, const char* key) {
+    return of.is_object() && of.contains(key) && of[key].is_string() ? of[key].get<std::string>() : std::string();
+  };
   std::vector<HealthFinding> findings;
   for (const Json& one : all["findings"]) {
-    if (!one.is_object() || !one.value("metric", Json()).is_string() || !one.value("value", Json()).is_number())
-      continue;
+    if (!one.is_object() || !one.contains("value") || !one["value"].is_number()) continue;
     HealthFinding& finding = findings.emplace_back();
-    finding.device = one.value("device", std::string());
-    finding.metric = one["metric"];
+    finding.device = text(one, "device");
+    finding.metric = text(one, "metric");
     finding.value = one["value"];
-    finding.unit = one.value("unit", std::string());
+    finding.unit = text(one, "unit");
   }
   reference.figures = figures_of(findings);
-  for (const Json& gpu : all["gpus"])
-    if (gpu.is_object()) reference.gpus.push_back(gpu.value("name", std::string()));
+  for (const Json& gpu : all["gpus"]) reference.gpus.push_back(text(gpu, "name"));
   return reference;
 }
 

@@ -23,6 +23,7 @@ void check_json(std::ostream& out, const CheckOf& of) {
              entry("value", finding.value),   entry("limit", finding.limit),   entry("unit", finding.unit),
              entry("text", finding.text)};
     one["basis"] = or_null(finding.basis);
+    one["if_failed"] = name(finding.if_failed);
     one["explanations"] = array_of(finding.explanations, [](const Explanation& why) {
       return Json({entry("cause", why.cause), entry("what", why.what), entry("evidence", why.evidence),
                    entry("remedy", why.remedy)});

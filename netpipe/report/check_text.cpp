@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <cmath>
 #include <set>
 
 #include "netpipe/report/layout.hpp"
@@ -74,7 +74,8 @@ void write_finding(Page& page, const HealthFinding& finding, std::set<std::strin
   const std::string word = upper(name(finding.health));
   page.text += "  " + (is_bad ? page.ink.alarm(word) : page.ink.dim(word)) + "  " +
                wrapped(finding.text, page.width, 8, 8) + '\n';
-  if (!finding.basis.empty() && is_bad) page.note("limit: " + finding.basis, false, 8);
+  if (!finding.basis.empty() && is_bad)
+    page.note((std::isfinite(finding.limit) ? "limit: " : "") + finding.basis, false, 8);
   for (const Explanation& why : finding.explanations) {
     const bool is_known = !said.insert(finding.device + why.what).second;
     page.note(fmt::format("why: {}{}", why.what, is_known ? " (see above)" : ""), false, 8);

@@ -119,6 +119,9 @@ def outputs(at):
     for wanted in ("SLOW", "SIMULATED", "FAIL PCIe Gen5 x8 while copying, and GPU and slot can have PCIe Gen5 x16",
                    "why: the PCIe link is trained with fewer lanes", "do: reseat the GPU", "limit: stated in the spec: 63.00 GB/s * 0.82"):
         check(wanted in text, f"the text says '{wanted}': {done.out}")
+    line = run("check", "--level", 1, "--device", device, "--quiet").out
+    check(line.count("\n") == 1 and "slow" in line and "PCIe Gen5 x8 while copying" in line and "(and 4 more)" in line,
+          f"--quiet says the worst in one line: {line}")
     suites = xml.etree.ElementTree.parse(junit).getroot()
     cases = {case.get("name"): case for case in suites.iter("testcase")}
     check(cases["pcie_link"].find("failure") is not None and cases["results"].find("failure") is None,
@@ -203,6 +206,10 @@ def references(at):
               f"against {os.path.basename(reference)}: {done.code} {[f['text'] for f in bad(found)]} {done.err}")
         done, found = judged("--device", seeded(at, HEALTHY, 23), "--reference", reference)
         check(done.code == 0, f"a good node against a good one: {[f['text'] for f in bad(found)]}")
+    for nonsense in ("{", "{}", '{"findings": 3, "gpus": 4}', '{"findings": [{"metric": 3, "value": 4}], "gpus": [5]}'):
+        open(text, "w").write(nonsense)
+        done = run("check", "--trace", good, "--reference", text)
+        check(done.code == 2 and "--reference" in done.err, f"the reference {nonsense}: {done.code} {done.err}")
     other = run("check", "--device", f"sim:{os.path.join(DEVICES, 'gtx470.json')}", "--reference", good)
     check(other.code == 2 and "H200" in other.err, f"another model is refused: {other.code} {other.err}")
 

@@ -1,8 +1,10 @@
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "netpipe/devices/cuda/nvml.hpp"
 #include "netpipe/devices/cuda/nvml_library.hpp"
+#include "netpipe/devices/host/kernel_log.hpp"
 
 namespace npgpu::cuda {
 
@@ -53,33 +55,37 @@ void add_rows_and_pages(Facts& facts, Handle gpu) {
     facts.emplace_back("retired_pages_pending", std::int64_t{*waiting});
 }
 
+std::optional<std::int64_t> field(Handle gpu, unsigned which) {
+  const nvml::Library& n = nvml::library();
+  nvml::FieldValue value{};
+  value.field = which;
+  if (!n.fields || n.fields(gpu, 1, &value) != success || value.result != success) return std::nullopt;
+  constexpr int is_unsigned_int = 1;
+  return static_cast<std::int64_t>(value.type == is_unsigned_int ? value.value.number : value.value.large);
+}
+
 void add_nvlinks(Facts& facts, Handle gpu) {
   const nvml::Library& n = nvml::library();
   if (!n.nvlink_state) return;
   std::int64_t active = 0, inactive = 0;
-  std::map<const char*, std::int64_t> errors;
-  struct Counter {
-    const char* name;
-    int which;
-  };
   for (unsigned link = 0; link < max_nvlinks; ++link) {
     unsigned is_active = 0;
-    if (n.nvlink_state(gpu, link, &is_active) != success) continue;  // it has no such link
-    ++(is_active ? active : inactive);
-    if (!is_active || !n.nvlink_errors) continue;
-    for (const Counter& one :
-         {Counter{"nvlink_replay_errors", 0}, {"nvlink_recovery_errors", 1}, {"nvlink_crc_errors", 2}}) {
-      unsigned long long count = 0;
-      if (n.nvlink_errors(gpu, link, one.which, &count) == success)
-        errors[one.name] += static_cast<std::int64_t>(count);
-    }
+    if (n.nvlink_state(gpu, link, &is_active) == success) ++(is_active ? active : inactive);
   }
   facts.emplace_back("nvlinks_active", active);
   facts.emplace_back("nvlinks_inactive", inactive);
-  for (const auto& [name, count] : errors) facts.emplace_back(name, count);
+  if (active == 0) return;
+  struct Total {
+    const char* name;
+    unsigned field;  // NVML_FI_DEV_NVLINK_..._ERROR_COUNT_TOTAL
+  };
+  for (const Total& one :
+       {Total{"nvlink_crc_errors", 38}, {"nvlink_replay_errors", 52}, {"nvlink_recovery_errors", 59}})
+    if (const auto count = field(gpu, one.field)) facts.emplace_back(one.name, *count);
 }
 
-// Xids of a GPU since it was first asked for them, as events, which need no rights.
+// Xids of a GPU since it was first asked for them, as events, which need no rights. Those that programs cause are left
+// out.
 class XidEvents {
  public:
   void add(Facts& facts, Handle gpu) {
@@ -93,7 +99,7 @@ class XidEvents {
     if (!listener.is_listening) return;
     nvml::EventData event{};
     while (n.wait_for_event(listener.set, &event, 0) == success) {
-      if (event.type != xid_errors) continue;
+      if (event.type != xid_errors || host::is_of_a_program(event.data)) continue;
       ++listener.count;
       listener.last = static_cast<std::int64_t>(event.data);
     }

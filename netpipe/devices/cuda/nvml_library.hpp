@@ -89,7 +89,6 @@ struct Library {
   Result (*retired_pages_pending)(Handle, unsigned*) = find("nvmlDeviceGetRetiredPagesPendingStatus");
   Result (*pcie_replays)(Handle, unsigned*) = find("nvmlDeviceGetPcieReplayCounter");
   Result (*nvlink_state)(Handle, unsigned, unsigned*) = find("nvmlDeviceGetNvLinkState");
-  Result (*nvlink_errors)(Handle, unsigned, int, unsigned long long*) = find("nvmlDeviceGetNvLinkErrorCounter");
   Result (*make_event_set)(Handle*) = find("nvmlEventSetCreate");
   Result (*register_events)(Handle, unsigned long long, Handle) = find("nvmlDeviceRegisterEvents");
   Result (*wait_for_event)(Handle, EventData*, unsigned) = find("nvmlEventSetWait_v2");

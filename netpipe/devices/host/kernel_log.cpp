@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <cstdlib>
 
 namespace npgpu::host {
 
@@ -26,6 +27,11 @@ std::optional<std::vector<std::string>> kernel_log() {
   return lines;
 }
 
+bool is_of_a_program(unsigned long long xid) {
+  constexpr std::array<unsigned long long, 6> of_programs{13, 31, 43, 45, 68, 109};
+  return std::ranges::find(of_programs, xid) != of_programs.end();
+}
+
 std::size_t count_xids(const std::vector<std::string>& log, const std::string& pci_bus_id) {
   const auto lower = [](std::string text) {
     for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -33,8 +39,11 @@ std::size_t count_xids(const std::vector<std::string>& log, const std::string& p
   };
   // The log leaves the function out: 0000:3b:00 of 0000:3b:00.0.
   const std::string wanted = "xid (pci:" + lower(pci_bus_id.substr(0, pci_bus_id.find('.')));
-  return static_cast<std::size_t>(std::ranges::count_if(
-      log, [&](const std::string& line) { return lower(line).find(wanted) != std::string::npos; }));
+  return static_cast<std::size_t>(std::ranges::count_if(log, [&](const std::string& line) {
+    const std::size_t at = lower(line).find(wanted), number = line.find("): ", at);
+    if (at == std::string::npos) return false;
+    return number == std::string::npos || !is_of_a_program(std::strtoull(line.c_str() + number + 3, nullptr, 10));
+  }));
 }
 
 }  // namespace npgpu::host

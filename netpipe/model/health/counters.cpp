@@ -103,14 +103,19 @@ void judge_nvlink(Findings& findings) {
     return;
   }
   double errors = 0;
-  for (const char* name : {"nvlink_replay_errors", "nvlink_recovery_errors", "nvlink_crc_errors"})
-    if (const double rise = of.rise(name); rise > 0) errors += rise;
+  bool is_counted = false;
+  for (const char* name : {"nvlink_replay_errors", "nvlink_recovery_errors", "nvlink_crc_errors"}) {
+    const double rise = of.rise(name);
+    is_counted = is_counted || !std::isnan(rise);
+    if (rise > 0) errors += rise;
+  }
   if (active == 0) {  // a GPU alone, as in a virtual machine with one of them
     findings.skip("nvlink", fmt::format("NVLink: none of {:g} links is in use", inactive));
     return;
   }
   const Health health = inactive > 0 ? Health::fail : errors > 0 ? Health::warn : Health::pass;
   std::string text = fmt::format("{:g} of {:g} NVLinks active", active, active + inactive);
+  if (!is_counted) text += "; their errors are not reported";
   if (errors > 0) text += fmt::format("; {:g} errors in this run", errors);
   with_value(findings.defect("nvlink", health, text), active, active + inactive, "links");
 }

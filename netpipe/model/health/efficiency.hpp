@@ -35,8 +35,8 @@ inline constexpr double least_share_of_compute = 0.93;
 // device says what they should take: the limits are 1.6 times the figures in the middle.
 inline constexpr double most_launch_us = 6, most_launch_done_us = 14, most_small_copy_us = 10;
 
-// Pageable copies go through the host's memory and processor: 8.3 to 20 GB/s, and the largest reach 54 to 100 % of the
+// Pageable copies go through the host's memory and processor: 8.3 to 20 GB/s, and the largest reach 52 to 100 % of the
 // best. Below this share of the best the fall is said.
-inline constexpr double least_share_of_pageable = 0.6;
+inline constexpr double least_share_of_pageable = 0.5;
 
 }  // namespace npgpu::model

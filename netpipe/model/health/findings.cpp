@@ -61,7 +61,10 @@ HealthFinding& judge(Findings& findings, const Figure& figure) {
                    fmt::format("{}, at {} {}", shown, more ? "least" : "most", figure_text(floor, figure.unit)));
   finding.basis = basis;
   if (!is_met && !figure.disturbed.empty()) {
-    finding.text += "; disturbed: " + figure.disturbed;
+    constexpr std::string_view before_name = "most of all by ";
+    const std::size_t at = figure.disturbed.find(before_name);
+    finding.text +=
+        at == std::string::npos ? "; disturbed" : ", beside " + figure.disturbed.substr(at + before_name.size());
     finding.if_failed = CheckVerdict::skipped;
     findings.disturbed.push_back({figure.metric, figure.disturbed});
   }

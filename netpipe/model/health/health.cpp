@@ -47,8 +47,8 @@ HealthFinding of_the_node(const Trace& trace, const std::vector<model::DeviceRec
   finding.limit = std::stod(wanted);
   finding.unit = "GPUs";
   finding.health = finding.value == finding.limit ? Health::pass : Health::fail;
-  finding.text =
-      fmt::format("{} GPUs{}", gpus, finding.health == Health::pass ? ", as expected" : ", expected " + wanted);
+  finding.text = fmt::format("{} GPU{}{}", gpus, gpus == 1 ? "" : "s",
+                             finding.health == Health::pass ? ", as expected" : ", expected " + wanted);
   finding.basis = "expected by --expect";
   finding.if_failed = CheckVerdict::broken;
   if (finding.health == Health::fail)

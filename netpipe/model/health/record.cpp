@@ -31,7 +31,16 @@ void add_facts(DeviceRecord& record, const Provenance& provenance) {
     const std::string of = group.substr(group.find('/') + 1);
     if (of == "host") record.host = facts;
     if (id_of(facts) != record.id) continue;
-    (of.ends_with("_after") ? record.after : record.before) = facts;
+    if (!of.ends_with("_after")) {
+      record.before = facts;
+      continue;
+    }
+    // What a later run did not see, as the link of one without copies, stays as it was seen before.
+    for (const auto& [key, value] : facts) {
+      const auto known = std::ranges::find(record.after, key, &Facts::value_type::first);
+      if (known == record.after.end()) record.after.emplace_back(key, value);
+      else known->second = value;
+    }
   }
 }
 

@@ -54,21 +54,43 @@ std::string upper_word(Health health) {
   return word;
 }
 
-std::string finding(const HealthFinding& f) {
-  std::string out =
-      fmt::format("<li class=\"{}\"><strong>{}</strong><span>{}{}</span>", class_of_health(f.health),
-                  upper_word(f.health), f.device.empty() ? "" : html_text(f.device) + ": ", html_text(f.text));
-  if (!f.explanations.empty()) {
-    out += "<ul>";
-    for (const Explanation& e : f.explanations) {
-      out += "<li>" + html_text(e.what);
-      if (!e.evidence.empty()) out += "; seen: " + html_text(e.evidence);
-      if (!e.remedy.empty()) out += "; to do: " + html_text(e.remedy);
-      out += "</li>";
-    }
-    out += "</ul>";
+// Findings that have the same causes: five rates are low because of one link.
+using Findings = std::vector<const HealthFinding*>;
+
+bool same_causes(const HealthFinding& a, const HealthFinding& b) {
+  const auto same = [](const Explanation& x, const Explanation& y) {
+    return x.cause == y.cause && x.what == y.what && x.remedy == y.remedy;
+  };
+  return a.health == b.health && a.device == b.device && !a.explanations.empty() &&
+         std::ranges::equal(a.explanations, b.explanations, same);
+}
+
+std::vector<Findings> by_causes(const Overview& all, Health health) {
+  std::vector<Findings> groups;
+  for (const HealthFinding& f : all.health) {
+    if (f.health != health) continue;
+    const auto known = std::ranges::find_if(groups, [&](const Findings& g) { return same_causes(*g.front(), f); });
+    if (known == groups.end()) groups.push_back({&f});
+    else known->push_back(&f);
   }
-  return out + "</li>\n";
+  return groups;
+}
+
+std::string item_of(const Findings& findings) {
+  const HealthFinding& first = *findings.front();
+  std::string out = fmt::format("<li class=\"{}\">", class_of_health(first.health));
+  for (const HealthFinding* f : findings)
+    out += fmt::format("<p><strong>{}</strong><span>{}{}</span></p>", upper_word(f->health),
+                       f->device.empty() ? "" : html_text(f->device) + ": ", html_text(f->text));
+  if (first.explanations.empty()) return out + "</li>\n";
+  out += "<ul>";
+  for (const Explanation& e : first.explanations) {
+    out += "<li>" + html_text(e.what);
+    if (!e.evidence.empty()) out += "; seen: " + html_text(e.evidence);
+    if (!e.remedy.empty()) out += "; to do: " + html_text(e.remedy);
+    out += "</li>";
+  }
+  return out + "</ul></li>\n";
 }
 
 std::string verdict_part(const Overview& all) {
@@ -77,8 +99,7 @@ std::string verdict_part(const Overview& all) {
                      html_text(verdict_text(all.health)));
   std::string alarms;
   for (const Health health : {Health::fail, Health::warn})
-    for (const HealthFinding& f : all.health)
-      if (f.health == health) alarms += finding(f);
+    for (const Findings& findings : by_causes(all, health)) alarms += item_of(findings);
   if (!alarms.empty()) out += "<h3>What is wrong, and why</h3>\n<ul class=\"findings\">\n" + alarms + "</ul>\n";
   return out + "<p><a href=\"#checks\">Every check, and what decided it</a></p>\n</section>\n";
 }

@@ -66,7 +66,7 @@ std::vector<std::string> passes_of(const Overview& all) {
   });
   const std::size_t rates = before - passes.size();
   std::vector<std::string> texts = shared_texts(all, passes);
-  if (rates) texts.push_back(fmt::format("{} rates and times within their limits", rates));
+  if (rates) texts.push_back(counted(rates, "figure") + " of rate or time within limits");
   return texts;
 }
 

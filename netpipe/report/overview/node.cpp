@@ -110,7 +110,11 @@ std::string health_cell(const Overview& all, const std::string& device) {
 Section gpus_section(const Overview& all, std::size_t least) {
   Section section{"GPUS"};
   if (all.gpus.size() < least) return section;
-  Table table({left("GPUS (GB/s)"), left("health"), left("PCI", 5), decimal("H2D"), decimal("D2H"),
+  const bool any_bus = std::ranges::any_of(all.gpus, [](const DeviceOverview& gpu) {
+    const Fact* const bus = find_fact(gpu.facts, "pci_bus_id");
+    return bus && !fact_text(*bus).empty();
+  });
+  Table table({left("GPUS (GB/s)"), left("health"), left("PCI", 5, any_bus), decimal("H2D"), decimal("D2H"),
                decimal("both ways", 3), decimal("D2D", 2), decimal("read", 1), decimal("fp32 TFLOP/s", 4),
                decimal("memory ns", 6), decimal("launch us", 7), right("max W", 8), right("max C", 9),
                left("", 0, is_simulated(all))});
