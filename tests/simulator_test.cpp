@@ -156,6 +156,43 @@ TEST_CASE("kernels whose blocks slow each other down") {
   CHECK(total_ms(2, Order::breadth_first) == doctest::Approx(0.8 + 0.8 + 0.6 + 0.8));
 }
 
+// 10 blocks in 8 slots are two waves, split in two as well: the last two blocks wait for a slot.
+TEST_CASE("blocks that are more than the slots take a second wave, whosoever they are") {
+  Job job{.kernel = Seconds{4e-3}, .blocks = 10, .slots = 8};
+  job.block_time = Curve({{1, Seconds{1e-3}}, {4, Seconds{1e-3}}, {8, Seconds{3e-3}}});
+  StreamCosts costs;
+  costs.compute = Compute::slots;
+  const auto total_ms = [&](std::uint32_t n) {
+    return simulate_total(job, n, costs, Order::breadth_first).total.count() * 1e3;
+  };
+  CHECK(total_ms(1) == doctest::Approx(3 + 1));
+  CHECK(total_ms(2) == doctest::Approx(3 + 1));
+}
+
+// A block of which a half takes 0.4 of the time: 1 block in 2 parts.
+TEST_CASE("less than a block may be done sooner") {
+  Job job{.kernel = Seconds{1e-3}, .blocks = 1, .slots = 8};
+  job.block_time = Curve({{0.5, Seconds{0.4e-3}}, {1, Seconds{1e-3}}, {8, Seconds{1e-3}}});
+  StreamCosts costs;
+  costs.compute = Compute::slots;
+  CHECK(simulate_total(job, 1, costs, Order::breadth_first).total.count() == doctest::Approx(1e-3));
+  CHECK(simulate_total(job, 2, costs, Order::breadth_first).total.count() == doctest::Approx(0.4e-3));
+}
+
+// A copy in of 1 ms, a kernel of 1 ms, a copy out; 0.5 ms of latency between.
+TEST_CASE("what is issued late is spared the latency, where it is of those that wait") {
+  MadeJob m = made(ms(1, 1, 1), 1);
+  m.costs.latency = ms(0.5, 0.5, 0);
+  const auto total_ms = [&] { return simulate_total(m.job, 1, m.costs, Order::breadth_first).total.count() * 1e3; };
+  CHECK(total_ms() == doctest::Approx(4));
+  m.costs.latency_of_waiting_only = true;
+  CHECK(total_ms() == doctest::Approx(4));  // all is issued at once, and waits
+  m.costs.issue.kernel = Seconds{2e-3};     // the copy has ended 1 ms before
+  CHECK(total_ms() == doctest::Approx(2 + 1 + 0.5 + 1));
+  m.costs.issue.d2h = Seconds{2e-3};
+  CHECK(total_ms() == doctest::Approx(2 + 2 + 1));
+}
+
 // Of three streams the first two wait until 10 ms.
 TEST_CASE("one stream free: held up where there are more streams than queues") {
   MadeJob m = made(ms(1, 0, 0), 3);

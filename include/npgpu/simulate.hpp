@@ -109,6 +109,8 @@ struct StreamCosts {
   // From the end of an operation until the next one of its stream may start (lh, lk), unless it is of the same stage;
   // and from the end of a copy out until the host knows, beside `submit` (ld).
   Stages latency{};
+  // Only where the next one is issued before that end, and so has to wait: what the host issues later starts at once.
+  bool latency_of_waiting_only = false;
   // How many times longer bytes take while the other copy engine is at work (sl_h, sl_d).
   double duplex_slowdown_h2d = 1, duplex_slowdown_d2h = 1;
   // By how much the gap of a copy is longer that starts while the other engine is at work: slope over n of n chunks

@@ -71,7 +71,6 @@ class CudaCallRunner final : public Runner<Calls> {
  public:
   explicit CudaCallRunner(int ordinal) : gpu_(ordinal) {
     gpu_.make_current();
-    renew();
     counter_ = Buffer(Memory::device, sizeof(unsigned));
     memory_ = Buffer(Memory::device, MiB);
     word_ = Buffer(Memory::pinned, sizeof(std::uint64_t));

@@ -10,7 +10,8 @@ namespace npgpu {
 
 namespace {
 
-constexpr std::uint64_t line = 128;  // the least that a chunk has
+constexpr std::uint64_t line = 128;      // the least that a chunk has
+constexpr std::uint64_t block_word = 4;  // bytes that a thread works on
 
 // Jobs in the order in which they are asked for, without what they would do nothing with.
 class List {
@@ -120,6 +121,11 @@ std::vector<JobStep> overheads_experiment(const std::string& device) {
     for (const std::uint64_t rounds : {1, 64})
       for (const JobCase& c : {increment, memory, compute})
         list.add(c, {.kernel_bytes = 60 * MiB / n / line * line, .iterations = rounds});
+  // Less than a block of 512 threads: a warp, and around each warp that every scheduler of a multiprocessor gets.
+  for (const std::uint64_t warps : {1, 4, 5, 8, 9, 12, 13, 16})
+    for (const std::uint64_t rounds : {1, 64})
+      for (const JobCase& c : {increment, memory, compute})
+        list.add(c, {.kernel_bytes = warps * line, .iterations = rounds});
   // And cut into as many, in one stream and in a stream each: whether parts run beside each other.
   for (const std::uint32_t n : {2u, 4u, 8u, 16u, 32u, 64u})
     for (const std::uint32_t streams : {1u, n})
@@ -165,7 +171,7 @@ std::vector<JobStep> overheads_experiment(const std::string& device) {
   // Calls, in a stream each: of copies, of copies and kernels, of all three; of small chunks and larger ones.
   JobCase calls = copies;
   calls.gating = Gating::open;
-  for (std::uint64_t bytes = 4 * KiB; bytes <= 64 * KiB; bytes *= 2)
+  for (const std::uint64_t bytes : call_sizes)
     for (const std::uint32_t n : {1u, 5u, 9u, 17u, 25u, 33u, 49u, 63u}) {  // so that no two are cuts of one job
       JobShape job{.bytes_in = n * bytes, .chunks = n, .streams = n};
       calls.workload = Workload::none;
@@ -219,14 +225,15 @@ std::vector<JobStep> design_experiment(const std::string& device, std::uint32_t 
   constexpr Workload kernels[] = {Workload::increment, Workload::memory, Workload::compute};
   std::vector<JobStep> all;
   for (std::uint32_t w = 0; w < workloads; ++w) {
-    const double total = log_uniform(1.0 * MiB, 512.0 * MiB), share = log_uniform(1.0 / 23, 23),
-                 ratio = log_uniform(0.05, 20);
+    const double total = log_uniform(64.0 * KiB, 512.0 * MiB), share = log_uniform(1.0 / 23, 23),
+                 ratio = log_uniform(0.05, 20), blocks = log_uniform(1, 10'000);
     JobShape job{.kernel_ratio = ratio};
     job.bytes_in = lines(total * share / (1 + share));
     job.bytes_out = lines(total / (1 + share));
-    job.kernel_bytes = std::max(job.bytes_in, job.bytes_out);
+    job.kernel_bytes = static_cast<std::uint64_t>(blocks) * job.threads * block_word;
     JobCase c{.device = device, .workload = kernels[w % 3]};
     for (const std::uint32_t n : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 11u, 12u, 16u, 23u, 24u, 32u, 48u, 64u}) {
+      if (n * line > job.kernel_bytes) break;
       job.chunks = job.streams = n;
       for (const Issuing issue : issues) {
         c.issue = issue;

@@ -1,14 +1,21 @@
-// Medians of trials and of estimates, with what these allow to say of them.
+// Means and medians of trials and of estimates, with what these allow to say of them.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "npgpu/statistics.hpp"
 
 namespace npgpu::model {
+
+// NaN of nothing.
+inline double mean_of(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
 // Value and bounds, of values that are there; false, and no bounds, where there are too few for an interval.
 inline bool set_median(Estimate& e, std::span<const double> values) {

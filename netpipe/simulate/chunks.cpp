@@ -93,7 +93,10 @@ Chunks chunks_of(const Job& job, std::uint32_t n, const StreamCosts& costs) {
     // The whole has a last wave, too, so that one chunk takes what was measured.
     if (!measured) c.kernel = whole * waves / static_cast<double>(rounded_up(job.blocks, job.slots));
     c.block = c.kernel / waves;
-    if (!job.block_time.empty()) c.block_time = &job.block_time;
+    if (!job.block_time.empty()) {
+      c.block_time = &job.block_time;
+      if (job.blocks < n) c.block_part = job.block_time(static_cast<double>(job.blocks) / n) / job.block_time(1);
+    }
   }
   if (c.kernel > 0) c.share = std::min(1.0, whole / n / c.kernel);
   return c;

@@ -18,6 +18,7 @@ struct Chunks {
   std::uint64_t blocks = 0, slots = 0;
   double block = 0;
   const Curve* block_time = nullptr;  // see Job; null: none
+  double block_part = 1;              // of a whole block's time, where a chunk is less than a block
   Stages issue{};                     // the host's times for its calls
 };
 

@@ -23,12 +23,21 @@ void ComputeServer::reset(Compute kind, const Chunks& chunk, double gap, std::ui
   running_.clear();
   slots_.clear();
   if (kind_ == Compute::slots) slots_.push_back({0, chunk.slots});
+  by_block_ = kind_ == Compute::slots && chunk.block_time && chunk.blocks <= max_waves * chunk.slots;
+  if (by_block_) blocks_.reset(*chunk.block_time, chunk.slots, gap);
   free_ = busy_ = busy_since_ = 0;
   last_start_ = room_since_ = -at_no_time;
   next_end_ = at_no_time;
 }
 
 double ComputeServer::start(std::size_t operation, std::uint32_t chunk, double now) {
+  if (by_block_) {
+    if (blocks_.idle()) busy_since_ = now;
+    // A chunk's last block may have few threads: those of all chunks together are as many as in the whole.
+    const std::uint64_t blocks = blocks_low_ + (chunk < chunks_with_more_ ? 1 : 0);
+    blocks_.start(operation, std::max<std::uint64_t>(blocks, 1), chunk_.block_part, now);
+    return now;
+  }
   if (running_.empty()) busy_since_ = now;
   double begin = now;
   Running kernel{operation, now + gap_, chunk_.kernel, 1, 0, 0};
@@ -49,8 +58,13 @@ double ComputeServer::start(std::size_t operation, std::uint32_t chunk, double n
   return begin;
 }
 
-std::size_t ComputeServer::end_one() {
-  const double now = next_end_;
+std::optional<std::size_t> ComputeServer::advance() {
+  const double now = next_event();
+  if (by_block_) {
+    const auto ended = blocks_.advance();
+    if (ended && blocks_.idle()) busy_ += now - busy_since_;
+    return ended;
+  }
   const std::size_t operation = running_[next_].operation;
   running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(next_));
   if (running_.empty()) busy_ += now - busy_since_;

@@ -10,8 +10,8 @@
 //          each.
 //
 //          Where the job says how long a block takes among so many, blocks of several kernels are on the device
-//          together: a kernel is granted what slots are left, and goes at the pace that the blocks of all allow. On an
-//          H200 (132 multiprocessors) 64 iterations of `increment` took 18 us with 480 blocks, and 2 us with 120.
+//          together (block_server.hpp). Kernels of many waves are not played block by block: each is granted what slots
+//          are left, and goes at the pace that the blocks of all allow.
 //
 // Without gaps, and where a kernel takes the whole device or fills the slots in whole waves, all three are the same.
 #pragma once
@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "netpipe/simulate/block_server.hpp"
 #include "netpipe/simulate/chunks.hpp"
 #include "npgpu/simulate.hpp"
 
@@ -30,12 +31,13 @@ class ComputeServer {
   // Buffers stay, so that a server used again allocates nothing.
   void reset(Compute, const Chunks&, double gap, std::uint64_t all_blocks, std::uint32_t chunks);
 
-  double free_at() const { return free_; }  // when the next kernel could start, if none ends before that
+  // When the next kernel could start, if nothing happens before that.
+  double free_at() const { return by_block_ ? blocks_.free_at() : free_; }
   // Returns when its first block goes in, less the gap.
   double start(std::size_t operation, std::uint32_t chunk, double now);
 
-  double next_end() const { return next_end_; }  // infinity if no kernel runs
-  std::size_t end_one();                         // the operation that ends at next_end()
+  double next_event() const { return by_block_ ? blocks_.next_event() : next_end_; }  // infinity if no kernel runs
+  std::optional<std::size_t> advance();  // to next_event(); returns the operation that ends there, if one does
 
   double busy() const { return busy_; }  // with at least one kernel; up to the last end
 
@@ -61,6 +63,11 @@ class ComputeServer {
   void find_next_end();
   double place_blocks(std::uint64_t blocks, double from);
 
+  // A kernel of more waves is near enough to one that never lacks a block.
+  static constexpr std::uint64_t max_waves = 8;
+
+  bool by_block_ = false;
+  BlockServer blocks_;
   Compute kind_ = Compute::serial;
   Chunks chunk_;
   double gap_ = 0;

@@ -102,7 +102,7 @@ void Simulator::prepare(const Job& job, std::uint32_t n, Order order, std::uint3
     o.stream = o.chunk % streams + (order == Order::independent ? static_cast<std::uint32_t>(o.stage) * streams : 0);
     o.issue_start = host_;
     host_ += chunk_.issue.of(o.stage).count();
-    o.ready = host_ + costs_.submit.count();
+    o.ready = o.issued = host_ + costs_.submit.count();
     if (o.stream + 1 < all_streams) o.ready = std::max(o.ready, held_until_);
     follow(last_in_stream_[o.stream], &Operation::next_in_stream, i);
     const std::size_t line = line_of(o.stage);
@@ -126,7 +126,7 @@ void Simulator::prepare(const Job& job, std::uint32_t n, Order order, std::uint3
 // ---- events --------------------------------------------------------------------------------------------------------
 
 double Simulator::next_event(double now) const {
-  double next = std::min({copies_.next_end(0), copies_.next_end(1), compute_.next_end()});
+  double next = std::min({copies_.next_end(0), copies_.next_end(1), compute_.next_event()});
   for (std::size_t line = 0; line < 3; ++line)
     if (!lines_[line].coming.empty()) next = std::min(next, lines_[line].coming.front().first);
   if (!lines_[compute_line].there.empty() && compute_.free_at() > now) next = std::min(next, compute_.free_at());
@@ -157,14 +157,19 @@ void Simulator::ended(Index index, double now) {
   const bool last = o.next_in_stream == none;
   const double reached = now + (last && o.stage != Stage::d2h ? 0 : costs_.latency.of(o.stage).count());
   if (held_until_ == 0 || o.stream + 1 == last_in_stream_.size()) total_ = std::max(total_, reached);
-  if (!last) passed(o.next_in_stream, operations_[o.next_in_stream].stage == o.stage ? now : reached);
+  if (!last) {
+    const Operation& next = operations_[o.next_in_stream];
+    const bool late = costs_.latency_of_waiting_only && next.issued >= now;
+    passed(o.next_in_stream, next.stage == o.stage || late ? now : reached);
+  }
   if (o.stage == Stage::kernel && costs_.implicit_sync == ImplicitSync::end) kernel_synchronizes(o.chunk, now);
 }
 
 void Simulator::end_all(double now) {
   for (std::size_t engine = 0; engine < 2; ++engine)
     if (copies_.next_end(engine) <= now) ended(static_cast<Index>(copies_.end(engine)), now);
-  while (compute_.next_end() <= now) ended(static_cast<Index>(compute_.end_one()), now);
+  while (compute_.next_event() <= now)
+    if (const auto kernel = compute_.advance()) ended(static_cast<Index>(*kernel), now);
 }
 
 void Simulator::start(Index index, double now) {

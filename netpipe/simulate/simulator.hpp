@@ -45,6 +45,7 @@ class Simulator {
     std::uint8_t waits = 0;  // for how many things whose time is not known yet
     Stage stage = Stage::h2d;
     double start = 0, issue_start = 0;
+    double issued = 0;  // when the device knows of it
   };
   // Operations of one server that wait for nothing but time, and those that could start.
   struct Line {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "netpipe/model/medians.hpp"
+
 namespace npgpu::model {
 
 namespace {
@@ -12,12 +14,6 @@ constexpr double significant = 0.05;
 
 double value_of(const Reading& reading, Scale scale) {
   return scale == Scale::time ? reading.log_us : reading.log_us + reading.log_mhz;
-}
-
-double mean_of(std::span<const double> values) {
-  double sum = 0;
-  for (const double v : values) sum += v;
-  return sum / static_cast<double>(values.size());
 }
 
 // Means over the rounds of each run.

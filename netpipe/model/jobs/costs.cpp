@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "netpipe/model/by_device.hpp"
 #include "netpipe/model/probes/derivation.hpp"
@@ -19,7 +20,6 @@ namespace {
 
 Seconds at_least_0(double us) { return from_microseconds(std::max(0.0, us)); }
 
-constexpr std::uint64_t usual_call_bytes = 64 * KiB;
 constexpr std::uint64_t small_sizes[] = {4 * KiB, 64 * KiB, MiB, 16 * MiB};
 
 }  // namespace
@@ -67,9 +67,14 @@ std::array<Estimate, 3> CostMeasuring::calls_of(std::uint64_t bytes) const {
 }
 
 void CostMeasuring::calls() {
+  std::set<std::uint64_t> sizes;  // of chunks
+  for (const JobSummary& s : points_.find([](const JobCase&, const JobShape& j) {
+         return j.chunks == j.streams && j.bytes_in > 0 && j.bytes_in % j.chunks == 0;
+       }))
+    if (const std::uint64_t bytes = s.job.bytes_in / s.job.chunks; bytes <= usual_call_bytes) sizes.insert(bytes);
   std::array<Estimate, 3> usual;  // of the largest chunks
   std::array<std::vector<Curve::Point>, 3> points;
-  for (std::uint64_t bytes = 4 * KiB; bytes <= usual_call_bytes; bytes *= 2) {
+  for (const std::uint64_t bytes : sizes) {
     const auto one = calls_of(bytes);
     if (!std::all_of(one.begin(), one.end(), [](const Estimate& e) { return std::isfinite(e.value); })) continue;
     usual = one;
@@ -172,7 +177,7 @@ void CostMeasuring::latencies() {
   const auto& costs = out_.costs;
   const auto latency = [&](bool after_kernel, const char* method) {
     std::vector<double> left;
-    for (const std::uint64_t bytes : {64 * KiB, MiB}) {
+    for (const std::uint64_t bytes : {64 * KiB, MiB, 16 * MiB}) {
       const JobShape kernel{.bytes_in = bytes, .kernel_bytes = bytes, .iterations = 1};
       JobShape more = kernel, less = kernel;
       if (after_kernel) more.bytes_out = bytes;
@@ -226,8 +231,8 @@ void CostMeasuring::measure() {
   compute();
   out_.costs.queues = {queues_of(Stage::h2d, Cost::queues_h2d), queues_of(Stage::kernel, Cost::queues_kernel),
                        queues_of(Stage::d2h, Cost::queues_d2h)};
-  duplex_extra_gap();
   way_to_device();
+  duplex_extra_gap();
 }
 
 }  // namespace model

@@ -17,6 +17,9 @@ struct StreamFacts {
 };
 StreamFacts stream_facts(const Provenance&, const JobSeries& first, MeasuredCosts& into);
 
+// From this size on a copy's call takes as long as any larger one's.
+inline constexpr std::uint64_t usual_call_bytes = 64 * KiB;
+
 class CostMeasuring {
  public:
   CostMeasuring(const JobPoints& points, const StreamFacts& facts, MeasuredCosts& result)
