@@ -52,7 +52,8 @@ struct ModelErrors {
   std::vector<LengthClass> classes{};  // by length
 };
 ModelErrors errors_by_length(const Evaluation&, const std::string& source);
-// Of the 205 jobs in data/traces/h200_design.h5, predicted from the costs in data/traces/h200_streams.h5.
+// Of the 265 jobs in data/traces/h200_design.h5 and h200_small_design.h5, predicted from the costs in h200_streams.h5
+// and h200_small_streams.h5 there.
 const ModelErrors& known_errors();
 
 // Measured jobs whose chunks took turns: more chunks than streams, depth-first, as the host issued them, and the
