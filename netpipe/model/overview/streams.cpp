@@ -1,5 +1,6 @@
 // What calls and streams cost on a device, and what that means for typical jobs.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

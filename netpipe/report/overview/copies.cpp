@@ -2,6 +2,7 @@
 #include "netpipe/report/overview/copies.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,6 @@
 // What the overview says of one device beside its copies.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

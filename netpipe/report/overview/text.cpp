@@ -1,5 +1,6 @@
 // The overview on a screen.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
