@@ -108,6 +108,10 @@ TEST_CASE("the lean way, the model's error and the graph are said with their num
   CHECK(has(told,
             "graph     8 chains, 1.440 ms, 4.0 % sooner than the advised streams; to instantiate it takes 150.0 us, "
             "and pays after 3 launches\n"));
+  made.of.advice.error_source = known_errors().source;
+  CHECK_FALSE(has(text(made, 200), "all of which were issued"));
+  made.of.advice.advised.order = Order::depth_first;
+  CHECK(has(text(made, 300), "), all of which were issued breadth-first\n"));
   made.of.advice.graph->pays_after.reset();
   made.of.advice.graph->gain = -0.002;
   told = text(made, 200);

@@ -73,12 +73,15 @@ void memory_lines(Page& page, const ForecastOf& of) {
 
 void error_line(Page& page, const Advice& a) {
   if (!a.error) return page.labelled("error", "not known: no job of this length was measured");
+  const bool kept = a.error_source == known_errors().source;
+  std::string unlike;
+  if (a.in_turn()) unlike = ", none of which had chunks in turn";
+  else if (kept && a.advised.order == Order::depth_first) unlike = ", all of which were issued breadth-first";
   page.labelled(
       "error",
-      fmt::format("{:.1f} % in the median, {:.1f} % at the 95th percentile: of predicted times of {} {} "
-                  "({}){}",
+      fmt::format("{:.1f} % in the median, {:.1f} % at the 95th percentile: of predicted times of {} {} ({}){}",
                   100 * a.error->error.median, 100 * a.error->error.p95, counted(a.error->workloads, "job"),
-                  length_text(*a.error), a.error_source, a.in_turn() ? ", none of which had chunks in turn" : ""));
+                  length_text(*a.error), a.error_source, unlike));
 }
 
 void streams_table(Page& page, const ForecastOf& of) {
