@@ -51,6 +51,10 @@ struct Trace {
   template <class K> const std::vector<Series<K>>& of() const { return std::get<AllSeries<K>>(series); }
 };
 
+// For programs that use HDF5 through this header only, before anything else of it: at exit HDF5 does not tidy up, which
+// crashes where it met a damaged file.
+void skip_hdf5_cleanup_at_exit();
+
 // HDF5 itself can crash or hang on a damaged file. Where a forked child reads first, such a file is an Error, too.
 enum class Guard { none, child };
 

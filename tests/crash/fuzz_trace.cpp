@@ -72,6 +72,7 @@ void continue_trace(const std::string& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  npgpu::skip_hdf5_cleanup_at_exit();
   const bool bare = argc > 1 && std::strcmp(argv[argc - 1], "--bare") == 0;
   if (bare) --argc;
   if (argc < 4) return std::fprintf(stderr, "usage: fuzz_trace TRACE SCRATCH ROUNDS [SEED] [--bare]\n"), 2;
