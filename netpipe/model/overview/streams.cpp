@@ -8,12 +8,12 @@
 
 #include "netpipe/model/calls/calls.hpp"
 #include "netpipe/model/overview/parts.hpp"
+#include "npgpu/advice.hpp"
 
 namespace npgpu::model {
 
 namespace {
 
-constexpr double worth_a_stream = 0.01;  // of the best time
 constexpr std::uint32_t most_streams = 64;
 
 // Jobs whose copies and kernel take about as long as each other on a PCIe Gen4 or Gen5 GPU, in three proportions.
@@ -32,20 +32,19 @@ StreamAdvice advice_on(const TypicalJob& typical, const MeasuredCosts& costs) {
   advice.job = Job{.in_bytes = typical.in, .out_bytes = typical.out, .kernel = typical_kernel};
   const Forecast f = forecast(advice.job, costs, Order::breadth_first, stream_counts(most_streams));
   const Prediction& p = f.prediction;
-  advice.best = advice.enough = p.streams;
+  advice.best = p.streams;
   advice.best_us = f.time_us;
-  advice.enough_us = f.time_us.value;
+  const auto splits = one_chunk_a_stream(p, Order::breadth_first);
+  const SplitTime& enough = fewest_streams(splits);
+  advice.enough = enough.streams;
+  advice.enough_us = microseconds(enough.run.total);
   advice.speed_up = p.speed_up;
   advice.bound = p.bound;
   advice.bound_time = p.bound_time;
   for (std::size_t i = 0; i < p.candidates.size(); ++i) {
     const std::uint32_t n = p.candidates[i].streams;
-    const double us = f.candidates_us[i].value;
-    if (n == 1) advice.one_us = us;
+    if (n == 1) advice.one_us = f.candidates_us[i].value;
     advice.times.push_back({n, f.candidates_us[i]});
-    if (us > (1 + worth_a_stream) * f.time_us.value || n >= advice.enough) continue;
-    advice.enough = n;
-    advice.enough_us = us;
   }
   return advice;
 }
