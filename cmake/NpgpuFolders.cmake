@@ -21,6 +21,9 @@ set_property(GLOBAL PROPERTY NPGPU_MODULES "")
 set_property(GLOBAL PROPERTY NPGPU_MISSING "")
 
 set(NPGPU_TEST_FLAGS -O0)  # checks take twice as long to compile with -O2
+if(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
+  list(APPEND NPGPU_TEST_FLAGS -fno-sanitize=all)  # and twice as long again; what they call is sanitized
+endif()
 set(NPGPU_PRECOMPILED <algorithm> <array> <cmath> <cstdint> <filesystem> <fstream> <functional> <map> <memory>
   <optional> <random> <set> <span> <sstream> <string> <variant> <vector> <fmt/format.h>)
 
@@ -42,6 +45,8 @@ function(npgpu_folder folder)
   target_link_libraries(${target} PUBLIC npgpu_flags ${arg_LIBRARIES})
   if(arg_BATCH AND NPGPU_FAST_BUILD)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    file(GLOB_RECURSE device_code *.cu)  # newer CMake would batch these, too, and names in them are not unique
+    set_source_files_properties(${device_code} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
   if(arg_PRECOMPILE)
     npgpu_precompile(${target})

@@ -16,11 +16,12 @@ REPORT, VERSION = "npgpu-report", 3
 SLOWING = 0x4 | 0x8 | 0x20 | 0x40 | 0x80
 # A curve is named by these words, in this order; words that all curves share go into the title instead.
 WORDS = ["trace", "module", "device_name", "device", "direction", "memory", "pattern", "issue", "timing", "cache",
-         "executor", "offsets", "binding", "schedule"]
+         "executor", "access", "offsets", "binding", "schedule"]
 # These words are said only where they alone make a curve's name.
-USUAL = {"cache": ["warm"], "offsets": ["no offsets"], "binding": ["bound"], "executor": ["copy-engine", "cpu"]}
+USUAL = {"cache": ["warm"], "offsets": ["no offsets"], "binding": ["bound"], "executor": ["copy-engine", "cpu"],
+         "access": ["write"]}
 OTHER_FIGURES = {"transfers": "rate.py, latency.py and samples.py show transfers", "jobs": "fixed.py and asymmetric.py show jobs",
-                 "probes": "corners.py and levels.py show probes", "calls": "npgpu report shows calls"}
+                 "probes": "corners.py, levels.py, onchip.py and laws.py show probes", "calls": "npgpu report shows calls"}
 
 
 class BadTrace(Exception):
@@ -140,6 +141,7 @@ class Series:
         offsets = (case["source_offset_bytes"], case["target_offset_bytes"])
         return {"trace": self.trace.name, "device_name": self.device_name, "device": self.device,
                 **{w: case[w] for w in ("module", "direction", "memory", "pattern", "timing", "cache", "executor")},
+                "access": case.get("access", "write"),
                 "issue": "async" if case["async"] else "blocking",
                 "offsets": USUAL["offsets"][0] if offsets == (0, 0) else f"offsets {offsets[0]}/{offsets[1]}",
                 "binding": "bound" if case["bind"] else "unbound",

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "netpipe/engine/each_once.hpp"
+#include "probes/patterns.hpp"
 #include "probes/runner.hpp"
 
 namespace npgpu {
@@ -18,14 +19,6 @@ std::vector<std::uint32_t> up_to(std::uint32_t most, std::initializer_list<std::
   return kept;
 }
 
-// Blocks of so many threads that fill the units, without a part of a wave at the end.
-std::uint32_t filling(const Layout& l, std::uint32_t threads) {
-  const std::uint32_t most = l.max_blocks_per_unit ? l.max_blocks_per_unit : 1;
-  const std::uint32_t resident =
-      l.max_threads_per_unit ? l.max_threads_per_unit : 2 * std::max(l.max_threads_per_block, 1u);
-  return l.units * std::clamp(resident / threads, 1u, most);
-}
-
 }  // namespace
 
 std::vector<Shape> compute_shapes(const Layout& l) {
@@ -39,7 +32,7 @@ std::vector<Shape> compute_shapes(const Layout& l) {
   for (const std::uint32_t ilp : {1u, 4u, 8u})
     for (const std::uint32_t t : threads) add(1, t, ilp);
   for (const std::uint32_t ilp : {1u, 4u, 8u})
-    for (const std::uint32_t t : threads) add(filling(l, t), t, ilp);
+    for (const std::uint32_t t : threads) add(filling_blocks(l, t), t, ilp);
   for (std::uint32_t k = 1; k <= l.max_blocks_per_unit; ++k) add(l.units * k, 1, 1, k == 1);
   add(l.units * std::max(l.max_blocks_per_unit, 1u), 1, 4);
   for (const std::uint32_t t : up_to(l.max_threads_per_block, {2, 4, 8, 16})) add(1, t, 1);
@@ -71,7 +64,7 @@ std::vector<Shape> bandwidth_shapes(const Layout& l, Form form) {
     for (const std::uint32_t t : threads) add(1, t, 1, 4, outside);
     for (const std::uint32_t k : up_to(std::max(l.max_blocks_per_unit, 1u), {1, 2, 4, 8, 16, 24, 32}))
       add(l.units * k, 1, 1, 4, outside);
-    for (const std::uint32_t t : threads) add(filling(l, t), t, 1, 4, outside);
+    for (const std::uint32_t t : threads) add(filling_blocks(l, t), t, 1, 4, outside);
     return each_once(std::move(list));
   }
   for (const std::uint32_t access : {4u, 16u})
@@ -84,10 +77,10 @@ std::vector<Shape> bandwidth_shapes(const Layout& l, Form form) {
     for (const std::uint32_t ilp : access == 4 ? std::vector{1u, 4u} : std::vector{1u, 2u, 4u})
       for (const std::uint32_t t : threads) add(outside / (std::uint64_t{t} * ilp * access), t, ilp, access, outside);
   for (const std::uint32_t ilp : {1u, 4u})
-    for (const std::uint32_t t : threads) add(filling(l, t), t, ilp, 16, outside);
+    for (const std::uint32_t t : threads) add(filling_blocks(l, t), t, ilp, 16, outside);
   for (const std::uint32_t ilp : {1u, 4u})
     for (const std::uint32_t t : up_to(l.max_threads_per_block, {256, 512, 1024}))
-      add(filling(l, t), t, ilp, 16, inside);
+      add(filling_blocks(l, t), t, ilp, 16, inside);
   return each_once(std::move(list));
 }
 

@@ -1,6 +1,8 @@
 // Probes on simulated devices: the time of a kernel is computed (netpipe/devices/simulated/multiprocessors.hpp).
 // compute is timed from lanes, schedulers, latency and resident blocks. In bandwidth every thread's load takes the
 // memory's latency, an SM has its way to memory, and the bus moves whole transactions at its rate; there are no caches.
+#include "probes/simulated.hpp"
+
 #include <fmt/ranges.h>
 
 #include <cmath>
@@ -9,24 +11,12 @@
 #include "netpipe/devices/simulated/multiprocessors.hpp"
 #include "netpipe/devices/simulated/result.hpp"
 #include "npgpu/error.hpp"
-#include "probes/runner.hpp"
 
-namespace npgpu {
+namespace npgpu::simulated {
 
 namespace {
 
-using simulated::Multiprocessors;
-using simulated::Spec;
-
-constexpr double steps_of_compute = 256, operations_of_an_fma = 2;
-
-simulated::Grid grid_of(const Shape& s) { return {s.blocks, s.threads, s.one_block_per_sm != 0}; }
-
-// One repeat of a shape: `steps` equal steps of every thread, and what counts as work.
-struct Repeat {
-  simulated::WarpStep step;
-  double steps = 1, work = 0;
-};
+constexpr double steps_of_compute = 256;
 
 // A step is one FMA of each chain.
 Repeat compute_repeat(const ProbeCase&, const Shape& shape, const Multiprocessors& m) {
@@ -47,7 +37,7 @@ Repeat bandwidth_repeat(const ProbeCase& question, const Shape& shape, const Mul
                                                 : 1,
                moves = loads + (op == Operation::read ? 0 : 1);
   const double access = shape.access_bytes, ilp = shape.ilp;
-  const std::uint32_t warps = shape.threads / simulated::warp_threads, left = shape.threads % simulated::warp_threads;
+  const std::uint32_t warps = shape.threads / warp_threads, left = shape.threads % warp_threads;
   const auto on_bus = [&](std::uint32_t threads) {
     return threads ? std::max(threads * access, m.transaction_bytes) : 0;
   };
@@ -55,20 +45,18 @@ Repeat bandwidth_repeat(const ProbeCase& question, const Shape& shape, const Mul
   repeat.step.latency_cycles = loads > 0 ? m.memory_latency_cycles : 0;  // nobody waits for a store
   repeat.step.instructions = moves * ilp;
   repeat.step.block_bytes = moves * ilp * access * shape.threads;
-  repeat.step.block_bus_bytes = moves * ilp * (warps * on_bus(simulated::warp_threads) + on_bus(left));
+  repeat.step.block_bus_bytes = moves * ilp * (warps * on_bus(warp_threads) + on_bus(left));
   repeat.work = repeat.step.block_bytes * static_cast<double>(shape.blocks);
   return repeat;
 }
-
-using RepeatOf = Repeat (*)(const ProbeCase&, const Shape&, const Multiprocessors&);
 
 class SimulatedRunner final : public ProbeRunner {
  public:
   SimulatedRunner(const Probe& probe, std::span<const ProbeStep> steps, RepeatOf repeat_of)
       : ProbeRunner(probe, steps),
         repeat_of_(repeat_of),
-        device_(simulated::open_device(question().device)),
-        multiprocessors_(simulated::multiprocessors_of(device_->spec())),
+        device_(open_device(question().device)),
+        multiprocessors_(multiprocessors_of(device_->spec())),
         launch_(device_->spec().time("kernel_launch_us", device_->spec().host.launch)),
         latency_(device_->spec().time("kernel_latency_us")),
         result_(*device_) {
@@ -86,7 +74,10 @@ class SimulatedRunner final : public ProbeRunner {
  private:
   void set_up() override {
     repeat_ = repeat_of_(question(), shape(), multiprocessors_);
-    once_ = simulated::kernel_time(multiprocessors_, grid_of(shape()), repeat_.step, repeat_.steps);
+    Multiprocessors m = multiprocessors_;
+    if (std::isfinite(repeat_.sm_bytes_per_cycle)) m.sm_bytes_per_cycle = repeat_.sm_bytes_per_cycle;
+    if (std::isfinite(repeat_.all_bytes_per_s)) m.bus_bytes_per_s = repeat_.all_bytes_per_s;
+    once_ = kernel_time(m, grid_of(shape()), repeat_.step, repeat_.steps);
     result_.poison();
   }
   ProbeSample launch(std::uint64_t repeats) override {
@@ -104,74 +95,68 @@ class SimulatedRunner final : public ProbeRunner {
   std::optional<std::string> wrong_result() override { return result_.wrong(); }
 
   RepeatOf repeat_of_;
-  std::shared_ptr<simulated::Device> device_;
+  std::shared_ptr<Device> device_;
   Multiprocessors multiprocessors_;
   Seconds launch_, latency_;
   Repeat repeat_;
-  simulated::KernelTime once_;
-  simulated::Result result_;
-  std::optional<simulated::Taken> working_set_;
+  KernelTime once_;
+  Result result_;
+  std::optional<Taken> working_set_;
 };
 
-class SimulatedProbe : public Probe {
- public:
-  SimulatedProbe(simulated::Need need, RepeatOf repeat_of) : need_(need), repeat_of_(repeat_of) {}
-  std::string_view device_kind() const override { return "sim"; }
-  std::vector<ProbeCase> cases(const std::string& device) const override {
-    if (simulated::why_no_kernels(simulated::spec_of(device), need_)) return {};
-    return questions(device);
-  }
-  std::optional<std::string> refuses_case(const ProbeCase& c) const override {
-    if (auto why = simulated::why_no_kernels(simulated::spec_of(c.device), need_)) return why;
-    std::vector<std::string> known;
-    for (const ProbeCase& question : questions(c.device)) {
-      if (question == c) return std::nullopt;
-      known.push_back(title(question));
-    }
-    return fmt::format("{}: a simulated device has no such kernel; it has {}", title(c), fmt::join(known, ", "));
-  }
-  std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
-    if (need_ == simulated::Need::memory && shape.access_bytes == 0) return "accesses of 0 bytes";
-    try {
-      simulated::kernel_time(simulated::multiprocessors_of(simulated::spec_of(c.device)), grid_of(shape), {}, 1);
-    } catch (const Error& e) {
-      return e.what();
-    }
-    return std::nullopt;
-  }
-  ProbeContext context(const ProbeCase& c) const override {
-    const Spec spec = simulated::spec_of(c.device);
-    const Multiprocessors m = simulated::multiprocessors_of(spec);
-    Layout layout;
-    layout.units = m.sms;
-    layout.lanes = simulated::warp_threads;
-    layout.max_threads_per_block = m.block_threads;
-    layout.max_blocks_per_unit = m.blocks;
-    layout.cache_bytes = static_cast<std::uint64_t>(std::fmax(number_fact(spec.hardware, "l2_bytes"), 0));
-    layout.memory_bytes = spec.memory_bytes;
-    layout.clock_mhz = m.max_clock_hz / 1e6;
-    return {layout, limit(c, m)};
-  }
-  MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, max_bytes_of(steps)}; }
-  MemoryNeed available(const ProbeCase& c) const override {
-    return {UINT64_MAX, simulated::spec_of(c.device).memory_bytes};
-  }
-  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
-    return std::make_unique<SimulatedRunner>(*this, steps, repeat_of_);
-  }
+}  // namespace
 
- private:
-  // All that the probe knows to ask, of any device.
-  virtual std::vector<ProbeCase> questions(const std::string& device) const = 0;
-  virtual Limit limit(const ProbeCase&, const Multiprocessors&) const = 0;
+std::vector<ProbeCase> SimulatedProbe::cases(const std::string& device) const {
+  if (why_no_kernels(spec_of(device), need_)) return {};
+  return questions(device);
+}
 
-  simulated::Need need_;
-  RepeatOf repeat_of_;
-};
+std::optional<std::string> SimulatedProbe::refuses_case(const ProbeCase& c) const {
+  if (auto why = why_no_kernels(spec_of(c.device), need_)) return why;
+  std::vector<std::string> known;
+  for (const ProbeCase& question : questions(c.device)) {
+    if (question == c) return std::nullopt;
+    known.push_back(title(question));
+  }
+  return fmt::format("{}: a simulated device has no such kernel; it has {}", title(c), fmt::join(known, ", "));
+}
+
+std::optional<std::string> SimulatedProbe::refuses_shape(const ProbeCase& c, const Shape& shape) const {
+  if (need_ == Need::memory && shape.access_bytes == 0) return "accesses of 0 bytes";
+  try {
+    kernel_time(multiprocessors_of(spec_of(c.device)), grid_of(shape), {}, 1);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return refuses_pattern(c, shape);
+}
+
+ProbeContext SimulatedProbe::context(const ProbeCase& c) const {
+  const Spec spec = spec_of(c.device);
+  const Multiprocessors m = multiprocessors_of(spec);
+  Layout layout;
+  layout.units = m.sms;
+  layout.lanes = warp_threads;
+  layout.max_threads_per_block = m.block_threads;
+  layout.max_blocks_per_unit = m.blocks;
+  layout.cache_bytes = static_cast<std::uint64_t>(std::fmax(number_fact(spec.hardware, "l2_bytes"), 0));
+  layout.near_cache_bytes = static_cast<std::uint64_t>(m.l1_bytes);
+  layout.memory_bytes = spec.memory_bytes;
+  layout.clock_mhz = m.max_clock_hz / 1e6;
+  return {layout, limit(c, m)};
+}
+
+MemoryNeed SimulatedProbe::available(const ProbeCase& c) const { return {UINT64_MAX, spec_of(c.device).memory_bytes}; }
+
+std::unique_ptr<Runner<Probes>> SimulatedProbe::open(std::span<const ProbeStep> steps) const {
+  return std::make_unique<SimulatedRunner>(*this, steps, repeat_of_);
+}
+
+namespace {
 
 class SimulatedCompute final : public SimulatedProbe {
  public:
-  SimulatedCompute() : SimulatedProbe(simulated::Need::compute, compute_repeat) {}
+  SimulatedCompute() : SimulatedProbe(Need::compute, compute_repeat) {}
   std::string_view name() const override { return "compute"; }
   std::string_view summary() const override { return "chains of FMAs on simulated devices; no measurement"; }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return compute_shapes(context(c).layout); }
@@ -187,7 +172,7 @@ class SimulatedCompute final : public SimulatedProbe {
 
 class SimulatedBandwidth final : public SimulatedProbe {
  public:
-  SimulatedBandwidth() : SimulatedProbe(simulated::Need::memory, bandwidth_repeat) {}
+  SimulatedBandwidth() : SimulatedProbe(Need::memory, bandwidth_repeat) {}
   std::string_view name() const override { return "bandwidth"; }
   std::string_view summary() const override { return "reads and writes on simulated devices; no measurement"; }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return bandwidth_shapes(context(c).layout, c.form); }
@@ -200,6 +185,6 @@ class SimulatedBandwidth final : public SimulatedProbe {
 };
 
 }  // namespace
-}  // namespace npgpu
+}  // namespace npgpu::simulated
 
-NPGPU_REGISTERED(Probe, npgpu::SimulatedCompute, npgpu::SimulatedBandwidth)
+NPGPU_REGISTERED(Probe, npgpu::simulated::SimulatedCompute, npgpu::simulated::SimulatedBandwidth)

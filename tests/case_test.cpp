@@ -9,7 +9,7 @@ TEST_CASE("the words a user types are the words of the enumerators, and back") {
   CHECK(named<Memory>("write-combined") == Memory::write_combined);
   CHECK_FALSE(named<Memory>("writecombined"));
   CHECK_FALSE(named<Pattern>(""));
-  CHECK(choices<Pattern>() == "stream, pingpong, duplex");
+  CHECK(choices<Pattern>() == "stream, pingpong, duplex, chase");
 }
 
 TEST_CASE("a title says what differs from the plain case, and nothing else") {
@@ -28,7 +28,11 @@ TEST_CASE("a title says what differs from the plain case, and nothing else") {
         "cudaMemcpy cuda:0 h2d pinned stream blocking host sm-kernel with d2h cuda:1>host copy-engine load");
   c = case_on("cudaMemcpy", "cuda:0", Direction::peer);
   c.target = "cuda:1";
-  CHECK(title(c) == "cudaMemcpy cuda:0>cuda:1 peer device stream blocking host");
+  CHECK(title(c) == "cudaMemcpy cuda:0>cuda:1 peer device stream blocking host write");
+  c.access = Access::staged;
+  c.more_lanes = std::vector<Lane>(3, lanes(c).front());
+  c.more_lanes.push_back({Direction::d2h, "cuda:0", "host"});
+  CHECK(title(c) == "cudaMemcpy cuda:0>cuda:1 peer device stream blocking host staged with 4 more lanes: 1 d2h 3 peer");
   CHECK(
       title(ProbeCase{.probe = "bandwidth", .device = "host", .operation = Operation::rmw, .form = Form::dependent}) ==
       "bandwidth host rmw fp32 dependent");
@@ -50,6 +54,21 @@ TEST_CASE("a case on a device: its ends, memory and executor follow from the dir
   for (const Direction d : {Direction::h2d, Direction::d2h, Direction::d2d, Direction::h2h})
     CHECK(device_of(case_on("simulated", "sim:plain", d)) == "sim:plain");
   CHECK(device_of(host) == "host");
+}
+
+TEST_CASE("between two devices: who moves the bytes, and which devices take part") {
+  TransferCase c = peer_case("cudaMemcpy", "cuda:2", "cuda:1");
+  CHECK(c.memory == Memory::device);
+  CHECK(mover_of(c) == "cuda:2");
+  c.access = Access::staged;
+  CHECK(mover_of(c) == "cuda:2");
+  c.access = Access::read;
+  CHECK(mover_of(c) == "cuda:1");
+  CHECK(device_of(c) == "cuda:2");
+  c.more_lanes = {{Direction::h2d, "host", "cuda:0"}, {Direction::peer, "cuda:1", "cuda:2"}};
+  CHECK(devices_of(c) == std::vector<std::string>{"cuda:2", "cuda:1", "cuda:0"});
+  CHECK(devices_of(case_on("memcpy", "host", Direction::h2h)) == std::vector<std::string>{"host"});
+  CHECK(mover_of(case_on("cudaMemcpy", "cuda:1", Direction::d2h)) == "cuda:1");
 }
 
 TEST_CASE("only the host's directions have another reverse") {

@@ -130,12 +130,37 @@ TEST_CASE("both directions at once") {
           {"--pattern duplex", "--direction d2d", "h2d"});
 }
 
-TEST_CASE("between two GPUs: not yet") {
-  refused(with([](TransferCase& c) {
-            c.direction = Direction::peer;
-            c.memory = Memory::device;
-          }),
-          {"--direction peer", "copies between two GPUs are not there yet"});
+TEST_CASE("between two GPUs") {
+  TransferCase c = peer_case("cudaMemcpy", "cuda:0", "cuda:1", Access::read);
+  for (const bool async : {false, true})
+    for (const Pattern pattern : {Pattern::stream, Pattern::pingpong}) {
+      c.async = async;
+      c.pattern = pattern;
+      CHECK_FALSE(why_impossible(c));
+    }
+  c.timing = Timing::gated;
+  CHECK_FALSE(why_impossible(c));
+  c.access = Access::staged;
+  refused(c, {"--timing gated", "staged", "--timing event"});
+  c.timing = Timing::event;
+  CHECK_FALSE(why_impossible(c));
+  c.executor = Executor::sm_kernel;
+  refused(c, {"--access staged", "--executor copy-engine"});
+  c.access = Access::write;
+  c.async = false;
+  refused(c, {"--executor sm-kernel", "--async"});
+  c.memory = Memory::pinned;
+  refused(c, {"--direction peer", "--memory device"});
+  refused(peer_case("cudaMemcpy", "cuda:0", "cuda:0"), {"--direction peer", "two devices", "--to"});
+}
+
+TEST_CASE("each module has its executor") {
+  TransferCase c = case_on("cudaMemcpy", "cuda:0");
+  CHECK_FALSE(cuda::why_other_executor(c, Executor::copy_engine));
+  CHECK(cuda::why_other_executor(c, Executor::sm_kernel)->find("--executor sm-kernel") != std::string::npos);
+  c.executor = Executor::sm_kernel;
+  CHECK(cuda::why_other_executor(c, Executor::copy_engine)->find("--module cudaKernel") != std::string::npos);
+  CHECK_FALSE(cuda::why_other_executor(c, Executor::sm_kernel));
 }
 
 TEST_CASE("several lanes of blocking copies would wait for each other") {

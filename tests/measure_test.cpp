@@ -211,8 +211,19 @@ TEST_CASE("any number of lanes, from one thread or from one each; those behind a
   const auto m = gated.on_device().run(2, 100);
   REQUIRE(m->samples.size() == 6);
   CHECK(m->samples[5].lane == 2);
-  CHECK(m->samples[5].repeats == 3);  // ten operations, three lanes
+  CHECK(m->samples[5].repeats == 1);  // ten operations, three lanes, and tails that are as long
   CHECK(gated[2].gate == gated[0].gate);
+  CHECK(gated[1].forwards == 3 * (1 + 1));  // a copy behind the last timed one in each trial, and in the warm-up
+}
+
+// Of 4 copies each the lanes took 4, 2 and 1 s: at the last timed copy of the slowest one the others have made 4 and 12
+// more.
+TEST_CASE("tails last until the slowest lane is done, and one copy longer") {
+  const std::vector<LaneTime> times{{{}, Seconds{4}}, {{}, Seconds{2}}, {{}, Seconds{1}}};
+  CHECK(tails_of(times, 4, 100) == Tails{1, 5, 13});
+  CHECK(tails_of(times, 8, 100) == Tails{1, 9, 25});
+  CHECK(tails_of(times, 4, 10) == Tails{1, 5, 10});
+  CHECK(tails_of({{{}, Seconds{0}}, {{}, Seconds{1}}}, 4, 10) == Tails{1, 1});
 }
 
 TEST_CASE("a lane that is only a load copies as long as the others, is checked, and gives no sample") {
@@ -222,7 +233,7 @@ TEST_CASE("a lane that is only a load copies as long as the others, is checked, 
     REQUIRE(m->samples.size() == 6);
     CHECK(m->samples[0].lane == 0);
     CHECK(m->samples[1].lane == 2);
-    CHECK(rig[0].forwards == 1 + 3 * 4);
+    CHECK(rig[0].forwards == (timing == Timing::host ? 1 + 3 * 4 : (1 + 1) + 3 * (2 + 1)));  // with tails behind a gate
     CHECK(rig[1].forwards >= 4);  // at least once in every trial
     CHECK(rig[1].gate.empty());
     CHECK(rig[1].log == "prepare 64;intact;");

@@ -12,7 +12,11 @@
 #include <utility>
 #include <vector>
 
-using namespace npgpu::models;
+#include "netpipe/model/partitions/regressions.hpp"
+
+using namespace npgpu;
+using models::partition::paper;
+using models::partition::tau_ms;
 
 namespace {
 
@@ -43,22 +47,22 @@ TEST_CASE("Table I: what overlaps adds up, and the cost of creation allows sqrt(
   REQUIRE(rows.size() == 5);
   for (const Row& r : rows) {
     CHECK(std::abs(r[1] + r[2] + r[3] + r[4] - r[5]) < 5e-7);
-    CHECK(std::abs(partition::creation_optimum(r[5]) - r[6]) <= 0.051);  // printed to one decimal
+    CHECK(std::abs(creation_optimum(r[5], tau_ms) - r[6]) <= 0.051);  // printed to one decimal
   }
   // (4) is a straight line through large sizes and misses small ones: -43 % at 4e3, -28 % at 4e4, -7.4 % at 4e5.
-  CHECK(partition::sum_ms(4e3) / rows[0][5] - 1 == doctest::Approx(-0.43).epsilon(0.02));
-  CHECK(partition::sum_ms(4e4) / rows[1][5] - 1 == doctest::Approx(-0.28).epsilon(0.02));
-  CHECK(partition::sum_ms(4e5) / rows[2][5] - 1 == doctest::Approx(-0.074).epsilon(0.02));
+  CHECK(paper.sum(4e3) / rows[0][5] - 1 == doctest::Approx(-0.43).epsilon(0.02));
+  CHECK(paper.sum(4e4) / rows[1][5] - 1 == doctest::Approx(-0.28).epsilon(0.02));
+  CHECK(paper.sum(4e5) / rows[2][5] - 1 == doctest::Approx(-0.074).epsilon(0.02));
 }
 
 TEST_CASE("Table II: overhead and gain are (5) and its inverse, exactly as printed") {
   const auto rows = table("003_table2_size_1e6.csv");
   REQUIRE(rows.size() == 5);
   for (const Row& r : rows) {
-    const double overhead = partition::overhead_ms(r[1], r[2], r[3], r[0]);
+    const double overhead = partition_overhead(r[1], r[2], r[3], r[0]), hidden = (r[0] - 1) / r[0] * r[3];
     CHECK(std::abs(overhead - r[4]) < 5.1e-7);
-    CHECK(std::abs(partition::gain_ms(r[3], overhead, r[0]) - r[5]) < 5.1e-7);
-    CHECK(partition::streamed_ms(r[2], r[3], overhead, r[0]) == doctest::Approx(r[1]).epsilon(1e-12));
+    CHECK(std::abs(hidden - overhead - r[5]) < 5.1e-7);
+    CHECK(r[2] - (hidden - overhead) == doctest::Approx(r[1]).epsilon(1e-12));  // (2) less (1)
   }
 }
 
@@ -67,20 +71,62 @@ TEST_CASE("Table IV: all 25 predictions, if one stream is judged by the same equ
   REQUIRE(rows.size() == 25);
   int with_one = 0, without_one = 0, as_measured = 0;
   for (const Row& r : rows) {
-    const std::uint32_t predicted = partition::optimum(r[0], powers);
+    const auto predicted = paper.optimum(r[0], powers);
     with_one += predicted == r[2];
     as_measured += predicted == r[1];
-    without_one += partition::optimum(r[0], std::span(powers).subspan(1)) == r[2];
+    without_one += paper.optimum(r[0], std::span(powers).subspan(1)) == r[2];
   }
   CHECK(with_one == 25);
   CHECK(without_one == 24);
   CHECK(as_measured == 23);
-  CHECK(partition::overhead_ms(1000, 1) < 0);  // which is why
+  CHECK(paper.overhead(1000, 1) < 0);  // which is why
 }
 
 TEST_CASE("candidates are powers of two: whole numbers would choose otherwise") {
   std::vector<std::uint32_t> all;
   for (std::uint32_t n = 1; n <= 32; ++n) all.push_back(n);
-  CHECK(partition::optimum(4e6, powers) == 32);
-  CHECK(partition::optimum(4e6, all) == 24);
+  CHECK(paper.optimum(4e6, powers) == 32);
+  CHECK(paper.optimum(4e6, all) == 24);
+}
+
+TEST_CASE("regressions find the coefficients that times were made with, and how good they are") {
+  std::vector<model::SumPoint> sums;
+  std::vector<model::OverheadPoint> overheads;
+  for (const double size : {1e3, 1e4, 1e5, 1e6, 4e6, 1e7, 1e8}) {
+    sums.push_back({size, paper.sum(size)});
+    for (const double n : {2.0, 4.0, 8.0, 32.0}) overheads.push_back({size, n, paper.overhead(size, n)});
+  }
+  const auto exact = model::fit(sums, overheads);
+  for (double PartitionRegressions::*one :
+       {&PartitionRegressions::sum_slope, &PartitionRegressions::sum_start, &PartitionRegressions::small_size,
+        &PartitionRegressions::small_log, &PartitionRegressions::small_start, &PartitionRegressions::big_size,
+        &PartitionRegressions::big_log, &PartitionRegressions::big_start})
+    CHECK(exact.model.*one == doctest::Approx(paper.*one).epsilon(1e-9));
+  CHECK(exact.sum.rows == 7);
+  CHECK(exact.small.rows == 16);
+  CHECK(exact.big.rows == 12);
+  CHECK(exact.sum.r2 == doctest::Approx(1));
+  // Residuals of +1 and -1 in turn at four sizes leave a mean square below 1, and a line that is nearly the same.
+  double sign = 1;
+  for (model::OverheadPoint& p : overheads) p.overhead += sign, sign = -sign;
+  const auto noisy = model::fit(sums, overheads);
+  CHECK(noisy.small.mse > 0.5);
+  CHECK(noisy.small.mse <= 1);
+  CHECK(noisy.small.rmse == doctest::Approx(std::sqrt(noisy.small.mse)));
+  CHECK(noisy.small.r2 < 1);
+}
+
+TEST_CASE("what cannot be fitted gives no answer") {
+  const std::vector<model::SumPoint> one{{1e6, 2.4}};
+  const auto none = model::fit(one, {});
+  CHECK(std::isnan(none.model.sum_slope));
+  CHECK_FALSE(none.model.optimum(1e6, powers));
+  // Sums of two sizes, overheads of small ones only: nothing is said of large ones.
+  const std::vector<model::SumPoint> two{{1e3, 0.2}, {1e6, 2.4}};
+  std::vector<model::OverheadPoint> small;
+  for (const double size : {1e3, 1e6})
+    for (const double n : {2.0, 4.0}) small.push_back({size, n, paper.overhead(size, n)});
+  const auto half = model::fit(two, small);
+  CHECK(half.model.optimum(1e6, powers));
+  CHECK_FALSE(half.model.optimum(1e7, powers));
 }

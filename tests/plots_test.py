@@ -16,7 +16,8 @@ import numpy as np  # noqa: E402
 import figure  # noqa: E402
 import loader  # noqa: E402
 
-ALL = ("rate.py", "latency.py", "samples.py", "corners.py", "levels.py", "fixed.py", "asymmetric.py", "predicted.py", "regret.py")
+ALL = ("rate.py", "latency.py", "samples.py", "corners.py", "levels.py", "onchip.py", "laws.py", "fixed.py", "asymmetric.py",
+       "predicted.py", "regret.py", "partition.py", "matrix.py")
 
 
 def estimate(value, low=None, high=None):
@@ -215,6 +216,21 @@ def picture(where, trace, *arguments):
     return out
 
 
+def a_matrix(where, made):
+    path, png = os.path.join(where, "matrix.h5"), os.path.join(where, "matrix.png")
+    ran = subprocess.run([PROGRAM, "matrix", "--device", "sim:node8-sick", "--only", "pairs,host", "--executor", "copy-engine",
+                          "--sizes", "64KiB", "--rounds", "1", "--wait-quiet", "0", "--quiet", "--output", path],
+                         capture_output=True, text=True)
+    check(ran.returncode == 0, f"npgpu matrix: {ran.stderr}")
+    drawn = script("matrix.py", path, "-o", png)
+    check(drawn.returncode == 0 and not drawn.stderr, f"matrix.py: {drawn.stderr}")
+    if drawn.returncode == 0:
+        share, colors = ink(png)
+        check(share > 0.3 and colors >= 6, f"matrix.py: {100 * share:.1f} % ink, {colors} colours")
+    ended = script("matrix.py", made, "-o", png)
+    check(ended.returncode == 2 and "no matrix" in ended.stderr and "Traceback" not in ended.stderr, f"matrix.py: {ended.stderr}")
+
+
 def every_script_helps():
     for name in ALL:
         told = script(name, "--help")
@@ -260,7 +276,7 @@ def bad_input(where, made):
     table = [("nosuch.h5", "no such file"), (".", "is a folder"), ("text.h5", "neither a trace nor JSON"),
              ("empty.h5", "neither a trace nor JSON"), ("half.h5", "half.h5"), ("other.json", "is JSON, but not"),
              ("newer.json", "version 4"), ("lacking.json", "another npgpu"), ("nothing.json", "holds no transfers"),
-             ("probes.json", "corners.py and levels.py show probes"), ("pointless.json", "no usable point"),
+             ("probes.json", "corners.py, levels.py, onchip.py and laws.py show probes"), ("pointless.json", "no usable point"),
              ("lame.json", "of another npgpu")]
     for name in ("rate.py", "latency.py", "samples.py"):
         for bad, word in table if name == "rate.py" else table[::5]:  # they share the loader
@@ -287,6 +303,7 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
     trace = samples_are_those_that_the_program_summarizes(folder)
     disturbed_visits_are_left_out(folder, trace)
     pictures(folder, trace)
+    a_matrix(folder, trace)
     every_script_helps()
     without_numpy(folder)
     bad_input(folder, trace)

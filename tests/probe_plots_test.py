@@ -9,6 +9,7 @@ import tempfile
 
 from figures import PROGRAM, check, script  # first: it finds what follows
 import numpy as np  # noqa: E402
+import laws  # noqa: E402
 import levels  # noqa: E402
 import loader  # noqa: E402
 
@@ -56,7 +57,20 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
     check("SIMULATED" in text and "compute" in text and "GOP/s" in text and "Threads of a block" in text, "corners.py's words")
     check("GB/s" in words(folder, "corners.py", made, "--probe", "bandwidth"), "corners.py --probe bandwidth")
 
-    for name, arguments, word in [("levels.py", [made], "holds no probe latency"), ("corners.py", [chase], "holds no probe compute"),
+    patterns = os.path.join(folder, "patterns.h5")
+    ran = subprocess.run([PROGRAM, "probe", "onchip,access,divergence,product", "--device", "sim:h200", "--quiet", "--output", patterns], capture_output=True, text=True)
+    check(ran.returncode == 0, f"the program made no trace of patterns: {ran.stderr}")
+    shared = next(p for p in loader.load([patterns], "probes") if p.case["space"] == "shared")
+    ((label, called, points),) = laws.curves_of(shared)
+    check(called == "Stride (accesses)" and [x for x, _ in points] == [0, 1, 2, 3, 4, 5, 8, 16, 31, 32, 33, 64], f"by growing strides: {points}")
+    check([law["times_by_law"] for _, law in points] == [1, 1, 2, 1, 4, 1, 8, 16, 1, 32, 1, 32], "the law is gcd(stride, 32)")
+    text = words(folder, "laws.py", patterns)
+    check("SIMULATED" in text and "Stride (accesses)" in text and "Offset (B)" in text and "Ways of the branch" in text, "laws.py's words")
+    text = words(folder, "onchip.py", patterns)
+    check("SIMULATED" in text and "L1" in text and "L2" in text and "bytes a cycle and unit" in text, "onchip.py's words")
+
+    for name, arguments, word in [("laws.py", [made], "holds no probe with a law"), ("onchip.py", [made], "holds no usable point"),
+                                  ("levels.py", [made], "holds no probe latency"), ("corners.py", [chase], "holds no probe compute"),
                                   ("corners.py", [os.path.join(folder, "nosuch.h5")], "no such file")]:
         ended = script(name, *arguments, "-o", os.path.join(folder, "bad.png"))
         check(ended.returncode == 2 and word in ended.stderr and "Traceback" not in ended.stderr, f"{name}: {ended.stderr}")

@@ -48,17 +48,17 @@ TEST_CASE("the report's keys are a contract") {
   TransferSeries sweep = sweep_of();
   add_point(sweep, 1000, {2, 2, 2, 2, 2, 2, 4});
   const json j = report(trace_of(sweep));
-  CHECK(keys(j) == std::vector<std::string>{"busy_sibling", "calls", "derived", "document", "drift", "jobs", "probes",
-                                            "provenance", "run", "transfers", "version"});
+  CHECK(keys(j) == std::vector<std::string>{"busy_sibling", "calls", "derived", "document", "drift", "jobs", "matrix",
+                                            "partitions", "probes", "provenance", "run", "transfers", "version"});
   CHECK(keys(j["run"]) == std::vector<std::string>{"argv", "complete", "git_commit", "hostname", "run_uuid",
                                                    "start_time_utc", "tool_version"});
   const json& s = j["transfers"][0];
   CHECK(keys(s) == std::vector<std::string>{"binding", "case", "device_name", "device_uuid", "error", "lanes",
                                             "limit_per_s", "limit_source", "schedule", "simulated", "title",
                                             "together"});
-  CHECK(keys(s["case"]) == std::vector<std::string>{"async", "bind", "cache", "direction", "executor", "memory",
-                                                    "module", "more_lanes", "pattern", "source", "source_offset_bytes",
-                                                    "target", "target_offset_bytes", "timing"});
+  CHECK(keys(s["case"]) == std::vector<std::string>{"access", "async", "bind", "cache", "direction", "executor",
+                                                    "memory", "module", "more_lanes", "pattern", "source",
+                                                    "source_offset_bytes", "target", "target_offset_bytes", "timing"});
   const json& lane = s["lanes"][0];
   CHECK(keys(lane) == std::vector<std::string>{"curve", "lane", "name", "points"});
   CHECK(keys(lane["curve"]) == std::vector<std::string>{"best_bytes", "best_rate_bytes_per_s", "fit_latency_us",
@@ -121,7 +121,7 @@ TEST_CASE("the export holds every sample and nothing derived") {
   sweep.samples[1].intact = 1;
   const json j = exported(trace_of(sweep));
   CHECK(j["document"] == "npgpu-trace");
-  CHECK(j["version"] == "3.1");
+  CHECK(j["version"] == "3.2");
   const json& s = j["transfers"][0];
   CHECK(s["visits"]["bytes"] == json{1000});
   CHECK(s["visits"]["samples"] == json{2});

@@ -2,7 +2,7 @@
 """What the compiler made of the multiply-add chains: the loop of every kernel holds the instructions it is counted as,
 and hardly anything else. Reads machine code, so it needs no GPU; without cuobjdump it is skipped.
 
-  sass_test.py COMPUTE_OBJECT BANDWIDTH_OBJECT
+  sass_test.py OBJECT...    of the probes compute, bandwidth, onchip, access and atomics
 """
 import collections
 import os
@@ -19,6 +19,13 @@ MULTIPLY_ADD = {"Fp32": r"FFMA\b", "Fp64": r"DFMA\b", "Int32": r"IMAD$", "Fp16":
 CHAINS = re.compile(r"chainsI\w*?(Fp32|Fp64|Int32|Fp16|Bf16)ELj(\d+)")
 # operation (rmw 1, read 2, write 3, copy 4, triad 5), words of an access, accesses, dependent
 PASS = re.compile(r"pass\w*?OperationE(\d)ELi(\d)ELi(\d)ELb([01])")
+# By kernel, as it stands in the mangled name: what its loop loads or adds, how often, and how many instructions it has
+# at most: with more of them it would wait for its own arithmetic.
+PATTERNS = {r"read_wordsI\w*6Shared": (r"LDS(\.U)?$", 8, 24), r"read_wordsI\w*8Constant": (r"LDC", 8, 40),
+            r"read_wideILb0": (r"LDG\.E\.128", 4, 26), r"read_wideILb1": (r"LDG\.E\.128", 4, 26),
+            r"read_windowsILb0": (r"LDG\.E(?!\.128)", 8, 28), r"read_windowsILb1": (r"LDG\.E(?!\.128)", 8, 28),
+            r"add_wordsILb0ELb0": (r"RED", 8, 16), r"add_wordsILb0ELb1": (r"ATOMG", 8, 20),
+            r"add_wordsILb1ELb0": (r"ATOMS\.ADD", 8, 16), r"add_wordsILb1ELb1": (r"ATOMS\.ADD", 8, 20)}
 INSTRUCTION = re.compile(r"\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+ )?\s*([A-Z][\w.]*)\s*([^;]*);")
 LOADS_AND_STORES = {1: (1, 1), 2: (1, 0), 3: (0, 1), 4: (1, 1), 5: (2, 1)}
 
@@ -93,10 +100,19 @@ def main():
                                  f"{dependent}: {counts} loads and stores, {wanted} wanted: "
                                  f"{dict(collections.Counter(loop))}")
                 seen["passes"] += 1
+            for pattern, (kind, wanted, most) in PATTERNS.items():
+                if not re.search(pattern, name):
+                    continue
+                loop = longest_loop(body)
+                count = sum(bool(re.match(kind, o)) for o in loop)
+                if count != wanted or len(loop) > most:
+                    wrong.append(f"{arch} {pattern}: {count} of {kind} in a loop of {len(loop)} instructions, {wanted} of "
+                                 f"at most {most} wanted: {dict(collections.Counter(loop))}")
+                seen["patterns"] += 1
     for sentence in wrong:
         print("WRONG", sentence)
-    print(f"{seen['chains']} chains and {seen['passes']} passes read, {len(wrong)} wrong")
-    return 1 if wrong or not seen["chains"] or not seen["passes"] else 0
+    print(f"{seen['chains']} chains, {seen['passes']} passes and {seen['patterns']} patterns read, {len(wrong)} wrong")
+    return 1 if wrong or not all(seen[kind] for kind in ("chains", "passes", "patterns")) else 0
 
 
 sys.exit(main())

@@ -51,8 +51,10 @@ TEST_CASE("two jobs overlap: the second is copied in while the first computes") 
 
 TEST_CASE("one job alone is what the other simulator says, split or not, with all its costs") {
   StreamCosts costs = plain();
-  costs.issue = {Seconds{2e-6}, Seconds{5e-6}, Seconds{3e-6}};
+  costs.issue = {Seconds{2.13e-6}, Seconds{5.31e-6}, Seconds{3.17e-6}};  // no operation ends as another is issued
   costs.gap = {Seconds{1e-6}, Seconds{2e-6}, Seconds{1.5e-6}};
+  SUBCASE("a latency that all are charged") {}
+  SUBCASE("a latency of those that wait only") { costs.latency_of_waiting_only = true; }
   costs.latency = {Seconds{4e-6}, Seconds{6e-6}, Seconds{1e-6}};
   costs.submit = Seconds{7e-6};
   costs.duplex_slowdown_h2d = 1.06;
@@ -61,16 +63,17 @@ TEST_CASE("one job alone is what the other simulator says, split or not, with al
   for (const int engines : {1, 2})
     for (const Compute compute : {Compute::shared, Compute::serial})
       for (const Order order : {Order::breadth_first, Order::depth_first})
-        for (const std::uint32_t n : {1u, 2u, 5u, 16u}) {
-          costs.copy_engines = engines;
-          costs.compute = compute;
-          PlannedJob one = job(400, 300, 200, n);
-          one.order = order;
-          CAPTURE(n);
-          CAPTURE(engines);
-          CHECK(total_us({one}, costs) ==
-                doctest::Approx(microseconds(simulate_total(one.job, n, costs, order).total)).epsilon(1e-9));
-        }
+        for (const std::uint32_t n : {1u, 2u, 5u, 16u})
+          for (const double length : {1.0, 0.02}) {  // of the shorter, operations are over before the next is issued
+            costs.copy_engines = engines;
+            costs.compute = compute;
+            PlannedJob one = job(400 * length, 300 * length, 200 * length, n);
+            one.order = order;
+            CAPTURE(n);
+            CAPTURE(engines);
+            CHECK(total_us({one}, costs) ==
+                  doctest::Approx(microseconds(simulate_total(one.job, n, costs, order).total)).epsilon(1e-9));
+          }
 }
 
 TEST_CASE("kernels that leave room run beside each other, those that need the device do not") {

@@ -458,7 +458,7 @@ TEST_CASE("what cannot be is refused in one sentence, with what would work") {
   const Row rows[] = {
       {[](TransferCase& c) { c.direction = Direction::d2d; }, "--memory pinned", "--memory device"},
       {[](TransferCase& c) { c.memory = Memory::device; }, "--memory device", "pinned"},
-      {[](TransferCase& c) { c.direction = Direction::peer; }, "--direction peer", "h2d"},
+      {[](TransferCase& c) { c.direction = Direction::peer; }, "--direction peer", "--to"},
       {[](TransferCase& c) { c.cache = Cache::cold; }, "--cache cold", "--cache warm"},
       {[](TransferCase& c) { c.timing = Timing::gated; }, "--timing gated", "--async"},
       {[](TransferCase& c) { c.timing = Timing::gated, c.async = true, c.memory = Memory::pageable; }, "--timing gated",

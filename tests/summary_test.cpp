@@ -177,6 +177,32 @@ TEST_CASE("any number of lanes: each by itself, loads left out, and all that are
   CHECK(sum[0].percent_of_limit == doctest::Approx(25));  // of three links
 }
 
+// All ran while each was timed: 500, 250 and 333 MB/s add up, whichever had the longest time.
+TEST_CASE("lanes that are timed on devices: their rates add up, and the slowest does not stand for all") {
+  TransferSeries sweep = sweep_of();
+  sweep.question.timing = Timing::gated;
+  sweep.question.more_lanes = {{.source = "host", .target = "cuda:1"}, {.source = "host", .target = "cuda:2"}};
+  const Visit<Transfers> visit = next_visit(sweep, {1000}, 3);
+  for (const auto& [lane, us] : {std::pair{0u, 2.0}, {1u, 4.0}, {2u, 3.0}})
+    sweep.samples.push_back(sample_of(sweep, 0, lane, 1, us));
+  sweep.visits.push_back(visit);
+  const auto sum = summarize_sum(sweep);
+  REQUIRE(sum.size() == 1);
+  CHECK(sum[0].rate.value == doctest::Approx(1000.0 / 2e-6 + 1000.0 / 4e-6 + 1000.0 / 3e-6));
+}
+
+TEST_CASE("the limit of lanes between devices is that of those that send, or of those that receive") {
+  TransferSeries sweep = sweep_of();
+  sweep.question = peer_case("cudaMemcpy", "cuda:0", "cuda:1");
+  sweep.question.timing = Timing::gated;
+  sweep.question.more_lanes = {{Direction::peer, "cuda:0", "cuda:2"}, {Direction::peer, "cuda:0", "cuda:3"}};
+  sweep.limit = {1e9, "by hand"};
+  const Visit<Transfers> visit = next_visit(sweep, {1000}, 3);
+  for (const std::uint32_t lane : {0u, 1u, 2u}) sweep.samples.push_back(sample_of(sweep, 0, lane, 1, 3));
+  sweep.visits.push_back(visit);
+  CHECK(summarize_sum(sweep)[0].percent_of_limit == doctest::Approx(100));  // one sends
+}
+
 TEST_CASE("a trial that lost a lane is in no sum, and a wrong payload voids the pair") {
   TransferSeries sweep = sweep_of(Pattern::duplex);
   add_duplex(sweep, 1000, {10, NAN, 10}, {10, 1, 10});

@@ -5,8 +5,28 @@
 
 #include "made_trace.hpp"
 #include "netpipe/trace/hdf5.hpp"
+#include "netpipe/trace/tables.hpp"
 
 using namespace npgpu;
+
+namespace npgpu {
+
+// A row as an older version wrote it, and as this one does.
+struct OldRow {
+  std::uint32_t shared = 0, also = 0;
+};
+struct NewRow {
+  std::uint32_t shared = 0, added = 7, also = 0;
+  bool operator==(const NewRow&) const = default;
+};
+template <>
+inline constexpr auto fields_of<OldRow> = std::tuple{field("shared", &OldRow::shared), field("also", &OldRow::also)};
+template <>
+inline constexpr auto fields_of<NewRow> =
+    std::tuple{field("shared", &NewRow::shared), optional_field("added", &NewRow::added), field("also", &NewRow::also)};
+
+}  // namespace npgpu
+
 using Sizes = std::vector<std::uint64_t>;
 
 TEST_CASE("root and provenance") {
@@ -14,7 +34,7 @@ TEST_CASE("root and provenance") {
   make_trace(folder / "t.h5");
   const Trace trace = read_trace(folder / "t.h5");
   CHECK(trace.version_major == 3);
-  CHECK(trace.version_minor == 1);
+  CHECK(trace.version_minor == 2);
   CHECK(trace.root.run_uuid == "first");
   CHECK(trace.root.tool_version == "0.1.0");
   CHECK(trace.root.git_commit == "abc123");
@@ -203,4 +223,24 @@ TEST_CASE("what a later minor version may add is ignored: attributes, groups, co
   CHECK(trace.version_minor == 7);
   REQUIRE(trace.of<Transfers>().size() == 1);
   CHECK(trace.of<Transfers>()[0].samples[8] == TransferSample{2, 0, 0, 1, 10, 2.5, 3.5});
+}
+
+TEST_CASE("a column that an older table lacks is read as its default, and refuses what it cannot keep") {
+  const trace::Handle how(H5Pcreate(H5P_FILE_ACCESS));
+  REQUIRE(H5Pset_fapl_core(how, 1 << 16, false) >= 0);
+  const trace::Handle file(H5Fcreate("in-memory.h5", H5F_ACC_TRUNC, H5P_DEFAULT, how));
+  const OldRow old[] = {{1, 2}, {3, 4}};
+  trace::Table<OldRow>::create(file, "rows").append(old);
+  constexpr std::uint64_t unbounded = UINT32_MAX;
+  auto table = trace::Table<NewRow>::open(file, "", "rows", unbounded);
+  CHECK(table.read() == std::vector<NewRow>{{1, 7, 2}, {3, 7, 4}});
+
+  const NewRow usual[] = {{5, 7, 6}}, other[] = {{8, 7, 9}, {8, 9, 10}};
+  table.append(usual);
+  CHECK(table.read() == std::vector<NewRow>{{1, 7, 2}, {3, 7, 4}, {5, 7, 6}});
+  CHECK_THROWS_WITH_AS(table.append(other), doctest::Contains("no column 'added'"), trace::FormatError);
+  CHECK(table.rows() == 3);
+  // A column that is not optional must be there.
+  CHECK_THROWS_WITH_AS(trace::Table<TransferSample>::open(file, "", "rows", unbounded), doctest::Contains("is missing"),
+                       trace::FormatError);
 }

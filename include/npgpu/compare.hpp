@@ -33,6 +33,7 @@ template <> std::vector<PointTime<Transfers>> estimates(const TransferSeries&);
 template <> std::vector<PointTime<Probes>> estimates(const ProbeSeries&);
 template <> std::vector<PointTime<Jobs>> estimates(const JobSeries&);
 template <> std::vector<PointTime<Calls>> estimates(const CallSeries&);
+template <> std::vector<PointTime<Partitions>> estimates(const PartitionSeries&);
 
 // ---- tolerances -----------------------------------------------------------------------------------------------------
 

@@ -58,6 +58,7 @@ struct DeviceInfo {
   int numa_node = -1;      // -1: unknown, or the machine has only one
   Limit link;              // host to device, one direction
   Limit memory;            // the device's own memory, read + write together
+  Limit peers;             // to another device, one direction: all its NVLinks, or its PCIe link
   Facts facts;
 };
 
@@ -92,6 +93,8 @@ class DeviceFamily {
   // The device called `id`, which is of this family. Throws Error(usage) naming those there are, or Error(nothing) with
   // why_none(). Simulated devices also take the path of a spec here.
   virtual DeviceInfo find(const std::string& id) const;
+  // The GPUs of the node that `id` is one of, or that it is the name of, in order: those that can copy to each other.
+  virtual std::vector<std::string> node(const std::string& id) const;
   // Null where nobody else can use the device, or nothing could be seen of them.
   virtual std::unique_ptr<DeviceWatch> watch(const std::string& id) const;
   // What the device has counted until now: errors of memory and links, replays. Asked before a run and after it, so
@@ -110,6 +113,7 @@ std::string_view kind_of(std::string_view id);
 // Throws Error: usage for a word that is no device, nothing where this build or machine has no such device.
 const DeviceFamily& family_of(const std::string& id);
 DeviceInfo find(const std::string& id);
+std::vector<std::string> node(const std::string& id);
 // Of a device of no family these three know nothing.
 std::unique_ptr<DeviceWatch> watch(const std::string& id);
 Facts counters(const std::string& id);

@@ -15,7 +15,7 @@ struct FieldInfo {
   std::string_view name;
   std::string_view unit = "1";
   std::string_view codes = {};
-  bool optional = false;  // an attribute that older traces do not have: the member keeps its default
+  bool optional = false;  // an attribute or column that older traces do not have: the member keeps its default
 };
 
 template <class Row, class T> struct Field : FieldInfo { T Row::*at; };
@@ -25,8 +25,9 @@ constexpr Field<Row, T> field(std::string_view name, T Row::*at, std::string_vie
   return {{name, unit, codes}, at};
 }
 
-template <class Row, class T> constexpr Field<Row, T> optional_field(std::string_view name, T Row::*at) {
-  return {{name, "1", {}, true}, at};
+template <class Row, class T>
+constexpr Field<Row, T> optional_field(std::string_view name, T Row::*at, std::string_view unit = "1") {
+  return {{name, unit, {}, true}, at};
 }
 
 // A text in a column: its first 32 bytes.

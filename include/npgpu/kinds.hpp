@@ -8,6 +8,7 @@
 
 #include "npgpu/call.hpp"
 #include "npgpu/job.hpp"
+#include "npgpu/partition.hpp"
 #include "npgpu/probe.hpp"
 #include "npgpu/transfer.hpp"
 
@@ -19,7 +20,7 @@ template <class... Ks> struct List {
   static constexpr std::array<std::string_view, sizeof...(Ks)> names{Ks::name...};
 };
 
-using Kinds = List<Transfers, Probes, Jobs, Calls>;  // in the order in which they are measured and reported
+using Kinds = List<Transfers, Probes, Jobs, Calls, Partitions>;  // in the order in which they are measured and reported
 
 // Calls visit.operator()<K>() for every kind.
 template <class Visit, class... Ks> constexpr void for_each_kind(Visit&& visit, List<Ks...>) {

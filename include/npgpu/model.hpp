@@ -30,8 +30,9 @@ struct PointSummary {
 // All measured lanes, by bytes, then lane; lanes are numbered as in lanes(). The limit is the series'.
 std::vector<PointSummary> summarize(const TransferSeries&);
 
-// The measured lanes together over the longest of their times, trial by trial; then as above. `bytes` stays the size of
-// one copy, and the rate counts the copies of all lanes. Empty where only one lane is measured.
+// The measured lanes together, trial by trial; then as above. Of a duplex, over the longest of their times; of a case
+// with more_lanes that is timed on devices, the sum of the lanes' rates, because all ran all the time. `bytes` stays
+// the size of one copy, and the rate counts the copies of all lanes. Empty where only one lane is measured.
 std::vector<PointSummary> summarize_sum(const TransferSeries&);
 
 // A curve of one lane in few numbers. NaN where the points do not carry it.

@@ -17,6 +17,8 @@ namespace npgpu {
 
 class Module : public Backend<Transfers> {
  public:
+  // Who moves the bytes of copies that a GPU takes part in, if nothing else is asked for.
+  virtual Executor executor() const { return Executor::copy_engine; }
   // Why this case cannot run, whatever its size, and what would make it run; nothing if it can. A case of several lanes
   // is asked for as a whole, and then for each lane but the first alone.
   virtual std::optional<std::string> refuses_case(const TransferCase&) const = 0;

@@ -17,32 +17,38 @@
 namespace npgpu {
 
 enum class Operation {
-  fma,    // compute: x = x*a + b in registers, two operations
-  rmw,    // bandwidth: x = x + c in place; read and write are counted (Perez & Piccoli 2011)
-  read,   // bandwidth: a sum of all elements
-  write,  // bandwidth: every element set
-  copy,   // bandwidth: y = x; read and write are counted
-  triad,  // bandwidth: z = x + s*y; two reads and a write are counted
-  chase,  // latency: each load's address comes from the load before
+  fma,     // compute: x = x*a + b in registers, two operations
+  rmw,     // bandwidth: x = x + c in place; read and write are counted (Perez & Piccoli 2011)
+  read,    // bandwidth: a sum of all elements
+  write,   // bandwidth: every element set
+  copy,    // bandwidth: y = x; read and write are counted
+  triad,   // bandwidth: z = x + s*y; two reads and a write are counted
+  chase,   // latency: each load's address comes from the load before
+  add,     // atomics: adds to a word, whose old value nobody uses
+  fetch,   // atomics: the same, and the old value is used
+  branch,  // divergence: multiply-adds on one of several ways
+  sum,     // reduction: all words of an array, to one word
 };
 enum class DataType { fp32, fp64, int32, fp16, bf16 };  // on a GPU two fp16 or bf16 lie in a register
 enum class Form {
   streaming,  // nothing waits for a result but the last step
   dependent,  // every step of a thread waits for the one before
 };
-enum class Space { registers, shared, constant, global, host };
+// l1, l2: global memory, of which the set is so small that this cache answers.
+enum class Space { registers, shared, constant, global, host, l1, l2 };
 
 template <>
-inline constexpr std::array<std::string_view, 7> names_of<Operation>{"fma",  "rmw",   "read", "write",
-                                                                     "copy", "triad", "chase"};
+inline constexpr std::array<std::string_view, 11> names_of<Operation>{
+    "fma", "rmw", "read", "write", "copy", "triad", "chase", "add", "fetch", "branch", "sum"};
 template <>
 inline constexpr std::array<std::string_view, 5> names_of<DataType>{"fp32", "fp64", "int32", "fp16", "bf16"};
 template <> inline constexpr std::array<std::string_view, 2> names_of<Form>{"streaming", "dependent"};
 template <>
-inline constexpr std::array<std::string_view, 5> names_of<Space>{"registers", "shared", "constant", "global", "host"};
+inline constexpr std::array<std::string_view, 7> names_of<Space>{"registers", "shared", "constant", "global",
+                                                                 "host",      "l1",     "l2"};
 
 struct ProbeCase {
-  std::string probe{};   // compute, bandwidth, latency
+  std::string probe{};   // compute, bandwidth, latency, onchip, ...
   std::string device{};  // host, cuda:0, sim:gtx470
   Operation operation = Operation::fma;
   DataType type = DataType::fp32;
@@ -58,6 +64,11 @@ inline constexpr auto fields_of<ProbeCase> = std::tuple{
 inline std::string device_of(const ProbeCase& c) { return c.device; }
 // Its work is counted in loads, each of which waits for the one before.
 inline bool counts_loads(const ProbeCase& c) { return c.probe == "latency"; }
+inline bool counts_atomics(const ProbeCase& c) { return c.probe == "atomics"; }
+// It holds what a pattern costs against a law (npgpu/laws.hpp), and has no four corners.
+inline bool is_pattern(const ProbeCase& c) {
+  return c.probe != "compute" && c.probe != "bandwidth" && c.probe != "latency";
+}
 inline bool is_host_timed(const ProbeCase& c) { return c.device == "host"; }
 std::string title(const ProbeCase&);  // "bandwidth cuda:0 rmw fp32 dependent"
 
@@ -70,6 +81,12 @@ struct Shape {
   std::uint32_t access_bytes = 0;      // of one thread's access; 0 where no memory is touched
   std::uint64_t bytes = 0;             // working set of the grid; 0 where no memory is touched
   std::uint32_t one_block_per_sm = 0;  // 1: no two blocks on one unit, which is forced, and checked
+  // How the places of a block's threads lie to each other; see each probe. Accesses from a thread's place to its
+  // neighbour's: 1 side by side, 0 all at one place. Of a branch: neighbours that take the same way, 0 all.
+  std::uint32_t stride = 1;
+  std::uint32_t offset_bytes = 0;  // of the first thread's place from a line's begin
+  std::uint32_t ways = 1;          // of a branch
+  std::uint32_t rung = 0;          // of a ladder of kernels that do the same work, from 1; 0: there is one kernel
 
   auto operator<=>(const Shape&) const = default;
 };
@@ -80,7 +97,11 @@ inline constexpr auto fields_of<Shape> =
                field("ilp", &Shape::ilp),
                field("access_bytes", &Shape::access_bytes, "B"),
                field("bytes", &Shape::bytes, "B"),
-               field("one_block_per_sm", &Shape::one_block_per_sm, "1", "1 no two blocks on one unit, 0 as they come")};
+               field("one_block_per_sm", &Shape::one_block_per_sm, "1", "1 no two blocks on one unit, 0 as they come"),
+               optional_field("stride", &Shape::stride),
+               optional_field("offset_bytes", &Shape::offset_bytes, "B"),
+               optional_field("ways", &Shape::ways),
+               optional_field("rung", &Shape::rung)};
 
 // The build of a device as its driver or system reports it: what shapes it takes, and what derived values are compared
 // with. 0 or NaN: not reported.
@@ -162,6 +183,9 @@ using ProbeStep = Step<Probes>;
 // out far more than the caches hold takes longer than to measure it.
 inline auto memory_of(const Shape& s) { return std::pair(s.bytes, s.blocks); }
 
+// What tells patterns apart.
+inline auto pattern_of(const Shape& s) { return std::tuple(s.stride, s.offset_bytes, s.ways, s.rung); }
+
 std::optional<std::string> flaw_of(const Shape&);
 std::optional<std::string> flaw_of(const ProbeSample&);
 std::string text_of(const Shape&);  // "132 x 1024 threads, ilp 4, 16 B each, in 4 GiB, one block per SM"
@@ -174,12 +198,16 @@ class Probe : public Backend<Probes> {
   virtual std::vector<ProbeCase> cases(const std::string& device) const = 0;
   // The shapes that answer the case, corners first; each once.
   virtual std::vector<Shape> shapes(const ProbeCase&) const = 0;
+  // Those of them that are measured where every device is asked for everything: all, few or none.
+  virtual std::vector<Shape> usual_shapes(const ProbeCase& c) const { return shapes(c); }
   // Why this case cannot run, whatever its shape; and why a case that can does not take this shape.
   virtual std::optional<std::string> refuses_case(const ProbeCase&) const = 0;
   virtual std::optional<std::string> refuses_shape(const ProbeCase&, const Shape&) const = 0;
   std::optional<std::string> refuses(const ProbeStep& step) const final {
     if (auto why = refuses_case(step.question)) return why;
     if (const auto flaw = flaw_of(step.axes)) return "the shape " + *flaw;
+    if (!is_pattern(step.question) && pattern_of(step.axes) != pattern_of(Shape{}))
+      return "probe " + step.question.probe + " has no stride, offset, ways or rungs";
     return refuses_shape(step.question, step.axes);
   }
 };

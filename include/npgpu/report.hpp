@@ -9,7 +9,9 @@
 
 #include "npgpu/advice.hpp"
 #include "npgpu/compare.hpp"
+#include "npgpu/matrix.hpp"
 #include "npgpu/overview.hpp"
+#include "npgpu/partition_model.hpp"
 #include "npgpu/predict.hpp"
 #include "npgpu/sequence.hpp"
 
@@ -34,6 +36,10 @@ std::string probe_rate_text(const ProbeCase&, double per_s);
 // The first point's rate, or its time where it has no rate, and half the width of the interval: "66.9 TFLOP/s ±0.10 %";
 // "not usable" if it has neither. For K out of Kinds.
 template <class K> std::string point_text(const Series<K>&);
+
+// The node as a matrix: tables with a row for each source and a column for each target, what many lanes have at once,
+// and what stands out. Nothing is printed of an empty one.
+void matrix_text(std::ostream&, const NodeMatrix&, const TextStyle&);
 
 // A table for each series and what is derived from all. A simulated device's series have SIMULATED in their titles.
 void report_text(std::ostream&, const Trace&, const TextStyle&);
@@ -116,6 +122,10 @@ void evaluation_json(std::ostream&, const Evaluation&, std::span<const GraphComp
 void in_turn_text(std::ostream&, const InTurnErrors&, const TextStyle&);  // nothing where there is no such job
 // A row for each job that was measured both ways; nothing where there is none.
 void graphs_text(std::ostream&, std::span<const GraphComparison>, const TextStyle&);
+
+// The partition method, size by size: what was measured, and what each model chooses.
+void partition_text(std::ostream&, std::span<const PartitionStudy>, const TextStyle&);
+void partition_json(std::ostream&, std::span<const PartitionStudy>);
 
 // A table of one kind. Samples: each with its case, axes and visit. Summary: a row for each point, as data/TABLES.md
 // describes it.

@@ -61,7 +61,8 @@ template <class K> class Runner {
   std::uint32_t disturbed_ = 0;
 };
 
-// Bytes that steps take before the first operation, or that are free for them.
+// Bytes that steps take before the first operation, or that are free for them; of several devices, on the one that
+// needs most, or has least.
 struct MemoryNeed {
   std::uint64_t host_bytes = 0;
   std::uint64_t device_bytes = 0;

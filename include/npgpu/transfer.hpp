@@ -16,6 +16,7 @@ enum class Pattern {
   stream,    // copies one way, back to back
   pingpong,  // there and back; times are one way, half a round trip
   duplex,    // both directions at once: two lanes
+  chase,     // loads of 8 bytes by a kernel, each of whose address is what the one before brought
 };
 enum class Direction { h2d, d2h, d2d, h2h, peer };
 enum class Memory { pageable, pinned, write_combined, managed, device };
@@ -30,8 +31,14 @@ enum class Cache {
 };
 // Who moves the bytes.
 enum class Executor { copy_engine, sm_kernel, cpu };
+// How a copy between two devices reaches the other one's memory. With other directions it has no meaning.
+enum class Access {
+  write,   // the source's device writes into the target's memory
+  read,    // the target's device reads the source's memory
+  staged,  // neither sees the other's memory: the driver takes the bytes through the host
+};
 
-template <> inline constexpr std::array<std::string_view, 3> names_of<Pattern>{"stream", "pingpong", "duplex"};
+template <> inline constexpr std::array<std::string_view, 4> names_of<Pattern>{"stream", "pingpong", "duplex", "chase"};
 template <> inline constexpr std::array<std::string_view, 5> names_of<Direction>{"h2d", "d2h", "d2d", "h2h", "peer"};
 template <>
 inline constexpr std::array<std::string_view, 5> names_of<Memory>{"pageable", "pinned", "write-combined", "managed",
@@ -39,6 +46,10 @@ inline constexpr std::array<std::string_view, 5> names_of<Memory>{"pageable", "p
 template <> inline constexpr std::array<std::string_view, 3> names_of<Timing>{"host", "event", "gated"};
 template <> inline constexpr std::array<std::string_view, 2> names_of<Cache>{"warm", "cold"};
 template <> inline constexpr std::array<std::string_view, 3> names_of<Executor>{"copy-engine", "sm-kernel", "cpu"};
+template <> inline constexpr std::array<std::string_view, 3> names_of<Access>{"write", "read", "staged"};
+
+// What one load of a chase brings.
+inline constexpr std::uint64_t chase_bytes = 8;
 
 // One flow of bytes.
 struct Lane {
@@ -61,6 +72,7 @@ struct TransferCase {
   Timing timing = Timing::host;
   Cache cache = Cache::warm;
   Executor executor = Executor::copy_engine;
+  Access access = Access::write;    // of all lanes between two devices
   std::uint64_t source_offset = 0;  // bytes past an aligned address
   std::uint64_t target_offset = 0;
   bool bind = true;                // buffers and threads on the device's NUMA node
@@ -80,6 +92,7 @@ inline constexpr auto fields_of<TransferCase> =
                field("timing", &TransferCase::timing),
                field("cache", &TransferCase::cache),
                field("executor", &TransferCase::executor),
+               optional_field("access", &TransferCase::access),
                field("source_offset_bytes", &TransferCase::source_offset, "B"),
                field("target_offset_bytes", &TransferCase::target_offset, "B"),
                field("bind", &TransferCase::bind),
@@ -88,9 +101,17 @@ inline constexpr auto fields_of<TransferCase> =
 // A case between the host and `device` in that direction, or within one of them; memory and executor as usual for it.
 // h2h on a GPU or a simulated device copies within its host's memory, and both ends name the device.
 TransferCase case_on(std::string module, const std::string& device, Direction direction = Direction::h2d);
+// A case from one device to another.
+TransferCase peer_case(std::string module, const std::string& source, const std::string& target,
+                       Access access = Access::write);
 
 // The device that a case is about: the first of source and target that is not the host, else the host.
 std::string device_of(const TransferCase&);
+// The device whose engine or kernel moves the bytes of the case's own lane: for Access::read the target, else
+// device_of().
+std::string mover_of(const TransferCase&);
+// All devices of all lanes, each once, in the order of the lanes; the host only where there is no other.
+std::vector<std::string> devices_of(const TransferCase&);
 
 // The host's processors have a part in its times: its clock times it, or they move the bytes.
 inline bool is_host_timed(const TransferCase& c) { return c.timing == Timing::host || c.executor == Executor::cpu; }
@@ -101,7 +122,9 @@ constexpr Direction reversed(Direction d) {
 }
 Lane reversed(const Lane&);
 
-// All lanes of a case: its own, for duplex the reverse one, then more_lanes.
+// All lanes of a case: its own, for duplex the reverse one, then more_lanes. With more_lanes that are timed on devices,
+// all lanes start by one gate, and each goes on copying behind its last timed copy until the others have theirs: every
+// lane's time is one in which all ran.
 std::vector<Lane> lanes(const TransferCase&);
 // The case of one of its lanes alone, as a module is asked for it.
 TransferCase lane_case(const TransferCase&, const Lane&);

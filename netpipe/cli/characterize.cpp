@@ -145,7 +145,7 @@ void add_probes(Plan& plan, const DeviceInfo& device, bool beside_gpus, bool qui
     try {
       for (const ProbeCase& c : probe->cases(device.id)) {
         if (quick && !is_quick(c)) continue;
-        const auto shapes = probe->shapes(c);
+        const auto shapes = probe->usual_shapes(c);
         add<Probes>(plan, *probe, device,
                     steps_of<Probes>(c, quick || is_host_beside_gpus ? few_of(c, shapes) : shapes));
       }

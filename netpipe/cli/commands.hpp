@@ -11,9 +11,11 @@ namespace npgpu::cli {
 Command characterize();
 Command check();
 Command transfer();
+Command matrix();
 Command probe();
 Command streams();
 Command calls();
+Command partition();
 Command report();
 Command derive_parameters();
 Command predict();

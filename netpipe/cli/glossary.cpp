@@ -29,11 +29,24 @@ const std::map<std::string_view, Meaning>& glossary() {
       // transfers
       {"module", {"LIST", "The API that moves the bytes. npgpu list shows them."}},
       {"pattern",
-       {"LIST", "stream: copies one way, back to back. pingpong: there and back. duplex: both directions at once."}},
+       {"LIST",
+        "stream: copies one way, back to back. pingpong: there and back. duplex: both directions at once. "
+        "chase: loads of 8 bytes by a kernel, each from the address that the one before brought."}},
       {"direction",
        {"LIST",
         "h2d: host to device. d2h: device to host. d2d: within the device. h2h: within the host. peer: from one device "
         "to another."}},
+      {"to", {"LIST", "With --direction peer: the devices that are copied to."}},
+      {"access",
+       {"LIST",
+        "How a copy between two devices reaches the other one's memory. write: the source's device writes. read: the "
+        "target's device reads. staged: neither sees the other, and the driver takes the bytes through the host."}},
+      {"executor", {"LIST", one_of<Executor>("Who moves the bytes")}},
+      {"only",
+       {"LIST",
+        "Parts of the matrix. pairs: from each GPU to each other one. both: both ways at once. host: between each GPU "
+        "and the host, and within each. latency: of one load. together: many at once."}},
+      {"every-pair", {"", "Measure every pair also where there are more than 8 GPUs, in place of some of each."}},
       {"memory", {"LIST", one_of<Memory>("Kind of the host's memory")}},
       {"async", {"", "Use the asynchronous form of the API."}},
       {"timing",
@@ -57,7 +70,9 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"shape",
        {"LIST",
         "Measure this shape in place of those that answer the case: "
-        "blocks=132,threads=1024,ilp=4,access=16,bytes=4GiB,one_block_per_sm=1."}},
+        "blocks=132,threads=1024,ilp=4,access=16,bytes=4GiB,one_block_per_sm=1. Patterns also have stride, offset, "
+        "ways and rung."}},
+      {"thorough", {"", "all: every shape of every probe, also of those that characterize leaves out."}},
 
       // jobs
       {"experiment",
@@ -177,12 +192,17 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"trial-time", {"TIME", "adaptive: length of a trial (default 1ms; calls 0.5ms; jobs: one job)."}},
       {"budget",
        {"TIME",
-        "adaptive: a point that has not converged after this time is marked so (default 30ms; jobs 20ms; calls "
+        "adaptive: a point that has not converged after this time is marked so (default 30ms; jobs and partitions "
+        "20ms; calls "
         "15ms)."}},
       {"target-time", {"TIME", "classic: length of a trial (default 250ms; probes 50ms)."}},
       {"repeats", {"N", "classic: repeats of a trial, in place of its length."}},
 
       {"call", {"LIST", one_of<Call>("Only these calls")}},
+
+      // the partition method
+      {"size", {"LIST", "Number of unknowns of a system: 1000, 1e6."}},
+      {"sub-system", {"N", "Number of rows of a sub-system, which one thread solves."}},
 
       // what comes out
       {"output", {"FILE", "The file to write.", 'o'}},
@@ -200,7 +220,7 @@ const std::map<std::string_view, Meaning>& glossary() {
       // traces
       {"case",
        {"KIND[:LIST]",
-        "Only these series: a kind (transfers, probes, jobs, calls) and their numbers in the trace, as in "
+        "Only these series: a kind (transfers, probes, jobs, calls, partitions) and their numbers in the trace, as in "
         "transfers:0,3. Several are separated by spaces, or the option is repeated.",
         0, true}},
       {"every-size", {"", "Print every size; otherwise the perturbed neighbours of a size are part of its row."}},
@@ -212,7 +232,7 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"all", {"", "Show everything, also what is the same or passes; with --points every point."}},
       {"markdown", {"", "Print tables as GitHub reads them."}},
       {"format", {"WORD", "csv: one table. json: the whole trace. npout: NetPIPE's five columns of one series."}},
-      {"table", {"KIND", "csv: which table: transfers, probes, jobs or calls."}},
+      {"table", {"KIND", "csv: which table: transfers, probes, jobs, calls or partitions."}},
       {"points", {"", "Print one row for each point."}},
       {"summary",
        {"",

@@ -23,7 +23,10 @@ template <> PointCost cost_of(const DeviceInfo& device, const Step<Transfers>& s
   const int legs = step.question.pattern == Pattern::stream ? 1 : 2;
   const auto bytes = static_cast<double>(step.axes.bytes) * legs;
   const bool blocking = step.question.timing == Timing::host;
-  const double rate = step.question.direction == Direction::d2d ? 1e12 : host ? 8e9 : 4e10;
+  const double rate = step.question.direction == Direction::d2d    ? 1e12
+                      : step.question.direction == Direction::peer ? 2e11
+                      : host                                       ? 8e9
+                                                                   : 4e10;
   if (device.simulated) return {Seconds{0}, moved(bytes, 1.8e9)};
   // A walk through more than the caches is laid out anew for each size.
   return {Seconds{host       ? 1e-7
@@ -52,6 +55,16 @@ template <> PointCost cost_of(const DeviceInfo& device, const Step<Jobs>& step) 
                              : Seconds{static_cast<double>(job.kernel_bytes / 4 * job.iterations) / word_rounds_per_s};
   // As much again to set up and to check.
   return {Seconds{20e-6} + copies + kernel, Seconds{0.005} + 3 * copies};
+}
+
+template <> PointCost cost_of(const DeviceInfo& device, const Step<Partitions>& step) {
+  if (device.simulated) return {Seconds{0}, Seconds{0}};
+  constexpr double copied_values = 6;  // of each unknown: four down, one up, and what goes to the host and back
+  const auto unknowns = static_cast<double>(step.axes.size);
+  const double sub_systems = unknowns / step.axes.sub_system;
+  if (device.id == "host") return {Seconds{20e-6 + 40e-9 * unknowns}, Seconds{50e-9 * unknowns}};
+  const Seconds copies = moved(copied_values * static_cast<double>(bytes_of(step.question.type)) * unknowns, 4e10);
+  return {Seconds{100e-6 + 14e-9 * sub_systems} + copies, Seconds{0.005} + copies};
 }
 
 // Of all visits to a point; `rest` is what each takes beside its trials.

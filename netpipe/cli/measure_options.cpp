@@ -21,6 +21,11 @@ template <> const Repetition usual_repetition<Probes>{.classic = {.target = Seco
 template <>
 const Repetition usual_repetition<Jobs>{.classic = {}, .adaptive = {.trial = Seconds{0}, .budget = Seconds{0.02}}};
 
+// A trial is one run.
+template <>
+const Repetition usual_repetition<Partitions>{.classic = {},
+                                              .adaptive = {.trial = Seconds{0}, .budget = Seconds{0.02}}};
+
 // Calls are short, and many are timed.
 template <>
 const Repetition usual_repetition<Calls>{.classic = {.target = Seconds{0.01}},

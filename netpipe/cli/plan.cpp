@@ -21,6 +21,7 @@ template <class K> constexpr std::string_view smaller = "measure smaller sizes";
 template <> constexpr std::string_view smaller<Transfers> = "lower --end or --sizes";
 template <> constexpr std::string_view smaller<Probes> = "lower bytes in --shape";
 template <> constexpr std::string_view smaller<Jobs> = "lower --bytes-in or --bytes-out";
+template <> constexpr std::string_view smaller<Partitions> = "lower --size";
 
 template <class K> std::string title_of(const Batch<K>& batch) {
   const auto cases = batch.cases();
@@ -53,8 +54,13 @@ template <class K> Seconds time_of(const Batch<K>& batch, const MeasureOptions& 
 std::vector<DeviceInfo> Plan::devices() const {
   std::vector<DeviceInfo> all;
   for_each_kind([&]<class K>() {
-    for (const Batch<K>& batch : of<K>())
+    for (const Batch<K>& batch : of<K>()) {
       if (std::ranges::find(all, batch.device.id, &DeviceInfo::id) == all.end()) all.push_back(batch.device);
+      if constexpr (std::is_same_v<K, Transfers>)
+        for (const TransferCase& c : batch.cases())
+          for (const std::string& id : devices_of(c))
+            if (std::ranges::find(all, id, &DeviceInfo::id) == all.end()) all.push_back(devices::find(id));
+    }
   });
   return all;
 }
@@ -169,10 +175,13 @@ const Module& module_named(const std::string& name) {
   throw Error(ErrorKind::usage, fmt::format("--module: '{}' is no module; there are {}", name, fmt::join(names, ", ")));
 }
 
-const Module& default_module(const DeviceInfo& device) {
+const Module& default_module(const DeviceInfo& device, Executor executor) {
   const std::string_view kind = devices::kind_of(device.id);
   const auto all = reaching(modules(), kind);
   if (all.empty()) throw Error(ErrorKind::nothing, fmt::format("no module of this build moves bytes on {}", device.id));
+  if (executor == Executor::sm_kernel)
+    for (const Module* module : all)
+      if (module->executor() == executor) return *module;
   // The runtime API is what most programs use.
   const auto usual = std::ranges::find(all, "cudaMemcpy", &Module::name);
   return usual == all.end() ? *all.front() : **usual;

@@ -71,7 +71,7 @@ std::vector<const B*> reaching(const std::vector<std::unique_ptr<B>>& all, std::
 // The devices that --device names, else the first GPU. Throws Error(nothing), as "calls need a GPU: ...".
 std::vector<std::string> gpu_ids(const Options&, const std::string& what);
 // The module that moves a device's bytes when the user names none. Throws Error(nothing) if this build has none.
-const Module& default_module(const DeviceInfo&);
+const Module& default_module(const DeviceInfo&, Executor executor = Executor::copy_engine);
 // Throws Error(usage) naming the modules that there are, or why this one was left out of the build.
 const Module& module_named(const std::string& name);
 

@@ -2,6 +2,8 @@
 // are from jobs that were measured.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <iostream>
 
 #include "netpipe/cli/commands.hpp"
@@ -158,8 +160,29 @@ int predict_list(const Options& options, const std::string& path, const Measured
   return exit_code::done;
 }
 
+// Runs of the partition method are what a trace is asked about where no job is named.
+bool asks_of_partitions(const Options& options, const Trace& trace) {
+  if (trace.of<Partitions>().empty() || options.on("evaluate")) return false;
+  return std::ranges::none_of(std::array{"bytes-in", "kernel-ms", "bytes-out", "jobs"},
+                              [&](const char* option) { return options.has(option); });
+}
+
+int predict_partitions(const Options& options, const Trace& trace) {
+  auto studies = partition_studies(trace);
+  if (const auto device = options.maybe("device"))
+    std::erase_if(studies, [&](const PartitionStudy& s) { return s.device != *device; });
+  if (studies.empty())
+    throw Error(ErrorKind::usage, options.place("TRACE") +
+                                      " holds no size of the partition method in one stream and in "
+                                      "more: npgpu partition --append measures some");
+  if (options.on("json")) partition_json(std::cout, studies);
+  else partition_text(std::cout, studies, terminal_style());
+  return exit_code::done;
+}
+
 int run_predict(const Options& options) {
   const Trace trace = read_trace(options.place("TRACE"), Guard::child);
+  if (asks_of_partitions(options, trace)) return predict_partitions(options, trace);
   MeasuredCosts costs = costs_of_trace(trace, options.place("TRACE"), options.maybe("device"));
   if (options.on("evaluate")) return print_evaluation(options, trace, costs);
 
@@ -212,12 +235,14 @@ Command predict() {
       "Predicts how long a job takes in n streams on a device whose costs are in a trace (npgpu characterize, or npgpu "
       "streams --experiment overheads), and which n is best. Advises the fewest streams within 1 % of that, with "
       "chunks, "
-      "buffers, memory, and the model's own error. Needs no device.",
+      "buffers, memory, and the model's own error. Of a trace with runs of npgpu partition, and without a job, it "
+      "prints for each size the best number of streams and those that models choose. Needs no device.",
       {"TRACE"},
       {"npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
        "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 0 --draw",
        "npgpu predict node.h5 --bytes-in 2GiB --kernel-ms 40 --bytes-out 2GiB --max-memory 256MiB",
-       "npgpu predict node.h5 --jobs jobs.csv", "npgpu predict node.h5 --evaluate --measured design.h5"},
+       "npgpu predict node.h5 --jobs jobs.csv", "npgpu predict partition.h5",
+       "npgpu predict node.h5 --evaluate --measured design.h5"},
       {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", Option("threads", "512"), "jobs"}},
        {"Streams",
         {Option("order", "breadth-first"), Option("pool", "pooled"), Option("max-streams", "64"), "max-memory"}},

@@ -37,9 +37,15 @@ Shape shape_of(const std::string& text) {
     else if (axis == "access") shape.access_bytes = count(1, most);
     else if (axis == "bytes") shape.bytes = parse_size(option, value, 1);
     else if (axis == "one_block_per_sm") shape.one_block_per_sm = count(0, 1);
+    else if (axis == "stride") shape.stride = count(0, most);
+    else if (axis == "offset") shape.offset_bytes = count(0, most);
+    else if (axis == "ways") shape.ways = count(1, most);
+    else if (axis == "rung") shape.rung = count(1, most);
     else
       throw Error(ErrorKind::usage,
-                  fmt::format("--shape: '{}' is none of blocks, threads, ilp, access, bytes, one_block_per_sm", axis));
+                  fmt::format("--shape: '{}' is none of blocks, threads, ilp, access, bytes, one_block_per_sm, stride, "
+                              "offset, ways, rung",
+                              axis));
   }
   return shape;
 }
@@ -53,6 +59,12 @@ std::vector<std::string> names_or_all(const std::string& list, const std::string
     if (probe->device_kind() == devices::kind_of(device)) here.emplace_back(probe->name());
   }
   return here.empty() ? names : here;
+}
+
+// Of all probes what every device is asked for, unless the user wants everything; of a probe that is named, everything.
+std::vector<Shape> shapes_of(const Options& options, const Probe& probe, const ProbeCase& c) {
+  const bool usual = options.place("NAME") == "all" && !options.on("thorough");
+  return usual ? probe.usual_shapes(c) : probe.shapes(c);
 }
 
 Plan probe_plan(const Options& options) {
@@ -76,7 +88,9 @@ Plan probe_plan(const Options& options) {
           continue;
         const auto why = shape && !probe.refuses_case(c) ? probe.refuses({c, *shape}) : std::nullopt;
         if (why) plan.left_out.push_back(fmt::format("{}: --shape: {}", title(c), *why));
-        else add<Probes>(plan, probe, device, steps_of<Probes>(c, shape ? std::vector{*shape} : probe.shapes(c)));
+        else
+          add<Probes>(plan, probe, device,
+                      steps_of<Probes>(c, shape ? std::vector{*shape} : shapes_of(options, probe, c)));
       }
     }
   if (plan.points() == 0 && plan.left_out.empty())
@@ -87,18 +101,34 @@ Plan probe_plan(const Options& options) {
 }  // namespace
 
 Command probe() {
-  return {"probe",
-          "time kernels on one unit of a device and on all",
-          "Times kernels whose work is known exactly, over blocks, threads and independent chains. NAME is compute, "
-          "bandwidth, latency, a list of them, or all.",
-          {"NAME"},
-          {"npgpu probe all", "npgpu probe compute --device host --type fp32,fp64",
-           "npgpu probe bandwidth --operation read --shape blocks=132,threads=1024,access=16,bytes=4GiB"},
-          with_measure_options({{"What is measured (lists: a,b,c)",
-                                 {Option("device", {}, "A list. Default: the first GPU if there is one, else host."),
-                                  Option("operation", {}, "Default: all that the device answers."),
-                                  Option("type", {}, "Default: all."), Option("form", {}, "Default: all."), "shape"}}}),
-          [](const Options& options) { return measure(options, probe_plan); }};
+  return {
+      "probe",
+      "time kernels on one unit of a device and on all",
+      "Times kernels whose work is known exactly, over blocks, threads and independent chains. NAME is a list of the "
+      "following, or all.\n"
+      "  compute: multiply-adds in registers\n"
+      "  bandwidth: memory, read and written\n"
+      "  latency: loads that wait for each other, over growing sets\n"
+      "  onchip: reads of shared memory by stride (bank conflicts), of L1, of L2, and of constants\n"
+      "  access: a warp's loads by stride and offset (coalescing)\n"
+      "  atomics: additions to one word or many, in global and shared memory\n"
+      "  divergence: a branch of several ways, taken by a warp's lanes or by whole warps\n"
+      "  reduction: the ladder of sums, from the simplest kernel to the best\n"
+      "  product: a product of matrices, from global memory and by tiles in shared memory\n"
+      "  staging: from global into shared memory by plain loads, asynchronous and bulk copies\n"
+      "Of onchip, access, atomics, divergence and product each shape is held against the law that is taught: bank "
+      "conflicts, "
+      "sectors, lines, ways.",
+      {"NAME"},
+      {"npgpu probe all", "npgpu probe all --thorough", "npgpu probe onchip --operation read",
+       "npgpu probe compute --device host --type fp32,fp64",
+       "npgpu probe bandwidth --operation read --shape blocks=132,threads=1024,access=16,bytes=4GiB"},
+      with_measure_options(
+          {{"What is measured (lists: a,b,c)",
+            {Option("device", {}, "A list. Default: the first GPU if there is one, else host."),
+             Option("operation", {}, "Default: all that the device answers."), Option("type", {}, "Default: all."),
+             Option("form", {}, "Default: all."), "shape", "thorough"}}}),
+      [](const Options& options) { return measure(options, probe_plan); }};
 }
 
 }  // namespace npgpu::cli

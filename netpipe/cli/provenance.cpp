@@ -48,7 +48,9 @@ Facts device_facts(const DeviceInfo& device) {
               {"link_bytes_per_s", device.link.per_s},
               {"link_source", device.link.source},
               {"memory_bytes_per_s", device.memory.per_s},
-              {"memory_source", device.memory.source}};
+              {"memory_source", device.memory.source},
+              {"peers_bytes_per_s", device.peers.per_s},
+              {"peers_source", device.peers.source}};
   add_new(facts, device.facts);
   add_new(facts, devices::counters(device.id));
   return facts;

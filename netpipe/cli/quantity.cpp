@@ -86,6 +86,35 @@ std::uint64_t parse_count(std::string_view option, std::string_view text, std::u
   return n->integer;
 }
 
+std::vector<std::uint64_t> parse_counts(std::string_view option, std::string_view text, std::uint64_t min,
+                                        std::uint64_t max) {
+  constexpr std::uint64_t longest = 4096;
+  const auto one = [&](std::string_view word) {
+    double value = 0;
+    const auto end = word.data() + word.size();
+    const auto read = std::from_chars(word.data(), end, value);
+    const bool plain = !word.empty() && word[0] >= '0' && word[0] <= '9';
+    if (!plain || read.ec != std::errc{} || read.ptr != end || value != std::floor(value))
+      refuse(option, word, "no whole number; write 1000, 1e6, 2.5e6");
+    if (value > static_cast<double>(max)) refuse(option, word, "too large: at most " + std::to_string(max));
+    if (value < static_cast<double>(min)) refuse(option, word, "too small: at least " + std::to_string(min));
+    return static_cast<std::uint64_t>(value);
+  };
+  std::vector<std::uint64_t> all;
+  for (const std::string& word : split_words(option, text)) {
+    const std::size_t dots = word.find("..");
+    const std::uint64_t first = one(std::string_view(word).substr(0, dots));
+    const std::uint64_t last = dots == std::string::npos ? first : one(std::string_view(word).substr(dots + 2));
+    if (last < first || last - first >= longest)
+      refuse(option, word,
+             "no range; write the smaller number first, and at most " + std::to_string(longest) + " of them");
+    for (std::uint64_t n = first; n <= last; ++n) all.push_back(n);
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
 Seconds parse_duration(std::string_view option, std::string_view text, Seconds min) {
   constexpr std::string_view advice = "no duration; write seconds, or 250ms, 10us";
   const auto n = number(text);

@@ -1,7 +1,11 @@
 // npgpu transfer: one case or many, over sizes.
+#include <optional>
+
 #include "netpipe/cli/campaign.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/quantity.hpp"
+#include "netpipe/engine/copy_cases.hpp"
+#include "npgpu/error.hpp"
 
 namespace npgpu::cli {
 
@@ -19,14 +23,34 @@ std::vector<std::uint64_t> sizes_of(const Options& options) {
 }
 
 Timing standard_timing(const TransferCase& c) {
-  const bool queues = c.async && c.memory != Memory::pageable && c.memory != Memory::managed;
-  return queues && c.direction != Direction::h2h ? Timing::gated : Timing::host;
+  if (c.async && is_staged_peer(c)) return Timing::event;
+  return only_enqueues(c) && c.direction != Direction::h2h ? Timing::gated : Timing::host;
+}
+
+// Where copies between two devices go: --to, else all others of the node.
+std::vector<std::string> targets_of(const Options& options, const std::string& source) {
+  if (const auto named = options.maybe("to")) return split_words("to", *named);
+  std::vector<std::string> all = devices::node(source);
+  std::erase(all, source);
+  if (all.empty()) throw Error(ErrorKind::nothing, "--direction peer needs two GPUs, and there is none but " + source);
+  return all;
 }
 
 Plan transfer_plan(const Options& options) {
   const auto axes = axes_of(sizes_of(options));
   Plan plan;
-  const auto on_device = [&](const Module& module, const DeviceInfo& device) {
+  const auto add_case = [&](const Module& module, const DeviceInfo& device, TransferCase c) {
+    for (const Memory memory : names_or(options, "memory", c.memory)) {
+      c.memory = memory;
+      for (const Timing timing : names_or(options, "timing", standard_timing(c))) {
+        c.timing = timing;
+        add<Transfers>(
+            plan, module, device,
+            steps_of<Transfers>(c, c.pattern == Pattern::chase ? std::vector{TransferSize{chase_bytes}} : axes));
+      }
+    }
+  };
+  const auto on_device = [&](const Module& module, const DeviceInfo& device, std::optional<Executor> executor) {
     const auto usual = device.id == "host" ? Direction::h2h : Direction::h2d;
     for (const Cache cache : parse_names<Cache>("cache", options.text("cache")))
       for (const Pattern pattern : parse_names<Pattern>("pattern", options.text("pattern")))
@@ -38,23 +62,35 @@ Plan transfer_plan(const Options& options) {
           c.bind = !options.on("no-bind");
           c.source_offset = parse_size("soffset", options.text("soffset"));
           c.target_offset = parse_size("roffset", options.text("roffset"));
-          for (const Memory memory : names_or(options, "memory", c.memory)) {
-            c.memory = memory;
-            for (const Timing timing : names_or(options, "timing", standard_timing(c))) {
-              c.timing = timing;
-              add<Transfers>(plan, module, device, steps_of<Transfers>(c, axes));
-            }
+          if (c.executor == Executor::copy_engine) c.executor = executor.value_or(module.executor());
+          if (direction != Direction::peer) {
+            add_case(module, device, c);
+            continue;
           }
+          c.memory = Memory::device;
+          for (const Access access : parse_names<Access>("access", options.text("access")))
+            for (const std::string& target : targets_of(options, device.id)) {
+              c.access = access;
+              c.target = target;
+              add_case(module, device, c);
+            }
         }
   };
+  std::vector<std::optional<Executor>> executors{std::nullopt};
+  if (const auto words = options.maybe("executor")) {
+    const auto given = parse_names<Executor>("executor", *words);
+    executors.assign(given.begin(), given.end());
+  }
   const auto ids = split_words("device", options.maybe("device").value_or(devices::default_device()));
   std::vector<const Module*> named;
   if (const auto names = options.maybe("module"))  // looked at before any device is asked
     for (const std::string& name : split_words("module", *names)) named.push_back(&module_named(name));
   for (const std::string& id : ids) {
     const DeviceInfo device = devices::find(id);
-    for (const Module* module : named.empty() ? std::vector{&default_module(device)} : named)
-      on_device(*module, device);
+    for (const auto executor : executors) {
+      const Module& usual = default_module(device, executor.value_or(Executor::copy_engine));
+      for (const Module* module : named.empty() ? std::vector{&usual} : named) on_device(*module, device, executor);
+    }
   }
   return plan;
 }
@@ -69,12 +105,15 @@ Command transfer() {
       "the others cannot is printed.",
       {},
       {"npgpu transfer --direction h2d,d2h --memory pinned,pageable", "npgpu transfer --device host --end 1MiB",
-       "npgpu transfer --async --pattern duplex --schedule classic"},
+       "npgpu transfer --async --pattern duplex --schedule classic",
+       "npgpu transfer --direction peer --access write,read --executor sm-kernel --async"},
       with_measure_options(
           {{"What is measured (lists: a,b,c)",
             {Option("device", {}, "A list. Default: the first GPU if there is one, else host."),
              Option("module", {}, "Default: memcpy, cudaMemcpy or simulated, as the device needs."),
              Option("pattern", "stream"), Option("direction", {}, "Default: h2d, on the host h2h."),
+             Option("to", {}, "A list. Default: all others of the node."), Option("access", "write"),
+             Option("executor", {}, "Default: as the module has it, copy-engine for most."),
              Option("memory", {}, "Default: pinned, on the host pageable."), "async",
              Option("timing", {}, "Default: gated for asynchronous copies, else host."), Option("cache", "warm"),
              Option("soffset", "0"), Option("roffset", "0"), "no-bind"}},

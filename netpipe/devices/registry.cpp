@@ -14,6 +14,13 @@ DeviceInfo DeviceFamily::find(const std::string& id) const {
   throw Error(ErrorKind::usage, "--device " + id + " is not there: this machine has " + ids);
 }
 
+std::vector<std::string> DeviceFamily::node(const std::string& id) const {
+  if (!has_gpus()) return {id};
+  std::vector<std::string> all;
+  for (const DeviceInfo& one : list()) all.push_back(one.id);
+  return all;
+}
+
 std::unique_ptr<DeviceWatch> DeviceFamily::watch(const std::string&) const { return nullptr; }
 
 Facts DeviceFamily::counters(const std::string&) const { return {}; }
@@ -44,6 +51,8 @@ const DeviceFamily& family_of(const std::string& id) {
 }
 
 DeviceInfo find(const std::string& id) { return family_of(id).find(id); }
+
+std::vector<std::string> node(const std::string& id) { return family_of(id).node(id); }
 
 std::unique_ptr<DeviceWatch> watch(const std::string& id) {
   const DeviceFamily* const family = maybe_family_of(id);

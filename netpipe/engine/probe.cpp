@@ -20,6 +20,7 @@ Seconds Probes::timed(const ProbeCase&, std::span<const ProbeSample> trial) {
 std::optional<std::string> flaw_of(const Shape& s) {
   if (s.blocks == 0 || s.threads == 0 || s.ilp == 0)
     return fmt::format("has {} blocks, {} threads, ilp {}", s.blocks, s.threads, s.ilp);
+  if (s.ways == 0) return "has a branch of 0 ways";
   if (s.one_block_per_sm > 1) return fmt::format("has {} for one_block_per_sm, which is 0 or 1", s.one_block_per_sm);
   return std::nullopt;
 }
@@ -33,6 +34,10 @@ std::string text_of(const Shape& s) {
   std::string text = fmt::format("{} x {} threads, ilp {}", s.blocks, s.threads, s.ilp);
   if (s.access_bytes > 0) text += fmt::format(", {} B each", s.access_bytes);
   if (s.bytes > 0) text += ", in " + size_text(s.bytes);
+  if (s.stride != 1) text += fmt::format(", stride {}", s.stride);
+  if (s.offset_bytes > 0) text += fmt::format(", offset {} B", s.offset_bytes);
+  if (s.ways > 1) text += fmt::format(", {} ways", s.ways);
+  if (s.rung > 0) text += fmt::format(", rung {}", s.rung);
   if (s.one_block_per_sm) text += ", one block per SM";
   return text;
 }

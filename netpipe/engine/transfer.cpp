@@ -41,6 +41,17 @@ std::optional<Lane> parse_lane(std::string_view text) {
               std::string(text.substr(arrow + 1, last - arrow - 1)), *executor, !is_load};
 }
 
+// Many lanes are counted by direction: "55 more lanes: 55 peer".
+std::string brief(const std::vector<Lane>& all) {
+  constexpr std::size_t few = 2;
+  if (all.size() <= few) return lanes_text(all);
+  std::string text = fmt::format("{} more lanes:", all.size());
+  for (std::size_t d = 0; d < names_of<Direction>.size(); ++d)
+    if (const auto n = std::ranges::count(all, static_cast<Direction>(d), &Lane::direction))
+      text += fmt::format(" {} {}", n, names_of<Direction>[d]);
+  return text;
+}
+
 }  // namespace
 
 TransferCase case_on(std::string module, const std::string& device, Direction direction) {
@@ -53,7 +64,29 @@ TransferCase case_on(std::string module, const std::string& device, Direction di
           .executor = usual_executor(direction)};
 }
 
+TransferCase peer_case(std::string module, const std::string& source, const std::string& target, Access access) {
+  return {.module = std::move(module),
+          .source = source,
+          .target = target,
+          .direction = Direction::peer,
+          .memory = Memory::device,
+          .access = access};
+}
+
 std::string device_of(const TransferCase& c) { return c.source == the_host ? c.target : c.source; }
+
+std::string mover_of(const TransferCase& c) {
+  return c.direction == Direction::peer && c.access == Access::read ? c.target : device_of(c);
+}
+
+std::vector<std::string> devices_of(const TransferCase& c) {
+  std::vector<std::string> all;
+  for (const Lane& lane : lanes(c))
+    for (const std::string& device : {lane.source, lane.target})
+      if (device != the_host && std::ranges::find(all, device) == all.end()) all.push_back(device);
+  if (all.empty()) all.emplace_back(the_host);
+  return all;
+}
 
 Lane reversed(const Lane& lane) {
   return {reversed(lane.direction), lane.target, lane.source, lane.executor, lane.measured};
@@ -99,12 +132,13 @@ std::string title(const TransferCase& c) {
   std::string text =
       fmt::format("{} {} {} {} {} {} {}", c.module, two_devices ? c.source + '>' + c.target : device_of(c),
                   name(c.direction), name(c.memory), name(c.pattern), c.async ? "async" : "blocking", name(c.timing));
+  if (c.direction == Direction::peer) text += fmt::format(" {}", name(c.access));
   if (c.executor != usual_executor(c.direction)) text += fmt::format(" {}", name(c.executor));
   if (c.cache == Cache::cold) text += " cold";
   if (c.source_offset) text += fmt::format(" soffset={}", c.source_offset);
   if (c.target_offset) text += fmt::format(" roffset={}", c.target_offset);
   if (!c.bind) text += " unbound";
-  if (!c.more_lanes.empty()) text += " with " + lanes_text(c.more_lanes);
+  if (!c.more_lanes.empty()) text += " with " + brief(c.more_lanes);
   return text;
 }
 
@@ -157,10 +191,11 @@ Limit limit_of(const TransferCase& c, const DeviceInfo& device) {
     case Direction::h2h:
       if (device.id != "host") break;  // what it says of memory is of its own
       return copy_within(device.memory, "the host's");
-    case Direction::peer: break;
+    case Direction::peer:
+      if (!(device.peers.per_s > 0)) return unknown(device.peers, "the rate between two devices is not known");
+      return device.peers;
   }
-  return unknown({}, c.direction == Direction::h2h ? "the rate of the host's memory is not known"
-                                                   : "the rate between two devices is not known");
+  return unknown({}, "the rate of the host's memory is not known");
 }
 
 std::string size_text(std::uint64_t bytes) {

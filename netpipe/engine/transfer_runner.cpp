@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <deque>
 #include <exception>
 #include <functional>
@@ -58,7 +59,7 @@ Times run_host(const TransferCase& c, Channel& channel, std::uint64_t repeats) {
 
 // Event and gated timing of one or more channels from one thread. Copies of several channels are issued in turn, so
 // that all find work from the start.
-Times run_device(const TransferCase& c, std::span<Channel* const> channels, std::uint64_t repeats) {
+Times run_device(const TransferCase& c, std::span<Channel* const> channels, std::uint64_t repeats, const Tails& tails) {
   const Clock& clock = channels[0]->clock();
   const Seconds begin = clock.now();
   std::deque<Gate> gates;
@@ -67,16 +68,21 @@ Times run_device(const TransferCase& c, std::span<Channel* const> channels, std:
     if (c.timing == Timing::gated) gates.emplace_back(&timer);
   }
   for (Channel* channel : channels) channel->timer()->start();
+  const auto once = [&](Channel* channel) {
+    channel->forward();
+    if (round_trips(c)) channel->back();
+  };
   if (channels.size() == 1) {
     channels[0]->issue(repeats, round_trips(c));
   } else {
     for (std::uint64_t i = 0; i < repeats; ++i)
-      for (Channel* channel : channels) {
-        channel->forward();
-        if (round_trips(c)) channel->back();
-      }
+      for (Channel* channel : channels) once(channel);
   }
   for (Channel* channel : channels) channel->timer()->stop();
+  const std::uint64_t longest_tail = tails.empty() ? 0 : std::ranges::max(tails);
+  for (std::uint64_t i = 0; i < longest_tail; ++i)
+    for (std::size_t lane = 0; lane < channels.size(); ++lane)
+      if (i < tails[lane]) once(channels[lane]);
   for (Gate& gate : gates) gate.open();
   for (Channel* channel : channels) channel->settle();
   const Seconds host = clock.now() - begin;
@@ -91,8 +97,8 @@ Times run_device(const TransferCase& c, std::span<Channel* const> channels, std:
   return voided ? std::nullopt : times;
 }
 
-Times run(const TransferCase& c, std::span<Channel* const> channels, std::uint64_t repeats) {
-  return c.timing == Timing::host ? run_host(c, *channels[0], repeats) : run_device(c, channels, repeats);
+Times run(const TransferCase& c, std::span<Channel* const> channels, std::uint64_t repeats, const Tails& tails = {}) {
+  return c.timing == Timing::host ? run_host(c, *channels[0], repeats) : run_device(c, channels, repeats, tails);
 }
 
 // Threads that begin together. If one of them cannot be started, those that wait for it end.
@@ -156,7 +162,7 @@ void keep_loaded(const TransferCase& c, Channel& channel, ThreadGroup& group, co
 
 // A copy that blocks its caller can only overlap with another caller's.
 Times run_threads(const TransferCase& c, std::span<Channel* const> measured, std::span<Channel* const> load,
-                  std::uint64_t repeats, bool one_driver) {
+                  std::uint64_t repeats, bool one_driver, const Tails& tails) {
   const std::size_t drivers = one_driver ? 1 : measured.size();
   const std::size_t each = measured.size() / drivers;
   std::vector<Times> times(drivers);
@@ -167,7 +173,7 @@ Times run_threads(const TransferCase& c, std::span<Channel* const> measured, std
       const auto mine = measured.subspan(i * each, each);
       for (Channel* channel : mine)
         channel->settle();  // what a thread's first call into a driver costs is no copy's time
-      if (group.together()) times[i] = run(c, mine, repeats);
+      if (group.together()) times[i] = run(c, mine, repeats, one_driver ? tails : Tails());
       --running;
     });
   for (Channel* channel : load) group.start([&, channel] { keep_loaded(c, *channel, group, running); });
@@ -182,15 +188,39 @@ Times run_threads(const TransferCase& c, std::span<Channel* const> measured, std
 
 }  // namespace
 
+Tails tails_of(const std::vector<LaneTime>& times, std::uint64_t repeats, std::uint64_t most) {
+  double longest = 0;
+  std::vector<double> each;
+  for (const LaneTime& time : times) {
+    each.push_back(time.device.value_or(time.host).count());
+    longest = std::max(longest, each.back());
+  }
+  Tails tails;
+  for (const double time : each) {
+    const double alone = time > 0 ? std::ceil((longest - time) / time * static_cast<double>(repeats)) : 0;
+    tails.push_back(alone < static_cast<double>(most) ? std::min(static_cast<std::uint64_t>(alone) + 1, most) : most);
+  }
+  return tails;
+}
+
 Times run_trial(const TransferCase& c, std::span<Channel* const> measured, std::span<Channel* const> load,
-                std::uint64_t repeats) {
+                std::uint64_t repeats, const Tails& tails) {
   const bool one_driver =
       measured.size() == 1 ||
       (c.timing != Timing::host && std::ranges::all_of(measured, [](const Channel* ch) { return ch->enqueues(); }));
-  return one_driver && load.empty() ? run(c, measured, repeats) : run_threads(c, measured, load, repeats, one_driver);
+  return one_driver && load.empty() ? run(c, measured, repeats, tails)
+                                    : run_threads(c, measured, load, repeats, one_driver, tails);
 }
 
 namespace {
+
+// What makes a copy between devices that see each other's memory go wrong without an error.
+std::string hint_of(const Lane& lane) {
+  if (lane.direction != Direction::peer) return {};
+  return "; where an IOMMU or ACS of the PCIe bridges redirects what devices send each other, copies between them "
+         "report "
+         "success and bring zeros or nothing";
+}
 
 class TransferRunner final : public Runner<Transfers> {
  public:
@@ -204,14 +234,16 @@ class TransferRunner final : public Runner<Transfers> {
     if (case_ != step.question) open(step.question);
     bytes_ = step.axes.bytes;
     for (const auto& channel : channels_) channel->prepare(bytes_);
+    last_.clear();
   }
 
   bool run(std::uint64_t repeats, std::vector<TransferSample>& samples) override {
     // Threads of several lanes start anew for each trial, where the system puts them.
     if (case_.timing == Timing::host && channels_.size() == 1 && !channels_.front()->find_quiet_core())
       disturbed_by(Cause::core_shared);
-    const auto times = run_trial(case_, measured_, load_, repeats);
+    const auto times = run_trial(case_, measured_, load_, repeats, tails(repeats));
     if (!times) return false;
+    last_ = *times;
     for (std::size_t i = 0; i < times->size(); ++i) {
       TransferSample& sample = samples.emplace_back();
       sample.lane = number_[i];
@@ -228,7 +260,7 @@ class TransferRunner final : public Runner<Transfers> {
       auto wrong = channels_[lane]->intact(case_.pattern == Pattern::pingpong);
       for (TransferSample& sample : last_trial)
         if (sample.lane == lane) sample.intact = wrong ? 0 : 1;
-      if (wrong && !first) first = std::move(wrong);
+      if (wrong && !first) first = *wrong + hint_of(lanes(case_)[lane]);
     }
     return first;
   }
@@ -238,8 +270,9 @@ class TransferRunner final : public Runner<Transfers> {
     std::uint64_t most = UINT64_MAX;
     for (Channel* channel : measured_)
       if (DeviceTimer* timer = channel->timer()) most = std::min(most, timer->gate_capacity());
-    // All lanes, and both legs of a round trip, share what fits behind a gate.
-    const std::uint64_t operations = measured_.size() * (case_.pattern == Pattern::pingpong ? 2 : 1);
+    // All lanes, both legs of a round trip, and tails that are as long as what is timed, share what fits behind a gate.
+    const std::uint64_t operations =
+        measured_.size() * (case_.pattern == Pattern::pingpong ? 2 : 1) * (has_tails() ? 2 : 1);
     return std::max<std::uint64_t>(1, most / operations);
   }
 
@@ -263,6 +296,14 @@ class TransferRunner final : public Runner<Transfers> {
   std::string binding() const override { return channels_.front()->binding(); }
 
  private:
+  bool has_tails() const { return !case_.more_lanes.empty() && measured_.size() > 1 && case_.timing != Timing::host; }
+  // From the last trial of the point; before the first, as long as what is timed.
+  Tails tails(std::uint64_t repeats) const {
+    if (!has_tails()) return {};
+    if (last_.empty()) return Tails(measured_.size(), repeats);
+    return tails_of(last_, repeats, repeats);
+  }
+
   void open(const TransferCase& question) {
     const auto known = max_bytes_.find(question);
     if (known == max_bytes_.end())
@@ -270,6 +311,7 @@ class TransferRunner final : public Runner<Transfers> {
     measured_.clear();
     load_.clear();
     number_.clear();
+    last_.clear();
     channels_.clear();  // before the next are opened, so that both need not fit
     case_ = question;
     for (const Lane& lane : lanes(question)) {
@@ -286,6 +328,7 @@ class TransferRunner final : public Runner<Transfers> {
   std::vector<std::unique_ptr<Channel>> channels_;  // one a lane, in order
   std::vector<Channel*> measured_, load_;
   std::vector<std::uint32_t> number_;  // the lanes of measured_
+  std::vector<LaneTime> last_;         // times of the last trial of the prepared point
 };
 
 }  // namespace

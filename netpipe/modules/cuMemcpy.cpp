@@ -3,6 +3,7 @@
 
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/copy_channel.hpp"
+#include "netpipe/engine/copy_cases.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu {
@@ -36,6 +37,11 @@ class CuMemcpy final : public cuda::Copies {
     return "CUDA driver copies: cuMemcpyHtoD, DtoH, DtoD, and their Async forms with --async";
   }
 
+  std::optional<std::string> refuses_case(const TransferCase& c) const override {
+    if (is_staged_peer(c)) return "--access staged: cuMemcpy has no such copy: use --module cudaMemcpy";
+    return Copies::refuses_case(c);
+  }
+
   std::unique_ptr<Channel> open_lane(const TransferCase& c, std::uint64_t max_bytes) const override {
     const cuda::Driver& d = cuda::driver();
     const auto h2d = copies(d.cuMemcpyHtoD, "cuMemcpyHtoD");
@@ -56,7 +62,12 @@ class CuMemcpy final : public cuda::Copies {
         return c.async ? cuda::copy_channel(c, max_bytes, d2d_async, d2d_async)
                        : cuda::copy_channel(c, max_bytes, d2d, d2d);
       case Direction::h2h: return cuda::copy_channel(c, max_bytes, h2h, h2h);
-      case Direction::peer: break;
+      case Direction::peer: {
+        const auto any = copies(d.cuMemcpy, "cuMemcpy");
+        const auto any_async = copies(d.cuMemcpyAsync, "cuMemcpyAsync");
+        return c.async ? cuda::copy_channel(c, max_bytes, any_async, any_async)
+                       : cuda::copy_channel(c, max_bytes, any, any);
+      }
     }
     throw Error(ErrorKind::usage, title(c) + ": " + refuses_case(c).value_or("cuMemcpy has no such copy"));
   }

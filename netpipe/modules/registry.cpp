@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 
 #include "netpipe/engine/transfer_runner.hpp"
 #include "npgpu/module.hpp"
@@ -10,6 +11,16 @@ const Module* find_module(std::string_view name) {
     if (module->name() == name) return module.get();
   return nullptr;
 }
+
+namespace {
+
+// Of what a lane takes: its two devices have an end each, and that of a round trip's source has the landing, too.
+std::uint64_t share_of_a_device(const TransferCase& c, const Lane& lane, std::uint64_t bytes) {
+  if (lane.direction != Direction::peer) return bytes;
+  return c.pattern == Pattern::pingpong ? bytes - bytes / 3 : bytes - bytes / 2;
+}
+
+}  // namespace
 
 // ---- what all modules have in common ------------------------------------------------------------------------------
 
@@ -28,11 +39,15 @@ MemoryNeed Module::needs(std::span<const Step<Transfers>> steps) const {
   MemoryNeed most;  // one case is open at a time
   for (const auto& [question, max_bytes] : max_bytes_of(steps)) {
     MemoryNeed sum;
+    std::map<std::string, std::uint64_t> device_bytes;
     for (const Lane& lane : lanes(question)) {
       const MemoryNeed one = needs_lane(lane_case(question, lane), max_bytes);
       sum.host_bytes = saturating_plus(sum.host_bytes, one.host_bytes);
-      sum.device_bytes = saturating_plus(sum.device_bytes, one.device_bytes);
+      const std::uint64_t share = share_of_a_device(question, lane, one.device_bytes);
+      for (const std::string& device : devices_of(lane_case(question, lane)))
+        device_bytes[device] = saturating_plus(device_bytes[device], share);
     }
+    for (const auto& [device, bytes] : device_bytes) sum.device_bytes = std::max(sum.device_bytes, bytes);
     most = {std::max(most.host_bytes, sum.host_bytes), std::max(most.device_bytes, sum.device_bytes)};
   }
   return most;

@@ -7,6 +7,7 @@
 #include "netpipe/devices/host/payload.hpp"
 #include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/library.hpp"
+#include "netpipe/devices/simulated/node_channel.hpp"
 #include "netpipe/engine/copy_cases.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
@@ -142,6 +143,10 @@ Refusal no_link(Direction direction, Memory memory, const simulated::Spec& spec)
 Refusal why_refused(const TransferCase& c, const simulated::Spec& spec) {
   if (c.cache == Cache::cold) return "--cache cold: a simulated device has no caches to miss: use --cache warm";
   if (auto why = why_no_copy(c)) return why;
+  if (c.direction == Direction::peer)
+    return "--direction peer: simulated devices copy to each other only within a node: use sim:NODE:0 and sim:NODE:1";
+  if (c.executor == Executor::sm_kernel)
+    return "--executor sm-kernel: a simulated device by itself has no such copies: use one of a node, sim:NODE:0";
   const bool from_one_thread = c.timing != Timing::host && only_enqueues(c);
   if (c.pattern == Pattern::duplex && !from_one_thread)
     return fmt::format(
@@ -164,6 +169,7 @@ class Simulated final : public Module {
   std::string_view device_kind() const override { return "sim"; }
 
   Refusal refuses_case(const TransferCase& c) const override {
+    if (simulated::is_on_node(c)) return simulated::why_refused_on_node(c);
     return why_refused(c, simulated::spec_of(device_of(c)));
   }
 
@@ -181,6 +187,7 @@ class Simulated final : public Module {
   }
 
   std::unique_ptr<Channel> open_lane(const TransferCase& c, std::uint64_t max_bytes) const override {
+    if (simulated::is_on_node(c)) return simulated::open_node_lane(c, max_bytes);
     if (const auto why = refuses_case(c)) throw Error(ErrorKind::usage, *why);
     return std::make_unique<SimulatedChannel>(c, max_bytes);
   }

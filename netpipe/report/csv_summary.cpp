@@ -26,7 +26,9 @@ Figure figure_of(const TransferSeries&, const PointResult<Transfers>& r) { retur
 Figure figure_of(const ProbeSeries& series, const PointResult<Probes>& r) {
   const ProbeCase& c = series.question;
   if (counts_loads(c)) return {1e9 / r.rate.value, 1e9 / r.rate.high, 1e9 / r.rate.low, "ns", "time of a load"};
-  if (c.operation != Operation::fma) return rate(r.rate, "bytes read and written");
+  if (counts_atomics(c)) return rate(r.rate, "atomic additions");
+  if (is_pattern(c) && c.operation == Operation::read) return rate(r.rate, "bytes that threads ask for");
+  if (c.operation != Operation::fma && c.operation != Operation::branch) return rate(r.rate, "bytes read and written");
   return rate(r.rate, "operations (a multiply-add is two)");
 }
 Figure figure_of(const JobSeries& series, const PointResult<Jobs>& r) {
@@ -37,6 +39,10 @@ Figure figure_of(const CallSeries& series, const PointResult<Calls>& r) {
   const bool leaves_work = any_sample(series, r.point, [](const CallSample& s) { return std::isfinite(s.done_us); });
   return {r.time_us.value, r.time_us.low, r.time_us.high, "us",
           leaves_work ? "time of a call until its work is done" : "time of a call until it returns"};
+}
+
+Figure figure_of(const PartitionSeries&, const PointResult<Partitions>& r) {
+  return {r.time_us.value, r.time_us.low, r.time_us.high, "us", "time of a solution"};
 }
 
 constexpr std::array<std::pair<Cause, std::string_view>, 7> cause_words{{{Cause::host_busy, "host-busy"},

@@ -8,6 +8,8 @@
 #include "netpipe/report/perturbed_sizes.hpp"
 #include "netpipe/report/series_text.hpp"
 #include "npgpu/drift.hpp"
+#include "npgpu/laws.hpp"
+#include "npgpu/matrix.hpp"
 
 namespace npgpu {
 
@@ -57,13 +59,20 @@ template <class Axes> Json point_json(const Axes& axes, const Json& more) {
 }
 
 Json points_json(const ProbeSeries& series) {
-  return array_of(points_of(series), [&series, rates = model::rates_of(series)](const ProbePoint& point) {
+  const std::optional<Law> law = law_of(series);
+  return array_of(points_of(series), [&series, &law, rates = model::rates_of(series)](const ProbePoint& point) {
     const auto found = std::ranges::find(rates, point.axes, &model::PointRate::shape);
     const model::PointRate rate = found == rates.end() ? model::PointRate{} : *found;
+    Json lawful = nullptr;
+    if (law)
+      for (const LawPoint& p : law->points)
+        if (p.shape == point.axes)
+          lawful = Json({entry("passes", p.passes), entry("times_by_law", p.law), entry("times", p.measured),
+                         entry("verdict", p.verdict)});
     return point_json(point.axes, {entry("trials", trials_of(series, point)), entry("stop", point.stop()),
                                    entry("disturbed", or_null(disturbance_of(point))), entry("rate_per_s", rate.rate),
                                    entry("rate_per_cycle", rate.cycle_rate), entry("clock_mhz", rate.clock_mhz),
-                                   entry("doubts", rate.doubts)});
+                                   entry("doubts", rate.doubts), entry("law", lawful)});
   });
 }
 
@@ -92,6 +101,11 @@ template <class K> Json points_json(const Series<K>& series) {
   });
 }
 
+void add_summary(Json& json, const ProbeSeries& series) {
+  const std::optional<Law> law = law_of(series);
+  json["law"] = law ? Json({entry("rule", law->rule), entry("counts", law->counts)}) : Json(nullptr);
+  json["points"] = points_json(series);
+}
 template <class K> void add_summary(Json& json, const Series<K>& series) { json["points"] = points_json(series); }
 
 // Of every kind its series, each with what add(json, series) adds to its header.
@@ -127,6 +141,35 @@ Json devices_json(const std::vector<DeviceParameters>& devices) {
                  entry("simulated", device.simulated), entry("parameters", array_of(device.parameters, parameter_json)),
                  entry("missing", device.missing)});
   });
+}
+
+Json cell_json(const MatrixCell& cell) {
+  return Json({entry("source", cell.source), entry("target", cell.target), entry("access", cell.access),
+               entry("bytes", cell.bytes), entry("value", cell.value), entry("doubtful", cell.doubtful)});
+}
+
+Json matrix_json(const NodeMatrix& node) {
+  if (node.devices.empty()) return nullptr;
+  const auto device = [](const NodeMatrix::Device& one) {
+    return Json({entry("id", one.id), entry("name", one.name), entry("simulated", one.simulated)});
+  };
+  const auto matrix = [](const RateMatrix& one) {
+    return Json({entry("executor", one.executor), entry("access", one.access), entry("both_ways", one.both_ways),
+                 entry("unit", one.is_latency ? "us" : "bytes per second"),
+                 entry("cells", array_of(one.cells, cell_json))});
+  };
+  const auto together = [](const LanesTogether& one) {
+    return Json({entry("name", one.name), entry("executor", one.executor), entry("access", one.access),
+                 entry("bytes", one.bytes), entry("sum", one.sum), entry("fairness", one.fairness),
+                 entry("doubtful", one.doubtful), entry("lanes", array_of(one.lanes, cell_json))});
+  };
+  const auto finding = [](const MatrixFinding& one) {
+    return Json({entry("devices", one.devices), entry("text", one.text)});
+  };
+  return Json({entry("devices", array_of(node.devices, device)), entry("links", node.links),
+               entry("is_sampled", node.is_sampled), entry("matrices", array_of(node.matrices, matrix)),
+               entry("together", array_of(node.together, together)),
+               entry("findings", array_of(node.findings, finding))});
 }
 
 Json drift_json(const Trace& trace) {
@@ -187,7 +230,8 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //         "together": null; for several lanes an object as in "lanes", of all at once: bytes is the size of one copy,
 //                     rates count all
 //       for probes "points": [ { fields of a shape, trials, stop, disturbed, rate_per_s, rate_per_cycle, clock_mhz,
-//                                doubts } ]
+//                                doubts, "law": null or { passes, times_by_law, times, verdict } } ],
+//                  "law": null or { rule, counts } (npgpu/laws.hpp)
 //       for jobs   "points": [ { fields of a job, trials, stop, disturbed, time_us, issue_us, create_us, destroy_us,
 //                                speed_up } ]
 //       for calls  "points": [ { fields of a shape, trials, stop, disturbed, host_us, done_us } ]
@@ -195,7 +239,11 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //     "drift": [ { time_class, points, by_round (shares, positive: that round was slower) } ],
 //     "busy_sibling": { visits, points, adds (share of the time on a quiet core) },
 //     "derived": [ { "device", "device_name", "simulated", "parameters": [ { name, estimate, meaning, reference,
-//       reference_source, verdict, note } ], "missing": [ ... ] } ] }
+//       reference_source, verdict, note } ], "missing": [ ... ] } ],
+//     "matrix": null, or { "devices": [ { id, name, simulated } ], links, is_sampled, "matrices": [ { executor, access,
+//       both_ways, unit (bytes per second; us: of a load), "cells": [ { source, target, access, bytes, value, doubtful
+//       } ] } ], "together": [ { name, executor, access, bytes, sum, fairness, doubtful, "lanes": [ cells ] } ],
+//       "findings": [ { devices, text } ] } }
 //
 // time_us, rate_bytes_per_s, fit_latency_us and fit_rate_bytes_per_s are { value, low, high, method }: an estimate with
 // its 95 % interval. Times are of one operation, one way.
@@ -208,6 +256,7 @@ void report_json(std::ostream& out, const Trace& trace) {
   json["busy_sibling"] = {entry("visits", sibling.visits), entry("points", sibling.points),
                           entry("adds", sibling.adds)};
   json["derived"] = devices_json(derive(trace));
+  json["matrix"] = matrix_json(node_matrix(trace));
   write_json(out, json, 1);
 }
 

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "netpipe/model/probes/probe_rates.hpp"
 #include "netpipe/report/series_text.hpp"
+#include "npgpu/laws.hpp"
 
 namespace npgpu {
 
@@ -13,6 +15,8 @@ namespace {
 
 std::string rate_head(const ProbeCase& c) {
   if (counts_loads(c)) return "ns per load";
+  if (counts_atomics(c)) return "G atomics/s";
+  if (c.operation == Operation::branch) return "GOP/s";
   if (c.operation == Operation::fma) return c.type == DataType::int32 ? "GOP/s" : "GFLOP/s";
   return "GB/s";
 }
@@ -21,13 +25,52 @@ std::string rate_cell(const ProbeCase& c, double per_s) {
   return digits_text(counts_loads(c) ? 1e9 / per_s : per_s * 1e-9);
 }
 
+// Whether any of the shapes has this axis.
+template <class T> bool varies(const ProbeSeries& series, T Shape::*axis) {
+  return std::any_of(series.visits.begin(), series.visits.end(),
+                     [&](const auto& v) { return v.axes.*axis != Shape{}.*axis; });
+}
+
+template <class T> bool differs(const ProbeSeries& series, T Shape::*axis) {
+  return std::any_of(series.visits.begin(), series.visits.end(),
+                     [&](const auto& v) { return v.axes.*axis != series.visits.front().axes.*axis; });
+}
+
+const LawPoint* law_point(const std::optional<Law>& law, const Shape& shape) {
+  if (!law) return nullptr;
+  const auto found = std::ranges::find(law->points, shape, &LawPoint::shape);
+  return found == law->points.end() ? nullptr : &*found;
+}
+
+// "agrees", "+12.3 %", "? +6.0 %"
+std::string verdict_text(const LawPoint& p) {
+  if (p.verdict == Agreement::agrees) return "agrees";
+  if (!std::isfinite(p.measured.value)) return "-";
+  return (p.verdict == Agreement::undecided ? "? " : "") + fmt::format("{:+.1f} %", law_error_percent(p));
+}
+
+void note_law(Page& page, const Law& law) {
+  if (law.points.empty()) return;
+  const auto has = [&](Agreement verdict) { return std::ranges::count(law.points, verdict, &LawPoint::verdict); };
+  std::string text = fmt::format("law: {}; agrees (within 5 %) at {} of {} shapes", law.rule, has(Agreement::agrees),
+                                 law.points.size());
+  if (const auto undecided = has(Agreement::undecided)) text += fmt::format(", undecided (?) at {}", undecided);
+  const auto worst = std::ranges::max_element(
+      law.points, {}, [](const LawPoint& p) { return p.measured.value > 0 ? std::abs(law_error_percent(p)) : 0; });
+  if (worst->verdict != Agreement::agrees && worst->measured.value > 0)
+    text += fmt::format("; farthest off: {} times as long instead of {} ({})", digits_text(worst->measured.value, 3),
+                        digits_text(worst->law, 3), text_of(worst->shape));
+  page.note(text);
+}
+
 }  // namespace
 
 std::string probe_rate_text(const ProbeCase& c, double per_s) {
   if (!std::isfinite(per_s)) return "-";
   if (counts_loads(c)) return time_text(1e6 / per_s);
   const bool tera = per_s >= 1e12;
-  return digits_text(per_s * (tera ? 1e-12 : 1e-9)) + (tera ? " T" : " G") + work_unit(c) + "/s";
+  const std::string unit = (counts_atomics(c) ? " " : "") + work_unit(c) + "/s";
+  return digits_text(per_s * (tera ? 1e-12 : 1e-9)) + (tera ? " T" : " G") + unit;
 }
 
 void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
@@ -36,9 +79,25 @@ void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
   const bool memory =
       std::any_of(probe.visits.begin(), probe.visits.end(), [](const auto& p) { return p.axes.bytes > 0; });
   const bool loads = counts_loads(c), limited = probe.limit.per_s > 0 && !loads;
-  Table table({right("blocks"), right("threads"), right("ilp"), right("access B", 3, memory),
-               right("working set", 0, memory), decimal(rate_head(c)), decimal("% of limit", 1, limited),
-               right("95 % interval", 1), decimal(loads ? "cycles" : "per cycle", 2), right("trials", 4), left("")});
+  const std::optional<Law> law = law_of(probe);
+  const bool by_unit = is_pattern(c) && probe.layout.units > 0;
+  // Of patterns only what differs has a column; what all shapes have stands below.
+  const bool every = !is_pattern(c) || probe.visits.size() < 2;
+  Table table({right("blocks", 0, every || differs(probe, &Shape::blocks)),
+               right("threads", 0, every || differs(probe, &Shape::threads)),
+               right("ilp", 0, every || differs(probe, &Shape::ilp)),
+               right("access B", 3, memory && (every || differs(probe, &Shape::access_bytes))),
+               right("working set", 0, memory && (every || differs(probe, &Shape::bytes))),
+               right("stride", 0, varies(probe, &Shape::stride)),
+               right("offset B", 0, varies(probe, &Shape::offset_bytes)), right("ways", 0, varies(probe, &Shape::ways)),
+               right("rung", 0, varies(probe, &Shape::rung)), decimal(rate_head(c)), decimal("% of limit", 1, limited),
+               right("95 % interval", 1),
+               decimal(loads     ? "cycles"
+                       : by_unit ? "a cycle and unit"
+                                 : "per cycle",
+                       by_unit ? 0 : 2),
+               right("passes", 3, law.has_value()), decimal("times as long", 0, law.has_value()),
+               decimal("by law", 0, law.has_value()), left("law", 0, law.has_value()), right("trials", 4), left("")});
   const auto rates = model::rates_of(probe);
   Marks marks;
   bool forced = false;
@@ -46,19 +105,29 @@ void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
     const auto found = std::find_if(rates.begin(), rates.end(), [&](const auto& r) { return r.shape == point.axes; });
     const bool usable = found != rates.end() && found->rate.value > 0;
     const Estimate none{}, &rate = usable ? found->rate : none;
-    const double per_cycle = usable ? found->cycle_rate.value : not_measured;
+    const double per_cycle = (usable ? found->cycle_rate.value : not_measured) / (by_unit ? probe.layout.units : 1);
+    const LawPoint* const lawful = law_point(law, point.axes);
     const Shape& s = point.axes;
     forced |= s.one_block_per_sm != 0;
     table.row({std::to_string(s.blocks), std::to_string(s.threads), std::to_string(s.ilp),
-               std::to_string(s.access_bytes), size_text(s.bytes), rate_cell(c, rate.value),
+               std::to_string(s.access_bytes), size_text(s.bytes), std::to_string(s.stride),
+               std::to_string(s.offset_bytes), std::to_string(s.ways), std::to_string(s.rung), rate_cell(c, rate.value),
                percent_text(100 * rate.value / probe.limit.per_s), interval_text(rate),
-               digits_text(loads ? 1 / per_cycle : per_cycle), std::to_string(trials_of(probe, point)),
+               digits_text(loads ? 1 / per_cycle : per_cycle), lawful ? digits_text(lawful->passes) : "-",
+               lawful ? digits_text(lawful->measured.value) : "-", lawful ? digits_text(lawful->law) : "-",
+               lawful ? verdict_text(*lawful) : "-", std::to_string(trials_of(probe, point)),
                (s.one_block_per_sm ? "1" : "") + marks.take(point, usable)});
   }
   page.text += '\n';
   page.rows(table);
   if (limited && probe.layout.clock_mhz > 0)
     page.note(fmt::format("% of limit: the limit at the highest clock, {:.0f} MHz", probe.layout.clock_mhz));
+  if (!every) {
+    Shape shared = probe.visits.front().axes;
+    std::tie(shared.stride, shared.offset_bytes, shared.ways, shared.rung) = pattern_of(Shape{});
+    page.note("the first shape: " + text_of(shared) + "; the others differ from it as the columns say");
+  }
+  if (law) note_law(page, *law);
   if (forced) page.note("1 one block per SM: forced, and checked");
   marks.notes(page, "shapes");
   page.note_left_out(table);

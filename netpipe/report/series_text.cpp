@@ -57,6 +57,8 @@ std::string limit_text(const ProbeSeries& series) { return probe_rate_text(serie
 std::string work_unit(const TransferCase&) { return "B"; }
 std::string work_unit(const ProbeCase& c) {
   if (counts_loads(c)) return "loads";
+  if (counts_atomics(c)) return "atomics";
+  if (c.operation == Operation::branch) return "OP";
   return c.operation != Operation::fma ? "B" : c.type == DataType::int32 ? "OP" : "FLOP";
 }
 
@@ -181,6 +183,9 @@ void report_text(std::ostream& out, const Trace& trace, const TextStyle& style) 
   });
   out << page.text;
   derived_text(out, trace, style);
+  const NodeMatrix node = node_matrix(trace);
+  if (!node.devices.empty()) out << '\n';
+  matrix_text(out, node, style);
 }
 
 }  // namespace npgpu

@@ -26,16 +26,16 @@ void find_bound(Prediction& p, const Busy& busy, int copy_engines) {
     }
 }
 
-}  // namespace
-
-std::vector<std::uint32_t> stream_counts(std::uint32_t most) {
-  std::vector<std::uint32_t> counts(most);
-  std::iota(counts.begin(), counts.end(), 1u);
-  return counts;
+StreamRun run(model::Simulator& simulator, const Job& job, std::uint32_t n, const StreamCosts& costs, Order order) {
+  return simulator.run(job, n, costs, order, nullptr);
+}
+StreamRun run(model::Simulator& simulator, const Pipeline& pipeline, std::uint32_t n, const StreamCosts& costs,
+              Order order) {
+  return simulator.run(pipeline, n, costs, order);
 }
 
-Prediction choose_streams(const Job& job, const StreamCosts& costs, Order order,
-                          std::span<const std::uint32_t> candidates) {
+template <class Work>
+Prediction chosen(const Work& work, const StreamCosts& costs, Order order, std::span<const std::uint32_t> candidates) {
   std::vector<std::uint32_t> counts(candidates.begin(), candidates.end());
   if (std::find(counts.begin(), counts.end(), 1u) == counts.end()) counts.insert(counts.begin(), 1);
   model::Simulator simulator;
@@ -44,7 +44,7 @@ Prediction choose_streams(const Job& job, const StreamCosts& costs, Order order,
   Seconds alone{0};
   p.candidates.reserve(counts.size());
   for (const std::uint32_t n : counts) {
-    p.candidates.push_back({n, simulator.run(job, n, costs, order, nullptr)});
+    p.candidates.push_back({n, run(simulator, work, n, costs, order)});
     const StreamTime& one = p.candidates.back();
     if (n == 1) alone = one.run.total;
     const double less = best ? best->run.total.count() - one.run.total.count() : 0;
@@ -56,6 +56,24 @@ Prediction choose_streams(const Job& job, const StreamCosts& costs, Order order,
   if (p.time.count() > 0) p.speed_up = alone / p.time;
   find_bound(p, best->run.busy, costs.copy_engines);
   return p;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> stream_counts(std::uint32_t most) {
+  std::vector<std::uint32_t> counts(most);
+  std::iota(counts.begin(), counts.end(), 1u);
+  return counts;
+}
+
+Prediction choose_streams(const Job& job, const StreamCosts& costs, Order order,
+                          std::span<const std::uint32_t> candidates) {
+  return chosen(job, costs, order, candidates);
+}
+
+Prediction choose_streams(const Pipeline& pipeline, const StreamCosts& costs, Order order,
+                          std::span<const std::uint32_t> candidates) {
+  return chosen(pipeline, costs, order, candidates);
 }
 
 }  // namespace npgpu

@@ -22,9 +22,8 @@ void must_be_times(const Stages& s, const std::string& what) {
   for (const Seconds t : {s.h2d, s.kernel, s.d2h}) must_be_time(t, "the " + what + " of a stage");
 }
 
-void check(const Job& job, std::uint32_t n, const StreamCosts& costs) {
+void check(std::uint32_t n, const StreamCosts& costs) {
   must_be(n >= 1 && n <= 1u << 24, "the number of streams is " + std::to_string(n) + ": 1 to 16777216");
-  must_be_time(job.kernel, "the kernel's time");
   must_be_times(costs.issue, "issue cost");
   must_be_times(costs.gap, "gap");
   must_be_times(costs.latency, "latency");
@@ -68,41 +67,105 @@ Seconds Curve::operator()(double x) const {
 
 namespace model {
 
+namespace {
+
+// How the kernel divides, whether of a job or of a pipeline's stage.
+template <class Kernel>
+void divide_kernel(Chunks& c, const Kernel& kernel, Seconds time, const Curve& of_fraction, std::uint32_t n) {
+  must_be_time(time, "the kernel's time");
+  const bool measured = !of_fraction.empty();
+  const double whole = measured ? of_fraction(1).count() : time.count();
+  c.has_kernel = whole > 0;
+  c.kernel = measured ? of_fraction(1.0 / n).count() : whole / n;
+  if (kernel.blocks > 0 && kernel.slots > 0) {
+    c.blocks = rounded_up(kernel.blocks, n);
+    c.slots = kernel.slots;
+    const auto waves = static_cast<double>(rounded_up(c.blocks, kernel.slots));
+    // The whole has a last wave, too, so that one chunk takes what was measured.
+    if (!measured) c.kernel = whole * waves / static_cast<double>(rounded_up(kernel.blocks, kernel.slots));
+    c.block = c.kernel / waves;
+    if (!kernel.block_time.empty()) {
+      c.block_time = &kernel.block_time;
+      if (kernel.blocks < n)
+        c.block_part = kernel.block_time(static_cast<double>(kernel.blocks) / n) / kernel.block_time(1);
+    }
+  }
+  if (c.kernel > 0) c.share = std::min(1.0, whole / n / c.kernel);
+}
+
+double call_time(const Curve& of_bytes, Seconds always, std::uint64_t bytes, std::uint32_t n) {
+  return (of_bytes.empty() ? always : of_bytes(static_cast<double>(bytes) / n)).count();
+}
+
+}  // namespace
+
 Chunks chunks_of(const Job& job, std::uint32_t n, const StreamCosts& costs) {
-  check(job, n, costs);
+  check(n, costs);
   Chunks c;
   c.has_h2d = job.in_bytes > 0;
   c.has_d2h = job.out_bytes > 0;
   if (c.has_h2d) c.h2d = costs.copy_h2d(static_cast<double>(job.in_bytes) / n).count();
   if (c.has_d2h) c.d2h = costs.copy_d2h(static_cast<double>(job.out_bytes) / n).count();
-  const auto call = [&](const Curve& of_bytes, Seconds always, std::uint64_t bytes) {
-    return of_bytes.empty() ? always : of_bytes(static_cast<double>(bytes) / n);
-  };
-  c.issue = {call(costs.issue_h2d, costs.issue.h2d, job.in_bytes),
-             call(costs.issue_kernel, costs.issue.kernel, job.in_bytes),
-             call(costs.issue_d2h, costs.issue.d2h, job.out_bytes)};
-
-  const bool measured = !job.kernel_of_fraction.empty();
-  const double whole = measured ? job.kernel_of_fraction(1).count() : job.kernel.count();
-  c.has_kernel = whole > 0;
-  c.kernel = measured ? job.kernel_of_fraction(1.0 / n).count() : whole / n;
-  if (job.blocks > 0 && job.slots > 0) {
-    c.blocks = rounded_up(job.blocks, n);
-    c.slots = job.slots;
-    const auto waves = static_cast<double>(rounded_up(c.blocks, job.slots));
-    // The whole has a last wave, too, so that one chunk takes what was measured.
-    if (!measured) c.kernel = whole * waves / static_cast<double>(rounded_up(job.blocks, job.slots));
-    c.block = c.kernel / waves;
-    if (!job.block_time.empty()) {
-      c.block_time = &job.block_time;
-      if (job.blocks < n) c.block_part = job.block_time(static_cast<double>(job.blocks) / n) / job.block_time(1);
-    }
-  }
-  if (c.kernel > 0) c.share = std::min(1.0, whole / n / c.kernel);
+  c.issue = {Seconds{call_time(costs.issue_h2d, costs.issue.h2d, job.in_bytes, n)},
+             Seconds{call_time(costs.issue_kernel, costs.issue.kernel, job.in_bytes, n)},
+             Seconds{call_time(costs.issue_d2h, costs.issue.d2h, job.out_bytes, n)}};
+  divide_kernel(c, job, job.kernel, job.kernel_of_fraction, n);
   return c;
 }
 
+std::vector<ChunkStage> stages_of(const Chunks& c) {
+  std::vector<ChunkStage> stages;
+  if (c.has_h2d) stages.push_back({Stage::h2d, c.h2d, c.issue.h2d.count()});
+  if (c.has_kernel) stages.push_back({Stage::kernel, c.kernel, c.issue.kernel.count(), c.share});
+  if (c.has_d2h) stages.push_back({Stage::d2h, c.d2h, c.issue.d2h.count()});
+  return stages;
+}
+
+std::vector<ChunkStage> stages_of(const PipelinePart& part, std::uint32_t n, const StreamCosts& costs, Chunks& chunks) {
+  check(n, costs);
+  must_be(!part.stages.empty(), "a part of a pipeline has no stage");
+  must_be_time(part.host, "the time of " + (part.host_work.empty() ? "the host's work" : part.host_work));
+  std::uint64_t in_bytes = 0;
+  std::size_t kernels = 0;
+  for (const PipelineStage& s : part.stages) {
+    if (s.stage == Stage::h2d) in_bytes += s.bytes;
+    if (s.stage == Stage::kernel) ++kernels;
+    else must_be(s.bytes > 0, "the copy of " + s.name + " has no bytes");
+  }
+  chunks = {};
+  std::vector<ChunkStage> stages;
+  for (const PipelineStage& s : part.stages) {
+    const double bytes = static_cast<double>(s.bytes) / n;
+    if (s.stage == Stage::h2d) {
+      stages.push_back(
+          {s.stage, costs.copy_h2d(bytes).count(), call_time(costs.issue_h2d, costs.issue.h2d, s.bytes, n)});
+    } else if (s.stage == Stage::d2h) {
+      stages.push_back(
+          {s.stage, costs.copy_d2h(bytes).count(), call_time(costs.issue_d2h, costs.issue.d2h, s.bytes, n)});
+    } else {
+      must_be(kernels == 1 || s.kernel.slots == 0, s.name + ": only the only kernel of a part is known by its blocks");
+      Chunks own;
+      divide_kernel(own, s.kernel, s.kernel.time, s.kernel.of_fraction, n);
+      stages.push_back(
+          {s.stage, own.kernel, call_time(costs.issue_kernel, costs.issue.kernel, in_bytes, n), own.share});
+      chunks = own;
+    }
+  }
+  return stages;
+}
+
 }  // namespace model
+
+Pipeline pipeline_of(const Job& job) {
+  PipelinePart part;
+  if (job.in_bytes) part.stages.push_back({Stage::h2d, "input", job.in_bytes});
+  const Seconds whole = job.kernel_of_fraction.empty() ? job.kernel : job.kernel_of_fraction(1);
+  if (whole > Seconds{0})
+    part.stages.push_back(
+        {Stage::kernel, "kernel", 0, {job.kernel, job.kernel_of_fraction, job.blocks, job.slots, job.block_time}});
+  if (job.out_bytes) part.stages.push_back({Stage::d2h, "output", job.out_bytes});
+  return {part};
+}
 
 Stages chunk_times(const Job& job, std::uint32_t n, const StreamCosts& costs) {
   const model::Chunks c = model::chunks_of(job, n, costs);

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
-#include "npgpu/simulate.hpp"
+#include "npgpu/pipeline.hpp"
 
 namespace npgpu::model {
 
@@ -24,5 +25,16 @@ struct Chunks {
 
 // Throws Error(usage) as simulate() does.
 Chunks chunks_of(const Job&, std::uint32_t n, const StreamCosts&);
+
+// A stage of one chunk: its time on its server, without gap, both directions alone; the host's time for its call; of a
+// kernel, its share of the device (see Chunks).
+struct ChunkStage {
+  Stage stage = Stage::h2d;
+  double time = 0, issue = 0, share = 1;
+};
+// The stages that a chunk has, in order.
+std::vector<ChunkStage> stages_of(const Chunks&);
+// The same of one part of a pipeline; `chunks` gets what describes its kernel. Throws Error(usage) as simulate() does.
+std::vector<ChunkStage> stages_of(const PipelinePart&, std::uint32_t n, const StreamCosts&, Chunks& chunks);
 
 }  // namespace npgpu::model

@@ -30,7 +30,7 @@ void ComputeServer::reset(Compute kind, const Chunks& chunk, double gap, std::ui
   next_end_ = at_no_time;
 }
 
-double ComputeServer::start(std::size_t operation, std::uint32_t chunk, double now) {
+double ComputeServer::start(std::size_t operation, std::uint32_t chunk, double time, double share, double now) {
   if (by_block_) {
     if (blocks_.idle()) busy_since_ = now;
     // A chunk's last block may have few threads: those of all chunks together are as many as in the whole.
@@ -40,7 +40,7 @@ double ComputeServer::start(std::size_t operation, std::uint32_t chunk, double n
   }
   if (running_.empty()) busy_since_ = now;
   double begin = now;
-  Running kernel{operation, now + gap_, chunk_.kernel, 1, 0, 0};
+  Running kernel{operation, now + gap_, time, 1, 0, share, 0};
   if (!by_speed()) {
     // The next one's gap passes while this one waits for slots.
     free_ = now + gap_;
@@ -115,9 +115,9 @@ void ComputeServer::regrant(double now) {
   }
   double room = 1;
   for (Running& kernel : running_) {
-    const double granted = std::min(room, chunk_.share);
+    const double granted = std::min(room, kernel.share);
     room -= granted;
-    set_speed(kernel, granted == chunk_.share ? 1 : granted / chunk_.share, now);
+    set_speed(kernel, granted == kernel.share ? 1 : granted / kernel.share, now);
   }
   free_ = room > no_room ? std::max(now, running_.empty() ? now : last_start_ + gap_) : at_no_time;
 }

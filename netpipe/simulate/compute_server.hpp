@@ -33,8 +33,9 @@ class ComputeServer {
 
   // When the next kernel could start, if nothing happens before that.
   double free_at() const { return by_block_ ? blocks_.free_at() : free_; }
-  // Returns when its first block goes in, less the gap.
-  double start(std::size_t operation, std::uint32_t chunk, double now);
+  // A kernel of a chunk, which alone takes `time` and that share of the device. Returns when its first block goes in,
+  // less the gap.
+  double start(std::size_t operation, std::uint32_t chunk, double time, double share, double now);
 
   double next_event() const { return by_block_ ? blocks_.next_event() : next_end_; }  // infinity if no kernel runs
   std::optional<std::size_t> advance();  // to next_event(); returns the operation that ends there, if one does
@@ -47,6 +48,7 @@ class ComputeServer {
     double since, left;  // `left` of its time alone, from `since` on at `speed`
     double speed;
     double end;
+    double share;
     double granted;  // slots, where blocks have a pace
   };
   struct Slots {

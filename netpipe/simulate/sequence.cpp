@@ -147,10 +147,11 @@ class Sequence {
     const Operation& o = operations_[index];
     const bool last = o.next == none;
     const double reached = now + (last && o.stage != Stage::d2h ? 0 : costs_.latency.of(o.stage).count());
-    if (last) result_.ends[o.job] = std::max(result_.ends[o.job], Seconds{reached});
+    result_.ends[o.job] = std::max(result_.ends[o.job], Seconds{reached});
     if (last) return;
-    Operation& next = operations_[o.next];
-    coming_[line_of(next.stage)].emplace(std::max(next.ready, reached), o.next);
+    const Operation& next = operations_[o.next];
+    const bool late = costs_.latency_of_waiting_only && next.ready >= now;
+    coming_[line_of(next.stage)].emplace(std::max(next.ready, next.stage == o.stage || late ? now : reached), o.next);
   }
   void start_all(double now) {
     for (std::size_t line = 0; line < coming_.size(); ++line) {

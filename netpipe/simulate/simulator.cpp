@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "npgpu/error.hpp"
+
 namespace npgpu {
 
 namespace model {
@@ -64,23 +66,18 @@ void Simulator::enter(Index index, double now) {
   if (o.next_in_queue != none) passed(o.next_in_queue, now);
 }
 
-void Simulator::prepare(const Job& job, std::uint32_t n, Order order, std::uint32_t streams) {
-  Stage stages[3];
-  Index kinds = 0;
-  if (chunk_.has_h2d) stages[kinds++] = Stage::h2d;
-  if (chunk_.has_kernel) stages[kinds++] = Stage::kernel;
-  if (chunk_.has_d2h) stages[kinds++] = Stage::d2h;
-
+void Simulator::prepare(std::uint64_t blocks, std::uint32_t n, Order order, std::uint32_t streams) {
+  const std::size_t kinds = stages_.size();
   const std::uint32_t all_streams = order == Order::independent ? 3 * streams : streams;
   const Queues& queues = costs_.queues;
-  operations_.assign(std::size_t{kinds} * n, {});
+  operations_.assign(kinds * n, {});
   for (Line& line : lines_) {
     line.coming.clear();
     line.there.clear();
     line.queue = 0;
   }
   copies_.reset();
-  compute_.reset(costs_.compute, chunk_, costs_.gap.kernel.count(), job.blocks, n);
+  compute_.reset(costs_.compute, chunk_, costs_.gap.kernel.count(), blocks, n);
   last_in_stream_.assign(all_streams, none);
   last_in_queue_.assign(std::size_t{queues.h2d} + queues.d2h, none);
   launches_.clear();
@@ -88,39 +85,56 @@ void Simulator::prepare(const Job& job, std::uint32_t n, Order order, std::uint3
   channels_.assign(queues.kernel, {});
   least_recent_.resize(queues.kernel);
   std::iota(least_recent_.begin(), least_recent_.end(), 0u);
-  synchronizes_.assign(costs_.implicit_sync != ImplicitSync::none && chunk_.has_kernel ? n : 0, 0);
+  const auto is_kernel = [](const ChunkStage& s) { return s.stage == Stage::kernel; };
+  const auto kernels = static_cast<std::size_t>(std::count_if(stages_.begin(), stages_.end(), is_kernel));
+  synchronizes_.assign(costs_.implicit_sync != ImplicitSync::none ? kernels * n : 0, 0);
+  kernels_ = 0;
   copies_out_.clear();
   synchronized_ = 0;
   waiting_ = 0;
 
-  const bool breadth_first = order == Order::breadth_first;
   host_ = costs_.stream_create.count() * all_streams + costs_.graph_launch.count();
-  for (Index i = 0; i < operations_.size(); ++i) {
-    Operation& o = operations_[i];
-    o.stage = stages[breadth_first ? i / n : i % kinds];
-    o.chunk = breadth_first ? i % n : i / kinds;
-    o.stream = o.chunk % streams + (order == Order::independent ? static_cast<std::uint32_t>(o.stage) * streams : 0);
-    o.issue_start = host_;
-    host_ += chunk_.issue.of(o.stage).count();
-    o.ready = o.issued = host_ + costs_.submit.count();
-    if (o.stream + 1 < all_streams) o.ready = std::max(o.ready, held_until_);
-    follow(last_in_stream_[o.stream], &Operation::next_in_stream, i);
-    const std::size_t line = line_of(o.stage);
-    if (line == compute_line && queues.kernel) {
-      ++o.waits;
-      launches_.push_back(i);
-    } else if (line != compute_line && queues_of(line)) {
-      o.queue = o.stream % queues_of(line);
-      follow(last_in_queue_[(line == 1 ? queues.h2d : 0) + o.queue], &Operation::next_in_queue, i);
-    }
-    if (o.stage == Stage::d2h && !synchronizes_.empty()) {
-      ++o.waits;
-      copies_out_.emplace_back(i, breadth_first ? n : o.chunk + 1);
-    }
-    if (o.waits == 0) lines_[line].coming.emplace_back(o.ready, i);
+  Index next = 0;
+  // Depth-first all stages of a chunk are issued together, else those that follow each other and are of one sort.
+  for (std::size_t first = 0, end = 0; first < kinds; first = end) {
+    const auto other = [&](const ChunkStage& s) {
+      return order == Order::breadth_first && s.stage != stages_[first].stage;
+    };
+    end = static_cast<std::size_t>(
+        std::find_if(stages_.begin() + static_cast<std::ptrdiff_t>(first), stages_.end(), other) - stages_.begin());
+    for (std::uint32_t chunk = 0; chunk < n; ++chunk)
+      for (std::size_t kind = first; kind < end; ++kind) issue(next++, kind, chunk, order, streams);
   }
   total_ = host_;
   for (Line& line : lines_) std::make_heap(line.coming.begin(), line.coming.end(), std::greater<>());
+}
+
+void Simulator::issue(Index i, std::size_t kind, std::uint32_t chunk, Order order, std::uint32_t streams) {
+  const Queues& queues = costs_.queues;
+  Operation& o = operations_[i];
+  o.kind = static_cast<std::uint16_t>(kind);
+  o.stage = stages_[kind].stage;
+  o.chunk = chunk;
+  o.stream = o.chunk % streams + (order == Order::independent ? static_cast<std::uint32_t>(o.stage) * streams : 0);
+  o.issue_start = host_;
+  host_ += stages_[kind].issue;
+  o.ready = o.issued = host_ + costs_.submit.count();
+  if (o.stream + 1 < last_in_stream_.size()) o.ready = std::max(o.ready, held_until_);
+  follow(last_in_stream_[o.stream], &Operation::next_in_stream, i);
+  const std::size_t line = line_of(o.stage);
+  if (line == compute_line) o.kernel = kernels_++;
+  if (line == compute_line && queues.kernel) {
+    ++o.waits;
+    launches_.push_back(i);
+  } else if (line != compute_line && queues_of(line)) {
+    o.queue = o.stream % queues_of(line);
+    follow(last_in_queue_[(line == 1 ? queues.h2d : 0) + o.queue], &Operation::next_in_queue, i);
+  }
+  if (o.stage == Stage::d2h && !synchronizes_.empty() && kernels_ > 0) {
+    ++o.waits;
+    copies_out_.emplace_back(i, kernels_);
+  }
+  if (o.waits == 0) lines_[line].coming.emplace_back(o.ready, i);
 }
 
 // ---- events --------------------------------------------------------------------------------------------------------
@@ -143,9 +157,9 @@ void Simulator::passed(Index index, double when) {
   std::push_heap(coming.begin(), coming.end(), std::greater<>());
 }
 
-void Simulator::kernel_synchronizes(std::uint32_t chunk, double now) {
+void Simulator::kernel_synchronizes(std::uint32_t kernel, double now) {
   if (synchronizes_.empty()) return;
-  synchronizes_[chunk] = 1;
+  synchronizes_[kernel] = 1;
   while (synchronized_ < synchronizes_.size() && synchronizes_[synchronized_]) ++synchronized_;
   while (waiting_ < copies_out_.size() && copies_out_[waiting_].second <= synchronized_)
     passed(copies_out_[waiting_++].first, now);
@@ -162,7 +176,7 @@ void Simulator::ended(Index index, double now) {
     const bool late = costs_.latency_of_waiting_only && next.issued >= now;
     passed(o.next_in_stream, next.stage == o.stage || late ? now : reached);
   }
-  if (o.stage == Stage::kernel && costs_.implicit_sync == ImplicitSync::end) kernel_synchronizes(o.chunk, now);
+  if (o.stage == Stage::kernel && costs_.implicit_sync == ImplicitSync::end) kernel_synchronizes(o.kernel, now);
 }
 
 void Simulator::end_all(double now) {
@@ -178,13 +192,13 @@ void Simulator::start(Index index, double now) {
   const std::size_t line = line_of(o.stage);
   lines_[line].queue = o.queue;
   if (o.stage == Stage::kernel) {
-    o.start = compute_.start(index, o.chunk, now);
-    if (costs_.implicit_sync == ImplicitSync::start) kernel_synchronizes(o.chunk, o.start);
+    o.start = compute_.start(index, o.chunk, stages_[o.kind].time, stages_[o.kind].share, now);
+    if (costs_.implicit_sync == ImplicitSync::start) kernel_synchronizes(o.kernel, o.start);
     return;
   }
   const bool in = o.stage == Stage::h2d;
   const Seconds gap = costs_.gap.of(o.stage) + (copies_.free(1 - line) ? Seconds{0} : costs_.duplex_extra_gap);
-  const double transfer = (in ? chunk_.h2d : chunk_.d2h) * (factor_ ? factor_() : 1);
+  const double transfer = stages_[o.kind].time * (factor_ ? factor_() : 1);
   copies_.start(line, index, gap.count(), transfer, in ? costs_.duplex_slowdown_h2d : costs_.duplex_slowdown_d2h, now);
   if (o.next_in_queue != none) passed(o.next_in_queue, now);
 }
@@ -234,8 +248,41 @@ void Simulator::start_all(double now) {
 StreamRun Simulator::run(const Job& job, std::uint32_t n, const StreamCosts& costs, Order order,
                          std::vector<TimelineEntry>* entries, std::uint32_t streams) {
   chunk_ = chunks_of(job, n, costs);
+  stages_ = stages_of(chunk_);
   costs_ = costs;
-  prepare(job, n, order, streams == 0 || streams > n ? n : streams);
+  return play(job.blocks, n, order, entries, streams);
+}
+
+StreamRun Simulator::run(const PipelinePart& part, std::uint32_t n, const StreamCosts& costs, Order order,
+                         std::uint32_t streams) {
+  if (order == Order::independent)
+    throw Error(ErrorKind::usage, "stages of a pipeline wait for each other: their order is not independent");
+  stages_ = stages_of(part, n, costs, chunk_);
+  costs_ = costs;
+  std::uint64_t blocks = 0;
+  for (const PipelineStage& s : part.stages) blocks = std::max(blocks, s.kernel.blocks);
+  return play(blocks, n, order, nullptr, streams);
+}
+
+StreamRun Simulator::run(const Pipeline& pipeline, std::uint32_t n, const StreamCosts& costs, Order order,
+                         std::uint32_t streams) {
+  StreamRun all;
+  StreamCosts charged = costs;
+  for (const PipelinePart& part : pipeline) {
+    const StreamRun one = run(part, n, charged, order, streams);
+    all.total += one.total + part.host;
+    all.busy.host += one.busy.host;
+    all.busy.copy_in += one.busy.copy_in;
+    all.busy.copy_out += one.busy.copy_out;
+    all.busy.compute += one.busy.compute;
+    charged.stream_create = Seconds{0};
+  }
+  return all;
+}
+
+StreamRun Simulator::play(std::uint64_t blocks, std::uint32_t n, Order order, std::vector<TimelineEntry>* entries,
+                          std::uint32_t streams) {
+  prepare(blocks, n, order, streams == 0 || streams > n ? n : streams);
   ends_.assign(entries ? operations_.size() : 0, 0);
   double now = 0;
   for (;;) {
@@ -259,7 +306,7 @@ void Simulator::record(std::vector<TimelineEntry>& entries) const {
     const std::uint32_t queue = queues_of(line_of(o.stage)) ? o.queue : o.stream;
     static constexpr Server servers[] = {Server::copy_in, Server::copy_out, Server::compute};
     const Seconds issue{o.issue_start};
-    entries.push_back({o.stage, o.chunk, queue, Server::host, issue, issue + chunk_.issue.of(o.stage)});
+    entries.push_back({o.stage, o.chunk, queue, Server::host, issue, issue + Seconds{stages_[o.kind].issue}});
     entries.push_back({o.stage, o.chunk, queue, servers[line_of(o.stage)], Seconds{o.start}, Seconds{ends_[i]}});
   }
   std::stable_sort(entries.begin(), entries.end(), [](const TimelineEntry& a, const TimelineEntry& b) {
@@ -278,6 +325,11 @@ Timeline simulate(const Job& job, std::uint32_t n, const StreamCosts& costs, Ord
 StreamRun simulate_total(const Job& job, std::uint32_t n, const StreamCosts& costs, Order order,
                          std::uint32_t streams) {
   return model::Simulator().run(job, n, costs, order, nullptr, streams);
+}
+
+StreamRun simulate_total(const Pipeline& pipeline, std::uint32_t n, const StreamCosts& costs, Order order,
+                         std::uint32_t streams) {
+  return model::Simulator().run(pipeline, n, costs, order, streams);
 }
 
 }  // namespace npgpu

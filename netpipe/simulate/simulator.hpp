@@ -17,7 +17,7 @@
 #include "netpipe/simulate/chunks.hpp"
 #include "netpipe/simulate/compute_server.hpp"
 #include "netpipe/simulate/copy_engines.hpp"
-#include "npgpu/simulate.hpp"
+#include "npgpu/pipeline.hpp"
 
 namespace npgpu::model {
 
@@ -26,6 +26,10 @@ class Simulator {
   // `entries` may be null. Throws Error(usage) as simulate() does.
   StreamRun run(const Job&, std::uint32_t n, const StreamCosts&, Order, std::vector<TimelineEntry>* entries,
                 std::uint32_t streams = 0);
+  // One part of a pipeline; see npgpu/pipeline.hpp.
+  StreamRun run(const PipelinePart&, std::uint32_t n, const StreamCosts&, Order, std::uint32_t streams = 0);
+  // All parts, with the host's work between them.
+  StreamRun run(const Pipeline&, std::uint32_t n, const StreamCosts&, Order, std::uint32_t streams = 0);
   // In every following run each copy's bytes take so many times as long as they would, asked in the order in which
   // copies start.
   void scatter(std::function<double()> factor) { factor_ = std::move(factor); }
@@ -41,8 +45,10 @@ class Simulator {
     double ready = 0;  // the latest of what is known so far
     Index next_in_stream = none, next_in_queue = none;
     std::uint32_t chunk = 0, stream = 0, queue = 0;
-    bool entered = false;    // of a kernel: nothing of its queue waits for it
-    std::uint8_t waits = 0;  // for how many things whose time is not known yet
+    std::uint32_t kernel = 0;  // of a kernel: its number in the order of issue
+    std::uint16_t kind = 0;    // which of stages_
+    bool entered = false;      // of a kernel: nothing of its queue waits for it
+    std::uint8_t waits = 0;    // for how many things whose time is not known yet
     Stage stage = Stage::h2d;
     double start = 0, issue_start = 0;
     double issued = 0;  // when the device knows of it
@@ -60,7 +66,10 @@ class Simulator {
     double idle_since = 0;      // as the host sees it
   };
 
-  void prepare(const Job&, std::uint32_t n, Order, std::uint32_t streams);
+  StreamRun play(std::uint64_t blocks, std::uint32_t n, Order, std::vector<TimelineEntry>* entries,
+                 std::uint32_t streams);
+  void prepare(std::uint64_t blocks, std::uint32_t n, Order, std::uint32_t streams);
+  void issue(Index, std::size_t kind, std::uint32_t chunk, Order, std::uint32_t streams);
   void follow(Index& last, Index Operation::*next, Index);
   void give_queues(double now);  // to kernels that are launched by now
   void enter(Index, double now);
@@ -72,7 +81,7 @@ class Simulator {
   void start(Index, double now);
   void ended(Index, double now);
   void passed(Index, double when);  // one of the things it waits for, at that time
-  void kernel_synchronizes(std::uint32_t chunk, double now);
+  void kernel_synchronizes(std::uint32_t kernel, double now);
   std::size_t line_of(Stage) const;
   std::uint32_t queues_of(std::size_t line) const;
   void record(std::vector<TimelineEntry>&) const;
@@ -80,6 +89,7 @@ class Simulator {
   std::function<double()> factor_;  // none: always 1
   StreamCosts costs_;
   Chunks chunk_;
+  std::vector<ChunkStage> stages_;  // of each chunk
   CopyEngines copies_;
   ComputeServer compute_;
   std::vector<Operation> operations_;
@@ -93,9 +103,10 @@ class Simulator {
   std::uint32_t entered_ = 0;
   double host_ = 0, total_ = 0;
   double held_until_ = 0;
-  // Implicit synchronization: kernels of chunks 0 .. synchronized_-1 have all started (ended), and copies out before
+  // Implicit synchronization: kernels 0 .. synchronized_-1 have all started (ended), and copies out before
   // `waiting_` no longer wait for them.
   std::vector<char> synchronizes_;
+  std::uint32_t kernels_ = 0;                                // issued
   std::vector<std::pair<Index, std::uint32_t>> copies_out_;  // and for how many kernels each waits
   std::uint32_t synchronized_ = 0;
   std::size_t waiting_ = 0;

@@ -84,7 +84,7 @@ void take_image(hid_t file, Bytes& bytes);
 
 inline constexpr const char* schema_name = "npgpu-trace";
 inline constexpr int version_major = 3;
-inline constexpr int version_minor = 1;
+inline constexpr int version_minor = 2;
 
 std::string group_name(std::size_t index);    // "0007"
 std::string resume_name(std::size_t number);  // "resume_2"

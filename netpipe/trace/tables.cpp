@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "netpipe/trace/hdf5.hpp"
@@ -24,10 +25,16 @@ hid_t memory_type(Column::Type type) {
                     H5T_NATIVE_DOUBLE, H5T_NATIVE_UINT8,  H5T_C_S1}[static_cast<std::size_t>(type)];
 }
 
-Handle compound(const Columns& columns, hid_t (*type_of_column)(Column::Type)) {
+// Without the columns that are left out, whose place in a row stays free.
+Handle compound(const Columns& columns, hid_t (*type_of_column)(Column::Type), const std::vector<bool>& left_out = {}) {
   Handle type = made(H5Tcreate(H5T_COMPOUND, row_bytes(columns)), "make a type");
   std::size_t offset = 0;
-  for (const Column& c : columns) {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const Column& c = columns[i];
+    if (i < left_out.size() && left_out[i]) {
+      offset += c.bytes;
+      continue;
+    }
     const Handle one = made(H5Tcopy(type_of_column(c.type)), "make a type");
     if (c.type == Column::Type::text) done(H5Tset_size(one, c.bytes), "make a type");
     done(H5Tinsert(type, c.name.c_str(), offset, one), "make a type");
@@ -50,11 +57,13 @@ Handle extendible(hid_t group, const std::string& name, hid_t type, hsize_t rows
   return made(H5Dcreate2(group, name.c_str(), type, space, H5P_DEFAULT, how, H5P_DEFAULT), "create table " + name);
 }
 
-void check_column(hid_t type, const Column& column, const std::string& table) {
+// Whether the column is there, and sound; one that is not optional must be.
+bool has_column(hid_t type, const Column& column, const std::string& table) {
   const std::string called = "column '" + column.name + "' of " + table;
   const int member = H5Tget_member_index(type, column.name.c_str());
   if (member < 0) {
     hdf5_reason();  // clears it
+    if (column.optional) return false;
     throw FormatError(called + " is missing");
   }
   const H5T_class_t wanted = column.type == Column::Type::f64    ? H5T_FLOAT
@@ -66,6 +75,7 @@ void check_column(hid_t type, const Column& column, const std::string& table) {
                       (wanted == H5T_FLOAT    ? "floating-point numbers"
                        : wanted == H5T_STRING ? "texts"
                                               : "integers"));
+  return true;
 }
 
 hsize_t rows_of(hid_t dataset, const std::string& called) {
@@ -103,7 +113,8 @@ RawTable RawTable::open(hid_t group, const std::string& where, const std::string
   const Handle type = made(H5Dget_type(dataset), "read the type of " + called);
   const hsize_t rows = rows_of(dataset, called);
   if (H5Tget_class(type) != H5T_COMPOUND) throw FormatError(called + " is not a table");
-  for (const Column& c : columns) check_column(type, c, called);
+  std::vector<bool> lacks;
+  for (const Column& c : columns) lacks.push_back(!has_column(type, c, called));
   const Handle how = made(H5Dget_create_plist(dataset), "read the properties of " + called);
   if (H5Pget_external_count(how) != 0 || H5Pget_layout(how) == H5D_VIRTUAL)
     throw FormatError(called + " keeps its rows in another file");
@@ -111,24 +122,36 @@ RawTable RawTable::open(hid_t group, const std::string& where, const std::string
   const std::uint64_t stretch = H5Pget_nfilters(how) == 0 ? 1 : 1032;
   if (rows > image_bytes * stretch / H5Tget_size(type))
     throw FormatError(called + " claims " + std::to_string(rows) + " rows, more than the file can hold");
-  return {std::move(dataset), called, columns, rows};
+  RawTable table(std::move(dataset), called, columns, rows);
+  table.lacks_ = std::move(lacks);
+  return table;
 }
 
-void RawTable::append(std::span<const std::byte> bytes, std::uint64_t added) {
+void RawTable::append(std::span<const std::byte> bytes, std::uint64_t added, std::span<const std::byte> usual) {
   if (added == 0) return;
+  std::size_t at = 0;
+  for (std::size_t c = 0; c < columns_->size(); at += (*columns_)[c++].bytes)
+    for (std::uint64_t row = 0; lacks_[c] && row < added; ++row)
+      if (std::memcmp(&bytes[row * usual.size() + at], &usual[at], (*columns_)[c].bytes) != 0)
+        throw FormatError(
+            fmt::format("{} is of an older npgpu and has no column '{}', which this run needs: write to "
+                        "another file",
+                        called_, (*columns_)[c].name));
   const hsize_t before = rows_, count = added, after = before + count;
   done(H5Dset_extent(dataset_, &after), "extend table " + called_);
   const Handle file = made(H5Dget_space(dataset_), "read the shape of " + called_);
   done(H5Sselect_hyperslab(file, H5S_SELECT_SET, &before, nullptr, &count, nullptr), "select rows of " + called_);
   const Handle memory = made(H5Screate_simple(1, &count, nullptr), "make a dataspace");
-  const Handle type = compound(*columns_, memory_type);
+  const Handle type = compound(*columns_, memory_type, lacks_);
   done(H5Dwrite(dataset_, type, memory, file, H5P_DEFAULT, bytes.data()), "write rows of " + called_);
   rows_ = after;
 }
 
-std::vector<std::byte> RawTable::read() const {
-  std::vector<std::byte> bytes(rows_ * row_bytes(*columns_));
-  const Handle type = compound(*columns_, memory_type);
+std::vector<std::byte> RawTable::read(std::span<const std::byte> usual) const {
+  std::vector<std::byte> bytes;
+  bytes.reserve(rows_ * usual.size());
+  for (std::uint64_t row = 0; row < rows_; ++row) bytes.insert(bytes.end(), usual.begin(), usual.end());
+  const Handle type = compound(*columns_, memory_type, lacks_);
   if (rows_ > 0) done(H5Dread(dataset_, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), "read table " + called_);
   return bytes;
 }

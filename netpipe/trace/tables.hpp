@@ -25,6 +25,7 @@ struct Column {
   std::string name, unit, codes;
   enum class Type { i32, u32, i64, u64, f64, flag, text } type;
   std::size_t bytes;
+  bool optional = false;  // a file may lack it
 };
 using Columns = std::vector<Column>;
 std::size_t row_bytes(const Columns&);
@@ -61,8 +62,8 @@ template <class Row> const Columns& columns_of() {
     Columns columns;
     const Row row{};
     visit_fields(row, [&]<class T>(const FieldInfo& info, const T&) {
-      columns.push_back(
-          {std::string(info.name), std::string(info.unit), codes_of<T>(info), type_of<T>(), sizeof(Stored<T>)});
+      columns.push_back({std::string(info.name), std::string(info.unit), codes_of<T>(info), type_of<T>(),
+                         sizeof(Stored<T>), info.optional});
     });
     return columns;
   }();
@@ -75,14 +76,16 @@ template <class Row> const Columns& columns_of() {
 class RawTable {
  public:
   static RawTable create(hid_t group, const std::string& name, const Columns&);
-  // It must be a table of this file's own that has these columns. `image_bytes` bounds what it can hold.
+  // It must be a table of this file's own that has these columns, but for optional ones. `image_bytes` bounds what it
+  // can hold.
   static RawTable open(hid_t group, const std::string& where, const std::string& name, const Columns&,
                        std::uint64_t image_bytes);
 
   std::uint64_t rows() const { return rows_; }
-  // Extends the table; what is there already is not touched.
-  void append(std::span<const std::byte>, std::uint64_t rows);
-  std::vector<std::byte> read() const;
+  // Extends the table; what is there already is not touched. Columns that the file lacks must hold what `usual` has.
+  void append(std::span<const std::byte>, std::uint64_t rows, std::span<const std::byte> usual);
+  // Columns that the file lacks hold what `usual`, a row, has.
+  std::vector<std::byte> read(std::span<const std::byte> usual) const;
 
  private:
   RawTable(Handle dataset, std::string called, const Columns& columns, std::uint64_t rows)
@@ -91,6 +94,7 @@ class RawTable {
   std::string called_;
   const Columns* columns_;
   std::uint64_t rows_ = 0;
+  std::vector<bool> lacks_ = std::vector<bool>(columns_->size());  // by column
 };
 
 template <class Row> class Table : RawTable {
@@ -104,18 +108,12 @@ template <class Row> class Table : RawTable {
 
   using RawTable::rows;
   void append(std::span<const Row> rows) {
-    std::vector<std::byte> bytes(rows.size() * row_bytes(columns_of<Row>()));
-    std::byte* to = bytes.data();
-    for (const Row& row : rows)
-      visit_fields(row, [&](const FieldInfo&, const auto& value) {
-        const auto number = stored(value);
-        std::memcpy(to, &number, sizeof number);
-        to += sizeof number;
-      });
-    RawTable::append(bytes, rows.size());
+    const Row usual{};
+    RawTable::append(bytes_of(rows), rows.size(), bytes_of({&usual, 1}));
   }
   std::vector<Row> read() const {
-    const std::vector<std::byte> bytes = RawTable::read();
+    const Row usual{};
+    const std::vector<std::byte> bytes = RawTable::read(bytes_of({&usual, 1}));
     std::vector<Row> rows(this->rows());
     const std::byte* from = bytes.data();
     for (Row& row : rows)
@@ -130,6 +128,17 @@ template <class Row> class Table : RawTable {
 
  private:
   explicit Table(RawTable raw) : RawTable(std::move(raw)) {}
+  static std::vector<std::byte> bytes_of(std::span<const Row> rows) {
+    std::vector<std::byte> bytes(rows.size() * row_bytes(columns_of<Row>()));
+    std::byte* to = bytes.data();
+    for (const Row& row : rows)
+      visit_fields(row, [&](const FieldInfo&, const auto& value) {
+        const auto number = stored(value);
+        std::memcpy(to, &number, sizeof number);
+        to += sizeof number;
+      });
+    return bytes;
+  }
 };
 
 // ---- copies ----

@@ -34,7 +34,7 @@ def by_name(device):
 
 def visits(trace):
     """Every visit's probe, shape and round. Cases are numbered as the first round came to them."""
-    columns = ("blocks", "threads", "ilp", "access_bytes", "bytes", "one_block_per_sm", "round")
+    columns = ("blocks", "threads", "ilp", "access_bytes", "bytes", "one_block_per_sm", "stride", "offset_bytes", "ways", "rung", "round")
     with h5py.File(trace) as f:
         return [(*(probe.attrs[a] for a in ("probe", "type", "form")), *(int(row[c]) for c in columns))
                 for probe in f["probes"].values() for row in probe["visits"][:]]
@@ -77,6 +77,50 @@ def simulated(where):
         check("SIMULATED derived parameters" in run("report", trace).out, f"{name}: the report derives as well")
     every = run("probe", "all", "--device", "sim:gts250", "--dry-run")
     check(every.code == 0 and "compute sim:gts250 fma fp32" in every.out, f"all are those that the device has: {every.err}")
+
+
+def patterns(where):
+    """Every law agrees on a device that is built as the guide says; one with wider banks is found."""
+    trace = os.path.join(where, "patterns.h5")
+    quick = ["--quiet"]
+    made = run("probe", "onchip,access,atomics,divergence,reduction,product", "--device", "sim:h200", *quick, "--output", trace, "--json")
+    check(made.code == 0, made.err)
+    laws = {(p["case"]["probe"], p["case"]["space"]): p for p in json.loads(made.out)["probes"] if p["law"]}
+    check(set(laws) == {("onchip", "shared"), ("onchip", "constant"), ("access", "l2"), ("access", "l1"), ("atomics", "shared"),
+                        ("divergence", "registers"), ("product", "global")}, f"what has a law: {set(laws)}")
+    for named, series in laws.items():
+        for p in series["points"]:
+            check(p["law"]["verdict"] == "agrees" and abs(p["law"]["times"]["value"] / p["law"]["times_by_law"] - 1) < 0.03,
+                  f"{named}: {p}")
+    by_stride = {p["stride"]: p["law"] for p in laws["onchip", "shared"]["points"]}
+    check(by_stride[32]["passes"] == 32 and by_stride[33]["passes"] == 1, "a warp's passes by the law")
+    table = run("report", trace)
+    words = " ".join(table.out.split())
+    check("agrees (within 5 %) at 12 of 12 shapes" in words and "stride GB/s" in words, f"the table says so: {table.out[:2000]}")
+    (device,) = derived(trace)
+    p = by_name(device)
+    for name, value in (("banks", 32), ("bank width", 4), ("sector size", 32), ("line size", 128), ("L1 bandwidth", 128)):
+        check(abs(p[name]["estimate"]["value"] / value - 1) < 0.03 and p[name]["verdict"] == "agrees", f"{name}: {p[name]}")
+
+    check(0.8 < p["B sum reached"]["estimate"]["value"] / 100 < 0.95 and p["gain of the ladder"]["estimate"]["value"] > 1.2, "the ladder")
+
+    wide = spec("h200")
+    wide["hardware"]["bank_bytes"] = 8
+    path = os.path.join(where, "wide-banks.json")
+    json.dump(wide, open(path, "w"))
+    made = run("probe", "onchip", "--device", "sim:" + path, *quick, "--output", os.path.join(where, "wide.h5"))
+    check(made.code == 0, made.err)
+    (device,) = derived(os.path.join(where, "wide.h5"))
+    width = by_name(device)["bank width"]
+    check(width["estimate"]["value"] == 8 and width["verdict"] == "disagrees", f"banks of 8 bytes are found: {width}")
+    table = run("report", os.path.join(where, "wide.h5")).out
+    check("; farthest off: " in " ".join(table.split()) and "-50." in table, f"and the law says where it does not hold, and by how much: {table}")
+
+    usual, every = (run("probe", "all", *more, "--device", "sim:h200", "--dry-run").out for more in ([], ["--thorough"]))
+    check("onchip sim:h200 read fp32 shared" in usual and "divergence" not in usual, f"all is what characterize measures: {usual}")
+    check("divergence sim:h200 branch int32" in every and "access sim:h200 read fp32 l1" in every, "--thorough is everything")
+    refused = run("probe", "compute", "--device", "sim:h200", "--shape", "stride=2")
+    check(refused.code == 2 and "no stride, offset, ways or rungs" in refused.err, refused.err)
 
 
 def a_part(where):
@@ -210,6 +254,7 @@ def other_readers(where):
 
 with folder() as where:
     simulated(where)
+    patterns(where)
     a_part(where)
     on_the_host(where)
     stopped(where)

@@ -10,7 +10,7 @@ import pandas
 
 from npgpu_run import SOURCE, Checks, folder, run
 
-AXES = {"transfers": ["bytes"], "probes": ["blocks", "threads", "ilp", "access_bytes", "bytes", "one_block_per_sm"],
+AXES = {"transfers": ["bytes"], "probes": ["blocks", "threads", "ilp", "access_bytes", "bytes", "one_block_per_sm", "stride", "offset_bytes", "ways", "rung"],
         "jobs": ["bytes_in", "bytes_out", "kernel_bytes", "iterations", "chunks", "streams", "threads"],
         "calls": ["bytes", "blocks", "nodes"]}
 NOT_IN_CASE = {"schedule", "device_uuid", "device_name", "simulated", "binding", "error", "limit_per_s", "limit_source",

@@ -24,6 +24,43 @@ std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
             {.blocks = l.units, .threads = l.max_threads_per_block, .ilp = 4, .one_block_per_sm = true},
             {.blocks = l.units * 3 + 1, .threads = 96, .ilp = 8}};
   std::vector<Shape> all;
+  if (c.probe == "reduction") {  // every rung, over an array whose end is in the middle of a block and of a row
+    constexpr std::uint64_t bytes = 4 * MiB + 48;
+    for (Shape shape : find_probe(c.probe, c.device).shapes(c)) {
+      const std::uint64_t of_block = std::uint64_t{shape.threads} * shape.ilp * shape.access_bytes;
+      if (shape.rung < 7) shape.blocks = static_cast<std::uint32_t>((bytes + of_block - 1) / of_block);
+      shape.bytes = bytes;
+      all.push_back(shape);
+    }
+    return all;
+  }
+  if (c.probe == "product") {  // every tile, of matrices of 512 rows
+    for (Shape shape : find_probe(c.probe, c.device).shapes(c)) {
+      shape.blocks = 512 * 512 / shape.threads;
+      shape.bytes = 512 * 512 * 4;
+      all.push_back(shape);
+    }
+    return all;
+  }
+  if (c.probe == "staging") {  // every rung, of tiles that do not divide among the blocks
+    for (Shape shape : find_probe(c.probe, c.device).shapes(c))
+      for (const std::uint32_t blocks : {1u, 3u}) {
+        shape.blocks = blocks;
+        shape.bytes = 20 * 4096;
+        all.push_back(shape);
+      }
+    return all;
+  }
+  if (is_pattern(c)) {  // every pattern, by one block and by some
+    for (Shape shape : find_probe(c.probe, c.device).shapes(c)) {
+      if (shape.bytes > 8 * MiB) continue;
+      for (const std::uint32_t blocks : {1u, 3u}) {
+        shape.blocks = blocks;
+        all.push_back(shape);
+      }
+    }
+    return all;
+  }
   if (c.probe == "latency") {
     const std::uint32_t access = c.space == Space::global ? 8 : 4;
     const std::uint64_t most = c.space == Space::global ? 8 * MiB : 32 * KiB;
@@ -64,7 +101,9 @@ template <class Visit> void each_case(Visit visit) {
       ++cases;
     }
   }
-  CHECK(cases >= 15);  // four types of arithmetic, seven of memory and four chases on the oldest GPU
+  // Four types of arithmetic, seven of memory and four chases on the oldest GPU; four spaces on the chip, two of
+  // accesses, four of atomics, a branch, a sum, a product and tiles.
+  CHECK(cases >= 29);
 }
 
 }  // namespace
@@ -128,14 +167,16 @@ TEST_CASE("twice the repeats are twice the cycles, and no step is free") {
     const auto runner = open(probe, c, 8 * MiB);
     Shape shape{.blocks = 1, .threads = 1};
     if (c.probe == "bandwidth") shape = {.blocks = 1, .threads = 1, .access_bytes = 4, .bytes = 8 * MiB};
-    if (c.probe == "latency") shape = few_shapes(c, probe.context(c).layout).front();
-    if (c.operation == Operation::write) return;  // a store is not waited for
+    if (c.probe == "latency" || is_pattern(c)) shape = few_shapes(c, probe.context(c).layout).front();
+    // A store is not waited for, and a grid that is not resident leaves no cycles.
+    if (c.operation == Operation::write || c.probe == "reduction" || c.probe == "product") return;
     runner->prepare({c, shape});
     run(*runner, 64);
     const double once = run(*runner, 512).cycles, twice = run(*runner, 1024).cycles;
     CHECK(twice / once > 1.7);
     CHECK(twice / once < 2.3);
-    CHECK(once / 512 >= (c.probe == "compute" ? 513 * 2 : 20));  // no multiply-add has a latency under 2 cycles
+    // No multiply-add has a latency under 2 cycles; a step of a pattern is 4 accesses of each of 8 warps at least.
+    CHECK(once / 512 >= (c.probe == "compute" ? 513 * 2 : 20));
   });
 }
 
@@ -168,8 +209,9 @@ TEST_CASE("the lists of shapes: each once, and the device takes them") {
   each_case([](const Probe& probe, const ProbeCase& c) {
     const std::vector<Shape> shapes = probe.shapes(c);
     CHECK(std::set<Shape>(shapes.begin(), shapes.end()).size() == shapes.size());
-    CHECK(shapes.front().blocks == 1);
-    CHECK(shapes.front().threads == 1);
+    if (!is_pattern(c)) CHECK(shapes.front().blocks == 1);
+    if (!is_pattern(c)) CHECK(shapes.front().threads == 1);
+    for (const Shape& s : probe.usual_shapes(c)) CHECK(std::find(shapes.begin(), shapes.end(), s) != shapes.end());
     std::uint64_t most = 0;
     for (const Shape& s : shapes) most = std::max(most, s.bytes);
     const auto runner = open(probe, c, most);

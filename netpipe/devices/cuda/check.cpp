@@ -81,6 +81,7 @@ template <class Function> void find(const char* name, Function& function) {
 Driver find_all() {
   Driver all;
   find("cuMemcpy", all.cuMemcpy);
+  find("cuMemcpyAsync", all.cuMemcpyAsync);
   find("cuMemcpyHtoD", all.cuMemcpyHtoD);
   find("cuMemcpyDtoH", all.cuMemcpyDtoH);
   find("cuMemcpyDtoD", all.cuMemcpyDtoD);

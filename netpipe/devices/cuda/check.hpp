@@ -54,6 +54,7 @@ inline void make_current(int ordinal) {
 // libcuda, so that the program starts, and can say what is missing, on a machine without a driver.
 struct Driver {
   decltype(&::cuMemcpy) cuMemcpy = nullptr;
+  decltype(&::cuMemcpyAsync) cuMemcpyAsync = nullptr;
   decltype(&::cuMemcpyHtoD) cuMemcpyHtoD = nullptr;
   decltype(&::cuMemcpyDtoH) cuMemcpyDtoH = nullptr;
   decltype(&::cuMemcpyDtoD) cuMemcpyDtoD = nullptr;

@@ -5,12 +5,14 @@
 #include <algorithm>
 
 #include "netpipe/devices/cuda/inventory.hpp"
+#include "netpipe/devices/cuda/peers.hpp"
 #include "netpipe/devices/host/payload.hpp"
 #include "netpipe/engine/copy_cases.hpp"
 
 namespace npgpu::cuda {
 
-Area::Area(const host::End& end, std::uint64_t bytes) : kind_(end.kind) {
+Area::Area(const host::End& end, std::uint64_t bytes, int ordinal) : kind_(end.kind), ordinal_(ordinal) {
+  make_current(ordinal);
   if (kind_ == Memory::pageable) {
     pageable_ = host::PageableBuffer(bytes, end.offset);
     first_ = pageable_.data();
@@ -24,23 +26,33 @@ CopyBuffers::CopyBuffers(const TransferCase& c, std::uint64_t max_bytes, Seconds
     : case_(c),
       max_bytes_(max_bytes),
       enqueues_(only_enqueues(c)),
-      gpu_(ordinal_or_throw(device_of(c)), c.bind),
-      own_(stream_of(gpu_.ordinal())),
-      stream_(c.async ? own_.get() : cudaStreamLegacy),
+      gpu_(ordinal_or_throw(mover_of(c)), c.bind),
+      near_(gpu_.ordinal()),
+      stream_(c.async ? near_.stream() : cudaStreamLegacy),
       area_(area_bytes(c, max_bytes, footprint_bytes(c))),
       seed_(payload::fresh_seed()),
-      source_(host::source_of(c), area_),
-      target_(host::target_of(c), area_),
-      landing_(c.pattern == Pattern::pingpong ? Area(host::source_of(c), area_) : Area()),
+      source_(host::source_of(c), area_, ordinal_of(c.source)),
+      target_(host::target_of(c), area_, ordinal_of(c.target)),
+      landing_(c.pattern == Pattern::pingpong ? Area(host::source_of(c), area_, ordinal_of(c.source)) : Area()),
       source_first_(source_.first()),
       target_first_(target_.first()),
       landing_first_(landing_.first()) {
+  if (is_peer()) {
+    far_.emplace(ordinal_of(mover_of(c) == c.source ? c.target : c.source));
+    set_access(c);
+  }
+  gpu_.make_current();
   if (c.bind && c.timing == Timing::host) quiet_.emplace();
   if (c.direction != Direction::h2h) {
     std::optional<Seconds> gate;
     if (c.timing == Timing::gated) gate = gate_time_out;
-    timer_.emplace(gpu_.ordinal(), stream_, gate);
+    // How many entries a copy between two GPUs takes behind a gate is not known: twice that of others is allowed for.
+    timer_.emplace(gpu_.ordinal(), stream_, gate, Gate::capacity() / (is_peer() ? 2 : 1));
   }
+}
+
+int CopyBuffers::ordinal_of(const std::string& device) const {
+  return is_peer() ? ordinal_or_throw(device) : gpu_.ordinal();
 }
 
 void CopyBuffers::lay_out(std::uint64_t bytes) {
@@ -57,12 +69,14 @@ Slots CopyBuffers::slots_in(const Area& area, std::uint64_t count) const {
 
 void CopyBuffers::fill(const Area& area) {
   const Slots slots = slots_in(area, count_);
-  area.by_cpu() ? payload::fill_sources(slots) : kernels_.fill(slots, own_.get());
+  Keeper& keeper = keeper_of(area);
+  area.by_cpu() ? payload::fill_sources(slots) : keeper.kernels().fill(slots, keeper.stream());
 }
 
 void CopyBuffers::arm(const Area& area) {
   const Slots slots = slots_in(area, count_);
-  area.by_cpu() ? payload::arm(slots) : kernels_.poison(slots, own_.get());
+  Keeper& keeper = keeper_of(area);
+  area.by_cpu() ? payload::arm(slots) : keeper.kernels().poison(slots, keeper.stream());
 }
 
 // The driver may load what a copy of this size needs at its first call, and would wait for the device to do so.
@@ -88,14 +102,19 @@ void CopyBuffers::prepare(std::uint64_t bytes) {
     }
     lay_out(bytes);
   }
-  check(cudaStreamSynchronize(own_.get()), "filling the source");
+  settle_all("filling the source");
   if (enqueues_) run_once();
   arm(target_);
   if (can_return()) arm(landing_);
   for (const Area* area : {&source_, &target_, &landing_})
     if (area->first() && area->kind() == Memory::managed)
-      prefetch_to_host(area->first(), wrap_, gpu_.ordinal(), own_.get());
-  check(cudaDeviceSynchronize(), "preparing a point");
+      prefetch_to_host(area->first(), wrap_, gpu_.ordinal(), near_.stream());
+  settle_all("preparing a point");
+}
+
+void CopyBuffers::settle_all(const char* what) const {
+  if (far_) far_->wait(what);
+  near_.wait(what);
 }
 
 void CopyBuffers::settle() {
@@ -117,7 +136,8 @@ std::optional<std::string> CopyBuffers::verdict(const Area& area, std::uint64_t 
   const Slots slots = slots_in(area, count);
   std::optional<payload::WrongSlot> wrong;
   if (area.by_cpu()) wrong = payload::first_wrong(slots);
-  else if (const auto byte = kernels_.first_wrong(slots, own_.get())) wrong = {byte->slot, sentence(*byte, bytes_)};
+  else if (Keeper& keeper = keeper_of(area); const auto byte = keeper.kernels().first_wrong(slots, keeper.stream()))
+    wrong = {byte->slot, sentence(*byte, bytes_)};
   if (!wrong) return std::nullopt;
   return count_ > 1 ? fmt::format("{} (slot {} of {})", wrong->sentence, wrong->slot, count_) : wrong->sentence;
 }

@@ -12,6 +12,8 @@
 //   the CPU, which leaves managed pages on the host, where prepare() also prefetches them.
 // - A source is never written again, and a smaller payload is the beginning of a larger one: warm sources
 //   are filled once. A cold case has other slots at every size, so each prepare() fills them.
+// - Between two GPUs the copy goes through a stream of the one that writes or reads. Each end is filled and checked by
+//   the GPU whose memory it is: what the other one sees through the link is not what has to be right.
 // - back() needs a case with the pattern pingpong: only then there is a landing buffer, of the source's kind.
 #pragma once
 
@@ -35,16 +37,40 @@ namespace npgpu::cuda {
 class Area {
  public:
   Area() = default;
-  Area(const host::End&, std::uint64_t bytes);
+  // Device memory is that GPU's.
+  Area(const host::End&, std::uint64_t bytes, int ordinal);
+  int ordinal() const { return ordinal_; }
   std::byte* first() const { return first_; }  // slot 0's payload
   Memory kind() const { return kind_; }
   bool by_cpu() const { return kind_ == Memory::pageable || kind_ == Memory::managed; }
 
  private:
   Memory kind_ = Memory::device;
+  int ordinal_ = -1;
   Buffer buffer_;
   host::PageableBuffer pageable_;
   std::byte* first_ = nullptr;
+};
+
+// What fills and checks memory: kernels of one GPU, in a stream of its own there.
+class Keeper {
+ public:
+  explicit Keeper(int ordinal) : ordinal_(ordinal), stream_(stream_of(ordinal)) {}
+  int ordinal() const { return ordinal_; }
+  cudaStream_t stream() const { return stream_.get(); }
+  PayloadKernels& kernels() {
+    make_current(ordinal_);
+    return kernels_;
+  }
+  void wait(const char* what) const {
+    make_current(ordinal_);
+    check(cudaDeviceSynchronize(), what);
+  }
+
+ private:
+  int ordinal_;
+  Stream stream_;  // makes the device current, before the kernels are loaded
+  PayloadKernels kernels_;
 };
 
 class CopyBuffers : public Channel {
@@ -92,19 +118,23 @@ class CopyBuffers : public Channel {
   void fill(const Area&);
   void arm(const Area&);
   void run_once();
+  void settle_all(const char* what) const;  // of both GPUs
+  bool is_peer() const { return case_.direction == Direction::peer; }
+  int ordinal_of(const std::string& device) const;  // of the case's end
+  Keeper& keeper_of(const Area& area) { return far_ && area.ordinal() == far_->ordinal() ? *far_ : near_; }
   std::optional<std::string> verdict(const Area&, std::uint64_t count);
 
   const TransferCase case_;
   const std::uint64_t max_bytes_;
   const bool enqueues_;
-  const Gpu gpu_;  // before the buffers, which are allocated under its binding
-  const Stream own_;
+  const Gpu gpu_;                         // before the buffers, which are allocated under its binding
+  Keeper near_;                           // on the GPU that moves the bytes
+  std::optional<Keeper> far_;             // on the other one
   const cudaStream_t stream_;             // where copies of this case are enqueued, or what they wait for if they block
   std::optional<host::QuietCore> quiet_;  // of those that the binding leaves
   const std::uint64_t area_;
   const std::uint64_t seed_;
   Area source_, target_, landing_;
-  PayloadKernels kernels_;
   std::optional<StreamTimer> timer_;
   bool filled_ = false;
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "netpipe/devices/cuda/inventory.hpp"
+#include "netpipe/devices/cuda/peers.hpp"
 #include "netpipe/devices/host/facts.hpp"
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/payload.hpp"
@@ -34,9 +35,21 @@ std::optional<std::string> why_impossible(const TransferCase& c) {
       c.pattern == Pattern::duplex ? "both directions of --pattern duplex" : "several lanes");
 }
 
+std::optional<std::string> why_other_executor(const TransferCase& c, Executor executor) {
+  const bool by_kernel = c.executor == Executor::sm_kernel;
+  if (by_kernel == (executor == Executor::sm_kernel)) return std::nullopt;
+  return by_kernel
+             ? fmt::format("--executor sm-kernel: {} copies by copy engines: use --module cudaKernel", c.module)
+             : fmt::format("--executor {}: {} copies by kernels: use --executor sm-kernel, or --module cudaMemcpy",
+                           name(c.executor), c.module);
+}
+
 std::optional<std::string> why_refused(const TransferCase& c) {
   if (auto why = why_impossible(c)) return why;
-  if (auto why = why_not_there(device_of(c))) return why;
+  for (const std::string& device : devices_of(c))
+    if (auto why = why_not_there(device)) return why;
+  if (c.direction == Direction::peer)
+    if (auto why = why_no_access(c)) return why;
   if (c.timing == Timing::gated && launches_block())
     return "--timing gated cannot work while CUDA_LAUNCH_BLOCKING is set, because closing the gate would wait for it "
            "to open: unset it, or use --timing event";
@@ -79,7 +92,10 @@ MemoryNeed needs(const TransferCase& c, std::uint64_t max_bytes, std::uint64_t f
 }
 
 MemoryNeed available(const TransferCase& c) {
-  return {.host_bytes = host::free_host_memory(), .device_bytes = free_memory(ordinal_or_throw(device_of(c)))};
+  MemoryNeed least{.host_bytes = host::free_host_memory(), .device_bytes = UINT64_MAX};
+  for (const std::string& device : devices_of(c))
+    least.device_bytes = std::min(least.device_bytes, free_memory(ordinal_or_throw(device)));
+  return least;
 }
 
 }  // namespace npgpu::cuda

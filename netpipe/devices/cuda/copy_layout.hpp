@@ -27,7 +27,7 @@ std::uint64_t footprint_bytes(const TransferCase&);
 // Managed memory counts on both sides, because its pages may be on either.
 MemoryNeed needs(const TransferCase&, std::uint64_t max_bytes, std::uint64_t footprint_bytes);
 
-// What is free for it now, on the host and on its device, which is made current.
+// What is free for it now: on the host, and on the device of all of its that has least. Makes another one current.
 MemoryNeed available(const TransferCase&);
 
 // Which cases a CUDA copy can be asked for: the same for the runtime's and the driver's.
@@ -35,6 +35,8 @@ MemoryNeed available(const TransferCase&);
 // Why the case can run on no GPU, and what would make it run, in one sentence that names the options;
 // nothing if it can. Asks nothing of the machine.
 std::optional<std::string> why_impossible(const TransferCase&);
+// Why a module whose copies `executor` does cannot do those of the case.
+std::optional<std::string> why_other_executor(const TransferCase&, Executor executor);
 
 // The same, and why it cannot run on the device it names.
 std::optional<std::string> why_refused(const TransferCase&);
@@ -44,7 +46,10 @@ std::optional<std::string> why_refused(const TransferCase&);
 class Copies : public Module {
  public:
   std::string_view device_kind() const override { return "cuda"; }
-  std::optional<std::string> refuses_case(const TransferCase& c) const override { return why_refused(c); }
+  std::optional<std::string> refuses_case(const TransferCase& c) const override {
+    if (auto why = why_other_executor(c, executor())) return why;
+    return why_refused(c);
+  }
   MemoryNeed needs_lane(const TransferCase& c, std::uint64_t max_bytes) const override {
     return cuda::needs(c, max_bytes, footprint_bytes(c));
   }

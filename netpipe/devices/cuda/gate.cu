@@ -66,8 +66,8 @@ bool Gate::timed_out() const {
   return ticket_ != 0 && std::atomic_ref(words()->timed_out).load(std::memory_order_acquire) == ticket_;
 }
 
-StreamTimer::StreamTimer(int ordinal, cudaStream_t stream, std::optional<Seconds> gate_time_out)
-    : ordinal_(ordinal), stream_(stream) {
+StreamTimer::StreamTimer(int ordinal, cudaStream_t stream, std::optional<Seconds> gate_time_out, std::uint64_t capacity)
+    : ordinal_(ordinal), stream_(stream), capacity_(capacity) {
   if (gate_time_out) gate_.emplace(*gate_time_out);
 }
 

@@ -64,8 +64,9 @@ class Gate {
 class StreamTimer final : public DeviceTimer {
  public:
   // The stream must outlive it. Belongs to `ordinal`, whatever device is current in the calling thread. Without
-  // a time-out there is no gate, and hold() throws.
-  StreamTimer(int ordinal, cudaStream_t, std::optional<Seconds> gate_time_out);
+  // a time-out there is no gate, and hold() throws. `capacity`: operations of the kind that it times.
+  StreamTimer(int ordinal, cudaStream_t, std::optional<Seconds> gate_time_out,
+              std::uint64_t capacity = Gate::capacity());
 
   void hold() override;
   void start() override;
@@ -74,13 +75,14 @@ class StreamTimer final : public DeviceTimer {
     if (gate_) gate_->release();
   }
   std::optional<Seconds> elapsed() override;
-  std::uint64_t gate_capacity() const override { return Gate::capacity(); }
+  std::uint64_t gate_capacity() const override { return capacity_; }
 
  private:
   int ordinal_;
   cudaStream_t stream_;
   Event begin_, end_;
   std::optional<Gate> gate_;
+  std::uint64_t capacity_;
   bool held_ = false;  // this trial went through the gate
 };
 

@@ -123,6 +123,7 @@ DeviceInfo describe_working(int ordinal) {
     info.facts.emplace_back("xids_logged", static_cast<std::int64_t>(host::count_xids(*log, bus)));
   info.link = link_limit(info.facts);
   info.memory = memory_limit(info.facts);
+  info.peers = peer_limit(info.facts);
   return info;
 }
 
@@ -221,6 +222,13 @@ Limit link_limit(const Facts& facts) {
   if (!(generation > 0 && lanes > 0))
     return {not_measured, "unknown: NVML does not say the PCIe generation and width that GPU and slot can have"};
   return pcie_limit(static_cast<unsigned>(generation), static_cast<unsigned>(lanes));
+}
+
+Limit peer_limit(const Facts& facts) {
+  const double links = number_fact(facts, "nvlinks"), mb_s = number_fact(facts, "nvlink_mb_s");
+  if (links > 0 && mb_s > 0) return {links * mb_s * 1e6, fmt::format("{:g} NVLinks of {:g} GB/s", links, mb_s * 1e-3)};
+  if (links > 0) return {not_measured, "unknown: NVML does not say how fast the NVLinks are"};
+  return link_limit(facts);
 }
 
 const std::vector<DeviceInfo>& inventory() {

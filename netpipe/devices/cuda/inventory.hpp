@@ -39,6 +39,7 @@ std::optional<int> maybe_attribute(cudaDeviceAttr which, int ordinal);
 // to and the clocks are now.
 Limit link_limit(const Facts&);
 Limit memory_limit(const Facts&);
+Limit peer_limit(const Facts&);
 
 // Makes the device current, and so its context, which itself takes some hundred MiB.
 std::uint64_t free_memory(int ordinal);

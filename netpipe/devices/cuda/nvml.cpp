@@ -95,6 +95,7 @@ Facts NvmlDevice::facts() const {
   add("slowdown_temperature_c", ask(n.temperature_threshold, handle_, nvml::slowdown));
   add("persistence_mode", ask(n.persistence, handle_));
   unsigned mig = 0, pending = 0;
+  std::ranges::move(nvlink_facts(), std::back_inserter(facts));
   if (n.mig_mode && n.mig_mode(handle_, &mig, &pending) == success) facts.emplace_back("mig_mode", std::int64_t{mig});
   return facts;
 }

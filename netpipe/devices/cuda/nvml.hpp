@@ -47,6 +47,8 @@ class NvmlDevice {
   // Counters of errors: ECC, remapped rows, retired pages, PCIe replays, NVLink, Xids since this was first asked. Those
   // that this GPU or driver does not have are left out.
   Facts counters() const;
+  // Its active NVLinks: how many, of which version, how fast, and to whom. Empty where there are none.
+  Facts nvlink_facts() const;
   // What the PCIe link is trained to now.
   LinkState link_state() const;
   // Takes 0.15 ms on an H200. Nothing where the driver does not count them.

@@ -1,6 +1,8 @@
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string>
 
 #include "netpipe/devices/cuda/nvml.hpp"
 #include "netpipe/devices/cuda/nvml_library.hpp"
@@ -13,7 +15,7 @@ namespace {
 using nvml::Handle;
 using nvml::success;
 
-constexpr unsigned max_nvlinks = 36;
+using nvml::max_nvlinks;
 
 void add_ecc(Facts& facts, Handle gpu) {
   const nvml::Library& n = nvml::library();
@@ -84,6 +86,12 @@ void add_nvlinks(Facts& facts, Handle gpu) {
     if (const auto count = field(gpu, one.field)) facts.emplace_back(one.name, *count);
 }
 
+// "4.0" of NVML's number of a version.
+std::string nvlink_version_text(unsigned version) {
+  constexpr const char* texts[] = {"1.0", "2.0", "2.2", "3.0", "3.1", "4.0", "5.0"};
+  return version >= 1 && version <= std::size(texts) ? texts[version - 1] : "unknown";
+}
+
 // Xids of a GPU since it was first asked for them, as events, which need no rights. Those that programs cause are left
 // out.
 class XidEvents {
@@ -119,6 +127,36 @@ class XidEvents {
 };
 
 }  // namespace
+
+Facts NvmlDevice::nvlink_facts() const {
+  const nvml::Library& n = nvml::library();
+  Facts facts;
+  std::map<std::string, int> remotes;
+  std::int64_t active = 0;
+  unsigned version = 0;
+  for (unsigned link = 0; n.nvlink_state && link < max_nvlinks; ++link) {
+    unsigned is_active = 0;
+    if (n.nvlink_state(handle_, link, &is_active) != success || !is_active) continue;
+    ++active;
+    if (n.nvlink_version) (void)n.nvlink_version(handle_, link, &version);
+    int type = -1;
+    constexpr int gpu = 0, link_switch = 2;
+    nvml::PciInfo remote{};
+    if (n.nvlink_remote_type && n.nvlink_remote_type(handle_, link, &type) == success && type == link_switch)
+      ++remotes["switch"];
+    else if (type == gpu && n.nvlink_remote && n.nvlink_remote(handle_, link, &remote) == success)
+      ++remotes[remote.bus_id];
+  }
+  if (active == 0) return facts;
+  facts.emplace_back("nvlinks", active);
+  facts.emplace_back("nvlink_version", nvlink_version_text(version));
+  if (const auto speed = field(handle_, nvml::nvlink_speed_mb_s)) facts.emplace_back("nvlink_mb_s", *speed);
+  std::string text;
+  for (const auto& [remote, links] : remotes)
+    text += (text.empty() ? "" : ", ") + remote + " x" + std::to_string(links);
+  if (!text.empty()) facts.emplace_back("nvlinks_to", text);
+  return facts;
+}
 
 Facts NvmlDevice::counters() const {
   static XidEvents xids;

@@ -44,6 +44,13 @@ struct EventData {
   unsigned gpu_instance, compute_instance;
 };
 inline constexpr unsigned pcie_sent_bytes = 197, pcie_received_bytes = 198;
+inline constexpr unsigned nvlink_speed_mb_s = 90;  // NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON: of an active link, one way
+inline constexpr unsigned max_nvlinks = 36;
+struct PciInfo {
+  char legacy_bus_id[16];
+  unsigned domain, bus, device, device_id, subsystem_id;
+  char bus_id[32];
+};
 
 // Functions that this version does not have are null.
 struct Library {
@@ -89,6 +96,9 @@ struct Library {
   Result (*retired_pages_pending)(Handle, unsigned*) = find("nvmlDeviceGetRetiredPagesPendingStatus");
   Result (*pcie_replays)(Handle, unsigned*) = find("nvmlDeviceGetPcieReplayCounter");
   Result (*nvlink_state)(Handle, unsigned, unsigned*) = find("nvmlDeviceGetNvLinkState");
+  Result (*nvlink_version)(Handle, unsigned, unsigned*) = find("nvmlDeviceGetNvLinkVersion");
+  Result (*nvlink_remote_type)(Handle, unsigned, int*) = find("nvmlDeviceGetNvLinkRemoteDeviceType");
+  Result (*nvlink_remote)(Handle, unsigned, PciInfo*) = find("nvmlDeviceGetNvLinkRemotePciInfo_v2");
   Result (*make_event_set)(Handle*) = find("nvmlEventSetCreate");
   Result (*register_events)(Handle, unsigned long long, Handle) = find("nvmlDeviceRegisterEvents");
   Result (*wait_for_event)(Handle, EventData*, unsigned) = find("nvmlEventSetWait_v2");

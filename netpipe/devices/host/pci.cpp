@@ -74,6 +74,9 @@ Facts pci_facts(std::string bus_id, const fs::path& sys) {
       if (const int lanes = std::stoi(width); lanes > 0 && lanes <= 32)
         facts.emplace_back("slot_pcie_lanes", std::int64_t{lanes});
   }
+  std::string path;
+  for (const fs::path& bridge : bridges) path = bridge.filename().string() + (path.empty() ? "" : " > ") + path;
+  if (!path.empty()) facts.emplace_back("pci_path", path);
   const std::string domain = first_line(device / "iommu_group/type");
   if (!domain.empty()) facts.emplace_back("iommu_domain", domain);
   else if (!fs::exists(device / "iommu_group", error)) facts.emplace_back("iommu_domain", std::string("none"));

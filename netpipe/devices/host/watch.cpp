@@ -84,7 +84,8 @@ std::vector<Process> other_processes() {
     p.pid = std::stol(number);
     if (p.pid == ::getpid()) continue;
     std::ifstream file(entry.path() / "stat");
-    const std::string stat{std::istreambuf_iterator<char>(file), {}};
+    std::string stat;
+    std::getline(file, stat, '\0');  // of a process that ends meanwhile nothing; a buffer's iterator would throw
     const std::size_t open = stat.find('('), close = stat.rfind(')');
     if (open == stat.npos || close == stat.npos) continue;  // it ended
     p.name = ascii(stat.substr(open + 1, close - open - 1));

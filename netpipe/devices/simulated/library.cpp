@@ -7,6 +7,8 @@
 #include <sstream>
 
 #include "netpipe/devices/simulated/device.hpp"
+#include "netpipe/devices/simulated/json_object.hpp"
+#include "netpipe/devices/simulated/node.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::simulated {
@@ -71,7 +73,42 @@ fs::path spec_file(const std::string& id) {
                                         : fmt::format("there are {}, or write sim:FILE.json", fmt::join(known, ", "))));
 }
 
-Spec spec_of(const std::string& id) { return read_spec(spec_file(id)); }
+std::optional<fs::path> node_file(const std::string& id) {
+  if (!id.starts_with(prefix)) return std::nullopt;
+  const std::string name = id.substr(prefix.size());
+  std::error_code none;
+  if (is_path(name)) {
+    if (!fs::is_regular_file(name, none) || !read_json(name).contains("gpus")) return std::nullopt;
+    return name;
+  }
+  for (const fs::path& folder : folders()) {
+    const fs::path file = folder / "nodes" / (name + ".json");
+    if (!name.empty() && fs::exists(file, none)) return file;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+// The node that `id` is a GPU of, with its number; null if it is none of any.
+std::pair<std::shared_ptr<const Node>, std::size_t> place_of(const std::string& id) {
+  const auto member = member_of(id);
+  if (!member) return {};
+  const auto node = node_of(member->node);
+  if (member->gpu < node->gpus()) return {node, member->gpu};
+  throw Error(ErrorKind::usage, fmt::format("--device {} is not there: {} has {}:0 to {}:{}", id, member->node,
+                                            member->node, member->node, node->gpus() - 1));
+}
+
+}  // namespace
+
+Spec spec_of(const std::string& id) {
+  if (const auto [node, number] = place_of(id); node) return node->gpu(number);
+  if (const auto node = find_node(id))
+    throw Error(ErrorKind::usage,
+                fmt::format("--device: {} is a node of {} GPUs: name one, as {}:0", id, node->gpus(), id));
+  return read_spec(spec_file(id));
+}
 
 namespace {
 
@@ -104,7 +141,19 @@ class Simulated final : public DeviceFamily {
     return all;
   }
   std::string why_none() const override { return simulated::why_none(); }
-  DeviceInfo find(const std::string& id) const override { return info_of(spec_of(id), id); }
+  DeviceInfo find(const std::string& id) const override {
+    if (const auto [node, number] = place_of(id); node) return node->info(number, id);
+    return info_of(spec_of(id), id);
+  }
+  std::vector<std::string> node(const std::string& id) const override {
+    const auto member = member_of(id);
+    const std::string name = member ? member->node : id;
+    const auto node = find_node(name);
+    if (!node) return {id};
+    std::vector<std::string> all;
+    for (std::size_t gpu = 0; gpu < node->gpus(); ++gpu) all.push_back(fmt::format("{}:{}", name, gpu));
+    return all;
+  }
   std::unique_ptr<DeviceWatch> watch(const std::string& id) const override {
     const auto neighbour = spec_of(id).condition.neighbour;
     return neighbour ? std::make_unique<NeighbourWatch>(*neighbour) : nullptr;

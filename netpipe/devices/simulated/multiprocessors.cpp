@@ -32,7 +32,13 @@ std::optional<std::string> why_no_kernels(const Spec& spec, Need need) {
       missing += (missing.empty() ? "hardware." : ", hardware.") + std::string(key);
   };
   for (const char* key : {"sms", "lanes", "shader_clock_mhz", "warps", "blocks"}) wants(key);
-  wants(need == Need::compute ? "fma_latency_cycles" : "memory_latency_cycles");
+  if (need == Need::compute) wants("fma_latency_cycles");
+  if (need == Need::memory) wants("memory_latency_cycles");
+  if (need == Need::onchip)
+    for (const char* key : {"l1_bytes", "l1_bytes_per_cycle", "l2_bytes", "l2_gb_s", "constant_bytes_per_cycle"})
+      wants(key);
+  if (need == Need::atomics)
+    for (const char* key : {"l2_atomics_g_s", "l2_atomics_one_word_g_s"}) wants(key);
   if (need == Need::memory && !spec.d2d) missing += (missing.empty() ? "" : ", ") + std::string("links.d2d");
   if (missing.empty()) return std::nullopt;
   return fmt::format("the spec of {} does not say how its kernels run: add {} to {}", spec.name, missing,
@@ -54,6 +60,19 @@ Multiprocessors multiprocessors_of(const Spec& spec) {
   m.memory_latency_cycles = figure_or(spec, "memory_latency_cycles", 0);
   m.sm_bytes_per_cycle = figure_or(spec, "sm_bytes_per_cycle", m.sm_bytes_per_cycle);
   m.transaction_bytes = figure_or(spec, "transaction_bytes", m.transaction_bytes);
+  m.shared_banks = count_or(spec, "shared_banks", m.shared_banks);
+  m.bank_bytes = count_or(spec, "bank_bytes", m.bank_bytes);
+  m.sector_bytes = count_or(spec, "sector_bytes", m.sector_bytes);
+  m.line_bytes = count_or(spec, "line_bytes", m.line_bytes);
+  m.l1_bytes = figure_or(spec, "l1_bytes", m.l1_bytes);
+  m.l1_bytes_per_cycle = figure_or(spec, "l1_bytes_per_cycle", m.l1_bytes_per_cycle);
+  m.l2_bytes = figure_or(spec, "l2_bytes", m.l2_bytes);
+  m.l2_bytes_per_s = figure_or(spec, "l2_gb_s", 0) * 1e9;
+  m.constant_bytes_per_cycle = figure_or(spec, "constant_bytes_per_cycle", m.constant_bytes_per_cycle);
+  m.branch_lanes = count_or(spec, "branch_lanes", m.branch_lanes);
+  m.shared_atomic_lanes = count_or(spec, "shared_atomic_lanes", m.shared_atomic_lanes);
+  m.l2_atomics_per_s = figure_or(spec, "l2_atomics_g_s", 0) * 1e9;
+  m.l2_atomics_one_word_per_s = figure_or(spec, "l2_atomics_one_word_g_s", 0) * 1e9;
   if (spec.d2d) m.bus_bytes_per_s = 2 * spec.d2d->bytes_per_s;
   return m;
 }

@@ -41,9 +41,18 @@ struct Multiprocessors {
   double sm_bytes_per_cycle = std::numeric_limits<double>::infinity();
   double transaction_bytes = 32;  // least that the bus moves
   double bus_bytes_per_s = std::numeric_limits<double>::infinity();
+  // On the chip:
+  std::uint32_t shared_banks = 32, bank_bytes = 4;    // of an SM's shared memory
+  std::uint32_t sector_bytes = 32, line_bytes = 128;  // what L2 sends at least; what a cycle of L1 can serve
+  double l1_bytes = 0, l1_bytes_per_cycle = 0;        // of an SM
+  double l2_bytes = 0, l2_bytes_per_s = 0;
+  std::uint32_t branch_lanes = 32;        // threads that take a branch's ways one after the other
+  std::uint32_t shared_atomic_lanes = 1;  // additions to one word that a cycle of shared memory makes
+  double l2_atomics_per_s = 0, l2_atomics_one_word_per_s = 0;  // of all SMs: on a word a thread, on one word
+  double constant_bytes_per_cycle = 0;                         // of an SM, 4 for each lane that reads the same word
 };
 
-enum class Need { compute, memory };
+enum class Need { compute, memory, onchip, atomics };
 // Which keys of the spec are missing for such kernels, in one sentence; nothing if none.
 std::optional<std::string> why_no_kernels(const Spec&, Need);
 // What a spec leaves out stays as it is above. The bus moves twice the rate of d2d, whose bytes count once.

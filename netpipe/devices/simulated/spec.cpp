@@ -96,6 +96,8 @@ constexpr const char* hardware_keys[] = {
     "fma_latency_cycles", "memory_latency_cycles",
     "transaction_bytes",   // least that the bus moves
     "sm_bytes_per_cycle",  // between an SM and memory
+    "shared_banks", "bank_bytes", "sector_bytes", "line_bytes", "l1_bytes", "l1_bytes_per_cycle", "l2_gb_s",
+    "constant_bytes_per_cycle", "branch_lanes", "shared_atomic_lanes", "l2_atomics_g_s", "l2_atomics_one_word_g_s",
     "hardware_queues",
     "stream_create_us",  // t_sc
     "stream_destroy_us", "kernel_launch_us", "kernel_gap_us", "kernel_latency_us",
@@ -103,7 +105,8 @@ constexpr const char* hardware_keys[] = {
     "empty_kernel_us", "call_launch_us", "call_argument_byte_us", "call_cooperative_launch_us", "call_signal_us",
     "call_event_wait_us", "call_event_elapsed_us", "call_callback_us", "call_memset_us", "call_malloc_free_us",
     "call_pool_alloc_free_us", "call_graph_launch_us", "graph_chain_kernel_us", "graph_fork_kernel_us",
-    "call_graph_instantiate_us", "graph_instantiate_kernel_us", "call_graph_update_us", "graph_update_kernel_us"};
+    "call_graph_instantiate_us", "graph_instantiate_kernel_us", "call_graph_update_us", "graph_update_kernel_us",
+    "interface_row_us"};
 
 Facts read_hardware(const JsonObject& from) {
   Facts facts;

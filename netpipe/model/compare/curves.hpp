@@ -59,9 +59,11 @@ TimeClass class_of(const TransferCase&);
 TimeClass class_of(const ProbeCase&);
 TimeClass class_of(const JobCase&);
 TimeClass class_of(const CallCase&);
+TimeClass class_of(const PartitionCase&);
 std::vector<FigureChoice> figures_of(const TransferCase&, std::uint32_t lane);
 std::vector<FigureChoice> figures_of(const ProbeCase&, std::uint32_t lane);
 std::vector<FigureChoice> figures_of(const JobCase&, std::uint32_t lane);
 std::vector<FigureChoice> figures_of(const CallCase&, std::uint32_t lane);
+std::vector<FigureChoice> figures_of(const PartitionCase&, std::uint32_t lane);
 
 }  // namespace npgpu::model

@@ -13,6 +13,7 @@ TimeClass class_of(const TransferCase& c) {
 TimeClass class_of(const ProbeCase& c) { return is_host_timed(c) ? TimeClass::host_probes : TimeClass::kernels; }
 TimeClass class_of(const JobCase&) { return TimeClass::jobs; }
 TimeClass class_of(const CallCase&) { return TimeClass::calls; }
+TimeClass class_of(const PartitionCase&) { return TimeClass::jobs; }
 
 namespace {
 
@@ -47,10 +48,14 @@ std::vector<FigureChoice> figures_of(const TransferCase& c, std::uint32_t lane) 
 
 std::vector<FigureChoice> figures_of(const ProbeCase& c, std::uint32_t) {
   const std::string where = c.device == "host" ? "host " : "";
+  if (c.probe == "product") return {};
   if (c.operation == Operation::fma) {
     const auto unit = c.type == DataType::int32 ? FigureUnit::operations_per_s : FigureUnit::flop_per_s;
     return {{fmt::format("{}compute {}", where, name(c.type)), Among::fastest, unit}};
   }
+  if (c.probe == "onchip")
+    return {{fmt::format("bandwidth of {}", name(c.space)), Among::fastest, FigureUnit::bytes_per_s}};
+  if (c.probe != "bandwidth" && !counts_loads(c)) return {};
   if (c.operation != Operation::chase) {
     if (c.form != Form::streaming || counts_loads(c)) return {};
     return {{fmt::format("{}bandwidth {} {}", where, name(c.operation), name(c.type)), Among::fastest,
@@ -77,5 +82,7 @@ std::vector<FigureChoice> figures_of(const CallCase& c, std::uint32_t) {
     return {{c.form == GraphForm::chain ? "graph launch, chain" : "graph launch, fork"}};
   return {};
 }
+
+std::vector<FigureChoice> figures_of(const PartitionCase&, std::uint32_t) { return {}; }
 
 }  // namespace npgpu::model

@@ -64,6 +64,8 @@ std::vector<DeviceRecord> records_of(const Trace& trace) {
   for (const auto& series : trace.of<Probes>()) record_of(device_of(series.question), series).probes.push_back(&series);
   for (const auto& series : trace.of<Jobs>()) record_of(device_of(series.question), series).jobs.push_back(&series);
   for (const auto& series : trace.of<Calls>()) record_of(device_of(series.question), series).calls.push_back(&series);
+  for (const auto& series : trace.of<Partitions>())
+    record_of(device_of(series.question), series).partitions.push_back(&series);
   std::ranges::stable_partition(all, [](const DeviceRecord& record) { return !record.is_host(); });
   return all;
 }

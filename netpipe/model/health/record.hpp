@@ -19,6 +19,7 @@ struct DeviceRecord {
   std::vector<const ProbeSeries*> probes;
   std::vector<const JobSeries*> jobs;
   std::vector<const CallSeries*> calls;
+  std::vector<const PartitionSeries*> partitions;
 
   bool is_host() const { return id == "host"; }
   // NaN or empty where the trace does not say.
@@ -39,6 +40,7 @@ struct DeviceRecord {
     all(probes, false);
     all(jobs, false);
     all(calls, false);
+    all(partitions, false);
   }
 };
 

@@ -54,6 +54,7 @@ void judge_runs(Findings& findings) {
   count_points<Probes>(of.probes, counts);
   count_points<Jobs>(of.jobs, counts);
   count_points<Calls>(of.calls, counts);
+  count_points<Partitions>(of.partitions, counts);
 
   if (counts.compared == 0) {
     findings.skip("results", "results: none was compared");

@@ -30,6 +30,10 @@ void derive_rate(const ProbeSeries&, const std::string& name, DeviceParameters&)
 // The levels of memory that a chase shows: sizes, latencies, and which of them could not be told apart.
 void derive_levels(const ProbeSeries&, const OwnFacts&, DeviceParameters&);
 
+// Of the probes onchip and access: bandwidths of shared memory and caches, banks, sectors and lines. Of reduction: what
+// its rungs reach. Nothing of others.
+void derive_onchip(const ProbeSeries&, DeviceParameters&);
+
 // ---- one value ------------------------------------------------------------------------------------------------------
 // All of `over` multiplied, divided by all of `under`. NaN where one of them is. The bounds are those that follow if
 // every factor lies at its own bound at once: wider than a 95 % interval, never narrower.

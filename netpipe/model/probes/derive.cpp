@@ -85,6 +85,8 @@ DeviceParameters derive_device(const SeriesList& list, const Provenance& provena
     chases = true;
     model::derive_levels(*series, own, device);
   }
+  for (const ProbeSeries* series : list)
+    if (is_pattern(series->question)) model::derive_onchip(*series, device);
   if (!chases && !device.simulated)
     device.missing.push_back("sizes and latencies of the memory levels: need probe latency");
   return device;

@@ -69,6 +69,15 @@ double limit_of_lane(const TransferSeries& series, const Lane& lane) {
 
 // A link has its limit in each direction. A memory has one, whichever way the copies go.
 double limit_of_sum(const TransferSeries& series, const std::vector<Lane>& measured) {
+  const bool peers = std::ranges::all_of(measured, [](const Lane& l) { return l.direction == Direction::peer; });
+  if (peers) {  // each device's links, out and in
+    std::set<std::string> sources, targets;
+    for (const Lane& lane : measured) {
+      sources.insert(lane.source);
+      targets.insert(lane.target);
+    }
+    return limit_of_lane(series, measured.front()) * static_cast<double>(std::min(sources.size(), targets.size()));
+  }
   std::set<Lane> limits;
   for (Lane lane : measured) {
     if (std::isnan(limit_of_lane(series, lane))) return not_measured;
@@ -114,9 +123,13 @@ std::vector<PointSummary> summarize_sum(const TransferSeries& series) {
   if (measured.size() < 2) return summaries;
   const double limit = limit_of_sum(series, measured), count = static_cast<double>(measured.size());
 
+  // A duplex has as many copies each way, and the longer time counts. With more lanes all ran all the time (see
+  // lanes()), so that their rates add up.
+  const bool all_ran = !series.question.more_lanes.empty() && series.question.timing != Timing::host;
   struct Together {
     double longest_us = 0;
     double repeats = 0;
+    double per_us = 0;  // operations of all lanes
     std::size_t lanes = 0;
   };
   const auto is_measured = [&](const TransferSample& s) { return s.lane < all.size() && all[s.lane].measured; };
@@ -132,13 +145,15 @@ std::vector<PointSummary> summarize_sum(const TransferSeries& series) {
         Together& trial = trials[sample.trial];
         trial.longest_us = std::max(trial.longest_us, us);
         trial.repeats += static_cast<double>(sample.repeats);
+        trial.per_us += static_cast<double>(sample.repeats) / us;
         ++trial.lanes;
       }
       // One operation is a copy on each lane.
       std::vector<double>& values = each_us.emplace_back();
       for (const auto& [number, trial] : trials)
         if (trial.lanes == measured.size())
-          values.push_back(trial.longest_us / (trial.repeats / count * legs(series.question)));
+          values.push_back(all_ran ? count / (trial.per_us * legs(series.question))
+                                   : trial.longest_us / (trial.repeats / count * legs(series.question)));
     }
     summaries.push_back(summarized(point, 0, each_us, is_void, count * static_cast<double>(point.axes.bytes), limit));
   }

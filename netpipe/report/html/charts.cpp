@@ -170,7 +170,7 @@ std::string corner_table(const Trace& trace, const DeviceOverview& device) {
   const model::OfDevice its{device.id, device.uuid};
   for (const ProbeSeries& series : trace.of<Probes>()) {
     const ProbeCase& c = series.question;
-    if (!its.has(series) || counts_loads(c)) continue;
+    if (!its.has(series) || (c.probe != "compute" && c.probe != "bandwidth")) continue;
     const Corners corners = corners_of(series);
     rows += fmt::format("<tr><th scope=\"row\">{} {}{}</th>", name(c.operation), name(c.type),
                         c.form == Form::dependent ? " dependent" : "");

@@ -1,0 +1,51 @@
+// What a pattern costs by the rules that programmers are taught, beside what it cost: bank conflicts, sectors and lines
+// of a warp's accesses, additions to one word, ways of a branch. Sources: NVIDIA, CUDA C++ Programming Guide, "Shared
+// Memory" (compute capability 5.x and later: 32 banks of 4 bytes) and "Maximize Memory Throughput" (sectors of 32
+// bytes, lines of 128); Venetis, Performance Optimizations in CUDA (bank conflicts, coalescing, flow control).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "npgpu/derive.hpp"
+
+namespace npgpu {
+
+// One shape. `measured` is how many times longer the same work took than in the shape that costs least by the law, by
+// the units' cycles where both have them; `law` is the same by the law. Both are 1 for that shape itself.
+struct LawPoint {
+  Shape shape;
+  double passes = not_measured;  // by the law: that a warp's access takes
+  double law = not_measured;
+  Estimate measured;
+  Agreement verdict = Agreement::undecided;  // within 5 %: agrees; its interval wholly outside: disagrees
+};
+
+struct Law {
+  std::string rule;    // "passes = gcd(stride, 32)"
+  std::string counts;  // what a pass is: "bank conflicts"
+  std::vector<LawPoint> points;
+};
+
+inline double law_error_percent(const LawPoint& p) { return 100 * (p.measured.value / p.law - 1); }
+
+// Nothing where no law is known for the case.
+std::optional<Law> law_of(const ProbeSeries&);
+
+// Passes that a warp of 32 lanes takes, 4 bytes a lane. Strides are in words of 4 bytes.
+//   shared memory: lanes whose words lie in one bank wait for each other; all lanes at one word are served at once
+unsigned bank_passes(unsigned stride);
+//   constants: each different word
+unsigned constant_passes(unsigned stride);
+//   global memory: each sector of 32 bytes (answered by L2), or line of 128 bytes (by L1), that the words touch
+unsigned pieces_touched(unsigned stride, unsigned offset_bytes, unsigned piece_bytes);
+//   additions to shared memory: lanes that add to one word wait for each other, as those that meet in a bank
+unsigned atomic_passes(unsigned stride);
+//   a branch of which `stride` neighbouring lanes take the same way: each way that a warp's lanes take. The stride
+//   divides 32 or is a multiple of it.
+unsigned ways_of_warp(unsigned stride, unsigned ways);
+//   a product of matrices by tiles of T * T = `threads`: how often an element comes from global memory for 32 uses
+unsigned transfers_of_tile(unsigned threads);
+
+}  // namespace npgpu

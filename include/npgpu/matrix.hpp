@@ -1,0 +1,74 @@
+// A node's devices as a matrix: how fast each copies to each other and to the host's memory, how soon a load comes
+// back, what is left of the rates when many copy at once, and which pair stands out. A pure function of a trace.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "npgpu/statistics.hpp"
+#include "npgpu/trace.hpp"
+
+namespace npgpu {
+
+// From one memory to another; of a latency, who loads and whose memory it is.
+struct MatrixCell {
+  std::string source, target;     // host, cuda:0
+  Access access = Access::write;  // staged: through the host, whatever the matrix is of
+  std::uint64_t bytes = 0;        // of one copy
+  Estimate value{};               // bytes per second; of a latency, us
+  bool doubtful = false;          // not converged, or disturbed by others
+};
+
+// Cells that were asked in the same way. Copies to, from and within one device have no access, and are in the matrices
+// of writes.
+struct RateMatrix {
+  Executor executor = Executor::copy_engine;
+  Access access = Access::write;
+  bool both_ways = false;   // each cell while the same goes the other way
+  bool is_latency = false;  // of one load of a kernel
+  std::vector<MatrixCell> cells{};
+
+  const MatrixCell* find(const std::string& source, const std::string& target) const;  // null if there is none
+};
+
+// Many lanes at once; all ran while each was timed.
+struct LanesTogether {
+  std::string name;  // "host to all", "all to one (cuda:0)", "ring"
+  Executor executor = Executor::copy_engine;
+  Access access = Access::write;
+  std::uint64_t bytes = 0;  // of one copy
+  std::vector<MatrixCell> lanes{};
+  Estimate sum{};                  // bytes per second
+  double fairness = not_measured;  // rate of the slowest lane over that of the fastest
+  bool doubtful = false;
+};
+
+// What stands out, in one sentence that names the devices and their link.
+struct MatrixFinding {
+  std::vector<std::string> devices;
+  std::string text;
+};
+
+struct NodeMatrix {
+  struct Device {
+    std::string id, name;
+    bool simulated = false;
+  };
+  std::vector<Device> devices;  // GPUs, in the order of their ids
+  bool has_host = false;
+  bool is_sampled = false;  // of most pairs nothing was measured
+  std::vector<RateMatrix> matrices;
+  std::vector<LanesTogether> together;
+  std::vector<std::string> links;  // kinds of link between pairs, each once: "18 NVLinks 4.0", "PCIe within one switch"
+  std::vector<MatrixFinding> findings;
+};
+
+// Of the largest size of each case. Empty if the trace has no copy between two GPUs, none that goes both ways with a
+// lane for each, and no lanes together: then it is no matrix that was measured.
+NodeMatrix node_matrix(const Trace&);
+
+// By how much a cell has to be below the median of those that are joined alike, to stand out.
+inline constexpr double outlier_share = 0.10;
+
+}  // namespace npgpu

@@ -1,0 +1,114 @@
+// From a trace of the partition method: how long each size takes in each number of streams, and what number two models
+// choose: the regressions of Veneva & Imamura 2025, fitted to this device, and the simulator with measured costs. Pure
+// functions of a trace. Times are in us.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "npgpu/partition.hpp"
+#include "npgpu/predict.hpp"
+
+namespace npgpu {
+
+// ---- what was measured ----------------------------------------------------------------------------------------------
+
+// The stages on the device, in the order of a run.
+enum class PartitionStage { in1, kernel1, out1, in3, kernel3, out3 };
+template <>
+inline constexpr std::array<std::string_view, 6> names_of<PartitionStage>{"stage1_in", "stage1_kernel", "stage1_out",
+                                                                          "stage3_in", "stage3_kernel", "stage3_out"};
+
+struct PartitionSummary {
+  PartitionShape shape;
+  std::uint32_t trials = 0;
+  Estimate time_us;                                                   // whole
+  Estimate stage2_us;                                                 // of it, on the host
+  std::array<Estimate, names_of<PartitionStage>.size()> stages_us{};  // timed by stages only
+  double residual = not_measured;                                     // the largest
+  std::string why{};                                                  // why it is not usable; else empty
+
+  const Estimate& of(PartitionStage s) const { return stages_us[static_cast<std::size_t>(s)]; }
+};
+// By shape.
+std::vector<PartitionSummary> summarize(const PartitionSeries&);
+
+// ---- the paper's model ----------------------------------------------------------------------------------------------
+
+// Veneva & Imamura 2025. Sizes in unknowns, times in the unit of its coefficients. Coefficients that could not be
+// fitted are NaN, and so is what rests on them.
+struct PartitionRegressions {
+  // (4) sum(N) = sum_slope N + sum_start: the stages that streams hide, of the unsplit run
+  double sum_slope = not_measured, sum_start = not_measured;
+  // (7) overhead(N, n) = small_size N + small_log log10(n) + small_start, for N up to 1e6
+  double small_size = not_measured, small_log = not_measured, small_start = not_measured;
+  //     = (big_size N + big_log) log2(n^(4/3)) + big_start, for larger ones
+  double big_size = not_measured, big_log = not_measured, big_start = not_measured;
+
+  static constexpr double small_up_to = 1e6;
+
+  double sum(double size) const { return sum_slope * size + sum_start; }
+  double overhead(double size, double n) const;
+  // (n-1)/n sum - overhead: what n streams save.
+  double gain(double size, double n) const;
+  // (6): the candidate with the largest gain; 1 if none has any. The paper's Table IV comes out only if 1 is judged
+  // like the others, where (7) is negative for small sizes. Nothing where a coefficient is missing.
+  std::optional<std::uint32_t> optimum(double size, std::span<const std::uint32_t> candidates) const;
+};
+// (5) from measured times: streamed - unsplit + (n-1)/n sum
+double partition_overhead(double streamed, double unsplit, double sum, double n);
+// sqrt(sum / t_sc), the rule of Gomez-Luna et al. 2012 as Table I of the paper has it.
+double creation_optimum(double sum, double t_sc);
+
+struct RegressionQuality {
+  std::uint32_t rows = 0;
+  double r2 = not_measured, mse = not_measured, rmse = not_measured;  // mse in the square of the times' unit
+};
+
+// ---- both models beside the measurement -----------------------------------------------------------------------------
+
+struct PartitionChoice {
+  std::string model;
+  std::optional<std::uint32_t> streams{};  // nothing: the model has no answer
+  Estimate regret;                         // measured time there over the best measured, less 1; at least 0
+  bool hit = false;                        // as good as the best within the noise of the two
+  std::vector<double> predicted_us{};      // as PartitionRow::streams; empty where the model only chooses
+};
+struct PartitionRow {
+  std::uint64_t size = 0;
+  std::vector<std::uint32_t> streams;  // measured, ascending, 1 the first
+  std::vector<Estimate> time_us;       // as streams
+  std::uint32_t best = 1;
+  Estimate stage2_us;
+  std::array<Estimate, names_of<PartitionStage>.size()> stages_us{};  // of the unsplit run; NaN where not measured
+  double sum_us = not_measured;                                       // of the four that streams hide
+  std::vector<double> overhead_us, gain_us;                           // (5) and what (6) compares, as streams
+  std::vector<PartitionChoice> choices;                               // as PartitionStudy::models
+};
+struct PartitionScore {
+  std::string model, source;
+  std::uint32_t sizes = 0;  // with an answer
+  Spread regret;            // over sizes
+  Spread error;             // |predicted / measured - 1| over sizes and two and more streams
+  double hits = not_measured;
+};
+// One type on one device. The simulator is the first model.
+struct PartitionStudy {
+  std::string device, device_name;
+  bool simulated = false;
+  Precision type = Precision::fp64;
+  std::uint32_t sub_system = 10;
+  std::vector<PartitionRow> rows;  // by size
+  PartitionRegressions fitted;     // to all sizes; each size's choice is of a fit to the others
+  RegressionQuality sum, small, big;
+  std::vector<PartitionScore> models;
+  std::vector<std::string> missing;  // a sentence each: what is not there, and what would measure it
+};
+// Sizes with the unsplit run and at least one other number of streams.
+std::vector<PartitionStudy> partition_studies(const Trace&);
+
+}  // namespace npgpu

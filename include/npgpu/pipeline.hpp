@@ -1,0 +1,54 @@
+// Jobs as pipelines, described in data: the stages that every chunk goes through one after the other, and what the host
+// does between two parts of the job. A job of simulate.hpp, which copies in, runs a kernel and copies out, is the
+// pipeline of one part and three stages.
+//
+// Within a part a chunk's stages follow each other in its stream, and chunks do not wait for each other. A part ends
+// when all of its chunks have ended; then the host works, and then the next part begins.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "npgpu/simulate.hpp"
+
+namespace npgpu {
+
+// How a kernel divides; see the members of Job.
+struct PipelineKernel {
+  Seconds time{0};  // of the whole, alone on the device
+  Curve of_fraction{};
+  std::uint64_t blocks = 0, slots = 0;  // only where it is the only kernel of its part
+  Curve block_time{};
+};
+
+struct PipelineStage {
+  Stage stage = Stage::h2d;
+  std::string name{};       // of the buffer that is copied, or of the kernel
+  std::uint64_t bytes = 0;  // of a copy, of all chunks together; never 0
+  PipelineKernel kernel{};  // of a kernel, where its time is known
+};
+
+struct PipelinePart {
+  std::vector<PipelineStage> stages{};  // of every chunk, in order
+  std::string host_work{};              // what the host does after the part; empty: nothing
+  Seconds host{0};                      // how long that takes, where it is known
+};
+
+using Pipeline = std::vector<PipelinePart>;
+
+// The job's stages that are not empty, in one part.
+Pipeline pipeline_of(const Job&);
+
+// As simulate_total() of a job: each part by itself, since all chunks of one end before the next begins. Streams are
+// created once. `breadth_first` issues the copies in of all chunks before the kernel of the first, and so on; copies
+// of one chunk that follow each other stay together. `independent` is for jobs only. Throws Error(usage) like
+// simulate(), and where a part has no stage.
+StreamRun simulate_total(const Pipeline&, std::uint32_t n, const StreamCosts&, Order, std::uint32_t streams = 0);
+
+// Simulates every candidate; 1 is added if it is not among them. `bound`: of all parts together; the host's own work
+// between parts is no server's.
+Prediction choose_streams(const Pipeline&, const StreamCosts&, Order, std::span<const std::uint32_t> candidates);
+
+}  // namespace npgpu

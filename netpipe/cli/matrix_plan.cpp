@@ -1,0 +1,213 @@
+#include "netpipe/cli/matrix_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "npgpu/error.hpp"
+
+namespace npgpu::cli {
+
+namespace {
+
+// A copy of so many bytes hides what a launch costs: 512 MiB take 1.4 ms over 18 NVLinks, 128 MiB 2.4 ms over PCIe.
+constexpr std::uint64_t peer_size = 512 * MiB, host_size = 128 * MiB, simulated_size = MiB;
+
+class Planner {
+ public:
+  Planner(const std::vector<DeviceInfo>& gpus, const MatrixQuestions& questions) : gpus_(gpus), q_(questions) {}
+
+  Plan plan() {
+    for (const Executor executor : q_.executors) {
+      if (executor == Executor::cpu)
+        throw Error(ErrorKind::usage, "--executor cpu: a matrix is of copies by copy-engine or sm-kernel");
+      executor_ = executor;
+      if (asks(MatrixPart::host)) host();
+      for (const Access access : q_.accesses) {
+        access_ = access;
+        if (asks(MatrixPart::pairs)) pairs();
+        if (asks(MatrixPart::both)) both_ways();
+        if (asks(MatrixPart::together)) peers_together();
+      }
+      if (asks(MatrixPart::together)) host_together();
+    }
+    if (asks(MatrixPart::latency)) latency();
+    return std::move(plan_);
+  }
+
+ private:
+  bool asks(MatrixPart part) const { return std::ranges::find(q_.parts, part) != q_.parts.end(); }
+  bool is_first_access() const { return access_ == q_.accesses.front(); }
+  const Module& module_of(const DeviceInfo& gpu) const { return default_module(gpu, executor_); }
+
+  // Between the host and a GPU, or within one.
+  TransferCase on(const DeviceInfo& gpu, Direction direction) const {
+    TransferCase c = case_on(std::string(module_of(gpu).name()), gpu.id, direction);
+    c.async = true;
+    c.timing = Timing::gated;
+    c.executor = executor_;
+    return c;
+  }
+  // Through the host where one does not see the other: once, by copy engines.
+  std::optional<TransferCase> between(const DeviceInfo& source, const DeviceInfo& target) const {
+    TransferCase c = peer_case(std::string(module_of(source).name()), source.id, target.id, access_);
+    c.async = true;
+    c.timing = Timing::gated;
+    c.executor = executor_;
+    const bool sees = access_ != Access::staged && !module_of(source).refuses_case(c);
+    if (sees) return c;
+    if (!is_first_access() || executor_ != Executor::copy_engine) return std::nullopt;
+    c.access = Access::staged;
+    c.timing = Timing::event;
+    return c;
+  }
+
+  std::vector<TransferSize> sizes(const DeviceInfo& gpu, std::uint64_t usual, std::size_t lanes_of_a_gpu) const {
+    if (!q_.sizes.empty()) return axes_of(q_.sizes);
+    if (gpu.simulated) return {{simulated_size}};
+    // A quarter of the memory is enough for all ends of all lanes.
+    const std::uint64_t fits = gpu.memory_bytes / (8 * std::max<std::size_t>(lanes_of_a_gpu, 1)) / MiB * MiB;
+    return {{std::clamp(fits, MiB, usual)}};
+  }
+  void add_case(const DeviceInfo& gpu, const TransferCase& c, const std::vector<TransferSize>& axes) {
+    add<Transfers>(plan_, module_of(gpu), gpu, steps_of<Transfers>(c, axes));
+  }
+  std::size_t lanes_of_a_gpu(const TransferCase& c) const {
+    std::size_t most = 0;
+    for (const DeviceInfo& gpu : gpus_) {
+      const auto all = lanes(c);
+      most = std::max(most, static_cast<std::size_t>(std::ranges::count_if(all, [&](const Lane& lane) {
+                        return lane.source == gpu.id || lane.target == gpu.id;
+                      })));
+    }
+    return most;
+  }
+  void add_lanes(const DeviceInfo& gpu, const TransferCase& c, std::uint64_t usual) {
+    add_case(gpu, c, sizes(gpu, usual, lanes_of_a_gpu(c)));
+  }
+
+  void host() {
+    for (const DeviceInfo& gpu : gpus_) {
+      for (const Direction direction : {Direction::h2d, Direction::d2h}) add_lanes(gpu, on(gpu, direction), host_size);
+      add_lanes(gpu, on(gpu, Direction::d2d), peer_size);
+      TransferCase both = on(gpu, Direction::h2d);
+      both.more_lanes = {reversed(lanes(both).front())};
+      if (asks(MatrixPart::both)) add_lanes(gpu, both, host_size);
+    }
+  }
+
+  void pairs() {
+    for (const auto& [a, b] : pairs_of(gpus_.size(), q_.every_pair))
+      if (const auto c = between(gpus_[a], gpus_[b])) add_lanes(gpus_[a], *c, peer_size);
+  }
+
+  // Each pair once.
+  void both_ways() {
+    std::set<std::pair<std::size_t, std::size_t>> seen;
+    for (const auto& pair : pairs_of(gpus_.size(), q_.every_pair)) {
+      const auto [a, b] = std::minmax(pair.first, pair.second);
+      if (!seen.emplace(a, b).second) continue;
+      auto c = between(gpus_[a], gpus_[b]);
+      if (!c || c->access == Access::staged) continue;
+      c->more_lanes = {reversed(lanes(*c).front())};
+      add_lanes(gpus_[a], *c, peer_size);
+    }
+  }
+
+  // Of more than two GPUs: with two, each of these is a pair.
+  void peers_together() {
+    const std::size_t n = gpus_.size();
+    if (n < 3) return;
+    std::vector<std::pair<std::size_t, std::size_t>> one_to_all, all_to_one, all, ring;
+    for (std::size_t i = 1; i < n; ++i) {
+      one_to_all.emplace_back(0, i);
+      all_to_one.emplace_back(i, 0);
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      ring.emplace_back(i, (i + 1) % n);
+      for (std::size_t j = 0; j < n; ++j)
+        if (i != j) all.emplace_back(i, j);
+    }
+    add_set("one to all", one_to_all);
+    add_set("all to one", all_to_one);
+    add_set("ring", ring);
+    // Its lanes share what fits behind a gate.
+    constexpr std::size_t max_for_all_to_all = 16;
+    if (n <= max_for_all_to_all) add_set("all to all", all);
+  }
+  void add_set(const char* what, const std::vector<std::pair<std::size_t, std::size_t>>& set) {
+    std::optional<TransferCase> c;
+    for (const auto& [a, b] : set) {
+      const auto lane = between(gpus_[a], gpus_[b]);
+      if (!lane || lane->access == Access::staged) {  // copies through the host wait for it, and for each other
+        plan_.left_out.push_back(fmt::format("{}, {}: {} and {} do not see each other's memory", what, name(access_),
+                                             gpus_[a].id, gpus_[b].id));
+        return;
+      }
+      if (!c) c = *lane;
+      else c->more_lanes.push_back(lanes(*lane).front());
+    }
+    if (c) add_lanes(gpus_[set.front().first], *c, peer_size);
+  }
+
+  void host_together() {
+    if (gpus_.size() < 2) return;
+    for (const auto& directions : {std::vector{Direction::h2d}, {Direction::d2h}, {Direction::h2d, Direction::d2h}}) {
+      std::optional<TransferCase> c;
+      for (const DeviceInfo& gpu : gpus_)
+        for (const Direction direction : directions) {
+          const TransferCase lane = on(gpu, direction);
+          if (!c) c = lane;
+          else c->more_lanes.push_back(lanes(lane).front());
+        }
+      add_lanes(gpus_.front(), *c, host_size);
+    }
+  }
+
+  void latency() {
+    executor_ = Executor::sm_kernel;
+    access_ = Access::read;
+    const auto add_chase = [&](const DeviceInfo& gpu, TransferCase c) {
+      c.pattern = Pattern::chase;
+      add_case(gpu, c, {{chase_bytes}});
+    };
+    for (const DeviceInfo& gpu : gpus_) add_chase(gpu, on(gpu, Direction::h2d));
+    for (const auto& [a, b] : pairs_of(gpus_.size(), q_.every_pair)) {
+      TransferCase c = peer_case(std::string(module_of(gpus_[a]).name()), gpus_[b].id, gpus_[a].id, Access::read);
+      c.async = true;
+      c.timing = Timing::gated;
+      c.executor = executor_;
+      if (!module_of(gpus_[b]).refuses_case(c)) add_chase(gpus_[b], c);
+    }
+  }
+
+  const std::vector<DeviceInfo>& gpus_;
+  const MatrixQuestions& q_;
+  Plan plan_;
+  Executor executor_ = Executor::copy_engine;
+  Access access_ = Access::write;
+};
+
+}  // namespace
+
+std::vector<std::pair<std::size_t, std::size_t>> pairs_of(std::size_t gpus, bool every_pair) {
+  std::vector<std::pair<std::size_t, std::size_t>> all;
+  const bool sampled = gpus > max_for_every_pair && !every_pair;
+  for (std::size_t i = 0; i < gpus; ++i) {
+    std::set<std::size_t> steps;
+    if (sampled) steps = {1, gpus / 4, gpus / 2};
+    else
+      for (std::size_t step = 1; step < gpus; ++step) steps.insert(step);
+    for (const std::size_t step : steps) all.emplace_back(i, (i + step) % gpus);
+  }
+  std::ranges::sort(all);
+  return all;
+}
+
+Plan matrix_plan(const std::vector<DeviceInfo>& gpus, const MatrixQuestions& questions) {
+  return Planner(gpus, questions).plan();
+}
+
+}  // namespace npgpu::cli

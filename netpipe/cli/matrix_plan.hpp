@@ -1,0 +1,40 @@
+// What npgpu matrix measures: cases between GPUs, between each and the host, and of many lanes at once.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "netpipe/cli/plan.hpp"
+#include "npgpu/transfer.hpp"
+
+namespace npgpu {
+
+namespace cli {
+
+enum class MatrixPart { pairs, both, host, latency, together };
+
+struct MatrixQuestions {
+  std::vector<MatrixPart> parts;
+  std::vector<Access> accesses;
+  std::vector<Executor> executors;
+  std::vector<std::uint64_t> sizes{};  // empty: the usual ones
+  bool every_pair = false;             // also of more than max_for_every_pair GPUs
+};
+
+// Of more GPUs only some pairs of each are measured, so that the time grows with their number and not with its square.
+inline constexpr std::size_t max_for_every_pair = 8;
+// Sources and targets, by number. Sampled: from each GPU to the next one, to the one half round, and one between.
+std::vector<std::pair<std::size_t, std::size_t>> pairs_of(std::size_t gpus, bool every_pair);
+
+Plan matrix_plan(const std::vector<DeviceInfo>& gpus, const MatrixQuestions&);
+
+}  // namespace cli
+
+template <>
+inline constexpr std::array<std::string_view, 5> names_of<cli::MatrixPart>{"pairs", "both", "host", "latency",
+                                                                           "together"};
+
+}  // namespace npgpu

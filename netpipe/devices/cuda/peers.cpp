@@ -1,0 +1,63 @@
+#include "netpipe/devices/cuda/peers.hpp"
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <set>
+#include <utility>
+
+#include "netpipe/devices/cuda/check.hpp"
+#include "netpipe/devices/cuda/inventory.hpp"
+
+namespace npgpu::cuda {
+
+namespace {
+
+// Pairs that see each other, from and to: asked for twice, the driver would report an error.
+std::set<std::pair<int, int>>& sights() {
+  static std::set<std::pair<int, int>> all;
+  return all;
+}
+
+void give_sight(int from, int to) {
+  if (sights().contains({from, to})) return;
+  make_current(from);
+  check(cudaDeviceEnablePeerAccess(to, 0), fmt::format("giving cuda:{} sight of cuda:{}'s memory", from, to));
+  sights().emplace(from, to);
+}
+
+void take_sight(int from, int to) {
+  if (!sights().contains({from, to})) return;
+  make_current(from);
+  check(cudaDeviceDisablePeerAccess(to), fmt::format("taking sight of cuda:{}'s memory from cuda:{}", to, from));
+  sights().erase({from, to});
+}
+
+}  // namespace
+
+bool can_see(int from, int to) {
+  int can = 0;
+  check(cudaDeviceCanAccessPeer(&can, from, to), fmt::format("asking whether cuda:{} can see cuda:{}", from, to));
+  return can != 0;
+}
+
+std::optional<std::string> why_no_access(const TransferCase& c) {
+  if (c.access == Access::staged) return std::nullopt;
+  const int source = ordinal_or_throw(c.source), target = ordinal_or_throw(c.target);
+  const bool reads = c.access == Access::read;
+  if (reads ? can_see(target, source) : can_see(source, target)) return std::nullopt;
+  return fmt::format(
+      "--access {}: {} cannot see the memory of {}, says the driver: no NVLink joins them, and the system does not let "
+      "them reach each other over PCIe: use --access staged",
+      name(c.access), reads ? c.target : c.source, reads ? c.source : c.target);
+}
+
+void set_access(const TransferCase& c) {
+  const int source = ordinal_or_throw(c.source), target = ordinal_or_throw(c.target);
+  for (const auto& [from, to] : {std::pair{source, target}, {target, source}}) {
+    if (c.access == Access::staged) take_sight(from, to);
+    else if (can_see(from, to)) give_sight(from, to);
+  }
+}
+
+}  // namespace npgpu::cuda

@@ -1,0 +1,22 @@
+// One GPU's sight of another one's memory.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "npgpu/transfer.hpp"
+
+namespace npgpu::cuda {
+
+// Whether `from` can be given sight of `to`'s memory: over NVLink, or over PCIe where the system allows it.
+bool can_see(int from, int to);
+
+// Why a copy between two GPUs cannot be done as the case says; nothing if it can. Both are GPUs of this machine.
+std::optional<std::string> why_no_access(const TransferCase&);
+
+// Gives the two devices of a peer case sight of each other's memory, or takes it away where the copies are to be staged
+// through the host. Where only one can see the other, that one does. It holds for the whole process, until another case
+// asks for the other: to switch it takes some milliseconds. Throws Error.
+void set_access(const TransferCase&);
+
+}  // namespace npgpu::cuda

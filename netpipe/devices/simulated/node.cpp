@@ -1,0 +1,266 @@
+#include "netpipe/devices/simulated/node.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <deque>
+#include <limits>
+#include <map>
+#include <mutex>
+
+#include "netpipe/devices/simulated/json_object.hpp"
+#include "netpipe/devices/simulated/library.hpp"
+#include "npgpu/error.hpp"
+
+namespace npgpu::simulated {
+
+namespace {
+
+constexpr JsonObject::Range link_gb_s{0, 1e6, true};
+constexpr std::uint64_t max_gpus = 1024;
+constexpr std::string_view each_gpu = "gpu*";
+
+bool is_gpu(std::string_view vertex) { return vertex.starts_with("gpu"); }
+
+NodeLink read_link_of_node(const JsonObject& from) {
+  NodeLink link{.between = from.text("between"), .other = from.text("and")};
+  link.forth_bytes_per_s = from.number("gb_s", link_gb_s) * 1e9;
+  link.back_bytes_per_s = from.number_or("back_gb_s", link.forth_bytes_per_s / 1e9, link_gb_s) * 1e9;
+  link.latency = from_microseconds(from.number_or("latency_us", 0, {0, 1e9}));
+  link.nvlinks = static_cast<int>(from.integer_or("nvlinks", 0, 0, 1000));
+  return link;
+}
+
+// "gpu*" stands for each GPU in turn.
+std::vector<NodeLink> spread(const NodeLink& link, std::size_t gpus) {
+  if (link.between != each_gpu) return {link};
+  std::vector<NodeLink> all(gpus, link);
+  for (std::size_t i = 0; i < gpus; ++i) all[i].between = fmt::format("gpu{}", i);
+  return all;
+}
+
+void replace(std::vector<NodeLink>& links, const NodeLink& by, const std::filesystem::path& file) {
+  const auto old =
+      std::ranges::find_if(links, [&](const NodeLink& l) { return l.between == by.between && l.other == by.other; });
+  if (old == links.end())
+    refuse(file, fmt::format("instead: there is no link between {} and {} in links", by.between, by.other));
+  *old = by;
+}
+
+}  // namespace
+
+Node::Node(const std::filesystem::path& file) : file_(file) {
+  JsonObject::file(file, [&](const JsonObject& from) {
+    name_ = from.text("name");
+    source_ = from.text("source");
+    common_ = read_spec(file.parent_path() / from.text("gpu"));
+    gpus_ = from.integer("gpus", 1, max_gpus);
+    from.maybe_objects("memory", [&](const JsonObject& one) { memory_.push_back(one.text("at")); });
+    from.maybe_objects("links", [&](const JsonObject& one) {
+      for (NodeLink& link : spread(read_link_of_node(one), gpus_)) links_.push_back(std::move(link));
+    });
+    from.maybe_objects("instead", [&](const JsonObject& one) { replace(links_, read_link_of_node(one), file); });
+    const auto pairs = [&](const char* key, Vertices& all) {
+      from.maybe_objects(key, [&](const JsonObject& one) { all.emplace(one.text("between"), one.text("and")); });
+    };
+    pairs("blind", blind_);
+    pairs("zeros", zeros_);
+    from.maybe_object("caps", [&](const JsonObject& caps) {
+      staged_cap_ = caps.number_or("staged_gb_s", 0, {0, 1e6}) * 1e9;
+      write_cap_ = caps.number_or("write_gb_s", 0, {0, 1e6}) * 1e9;
+      read_cap_ = caps.number_or("read_gb_s", 0, {0, 1e6}) * 1e9;
+      kernel_cap_ = caps.number_or("kernel_gb_s", 0, {0, 1e6}) * 1e9;
+    });
+    (void)from.has("like");
+  });
+  for (const NodeLink& link : links_)
+    for (const std::string& vertex : {link.between, link.other})
+      if (is_gpu(vertex) && vertex_of("sim:x:" + vertex.substr(3)).empty())
+        refuse(file, fmt::format("links: there is no {} among {} GPUs", vertex, gpus_));
+}
+
+std::string Node::vertex_of(const std::string& device) const {
+  const auto member = member_of(device);
+  return member && member->gpu < gpus_ ? fmt::format("gpu{}", member->gpu) : std::string();
+}
+
+std::vector<Node::Step> Node::steps_from(const std::string& vertex) const {
+  std::vector<Step> steps;
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    if (links_[i].between == vertex) steps.push_back({2 * i, links_[i].other});
+    if (links_[i].other == vertex) steps.push_back({2 * i + 1, links_[i].between});
+  }
+  return steps;
+}
+
+std::optional<std::vector<std::size_t>> Node::way(const std::string& from, const std::string& to) const {
+  std::map<std::string, std::pair<std::string, std::size_t>> came;  // from where, over which link
+  std::deque<std::string> todo{from};
+  came[from] = {};
+  while (!todo.empty() && !came.contains(to)) {
+    const std::string here = todo.front();
+    todo.pop_front();
+    if (is_gpu(here) && here != from) continue;
+    for (const Step& step : steps_from(here))
+      if (came.try_emplace(step.to, here, step.link).second) todo.push_back(step.to);
+  }
+  if (!came.contains(to)) return std::nullopt;
+  std::vector<std::size_t> links;
+  for (std::string at = to; at != from; at = came[at].first) links.push_back(came[at].second);
+  std::ranges::reverse(links);
+  return links;
+}
+
+std::string Node::memory_near(const std::string& gpu) const {
+  std::string nearest;
+  std::size_t least = std::numeric_limits<std::size_t>::max();
+  for (const std::string& at : memory_)
+    if (const auto links = way(gpu, at); links && links->size() < least) {
+      nearest = at;
+      least = links->size();
+    }
+  return nearest;
+}
+
+std::vector<double> Node::rates() const {
+  std::vector<double> all;
+  for (const NodeLink& link : links_) {
+    all.push_back(link.forth_bytes_per_s);
+    all.push_back(link.back_bytes_per_s);
+  }
+  return all;
+}
+
+std::optional<std::string> Node::why_no_route(const TransferCase& c) const {
+  if (c.direction == Direction::d2d) return std::nullopt;
+  const std::string source = vertex_of(c.source), target = vertex_of(c.target);
+  if (c.direction != Direction::peer) {
+    const std::string gpu = c.direction == Direction::h2d ? target : source;
+    if (memory_near(gpu).empty()) return fmt::format("{} has no way from {} to host memory", file_.string(), gpu);
+    return std::nullopt;
+  }
+  if (c.access == Access::staged)
+    return memory_near(source).empty() ? std::optional(file_.string() + " has no host memory") : std::nullopt;
+  if (are(blind_, source, target) || !way(source, target))
+    return fmt::format("--access {}: {} cannot see the memory of {}: use --access staged", name(c.access), mover_of(c),
+                       mover_of(c) == c.source ? c.target : c.source);
+  return std::nullopt;
+}
+
+double Node::cap_of(const TransferCase& c) const {
+  const double access = c.access == Access::read ? read_cap_ : c.access == Access::staged ? staged_cap_ : write_cap_;
+  const double by_access = c.direction == Direction::peer ? access : 0;
+  const double by_kernel = c.executor == Executor::sm_kernel ? kernel_cap_ : 0;
+  return by_access > 0 && by_kernel > 0 ? std::min(by_access, by_kernel) : std::max(by_access, by_kernel);
+}
+
+void Node::extend(NodeRoute& route, const std::string& from, const std::string& to) const {
+  const auto links = way(from, to);
+  if (!links) throw Error(ErrorKind::usage, fmt::format("{}: no way from {} to {}", file_.string(), from, to));
+  for (const std::size_t link : *links) {
+    route.links.push_back(link);
+    route.latency += links_[link / 2].latency;
+  }
+}
+
+NodeRoute Node::route(const TransferCase& c) const {
+  if (const auto why = why_no_route(c)) throw Error(ErrorKind::usage, *why);
+  const std::string source = vertex_of(c.source), target = vertex_of(c.target);
+  NodeRoute route;
+  route.cap = cap_of(c);
+  if (c.direction == Direction::d2d) {
+    const Link& within = common_.d2d.value();
+    route.cap = within.bytes_per_s;
+    route.latency = within.latency;
+  } else if (c.direction == Direction::h2d) {
+    extend(route, memory_near(target), target);
+  } else if (c.direction == Direction::d2h) {
+    extend(route, source, memory_near(source));
+  } else if (c.access == Access::staged) {
+    extend(route, source, memory_near(source));
+    extend(route, memory_near(source), target);
+  } else {
+    extend(route, source, target);
+    route.zeros = are(zeros_, source, target);
+  }
+  return route;
+}
+
+Spec Node::gpu(std::size_t number) const {
+  Spec spec = common_;
+  const std::string me = fmt::format("gpu{}", number);
+  const auto put = [&](const char* key, Fact value) {
+    Facts& facts = spec.condition.facts;
+    std::erase_if(facts, [&](const auto& fact) { return fact.first == key; });
+    facts.emplace_back(key, std::move(value));
+  };
+  std::int64_t nvlinks = 0;
+  std::vector<std::string> to;
+  for (const Step& step : steps_from(me)) {
+    const NodeLink& link = links_[step.link / 2];
+    if (link.nvlinks == 0) continue;
+    nvlinks += link.nvlinks;
+    to.push_back(fmt::format("{} x{}", is_gpu(step.to) ? step.to : "switch", link.nvlinks));
+  }
+  if (nvlinks > 0) {
+    put("nvlinks", nvlinks);
+    put("nvlinks_to", fmt::format("{}", fmt::join(to, ", ")));
+  }
+  // The bridges on its way to memory, as a real GPU's PCI path has them: the outermost first.
+  std::string path, at = me;
+  if (const auto over = way(me, memory_near(me)))
+    for (const std::size_t link : *over) {
+      at = link % 2 ? links_[link / 2].between : links_[link / 2].other;
+      path = at + (path.empty() ? "" : " > ") + path;
+    }
+  if (!path.empty()) put("pci_path", path);
+  return spec;
+}
+
+DeviceInfo Node::info(std::size_t number, const std::string& id) const {
+  DeviceInfo info = info_of(gpu(number), id);
+  info.facts.emplace_back("node", name_);
+  info.facts.emplace_back("node_file", file_.string());
+  info.pci_bus_id = fmt::format("gpu{}", number);  // what its neighbours' nvlinks_to call it
+  for (const Step& step : steps_from(info.pci_bus_id)) {
+    const NodeLink& link = links_[step.link / 2];
+    const double rate = step.link % 2 ? link.back_bytes_per_s : link.forth_bytes_per_s;
+    if (!(rate <= info.peers.per_s)) info.peers = {rate, "the fastest link of the GPU in the node's spec"};
+  }
+  return info;
+}
+
+std::optional<NodeMember> member_of(std::string_view id) {
+  const std::size_t colon = id.rfind(':');
+  if (!id.starts_with("sim:") || colon == 3 || colon + 1 == id.size()) return std::nullopt;
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(id.data() + colon + 1, id.data() + id.size(), number);
+  if (error != std::errc{} || end != id.data() + id.size()) return std::nullopt;
+  return NodeMember{std::string(id.substr(0, colon)), number};
+}
+
+std::shared_ptr<const Node> find_node(const std::string& id) {
+  struct Known {
+    std::filesystem::file_time_type time;
+    std::shared_ptr<const Node> node;
+  };
+  static std::mutex mutex;
+  static std::map<std::string, Known> known;
+  const auto file = node_file(id);
+  if (!file) return nullptr;
+  std::error_code none;
+  const auto time = std::filesystem::last_write_time(*file, none);
+  const std::lock_guard lock(mutex);
+  Known& one = known[file->string()];
+  if (!one.node || one.time != time) one = {time, std::make_shared<const Node>(*file)};
+  return one.node;
+}
+
+std::shared_ptr<const Node> node_of(const std::string& id) {
+  if (auto node = find_node(id)) return node;
+  throw Error(ErrorKind::usage, fmt::format("--device: there is no simulated node '{}'", id));
+}
+
+}  // namespace npgpu::simulated

@@ -1,0 +1,202 @@
+#include "npgpu/matrix.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "netpipe/model/matrix/links.hpp"
+#include "netpipe/model/matrix/outliers.hpp"
+#include "npgpu/model.hpp"
+
+namespace npgpu {
+
+namespace {
+
+// Copies that programs queue, with nothing unusual about them.
+bool is_queued_copy(const TransferCase& c) {
+  const bool memory = c.memory == Memory::pinned || c.memory == Memory::device;
+  return c.async && c.timing != Timing::host && memory && c.cache == Cache::warm && !c.source_offset &&
+         !c.target_offset && (c.pattern == Pattern::stream || c.pattern == Pattern::chase);
+}
+
+bool is_both_ways(const TransferCase& c) {
+  return c.more_lanes.size() == 1 && c.more_lanes.front() == reversed(lanes(c).front()) &&
+         c.direction != Direction::d2d;
+}
+
+// 3 of "cuda:3": devices in the order of their numbers.
+std::pair<std::string, int> order_of(const std::string& id) {
+  const std::size_t colon = id.rfind(':');
+  int number = 0;
+  if (colon == std::string::npos) return {id, 0};
+  std::from_chars(id.data() + colon + 1, id.data() + id.size(), number);
+  return {id.substr(0, colon), number};
+}
+
+// The figures of one lane at the largest size, or of all lanes together.
+const PointSummary* of_largest_size(const std::vector<PointSummary>& all, std::uint32_t lane) {
+  const PointSummary* found = nullptr;
+  for (const PointSummary& one : all)
+    if (one.lane == lane && (!found || one.bytes >= found->bytes)) found = &one;
+  return found;
+}
+
+MatrixCell cell_of(const TransferCase& c, const Lane& lane, const PointSummary& point, bool is_latency) {
+  MatrixCell cell{lane.source,
+                  lane.target,
+                  c.direction == Direction::peer ? c.access : Access::write,
+                  point.bytes,
+                  is_latency ? point.time_us : point.rate,
+                  point.stop == Stop::not_converged || !point.disturbed.empty()};
+  if (is_latency) std::swap(cell.source, cell.target);  // who loads comes first
+  return cell;
+}
+
+std::string name_of_lanes(const std::vector<Lane>& all) {
+  std::set<std::string> sources, targets, gpus;
+  bool to_host = false, from_host = false, peers = false;
+  for (const Lane& lane : all) {
+    to_host |= lane.direction == Direction::d2h;
+    from_host |= lane.direction == Direction::h2d;
+    peers |= lane.direction == Direction::peer;
+    sources.insert(lane.source);
+    targets.insert(lane.target);
+    for (const std::string& one : {lane.source, lane.target})
+      if (one != "host") gpus.insert(one);
+  }
+  const std::size_t n = gpus.size();
+  if (!peers && to_host && from_host) return fmt::format("host to and from {} GPUs", n);
+  if (!peers && from_host) return fmt::format("host to {} GPUs", n);
+  if (!peers && to_host) return fmt::format("{} GPUs to host", n);
+  if (to_host || from_host) return fmt::format("{} lanes", all.size());
+  if (sources.size() == 1) return "one to all: " + *sources.begin();
+  if (targets.size() == 1) return "all to one: " + *targets.begin();
+  if (all.size() == n * (n - 1)) return "all to all";
+  if (all.size() == n && sources.size() == n && targets.size() == n) return "ring";
+  return fmt::format("{} lanes", all.size());
+}
+
+// A damaged trace may hold anything.
+std::string words_of(const Fact& fact) {
+  const std::string* const text = std::get_if<std::string>(&fact);
+  return text ? *text : std::string();
+}
+
+class Builder {
+ public:
+  void take(const TransferSeries& series) {
+    const TransferCase& c = series.question;
+    if (!is_queued_copy(c)) return;
+    const auto points = summarize(series);
+    if (points.empty()) return;
+    if (c.more_lanes.empty() || is_both_ways(c)) return cells(series, points);
+    together(series, points);
+  }
+  NodeMatrix finish(const Trace& trace) {
+    if (!is_matrix_) return {};
+    for (auto& [key, matrix] : matrices_) node_.matrices.push_back(std::move(matrix));
+    devices(trace);
+    const model::Links links(trace);
+    std::set<std::string> kinds;
+    for (const NodeMatrix::Device& a : node_.devices)
+      for (const NodeMatrix::Device& b : node_.devices)
+        if (a.id != b.id && kinds.insert(links.kind(a.id, b.id)).second) node_.links.push_back(links.kind(a.id, b.id));
+    node_.is_sampled = 2 * pairs_.size() < node_.devices.size() * (node_.devices.size() - 1);
+    node_.findings = model::outliers_of(node_, links);
+    return std::move(node_);
+  }
+
+ private:
+  void cells(const TransferSeries& series, const std::vector<PointSummary>& points) {
+    const TransferCase& c = series.question;
+    const std::vector<Lane> all = lanes(c);
+    const bool is_latency = c.pattern == Pattern::chase, both = all.size() > 1;
+    const Access access =
+        c.direction == Direction::peer && c.access == Access::read && !is_latency ? Access::read : Access::write;
+    is_matrix_ |= c.direction == Direction::peer || both;
+    RateMatrix& matrix = matrices_[{is_latency, c.executor, both, access}];
+    matrix.executor = c.executor;
+    matrix.access = access;
+    matrix.both_ways = both;
+    matrix.is_latency = is_latency;
+    for (std::uint32_t lane = 0; lane < all.size(); ++lane)
+      if (const PointSummary* point = of_largest_size(points, lane)) {
+        matrix.cells.push_back(cell_of(c, all[lane], *point, is_latency));
+        note(all[lane]);
+      }
+  }
+  void together(const TransferSeries& series, const std::vector<PointSummary>& points) {
+    const TransferCase& c = series.question;
+    const std::vector<Lane> all = lanes(c);
+    const auto sums = summarize_sum(series);
+    const PointSummary* const sum = of_largest_size(sums, 0);
+    if (!sum) return;
+    is_matrix_ = true;
+    LanesTogether one{.name = name_of_lanes(all), .executor = c.executor, .access = c.access, .bytes = sum->bytes};
+    double slowest = not_measured, fastest = not_measured;
+    for (std::uint32_t lane = 0; lane < all.size(); ++lane) {
+      const PointSummary* const point = of_largest_size(points, lane);
+      if (!point) continue;
+      one.lanes.push_back(cell_of(c, all[lane], *point, false));
+      const double rate = point->rate.value;
+      if (!(rate >= slowest)) slowest = rate;
+      if (!(rate <= fastest)) fastest = rate;
+      if (all[lane].source == "host" || all[lane].target == "host") node_.has_host = true;
+    }
+    one.sum = sum->rate;
+    one.fairness = slowest / fastest;
+    one.doubtful = sum->stop == Stop::not_converged || !sum->disturbed.empty();
+    node_.together.push_back(std::move(one));
+  }
+  void note(const Lane& lane) {
+    for (const std::string& id : {lane.source, lane.target})
+      if (id != "host") ids_.insert(id);
+      else node_.has_host = true;
+    if (lane.direction == Direction::peer) pairs_.emplace(lane.source, lane.target);
+  }
+  void devices(const Trace& trace) {
+    std::map<std::string, NodeMatrix::Device> known;
+    for (const auto& [group, facts] : trace.provenance) {
+      if (!group.starts_with("gpu")) continue;
+      const Fact *const id = find_fact(facts, "id"), *const name = find_fact(facts, "name");
+      if (!id || !name) continue;
+      const std::string device = words_of(*id);
+      known[device] = {device, words_of(*name), number_fact(facts, "simulated") > 0};
+    }
+    for (const TransferSeries& series : trace.of<Transfers>()) {
+      const std::string id = device_of(series.question);
+      known[id] = {id, series.device_name, series.simulated};
+    }
+    for (const std::string& id : ids_) {
+      const auto found = known.find(id);
+      node_.devices.push_back(found == known.end() ? NodeMatrix::Device{id, "", false} : found->second);
+    }
+    std::ranges::sort(node_.devices, {}, [](const NodeMatrix::Device& one) { return order_of(one.id); });
+  }
+
+  NodeMatrix node_;
+  bool is_matrix_ = false;
+  std::map<std::tuple<bool, Executor, bool, Access>, RateMatrix> matrices_;
+  std::set<std::string> ids_;
+  std::set<std::pair<std::string, std::string>> pairs_;
+};
+
+}  // namespace
+
+const MatrixCell* RateMatrix::find(const std::string& source, const std::string& target) const {
+  const auto found = std::ranges::find_if(
+      cells, [&](const MatrixCell& cell) { return cell.source == source && cell.target == target; });
+  return found == cells.end() ? nullptr : &*found;
+}
+
+NodeMatrix node_matrix(const Trace& trace) {
+  Builder builder;
+  for (const TransferSeries& series : trace.of<Transfers>()) builder.take(series);
+  return builder.finish(trace);
+}
+
+}  // namespace npgpu

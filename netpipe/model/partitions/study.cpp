@@ -1,0 +1,242 @@
+// The partition method's sizes, and the number of streams that each model chooses for them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "netpipe/model/medians.hpp"
+#include "netpipe/model/partitions/regressions.hpp"
+#include "npgpu/error.hpp"
+
+namespace npgpu {
+
+namespace {
+
+using model::OverheadPoint;
+using model::SumPoint;
+
+// The unsplit run and its parts, timed by stages: by chunks.
+using ByChunks = std::map<std::uint32_t, PartitionSummary>;
+// What was measured of one size.
+struct SizeRuns {
+  std::map<std::uint32_t, PartitionSummary> whole;  // by streams
+  ByChunks stages;
+};
+using Sizes = std::map<std::uint64_t, SizeRuns>;
+using StudyKey = std::tuple<std::string, std::string, Precision, std::uint32_t>;  // device, UUID, type, sub-system
+
+std::size_t best_of(const std::vector<Estimate>& times) {
+  return static_cast<std::size_t>(std::ranges::min_element(times, {}, &Estimate::value) - times.begin());
+}
+
+// Chosen over best, less 1, with what the two intervals allow.
+Estimate regret_of(const Estimate& chosen, const Estimate& best, bool is_best) {
+  Estimate e{0, 0, 0, "1", "measured time there over the best measured"};
+  if (is_best) return e;
+  e.value = chosen.value / best.value - 1;
+  e.low = std::max(0.0, chosen.low / best.high - 1);
+  e.high = chosen.high / best.low - 1;
+  if (std::isnan(chosen.low) || std::isnan(best.high)) e.low = e.high = not_measured;
+  return e;
+}
+
+// `streams`: nothing where the model has no answer.
+PartitionChoice choice_of(const std::string& model, std::optional<std::uint32_t> streams, const PartitionRow& row) {
+  PartitionChoice c;
+  c.model = model;
+  const auto at = streams ? std::ranges::find(row.streams, *streams) : row.streams.end();
+  if (at == row.streams.end()) return c;
+  c.streams = streams;
+  const Estimate& chosen = row.time_us[static_cast<std::size_t>(at - row.streams.begin())];
+  const std::size_t best = best_of(row.time_us);
+  c.regret = regret_of(chosen, row.time_us[best], *streams == row.best);
+  // Where no interval is known, equal times only.
+  const double low = std::isfinite(chosen.low) ? chosen.low : chosen.value;
+  const double high = std::isfinite(row.time_us[best].high) ? row.time_us[best].high : row.time_us[best].value;
+  c.hit = low <= high;
+  return c;
+}
+
+PartitionRow row_of(std::uint64_t size, const SizeRuns& runs) {
+  PartitionRow row;
+  row.size = size;
+  for (const auto& [n, summary] : runs.whole) {
+    row.streams.push_back(n);
+    row.time_us.push_back(summary.time_us);
+  }
+  row.best = row.streams[best_of(row.time_us)];
+  row.stage2_us = runs.whole.begin()->second.stage2_us;
+  if (const auto unsplit = runs.stages.find(1); unsplit != runs.stages.end()) {
+    row.stages_us = unsplit->second.stages_us;
+    row.sum_us = 0;
+    for (const auto stage :
+         {PartitionStage::kernel1, PartitionStage::out1, PartitionStage::in3, PartitionStage::kernel3})
+      row.sum_us += unsplit->second.of(stage).value;
+  }
+  for (std::size_t i = 0; i < row.streams.size(); ++i) {
+    const double n = row.streams[i];
+    row.overhead_us.push_back(partition_overhead(row.time_us[i].value, row.time_us.front().value, row.sum_us, n));
+    row.gain_us.push_back(row.time_us.front().value - row.time_us[i].value);
+  }
+  return row;
+}
+
+// ---- the paper's model ----------------------------------------------------------------------------------------------
+
+// To all rows but one; null: to all.
+model::FittedRegressions fit_without(const std::vector<PartitionRow>& rows, const PartitionRow* without) {
+  std::vector<SumPoint> sums;
+  std::vector<OverheadPoint> overheads;
+  for (const PartitionRow& row : rows) {
+    if (&row == without || std::isnan(row.sum_us)) continue;
+    const double size = static_cast<double>(row.size);
+    sums.push_back({size, row.sum_us});
+    for (std::size_t i = 1; i < row.streams.size(); ++i)
+      overheads.push_back({size, static_cast<double>(row.streams[i]), row.overhead_us[i]});
+  }
+  return model::fit(sums, overheads);
+}
+
+PartitionChoice choice_of_paper(const std::vector<PartitionRow>& rows, const PartitionRow& row) {
+  const PartitionRegressions m = fit_without(rows, &row).model;
+  const double size = static_cast<double>(row.size);
+  PartitionChoice c = choice_of("Veneva & Imamura 2025", m.optimum(size, row.streams), row);
+  if (!c.streams) return c;
+  for (const std::uint32_t n : row.streams) c.predicted_us.push_back(row.time_us.front().value - m.gain(size, n));
+  return c;
+}
+
+PartitionChoice choice_of_creation(const PartitionRow& row, Seconds create) {
+  const std::string name = "sqrt(sum / t_sc)";
+  if (!(create > Seconds{0}) || std::isnan(row.sum_us)) return choice_of(name, std::nullopt, row);
+  const double wanted = creation_optimum(row.sum_us, microseconds(create));
+  const auto farther = [&](std::uint32_t a, std::uint32_t b) { return std::abs(a - wanted) < std::abs(b - wanted); };
+  return choice_of(name, *std::ranges::min_element(row.streams, farther), row);
+}
+
+// ---- the simulator --------------------------------------------------------------------------------------------------
+
+// A kernel's time over parts of the whole, from its runs by stages: those are from event to event, so that the gap of
+// the kernel and the latency after the copies in belong to them.
+Curve kernel_curve(const ByChunks& stages, PartitionStage stage, const StreamCosts& costs) {
+  constexpr double least_us = 0.1;
+  const double beside = microseconds(costs.gap.kernel + costs.latency.h2d);
+  std::vector<Curve::Point> points;
+  for (auto one = stages.rbegin(); one != stages.rend(); ++one) {
+    const double us = one->second.of(stage).value / one->first - beside;
+    if (!std::isnan(us)) points.push_back({1.0 / one->first, from_microseconds(std::max(least_us, us))});
+  }
+  return Curve(std::move(points));
+}
+
+PartitionChoice choice_of_simulator(const PartitionRow& row, const SizeRuns& runs, const PartitionCase& question,
+                                    std::uint32_t sub_system, const MeasuredCosts* costs) {
+  const std::string name = "simulator";
+  if (!costs || !runs.stages.contains(1) || std::isnan(row.stage2_us.value)) return choice_of(name, std::nullopt, row);
+  Pipeline pipeline = partition_pipeline(question.type, {row.size, sub_system});
+  pipeline[0].host = from_microseconds(row.stage2_us.value);
+  for (std::size_t part = 0; part < pipeline.size(); ++part)
+    for (PipelineStage& stage : pipeline[part].stages)
+      if (stage.stage == Stage::kernel)
+        stage.kernel.of_fraction =
+            kernel_curve(runs.stages, part == 0 ? PartitionStage::kernel1 : PartitionStage::kernel3, costs->costs);
+  const Prediction p = choose_streams(pipeline, costs->costs, partition_order, row.streams);
+  PartitionChoice c = choice_of(name, p.streams, row);
+  for (const StreamTime& one : p.candidates) c.predicted_us.push_back(microseconds(one.run.total));
+  return c;
+}
+
+// ---- all of it ------------------------------------------------------------------------------------------------------
+
+PartitionScore score_of(const std::string& source, const std::vector<PartitionRow>& rows, std::size_t model) {
+  PartitionScore s;
+  s.source = source;
+  std::vector<double> regrets, errors;
+  double hits = 0;
+  for (const PartitionRow& row : rows) {
+    const PartitionChoice& c = row.choices[model];
+    s.model = c.model;
+    if (!c.streams) continue;
+    ++s.sizes;
+    regrets.push_back(c.regret.value);
+    hits += c.hit;
+    for (std::size_t i = 1; i < c.predicted_us.size(); ++i)
+      errors.push_back(std::abs(c.predicted_us[i] / row.time_us[i].value - 1));
+  }
+  s.regret = spread_of(regrets);
+  s.error = spread_of(errors);
+  if (s.sizes) s.hits = hits / s.sizes;
+  return s;
+}
+
+void study(PartitionStudy& s, const Sizes& sizes, const std::vector<MeasuredCosts>& all_costs, const StudyKey& key) {
+  const auto own = std::ranges::find_if(all_costs, [&](const MeasuredCosts& c) {
+    return c.device == s.device && c.device_uuid == std::get<1>(key) && c.usable;
+  });
+  const MeasuredCosts* const costs = own == all_costs.end() ? nullptr : &*own;
+  if (s.device == "host")
+    s.missing.emplace_back("the simulator predicts devices with copy engines, which a host has not");
+  else if (!costs)
+    s.missing.push_back(
+        fmt::format("the simulator needs what copies, kernels and calls cost on {}: npgpu streams "
+                    "--experiment overheads --append measures it",
+                    s.device));
+  for (const auto& [size, runs] : sizes) s.rows.push_back(row_of(size, runs));
+  const bool lacks_stages = std::ranges::any_of(s.rows, [](const PartitionRow& r) { return std::isnan(r.sum_us); });
+  if (lacks_stages)
+    s.missing.emplace_back("sizes without stages were measured: both models need those of npgpu partition");
+  const auto fitted = fit_without(s.rows, nullptr);
+  s.fitted = fitted.model;
+  s.sum = fitted.sum;
+  s.small = fitted.small;
+  s.big = fitted.big;
+  if (std::isnan(s.fitted.sum_slope)) s.missing.emplace_back("the paper's regressions need at least two sizes");
+  // Each row's choices rest on the others' measurements, and none on another's choices.
+  std::vector<std::vector<PartitionChoice>> choices;
+  for (const PartitionRow& row : s.rows)
+    choices.push_back({choice_of_simulator(row, sizes.at(row.size), {s.device, s.type}, s.sub_system, costs),
+                       choice_of_paper(s.rows, row), choice_of_creation(row, costs ? costs->create : Seconds{0}),
+                       choice_of("n = 1", 1, row)});
+  for (std::size_t i = 0; i < choices.size(); ++i) s.rows[i].choices = std::move(choices[i]);
+  const char* const sources[] = {"discrete events with measured costs, nothing fitted to whole runs",
+                                 "(4) and (7), fitted to the other sizes", "Gomez-Luna et al. 2012, as their Table I",
+                                 "no streams"};
+  for (std::size_t m = 0; m < std::size(sources); ++m) s.models.push_back(score_of(sources[m], s.rows, m));
+}
+
+}  // namespace
+
+std::vector<PartitionStudy> partition_studies(const Trace& trace) {
+  std::map<StudyKey, std::pair<PartitionStudy, Sizes>> found;
+  for (const PartitionSeries& series : trace.of<Partitions>()) {
+    const PartitionCase& c = series.question;
+    for (PartitionSummary& summary : summarize(series)) {
+      if (!summary.why.empty()) continue;
+      const PartitionShape shape = summary.shape;
+      auto& [one, sizes] = found[{c.device, series.device_uuid, c.type, shape.sub_system}];
+      one.device = c.device;
+      one.device_name = series.device_name;
+      one.simulated = series.simulated;
+      one.type = c.type;
+      one.sub_system = shape.sub_system;
+      SizeRuns& runs = sizes[shape.size];
+      if (c.timed == PartitionTiming::stages) runs.stages.emplace(shape.chunks, std::move(summary));
+      else if (shape.chunks == shape.streams) runs.whole.emplace(shape.streams, std::move(summary));
+    }
+  }
+  const std::vector<MeasuredCosts> costs = stream_costs(trace);
+  std::vector<PartitionStudy> all;
+  for (auto& [key, one] : found) {
+    std::erase_if(one.second, [](const auto& size) {
+      return size.second.whole.size() < 2 || size.second.whole.begin()->first != 1;
+    });
+    if (one.second.empty()) continue;
+    study(one.first, one.second, costs, key);
+    all.push_back(std::move(one.first));
+  }
+  return all;
+}
+
+}  // namespace npgpu

@@ -1,0 +1,40 @@
+// cudaKernel: copies by a kernel of npgpu's own, which loads and stores 16 bytes at a time: within a GPU, between two
+// that see each other's memory, and of pinned host memory in place. A chase loads pointers from that memory, one after
+// the other: the latency of a load.
+#include <cuda_runtime_api.h>
+
+#include "netpipe/devices/cuda/chase_channel.hpp"
+#include "netpipe/devices/cuda/copy_channel.hpp"
+#include "netpipe/devices/cuda/copy_kernel.hpp"
+
+namespace npgpu {
+
+namespace {
+
+struct ByKernel {
+  cuda::CopyKernel kernel;
+  cudaStream_t stream;
+  void operator()(void* to, const void* from, std::size_t bytes) const { kernel(to, from, bytes, stream); }
+};
+
+class CudaKernel final : public cuda::Copies {
+ public:
+  std::string_view name() const override { return "cudaKernel"; }
+  std::string_view summary() const override {
+    return "copies by kernels, which load and store 16 bytes at a time; chases of pointers";
+  }
+  Executor executor() const override { return Executor::sm_kernel; }
+
+  std::unique_ptr<Channel> open_lane(const TransferCase& c, std::uint64_t max_bytes) const override {
+    if (c.pattern == Pattern::chase) return cuda::chase_channel(c);
+    const int ordinal = cuda::ordinal_or_throw(mover_of(c));
+    const auto by_kernel = [ordinal](cudaStream_t stream) { return ByKernel{cuda::CopyKernel(ordinal), stream}; };
+    return cuda::copy_channel(c, max_bytes, by_kernel, by_kernel);
+  }
+};
+
+}  // namespace
+
+}  // namespace npgpu
+
+NPGPU_REGISTERED(Module, npgpu::CudaKernel)

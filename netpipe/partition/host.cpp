@@ -1,0 +1,205 @@
+// The partition method on this machine's processors: a thread for each stream. The "device" is a second set of arrays,
+// and copies are memcpy, so that a run does the same stages with the same buffers as on a GPU.
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <semaphore>
+#include <system_error>
+#include <thread>
+
+#include "netpipe/devices/host/memory.hpp"
+#include "netpipe/partition/interface.hpp"
+#include "netpipe/partition/lapack.hpp"
+#include "netpipe/partition/runner.hpp"
+#include "npgpu/error.hpp"
+
+namespace npgpu::partition {
+
+namespace {
+
+Seconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+// Threads that wait for work, one for each stream.
+class Threads {
+ public:
+  ~Threads() {
+    leave_ = true;
+    for (auto& member : members_) member->begin.release();
+    for (auto& member : members_) member->thread.join();
+  }
+  void grow(std::size_t count) {
+    try {
+      while (members_.size() < count) {
+        auto member = std::make_unique<Member>();
+        member->thread = std::thread([this, m = member.get(), number = members_.size()] { live(*m, number); });
+        members_.push_back(std::move(member));
+      }
+    } catch (const std::system_error& error) {
+      throw Error(ErrorKind::failed, fmt::format("no thread for each of {} streams: {}", count, error.what()));
+    }
+  }
+  // Calls work(0) to work(count - 1), each on its thread, and waits for all. `work` must not throw.
+  void each(std::size_t count, std::function<void(std::size_t)> work) {
+    work_ = std::move(work);
+    for (std::size_t i = 0; i < count; ++i) members_[i]->begin.release();
+    for (std::size_t i = 0; i < count; ++i) members_[i]->end.acquire();
+  }
+
+ private:
+  struct Member {
+    std::thread thread;
+    std::binary_semaphore begin{0}, end{0};
+  };
+  void live(Member& self, std::size_t number) {
+    for (;;) {
+      self.begin.acquire();
+      if (leave_) return;
+      work_(number);
+      self.end.release();
+    }
+  }
+  std::vector<std::unique_ptr<Member>> members_;
+  std::function<void(std::size_t)> work_;
+  std::atomic<bool> leave_ = false;
+};
+
+template <class Real> void run_kernel(const ChunkWork& work) {
+  for (std::uint64_t i = 0; i < work.systems.count; ++i)
+    if (work.is_stage3) stage3<Real>(work.systems, i);
+    else stage1<Real>(work.systems, i);
+}
+
+class HostPartitionRunner final : public PartitionRunner {
+ public:
+  HostPartitionRunner(const Backend<Partitions>& backend, std::span<const PartitionStep> steps)
+      : PartitionRunner(backend) {
+    const auto bytes = buffer_bytes(steps);
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      buffers_[i] = host::Pages(bytes[i]);
+      device_buffers_[i] = host::Pages(bytes[i]);
+      host_[i] = buffers_[i].data();
+      device_[i] = device_buffers_[i].data();
+    }
+  }
+  std::string binding() const override { return "a thread for each stream, not bound; solutions " + lapack_.text(); }
+
+ private:
+  void set_up() override {
+    if (question().type == Precision::fp64) fill<double>();
+    else fill<float>();
+    threads_.grow(shape().streams);
+    const PartitionStep step{question(), shape()};
+    parts_.clear();
+    for (const PipelinePart& part : partition_pipeline(question().type, shape()))
+      parts_.push_back(work_of(part, step, host_, device_));
+  }
+  template <class Real> void fill() {
+    Real* arrays[4];
+    for (std::size_t i = 0; i < 4; ++i) arrays[i] = reinterpret_cast<Real*>(host_[i]);
+    for (std::uint64_t i = 0; i < shape().size; ++i) {
+      const Row<Real> row = row_of<Real>(i);
+      arrays[0][i] = row.a;
+      arrays[1][i] = row.b;
+      arrays[2][i] = row.c;
+      arrays[3][i] = row.d;
+    }
+  }
+  // All that a run has to write is no number before it.
+  void poison() {
+    const auto bytes = buffer_bytes(std::array{PartitionStep{question(), shape()}});
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      std::memset(device_[i], 0xff, bytes[i]);
+      if (i >= buffer_named("interface")) std::memset(host_[i], 0xff, bytes[i]);
+    }
+  }
+
+  std::optional<PartitionSample> launch() override {
+    poison();
+    PartitionSample sample;
+    const Seconds begin = now();
+    run_part(parts_[0],
+             {&PartitionSample::stage1_in_us, &PartitionSample::stage1_kernel_us, &PartitionSample::stage1_out_us},
+             sample);
+    const Seconds part_end = now();
+    void* const rows = host_[buffer_named("interface")];
+    void* const ends = host_[buffer_named("ends")];
+    const std::uint64_t systems = sub_systems_of(shape());
+    if (question().type == Precision::fp64)
+      solve_interface(static_cast<double*>(rows), static_cast<double*>(ends), systems);
+    else solve_interface(static_cast<float*>(rows), static_cast<float*>(ends), systems);
+    const Seconds host_end = now();
+    run_part(parts_[1],
+             {&PartitionSample::stage3_in_us, &PartitionSample::stage3_kernel_us, &PartitionSample::stage3_out_us},
+             sample);
+    sample.host_us = microseconds(now() - begin);
+    sample.stage2_us = microseconds(host_end - part_end);
+    return sample;
+  }
+
+  using StageColumns = std::array<double PartitionSample::*, 3>;  // of copies in, kernel, copies out
+  void run_part(const std::vector<ChunkWork>& part, const StageColumns& columns, PartitionSample& sample) {
+    const bool by_stages = question().timed == PartitionTiming::stages;
+    std::array<Seconds, 3> spent{};
+    threads_.each(shape().streams, [&](std::size_t stream) {
+      for (const ChunkWork& work : part) {
+        if (work.stream != stream) continue;
+        const Seconds begin = by_stages ? now() : Seconds{0};
+        if (work.stage != Stage::kernel) std::memcpy(work.to, work.from, work.bytes);
+        else if (question().type == Precision::fp64) run_kernel<double>(work);
+        else run_kernel<float>(work);
+        if (by_stages) spent[static_cast<std::size_t>(work.stage)] += now() - begin;  // in one stream, of one thread
+      }
+    });
+    for (std::size_t i = 0; i < columns.size() && by_stages; ++i) sample.*columns[i] = microseconds(spent[i]);
+  }
+
+  std::optional<std::string> wrong_result(double& residual) override {
+    return question().type == Precision::fp64 ? wrong<double>(residual) : wrong<float>(residual);
+  }
+  template <class Real> std::optional<std::string> wrong(double& residual) {
+    const auto at = [&](const char* buffer) { return reinterpret_cast<const Real*>(host_[buffer_named(buffer)]); };
+    residual = backward_error(at("a"), at("b"), at("c"), at("d"), at("x"), shape().size);
+    if (auto why = judge_residual(residual, max_backward_error<Real>())) return why;
+    return lapack_.differs(at("x"), shape().size);
+  }
+
+  std::array<host::Pages, partition_buffers.size()> buffers_, device_buffers_;
+  Addresses host_{}, device_{};
+  std::vector<std::vector<ChunkWork>> parts_;
+  Threads threads_;
+  Lapack lapack_;
+};
+
+class HostPartitions final : public Backend<Partitions> {
+ public:
+  std::string_view name() const override { return "partition"; }
+  std::string_view device_kind() const override { return "host"; }
+  std::string_view summary() const override { return "tridiagonal partition method, a thread for each stream"; }
+  std::optional<std::string> refuses(const PartitionStep& step) const override {
+    constexpr std::uint32_t max_threads = 256;
+    if (auto why = npgpu::refuses(step)) return why;
+    if (step.axes.streams > max_threads)
+      return fmt::format("{} streams: each is a thread here, and {} are taken", step.axes.streams, max_threads);
+    return std::nullopt;
+  }
+  MemoryNeed needs(std::span<const PartitionStep> steps) const override {
+    MemoryNeed need;
+    for (const std::uint64_t bytes : buffer_bytes(steps)) need.host_bytes += 2 * bytes;
+    return need;
+  }
+  MemoryNeed available(const PartitionCase&) const override { return {host::free_host_memory(), UINT64_MAX}; }
+  std::unique_ptr<Runner<Partitions>> open(std::span<const PartitionStep> steps) const override {
+    if (steps.empty()) throw Error(ErrorKind::usage, "no run of the partition method");
+    return std::make_unique<HostPartitionRunner>(*this, steps);
+  }
+};
+
+}  // namespace
+
+}  // namespace npgpu::partition
+
+NPGPU_REGISTERED(Backend<npgpu::Partitions>, npgpu::partition::HostPartitions)

@@ -1,0 +1,147 @@
+// The partition method on a simulated device: its stages played by the simulator with the costs of the spec, on the
+// device's manual clock. The exact truth is known for all that is measured of it.
+//
+// A thread of a kernel takes a step for each row of its sub-system: it loads the row's four numbers, and in stage 3
+// writes one. The host takes hardware.interface_row_us for each row of the interface system.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "netpipe/devices/simulated/library.hpp"
+#include "netpipe/devices/simulated/multiprocessors.hpp"
+#include "netpipe/devices/simulated/result.hpp"
+#include "netpipe/partition/runner.hpp"
+#include "netpipe/simulate/simulator.hpp"
+#include "npgpu/error.hpp"
+
+namespace npgpu::partition {
+
+namespace {
+
+constexpr const char* interface_key = "interface_row_us";
+constexpr std::uint32_t threads = 256;
+
+class SimulatedPartitionRunner final : public PartitionRunner {
+ public:
+  SimulatedPartitionRunner(const Backend<Partitions>& backend, const std::string& id)
+      : PartitionRunner(backend),
+        device_(simulated::open_device(id)),
+        multiprocessors_(simulated::multiprocessors_of(device_->spec())),
+        costs_(simulated_costs(simulated::info_of(device_->spec(), id), Memory::pinned)),
+        result_(*device_) {
+    costs_.stream_create = Seconds{0};  // they are there already
+  }
+  const Clock& clock() const override { return device_->clock(); }
+  std::string binding() const override { return "simulated: no thread runs"; }
+
+ private:
+  void set_up() override {
+    Pipeline pipeline = partition_pipeline(question().type, shape());
+    pipeline.front().host = 2.0 * static_cast<double>(sub_systems_of(shape())) * device_->spec().time(interface_key);
+    for (PipelinePart& part : pipeline)
+      for (PipelineStage& stage : part.stages)
+        if (stage.stage == Stage::kernel) stage.kernel.of_fraction = kernel_of(stage.name);
+    stage2_ = pipeline.front().host;
+    times_ = {};
+    if (question().timed == PartitionTiming::whole) {
+      total_ = simulator_.run(pipeline, shape().chunks, costs_, partition_order, shape().streams).total;
+    } else {
+      times_ = {stages_of_part(pipeline[0]), stages_of_part(pipeline[1])};
+      total_ = times_[0].sum() + stage2_ + times_[1].sum();
+    }
+    result_.poison();
+  }
+
+  // Over parts of the whole: its blocks fill the device in waves.
+  Curve kernel_of(const std::string& name) const {
+    const double moves = name == "stage3" ? 5 : 4;
+    const double bytes = moves * static_cast<double>(bytes_of(question().type)) * threads;
+    const simulated::WarpStep row{multiprocessors_.memory_latency_cycles, moves, bytes, bytes};
+    const auto time = [&](std::uint64_t systems) {
+      const std::uint64_t blocks = (systems + threads - 1) / threads;
+      return Seconds{
+          simulated::kernel_time(multiprocessors_, {blocks, threads, false}, row, shape().sub_system).cycles /
+          multiprocessors_.clock_hz};
+    };
+    const std::uint64_t all = sub_systems_of(shape());
+    std::vector<Curve::Point> points;
+    if (const std::uint32_t n = shape().chunks; n > 1) points.push_back({1.0 / n, time((all + n - 1) / n)});
+    points.push_back({1, time(all)});
+    return Curve(std::move(points));
+  }
+
+  // Behind a gate in one stream: what each sort of stage takes of the device, gaps and latencies included, as events
+  // between them show it.
+  Stages stages_of_part(const PipelinePart& part) const {
+    model::Chunks chunk;
+    Stages sum;
+    const auto stages = model::stages_of(part, shape().chunks, costs_, chunk);
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      const auto& [stage, time, issue, share] = stages[i];
+      Seconds one = Seconds{time} + costs_.gap.of(stage);
+      if (i > 0 && stages[i - 1].stage != stage) one += costs_.latency.of(stages[i - 1].stage);
+      (stage == Stage::h2d ? sum.h2d : stage == Stage::kernel ? sum.kernel : sum.d2h) += shape().chunks * one;
+    }
+    return sum;
+  }
+
+  std::optional<PartitionSample> launch() override {
+    const double factor = result_.run(Seconds{0}, Seconds{0}, total_);
+    PartitionSample sample;
+    sample.host_us = microseconds(total_ * factor);
+    sample.stage2_us = microseconds(stage2_ * factor);
+    if (question().timed == PartitionTiming::stages) {
+      sample.stage1_in_us = microseconds(times_[0].h2d * factor);
+      sample.stage1_kernel_us = microseconds(times_[0].kernel * factor);
+      sample.stage1_out_us = microseconds(times_[0].d2h * factor);
+      sample.stage3_in_us = microseconds(times_[1].h2d * factor);
+      sample.stage3_kernel_us = microseconds(times_[1].kernel * factor);
+      sample.stage3_out_us = microseconds(times_[1].d2h * factor);
+    }
+    return sample;
+  }
+  std::optional<std::string> wrong_result(double&) override { return result_.wrong(); }
+
+  std::shared_ptr<simulated::Device> device_;
+  simulated::Multiprocessors multiprocessors_;
+  model::Simulator simulator_;
+  StreamCosts costs_;
+  Seconds total_{0}, stage2_{0};
+  std::array<Stages, 2> times_{};
+  simulated::Result result_;
+};
+
+class SimulatedPartitions final : public Backend<Partitions> {
+ public:
+  std::string_view name() const override { return "partition"; }
+  std::string_view device_kind() const override { return "sim"; }
+  std::string_view summary() const override { return "tridiagonal partition method, played by the simulator"; }
+  std::optional<std::string> refuses(const PartitionStep& step) const override {
+    if (auto why = npgpu::refuses(step)) return why;
+    const simulated::Spec spec = simulated::spec_of(step.question.device);
+    if (!find_fact(spec.hardware, interface_key))
+      return fmt::format("its spec does not say what the interface system costs the host: hardware.{} is missing",
+                         interface_key);
+    return simulated::why_no_kernels(spec, simulated::Need::memory);
+  }
+  MemoryNeed needs(std::span<const PartitionStep> steps) const override {
+    MemoryNeed need;
+    for (const std::uint64_t bytes : buffer_bytes(steps)) need.device_bytes += bytes;
+    return need;
+  }
+  MemoryNeed available(const PartitionCase& c) const override {
+    return {UINT64_MAX, simulated::spec_of(c.device).memory_bytes};
+  }
+  std::unique_ptr<Runner<Partitions>> open(std::span<const PartitionStep> steps) const override {
+    if (steps.empty()) throw Error(ErrorKind::usage, "no run of the partition method");
+    return std::make_unique<SimulatedPartitionRunner>(*this, steps.front().question.device);
+  }
+};
+
+}  // namespace
+
+}  // namespace npgpu::partition
+
+NPGPU_REGISTERED(Backend<npgpu::Partitions>, npgpu::partition::SimulatedPartitions)

@@ -1,0 +1,81 @@
+// predict --json of runs of the partition method. Keys are stable; new ones may be added. Times
+// are microseconds, sizes unknowns.
+//
+//   { "document": "npgpu-partition", "version": 1,
+//     "studies": [ { device, device_name, simulated, type, sub_system,
+//       "sizes": [ { size, best, stage2_us, stages_us: { stage1_in, ... } of the unsplit run, sum_us,
+//                    "points": [ { streams, time_us, low_us, high_us, overhead_us, gain_us } ],
+//                    "choices": [ { model, streams, regret, regret_low, regret_high, hit, predicted_us } ] } ],
+//       "fitted": { sum_slope, sum_start, small_size, small_log, small_start, big_size, big_log, big_start },
+//       "quality": { "sum": { rows, r2, mse, rmse }, "small", "big" },
+//       "models": [ { model, source, sizes, regret: { median, p95, most }, error: { ... }, hits } ],
+//       "missing": [ sentences ] } ] }
+//   A choice without an answer has streams null. predicted_us is as long as "points", or empty.
+#include "netpipe/report/json.hpp"
+
+namespace npgpu {
+
+namespace {
+
+Json spread_json(const Spread& s) {
+  return Json({entry("median", s.median), entry("p95", s.p95), entry("most", s.most)});
+}
+
+Json choice_json(const PartitionChoice& c) {
+  Json json({entry("model", c.model), entry("streams", not_measured), entry("regret", c.regret.value),
+             entry("regret_low", c.regret.low), entry("regret_high", c.regret.high), entry("hit", c.hit),
+             entry("predicted_us", c.predicted_us)});
+  if (c.streams) json["streams"] = *c.streams;
+  return json;
+}
+
+Json row_json(const PartitionRow& row) {
+  Json points = Json::array(), stages = Json::object();
+  for (std::size_t i = 0; i < row.streams.size(); ++i) {
+    const Estimate& t = row.time_us[i];
+    points.push_back({entry("streams", row.streams[i]), entry("time_us", t.value), entry("low_us", t.low),
+                      entry("high_us", t.high), entry("overhead_us", row.overhead_us[i]),
+                      entry("gain_us", row.gain_us[i])});
+  }
+  for (std::size_t i = 0; i < row.stages_us.size(); ++i)
+    stages[std::string(names_of<PartitionStage>[i])] = json_of(row.stages_us[i].value);
+  return Json({entry("size", row.size), entry("best", row.best), entry("stage2_us", row.stage2_us.value),
+               entry("stages_us", stages), entry("sum_us", row.sum_us), entry("points", points),
+               entry("choices", array_of(row.choices, choice_json))});
+}
+
+Json fitted_json(const PartitionRegressions& m) {
+  return Json({entry("sum_slope", m.sum_slope), entry("sum_start", m.sum_start), entry("small_size", m.small_size),
+               entry("small_log", m.small_log), entry("small_start", m.small_start), entry("big_size", m.big_size),
+               entry("big_log", m.big_log), entry("big_start", m.big_start)});
+}
+
+Json quality_json(const RegressionQuality& q) {
+  return Json({entry("rows", q.rows), entry("r2", q.r2), entry("mse", q.mse), entry("rmse", q.rmse)});
+}
+
+Json study_json(const PartitionStudy& s) {
+  return Json({entry("device", s.device), entry("device_name", s.device_name), entry("simulated", s.simulated),
+               entry("type", s.type), entry("sub_system", s.sub_system), entry("sizes", array_of(s.rows, row_json)),
+               entry("fitted", fitted_json(s.fitted)),
+               entry("quality", Json({entry("sum", quality_json(s.sum)), entry("small", quality_json(s.small)),
+                                      entry("big", quality_json(s.big))})),
+               entry("models", array_of(s.models,
+                                        [](const PartitionScore& m) {
+                                          return Json({entry("model", m.model), entry("source", m.source),
+                                                       entry("sizes", m.sizes), entry("regret", spread_json(m.regret)),
+                                                       entry("error", spread_json(m.error)), entry("hits", m.hits)});
+                                        })),
+               entry("missing", s.missing)});
+}
+
+}  // namespace
+
+void partition_json(std::ostream& out, std::span<const PartitionStudy> all) {
+  write_json(
+      out,
+      Json({entry("document", "npgpu-partition"), entry("version", 1), entry("studies", array_of(all, study_json))}),
+      2);
+}
+
+}  // namespace npgpu

@@ -1,0 +1,144 @@
+// The partition method, size by size: what was measured, and which number of streams each model chooses.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "netpipe/report/format.hpp"
+#include "netpipe/report/layout.hpp"
+#include "npgpu/report.hpp"
+
+namespace npgpu {
+
+namespace {
+
+std::string percent_cell(double part) { return std::isfinite(part) ? fmt::format("{:.2f}", 100 * part) : "-"; }
+// "1e6", "4000": unknowns as the paper writes them.
+std::string unknowns_text(std::uint64_t size) {
+  return size < 10'000 ? std::to_string(size) : fmt::format("{:g}", static_cast<double>(size));
+}
+
+std::string choice_cell(const PartitionChoice& c) {
+  if (!c.streams) return "-";
+  if (c.regret.value == 0) return std::to_string(*c.streams);
+  return fmt::format("{} {:+.2f} %{}", *c.streams, 100 * c.regret.value, c.hit ? " ~" : "");
+}
+
+void choices(Page& page, const PartitionStudy& s) {
+  std::vector<Column> columns{right("unknowns"),  decimal("1 stream us"),    right("best"),
+                              decimal("best us"), right("95 % interval", 1), right("faster")};
+  for (std::size_t m = 0; m + 1 < s.models.size(); ++m)  // the last one is one stream
+    columns.push_back(right(s.models[m].model, m == 2 ? 2 : 0, s.models[m].sizes > 0));
+  Table table(std::move(columns));
+  for (const PartitionRow& row : s.rows) {
+    const auto best = static_cast<std::size_t>(std::ranges::find(row.streams, row.best) - row.streams.begin());
+    const Estimate& time = row.time_us[best];
+    std::vector<std::string> cells{
+        unknowns_text(row.size),  digits_text(row.time_us.front().value),
+        std::to_string(row.best), digits_text(time.value),
+        interval_text(time),      fmt::format("{:.2f}x", row.time_us.front().value / time.value)};
+    for (std::size_t m = 0; m + 1 < s.models.size(); ++m) cells.push_back(choice_cell(row.choices[m]));
+    table.row(std::move(cells));
+  }
+  page.text += '\n';
+  page.rows(table);
+  page.note(
+      "Each model's number of streams among those measured, and by how much the measured time there is above the best; "
+      "~ within the noise of the two.");
+  page.note_left_out(table);
+}
+
+void stages(Page& page, const PartitionStudy& s) {
+  if (std::ranges::all_of(s.rows, [](const PartitionRow& r) { return std::isnan(r.sum_us); })) return;
+  Table table({right("unsplit, us"), decimal("T1 H2D"), decimal("T1 kernel"), decimal("T1 D2H"), decimal("T2 host"),
+               decimal("T3 H2D"), decimal("T3 kernel"), decimal("T3 D2H"), decimal("sum", 1)});
+  for (const PartitionRow& row : s.rows) {
+    const auto cell = [&](PartitionStage stage) {
+      return digits_text(row.stages_us[static_cast<std::size_t>(stage)].value);
+    };
+    table.row({unknowns_text(row.size), cell(PartitionStage::in1), cell(PartitionStage::kernel1),
+               cell(PartitionStage::out1), digits_text(row.stage2_us.value), cell(PartitionStage::in3),
+               cell(PartitionStage::kernel3), cell(PartitionStage::out3), digits_text(row.sum_us)});
+  }
+  page.text += '\n';
+  page.rows(table);
+  page.note("sum: T1 kernel + T1 D2H + T3 H2D + T3 kernel, what the paper takes streams to hide");
+  page.note_left_out(table);
+}
+
+void scores(Page& page, const PartitionStudy& s) {
+  Table table({left("model"), right("sizes"), right("regret %"), right("p95", 1), right("max", 1), right("|error| %"),
+               right("p95", 2), right("max", 2), right("hits %")});
+  for (const PartitionScore& m : s.models)
+    if (m.sizes)
+      table.row({m.model, std::to_string(m.sizes), percent_cell(m.regret.median), percent_cell(m.regret.p95),
+                 percent_cell(m.regret.most), percent_cell(m.error.median), percent_cell(m.error.p95),
+                 percent_cell(m.error.most), std::isfinite(m.hits) ? fmt::format("{:.0f}", 100 * m.hits) : "-"});
+  page.text += '\n';
+  page.rows(table);
+  page.note(
+      "Medians, 95th percentiles and maxima over sizes. regret: measured time with the number of streams that the "
+      "model "
+      "chose, over the best. |error|: predicted times with two and more streams. The simulator is not fitted to whole "
+      "runs; the paper's regressions are fitted to the sizes other than the one they choose for.");
+  page.note_left_out(table);
+}
+
+void regressions(Page& page, const PartitionStudy& s) {
+  const PartitionRegressions& m = s.fitted;
+  const auto quality = [](const RegressionQuality& q) {
+    return fmt::format(", R2 {:.5f}, RMSE {:.4g} us, {} rows", q.r2, q.rmse, q.rows);
+  };
+  page.text += '\n';
+  if (std::isfinite(m.sum_slope))
+    page.labelled("sum", fmt::format("{:.6g} N {:+.6g} us", m.sum_slope, m.sum_start) + quality(s.sum));
+  if (std::isfinite(m.small_size))
+    page.labelled("overhead", fmt::format("up to 1e6: {:.6g} N {:+.6g} log10(n) {:+.6g} us", m.small_size, m.small_log,
+                                          m.small_start) +
+                                  quality(s.small));
+  if (std::isfinite(m.big_size))
+    page.labelled("overhead", fmt::format("above: ({:.6g} N {:+.6g}) log2(n^(4/3)) {:+.6g} us", m.big_size, m.big_log,
+                                          m.big_start) +
+                                  quality(s.big));
+}
+
+// Table V of the paper: how the best numbers of the two types compare.
+void types(Page& page, std::span<const PartitionStudy> all) {
+  for (const PartitionStudy& one : all)
+    for (const PartitionStudy& other : all) {
+      if (one.type != Precision::fp32 || other.type != Precision::fp64 || one.device != other.device ||
+          one.sub_system != other.sub_system)
+        continue;
+      int same = 0, half = 0, else_ = 0;
+      for (const PartitionRow& a : one.rows)
+        for (const PartitionRow& b : other.rows) {
+          if (a.size != b.size) continue;
+          ++(a.best == b.best ? same : 2 * a.best == b.best ? half : else_);
+        }
+      if (same + half + else_ == 0) continue;
+      page.text += '\n';
+      page.note(fmt::format("{}: fp32's best number of streams is fp64's at {} of {} sizes, half of it at {}",
+                            one.device, same, same + half + else_, half));
+    }
+}
+
+}  // namespace
+
+void partition_text(std::ostream& out, std::span<const PartitionStudy> all, const TextStyle& style) {
+  Page page(style);
+  for (const PartitionStudy& s : all) {
+    if (!page.text.empty()) page.text += '\n';
+    page.title(fmt::format("tridiagonal partition method, {}, sub-systems of {}, on {}", name(s.type), s.sub_system,
+                           device_text(s.device, s.device_name)),
+               s.simulated);
+    choices(page, s);
+    stages(page, s);
+    scores(page, s);
+    regressions(page, s);
+    for (const std::string& why : s.missing) page.note("missing: " + why);
+  }
+  types(page, all);
+  out << page.text;
+}
+
+}  // namespace npgpu

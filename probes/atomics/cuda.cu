@@ -1,0 +1,177 @@
+// Atomic additions of 1 to words of global or shared memory: all threads at one word (stride 0), or each at its own.
+//
+// add leaves the old value unused (red), fetch uses it (atom). The addend is an argument, so that the compiler cannot
+// turn the additions of a warp into a count of its lanes. Every word ends as the number of additions to it, modulo
+// 2^32; where old values are used, those of a word sum to 0 + 1 + ... whatever the order was.
+
+#include <map>
+#include <string>
+
+#include "netpipe/devices/cuda/check.hpp"
+#include "probes/cuda_sums.hpp"
+#include "probes/patterns.hpp"
+
+namespace npgpu::cuda {
+
+namespace {
+
+constexpr unsigned ilp = patterns::ilp_of_words;
+constexpr std::uint32_t max_shared_words = patterns::threads;
+
+struct Additions {
+  std::uint32_t* words;     // global: zero before; shared: where each block's words go
+  std::uint32_t own_words;  // of a block, or of the grid
+  std::uint32_t stride;
+  std::uint32_t addend;  // 1
+  std::uint32_t steps;
+  std::uint32_t* results;  // fetch: the sum of a thread's old values
+  BlockRecord* records;
+  std::uint32_t launch;
+};
+
+template <bool shared, bool fetch> __device__ std::uint32_t add_to(std::uint64_t at, std::uint32_t addend) {
+  std::uint32_t old = 0;
+  const auto in_block = static_cast<std::uint32_t>(at);
+  if constexpr (shared && fetch)
+    asm volatile("atom.shared.add.u32 %0, [%1], %2;" : "=r"(old) : "r"(in_block), "r"(addend) : "memory");
+  else if constexpr (shared) asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(in_block), "r"(addend) : "memory");
+  else if constexpr (fetch)
+    asm volatile("atom.global.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(addend) : "memory");
+  else asm volatile("red.global.add.u32 [%0], %1;" ::"l"(at), "r"(addend) : "memory");
+  return old;
+}
+
+template <bool shared, bool fetch> __global__ void __launch_bounds__(1024) add_words(Additions a) {
+  __shared__ std::uint32_t own[shared ? max_shared_words : 1];
+  if constexpr (shared) {
+    for (std::uint32_t i = threadIdx.x; i < a.own_words; i += blockDim.x) own[i] = 0;
+    __syncthreads();
+  }
+  const std::uint32_t thread = shared ? threadIdx.x : blockIdx.x * blockDim.x + threadIdx.x;
+  const std::uint64_t place = std::uint64_t{thread} * a.stride;
+  const std::uint64_t at =
+      shared ? __cvta_generic_to_shared(own + place) : reinterpret_cast<std::uint64_t>(a.words + place);
+  std::uint32_t sum = 0;
+  const BlockClock clock(true);
+#pragma unroll 1
+  for (std::uint32_t step = 0; step < a.steps; ++step) {
+    std::uint32_t old[ilp];
+#pragma unroll
+    for (unsigned k = 0; k < ilp; ++k) old[k] = add_to<shared, fetch>(at, a.addend);
+#pragma unroll
+    for (unsigned k = 0; k < ilp; ++k) sum += old[k];
+  }
+  clock.write(a.records, a.launch);
+  a.results[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+  if constexpr (shared) {
+    __syncthreads();
+    for (std::uint32_t i = threadIdx.x; i < a.own_words; i += blockDim.x)
+      a.words[std::uint64_t{blockIdx.x} * a.own_words + i] = own[i];
+  }
+}
+
+class AtomicsRunner final : public SumsRunner {
+ public:
+  using SumsRunner::SumsRunner;
+  double work() const override { return static_cast<double>(threads()) * ilp; }
+
+ private:
+  bool shared() const { return question().space == Space::shared; }
+  bool fetches() const { return question().operation == Operation::fetch; }
+  std::uint32_t blocks_of_words() const { return shared() ? shape().blocks : 1; }
+  // Of a block in shared memory, of the grid in global memory.
+  std::uint64_t adders() const { return shared() ? shape().threads : threads(); }
+  std::uint64_t own_words() const { return patterns::atomic_words(shape(), question().space); }
+  std::uint64_t word_bytes() const { return blocks_of_words() * own_words() * sizeof(std::uint32_t); }
+  void set_up() override {
+    bench().gpu().make_current();
+    if (words_.bytes() < word_bytes()) words_ = Buffer(Memory::device, word_bytes());
+    make_ready();
+  }
+  ProbeSample timed(std::uint32_t steps) override {
+    cuda::check(cudaMemsetAsync(words_.data(), 0, word_bytes(), stream()), "clearing the words");
+    const Additions a{.words = reinterpret_cast<std::uint32_t*>(words_.data()),
+                      .own_words = static_cast<std::uint32_t>(own_words()),
+                      .stride = shape().stride,
+                      .addend = 1,
+                      .steps = steps,
+                      .results = results(),
+                      .records = bench().record(shape().blocks),
+                      .launch = bench().launch()};
+    steps_ = steps;
+    const auto kernel = shared() ? (fetches() ? add_words<true, true> : add_words<true, false>)
+                                 : (fetches() ? add_words<false, true> : add_words<false, false>);
+    return bench().time([&] { kernel<<<shape().blocks, shape().threads, 0, stream()>>>(a); }, true);
+  }
+  // Of words that one thread has by itself; those of a common word come in any order, and only their sum is known.
+  std::uint32_t expected(std::uint32_t, std::uint32_t, std::uint64_t steps) const override {
+    return fetches() ? static_cast<std::uint32_t>(sum_below(steps * ilp)) : 0;
+  }
+  std::optional<std::string> wrong_result() override {
+    bench().gpu().make_current();
+    const bool common = shape().stride == 0;
+    const auto words = read<std::uint32_t>(words_.data(), blocks_of_words() * own_words());
+    const std::uint64_t times = std::uint64_t{steps_} * ilp * (common ? adders() : 1);
+    for (std::uint64_t i = 0; i < words.size(); ++i) {
+      const bool used = common || i % own_words() % shape().stride == 0;
+      if (words[i] != (used ? static_cast<std::uint32_t>(times) : 0))
+        return "word " + std::to_string(i) + " is " + std::to_string(words[i]) + " after " + std::to_string(times) +
+               " additions of 1";
+    }
+    if (!common || !fetches()) return SumsRunner::wrong_result();
+    const auto sums = read<std::uint32_t>(results(), threads());
+    for (std::uint64_t first = 0; first < threads(); first += adders()) {
+      std::uint32_t all = 0;
+      for (std::uint64_t i = first; i < first + adders(); ++i) all += sums[i];
+      if (all != static_cast<std::uint32_t>(sum_below(times)))
+        return "the old values of threads " + std::to_string(first) + " to " + std::to_string(first + adders() - 1) +
+               " are not 0 to " + std::to_string(times - 1) + ", each once";
+    }
+    return std::nullopt;
+  }
+
+  Buffer words_;
+  std::uint32_t steps_ = 0;  // of the last run
+};
+
+class AtomicsProbe final : public CudaProbe {
+ public:
+  std::string_view name() const override { return "atomics"; }
+  std::string_view summary() const override {
+    return "atomic additions to one word or many, in global and shared memory, their old values used or not";
+  }
+  std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
+    if (auto why = refuses_grid(shape)) return why;
+    return patterns::refuses_atomics(c, shape);
+  }
+  std::vector<Shape> shapes(const ProbeCase& c) const override {
+    return patterns::atomics_shapes(context(c).layout, c.space);
+  }
+  std::vector<Shape> usual_shapes(const ProbeCase&) const override { return {}; }
+  MemoryNeed needs(std::span<const ProbeStep> steps) const override {
+    std::uint64_t most = 0;
+    for (const ProbeStep& step : steps)
+      most = std::max(most, patterns::atomic_words(step.axes, step.question.space) *
+                                (step.question.space == Space::shared ? step.axes.blocks : 1));
+    return {0, most * sizeof(std::uint32_t)};
+  }
+  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
+    return std::make_unique<AtomicsRunner>(*this, steps);
+  }
+
+ private:
+  std::vector<ProbeCase> questions(const std::string& device) const override { return patterns::atomics_cases(device); }
+  std::optional<std::string> refuses_question(const ProbeCase& c) const override {
+    const auto all = questions(c.device);
+    if (std::find(all.begin(), all.end(), c) != all.end()) return std::nullopt;
+    return "probe atomics has the operations add and fetch on int32 words in shared and global memory";
+  }
+  Limit limit(const ProbeCase&, int) const override {
+    return {not_measured, "unknown: neither driver nor guide gives a rate of atomics"};
+  }
+};
+
+}  // namespace
+}  // namespace npgpu::cuda
+
+NPGPU_REGISTERED(Probe, npgpu::cuda::AtomicsProbe)

@@ -1,0 +1,75 @@
+// The probes that hold a pattern against a rule: how threads' places lie to each other, and which shapes show it. CUDA
+// and simulated devices share them.
+#pragma once
+
+#include "npgpu/probe.hpp"
+
+namespace npgpu {
+
+// Blocks of so many threads that fill the units, without a part of a wave at the end.
+std::uint32_t filling_blocks(const Layout&, std::uint32_t threads);
+
+namespace patterns {
+
+constexpr std::uint32_t threads = 1024, wide_threads = 256;  // of a block; of one that reads 16 bytes a thread
+constexpr std::uint32_t ilp_of_words = 8, ilp_wide = 4;
+constexpr std::uint32_t max_offset = 128;  // bytes
+
+// onchip: reads that a unit's own memories or L2 answer; global memory by 16 bytes a thread, the others by words.
+//   shared    `bytes` are of each block, `stride` in words
+//   constant  the same words for all blocks, `stride` in words: 0 is one word for a warp, 1 is a word a lane
+//   l1, l2    all blocks read all of `bytes`
+std::vector<Shape> onchip_shapes(const Layout&, Space);
+std::vector<Shape> usual_onchip_shapes(const Layout&, Space);
+// Words of a block's walk through shared or constant memory of so many bytes; 0 where they are too few for the stride.
+std::uint32_t span_words(const Shape&, Space);
+// Chunks of a set in global memory, each of which a block reads in one step.
+std::uint64_t chunks_of(const Shape&);
+std::optional<std::string> refuses_onchip(const ProbeCase&, const Shape&);
+
+// access: a warp's lanes read words `stride` words apart, from `offset_bytes` on, in a set that L1 or L2 holds. The set
+// is cut into planes, and each of a thread's loads in flight is in another plane.
+constexpr std::uint64_t l1_plane = 8 * KiB, small_plane = 128 * KiB, large_plane = MiB;
+std::vector<Shape> access_shapes(const Layout&, Space);
+// Windows of a warp's words, one after the other, in a plane.
+std::uint64_t windows_of(const Shape&);
+std::optional<std::string> refuses_access(const ProbeCase&, const Shape&);
+
+// atomics: additions to words `stride` apart, each a thread's own, or to one word (0). In shared memory each block has
+// its own words.
+std::vector<ProbeCase> atomics_cases(const std::string& device);
+std::vector<Shape> atomics_shapes(const Layout&, Space);
+// Words of a block in shared memory, of the grid in global memory.
+std::uint64_t atomic_words(const Shape&, Space);
+std::optional<std::string> refuses_atomics(const ProbeCase&, const Shape&);
+
+// divergence: a branch of `ways` ways; `stride` neighbouring threads take the same.
+constexpr std::uint32_t max_ways = 32, branch_steps = 1024;  // multiply-adds of a thread in a repeat
+ProbeCase divergence_case(const std::string& device);
+std::vector<Shape> divergence_shapes(const Layout&);
+std::optional<std::string> refuses_divergence(const ProbeCase&, const Shape&);
+
+// reduction: the rungs of a ladder of sums, all by blocks of so many threads, over an array far beyond the caches.
+constexpr std::uint32_t rungs = 8, rung_threads = 256;
+ProbeCase reduction_case(const std::string& device);
+std::vector<Shape> reduction_shapes(const Layout&);
+std::optional<std::string> refuses_reduction(const ProbeCase&, const Shape&);
+
+// product: square matrices of `bytes` each, an element of the product a thread, by blocks of T * T threads. Rung 1
+// reads from global memory, rung 2 tiles of T * T in shared memory.
+constexpr std::uint32_t product_period = 64;  // rows and columns are a multiple of it
+std::uint32_t tile_of(const Shape&);          // T
+std::uint32_t rows_of_matrix(const Shape&);
+ProbeCase product_case(const std::string& device);
+std::vector<Shape> product_shapes(const Layout&);
+std::optional<std::string> refuses_product(const ProbeCase&, const Shape&);
+
+// staging: tiles of an array far beyond the caches, brought into shared memory by blocks of 256 threads in one of four
+// ways: plain loads, asynchronous copies, the same so many tiles ahead, and bulk copies as many ahead.
+constexpr std::uint32_t staging_rungs = 4, stages = 8, tile_bytes = 4096;
+ProbeCase staging_case(const std::string& device);
+std::vector<Shape> staging_shapes(const Layout&);
+std::optional<std::string> refuses_staging(const ProbeCase&, const Shape&);
+
+}  // namespace patterns
+}  // namespace npgpu

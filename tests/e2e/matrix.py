@@ -1,0 +1,122 @@
+"""npgpu matrix on simulated nodes, whose every rate follows from their links."""
+import json
+import os
+
+from npgpu_run import SOURCE, Checks, folder, run
+
+check = Checks()
+NODES = os.path.join(SOURCE, "data/devices/nodes")
+SIZES = ("--sizes", "256KiB", "--rounds", "2")
+
+
+def near(value, expected, share=0.01):
+    return value is not None and abs(value / expected - 1) <= share
+
+
+def matrix_of(report, **key):
+    found = [m for m in report["matrices"] if all(m[k] == v for k, v in key.items())]
+    check(len(found) == 1, f"one matrix of {key}, not {len(found)}")
+    return {(c["source"], c["target"]): c for c in found[0]["cells"]} if found else {}
+
+
+def measured(node, where, *more):
+    path = os.path.join(where, node + ".h5")
+    done = run("matrix", "--device", f"sim:{node}", "--output", path, "--json", *SIZES, *more)
+    return path, done
+
+
+with folder() as where:
+    # Four GPUs on a switch: 50 GB/s between them; 40 between the sockets; 45 for kernels.
+    path, made = measured("node8", where, "--access", "write,read", "--executor", "copy-engine")
+    check(made.code == 0, made.err)
+    made = run("matrix", "--device", "sim:node8", "--output", path, "--append", "--json", *SIZES, "--only", "pairs",
+               "--access", "read", "--executor", "sm-kernel")
+    check(made.code == 0, made.err)
+    node = json.loads(made.out)["matrix"]
+    check([d["id"] for d in node["devices"]] == [f"sim:node8:{i}" for i in range(8)], "eight GPUs in order")
+    check(set(node["links"]) == {"PCIe within one switch", "PCIe over two root ports"}, f"links: {node['links']}")
+    check(not node["findings"] and not node["is_sampled"], f"nothing stands out: {node['findings']}")
+    for executor, access, both, most in (("copy-engine", "write", False, 50), ("copy-engine", "write", True, 50),
+                                         ("copy-engine", "read", False, 50), ("copy-engine", "read", True, 50),
+                                         ("sm-kernel", "read", False, 45)):
+        cells = matrix_of(node, executor=executor, access=access, both_ways=both, unit="bytes per second")
+        pairs = {k: c for k, c in cells.items() if "host" not in k and k[0] != k[1]}
+        check(len(pairs) == 56, f"{len(pairs)} pairs by {executor}")
+        wrong = [(k, c["value"]["value"]) for k, c in pairs.items()
+                 if not near(c["value"]["value"] / 1e9,
+                             min(most, 50 if int(k[0][-1]) // 4 == int(k[1][-1]) // 4 else 40))]
+        check(not wrong, f"{access} by {executor}, both ways {both}: within 1 % of the links; wrong {wrong[:3]}")
+    loads = matrix_of(node, unit="us")
+    check(near(loads["sim:node8:0", "sim:node8:1"]["value"]["value"], 2.0), "a load: twice two links of 0.5 us")
+    check(near(loads["sim:node8:0", "sim:node8:7"]["value"]["value"], 6.0), "a load to the other socket: twice 3 us")
+    together = {(t["name"], t["executor"], t["access"]): t for t in node["together"]}
+    # Each switch has one link up: 50 GB/s for four GPUs. A copy to or from the host begins 0.5 us after the one before.
+    lane = 256 * 1024 / (256 * 1024 / 12.5e3 + 0.5) / 1e3
+    to_all = together["host to 8 GPUs", "copy-engine", "write"]
+    check(near(to_all["sum"]["value"] / 1e9, 8 * lane) and near(to_all["fairness"], 1), f"host to all: {to_all['sum']}")
+    both = together["host to and from 8 GPUs", "copy-engine", "write"]
+    check(near(both["sum"]["value"] / 1e9, 16 * lane), f"both ways: {both['sum']}")
+    # To gpu0 come 50 GB/s over its link: max-min, seven lanes have a seventh each.
+    to_one = together["all to one: sim:node8:0", "copy-engine", "write"]
+    check(near(to_one["sum"]["value"] / 1e9, 50) and near(to_one["fairness"], 1), f"all to one: {to_one['sum']}")
+    # A ring crosses the sockets once each way: 6 lanes at 50, 2 at 40.
+    ring = together["ring", "copy-engine", "write"]
+    check(near(ring["sum"]["value"] / 1e9, 380) and near(ring["fairness"], 0.8), f"ring: {ring['sum']}")
+    # 16 lanes share 40 GB/s each way between the sockets; the others have what they leave of 50 of each GPU's link.
+    every = together["all to all", "copy-engine", "write"]
+    check(near(every["sum"]["value"] / 1e9, 8 * 50), f"all to all: {every['sum']}")
+    shown = run("report", path)
+    for words in ("writes by copy engines", "reads by a kernel", "latency of a load", "all to all", "nothing is more than 10 %"):
+        check(words in shown.out, f"npgpu report says '{words}'")
+    table = run("export", path, "--format", "csv", "--table", "transfers", "--summary")
+    check(table.code == 0 and "peer" in table.out, "csv has its points")
+
+    # One link at half its rate, and one pair through the host: both are named, with their links, and nothing else.
+    path, made = measured("node8-sick", where, "--only", "pairs,both,host", "--executor", "copy-engine", "--access", "write")
+    check(made.code == 0, made.err)
+    node = json.loads(made.out)["matrix"]
+    texts = [f["text"] for f in node["findings"]]
+    check(any(f["devices"] == ["sim:node8-sick:5"] and "to and from other GPUs" in f["text"] for f in node["findings"]),
+          f"the slow GPU: {texts}")
+    check(any(f["devices"] == ["sim:node8-sick:1", "sim:node8-sick:2"] and "through the host" in f["text"] and
+              "within one switch" in f["text"] for f in node["findings"]), f"the pair through the host: {texts}")
+    named = {d for f in node["findings"] for d in f["devices"]}
+    check(named <= {"sim:node8-sick:5", "sim:node8-sick:1", "sim:node8-sick:2", "host"}, f"nobody else: {texts}")
+    cells = matrix_of(node, executor="copy-engine", access="write", both_ways=False)
+    check(cells["sim:node8-sick:1", "sim:node8-sick:2"]["access"] == "staged", "its cell says so")
+    check(near(cells["sim:node8-sick:1", "sim:node8-sick:2"]["value"]["value"] / 1e9, 20), "20 GB/s through the host")
+    check(near(cells["sim:node8-sick:5", "sim:node8-sick:4"]["value"]["value"] / 1e9, 25), "half the rate")
+
+    # One direction of one pair.
+    spec = os.path.join(where, "slow-pair.json")
+    with open(spec, "w") as file:
+        json.dump({"name": "four joined by links of their own", "source": "a test", "gpus": 4,
+                   "gpu": os.path.join(SOURCE, "data/devices/plain.json"), "memory": [{"at": "socket0"}],
+                   "links": [{"between": "gpu*", "and": "socket0", "gb_s": 50}] +
+                            [{"between": f"gpu{a}", "and": f"gpu{b}", "gb_s": 100, "nvlinks": 4}
+                             for a in range(4) for b in range(a)],
+                   "instead": [{"between": "gpu3", "and": "gpu1", "gb_s": 100, "back_gb_s": 60, "nvlinks": 4}]}, file)
+    made = run("matrix", "--device", f"sim:{spec}", "--only", "pairs", "--json", *SIZES, "--output", os.path.join(where, "p.h5"))
+    check(made.code == 0, made.err)
+    findings = json.loads(made.out)["matrix"]["findings"]
+    check(len(findings) == 1 and findings[0]["devices"] == [f"sim:{spec}:1", f"sim:{spec}:3"] and
+          "4 NVLinks" in findings[0]["text"], f"the slow direction: {findings}")
+
+    # 64 GPUs: the number of cases grows with their number.
+    path, made = measured("node64", where, "--only", "pairs", "--access", "write", "--executor", "copy-engine")
+    check(made.code == 0, made.err)
+    report = json.loads(made.out)
+    check(len(report["transfers"]) == 3 * 64, f"{len(report['transfers'])} pairs of 64 GPUs")
+    check(report["matrix"]["is_sampled"], "sampled")
+    check(all(near(c["value"]["value"] / 1e9, 400) for c in report["matrix"]["matrices"][0]["cells"]), "400 GB/s each")
+    check("median out" in run("report", path, "--case", "transfers").out, "a row a GPU")
+    planned = run("matrix", "--device", "sim:node64", "--only", "pairs", "--access", "write", "--executor", "copy-engine",
+                  "--every-pair", "--dry-run", "--json")
+    check(sum(len(b["points"]) for b in json.loads(planned.out)["transfers"]) == 64 * 63, "all pairs on demand")
+
+    # Copies that bring zeros fail the run, and the reason is said.
+    path, made = measured("zeros", where, "--only", "pairs", "--access", "write", "--executor", "copy-engine")
+    check(made.code == 1 and "IOMMU" in made.err and "0x00" in made.err, f"zeros: {made.code} {made.err[-300:]}")
+    check(run("matrix", "--device", "host").code == 2, "the host alone has no matrix")
+
+check.finish()

@@ -1,0 +1,123 @@
+// A matrix by hand: what is slow is named once, by what it has in common.
+#include "npgpu/matrix.hpp"
+
+#include <doctest/doctest.h>
+
+#include "netpipe/model/matrix/links.hpp"
+#include "netpipe/model/matrix/outliers.hpp"
+#include "tests/made_sweep.hpp"
+
+using namespace npgpu;
+
+namespace {
+
+// Four GPUs, 0 and 1 on one switch, 2 and 3 on another.
+Trace trace_of_four() {
+  Trace trace;
+  for (int i = 0; i < 4; ++i) {
+    const std::string id = "cuda:" + std::to_string(i), root = i < 2 ? "0000:10:00.0" : "0000:20:00.0";
+    trace.provenance.emplace_back("gpu" + std::to_string(i), Facts{{"id", id},
+                                                                   {"pci_bus_id", "0000:0" + std::to_string(i)},
+                                                                   {"numa_node", std::int64_t{i / 2}},
+                                                                   {"pci_path", root + " > " + root + "1"}});
+  }
+  return trace;
+}
+
+std::string gpu(int i) { return "cuda:" + std::to_string(i); }
+
+NodeMatrix node_of(
+    double (*rate)(int, int), Access (*access)(int, int) = [](int, int) { return Access::write; }) {
+  NodeMatrix node;
+  RateMatrix matrix;
+  for (int i = 0; i < 4; ++i) {
+    node.devices.push_back({gpu(i), "H200", false});
+    for (int j = 0; j < 4; ++j) {
+      if (i == j) continue;
+      MatrixCell cell{gpu(i), gpu(j), access(i, j), 1024};
+      cell.value.value = rate(i, j) * 1e9;
+      matrix.cells.push_back(cell);
+    }
+  }
+  node.matrices.push_back(matrix);
+  return node;
+}
+
+std::vector<MatrixFinding> outliers(const NodeMatrix& node) {
+  const Trace trace = trace_of_four();
+  return model::outliers_of(node, model::Links(trace));
+}
+
+// Across the sockets 40, on a switch 50.
+double usual(int i, int j) { return i / 2 == j / 2 ? 50 : 40; }
+
+}  // namespace
+
+TEST_CASE("links by the facts of a trace") {
+  Trace trace = trace_of_four();
+  const model::Links links(trace);
+  CHECK(links.kind("cuda:0", "cuda:1") == "PCIe within one switch");
+  CHECK(links.text("cuda:0", "cuda:1") == "PCIe within one switch (0000:10:00.01)");
+  CHECK(links.kind("cuda:1", "cuda:2") == "PCIe and the link between two sockets");
+  CHECK(links.kind("cuda:0", "cuda:9") == "a link that the trace does not name");
+  for (auto& [group, facts] : trace.provenance) {
+    facts.emplace_back("nvlinks", std::int64_t{18});
+    facts.emplace_back("nvlink_version", std::string("4.0"));
+  }
+  CHECK(model::Links(trace).kind("cuda:0", "cuda:3") == "18 NVLinks 4.0");
+  // A mesh: GPU 0 has 12 links to GPU 1, and none to GPU 3.
+  trace.provenance[0].second.emplace_back("nvlinks_to", std::string("0000:01 x12, 0000:02 x6"));
+  CHECK(model::Links(trace).kind("cuda:0", "cuda:1") == "12 NVLinks 4.0");
+  CHECK(model::Links(trace).kind("cuda:0", "cuda:3") == "PCIe and the link between two sockets");
+  trace.provenance[0].second.back().second = std::string("switch x18");
+  CHECK(model::Links(trace).kind("cuda:0", "cuda:3") == "18 NVLinks 4.0 through switches");
+}
+
+TEST_CASE("pairs that are joined in other ways are no outliers") { CHECK(outliers(node_of(usual)).empty()); }
+
+TEST_CASE("one pair, slow one way or both ways, is one finding") {
+  const auto one = outliers(node_of([](int i, int j) { return i == 0 && j == 2 ? 30 : usual(i, j); }));
+  REQUIRE(one.size() == 1);
+  CHECK(one[0].devices == std::vector<std::string>{"cuda:0", "cuda:2"});
+  CHECK(one[0].text.find("cuda:0 to cuda:2 is slow over PCIe and the link between two sockets") == 0);
+  CHECK(one[0].text.find("30 GB/s, and those that are joined alike have 40 GB/s") != std::string::npos);
+  const auto both = outliers(node_of([](int i, int j) { return i + j == 2 && i != j ? 30 : usual(i, j); }));
+  REQUIRE(both.size() == 1);
+  CHECK(both[0].text.find("cuda:0 to and from cuda:2") == 0);
+}
+
+TEST_CASE("a GPU of which all copies are slow is one finding, which says which way") {
+  const auto out = outliers(node_of([](int i, int j) { return i == 3 ? usual(i, j) / 2 : usual(i, j); }));
+  REQUIRE(out.size() == 1);
+  CHECK(out[0].devices == std::vector<std::string>{"cuda:3"});
+  CHECK(out[0].text.find("cuda:3: all copies to other GPUs are slow") == 0);
+}
+
+TEST_CASE("what goes through the host is told by itself, and compared with nothing") {
+  const auto found = outliers(node_of([](int i, int j) { return i + j == 3 ? 10 : usual(i, j); },
+                                      [](int i, int j) { return i + j == 3 ? Access::staged : Access::write; }));
+  REQUIRE(found.size() == 2);  // 0 and 3, 1 and 2
+  CHECK(found[0].text.find("cuda:0 and cuda:3 do not see each other's memory: copies go through the host, 10 GB/s") ==
+        0);
+}
+
+TEST_CASE("a trace with copies to and from the host only is no matrix") {
+  Trace trace;
+  TransferSeries series = sweep_of();
+  series.question = case_on("cudaMemcpy", "cuda:0");
+  series.question.async = true;
+  series.question.timing = Timing::gated;
+  add_point(series, 1024, {1});
+  trace.of<Transfers>().push_back(series);
+  CHECK(node_matrix(trace).devices.empty());
+  series.question = peer_case("cudaMemcpy", "cuda:0", "cuda:1", Access::read);
+  series.question.async = true;
+  series.question.timing = Timing::gated;
+  trace.of<Transfers>().push_back(series);
+  const NodeMatrix node = node_matrix(trace);
+  CHECK(node.devices.size() == 2);
+  REQUIRE(node.matrices.size() == 2);  // of writes, with the host; of reads
+  CHECK(node.matrices[1].access == Access::read);
+  CHECK(node.matrices[1].find("cuda:0", "cuda:1")->value.value == doctest::Approx(1.024e9));
+  CHECK(node.matrices[1].find("cuda:1", "cuda:0") == nullptr);
+}

@@ -1,0 +1,155 @@
+// Which shapes the patterns have: each is one that the kernels take, on a large and a small device and on one that says
+// little of itself.
+#include "probes/patterns.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+using namespace npgpu;
+
+namespace {
+
+const Layout layouts[] = {
+    {.units = 132,
+     .lanes = 32,
+     .max_threads_per_block = 1024,
+     .max_blocks_per_unit = 32,
+     .max_threads_per_unit = 2048,
+     .cache_bytes = 60 * MiB,
+     .near_cache_bytes = 256 * KiB},
+    {.units = 84,
+     .max_threads_per_block = 1024,
+     .max_blocks_per_unit = 16,
+     .max_threads_per_unit = 1536,
+     .cache_bytes = 6 * MiB,
+     .near_cache_bytes = 128 * KiB},
+    {.units = 2, .max_threads_per_block = 1024},
+};
+
+// All shapes of all cases that a probe has, with what refuses them.
+template <class Visit> void each_list(const Layout& l, Visit visit) {
+  const auto question = [](const char* probe, Space space) {
+    return ProbeCase{.probe = probe, .device = "host", .operation = Operation::read, .space = space};
+  };
+  for (const Space space : {Space::shared, Space::l1, Space::l2, Space::constant}) {
+    visit(question("onchip", space), patterns::onchip_shapes(l, space), patterns::refuses_onchip);
+    visit(question("onchip", space), patterns::usual_onchip_shapes(l, space), patterns::refuses_onchip);
+  }
+  for (const Space space : {Space::l1, Space::l2})
+    visit(question("access", space), patterns::access_shapes(l, space), patterns::refuses_access);
+  for (const ProbeCase& c : patterns::atomics_cases("host"))
+    visit(c, patterns::atomics_shapes(l, c.space), patterns::refuses_atomics);
+  visit(patterns::divergence_case("host"), patterns::divergence_shapes(l), patterns::refuses_divergence);
+  visit(patterns::reduction_case("host"), patterns::reduction_shapes(l), patterns::refuses_reduction);
+  visit(patterns::product_case("host"), patterns::product_shapes(l), patterns::refuses_product);
+  visit(patterns::staging_case("host"), patterns::staging_shapes(l), patterns::refuses_staging);
+}
+
+}  // namespace
+
+TEST_CASE("every shape is one that its kernel takes, and stands in its list once") {
+  for (const Layout& l : layouts)
+    each_list(l, [&](const ProbeCase& c, const std::vector<Shape>& list, auto refuses) {
+      const std::string what = title(c);
+      CAPTURE(what);
+      CHECK(list.size() >= 1);
+      CHECK(std::set<Shape>(list.begin(), list.end()).size() == list.size());
+      for (const Shape& s : list) {
+        const std::string shape = text_of(s);
+        CAPTURE(shape);
+        CHECK(refuses(c, s).value_or("") == "");
+        CHECK(flaw_of(s).value_or("") == "");
+        CHECK(s.threads <= l.max_threads_per_block);
+        if (c.probe == "product" || (s.rung > 0 && s.rung < 7)) continue;  // a grid as large as the array
+        CHECK(s.blocks % l.units == 0);
+        if (l.max_threads_per_unit) CHECK(s.blocks / l.units * s.threads <= l.max_threads_per_unit);
+      }
+    });
+}
+
+TEST_CASE("what is measured of every device is among what is measured in all") {
+  for (const Layout& l : layouts)
+    for (const Space space : {Space::shared, Space::l1, Space::l2, Space::constant}) {
+      const auto all = patterns::onchip_shapes(l, space);
+      const auto few = patterns::usual_onchip_shapes(l, space);
+      CHECK(few.size() <= 4);
+      for (const Shape& s : few) CHECK(std::find(all.begin(), all.end(), s) != all.end());
+    }
+}
+
+TEST_CASE("caches are asked for up to their size") {
+  const auto largest = [](const std::vector<Shape>& list) { return list.back().bytes; };
+  CHECK(largest(patterns::onchip_shapes(layouts[0], Space::l1)) == 256 * KiB);
+  CHECK(largest(patterns::onchip_shapes(layouts[0], Space::l2)) == 60 * MiB);
+  CHECK(largest(patterns::onchip_shapes(layouts[1], Space::l2)) == 6 * MiB);
+}
+
+TEST_CASE("a walk lies in its memory: the last lane's last word is below the end") {
+  // 16 KiB are 4096 words. Lane 31 of stride 64 is at 1984, the last of 32 warps 31 further: 2080 words are left.
+  const Shape shape{.blocks = 1, .threads = 1024, .ilp = 8, .access_bytes = 4, .bytes = 16 * KiB, .stride = 64};
+  CHECK(patterns::span_words(shape, Space::shared) == 2080);
+  Shape small = shape;
+  small.bytes = 8 * KiB;  // 2048 words, of which 2016 are reached at once
+  CHECK(patterns::span_words(small, Space::shared) == 32);
+  small.bytes = 4 * KiB;
+  CHECK(patterns::span_words(small, Space::shared) == 0);
+  const ProbeCase c{.probe = "onchip", .device = "host", .operation = Operation::read, .space = Space::shared};
+  CHECK(patterns::refuses_onchip(c, small)->find("stride 64") != std::string::npos);
+}
+
+TEST_CASE("windows: 64 KiB in eight planes hold one window of 64 words' stride each, and 64 of stride 1") {
+  Shape shape{.blocks = 1, .threads = 1024, .ilp = 8, .access_bytes = 4, .bytes = 64 * KiB, .stride = 64};
+  CHECK(patterns::windows_of(shape) == 1);
+  shape.stride = 1;
+  CHECK(patterns::windows_of(shape) == 64);
+  shape.stride = 0;
+  CHECK(patterns::windows_of(shape) == 0);
+}
+
+TEST_CASE("what no kernel does is refused, in words") {
+  const ProbeCase onchip{.probe = "onchip", .device = "host", .operation = Operation::read, .space = Space::l1};
+  Shape wide{.blocks = 1, .threads = 256, .ilp = 4, .access_bytes = 16, .bytes = 16 * KiB};
+  CHECK_FALSE(patterns::refuses_onchip(onchip, wide));
+  for (const auto& change : std::vector<void (*)(Shape&)>{
+           [](Shape& s) { s.stride = 2; }, [](Shape& s) { s.threads = 128; }, [](Shape& s) { s.bytes = 8 * KiB; },
+           [](Shape& s) { s.access_bytes = 4; }, [](Shape& s) { s.ilp = 8; }, [](Shape& s) { s.ways = 2; },
+           [](Shape& s) { s.offset_bytes = 4; }}) {
+    Shape changed = wide;
+    change(changed);
+    CHECK(patterns::refuses_onchip(onchip, changed).has_value());
+  }
+  const ProbeCase access{.probe = "access", .device = "host", .operation = Operation::read, .space = Space::l2};
+  const Shape words{.blocks = 1, .threads = 64, .ilp = 8, .access_bytes = 4, .bytes = MiB};
+  CHECK_FALSE(patterns::refuses_access(access, words));
+  for (const auto& change :
+       std::vector<void (*)(Shape&)>{[](Shape& s) { s.stride = 0; }, [](Shape& s) { s.threads = 33; },
+                                     [](Shape& s) { s.bytes = 2 * MiB; }, [](Shape& s) { s.offset_bytes = 2; },
+                                     [](Shape& s) { s.offset_bytes = 132; }, [](Shape& s) { s.stride = 1 << 20; }}) {
+    Shape changed = words;
+    change(changed);
+    CHECK(patterns::refuses_access(access, changed).has_value());
+  }
+  const auto rungs = patterns::reduction_shapes(layouts[0]);
+  REQUIRE(rungs.size() == 8);
+  CHECK(rungs[0].blocks == 960 * MiB / 4 / 256);
+  CHECK(rungs[3].blocks == 960 * MiB / 4 / 512);
+  CHECK(rungs[7].blocks == 132 * 8);
+  Shape half = rungs[0];
+  half.blocks /= 2;
+  CHECK(patterns::refuses_reduction(patterns::reduction_case("host"), half)->find("as large as") != std::string::npos);
+  half = rungs[6];
+  half.blocks /= 2;
+  CHECK_FALSE(patterns::refuses_reduction(patterns::reduction_case("host"), half));
+  const auto tiles = patterns::product_shapes(layouts[0]);
+  REQUIRE(tiles.size() == 6);
+  CHECK(patterns::tile_of(tiles[0]) == 8);
+  CHECK(tiles[0].blocks == 256 * 256);
+  CHECK(patterns::rows_of_matrix(tiles[0]) == 2048);
+  Shape odd = tiles[5];
+  odd.bytes -= 4;
+  CHECK(patterns::refuses_product(patterns::product_case("host"), odd)->find("no square matrix") != std::string::npos);
+  const Shape branch{.blocks = 1, .threads = 64, .ways = 33};
+  CHECK(patterns::refuses_divergence(patterns::divergence_case("host"), branch).has_value());
+}
