@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 #include <sched.h>
 
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 #include <thread>
@@ -42,6 +44,14 @@ host::Bitmap cpus(const char* list) {
 }
 
 }  // namespace
+
+TEST_CASE("hwloc loads no plugin, whichever are installed: some start a GPU's runtime") {
+  CHECK(host::this_machine() != nullptr);
+  std::ifstream maps("/proc/self/maps");
+  const std::string mapped(std::istreambuf_iterator<char>(maps), {});
+  CHECK(mapped.find("libhwloc.so") != std::string::npos);
+  CHECK(mapped.find("/hwloc_") == std::string::npos);
+}
 
 TEST_CASE("the node of a cpu, and its cpus as people write them") {
   const host::Topology machine = host::synthetic_machine("node:2 core:4 pu:1");  // cpus 0-3 and 4-7

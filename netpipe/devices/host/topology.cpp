@@ -16,7 +16,12 @@ namespace npgpu::host {
 
 namespace {
 
+// hwloc's plugins bring OpenCL, CUDA, NVML and X11 into every process that asks for cores, start GPU runtimes and leave
+// memory behind. What they would tell is not used: sysfs names the PCI devices.
+void leave_plugins_out() { setenv("HWLOC_PLUGINS_PATH", "", 0); }
+
 Topology load(const char* synthetic) {
+  leave_plugins_out();
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) throw Error(ErrorKind::failed, "hwloc cannot start: out of memory");
   Topology topology(raw);
