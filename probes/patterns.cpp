@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <string>
 
 #include "netpipe/engine/each_once.hpp"
@@ -53,18 +54,12 @@ std::vector<Shape> with_strides(const Shape& shape, std::initializer_list<std::u
   return list;
 }
 
-std::vector<Shape> l1_shapes(const Layout& l) {
+// Parts of a cache, in n-ths, rounded down to what a block reads at once.
+std::vector<Shape> parts_of(const Layout& l, std::uint64_t cache_bytes, std::uint64_t n,
+                            std::initializer_list<std::uint64_t> parts) {
   std::vector<Shape> list;
-  for (const std::uint64_t sixteenths : {1, 2, 4, 6, 8, 10, 12, 13, 14, 15, 16})
-    if (const std::uint64_t bytes = l1_bytes(l) * sixteenths / 16 / chunk_bytes * chunk_bytes)
-      list.push_back(full(l, wide_bytes, bytes));
-  return each_once(std::move(list));
-}
-
-std::vector<Shape> l2_shapes(const Layout& l) {
-  std::vector<Shape> list;
-  for (const std::uint64_t percent : {5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100})
-    if (const std::uint64_t bytes = l2_bytes(l) * percent / 100 / chunk_bytes * chunk_bytes)
+  for (const std::uint64_t part : parts)
+    if (const std::uint64_t bytes = cache_bytes * part / n / chunk_bytes * chunk_bytes)
       list.push_back(full(l, wide_bytes, bytes));
   return each_once(std::move(list));
 }
@@ -72,8 +67,8 @@ std::vector<Shape> l2_shapes(const Layout& l) {
 }  // namespace
 
 std::vector<Shape> onchip_shapes(const Layout& l, Space space) {
-  if (space == Space::l1) return l1_shapes(l);
-  if (space == Space::l2) return l2_shapes(l);
+  if (space == Space::l1) return parts_of(l, l1_bytes(l), 16, {1, 2, 4, 6, 8, 10, 12, 13, 14, 15, 16});
+  if (space == Space::l2) return parts_of(l, l2_bytes(l), 100, {5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100});
   if (space == Space::shared)
     return with_strides(full(l, word_bytes, shared_bytes), {1, 0, 2, 3, 4, 5, 8, 16, 31, 32, 33, 64});
   auto list = with_strides(full(l, word_bytes, near_constants), {0, 1});

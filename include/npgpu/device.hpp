@@ -37,6 +37,13 @@ inline double number_fact(const Facts& facts, std::string_view name) {
   return not_measured;
 }
 
+// Empty if there is no text of that name.
+inline std::string text_fact(const Facts& facts, std::string_view name) {
+  const Fact* const fact = find_fact(facts, name);
+  const auto* const text = fact ? std::get_if<std::string>(fact) : nullptr;
+  return text ? *text : std::string();
+}
+
 // A theoretical rate and where it comes from ("PCIe Gen5 x16: 32 GT/s * 16 lanes * 128/130").
 struct Limit {
   double per_s = not_measured;  // bytes, operations or loads; NaN: unknown

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <set>
 
 #include "npgpu/error.hpp"
@@ -42,20 +43,20 @@ class Planner {
   bool is_first_access() const { return access_ == q_.accesses.front(); }
   const Module& module_of(const DeviceInfo& gpu) const { return default_module(gpu, executor_); }
 
-  // Between the host and a GPU, or within one.
-  TransferCase on(const DeviceInfo& gpu, Direction direction) const {
-    TransferCase c = case_on(std::string(module_of(gpu).name()), gpu.id, direction);
+  // Copies of a trial wait behind a gate, so that the time has no launch in it.
+  TransferCase queued(TransferCase c) const {
     c.async = true;
     c.timing = Timing::gated;
     c.executor = executor_;
     return c;
   }
+  // Between the host and a GPU, or within one.
+  TransferCase on(const DeviceInfo& gpu, Direction direction) const {
+    return queued(case_on(std::string(module_of(gpu).name()), gpu.id, direction));
+  }
   // Through the host where one does not see the other: once, by copy engines.
   std::optional<TransferCase> between(const DeviceInfo& source, const DeviceInfo& target) const {
-    TransferCase c = peer_case(std::string(module_of(source).name()), source.id, target.id, access_);
-    c.async = true;
-    c.timing = Timing::gated;
-    c.executor = executor_;
+    TransferCase c = queued(peer_case(std::string(module_of(source).name()), source.id, target.id, access_));
     const bool sees = access_ != Access::staged && !module_of(source).refuses_case(c);
     if (sees) return c;
     if (!is_first_access() || executor_ != Executor::copy_engine) return std::nullopt;
@@ -75,13 +76,12 @@ class Planner {
     add<Transfers>(plan_, module_of(gpu), gpu, steps_of<Transfers>(c, axes));
   }
   std::size_t lanes_of_a_gpu(const TransferCase& c) const {
+    const auto all = lanes(c);
     std::size_t most = 0;
-    for (const DeviceInfo& gpu : gpus_) {
-      const auto all = lanes(c);
+    for (const DeviceInfo& gpu : gpus_)
       most = std::max(most, static_cast<std::size_t>(std::ranges::count_if(all, [&](const Lane& lane) {
                         return lane.source == gpu.id || lane.target == gpu.id;
                       })));
-    }
     return most;
   }
   void add_lanes(const DeviceInfo& gpu, const TransferCase& c, std::uint64_t usual) {
@@ -116,6 +116,13 @@ class Planner {
     }
   }
 
+  // One case of several, a lane each.
+  static TransferCase at_once(const std::vector<TransferCase>& set) {
+    TransferCase c = set.front();
+    for (const TransferCase& other : set | std::views::drop(1)) c.more_lanes.push_back(lanes(other).front());
+    return c;
+  }
+
   // Of more than two GPUs: with two, each of these is a pair.
   void peers_together() {
     const std::size_t n = gpus_.size();
@@ -138,7 +145,7 @@ class Planner {
     if (n <= max_for_all_to_all) add_set("all to all", all);
   }
   void add_set(const char* what, const std::vector<std::pair<std::size_t, std::size_t>>& set) {
-    std::optional<TransferCase> c;
+    std::vector<TransferCase> copies;
     for (const auto& [a, b] : set) {
       const auto lane = between(gpus_[a], gpus_[b]);
       if (!lane || lane->access == Access::staged) {  // copies through the host wait for it, and for each other
@@ -146,23 +153,18 @@ class Planner {
                                              gpus_[a].id, gpus_[b].id));
         return;
       }
-      if (!c) c = *lane;
-      else c->more_lanes.push_back(lanes(*lane).front());
+      copies.push_back(*lane);
     }
-    if (c) add_lanes(gpus_[set.front().first], *c, peer_size);
+    add_lanes(gpus_[set.front().first], at_once(copies), peer_size);
   }
 
   void host_together() {
     if (gpus_.size() < 2) return;
     for (const auto& directions : {std::vector{Direction::h2d}, {Direction::d2h}, {Direction::h2d, Direction::d2h}}) {
-      std::optional<TransferCase> c;
+      std::vector<TransferCase> set;
       for (const DeviceInfo& gpu : gpus_)
-        for (const Direction direction : directions) {
-          const TransferCase lane = on(gpu, direction);
-          if (!c) c = lane;
-          else c->more_lanes.push_back(lanes(lane).front());
-        }
-      add_lanes(gpus_.front(), *c, host_size);
+        for (const Direction direction : directions) set.push_back(on(gpu, direction));
+      add_lanes(gpus_.front(), at_once(set), host_size);
     }
   }
 
@@ -175,10 +177,8 @@ class Planner {
     };
     for (const DeviceInfo& gpu : gpus_) add_chase(gpu, on(gpu, Direction::h2d));
     for (const auto& [a, b] : pairs_of(gpus_.size(), q_.every_pair)) {
-      TransferCase c = peer_case(std::string(module_of(gpus_[a]).name()), gpus_[b].id, gpus_[a].id, Access::read);
-      c.async = true;
-      c.timing = Timing::gated;
-      c.executor = executor_;
+      const TransferCase c =
+          queued(peer_case(std::string(module_of(gpus_[a]).name()), gpus_[b].id, gpus_[a].id, access_));
       if (!module_of(gpus_[b]).refuses_case(c)) add_chase(gpus_[b], c);
     }
   }

@@ -24,11 +24,8 @@ StreamCosts simulated_costs(const DeviceInfo& device, Memory memory) {
       throw Error(ErrorKind::usage, device.id + " has no copies " + link + " (npgpu info shows its links)");
     return Curve::line(Seconds{0}, Seconds{1 / (rate * 1e9)});
   };
-  const Fact* const capability = find_fact(device.facts, "compute_capability");
-  const auto of_major = [&](const char* major) {
-    const auto* const text = capability ? std::get_if<std::string>(capability) : nullptr;
-    return text && text->starts_with(major);
-  };
+  const std::string capability = text_fact(device.facts, "compute_capability");
+  const auto of_major = [&](const char* major) { return capability.starts_with(major); };
   std::string kind(name(memory));
   std::replace(kind.begin(), kind.end(), '-', '_');
   const std::string in = "h2d_" + kind, out = "d2h_" + kind;

@@ -88,9 +88,8 @@ std::span<const CauseIn> causes_of(const std::string& metric) {
 std::string evidence_of(const Findings& findings, const HealthFinding& finding) {
   std::string evidence = finding.text;
   if (finding.metric.ends_with("_time")) {
-    const Fact* const governor = find_fact(findings.of.host, "cpu_governor");
-    if (governor && std::holds_alternative<std::string>(*governor))
-      evidence += "; governor " + std::get<std::string>(*governor);
+    if (const std::string governor = text_fact(findings.of.host, "cpu_governor"); !governor.empty())
+      evidence += "; governor " + governor;
     if (number_fact(findings.of.host, "in_virtual_machine") > 0) evidence += "; in a virtual machine";
   }
   return evidence;

@@ -5,12 +5,6 @@
 
 namespace npgpu::model {
 
-std::string DeviceRecord::text(std::string_view key) const {
-  const Fact* const fact = find_fact(before, key);
-  const auto* const text = fact ? std::get_if<std::string>(fact) : nullptr;
-  return text ? *text : std::string();
-}
-
 double DeviceRecord::counter(std::string_view key) const {
   const double end = number_fact(after, key);
   return std::isnan(end) ? fact(key) : end;
@@ -20,17 +14,12 @@ double DeviceRecord::rise(std::string_view key) const { return number_fact(after
 
 namespace {
 
-std::string id_of(const Facts& facts) {
-  const Fact* const id = find_fact(facts, "id");
-  return id && std::holds_alternative<std::string>(*id) ? std::get<std::string>(*id) : std::string();
-}
-
 // Of a continued trace the facts of its last run, which come last.
 void add_facts(DeviceRecord& record, const Provenance& provenance) {
   for (const auto& [group, facts] : provenance) {
     const std::string of = group.substr(group.find('/') + 1);
     if (of == "host") record.host = facts;
-    if (id_of(facts) != record.id) continue;
+    if (text_fact(facts, "id") != record.id) continue;
     if (!of.ends_with("_after")) {
       record.before = facts;
       continue;

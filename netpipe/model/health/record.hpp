@@ -24,7 +24,7 @@ struct DeviceRecord {
   bool is_host() const { return id == "host"; }
   // NaN or empty where the trace does not say.
   double fact(std::string_view key) const { return number_fact(before, key); }
-  std::string text(std::string_view key) const;
+  std::string text(std::string_view key) const { return text_fact(before, key); }
   // A counter at the end of the run, or at its begin where the end is not known; and how much it rose, NaN if not
   // known.
   double counter(std::string_view key) const;

@@ -7,12 +7,6 @@ namespace npgpu::model {
 
 namespace {
 
-std::string host_text(const DeviceRecord& of, std::string_view name) {
-  const Fact* const fact = find_fact(of.host, name);
-  const auto* const text = fact ? std::get_if<std::string>(fact) : nullptr;
-  return text ? *text : std::string();
-}
-
 // "0-3,8" -> 0, 1, 2, 3, 8. What is no such list gives nothing.
 std::set<unsigned> cpus_of(const std::string& list) {
   std::set<unsigned> all;
@@ -40,7 +34,7 @@ void judge_numa(Findings& findings) {
     findings.pass("numa", "the host has one NUMA node");
     return;
   }
-  const std::string near_text = of.text("near_cpus"), allowed_text = host_text(of, "allowed_cpus");
+  const std::string near_text = of.text("near_cpus"), allowed_text = text_fact(of.host, "allowed_cpus");
   const std::set<unsigned> near = cpus_of(near_text), allowed = cpus_of(allowed_text);
   if (near.empty() || allowed.empty()) {
     findings.skip("numa", "NUMA node: it is not known which processors are near the GPU");
@@ -101,7 +95,7 @@ void judge_host_settings(Findings& findings) {
     findings.add(
         "mps", mps > 0 ? Health::warn : Health::pass,
         mps > 0 ? "an MPS daemon runs: it shares the GPU, and may limit multiprocessors" : "no MPS daemon runs");
-  const std::string pages = host_text(of, "transparent_huge_pages");
+  const std::string pages = text_fact(of.host, "transparent_huge_pages");
   if (pages.empty()) findings.skip("huge_pages", "huge pages: not in this trace");
   else findings.pass("huge_pages", fmt::format("transparent huge pages: {}", pages));
 }

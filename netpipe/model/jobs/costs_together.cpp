@@ -15,14 +15,8 @@ namespace {
 
 // A variable of the environment is text.
 double number(const Facts& facts, std::string_view name) {
-  const Fact* const fact = find_fact(facts, name);
-  const auto* const text = fact ? std::get_if<std::string>(fact) : nullptr;
-  return text ? std::atof(text->c_str()) : number_fact(facts, name);
-}
-
-bool has_text(const Facts& facts, std::string_view name, const std::string& text) {
-  const Fact* const fact = find_fact(facts, name);
-  return fact && *fact == Fact(text);
+  const std::string text = text_fact(facts, name);
+  return text.empty() ? number_fact(facts, name) : std::atof(text.c_str());
 }
 
 constexpr std::uint64_t line_bytes = 128;  // a block's words, at least
@@ -40,8 +34,8 @@ StreamFacts stream_facts(const Provenance& provenance, const JobSeries& first, M
   StreamFacts own;
   for (const auto& [group, facts] : provenance) {
     if (group == "environment") own.max_connections = number(facts, "CUDA_DEVICE_MAX_CONNECTIONS");
-    if (!has_text(facts, "id", first.question.device)) continue;
-    if (!first.device_uuid.empty() && !has_text(facts, "uuid", first.device_uuid)) continue;
+    if (text_fact(facts, "id") != first.question.device) continue;
+    if (!first.device_uuid.empty() && text_fact(facts, "uuid") != first.device_uuid) continue;
     own.copy_engines = number(facts, "copy_engines");
     into.multiprocessors = count(number(facts, "multiprocessors"), number(facts, "sms"));
     into.threads_per_multiprocessor = count(number(facts, "threads_per_multiprocessor"), 32 * number(facts, "warps"));

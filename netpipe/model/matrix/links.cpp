@@ -9,12 +9,6 @@ namespace npgpu::model {
 
 namespace {
 
-std::string words_of_fact(const Facts& facts, const char* name) {
-  const Fact* const fact = find_fact(facts, name);
-  const std::string* const text = fact ? std::get_if<std::string>(fact) : nullptr;
-  return text ? *text : std::string();
-}
-
 double number_or(const Facts& facts, const char* name, double otherwise) {
   const double value = number_fact(facts, name);
   return value == value ? value : otherwise;
@@ -53,12 +47,12 @@ double links_to(const std::string& nvlinks_to, const std::string& bus) {
 
 Links::Links(const Trace& trace) {
   for (const auto& [group, facts] : trace.provenance) {
-    const std::string id = words_of_fact(facts, "id");
+    const std::string id = text_fact(facts, "id");
     if (!group.starts_with("gpu") || group.find('_') != std::string::npos || id.empty()) continue;
-    places_[id] = {.bus = words_of_fact(facts, "pci_bus_id"),
-                   .path = words_of_fact(facts, "pci_path"),
-                   .nvlinks_to = words_of_fact(facts, "nvlinks_to"),
-                   .nvlink_version = words_of_fact(facts, "nvlink_version"),
+    places_[id] = {.bus = text_fact(facts, "pci_bus_id"),
+                   .path = text_fact(facts, "pci_path"),
+                   .nvlinks_to = text_fact(facts, "nvlinks_to"),
+                   .nvlink_version = text_fact(facts, "nvlink_version"),
                    .nvlinks = number_or(facts, "nvlinks", 0),
                    .node = number_or(facts, "numa_node", -1)};
   }

@@ -80,12 +80,6 @@ std::string name_of_lanes(const std::vector<Lane>& all) {
   return fmt::format("{} lanes", all.size());
 }
 
-// A damaged trace may hold anything.
-std::string words_of(const Fact& fact) {
-  const std::string* const text = std::get_if<std::string>(&fact);
-  return text ? *text : std::string();
-}
-
 class Builder {
  public:
   void take(const TransferSeries& series) {
@@ -162,10 +156,9 @@ class Builder {
     std::map<std::string, NodeMatrix::Device> known;
     for (const auto& [group, facts] : trace.provenance) {
       if (!group.starts_with("gpu")) continue;
-      const Fact *const id = find_fact(facts, "id"), *const name = find_fact(facts, "name");
-      if (!id || !name) continue;
-      const std::string device = words_of(*id);
-      known[device] = {device, words_of(*name), number_fact(facts, "simulated") > 0};
+      if (!find_fact(facts, "id") || !find_fact(facts, "name")) continue;
+      const std::string device = text_fact(facts, "id");
+      known[device] = {device, text_fact(facts, "name"), number_fact(facts, "simulated") > 0};
     }
     for (const TransferSeries& series : trace.of<Transfers>()) {
       const std::string id = device_of(series.question);

@@ -33,16 +33,11 @@ std::vector<DeviceOverview> devices_of(const Trace& trace) {
   return all;
 }
 
-bool is_text(const Facts& facts, std::string_view name, const std::string& text) {
-  const Fact* const fact = find_fact(facts, name);
-  const auto* const its = fact ? std::get_if<std::string>(fact) : nullptr;
-  return its && *its == text;
-}
-
 // By UUID where there is one, for an ordinal may have had another GPU behind it.
 Facts facts_of(const Provenance& provenance, const DeviceOverview& device) {
   for (const auto& [group, facts] : provenance)
-    if (is_text(facts, "id", device.id) && (device.uuid.empty() || is_text(facts, "uuid", device.uuid))) return facts;
+    if (text_fact(facts, "id") == device.id && (device.uuid.empty() || text_fact(facts, "uuid") == device.uuid))
+      return facts;
   return {};
 }
 
