@@ -8,6 +8,8 @@
 #include "npgpu/error.hpp"
 #include "tests/made_jobs.hpp"
 
+namespace advice_test {
+
 using namespace npgpu;
 
 namespace {
@@ -172,3 +174,5 @@ TEST_CASE("measured jobs with chunks in turn: each against the simulator, with t
   trace.of<Jobs>()[0].question.order = Order::breadth_first;  // buffers would not take turns
   CHECK(errors_in_turn(trace, m).splits == 0);
 }
+
+}  // namespace advice_test

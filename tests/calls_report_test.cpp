@@ -8,6 +8,8 @@
 #include "npgpu/report.hpp"
 #include "tests/made_visit.hpp"
 
+namespace calls_report_test {
+
 using namespace npgpu;
 
 namespace {
@@ -113,3 +115,5 @@ TEST_CASE("the report has one table of graphs, and says from which length they p
   std::istringstream lines(out.str());
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
 }
+
+}  // namespace calls_report_test

@@ -9,6 +9,8 @@
 #include "npgpu/call.hpp"
 #include "npgpu/error.hpp"
 
+namespace calls_test {
+
 using namespace npgpu;
 
 namespace {
@@ -127,3 +129,5 @@ TEST_CASE("titles and shapes in words") {
   CHECK(text_of(CallShape{.blocks = 1, .nodes = 64}) == "64 kernels");
   CHECK(text_of(CallShape{}) == "-");
 }
+
+}  // namespace calls_test

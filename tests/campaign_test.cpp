@@ -13,6 +13,8 @@
 #include "netpipe/cli/signals.hpp"
 #include "tests/made_trace.hpp"
 
+namespace campaign_test {
+
 using namespace npgpu;
 using namespace npgpu::cli;
 
@@ -413,3 +415,5 @@ TEST_CASE("the guess of the time stays between a point's least trials and its bu
   host.simulated = true;
   CHECK(guess(Batch<Jobs>{&backend, host, batch.steps, {}}, batch.steps[0], how).count() < 0.01);
 }
+
+}  // namespace campaign_test

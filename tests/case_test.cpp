@@ -2,6 +2,8 @@
 
 #include "npgpu/kinds.hpp"
 
+namespace case_test {
+
 using namespace npgpu;
 
 TEST_CASE("the words a user types are the words of the enumerators, and back") {
@@ -140,3 +142,5 @@ TEST_CASE("a schedule is fed the device's time where there is one, of the lane t
   const JobSample job[]{{.host_us = 9}};
   CHECK(microseconds(Jobs::timed({}, job)) == doctest::Approx(9));
 }
+
+}  // namespace case_test

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <vector>
 
+namespace chains_test {
+
 using namespace npgpu;
 
 namespace {
@@ -97,3 +99,5 @@ TEST_CASE("what no register holds is not offered") {
       CHECK((chains::find(isa, DataType::fp32, 16).loop == nullptr));  // 16 registers hold a and b too
   }
 }
+
+}  // namespace chains_test

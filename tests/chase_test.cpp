@@ -6,6 +6,8 @@
 #include <set>
 #include <vector>
 
+namespace chase_test {
+
 using namespace npgpu;
 
 TEST_CASE("an order visits every line once, and stays in a window until it is done") {
@@ -55,3 +57,5 @@ TEST_CASE("a chain that skips one line is seen") {
   const void* at = chase::walk(memory.data() + order[0] * chase::line_bytes, 1024);
   CHECK(chase::check(memory.data(), order, 1024, at));
 }
+
+}  // namespace chase_test

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+namespace checkpoint_policy_test {
+
 using npgpu::Seconds;
 using npgpu::trace::CheckpointPolicy;
 
@@ -111,3 +113,5 @@ TEST_CASE("a run of an hour keeps both promises while its file grows") {
   CHECK(longest < 5.2);
   CHECK(policy.saves() > 700);
 }
+
+}  // namespace checkpoint_policy_test

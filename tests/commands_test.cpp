@@ -11,6 +11,8 @@
 #include "netpipe/cli/glossary.hpp"
 #include "netpipe/cli/measure_options.hpp"
 
+namespace commands_test {
+
 using namespace npgpu;
 using namespace npgpu::cli;
 
@@ -131,3 +133,5 @@ TEST_CASE("words are quoted as a shell takes them") {
   CHECK(quoted("a;b") == "'a;b'");
   CHECK(quoted("") == "''");
 }
+
+}  // namespace commands_test

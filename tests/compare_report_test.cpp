@@ -5,6 +5,8 @@
 
 #include "npgpu/report.hpp"
 
+namespace compare_report_test {
+
 using namespace npgpu;
 using nlohmann::json;
 
@@ -231,3 +233,5 @@ TEST_CASE("as JSON: all of it, and null for what is not known") {
                                            {"reason", nullptr},
                                            {"note", nullptr}});
 }
+
+}  // namespace compare_report_test

@@ -6,6 +6,8 @@
 #include "tests/made_probe.hpp"
 #include "tests/made_sweep.hpp"
 
+namespace compare_test {
+
 using namespace npgpu;
 
 namespace {
@@ -408,3 +410,5 @@ TEST_CASE("empty traces compare to nothing") {
   CHECK(held({}, {}).cases.empty());
   CHECK(outcome_of(held({}, {})) == Outcome::not_slower);
 }
+
+}  // namespace compare_test

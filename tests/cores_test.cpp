@@ -10,6 +10,8 @@
 #include "netpipe/devices/host/nodes.hpp"
 #include "npgpu/error.hpp"
 
+namespace cores_test {
+
 using namespace npgpu;
 using Cpus = std::vector<unsigned>;
 
@@ -58,3 +60,5 @@ TEST_CASE("more than the machine has is an error that says how much") {
   CHECK_THROWS_WITH_AS(host::Pages{std::uint64_t{1} << 60}, doctest::Contains("1152921504606846976 bytes"), Error);
   CHECK_THROWS_AS(host::Pages{UINT64_MAX - 4096}, Error);
 }
+
+}  // namespace cores_test

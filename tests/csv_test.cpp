@@ -9,6 +9,8 @@
 #include "tests/made_probe.hpp"
 #include "tests/made_sweep.hpp"
 
+namespace csv_test {
+
 using namespace npgpu;
 
 namespace {
@@ -280,3 +282,5 @@ TEST_CASE("what a value counts: a chase its loads' time, a call its work, a job 
   CHECK(job.at("counts") == "time of a job");
   CHECK(job.at("chunks") == "1");
 }
+
+}  // namespace csv_test

@@ -3,6 +3,8 @@
 
 #include "netpipe/devices/cuda/copy_layout.hpp"
 
+namespace cuda_cases_test {
+
 using namespace npgpu;
 using cuda::why_impossible;
 
@@ -206,3 +208,5 @@ TEST_CASE("needs: both ends, the landing buffer of a round trip, managed memory 
   CHECK(cuda::needs(c, UINT64_MAX, 0).host_bytes == UINT64_MAX);
   CHECK(cuda::needs(c, UINT64_MAX, 0).device_bytes == UINT64_MAX);
 }
+
+}  // namespace cuda_cases_test

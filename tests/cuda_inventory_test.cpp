@@ -8,6 +8,8 @@
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/cuda/payload.hpp"
 
+namespace cuda_inventory_test {
+
 using namespace npgpu;
 
 TEST_CASE("each reason for no GPU has its own sentence") {
@@ -100,3 +102,5 @@ TEST_CASE("an error says what was tried and what CUDA calls it") {
     CHECK(std::string(e.what()) == "copying to nowhere: cudaErrorInvalidValue (invalid argument)");
   }
 }
+
+}  // namespace cuda_inventory_test

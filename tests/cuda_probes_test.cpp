@@ -6,6 +6,8 @@
 
 #include "netpipe/devices/cuda/probe_bench.hpp"
 
+namespace cuda_probes_test {
+
 using namespace npgpu;
 
 TEST_CASE("limits by hand: an H200 has 132 multiprocessors at 1980 MHz") {
@@ -44,3 +46,5 @@ TEST_CASE("records of blocks: the slowest unit, the units, the most blocks on on
   CHECK(all.max_blocks_on_unit == 3);
   CHECK_THROWS_WITH(cuda::read_back(records, 4), "block 0 of 5 left no record of its run");
 }
+
+}  // namespace cuda_probes_test

@@ -3,6 +3,8 @@
 
 #include "netpipe/devices/cuda/watch.hpp"
 
+namespace cuda_watch_test {
+
 using namespace npgpu;
 using namespace npgpu::cuda;
 
@@ -154,3 +156,5 @@ TEST_CASE("what cannot be seen is said") {
     CHECK(watch.cannot_see().find("link") != std::string::npos);
   }
 }
+
+}  // namespace cuda_watch_test

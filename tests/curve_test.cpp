@@ -2,6 +2,8 @@
 
 #include "tests/made_sweep.hpp"
 
+namespace curve_test {
+
 using namespace npgpu;
 
 namespace {
@@ -260,3 +262,5 @@ TEST_CASE("the latency of the smallest sizes is the mean of ten, whatever order 
   for (int i = 12; i >= 1; --i) points.push_back(summary_of(static_cast<std::uint64_t>(i), 100 + i / 10.0));
   CHECK(fit_curve(points).small_us == doctest::Approx(100.55));
 }
+
+}  // namespace curve_test

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace cycle_sum_test {
+
 using namespace npgpu;
 
 TEST_CASE("the sum below a number, also where it is odd, even, nothing or wraps") {
@@ -34,3 +36,5 @@ TEST_CASE("pattern words are linear in their place, modulo 2^32") {
   CHECK(pattern_word(5) + pattern_word(9) == pattern_word(14));
   CHECK(static_cast<std::uint32_t>(3 * pattern_word(1000000007)) == pattern_word(3000000021));
 }
+
+}  // namespace cycle_sum_test

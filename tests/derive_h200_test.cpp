@@ -7,6 +7,8 @@
 #include "npgpu/derive.hpp"
 #include "npgpu/trace.hpp"
 
+namespace derive_h200_test {
+
 using namespace npgpu;
 
 TEST_CASE("a real H200: 132 multiprocessors, warps of 32, 16 of them to fill one, an FMA in 4 cycles") {
@@ -32,3 +34,5 @@ TEST_CASE("a real H200: 132 multiprocessors, warps of 32, 16 of them to fill one
     CHECK(p.verdict != Agreement::disagrees);
   }
 }
+
+}  // namespace derive_h200_test

@@ -6,6 +6,8 @@
 
 #include "made_probe.hpp"
 
+namespace derive_host_test {
+
 using namespace npgpu;
 
 namespace {
@@ -142,3 +144,5 @@ TEST_CASE("integers: one and a register full take different instructions, which 
   CHECK(std::any_of(d.missing.begin(), d.missing.end(),
                     [](const auto& m) { return m.starts_with("lanes int32, ports int32: "); }));
 }
+
+}  // namespace derive_host_test

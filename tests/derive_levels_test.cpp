@@ -7,6 +7,9 @@
 
 #include "made_probe.hpp"
 #include "npgpu/trace.hpp"
+#include "probed.hpp"
+
+namespace derive_levels_test {
 
 using namespace npgpu;
 
@@ -36,12 +39,6 @@ DeviceParameters derived(const ProbeSeries& sweep, Facts facts = {}) {
   trace.of<Probes>().push_back(sweep);
   if (!facts.empty()) trace.provenance = {{"host", facts}};
   return derive(trace).at(0);
-}
-
-const Parameter* find(const DeviceParameters& d, const std::string& name) {
-  const auto found =
-      std::find_if(d.parameters.begin(), d.parameters.end(), [&](const auto& p) { return p.name == name; });
-  return found == d.parameters.end() ? nullptr : &*found;
 }
 
 bool says(const std::vector<std::string>& all, const std::string& what) {
@@ -208,3 +205,5 @@ TEST_CASE("a real H200: L1 of 256 KiB, L2 of 60 MiB, half of it near") {
   CHECK(find(d, "shared cycles")->estimate.value == doctest::Approx(23).epsilon(0.01));
   CHECK(find(d, "constant L1 size")->estimate.value == doctest::Approx(2.0 * KiB).epsilon(0.15));
 }
+
+}  // namespace derive_levels_test

@@ -3,6 +3,8 @@
 
 #include "probed.hpp"
 
+namespace derive_simulated_test {
+
 using namespace npgpu;
 
 namespace {
@@ -135,3 +137,5 @@ TEST_CASE("bandwidth: the bus by full blocks, the latency by one thread") {
   for (const char* name : {"B read", "B write", "B copy", "B triad"})
     CHECK(value_of(h200, name) == doctest::Approx(4282e9).epsilon(0.01));
 }
+
+}  // namespace derive_simulated_test

@@ -7,6 +7,8 @@
 #include "made_probe.hpp"
 #include "netpipe/model/probes/derivation.hpp"
 
+namespace derive_test {
+
 using namespace npgpu;
 using namespace npgpu::model;
 
@@ -327,3 +329,5 @@ TEST_CASE("memory: All-One and One-One by the dependent form, the bus by the fas
   CHECK(std::any_of(streaming.missing.begin(), streaming.missing.end(),
                     [](const auto& m) { return m.find("dependent form") != std::string::npos; }));
 }
+
+}  // namespace derive_test

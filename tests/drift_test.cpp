@@ -4,6 +4,8 @@
 
 #include "tests/made_sweep.hpp"
 
+namespace drift_test {
+
 using namespace npgpu;
 
 namespace {
@@ -55,3 +57,5 @@ TEST_CASE("what a busy sibling adds is the median over points that were visited 
   CHECK(found.adds == doctest::Approx(0.3));
   CHECK(busy_sibling(run_of({1, 1})).points == 0);
 }
+
+}  // namespace drift_test

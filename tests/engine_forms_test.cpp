@@ -4,6 +4,8 @@
 #include "exact_forms.hpp"
 #include "made_chunks.hpp"
 
+namespace engine_forms_test {
+
 using namespace npgpu;
 using namespace npgpu::models;
 
@@ -114,3 +116,5 @@ TEST_CASE("both directions at once: the formula of two copies") {
   // 10 ms in and 20 ms out, each twice as slow beside the other: the copy in ends at 20, when 10 of 20 have gone out.
   CHECK(in_ms(both_directions({{}, Seconds{0.01}, 2}, {{}, Seconds{0.02}, 2})) == doctest::Approx(30));
 }
+
+}  // namespace engine_forms_test

@@ -6,6 +6,8 @@
 
 #include "npgpu/report.hpp"
 
+namespace evaluation_report_test {
+
 using namespace npgpu;
 using Json = nlohmann::json;
 
@@ -137,3 +139,5 @@ TEST_CASE("JSON: scores as parts of one, workloads with every point, null for wh
   CHECK(w["points"][1] ==
         Json{{"streams", 2}, {"measured_us", 200}, {"low_us", 199}, {"high_us", 201}, {"predicted_us", 210}});
 }
+
+}  // namespace evaluation_report_test

@@ -10,6 +10,8 @@
 #include "npgpu/predict.hpp"
 #include "score.hpp"
 
+namespace evaluation_test {
+
 using namespace npgpu;
 using namespace npgpu::model;
 
@@ -284,3 +286,5 @@ TEST_CASE("without workloads there is nothing to evaluate, and the sentence says
     CHECK(std::string(error.what()).find("npgpu streams --experiment design") != std::string::npos);
   }
 }
+
+}  // namespace evaluation_test

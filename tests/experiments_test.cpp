@@ -8,6 +8,8 @@
 #include <map>
 #include <set>
 
+namespace experiments_test {
+
 using namespace npgpu;
 
 namespace {
@@ -173,3 +175,5 @@ TEST_CASE("a design issued both ways has each point twice, and the same points a
     if (step.question.issue == Issuing::graph) graphs.insert(step.axes);
   CHECK(once == graphs);
 }
+
+}  // namespace experiments_test

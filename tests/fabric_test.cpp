@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace fabric_test {
+
 using namespace npgpu::simulated;
 
 namespace {
@@ -73,3 +75,5 @@ TEST_CASE("behind a gate nothing begins, and marks have the time of its opening"
   CHECK(seconds(fabric.time_of(lane, start)) == doctest::Approx(5));
   CHECK(seconds(fabric.time_of(lane, stop)) == doctest::Approx(7));
 }
+
+}  // namespace fabric_test

@@ -6,6 +6,8 @@
 
 #include "npgpu/report.hpp"
 
+namespace forecast_report_test {
+
 using namespace npgpu;
 using Json = nlohmann::json;
 
@@ -227,3 +229,5 @@ TEST_CASE("JSON: an interval that is not there is null") {
   CHECK(json["candidates"][0]["low_us"].is_null());
   CHECK(json["candidates"][0]["time_us"] == 3000);
 }
+
+}  // namespace forecast_report_test

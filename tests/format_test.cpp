@@ -6,6 +6,8 @@
 
 #include "npgpu/report.hpp"
 
+namespace format_test {
+
 using namespace npgpu;
 
 TEST_CASE("sizes are exact, in the largest unit that shows them so") {
@@ -90,3 +92,5 @@ TEST_CASE("percentages show the small ones") {
   CHECK(percent_text(9.996) == "10.0");
   CHECK(percent_text(not_measured) == "-");
 }
+
+}  // namespace format_test

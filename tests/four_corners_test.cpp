@@ -11,6 +11,8 @@
 
 #include "npgpu/derive.hpp"
 
+namespace four_corners_test {
+
 using namespace npgpu;
 
 namespace {
@@ -148,3 +150,5 @@ TEST_CASE("the computing power lies below what clock and processors allow, and r
     CHECK(part < 1);
   }
 }
+
+}  // namespace four_corners_test

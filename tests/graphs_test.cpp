@@ -10,6 +10,8 @@
 #include "npgpu/report.hpp"
 #include "tests/made_jobs.hpp"
 
+namespace graphs_test {
+
 using namespace npgpu;
 
 namespace {
@@ -167,3 +169,5 @@ TEST_CASE("jobs as graphs are in no cost of calls") {
   for (const MeasuredCosts& m : stream_costs(trace))
     for (const CostParameter& p : m.parameters) CHECK(std::isnan(p.estimate.value));
 }
+
+}  // namespace graphs_test

@@ -7,6 +7,8 @@
 #include "made_trace.hpp"
 #include "netpipe/trace/decode.hpp"
 
+namespace guarded_read_test {
+
 using namespace npgpu;
 
 TEST_CASE("a guarded read says how it ended") {
@@ -52,3 +54,5 @@ TEST_CASE("a sound trace is sound with any of the standard descriptors closed") 
     CHECK(WEXITSTATUS(status) == 0);
   }
 }
+
+}  // namespace guarded_read_test

@@ -8,6 +8,8 @@
 #include "npgpu/advice.hpp"
 #include "score.hpp"
 
+namespace h200_design_test {
+
 using namespace npgpu;
 
 namespace {
@@ -67,3 +69,5 @@ TEST_CASE("a real H200: its costs, and 205 workloads predicted from them") {
   }
   CHECK(score(e, "n = 1").regret.median > 0.1);
 }
+
+}  // namespace h200_design_test

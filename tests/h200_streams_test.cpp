@@ -10,6 +10,8 @@
 #include "npgpu/module.hpp"
 #include "npgpu/simulate.hpp"
 
+namespace h200_streams_test {
+
 using namespace npgpu;
 
 namespace {
@@ -65,3 +67,5 @@ TEST_CASE("H200: kernels in slots come closest, serial ones are far off") {
   costs.compute = Compute::serial;
   CHECK(errors(costs).back() > 0.5);
 }
+
+}  // namespace h200_streams_test

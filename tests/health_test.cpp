@@ -10,6 +10,8 @@
 #include "tests/made_probe.hpp"
 #include "tests/made_sweep.hpp"
 
+namespace health_test {
+
 using namespace npgpu;
 
 namespace {
@@ -377,3 +379,5 @@ TEST_CASE("pageable copies that fall to less than half of their best are said to
   CHECK(with(5.7).text == "H2D pageable falls from 16.00 GB/s at 1 MiB to 5.700 GB/s at 64 MiB");
   CHECK(cause(with(5.7)) == "host_memory");
 }
+
+}  // namespace health_test

@@ -13,6 +13,8 @@
 #include "npgpu/error.hpp"
 #include "npgpu/units.hpp"
 
+namespace host_memory_test {
+
 using namespace npgpu;
 namespace fs = std::filesystem;
 
@@ -122,3 +124,5 @@ TEST_CASE("cgroup 1: the memory controller's own tree, alone or mounted with oth
 }
 
 TEST_CASE("this machine has free memory") { CHECK(host::free_host_memory() > 16 * MiB); }
+
+}  // namespace host_memory_test

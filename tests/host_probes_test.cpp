@@ -10,6 +10,8 @@
 #include "probes/compute/chains.hpp"
 #include "probes/host/probe.hpp"
 
+namespace host_probes_test {
+
 using namespace npgpu;
 
 namespace {
@@ -195,3 +197,5 @@ TEST_CASE("the cores one by one end with all of them") {
   CHECK(many.size() < 40);
   CHECK(std::set<std::uint32_t>(many.begin(), many.end()).size() == many.size());
 }
+
+}  // namespace host_probes_test

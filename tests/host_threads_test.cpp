@@ -8,6 +8,8 @@
 #include "netpipe/devices/host/facts.hpp"
 #include "probes/host/threads.hpp"
 
+namespace host_threads_test {
+
 using namespace npgpu;
 
 TEST_CASE("time is from the earliest begin to the latest end, cycles are the longest block's own") {
@@ -53,3 +55,5 @@ TEST_CASE("pinned threads call every block once a round, on its own cpu") {
   CHECK(sample.max_blocks_on_unit == 1);
   CHECK(threads.binding().find("one thread a core: cpus ") == 0);
 }
+
+}  // namespace host_threads_test

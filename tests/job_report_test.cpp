@@ -7,6 +7,8 @@
 #include "npgpu/report.hpp"
 #include "tests/made_jobs.hpp"
 
+namespace job_report_test {
+
 using namespace npgpu;
 
 namespace {
@@ -108,3 +110,5 @@ TEST_CASE("JSON: summaries, and everything") {
   CHECK(all["jobs"][0]["samples"]["host_us"].size() == 12);
   CHECK(all["jobs"][0]["samples"]["device_us"][0].is_null());
 }
+
+}  // namespace job_report_test

@@ -6,6 +6,8 @@
 #include "netpipe/jobs/runner.hpp"
 #include "npgpu/error.hpp"
 
+namespace job_runner_test {
+
 using namespace npgpu;
 
 namespace {
@@ -164,3 +166,5 @@ TEST_CASE("devices without streams are refused, in words") {
   CHECK_THROWS_WITH_AS(find_job_backend("host"), doctest::Contains("sim"), Error);
   CHECK(find_job_backend("sim:h200").device_kind() == "sim");
 }
+
+}  // namespace job_runner_test

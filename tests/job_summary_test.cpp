@@ -5,6 +5,8 @@
 
 #include "tests/made_jobs.hpp"
 
+namespace job_summary_test {
+
 using namespace npgpu;
 
 TEST_CASE("the median of the host's times, and of the device's where gated") {
@@ -78,3 +80,5 @@ TEST_CASE("a disturbed visit to a job does not count, unless most were") {
   CHECK(all[0].time_us.value == 12);
   CHECK(all[0].disturbed == "no core of its own");
 }
+
+}  // namespace job_summary_test

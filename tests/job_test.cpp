@@ -7,6 +7,8 @@
 
 #include "netpipe/jobs/layout.hpp"
 
+namespace job_test {
+
 using namespace npgpu;
 
 TEST_CASE("pieces end at lines of 128 B, the last at the very end") {
@@ -149,3 +151,5 @@ TEST_CASE("a graph is made before the clock starts and needs no gate") {
   c.pool = StreamPool::fresh;
   CHECK(refuses({c, job}).value_or("").find("pooled") != std::string::npos);
 }
+
+}  // namespace job_test

@@ -11,6 +11,8 @@
 #include "npgpu/error.hpp"
 #include "npgpu/job.hpp"
 
+namespace jobs_simulated_test {
+
 using namespace npgpu;
 
 namespace {
@@ -245,3 +247,5 @@ TEST_CASE("simulated job: on a device that says what graphs cost, only the host'
   c.issue = Issuing::graph;
   CHECK(issue_us() == doctest::Approx(1.3 + 4 * 0.8).epsilon(0.05));
 }
+
+}  // namespace jobs_simulated_test

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+namespace knee_test {
+
 using namespace npgpu;
 using model::knee_of;
 
@@ -80,3 +82,5 @@ TEST_CASE("too little to say anything") {
   CHECK_FALSE(knee_of({{1, about(10)}, {2, about(20)}}));
   CHECK_FALSE(knee_of({{2, about(20)}, {4, about(40)}, {8, about(40)}}));  // without one block, the rise is not known
 }
+
+}  // namespace knee_test

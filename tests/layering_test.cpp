@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+namespace layering_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -155,3 +157,5 @@ TEST_CASE("a file is one idea that fits a sitting") {
       CHECK(lines <= 450);
     }
 }
+
+}  // namespace layering_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace layout_test {
+
 using namespace npgpu;
 
 TEST_CASE("a width is what a terminal shows, not the bytes of UTF-8") {
@@ -115,3 +117,5 @@ TEST_CASE("without colours not one escape is written") {
   CHECK(Ink(true).alarm("x") == "\x1b[1;31mx\x1b[0m");
   CHECK(Ink(true).bold("").empty());
 }
+
+}  // namespace layout_test

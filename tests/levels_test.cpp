@@ -7,6 +7,8 @@
 #include <cmath>
 #include <functional>
 
+namespace levels_test {
+
 using namespace npgpu;
 using model::Level;
 using model::levels_of;
@@ -152,3 +154,5 @@ TEST_CASE("bounds of the points widen the size's") {
   CHECK(levels[0].bytes.low < 28 * KiB);
   CHECK(levels[0].bytes.value > 32 * KiB);
 }
+
+}  // namespace levels_test

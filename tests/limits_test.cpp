@@ -4,6 +4,8 @@
 
 #include "npgpu/transfer.hpp"
 
+namespace limits_test {
+
 using namespace npgpu;
 
 namespace {
@@ -66,3 +68,5 @@ TEST_CASE("a device's own reason for not knowing is passed on") {
 TEST_CASE("the link says nothing about copies between two devices") {
   CHECK(std::isnan(limit_of(going(Direction::peer), gpu()).per_s));
 }
+
+}  // namespace limits_test

@@ -5,6 +5,8 @@
 
 #include <vector>
 
+namespace loops_test {
+
 using namespace npgpu;
 
 namespace {
@@ -91,3 +93,5 @@ TEST_CASE("what a step is counted as") {
   CHECK(loops::touches(Operation::triad) == 3);
   CHECK(loops::touches(Operation::fma) == 0);
 }
+
+}  // namespace loops_test

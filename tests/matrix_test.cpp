@@ -7,6 +7,8 @@
 #include "netpipe/model/matrix/outliers.hpp"
 #include "tests/made_sweep.hpp"
 
+namespace matrix_test {
+
 using namespace npgpu;
 
 namespace {
@@ -121,3 +123,5 @@ TEST_CASE("a trace with copies to and from the host only is no matrix") {
   CHECK(node.matrices[1].find("cuda:0", "cuda:1")->value.value == doctest::Approx(1.024e9));
   CHECK(node.matrices[1].find("cuda:1", "cuda:0") == nullptr);
 }
+
+}  // namespace matrix_test

@@ -12,6 +12,8 @@
 #include "netpipe/engine/transfer_runner.hpp"
 #include "npgpu/error.hpp"
 
+namespace measure_test {
+
 using namespace npgpu;
 
 namespace {
@@ -302,3 +304,5 @@ TEST_CASE("warming up lasts as long as it was asked for, and records nothing") {
   CHECK(rig[0].forwards >= 100);
   CHECK(rig[0].forwards <= 103);
 }
+
+}  // namespace measure_test

@@ -10,6 +10,8 @@
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
 
+namespace memcpy_module_test {
+
 using namespace npgpu;
 
 namespace {
@@ -182,3 +184,5 @@ TEST_CASE("the timed operation is a memcpy and a call: no clock, lock or allocat
   // 0.3 ns apart on a quiet machine; a clock read would be 20. Twice: sanitizers watch every load.
   CHECK(min_channel_ns < 2 * min_bare_ns + 10);
 }
+
+}  // namespace memcpy_module_test

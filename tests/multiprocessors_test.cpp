@@ -6,6 +6,8 @@
 #include "netpipe/devices/simulated/library.hpp"
 #include "npgpu/error.hpp"
 
+namespace multiprocessors_test {
+
 using namespace npgpu;
 using namespace npgpu::simulated;
 
@@ -113,3 +115,5 @@ TEST_CASE("what a spec must say for kernels, and what it may leave out") {
                  "hardware.fma_latency_cycles to ") == 0);
   CHECK(why_no_kernels(plain, Need::memory)->find("memory_latency_cycles") != std::string::npos);
 }
+
+}  // namespace multiprocessors_test

@@ -5,6 +5,8 @@
 #include "npgpu/report.hpp"
 #include "tests/made_sweep.hpp"
 
+namespace npout_test {
+
 using namespace npgpu;
 
 namespace {
@@ -74,3 +76,5 @@ TEST_CASE("columns widen for numbers that need it, and stay apart") {
   add_point(sweep, 12345678901, {1e7});
   CHECK(npout(sweep) == "12345678901     9.877     9.877     9.877 10000000.00\n");
 }
+
+}  // namespace npout_test

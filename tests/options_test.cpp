@@ -8,6 +8,8 @@
 
 #include "npgpu/error.hpp"
 
+namespace options_test {
+
 using namespace npgpu;
 using namespace npgpu::cli;
 
@@ -143,3 +145,5 @@ TEST_CASE("a place is needed by name") {
   t.options.read({"here"});
   CHECK(t.options.place("PLACE") == "here");
 }
+
+}  // namespace options_test

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+namespace ordered_calls_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -118,3 +120,5 @@ TEST_CASE("the timed loop of jobs makes calls, and decides nothing") {
     CHECK(body.find(word) == std::string::npos);
   }
 }
+
+}  // namespace ordered_calls_test

@@ -11,6 +11,8 @@
 #include "tests/made_probe.hpp"
 #include "tests/made_sweep.hpp"
 
+namespace overview_report_test {
+
 using namespace npgpu;
 
 namespace {
@@ -263,3 +265,5 @@ TEST_CASE("a drawing places points by their logarithm, bands by their interval, 
   plot.curves[0].points.resize(1);
   CHECK(html::figure_of(plot).empty());
 }
+
+}  // namespace overview_report_test

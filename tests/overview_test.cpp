@@ -8,6 +8,8 @@
 #include "tests/made_probe.hpp"
 #include "tests/made_sweep.hpp"
 
+namespace overview_test {
+
 using namespace npgpu;
 
 namespace {
@@ -185,3 +187,5 @@ TEST_CASE("a trace without series gives an overview without devices") {
   CHECK_FALSE(all.host);
   CHECK(all.seconds == 0);
 }
+
+}  // namespace overview_test

@@ -9,6 +9,8 @@
 #include "made_chunks.hpp"
 #include "npgpu/module.hpp"
 
+namespace paper_streams_test {
+
 using namespace npgpu;
 using namespace npgpu::models;
 
@@ -147,3 +149,5 @@ TEST_CASE("asymmetric transfers, GTX 480: the kernel hides the copies in, not th
     CHECK(off(right.simulated_ms, best_practices_transfers(right.whole, 16)) < 0.01);
   }
 }
+
+}  // namespace paper_streams_test

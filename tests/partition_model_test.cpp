@@ -14,6 +14,8 @@
 
 #include "netpipe/model/partitions/regressions.hpp"
 
+namespace partition_model_test {
+
 using namespace npgpu;
 using models::partition::paper;
 using models::partition::tau_ms;
@@ -130,3 +132,5 @@ TEST_CASE("what cannot be fitted gives no answer") {
   CHECK(half.model.optimum(1e6, powers));
   CHECK_FALSE(half.model.optimum(1e7, powers));
 }
+
+}  // namespace partition_model_test

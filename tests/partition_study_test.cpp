@@ -14,6 +14,8 @@
 #include "probed.hpp"
 #include "streamed.hpp"
 
+namespace partition_study_test {
+
 using namespace npgpu;
 
 namespace {
@@ -203,3 +205,5 @@ TEST_CASE("text and JSON have every size, and say what is simulated") {
   CHECK(size["choices"][0]["streams"].is_null());
   CHECK(size["choices"][3]["regret"].get<double>() == doctest::Approx(0.19131).epsilon(1e-4));
 }
+
+}  // namespace partition_study_test

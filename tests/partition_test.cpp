@@ -15,6 +15,8 @@
 #include "netpipe/partition/rows.hpp"
 #include "npgpu/error.hpp"
 
+namespace partition_test {
+
 using namespace npgpu;
 using namespace npgpu::partition;
 
@@ -251,3 +253,5 @@ TEST_CASE("the plan: every size whole in every number of streams, and by stages 
   const std::uint32_t few[] = {1, 3};
   CHECK(partition_steps("host", types, one, 10, few).size() == 4);
 }
+
+}  // namespace partition_test

@@ -4,6 +4,8 @@
 #include "npgpu/laws.hpp"
 #include "probed.hpp"
 
+namespace patterns_simulated_test {
+
 using namespace npgpu;
 using nlohmann::json;
 
@@ -233,3 +235,5 @@ TEST_CASE("probes that have no pattern refuse one") {
   CHECK(compute.refuses({c, {.stride = 2}})->find("no stride") != std::string::npos);
   CHECK_FALSE(compute.refuses({c, {}}));
 }
+
+}  // namespace patterns_simulated_test

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <set>
 
+namespace patterns_test {
+
 using namespace npgpu;
 
 namespace {
@@ -153,3 +155,5 @@ TEST_CASE("what no kernel does is refused, in words") {
   const Shape branch{.blocks = 1, .threads = 64, .ways = 33};
   CHECK(patterns::refuses_divergence(patterns::divergence_case("host"), branch).has_value());
 }
+
+}  // namespace patterns_test

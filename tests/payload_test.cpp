@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace payload_test {
+
 using namespace npgpu;
 using payload::guard_bytes;
 
@@ -149,3 +151,5 @@ TEST_CASE("a wrong byte is one sentence, and one never written says so") {
   CHECK(payload::sentence({17, 0xa3, 0x00}, 4096) == "byte 17 of 4096 is 0x00, expected 0xa3");
   CHECK(payload::sentence({17, 0xa3, 0x5c}, 4096) == "byte 17 of 4096 is 0x5c, expected 0xa3: never written");
 }
+
+}  // namespace payload_test

@@ -10,7 +10,9 @@
 
 #include "netpipe/devices/host/kernel_log.hpp"
 
-namespace npgpu {
+namespace pci_test {
+
+using namespace npgpu;
 
 namespace {
 
@@ -109,4 +111,4 @@ TEST_CASE("Xids of one GPU are counted in the kernel's log") {
   CHECK(host::count_xids(log, "0000:99:00.0") == 0);
 }
 
-}  // namespace npgpu
+}  // namespace pci_test

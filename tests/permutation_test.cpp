@@ -4,6 +4,8 @@
 
 #include <set>
 
+namespace permutation_test {
+
 using npgpu::Permutation;
 
 TEST_CASE("every place is taken once, whatever the count") {
@@ -30,3 +32,5 @@ TEST_CASE("neighbours in the order are no neighbours in memory, and steps do not
   CHECK(near < 30);            // 8 of 4096 by chance; all of them if it were not shuffled
   CHECK(steps.size() > 2000);  // 1 - 1/e of 4096 by chance, 2589
 }
+
+}  // namespace permutation_test

@@ -5,6 +5,8 @@
 #include "npgpu/runner.hpp"
 #include "npgpu/statistics.hpp"
 
+namespace perturbed_sizes_test {
+
 using namespace npgpu;
 
 TEST_CASE("the neighbours of a default sweep are folded into their centres, and nothing else") {
@@ -39,3 +41,5 @@ TEST_CASE("without neighbours nothing is folded") {
   const std::vector<std::uint64_t> one{1000, 1024};  // one distance is no rule
   CHECK(perturbed_sizes_of(one).perturbation == 0);
 }
+
+}  // namespace perturbed_sizes_test

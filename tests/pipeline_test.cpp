@@ -7,6 +7,8 @@
 #include "made_chunks.hpp"
 #include "npgpu/error.hpp"
 
+namespace pipeline_test {
+
 using namespace npgpu;
 
 namespace {
@@ -144,3 +146,5 @@ TEST_CASE("what is no pipeline is refused") {
   two[0].stages[0].kernel.blocks = two[0].stages[0].kernel.slots = 4;
   CHECK_THROWS_AS(simulate_total(two, 2, costs, Order::depth_first), Error);
 }
+
+}  // namespace pipeline_test

@@ -8,6 +8,8 @@
 #include "made_probe.hpp"
 #include "npgpu/compare.hpp"
 
+namespace probe_rates_test {
+
 using namespace npgpu;
 using model::rates_of;
 using model::two_groups;
@@ -185,3 +187,5 @@ TEST_CASE("sets inside the cache are no corners of memory, and a set that is har
   sweep.layout.cache_bytes = 60 * MiB;
   CHECK(corners_of(sweep).doubts[0] == std::vector<std::string>{"its working set is not far beyond the cache"});
 }
+
+}  // namespace probe_rates_test

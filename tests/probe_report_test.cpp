@@ -7,6 +7,8 @@
 #include "made_probe.hpp"
 #include "netpipe/report/series_text.hpp"
 
+namespace probe_report_test {
+
 using namespace npgpu;
 
 namespace {
@@ -241,3 +243,5 @@ TEST_CASE("json holds every sample of every probe") {
   CHECK(whole["probes"][0]["units"] == 4);
   CHECK(whole["probes"][0]["limit_per_s"] == 1e9);
 }
+
+}  // namespace probe_report_test

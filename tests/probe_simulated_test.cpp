@@ -2,6 +2,8 @@
 #include "npgpu/error.hpp"
 #include "probed.hpp"
 
+namespace probe_simulated_test {
+
 using namespace npgpu;
 using nlohmann::json;
 
@@ -109,3 +111,5 @@ TEST_CASE("device memory is counted and given back") {
     CHECK(runner->work() == 8);
   }
 }
+
+}  // namespace probe_simulated_test

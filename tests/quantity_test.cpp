@@ -4,13 +4,15 @@
 
 #include "npgpu/error.hpp"
 
-using namespace npgpu;
-using namespace npgpu::cli;
-
-namespace {
+namespace quantity_test {
 enum class Sort { small, large };
 }
-template <> inline constexpr std::array<std::string_view, 2> npgpu::names_of<Sort>{"small", "large"};
+template <> inline constexpr std::array<std::string_view, 2> npgpu::names_of<quantity_test::Sort>{"small", "large"};
+
+namespace quantity_test {
+
+using namespace npgpu;
+using namespace npgpu::cli;
 
 TEST_CASE("sizes as people write them") {
   CHECK(parse_size("end", "4096") == 4096);
@@ -85,3 +87,5 @@ TEST_CASE("names of an enumeration, one and several") {
   CHECK(parse_names<Sort>("sort", "small,large") == std::vector<Sort>{Sort::small, Sort::large});
   CHECK_THROWS_WITH_AS(parse_name<Sort>("sort", "tiny"), "--sort: 'tiny' is none of small, large", Error);
 }
+
+}  // namespace quantity_test

@@ -9,6 +9,8 @@
 #include <thread>
 #include <utility>
 
+namespace quiet_core_test {
+
 using namespace npgpu;
 using Cpus = std::vector<unsigned>;
 
@@ -161,3 +163,5 @@ TEST_CASE("a thread settles on one of its cpus, and has them all back afterwards
     CHECK(CPU_EQUAL(&before, &after));
   }).join();
 }
+
+}  // namespace quiet_core_test

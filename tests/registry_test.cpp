@@ -12,6 +12,8 @@
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
 
+namespace registry_test {
+
 using namespace npgpu;
 namespace fs = std::filesystem;
 
@@ -101,3 +103,5 @@ TEST_CASE("a fact by its name, and as a number") {
   CHECK(number_fact(facts, "b") == 0.5);
   for (const char* none : {"c", "d"}) CHECK(std::isnan(number_fact(facts, none)));
 }
+
+}  // namespace registry_test

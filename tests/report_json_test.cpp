@@ -8,6 +8,8 @@
 #include "tests/made_probe.hpp"
 #include "tests/made_sweep.hpp"
 
+namespace report_json_test {
+
 using namespace npgpu;
 using nlohmann::json;
 
@@ -202,3 +204,5 @@ TEST_CASE("a trace without series is a document with an empty list") {
   CHECK(report(Trace{})["transfers"] == json::array());
   CHECK(exported(Trace{})["transfers"] == json::array());
 }
+
+}  // namespace report_json_test

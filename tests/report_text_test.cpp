@@ -5,6 +5,8 @@
 #include "npgpu/report.hpp"
 #include "tests/made_sweep.hpp"
 
+namespace report_text_test {
+
 using namespace npgpu;
 
 namespace {
@@ -360,3 +362,5 @@ TEST_CASE("colours only where asked for") {
   style.color = true;
   CHECK(has(text(trace, style), "\x1b[1m"));
 }
+
+}  // namespace report_text_test

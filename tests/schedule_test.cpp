@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace schedule_test {
+
 using namespace npgpu;
 using Kind = Schedule::Step::Kind;
 
@@ -121,3 +123,5 @@ TEST_CASE("operations that cost nothing come to an end, under either schedule") 
   const auto asked = classic_schedule({.trials = 1, .fixed_repeats = 2 * max_trial_repeats});
   CHECK(drive(*asked, 1, Seconds{1e-9}).front() == 2 * max_trial_repeats);  // what the user asks for is kept
 }
+
+}  // namespace schedule_test

@@ -9,6 +9,8 @@
 
 #include "npgpu/error.hpp"
 
+namespace sequence_test {
+
 using namespace npgpu;
 
 namespace {
@@ -153,3 +155,5 @@ TEST_CASE("three machines: no order of seven is better than the one found, and l
   }
   CHECK(microseconds(b.run.total) >= *std::max_element(work, work + 3));
 }
+
+}  // namespace sequence_test

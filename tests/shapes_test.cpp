@@ -8,6 +8,8 @@
 #include "probes/bandwidth/walk.hpp"
 #include "probes/runner.hpp"
 
+namespace shapes_test {
+
 using namespace npgpu;
 
 namespace {
@@ -91,3 +93,5 @@ TEST_CASE("every working set holds its grid, and memory holds the set") {
         if (form == Form::dependent) CHECK(s.ilp == 1);
       }
 }
+
+}  // namespace shapes_test

@@ -14,6 +14,8 @@
 #include "npgpu/module.hpp"
 #include "npgpu/statistics.hpp"
 
+namespace simulated_module_test {
+
 using namespace npgpu;
 using nlohmann::json;
 namespace fs = std::filesystem;
@@ -552,3 +554,5 @@ TEST_CASE("the NetPIPE paper's plateaus come out of its GPU's spec") {
   c.memory = Memory::device;
   CHECK(2 * gb_s(1) == doctest::Approx(72).epsilon(0.01));
 }
+
+}  // namespace simulated_module_test

@@ -7,6 +7,8 @@
 #include "netpipe/engine/transfer_runner.hpp"
 #include "npgpu/error.hpp"
 
+namespace simulated_node_test {
+
 using namespace npgpu;
 using simulated::Node;
 
@@ -140,3 +142,5 @@ TEST_CASE("what a node cannot do is said") {
   c.timing = Timing::host;
   CHECK(simulated::why_refused_on_node(c)->find("--async") != std::string::npos);
 }
+
+}  // namespace simulated_node_test

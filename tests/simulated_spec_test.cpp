@@ -14,6 +14,8 @@
 #include "netpipe/devices/simulated/spec.hpp"
 #include "npgpu/error.hpp"
 
+namespace simulated_spec_test {
+
 using namespace npgpu;
 using nlohmann::json;
 namespace fs = std::filesystem;
@@ -407,3 +409,5 @@ TEST_CASE("a fault comes once, or again and again") {
   }
   CHECK_FALSE(again.is_at(6));
 }
+
+}  // namespace simulated_spec_test

@@ -15,6 +15,8 @@
 
 #include "made_simulation.hpp"
 
+namespace simulation_chrome_test {
+
 using namespace npgpu;
 using Json = nlohmann::json;
 
@@ -185,3 +187,5 @@ TEST_CASE("sums agree with those of the JSON") {
     CHECK(last == doctest::Approx(json["total_us"].get<double>()));  // no latency after the last
   }
 }
+
+}  // namespace simulation_chrome_test

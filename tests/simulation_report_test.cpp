@@ -7,6 +7,8 @@
 
 #include "made_simulation.hpp"
 
+namespace simulation_report_test {
+
 using namespace npgpu;
 using Json = nlohmann::json;
 
@@ -62,3 +64,5 @@ TEST_CASE("JSON") {
   CHECK(json["timeline"].back()["server"] == "compute");
   CHECK(json["timeline"].back()["end_us"].get<double>() == doctest::Approx(50000));
 }
+
+}  // namespace simulation_report_test

@@ -10,6 +10,8 @@
 #include "made_chunks.hpp"
 #include "npgpu/error.hpp"
 
+namespace simulator_test {
+
 using namespace npgpu;
 
 namespace {
@@ -402,3 +404,5 @@ TEST_CASE("what cannot be simulated is refused") {
   CHECK_THROWS_AS(Curve({{1, Seconds{-1}}}), Error);
   CHECK_THROWS_AS(Curve({{NAN, Seconds{1}}}), Error);
 }
+
+}  // namespace simulator_test

@@ -5,6 +5,8 @@
 #include "npgpu/error.hpp"
 #include "npgpu/schedule.hpp"
 
+namespace sizes_test {
+
 using namespace npgpu;
 using Sizes = std::vector<std::uint64_t>;
 
@@ -46,3 +48,5 @@ TEST_CASE("bad ranges are refused with the option's name") {
   CHECK_THROWS_WITH_AS(sweep_sizes(0, 10, 3), "--start must be at least 1 byte", Error);
   CHECK_THROWS_WITH_AS(sweep_sizes(10, 9, 3), "--end (9) is smaller than --start (10)", Error);
 }
+
+}  // namespace sizes_test

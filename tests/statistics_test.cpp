@@ -6,6 +6,8 @@
 #include <random>
 #include <vector>
 
+namespace statistics_test {
+
 using namespace npgpu;
 using Values = std::vector<double>;
 
@@ -155,3 +157,5 @@ TEST_CASE("Holm: the smallest p times the number of tests, the next times one le
   CHECK(raised[1] == 0.04);  // of two tests
   CHECK(raised[2] == 0.5);
 }
+
+}  // namespace statistics_test

@@ -9,6 +9,8 @@
 #include "probed.hpp"
 #include "streamed.hpp"
 
+namespace stream_costs_test {
+
 using namespace npgpu;
 
 namespace {
@@ -258,3 +260,5 @@ TEST_CASE("jobs with one stream free are no call's, copy's or kernel's time") {
     CHECK(again[i].estimate.value == parameters[i].estimate.value);
   }
 }
+
+}  // namespace stream_costs_test

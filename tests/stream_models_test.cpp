@@ -6,6 +6,8 @@
 #include "exact_forms.hpp"
 #include "made_chunks.hpp"
 
+namespace stream_models_test {
+
 using namespace npgpu;
 using namespace npgpu::models;
 
@@ -92,3 +94,5 @@ TEST_CASE("the last wave of a kernel") {
   CHECK(tail_inflation(7680, 528, 32) == doctest::Approx(2.2));
   CHECK(tail_inflation(7680, 528, 64) == doctest::Approx(4.4));
 }
+
+}  // namespace stream_models_test

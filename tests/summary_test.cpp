@@ -2,6 +2,8 @@
 
 #include "tests/made_sweep.hpp"
 
+namespace summary_test {
+
 using namespace npgpu;
 
 TEST_CASE("one point by hand: 1000 bytes in 1, 2 and 6 us is 500 MB/s by the median") {
@@ -291,3 +293,5 @@ TEST_CASE("lanes are put together trial by trial of each visit") {
   CHECK(sum[0].time_us.value == doctest::Approx(10));
   CHECK(sum[0].disturbed.empty());
 }
+
+}  // namespace summary_test

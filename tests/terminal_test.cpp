@@ -8,6 +8,8 @@
 
 #include "netpipe/cli/progress.hpp"
 
+namespace terminal_test {
+
 using namespace npgpu;
 using namespace npgpu::cli;
 
@@ -60,3 +62,5 @@ TEST_CASE("the bar's last character is whole, and none that fits is dropped") {
   CHECK(bar_text(0.5, " left 0:05", "1/2 a | 5.1 us ±", 53) == whole);
   CHECK(bar_text(0.5, " left 0:05", "1/2 a | 5.1 us ±", 52) == whole.substr(0, 52));
 }
+
+}  // namespace terminal_test

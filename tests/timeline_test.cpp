@@ -7,6 +7,8 @@
 #include <cmath>
 #include <random>
 
+namespace timeline_test {
+
 using npgpu::simulated::Time;
 using npgpu::simulated::Timeline;
 using Engine = Timeline::Engine;
@@ -209,3 +211,5 @@ TEST_CASE("a million copies add up to their sum") {
   for (int i = 0; i < 1000000; ++i) t.submit(s, op(Engine::h2d, 0.3L, 0.1L, 0.7L), 0);
   CHECK_CLOSE(*t.finish(s, 0), 0.3L + 1000000 * 0.7L + 999999 * 0.1L);
 }
+
+}  // namespace timeline_test

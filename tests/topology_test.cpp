@@ -16,6 +16,8 @@
 #include "netpipe/devices/host/nodes.hpp"
 #include "npgpu/error.hpp"
 
+namespace topology_test {
+
 using namespace npgpu;
 
 namespace {
@@ -153,3 +155,5 @@ TEST_CASE("the machine says of itself what a reader of its trace needs") {
   for (const char* name : {"cpu_model", "cores", "threads", "numa_nodes", "allowed_cpus", "kernel", "hostname"})
     CHECK_MESSAGE(names.count(name) == 1, name);
 }
+
+}  // namespace topology_test

@@ -7,6 +7,8 @@
 #include "netpipe/trace/hdf5.hpp"
 #include "netpipe/trace/tables.hpp"
 
+namespace trace_damage_test {
+
 using namespace npgpu;
 
 namespace {
@@ -254,3 +256,5 @@ TEST_CASE("random damage ends in a trace or in a sentence, never in a crash") {
   CHECK(read > 0);
   CHECK(refusals > 0);
 }
+
+}  // namespace trace_damage_test

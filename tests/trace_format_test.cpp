@@ -6,6 +6,8 @@
 #include "netpipe/trace/hdf5.hpp"
 #include "netpipe/trace/tables.hpp"
 
+namespace trace_format_test {
+
 using namespace npgpu;
 
 namespace {
@@ -95,3 +97,5 @@ TEST_CASE("the page has every column of every kind, with its type, unit and code
     check(own.substr(samples), trace::columns_of<typename K::Sample>());
   });
 }
+
+}  // namespace trace_format_test

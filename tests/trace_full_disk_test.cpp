@@ -10,6 +10,8 @@
 
 #include "made_trace.hpp"
 
+namespace trace_full_disk_test {
+
 using namespace npgpu;
 using Names = std::vector<std::string>;
 
@@ -123,3 +125,5 @@ TEST_CASE("a limit on file sizes, as batch systems set them") {
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
 }
+
+}  // namespace trace_full_disk_test

@@ -6,6 +6,8 @@
 #include "netpipe/trace/hdf5.hpp"
 #include "netpipe/trace/tables.hpp"
 
+namespace trace_kinds_test {
+
 using namespace npgpu;
 
 namespace {
@@ -315,3 +317,5 @@ TEST_CASE("tables carry the units and codes of their columns") {
   });
   CHECK(trace::codes_of<Stop>({"stop"}) == "0 trials, 1 converged, 2 not-converged");
 }
+
+}  // namespace trace_kinds_test

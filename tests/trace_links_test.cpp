@@ -6,6 +6,8 @@
 #include "netpipe/trace/hdf5.hpp"
 #include "netpipe/trace/tables.hpp"
 
+namespace trace_links_test {
+
 using namespace npgpu;
 
 namespace {
@@ -74,3 +76,5 @@ TEST_CASE("a named pipe in the place of a trace is refused at once") {
   REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
   CHECK(error_of([&] { read_trace(folder / "pipe"); }).has("not a plain file"));
 }
+
+}  // namespace trace_links_test

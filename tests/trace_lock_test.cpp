@@ -11,6 +11,8 @@
 #include "made_trace.hpp"
 #include "netpipe/trace/files.hpp"
 
+namespace trace_lock_test {
+
 using namespace npgpu;
 using Names = std::vector<std::string>;
 
@@ -227,3 +229,5 @@ TEST_CASE("many processes take and leave it: never two at once") {
   }
   CHECK(folder.names() == Names{"owner"});
 }
+
+}  // namespace trace_lock_test

@@ -6,6 +6,8 @@
 
 #include "made_trace.hpp"
 
+namespace trace_output_test {
+
 using namespace npgpu;
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
@@ -194,3 +196,5 @@ TEST_CASE("a reader that has the file open keeps the version it opened") {
   CHECK(read_trace(folder / "t.h5").of<Transfers>()[0].visits.size() ==
         2);  // and one that opens it now has the new one
 }
+
+}  // namespace trace_output_test

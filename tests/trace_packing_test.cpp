@@ -4,6 +4,8 @@
 #include "made_trace.hpp"
 #include "netpipe/trace/hdf5.hpp"
 
+namespace trace_packing_test {
+
 using namespace npgpu;
 
 namespace {
@@ -132,3 +134,5 @@ TEST_CASE("what only a later version knows survives a resume and a finish") {
     for (char* one : remarks) H5free_memory(one);
   });
 }
+
+}  // namespace trace_packing_test

@@ -5,6 +5,8 @@
 
 #include "made_trace.hpp"
 
+namespace trace_resume_test {
+
 using namespace npgpu;
 using Sizes = std::vector<std::uint64_t>;
 
@@ -308,3 +310,5 @@ TEST_CASE("what is known at the end of a run is in its provenance, and a later r
   CHECK(replays("gpu0_after") == 2);
   CHECK(replays("resume_1/gpu0_after") == 5);
 }
+
+}  // namespace trace_resume_test

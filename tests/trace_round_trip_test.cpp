@@ -7,8 +7,6 @@
 #include "netpipe/trace/hdf5.hpp"
 #include "netpipe/trace/tables.hpp"
 
-using namespace npgpu;
-
 namespace npgpu {
 
 // A row as an older version wrote it, and as this one does.
@@ -26,6 +24,10 @@ inline constexpr auto fields_of<NewRow> =
     std::tuple{field("shared", &NewRow::shared), optional_field("added", &NewRow::added), field("also", &NewRow::also)};
 
 }  // namespace npgpu
+
+namespace trace_round_trip_test {
+
+using namespace npgpu;
 
 using Sizes = std::vector<std::uint64_t>;
 
@@ -244,3 +246,5 @@ TEST_CASE("a column that an older table lacks is read as its default, and refuse
   CHECK_THROWS_WITH_AS(trace::Table<TransferSample>::open(file, "", "rows", unbounded), doctest::Contains("is missing"),
                        trace::FormatError);
 }
+
+}  // namespace trace_round_trip_test

@@ -2,6 +2,8 @@
 
 #include "netpipe/trace/hdf5.hpp"
 
+namespace utf8_test {
+
 using npgpu::trace::utf8;
 
 namespace {
@@ -26,3 +28,5 @@ TEST_CASE("what is out of place becomes U+FFFD") {
   CHECK(utf8("\xe2\x82") == bad);                            // one for a sequence that the end cuts short
   CHECK(utf8(std::string("a\0b", 3)) == "a" + bad + "b");
 }
+
+}  // namespace utf8_test

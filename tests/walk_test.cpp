@@ -7,6 +7,8 @@
 
 #include "npgpu/error.hpp"
 
+namespace walk_test {
+
 using namespace npgpu;
 
 namespace {
@@ -52,3 +54,5 @@ TEST_CASE("a set is cut to whole rows, and must hold one") {
   CHECK_THROWS_AS(walk_of({.blocks = 3, .threads = 32, .ilp = 1, .access_bytes = 4, .bytes = 383}, 0), Error);
   CHECK_THROWS_AS(walk_of({.blocks = 1, .threads = 1, .ilp = 1, .access_bytes = 0, .bytes = 383}, 0), Error);
 }
+
+}  // namespace walk_test

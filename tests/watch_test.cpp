@@ -9,6 +9,8 @@
 
 #include "npgpu/clock.hpp"
 
+namespace watch_test {
+
 using namespace npgpu;
 using namespace npgpu::host;
 
@@ -110,3 +112,5 @@ TEST_CASE("this machine's counters run, and this process is no other") {
   const auto all = other_processes();
   for (const Process& p : all) CHECK(p.pid != ::getpid());
 }
+
+}  // namespace watch_test

@@ -14,6 +14,8 @@
 
 extern char** environ;
 
+namespace busy_test {
+
 using namespace npgpu;
 
 namespace {
@@ -94,3 +96,5 @@ TEST_CASE("jobs beside another process that computes leave exact results") {
   }
   CHECK(busy.is_there());
 }
+
+}  // namespace busy_test

@@ -5,6 +5,8 @@
 
 #include "npgpu/call.hpp"
 
+namespace calls_test {
+
 using namespace npgpu;
 
 TEST_CASE("every call is timed, and its work is done") {
@@ -50,3 +52,5 @@ TEST_CASE("more kernels take longer: a chain the device, in launches and as a gr
     }
   }
 }
+
+}  // namespace calls_test

@@ -5,6 +5,8 @@
 #include "npgpu/error.hpp"
 #include "tests/gpu/cases.hpp"
 
+namespace copies_test {
+
 using namespace npgpu;
 using test::module_called;
 using test::possible_cases;
@@ -141,3 +143,5 @@ TEST_CASE("a device that is not there is refused, and cannot be opened") {
   CHECK_THROWS_AS(module.open_lane(c, 64), Error);
   CHECK_THROWS_AS(devices::find("cuda:99"), Error);
 }
+
+}  // namespace copies_test

@@ -3,6 +3,8 @@
 
 #include "tests/gpu/cases.hpp"
 
+namespace duplex_test {
+
 using namespace npgpu;
 using test::measured;
 
@@ -48,3 +50,5 @@ TEST_CASE("a lane that is only a load gives no samples, and the measured one arr
   REQUIRE(loaded.samples.size() == 3);
   for (const TransferSample& sample : loaded.samples) CHECK(sample.lane == 0);
 }
+
+}  // namespace duplex_test

@@ -10,6 +10,8 @@
 #include "netpipe/devices/cuda/check.hpp"
 #include "npgpu/error.hpp"
 
+namespace gate_test {
+
 using namespace npgpu;
 using namespace npgpu::cuda;
 using namespace std::chrono_literals;
@@ -155,3 +157,5 @@ TEST_CASE("what is promised to fit behind a gate does") {
       CHECK(static_cast<std::uint64_t>(fit) >= Gate::capacity() + 2);
     }
 }
+
+}  // namespace gate_test

@@ -12,6 +12,8 @@
 #include "netpipe/devices/cuda/check.hpp"
 #include "npgpu/clock.hpp"
 
+namespace inventory_test {
+
 using namespace npgpu;
 
 namespace {
@@ -165,3 +167,5 @@ TEST_CASE("counters of errors and the link's state, and what reading them costs"
   }
   if (number_fact(cuda::inventory()[0].facts, "ecc") > 0) CHECK(number_fact(before, "ecc_uncorrected_volatile") >= 0);
 }
+
+}  // namespace inventory_test

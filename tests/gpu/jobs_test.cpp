@@ -9,6 +9,8 @@
 #include "npgpu/error.hpp"
 #include "npgpu/job.hpp"
 
+namespace jobs_test {
+
 using namespace npgpu;
 
 namespace {
@@ -321,3 +323,5 @@ TEST_CASE("a graph of 64 streams gives the same results, and streams do after it
   CHECK(run(*runner).issue_us > 0);
   CHECK(runner->check({}).value_or("") == "");
 }
+
+}  // namespace jobs_test

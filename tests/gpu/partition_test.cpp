@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+namespace partition_test {
+
 using namespace npgpu;
 
 namespace {
@@ -78,3 +80,5 @@ TEST_CASE("stages: each takes its time, and together they fit into the run") {
                                  << s.stage3_in_us << " + " << s.stage3_kernel_us << " + " << s.stage3_out_us << " us");
   }
 }
+
+}  // namespace partition_test

@@ -8,6 +8,8 @@
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/host/payload.hpp"
 
+namespace payload_test {
+
 using namespace npgpu;
 using namespace npgpu::cuda;
 
@@ -139,3 +141,5 @@ TEST_CASE("past 4 GiB: no index is 32 bits wide") {
   CHECK(wrong->place == static_cast<std::int64_t>(place));
   CHECK(wrong->expected == was);
 }
+
+}  // namespace payload_test

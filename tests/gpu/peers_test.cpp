@@ -5,6 +5,8 @@
 
 #include "tests/gpu/cases.hpp"
 
+namespace peers_test {
+
 using namespace npgpu;
 using test::measured;
 
@@ -148,3 +150,5 @@ TEST_CASE("both ways at once between two GPUs, by engines and by kernels") {
       MESSAGE(title(c) << ": " << rate(2) << " and " << rate(1) << " GB/s");
     }
 }
+
+}  // namespace peers_test

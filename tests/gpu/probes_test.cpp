@@ -11,6 +11,8 @@
 #include "npgpu/runner.hpp"
 #include "npgpu/statistics.hpp"
 
+namespace probes_test {
+
 using namespace npgpu;
 
 namespace {
@@ -249,3 +251,5 @@ TEST_CASE("limits and layouts are the device's own") {
     if (c.probe == "bandwidth") CHECK(limit.per_s == cuda::inventory().front().memory.per_s);
   });
 }
+
+}  // namespace probes_test

@@ -5,6 +5,8 @@
 
 #include "netpipe/devices/cuda/copy_channel.hpp"
 
+namespace spoiled_test {
+
 using namespace npgpu;
 
 namespace {
@@ -130,3 +132,5 @@ TEST_CASE("what one channel copied never passes for another's") {
   CHECK(one.verdict() == "");
   CHECK(has(other.verdict(), "byte 0 of 4096 is"));
 }
+
+}  // namespace spoiled_test
