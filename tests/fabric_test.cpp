@@ -17,7 +17,7 @@ std::vector<double> shares(const std::vector<double>& links, const std::vector<s
   return Fabric::shares(links, flows);
 }
 
-double seconds(Fabric::Time time) { return static_cast<double>(time); }
+double seconds(Time time) { return static_cast<double>(time); }
 
 }  // namespace
 

@@ -218,7 +218,7 @@ void Stream::release() {
   if (device_->timeline_.held(stream_)) device_->timeline_.release(stream_, device_->now());
 }
 
-Timeline::Mark Stream::record(std::string_view what) {
+Mark Stream::record(std::string_view what) {
   const Device::Call call(*device_, what);
   device_->spend(device_->spec_.host.record);
   return device_->timeline_.mark(stream_, device_->now());

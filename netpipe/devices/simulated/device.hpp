@@ -195,11 +195,11 @@ class Stream final : public DeviceTimer {
   friend class Device;
   void submit(const Route&, std::uint64_t bytes);
   void wait();
-  Timeline::Mark record(std::string_view what);
+  Mark record(std::string_view what);
 
   std::shared_ptr<Device> device_;
   Timeline::Stream stream_;
-  Timeline::Mark start_ = 0, stop_ = 0;
+  Mark start_ = 0, stop_ = 0;
   std::uint64_t behind_gate_ = 0;
   bool timed_out_ = false;
 };

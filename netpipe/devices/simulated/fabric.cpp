@@ -53,56 +53,49 @@ void Fabric::submit(Stream stream, Operation operation, Time now) {
   state.queue.push_back({std::move(operation), now, state.held});
 }
 
-void Fabric::forget_marks(Stream stream) { streams_[stream].marks.clear(); }
+void Fabric::forget_marks(Stream stream) { streams_[stream].forget_marks(); }
 
-Fabric::Mark Fabric::mark(Stream stream, Time now) {
+Mark Fabric::mark(Stream stream, Time now) {
   run_until(now);
-  State& state = streams_[stream];
-  state.marks.push_back({state.submitted, now, state.last_end, state.held});
-  return state.marks.size() - 1;
+  return streams_[stream].mark(now);
 }
 
-Fabric::Time Fabric::time_of(Stream stream, Mark mark) const {
-  const Marked& marked = streams_[stream].marks.at(mark);
-  return std::max(marked.floor, marked.end);
-}
+Time Fabric::time_of(Stream stream, Mark mark) const { return streams_[stream].time_of(mark); }
 
 void Fabric::hold(Stream stream) { streams_[stream].held = true; }
 
 void Fabric::release(Stream stream, Time now) {
   run_until(now);
   State& state = streams_[stream];
-  state.held = false;
+  state.open_gate(now);
   for (Queued& queued : state.queue)
     if (std::exchange(queued.behind_gate, false)) queued.floor = now;
-  for (Marked& marked : state.marks)
-    if (std::exchange(marked.behind_gate, false)) marked.floor = now;
 }
 
-std::optional<Fabric::Time> Fabric::finish(Stream stream, Time now) {
+std::optional<Time> Fabric::finish(Stream stream, Time now) {
   run_until(now);
-  const State& state = streams_[stream];
-  while (state.ended < state.submitted) {
+  const StreamRecord& record = streams_[stream];
+  while (record.ended < record.submitted) {
     const auto next = next_event();
     if (!next) return std::nullopt;
     run_until(*next);
   }
-  return std::max(now, state.last_end);
+  return std::max(now, record.last_end);
 }
 
-std::optional<Fabric::Time> Fabric::start_of_head(const State& state) const {
+std::optional<Time> Fabric::start_of_head(const State& state) const {
   if (state.flows || state.queue.empty() || state.queue.front().behind_gate) return std::nullopt;
   const Queued& head = state.queue.front();
   const Time ready = head.operation.waits ? std::max(head.floor, state.last_end) : head.floor;
   return std::max(ready + head.operation.latency, state.last_end + head.operation.gap);
 }
 
-std::optional<Fabric::Time> Fabric::end_of_head(const State& state) const {
+std::optional<Time> Fabric::end_of_head(const State& state) const {
   if (!state.flows || !(state.rate > 0)) return std::nullopt;
   return time_ + static_cast<Time>(state.left) / static_cast<Time>(state.rate);
 }
 
-std::optional<Fabric::Time> Fabric::next_event() const {
+std::optional<Time> Fabric::next_event() const {
   std::optional<Time> first;
   for (const State& state : streams_)
     for (const auto& when : {start_of_head(state), end_of_head(state)})
@@ -125,10 +118,7 @@ void Fabric::happen() {
     if (state.flows && state.left <= a_byte_in_a_million) {
       state.flows = false;
       state.queue.pop_front();
-      state.last_end = time_;
-      ++state.ended;
-      for (Marked& marked : state.marks)
-        if (marked.after == state.ended) marked.end = time_;
+      state.end_one(time_);
       changed = true;
     }
     if (const auto start = start_of_head(state); start && *start <= time_) {

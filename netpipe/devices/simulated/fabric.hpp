@@ -13,18 +13,17 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <optional>
 #include <vector>
+
+#include "netpipe/devices/simulated/stream_record.hpp"
 
 namespace npgpu::simulated {
 
 class Fabric {
  public:
-  using Time = long double;  // seconds
   using Stream = std::size_t;
-  using Mark = std::size_t;
 
   struct Operation {
     Time latency = 0, gap = 0;
@@ -62,18 +61,10 @@ class Fabric {
     Time floor = 0;  // submitted, or released
     bool behind_gate = false;
   };
-  struct Marked {
-    std::uint64_t after = 0;  // operations before it
-    Time floor = 0, end = -1e30L;
-    bool behind_gate = false;
-  };
-  struct State {
+  struct State : StreamRecord {
     std::deque<Queued> queue;
-    std::uint64_t submitted = 0, ended = 0;
-    Time last_end = -1e30L;
-    bool held = false, flows = false;
+    bool flows = false;
     double left = 0, rate = 0;  // of the head, while it flows
-    std::vector<Marked> marks;
   };
 
   std::optional<Time> start_of_head(const State&) const;

@@ -29,10 +29,10 @@ class OpenNode {
   class HostClock final : public Clock {
    public:
     Seconds now() const override { return Seconds{static_cast<double>(time)}; }
-    Fabric::Time time = 0;
+    Time time = 0;
   };
 
-  void spend(Seconds cost) { clock.time += Fabric::Time{cost.count()} * noise.trial(); }
+  void spend(Seconds cost) { clock.time += Time{cost.count()} * noise.trial(); }
 
   const std::shared_ptr<const Node> node;
   HostClock clock;
@@ -76,8 +76,8 @@ class NodeTimer final : public DeviceTimer {
   void submit(const NodeRoute& route, Seconds gap, std::uint64_t bytes, bool waits) {
     const double factor = open_->noise.trial() * open_->noise.operation();
     Fabric::Operation operation;
-    operation.latency = Fabric::Time{route.latency.count()} * factor;
-    operation.gap = Fabric::Time{gap.count()} * factor;
+    operation.latency = Time{route.latency.count()} * factor;
+    operation.gap = Time{gap.count()} * factor;
     operation.bytes = static_cast<double>(bytes) * factor;
     operation.cap = route.cap;
     operation.links = route.links;
@@ -92,14 +92,14 @@ class NodeTimer final : public DeviceTimer {
 
  private:
   const HostCosts& costs() const { return open_->node->common().host; }
-  Fabric::Mark record() {
+  Mark record() {
     open_->spend(costs().record);
     return open_->fabric.mark(stream_, open_->clock.time);
   }
 
   std::shared_ptr<OpenNode> open_;
   Fabric::Stream stream_;
-  Fabric::Mark start_ = 0, stop_ = 0;
+  Mark start_ = 0, stop_ = 0;
 };
 
 class NodeChannel final : public Channel {

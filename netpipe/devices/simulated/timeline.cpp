@@ -38,32 +38,24 @@ void Timeline::submit(Stream stream, const Operation& operation, Time now) {
   servers_[static_cast<std::size_t>(server)].queue.push_back(queued);
 }
 
-void Timeline::forget_marks(Stream stream) { streams_[stream].marks.clear(); }
+void Timeline::forget_marks(Stream stream) { streams_[stream].forget_marks(); }
 
-Timeline::Mark Timeline::mark(Stream stream, Time now) {
+Mark Timeline::mark(Stream stream, Time now) {
   run_until(now);
-  StreamState& state = streams_[stream];
-  state.marks.push_back({state.submitted, now, state.last_end, state.held});
-  return state.marks.size() - 1;
+  return streams_[stream].mark(now);
 }
 
-Time Timeline::time_of(Stream stream, Mark mark) const {
-  const Marked& marked = streams_[stream].marks.at(mark);
-  return std::max(marked.floor, marked.end);
-}
+Time Timeline::time_of(Stream stream, Mark mark) const { return streams_[stream].time_of(mark); }
 
 void Timeline::hold(Stream stream) { streams_[stream].held = true; }
 bool Timeline::held(Stream stream) const { return streams_[stream].held; }
 
 void Timeline::release(Stream stream, Time now) {
   run_until(now);
-  StreamState& state = streams_[stream];
-  state.held = false;
+  streams_[stream].open_gate(now);
   for (Server& server : servers_)
     for (Queued& queued : server.queue)
       if (queued.stream == stream && std::exchange(queued.behind_gate, false)) queued.floor = now;
-  for (Marked& marked : state.marks)
-    if (std::exchange(marked.behind_gate, false)) marked.floor = now;
 }
 
 std::optional<Time> Timeline::finish(Stream stream, Time now) {
@@ -114,11 +106,7 @@ void Timeline::end_head(Server& server, Time when) {
   server.queue.pop_front();
   server.free = when;
   server.flows = false;
-  StreamState& state = streams_[head.stream];
-  state.ended = head.number;
-  state.last_end = when;
-  for (Marked& marked : state.marks)
-    if (marked.after == head.number) marked.end = when;
+  streams_[head.stream].end_one(when);
 }
 
 bool Timeline::step(Time limit) {

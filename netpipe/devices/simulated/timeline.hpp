@@ -24,15 +24,14 @@
 #include <optional>
 #include <vector>
 
-namespace npgpu::simulated {
+#include "netpipe/devices/simulated/stream_record.hpp"
 
-using Time = long double;  // seconds
+namespace npgpu::simulated {
 
 class Timeline {
  public:
   enum class Engine { h2d, d2h, d2d };
   using Stream = std::size_t;
-  using Mark = std::size_t;
 
   struct Operation {
     Engine engine = Engine::h2d;
@@ -79,18 +78,8 @@ class Timeline {
     bool flows = false;  // the head has started: what is left of it was `left` at `since`, and lasts `factor` longer
     Time left = 0, since = 0, factor = 1;
   };
-  struct Marked {
-    std::uint64_t after = 0;  // number of the operation before it
-    Time floor = 0;
-    Time end = -1e30L;
-    bool behind_gate = false;
-  };
-  struct StreamState {
-    std::uint64_t submitted = 0, ended = 0;
+  struct StreamState : StreamRecord {
     int last_server = -1;
-    Time last_end = -1e30L;
-    bool held = false;
-    std::vector<Marked> marks;
   };
 
   int server_of(Engine) const;
