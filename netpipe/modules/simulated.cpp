@@ -24,7 +24,7 @@ class Area {
   Area(std::shared_ptr<Device> device, const host::End& end, std::uint64_t max_bytes) : device_(std::move(device)) {
     if (end.kind == Memory::device) taken_.emplace(device_, host::allocation_bytes(max_bytes, end.offset));
     else if (end.kind != Memory::pageable) device_->touch("allocate host memory");
-    buffer_ = host::PageableBuffer(max_bytes, end.offset);
+    buffer_ = host::PageableBuffer(max_bytes, end.offset, host::PageSize::large);
     payload_.data = buffer_.data();
   }
   ~Area() { device_->forget(payload_); }

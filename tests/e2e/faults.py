@@ -1,5 +1,5 @@
 """The k-th device call fails, for every k: no crash, an honest exit code, and a trace that opens and holds every
-point that was announced as saved."""
+point that was announced as saved. With STRIDE=4 in the environment for every fourth k: for a program that is slow."""
 import json
 import os
 import re
@@ -9,6 +9,7 @@ import h5py
 from npgpu_run import SOURCE, Checks, folder, run
 
 check = Checks()
+STRIDE = int(os.environ.get("STRIDE", "1"))
 BASE = json.load(open(os.path.join(SOURCE, "data/devices/plain.json")))
 ARGUMENTS = ["transfer", "--sizes", "8,4096", "--schedule", "classic", "--repeats", "2", "--trials", "2", "--progress", "points"]
 BOTH = ["--direction", "h2d,d2h"]
@@ -78,7 +79,7 @@ def probes(where):
     for kind in ("fail", "lost"):
         k, seen = 0, set()
         while k < 400:
-            k += 1
+            k += STRIDE
             trace, result, wrong = attempt(k, kind)
             seen.add(tuple(wrong))
             if result.code == 0:
@@ -92,7 +93,7 @@ def probes(where):
         check(((True, False) in seen) == (kind == "fail"), f"probes {kind}: whether the second carried on: {seen}")
 
     found = 0
-    for k in range(1, 30):
+    for k in range(1, 30, STRIDE):
         trace, result, _ = attempt(k, "corrupt")
         if result.code == 0:
             continue
@@ -102,7 +103,7 @@ def probes(where):
             check(any((p["samples"]["intact"] == 0).any() for p in f["probes"].values()), f"probes: corrupt {k}: kept as measured")
             check([len(p["visits"]) for p in f["probes"].values()] == shapes, f"probes: corrupt {k}: the rest carried on")
         check(run("derive", trace).code == 0, f"probes: corrupt {k}: the rest is derived")
-    check(found >= 3, f"probes: corrupt results found at {found} calls")
+    check(found >= max(1, 3 // STRIDE), f"probes: corrupt results found at {found} calls")
 
 
 JOBS = ["streams", "--bytes-in", "4KiB", "--bytes-out", "4KiB", "--kernel", "compute,none", "--threads", "32", "--chunks", "1,2",
@@ -140,7 +141,7 @@ def jobs(where):
     for kind in ("fail", "lost"):
         k, seen = 0, set()
         while k < 100:
-            k += 1
+            k += STRIDE
             result, held, wrong = attempt(k, kind)
             if result.code == 0:
                 break
@@ -159,7 +160,7 @@ with folder() as where:
         for kind in ("fail", "lost"):
             k, clean = 0, 0
             while clean < 1 and k < 400:
-                k += 1
+                k += STRIDE
                 trace = os.path.join(where, "t.h5")
                 result = run(*ARGUMENTS, *extra, "--device", "sim:" + faulty(where, [{"call": k, "kind": kind}]),
                              "--output", trace, "--force")
@@ -174,7 +175,7 @@ with folder() as where:
 
     # A corrupt byte is found at whatever call it happens, if its target is what the check looks at; and it is kept.
     found = 0
-    for k in range(1, 60):
+    for k in range(1, 60, STRIDE):
         trace = os.path.join(where, "c.h5")
         result = run(*ARGUMENTS, *BOTH, "--device", "sim:" + faulty(where, [{"call": k, "kind": "corrupt"}]), "--output", trace, "--force")
         look(trace, result, f"corrupt {k}")
@@ -184,5 +185,5 @@ with folder() as where:
             with h5py.File(trace) as f:
                 check(any((s["samples"]["intact"] == 0).any() for s in f["transfers"].values()), f"corrupt {k}: kept as measured")
                 check(len(f["transfers"]) == 2 and len(f["transfers/0001/visits"]) == 2, f"corrupt {k}: the rest carried on")
-    check(found >= 4, f"corrupt payloads found at {found} calls")
+    check(found >= max(1, 4 // STRIDE), f"corrupt payloads found at {found} calls")
 check.finish()

@@ -124,7 +124,8 @@ void PageableBuffer::Free::operator()(std::byte* start) const {
   ::operator delete (start, std::align_val_t{alignment_bytes});
 }
 
-PageableBuffer::PageableBuffer(std::uint64_t max_bytes, std::uint64_t offset) : max_bytes_(max_bytes) {
+PageableBuffer::PageableBuffer(std::uint64_t max_bytes, std::uint64_t offset, [[maybe_unused]] PageSize pages)
+    : max_bytes_(max_bytes) {
   const std::uint64_t bytes = allocation_bytes(max_bytes, offset);
   // Asking for more than there is may well succeed, and touching it then kills the process.
   void* start = physical_memory() && bytes > physical_memory()
@@ -134,6 +135,9 @@ PageableBuffer::PageableBuffer(std::uint64_t max_bytes, std::uint64_t offset) : 
     throw Error(ErrorKind::failed,
                 fmt::format("no host memory for a buffer of {} bytes: lower --end or --sizes", max_bytes));
   start_.reset(static_cast<std::byte*>(start));
+#ifdef MADV_HUGEPAGE
+  if (pages == PageSize::large && bytes > huge_page_bytes) madvise(start, bytes, MADV_HUGEPAGE);
+#endif
   std::memset(start, std::to_integer<int>(payload::guard_value), bytes);
   payload_ = start_.get() + lead_bytes + offset;
 }

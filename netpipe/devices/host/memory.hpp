@@ -29,12 +29,15 @@ End target_of(const TransferCase&);
 // All that a channel has memory for: both, and for a round trip the landing buffer, which is as the source.
 std::vector<End> ends_of(const TransferCase&);
 
+// Large pages are for memory whose speed nobody measures: it is there sooner.
+enum class PageSize { usual, large };
+
 // Pageable memory, aligned, every page touched under the binding in force when it was made.
 class PageableBuffer {
  public:
   PageableBuffer() = default;
   // Throws Error(failed) with the size if there is none.
-  PageableBuffer(std::uint64_t max_bytes, std::uint64_t offset);
+  PageableBuffer(std::uint64_t max_bytes, std::uint64_t offset, PageSize = PageSize::usual);
 
   // Where the payload starts: `offset` bytes past an aligned address.
   std::byte* data() const { return payload_; }

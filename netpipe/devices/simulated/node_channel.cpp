@@ -110,13 +110,13 @@ class NodeChannel final : public Channel {
         open_(open_node(node_id(c))),
         there_(open_->node->route(c)),
         timer_(open_),
-        source_(max_bytes, host::source_of(c).offset),
-        target_(max_bytes, host::target_of(c).offset) {
+        source_(max_bytes, host::source_of(c).offset, host::PageSize::large),
+        target_(max_bytes, host::target_of(c).offset, host::PageSize::large) {
     if (const Link* link = open_->node->common().link(c.direction, c.memory)) gap_ = link->gap;
     if (c.pattern == Pattern::chase) there_.latency *= 2;  // the request goes there, and the answer comes back
     if (c.pattern != Pattern::pingpong) return;
     back_ = open_->node->route(lane_case(c, npgpu::reversed(lanes(c).front())));
-    returned_ = host::PageableBuffer(max_bytes, host::source_of(c).offset);
+    returned_ = host::PageableBuffer(max_bytes, host::source_of(c).offset, host::PageSize::large);
   }
 
   void prepare(std::uint64_t bytes) override {
