@@ -43,5 +43,8 @@ for name in ("README.md", "CONTRIBUTING.md"):
         checked += 1
         if not there(path):
             failures.append(f"{name} names {path}, which is not there")
+version = re.search(r"project\(npgpu VERSION ([\d.]+)", text_of("CMakeLists.txt"))[1]
+if f"\nversion: {version}\n" not in text_of("CITATION.cff"):
+    failures.append(f"CITATION.cff is not of version {version}")
 print("\n".join(failures) or f"{len(mapped)} folders and {checked} paths are there")
 sys.exit(1 if failures or len(mapped) < 10 or checked < 10 else 0)

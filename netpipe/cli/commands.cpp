@@ -15,7 +15,7 @@ namespace npgpu::cli {
 
 namespace {
 
-Arguments words;  // as typed
+Arguments as_typed;
 
 void overview(std::ostream& out) {
   out << "npgpu measures what a node with GPUs really does, and keeps every sample.\n\n"
@@ -26,18 +26,8 @@ void overview(std::ostream& out) {
          "Commands:\n";
   for (const Command& command : commands()) out << fmt::format("  {:<14}{}\n", command.name, command.summary);
   out << "\nnpgpu help COMMAND explains a command; npgpu --version identifies this build.\n"
-         "Exit codes: 0 done, 1 failed while running, 2 usage or bad input,\n"
-         "4 others use the machine (--require-quiet),\n"
-         "3, 5, 6, 7 what compare found: slower, by the clock, broken, other hardware,\n"
-         "3, 6 what check found: slow, broken,\n"
-         "75 stopped by a signal with the trace saved, 77 nothing to measure.\n";
-}
-
-const Command& command_named(const std::string& name) {
-  if (const auto found = std::ranges::find(commands(), name, &Command::name); found != commands().end()) return *found;
-  const auto near = closest(name, command_names());
-  throw Error(ErrorKind::usage,
-              fmt::format("unknown command '{}'{} (npgpu help)", name, near ? "; did you mean '" + *near + "'?" : ""));
+         "\nExit codes:\n";
+  for (const ExitMeaning& exit : exit_meanings()) out << fmt::format("  {:<14}{}\n", exit.codes, exit.meaning);
 }
 
 void explain(const Options& options) {
@@ -82,7 +72,27 @@ const std::vector<Command>& commands() {
   static const std::vector<Command> all{
       characterize(), check(),  transfer(),          matrix(),  probe(),        streams(),        calls(),
       partition(),    report(), derive_parameters(), predict(), simulate_job(), compare_traces(), export_trace(),
-      info(),         list()};
+      info(),         list(),   completion(),        manual()};
+  return all;
+}
+
+const Command& command_named(const std::string& name) {
+  if (const auto found = std::ranges::find(commands(), name, &Command::name); found != commands().end()) return *found;
+  const auto near = closest(name, command_names());
+  throw Error(ErrorKind::usage,
+              fmt::format("unknown command '{}'{} (npgpu help)", name, near ? "; did you mean '" + *near + "'?" : ""));
+}
+
+const std::vector<ExitMeaning>& exit_meanings() {
+  static const std::vector<ExitMeaning> all{
+      {"0", "done"},
+      {"1", "failed while running"},
+      {"2", "usage or bad input"},
+      {"3, 5, 6, 7", "what compare found: slower, slower by the clock, broken, other hardware"},
+      {"3, 6", "what check found: slow, broken"},
+      {"4", "others use the machine (--require-quiet)"},
+      {"75", "stopped by a signal with the trace saved: continue with --resume"},
+      {"77", "nothing to measure"}};
   return all;
 }
 
@@ -94,14 +104,14 @@ std::vector<std::string> command_names() {
 
 std::string typed() {
   std::string line = "npgpu";
-  for (const std::string& word : words) line += ' ' + quoted(word);
+  for (const std::string& word : as_typed) line += ' ' + quoted(word);
   return line;
 }
 
 std::string resuming(const std::string& output) {
   std::string line = "npgpu";
   bool named = false, append = false;
-  for (const std::string& word : words) {
+  for (const std::string& word : as_typed) {
     if (word == "--force" || word == "--resume") continue;
     append = append || word == "--append";
     named = named || word.rfind("--output", 0) == 0 || word.rfind("-o", 0) == 0;
@@ -111,7 +121,7 @@ std::string resuming(const std::string& output) {
 }
 
 int run(const Arguments& arguments) {
-  words = arguments;
+  as_typed = arguments;
   try {
     const int code = dispatch(arguments);
     std::cout.flush();

@@ -24,9 +24,18 @@ Command compare_traces();
 Command export_trace();
 Command info();
 Command list();
+Command completion();
+Command manual();
 
 const std::vector<Command>& commands();  // in the order in which they are listed
 std::vector<std::string> command_names();
+// Throws Error(usage) with the nearest name.
+const Command& command_named(const std::string& name);
+
+struct ExitMeaning {
+  std::string codes, meaning;
+};
+const std::vector<ExitMeaning>& exit_meanings();
 
 // The whole program: arguments without its own name.
 int run(const Arguments&);

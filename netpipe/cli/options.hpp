@@ -63,6 +63,7 @@ class Options {
   // go are left out, and so is what the command would have done anyway.
   std::string plan() const;
   const std::vector<std::string>& names() const { return names_; }  // of all options
+  const std::vector<OptionGroup>& groups() const { return groups_; }
 
  private:
   bool is_option(const std::string& name) const;

@@ -1,0 +1,16 @@
+# cmake -DNPGPU=program -DTO=folder -P: manual pages and completions, as the program writes them.
+function(write_output file)
+  execute_process(COMMAND ${NPGPU} ${ARGN} OUTPUT_FILE ${file} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+set(manuals ${TO}/man/man1)
+file(MAKE_DIRECTORY ${manuals} ${TO}/bash-completion/completions ${TO}/zsh/site-functions ${TO}/fish/vendor_completions.d)
+write_output(${manuals}/npgpu.1 man)
+file(STRINGS ${manuals}/npgpu.1 pages REGEX "^\\.BR npgpu")
+foreach(page ${pages})
+  string(REGEX REPLACE "^\\.BR npgpu.-([a-z]+).*" "\\1" command "${page}")
+  write_output(${manuals}/npgpu-${command}.1 man ${command})
+endforeach()
+write_output(${TO}/bash-completion/completions/npgpu completion bash)
+write_output(${TO}/zsh/site-functions/_npgpu completion zsh)
+write_output(${TO}/fish/vendor_completions.d/npgpu.fish completion fish)

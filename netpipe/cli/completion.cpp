@@ -1,0 +1,217 @@
+// npgpu completion: what a shell needs to complete command lines, generated from the commands and the glossary.
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/glossary.hpp"
+#include "netpipe/cli/option_words.hpp"
+#include "npgpu/device.hpp"
+#include "npgpu/error.hpp"
+
+namespace npgpu::cli {
+
+namespace {
+
+struct Completed {
+  std::string name, value, sentence;
+  char letter = 0;
+  std::vector<std::string> words;
+
+  bool takes_list() const { return value == "LIST"; }
+  bool takes_file() const { return value == "FILE"; }
+  bool takes_device() const { return name == "device" || name == "to"; }
+};
+
+std::vector<Completed> options_of(const Command& command) {
+  std::vector<Completed> all;
+  const Options options(command);
+  for (const std::string& name : options.names()) {
+    const Meaning& meaning = glossary().at(name);
+    Completed option{name, std::string(meaning.value), first_sentence(meaning.text), meaning.letter,
+                     words_of(name, meaning)};
+    // A text that only explains words is replaced by these.
+    if (!option.words.empty() && meaning.text.starts_with(option.words.front() + ": "))
+      option.sentence = fmt::format("{}", fmt::join(option.words, ", "));
+    all.push_back(std::move(option));
+  }
+  return all;
+}
+
+std::vector<std::string> probe_names() {
+  std::vector<std::string> names{"all"};
+  for (const auto& probe : probes())
+    if (std::ranges::find(names, probe->name()) == names.end()) names.emplace_back(probe->name());
+  return names;
+}
+
+bool takes_files(const Command& command) { return !command.places.empty() && command.name != "probe"; }
+
+std::string joined(const std::vector<std::string>& words, std::string_view before = "") {
+  std::string text;
+  for (const std::string& word : words) text += fmt::format("{}{}{}", text.empty() ? "" : " ", before, word);
+  return text;
+}
+
+// Within single quotes of a shell; characters of `special` get a backslash.
+std::string escaped(const std::string& text, std::string_view special = "") {
+  std::string safe;
+  for (const char c : text) {
+    if (c == '\'') safe += "'\\''";
+    else if (special.find(c) != std::string_view::npos) safe += fmt::format("\\{}", c);
+    else safe += c;
+  }
+  return safe;
+}
+
+std::string without(std::string text, std::string_view some) {
+  std::erase_if(text, [&](char c) { return some.find(c) != std::string_view::npos; });
+  return text;
+}
+
+void bash(std::ostream& out) {
+  out << "# npgpu completion bash: source this, or put it where bash-completion looks.\n"
+         "_npgpu() {\n"
+         "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= options= bare= head=\n"
+         "  if [ \"$COMP_CWORD\" = 1 ]; then\n"
+      << fmt::format("    COMPREPLY=($(compgen -W \"{} help --help --version\" -- \"$cur\"))\n",
+                     joined(command_names()))
+      << "    return\n"
+         "  fi\n"
+         "  case ${COMP_WORDS[1]} in\n";
+  out << fmt::format("    help) bare=\"{}\" ;;\n", joined(command_names()));
+  for (const Command& command : commands()) {
+    std::string options;
+    for (const Completed& option : options_of(command)) options += (options.empty() ? "--" : " --") + option.name;
+    out << fmt::format("    {})\n      options=\"{}\"\n", command.name, options);
+    if (command.name == "probe") out << fmt::format("      bare=\"{}\"\n", joined(probe_names()));
+    else if (command.name == "completion") out << "      bare=\"bash zsh fish devices\"\n";
+    else if (command.name == "man") out << fmt::format("      bare=\"{}\"\n", joined(command_names()));
+    else if (takes_files(command)) out << "      bare=/\n";
+    out << "      case $prev in\n";
+    for (const Completed& option : options_of(command)) {
+      if (option.value.empty()) continue;
+      const std::string names =
+          option.letter ? fmt::format("--{}|-{}", option.name, option.letter) : "--" + option.name;
+      const std::string words = option.takes_device()  ? "$(npgpu completion devices 2>/dev/null)"
+                                : option.takes_file()  ? "/"
+                                : option.words.empty() ? "-"
+                                                       : joined(option.words);
+      out << fmt::format("        {}) words=\"{}\" ;;\n", names, words);
+    }
+    out << "      esac ;;\n";
+  }
+  out << "  esac\n"
+         "  if [ -z \"$words\" ]; then\n"
+         "    case $cur in -*) words=$options ;; *) words=$bare ;; esac\n"
+         "  fi\n"
+         "  case $words in\n"
+         "    /) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n"
+         "    -) COMPREPLY=() ;;\n"
+         "    *)\n"
+         "      case $cur in *,*) head=${cur%,*}, ;; esac\n"
+         "      COMPREPLY=($(compgen -P \"$head\" -W \"$words\" -- \"${cur##*,}\")) ;;\n"
+         "  esac\n"
+         "}\n"
+         "complete -F _npgpu npgpu\n";
+}
+
+void zsh(std::ostream& out) {
+  out << "#compdef npgpu\n# npgpu completion zsh: put this into a folder of $fpath, as _npgpu.\n"
+         "_npgpu_devices() { local -a found; found=(${(f)\"$(npgpu completion devices 2>/dev/null)\"}); "
+         "_sequence compadd -a found }\n"
+         "_npgpu() {\n"
+         "  local -a commands=(\n";
+  for (const Command& command : commands()) out << fmt::format("    '{}:{}'\n", command.name, escaped(command.summary));
+  out << "    'help:explain a command'\n"
+         "  )\n"
+         "  if (( CURRENT == 2 )); then\n"
+         "    _describe command commands\n"
+         "    return\n"
+         "  fi\n"
+         "  local command=$words[2]\n"
+         "  shift words\n"
+         "  (( CURRENT-- ))\n"
+         "  case $command in\n"
+         "    help|man) _describe command commands ;;\n"
+         "    completion) _values shell bash zsh fish devices ;;\n";
+  for (const Command& command : commands()) {
+    if (command.name == "completion" || command.name == "man") continue;
+    out << fmt::format("    {})\n      _arguments", command.name);
+    for (const Completed& option : options_of(command)) {
+      const std::string text = escaped(option.sentence, "[]:");
+      std::string takes;
+      if (!option.value.empty()) {
+        takes = fmt::format(":{}:", without(option.value, "[]:"));
+        if (option.takes_device()) takes += "_npgpu_devices";
+        else if (option.takes_file()) takes += "_files";
+        else if (!option.words.empty())
+          takes += option.takes_list() ? fmt::format("_sequence compadd - {}", joined(option.words))
+                                       : fmt::format("({})", joined(option.words));
+        else takes += " ";
+      }
+      out << fmt::format(" \\\n        '--{}[{}]{}'", option.name, text, takes);
+      if (option.letter) out << fmt::format(" \\\n        '-{}[{}]{}'", option.letter, text, takes);
+    }
+    if (command.name == "probe")
+      out << fmt::format(" \\\n        '*:probe:_sequence compadd - {}'", joined(probe_names()));
+    else if (takes_files(command)) out << " \\\n        '*:file:_files'";
+    out << " ;;\n";
+  }
+  out << "  esac\n"
+         "}\n"
+         "compdef _npgpu npgpu\n";
+}
+
+void fish(std::ostream& out) {
+  out << "# npgpu completion fish: put this into ~/.config/fish/completions, as npgpu.fish.\n"
+         "complete -c npgpu -f\n";
+  for (const Command& command : commands())
+    out << fmt::format("complete -c npgpu -n __fish_use_subcommand -a {} -d '{}'\n", command.name,
+                       escaped(command.summary));
+  out << "complete -c npgpu -n __fish_use_subcommand -a help -d 'explain a command'\n";
+  out << fmt::format("complete -c npgpu -n '__fish_seen_subcommand_from help man' -a '{}'\n", joined(command_names()));
+  out << "complete -c npgpu -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish devices'\n";
+  for (const Command& command : commands()) {
+    const std::string here = fmt::format("complete -c npgpu -n '__fish_seen_subcommand_from {}'", command.name);
+    if (command.name == "probe") out << here << fmt::format(" -a '{}'\n", joined(probe_names()));
+    else if (takes_files(command)) out << here << " -F\n";
+    for (const Completed& option : options_of(command)) {
+      out << here << " -l " << option.name;
+      if (option.letter) out << " -s " << option.letter;
+      if (option.takes_file()) out << " -r -F";
+      else if (option.takes_device()) out << " -x -a '(npgpu completion devices 2>/dev/null)'";
+      else if (!option.words.empty()) out << fmt::format(" -x -a '{}'", joined(option.words));
+      else if (!option.value.empty()) out << " -x";
+      out << fmt::format(" -d '{}'\n", escaped(option.sentence));
+    }
+  }
+}
+
+int run_completion(const Options& options) {
+  const std::string shell = options.place("SHELL");
+  if (shell == "bash") bash(std::cout);
+  else if (shell == "zsh") zsh(std::cout);
+  else if (shell == "fish") fish(std::cout);
+  else if (shell == "devices")
+    for (const auto& family : devices::families())
+      for (const DeviceInfo& device : family->list()) std::cout << device.id << '\n';
+  else throw Error(ErrorKind::usage, "'" + shell + "' is none of bash, zsh, fish, devices (npgpu help completion)");
+  return exit_code::done;
+}
+
+}  // namespace
+
+Command completion() {
+  return {
+      "completion",
+      "what a shell needs to complete npgpu's command lines",
+      "Prints completions for bash, zsh or fish: commands, options, the words that options take, devices and files. "
+      "With devices in place of a shell it prints the devices' names.",
+      {"SHELL"},
+      {"source <(npgpu completion bash)", "npgpu completion fish > ~/.config/fish/completions/npgpu.fish"},
+      {},
+      run_completion};
+}
+
+}  // namespace npgpu::cli

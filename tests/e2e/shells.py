@@ -1,0 +1,91 @@
+"""Completions and manual pages: the shells and roff take them, and they offer what --help explains."""
+import os
+import re
+import shutil
+import subprocess
+
+from npgpu_run import PROGRAM, Checks, folder, run
+
+check = Checks()
+
+
+def completed(script, *words):
+    """What bash offers for the last of these words."""
+    line = (f"source {script}; COMP_WORDS=({' '.join(repr(w) for w in words)}); COMP_CWORD={len(words) - 1}; "
+            "_npgpu; printf '%s\\n' \"${COMPREPLY[@]}\"")
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=os.path.dirname(script),
+                          env={**os.environ, "PATH": os.path.dirname(PROGRAM) + ":" + os.environ["PATH"]})
+    check(not done.stderr, f"bash: {words}: {done.stderr}")
+    return done.stdout.split()
+
+
+def in_bash(at):
+    script = os.path.join(at, "npgpu.bash")
+    for words, wanted in ((("npgpu", "tr"), ["transfer"]),
+                          (("npgpu", "transfer", "--patt"), ["--pattern"]),
+                          (("npgpu", "transfer", "--pattern", "p"), ["pingpong"]),
+                          (("npgpu", "transfer", "--pattern", "stream,d"), ["stream,duplex"]),
+                          (("npgpu", "transfer", "--timing", ""), ["host", "event", "gated"]),
+                          (("npgpu", "transfer", "--memory", "w"), ["write-combined"]),
+                          (("npgpu", "transfer", "--start", ""), []),
+                          (("npgpu", "transfer", "--device", "sim:gtx2"), None),
+                          (("npgpu", "probe", "lat"), ["latency"]),
+                          (("npgpu", "export", "--table", "cal"), ["calls"]),
+                          (("npgpu", "report", "--html", "npgpu.b"), ["npgpu.bash"]),
+                          (("npgpu", "report", "npgpu.z"), ["npgpu.zsh"]),
+                          (("npgpu", "help", "der"), ["derive"])):
+        found = completed(script, *words)
+        if wanted is None:  # bash itself splits words at colons, which it has not done here
+            check(any(word.startswith("sim:gtx2") for word in found), f"devices: {found}")
+        else:
+            check(found == wanted, f"{words}: {found}, not {wanted}")
+
+
+def all_options(at, commands):
+    """Every option that --help explains is offered, and has its place in the manual page."""
+    scripts = {shell: open(os.path.join(at, f"npgpu.{shell}")).read() for shell in ("bash", "zsh", "fish")}
+    for command in commands:
+        options = re.findall(r"^  (?:-\w, )?--([a-z0-9-]+)", run("help", command).out, re.M)
+        page = run("man", command).out
+        offered = completed(os.path.join(at, "npgpu.bash"), "npgpu", command, "--")
+        check(set(offered) == {f"--{option}" for option in options}, f"{command}: bash offers {offered}")
+        for option in options:
+            if command not in ("man", "completion"):
+                check(f"'--{option}[" in scripts["zsh"], f"zsh: --{option}")
+            check(re.search(rf"from {command}' -l {option}\b", scripts["fish"]), f"fish: {command} --{option}")
+            check("\\-\\-" + option.replace("-", "\\-") in page, f"{command}: --{option} is not in the manual page")
+
+
+def taken_by(tool, *arguments):
+    if not shutil.which(tool):
+        print(f"not tested: there is no {tool}")
+        return
+    done = subprocess.run([tool, *arguments], capture_output=True, text=True)
+    check(done.returncode == 0 and not done.stderr, f"{tool} {arguments}: {done.stderr[:300]}")
+
+
+with folder() as at:
+    for shell in ("bash", "zsh", "fish"):
+        with open(os.path.join(at, f"npgpu.{shell}"), "w") as f:
+            f.write(run("completion", shell).out)
+        taken_by(shell, "-n", f.name)
+    if shutil.which("zsh"):  # it is defined and registered where completion is
+        done = subprocess.run(["zsh", "-fc", f"autoload -U compinit; compinit -u -d {at}/dump; source {at}/npgpu.zsh; "
+                               "print $_comps[npgpu]; functions _npgpu | wc -l"], capture_output=True, text=True)
+        check(done.stdout.split()[:1] == ["_npgpu"] and int(done.stdout.split()[1]) > 20, f"zsh: {done.stdout} {done.stderr}")
+    if shutil.which("fish"):
+        done = subprocess.run(["fish", "--no-config", "-c", f"source {at}/npgpu.fish; complete -C 'npgpu transfer --pattern p'"],
+                              capture_output=True, text=True)
+        check(done.stdout.split()[:1] == ["pingpong"], f"fish: {done.stdout} {done.stderr}")
+    in_bash(at)
+    overview = run("man").out
+    commands = re.findall(r"^\.BR npgpu\\-(\w+) \(1\)$", overview, re.M)
+    check(len(commands) > 15 and "transfer" in commands, f"commands: {commands}")
+    all_options(at, commands)
+    for page in ["", *commands]:
+        name = os.path.join(at, f"npgpu-{page}.1")
+        with open(name, "w") as f:
+            f.write(run("man", *([page] if page else [])).out)
+        taken_by("groff", "-man", "-Tascii", "-ww", "-z", name)
+    check(run("completion", "tcsh").code == 2 and run("man", "nonsense").code == 2, "what there is not is refused")
+check.finish()
