@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""README's map of folders is the tree, and every path that README and CONTRIBUTING name is there.
+"""README's map of folders is the tree, every path that README and CONTRIBUTING name is there, and the lines of sources
+that docs link to hold what is written behind the link.
 
-    maps_test.py
+    maps_test.py           says what is wrong
+    maps_test.py --mend    and corrects the numbers of lines
 """
 import glob
 import os
@@ -43,6 +45,31 @@ for name in ("README.md", "CONTRIBUTING.md"):
         checked += 1
         if not there(path):
             failures.append(f"{name} names {path}, which is not there")
+# [folder/file.cpp:12](../folder/file.cpp#L12) `what line 12 holds`
+LINKED = re.compile(r"\[([\w/.-]+):(\d+)\]\(\.\./([\w/.-]+)#L(\d+)\)\s+`([^`]+)`")
+
+
+def line_of(match, name):
+    """The line that holds the words; the one nearest to where they were said to be."""
+    path, said, target, anchor, words = match.groups()
+    lines = text_of(path).splitlines() if there(path) else []
+    holding = [number for number, line in enumerate(lines, 1) if words in line]
+    if not holding:
+        failures.append(f"{name}: no line of {path} holds '{words}'")
+        return match[0]
+    number = min(holding, key=lambda n: abs(n - int(said)))
+    if (path, said, said) != (target, anchor, str(number)):
+        failures.append(f"{name}: '{words}' is in line {number} of {path} (tests/maps_test.py --mend)")
+    return f"[{path}:{number}](../{path}#L{number}) `{words}`"
+
+
+for name in sorted(glob.glob("docs/*.md", root_dir=ROOT)):
+    text = text_of(name)
+    mended = LINKED.sub(lambda match: line_of(match, name), text)
+    checked += len(LINKED.findall(text))
+    if "--mend" in sys.argv and mended != text:
+        with open(os.path.join(ROOT, name), "w") as file:
+            file.write(mended)
 version = re.search(r"project\(npgpu VERSION ([\d.]+)", text_of("CMakeLists.txt"))[1]
 if f"\nversion: {version}\n" not in text_of("CITATION.cff"):
     failures.append(f"CITATION.cff is not of version {version}")
