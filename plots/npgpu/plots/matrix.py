@@ -1,13 +1,12 @@
-#!/usr/bin/env python3
 """A node's matrix as heat maps: rates of copies between its GPUs and the host, and latencies of loads.
 
 Rows are copied from, columns to; of a latency, rows load and columns are whose memory it is. The scale of a panel begins
 at 0, so that two colours are as far apart as their rates."""
 import argparse
 
-import figure
-import loader
 import numpy as np
+
+from npgpu.plots import figure, loader
 
 HOW = {"copy-engine": "copy engines", "sm-kernel": "a kernel"}
 
@@ -39,7 +38,7 @@ def title(matrix):
     return f"{how} by {HOW[matrix['executor']]}{', both ways' if matrix['both_ways'] else ''} (GB/s)"
 
 
-def draw(ax, matrix, devices):
+def draw_matrix(ax, matrix, devices):
     names = ends(matrix, devices)
     grid = values(matrix, names)
     # Copies within a GPU are ten times as fast as all others, and are written and not coloured.
@@ -61,18 +60,23 @@ def draw(ax, matrix, devices):
 
 def read(path):
     """What 'npgpu report --json' says of the trace, or wrote to the file."""
-    content = loader.run_program("report", path, "--json") if loader.is_trace(path) else None
+    content = loader.report(path) if loader.is_trace(path) else None
     _, report = loader.read_json(path, "npgpu report TRACE --json", content)
     if not report.get("matrix"):
         raise loader.BadTrace(f"{path}: it has no matrix; npgpu matrix measures one")
     return report
 
 
-def main():
+def options():
     parser = argparse.ArgumentParser(description=figure.about(__doc__))
     parser.add_argument("trace", help="npgpu trace (.h5), or what 'npgpu report TRACE --json' wrote (-: from a pipe)")
-    args = figure.parse(figure.look(parser, "matrix.png"))
-    report = read(args.trace)
+    return figure.look(parser, "matrix.png")
+
+
+@figure.drawn
+def draw(trace):
+    """Heat maps of a node's matrix."""
+    report = read(trace)
     node = report["matrix"]
     devices = [d["id"] for d in node["devices"]]
     shown = node["matrices"]
@@ -82,15 +86,11 @@ def main():
     picture, axes = figure.plt.subplots(rows, columns, figsize=(side * columns, side * rows), squeeze=False,
                                         layout="constrained")
     for ax, matrix in zip(axes.flat, shown):
-        draw(ax, matrix, devices)
+        draw_matrix(ax, matrix, devices)
     for ax in list(axes.flat)[len(shown):]:
         ax.set_visible(False)
     simulated = all(d["simulated"] for d in node["devices"])
     names = list(dict.fromkeys(d["name"] for d in node["devices"]))
     picture.suptitle(figure.CHOSEN.title or
                      f"{'SIMULATED ' if simulated else ''}{len(devices)} x {', '.join(names)}: rows from, columns to")
-    figure.save(picture, args.output)
-
-
-if __name__ == "__main__":
-    figure.run(main)
+    return picture

@@ -1,17 +1,12 @@
 """What all figures share: look, axes of sizes, panels, labels, the command line, and how errors end."""
 import argparse
+import functools
 import os
-import sys
 
-import loader
+import matplotlib.pyplot as plt
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-try:
-    import matplotlib
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-except ImportError:
-    sys.exit("plots need numpy and matplotlib (Debian: python3-numpy python3-matplotlib; or pip install numpy matplotlib)")
+from npgpu.plots import loader
 
 # Okabe & Ito's colours, which the colour-blind tell apart; the order keeps neighbours unlike. Black comes late.
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A6D00"]
@@ -20,13 +15,13 @@ MARKERS = "osD^vP*X"
 GREY = "#666666"
 MOST = len(COLORS) * len(DASHES)
 
-plt.rcParams.update({
+LOOK = {
     "font.size": 9, "axes.titlesize": 9, "axes.labelsize": 9, "legend.fontsize": 8, "figure.titlesize": 11,
     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#e4e4e4",
     "grid.linewidth": 0.6, "axes.axisbelow": True, "axes.linewidth": 0.8, "lines.linewidth": 1.4,
     "legend.frameon": False, "savefig.dpi": 200, "figure.dpi": 100, "pdf.fonttype": 42, "svg.fonttype": "none",
     "svg.hashsalt": "npgpu", "axes.unicode_minus": False,
-})
+}
 
 
 def size_text(n):
@@ -36,7 +31,33 @@ def size_text(n):
     return f"{n:g} B"
 
 
-CHOSEN = argparse.Namespace(title=None, width=None, font_size=None)  # of every figure, by the options that follow
+CHOSEN = argparse.Namespace(title=None)  # of the figure that is being drawn
+
+
+def drawn(draw):
+    """Of a function that returns a figure: it draws in the look of all figures, and leaves the caller's look and pyplot's
+    list of open figures as they were. It takes the keywords title, width (inches) and font_size (points), too."""
+    @functools.wraps(draw)
+    def draw_so(*what, title=None, width=None, font_size=None, **how):
+        was, CHOSEN.title = CHOSEN.title, title
+        try:
+            with plt.rc_context({**LOOK, **sizes_of(font_size)}):
+                picture = draw(*what, **how)
+                if width:
+                    inches = picture.get_size_inches()
+                    picture.set_size_inches(width, inches[1] * width / inches[0])
+                picture.draw_without_rendering()  # ticks get their labels only now, and in this look
+        finally:
+            CHOSEN.title = was
+        plt.close(picture)
+        return picture
+    return draw_so
+
+
+def sizes_of(font_size):
+    scale = (font_size or 9) / 9
+    return {"font.size": 9 * scale, "axes.titlesize": 9 * scale, "axes.labelsize": 9 * scale,
+            "legend.fontsize": 8 * scale, "figure.titlesize": 11 * scale}
 
 
 def look(parser, default):
@@ -82,48 +103,17 @@ def options(text, default, kind):
     return look(parser, default)
 
 
-def parse(parser):
-    """The arguments; the look that was chosen holds for the figure that is drawn next."""
-    args = parser.parse_args()
-    for name in vars(CHOSEN):
-        setattr(CHOSEN, name, getattr(args, name))
-    if CHOSEN.font_size:
-        scale = CHOSEN.font_size / 9
-        plt.rcParams.update({"font.size": 9 * scale, "axes.titlesize": 9 * scale, "axes.labelsize": 9 * scale,
-                             "legend.fontsize": 8 * scale, "figure.titlesize": 11 * scale})
-    return args
-
-
-def run(script):
-    """Runs a script's main; a trace or picture that will not do is one sentence and exit code 2."""
-    name = os.path.basename(sys.argv[0])
-    try:
-        script()
-    except loader.BadTrace as error:
-        sys.exit(failed(f"{name}: {error}"))
-    except KeyError as error:
-        sys.exit(failed(f"{name}: the report lacks {error}, which this figure needs; it is of another npgpu"))
-
-
-def failed(sentence):
-    print(sentence, file=sys.stderr)
-    return 2
-
-
 def save(figure, path):
     """Writes the picture, whose bytes depend on the data alone."""
     suffix = os.path.splitext(path)[1].lower()
     metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {"Software": None}}
     if suffix not in metadata:
         raise loader.BadTrace(f"--output: '{path}' ends in none of .png, .svg, .pdf")
-    if CHOSEN.width:
-        was = figure.get_size_inches()
-        figure.set_size_inches(CHOSEN.width, was[1] * CHOSEN.width / was[0])
     try:
-        figure.savefig(path, metadata=metadata[suffix], bbox_inches="tight", pad_inches=0.08)
+        with plt.rc_context(LOOK):
+            figure.savefig(path, metadata=metadata[suffix], bbox_inches="tight", pad_inches=0.08)
     except OSError as error:
         raise loader.BadTrace(f"--output: cannot write '{path}': {error.strerror}") from None
-    plt.close(figure)
 
 
 def title_of(series, what):

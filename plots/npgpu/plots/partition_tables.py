@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """The tables of Veneva & Imamura 2025, with the numbers of a trace of the partition method beside those that they printed:
 Markdown on standard output.
 
@@ -7,9 +6,7 @@ import argparse
 import csv
 import os
 
-import figure
-import loader
-import partition
+from npgpu.plots import figure, loader, partition
 
 FILES = {"I": "003_table1_overlapped.csv", "II": "003_table2_size_1e6.csv", "IV": "003_table4_optimum.csv"}
 
@@ -98,12 +95,12 @@ def types(studies):
           [[f"{n:g}", best["fp32"][n], best["fp64"][n], word.get(best["fp64"][n] / best["fp32"][n], "other")] for n in both])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=figure.about(__doc__))
+def main(arguments, prog):
+    parser = argparse.ArgumentParser(prog=prog, description=figure.about(__doc__))
     parser.add_argument("trace", help=f"npgpu trace (.h5), or what '{partition.COMMAND}' wrote (-: from a pipe)")
     parser.add_argument("--papers", metavar="FOLDER", help="folder of the printed tables: data/papers")
     parser.add_argument("--size", type=float, default=1e6, help="unknowns of Table II (default 1e6)")
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     path, document = partition.document_of(args.trace)
     try:
         for study in document["studies"]:
@@ -117,7 +114,3 @@ def main():
         types(document["studies"])
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise loader.BadTrace(f"{path}: lacks what these tables need ({error}); it is of another npgpu") from None
-
-
-if __name__ == "__main__":
-    figure.run(main)

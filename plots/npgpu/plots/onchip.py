@@ -1,10 +1,9 @@
-#!/usr/bin/env python3
 """Bandwidth of L1 and L2 over the set that is read: how much a cache really holds, and how fast it answers.
 
 The line is the median over the visits of a point, the band its 95 % interval."""
-import figure
-import loader
 import numpy as np
+
+from npgpu.plots import figure, loader
 
 
 def curve_of(series):
@@ -17,13 +16,18 @@ def curve_of(series):
                      *(loader.numbers(points, "rate_per_cycle", k) / units for k in ("low", "value", "high"))])
 
 
-def main():
-    args = figure.parse(figure.options(__doc__, "onchip.png", "probes"))
-    probes = [p for p in loader.load(args.trace, "probes", args.case)
+def options():
+    return figure.options(__doc__, "onchip.png", "probes")
+
+
+@figure.drawn
+def draw(trace, case=None):
+    """Bandwidth of L1 and L2 over the set that is read."""
+    probes = [p for p in loader.load(trace, "probes", case)
               if p.case["probe"] == "onchip" and p.case["space"] in ("l1", "l2")]
     drawn = [(p, c) for p in probes if (c := curve_of(p)) is not None]
     if not drawn:
-        raise loader.BadTrace(f"{args.trace[0]}: holds no usable point of probe onchip in l1 or l2")
+        raise loader.BadTrace(f"{loader.first(trace)}: holds no usable point of probe onchip in l1 or l2")
     several = len({(p.trace.name, p.device) for p, _ in drawn}) > 1
     labels = [p.case["space"].upper() + (f" {p.trace.name} {p.device}" if several else "") for p, _ in drawn]
     style = figure.styles(labels)
@@ -37,8 +41,4 @@ def main():
     figure.size_axis(axes, min(c[0].min() for _, c in drawn), max(c[0].max() for _, c in drawn), label="Set that all units read")
     figure.headline(picture, figure.title_of([p for p, _ in drawn], "reads on the chip"), "16 bytes a thread")
     axes.legend()
-    figure.save(picture, args.output)
-
-
-if __name__ == "__main__":
-    figure.run(main)
+    return picture

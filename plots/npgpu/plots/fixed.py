@@ -1,13 +1,10 @@
-#!/usr/bin/env python3
 """Jobs of one size over the number of streams, a column for each length of kernel (Gomez-Luna et
 al. 2012, figures 3 to 5 and 8 to 13).
 
 Dots: measured, with the interval of the median; thick: what copies and the kernel take; thin: what is predicted."""
-import columns
-import evaluations
-import figure
-import loader
 import numpy as np
+
+from npgpu.plots import columns, evaluations, figure, loader
 
 LEAST = 5  # numbers of streams that make a column
 
@@ -32,18 +29,18 @@ def columns_of(found, wanted=lambda w: True):
     return made, ticks
 
 
-def main():
-    args = figure.parse(evaluations.options_of_columns(__doc__, "fixed.png"))
-    found = evaluations.load(args.evaluation)
-    made, ticks = columns_of(found, lambda w: evaluations.wanted(w, args))
+def options():
+    return evaluations.options_of_columns(__doc__, "fixed.png")
+
+
+@figure.drawn
+def draw(trace, kernel=None, pool=None, sizes=None):
+    """Jobs of one size over the number of streams: those with most times, or as `kernel`, `pool` and `sizes` choose."""
+    found = evaluations.load(trace)
+    made, ticks = columns_of(found, lambda w: evaluations.wanted(w, kernel, pool, sizes))
     job = made[0].points[0][0]
     least, most = (f(w.n[i] for c in made for w, i in c.points) for f in (min, max))
     subtitle = (f"{figure.size_text(job.bytes_in)} in, {figure.size_text(job.bytes_out)} out, {job.kernel} kernel, {job.order}, "
                 f"{job.pool} streams{evaluations.shown(found, made)}")
-    picture = columns.draw(found, made, "jobs in streams", subtitle, ticks, f"{least:g} to {most:g} streams",
-                           ["dominant kernel", "dominant transfers", "dominant kernel, h2d hidden"])
-    figure.save(picture, args.output)
-
-
-if __name__ == "__main__":
-    figure.run(main)
+    return columns.draw(found, made, "jobs in streams", subtitle, ticks, f"{least:g} to {most:g} streams",
+                        ["dominant kernel", "dominant transfers", "dominant kernel, h2d hidden"])

@@ -2,9 +2,10 @@
 --every-job --json` writes, or measured times alone from a trace."""
 import argparse
 
-import figure
-import loader
 import numpy as np
+
+from npgpu import program
+from npgpu.plots import figure, loader
 
 COMMAND = "npgpu predict TRACE --evaluate --every-job --json"
 DOCUMENT, VERSION = "npgpu-evaluation", 1
@@ -44,24 +45,24 @@ class Workloads:
 
     def scored(self):
         """Those by which models are scored; BadTrace where there is none."""
-        if not self.models:
-            raise loader.BadTrace(f"{self.path}: is a trace, which holds no predictions; '{COMMAND}' writes them")
         found = [w for w in self.all if w.scored]
         if not found:
             raise loader.BadTrace(f"{self.path}: holds no workload with its unsplit job and three splits in streams that are there")
         return found
 
 
-def options(text, default, trace_too=False):
+def options(text, default, alone=False):
     parser = argparse.ArgumentParser(description=figure.about(text))
-    parser.add_argument("evaluation", help=f"what '{COMMAND}' writes; -: from a pipe"
-                        + ("; or a trace (.h5), for the measured times alone" if trace_too else ""))
+    parser.add_argument("trace", help=f"npgpu trace (.h5){', of which measured times alone are drawn' if alone else ''}; or what "
+                        f"'{COMMAND}' wrote (-: from a pipe)")
+    if not alone:
+        parser.add_argument("--measured", metavar="TRACE", help="trace of the measured jobs, if it is another one")
     return figure.look(parser, default)
 
 
 def options_of_columns(text, default):
     """Of figures that show some jobs of an evaluation, or of a trace, in columns."""
-    parser = options(text, default, trace_too=True)
+    parser = options(text, default, alone=True)
     parser.add_argument("--kernel", choices=["increment", "memory", "compute"], help="only jobs with this kernel")
     parser.add_argument("--pool", choices=["pooled", "fresh"], help="only in streams that are there, or made for the job")
     parser.add_argument("--sizes", type=sizes, metavar="IN,OUT",
@@ -76,9 +77,9 @@ def sizes(word):
     return tuple(figure.size(part) for part in parts)
 
 
-def wanted(w, args):
+def wanted(w, kernel, pool, sizes):
     """Whether a workload is one that the options of columns ask for."""
-    return (args.kernel in (None, w.kernel) and args.pool in (None, w.pool) and args.sizes in (None, w.sizes()))
+    return kernel in (None, w.kernel) and pool in (None, w.pool) and sizes in (None, w.sizes())
 
 
 def shown(found, columns):
@@ -125,4 +126,13 @@ def from_trace(path):
 
 
 def load(path):
+    """What the command wrote; of a trace the measured times alone."""
     return from_trace(path) if loader.is_trace(path) else from_document(*loader.read_json(path, COMMAND))
+
+
+def predictions(path, measured=None):
+    """What the command wrote, or writes of a trace, and of the jobs that another trace holds."""
+    if not loader.is_trace(path):
+        return from_document(*loader.read_json(path, COMMAND))
+    told = program.run("predict", path, *(["--measured", measured] if measured else []), "--evaluate", "--every-job", "--json")
+    return from_document(*loader.read_json(path, COMMAND, told))

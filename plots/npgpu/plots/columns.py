@@ -2,9 +2,10 @@
 times, the times of the stages, the models' predictions, and below them the errors."""
 import dataclasses
 
-import figure
 import numpy as np
-from figure import COLORS, GREY
+
+from npgpu.plots import figure
+from npgpu.plots.figure import COLORS, GREY
 
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, BROWN = COLORS
 # How the time of each is drawn. Copies are green, kernels vermilion, and thin lines of these colours suppose that they

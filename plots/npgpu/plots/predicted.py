@@ -1,13 +1,11 @@
-#!/usr/bin/env python3
 """Predicted over measured times of jobs in streams, one model large and the others small, and its errors over the number
 of streams.
 
 Only split jobs: what a kernel takes is known from the unsplit ones. Dashed: 10 % off."""
-import evaluations
-import figure
-import loader
 import numpy as np
-from figure import GREY
+
+from npgpu.plots import evaluations, figure, loader
+from npgpu.plots.figure import GREY
 
 OFF = 0.10
 
@@ -82,16 +80,22 @@ def draw_errors(axes, pairs):
     axes.legend(loc="upper left")
 
 
-def main():
+def options():
     parser = evaluations.options(__doc__, "predicted.png")
     parser.add_argument("--model", help="drawn large (default: the simulator)")
-    args = figure.parse(parser)
-    found = evaluations.load(args.evaluation)
+    return parser
+
+
+@figure.drawn
+def draw(trace, measured=None, model=None):
+    """Predicted over measured times, of one model large (the simulator) and of the others small; `measured`: the trace of
+    the jobs, if it is another one."""
+    found = evaluations.predictions(trace, measured)
     workloads = found.scored()
     timed = with_times(found.models, workloads)
     if not timed:
         raise loader.BadTrace(f"{found.path}: holds no predicted time of a split job")
-    wanted = args.model or timed[0][0][0]
+    wanted = model or timed[0][0][0]
     first = [t for t in timed if wanted in t[0]]
     if not first:
         raise loader.BadTrace(f"--model: '{wanted}' is none of {', '.join(name for names, _ in timed for name in names)}")
@@ -130,8 +134,4 @@ def main():
     split = sum(len(rows) for rows in first[0][1].values())
     figure.headline(picture, figure.title_of([found], "predicted and measured times of jobs in streams"),
                     f"{len(workloads)} workloads, {split} times in two and more streams; dashed: {100 * OFF:.0f} % off")
-    figure.save(picture, args.output)
-
-
-if __name__ == "__main__":
-    figure.run(main)
+    return picture

@@ -1,13 +1,12 @@
-#!/usr/bin/env python3
 """What a model's choice of the number of streams costs: for each model the share of workloads whose regret is at most so
 much, and how often its choice was as good as the best.
 
 Regret: measured time with the number that the model chose among those measured, over the best of them, less 1."""
-import evaluations
-import figure
 import numpy as np
-from figure import GREY
-from predicted import percentile_95
+
+from npgpu.plots import evaluations, figure
+from npgpu.plots.figure import GREY
+from npgpu.plots.predicted import percentile_95
 
 LEAST = 0.01  # percent: left edge of the axis, where all that is less is counted
 
@@ -69,10 +68,14 @@ def draw_hits(axes, regrets, style):
     axes.set_title("hits; at the right the regret in %", loc="left", fontweight="bold", pad=16)
 
 
-def main():
-    parser = evaluations.options(__doc__, "regret.png")
-    args = figure.parse(parser)
-    found = evaluations.load(args.evaluation)
+def options():
+    return evaluations.options(__doc__, "regret.png")
+
+
+@figure.drawn
+def draw(trace, measured=None):
+    """What each model's choice of the number of streams costs over the best one."""
+    found = evaluations.predictions(trace, measured)
     workloads = found.scored()
     regrets = regrets_of(found.models, workloads)
     style = figure.styles(list(regrets))
@@ -83,8 +86,4 @@ def main():
     picture.get_layout_engine().set(rect=(0, 0, 0.9, 1))
     figure.headline(picture, figure.title_of([found], "regret of the chosen number of streams"),
                     f"{len(workloads)} workloads; fitted models were fitted to all of them but the one they choose for")
-    figure.save(picture, args.output)
-
-
-if __name__ == "__main__":
-    figure.run(main)
+    return picture

@@ -1,15 +1,14 @@
 """Reads npgpu traces for the figures, by `npgpu report --json`: intervals, fits and rates are the program's."""
 import argparse
+import functools
 import json
 import os
-import shutil
-import subprocess
 import sys
 
-try:
-    import numpy as np  # the scripts import it after this file, which says what to install
-except ImportError:
-    sys.exit("plots need numpy and matplotlib (Debian: python3-numpy python3-matplotlib; or pip install numpy matplotlib)")
+import numpy as np
+
+from npgpu import program
+from npgpu.program import BadTrace
 
 REPORT, VERSION = "npgpu-report", 3
 # Throttle reasons that take clocks away; the rest are choices. As the program has them.
@@ -20,12 +19,8 @@ WORDS = ["trace", "module", "device_name", "device", "direction", "memory", "pat
 # These words are said only where they alone make a curve's name.
 USUAL = {"cache": ["warm"], "offsets": ["no offsets"], "binding": ["bound"], "executor": ["copy-engine", "cpu"],
          "access": ["write"]}
-OTHER_FIGURES = {"transfers": "rate.py, latency.py and samples.py show transfers", "jobs": "fixed.py and asymmetric.py show jobs",
-                 "probes": "corners.py, levels.py, onchip.py and laws.py show probes", "calls": "npgpu report shows calls"}
-
-
-class BadTrace(Exception):
-    """One sentence that names the file."""
+OTHER_FIGURES = {"transfers": "rate, latency and samples show transfers", "jobs": "fixed and asymmetric show jobs",
+                 "probes": "corners, levels, onchip and laws show probes", "calls": "npgpu report shows calls"}
 
 
 def number(value):
@@ -37,27 +32,14 @@ def numbers(rows, key, part=None):
     return np.array([number(r[key] if part is None else r[key][part]) for r in rows])
 
 
-def program():
-    """npgpu: $NPGPU, beside these scripts as they are installed, in a build folder, or on PATH."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    beside = [os.path.join(here, *"../../../bin/npgpu".split("/")),
-              *(os.path.join(here, "..", "build", preset, "npgpu") for preset in ("default", "cpu", "release", "debug"))]
-    found = os.environ.get("NPGPU") or next(filter(os.path.exists, beside), None) or shutil.which("npgpu")
-    if not found:
-        raise BadTrace("npgpu was not found: put it on PATH or name it in the environment variable NPGPU")
-    return found
+@functools.lru_cache(maxsize=4)
+def report_as_of(path, changed):
+    return program.run("report", path, "--json")
 
 
-def run_program(*arguments):
-    """What npgpu writes; its own sentence where it refuses."""
-    try:
-        ran = subprocess.run([program(), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    except OSError as error:
-        raise BadTrace(f"cannot run {program()}: {error.strerror}") from None
-    if ran.returncode:
-        last = ran.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-        raise BadTrace(last[0].removeprefix("npgpu: ") if last else f"npgpu {arguments[0]} ended with {ran.returncode}")
-    return ran.stdout
+def report(path):
+    """What the program says of a trace, as JSON; asked once for several figures of it."""
+    return report_as_of(path, os.stat(path).st_mtime_ns)
 
 
 def is_trace(path):
@@ -88,14 +70,14 @@ def read_json(path, command, content=None):
     try:
         return name, json.loads(content)
     except ValueError:
-        raise BadTrace(f"{name}: is neither a trace nor JSON; '{command}' writes what this script reads") from None
+        raise BadTrace(f"{name}: is neither a trace nor JSON; '{command}' writes what this figure reads") from None
 
 
 def check_document(name, document, kind, version, command):
     if not isinstance(document, dict) or document.get("document") != kind:
         raise BadTrace(f"{name}: is JSON, but not what '{command}' writes")
     if document.get("version") != version:
-        raise BadTrace(f"{name}: has version {document.get('version')} of its format; this script reads {version}")
+        raise BadTrace(f"{name}: has version {document.get('version')} of its format; this figure reads {version}")
 
 
 class Curve:
@@ -162,7 +144,7 @@ class Trace:
         self.name = name or str(path)
         command = "npgpu report TRACE --json"
         self.holds_samples = is_trace(path)
-        where, document = read_json(path, command, run_program("report", path, "--json") if self.holds_samples else None)
+        where, document = read_json(path, command, report(path) if self.holds_samples else None)
         check_document(where, document, REPORT, VERSION, command)
         try:
             self.hostname = document["run"]["hostname"]
@@ -205,8 +187,24 @@ def case_of(word):
     raise argparse.ArgumentTypeError(f"'{word}' names no series (transfers, or transfers:0,3)")
 
 
-def load(paths, kind, cases=None):
-    """The chosen series of a kind of all files. Traces are named by their file names, by whole paths where these are equal."""
+def paths_of(trace):
+    """One path, or several."""
+    return [os.fspath(p) for p in ([trace] if isinstance(trace, (str, os.PathLike)) else trace)]
+
+
+def first(trace):
+    return paths_of(trace)[0]
+
+
+def load(trace, kind, cases=None):
+    """The chosen series of a kind of one file or several; `cases`: "transfers:0,3", or a list of such. Traces are named by
+    their file names, by whole paths where these are equal."""
+    paths = paths_of(trace)
+    cases = [cases] if isinstance(cases, str) else cases
+    try:
+        cases = cases and [case_of(c) if isinstance(c, str) else c for c in cases]
+    except argparse.ArgumentTypeError as error:
+        raise BadTrace(f"case: {error}") from None
     names = [os.path.basename(str(p)).removesuffix(".h5").removesuffix(".json") for p in paths]
     if len(set(names)) < len(names):
         names = [str(p) for p in paths]
@@ -250,11 +248,6 @@ def points_of(group):
         key = tuple(row[name].item() for name in axes)
         found.setdefault(key, Point(dict(zip(axes, key)))).visits.append(Visit(row, samples))
     return list(found.values())
-
-
-def median_over(visits):
-    """Of the medians within those visits that count, as the program estimates a point; `visits` as samples_of has them."""
-    return np.median([np.median(us) for us, counts in visits if counts])
 
 
 def samples_of(curve):

@@ -1,14 +1,11 @@
-#!/usr/bin/env python3
 """Jobs whose bytes divide differently between both directions, a column for each length of kernel (Gomez-Luna et
 al. 2012, figures 6 and 7): which direction the kernel hides.
 
 Dots: measured, with the interval of the median; thick: what copies and the kernel take; thin: what is predicted, all
 copies hidden or those of one direction only."""
-import columns
-import evaluations
-import figure
-import loader
 import numpy as np
+
+from npgpu.plots import columns, evaluations, figure, loader
 
 LEAST = 5  # divisions that make a column
 
@@ -37,17 +34,17 @@ def columns_of(found, wanted=lambda w: True):
     return key[0], key[1], made
 
 
-def main():
-    args = figure.parse(evaluations.options_of_columns(__doc__, "asymmetric.png"))
-    found = evaluations.load(args.evaluation)
-    total, streams, made = columns_of(found, lambda w: evaluations.wanted(w, args))
+def options():
+    return evaluations.options_of_columns(__doc__, "asymmetric.png")
+
+
+@figure.drawn
+def draw(trace, kernel=None, pool=None, sizes=None):
+    """Jobs whose bytes divide differently between both directions: those with most divisions, or as chosen."""
+    found = evaluations.load(trace)
+    total, streams, made = columns_of(found, lambda w: evaluations.wanted(w, kernel, pool, sizes))
     job = made[0].points[0][0]
     subtitle = (f"{figure.size_text(total)} in both directions together, {streams} streams, {job.kernel} kernel, {job.order}, "
                 f"{job.pool} streams{evaluations.shown(found, made)}")
-    picture = columns.draw(found, made, "asymmetric jobs", subtitle, [(0.1, "10"), (0.5, "50"), (0.9, "90")],
-                           "percent of the bytes that go to the device", [name for name, _, _ in columns.HYPOTHESES])
-    figure.save(picture, args.output)
-
-
-if __name__ == "__main__":
-    figure.run(main)
+    return columns.draw(found, made, "asymmetric jobs", subtitle, [(0.1, "10"), (0.5, "50"), (0.9, "90")],
+                        "percent of the bytes that go to the device", [name for name, _, _ in columns.HYPOTHESES])

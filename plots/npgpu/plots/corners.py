@@ -1,12 +1,11 @@
-#!/usr/bin/env python3
 """How the rate grows with threads on one unit, threads on all, and one-thread blocks (Perez & Piccoli 2011: the four corners).
 
 Left: the threads of a block, with one block and with blocks on all units; right: one-thread blocks on each unit. The
 ends of the curves are the corners One-One, One-All, All-One and All-All; the dashed line is the limit."""
-import figure
-import loader
 import numpy as np
-from figure import GREY
+
+from npgpu.plots import figure, loader
+from npgpu.plots.figure import GREY
 
 UNITS = {"compute": "GOP/s", "bandwidth": "Bandwidth (GB/s)"}
 
@@ -26,15 +25,20 @@ def best_by(rates, axis, wanted):
     return np.array(sorted(best.items())).T if best else None
 
 
-def main():
+def options():
     parser = figure.options(__doc__, "corners.png", "probes")
     parser.add_argument("--probe", choices=sorted(UNITS), default="compute")
-    args = figure.parse(parser)
-    probes = [p for p in loader.load(args.trace, "probes", args.case) if p.case["probe"] == args.probe]
+    return parser
+
+
+@figure.drawn
+def draw(trace, case=None, probe="compute"):
+    """Rates of the probe `compute` or `bandwidth` over threads and blocks."""
+    probes = [p for p in loader.load(trace, "probes", case) if p.case["probe"] == probe]
     if not probes:
-        raise loader.BadTrace(f"{args.trace[0]}: holds no probe {args.probe}")
+        raise loader.BadTrace(f"{loader.first(trace)}: holds no probe {probe}")
     probes = [p for p in probes if (p.trace, p.device) == (probes[0].trace, probes[0].device)]
-    label = lambda p: " ".join([p.case["operation"], p.case["type"]] + ([p.case["form"]] if args.probe == "bandwidth" else []))
+    label = lambda p: " ".join([p.case["operation"], p.case["type"]] + ([p.case["form"]] if probe == "bandwidth" else []))
     style = figure.styles([label(p) for p in probes])
     picture, (left, right) = figure.grid([("", None)] * 2)
     handles = {}
@@ -62,12 +66,8 @@ def main():
         axes.yaxis.set_major_formatter(figure.FuncFormatter(lambda v, _: f"{v:g}"))
         axes.set_xlabel(what)
         axes.set_title(title, loc="left", fontweight="bold")
-    left.set_ylabel(UNITS[args.probe])
-    figure.headline(picture, figure.title_of(probes, args.probe), "best of the measured shapes; dotted: limits" if any(
+    left.set_ylabel(UNITS[probe])
+    figure.headline(picture, figure.title_of(probes, probe), "best of the measured shapes; dotted: limits" if any(
         p.document["limit_per_s"] for p in probes) else "best of the measured shapes")
     picture.legend(handles.values(), handles.keys(), loc="upper left", bbox_to_anchor=(0.01, 0.0), ncols=3)
-    figure.save(picture, args.output)
-
-
-if __name__ == "__main__":
-    figure.run(main)
+    return picture

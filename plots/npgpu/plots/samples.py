@@ -1,12 +1,11 @@
-#!/usr/bin/env python3
 """Every sample: how far each trial lies from the median of its point, so that noise can be seen.
 
 Without --bytes all sizes; with it one size, its trials visit by visit in the order in which they ran, and their
 distribution. A point's median is that over its visits; grey are visits that were disturbed and do not count."""
-import figure
-import loader
 import numpy as np
-from figure import COLORS, FuncFormatter, GREY, plt
+
+from npgpu.plots import figure, loader
+from npgpu.plots.figure import COLORS, FuncFormatter, GREY, plt
 
 LEFT_OUT = "#aaaaaa"
 LINEAR = 2.0  # percent: between -2 and 2 the scale is linear, beyond it logarithmic
@@ -74,7 +73,7 @@ def one_size(curves, wanted):
     drawing, axes = plt.subplots(len(chosen), 2, figsize=(6.8, 2.7 * len(chosen) + 0.7), squeeze=False, sharey="row",
                                  gridspec_kw={"width_ratios": [4, 1]}, layout="constrained")
     for (ax, side), (c, i, visits) in zip(axes, chosen):
-        unit, scale = figure.time_unit(loader.median_over(visits))
+        unit, scale = figure.time_unit(c.us[i])
         times = np.concatenate([us for us, counts in visits if counts]) / scale
         order = np.concatenate([places for places, (_, counts) in zip(places_of(visits), visits) if counts]) + 1
         median, low, high, shortest = (values[i] / scale for values in (c.us, c.low_us, c.high_us, c.min_us))
@@ -104,19 +103,20 @@ def one_size(curves, wanted):
     return drawing
 
 
-def main():
+def options():
     parser = figure.options(__doc__, "samples.png", "transfers")
     parser.add_argument("--bytes", type=figure.size, help="one size instead of all: 4096, 4KiB, 1.5MiB")
-    args = figure.parse(parser)
-    chosen = loader.load(args.trace, "transfers", args.case or [("transfers", [0])])
+    return parser
+
+
+@figure.drawn
+def draw(trace, case=None, bytes=None):
+    """Every trial of one series (the first, or the one that `case` names), of all sizes or of one."""
+    chosen = loader.load(trace, "transfers", case or [("transfers", [0])])
     if len(chosen) > 1:
         raise loader.BadTrace("this figure shows one series: choose it with --case transfers:N, and name one trace")
     series = chosen[0]
     curves = [c for c in loader.curves_of([series]) if c.lanes == 1]
-    drawing = all_sizes(curves) if args.bytes is None else one_size(curves, args.bytes)
+    drawing = all_sizes(curves) if bytes is None else one_size(curves, bytes)
     figure.headline(drawing, figure.title_of([series], "every sample"), series.title)
-    figure.save(drawing, args.output)
-
-
-if __name__ == "__main__":
-    figure.run(main)
+    return drawing

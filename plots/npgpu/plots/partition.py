@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """The tridiagonal partition method: for each size the best number of streams, as measured and as models choose it, and
 what each choice costs over the best.
 
@@ -6,11 +5,13 @@ A number of streams counts as measured best where its time is within the noise o
 Veneva & Imamura 2025 (data/papers/003_table4_optimum.csv): the same of their RTX 2080 Ti."""
 import argparse
 import csv
+import json
 
-import figure
-import loader
 import numpy as np
-from figure import GREY
+
+from npgpu import program
+from npgpu.plots import figure, loader
+from npgpu.plots.figure import GREY
 
 COMMAND = "npgpu predict TRACE --json"
 DOCUMENT, VERSION = "npgpu-partition", 1
@@ -44,7 +45,9 @@ def ties(points):
 def document_of(path):
     """(name, document) of a trace, or of what the command wrote."""
     if loader.is_trace(path):
-        path, document = loader.read_json(path, COMMAND, loader.run_program("predict", path, "--json"))
+        if not json.loads(loader.report(path)).get("partitions"):
+            raise loader.BadTrace(f"{path}: holds no partitions; npgpu partition measures some")
+        path, document = loader.read_json(path, COMMAND, program.run("predict", path, "--json"))
     else:
         path, document = loader.read_json(path, COMMAND)
     loader.check_document(path, document, DOCUMENT, VERSION, COMMAND)
@@ -106,15 +109,20 @@ def draw_regrets(axes, study):
     axes.set_title(f"{study.type}: what the choice costs", loc="left", fontweight="bold")
 
 
-def main():
+def options():
     parser = argparse.ArgumentParser(description=figure.about(__doc__))
     parser.add_argument("trace", help=f"npgpu trace (.h5), or what '{COMMAND}' wrote (-: from a pipe)")
     parser.add_argument("--table", metavar="FILE", help="also draw Table IV of the paper: data/papers/003_table4_optimum.csv")
-    args = figure.parse(figure.look(parser, "partition.png"))
-    studies = load(args.trace)
+    return figure.look(parser, "partition.png")
+
+
+@figure.drawn
+def draw(trace, table=None):
+    """The partition method: best and chosen numbers of streams by size; `table`: the file of the paper's Table IV."""
+    studies = load(trace)
     if not studies:
-        raise loader.BadTrace(f"{args.trace}: holds no size of the partition method in one stream and in more")
-    paper = table4(args.table) if args.table else None
+        raise loader.BadTrace(f"{trace}: holds no size of the partition method in one stream and in more")
+    paper = table4(table) if table else None
     picture, axes = figure.plt.subplots(len(studies), 2, figsize=(11, 3.4 * len(studies) + 0.6), squeeze=False, layout="constrained")
     for (left, right), study in zip(axes, studies):
         draw_choices(left, study, paper)
@@ -126,8 +134,4 @@ def main():
                     "the refitted model was fitted to the sizes other than the one it chooses for")
     drawn = {label: line for left in axes[:, 0] for line, label in zip(*left.get_legend_handles_labels())}
     picture.legend(drawn.values(), drawn.keys(), loc="upper left", bbox_to_anchor=(0.01, 0.0), ncols=2)
-    figure.save(picture, args.output)
-
-
-if __name__ == "__main__":
-    figure.run(main)
+    return picture

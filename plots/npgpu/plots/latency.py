@@ -1,11 +1,10 @@
-#!/usr/bin/env python3
 """Time over size, both logarithmic, with the fitted line latency + bytes/rate.
 
 Points are medians over visits, the band their 95 % interval, the thin grey line the fit (least squares on relative residuals).
 "off 37 %" says by how much the line misses its worst point, where that is more than 25 %."""
-import figure
-import loader
 import numpy as np
+
+from npgpu.plots import figure, loader
 
 
 POOR = 0.25  # a line that misses a point by more does not describe the curve
@@ -21,17 +20,21 @@ def text_of(t0, rate, worst):
     return text + (f"; off {100 * worst:.0f} %" if worst > POOR else "")
 
 
-def main():
+def options():
     parser = figure.options(__doc__, "latency.png", "transfers")
     parser.add_argument("--no-fit", action="store_true", help="without the fitted lines")
-    args = figure.parse(parser)
+    return parser
 
-    def draw(ax, curves, of):
+
+@figure.drawn
+def draw(trace, case=None, no_fit=False):
+    """Time of a copy over its size, with the fitted lines."""
+    def draw_panel(ax, curves, of):
         texts = []
         for c in curves:
             shown = np.where(c.us > 0, c.us, np.nan)
             figure.draw_line(ax, c, shown, c.low_us, c.high_us, of(c), linewidth=0.9)
-            if args.no_fit:
+            if no_fit:
                 continue
             t0, rate = c.fit_us, c.fit_rate
             if np.isfinite(t0) or np.isfinite(rate):
@@ -45,9 +48,5 @@ def main():
                         va="top", fontsize=7, color=color)
         figure.time_axis(ax, "Latency")
 
-    series = loader.load(args.trace, "transfers", args.case)
-    figure.save(figure.draw_panels(series, "time of a copy, one way", draw, wanted=lambda c: c.lanes == 1), args.output)
-
-
-if __name__ == "__main__":
-    figure.run(main)
+    return figure.draw_panels(loader.load(trace, "transfers", case), "time of a copy, one way", draw_panel,
+                              wanted=lambda c: c.lanes == 1)

@@ -1,12 +1,11 @@
-#!/usr/bin/env python3
 """What patterns cost beside the law that is taught: how many times as long an access took than the cheapest one.
 
 A panel for each series that has a law. Circles with 95 % intervals are measured, the line is the law; what does not
 agree with it is crossed."""
-import figure
-import loader
 import numpy as np
-from figure import GREY
+
+from npgpu.plots import figure, loader
+from npgpu.plots.figure import GREY
 
 # What may vary along an axis, and what it is called.
 AXES = [("stride", "Stride (accesses)"), ("ways", "Ways of the branch"), ("offset_bytes", "Offset (B)")]
@@ -40,7 +39,7 @@ def curves_of(series):
     return found
 
 
-def draw(axes, points, style, label):
+def draw_curve(axes, points, style, label):
     color, dashes, marker = style
     x = np.array([p[0] for p in points], dtype=float)
     times = {k: np.array([loader.number(p[1]["times"][k]) for p in points]) for k in ("value", "low", "high")}
@@ -52,18 +51,23 @@ def draw(axes, points, style, label):
     axes.plot(x[off], times["value"][off], color="#000000", linestyle="none", marker="x", markersize=8)
 
 
-def main():
-    args = figure.parse(figure.options(__doc__, "laws.png", "probes"))
-    probes = loader.load(args.trace, "probes", args.case)
+def options():
+    return figure.options(__doc__, "laws.png", "probes")
+
+
+@figure.drawn
+def draw(trace, case=None):
+    """What patterns cost beside their laws, a panel for each series that has one."""
+    probes = loader.load(trace, "probes", case)
     panels = [(p, called, [c for c in curves_of(p) if c[1] == called])
               for p in probes if p.document.get("law") for called in dict.fromkeys(c[1] for c in curves_of(p))]
     if not panels:
-        raise loader.BadTrace(f"{args.trace[0]}: holds no probe with a law (npgpu probe onchip,access,atomics,divergence)")
+        raise loader.BadTrace(f"{loader.first(trace)}: holds no probe with a law (npgpu probe onchip,access,atomics,divergence)")
     picture, grid = figure.grid([(p.title, curves) for p, _, curves in panels])
     for axes, (series, called, curves) in zip(grid, panels):
         style = figure.styles([c[0] for c in curves])
         for label, _, points in curves:
-            draw(axes, points, style[label], label)
+            draw_curve(axes, points, style[label], label)
         axes.set_yscale("log", base=2)
         axes.yaxis.set_major_formatter(figure.FuncFormatter(lambda v, _: f"{v:g}"))
         axes.set_xlabel(called)
@@ -73,8 +77,4 @@ def main():
             axes.legend()
     figure.headline(picture, figure.title_of([p for p, _, _ in panels], "patterns and their laws"),
                     "grey line: by the law; cross: does not agree within 5 %")
-    figure.save(picture, args.output)
-
-
-if __name__ == "__main__":
-    figure.run(main)
+    return picture
