@@ -169,7 +169,7 @@ def parquet(folder, loaded):
         return
     out = os.path.join(folder, "tables")
     ran = subprocess.run([sys.executable, "-m", "npgpu.parquet", *loaded.files, "-o", out], capture_output=True, text=True,
-                         env={**os.environ, "PYTHONPATH": PLOTS})
+                         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [PLOTS, os.environ.get("PYTHONPATH")]))})
     check(ran.returncode == 0 and ran.stdout.count(".parquet") == 6, f"{ran.stdout}{ran.stderr}")
     for name in ("transfers", "calls", "facts", "parameters"):
         path, table = os.path.join(out, f"{name}.parquet"), getattr(loaded, name)
