@@ -1,6 +1,7 @@
 """Real tools read our files: h5dump, h5py, pandas, csv, json, gnuplot, Google Benchmark's compare.py."""
 import csv
 import glob
+import importlib.util
 import io
 import json
 import os
@@ -73,8 +74,8 @@ def formats_of_other_tools(trace):
 
 
 def read_by_compare_py(where, a, b):
-    if not os.path.exists(COMPARE):
-        print("skipped: Google Benchmark's compare.py is not installed (Debian: libbenchmark-tools python3-scipy)")
+    if not os.path.exists(COMPARE) or importlib.util.find_spec("scipy") is None:
+        print("skipped: Google Benchmark's compare.py or scipy is not installed (Debian: libbenchmark-tools python3-scipy)")
         return
     paths = []
     for trace in (a, b):

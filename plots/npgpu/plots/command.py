@@ -84,7 +84,7 @@ def main():
     except loader.BadTrace as error:
         sys.exit(failed(f"{PROG}{' ' + name if name else ''}: {error}"))
     except OSError as error:
-        sys.exit(failed(f"{PROG}: {error.filename}: {error.strerror}"))
+        sys.exit(failed(f"{PROG}: {error.filename or 'standard output'}: {error.strerror}"))
     except KeyError as error:
         sys.exit(failed(f"{PROG}: the report lacks {error}, which this figure needs; it is of another npgpu"))
 
