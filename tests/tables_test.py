@@ -138,9 +138,21 @@ def refusals(folder):
         file.write("no trace")
     other = os.path.join(folder, "other.h5")
     h5py.File(other, "w").close()
-    check("there is no such file" in refusal(lambda: npgpu.load(os.path.join(folder, "nosuch*.h5"))), "no file")
+    check("there is no such trace" in refusal(lambda: npgpu.load(os.path.join(folder, "nosuch*.h5"))), "no file")
     check(bad in refusal(lambda: npgpu.load(bad).transfers), "a file that is no HDF5")
     check("is no npgpu trace" in refusal(lambda: npgpu.load(other).facts), "HDF5 of others")
+    for at, (cut, word) in enumerate([(3000, "cannot be read"), (200000, "cannot be read")]):
+        half = os.path.join(folder, f"half{at}.h5")
+        with open(os.path.join(HERE, "..", "data", "traces", "h200_check.h5"), "rb") as whole, open(half, "wb") as file:
+            file.write(whole.read()[:cut])
+        check(word in refusal(lambda: npgpu.load(half).samples("transfers")) and half in refusal(lambda: npgpu.load(half).facts), f"cut at {cut}")
+    wild = os.path.join(folder, "wild.h5")
+    shutil.copy(os.path.join(HERE, "..", "data", "traces", "h200_check.h5"), wild)
+    with h5py.File(wild, "r+") as file:
+        rows = file["transfers/0000/samples"][()]
+        rows["visit"][3] = 4000000
+        file["transfers/0000/samples"][...] = rows
+    check("cannot be read" in refusal(lambda: npgpu.load(wild).samples("transfers")), "a sample without its visit")
     check("is none of" in refusal(lambda: npgpu.load(TRACES[0]).samples("copies")), "no such kind")
     was = os.environ["NPGPU"]
     try:

@@ -22,6 +22,8 @@ template <class K> void add_named(std::vector<NamedFigure>& all, const std::vect
   for (const Series<K>& series : of_kind) {
     NamedFigure front{
         .kind = std::string(K::name), .title = title(series.question), .device = device_word(series.question)};
+    // "jobs cuda:0 ..." says its kind already.
+    if (front.title.starts_with(front.kind + ' ')) front.title.erase(0, front.kind.size() + 1);
     if (const int before = seen[front.title]++) front.title += fmt::format(" ({})", before + 1);
     const auto results = results_of(series);
     const bool lanes = std::ranges::any_of(results, [](const PointResult<K>& r) { return r.lane > 0; });

@@ -24,7 +24,7 @@ PointFigure point_figure(const PartitionSeries&, const PointResult<Partitions>&)
 // A point by a name of its own, as other tools want it.
 struct NamedFigure {
   std::string kind{};    // "transfers"
-  std::string title{};   // of the series; a second one of the same title gets " (2)"
+  std::string title{};   // of the series, without its kind; a second one of the same title gets " (2)"
   std::string device{};  // "cuda:0", of the series
   std::string axes{};    // "bytes:1048576", "blocks:132/threads:1024/..."; "/lane:1" where there are several
   PointFigure figure{};

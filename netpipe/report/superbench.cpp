@@ -34,8 +34,10 @@ std::string unit_word(const std::string& unit) {
 // ":0" of cuda:0, which is then no part of the title any more; nothing of other devices.
 std::string take_rank(std::string& title, const std::string& device) {
   constexpr std::string_view cuda = "cuda:";
-  if (!device.starts_with(cuda) || title.find(device + '>') != std::string::npos) return {};
-  if (const auto at = title.find(' ' + device); at != std::string::npos) title.erase(at, device.size() + 1);
+  if (!device.starts_with(cuda) || title.find(device) == std::string::npos ||
+      title.find(device + '>') != std::string::npos)
+    return {};
+  title.replace(title.find(device), device.size(), "");
   return device.substr(cuda.size() - 1);
 }
 

@@ -32,7 +32,7 @@ def write(frames, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="npgpu.parquet", description="Writes the tables of traces as Parquet: a file a table, "
+    parser = argparse.ArgumentParser(prog="python3 -m npgpu.parquet", description="Writes the tables of traces as Parquet: a file a table, "
                                      "DIR/transfers.parquet and so on, with units in the columns' metadata.")
     parser.add_argument("trace", nargs="+", help="npgpu trace (.h5), a folder or a pattern of them")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder of the tables; files there are replaced")

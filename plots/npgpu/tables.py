@@ -1,5 +1,6 @@
 """Traces as data frames: one a kind of measurement, one of facts, one of derived parameters."""
 import concurrent.futures
+import contextlib
 import functools
 import glob
 import io
@@ -29,21 +30,21 @@ def files_of(traces):
             continue
         names = sorted(glob.glob(one, recursive=True))
         if not names:
-            raise BadTrace(f"{one}: there is no such file")
+            raise BadTrace(f"{one}: there is no such trace")
         found += names
     return list(dict.fromkeys(found))
 
 
+@contextlib.contextmanager
 def open_trace(path):
-    """The trace, to be read with h5py; BadTrace if it is none."""
+    """The trace, to be read with h5py; BadTrace if it is none, or a damaged one."""
     try:
-        file = h5py.File(path, "r")
-    except OSError as error:
+        with h5py.File(path, "r") as file:
+            if file.attrs.get("schema_name") != "npgpu-trace" or not str(file.attrs["schema_version"]).startswith("3."):
+                raise BadTrace(f"{path}: is no npgpu trace of version 3")
+            yield file
+    except (OSError, KeyError, ValueError, RuntimeError) as error:
         raise BadTrace(f"{path}: cannot be read: {error}") from None
-    if file.attrs.get("schema_name") != "npgpu-trace" or not str(file.attrs["schema_version"]).startswith("3."):
-        file.close()
-        raise BadTrace(f"{path}: is no npgpu trace of version 3")
-    return file
 
 
 def kinds_of(path):
