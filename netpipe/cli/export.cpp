@@ -64,7 +64,7 @@ Command export_trace() {
       {"npgpu export node.h5 --table probes --summary > probes.csv",
        "npgpu export node.h5 --format json --output node.json",
        "npgpu export node.h5 --format npout --case transfers:0 --output np.out",
-       "npgpu export node.h5 --format superbench >> results-summary.jsonl"},
+       "npgpu export node.h5 --format superbench --output node.jsonl"},
       {{"What is written", {"case", Option("format", "csv"), Option("table", {}, "Default: transfers."), "summary"}},
        {"Output", {Option("output", {}, "Default: standard output."), "force"}}},
       run_export};

@@ -31,14 +31,16 @@ std::string unit_word(const std::string& unit) {
   return (work == "B" ? "bytes" : metric_word(work)) + "_per_s";
 }
 
-// ":0" of cuda:0, which is then no part of the title any more; nothing of other devices.
+// The number of a device that has one, as ":0"; the device is then no part of the title any more. Nothing of copies
+// between two devices.
 std::string take_rank(std::string& title, const std::string& device) {
-  constexpr std::string_view cuda = "cuda:";
-  if (!device.starts_with(cuda) || title.find(device) == std::string::npos ||
-      title.find(device + '>') != std::string::npos)
-    return {};
-  title.replace(title.find(device), device.size(), "");
-  return device.substr(cuda.size() - 1);
+  const auto colon = device.rfind(':');
+  const auto at = title.find(device);
+  if (colon == std::string::npos || colon + 1 == device.size() || at == std::string::npos) return {};
+  if (device.find_first_not_of("0123456789", colon + 1) != std::string::npos) return {};
+  if (title.find(device + '>') != std::string::npos) return {};
+  title.erase(at, device.size());
+  return device.substr(colon);
 }
 
 }  // namespace
