@@ -90,6 +90,14 @@ def refusals(where):
     told = score("h200", os.path.join(HOME, "h200", "simulator.csv")).stdout
     with open(os.path.join(HOME, "README.md"), encoding="utf-8") as file:
         page = [line.strip() for line in file]
+    with open(os.path.join(HOME, "h200", "models.csv"), newline="", encoding="utf-8") as file:
+        models = {row["model"]: row for row in csv.DictReader(file)}
+    table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page if line.startswith("| ")]
+    shown = [row for row in table if row[0] in models]
+    for name, *cells in shown:
+        wanted = [f"{100 * float(v):.3g} %" if v else "" for v in (models[name][k] for k in ("error_median", "error_p95", "regret_median", "regret_p95", "hits"))]
+        check(cells == [models[name]["fitted"], *wanted], f"the page's row of {name}: {cells}, models.csv {wanted}")
+    check(len(shown) > 8, "the page has the models")
     check(told.splitlines() and all(line.strip() in page for line in told.splitlines()), f"the page shows what the scorer prints: {told}")
 
 
