@@ -126,7 +126,7 @@ def of_the_program(folder):
     text = words(folder, "predicted", path, "--model", "c.c. 2.x")
     check("c.c. 2.x" in text, "predicted --model")
     text = words(folder, "regret", path)
-    check(words(folder, "regret", trace) == text == words(folder, "regret", trace, "--measured", trace), "regret asks the program itself")
+    check(words(folder, "regret", trace, "--measured", trace) == text, "regret asks the program itself")
     check(all(w in text for w in ("SIMULATED", "best constant n", "median", "p95", "workloads with at most that regret")),
           "regret's words")
     return trace, path
