@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "npgpu/error.hpp"
@@ -281,6 +282,58 @@ TEST_CASE("what a value counts: a chase its loads' time, a call its work, a job 
   CHECK(job.at("unit") == "us");
   CHECK(job.at("counts") == "time of a job");
   CHECK(job.at("chunks") == "1");
+}
+
+TEST_CASE("other tools get a figure for each point, under a name of its own") {
+  Trace trace;
+  trace.root.hostname = "node7";
+  auto& transfers = trace.of<Transfers>();
+  // 1000 B in 2 us: 500 MB/s. The same case again, and a wrong result.
+  transfers.push_back(sweep_of());
+  add_point(transfers[0], 1000, {2});
+  transfers.push_back(sweep_of());
+  add_point(transfers[1], 1000, {4});
+  transfers[1].samples[0].intact = 0;
+  transfers.push_back(sweep_of(Pattern::duplex));
+  add_duplex(transfers[2], 1000, {5}, {8});
+  trace.of<Jobs>().push_back(jobs_of());
+  add_job(trace.of<Jobs>()[0], {.bytes_in = 4}, {3});
+
+  const std::string one = "transfers/cudaMemcpy cuda:0 h2d pinned stream blocking host";
+  const std::string both = "transfers/cudaMemcpy cuda:0 h2d pinned duplex blocking host";
+  const std::string job = "jobs/" + title(trace.of<Jobs>()[0].question).substr(5) +
+                          "/bytes_in:4/bytes_out:0/kernel_bytes:0/iterations:0/chunks:1/streams:1/threads:512";
+  const std::vector<std::string> names{one + "/bytes:1000", one + " (2)/bytes:1000", both + "/bytes:1000/lane:0",
+                                       both + "/bytes:1000/lane:1", job};
+
+  std::ostringstream gbench;
+  export_gbench(gbench, trace);
+  const auto benchmarks = nlohmann::json::parse(gbench.str()).at("benchmarks");
+  REQUIRE(benchmarks.size() == names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) CHECK(benchmarks[i].at("name") == names[i]);
+  CHECK(benchmarks[0].at("real_time") == 2);
+  CHECK(benchmarks[0].at("bytes_per_second") == 5e8);
+  CHECK(benchmarks[1].at("error_occurred") == true);
+  CHECK(benchmarks[3].at("real_time") == 8);
+  CHECK(benchmarks[4].at("value") == 3);
+  CHECK(benchmarks[4].count("bytes_per_second") == 0);
+
+  std::ostringstream bencher;
+  export_bencher(bencher, trace);
+  const auto metrics = nlohmann::json::parse(bencher.str());
+  CHECK(metrics.size() == names.size() - 1);
+  CHECK(metrics.at(names[0]).at("latency").at("value") == 2000);
+  CHECK(metrics.at(names[0]).at("bytes-per-second").at("value") == 5e8);
+  CHECK(metrics.count(names[1]) == 0);
+  CHECK(metrics.at(job).size() == 1);
+
+  std::ostringstream superbench;
+  export_superbench(superbench, trace);
+  const auto line = nlohmann::json::parse(superbench.str());
+  CHECK(line.at("node") == "node7");
+  CHECK(line.size() == names.size());
+  CHECK(line.at("npgpu-transfers/cudamemcpy_h2d_pinned_stream_blocking_host_bytes_1000_bytes_per_s:0") == 5e8);
+  CHECK(line.at("npgpu-transfers/cudamemcpy_h2d_pinned_duplex_blocking_host_bytes_1000_lane_1_bytes_per_s:0") == 125e6);
 }
 
 }  // namespace csv_test

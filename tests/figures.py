@@ -1,4 +1,4 @@
-"""What the tests of figures share: the scripts in plots/ to import and to run, and a count of the checks. Without the
+"""What the tests of figures share: the package in plots/ to import and to run, and a count of the checks. Without the
 libraries that draw, nothing can be tested, and the tests are skipped."""
 import os
 import runpy
@@ -33,18 +33,17 @@ class Ended:
 
 
 def script(name, *arguments):
-    """As subprocess.run of that script does, in a child that has imported what takes longest."""
-    path = os.path.join(PLOTS, name)
+    """As `python3 plots NAME ...` does, in a child that has imported what takes longest."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         sys.stdout.flush()
         child = os.fork()
         if child == 0:
             os.dup2(out.fileno(), 1)
             os.dup2(err.fileno(), 2)
-            sys.argv = [path, *map(str, arguments)]
+            sys.argv = [PLOTS, name, *map(str, arguments)]
             code = 0
             try:
-                runpy.run_path(path, run_name="__main__")
+                runpy.run_path(PLOTS, run_name="__main__")
             except SystemExit as exit:
                 code = exit.code or 0
             except BaseException:

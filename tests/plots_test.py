@@ -13,11 +13,10 @@ import tempfile
 from figures import PLOTS, PROGRAM, check, script  # first: it finds what follows
 import matplotlib.image  # noqa: E402
 import numpy as np  # noqa: E402
-import figure  # noqa: E402
-import loader  # noqa: E402
+from npgpu.plots import command, figure, loader, rate  # noqa: E402
 
-ALL = ("rate.py", "latency.py", "samples.py", "corners.py", "levels.py", "onchip.py", "laws.py", "fixed.py", "asymmetric.py",
-       "predicted.py", "regret.py", "partition.py", "matrix.py")
+ALL = ("rate", "latency", "samples", "corners", "levels", "onchip", "laws", "fixed", "asymmetric",
+       "predicted", "regret", "partition", "matrix")
 
 
 def estimate(value, low=None, high=None):
@@ -74,6 +73,11 @@ def words(where, name, *arguments):
         return file.read()
 
 
+def median_over(visits):
+    """Of the medians within those visits that count, as the program estimates a point; `visits` as samples_of has them."""
+    return np.median([np.median(us) for us, counts in visits if counts])
+
+
 def reads_what_the_report_says(where):
     path = write(os.path.join(where, "hand.json"), [series({1000: 2}, pattern="duplex"),
                                                     series({4: 1, 8: 1, 1000: 2, 3000: 4}, perturbed={8})])
@@ -108,12 +112,12 @@ def samples_are_those_that_the_program_summarizes(where):
                 samples = loader.samples_of(c)
                 what = f"{s.title}, {c.words['direction']}"
                 check({len(visits) for visits in samples} == {6}, f"{what}: six visits to a point")
-                check(np.allclose([loader.median_over(visits) for visits in samples], c.us, rtol=1e-12) and
+                check(np.allclose([median_over(visits) for visits in samples], c.us, rtol=1e-12) and
                       np.allclose([min(np.min(us) for us, _ in visits) for visits in samples], c.min_us, rtol=1e-12), what)
-    check("SIMULATED" in words(where, "samples.py", path, "--case", "transfers:1"), "a picture of them")
+    check("SIMULATED" in words(where, "samples", path, "--case", "transfers:1"), "a picture of them")
     piped = os.path.join(where, "piped.svg")
     report = subprocess.run([PROGRAM, "report", path, "--json"], capture_output=True)
-    drawn = subprocess.run([sys.executable, os.path.join(PLOTS, "rate.py"), "-", "-o", piped], input=report.stdout, capture_output=True)
+    drawn = subprocess.run([sys.executable, PLOTS, "rate", "-", "-o", piped], input=report.stdout, capture_output=True)
     check(drawn.returncode == 0 and os.path.exists(piped), f"a report from a pipe: {drawn.stderr}")
     return path
 
@@ -146,12 +150,12 @@ def disturbed_visits_are_left_out(where, made):
     case = f"transfers:{int(number)}"
     (c,) = loader.load([path], "transfers", [loader.case_of(case)])[0].curves()
     samples = loader.samples_of(c)
-    check(np.allclose([loader.median_over(visits) for visits in samples], c.us, rtol=1e-12), "the program's medians are over the same visits")
-    check([sum(counts for _, counts in visits) for visits in samples[:4]] == [4, 6, 5, 6], "and samples.py draws them as such")
-    text = words(where, "samples.py", path, "--case", case)
+    check(np.allclose([median_over(visits) for visits in samples], c.us, rtol=1e-12), "the program's medians are over the same visits")
+    check([sum(counts for _, counts in visits) for visits in samples[:4]] == [4, 6, 5, 6], "and samples draws them as such")
+    text = words(where, "samples", path, "--case", case)
     check("trial of a disturbed visit" in text, "the figure says what grey is")
-    check("trial of a disturbed visit" not in words(where, "samples.py", made, "--case", case), "where there is any")
-    check("6 visits" in words(where, "samples.py", path, "--case", case, "--bytes", few), "one size, visit by visit")
+    check("trial of a disturbed visit" not in words(where, "samples", made, "--case", case), "where there is any")
+    check("6 visits" in words(where, "samples", path, "--case", case, "--bytes", few), "one size, visit by visit")
 
 
 def pictures(where, made):
@@ -160,10 +164,10 @@ def pictures(where, made):
     many = write(os.path.join(where, "many.json"), [series(SIZES, simulated=True, pattern=p, memory=m, direction=d)
                  for p in ("stream", "pingpong", "duplex") for m in ("pinned", "pageable") for d in ("h2d", "d2h")])
     one = write(os.path.join(where, "one.json"), [series({4096: 5.0}, limit=None)])
-    cases = [("rate.py", [real]), ("rate.py", [many]), ("rate.py", [one]), ("rate.py", [real, many, "--case", "transfers:0"]),
-             ("rate.py", [real, "--gbit", "--log", "--minimum"]),
-             ("latency.py", [real]), ("latency.py", [many]), ("latency.py", [one]), ("latency.py", [real, "--no-fit"]),
-             ("samples.py", [made]), ("samples.py", [made, "--case", "transfers:2"]), ("samples.py", [made, "--bytes", "32KiB"])]
+    cases = [("rate", [real]), ("rate", [many]), ("rate", [one]), ("rate", [real, many, "--case", "transfers:0"]),
+             ("rate", [real, "--gbit", "--log", "--minimum"]),
+             ("latency", [real]), ("latency", [many]), ("latency", [one]), ("latency", [real, "--no-fit"]),
+             ("samples", [made]), ("samples", [made, "--case", "transfers:2"]), ("samples", [made, "--bytes", "32KiB"])]
     for i, (name, arguments) in enumerate(cases):
         what = f"{name} {' '.join(os.path.basename(a) for a in arguments)}"
         png = os.path.join(where, f"{i}.png")
@@ -176,34 +180,34 @@ def pictures(where, made):
         twice = []
         for i in range(2):
             out = os.path.join(where, f"twice{i}.{suffix}")
-            check(script("rate.py", real, "-o", out).returncode == 0, f"rate.py -o {suffix}")
+            check(script("rate", real, "-o", out).returncode == 0, f"rate -o {suffix}")
             with open(out, "rb") as file:
                 twice.append(file.read())
         check(twice[0] == twice[1], f"the same trace gives the same {suffix}")
 
-    text = words(where, "rate.py", real)
+    text = words(where, "rate", real)
     for word in ("Test GPU on node17: bandwidth of copies", "Bandwidth (GB/s)", "limit 2 GB/s", "1 MiB", "h2d pinned",
                  "d2h pageable", "Transfer size", "dots: perturbed sizes"):
-        check(word in text, f"rate.py does not say '{word}'")
+        check(word in text, f"rate does not say '{word}'")
     check("SIMULATED" not in text, "a measurement is not called simulated")
-    check("Gbit/s" in words(where, "rate.py", real, "--gbit"), "--gbit")
-    text = words(where, "rate.py", many)
+    check("Gbit/s" in words(where, "rate", real, "--gbit"), "--gbit")
+    text = words(where, "rate", many)
     check("SIMULATED Test GPU: bandwidth" in text and "node17" not in text, "a simulated trace says so, and names no host")
     check("limit 4 GB/s both ways" in text, "the limit of both directions")
-    text = words(where, "latency.py", real)
-    check("5 us + bytes / 1 GB/s" in text and "10 us" in text and "Latency" in text, "latency.py shows the fit and its units")
-    check("us + bytes" not in words(where, "latency.py", real, "--no-fit"), "--no-fit")
-    text = words(where, "samples.py", made)
-    check("95 % interval of the median" in text and "Transfer size" in text, "samples.py says what it shows")
+    text = words(where, "latency", real)
+    check("5 us + bytes / 1 GB/s" in text and "10 us" in text and "Latency" in text, "latency shows the fit and its units")
+    check("us + bytes" not in words(where, "latency", real, "--no-fit"), "--no-fit")
+    text = words(where, "samples", made)
+    check("95 % interval of the median" in text and "Transfer size" in text, "samples says what it shows")
 
     # All curves are in the legend, those with the usual word for what sets them apart, too.
     cold = write(os.path.join(where, "cold.json"), [series(SIZES), series(SIZES, cache="cold")])
-    text = words(where, "rate.py", cold)
+    text = words(where, "rate", cold)
     check(">warm<" in text and ">cold<" in text, "the legend names the curve with warm caches")
     style = figure.styles(["a", "b", "c"])
     check(len({s[0] for s in style.values()}) == len({s[2] for s in style.values()}) == 3, "markers as well as colours")
 
-    text = words(where, "rate.py", real, "--title", "Mine, 100 %", "--font-size", "18")
+    text = words(where, "rate", real, "--title", "Mine, 100 %", "--font-size", "18")
     check("Mine, 100 %" in text and "Test GPU" not in text, "--title")
     check("font: 18px" in text or "font-size: 18px" in text or "18px" in text, "--font-size")
     width = lambda *more: matplotlib.image.imread(picture(where, real, *more)).shape[1]
@@ -212,7 +216,7 @@ def pictures(where, made):
 
 def picture(where, trace, *arguments):
     out = os.path.join(where, "wide.png")
-    check(script("rate.py", trace, "-o", out, *arguments).returncode == 0, f"rate.py {arguments}")
+    check(script("rate", trace, "-o", out, *arguments).returncode == 0, f"rate {arguments}")
     return out
 
 
@@ -222,23 +226,56 @@ def a_matrix(where, made):
                           "--sizes", "64KiB", "--rounds", "1", "--wait-quiet", "0", "--quiet", "--output", path],
                          capture_output=True, text=True)
     check(ran.returncode == 0, f"npgpu matrix: {ran.stderr}")
-    drawn = script("matrix.py", path, "-o", png)
-    check(drawn.returncode == 0 and not drawn.stderr, f"matrix.py: {drawn.stderr}")
+    drawn = script("matrix", path, "-o", png)
+    check(drawn.returncode == 0 and not drawn.stderr, f"matrix: {drawn.stderr}")
     if drawn.returncode == 0:
         share, colors = ink(png)
-        check(share > 0.3 and colors >= 6, f"matrix.py: {100 * share:.1f} % ink, {colors} colours")
-    ended = script("matrix.py", made, "-o", png)
-    check(ended.returncode == 2 and "no matrix" in ended.stderr and "Traceback" not in ended.stderr, f"matrix.py: {ended.stderr}")
+        check(share > 0.3 and colors >= 6, f"matrix: {100 * share:.1f} % ink, {colors} colours")
+    ended = script("matrix", made, "-o", png)
+    check(ended.returncode == 2 and "no matrix" in ended.stderr and "Traceback" not in ended.stderr, f"matrix: {ended.stderr}")
 
 
-def every_script_helps():
+def every_figure_helps():
+    """And the figures are those that the package lists, which say what they are there, too."""
+    check(set(command.FIGURES) == set(ALL), f"figures: {command.FIGURES}")
+    listed = script("--help").stdout
     for name in ALL:
         told = script(name, "--help")
         whole = " ".join(told.stdout.split())
-        check(told.returncode == 0 and whole.endswith("(default 9)") or "--font-size" in whole, f"{name} --help: {told.stderr}")
-        with open(os.path.join(PLOTS, name), encoding="utf-8") as file:
-            first = " ".join(file.read().split('"""')[1].split("\n\n")[0].split())
+        check(told.returncode == 0 and "--font-size" in whole and f"npgpu.plots {name} [-h]" in whole, f"{name} --help: {told.stderr}")
+        first = " ".join(command.module(name).__doc__.split("\n\n")[0].split())
         check(first in whole.replace("- ", "-"), f"{name} --help breaks off: {first}")
+        check(f"\n  {name} " in listed, f"--help lists no {name}")
+
+
+def all_that_a_trace_holds(where, made):
+    """A picture a figure, and why there is none; the same as the figure by its name."""
+    out = os.path.join(where, "all")
+    drawn = script(made, "-o", out, "--format", "svg")
+    check(drawn.returncode == 0 and sorted(os.listdir(out)) == ["latency.svg", "rate.svg", "samples.svg"], f"all: {drawn.stdout}{drawn.stderr}")
+    check(f"{out}/rate.svg\n" in drawn.stdout and "no levels: holds no probes" in drawn.stdout, f"all: {drawn.stdout}")
+    single = os.path.join(where, "single.svg")
+    script("rate", made, "-o", single)
+    with open(single, "rb") as one, open(os.path.join(out, "rate.svg"), "rb") as other:
+        check(one.read() == other.read(), "rate by its name and among all")
+    ended = script(os.path.join(where, "nosuch.h5"), "-o", out)
+    check(ended.returncode == 2 and "there is no such file" in ended.stderr and ended.stderr.count("\n") == 1, f"all: {ended.stderr}")
+
+
+def as_functions(made):
+    """They return figures, and leave the look of the caller's own and the list of open figures as they were."""
+    was = dict(matplotlib.rcParams)
+    matplotlib.rcParams["axes.grid"] = False
+    drawn = rate.draw(made, case="transfers:0", title="Mine", width=5)
+    check(drawn.get_suptitle().startswith("Mine") if hasattr(drawn, "get_suptitle") else drawn._suptitle.get_text().startswith("Mine"), "a title")
+    check(drawn.get_size_inches()[0] == 5 and not matplotlib.pyplot.get_fignums(), "its width, and no figure left open")
+    check({**matplotlib.rcParams, "axes.grid": was["axes.grid"]} == was, "the caller's look")
+    matplotlib.rcParams["axes.grid"] = was["axes.grid"]
+    try:
+        rate.draw(made, case="7")
+        check(False, "a case that names nothing")
+    except loader.BadTrace as error:
+        check("names no series" in str(error), f"{error}")
 
 
 def without_numpy(where):
@@ -246,7 +283,7 @@ def without_numpy(where):
     with open(os.path.join(where, "numpy.py"), "w", encoding="utf-8") as file:
         file.write("raise ImportError('none here')\n")
     for name in ALL:
-        ended = subprocess.run([sys.executable, os.path.join(PLOTS, name), "x.h5"], capture_output=True, text=True,
+        ended = subprocess.run([sys.executable, PLOTS, name, "x.h5"], capture_output=True, text=True,
                                env={**os.environ, "PYTHONPATH": where})
         check(ended.returncode != 0 and "python3-numpy" in ended.stderr and "Traceback" not in ended.stderr,
               f"{name} without numpy: {ended.stderr}")
@@ -276,22 +313,22 @@ def bad_input(where, made):
     table = [("nosuch.h5", "no such file"), (".", "is a folder"), ("text.h5", "neither a trace nor JSON"),
              ("empty.h5", "neither a trace nor JSON"), ("half.h5", "half.h5"), ("other.json", "is JSON, but not"),
              ("newer.json", "version 4"), ("lacking.json", "another npgpu"), ("nothing.json", "holds no transfers"),
-             ("probes.json", "corners.py, levels.py, onchip.py and laws.py show probes"), ("pointless.json", "no usable point"),
+             ("probes.json", "corners, levels, onchip and laws show probes"), ("pointless.json", "no usable point"),
              ("lame.json", "of another npgpu")]
-    for name in ("rate.py", "latency.py", "samples.py"):
-        for bad, word in table if name == "rate.py" else table[::5]:  # they share the loader
+    for name in ("rate", "latency", "samples"):
+        for bad, word in table if name == "rate" else table[::5]:  # they share the loader
             out = path("bad.png")
             ended = script(name, path(bad), "-o", out)
             check(ended.returncode == 2, f"{name} {bad}: exit code {ended.returncode}")
             check(word in ended.stderr and "Traceback" not in ended.stderr, f"{name} {bad}: {ended.stderr}")
             check(not os.path.exists(out), f"{name} {bad} left a picture")
     for name, trace, arguments, word in [
-            ("rate.py", good, ["--case", "transfers:7"], "no transfers:7"), ("rate.py", good, ["--case", "probes:0"], "not probes"),
-            ("rate.py", good, ["--case", "7"], "names no series"), ("rate.py", good, ["--case", "transfers:-1"], "names no series"),
-            ("rate.py", good, ["-o", path("x.gif")], "x.gif"), ("rate.py", good, ["--width", "0"], "no positive number"),
-            ("samples.py", good, [], "holds no samples"), ("samples.py", made, ["--case", "transfers:0,1"], "one series"),
-            ("samples.py", made, ["--bytes", "5"], "5 B"), ("samples.py", made, ["--bytes", "many"], "many"),
-            ("latency.py", good, ["-o", path("no/such/x.png")], "cannot write")]:
+            ("rate", good, ["--case", "transfers:7"], "no transfers:7"), ("rate", good, ["--case", "probes:0"], "not probes"),
+            ("rate", good, ["--case", "7"], "names no series"), ("rate", good, ["--case", "transfers:-1"], "names no series"),
+            ("rate", good, ["-o", path("x.gif")], "x.gif"), ("rate", good, ["--width", "0"], "no positive number"),
+            ("samples", good, [], "holds no samples"), ("samples", made, ["--case", "transfers:0,1"], "one series"),
+            ("samples", made, ["--bytes", "5"], "5 B"), ("samples", made, ["--bytes", "many"], "many"),
+            ("latency", good, ["-o", path("no/such/x.png")], "cannot write")]:
         ended = script(name, trace, "-o", path("x.png"), *arguments)
         check(ended.returncode == 2 and word in ended.stderr and "Traceback" not in ended.stderr,
               f"{name} {arguments}: {ended.returncode} {ended.stderr}")
@@ -304,7 +341,9 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
     disturbed_visits_are_left_out(folder, trace)
     pictures(folder, trace)
     a_matrix(folder, trace)
-    every_script_helps()
+    every_figure_helps()
+    all_that_a_trace_holds(folder, trace)
+    as_functions(trace)
     without_numpy(folder)
     bad_input(folder, trace)
 check.finish()

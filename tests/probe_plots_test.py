@@ -9,9 +9,7 @@ import tempfile
 
 from figures import PROGRAM, check, script  # first: it finds what follows
 import numpy as np  # noqa: E402
-import laws  # noqa: E402
-import levels  # noqa: E402
-import loader  # noqa: E402
+from npgpu.plots import laws, levels, loader  # noqa: E402
 
 
 def write_chase(path, steps):
@@ -45,17 +43,17 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
     check(np.allclose(median, [20, 40]) and np.allclose(low, median / 1.02) and np.allclose(high, median / 0.98),
           f"ns of a load: {low} {median} {high}")
     check(np.allclose(levels.curve_of(probe, cycles=True)[2], [40, 80]), "cycles of a load")
-    text = words(folder, "levels.py", chase)
-    check("Test GPU on node17: latency of memory" in text and "Latency (ns)" in text and "Working set" in text and "4 KiB" in text, "levels.py's words")
-    check("Latency (cycles)" in words(folder, "levels.py", chase, "--cycles"), "--cycles")
+    text = words(folder, "levels", chase)
+    check("Test GPU on node17: latency of memory" in text and "Latency (ns)" in text and "Working set" in text and "4 KiB" in text, "levels' words")
+    check("Latency (cycles)" in words(folder, "levels", chase, "--cycles"), "--cycles")
 
     made = os.path.join(folder, "made.h5")
     ran = subprocess.run([PROGRAM, "probe", "compute,bandwidth", "--device", "sim:h200", "--quiet", "--output", made],
                          capture_output=True, text=True)
     check(ran.returncode == 0, f"the program made no trace: {ran.stderr}")
-    text = words(folder, "corners.py", made)
-    check("SIMULATED" in text and "compute" in text and "GOP/s" in text and "Threads of a block" in text, "corners.py's words")
-    check("GB/s" in words(folder, "corners.py", made, "--probe", "bandwidth"), "corners.py --probe bandwidth")
+    text = words(folder, "corners", made)
+    check("SIMULATED" in text and "compute" in text and "GOP/s" in text and "Threads of a block" in text, "corners' words")
+    check("GB/s" in words(folder, "corners", made, "--probe", "bandwidth"), "corners --probe bandwidth")
 
     patterns = os.path.join(folder, "patterns.h5")
     ran = subprocess.run([PROGRAM, "probe", "onchip,access,divergence,product", "--device", "sim:h200", "--quiet", "--output", patterns], capture_output=True, text=True)
@@ -64,14 +62,14 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
     ((label, called, points),) = laws.curves_of(shared)
     check(called == "Stride (accesses)" and [x for x, _ in points] == [0, 1, 2, 3, 4, 5, 8, 16, 31, 32, 33, 64], f"by growing strides: {points}")
     check([law["times_by_law"] for _, law in points] == [1, 1, 2, 1, 4, 1, 8, 16, 1, 32, 1, 32], "the law is gcd(stride, 32)")
-    text = words(folder, "laws.py", patterns)
-    check("SIMULATED" in text and "Stride (accesses)" in text and "Offset (B)" in text and "Ways of the branch" in text, "laws.py's words")
-    text = words(folder, "onchip.py", patterns)
-    check("SIMULATED" in text and "L1" in text and "L2" in text and "bytes a cycle and unit" in text, "onchip.py's words")
+    text = words(folder, "laws", patterns)
+    check("SIMULATED" in text and "Stride (accesses)" in text and "Offset (B)" in text and "Ways of the branch" in text, "laws' words")
+    text = words(folder, "onchip", patterns)
+    check("SIMULATED" in text and "L1" in text and "L2" in text and "bytes a cycle and unit" in text, "onchip's words")
 
-    for name, arguments, word in [("laws.py", [made], "holds no probe with a law"), ("onchip.py", [made], "holds no usable point"),
-                                  ("levels.py", [made], "holds no probe latency"), ("corners.py", [chase], "holds no probe compute"),
-                                  ("corners.py", [os.path.join(folder, "nosuch.h5")], "no such file")]:
+    for name, arguments, word in [("laws", [made], "holds no probe with a law"), ("onchip", [made], "holds no usable point"),
+                                  ("levels", [made], "holds no probe latency"), ("corners", [chase], "holds no probe compute"),
+                                  ("corners", [os.path.join(folder, "nosuch.h5")], "no such file")]:
         ended = script(name, *arguments, "-o", os.path.join(folder, "bad.png"))
         check(ended.returncode == 2 and word in ended.stderr and "Traceback" not in ended.stderr, f"{name}: {ended.stderr}")
         check(not os.path.exists(os.path.join(folder, "bad.png")), f"{name} left a picture")

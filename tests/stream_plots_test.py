@@ -11,12 +11,7 @@ import tempfile
 
 from figures import PLOTS, PROGRAM, check  # first: it finds what follows
 import numpy as np  # noqa: E402
-import asymmetric  # noqa: E402
-import columns  # noqa: E402
-import evaluations  # noqa: E402
-import fixed  # noqa: E402
-import predicted  # noqa: E402
-import regret  # noqa: E402
+from npgpu.plots import asymmetric, columns, evaluations, fixed, predicted, regret  # noqa: E402
 
 
 def workload(kernel, iterations, measured, models):
@@ -40,7 +35,7 @@ def run(*command, **more):
 
 def words(where, name, *arguments, **more):
     out = os.path.join(where, "words.svg")
-    drawn = run(sys.executable, os.path.join(PLOTS, name), *arguments, "-o", out, **more)
+    drawn = run(sys.executable, PLOTS, name, *arguments, "-o", out, **more)
     check(drawn.returncode == 0 and not drawn.stderr, f"{name}: {drawn.stderr}")
     with open(out, encoding="utf-8") as file:
         return file.read()
@@ -115,24 +110,25 @@ def of_the_program(folder):
     check(np.allclose(made[0].x[[0, 6, 12]], [1 / 24, 0.5, 23 / 24]) and len(made[0].x) == 13, "its divisions")
     check(worst(made[0], "dominant transfers") < 2, "copies hide all else")
 
-    text = words(folder, "fixed.py", path)
+    text = words(folder, "fixed", path)
     check(all(w in text for w in ("SIMULATED GeForce GTX 280", "60 MiB in, 60 MiB out", "t_E", "dominant transfers",
-                                  "simulator", "van Werkhoven 2014", "2 to 64 streams", "Time of a job (ms)")), "fixed.py's words")
-    text = words(folder, "asymmetric.py", path)
+                                  "simulator", "van Werkhoven 2014", "2 to 64 streams", "Time of a job (ms)")), "fixed's words")
+    text = words(folder, "asymmetric", path)
     check(all(w in text for w in ("SIMULATED", "24 MiB in both directions together", "16 streams", "only d2h hidden", "percent")),
-          "asymmetric.py's words")
-    for name in ("fixed.py", "asymmetric.py"):
+          "asymmetric's words")
+    for name in ("fixed", "asymmetric"):
         text = words(folder, name, trace)
         check("SIMULATED" in text and "measured" in text and "simulator" not in text, f"{name} of a trace")
     with open(path, encoding="utf-8") as file:
-        text = words(folder, "predicted.py", "-", stdin=file)
+        text = words(folder, "predicted", "-", stdin=file)
     check(all(w in text for w in ("SIMULATED", "2 workloads, 36 times", "increment kernel", "95th percentile", "n = 1",
-                                  "10 % off", "Measured time of a job")), "predicted.py's words")
-    text = words(folder, "predicted.py", path, "--model", "c.c. 2.x")
-    check("c.c. 2.x" in text, "predicted.py --model")
-    text = words(folder, "regret.py", path)
+                                  "10 % off", "Measured time of a job")), "predicted's words")
+    text = words(folder, "predicted", path, "--model", "c.c. 2.x")
+    check("c.c. 2.x" in text, "predicted --model")
+    text = words(folder, "regret", path)
+    check(words(folder, "regret", trace, "--measured", trace) == text, "regret asks the program itself")
     check(all(w in text for w in ("SIMULATED", "best constant n", "median", "p95", "workloads with at most that regret")),
-          "regret.py's words")
+          "regret's words")
     return trace, path
 
 
@@ -144,7 +140,7 @@ def as_gomez_luna_et_al_saw(folder):
     check(worst(column, "dominant kernel, h2d hidden") < 1 < 10 < worst(column, "dominant kernel, d2h hidden"), "h2d is hidden")
     made, _ = fixed.columns_of(found, lambda w: w.pool == "fresh")
     check(len(made) == 2 and all(worst(c, "c.c. 2.x") < 1 for c in made), "the model with what streams cost to make")
-    check("fresh streams" in words(folder, "fixed.py", path, "--pool", "fresh"), "fixed.py --pool")
+    check("fresh streams" in words(folder, "fixed", path, "--pool", "fresh"), "fixed --pool")
 
 
 def says_how_many_workloads_it_shows(folder):
@@ -160,10 +156,10 @@ def says_how_many_workloads_it_shows(folder):
     path = os.path.join(folder, "design.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump(document(jobs), file)
-    text = words(folder, "fixed.py", path)
-    check("4 KiB in" in text and "1 of 3 workloads" in text, "fixed.py says that it shows one of three workloads")
-    text = words(folder, "fixed.py", path, "--sizes", "12KiB,8KiB")
-    check("12 KiB in, 8 KiB out" in text and "1 of 3 workloads" in text, "fixed.py --sizes")
+    text = words(folder, "fixed", path)
+    check("4 KiB in" in text and "1 of 3 workloads" in text, "fixed says that it shows one of three workloads")
+    text = words(folder, "fixed", path, "--sizes", "12KiB,8KiB")
+    check("12 KiB in, 8 KiB out" in text and "1 of 3 workloads" in text, "fixed --sizes")
 
 
 def bad_input(folder, trace, path):
@@ -178,19 +174,17 @@ def bad_input(folder, trace, path):
     newer = put("newer.json", {"document": "npgpu-evaluation", "version": 99})
     old = put("old.json", {"document": "npgpu-evaluation", "version": 1, "device_name": "", "models": [], "workloads": [{}]})
     few = put("few.json", document([], [workload("memory", 1, {1: 9, 2: 8}, {"a": ([9, 8], 0.0, True)})]))
-    for name, arguments, word in [("fixed.py", [few], "split into 5 numbers of streams"),
-                                  ("asymmetric.py", [few], "divided in 5 ways"),
-                                  ("fixed.py", [path, "--kernel", "memory"], "no such job"),
-                                  ("predicted.py", [trace], "holds no predictions; 'npgpu predict"),
-                                  ("regret.py", [trace], "holds no predictions; 'npgpu predict"),
-                                  ("regret.py", [few], "holds no workload"),
-                                  ("predicted.py", [path, "--model", "mine"], "is none of simulator"),
-                                  ("predicted.py", [text], "neither a trace nor JSON"), ("regret.py", [other], "is JSON, but not"),
-                                  ("fixed.py", [newer], "version 99"), ("regret.py", [old], "lacks what"),
-                                  ("fixed.py", [os.path.join(folder, "nosuch")], "no such file"),
-                                  ("asymmetric.py", [folder], "is a folder"), ("regret.py", [path, "-o", "a.txt"], "ends in none")]:
+    for name, arguments, word in [("fixed", [few], "split into 5 numbers of streams"),
+                                  ("asymmetric", [few], "divided in 5 ways"),
+                                  ("fixed", [path, "--kernel", "memory"], "no such job"),
+                                  ("regret", [few], "holds no workload"),
+                                  ("predicted", [path, "--model", "mine"], "is none of simulator"),
+                                  ("predicted", [text], "neither a trace nor JSON"), ("regret", [other], "is JSON, but not"),
+                                  ("fixed", [newer], "version 99"), ("regret", [old], "lacks what"),
+                                  ("fixed", [os.path.join(folder, "nosuch")], "no such file"),
+                                  ("asymmetric", [folder], "is a folder"), ("regret", [path, "-o", "a.txt"], "ends in none")]:
         bad = [] if "-o" in arguments else ["-o", os.path.join(folder, "bad.png")]
-        ended = run(sys.executable, os.path.join(PLOTS, name), *arguments, *bad)
+        ended = run(sys.executable, PLOTS, name, *arguments, *bad)
         check(ended.returncode == 2 and word in ended.stderr and "Traceback" not in ended.stderr, f"{name}: {ended.stderr}")
         check(ended.stderr.count("\n") == 1, f"{name}: more than a sentence: {ended.stderr}")
         check(not os.path.exists(os.path.join(folder, "bad.png")), f"{name} left a picture")

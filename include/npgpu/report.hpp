@@ -142,5 +142,10 @@ void export_json(std::ostream&, const Trace&);
 // NetPIPE's np.out of one series (lane 0; duplex: both together, bytes of both): bytes, average, minimum and maximum
 // Gbit/s, average microseconds (NetPIPE 5: "%9d %9.3f %9.3f %9.3f %7.2f"), without its 1 us clamp.
 void export_npout(std::ostream&, const TransferSeries&);
+// A figure for each point, as other tools read it; data/TABLES.md says what they make of it. Google Benchmark's JSON;
+// Bencher's Metric Format; a line of SuperBench's results-summary.jsonl.
+void export_gbench(std::ostream&, const Trace&);
+void export_bencher(std::ostream&, const Trace&);
+void export_superbench(std::ostream&, const Trace&);
 
 }  // namespace npgpu

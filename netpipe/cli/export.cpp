@@ -1,6 +1,9 @@
 // npgpu export: a trace as something that other programs read.
+#include <algorithm>
+#include <array>
 #include <iostream>
 #include <sstream>
+#include <utility>
 
 #include "netpipe/cli/case_choice.hpp"
 #include "netpipe/cli/commands.hpp"
@@ -12,16 +15,24 @@ namespace npgpu::cli {
 
 namespace {
 
+// Formats of the whole trace.
+constexpr std::array<std::pair<std::string_view, void (*)(std::ostream&, const Trace&)>, 4> whole{
+    {{"json", export_json}, {"gbench", export_gbench}, {"bencher", export_bencher}, {"superbench", export_superbench}}};
+
 void write(std::ostream& out, const Options& options, const Trace& trace) {
   const std::string format = options.text("format");
   if (format != "csv" && (options.has("table") || options.on("summary")))
-    throw Error(ErrorKind::usage, "--table and --summary choose what csv holds; json holds all, npout one series");
+    throw Error(ErrorKind::usage,
+                "--table and --summary choose what csv holds; npout holds one series, the others all");
   if (format == "csv") {
     const std::string kind = options.maybe("table").value_or(CsvTable{}.kind);
     return export_csv(out, trace, {kind, options.on("summary") ? CsvRows::summary : CsvRows::samples});
   }
-  if (format == "json") return export_json(out, trace);
-  if (format != "npout") throw Error(ErrorKind::usage, "--format: '" + format + "' is none of csv, json, npout");
+  const auto found = std::ranges::find(whole, format, &decltype(whole)::value_type::first);
+  if (found != whole.end()) return found->second(out, trace);
+  if (format != "npout")
+    throw Error(ErrorKind::usage,
+                "--format: '" + format + "' is none of csv, json, npout, gbench, bencher, superbench");
   if (trace.of<Transfers>().size() != 1)
     throw Error(ErrorKind::usage, "--format npout holds one series of transfers: name it with --case; the trace has\n" +
                                       cases_text(trace));
@@ -44,13 +55,16 @@ int run_export(const Options& options) {
 Command export_trace() {
   return {
       "export",
-      "write a trace as csv, json or NetPIPE's np.out",
-      "Writes a trace for other programs: csv (one table), json (everything) or npout (NetPIPE's five columns). Needs "
-      "no device.",
+      "write a trace as csv, json, or as other tools read it",
+      "Writes a trace for other programs: csv (one table), json (everything), npout (NetPIPE's five columns), or a "
+      "figure for each point as gbench (Google Benchmark's JSON), bencher (Bencher's Metric Format) or superbench (a "
+      "line "
+      "of SuperBench's results-summary.jsonl). Needs no device.",
       {"TRACE"},
       {"npgpu export node.h5 --table probes --summary > probes.csv",
        "npgpu export node.h5 --format json --output node.json",
-       "npgpu export node.h5 --format npout --case transfers:0 --output np.out"},
+       "npgpu export node.h5 --format npout --case transfers:0 --output np.out",
+       "npgpu export node.h5 --format superbench --output node.jsonl"},
       {{"What is written", {"case", Option("format", "csv"), Option("table", {}, "Default: transfers."), "summary"}},
        {"Output", {Option("output", {}, "Default: standard output."), "force"}}},
       run_export};

@@ -231,7 +231,10 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"other-hardware", {"", "Compare although the GPUs or the hosts' processors are of another model."}},
       {"all", {"", "Show everything, also what is the same or passes; with --points every point."}},
       {"markdown", {"", "Print tables as GitHub reads them."}},
-      {"format", {"WORD", "csv: one table. json: the whole trace. npout: NetPIPE's five columns of one series."}},
+      {"format",
+       {"WORD",
+        "csv: one table. json: the whole trace. npout: NetPIPE's five columns of one series. gbench, bencher, "
+        "superbench: a figure for each point."}},
       {"table", {"KIND", "csv: which table: transfers, probes, jobs, calls or partitions."}},
       {"points", {"", "Print one row for each point."}},
       {"summary",

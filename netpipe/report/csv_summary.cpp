@@ -8,42 +8,11 @@
 #include <utility>
 
 #include "netpipe/report/csv_rows.hpp"
-#include "netpipe/report/series_text.hpp"
+#include "netpipe/report/point_figures.hpp"
 
 namespace npgpu::csv {
 
 namespace {
-
-// What a point comes to, in the unit that its kind is known by, and what that counts.
-struct Figure {
-  double value = not_measured, low = not_measured, high = not_measured;
-  std::string unit;
-  const char* counts = "";
-};
-Figure rate(const Estimate& e, const char* counts) { return {e.value, e.low, e.high, e.unit, counts}; }
-
-Figure figure_of(const TransferSeries&, const PointResult<Transfers>& r) { return rate(r.rate, "payload bytes"); }
-Figure figure_of(const ProbeSeries& series, const PointResult<Probes>& r) {
-  const ProbeCase& c = series.question;
-  if (counts_loads(c)) return {1e9 / r.rate.value, 1e9 / r.rate.high, 1e9 / r.rate.low, "ns", "time of a load"};
-  if (counts_atomics(c)) return rate(r.rate, "atomic additions");
-  if (is_pattern(c) && c.operation == Operation::read) return rate(r.rate, "bytes that threads ask for");
-  if (c.operation != Operation::fma && c.operation != Operation::branch) return rate(r.rate, "bytes read and written");
-  return rate(r.rate, "operations (a multiply-add is two)");
-}
-Figure figure_of(const JobSeries& series, const PointResult<Jobs>& r) {
-  const bool device = series.question.gating == Gating::gated;
-  return {r.time_us.value, r.time_us.low, r.time_us.high, "us", device ? "device time of a job" : "time of a job"};
-}
-Figure figure_of(const CallSeries& series, const PointResult<Calls>& r) {
-  const bool leaves_work = any_sample(series, r.point, [](const CallSample& s) { return std::isfinite(s.done_us); });
-  return {r.time_us.value, r.time_us.low, r.time_us.high, "us",
-          leaves_work ? "time of a call until its work is done" : "time of a call until it returns"};
-}
-
-Figure figure_of(const PartitionSeries&, const PointResult<Partitions>& r) {
-  return {r.time_us.value, r.time_us.low, r.time_us.high, "us", "time of a solution"};
-}
 
 constexpr std::array<std::pair<Cause, std::string_view>, 7> cause_words{{{Cause::host_busy, "host-busy"},
                                                                          {Cause::host_taken, "host-taken"},
@@ -92,7 +61,7 @@ template <class K> void summary(std::ostream& out, const Trace& trace) {
         .add_fields(all[i].question)
         .add(all[i].device_uuid, all[i].device_name, all[i].simulated);
     for (const PointResult<K>& r : results_of(all[i])) {
-      const Figure figure = figure_of(all[i], r);
+      const PointFigure figure = point_figure(all[i], r);
       const auto counted = r.point.counted();
       Row(front)
           .add_fields(r.axes)

@@ -58,7 +58,7 @@ with folder() as where:
     check(study["fitted"]["sum_slope"] > 0, f"{study['fitted']}")
 
     # The figure, if there is a matplotlib.
-    drawn = subprocess.run([sys.executable, os.path.join(SOURCE, "plots", "partition.py"), at("sim.h5"), "-o", at("partition.svg"),
+    drawn = subprocess.run([sys.executable, os.path.join(SOURCE, "plots"), "partition", at("sim.h5"), "-o", at("partition.svg"),
                             "--table", os.path.join(SOURCE, "data/papers/003_table4_optimum.csv")],
                            env={**os.environ, "NPGPU": PROGRAM}, capture_output=True, text=True)
     if "need numpy" not in drawn.stderr:
@@ -66,7 +66,7 @@ with folder() as where:
         words = open(at("partition.svg"), encoding="utf-8").read()
         for word in ("SIMULATED", "fp64: number of streams", "refitted", "RTX 2080 Ti"):
             check(word in words, f"the figure says {word}")
-        tables = subprocess.run([sys.executable, os.path.join(SOURCE, "plots", "partition_tables.py"), at("sim.h5"), "--papers",
+        tables = subprocess.run([sys.executable, os.path.join(SOURCE, "plots"), "partition_tables", at("sim.h5"), "--papers",
                                  os.path.join(SOURCE, "data/papers")], env={**os.environ, "NPGPU": PROGRAM}, capture_output=True, text=True)
         check(tables.returncode == 0, tables.stderr)
         # The paper's Table II has 8 streams at 1e6 unknowns with a gain of 1.415968 ms, its Table IV 8 as the best.
@@ -74,7 +74,7 @@ with folder() as where:
         check(any(line.startswith("| 8 |") and line.endswith("| 7.401472 | 0.713404 | 1.415968 |") for line in lines), tables.stdout)
         check(any(line.startswith("| 1e+06 |") and line.endswith("| 8 | 8 |") for line in lines), tables.stdout)
         check("## SIMULATED H200, fp64" in tables.stdout and "Table III" in tables.stdout, tables.stdout)
-        other = subprocess.run([sys.executable, os.path.join(SOURCE, "plots", "partition.py"), "-", "-o", at("bad.svg")],
+        other = subprocess.run([sys.executable, os.path.join(SOURCE, "plots"), "partition", "-", "-o", at("bad.svg")],
                                input='{"document": "npgpu-prediction", "version": 1}', capture_output=True, text=True)
         check(other.returncode == 2 and "not what 'npgpu predict" in other.stderr, other.stderr)
 

@@ -1,0 +1,203 @@
+"""Traces as data frames: one a kind of measurement, one of facts, one of derived parameters."""
+import concurrent.futures
+import contextlib
+import functools
+import glob
+import io
+import json
+import os
+
+import h5py
+import numpy as np
+import pandas as pd
+
+from npgpu import program
+from npgpu.columns import COUNTS, FACTS, MEASURES, PARAMETERS
+from npgpu.program import BadTrace
+
+KINDS = ("transfers", "probes", "jobs", "calls", "partitions")
+
+
+def files_of(traces):
+    """The files that a path, a folder, a pattern, or a list of these name, in order of their names."""
+    found = []
+    for one in [traces] if isinstance(traces, (str, os.PathLike)) else traces:
+        one = os.fspath(one)
+        if os.path.isdir(one):
+            one = os.path.join(glob.escape(one), "*.h5")
+        elif os.path.exists(one):
+            found.append(one)
+            continue
+        names = sorted(glob.glob(one, recursive=True))
+        if not names:
+            raise BadTrace(f"{one}: there is no such trace")
+        found += names
+    return list(dict.fromkeys(found))
+
+
+@contextlib.contextmanager
+def open_trace(path):
+    """The trace, to be read with h5py; BadTrace if it is none, or a damaged one."""
+    try:
+        with h5py.File(path, "r") as file:
+            if file.attrs.get("schema_name") != "npgpu-trace" or not str(file.attrs["schema_version"]).startswith("3."):
+                raise BadTrace(f"{path}: is no npgpu trace of version 3")
+            yield file
+    except (OSError, KeyError, ValueError, RuntimeError) as error:
+        raise BadTrace(f"{path}: cannot be read: {error}") from None
+
+
+def kinds_of(path):
+    with open_trace(path) as file:
+        return [kind for kind in KINDS if any(len(series["visits"]) for series in file.get(kind, {}).values())]
+
+
+def typed(table):
+    """Counts as int64, measures as float64, the date as UTC, all else as text. The last digit of every number is kept."""
+    for name in table.columns:
+        if name in COUNTS:
+            table[name] = table[name].astype("int64")
+        elif name in MEASURES:
+            table[name] = table[name].astype("float64")
+        elif name == "date":
+            table[name] = pd.to_datetime(table[name], utc=True)
+        else:
+            table[name] = table[name].astype("string")
+    return table
+
+
+def below(tables, columns=()):
+    """Tables below each other; a column that some of them lack is empty there."""
+    tables = [t for t in tables if len(t)]
+    if not tables:
+        return typed(pd.DataFrame({name: [] for name in columns}))
+    return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+
+
+def summary(path, kind):
+    """A row a point, by `npgpu export --summary`, whose columns data/TABLES.md describes."""
+    text = program.run("export", path, "--table", kind, "--summary")
+    return typed(pd.read_csv(io.BytesIO(text), dtype=str, keep_default_na=False, na_values=[""]))
+
+
+def run_of(file):
+    return {"run_uuid": file.attrs["run_uuid"], "host": file.attrs["hostname"], "date": file.attrs["start_time_utc"]}
+
+
+def facts(path):
+    """A row a fact: those of the run itself and of /provenance. A number is in `number`, and in `text` as all are."""
+    rows = []
+    with open_trace(path) as file:
+        run = run_of(file)
+
+        def add(place, attributes):
+            for name, value in attributes.items():
+                is_number = isinstance(value, (np.number, int, float))
+                text = (f"{value:d}" if isinstance(value, (np.integer, int)) else repr(float(value))) if is_number else str(value)
+                rows.append({**run, "place": place, "fact": name, "text": text, "number": float(value) if is_number else np.nan})
+
+        add("run", file.attrs)
+        file["provenance"].visititems(lambda place, group: add(place, group.attrs))
+    return typed(pd.DataFrame(rows, columns=FACTS))
+
+
+def parameters(path):
+    """A row a parameter of a device, by `npgpu derive`; none of a trace without probes."""
+    with open_trace(path) as file:
+        run = run_of(file)
+        if not len(file.get("probes", {})):
+            return pd.DataFrame()
+    document = json.loads(program.run("derive", path, "--json"))
+    rows = [{**run, "device": device["device"], "device_name": device["device_name"], "simulated": int(device["simulated"]),
+             **parameter["estimate"], **{name: told for name, told in parameter.items() if name != "estimate"}}
+            for device in document["devices"] for parameter in device["parameters"]]
+    return typed(pd.DataFrame(rows, columns=PARAMETERS))
+
+
+# Attributes of a series that are not of its case: how it was measured, and what the driver said of the device.
+NOT_OF_CASE = {"schedule", "device_uuid", "device_name", "simulated", "binding", "error", "limit_per_s", "limit_source", "units",
+               "lanes", "max_threads_per_block", "max_threads_per_unit", "max_blocks_per_unit", "cache_bytes",
+               "near_cache_bytes", "memory_bytes", "clock_mhz"}
+
+# What traces of an older minor version lack, and what they mean, as data/TRACE_FORMAT.md says.
+USUAL = {"transfers": {"access": "write"}, "probes": {"stride": 1, "offset_bytes": 0, "ways": 1, "rung": 0},
+         "jobs": {"issue": "streams"}, "calls": {}, "partitions": {}}
+
+
+def words_of(group, column):
+    """The codes of a column, as its attribute has them: "0 trials, 1 converged, ..."."""
+    return {int(code): word for code, word in (one.split(" ", 1) for one in group.attrs[f"codes.{column}"].split(", "))}
+
+
+def samples(path, kind):
+    """A row a trial, as it was measured: the series' case and axes, the visit, the sample."""
+    tables = []
+    with open_trace(path) as file:
+        run = run_of(file)
+        for number, (_, series) in enumerate(sorted(file.get(kind, {}).items())):
+            visits, trials = (pd.DataFrame(series[name][()]) for name in ("visits", "samples"))
+            visits["stop"] = visits["stop"].map(words_of(series["visits"], "stop"))
+            visits["disturber"] = visits["disturber"].str.decode("utf-8", "replace")
+            table = visits.drop(columns=["first_sample", "samples"]).loc[trials["visit"]].reset_index(drop=True)
+            case = {name: value for name, value in series.attrs.items() if name not in NOT_OF_CASE}
+            case.update({name: value for name, value in USUAL[kind].items() if name not in case and name not in table})
+            front = {**run, "kind": kind, "series": number, **case,
+                     **{name: series.attrs[name] for name in ("device_name", "simulated")}}
+            tables.append(pd.concat([pd.DataFrame(front, index=table.index), table, trials], axis=1))
+    return below(tables)
+
+
+class Tables:
+    """Data frames of one trace or of many. Each is made when it is first asked for.
+
+    transfers probes jobs calls partitions
+                 a row a point (and lane), as data/TABLES.md describes it; empty where no trace has any
+    facts        a row a fact: run_uuid host date place fact text number
+    parameters   a row a derived parameter of a device, with its interval, formula and verdict
+    samples(kind)  a row a trial, exactly as it was measured
+
+    The first three lines but facts ask the program npgpu; ProgramMissing where it is not found, BadTrace with the file's
+    name where a file is no trace."""
+
+    def __init__(self, files):
+        self.files = list(files)
+
+    def __repr__(self):
+        return f"<npgpu.Tables of {len(self.files)} trace{'s' if len(self.files) != 1 else ''}>"
+
+    def each(self, make, columns=()):
+        """`make` of each file, several at a time: most of the time is the program's."""
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            return below(list(pool.map(make, self.files)), columns)
+
+    def of_kind(self, kind):
+        return self.each(lambda path: summary(path, kind) if kind in kinds_of(path) else pd.DataFrame())
+
+    transfers = functools.cached_property(lambda self: self.of_kind("transfers"))
+    probes = functools.cached_property(lambda self: self.of_kind("probes"))
+    jobs = functools.cached_property(lambda self: self.of_kind("jobs"))
+    calls = functools.cached_property(lambda self: self.of_kind("calls"))
+    partitions = functools.cached_property(lambda self: self.of_kind("partitions"))
+    facts = functools.cached_property(lambda self: below([facts(path) for path in self.files], FACTS))
+    parameters = functools.cached_property(lambda self: self.each(parameters, PARAMETERS))
+
+    def samples(self, kind):
+        if kind not in KINDS:
+            raise BadTrace(f"samples: '{kind}' is none of {', '.join(KINDS)}")
+        return below([samples(path, kind) for path in self.files])
+
+    def frames(self):
+        """{name: data frame} of all tables that have a row, without samples."""
+        found = {name: getattr(self, name) for name in (*KINDS, "facts", "parameters")}
+        return {name: table for name, table in found.items() if len(table)}
+
+    def to_parquet(self, folder):
+        """Writes a Parquet file a table into the folder, FOLDER/transfers.parquet and so on, and returns their paths. The
+        unit of a column is in its metadata, and those of all columns are in the file's, as JSON, under `npgpu.units`."""
+        from npgpu import parquet
+        return parquet.write(self.frames(), folder)
+
+
+def load(traces):
+    """Tables of a trace, of a folder's or a pattern's traces, or of a list of these."""
+    return Tables(files_of(traces))

@@ -1,0 +1,218 @@
+"""The Python package's tables: for every kept trace they are those of `npgpu export --summary` to the last digit, samples
+are the trace's own, Parquet keeps both, and what is missing is one sentence.
+
+    tables_test.py NPGPU
+"""
+import csv
+import glob
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+try:
+    import h5py
+    import numpy as np
+    import pandas as pd
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PLOTS = os.path.join(HERE, "..", "plots")
+sys.path[:0] = [PLOTS, os.path.join(HERE, "e2e")]
+from npgpu_run import PROGRAM, Checks  # noqa: E402
+
+os.environ["NPGPU"] = PROGRAM
+import npgpu  # noqa: E402
+from npgpu import columns, tables  # noqa: E402
+
+check = Checks()
+TRACES = sorted(glob.glob(os.path.join(HERE, "..", "data", "traces", "*.h5")))
+
+
+def export(trace, kind, *more):
+    ran = subprocess.run([PROGRAM, "export", trace, "--table", kind, *more], capture_output=True, text=True)
+    check(ran.returncode == 0, ran.stderr)
+    rows = list(csv.reader(io.StringIO(ran.stdout)))
+    return rows[0], rows[1:]
+
+
+def same(cell, text):
+    """Whether a cell of a data frame is the field of the program's csv."""
+    if text == "":
+        return pd.isna(cell)
+    if isinstance(cell, pd.Timestamp):
+        return cell.strftime("%Y-%m-%dT%H:%M:%SZ") == text
+    if isinstance(cell, (float, np.floating)):
+        return float(text) == cell
+    return str(cell) == text
+
+
+def numeric(text):
+    try:
+        float(text)
+        return True
+    except ValueError:
+        return False
+
+
+def is_the_programs_table(trace):
+    loaded = npgpu.load(trace)
+    with h5py.File(trace) as file:
+        kinds = [k for k in tables.KINDS if any(len(s["visits"]) for s in file.get(k, {}).values())]
+    check(kinds, f"{trace}: holds something")
+    for kind in tables.KINDS:
+        table, what = getattr(loaded, kind), f"{os.path.basename(trace)} {kind}"
+        if kind not in kinds:
+            check(len(table) == 0, f"{what}: empty")
+            continue
+        names, rows = export(trace, kind, "--summary")
+        check(list(table.columns) == names and len(table) == len(rows), f"{what}: {len(table)} rows, {len(rows)} by the program")
+        for at, name in enumerate(names):
+            texts = [row[at] for row in rows]
+            wrong = [(cell, text) for cell, text in zip(table[name], texts) if not same(cell, text)]
+            check(not wrong, f"{what}: {name}: {wrong[:3]}")
+            numbers = pd.api.types.is_numeric_dtype(table[name])
+            told = [t for t in texts if t]
+            check(numbers or name in ("device_name", "host") or not told or not all(map(numeric, told)), f"{what}: {name} is no number")
+
+
+def samples_are_the_traces(trace):
+    loaded = npgpu.load(trace)
+    for kind in ("transfers", "probes", "jobs", "calls"):
+        table = loaded.samples(kind)
+        names, rows = export(trace, kind)
+        check(set(names) <= set(table.columns), f"{kind}: the columns of the program's samples: {set(names) - set(table.columns)}")
+        check(len(table) == len(rows), f"{kind}: {len(table)} samples, {len(rows)} by the program")
+        for at, name in enumerate(names):
+            column = table[name].tolist()
+            # A yes or no, a word and a short text are what the program writes for them; a case that grew has its usual word.
+            wrong = [(c, row[at]) for c, row in zip(column, rows) if not same(c, row[at]) and not (c == "" and row[at] == "")]
+            check(not wrong, f"{kind}: samples' {name}: {wrong[:3]}")
+
+
+def facts_and_parameters(trace):
+    loaded = npgpu.load(trace)
+    facts = loaded.facts.set_index(["place", "fact"])
+    with h5py.File(trace) as file:
+        check(facts.text["gpu0", "driver_version"] == file["provenance/gpu0"].attrs["driver_version"], "a text")
+        check(facts.number["gpu0", "multiprocessors"] == 132 and facts.text["gpu0", "multiprocessors"] == "132", "a number")
+        check(facts.text["run", "argv"] == file.attrs["argv"], "of the run itself")
+        check(len(facts) == len(file.attrs) + sum(len(g.attrs) for g in file["provenance"].values()), "all of them")
+    told = json.loads(subprocess.run([PROGRAM, "derive", trace, "--json"], capture_output=True).stdout)
+    flat = [(d["device"], p) for d in told["devices"] for p in d["parameters"]]
+    table = loaded.parameters
+    check(len(flat) == len(table) > 20, f"{len(table)} parameters")
+    for (device, p), row in zip(flat, table.itertuples()):
+        e = p["estimate"]
+        check((device, p["name"], e["unit"], p["verdict"]) == (row.device, row.name, row.unit, row.verdict), f"{p['name']}: words")
+        for name in ("value", "low", "high"):
+            check(e[name] == getattr(row, name) or e[name] is None and pd.isna(getattr(row, name)), f"{p['name']}: {name}")
+
+
+def several(folder):
+    names = [os.path.join(HERE, "..", "data", "traces", f"h200_run_{x}.h5") for x in "ab"]
+    both = npgpu.load(names)
+    check(len(both.calls) == sum(len(npgpu.load(n).calls) for n in names) and both.calls.run_uuid.nunique() == 2, "below each other")
+    check(npgpu.load(os.path.join(HERE, "..", "data", "traces", "h200_run_[ab].h5")).files == sorted(both.files), "a pattern")
+    check(npgpu.load(os.path.join(HERE, "..", "data", "traces")).files == TRACES, "a folder")
+    check(repr(both) == "<npgpu.Tables of 2 traces>", repr(both))
+    return both
+
+
+def refusal(ask):
+    try:
+        ask()
+    except npgpu.BadTrace as error:
+        return str(error)
+    return "nothing refused"
+
+
+def refusals(folder):
+    bad = os.path.join(folder, "bad.h5")
+    with open(bad, "w") as file:
+        file.write("no trace")
+    other = os.path.join(folder, "other.h5")
+    h5py.File(other, "w").close()
+    check("there is no such trace" in refusal(lambda: npgpu.load(os.path.join(folder, "nosuch*.h5"))), "no file")
+    check(bad in refusal(lambda: npgpu.load(bad).transfers), "a file that is no HDF5")
+    check("is no npgpu trace" in refusal(lambda: npgpu.load(other).facts), "HDF5 of others")
+    for at, (cut, word) in enumerate([(3000, "cannot be read"), (200000, "cannot be read")]):
+        half = os.path.join(folder, f"half{at}.h5")
+        with open(os.path.join(HERE, "..", "data", "traces", "h200_check.h5"), "rb") as whole, open(half, "wb") as file:
+            file.write(whole.read()[:cut])
+        check(word in refusal(lambda: npgpu.load(half).samples("transfers")) and half in refusal(lambda: npgpu.load(half).facts), f"cut at {cut}")
+    wild = os.path.join(folder, "wild.h5")
+    shutil.copy(os.path.join(HERE, "..", "data", "traces", "h200_check.h5"), wild)
+    with h5py.File(wild, "r+") as file:
+        rows = file["transfers/0000/samples"][()]
+        rows["visit"][3] = 4000000
+        file["transfers/0000/samples"][...] = rows
+    check("cannot be read" in refusal(lambda: npgpu.load(wild).samples("transfers")), "a sample without its visit")
+    check("is none of" in refusal(lambda: npgpu.load(TRACES[0]).samples("copies")), "no such kind")
+    was = os.environ["NPGPU"]
+    try:
+        os.environ["NPGPU"] = os.path.join(folder, "nosuch")
+        said = refusal(lambda: npgpu.load(TRACES[0]).transfers)
+        check("cannot run" in said and "nosuch" in said, said)
+    finally:
+        os.environ["NPGPU"] = was
+    # As installed without the program: a sentence that says what to set, and what still works.
+    code = ("import npgpu; t = npgpu.load(%r); print(len(t.facts), len(t.samples('transfers')))\n"
+            "try: t.transfers\nexcept npgpu.ProgramMissing as e: print(e)" % TRACES[0])
+    copy = os.path.join(folder, "lib", "npgpu")
+    shutil.copytree(os.path.join(PLOTS, "npgpu"), copy)
+    environment = {k: v for k, v in os.environ.items() if k != "NPGPU"}
+    environment.update(PATH="/nowhere", PYTHONPATH=os.path.dirname(copy))
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=folder).stdout
+    check(told.startswith(str(len(npgpu.load(TRACES[0]).facts))) and "NPGPU" in told and "facts and samples" in told, told)
+
+
+def parquet(folder, loaded):
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        check("pip install pyarrow" in refusal(lambda: loaded.to_parquet(folder)), "without pyarrow, a sentence")
+        print("skipped: Parquet; pyarrow is not installed")
+        return
+    out = os.path.join(folder, "tables")
+    ran = subprocess.run([sys.executable, "-m", "npgpu.parquet", *loaded.files, "-o", out], capture_output=True, text=True,
+                         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [PLOTS, os.environ.get("PYTHONPATH")]))})
+    check(ran.returncode == 0 and ran.stdout.count(".parquet") == 6, f"{ran.stdout}{ran.stderr}")
+    for name in ("transfers", "calls", "facts", "parameters"):
+        path, table = os.path.join(out, f"{name}.parquet"), getattr(loaded, name)
+        back = pd.read_parquet(path)
+        changed = [c for c in table.columns if not back[c].equals(table[c])]
+        check(not changed, f"{name}: read back as it was but for {changed}")
+        schema = pyarrow.parquet.read_schema(path)
+        check(all(b"unit" in schema.field(c).metadata for c in schema.names), f"{name}: a unit of each column")
+    schema = pyarrow.parquet.read_schema(os.path.join(out, "transfers.parquet"))
+    check((schema.field("bytes").metadata[b"unit"], schema.field("time_us").metadata[b"unit"]) == (b"B", b"us"), "units")
+    check(json.loads(schema.metadata[b"npgpu.units"])["sm_clock_mhz"] == "MHz", "units of the file")
+    check(str(schema.field("disturbed_by").type) in ("string", "large_string"), "an empty text column is text")
+    try:
+        import duckdb
+        read = duckdb.sql(f"SELECT max(value) FROM '{out}/transfers.parquet'").fetchall()[0][0]
+        check(read == loaded.transfers.value.max(), f"DuckDB reads it: {read}")
+    except ImportError:
+        print("skipped: duckdb is not installed")
+    try:
+        import polars
+        read = polars.read_parquet(os.path.join(out, "transfers.parquet"))["value"].max()
+        check(read == loaded.transfers.value.max(), f"Polars reads it: {read}")
+    except ImportError:
+        print("skipped: polars is not installed")
+
+
+with tempfile.TemporaryDirectory(prefix="npgpu-tables-") as scratch:
+    for one in TRACES:
+        is_the_programs_table(one)
+    facts_and_parameters(os.path.join(HERE, "..", "data", "traces", "h200_rounds.h5"))
+    samples_are_the_traces(os.path.join(HERE, "..", "data", "traces", "h200_run_c.h5"))
+    refusals(scratch)
+    parquet(scratch, several(scratch))
+check.finish()
