@@ -80,8 +80,9 @@ std::string quoted(const std::string& word) {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> all{
-      characterize(), check(),  transfer(),          matrix(),  probe(),        streams(),        calls(),
-      partition(),    report(), derive_parameters(), predict(), simulate_job(), compare_traces(), export_trace(),
+      characterize(), check(),        transfer(),       matrix(),       probe(),
+      streams(),      calls(),        partition(),      report(),       derive_parameters(),
+      predict(),      simulate_job(), compare_traces(), export_trace(), merge(),
       info(),         list()};
   return all;
 }

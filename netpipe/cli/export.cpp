@@ -12,13 +12,14 @@ namespace npgpu::cli {
 
 namespace {
 
-void write(std::ostream& out, const Options& options, const Trace& trace) {
+void write(std::ostream& out, const Options& options, const std::vector<Trace>& runs) {
   const std::string format = options.text("format");
+  const Trace& trace = runs.front();  // the only one, but for summaries
   if (format != "csv" && (options.has("table") || options.on("summary")))
     throw Error(ErrorKind::usage, "--table and --summary choose what csv holds; json holds all, npout one series");
   if (format == "csv") {
     const std::string kind = options.maybe("table").value_or(CsvTable{}.kind);
-    return export_csv(out, trace, {kind, options.on("summary") ? CsvRows::summary : CsvRows::samples});
+    return export_csv(out, runs, {kind, options.on("summary") ? CsvRows::summary : CsvRows::samples});
   }
   if (format == "json") return export_json(out, trace);
   if (format != "npout") throw Error(ErrorKind::usage, "--format: '" + format + "' is none of csv, json, npout");
@@ -29,10 +30,13 @@ void write(std::ostream& out, const Options& options, const Trace& trace) {
 }
 
 int run_export(const Options& options) {
-  Trace trace = read_trace(options.place("TRACE"), Guard::child);
-  choose_cases(options, trace);
+  const std::string trace = options.place("TRACE");
+  std::vector<Trace> runs;
+  if (options.on("summary")) runs = read_runs(trace, Guard::child);
+  else runs.push_back(read_trace(trace, Guard::child));
+  for (Trace& run : runs) choose_cases(options, run);
   std::ostringstream text;  // whole before the first byte is written
-  write(text, options, trace);
+  write(text, options, runs);
   if (const auto path = options.maybe("output"))
     write_file("output", *path, options.on("force"), [&](std::ostream& file) { file << text.str(); });
   else std::cout << text.str();
@@ -45,8 +49,8 @@ Command export_trace() {
   return {
       "export",
       "write a trace as csv, json or NetPIPE's np.out",
-      "Writes a trace for other programs: csv (one table), json (everything) or npout (NetPIPE's five columns). Needs "
-      "no device.",
+      "Writes a trace for other programs: csv (one table), json (everything) or npout (NetPIPE's five columns). Of a "
+      "merged file, --summary writes the points of all runs; otherwise FILE:N names one. Needs no device.",
       {"TRACE"},
       {"npgpu export node.h5 --table probes --summary > probes.csv",
        "npgpu export node.h5 --format json --output node.json",
