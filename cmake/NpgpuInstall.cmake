@@ -17,7 +17,8 @@ install(TARGETS npgpu_library EXPORT npgpu-targets ARCHIVE DESTINATION ${CMAKE_I
 install(DIRECTORY include/npgpu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY data/devices DESTINATION ${CMAKE_INSTALL_DATADIR}/npgpu)
 install(DIRECTORY plots/ DESTINATION ${CMAKE_INSTALL_DATADIR}/npgpu/plots FILES_MATCHING PATTERN "*.py")
-install(FILES data/TRACE_FORMAT.md README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY slurm/ DESTINATION ${CMAKE_INSTALL_DATADIR}/npgpu/slurm USE_SOURCE_PERMISSIONS)
+install(FILES data/TRACE_FORMAT.md docs/batch.md README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})  # to be read and copied: their sources
 install(EXPORT npgpu-targets NAMESPACE npgpu:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/npgpu)
 configure_package_config_file(cmake/npgpu-config.cmake.in ${PROJECT_BINARY_DIR}/npgpu-config.cmake
