@@ -20,6 +20,7 @@ install(DIRECTORY plots/ DESTINATION ${CMAKE_INSTALL_DATADIR}/npgpu/plots FILES_
   PATTERN pyproject.toml PATTERN __pycache__ EXCLUDE PATTERN build EXCLUDE PATTERN *.egg-info EXCLUDE)
 install(FILES data/TRACE_FORMAT.md README.md CHANGELOG.md LICENSE CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY slurm/ DESTINATION ${CMAKE_INSTALL_DATADIR}/npgpu/slurm USE_SOURCE_PERMISSIONS)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})  # to be read and copied: their sources
 install(EXPORT npgpu-targets NAMESPACE npgpu:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/npgpu)
 configure_package_config_file(cmake/npgpu-config.cmake.in ${PROJECT_BINARY_DIR}/npgpu-config.cmake

@@ -51,6 +51,10 @@ void report_overview_json(std::ostream&, const Overview&);
 void report_markdown(std::ostream&, const Overview&, std::size_t series_in_trace = 0);
 void report_html(std::ostream&, const Trace&, const Overview&);
 
+// The runs of a merged file: a row for each, with its host, Slurm job, rank and devices.
+void runs_text(std::ostream&, const std::string& file, const std::vector<Trace>& runs, const TextStyle&);
+void runs_json(std::ostream&, const std::string& file, const std::vector<Trace>& runs);
+
 // What was compared, and what compare() found. The names are those of the files.
 struct ComparisonOf {
   struct Side {
@@ -137,6 +141,9 @@ struct CsvTable {
 };
 // Throws Error(usage) if there is no such kind, or the trace has no such rows; the sentence names those that it has.
 void export_csv(std::ostream&, const Trace&, const CsvTable& = {});
+// Points of several runs below each other, under one header. Samples do not say of which run they are, so that they are
+// written of one run only.
+void export_csv(std::ostream&, std::span<const Trace> runs, const CsvTable&);
 // The whole trace, provenance included.
 void export_json(std::ostream&, const Trace&);
 // NetPIPE's np.out of one series (lane 0; duplex: both together, bytes of both): bytes, average, minimum and maximum

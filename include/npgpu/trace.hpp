@@ -58,9 +58,26 @@ void skip_hdf5_cleanup_at_exit();
 // HDF5 itself can crash or hang on a damaged file. Where a forked child reads first, such a file is an Error, too.
 enum class Guard { none, child };
 
-// Reads a whole trace. Throws Error(usage) naming the file: missing, empty, truncated, not HDF5, not an npgpu trace, of
-// another major version, or with a damaged table. Ignores unknown columns, attributes and groups.
+// Reads a whole trace. FILE:N, where there is no file of that name, is run N of a merged file. Throws Error(usage)
+// naming the file: missing, empty, truncated, not HDF5, not an npgpu trace, of another major version, with a damaged
+// table, or merged of several runs of which none was named. Ignores unknown columns, attributes and groups.
 Trace read_trace(const std::filesystem::path&, Guard = Guard::none);
+
+// The same, and all runs of a merged file where none was named; never empty. With headers only, series have neither
+// visits nor samples, and nothing is known of their tables: enough to list runs.
+enum class Depth { whole, headers };
+std::vector<Trace> read_runs(const std::filesystem::path&, Guard = Guard::none, Depth = Depth::whole);
+
+// Writes all runs of these files, traces and merged files, into one merged file, in this order. Each keeps everything
+// that its trace holds.
+struct MergeOptions {
+  bool replace = false;     // a file that exists
+  bool incomplete = false;  // take runs that did not reach their end, too
+};
+// Throws Error(usage) with a line for each file that is refused: as read_trace() does, not complete, or a run that is
+// among the others already; and as TraceWriter does where the merged file cannot be written. Then nothing is written.
+void merge_traces(const std::filesystem::path& merged, std::span<const std::filesystem::path> traces,
+                  const TraceRoot& by, MergeOptions = {});
 
 enum class IfExists {
   refuse,

@@ -70,9 +70,10 @@ std::string quoted(const std::string& word) {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> all{
-      characterize(), check(),  transfer(),          matrix(),  probe(),        streams(),        calls(),
-      partition(),    report(), derive_parameters(), predict(), simulate_job(), compare_traces(), export_trace(),
-      info(),         list(),   completion(),        manual()};
+      characterize(), check(),        transfer(),       matrix(),       probe(),
+      streams(),      calls(),        partition(),      report(),       derive_parameters(),
+      predict(),      simulate_job(), compare_traces(), export_trace(), merge(),
+      info(),         list(),         completion(),     manual()};
   return all;
 }
 

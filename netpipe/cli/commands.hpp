@@ -22,6 +22,7 @@ Command predict();
 Command simulate_job();
 Command compare_traces();
 Command export_trace();
+Command merge();
 Command info();
 Command list();
 Command completion();

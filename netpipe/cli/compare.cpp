@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iostream>
 
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
+#include "netpipe/cli/trace_files.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/report.hpp"
 
@@ -15,33 +15,18 @@ namespace npgpu::cli {
 
 namespace {
 
-namespace fs = std::filesystem;
-
-// A folder stands for its traces, by name.
-std::vector<std::string> files_of(const std::vector<std::string>& typed_words) {
-  std::vector<std::string> files;
-  for (const std::string& word : typed_words) {
-    if (!fs::is_directory(word)) {
-      files.push_back(word);
-      continue;
-    }
-    std::vector<std::string> found;
-    for (const auto& entry : fs::directory_iterator(word))
-      if (entry.path().extension() == ".h5") found.push_back(entry.path().string());
-    if (found.empty()) throw Error(ErrorKind::usage, "'" + word + "' is a folder without traces (*.h5)");
-    std::ranges::sort(found);
-    files.insert(files.end(), found.begin(), found.end());
-  }
-  return files;
-}
-
 struct Read {
   std::vector<Trace> traces;
   ComparisonOf::Side side;
 
   explicit Read(const std::vector<std::string>& typed_words) {
-    side.files = files_of(typed_words);
-    for (const std::string& file : side.files) traces.push_back(read_trace(file, Guard::child));
+    for (const std::string& file : trace_files(typed_words)) {
+      std::vector<Trace> runs = read_runs(file, Guard::child);
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        side.files.push_back(runs.size() == 1 ? file : fmt::format("{}:{}", file, i));
+        traces.push_back(std::move(runs[i]));
+      }
+    }
     for (const Trace& trace : traces) side.runs.push_back(&trace);
   }
 };
@@ -96,13 +81,13 @@ Command compare_traces() {
       "compare",
       "what has become slower from traces A to traces B",
       "Says who A and B are and what differs, then what is slower in B: key figures, and a line for each case. A "
-      "folder stands for its traces (*.h5); several traces on a side are written before and after --. From three runs "
-      "on a "
-      "side, runs are compared rather than rounds, and the tolerances are learned from them. Exit codes: 0 nothing is "
+      "folder stands for its traces (*.h5), a merged file for its runs, and FILE:N for run N of it; several on a side "
+      "are written before and after --. From three runs on a side, runs are compared rather than rounds, and the "
+      "tolerances are learned from them. Exit codes: 0 nothing is "
       "slower, 3 something is, 5 in time and not in cycles (the clock), 6 wrong results or no times, 7 other hardware.",
       {"A...", "[--]", "B..."},
       {"npgpu compare last_month.h5 today.h5", "npgpu compare runs_of_may/ -- today.h5 --points",
-       "npgpu compare a.h5 b.h5 --tolerance 10% --markdown"},
+       "npgpu compare a.h5 b.h5 --tolerance 10% --markdown", "npgpu compare job.h5:0 job.h5:1"},
       {{"What is compared",
         {Option(
              "tolerance", {},

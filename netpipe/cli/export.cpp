@@ -19,14 +19,15 @@ namespace {
 constexpr std::array<std::pair<std::string_view, void (*)(std::ostream&, const Trace&)>, 4> whole{
     {{"json", export_json}, {"gbench", export_gbench}, {"bencher", export_bencher}, {"superbench", export_superbench}}};
 
-void write(std::ostream& out, const Options& options, const Trace& trace) {
+void write(std::ostream& out, const Options& options, const std::vector<Trace>& runs) {
   const std::string format = options.text("format");
+  const Trace& trace = runs.front();  // the only one, but for summaries
   if (format != "csv" && (options.has("table") || options.on("summary")))
     throw Error(ErrorKind::usage,
                 "--table and --summary choose what csv holds; npout holds one series, the others all");
   if (format == "csv") {
     const std::string kind = options.maybe("table").value_or(CsvTable{}.kind);
-    return export_csv(out, trace, {kind, options.on("summary") ? CsvRows::summary : CsvRows::samples});
+    return export_csv(out, runs, {kind, options.on("summary") ? CsvRows::summary : CsvRows::samples});
   }
   const auto found = std::ranges::find(whole, format, &decltype(whole)::value_type::first);
   if (found != whole.end()) return found->second(out, trace);
@@ -40,10 +41,13 @@ void write(std::ostream& out, const Options& options, const Trace& trace) {
 }
 
 int run_export(const Options& options) {
-  Trace trace = read_trace(options.place("TRACE"), Guard::child);
-  choose_cases(options, trace);
+  const std::string trace = options.place("TRACE");
+  std::vector<Trace> runs;
+  if (options.on("summary")) runs = read_runs(trace, Guard::child);
+  else runs.push_back(read_trace(trace, Guard::child));
+  for (Trace& run : runs) choose_cases(options, run);
   std::ostringstream text;  // whole before the first byte is written
-  write(text, options, trace);
+  write(text, options, runs);
   if (const auto path = options.maybe("output"))
     write_file("output", *path, options.on("force"), [&](std::ostream& file) { file << text.str(); });
   else std::cout << text.str();
@@ -58,8 +62,9 @@ Command export_trace() {
       "write a trace as csv, json, or as other tools read it",
       "Writes a trace for other programs: csv (one table), json (everything), npout (NetPIPE's five columns), or a "
       "figure for each point as gbench (Google Benchmark's JSON), bencher (Bencher's Metric Format) or superbench (a "
-      "line "
-      "of SuperBench's results-summary.jsonl). Needs no device.",
+      "line of SuperBench's results-summary.jsonl). Of a merged file, --summary writes the points of all runs; "
+      "otherwise "
+      "FILE:N names one. Needs no device.",
       {"TRACE"},
       {"npgpu export node.h5 --table probes --summary > probes.csv",
        "npgpu export node.h5 --format json --output node.json",

@@ -223,6 +223,7 @@ const std::map<std::string_view, Meaning>& glossary() {
         "Only these series: a kind (transfers, probes, jobs, calls, partitions) and their numbers in the trace, as in "
         "transfers:0,3. Several are separated by spaces, or the option is repeated.",
         0, true}},
+      {"incomplete", {"", "Take runs that did not reach their end, too."}},
       {"every-size", {"", "Print every size; otherwise the perturbed neighbours of a size are part of its row."}},
       {"overview",
        {"", "Print one screen: the verdict, the figures that stand for each device, and how far they can be trusted."}},

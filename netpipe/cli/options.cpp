@@ -114,8 +114,9 @@ bool Options::read(const Arguments& arguments) {
     order.add(side_words, -1);
   }
   for (const std::string& place : command_.sides ? std::vector<std::string>{} : command_.places) {
-    parsed.add_options()(place.c_str(), po::value<std::string>(), "");
-    order.add(place.c_str(), 1);
+    if (place.ends_with("...")) parsed.add_options()(place.c_str(), po::value<std::vector<std::string>>(), "");
+    else parsed.add_options()(place.c_str(), po::value<std::string>(), "");
+    order.add(place.c_str(), place.ends_with("...") ? -1 : 1);
   }
   const auto style = static_cast<po::command_line_style::style_t>(po::command_line_style::unix_style &
                                                                   ~po::command_line_style::allow_guessing);
@@ -190,6 +191,11 @@ std::string Options::place(const std::string& name) const {
   return text(name);
 }
 
+std::vector<std::string> Options::places(const std::string& name) const {
+  if (!has(name)) refuse(fmt::format("'{}' needs {}", command_.name, name));
+  return texts(name);
+}
+
 std::pair<std::vector<std::string>, std::vector<std::string>> Options::sides() const {
   std::vector<std::string> a = texts(side_words), b;
   const auto mark = std::ranges::find(a, side_mark);
@@ -234,7 +240,7 @@ std::string Options::help(std::size_t width) const {
 std::string Options::plan() const {
   std::string text = command_.name;
   for (const std::string& place : command_.sides ? std::vector<std::string>{} : command_.places)
-    if (has(place)) text += ' ' + this->text(place);
+    if (has(place) && !place.ends_with("...")) text += ' ' + this->text(place);
   for (const Option& option : options_) {
     if (std::ranges::find(not_of_the_plan, option.name) != std::end(not_of_the_plan)) continue;
     const Meaning& meaning = glossary().at(option.name);

@@ -33,7 +33,7 @@ struct Command {
   std::string name;
   std::string summary;              // one line
   std::string about;                // sentences
-  std::vector<std::string> places;  // positional arguments, in order: TRACE
+  std::vector<std::string> places;  // positional arguments, in order: TRACE; of one that ends in ... there may be many
   std::vector<std::string> examples;
   std::vector<OptionGroup> groups;
   int (*run)(const Options&) = nullptr;
@@ -55,6 +55,8 @@ class Options {
   std::vector<std::string> texts(const std::string& option) const;
   // A positional argument; throws Error(usage) naming it if it is not there.
   std::string place(const std::string& name) const;
+  // The words of the place that ends in `...`; throws Error(usage) naming it if there is none.
+  std::vector<std::string> places(const std::string& name) const;
   // Of a command with sides. Throws Error(usage) if there is no word for one of them, or it is not clear whose one is.
   std::pair<std::vector<std::string>, std::vector<std::string>> sides() const;
 

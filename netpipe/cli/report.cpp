@@ -1,6 +1,8 @@
 // npgpu report: a trace in the terminal.
 #include "npgpu/report.hpp"
 
+#include <fmt/format.h>
+
 #include <iostream>
 
 #include "netpipe/cli/campaign.hpp"
@@ -28,11 +30,25 @@ void print(const Options& options, const Trace& trace, const TextStyle& style) {
   std::cout << (overview ? "" : "\n") << next_steps(trace, options.place("TRACE"), style);
 }
 
+// Of a merged file without the number of a run.
+int list_runs(const Options& options, const std::vector<Trace>& runs, const TextStyle& style) {
+  const std::string file = options.place("TRACE");
+  if (options.has("html") || options.has("case") || options.on("overview") || options.on("markdown"))
+    throw Error(ErrorKind::usage,
+                fmt::format("{0}: holds {1} runs, and --overview, --html, --markdown and --case show one: name one of "
+                            "{0}:0 to {0}:{2}",
+                            file, runs.size(), runs.size() - 1));
+  options.on("json") ? runs_json(std::cout, file, runs) : runs_text(std::cout, file, runs, style);
+  return exit_code::done;
+}
+
 int run_report(const Options& options) {
   if (options.on("markdown") && options.on("json"))
     throw Error(ErrorKind::usage, "--markdown and --json are two forms of one report: choose one");
-  Trace trace = read_trace(options.place("TRACE"), Guard::child);
   TextStyle style = terminal_style();
+  const std::vector<Trace> runs = read_runs(options.place("TRACE"), Guard::child, Depth::headers);
+  if (runs.size() > 1) return list_runs(options, runs, style);
+  Trace trace = read_trace(options.place("TRACE"), Guard::child);
   style.every_size = options.on("every-size");
   if (options.has("case")) {
     for_each_kind([&]<class K>() { style.series_in_trace += trace.of<K>().size(); });
@@ -56,10 +72,12 @@ Command report() {
       "show a trace: in the terminal, as a page, for an issue",
       "Shows a trace: every series as a table with intervals and percent of the limit, the curves in a few numbers, "
       "and what is derived from them. --overview is the screen that characterize ends with; --markdown is the same for "
-      "an issue or a wiki, and --html a page with curves to send. Needs no device.",
+      "an issue or a wiki, and --html a page with curves to send. Of a merged file it lists the runs; FILE:N is run N. "
+      "Needs no device.",
       {"TRACE"},
       {"npgpu report node.h5 --overview", "npgpu report node.h5 --html node.html",
-       "npgpu report node.h5 --case transfers:0,3 probes", "npgpu report node.h5 --json > node.json"},
+       "npgpu report node.h5 --case transfers:0,3 probes", "npgpu report job.h5:3 --overview",
+       "npgpu report node.h5 --json > node.json"},
       {{"What is shown", {"case", "every-size", "overview"}},
        {"Output",
         {Option("html", {}, "Nothing else is printed, unless asked for."), "force",

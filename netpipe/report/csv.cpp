@@ -37,17 +37,23 @@ template <class K> void samples(std::ostream& out, const std::vector<Series<K>>&
 }  // namespace
 
 void export_csv(std::ostream& out, const Trace& trace, const CsvTable& table) {
+  export_csv(out, std::span(&trace, 1), table);
+}
+
+void export_csv(std::ostream& out, std::span<const Trace> runs, const CsvTable& table) {
   if (std::ranges::find(Kinds::names, table.kind) == Kinds::names.end())
     throw Error(ErrorKind::usage,
                 fmt::format("--table: '{}' is none of {}", table.kind, fmt::join(Kinds::names, ", ")));
   std::vector<std::string_view> there;
   for_each_kind([&]<class K>() {
-    const auto& all = trace.of<K>();
-    const bool any = std::ranges::any_of(all, [&](const Series<K>& series) {
-      return table.rows == CsvRows::summary ? !series.visits.empty() : !series.samples.empty();
+    const bool any = std::ranges::any_of(runs, [&](const Trace& run) {
+      return std::ranges::any_of(run.of<K>(), [&](const Series<K>& series) {
+        return table.rows == CsvRows::summary ? !series.visits.empty() : !series.samples.empty();
+      });
     });
     if (any) there.push_back(K::name);
-    if (any && table.kind == K::name) table.rows == CsvRows::summary ? csv::summary<K>(out, trace) : samples(out, all);
+    if (any && table.kind == K::name)
+      table.rows == CsvRows::summary ? csv::summary<K>(out, runs) : samples(out, runs.front().of<K>());
   });
   if (std::ranges::find(there, table.kind) == there.end())
     throw Error(ErrorKind::usage,

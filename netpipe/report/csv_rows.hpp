@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <ostream>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -70,6 +71,6 @@ class Row {
 };
 
 // A table of one row a point; data/TABLES.md is its contract.
-template <class K> void summary(std::ostream&, const Trace&);
+template <class K> void summary(std::ostream&, std::span<const Trace>);
 
 }  // namespace npgpu::csv

@@ -42,18 +42,7 @@ template <class K> double median_of(const std::vector<const Visit<K>*>& visits, 
   return values.empty() ? not_measured : median(values);
 }
 
-}  // namespace
-
-template <class K> void summary(std::ostream& out, const Trace& trace) {
-  Row()
-      .add("run_uuid", "host", "date", "kind", "series")
-      .add_names<typename K::Case>()
-      .add("device_uuid", "device_name", "simulated")
-      .template add_names<typename K::Axes>()
-      .add("lane", "value", "low", "high", "unit", "counts", "time_us", "time_low_us", "time_high_us", "min_us",
-           "max_us", "visits", "visits_counted", "trials", "sm_clock_mhz", "memory_clock_mhz", "power_w",
-           "temperature_c", "stop", "disturbed", "disturbed_by", "unusable")
-      .end(out);
+template <class K> void summary_of(std::ostream& out, const Trace& trace) {
   const auto& all = trace.of<K>();
   for (std::size_t i = 0; i < all.size(); ++i) {
     Row front;
@@ -74,6 +63,21 @@ template <class K> void summary(std::ostream& out, const Trace& trace) {
           .end(out);
     }
   }
+}
+
+}  // namespace
+
+template <class K> void summary(std::ostream& out, std::span<const Trace> runs) {
+  Row()
+      .add("run_uuid", "host", "date", "kind", "series")
+      .add_names<typename K::Case>()
+      .add("device_uuid", "device_name", "simulated")
+      .template add_names<typename K::Axes>()
+      .add("lane", "value", "low", "high", "unit", "counts", "time_us", "time_low_us", "time_high_us", "min_us",
+           "max_us", "visits", "visits_counted", "trials", "sm_clock_mhz", "memory_clock_mhz", "power_w",
+           "temperature_c", "stop", "disturbed", "disturbed_by", "unusable")
+      .end(out);
+  for (const Trace& run : runs) summary_of<K>(out, run);
 }
 
 // One instance for each kind of the list.

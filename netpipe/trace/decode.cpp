@@ -125,33 +125,39 @@ bool signed_by_hdf5(std::span<const std::byte> bytes) {
   return false;
 }
 
+struct Version {
+  int major = 0, minor = 0;
+};
+
 // "2.0" -> 2, 0
-void read_version(const std::string& text, Trace& trace) {
+Version version_of(hid_t group, const std::string& where) {
+  const std::string text = get_text(group, where, "schema_version");
+  Version version;
   const char* const end = text.data() + text.size();
-  const auto [dot, major_error] = std::from_chars(text.data(), end, trace.version_major);
+  const auto [dot, major_error] = std::from_chars(text.data(), end, version.major);
   const bool has_major = major_error == std::errc() && dot != end && *dot == '.';
-  const auto [rest, minor_error] = std::from_chars(has_major ? dot + 1 : end, end, trace.version_minor);
-  if (minor_error != std::errc() || rest != end || trace.version_major < 1 || trace.version_minor < 0)
-    throw FormatError("attribute 'schema_version' of / is '" + text + "', no version");
-  if (trace.version_major > version_major)
-    throw FormatError(
-        fmt::format("has trace version {}, and this program reads {}.x: a newer npgpu is needed", text, version_major));
-  if (trace.version_major < version_major)
-    throw FormatError(
-        fmt::format("has trace version {}, which only the npgpu that wrote it reads; this one reads {}.x, "
-                    "so it has to be measured again",
-                    text, version_major));
+  const auto [rest, minor_error] = std::from_chars(has_major ? dot + 1 : end, end, version.minor);
+  if (minor_error != std::errc() || rest != end || version.major < 1 || version.minor < 0)
+    throw FormatError(fmt::format("attribute 'schema_version' of {} is '{}', no version", where, text));
+  return version;
 }
 
-void read_root(hid_t file, Trace& trace) {
-  if (!has(file, "schema_name"))
-    throw FormatError("is an HDF5 file but not an npgpu trace: it has no attribute 'schema_name'");
-  const std::string schema = get_text(file, "/", "schema_name");
-  if (schema != schema_name)
-    throw FormatError(fmt::format("is an HDF5 file but not an npgpu trace: its schema_name is '{}'", schema));
-  read_version(get_text(file, "/", "schema_version"), trace);
-  trace.root.complete = get_flag(file, "/", "complete");
-  get_header(file, "/", trace.root);
+void check_version(const Version& version) {
+  if (version.major > version_major)
+    throw FormatError(fmt::format("has trace version {}.{}, and this program reads {}.x: a newer npgpu is needed",
+                                  version.major, version.minor, version_major));
+  if (version.major < version_major)
+    throw FormatError(
+        fmt::format("has trace version {}.{}, which only the npgpu that wrote it reads; this one reads {}.x, "
+                    "so it has to be measured again",
+                    version.major, version.minor, version_major));
+}
+
+void check_merged_version(const Version& version) {
+  if (version.major != merged_version_major)
+    throw FormatError(fmt::format("is a merged file of version {}.{}, and this program reads {}.x: {} npgpu is needed",
+                                  version.major, version.minor, merged_version_major,
+                                  version.major > merged_version_major ? "a newer" : "the"));
 }
 
 // A continued trace has groups in groups: resume_1 and resume_1/host.
@@ -164,27 +170,66 @@ void read_provenance(hid_t group, const std::string& where, const std::string& p
   }
 }
 
-bool is_number(const std::string& name) { return name.find_first_not_of("0123456789") == std::string::npos; }
+// How many groups are named by numbers. Where they are read one by one, a gap is a FormatError.
+std::size_t count_numbered(hid_t group) {
+  const auto names = names_in(group);
+  const auto is_number = [](const std::string& name) {
+    return name.find_first_not_of("0123456789") == std::string::npos;
+  };
+  return static_cast<std::size_t>(std::count_if(names.begin(), names.end(), is_number));
+}
 
-// Numbered without gaps; a gap is a FormatError. A kind that the trace is older than has no group.
-template <class K> void read_kind(hid_t file, std::uint64_t image_bytes, std::vector<Series<K>>& all) {
-  const std::string parent(K::name);
-  if (!has_link(file, parent)) return;
-  const Handle groups = open_group(file, "/", parent);
-  const auto names = names_in(groups);
-  const auto count = static_cast<std::size_t>(std::count_if(names.begin(), names.end(), is_number));
+// A kind that the trace is older than has no group. `place` is "/", or ends in "/".
+template <class K>
+void read_kind(hid_t root, const std::string& place, std::uint64_t image_bytes, Depth depth,
+               std::vector<Series<K>>& all) {
+  const std::string name(K::name), parent = place + name;
+  if (!has_link(root, name)) return;
+  const Handle groups = open_group(root, place, name);
+  const std::size_t count = count_numbered(groups);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::string where = "/" + parent + "/" + group_name(i);
-    const Handle group = open_group(groups, "/" + parent, group_name(i));
+    const std::string where = parent + "/" + group_name(i);
+    const Handle group = open_group(groups, parent, group_name(i));
     Series<K>& series = all.emplace_back();
     get_header(group, where, series);
+    if (depth == Depth::headers) continue;
     series.visits = Table<Visit<K>>::open(group, where, "visits", image_bytes).read();
     series.samples = Table<typename K::Sample>::open(group, where, "samples", image_bytes).read();
     check_rows(series, where);
   }
 }
 
-Trace read_image(std::span<const std::byte> bytes) {
+// The trace in this group: the file's root, or a run of a merged file.
+Trace read_run(hid_t root, const std::string& where, std::uint64_t image_bytes, Depth depth) {
+  if (!has(root, "schema_name") || get_text(root, where, "schema_name") != schema_name)
+    throw FormatError(where + " is no npgpu trace");
+  Trace trace;
+  const Version version = version_of(root, where);
+  check_version(version);
+  trace.version_major = version.major;
+  trace.version_minor = version.minor;
+  trace.root.complete = get_flag(root, where, "complete");
+  get_header(root, where, trace.root);
+  const std::string place = where == "/" ? where : where + "/";
+  read_provenance(open_group(root, where, "provenance"), place + "provenance", "", 2, trace.provenance);
+  for_each_kind([&]<class K>() { read_kind(root, place, image_bytes, depth, trace.of<K>()); });
+  return trace;
+}
+
+void read_runs(hid_t file, std::optional<std::size_t> only, std::uint64_t image_bytes, Depth depth,
+               Contents& contents) {
+  check_merged_version(version_of(file, "/"));
+  const Handle runs = open_group(file, "/", runs_name);
+  contents.is_merged = true;
+  contents.count = count_numbered(runs);
+  const std::string where = std::string("/") + runs_name;
+  for (std::size_t i = 0; i < contents.count; ++i)
+    if (!only || *only == i)
+      contents.runs.push_back(
+          read_run(open_group(runs, where, group_name(i)), where + "/" + group_name(i), image_bytes, depth));
+}
+
+Contents read_image(std::span<const std::byte> bytes, std::optional<std::size_t> only, Depth depth) {
   if (!signed_by_hdf5(bytes)) throw FormatError("is not an HDF5 file");
   const Handle file = [&] {
     try {
@@ -194,18 +239,27 @@ Trace read_image(std::span<const std::byte> bytes) {
       throw FormatError((why.find("truncated") != std::string::npos ? "is truncated: " : "is damaged: ") + why);
     }
   }();
-  Trace trace;
-  read_root(file, trace);
-  read_provenance(open_group(file, "/", "provenance"), "/provenance", "", 2, trace.provenance);
-  for_each_kind([&]<class K>() { read_kind(file, bytes.size(), trace.of<K>()); });
-  return trace;
+  if (!has(file, "schema_name"))
+    throw FormatError("is an HDF5 file but not an npgpu trace: it has no attribute 'schema_name'");
+  const std::string schema = get_text(file, "/", "schema_name");
+  Contents contents;
+  if (schema == merged_name) {
+    read_runs(file, only, bytes.size(), depth, contents);
+  } else if (schema == schema_name) {
+    contents.count = 1;
+    contents.runs.push_back(read_run(file, "/", bytes.size(), depth));
+  } else {
+    throw FormatError(fmt::format("is an HDF5 file but not an npgpu trace: its schema_name is '{}'", schema));
+  }
+  return contents;
 }
 
 }  // namespace
 
-Trace decode(std::span<const std::byte> bytes, const std::string& file) {
+Contents decode(std::span<const std::byte> bytes, const std::string& file, std::optional<std::size_t> only,
+                Depth depth) {
   try {
-    return read_image(bytes);
+    return read_image(bytes, only, depth);
   } catch (const FormatError& flaw) {
     throw Error(ErrorKind::usage, file + ": " + flaw.what());
   } catch (const std::bad_alloc&) {
@@ -229,9 +283,54 @@ void rehearse(std::size_t bytes, const std::string& file, const std::function<vo
 
 }  // namespace npgpu::trace
 
-npgpu::Trace npgpu::read_trace(const std::filesystem::path& path, Guard guard) {
-  const auto bytes = trace::read_file(path);
-  const auto read = [&] { return trace::decode(bytes, path.string()); };
-  if (guard == Guard::child) trace::rehearse(bytes.size(), path.string(), read);
-  return read();
+namespace npgpu {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// job.h5:3 is run 3 of job.h5, unless there is a file of that very name.
+struct Address {
+  fs::path file;
+  std::optional<std::size_t> run{};
+};
+Address address_of(const fs::path& typed) {
+  const std::string text = typed.string();
+  const std::size_t colon = text.rfind(':');
+  std::error_code ignored;
+  if (colon == std::string::npos || fs::exists(typed, ignored)) return {typed};
+  std::size_t run = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, run);
+  if (error != std::errc() || rest != end) return {typed};
+  return {text.substr(0, colon), run};
 }
+
+trace::Contents read(const Address& address, Guard guard, Depth depth = Depth::whole) {
+  const auto bytes = trace::read_file(address.file);
+  const auto read = [&] { return trace::decode(bytes, address.file.string(), address.run, depth); };
+  if (guard == Guard::child) trace::rehearse(bytes.size(), address.file.string(), read);
+  trace::Contents contents = read();
+  if (address.run && *address.run >= contents.count)
+    throw Error(ErrorKind::usage, fmt::format("{}: has {} run{}, counted from 0, and no run {}", address.file.string(),
+                                              contents.count, contents.count == 1 ? "" : "s", *address.run));
+  if (contents.runs.empty()) throw Error(ErrorKind::usage, address.file.string() + ": is a merged file without runs");
+  return contents;
+}
+
+}  // namespace
+
+std::vector<Trace> read_runs(const fs::path& path, Guard guard, Depth depth) {
+  return read(address_of(path), guard, depth).runs;
+}
+
+Trace read_trace(const fs::path& path, Guard guard) {
+  trace::Contents contents = read(address_of(path), guard);
+  if (contents.runs.size() > 1)
+    throw Error(ErrorKind::usage,
+                fmt::format("{0}: holds {1} runs: name one of {0}:0 to {0}:{2} (npgpu report {0} lists them)",
+                            path.string(), contents.count, contents.count - 1));
+  return std::move(contents.runs.front());
+}
+
+}  // namespace npgpu

@@ -3,17 +3,26 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "npgpu/trace.hpp"
 #include "npgpu/units.hpp"
 
 namespace npgpu::trace {
 
-// Error(usage) beginning with `file` if these are not the bytes of a sound trace. HDF5 itself may crash on damaged
-// ones.
-Trace decode(std::span<const std::byte>, const std::string& file);
+// What a file holds: a trace, or the runs of a merged file.
+struct Contents {
+  std::vector<Trace> runs;
+  std::size_t count = 0;  // of runs, also of those that were not asked for
+  bool is_merged = false;
+};
+// `only`: of a merged file only this run. Error(usage) beginning with `file` if these are not the bytes of a sound
+// trace or merged file. HDF5 itself may crash on damaged ones.
+Contents decode(std::span<const std::byte>, const std::string& file, std::optional<std::size_t> only = {},
+                Depth = Depth::whole);
 
 // Does it in a child process; throws what that threw, or Error(usage) saying that the file is damaged if the child
 // died.

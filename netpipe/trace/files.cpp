@@ -71,6 +71,25 @@ std::string what_is_there(const fs::path& path) {
   return ::stat(path.c_str(), &status) == 0 ? "what was saved before is intact" : "nothing is saved there";
 }
 
+void refuse(const fs::path& path, const std::string& why) {
+  throw Error(ErrorKind::usage, fmt::format("{}: {}", path.string(), why));
+}
+
+fs::path place_of(const fs::path& path) {
+  if (path.empty()) throw Error(ErrorKind::usage, "the trace needs a file name");
+  std::error_code ignored;  // what cannot be examined will be explained by the lock
+  fs::path place = fs::absolute(path);
+  constexpr int max_links = 40;
+  for (int links = 0; fs::is_symlink(place, ignored); ++links) {
+    if (links == max_links) refuse(path, "is a link to a link, without end");
+    place = place.parent_path() / fs::read_symlink(place, ignored);  // an absolute target replaces all before it
+  }
+  const fs::file_status status = fs::status(place, ignored);
+  if (fs::is_directory(status) || !place.has_filename()) refuse(path, "is a folder; the trace needs a file name");
+  if (fs::exists(status) && !fs::is_regular_file(status)) refuse(path, "is not a plain file");
+  return place;
+}
+
 std::string system_text(int error) { return std::generic_category().message(error); }
 
 fs::path beside(const fs::path& path, const char* suffix) {

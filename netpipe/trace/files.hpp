@@ -36,6 +36,13 @@ std::string system_text(int error);
 // A file above this size is no trace of ours, and is not read into memory.
 inline constexpr std::uintmax_t max_trace_bytes = std::uintmax_t{4} << 30;
 
+// Throws Error(usage): the file's name, and why it is not taken.
+[[noreturn]] void refuse(const std::filesystem::path&, const std::string& why);
+
+// Where the file really lies: absolute, because the program may change its folder; and behind symbolic links, also to
+// what does not exist yet, because the rename would replace the link. Error(usage) if no plain file can be there.
+std::filesystem::path place_of(const std::filesystem::path&);
+
 // The whole file. Error(usage) if it is missing, no plain file, empty, too large or unreadable.
 std::vector<std::byte> read_file(const std::filesystem::path&);
 

@@ -49,8 +49,7 @@ void fail(const std::string& what) {
 
 namespace {
 
-Handle in_memory() {
-  constexpr std::size_t growth = 64 * 1024;  // bytes by which the buffer grows
+Handle in_memory(std::size_t growth) {
   constexpr bool backing_store = false;
   silence_hdf5();
   Handle access = made(H5Pcreate(H5P_FILE_ACCESS), "make a property list");
@@ -71,13 +70,14 @@ std::string unique_name() {
 
 }  // namespace
 
-Handle new_image() {
-  const Handle access = in_memory();
+Handle new_image(std::size_t growth) {
+  const Handle access = in_memory(growth);
   return made(H5Fcreate(unique_name().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access), "create a file in memory");
 }
 
 Handle open_image(std::span<const std::byte> bytes) {
-  const Handle access = in_memory();
+  constexpr std::size_t no_growth = 64 * 1024;  // it is read only
+  const Handle access = in_memory(no_growth);
   // HDF5 copies the bytes, and does not write to them in spite of the pointer's type.
   done(H5Pset_file_image(access, const_cast<std::byte*>(bytes.data()), bytes.size()), "load a file into memory");
   return made(H5Fopen(unique_name().c_str(), H5F_ACC_RDONLY, access), "open it");

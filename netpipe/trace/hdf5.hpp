@@ -68,8 +68,8 @@ using Bytes = std::vector<std::byte>;
 
 // ---- a trace in memory: HDF5's core driver without a backing store ----
 
-// An empty file, in HDF5's earliest format.
-Handle new_image();
+// An empty file, in HDF5's earliest format. Its buffer grows by so many bytes at a time.
+Handle new_image(std::size_t growth = 64 * 1024);
 
 // Opens a copy of these bytes, to be read. Throws FormatError if HDF5 cannot.
 Handle open_image(std::span<const std::byte>);
@@ -85,6 +85,10 @@ void take_image(hid_t file, Bytes& bytes);
 inline constexpr const char* schema_name = "npgpu-trace";
 inline constexpr int version_major = 3;
 inline constexpr int version_minor = 2;
+inline constexpr const char* merged_name = "npgpu-runs";
+inline constexpr int merged_version_major = 1;
+inline constexpr int merged_version_minor = 0;
+inline constexpr const char* runs_name = "runs";
 
 std::string group_name(std::size_t index);    // "0007"
 std::string resume_name(std::size_t number);  // "resume_2"

@@ -258,26 +258,7 @@ namespace {
 
 Seconds now() { return SteadyClock().now(); }
 
-[[noreturn]] void refuse(const fs::path& path, const std::string& why) {
-  throw Error(ErrorKind::usage, fmt::format("{}: {}", path.string(), why));
-}
-
-// Where the file really lies: absolute, because the program may change its folder; and behind symbolic links, also to
-// what does not exist yet, because the rename would replace the link.
-fs::path place_of(const fs::path& path) {
-  if (path.empty()) throw Error(ErrorKind::usage, "the trace needs a file name");
-  std::error_code ignored;  // what cannot be examined will be explained by the lock
-  fs::path place = fs::absolute(path);
-  constexpr int max_links = 40;
-  for (int links = 0; fs::is_symlink(place, ignored); ++links) {
-    if (links == max_links) refuse(path, "is a link to a link, without end");
-    place = place.parent_path() / fs::read_symlink(place, ignored);  // an absolute target replaces all before it
-  }
-  const fs::file_status status = fs::status(place, ignored);
-  if (fs::is_directory(status) || !place.has_filename()) refuse(path, "is a folder; the trace needs a file name");
-  if (fs::exists(status) && !fs::is_regular_file(status)) refuse(path, "is not a plain file");
-  return place;
-}
+using trace::refuse;
 
 }  // namespace
 
@@ -290,7 +271,7 @@ struct TraceWriter::Impl {
   };
 
   Impl(const fs::path& path, IfExists if_exists, const TraceRoot& root, const Provenance& provenance, Guard guard)
-      : path_(place_of(path)), lock_(path_), plan_(root.plan), policy_(now()) {
+      : path_(trace::place_of(path)), lock_(path_), plan_(root.plan), policy_(now()) {
     std::error_code ignored;
     const bool exists = fs::exists(path_, ignored);
     if (exists && if_exists == IfExists::refuse) refuse(path, "exists; --force replaces it, --resume continues it");
@@ -303,7 +284,10 @@ struct TraceWriter::Impl {
   void continue_trace(IfExists if_exists, const TraceRoot& root, const Provenance& provenance, Guard guard) {
     const trace::Bytes bytes = trace::read_file(path_);
     const auto load = [&] {
-      const Trace loaded = trace::decode(bytes, path_.string());
+      const trace::Contents contents = trace::decode(bytes, path_.string());
+      if (contents.is_merged)
+        refuse(path_, "is a merged file, whose runs have ended: a new run needs a trace of its own");
+      const Trace& loaded = contents.runs.front();
       refuse_another(loaded.root, root, if_exists);
       for_each_kind([&]<class K>() {
         for (const Series<K>& series : loaded.of<K>()) {

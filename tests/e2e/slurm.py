@@ -1,0 +1,423 @@
+"""The scripts of slurm/ in a real Slurm: a controller and four nodes with two GPUs each, all on this machine. The daemons
+and the scripts are real. The GPUs are links to /dev/null for Slurm, and simulated devices for npgpu."""
+import atexit
+import contextlib
+import ctypes
+import glob
+import json
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+from npgpu_run import PROGRAM, SOURCE, Checks
+
+SCRIPTS = os.path.join(os.path.abspath(SOURCE), "slurm")
+DEVICES = os.path.join(os.path.abspath(SOURCE), "data/devices")
+os.environ["PATH"] += ":/usr/sbin:/sbin"
+missing = [tool for tool in ("slurmctld", "slurmd", "sbatch", "srun", "scontrol") if not shutil.which(tool)]
+if missing:
+    print("skipped: Slurm is not installed here (Debian: slurmctld slurmd slurm-client): no", *missing)
+    sys.exit(77)
+import h5py  # noqa: E402
+
+check = Checks()
+began = time.monotonic()
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def wait_for(what, happened, seconds=60):
+    """Its value as soon as it is true; a failed check if it never is."""
+    end = time.monotonic() + seconds
+    while not (value := happened()) and time.monotonic() < end:
+        time.sleep(0.05)
+    check(value, f"{what}: not within {seconds} s")
+    return value
+
+
+class Cluster:
+    NODES = ["n1", "n2", "n3", "n4"]
+
+    def __init__(self, home):
+        self.home = home
+        self.daemons = []
+        self.limited = None  # the job of at_the_limit()
+        os.environ["SLURM_CONF"] = self.at("slurm.conf")
+        for gpu in range(2):
+            os.symlink("/dev/null", self.at(f"gpu{gpu}"))
+        for name in ("state", "etc", "jobs", "devices", *(f"spool.{n}" for n in self.NODES)):
+            os.mkdir(self.at(name))
+        host, me = socket.gethostname().split(".")[0], pwd.getpwuid(os.geteuid()).pw_name
+        ports = free_ports(1 + len(self.NODES))
+        nodes = "\n".join(f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=4 Gres=gpu:2"
+                          for node, port in zip(self.NODES, ports[1:]))
+        self.configuration = f"""ClusterName=npgpu
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={ports[0]}
+SlurmUser={me}
+SlurmdUser={me}
+AuthType=auth/none
+CredType=cred/none
+AuthInfo=cred_expire=5
+StateSaveLocation={home}/state
+SlurmdSpoolDir={home}/spool.%n
+SlurmctldPidFile={home}/slurmctld.pid
+SlurmdPidFile={home}/slurmd.%n.pid
+SlurmctldLogFile={home}/slurmctld.log
+SlurmdLogFile={home}/slurmd.%n.log
+SlurmdParameters=config_overrides
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SchedulerParameters=nohold_on_prolog_fail,batch_sched_delay=0,sched_interval=1,sched_min_interval=0,bf_interval=1
+SwitchType=switch/none
+MpiDefault=none
+JobAcctGatherType=jobacct_gather/none
+KillWait=5
+Prolog={home}/etc/prolog
+Epilog={home}/etc/epilog
+GresTypes=gpu
+{nodes}
+PartitionName=gpu Nodes=ALL Default=YES MaxTime=60 State=UP
+"""
+        self.write("slurm.conf", self.configuration)
+        self.write("gres.conf", f"Name=gpu File={home}/gpu[0-1]\n")
+
+    def at(self, *names):
+        return os.path.join(self.home, *names)
+
+    def write(self, name, text):
+        with open(self.at(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def start(self):
+        def die_with_parent():  # also where this script is killed
+            ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+        for command in (["slurmctld", "-D"], *(["slurmd", "-D", "-N", node] for node in self.NODES)):
+            self.daemons.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                                 preexec_fn=die_with_parent))
+        return wait_for("four nodes are up", lambda: ask("sinfo", "-h", "-N", "-o", "%T").split() == ["idle"] * 4)
+
+    def stop(self):
+        if any(daemon.poll() is None for daemon in self.daemons):
+            with contextlib.suppress(subprocess.SubprocessError):
+                ask("scancel", "--user", str(os.geteuid()))
+                wait_for("all jobs are gone", lambda: not ask("squeue", "-h"))
+        for daemon in self.daemons:  # slurmd would wait ten seconds for its scripts; nobody needs its state
+            daemon.kill()
+            daemon.wait()
+        end = time.monotonic() + 10
+        while (found := list(self.left())) and time.monotonic() < end:  # what they start meanwhile, too
+            for process in found:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+            time.sleep(0.05)
+
+    def left(self):
+        """Processes that our jobs or daemons left, by their environment."""
+        mine = ("SLURM_CONF=" + self.at("slurm.conf")).encode()
+        for entry in os.listdir("/proc"):
+            with contextlib.suppress(OSError):
+                if entry.isdigit() and int(entry) != os.getpid():
+                    with open(f"/proc/{entry}/environ", "rb") as file:
+                        if mine in file.read().split(b"\0"):
+                            yield int(entry)
+
+
+def ask(*command, **more):
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, **more).stdout
+
+
+def tell(*command):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    check(done.returncode == 0, f"{command}: exit {done.returncode}: {done.stderr}")
+    return done.stdout.strip()
+
+
+def fields(text):
+    """Of scontrol's one-line output."""
+    return dict(word.split("=", 1) for word in text.split() if "=" in word)
+
+
+def job(number):
+    return fields(ask("scontrol", "show", "job", "-o", number))
+
+
+def node(name):
+    text = ask("scontrol", "show", "node", "-o", name)
+    return fields(text) | {"Why": text.split("Reason=")[1].split("[")[0].strip() if "Reason=" in text else ""}
+
+
+def is_drained(name):
+    return "DRAIN" in node(name)["State"]
+
+
+def drain(*names):
+    tell("scontrol", "update", f"NodeName={','.join(names)}", "State=DRAIN", "Reason=test")
+
+
+def resume(*names):
+    tell("scontrol", "update", f"NodeName={','.join(names)}", "State=RESUME")
+
+
+def ended(number, state, code="0:0"):
+    wait_for(f"job {number} is {state}", lambda: job(number).get("JobState") == state)
+    check(job(number).get("ExitCode") == code, f"job {number}: exit code {job(number).get('ExitCode')}, not {code}")
+
+
+def trace(name):
+    """What tests ask of a trace, which h5py must be able to open."""
+    with h5py.File(cluster.at("jobs", name)) as file:
+        visits = [(kind, series, int(v["bytes"]), int(v["round"])) for kind in ("transfers",) for series in file[kind]
+                  for v in file[kind][series]["visits"][:]]
+        check(len(visits) == len(set(visits)), f"{name}: no visit twice")
+        return {"complete": bool(file.attrs["complete"]), "visits": visits, "hostname": file.attrs["hostname"],
+                "slurm": dict(file["provenance/slurm"].attrs), "resumed": "resume_1" in file["provenance"],
+                "devices": {s.attrs["device_name"] for s in file["transfers"].values()}}
+
+
+def traces():
+    return sorted(os.path.basename(path) for path in glob.glob(cluster.at("jobs", "*.h5")))
+
+
+def submit(script, *arguments, options=()):
+    return tell("sbatch", "--parsable", f"--chdir={cluster.at('jobs')}", "--gpus-per-node=2", *options,
+                os.path.join(SCRIPTS, script), *arguments)
+
+
+def log(number):
+    with open(cluster.at("jobs", f"npgpu-{number}.log"), encoding="utf-8") as file:
+        return file.read()
+
+
+def install():
+    """As a site does: copies the scripts, and changes site.conf."""
+    for name in ("prolog", "epilog", "health_check", "check_gpus", "site.conf"):
+        shutil.copy(os.path.join(SCRIPTS, name), cluster.at("etc"))
+    with open(cluster.at("etc/site.conf"), "a", encoding="utf-8") as file:
+        file.write(f'npgpu={cluster.at("etc/npgpu")}\nnode_gpus=2\nexpect=link=gen5x16\n'
+                   f'state={cluster.at("checks")}/$SLURMD_NODENAME\nexport SLURM_CONF={cluster.at("slurm.conf")}\n')
+    # Which GPUs a process sees is Slurm's choice; that they are simulated, ours.
+    cluster.write("etc/npgpu", f"""#!/bin/sh
+for gpu in $(echo "${{CUDA_VISIBLE_DEVICES:-0,1}}" | tr , ' '); do
+  devices=${{devices:+$devices,}}sim:{cluster.at("devices")}/$SLURMD_NODENAME-$gpu.json
+done
+NPGPU_DEVICE=$devices exec {PROGRAM} "$@"
+""")
+    os.chmod(cluster.at("etc/npgpu"), 0o755)
+    os.environ["NPGPU"] = cluster.at("etc/npgpu")
+    for name in cluster.NODES:
+        make(name, "h200-node")
+
+
+def make(name, like):
+    """Gives a node a second GPU of another kind, and lets the node's last pass be two hours ago."""
+    for gpu, kind in ((0, "h200-node"), (1, like)):
+        cluster.write(f"devices/{name}-{gpu}.json", json.dumps(
+            {"like": f"{DEVICES}/{kind}.json", "name": f"H200 {name}-{gpu}", "source": "a test"}))
+    for passed in glob.glob(cluster.at("checks", name, "pass.*")):
+        os.utime(passed, (time.time() - 7200,) * 2)
+
+
+def last_check(name):
+    try:
+        with open(cluster.at("checks", name, "last"), encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+SHORT = ["transfer", "--direction", "h2d", "--sizes", "8,64KiB"]
+# Copies within this machine's memory: visits of 0.06 s for minutes, or for some seconds.
+LONG = ["transfer", "--device", "host", "--start", "1", "--end", "1MiB", "--schedule", "classic", "--target-time", "20ms",
+        "--trials", "3", "--progress", "none"]
+ENDLESS = [*LONG, "--rounds", "100"]
+SOME_SECONDS = [*LONG, "--perturbation", "0", "--rounds", "2"]
+
+
+def at_the_limit():
+    """A job that Slurm ends before its time limit. That takes a while: on_another_node() sees what becomes of it."""
+    drain("n1", "n2", "n4")
+    number = submit("one_node.sh", *ENDLESS, options=["--time=1", "--signal=TERM@58"])
+    wait_for("a job runs on n3", lambda: job(number).get("JobState") == "RUNNING")
+    resume("n1", "n2", "n4")
+    drain("n3")  # when the job has left it, nothing begins there
+    cluster.limited = number
+
+
+def prolog_drains():
+    """A node with a sick GPU: its prolog drains it, and the job runs elsewhere."""
+    make("n4", "sick/half-the-lanes")
+    drain("n1", "n2")
+    number = submit("one_node.sh", *SHORT)
+    wait_for("n4 is drained by the prolog", lambda: is_drained("n4") and "rolog" in node("n4")["Why"])
+    check("not fit" in last_check("n4") and "gen5x8" in last_check("n4"), f"why: {last_check('n4')}")
+    check(not [name for name in traces() if "-n4" in name], f"nothing ran there: {traces()}")
+    resume("n1")
+    ended(number, "COMPLETED")
+    check(job(number)["NodeList"] == "n1" and job(number)["Restarts"] == "1", f"it ran on n1: {job(number)}")
+    check(": pass:" in last_check("n1"), f"the prolog of n1: {last_check('n1')}")
+    done = trace(f"npgpu-{number}-n1.h5")
+    check(done["complete"] and done["devices"] == {"H200 n1-0", "H200 n1-1"}, f"its trace: {done}")
+    make("n4", "h200-node")
+    resume("n2", "n4")
+
+
+def array():
+    """Element i on the i-th node, each with a trace of its own; then all in one file."""
+    before = os.path.getmtime(glob.glob(cluster.at("checks/n1/pass.*"))[0])
+    done = subprocess.run([os.path.join(SCRIPTS, "every_node.sh"), "n[1-2],n4", *SHORT], cwd=cluster.at("jobs"),
+                          env=dict(os.environ, SBATCH_GPUS_PER_NODE="2"), capture_output=True, text=True)
+    number = done.stdout.strip()
+    check(done.returncode == 0 and number.isdigit(), f"every_node.sh: {done}")
+    names = [f"npgpu-{number}_{i}-{name}.h5" for i, name in enumerate(("n1", "n2", "n4"))]
+    wait_for("the array is done", lambda: not ask("squeue", "-h", "-j", number))
+    check([name for name in traces() if f"-{number}_" in name] == names, f"a trace for each node: {traces()}")
+    for i, name in enumerate(names):
+        one = trace(name)
+        check(one["complete"] and one["slurm"]["SLURM_ARRAY_TASK_ID"] == str(i), f"{name}: {one}")
+    check(os.path.getmtime(glob.glob(cluster.at("checks/n1/pass.*"))[0]) == before, "a pass of n1 is believed")
+    merged = json.loads(ask(PROGRAM, "merge", "array.h5", *names, "--json", cwd=cluster.at("jobs")) or "{}")
+    check([run["slurm_job"] for run in merged.get("runs", [])] == [f"{number}_{i}" for i in range(3)], f"merged: {merged}")
+
+
+def one_task_a_gpu():
+    number = submit("one_task_a_gpu.sh", *SHORT, options=["--nodelist=n1", "--ntasks-per-node=2", "--cpus-per-task=2"])
+    ended(number, "COMPLETED")
+    for rank in range(2):
+        one = trace(f"npgpu-{number}-n1-{rank}.h5")
+        check(one["complete"] and one["devices"] == {f"H200 n1-{rank}"} and one["slurm"]["SLURM_PROCID"] == str(rank),
+              f"rank {rank} has a GPU of its own: {one}")
+    with h5py.File(cluster.at("jobs", f"npgpu-{number}.h5")) as merged:
+        check(len(merged["runs"]) == 2, "the ranks are merged")
+    check("2 runs of 1 host" in log(number), f"the log says so: {log(number)}")
+
+
+def saved(name):
+    """How often the trace was saved so far can be told from its inode: each save is a new file."""
+    with contextlib.suppress(OSError):
+        return os.stat(cluster.at("jobs", name)).st_ino
+
+
+def begins(number, name):
+    """The job measures: it has saved a trace."""
+    return wait_for(f"job {number} has saved {name}", lambda: saved(name))
+
+
+def signals():
+    """USR1 saves and the job goes on; TERM ends it with 75, and it goes on where it was; scancel ends it for good."""
+    number = submit("one_node.sh", *SOME_SECONDS, options=["--nodelist=n2"])
+    name = f"npgpu-{number}-n2.h5"
+    stopped = submit("one_node.sh", *ENDLESS, options=["--nodelist=n1"])
+    stopped_name = f"npgpu-{stopped}-n1.h5"
+    before = begins(number, name)
+    tell("scancel", "--signal=USR1", number)
+    wait_for("USR1 saves", lambda: saved(name) != before, 5)
+    check(job(number)["JobState"] == "RUNNING", f"USR1: the job goes on: {job(number)['JobState']}")
+    tell("scancel", "--signal=TERM", number)
+    wait_for("TERM: the job goes back to the queue", lambda: int(job(number).get("Restarts", 0)) >= 1)
+    one = trace(name)
+    check(not one["complete"] and one["visits"], f"TERM: the trace is whole: {one['complete']}, {len(one['visits'])} visits")
+
+    begins(stopped, stopped_name)
+    tell("scancel", stopped)
+    wait_for("scancel", lambda: job(stopped).get("JobState") == "CANCELLED")
+    wait_for("n1 is free", lambda: "IDLE" in node("n1")["State"])
+    other = trace(stopped_name)
+    check(not other["complete"] and other["visits"] and job(stopped)["Restarts"] == "0", f"scancel: {other['slurm']}")
+
+    ended(number, "COMPLETED")
+    two = trace(name)
+    check(two["complete"] and two["resumed"] and two["visits"][:len(one["visits"])] == one["visits"] and
+          len(two["visits"]) > len(one["visits"]), f"it went on where it was: {len(one['visits'])} {len(two['visits'])}")
+
+
+def epilog_drains():
+    """A job that leaves a sick GPU: the epilog drains its node."""
+    begun = cluster.at("begun")  # Slurm calls a job running before its prolog has run
+    number = tell("sbatch", "--parsable", "--nodelist=n2", "--gpus-per-node=2", "--output=/dev/null",
+                  "--wrap", f"touch {begun}; sleep 30")
+    wait_for("a job runs on n2", lambda: os.path.exists(begun))
+    make("n2", "sick/three-sms-missing")
+    tell("scancel", number)
+    wait_for("n2 is drained by the epilog", lambda: is_drained("n2") and "pilog" in node("n2")["Why"])
+    check("129 of 132 multiprocessors" in last_check("n2"), f"why: {last_check('n2')}")
+
+
+def health_check_drains():
+    """An idle node with a sick GPU: the health check drains it, and says why."""
+    make("n1", "sick/ecc-errors")
+    cluster.write("slurm.conf", cluster.configuration + f"HealthCheckProgram={cluster.at('etc/health_check')}\n"
+                  "HealthCheckInterval=1\nHealthCheckNodeState=IDLE\n")
+    tell("scontrol", "reconfigure")
+    wait_for("n1 is drained by the health check", lambda: is_drained("n1"))
+    check(node("n1")["Why"].startswith("npgpu: ") and "ECC" in node("n1")["Why"], f"why: {node('n1')['Why']}")
+    check(not is_drained("n4"), "a healthy node stays")
+
+
+def on_another_node():
+    """The job that came near its limit goes back to the queue, and begins anew on another node."""
+    number = cluster.limited
+    wait_for("TERM before the limit: the job goes back to the queue", lambda: int(job(number).get("Restarts", 0)) >= 1)
+    first = trace(f"npgpu-{number}-n3.h5")
+    check(not first["complete"] and first["visits"], "its trace is whole, and not complete")
+    check("Exited with exit code 75" in log(number), f"npgpu exits with 75: {log(number)}")
+    others = wait_for("on another node it begins a trace of its own",
+                      lambda: [name for name in traces() if name.startswith(f"npgpu-{number}-") and "-n3" not in name])
+    tell("scancel", number)
+    wait_for("it is gone", lambda: not ask("squeue", "-h"))
+    for name in others or []:
+        second = trace(name)
+        check(second["visits"] and not second["complete"], f"{name} is whole: {second['complete']}")
+    check(sorted(trace(f"npgpu-{number}-n3.h5")["visits"]) == sorted(first["visits"]), "the first one stays as it was")
+
+
+def lint():
+    if not shutil.which("shellcheck"):
+        return print("skipped: shellcheck is not installed")
+    done = subprocess.run(["shellcheck", "-x", *sorted(glob.glob(SCRIPTS + "/*"))], cwd=SOURCE, capture_output=True, text=True)
+    check(done.returncode == 0, f"shellcheck: {done.stdout}")
+
+
+lint()
+with tempfile.TemporaryDirectory(prefix="npgpu-slurm-") as home:
+    os.chmod(home, 0o755)
+    cluster = Cluster(home)
+    atexit.register(cluster.stop)  # also where something below fails, or a signal ends it
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    install()
+    if cluster.start():
+        for step in (at_the_limit, prolog_drains, array, one_task_a_gpu, signals, on_another_node, epilog_drains,
+                     health_check_drains):
+            try:
+                step()
+            except Exception:
+                check(False, f"{step.__name__}: {traceback.format_exc()}")
+            print(f"{time.monotonic() - began:5.1f} s: {step.__name__}", flush=True)
+            if check.failed:
+                break  # the others begin where this one should have ended
+    if check.failed:
+        for path in sorted(glob.glob(home + "/*.log")) + sorted(glob.glob(home + "/jobs/*.log")):
+            with open(path, encoding="utf-8", errors="replace") as file:
+                print(f"---- {path}\n", *file.readlines()[-25:], sep="", flush=True)
+    cluster.stop()
+    atexit.unregister(cluster.stop)
+    print(f"{time.monotonic() - began:5.1f} s: stopped")
+    check(not list(cluster.left()), "no process is left")
+check.finish()
