@@ -29,7 +29,7 @@ void overview(std::ostream& out) {
          "Exit codes: 0 done, 1 failed while running, 2 usage or bad input,\n"
          "4 others use the machine (--require-quiet),\n"
          "3, 5, 6, 7 what compare found: slower, by the clock, broken, other hardware,\n"
-         "3, 6 what check found: slow, broken,\n"
+         "3, 6 what check found: slow, broken, 3 that fleet found suspects,\n"
          "75 stopped by a signal with the trace saved, 77 nothing to measure.\n";
 }
 
@@ -79,10 +79,10 @@ std::string quoted(const std::string& word) {
 }
 
 const std::vector<Command>& commands() {
-  static const std::vector<Command> all{
-      characterize(), check(),  transfer(),          matrix(),  probe(),        streams(),        calls(),
-      partition(),    report(), derive_parameters(), predict(), simulate_job(), compare_traces(), export_trace(),
-      info(),         list()};
+  static const std::vector<Command> all{characterize(), check(),        transfer(),       matrix(), probe(),
+                                        streams(),      calls(),        partition(),      report(), derive_parameters(),
+                                        predict(),      simulate_job(), compare_traces(), fleet(),  export_trace(),
+                                        info(),         list()};
   return all;
 }
 

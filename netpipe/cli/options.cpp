@@ -24,7 +24,8 @@ constexpr std::string_view not_of_the_plan[] = {"output",      "force",      "re
                                                 "json",        "dry-run",    "config",    "help",   "junit",
                                                 "openmetrics", "exit-codes", "reference", "expect", "all"};
 
-// Positional arguments of a command with sides, and what stands for "--" among them: no file is called so.
+// Positional arguments of a command with sides or many words, and what stands for "--" among them: no file is called
+// so.
 constexpr const char* side_words = "side words";
 constexpr const char* side_mark = "\n--";
 
@@ -108,12 +109,13 @@ bool Options::read(const Arguments& arguments) {
   parsed.add(known);
   po::positional_options_description order;
   Arguments words = arguments;
-  if (command_.sides) {
-    std::ranges::replace(words, std::string("--"), std::string(side_mark));
+  if (command_.sides) std::ranges::replace(words, std::string("--"), std::string(side_mark));
+  const bool has_words = command_.sides || command_.many;
+  if (has_words) {
     parsed.add_options()(side_words, po::value<std::vector<std::string>>(), "");
     order.add(side_words, -1);
   }
-  for (const std::string& place : command_.sides ? std::vector<std::string>{} : command_.places) {
+  for (const std::string& place : has_words ? std::vector<std::string>{} : command_.places) {
     parsed.add_options()(place.c_str(), po::value<std::string>(), "");
     order.add(place.c_str(), 1);
   }
@@ -207,6 +209,12 @@ std::pair<std::vector<std::string>, std::vector<std::string>> Options::sides() c
   return {a, b};
 }
 
+std::vector<std::string> Options::words() const {
+  const auto all = texts(side_words);
+  if (all.empty()) refuse(fmt::format("'{}' needs {}", command_.name, command_.places.front()));
+  return all;
+}
+
 std::string Options::help(std::size_t width) const {
   constexpr std::size_t column = 24;  // where the sentences begin
   std::string text = "Usage: npgpu " + command_.name;
@@ -233,7 +241,7 @@ std::string Options::help(std::size_t width) const {
 
 std::string Options::plan() const {
   std::string text = command_.name;
-  for (const std::string& place : command_.sides ? std::vector<std::string>{} : command_.places)
+  for (const std::string& place : command_.sides || command_.many ? std::vector<std::string>{} : command_.places)
     if (has(place)) text += ' ' + this->text(place);
   for (const Option& option : options_) {
     if (std::ranges::find(not_of_the_plan, option.name) != std::end(not_of_the_plan)) continue;

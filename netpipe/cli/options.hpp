@@ -38,6 +38,7 @@ struct Command {
   std::vector<OptionGroup> groups;
   int (*run)(const Options&) = nullptr;
   bool sides = false;  // its positional arguments are two groups of words: A B, or A... -- B...; `places` is for help
+  bool many = false;   // they are any number of words; `places` is for help
 };
 
 class Options {
@@ -57,6 +58,9 @@ class Options {
   std::string place(const std::string& name) const;
   // Of a command with sides. Throws Error(usage) if there is no word for one of them, or it is not clear whose one is.
   std::pair<std::vector<std::string>, std::vector<std::string>> sides() const;
+
+  // Of a command that takes many words. Throws Error(usage) if there is none.
+  std::vector<std::string> words() const;
 
   std::string help(std::size_t width) const;
   // What was asked to be measured, in one line: "transfer --device host --sizes 8,64". Options that say where results
