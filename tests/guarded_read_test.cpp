@@ -4,6 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <string>
+#include <vector>
+
 #include "made_trace.hpp"
 #include "netpipe/trace/decode.hpp"
 
@@ -30,6 +34,49 @@ TEST_CASE("a guarded read says how it ended") {
   });
   CHECK(endless.outcome == Outcome::died);
   CHECK(endless.text == "it does not end");
+}
+
+TEST_CASE("many traces are read by several processes, in order, and one that crashes costs one file") {
+  const ScratchFolder folder;
+  make_trace(folder / "t.h5");
+  const std::vector<std::filesystem::path> paths(40, folder / "t.h5");
+  std::size_t number = 0;  // of the file within its process
+  const auto digest = [&](const Trace& trace, std::span<const std::byte> bytes) {
+    ++number;
+    if (number == 3) raise(SIGSEGV);
+    return std::to_string(trace.of<Transfers>().size()) + std::string(bytes.size(), 'x');
+  };
+  for (const unsigned processes : {1u, 3u}) {
+    CAPTURE(processes);
+    std::size_t told = 0;
+    const auto all = read_many(paths, digest, processes, [&](std::size_t done) { told = done; });
+    REQUIRE(all.size() == paths.size());
+    CHECK(told == paths.size());
+    std::size_t crashed = 0;
+    for (const ReadDigest& one : all) {
+      if (one.error.empty()) CHECK(one.bytes == "1" + std::string(std::filesystem::file_size(paths[0]), 'x'));
+      else CHECK(one.error == "is damaged: HDF5 fails on it (Segmentation fault)");
+      crashed += !one.error.empty();
+    }
+    // With one process every third file; with three the last of them may not come to its third.
+    CHECK(crashed >= 11);
+    CHECK(crashed <= 13);
+  }
+}
+
+TEST_CASE("of many files those that are no traces are named with the reason") {
+  const ScratchFolder folder;
+  make_trace(folder / "b.h5");
+  const auto all = read_many(
+      std::vector<std::filesystem::path>{folder / "a.h5", folder / "b.h5"},
+      [](const Trace& trace, auto) { return trace.root.hostname + "!"; }, 2);
+  CHECK(all[0].bytes.empty());
+  CHECK(all[0].error.starts_with("there is no such file"));
+  CHECK(all[1].bytes.ends_with("!"));
+  CHECK(all[1].error.empty());
+  CHECK(read_many(
+            {}, [](const Trace&, auto) { return std::string(); }, 2)
+            .empty());
 }
 
 TEST_CASE("a sound trace is sound with any of the standard descriptors closed") {

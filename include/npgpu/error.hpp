@@ -27,7 +27,7 @@ namespace exit_code {
 constexpr int done = 0;
 constexpr int failed = 1;
 constexpr int usage = 2;
-constexpr int slower = 3;  // compare: in time, and kernels in cycles too
+constexpr int slower = 3;  // compare: in time, and kernels in cycles too; fleet: suspects
 constexpr int busy = 4;
 constexpr int clock = 5;           // compare: slower in time, not in cycles
 constexpr int broken = 6;          // compare: wrong results, or no time

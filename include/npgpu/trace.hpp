@@ -1,8 +1,10 @@
 // The trace on disk. data/TRACE_FORMAT.md is the contract; this is the only way to it from C++.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -78,6 +80,18 @@ struct MergeOptions {
 // among the others already; and as TraceWriter does where the merged file cannot be written. Then nothing is written.
 void merge_traces(const std::filesystem::path& merged, std::span<const std::filesystem::path> traces,
                   const TraceRoot& by, MergeOptions = {});
+
+// One file of many: what `digest` made of it, or why it could not be read, in one sentence without the file's name.
+struct ReadDigest {
+  std::string bytes, error;
+};
+// Reads traces in child processes, because HDF5 is not made for threads. `digest` is called there, with the trace and
+// the bytes of its file, and what it returns is sent back. The result is in the order of the paths. A file on which
+// HDF5 crashes or hangs costs its process, and another one goes on. `done`: called with the number of files so far.
+// Throws Error(failed) if no process can be made.
+using Digest = std::function<std::string(const Trace&, std::span<const std::byte>)>;
+std::vector<ReadDigest> read_many(std::span<const std::filesystem::path>, const Digest& digest, unsigned processes,
+                                  const std::function<void(std::size_t)>& done = {});
 
 enum class IfExists {
   refuse,

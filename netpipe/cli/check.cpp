@@ -186,7 +186,13 @@ Command check() {
        "npgpu check --trace node7.h5 --all"},
       with_measure_options({{"What is checked",
                              {Option("device", {}, "A list. Default: all GPUs."), Option("level", {}, "Default: 2."),
-                              Option("trace", {}, "Judge it, and measure nothing."), "reference", "expect"}},
+                              Option("trace", {}, "Judge it, and measure nothing."),
+                              Option("reference", {},
+                                     "FILE is the trace of a good node, or what npgpu check --json or nvbandwidth "
+                                     "--json printed of it. "
+                                     "Tolerances: 5 % of rates of copies, 3 % of kernels, 25 to 30 % of calls, small "
+                                     "and pageable copies."),
+                              "expect"}},
                             {"Verdict", {"all", Option("exit-codes", "npgpu"), "junit", "openmetrics"}}}),
       run_check};
   for (OptionGroup& group : command.groups)

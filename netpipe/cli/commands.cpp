@@ -70,10 +70,10 @@ std::string quoted(const std::string& word) {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> all{
-      characterize(), check(),        transfer(),       matrix(),       probe(),
-      streams(),      calls(),        partition(),      report(),       derive_parameters(),
-      predict(),      simulate_job(), compare_traces(), export_trace(), merge(),
-      info(),         list(),         completion(),     manual()};
+      characterize(), check(),        transfer(),       matrix(),     probe(),
+      streams(),      calls(),        partition(),      report(),     derive_parameters(),
+      predict(),      simulate_job(), compare_traces(), fleet(),      export_trace(),
+      merge(),        info(),         list(),           completion(), manual()};
   return all;
 }
 
@@ -90,7 +90,7 @@ const std::vector<ExitMeaning>& exit_meanings() {
       {"1", "failed while running"},
       {"2", "usage or bad input"},
       {"3, 5, 6, 7", "what compare found: slower, slower by the clock, broken, other hardware"},
-      {"3, 6", "what check found: slow, broken"},
+      {"3, 6", "what check found: slow, broken; 3 also that fleet found suspects"},
       {"4", "others use the machine (--require-quiet)"},
       {"75", "stopped by a signal with the trace saved: continue with --resume"},
       {"77", "nothing to measure"}};

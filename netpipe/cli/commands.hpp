@@ -21,6 +21,7 @@ Command derive_parameters();
 Command predict();
 Command simulate_job();
 Command compare_traces();
+Command fleet();
 Command export_trace();
 Command merge();
 Command info();

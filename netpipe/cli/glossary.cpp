@@ -155,11 +155,7 @@ const std::map<std::string_view, Meaning>& glossary() {
 
       // checks
       {"level", {"N", "1: at most 5 s a GPU. 2: at most 30 s. 3: all that npgpu characterize measures."}},
-      {"reference",
-       {"FILE",
-        "Judge by a node that is known to be good: its trace, or what npgpu check --json printed of it. Tolerances: 5 "
-        "% "
-        "of rates of copies, 3 % of kernels, 25 to 30 % of calls, small and pageable copies."}},
+      {"reference", {"FILE", "Judge by what is known to be good."}},
       {"expect",
        {"LIST",
         "What the node must have: gpus=8,name=H200,memory=139,sms=132,link=gen5x16,driver=580. Memory is in GiB."}},
@@ -169,6 +165,12 @@ const std::map<std::string_view, Meaning>& glossary() {
         "skipped."}},
       {"junit", {"FILE", "Also write JUnit's XML. A file that exists is replaced."}},
       {"openmetrics", {"FILE", "Also write metrics as Prometheus reads them. A file that exists is replaced."}},
+
+      // fleets
+      {"keep",
+       {"FILE", "Add the medians of this fleet to FILE, which --reference takes. A file that exists is continued."}},
+      {"csv", {"", "Print csv: a row for each GPU and each thing that it is judged by."}},
+      {"no-index", {"", "Read every trace, and keep no index of them."}},
 
       // schedules
       {"schedule",

@@ -1,7 +1,9 @@
 #include "netpipe/cli/reference.hpp"
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "netpipe/report/json.hpp"
 #include "npgpu/check.hpp"
@@ -17,14 +19,37 @@ bool is_json(const std::string& path) {
   return file >> first && first == '{';
 }
 
+// nvbandwidth writes the cells of its matrices as texts, "N/A" where there is none. Figures are medians over the GPUs.
+// Those of its tests that measure what check judges are taken; the GPUs' names are not in it.
+Reference from_nvbandwidth(const Json& all) {
+  static constexpr std::pair<const char*, const char*> metrics[] = {{"host_to_device_memcpy_ce", "h2d_rate"},
+                                                                    {"device_to_host_memcpy_ce", "d2h_rate"},
+                                                                    {"device_local_copy", "d2d_rate"}};
+  Reference reference;
+  if (!all.is_object() || !all.contains("testcases") || !all["testcases"].is_array()) return reference;
+  for (const auto& [test, metric] : metrics)
+    for (const Json& one : all["testcases"]) {
+      if (!one.is_object() || one.value("name", Json()) != test || one.value("status", Json()) != "Passed") continue;
+      std::vector<double> cells;
+      for (const Json& row : one.value("bandwidth_matrix", Json::array()))
+        for (const Json& cell : row) {
+          const std::string text = cell.is_string() ? cell.get<std::string>() : cell.dump();
+          if (const double gb_s = std::strtod(text.c_str(), nullptr); gb_s > 0) cells.push_back(gb_s);
+        }
+      if (!cells.empty()) reference.figures.push_back({metric, 1e9 * median(cells), "B/s"});
+    }
+  return reference;
+}
+
 Reference from_json(const std::string& path) {
   const auto refuse = [&](const std::string& why) -> void {
-    throw Error(ErrorKind::usage,
-                "--reference: " + path + ": " + why + "; it takes a trace, or what npgpu check --json printed");
+    throw Error(ErrorKind::usage, "--reference: " + path + ": " + why +
+                                      "; it takes a trace, or what npgpu check --json or nvbandwidth --json printed");
   };
   Reference reference;
   std::ifstream file(path);
   const Json all = Json::parse(file, nullptr, false);
+  if (all.is_object() && all.contains("nvbandwidth")) return from_nvbandwidth(all["nvbandwidth"]);
   if (!all.is_object() || !all.contains("findings") || !all["findings"].is_array() || !all.contains("gpus"))
     refuse("is JSON without findings");
   const auto text = [](const Json& of, const char* key) {

@@ -1,4 +1,4 @@
-// A node that is known to be good: its trace, or what npgpu check --json printed of it.
+// A node that is known to be good: its trace, or what npgpu check --json or nvbandwidth --json printed of it.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace npgpu::cli {
 
 struct Reference {
   std::string name;               // of the file, without its folder
-  std::vector<std::string> gpus;  // names of its GPUs
+  std::vector<std::string> gpus;  // names of its GPUs; empty where they are not known
   std::vector<ReferenceFigure> figures;
 };
 // Throws Error(usage).

@@ -3,25 +3,15 @@
 #include <cmath>
 #include <ctime>
 
+#include "netpipe/report/openmetrics.hpp"
 #include "npgpu/check.hpp"
 
 namespace npgpu {
 
 namespace {
 
-std::string label(std::string_view text) {
-  std::string safe;
-  for (const char c : printable(text)) {
-    if (c == '\\' || c == '"') safe += '\\';
-    if (c == '\n') safe += "\\n";
-    else safe += c;
-  }
-  return safe;
-}
-
-void family(std::ostream& out, const char* name, const char* help) {
-  out << fmt::format("# TYPE {0} gauge\n# HELP {0} {1}\n", name, help);
-}
+using openmetrics::family;
+using openmetrics::label;
 
 std::string uuid_of(const CheckOf& of, const std::string& id) {
   for (const CheckOf::Gpu& gpu : of.gpus)

@@ -86,18 +86,6 @@ void identify(Sheet& sheet, const ComparisonOf& of) {
   for (const std::string& doubt : doubts_of(of)) sheet.labelled("note", doubt);
 }
 
-std::string figure_text(double value, FigureUnit unit) {
-  switch (unit) {
-    case FigureUnit::us:
-    case FigureUnit::us_a_load: return time_text(value);
-    case FigureUnit::bytes_per_s: return rate_text(value);
-    case FigureUnit::flop_per_s:
-    case FigureUnit::operations_per_s: break;
-  }
-  const bool tera = value >= 0.99995e12;
-  return fmt::format("{} {}{}", digits_text(value / (tera ? 1e12 : 1e9)), tera ? 'T' : 'G', name(unit));
-}
-
 void figures(Sheet& sheet, const Comparison& found) {
   if (found.figures.empty()) return;
   sheet.heading("Key figures");

@@ -122,4 +122,16 @@ std::string bottleneck_text(Bound bound, Seconds busy, Seconds total) {
   return total.count() > 0 ? fmt::format("{}, {:.0f} % busy", name, 100 * (busy / total)) : name;
 }
 
+std::string figure_text(double value, FigureUnit unit) {
+  switch (unit) {
+    case FigureUnit::us:
+    case FigureUnit::us_a_load: return time_text(value);
+    case FigureUnit::bytes_per_s: return rate_text(value);
+    case FigureUnit::flop_per_s:
+    case FigureUnit::operations_per_s: break;
+  }
+  const bool tera = value >= 0.99995e12;
+  return fmt::format("{} {}{}", digits_text(value / (tera ? 1e12 : 1e9)), tera ? 'T' : 'G', name(unit));
+}
+
 }  // namespace npgpu

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "npgpu/advice.hpp"
+#include "npgpu/compare.hpp"
 #include "npgpu/simulate.hpp"
 #include "npgpu/statistics.hpp"
 
@@ -28,6 +29,8 @@ std::string range_text(const Estimate&, double factor = 1);
 std::string counted(std::size_t count, std::string_view what);
 // "cuda:0 (NVIDIA H200)", or the device alone where it has no name.
 std::string device_text(const std::string& device, const std::string& name);
+// "55.40 GB/s", "66.9 TFLOP/s", "5.120 us": a key figure.
+std::string figure_text(double value, FigureUnit);
 // "shorter than 1 ms", "of 1 ms to 5 ms", "longer than 5 ms".
 std::string length_text(const LengthClass&);
 // "D2H copy engine, 91 % busy".

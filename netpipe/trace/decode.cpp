@@ -41,27 +41,9 @@ void say(int pipe, const std::string& verdict) {
   }
 }
 
-// A loop without end is told by processor time, which a busy machine does not use up.
-void limit_processor_time(Seconds most) {
-  rlimit limit{};
-  ::getrlimit(RLIMIT_CPU, &limit);
-  limit.rlim_cur = std::min(limit.rlim_max, static_cast<rlim_t>(std::ceil(most.count())));
-  ::setrlimit(RLIMIT_CPU, &limit);
-}
-
 [[noreturn]] void be_the_child(int mouth, const std::function<void()>& read, Seconds max_processor_time) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // Where the standard descriptors are closed, the pipe may have got one of their numbers.
-  const int pipe = mouth > STDERR_FILENO ? mouth : ::fcntl(mouth, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  for (const int number : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU, SIGTERM, SIGINT})
-    ::signal(number, SIG_DFL);
-  const rlimit none{0, 0};
-  ::setrlimit(RLIMIT_CORE, &none);
+  const int pipe = become_reader(mouth);
   limit_processor_time(max_processor_time);
-  // Aborting libraries print; the parent says it in its own words.
-  const int nowhere = ::open("/dev/null", O_WRONLY);
-  for (const int standard : {STDOUT_FILENO, STDERR_FILENO})
-    if (nowhere >= 0 && nowhere != standard) ::dup2(nowhere, standard);
   try {
     read();
     say(pipe, "+");
@@ -91,6 +73,33 @@ std::optional<std::string> listen(int pipe) {
 }
 
 }  // namespace
+
+int become_reader(int mouth) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // Where the standard descriptors are closed, the pipe may have got one of their numbers.
+  const int pipe = mouth > STDERR_FILENO ? mouth : ::fcntl(mouth, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  for (const int number : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU, SIGTERM, SIGINT})
+    ::signal(number, SIG_DFL);
+  const rlimit none{0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);
+  // Aborting libraries print; the parent says it in its own words.
+  const int nowhere = ::open("/dev/null", O_WRONLY);
+  for (const int standard : {STDOUT_FILENO, STDERR_FILENO})
+    if (nowhere >= 0 && nowhere != standard) ::dup2(nowhere, standard);
+  return pipe;
+}
+
+void limit_processor_time(Seconds most) {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_CPU, &limit);
+  limit.rlim_cur = std::min(limit.rlim_max, static_cast<rlim_t>(std::ceil(most.count())));
+  ::setrlimit(RLIMIT_CPU, &limit);
+}
+
+Seconds patience_for(std::size_t bytes) {
+  // A megabyte takes some milliseconds.
+  return Seconds{std::ceil(static_cast<double>(bytes) / 1e6)};
+}
 
 GuardedRead guarded_read(const std::function<void()>& read, Seconds max_processor_time) {
   using Outcome = GuardedRead::Outcome;
@@ -268,14 +277,12 @@ Contents decode(std::span<const std::byte> bytes, const std::string& file, std::
 }
 
 void rehearse(std::size_t bytes, const std::string& file, const std::function<void()>& what) {
-  // A megabyte takes some milliseconds.
-  const Seconds enough{std::ceil(static_cast<double>(bytes) / 1e6)};
   const GuardedRead rehearsal = guarded_read(
       [&] {
         what();
         H5garbage_collect();  // where damage made HDF5 write past its buffers, freeing them fails: here, not in the run
       },
-      enough);
+      patience_for(bytes));
   if (rehearsal.outcome == GuardedRead::Outcome::threw) throw Error(ErrorKind::usage, rehearsal.text);
   if (rehearsal.outcome == GuardedRead::Outcome::died)
     throw Error(ErrorKind::usage, fmt::format("{}: is damaged: HDF5 fails on it ({})", file, rehearsal.text));

@@ -43,4 +43,12 @@ struct GuardedRead {
 // processor time; what takes more, does not end.
 GuardedRead guarded_read(const std::function<void()>& read, Seconds max_processor_time);
 
+// What such a child does first: it ends with its parent, prints nothing and leaves no core. Returns the pipe's
+// descriptor, which may be another one now.
+int become_reader(int pipe);
+// Of this process in all. A loop without end is told by processor time, which a busy machine does not use up.
+void limit_processor_time(Seconds most);
+// For reading a file of so many bytes.
+Seconds patience_for(std::size_t bytes);
+
 }  // namespace npgpu::trace

@@ -57,6 +57,14 @@ Handle extendible(hid_t group, const std::string& name, hid_t type, hsize_t rows
   return made(H5Dcreate2(group, name.c_str(), type, space, H5P_DEFAULT, how, H5P_DEFAULT), "create table " + name);
 }
 
+// HDF5 converts rows in a buffer of a megabyte, and clears it for every table: most have a few kilobytes.
+Handle small_buffer(std::size_t bytes, const std::string& what) {
+  constexpr std::size_t usual = std::size_t{1} << 20;
+  Handle how = made(H5Pcreate(H5P_DATASET_XFER), what);
+  if (bytes < usual) done(H5Pset_buffer(how, bytes, nullptr, nullptr), what);
+  return how;
+}
+
 // Whether the column is there, and sound; one that is not optional must be.
 bool has_column(hid_t type, const Column& column, const std::string& table) {
   const std::string called = "column '" + column.name + "' of " + table;
@@ -124,6 +132,7 @@ RawTable RawTable::open(hid_t group, const std::string& where, const std::string
     throw FormatError(called + " claims " + std::to_string(rows) + " rows, more than the file can hold");
   RawTable table(std::move(dataset), called, columns, rows);
   table.lacks_ = std::move(lacks);
+  table.file_row_bytes_ = H5Tget_size(type);
   return table;
 }
 
@@ -151,8 +160,10 @@ std::vector<std::byte> RawTable::read(std::span<const std::byte> usual) const {
   std::vector<std::byte> bytes;
   bytes.reserve(rows_ * usual.size());
   for (std::uint64_t row = 0; row < rows_; ++row) bytes.insert(bytes.end(), usual.begin(), usual.end());
+  if (rows_ == 0) return bytes;
   const Handle type = compound(*columns_, memory_type, lacks_);
-  if (rows_ > 0) done(H5Dread(dataset_, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), "read table " + called_);
+  const Handle how = small_buffer(rows_ * std::max(usual.size(), file_row_bytes_), "read table " + called_);
+  done(H5Dread(dataset_, type, H5S_ALL, H5S_ALL, how, bytes.data()), "read table " + called_);
   return bytes;
 }
 

@@ -94,6 +94,7 @@ class RawTable {
   std::string called_;
   const Columns* columns_;
   std::uint64_t rows_ = 0;
+  std::size_t file_row_bytes_ = 0;                                 // of a table that was opened
   std::vector<bool> lacks_ = std::vector<bool>(columns_->size());  // by column
 };
 

@@ -206,7 +206,17 @@ def references(at):
               f"against {os.path.basename(reference)}: {done.code} {[f['text'] for f in bad(found)]} {done.err}")
         done, found = judged("--device", seeded(at, HEALTHY, 23), "--reference", reference)
         check(done.code == 0, f"a good node against a good one: {[f['text'] for f in bad(found)]}")
-    for nonsense in ("{", "{}", '{"findings": 3, "gpus": 4}', '{"findings": [{"metric": 3, "value": 4}], "gpus": [5]}'):
+    # nvbandwidth's JSON: cells are texts, and what failed or is no number does not count.
+    kept = os.path.join(SOURCE, "data/traces/h200_check.h5")
+    for rate, code in ((55.5, 0), (65.0, 3)):
+        json.dump({"nvbandwidth": {"testcases": [
+            {"name": "host_to_device_memcpy_ce", "status": "Passed", "bandwidth_matrix": [["N/A", str(rate), "1", "99"]]},
+            {"name": "device_to_host_memcpy_ce", "status": "Error", "bandwidth_matrix": [["99"]]}]}}, open(text, "w"))
+        done, found = judged("--trace", kept, "--reference", text)
+        limits = [f["basis"] for f in found["findings"] if f["metric"] in ("h2d_rate", "d2h_rate")]
+        check(done.code == code and limits[0].startswith("reference good.json") and "reference" not in limits[1],
+              f"nvbandwidth had {rate} GB/s: {done.code} {limits} {done.err}")
+    for nonsense in ("{", "{}", '{"nvbandwidth": {"testcases": [3, {"name": 4}]}}', '{"findings": 3, "gpus": 4}', '{"findings": [{"metric": 3, "value": 4}], "gpus": [5]}'):
         open(text, "w").write(nonsense)
         done = run("check", "--trace", good, "--reference", text)
         check(done.code == 2 and "--reference" in done.err, f"the reference {nonsense}: {done.code} {done.err}")

@@ -26,17 +26,6 @@ std::vector<double> by_run(const std::map<std::size_t, std::vector<double>>& rou
   return numbers;
 }
 
-// Geometric mean over the points of the medians of their times.
-double typical_us(const CaseCurve& curve, const Indices& points, std::size_t side) {
-  std::vector<double> logs;
-  for (const std::size_t i : points) {
-    std::vector<double> all;
-    for (const Reading& reading : curve.points[i].side[side].all) all.push_back(reading.log_us);
-    logs.push_back(median(all));
-  }
-  return std::exp(mean_of(logs));
-}
-
 bool set_disturbed(Change& c, const CaseCurve& curve, const Indices& points) {
   for (std::size_t side = 0; side < 2; ++side) {
     std::size_t runs = 0, disturbed = 0;
@@ -87,6 +76,16 @@ std::array<std::vector<double>, 2> numbers_of(const CaseCurve& curve, const Indi
     numbers[side] = by_run(rounds_of_run);
   }
   return numbers;
+}
+
+double typical_us(const CaseCurve& curve, const Indices& points, std::size_t side) {
+  std::vector<double> logs;
+  for (const std::size_t i : points) {
+    std::vector<double> all;
+    for (const Reading& reading : curve.points[i].side[side].all) all.push_back(reading.log_us);
+    logs.push_back(median(all));
+  }
+  return std::exp(mean_of(logs));
 }
 
 void set_change(Change& c, const CaseCurve& curve, const Indices& points) {

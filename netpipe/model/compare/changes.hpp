@@ -25,6 +25,9 @@ double reference_of(const CurvePoint&, Scale);
 // them, else of each round that visited half of the points.
 std::array<std::vector<double>, 2> numbers_of(const CaseCurve&, const Indices&, Scale);
 
+// Geometric mean over the points of the medians of their times on a side.
+double typical_us(const CaseCurve&, const Indices&, std::size_t side);
+
 // Sets a and b (geometric means over the points, in us), the change, its interval, and p as it is before correction.
 // Where others disturbed more than half of it, or the device's clock did in A, the verdict says so and p stays NaN. A
 // device of B that was held back by its own clock is no excuse: that may be what is looked for.

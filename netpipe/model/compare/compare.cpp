@@ -61,25 +61,14 @@ void add_parts(CaseComparison& of, const CaseCurve& curve, const Tolerance& tole
   }
 }
 
-// From us to the figure's unit, with the work of its points.
-double in_unit(double us, FigureUnit unit, const CaseCurve& curve, const Indices& points) {
-  if (unit == FigureUnit::us) return us;
-  double log_work = 0;
-  for (const std::size_t i : points) log_work += std::log(curve.points[i].work) / static_cast<double>(points.size());
-  const double work = std::exp(log_work);
-  return unit == FigureUnit::us_a_load ? us / work : work / us * 1e6;
-}
-
 void add_figures(std::vector<KeyFigure>& all, const CaseCurve& curve, const Tolerance& tolerance) {
   for (const model::FigureChoice& choice : curve.figures) {
     const auto [third, points] = part_of_figure(curve, choice.among);
     if (points.empty()) continue;
     KeyFigure figure;
-    figure.name = choice.name;
-    if (choice.among == model::Among::fastest && curve.blocks[points.back()] == 1) figure.name += ", one block";
+    figure.name = figure_name(choice, curve, points);
     figure.unit = choice.unit;
-    figure.at = curve.points[points.front()].axes;
-    if (points.size() > 1) figure.at += " .. " + curve.points[points.back()].axes;
+    figure.at = span_text(curve, points);
     figure.tolerance = tolerance.of(third);
     if (std::ranges::find(all, figure.name, &KeyFigure::name) != all.end()) continue;  // of another module
     set_change(figure, curve, points);

@@ -119,16 +119,6 @@ template <class K> void gather(Gathered<K>& all, const Series<K>& series, std::s
   for (const auto& [number, excerpt] : rounds) excerpt.read_into(all, side, run, number);
 }
 
-double size_of(const auto& axes) {
-  if constexpr (requires { axes.bytes; }) return static_cast<double>(axes.bytes);
-  else return 0;
-}
-
-double blocks_in(const auto& axes) {
-  if constexpr (requires { axes.blocks; }) return axes.blocks;
-  else return 0;
-}
-
 std::string lane_text(const TransferCase& c, std::uint32_t lane) {
   const auto all = lanes(c);
   return fmt::format(", lane {} {}", lane, lane < all.size() ? name(all[lane].direction) : "");

@@ -53,6 +53,16 @@ struct CaseCurve {
   std::vector<FigureChoice> figures{};
 };
 
+// A point's bytes, and its blocks; 0 where its kind has none.
+inline double size_of(const auto& axes) {
+  if constexpr (requires { axes.bytes; }) return static_cast<double>(axes.bytes);
+  else return 0;
+}
+inline double blocks_in(const auto& axes) {
+  if constexpr (requires { axes.blocks; }) return axes.blocks;
+  else return 0;
+}
+
 std::vector<CaseCurve> curves_of(Runs a, Runs b);
 
 TimeClass class_of(const TransferCase&);

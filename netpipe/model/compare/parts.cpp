@@ -19,8 +19,9 @@ Indices common_points(const CaseCurve& curve) {
 
 }  // namespace
 
-std::vector<Part> thirds_of(const CaseCurve& curve) {
-  const Indices common = common_points(curve);
+std::vector<Part> thirds_of(const CaseCurve& curve) { return thirds_of(common_points(curve)); }
+
+std::vector<Part> thirds_of(const Indices& common) {
   if (common.empty()) return {};
   if (common.size() < least_for_thirds) return {{Third::all, common}};
   const auto at = [&](std::size_t third) {
@@ -54,6 +55,24 @@ Part part_of_figure(const CaseCurve& curve, Among among) {
   for (const std::size_t i : common) best = std::max(best, log_rate(i));
   std::erase_if(common, [&](std::size_t i) { return !(log_rate(i) > best - near_best); });
   return {third, common};
+}
+
+std::string span_text(const CaseCurve& curve, const Indices& points) {
+  const std::string& first = curve.points[points.front()].axes;
+  return points.size() > 1 ? first + " .. " + curve.points[points.back()].axes : first;
+}
+
+std::string figure_name(const FigureChoice& choice, const CaseCurve& curve, const Indices& points) {
+  const bool is_one_block = choice.among == Among::fastest && curve.blocks[points.back()] == 1;
+  return choice.name + (is_one_block ? ", one block" : "");
+}
+
+double in_unit(double us, FigureUnit unit, const CaseCurve& curve, const Indices& points) {
+  if (unit == FigureUnit::us) return us;
+  double log_work = 0;
+  for (const std::size_t i : points) log_work += std::log(curve.points[i].work) / static_cast<double>(points.size());
+  const double work = std::exp(log_work);
+  return unit == FigureUnit::us_a_load ? us / work : work / us * 1e6;
 }
 
 }  // namespace npgpu::model

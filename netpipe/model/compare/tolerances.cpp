@@ -61,9 +61,14 @@ void learn(Tolerances& all, const std::vector<CaseCurve>& curves, std::size_t si
 
 }  // namespace
 
-Tolerances tolerances_of(const std::vector<CaseCurve>& curves, Runs a, Runs b, std::optional<double> given) {
+Tolerances usual_tolerances() {
   Tolerances all;
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = {usual[i], "default"};
+  return all;
+}
+
+Tolerances tolerances_of(const std::vector<CaseCurve>& curves, Runs a, Runs b, std::optional<double> given) {
+  Tolerances all = usual_tolerances();
   if (given) {
     Tolerance same{.source = "--tolerance"};
     same.share.fill(*given);

@@ -7,6 +7,9 @@
 
 namespace npgpu::model {
 
+// Of two runs of one machine.
+Tolerances usual_tolerances();
+
 // As given for all classes; else learned from the runs of each side that has enough, the larger of both: 1.5 times the
 // largest deviation of a run from the median of its side, over all parts and key figures of a class in that third, and
 // at least 0.5 %; else usual.

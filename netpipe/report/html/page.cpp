@@ -7,8 +7,8 @@
 
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/html/charts.hpp"
+#include "netpipe/report/html/elements.hpp"
 #include "netpipe/report/html/escape.hpp"
-#include "netpipe/report/html/style.hpp"
 #include "netpipe/report/overview/sections.hpp"
 #include "netpipe/report/series_text.hpp"
 
@@ -16,18 +16,11 @@ namespace npgpu {
 
 namespace {
 
-using html::style_sheet;
-
-std::string text_element(const char* element, const std::string& text) {
-  return fmt::format("<{}>{}</{}>\n", element, html_text(text), element);
-}
-
-// A table may be wider than a phone: it scrolls by itself, with the keyboard too, and the page does not.
-std::string scrolling(const std::string& table, const std::string& label) {
-  if (table.empty()) return {};
-  return fmt::format("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{}\">\n{}</div>\n",
-                     html_text(label), table);
-}
+using html::figures;
+using html::page_head;
+using html::plain_part;
+using html::scrolling;
+using html::text_element;
 
 std::string list_of(const std::vector<Entry>& entries) {
   std::string out;
@@ -132,10 +125,6 @@ std::string body_of(const Section& section, const std::string& caption) {
   return out;
 }
 
-std::string figures(const std::string& all) {
-  return all.empty() ? all : "<div class=\"figures\">\n" + all + "</div>\n";
-}
-
 std::string device_part(const Trace& trace, const DeviceOverview& device, std::size_t number) {
   const std::string id = fmt::format("d{}", number), prefix = id + '-';
   std::string out = fmt::format("<section id=\"{}\" aria-labelledby=\"{}-h\">\n<h2 id=\"{}-h\">{}{}</h2>\n", id, id, id,
@@ -189,12 +178,6 @@ std::string provenance_part(const Overview& all) {
   return out + "</section>\n";
 }
 
-std::string plain_part(const char* id, const char* heading, const std::string& body) {
-  if (body.empty()) return {};
-  return fmt::format("<section id=\"{}\" aria-labelledby=\"{}-h\">\n<h2 id=\"{}-h\">{}</h2>\n{}</section>\n", id, id,
-                     id, heading, body);
-}
-
 std::string contents_of(const Overview& all, const std::vector<const DeviceOverview*>& devices, bool missing) {
   std::string out = "<nav aria-label=\"Contents\"><ul>\n<li><a href=\"#verdict\">Verdict</a></li>\n";
   if (!all.gpus.empty()) out += "<li><a href=\"#gpus\">GPU by GPU</a></li>\n";
@@ -215,12 +198,7 @@ void report_html(std::ostream& out, const Trace& trace, const Overview& all) {
   for (const std::string& one : all.missing) missing += "<li>" + html_text(one) + "</li>\n";
 
   const std::string head = headline_of(all);
-  out << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      << text_element("title", head) << "<style>\n"
-      << style_sheet() << "</style>\n</head>\n<body>\n"
-      << "<a class=\"skip\" href=\"#main\">Skip to the verdict</a>\n<header>\n"
+  out << page_head(head, "Skip to the verdict") << "<header>\n"
       << fmt::format("<h1{}>{}</h1>\n", is_simulated(all) ? " class=\"alarm\"" : "", html_text(head))
       << "<p class=\"soft\">" << html_text(run_text(all)) << "</p>\n"
       << list_of(who_of(all)) << "</header>\n"

@@ -1,0 +1,107 @@
+// npgpu fleet: which GPUs of many traces are not like the others of their kind.
+#include "npgpu/fleet.hpp"
+
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/fleet_baselines.hpp"
+#include "netpipe/cli/fleet_files.hpp"
+#include "netpipe/cli/output_file.hpp"
+#include "netpipe/cli/quantity.hpp"
+#include "netpipe/cli/terminal.hpp"
+#include "npgpu/error.hpp"
+
+namespace npgpu::cli {
+
+namespace {
+
+// The latest that is not after these runs; else the first.
+FleetBaseline baseline_before(std::vector<FleetBaseline> all, const std::vector<FleetRun>& runs) {
+  std::string last;
+  for (const FleetRun& run : runs) last = std::max(last, run.date);
+  std::size_t best = 0;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i].date < last) best = i;
+  return std::move(all[best]);
+}
+
+void write(const Options& options, const Fleet& fleet) {
+  if (const auto path = options.maybe("openmetrics"))
+    write_file("openmetrics", *path, true, [&](std::ostream& out) { fleet_openmetrics(out, fleet); });
+  if (const auto path = options.maybe("html"))
+    write_file("html", *path, options.on("force"), [&](std::ostream& out) { fleet_html(out, fleet); });
+  if (const auto path = options.maybe("keep")) keep_baseline("keep", *path, baseline_of(fleet));
+  if (options.on("json")) fleet_json(std::cout, fleet);
+  else if (options.on("csv")) fleet_csv(std::cout, fleet);
+  else fleet_text(std::cout, fleet, options.on("all"), terminal_style());
+}
+
+int exit_code_of(const Fleet& fleet) {
+  if (fleet.suspects() || fleet.has_slower_group()) return exit_code::slower;
+  for (const FleetGroup& group : fleet.groups)
+    if (group.judged) return exit_code::done;
+  return exit_code::nothing;
+}
+
+int run_fleet(const Options& options) {
+  if (options.on("json") && options.on("csv"))
+    throw Error(ErrorKind::usage, "--json and --csv are two forms of one report: choose one");
+  FleetRules rules;
+  if (const auto text = options.maybe("tolerance")) rules.tolerance = parse_fraction("tolerance", *text);
+  std::vector<FleetBaseline> baselines;
+  if (const auto path = options.maybe("reference")) baselines = read_baselines("reference", *path);
+
+  const FoundTraces found = find_traces(options.places("DIR|FILES..."));
+  const FleetRuns read = read_fleet(found, !options.on("no-index"));
+  for (const std::string& note : read.notes) std::cerr << "npgpu: " << note << '\n';
+  if (read.from_index)
+    std::cerr << fmt::format("npgpu: {} of {} traces are from the index\n", read.from_index, found.traces.size());
+  if (read.runs.empty()) {
+    for (const FleetFile& file : read.unreadable) std::cerr << file.path << ": " << printable(file.why) << '\n';
+    throw Error(ErrorKind::usage, "none of these can be read as a trace");
+  }
+  FleetBaseline reference;
+  if (!baselines.empty()) {
+    reference = baseline_before(std::move(baselines), read.runs);
+    rules.reference = &reference;
+  }
+  Fleet fleet = judge_fleet(read.runs, rules);
+  fleet.files = found.traces.size();
+  fleet.unreadable = read.unreadable;
+  if (fleet.groups.empty()) throw Error(ErrorKind::usage, "none of these traces has a series of a GPU");
+  write(options, fleet);
+  return exit_code_of(fleet);
+}
+
+}  // namespace
+
+Command fleet() {
+  return {
+      "fleet",
+      "which GPUs of thousands of traces are not like the others, and why",
+      "Holds the GPUs of many traces against each other. A group is what has the same model, driver and link. A GPU is "
+      "a suspect if a key figure, or the median over a third of a case's curve, takes more time than the group's "
+      "median by more than the tolerance and by more than five times what the group scatters; if its own times "
+      "scatter twice as much as others' do; if it has no figure where the others have one; if it has fewer "
+      "multiprocessors or a lesser link; or if it is broken. What several traces say of a GPU (by its UUID) is one "
+      "value. A folder stands for the traces (*.h5) in it and below it. An index of what was read, npgpu-fleet.index, "
+      "is kept in the folder, so that the next question takes seconds. The last line is for Slurm. Exit codes: 0 "
+      "nothing found, 3 suspects, or medians slower than in the reference, 2 bad input, 77 no group is large enough "
+      "to be judged. Traces that cannot be read are listed, and the others are judged.",
+      {"DIR|FILES..."},
+      {"npgpu fleet traces/", "npgpu fleet traces/ --html fleet.html --openmetrics /var/lib/node_exporter/fleet.prom",
+       "npgpu fleet traces/2026-11 --keep baselines.json", "npgpu fleet traces/2026-12 --reference baselines.json",
+       "npgpu fleet traces/ --csv > fleet.csv"},
+      {{"How it is judged",
+        {Option("tolerance", {}, "Default: by class of measurement and size, 2 % to 20 %."),
+         Option("reference", {},
+                "FILE is what --keep wrote: says which medians have changed since, and judges groups that are too "
+                "small to be judged by their own."),
+         "keep", "no-index"}},
+       {"Output", {"all", "csv", "json", "openmetrics", Option("html", {}, "Here of the fleet."), "force"}}},
+      run_fleet};
+}
+
+}  // namespace npgpu::cli

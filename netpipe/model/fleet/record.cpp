@@ -1,0 +1,174 @@
+// From a trace to what a fleet keeps of it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "netpipe/model/compare/parts.hpp"
+#include "netpipe/model/compare/questions.hpp"
+#include "netpipe/model/health/findings.hpp"
+#include "npgpu/fleet.hpp"
+
+namespace npgpu {
+
+namespace {
+
+using model::CaseCurve;
+
+// The case as every GPU of every node asks it; of copies between two GPUs the other one is a peer.
+template <class Case> Case without_names(const Case& question, const std::string& own) {
+  std::map<std::string, std::string> names;
+  model::each_device(question, [&](const std::string& device) {
+    names[device] = device == own ? "gpu" : device == "host" ? "host" : "peer";
+  });
+  return model::renamed(question, names);
+}
+
+// Copies of several GPUs at once say nothing of one of them.
+bool is_of_one_gpu(const TransferCase& c) { return c.more_lanes.empty(); }
+bool is_of_one_gpu(const auto&) { return true; }
+
+// A lane's points in order of their axes: the question and its answer, and the same as compare() has a curve, of which
+// one side is held against itself.
+struct OneLane {
+  FleetQuestion question{};
+  FleetCurve curve{};
+  CaseCurve compared{};
+};
+
+template <class K> std::map<std::uint32_t, OneLane> lanes_of(const Series<K>& series) {
+  std::map<typename K::Axes, bool> disturbed;
+  for (const Point<K>& point : points_of(series)) disturbed[point.axes] = point.disturbed() & ~model::own_causes;
+  std::map<std::pair<std::uint32_t, typename K::Axes>, PointTime<K>> in_order;
+  for (PointTime<K>& time : estimates(series)) {
+    const auto key = std::pair(time.lane, time.axes);
+    in_order.emplace(key, std::move(time));
+  }
+
+  std::map<std::uint32_t, OneLane> all;
+  for (const auto& [key, time] : in_order) {
+    OneLane& one = all[time.lane];
+    const double us = time.usable() && time.time_us.value > 0 ? time.time_us.value : not_measured;
+    one.question.axes.push_back(text_of(time.axes));
+    one.question.sizes.push_back(model::size_of(time.axes));
+    one.curve.us.push_back(us);
+    one.curve.spread.push_back((time.time_us.high - time.time_us.low) / 2 / us);
+    one.curve.disturbed += disturbed[time.axes];
+    if (one.curve.why.empty()) one.curve.why = time.why;
+    if (std::isnan(us)) continue;
+    model::CurvePoint& point = one.compared.points.emplace_back();
+    point.axes = one.question.axes.back();
+    point.work = time.work;
+    for (model::Readings& side : point.side) side.all.push_back({.log_us = std::log(us)});
+    one.compared.sizes.push_back(model::size_of(time.axes));
+    one.compared.blocks.push_back(model::blocks_in(time.axes));
+  }
+  return all;
+}
+
+template <class K> void add_series(FleetGpu& gpu, const Series<K>& series) {
+  if (!is_of_one_gpu(series.question)) return;
+  const auto question = without_names(series.question, gpu.id);
+  auto lanes = lanes_of(series);
+  if (lanes.empty()) lanes[0];  // it stopped before its first point, and its error says why
+  for (auto& [lane, one] : lanes) {
+    one.question.kind = K::name;
+    one.question.title = title(question) + (lanes.size() > 1 ? fmt::format(", lane {}", lane) : "");
+    one.question.lane = lane;
+    one.question.time_class = model::class_of(question);
+    if (!series.error.empty()) one.curve.why = series.error;
+    for (const model::FigureChoice& choice : model::figures_of(question, lane)) {
+      const model::Part part = part_of_figure(one.compared, choice.among);
+      if (part.points.empty()) continue;
+      FleetFigure figure;
+      figure.name = figure_name(choice, one.compared, part.points);
+      figure.at = span_text(one.compared, part.points);
+      figure.unit = choice.unit;
+      figure.time_class = one.question.time_class;
+      figure.third = part.third;
+      figure.value = in_unit(typical_us(one.compared, part.points, 0), choice.unit, one.compared, part.points);
+      figure.curve = gpu.curves.size();
+      figure.disturbed = 2 * one.curve.disturbed > one.curve.us.size();
+      const bool is_known = std::ranges::find(gpu.figures, figure.name, &FleetFigure::name) != gpu.figures.end();
+      if (!is_known) gpu.figures.push_back(std::move(figure));  // else of another module
+    }
+    one.curve.question = std::make_shared<const FleetQuestion>(std::move(one.question));
+    gpu.curves.push_back(std::move(one.curve));
+  }
+}
+
+void set_facts(FleetGpu& gpu, const model::DeviceRecord& of) {
+  const HealthRules none;
+  model::Findings findings(of, none);
+  model::judge_runs(findings);
+  model::judge_link(findings);
+  model::judge_clocks(findings);
+  model::judge_counters(findings);
+  model::explain(findings);
+  const auto value = [&](std::string_view metric) {
+    const HealthFinding* const finding = findings.find(metric);
+    return finding ? finding->value : not_measured;
+  };
+  double visits = 0;
+  of.each_visit([&](const VisitInfo&, bool) { ++visits; });
+  const double generation = number_fact(of.after, "pcie_generation_copying"),
+               lanes = number_fact(of.after, "pcie_lanes_copying");
+  const HealthFinding* const throttle = findings.find("throttle");
+  const bool is_read = throttle && throttle->health != Health::skip;
+  const auto set = [&](FleetFact which, double is) { gpu.facts[static_cast<std::size_t>(which)] = is; };
+  set(FleetFact::sm_clock_mhz, value("sm_clock"));
+  set(FleetFact::memory_clock_mhz, value("memory_clock"));
+  set(FleetFact::multiprocessors, value("sms"));
+  set(FleetFact::pcie_generation, generation > 0 ? generation : not_measured);
+  set(FleetFact::pcie_lanes, lanes > 0 ? lanes : of.fact("pcie_lanes_now"));
+  set(FleetFact::throttled, !is_read ? not_measured : throttle->value > 0 ? throttle->value / visits : 0);
+  set(FleetFact::temperature_c, value("temperature"));
+  set(FleetFact::power_w, value("power"));
+  if (is_read && throttle->value > 0) gpu.throttle = throttle->text;
+  for (const HealthFinding& finding : findings.all) {
+    if (finding.health != Health::fail || finding.if_failed != CheckVerdict::broken) continue;
+    gpu.defects.push_back({finding.metric, finding.text,
+                           finding.explanations.empty() ? std::string() : finding.explanations.front().remedy});
+  }
+}
+
+std::string link_of(const model::DeviceRecord& of) {
+  const double generation = of.fact("max_pcie_generation"), lanes = of.fact("max_pcie_lanes");
+  if (generation > 0 && lanes > 0) return fmt::format("PCIe Gen{:g} x{:g}", generation, lanes);
+  const std::string source = of.text("link_source");
+  return source.substr(0, source.find(':'));
+}
+
+}  // namespace
+
+FleetRun fleet_run(const Trace& trace) {
+  FleetRun run;
+  run.run_uuid = trace.root.run_uuid;
+  run.host = trace.root.hostname;
+  run.date = trace.root.start_time_utc;
+  run.complete = trace.root.complete;
+  for (const model::DeviceRecord& of : model::records_of(trace)) {
+    if (of.is_host()) continue;
+    FleetGpu& gpu = run.gpus.emplace_back();
+    gpu.id = of.id;
+    gpu.name = of.name;
+    gpu.uuid = of.uuid;
+    gpu.simulated = of.simulated;
+    gpu.driver = of.text("driver_version");
+    gpu.link = link_of(of);
+    const auto add = [&](const auto& all) {
+      for (const auto* series : all) add_series(gpu, *series);
+    };
+    add(of.transfers);
+    add(of.probes);
+    add(of.jobs);
+    add(of.calls);
+    add(of.partitions);
+    set_facts(gpu, of);
+  }
+  return run;
+}
+
+}  // namespace npgpu

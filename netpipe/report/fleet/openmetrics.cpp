@@ -1,0 +1,57 @@
+#include "netpipe/report/openmetrics.hpp"
+
+#include <cmath>
+
+#include "npgpu/fleet.hpp"
+
+namespace npgpu {
+
+namespace {
+
+using openmetrics::family;
+using openmetrics::label;
+
+std::string of_group(const FleetGroup& group) {
+  return fmt::format("model=\"{}\",driver=\"{}\",link=\"{}\"", label(group.model), label(group.driver),
+                     label(group.link));
+}
+
+void of_items(std::ostream& out, const Fleet& fleet, const char* name, const char* help, double FleetItem::*which) {
+  family(out, name, help);
+  for (const FleetGroup& group : fleet.groups)
+    for (const FleetItem& item : group.items)
+      if (group.judged && item.of == FleetMeasure::figure && std::isfinite(item.*which))
+        out << fmt::format("{}{{{},figure=\"{}\",at=\"{}\",unit=\"{}\"}} {}\n", name, of_group(group),
+                           label(item.title), label(item.at), npgpu::name(item.unit), item.*which);
+}
+
+}  // namespace
+
+void fleet_openmetrics(std::ostream& out, const Fleet& fleet) {
+  family(out, "npgpu_fleet_traces", "Traces that were named.");
+  out << fmt::format("npgpu_fleet_traces {}\n", fleet.files);
+  family(out, "npgpu_fleet_unreadable", "Traces and folders that could not be read.");
+  out << fmt::format("npgpu_fleet_unreadable {}\n", fleet.unreadable.size());
+  family(out, "npgpu_fleet_gpus", "GPUs of each group.");
+  for (const FleetGroup& group : fleet.groups)
+    out << fmt::format("npgpu_fleet_gpus{{{},judged=\"{}\"}} {}\n", of_group(group), group.judged ? "yes" : "no",
+                       group.members.size());
+  family(out, "npgpu_fleet_suspects", "Suspects of each group.");
+  for (const FleetGroup& group : fleet.groups)
+    out << fmt::format("npgpu_fleet_suspects{{{}}} {}\n", of_group(group), group.suspects.size());
+  family(out, "npgpu_fleet_suspect", "1 for each suspect, with its gravest finding and its likeliest cause.");
+  for (const FleetGroup& group : fleet.groups)
+    for (const FleetSuspect& suspect : group.suspects) {
+      const FleetMember& member = group.members[suspect.member];
+      out << fmt::format(
+          "npgpu_fleet_suspect{{host=\"{}\",device=\"{}\",gpu=\"{}\",suspicion=\"{}\",cause=\"{}\"}} 1\n",
+          label(member.host), label(member.id), label(member.uuid), name(suspect.findings.front().suspicion),
+          label(suspect.causes.front().cause));
+    }
+  of_items(out, fleet, "npgpu_fleet_median", "Median of a key figure over a group's GPUs.", &FleetItem::median);
+  of_items(out, fleet, "npgpu_fleet_scatter", "Scatter of its logarithm from GPU to GPU: 1.4826 times the MAD.",
+           &FleetItem::sigma);
+  out << "# EOF\n";
+}
+
+}  // namespace npgpu

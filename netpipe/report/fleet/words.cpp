@@ -1,0 +1,88 @@
+#include "netpipe/report/fleet/words.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+#include "netpipe/report/format.hpp"
+
+namespace npgpu {
+
+std::string group_text(const FleetGroup& group) {
+  std::string text = group.model.empty() ? "GPUs without a name" : group.model;
+  if (!group.driver.empty()) text += ", driver " + group.driver;
+  if (!group.link.empty()) text += ", " + group.link;
+  return text;
+}
+
+std::string member_text(const FleetMember& member) { return member.host + ' ' + member.id; }
+
+std::string finding_text(const FleetFinding& finding) {
+  if (finding.suspicion == Suspicion::broken) return finding.text;
+  std::string text = finding.what;
+  if (!finding.at.empty()) text += " at " + finding.at;
+  text += (text.empty() ? "" : ": ") + finding.text;
+  if (finding.suspicion == Suspicion::slow)
+    text += fmt::format(" ({:+.1f} % time, {:.0f} times the group's scatter)", 100 * finding.share, finding.z);
+  return text;
+}
+
+std::string drift_text(const FleetDrift& drift) {
+  return fmt::format("{} at {}: {}, and was {} ({:+.1f} % time)", drift.what, drift.at,
+                     figure_text(drift.now, drift.unit), figure_text(drift.before, drift.unit), 100 * drift.change);
+}
+
+std::string verdict_text(const Fleet& fleet) {
+  std::size_t judged = 0, drifts = 0;
+  for (const FleetGroup& group : fleet.groups) {
+    if (group.judged) judged += group.members.size();
+    for (const FleetDrift& drift : group.drifts) drifts += drift.slower();
+  }
+  const std::string gpus = counted(fleet.gpus(), "GPU");
+  std::string text = fleet.suspects() ? fmt::format("{} of {}", counted(fleet.suspects(), "suspect"), gpus)
+                     : judged         ? "no suspect among " + gpus
+                                      : gpus + ", and no group is large enough to be judged";
+  if (drifts) text += fmt::format("; {} slower than in the reference", counted(drifts, "median"));
+  return text;
+}
+
+std::string traces_text(const Fleet& fleet) {
+  const std::string first = fleet.first_date.substr(0, 10), last = fleet.last_date.substr(0, 10);
+  std::string text = fmt::format("{} of {} on {}, {}", counted(fleet.files, "trace"), counted(fleet.gpus(), "GPU"),
+                                 counted(fleet.hosts, "host"), first);
+  if (first != last) text += " to " + last;
+  const auto add = [&](std::size_t count, const char* what) {
+    if (count) text += fmt::format("; {} {}", count, what);
+  };
+  add(fleet.unreadable.size(), "could not be read");
+  add(fleet.duplicates, "are copies of others and do not count");
+  add(fleet.without_gpu, "have no series of a GPU");
+  add(fleet.incomplete, "did not reach their end");
+  return text;
+}
+
+Table items_table(const FleetGroup& group, const std::vector<const FleetItem*>& items) {
+  const auto value = [](const FleetItem& item, double is) {
+    if (item.of != FleetMeasure::scatter) return figure_text(is, item.unit);
+    return std::isfinite(is) ? fmt::format("{:.2g} %", 100 * is) : "-";
+  };
+  const bool has_reference = !group.reference_date.empty() && !group.judged_by_reference;
+  Table table({left(group.judged_by_reference ? "median of the reference" : "median of the group"), left("at", 3),
+               right("value"), right("reference", 0, has_reference), right("scatter", 1), right("tolerance", 2),
+               right("GPUs")});
+  for (const FleetItem* item : items)
+    table.row({(item->of == FleetMeasure::scatter ? "scatter of " : "") + item->title, item->at,
+               value(*item, item->median), std::isfinite(item->reference) ? value(*item, item->reference) : "-",
+               std::isfinite(item->sigma) ? fmt::format("{:.2f} %", 100 * item->sigma) : "-",
+               item->judged ? fmt::format("{:.3g} %", 100 * item->tolerance) : "not judged",
+               std::to_string(item->gpus)});
+  return table;
+}
+
+std::string exclude_text(const Fleet& fleet) {
+  const auto hosts = fleet.suspect_hosts();
+  return hosts.empty() ? std::string() : fmt::format("--exclude={}", fmt::join(hosts, ","));
+}
+
+}  // namespace npgpu

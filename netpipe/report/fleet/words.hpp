@@ -1,0 +1,21 @@
+// What the reports of a fleet say in the same words.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "netpipe/report/layout.hpp"
+#include "npgpu/fleet.hpp"
+
+namespace npgpu {
+
+std::string group_text(const FleetGroup&);    // "NVIDIA H200, driver 580.159, PCIe Gen5 x16"
+std::string member_text(const FleetMember&);  // "node7 cuda:3"
+std::string finding_text(const FleetFinding&);
+std::string drift_text(const FleetDrift&);
+std::string verdict_text(const Fleet&);  // "20 suspects of 10000 GPUs", "no suspect among 8 GPUs"
+std::string traces_text(const Fleet&);   // what was read, and what was not
+// Medians and scatter of a group; with the reference's medians where there is one.
+Table items_table(const FleetGroup&, const std::vector<const FleetItem*>&);
+
+}  // namespace npgpu

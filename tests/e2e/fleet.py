@@ -1,0 +1,233 @@
+"""npgpu fleet on traces with planted outliers, broken files, and an index that is sometimes wrong.
+
+    fleet.py PROGRAM
+"""
+import csv
+import html.parser
+import io
+import json
+import os
+import shutil
+import sys
+
+from npgpu_run import SOURCE, Checks, folder, run
+
+try:
+    import h5py  # noqa: F401
+    import numpy
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+sys.path.insert(0, os.path.join(SOURCE, "tests/bench"))
+import fleet  # noqa: E402
+
+check = Checks()
+FOUND, DONE, USAGE, NOTHING = 3, 0, 2, 77
+INDEX = "npgpu-fleet.index"
+TRACES, OUTLIERS = 300, 10
+
+
+def asked(*arguments, code=FOUND):
+    done = run("fleet", *arguments)
+    check(done.code == code, f"fleet {arguments}: {done.code} {done.err[-300:]}")
+    return done
+
+
+def report_of(*arguments, code=FOUND):
+    return json.loads(asked(*arguments, "--json", code=code).out)
+
+
+def traces_below(at):
+    return sorted(os.path.join(where, name) for where, _, names in os.walk(at) for name in names
+                  if name.endswith(".h5"))
+
+
+def outliers(at):
+    """All are found, with their causes, and nothing else; the same bytes come out whatever went in first."""
+    planted = fleet.make(at, TRACES, OUTLIERS, 3)
+    first = asked(at, "--json")
+    hits, missed, false, other = fleet.judge(json.loads(first.out), planted)
+    check(len(hits) == OUTLIERS and not missed, f"missed {missed}")
+    check(not false, f"found wrongly {false}")
+    check(not other, f"other causes {other}")
+    check("from the index" not in first.err, first.err)
+    second = asked(at, "--json")
+    check(second.out == first.out, "the second answer is another one")
+    check(f"{TRACES} of {TRACES} traces are from the index" in second.err, second.err)
+    shuffled = traces_below(at)
+    numpy.random.default_rng(5).shuffle(shuffled)
+    check(asked(*shuffled, "--no-index", "--json").out == first.out, "another order gives another answer")
+
+    report = json.loads(first.out)
+    groups = {group["driver"]: group for group in report["groups"]}
+    check([group["gpus"] for group in report["groups"]] == sorted((g["gpus"] for g in report["groups"]), reverse=True) and
+          sum(group["gpus"] for group in report["groups"]) == TRACES, "groups are in order of size")
+    small = groups[fleet.DRIVERS[2]]
+    check(not small["judged"] and "fewer than 5 cannot be judged" in small["notes"][0], small["notes"])
+    check("driver: " + fleet.DRIVERS[2] in small["notes"][1], small["notes"])
+    hosts = sorted({one["host"] for one in fleet.suspects_of(report).values()})
+    check(report["exclude"] == hosts, report["exclude"])
+    return planted, hosts
+
+
+def forms(at, hosts):
+    """Text fits the terminal; csv, metrics and page are what others read."""
+    for width in (80, 100):
+        text = run("fleet", at, env={"COLUMNS": str(width)}).out.splitlines()
+        check(text[-1] == "--exclude=" + ",".join(hosts), text[-1])
+        check(text[-2] == f"{OUTLIERS} suspects of {TRACES} GPUs", text[-2])
+        check(all(len(line) <= width for line in text[:-1]), [line for line in text[:-1] if len(line) > width])
+        check(any("why: its link is PCIe Gen5 x8, and others have PCIe Gen5 x16" in line for line in text), "no cause")
+    rows = list(csv.DictReader(io.StringIO(asked(at, "--csv").out)))
+    check(len({row["device_uuid"] for row in rows}) == TRACES and
+          len({row["device_uuid"] for row in rows if row["suspect"] == "1"}) == OUTLIERS, "rows of csv")
+    slow = [row for row in rows if row["measure"] == "figure" and row["share"] and float(row["share"]) > 0.5]
+    check(slow and all(row["title"].startswith("copy, ") and float(row["z"]) > 5 for row in slow), slow[:1])
+
+    page, metrics = os.path.join(at, "fleet.html"), os.path.join(at, "fleet.prom")
+    asked(at, "--html", page, "--openmetrics", metrics)
+    asked(at, "--html", page, code=USAGE)  # it is there
+    check(asked(at, "--html", page, "--force").out == asked(at).out, "the page changes the text")
+    with open(metrics, encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    check(lines[-1] == "# EOF" and sum(line.startswith("npgpu_fleet_suspect{") for line in lines) == OUTLIERS, lines[-1])
+    with open(page, encoding="utf-8") as file:
+        whole = file.read()
+    parsed = Page(whole)
+    check(not parsed.open and "script" not in parsed.seen, f"elements left open: {parsed.open}")
+    check(parsed.seen.count("figure") > 20 and all(host in whole for host in hosts), "figures and hosts of the page")
+    for name in (page, metrics):
+        os.remove(name)
+
+
+class Page(html.parser.HTMLParser):
+    VOID = {"meta", "path", "br"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.seen = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append(tag)
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.seen.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in self.VOID:
+            check(self.open and self.open.pop() == tag, f"</{tag}> closes another element")
+
+
+def index_of(at, planted):
+    """A trace that changed is read again, one that was touched is not; a wrong or impossible index costs time only."""
+    path = os.path.join(at, INDEX)
+    before = report_of(at)
+    some = traces_below(at)
+    for name in some:
+        os.utime(name)
+    check("300 of 300 traces are from the index" in asked(at).err, "touched files are read again")
+
+    slow = next(uuid for uuid, kind in planted.items() if kind == "clock")  # whose file has the size of a good one
+    changed = next(name for name in some if slow.encode() in open(name, "rb").read())
+    number = int(slow[4:12], 16) - 1
+    driver = next(one for one in fleet.DRIVERS if one.encode() in open(changed, "rb").read())
+    with open(changed, "wb") as out:
+        out.write(fleet.Images()[None].trace(number, driver, None, 3))
+    done = asked(at, "--json")
+    check("299 of 300 traces are from the index" in done.err, done.err)
+    check(slow not in fleet.suspects_of(json.loads(done.out)), "a trace that changed is judged as it was")
+    with open(path, "r+b") as file:
+        file.seek(os.path.getsize(path) // 2)
+        file.write(b"\0\1\2\3\4\5\6\7")
+    again = asked(at, "--json")
+    check("index" not in again.err and again.out == done.out, f"a damaged index: {again.err}")
+    check("300 of 300" in asked(at).err, "a damaged index is not made again")
+    os.remove(path)
+    os.mkdir(path)
+    hindered = asked(at, "--json")
+    check("the next question reads its traces again" in hindered.err and hindered.out == done.out, hindered.err)
+    os.rmdir(path)
+    check(os.listdir(at).count(INDEX) == 0 and before != json.loads(done.out), "what was to be tried")
+    part = report_of(*some[:40], code=DONE if not fleet.suspects_of(report_of(*some[:40], "--no-index")) else FOUND)
+    check(part["files"] == 40, part["files"])
+
+
+def broken(at):
+    """What cannot be read is listed, and changes nothing else."""
+    images = fleet.Images()
+    for number in range(6):
+        with open(os.path.join(at, f"{number}.h5"), "wb") as out:
+            out.write(images[None].trace(number, fleet.DRIVERS[0], None, 1))
+    good = report_of(at, code=DONE)
+    whole = open(os.path.join(at, "0.h5"), "rb").read()
+    for name, content in (("empty", b""), ("text", b"no trace\n"), ("cut", whole[:len(whole) // 2])):
+        with open(os.path.join(at, name + ".h5"), "wb") as out:
+            out.write(content)
+    os.symlink("nowhere", os.path.join(at, "link.h5"))
+    shutil.copy(os.path.join(at, "0.h5"), os.path.join(at, "copy.h5"))
+    found = report_of(at, code=DONE)
+    whys = {os.path.basename(one["path"]): one["why"] for one in found["unreadable"]}
+    check(set(whys) == {"empty.h5", "text.h5", "cut.h5", "link.h5"}, whys)
+    check(whys["empty.h5"] == "is empty" and whys["text.h5"] == "is not an HDF5 file" and "truncated" in whys["cut.h5"],
+          whys)
+    check(found["duplicates"] == 1, found["duplicates"])
+    check(found["groups"] == good["groups"], "broken files change what is found")
+    text = asked(at, code=DONE).out
+    check("4 could not be read" in text and "empty.h5: is empty" in text, text[:300])
+    check(asked(os.path.join(at, "empty.h5"), code=USAGE).out == "", "only broken files")
+    check("there is no such file" in asked(os.path.join(at, "missing.h5"), code=USAGE).err.lower() or
+          "No such file" in asked(os.path.join(at, "missing.h5"), code=USAGE).err, "a file that is not there")
+    os.mkdir(os.path.join(at, "none"))
+    check("without traces" in asked(os.path.join(at, "none"), code=USAGE).err, "an empty folder")
+    check("needs DIR" in asked(code=USAGE).err, "no folder")
+    host = os.path.join(SOURCE, "data/traces/host.h5")
+    check("no" in asked(host, "--no-index", code=USAGE).err, "a trace of a host alone")
+    few = report_of(*(os.path.join(at, f"{number}.h5") for number in range(2)), code=NOTHING)
+    check(not few["groups"][0]["judged"], "two GPUs")
+
+
+def references(at):
+    """Medians are kept, and a fleet that became slower is found; a small group is judged by them."""
+    images = fleet.Images()
+
+    def traces(name, numbers, planted, driver=fleet.DRIVERS[0]):
+        where = os.path.join(at, name)
+        os.mkdir(where)
+        for number in numbers:
+            with open(os.path.join(where, f"{number}.h5"), "wb") as out:
+                out.write(images[planted].trace(number, driver, planted, 1))
+        return where
+
+    kept = os.path.join(at, "baselines.json")
+    good = traces("good", range(6), None)
+    asked(good, "--keep", kept, code=DONE)
+    with open(kept, encoding="utf-8") as file:
+        once = file.read()
+    asked(good, "--keep", kept, code=DONE)
+    with open(kept, encoding="utf-8") as file:
+        check(file.read() == once and len(json.loads(once)["baselines"]) == 1, "a baseline is kept twice")
+    same = report_of(good, "--reference", kept, code=DONE)
+    check(same["groups"][0]["drifts"] == [] and same["groups"][0]["reference_date"], "it has changed since itself")
+    capped = report_of(traces("capped", range(20, 26), "clock"), "--reference", kept)
+    drifts = capped["groups"][0]["drifts"]
+    check(capped["suspects"] == 0 and drifts and all("compute" in one["what"] for one in drifts), drifts)
+    check(all(abs(one["change"] - (1980 / 1755 - 1)) < 0.03 for one in drifts), [one["change"] for one in drifts])
+    few = report_of(traces("few", range(30, 32), "link", fleet.DRIVERS[1]), "--reference", kept)
+    check(few["groups"][0]["judged_by_reference"] and few["suspects"] == 2, few["groups"][0]["notes"])
+    check("other" in asked(good, "--reference", os.path.join(good, "0.h5"), code=USAGE).err or
+          "damaged, or no JSON" in asked(good, "--reference", os.path.join(good, "0.h5"), code=USAGE).err, "a trace")
+
+
+with folder() as scratch:
+    main = os.path.join(scratch, "main")
+    PLANTED, HOSTS = outliers(main)
+    forms(main, HOSTS)
+    index_of(main, PLANTED)
+    for part in (broken, references):
+        where = os.path.join(scratch, part.__name__)
+        os.mkdir(where)
+        part(where)
+check.finish()
