@@ -209,7 +209,8 @@ Command completion() {
       "Prints completions for bash, zsh or fish: commands, options, the words that options take, devices and files. "
       "With devices in place of a shell it prints the devices' names.",
       {"SHELL"},
-      {"source <(npgpu completion bash)", "npgpu completion fish > ~/.config/fish/completions/npgpu.fish"},
+      {"npgpu completion bash > ~/.local/share/bash-completion/completions/npgpu",
+       "npgpu completion fish > ~/.config/fish/completions/npgpu.fish"},
       {},
       run_completion};
 }
