@@ -29,8 +29,8 @@ std::string upper(std::string text) {
 }
 
 void head(std::ostream& out, const std::string& page, const std::string& summary) {
-  out << fmt::format(".TH {} 1 \"\" \"npgpu {}\" \"npgpu\"\n.ad l\n.SH NAME\n{} \\- {}\n", upper(roff(page)), tool_version(),
-                     roff(page), roff(summary));
+  out << fmt::format(".TH {} 1 \"\" \"npgpu {}\" \"npgpu\"\n.ad l\n.SH NAME\n{} \\- {}\n", upper(roff(page)),
+                     tool_version(), roff(page), roff(summary));
 }
 
 void tail(std::ostream& out) {
@@ -62,8 +62,7 @@ void page_of(std::ostream& out, const Command& command) {
   }
   tail(out);
   out << ".SH EXAMPLES\n";
-  for (const std::string& example : command.examples)
-    out << fmt::format(".nf\n.RS\n{}\n.RE\n.fi\n", roff(example));
+  for (const std::string& example : command.examples) out << fmt::format(".nf\n.RS\n{}\n.RE\n.fi\n", roff(example));
   out << ".SH SEE ALSO\n.BR npgpu (1)\n";
 }
 
@@ -90,9 +89,10 @@ int run_man(const Options& options) {
 Command manual() {
   return {"man",
           "manual pages",
-          "Prints the manual page of npgpu, or of one of its commands, as man reads it. cmake --install installs all.",
+          "Prints the manual page of npgpu, or of one of its commands, as man reads it: npgpu man transfer | man -l -. "
+          "cmake --install installs all.",
           {"COMMAND"},
-          {"npgpu man | man -l -", "npgpu man transfer > npgpu-transfer.1"},
+          {"npgpu man > npgpu.1", "npgpu man transfer > npgpu-transfer.1"},
           {},
           run_man};
 }
