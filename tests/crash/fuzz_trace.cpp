@@ -89,7 +89,8 @@ int main(int argc, char** argv) {
     const auto begin = std::chrono::steady_clock::now();
     try {
       if (bare) {
-        npgpu::derive(npgpu::trace::decode(std::as_bytes(std::span(bytes)), scratch));
+        for (const npgpu::Trace& run : npgpu::trace::decode(std::as_bytes(std::span(bytes)), scratch).runs)
+          npgpu::derive(run);
       } else {
         std::ofstream(scratch, std::ios::binary) << bytes;
         npgpu::derive(npgpu::read_trace(scratch, npgpu::Guard::child));
