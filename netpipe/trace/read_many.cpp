@@ -97,8 +97,9 @@ std::string without_name(std::string why, const std::filesystem::path& path) {
       limit_processor_time(processor_time() + patience_for(bytes.size()) + Seconds{1});
       const Contents contents = decode(bytes, paths[i].string());
       if (contents.runs.size() != 1)
-        throw Error(ErrorKind::usage,
-                    fmt::format("is a merged file of {} runs: name the traces that it was merged from", contents.count));
+        throw Error(
+            ErrorKind::usage,
+            fmt::format("is a merged file of {} runs: name the traces that it was merged from", contents.count));
       say(pipe, Says::made, i, digest(contents.runs.front(), bytes));
     } catch (const std::exception& e) {
       say(pipe, Says::failed, i, without_name(e.what(), paths[i]));
