@@ -1,29 +1,69 @@
 #include "netpipe/cli/option_words.hpp"
 
-#include <regex>
+#include <algorithm>
+#include <cctype>
 
 #include "npgpu/module.hpp"
-#include "npgpu/probe.hpp"
 
 namespace npgpu::cli {
 
-std::vector<std::string> words_of(std::string_view option, const Meaning& meaning) {
-  std::vector<std::string> words;
-  if (option == "module")
-    for (const auto& module : modules()) words.emplace_back(module->name());
-  if (meaning.value != "LIST" && meaning.value != "WORD" && meaning.value != "KIND" && option != "level") return words;
+namespace {
 
-  static const std::regex listed(": ([a-z][a-z0-9-]*(?:(?:, | or )[a-z][a-z0-9-]*)+)\\."), word("[a-z][a-z0-9-]*"),
-      explained("(?:^|\\. )([a-z0-9][a-z0-9-]*): ");
-  std::smatch list;
-  if (std::regex_search(meaning.text, list, listed)) {
-    const std::string all = std::regex_replace(list[1].str(), std::regex(" or "), ", ");
-    for (std::sregex_iterator at(all.begin(), all.end(), word), end; at != end; ++at) words.push_back(at->str());
-  } else {
-    for (std::sregex_iterator at(meaning.text.begin(), meaning.text.end(), explained), end; at != end; ++at)
-      words.push_back((*at)[1].str());
+bool is_word(std::string_view text) {
+  return !text.empty() && text.front() != '-' && std::ranges::all_of(text, [](char c) {
+    return std::islower(static_cast<unsigned char>(c)) || std::isdigit(static_cast<unsigned char>(c)) || c == '-';
+  });
+}
+
+// "a, b, c" or "a, b or c"; nothing if it is anything else.
+std::vector<std::string> listed(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(", "), text.size()), other = std::min(text.find(" or "), text.size());
+    const std::size_t end = std::min(comma, other);
+    const std::string_view word = text.substr(0, end);
+    if (!is_word(word) || std::isdigit(static_cast<unsigned char>(word.front()))) return {};
+    words.emplace_back(word);
+    text.remove_prefix(std::min(end + (comma < other ? 2 : 4), text.size()));
+  }
+  return words.size() > 1 ? words : std::vector<std::string>{};
+}
+
+// "... : a, b or c."
+std::vector<std::string> words_in_a_list(std::string_view text) {
+  for (std::size_t colon = text.find(": "); colon != text.npos; colon = text.find(": ", colon + 1)) {
+    const std::size_t stop = text.find('.', colon);
+    if (stop == text.npos) break;
+    if (auto words = listed(text.substr(colon + 2, stop - colon - 2)); !words.empty()) return words;
+  }
+  return {};
+}
+
+// "a: what it means. b: what it means."
+std::vector<std::string> words_explained(std::string_view text) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::string_view sentence = text.substr(begin);
+    if (const std::size_t colon = sentence.find(": "); colon != sentence.npos && is_word(sentence.substr(0, colon)))
+      words.emplace_back(sentence.substr(0, colon));
+    const std::size_t next = sentence.find(". ");
+    if (next == sentence.npos) break;
+    begin += next + 2;
   }
   return words;
+}
+
+}  // namespace
+
+std::vector<std::string> words_of(std::string_view option, const Meaning& meaning) {
+  if (option == "module") {
+    std::vector<std::string> names;
+    for (const auto& module : modules()) names.emplace_back(module->name());
+    return names;
+  }
+  if (meaning.value != "LIST" && meaning.value != "WORD" && meaning.value != "KIND" && option != "level") return {};
+  const auto words = words_in_a_list(meaning.text);
+  return words.empty() ? words_explained(meaning.text) : words;
 }
 
 std::string first_sentence(const std::string& text) {
