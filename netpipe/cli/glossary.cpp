@@ -185,7 +185,7 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"TIME",
         "Wait this long for others to leave the device and the processors. Then go on: what they disturb is marked. 0: "
         "do not look."}},
-      {"require-quiet", {"", "Exit with code 4 in place of going on beside others."}},
+      {"require-quiet", {"", "Exit with code 4 if others use the device or the processors, instead of going on."}},
       {"trials",
        {"N",
         "Trials of a visit. adaptive: at least this many (default 2; with one round 9, at least 6). classic: exactly "
