@@ -11,7 +11,7 @@ import tempfile
 
 from figures import PLOTS, PROGRAM, check  # first: it finds what follows
 import numpy as np  # noqa: E402
-from npgpu.plots import asymmetric, columns, evaluations, fixed, predicted, regret  # noqa: E402
+from npgpu.plots import asymmetric, evaluations, fixed, job_columns, predicted, regret  # noqa: E402
 
 
 def workload(kernel, iterations, measured, models):
@@ -67,8 +67,8 @@ def by_hand():
         [workload("memory", 1, {1: 9, 2: 8}, {"a": ([9, 8], 0.0, True), "b": ([9, 7], 0.0, True)})]))
     alike = regret.regrets_of(alike.models, alike.scored())
     check(list(alike) == ["a\nb"], "models that choose alike are one line")
-    column = columns.Column(7, np.array([0.0, 1.0]), [(first, 1), (first, 2)])
-    x, y = columns.along([column, column], columns.error_of("simulator"))
+    column = job_columns.Column(7, np.array([0.0, 1.0]), [(first, 1), (first, 2)])
+    x, y = job_columns.along([column, column], job_columns.error_of("simulator"))
     check(np.allclose(x[[0, 1, 3, 4]], [0.08, 0.92, 1.08, 1.92]) and np.isnan(y[[2, 5]]).all(), f"a line breaks between columns: {x}")
     check(np.allclose(y[[0, 1]], [0, 20]), f"errors in percent: {y}")
 
@@ -89,7 +89,7 @@ def evaluate(folder, device, fixed_iterations, asymmetric_iterations, pool="pool
 
 
 def worst(column, name):
-    return max(abs(columns.error_of(name)(w, i)) for w, i in column.points)
+    return max(abs(job_columns.error_of(name)(w, i)) for w, i in column.points)
 
 
 def of_the_program(folder):
@@ -102,7 +102,7 @@ def of_the_program(folder):
     check(all(np.allclose(a.of(lambda w, i: w.us[i]), b.of(lambda w, i: w.us[i]), rtol=1e-12) for a, b in zip(ours, made)),
           "the trace's medians are the program's")
     # Copies are the longest with 8 iterations, the kernel with 27; the other estimate is far off.
-    last = lambda c, name: columns.error_of(name)(*c.points[-1])
+    last = lambda c, name: job_columns.error_of(name)(*c.points[-1])
     check(abs(last(made[0], "dominant transfers")) < 2 and last(made[0], "dominant kernel") < -50, "transfers dominate")
     check(abs(last(made[1], "dominant kernel")) < 2 and last(made[1], "dominant transfers") < -15, "the kernel dominates")
     total, streams, made = asymmetric.columns_of(told)
@@ -150,7 +150,7 @@ def says_how_many_workloads_it_shows(folder):
                                            "c.c. 1.x corrected": ([90] * 6, 0.0, True), "van Werkhoven 2014": ([90] * 6, 0.0, True)})
             for _ in range(3)]
     for job in jobs:
-        job["hypotheses"] = [{"hypothesis": h, "predicted_us": [75] * 6} for h, _, _ in columns.HYPOTHESES]
+        job["hypotheses"] = [{"hypothesis": h, "predicted_us": [75] * 6} for h, _, _ in job_columns.HYPOTHESES]
     for size, job in zip((4096, 8192, 12288), jobs):
         job["bytes_in"] = size
     path = os.path.join(folder, "design.json")

@@ -5,7 +5,7 @@ Dots: measured, with the interval of the median; thick: what copies and the kern
 copies hidden or those of one direction only."""
 import numpy as np
 
-from npgpu.plots import columns, evaluations, figure, loader
+from npgpu.plots import evaluations, figure, job_columns, loader
 
 LEAST = 5  # divisions that make a column
 
@@ -30,7 +30,7 @@ def columns_of(found, wanted=lambda w: True):
     made = []
     for iterations, points in sorted(long[key].items()):
         points.sort(key=lambda p: p[0].bytes_in)
-        made.append(columns.Column(iterations, np.array([w.bytes_in / key[0] for w, _ in points]), points))
+        made.append(job_columns.Column(iterations, np.array([w.bytes_in / key[0] for w, _ in points]), points))
     return key[0], key[1], made
 
 
@@ -46,5 +46,5 @@ def draw(trace, kernel=None, pool=None, sizes=None):
     job = made[0].points[0][0]
     subtitle = (f"{figure.size_text(total)} in both directions together, {streams} streams, {job.kernel} kernel, {job.order}, "
                 f"{job.pool} streams{evaluations.shown(found, made)}")
-    return columns.draw(found, made, "asymmetric jobs", subtitle, [(0.1, "10"), (0.5, "50"), (0.9, "90")],
-                        "percent of the bytes that go to the device", [name for name, _, _ in columns.HYPOTHESES])
+    return job_columns.draw(found, made, "asymmetric jobs", subtitle, [(0.1, "10"), (0.5, "50"), (0.9, "90")],
+                            "percent of the bytes that go to the device", [name for name, _, _ in job_columns.HYPOTHESES])

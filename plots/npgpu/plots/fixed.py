@@ -4,7 +4,7 @@ al. 2012, figures 3 to 5 and 8 to 13).
 Dots: measured, with the interval of the median; thick: what copies and the kernel take; thin: what is predicted."""
 import numpy as np
 
-from npgpu.plots import columns, evaluations, figure, loader
+from npgpu.plots import evaluations, figure, job_columns, loader
 
 LEAST = 5  # numbers of streams that make a column
 
@@ -23,7 +23,7 @@ def columns_of(found, wanted=lambda w: True):
     most = max(w.n[-1] for _, split in best for w, _ in split[:1])
     least = min(w.n[i] for _, split in best for w, i in split[:1])
     place = lambda n: np.log(n / least) / np.log(most / least)
-    made = [columns.Column(iterations, np.array([place(w.n[i]) for w, i in split]), split)
+    made = [job_columns.Column(iterations, np.array([place(w.n[i]) for w, i in split]), split)
             for iterations, split in sorted(best, key=lambda c: c[0])]
     ticks = [(place(n), f"{n:g}") for n in (2, 8, 32, 128) if least <= n <= most]
     return made, ticks
@@ -42,5 +42,5 @@ def draw(trace, kernel=None, pool=None, sizes=None):
     least, most = (f(w.n[i] for c in made for w, i in c.points) for f in (min, max))
     subtitle = (f"{figure.size_text(job.bytes_in)} in, {figure.size_text(job.bytes_out)} out, {job.kernel} kernel, {job.order}, "
                 f"{job.pool} streams{evaluations.shown(found, made)}")
-    return columns.draw(found, made, "jobs in streams", subtitle, ticks, f"{least:g} to {most:g} streams",
-                        ["dominant kernel", "dominant transfers", "dominant kernel, h2d hidden"])
+    return job_columns.draw(found, made, "jobs in streams", subtitle, ticks, f"{least:g} to {most:g} streams",
+                            ["dominant kernel", "dominant transfers", "dominant kernel, h2d hidden"])
