@@ -1,7 +1,8 @@
-// The series of a trace, device by device.
+// The series of a trace, device by device, and the facts of a device.
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "npgpu/trace.hpp"
@@ -20,6 +21,11 @@ template <class K> std::vector<std::vector<const Series<K>*>> by_device(const Tr
     found->push_back(&series);
   }
   return all;
+}
+
+// Whether these are of the device. By UUID where there is one, for an ordinal may have had another GPU behind it.
+inline bool are_of(const Facts& facts, const std::string& id, const std::string& uuid) {
+  return text_fact(facts, "id") == id && (uuid.empty() || text_fact(facts, "uuid") == uuid);
 }
 
 }  // namespace npgpu::model

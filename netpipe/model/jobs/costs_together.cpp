@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "netpipe/model/by_device.hpp"
 #include "netpipe/model/jobs/costs.hpp"
 #include "netpipe/model/medians.hpp"
 #include "netpipe/model/probes/derivation.hpp"
@@ -34,8 +35,7 @@ StreamFacts stream_facts(const Provenance& provenance, const JobSeries& first, M
   StreamFacts own;
   for (const auto& [group, facts] : provenance) {
     if (group == "environment") own.max_connections = number(facts, "CUDA_DEVICE_MAX_CONNECTIONS");
-    if (text_fact(facts, "id") != first.question.device) continue;
-    if (!first.device_uuid.empty() && text_fact(facts, "uuid") != first.device_uuid) continue;
+    if (!are_of(facts, first.question.device, first.device_uuid)) continue;
     own.copy_engines = number(facts, "copy_engines");
     into.multiprocessors = count(number(facts, "multiprocessors"), number(facts, "sms"));
     into.threads_per_multiprocessor = count(number(facts, "threads_per_multiprocessor"), 32 * number(facts, "warps"));

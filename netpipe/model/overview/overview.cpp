@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "netpipe/model/by_device.hpp"
 #include "netpipe/model/overview/parts.hpp"
 
 namespace npgpu {
@@ -33,11 +34,9 @@ std::vector<DeviceOverview> devices_of(const Trace& trace) {
   return all;
 }
 
-// By UUID where there is one, for an ordinal may have had another GPU behind it.
 Facts facts_of(const Provenance& provenance, const DeviceOverview& device) {
   for (const auto& [group, facts] : provenance)
-    if (text_fact(facts, "id") == device.id && (device.uuid.empty() || text_fact(facts, "uuid") == device.uuid))
-      return facts;
+    if (model::are_of(facts, device.id, device.uuid)) return facts;
   return {};
 }
 
