@@ -28,8 +28,12 @@ enum class Operation {
   fetch,   // atomics: the same, and the old value is used
   branch,  // divergence: multiply-adds on one of several ways
   sum,     // reduction: all words of an array, to one word
+  mma,     // tensor: D += A * B of small matrices, by a warp from registers
+  wgmma,   // tensor: the same by four warps from shared memory
 };
-enum class DataType { fp32, fp64, int32, fp16, bf16 };  // on a GPU two fp16 or bf16 lie in a register
+// On a GPU two fp16 or bf16 lie in a register. Of tensor cores only: tf32 is fp32 of which 10 bits of mantissa are
+// used, fp8 has 4 bits of exponent and 3 of mantissa (E4M3).
+enum class DataType { fp32, fp64, int32, fp16, bf16, tf32, fp8, int8 };
 enum class Form {
   streaming,  // nothing waits for a result but the last step
   dependent,  // every step of a thread waits for the one before
@@ -38,10 +42,11 @@ enum class Form {
 enum class Space { registers, shared, constant, global, host, l1, l2 };
 
 template <>
-inline constexpr std::array<std::string_view, 11> names_of<Operation>{
-    "fma", "rmw", "read", "write", "copy", "triad", "chase", "add", "fetch", "branch", "sum"};
+inline constexpr std::array<std::string_view, 13> names_of<Operation>{
+    "fma", "rmw", "read", "write", "copy", "triad", "chase", "add", "fetch", "branch", "sum", "mma", "wgmma"};
 template <>
-inline constexpr std::array<std::string_view, 5> names_of<DataType>{"fp32", "fp64", "int32", "fp16", "bf16"};
+inline constexpr std::array<std::string_view, 8> names_of<DataType>{"fp32", "fp64", "int32", "fp16",
+                                                                    "bf16", "tf32", "fp8", "int8"};
 template <> inline constexpr std::array<std::string_view, 2> names_of<Form>{"streaming", "dependent"};
 template <>
 inline constexpr std::array<std::string_view, 7> names_of<Space>{"registers", "shared", "constant", "global",
@@ -67,8 +72,13 @@ inline bool counts_loads(const ProbeCase& c) { return c.probe == "latency"; }
 inline bool counts_atomics(const ProbeCase& c) { return c.probe == "atomics"; }
 // It holds what a pattern costs against a law (npgpu/laws.hpp), and has no four corners.
 inline bool is_pattern(const ProbeCase& c) {
-  return c.probe != "compute" && c.probe != "bandwidth" && c.probe != "latency";
+  return c.probe != "compute" && c.probe != "bandwidth" && c.probe != "latency" && c.probe != "tensor";
 }
+// Its work is counted in arithmetic operations.
+inline bool counts_operations(const ProbeCase& c) {
+  return c.operation == Operation::fma || c.operation == Operation::mma || c.operation == Operation::wgmma;
+}
+inline bool is_whole_number(DataType type) { return type == DataType::int32 || type == DataType::int8; }
 inline bool is_host_timed(const ProbeCase& c) { return c.device == "host"; }
 std::string title(const ProbeCase&);  // "bandwidth cuda:0 rmw fp32 dependent"
 

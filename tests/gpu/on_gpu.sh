@@ -51,12 +51,37 @@ else
   echo "example: left out: it was not built (NPGPU_EXAMPLES)"
 fi
 
+# The checkers take minutes: each file of tests, and each probe, is a process of its own, eight at a time.
+checked() {  # tool, then what is run: for each line of stdin its name and the tests' options
+  local tool=$1 begin=$SECONDS name options
+  while read -r name options; do
+    echo "$name compute-sanitizer --tool $tool --error-exitcode 1 $tests $options"
+  done | xargs -P 8 -d '\n' -n 1 bash -c 'name=${1%% *} && eval "${1#* }" > "$0/$name.log" 2>&1 || echo "$name"' "$logs/$tool" \
+    > "$logs/$tool.failed"
+  if [ ! -s "$logs/$tool.failed" ]; then
+    echo "$tool: passed in $((SECONDS - begin)) s, $(cat "$logs/$tool"/*.log | grep -c 'SUMMARY: 0') of" \
+      "$(ls "$logs/$tool" | wc -l) without an error"
+  else
+    echo "$tool: FAILED: $(tr '\n' ' ' < "$logs/$tool.failed"), see $logs/$tool"
+    failed=1
+  fi
+}
+
 # Left out here: failures that are meant, which the checker would count, and what takes long without it already.
 if command -v compute-sanitizer > /dev/null; then
-  part memcheck compute-sanitizer --tool memcheck --error-exitcode 1 "$tests" \
-    --test-case-exclude='cold*,*size past all memory,*is refused*,a closed gate*,the free one of two*,gated duplex overlaps*,the lists of shapes*,every case and cut*'
-  part racecheck compute-sanitizer --tool racecheck --error-exitcode 1 "$tests" --source-file='*/probes_test*' \
-    --test-case-exclude='the lists of shapes*'
+  meant="'cold*,*size past all memory,*is refused*,a closed gate*,the free one of two*,gated duplex overlaps*,the lists of shapes*,every case and cut*'"
+  probes="access atomics bandwidth compute divergence latency onchip product reduction staging"
+  mkdir -p "$logs/memcheck" "$logs/racecheck"
+  {
+    for file in calls copies duplex gate inventory jobs partition payload peers spoiled; do
+      echo "$file --source-file='*/${file}_test*' --test-case-exclude=$meant"
+    done
+    for probe in $probes; do
+      echo "probe_$probe --subcase=$probe --test-case='every case*results*,nothing passes*,twice the repeats*'"
+    done
+    echo "probes --source-file='*/probes_test*' --test-case='blocks record*,what cannot be*,one runner*,limits*'"
+  } | checked memcheck
+  for probe in $probes; do echo "probe_$probe --subcase=$probe --test-case='every case*results*'"; done | checked racecheck
   # Jobs in streams: memcheck has had the few jobs of odd parts, and their kernels share no memory; the example's do.
   if [ -x "$example" ]; then
     for tool in memcheck racecheck; do

@@ -72,6 +72,29 @@ constexpr Row table[] = {
     {89, {128, 2, 64, 128, 128}, 128},          {90, {128, 64, 64, 256, 256}, 256},
 };
 
+// Of tensor cores, multiply-adds a cycle of dense matrices: the rates that NVIDIA's papers on the architectures give for
+// all, over their multiprocessors and clock. fp16 stands for bf16, too.
+struct TensorRow {
+  int capability;
+  double fp16, tf32, fp8, int8, fp64;
+  const char* source;
+  double rate(DataType type) const {
+    switch (type) {
+      case DataType::fp16:
+      case DataType::bf16: return fp16;
+      case DataType::tf32: return tf32;
+      case DataType::fp8: return fp8;
+      case DataType::int8: return int8;
+      case DataType::fp64: return fp64;
+      default: return not_measured;
+    }
+  }
+};
+constexpr TensorRow tensor_table[] = {
+    {80, 1024, 512, not_measured, 2048, 64, "NVIDIA A100 Tensor Core GPU Architecture, 2020"},
+    {90, 2048, 1024, 4096, 4096, 128, "NVIDIA H100 Tensor Core GPU Architecture, 2022"},
+};
+
 const Row* row_of(int capability) {
   const auto* const row = std::ranges::find(table, capability, &Row::capability);
   return row == std::end(table) ? nullptr : row;
@@ -87,7 +110,8 @@ std::uint64_t unified_cache_bytes(int capability) {
 Limit arithmetic_limit(DataType type, int capability, unsigned multiprocessors, double clock_mhz) {
   const std::string version = fmt::format("{}.{}", capability / 10, capability % 10);
   const Row* const row = row_of(capability);
-  const double lanes = row ? row->rates[static_cast<std::size_t>(type)] : not_measured;
+  const auto column = static_cast<std::size_t>(type);
+  const double lanes = row && column < std::size(row->rates) ? row->rates[column] : not_measured;
   if (std::isnan(lanes))
     return {not_measured,
             fmt::format("unknown: this program has no {} rate of compute capability {}", name(type), version)};
@@ -98,6 +122,19 @@ Limit arithmetic_limit(DataType type, int capability, unsigned multiprocessors, 
       fmt::format("{} multiprocessors * {:g} multiply-adds a cycle (CUDA C++ Programming Guide, capability {}) * 2 * "
                   "{:g} MHz",
                   multiprocessors, lanes, version, clock_mhz)};
+}
+
+Limit tensor_limit(DataType type, int capability, unsigned multiprocessors, double clock_mhz) {
+  const auto* const row = std::ranges::find(tensor_table, capability, &TensorRow::capability);
+  const double rate = row == std::end(tensor_table) ? not_measured : row->rate(type);
+  if (std::isnan(rate))
+    return {not_measured, fmt::format("unknown: this program has no {} rate of the tensor cores of capability {}.{}",
+                                      name(type), capability / 10, capability % 10)};
+  if (multiprocessors == 0 || !(clock_mhz > 0))
+    return {not_measured, "unknown: the driver does not say the multiprocessors' number and clock"};
+  return {multiprocessors * rate * 2 * clock_mhz * 1e6,
+          fmt::format("{} multiprocessors * {:g} multiply-adds a cycle ({}) * 2 * {:g} MHz", multiprocessors, rate,
+                      row->source, clock_mhz)};
 }
 
 namespace {
@@ -134,6 +171,10 @@ Layout layout_of(int ordinal) {
 Limit arithmetic_limit(DataType type, int ordinal) {
   return arithmetic_limit(type, capability_of(ordinal), count(cudaDevAttrMultiProcessorCount, ordinal),
                           clock_mhz(ordinal));
+}
+
+Limit tensor_limit(DataType type, int ordinal) {
+  return tensor_limit(type, capability_of(ordinal), count(cudaDevAttrMultiProcessorCount, ordinal), clock_mhz(ordinal));
 }
 
 std::uint32_t shared_bytes_to_be_alone(int ordinal) {

@@ -59,11 +59,15 @@ std::uint64_t unified_cache_bytes(int capability);
 // elements; two operations a multiply-add; `clock_mhz` is the highest. NaN with a reason where a factor is not known.
 Limit arithmetic_limit(DataType, int capability, unsigned multiprocessors, double clock_mhz);
 
+// The same of tensor cores and dense matrices, by NVIDIA's papers on the architectures.
+Limit tensor_limit(DataType, int capability, unsigned multiprocessors, double clock_mhz);
+
 int capability_of(int ordinal);  // 90 for 9.0
 
 // Makes the device current, to see what memory is free.
 Layout layout_of(int ordinal);
 Limit arithmetic_limit(DataType, int ordinal);
+Limit tensor_limit(DataType, int ordinal);
 
 // Dynamic shared memory of which two blocks do not fit one multiprocessor.
 std::uint32_t shared_bytes_to_be_alone(int ordinal);

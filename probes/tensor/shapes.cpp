@@ -1,0 +1,80 @@
+#include "probes/tensor/shapes.hpp"
+
+#include <algorithm>
+
+#include "netpipe/engine/each_once.hpp"
+#include "probes/patterns.hpp"
+#include "probes/tensor/tiles.hpp"
+
+namespace npgpu::tensor {
+
+namespace {
+
+constexpr std::uint32_t warp = 32, group = 128, max_groups = 2;
+
+std::vector<std::uint32_t> threads_of(const Layout& l, Operation operation) {
+  std::vector<std::uint32_t> list;
+  const std::uint32_t most = operation == Operation::wgmma ? max_groups * group : 1024;
+  for (std::uint32_t t = operation == Operation::wgmma ? group : warp; t <= most; t *= 2)
+    if (t <= l.max_threads_per_block) list.push_back(t);
+  return list;
+}
+
+}  // namespace
+
+std::vector<ProbeCase> cases(const std::string& device) {
+  std::vector<ProbeCase> all;
+  for (const Operation operation : {Operation::mma, Operation::wgmma})
+    for (const DataType type :
+         {DataType::fp16, DataType::bf16, DataType::tf32, DataType::fp8, DataType::int8, DataType::fp64}) {
+      if (operation == Operation::wgmma && type == DataType::fp64) continue;
+      all.push_back({.probe = "tensor",
+                     .device = device,
+                     .operation = operation,
+                     .type = type,
+                     .space = operation == Operation::wgmma ? Space::shared : Space::registers});
+    }
+  return all;
+}
+
+std::vector<Shape> shapes(const Layout& l, Operation operation) {
+  std::vector<Shape> list;
+  const std::vector<std::uint32_t> ilps = operation == Operation::wgmma ? std::vector{1u} : std::vector{1u, 2u, 4u, 8u};
+  const auto threads = threads_of(l, operation);
+  for (const std::uint32_t blocks : {1u, l.units})
+    for (const std::uint32_t ilp : ilps)
+      for (const std::uint32_t t : threads) list.push_back({.blocks = blocks, .threads = t, .ilp = ilp});
+  // Several blocks on a multiprocessor, where registers leave room.
+  if (operation == Operation::mma)
+    for (const std::uint32_t ilp : {4u, 8u}) list.push_back({.blocks = 4 * l.units, .threads = 256, .ilp = ilp});
+  return each_once(std::move(list));
+}
+
+std::vector<Shape> usual_shapes(const Layout& l, Operation operation) {
+  if (operation == Operation::wgmma)
+    return {{.blocks = 1, .threads = group}, {.blocks = l.units, .threads = max_groups * group}};
+  return {{.blocks = 1, .threads = warp},
+          {.blocks = l.units, .threads = std::min(1024u, l.max_threads_per_block), .ilp = 4}};
+}
+
+std::optional<std::string> refuses(const ProbeCase& c, const Shape& shape) {
+  if (c.operation == Operation::wgmma) {
+    if (shape.threads % group || shape.threads > max_groups * group)
+      return std::to_string(shape.threads) + " threads: wgmma takes 128 or 256, one or two groups of four warps";
+    if (shape.ilp != 1) return std::to_string(shape.ilp) + " chains: wgmma queues its products, and takes 1";
+    return std::nullopt;
+  }
+  if (shape.threads % warp) return std::to_string(shape.threads) + " threads: mma takes whole warps of 32";
+  if (shape.ilp != 1 && shape.ilp != 2 && shape.ilp != 4 && shape.ilp != 8)
+    return std::to_string(shape.ilp) + " chains of a warp: it takes 1, 2, 4 or 8";
+  return std::nullopt;
+}
+
+double work(const ProbeCase& c, const Shape& shape) {
+  const double warps = static_cast<double>(shape.blocks) * shape.threads / warp;
+  const bool is_wgmma = c.operation == Operation::wgmma;
+  const double elements = is_wgmma ? warps / 4 * group_rows * columns : warps * shape.ilp * warp_rows * warp_columns;
+  return 2 * elements * depth(c.type) * 2 * (is_wgmma ? wgmma_pairs : mma_pairs);
+}
+
+}  // namespace npgpu::tensor

@@ -1,0 +1,70 @@
+// Matrices of small whole numbers that tensor cores multiply: every product and sum is exact in every type, so that a
+// result is right or wrong. Host and device code.
+//
+// A kernel multiplies A0 * B and A1 * B by turns and adds all products to D. A1 is chosen so that a pair of them leaves
+// little: A0 + A1 is 1 in one place of each row. Each pair then adds that row of B to D, whose numbers stay exact for
+// millions of pairs, while the cores work on dense operands. FP8's sums lose bits beyond some 2^13 on Hopper, so its A1
+// is -A0 and D comes back after each pair. A last product A0 * B, after the clock, shows in every type that the cores
+// multiplied.
+#pragma once
+
+#include <cstdint>
+
+#include "npgpu/probe.hpp"
+
+namespace npgpu::tensor {
+
+constexpr unsigned group_rows = 64, columns = 256;  // of A and of B; mma.sync takes 16 and 8 of them at a time
+constexpr unsigned warp_rows = 16, warp_columns = 8;
+
+// Elements of a row of A, and of a column of B, that one instruction multiplies: 32 bytes of all types but fp64.
+constexpr unsigned depth(DataType type) {
+  switch (type) {
+    case DataType::tf32: return 8;
+    case DataType::fp8:
+    case DataType::int8: return 32;
+    default: return 16;
+  }
+}
+
+#ifdef __CUDACC__
+#define NPGPU_BOTH __host__ __device__
+#else
+#define NPGPU_BOTH
+#endif
+
+NPGPU_BOTH constexpr std::uint32_t scattered(std::uint32_t i) {
+  i = (i ^ (i >> 15)) * 0x2c1b3c6du;
+  i = (i ^ (i >> 12)) * 0x297a2d39u;
+  return i ^ (i >> 15);
+}
+// -3 .. 3, and -2 .. 2.
+NPGPU_BOTH constexpr int a0(unsigned row, unsigned k) { return static_cast<int>(scattered(row * 64 + k) % 7) - 3; }
+NPGPU_BOTH constexpr int b(unsigned k, unsigned column) {
+  return static_cast<int>(scattered(0x10000 + column * 64 + k) % 5) - 2;
+}
+NPGPU_BOTH constexpr int a1(unsigned row, unsigned k, unsigned depth, bool grows) {
+  return (grows && k == row % depth ? 1 : 0) - a0(row, k);
+}
+// D's first value, of a thread's i-th element.
+NPGPU_BOTH constexpr int first(unsigned thread, unsigned i) { return static_cast<int>((thread + i) % 61); }
+// So that two elements that change places are noticed.
+NPGPU_BOTH constexpr std::uint32_t weight(unsigned i) { return 2 * i + 1; }
+// The largest number that a pair adds to an element.
+constexpr unsigned growth = 2;
+
+// An element of D: the i-th of a lane, in tiles of 8 columns; of a warp's 16 rows.
+NPGPU_BOTH constexpr unsigned row_of(unsigned lane, unsigned i) { return lane / 4 + 8 * (i % 4 / 2); }
+NPGPU_BOTH constexpr unsigned column_of(unsigned lane, unsigned i) { return 8 * (i / 4) + 2 * (lane % 4) + i % 2; }
+
+// What a kernel is given.
+struct Tiles {
+  const void *a0, *a1, *b;  // rows of A, columns of B: depth() elements each, side by side
+  std::uint32_t repeats;    // of `pairs` pairs
+  std::uint32_t* results;   // one a thread: the sum of its elements, each times its weight
+};
+constexpr unsigned mma_pairs = 16, wgmma_pairs = 4;  // in one repeat
+
+#undef NPGPU_BOTH
+
+}  // namespace npgpu::tensor
