@@ -89,6 +89,7 @@ struct DeviceOverview {
   std::vector<CopyCurve> copies{};  // those that are usual first
   std::vector<Figure> bandwidth{};  // bytes per second: read, write, copy, triad, rmw
   std::vector<Figure> compute{};    // operations per second, by type
+  std::vector<Figure> tensor{};     // the same of tensor cores
   std::vector<MemoryLevel> levels{};
   std::vector<Figure> calls{};              // us
   std::vector<Figure> stream_costs{};       // us; "copy engines" is a count

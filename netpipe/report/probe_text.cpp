@@ -17,7 +17,7 @@ std::string rate_head(const ProbeCase& c) {
   if (counts_loads(c)) return "ns per load";
   if (counts_atomics(c)) return "G atomics/s";
   if (c.operation == Operation::branch) return "GOP/s";
-  if (c.operation == Operation::fma) return c.type == DataType::int32 ? "GOP/s" : "GFLOP/s";
+  if (counts_operations(c)) return is_whole_number(c.type) ? "GOP/s" : "GFLOP/s";
   return "GB/s";
 }
 

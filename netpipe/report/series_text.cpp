@@ -59,7 +59,7 @@ std::string work_unit(const ProbeCase& c) {
   if (counts_loads(c)) return "loads";
   if (counts_atomics(c)) return "atomics";
   if (c.operation == Operation::branch) return "OP";
-  return c.operation != Operation::fma ? "B" : c.type == DataType::int32 ? "OP" : "FLOP";
+  return !counts_operations(c) ? "B" : is_whole_number(c.type) ? "OP" : "FLOP";
 }
 
 template <class K> std::vector<PointResult<K>> results_of(const Series<K>& series) {

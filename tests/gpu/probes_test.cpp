@@ -39,6 +39,14 @@ std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
     }
     return all;
   }
+  if (c.probe == "tensor") {  // every number of chains, groups of warps, blocks in several waves
+    if (c.operation == Operation::wgmma)
+      return {{.blocks = 1, .threads = 128}, {.blocks = l.units * 2 + 1, .threads = 256}};
+    for (const std::uint32_t ilp : {1u, 2u, 4u, 8u})
+      all.push_back(
+          {.blocks = ilp == 1 ? 1 : l.units * ilp + 1, .threads = ilp == 8 ? 1024 : 96 * ilp - 64, .ilp = ilp});
+    return all;
+  }
   if (c.probe == "product") {  // every tile, of matrices of 512 rows
     for (Shape shape : find_probe(c.probe, c.device).shapes(c)) {
       shape.blocks = 512 * 512 / shape.threads;
@@ -104,7 +112,7 @@ template <class Visit> void each_case(Visit visit) {
     for (const ProbeCase& c : probe->cases("cuda:0")) cases[c.probe].push_back(c), ++count;
   }
   // Four types of arithmetic, seven of memory and four chases on the oldest GPU; four spaces on the chip, two of
-  // accesses, four of atomics, a branch, a sum, a product and tiles.
+  // accesses, four of atomics, a branch, a sum, a product and tiles. Tensor cores come with capability 8.0.
   CHECK(count >= 29);
   for (const auto& [name, questions] : cases) {
     SUBCASE(name.c_str()) {
@@ -178,7 +186,8 @@ TEST_CASE("twice the repeats are twice the cycles, and no step is free") {
     const auto runner = open(probe, c, 8 * MiB);
     Shape shape{.blocks = 1, .threads = 1};
     if (c.probe == "bandwidth") shape = {.blocks = 1, .threads = 1, .access_bytes = 4, .bytes = 8 * MiB};
-    if (c.probe == "latency" || is_pattern(c)) shape = few_shapes(c, probe.context(c).layout).front();
+    if (c.probe == "latency" || c.probe == "tensor" || is_pattern(c))
+      shape = few_shapes(c, probe.context(c).layout).front();
     // A store is not waited for, and a grid that is not resident leaves no cycles.
     if (c.operation == Operation::write || c.probe == "reduction" || c.probe == "product") return;
     runner->prepare({c, shape});
@@ -221,7 +230,7 @@ TEST_CASE("the lists of shapes: each once, and the device takes them") {
     const std::vector<Shape> shapes = probe.shapes(c);
     CHECK(std::set<Shape>(shapes.begin(), shapes.end()).size() == shapes.size());
     if (!is_pattern(c)) CHECK(shapes.front().blocks == 1);
-    if (!is_pattern(c)) CHECK(shapes.front().threads == 1);
+    if (!is_pattern(c) && c.probe != "tensor") CHECK(shapes.front().threads == 1);
     for (const Shape& s : probe.usual_shapes(c)) CHECK(std::find(shapes.begin(), shapes.end(), s) != shapes.end());
     std::uint64_t most = 0;
     for (const Shape& s : shapes) most = std::max(most, s.bytes);

@@ -39,6 +39,10 @@ std::optional<std::string> why_no_kernels(const Spec& spec, Need need) {
       wants(key);
   if (need == Need::atomics)
     for (const char* key : {"l2_atomics_g_s", "l2_atomics_one_word_g_s"}) wants(key);
+  if (need == Need::tensor)
+    for (const char* key :
+         {"tensor_fp16", "tensor_tf32", "tensor_fp8", "tensor_int8", "tensor_fp64", "tensor_latency_cycles"})
+      wants(key);
   if (need == Need::memory && !spec.d2d) missing += (missing.empty() ? "" : ", ") + std::string("links.d2d");
   if (missing.empty()) return std::nullopt;
   return fmt::format("the spec of {} does not say how its kernels run: add {} to {}", spec.name, missing,
@@ -73,6 +77,13 @@ Multiprocessors multiprocessors_of(const Spec& spec) {
   m.shared_atomic_lanes = count_or(spec, "shared_atomic_lanes", m.shared_atomic_lanes);
   m.l2_atomics_per_s = figure_or(spec, "l2_atomics_g_s", 0) * 1e9;
   m.l2_atomics_one_word_per_s = figure_or(spec, "l2_atomics_one_word_g_s", 0) * 1e9;
+  m.tensor_fp16 = figure_or(spec, "tensor_fp16", m.tensor_fp16);
+  m.tensor_tf32 = figure_or(spec, "tensor_tf32", m.tensor_tf32);
+  m.tensor_fp8 = figure_or(spec, "tensor_fp8", m.tensor_fp8);
+  m.tensor_int8 = figure_or(spec, "tensor_int8", m.tensor_int8);
+  m.tensor_fp64 = figure_or(spec, "tensor_fp64", m.tensor_fp64);
+  m.mma_share = figure_or(spec, "mma_share", m.mma_share);
+  m.tensor_latency_cycles = figure_or(spec, "tensor_latency_cycles", m.tensor_latency_cycles);
   if (spec.d2d) m.bus_bytes_per_s = 2 * spec.d2d->bytes_per_s;
   return m;
 }

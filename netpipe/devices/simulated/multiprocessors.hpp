@@ -50,9 +50,13 @@ struct Multiprocessors {
   std::uint32_t shared_atomic_lanes = 1;  // additions to one word that a cycle of shared memory makes
   double l2_atomics_per_s = 0, l2_atomics_one_word_per_s = 0;  // of all SMs: on a word a thread, on one word
   double constant_bytes_per_cycle = 0;                         // of an SM, 4 for each lane that reads the same word
+  // Tensor cores: multiply-adds a cycle of an SM, by type, where wgmma keeps them busy; of that what mma reaches, and
+  // how long a product waits for the one before.
+  double tensor_fp16 = 0, tensor_tf32 = 0, tensor_fp8 = 0, tensor_int8 = 0, tensor_fp64 = 0;
+  double mma_share = 1, tensor_latency_cycles = 0;
 };
 
-enum class Need { compute, memory, onchip, atomics };
+enum class Need { compute, memory, onchip, atomics, tensor };
 // Which keys of the spec are missing for such kernels, in one sentence; nothing if none.
 std::optional<std::string> why_no_kernels(const Spec&, Need);
 // What a spec leaves out stays as it is above. The bus moves twice the rate of d2d, whose bytes count once.

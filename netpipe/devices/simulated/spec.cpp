@@ -97,6 +97,8 @@ constexpr const char* hardware_keys[] = {
     "transaction_bytes",   // least that the bus moves
     "sm_bytes_per_cycle",  // between an SM and memory
     "shared_banks", "bank_bytes", "sector_bytes", "line_bytes", "l1_bytes", "l1_bytes_per_cycle", "l2_gb_s",
+    // Of tensor cores, multiply-adds a cycle of an SM; mma_share: of wgmma's rate that mma reaches
+    "tensor_fp16", "tensor_tf32", "tensor_fp8", "tensor_int8", "tensor_fp64", "mma_share", "tensor_latency_cycles",
     "constant_bytes_per_cycle", "branch_lanes", "shared_atomic_lanes", "l2_atomics_g_s", "l2_atomics_one_word_g_s",
     "hardware_queues",
     "stream_create_us",  // t_sc

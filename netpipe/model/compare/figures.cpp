@@ -49,9 +49,10 @@ std::vector<FigureChoice> figures_of(const TransferCase& c, std::uint32_t lane) 
 std::vector<FigureChoice> figures_of(const ProbeCase& c, std::uint32_t) {
   const std::string where = c.device == "host" ? "host " : "";
   if (c.probe == "product") return {};
-  if (c.operation == Operation::fma) {
-    const auto unit = c.type == DataType::int32 ? FigureUnit::operations_per_s : FigureUnit::flop_per_s;
-    return {{fmt::format("{}compute {}", where, name(c.type)), Among::fastest, unit}};
+  if (counts_operations(c)) {
+    const auto unit = is_whole_number(c.type) ? FigureUnit::operations_per_s : FigureUnit::flop_per_s;
+    const std::string by = c.operation == Operation::fma ? "" : fmt::format(" by {}", name(c.operation));
+    return {{fmt::format("{}{} {}{}", where, c.probe, name(c.type), by), Among::fastest, unit}};
   }
   if (c.probe == "onchip")
     return {{fmt::format("bandwidth of {}", name(c.space)), Among::fastest, FigureUnit::bytes_per_s}};

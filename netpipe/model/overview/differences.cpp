@@ -23,6 +23,7 @@ std::vector<Number> numbers_of(const DeviceOverview& device) {
       all.push_back({curve.name + " at " + size_text(largest->bytes), largest->rate, true});
   for (const Figure& f : device.bandwidth) all.push_back({"bandwidth, " + f.name, f.value, true});
   for (const Figure& f : device.compute) all.push_back({"compute, " + f.name, f.value, true});
+  for (const Figure& f : device.tensor) all.push_back({"tensor, " + f.name, f.value, true});
   for (const MemoryLevel& level : device.levels)
     if (level.latency) all.push_back({"latency, " + level.name, level.latency->estimate, false});
   for (const Figure& f : device.calls) all.push_back({f.name, f.value, false});

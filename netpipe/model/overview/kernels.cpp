@@ -26,7 +26,7 @@ Figure fastest(const ProbeSeries& series, std::string_view called) {
   if (series.limit.per_s > 0) {
     figure.percent_of_peak = 100 * figure.value.value / series.limit.per_s;
     figure.clock_mhz = best->clock_mhz;
-    if (series.question.operation == Operation::fma && best->clock_mhz > 0 && series.layout.clock_mhz > 0)
+    if (counts_operations(series.question) && best->clock_mhz > 0 && series.layout.clock_mhz > 0)
       figure.percent_at_clock = figure.percent_of_peak * series.layout.clock_mhz / best->clock_mhz;
   }
   for (const ProbePoint& point : points_of(series)) {
@@ -62,7 +62,22 @@ std::vector<Figure> compute_figures(const Trace& trace, const OfDevice& device) 
     const bool again = std::ranges::find(figures, name(c.type), &Figure::name) != figures.end();
     if (c.probe != "compute" || c.operation != Operation::fma || !device.has(series) || again) continue;
     figures.push_back(fastest(series, name(c.type)));
-    figures.back().value.unit = c.type == DataType::int32 ? "OP/s" : "FLOP/s";
+    figures.back().value.unit = is_whole_number(c.type) ? "OP/s" : "FLOP/s";
+  }
+  return figures;
+}
+
+// Of each type the faster instruction.
+std::vector<Figure> tensor_figures(const Trace& trace, const OfDevice& device) {
+  std::vector<Figure> figures;
+  for (const ProbeSeries& series : trace.of<Probes>()) {
+    const ProbeCase& c = series.question;
+    if (c.probe != "tensor" || !device.has(series)) continue;
+    Figure figure = fastest(series, name(c.type));
+    figure.value.unit = is_whole_number(c.type) ? "OP/s" : "FLOP/s";
+    const auto before = std::ranges::find(figures, name(c.type), &Figure::name);
+    if (before == figures.end()) figures.push_back(std::move(figure));
+    else if (!(figure.value.value <= before->value.value)) *before = std::move(figure);
   }
   return figures;
 }

@@ -38,6 +38,7 @@ std::vector<CopyCurve> copy_curves(const Trace&, const OfDevice&);
 // Bandwidth and computing power of its probes: the corner All-All, as report has it.
 std::vector<Figure> bandwidth_figures(const Trace&, const OfDevice&);
 std::vector<Figure> compute_figures(const Trace&, const OfDevice&);
+std::vector<Figure> tensor_figures(const Trace&, const OfDevice&);
 // Of parameters that were derived.
 std::vector<MemoryLevel> memory_levels(const DeviceParameters&);
 std::vector<Figure> call_figures(const Trace&, const OfDevice&);

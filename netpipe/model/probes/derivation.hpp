@@ -31,7 +31,7 @@ void derive_rate(const ProbeSeries&, const std::string& name, DeviceParameters&)
 void derive_levels(const ProbeSeries&, const OwnFacts&, DeviceParameters&);
 
 // Of the probes onchip and access: bandwidths of shared memory and caches, banks, sectors and lines. Of reduction: what
-// its rungs reach. Nothing of others.
+// its rungs reach. Of tensor: operations a cycle. Nothing of others.
 void derive_onchip(const ProbeSeries&, DeviceParameters&);
 
 // ---- one value ------------------------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ DeviceParameters derive_device(const SeriesList& list, const Provenance& provena
     model::derive_levels(*series, own, device);
   }
   for (const ProbeSeries* series : list)
-    if (is_pattern(series->question)) model::derive_onchip(*series, device);
+    if (is_pattern(series->question) || series->question.probe == "tensor") model::derive_onchip(*series, device);
   if (!chases && !device.simulated)
     device.missing.push_back("sizes and latencies of the memory levels: need probe latency");
   return device;

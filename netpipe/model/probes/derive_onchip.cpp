@@ -1,5 +1,5 @@
-// What the probes onchip and access say: bandwidths of a unit's own memories and of L2, banks, sectors and lines; and
-// how far the rungs of a reduction come.
+// What the probes onchip, access and tensor say: bandwidths of a unit's own memories and of L2, banks, sectors and
+// lines; and how far the rungs of a reduction come.
 #include <fmt/format.h>
 
 #include <bit>
@@ -16,9 +16,9 @@ namespace {
 
 constexpr double for_banks = 0.05, for_pieces = 0.01;
 constexpr unsigned lane_bytes = 4;
-constexpr const char* per_unit = "bytes a cycle and unit";
+constexpr const char *per_unit = "bytes a cycle and unit", *operations_per_unit = "operations a cycle and unit";
 
-// The fastest of the shapes that qualify, in bytes per cycle of one unit.
+// The fastest of the shapes that qualify, in bytes or operations per cycle of one unit.
 template <class Qualifies>
 Parameter fastest(const ProbeSeries& series, const std::string& name, const std::string& meaning, Qualifies qualifies) {
   const auto rates = rates_of(series);
@@ -27,8 +27,10 @@ Parameter fastest(const ProbeSeries& series, const std::string& name, const std:
     if (qualifies(r.shape) && r.cycle_rate.value > (best ? best->cycle_rate.value : 0)) best = &r;
   Parameter p = parameter(name, {}, meaning);
   if (!best || series.layout.units == 0) return p;
-  p.estimate = quotient({best->cycle_rate}, {exactly(series.layout.units)}, per_unit,
-                        "bytes of the fastest shape / cycles / units: " + text_of(best->shape));
+  const bool operations = counts_operations(series.question);
+  p.estimate = quotient({best->cycle_rate}, {exactly(series.layout.units)}, operations ? operations_per_unit : per_unit,
+                        fmt::format("{} of the fastest shape / cycles / units: {}", operations ? "operations" : "bytes",
+                                    text_of(best->shape)));
   for (const std::string& doubt : best->doubts) add_note(p.note, doubt);
   return p;
 }
@@ -140,6 +142,11 @@ void derive_onchip(const ProbeSeries& series, DeviceParameters& into) {
     return;
   }
   if (series.question.probe == "reduction") return add_ladder(series, into);
+  if (series.question.probe == "tensor") {
+    const std::string called =
+        fmt::format("tensor {} by {}", name(series.question.type), name(series.question.operation));
+    return add_rate(called.c_str(), "products of tensor cores, two operations a multiply-add", any);
+  }
   if (series.question.probe != "onchip") return;
   const double l2 = static_cast<double>(series.layout.cache_bytes);
   switch (series.question.space) {

@@ -58,16 +58,15 @@ Section memory_section(const DeviceOverview& device, Extent extent) {
   return section;
 }
 
-Section compute_section(const DeviceOverview& device) {
-  Section section{"COMPUTE"};
-  if (device.compute.empty()) return section;
+void add_operations(const std::vector<Figure>& figures, std::string_view of, Section& section) {
+  if (figures.empty()) return;
   double most = 0;
-  for (const Figure& f : device.compute)
+  for (const Figure& f : figures)
     if (f.value.value > most) most = f.value.value;
   const bool tera = most >= 1e12;
-  Entry rates{tera ? "TFLOP/s" : "GFLOP/s"};
+  Entry rates{of.empty() ? tera ? "TFLOP/s" : "GFLOP/s" : std::string(of)};
   std::string at_clock;
-  for (Figure f : device.compute) {
+  for (Figure f : figures) {
     if (at_clock.empty() && f.percent_at_clock > f.percent_of_peak + worth_saying)
       at_clock =
           fmt::format("at the run's {:.0f} MHz {} reaches {} %", f.clock_mhz, f.name, percent_text(f.percent_at_clock));
@@ -76,6 +75,12 @@ Section compute_section(const DeviceOverview& device) {
   }
   if (!at_clock.empty()) rates.items.push_back(at_clock);
   section.entries.push_back(std::move(rates));
+}
+
+Section compute_section(const DeviceOverview& device) {
+  Section section{"COMPUTE"};
+  add_operations(device.compute, "", section);
+  add_operations(device.tensor, "tensor", section);
   return section;
 }
 

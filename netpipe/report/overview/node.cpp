@@ -81,7 +81,7 @@ bool has_doubts(const DeviceOverview& device) {
   const auto is_marked = [](const Figure& f) { return marks_of(f) == "?"; };
   const auto is_noted = [](const std::optional<Parameter>& p) { return p && !p->note.empty(); };
   return std::ranges::any_of(device.bandwidth, is_marked) || std::ranges::any_of(device.compute, is_marked) ||
-         std::ranges::any_of(device.stream_costs, is_marked) ||
+         std::ranges::any_of(device.tensor, is_marked) || std::ranges::any_of(device.stream_costs, is_marked) ||
          std::ranges::any_of(device.levels,
                              [&](const MemoryLevel& level) { return is_noted(level.latency) || is_noted(level.size); });
 }
