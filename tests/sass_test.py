@@ -2,7 +2,7 @@
 """What the compiler made of the multiply-add chains: the loop of every kernel holds the instructions it is counted as,
 and hardly anything else. Reads machine code, so it needs no GPU; without cuobjdump it is skipped.
 
-  sass_test.py OBJECT...    of the probes compute, bandwidth, onchip, access and atomics
+  sass_test.py OBJECT...    of the probes compute, bandwidth, onchip, access, atomics and tensor
 """
 import collections
 import os
@@ -26,6 +26,8 @@ PATTERNS = {r"read_wordsI\w*6Shared": (r"LDS(\.U)?$", 8, 24), r"read_wordsI\w*8C
             r"read_windowsILb0": (r"LDG\.E(?!\.128)", 8, 28), r"read_windowsILb1": (r"LDG\.E(?!\.128)", 8, 28),
             r"add_wordsILb0ELb0": (r"RED", 8, 16), r"add_wordsILb0ELb1": (r"ATOMG", 8, 20),
             r"add_wordsILb1ELb0": (r"ATOMS\.ADD", 8, 16), r"add_wordsILb1ELb1": (r"ATOMS\.ADD", 8, 20)}
+# Products of tensor cores, in the loop and one after it. Hopper has no fp8 in mma.
+PRODUCTS = re.compile(r"multiply_tilesI\w*?(Fp16|Bf16|Tf32|Int8|Fp64)ELj(\d)|(multiply_groups)I")
 INSTRUCTION = re.compile(r"\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+ )?\s*([A-Z][\w.]*)\s*([^;]*);")
 LOADS_AND_STORES = {1: (1, 1), 2: (1, 0), 3: (0, 1), 4: (1, 1), 5: (2, 1)}
 
@@ -100,6 +102,15 @@ def main():
                                  f"{dependent}: {counts} loads and stores, {wanted} wanted: "
                                  f"{dict(collections.Counter(loop))}")
                 seen["passes"] += 1
+            elif (found := PRODUCTS.search(name)) and arch not in ("sm_70", "sm_75"):
+                loop = longest_loop(body)
+                count = sum(bool(re.match(r"([HID]|[HIQ]G)MMA", o)) for o in loop)
+                each = 8 if found.group(1) == "Fp64" and arch < "sm_90" else 1  # smaller products there
+                wanted = 8 if found.group(3) else 32 * int(found.group(2)) * each
+                if count != wanted or len(loop) > 6 * wanted:
+                    wrong.append(f"{arch} {found.group(0)}: {count} products in a loop of {len(loop)} instructions, "
+                                 f"{wanted} wanted: {dict(collections.Counter(loop))}")
+                seen["products"] += 1
             for pattern, (kind, wanted, most) in PATTERNS.items():
                 if not re.search(pattern, name):
                     continue
@@ -111,7 +122,8 @@ def main():
                 seen["patterns"] += 1
     for sentence in wrong:
         print("WRONG", sentence)
-    print(f"{seen['chains']} chains, {seen['passes']} passes and {seen['patterns']} patterns read, {len(wrong)} wrong")
+    print(f"{seen['chains']} chains, {seen['passes']} passes, {seen['patterns']} patterns and {seen['products']} products "
+          f"read, {len(wrong)} wrong")
     return 1 if wrong or not all(seen[kind] for kind in ("chains", "passes", "patterns")) else 0
 
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "probes/cuda_sums.hpp"
 #include "probes/tensor/shapes.hpp"
@@ -160,12 +161,12 @@ __global__ void __launch_bounds__(1024) multiply_tiles(Tiles tiles, BlockRecord*
 using Kernel = WgmmaKernel;
 
 template <class Type> Kernel kernel_of(unsigned ilp) {
-  switch (ilp) {
-    case 1: return multiply_tiles<Type, 1>;
-    case 2: return multiply_tiles<Type, 2>;
-    case 4: return multiply_tiles<Type, 4>;
-    default: return multiply_tiles<Type, 8>;
+  if constexpr (!std::is_same_v<Type, Fp64>) {  // see tensor::shapes()
+    if (ilp == 2) return multiply_tiles<Type, 2>;
+    if (ilp == 4) return multiply_tiles<Type, 4>;
+    if (ilp == 8) return multiply_tiles<Type, 8>;
   }
+  return multiply_tiles<Type, 1>;
 }
 
 Kernel kernel_of(const ProbeCase& c, unsigned ilp) {
@@ -279,11 +280,9 @@ class TensorProbe final : public CudaProbe {
     if (auto why = refuses_grid(shape)) return why;
     return tensor::refuses(c, shape);
   }
-  std::vector<Shape> shapes(const ProbeCase& c) const override {
-    return tensor::shapes(context(c).layout, c.operation);
-  }
+  std::vector<Shape> shapes(const ProbeCase& c) const override { return tensor::shapes(context(c).layout, c); }
   std::vector<Shape> usual_shapes(const ProbeCase& c) const override {
-    return tensor::usual_shapes(context(c).layout, c.operation);
+    return tensor::usual_shapes(context(c).layout, c);
   }
   std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
     return std::make_unique<TensorRunner>(*this, steps);
@@ -298,6 +297,9 @@ class TensorProbe final : public CudaProbe {
     const int capability = capability_of(*ordinal_of(c.device));
     if (c.operation == Operation::wgmma && capability != 90)
       return c.device + " has no wgmma, which only compute capability 9.0 has";
+    // The compiler makes Hopper's mma of fp8 from fp16 products, and leaves out those that it has seen before.
+    if (c.operation == Operation::mma && c.type == DataType::fp8 && capability == 90)
+      return "compute capability 9.0 has fp8 products by wgmma only";
     const int least = c.type == DataType::fp8 ? 89 : 80;
     if (capability < least)
       return c.device + " has no such products, which need compute capability " + (least == 89 ? "8.9" : "8.0");

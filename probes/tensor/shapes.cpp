@@ -20,6 +20,11 @@ std::vector<std::uint32_t> threads_of(const Layout& l, Operation operation) {
   return list;
 }
 
+std::vector<std::uint32_t> chains_of(const ProbeCase& c) {
+  if (c.operation == Operation::wgmma || c.type == DataType::fp64) return {1};
+  return {1, 2, 4, 8};
+}
+
 }  // namespace
 
 std::vector<ProbeCase> cases(const std::string& device) {
@@ -37,36 +42,35 @@ std::vector<ProbeCase> cases(const std::string& device) {
   return all;
 }
 
-std::vector<Shape> shapes(const Layout& l, Operation operation) {
+std::vector<Shape> shapes(const Layout& l, const ProbeCase& c) {
   std::vector<Shape> list;
-  const std::vector<std::uint32_t> ilps = operation == Operation::wgmma ? std::vector{1u} : std::vector{1u, 2u, 4u, 8u};
-  const auto threads = threads_of(l, operation);
+  const auto threads = threads_of(l, c.operation);
   for (const std::uint32_t blocks : {1u, l.units})
-    for (const std::uint32_t ilp : ilps)
+    for (const std::uint32_t ilp : chains_of(c))
       for (const std::uint32_t t : threads) list.push_back({.blocks = blocks, .threads = t, .ilp = ilp});
   // Several blocks on a multiprocessor, where registers leave room.
-  if (operation == Operation::mma)
-    for (const std::uint32_t ilp : {4u, 8u}) list.push_back({.blocks = 4 * l.units, .threads = 256, .ilp = ilp});
+  if (c.operation == Operation::mma)
+    for (const std::uint32_t ilp : chains_of(c)) list.push_back({.blocks = 4 * l.units, .threads = 256, .ilp = ilp});
   return each_once(std::move(list));
 }
 
-std::vector<Shape> usual_shapes(const Layout& l, Operation operation) {
-  if (operation == Operation::wgmma)
+std::vector<Shape> usual_shapes(const Layout& l, const ProbeCase& c) {
+  if (c.operation == Operation::wgmma)
     return {{.blocks = 1, .threads = group}, {.blocks = l.units, .threads = max_groups * group}};
   return {{.blocks = 1, .threads = warp},
-          {.blocks = l.units, .threads = std::min(1024u, l.max_threads_per_block), .ilp = 4}};
+          {.blocks = l.units,
+           .threads = std::min(1024u, l.max_threads_per_block),
+           .ilp = std::min(2u, chains_of(c).back())}};
 }
 
 std::optional<std::string> refuses(const ProbeCase& c, const Shape& shape) {
-  if (c.operation == Operation::wgmma) {
-    if (shape.threads % group || shape.threads > max_groups * group)
-      return std::to_string(shape.threads) + " threads: wgmma takes 128 or 256, one or two groups of four warps";
-    if (shape.ilp != 1) return std::to_string(shape.ilp) + " chains: wgmma queues its products, and takes 1";
-    return std::nullopt;
-  }
+  if (c.operation == Operation::wgmma && (shape.threads % group || shape.threads > max_groups * group))
+    return std::to_string(shape.threads) + " threads: wgmma takes 128 or 256, one or two groups of four warps";
   if (shape.threads % warp) return std::to_string(shape.threads) + " threads: mma takes whole warps of 32";
-  if (shape.ilp != 1 && shape.ilp != 2 && shape.ilp != 4 && shape.ilp != 8)
-    return std::to_string(shape.ilp) + " chains of a warp: it takes 1, 2, 4 or 8";
+  const auto chains = chains_of(c);
+  if (std::ranges::find(chains, shape.ilp) == chains.end())
+    return std::to_string(shape.ilp) +
+           " chains of a warp: " + (chains.size() == 1 ? "it takes 1" : "it takes 1, 2, 4 or 8");
   return std::nullopt;
 }
 

@@ -9,10 +9,11 @@ namespace npgpu::tensor {
 std::vector<ProbeCase> cases(const std::string& device);
 
 // The corners, where a warp (mma) or four (wgmma) stand for one lane; of mma also by chains of a warp, `ilp`. wgmma's
-// `ilp` is 1: its products are queued.
-std::vector<Shape> shapes(const Layout&, Operation);
+// `ilp` is 1, because its products are queued, and so is that of fp64, of which more chains need more registers than a
+// thread of a full block has.
+std::vector<Shape> shapes(const Layout&, const ProbeCase&);
 // One-One, and the largest All-All.
-std::vector<Shape> usual_shapes(const Layout&, Operation);
+std::vector<Shape> usual_shapes(const Layout&, const ProbeCase&);
 std::optional<std::string> refuses(const ProbeCase&, const Shape&);
 
 // Operations of all threads in one repeat, two a multiply-add.

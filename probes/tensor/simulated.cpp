@@ -45,11 +45,9 @@ class SimulatedTensor final : public SimulatedProbe {
   SimulatedTensor() : SimulatedProbe(Need::tensor, tensor_repeat) {}
   std::string_view name() const override { return "tensor"; }
   std::string_view summary() const override { return "products of tensor cores on simulated devices; no measurement"; }
-  std::vector<Shape> shapes(const ProbeCase& c) const override {
-    return tensor::shapes(context(c).layout, c.operation);
-  }
+  std::vector<Shape> shapes(const ProbeCase& c) const override { return tensor::shapes(context(c).layout, c); }
   std::vector<Shape> usual_shapes(const ProbeCase& c) const override {
-    return tensor::usual_shapes(context(c).layout, c.operation);
+    return tensor::usual_shapes(context(c).layout, c);
   }
 
  private:

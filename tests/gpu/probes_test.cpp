@@ -43,8 +43,9 @@ std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
     if (c.operation == Operation::wgmma)
       return {{.blocks = 1, .threads = 128}, {.blocks = l.units * 2 + 1, .threads = 256}};
     for (const std::uint32_t ilp : {1u, 2u, 4u, 8u})
-      all.push_back(
-          {.blocks = ilp == 1 ? 1 : l.units * ilp + 1, .threads = ilp == 8 ? 1024 : 96 * ilp - 64, .ilp = ilp});
+      if (ilp == 1 || c.type != DataType::fp64)
+        all.push_back(
+            {.blocks = ilp == 1 ? 1 : l.units * ilp + 1, .threads = ilp == 8 ? 1024 : 96 * ilp - 64, .ilp = ilp});
     return all;
   }
   if (c.probe == "product") {  // every tile, of matrices of 512 rows
@@ -192,7 +193,13 @@ TEST_CASE("twice the repeats are twice the cycles, and no step is free") {
     if (c.operation == Operation::write || c.probe == "reduction" || c.probe == "product") return;
     runner->prepare({c, shape});
     run(*runner, 64);
-    const double once = run(*runner, 512).cycles, twice = run(*runner, 1024).cycles;
+    // The least of several: a run may begin with caches that another one left, or beside a clock that changes.
+    const auto cycles = [&](std::uint64_t repeats) {
+      double least = run(*runner, repeats).cycles;
+      for (int i = 0; i < 4; ++i) least = std::min(least, run(*runner, repeats).cycles);
+      return least;
+    };
+    const double once = cycles(512), twice = cycles(1024);
     CHECK(twice / once > 1.7);
     CHECK(twice / once < 2.3);
     // No multiply-add has a latency under 2 cycles; a step of a pattern is 4 accesses of each of 8 warps at least.
