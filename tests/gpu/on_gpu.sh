@@ -1,6 +1,6 @@
 #!/bin/bash
 # Everything that needs a GPU, one verdict a line. Run it in a build folder on a machine with one:
-#   cmake -S . -B build && cmake --build build && cmake --build build --target npgpu_bench npgpu_bench_probes
+#   cmake -S . -B build && cmake --build build && cmake --build build --target npgpu_bench npgpu_bench_probes npgpu_bench_gemm
 #   cd build && tests/gpu/on_gpu.sh
 # Exit code 0 if all parts passed, 77 if there is no GPU. Logs stay in on_gpu_logs/.
 set -u
@@ -78,5 +78,11 @@ if [ -x "$bench"_probes ]; then
   grep ^BEST "$logs/bench_probes.log"
 else
   echo "bench_probes: left out: build the target npgpu_bench_probes"
+fi
+if [ -x "$bench"_gemm ]; then
+  part bench_gemm "$bench"_gemm
+  cat "$logs/bench_gemm.log"
+else
+  echo "bench_gemm: left out: build the target npgpu_bench_gemm"
 fi
 exit $failed

@@ -49,6 +49,10 @@ std::vector<FigureChoice> figures_of(const TransferCase& c, std::uint32_t lane) 
 std::vector<FigureChoice> figures_of(const ProbeCase& c, std::uint32_t) {
   const std::string where = c.device == "host" ? "host " : "";
   if (c.probe == "product") return {};
+  if (c.probe == "gemm")
+    return {{fmt::format("{}gemm {}{}", where, name(c.type),
+                         c.space == Space::host && where.empty() ? ", copies included" : ""),
+             Among::fastest, FigureUnit::flop_per_s}};
   if (c.operation == Operation::fma) {
     const auto unit = c.type == DataType::int32 ? FigureUnit::operations_per_s : FigureUnit::flop_per_s;
     return {{fmt::format("{}compute {}", where, name(c.type)), Among::fastest, unit}};
