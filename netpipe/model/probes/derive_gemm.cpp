@@ -67,7 +67,10 @@ void add_cores(const ProbeSeries& series, const Rates& rates, const std::string&
     if (r.shape.blocks == 1 && (!one || one->shape.n < r.shape.n)) one = &r;
   const PointRate* const best =
       one ? fastest_of(rates, [&](const PointRate& r) { return sizes(r.shape) == sizes(one->shape); }) : nullptr;
-  if (!best || best == one) return into.missing.push_back(name + " cores: needs one product on one core and on more");
+  const bool on_more = one && std::ranges::any_of(rates, [&](const PointRate& r) {
+                         return r.shape.blocks > 1 && sizes(r.shape) == sizes(one->shape);
+                       });
+  if (!best || !on_more) return into.missing.push_back(name + " cores: needs one product on one core and on more");
   Parameter p = parameter(name + " cores",
                           quotient({best->rate}, {one->rate}, "cores",
                                    "rate on the best number of cores / on one: " + text_of(best->shape)),
