@@ -7,9 +7,9 @@ import os
 import subprocess
 import tempfile
 
-from figures import PROGRAM, check, script  # first: it finds what follows
+from figures import HERE, PROGRAM, check, script  # first: it finds what follows
 import numpy as np  # noqa: E402
-from npgpu.plots import laws, levels, loader  # noqa: E402
+from npgpu.plots import gemm, gemm_cores, laws, levels, loader  # noqa: E402
 
 
 def write_chase(path, steps):
@@ -24,6 +24,21 @@ def write_chase(path, steps):
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"document": "npgpu-report", "version": 3, "run": {"hostname": "node17"}, "transfers": [], "jobs": [],
                    "probes": [probe]}, file)
+
+
+def write_products(path, types):
+    """A report of products on a host of 4 cores: {type: {(cores, n): GFLOP/s}}."""
+    def probe(kind, rates):
+        points = [{"m": n, "n": n, "k": n, "blocks": cores, "panels": 1,
+                   "rate_per_s": {"value": r * 1e9, "low": r * 0.99e9, "high": r * 1.01e9}} for (cores, n), r in rates.items()]
+        classes = [{"least_divisor": 8, "largest_divisor": 16, "sizes": 1, "relative": {"value": 0.5}, "rate_per_s": 4e10},
+                   {"least_divisor": 32, "largest_divisor": 64, "sizes": 1, "relative": {"value": 1}, "rate_per_s": 8e10}]
+        return {"title": f"gemm host fma {kind}", "simulated": False, "device_name": "Test CPU", "limit_per_s": 1e11, "units": 4,
+                "library": "A BLAS (liba.so)", "classes": classes, "points": points,
+                "case": {"probe": "gemm", "device": "host", "operation": "fma", "type": kind, "form": "streaming", "space": "host"}}
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"document": "npgpu-report", "version": 3, "run": {"hostname": "node17"}, "transfers": [], "jobs": [],
+                   "probes": [probe(*item) for item in types.items()]}, file)
 
 
 def words(where, name, *arguments):
@@ -67,7 +82,37 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
     text = words(folder, "onchip", patterns)
     check("SIMULATED" in text and "L1" in text and "L2" in text and "bytes a cycle and unit" in text, "onchip's words")
 
-    for name, arguments, word in [("laws", [made], "holds no probe with a law"), ("onchip", [made], "holds no usable point"),
+    products = os.path.join(folder, "products.json")
+    write_products(products, {"fp32": {(1, 64): 10, (1, 128): 20, (4, 128): 76, (2, 128): 39, (4, 72): 40, (4, 512): 80},
+                              "fp64": {(4, 128): 30}})
+    first, second = gemm.products([products])
+    (size, (cores, _, rate, _)) = gemm_cores.curve_of(first)
+    check(size == (128, 128, 128) and cores.tolist() == [1, 2, 4] and np.allclose(rate, [20e9, 39e9, 76e9]),
+          f"the largest product that one core had, by growing cores: {size} {cores} {rate}")
+    check(gemm_cores.curve_of(second) is None, "one number of cores is no curve")
+    check(gemm.classes_of(first) == [("divided by 32 to 64", 32, 64), ("divided by 8 to 16", 8, 16)], f"the fastest class first: {gemm.classes_of(first)}")
+    n, _, rate, _ = gemm.rates(first, lambda p: p["blocks"] == 4)
+    check(n.tolist() == [72, 128, 512] and np.allclose(rate, [40e9, 76e9, 80e9]), f"by growing n: {n} {rate}")
+    text = words(folder, "gemm", products)
+    check("Test CPU on node17: products of matrices" in text and "divided by 8 to 16" in text and "by A BLAS; dashed" in text, "gemm's words")
+    text = words(folder, "gemm_cores", products)
+    check("fp32, m 128" in text and "fp64" not in text and "Cores" in text, "gemm_cores' words: only what was measured over cores")
+    copied = os.path.join(folder, "gemm.h5")
+    ran = subprocess.run([PROGRAM, "probe", "gemm,reduction", "--device", "sim:tesla-s1070,sim:h200", "--quiet", "--output", copied],
+                         capture_output=True, text=True)
+    check(ran.returncode == 0, f"the program made no trace of products: {ran.stderr}")
+    text = words(folder, "gemm", copied)
+    check("SIMULATED" in text and "copied in panels" in text and "divided by 32" in text, "gemm's words of a simulated device")
+    text = words(folder, "ladder", copied)
+    check("ladder of reductions" in text and "Read (GB/s)" in text and "1x" in text, "ladder's words")
+    told = script("gemm_tables", copied, "--papers", os.path.join(HERE, "..", "data", "papers"))
+    check("SIMULATED Tesla S1070" in told.stdout and "| 32 | 32 | 0.713 | 246 | 0.713 | 245.67 |" in told.stdout and
+          "| 8 | 8, 4, 2, 1 | 0.693 | 48.5 | 0.693 | 48.46 |" in told.stdout, f"Table III comes back out: {told.stdout}{told.stderr}")
+    told = script("gemm_tables", products, "--papers", folder)
+    check(told.returncode == 2 and "is not the paper's table" in told.stderr, f"{told.stderr}")
+
+    for name, arguments, word in [("gemm", [made], "holds no products"), ("gemm_cores", [copied], "no product of matrices on one core"),
+                                  ("ladder", [made], "holds no probe reduction"), ("laws", [made], "holds no probe with a law"), ("onchip", [made], "holds no usable point"),
                                   ("levels", [made], "holds no probe latency"), ("corners", [chase], "holds no probe compute"),
                                   ("corners", [os.path.join(folder, "nosuch.h5")], "no such file")]:
         ended = script(name, *arguments, "-o", os.path.join(folder, "bad.png"))

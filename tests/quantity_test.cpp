@@ -76,6 +76,17 @@ TEST_CASE("counts, durations, fractions, lists") {
   CHECK_THROWS_AS(split_words("device", ""), Error);
 }
 
+TEST_CASE("ranges of counts: both ends, or as far as steps go") {
+  using List = std::vector<std::uint64_t>;
+  CHECK(parse_counts("n", "2..4,1e1,3", 1, 100) == List{2, 3, 4, 10});
+  CHECK(parse_counts("n", "64..96:8", 1, 100) == List{64, 72, 80, 88, 96});
+  CHECK(parse_counts("n", "64..95:8", 1, 100) == List{64, 72, 80, 88});
+  CHECK(parse_counts("n", "5..5:3", 1, 100) == List{5});
+  CHECK(parse_counts("n", "1..40960:10", 1, 100000).size() == 4096);
+  for (const char* bad : {"1..2:0", "4..2", "1..2:", "1:2", "1..2:x", "1..4097", "1..40961:10", "..3"})
+    CHECK_THROWS_AS(parse_counts("n", bad, 0, 100000), Error);
+}
+
 TEST_CASE("a share above 1 needs a percent sign, because 10 may be meant as 10 %") {
   CHECK_THROWS_WITH_AS(parse_fraction("tolerance", "10"),
                        "--tolerance: '10' is not clear: write 10% for 10 percent, or a fraction such as 0.05", Error);

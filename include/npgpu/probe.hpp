@@ -17,7 +17,7 @@
 namespace npgpu {
 
 enum class Operation {
-  fma,     // compute: x = x*a + b in registers, two operations
+  fma,     // compute: x = x*a + b in registers, two operations; gemm: those of C = A * B
   rmw,     // bandwidth: x = x + c in place; read and write are counted (Perez & Piccoli 2011)
   read,    // bandwidth: a sum of all elements
   write,   // bandwidth: every element set
@@ -97,6 +97,11 @@ struct Shape {
   std::uint32_t offset_bytes = 0;  // of the first thread's place from a line's begin
   std::uint32_t ways = 1;          // of a branch
   std::uint32_t rung = 0;          // of a ladder of kernels that do the same work, from 1; 0: there is one kernel
+  // Of gemm: C (m rows, n columns) = A (m, k) * B (k, n), in memory column by column; 0 of other probes. Where the
+  // matrices lie in the host's memory, B and C are copied and C is computed in so many panels of columns; 0: as many
+  // as the model advises, which is settled before anything is measured.
+  std::uint32_t m = 0, n = 0, k = 0;
+  std::uint32_t panels = 1;
 
   auto operator<=>(const Shape&) const = default;
 };
@@ -111,7 +116,11 @@ inline constexpr auto fields_of<Shape> =
                optional_field("stride", &Shape::stride),
                optional_field("offset_bytes", &Shape::offset_bytes, "B"),
                optional_field("ways", &Shape::ways),
-               optional_field("rung", &Shape::rung)};
+               optional_field("rung", &Shape::rung),
+               optional_field("m", &Shape::m),
+               optional_field("n", &Shape::n),
+               optional_field("k", &Shape::k),
+               optional_field("panels", &Shape::panels)};
 
 // The build of a device as its driver or system reports it: what shapes it takes, and what derived values are compared
 // with. 0 or NaN: not reported.
@@ -169,12 +178,15 @@ inline constexpr auto fields_of<ProbeSample> =
 struct ProbeContext {
   Layout layout;
   Limit limit;  // operations, bytes or loads per second, at Layout::clock_mhz
+  // That does the work, with version and settings, where it is not this program: "cuBLAS 13.0.2, default math".
+  std::string library{};
 
   bool operator==(const ProbeContext&) const = default;
 };
 template <>
 inline constexpr auto fields_of<ProbeContext> =
-    std::tuple{field("layout", &ProbeContext::layout), field("limit", &ProbeContext::limit)};
+    std::tuple{field("layout", &ProbeContext::layout), field("limit", &ProbeContext::limit),
+               optional_field("library", &ProbeContext::library)};
 
 struct Probes {
   static constexpr std::string_view name = "probes";
@@ -195,6 +207,9 @@ inline auto memory_of(const Shape& s) { return std::pair(s.bytes, s.blocks); }
 
 // What tells patterns apart.
 inline auto pattern_of(const Shape& s) { return std::tuple(s.stride, s.offset_bytes, s.ways, s.rung); }
+
+// The matrices of a gemm.
+inline auto matrices_of(const Shape& s) { return std::tuple(s.m, s.n, s.k, s.panels); }
 
 std::optional<std::string> flaw_of(const Shape&);
 std::optional<std::string> flaw_of(const ProbeSample&);
@@ -218,6 +233,8 @@ class Probe : public Backend<Probes> {
     if (const auto flaw = flaw_of(step.axes)) return "the shape " + *flaw;
     if (!is_pattern(step.question) && pattern_of(step.axes) != pattern_of(Shape{}))
       return "probe " + step.question.probe + " has no stride, offset, ways or rungs";
+    if (step.question.probe != "gemm" && matrices_of(step.axes) != matrices_of(Shape{}))
+      return "probe " + step.question.probe + " has no m, n, k or panels";
     return refuses_shape(step.question, step.axes);
   }
 };

@@ -40,6 +40,13 @@ template <> PointCost cost_of(const DeviceInfo& device, const Step<Probes>& step
   if (device.simulated) return {Seconds{0}, Seconds{0}};
   const auto bytes = static_cast<double>(step.axes.bytes);
   const bool host = device.id == "host", waits = step.question.form == Form::dependent;
+  if (step.axes.m > 0) {
+    const double work = 2.0 * step.axes.m * step.axes.n * step.axes.k;
+    const double elements = step.axes.m * 1.0 * step.axes.n + step.axes.k * (1.0 * step.axes.m + step.axes.n);
+    const Seconds product{1e-5 + work / (host ? 5e10 * step.axes.blocks : 3e13)};
+    const bool copied = !host && step.question.space == Space::host;
+    return {product + moved(copied ? 8 * elements : 0, 4e10), Seconds{host ? 0.05 : 1e-3} + moved(elements, 1e9)};
+  }
   if (counts_loads(step.question)) return {Seconds{host ? 1e-6 : 1e-5}, moved(bytes, host ? 1e9 : 5e10)};
   const double rate = host ? (waits ? 5e9 : 3e10) : (waits ? 5e10 : 2e12);
   return {Seconds{1e-6} + moved(bytes, rate), moved(bytes, host ? 1e10 : 1e12)};

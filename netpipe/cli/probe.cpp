@@ -20,34 +20,64 @@ template <class E> bool wanted(const Options& options, const std::string& option
   return std::find(chosen.begin(), chosen.end(), value) != chosen.end();
 }
 
-Shape shape_of(const std::string& text) {
-  Shape shape;
+// An axis of Shape by the word that a user types, and what it may be. `square` is m, n and k at once.
+struct Axis {
+  std::string_view word;
+  std::vector<std::uint32_t Shape::*> members;
+  std::uint64_t least = 1, most = 0x7fffffff;
+};
+const std::vector<Axis>& axes() {
+  static const std::vector<Axis> all{{"blocks", {&Shape::blocks}},
+                                     {"threads", {&Shape::threads}},
+                                     {"ilp", {&Shape::ilp}},
+                                     {"access", {&Shape::access_bytes}},
+                                     {"one_block_per_sm", {&Shape::one_block_per_sm}, 0, 1},
+                                     {"stride", {&Shape::stride}, 0},
+                                     {"offset", {&Shape::offset_bytes}, 0},
+                                     {"ways", {&Shape::ways}},
+                                     {"rung", {&Shape::rung}},
+                                     {"m", {&Shape::m}},
+                                     {"n", {&Shape::n}},
+                                     {"k", {&Shape::k}},
+                                     {"square", {&Shape::m, &Shape::n, &Shape::k}},
+                                     {"panels", {&Shape::panels}, 0}};
+  return all;
+}
+
+// "blocks=132,threads=1024", "square=64..512:8": where axes have ranges, every shape that these make.
+std::vector<Shape> shapes_of(const std::string& text) {
+  constexpr std::size_t most_shapes = 100'000;
+  std::vector<Shape> shapes(1);
   for (const std::string& word : split_words("shape", text)) {
     const std::size_t equals = word.find('=');
     const std::string axis = word.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
     const std::string option = "shape: " + axis;  // "--shape: blocks: '0' is too small"
-    const auto count = [&](std::uint64_t min, std::uint64_t max) {
-      return static_cast<std::uint32_t>(parse_count(option, value, min, max));
-    };
-    constexpr std::uint64_t most = 0x7fffffff;
-    if (axis == "blocks") shape.blocks = count(1, most);
-    else if (axis == "threads") shape.threads = count(1, most);
-    else if (axis == "ilp") shape.ilp = count(1, most);
-    else if (axis == "access") shape.access_bytes = count(1, most);
-    else if (axis == "bytes") shape.bytes = parse_size(option, value, 1);
-    else if (axis == "one_block_per_sm") shape.one_block_per_sm = count(0, 1);
-    else if (axis == "stride") shape.stride = count(0, most);
-    else if (axis == "offset") shape.offset_bytes = count(0, most);
-    else if (axis == "ways") shape.ways = count(1, most);
-    else if (axis == "rung") shape.rung = count(1, most);
-    else
+    if (axis == "bytes") {
+      const std::uint64_t bytes = parse_size(option, value, 1);
+      for (Shape& shape : shapes) shape.bytes = bytes;
+      continue;
+    }
+    const auto found = std::ranges::find(axes(), axis, &Axis::word);
+    if (found == axes().end())
       throw Error(ErrorKind::usage,
                   fmt::format("--shape: '{}' is none of blocks, threads, ilp, access, bytes, one_block_per_sm, stride, "
-                              "offset, ways, rung",
+                              "offset, ways, rung, m, n, k, square, panels",
                               axis));
+    const auto values = value.find("..") == std::string::npos
+                            ? std::vector{parse_count(option, value, found->least, found->most)}
+                            : parse_counts(option, value, found->least, found->most);
+    if (shapes.size() * values.size() > most_shapes)
+      throw Error(ErrorKind::usage, fmt::format("--shape: these ranges make more than {} shapes", most_shapes));
+    std::vector<Shape> more;
+    for (const Shape& shape : shapes)
+      for (const std::uint64_t one : values) {
+        Shape& next = more.emplace_back(shape);
+        for (const auto member : found->members) next.*member = static_cast<std::uint32_t>(one);
+      }
+    shapes = std::move(more);
   }
-  return shape;
+  return shapes;
 }
 
 // All: those that there are for this device; where there are none, those that there are, so that one of them says why.
@@ -68,11 +98,11 @@ std::vector<Shape> shapes_of(const Options& options, const Probe& probe, const P
 }
 
 Plan probe_plan(const Options& options) {
-  std::optional<Shape> shape;
-  if (const auto text = options.maybe("shape")) shape = shape_of(*text);
+  std::vector<Shape> asked;
+  if (const auto text = options.maybe("shape")) asked = shapes_of(*text);
   // What is wrong with the words is wrong on every device.
   wanted(options, "operation", Operation::fma), wanted(options, "type", DataType::fp32),
-      wanted(options, "form", Form::streaming);
+      wanted(options, "form", Form::streaming), wanted(options, "space", Space::global);
   Plan plan;
   for (const std::string& id : split_words("device", options.maybe("device").value_or(devices::default_device())))
     for (const std::string& name : names_or_all(options.place("NAME"), id)) {
@@ -84,17 +114,22 @@ Plan probe_plan(const Options& options) {
           plan.left_out.push_back(name + ' ' + id + ": " + *why);
       for (const ProbeCase& c : cases) {
         if (!wanted(options, "operation", c.operation) || !wanted(options, "type", c.type) ||
-            !wanted(options, "form", c.form))
+            !wanted(options, "form", c.form) || !wanted(options, "space", c.space))
           continue;
-        const auto why = shape && !probe.refuses_case(c) ? probe.refuses({c, *shape}) : std::nullopt;
+        std::vector<Shape> shapes = asked.empty() ? shapes_of(options, probe, c) : asked;
+        std::optional<std::string> why;
+        if (!asked.empty() && !probe.refuses_case(c))
+          std::erase_if(shapes, [&](const Shape& shape) {
+            const auto refused = probe.refuses({c, shape});
+            if (refused && !why) why = refused;
+            return refused.has_value();
+          });
         if (why) plan.left_out.push_back(fmt::format("{}: --shape: {}", title(c), *why));
-        else
-          add<Probes>(plan, probe, device,
-                      steps_of<Probes>(c, shape ? std::vector{*shape} : shapes_of(options, probe, c)));
+        if (!shapes.empty()) add<Probes>(plan, probe, device, steps_of<Probes>(c, shapes));
       }
     }
   if (plan.points() == 0 && plan.left_out.empty())
-    throw Error(ErrorKind::usage, "no case of this probe has that operation, type and form (npgpu list)");
+    throw Error(ErrorKind::usage, "no case of this probe has that operation, type, form and space (npgpu list)");
   return plan;
 }
 
@@ -116,18 +151,20 @@ Command probe() {
       "  reduction: the ladder of sums, from the simplest kernel to the best\n"
       "  product: a product of matrices, from global memory and by tiles in shared memory\n"
       "  staging: from global into shared memory by plain loads, asynchronous and bulk copies\n"
+      "  gemm: products of matrices by cuBLAS or a BLAS of the host, over sizes, cores, and with copies\n"
       "Of onchip, access, atomics, divergence and product each shape is held against the law that is taught: bank "
       "conflicts, "
       "sectors, lines, ways.",
       {"NAME"},
       {"npgpu probe all", "npgpu probe all --thorough", "npgpu probe onchip --operation read",
        "npgpu probe compute --device host --type fp32,fp64",
-       "npgpu probe bandwidth --operation read --shape blocks=132,threads=1024,access=16,bytes=4GiB"},
+       "npgpu probe bandwidth --operation read --shape blocks=132,threads=1024,access=16,bytes=4GiB",
+       "npgpu probe gemm --type fp64 --space global --shape square=64..1024:8"},
       with_measure_options(
           {{"What is measured (lists: a,b,c)",
             {Option("device", {}, "A list. Default: the first GPU if there is one, else host."),
              Option("operation", {}, "Default: all that the device answers."), Option("type", {}, "Default: all."),
-             Option("form", {}, "Default: all."), "shape", "thorough"}}}),
+             Option("form", {}, "Default: all."), Option("space", {}, "Default: all."), "shape", "thorough"}}}),
       [](const Options& options) { return measure(options, probe_plan); }};
 }
 

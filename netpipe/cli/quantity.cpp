@@ -102,13 +102,15 @@ std::vector<std::uint64_t> parse_counts(std::string_view option, std::string_vie
   };
   std::vector<std::uint64_t> all;
   for (const std::string& word : split_words(option, text)) {
-    const std::size_t dots = word.find("..");
-    const std::uint64_t first = one(std::string_view(word).substr(0, dots));
-    const std::uint64_t last = dots == std::string::npos ? first : one(std::string_view(word).substr(dots + 2));
-    if (last < first || last - first >= longest)
+    const std::string_view view = word;
+    const std::size_t dots = view.find(".."), colon = dots == view.npos ? view.npos : view.find(':', dots);
+    const std::uint64_t first = one(view.substr(0, dots));
+    const std::uint64_t last = dots == view.npos ? first : one(view.substr(dots + 2, colon - dots - 2));
+    const std::uint64_t step = colon == view.npos ? 1 : one(view.substr(colon + 1));
+    if (last < first || step == 0 || (last - first) / step >= longest)
       refuse(option, word,
              "no range; write the smaller number first, and at most " + std::to_string(longest) + " of them");
-    for (std::uint64_t n = first; n <= last; ++n) all.push_back(n);
+    for (std::uint64_t n = first; n <= last; n += step) all.push_back(n);
   }
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());

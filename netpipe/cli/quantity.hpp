@@ -19,7 +19,8 @@ std::uint64_t parse_size(std::string_view option, std::string_view text, std::ui
 std::vector<std::uint64_t> parse_sizes(std::string_view option, std::string_view text);
 std::uint64_t parse_count(std::string_view option, std::string_view text, std::uint64_t min,
                           std::uint64_t max = UINT64_MAX);
-// "1000,1e6,2.5e6", "1..32": whole numbers, a range has both of its ends; ascending and each once in the result.
+// "1000,1e6,2.5e6", "1..32", "64..512:8": whole numbers; a range has both of its ends, or goes on by a step. Ascending
+// and each once in the result.
 std::vector<std::uint64_t> parse_counts(std::string_view option, std::string_view text, std::uint64_t min,
                                         std::uint64_t max);
 // "0.25", "250ms", "2s", "10us": plain numbers are seconds. Positive, or at least `min`.

@@ -9,6 +9,7 @@ std::string title(const ProbeCase& c) {
   if (c.form == Form::dependent) text += " dependent";
   if (c.space != Space::registers && c.space != Space::global && c.space != Space::host)
     text += fmt::format(" {}", name(c.space));
+  if (c.probe == "gemm" && c.space == Space::host && c.device != "host") text += " host";  // copies are part of it
   return text;
 }
 
@@ -31,6 +32,13 @@ std::optional<std::string> flaw_of(const ProbeSample& sample) {
 }
 
 std::string text_of(const Shape& s) {
+  if (s.m > 0) {
+    std::string text =
+        s.m == s.n && s.n == s.k ? fmt::format("square {}", s.m) : fmt::format("m {}, n {}, k {}", s.m, s.n, s.k);
+    if (s.blocks > 1) text += fmt::format(", {} cores", s.blocks);
+    if (s.panels != 1) text += s.panels ? fmt::format(", {} panels", s.panels) : ", panels as advised";
+    return text;
+  }
   std::string text = fmt::format("{} x {} threads, ilp {}", s.blocks, s.threads, s.ilp);
   if (s.access_bytes > 0) text += fmt::format(", {} B each", s.access_bytes);
   if (s.bytes > 0) text += ", in " + size_text(s.bytes);

@@ -7,6 +7,7 @@
 #include "netpipe/model/probes/probe_rates.hpp"
 #include "netpipe/report/perturbed_sizes.hpp"
 #include "netpipe/report/series_text.hpp"
+#include "npgpu/classes.hpp"
 #include "npgpu/drift.hpp"
 #include "npgpu/laws.hpp"
 #include "npgpu/matrix.hpp"
@@ -104,6 +105,14 @@ template <class K> Json points_json(const Series<K>& series) {
 void add_summary(Json& json, const ProbeSeries& series) {
   const std::optional<Law> law = law_of(series);
   json["law"] = law ? Json({entry("rule", law->rule), entry("counts", law->counts)}) : Json(nullptr);
+  const std::optional<RateClasses> classes = classes_of(series);
+  json["classes"] = classes ? array_of(classes->classes,
+                                       [](const RateClass& c) {
+                                         return Json({entry("least_divisor", c.least), entry("largest_divisor", c.most),
+                                                      entry("sizes", c.sizes), entry("relative", c.relative),
+                                                      entry("rate_per_s", c.rate)});
+                                       })
+                            : Json(nullptr);
   json["points"] = points_json(series);
 }
 template <class K> void add_summary(Json& json, const Series<K>& series) { json["points"] = points_json(series); }

@@ -1,5 +1,6 @@
 // One series of a probe: a row for each shape.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -7,6 +8,7 @@
 
 #include "netpipe/model/probes/probe_rates.hpp"
 #include "netpipe/report/series_text.hpp"
+#include "npgpu/classes.hpp"
 #include "npgpu/laws.hpp"
 
 namespace npgpu {
@@ -63,6 +65,47 @@ void note_law(Page& page, const Law& law) {
   page.note(text);
 }
 
+// "8": only 8 divides; "8, 16"; "1 to 16"
+std::string divisors_text(const RateClass& c) {
+  if (c.least == c.most) return std::to_string(c.least);
+  return fmt::format("{}{}{}", c.least, c.most == 2 * c.least ? ", " : " to ", c.most);
+}
+
+void note_classes(Page& page, const RateClasses& found) {
+  if (found.classes.empty()) return;
+  if (found.classes.size() == 1)
+    return page.note(
+        fmt::format("squares by the largest power of two, up to {}, that divides n: no two differ", largest_divisor));
+  std::vector<std::string> parts;
+  for (const RateClass& c : found.classes) {
+    std::string text = fmt::format("{}: {} times", divisors_text(c), digits_text(c.relative.value, 3));
+    if (std::isfinite(c.rate)) text += fmt::format(", {} GFLOP/s", digits_text(c.rate * 1e-9));
+    parts.push_back(text + fmt::format(" ({} size{})", c.sizes, c.sizes == 1 ? "" : "s"));
+  }
+  page.note(
+      fmt::format("squares by the largest power of two, up to {}, that divides n, over what neighbours reach that "
+                  "{} divides, and the rates of the largest: {}",
+                  largest_divisor, largest_divisor, fmt::join(parts, "; ")));
+}
+
+// Of a host: the fewest cores that reach the best rate, within 1 %, of a product that was measured over cores.
+void note_cores(Page& page, const ProbeSeries& probe, const std::vector<model::PointRate>& rates) {
+  const model::PointRate *one = nullptr, *best = nullptr;
+  for (const model::PointRate& r : rates)
+    if (r.shape.blocks == 1 && (!one || one->shape.n < r.shape.n)) one = &r;
+  const auto same = [&](const model::PointRate& r) { return one && matrices_of(r.shape) == matrices_of(one->shape); };
+  for (const model::PointRate& r : rates)
+    if (same(r) && (!best || r.rate.value > best->rate.value)) best = &r;
+  if (!best || best == one) return;
+  constexpr double as_good = 0.99;
+  for (const model::PointRate& r : rates)
+    if (same(r) && r.shape.blocks < best->shape.blocks && r.rate.value >= as_good * best->rate.value) best = &r;
+  const double times = best->rate.value / one->rate.value;
+  page.note(fmt::format("{} cores were found; {} of them reach {} times the rate of one: {:.0f} % of {} times",
+                        probe.layout.units, best->shape.blocks, digits_text(times, 3), 100 * times / best->shape.blocks,
+                        best->shape.blocks));
+}
+
 }  // namespace
 
 std::string probe_rate_text(const ProbeCase& c, double per_s) {
@@ -80,24 +123,35 @@ void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
       std::any_of(probe.visits.begin(), probe.visits.end(), [](const auto& p) { return p.axes.bytes > 0; });
   const bool loads = counts_loads(c), limited = probe.limit.per_s > 0 && !loads;
   const std::optional<Law> law = law_of(probe);
-  const bool by_unit = is_pattern(c) && probe.layout.units > 0;
+  const bool gemm = c.probe == "gemm", by_unit = is_pattern(c) && !gemm && probe.layout.units > 0;
   // Of patterns only what differs has a column; what all shapes have stands below.
-  const bool every = !is_pattern(c) || probe.visits.size() < 2;
-  Table table({right("blocks", 0, every || differs(probe, &Shape::blocks)),
+  const bool every = !is_pattern(c) || (probe.visits.size() < 2 && !gemm);
+  Table table({right(gemm ? "cores" : "blocks", 0, every || differs(probe, &Shape::blocks)),
                right("threads", 0, every || differs(probe, &Shape::threads)),
                right("ilp", 0, every || differs(probe, &Shape::ilp)),
                right("access B", 3, memory && (every || differs(probe, &Shape::access_bytes))),
                right("working set", 0, memory && (every || differs(probe, &Shape::bytes))),
                right("stride", 0, varies(probe, &Shape::stride)),
-               right("offset B", 0, varies(probe, &Shape::offset_bytes)), right("ways", 0, varies(probe, &Shape::ways)),
-               right("rung", 0, varies(probe, &Shape::rung)), decimal(rate_head(c)), decimal("% of limit", 1, limited),
+               right("offset B", 0, varies(probe, &Shape::offset_bytes)),
+               right("ways", 0, varies(probe, &Shape::ways)),
+               right("rung", 0, varies(probe, &Shape::rung)),
+               right("m", 0, gemm),
+               right("n", 0, gemm),
+               right("k", 0, gemm),
+               right("panels", 0, varies(probe, &Shape::panels)),
+               decimal(rate_head(c)),
+               decimal("% of limit", 1, limited),
                right("95 % interval", 1),
                decimal(loads     ? "cycles"
                        : by_unit ? "a cycle and unit"
                                  : "per cycle",
                        by_unit ? 0 : 2),
-               right("passes", 3, law.has_value()), decimal("times as long", 0, law.has_value()),
-               decimal("by law", 0, law.has_value()), left("law", 0, law.has_value()), right("trials", 4), left("")});
+               right("passes", 3, law.has_value()),
+               decimal("times as long", 0, law.has_value()),
+               decimal("by law", 0, law.has_value()),
+               left("law", 0, law.has_value()),
+               right("trials", 4),
+               left("")});
   const auto rates = model::rates_of(probe);
   Marks marks;
   bool forced = false;
@@ -109,20 +163,38 @@ void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
     const LawPoint* const lawful = law_point(law, point.axes);
     const Shape& s = point.axes;
     forced |= s.one_block_per_sm != 0;
-    table.row({std::to_string(s.blocks), std::to_string(s.threads), std::to_string(s.ilp),
-               std::to_string(s.access_bytes), size_text(s.bytes), std::to_string(s.stride),
-               std::to_string(s.offset_bytes), std::to_string(s.ways), std::to_string(s.rung), rate_cell(c, rate.value),
-               percent_text(100 * rate.value / probe.limit.per_s), interval_text(rate),
-               digits_text(loads ? 1 / per_cycle : per_cycle), lawful ? digits_text(lawful->passes) : "-",
-               lawful ? digits_text(lawful->measured.value) : "-", lawful ? digits_text(lawful->law) : "-",
-               lawful ? verdict_text(*lawful) : "-", std::to_string(trials_of(probe, point)),
+    table.row({std::to_string(s.blocks),
+               std::to_string(s.threads),
+               std::to_string(s.ilp),
+               std::to_string(s.access_bytes),
+               size_text(s.bytes),
+               std::to_string(s.stride),
+               std::to_string(s.offset_bytes),
+               std::to_string(s.ways),
+               std::to_string(s.rung),
+               std::to_string(s.m),
+               std::to_string(s.n),
+               std::to_string(s.k),
+               std::to_string(s.panels),
+               rate_cell(c, rate.value),
+               percent_text(100 * rate.value / probe.limit.per_s),
+               interval_text(rate),
+               digits_text(loads ? 1 / per_cycle : per_cycle),
+               lawful ? digits_text(lawful->passes) : "-",
+               lawful ? digits_text(lawful->measured.value) : "-",
+               lawful ? digits_text(lawful->law) : "-",
+               lawful ? verdict_text(*lawful) : "-",
+               std::to_string(trials_of(probe, point)),
                (s.one_block_per_sm ? "1" : "") + marks.take(point, usable)});
   }
   page.text += '\n';
   page.rows(table);
   if (limited && probe.layout.clock_mhz > 0)
     page.note(fmt::format("% of limit: the limit at the highest clock, {:.0f} MHz", probe.layout.clock_mhz));
-  if (!every) {
+  if (!probe.library.empty()) page.note("by " + probe.library);
+  if (const auto classes = classes_of(probe)) note_classes(page, *classes);
+  if (gemm && c.device == "host") note_cores(page, probe, rates);
+  if (!every && !gemm) {
     Shape shared = probe.visits.front().axes;
     std::tie(shared.stride, shared.offset_bytes, shared.ways, shared.rung) = pattern_of(Shape{});
     page.note("the first shape: " + text_of(shared) + "; the others differ from it as the columns say");

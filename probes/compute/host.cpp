@@ -1,7 +1,6 @@
 // Computing power of the host: one thread a core, chains of multiply-adds in scalars or in whole SIMD registers.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <cstring>
 
 #include "probes/host/probe.hpp"
@@ -109,13 +108,7 @@ class HostComputeProbe final : public HostProbe {
 
  private:
   Limit limit(const ProbeCase& question, const Layout& l) const override {
-    const auto isa = widest_isa();
-    if (!isa) return {not_measured, why_no_isa()};
-    const Ports ports = documented_ports(host::processor(), *isa, question.type);
-    return {2.0 * l.units * l.lanes * ports.per_cycle * l.clock_mhz * 1e6,
-            std::isnan(ports.per_cycle) ? ports.source
-                                        : fmt::format("{} cores * {} lanes * {} per cycle * 2 * {:.0f} MHz ({})",
-                                                      l.units, l.lanes, ports.per_cycle, l.clock_mhz, ports.source)};
+    return multiply_add_limit(question.type, l);
   }
 };
 

@@ -61,6 +61,16 @@ Ports documented_ports(const host::Processor& p, Isa isa, DataType type) {
   return {not_measured, fmt::format("unknown: {} family {} model {} is in no table here", p.vendor, p.family, p.model)};
 }
 
+Limit multiply_add_limit(DataType type, const Layout& l) {
+  const auto isa = widest_isa();
+  if (!isa) return {not_measured, why_no_isa()};
+  const Ports ports = documented_ports(host::processor(), *isa, type);
+  return {2.0 * l.units * l.lanes * ports.per_cycle * l.clock_mhz * 1e6,
+          std::isnan(ports.per_cycle) ? ports.source
+                                      : fmt::format("{} cores * {} lanes * {} per cycle * 2 * {:.0f} MHz ({})", l.units,
+                                                    l.lanes, ports.per_cycle, l.clock_mhz, ports.source)};
+}
+
 std::optional<Isa> widest_isa() {
   const auto all = isas_here();
   return all.empty() ? std::nullopt : std::optional(all.back());

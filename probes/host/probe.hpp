@@ -60,6 +60,8 @@ struct Ports {
   std::string source;               // the document, or why not
 };
 Ports documented_ports(const host::Processor&, Isa, DataType);
+// Operations per second of all cores of this host; NaN with a reason where a factor is not known.
+Limit multiply_add_limit(DataType, const Layout&);
 
 // Why there is no core for each block; nothing if there is.
 std::optional<std::string> refuses_blocks(const Shape&);

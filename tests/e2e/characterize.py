@@ -14,7 +14,7 @@ import h5py
 from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
 
 check = Checks()
-AXES = {"transfers": ("bytes",), "probes": ("blocks", "threads", "ilp", "access_bytes", "bytes", "one_block_per_sm", "stride", "offset_bytes", "ways", "rung"),
+AXES = {"transfers": ("bytes",), "probes": ("blocks", "threads", "ilp", "access_bytes", "bytes", "one_block_per_sm", "stride", "offset_bytes", "ways", "rung", "m", "n", "k", "panels"),
         "jobs": ("bytes_in", "bytes_out", "kernel_bytes", "iterations", "chunks", "streams", "threads"),
         "calls": ("bytes", "blocks", "nodes")}
 

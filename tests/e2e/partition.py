@@ -66,6 +66,12 @@ with folder() as where:
         words = open(at("partition.svg"), encoding="utf-8").read()
         for word in ("SIMULATED", "fp64: number of streams", "refitted", "RTX 2080 Ti"):
             check(word in words, f"the figure says {word}")
+        for name, word in (("partition_sums", "ns each"), ("partition_overhead", "Overhead (ms)")):
+            drawn = subprocess.run([sys.executable, os.path.join(SOURCE, "plots"), name, at("sim.h5"), "-o", at(name + ".svg")],
+                                   env={**os.environ, "NPGPU": PROGRAM}, capture_output=True, text=True)
+            check(drawn.returncode == 0, drawn.stderr)
+            words = open(at(name + ".svg"), encoding="utf-8").read()
+            check("SIMULATED" in words and word in words, f"{name} says {word}")
         tables = subprocess.run([sys.executable, os.path.join(SOURCE, "plots"), "partition_tables", at("sim.h5"), "--papers",
                                  os.path.join(SOURCE, "data/papers")], env={**os.environ, "NPGPU": PROGRAM}, capture_output=True, text=True)
         check(tables.returncode == 0, tables.stderr)

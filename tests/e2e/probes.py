@@ -34,7 +34,7 @@ def by_name(device):
 
 def visits(trace):
     """Every visit's probe, shape and round. Cases are numbered as the first round came to them."""
-    columns = ("blocks", "threads", "ilp", "access_bytes", "bytes", "one_block_per_sm", "stride", "offset_bytes", "ways", "rung", "round")
+    columns = ("blocks", "threads", "ilp", "access_bytes", "bytes", "one_block_per_sm", "stride", "offset_bytes", "ways", "rung", "m", "n", "k", "panels", "round")
     with h5py.File(trace) as f:
         return [(*(probe.attrs[a] for a in ("probe", "type", "form")), *(int(row[c]) for c in columns))
                 for probe in f["probes"].values() for row in probe["visits"][:]]
@@ -121,6 +121,55 @@ def patterns(where):
     check("divergence sim:h200 branch int32" in every and "access sim:h200 read fp32 l1" in every, "--thorough is everything")
     refused = run("probe", "compute", "--device", "sim:h200", "--shape", "stride=2")
     check(refused.code == 2 and "no stride, offset, ways or rungs" in refused.err, refused.err)
+
+
+def products(where):
+    """Table III of Allada et al. 2009 is put into a simulated device, and comes out as classes. A BLAS that is not there
+    is a sentence; one that is there computes, and every element is right."""
+    trace = os.path.join(where, "gemm.h5")
+    made = run("probe", "gemm", "--device", "sim:tesla-s1070", "--space", "global", "--shape", "square=8128..8184:8", "--quiet",
+               "--output", trace, "--json")
+    check(made.code == 0 and not made.err, made.err)
+    expected = {"fp32": [(8, 16, 167.08), (32, 32, 245.67), (64, 64, 344.32)], "fp64": [(8, 8, 48.46), (16, 32, 62.11), (64, 64, 69.96)]}
+    for series in json.loads(made.out)["probes"]:
+        found = [(c["least_divisor"], c["largest_divisor"], c["rate_per_s"] * 1e-9) for c in series["classes"]]
+        wanted = expected.pop(series["case"]["type"])
+        check(len(found) == 3 and all(f[:2] == w[:2] and abs(f[2] / w[2] - 1) < 0.003 for f, w in zip(found, wanted)), f"classes: {found}")
+        check(len(series["points"]) == 8 and series["library"].startswith("simulated"), f"{series['library']}")
+    check(not expected, "both types")
+    table = " ".join(run("report", trace).out.split())
+    check("8, 16: 0.48" in table and "64: 1.00 times, 344.3 GFLOP/s (1 size)" in table, f"the report says so: {table}")
+
+    copied = run("probe", "gemm", "--device", "sim:h200", "--type", "fp32", "--shape", "square=2048,panels=0", "--shape",
+                 "square=2048,panels=0", "--quiet", "--output", os.path.join(where, "panels.h5"), "--json")
+    check(copied.code == 2 and "--shape" in copied.err, f"one --shape: {copied.err}")
+    copied = run("probe", "gemm", "--device", "sim:h200", "--type", "fp32", "--space", "host", "--shape", "square=2048,panels=0..1",
+                 "--quiet", "--output", os.path.join(where, "panels.h5"), "--json")
+    check(copied.code == 0, copied.err)
+    rates = {p["panels"]: p["rate_per_s"]["value"] for p in json.loads(copied.out)["probes"][0]["points"]}
+    check(len(rates) == 2 and 0 not in rates and rates[max(rates)] > 1.2 * rates[1], f"panels that are advised gain: {rates}")
+
+    for shape, words in (("square=64,panels=2", "panels=1"), ("square=64..128:0", "shape: square"), ("m=64", "needs m, n and k"),
+                         ("square=1..100000", "at most 4096"), ("square=64,bytes=8", "no threads, ilp, access or bytes")):
+        refused = run("probe", "gemm", "--device", "sim:h200", "--space", "global", "--shape", shape)
+        check(refused.code != 0 and words in refused.err, f"{shape}: {refused.code} {refused.err}")
+    refused = run("probe", "compute", "--device", "sim:h200", "--shape", "square=64")
+    check(refused.code == 2 and "no m, n, k or panels" in refused.err, refused.err)
+
+    absent = run("probe", "gemm", "--device", "host", env={**os.environ, "NPGPU_BLAS": "/no/such/library.so"})
+    check(absent.code != 0 and "NPGPU_BLAS names '/no/such/library.so'" in absent.err, f"{absent.code} {absent.err}")
+    trace = os.path.join(where, "blas.h5")
+    made = run("probe", "gemm", "--device", "host", "--shape", "m=64..65,n=33,k=7", "--schedule", "classic", "--repeats", "3", "--trials", "2",
+               "--quiet", "--output", trace, "--json")
+    if "no BLAS is there" in made.err:
+        print("skipped: products on the host:", made.err.strip())
+        return
+    check(made.code == 0, made.err)
+    for series in json.loads(made.out)["probes"]:
+        check(series["library"].endswith(")") and len(series["points"]) == 2, f"which BLAS: {series['library']}")
+    with h5py.File(trace) as f:
+        check(all((probe["samples"]["intact"][:] != 0).all() and (probe["samples"]["intact"][:] == 1).any() for probe in f["probes"].values()),
+              "every result was compared, and right")
 
 
 def a_part(where):
@@ -255,6 +304,7 @@ def other_readers(where):
 with folder() as where:
     simulated(where)
     patterns(where)
+    products(where)
     a_part(where)
     on_the_host(where)
     stopped(where)

@@ -65,6 +65,15 @@ std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
       }
     return all;
   }
+  if (c.probe == "gemm") {  // even, odd and ragged; in the host's memory also in panels that do not divide the columns
+    for (const auto& [m, n, k] : {std::tuple{64u, 64u, 64u}, {1u, 1u, 1u}, {130u, 77u, 201u}, {64u, 333u, 5u}})
+      for (const std::uint32_t panels : {1u, 2u, 7u}) {
+        Shape shape;
+        std::tie(shape.m, shape.n, shape.k, shape.panels) = std::tuple(m, n, k, panels);
+        if (panels == 1 || (c.space == Space::host && panels <= n)) all.push_back(shape);
+      }
+    return all;
+  }
   if (is_pattern(c)) {  // every pattern, by one block and by some
     for (Shape shape : find_probe(c.probe, c.device).shapes(c)) {
       if (shape.bytes > 8 * MiB) continue;
@@ -113,7 +122,8 @@ template <class Visit> void each_case(Visit visit) {
     for (const ProbeCase& c : probe->cases("cuda:0")) cases[c.probe].push_back(c), ++count;
   }
   // Four types of arithmetic, seven of memory and four chases on the oldest GPU; four spaces on the chip, two of
-  // accesses, four of atomics, a branch, a sum, a product and tiles. Tensor cores come with capability 8.0.
+  // accesses, four of atomics, a branch, a sum, a product and tiles. Tensor cores come with capability 8.0,
+  // four of gemm where there is a cuBLAS.
   CHECK(count >= 29);
   for (const auto& [name, questions] : cases) {
     SUBCASE(name.c_str()) {
@@ -190,7 +200,7 @@ TEST_CASE("twice the repeats are twice the cycles, and no step is free") {
     if (c.probe == "latency" || c.probe == "tensor" || is_pattern(c))
       shape = few_shapes(c, probe.context(c).layout).front();
     // A store is not waited for, and a grid that is not resident leaves no cycles.
-    if (c.operation == Operation::write || c.probe == "reduction" || c.probe == "product") return;
+    if (c.operation == Operation::write || c.probe == "reduction" || c.probe == "product" || c.probe == "gemm") return;
     runner->prepare({c, shape});
     run(*runner, 64);
     // The least of several: a run may begin with caches that another one left, or beside a clock that changes.
@@ -242,7 +252,8 @@ TEST_CASE("the lists of shapes: each once, and the device takes them") {
     std::uint64_t most = 0;
     for (const Shape& s : shapes) most = std::max(most, s.bytes);
     const auto runner = open(probe, c, most);
-    for (const Shape& s : shapes) CHECK_NOTHROW(runner->prepare({c, s}));
+    for (const Shape& s : shapes)
+      if (s.panels) CHECK_NOTHROW(runner->prepare({c, s}));
   });
 }
 
@@ -261,6 +272,37 @@ TEST_CASE("one runner serves all cases of a probe, in any order") {
       run(*runner, 2);
       CHECK(runner->check({}).value_or("") == "");
     }
+  }
+}
+
+TEST_CASE("a product whose panels are advised: some, and right; and none is prepared before") {
+  const Probe& gemm = find_probe("gemm", "cuda:0");
+  for (const ProbeCase& c : gemm.cases("cuda:0")) {
+    if (c.space != Space::host) continue;
+    Shape shape;
+    shape.m = shape.k = 700, shape.n = 1900, shape.panels = 0;
+    const ProbeStep step{c, shape};
+    const auto runner = gemm.open({&step, 1});
+    CHECK_THROWS_AS(runner->prepare(step), Error);
+    const ProbeStep settled = runner->settled(step, {});
+    CHECK(settled.axes.panels >= 1);
+    CHECK(settled.axes.panels <= 64);
+    runner->prepare(settled);
+    run(*runner, 3);
+    CHECK(runner->check({}).value_or("") == "");
+  }
+}
+
+TEST_CASE("a product says which cuBLAS made it, and how exactly; its blocks are the library's") {
+  const Probe& gemm = find_probe("gemm", "cuda:0");
+  for (const ProbeCase& c : gemm.cases("cuda:0")) {
+    const ProbeContext context = gemm.context(c);
+    CHECK(context.library.rfind("cuBLAS 1", 0) == 0);
+    CHECK(context.library.find("default math") != std::string::npos);
+    Shape shape = gemm.shapes(c).front();
+    CHECK_FALSE(gemm.refuses({c, shape}));
+    shape.blocks = 2;
+    CHECK(gemm.refuses({c, shape}).has_value());
   }
 }
 

@@ -1,5 +1,6 @@
 #include "netpipe/devices/host/facts.hpp"
 
+#include <hwloc/linux.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -172,6 +173,18 @@ bool pin_thread(unsigned cpu) {
   const Bitmap one(hwloc_bitmap_alloc());
   hwloc_bitmap_only(one.get(), cpu);
   return hwloc_set_cpubind(this_machine(), one.get(), HWLOC_CPUBIND_THREAD) == 0;
+}
+
+bool pin_other_thread(int thread, unsigned cpu) {
+  const Bitmap one(hwloc_bitmap_alloc());
+  hwloc_bitmap_only(one.get(), cpu);
+  return hwloc_linux_set_tid_cpubind(this_machine(), thread, one.get()) == 0;
+}
+
+int last_cpu(int thread) {
+  const Bitmap set(hwloc_bitmap_alloc());
+  return hwloc_linux_get_tid_last_cpu_location(this_machine(), thread, set.get()) == 0 ? hwloc_bitmap_first(set.get())
+                                                                                       : -1;
 }
 
 Caches caches_of(const std::vector<unsigned>& cpus) {

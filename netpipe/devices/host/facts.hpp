@@ -22,6 +22,10 @@ std::vector<unsigned> core_cpus();
 
 // Confines the calling thread to one cpu. False if the system refuses.
 bool pin_thread(unsigned cpu);
+// The same for another thread of this process, by the number that the system has for it (gettid); and the cpu that it
+// ran on last, -1 if unknown.
+bool pin_other_thread(int thread, unsigned cpu);
+int last_cpu(int thread);
 
 // Of the cores given; 0 where the system does not say.
 struct Caches {

@@ -108,7 +108,10 @@ constexpr const char* hardware_keys[] = {
     "call_event_wait_us", "call_event_elapsed_us", "call_callback_us", "call_memset_us", "call_malloc_free_us",
     "call_pool_alloc_free_us", "call_graph_launch_us", "graph_chain_kernel_us", "graph_fork_kernel_us",
     "call_graph_instantiate_us", "graph_instantiate_kernel_us", "call_graph_update_us", "graph_update_kernel_us",
-    "interface_row_us"};
+    "interface_row_us",
+    // products of matrices whose m, n and k this divides
+    "gemm_fp32_64_gflops", "gemm_fp32_32_gflops", "gemm_fp32_16_gflops", "gemm_fp32_8_gflops", "gemm_fp32_1_gflops",
+    "gemm_fp64_64_gflops", "gemm_fp64_32_gflops", "gemm_fp64_16_gflops", "gemm_fp64_8_gflops", "gemm_fp64_1_gflops"};
 
 Facts read_hardware(const JsonObject& from) {
   Facts facts;

@@ -49,6 +49,10 @@ std::vector<FigureChoice> figures_of(const TransferCase& c, std::uint32_t lane) 
 std::vector<FigureChoice> figures_of(const ProbeCase& c, std::uint32_t) {
   const std::string where = c.device == "host" ? "host " : "";
   if (c.probe == "product") return {};
+  if (c.probe == "gemm")
+    return {{fmt::format("{}gemm {}{}", where, name(c.type),
+                         c.space == Space::host && where.empty() ? ", copies included" : ""),
+             Among::fastest, FigureUnit::flop_per_s}};
   if (counts_operations(c)) {
     const auto unit = is_whole_number(c.type) ? FigureUnit::operations_per_s : FigureUnit::flop_per_s;
     const std::string by = c.operation == Operation::fma ? "" : fmt::format(" by {}", name(c.operation));

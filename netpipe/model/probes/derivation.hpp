@@ -5,6 +5,7 @@
 #include <array>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "npgpu/derive.hpp"
 
@@ -33,6 +34,9 @@ void derive_levels(const ProbeSeries&, const OwnFacts&, DeviceParameters&);
 // Of the probes onchip and access: bandwidths of shared memory and caches, banks, sectors and lines. Of reduction: what
 // its rungs reach. Of tensor: operations a cycle. Nothing of others.
 void derive_onchip(const ProbeSeries&, DeviceParameters&);
+
+// Of the probe gemm, all series of the device: its best rate, what copies leave of it, what a host's cores make of one.
+void derive_gemm(const std::vector<const ProbeSeries*>& of_device, DeviceParameters&);
 
 // ---- one value ------------------------------------------------------------------------------------------------------
 // All of `over` multiplied, divided by all of `under`. NaN where one of them is. The bounds are those that follow if

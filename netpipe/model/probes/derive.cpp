@@ -87,6 +87,7 @@ DeviceParameters derive_device(const SeriesList& list, const Provenance& provena
   }
   for (const ProbeSeries* series : list)
     if (is_pattern(series->question) || series->question.probe == "tensor") model::derive_onchip(*series, device);
+  model::derive_gemm(list, device);
   if (!chases && !device.simulated)
     device.missing.push_back("sizes and latencies of the memory levels: need probe latency");
   return device;

@@ -7,9 +7,9 @@ import sys
 from npgpu.plots import figure, loader
 
 PROG = "npgpu.plots"
-FIGURES = ("rate", "latency", "samples", "corners", "levels", "onchip", "laws", "matrix", "fixed", "asymmetric", "predicted",
-           "regret", "partition")
-TABLES = ("partition_tables",)
+FIGURES = ("rate", "latency", "samples", "corners", "levels", "onchip", "laws", "ladder", "gemm", "gemm_cores", "matrix", "fixed",
+           "asymmetric", "predicted", "regret", "partition", "partition_sums", "partition_overhead")
+TABLES = ("partition_tables", "gemm_tables")
 # What is drawn of every trace: names of pictures, and how they are drawn where that is not the usual way.
 ALL = {**{name: (name, {}) for name in FIGURES}, "corners": ("corners", {"probe": "compute"}),
        "corners_bandwidth": ("corners", {"probe": "bandwidth"})}

@@ -1,0 +1,143 @@
+#include "npgpu/classes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "netpipe/model/probes/probe_rates.hpp"
+
+namespace npgpu {
+
+namespace {
+
+constexpr double clear_difference = 0.02;
+constexpr double near_the_largest = 0.9;
+constexpr std::size_t enough_for_an_interval = 6;
+
+// A size beside its neighbours.
+struct Relative {
+  Estimate relative;
+  std::uint32_t n = 0;
+  double rate = not_measured;
+};
+
+struct Group {
+  std::uint32_t least = 1, most = 1;
+  std::vector<Relative> sizes;
+};
+
+Estimate estimate_of(const std::vector<Relative>& sizes) {
+  std::vector<double> values;
+  for (const Relative& r : sizes) values.push_back(r.relative.value);
+  Estimate e;
+  e.value = median(values);
+  e.unit = "1";
+  if (sizes.size() >= enough_for_an_interval) {
+    if (const auto interval = median_interval(values)) {
+      e.low = interval->low;
+      e.high = interval->high;
+    }
+    return e;
+  }
+  for (const Relative& r : sizes) {  // a NaN of one of them leaves no interval
+    const bool first = &r == &sizes.front();
+    e.low = first || std::isnan(r.relative.low) ? r.relative.low : std::min(e.low, r.relative.low);
+    e.high = first || std::isnan(r.relative.high) ? r.relative.high : std::max(e.high, r.relative.high);
+    if (std::isnan(e.low) || std::isnan(e.high)) break;
+  }
+  return e;
+}
+
+double gap(const Group& a, const Group& b) {
+  const double x = estimate_of(a.sizes).value, y = estimate_of(b.sizes).value;
+  return std::abs(x - y) / std::max(x, y);
+}
+
+bool differ(const Group& a, const Group& b) {
+  if (gap(a, b) <= clear_difference) return false;
+  const Estimate x = estimate_of(a.sizes), y = estimate_of(b.sizes);
+  const bool known = std::isfinite(x.low) && std::isfinite(x.high) && std::isfinite(y.low) && std::isfinite(y.high);
+  return !known || x.high < y.low || y.high < x.low;
+}
+
+}  // namespace
+
+std::uint32_t divisor_of(std::uint32_t n) { return std::gcd(n, largest_divisor); }
+
+RateClasses rate_classes(std::span<const SizeRate> sizes) {
+  RateClasses found;
+  std::map<std::uint32_t, double> whole;  // sizes that 64 divides
+  std::uint32_t largest = 0;
+  for (const SizeRate& s : sizes) {
+    if (divisor_of(s.n) == largest_divisor) whole[s.n] = s.rate.value;
+    largest = std::max(largest, s.n);
+  }
+  const auto base = [&](std::uint32_t n) {
+    const auto above = whole.lower_bound(n);
+    const bool has_above = above != whole.end() && above->first - n < largest_divisor;
+    if (has_above && above->first == n) return above->second;
+    const bool has_below = above != whole.begin() && n - std::prev(above)->first < largest_divisor;
+    if (!has_below) return has_above ? above->second : not_measured;
+    const auto below = std::prev(above);
+    if (!has_above) return below->second;
+    return below->second +
+           (above->second - below->second) * (n - below->first) / static_cast<double>(above->first - below->first);
+  };
+  std::map<std::uint32_t, Group> by_divisor;
+  for (const SizeRate& s : sizes) {
+    const double of_neighbours = base(s.n);
+    if (!(of_neighbours > 0) || !(s.rate.value > 0)) {
+      ++found.left_out;
+      continue;
+    }
+    const std::uint32_t divisor = divisor_of(s.n);
+    Group& group = by_divisor[divisor];
+    group.least = group.most = divisor;
+    group.sizes.push_back(
+        {{s.rate.value / of_neighbours, s.rate.low / of_neighbours, s.rate.high / of_neighbours, "1", {}},
+         s.n,
+         s.rate.value});
+  }
+  std::vector<Group> groups;
+  for (auto& [divisor, group] : by_divisor) groups.push_back(std::move(group));
+  for (;;) {
+    std::size_t nearest = groups.size();
+    for (std::size_t i = 0; i + 1 < groups.size(); ++i)
+      if (!differ(groups[i], groups[i + 1]) &&
+          (nearest == groups.size() || gap(groups[i], groups[i + 1]) < gap(groups[nearest], groups[nearest + 1])))
+        nearest = i;
+    if (nearest == groups.size()) break;
+    Group &into = groups[nearest], &from = groups[nearest + 1];
+    into.most = from.most;
+    into.sizes.insert(into.sizes.end(), from.sizes.begin(), from.sizes.end());
+    groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(nearest) + 1);
+  }
+  for (const Group& group : groups) {
+    std::vector<double> rates;
+    for (const Relative& r : group.sizes)
+      if (r.n >= near_the_largest * largest) rates.push_back(r.rate);
+    found.classes.push_back({group.least, group.most, group.sizes.size(), estimate_of(group.sizes),
+                             rates.empty() ? not_measured : median(rates)});
+  }
+  return found;
+}
+
+std::optional<RateClasses> classes_of(const ProbeSeries& series) {
+  if (series.question.probe != "gemm") return std::nullopt;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<SizeRate>> all;
+  for (const model::PointRate& r : model::rates_of(series))
+    if (r.shape.m == r.shape.n && r.shape.n == r.shape.k)
+      all[{r.shape.blocks, r.shape.panels}].push_back({r.shape.n, r.rate});
+  const auto most = std::ranges::max_element(all, {}, [](const auto& one) { return one.second.size(); });
+  if (most == all.end()) return std::nullopt;
+  RateClasses classes = rate_classes(most->second);
+  std::uint32_t divisors = 0;
+  for (const RateClass& c : classes.classes)
+    for (std::uint32_t d = c.least; d <= c.most; d *= 2) ++divisors;
+  if (divisors < 2) return std::nullopt;
+  return classes;
+}
+
+}  // namespace npgpu

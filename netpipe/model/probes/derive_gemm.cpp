@@ -1,0 +1,100 @@
+// What products of matrices say of a device: the best rate against the limit, what copies leave of it, and what a
+// host's cores make of one.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "netpipe/model/probes/derivation.hpp"
+#include "netpipe/model/probes/probe_rates.hpp"
+
+namespace npgpu::model {
+
+namespace {
+
+using Rates = std::vector<PointRate>;
+
+const PointRate* fastest_of(const Rates& rates, auto wanted) {
+  const PointRate* best = nullptr;
+  for (const PointRate& r : rates)
+    if (wanted(r) && r.rate.value > (best ? best->rate.value : 0)) best = &r;
+  return best;
+}
+
+auto sizes(const Shape& s) { return std::tuple(s.m, s.n, s.k); }
+bool is_square(const PointRate& r) { return r.shape.m == r.shape.n && r.shape.n == r.shape.k; }
+
+void add_best(const ProbeSeries& series, const Rates& rates, const std::string& name, DeviceParameters& into) {
+  const PointRate* const best = fastest_of(rates, [](const PointRate&) { return true; });
+  if (!best) return into.missing.push_back(name + ": no usable product in " + title(series.question));
+  Estimate rate = best->rate;
+  rate.unit = "operations per second";
+  rate.method = "2 m n k / time of a product: " + text_of(best->shape);
+  Parameter p = parameter(name, rate, "products of matrices by " + series.library);
+  for (const std::string& doubt : best->doubts) add_note(p.note, doubt);
+  for (Parameter& one : rate_and_part(std::move(p), series.limit.per_s, series.limit.source, name + " over its limit",
+                                      "what part of the limit the best product reaches"))
+    into.parameters.push_back(std::move(one));
+}
+
+// Allada et al. 2009: rates with transfers over those without, 0.87 for SGEMM and 0.95 for DGEMM at their largest size.
+void add_copies(const Rates& inside, const Rates& copied, const std::string& name, DeviceParameters& into) {
+  const PointRate* base = nullptr;
+  for (const PointRate& r : inside) {
+    const bool both = std::ranges::any_of(copied, [&](const PointRate& c) { return sizes(c.shape) == sizes(r.shape); });
+    if (both && is_square(r) && (!base || base->shape.n < r.shape.n)) base = &r;
+  }
+  if (!base) return into.missing.push_back(name + " with copies: needs one square in global memory and in the host's");
+  const auto add = [&](const std::string& how, const std::string& meaning, auto wanted) {
+    const PointRate* const r =
+        fastest_of(copied, [&](const PointRate& c) { return sizes(c.shape) == sizes(base->shape) && wanted(c.shape); });
+    if (!r) return;
+    Parameter p =
+        parameter(name + how,
+                  quotient({r->rate}, {base->rate}, "1", "rate with copies / without: " + text_of(r->shape)), meaning);
+    leave_unchecked(p, "it follows from size, link and rate");
+    into.parameters.push_back(std::move(p));
+  };
+  add(" copied in turn", "what is left of the rate where A, B and C are copied before and after",
+      [](const Shape& s) { return s.panels == 1; });
+  add(" copied in panels", "the same where panels are copied while others are computed",
+      [](const Shape& s) { return s.panels > 1; });
+}
+
+void add_cores(const ProbeSeries& series, const Rates& rates, const std::string& name, DeviceParameters& into) {
+  const PointRate* one = nullptr;
+  for (const PointRate& r : rates)
+    if (r.shape.blocks == 1 && (!one || one->shape.n < r.shape.n)) one = &r;
+  const PointRate* const best =
+      one ? fastest_of(rates, [&](const PointRate& r) { return sizes(r.shape) == sizes(one->shape); }) : nullptr;
+  const bool on_more = one && std::ranges::any_of(rates, [&](const PointRate& r) {
+                         return r.shape.blocks > 1 && sizes(r.shape) == sizes(one->shape);
+                       });
+  if (!best || !on_more) return into.missing.push_back(name + " cores: needs one product on one core and on more");
+  Parameter p = parameter(name + " cores",
+                          quotient({best->rate}, {one->rate}, "cores",
+                                   "rate on the best number of cores / on one: " + text_of(best->shape)),
+                          "how many times one core's rate the library reaches");
+  hold_below(p, series.layout.units, "cores that the affinity mask allows, as hwloc finds them", 0.05);
+  into.parameters.push_back(std::move(p));
+}
+
+}  // namespace
+
+void derive_gemm(const std::vector<const ProbeSeries*>& list, DeviceParameters& into) {
+  for (const ProbeSeries* series : list) {
+    const ProbeCase& c = series->question;
+    const bool on_host = is_host(*series);
+    if (c.probe != "gemm" || (c.space == Space::host && !on_host)) continue;
+    const std::string name = fmt::format("gemm {}", npgpu::name(c.type));
+    const Rates rates = rates_of(*series);
+    add_best(*series, rates, name, into);
+    if (on_host) add_cores(*series, rates, name, into);
+    for (const ProbeSeries* other : list)
+      if (other->question.probe == "gemm" && other->question.type == c.type && other->question.space == Space::host &&
+          !on_host)
+        add_copies(rates, rates_of(*other), name, into);
+  }
+}
+
+}  // namespace npgpu::model

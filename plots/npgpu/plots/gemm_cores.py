@@ -1,0 +1,48 @@
+"""A product of matrices over the cores of the host (Allada et al. 2009, figure 9).
+
+Dots: rates with their intervals; grey: one core's rate times the number of cores; dashed: the limit of all cores."""
+import numpy as np
+
+from npgpu.plots import figure, loader
+from npgpu.plots.figure import GREY
+from npgpu.plots.gemm import products
+
+
+def curve_of(series):
+    """(cores, low, rate, high) of the largest product that was measured on one core, by growing cores; nothing where only
+    one number of cores was measured."""
+    usable = [p for p in series.points if p["rate_per_s"]["value"] is not None]
+    size = max((tuple(p[axis] for axis in "mnk") for p in usable if p["blocks"] == 1), default=None)
+    points = sorted((p for p in usable if tuple(p[axis] for axis in "mnk") == size), key=lambda p: p["blocks"])
+    if len(points) < 2:
+        return None
+    return size, np.array([loader.numbers(points, "blocks"), *(loader.numbers(points, "rate_per_s", k) for k in ("low", "value", "high"))])
+
+
+def options():
+    return figure.options(__doc__, "gemm_cores.png", "probes")
+
+
+@figure.drawn
+def draw(trace, case=None):
+    """Rates of one product over the host's cores."""
+    drawn = [(p, c) for p in products(trace, case) if p.device == "host" and (c := curve_of(p)) is not None]
+    if not drawn:
+        raise loader.BadTrace(f"{loader.first(trace)}: holds no product of matrices on one core of the host and on more")
+    picture, grid = figure.grid([("", d) for d in drawn])
+    for axes, (series, ((m, n, k), (cores, low, rate, high))) in zip(grid, drawn):
+        axes.plot(cores, rate[0] * cores * 1e-9, color=GREY, linewidth=1, label="one core's rate, times cores")
+        axes.errorbar(cores, rate * 1e-9, yerr=[np.nan_to_num(rate - low) * 1e-9, np.nan_to_num(high - rate) * 1e-9],
+                      color=figure.COLORS[0], marker="o", markersize=4, linewidth=1, label="measured")
+        if series.document["limit_per_s"]:
+            axes.axhline(series.document["limit_per_s"] * 1e-9, color=GREY, linewidth=0.9, linestyle=(0, (5, 1.6)))
+        axes.set_xlim(left=0)
+        axes.set_ylim(bottom=0)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.set_xlabel("Cores")
+        axes.set_ylabel("GFLOP/s")
+        axes.set_title(f"{series.case['type']}, m {m}, n {n}, k {k}", loc="left", fontweight="bold")
+        axes.legend()
+    libraries = dict.fromkeys(s.document["library"].split(" (")[0] for s, _ in drawn)
+    figure.headline(picture, figure.title_of([s for s, _ in drawn], "products of matrices over cores"), f"by {', '.join(libraries)}; dashed: limits")
+    return picture

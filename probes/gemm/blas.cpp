@@ -1,0 +1,128 @@
+#include "probes/gemm/blas.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <initializer_list>
+#include <sstream>
+
+namespace npgpu {
+
+namespace {
+
+template <class Function> bool find(void* library, Function& function, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    function = reinterpret_cast<Function>(dlsym(library, name));
+    if (function) return true;
+  }
+  return false;
+}
+
+// What the library says of itself: "OpenBLAS 0.3.21 ... SkylakeX" and the like.
+std::string own_words(void* library) {
+  char* (*openblas)() = nullptr;
+  if (find(library, openblas, {"openblas_get_config"}) && openblas()) {
+    const std::string text = openblas();
+    return text.substr(0, text.find_last_not_of(' ') + 1);
+  }
+  void (*mkl)(char*, int) = nullptr;
+  if (find(library, mkl, {"MKL_Get_Version_String", "mkl_get_version_string"})) {
+    char text[200] = {};
+    mkl(text, sizeof text - 1);
+    const std::string words = text;
+    return words.substr(0, words.find_last_not_of(' ') + 1);
+  }
+  const char* (*blis)() = nullptr;
+  if (find(library, blis, {"bli_info_get_version_str"})) return fmt::format("BLIS {}", blis());
+  return "a BLAS that does not say which it is";
+}
+
+Blas look() {
+  std::vector<std::string> names{"libmkl_rt.so.2", "libmkl_rt.so", "libopenblas.so.0", "libblis.so.4", "libblas.so.3"};
+  const char* const chosen = std::getenv("NPGPU_BLAS");
+  if (chosen) names = {chosen};
+  for (const std::string& name : names) {
+    void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);  // held as long as the process
+    Blas b;
+    if (!library || !find(library, b.sgemm, {"sgemm_"}) || !find(library, b.dgemm, {"dgemm_"})) continue;
+    find(library, b.set_threads, {"openblas_set_num_threads", "MKL_Set_Num_Threads"});
+    b.text = fmt::format("{} ({})", own_words(library), name);
+    return b;
+  }
+  Blas none;
+  none.why_not = chosen
+                     ? fmt::format("NPGPU_BLAS names '{}', which cannot be opened or has no sgemm_ and dgemm_", chosen)
+                     : "no BLAS is there: install OpenBLAS (libopenblas.so.0) or MKL, or name one in NPGPU_BLAS";
+  return none;
+}
+
+std::string read_line(const std::string& file) {
+  std::ifstream in(file);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+std::string task(int id) { return fmt::format("/proc/self/task/{}/", id); }
+
+// Fields of /proc/PID/stat from the state, which is the third; the name before it may hold spaces.
+std::vector<std::string> stat_fields(int id) {
+  const std::string line = read_line(task(id) + "stat");
+  std::vector<std::string> fields;
+  const std::size_t end = line.rfind(')');
+  if (end == std::string::npos) return fields;
+  std::istringstream in(line.substr(end + 1));
+  for (std::string word; in >> word;) fields.push_back(word);
+  return fields;
+}
+
+constexpr std::size_t user_ticks = 11, system_ticks = 12;  // 14 and 15 of proc(5)
+
+}  // namespace
+
+const Blas& blas() {
+  static const Blas found = look();
+  return found;
+}
+
+std::vector<ThreadTime> thread_times() {
+  std::vector<ThreadTime> all;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", none)) {
+    ThreadTime t{std::atoi(entry.path().filename().c_str()), 0};
+    std::istringstream in(read_line(task(t.id) + "schedstat"));
+    double nanoseconds = 0;
+    if (in >> nanoseconds && nanoseconds > 0) t.ran_s = nanoseconds * 1e-9;
+    else if (const auto fields = stat_fields(t.id); fields.size() > system_ticks)
+      t.ran_s = (std::atof(fields[user_ticks].c_str()) + std::atof(fields[system_ticks].c_str())) /
+                static_cast<double>(sysconf(_SC_CLK_TCK));
+    all.push_back(t);
+  }
+  std::ranges::sort(all, {}, &ThreadTime::id);
+  return all;
+}
+
+std::vector<int> threads_at_work(const std::vector<ThreadTime>& before, const std::vector<ThreadTime>& after,
+                                 int caller, double wall_s, std::size_t most) {
+  constexpr double share = 0.1;
+  std::vector<ThreadTime> busy;
+  for (const ThreadTime& t : after) {
+    const auto earlier = std::ranges::find(before, t.id, &ThreadTime::id);
+    const double ran = t.ran_s - (earlier == before.end() ? 0 : earlier->ran_s);
+    if (t.id != caller && ran >= share * wall_s) busy.push_back({t.id, ran});
+  }
+  std::ranges::stable_sort(busy, std::greater(), &ThreadTime::ran_s);
+  if (busy.size() > most) busy.resize(most);
+  std::ranges::sort(busy, {}, &ThreadTime::id);
+  std::vector<int> ids;
+  for (const ThreadTime& t : busy) ids.push_back(t.id);
+  return ids;
+}
+
+}  // namespace npgpu

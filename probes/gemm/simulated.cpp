@@ -1,0 +1,162 @@
+// Products of matrices on simulated devices. A spec says how fast they are by what divides m, n and k, as a library's
+// kernels are (Allada et al. 2009, Table III): hardware.gemm_fp32_64_gflops where 64 divides all of them, then 32, 16,
+// 8 and 1; what it leaves out has the rate of the next larger one. Copies take what the spec's links say, and panels go
+// through its engines as the simulator of streams plays them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "netpipe/devices/simulated/library.hpp"
+#include "netpipe/devices/simulated/result.hpp"
+#include "npgpu/error.hpp"
+#include "probes/gemm/gemm.hpp"
+#include "probes/runner.hpp"
+
+namespace npgpu::simulated {
+
+namespace {
+
+constexpr std::uint32_t divisors[] = {64, 32, 16, 8, 1};
+
+std::string rate_key(DataType type, std::uint32_t divisor) {
+  return fmt::format("gemm_{}_{}_gflops", name(type), divisor);
+}
+
+// Operations per second; NaN where the spec says nothing.
+double rate_of(const Spec& spec, DataType type, const Shape& s) {
+  const std::uint32_t common = std::gcd(std::gcd(s.m, s.n), s.k);
+  double rate = not_measured;
+  for (const std::uint32_t divisor : divisors) {
+    const double own = number_fact(spec.hardware, rate_key(type, divisor)) * 1e9;
+    if (own > 0) rate = own;
+    if (common % divisor == 0) return rate;
+  }
+  return rate;
+}
+
+bool has_rate(const Spec& spec, DataType type) { return rate_of(spec, type, gemm::square(divisors[0])) > 0; }
+
+Seconds copy_time(const Link& link, std::uint64_t bytes) {
+  return link.latency + Seconds{static_cast<double>(bytes) / link.bytes_per_s};
+}
+
+class GemmRunner final : public ProbeRunner {
+ public:
+  GemmRunner(const Probe& probe, std::span<const ProbeStep> steps)
+      : ProbeRunner(probe, steps),
+        device_(open_device(question().device)),
+        launch_(device_->spec().time("kernel_launch_us", device_->spec().host.launch)),
+        latency_(device_->spec().time("kernel_latency_us")),
+        result_(*device_) {}
+  double work() const override { return gemm::work_of(shape()); }
+  const Clock& clock() const override { return device_->clock(); }
+  std::string binding() const override { return "simulated: no thread runs"; }
+  Telemetry telemetry() override { return device_->telemetry(); }
+  ProbeStep settled(const ProbeStep& step, std::span<const Shape> known) override {
+    return gemm::settled(step, known, [&](const ProbeStep& serial) {
+      prepare(serial);
+      return gemm::advised_panels(shape(), costs());
+    });
+  }
+
+ private:
+  void set_up() override {
+    if (shape().panels == 0) throw Error(ErrorKind::usage, "panels=0: how many there are has to be settled first");
+    once_ = question().space == Space::host ? gemm::time_of(shape(), costs(), shape().panels) : compute({0, shape().n});
+    result_.poison();
+  }
+  Seconds compute(const gemm::Columns& columns) const {
+    Shape part = shape();
+    part.n = columns.count;
+    return latency_ + Seconds{gemm::work_of(part) / rate_of(device_->spec(), question().type, part)};
+  }
+  gemm::PanelCosts costs() const {
+    const Link &down = *device_->spec().link(Direction::h2d, Memory::pinned),
+               &up = *device_->spec().link(Direction::d2h, Memory::pinned);
+    const gemm::MatrixBytes bytes = gemm::bytes_of(question(), shape());
+    gemm::PanelCosts costs{.copy_a = copy_time(down, bytes.a),
+                           .start_b = down.latency,
+                           .all_b = copy_time(down, bytes.b) - down.latency,
+                           .start_c = up.latency,
+                           .all_c = copy_time(up, bytes.c) - up.latency,
+                           .copy_engines = device_->spec().copy_engines};
+    auto counts = gemm::panel_candidates(shape());
+    if (std::ranges::find(counts, shape().panels) == counts.end()) counts.push_back(shape().panels);
+    std::ranges::sort(counts, std::greater());
+    for (const std::uint32_t panels : counts) {
+      Shape cut = shape();
+      cut.panels = panels;
+      costs.compute_of_fraction.push_back({1.0 / panels, compute(gemm::panel_of(cut, 0))});
+    }
+    return costs;
+  }
+  ProbeSample launch(std::uint64_t repeats) override {
+    const Seconds all = once_ * static_cast<double>(repeats), begin = device_->clock().now();
+    const double factor = result_.run(launch_, Seconds{0}, all);
+    ProbeSample sample;
+    sample.host_us = microseconds(device_->clock().now() - begin);
+    sample.device_us = microseconds(all * factor);
+    return sample;
+  }
+  std::optional<std::string> wrong_result() override { return result_.wrong(); }
+
+  std::shared_ptr<Device> device_;
+  Seconds launch_, latency_, once_{0};
+  Result result_;
+};
+
+class SimulatedGemm final : public Probe {
+ public:
+  std::string_view name() const override { return "gemm"; }
+  std::string_view device_kind() const override { return "sim"; }
+  std::string_view summary() const override { return "products of matrices on simulated devices; no measurement"; }
+  std::vector<ProbeCase> cases(const std::string& device) const override {
+    auto all = gemm::cases(device, spaces);
+    std::erase_if(all, [&](const ProbeCase& c) { return refuses_case(c).has_value(); });
+    return all;
+  }
+  std::vector<Shape> shapes(const ProbeCase& c) const override { return gemm::device_shapes(context(c).layout, c); }
+  std::vector<Shape> usual_shapes(const ProbeCase&) const override { return {}; }
+  std::optional<std::string> refuses_case(const ProbeCase& c) const override {
+    const Spec spec = spec_of(c.device);
+    const DataType type = c.type == DataType::fp64 ? c.type : DataType::fp32;
+    if (!has_rate(spec, type))
+      return fmt::format("the spec of {} does not say how fast products of matrices are: add hardware.{} to {}",
+                         spec.name, rate_key(type, divisors[0]), spec.file.string());
+    if (c.space == Space::host &&
+        (!spec.link(Direction::h2d, Memory::pinned) || !spec.link(Direction::d2h, Memory::pinned)))
+      return fmt::format("the spec of {} has no copies of pinned memory both ways", spec.name);
+    if (std::ranges::count(gemm::cases(c.device, spaces), c)) return std::nullopt;
+    return "probe gemm multiplies matrices of fp32 and fp64, in global memory or the host's";
+  }
+  std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
+    if (shape.blocks != 1 || shape.one_block_per_sm) return "a GPU's library chooses the blocks";
+    return gemm::refuses(c, shape);
+  }
+  ProbeContext context(const ProbeCase& c) const override {
+    const Spec spec = spec_of(c.device);
+    ProbeContext context;
+    context.layout.memory_bytes = spec.memory_bytes;
+    double best = 0;
+    for (const std::uint32_t divisor : divisors)
+      best = std::fmax(best, number_fact(spec.hardware, rate_key(c.type, divisor)));
+    if (best > 0) context.limit = {best * 1e9, "the spec: the best of its rates of products of matrices"};
+    context.library = "simulated: rates by what divides m, n and k";
+    return context;
+  }
+  MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, gemm::bytes_of(steps).sum()}; }
+  MemoryNeed available(const ProbeCase& c) const override { return {UINT64_MAX, spec_of(c.device).memory_bytes}; }
+  std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
+    return std::make_unique<GemmRunner>(*this, steps);
+  }
+
+ private:
+  static constexpr Space spaces[] = {Space::global, Space::host};
+};
+
+}  // namespace
+}  // namespace npgpu::simulated
+
+NPGPU_REGISTERED(Probe, npgpu::simulated::SimulatedGemm)
