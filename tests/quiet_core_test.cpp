@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -108,6 +109,34 @@ TEST_CASE("where all are slow, the least slow; and the least is what was ever se
   cores.us = {{10, 10}, {12, 10}, {14, 9.1}, {16, 10}};
   quiet.settle();
   CHECK(cores.at == 14);
+}
+
+TEST_CASE("where all stay slow, a look is at four others, and goes on where the last one ended") {
+  Played cores;
+  cores.cpus.clear();
+  cores.us.clear();
+  for (unsigned cpu = 0; cpu < 12; ++cpu) cores.cpus.push_back(cpu), cores.us[cpu] = 10;
+  host::QuietCore quiet(cores.access());
+  quiet.settle();
+  for (auto& [cpu, us] : cores.us) us = 16 + cpu * 0.01;
+  const auto tried = [&] {
+    cores.pinned.clear();
+    quiet.settle();
+    CHECK(quiet.is_shared());
+    return std::set<unsigned>(cores.pinned.begin(), cores.pinned.end());
+  };
+  CHECK(tried().size() >= 11);  // all others
+  std::set<unsigned> seen;
+  for (int look = 0; look < 3; ++look) {
+    const auto some = tried();
+    CHECK(some.size() <= 5);  // four, and back to the least slow
+    seen.insert(some.begin(), some.end());
+  }
+  CHECK(seen.size() >= 11);
+  cores.us[7] = 10;
+  for (int look = 0; look < 3 && cores.at != 7; ++look) quiet.settle();
+  CHECK(cores.at == 7);
+  CHECK_FALSE(quiet.is_shared());
 }
 
 TEST_CASE("one core only: there is no other to go to, and it is seen whether it is shared") {

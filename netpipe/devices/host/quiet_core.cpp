@@ -20,6 +20,7 @@ namespace {
 
 constexpr double quiet = 1.25;  // between the 6.9/5.4 of busy cores and the 6.4/5.4 of a quiet one whose clock is lower
 constexpr int warm_up = 40;     // loops: some 200 us, in which a core's clock has risen
+constexpr std::size_t few = 4;  // cores
 
 Seconds eight_chains() {
   constexpr int rounds = 8000;
@@ -118,9 +119,11 @@ bool QuietCore::settle() {
   }
   Seconds min_slow = timed_here();
   std::size_t best = at_;
-  const std::size_t begin = at_;
-  for (std::size_t next = 1; !is_quiet(min_slow) && next < access_.cpus.size(); ++next) {
-    if (!go_to((begin + next) % access_.cpus.size())) continue;
+  const std::size_t begin = at_, count = access_.cpus.size();
+  if (!is_shared_) next_ = (begin + 1) % count;
+  const std::size_t most = is_shared_ ? std::min(few, count) : count;
+  for (std::size_t tried = 0; !is_quiet(min_slow) && tried < most; ++tried, next_ = (next_ + 1) % count) {
+    if (next_ == begin || !go_to(next_)) continue;
     const Seconds time = timed_here();
     if (time < min_slow) min_slow = time, best = at_;
   }

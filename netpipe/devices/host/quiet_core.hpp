@@ -40,8 +40,10 @@ class QuietCore {
 
   // Leaves the thread on a quiet core: where it is, if the loop takes at most 1.25 times the least ever seen, else the
   // next core on which it does, else the one that was least slow. About 5 us if it stays, some 15 us more for each core
-  // that it tries. A process's first call looks at all cores, for some 200 us each. True if the thread is on another
-  // core than before, whose caches know nothing of its work.
+  // that it tries. After a call that found none quiet, the next ones try only four others each, in turn: each move
+  // wakes a thread of the kernel, and where all cores are busy they would take a good part of one. A process's first
+  // call looks at all cores, for some 200 us each. True if the thread is on another core than before, whose caches know
+  // nothing of its work.
   bool settle();
   // The last settle() found no quiet core.
   bool is_shared() const { return is_shared_; }
@@ -58,7 +60,7 @@ class QuietCore {
 
   CoreAccess access_;
   std::string text_;
-  std::size_t at_ = 0;  // in access_.cpus
+  std::size_t at_ = 0, next_ = 0;  // in access_.cpus: where the thread is, and what is tried next
   bool is_settled_ = false, is_shared_ = false;
 };
 
