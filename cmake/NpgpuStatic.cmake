@@ -43,7 +43,7 @@ set_property(TARGET PkgConfig::HWLOC PROPERTY INTERFACE_LINK_LIBRARIES ${_archiv
 foreach(_package libhdf5-dev libaec-dev zlib1g-dev libhwloc-dev libfmt-dev nlohmann-json3-dev libeigen3-dev)
   set(_notice /usr/share/doc/${_package}/copyright)
   if(EXISTS ${_notice})
-    install(FILES ${_notice} DESTINATION ${CMAKE_INSTALL_DOCDIR}/notices RENAME ${_package}.txt)
+    install(FILES ${_notice} DESTINATION ${CMAKE_INSTALL_DOCDIR}/notices RENAME ${_package}.txt COMPONENT program)
   else()
     message(STATUS "no notice of ${_package} is in ${_notice}: add it to what you hand on")
   endif()
