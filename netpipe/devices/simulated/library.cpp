@@ -1,6 +1,7 @@
 #include "netpipe/devices/simulated/library.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
