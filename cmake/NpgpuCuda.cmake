@@ -1,8 +1,8 @@
 # Sets NPGPU_WITH_CUDA. check_language(CUDA) misses a toolkit that is installed but not on PATH.
 
-# The architectures of the GPUs in this machine. Without a GPU, or for other machines (NPGPU_STATIC): what the toolkit knows
-# of 75, 80, 90 and newer ones, and PTX of the newest. (CMake's `native` fails on a machine without a GPU, where most builds
-# are made.)
+# The architectures of the GPUs in this machine. Without a GPU, or for other machines (NPGPU_STATIC): what the toolkit
+# knows of 75, 80, 90 and newer ones, and PTX of the newest. (CMake's `native` fails on a machine without a GPU, where
+# most builds are made.)
 function(npgpu_cuda_architectures out)
   set(found "")
   if(NOT NPGPU_STATIC)

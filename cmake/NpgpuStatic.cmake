@@ -1,6 +1,6 @@
-# NPGPU_STATIC: the program holds all libraries but the C library's and libgcc_s, which every Linux has, so that it can be
-# carried to other machines. (libgcc's archive would ask for a newer C library than the program does.) Included after the
-# libraries are found. What of these the program never calls, such as HDF5's way to files on the network, the linker
+# NPGPU_STATIC: the program holds all libraries but the C library's and libgcc_s, which every Linux has, so that it can
+# be carried to other machines. (libgcc's archive would ask for a newer C library than the program does.) Included after
+# the libraries are found. What of these the program never calls, such as HDF5's way to files on the network, the linker
 # leaves out. cmake/static_parts.c has what the archives miss.
 add_link_options(-static-libstdc++)
 

@@ -26,9 +26,10 @@ def main(wheel):
             assert ran.returncode in codes, f"{' '.join(command)}: {ran.returncode}\n{ran.stdout}{ran.stderr}"
             return ran.stdout
 
-        venv.create(os.path.join(place, "venv"), with_pip=True)
-        run("python", "-m", "pip", "install", "-q", "--no-index", "--disable-pip-version-check", os.path.abspath(wheel))
-        program = os.path.join(place, "venv", "bin", "npgpu")
+        venv.create(os.path.join(place, "venv"))
+        python, program = (os.path.join(place, "venv", "bin", name) for name in ("python", "npgpu"))
+        pip = (sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check")
+        run(*pip, "install", "-q", "--no-index", os.path.abspath(wheel))
         asked = [line.split()[0] for line in run("ldd", program).splitlines()]
         assert all(map(SHARED.search, asked)), f"needs {asked}"
         assert run("npgpu", "--version").split()[1] == version, run("npgpu", "--version")
@@ -37,7 +38,9 @@ def main(wheel):
         run("npgpu", "transfer", "--device", "sim:h200", "--sizes", "1MiB", "--quiet", "--output", "simulated.h5")
         run("npgpu", "characterize", "--quick", "--quiet", "--output", "here.h5")
         report = json.loads(run("npgpu", "report", "here.h5", "--json"))
-        assert report, "an empty report"
+        assert len(report["transfers"]) and len(report["probes"]), "nothing was measured"
+        if os.path.exists("/proc/driver/nvidia/version"):
+            assert "cuda:0" in run("npgpu", "report", "here.h5", "--overview"), "no GPU was measured beside a driver"
         found = run("python", "-c", "import npgpu.program; print(npgpu.program.path(), end='')")
         assert os.path.realpath(found) == os.path.realpath(program), f"the package found {found}"
         for page in ("share/man/man1/npgpu.1", "share/npgpu/slurm", "share/doc/npgpu/LICENSE"):
