@@ -1,15 +1,18 @@
 # Sets NPGPU_WITH_CUDA. check_language(CUDA) misses a toolkit that is installed but not on PATH.
 
-# The architectures of the GPUs in this machine. Without a GPU: what the toolkit knows of 75, 80, 90 and newer ones, and
-# PTX of the newest. (CMake's `native` fails on a machine without a GPU, where most builds are made.)
+# The architectures of the GPUs in this machine. Without a GPU, or for other machines (NPGPU_STATIC): what the toolkit
+# knows of 75, 80, 90 and newer ones, and PTX of the newest. (CMake's `native` fails on a machine without a GPU, where
+# most builds are made.)
 function(npgpu_cuda_architectures out)
   set(found "")
-  execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader TIMEOUT 20
-    OUTPUT_VARIABLE text ERROR_QUIET RESULT_VARIABLE failed)
-  if(failed STREQUAL "0")
-    string(REGEX MATCHALL "[0-9]+\\.[0-9]+" found "${text}")
-    list(TRANSFORM found REPLACE "\\." "")
-    list(REMOVE_DUPLICATES found)
+  if(NOT NPGPU_STATIC)
+    execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader TIMEOUT 20
+      OUTPUT_VARIABLE text ERROR_QUIET RESULT_VARIABLE failed)
+    if(failed STREQUAL "0")
+      string(REGEX MATCHALL "[0-9]+\\.[0-9]+" found "${text}")
+      list(TRANSFORM found REPLACE "\\." "")
+      list(REMOVE_DUPLICATES found)
+    endif()
   endif()
   if(NOT found)
     execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch OUTPUT_VARIABLE text ERROR_QUIET)

@@ -12,19 +12,27 @@ endforeach()
 set_target_properties(npgpu_library PROPERTIES LINKER_LANGUAGE CXX)
 target_link_libraries(npgpu_library PRIVATE hdf5::hdf5 fmt::fmt Threads::Threads)
 
+# In parts: `cmake --install build/default --component program` leaves the library, Python and documents out.
 include(CMakePackageConfigHelpers)
-install(TARGETS npgpu_library EXPORT npgpu-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY include/npgpu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(DIRECTORY data/devices DESTINATION ${CMAKE_INSTALL_DATADIR}/npgpu)
-install(DIRECTORY plots/ DESTINATION ${CMAKE_INSTALL_DATADIR}/npgpu/plots FILES_MATCHING PATTERN "*.py"
-  PATTERN pyproject.toml PATTERN __pycache__ EXCLUDE PATTERN build EXCLUDE PATTERN *.egg-info EXCLUDE)
-install(FILES data/TRACE_FORMAT.md README.md CHANGELOG.md LICENSE CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY slurm/ DESTINATION ${CMAKE_INSTALL_DATADIR}/npgpu/slurm USE_SOURCE_PERMISSIONS)
-install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})  # to be read and copied: their sources
-install(EXPORT npgpu-targets NAMESPACE npgpu:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/npgpu)
+set(_data ${CMAKE_INSTALL_DATADIR}/npgpu)
+set(_package ${CMAKE_INSTALL_LIBDIR}/cmake/npgpu)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+install(DIRECTORY data/devices DESTINATION ${_data} COMPONENT program)
+install(DIRECTORY slurm/ DESTINATION ${_data}/slurm COMPONENT program USE_SOURCE_PERMISSIONS)
+
+install(DIRECTORY plots/ DESTINATION ${_data}/plots COMPONENT python FILES_MATCHING PATTERN "*.py"
+  PATTERN __pycache__ EXCLUDE)
+
+install(FILES data/TRACE_FORMAT.md README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  COMPONENT documents)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documents PATTERN "*.py" EXCLUDE)
+
+install(TARGETS npgpu_library EXPORT npgpu-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+install(DIRECTORY include/npgpu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)  # to be read and copied: sources
+install(EXPORT npgpu-targets NAMESPACE npgpu:: DESTINATION ${_package} COMPONENT development)
 configure_package_config_file(cmake/npgpu-config.cmake.in ${PROJECT_BINARY_DIR}/npgpu-config.cmake
-  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/npgpu)
+  INSTALL_DESTINATION ${_package})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/npgpu-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/npgpu-config.cmake ${PROJECT_BINARY_DIR}/npgpu-config-version.cmake
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/npgpu)
+  DESTINATION ${_package} COMPONENT development)

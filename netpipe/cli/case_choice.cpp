@@ -1,6 +1,7 @@
 #include "netpipe/cli/case_choice.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,6 @@
 // npgpu completion: what a shell needs to complete command lines, generated from the commands and the glossary.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <iostream>
 
@@ -8,6 +9,7 @@
 #include "netpipe/cli/option_words.hpp"
 #include "npgpu/device.hpp"
 #include "npgpu/error.hpp"
+#include "npgpu/probe.hpp"
 
 namespace npgpu::cli {
 

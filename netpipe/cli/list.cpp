@@ -1,5 +1,6 @@
 // npgpu list: the words that options take, and which of them work here.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <iostream>
 

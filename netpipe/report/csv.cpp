@@ -1,6 +1,7 @@
 // export --format csv: a header row, then a row for each sample or point. Times of samples are of all repeats together,
 // exactly as they came.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 // export --summary: a row for each point, and lane where there are several. data/TABLES.md is the contract: a column
 // that changes its meaning changes there, and its name with it.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,6 @@
 // How good predictions are, as a person reads it.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 

@@ -1,6 +1,7 @@
 #include "netpipe/report/layout.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>

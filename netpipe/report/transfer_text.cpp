@@ -1,5 +1,6 @@
 // One series of transfers: the table, what the table leaves out, and the curve.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

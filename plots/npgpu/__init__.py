@@ -19,6 +19,9 @@ def __getattr__(name):
     """Tables need pandas and h5py; figures and the benchmark's scorer, which import this package too, need not wait for
     them."""
     if name in ("load", "Tables"):
-        from npgpu import tables
+        try:
+            from npgpu import tables
+        except ImportError as missing:
+            raise ImportError(f"{missing}; tables need pandas and h5py (pip install pandas h5py)") from None
         return getattr(tables, name)
     raise AttributeError(f"module 'npgpu' has no attribute '{name}'")

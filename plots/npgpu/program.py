@@ -16,8 +16,9 @@ class ProgramMissing(BadTrace):
 
 def path():
     """npgpu: $NPGPU, where this package was installed with it, in a build folder of the sources, or on PATH."""
-    above = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-    beside = [os.path.join(above, *"../../../bin/npgpu".split("/")), os.path.join(os.path.dirname(sys.executable), "npgpu"),
+    above = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    beside = [os.path.join(above, *"../../../bin/npgpu".split("/")), os.path.join(above, "bin", "npgpu"),
+              os.path.join(os.path.dirname(sys.executable), "npgpu"),
               *(os.path.join(above, "..", "build", preset, "npgpu") for preset in ("default", "cpu", "release", "debug"))]
     found = os.environ.get("NPGPU") or next(filter(os.path.exists, beside), None) or shutil.which("npgpu")
     if not found:

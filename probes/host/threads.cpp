@@ -1,6 +1,7 @@
 #include "probes/host/threads.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sched.h>
 #include <time.h>
 

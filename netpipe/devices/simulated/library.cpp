@@ -1,6 +1,7 @@
 #include "netpipe/devices/simulated/library.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -29,7 +30,9 @@ std::vector<fs::path> folders() {
   std::error_code none;
   const fs::path program = fs::read_symlink("/proc/self/exe", none);
   if (!none) all.push_back((program.parent_path() / NPGPU_DEVICES_FROM_PROGRAM).lexically_normal());
+#ifdef NPGPU_SOURCE_DEVICES
   all.emplace_back(NPGPU_SOURCE_DEVICES);
+#endif
   return all;
 }
 

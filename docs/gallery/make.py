@@ -1,0 +1,69 @@
+"""make.py NPGPU: writes the gallery's pages and pictures anew, from the traces that are kept in data/traces.
+make.py NPGPU --check: says which pages are not what the program prints; writes nothing."""
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCES = os.path.dirname(os.path.dirname(HERE))
+TRACES = os.path.join(SOURCES, "data", "traces")
+DOTS_AN_INCH = 80
+
+# Page, what it is of, trace, and its pictures: figure, what is drawn of the trace, and a line below it.
+MACHINES = (
+    ("h200", "A GPU: NVIDIA H200", "h200_run_a.h5", (
+        ("rate", {"case": ["transfers:0,1,3,4,5,6"]}, "Copies of pinned memory over their size"),
+        ("levels", {}, "Latency of a load over the memory that is walked through: the steps are caches"),
+        ("corners", {"probe": "compute"}, "Multiply-adds a second over threads and blocks"),
+    )),
+    ("h200x2", "A node of two GPUs: 2 x NVIDIA H200", "h200x2_matrix.h5", (
+        ("matrix", {}, "Copies and loads between the GPUs and the host"),
+    )),
+    ("epyc", "A host without a GPU: AMD EPYC", "host.h5", (
+        ("rate", {}, "memcpy over its size, in warm and in cold caches"),
+    )),
+)
+
+
+def page(program, title, trace, pictures, name):
+    report = subprocess.run([program, "report", os.path.join(TRACES, trace), "--markdown"], check=True,
+                            capture_output=True, text=True).stdout
+    drawn = "".join(f"![{line}]({name}-{figure}.png)\n*{line}.*\n\n" for figure, _, line in pictures)
+    return (f"# {title}\n\n`npgpu report data/traces/{trace} --markdown` prints what stands below the pictures, "
+            f"`--html FILE` writes it as a page\nwith all curves. [The gallery](README.md)\n\n{drawn}{report}")
+
+
+def draw(trace, figure, how, path):
+    import importlib
+    picture = importlib.import_module(f"npgpu.plots.{figure}").draw(os.path.join(TRACES, trace), **how)
+    picture.savefig(path, dpi=DOTS_AN_INCH, bbox_inches="tight")
+
+
+def main(program, *check):
+    stale = []
+    os.environ["NPGPU"] = program = os.path.abspath(program)
+    for name, title, trace, pictures in MACHINES:
+        path = os.path.join(HERE, f"{name}.md")
+        text = page(program, title, trace, pictures, name)
+        if check:
+            is_same = os.path.exists(path) and open(path, encoding="utf-8").read() == text
+            stale += [] if is_same else [path]
+            stale += [p for p in (os.path.join(HERE, f"{name}-{figure}.png") for figure, _, _ in pictures)
+                      if not os.path.exists(p)]
+            continue
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        for figure, how, _ in pictures:
+            draw(trace, figure, how, os.path.join(HERE, f"{name}-{figure}.png"))
+    if stale:
+        sys.exit(f"{', '.join(os.path.relpath(p, SOURCES) for p in stale)}: not what the program prints: python3 "
+                 "docs/gallery/make.py build/default/npgpu")
+    print(f"{len(MACHINES)} pages are {'what the program prints' if check else 'written'}")
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, os.path.join(SOURCES, "plots"))
+    if "--check" not in sys.argv:
+        import matplotlib
+        matplotlib.use("Agg")
+    main(*sys.argv[1:])
