@@ -8,8 +8,8 @@
 #include <set>
 
 #include "npgpu/derive.hpp"
-#include "npgpu/measure.hpp"
 #include "npgpu/probe.hpp"
+#include "npgpu/runner.hpp"
 #include "npgpu/schedule.hpp"
 #include "probes/tensor/shapes.hpp"
 #include "probes/tensor/tiles.hpp"
