@@ -1,8 +1,8 @@
 # NPGPU_STATIC: the program holds all libraries but the C library's and libgcc_s, which every Linux has, so that it can
 # be carried to other machines. (libgcc's archive would ask for a newer C library than the program does.) Included after
 # the libraries are found. What of these the program never calls, such as HDF5's way to files on the network, the linker
-# leaves out; but HDF5 1.14 calls that itself if it was built with it, as Debian 13's is, and then libcurl's archive lacks
-# what it needs in turn. cmake/static_parts.c has what else the archives miss.
+# leaves out; but HDF5 1.14 calls that itself if it was built with it, as Debian 13's is, and then libcurl's archive
+# lacks what it needs in turn. cmake/static_parts.c has what else the archives miss.
 add_link_options(-static-libstdc++)
 
 # Debian has no libfmt.a. Without a call to it, --as-needed leaves the shared library out.

@@ -42,6 +42,9 @@ def versions():
     for name, line in said.items():
         check(line in text_of(name), f"{name} is not of version {version}")
     check(os.path.basename(easyconfig).startswith(f"npgpu-{version}-"), f"{easyconfig} is named for another version")
+    for name in ("README.md", "contrib/README.md", "docs/analysis.md"):
+        named = set(re.findall(r"npgpu-(\d+\.\d+\.\d+)", text_of(name)))
+        check(named == {version}, f"{name} names version {', '.join(sorted(named)) or 'none'}")
     return version
 
 

@@ -46,7 +46,7 @@ inline constexpr std::array<std::string_view, 13> names_of<Operation>{
     "fma", "rmw", "read", "write", "copy", "triad", "chase", "add", "fetch", "branch", "sum", "mma", "wgmma"};
 template <>
 inline constexpr std::array<std::string_view, 8> names_of<DataType>{"fp32", "fp64", "int32", "fp16",
-                                                                    "bf16", "tf32", "fp8", "int8"};
+                                                                    "bf16", "tf32", "fp8",   "int8"};
 template <> inline constexpr std::array<std::string_view, 2> names_of<Form>{"streaming", "dependent"};
 template <>
 inline constexpr std::array<std::string_view, 7> names_of<Space>{"registers", "shared", "constant", "global",

@@ -72,8 +72,8 @@ constexpr Row table[] = {
     {89, {128, 2, 64, 128, 128}, 128},          {90, {128, 64, 64, 256, 256}, 256},
 };
 
-// Of tensor cores, multiply-adds a cycle of dense matrices: the rates that NVIDIA's papers on the architectures give for
-// all, over their multiprocessors and clock. fp16 stands for bf16, too.
+// Of tensor cores, multiply-adds a cycle of dense matrices: the rates that NVIDIA's papers on the architectures give
+// for all, over their multiprocessors and clock. fp16 stands for bf16, too.
 struct TensorRow {
   int capability;
   double fp16, tf32, fp8, int8, fp64;
