@@ -223,6 +223,9 @@ class Probe : public Backend<Probes> {
   virtual std::vector<ProbeCase> cases(const std::string& device) const = 0;
   // The shapes that answer the case, corners first; each once.
   virtual std::vector<Shape> shapes(const ProbeCase&) const = 0;
+  // Whether any is measured where every device is asked for everything. If not, its cases are not asked for there: to
+  // look for a library may load it.
+  virtual bool is_usual() const { return true; }
   // Those of them that are measured where every device is asked for everything: all, few or none.
   virtual std::vector<Shape> usual_shapes(const ProbeCase& c) const { return shapes(c); }
   // Why this case cannot run, whatever its shape; and why a case that can does not take this shape.

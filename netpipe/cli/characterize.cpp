@@ -141,7 +141,7 @@ std::vector<Shape> few_of(const ProbeCase& c, const std::vector<Shape>& shapes) 
 void add_probes(Plan& plan, const DeviceInfo& device, bool beside_gpus, bool quick) {
   for (const Probe* probe : reaching(probes(), devices::kind_of(device.id))) {
     const bool is_host_beside_gpus = device.id == "host" && beside_gpus;
-    if (is_host_beside_gpus && probe->name() != "compute") continue;
+    if (!probe->is_usual() || (is_host_beside_gpus && probe->name() != "compute")) continue;
     try {
       for (const ProbeCase& c : probe->cases(device.id)) {
         if (quick && !is_quick(c)) continue;

@@ -92,10 +92,7 @@ std::vector<std::string> names_or_all(const std::string& list, const std::string
 }
 
 // Of all probes what every device is asked for, unless the user wants everything; of a probe that is named, everything.
-std::vector<Shape> shapes_of(const Options& options, const Probe& probe, const ProbeCase& c) {
-  const bool usual = options.place("NAME") == "all" && !options.on("thorough");
-  return usual ? probe.usual_shapes(c) : probe.shapes(c);
-}
+bool only_usual(const Options& options) { return options.place("NAME") == "all" && !options.on("thorough"); }
 
 Plan probe_plan(const Options& options) {
   std::vector<Shape> asked;
@@ -107,6 +104,7 @@ Plan probe_plan(const Options& options) {
   for (const std::string& id : split_words("device", options.maybe("device").value_or(devices::default_device())))
     for (const std::string& name : names_or_all(options.place("NAME"), id)) {
       const Probe& probe = find_probe(name, id);
+      if (only_usual(options) && !probe.is_usual()) continue;
       const DeviceInfo device = devices::find(id);
       const std::vector<ProbeCase> cases = probe.cases(id);
       if (cases.empty())
@@ -116,7 +114,8 @@ Plan probe_plan(const Options& options) {
         if (!wanted(options, "operation", c.operation) || !wanted(options, "type", c.type) ||
             !wanted(options, "form", c.form) || !wanted(options, "space", c.space))
           continue;
-        std::vector<Shape> shapes = asked.empty() ? shapes_of(options, probe, c) : asked;
+        std::vector<Shape> shapes = asked;
+        if (asked.empty()) shapes = only_usual(options) ? probe.usual_shapes(c) : probe.shapes(c);
         std::optional<std::string> why;
         if (!asked.empty() && !probe.refuses_case(c))
           std::erase_if(shapes, [&](const Shape& shape) {

@@ -141,6 +141,7 @@ class HostGemmProbe final : public HostProbe {
     std::erase_if(all, [&](const Shape& s) { return refuses_shape(c, s).has_value(); });
     return all;
   }
+  bool is_usual() const override { return false; }
   std::vector<Shape> usual_shapes(const ProbeCase&) const override { return {}; }
   ProbeContext context(const ProbeCase& c) const override {
     ProbeContext context = HostProbe::context(c);

@@ -118,6 +118,7 @@ class SimulatedGemm final : public Probe {
     return all;
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return gemm::device_shapes(context(c).layout, c); }
+  bool is_usual() const override { return false; }
   std::vector<Shape> usual_shapes(const ProbeCase&) const override { return {}; }
   std::optional<std::string> refuses_case(const ProbeCase& c) const override {
     const Spec spec = spec_of(c.device);

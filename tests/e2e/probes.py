@@ -156,6 +156,12 @@ def products(where):
     refused = run("probe", "compute", "--device", "sim:h200", "--shape", "square=64")
     check(refused.code == 2 and "no m, n, k or panels" in refused.err, refused.err)
 
+    # Where nobody asks for products, their library is not even looked for.
+    for command in (["probe", "all", "--device", "host"], ["characterize", "--quick", "--device", "host"]):
+        usual = run(*command, "--dry-run", env={**os.environ, "NPGPU_BLAS": "/no/such/library.so"})
+        check(usual.code == 0 and "gemm" not in usual.out + usual.err and "BLAS" not in usual.err, f"{command}: {usual.out}{usual.err}")
+    every = run("probe", "all", "--thorough", "--device", "sim:h200", "--dry-run").out
+    check("gemm sim:h200 fma fp64" in every and "gemm sim:h200 fma fp64 host" in every, f"--thorough has products: {every}")
     absent = run("probe", "gemm", "--device", "host", env={**os.environ, "NPGPU_BLAS": "/no/such/library.so"})
     check(absent.code != 0 and "NPGPU_BLAS names '/no/such/library.so'" in absent.err, f"{absent.code} {absent.err}")
     trace = os.path.join(where, "blas.h5")
