@@ -124,10 +124,10 @@ def compare_node(options, folder, ids):
         took.append(time.monotonic() - begin)
         figures = our_figures(report, ids)
         for name, matrix in theirs(options.nvbandwidth, list(figures), options.mebibytes).items():
+            # Of such a pair nvbandwidth has both directions, and then both together: three matrices, one below the other.
+            if "device_to_device_bidirectional" in name and len(matrix) == 3 * len(ids):
+                matrix = matrix[:2 * len(ids)]
             value = mean_of(matrix)
-            # nvbandwidth prints each direction of such a pair, and then both together; its JSON has the sum.
-            if value and "device_to_device_bidirectional" in name and value > 1.5 * figures[name]:
-                value /= 2
             if name in figures and value is not None:
                 mine.setdefault(name, []).append(figures[name])
                 peer.setdefault(name, []).append(value)
