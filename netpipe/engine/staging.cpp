@@ -5,12 +5,20 @@
 
 namespace npgpu {
 
+Seconds StageCost::time(double bytes) const {
+  if (curve.size() < 2 || bytes <= curve.front().bytes) return curve.front().time;
+  std::size_t right = 1;
+  while (right + 1 < curve.size() && curve[right].bytes < bytes) ++right;
+  const At &a = curve[right - 1], &b = curve[right];
+  return a.time + (b.time - a.time) * ((bytes - a.bytes) / (b.bytes - a.bytes));
+}
+
 Seconds staged_time(std::span<const StageCost> stages, std::uint64_t bytes, std::uint64_t chunks) {
   const double chunk = static_cast<double>(bytes) / static_cast<double>(chunks);
   Seconds first{0}, busiest{0};
   std::map<int, Seconds> of_worker;
   for (const StageCost& stage : stages) {
-    const Seconds time = stage.start + Seconds{stage.s_per_byte * chunk};
+    const Seconds time = stage.time(chunk);
     first += time;
     busiest = std::max(busiest, of_worker[stage.worker] += time);
   }
@@ -20,23 +28,21 @@ Seconds staged_time(std::span<const StageCost> stages, std::uint64_t bytes, std:
 std::uint64_t advised_chunk(std::span<const StageCost> stages, std::uint64_t bytes, std::uint64_t most,
                             std::uint64_t grain) {
   constexpr std::uint64_t each_of = 64;
-  const auto chunk_of = [&](std::uint64_t chunks) {
-    const std::uint64_t chunk = (bytes + chunks - 1) / chunks;
-    return std::min(bytes, (chunk + grain - 1) / grain * grain);
-  };
-  std::uint64_t best = 0;
-  Seconds least{0};
+  constexpr double as_long = 1.01;
+  std::map<std::uint64_t, Seconds> times;  // by chunk
   const std::uint64_t most_chunks = std::max<std::uint64_t>(1, (bytes + grain - 1) / grain);
-  for (std::uint64_t chunks = 1; chunks <= most_chunks; chunks = chunks < each_of ? chunks + 1 : chunks + chunks / 20) {
-    const std::uint64_t chunk = chunk_of(chunks);
-    if (chunk > std::max(most, std::min(grain, bytes))) continue;
-    // What it really takes: the chunks of this size, the last of which may be shorter.
-    const Seconds time = staged_time(stages, bytes, (bytes + chunk - 1) / chunk);
-    if (best != 0 && time >= least) continue;
-    best = chunk;
-    least = time;
+  for (std::uint64_t n = 1; n <= most_chunks; n = n < each_of ? n + 1 : n + n / 20) {
+    const std::uint64_t chunk = std::min(bytes, ((bytes + n - 1) / n + grain - 1) / grain * grain);
+    // The last of them may be shorter.
+    if (chunk <= std::max(most, std::min(grain, bytes)))
+      times[chunk] = staged_time(stages, bytes, (bytes + chunk - 1) / chunk);
   }
-  return best != 0 ? best : std::min({bytes, std::max(most, grain)});
+  if (times.empty()) return std::min({bytes, std::max(most, grain)});
+  const Seconds least = std::ranges::min_element(times, {}, [](const auto& one) { return one.second; })->second;
+  std::uint64_t best = times.begin()->first;
+  for (const auto& [chunk, time] : times)
+    if (time <= as_long * least) best = chunk;
+  return best;
 }
 
 }  // namespace npgpu

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <numeric>
 
@@ -45,8 +46,12 @@ Company::Company(Patience patience) : world_(ranks::world()), patience_(std::mov
 Group& Company::with(int partner) {
   std::unique_ptr<Group>& pair = pairs_[partner];
   if (!pair) {
+    // Of more than two, one may be busy with all others first.
+    Patience patience = patience_;
+    patience.until_parted *= std::max(1, size() - 1);
+    patience.until_said *= std::max(1, size() - 1);
     pair = std::make_unique<Group>(world_, std::vector{std::min(rank(), partner), std::max(rank(), partner)}, names_,
-                                   patience_);
+                                   std::move(patience));
   }
   return *pair;
 }
@@ -66,6 +71,14 @@ Facts Company::facts() {
     // Of the steady clocks: what has to be added to the partner's for this rank's.
     facts.emplace_back(prefix + "clock_offset_us", microseconds(clock.offset) * (*partner > rank() ? 1 : -1));
     facts.emplace_back(prefix + "round_trip_us", microseconds(clock.round_trip));
+    // "4096 0.31, 16384 0.9, ...": bytes of a chunk and us, for each stage.
+    for (const auto& [ends, costs] : with(*partner).stages)
+      for (std::size_t i = 0; i < costs.stages.size(); ++i) {
+        std::string text = fmt::format("worker {}:", costs.stages[i].worker);
+        for (const auto& at : costs.stages[i].curve)
+          text += fmt::format(" {:.0f} {:.6g}", at.bytes, microseconds(at.time));
+        facts.emplace_back(fmt::format("{}stage{}_us", prefix, i), text);
+      }
   }
   return facts;
 }

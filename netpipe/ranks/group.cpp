@@ -55,7 +55,7 @@ std::string Group::hear(int rank) {
       std::cerr << fmt::format("npgpu: waiting for {}\n", name) << std::flush;
       said = true;
     }
-    if (!for_ever_ && waited > patience_.until_parted)
+    if (waited > patience_.until_parted)
       throw Parted(fmt::format("{} did not answer for {:.0f} s: it hangs, or is slower than --rank-timeout allows",
                                name, patience_.until_parted.count()));
   }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "netpipe/ranks/world.hpp"
 #include "npgpu/consensus.hpp"
+#include "npgpu/staging.hpp"
 #include "npgpu/units.hpp"
 
 namespace npgpu::ranks {
@@ -34,8 +36,13 @@ class Group final : public Consensus {
   std::string who(std::size_t i) const override { return names_[static_cast<std::size_t>(members_[i])]; }
   // Of a group of two: the other one.
   int partner() const { return members_.front() == world_.rank() ? members_.back() : members_.front(); }
-  // From now on one that does not come is waited for as long as it takes, or not.
-  void wait_for_ever(bool for_ever) { for_ever_ = for_ever; }
+
+  // What staged messages between two ends cost, once it was measured for slots up to a size; all members know the same.
+  struct StageCosts {
+    std::uint64_t up_to = 0;
+    std::vector<StageCost> stages{};
+  };
+  std::map<std::string, StageCosts> stages{};  // by "host@0>host@1"
 
  private:
   void tell(int rank, const std::string& text);
@@ -45,7 +52,6 @@ class Group final : public Consensus {
   std::vector<int> members_;
   std::vector<std::string> names_;
   Patience patience_;
-  bool for_ever_ = false;
 };
 
 // What a clock of the leader's shows when one of the other's shows 0; measured by round trips, of which the quickest

@@ -249,7 +249,6 @@ class RankRunner final : public Runner<Transfers> {
     source_.reset();  // before the next are opened, so that both need not fit
     target_.reset();
     case_ = question;
-    stages_.clear();
     partner_ = group_.partner();
     sends_first_ = is_from_me(case_);
     slots_ = slots_of(case_, known->second);
@@ -261,32 +260,41 @@ class RankRunner final : public Runner<Transfers> {
     if (gets) target_ = memories.open(device, known->second, case_.target_offset, slots_);
   }
 
-  // What each stage of a chunk costs, measured when it is first asked for: the least of some repeats, at a slot's size
-  // and at an eighth of it.
+  // What each stage of a chunk costs. Measured when the pair first asks, and kept: all visits have the same chunks.
   const std::vector<StageCost>& stages() {
-    if (!stages_.empty()) return stages_;
+    Group::StageCosts& known = group_.stages[case_.source + '>' + case_.target];
+    if (slots_.bytes > known.up_to) known = {slots_.bytes, measured_stages()};
+    return known.stages;
+  }
+
+  // The least of some repeats, at sizes up to a slot's. Slots and places in memory take turns, as in a message, so that
+  // caches hold what they then hold.
+  std::vector<StageCost> measured_stages() {
+    constexpr std::uint64_t smallest = 4 * KiB, step = 4;
     MessageMemory& memory = source_ ? *source_ : *target_;
-    const std::array sizes{std::max<std::uint64_t>(1, slots_.bytes / 8), slots_.bytes};
-    std::array<std::array<double, 2>, 3> least;  // fetch, message, store; by size
-    for (std::size_t s = 0; s < sizes.size(); ++s) {
-      const std::uint64_t bytes = sizes[s];
+    std::vector<std::uint64_t> sizes;
+    for (std::uint64_t bytes = slots_.bytes; bytes > 0 && (sizes.empty() || bytes >= smallest); bytes /= step)
+      sizes.insert(sizes.begin(), bytes);
+    std::array<std::vector<double>, 3> least;  // fetch, message, store; by size
+    for (const std::uint64_t bytes : sizes) {
+      const std::uint64_t places = std::max<std::uint64_t>(1, max_bytes_.at(case_) / bytes);
       const auto copied = [&](auto&& begin) {
-        return quickest([&] {
-          begin();
-          while (!memory.is_ready(0)) {
+        return quickest([&](std::uint64_t i) {
+          begin(i % slots_.count, i % places * bytes);
+          while (!memory.is_ready(i % slots_.count)) {
           }
         });
       };
-      if (target_ && !source_) target_->fill(bytes, seed_);
-      least[0][s] = copied([&] { memory.fetch(0, 0, bytes); });
-      least[2][s] = copied([&] { memory.store(0, 0, bytes); });
+      least[0].push_back(copied([&](std::uint64_t slot, std::uint64_t at) { memory.fetch(slot, at, bytes); }));
+      least[2].push_back(copied([&](std::uint64_t slot, std::uint64_t at) { memory.store(slot, at, bytes); }));
       group_.any(false);
-      least[1][s] = quickest([&] { message(memory, bytes); }) / 2;
+      least[1].push_back(quickest([&](std::uint64_t i) { message(memory, i % slots_.count, bytes); }) / 2);
     }
     std::string mine;
-    for (const auto& one : least) mine += fmt::format("{:.9g} {:.9g} ", one[0], one[1]);
-    // What is out of the one and into the other: the slower of both for what both do.
-    for (const std::string& said : group_.of_all(mine + (memory.is_asynchronous() ? "1" : "0"))) {
+    for (const auto& one : least)
+      for (const double time : one) mine += fmt::format("{:.9g} ", time);
+    // Out of the one and into the other: the slower of both, for what both do.
+    for (const std::string& said : group_.of_all(mine)) {
       std::istringstream words(said);
       for (auto& one : least)
         for (double& time : one) {
@@ -295,32 +303,31 @@ class RankRunner final : public Runner<Transfers> {
           time = std::max(time, theirs);
         }
     }
-    const double further = static_cast<double>(sizes[1] - sizes[0]);
+    std::vector<StageCost> stages;
     for (std::size_t i = 0; i < least.size(); ++i) {
-      StageCost stage;
-      stage.s_per_byte = further > 0 ? std::max(0.0, (least[i][1] - least[i][0]) / further) : 0;
-      stage.start = Seconds{std::max(0.0, least[i][0] - stage.s_per_byte * static_cast<double>(sizes[0]))};
+      StageCost& stage = stages.emplace_back();
+      for (std::size_t s = 0; s < sizes.size(); ++s)
+        stage.curve.push_back({static_cast<double>(sizes[s]), Seconds{least[i][s]}});
       // An engine copies beside the thread; where the thread copies, it also takes messages.
       stage.worker = memory.is_asynchronous() ? static_cast<int>(i) : std::min<int>(static_cast<int>(i), 1);
-      stages_.push_back(stage);
     }
-    return stages_;
+    return stages;
   }
-  void message(MessageMemory& memory, std::uint64_t bytes) {
+  void message(MessageMemory& memory, std::uint64_t slot, std::uint64_t bytes) {
     if (group_.leads()) {
-      world_.send(memory.slot(0), bytes, partner_, Tag::ack);
-      world_.receive(memory.slot(1), bytes, partner_, Tag::ack);
+      world_.send(memory.slot(slot), bytes, partner_, Tag::ack);
+      world_.receive(memory.slot(slot), bytes, partner_, Tag::ack);
     } else {
-      world_.receive(memory.slot(1), bytes, partner_, Tag::ack);
-      world_.send(memory.slot(0), bytes, partner_, Tag::ack);
+      world_.receive(memory.slot(slot), bytes, partner_, Tag::ack);
+      world_.send(memory.slot(slot), bytes, partner_, Tag::ack);
     }
   }
   template <class Work> static double quickest(Work&& work) {
-    constexpr int times = 8;
+    constexpr std::uint64_t times = 12;
     Seconds least{1e9};
-    for (int i = 0; i < times; ++i) {
+    for (std::uint64_t i = 0; i < times; ++i) {
       const Seconds begin = steady_clock().now();
-      work();
+      work(i);
       least = std::min(least, steady_clock().now() - begin);
     }
     return least.count();
@@ -335,7 +342,6 @@ class RankRunner final : public Runner<Transfers> {
   std::uint64_t bytes_ = 0, seed_ = 0;
   StagingSlots slots_;
   Staging how_;
-  std::vector<StageCost> stages_;
   std::unique_ptr<MessageMemory> source_, target_;  // of a round trip the target is where it lands, at either end
 };
 
