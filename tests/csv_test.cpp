@@ -110,7 +110,7 @@ TEST_CASE("each of comma, quote and line end alone is quoted; nothing else is") 
     trace.of<Transfers>().push_back(sweep_of());
     trace.of<Transfers>()[0].device_name = name;
     add_point(trace.of<Transfers>()[0], 1, {1});
-    CHECK(has(csv(trace), std::string(",1,,") + quoted + ",0,1,"));
+    CHECK(has(csv(trace), std::string(",1,0,,") + quoted + ",0,1,"));
   }
 }
 

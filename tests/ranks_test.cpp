@@ -15,7 +15,7 @@
 #include "netpipe/ranks/tournament.hpp"
 #include "npgpu/consensus.hpp"
 #include "npgpu/error.hpp"
-#include "thread_world.hpp"
+#include "tests/thread_world.hpp"
 
 namespace ranks_test {
 

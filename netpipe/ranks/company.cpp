@@ -10,6 +10,7 @@
 #include "netpipe/devices/host/watch.hpp"
 #include "netpipe/ranks/tournament.hpp"
 #include "npgpu/error.hpp"
+#include "npgpu/messages.hpp"
 
 namespace npgpu::ranks {
 
@@ -71,14 +72,9 @@ Facts Company::facts() {
     // Of the steady clocks: what has to be added to the partner's for this rank's.
     facts.emplace_back(prefix + "clock_offset_us", microseconds(clock.offset) * (*partner > rank() ? 1 : -1));
     facts.emplace_back(prefix + "round_trip_us", microseconds(clock.round_trip));
-    // "4096 0.31, 16384 0.9, ...": bytes of a chunk and us, for each stage.
     for (const auto& [ends, costs] : with(*partner).stages)
-      for (std::size_t i = 0; i < costs.stages.size(); ++i) {
-        std::string text = fmt::format("worker {}:", costs.stages[i].worker);
-        for (const auto& at : costs.stages[i].curve)
-          text += fmt::format(" {:.0f} {:.6g}", at.bytes, microseconds(at.time));
-        facts.emplace_back(fmt::format("{}stage{}_us", prefix, i), text);
-      }
+      for (std::size_t i = 0; i < costs.stages.size(); ++i)
+        facts.emplace_back(fmt::format("{}stage{}_us", prefix, i), stage_text(costs.stages[i]));
   }
   return facts;
 }

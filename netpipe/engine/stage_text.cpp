@@ -1,0 +1,32 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "npgpu/messages.hpp"
+
+namespace npgpu {
+
+std::string stage_text(const StageCost& stage) {
+  std::string text = fmt::format("worker {}:", stage.worker);
+  for (const auto& at : stage.curve) text += fmt::format(" {:.0f} {:.6g}", at.bytes, microseconds(at.time));
+  return text;
+}
+
+std::optional<StageCost> parse_stage(const std::string& text) {
+  std::istringstream words(text);
+  std::string worker;
+  char colon = 0;
+  StageCost stage;
+  if (!(words >> worker >> stage.worker >> colon) || worker != "worker" || colon != ':') return std::nullopt;
+  double bytes = 0, us = 0;
+  while (words >> bytes) {
+    const bool ascends = stage.curve.empty() || bytes > stage.curve.back().bytes;
+    if (!(words >> us) || !ascends || !(bytes >= 0) || !(us >= 0) || !std::isfinite(us)) return std::nullopt;
+    stage.curve.push_back({bytes, from_microseconds(us)});
+  }
+  if (stage.curve.empty() || !words.eof()) return std::nullopt;
+  return stage;
+}
+
+}  // namespace npgpu
