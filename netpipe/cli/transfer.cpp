@@ -104,15 +104,14 @@ Command transfer() {
       "transfer",
       "measure memory copies over sizes, one case or many",
       "Measures memory copies over sizes. Where options take lists, every combination that can run is measured; why "
-      "the others cannot is printed. With --module mpi it measures messages between the ranks of a job: every rank "
-      "with "
-      "every other one, each with one at a time. Rank 0 prints; each rank writes a trace, NAME-rank0.h5 and so on, and "
-      "npgpu merge puts them into one file.",
+      "the others cannot is printed. With --module mpi, started by mpirun or srun, it measures messages between the "
+      "ranks of a job: every rank with every other one, each with one at a time. Rank 0 prints; each rank writes a "
+      "trace, NAME-rank0.h5 and so on, and npgpu merge puts them into one file.",
       {},
       {"npgpu transfer --direction h2d,d2h --memory pinned,pageable", "npgpu transfer --device host --end 1MiB",
        "npgpu transfer --async --pattern duplex --schedule classic",
        "npgpu transfer --direction peer --access write,read --executor sm-kernel --async",
-       "mpirun -n 2 npgpu transfer --module mpi --pattern pingpong,stream,duplex"},
+       "npgpu transfer --module mpi --pattern pingpong,stream,duplex"},
       with_measure_options(
           {{"What is measured (lists: a,b,c)",
             {Option("device", {}, "A list. Default: the first GPU if there is one, else host."),
@@ -125,8 +124,7 @@ Command transfer() {
              Option("memory", {}, "Default: pinned, on the host pageable."), "async",
              Option("timing", {}, "Default: gated for asynchronous copies, else host."), Option("cache", "warm"),
              Option("soffset", "0"), Option("roffset", "0"), "no-bind"}},
-           {"Messages between ranks (mpirun -n 2 npgpu transfer --module mpi)",
-            {Option("chunk", {}, "Default: advised."), Option("rank-timeout", "60s")}},
+           {"Messages between ranks", {Option("chunk", {}, "Default: advised."), Option("rank-timeout", "60s")}},
            {"Sizes", {Option("start", "1"), Option("end", "192MiB"), Option("perturbation", "3"), "sizes"}}}),
       [](const Options& options) {
         return is_between_ranks(options) ? measure_between_ranks(options) : measure(options, transfer_plan);
