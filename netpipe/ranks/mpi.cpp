@@ -37,10 +37,10 @@ void keep(Request& request, const MPI_Request& handle) { std::memcpy(&request.ra
 class MpiWorld final : public World {
  public:
   MpiWorld() {
-    int is_initialized = 0, provided = 0;
+    // Not MPI_Init_thread: for programs with threads Open MPI takes locks, also where but one of them calls it.
+    int is_initialized = 0;
     MPI_Initialized(&is_initialized);
-    if (!is_initialized)
-      check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+    if (!is_initialized) check_mpi(MPI_Init(nullptr, nullptr), "MPI_Init");
     check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &all_), "MPI_Comm_dup");
     MPI_Comm_set_errhandler(all_, MPI_ERRORS_RETURN);
     MPI_Comm_rank(all_, &rank_);
