@@ -33,6 +33,10 @@ TEST_CASE("what a stage costs reads back as it was written") {
   REQUIRE(read->curve.size() == 2);
   CHECK(read->curve[1].bytes == 65536);
   CHECK(read->curve[1].time.count() == doctest::Approx(2e-5));
+  CHECK(extent_of(1) == 16384);
+  CHECK(extent_of(16384) == 16384);
+  CHECK(extent_of(16385) == 65536);
+  CHECK(stage_fact(1, extent_of(65536), 0) == "rank1_extent65536_stage0_us");
   for (const char* wrong : {"", "worker", "worker 1:", "worker 1: 4096", "worker 1: 8 1 4 1", "worker 1: 8 -1",
                             "worker 1: 8 x", "worker 1 8 1"})
     CHECK_FALSE(parse_stage(wrong).has_value());
@@ -46,8 +50,8 @@ TEST_CASE("the advised chunk of each size, its time, and the best of the others 
   const std::string cost = "0 10 16384 20";
   trace.provenance = {{"ranks_after",
                        {{"rank", std::int64_t{0}},
-                        {"rank1_stage0_us", "worker 0: " + cost},
-                        {"rank1_stage1_us", "worker 1: " + cost}}}};
+                        {"rank1_extent65536_stage0_us", "worker 0: " + cost},
+                        {"rank1_extent65536_stage1_us", "worker 1: " + cost}}}};
   const auto all = staged_messages(trace);
   REQUIRE(all.size() == 1);
   CHECK(all[0].target == "host@1");

@@ -29,10 +29,14 @@ struct StagedSize {
 struct StagedMessages {
   std::string source{}, target{};
   Pattern pattern = Pattern::pingpong;
-  std::vector<StageCost> stages{};
   std::vector<StagedSize> sizes{};  // that were measured staged
 };
 
+// What stages cost depends on what caches hold of a message: it is measured for messages of up to 16 KiB times a power
+// of four. The extent of a message is the least of these that holds it.
+std::uint64_t extent_of(std::uint64_t bytes);
+// "rank1_extent65536_stage0_us": the cost's name in /provenance/ranks_after.
+std::string stage_fact(int partner, std::uint64_t extent, int stage);
 // "worker 0: 4096 0.31 16384 0.9": a cost as /provenance/ranks_after holds it, sizes in bytes and times in us; and
 // back. Nothing if the text is none.
 std::string stage_text(const StageCost&);

@@ -7,6 +7,16 @@
 
 namespace npgpu {
 
+std::uint64_t extent_of(std::uint64_t bytes) {
+  std::uint64_t extent = 16 * KiB;
+  while (extent < bytes && extent <= UINT64_MAX / 4) extent *= 4;
+  return extent;
+}
+
+std::string stage_fact(int partner, std::uint64_t extent, int stage) {
+  return fmt::format("rank{}_extent{}_stage{}_us", partner, extent, stage);
+}
+
 std::string stage_text(const StageCost& stage) {
   std::string text = fmt::format("worker {}:", stage.worker);
   for (const auto& at : stage.curve) text += fmt::format(" {:.0f} {:.6g}", at.bytes, microseconds(at.time));

@@ -72,9 +72,9 @@ Facts Company::facts() {
     // Of the steady clocks: what has to be added to the partner's for this rank's.
     facts.emplace_back(prefix + "clock_offset_us", microseconds(clock.offset) * (*partner > rank() ? 1 : -1));
     facts.emplace_back(prefix + "round_trip_us", microseconds(clock.round_trip));
-    for (const auto& [ends, costs] : with(*partner).stages)
-      for (std::size_t i = 0; i < costs.stages.size(); ++i)
-        facts.emplace_back(fmt::format("{}stage{}_us", prefix, i), stage_text(costs.stages[i]));
+    for (const auto& [extent, stages] : with(*partner).stages)
+      for (std::size_t i = 0; i < stages.size(); ++i)
+        facts.emplace_back(stage_fact(*partner, extent, static_cast<int>(i)), stage_text(stages[i]));
   }
   return facts;
 }

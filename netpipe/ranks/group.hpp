@@ -37,12 +37,9 @@ class Group final : public Consensus {
   // Of a group of two: the other one.
   int partner() const { return members_.front() == world_.rank() ? members_.back() : members_.front(); }
 
-  // What staged messages between two ends cost, once it was measured for slots up to a size; all members know the same.
-  struct StageCosts {
-    std::uint64_t up_to = 0;
-    std::vector<StageCost> stages{};
-  };
-  std::map<std::string, StageCosts> stages{};  // by "host@0>host@1"
+  // What stages cost of messages up to an extent (npgpu/messages.hpp), once they were measured; all members know the
+  // same.
+  std::map<std::uint64_t, std::vector<StageCost>> stages{};
 
  private:
   void tell(int rank, const std::string& text);

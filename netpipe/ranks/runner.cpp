@@ -14,6 +14,7 @@
 #include "netpipe/ranks/ends.hpp"
 #include "netpipe/ranks/pipeline.hpp"
 #include "npgpu/error.hpp"
+#include "npgpu/messages.hpp"
 #include "npgpu/staging.hpp"
 
 namespace npgpu::ranks {
@@ -262,22 +263,23 @@ class RankRunner final : public Runner<Transfers> {
 
   // What each stage of a chunk costs. Measured when the pair first asks, and kept: all visits have the same chunks.
   const std::vector<StageCost>& stages() {
-    Group::StageCosts& known = group_.stages[case_.source + '>' + case_.target];
-    if (slots_.bytes > known.up_to) known = {slots_.bytes, measured_stages()};
-    return known.stages;
+    std::vector<StageCost>& known = group_.stages[extent_of(bytes_)];
+    if (known.empty()) known = measured_stages(std::min(extent_of(bytes_), max_bytes_.at(case_)));
+    return known;
   }
 
-  // The least of some repeats, at sizes up to a slot's. Slots and places in memory take turns, as in a message, so that
-  // caches hold what they then hold.
-  std::vector<StageCost> measured_stages() {
+  // The least of some repeats, at sizes up to a slot's. Slots and places in a message of this extent take turns, so
+  // that caches hold what they hold then.
+  std::vector<StageCost> measured_stages(std::uint64_t extent) {
     constexpr std::uint64_t smallest = 4 * KiB, step = 4;
     MessageMemory& memory = source_ ? *source_ : *target_;
     std::vector<std::uint64_t> sizes;
-    for (std::uint64_t bytes = slots_.bytes; bytes > 0 && (sizes.empty() || bytes >= smallest); bytes /= step)
+    for (std::uint64_t bytes = std::min(slots_.bytes, extent); bytes > 0 && (sizes.empty() || bytes >= smallest);
+         bytes /= step)
       sizes.insert(sizes.begin(), bytes);
     std::array<std::vector<double>, 3> least;  // fetch, message, store; by size
     for (const std::uint64_t bytes : sizes) {
-      const std::uint64_t places = std::max<std::uint64_t>(1, max_bytes_.at(case_) / bytes);
+      const std::uint64_t places = std::max<std::uint64_t>(1, extent / bytes);
       const auto copied = [&](auto&& begin) {
         return quickest([&](std::uint64_t i) {
           begin(i % slots_.count, i % places * bytes);

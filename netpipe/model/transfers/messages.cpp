@@ -22,10 +22,10 @@ int rank_of(const std::string& place) {
   return rank;
 }
 
-std::vector<StageCost> stages_with(const Facts& facts, int partner) {
+std::vector<StageCost> stages_with(const Facts& facts, int partner, std::uint64_t extent) {
   std::vector<StageCost> stages;
   for (int i = 0;; ++i) {
-    const auto stage = parse_stage(text_fact(facts, fmt::format("rank{}_stage{}_us", partner, i)));
+    const auto stage = parse_stage(text_fact(facts, stage_fact(partner, extent, i)));
     if (!stage) return stages;
     stages.push_back(*stage);
   }
@@ -61,15 +61,16 @@ std::vector<StagedMessages> staged_messages(const Trace& trace) {
   std::vector<StagedMessages> found;
   for (const auto& [question, sizes] : all) {
     const int source = rank_of(question.source), target = rank_of(question.target);
-    StagedMessages one{question.source, question.target, question.pattern,
-                       stages_with(known->second, source == static_cast<int>(own) ? target : source)};
-    if (one.stages.empty()) continue;
+    StagedMessages one{question.source, question.target, question.pattern};
     for (auto [bytes, size] : sizes) {
-      size.chunk = advised_chunk(one.stages, bytes, most_chunk);
-      size.predicted_us = microseconds(staged_time(one.stages, bytes, (bytes + size.chunk - 1) / size.chunk));
+      const auto stages =
+          stages_with(known->second, source == static_cast<int>(own) ? target : source, extent_of(bytes));
+      if (stages.empty()) continue;
+      size.chunk = advised_chunk(stages, bytes, most_chunk);
+      size.predicted_us = microseconds(staged_time(stages, bytes, (bytes + size.chunk - 1) / size.chunk));
       one.sizes.push_back(size);
     }
-    found.push_back(std::move(one));
+    if (!one.sizes.empty()) found.push_back(std::move(one));
   }
   return found;
 }
