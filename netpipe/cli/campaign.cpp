@@ -46,7 +46,8 @@ class Run {
         writer_(options.output, options.if_exists, root_of(options), provenance(plan.devices(), plan.left_out),
                 Guard::child),
         progress_(options.progress, plan.cases(), guess(plan, options)),
-        lifeline_(options.together.everyone != nullptr, [this] { save_and_leave(); }) {}
+        lifeline_(options.together.everyone != nullptr, options.together.patience,
+                  [this](bool stopped) { save_and_leave(stopped); }) {}
 
   void run() {
     for (const std::string& why : plan_.left_out) progress_.say("left out: " + why);
@@ -111,12 +112,14 @@ class Run {
     if (options_.together.facts) writer_.note(group, options_.together.facts());
   }
   // From the lifeline's thread, while this one is within a trial that does not end.
-  [[noreturn]] void save_and_leave() {
+  [[noreturn]] void save_and_leave(bool stopped) {
     writer_.checkpoint();
-    std::cerr << "npgpu: stopped by a signal within a trial: another rank is gone; trace saved: " << options_.output
-              << '\n'
+    std::cerr << (stopped
+                      ? "npgpu: stopped by a signal within a trial: another rank is gone; trace saved: "
+                      : "npgpu: a trial does not end: another rank did not answer for --rank-timeout; trace saved: ")
+              << options_.output << '\n'
               << std::flush;
-    _exit(exit_code::stopped);
+    _exit(stopped ? exit_code::stopped : exit_code::failed);
   }
 
   // Every course once. The first round goes as the plan does; the others go each in an order of its own, so that no
@@ -265,6 +268,7 @@ class Run {
       others_.begin(batch.device.id, is_host_timed(step.question));
       const Lifeline::Trial trial(lifeline_);
       measured = npgpu::measure<K>(runner, schedule, step, [&] {
+        lifeline_.beat();
         if (save_asked()) lifeline_.meanwhile([&] { save(); });
         return any(with_, stop_asked());
       });

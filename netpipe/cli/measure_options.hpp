@@ -47,6 +47,7 @@ enum class ProgressForm { none, bar, cases, points };
 struct Together {
   Consensus* everyone = nullptr;   // null: there is but one
   std::function<Facts()> facts{};  // of the ranks, for the trace; called by all at its beginning and end
+  Seconds patience{60};            // a trial that takes longer does not end: another rank hangs
   std::string output{};            // the name that each rank's trace has its own from
 };
 

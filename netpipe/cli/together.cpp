@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "netpipe/cli/signals.hpp"
+#include "npgpu/clock.hpp"
 
 namespace npgpu::cli {
 
@@ -29,19 +30,26 @@ std::vector<std::size_t> places_of_leader(Consensus& with, const std::vector<std
   return all;
 }
 
-Lifeline::Lifeline(bool wanted, std::function<void()> save_and_leave) {
+Lifeline::Lifeline(bool wanted, Seconds patience, std::function<void(bool)> save_and_leave) {
   if (!wanted) return;
   trace_.lock();
-  thread_ = std::jthread([this, save = std::move(save_and_leave)](const std::stop_token& end) {
+  thread_ = std::jthread([this, patience, save = std::move(save_and_leave)](const std::stop_token& end) {
     const auto sleep = [&](std::chrono::milliseconds time) {
       std::unique_lock guard(sleep_);
       wake_.wait_for(guard, end, time, [] { return false; });
     };
-    while (!end.stop_requested() && !stop_asked()) sleep(between_looks);
-    sleep(until_saved);
-    if (end.stop_requested() || !trace_.try_lock()) return;
-    save();
-    trace_.unlock();
+    std::uint64_t seen = 0;
+    Seconds since = steady_clock().now();
+    while (!end.stop_requested()) {
+      sleep(between_looks);
+      const bool stopped = stop_asked();
+      if (stopped) sleep(until_saved);
+      const Seconds now = steady_clock().now();
+      if (const std::uint64_t beats = beats_; beats != seen) seen = beats, since = now;
+      if (end.stop_requested() || (!stopped && now - since < patience) || !trace_.try_lock()) continue;
+      if (stopped || now - since >= patience) save(stopped);
+      trace_.unlock();
+    }
   });
 }
 

@@ -2,7 +2,9 @@
 // others, each answer is this process's own.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "npgpu/consensus.hpp"
+#include "npgpu/units.hpp"
 
 namespace npgpu::cli {
 
@@ -24,13 +27,15 @@ std::uint32_t causes_of_all(Consensus* with, std::uint32_t mine);
 // The leader's choice of elements of a list that all have: their places in it.
 std::vector<std::size_t> places_of_leader(Consensus& with, const std::vector<std::size_t>& mine);
 
-// A rank whose partner is killed within a trial never returns from it, and is killed itself soon. While it is in a
-// trial, a thread of this class saves the trace once a signal asked to stop and the trial did not end, and ends the
-// process.
+// A rank whose partner is killed or hangs within a trial never returns from it. A thread of this class then saves the
+// trace, and ends the process: soon after a signal asked to stop, because mpirun is about to kill it, or when the trial
+// has taken longer than any does.
 class Lifeline {
  public:
-  // `save_and_leave` does not return. Without `wanted` there is no thread.
-  Lifeline(bool wanted, std::function<void()> save_and_leave);
+  // `save_and_leave` does not return; it is told whether a signal asked to stop. Without `wanted` there is no thread.
+  Lifeline(bool wanted, Seconds patience, std::function<void(bool stopped)> save_and_leave);
+  // A trial is about to begin.
+  void beat() { ++beats_; }
 
   // Around a trial: what is saved belongs to the thread as long as this lives.
   class Trial {
@@ -56,6 +61,7 @@ class Lifeline {
   ~Lifeline();
 
  private:
+  std::atomic<std::uint64_t> beats_{0};
   std::mutex trace_;  // whose the trace is; the campaign's but for trials
   std::mutex sleep_;
   std::condition_variable_any wake_;
