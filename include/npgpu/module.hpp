@@ -27,11 +27,12 @@ class Module : public Backend<Transfers> {
   // Opens a channel for sizes up to max_bytes. Throws Error.
   virtual std::unique_ptr<Channel> open_lane(const TransferCase&, std::uint64_t max_bytes) const = 0;
 
-  // A runner over the channels of all lanes; see netpipe/engine/transfer_runner.hpp.
+  // A runner over the channels of all lanes; see netpipe/engine/transfer_runner.hpp. A module whose lanes end in
+  // another process has a runner of its own.
   std::optional<std::string> refuses(const Step<Transfers>&) const final;
   TransferContext context(const TransferCase&) const override;
   MemoryNeed needs(std::span<const Step<Transfers>>) const final;
-  std::unique_ptr<Runner<Transfers>> open(std::span<const Step<Transfers>>) const final;
+  std::unique_ptr<Runner<Transfers>> open(std::span<const Step<Transfers>>) const override;
 };
 
 // All modules of this build, by name.

@@ -18,6 +18,8 @@
 
 namespace npgpu {
 
+class Consensus;  // npgpu/consensus.hpp
+
 // Runs steps of those that it was opened for, and owns their buffers. Calling order for each point:
 //   prepare { run }* check
 // Everything throws Error.
@@ -86,6 +88,8 @@ template <class K> class Backend {
   // What a runner for all of these takes, and what is free for it now.
   virtual MemoryNeed needs(std::span<const Step<K>>) const { return {}; }
   virtual MemoryNeed available(const Case&) const { return {UINT64_MAX, UINT64_MAX}; }
+  // With whom everything of this case is decided, by all of them in the same order; null: it is measured alone.
+  virtual Consensus* consensus(const Case&) const { return nullptr; }
   // Steps of one device. Throws Error.
   virtual std::unique_ptr<Runner<K>> open(std::span<const Step<K>>) const = 0;
 };

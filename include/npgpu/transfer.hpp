@@ -31,11 +31,13 @@ enum class Cache {
 };
 // Who moves the bytes.
 enum class Executor { copy_engine, sm_kernel, cpu };
-// How a copy between two devices reaches the other one's memory. With other directions it has no meaning.
+// How a copy between two devices reaches the other one's memory; of messages between ranks, also between hosts. With
+// other directions it has no meaning.
 enum class Access {
-  write,   // the source's device writes into the target's memory
+  write,   // the source's device writes into the target's memory; a message: the library takes both ends as they are
   read,    // the target's device reads the source's memory
-  staged,  // neither sees the other's memory: the driver takes the bytes through the host
+  staged,  // neither sees the other's memory: the driver takes the bytes through the host; a message: npgpu does, in
+           // chunks
 };
 
 template <> inline constexpr std::array<std::string_view, 4> names_of<Pattern>{"stream", "pingpong", "duplex", "chase"};
@@ -75,7 +77,9 @@ struct TransferCase {
   Access access = Access::write;    // of all lanes between two devices
   std::uint64_t source_offset = 0;  // bytes past an aligned address
   std::uint64_t target_offset = 0;
-  bool bind = true;                // buffers and threads on the device's NUMA node
+  bool bind = true;  // buffers and threads on the device's NUMA node
+  // Of a message between ranks that is staged (Access::staged): the bytes of a chunk; 0: as advised for each size.
+  std::uint64_t chunk_bytes = 0;
   std::vector<Lane> more_lanes{};  // in addition to those of the pattern; one module and timing
 
   auto operator<=>(const TransferCase&) const = default;
@@ -96,6 +100,7 @@ inline constexpr auto fields_of<TransferCase> =
                field("source_offset_bytes", &TransferCase::source_offset, "B"),
                field("target_offset_bytes", &TransferCase::target_offset, "B"),
                field("bind", &TransferCase::bind),
+               optional_field("chunk_bytes", &TransferCase::chunk_bytes, "B"),
                field("more_lanes", &TransferCase::more_lanes)};
 
 // A case between the host and `device` in that direction, or within one of them; memory and executor as usual for it.
@@ -104,6 +109,9 @@ TransferCase case_on(std::string module, const std::string& device, Direction di
 // A case from one device to another.
 TransferCase peer_case(std::string module, const std::string& source, const std::string& target,
                        Access access = Access::write);
+
+// Between the memories of two processes, "host@0" and "cuda:1@1".
+bool is_between_ranks(const TransferCase&);
 
 // The device that a case is about: the first of source and target that is not the host, else the host.
 std::string device_of(const TransferCase&);

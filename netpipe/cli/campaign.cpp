@@ -1,11 +1,13 @@
 #include "netpipe/cli/campaign.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <utility>
@@ -18,6 +20,7 @@
 #include "netpipe/cli/quiet.hpp"
 #include "netpipe/cli/signals.hpp"
 #include "netpipe/cli/terminal.hpp"
+#include "netpipe/cli/together.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/predict.hpp"
 #include "npgpu/report.hpp"
@@ -29,16 +32,6 @@ namespace {
 // What a device does before its first point, and before the next one after a rest. On an H200 that had rested, copies
 // of 64 B took 7 % less time in the first 60 ms than ever after: a program in full swing sees the later figure.
 constexpr Seconds warm_up_time{0.15}, rest{0.5};
-
-// ", 3 kept from before, 2 not converged"
-std::string rest_of(const Tally& tally) {
-  std::string text;
-  if (tally.kept) text += fmt::format(", {} kept from before", tally.kept);
-  if (tally.not_converged) text += fmt::format(", {} not converged", tally.not_converged);
-  if (tally.disturbed)
-    text += fmt::format(", {} disturbed ({})", tally.disturbed, disturbance_text(tally.causes, tally.disturbers));
-  return text;
-}
 
 class Run {
  public:
@@ -52,7 +45,9 @@ class Run {
         conditions_(plan.devices()),
         writer_(options.output, options.if_exists, root_of(options), provenance(plan.devices(), plan.left_out),
                 Guard::child),
-        progress_(options.progress, plan.cases(), guess(plan, options)) {}
+        progress_(options.progress, plan.cases(), guess(plan, options)),
+        lifeline_(options.together.everyone != nullptr, options.together.patience,
+                  [this](bool stopped) { save_and_leave(stopped); }) {}
 
   void run() {
     for (const std::string& why : plan_.left_out) progress_.say("left out: " + why);
@@ -68,7 +63,15 @@ class Run {
     });
     std::uint32_t most = 1;
     for_each_kind([&]<class K>() { most = std::max(most, options_.repetition<K>().most_visits()); });
-    for (round_ = 0; round_ < most && !result_.stopped; ++round_) round();
+    try {
+      note_ranks("ranks");
+      for (round_ = 0; round_ < most && !result_.stopped; ++round_) round();
+      if (!result_.stopped) note_ranks("ranks_after");
+    } catch (const Parted& e) {
+      result_.parted = result_.stopped = true;
+      result_.failures.emplace_back(e.what());
+      progress_.say(result_.failures.back());
+    }
     count();
     conditions_.note(writer_);
     if (!result_.stopped) writer_.finish();
@@ -105,6 +108,19 @@ class Run {
     writer_.checkpoint();
     progress_.saved();
   }
+  void note_ranks(const std::string& group) {
+    if (options_.together.facts) writer_.note(group, options_.together.facts());
+  }
+  // From the lifeline's thread, while this one is within a trial that does not end.
+  [[noreturn]] void save_and_leave(bool stopped) {
+    writer_.checkpoint();
+    std::cerr << (stopped
+                      ? "npgpu: stopped by a signal within a trial: another rank is gone; trace saved: "
+                      : "npgpu: a trial does not end: another rank did not answer for --rank-timeout; trace saved: ")
+              << options_.output << '\n'
+              << std::flush;
+    _exit(stopped ? exit_code::stopped : exit_code::failed);
+  }
 
   // Every course once. The first round goes as the plan does; the others go each in an order of its own, so that no
   // point has the same neighbours in all of them.
@@ -114,9 +130,11 @@ class Run {
       for (Course<K>& course : courses<K>()) order.push_back([&, this] { this->visit(course); });
     });
     const std::uint32_t rounds = options_.rounds();
-    if (round_ > 0) std::ranges::shuffle(order, random_);
+    Consensus* const everyone = options_.together.everyone;
+    if (round_ > 0 && !everyone) std::ranges::shuffle(order, random_);  // ranks meet in the plan's order
     for (const auto& visit : order)
-      if (!result_.stopped) visit();
+      if (!result_.stopped || everyone) visit();  // who is stopped tells the others where they meet
+    result_.stopped = any(everyone, result_.stopped);
     if (rounds > 1 && round_ < rounds && !result_.stopped)
       progress_.say(
           fmt::format("round {} of {} done after {}", round_ + 1, rounds, clock_text(steady_clock().now() - begin_)));
@@ -156,14 +174,26 @@ class Run {
   }
 
   template <class K> void visit(Course<K>& course) {
-    if (const std::vector<Target<K>*> targets = due(course); !targets.empty()) visit(course, targets);
+    with_ = course.batch->backend->consensus(course.batch->steps.front().question);
+    if (with_ && with_->any(result_.stopped)) result_.stopped = true;
+    if (result_.stopped) return;
+    std::vector<Target<K>*> targets = due(course);
+    if (with_) {
+      std::vector<std::size_t> places;
+      for (const Target<K>* target : targets)
+        places.push_back(static_cast<std::size_t>(target - course.targets.data()));
+      targets.clear();
+      for (const std::size_t place : places_of_leader(*with_, places)) targets.push_back(&course.targets.at(place));
+    }
+    if (!targets.empty()) visit(course, targets);
     if (result_.stopped || round_ + 1 != options_.repetition<K>().rounds) return;
     for (const auto& [question, at] : course.series) done(at);
   }
 
   template <class K> void visit(Course<K>& course, const std::vector<Target<K>*>& targets) {
     const Batch<K>& batch = *course.batch;
-    const auto schedule = options_.repetition<K>().schedule();
+    auto schedule = options_.repetition<K>().schedule();
+    if (with_) schedule = agreed_schedule(std::move(schedule), *with_);
     std::unique_ptr<Runner<K>> runner;
     std::string failure;
     try {
@@ -173,6 +203,7 @@ class Run {
     } catch (const Error& e) {
       failure = e.what();
     }
+    failure = first_failure(with_, failure);
     for (Target<K>* target : targets) {
       Begun<K>& at = course.series[target->step.question];
       if (at.header.schedule.empty()) begin(at, batch, target->step.question, *schedule, runner.get());
@@ -220,24 +251,30 @@ class Run {
     const Seconds share = this->share(batch, target.step);
     Step<K>& step = target.step;
     std::optional<Measured<K>> measured;
+    bool had = false;  // the trace that is continued has this visit, and another rank's lacks it
     try {
       if (!std::exchange(target.is_settled, true)) {
         std::vector<typename K::Axes> known;
         for (const auto& [axes, point] : at.points) known.push_back(axes);
         step = runner.settled(step, known);
       }
-      if (writer_.has<K>(at.index, step.axes, round_)) return progress_.skipped(share);
-      if (has_rested(batch.device)) {
+      had = writer_.has<K>(at.index, step.axes, round_);
+      if (!any(with_, !had)) return progress_.skipped(share);
+      if (of_leader(with_, has_rested(batch.device))) {
         runner.prepare(step);
         runner.warm_up(warm_up_time);
       }
       const Seconds now = steady_clock().now();
       others_.begin(batch.device.id, is_host_timed(step.question));
+      const Lifeline::Trial trial(lifeline_);
       measured = npgpu::measure<K>(runner, schedule, step, [&] {
-        if (save_asked()) save();
-        return stop_asked();
+        lifeline_.beat();
+        if (save_asked()) lifeline_.meanwhile([&] { save(); });
+        return any(with_, stop_asked());
       });
       if (measured) measured->visit.at_s = (now - begin_).count();
+    } catch (const Parted&) {
+      throw;
     } catch (const Error& e) {
       progress_.skipped(share);
       give_up(at, fmt::format("at {}: {}", text_of(step.axes), e.what()));
@@ -253,7 +290,7 @@ class Run {
     const Disturbance found = others_.end();
     if (const std::string why = others_.cannot_see(); !why.empty())
       progress_.say(why + ": what they disturb may stay unmarked");
-    measured->visit.disturbed |= found.causes;
+    measured->visit.disturbed |= causes_of_all(with_, found.causes);
     measured->visit.disturber = ShortText(found.by);
     number(measured->samples);
     Progressed& point = at.points[step.axes];
@@ -263,7 +300,7 @@ class Run {
     point.take(measured->visit, trial_times<K>(step.question, measured->samples));
     point.visited_now = true;
     point.stop = measured->visit.stop = options_.repetition<K>().stop(measured->visit.stop, point.counted_us());
-    writer_.add<K>(at.index, measured->visit, measured->samples);
+    if (!had) writer_.add<K>(at.index, measured->visit, measured->samples);
     at.wall_us += measured->visit.wall_us;
     progress_.point(title(step.question), fmt::format("/{}/{:04} {}", K::name, at.index, at.rows++),
                     fmt::format("{} {}{}", text_of(step.axes), point_text<K>(alone(at.header, *measured)),
@@ -319,9 +356,11 @@ class Run {
 
   // Something is wrong with a series, and the rest carries on.
   template <class K> void fail(const Begun<K>& at, const std::string& why) {
-    result_.failures.push_back(title(at.header.question) + ": " + why);
+    const std::string sentence = title(at.header.question) + ": " + why;
     writer_.set_error<K>(at.index, why);
-    progress_.say("failed: " + result_.failures.back());
+    progress_.say("failed: " + sentence);
+    if (with_ && !with_->leads()) ++result_.told_by_others;
+    else result_.failures.push_back(sentence);
   }
   template <class K> void give_up(Begun<K>& at, const std::string& why) {
     at.given_up = true;
@@ -338,6 +377,8 @@ class Run {
   TraceWriter writer_;
   Progress progress_;
   Kinds::Tuple<Courses> courses_;
+  Consensus* with_ = nullptr;  // with whom the course is measured
+  Lifeline lifeline_;
   const Seconds begin_ = steady_clock().now();
   std::uint32_t round_ = 0;
   std::uint64_t trials_ = 0;
@@ -345,6 +386,15 @@ class Run {
 };
 
 }  // namespace
+
+std::string rest_of(const Tally& tally) {
+  std::string text;
+  if (tally.kept) text += fmt::format(", {} kept from before", tally.kept);
+  if (tally.not_converged) text += fmt::format(", {} not converged", tally.not_converged);
+  if (tally.disturbed)
+    text += fmt::format(", {} disturbed ({})", tally.disturbed, disturbance_text(tally.causes, tally.disturbers));
+  return text;
+}
 
 void Tally::operator+=(const Tally& more) {
   measured += more.measured;
@@ -356,8 +406,8 @@ void Tally::operator+=(const Tally& more) {
 }
 
 int Campaign::exit_code() const {
-  if (stopped) return exit_code::stopped;
-  return failures.empty() ? exit_code::done : exit_code::failed;
+  if (stopped && !(parted && !stop_asked())) return exit_code::stopped;
+  return failures.empty() && told_by_others == 0 ? exit_code::done : exit_code::failed;
 }
 
 Campaign run_campaign(const Plan& plan, const MeasureOptions& options) {
@@ -366,40 +416,6 @@ Campaign run_campaign(const Plan& plan, const MeasureOptions& options) {
   Run(plan, options, result).run();
   result.wall = steady_clock().now() - begin;
   return result;
-}
-
-int print_plan(const Plan& plan, const MeasureOptions& options) {
-  const auto width = static_cast<std::size_t>(std::min(terminal_style().width, 120));
-  if (options.json) plan_json(std::cout, plan, options);
-  else std::cout << plan_text(plan, options, width);
-  return exit_code::done;
-}
-
-int measure(const Options& given, Plan (*plan_of)(const Options&), const Summary& summary) {
-  const MeasureOptions options = measure_options(given);
-  if (!options.dry_run) catch_signals();  // a plan looks at devices, which takes a while
-  const Plan plan = plan_of(given);
-  if (plan.points() == 0)
-    throw Error(ErrorKind::usage, plan.left_out.empty() ? "nothing to run" : plan.left_out.front());
-  if (options.dry_run) return print_plan(plan, options);
-  const Campaign campaign = run_campaign(plan, options);
-  // Who stops a run may be in a hurry: npgpu report shows what it has.
-  if (options.json) report_json(std::cout, read_trace(options.output, Guard::child));
-  else if (!options.quiet && !campaign.stopped) summary(read_trace(options.output, Guard::child), options.output);
-  if (!options.json) {
-    const std::string verdict = campaign.stopped            ? "stopped"
-                                : campaign.failures.empty() ? "done"
-                                                            : fmt::format("{} failed", campaign.failures.size());
-    std::cout << fmt::format("{}: {} points measured in {}{}; trace: {}\n", verdict, campaign.measured,
-                             clock_text(campaign.wall), rest_of(campaign), options.output);
-  }
-  if (options.quiet || options.json)
-    for (const std::string& failure : campaign.failures) std::cerr << "npgpu: " << failure << '\n';
-  else if (!campaign.failures.empty())
-    std::cerr << fmt::format("npgpu: {} failed, see above\n", campaign.failures.size());
-  if (campaign.stopped)
-    std::cerr << "npgpu: stopped by a signal, trace saved; continue with: " << resuming(options.output) << '\n';
-  return campaign.exit_code();
 }
 
 }  // namespace npgpu::cli

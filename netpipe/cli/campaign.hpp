@@ -23,9 +23,14 @@ struct Tally {
 
   void operator+=(const Tally&);
 };
+// ", 3 kept from before, 2 not converged"
+std::string rest_of(const Tally&);
+
 struct Campaign : Tally {
   std::vector<std::string> failures{};  // a sentence each
-  bool stopped = false;                 // by a signal
+  std::size_t told_by_others = 0;       // failures that another rank reports
+  bool stopped = false;                 // by a signal, or because a rank is gone
+  bool parted = false;                  // a rank is gone
   Seconds wall{0};
 
   int exit_code() const;
@@ -45,5 +50,7 @@ void print_report(const Trace&, const std::string& path);
 // unless --json or --quiet was given. Returns the exit code.
 using Summary = std::function<void(const Trace&, const std::string& path)>;
 int measure(const Options&, Plan (*plan_of)(const Options&), const Summary& summary = print_report);
+// What is printed at a campaign's end.
+void tell(const Campaign&, const MeasureOptions&, const Summary&);
 
 }  // namespace npgpu::cli

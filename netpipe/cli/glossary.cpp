@@ -40,7 +40,14 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"access",
        {"LIST",
         "How a copy between two devices reaches the other one's memory. write: the source's device writes. read: the "
-        "target's device reads. staged: neither sees the other, and the driver takes the bytes through the host."}},
+        "target's device reads. staged: neither sees the other, and the driver takes the bytes through the host. Of "
+        "messages between ranks, write: the MPI library takes both ends as they are. staged: through host memory in "
+        "chunks."}},
+      {"chunk",
+       {"LIST",
+        "Of staged messages: bytes that travel at a time. advised: as many as the measured costs of the stages advise "
+        "for each size."}},
+      {"rank-timeout", {"TIME", "Give up when another rank has not answered for this long."}},
       {"executor", {"LIST", one_of<Executor>("Who moves the bytes")}},
       {"only",
        {"LIST",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -11,6 +12,8 @@
 #include "npgpu/trace.hpp"
 
 namespace npgpu {
+
+class Consensus;
 
 namespace cli {
 
@@ -40,6 +43,14 @@ template <class K> struct RepetitionOf : Repetition {};
 
 enum class ProgressForm { none, bar, cases, points };
 
+// Of a run of several processes.
+struct Together {
+  Consensus* everyone = nullptr;   // null: there is but one
+  std::function<Facts()> facts{};  // of the ranks, for the trace; called by all at its beginning and end
+  Seconds patience{60};            // a trial that takes longer does not end: another rank hangs
+  std::string output{};            // the name that each rank's trace has its own from
+};
+
 struct MeasureOptions {
   std::string output;  // the trace's path
   std::string plan;    // what was asked for, in one line
@@ -52,6 +63,7 @@ struct MeasureOptions {
   bool require_quiet = false;
   std::uint64_t seed = 1;  // of the order in which points are visited
   Kinds::Tuple<RepetitionOf> repetitions;
+  Together together;
 
   template <class K> const Repetition& repetition() const { return std::get<RepetitionOf<K>>(repetitions); }
   std::uint32_t rounds() const;  // the most of any kind

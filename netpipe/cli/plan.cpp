@@ -58,9 +58,11 @@ std::vector<DeviceInfo> Plan::devices() const {
     for (const Batch<K>& batch : of<K>()) {
       if (std::ranges::find(all, batch.device.id, &DeviceInfo::id) == all.end()) all.push_back(batch.device);
       if constexpr (std::is_same_v<K, Transfers>)
-        for (const TransferCase& c : batch.cases())
+        for (const TransferCase& c : batch.cases()) {
+          if (is_between_ranks(c)) continue;  // the batch's device is this rank's end
           for (const std::string& id : devices_of(c))
             if (std::ranges::find(all, id, &DeviceInfo::id) == all.end()) all.push_back(devices::find(id));
+        }
     }
   });
   return all;

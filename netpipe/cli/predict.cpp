@@ -14,6 +14,7 @@
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/report/format.hpp"
 #include "npgpu/error.hpp"
+#include "npgpu/messages.hpp"
 #include "npgpu/report.hpp"
 
 namespace npgpu::cli {
@@ -161,10 +162,12 @@ int predict_list(const Options& options, const std::string& path, const Measured
 }
 
 // Runs of the partition method are what a trace is asked about where no job is named.
+bool names_no_job(const Options& options) {
+  return !options.on("evaluate") && std::ranges::none_of(std::array{"bytes-in", "kernel-ms", "bytes-out", "jobs"},
+                                                         [&](const char* option) { return options.has(option); });
+}
 bool asks_of_partitions(const Options& options, const Trace& trace) {
-  if (trace.of<Partitions>().empty() || options.on("evaluate")) return false;
-  return std::ranges::none_of(std::array{"bytes-in", "kernel-ms", "bytes-out", "jobs"},
-                              [&](const char* option) { return options.has(option); });
+  return !trace.of<Partitions>().empty() && names_no_job(options);
 }
 
 int predict_partitions(const Options& options, const Trace& trace) {
@@ -182,6 +185,11 @@ int predict_partitions(const Options& options, const Trace& trace) {
 
 int run_predict(const Options& options) {
   const Trace trace = read_trace(options.place("TRACE"), Guard::child);
+  if (const auto messages = staged_messages(trace); !messages.empty() && names_no_job(options)) {
+    if (options.on("json")) messages_json(std::cout, messages);
+    else messages_text(std::cout, messages, terminal_style());
+    return exit_code::done;
+  }
   if (asks_of_partitions(options, trace)) return predict_partitions(options, trace);
   MeasuredCosts costs = costs_of_trace(trace, options.place("TRACE"), options.maybe("device"));
   if (options.on("evaluate")) return print_evaluation(options, trace, costs);
@@ -236,12 +244,13 @@ Command predict() {
       "streams --experiment overheads), and which n is best. Advises the fewest streams within 1 % of that, with "
       "chunks, "
       "buffers, memory, and the model's own error. Of a trace with runs of npgpu partition, and without a job, it "
-      "prints for each size the best number of streams and those that models choose. Needs no device.",
+      "prints for each size the best number of streams and those that models choose. Of a trace with staged messages "
+      "between ranks it prints for each size the chunk that their stages advise. Needs no device.",
       {"TRACE"},
       {"npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
        "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 0 --draw",
        "npgpu predict node.h5 --bytes-in 2GiB --kernel-ms 40 --bytes-out 2GiB --max-memory 256MiB",
-       "npgpu predict node.h5 --jobs jobs.csv", "npgpu predict partition.h5",
+       "npgpu predict node.h5 --jobs jobs.csv", "npgpu predict partition.h5", "npgpu predict pair-rank0.h5",
        "npgpu predict node.h5 --evaluate --measured design.h5"},
       {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", Option("threads", "512"), "jobs"}},
        {"Streams",

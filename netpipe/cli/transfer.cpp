@@ -4,6 +4,8 @@
 #include "netpipe/cli/campaign.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/quantity.hpp"
+#include "netpipe/cli/ranks.hpp"
+#include "netpipe/cli/transfer_sizes.hpp"
 #include "netpipe/engine/copy_cases.hpp"
 #include "npgpu/error.hpp"
 
@@ -14,12 +16,6 @@ namespace {
 template <class E> std::vector<E> names_or(const Options& options, const std::string& option, E standard) {
   const auto text = options.maybe(option);
   return text ? parse_names<E>(option, *text) : std::vector<E>{standard};
-}
-
-std::vector<std::uint64_t> sizes_of(const Options& options) {
-  if (const auto text = options.maybe("sizes")) return parse_sizes("sizes", *text);
-  return sweep_sizes(parse_size("start", options.text("start"), 1), parse_size("end", options.text("end"), 1),
-                     parse_size("perturbation", options.text("perturbation")));
 }
 
 Timing standard_timing(const TransferCase& c) {
@@ -37,7 +33,7 @@ std::vector<std::string> targets_of(const Options& options, const std::string& s
 }
 
 Plan transfer_plan(const Options& options) {
-  const auto axes = axes_of(sizes_of(options));
+  const auto axes = axes_of(transfer_sizes(options));
   Plan plan;
   const auto add_case = [&](const Module& module, const DeviceInfo& device, TransferCase c) {
     for (const Memory memory : names_or(options, "memory", c.memory)) {
@@ -52,8 +48,8 @@ Plan transfer_plan(const Options& options) {
   };
   const auto on_device = [&](const Module& module, const DeviceInfo& device, std::optional<Executor> executor) {
     const auto usual = device.id == "host" ? Direction::h2h : Direction::h2d;
-    for (const Cache cache : parse_names<Cache>("cache", options.text("cache")))
-      for (const Pattern pattern : parse_names<Pattern>("pattern", options.text("pattern")))
+    for (const Cache cache : names_or(options, "cache", Cache::warm))
+      for (const Pattern pattern : names_or(options, "pattern", Pattern::stream))
         for (const Direction direction : names_or(options, "direction", usual)) {
           TransferCase c = case_on(std::string(module.name()), device.id, direction);
           c.cache = cache;
@@ -68,7 +64,7 @@ Plan transfer_plan(const Options& options) {
             continue;
           }
           c.memory = Memory::device;
-          for (const Access access : parse_names<Access>("access", options.text("access")))
+          for (const Access access : names_or(options, "access", Access::write))
             for (const std::string& target : targets_of(options, device.id)) {
               c.access = access;
               c.target = target;
@@ -97,28 +93,42 @@ Plan transfer_plan(const Options& options) {
 
 }  // namespace
 
+std::vector<std::uint64_t> transfer_sizes(const Options& options) {
+  if (const auto text = options.maybe("sizes")) return parse_sizes("sizes", *text);
+  return sweep_sizes(parse_size("start", options.text("start"), 1), parse_size("end", options.text("end"), 1),
+                     parse_size("perturbation", options.text("perturbation")));
+}
+
 Command transfer() {
   return {
       "transfer",
       "measure memory copies over sizes, one case or many",
       "Measures memory copies over sizes. Where options take lists, every combination that can run is measured; why "
-      "the others cannot is printed.",
+      "the others cannot is printed. With --module mpi, started by mpirun or srun, it measures messages between the "
+      "ranks of a job: every rank with every other one, each with one at a time. Rank 0 prints; each rank writes a "
+      "trace, NAME-rank0.h5 and so on, and npgpu merge puts them into one file.",
       {},
       {"npgpu transfer --direction h2d,d2h --memory pinned,pageable", "npgpu transfer --device host --end 1MiB",
        "npgpu transfer --async --pattern duplex --schedule classic",
-       "npgpu transfer --direction peer --access write,read --executor sm-kernel --async"},
+       "npgpu transfer --direction peer --access write,read --executor sm-kernel --async",
+       "npgpu transfer --module mpi --pattern pingpong,stream,duplex"},
       with_measure_options(
           {{"What is measured (lists: a,b,c)",
             {Option("device", {}, "A list. Default: the first GPU if there is one, else host."),
              Option("module", {}, "Default: memcpy, cudaMemcpy or simulated, as the device needs."),
-             Option("pattern", "stream"), Option("direction", {}, "Default: h2d, on the host h2h."),
-             Option("to", {}, "A list. Default: all others of the node."), Option("access", "write"),
+             Option("pattern", {}, "Default: stream, of messages between ranks pingpong."),
+             Option("direction", {}, "Default: h2d, on the host h2h."),
+             Option("to", {}, "A list. Default: all others of the node."),
+             Option("access", {}, "Default: write, of messages between GPUs staged."),
              Option("executor", {}, "Default: as the module has it, copy-engine for most."),
              Option("memory", {}, "Default: pinned, on the host pageable."), "async",
              Option("timing", {}, "Default: gated for asynchronous copies, else host."), Option("cache", "warm"),
              Option("soffset", "0"), Option("roffset", "0"), "no-bind"}},
+           {"Messages between ranks", {Option("chunk", {}, "Default: advised."), Option("rank-timeout", "60s")}},
            {"Sizes", {Option("start", "1"), Option("end", "192MiB"), Option("perturbation", "3"), "sizes"}}}),
-      [](const Options& options) { return measure(options, transfer_plan); }};
+      [](const Options& options) {
+        return is_between_ranks(options) ? measure_between_ranks(options) : measure(options, transfer_plan);
+      }};
 }
 
 }  // namespace npgpu::cli

@@ -73,6 +73,8 @@ TransferCase peer_case(std::string module, const std::string& source, const std:
           .access = access};
 }
 
+bool is_between_ranks(const TransferCase& c) { return c.source.find('@') != std::string::npos; }
+
 std::string device_of(const TransferCase& c) { return c.source == the_host ? c.target : c.source; }
 
 std::string mover_of(const TransferCase& c) {
@@ -132,8 +134,10 @@ std::string title(const TransferCase& c) {
   std::string text =
       fmt::format("{} {} {} {} {} {} {}", c.module, two_devices ? c.source + '>' + c.target : device_of(c),
                   name(c.direction), name(c.memory), name(c.pattern), c.async ? "async" : "blocking", name(c.timing));
-  if (c.direction == Direction::peer) text += fmt::format(" {}", name(c.access));
-  if (c.executor != usual_executor(c.direction)) text += fmt::format(" {}", name(c.executor));
+  if (c.direction == Direction::peer || (is_between_ranks(c) && c.access == Access::staged))
+    text += fmt::format(" {}", name(c.access));
+  if (c.chunk_bytes) text += fmt::format(" chunk={}", c.chunk_bytes);
+  if (c.executor != usual_executor(c.direction) && !is_between_ranks(c)) text += fmt::format(" {}", name(c.executor));
   if (c.cache == Cache::cold) text += " cold";
   if (c.source_offset) text += fmt::format(" soffset={}", c.source_offset);
   if (c.target_offset) text += fmt::format(" roffset={}", c.target_offset);

@@ -11,15 +11,45 @@
 #include <sstream>
 
 #include "netpipe/engine/copy_cases.hpp"
+#include "npgpu/consensus.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
 #include "npgpu/report.hpp"
+
+#ifdef NPGPU_LEGACY_RANKS
+#include "netpipe/ranks/company.hpp"
+#include "netpipe/ranks/ends.hpp"
+#endif
 
 using namespace npgpu;
 
 namespace {
 
 constexpr const char* module_name = NPGPU_LEGACY_MODULE;
+
+// NPmpi: the ends are two ranks; the others have both ends in one process.
+#ifdef NPGPU_LEGACY_RANKS
+constexpr bool between_ranks = true;
+void meet_the_other() {
+  if (const int size = ranks::meet({}).size(); size != 2)
+    throw Error(ErrorKind::usage,
+                fmt::format("it takes two ranks, and there {} {}: mpirun -n 2 NPmpi", size == 1 ? "is" : "are", size));
+}
+TransferCase usual_case(const std::string& device, Direction) { return ranks::rank_case({device, 0}, {device, 1}); }
+bool is_silent() { return ranks::have_met() && ranks::company().rank() != 0; }
+// The other rank waits for this one, and cannot be told otherwise.
+void part(int code) {
+  if (ranks::have_met() && ranks::company().size() == 2) ranks::company().world().abort(code);
+}
+#else
+constexpr bool between_ranks = false;
+void meet_the_other() {}
+TransferCase usual_case(const std::string& device, Direction direction) {
+  return case_on(module_name, device, direction);
+}
+bool is_silent() { return false; }
+void part(int) {}
+#endif
 
 struct Settings {
   TransferCase question;
@@ -29,6 +59,7 @@ struct Settings {
 };
 
 [[noreturn]] void usage(int code) {
+  if (is_silent()) std::exit(code);
   (code ? std::cerr : std::cout) << fmt::format(
       "NP{0}: NetPIPE's measurement of {0}, written to np.out as bytes, average, minimum and maximum Gbit/s,\n"
       "microseconds\n\n"
@@ -38,7 +69,7 @@ struct Settings {
       "  --quick --quicker --quickest   no perturbation, 3, 1, 1 trials of 0.05, 0.05, 0.01 s\n"
       "  --stream --bidir      one way, both at once; without them there and back (memcpy: one way)\n"
       "  --nocache             walk through memory instead of one place\n"
-      "  --async               the asynchronous form\n"
+      "  --async --blocking    the asynchronous form, or not; usual is blocking, of mpi asynchronous\n"
       "  --soffset N --roffset N        bytes past an aligned address\n"
       "  --direction h2d|d2h|d2d|h2h --memory pageable|pinned|write-combined --device ID\n"
       "  -o FILE               instead of np.out\n"
@@ -64,11 +95,12 @@ template <class E> E one_of(const char* option, const char* text) {
 Settings settings(int argc, char** argv) {
   Settings s;
   TransferCase& c = s.question;
-  const bool on_host = std::string(module_name) == "memcpy";
+  const bool on_host = std::string(module_name) == "memcpy" || between_ranks;
   std::string device = on_host ? "host" : "";
   Direction direction = on_host ? Direction::h2h : Direction::h2d;
   std::optional<Memory> memory;
-  c.pattern = on_host ? Pattern::stream : Pattern::pingpong;
+  c.pattern = on_host && !between_ranks ? Pattern::stream : Pattern::pingpong;
+  c.async = between_ranks;  // NetPIPE posts its receives early
   using Act = std::function<void(const char* name)>;
   const auto number = [](std::uint64_t& to) { return Act([&](const char* name) { to = whole(name, optarg); }); };
   const auto quick = [&](int trials, double target) {
@@ -90,6 +122,7 @@ Settings settings(int argc, char** argv) {
       {"cache", {false, set(c.cache, Cache::warm)}},
       {"nocache", {false, set(c.cache, Cache::cold)}},
       {"async", {false, set(c.async, true)}},
+      {"blocking", {false, set(c.async, false)}},
       {"integrity", {false, [](const char*) {}}},
       {"soffset", {true, number(c.source_offset)}},
       {"roffset", {true, number(c.target_offset)}},
@@ -109,9 +142,9 @@ Settings settings(int argc, char** argv) {
   if (optind < argc) throw Error(ErrorKind::usage, fmt::format("'{}' is no option", argv[optind]));
   if (device.empty() && devices::gpus().empty()) throw Error(ErrorKind::nothing, devices::why_no_gpu());
   if (device.empty()) device = devices::default_device();
-  const TransferCase usual = case_on(module_name, device, direction);
+  const TransferCase usual = usual_case(device, direction);
   c.module = usual.module, c.source = usual.source, c.target = usual.target;
-  c.direction = direction, c.executor = usual.executor;
+  c.direction = usual.direction, c.executor = usual.executor, c.access = usual.access;
   c.memory = memory.value_or(usual.memory);
   if (only_enqueues(c)) c.timing = Timing::gated;
   return s;
@@ -119,7 +152,7 @@ Settings settings(int argc, char** argv) {
 
 void measure(const Settings& s) {
   const Module* module = find_module(module_name);
-  const DeviceInfo device = devices::find(device_of(s.question));
+  const DeviceInfo device = devices::find(between_ranks ? "host" : device_of(s.question));
   std::vector<Step<Transfers>> steps;
   for (const std::uint64_t bytes : sweep_sizes(s.start, s.end, s.perturbation)) steps.push_back({s.question, {bytes}});
   if (const auto why = module->refuses(steps.back())) throw Error(ErrorKind::usage, *why);
@@ -127,10 +160,12 @@ void measure(const Settings& s) {
   if (need.host_bytes > free.host_bytes || need.device_bytes > free.device_bytes)
     throw Error(ErrorKind::usage, "--end: not enough free memory for " + text_of(steps.back().axes));
   const auto runner = module->open(steps);
-  std::ofstream out(s.output);
+  const bool silent = is_silent();
+  std::ofstream out(silent ? "/dev/null" : s.output);
   if (!out) throw Error(ErrorKind::usage, "-o: cannot write '" + s.output + "'");
-  std::cerr << title(s.question) << " on " << device.name << ", to " << s.output << '\n';
-  const auto schedule = classic_schedule(s.schedule);
+  if (!silent) std::cerr << title(s.question) << " on " << device.name << ", to " << s.output << '\n';
+  auto schedule = classic_schedule(s.schedule);
+  if (Consensus* const with = module->consensus(s.question)) schedule = agreed_schedule(std::move(schedule), *with);
   for (const Step<Transfers>& step : steps) {
     const auto measured = npgpu::measure(*runner, *schedule, step, {});
     if (!measured->mismatch.empty()) throw Error(ErrorKind::failed, "payload wrong: " + measured->mismatch);
@@ -142,7 +177,7 @@ void measure(const Settings& s) {
     export_npout(line, one);
     out << line.str() << std::flush;
     if (!out) throw Error(ErrorKind::failed, "-o: cannot write '" + s.output + "'");
-    std::cerr << line.str();
+    if (!silent) std::cerr << line.str();
   }
 }
 
@@ -150,11 +185,14 @@ void measure(const Settings& s) {
 
 int main(int argc, char** argv) {
   try {
+    meet_the_other();
     measure(settings(argc, argv));
     return exit_code::done;
   } catch (const std::exception& e) {
-    std::cerr << "NP" << module_name << ": " << e.what() << '\n';
+    if (!is_silent()) std::cerr << "NP" << module_name << ": " << e.what() << '\n' << std::flush;
     const auto* error = dynamic_cast<const Error*>(&e);
-    return error ? exit_code_of(error->kind()) : exit_code::failed;
+    const int code = error ? exit_code_of(error->kind()) : exit_code::failed;
+    part(code);
+    return code;
   }
 }

@@ -35,10 +35,22 @@ Seconds waited_by_threads() {
   return sum;
 }
 
-Seconds own_time() {
+std::vector<long>& companions() {
+  static std::vector<long> pids;
+  return pids;
+}
+
+Seconds time_of(clockid_t clock) {
   timespec time{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  if (::clock_gettime(clock, &time) != 0) return Seconds{0};  // it has ended
   return Seconds{static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9};
+}
+
+Seconds own_time() {
+  Seconds sum = time_of(CLOCK_PROCESS_CPUTIME_ID);
+  for (const long pid : companions())
+    if (clockid_t clock{}; ::clock_getcpuclockid(static_cast<pid_t>(pid), &clock) == 0) sum += time_of(clock);
+  return sum;
 }
 
 std::string ascii(std::string name) {  // as a trace holds it
@@ -48,6 +60,8 @@ std::string ascii(std::string name) {  // as a trace holds it
 }
 
 }  // namespace
+
+void count_as_own(long pid) { companions().push_back(pid); }
 
 std::string name_of_process(long pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
@@ -82,7 +96,7 @@ std::vector<Process> other_processes() {
     if (number.find_first_not_of("0123456789") != number.npos) continue;
     Process p;
     p.pid = std::stol(number);
-    if (p.pid == ::getpid()) continue;
+    if (p.pid == ::getpid() || std::ranges::find(companions(), p.pid) != companions().end()) continue;
     std::ifstream file(entry.path() / "stat");
     std::string stat;
     std::getline(file, stat, '\0');  // of a process that ends meanwhile nothing; a buffer's iterator would throw

@@ -33,6 +33,12 @@ std::string way(Direction direction) {
 std::vector<FigureChoice> figures_of(const TransferCase& c, std::uint32_t lane) {
   constexpr auto rate = FigureUnit::bytes_per_s;
   if (!c.more_lanes.empty() || c.source_offset || c.target_offset) return {};
+  if (is_between_ranks(c)) {
+    const std::string ends = c.source + '>' + c.target + (c.access == Access::staged ? ", staged" : "");
+    if (c.async || c.chunk_bytes || c.pattern == Pattern::duplex) return {};
+    if (c.pattern == Pattern::stream) return {{"messages one way, " + ends, Among::largest, rate}};
+    return {{"smallest message, " + ends, Among::smallest}, {"largest message, " + ends, Among::largest, rate}};
+  }
   const bool pinned = c.memory == Memory::pinned, host_timed = is_host_timed(c);
   if (c.pattern == Pattern::duplex && pinned && !host_timed)
     return {{"both ways, " + way(lane ? reversed(c.direction) : c.direction), Among::largest, rate}};

@@ -44,6 +44,9 @@ std::string memory_of_device(const Facts& facts) {
   return bytes > 0 ? about_size_text(bytes) : std::string();
 }
 
+// The host of a rank is measured as a device is.
+std::string label_of(const DeviceOverview& device) { return device.id.starts_with("host@") ? "rank" : "gpu"; }
+
 std::vector<std::string> gpu_items(const DeviceOverview& device) {
   Items items;
   items.add(device.id);
@@ -119,13 +122,13 @@ std::vector<Entry> who_of(const Overview& all) {
   std::vector<Entry> entries;
   // Eight GPUs of a node differ in little but their address, which the table of GPUs has.
   if (all.gpus.size() == 1) {
-    entries.push_back({"gpu", gpu_items(all.gpus.front())});
+    entries.push_back({label_of(all.gpus.front()), gpu_items(all.gpus.front())});
   } else {
     std::set<std::vector<std::string>> said;
     for (const DeviceOverview& gpu : all.gpus) {
       DeviceOverview plain = gpu;
       plain.id = gpu.name;
-      if (const auto items = gpu_items(plain); said.insert(items).second) entries.push_back({"gpu", items});
+      if (const auto items = gpu_items(plain); said.insert(items).second) entries.push_back({label_of(gpu), items});
     }
   }
   for (const auto& [group, facts] : all.provenance)

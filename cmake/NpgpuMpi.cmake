@@ -1,0 +1,13 @@
+# Sets NPGPU_WITH_MPI. The program itself is never linked with MPI: see netpipe/ranks.
+set(NPGPU_WITH_MPI OFF)
+if(NOT NPGPU_MPI STREQUAL "OFF")
+  if(NPGPU_MPI STREQUAL "ON")
+    find_package(MPI REQUIRED COMPONENTS CXX)
+  else()
+    find_package(MPI QUIET COMPONENTS CXX)
+  endif()
+  set(NPGPU_WITH_MPI ${MPI_CXX_FOUND})
+endif()
+if(NOT NPGPU_WITH_MPI)
+  message(STATUS "messages between ranks are left out: needs MPI (its compiler mpicxx was not found, or -DNPGPU_MPI=OFF)")
+endif()

@@ -1,0 +1,53 @@
+// What a rank's trace says of staged messages: the chunk that is advised for each size, how long the message takes with
+// it by what the stages cost, and how that compares with what was measured of other chunks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "npgpu/staging.hpp"
+#include "npgpu/trace.hpp"
+
+namespace npgpu {
+
+struct TextStyle;
+
+// Times are one way, in microseconds; NaN: not measured.
+struct StagedSize {
+  std::uint64_t bytes = 0;
+  std::uint64_t chunk = 0;             // the advised one
+  double predicted_us = not_measured;  // with it
+  double advised_us = not_measured;    // measured with the chunk that was advised then
+  std::uint64_t best_chunk = 0;        // of those that were measured, the advised one left out; 0: none was
+  double best_us = not_measured;       // with it
+  double regret() const { return advised_us / best_us - 1; }
+};
+struct StagedMessages {
+  std::string source{}, target{};
+  Pattern pattern = Pattern::pingpong;
+  std::vector<StagedSize> sizes{};  // that were measured staged
+};
+
+// What stages cost depends on what caches hold of a message: it is measured for messages of up to 16 KiB times a power
+// of four. The extent of a message is the least of these that holds it.
+std::uint64_t extent_of(std::uint64_t bytes);
+// "rank1_extent65536_stage0_us": the cost's name in /provenance/ranks_after.
+std::string stage_fact(int partner, std::uint64_t extent, int stage);
+// "worker 0: 4096 0.31 16384 0.9": a cost as /provenance/ranks_after holds it, sizes in bytes and times in us; and
+// back. Nothing if the text is none.
+std::string stage_text(const StageCost&);
+std::optional<StageCost> parse_stage(const std::string&);
+
+// Of one-lane patterns. Empty where no case with an advised chunk was measured to its end.
+std::vector<StagedMessages> staged_messages(const Trace&);
+
+void messages_text(std::ostream&, std::span<const StagedMessages>, const TextStyle&);
+// { "document": "npgpu-messages", "version": 1, "messages": [ { source, target, pattern, "sizes": [ { bytes,
+//   chunk_bytes, predicted_us, advised_us, best_chunk_bytes, best_us, regret } ] } ] }
+void messages_json(std::ostream&, std::span<const StagedMessages>);
+
+}  // namespace npgpu

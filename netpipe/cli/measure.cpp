@@ -1,0 +1,57 @@
+// The whole of a measuring command, and what is printed at its end.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "netpipe/cli/campaign.hpp"
+#include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/progress.hpp"
+#include "netpipe/cli/signals.hpp"
+#include "netpipe/cli/terminal.hpp"
+#include "npgpu/error.hpp"
+#include "npgpu/report.hpp"
+
+namespace npgpu::cli {
+
+int print_plan(const Plan& plan, const MeasureOptions& options) {
+  const auto width = static_cast<std::size_t>(std::min(terminal_style().width, 120));
+  if (options.json) plan_json(std::cout, plan, options);
+  else std::cout << plan_text(plan, options, width);
+  return exit_code::done;
+}
+
+int measure(const Options& given, Plan (*plan_of)(const Options&), const Summary& summary) {
+  const MeasureOptions options = measure_options(given);
+  if (!options.dry_run) catch_signals();  // a plan looks at devices, which takes a while
+  const Plan plan = plan_of(given);
+  if (plan.points() == 0)
+    throw Error(ErrorKind::usage, plan.left_out.empty() ? "nothing to run" : plan.left_out.front());
+  if (options.dry_run) return print_plan(plan, options);
+  const Campaign campaign = run_campaign(plan, options);
+  tell(campaign, options, summary);
+  return campaign.exit_code();
+}
+
+void tell(const Campaign& campaign, const MeasureOptions& options, const Summary& summary) {
+  // Who stops a run may be in a hurry: npgpu report shows what it has.
+  if (options.json) report_json(std::cout, read_trace(options.output, Guard::child));
+  else if (!options.quiet && !campaign.stopped) summary(read_trace(options.output, Guard::child), options.output);
+  if (!options.json) {
+    const std::string verdict = campaign.stopped            ? "stopped"
+                                : campaign.failures.empty() ? "done"
+                                                            : fmt::format("{} failed", campaign.failures.size());
+    std::cout << fmt::format("{}: {} points measured in {}{}; trace: {}\n", verdict, campaign.measured,
+                             clock_text(campaign.wall), rest_of(campaign), options.output);
+  }
+  if (options.quiet || options.json)
+    for (const std::string& failure : campaign.failures) std::cerr << "npgpu: " << failure << '\n';
+  else if (!campaign.failures.empty())
+    std::cerr << fmt::format("npgpu: {} failed, see above\n", campaign.failures.size());
+  if (campaign.stopped && !campaign.parted)
+    std::cerr << "npgpu: stopped by a signal, trace saved; continue"
+              << (options.together.everyone ? ", in a job of as many ranks, with: " : " with: ")
+              << resuming(options.together.everyone ? options.together.output : options.output) << '\n';
+}
+
+}  // namespace npgpu::cli

@@ -1,0 +1,238 @@
+#include "netpipe/cli/ranks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <optional>
+
+#include "netpipe/cli/campaign.hpp"
+#include "netpipe/cli/quantity.hpp"
+#include "netpipe/cli/signals.hpp"
+#include "netpipe/cli/transfer_sizes.hpp"
+#include "netpipe/ranks/company.hpp"
+#include "netpipe/ranks/ends.hpp"
+#include "netpipe/ranks/tournament.hpp"
+#include "npgpu/error.hpp"
+
+namespace npgpu::cli {
+
+namespace {
+
+constexpr const char* the_module = "mpi";
+
+// "cuda" is the GPU of the rank: the first rank of a node has the first.
+DeviceInfo device_of_rank(const std::string& word, int local_rank) {
+  for (const auto& family : devices::families()) {
+    if (!family->has_gpus() || family->kind() != word) continue;
+    const std::vector<DeviceInfo> all = family->list();
+    if (all.empty()) throw Error(ErrorKind::nothing, "--device " + word + ": " + family->why_none());
+    return all[static_cast<std::size_t>(local_rank) % all.size()];
+  }
+  return devices::find(word);
+}
+
+template <class E> std::vector<E> names_or(const Options& options, const std::string& option, E standard) {
+  const auto text = options.maybe(option);
+  return text ? parse_names<E>(option, *text) : std::vector<E>{standard};
+}
+
+// What both ends are asked, with the lower rank as the source.
+std::vector<TransferCase> cases_between(const Options& options, const ranks::Place& source,
+                                        const ranks::Place& target) {
+  if ((source.device == "host") != (target.device == "host"))
+    throw Error(ErrorKind::usage, "--device: " + ranks::text_of(source) + " and " + ranks::text_of(target) +
+                                      ": both ends must be hosts, or both GPUs");
+  std::vector<TransferCase> all;
+  TransferCase c = ranks::rank_case(source, target);
+  for (const Direction direction : names_or(options, "direction", c.direction))
+    if (direction != c.direction)
+      throw Error(ErrorKind::usage,
+                  fmt::format("--direction {}: messages between {} are {}: name the ends with "
+                              "--device",
+                              name(direction), c.direction == Direction::h2h ? "hosts" : "GPUs", name(c.direction)));
+  for (const Pattern pattern : names_or(options, "pattern", Pattern::pingpong))
+    for (const Access access : names_or(options, "access", c.access))
+      for (const Timing timing : names_or(options, "timing", Timing::host))
+        for (const Memory memory : names_or(options, "memory", c.memory))
+          for (const Cache cache : names_or(options, "cache", Cache::warm)) {
+            TransferCase one = c;
+            one.pattern = pattern;
+            one.access = access;
+            one.timing = timing;
+            one.memory = memory;
+            one.cache = cache;
+            one.async = options.on("async");
+            one.bind = true;  // as the job's launcher has it
+            one.source_offset = parse_size("soffset", options.text("soffset"));
+            one.target_offset = parse_size("roffset", options.text("roffset"));
+            const auto chunks = options.maybe("chunk");
+            if (!chunks || access != Access::staged) {
+              all.push_back(one);
+              continue;
+            }
+            for (const std::string& chunk : split_words("chunk", *chunks)) {
+              one.chunk_bytes = chunk == "advised" ? 0 : parse_size("chunk", chunk, 1);
+              all.push_back(one);
+            }
+          }
+  return all;
+}
+
+Plan plan_of(const Options& options, ranks::Company& all) {
+  const std::vector<std::uint64_t> sizes = transfer_sizes(options);
+  if (sizes.back() > ranks::World::max_message_bytes)
+    throw Error(ErrorKind::usage, "--end: a message has at most 2 GiB - 1 B: lower --end or --sizes");
+  const DeviceInfo device = device_of_rank(options.maybe("device").value_or("host"), all.local_rank());
+  if (device.simulated)
+    throw Error(ErrorKind::usage, "--device " + device.id + ": simulated devices send no messages: use host or cuda");
+  const std::vector<std::string> ends = all.everyone().of_all(device.id);
+  const Module& module = module_named(the_module);
+  Plan plan;
+  for (const int partner : ranks::partners_of(all.rank(), all.size())) {
+    const int low = std::min(all.rank(), partner), high = std::max(all.rank(), partner);
+    const auto place = [&](int rank) { return ranks::Place{ends[static_cast<std::size_t>(rank)], rank}; };
+    std::vector<Step<Transfers>> steps;
+    for (const TransferCase& c : cases_between(options, place(low), place(high)))
+      for (const TransferSize& size : axes_of(sizes)) steps.push_back({c, size});
+    add<Transfers>(plan, module, device, steps);
+  }
+  return plan;
+}
+
+// What both ranks of a pair must have planned alike: free memory may differ.
+std::string difference(const Plan& plan, ranks::Company& all) {
+  std::string wrong;
+  for (const int partner : ranks::partners_of(all.rank(), all.size())) {
+    std::size_t points = 0;
+    for (const Batch<Transfers>& batch : plan.of<Transfers>())
+      if (batch.backend->consensus(batch.steps.front().question) == &all.with(partner)) points = batch.steps.size();
+    const std::string mine = fmt::format("{} points{}", points, plan.left_out.empty() ? "" : ": " + plan.left_out[0]);
+    for (const std::string& one : all.with(partner).of_all(mine))
+      if (one != mine && wrong.empty())
+        wrong = fmt::format("{} plans {}, and {} plans {}", all.name(all.rank()), mine, all.name(partner), one);
+  }
+  return wrong;
+}
+
+// "node.h5" -> "node-rank1.h5".
+std::string of_rank(const std::string& output, int rank) {
+  const std::filesystem::path path(output);
+  std::filesystem::path named = path.parent_path() / path.stem();
+  named += fmt::format("-rank{}", rank);
+  named += path.extension();
+  return named.string();
+}
+
+std::string failure(const std::function<void()>& work, ErrorKind& kind) {
+  try {
+    work();
+  } catch (const Error& e) {
+    kind = e.kind();
+    return e.what();
+  }
+  return {};
+}
+
+// Ends here on all ranks, if there is a failure on one: that rank, or of equal ones the first, says it.
+std::optional<int> ended(ranks::Company& all, const std::string& mine, ErrorKind kind) {
+  const std::vector<std::string> said =
+      all.everyone().of_all(mine.empty() ? mine : std::to_string(exit_code_of(kind)) + ' ' + mine);
+  for (std::size_t i = 0; i < said.size(); ++i) {
+    if (said[i].empty()) continue;
+    const std::size_t blank = said[i].find(' ');
+    if (all.rank() == 0) {
+      bool same = true;  // an option that all refuse is nobody's in particular
+      for (const std::string& one : said) same = same && one == said[i];
+      std::cerr << "npgpu: " << (same ? "" : all.name(static_cast<int>(i)) + ": ") << said[i].substr(blank + 1) << '\n';
+    }
+    return std::stoi(said[i].substr(0, blank));
+  }
+  return std::nullopt;
+}
+
+int measure_as_rank(const Options& given, ranks::Company& all) {
+  MeasureOptions options;
+  std::optional<Plan> plan;
+  ErrorKind kind = ErrorKind::failed;
+  const auto attempt = [&](const std::function<void()>& work) {
+    const std::string mine = failure(work, kind);
+    return ended(all, mine, kind);
+  };
+  if (all.size() < 2)
+    throw Error(ErrorKind::usage,
+                "--module mpi needs two ranks or more, and this job has one: mpirun -n 2 npgpu transfer --module mpi");
+  if (const auto code = attempt([&] { options = measure_options(given); })) return *code;
+  const std::string output = all.everyone().of_leader(options.output);
+  options.output = of_rank(output, all.rank());
+  if (const auto code = attempt([&] {
+        if (options.if_exists == IfExists::refuse && !options.dry_run && std::filesystem::exists(options.output))
+          throw Error(ErrorKind::usage, options.output + ": exists; --force replaces it, --resume continues it");
+      }))
+    return *code;
+  options.together = {&all.everyone(), [&] { return all.facts(); },
+                      parse_duration("rank-timeout", given.text("rank-timeout")) + Seconds{1}, output};
+  if (all.rank() != 0) {
+    options.quiet = true;
+    options.json = false;
+    options.progress = ProgressForm::none;
+  }
+  if (const auto code = attempt([&] {
+        plan = plan_of(given, all);
+        if (plan->points() == 0)
+          throw Error(ErrorKind::usage, plan->left_out.empty() ? "nothing to run" : plan->left_out.front());
+      }))
+    return *code;
+  const std::string differs = difference(*plan, all);
+  if (const auto code = attempt([&] {
+        if (!differs.empty()) throw Error(ErrorKind::failed, "the ranks do not plan alike: " + differs);
+      }))
+    return *code;
+  if (options.dry_run) return all.rank() == 0 ? print_plan(*plan, options) : exit_code::done;
+  const Campaign campaign = run_campaign(*plan, options);
+  if (all.rank() == 0) {
+    tell(campaign, options, print_report);
+  } else {
+    for (const std::string& one : campaign.failures)
+      std::cerr << "npgpu: " << all.name(all.rank()) << ": " << one << '\n';
+  }
+  std::cout << std::flush;
+  std::cerr << std::flush;
+  if (campaign.parted) all.world().abort(campaign.exit_code());  // who is not here cannot say good-bye
+  return campaign.exit_code();
+}
+
+}  // namespace
+
+bool is_between_ranks(const Options& options) {
+  const auto names = options.maybe("module");
+  if (!names) return false;
+  const std::vector<std::string> all = split_words("module", *names);
+  if (std::ranges::find(all, the_module) == all.end()) return false;
+  if (all.size() > 1)
+    throw Error(ErrorKind::usage, "--module " + *names +
+                                      ": mpi measures between ranks, and the others within one: "
+                                      "name it alone");
+  return true;
+}
+
+int measure_between_ranks(const Options& options) {
+  ranks::Patience patience;
+  patience.until_parted = parse_duration("rank-timeout", options.text("rank-timeout"));
+  patience.stopped = stop_asked;
+  ranks::Company& all = ranks::meet(patience);
+  catch_signals();  // after MPI, which may have handlers of its own
+  try {
+    return measure_as_rank(options, all);
+  } catch (const Error& e) {
+    if (all.size() < 2) throw;
+    // The others wait for this rank: they cannot be told otherwise.
+    std::cerr << "npgpu: " << all.name(all.rank()) << ": " << e.what() << '\n' << std::flush;
+    all.world().abort(exit_code_of(e.kind()));
+    return exit_code_of(e.kind());  // not reached
+  }
+}
+
+}  // namespace npgpu::cli

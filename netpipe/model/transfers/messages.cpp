@@ -1,0 +1,78 @@
+#include "npgpu/messages.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "npgpu/model.hpp"
+
+namespace npgpu {
+
+namespace {
+
+constexpr std::uint64_t most_chunk = 8 * MiB;  // as npgpu transfer advises
+
+// 3 of "cuda:0@3"; -1 if it says none.
+int rank_of(const std::string& place) {
+  const std::size_t at = place.rfind('@');
+  int rank = -1;
+  if (at != place.npos) std::from_chars(place.data() + at + 1, place.data() + place.size(), rank);
+  return rank;
+}
+
+std::vector<StageCost> stages_with(const Facts& facts, int partner, std::uint64_t extent) {
+  std::vector<StageCost> stages;
+  for (int i = 0;; ++i) {
+    const auto stage = parse_stage(text_fact(facts, stage_fact(partner, extent, i)));
+    if (!stage) return stages;
+    stages.push_back(*stage);
+  }
+}
+
+// A case but for its chunk.
+TransferCase whatever_chunk(TransferCase c) {
+  c.chunk_bytes = 0;
+  return c;
+}
+
+}  // namespace
+
+std::vector<StagedMessages> staged_messages(const Trace& trace) {
+  const auto known = std::ranges::find(trace.provenance, "ranks_after", &Provenance::value_type::first);
+  if (known == trace.provenance.end()) return {};
+  const double own = number_fact(known->second, "rank");
+  std::map<TransferCase, std::map<std::uint64_t, StagedSize>> all;
+  for (const TransferSeries& series : trace.of<Transfers>()) {
+    const TransferCase& c = series.question;
+    if (!is_between_ranks(c) || c.access != Access::staged || c.pattern == Pattern::duplex) continue;
+    for (const PointSummary& p : summarize(series)) {
+      StagedSize& size = all[whatever_chunk(c)][p.bytes];
+      size.bytes = p.bytes;
+      if (c.chunk_bytes == 0) {
+        size.advised_us = p.time_us.value;
+      } else if (!(size.best_us <= p.time_us.value)) {
+        size.best_us = p.time_us.value;
+        size.best_chunk = std::min(c.chunk_bytes, p.bytes);
+      }
+    }
+  }
+  std::vector<StagedMessages> found;
+  for (const auto& [question, sizes] : all) {
+    const int source = rank_of(question.source), target = rank_of(question.target);
+    StagedMessages one{question.source, question.target, question.pattern};
+    for (auto [bytes, size] : sizes) {
+      const auto stages =
+          stages_with(known->second, source == static_cast<int>(own) ? target : source, extent_of(bytes));
+      if (stages.empty()) continue;
+      size.chunk = advised_chunk(stages, bytes, most_chunk);
+      size.predicted_us = microseconds(staged_time(stages, bytes, (bytes + size.chunk - 1) / size.chunk));
+      one.sizes.push_back(size);
+    }
+    if (!one.sizes.empty()) found.push_back(std::move(one));
+  }
+  return found;
+}
+
+}  // namespace npgpu

@@ -1,0 +1,94 @@
+#include "netpipe/ranks/company.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+#include "netpipe/devices/host/watch.hpp"
+#include "netpipe/ranks/tournament.hpp"
+#include "npgpu/error.hpp"
+#include "npgpu/messages.hpp"
+
+namespace npgpu::ranks {
+
+namespace {
+
+std::unique_ptr<Company> met;
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+}
+
+}  // namespace
+
+Company::Company(Patience patience) : world_(ranks::world()), patience_(std::move(patience)) {
+  std::vector<int> all(static_cast<std::size_t>(world_.size()));
+  std::iota(all.begin(), all.end(), 0);
+  for (const int rank : all) names_.push_back(fmt::format("rank {}", rank));
+  everyone_ = std::make_unique<Group>(world_, all, names_, patience_);
+  if (size() < 2) return;
+  const std::string here = host_name();
+  const std::vector<std::string> said = everyone_->of_all(fmt::format("{} {}", ::getpid(), here));
+  for (std::size_t i = 0; i < said.size(); ++i) {
+    const std::size_t blank = said[i].find(' ');
+    const std::string host = said[i].substr(blank + 1);
+    names_[i] += " on " + host;
+    if (host != here || static_cast<int>(i) == rank()) continue;
+    host::count_as_own(std::atol(said[i].c_str()));
+    local_rank_ += static_cast<int>(i) < rank();
+  }
+  everyone_ = std::make_unique<Group>(world_, all, names_, patience_);
+}
+
+Group& Company::with(int partner) {
+  std::unique_ptr<Group>& pair = pairs_[partner];
+  if (!pair) {
+    // Of more than two, one may be busy with all others first.
+    Patience patience = patience_;
+    patience.until_parted *= std::max(1, size() - 1);
+    patience.until_said *= std::max(1, size() - 1);
+    pair = std::make_unique<Group>(world_, std::vector{std::min(rank(), partner), std::max(rank(), partner)}, names_,
+                                   std::move(patience));
+  }
+  return *pair;
+}
+
+Facts Company::facts() {
+  Facts facts{{"rank", std::int64_t{rank()}},
+              {"ranks", std::int64_t{size()}},
+              {"local_rank", std::int64_t{local_rank_}},
+              {"library", world_.library()},
+              {"takes_device_memory", std::int64_t{world_.takes_device_memory()}}};
+  for (int round = 0; round < rounds_of(size()); ++round) {
+    const auto partner = partner_of(rank(), size(), round);
+    if (!partner) continue;
+    const ClockOffset clock = clock_offset(world_, with(*partner));
+    const std::string prefix = fmt::format("rank{}_", *partner);
+    facts.emplace_back(prefix + "is", name(*partner));
+    // Of the steady clocks: what has to be added to the partner's for this rank's.
+    facts.emplace_back(prefix + "clock_offset_us", microseconds(clock.offset) * (*partner > rank() ? 1 : -1));
+    facts.emplace_back(prefix + "round_trip_us", microseconds(clock.round_trip));
+    for (const auto& [extent, stages] : with(*partner).stages)
+      for (std::size_t i = 0; i < stages.size(); ++i)
+        facts.emplace_back(stage_fact(*partner, extent, static_cast<int>(i)), stage_text(stages[i]));
+  }
+  return facts;
+}
+
+Company& meet(const Patience& patience) {
+  if (!met) met = std::make_unique<Company>(patience);
+  return *met;
+}
+
+Company& company() {
+  if (!met) throw Error(ErrorKind::usage, "--module mpi: only npgpu transfer measures between ranks");
+  return *met;
+}
+
+bool have_met() { return met != nullptr; }
+
+}  // namespace npgpu::ranks

@@ -1,0 +1,45 @@
+// All ranks of the job as they know each other, once they have met.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "netpipe/ranks/group.hpp"
+#include "npgpu/device.hpp"
+
+namespace npgpu::ranks {
+
+class Company {
+ public:
+  // Opens the world, and returns when all ranks are here; called by all. Those of the same host are no strangers to
+  // each other: what they compute does not disturb.
+  explicit Company(Patience);
+
+  World& world() { return world_; }
+  int rank() const { return world_.rank(); }
+  int size() const { return world_.size(); }
+  // How many ranks before this one are on its host.
+  int local_rank() const { return local_rank_; }
+  const std::string& name(int rank) const { return names_[static_cast<std::size_t>(rank)]; }
+  Group& everyone() { return *everyone_; }
+  Group& with(int partner);
+  // For the trace: this rank, its partners, the library, and what their clocks show, now.
+  Facts facts();
+
+ private:
+  World& world_;
+  Patience patience_;
+  std::vector<std::string> names_;
+  int local_rank_ = 0;
+  std::unique_ptr<Group> everyone_;
+  std::map<int, std::unique_ptr<Group>> pairs_;
+};
+
+// The one of this process; meet() first.
+Company& meet(const Patience&);
+Company& company();
+bool have_met();
+
+}  // namespace npgpu::ranks

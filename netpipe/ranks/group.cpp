@@ -1,0 +1,119 @@
+#include "netpipe/ranks/group.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <iostream>
+
+#include "npgpu/clock.hpp"
+#include "npgpu/error.hpp"
+
+namespace npgpu::ranks {
+
+namespace {
+
+// Texts one after the other, each behind its length.
+std::string packed(const std::vector<std::string>& all) {
+  std::string text;
+  for (const std::string& one : all) text += std::to_string(one.size()) + ':' + one;
+  return text;
+}
+
+std::vector<std::string> unpacked(const std::string& text) {
+  std::vector<std::string> all;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t colon = text.find(':', at);
+    if (colon == text.npos) throw Error(ErrorKind::failed, "a rank's message cannot be read");
+    const std::size_t bytes = std::stoul(text.substr(at, colon - at));
+    all.push_back(text.substr(colon + 1, bytes));
+    at = colon + 1 + bytes;
+  }
+  return all;
+}
+
+}  // namespace
+
+void Group::tell(int rank, const std::string& text) { world_.send(text.data(), text.size(), rank, Tag::control); }
+
+std::string Group::hear(int rank) {
+  const Seconds begin = steady_clock().now();
+  Seconds stopped_at{-1};
+  bool said = false;
+  for (std::uint64_t asked = 0;; ++asked) {
+    if (const auto bytes = world_.coming(rank, Tag::control)) {
+      std::string text(*bytes, '\0');
+      world_.receive(text.data(), *bytes, rank, Tag::control);
+      return text;
+    }
+    if (asked % 256 != 0) continue;
+    const Seconds now = steady_clock().now(), waited = now - begin;
+    const std::string& name = names_[static_cast<std::size_t>(rank)];
+    if (stopped_at < Seconds{0} && patience_.stopped && patience_.stopped()) stopped_at = now;
+    if (stopped_at >= Seconds{0} && now - stopped_at > patience_.last_wait)
+      throw Parted(name + " is gone, and this rank was stopped by a signal");
+    if (!said && waited > patience_.until_said) {
+      std::cerr << fmt::format("npgpu: waiting for {}\n", name) << std::flush;
+      said = true;
+    }
+    if (waited > patience_.until_parted)
+      throw Parted(fmt::format("{} did not answer for {:.0f} s: it hangs, or is slower than --rank-timeout allows",
+                               name, patience_.until_parted.count()));
+  }
+}
+
+std::vector<std::string> Group::of_all(const std::string& mine) {
+  const int me = world_.rank();
+  if (members_.size() == 2) {  // both at once; a word is short enough to leave without a receiver
+    const int other = partner();
+    Request sent = world_.begin_send(mine.data(), mine.size(), other, Tag::control);
+    std::string theirs = hear(other);
+    world_.wait(sent);
+    return leads() ? std::vector{mine, std::move(theirs)} : std::vector{std::move(theirs), mine};
+  }
+  if (!leads()) {
+    tell(members_.front(), mine);
+    return unpacked(hear(members_.front()));
+  }
+  std::vector<std::string> all;
+  for (const int rank : members_) all.push_back(rank == me ? mine : hear(rank));
+  const std::string text = packed(all);
+  for (const int rank : members_)
+    if (rank != me) tell(rank, text);
+  return all;
+}
+
+std::string Group::of_leader(const std::string& mine) {
+  if (!leads()) return hear(members_.front());
+  for (const int rank : members_)
+    if (rank != world_.rank()) tell(rank, mine);
+  return mine;
+}
+
+ClockOffset clock_offset(World& world, Group& group) {
+  constexpr int trips = 100;
+  const int other = group.partner();
+  group.any(false);  // both are here
+  ClockOffset best{Seconds{0}, Seconds{1e9}};
+  double theirs = 0;
+  for (int i = 0; i < trips; ++i) {
+    if (group.leads()) {
+      const Seconds sent = steady_clock().now();
+      world.send(&theirs, sizeof theirs, other, Tag::ack);
+      world.receive(&theirs, sizeof theirs, other, Tag::ack);
+      const Seconds round_trip = steady_clock().now() - sent;
+      if (round_trip < best.round_trip) best = {sent + round_trip / 2 - Seconds{theirs}, round_trip};
+    } else {
+      world.receive(&theirs, sizeof theirs, other, Tag::ack);
+      theirs = steady_clock().now().count();
+      world.send(&theirs, sizeof theirs, other, Tag::ack);
+    }
+  }
+  const std::string text =
+      group.of_leader(fmt::format("{:.17g} {:.17g}", best.offset.count(), best.round_trip.count()));
+  char* end = nullptr;
+  best.offset = Seconds{std::strtod(text.c_str(), &end)};
+  best.round_trip = Seconds{std::strtod(end, nullptr)};
+  return best;
+}
+
+}  // namespace npgpu::ranks

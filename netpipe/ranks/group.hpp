@@ -1,0 +1,62 @@
+// Ranks that measure together: what they tell each other outside of timed regions.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "netpipe/ranks/world.hpp"
+#include "npgpu/consensus.hpp"
+#include "npgpu/staging.hpp"
+#include "npgpu/units.hpp"
+
+namespace npgpu::ranks {
+
+// How long a rank waits for another one's word.
+struct Patience {
+  Seconds until_said{5};  // then one line on standard error says who is waited for
+  Seconds until_parted{60};
+  // Asked while it waits; once true, it waits for `last_wait` more. May be empty.
+  std::function<bool()> stopped{};
+  Seconds last_wait{0.3};
+};
+
+// The first member leads.
+class Group final : public Consensus {
+ public:
+  // `members` are ranks of the world, this one among them; `names` those of all ranks ("rank 1 on node7").
+  Group(World& world, std::vector<int> members, std::vector<std::string> names, Patience patience)
+      : world_(world), members_(std::move(members)), names_(std::move(names)), patience_(std::move(patience)) {}
+
+  bool leads() const override { return members_.front() == world_.rank(); }
+  std::vector<std::string> of_all(const std::string& mine) override;
+  std::string of_leader(const std::string& mine) override;
+  using Consensus::of_leader;
+  std::string who(std::size_t i) const override { return names_[static_cast<std::size_t>(members_[i])]; }
+  // Of a group of two: the other one.
+  int partner() const { return members_.front() == world_.rank() ? members_.back() : members_.front(); }
+
+  // What stages cost of messages up to an extent (npgpu/messages.hpp), once they were measured; all members know the
+  // same.
+  std::map<std::uint64_t, std::vector<StageCost>> stages{};
+
+ private:
+  void tell(int rank, const std::string& text);
+  std::string hear(int rank);
+
+  World& world_;
+  std::vector<int> members_;
+  std::vector<std::string> names_;
+  Patience patience_;
+};
+
+// What a clock of the leader's shows when one of the other's shows 0; measured by round trips, of which the quickest
+// counts, to within half of it (Cristian 1989). Of a group of two.
+struct ClockOffset {
+  Seconds offset{0};
+  Seconds round_trip{0};
+};
+ClockOffset clock_offset(World&, Group&);
+
+}  // namespace npgpu::ranks

@@ -1,0 +1,55 @@
+// The processes of a parallel job, and messages between them. The program is not linked with MPI: what MPI does is in a
+// library of its own (mpi.cpp), which is opened when it is asked for. Tests have a world of threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace npgpu::ranks {
+
+// What a message is for: messages of different tags never meet.
+enum class Tag : int { payload = 1, control = 2, ack = 3 };
+
+// An operation that was begun and not yet waited for.
+struct Request {
+  std::uint64_t raw = 0;
+};
+
+// Messages between two ranks with the same tag arrive in the order in which they were sent. Everything throws
+// Error(failed) with the library's words. One thread of a process uses it.
+class World {
+ public:
+  // A message has an int for its number of bytes.
+  static constexpr std::uint64_t max_message_bytes = INT32_MAX;
+
+  virtual ~World() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  virtual void send(const void* from, std::uint64_t bytes, int to, Tag) = 0;
+  virtual void receive(void* to, std::uint64_t bytes, int from, Tag) = 0;
+  virtual Request begin_send(const void* from, std::uint64_t bytes, int to, Tag) = 0;
+  virtual Request begin_receive(void* to, std::uint64_t bytes, int from, Tag) = 0;
+  virtual void wait(Request&) = 0;
+  virtual bool is_done(Request&) = 0;  // true: as waited for
+  // The size of the next message of `from` with that tag, if it has come.
+  virtual std::optional<std::uint64_t> coming(int from, Tag) = 0;
+
+  // Ends all ranks with this exit code; for a rank that cannot tell the others in any other way.
+  [[noreturn]] virtual void abort(int exit_code) = 0;
+  virtual std::string library() const = 0;       // "Open MPI v4.1.6, ..."
+  virtual bool takes_device_memory() const = 0;  // the library says that buffers may be in a GPU's memory
+};
+
+// The world of this process; opened, and MPI initialized, when it is first asked for. Throws Error(usage) where the
+// library of this build is missing, with what would bring it.
+World& world();
+// It was asked for, and there is one.
+bool is_open();
+
+}  // namespace npgpu::ranks
+
+// What the library has; NPmpi is linked with it.
+extern "C" npgpu::ranks::World* npgpu_ranks_world();

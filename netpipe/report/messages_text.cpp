@@ -1,0 +1,49 @@
+// Staged messages: advised chunks, and what others took.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "netpipe/report/format.hpp"
+#include "netpipe/report/json.hpp"
+#include "netpipe/report/layout.hpp"
+#include "npgpu/messages.hpp"
+
+namespace npgpu {
+
+void messages_text(std::ostream& out, std::span<const StagedMessages> all, const TextStyle& style) {
+  Page page(style);
+  for (const StagedMessages& one : all) {
+    if (!page.text.empty()) page.text += '\n';
+    page.title(fmt::format("staged messages {}>{}, {}", one.source, one.target, name(one.pattern)));
+    page.text += '\n';
+    Table table({right("size"), right("advised chunk"), right("predicted"), right("measured"), right("best other", 1),
+                 right("took", 1), right("advised takes", 1)});
+    for (const StagedSize& size : one.sizes) {
+      const double regret = size.regret();
+      table.row({size_text(size.bytes), size_text(size.chunk), time_text(size.predicted_us),
+                 std::isfinite(size.advised_us) ? time_text(size.advised_us) : "-",
+                 size.best_chunk ? size_text(size.best_chunk) : "-", size.best_chunk ? time_text(size.best_us) : "-",
+                 std::isfinite(regret) ? fmt::format("{:+.1f} %", 100 * regret) : "-"});
+    }
+    page.rows(table);
+  }
+  out << page.text;
+}
+
+void messages_json(std::ostream& out, std::span<const StagedMessages> all) {
+  Json messages = Json::array();
+  for (const StagedMessages& one : all) {
+    Json sizes = Json::array();
+    for (const StagedSize& size : one.sizes)
+      sizes.push_back({entry("bytes", size.bytes), entry("chunk_bytes", size.chunk),
+                       entry("predicted_us", size.predicted_us), entry("advised_us", size.advised_us),
+                       entry("best_chunk_bytes", size.best_chunk), entry("best_us", size.best_us),
+                       entry("regret", size.regret())});
+    messages.push_back({entry("source", one.source), entry("target", one.target),
+                        entry("pattern", std::string(name(one.pattern))), entry("sizes", sizes)});
+  }
+  Json document{entry("document", "npgpu-messages"), entry("version", 1), entry("messages", messages)};
+  write_json(out, document, 2);
+}
+
+}  // namespace npgpu

@@ -1,0 +1,207 @@
+"""npgpu transfer --module mpi: ranks of a job on this machine. What each rank's trace holds, all pairs, staged messages,
+a spoiled lane, and ranks that are missing, killed, or hang."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import h5py
+
+from npgpu_run import PROGRAM, Checks, folder, run
+
+LIBRARY = os.path.join(os.path.dirname(PROGRAM), "libnpgpu_mpi.so")
+if not shutil.which("mpirun"):
+    print("skipped: there is no mpirun")
+    sys.exit(77)
+if not os.path.exists(LIBRARY):
+    print(f"skipped: this build has no {LIBRARY}")
+    sys.exit(77)
+
+check = Checks()
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                   OMPI_MCA_rmaps_base_oversubscribe="1", PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe")
+QUICK = ["--schedule", "classic", "--trials", "2", "--repeats", "20"]
+SPOIL = """
+#include <mpi.h>
+#include <string.h>
+/* Rank 1 sends payloads (tag 1) of 4096 B with byte 17 changed. */
+int MPI_Send(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm all) {
+  int rank = 0;
+  MPI_Comm_rank(all, &rank);
+  char copy[4096];
+  if (rank != 1 || tag != 1 || count != sizeof copy) return PMPI_Send(from, count, type, to, tag, all);
+  memcpy(copy, from, sizeof copy);
+  copy[17] ^= 0x40;
+  return PMPI_Send(copy, count, type, to, tag, all);
+}
+"""
+
+
+def job(ranks, *arguments, env=None, cwd=None):
+    return subprocess.run(["mpirun", "-n", str(ranks), PROGRAM, "transfer", "--module", "mpi", *map(str, arguments)],
+                          env={**ENVIRONMENT, **(env or {})}, cwd=cwd, timeout=200, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True)
+
+
+def said(text):
+    """What npgpu itself says, without mpirun's words."""
+    return [line for line in text.splitlines() if line.startswith("npgpu: ")]
+
+
+def begun(where, *arguments):
+    """A job of two ranks that takes long, once both have saved a point; and the process of each rank."""
+    for rank in (0, 1):
+        if os.path.exists(os.path.join(where, f"long-rank{rank}.h5")):
+            os.remove(os.path.join(where, f"long-rank{rank}.h5"))
+    process = subprocess.Popen(["mpirun", "-n", "2", PROGRAM, "transfer", "--module", "mpi", "--start", "1", "--end",
+                                "64KiB", "--rounds", "500", "--output", "long.h5", *arguments], cwd=where,
+                               env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
+    while not all(os.path.exists(os.path.join(where, f"long-rank{rank}.h5")) for rank in (0, 1)):
+        if time.monotonic() > until or process.poll() is not None:
+            print("FAILED: no trace of a job that was begun", process.communicate())
+            sys.exit(1)
+        time.sleep(0.05)
+    pids = {}
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            with open(f"/proc/{entry}/environ", "rb") as file:
+                words = file.read().split(b"\0")
+            mine = os.readlink(f"/proc/{entry}/cwd") == where and os.readlink(f"/proc/{entry}/exe") == PROGRAM
+        except OSError:
+            continue
+        for word in words:
+            if mine and word.startswith((b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=")):
+                pids[int(word.split(b"=")[1])] = int(entry)
+    check(sorted(pids) == [0, 1], f"both ranks are found: {pids}")
+    return process, pids
+
+
+def ended(process):
+    out, err = process.communicate(timeout=100)
+    return process.returncode, out, err
+
+
+def trace(where, name):
+    """The series of a trace, by pattern, access and target, and its groups of provenance."""
+    with h5py.File(os.path.join(where, name)) as file:
+        series = {}
+        for one in file["transfers"].values():
+            samples = one["samples"][:]
+            series[(one.attrs["source"], one.attrs["target"], one.attrs["pattern"], one.attrs["access"])] = {
+                "intact": set(map(int, samples["intact"])), "rows": len(samples), "lanes": set(map(int, samples["lane"])),
+                "repeats": [int(r) for r in samples["repeats"]], "us": samples["host_us"].tolist(),
+                "visits": [(int(v["bytes"]), int(v["round"])) for v in one["visits"][:]],
+                "error": one.attrs["error"]}
+        facts = {name: dict(group.attrs) for name, group in file["provenance"].items()}
+        return int(file.attrs["complete"]), series, facts
+
+
+with folder() as where:
+    where = os.path.realpath(where)
+    check("mpi" not in subprocess.run(["ldd", PROGRAM], capture_output=True, text=True).stdout,
+          "the program is not linked with MPI")
+
+    # Two ranks, all patterns, whole and in chunks.
+    done = job(2, "--pattern", "pingpong,stream,duplex", "--access", "write,staged", "--chunk", "1KiB", "--sizes",
+               "8,4KiB,100000", *QUICK, "--output", "pair.h5", cwd=where)
+    check(done.returncode == 0, f"two ranks: {done.returncode}: {done.stderr[-800:]}")
+    check("trace: pair-rank0.h5" in done.stdout and done.stdout.count("points measured") == 1, "rank 0 alone prints")
+    both = [trace(where, f"pair-rank{rank}.h5") for rank in (0, 1)]
+    for rank, (complete, series, facts) in enumerate(both):
+        check(complete == 1 and len(series) == 6, f"rank {rank}: six series: {list(series)}")
+        check(all(one["intact"] == {-1, 1} and one["error"] == "" for one in series.values()), f"rank {rank}: compared")
+        for (source, target, pattern, access), one in series.items():
+            check((source, target) == ("host@0", "host@1"), f"rank {rank}: {source} {target}")
+            check(one["lanes"] == ({0, 1} if pattern == "duplex" else {0}), f"rank {rank}: lanes of {pattern}")
+            check(all(us > 0 for us in one["us"]), f"rank {rank}: {pattern} takes time")
+        ranks = facts["ranks"]
+        check((ranks["rank"], ranks["ranks"], ranks["local_rank"]) == (rank, 2, rank), f"rank {rank}: {ranks}")
+        check(ranks[f"rank{1 - rank}_round_trip_us"] > 0 and "ranks_after" in facts, f"rank {rank}: clocks: {ranks}")
+    check(all(both[0][1][key]["repeats"] == both[1][1][key]["repeats"] for key in both[0][1]), "repeats are agreed")
+    # The steady clock of one machine is one clock: the offset is known to within half of a round trip.
+    ranks = both[0][2]["ranks"]
+    check(abs(ranks["rank1_clock_offset_us"]) <= ranks["rank1_round_trip_us"], f"one machine has one clock: {ranks}")
+    merged = run("merge", "pair.h5", "pair-rank0.h5", "pair-rank1.h5", cwd=where)
+    check(merged.code == 0 and "2 runs of 1 host" in merged.out, merged.out + merged.err)
+    exported = run("export", "pair-rank0.h5", "--format", "npout", "--case", "transfers:0", cwd=where)
+    check(exported.code == 0 and [len(line.split()) for line in exported.out.splitlines()] == [5, 5, 5], exported.out)
+
+    # The adaptive schedule, whose decisions rest on times, and a chunk that is advised.
+    done = job(2, "--access", "staged", "--sizes", "8,256KiB", "--rounds", "3", "--output", "adaptive.h5", cwd=where)
+    check(done.returncode == 0, f"adaptive: {done.stderr[-800:]}")
+    visits = [next(iter(trace(where, f"adaptive-rank{rank}.h5")[1].values()))["visits"] for rank in (0, 1)]
+    check(visits[0] == visits[1] and len(visits[0]) >= 6, f"both visit alike: {visits}")
+
+    # All pairs: each rank's trace has its partners.
+    for count in (3, 4):
+        done = job(count, "--sizes", "64", "--rounds", "2", "--trials", "2", "--output", f"all{count}.h5", cwd=where)
+        check(done.returncode == 0, f"{count} ranks: {done.stderr[-800:]}")
+        for rank in range(count):
+            complete, series, facts = trace(where, f"all{count}-rank{rank}.h5")
+            pairs = {(source, target) for source, target, _, _ in series}
+            expected = {(f"host@{min(rank, other)}", f"host@{max(rank, other)}") for other in range(count) if other != rank}
+            check(complete == 1 and pairs == expected, f"rank {rank} of {count}: {pairs}")
+
+    # Wrong numbers and options: one sentence.
+    done = job(1, cwd=where)
+    check(done.returncode == 2 and len(said(done.stderr)) == 1 and "mpirun -n 2" in done.stderr, done.stderr)
+    alone = run("transfer", "--module", "mpi", cwd=where, env=ENVIRONMENT)
+    check(alone.code == 2 and len(alone.err.splitlines()) == 1, alone.err)
+    alone = run("transfer", "--module", "mpi,memcpy", cwd=where)
+    check(alone.code == 2 and "name it alone" in alone.err, alone.err)
+    alone = run("transfer", "--module", "mpi", cwd=where, env={"NPGPU_MPI_LIBRARY": "/nowhere/libnpgpu_mpi.so"})
+    check(alone.code == 2 and "/nowhere/libnpgpu_mpi.so" in alone.err and len(alone.err.splitlines()) == 1, alone.err)
+    for wrong, word in ((["--sizes", "0"], "--sizes"), (["--pattern", "chase"], "--pattern chase"),
+                        (["--timing", "event"], "--timing host"), (["--sizes", "2GiB"], "2 GiB - 1 B"),
+                        (["--device", "sim:h200"], "simulated devices"), (["--output", "pair.h5"], "exists")):
+        done = job(2, *wrong, cwd=where)
+        check(done.returncode == 2 and len(said(done.stderr)) == 1 and word in done.stderr,
+              f"{wrong}: {done.returncode}: {said(done.stderr)}")
+
+    # A spoiled lane is found and named, by both.
+    if shutil.which("mpicc"):
+        source, shim = os.path.join(where, "spoil.c"), os.path.join(where, "spoil.so")
+        with open(source, "w") as file:
+            file.write(SPOIL)
+        subprocess.run(["mpicc", "-shared", "-fPIC", "-o", shim, source], env=ENVIRONMENT, check=True, timeout=100)
+        done = job(2, "--sizes", "8,4KiB", *QUICK, "--output", "spoiled.h5", cwd=where, env={"LD_PRELOAD": shim})
+        check(done.returncode == 1, f"spoiled: exit {done.returncode}: {done.stderr[-500:]}")
+        check("wrong at 4 KiB: host@1>host@0: byte 17 of 4096" in done.stderr, f"spoiled: {done.stderr[-800:]}")
+        for rank in (0, 1):
+            _, series, _ = trace(where, f"spoiled-rank{rank}.h5")
+            one = next(iter(series.values()))
+            check(one["intact"] == {-1, 0, 1} and "host@1>host@0" in one["error"], f"spoiled, rank {rank}: {one}")
+
+    # A killed rank: the other one's trace is saved, and both are whole; the run can go on.
+    for killed in (0, 1):
+        process, pids = begun(where)
+        os.kill(pids[killed], signal.SIGKILL)
+        code, out, err = ended(process)
+        check(code != 0, f"rank {killed} killed: exit {code}")
+        check("gone" in err, f"rank {killed} killed: {err[-500:]}")
+        for rank in (0, 1):
+            complete, series, _ = trace(where, f"long-rank{rank}.h5")
+            check(complete == 0 and series and run("report", f"long-rank{rank}.h5", cwd=where).code == 0,
+                  f"rank {killed} killed: the trace of rank {rank} is whole")
+    # A signal to one stops both, and both go on.
+    process, pids = begun(where)
+    os.kill(pids[1], signal.SIGTERM)
+    code, out, err = ended(process)
+    check(code == 75 and "--resume" in err, f"stopped: exit {code}: {err[-500:]}")
+    done = job(2, "--sizes", "8", *QUICK, "--output", "short.h5", cwd=where)
+    done = job(2, "--sizes", "8", *QUICK, "--output", "short.h5", "--resume", cwd=where)
+    check(done.returncode == 0 and "1 kept from before" in done.stdout, f"resumed: {done.stdout[-300:]}{done.stderr[-300:]}")
+    # A rank that hangs is named.
+    process, pids = begun(where, "--rank-timeout", "1s")
+    os.kill(pids[1], signal.SIGSTOP)
+    code, out, err = ended(process)
+    check(code == 1 and re.search(r"rank 1 on \S+ did not answer for 1 s|another rank did not answer", err), f"a rank hangs: {code}: {err[-500:]}")
+
+check.finish()
