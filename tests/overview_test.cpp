@@ -3,7 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 
 #include "tests/made_probe.hpp"
 #include "tests/made_sweep.hpp"
@@ -80,6 +83,26 @@ TEST_CASE(
   CHECK(usual == std::vector<std::string>{"H2D pinned, async", "D2H pageable, blocking", "D2D, async, cold"});
   CHECK(others == std::vector<std::string>{"cuMemcpy: H2D pinned, async", "H2D pinned, async, host's clock",
                                            "D2D, async", "H2D write-combined, async"});
+}
+
+TEST_CASE("staged messages are told apart by their chunks") {
+  Trace trace;
+  for (const std::uint64_t chunk : {std::uint64_t{0}, 64 * KiB}) {
+    TransferSeries sweep = two_sizes(sweep_of(Pattern::stream), 1, 2);
+    sweep.question = case_on("mpi", "cuda:0", Direction::peer);
+    sweep.question.source = "cuda:0@0";
+    sweep.question.target = "cuda:1@1";
+    sweep.question.memory = Memory::device;
+    sweep.question.access = Access::staged;
+    sweep.question.chunk_bytes = chunk;
+    trace.of<Transfers>().push_back(sweep);
+  }
+  std::set<std::string> names;
+  for (const DeviceOverview& device : overview_of(trace).gpus)
+    for (const CopyCurve& curve : device.copies) names.insert(curve.name);
+  CHECK(names.size() == 2);
+  for (const char* ending : {", staged", ", staged by 64 KiB"})
+    CHECK(std::ranges::count_if(names, [&](const std::string& name) { return name.ends_with(ending); }) == 1);
 }
 
 TEST_CASE("counts are of points, whatever the number of visits and lanes") {

@@ -67,7 +67,7 @@ std::string upper(std::string_view word) {
   return text;
 }
 
-// "H2D pinned, async", "both ways pinned, async", "D2D async, cold", "memcpy cold".
+// "H2D pinned, async", "both ways pinned, async", "D2D async, cold", "memcpy cold", "mpi: host@0 to host@1, staged".
 std::string name_of(const TransferCase& c) {
   const bool host = c.direction == Direction::h2h;
   std::string what = upper(name(c.direction));
@@ -86,6 +86,8 @@ std::string name_of(const TransferCase& c) {
     parts.push_back(fmt::format("offsets {} and {}", c.source_offset, c.target_offset));
   if (!c.bind) parts.emplace_back("unbound");
   if (c.executor == Executor::sm_kernel) parts.emplace_back("by a kernel");
+  if (c.access == Access::staged)
+    parts.push_back(c.chunk_bytes ? "staged by " + size_text(c.chunk_bytes) : std::string("staged"));
   if (!c.more_lanes.empty()) parts.push_back(fmt::format("{} more lanes", c.more_lanes.size()));
   return fmt::format("{}", fmt::join(parts, host ? " " : ", "));
 }
