@@ -150,6 +150,7 @@ Command probe() {
       "  reduction: the ladder of sums, from the simplest kernel to the best\n"
       "  product: a product of matrices, from global memory and by tiles in shared memory\n"
       "  staging: from global into shared memory by plain loads, asynchronous and bulk copies\n"
+      "  tensor: products of small matrices by tensor cores, by type and instruction\n"
       "  gemm: products of matrices by cuBLAS or a BLAS of the host, over sizes, cores, and with copies\n"
       "Of onchip, access, atomics, divergence and product each shape is held against the law that is taught: bank "
       "conflicts, "
