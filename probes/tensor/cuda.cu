@@ -21,9 +21,10 @@ namespace {
 
 using tensor::Tiles;
 
-// One a type: what a lane holds of A (16 rows), of B (8 columns) and of D, by the PTX ISA's figures for mma.
-// Of A that is in the rows lane / 4 and 8 more, of B in the column lane / 4.
-// Types of 1, 2 and 4 bytes: rows of 8 words, of which a lane has the words lane % 4 and 4 more.
+// One a type: what a lane holds of A (16 rows) and of B (8 columns), by the PTX ISA's figures for mma. Of A these are
+// parts of the rows lane / 4 and lane / 4 + 8, of B parts of the column lane / 4.
+
+// Types of 1, 2 and 4 bytes have rows of 8 words. A lane holds the words lane % 4 and lane % 4 + 4.
 template <class D> struct Words {
   using Element = D;
   struct A {
@@ -135,7 +136,7 @@ __global__ void __launch_bounds__(1024) multiply_tiles(Tiles tiles, BlockRecord*
 #pragma unroll 1
   for (std::uint32_t repeat = 0; repeat < tiles.repeats; ++repeat) {
 #pragma unroll
-    for (unsigned pair = 0; pair < tensor::mma_pairs; ++pair) {
+    for (unsigned pair = 0; pair < tensor::pairs_of(Operation::mma); ++pair) {
 #pragma unroll
       for (unsigned chain = 0; chain < ilp; ++chain) Type::multiply(d[chain], a0, b[chain]);
 #pragma unroll
@@ -217,7 +218,7 @@ class TensorRunner final : public SumsRunner {
  private:
   bool is_wgmma() const { return question().operation == Operation::wgmma; }
   bool grows() const { return question().type != DataType::fp8; }
-  unsigned pairs() const { return is_wgmma() ? tensor::wgmma_pairs : tensor::mma_pairs; }
+  unsigned pairs() const { return tensor::pairs_of(question().operation); }
   void set_up() override {
     bench().gpu().make_current();
     const DataType type = question().type;

@@ -78,7 +78,7 @@ double work(const ProbeCase& c, const Shape& shape) {
   const double warps = static_cast<double>(shape.blocks) * shape.threads / warp;
   const bool is_wgmma = c.operation == Operation::wgmma;
   const double elements = is_wgmma ? warps / 4 * group_rows * columns : warps * shape.ilp * warp_rows * warp_columns;
-  return 2 * elements * depth(c.type) * 2 * (is_wgmma ? wgmma_pairs : mma_pairs);
+  return 2 * elements * depth(c.type) * 2 * pairs_of(c.operation);
 }
 
 }  // namespace npgpu::tensor

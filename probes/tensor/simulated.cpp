@@ -28,7 +28,7 @@ double tensor_rate(const ProbeCase& c, const Multiprocessors& m) {
 Repeat tensor_repeat(const ProbeCase& c, const Shape& s, const Multiprocessors& m) {
   const bool is_wgmma = c.operation == Operation::wgmma;
   Repeat repeat;
-  repeat.steps = 2.0 * (is_wgmma ? tensor::wgmma_pairs : tensor::mma_pairs);
+  repeat.steps = 2.0 * tensor::pairs_of(c.operation);
   repeat.work = tensor::work(c, s);
   const double warps = std::max(1.0, s.threads / double{warp_threads});
   const double busy = std::min(1.0, warps / m.schedulers);

@@ -60,10 +60,10 @@ NPGPU_BOTH constexpr unsigned column_of(unsigned lane, unsigned i) { return 8 * 
 // What a kernel is given.
 struct Tiles {
   const void *a0, *a1, *b;  // rows of A, columns of B: depth() elements each, side by side
-  std::uint32_t repeats;    // of `pairs` pairs
+  std::uint32_t repeats;    // of pairs_of() pairs
   std::uint32_t* results;   // one a thread: the sum of its elements, each times its weight
 };
-constexpr unsigned mma_pairs = 16, wgmma_pairs = 4;  // in one repeat
+NPGPU_BOTH constexpr unsigned pairs_of(Operation operation) { return operation == Operation::wgmma ? 4 : 16; }
 
 #undef NPGPU_BOTH
 

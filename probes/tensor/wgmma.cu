@@ -42,45 +42,40 @@ __device__ void copy_tile(char* to, const void* from, unsigned rows) {
   "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
   "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "
 
-// One a type: D += A * B. The last operands: D is added to, A and B are not negated, and not transposed.
+// D += A * B. The settings: D is added to, and, where the type has them, A and B are not negated and not transposed.
+#define NPGPU_WGMMA(instruction, c, settings)                                                            \
+  asm volatile("wgmma.mma_async.sync.aligned." instruction " " NPGPU_NUMBERS "%128, %129, " settings ";" \
+               : NPGPU_ALL(c)                                                                            \
+               : "l"(a), "l"(b))
+
 struct Fp16 {
   using Word = float;
   static __device__ void multiply(Word (&d)[elements], std::uint64_t a, std::uint64_t b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 " NPGPU_NUMBERS "%128, %129, 1, 1, 1, 0, 0;"
-                 : NPGPU_ALL("f")
-                 : "l"(a), "l"(b));
+    NPGPU_WGMMA("m64n256k16.f32.f16.f16", "f", "1, 1, 1, 0, 0");
   }
 };
 struct Bf16 {
   using Word = float;
   static __device__ void multiply(Word (&d)[elements], std::uint64_t a, std::uint64_t b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 " NPGPU_NUMBERS "%128, %129, 1, 1, 1, 0, 0;"
-                 : NPGPU_ALL("f")
-                 : "l"(a), "l"(b));
+    NPGPU_WGMMA("m64n256k16.f32.bf16.bf16", "f", "1, 1, 1, 0, 0");
   }
 };
 struct Tf32 {
   using Word = float;
   static __device__ void multiply(Word (&d)[elements], std::uint64_t a, std::uint64_t b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 " NPGPU_NUMBERS "%128, %129, 1, 1, 1;"
-                 : NPGPU_ALL("f")
-                 : "l"(a), "l"(b));
+    NPGPU_WGMMA("m64n256k8.f32.tf32.tf32", "f", "1, 1, 1");
   }
 };
 struct Fp8 {
   using Word = float;
   static __device__ void multiply(Word (&d)[elements], std::uint64_t a, std::uint64_t b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n256k32.f32.e4m3.e4m3 " NPGPU_NUMBERS "%128, %129, 1, 1, 1;"
-                 : NPGPU_ALL("f")
-                 : "l"(a), "l"(b));
+    NPGPU_WGMMA("m64n256k32.f32.e4m3.e4m3", "f", "1, 1, 1");
   }
 };
 struct Int8 {
   using Word = int;
   static __device__ void multiply(Word (&d)[elements], std::uint64_t a, std::uint64_t b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n256k32.s32.s8.s8 " NPGPU_NUMBERS "%128, %129, 1;"
-                 : NPGPU_ALL("r")
-                 : "l"(a), "l"(b));
+    NPGPU_WGMMA("m64n256k32.s32.s8.s8", "r", "1");
   }
 };
 
@@ -106,7 +101,7 @@ __global__ void __launch_bounds__(2 * group_threads, 1)
 #pragma unroll 1
   for (std::uint32_t repeat = 0; repeat < tiles.repeats; ++repeat) {
 #pragma unroll
-    for (unsigned pair = 0; pair < tensor::wgmma_pairs; ++pair) {
+    for (unsigned pair = 0; pair < tensor::pairs_of(Operation::wgmma); ++pair) {
       Type::multiply(d, at_a0, at_b);
       Type::multiply(d, at_a1, at_b);
     }
