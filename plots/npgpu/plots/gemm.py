@@ -46,6 +46,24 @@ def draw_points(axes, columns, scale, **look):
         axes.errorbar(n, value * scale, yerr=[np.nan_to_num((value - low) * scale), np.nan_to_num((high - value) * scale)], **look)
 
 
+def dress(axes, series, across, title):
+    """The limit, and what axes of rates are called."""
+    if series.document["limit_per_s"]:
+        axes.axhline(series.document["limit_per_s"] * 1e-9, color=GREY, linewidth=0.9, linestyle=(0, (5, 1.6)))
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel(across)
+    axes.set_ylabel("GFLOP/s")
+    axes.set_title(title, loc="left", fontweight="bold")
+    axes.legend()
+
+
+def headed(picture, all_series, what):
+    libraries = dict.fromkeys(s.document["library"].split(" (")[0] for s in all_series)
+    figure.headline(picture, figure.title_of(all_series, what), f"by {', '.join(libraries)}; dashed: limits")
+    return picture
+
+
 def options():
     return figure.options(__doc__, "gemm.png", "probes")
 
@@ -70,14 +88,5 @@ def draw(trace, case=None):
                 columns = rates(with_copies, lambda p: is_square(p) and wanted(p))
                 draw_points(axes, columns, 1e-9, color="#000000", marker=marker, markersize=4.5, linestyle="none", linewidth=0.8,
                             markerfacecolor="none", label=label)
-        if series.document["limit_per_s"]:
-            axes.axhline(series.document["limit_per_s"] * 1e-9, color=GREY, linewidth=0.9, linestyle=(0, (5, 1.6)))
-        axes.set_ylim(bottom=0)
-        axes.set_xlim(left=0)
-        axes.set_xlabel("m = n = k")
-        axes.set_ylabel("GFLOP/s")
-        axes.set_title(f"{series.device} {series.case['type']}", loc="left", fontweight="bold")
-        axes.legend()
-    libraries = dict.fromkeys(s.document["library"].split(" (")[0] for s, _ in panels)
-    figure.headline(picture, figure.title_of([s for s, _ in panels], "products of matrices"), f"by {', '.join(libraries)}; dashed: limits")
-    return picture
+        dress(axes, series, "m = n = k", f"{series.device} {series.case['type']}")
+    return headed(picture, [series for series, _ in panels], "products of matrices")

@@ -5,7 +5,7 @@ import numpy as np
 
 from npgpu.plots import figure, loader
 from npgpu.plots.figure import GREY
-from npgpu.plots.gemm import products
+from npgpu.plots.gemm import draw_points, dress, headed, products
 
 
 def curve_of(series):
@@ -30,19 +30,10 @@ def draw(trace, case=None):
     if not drawn:
         raise loader.BadTrace(f"{loader.first(trace)}: holds no product of matrices on one core of the host and on more")
     picture, grid = figure.grid([("", d) for d in drawn])
-    for axes, (series, ((m, n, k), (cores, low, rate, high))) in zip(grid, drawn):
+    for axes, (series, ((m, n, k), columns)) in zip(grid, drawn):
+        cores, _, rate, _ = columns
         axes.plot(cores, rate[0] * cores * 1e-9, color=GREY, linewidth=1, label="one core's rate, times cores")
-        axes.errorbar(cores, rate * 1e-9, yerr=[np.nan_to_num(rate - low) * 1e-9, np.nan_to_num(high - rate) * 1e-9],
-                      color=figure.COLORS[0], marker="o", markersize=4, linewidth=1, label="measured")
-        if series.document["limit_per_s"]:
-            axes.axhline(series.document["limit_per_s"] * 1e-9, color=GREY, linewidth=0.9, linestyle=(0, (5, 1.6)))
-        axes.set_xlim(left=0)
-        axes.set_ylim(bottom=0)
+        draw_points(axes, columns, 1e-9, color=figure.COLORS[0], marker="o", markersize=4, linewidth=1, label="measured")
         axes.xaxis.get_major_locator().set_params(integer=True)
-        axes.set_xlabel("Cores")
-        axes.set_ylabel("GFLOP/s")
-        axes.set_title(f"{series.case['type']}, m {m}, n {n}, k {k}", loc="left", fontweight="bold")
-        axes.legend()
-    libraries = dict.fromkeys(s.document["library"].split(" (")[0] for s, _ in drawn)
-    figure.headline(picture, figure.title_of([s for s, _ in drawn], "products of matrices over cores"), f"by {', '.join(libraries)}; dashed: limits")
-    return picture
+        dress(axes, series, "Cores", f"{series.case['type']}, m {m}, n {n}, k {k}")
+    return headed(picture, [series for series, _ in drawn], "products of matrices over cores")
