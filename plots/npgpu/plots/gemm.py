@@ -55,7 +55,7 @@ def dress(axes, series, across, title):
     axes.set_xlabel(across)
     axes.set_ylabel("GFLOP/s")
     axes.set_title(title, loc="left", fontweight="bold")
-    axes.legend()
+    axes.legend(loc="upper left", bbox_to_anchor=(-0.02, -0.2), ncols=2)  # below: nothing is hidden
 
 
 def headed(picture, all_series, what):
