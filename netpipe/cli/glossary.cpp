@@ -189,7 +189,8 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"rounds",
        {"N",
         "Visit every point this many times, spread over the whole run, in an order of its own each time and in new "
-        "buffers. Intervals are over visits: 6 or more need no assumption (default: adaptive 6, classic 1)."}},
+        "buffers. Intervals are over visits: 6 or more need no assumption (default: adaptive 6, and 4 of probes; "
+        "classic 1)."}},
       {"wait-quiet",
        {"TIME",
         "Wait this long for others to leave the device and the processors. Then go on: what they disturb is marked. 0: "

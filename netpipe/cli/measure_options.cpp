@@ -14,28 +14,35 @@ namespace npgpu::cli {
 
 namespace {
 
-template <class K> const Repetition usual_repetition{};
-// A probe's repeats are steps of one kernel, and there are many shapes.
-template <> const Repetition usual_repetition<Probes>{.classic = {.target = Seconds{0.05}}, .adaptive = {}};
+// A visit shares the point's budget with the others, and needs fewer trials than a point that is visited once.
+constexpr std::uint32_t usual_rounds = 6;  // the least from which ranks give an interval
+// Kernels take the same time in each visit within 0.2 % (H200), and there are many shapes.
+constexpr std::uint32_t rounds_of_probes = 4;
+// What is saved by fewer points goes into visits: each has fresh streams and buffers, which shift the times of small
+// copies by up to 12 % (H200), and the median of few is one of several modes.
+constexpr std::uint32_t quick_rounds = 8;
+
+template <class K> const Repetition usual_repetition{.classic = {}, .adaptive = {}, .rounds = usual_rounds};
+// A probe's repeats are steps of one kernel.
+template <>
+const Repetition usual_repetition<Probes>{
+    .classic = {.target = Seconds{0.05}}, .adaptive = {}, .rounds = rounds_of_probes};
 // A trial is one job.
 template <>
-const Repetition usual_repetition<Jobs>{.classic = {}, .adaptive = {.trial = Seconds{0}, .budget = Seconds{0.02}}};
+const Repetition usual_repetition<Jobs>{
+    .classic = {}, .adaptive = {.trial = Seconds{0}, .budget = Seconds{0.02}}, .rounds = usual_rounds};
 
 // A trial is one run.
 template <>
-const Repetition usual_repetition<Partitions>{.classic = {},
-                                              .adaptive = {.trial = Seconds{0}, .budget = Seconds{0.02}}};
+const Repetition usual_repetition<Partitions>{
+    .classic = {}, .adaptive = {.trial = Seconds{0}, .budget = Seconds{0.02}}, .rounds = usual_rounds};
 
 // Calls are short, and many are timed.
 template <>
 const Repetition usual_repetition<Calls>{.classic = {.target = Seconds{0.01}},
-                                         .adaptive = {.trial = Seconds{0.0005}, .budget = Seconds{0.015}}};
+                                         .adaptive = {.trial = Seconds{0.0005}, .budget = Seconds{0.015}},
+                                         .rounds = usual_rounds};
 
-// A visit shares the point's budget with the others, and needs fewer trials than a point that is visited once.
-constexpr std::uint32_t usual_rounds = 6;  // the least from which ranks give an interval
-// What is saved by fewer points goes into visits: each has fresh streams and buffers, which shift the times of small
-// copies by up to 12 % (H200), and the median of few is one of several modes.
-constexpr std::uint32_t quick_rounds = 8;
 constexpr int least_of_several = 2;
 
 Repetition repetition(const Options& options, Repetition r) {
@@ -48,8 +55,8 @@ Repetition repetition(const Options& options, Repetition r) {
     if (options.has(other))
       throw Error(ErrorKind::usage,
                   std::string("--") + other + " belongs to --schedule " + (r.is_classic ? "adaptive" : "classic"));
-  r.rounds = r.is_classic ? 1 : usual_rounds;
-  if (!r.is_classic && options.on("quick")) r.rounds = quick_rounds;
+  if (r.is_classic) r.rounds = 1;
+  else if (options.on("quick")) r.rounds = quick_rounds;
   if (const auto text = options.maybe("rounds"))
     r.rounds = static_cast<std::uint32_t>(parse_count("rounds", *text, 1, 1000));
   if (r.rounds > 1) r.adaptive.min_trials = least_of_several;
