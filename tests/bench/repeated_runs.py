@@ -41,7 +41,7 @@ def points_of(program, path):
         if rows.empty:
             continue
         named = list(rows.columns)
-        of_case = [c for c in named[:named.index("value")] if c not in ("run_uuid", "host", "date", "series")]
+        of_case = [c for c in named[:named.index("value")] if c not in ("run_uuid", "host", "date", "series", "device_uuid")]
         for (_, row), key in zip(rows.iterrows(), rows[of_case].astype(str).itertuples(index=False, name=None)):
             numbers = [float(x or "nan") for x in (row.value, row.low, row.high)]
             found[key] = (*numbers, class_of(row), row.disturbed)
