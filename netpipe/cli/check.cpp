@@ -188,8 +188,8 @@ Command check() {
                              {Option("device", {}, "A list. Default: all GPUs."), Option("level", {}, "Default: 2."),
                               Option("trace", {}, "Judge it, and measure nothing."),
                               Option("reference", {},
-                                     "FILE is the trace of a good node, or what npgpu check --json or nvbandwidth "
-                                     "--json printed of it. "
+                                     "FILE is the trace of a good node, what npgpu check --json or nvbandwidth --json "
+                                     "printed of it, or the -J file of nccl-tests on one of its GPUs. "
                                      "Tolerances: 5 % of rates of copies, 3 % of kernels, 25 to 30 % of calls, small "
                                      "and pageable copies."),
                               "expect"}},

@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <tuple>
 #include <utility>
 
 #include "netpipe/report/json.hpp"
@@ -41,15 +43,43 @@ Reference from_nvbandwidth(const Json& all) {
   return reference;
 }
 
+// What nccl-tests wrote to its -J file (version 2). Out of place, a collective of one GPU is a copy within its memory,
+// of which the largest counts. What several GPUs do together is nothing that check measures.
+Reference from_nccl_tests(const Json& all, const std::function<void(const std::string&)>& refuse) {
+  Reference reference;
+  const Json& config = all["config"];
+  const auto number = [](const Json& of, const char* key) {
+    return of.is_object() && of.contains(key) && of[key].is_number() ? of[key].get<double>() : 0;
+  };
+  const Json devices = config.is_object() ? config.value("devices", Json::array()) : Json::array();
+  if (number(config, "ngpus") * number(config, "nthreads") != 1 || devices.size() > 1)
+    refuse("is of nccl-tests on several GPUs, and check measures no collectives: run one of them with -g 1");
+  double largest = 0, gb_s = 0;
+  if (all["results"].is_array())
+    for (const Json& one : all["results"]) {
+      if (!one.is_object() || !one.contains("out_of_place")) continue;
+      const double bytes = number(one, "size"), rate = number(one["out_of_place"], "alg_bw");
+      if (rate > 0 && bytes > largest) std::tie(largest, gb_s) = std::pair(bytes, rate);
+    }
+  if (gb_s > 0) reference.figures.push_back({"d2d_rate", 1e9 * gb_s, "B/s"});
+  for (const Json& device : devices)
+    if (device.is_object() && device.contains("device_info") && device["device_info"].is_string())
+      reference.gpus.push_back(device["device_info"]);
+  return reference;
+}
+
 Reference from_json(const std::string& path) {
   const auto refuse = [&](const std::string& why) -> void {
     throw Error(ErrorKind::usage, "--reference: " + path + ": " + why +
-                                      "; it takes a trace, or what npgpu check --json or nvbandwidth --json printed");
+                                      "; it takes a trace, what npgpu check --json or nvbandwidth --json printed, or "
+                                      "the -J file of nccl-tests");
   };
   Reference reference;
   std::ifstream file(path);
   const Json all = Json::parse(file, nullptr, false);
   if (all.is_object() && all.contains("nvbandwidth")) return from_nvbandwidth(all["nvbandwidth"]);
+  if (all.is_object() && all.contains("nccl_version") && all.contains("config") && all.contains("results"))
+    return from_nccl_tests(all, refuse);
   if (!all.is_object() || !all.contains("findings") || !all["findings"].is_array() || !all.contains("gpus"))
     refuse("is JSON without findings");
   const auto text = [](const Json& of, const char* key) {

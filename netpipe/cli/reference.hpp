@@ -1,4 +1,5 @@
-// A node that is known to be good: its trace, or what npgpu check --json or nvbandwidth --json printed of it.
+// A node that is known to be good: its trace, what npgpu check --json or nvbandwidth --json printed of it, or
+// the -J file of nccl-tests on one of its GPUs.
 #pragma once
 
 #include <string>

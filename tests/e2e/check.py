@@ -216,7 +216,23 @@ def references(at):
         limits = [f["basis"] for f in found["findings"] if f["metric"] in ("h2d_rate", "d2h_rate")]
         check(done.code == code and limits[0].startswith("reference good.json") and "reference" not in limits[1],
               f"nvbandwidth had {rate} GB/s: {done.code} {limits} {done.err}")
-    for nonsense in ("{", "{}", '{"nvbandwidth": {"testcases": [3, {"name": 4}]}}', '{"findings": 3, "gpus": 4}', '{"findings": [{"metric": 3, "value": 4}], "gpus": [5]}'):
+    # The -J file of nccl-tests: out of place, one GPU copies within itself; of several GPUs nothing is taken.
+    def nccl(gpus, rate, name="NVIDIA H200"):
+        rows = [{"size": size, "out_of_place": {"time": 1.0, "alg_bw": bw, "bus_bw": 0.0}, "in_place": {"alg_bw": 9e5}}
+                for size, bw in ((8, 5000.0), (1 << 30, rate))] + [{"size": 1 << 40, "out_of_place": None}, 3]
+        return {"version": 2, "nccl_version": 22707, "results": rows,
+                "config": {"nthreads": 1, "ngpus": gpus, "devices": [{"rank": 0, "device_info": name}]}}
+    for rate, code in ((1900.0, 0), (2200.0, 3)):
+        json.dump(nccl(1, rate), open(text, "w"))
+        done, found = judged("--trace", kept, "--reference", text)
+        limits = [f["basis"] for f in found["findings"] if f["metric"] in ("d2d_rate", "h2d_rate")]
+        check(done.code == code and sum(limit.startswith("reference good.json") for limit in limits) == 1,
+              f"one GPU of nccl-tests copied {rate} GB/s: {done.code} {limits} {done.err}")
+    for other, why in ((nccl(8, 1900.0), "several GPUs"), (nccl(1, 1900.0, "NVIDIA B200"), "B200")):
+        json.dump(other, open(text, "w"))
+        done = run("check", "--trace", kept, "--reference", text)
+        check(done.code == 2 and why in done.err, f"nccl-tests of {why}: {done.code} {done.err}")
+    for nonsense in ('{"nccl_version": 1, "config": 2, "results": 3}', "{", "{}", '{"nvbandwidth": {"testcases": [3, {"name": 4}]}}', '{"findings": 3, "gpus": 4}', '{"findings": [{"metric": 3, "value": 4}], "gpus": [5]}'):
         open(text, "w").write(nonsense)
         done = run("check", "--trace", good, "--reference", text)
         check(done.code == 2 and "--reference" in done.err, f"the reference {nonsense}: {done.code} {done.err}")
