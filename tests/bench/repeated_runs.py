@@ -3,8 +3,9 @@
 
     repeated_runs.py ./npgpu run_1.h5 run_2.h5 ...
 
-For each class of measurement: how far a run's median is from the median over all runs, how wide a run's 95 % interval
-is, and how often it holds that median. Then npgpu compare of each pair: how many end with 0, and what is called slower.
+For each class of measurement: how far a run's median is from the median over the runs of its GPU, how wide a run's 95 %
+interval is, and how often it holds that median. Then npgpu compare of each pair: how many end with 0, and what is called
+slower. Pairs of two GPUs are counted by themselves.
 """
 import argparse
 import itertools
@@ -31,8 +32,8 @@ def class_of(row):
 
 
 def points_of(program, path):
-    """(point, lane) -> value, low, high, class, mark."""
-    found = {}
+    """UUID of the GPU, and (point, lane) -> value, low, high, class, mark."""
+    found, gpu = {}, ""
     for table in TABLES:
         with tempfile.TemporaryFile() as out:
             subprocess.run([program, "export", path, "--table", table, "--summary"], stdout=out, check=True)
@@ -40,12 +41,13 @@ def points_of(program, path):
             rows = pandas.read_csv(out, keep_default_na=False)
         if rows.empty:
             continue
+        gpu = gpu or next((uuid for uuid in rows.device_uuid.astype(str) if uuid), "")
         named = list(rows.columns)
         of_case = [c for c in named[:named.index("value")] if c not in ("run_uuid", "host", "date", "series", "device_uuid")]
         for (_, row), key in zip(rows.iterrows(), rows[of_case].astype(str).itertuples(index=False, name=None)):
             numbers = [float(x or "nan") for x in (row.value, row.low, row.high)]
             found[key] = (*numbers, class_of(row), row.disturbed)
-    return found
+    return gpu, found
 
 
 def main():
@@ -54,18 +56,18 @@ def main():
     parser.add_argument("traces", nargs="+")
     parser.add_argument("--no-pairs", action="store_true", help="leave out npgpu compare of each pair")
     options = parser.parse_args()
-    runs = [points_of(options.program, path) for path in options.traces]
+    gpus, runs = zip(*(points_of(options.program, path) for path in options.traces))
     shared = [key for key in runs[0] if all(key in run for run in runs)]
-    print(f"{len(runs)} runs, {len(shared)} points in all of them, "
+    print(f"{len(runs)} runs of {len(set(gpus))} GPUs, {len(shared)} points in all of them, "
           f"{max(map(len, runs)) - len(shared)} points in some; marked: {[sum(bool(p[4]) for p in run.values()) for run in runs]}")
     off, width, held = ({name: [] for name in (*CLASSES, "all")} for _ in range(3))
     held_by_run = [{name: [] for name in (*CLASSES, "all")} for _ in runs]
     for key in shared:
         points = [run[key] for run in runs]
-        middle = numpy.median([p[0] for p in points])
-        if not numpy.isfinite(middle) or middle == 0:
-            continue
         for i, (value, low, high, name, _) in enumerate(points):
+            middle = numpy.median([p[0] for p, gpu in zip(points, gpus) if gpu == gpus[i]])
+            if not numpy.isfinite(middle) or middle == 0:
+                continue
             holds = low <= middle <= high
             for into in (name, "all"):
                 off[into].append(abs(value / middle - 1))
@@ -82,17 +84,21 @@ def main():
                   f" {least:18.1%}")
     if options.no_pairs:
         return
-    codes, slower, key_figures = [], [], 0
-    for a, b in itertools.combinations(options.traces, 2):
-        done = subprocess.run([options.program, "compare", a, b, "--json"], capture_output=True, text=True)
-        codes.append(done.returncode)
-        report = json.loads(done.stdout)
-        key_figures += sum(f["verdict"] == "slower" for f in report["figures"])
-        slower += [(a, b, c["title"]) for c in report["cases"] if c["verdict"] == "slower"]
-    print(f"\npairs: {len(codes)}, exit codes {{{', '.join(f'{c}: {codes.count(c)}' for c in sorted(set(codes)))}}}; "
-          f"key figures slower: {key_figures}")
-    for line in slower:
-        print("  slower:", *line)
+    for same_gpu in (True, False):
+        codes, slower, key_figures = [], [], 0
+        for (a, of_a), (b, of_b) in itertools.combinations(zip(options.traces, gpus), 2):
+            if (of_a == of_b) != same_gpu:
+                continue
+            done = subprocess.run([options.program, "compare", a, b, "--json"], capture_output=True, text=True)
+            codes.append(done.returncode)
+            report = json.loads(done.stdout)
+            key_figures += sum(f["verdict"] == "slower" for f in report["figures"])
+            slower += [c["title"] for c in report["cases"] if c["verdict"] == "slower"]
+        if codes:
+            print(f"\npairs of {'one GPU' if same_gpu else 'two GPUs'}: {len(codes)}, exit codes "
+                  f"{{{', '.join(f'{c}: {codes.count(c)}' for c in sorted(set(codes)))}}}; key figures slower: {key_figures}")
+        for title in sorted(set(slower)):
+            print(f"  slower in {slower.count(title)}: {title}")
 
 
 main()
