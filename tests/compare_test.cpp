@@ -142,15 +142,29 @@ TEST_CASE("the more is compared, the surer a difference has to be") {
   CHECK(all.cases[0].parts[0].p > 0.05);
 }
 
-TEST_CASE("one point of many that leaps is found by itself, with three times the tolerance") {
+TEST_CASE("one point of many that leaps is found by itself, with four times the tolerance") {
   const auto with = [](double factor) { return curve(45, [factor](std::uint64_t i) { return i == 40 ? factor : 1; }); };
-  const CaseComparison of = only_case(curve(45), with(1.1));
+  const CaseComparison of = only_case(curve(45), with(1.12));
   for (const PartComparison& part : of.parts) CHECK(part.verdict == Verdict::same);
   CHECK(of.points[39].verdict == Verdict::slower);
   CHECK(of.points[39].axes == "40000 B");
   CHECK(of.points[38].verdict == Verdict::same);
   CHECK(of.verdict == Verdict::slower);
   CHECK(verdict(curve(45), with(1.025)) == Verdict::same);
+}
+
+TEST_CASE("where times take one of two values, what counts is how often") {
+  const double near = 100, far = 130;
+  const Us mixed{near, far, far, near, far, near, far, near}, mostly_far{far, far, far, far, far, far};
+  const CaseComparison of = only_case(one_point(mixed), one_point(mostly_far));
+  CHECK(of.points[0].change > of.points[0].tolerance / 3);
+  CHECK(of.verdict == Verdict::undecided);  // 4 of 8 against 6 of 6
+  CHECK(of.reason == Reason::two_times);
+  CHECK(of.parts[0].p == doctest::Approx(2 * fisher(4, 8, 6, 6)));  // of two tests: the key figure is the other
+  const Us rarely_far{near, near, near, near, near, near, near, far};
+  CHECK(verdict(one_point(rarely_far), one_point(mostly_far)) == Verdict::slower);  // 1 of 8 against 6 of 6
+  const Us all_near{near, near, near, near, near, near};
+  CHECK(only_case(one_point(all_near), one_point(mostly_far)).reason == Reason::none);  // a shift
 }
 
 TEST_CASE("rounds that only a few points have had do not count") {

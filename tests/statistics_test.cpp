@@ -148,6 +148,15 @@ TEST_CASE("Welch without a spread, and with too few values") {
   CHECK(welch(Values{0, 0, 0}, Values{1, 2, 3}).p == doctest::Approx(0.0741799).epsilon(1e-6));
 }
 
+TEST_CASE("Fisher: shares of two groups, against sums by hand") {
+  CHECK(fisher(3, 4, 1, 4) == doctest::Approx(34.0 / 70));  // (1 + 16 + 16 + 1) / 70: 2 of 4 each is likelier
+  CHECK(fisher(4, 4, 0, 4) == doctest::Approx(2.0 / 70));
+  CHECK(fisher(2, 4, 2, 4) == doctest::Approx(1));
+  CHECK(fisher(1, 10, 11, 14) == doctest::Approx(0.002759).epsilon(0.001));
+  CHECK(fisher(0, 5, 0, 7) == doctest::Approx(1));
+  CHECK(fisher(5, 5, 7, 7) == doctest::Approx(1));
+}
+
 TEST_CASE("Holm: the smallest p times the number of tests, the next times one less, never below the one before") {
   CHECK(holm(Values{0.01, 0.04, 0.03}) == Values{0.03, 0.06, 0.06});
   CHECK(holm(Values{0.5, 0.6}) == Values{1, 1});

@@ -56,7 +56,7 @@ inline constexpr std::array<std::string_view, 7> names_of<TimeClass>{
 enum class Third { small, middle, large, all };
 template <> inline constexpr std::array<std::string_view, 4> names_of<Third>{"small", "middle", "large", "all"};
 
-// Differences up to this share are the same. A single point may differ by three times as much.
+// Differences up to this share are the same. A single point may differ by four times as much.
 struct Tolerance {
   std::array<double, names_of<Third>.size()> share{};  // of each third
   std::string source{};                                // "default", "--tolerance", "learned from 10 runs of A"
@@ -80,17 +80,19 @@ enum class Reason {
   clock,          // slower, faster: in time, and not in cycles: the clock is another
   interval,       // undecided: it reaches beyond the tolerance
   one_value,      // undecided: a side has one value, and that gives no interval
+  two_times,      // both sides take one of two times, and a side takes both: what is judged is how often
   others,         // disturbed: others had a part in it
   wrong_results,  // broken
   no_time,        // broken: no usable trial
 };
 template <>
-inline constexpr std::array<std::string_view, 7> names_of<Reason>{"",       "clock",         "interval", "one-value",
-                                                                  "others", "wrong-results", "no-time"};
+inline constexpr std::array<std::string_view, 8> names_of<Reason>{"",          "clock",  "interval",      "one-value",
+                                                                  "two-times", "others", "wrong-results", "no-time"};
 
 // B against A in one respect.
 //   slower     the corrected p is below 0.05 and the change is more than the tolerance. Kernels whose time grew by more
 //              than the tolerance and whose cycles did not are slower by the clock. `faster` the other way round.
+//              Where times fall into two groups and a side has met both, p is that of how often it has (Fisher).
 //   same       the interval lies within the tolerance
 //   undecided  neither
 //   disturbed  others had a part in more than half of it, on one of the sides; it is not judged
@@ -100,7 +102,7 @@ struct Change {
   double change = not_measured;                    // of the times, b/a - 1: positive is slower
   double low = not_measured, high = not_measured;  // its interval of 95 %, not corrected
   double cycles = not_measured;                    // the change in cycles; NaN where clocks are not known
-  double p = not_measured;                         // Welch's, after Holm's correction
+  double p = not_measured;                         // Welch's or Fisher's, after Holm's correction
   double tolerance = 0;
   Verdict verdict = Verdict::same;
   Reason reason = Reason::none;

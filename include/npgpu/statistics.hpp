@@ -1,6 +1,7 @@
 // Medians and their intervals.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,6 +42,10 @@ struct MeanDifference {
 // Two values a side are the least: with fewer, the difference is all there is, and without any, nothing. Where neither
 // side has a spread the interval is the difference alone, and p is 0, or 1 where there is no difference.
 MeanDifference welch(std::span<const double> a, std::span<const double> b, double level = 0.95);
+
+// Of `a` and `b` values, `in_a` and `in_b` lie in one of two groups: the probability of shares as different as these or
+// more so, if both sides met that group equally often (Fisher's exact test, 1934, in both directions).
+double fisher(std::uint32_t in_a, std::uint32_t a, std::uint32_t in_b, std::uint32_t b);
 
 // The p of several tests, each raised so that one below x may be called significant at x, whatever the others are
 // (Holm 1979). In the same order. A NaN stays NaN and counts for no test.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
+#include <boost/math/distributions/hypergeometric.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <utility>
@@ -91,6 +92,17 @@ MeanDifference welch(std::span<const double> a, std::span<const double> b, doubl
   d.high += half;
   d.p = 2 * boost::math::cdf(boost::math::complement(t, std::abs(d.value) / std::sqrt(error)));
   return d;
+}
+
+double fisher(std::uint32_t in_a, std::uint32_t a, std::uint32_t in_b, std::uint32_t b) {
+  const std::uint32_t in_both = in_a + in_b;
+  const boost::math::hypergeometric_distribution<double> drawn(in_both, a, a + b);
+  constexpr double rounding = 1 + 1e-9;
+  const double seen = boost::math::pdf(drawn, in_a) * rounding;
+  double p = 0;
+  for (std::uint32_t k = in_both > b ? in_both - b : 0; k <= std::min(in_both, a); ++k)
+    if (const double one = boost::math::pdf(drawn, k); one <= seen) p += one;
+  return std::min(p, 1.0);
 }
 
 std::vector<double> holm(std::span<const double> p) {

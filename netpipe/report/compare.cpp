@@ -219,7 +219,7 @@ std::string tolerances_text(const Comparison& found) {
 
 void explain(Sheet& sheet, const Comparison& found) {
   sheet.heading("How it was judged");
-  sheet.labelled("tolerances", tolerances_text(found) + "; single points: three times as much");
+  sheet.labelled("tolerances", tolerances_text(found) + "; single points: four times as much");
   sheet.labelled(
       "slower",
       "p below 0.05 after correction for the number of comparisons (Welch 1947, Holm 1979) and a longer time "

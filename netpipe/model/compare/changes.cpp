@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "netpipe/model/medians.hpp"
+#include "netpipe/model/probes/probe_rates.hpp"
 
 namespace npgpu::model {
 
@@ -24,6 +27,25 @@ std::vector<double> by_run(const std::map<std::size_t, std::vector<double>>& rou
   else
     for (const auto& [run, rounds] : rounds_of_run) numbers.insert(numbers.end(), rounds.begin(), rounds.end());
   return numbers;
+}
+
+// Where all numbers fall into two groups and a side has numbers in both of them, it is no shift that tells the sides
+// apart but how often each takes the longer of two times.
+std::optional<double> p_of_two_times(const std::array<std::vector<double>, 2>& logs) {
+  std::vector<double> all;
+  for (const auto& side : logs)
+    for (const double log : side) all.push_back(std::exp(log));
+  const auto upper = upper_group(all);
+  if (!upper) return std::nullopt;
+  std::array<std::uint32_t, 2> above{};
+  bool met_both = false;
+  for (std::size_t side = 0; side < 2; ++side) {
+    for (const double log : logs[side]) above[side] += std::exp(log) >= *upper;
+    met_both = met_both || (above[side] > 0 && above[side] < logs[side].size());
+  }
+  if (!met_both) return std::nullopt;
+  const auto count = [](const auto& side) { return static_cast<std::uint32_t>(side.size()); };
+  return fisher(above[0], count(logs[0]), above[1], count(logs[1]));
 }
 
 bool set_disturbed(Change& c, const CaseCurve& curve, const Indices& points) {
@@ -101,23 +123,30 @@ void set_change(Change& c, const CaseCurve& curve, const Indices& points) {
     const auto cycles = numbers_of(curve, points, Scale::cycles);
     c.cycles = share(welch(cycles[0], cycles[1]).value);
   }
-  if (!set_disturbed(c, curve, points)) c.p = time.p;
+  if (set_disturbed(c, curve, points)) return;
+  c.p = time.p;
+  if (const auto p = p_of_two_times(numbers)) {
+    c.p = *p;
+    c.reason = Reason::two_times;
+  }
 }
 
 void judge(Change& c) {
   if (c.verdict != Verdict::same) return;
   const double size = std::abs(c.change);
+  const Reason how = std::exchange(c.reason, Reason::none);
   if (std::isnan(c.p)) {
     if (size <= c.tolerance) return;
     c.verdict = Verdict::undecided;
     c.reason = Reason::one_value;
   } else if (c.p < significant && size > c.tolerance) {
     c.verdict = c.change > 0 ? Verdict::slower : Verdict::faster;
+    c.reason = how;
     const double cycles = c.change > 0 ? c.cycles : -c.cycles;
     if (cycles <= c.tolerance) c.reason = Reason::clock;
   } else if (c.low < -c.tolerance || c.high > c.tolerance) {
     c.verdict = Verdict::undecided;
-    c.reason = Reason::interval;
+    c.reason = how == Reason::two_times ? how : Reason::interval;
   }
 }
 

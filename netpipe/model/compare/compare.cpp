@@ -13,7 +13,7 @@ using model::CaseCurve;
 using model::CurvePoint;
 using model::Indices;
 
-constexpr double point_tolerance = 3;  // that of its class times so much
+constexpr double point_tolerance = 4;  // that of its class times so much
 
 // One point on one side or broken: what can be said without a test. False if there is more to say.
 bool state(PointComparison& p, const CurvePoint& point) {

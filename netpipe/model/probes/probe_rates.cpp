@@ -84,8 +84,8 @@ Estimate rate_of(double work, const ByVisit& each, double unit_s) {
 
 }  // namespace
 
-bool two_groups(std::span<const double> values) {
-  if (values.size() < 8) return false;
+std::optional<double> upper_group(std::span<const double> values) {
+  if (values.size() < 8) return std::nullopt;
   std::vector<double> v(values.begin(), values.end());
   std::sort(v.begin(), v.end());
   const std::size_t quarter = (v.size() + 3) / 4;
@@ -93,10 +93,12 @@ bool two_groups(std::span<const double> values) {
     const double gap = v[i] - v[i - 1];
     const std::size_t far_below = i / 8, far_above = (v.size() - i) / 8;  // a few wild values widen no group
     const double widest = std::max(v[i - 1] - v[far_below], v[v.size() - 1 - far_above] - v[i]);
-    if (gap > widest && gap > clear_gap * median(v)) return true;
+    if (gap > widest && gap > clear_gap * median(v)) return v[i];
   }
-  return false;
+  return std::nullopt;
 }
+
+bool two_groups(std::span<const double> values) { return upper_group(values).has_value(); }
 
 bool is_host(const ProbeSeries& series) { return series.question.device.rfind("host", 0) == 0; }
 

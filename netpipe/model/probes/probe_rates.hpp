@@ -1,6 +1,7 @@
 // The points of a probe's series as rates, each with what makes it doubtful.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,5 +32,7 @@ bool is_host(const ProbeSeries&);
 // Two groups of at least a quarter of the values each, which lie further apart than the wider of them is wide, and more
 // than 2 % of the median. Of eight values of a group the farthest out does not count. Needs 8 values.
 bool two_groups(std::span<const double> values);
+// The least value of the upper of two groups; none where there are no two.
+std::optional<double> upper_group(std::span<const double> values);
 
 }  // namespace npgpu::model
