@@ -47,7 +47,7 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"LIST",
         "Of staged messages: bytes that travel at a time. advised: as many as the measured costs of the stages advise "
         "for each size."}},
-      {"rank-timeout", {"TIME", "Give up when another rank has not answered for this long."}},
+      {"rank-timeout", {"TIME", "Give up when another rank has not come, or not answered, for this long."}},
       {"executor", {"LIST", one_of<Executor>("Who moves the bytes")}},
       {"only",
        {"LIST",

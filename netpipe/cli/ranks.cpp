@@ -204,6 +204,17 @@ int measure_as_rank(const Options& given, ranks::Company& all) {
   return campaign.exit_code();
 }
 
+// Where one of them does not come there is no trace yet, and who is here cannot end MPI without it.
+ranks::Company& met(const ranks::Patience& patience) {
+  try {
+    return ranks::meet(patience);
+  } catch (const Parted& e) {
+    std::cerr << "npgpu: " << e.what() << '\n' << std::flush;
+    ranks::world().abort(exit_code_of(e.kind()));
+    throw;  // not reached
+  }
+}
+
 }  // namespace
 
 bool is_between_ranks(const Options& options) {
@@ -222,7 +233,7 @@ int measure_between_ranks(const Options& options) {
   ranks::Patience patience;
   patience.until_parted = parse_duration("rank-timeout", options.text("rank-timeout"));
   patience.stopped = stop_asked;
-  ranks::Company& all = ranks::meet(patience);
+  ranks::Company& all = met(patience);
   catch_signals();  // after MPI, which may have handlers of its own
   try {
     return measure_as_rank(options, all);

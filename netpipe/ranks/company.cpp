@@ -25,7 +25,7 @@ std::string host_name() {
 
 }  // namespace
 
-Company::Company(Patience patience) : world_(ranks::world()), patience_(std::move(patience)) {
+Company::Company(Patience patience) : world_(ranks::world(patience.until_parted)), patience_(std::move(patience)) {
   std::vector<int> all(static_cast<std::size_t>(world_.size()));
   std::iota(all.begin(), all.end(), 0);
   for (const int rank : all) names_.push_back(fmt::format("rank {}", rank));

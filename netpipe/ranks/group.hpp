@@ -43,7 +43,9 @@ class Group final : public Consensus {
 
  private:
   void tell(int rank, const std::string& text);
-  std::string hear(int rank);
+  std::string hear(int rank) { return hear(std::vector{rank}, patience_.until_parted).front(); }
+  // A word of each of them, in whatever order they speak. Who has not spoken in time is named.
+  std::vector<std::string> hear(const std::vector<int>& ranks, Seconds until_parted);
 
   World& world_;
   std::vector<int> members_;

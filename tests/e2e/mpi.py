@@ -46,6 +46,35 @@ def job(ranks, *arguments, env=None, cwd=None):
                           capture_output=True, text=True)
 
 
+LATE = """
+#include <mpi.h>
+#include <unistd.h>
+/* Rank 1 hangs once MPI has begun, before its first word. */
+static void hang(MPI_Comm all) {
+  int rank = 0;
+  MPI_Comm_rank(all, &rank);
+  while (rank == 1) pause();
+}
+int MPI_Send(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm all) {
+  hang(all);
+  return PMPI_Send(from, count, type, to, tag, all);
+}
+int MPI_Isend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm all, MPI_Request* request) {
+  hang(all);
+  return PMPI_Isend(from, count, type, to, tag, all, request);
+}
+"""
+
+
+def shim(where, name, text):
+    """A library that is loaded before MPI's."""
+    source, library = os.path.join(where, name + ".c"), os.path.join(where, name + ".so")
+    with open(source, "w") as file:
+        file.write(text)
+    subprocess.run(["mpicc", "-shared", "-fPIC", "-o", library, source], env=ENVIRONMENT, check=True, timeout=100)
+    return library
+
+
 def said(text):
     """What npgpu itself says, without mpirun's words."""
     return [line for line in text.splitlines() if line.startswith("npgpu: ")]
@@ -167,17 +196,38 @@ with folder() as where:
 
     # A spoiled lane is found and named, by both.
     if shutil.which("mpicc"):
-        source, shim = os.path.join(where, "spoil.c"), os.path.join(where, "spoil.so")
-        with open(source, "w") as file:
-            file.write(SPOIL)
-        subprocess.run(["mpicc", "-shared", "-fPIC", "-o", shim, source], env=ENVIRONMENT, check=True, timeout=100)
-        done = job(2, "--sizes", "8,4KiB", *QUICK, "--output", "spoiled.h5", cwd=where, env={"LD_PRELOAD": shim})
+        done = job(2, "--sizes", "8,4KiB", *QUICK, "--output", "spoiled.h5", cwd=where,
+                   env={"LD_PRELOAD": shim(where, "spoil", SPOIL)})
         check(done.returncode == 1, f"spoiled: exit {done.returncode}: {done.stderr[-500:]}")
         check("wrong at 4 KiB: host@1>host@0: byte 17 of 4096" in done.stderr, f"spoiled: {done.stderr[-800:]}")
         for rank in (0, 1):
             _, series, _ = trace(where, f"spoiled-rank{rank}.h5")
             one = next(iter(series.values()))
             check(one["intact"] == {-1, 0, 1} and "host@1>host@0" in one["error"], f"spoiled, rank {rank}: {one}")
+
+    # A rank that is late is waited for. One that never comes, before MPI begins or after, ends all with one sentence.
+    measured = [PROGRAM, "transfer", "--module", "mpi", "--sizes", "8", *QUICK]
+    for what, second, timeout in (("late", ["sh", "-c", 'sleep 5; exec "$@"', "sh", *measured, "--output", "late.h5"], "60s"),
+                                  ("never started", ["sleep", "100"], "1s")):
+        begin = time.monotonic()
+        done = subprocess.run(["mpirun", "-n", "1", *measured, "--output", "late.h5", "--rank-timeout", timeout, ":", "-n",
+                               "1", *second, *(["--rank-timeout", timeout] if what == "late" else [])], env=ENVIRONMENT,
+                              cwd=where, timeout=200, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        took = time.monotonic() - begin
+        if what == "late":
+            check(done.returncode == 0 and took > 5, f"a rank comes 5 s late: {done.returncode}: {done.stderr[-500:]}")
+            check(all(trace(where, f"late-rank{rank}.h5")[0] == 1 for rank in (0, 1)), "both traces are complete")
+        else:
+            check(done.returncode == 1 and len(said(done.stderr)) == 1 and "MPI did not begin within 1 s" in done.stderr,
+                  f"a rank never starts: {done.returncode}: {done.stderr[-800:]}")
+            check(took < 50, f"a rank never starts: {took} s")
+    if shutil.which("mpicc"):
+        for count in (2, 3):
+            done = job(count, "--sizes", "8", "--rank-timeout", "1s", "--output", "never.h5", cwd=where,
+                       env={"LD_PRELOAD": shim(where, "late", LATE)})
+            check(done.returncode == 1 and len(said(done.stderr)) == 1 and "npgpu: rank 1 did not answer for 1 s" in
+                  done.stderr, f"a rank never comes: {done.returncode}: {done.stderr[-800:]}")
+            check(not os.path.exists(os.path.join(where, "never-rank0.h5")), "nothing was measured, and no trace begun")
 
     # A killed rank: the other one's trace is saved, and both are whole; the run can go on.
     for killed in (0, 1):
