@@ -233,6 +233,44 @@ TEST_CASE("messages that are right are said to be right by both") {
       }
 }
 
+TEST_CASE("both take the same chunk, choose it once, and keep that of a run that goes on") {
+  for (const Pattern pattern : {Pattern::stream, Pattern::pingpong, Pattern::duplex}) {
+    Post post;
+    std::string texts[2];
+    in_ranks(post, 2, [&](ThreadWorld& world) {
+      ranks::Group group = group_of(world);
+      TransferCase c = ranks::rank_case({"host", 0}, {"host", 1});
+      c.pattern = pattern;
+      c.access = Access::staged;
+      const std::vector<Step<Transfers>> steps{{c, {100000}}, {c, {50000}}, {c, {9000}}, {c, {8}}};
+      const auto own = [&](const Step<Transfers>& step) -> ChunkChoice& {
+        return group.chunks[chunk_fact(1 - world.rank(), pattern, step.axes.bytes)];
+      };
+      // One rank's trace has a choice that the other one's lacks.
+      if (world.rank() == 1) own(steps[1]) = {8192, 12288};
+      std::map<std::string, std::string> before;
+      for (int round = 0; round < 2; ++round) {
+        const auto runner = ranks::rank_runner(world, group, steps);
+        for (const Step<Transfers>& step : steps) {
+          runner->prepare(step);
+          std::vector<TransferSample> samples;
+          runner->run(2, samples);
+          if (runner->check(samples)) throw Error(ErrorKind::failed, "wrong");
+          const std::string text = choice_text(own(step));
+          std::string& known = before[text_of(step.axes)];
+          if (round == 0) texts[world.rank()] += text + '\n';
+          else if (text != known) throw Error(ErrorKind::failed, "another chunk in the second round");
+          known = text;
+        }
+      }
+      if (own(steps[1]).taken != 12288) throw Error(ErrorKind::failed, "a choice of before is forgotten");
+      if (own(steps[0]).tried.size() < 2 || !own(steps[3]).tried.empty())
+        throw Error(ErrorKind::failed, texts[world.rank()]);
+    });
+    CHECK(texts[0] == texts[1]);
+  }
+}
+
 TEST_CASE("a spoiled lane is found and named by both") {
   // The last payload of the last trial, number 5; and of a pingpong the way back.
   for (const Outcome& one : measured(Pattern::stream, Access::write, false, {0, 1, 5, 17})) {

@@ -172,8 +172,12 @@ int measure_as_rank(const Options& given, ranks::Company& all) {
           throw Error(ErrorKind::usage, options.output + ": exists; --force replaces it, --resume continues it");
       }))
     return *code;
-  options.together = {&all.everyone(), [&] { return all.facts(); },
-                      parse_duration("rank-timeout", given.text("rank-timeout")) + Seconds{1}, output};
+  options.together = {&all.everyone(),
+                      [&] { return all.facts(); },
+                      [&] { return all.chunks(); },
+                      [&](const Facts& facts) { all.recall_chunks(facts); },
+                      parse_duration("rank-timeout", given.text("rank-timeout")) + Seconds{1},
+                      output};
   if (all.rank() != 0) {
     options.quiet = true;
     options.json = false;

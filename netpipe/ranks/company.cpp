@@ -79,6 +79,21 @@ Facts Company::facts() {
   return facts;
 }
 
+Facts Company::chunks() const {
+  Facts facts;
+  for (const auto& [partner, pair] : pairs_)
+    for (const auto& [name, choice] : pair->chunks)
+      if (choice.taken > 0) facts.emplace_back(name, choice_text(choice));
+  return facts;
+}
+
+void Company::recall_chunks(const Facts& facts) {
+  for (int partner = 0; partner < size(); ++partner)
+    for (const auto& [name, value] : facts)
+      if (name.starts_with(fmt::format("rank{}_", partner)) && partner != rank())
+        if (const auto choice = parse_choice(text_fact(facts, name))) with(partner).chunks[name] = *choice;
+}
+
 Company& meet(const Patience& patience) {
   if (!met) met = std::make_unique<Company>(patience);
   return *met;

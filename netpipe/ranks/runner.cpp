@@ -11,6 +11,7 @@
 
 #include "netpipe/devices/host/payload.hpp"
 #include "netpipe/engine/transfer_runner.hpp"
+#include "netpipe/ranks/chunk_search.hpp"
 #include "netpipe/ranks/ends.hpp"
 #include "netpipe/ranks/pipeline.hpp"
 #include "npgpu/error.hpp"
@@ -67,9 +68,8 @@ class RankRunner final : public Runner<Transfers> {
     }));
     bytes_ = step.axes.bytes;
     if (is_staged()) {
-      how_.chunk = case_.chunk_bytes;
-      if (how_.chunk == 0) how_.chunk = advised_chunk(stages(), bytes_, slots_.bytes);
-      how_.chunk = std::min(how_.chunk, bytes_);
+      how_.chunk = std::min(case_.chunk_bytes ? case_.chunk_bytes : slots_.bytes, bytes_);
+      if (case_.chunk_bytes == 0) how_.chunk = std::min(chosen_chunk(), slots_.bytes);
     }
     seed_ = std::stoull(group_.of_leader(std::to_string(payload::fresh_seed())));
     agree(failure_of([&] {
@@ -261,6 +261,48 @@ class RankRunner final : public Runner<Transfers> {
     if (gets) target_ = memories.open(device, known->second, case_.target_offset, slots_);
   }
 
+  // By trials around the chunk that the costs of the stages advise. Chosen when the pair first asks, and kept: all
+  // visits have the same chunk, also those of a run that goes on.
+  std::uint64_t chosen_chunk() {
+    ChunkChoice& known = group_.chunks[chunk_fact(partner_, case_.pattern, bytes_)];
+    // One rank may have saved it, and the other not.
+    const std::vector<std::string> said = group_.of_all(known.taken ? choice_text(known) : "");
+    known = parse_choice(said[said[0].empty() ? 1 : 0]).value_or(ChunkChoice{});
+    if (known.taken == 0) known = tried_chunk();
+    return known.taken;
+  }
+
+  ChunkChoice tried_chunk() {
+    if (!std::exchange(is_awake_, true)) warm_up(Seconds{0.15});
+    const std::uint64_t advised = advised_chunk(stages(), bytes_, slots_.bytes);
+    ChunkSearch search(advised, bytes_, slots_.bytes);
+    // A clock sees a trial of this length; what it has run in before is not counted.
+    constexpr Seconds shortest{0.0005};
+    constexpr std::uint64_t most_repeats = 256;
+    std::uint64_t repeats = 1;
+    how_.chunk = advised;
+    for (Seconds took = trial(1); repeats < most_repeats && group_.of_leader(took < shortest);)
+      took = trial(repeats *= 2);
+    for (;;) {
+      // Each says whether it goes on, the leader how; so both begin at once, too.
+      std::string mine = group_.is_stopped() ? "" : "on";
+      if (const auto next = search.next(); group_.leads() && !mine.empty()) mine = next ? std::to_string(*next) : "";
+      const std::vector<std::string> said = group_.of_all(mine);
+      if (said[0].empty() || said[1].empty()) break;
+      how_.chunk = std::stoull(said[0]);
+      const Seconds took = trial(repeats);
+      const double ways = case_.pattern == Pattern::pingpong ? 2 : 1;
+      if (group_.leads()) search.record(took / (static_cast<double>(repeats) * ways), took);
+    }
+    const ChunkChoice choice{advised, search.best(), search.tried()};
+    return parse_choice(group_.of_leader(choice_text(choice))).value_or(choice);
+  }
+  Seconds trial(std::uint64_t repeats) {
+    const Seconds begin = steady_clock().now();
+    issue(repeats);
+    return steady_clock().now() - begin;
+  }
+
   // What each stage of a chunk costs. Measured when the pair first asks, and kept: all visits have the same chunks.
   const std::vector<StageCost>& stages() {
     std::vector<StageCost>& known = group_.stages[extent_of(bytes_)];
@@ -340,7 +382,7 @@ class RankRunner final : public Runner<Transfers> {
   std::map<TransferCase, std::uint64_t> max_bytes_;
   TransferCase case_;
   int partner_ = 0;
-  bool sends_first_ = false;
+  bool sends_first_ = false, is_awake_ = false;
   std::uint64_t bytes_ = 0, seed_ = 0;
   StagingSlots slots_;
   Staging how_;

@@ -80,17 +80,19 @@ def said(text):
     return [line for line in text.splitlines() if line.startswith("npgpu: ")]
 
 
-def begun(where, *arguments):
+def begun(where, *arguments, fresh=True):
     """A job of two ranks that takes long, once both have saved a point; and the process of each rank."""
-    for rank in (0, 1):
-        if os.path.exists(os.path.join(where, f"long-rank{rank}.h5")):
-            os.remove(os.path.join(where, f"long-rank{rank}.h5"))
+    traces = [os.path.join(where, f"long-rank{rank}.h5") for rank in (0, 1)]
+    before = [0 if fresh else os.stat(path).st_mtime_ns for path in traces]
+    for path in traces:
+        if fresh and os.path.exists(path):
+            os.remove(path)
     process = subprocess.Popen(["mpirun", "-n", "2", PROGRAM, "transfer", "--module", "mpi", "--start", "1", "--end",
                                 "64KiB", "--rounds", "500", "--output", "long.h5", *arguments], cwd=where,
                                env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + 60
-    while not all(os.path.exists(os.path.join(where, f"long-rank{rank}.h5")) for rank in (0, 1)):
+    while not all(os.path.exists(path) and os.stat(path).st_mtime_ns > old for path, old in zip(traces, before)):
         if time.monotonic() > until or process.poll() is not None:
             print("FAILED: no trace of a job that was begun", process.communicate())
             sys.exit(1)
@@ -167,6 +169,14 @@ with folder() as where:
     check(done.returncode == 0, f"adaptive: {done.stderr[-800:]}")
     visits = [next(iter(trace(where, f"adaptive-rank{rank}.h5")[1].values()))["visits"] for rank in (0, 1)]
     check(visits[0] == visits[1] and len(visits[0]) >= 6, f"both visit alike: {visits}")
+    # The chunk is chosen once, by all alike, written down, and kept by a run that goes on.
+    choices = [trace(where, f"adaptive-rank{rank}.h5")[2]["ranks_chunks"] for rank in (0, 1)]
+    check(choices[0]["rank1_pingpong8_chunk"] == "advised 8, taken 8", f"nothing to choose from: {choices}")
+    chosen = re.fullmatch(r"advised \d+, taken (\d+):( \d+ [\d.e+]+)+", choices[0]["rank1_pingpong262144_chunk"])
+    check(chosen and choices[0]["rank1_pingpong262144_chunk"] == choices[1]["rank0_pingpong262144_chunk"], f"{choices}")
+    for command in ("predict", "report"):
+        told = run(command, "adaptive-rank0.h5", cwd=where)
+        check(told.code == 0 and re.search(r"256 KiB +\d+ KiB .* \d+ KiB ", told.out) and "after trials" in told.out, f"{command}: {told.out[-1500:]}")
 
     # All pairs: each rank's trace has its partners.
     for count in (3, 4):
@@ -241,10 +251,19 @@ with folder() as where:
             check(complete == 0 and series and run("report", f"long-rank{rank}.h5", cwd=where).code == 0,
                   f"rank {killed} killed: the trace of rank {rank} is whole")
     # A signal to one stops both, and both go on.
-    process, pids = begun(where)
+    process, pids = begun(where, "--access", "staged")
     os.kill(pids[1], signal.SIGTERM)
     code, out, err = ended(process)
     check(code == 75 and "--resume" in err, f"stopped: exit {code}: {err[-500:]}")
+    # The chunks of points that were visited stay as they are.
+    kept = "advised 1, taken 1: 1 5"
+    with h5py.File(os.path.join(where, "long-rank0.h5"), "r+") as file:
+        file["provenance/ranks_chunks"].attrs["rank1_pingpong1_chunk"] = kept
+    process, pids = begun(where, "--access", "staged", "--resume", fresh=False)
+    os.kill(pids[0], signal.SIGTERM)
+    code, out, err = ended(process)
+    chunks = trace(where, "long-rank0.h5")[2]["ranks_chunks"]
+    check(code == 75 and chunks["rank1_pingpong1_chunk"] == kept, f"a run that goes on keeps its chunks: {code}: {chunks}")
     done = job(2, "--sizes", "8", *QUICK, "--output", "short.h5", cwd=where)
     done = job(2, "--sizes", "8", *QUICK, "--output", "short.h5", "--resume", cwd=where)
     check(done.returncode == 0 and "1 kept from before" in done.stdout, f"resumed: {done.stdout[-300:]}{done.stderr[-300:]}")
