@@ -55,6 +55,28 @@ void in_ranks(Post& post, int size, const std::function<void(ThreadWorld&)>& wor
   if (first) std::rethrow_exception(first);
 }
 
+// Of a family that binds and reads telemetry. Its memory is the host's.
+class MadeDevice final : public MessageDevice {
+ public:
+  explicit MadeDevice(bool bind) : bind_(bind) {}
+  std::string binding() const override { return bind_ ? "NUMA node 7" : "not bound: --no-bind"; }
+  Telemetry telemetry() override { return {.sm_clock_mhz = 1234, .power_w = 56}; }
+
+ private:
+  bool bind_;
+};
+class MadeMemories final : public MessageMemories {
+ public:
+  std::string_view kind() const override { return "made"; }
+  std::unique_ptr<MessageDevice> device(const std::string&, bool bind) const override {
+    return std::make_unique<MadeDevice>(bind);
+  }
+  std::unique_ptr<MessageMemory> open(const std::string&, std::uint64_t max_bytes, std::uint64_t offset,
+                                      const StagingSlots& slots) const override {
+    return registered<MessageMemories>().front()->open("host", max_bytes, offset, slots);
+  }
+};
+
 ranks::Group group_of(ThreadWorld& world, ranks::Patience patience = {}) {
   std::vector<int> members;
   std::vector<std::string> names;
@@ -233,6 +255,27 @@ TEST_CASE("messages that are right are said to be right by both") {
       }
 }
 
+TEST_CASE("each end is bound near its own device, and reads its telemetry") {
+  for (const bool bind : {true, false}) {
+    Post post;
+    in_ranks(post, 2, [&](ThreadWorld& world) {
+      ranks::Group group = group_of(world);
+      TransferCase c = ranks::rank_case({"made:0", 0}, {"host", 1});
+      c.access = Access::staged;
+      c.bind = bind;
+      const Step<Transfers> step{c, {1000}};
+      const auto runner = ranks::rank_runner(world, group, std::span(&step, 1));
+      const std::string expected = world.rank() == 1 ? "as the job was started: cpu"
+                                   : bind            ? "NUMA node 7; thread on cpu"
+                                                     : "not bound: --no-bind; thread on cpu";
+      if (!runner->binding().starts_with(expected)) throw Error(ErrorKind::failed, runner->binding());
+      runner->prepare(step);
+      const double mhz = runner->telemetry().sm_clock_mhz;
+      if (world.rank() == 0 ? mhz != 1234 : mhz == mhz) throw Error(ErrorKind::failed, "telemetry of another");
+    });
+  }
+}
+
 TEST_CASE("both take the same chunk, choose it once, and keep that of a run that goes on") {
   for (const Pattern pattern : {Pattern::stream, Pattern::pingpong, Pattern::duplex}) {
     Post post;
@@ -297,3 +340,5 @@ TEST_CASE("a spoiled lane is found and named by both") {
 }
 
 }  // namespace ranks_test
+
+NPGPU_REGISTERED(MessageMemories, ranks_test::MadeMemories)

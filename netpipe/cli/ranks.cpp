@@ -53,6 +53,7 @@ std::vector<TransferCase> cases_between(const Options& options, const ranks::Pla
                   fmt::format("--direction {}: messages between {} are {}: name the ends with "
                               "--device",
                               name(direction), c.direction == Direction::h2h ? "hosts" : "GPUs", name(c.direction)));
+  const bool on_hosts = c.direction == Direction::h2h;
   for (const Pattern pattern : names_or(options, "pattern", Pattern::pingpong))
     for (const Access access : names_or(options, "access", c.access))
       for (const Timing timing : names_or(options, "timing", Timing::host))
@@ -65,7 +66,7 @@ std::vector<TransferCase> cases_between(const Options& options, const ranks::Pla
             one.memory = memory;
             one.cache = cache;
             one.async = options.on("async");
-            one.bind = true;  // as the job's launcher has it
+            one.bind = on_hosts || !options.on("no-bind");  // a host is as the job's launcher has it
             one.source_offset = parse_size("soffset", options.text("soffset"));
             one.target_offset = parse_size("roffset", options.text("roffset"));
             const auto chunks = options.maybe("chunk");

@@ -54,13 +54,17 @@ std::string processors_of_this_thread() {
     count += last - cpu + 1;
     cpu = last;
   }
-  return fmt::format("as the job was started: cpu{} {}", count == 1 ? "" : "s", text);
+  return fmt::format("cpu{} {}", count == 1 ? "" : "s", text);
 }
 
 class RankRunner final : public Runner<Transfers> {
  public:
   RankRunner(World& world, Group& group, std::span<const Step<Transfers>> steps)
-      : world_(world), group_(group), max_bytes_(max_bytes_of(steps)) {}
+      : world_(world),
+        group_(group),
+        max_bytes_(max_bytes_of(steps)),
+        device_(memories_of(own_device(steps.front().question))
+                    .device(own_device(steps.front().question), steps.front().question.bind)) {}
 
   void prepare(const Step<Transfers>& step) override {
     agree(failure_of([&] {
@@ -129,12 +133,20 @@ class RankRunner final : public Runner<Transfers> {
   }
 
   const Clock& clock() const override { return steady_clock(); }
-  std::string binding() const override { return processors_of_this_thread(); }
+  Telemetry telemetry() override { return device_->telemetry(); }
+  std::string binding() const override {
+    const std::string near_device = device_->binding();
+    return near_device.empty() ? "as the job was started: " + processors_of_this_thread()
+                               : near_device + "; thread on " + processors_of_this_thread();
+  }
 
  private:
   bool is_duplex() const { return case_.pattern == Pattern::duplex; }
   bool is_staged() const { return case_.access == Access::staged; }
   bool is_from_me(const TransferCase& c) const { return parse_place(c.source)->rank == world_.rank(); }
+  std::string own_device(const TransferCase& c) const {
+    return parse_place(is_from_me(c) ? c.source : c.target)->device;
+  }
   // Which of the group has what comes by this lane.
   std::size_t target_index(std::uint32_t lane) const {
     const auto place = parse_place(lane == 0 ? case_.target : case_.source);
@@ -254,7 +266,7 @@ class RankRunner final : public Runner<Transfers> {
     sends_first_ = is_from_me(case_);
     slots_ = slots_of(case_, known->second);
     how_ = {&world_, partner_, std::max<std::uint64_t>(slots_.count, 2), 1};
-    const std::string device = parse_place(sends_first_ ? case_.source : case_.target)->device;
+    const std::string device = own_device(case_);
     const MessageMemories& memories = memories_of(device);
     const bool sends = sends_first_ || is_duplex(), gets = !sends_first_ || case_.pattern != Pattern::stream;
     if (sends) source_ = memories.open(device, known->second, case_.source_offset, slots_);
@@ -380,6 +392,7 @@ class RankRunner final : public Runner<Transfers> {
   World& world_;
   Group& group_;
   std::map<TransferCase, std::uint64_t> max_bytes_;
+  const std::unique_ptr<MessageDevice> device_;  // before the memories, which are allocated under its binding
   TransferCase case_;
   int partner_ = 0;
   bool sends_first_ = false, is_awake_ = false;
