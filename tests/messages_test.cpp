@@ -42,6 +42,23 @@ TEST_CASE("what a stage costs reads back as it was written") {
     CHECK_FALSE(parse_stage(wrong).has_value());
 }
 
+TEST_CASE("how a chunk was chosen reads back as it was written") {
+  const ChunkChoice choice{16384, 32768, {{16384, Seconds{41.5e-6}}, {32768, Seconds{38e-6}}}};
+  CHECK(choice_text(choice) == "advised 16384, taken 32768: 16384 41.5 32768 38");
+  CHECK(choice_text({8, 8}) == "advised 8, taken 8");
+  const auto read = parse_choice(choice_text(choice));
+  REQUIRE(read);
+  CHECK(read->advised == 16384);
+  CHECK(read->taken == 32768);
+  REQUIRE(read->tried.size() == 2);
+  CHECK(microseconds(read->tried[1].least) == doctest::Approx(38));
+  CHECK(parse_choice("advised 8, taken 8")->tried.empty());
+  CHECK(chunk_fact(1, Pattern::pingpong, 65536) == "rank1_pingpong65536_chunk");
+  for (const char* wrong : {"", "advised 8", "advised 8, taken", "advised 8, taken 0", "advised 8, taken 8 9 10",
+                            "advised 8, taken 8: 9", "advised 8, taken 8: 9 x", "advised 8; taken 8"})
+    CHECK_FALSE(parse_choice(wrong).has_value());
+}
+
 TEST_CASE("the advised chunk of each size, its time, and the best of the others that were measured") {
   Trace trace;
   trace.of<Transfers>() = {staged(0, 42), staged(4096, 80), staged(16384, 40), staged(MiB, 60)};
@@ -64,6 +81,20 @@ TEST_CASE("the advised chunk of each size, its time, and the best of the others 
   CHECK(size.best_chunk == 16384);
   CHECK(size.best_us == doctest::Approx(40));
   CHECK(size.regret() == doctest::Approx(0.05));
+  CHECK(size.taken_chunk == 0);
+
+  // What the run wrote down counts: what was advised then, and what was taken after trials.
+  const auto noted = [&] {
+    trace.provenance.push_back({"ranks_chunks", {{"rank1_stream65536_chunk", "advised 16384, taken 65536: 16384 9"}}});
+    return staged_messages(trace).at(0).sizes.at(0);
+  }();
+  CHECK(noted.chunk == 16384);
+  CHECK(noted.taken_chunk == 65536);
+  CHECK(noted.predicted_us == doctest::Approx((4 + 1) * 20));
+  // Of a run that was stopped there is that alone.
+  trace.provenance = {{"ranks", {{"rank", std::int64_t{0}}}}, trace.provenance.back()};
+  CHECK(staged_messages(trace).at(0).sizes.at(0).taken_chunk == 65536);
+  CHECK(!(staged_messages(trace)[0].sizes[0].predicted_us > 0));
 }
 
 }  // namespace messages_test

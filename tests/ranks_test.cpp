@@ -55,6 +55,28 @@ void in_ranks(Post& post, int size, const std::function<void(ThreadWorld&)>& wor
   if (first) std::rethrow_exception(first);
 }
 
+// Of a family that binds and reads telemetry. Its memory is the host's.
+class MadeDevice final : public MessageDevice {
+ public:
+  explicit MadeDevice(bool bind) : bind_(bind) {}
+  std::string binding() const override { return bind_ ? "NUMA node 7" : "not bound: --no-bind"; }
+  Telemetry telemetry() override { return {.sm_clock_mhz = 1234, .power_w = 56}; }
+
+ private:
+  bool bind_;
+};
+class MadeMemories final : public MessageMemories {
+ public:
+  std::string_view kind() const override { return "made"; }
+  std::unique_ptr<MessageDevice> device(const std::string&, bool bind) const override {
+    return std::make_unique<MadeDevice>(bind);
+  }
+  std::unique_ptr<MessageMemory> open(const std::string&, std::uint64_t max_bytes, std::uint64_t offset,
+                                      const StagingSlots& slots) const override {
+    return registered<MessageMemories>().front()->open("host", max_bytes, offset, slots);
+  }
+};
+
 ranks::Group group_of(ThreadWorld& world, ranks::Patience patience = {}) {
   std::vector<int> members;
   std::vector<std::string> names;
@@ -233,6 +255,65 @@ TEST_CASE("messages that are right are said to be right by both") {
       }
 }
 
+TEST_CASE("each end is bound near its own device, and reads its telemetry") {
+  for (const bool bind : {true, false}) {
+    Post post;
+    in_ranks(post, 2, [&](ThreadWorld& world) {
+      ranks::Group group = group_of(world);
+      TransferCase c = ranks::rank_case({"made:0", 0}, {"host", 1});
+      c.access = Access::staged;
+      c.bind = bind;
+      const Step<Transfers> step{c, {1000}};
+      const auto runner = ranks::rank_runner(world, group, std::span(&step, 1));
+      const std::string expected = world.rank() == 1 ? "as the job was started: cpu"
+                                   : bind            ? "NUMA node 7; thread on cpu"
+                                                     : "not bound: --no-bind; thread on cpu";
+      if (!runner->binding().starts_with(expected)) throw Error(ErrorKind::failed, runner->binding());
+      runner->prepare(step);
+      const double mhz = runner->telemetry().sm_clock_mhz;
+      if (world.rank() == 0 ? mhz != 1234 : mhz == mhz) throw Error(ErrorKind::failed, "telemetry of another");
+    });
+  }
+}
+
+TEST_CASE("both take the same chunk, choose it once, and keep that of a run that goes on") {
+  for (const Pattern pattern : {Pattern::stream, Pattern::pingpong, Pattern::duplex}) {
+    Post post;
+    std::string texts[2];
+    in_ranks(post, 2, [&](ThreadWorld& world) {
+      ranks::Group group = group_of(world);
+      TransferCase c = ranks::rank_case({"host", 0}, {"host", 1});
+      c.pattern = pattern;
+      c.access = Access::staged;
+      const std::vector<Step<Transfers>> steps{{c, {100000}}, {c, {50000}}, {c, {9000}}, {c, {8}}};
+      const auto own = [&](const Step<Transfers>& step) -> ChunkChoice& {
+        return group.chunks[chunk_fact(1 - world.rank(), pattern, step.axes.bytes)];
+      };
+      // One rank's trace has a choice that the other one's lacks.
+      if (world.rank() == 1) own(steps[1]) = {8192, 12288};
+      std::map<std::string, std::string> before;
+      for (int round = 0; round < 2; ++round) {
+        const auto runner = ranks::rank_runner(world, group, steps);
+        for (const Step<Transfers>& step : steps) {
+          runner->prepare(step);
+          std::vector<TransferSample> samples;
+          runner->run(2, samples);
+          if (runner->check(samples)) throw Error(ErrorKind::failed, "wrong");
+          const std::string text = choice_text(own(step));
+          std::string& known = before[text_of(step.axes)];
+          if (round == 0) texts[world.rank()] += text + '\n';
+          else if (text != known) throw Error(ErrorKind::failed, "another chunk in the second round");
+          known = text;
+        }
+      }
+      if (own(steps[1]).taken != 12288) throw Error(ErrorKind::failed, "a choice of before is forgotten");
+      if (own(steps[0]).tried.size() < 2 || !own(steps[3]).tried.empty())
+        throw Error(ErrorKind::failed, texts[world.rank()]);
+    });
+    CHECK(texts[0] == texts[1]);
+  }
+}
+
 TEST_CASE("a spoiled lane is found and named by both") {
   // The last payload of the last trial, number 5; and of a pingpong the way back.
   for (const Outcome& one : measured(Pattern::stream, Access::write, false, {0, 1, 5, 17})) {
@@ -259,3 +340,5 @@ TEST_CASE("a spoiled lane is found and named by both") {
 }
 
 }  // namespace ranks_test
+
+NPGPU_REGISTERED(MessageMemories, ranks_test::MadeMemories)

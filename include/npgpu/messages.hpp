@@ -1,5 +1,6 @@
-// What a rank's trace says of staged messages: the chunk that is advised for each size, how long the message takes with
-// it by what the stages cost, and how that compares with what was measured of other chunks.
+// What a rank's trace says of staged messages: the chunk that the costs of the stages advise for each size, how long
+// the message takes with it by these costs, the chunk that was taken after trials, and how that compares with other
+// chunks.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +20,10 @@ struct TextStyle;
 // Times are one way, in microseconds; NaN: not measured.
 struct StagedSize {
   std::uint64_t bytes = 0;
-  std::uint64_t chunk = 0;             // the advised one
-  double predicted_us = not_measured;  // with it
-  double advised_us = not_measured;    // measured with the chunk that was advised then
+  std::uint64_t chunk = 0;             // that the costs of the stages advise; 0: not known
+  double predicted_us = not_measured;  // with it, by these costs
+  std::uint64_t taken_chunk = 0;       // by --chunk advised, after trials; 0: not known
+  double advised_us = not_measured;    // measured with --chunk advised
   std::uint64_t best_chunk = 0;        // of those that were measured, the advised one left out; 0: none was
   double best_us = not_measured;       // with it
   double regret() const { return advised_us / best_us - 1; }
@@ -42,12 +44,27 @@ std::string stage_fact(int partner, std::uint64_t extent, int stage);
 std::string stage_text(const StageCost&);
 std::optional<StageCost> parse_stage(const std::string&);
 
-// Of one-lane patterns. Empty where no case with an advised chunk was measured to its end.
+// How the chunk of a size was chosen: what the costs of the stages advise is where trials began.
+struct ChunkChoice {
+  std::uint64_t advised = 0, taken = 0;
+  struct Tried {
+    std::uint64_t chunk = 0;
+    Seconds least{0};  // of its trials, for a message one way
+  };
+  std::vector<Tried> tried{};  // by chunk; empty where there was nothing to choose from
+};
+// "rank1_pingpong65536_chunk": the choice's name in /provenance/ranks_chunks.
+std::string chunk_fact(int partner, Pattern, std::uint64_t bytes);
+// "advised 16384, taken 32768: 8192 60.1 16384 41.2 32768 38": as stage_text().
+std::string choice_text(const ChunkChoice&);
+std::optional<ChunkChoice> parse_choice(const std::string&);
+
+// Of one-lane patterns. Empty where nothing says how a chunk was chosen.
 std::vector<StagedMessages> staged_messages(const Trace&);
 
 void messages_text(std::ostream&, std::span<const StagedMessages>, const TextStyle&);
 // { "document": "npgpu-messages", "version": 1, "messages": [ { source, target, pattern, "sizes": [ { bytes,
-//   chunk_bytes, predicted_us, advised_us, best_chunk_bytes, best_us, regret } ] } ] }
+//   chunk_bytes, predicted_us, taken_chunk_bytes, advised_us, best_chunk_bytes, best_us, regret } ] } ] }
 void messages_json(std::ostream&, std::span<const StagedMessages>);
 
 }  // namespace npgpu

@@ -64,6 +64,7 @@ class Run {
     std::uint32_t most = 1;
     for_each_kind([&]<class K>() { most = std::max(most, options_.repetition<K>().most_visits()); });
     try {
+      recall_choices();
       note_ranks("ranks");
       for (round_ = 0; round_ < most && !result_.stopped; ++round_) round();
       if (!result_.stopped) note_ranks("ranks_after");
@@ -110,6 +111,19 @@ class Run {
   }
   void note_ranks(const std::string& group) {
     if (options_.together.facts) writer_.note(group, options_.together.facts());
+  }
+  // Under which a trace has what ranks chose by measuring: a run that is continued does not choose again.
+  static constexpr const char* choices = "ranks_chunks";
+  void recall_choices() {
+    if (!before_ || !options_.together.recall) return;
+    const auto known = std::ranges::find(before_->provenance, choices, &Provenance::value_type::first);
+    if (known != before_->provenance.end()) options_.together.recall(known->second);
+  }
+  void note_choices() {
+    if (!options_.together.choices) return;
+    const Facts facts = options_.together.choices();
+    if (facts.size() == std::exchange(noted_choices_, facts.size())) return;
+    writer_.note(choices, facts);
   }
   // From the lifeline's thread, while this one is within a trial that does not end.
   [[noreturn]] void save_and_leave(bool stopped) {
@@ -284,6 +298,7 @@ class Run {
       result_.stopped = true;
       return;
     }
+    note_choices();
     busy_until_[batch.device.id] = steady_clock().now();
     if constexpr (std::is_same_v<K, Transfers>)
       if (crosses_link(step.question)) conditions_.copied(batch.device, step.axes.bytes);
@@ -382,6 +397,7 @@ class Run {
   const Seconds begin_ = steady_clock().now();
   std::uint32_t round_ = 0;
   std::uint64_t trials_ = 0;
+  std::size_t noted_choices_ = 0;
   std::map<std::string, Seconds> busy_until_;  // by device
 };
 

@@ -45,9 +45,9 @@ const std::map<std::string_view, Meaning>& glossary() {
         "chunks."}},
       {"chunk",
        {"LIST",
-        "Of staged messages: bytes that travel at a time. advised: as many as the measured costs of the stages advise "
-        "for each size."}},
-      {"rank-timeout", {"TIME", "Give up when another rank has not answered for this long."}},
+        "Of staged messages: bytes that travel at a time. advised: for each size what the measured costs of the stages "
+        "advise, or half, double and so on, where trials before the first visit show that to be faster."}},
+      {"rank-timeout", {"TIME", "Give up when another rank has not come, or not answered, for this long."}},
       {"executor", {"LIST", one_of<Executor>("Who moves the bytes")}},
       {"only",
        {"LIST",

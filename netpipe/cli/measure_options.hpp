@@ -45,10 +45,12 @@ enum class ProgressForm { none, bar, cases, points };
 
 // Of a run of several processes.
 struct Together {
-  Consensus* everyone = nullptr;   // null: there is but one
-  std::function<Facts()> facts{};  // of the ranks, for the trace; called by all at its beginning and end
-  Seconds patience{60};            // a trial that takes longer does not end: another rank hangs
-  std::string output{};            // the name that each rank's trace has its own from
+  Consensus* everyone = nullptr;     // null: there is but one
+  std::function<Facts()> facts{};    // of the ranks, for the trace; called by all at its beginning and end
+  std::function<Facts()> choices{};  // what they chose by measuring so far, for the trace, and back from one that is
+  std::function<void(const Facts&)> recall{};  // continued
+  Seconds patience{60};                        // a trial that takes longer does not end: another rank hangs
+  std::string output{};                        // the name that each rank's trace has its own from
 };
 
 struct MeasureOptions {

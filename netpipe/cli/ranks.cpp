@@ -53,6 +53,7 @@ std::vector<TransferCase> cases_between(const Options& options, const ranks::Pla
                   fmt::format("--direction {}: messages between {} are {}: name the ends with "
                               "--device",
                               name(direction), c.direction == Direction::h2h ? "hosts" : "GPUs", name(c.direction)));
+  const bool on_hosts = c.direction == Direction::h2h;
   for (const Pattern pattern : names_or(options, "pattern", Pattern::pingpong))
     for (const Access access : names_or(options, "access", c.access))
       for (const Timing timing : names_or(options, "timing", Timing::host))
@@ -65,7 +66,7 @@ std::vector<TransferCase> cases_between(const Options& options, const ranks::Pla
             one.memory = memory;
             one.cache = cache;
             one.async = options.on("async");
-            one.bind = true;  // as the job's launcher has it
+            one.bind = on_hosts || !options.on("no-bind");  // a host is as the job's launcher has it
             one.source_offset = parse_size("soffset", options.text("soffset"));
             one.target_offset = parse_size("roffset", options.text("roffset"));
             const auto chunks = options.maybe("chunk");
@@ -172,8 +173,12 @@ int measure_as_rank(const Options& given, ranks::Company& all) {
           throw Error(ErrorKind::usage, options.output + ": exists; --force replaces it, --resume continues it");
       }))
     return *code;
-  options.together = {&all.everyone(), [&] { return all.facts(); },
-                      parse_duration("rank-timeout", given.text("rank-timeout")) + Seconds{1}, output};
+  options.together = {&all.everyone(),
+                      [&] { return all.facts(); },
+                      [&] { return all.chunks(); },
+                      [&](const Facts& facts) { all.recall_chunks(facts); },
+                      parse_duration("rank-timeout", given.text("rank-timeout")) + Seconds{1},
+                      output};
   if (all.rank() != 0) {
     options.quiet = true;
     options.json = false;
@@ -204,6 +209,17 @@ int measure_as_rank(const Options& given, ranks::Company& all) {
   return campaign.exit_code();
 }
 
+// Where one of them does not come there is no trace yet, and who is here cannot end MPI without it.
+ranks::Company& met(const ranks::Patience& patience) {
+  try {
+    return ranks::meet(patience);
+  } catch (const Parted& e) {
+    std::cerr << "npgpu: " << e.what() << '\n' << std::flush;
+    ranks::world().abort(exit_code_of(e.kind()));
+    throw;  // not reached
+  }
+}
+
 }  // namespace
 
 bool is_between_ranks(const Options& options) {
@@ -222,7 +238,7 @@ int measure_between_ranks(const Options& options) {
   ranks::Patience patience;
   patience.until_parted = parse_duration("rank-timeout", options.text("rank-timeout"));
   patience.stopped = stop_asked;
-  ranks::Company& all = ranks::meet(patience);
+  ranks::Company& all = met(patience);
   catch_signals();  // after MPI, which may have handlers of its own
   try {
     return measure_as_rank(options, all);

@@ -1,5 +1,5 @@
-// Memory of one device that messages between processes leave from or land in. One file a family of devices, which ends
-// with NPGPU_REGISTERED(MessageMemories, Class).
+// Memory of one device that messages between processes leave from or land in, and the device. One file a family of
+// devices, which ends with NPGPU_REGISTERED(MessageMemories, Class).
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "npgpu/device.hpp"
 #include "npgpu/registry.hpp"
 
 namespace npgpu {
@@ -37,11 +38,25 @@ class MessageMemory {
   virtual bool is_asynchronous() const = 0;  // an engine copies while the thread goes on
 };
 
+// The device whose memory it is. As long as it lives, the thread that opened it is bound near the device, where the
+// family does that; it is opened before the memory.
+class MessageDevice {
+ public:
+  virtual ~MessageDevice() = default;
+  // What thread and buffers are bound to, or why they are not; empty: they are as the process was started.
+  virtual std::string binding() const { return {}; }
+  virtual Telemetry telemetry() { return {}; }
+};
+
 class MessageMemories {
  public:
   virtual ~MessageMemories() = default;
   virtual std::string_view kind() const = 0;  // of its devices: host, cuda
   std::string_view rank() const { return kind(); }
+  virtual std::unique_ptr<MessageDevice> device(const std::string& device, bool bind) const {
+    (void)device, (void)bind;
+    return std::make_unique<MessageDevice>();
+  }
   // For payloads up to max_bytes, `offset` bytes past an aligned address of the device.
   virtual std::unique_ptr<MessageMemory> open(const std::string& device, std::uint64_t max_bytes, std::uint64_t offset,
                                               const StagingSlots& slots) const = 0;

@@ -39,4 +39,34 @@ std::optional<StageCost> parse_stage(const std::string& text) {
   return stage;
 }
 
+std::string chunk_fact(int partner, Pattern pattern, std::uint64_t bytes) {
+  return fmt::format("rank{}_{}{}_chunk", partner, name(pattern), bytes);
+}
+
+std::string choice_text(const ChunkChoice& choice) {
+  std::string text = fmt::format("advised {}, taken {}", choice.advised, choice.taken);
+  for (const ChunkChoice::Tried& one : choice.tried)
+    text += fmt::format("{} {} {:.6g}", text.find(':') == text.npos ? ":" : "", one.chunk, microseconds(one.least));
+  return text;
+}
+
+std::optional<ChunkChoice> parse_choice(const std::string& text) {
+  std::istringstream words(text);
+  std::string advised, taken;
+  char mark = 0;
+  ChunkChoice choice;
+  if (!(words >> advised >> choice.advised >> mark >> taken >> choice.taken) || advised != "advised" || mark != ',' ||
+      taken != "taken" || choice.advised == 0 || choice.taken == 0)
+    return std::nullopt;
+  if (words >> mark && mark != ':') return std::nullopt;
+  std::uint64_t chunk = 0;
+  double us = 0;
+  while (words >> chunk) {
+    if (!(words >> us) || !(us >= 0) || !std::isfinite(us)) return std::nullopt;
+    choice.tried.push_back({chunk, from_microseconds(us)});
+  }
+  if (!words.eof()) return std::nullopt;
+  return choice;
+}
+
 }  // namespace npgpu

@@ -25,7 +25,7 @@ std::string host_name() {
 
 }  // namespace
 
-Company::Company(Patience patience) : world_(ranks::world()), patience_(std::move(patience)) {
+Company::Company(Patience patience) : world_(ranks::world(patience.until_parted)), patience_(std::move(patience)) {
   std::vector<int> all(static_cast<std::size_t>(world_.size()));
   std::iota(all.begin(), all.end(), 0);
   for (const int rank : all) names_.push_back(fmt::format("rank {}", rank));
@@ -77,6 +77,21 @@ Facts Company::facts() {
         facts.emplace_back(stage_fact(*partner, extent, static_cast<int>(i)), stage_text(stages[i]));
   }
   return facts;
+}
+
+Facts Company::chunks() const {
+  Facts facts;
+  for (const auto& [partner, pair] : pairs_)
+    for (const auto& [name, choice] : pair->chunks)
+      if (choice.taken > 0) facts.emplace_back(name, choice_text(choice));
+  return facts;
+}
+
+void Company::recall_chunks(const Facts& facts) {
+  for (int partner = 0; partner < size(); ++partner)
+    for (const auto& [name, value] : facts)
+      if (name.starts_with(fmt::format("rank{}_", partner)) && partner != rank())
+        if (const auto choice = parse_choice(text_fact(facts, name))) with(partner).chunks[name] = *choice;
 }
 
 Company& meet(const Patience& patience) {

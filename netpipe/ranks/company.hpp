@@ -27,6 +27,9 @@ class Company {
   Group& with(int partner);
   // For the trace: this rank, its partners, the library, and what their clocks show, now.
   Facts facts();
+  // How chunks of staged messages were chosen so far; and those of the trace that is continued, before the first point.
+  Facts chunks() const;
+  void recall_chunks(const Facts&);
 
  private:
   World& world_;

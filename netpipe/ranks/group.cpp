@@ -1,9 +1,13 @@
 #include "netpipe/ranks/group.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstring>
 #include <iostream>
+#include <optional>
+#include <utility>
 
 #include "npgpu/clock.hpp"
 #include "npgpu/error.hpp"
@@ -35,30 +39,39 @@ std::vector<std::string> unpacked(const std::string& text) {
 
 void Group::tell(int rank, const std::string& text) { world_.send(text.data(), text.size(), rank, Tag::control); }
 
-std::string Group::hear(int rank) {
+std::vector<std::string> Group::hear(const std::vector<int>& ranks, Seconds until_parted) {
   const Seconds begin = steady_clock().now();
   Seconds stopped_at{-1};
   bool said = false;
+  std::vector<std::optional<std::string>> heard(ranks.size());
   for (std::uint64_t asked = 0;; ++asked) {
-    if (const auto bytes = world_.coming(rank, Tag::control)) {
-      std::string text(*bytes, '\0');
-      world_.receive(text.data(), *bytes, rank, Tag::control);
-      return text;
-    }
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+      if (const auto bytes = heard[i] ? std::nullopt : world_.coming(ranks[i], Tag::control)) {
+        heard[i].emplace(*bytes, '\0');
+        world_.receive(heard[i]->data(), *bytes, ranks[i], Tag::control);
+      }
+    if (std::ranges::all_of(heard, [](const auto& word) { return word.has_value(); })) break;
     if (asked % 256 != 0) continue;
     const Seconds now = steady_clock().now(), waited = now - begin;
-    const std::string& name = names_[static_cast<std::size_t>(rank)];
+    std::vector<std::string> missing;
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+      if (!heard[i]) missing.push_back(names_[static_cast<std::size_t>(ranks[i])]);
+    const bool one = missing.size() == 1;
+    const std::string who = fmt::format("{}", fmt::join(missing, ", "));
     if (stopped_at < Seconds{0} && patience_.stopped && patience_.stopped()) stopped_at = now;
     if (stopped_at >= Seconds{0} && now - stopped_at > patience_.last_wait)
-      throw Parted(name + " is gone, and this rank was stopped by a signal");
+      throw Parted(fmt::format("{} {} gone, and this rank was stopped by a signal", who, one ? "is" : "are"));
     if (!said && waited > patience_.until_said) {
-      std::cerr << fmt::format("npgpu: waiting for {}\n", name) << std::flush;
+      std::cerr << fmt::format("npgpu: waiting for {}\n", who) << std::flush;
       said = true;
     }
-    if (waited > patience_.until_parted)
-      throw Parted(fmt::format("{} did not answer for {:.0f} s: it hangs, or is slower than --rank-timeout allows",
-                               name, patience_.until_parted.count()));
+    if (waited > until_parted)
+      throw Parted(fmt::format("{} did not answer for {:.0f} s: {} than --rank-timeout allows", who,
+                               until_parted.count(), one ? "it hangs, or is slower" : "they hang, or are slower"));
   }
+  std::vector<std::string> words;
+  for (auto& word : heard) words.push_back(std::move(*word));
+  return words;
 }
 
 std::vector<std::string> Group::of_all(const std::string& mine) {
@@ -72,10 +85,11 @@ std::vector<std::string> Group::of_all(const std::string& mine) {
   }
   if (!leads()) {
     tell(members_.front(), mine);
-    return unpacked(hear(members_.front()));
+    // The leader may have come last, and waits for others in its turn: it says who is missing.
+    return unpacked(hear({members_.front()}, 2 * patience_.until_parted + Seconds{1}).front());
   }
-  std::vector<std::string> all;
-  for (const int rank : members_) all.push_back(rank == me ? mine : hear(rank));
+  std::vector<std::string> all = hear({members_.begin() + 1, members_.end()}, patience_.until_parted);
+  all.insert(all.begin(), mine);
   const std::string text = packed(all);
   for (const int rank : members_)
     if (rank != me) tell(rank, text);

@@ -8,6 +8,7 @@
 
 #include "netpipe/ranks/world.hpp"
 #include "npgpu/consensus.hpp"
+#include "npgpu/messages.hpp"
 #include "npgpu/staging.hpp"
 #include "npgpu/units.hpp"
 
@@ -34,16 +35,21 @@ class Group final : public Consensus {
   std::string of_leader(const std::string& mine) override;
   using Consensus::of_leader;
   std::string who(std::size_t i) const override { return names_[static_cast<std::size_t>(members_[i])]; }
+  bool is_stopped() const { return patience_.stopped && patience_.stopped(); }
   // Of a group of two: the other one.
   int partner() const { return members_.front() == world_.rank() ? members_.back() : members_.front(); }
 
   // What stages cost of messages up to an extent (npgpu/messages.hpp), once they were measured; all members know the
   // same.
   std::map<std::uint64_t, std::vector<StageCost>> stages{};
+  // How the chunk of a staged message was chosen, by chunk_fact(); of this run, and of the one that it continues.
+  std::map<std::string, ChunkChoice> chunks{};
 
  private:
   void tell(int rank, const std::string& text);
-  std::string hear(int rank);
+  std::string hear(int rank) { return hear(std::vector{rank}, patience_.until_parted).front(); }
+  // A word of each of them, in whatever order they speak. Who has not spoken in time is named.
+  std::vector<std::string> hear(const std::vector<int>& ranks, Seconds until_parted);
 
   World& world_;
   std::vector<int> members_;

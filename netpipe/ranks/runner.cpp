@@ -11,6 +11,7 @@
 
 #include "netpipe/devices/host/payload.hpp"
 #include "netpipe/engine/transfer_runner.hpp"
+#include "netpipe/ranks/chunk_search.hpp"
 #include "netpipe/ranks/ends.hpp"
 #include "netpipe/ranks/pipeline.hpp"
 #include "npgpu/error.hpp"
@@ -53,13 +54,17 @@ std::string processors_of_this_thread() {
     count += last - cpu + 1;
     cpu = last;
   }
-  return fmt::format("as the job was started: cpu{} {}", count == 1 ? "" : "s", text);
+  return fmt::format("cpu{} {}", count == 1 ? "" : "s", text);
 }
 
 class RankRunner final : public Runner<Transfers> {
  public:
   RankRunner(World& world, Group& group, std::span<const Step<Transfers>> steps)
-      : world_(world), group_(group), max_bytes_(max_bytes_of(steps)) {}
+      : world_(world),
+        group_(group),
+        max_bytes_(max_bytes_of(steps)),
+        device_(memories_of(own_device(steps.front().question))
+                    .device(own_device(steps.front().question), steps.front().question.bind)) {}
 
   void prepare(const Step<Transfers>& step) override {
     agree(failure_of([&] {
@@ -67,9 +72,8 @@ class RankRunner final : public Runner<Transfers> {
     }));
     bytes_ = step.axes.bytes;
     if (is_staged()) {
-      how_.chunk = case_.chunk_bytes;
-      if (how_.chunk == 0) how_.chunk = advised_chunk(stages(), bytes_, slots_.bytes);
-      how_.chunk = std::min(how_.chunk, bytes_);
+      how_.chunk = std::min(case_.chunk_bytes ? case_.chunk_bytes : slots_.bytes, bytes_);
+      if (case_.chunk_bytes == 0) how_.chunk = std::min(chosen_chunk(), slots_.bytes);
     }
     seed_ = std::stoull(group_.of_leader(std::to_string(payload::fresh_seed())));
     agree(failure_of([&] {
@@ -129,12 +133,20 @@ class RankRunner final : public Runner<Transfers> {
   }
 
   const Clock& clock() const override { return steady_clock(); }
-  std::string binding() const override { return processors_of_this_thread(); }
+  Telemetry telemetry() override { return device_->telemetry(); }
+  std::string binding() const override {
+    const std::string near_device = device_->binding();
+    return near_device.empty() ? "as the job was started: " + processors_of_this_thread()
+                               : near_device + "; thread on " + processors_of_this_thread();
+  }
 
  private:
   bool is_duplex() const { return case_.pattern == Pattern::duplex; }
   bool is_staged() const { return case_.access == Access::staged; }
   bool is_from_me(const TransferCase& c) const { return parse_place(c.source)->rank == world_.rank(); }
+  std::string own_device(const TransferCase& c) const {
+    return parse_place(is_from_me(c) ? c.source : c.target)->device;
+  }
   // Which of the group has what comes by this lane.
   std::size_t target_index(std::uint32_t lane) const {
     const auto place = parse_place(lane == 0 ? case_.target : case_.source);
@@ -254,11 +266,53 @@ class RankRunner final : public Runner<Transfers> {
     sends_first_ = is_from_me(case_);
     slots_ = slots_of(case_, known->second);
     how_ = {&world_, partner_, std::max<std::uint64_t>(slots_.count, 2), 1};
-    const std::string device = parse_place(sends_first_ ? case_.source : case_.target)->device;
+    const std::string device = own_device(case_);
     const MessageMemories& memories = memories_of(device);
     const bool sends = sends_first_ || is_duplex(), gets = !sends_first_ || case_.pattern != Pattern::stream;
     if (sends) source_ = memories.open(device, known->second, case_.source_offset, slots_);
     if (gets) target_ = memories.open(device, known->second, case_.target_offset, slots_);
+  }
+
+  // By trials around the chunk that the costs of the stages advise. Chosen when the pair first asks, and kept: all
+  // visits have the same chunk, also those of a run that goes on.
+  std::uint64_t chosen_chunk() {
+    ChunkChoice& known = group_.chunks[chunk_fact(partner_, case_.pattern, bytes_)];
+    // One rank may have saved it, and the other not.
+    const std::vector<std::string> said = group_.of_all(known.taken ? choice_text(known) : "");
+    known = parse_choice(said[said[0].empty() ? 1 : 0]).value_or(ChunkChoice{});
+    if (known.taken == 0) known = tried_chunk();
+    return known.taken;
+  }
+
+  ChunkChoice tried_chunk() {
+    if (!std::exchange(is_awake_, true)) warm_up(Seconds{0.15});
+    const std::uint64_t advised = advised_chunk(stages(), bytes_, slots_.bytes);
+    ChunkSearch search(advised, bytes_, slots_.bytes);
+    // A clock sees a trial of this length; what it has run in before is not counted.
+    constexpr Seconds shortest{0.0005};
+    constexpr std::uint64_t most_repeats = 256;
+    std::uint64_t repeats = 1;
+    how_.chunk = advised;
+    for (Seconds took = trial(1); repeats < most_repeats && group_.of_leader(took < shortest);)
+      took = trial(repeats *= 2);
+    for (;;) {
+      // Each says whether it goes on, the leader how; so both begin at once, too.
+      std::string mine = group_.is_stopped() ? "" : "on";
+      if (const auto next = search.next(); group_.leads() && !mine.empty()) mine = next ? std::to_string(*next) : "";
+      const std::vector<std::string> said = group_.of_all(mine);
+      if (said[0].empty() || said[1].empty()) break;
+      how_.chunk = std::stoull(said[0]);
+      const Seconds took = trial(repeats);
+      const double ways = case_.pattern == Pattern::pingpong ? 2 : 1;
+      if (group_.leads()) search.record(took / (static_cast<double>(repeats) * ways), took);
+    }
+    const ChunkChoice choice{advised, search.best(), search.tried()};
+    return parse_choice(group_.of_leader(choice_text(choice))).value_or(choice);
+  }
+  Seconds trial(std::uint64_t repeats) {
+    const Seconds begin = steady_clock().now();
+    issue(repeats);
+    return steady_clock().now() - begin;
   }
 
   // What each stage of a chunk costs. Measured when the pair first asks, and kept: all visits have the same chunks.
@@ -338,9 +392,10 @@ class RankRunner final : public Runner<Transfers> {
   World& world_;
   Group& group_;
   std::map<TransferCase, std::uint64_t> max_bytes_;
+  const std::unique_ptr<MessageDevice> device_;  // before the memories, which are allocated under its binding
   TransferCase case_;
   int partner_ = 0;
-  bool sends_first_ = false;
+  bool sends_first_ = false, is_awake_ = false;
   std::uint64_t bytes_ = 0, seed_ = 0;
   StagingSlots slots_;
   Staging how_;

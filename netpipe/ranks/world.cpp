@@ -1,10 +1,15 @@
 #include "netpipe/ranks/world.hpp"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
+#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
+#include <iostream>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "npgpu/error.hpp"
@@ -29,6 +34,30 @@ std::vector<std::string> places() {
   return {program / library_name, program / ".." / NPGPU_LIBRARY_FOLDER / "npgpu" / library_name};
 }
 
+// A rank that waits within MPI_Init for one that never comes does not return, and may not call MPI_Abort either. This
+// thread calls nothing of MPI, and ends the process; mpirun and srun then end the others.
+class Watchdog {
+ public:
+  explicit Watchdog(Seconds patience)
+      : thread_([patience](const std::stop_token& begun) {
+          std::mutex mutex;
+          std::condition_variable_any wake;
+          std::unique_lock guard(mutex);
+          wake.wait_for(guard, begun, patience, [] { return false; });
+          if (begun.stop_requested()) return;
+          std::cerr
+              << fmt::format(
+                     "npgpu: MPI did not begin within {:g} s (--rank-timeout): another rank of this job was never "
+                     "started, or hangs\n",
+                     patience.count())
+              << std::flush;
+          std::_Exit(1);
+        }) {}
+
+ private:
+  std::jthread thread_;  // stopped, and waited for, when MPI has begun
+};
+
 World* open() {
   if (npgpu_ranks_world) return npgpu_ranks_world();
   std::string why;
@@ -52,8 +81,11 @@ World* open() {
 
 }  // namespace
 
-World& world() {
-  if (!opened) opened = open();
+World& world(Seconds patience) {
+  if (!opened) {
+    const Watchdog watchdog(patience);
+    opened = open();
+  }
   return *opened;
 }
 

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "npgpu/units.hpp"
+
 namespace npgpu::ranks {
 
 // What a message is for: messages of different tags never meet.
@@ -44,8 +46,9 @@ class World {
 };
 
 // The world of this process; opened, and MPI initialized, when it is first asked for. Throws Error(usage) where the
-// library of this build is missing, with what would bring it.
-World& world();
+// library of this build is missing, with what would bring it. MPI begins when all ranks of the job have: where it has
+// not after `patience`, because one of them never does, the process ends with one sentence and exit code 1.
+World& world(Seconds patience = Seconds{60});
 // It was asked for, and there is one.
 bool is_open();
 

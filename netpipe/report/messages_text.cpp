@@ -16,11 +16,13 @@ void messages_text(std::ostream& out, std::span<const StagedMessages> all, const
     if (!page.text.empty()) page.text += '\n';
     page.title(fmt::format("staged messages {}>{}, {}", one.source, one.target, name(one.pattern)));
     page.text += '\n';
-    Table table({right("size"), right("advised chunk"), right("predicted"), right("measured"), right("best other", 1),
-                 right("took", 1), right("advised takes", 1)});
+    Table table({right("size"), right("advised chunk"), right("predicted"), right("after trials"), right("measured"),
+                 right("best other", 1), right("took", 1), right("against it", 1)});
     for (const StagedSize& size : one.sizes) {
       const double regret = size.regret();
-      table.row({size_text(size.bytes), size_text(size.chunk), time_text(size.predicted_us),
+      table.row({size_text(size.bytes), size_text(size.chunk),
+                 std::isfinite(size.predicted_us) ? time_text(size.predicted_us) : "-",
+                 size.taken_chunk ? size_text(size.taken_chunk) : "-",
                  std::isfinite(size.advised_us) ? time_text(size.advised_us) : "-",
                  size.best_chunk ? size_text(size.best_chunk) : "-", size.best_chunk ? time_text(size.best_us) : "-",
                  std::isfinite(regret) ? fmt::format("{:+.1f} %", 100 * regret) : "-"});
@@ -36,9 +38,9 @@ void messages_json(std::ostream& out, std::span<const StagedMessages> all) {
     Json sizes = Json::array();
     for (const StagedSize& size : one.sizes)
       sizes.push_back({entry("bytes", size.bytes), entry("chunk_bytes", size.chunk),
-                       entry("predicted_us", size.predicted_us), entry("advised_us", size.advised_us),
-                       entry("best_chunk_bytes", size.best_chunk), entry("best_us", size.best_us),
-                       entry("regret", size.regret())});
+                       entry("predicted_us", size.predicted_us), entry("taken_chunk_bytes", size.taken_chunk),
+                       entry("advised_us", size.advised_us), entry("best_chunk_bytes", size.best_chunk),
+                       entry("best_us", size.best_us), entry("regret", size.regret())});
     messages.push_back({entry("source", one.source), entry("target", one.target),
                         entry("pattern", std::string(name(one.pattern))), entry("sizes", sizes)});
   }

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "npgpu/messages.hpp"
+
 namespace npgpu {
 
 namespace {
@@ -182,6 +184,10 @@ void report_text(std::ostream& out, const Trace& trace, const TextStyle& style) 
     }
   });
   out << page.text;
+  if (const auto messages = staged_messages(trace); !messages.empty()) {
+    out << '\n';
+    messages_text(out, messages, style);
+  }
   derived_text(out, trace, style);
   const NodeMatrix node = node_matrix(trace);
   if (!node.devices.empty()) out << '\n';

@@ -46,22 +46,53 @@ def job(ranks, *arguments, env=None, cwd=None):
                           capture_output=True, text=True)
 
 
+LATE = """
+#include <mpi.h>
+#include <unistd.h>
+/* Rank 1 hangs once MPI has begun, before its first word. */
+static void hang(MPI_Comm all) {
+  int rank = 0;
+  MPI_Comm_rank(all, &rank);
+  while (rank == 1) pause();
+}
+int MPI_Send(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm all) {
+  hang(all);
+  return PMPI_Send(from, count, type, to, tag, all);
+}
+int MPI_Isend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm all, MPI_Request* request) {
+  hang(all);
+  return PMPI_Isend(from, count, type, to, tag, all, request);
+}
+"""
+
+
+def shim(where, name, text):
+    """A library that is loaded before MPI's."""
+    source, library = os.path.join(where, name + ".c"), os.path.join(where, name + ".so")
+    with open(source, "w") as file:
+        file.write(text)
+    subprocess.run(["mpicc", "-shared", "-fPIC", "-o", library, source], env=ENVIRONMENT, check=True, timeout=100)
+    return library
+
+
 def said(text):
     """What npgpu itself says, without mpirun's words."""
     return [line for line in text.splitlines() if line.startswith("npgpu: ")]
 
 
-def begun(where, *arguments):
+def begun(where, *arguments, fresh=True):
     """A job of two ranks that takes long, once both have saved a point; and the process of each rank."""
-    for rank in (0, 1):
-        if os.path.exists(os.path.join(where, f"long-rank{rank}.h5")):
-            os.remove(os.path.join(where, f"long-rank{rank}.h5"))
+    traces = [os.path.join(where, f"long-rank{rank}.h5") for rank in (0, 1)]
+    before = [0 if fresh else os.stat(path).st_mtime_ns for path in traces]
+    for path in traces:
+        if fresh and os.path.exists(path):
+            os.remove(path)
     process = subprocess.Popen(["mpirun", "-n", "2", PROGRAM, "transfer", "--module", "mpi", "--start", "1", "--end",
                                 "64KiB", "--rounds", "500", "--output", "long.h5", *arguments], cwd=where,
                                env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + 60
-    while not all(os.path.exists(os.path.join(where, f"long-rank{rank}.h5")) for rank in (0, 1)):
+    while not all(os.path.exists(path) and os.stat(path).st_mtime_ns > old for path, old in zip(traces, before)):
         if time.monotonic() > until or process.poll() is not None:
             print("FAILED: no trace of a job that was begun", process.communicate())
             sys.exit(1)
@@ -138,6 +169,14 @@ with folder() as where:
     check(done.returncode == 0, f"adaptive: {done.stderr[-800:]}")
     visits = [next(iter(trace(where, f"adaptive-rank{rank}.h5")[1].values()))["visits"] for rank in (0, 1)]
     check(visits[0] == visits[1] and len(visits[0]) >= 6, f"both visit alike: {visits}")
+    # The chunk is chosen once, by all alike, written down, and kept by a run that goes on.
+    choices = [trace(where, f"adaptive-rank{rank}.h5")[2]["ranks_chunks"] for rank in (0, 1)]
+    check(choices[0]["rank1_pingpong8_chunk"] == "advised 8, taken 8", f"nothing to choose from: {choices}")
+    chosen = re.fullmatch(r"advised \d+, taken (\d+):( \d+ [\d.e+]+)+", choices[0]["rank1_pingpong262144_chunk"])
+    check(chosen and choices[0]["rank1_pingpong262144_chunk"] == choices[1]["rank0_pingpong262144_chunk"], f"{choices}")
+    for command in ("predict", "report"):
+        told = run(command, "adaptive-rank0.h5", cwd=where)
+        check(told.code == 0 and re.search(r"256 KiB +\d+ KiB .* \d+ KiB ", told.out) and "after trials" in told.out, f"{command}: {told.out[-1500:]}")
 
     # All pairs: each rank's trace has its partners.
     for count in (3, 4):
@@ -167,17 +206,38 @@ with folder() as where:
 
     # A spoiled lane is found and named, by both.
     if shutil.which("mpicc"):
-        source, shim = os.path.join(where, "spoil.c"), os.path.join(where, "spoil.so")
-        with open(source, "w") as file:
-            file.write(SPOIL)
-        subprocess.run(["mpicc", "-shared", "-fPIC", "-o", shim, source], env=ENVIRONMENT, check=True, timeout=100)
-        done = job(2, "--sizes", "8,4KiB", *QUICK, "--output", "spoiled.h5", cwd=where, env={"LD_PRELOAD": shim})
+        done = job(2, "--sizes", "8,4KiB", *QUICK, "--output", "spoiled.h5", cwd=where,
+                   env={"LD_PRELOAD": shim(where, "spoil", SPOIL)})
         check(done.returncode == 1, f"spoiled: exit {done.returncode}: {done.stderr[-500:]}")
         check("wrong at 4 KiB: host@1>host@0: byte 17 of 4096" in done.stderr, f"spoiled: {done.stderr[-800:]}")
         for rank in (0, 1):
             _, series, _ = trace(where, f"spoiled-rank{rank}.h5")
             one = next(iter(series.values()))
             check(one["intact"] == {-1, 0, 1} and "host@1>host@0" in one["error"], f"spoiled, rank {rank}: {one}")
+
+    # A rank that is late is waited for. One that never comes, before MPI begins or after, ends all with one sentence.
+    measured = [PROGRAM, "transfer", "--module", "mpi", "--sizes", "8", *QUICK]
+    for what, second, timeout in (("late", ["sh", "-c", 'sleep 5; exec "$@"', "sh", *measured, "--output", "late.h5"], "60s"),
+                                  ("never started", ["sleep", "100"], "1s")):
+        begin = time.monotonic()
+        done = subprocess.run(["mpirun", "-n", "1", *measured, "--output", "late.h5", "--rank-timeout", timeout, ":", "-n",
+                               "1", *second, *(["--rank-timeout", timeout] if what == "late" else [])], env=ENVIRONMENT,
+                              cwd=where, timeout=200, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        took = time.monotonic() - begin
+        if what == "late":
+            check(done.returncode == 0 and took > 5, f"a rank comes 5 s late: {done.returncode}: {done.stderr[-500:]}")
+            check(all(trace(where, f"late-rank{rank}.h5")[0] == 1 for rank in (0, 1)), "both traces are complete")
+        else:
+            check(done.returncode == 1 and len(said(done.stderr)) == 1 and "MPI did not begin within 1 s" in done.stderr,
+                  f"a rank never starts: {done.returncode}: {done.stderr[-800:]}")
+            check(took < 50, f"a rank never starts: {took} s")
+    if shutil.which("mpicc"):
+        for count in (2, 3):
+            done = job(count, "--sizes", "8", "--rank-timeout", "1s", "--output", "never.h5", cwd=where,
+                       env={"LD_PRELOAD": shim(where, "late", LATE)})
+            check(done.returncode == 1 and len(said(done.stderr)) == 1 and "npgpu: rank 1 did not answer for 1 s" in
+                  done.stderr, f"a rank never comes: {done.returncode}: {done.stderr[-800:]}")
+            check(not os.path.exists(os.path.join(where, "never-rank0.h5")), "nothing was measured, and no trace begun")
 
     # A killed rank: the other one's trace is saved, and both are whole; the run can go on.
     for killed in (0, 1):
@@ -191,10 +251,19 @@ with folder() as where:
             check(complete == 0 and series and run("report", f"long-rank{rank}.h5", cwd=where).code == 0,
                   f"rank {killed} killed: the trace of rank {rank} is whole")
     # A signal to one stops both, and both go on.
-    process, pids = begun(where)
+    process, pids = begun(where, "--access", "staged")
     os.kill(pids[1], signal.SIGTERM)
     code, out, err = ended(process)
     check(code == 75 and "--resume" in err, f"stopped: exit {code}: {err[-500:]}")
+    # The chunks of points that were visited stay as they are.
+    kept = "advised 1, taken 1: 1 5"
+    with h5py.File(os.path.join(where, "long-rank0.h5"), "r+") as file:
+        file["provenance/ranks_chunks"].attrs["rank1_pingpong1_chunk"] = kept
+    process, pids = begun(where, "--access", "staged", "--resume", fresh=False)
+    os.kill(pids[0], signal.SIGTERM)
+    code, out, err = ended(process)
+    chunks = trace(where, "long-rank0.h5")[2]["ranks_chunks"]
+    check(code == 75 and chunks["rank1_pingpong1_chunk"] == kept, f"a run that goes on keeps its chunks: {code}: {chunks}")
     done = job(2, "--sizes", "8", *QUICK, "--output", "short.h5", cwd=where)
     done = job(2, "--sizes", "8", *QUICK, "--output", "short.h5", "--resume", cwd=where)
     check(done.returncode == 0 and "1 kept from before" in done.stdout, f"resumed: {done.stdout[-300:]}{done.stderr[-300:]}")

@@ -78,9 +78,22 @@ class CudaMessageMemory final : public MessageMemory {
   std::vector<cuda::Event> done_;  // by slot: what was begun on it last
 };
 
+class CudaMessageDevice final : public MessageDevice {
+ public:
+  CudaMessageDevice(int ordinal, bool bind) : gpu_(ordinal, bind) {}
+  std::string binding() const override { return gpu_.binding(); }
+  Telemetry telemetry() override { return gpu_.telemetry(); }
+
+ private:
+  cuda::Gpu gpu_;
+};
+
 class CudaMessageMemories final : public MessageMemories {
  public:
   std::string_view kind() const override { return "cuda"; }
+  std::unique_ptr<MessageDevice> device(const std::string& device, bool bind) const override {
+    return std::make_unique<CudaMessageDevice>(cuda::ordinal_or_throw(device), bind);
+  }
   std::unique_ptr<MessageMemory> open(const std::string& device, std::uint64_t max_bytes, std::uint64_t offset,
                                       const StagingSlots& slots) const override {
     return std::make_unique<CudaMessageMemory>(cuda::ordinal_or_throw(device), max_bytes, offset, slots);

@@ -31,6 +31,11 @@ std::vector<StageCost> stages_with(const Facts& facts, int partner, std::uint64_
   }
 }
 
+Facts facts_of(const Trace& trace, const char* group) {
+  const auto known = std::ranges::find(trace.provenance, group, &Provenance::value_type::first);
+  return known == trace.provenance.end() ? Facts{} : known->second;
+}
+
 // A case but for its chunk.
 TransferCase whatever_chunk(TransferCase c) {
   c.chunk_bytes = 0;
@@ -40,9 +45,9 @@ TransferCase whatever_chunk(TransferCase c) {
 }  // namespace
 
 std::vector<StagedMessages> staged_messages(const Trace& trace) {
-  const auto known = std::ranges::find(trace.provenance, "ranks_after", &Provenance::value_type::first);
-  if (known == trace.provenance.end()) return {};
-  const double own = number_fact(known->second, "rank");
+  const Facts ranks = facts_of(trace, "ranks"), costs = facts_of(trace, "ranks_after"),
+              choices = facts_of(trace, "ranks_chunks");
+  const double own = number_fact(costs.empty() ? ranks : costs, "rank");
   std::map<TransferCase, std::map<std::uint64_t, StagedSize>> all;
   for (const TransferSeries& series : trace.of<Transfers>()) {
     const TransferCase& c = series.question;
@@ -63,11 +68,14 @@ std::vector<StagedMessages> staged_messages(const Trace& trace) {
     const int source = rank_of(question.source), target = rank_of(question.target);
     StagedMessages one{question.source, question.target, question.pattern};
     for (auto [bytes, size] : sizes) {
-      const auto stages =
-          stages_with(known->second, source == static_cast<int>(own) ? target : source, extent_of(bytes));
-      if (stages.empty()) continue;
-      size.chunk = advised_chunk(stages, bytes, most_chunk);
-      size.predicted_us = microseconds(staged_time(stages, bytes, (bytes + size.chunk - 1) / size.chunk));
+      const int partner = source == static_cast<int>(own) ? target : source;
+      const auto stages = stages_with(costs, partner, extent_of(bytes));
+      const auto choice = parse_choice(text_fact(choices, chunk_fact(partner, question.pattern, bytes)));
+      if (choice) size.chunk = choice->advised, size.taken_chunk = choice->taken;
+      else if (!stages.empty()) size.chunk = advised_chunk(stages, bytes, most_chunk);
+      else continue;
+      if (!stages.empty())
+        size.predicted_us = microseconds(staged_time(stages, bytes, (bytes + size.chunk - 1) / size.chunk));
       one.sizes.push_back(size);
     }
     if (!one.sizes.empty()) found.push_back(std::move(one));
