@@ -115,10 +115,15 @@ with folder() as temporary:
     check(count(where, idle_multiprocessor, KERNELS, 5, lambda code, slower: code in (SLOWER, BROKEN) and any("compute" in name for name in slower)) >= enough,
           "one of 132 multiprocessors is found")
 
-    # Three runs of one machine, the clock of whose host differed by 25 %.
-    for a, b in ("ab", "ba", "ac", "ca", "bc", "cb"):
-        code, found = compared(*(os.path.join(SOURCE, f"data/traces/h200_run_{name}.h5") for name in (a, b)))
+    # Runs of one H200; and of another, whose memory is read 1.6 % faster and answers later.
+    kept = {name: os.path.join(SOURCE, f"data/traces/h200_run_{name}.h5") for name in "abc"}
+    for a, b in ("bc", "cb"):
+        code, found = compared(kept[a], kept[b])
         check(code == DONE and not slower_of(found), f"runs {a} and {b}: {code} {slower_of(found)}")
+    for b in "bc":
+        code, found = compared(kept["a"], kept[b])
+        slower = [f["name"] for f in found["figures"] if f["verdict"] == "slower"]
+        check(code == SLOWER and slower == ["bandwidth read fp32"], f"two GPUs: {code} {slower}")
 
     # Runs against a run: tolerances are learned from them.
     runs = os.path.join(where, "runs")
