@@ -45,7 +45,7 @@ function(npgpu_folder folder)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_link_libraries(${target} PUBLIC npgpu_flags ${arg_LIBRARIES})
   if(arg_BATCH AND NPGPU_FAST_BUILD)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
     file(GLOB_RECURSE device_code *.cu)  # newer CMake would batch these, too, and names in them are not unique
     set_source_files_properties(${device_code} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
@@ -123,7 +123,7 @@ endfunction()
 # A test's file has a namespace of its own, so that several can be compiled at a time.
 function(npgpu_test_batches program)
   if(NPGPU_FAST_BUILD)
-    set_target_properties(${program} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    set_target_properties(${program} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
   endif()
 endfunction()
 

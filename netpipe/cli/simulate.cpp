@@ -16,7 +16,7 @@ namespace npgpu::cli {
 namespace {
 
 constexpr double day_us = 86400e6;
-constexpr std::uint64_t max_streams = 10000;  // a drawing of more says nothing
+constexpr std::uint64_t max_drawn_streams = 10000;  // a drawing of more says nothing
 
 // "1" for all three stages, or "1,2,1".
 Stages parse_stages(const std::string& option, const std::string& text) {
@@ -73,7 +73,7 @@ StreamCosts read_costs(const Options& options, const Job& job) {
     costs.copy_engines = static_cast<int>(parse_count("copy-engines", *text, 1, 2));
   if (const auto text = options.maybe("queues"))
     costs.queues.h2d = costs.queues.kernel = costs.queues.d2h =
-        static_cast<std::uint32_t>(parse_count("queues", *text, 0, max_streams));
+        static_cast<std::uint32_t>(parse_count("queues", *text, 0, max_drawn_streams));
   if (options.has("implicit-sync"))
     costs.implicit_sync = parse_name<ImplicitSync>("implicit-sync", options.text("implicit-sync"));
   if (options.has("compute")) costs.compute = parse_name<Compute>("compute", options.text("compute"));
@@ -97,11 +97,12 @@ int run_simulate(const Options& options) {
   s.costs = read_costs(options, s.job);
   s.order = parse_name<Order>("order", options.text("order"));
   s.node = options.maybe("device").value_or(options.maybe("trace").value_or("node as given"));
-  const auto most = static_cast<std::uint32_t>(parse_count("max-streams", options.text("max-streams"), 1, max_streams));
+  const auto most =
+      static_cast<std::uint32_t>(parse_count("max-streams", options.text("max-streams"), 1, max_drawn_streams));
   s.prediction = choose_streams(s.job, s.costs, s.order, stream_counts(most));
   s.streams = s.prediction.streams;
   if (const auto text = options.maybe("streams"))
-    s.streams = static_cast<std::uint32_t>(parse_count("streams", *text, 1, max_streams));
+    s.streams = static_cast<std::uint32_t>(parse_count("streams", *text, 1, max_drawn_streams));
   s.timeline = simulate(s.job, s.streams, s.costs, s.order);
   if (const auto path = options.maybe("chrome"))
     write_file("chrome", *path, options.on("force"), [&](std::ostream& file) { simulation_chrome(file, s); });
