@@ -11,8 +11,8 @@ import re
 import sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-# Made by a build or a figure; hidden folders are not mapped.
-MADE = re.compile(r"build.*|out|__pycache__|\..*")
+# Made by a build, a package or a figure; hidden folders are not mapped.
+MADE = re.compile(r"build.*|dist|out|__pycache__|\..*")
 
 
 def text_of(name):
