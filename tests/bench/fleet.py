@@ -5,7 +5,7 @@ it takes.
     fleet.py PROGRAM [--traces 10000] [--outliers 20] [--folder FOLDER] [--keep] [--seed 1]
 
 Each trace is a whole one: the kept trace of npgpu check on an H200, with a host, a GPU and a run of its own, and with
-times that scatter as those of runs of npgpu characterize on one H200 did (data/traces/h200_run_a.h5 to c). How GPUs
+times that scatter as those of runs of npgpu characterize on one H200 did (npgpu f36379f, three runs). How GPUs
 of one model differ is not known from one GPU: kernels get 0.5 %. Two groups differ in their drivers; a third one has
 three GPUs. The outliers are of five kinds: a PCIe link of half the lanes, a lower clock, three multiprocessors less, times
 that scatter, and a case without figures.
@@ -39,7 +39,7 @@ LEFT_OUT = "transfers/0003", "transfers/0004"  # pageable copies: 10,000 traces 
 MISSING = "transfers/0003"  # what planted outliers lack: copies within the device, as they are numbered here
 
 # Standard deviations from run to run of the median over a third of a curve (copies: small and large ones), and within
-# a run from visit to visit: of h200_run_a.h5, h200_run_b.h5, h200_run_c.h5.
+# a run from visit to visit: of three runs of one H200, npgpu f36379f.
 RUNS = {"device-copies": (0.013, 0.003), "host-copies": (0.019, 0.002), "pageable-copies": (0.034, 0.045),
         "kernels": (0.0005, 0.0005), "calls": (0.038, 0.044)}
 VISITS = {"device-copies": 0.013, "host-copies": 0.019, "pageable-copies": 0.032, "kernels": 0.002, "calls": 0.048}

@@ -27,7 +27,7 @@ HOST_COMMANDS = {
     "compute": ["probe", "compute", "--device", "host", "--type", "fp32,fp64", "--shape", "blocks=1,threads=1,ilp=4",
                 "--budget", "60ms"],
     "bandwidth": ["probe", "bandwidth", "--device", "host", "--operation", "read", "--shape",
-                  "blocks=1,threads=1,ilp=4,access=8,bytes=64MiB", "--budget", "60ms"],
+                  "blocks=1,threads=1,ilp=8,access=8,bytes=64MiB", "--budget", "60ms"],
 }
 EXPECTED = {"compute": "used the device", "copy": "used the device|over the link", "memory": "used the device",
             "one": "processors|no core", "cpu": "processors|no core"}
