@@ -44,6 +44,13 @@ std::vector<std::string> Group::hear(const std::vector<int>& ranks, Seconds unti
   Seconds stopped_at{-1};
   bool said = false;
   std::vector<std::optional<std::string>> heard(ranks.size());
+  const auto missing = [&] {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+      if (!heard[i]) names.push_back(names_[static_cast<std::size_t>(ranks[i])]);
+    return fmt::format("{}", fmt::join(names, ", "));
+  };
+  const auto one = [&] { return std::ranges::count(heard, false, &std::optional<std::string>::has_value) == 1; };
   for (std::uint64_t asked = 0;; ++asked) {
     for (std::size_t i = 0; i < ranks.size(); ++i)
       if (const auto bytes = heard[i] ? std::nullopt : world_.coming(ranks[i], Tag::control)) {
@@ -53,21 +60,16 @@ std::vector<std::string> Group::hear(const std::vector<int>& ranks, Seconds unti
     if (std::ranges::all_of(heard, [](const auto& word) { return word.has_value(); })) break;
     if (asked % 256 != 0) continue;
     const Seconds now = steady_clock().now(), waited = now - begin;
-    std::vector<std::string> missing;
-    for (std::size_t i = 0; i < ranks.size(); ++i)
-      if (!heard[i]) missing.push_back(names_[static_cast<std::size_t>(ranks[i])]);
-    const bool one = missing.size() == 1;
-    const std::string who = fmt::format("{}", fmt::join(missing, ", "));
     if (stopped_at < Seconds{0} && patience_.stopped && patience_.stopped()) stopped_at = now;
     if (stopped_at >= Seconds{0} && now - stopped_at > patience_.last_wait)
-      throw Parted(fmt::format("{} {} gone, and this rank was stopped by a signal", who, one ? "is" : "are"));
+      throw Parted(fmt::format("{} {} gone, and this rank was stopped by a signal", missing(), one() ? "is" : "are"));
     if (!said && waited > patience_.until_said) {
-      std::cerr << fmt::format("npgpu: waiting for {}\n", who) << std::flush;
+      std::cerr << fmt::format("npgpu: waiting for {}\n", missing()) << std::flush;
       said = true;
     }
     if (waited > until_parted)
-      throw Parted(fmt::format("{} did not answer for {:.0f} s: {} than --rank-timeout allows", who,
-                               until_parted.count(), one ? "it hangs, or is slower" : "they hang, or are slower"));
+      throw Parted(fmt::format("{} did not answer for {:.0f} s: {} than --rank-timeout allows", missing(),
+                               until_parted.count(), one() ? "it hangs, or is slower" : "they hang, or are slower"));
   }
   std::vector<std::string> words;
   for (auto& word : heard) words.push_back(std::move(*word));
