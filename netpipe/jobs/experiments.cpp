@@ -160,8 +160,11 @@ std::vector<JobStep> overheads_experiment(const std::string& device) {
   for (std::uint64_t bytes = MiB; bytes <= 64 * MiB; bytes *= 2)
     list.add(apart, {.bytes_in = bytes, .bytes_out = bytes});
   either_way(apart, {.bytes_in = 0, .bytes_out = 16 * MiB}, 64 * MiB);
-  list.add(apart, {.bytes_in = 64 * MiB, .bytes_out = 16 * MiB});
-  list.add(apart, {.bytes_in = 16 * MiB, .bytes_out = 64 * MiB});
+  // Which way is slowed down by how much: the one with more bytes sets the time.
+  for (const std::uint64_t fewer : {16 * MiB, 48 * MiB}) {
+    list.add(apart, {.bytes_in = 64 * MiB, .bytes_out = fewer});
+    list.add(apart, {.bytes_in = fewer, .bytes_out = 64 * MiB});
+  }
   for (JobCase beside : {increment, memory, compute}) {
     beside.order = Order::independent;
     either_way(beside, {.kernel_bytes = 60 * MiB, .iterations = 64}, 64 * MiB);

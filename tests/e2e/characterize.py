@@ -132,8 +132,8 @@ with folder() as where:
     predicted = json.loads(run(*question, "--json").out)
     truth = json.loads(run("simulate", "--device", device, *question[2:], "--json").out)
     ratio = predicted["best"]["time_us"] / truth["best"]["time_us"]
-    # 1.014 where no run was stopped; a stop draws other noise.
-    check(abs(ratio - 1) < 0.03, f"predicted over simulated: {ratio}")
+    # Within 0.4 % for 20 seeds of the noise.
+    check(abs(ratio - 1) < 0.015, f"predicted over simulated: {ratio}")
 
     same = json.loads(run("compare", trace, trace, "--json").out)
     check(same["outcome"] == "not-slower" and same["counts"]["slower"] == same["counts"]["broken"] == 0, f"all of it compares: {same['counts']}")

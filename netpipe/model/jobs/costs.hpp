@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "netpipe/model/jobs/job_points.hpp"
 #include "npgpu/predict.hpp"
@@ -31,11 +32,19 @@ class CostMeasuring {
   std::array<Estimate, 3> calls_of(std::uint64_t bytes) const;  // h2d, kernel, d2h
   void calls();
   void streams();
+  std::vector<JobSummary> back_to_back(bool in) const;
   void copies(bool in);
+  void large_copies(bool in);
   void gate();
   void latencies();
   void kernels();
   // costs_together.cpp: what operations do to each other, by turning the simulator round
+  struct Beside {
+    JobShape shape;
+    Estimate time;  // us
+  };
+  std::vector<Beside> large_copies_beside() const;
+  std::array<double, 2> slow_downs(const std::vector<Beside>&, const std::vector<double>& us);
   void both_directions();
   void duplex_extra_gap();
   void way_to_device();

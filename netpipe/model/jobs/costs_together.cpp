@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/math/tools/minima.hpp>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "netpipe/model/by_device.hpp"
@@ -22,6 +24,7 @@ double number(const Facts& facts, std::string_view name) {
 
 constexpr std::uint64_t line_bytes = 128;  // a block's words, at least
 constexpr double short_kernel_us = 1;
+constexpr double most_slow_down = 10;  // of copies beside copies the other way
 
 // By the first of the two that is there; 0 where none is.
 std::uint32_t count(double a, double b) {
@@ -80,8 +83,8 @@ void CostMeasuring::both_directions() {
   const auto measured = [&](const JobShape& job) {
     return points_.time(Workload::none, Order::independent, true, job);
   };
-  const auto t_both = measured(both), t_in = measured(more_in), t_out = measured(more_out);
-  if (!t_both || !t_in || !t_out) return miss("copies both ways at once");
+  const auto t_both = measured(both);
+  if (!t_both || !measured(more_in) || !measured(more_out)) return miss("copies both ways at once");
   StreamCosts& costs = out_.costs;
 
   // With two engines the times of both ways overlap; with one they add up.
@@ -103,28 +106,96 @@ void CostMeasuring::both_directions() {
                0.01);
   if (costs.copy_engines == 1) return;
 
-  const auto solve = [&](double& slow, const JobShape& shape, double us) {
-    const auto time = [&](double s) {
-      slow = s;
-      return simulated_us(shape, Order::independent);
-    };
-    return slow = !std::isfinite(us) ? not_measured : time(1) >= us ? 1 : where_reaches(us, 1, 10, time);
+  const std::vector<Beside> beside = large_copies_beside();
+  std::vector<double> us;
+  for (const Beside& job : beside) us.push_back(job.time.value);
+  const std::array best = slow_downs(beside, us);
+  // Times scatter by themselves: what each alone would move adds up in squares.
+  std::array<double, 2> below{}, above{};
+  for (std::size_t i = 0; i < beside.size(); ++i)
+    for (const double bound : {beside[i].time.low, beside[i].time.high}) {
+      std::vector<double> moved = us;
+      moved[i] = bound;
+      const auto at = std::isfinite(bound) ? slow_downs(beside, moved) : std::array{not_measured, not_measured};
+      for (std::size_t way = 0; way < best.size(); ++way) {
+        const double by = at[way] - best[way];
+        (by < 0 ? below : above)[way] += by * by;  // NaN stays
+      }
+    }
+  const auto estimate = [&](std::size_t way) {
+    return Estimate{best[way], best[way] - std::sqrt(below[way]), best[way] + std::sqrt(above[way]), "1",
+                    fmt::format("{} jobs of 16 MiB and more each way at once, through the simulator: least squares",
+                                beside.size())};
   };
-  for (int i = 0; i < 6; ++i) {
-    solve(costs.duplex_slowdown_h2d, more_in, t_in->value);
-    solve(costs.duplex_slowdown_d2h, more_out, t_out->value);
+  costs.duplex_slowdown_h2d = best[0];
+  costs.duplex_slowdown_d2h = best[1];
+  add(Cost::duplex_slowdown_h2d, estimate(0), "how many times longer bytes take to the device beside a copy from it");
+  add(Cost::duplex_slowdown_d2h, estimate(1), "how many times longer bytes take from the device beside a copy to it");
+}
+
+// Both ways at once, in one piece each, and so long that gaps and latencies hardly count.
+std::vector<CostMeasuring::Beside> CostMeasuring::large_copies_beside() const {
+  std::vector<Beside> found;
+  for (const JobSummary& s : points_.find([](const JobCase&c, const JobShape&j) {
+         return c.workload == Workload::none && c.order == Order::independent && c.gating == Gating::gated &&
+                j.chunks == 1 && std::min(j.bytes_in, j.bytes_out) >= 16 * MiB;
+       }))
+    found.push_back({s.job, s.time_us});
+  return found;
+}
+
+// To the device and from it: those with which the simulator comes closest to these times, each weighed by its interval.
+// Of equal sizes the slower way alone sets the time; a way with more bytes sets it too, but is slowed down during a
+// part of them only. So all are taken together.
+std::array<double, 2> CostMeasuring::slow_downs(const std::vector<Beside>& beside, const std::vector<double>& us) {
+  StreamCosts& costs = out_.costs;
+  const auto distance = [&] {
+    double sum = 0;
+    for (std::size_t i = 0; i < beside.size(); ++i) {
+      const Estimate& t = beside[i].time;
+      const double width = std::isfinite(t.low) && std::isfinite(t.high) ? (t.high - t.low) / 2 / t.value : 0.01;
+      const double off = (simulated_us(beside[i].shape, Order::independent) / us[i] - 1) / std::max(width, 1e-3);
+      sum += off * off;
+    }
+    return sum;
+  };
+  const std::array both = {&costs.duplex_slowdown_h2d, &costs.duplex_slowdown_d2h};
+  // Each from the jobs of which it alone sets the time.
+  std::array<double, 2> alone{1, 1};
+  for (std::size_t way : {0, 1, 0, 1})
+    for (std::size_t k = 0; k < beside.size(); ++k) {
+      const JobShape& shape = beside[k].shape;
+      if (way ? shape.bytes_out < 2 * shape.bytes_in : shape.bytes_in < 2 * shape.bytes_out) continue;
+      const auto time = [&](double s) {
+        *both[way] = s;
+        return simulated_us(shape, Order::independent);
+      };
+      *both[1 - way] = alone[1 - way];
+      alone[way] = time(1) < us[k] ? where_reaches(us[k], 1, most_slow_down, time) : 1;
+    }
+  // Which way sets the time of equal sizes may be either: the nearest minimum from both sides.
+  std::array<double, 2> best{not_measured, not_measured};
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::array start : {alone, std::array{1.0, alone[1]}, std::array{alone[0], 1.0}}) {
+    for (std::size_t way : {0, 1}) *both[way] = start[way];
+    for (double moved = 1; moved > 1e-6;) {
+      moved = 0;
+      for (double* slow : both) {
+        const double before = *slow;
+        const auto at = [&](double s) {
+          *slow = s;
+          return distance();
+        };
+        *slow = boost::math::tools::brent_find_minima(at, std::max(1.0, 0.9 * before), 1.1 * before, 30).first;
+        moved = std::max(moved, std::abs(*slow - before));
+      }
+    }
+    if (const double now = distance(); now < least) {
+      least = now;
+      best = {*both[0], *both[1]};
+    }
   }
-  const auto with_interval = [&](double& slow, const JobShape& shape, const Estimate& t) {
-    const double value = slow;
-    const Estimate e{value, solve(slow, shape, t.low), solve(slow, shape, t.high), "1",
-                     "64 MiB one way and 16 MiB the other at once, through the simulator"};
-    slow = value;
-    return e;
-  };
-  add(Cost::duplex_slowdown_h2d, with_interval(costs.duplex_slowdown_h2d, more_in, *t_in),
-      "how many times longer bytes take to the device beside a copy from it");
-  add(Cost::duplex_slowdown_d2h, with_interval(costs.duplex_slowdown_d2h, more_out, *t_out),
-      "how many times longer bytes take from the device beside a copy to it");
+  return best;
 }
 
 // Chunks of one size, copied in and out in a stream each, with a kernel of one block between, as the host issues them:
