@@ -80,7 +80,7 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
     text = words(folder, "laws", patterns)
     check("SIMULATED" in text and "Stride (accesses)" in text and "Offset (B)" in text and "Ways of the branch" in text, "laws' words")
     text = words(folder, "onchip", patterns)
-    check("SIMULATED" in text and "L1" in text and "L2" in text and "bytes a cycle and unit" in text, "onchip's words")
+    check("SIMULATED" in text and "L1" in text and "L2" in text and "bytes per cycle and SM" in text, "onchip's words")
 
     products = os.path.join(folder, "products.json")
     write_products(products, {"fp32": {(1, 64): 10, (1, 128): 20, (4, 128): 76, (2, 128): 39, (4, 72): 40, (4, 512): 80},

@@ -143,7 +143,7 @@ void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
                decimal("% of limit", 1, limited),
                right("95 % interval", 1),
                decimal(loads     ? "cycles"
-                       : by_unit ? "a cycle and unit"
+                       : by_unit ? "per cycle and SM"
                                  : "per cycle",
                        by_unit ? 0 : 2),
                right("passes", 3, law.has_value()),

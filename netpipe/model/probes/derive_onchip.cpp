@@ -16,7 +16,7 @@ namespace {
 
 constexpr double for_banks = 0.05, for_pieces = 0.01;
 constexpr unsigned lane_bytes = 4;
-constexpr const char *per_unit = "bytes a cycle and unit", *operations_per_unit = "operations a cycle and unit";
+constexpr const char *per_unit = "B/cycle/SM", *operations_per_unit = "ops/cycle/SM";
 
 // The fastest of the shapes that qualify, in bytes or operations per cycle of one unit.
 template <class Qualifies>

@@ -37,7 +37,7 @@ def draw(trace, case=None):
         axes.plot(size, median, color=color, linestyle=dashes, marker=marker, markersize=3.2, label=label)
         axes.fill_between(size, low, high, color=color, alpha=0.25, linewidth=0)
     axes.set_ylim(bottom=0)
-    axes.set_ylabel("Bandwidth (bytes a cycle and unit)")
+    axes.set_ylabel("Bandwidth (bytes per cycle and SM)")
     figure.size_axis(axes, min(c[0].min() for _, c in drawn), max(c[0].max() for _, c in drawn), label="Set that all units read")
     figure.headline(picture, figure.title_of([p for p, _ in drawn], "reads on the chip"), "16 bytes a thread")
     axes.legend()
