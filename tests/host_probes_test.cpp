@@ -133,6 +133,27 @@ TEST_CASE("work is counted by hand") {
   }
 }
 
+TEST_CASE("a large set is walked through piece by piece, and each piece holds what its passes make of it") {
+  if (isas_here().empty()) return;
+  const Probe& bandwidth = find_probe("bandwidth", "host");
+  for (const ProbeCase& question : bandwidth.cases("host")) {
+    CAPTURE(title(question));
+    const auto walk = open(bandwidth, question, 96 * MiB);
+    const ProbeStep step{question, {.access_bytes = 8, .bytes = 96 * MiB}};
+    walk->prepare(step);
+    const bool twice = question.operation == Operation::rmw;
+    CHECK(walk->work() == doctest::Approx((twice ? 2.0 : 1.0) * 32 * MiB).epsilon(1e-3));
+    std::vector<ProbeSample> samples;
+    for (const std::uint64_t repeats : {1, 2, 5}) {  // one of three pieces; the other two; around
+      REQUIRE(walk->run(repeats, samples));
+      CHECK(walk->check(std::span(samples).last(1)).value_or("") == "");
+    }
+    walk->prepare(step);  // the same again goes on where it was
+    REQUIRE(walk->run(2, samples));
+    CHECK(walk->check(std::span(samples).last(1)).value_or("") == "");
+  }
+}
+
 TEST_CASE("what cannot run says which option and why") {
   if (isas_here().empty()) return;
   const auto refused = [](const std::string& probe, const Shape& shape) {

@@ -18,6 +18,9 @@ constexpr std::uint64_t assumed_middle = 512 * KiB;
 // A block's part is walked through until it makes so much: some 30 us at least, beside which reading the clocks is
 // nothing, also where the set fits a cache.
 constexpr std::uint64_t min_bytes_of_repeat = 8 * MiB;
+// A part far larger than that is walked through piece by piece, each the next time: what was in a cache of the piece
+// before is gone by then, and a repeat takes some 3 ms instead of as long as the whole set.
+constexpr std::uint64_t bytes_of_piece = 32 * MiB;
 // A store and a later load whose addresses differ by a multiple of 4 KiB look alike to the load; arrays of one thread
 // therefore begin this far off such a multiple.
 constexpr std::uint64_t alias_bytes = 4096, skew_bytes = 1536;
@@ -45,50 +48,79 @@ class HostBandwidthRunner final : public HostRunner {
     loop_ = loops::find(isa_for(shape()), question().operation, question().form, shape().ilp);
     take_threads();
     const unsigned arrays = loops::arrays(question().operation);
-    const std::uint64_t elements = elements_of(question().operation, shape()), pass_bytes = elements * 8 * arrays;
-    passes_of_repeat_ = (min_bytes_of_repeat + pass_bytes - 1) / pass_bytes;
-    run_passes_ = 0;
+    const std::uint64_t elements = elements_of(question().operation, shape());
     // Points with the same slices differ in the loop alone, which goes on where the last one ended: to lay out far more
     // than the caches hold takes longer than to walk through it.
     const Arrangement wanted{question(), shape().blocks, elements};
     if (std::exchange(arrangement_, wanted) == wanted) return;
     lay_out(elements, arrays);
-    passes_ = 0;
+    const std::uint64_t repeat_bytes = slices_[0].elements * 8 * arrays;
+    passes_of_repeat_ = (min_bytes_of_repeat + repeat_bytes - 1) / repeat_bytes;
+    passes_.assign(pieces_, 0);
+    checked_ = passes_;
+    next_ = 0;
   }
   ProbeSample launch(std::uint64_t repeats) override {
-    run_passes_ = repeats * passes_of_repeat_;
-    ProbeSample sample = threads_->run([&](unsigned block) { loop_(slices_[block], passes_, run_passes_); });
-    passes_ += run_passes_;
+    // What is in one piece is walked through in one go.
+    const std::uint64_t visits = pieces_ == 1 ? 1 : repeats;
+    run_passes_ = pieces_ == 1 ? repeats * passes_of_repeat_ : passes_of_repeat_;
+    const auto piece = [&](std::uint64_t visit) { return (next_ + visit) % pieces_; };
+    ProbeSample sample = threads_->run([&](unsigned block) {
+      for (std::uint64_t visit = 0; visit < visits; ++visit)
+        loop_(slice(block, piece(visit)), passes_[piece(visit)] + visit / pieces_ * run_passes_, run_passes_);
+    });
+    for (std::uint64_t visit = 0; visit < visits; ++visit) passes_[piece(visit)] += run_passes_;
+    next_ = piece(visits);
     return sample;
   }
+  // All that was walked through since it was looked at last.
   std::optional<std::string> wrong_result() override {
-    std::vector<std::optional<std::string>> wrong(slices_.size());
+    std::vector<std::optional<std::string>> wrong(shape().blocks);
     threads_->each([&](unsigned block) {
-      wrong[block] = loops::check(question().operation, slices_[block], passes_, run_passes_);
+      for (std::uint64_t piece = 0; piece < pieces_ && !wrong[block]; ++piece)
+        if (passes_[piece] != checked_[piece])
+          wrong[block] = loops::check(question().operation, slice(block, piece), passes_[piece], run_passes_);
     });
+    checked_ = passes_;
     for (std::size_t block = 0; block < wrong.size(); ++block)
       if (wrong[block]) return fmt::format("block {}: {}", block, *wrong[block]);
     return std::nullopt;
   }
-  // Every block's arrays in pages of its own, touched first by its own thread.
+  loops::Slice& slice(std::size_t block, std::uint64_t piece) { return slices_[block * pieces_ + piece]; }
+
+  // Every block's arrays in pages of its own, touched first by its own thread. Where all cores are of one NUMA node,
+  // whoever touched a page first does not matter, and the pages stay: a virtual machine whose host had taken them back
+  // waited 3 s for a GiB, and each array of each operation is laid out in turn.
   void lay_out(std::uint64_t elements, unsigned arrays) {
     const std::uint64_t array = padded(elements * 8, alias_bytes) + skew_bytes;
     const std::uint64_t block =
         padded(arrays * array, arrays * array < host::huge_page_bytes ? alias_bytes : host::huge_page_bytes);
-    memory_ = {};  // given back before more is taken
-    memory_ = host::Pages(block * shape().blocks);
-    slices_.assign(shape().blocks, {});
+    const std::uint64_t wanted = block * shape().blocks;
+    if (!one_node_ || memory_.bytes() < wanted) {
+      memory_ = {};  // given back before more is taken
+      memory_ = host::Pages(one_node_ ? std::max(wanted, most_of_all()) : wanted);
+    }
+    pieces_ = std::max<std::uint64_t>(1, elements * 8 * arrays / bytes_of_piece);
+    const std::uint64_t of_piece = elements / pieces_ / loops::granularity * loops::granularity;
+    slices_.assign(shape().blocks * pieces_, {});
     for (std::size_t i = 0; i < slices_.size(); ++i) {
       const auto at = [&](unsigned nth) {
-        return nth < arrays ? reinterpret_cast<double*>(memory_.data() + i * block + nth * array) : nullptr;
+        std::byte* const start = memory_.data() + i / pieces_ * block + nth * array;
+        return nth < arrays ? reinterpret_cast<double*>(start) + i % pieces_ * of_piece : nullptr;
       };
-      slices_[i] = {.x = at(0), .y = at(1), .z = at(2), .elements = elements};
+      slices_[i] = {.x = at(0), .y = at(1), .z = at(2), .elements = of_piece};
     }
-    threads_->each([&](unsigned i) { loops::fill(question().operation, slices_[i]); });
-    if (memory_.bytes() > largest_) {
-      largest_ = memory_.bytes();
-      largest_huge_ = memory_.huge_bytes();
+    threads_->each([&](unsigned i) {
+      for (std::uint64_t piece = 0; piece < pieces_; ++piece) loops::fill(question().operation, slice(i, piece));
+    });
+    if (wanted > largest_) {
+      largest_ = wanted;
+      largest_huge_ = std::min(wanted, memory_.huge_bytes());
     }
+  }
+  // At least what any of the shapes needs that this runner was opened for, on any number of cores.
+  std::uint64_t most_of_all() const {
+    return max_bytes() + cores() * (loops::most_arrays * (alias_bytes + skew_bytes) + host::huge_page_bytes);
   }
 
   struct Arrangement {
@@ -97,11 +129,15 @@ class HostBandwidthRunner final : public HostRunner {
     std::uint64_t elements = 0;
     bool operator==(const Arrangement&) const = default;
   };
+  const bool one_node_ = host::of_one_node(host::core_cpus());
   Arrangement arrangement_;
   loops::Loop loop_ = nullptr;
   host::Pages memory_;
-  std::vector<loops::Slice> slices_;
-  std::uint64_t passes_ = 0, run_passes_ = 0, passes_of_repeat_ = 1;
+  std::uint64_t pieces_ = 1;           // of each block's part, walked through in turn
+  std::vector<loops::Slice> slices_;   // block by block, piece by piece
+  std::vector<std::uint64_t> passes_;  // over each piece, since it was filled; as many when it was checked last
+  std::vector<std::uint64_t> checked_;
+  std::uint64_t next_ = 0, run_passes_ = 0, passes_of_repeat_ = 1;
   std::uint64_t largest_ = 0, largest_huge_ = 0;
 };
 

@@ -10,7 +10,13 @@ namespace {
 
 // Small whole numbers, of a period that divides no power of two: sums are exact in any order, and an element that
 // ended up in another's place shows.
-double first(std::uint64_t i) { return static_cast<double>(1 + i % 1021); }
+class Firsts {
+ public:
+  double next() { return value_ = value_ == 1021 ? 1 : value_ + 1; }
+
+ private:
+  double value_ = 0;
+};
 
 // Each step's address waits for the sum of the step before.
 void rmw_dependent(Slice& slice, std::uint64_t, std::uint64_t passes) {
@@ -45,9 +51,10 @@ unsigned arrays(Operation operation) {
 unsigned touches(Operation operation) { return operation == Operation::rmw ? 2 : arrays(operation); }
 
 void fill(Operation operation, Slice& s) {
+  Firsts firsts;
   for (std::uint64_t i = 0; i < s.elements; ++i) {
-    s.x[i] = first(i);
-    if (s.y) s.y[i] = operation == Operation::triad ? first(i) + 1 : 0;
+    s.x[i] = firsts.next();
+    if (s.y) s.y[i] = operation == Operation::triad ? s.x[i] + 1 : 0;
     if (s.z) s.z[i] = 0;
   }
   s.sum = 0;
@@ -55,8 +62,9 @@ void fill(Operation operation, Slice& s) {
 
 std::optional<std::string> check(Operation operation, const Slice& s, std::uint64_t passes, std::uint64_t run_passes) {
   double sum = 0;
+  Firsts firsts;
   for (std::uint64_t i = 0; i < s.elements; ++i) {
-    const double f = first(i);
+    const double f = firsts.next();
     double is = s.x[i], must = f;
     if (operation == Operation::rmw) must = f + static_cast<double>(passes);
     if (operation == Operation::write && passes) must = static_cast<double>(passes);

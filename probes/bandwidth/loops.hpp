@@ -32,7 +32,8 @@ using Loop = void (*)(Slice&, std::uint64_t passes_before, std::uint64_t passes)
 Loop find(Isa, Operation, Form, unsigned ilp);
 unsigned lanes(Isa);  // doubles in one access
 
-unsigned arrays(Operation);    // 1 to 3; 0 where it is none of these operations
+constexpr unsigned most_arrays = 3;
+unsigned arrays(Operation);    // 1 to most_arrays; 0 where it is none of these operations
 unsigned touches(Operation);   // elements read and written in one step, each counted
 void fill(Operation, Slice&);  // what the loops start from
 // Nothing if the slice is what so many passes since fill(), the last run_passes of them in one run, make of it.

@@ -40,9 +40,9 @@ class HostLatencyRunner final : public ProbeRunner {
  private:
   void set_up() override {
     const std::uint64_t lines = shape().bytes / chase::line_bytes;
-    // Once around, so that what fits a cache is in it; of a set that no cache holds, as much as fills the last one.
-    const std::uint64_t last = host::last_level_cache_bytes() / chase::line_bytes;
-    const std::uint64_t warm = last ? std::min(lines, last) : lines;
+    // Linking writes each line in the order of the chase, and leaves in the caches what a walk around would. Once
+    // around besides, for the translations of small sets.
+    const std::uint64_t warm = std::min(lines, large_bytes / chase::line_bytes);
     order_ = chase::random_order(lines, window_bytes / chase::line_bytes, seed);
     thread_.each([&](unsigned) {
       chase::link(memory_.data(), order_);

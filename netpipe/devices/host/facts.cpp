@@ -169,6 +169,11 @@ std::uint64_t bytes_of(hwloc_obj_t cache) { return cache ? cache->attr->cache.si
 
 std::vector<unsigned> core_cpus() { return cpu_of_each_core(this_machine(), thread_cpus().get()); }
 
+bool of_one_node(const std::vector<unsigned>& cpus) {
+  const hwloc_obj_t first = cpus.empty() ? nullptr : node_of_cpu(this_machine(), cpus.front());
+  return first && std::ranges::all_of(cpus, [&](unsigned cpu) { return node_of_cpu(this_machine(), cpu) == first; });
+}
+
 bool pin_thread(unsigned cpu) {
   const Bitmap one(hwloc_bitmap_alloc());
   hwloc_bitmap_only(one.get(), cpu);

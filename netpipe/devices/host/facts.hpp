@@ -20,6 +20,9 @@ std::uint64_t last_level_cache_bytes();
 // One cpu of each core in the calling thread's affinity mask: the first that is allowed, in the order of the machine.
 std::vector<unsigned> core_cpus();
 
+// Whether memory lies on the same NUMA node whichever of them touches it first; false where that is not known.
+bool of_one_node(const std::vector<unsigned>& cpus);
+
 // Confines the calling thread to one cpu. False if the system refuses.
 bool pin_thread(unsigned cpu);
 // The same for another thread of this process, by the number that the system has for it (gettid); and the cpu that it
