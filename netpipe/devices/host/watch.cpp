@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -24,13 +25,26 @@ constexpr double too_much_stolen = 0.25;
 // Of the visit's time. A switch to a kernel thread and back takes some us.
 constexpr double too_much_waiting = 0.02;
 
-Seconds waited_by_threads() {
-  Seconds sum{0};
+std::map<int, ThreadTime> own_threads() {
+  std::map<int, ThreadTime> all;
   std::error_code ignored;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
     std::ifstream file(task.path() / "schedstat");
     double ran = 0, waited = 0;
-    if (file >> ran >> waited) sum += Seconds{waited * 1e-9};
+    if (file >> ran >> waited)
+      all[std::atoi(task.path().filename().c_str())] = {Seconds{ran * 1e-9}, Seconds{waited * 1e-9}};
+  }
+  return all;
+}
+
+// By those that had work for most of the visit.
+Seconds waited_by_workers(const Processors& begin, const Processors& end) {
+  Seconds sum{0};
+  for (const auto& [thread, now] : end.threads) {
+    const auto known = begin.threads.find(thread);
+    const ThreadTime before = known == begin.threads.end() ? ThreadTime{} : known->second;
+    const Seconds waited = now.waited - before.waited;
+    if (now.ran - before.ran + waited > (end.at - begin.at) / 2) sum += waited;
   }
   return sum;
 }
@@ -82,7 +96,7 @@ Processors read_processors() {
     p.others = (ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6]) * tick - own_time();
     p.stolen = ticks[7] * tick;
   }
-  p.waited = waited_by_threads();
+  p.threads = own_threads();
   p.at = steady_clock().now();
   return p;
 }
@@ -148,7 +162,7 @@ Disturbance Watch::end() {
   Disturbance found;
   const auto add = [&](Cause cause) { found.causes |= static_cast<std::uint32_t>(cause); };
   const Seconds visit = now.at - begin_.at;
-  if (visit > Seconds{0} && (now.waited - begin_.waited) > too_much_waiting * visit) add(Cause::host_busy);
+  if (visit > Seconds{0} && waited_by_workers(begin_, now) > too_much_waiting * visit) add(Cause::host_busy);
   // The window goes back at least to the beginning of the visit.
   const Processors* from = &noted_.front();
   for (const Processors& one : noted_)

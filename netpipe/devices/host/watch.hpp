@@ -2,9 +2,10 @@
 //
 // What it rests on. /proc/stat counts the time of all processes, and what the host of a virtual machine took, in steps
 // of 10 ms for each processor; this process's own time is known to the nanosecond, and the rest is others'. So it takes
-// a window of some 200 ms to see others, and a visit is judged by the window that ends with it. How long this process's
-// threads had work and no processor (/proc/self/task/*/schedstat) is known to the nanosecond, and judges the visit
-// alone. None of them sees the sibling hyperthread of a virtual machine's core: see quiet_core.hpp.
+// a window of some 200 ms to see others, and a visit is judged by the window that ends with it. How long a thread of
+// this process had work and no processor (/proc/self/task/*/schedstat) is known to the nanosecond, and judges the visit
+// alone: of those that had work for most of it, for one that is woken beside them may wait for them, and they are what
+// is timed. None of them sees the sibling hyperthread of a virtual machine's core: see quiet_core.hpp.
 #pragma once
 
 #include <deque>
@@ -18,12 +19,18 @@
 
 namespace npgpu::host {
 
+// Of a thread since it started.
+struct ThreadTime {
+  Seconds ran{0};
+  Seconds waited{0};  // it had work and no processor
+};
+
 // What the processors did since the machine started.
 struct Processors {
-  Seconds at{0};      // of the steady clock
-  Seconds others{0};  // time of all processes but this one
-  Seconds stolen{0};  // taken by the host of this virtual machine
-  Seconds waited{0};  // threads of this process had work and no processor
+  Seconds at{0};                      // of the steady clock
+  Seconds others{0};                  // time of all processes but this one
+  Seconds stolen{0};                  // taken by the host of this virtual machine
+  std::map<int, ThreadTime> threads;  // of this process, by the system's number
 };
 // What the system does not say stays 0.
 Processors read_processors();
