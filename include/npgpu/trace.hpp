@@ -39,6 +39,12 @@ inline constexpr auto fields_of<TraceRoot> =
 
 // Group name under /provenance (build, host, gpu0, slurm, environment) and its attributes.
 using Provenance = std::vector<std::pair<std::string, Facts>>;
+// Of one of its groups; none if it has no such group.
+inline Facts facts_of(const Provenance& provenance, std::string_view group) {
+  for (const auto& [name, facts] : provenance)
+    if (name == group) return facts;
+  return {};
+}
 
 template <class K> using AllSeries = std::vector<Series<K>>;
 

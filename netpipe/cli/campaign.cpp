@@ -116,8 +116,7 @@ class Run {
   static constexpr const char* choices = "ranks_chunks";
   void recall_choices() {
     if (!before_ || !options_.together.recall) return;
-    const auto known = std::ranges::find(before_->provenance, choices, &Provenance::value_type::first);
-    if (known != before_->provenance.end()) options_.together.recall(known->second);
+    options_.together.recall(facts_of(before_->provenance, choices));
   }
   void note_choices() {
     if (!options_.together.choices) return;

@@ -30,8 +30,10 @@ constexpr const char* module_name = NPGPU_LEGACY_MODULE;
 // NPmpi: the ends are two ranks; the others have both ends in one process.
 #ifdef NPGPU_LEGACY_RANKS
 constexpr bool between_ranks = true;
-void meet_the_other() {
-  if (const int size = ranks::meet({}).size(); size != 2)
+void meet_the_other(Seconds patience) {
+  ranks::Patience how;
+  how.until_parted = patience;
+  if (const int size = ranks::meet(how).size(); size != 2)
     throw Error(ErrorKind::usage,
                 fmt::format("it takes two ranks, and there {} {}: mpirun -n 2 NPmpi", size == 1 ? "is" : "are", size));
 }
@@ -43,7 +45,7 @@ void part(int code) {
 }
 #else
 constexpr bool between_ranks = false;
-void meet_the_other() {}
+void meet_the_other(Seconds) {}
 TransferCase usual_case(const std::string& device, Direction direction) {
   return case_on(module_name, device, direction);
 }
@@ -73,8 +75,10 @@ struct Settings {
       "  --soffset N --roffset N        bytes past an aligned address\n"
       "  --direction h2d|d2h|d2d|h2h --memory pageable|pinned|write-combined --device ID\n"
       "  -o FILE               instead of np.out\n"
+      "{2}"
       "Payloads are always checked, outside the timed loop.\n",
-      module_name, 192 * MiB);
+      module_name, 192 * MiB,
+      between_ranks ? "  --rank-timeout N      seconds until a rank that does not answer is given up (60)\n" : "");
   std::exit(code);
 }
 
@@ -90,6 +94,18 @@ std::uint64_t whole(const char* option, const char* text) {
 template <class E> E one_of(const char* option, const char* text) {
   if (const auto value = named<E>(text)) return *value;
   throw Error(ErrorKind::usage, fmt::format("--{}: '{}' is none of {}", option, text, choices<E>()));
+}
+
+// Read by itself: it bounds the beginning of MPI, and only then may options be complained of, by one rank.
+Seconds rank_timeout(int argc, char** argv) {
+  constexpr std::string_view name = "--rank-timeout";
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == name && i + 1 < argc) return Seconds{static_cast<double>(whole("rank-timeout", argv[i + 1]))};
+    if (word.starts_with(name) && word.substr(name.size()).starts_with('='))
+      return Seconds{static_cast<double>(whole("rank-timeout", argv[i] + name.size() + 1))};
+  }
+  return Seconds{60};
 }
 
 Settings settings(int argc, char** argv) {
@@ -108,7 +124,7 @@ Settings settings(int argc, char** argv) {
         [=, &s](const char*) { s.perturbation = 0, s.schedule.trials = trials, s.schedule.target = Seconds{target}; });
   };
   const auto set = [](auto& to, auto value) { return Act([&to, value](const char*) { to = value; }); };
-  const std::map<std::string, std::pair<bool, Act>> acts{
+  std::map<std::string, std::pair<bool, Act>> acts{
       {"start", {true, number(s.start)}},
       {"end", {true, number(s.end)}},
       {"pert", {true, number(s.perturbation)}},
@@ -130,6 +146,7 @@ Settings settings(int argc, char** argv) {
       {"memory", {true, [&](const char* name) { memory = one_of<Memory>(name, optarg); }}},
       {"device", {true, [&](const char*) { device = optarg; }}},
       {"help", {false, [](const char*) { usage(exit_code::done); }}}};
+  if (between_ranks) acts["rank-timeout"] = {true, [](const char*) {}};  // known since before MPI began
   std::vector<option> options;
   for (const auto& [name, act] : acts) options.push_back({name.c_str(), act.first, nullptr, 0});
   options.push_back({});
@@ -185,7 +202,7 @@ void measure(const Settings& s) {
 
 int main(int argc, char** argv) {
   try {
-    meet_the_other();
+    meet_the_other(rank_timeout(argc, argv));
     measure(settings(argc, argv));
     return exit_code::done;
   } catch (const std::exception& e) {

@@ -31,11 +31,6 @@ std::vector<StageCost> stages_with(const Facts& facts, int partner, std::uint64_
   }
 }
 
-Facts facts_of(const Trace& trace, const char* group) {
-  const auto known = std::ranges::find(trace.provenance, group, &Provenance::value_type::first);
-  return known == trace.provenance.end() ? Facts{} : known->second;
-}
-
 // A case but for its chunk.
 TransferCase whatever_chunk(TransferCase c) {
   c.chunk_bytes = 0;
@@ -45,8 +40,8 @@ TransferCase whatever_chunk(TransferCase c) {
 }  // namespace
 
 std::vector<StagedMessages> staged_messages(const Trace& trace) {
-  const Facts ranks = facts_of(trace, "ranks"), costs = facts_of(trace, "ranks_after"),
-              choices = facts_of(trace, "ranks_chunks");
+  const Facts ranks = facts_of(trace.provenance, "ranks"), costs = facts_of(trace.provenance, "ranks_after"),
+              choices = facts_of(trace.provenance, "ranks_chunks");
   const double own = number_fact(costs.empty() ? ranks : costs, "rank");
   std::map<TransferCase, std::map<std::uint64_t, StagedSize>> all;
   for (const TransferSeries& series : trace.of<Transfers>()) {
