@@ -19,11 +19,7 @@ namespace {
 
 // What the run's environment said of Slurm; empty if nothing.
 std::string slurm(const Trace& run, const std::string& name) {
-  for (const auto& [group, facts] : run.provenance)
-    if (group == "slurm")
-      if (const Fact* const fact = find_fact(facts, name); fact && std::holds_alternative<std::string>(*fact))
-        return std::get<std::string>(*fact);
-  return {};
+  return text_fact(facts_of(run.provenance, "slurm"), name);
 }
 
 // "4711", or "4711_3" of an array.

@@ -34,7 +34,7 @@ std::vector<DeviceOverview> devices_of(const Trace& trace) {
   return all;
 }
 
-Facts facts_of(const Provenance& provenance, const DeviceOverview& device) {
+Facts device_facts(const Provenance& provenance, const DeviceOverview& device) {
   for (const auto& [group, facts] : provenance)
     if (model::are_of(facts, device.id, device.uuid)) return facts;
   return {};
@@ -78,11 +78,9 @@ void add_missing(std::vector<std::string>& missing, const DeviceOverview& device
 
 std::vector<std::string> not_measured_of(const Trace& trace, const Overview& all) {
   std::vector<std::string> missing;
-  for (const auto& [group, facts] : trace.provenance)
-    if (group == "plan")
-      for (const auto& [name, why] : facts)
-        if (const auto* text = std::get_if<std::string>(&why); text && name.starts_with("left_out"))
-          missing.push_back(*text);
+  for (const auto& [name, why] : facts_of(trace.provenance, "plan"))
+    if (const auto* text = std::get_if<std::string>(&why); text && name.starts_with("left_out"))
+      missing.push_back(*text);
   for (const DeviceOverview& device : all.gpus) add_missing(missing, device, trace);
   if (all.host && all.gpus.empty()) add_missing(missing, *all.host, trace);
   return missing;
@@ -101,7 +99,7 @@ Overview overview_of(const Trace& trace) {
   const std::vector<MeasuredCosts> costs = stream_costs(trace);
   for (DeviceOverview& device : devices_of(trace)) {
     const OfDevice its{device.id, device.uuid};
-    device.facts = facts_of(trace.provenance, device);
+    device.facts = device_facts(trace.provenance, device);
     device.copies = model::copy_curves(trace, its);
     device.bandwidth = model::bandwidth_figures(trace, its);
     device.compute = model::compute_figures(trace, its);

@@ -131,9 +131,8 @@ std::vector<Entry> who_of(const Overview& all) {
       if (const auto items = gpu_items(plain); said.insert(items).second) entries.push_back({label_of(gpu), items});
     }
   }
-  for (const auto& [group, facts] : all.provenance)
-    if (group == "host")
-      if (auto items = host_items(facts); !items.empty()) entries.push_back({"host", std::move(items)});
+  if (auto items = host_items(facts_of(all.provenance, "host")); !items.empty())
+    entries.push_back({"host", std::move(items)});
   return entries;
 }
 
