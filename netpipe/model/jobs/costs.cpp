@@ -26,14 +26,11 @@ struct WeighedTime {
 };
 
 // The mean with weights 1/half^2, and half of its own interval: wider if the times differ by more than theirs allow.
-// An interval that is not known is taken for 1 %, and then the mean's is not known.
+// Where an interval is not known, the mean's is not either.
 WeighedTime weighed_mean(const std::vector<WeighedTime>& times) {
   double weights = 0, sum = 0, squares = 0;
   bool known = true;
-  const auto weight_of = [](const WeighedTime& t) {
-    const double half = std::isfinite(t.half) ? t.half : 0.01 * t.us;
-    return 1 / std::pow(std::max(half, 1e-3 * t.us), 2);
-  };
+  const auto weight_of = [](const WeighedTime& t) { return 1 / std::pow(half_for_weight(t.us, t.half), 2); };
   for (const WeighedTime& t : times) {
     known = known && std::isfinite(t.half);
     weights += weight_of(t);
@@ -195,12 +192,13 @@ void CostMeasuring::large_copies(bool in) {
   Curve& curve = in ? out_.costs.copy_h2d : out_.costs.copy_d2h;
   const double gap_us = microseconds(in ? out_.costs.gap.h2d : out_.costs.gap.d2h);
   std::vector<Curve::Point> points(curve.points().begin(), curve.points().end());
+  const std::vector<JobSummary> copies = back_to_back(in);
   Estimate rate;
   rate.unit = "bytes per second";
   for (Curve::Point& point : points) {
     if (point.x < static_cast<double>(16 * MiB)) continue;
     std::vector<WeighedTime> times;
-    for (const JobSummary& s : back_to_back(in)) {
+    for (const JobSummary& s : copies) {
       const double n = s.job.chunks;
       if (static_cast<double>(s.job.bytes_in + s.job.bytes_out) != n * point.x) continue;
       times.push_back({(s.time_us.value - gate_us_) / n - gap_us, (s.time_us.high - s.time_us.low) / 2 / n});

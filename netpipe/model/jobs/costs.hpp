@@ -44,7 +44,7 @@ class CostMeasuring {
     Estimate time;  // us
   };
   std::vector<Beside> large_copies_beside() const;
-  std::array<double, 2> slow_downs(const std::vector<Beside>&, const std::vector<double>& us);
+  std::array<double, 2> slow_downs(const std::vector<Beside>&, const std::vector<double>& us) const;
   void both_directions();
   void duplex_extra_gap();
   void way_to_device();
@@ -58,8 +58,14 @@ class CostMeasuring {
   // Adds a parameter. Times below 0, which are scatter, become 0, and the note says so.
   CostParameter& add(Cost, Estimate, std::string meaning);
   void miss(const std::string& what);
-  // A job behind the gate, in us, as the simulator has it with the costs so far.
-  double simulated_us(const JobShape&, Order, double kernel_us = 0, Workload sort = Workload::none) const;
+  // The costs so far, but for those of the host's calls: what a job behind the gate takes.
+  StreamCosts costs_behind_gate() const;
+  // Such a job, in us, as the simulator has it with these costs, or with those so far.
+  double simulated_us(const StreamCosts&, const JobShape&, Order, double kernel_us = 0,
+                      Workload sort = Workload::none) const;
+  double simulated_us(const JobShape& shape, Order order, double kernel_us = 0, Workload sort = Workload::none) const {
+    return simulated_us(costs_behind_gate(), shape, order, kernel_us, sort);
+  }
   double kernel_us(Workload, const JobShape&) const;  // of the unsplit kernel alone; NaN if it was not measured
   Job job(const JobShape&, double kernel_us, Workload sort = Workload::none) const;
 

@@ -59,11 +59,16 @@ Job CostMeasuring::job(const JobShape& shape, double kernel_us, Workload sort) c
   return job;
 }
 
-double CostMeasuring::simulated_us(const JobShape& shape, Order order, double kernel_us, Workload sort) const {
+StreamCosts CostMeasuring::costs_behind_gate() const {
   StreamCosts costs = out_.costs;
   costs.issue = {};
   costs.issue_h2d = costs.issue_kernel = costs.issue_d2h = {};
   costs.submit = Seconds{0};
+  return costs;
+}
+
+double CostMeasuring::simulated_us(const StreamCosts& costs, const JobShape& shape, Order order, double kernel_us,
+                                   Workload sort) const {
   return gate_us_ +
          microseconds(simulate_total(job(shape, kernel_us, sort), shape.chunks, costs, order, shape.streams).total);
 }
@@ -147,14 +152,15 @@ std::vector<CostMeasuring::Beside> CostMeasuring::large_copies_beside() const {
 // To the device and from it: those with which the simulator comes closest to these times, each weighed by its interval.
 // Of equal sizes the slower way alone sets the time; a way with more bytes sets it too, but is slowed down during a
 // part of them only. So all are taken together.
-std::array<double, 2> CostMeasuring::slow_downs(const std::vector<Beside>& beside, const std::vector<double>& us) {
-  StreamCosts& costs = out_.costs;
+std::array<double, 2> CostMeasuring::slow_downs(const std::vector<Beside>& beside,
+                                                const std::vector<double>& us) const {
+  StreamCosts costs = costs_behind_gate();
   const auto distance = [&] {
     double sum = 0;
     for (std::size_t i = 0; i < beside.size(); ++i) {
       const Estimate& t = beside[i].time;
-      const double width = std::isfinite(t.low) && std::isfinite(t.high) ? (t.high - t.low) / 2 / t.value : 0.01;
-      const double off = (simulated_us(beside[i].shape, Order::independent) / us[i] - 1) / std::max(width, 1e-3);
+      const double width = half_for_weight(t.value, (t.high - t.low) / 2) / t.value;
+      const double off = (simulated_us(costs, beside[i].shape, Order::independent) / us[i] - 1) / width;
       sum += off * off;
     }
     return sum;
@@ -168,7 +174,7 @@ std::array<double, 2> CostMeasuring::slow_downs(const std::vector<Beside>& besid
       if (way ? shape.bytes_out < 2 * shape.bytes_in : shape.bytes_in < 2 * shape.bytes_out) continue;
       const auto time = [&](double s) {
         *both[way] = s;
-        return simulated_us(shape, Order::independent);
+        return simulated_us(costs, shape, Order::independent);
       };
       *both[1 - way] = alone[1 - way];
       alone[way] = time(1) < us[k] ? where_reaches(us[k], 1, most_slow_down, time) : 1;

@@ -82,6 +82,10 @@ Estimate median_of(std::span<const double> values, const std::string& unit, cons
   return e;
 }
 
+double half_for_weight(double value, double half) {
+  return std::max(std::isfinite(half) ? half : 0.01 * value, 1e-3 * value);
+}
+
 double where_reaches(double wanted, double low, double high, const std::function<double(double)>& f) {
   for (int i = 0; i < 40; ++i) {
     const double middle = (low + high) / 2;

@@ -45,6 +45,9 @@ Estimate theil_sen(std::span<const XY>, const std::string& unit, const std::stri
 // The median of scattered values, and its interval from order statistics; as above with fewer than 6.
 Estimate median_of(std::span<const double>, const std::string& unit, const std::string& method);
 
+// Half of an interval, as a weight takes it: 1 % of the value where it is not known (NaN), and 0.1 % at least.
+double half_for_weight(double value, double half);
+
 // The x between low and high where a rising f reaches `wanted`: halved until it is known to 1e-12 of the range.
 double where_reaches(double wanted, double low, double high, const std::function<double(double)>& f);
 
