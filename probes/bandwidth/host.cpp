@@ -120,7 +120,7 @@ class HostBandwidthRunner final : public HostRunner {
   }
   // At least what any of the shapes needs that this runner was opened for, on any number of cores.
   std::uint64_t most_of_all() const {
-    return max_bytes() + cores() * (loops::most_arrays * (alias_bytes + skew_bytes) + host::huge_page_bytes);
+    return max_bytes() + cpus().size() * (loops::most_arrays * (alias_bytes + skew_bytes) + host::huge_page_bytes);
   }
 
   struct Arrangement {
@@ -129,7 +129,7 @@ class HostBandwidthRunner final : public HostRunner {
     std::uint64_t elements = 0;
     bool operator==(const Arrangement&) const = default;
   };
-  const bool one_node_ = host::of_one_node(host::core_cpus());
+  const bool one_node_ = host::of_one_node(cpus());
   Arrangement arrangement_;
   loops::Loop loop_ = nullptr;
   host::Pages memory_;

@@ -28,7 +28,7 @@ class HostRunner : public ProbeRunner {
     if (threads_ && threads_->size() == shape().blocks) return;
     threads_ = std::make_unique<PinnedThreads>(std::vector<unsigned>(cpus_.begin(), cpus_.begin() + shape().blocks));
   }
-  std::size_t cores() const { return cpus_.size(); }
+  const std::vector<unsigned>& cpus() const { return cpus_; }  // one of each core
   std::unique_ptr<PinnedThreads> threads_;
 
  private:
