@@ -27,13 +27,31 @@ namespace {
 
 constexpr const char* module_name = NPGPU_LEGACY_MODULE;
 
+std::uint64_t whole(const char* option, const char* text) {
+  char* end = nullptr;
+  errno = 0;
+  const unsigned long long value = std::strtoull(text, &end, 10);
+  if (errno || end == text || *end || *text == '-')
+    throw Error(ErrorKind::usage, fmt::format("--{}: '{}' is no whole number", option, text));
+  return value;
+}
+
 // NPmpi: the ends are two ranks; the others have both ends in one process.
 #ifdef NPGPU_LEGACY_RANKS
 constexpr bool between_ranks = true;
-void meet_the_other(Seconds patience) {
-  ranks::Patience how;
-  how.until_parted = patience;
-  if (const int size = ranks::meet(how).size(); size != 2)
+// Reads --rank-timeout ahead of the other options: it limits how long MPI may take to begin, and which rank prints
+// messages is known only after that.
+void meet_the_other(int argc, char** argv) {
+  constexpr std::string_view name = "--rank-timeout";
+  ranks::Patience patience;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const char* text = nullptr;
+    if (word == name && i + 1 < argc) text = argv[i + 1];
+    else if (word.starts_with(name) && word.substr(name.size()).starts_with('=')) text = argv[i] + name.size() + 1;
+    if (text) patience.until_parted = Seconds{static_cast<double>(whole("rank-timeout", text))};
+  }
+  if (const int size = ranks::meet(patience).size(); size != 2)
     throw Error(ErrorKind::usage,
                 fmt::format("it takes two ranks, and there {} {}: mpirun -n 2 NPmpi", size == 1 ? "is" : "are", size));
 }
@@ -45,7 +63,7 @@ void part(int code) {
 }
 #else
 constexpr bool between_ranks = false;
-void meet_the_other(Seconds) {}
+void meet_the_other(int, char**) {}
 TransferCase usual_case(const std::string& device, Direction direction) {
   return case_on(module_name, device, direction);
 }
@@ -82,30 +100,9 @@ struct Settings {
   std::exit(code);
 }
 
-std::uint64_t whole(const char* option, const char* text) {
-  char* end = nullptr;
-  errno = 0;
-  const unsigned long long value = std::strtoull(text, &end, 10);
-  if (errno || end == text || *end || *text == '-')
-    throw Error(ErrorKind::usage, fmt::format("--{}: '{}' is no whole number", option, text));
-  return value;
-}
-
 template <class E> E one_of(const char* option, const char* text) {
   if (const auto value = named<E>(text)) return *value;
   throw Error(ErrorKind::usage, fmt::format("--{}: '{}' is none of {}", option, text, choices<E>()));
-}
-
-// Read by itself: it bounds the beginning of MPI, and only then may options be complained of, by one rank.
-Seconds rank_timeout(int argc, char** argv) {
-  constexpr std::string_view name = "--rank-timeout";
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    if (word == name && i + 1 < argc) return Seconds{static_cast<double>(whole("rank-timeout", argv[i + 1]))};
-    if (word.starts_with(name) && word.substr(name.size()).starts_with('='))
-      return Seconds{static_cast<double>(whole("rank-timeout", argv[i] + name.size() + 1))};
-  }
-  return Seconds{60};
 }
 
 Settings settings(int argc, char** argv) {
@@ -202,7 +199,7 @@ void measure(const Settings& s) {
 
 int main(int argc, char** argv) {
   try {
-    meet_the_other(rank_timeout(argc, argv));
+    meet_the_other(argc, argv);
     measure(settings(argc, argv));
     return exit_code::done;
   } catch (const std::exception& e) {
