@@ -60,12 +60,17 @@ def draw(trace, case=None, probe="compute"):
             left.axhline(p.document["limit_per_s"] * 1e-9, color=color, linewidth=0.7, linestyle=(0, (1, 2)), zorder=1)
     for axes, what, title in ((left, "Threads of a block", "full blocks: on all units, dashed on one"),
                               (right, "One-thread blocks of each unit", "one-thread blocks on all units")):
+        axes.set_title(title, loc="left", fontweight="bold")
+        if not axes.lines:
+            axes.set_axis_off()
+            axes.text(0, 0.95, "not measured", transform=axes.transAxes, va="top", color=GREY)
+            continue
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         axes.xaxis.set_major_formatter(figure.FuncFormatter(lambda v, _: f"{v:g}"))
         axes.yaxis.set_major_formatter(figure.FuncFormatter(lambda v, _: f"{v:g}"))
+        axes.yaxis.set_minor_formatter(figure.LogFormatter())  # 20 and 30, not powers of ten
         axes.set_xlabel(what)
-        axes.set_title(title, loc="left", fontweight="bold")
     left.set_ylabel(UNITS[probe])
     figure.headline(picture, figure.title_of(probes, probe), "best of the measured shapes; dotted: limits" if any(
         p.document["limit_per_s"] for p in probes) else "best of the measured shapes")
