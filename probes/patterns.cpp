@@ -67,7 +67,7 @@ std::vector<Shape> parts_of(const Layout& l, std::uint64_t cache_bytes, std::uin
 }  // namespace
 
 std::vector<Shape> onchip_shapes(const Layout& l, Space space) {
-  if (space == Space::l1) return parts_of(l, l1_bytes(l), 16, {1, 2, 4, 6, 8, 10, 12, 13, 14, 15, 16});
+  if (space == Space::l1) return parts_of(l, l1_bytes(l), 8, {1, 2, 3, 4, 5, 6, 7, 8});
   if (space == Space::l2) return parts_of(l, l2_bytes(l), 100, {5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100});
   if (space == Space::shared)
     return with_strides(full(l, word_bytes, shared_bytes), {1, 0, 2, 3, 4, 5, 8, 16, 31, 32, 33, 64});
@@ -298,7 +298,7 @@ std::vector<Shape> staging_shapes(const Layout& l) {
   for (std::uint32_t rung = 1; rung <= staging_rungs; ++rung)
     for (const std::uint32_t blocks_of_unit : {1, 2, 4}) {
       list.push_back({.blocks = l.units * blocks_of_unit,
-                      .threads = wide_threads,
+                      .threads = staging_threads,
                       .ilp = rung > 2 ? stages : 1,
                       .access_bytes = wide_bytes,
                       .bytes = far_bytes(l),
@@ -310,8 +310,8 @@ std::vector<Shape> staging_shapes(const Layout& l) {
 std::optional<std::string> refuses_staging(const ProbeCase&, const Shape& s) {
   if (s.stride != 1 || s.offset_bytes || s.ways != 1) return "tiles have no stride, offset or ways";
   if (s.rung < 1 || s.rung > staging_rungs) return "the rungs are 1 to " + std::to_string(staging_rungs);
-  if (s.threads != wide_threads || s.access_bytes != wide_bytes || s.ilp != (s.rung > 2 ? stages : 1))
-    return "rung " + std::to_string(s.rung) + " has " + std::to_string(wide_threads) +
+  if (s.threads != staging_threads || s.access_bytes != wide_bytes || s.ilp != (s.rung > 2 ? stages : 1))
+    return "rung " + std::to_string(s.rung) + " has " + std::to_string(staging_threads) +
            " threads, 16 bytes each, and ilp " + std::to_string(s.rung > 2 ? stages : 1);
   if (s.bytes / tile_bytes < s.blocks) return "each block needs a tile of " + std::to_string(tile_bytes) + " bytes";
   return std::nullopt;

@@ -11,7 +11,11 @@ std::uint32_t filling_blocks(const Layout&, std::uint32_t threads);
 
 namespace patterns {
 
-constexpr std::uint32_t threads = 1024, wide_threads = 256;  // of a block; of one that reads 16 bytes a thread
+constexpr std::uint32_t threads = 1024;  // of a block
+// Of a block that reads 16 bytes a thread: four of them fill a multiprocessor. Eight of 256 need more shared memory
+// than the 8 KiB that a multiprocessor keeps where the rest is L1 (each takes 1 KiB, and more): one waited until
+// another had ended, and some multiprocessors ran nine.
+constexpr std::uint32_t wide_threads = 512;
 constexpr std::uint32_t ilp_of_words = 8, ilp_wide = 4;
 constexpr std::uint32_t max_offset = 128;  // bytes
 
@@ -66,7 +70,7 @@ std::optional<std::string> refuses_product(const ProbeCase&, const Shape&);
 
 // staging: tiles of an array far beyond the caches, brought into shared memory by blocks of 256 threads in one of four
 // ways: plain loads, asynchronous copies, the same so many tiles ahead, and bulk copies as many ahead.
-constexpr std::uint32_t staging_rungs = 4, stages = 8, tile_bytes = 4096;
+constexpr std::uint32_t staging_rungs = 4, stages = 8, tile_bytes = 4096, staging_threads = 256;
 ProbeCase staging_case(const std::string& device);
 std::vector<Shape> staging_shapes(const Layout&);
 std::optional<std::string> refuses_staging(const ProbeCase&, const Shape&);

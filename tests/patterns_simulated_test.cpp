@@ -3,6 +3,7 @@
 #include "netpipe/devices/simulated/warp_accesses.hpp"
 #include "npgpu/laws.hpp"
 #include "probed.hpp"
+#include "probes/patterns.hpp"
 
 namespace patterns_simulated_test {
 
@@ -208,14 +209,15 @@ TEST_CASE("a set that L1 does not hold comes from L2, one that L2 does not hold 
   const auto schedule = classic_schedule({.trials = 3, .fixed_repeats = 100000});
   const auto rate = [&](Space space, std::uint64_t bytes) {
     const ProbeCase c = pattern("onchip", spec.id(), space);
-    const Shape shape{.blocks = 132 * 8, .threads = 256, .ilp = 4, .access_bytes = 16, .bytes = bytes};
+    const Shape shape{
+        .blocks = 132 * 4, .threads = patterns::wide_threads, .ilp = 4, .access_bytes = 16, .bytes = bytes};
     const ProbeStep step{c, shape};
     const auto runner = find_probe("onchip", spec.id()).open({&step, 1});
     const auto m = measure<Probes>(*runner, *schedule, step, {}).value();
     return m.visit.work * static_cast<double>(m.samples[0].repeats) / m.samples[0].device_us * 1e6;
   };
   CHECK(rate(Space::l1, 96 * KiB) == doctest::Approx(128 * 132 * 1980e6).epsilon(0.02));
-  CHECK(rate(Space::l1, 112 * KiB) == doctest::Approx(10500e9).epsilon(0.02));
+  CHECK(rate(Space::l1, 128 * KiB) == doctest::Approx(10500e9).epsilon(0.02));
   CHECK(rate(Space::l2, 60 * MiB) == doctest::Approx(10500e9).epsilon(0.02));
   CHECK(rate(Space::l2, 61 * MiB) == doctest::Approx(2 * 2141e9).epsilon(0.02));
 }

@@ -112,10 +112,10 @@ TEST_CASE("windows: 64 KiB in eight planes hold one window of 64 words' stride e
 
 TEST_CASE("what no kernel does is refused, in words") {
   const ProbeCase onchip{.probe = "onchip", .device = "host", .operation = Operation::read, .space = Space::l1};
-  Shape wide{.blocks = 1, .threads = 256, .ilp = 4, .access_bytes = 16, .bytes = 16 * KiB};
+  Shape wide{.blocks = 1, .threads = patterns::wide_threads, .ilp = 4, .access_bytes = 16, .bytes = 32 * KiB};
   CHECK_FALSE(patterns::refuses_onchip(onchip, wide));
   for (const auto& change : std::vector<void (*)(Shape&)>{
-           [](Shape& s) { s.stride = 2; }, [](Shape& s) { s.threads = 128; }, [](Shape& s) { s.bytes = 8 * KiB; },
+           [](Shape& s) { s.stride = 2; }, [](Shape& s) { s.threads = 128; }, [](Shape& s) { s.bytes = 16 * KiB; },
            [](Shape& s) { s.access_bytes = 4; }, [](Shape& s) { s.ilp = 8; }, [](Shape& s) { s.ways = 2; },
            [](Shape& s) { s.offset_bytes = 4; }}) {
     Shape changed = wide;

@@ -109,22 +109,6 @@ template <bool through_l1> __global__ void __launch_bounds__(wide_threads) read_
   r.results[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
-// In percent of a multiprocessor's shared memory: what the blocks that it holds at once need of it, so that all else is
-// L1. With less (cudaSharedmemCarveoutMaxL1 asks for what one block needs: 8 KiB on Hopper, where eight need 9) one of
-// them waits until another has ended, and multiprocessors that end early take two: eight blocks on one, nine on
-// another.
-int carveout_of(const void* kernel, std::uint32_t threads, int ordinal) {
-  cudaFuncAttributes own{};
-  cuda::check(cudaFuncGetAttributes(&own, kernel), "asking for a kernel's shared memory");
-  constexpr std::uint64_t granularity = 128;
-  const auto number = [&](cudaDeviceAttr which) { return static_cast<std::uint64_t>(attribute(which, ordinal)); };
-  const std::uint64_t of_block = number(cudaDevAttrReservedSharedMemoryPerBlock) +
-                                 (own.sharedSizeBytes + granularity - 1) / granularity * granularity;
-  const std::uint64_t blocks = number(cudaDevAttrMaxThreadsPerMultiProcessor) / threads;
-  const std::uint64_t all = number(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
-  return static_cast<int>((100 * blocks * of_block + all - 1) / all);
-}
-
 class OnchipRunner final : public SumsRunner {
  public:
   OnchipRunner(const Probe& probe, std::span<const ProbeStep> steps)
@@ -138,8 +122,7 @@ class OnchipRunner final : public SumsRunner {
     cuda::check(cudaMemcpyAsync(constants, words.data(), words.size() * 4, cudaMemcpyHostToDevice, stream()),
                 "filling constant memory");
     cuda::check(cudaFuncSetAttribute(read_wide<true>, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                     carveout_of(reinterpret_cast<const void*>(read_wide<true>), wide_threads,
-                                                 ordinal_or_throw(question().device))),
+                                     cudaSharedmemCarveoutMaxL1),
                 "leaving as much as possible to L1");
     cuda::check(cudaFuncSetAttribute(read_words<Shared>, cudaFuncAttributePreferredSharedMemoryCarveout,
                                      cudaSharedmemCarveoutMaxShared),

@@ -18,7 +18,7 @@ namespace npgpu::cuda {
 
 namespace {
 
-constexpr unsigned block = patterns::wide_threads, stages = patterns::stages;
+constexpr unsigned block = patterns::staging_threads, stages = patterns::stages;
 constexpr unsigned tile_bytes = patterns::tile_bytes;
 static_assert(tile_bytes == block * sizeof(uint4));
 
