@@ -16,11 +16,11 @@ import sys
 import tempfile
 
 GPU_COMMANDS = {
-    "transfer": ["transfer", "--device", "cuda:0", "--sizes", "4KiB,1MiB,64MiB", "--budget", "60ms"],
+    "transfer": ["transfer", "--device", "cuda:0", "--sizes", "4KiB,1MiB,64MiB", "--rounds", "2"],
     "probe": ["probe", "compute", "--device", "cuda:0", "--type", "fp32,fp64", "--shape",
-              "blocks=132,threads=1024,ilp=4", "--budget", "60ms"],
+              "blocks=132,threads=1024,ilp=4", "--rounds", "2"],
     "streams": ["streams", "--device", "cuda:0", "--bytes-in", "8MiB", "--bytes-out", "8MiB", "--streams", "1,4",
-                "--chunks", "4", "--budget", "60ms"],
+                "--chunks", "4", "--rounds", "2"],
 }
 HOST_COMMANDS = {
     "transfer": ["transfer", "--device", "host", "--sizes", "4KiB,256KiB,64MiB", "--budget", "60ms"],

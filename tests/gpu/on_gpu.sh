@@ -69,7 +69,7 @@ checked() {  # tool, then what is run: for each line of stdin its name and the t
 
 # Left out here: failures that are meant, which the checker would count, and what takes long without it already.
 if command -v compute-sanitizer > /dev/null; then
-  meant="'cold*,*size past all memory,*is refused*,a closed gate*,the free one of two*,gated duplex overlaps*,the lists of shapes*,every case and cut*'"
+  meant="'cold*,*size past all memory,*is refused*,a closed gate*,the free one of two*,gated duplex overlaps*,the lists of shapes*,every case and cut*,stages: each takes*'"
   probes="access atomics bandwidth compute divergence latency onchip product reduction staging tensor gemm"
   mkdir -p "$logs/memcheck" "$logs/racecheck"
   {
@@ -77,11 +77,13 @@ if command -v compute-sanitizer > /dev/null; then
       echo "$file --source-file='*/${file}_test*' --test-case-exclude=$meant"
     done
     for probe in $probes; do
-      echo "probe_$probe --subcase=$probe --test-case='every case*results*,nothing passes*'"
+      echo "probe_$probe --source-file='*/probes_test*' --subcase=$probe --test-case='every case*results*,nothing passes*'"
     done
     echo "probes --source-file='*/probes_test*' --test-case='blocks record*,what cannot be*,one runner*,limits*,a product*'"
   } | checked memcheck
-  for probe in $probes; do echo "probe_$probe --subcase=$probe --test-case='every case*results*'"; done | checked racecheck
+  for probe in $probes; do
+    echo "probe_$probe --source-file='*/probes_test*' --subcase=$probe --test-case='every case*results*'"
+  done | checked racecheck
   # Jobs in streams: memcheck has had the few jobs of odd parts, and their kernels share no memory; the example's do.
   if [ -x "$example" ]; then
     for tool in memcheck racecheck; do
