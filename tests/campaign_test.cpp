@@ -139,6 +139,19 @@ Result run(const std::filesystem::path& path, Made& made, const std::vector<JobS
   return ran;
 }
 
+// Counts how often its devices were begun anew.
+class MadeFamily final : public DeviceFamily {
+ public:
+  explicit MadeFamily(std::vector<std::string>& anew) : anew_(anew) {}
+  std::string_view kind() const override { return "made"; }
+  bool has_gpus() const override { return false; }
+  std::vector<DeviceInfo> list() const override { return {}; }
+  void begin_anew(const std::string& id) const override { anew_.push_back(id); }
+
+ private:
+  std::vector<std::string>& anew_;
+};
+
 }  // namespace
 
 TEST_CASE("steps go from case to case in the plan's order, and trials are numbered through") {
@@ -414,6 +427,17 @@ TEST_CASE("the guess of the time stays between a point's least trials and its bu
   CHECK(guessed < how.adaptive.budget.count());
   host.simulated = true;
   CHECK(guess(Batch<Jobs>{&backend, host, batch.steps, {}}, batch.steps[0], how).count() < 0.01);
+}
+
+TEST_CASE("each round but the first finds its devices begun anew") {
+  const ScratchFolder folder;
+  std::vector<std::string> anew;
+  join<DeviceFamily>(std::make_unique<MadeFamily>(anew));
+  Made made;
+  (void)run(folder / "t.h5", made, {step(Workload::memory, 1), step(Workload::compute, 4)}, IfExists::refuse,
+            made_device(), 3);
+  std::erase_if(registered<DeviceFamily>(), [](const auto& family) { return family->kind() == "made"; });
+  CHECK(anew == std::vector<std::string>{"made:0", "made:0"});
 }
 
 }  // namespace campaign_test

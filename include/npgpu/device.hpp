@@ -109,6 +109,9 @@ class DeviceFamily {
   virtual Facts counters(const std::string& id) const;
   // The link at this moment; ask right after copies, as an idle GPU may train it down to save power.
   virtual LinkState link_state(const std::string& id) const;
+  // Gives back what this process keeps on the device for as long as it runs (a GPU's context), so that what is measured
+  // next finds the device as another process would. Nothing that was allocated on the device may be in use.
+  virtual void begin_anew(const std::string& id) const;
 };
 
 namespace devices {
@@ -121,10 +124,11 @@ std::string_view kind_of(std::string_view id);
 const DeviceFamily& family_of(const std::string& id);
 DeviceInfo find(const std::string& id);
 std::vector<std::string> node(const std::string& id);
-// Of a device of no family these three know nothing.
+// Of a device of no family these four know nothing.
 std::unique_ptr<DeviceWatch> watch(const std::string& id);
 Facts counters(const std::string& id);
 LinkState link_state(const std::string& id);
+void begin_anew(const std::string& id);
 std::vector<DeviceInfo> list();  // of all families
 // The GPUs of this machine; empty where there are none, and why_no_gpu() then says why.
 std::vector<DeviceInfo> gpus();

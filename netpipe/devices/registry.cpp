@@ -27,6 +27,8 @@ Facts DeviceFamily::counters(const std::string&) const { return {}; }
 
 LinkState DeviceFamily::link_state(const std::string&) const { return {}; }
 
+void DeviceFamily::begin_anew(const std::string&) const {}
+
 namespace devices {
 
 std::string_view kind_of(std::string_view id) { return id.substr(0, id.find(':')); }
@@ -67,6 +69,10 @@ Facts counters(const std::string& id) {
 LinkState link_state(const std::string& id) {
   const DeviceFamily* const family = maybe_family_of(id);
   return family ? family->link_state(id) : LinkState{};
+}
+
+void begin_anew(const std::string& id) {
+  if (const DeviceFamily* const family = maybe_family_of(id)) family->begin_anew(id);
 }
 
 std::vector<DeviceInfo> list() {

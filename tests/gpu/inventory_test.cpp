@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "netpipe/devices/cuda/check.hpp"
+#include "netpipe/devices/cuda/handles.hpp"
 #include "npgpu/clock.hpp"
 
 namespace inventory_test {
@@ -62,6 +63,19 @@ TEST_CASE("listing the GPUs makes no context on any of them") {
   for (int i = 0; i < count; ++i) before.push_back(has_context(i));
   CHECK(cuda::inventory().size() == static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) CHECK(has_context(i) == before[static_cast<std::size_t>(i)]);
+}
+
+TEST_CASE("a device that is begun anew has no context, and takes the next work") {
+  for (int turn = 0; turn < 2; ++turn) {
+    {
+      cuda::make_current(0);
+      const cuda::Buffer one(Memory::device, MiB);
+      CHECK(cudaMemset(one.data(), 1, MiB) == cudaSuccess);
+      CHECK(has_context(0));
+    }
+    devices::begin_anew("cuda:0");
+    CHECK_FALSE(has_context(0));
+  }
 }
 
 TEST_CASE("devices are what the runtime says they are") {

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <thread>
 
+#include "netpipe/devices/cuda/peers.hpp"
 #include "netpipe/devices/cuda/watch.hpp"
 #include "netpipe/devices/host/kernel_log.hpp"
 #include "netpipe/devices/host/pci.hpp"
@@ -182,6 +183,7 @@ class Gpus final : public DeviceFamily {
     const auto gpu = NvmlDevice::find(info_of(ordinal_or_throw(id)).pci_bus_id, why);
     return gpu ? gpu->link_state() : LinkState{};
   }
+  void begin_anew(const std::string& id) const override { reset(ordinal_or_throw(id)); }
 };
 
 }  // namespace

@@ -60,4 +60,10 @@ void set_access(const TransferCase& c) {
   }
 }
 
+void reset(int ordinal) {
+  make_current(ordinal);
+  check(cudaDeviceReset(), fmt::format("destroying the context of cuda:{}", ordinal));
+  std::erase_if(sights(), [&](const auto& sight) { return sight.first == ordinal || sight.second == ordinal; });
+}
+
 }  // namespace npgpu::cuda

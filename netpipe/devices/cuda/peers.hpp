@@ -19,4 +19,7 @@ std::optional<std::string> why_no_access(const TransferCase&);
 // asks for the other: to switch it takes some milliseconds. Throws Error.
 void set_access(const TransferCase&);
 
+// Destroys the device's context, and with it what it sees of others and others of it. Throws Error.
+void reset(int ordinal);
+
 }  // namespace npgpu::cuda
