@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <random>
+
 #include "tests/made_sweep.hpp"
 
 namespace drift_test {
@@ -36,6 +39,58 @@ TEST_CASE("a round that was slower shows as one") {
 
 TEST_CASE("the largest drift keeps its sign") {
   CHECK(drifts_of(run_of({1, 0.9, 1, 1.04, 1})).at(0).most() == doctest::Approx(-0.1));
+}
+
+TEST_CASE("drift is what the points of a round share, and by how long they take") {
+  const auto trace_of = [](int points, double shared, double own) {
+    TransferSeries sweep = sweep_of(Pattern::stream, Timing::gated);
+    for (int round = 0; round < 6; ++round)
+      for (int i = 0; i < points; ++i) {
+        const double up = round % 2 ? 1 : -1, own_up = (round + i) % 2 ? 1 : -1;
+        const double us = i < points / 2 ? 5 * (1 + shared * up) : 500 * (1 + own * own_up);
+        add_point(sweep, static_cast<std::uint64_t>(1000 + i), {us});
+      }
+    Trace trace;
+    trace.of<Transfers>() = {sweep};
+    set_drifts(trace);
+    return trace;
+  };
+  // Of six values of +-1 the standard deviation is sqrt(6 / 5).
+  const Trace small_ones = trace_of(40, 0.02, 0);
+  const DriftByTime& drift = small_ones.of<Transfers>()[0].drift;
+  CHECK(drift.at(5) == doctest::Approx(0.02 * std::sqrt(1.2)).epsilon(0.01));
+  CHECK(drift.at(500) == 0);
+  CHECK(drift.at(50) == 0);                                            // no points
+  CHECK(trace_of(40, 0, 0.02).of<Transfers>()[0].drift.at(500) == 0);  // every point for itself
+  CHECK(trace_of(9, 0.02, 0.02).of<Transfers>()[0].drift.at(5) == 0);  // too few to tell
+}
+
+TEST_CASE("with drift the interval of a short run holds what many runs give, as often as it says") {
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> normal;
+  int held = 0, held_alone = 0, all = 0;
+  for (int run = 0; run < 60; ++run) {
+    TransferSeries sweep = sweep_of(Pattern::stream, Timing::gated);
+    // A host whose clock goes back to its mean within some four rounds.
+    double drift = 0.03 * normal(random);
+    for (int round = 0; round < 6; ++round) {
+      drift = 0.8 * drift + 0.6 * 0.03 * normal(random);
+      for (int i = 0; i < 40; ++i)
+        add_point(sweep, static_cast<std::uint64_t>(1000 + i), {5 * std::exp(drift + 0.005 * normal(random))});
+    }
+    Trace trace;
+    trace.of<Transfers>() = {sweep};
+    for (const bool told : {false, true}) {
+      if (told) set_drifts(trace);
+      for (const PointSummary& s : summarize(trace.of<Transfers>()[0])) {
+        const bool holds = s.time_us.low <= 5 && 5 <= s.time_us.high;
+        (told ? held : held_alone) += holds;
+        all += told;
+      }
+    }
+  }
+  CHECK(held_alone < 0.80 * all);
+  CHECK(held > 0.88 * all);
 }
 
 TEST_CASE("one round has nothing to drift from") { CHECK(drifts_of(run_of({1})).empty()); }

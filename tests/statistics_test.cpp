@@ -139,6 +139,10 @@ TEST_CASE("Welch without a spread, and with too few values") {
   CHECK(same.low == 0);
   CHECK(same.high == 0);
   CHECK(welch(Values{5, 5}, Values{6, 6}).p == 0);
+  // What the values do not show is a spread all the same: t = 2 with one degree of freedom.
+  const MeanDifference unseen = welch(Values{5, 5}, Values{6, 6}, 0.95, 0.25);
+  CHECK(unseen.p == doctest::Approx(0.2951672).epsilon(1e-6));
+  CHECK(unseen.high == doctest::Approx(1 + 12.7062047 / 2).epsilon(1e-6));
   const MeanDifference one = welch(Values{1}, Values{2, 3, 4});
   CHECK(one.value == 2);
   CHECK(std::isnan(one.p));
@@ -165,6 +169,17 @@ TEST_CASE("Holm: the smallest p times the number of tests, the next times one le
   CHECK(std::isnan(raised[0]));
   CHECK(raised[1] == 0.04);  // of two tests
   CHECK(raised[2] == 0.5);
+}
+
+TEST_CASE("drift reaches further on both sides, and is named") {
+  const Estimate e = with_drift(median_over_visits({{10}, {11}, {12}, {13}, {14}, {15}}, "us"), 0.02);
+  CHECK(e.value == 12.5);
+  CHECK(e.low == doctest::Approx(9.75));
+  CHECK(e.high == doctest::Approx(15.25));
+  CHECK(e.method == "median of 6 visits, 95 % interval from order statistics, and 2 % of drift");
+  const Estimate none = with_drift(median_over_visits({{10}}, "us"), 0.02);
+  CHECK(std::isnan(none.low));
+  CHECK(none.method.find("drift") == std::string::npos);
 }
 
 }  // namespace statistics_test

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "npgpu/statistics.hpp"
+#include "npgpu/time_class.hpp"
 #include "npgpu/trace.hpp"
 
 namespace npgpu {
@@ -36,20 +37,6 @@ template <> std::vector<PointTime<Calls>> estimates(const CallSeries&);
 template <> std::vector<PointTime<Partitions>> estimates(const PartitionSeries&);
 
 // ---- tolerances -----------------------------------------------------------------------------------------------------
-
-// What has a spread of its own from run to run.
-enum class TimeClass {
-  device_copies,    // copies by the device, timed by its events
-  host_copies,      // the same timed by the host's clock, or moved by its processors
-  pageable_copies,  // of pageable and managed memory, and within the host's memory
-  kernels,          // probes on a device
-  host_probes,
-  calls,
-  jobs,
-};
-template <>
-inline constexpr std::array<std::string_view, 7> names_of<TimeClass>{
-    "device-copies", "host-copies", "pageable-copies", "kernels", "host-probes", "calls", "jobs"};
 
 // Which third of a curve, in order of size or shape: latencies scatter more than rates. A curve of less than six points
 // is one part.

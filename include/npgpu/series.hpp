@@ -12,6 +12,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
@@ -117,11 +118,21 @@ template <class K> struct Step {
 // One burst of trials at one point, in buffers of its own.
 template <class K> struct Visit : VisitInfo { typename K::Axes axes; };
 
+// How far the rounds of a run move all points of a class together, by a point's time: below 10 us, 100 us and 1 ms, and
+// above. Standard deviations, as shares of a time.
+struct DriftByTime {
+  std::array<double, 4> share{};
+
+  static std::size_t band(double us) { return (us >= 10) + (us >= 100) + std::size_t{us >= 1000}; }
+  double at(double us) const { return share[band(us)]; }
+};
+
 // One case over its points, visit by visit in order of time.
 template <class K> struct Series : SeriesInfo, K::Context {
   typename K::Case question;
   std::vector<Visit<K>> visits;
   std::vector<typename K::Sample> samples;
+  DriftByTime drift;  // not in the trace, but follows from it: see npgpu/drift.hpp
 };
 
 // A visit's columns: its axes, then what all visits have. A series' attributes: its case, its context, then what all

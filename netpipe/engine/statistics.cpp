@@ -73,18 +73,19 @@ struct MeanOf {
 
 }  // namespace
 
-MeanDifference welch(std::span<const double> a, std::span<const double> b, double level) {
+MeanDifference welch(std::span<const double> a, std::span<const double> b, double level, double unseen) {
   MeanDifference d;
   if (a.empty() || b.empty()) return d;
   const MeanOf of_a(a), of_b(b);
   d.value = of_b.mean - of_a.mean;
   if (a.size() < 2 || b.size() < 2) return d;
-  const double error = of_a.error + of_b.error;
+  const double error = of_a.error + of_b.error + unseen;
   d.low = d.high = d.value;
   d.p = d.value == 0 ? 1 : 0;
   if (!(error > 0)) return d;
-  const double freedom =
-      error * error / (of_a.error * of_a.error / of_a.freedom + of_b.error * of_b.error / of_b.freedom);
+  const double freedom = error * error /
+                         (of_a.error * of_a.error / of_a.freedom + of_b.error * of_b.error / of_b.freedom +
+                          unseen * unseen / std::min(of_a.freedom, of_b.freedom));
   if (!std::isfinite(freedom)) return d;  // the spreads are too small for their squares
   const boost::math::students_t_distribution<double> t(freedom);
   const double half = boost::math::quantile(t, (1 + level) / 2) * std::sqrt(error);
@@ -151,6 +152,14 @@ Estimate median_over_visits(const ByVisit& visits, std::string unit) {
     e.low = interval->low;
     e.high = interval->high;
   }
+  return e;
+}
+
+Estimate with_drift(Estimate e, double share) {
+  if (!(share > 0) || std::isnan(e.low)) return e;
+  e.low -= share * std::abs(e.value);
+  e.high += share * std::abs(e.value);
+  e.method += fmt::format(", and {:.2g} % of drift", 100 * share);
   return e;
 }
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "npgpu/statistics.hpp"
+#include "npgpu/series.hpp"
 
 namespace npgpu::model {
 
@@ -35,9 +35,15 @@ inline std::vector<double> all_of(const ByVisit& visits) {
   return all;
 }
 
-// The median of trial times, and the shortest and the longest, if there are any.
-template <class Summary> void set_times(Summary& s, const ByVisit& us) {
-  s.time_us = median_over_visits(us, "us");
+// The median of times, with the drift of such times in its interval.
+inline Estimate time_over_visits(const ByVisit& us, const DriftByTime& drift) {
+  const Estimate e = median_over_visits(us, "us");
+  return with_drift(e, drift.at(e.value));
+}
+
+// The same, and the shortest and the longest, if there are any.
+template <class Summary> void set_times(Summary& s, const ByVisit& us, const DriftByTime& drift) {
+  s.time_us = time_over_visits(us, drift);
   const std::vector<double> all = all_of(us);
   if (all.empty()) return;
   s.min_us = *std::min_element(all.begin(), all.end());

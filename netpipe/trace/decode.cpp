@@ -23,6 +23,7 @@
 #include "netpipe/trace/hdf5.hpp"
 #include "netpipe/trace/tables.hpp"
 #include "npgpu/clock.hpp"
+#include "npgpu/drift.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::trace {
@@ -322,6 +323,7 @@ trace::Contents read(const Address& address, Guard guard, Depth depth = Depth::w
     throw Error(ErrorKind::usage, fmt::format("{}: has {} run{}, counted from 0, and no run {}", address.file.string(),
                                               contents.count, contents.count == 1 ? "" : "s", *address.run));
   if (contents.runs.empty()) throw Error(ErrorKind::usage, address.file.string() + ": is a merged file without runs");
+  for (Trace& run : contents.runs) set_drifts(run);
   return contents;
 }
 

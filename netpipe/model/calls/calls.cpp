@@ -13,11 +13,11 @@ namespace {
 
 Estimate median_of(const CallSeries& series, const CallPoint& point, double CallSample::*column) {
   Estimate e =
-      median_over_visits(values_of(series, point,
-                                   [column](const CallSample& s) {
-                                     return s.repeats > 0 ? s.*column / static_cast<double>(s.repeats) : not_measured;
-                                   }),
-                         "us");
+      time_over_visits(values_of(series, point,
+                                 [column](const CallSample& s) {
+                                   return s.repeats > 0 ? s.*column / static_cast<double>(s.repeats) : not_measured;
+                                 }),
+                       series.drift);
   if (std::isnan(e.value)) e.method = "not measured";
   return e;
 }

@@ -47,9 +47,10 @@ struct CaseCurve {
   std::uint32_t lane = 0;
   TimeClass time_class = TimeClass::device_copies;
   bool trials_stand_in = false;
-  std::vector<CurvePoint> points{};  // in order of axes
-  std::vector<double> sizes{};       // of each: bytes, or 0
-  std::vector<double> blocks{};      // of each: of a kernel, or 0
+  std::array<std::vector<DriftByTime>, 2> drifts{};  // of each side's runs
+  std::vector<CurvePoint> points{};                  // in order of axes
+  std::vector<double> sizes{};                       // of each: bytes, or 0
+  std::vector<double> blocks{};                      // of each: of a kernel, or 0
   std::vector<FigureChoice> figures{};
 };
 
@@ -65,11 +66,6 @@ inline double blocks_in(const auto& axes) {
 
 std::vector<CaseCurve> curves_of(Runs a, Runs b);
 
-TimeClass class_of(const TransferCase&);
-TimeClass class_of(const ProbeCase&);
-TimeClass class_of(const JobCase&);
-TimeClass class_of(const CallCase&);
-TimeClass class_of(const PartitionCase&);
 std::vector<FigureChoice> figures_of(const TransferCase&, std::uint32_t lane);
 std::vector<FigureChoice> figures_of(const ProbeCase&, std::uint32_t lane);
 std::vector<FigureChoice> figures_of(const JobCase&, std::uint32_t lane);

@@ -5,16 +5,6 @@
 
 namespace npgpu::model {
 
-TimeClass class_of(const TransferCase& c) {
-  if (c.memory == Memory::pageable || c.memory == Memory::managed || c.direction == Direction::h2h)
-    return TimeClass::pageable_copies;
-  return is_host_timed(c) ? TimeClass::host_copies : TimeClass::device_copies;
-}
-TimeClass class_of(const ProbeCase& c) { return is_host_timed(c) ? TimeClass::host_probes : TimeClass::kernels; }
-TimeClass class_of(const JobCase&) { return TimeClass::jobs; }
-TimeClass class_of(const CallCase&) { return TimeClass::calls; }
-TimeClass class_of(const PartitionCase&) { return TimeClass::jobs; }
-
 namespace {
 
 std::string way(Direction direction) {

@@ -9,7 +9,7 @@ namespace npgpu::model {
 
 namespace {
 
-// By class, in its order, and by third. From 22 runs of characterize, 4 to 8 in a row on each of four H200s in virtual
+// By class, in its order, and by third. From 32 runs of characterize, 4 to 10 in a row on each of five H200s in virtual
 // machines with neighbours: of the changes between two runs of one GPU that were significant, all but a few were
 // smaller. Latencies and what the host's processor does differ from run to run by several percent, as its clock did;
 // rates of the device by 0.1 to 1 %. Small copies in both directions at once took one of two times, 16 % apart, through
@@ -20,8 +20,8 @@ constexpr std::array<std::array<double, names_of<Third>.size()>, names_of<TimeCl
     {0.15, 0.15, 0.20, 0.15},   // pageable-copies
     {0.03, 0.01, 0.01, 0.01},   // kernels
     {0.20, 0.20, 0.20, 0.20},   // host-probes
-    {0.10, 0.12, 0.14, 0.16},   // calls
-    {0.07, 0.07, 0.05, 0.03},   // jobs
+    {0.10, 0.16, 0.16, 0.16},   // calls
+    {0.08, 0.08, 0.08, 0.03},   // jobs
 }};
 
 constexpr double least_learned = 0.005, beyond_seen = 1.5;

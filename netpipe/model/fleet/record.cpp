@@ -77,7 +77,7 @@ template <class K> void add_series(FleetGpu& gpu, const Series<K>& series) {
     one.question.kind = K::name;
     one.question.title = title(question) + (lanes.size() > 1 ? fmt::format(", lane {}", lane) : "");
     one.question.lane = lane;
-    one.question.time_class = model::class_of(question);
+    one.question.time_class = class_of(question);
     if (!series.error.empty()) one.curve.why = series.error;
     for (const model::FigureChoice& choice : model::figures_of(question, lane)) {
       const model::Part part = part_of_figure(one.compared, choice.among);

@@ -24,10 +24,10 @@ PartitionSummary summarized(const PartitionSeries& series, const PartitionPoint&
     return s;
   }
   const auto median_of = [&](double PartitionSample::*column) {
-    return median_over_visits(
+    return model::time_over_visits(
         values_of(series, point,
                   [column](const PartitionSample& one) { return one.*column >= 0 ? one.*column : not_measured; }),
-        "us");
+        series.drift);
   };
   s.time_us = median_of(&PartitionSample::host_us);
   s.stage2_us = median_of(&PartitionSample::stage2_us);

@@ -76,8 +76,8 @@ bool covers_kernel(const ProbeSeries& series, const ProbePoint& point, const Tri
 }
 
 // `work` over the median of `each`, which counts in units of `unit_s` seconds (or is cycles: 1).
-Estimate rate_of(double work, const ByVisit& each, double unit_s) {
-  Estimate time = median_over_visits(each, "");
+Estimate rate_of(double work, const ByVisit& each, double unit_s, double drift) {
+  Estimate time = with_drift(median_over_visits(each, ""), drift);
   for (double* t : {&time.value, &time.low, &time.high}) *t *= unit_s;
   return quotient({exactly(work)}, {time}, {}, time.method);
 }
@@ -111,15 +111,17 @@ std::vector<PointRate> rates_of(const ProbeSeries& series) {
     if (!trials.why_not.empty()) continue;
     PointRate& r = rates.emplace_back();
     r.shape = point.axes;
-    r.rate = rate_of(point.work(), trials.us, 1e-6);
+    const std::vector<double> all_us = all_of(trials.us);
+    const double drift = series.drift.at(median(all_us));
+    r.rate = rate_of(point.work(), trials.us, 1e-6, drift);
     r.clock_mhz = clock_of(point);
 
-    const std::vector<double> all_us = all_of(trials.us), all_mhz = all_of(trials.mhz);
+    const std::vector<double> all_mhz = all_of(trials.mhz);
     const bool mostly = 2 * all_mhz.size() >= all_us.size();
     if (mostly && has_cycles) {
       const double mhz = median(all_mhz);
       if (covers_kernel(series, point, trials, mhz)) {
-        r.cycle_rate = rate_of(point.work(), trials.cycles, 1);
+        r.cycle_rate = rate_of(point.work(), trials.cycles, 1, drift);
         r.clock_mhz = mhz;
       }
     }
@@ -152,7 +154,7 @@ template <> std::vector<PointTime<Probes>> estimates(const ProbeSeries& series) 
     p.axes = point.axes;
     p.work = point.work();
     p.why = trials.why_not;
-    if (p.usable()) model::set_times(p, trials.us);
+    if (p.usable()) model::set_times(p, trials.us, series.drift);
   }
   return all;
 }

@@ -22,8 +22,8 @@ double legs(const TransferCase& c) { return c.pattern == Pattern::pingpong ? 2 :
 
 // `us`: one operation one way, one value a trial, by visit. `moved_bytes`: what one operation moved in all. A wrong
 // payload voids the whole point.
-PointSummary summarized(const TransferPoint& point, std::uint32_t lane, const ByVisit& us, bool is_void,
-                        double moved_bytes, double limit) {
+PointSummary summarized(const TransferSeries& series, const TransferPoint& point, std::uint32_t lane, const ByVisit& us,
+                        bool is_void, double moved_bytes, double limit) {
   PointSummary s;
   s.bytes = point.axes.bytes;
   s.lane = lane;
@@ -37,7 +37,7 @@ PointSummary summarized(const TransferPoint& point, std::uint32_t lane, const By
     return s;
   }
   s.trials = static_cast<std::uint32_t>(all.size());
-  model::set_times(s, us);
+  model::set_times(s, us, series.drift);
   s.mean_us = std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
 
   if (!(s.time_us.value > 0)) {
@@ -99,7 +99,7 @@ PointSummary lane_summary(const TransferSeries& series, const TransferPoint& poi
     if (sample.lane != lane || !usable(us, sample)) return not_measured;
     return us / (static_cast<double>(sample.repeats) * legs(c));
   });
-  return summarized(point, lane, each_us, is_void, static_cast<double>(point.axes.bytes), limit);
+  return summarized(series, point, lane, each_us, is_void, static_cast<double>(point.axes.bytes), limit);
 }
 
 }  // namespace
@@ -155,7 +155,8 @@ std::vector<PointSummary> summarize_sum(const TransferSeries& series) {
           values.push_back(all_ran ? count / (trial.per_us * legs(series.question))
                                    : trial.longest_us / (trial.repeats / count * legs(series.question)));
     }
-    summaries.push_back(summarized(point, 0, each_us, is_void, count * static_cast<double>(point.axes.bytes), limit));
+    summaries.push_back(
+        summarized(series, point, 0, each_us, is_void, count * static_cast<double>(point.axes.bytes), limit));
   }
   in_order(summaries);
   return summaries;

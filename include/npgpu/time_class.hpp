@@ -1,0 +1,35 @@
+// Sorts of measurement whose times move together: in a class, what slows one point slows the others.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "npgpu/kinds.hpp"
+#include "npgpu/names.hpp"
+
+namespace npgpu {
+
+enum class TimeClass {
+  device_copies,    // copies by the device, timed by its events
+  host_copies,      // the same timed by the host's clock, or moved by its processors
+  pageable_copies,  // of pageable and managed memory, and within the host's memory
+  kernels,          // probes on a device
+  host_probes,
+  calls,
+  jobs,
+};
+template <>
+inline constexpr std::array<std::string_view, 7> names_of<TimeClass>{
+    "device-copies", "host-copies", "pageable-copies", "kernels", "host-probes", "calls", "jobs"};
+
+inline TimeClass class_of(const TransferCase& c) {
+  if (c.memory == Memory::pageable || c.memory == Memory::managed || c.direction == Direction::h2h)
+    return TimeClass::pageable_copies;
+  return is_host_timed(c) ? TimeClass::host_copies : TimeClass::device_copies;
+}
+inline TimeClass class_of(const ProbeCase& c) { return is_host_timed(c) ? TimeClass::host_probes : TimeClass::kernels; }
+inline TimeClass class_of(const JobCase&) { return TimeClass::jobs; }
+inline TimeClass class_of(const CallCase&) { return TimeClass::calls; }
+inline TimeClass class_of(const PartitionCase&) { return TimeClass::jobs; }
+
+}  // namespace npgpu
