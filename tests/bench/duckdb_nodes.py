@@ -3,7 +3,7 @@
 
     duckdb_nodes.py build/default/npgpu [--nodes 10000] [--folder DIR] [--keep]
 
-The nodes are made from the kept traces of npgpu characterize (h200_run_b and _c, of one GPU): all their points and
+The nodes are made from the kept traces of npgpu characterize (h200_run_c and _d, of one GPU): all their points and
 facts, each node with a name and a GPU of its own and each number perturbed by a share of 0.3 %, twenty nodes with a link
 of half the width or with memory that is 8 % slower. The tables are written as npgpu.parquet writes them, a hundred nodes
 a file. Needs pyarrow and duckdb (pip install pyarrow duckdb)."""
@@ -25,7 +25,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "plots"))
 import npgpu  # noqa: E402
 from npgpu.parquet import with_units  # noqa: E402
 
-TRACES = [os.path.join(HERE, "..", "..", "data", "traces", f"h200_run_{x}.h5") for x in "bc"]
+TRACES = [os.path.join(HERE, "..", "..", "data", "traces", f"h200_run_{x}.h5") for x in "cd"]
 NOISY = ("value", "low", "high", "time_us", "time_low_us", "time_high_us", "min_us", "max_us")
 BATCH = 100
 DRIVERS = ("570.133.20", "580.95.05", "580.159.04")
