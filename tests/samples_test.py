@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""README shows what the program prints: every line of its samples that come from kept traces is printed today.
+
+    samples_test.py NPGPU
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+PROGRAM = os.path.abspath(sys.argv[1])
+README = open(os.path.join(ROOT, "README.md"), encoding="utf-8").read()
+# A block that names no command, by its first line.
+WITHOUT_COMMAND = {"NVIDIA H200 on vm": "report data/traces/h200_rounds.h5 --overview",
+                   "derived parameters of cuda:0 (NVIDIA H200)": "derive data/traces/h200_probes.h5"}
+
+failures = []
+samples = 0
+
+
+def printed(command, folder):
+    ran = subprocess.run([PROGRAM, *command.replace("jobs.csv", os.path.join(folder, "jobs.csv")).split()], cwd=ROOT,
+                         capture_output=True, text=True, env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}, timeout=120)
+    if ran.returncode:
+        failures.append(f"npgpu {command}: exit {ran.returncode}: {ran.stderr.strip()}")
+    return [line.rstrip() for line in ran.stdout.splitlines()]
+
+
+def compare(command, lines, folder):
+    """Each line is there, in this order."""
+    global samples
+    samples += 1
+    output = printed(command, folder)
+    place = 0
+    for line in lines:
+        if line.strip() in ("", "..."):
+            continue
+        # A table that is shown in part may be narrower, as its columns fit its rows.
+        same = [i for i in range(place, len(output)) if output[i].split() == line.split()]
+        if not same:
+            failures.append(f"npgpu {command}: does not print, where README has it:\n    {line}")
+            continue
+        place = same[0] + 1
+
+
+with tempfile.TemporaryDirectory() as folder:
+    for block in re.findall(r"(?:^    .*\n|^\n(?=    ))+", README, re.M):
+        lines = [line[4:].rstrip() for line in block.strip("\n").split("\n")]
+        first = lines[0]
+        for start, command in WITHOUT_COMMAND.items():
+            if first.startswith(start):
+                compare(command, lines, folder)
+        at = [i for i, line in enumerate(lines) if line.startswith("$ ")]
+        for here, after in zip(at, at[1:] + [len(lines)]):
+            shown = lines[here + 1:after]
+            if lines[here] == "$ cat jobs.csv":
+                with open(os.path.join(folder, "jobs.csv"), "w", encoding="utf-8") as file:
+                    file.write("\n".join(shown) + "\n")
+            elif lines[here].startswith("$ npgpu") and "data/traces/" in lines[here]:
+                compare(lines[here].removeprefix("$ npgpu "), shown, folder)
+
+if samples != len(WITHOUT_COMMAND) + 2:
+    failures.append(f"{samples} samples were found")
+for failure in failures:
+    print(failure)
+print(f"{samples} samples, {len(failures)} failures")
+sys.exit(1 if failures else 0)
