@@ -21,6 +21,7 @@ using namespace npgpu::cli;
 namespace {
 
 struct Made {
+  bool stands_begin_anew = true;
   Workload fails = Workload::none;  // of this workload every job fails, but of none
   bool opens = true;
   int runs = 0, calibrations = 0, warm_ups = 0;
@@ -76,6 +77,7 @@ class MadeBackend final : public Backend<Jobs> {
   }
   MemoryNeed needs(std::span<const JobStep>) const override { return need_; }
   MemoryNeed available(const JobCase&) const override { return {GiB, GiB}; }
+  bool stands_begin_anew() const override { return made_.stands_begin_anew; }
   std::unique_ptr<Runner<Jobs>> open(std::span<const JobStep>) const override {
     if (!made_.opens) throw Error(ErrorKind::failed, "out of memory");
     return std::make_unique<MadeRunner>(made_);
@@ -434,8 +436,10 @@ TEST_CASE("each round but the first finds its devices begun anew") {
   std::vector<std::string> anew;
   join<DeviceFamily>(std::make_unique<MadeFamily>(anew));
   Made made;
-  (void)run(folder / "t.h5", made, {step(Workload::memory, 1), step(Workload::compute, 4)}, IfExists::refuse,
-            made_device(), 3);
+  const std::vector<JobStep> steps{step(Workload::memory, 1), step(Workload::compute, 4)};
+  (void)run(folder / "t.h5", made, steps, IfExists::refuse, made_device(), 3);
+  Made library{.stands_begin_anew = false};
+  (void)run(folder / "u.h5", library, steps, IfExists::refuse, made_device(), 3);
   std::erase_if(registered<DeviceFamily>(), [](const auto& family) { return family->kind() == "made"; });
   CHECK(anew == std::vector<std::string>{"made:0", "made:0"});
 }

@@ -67,7 +67,7 @@ class Run {
       recall_choices();
       note_ranks("ranks");
       for (round_ = 0; round_ < most && !result_.stopped; ++round_) {
-        if (round_ > 0 && !options_.together.everyone) begin_anew();
+        if (round_ > 0) begin_anew();
         round();
       }
       if (!result_.stopped) note_ranks("ranks_after");
@@ -159,6 +159,8 @@ class Run {
   // Small copies between host and GPU kept one of several speeds, up to 16 % apart on an H200, for as long as a context
   // lived. In a context a round, the difference is in the intervals.
   void begin_anew() {
+    // Of ranks, an MPI library may hold memory of the device.
+    if (options_.together.everyone || !plan_.stands_begin_anew()) return;
     for (const DeviceInfo& device : plan_.devices()) devices::begin_anew(device.id);
     busy_until_.clear();
   }

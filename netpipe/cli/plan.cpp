@@ -68,6 +68,14 @@ std::vector<DeviceInfo> Plan::devices() const {
   return all;
 }
 
+bool Plan::stands_begin_anew() const {
+  bool all = true;
+  for_each_kind([&]<class K>() {
+    for (const Batch<K>& batch : of<K>()) all = all && batch.backend->stands_begin_anew();
+  });
+  return all;
+}
+
 std::size_t Plan::points() const {
   std::size_t sum = 0;
   for_each_kind([&]<class K>() {

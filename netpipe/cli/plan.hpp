@@ -35,6 +35,7 @@ struct Plan {
   template <class K> Batches<K>& of() { return std::get<Batches<K>>(batches); }
   template <class K> const Batches<K>& of() const { return std::get<Batches<K>>(batches); }
   std::vector<DeviceInfo> devices() const;  // each once, in order
+  bool stands_begin_anew() const;           // all of its backends do
   std::size_t points() const;
   std::size_t cases() const;
 };

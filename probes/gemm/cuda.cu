@@ -313,6 +313,8 @@ class GemmProbe final : public CudaProbe {
     return limit;
   }
   std::string library() const override { return cublas().text; }
+  // cuBLAS has a CUDA runtime of its own, which is not told that the context is gone.
+  bool stands_begin_anew() const override { return false; }
 };
 
 }  // namespace

@@ -1,5 +1,8 @@
 """docs/analysis.ipynb runs from its first cell to its last, and prints what is saved in it. Skipped where what executes
-notebooks, or writes and asks Parquet, is not installed."""
+notebooks, or writes and asks Parquet, is not installed.
+
+    notebook.py NPGPU --save    saves what it prints now, after the kept traces have changed
+"""
 import os
 import sys
 import tempfile
@@ -44,6 +47,12 @@ os.environ.update(NPGPU=PROGRAM, PYTHONPATH=os.pathsep.join(filter(None, [os.pat
 with tempfile.TemporaryDirectory() as home:
     os.environ.update(IPYTHONDIR=home, JUPYTER_DATA_DIR=home, TMPDIR=home)
     NotebookClient(run, timeout=120, kernel_name="python3", resources={"metadata": {"path": DOCS}}).execute()
+if "--save" in sys.argv:
+    for before, now in zip(saved.cells, run.cells):
+        if before.cell_type == "code" and texts(before) != texts(now):
+            before.outputs = now.outputs
+    nbformat.write(saved, os.path.join(DOCS, "analysis.ipynb"))
+    sys.exit()
 for at, (before, now) in enumerate(zip(saved.cells, run.cells)):
     if before.cell_type == "code":
         check(texts(before) == texts(now), f"cell {at}: saved {texts(before)}, now {texts(now)}")

@@ -121,7 +121,7 @@ std::vector<PointRate> rates_of(const ProbeSeries& series) {
     if (mostly && has_cycles) {
       const double mhz = median(all_mhz);
       if (covers_kernel(series, point, trials, mhz)) {
-        r.cycle_rate = rate_of(point.work(), trials.cycles, 1, drift);
+        r.cycle_rate = rate_of(point.work(), trials.cycles, 1, 0);  // what drifts is not in cycles
         r.clock_mhz = mhz;
       }
     }
