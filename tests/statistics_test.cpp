@@ -139,10 +139,6 @@ TEST_CASE("Welch without a spread, and with too few values") {
   CHECK(same.low == 0);
   CHECK(same.high == 0);
   CHECK(welch(Values{5, 5}, Values{6, 6}).p == 0);
-  // What the values do not show is a spread all the same: t = 2 with one degree of freedom.
-  const MeanDifference unseen = welch(Values{5, 5}, Values{6, 6}, 0.95, 0.25);
-  CHECK(unseen.p == doctest::Approx(0.2951672).epsilon(1e-6));
-  CHECK(unseen.high == doctest::Approx(1 + 12.7062047 / 2).epsilon(1e-6));
   const MeanDifference one = welch(Values{1}, Values{2, 3, 4});
   CHECK(one.value == 2);
   CHECK(std::isnan(one.p));

@@ -40,9 +40,8 @@ struct MeanDifference {
 };
 // Of two independent sets of values whose spreads may differ (Welch 1947; degrees of freedom as in his equation 28).
 // Two values a side are the least: with fewer, the difference is all there is, and without any, nothing. Where neither
-// side has a spread the interval is the difference alone, and p is 0, or 1 where there is no difference. `unseen` is a
-// variance of the difference that the values do not show: all values of a side have the same part in it.
-MeanDifference welch(std::span<const double> a, std::span<const double> b, double level = 0.95, double unseen = 0);
+// side has a spread the interval is the difference alone, and p is 0, or 1 where there is no difference.
+MeanDifference welch(std::span<const double> a, std::span<const double> b, double level = 0.95);
 
 // Of `a` and `b` values, `in_a` and `in_b` lie in one of two groups: the probability of shares as different as these or
 // more so, if both sides met that group equally often (Fisher's exact test, 1934, in both directions).

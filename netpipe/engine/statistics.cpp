@@ -73,19 +73,18 @@ struct MeanOf {
 
 }  // namespace
 
-MeanDifference welch(std::span<const double> a, std::span<const double> b, double level, double unseen) {
+MeanDifference welch(std::span<const double> a, std::span<const double> b, double level) {
   MeanDifference d;
   if (a.empty() || b.empty()) return d;
   const MeanOf of_a(a), of_b(b);
   d.value = of_b.mean - of_a.mean;
   if (a.size() < 2 || b.size() < 2) return d;
-  const double error = of_a.error + of_b.error + unseen;
+  const double error = of_a.error + of_b.error;
   d.low = d.high = d.value;
   d.p = d.value == 0 ? 1 : 0;
   if (!(error > 0)) return d;
-  const double freedom = error * error /
-                         (of_a.error * of_a.error / of_a.freedom + of_b.error * of_b.error / of_b.freedom +
-                          unseen * unseen / std::min(of_a.freedom, of_b.freedom));
+  const double freedom =
+      error * error / (of_a.error * of_a.error / of_a.freedom + of_b.error * of_b.error / of_b.freedom);
   if (!std::isfinite(freedom)) return d;  // the spreads are too small for their squares
   const boost::math::students_t_distribution<double> t(freedom);
   const double half = boost::math::quantile(t, (1 + level) / 2) * std::sqrt(error);

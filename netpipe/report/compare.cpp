@@ -222,7 +222,7 @@ void explain(Sheet& sheet, const Comparison& found) {
   sheet.labelled("tolerances", tolerances_text(found) + "; single points: four times as much");
   sheet.labelled(
       "slower",
-      "p below 0.05 after correction for the number of comparisons (Welch 1947, Holm 1979) and a longer time "
+      "p below 0.01 after correction for the number of comparisons (Welch 1947, Holm 1979) and a longer time "
       "by more than the tolerance; with (clock) a kernel's time grew so and its cycles did not. Where times take one "
       "of "
       "two values, p is of how often each side takes the longer one (Fisher 1934)");

@@ -21,7 +21,6 @@ template <class K> using Key = std::pair<typename K::Axes, std::uint32_t>;
 template <class K> struct Gathered {
   std::map<Key<K>, CurvePoint> points;
   bool trials_stand_in = false;
-  std::array<std::vector<DriftByTime>, 2> drifts;
 };
 
 // The times of some visits as if they were all of the series.
@@ -100,7 +99,6 @@ void state_points(Gathered<K>& all, const Series<K>& series, const std::vector<P
 template <class K> void gather(Gathered<K>& all, const Series<K>& series, std::size_t side, std::size_t run) {
   const auto points = points_of(series);
   state_points(all, series, points, side);
-  all.drifts[side].push_back(series.drift);
   std::size_t most = 0;
   for (const Point<K>& point : points) most = std::max(most, point.counted().size());
   all.trials_stand_in |= most == 1;
@@ -143,7 +141,6 @@ void add_curves(std::vector<CaseCurve>& all, const typename K::Case& question, c
     curve.lane = lane;
     curve.time_class = class_of(question);
     curve.trials_stand_in = gathered.trials_stand_in;
-    curve.drifts = gathered.drifts;
     curve.figures = figures_of(question, lane);
     all.push_back(std::move(curve));
   }

@@ -47,10 +47,9 @@ struct CaseCurve {
   std::uint32_t lane = 0;
   TimeClass time_class = TimeClass::device_copies;
   bool trials_stand_in = false;
-  std::array<std::vector<DriftByTime>, 2> drifts{};  // of each side's runs
-  std::vector<CurvePoint> points{};                  // in order of axes
-  std::vector<double> sizes{};                       // of each: bytes, or 0
-  std::vector<double> blocks{};                      // of each: of a kernel, or 0
+  std::vector<CurvePoint> points{};  // in order of axes
+  std::vector<double> sizes{};       // of each: bytes, or 0
+  std::vector<double> blocks{};      // of each: of a kernel, or 0
   std::vector<FigureChoice> figures{};
 };
 
