@@ -16,8 +16,8 @@ constexpr std::size_t enough_points = 10;
 // Points that are looked at together.
 struct Together {
   std::size_t points = 0;
-  std::map<std::uint32_t, std::vector<double>>
-      logs{};  // by round: of a visit's time over that of all visits to its point
+  // By round: of a visit's time over that of all visits to its point.
+  std::map<std::uint32_t, std::vector<double>> logs{};
 
   void add(const std::vector<std::pair<std::uint32_t, double>>& visits, double middle) {
     ++points;
@@ -43,8 +43,9 @@ template <class K> void add_series(OfClass& of_class, const Series<K>& series) {
     std::vector<double> logs;
     for (const Visit<K>* visit : point.counted()) {
       const std::vector<double> us = trial_times<K>(series.question, samples_of(series, *visit));
-      if (us.empty() || !(median(us) > 0)) continue;
-      logs.push_back(std::log(median(us)));
+      const double middle = us.empty() ? 0 : median(us);
+      if (!(middle > 0)) continue;
+      logs.push_back(std::log(middle));
       visits.emplace_back(visit->round, logs.back());
     }
     if (visits.size() < 2) continue;
