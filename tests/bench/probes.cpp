@@ -45,7 +45,9 @@ const char* corner_of(const Shape& s) {
 
 void bench(const Probe& probe, const ProbeCase& c) {
   const std::vector<Shape> shapes = probe.shapes(c);
-  const auto [layout, limit] = probe.context(c);
+  const ProbeContext context = probe.context(c);
+  const Layout& layout = context.layout;
+  const Limit& limit = context.limit;
   std::printf("\n%s: %zu shapes, limit %.3f T/s (%s)\n", title(c).c_str(), shapes.size(), limit.per_s * 1e-12,
               limit.source.c_str());
   const Seconds begin = steady_clock().now();

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Everything that needs a GPU, one verdict a line. Run it in a build folder on a machine with one:
-#   cmake -S . -B build && cmake --build build && cmake --build build --target npgpu_bench npgpu_bench_probes npgpu_bench_gemm
+#   cmake -S . -B build && cmake --build build && cmake --build build --target npgpu_benches
 #   cd build && tests/gpu/on_gpu.sh
 # Exit code 0 if all parts passed, 77 if there is no GPU. Logs stay in on_gpu_logs/.
 set -u
@@ -70,7 +70,7 @@ checked() {  # tool, then what is run: for each line of stdin its name and the t
 # Left out here: failures that are meant, which the checker would count, and what takes long without it already.
 if command -v compute-sanitizer > /dev/null; then
   meant="'cold*,*size past all memory,*is refused*,a closed gate*,the free one of two*,gated duplex overlaps*,the lists of shapes*,every case and cut*,stages: each takes*'"
-  probes="access atomics bandwidth compute divergence latency onchip product reduction staging tensor gemm"
+  probes="access atomics bandwidth compute divergence latency occupancy onchip product reduction staging tensor gemm"
   mkdir -p "$logs/memcheck" "$logs/racecheck"
   {
     for file in calls copies duplex gate inventory jobs partition payload peers spoiled; do
@@ -98,18 +98,18 @@ if [ -x "$bench" ]; then
   part bench "$bench"
   cat "$logs/bench.log"
 else
-  echo "bench: left out: build the target npgpu_bench"
+  echo "bench: left out: build the target npgpu_benches"
 fi
 if [ -x "$bench"_probes ]; then
   part bench_probes "$bench"_probes
   grep ^BEST "$logs/bench_probes.log"
 else
-  echo "bench_probes: left out: build the target npgpu_bench_probes"
+  echo "bench_probes: left out: build the target npgpu_benches"
 fi
 if [ -x "$bench"_gemm ]; then
   part bench_gemm "$bench"_gemm
   cat "$logs/bench_gemm.log"
 else
-  echo "bench_gemm: left out: build the target npgpu_bench_gemm"
+  echo "bench_gemm: left out: build the target npgpu_benches"
 fi
 exit $failed

@@ -1,7 +1,7 @@
 // What saving costs: a run of busy points against the real writer.
 //
-//   checkpoint_bench TRACE [POINTS [WORK_MS [SAMPLES [POINTS_A_SERIES]]]]      2000 points of 20 ms, 10 samples, 50 a
-//   series
+//   npgpu_bench_checkpoints TRACE [POINTS [WORK_MS [SAMPLES [POINTS_A_SERIES]]]]      2000 points of 20 ms, 10 samples,
+//   50 a series
 //
 // TRACE says which disk is meant; it must not exist. The target is a share of the wall time below 1 %. Not a test: a
 // machine that is busy with something else may miss it.
@@ -78,12 +78,14 @@ void bench(const std::string& path, std::uint64_t points, Seconds work, std::siz
 int main(int argc, char** argv) {
   const auto number = [&](int i, double otherwise) { return argc > i ? std::atof(argv[i]) : otherwise; };
   if (argc < 2)
-    return std::fprintf(stderr, "usage: checkpoint_bench TRACE [POINTS [WORK_MS [SAMPLES [POINTS_A_SERIES]]]]\n"), 2;
+    return std::fprintf(stderr,
+                        "usage: npgpu_bench_checkpoints TRACE [POINTS [WORK_MS [SAMPLES [POINTS_A_SERIES]]]]\n"),
+           2;
   try {
     bench(argv[1], static_cast<std::uint64_t>(number(2, 2000)), Seconds{number(3, 20) * 1e-3},
           static_cast<std::size_t>(number(4, 10)), static_cast<std::uint64_t>(number(5, 50)));
   } catch (const Error& e) {
-    std::fprintf(stderr, "checkpoint_bench: %s\n", e.what());
+    std::fprintf(stderr, "npgpu_bench_checkpoints: %s\n", e.what());
     return exit_code_of(e.kind());
   }
   return 0;
