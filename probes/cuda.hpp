@@ -46,6 +46,7 @@ class CudaProbeRunner : public ProbeRunner {
  protected:
   ProbeBench& bench() { return bench_; }
   const ProbeBench& bench() const { return bench_; }
+  bool timed_out() const final { return bench_.timed_out(); }
   cudaStream_t stream() const { return bench_.stream(); }
 
  private:

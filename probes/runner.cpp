@@ -66,7 +66,7 @@ bool ProbeRunner::run(std::uint64_t repeats, std::vector<ProbeSample>& samples) 
   sample.repeats = repeats;
   max_blocks_on_unit_ = std::max(max_blocks_on_unit_, sample.max_blocks_on_unit);
   ran_ = true;
-  return true;
+  return !timed_out();
 }
 
 std::optional<std::string> ProbeRunner::check(std::span<ProbeSample> last_trial) {

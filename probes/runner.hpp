@@ -21,6 +21,8 @@ class ProbeRunner : public Runner<Probes> {
   virtual void set_up() = 0;
   // One launch that repeats its work so often inside: times, cycles and units.
   virtual ProbeSample launch(std::uint64_t repeats) = 0;
+  // Whether the last launch's gate timed out, so that its times are void.
+  virtual bool timed_out() const { return false; }
   // Of what the last launch left; nothing if it is right.
   virtual std::optional<std::string> wrong_result() = 0;
   const ProbeCase& question() const { return step_.question; }

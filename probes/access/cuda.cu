@@ -98,7 +98,7 @@ class AccessRunner final : public SumsRunner {
     const auto kernel = through_l1()                       ? read_windows<true, patterns::l1_plane>
                         : plane() == patterns::small_plane ? read_windows<false, patterns::small_plane>
                                                            : read_windows<false, patterns::large_plane>;
-    return bench().time([&] { kernel<<<shape().blocks, shape().threads, 0, stream()>>>(w); }, true);
+    return bench().time_kernel(steps, [&] { kernel<<<shape().blocks, shape().threads, 0, stream()>>>(w); });
   }
   std::uint32_t expected(std::uint32_t block, std::uint32_t thread, std::uint64_t steps) const override {
     const std::uint64_t loads = steps * ilp, warp = (std::uint64_t{block} * shape().threads + thread) / lanes;

@@ -101,7 +101,7 @@ class AtomicsRunner final : public SumsRunner {
     steps_ = steps;
     const auto kernel = shared() ? (fetches() ? add_words<true, true> : add_words<true, false>)
                                  : (fetches() ? add_words<false, true> : add_words<false, false>);
-    return bench().time([&] { kernel<<<shape().blocks, shape().threads, 0, stream()>>>(a); }, true);
+    return bench().time_kernel(steps, [&] { kernel<<<shape().blocks, shape().threads, 0, stream()>>>(a); });
   }
   // Of words that one thread has by itself; those of a common word come in any order, and only their sum is known.
   std::uint32_t expected(std::uint32_t, std::uint32_t, std::uint64_t steps) const override {

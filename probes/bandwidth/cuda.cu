@@ -203,7 +203,7 @@ class BandwidthRunner final : public CudaProbeRunner {
     resident_ = shape().blocks <= std::uint64_t{units_} * static_cast<unsigned>(of_unit);
     fill();
     // Without a step: the driver loads a kernel at its first launch, which no trial should wait for.
-    bench().time([&] { kernel_<<<1, shape().threads, 0, stream()>>>(described()); }, false);
+    bench().time_launches(0, [&] { kernel_<<<1, shape().threads, 0, stream()>>>(described()); });
   }
   ProbeSample launch(std::uint64_t repeats) override {
     bench().gpu().make_current();
@@ -213,7 +213,9 @@ class BandwidthRunner final : public CudaProbeRunner {
       p.records = bench().record(shape().blocks);
       p.launch = bench().launch();
     }
-    return bench().time([&] { enqueue(p, repeats); }, resident_);
+    const auto all = [&] { enqueue(p, repeats); };
+    if (resident_) return bench().time_kernel(repeats, all);
+    return bench().time_launches((repeats + walk_.rows - 1) / walk_.rows, all);
   }
   std::optional<std::string> wrong_result() override {
     bench().gpu().make_current();

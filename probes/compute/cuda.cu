@@ -201,7 +201,8 @@ class ComputeRunner final : public CudaProbeRunner {
                    .results = reinterpret_cast<Bits*>(results_.data()),
                    .records = bench().record(shape().blocks),
                    .launch = bench().launch()};
-    return bench().time([&] { kernel_<<<shape().blocks, shape().threads, shared_bytes_, stream()>>>(args); }, true);
+    return bench().time_kernel(rounds,
+                               [&] { kernel_<<<shape().blocks, shape().threads, shared_bytes_, stream()>>>(args); });
   }
   std::uint64_t threads() const { return std::uint64_t{shape().blocks} * shape().threads; }
 

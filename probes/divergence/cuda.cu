@@ -86,7 +86,7 @@ class DivergenceRunner final : public SumsRunner {
                      .results = results(),
                      .records = bench().record(shape().blocks),
                      .launch = bench().launch()};
-    return bench().time([&] { branches<<<shape().blocks, shape().threads, 0, stream()>>>(b); }, true);
+    return bench().time_kernel(steps, [&] { branches<<<shape().blocks, shape().threads, 0, stream()>>>(b); });
   }
   std::uint32_t expected(std::uint32_t block, std::uint32_t thread, std::uint64_t steps) const override {
     const std::uint64_t way = shape().stride ? thread / shape().stride % shape().ways : 0;

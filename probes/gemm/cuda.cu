@@ -130,7 +130,7 @@ class GemmRunner final : public CudaProbeRunner {
     const auto all = [&] {
       for (std::uint64_t i = 0; i < repeats; ++i) once();
     };
-    return bench().time(all, false);
+    return bench().time_launches(0, all);
   }
   // C, and what is to be copied to the device, becomes what no run leaves: numbers that are none.
   void poison() {
@@ -204,9 +204,9 @@ class GemmRunner final : public CudaProbeRunner {
 
   // The shortest of a few looks at this, after one that does not count.
   template <class Enqueue> Seconds look(Enqueue enqueue) {
-    bench().time(enqueue, false);
-    double us = bench().time(enqueue, false).device_us;
-    for (int i = 1; i < looks; ++i) us = std::min(us, bench().time(enqueue, false).device_us);
+    bench().time_launches(0, enqueue);
+    double us = bench().time_launches(0, enqueue).device_us;
+    for (int i = 1; i < looks; ++i) us = std::min(us, bench().time_launches(0, enqueue).device_us);
     return from_microseconds(us);
   }
   gemm::PanelCosts costs() {

@@ -230,7 +230,7 @@ class LatencyRunner final : public CudaProbeRunner {
                         : space() == Space::global ? chase<Global>
                         : space() == Space::shared ? chase<Shared>
                                                    : chase<Constant>;
-    return bench().time([&] { kernel<<<1, space() == Space::shared ? 256 : 1, 0, stream()>>>(c); }, true);
+    return bench().time_kernel(loads, [&] { kernel<<<1, space() == Space::shared ? 256 : 1, 0, stream()>>>(c); });
   }
 
   Buffer memory_, readback_;

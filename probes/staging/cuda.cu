@@ -178,7 +178,7 @@ class StagingRunner final : public SumsRunner {
                   .records = bench().record(shape().blocks),
                   .launch = bench().launch()};
     const Kernel kernel = kernels[shape().rung - 1];
-    return bench().time([&] { kernel<<<shape().blocks, block, 0, stream()>>>(t); }, true);
+    return bench().time_kernel(passes, [&] { kernel<<<shape().blocks, block, 0, stream()>>>(t); });
   }
   std::uint32_t expected(std::uint32_t of_block, std::uint32_t thread, std::uint64_t passes) const override {
     // An access holds words 4a .. 4a+3, whose places sum to 16a + 6; a is (n * blocks + block) * 256 + neighbour.

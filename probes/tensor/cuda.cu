@@ -261,8 +261,8 @@ class TensorRunner final : public SumsRunner {
     const Kernel kernel = kernel_of(question(), shape().ilp);
     BlockRecord* const records = bench().record(shape().blocks);
     const std::uint32_t launch = bench().launch();
-    return bench().time([&] { kernel<<<shape().blocks, shape().threads, 0, stream()>>>(tiles, records, launch); },
-                        true);
+    return bench().time_kernel(
+        repeats, [&] { kernel<<<shape().blocks, shape().threads, 0, stream()>>>(tiles, records, launch); });
   }
   std::uint32_t expected(std::uint32_t, std::uint32_t thread, std::uint64_t repeats) const override {
     return without_[thread] + static_cast<std::uint32_t>(repeats * pairs()) * of_pair_[thread];

@@ -6,9 +6,11 @@
 #include <map>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "netpipe/devices/cuda/inventory.hpp"
+#include "netpipe/devices/cuda/probe_bench.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/probe.hpp"
 #include "npgpu/runner.hpp"
@@ -215,6 +217,30 @@ TEST_CASE("twice the repeats are twice the cycles, and no step is free") {
     // No multiply-add has a latency under 2 cycles; a step of a pattern is 4 accesses of each of 8 warps at least.
     CHECK(once / 512 >= (c.probe == "compute" ? 513 * 2 : 20));
   });
+}
+
+TEST_CASE("a host that is late with a launch adds nothing to the device's time: what is launched waits behind a gate") {
+  cuda::ProbeBench bench(0);
+  cuda::Buffer word(Memory::device, 4);
+  const auto late = [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    cuda::check(cudaMemsetAsync(word.data(), 0, 4, bench.stream()), "clearing a word");
+  };
+  CHECK(bench.time_launches(0, late).device_us > 25e3);  // without the gate it is in
+  const ProbeSample behind = bench.time_launches(1, late);
+  REQUIRE_FALSE(bench.timed_out());
+  CHECK(behind.device_us < 5e3);
+  CHECK(behind.host_us < 25e3);
+  CHECK(bench.time_launches(10'000, late).device_us > 25e3);  // more than the gate takes go without it
+}
+
+TEST_CASE("a gate that times out makes the run void, and the next go without one") {
+  cuda::ProbeBench bench(0);
+  const auto slow = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1500)); };
+  bench.time_launches(1, slow);
+  CHECK(bench.timed_out());
+  CHECK(bench.time_launches(1, slow).device_us > 1e6);
+  CHECK_FALSE(bench.timed_out());
 }
 
 TEST_CASE("what cannot be is refused, in words") {

@@ -165,6 +165,10 @@ Layout layout_of(int ordinal) {
   layout.near_cache_bytes = unified_cache_bytes(capability_of(ordinal));
   layout.memory_bytes = free_memory(ordinal);
   layout.clock_mhz = clock_mhz(ordinal);
+  layout.registers_per_unit = count(cudaDevAttrMaxRegistersPerMultiprocessor, ordinal);
+  layout.shared_bytes_per_unit = count(cudaDevAttrMaxSharedMemoryPerMultiprocessor, ordinal);
+  layout.shared_bytes_per_block = count(cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal);
+  layout.shared_bytes_reserved = count(cudaDevAttrReservedSharedMemoryPerBlock, ordinal);
   return layout;
 }
 
@@ -197,26 +201,42 @@ std::optional<std::string> refuses_grid(const Shape& shape) {
 }
 
 ProbeBench::ProbeBench(int ordinal)
-    : gpu_(ordinal), stream_(stream_of(ordinal)), timer_(ordinal, stream_.get(), std::nullopt) {}
+    : gpu_(ordinal), stream_(stream_of(ordinal)), timer_(ordinal, stream_.get(), Seconds{1}) {}
 
-ProbeSample ProbeBench::time(const std::function<void()>& enqueue, bool recorded) {
+ProbeSample ProbeBench::time(bool gated, const std::function<void()>& enqueue) {
   stream_.synchronize();
   ProbeSample sample;
-  const Seconds begin = steady_clock().now();
+  Seconds begin = steady_clock().now();
+  if (gated) timer_.hold();
   timer_.start();
   enqueue();
   check(cudaGetLastError(), "launching a probe's kernel");
   timer_.stop();
+  if (gated) {
+    begin = steady_clock().now();
+    timer_.release();
+  }
   stream_.synchronize();
   sample.host_us = microseconds(steady_clock().now() - begin);
-  sample.device_us = microseconds(*timer_.elapsed());  // there is no gate that could time out
-  if (recorded) {
-    const BlockReadback blocks = records_.end(stream_.get());
-    sample.cycles = blocks.cycles;
-    sample.units = blocks.units;
-    sample.max_blocks_on_unit = blocks.max_blocks_on_unit;
-  }
+  const auto elapsed = timer_.elapsed();
+  timed_out_ = !elapsed;
+  if (elapsed) sample.device_us = microseconds(*elapsed);
+  if (timed_out_) gate_works_ = false;
   return sample;
+}
+
+ProbeSample ProbeBench::time_kernel(std::uint64_t repeats, const std::function<void()>& launch) {
+  ProbeSample sample = time(gate_works_ && repeats > 0, launch);
+  const BlockReadback blocks = records_.end(stream_.get());
+  sample.cycles = blocks.cycles;
+  sample.units = blocks.units;
+  sample.max_blocks_on_unit = blocks.max_blocks_on_unit;
+  return sample;
+}
+
+ProbeSample ProbeBench::time_launches(std::uint64_t launches, const std::function<void()>& enqueue) {
+  constexpr std::uint64_t events = 2;
+  return time(gate_works_ && launches > 0 && launches + events <= timer_.gate_capacity(), enqueue);
 }
 
 }  // namespace npgpu::cuda

@@ -1,5 +1,6 @@
-// What probes of GPUs share: how the driver and NVIDIA's guide describe a GPU, and one launch timed by events, by the
-// host's clock and by the multiprocessors' clocks.
+// What probes of GPUs share: how the driver and NVIDIA's guide describe a GPU, and launches timed by events, by the
+// host's clock and by the multiprocessors' clocks. They wait behind a gate until all of them are in the stream: events
+// around a launch that a busy host makes late would count its delay as the kernel's time.
 #pragma once
 
 #include <cstdint>
@@ -86,14 +87,26 @@ class ProbeBench {
   BlockRecord* record(std::uint32_t blocks) { return records_.begin(blocks, stream_.get()); }
   std::uint32_t launch() const { return records_.launch(); }
 
-  // Times what `enqueue` puts into the stream, and waits for it. `recorded`: record() was called for it.
-  ProbeSample time(const std::function<void()>& enqueue, bool recorded);
+  // Both wait for what they time. Host times begin when the gate opens, and before the launch where there is no gate.
+  // A kernel for which record() was called. Without a repeat it goes without the gate: at its first launch the driver
+  // loads a kernel, which waits for the device.
+  ProbeSample time_kernel(std::uint64_t repeats, const std::function<void()>& launch);
+  // So many launches of kernels that have run before. More than the gate takes go without it, as does what may wait for
+  // the device: 0.
+  ProbeSample time_launches(std::uint64_t launches, const std::function<void()>& enqueue);
+
+  // Whether the last run's gate timed out, so that its times are void. The next runs go without it: tools that let one
+  // kernel end before they launch another keep it closed.
+  bool timed_out() const { return timed_out_; }
 
  private:
+  ProbeSample time(bool gated, const std::function<void()>& enqueue);
+
   Gpu gpu_;
   Stream stream_;
   StreamTimer timer_;
   BlockRecords records_;
+  bool gate_works_ = true, timed_out_ = false;
 };
 
 }  // namespace npgpu::cuda
