@@ -183,7 +183,7 @@ class ReductionRunner final : public CudaProbeRunner {
     const auto all = [&] {
       for (std::uint64_t i = 0; i < repeats; ++i) pass();
     };
-    return bench().time(all, false);
+    return bench().time_launches(repeats, all);
   }
   std::optional<std::string> wrong_result() override {
     bench().gpu().make_current();
