@@ -139,6 +139,10 @@ ProbeContext SimulatedProbe::context(const ProbeCase& c) const {
   layout.lanes = warp_threads;
   layout.max_threads_per_block = m.block_threads;
   layout.max_blocks_per_unit = m.blocks;
+  layout.max_threads_per_unit = m.warps * warp_threads;
+  layout.registers_per_unit = m.registers;
+  layout.shared_bytes_per_unit = layout.shared_bytes_per_block = m.shared_bytes;
+  layout.shared_bytes_reserved = m.shared_reserved_bytes;
   layout.cache_bytes = static_cast<std::uint64_t>(std::fmax(number_fact(spec.hardware, "l2_bytes"), 0));
   layout.near_cache_bytes = static_cast<std::uint64_t>(m.l1_bytes);
   layout.memory_bytes = spec.memory_bytes;

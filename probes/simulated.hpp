@@ -12,7 +12,9 @@ namespace npgpu::simulated {
 
 constexpr double operations_of_an_fma = 2;
 
-inline Grid grid_of(const Shape& s) { return {s.blocks, s.threads, s.one_block_per_sm != 0}; }
+inline Grid grid_of(const Shape& s) {
+  return {s.blocks, s.threads, s.one_block_per_sm != 0, s.registers, s.shared_bytes};
+}
 
 // One repeat of a shape: `steps` equal steps of every thread, and what counts as work.
 struct Repeat {

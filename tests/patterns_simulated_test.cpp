@@ -31,7 +31,7 @@ int with(const Law& law, Agreement verdict) {
 
 const LawPoint& at(const Law& law, std::uint32_t stride, std::uint32_t offset = 0, std::uint32_t ways = 1) {
   for (const LawPoint& p : law.points)
-    if (pattern_of(p.shape) == std::tuple(stride, offset, ways, 0u)) return p;
+    if (pattern_of(p.shape) == std::tuple(stride, offset, ways, 0u, 0u, 0u)) return p;
   FAIL("no such shape");
   return law.points.front();
 }
@@ -43,8 +43,8 @@ DeviceParameters derived(std::vector<ProbeSeries> all) {
 }
 
 const std::pair<const char*, Space> lawful[] = {
-    {"onchip", Space::shared},  {"onchip", Space::constant},      {"access", Space::l2},     {"access", Space::l1},
-    {"atomics", Space::shared}, {"divergence", Space::registers}, {"product", Space::global}};
+    {"onchip", Space::shared},  {"onchip", Space::constant},      {"access", Space::l2},      {"access", Space::l1},
+    {"atomics", Space::shared}, {"divergence", Space::registers}, {"product", Space::global}, {"occupancy", Space::l2}};
 
 // A spec with one figure changed.
 ChangedSpec built(const char* figure, double value) {
@@ -127,6 +127,20 @@ TEST_CASE("a device that is built as the guide says: every law agrees at every s
   }
   CHECK_FALSE(law_of(measured("onchip", "sim:h200", Space::l1)));
   CHECK_FALSE(law_of(measured("atomics", "sim:h200", Space::global)));
+}
+
+TEST_CASE("occupancy: a device of which each block takes more shared memory than it says breaks the law") {
+  const auto law = law_of(measured("occupancy", "sim:h200", Space::l2));
+  REQUIRE(law);
+  CHECK(law->points.size() == 14);
+  CHECK(law->points[0].passes == 3);  // 48 blocks of a unit, 16 at once
+  CHECK(law->points[0].law == 1);
+  ProbeSeries series = measured("occupancy", "sim:h200", Space::l2);
+  series.layout.shared_bytes_reserved = 0;  // 76 KiB of 228 are three blocks' without it: four of 56 KiB either way
+  series.layout.shared_bytes_per_unit = 227 * static_cast<std::uint32_t>(KiB) * 2;
+  const auto other = law_of(series);
+  CHECK(with(*other, Agreement::disagrees) >= 6);
+  CHECK(with(*other, Agreement::agrees) >= 7);  // those that registers limit, and the first
 }
 
 TEST_CASE("what the law says, by hand") {

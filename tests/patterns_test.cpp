@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <set>
 
+#include "probes/occupancy/shapes.hpp"
+
 namespace patterns_test {
 
 using namespace npgpu;
@@ -50,6 +52,37 @@ template <class Visit> void each_list(const Layout& l, Visit visit) {
 }
 
 }  // namespace
+
+// NVIDIA's table of compute capability 9.0: 65,536 registers, 228 KiB of shared memory, of which a block takes 1 KiB
+// more than it asks for, 2048 threads and 32 blocks of a multiprocessor.
+TEST_CASE("blocks at once, by hand") {
+  Layout l = layouts[0];
+  l.registers_per_unit = 65536;
+  l.shared_bytes_per_unit = 228 * KiB;
+  l.shared_bytes_per_block = 227 * KiB;
+  l.shared_bytes_reserved = KiB;
+  const auto blocks = [&](std::uint32_t threads, std::uint32_t registers, std::uint32_t shared) {
+    return resident_blocks(l, {.threads = threads, .registers = registers, .shared_bytes = shared});
+  };
+  CHECK(blocks(128, 32, 0) == 16);  // 2048 threads
+  CHECK(blocks(32, 32, 0) == 32);   // slots
+  CHECK(blocks(128, 40, 0) == 12);  // 16384 / (40 * 32) = 12 warps of a scheduler
+  CHECK(blocks(128, 41, 0) == 10);  // 48 are given out
+  CHECK(blocks(128, 255, 0) == 2);
+  CHECK(blocks(1024, 64, 0) == 1);
+  CHECK(blocks(128, 32, 75 * KiB) == 3);
+  CHECK(blocks(128, 32, 76 * KiB) == 2);
+  CHECK(blocks(128, 32, 227 * KiB) == 1);
+  CHECK(resident_blocks({}, {.threads = 128, .registers = 255}) == UINT32_MAX);  // a layout that says nothing
+  const std::uint32_t registers[] = {20, 40, 56, 64, 255};
+  const auto shapes = occupancy::shapes(l, registers);
+  for (const Shape& s : shapes) {
+    CHECK_FALSE(occupancy::refuses(l, s, registers));
+    CHECK(s.blocks % (l.units * resident_blocks(l, s)) == 0);
+  }
+  CHECK(shapes.size() ==
+        1 + 7 + 3);  // 1, 2, 3, 4, 6, 8 and 12 by shared memory; 56 registers leave 9 blocks, no whole wave
+}
 
 TEST_CASE("every shape is one that its kernel takes, and stands in its list once") {
   for (const Layout& l : layouts)
@@ -135,8 +168,8 @@ TEST_CASE("what no kernel does is refused, in words") {
   }
   const auto rungs = patterns::reduction_shapes(layouts[0]);
   REQUIRE(rungs.size() == 8);
-  CHECK(rungs[0].blocks == 960 * MiB / 4 / 256);
-  CHECK(rungs[3].blocks == 960 * MiB / 4 / 512);
+  CHECK(rungs[0].blocks == 3840 * MiB / 4 / 256);
+  CHECK(rungs[3].blocks == 3840 * MiB / 4 / 512);
   CHECK(rungs[7].blocks == 132 * 8);
   Shape half = rungs[0];
   half.blocks /= 2;

@@ -71,7 +71,7 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
     check("GB/s" in words(folder, "corners", made, "--probe", "bandwidth"), "corners --probe bandwidth")
 
     patterns = os.path.join(folder, "patterns.h5")
-    ran = subprocess.run([PROGRAM, "probe", "onchip,access,divergence,product", "--device", "sim:h200", "--quiet", "--output", patterns], capture_output=True, text=True)
+    ran = subprocess.run([PROGRAM, "probe", "onchip,access,divergence,product,occupancy", "--device", "sim:h200", "--quiet", "--output", patterns], capture_output=True, text=True)
     check(ran.returncode == 0, f"the program made no trace of patterns: {ran.stderr}")
     shared = next(p for p in loader.load([patterns], "probes") if p.case["space"] == "shared")
     ((label, called, points),) = laws.curves_of(shared)

@@ -1,6 +1,7 @@
 // What a pattern costs by the rules that programmers are taught, beside what it cost: bank conflicts, sectors and lines
 // of a warp's accesses, additions to one word, ways of a branch. Sources: NVIDIA, CUDA C++ Programming Guide, "Shared
-// Memory" (compute capability 5.x and later: 32 banks of 4 bytes) and "Maximize Memory Throughput" (sectors of 32
+// Memory" (compute capability 5.x and later: 32 banks of 4 bytes), "Hardware Multithreading" (what limits the blocks
+// that a multiprocessor holds) and "Maximize Memory Throughput" (sectors of 32
 // bytes, lines of 128); Venetis, Performance Optimizations in CUDA (bank conflicts, coalescing, flow control).
 #pragma once
 
@@ -25,6 +26,8 @@ struct LawPoint {
 struct Law {
   std::string rule;    // "passes = gcd(stride, 32)"
   std::string counts;  // what a pass is: "bank conflicts"
+  // Why hardware that is known does not follow it, by its counters; empty where none is known that does not.
+  std::string where_not;
   std::vector<LawPoint> points;
 };
 
@@ -47,5 +50,7 @@ unsigned atomic_passes(unsigned stride);
 unsigned ways_of_warp(unsigned stride, unsigned ways);
 //   a product of matrices by tiles of T * T = `threads`: how often an element comes from global memory for 32 uses
 unsigned transfers_of_tile(unsigned threads);
+//   blocks that a unit runs one after the other, where it holds only some of a grid at once
+double waves_of(const Shape&, const Layout&);
 
 }  // namespace npgpu

@@ -102,6 +102,9 @@ struct Shape {
   // as the model advises, which is settled before anything is measured.
   std::uint32_t m = 0, n = 0, k = 0;
   std::uint32_t panels = 1;
+  // Of occupancy, what a block takes of a unit besides its threads: registers of each thread as the compiler gives
+  // them, and shared memory. 0 of other probes.
+  std::uint32_t registers = 0, shared_bytes = 0;
 
   auto operator<=>(const Shape&) const = default;
 };
@@ -120,7 +123,9 @@ inline constexpr auto fields_of<Shape> =
                optional_field("m", &Shape::m),
                optional_field("n", &Shape::n),
                optional_field("k", &Shape::k),
-               optional_field("panels", &Shape::panels)};
+               optional_field("panels", &Shape::panels),
+               optional_field("registers", &Shape::registers),
+               optional_field("shared_bytes", &Shape::shared_bytes, "B")};
 
 // The build of a device as its driver or system reports it: what shapes it takes, and what derived values are compared
 // with. 0 or NaN: not reported.
@@ -134,19 +139,29 @@ struct Layout {
   std::uint64_t near_cache_bytes = 0;      // a unit's own first level
   std::uint64_t memory_bytes = 0;          // free now
   double clock_mhz = not_measured;         // highest of the units
+  // Of a unit, for all blocks that it holds at once.
+  std::uint32_t registers_per_unit = 0;
+  std::uint32_t shared_bytes_per_unit = 0;
+  std::uint32_t shared_bytes_per_block = 0;  // most that a block may ask for
+  std::uint32_t shared_bytes_reserved = 0;   // that each block takes on top of what it asks for
 
   bool operator==(const Layout&) const = default;
 };
 template <>
-inline constexpr auto fields_of<Layout> = std::tuple{field("units", &Layout::units),
-                                                     field("lanes", &Layout::lanes),
-                                                     field("max_threads_per_block", &Layout::max_threads_per_block),
-                                                     field("max_threads_per_unit", &Layout::max_threads_per_unit),
-                                                     field("max_blocks_per_unit", &Layout::max_blocks_per_unit),
-                                                     field("cache_bytes", &Layout::cache_bytes, "B"),
-                                                     field("near_cache_bytes", &Layout::near_cache_bytes, "B"),
-                                                     field("memory_bytes", &Layout::memory_bytes, "B"),
-                                                     field("clock_mhz", &Layout::clock_mhz, "MHz")};
+inline constexpr auto fields_of<Layout> =
+    std::tuple{field("units", &Layout::units),
+               field("lanes", &Layout::lanes),
+               field("max_threads_per_block", &Layout::max_threads_per_block),
+               field("max_threads_per_unit", &Layout::max_threads_per_unit),
+               field("max_blocks_per_unit", &Layout::max_blocks_per_unit),
+               field("cache_bytes", &Layout::cache_bytes, "B"),
+               field("near_cache_bytes", &Layout::near_cache_bytes, "B"),
+               field("memory_bytes", &Layout::memory_bytes, "B"),
+               field("clock_mhz", &Layout::clock_mhz, "MHz"),
+               optional_field("registers_per_unit", &Layout::registers_per_unit),
+               optional_field("shared_bytes_per_unit", &Layout::shared_bytes_per_unit, "B"),
+               optional_field("shared_bytes_per_block", &Layout::shared_bytes_per_block, "B"),
+               optional_field("shared_bytes_reserved", &Layout::shared_bytes_reserved, "B")};
 
 // One timed run of a kernel, exactly as it came.
 struct ProbeSample {
@@ -154,7 +169,7 @@ struct ProbeSample {
   std::uint32_t trial = 0;
   std::int32_t intact = -1;  // 1 results compared and right, 0 wrong, -1 not compared after this trial
   std::uint64_t repeats = 0;
-  double host_us = not_measured;    // host clock, launch to end
+  double host_us = not_measured;    // host clock, from the gate's opening, or the launch, to the end
   double device_us = not_measured;  // device events around the kernel; a chase on a GPU: its own timer around the loads
   // Of the unit that took longest, by its own clock, from its first block's begin to its last one's end.
   double cycles = not_measured;
@@ -206,7 +221,20 @@ using ProbeStep = Step<Probes>;
 inline auto memory_of(const Shape& s) { return std::pair(s.bytes, s.blocks); }
 
 // What tells patterns apart.
-inline auto pattern_of(const Shape& s) { return std::tuple(s.stride, s.offset_bytes, s.ways, s.rung); }
+inline auto pattern_of(const Shape& s) {
+  return std::tuple(s.stride, s.offset_bytes, s.ways, s.rung, s.registers, s.shared_bytes);
+}
+// The same shape without its pattern.
+inline Shape without_pattern(Shape s) {
+  std::tie(s.stride, s.offset_bytes, s.ways, s.rung, s.registers, s.shared_bytes) = pattern_of(Shape{});
+  return s;
+}
+
+// Blocks of the shape that a unit holds at once: as many as its slots, threads, registers and shared memory allow, and
+// no fewer than one. A warp's registers are given out eight for each thread at a time, and each of four schedulers has
+// a quarter of them (NVIDIA, CUDA C++ Programming Guide, "Hardware Multithreading"). What the layout or the shape does
+// not say sets no limit.
+std::uint32_t resident_blocks(const Layout&, const Shape&);
 
 // The matrices of a gemm.
 inline auto matrices_of(const Shape& s) { return std::tuple(s.m, s.n, s.k, s.panels); }
@@ -235,7 +263,7 @@ class Probe : public Backend<Probes> {
     if (auto why = refuses_case(step.question)) return why;
     if (const auto flaw = flaw_of(step.axes)) return "the shape " + *flaw;
     if (!is_pattern(step.question) && pattern_of(step.axes) != pattern_of(Shape{}))
-      return "probe " + step.question.probe + " has no stride, offset, ways or rungs";
+      return "probe " + step.question.probe + " has no stride, offset, ways, rungs, registers or shared memory";
     if (step.question.probe != "gemm" && matrices_of(step.axes) != matrices_of(Shape{}))
       return "probe " + step.question.probe + " has no m, n, k or panels";
     return refuses_shape(step.question, step.axes);

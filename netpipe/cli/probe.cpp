@@ -36,6 +36,7 @@ const std::vector<Axis>& axes() {
                                      {"offset", {&Shape::offset_bytes}, 0},
                                      {"ways", {&Shape::ways}},
                                      {"rung", {&Shape::rung}},
+                                     {"registers", {&Shape::registers}},
                                      {"m", {&Shape::m}},
                                      {"n", {&Shape::n}},
                                      {"k", {&Shape::k}},
@@ -53,16 +54,20 @@ std::vector<Shape> shapes_of(const std::string& text) {
     const std::string axis = word.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
     const std::string option = "shape: " + axis;  // "--shape: blocks: '0' is too small"
-    if (axis == "bytes") {
+    if (axis == "bytes" || axis == "shared") {
       const std::uint64_t bytes = parse_size(option, value, 1);
-      for (Shape& shape : shapes) shape.bytes = bytes;
+      if (axis == "shared" && bytes > MiB)
+        throw Error(ErrorKind::usage, "--shape: shared: no unit has more than 1 MiB");
+      for (Shape& shape : shapes)
+        if (axis == "bytes") shape.bytes = bytes;
+        else shape.shared_bytes = static_cast<std::uint32_t>(bytes);
       continue;
     }
     const auto found = std::ranges::find(axes(), axis, &Axis::word);
     if (found == axes().end())
       throw Error(ErrorKind::usage,
                   fmt::format("--shape: '{}' is none of blocks, threads, ilp, access, bytes, one_block_per_sm, stride, "
-                              "offset, ways, rung, m, n, k, square, panels",
+                              "offset, ways, rung, registers, shared, m, n, k, square, panels",
                               axis));
     const auto values = value.find("..") == std::string::npos
                             ? std::vector{parse_count(option, value, found->least, found->most)}
@@ -148,6 +153,7 @@ Command probe() {
       "  atomics: additions to one word or many, in global and shared memory\n"
       "  divergence: a branch of several ways, taken by a warp's lanes or by whole warps\n"
       "  reduction: the ladder of sums, from the simplest kernel to the best\n"
+      "  occupancy: loads that wait for each other, by how many blocks registers and shared memory leave room for\n"
       "  product: a product of matrices, from global memory and by tiles in shared memory\n"
       "  staging: from global into shared memory by plain loads, asynchronous and bulk copies\n"
       "  tensor: products of small matrices by tensor cores, by type and instruction\n"

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace npgpu {
 
 std::string title(const ProbeCase& c) {
@@ -46,8 +48,25 @@ std::string text_of(const Shape& s) {
   if (s.offset_bytes > 0) text += fmt::format(", offset {} B", s.offset_bytes);
   if (s.ways > 1) text += fmt::format(", {} ways", s.ways);
   if (s.rung > 0) text += fmt::format(", rung {}", s.rung);
+  if (s.registers > 0) text += fmt::format(", {} registers", s.registers);
+  if (s.shared_bytes > 0) text += ", shared " + size_text(s.shared_bytes);
   if (s.one_block_per_sm) text += ", one block per SM";
   return text;
+}
+
+std::uint32_t resident_blocks(const Layout& l, const Shape& s) {
+  constexpr std::uint32_t warp = 32, schedulers = 4, registers_at_once = 8;
+  const std::uint32_t warps = (s.threads + warp - 1) / warp;
+  std::uint32_t most = l.max_blocks_per_unit ? l.max_blocks_per_unit : UINT32_MAX;
+  const auto allow = [&](std::uint32_t blocks) { most = std::min(most, blocks); };
+  if (l.max_threads_per_unit) allow(l.max_threads_per_unit / (warps * warp));
+  if (l.registers_per_unit && s.registers) {
+    const std::uint32_t of_thread = (s.registers + registers_at_once - 1) / registers_at_once * registers_at_once;
+    allow(l.registers_per_unit / schedulers / (of_thread * warp) * schedulers / warps);
+  }
+  if (l.shared_bytes_per_unit && s.shared_bytes)
+    allow(l.shared_bytes_per_unit / (s.shared_bytes + l.shared_bytes_reserved));
+  return std::max(most, 1u);
 }
 
 }  // namespace npgpu

@@ -63,6 +63,7 @@ void note_law(Page& page, const Law& law) {
     text += fmt::format("; farthest off: {} times as long instead of {} ({})", digits_text(worst->measured.value, 3),
                         digits_text(worst->law, 3), text_of(worst->shape));
   page.note(text);
+  if (has(Agreement::disagrees) > 0 && !law.where_not.empty()) page.note("why: " + law.where_not);
 }
 
 // "8": only 8 divides; "8, 16"; "1 to 16"
@@ -135,6 +136,8 @@ void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
                right("offset B", 0, varies(probe, &Shape::offset_bytes)),
                right("ways", 0, varies(probe, &Shape::ways)),
                right("rung", 0, varies(probe, &Shape::rung)),
+               right("registers", 0, varies(probe, &Shape::registers)),
+               right("shared", 0, varies(probe, &Shape::shared_bytes)),
                right("m", 0, gemm),
                right("n", 0, gemm),
                right("k", 0, gemm),
@@ -172,6 +175,8 @@ void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
                std::to_string(s.offset_bytes),
                std::to_string(s.ways),
                std::to_string(s.rung),
+               std::to_string(s.registers),
+               size_text(s.shared_bytes),
                std::to_string(s.m),
                std::to_string(s.n),
                std::to_string(s.k),
@@ -195,9 +200,8 @@ void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
   if (const auto classes = classes_of(probe)) note_classes(page, *classes);
   if (gemm && c.device == "host") note_cores(page, probe, rates);
   if (!every && !gemm) {
-    Shape shared = probe.visits.front().axes;
-    std::tie(shared.stride, shared.offset_bytes, shared.ways, shared.rung) = pattern_of(Shape{});
-    page.note("the first shape: " + text_of(shared) + "; the others differ from it as the columns say");
+    page.note("the first shape: " + text_of(without_pattern(probe.visits.front().axes)) +
+              "; the others differ from it as the columns say");
   }
   if (law) note_law(page, *law);
   if (forced) page.note("1 one block per SM: forced, and checked");

@@ -83,17 +83,20 @@ def patterns(where):
     """Every law agrees on a device that is built as the guide says; one with wider banks is found."""
     trace = os.path.join(where, "patterns.h5")
     quick = ["--quiet"]
-    made = run("probe", "onchip,access,atomics,divergence,reduction,product", "--device", "sim:h200", *quick, "--output", trace, "--json")
+    made = run("probe", "onchip,access,atomics,divergence,reduction,product,occupancy", "--device", "sim:h200", *quick, "--output", trace, "--json")
     check(made.code == 0, made.err)
     laws = {(p["case"]["probe"], p["case"]["space"]): p for p in json.loads(made.out)["probes"] if p["law"]}
     check(set(laws) == {("onchip", "shared"), ("onchip", "constant"), ("access", "l2"), ("access", "l1"), ("atomics", "shared"),
-                        ("divergence", "registers"), ("product", "global")}, f"what has a law: {set(laws)}")
+                        ("divergence", "registers"), ("product", "global"), ("occupancy", "l2")}, f"what has a law: {set(laws)}")
     for named, series in laws.items():
         for p in series["points"]:
             check(p["law"]["verdict"] == "agrees" and abs(p["law"]["times"]["value"] / p["law"]["times_by_law"] - 1) < 0.03,
                   f"{named}: {p}")
     by_stride = {p["stride"]: p["law"] for p in laws["onchip", "shared"]["points"]}
     check(by_stride[32]["passes"] == 32 and by_stride[33]["passes"] == 1, "a warp's passes by the law")
+    occupancy = {(p["registers"], p["shared_bytes"]): p["law"] for p in laws["occupancy", "l2"]["points"]}
+    check(occupancy[32, 0]["passes"] == 3 and occupancy[255, 0]["passes"] == 24 and occupancy[32, 227 * 1024]["passes"] == 48,
+          f"waves of 16, 2 and 1 blocks: {occupancy}")
     table = run("report", trace)
     words = " ".join(table.out.split())
     check("agrees (within 5 %) at 12 of 12 shapes" in words and "stride GB/s" in words, f"the table says so: {table.out[:2000]}")
@@ -120,7 +123,7 @@ def patterns(where):
     check("onchip sim:h200 read fp32 shared" in usual and "divergence" not in usual, f"all is what characterize measures: {usual}")
     check("divergence sim:h200 branch int32" in every and "access sim:h200 read fp32 l1" in every, "--thorough is everything")
     refused = run("probe", "compute", "--device", "sim:h200", "--shape", "stride=2")
-    check(refused.code == 2 and "no stride, offset, ways or rungs" in refused.err, refused.err)
+    check(refused.code == 2 and "no stride, offset, ways, rungs, registers or shared memory" in refused.err, refused.err)
 
 
 def products(where):

@@ -37,6 +37,8 @@ std::optional<std::string> why_no_kernels(const Spec& spec, Need need) {
   if (need == Need::onchip)
     for (const char* key : {"l1_bytes", "l1_bytes_per_cycle", "l2_bytes", "l2_gb_s", "constant_bytes_per_cycle"})
       wants(key);
+  if (need == Need::occupancy)
+    for (const char* key : {"memory_latency_cycles", "registers", "shared_bytes"}) wants(key);
   if (need == Need::atomics)
     for (const char* key : {"l2_atomics_g_s", "l2_atomics_one_word_g_s"}) wants(key);
   if (need == Need::tensor)
@@ -58,6 +60,9 @@ Multiprocessors multiprocessors_of(const Spec& spec) {
   m.warps = count_or(spec, "warps", m.warps);
   m.blocks = count_or(spec, "blocks", m.blocks);
   m.block_threads = count_or(spec, "block_threads", std::min(1024u, m.warps * warp_threads));
+  m.registers = static_cast<std::uint32_t>(figure_or(spec, "registers", 0));
+  m.shared_bytes = static_cast<std::uint32_t>(figure_or(spec, "shared_bytes", 0));
+  m.shared_reserved_bytes = static_cast<std::uint32_t>(figure_or(spec, "shared_reserved_bytes", 0));
   m.clock_hz = figure_or(spec, "shader_clock_mhz", 0) * 1e6;
   m.max_clock_hz = std::fmax(m.clock_hz, number_fact(spec.condition.facts, "max_sm_clock_mhz") * 1e6);
   m.fma_latency_cycles = figure_or(spec, "fma_latency_cycles", 0);
@@ -93,7 +98,20 @@ KernelTime kernel_time(const Multiprocessors& m, const Grid& grid, const WarpSte
   if (grid.blocks == 0 || block_warps == 0 || grid.threads > m.block_threads || block_warps > m.warps)
     throw Error(ErrorKind::usage, fmt::format("no block of {} threads fits the device: at most {}, in {} warps",
                                               grid.threads, m.block_threads, m.warps));
-  const std::uint64_t resident = grid.one_block_per_sm ? 1 : std::min(m.blocks, m.warps / block_warps);
+  std::uint64_t resident = grid.one_block_per_sm ? 1 : std::min(m.blocks, m.warps / block_warps);
+  if (m.registers && grid.registers) {  // each scheduler has its part of the registers, and whole warps of a block
+    std::uint64_t warps = 0, left = m.registers / m.schedulers;
+    for (const std::uint64_t of_warp = (grid.registers + 7) / 8 * 8 * warp_threads; left >= of_warp; left -= of_warp)
+      warps += m.schedulers;
+    resident = std::min(resident, warps / block_warps);
+  }
+  if (m.shared_bytes && grid.shared_bytes)
+    resident = std::min<std::uint64_t>(resident, m.shared_bytes / (grid.shared_bytes + m.shared_reserved_bytes));
+  if (resident == 0)
+    throw Error(ErrorKind::usage,
+                fmt::format("no block of {} threads with {} registers each and {} bytes of shared memory "
+                            "fits a multiprocessor",
+                            grid.threads, grid.registers, grid.shared_bytes));
 
   const auto step_cycles = [&](std::uint64_t blocks) {
     const double on_busiest = std::ceil(static_cast<double>(blocks) / sms);

@@ -9,8 +9,8 @@
 //                             bytes of all blocks on the bus / its rate )
 //
 // because a warp instruction keeps its scheduler's lanes busy for 32 / (lanes / S) cycles, however few of its threads
-// work. Blocks go to the SMs in turn. An SM holds as many as its slots and warps allow, and one where blocks are to be
-// alone; the rest wait for the next wave.
+// work. Blocks go to the SMs in turn. An SM holds as many as its slots, warps, registers and shared memory allow, and
+// one where blocks are to be alone; the rest wait for the next wave.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +31,14 @@ struct Multiprocessors {
   std::uint32_t idle_sms = 0;    // of these, to which no block goes: what the device says of itself, and does not do
   std::uint32_t schedulers = 1;  // of an SM, as all below
   double lanes = warp_threads;
-  std::uint32_t warps = 1;           // resident
-  std::uint32_t blocks = 1;          // resident
-  std::uint32_t block_threads = 0;   // most, of a block
-  double clock_hz = 0;               // at which kernels run
-  double max_clock_hz = 0;           // the highest, by which limits go
-  double fma_latency_cycles = 0;     // until a dependent one can issue
-  double memory_latency_cycles = 0;  // of a load
+  std::uint32_t warps = 1;                                                   // resident
+  std::uint32_t blocks = 1;                                                  // resident
+  std::uint32_t block_threads = 0;                                           // most, of a block
+  std::uint32_t registers = 0, shared_bytes = 0, shared_reserved_bytes = 0;  // the last of each block; 0: no limit
+  double clock_hz = 0;                                                       // at which kernels run
+  double max_clock_hz = 0;                                                   // the highest, by which limits go
+  double fma_latency_cycles = 0;                                             // until a dependent one can issue
+  double memory_latency_cycles = 0;                                          // of a load
   double sm_bytes_per_cycle = std::numeric_limits<double>::infinity();
   double transaction_bytes = 32;  // least that the bus moves
   double bus_bytes_per_s = std::numeric_limits<double>::infinity();
@@ -56,7 +57,7 @@ struct Multiprocessors {
   double mma_share = 1, tensor_latency_cycles = 0;
 };
 
-enum class Need { compute, memory, onchip, atomics, tensor };
+enum class Need { compute, memory, onchip, atomics, tensor, occupancy };
 // Which keys of the spec are missing for such kernels, in one sentence; nothing if none.
 std::optional<std::string> why_no_kernels(const Spec&, Need);
 // What a spec leaves out stays as it is above. The bus moves twice the rate of d2d, whose bytes count once.
@@ -64,8 +65,10 @@ Multiprocessors multiprocessors_of(const Spec&);
 
 struct Grid {
   std::uint64_t blocks = 1;
-  std::uint32_t threads = 1;      // of a block
-  bool one_block_per_sm = false;  // never two blocks on one SM at a time
+  std::uint32_t threads = 1;       // of a block
+  bool one_block_per_sm = false;   // never two blocks on one SM at a time
+  std::uint32_t registers = 0;     // of a thread
+  std::uint32_t shared_bytes = 0;  // of a block
 };
 
 struct WarpStep {

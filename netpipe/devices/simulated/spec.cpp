@@ -88,11 +88,12 @@ constexpr const char* hardware_keys[] = {
     "schedulers",  // of an SM
     "lanes",       // FP32, of an SM
     "shader_clock_mhz", "memory_clock_mhz", "memory_bus_bits", "l2_bytes",
-    "shared_bytes",   // of an SM
-    "registers",      // of an SM
-    "warps",          // resident on an SM
-    "blocks",         // resident on an SM
-    "block_threads",  // most, of a block
+    "shared_bytes",           // of an SM
+    "shared_reserved_bytes",  // that each block takes besides its own
+    "registers",              // of an SM
+    "warps",                  // resident on an SM
+    "blocks",                 // resident on an SM
+    "block_threads",          // most, of a block
     "fma_latency_cycles", "memory_latency_cycles",
     "transaction_bytes",   // least that the bus moves
     "sm_bytes_per_cycle",  // between an SM and memory

@@ -28,6 +28,13 @@ def curves_of(series):
             if some:
                 found.append((label, "Tile or block, T * T", [(round(p["threads"] ** 0.5), p["law"]) for p in some]))
         return found
+    if series.case["probe"] == "occupancy":
+        for limit, label in (("shared_bytes", "by shared memory"), ("registers", "by registers")):
+            least = min(p[limit] for p in points)
+            some = sorted((p for p in points if p[limit] > least), key=lambda p: p["law"]["passes"])
+            if some:
+                found.append((f"limited {label}", "Waves of blocks", [(p["law"]["passes"], p["law"]) for p in some]))
+        return found
     sets = sorted({p["bytes"] for p in points})
     for size in sets:
         named = f" ({figure.size_text(size)})" if len(sets) > 1 else ""
@@ -62,7 +69,7 @@ def draw(trace, case=None):
     panels = [(p, called, [c for c in curves_of(p) if c[1] == called])
               for p in probes if p.document.get("law") for called in dict.fromkeys(c[1] for c in curves_of(p))]
     if not panels:
-        raise loader.BadTrace(f"{loader.first(trace)}: holds no probe with a law (npgpu probe onchip,access,atomics,divergence)")
+        raise loader.BadTrace(f"{loader.first(trace)}: holds no probe with a law (npgpu probe onchip,access,atomics,divergence,occupancy)")
     picture, grid = figure.grid([(p.title, curves) for p, _, curves in panels])
     for axes, (series, called, curves) in zip(grid, panels):
         style = figure.styles([c[0] for c in curves])
