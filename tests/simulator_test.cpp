@@ -197,21 +197,6 @@ TEST_CASE("what is issued late is spared the latency, where it is of those that 
   CHECK(total_ms() == doctest::Approx(2 + 2 + 1));  // nor does the host wait for a latency that nothing was charged
 }
 
-// The copy ends at 1 ms, and the latency is 3 ms. A call of 1.2 ms ends 0.2 ms later; its last quarter is 0.3 ms.
-TEST_CASE("an end within the last quarter of the next one's call is charged the latency in part") {
-  MadeJob m = made(ms(1, 1, 0), 1);
-  m.costs.latency = ms(3, 0, 0);
-  m.costs.latency_of_waiting_only = true;
-  const auto start_ms = [&](double issue_ms) {
-    m.costs.issue.kernel = Seconds{issue_ms * 1e-3};
-    return simulate_total(m.job, 1, m.costs, Order::breadth_first).total.count() * 1e3 - 1;
-  };
-  CHECK(start_ms(0.9) == doctest::Approx(1 + 3));
-  CHECK(start_ms(1.0) == doctest::Approx(1 + 3));
-  CHECK(start_ms(1.2) == doctest::Approx(1 + 3 * (1 - 0.2 / 0.3)));
-  CHECK(start_ms(1.6) == doctest::Approx(1.6));
-}
-
 // Of three streams the first two wait until 10 ms.
 TEST_CASE("one stream free: held up where there are more streams than queues") {
   MadeJob m = made(ms(1, 0, 0), 3);

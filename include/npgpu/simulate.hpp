@@ -110,7 +110,6 @@ struct StreamCosts {
   // and from the end of a copy out until the host knows, beside `submit` (ld).
   Stages latency{};
   // Only where the next one is issued before that end, and so has to wait: what the host issues later starts at once.
-  // The device learns of it within the last quarter of its call: of an end in there, the latency's share on average.
   bool latency_of_waiting_only = false;
   // How many times longer bytes take while the other copy engine is at work (sl_h, sl_d).
   double duplex_slowdown_h2d = 1, duplex_slowdown_d2h = 1;

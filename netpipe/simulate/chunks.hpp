@@ -26,16 +26,6 @@ struct Chunks {
 // Throws Error(usage) as simulate() does.
 Chunks chunks_of(const Job&, std::uint32_t n, const StreamCosts&);
 
-// What an operation is charged of the latency behind one that ended at `end`: all of it if it waits, else nothing.
-// Which of both happens is open for an end within the last quarter of its call: copies of an H200 that ended 0.5 us
-// before a launch of 4 us returned were waited for in every second trial, those 1 us before it in every tenth.
-inline double share_of_latency(const StreamCosts& costs, double issue, double issued, double end) {
-  constexpr double open_part = 0.25;  // of a call
-  if (!costs.latency_of_waiting_only || issued < end) return 1;
-  const double open = open_part * issue;
-  return issued < end + open ? 1 - (issued - end) / open : 0;
-}
-
 // A stage of one chunk: its time on its server, without gap, both directions alone; the host's time for its call; of a
 // kernel, its share of the device (see Chunks).
 struct ChunkStage {

@@ -99,7 +99,7 @@ class Sequence {
     std::size_t job = 0;
     Stage stage = Stage::h2d;
     double time = 0, share = 1;
-    double issue = 0, ready = 0;
+    double ready = 0;
     std::size_t next = none;  // in its stream
     bool waits = false;       // for the one before it there
   };
@@ -120,12 +120,10 @@ class Sequence {
     if (c.has_d2h) stages.push_back(Stage::d2h);
     std::vector<std::size_t> last(planned.chunks, none);
     const auto add = [&](Stage stage, std::size_t chunk) {
-      const double issue = c.issue.of(stage).count();
-      host_ += issue;
+      host_ += c.issue.of(stage).count();
       const double time = stage == Stage::h2d ? c.h2d : stage == Stage::kernel ? c.kernel : c.d2h;
       const std::size_t index = operations_.size();
-      operations_.push_back(
-          {number, stage, time, c.share, issue, host_ + costs_.submit.count(), none, last[chunk] != none});
+      operations_.push_back({number, stage, time, c.share, host_ + costs_.submit.count(), none, last[chunk] != none});
       if (last[chunk] != none) operations_[last[chunk]].next = index;
       else coming_[line_of(stage)].emplace(operations_.back().ready, index);
       last[chunk] = index;
@@ -152,9 +150,8 @@ class Sequence {
     result_.ends[o.job] = std::max(result_.ends[o.job], Seconds{last ? reached : now});
     if (last) return;
     const Operation& next = operations_[o.next];
-    const double share = next.stage == o.stage ? 0 : model::share_of_latency(costs_, next.issue, next.ready, now);
-    const double after = share == 1 ? reached : now + share * costs_.latency.of(o.stage).count();
-    coming_[line_of(next.stage)].emplace(std::max(next.ready, after), o.next);
+    const bool late = costs_.latency_of_waiting_only && next.ready >= now;
+    coming_[line_of(next.stage)].emplace(std::max(next.ready, next.stage == o.stage || late ? now : reached), o.next);
   }
   void start_all(double now) {
     for (std::size_t line = 0; line < coming_.size(); ++line) {

@@ -173,9 +173,8 @@ void Simulator::ended(Index index, double now) {
   if (held_until_ == 0 || o.stream + 1 == last_in_stream_.size()) total_ = std::max(total_, last ? reached : now);
   if (!last) {
     const Operation& next = operations_[o.next_in_stream];
-    const double share =
-        next.stage == o.stage ? 0 : share_of_latency(costs_, stages_[next.kind].issue, next.issued, now);
-    passed(o.next_in_stream, share == 1 ? reached : now + share * costs_.latency.of(o.stage).count());
+    const bool late = costs_.latency_of_waiting_only && next.issued >= now;
+    passed(o.next_in_stream, next.stage == o.stage || late ? now : reached);
   }
   if (o.stage == Stage::kernel && costs_.implicit_sync == ImplicitSync::end) kernel_synchronizes(o.kernel, now);
 }
