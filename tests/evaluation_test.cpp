@@ -166,6 +166,46 @@ TEST_CASE("errors, regret and hits") {
   CHECK(score(e, "c.c. 2.x").error.most == doctest::Approx(2250.0 / 1400 - 1));
 }
 
+// Kernels of its sort: 400 us with one iteration, 10 us for each more; of 4 blocks and fewer. The job's has 2.
+TEST_CASE("a workload's kernel is what is left of the unsplit time, weighed with kernels of its sort") {
+  MeasuredCosts m = plain();
+  m.costs.latency.kernel = Seconds{200e-6};
+  m.multiprocessors = 4;
+  m.threads_per_multiprocessor = 512;
+  const MeasuredWorkload w = workloads(one_workload({{1, 3000}, {2, 2000}, {4, 1500}, {8, 1300}})).front();
+  const auto kernel_us = [&] { return microseconds(job_of(w, m).kernel); };
+  CHECK(kernel_us() == doctest::Approx(3000 - 2000 - 200));
+  KernelTimes times;
+  times.workload = w.question.workload;
+  times.threads = 512;
+  times.few = 1;
+  times.many = 101;
+  times.time_of_few = Curve({{1, Seconds{400e-6}}, {4, Seconds{400e-6}}});
+  times.time_of_many = Curve({{1, Seconds{1400e-6}}, {4, Seconds{1400e-6}}});
+  m.kernels = {times};
+  CHECK(microseconds(*kernel_time(m, w.question.workload, w.job)) == doctest::Approx(400 + 6 * 10));
+  // The rest may be half a latency off, 100 us, and the kernels a tenth, 46 us.
+  const double rest = 1 / (100. * 100), alone = 1 / (46. * 46);
+  CHECK(kernel_us() == doctest::Approx((rest * 800 + alone * 460) / (rest + alone)));
+  JobShape larger = w.job;
+  larger.kernel_bytes *= 6;
+  CHECK(microseconds(*kernel_time(m, w.question.workload, larger)) == doctest::Approx(3 * 460));
+  larger.threads = 256;
+  CHECK_FALSE(kernel_time(m, w.question.workload, larger));
+}
+
+TEST_CASE("each model knows the unsplit time") {
+  const std::vector<MeasuredWorkload> all = workloads(one_workload({{1, 4000}, {2, 2000}, {4, 1500}, {8, 1300}}));
+  const Evaluation e = evaluate(all, plain());
+  int with_times = 0;
+  for (const ModelPrediction& p : e.workloads.front().models)
+    if (std::isfinite(p.predicted_us.front())) {
+      CHECK(p.predicted_us.front() == 4000);
+      ++with_times;
+    }
+  CHECK(with_times > 5);
+}
+
 TEST_CASE("the advised number is the fewest within 1 % of what the model predicts, and its regret is measured") {
   // 0.1, 10 and 0.1 ms: n chunks take 10 + 0.2/n ms, so that two are 1 % slower than the best and one is not enough.
   JobSeries sweep = jobs_of();

@@ -193,6 +193,8 @@ TEST_CASE("what is issued late is spared the latency, where it is of those that 
   CHECK(total_ms() == doctest::Approx(2 + 1 + 0.5 + 1));
   m.costs.issue.d2h = Seconds{2e-3};
   CHECK(total_ms() == doctest::Approx(2 + 2 + 1));
+  m.costs.latency = ms(5, 5, 0);
+  CHECK(total_ms() == doctest::Approx(2 + 2 + 1));  // nor does the host wait for a latency that nothing was charged
 }
 
 // Of three streams the first two wait until 10 ms.

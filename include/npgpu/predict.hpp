@@ -106,6 +106,9 @@ std::uint64_t slots_of(const MeasuredCosts&, std::uint32_t threads);
 // Gives a job of such blocks its slots and, where its kernel's sort was measured with such blocks, its times in parts.
 void describe_kernel(Job&, const MeasuredCosts&, std::uint32_t threads, Workload sort = Workload::none);
 
+// How long this job's whole kernel takes alone, by the kernels of its sort with such blocks; nothing if there are none.
+std::optional<Seconds> kernel_time(const MeasuredCosts&, Workload sort, const JobShape&);
+
 // What a job must have to be predicted: a part of 0 bytes or of no time is easily one that was forgotten.
 enum class Parts { all, some };
 
@@ -145,7 +148,8 @@ std::vector<MeasuredWorkload> graph_workloads_of(const Trace&);
 
 // With the creation of streams that are made for the job.
 StreamCosts costs_of(const MeasuredWorkload&, const MeasuredCosts&);
-// The job as a model sees it; its kernel's time is the unsplit job's less what copies and calls take of it.
+// The job as a model sees it. Its kernel's time is the unsplit job's less what copies and calls take of it; where the
+// costs have kernels of its sort, the mean of that and what those say, each weighed by how far it may be off.
 Job job_of(const MeasuredWorkload&, const MeasuredCosts&);
 
 struct ModelScore {

@@ -147,7 +147,7 @@ class Sequence {
     const Operation& o = operations_[index];
     const bool last = o.next == none;
     const double reached = now + (last && o.stage != Stage::d2h ? 0 : costs_.latency.of(o.stage).count());
-    result_.ends[o.job] = std::max(result_.ends[o.job], Seconds{reached});
+    result_.ends[o.job] = std::max(result_.ends[o.job], Seconds{last ? reached : now});
     if (last) return;
     const Operation& next = operations_[o.next];
     const bool late = costs_.latency_of_waiting_only && next.ready >= now;

@@ -170,7 +170,7 @@ void Simulator::ended(Index index, double now) {
   if (!ends_.empty()) ends_[index] = now;
   const bool last = o.next_in_stream == none;
   const double reached = now + (last && o.stage != Stage::d2h ? 0 : costs_.latency.of(o.stage).count());
-  if (held_until_ == 0 || o.stream + 1 == last_in_stream_.size()) total_ = std::max(total_, reached);
+  if (held_until_ == 0 || o.stream + 1 == last_in_stream_.size()) total_ = std::max(total_, last ? reached : now);
   if (!last) {
     const Operation& next = operations_[o.next_in_stream];
     const bool late = costs_.latency_of_waiting_only && next.issued >= now;

@@ -141,6 +141,20 @@ void CostMeasuring::compute() {
 
 }  // namespace model
 
+std::optional<Seconds> kernel_time(const MeasuredCosts& m, Workload sort, const JobShape& shape) {
+  const double blocks = model::blocks_in(shape);
+  for (const KernelTimes& times : m.kernels) {
+    if (times.workload != sort || times.threads != shape.threads) continue;
+    // More blocks than any measured kernel's take their turns.
+    const double most = times.time_of_many.points().back().x, turns = std::max(1.0, blocks / most);
+    const double few = times.time_of_few(blocks / turns).count(), many = times.time_of_many(blocks / turns).count();
+    const double each = (many - few) / static_cast<double>(times.many - times.few);
+    const double more = static_cast<double>(shape.iterations) - static_cast<double>(times.few);
+    return Seconds{std::max(0.0, turns * (few + more * each))};
+  }
+  return std::nullopt;
+}
+
 KernelParts kernel_parts(const KernelTimes& times, std::uint64_t blocks, Seconds whole, std::uint64_t slots) {
   const auto few = [&](double b) { return times.time_of_few(b).count(); };
   const auto each = [&](double b) {  // iteration more
