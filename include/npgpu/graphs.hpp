@@ -46,7 +46,7 @@ GraphAdvice advise_graph(const Job&, const StreamCosts&, const GraphCosts&, Orde
 // ---- measured graphs beside measured streams
 // ---------------------------------------------------------------------------
 
-// A workload that was measured both ways. The kernel's time is that of the unsplit job in a stream, less its copies.
+// A workload that was measured both ways. The kernel's time is as job_of() takes it from the unsplit job in a stream.
 struct GraphComparison {
   MeasuredWorkload streams, graph;
   double kernel_us = not_measured;
