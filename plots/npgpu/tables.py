@@ -117,7 +117,7 @@ def parameters(path):
 # Attributes of a series that are not of its case: how it was measured, and what the driver said of the device.
 NOT_OF_CASE = {"schedule", "device_uuid", "device_name", "simulated", "binding", "error", "limit_per_s", "limit_source", "units",
                "lanes", "max_threads_per_block", "max_threads_per_unit", "max_blocks_per_unit", "cache_bytes",
-               "near_cache_bytes", "memory_bytes", "clock_mhz", "library"}
+               "near_cache_bytes", "registers_per_unit", "shared_bytes_per_unit", "shared_bytes_per_block", "shared_bytes_reserved", "memory_bytes", "clock_mhz", "library"}
 
 # What traces of an older minor version lack, and what they mean, as data/TRACE_FORMAT.md says.
 USUAL = {"transfers": {"access": "write", "chunk_bytes": 0}, "probes": {"stride": 1, "offset_bytes": 0, "ways": 1, "rung": 0, "m": 0, "n": 0, "k": 0, "panels": 1, "registers": 0, "shared_bytes": 0},
