@@ -153,14 +153,14 @@ Command probe() {
       "  atomics: additions to one word or many, in global and shared memory\n"
       "  divergence: a branch of several ways, taken by a warp's lanes or by whole warps\n"
       "  reduction: the ladder of sums, from the simplest kernel to the best\n"
-      "  occupancy: loads that wait for each other, by how many blocks registers and shared memory leave room for\n"
+      "  occupancy: loads that wait for each other, by the blocks that registers and shared memory allow\n"
       "  product: a product of matrices, from global memory and by tiles in shared memory\n"
       "  staging: from global into shared memory by plain loads, asynchronous and bulk copies\n"
       "  tensor: products of small matrices by tensor cores, by type and instruction\n"
       "  gemm: products of matrices by cuBLAS or a BLAS of the host, over sizes, cores, and with copies\n"
-      "Of onchip, access, atomics, divergence and product each shape is held against the law that is taught: bank "
-      "conflicts, "
-      "sectors, lines, ways.",
+      "Of onchip, access, atomics, divergence, occupancy and product each shape is held against the law that is "
+      "taught: "
+      "bank conflicts, sectors, lines, ways, resident blocks.",
       {"NAME"},
       {"npgpu probe all", "npgpu probe all --thorough", "npgpu probe onchip --operation read",
        "npgpu probe compute --device host --type fp32,fp64",
