@@ -250,6 +250,12 @@ TEST_CASE("probes that have no pattern refuse one") {
   const ProbeCase c = compute.cases("sim:h200").front();
   CHECK(compute.refuses({c, {.stride = 2}})->find("no stride") != std::string::npos);
   CHECK_FALSE(compute.refuses({c, {}}));
+  const ProbeCase banks = pattern("onchip", "sim:h200", Space::shared);
+  const Probe& onchip = find_probe("onchip", "sim:h200");
+  Shape shape = onchip.shapes(banks).front();
+  CHECK_FALSE(onchip.refuses({banks, shape}));
+  shape.registers = 40;
+  CHECK(onchip.refuses({banks, shape})->find("no registers") != std::string::npos);
 }
 
 }  // namespace patterns_simulated_test

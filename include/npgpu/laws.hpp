@@ -1,8 +1,8 @@
 // What a pattern costs by the rules that programmers are taught, beside what it cost: bank conflicts, sectors and lines
 // of a warp's accesses, additions to one word, ways of a branch. Sources: NVIDIA, CUDA C++ Programming Guide, "Shared
 // Memory" (compute capability 5.x and later: 32 banks of 4 bytes), "Hardware Multithreading" (what limits the blocks
-// that a multiprocessor holds) and "Maximize Memory Throughput" (sectors of 32
-// bytes, lines of 128); Venetis, Performance Optimizations in CUDA (bank conflicts, coalescing, flow control).
+// that a multiprocessor holds) and "Maximize Memory Throughput" (sectors of 32 bytes, lines of 128); Venetis,
+// Performance Optimizations in CUDA (bank conflicts, coalescing, flow control).
 #pragma once
 
 #include <optional>

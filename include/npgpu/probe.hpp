@@ -220,13 +220,13 @@ using ProbeStep = Step<Probes>;
 // out far more than the caches hold takes longer than to measure it.
 inline auto memory_of(const Shape& s) { return std::pair(s.bytes, s.blocks); }
 
-// What tells patterns apart.
-inline auto pattern_of(const Shape& s) {
-  return std::tuple(s.stride, s.offset_bytes, s.ways, s.rung, s.registers, s.shared_bytes);
+// What tells patterns apart: references into the shape.
+template <class S> auto pattern_of(S&& s) {
+  return std::tie(s.stride, s.offset_bytes, s.ways, s.rung, s.registers, s.shared_bytes);
 }
 // The same shape without its pattern.
 inline Shape without_pattern(Shape s) {
-  std::tie(s.stride, s.offset_bytes, s.ways, s.rung, s.registers, s.shared_bytes) = pattern_of(Shape{});
+  pattern_of(s) = pattern_of(Shape{});
   return s;
 }
 
@@ -264,6 +264,8 @@ class Probe : public Backend<Probes> {
     if (const auto flaw = flaw_of(step.axes)) return "the shape " + *flaw;
     if (!is_pattern(step.question) && pattern_of(step.axes) != pattern_of(Shape{}))
       return "probe " + step.question.probe + " has no stride, offset, ways, rungs, registers or shared memory";
+    if (step.question.probe != "occupancy" && (step.axes.registers || step.axes.shared_bytes))
+      return "probe " + step.question.probe + " has no registers or shared memory";
     if (step.question.probe != "gemm" && matrices_of(step.axes) != matrices_of(Shape{}))
       return "probe " + step.question.probe + " has no m, n, k or panels";
     return refuses_shape(step.question, step.axes);

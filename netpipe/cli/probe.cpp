@@ -158,9 +158,8 @@ Command probe() {
       "  staging: from global into shared memory by plain loads, asynchronous and bulk copies\n"
       "  tensor: products of small matrices by tensor cores, by type and instruction\n"
       "  gemm: products of matrices by cuBLAS or a BLAS of the host, over sizes, cores, and with copies\n"
-      "Of onchip, access, atomics, divergence, occupancy and product each shape is held against the law that is "
-      "taught: "
-      "bank conflicts, sectors, lines, ways, resident blocks.",
+      "Each shape of onchip, access, atomics, divergence, occupancy and product is held against the law that is "
+      "taught: bank conflicts, sectors, lines, ways, resident blocks.",
       {"NAME"},
       {"npgpu probe all", "npgpu probe all --thorough", "npgpu probe onchip --operation read",
        "npgpu probe compute --device host --type fp32,fp64",
