@@ -100,10 +100,8 @@ KernelTime kernel_time(const Multiprocessors& m, const Grid& grid, const WarpSte
                                               grid.threads, m.block_threads, m.warps));
   std::uint64_t resident = grid.one_block_per_sm ? 1 : std::min(m.blocks, m.warps / block_warps);
   if (m.registers && grid.registers) {  // each scheduler has its part of the registers, and whole warps of a block
-    std::uint64_t warps = 0, left = m.registers / m.schedulers;
-    for (const std::uint64_t of_warp = (grid.registers + 7) / 8 * 8 * warp_threads; left >= of_warp; left -= of_warp)
-      warps += m.schedulers;
-    resident = std::min(resident, warps / block_warps);
+    const std::uint64_t of_warp = (grid.registers + 7) / 8 * 8 * warp_threads;
+    resident = std::min(resident, m.registers / m.schedulers / of_warp * m.schedulers / block_warps);
   }
   if (m.shared_bytes && grid.shared_bytes)
     resident = std::min<std::uint64_t>(resident, m.shared_bytes / (grid.shared_bytes + m.shared_reserved_bytes));

@@ -31,14 +31,15 @@ struct Multiprocessors {
   std::uint32_t idle_sms = 0;    // of these, to which no block goes: what the device says of itself, and does not do
   std::uint32_t schedulers = 1;  // of an SM, as all below
   double lanes = warp_threads;
-  std::uint32_t warps = 1;                                                   // resident
-  std::uint32_t blocks = 1;                                                  // resident
-  std::uint32_t block_threads = 0;                                           // most, of a block
-  std::uint32_t registers = 0, shared_bytes = 0, shared_reserved_bytes = 0;  // the last of each block; 0: no limit
-  double clock_hz = 0;                                                       // at which kernels run
-  double max_clock_hz = 0;                                                   // the highest, by which limits go
-  double fma_latency_cycles = 0;                                             // until a dependent one can issue
-  double memory_latency_cycles = 0;                                          // of a load
+  std::uint32_t warps = 1;          // resident
+  std::uint32_t blocks = 1;         // resident
+  std::uint32_t block_threads = 0;  // most, of a block
+  // 0: they set no limit. The last is what each block takes besides its own.
+  std::uint32_t registers = 0, shared_bytes = 0, shared_reserved_bytes = 0;
+  double clock_hz = 0;               // at which kernels run
+  double max_clock_hz = 0;           // the highest, by which limits go
+  double fma_latency_cycles = 0;     // until a dependent one can issue
+  double memory_latency_cycles = 0;  // of a load
   double sm_bytes_per_cycle = std::numeric_limits<double>::infinity();
   double transaction_bytes = 32;  // least that the bus moves
   double bus_bytes_per_s = std::numeric_limits<double>::infinity();

@@ -141,25 +141,32 @@ void CostMeasuring::compute() {
 
 }  // namespace model
 
+namespace {
+
+// Seconds of an iteration more, in so many blocks.
+double each_iteration(const KernelTimes& times, double blocks) {
+  return std::max(0.0, times.time_of_many(blocks).count() - times.time_of_few(blocks).count()) /
+         static_cast<double>(times.many - times.few);
+}
+
+}  // namespace
+
 std::optional<Seconds> kernel_time(const MeasuredCosts& m, Workload sort, const JobShape& shape) {
   const double blocks = model::blocks_in(shape);
   for (const KernelTimes& times : m.kernels) {
     if (times.workload != sort || times.threads != shape.threads) continue;
     // More blocks than any measured kernel's take their turns.
     const double most = times.time_of_many.points().back().x, turns = std::max(1.0, blocks / most);
-    const double few = times.time_of_few(blocks / turns).count(), many = times.time_of_many(blocks / turns).count();
-    const double each = (many - few) / static_cast<double>(times.many - times.few);
+    const double few = times.time_of_few(blocks / turns).count();
     const double more = static_cast<double>(shape.iterations) - static_cast<double>(times.few);
-    return Seconds{std::max(0.0, turns * (few + more * each))};
+    return Seconds{std::max(0.0, turns * (few + more * each_iteration(times, blocks / turns)))};
   }
   return std::nullopt;
 }
 
 KernelParts kernel_parts(const KernelTimes& times, std::uint64_t blocks, Seconds whole, std::uint64_t slots) {
   const auto few = [&](double b) { return times.time_of_few(b).count(); };
-  const auto each = [&](double b) {  // iteration more
-    return std::max(0.0, times.time_of_many(b).count() - few(b)) / static_cast<double>(times.many - times.few);
-  };
+  const auto each = [&](double b) { return each_iteration(times, b); };
   // All slots taken and never empty, as in the middle of the longest kernel.
   const auto full = static_cast<double>(slots);
   const double longest = times.time_of_many.points().back().x;
