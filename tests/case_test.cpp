@@ -11,7 +11,7 @@ TEST_CASE("the words a user types are the words of the enumerators, and back") {
   CHECK(named<Memory>("write-combined") == Memory::write_combined);
   CHECK_FALSE(named<Memory>("writecombined"));
   CHECK_FALSE(named<Pattern>(""));
-  CHECK(choices<Pattern>() == "stream, pingpong, duplex, chase");
+  CHECK(choices<Pattern>() == "stream, pingpong, duplex, chase, atomic, flag");
 }
 
 TEST_CASE("a title says what differs from the plain case, and nothing else") {

@@ -156,6 +156,32 @@ TEST_CASE("between two GPUs") {
   refused(peer_case("cudaMemcpy", "cuda:0", "cuda:0"), {"--direction peer", "two devices", "--to"});
 }
 
+TEST_CASE("single words: who can wait for them, and where they lie") {
+  TransferCase c = case_on("cudaKernel", "cuda:0");
+  c.pattern = Pattern::flag;
+  refused(c, {"--pattern flag", "--executor sm-kernel"});
+  c.executor = Executor::sm_kernel;
+  c.async = true;
+  CHECK_FALSE(why_impossible(c));
+  c.memory = Memory::write_combined;
+  refused(c, {"--pattern flag", "--memory pinned"});
+  c.pattern = Pattern::atomic;
+  CHECK_FALSE(why_impossible(c));
+  c.cache = Cache::cold;
+  refused(c, {"--pattern atomic", "--cache"});
+  c = case_on("cudaKernel", "cuda:0", Direction::d2h);
+  c.executor = Executor::sm_kernel;
+  c.pattern = Pattern::chase;
+  refused(c, {"--pattern chase", "--direction h2d", "--access read"});
+  c = peer_case("cudaKernel", "cuda:0", "cuda:1", Access::write);
+  c.executor = Executor::sm_kernel;
+  c.async = true;
+  c.pattern = Pattern::flag;
+  CHECK_FALSE(why_impossible(c));
+  c.pattern = Pattern::atomic;
+  refused(c, {"--pattern atomic", "--access read"});
+}
+
 TEST_CASE("each module has its executor") {
   TransferCase c = case_on("cudaMemcpy", "cuda:0");
   CHECK_FALSE(cuda::why_other_executor(c, Executor::copy_engine));

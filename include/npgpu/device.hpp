@@ -112,6 +112,9 @@ class DeviceFamily {
   // Gives back what this process keeps on the device for as long as it runs (a GPU's context), so that what is measured
   // next finds the device as another process would. Nothing that was allocated on the device may be in use.
   virtual void begin_anew(const std::string& id) const;
+  // What this program does as its own second process, until the first one needs it no longer; the exit code. Nothing
+  // for a family that has no use for one.
+  virtual std::optional<int> serve_as_second_process() const { return std::nullopt; }
 };
 
 namespace devices {
@@ -133,6 +136,10 @@ std::vector<DeviceInfo> list();  // of all families
 // The GPUs of this machine; empty where there are none, and why_no_gpu() then says why.
 std::vector<DeviceInfo> gpus();
 std::string why_no_gpu();
+// The program's only argument where it was started by itself, to hold memory of another process.
+inline constexpr std::string_view second_process_word = "--second-process";
+// The exit code; nothing where no family of this build needs a second process.
+std::optional<int> serve_as_second_process();
 // What is measured when the user names no device: the first GPU, or the host.
 std::string default_device();
 

@@ -1,5 +1,6 @@
 // A node's devices as a matrix: how fast each copies to each other and to the host's memory, how soon a load comes
-// back, what is left of the rates when many copy at once, and which pair stands out. A pure function of a trace.
+// back and a flag is seen, what is left of the rates when many copy at once, and which pair stands out. A pure function
+// of a trace.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace npgpu {
 
-// From one memory to another; of a latency, who loads and whose memory it is.
+// From one memory to another; of a latency, who loads, adds or begins, and whose memory it is.
 struct MatrixCell {
   std::string source, target;     // host, cuda:0
   Access access = Access::write;  // staged: through the host, whatever the matrix is of
@@ -25,10 +26,11 @@ struct MatrixCell {
 struct RateMatrix {
   Executor executor = Executor::copy_engine;
   Access access = Access::write;
-  bool both_ways = false;   // each cell while the same goes the other way
-  bool is_latency = false;  // of one load of a kernel
+  bool both_ways = false;             // each cell while the same goes the other way
+  Pattern pattern = Pattern::stream;  // chase, atomic, flag: cells are latencies
   std::vector<MatrixCell> cells{};
 
+  bool is_latency() const { return is_of_words(pattern); }
   const MatrixCell* find(const std::string& source, const std::string& target) const;  // null if there is none
 };
 

@@ -17,6 +17,8 @@ enum class Pattern {
   pingpong,  // there and back; times are one way, half a round trip
   duplex,    // both directions at once: two lanes
   chase,     // loads of 8 bytes by a kernel, each of whose address is what the one before brought
+  atomic,    // the same by atomic additions, which change nothing and bring what was there
+  flag,      // each of two writes a word, which the other waits for, in turn; times are one way, half a round trip
 };
 enum class Direction { h2d, d2h, d2d, h2h, peer };
 enum class Memory { pageable, pinned, write_combined, managed, device };
@@ -40,7 +42,9 @@ enum class Access {
            // chunks
 };
 
-template <> inline constexpr std::array<std::string_view, 4> names_of<Pattern>{"stream", "pingpong", "duplex", "chase"};
+template <>
+inline constexpr std::array<std::string_view, 6> names_of<Pattern>{"stream", "pingpong", "duplex",
+                                                                   "chase",  "atomic",   "flag"};
 template <> inline constexpr std::array<std::string_view, 5> names_of<Direction>{"h2d", "d2h", "d2d", "h2h", "peer"};
 template <>
 inline constexpr std::array<std::string_view, 5> names_of<Memory>{"pageable", "pinned", "write-combined", "managed",
@@ -50,8 +54,13 @@ template <> inline constexpr std::array<std::string_view, 2> names_of<Cache>{"wa
 template <> inline constexpr std::array<std::string_view, 3> names_of<Executor>{"copy-engine", "sm-kernel", "cpu"};
 template <> inline constexpr std::array<std::string_view, 3> names_of<Access>{"write", "read", "staged"};
 
-// What one load of a chase brings.
-inline constexpr std::uint64_t chase_bytes = 8;
+// Kernels move single words, one after the other: what is asked for is a latency.
+constexpr bool is_of_words(Pattern p) { return p == Pattern::chase || p == Pattern::atomic || p == Pattern::flag; }
+// Of such a word.
+inline constexpr std::uint64_t single_word_bytes = 8;
+
+// An operation is there and back.
+constexpr bool is_round_trip(Pattern p) { return p == Pattern::pingpong || p == Pattern::flag; }
 
 // One flow of bytes.
 struct Lane {
@@ -121,8 +130,11 @@ std::string mover_of(const TransferCase&);
 // All devices of all lanes, each once, in the order of the lanes; the host only where there is no other.
 std::vector<std::string> devices_of(const TransferCase&);
 
-// The host's processors have a part in its times: its clock times it, or they move the bytes.
-inline bool is_host_timed(const TransferCase& c) { return c.timing == Timing::host || c.executor == Executor::cpu; }
+// The host's processors have a part in its times: its clock times it, they move the bytes, or they answer flags.
+inline bool is_host_timed(const TransferCase& c) {
+  return c.timing == Timing::host || c.executor == Executor::cpu ||
+         (c.pattern == Pattern::flag && c.direction == Direction::h2d);
+}
 
 // h2d <-> d2h; the other directions are their own reverse.
 constexpr Direction reversed(Direction d) {
@@ -152,8 +164,8 @@ struct TransferSize {
 };
 template <> inline constexpr auto fields_of<TransferSize> = std::tuple{field("bytes", &TransferSize::bytes, "B")};
 
-// One timed run of `repeats` operations on one lane. A pingpong operation is a round trip. A trial of several lanes
-// gives a sample a lane, with the same trial number, numbered as in lanes().
+// One timed run of `repeats` operations on one lane. An operation of pingpong and flag is a round trip. A trial of
+// several lanes gives a sample a lane, with the same trial number, numbered as in lanes().
 struct TransferSample {
   std::uint32_t visit = 0;
   std::uint32_t trial = 0;

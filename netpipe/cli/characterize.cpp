@@ -72,20 +72,23 @@ constexpr PlannedCase host_plan[] = {
 
 enum class Sizes { all, powers_of_two, powers_of_four };  // 2^k and 1.5*2^k; and of these 2^k or 4^k alone
 
+TransferCase case_of(const PlannedCase& planned, const Module& module, const DeviceInfo& device) {
+  TransferCase c = case_on(std::string(module.name()), device.id, planned.direction);
+  c.pattern = planned.pattern;
+  c.memory = planned.memory;
+  c.async = planned.async;
+  c.timing = planned.timing;
+  c.cache = planned.cache;
+  return c;
+}
+
 void add_transfers(Plan& plan, const Module& module, const DeviceInfo& device, std::span<const PlannedCase> cases,
                    Sizes which) {
   auto sizes = sweep_sizes(1, 192 * MiB, 0);
   if (which != Sizes::all) std::erase_if(sizes, [](std::uint64_t n) { return !std::has_single_bit(n); });
   if (which == Sizes::powers_of_four) std::erase_if(sizes, [](std::uint64_t n) { return std::countr_zero(n) % 2; });
-  for (const PlannedCase& planned : cases) {
-    TransferCase c = case_on(std::string(module.name()), device.id, planned.direction);
-    c.pattern = planned.pattern;
-    c.memory = planned.memory;
-    c.async = planned.async;
-    c.timing = planned.timing;
-    c.cache = planned.cache;
-    add<Transfers>(plan, module, device, steps_of<Transfers>(c, axes_of(sizes)));
-  }
+  for (const PlannedCase& planned : cases)
+    add<Transfers>(plan, module, device, steps_of<Transfers>(case_of(planned, module, device), axes_of(sizes)));
 }
 
 void add_device(Plan& plan, const DeviceInfo& device, bool beside_gpus, bool quick) {
@@ -101,8 +104,14 @@ void add_device(Plan& plan, const DeviceInfo& device, bool beside_gpus, bool qui
   }
   add_transfers(plan, usual, device, usual_plan, Sizes::all);
   add_transfers(plan, usual, device, pingpong_plan, Sizes::powers_of_two);
+  // Not those that have none of these cases, as they copy in one way of their own.
+  const auto has_some = [&](const Module& module) {
+    return std::ranges::any_of(host_timed_plan, [&](const PlannedCase& planned) {
+      return !module.refuses_case(case_of(planned, module, device));
+    });
+  };
   for (const Module* other : reaching(modules(), devices::kind_of(device.id)))
-    if (other != &usual) add_transfers(plan, *other, device, host_timed_plan, Sizes::powers_of_two);
+    if (other != &usual && has_some(*other)) add_transfers(plan, *other, device, host_timed_plan, Sizes::powers_of_two);
 }
 
 // In a hurry: computing power, reads and copies, and a chase.
@@ -229,7 +238,8 @@ Command characterize() {
       {"npgpu characterize", "npgpu characterize --quick", "npgpu characterize --dry-run",
        "npgpu characterize --device sim:h200 --output h200.h5"},
       with_measure_options(
-          {{"What is measured", {Option("device", {}, "A list. Default: all GPUs, and the host."), "quick"}}}),
+          {{"What is measured",
+            {Option("device", {}, "A list. Default: all GPUs, and the host."), "quick"}}}),
       run_characterize};
 }
 

@@ -31,7 +31,8 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"pattern",
        {"LIST",
         "stream: copies one way, back to back. pingpong: there and back. duplex: both directions at once. "
-        "chase: loads of 8 bytes by a kernel, each from the address that the one before brought."}},
+        "chase: loads of 8 bytes by a kernel, each from the address that the one before brought. atomic: the same by "
+        "atomic additions. flag: each of two writes a word that the other waits for, in turn."}},
       {"direction",
        {"LIST",
         "h2d: host to device. d2h: device to host. d2d: within the device. h2h: within the host. peer: from one device "
@@ -52,7 +53,7 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"only",
        {"LIST",
         "Parts of the matrix. pairs: from each GPU to each other one. both: both ways at once. host: between each GPU "
-        "and the host, and within each. latency: of one load. together: many at once."}},
+        "and the host, and within each. latency: of loads, atomic additions and flags. together: many at once."}},
       {"every-pair", {"", "Measure every pair also where there are more than 8 GPUs, in place of some of each."}},
       {"memory", {"LIST", one_of<Memory>("Kind of the host's memory")}},
       {"async", {"", "Use the asynchronous form of the API."}},

@@ -1,7 +1,10 @@
 #include "netpipe/cli/commands.hpp"
+#include "npgpu/device.hpp"
 #include "npgpu/trace.hpp"
 
 int main(int argc, char** argv) {
+  if (argc == 2 && argv[1] == npgpu::devices::second_process_word)
+    if (const auto exit_code = npgpu::devices::serve_as_second_process()) return *exit_code;
   npgpu::skip_hdf5_cleanup_at_exit();
   return npgpu::cli::run({argv + 1, argv + argc});
 }

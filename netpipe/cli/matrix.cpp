@@ -66,7 +66,8 @@ Command matrix() {
       "matrix",
       "every pair of GPUs, each with the host, and many copies at once",
       "Measures copies between all GPUs of the node and between each and the host: writes and reads, by copy engines "
-      "and by kernels, one way and both ways at once, the latency of a load, and many copies at once. Prints tables "
+      "and by kernels, one way and both ways at once, the latency of loads, atomic additions and flags, and many "
+      "copies at once. Prints tables "
       "with a row for each source and a column for each target, and names what stands out, with its link.",
       {},
       {"npgpu matrix", "npgpu matrix --only pairs,latency --executor copy-engine --output node.h5",

@@ -168,18 +168,26 @@ class Planner {
     }
   }
 
+  // Of loads, atomic additions and flags: on the host's memory, the GPU's own and every other one's, as far as the
+  // links have them.
   void latency() {
     executor_ = Executor::sm_kernel;
-    access_ = Access::read;
-    const auto add_chase = [&](const DeviceInfo& gpu, TransferCase c) {
-      c.pattern = Pattern::chase;
-      add_case(gpu, c, {{chase_bytes}});
+    const auto add_words = [&](const DeviceInfo& gpu, TransferCase c, Pattern pattern) {
+      c.pattern = pattern;
+      if (!module_of(gpu).refuses_case(c)) add_case(gpu, c, {{single_word_bytes}});
     };
-    for (const DeviceInfo& gpu : gpus_) add_chase(gpu, on(gpu, Direction::h2d));
-    for (const auto& [a, b] : pairs_of(gpus_.size(), q_.every_pair)) {
-      const TransferCase c =
-          queued(peer_case(std::string(module_of(gpus_[a]).name()), gpus_[b].id, gpus_[a].id, access_));
-      if (!module_of(gpus_[b]).refuses_case(c)) add_chase(gpus_[b], c);
+    for (const Pattern pattern : {Pattern::chase, Pattern::atomic, Pattern::flag}) {
+      for (const DeviceInfo& gpu : gpus_)
+        for (const Direction direction : {Direction::h2d, Direction::d2d}) add_words(gpu, on(gpu, direction), pattern);
+      for (const auto& [a, b] : pairs_of(gpus_.size(), q_.every_pair)) {
+        const bool writes = pattern == Pattern::flag;
+        if (writes && a > b) continue;  // there and back is one figure
+        const DeviceInfo &one = gpus_[writes ? a : b], &other = gpus_[writes ? b : a];
+        add_words(one,
+                  queued(peer_case(std::string(module_of(one).name()), one.id, other.id,
+                                   writes ? Access::write : Access::read)),
+                  pattern);
+      }
     }
   }
 

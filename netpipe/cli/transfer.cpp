@@ -42,7 +42,7 @@ Plan transfer_plan(const Options& options) {
         c.timing = timing;
         add<Transfers>(
             plan, module, device,
-            steps_of<Transfers>(c, c.pattern == Pattern::chase ? std::vector{TransferSize{chase_bytes}} : axes));
+            steps_of<Transfers>(c, is_of_words(c.pattern) ? std::vector{TransferSize{single_word_bytes}} : axes));
       }
     }
   };

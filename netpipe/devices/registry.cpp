@@ -96,6 +96,12 @@ std::string why_no_gpu() {
   return why;
 }
 
+std::optional<int> serve_as_second_process() {
+  for (const auto& family : families())
+    if (const auto exit_code = family->serve_as_second_process()) return exit_code;
+  return std::nullopt;
+}
+
 std::string default_device() {
   const std::vector<DeviceInfo> all = gpus();
   return all.empty() ? "host" : all.front().id;

@@ -18,16 +18,23 @@ std::optional<std::string> why_no_peer_copy(const TransferCase& c) {
   return std::nullopt;
 }
 
-std::optional<std::string> why_no_chase(const TransferCase& c) {
+std::optional<std::string> why_no_words(const TransferCase& c) {
+  const auto because = [&](std::string_view why) { return fmt::format("--pattern {}: {}", name(c.pattern), why); };
+  const bool is_flag = c.pattern == Pattern::flag;
   if (c.executor != Executor::sm_kernel)
-    return "--pattern chase: a kernel loads, no copy engine does: use --executor sm-kernel";
-  if (c.direction != Direction::h2d && !(c.direction == Direction::peer && c.access == Access::read))
-    return "--pattern chase: a kernel loads from the host's memory or another device's: use --direction h2d, or "
-           "--direction peer --access read; npgpu probe latency has the device's own";
-  if (!c.more_lanes.empty()) return "--pattern chase: the latency of a load is measured alone, with no other lane";
-  if (c.source_offset || c.cache == Cache::cold)
-    return "--pattern chase: its lines lie where no cache of the kernel's device holds them: leave --soffset and "
-           "--cache out";
+    return because("a kernel moves words, no copy engine: use --executor sm-kernel");
+  const Access access = is_flag ? Access::write : Access::read;
+  const bool peers = c.direction == Direction::peer && c.access == access;
+  if (c.direction != Direction::h2d && c.direction != Direction::d2d && !peers)
+    return because(
+        fmt::format("it is of the host's memory, the device's own, or another device's: use --direction "
+                    "h2d, or d2d, or peer with --access {}",
+                    name(access)));
+  if (is_flag && c.direction == Direction::h2d && c.memory != Memory::pinned)
+    return because("host and kernel both look at the word: use --memory pinned");
+  if (!c.more_lanes.empty()) return because("a latency is measured alone, with no other lane");
+  if (c.source_offset || c.target_offset || c.cache == Cache::cold)
+    return because("the words lie where it needs them: leave --soffset, --roffset and --cache out");
   return std::nullopt;
 }
 
@@ -37,8 +44,8 @@ std::optional<std::string> why_no_copy(const TransferCase& c) {
   const bool duplex = c.pattern == Pattern::duplex;
   if (c.direction == Direction::peer)
     if (auto why = why_no_peer_copy(c)) return why;
-  if (c.pattern == Pattern::chase)
-    if (auto why = why_no_chase(c)) return why;
+  if (is_of_words(c.pattern))
+    if (auto why = why_no_words(c)) return why;
   if (c.direction == Direction::h2h) {
     if (c.memory != Memory::pageable && c.memory != Memory::pinned)  // the CPU would read write-combined uncached
       return fmt::format("--memory {}: --direction h2h copies within the host: use --memory pinned or pageable",

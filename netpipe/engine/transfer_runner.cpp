@@ -239,7 +239,7 @@ class TransferRunner final : public Runner<Transfers> {
 
   bool run(std::uint64_t repeats, std::vector<TransferSample>& samples) override {
     // Threads of several lanes start anew for each trial, where the system puts them.
-    if (case_.timing == Timing::host && channels_.size() == 1 && !channels_.front()->find_quiet_core())
+    if (is_host_timed(case_) && channels_.size() == 1 && !channels_.front()->find_quiet_core())
       disturbed_by(Cause::core_shared);
     const auto times = run_trial(case_, measured_, load_, repeats, tails(repeats));
     if (!times) return false;
@@ -276,7 +276,7 @@ class TransferRunner final : public Runner<Transfers> {
     return std::max<std::uint64_t>(1, most / operations);
   }
 
-  double work() const override { return static_cast<double>(bytes_) * (case_.pattern == Pattern::pingpong ? 2 : 1); }
+  double work() const override { return static_cast<double>(bytes_) * (is_round_trip(case_.pattern) ? 2 : 1); }
   std::uint64_t bytes() const override { return bytes_; }
 
   void warm_up(Seconds duration) override {

@@ -29,8 +29,9 @@ class Mpi final : public Module {
     const auto source = ranks::parse_place(c.source), target = ranks::parse_place(c.target);
     if (!source || !target) return "module mpi: it measures between ranks: mpirun -n 2 npgpu transfer --module mpi";
     if (source->rank == target->rank) return "module mpi: both ends are on " + c.source;
-    if (c.pattern == Pattern::chase)
-      return "--pattern chase: loads do not reach another process: use stream, pingpong or duplex";
+    if (is_of_words(c.pattern))
+      return fmt::format("--pattern {}: a kernel does not reach another process: use stream, pingpong or duplex",
+                         npgpu::name(c.pattern));
     if (c.timing != Timing::host)
       return fmt::format("--timing {}: messages are timed by the host's clock: use --timing host",
                          npgpu::name(c.timing));

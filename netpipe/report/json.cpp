@@ -164,7 +164,7 @@ Json matrix_json(const NodeMatrix& node) {
   };
   const auto matrix = [](const RateMatrix& one) {
     return Json({entry("executor", one.executor), entry("access", one.access), entry("both_ways", one.both_ways),
-                 entry("unit", one.is_latency ? "us" : "bytes per second"),
+                 entry("pattern", one.pattern), entry("unit", one.is_latency() ? "us" : "bytes per second"),
                  entry("cells", array_of(one.cells, cell_json))});
   };
   const auto together = [](const LanesTogether& one) {

@@ -27,14 +27,19 @@ bool has_pairs(const RateMatrix& matrix) {
 }
 
 std::string title_of(const RateMatrix& matrix) {
-  if (matrix.is_latency) return "latency of a load, ns: rows load, columns are whose memory it is";
+  switch (matrix.pattern) {
+    case Pattern::chase: return "latency of a load, ns: rows load, columns are whose memory it is";
+    case Pattern::atomic: return "latency of an atomic addition, ns: rows add, columns are whose memory it is";
+    case Pattern::flag: return "time until a flag is seen, ns: half of there and back, rows begin, columns answer";
+    default: break;
+  }
   const std::string how = !has_pairs(matrix) ? "copies" : matrix.access == Access::read ? "reads" : "writes";
   return fmt::format("{} {}{}, GB/s: rows are copied from, columns to", how, moved_by(matrix.executor),
                      matrix.both_ways ? ", each while the same goes the other way" : "");
 }
 
 double in_unit(const RateMatrix& matrix, const Estimate& value) {
-  return matrix.is_latency ? value.value * 1e3 : value.value * 1e-9;
+  return matrix.is_latency() ? value.value * 1e3 : value.value * 1e-9;
 }
 
 class MatrixReport {
@@ -120,7 +125,7 @@ class MatrixReport {
       }
       if (out.empty() && in.empty()) continue;
       const auto middle = [&](const std::vector<double>& values) {
-        return values.empty() ? std::string("-") : digits_text(median(values) * (matrix.is_latency ? 1e3 : 1e-9));
+        return values.empty() ? std::string("-") : digits_text(median(values) * (matrix.is_latency() ? 1e3 : 1e-9));
       };
       table.row({short_name(gpu.id), middle(out), middle(in), cell_text(matrix, slow_out),
                  slow_out ? short_name(slow_out->target) : "-", cell_text(matrix, slow_in),
@@ -156,7 +161,7 @@ class MatrixReport {
   void notes() {
     std::set<std::uint64_t> sizes;
     for (const RateMatrix& matrix : node_.matrices)
-      if (!matrix.is_latency)
+      if (!matrix.is_latency())
         for (const MatrixCell& cell : matrix.cells) sizes.insert(cell.bytes);
     std::vector<std::string> texts;
     for (const std::uint64_t bytes : sizes) texts.push_back(size_text(bytes));

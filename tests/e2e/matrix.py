@@ -46,9 +46,15 @@ with folder() as where:
                  if not near(c["value"]["value"] / 1e9,
                              min(most, 50 if int(k[0][-1]) // 4 == int(k[1][-1]) // 4 else 40))]
         check(not wrong, f"{access} by {executor}, both ways {both}: within 1 % of the links; wrong {wrong[:3]}")
-    loads = matrix_of(node, unit="us")
-    check(near(loads["sim:node8:0", "sim:node8:1"]["value"]["value"], 2.0), "a load: twice two links of 0.5 us")
-    check(near(loads["sim:node8:0", "sim:node8:7"]["value"]["value"], 6.0), "a load to the other socket: twice 3 us")
+    for pattern in ("chase", "atomic"):
+        loads = matrix_of(node, pattern=pattern)
+        check(near(loads["sim:node8:0", "sim:node8:1"]["value"]["value"], 2.0), f"{pattern}: twice two links of 0.5 us")
+        check(near(loads["sim:node8:0", "sim:node8:7"]["value"]["value"], 6.0), f"{pattern} to the other socket: 6 us")
+        check(len(loads) == 56 + 16, f"{pattern}: every pair, and each GPU with the host and itself: {len(loads)}")
+    flags = matrix_of(node, pattern="flag")
+    check(near(flags["sim:node8:0", "sim:node8:1"]["value"]["value"], 1.0), "a flag one way: two links of 0.5 us")
+    check(near(flags["sim:node8:0", "sim:node8:7"]["value"]["value"], 3.0), "a flag to the other socket: 3 us")
+    check(len(flags) == 28 + 16, f"flags: each pair once, and each GPU with the host and itself: {len(flags)}")
     together = {(t["name"], t["executor"], t["access"]): t for t in node["together"]}
     # Each switch has one link up: 50 GB/s for four GPUs. A copy to or from the host begins 0.5 us after the one before.
     lane = 256 * 1024 / (256 * 1024 / 12.5e3 + 0.5) / 1e3
@@ -66,7 +72,7 @@ with folder() as where:
     every = together["all to all", "copy-engine", "write"]
     check(near(every["sum"]["value"] / 1e9, 8 * 50), f"all to all: {every['sum']}")
     shown = run("report", path)
-    for words in ("writes by copy engines", "reads by a kernel", "latency of a load", "all to all", "nothing is more than 10 %"):
+    for words in ("writes by copy engines", "reads by a kernel", "latency of a load", "of an atomic addition", "until a flag is seen", "all to all", "nothing is more than 10 %"):
         check(words in shown.out, f"npgpu report says '{words}'")
     table = run("export", path, "--format", "csv", "--table", "transfers", "--summary")
     check(table.code == 0 and "peer" in table.out, "csv has its points")

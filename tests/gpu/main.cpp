@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "netpipe/devices/cuda/check.hpp"
+#include "npgpu/device.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
 #include "npgpu/probe.hpp"
@@ -48,6 +49,8 @@ int keep_busy(std::string_view how) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 2 && argv[1] == npgpu::devices::second_process_word)
+    return npgpu::devices::serve_as_second_process().value_or(npgpu::exit_code::nothing);
   if (const std::string why = npgpu::cuda::why_no_device(); !why.empty()) {
     std::printf("skipped: %s\n", why.c_str());
     return npgpu::exit_code::nothing;

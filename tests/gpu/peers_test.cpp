@@ -60,15 +60,34 @@ TEST_CASE("kernels copy every size and alignment, to, from and within a GPU") {
       }
 }
 
-TEST_CASE("a chase ends where its order leads") {
-  TransferCase c = case_on("cudaKernel", devices::default_device(), Direction::h2d);
-  c.executor = Executor::sm_kernel;
-  c.pattern = Pattern::chase;
-  c.async = true;
-  for (const Timing timing : {Timing::gated, Timing::event, Timing::host}) {
-    c.timing = timing;
-    moves(c, chase_bytes, 20'000);
-  }
+TEST_CASE("a chase ends where its order leads, and flags come back: host's memory and own, all timings") {
+  for (const Pattern pattern : {Pattern::chase, Pattern::atomic, Pattern::flag})
+    for (const Direction direction : {Direction::h2d, Direction::d2d}) {
+      TransferCase c = case_on("cudaKernel", devices::default_device(), direction);
+      c.executor = Executor::sm_kernel;
+      c.pattern = pattern;
+      c.async = true;
+      if (test::module_called("cudaKernel").refuses_case(c)) continue;
+      for (const Timing timing : {Timing::gated, Timing::event, Timing::host}) {
+        c.timing = timing;
+        moves(c, single_word_bytes, 5'000);
+      }
+      const Measured<Transfers> point = measured(c, single_word_bytes, 5'000);
+      MESSAGE(title(c) << ": " << point.samples.back().host_us / 5 << " ns");
+    }
+}
+
+TEST_CASE("a second process's memory: every size, there and back") {
+  for (const Pattern pattern : {Pattern::stream, Pattern::pingpong})
+    for (const Timing timing : {Timing::gated, Timing::event, Timing::host})
+      for (const std::uint64_t bytes : {1, 4097, 3 << 20}) {
+        TransferCase c = case_on("cudaIpc", devices::default_device(), Direction::d2d);
+        c.pattern = pattern;
+        c.async = true;
+        c.timing = timing;
+        REQUIRE(!test::module_called("cudaIpc").refuses_case(c));
+        moves(c, bytes);
+      }
 }
 
 TEST_CASE("four lanes of one GPU at once, each with a time of its own") {
@@ -118,18 +137,21 @@ TEST_CASE("after copies through the host direct ones are direct again, and faste
   CHECK(after > 0.8 * before);
 }
 
-TEST_CASE("a load from another GPU") {
+TEST_CASE("a load from another GPU, an atomic addition there, a flag to and fro") {
   if (!has_two()) return;
-  TransferCase c = between("cudaKernel", Access::read, Pattern::chase);
-  c.async = true;
-  c.timing = Timing::gated;
-  if (test::module_called("cudaKernel").refuses_case(c)) return;
-  const Measured<Transfers> point = measured(c, chase_bytes, 20'000);
-  CHECK(point.mismatch == "");
-  const double ns = point.samples.back().device_us / 20'000 * 1e3;
-  MESSAGE("a load takes " << ns << " ns");
-  CHECK(ns > 100);
-  CHECK(ns < 20'000);
+  for (const Pattern pattern : {Pattern::chase, Pattern::atomic, Pattern::flag}) {
+    TransferCase c = between("cudaKernel", pattern == Pattern::flag ? Access::write : Access::read, pattern);
+    c.async = true;
+    c.timing = Timing::gated;
+    INFO(title(c));
+    if (test::module_called("cudaKernel").refuses_case(c)) continue;
+    const Measured<Transfers> point = measured(c, single_word_bytes, 20'000);
+    CHECK(point.mismatch == "");
+    const double ns = point.samples.back().device_us / 20'000 * 1e3;
+    MESSAGE(title(c) << ": " << ns << " ns");
+    CHECK(ns > 100);
+    CHECK(ns < 20'000);
+  }
 }
 
 TEST_CASE("both ways at once between two GPUs, by engines and by kernels") {

@@ -17,9 +17,12 @@ namespace {
 
 constexpr std::uint64_t line_bytes = 128, lines = 2 * MiB / line_bytes;
 
-__global__ void chase_pointers(std::uint64_t at, std::uint64_t loads, std::uint64_t* end) {
+template <bool by_atomics> __global__ void chase_pointers(std::uint64_t at, std::uint64_t loads, std::uint64_t* end) {
 #pragma unroll 1
-  for (; loads > 0; --loads) asm volatile("ld.volatile.global.u64 %0, [%0];" : "+l"(at)::"memory");
+  for (; loads > 0; --loads) {
+    if constexpr (by_atomics) asm volatile("atom.sys.global.add.u64 %0, [%0], 0;" : "+l"(at)::"memory");
+    else asm volatile("ld.volatile.global.u64 %0, [%0];" : "+l"(at)::"memory");
+  }
   *end = at;
 }
 
@@ -31,7 +34,8 @@ class ChaseChannel final : public Channel {
   explicit ChaseChannel(const TransferCase& c)
       : gpu_(ordinal_or_throw(mover_of(c)), c.bind),
         source_ordinal_(c.direction == Direction::peer ? ordinal_or_throw(c.source) : gpu_.ordinal()),
-        stream_(stream_of(gpu_.ordinal())) {
+        stream_(stream_of(gpu_.ordinal())),
+        chase_(c.pattern == Pattern::atomic ? &chase_pointers<true> : &chase_pointers<false>) {
     if (c.direction == Direction::peer) set_access(c);
     make_current(source_ordinal_);
     memory_ = Buffer(c.direction == Direction::peer ? Memory::device : c.memory, lines * line_bytes);
@@ -44,8 +48,8 @@ class ChaseChannel final : public Channel {
   }
 
   void prepare(std::uint64_t bytes) override {
-    if (bytes != chase_bytes)
-      throw Error(ErrorKind::usage, "a chase loads " + std::to_string(chase_bytes) +
+    if (bytes != single_word_bytes)
+      throw Error(ErrorKind::usage, "a chase loads " + std::to_string(single_word_bytes) +
                                         " bytes at a time, and was asked for " + std::to_string(bytes));
     walk(lines);  // every line once
     settle();
@@ -90,7 +94,7 @@ class ChaseChannel final : public Channel {
   }
   void walk(std::uint64_t loads) {
     gpu_.make_current();
-    chase_pointers<<<1, 1, 0, stream_.get()>>>(address(walked_), loads, reinterpret_cast<std::uint64_t*>(end_.data()));
+    chase_<<<1, 1, 0, stream_.get()>>>(address(walked_), loads, reinterpret_cast<std::uint64_t*>(end_.data()));
     check(cudaGetLastError(), "launching a chase");
     walked_ += loads;
   }
@@ -98,6 +102,7 @@ class ChaseChannel final : public Channel {
   const Gpu gpu_;
   const int source_ordinal_;
   const Stream stream_;
+  void (*const chase_)(std::uint64_t, std::uint64_t, std::uint64_t*);
   Buffer memory_, end_;
   std::optional<StreamTimer> timer_;
   std::vector<std::uint64_t> order_;

@@ -11,18 +11,18 @@
 
 namespace npgpu::cuda {
 
-Area::Area(const host::End& end, std::uint64_t bytes, int ordinal) : kind_(end.kind), ordinal_(ordinal) {
+Area::Area(const host::End& end, std::uint64_t bytes, int ordinal, Owner owner) : kind_(end.kind), ordinal_(ordinal) {
   make_current(ordinal);
   if (kind_ == Memory::pageable) {
     pageable_ = host::PageableBuffer(bytes, end.offset);
     first_ = pageable_.data();
   } else {
-    buffer_ = Buffer(kind_, host::allocation_bytes(bytes, end.offset));
+    buffer_ = Buffer(kind_, host::allocation_bytes(bytes, end.offset), owner);
     first_ = buffer_.data() + host::lead_bytes + end.offset;
   }
 }
 
-CopyBuffers::CopyBuffers(const TransferCase& c, std::uint64_t max_bytes, Seconds gate_time_out)
+CopyBuffers::CopyBuffers(const TransferCase& c, std::uint64_t max_bytes, Seconds gate_time_out, Owner target)
     : case_(c),
       max_bytes_(max_bytes),
       enqueues_(only_enqueues(c)),
@@ -32,7 +32,7 @@ CopyBuffers::CopyBuffers(const TransferCase& c, std::uint64_t max_bytes, Seconds
       area_(area_bytes(c, max_bytes, footprint_bytes(c))),
       seed_(payload::fresh_seed()),
       source_(host::source_of(c), area_, ordinal_of(c.source)),
-      target_(host::target_of(c), area_, ordinal_of(c.target)),
+      target_(host::target_of(c), area_, ordinal_of(c.target), target),
       landing_(c.pattern == Pattern::pingpong ? Area(host::source_of(c), area_, ordinal_of(c.source)) : Area()),
       source_first_(source_.first()),
       target_first_(target_.first()),

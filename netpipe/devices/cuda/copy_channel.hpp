@@ -38,7 +38,7 @@ class Area {
  public:
   Area() = default;
   // Device memory is that GPU's.
-  Area(const host::End&, std::uint64_t bytes, int ordinal);
+  Area(const host::End&, std::uint64_t bytes, int ordinal, Owner owner = Owner::this_process);
   int ordinal() const { return ordinal_; }
   std::byte* first() const { return first_; }  // slot 0's payload
   Memory kind() const { return kind_; }
@@ -93,7 +93,7 @@ class CopyBuffers : public Channel {
   std::uint64_t slots() const { return count_; }
 
  protected:
-  CopyBuffers(const TransferCase&, std::uint64_t max_bytes, Seconds gate_time_out);
+  CopyBuffers(const TransferCase&, std::uint64_t max_bytes, Seconds gate_time_out, Owner target);
 
   // Of the next copy there, and of the copy back of what arrived last.
   void* to() const { return target_first_ + next_; }
@@ -147,8 +147,8 @@ template <class There, class Back> class CopyChannel final : public Timed<CopyCh
   // `make_there` and `make_back` are given the stream that the copies are to use.
   template <class MakeThere, class MakeBack>
   CopyChannel(const TransferCase& c, std::uint64_t max_bytes, MakeThere make_there, MakeBack make_back,
-              Seconds gate_time_out = CopyBuffers::usual_time_out)
-      : Timed<CopyChannel, CopyBuffers>(c, max_bytes, gate_time_out),
+              Seconds gate_time_out = CopyBuffers::usual_time_out, Owner target = Owner::this_process)
+      : Timed<CopyChannel, CopyBuffers>(c, max_bytes, gate_time_out, target),
         there_(make_there(this->stream())),
         back_(make_back(this->stream())) {}
 

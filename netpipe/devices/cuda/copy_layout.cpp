@@ -50,6 +50,12 @@ std::optional<std::string> why_refused(const TransferCase& c) {
     if (auto why = why_not_there(device)) return why;
   if (c.direction == Direction::peer)
     if (auto why = why_no_access(c)) return why;
+  if (c.pattern == Pattern::atomic)
+    if (auto why = why_no_atomics(c)) return why;
+  if (c.pattern == Pattern::flag && launches_block())
+    return "--pattern flag cannot work while CUDA_LAUNCH_BLOCKING is set, because two kernels have to run at once: "
+           "unset "
+           "it";
   if (c.timing == Timing::gated && launches_block())
     return "--timing gated cannot work while CUDA_LAUNCH_BLOCKING is set, because closing the gate would wait for it "
            "to open: unset it, or use --timing event";

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "netpipe/devices/cuda/second_process.hpp"
+
 namespace npgpu::cuda {
 
 Stream::Stream() {
@@ -43,14 +45,19 @@ cudaError_t allocate(Memory kind, void** data, std::uint64_t bytes) {
 
 }  // namespace
 
-Buffer::Buffer(Memory kind, std::uint64_t bytes) : bytes_(bytes) {
+Buffer::Buffer(Memory kind, std::uint64_t bytes, Owner owner) : bytes_(bytes) {
+  if (owner == Owner::second_process) {
+    data_ = {allocate_in_second_process(current_ordinal, bytes), BufferFree{kind, owner}};
+    return;
+  }
   void* data = nullptr;
   check(allocate(kind, &data, bytes), fmt::format("allocating {} bytes of {} memory", bytes, name(kind)));
   data_ = {static_cast<std::byte*>(data), BufferFree{kind}};
 }
 
 void BufferFree::operator()(std::byte* data) const {
-  if (kind == Memory::pinned || kind == Memory::write_combined)
+  if (owner == Owner::second_process) free_in_second_process(data);
+  else if (kind == Memory::pinned || kind == Memory::write_combined)
     complain(cudaFreeHost(data), "freeing pinned host memory");
   else complain(cudaFree(data), "freeing device memory");
 }

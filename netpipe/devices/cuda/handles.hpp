@@ -46,17 +46,21 @@ class Event {
   std::unique_ptr<CUevent_st, Destroy> event_;
 };
 
+// Whose memory it is.
+enum class Owner { this_process, second_process };
+
 struct BufferFree {
   Memory kind = Memory::device;
+  Owner owner = Owner::this_process;
   void operator()(std::byte*) const;
 };
 // Memory that the runtime gives out: device, pinned, write_combined or managed; page-aligned on the host,
 // 256-byte aligned on the device. Host kinds are mapped: the device reads and writes them at the same
-// address. Throws an Error that says how much of what was wanted.
+// address. A second process has device memory only. Throws an Error that says how much of what was wanted.
 class Buffer {
  public:
   Buffer() = default;
-  Buffer(Memory kind, std::uint64_t bytes);
+  Buffer(Memory kind, std::uint64_t bytes, Owner owner = Owner::this_process);
   std::byte* data() const { return data_.get(); }
   std::uint64_t bytes() const { return data_ ? bytes_ : 0; }
 

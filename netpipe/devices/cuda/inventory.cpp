@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "netpipe/devices/cuda/peers.hpp"
+#include "netpipe/devices/cuda/second_process.hpp"
 #include "netpipe/devices/cuda/watch.hpp"
 #include "netpipe/devices/host/kernel_log.hpp"
 #include "netpipe/devices/host/pci.hpp"
@@ -165,7 +166,8 @@ class Gpus final : public DeviceFamily {
                      .processes = [] { return std::nullopt; },
                      .uses = [] { return std::nullopt; },
                      .link_bytes = [] { return std::nullopt; },
-                     .name = host::name_of_process};
+                     .name = host::name_of_process,
+                     .is_ours = [](long pid) { return pid == second_process_id(); }};
     if (const auto gpu = NvmlDevice::find(info_of(ordinal_or_throw(id)).pci_bus_id, eyes.blind)) {
       eyes.processes = [gpu] { return gpu->processes(); };
       eyes.uses = [gpu, since = std::uint64_t{0}]() mutable { return gpu->uses(since); };
@@ -184,6 +186,7 @@ class Gpus final : public DeviceFamily {
     return gpu ? gpu->link_state() : LinkState{};
   }
   void begin_anew(const std::string& id) const override { reset(ordinal_or_throw(id)); }
+  std::optional<int> serve_as_second_process() const override { return serve_memory(); }
 };
 
 }  // namespace

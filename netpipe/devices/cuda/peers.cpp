@@ -45,11 +45,31 @@ std::optional<std::string> why_no_access(const TransferCase& c) {
   if (c.access == Access::staged) return std::nullopt;
   const int source = ordinal_or_throw(c.source), target = ordinal_or_throw(c.target);
   const bool reads = c.access == Access::read;
+  if (c.pattern == Pattern::flag && !(can_see(source, target) && can_see(target, source)))
+    return fmt::format(
+        "--pattern flag: {} and {} have to see each other's memory, and the driver says that they do not", c.source,
+        c.target);
   if (reads ? can_see(target, source) : can_see(source, target)) return std::nullopt;
   return fmt::format(
       "--access {}: {} cannot see the memory of {}, says the driver: no NVLink joins them, and the system does not let "
       "them reach each other over PCIe: use --access staged",
       name(c.access), reads ? c.target : c.source, reads ? c.source : c.target);
+}
+
+std::optional<std::string> why_no_atomics(const TransferCase& c) {
+  const int gpu = ordinal_or_throw(mover_of(c));
+  int can = 1;
+  if (c.direction == Direction::h2d) {
+    can = attribute(cudaDevAttrHostNativeAtomicSupported, gpu);
+  } else if (c.direction == Direction::peer) {
+    check(cudaDeviceGetP2PAttribute(&can, cudaDevP2PAttrNativeAtomicSupported, gpu, ordinal_or_throw(c.source)),
+          "asking for atomic operations between two GPUs");
+  }
+  if (can) return std::nullopt;
+  return fmt::format(
+      "--pattern atomic: the link from {} to {} carries no atomic operations, says the driver: use "
+      "--pattern chase or flag",
+      mover_of(c), c.direction == Direction::peer ? c.source : "the host");
 }
 
 void set_access(const TransferCase& c) {

@@ -14,6 +14,10 @@ bool can_see(int from, int to);
 // Why a copy between two GPUs cannot be done as the case says; nothing if it can. Both are GPUs of this machine.
 std::optional<std::string> why_no_access(const TransferCase&);
 
+// Why the kernel of a case cannot do atomic operations on the case's memory: the link to the host or the other GPU has
+// none; nothing if it can.
+std::optional<std::string> why_no_atomics(const TransferCase&);
+
 // Gives the two devices of a peer case sight of each other's memory, or takes it away where the copies are to be staged
 // through the host. Where only one can see the other, that one does. It holds for the whole process, until another case
 // asks for the other: to switch it takes some milliseconds. Throws Error.

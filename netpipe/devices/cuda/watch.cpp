@@ -22,13 +22,13 @@ void Watch::look() {
     return std::ranges::find(*listed, one.first) == listed->end() && !is_busy(one.second, now);
   });
   for (const long pid : *listed)
-    if (pid != eyes_.own_pid) others_.try_emplace(pid, Other{.first_seen = now, .busy_at = {}});
+    if (!is_ours(pid)) others_.try_emplace(pid, Other{.first_seen = now, .busy_at = {}});
   if (others_.empty()) return;
   const auto uses = eyes_.uses();
   counts_ = uses.has_value();
   if (!counts_) return;
   for (const Use& use : *uses) {
-    if (use.pid == eyes_.own_pid) continue;
+    if (is_ours(use.pid)) continue;
     Other& other = others_.try_emplace(use.pid, Other{.first_seen = now, .busy_at = {}}).first->second;
     other.is_known = true;
     if (use.compute_percent + use.memory_percent > 0) other.busy_at = now;

@@ -29,7 +29,8 @@ class Watch final : public DeviceWatch {
     std::function<std::optional<std::vector<Use>>()> uses;        // since they were last asked
     std::function<std::optional<LinkBytes>()> link_bytes;
     std::function<std::string(long pid)> name;
-    std::string blind{};  // why NVML cannot be asked; empty if it can
+    std::function<bool(long pid)> is_ours = [](long) { return false; };  // a second process of this program
+    std::string blind{};                                                 // why NVML cannot be asked; empty if it can
   };
   explicit Watch(Eyes eyes) : eyes_(std::move(eyes)) {}
 
@@ -52,6 +53,7 @@ class Watch final : public DeviceWatch {
     std::optional<Seconds> busy_at;  // when a count last said so
     bool is_known = false;           // there was a count
   };
+  bool is_ours(long pid) const { return pid == eyes_.own_pid || eyes_.is_ours(pid); }
   void look();
   bool is_busy(const Other& other, Seconds now) const;
   bool is_link_used(Seconds now);

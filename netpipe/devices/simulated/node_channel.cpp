@@ -113,7 +113,7 @@ class NodeChannel final : public Channel {
         source_(max_bytes, host::source_of(c).offset, host::PageSize::large),
         target_(max_bytes, host::target_of(c).offset, host::PageSize::large) {
     if (const Link* link = open_->node->common().link(c.direction, c.memory)) gap_ = link->gap;
-    if (c.pattern == Pattern::chase) there_.latency *= 2;  // the request goes there, and the answer comes back
+    if (is_of_words(c.pattern)) there_.latency *= 2;  // a request goes there and an answer comes back, or two flags
     if (c.pattern != Pattern::pingpong) return;
     back_ = open_->node->route(lane_case(c, npgpu::reversed(lanes(c).front())));
     returned_ = host::PageableBuffer(max_bytes, host::source_of(c).offset, host::PageSize::large);

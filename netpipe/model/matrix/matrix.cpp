@@ -20,7 +20,7 @@ namespace {
 bool is_queued_copy(const TransferCase& c) {
   const bool memory = c.memory == Memory::pinned || c.memory == Memory::device;
   return c.async && c.timing != Timing::host && memory && c.cache == Cache::warm && !c.source_offset &&
-         !c.target_offset && (c.pattern == Pattern::stream || c.pattern == Pattern::chase);
+         !c.target_offset && (c.pattern == Pattern::stream || is_of_words(c.pattern));
 }
 
 bool is_both_ways(const TransferCase& c) {
@@ -52,7 +52,8 @@ MatrixCell cell_of(const TransferCase& c, const Lane& lane, const PointSummary& 
                   point.bytes,
                   is_latency ? point.time_us : point.rate,
                   point.stop == Stop::not_converged || !point.disturbed.empty()};
-  if (is_latency) std::swap(cell.source, cell.target);  // who loads comes first
+  // Who loads or begins comes first.
+  if (is_latency && (c.direction != Direction::peer || c.access == Access::read)) std::swap(cell.source, cell.target);
   return cell;
 }
 
@@ -108,15 +109,15 @@ class Builder {
   void cells(const TransferSeries& series, const std::vector<PointSummary>& points) {
     const TransferCase& c = series.question;
     const std::vector<Lane> all = lanes(c);
-    const bool is_latency = c.pattern == Pattern::chase, both = all.size() > 1;
+    const bool is_latency = is_of_words(c.pattern), both = all.size() > 1;
     const Access access =
         c.direction == Direction::peer && c.access == Access::read && !is_latency ? Access::read : Access::write;
     is_matrix_ |= c.direction == Direction::peer || both;
-    RateMatrix& matrix = matrices_[{is_latency, c.executor, both, access}];
+    RateMatrix& matrix = matrices_[{c.pattern, c.executor, both, access}];
     matrix.executor = c.executor;
     matrix.access = access;
     matrix.both_ways = both;
-    matrix.is_latency = is_latency;
+    matrix.pattern = c.pattern;
     for (std::uint32_t lane = 0; lane < all.size(); ++lane)
       if (const PointSummary* point = of_largest_size(points, lane)) {
         matrix.cells.push_back(cell_of(c, all[lane], *point, is_latency));
@@ -173,7 +174,7 @@ class Builder {
 
   NodeMatrix node_;
   bool is_matrix_ = false;
-  std::map<std::tuple<bool, Executor, bool, Access>, RateMatrix> matrices_;
+  std::map<std::tuple<Pattern, Executor, bool, Access>, RateMatrix> matrices_;
   std::set<std::string> ids_;
   std::set<std::pair<std::string, std::string>> pairs_;
 };

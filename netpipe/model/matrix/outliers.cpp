@@ -98,7 +98,7 @@ class Outliers {
 
   std::vector<MatrixFinding> find() {
     for (const RateMatrix& matrix : node_.matrices)
-      if (!matrix.is_latency) look_at(matrix);
+      if (!matrix.is_latency()) look_at(matrix);
     std::vector<MatrixFinding> all;
     for (const auto& [gpu, by_way] : gpus_)
       for (const auto& [way, found] : by_way)

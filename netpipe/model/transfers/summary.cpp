@@ -18,7 +18,7 @@ double trial_us(const TransferCase& c, const TransferSample& sample) {
 
 bool usable(double us, const TransferSample& sample) { return std::isfinite(us) && us >= 0 && sample.repeats > 0; }
 
-double legs(const TransferCase& c) { return c.pattern == Pattern::pingpong ? 2 : 1; }
+double legs(const TransferCase& c) { return is_round_trip(c.pattern) ? 2 : 1; }
 
 // `us`: one operation one way, one value a trial, by visit. `moved_bytes`: what one operation moved in all. A wrong
 // payload voids the whole point.

@@ -267,7 +267,7 @@ def samples_of(curve):
     except (OSError, KeyError, ValueError, RuntimeError) as error:
         raise BadTrace(f"{series.trace.path}: cannot be read: {error}") from None
     column = "host_us" if series.case["timing"] == "host" else "device_us"
-    legs = 2 if series.case["pattern"] == "pingpong" else 1
+    legs = 2 if series.case["pattern"] in ("pingpong", "flag") else 1
     found = {}
     for point in points:
         counted = point.counted()
