@@ -1,5 +1,5 @@
 #!/bin/bash
-# Measures all GPUs of one node, one after the other and undisturbed by other jobs, into one trace.
+# Measures all GPUs of one node, undisturbed by other jobs, into one trace.
 #
 #   sbatch slurm/one_node.sh                          npgpu characterize
 #   sbatch slurm/one_node.sh characterize --quick     any command that measures, with its options

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "npgpu/time_class.hpp"
@@ -37,5 +38,14 @@ struct BusySibling {
   double adds = not_measured;  // median over these points of their time over that on a quiet core, less 1
 };
 BusySibling busy_sibling(const Trace&);
+
+// Of a run that measured several GPUs at once, each by a process of its own: a point that was visited once more while
+// the others rested.
+struct BesideOthers {
+  std::string gpu, what;                                     // "gpu0" of the provenance; "h2d", "d2h", "kernel"
+  double beside_us = not_measured, alone_us = not_measured;  // of one repeat
+  double slower() const { return beside_us / alone_us - 1; }
+};
+std::vector<BesideOthers> beside_others(const Trace&);  // in the order of the trace
 
 }  // namespace npgpu

@@ -113,6 +113,7 @@ struct Quality {
   std::size_t compared = 0, wrong = 0;                       // points whose results were compared, and were wrong
   std::vector<Drift> drift{};
   BusySibling siblings{};
+  std::vector<BesideOthers> beside{};
   std::vector<std::pair<std::string, std::string>> errors{};  // title of a series, and why it stopped
 };
 

@@ -18,6 +18,7 @@
 #include "netpipe/cli/progress.hpp"
 #include "netpipe/cli/provenance.hpp"
 #include "netpipe/cli/quiet.hpp"
+#include "netpipe/cli/side_by_side.hpp"
 #include "netpipe/cli/signals.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/cli/together.hpp"
@@ -61,6 +62,7 @@ class Run {
         }
       }
     });
+    side_by_side();
     std::uint32_t most = 1;
     for_each_kind([&]<class K>() { most = std::max(most, options_.repetition<K>().most_visits()); });
     try {
@@ -71,6 +73,7 @@ class Run {
         round();
       }
       if (!result_.stopped) note_ranks("ranks_after");
+      if (!result_.stopped) once_more_alone();
     } catch (const Parted& e) {
       result_.parted = result_.stopped = true;
       result_.failures.emplace_back(e.what());
@@ -138,12 +141,74 @@ class Run {
     _exit(stopped ? exit_code::stopped : exit_code::failed);
   }
 
+  // ---- several GPUs at once, each by a process of its own ----------------------------------------------------------
+
+  // Of all kinds, those of one device.
+  template <class F> void courses_of(const std::string& device, F&& f) {
+    for_each_kind([&]<class K>() {
+      for (Course<K>& course : courses<K>())
+        if (course.batch->device.id == device) f(course);
+    });
+  }
+
+  void side_by_side() {
+    if (!options_.side_by_side) return;
+    std::vector<std::string> gpus;
+    for (const DeviceInfo& device : plan_.devices())
+      if (device.id != "host") gpus.push_back(device.id);
+    if (gpus.size() < 2) return;
+    progress_.say(fmt::format("{} GPUs at once, each by a process of its own", gpus.size()));
+    for (const Part& part : measure_side_by_side(gpus, options_.output, stop_asked)) {
+      elsewhere_.push_back(part.device);
+      result_.stopped |= part.stopped;
+      const std::optional<Trace> trace = trace_of(part);
+      courses_of(part.device, [&]<class K>(Course<K>& course) {
+        course.elsewhere = true;
+        if (trace)
+          for (Begun<K>* at : take_over(course, *trace, part.begun - begin_, writer_)) {
+            if (!at->header.error.empty()) give_up(*at, at->header.error);
+            done(*at);
+          }
+        for (const Target<K>& target : course.targets) progress_.skipped(share(*course.batch, target.step));
+      });
+      if (part.failed.empty()) continue;
+      result_.failures.push_back(part.device + ": " + part.failed);
+      progress_.say("failed: " + result_.failures.back());
+    }
+    save();
+    writer_.note("side_by_side", {{"processes", static_cast<std::int64_t>(gpus.size())}});
+  }
+
+  // Points of each GPU that was measured beside others, visited once more while those rest: a large copy each way, and
+  // a kernel on all of it.
+  void once_more_alone() {
+    if (elsewhere_.empty()) return;
+    Facts facts = {{"processes", static_cast<std::int64_t>(elsewhere_.size())}};
+    for (std::size_t i = 0; i < elsewhere_.size(); ++i)
+      courses_of(elsewhere_[i], [&]<class K>(Course<K>& course) {
+        for (const auto& [what, target] : reference_points(course)) {
+          if (result_.stopped) return;
+          Progressed& point = course.series[target->step.question].points[target->step.axes];
+          const ByVisit beside = point.counted_us();
+          const std::size_t quiet = point.quiet_us.size();
+          if (beside.empty()) continue;
+          visit(course, {target});
+          const ByVisit& grown = point.quiet_us.size() > quiet ? point.quiet_us : point.disturbed_us;
+          if (grown.empty() || grown.back().empty()) continue;
+          facts.emplace_back(fmt::format("gpu{}_{}_beside_us", i, what), median_over_visits(beside, "us").value);
+          facts.emplace_back(fmt::format("gpu{}_{}_alone_us", i, what), median(grown.back()));
+        }
+      });
+    writer_.note("side_by_side", facts);
+  }
+
   // Every course once. The first round goes as the plan does; the others go each in an order of its own, so that no
   // point has the same neighbours in all of them.
   void round() {
     std::vector<std::function<void()>> order;
     for_each_kind([&]<class K>() {
-      for (Course<K>& course : courses<K>()) order.push_back([&, this] { this->visit(course); });
+      for (Course<K>& course : courses<K>())
+        if (!course.elsewhere) order.push_back([&, this] { this->visit(course); });
     });
     const std::uint32_t rounds = options_.rounds();
     Consensus* const everyone = options_.together.everyone;
@@ -161,48 +226,16 @@ class Run {
   void begin_anew() {
     // Of ranks, an MPI library may hold memory of the device.
     if (options_.together.everyone || !plan_.stands_begin_anew()) return;
-    for (const DeviceInfo& device : plan_.devices()) devices::begin_anew(device.id);
+    for (const DeviceInfo& device : plan_.devices())
+      if (std::ranges::find(elsewhere_, device.id) == elsewhere_.end()) devices::begin_anew(device.id);
     busy_until_.clear();
-  }
-
-  // What this round visits, case by case.
-  template <class K> std::vector<Target<K>*> due(Course<K>& course) {
-    const Repetition& how = options_.repetition<K>();
-    std::vector<Target<K>*> all;
-    for (Target<K>& target : course.targets) {
-      const Begun<K>& at = course.series[target.step.question];
-      const auto known = at.points.find(target.step.axes);
-      if (round_ >= how.rounds && at.given_up) continue;
-      const bool wanted = known == at.points.end() ? how.wants_visit(round_, Stop::not_converged, Seconds{0})
-                                                   : how.wants_visit(round_, known->second.stop, known->second.spent);
-      if (wanted) all.push_back(&target);
-    }
-    if (round_ > 0) {
-      // Cases in random order, in each of them groups of points that share their memory, in each of them the points.
-      const auto group = [](const Target<K>* target) {
-        if constexpr (requires { memory_of(target->step.axes); })
-          return std::pair(target->step.question, memory_of(target->step.axes));
-        else return target->step.question;
-      };
-      std::map<typename K::Case, std::uint64_t> place_of_case;
-      std::map<decltype(group(nullptr)), std::uint64_t> place_of_group;
-      for (const Target<K>* target : all) {
-        place_of_case.try_emplace(target->step.question, random_());
-        place_of_group.try_emplace(group(target), random_());
-      }
-      std::ranges::shuffle(all, random_);
-      std::ranges::stable_sort(all, {}, [&](const Target<K>* target) {
-        return std::pair(place_of_case[target->step.question], place_of_group[group(target)]);
-      });
-    }
-    return all;
   }
 
   template <class K> void visit(Course<K>& course) {
     with_ = course.batch->backend->consensus(course.batch->steps.front().question);
     if (with_ && with_->any(result_.stopped)) result_.stopped = true;
     if (result_.stopped) return;
-    std::vector<Target<K>*> targets = due(course);
+    std::vector<Target<K>*> targets = due(course, options_.repetition<K>(), round_, random_);
     if (with_) {
       std::vector<std::size_t> places;
       for (const Target<K>* target : targets)
@@ -355,17 +388,6 @@ class Run {
     if (!samples.empty()) trials_ += samples.back().trial + 1;
   }
 
-  // The series with this visit only.
-  template <class K> static Series<K> alone(const Series<K>& header, const Measured<K>& measured) {
-    Series<K> one = header;
-    one.visits = {measured.visit};
-    one.visits[0].first_sample = 0;
-    one.visits[0].samples = static_cast<std::uint32_t>(measured.samples.size());
-    one.samples = measured.samples;
-    for (auto& sample : one.samples) sample.visit = 0;
-    return one;
-  }
-
   template <class K> void done(const Begun<K>& at) {
     const Tally tally = at.tally();
     progress_.case_done(fmt::format("{}: {} points in {}{}{}", title(at.header.question), tally.measured,
@@ -403,7 +425,8 @@ class Run {
   TraceWriter writer_;
   Progress progress_;
   Kinds::Tuple<Courses> courses_;
-  Consensus* with_ = nullptr;  // with whom the course is measured
+  std::vector<std::string> elsewhere_;  // devices that other processes measured
+  Consensus* with_ = nullptr;           // with whom the course is measured
   Lifeline lifeline_;
   const Seconds begin_ = steady_clock().now();
   std::uint32_t round_ = 0;
@@ -413,29 +436,6 @@ class Run {
 };
 
 }  // namespace
-
-std::string rest_of(const Tally& tally) {
-  std::string text;
-  if (tally.kept) text += fmt::format(", {} kept from before", tally.kept);
-  if (tally.not_converged) text += fmt::format(", {} not converged", tally.not_converged);
-  if (tally.disturbed)
-    text += fmt::format(", {} disturbed ({})", tally.disturbed, disturbance_text(tally.causes, tally.disturbers));
-  return text;
-}
-
-void Tally::operator+=(const Tally& more) {
-  measured += more.measured;
-  not_converged += more.not_converged;
-  kept += more.kept;
-  disturbed += more.disturbed;
-  causes |= more.causes;
-  disturbers.insert(more.disturbers.begin(), more.disturbers.end());
-}
-
-int Campaign::exit_code() const {
-  if (stopped && !(parted && !stop_asked())) return exit_code::stopped;
-  return failures.empty() && told_by_others == 0 ? exit_code::done : exit_code::failed;
-}
 
 Campaign run_campaign(const Plan& plan, const MeasureOptions& options) {
   Campaign result;

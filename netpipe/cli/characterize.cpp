@@ -239,7 +239,7 @@ Command characterize() {
        "npgpu characterize --device sim:h200 --output h200.h5"},
       with_measure_options(
           {{"What is measured",
-            {Option("device", {}, "A list. Default: all GPUs, and the host."), "quick"}}}),
+            {Option("device", {}, "A list. Default: all GPUs, and the host."), "quick", "one-by-one"}}}),
       run_characterize};
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iostream>
 #include <new>
+#include <set>
 
 #include "netpipe/cli/case_choice.hpp"
 #include "netpipe/cli/provenance.hpp"
@@ -107,6 +108,22 @@ std::string typed() {
   std::string line = "npgpu";
   for (const std::string& word : as_typed) line += ' ' + quoted(word);
   return line;
+}
+
+Arguments for_device(const std::string& device, const std::string& output) {
+  static const std::set<std::string> replaced{"--device", "--output", "-o", "--progress", "--wait-quiet"};
+  static const std::set<std::string> dropped{"--json", "--quiet", "--force"};
+  Arguments words;
+  for (std::size_t i = 0; i < as_typed.size(); ++i) {
+    const std::string& word = as_typed[i];
+    if (dropped.contains(word)) continue;
+    if (replaced.contains(word)) ++i;  // and its value
+    else if (!word.starts_with("-o") && !replaced.contains(word.substr(0, word.find('=')))) words.push_back(word);
+  }
+  for (const char* one : {"--quiet", "--force", "--progress=none", "--wait-quiet=0"}) words.emplace_back(one);
+  words.push_back("--device=" + device);
+  words.push_back("--output=" + output);
+  return words;
 }
 
 std::string resuming(const std::string& output) {

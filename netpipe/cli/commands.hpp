@@ -45,6 +45,8 @@ int run(const Arguments&);
 std::string quoted(const std::string&);
 // The command line as it was typed.
 std::string typed();
+// The arguments that measure this device alone, into this file, and say nothing: as they were typed otherwise.
+Arguments for_device(const std::string& device, const std::string& output);
 // The command line that continues the trace at `output`: as it was typed, with --resume.
 std::string resuming(const std::string& output);
 

@@ -1,8 +1,10 @@
 // How far a campaign has come: what is known of its points, series and batches, round after round.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <random>
 #include <set>
 #include <string>
 #include <utility>
@@ -77,7 +79,51 @@ template <class K> struct Course {
   const Batch<K>* batch;
   std::map<typename K::Case, Begun<K>> series{};
   std::vector<Target<K>> targets{};
+  bool elsewhere = false;  // a process of its own measures it
 };
 template <class K> using Courses = std::vector<Course<K>>;
+
+// What this round visits of a course, case by case.
+template <class K>
+std::vector<Target<K>*> due(Course<K>& course, const Repetition& how, std::uint32_t round, std::mt19937_64& random) {
+  std::vector<Target<K>*> all;
+  for (Target<K>& target : course.targets) {
+    const Begun<K>& at = course.series[target.step.question];
+    const auto known = at.points.find(target.step.axes);
+    if (round >= how.rounds && at.given_up) continue;
+    const bool wanted = known == at.points.end() ? how.wants_visit(round, Stop::not_converged, Seconds{0})
+                                                 : how.wants_visit(round, known->second.stop, known->second.spent);
+    if (wanted) all.push_back(&target);
+  }
+  if (round == 0) return all;
+  // Cases in random order, in each of them groups of points that share their memory, in each of them the points.
+  const auto group = [](const Target<K>* target) {
+    if constexpr (requires { memory_of(target->step.axes); })
+      return std::pair(target->step.question, memory_of(target->step.axes));
+    else return target->step.question;
+  };
+  std::map<typename K::Case, std::uint64_t> place_of_case;
+  std::map<decltype(group(nullptr)), std::uint64_t> place_of_group;
+  for (const Target<K>* target : all) {
+    place_of_case.try_emplace(target->step.question, random());
+    place_of_group.try_emplace(group(target), random());
+  }
+  std::ranges::shuffle(all, random);
+  std::ranges::stable_sort(all, {}, [&](const Target<K>* target) {
+    return std::pair(place_of_case[target->step.question], place_of_group[group(target)]);
+  });
+  return all;
+}
+
+// The series with this visit only.
+template <class K> Series<K> alone(const Series<K>& header, const Measured<K>& measured) {
+  Series<K> one = header;
+  one.visits = {measured.visit};
+  one.visits[0].first_sample = 0;
+  one.visits[0].samples = static_cast<std::uint32_t>(measured.samples.size());
+  one.samples = measured.samples;
+  for (auto& sample : one.samples) sample.visit = 0;
+  return one;
+}
 
 }  // namespace npgpu::cli

@@ -25,6 +25,11 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"device", {"NAME", "The device: host, cuda:N, sim:NAME or sim:FILE.json. npgpu list shows them."}},
       {"json", {"", "Print JSON."}},
       {"quick", {"", "Measure what a hurry allows: fewer sizes, shapes and cases."}},
+      {"one-by-one",
+       {"",
+        "Measure several GPUs one after the other. Otherwise all are measured at once, each by a process of its own, "
+        "and "
+        "some points of each once more alone, which shows whether they disturb each other."}},
 
       // transfers
       {"module", {"LIST", "The API that moves the bytes. npgpu list shows them."}},

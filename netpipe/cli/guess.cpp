@@ -1,5 +1,7 @@
 // Guesses of how long a plan takes, for --dry-run and the time left, which is corrected by what points really take.
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "netpipe/cli/plan.hpp"
 
@@ -105,14 +107,20 @@ template <class K> Seconds guess_set_up(const Batch<K>& batch) {
 }
 
 Seconds guess(const Plan& plan, const MeasureOptions& options) {
-  Seconds sum{0};
+  std::map<std::string, Seconds> by_device;
   for_each_kind([&]<class K>() {
     for (const Batch<K>& batch : plan.of<K>()) {
+      Seconds& sum = by_device.try_emplace(batch.device.id, 0).first->second;
       sum += guess_set_up(batch) * options.repetition<K>().rounds;
       for (const Step<K>& step : batch.steps) sum += guess(batch, step, options.repetition<K>());
     }
   });
-  return sum;
+  Seconds all{0}, longest{0};
+  for (const auto& [device, sum] : by_device) {
+    if (!options.side_by_side || device == "host") all += sum;
+    else longest = std::max(longest, sum);
+  }
+  return all + longest;
 }
 
 namespace {

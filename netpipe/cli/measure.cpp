@@ -14,6 +14,29 @@
 
 namespace npgpu::cli {
 
+std::string rest_of(const Tally& tally) {
+  std::string text;
+  if (tally.kept) text += fmt::format(", {} kept from before", tally.kept);
+  if (tally.not_converged) text += fmt::format(", {} not converged", tally.not_converged);
+  if (tally.disturbed)
+    text += fmt::format(", {} disturbed ({})", tally.disturbed, disturbance_text(tally.causes, tally.disturbers));
+  return text;
+}
+
+void Tally::operator+=(const Tally& more) {
+  measured += more.measured;
+  not_converged += more.not_converged;
+  kept += more.kept;
+  disturbed += more.disturbed;
+  causes |= more.causes;
+  disturbers.insert(more.disturbers.begin(), more.disturbers.end());
+}
+
+int Campaign::exit_code() const {
+  if (stopped && !(parted && !stop_asked())) return exit_code::stopped;
+  return failures.empty() && told_by_others == 0 ? exit_code::done : exit_code::failed;
+}
+
 int print_plan(const Plan& plan, const MeasureOptions& options) {
   const auto width = static_cast<std::size_t>(std::min(terminal_style().width, 120));
   if (options.json) plan_json(std::cout, plan, options);

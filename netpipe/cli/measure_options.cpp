@@ -135,6 +135,9 @@ MeasureOptions measure_options(const Options& options) {
       throw Error(ErrorKind::usage, "--" + given + " needs --output, the trace to continue");
   }
   m.seed = std::random_device()();
+  const bool continues = m.if_exists == IfExists::resume || m.if_exists == IfExists::append;
+  m.side_by_side = std::ranges::find(options.names(), "one-by-one") != options.names().end() &&
+                   !options.on("one-by-one") && !continues;
   m.quiet = options.on("quiet");
   m.json = options.on("json");
   m.dry_run = options.on("dry-run");

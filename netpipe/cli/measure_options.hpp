@@ -63,7 +63,8 @@ struct MeasureOptions {
   bool dry_run = false;
   Seconds patience{0};  // how long others are waited for before the run
   bool require_quiet = false;
-  std::uint64_t seed = 1;  // of the order in which points are visited
+  bool side_by_side = false;  // several GPUs at once, each by a process of its own
+  std::uint64_t seed = 1;     // of the order in which points are visited
   Kinds::Tuple<RepetitionOf> repetitions;
   Together together;
 

@@ -1,5 +1,7 @@
 #include "npgpu/drift.hpp"
 
+#include <string_view>
+
 namespace npgpu {
 
 BusySibling busy_sibling(const Trace& trace) {
@@ -23,6 +25,20 @@ BusySibling busy_sibling(const Trace& trace) {
   found.points = ratios.size();
   if (!ratios.empty()) found.adds = median(ratios) - 1;
   return found;
+}
+
+std::vector<BesideOthers> beside_others(const Trace& trace) {
+  constexpr std::string_view beside = "_beside_us", alone = "_alone_us";
+  std::vector<BesideOthers> all;
+  const Facts facts = facts_of(trace.provenance, "side_by_side");
+  for (const auto& [name, value] : facts) {
+    const std::size_t first = name.find('_');
+    if (!name.ends_with(beside) || first + beside.size() >= name.size()) continue;
+    const std::string stem = name.substr(0, name.size() - beside.size());
+    all.push_back({stem.substr(0, first), stem.substr(first + 1), number_fact(facts, name),
+                   number_fact(facts, stem + std::string(alone))});
+  }
+  return all;
 }
 
 }  // namespace npgpu

@@ -107,6 +107,10 @@ void facts_text(Page& page, const Trace& trace, const TextStyle& style) {
   page.labelled("state", state_text(trace, style.series_in_trace), !root.complete);
   if (const std::string drift = drift_text(trace); !drift.empty())
     page.labelled("drift", "time of the round furthest off the run's median: " + drift);
+  std::string at_once;
+  for (const BesideOthers& b : beside_others(trace))
+    add(at_once, fmt::format("{} {} {:+.1f} %", b.gpu, b.what, 100 * b.slower()));
+  if (!at_once.empty()) page.labelled("at once", "time beside the other GPUs, to alone: " + at_once);
   if (const BusySibling sibling = busy_sibling(trace); sibling.points >= 5)
     page.labelled("siblings",
                   fmt::format("a busy sibling hyperthread added {:+.0f} % to times of the host: {} on such a core, at "

@@ -154,7 +154,10 @@ class Host final : public DeviceFamily {
   std::string_view kind() const override { return "host"; }
   bool has_gpus() const override { return false; }
   std::vector<DeviceInfo> list() const override { return {host_device()}; }
-  std::unique_ptr<DeviceWatch> watch(const std::string&) const override { return std::make_unique<Watch>(); }
+  std::unique_ptr<DeviceWatch> watch(const std::string&) const override {
+    count_siblings_as_own();
+    return std::make_unique<Watch>();
+  }
 };
 
 // The cache of this level above a cpu, or null.

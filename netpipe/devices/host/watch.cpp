@@ -61,9 +61,13 @@ Seconds time_of(clockid_t clock) {
 }
 
 Seconds own_time() {
-  Seconds sum = time_of(CLOCK_PROCESS_CPUTIME_ID);
+  // What a companion had stays in the count of all processes when it has ended.
+  static std::map<long, Seconds> times;
   for (const long pid : companions())
-    if (clockid_t clock{}; ::clock_getcpuclockid(static_cast<pid_t>(pid), &clock) == 0) sum += time_of(clock);
+    if (clockid_t clock{}; ::clock_getcpuclockid(static_cast<pid_t>(pid), &clock) == 0)
+      times[pid] = std::max(times[pid], time_of(clock));
+  Seconds sum = time_of(CLOCK_PROCESS_CPUTIME_ID);
+  for (const auto& [pid, time] : times) sum += time;
   return sum;
 }
 
@@ -76,6 +80,17 @@ std::string ascii(std::string name) {  // as a trace holds it
 }  // namespace
 
 void count_as_own(long pid) { companions().push_back(pid); }
+
+void count_siblings_as_own() {
+  const std::string parent = "/proc/" + std::to_string(::getppid());
+  std::error_code fails;
+  const auto its_program = std::filesystem::read_symlink(parent + "/exe", fails);
+  if (fails || its_program != std::filesystem::read_symlink("/proc/self/exe", fails)) return;
+  count_as_own(::getppid());
+  std::ifstream children(parent + "/task/" + std::to_string(::getppid()) + "/children");
+  for (long pid = 0; children >> pid;)
+    if (pid != ::getpid() && std::ranges::find(companions(), pid) == companions().end()) count_as_own(pid);
+}
 
 std::string name_of_process(long pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/comm");

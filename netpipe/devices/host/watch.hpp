@@ -46,6 +46,9 @@ std::vector<Process> other_processes();
 
 // From now on this process's time counts as our own, and it is no other one: a rank of the same job.
 void count_as_own(long pid);
+// The same of this process's parent and its other children, where that is this program: the processes of a run that
+// measures several GPUs at once.
+void count_siblings_as_own();
 
 // As it calls itself, in ASCII; "a process" if that cannot be read.
 std::string name_of_process(long pid);

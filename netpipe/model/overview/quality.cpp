@@ -35,6 +35,7 @@ Quality quality_of(const Trace& trace) {
     if (classes[i].points) quality.classes.emplace_back(static_cast<TimeClass>(i), classes[i]);
   quality.drift = drifts_of(trace);
   quality.siblings = busy_sibling(trace);
+  quality.beside = beside_others(trace);
   return quality;
 }
 

@@ -143,6 +143,10 @@ Json quality_json(const Quality& q) {
   json["drift"] = array_of(q.drift, [](const Drift& d) {
     return Json({entry("time_class", d.time_class), entry("points", d.points), entry("by_round", d.by_round)});
   });
+  json["beside_others"] = array_of(q.beside, [](const BesideOthers& b) {
+    return Json(
+        {entry("gpu", b.gpu), entry("what", b.what), entry("beside_us", b.beside_us), entry("alone_us", b.alone_us)});
+  });
   json["busy_sibling"] = {entry("visits", q.siblings.visits), entry("points", q.siblings.points),
                           entry("adds", q.siblings.adds)};
   json["errors"] = array_of(q.errors, [](const auto& one) {

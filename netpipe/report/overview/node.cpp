@@ -195,6 +195,18 @@ Section quality_section(const Overview& all, Extent extent, std::size_t series_i
     section.entries.push_back(
         {"siblings",
          {fmt::format("a busy sibling hyperthread added {:+.0f} % to times of the host", 100 * q.siblings.adds)}});
+  // The most of each kind of point, over the GPUs.
+  std::map<std::string, double> slower;
+  for (const BesideOthers& b : q.beside) {
+    const auto known = slower.try_emplace(b.what, b.slower()).first;
+    if (std::abs(b.slower()) > std::abs(known->second)) known->second = b.slower();
+  }
+  if (!slower.empty()) {
+    Entry entry{"at once", {}, std::ranges::any_of(slower, [](const auto& one) { return one.second > 0.05; }), 1};
+    for (const auto& [what, share] : slower) entry.items.push_back(fmt::format("{} {}", what, percent_of(share)));
+    entry.items.front() = "beside the other GPUs, to alone, at most: " + entry.items.front();
+    section.entries.push_back(std::move(entry));
+  }
   constexpr std::size_t few = 3;
   const std::size_t shown = brief ? std::min(few, q.errors.size()) : q.errors.size();
   for (std::size_t i = 0; i < shown; ++i)

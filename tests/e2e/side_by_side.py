@@ -1,0 +1,102 @@
+"""npgpu characterize of several GPUs at once, each by a process of its own: the trace is that of one after the other;
+stopped, continued, and with a process that dies."""
+import glob
+import os
+import signal
+import subprocess
+import time
+
+import h5py
+
+from npgpu_run import PROGRAM, Checks, folder, run
+
+check = Checks()
+GPUS = "sim:gts250,sim:gtx280"
+COMMAND = ("characterize", "--device", GPUS, "--quick", "--rounds", "2")
+
+
+def points(path):
+    """Each series by its case and device, with its points, and how many visits each has."""
+    found = {}
+    with h5py.File(path) as f:
+        for kind in ("transfers", "probes", "jobs", "calls"):
+            for case in f.get(kind, {}).values():
+                names = [n for n in case["visits"].dtype.names]
+                axes = names[:names.index("round")]
+                key = (kind, *(str(v) for k, v in sorted(case.attrs.items()) if k in CASE))
+                rows = {}
+                for row in case["visits"][:]:
+                    rows.setdefault(tuple(row[a] for a in axes), set()).add(int(row["round"]))
+                check(key not in found, f"one series of {key}")
+                found[key] = rows
+        return found, int(f.attrs["complete"]), dict(f["provenance"].get("side_by_side", f["provenance"]).attrs)
+
+
+CASE = ("module", "source", "target", "pattern", "direction", "memory", "async", "timing", "cache", "probe", "device",
+        "operation", "type", "form", "space", "call", "manner")
+
+
+def children(process):
+    with open(f"/proc/{process.pid}/task/{process.pid}/children") as f:
+        return [int(pid) for pid in f.read().split()]
+
+
+def parts(where):
+    return sorted(os.path.basename(p) for p in glob.glob(os.path.join(where, "*.part*")))
+
+
+def started(where, name):
+    process = subprocess.Popen([PROGRAM, *COMMAND, "--output", os.path.join(where, name)], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + 30
+    while len(children(process)) < 2 and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.01)
+    return process
+
+
+with folder() as where:
+    one, two = (os.path.join(where, name) for name in ("one_by_one.h5", "at_once.h5"))
+    apart = run(*COMMAND, "--one-by-one", "--output", one)
+    check(apart.code == 0, apart.err)
+    at_once = run(*COMMAND, "--output", two)
+    check(at_once.code == 0, at_once.err)
+    check("2 GPUs at once, each by a process of its own" in at_once.err, "it says so")
+    check(not parts(where), f"nothing is left but the trace: {parts(where)}")
+    (a, complete_a, none), (b, complete_b, facts) = points(one), points(two)
+    check(complete_a and complete_b and a.keys() == b.keys(), f"the same series: {a.keys() ^ b.keys()}")
+    check(all(a[k].keys() == b[k].keys() for k in a), "with the same points")
+    more = sum(len(b[k][p]) - len(a[k][p]) for k in a for p in a[k])
+    check(facts.get("processes") == 2 and len(facts) == 1 + 2 * 6, f"three points of each once more alone: {facts}")
+    check(more == 6, f"six visits more than one after the other: {more}")
+    shown = run("report", two)
+    said = " ".join(shown.out.split())
+    check("to alone: gpu0 h2d +0.0 %" in said and "gpu1 kernel +0.0 %" in said, f"the report says what that cost: {said[:600]}")
+    overview = run("report", "--overview", two)
+    check("beside the other GPUs, to alone" in " ".join(overview.out.split()), "the overview too")
+    check("2 GPUs at once" not in apart.err and "at once" not in run("report", one).out, "one by one says nothing of it")
+
+    # Stopped: what the processes have is in the trace, and --resume does the rest.
+    process = started(where, "stopped.h5")
+    time.sleep(1)
+    process.send_signal(signal.SIGTERM)
+    told = process.communicate(timeout=60)[1]
+    stopped = os.path.join(where, "stopped.h5")
+    check(process.returncode == 75 and "--resume" in told, f"stopped: {process.returncode} {told[-300:]}")
+    check(not parts(where), f"stopped, nothing is left but the trace: {parts(where)}")
+    again = run(*COMMAND, "--output", stopped, "--resume")
+    check(again.code == 0, again.err)
+    c, complete, _ = points(stopped)
+    check(complete and c.keys() == a.keys() and all(a[k].keys() == c[k].keys() for k in a), "continued, it has all points")
+
+    # One of them dies: its GPU failed, and the others are whole.
+    process = started(where, "killed.h5")
+    victim = children(process)[1]
+    os.kill(victim, signal.SIGKILL)
+    told = process.communicate(timeout=120)[1]
+    check(process.returncode == 1, f"exit code {process.returncode}")
+    check("sim:gtx280: its process was killed by signal 9" in told, f"it says whose process died: {told[-300:]}")
+    d, _, _ = points(os.path.join(where, "killed.h5"))
+    check(d and all("sim:gts250" in str(k) for k in d), "the other GPU's series are there")
+    check(all(a[k].keys() == d[k].keys() for k in d), "and whole")
+
+check.finish()
