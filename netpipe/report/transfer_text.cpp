@@ -66,8 +66,9 @@ class Report {
   void write() {
     page_.text += '\n';
     table();
-    page_.text += '\n';
     const TransferCase& c = series_.question;
+    if (is_of_words(c.pattern)) return;  // a latency has no curve
+    page_.text += '\n';
     // Only a blocking copy, or one that waits for the other side, has a latency.
     const bool queued = c.async && c.pattern != Pattern::pingpong;
     if (sums_.empty()) return curve_text(page_, lanes_, 1, queued);
@@ -99,15 +100,18 @@ class Report {
   }
 
   void table() {
-    const bool several = !sums_.empty(), limited = series_.limit.per_s > 0, folded = folding_.perturbation > 0;
+    const bool several = !sums_.empty(), folded = folding_.perturbation > 0;
+    const bool words = is_of_words(series_.question.pattern), limited = series_.limit.per_s > 0 && !words;
+    const double in_unit = words ? 1e3 : 1;
     std::vector<Column> columns{right("size")};
     for (const std::uint32_t lane : measured_)
       if (several)
         columns.push_back(decimal(lane_name(series_.question, lane) + " GB/s", measured_.size() > 2 ? 6 : 1));
     columns.insert(columns.end(),
-                   {decimal((several ? together() + ' ' : "") + "GB/s"), decimal("% of limit", 2, limited),
-                    decimal("time us"), right("95 % interval", several ? 2 : 0), decimal("min us", 3),
-                    right("trials", 4), right(fmt::format("+-{} B", folding_.perturbation), 5, folded), left("")});
+                   {decimal((several ? together() + ' ' : "") + "GB/s", 0, !words), decimal("% of limit", 2, limited),
+                    decimal(words ? "time ns" : "time us"), right("95 % interval", several ? 2 : 0),
+                    decimal(words ? "min ns" : "min us", 3), right("trials", 4),
+                    right(fmt::format("+-{} B", folding_.perturbation), 5, folded), left("")});
     Table table(std::move(columns));
 
     Marks marks;
@@ -121,9 +125,10 @@ class Report {
       }
       std::vector<std::string> cells{size_text(row.bytes)};
       for (const PointSummary* p : row.rates) cells.push_back(digits_text(p->rate.value * 1e-9));
-      cells.insert(cells.end(), {percent_text(row.main->percent_of_limit), digits_text(row.main->time_us.value),
-                                 interval_text(row.main->time_us), digits_text(row.main->min_us),
-                                 std::to_string(row.main->trials), neighbours_of(row).text(), mark});
+      cells.insert(cells.end(),
+                   {percent_text(row.main->percent_of_limit), digits_text(in_unit * row.main->time_us.value),
+                    interval_text(row.main->time_us), digits_text(in_unit * row.main->min_us),
+                    std::to_string(row.main->trials), neighbours_of(row).text(), mark});
       table.row(std::move(cells));
     }
     page_.rows(table);
