@@ -65,6 +65,10 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"soffset", {"SIZE", "Distance of the source from an aligned address."}},
       {"roffset", {"SIZE", "Distance of the target from an aligned address."}},
       {"no-bind", {"", "Leave threads and buffers where the system puts them."}},
+      {"host-node",
+       {"LIST",
+        "NUMA nodes of the host: threads and the host's buffers are on each in turn. all: each node that has "
+        "processors."}},
       {"start", {"SIZE", "The smallest size."}},
       {"end", {"SIZE", "The largest size."}},
       {"perturbation", {"SIZE", "Also measure each size minus and plus this; 0 for none."}},

@@ -34,7 +34,7 @@ with folder() as where:
     check(made.code == 0, made.err)
     node = json.loads(made.out)["matrix"]
     check([d["id"] for d in node["devices"]] == [f"sim:node8:{i}" for i in range(8)], "eight GPUs in order")
-    check(set(node["links"]) == {"PCIe within one switch", "PCIe over two root ports"}, f"links: {node['links']}")
+    check(set(node["links"]) == {"PCIe within one switch", "PCIe and the link between two sockets"}, f"links: {node['links']}")
     check(not node["findings"] and not node["is_sampled"], f"nothing stands out: {node['findings']}")
     for executor, access, both, most in (("copy-engine", "write", False, 50), ("copy-engine", "write", True, 50),
                                          ("copy-engine", "read", False, 50), ("copy-engine", "read", True, 50),
@@ -113,6 +113,17 @@ with folder() as where:
     planned = run("matrix", "--device", "sim:node64", "--only", "pairs", "--access", "write", "--executor", "copy-engine",
                   "--every-pair", "--dry-run", "--json")
     check(sum(len(b["points"]) for b in json.loads(planned.out)["transfers"]) == 64 * 63, "all pairs on demand")
+
+    # A NUMA node of the host that is asked for, or why not.
+    asked = ("transfer", "--device", "sim:node8:0", "--async", "--sizes", "1MiB", "--output", os.path.join(where, "t.h5"))
+    done = run(*asked, "--host-node", "all", "--json")
+    check(done.code == 0 and [t["case"]["host_node"] for t in json.loads(done.out)["transfers"]] == [0, 1], done.err)
+    for given, why in ((("--host-node", "2"), "NUMA nodes 0, 1"), (("--host-node", "0", "--no-bind"), "exclude each other"),
+                       (("--host-node", "x"), "--host-node")):
+        done = run(*asked, "--force", *given)
+        check(done.code == 2 and why in done.err, f"{given}: {done.code} {done.err}")
+    done = run("transfer", "--device", "host", "--host-node", "999", "--sizes", "1KiB", "--output", os.path.join(where, "h.h5"))
+    check(done.code == 2 and "--host-node 999: this machine has" in done.err, done.err)
 
     # Copies that bring zeros fail the run, and the reason is said.
     path, made = measured("zeros", where, "--only", "pairs", "--access", "write", "--executor", "copy-engine")
