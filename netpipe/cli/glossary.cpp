@@ -52,7 +52,8 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"only",
        {"LIST",
         "Parts of the matrix. pairs: from each GPU to each other one. both: both ways at once. host: between each GPU "
-        "and the host, and within each. latency: of one load. together: many at once."}},
+        "and the host, and within each. latency: of one load. together: many at once. numa: from each NUMA node of the "
+        "host to each GPU and back."}},
       {"every-pair", {"", "Measure every pair also where there are more than 8 GPUs, in place of some of each."}},
       {"memory", {"LIST", one_of<Memory>("Kind of the host's memory")}},
       {"async", {"", "Use the asynchronous form of the API."}},
