@@ -23,6 +23,9 @@ TEST_CASE("a title says what differs from the plain case, and nothing else") {
   c.source_offset = 3;
   c.bind = false;
   CHECK(title(c) == "cudaMemcpy cuda:0 h2d pinned stream async gated cold soffset=3 unbound");
+  c.bind = true;
+  c.host_node = 1;
+  CHECK(title(c) == "cudaMemcpy cuda:0 h2d pinned stream async gated cold soffset=3 host-node=1");
   c = case_on("cudaMemcpy", "cuda:0");
   c.executor = Executor::sm_kernel;
   c.more_lanes = {{Direction::d2h, "cuda:1", "host", Executor::copy_engine, false}};

@@ -103,6 +103,98 @@ TEST_CASE("what goes through the host is told by itself, and compared with nothi
         0);
 }
 
+// One GPU, near node 0 as the system says; rates in GB/s by node, both directions alike.
+NodeMatrix numa_of(const std::vector<double>& rates, int system_node = 0) {
+  Trace trace;
+  trace.provenance.emplace_back("gpu0", Facts{{"id", std::string("cuda:0")},
+                                              {"numa_node", std::int64_t{system_node}},
+                                              {"host_nodes", std::string("0, 1, 2")}});
+  for (int node = 0; node < static_cast<int>(rates.size()); ++node)
+    for (const Direction direction : {Direction::h2d, Direction::d2h}) {
+      TransferSeries series = sweep_of();
+      series.question = case_on("cudaMemcpy", "cuda:0", direction);
+      series.question.async = true;
+      series.question.timing = Timing::gated;
+      series.question.host_node = node;
+      const double us = 1e3 / rates[static_cast<std::size_t>(node)];  // 1 MB at so many GB/s
+      add_point(series, 1'000'000, {us, us, us, us, us, us});
+      trace.of<Transfers>().push_back(series);
+    }
+  return node_matrix(trace);
+}
+
+TEST_CASE("NUMA nodes: the fastest is named, and what the others cost") {
+  const NodeMatrix node = numa_of({50, 40, 49.5});
+  CHECK(node.devices.size() == 1);
+  CHECK(node.matrices.empty());  // they are no part of the matrix of copies with the host
+  CHECK(node.findings.empty());
+  CHECK(node.numa.host_nodes == std::vector<int>{0, 1, 2});
+  REQUIRE(node.numa.gpus.size() == 1);
+  const NumaGpu& gpu = node.numa.gpus[0];
+  CHECK(gpu.system_node == 0);
+  CHECK(gpu.fastest_node == 0);
+  CHECK(gpu.find(1, Direction::d2h)->rate.value == doctest::Approx(40e9));
+  CHECK(gpu.find(3, Direction::d2h) == nullptr);
+  REQUIRE(gpu.costs.size() == 4);
+  CHECK(gpu.costs[0].host_node == 1);
+  CHECK(gpu.costs[0].share.value == doctest::Approx(0.2));
+  CHECK(gpu.costs[0].share.low == doctest::Approx(0.2));
+  CHECK(gpu.costs[0].is_slower);
+  CHECK(gpu.costs[2].share.value == doctest::Approx(0.01));
+  CHECK_FALSE(gpu.costs[2].is_slower);
+  REQUIRE(node.numa.costs.size() == 1);
+  CHECK(
+      node.numa.costs[0].text ==
+      "cuda:0: NUMA node 0 is the fastest, as the system says; node 1 costs 20.0 % (20.0 to 20.0) of the h2d rate and "
+      "20.0 % (20.0 to 20.0) of the d2h rate; as fast: 2");
+}
+
+TEST_CASE("what a NUMA node costs has an interval as wide as both rates allow") {
+  Trace trace;
+  for (const int node : {0, 1})
+    for (const Direction direction : {Direction::h2d, Direction::d2h}) {
+      TransferSeries series = sweep_of();
+      series.question = case_on("cudaMemcpy", "cuda:0", direction);
+      series.question.async = true;
+      series.question.timing = Timing::gated;
+      series.question.host_node = node;
+      const double us = node ? 25 : 20;
+      add_point(series, 1'000'000, {us * 0.99, us * 0.99, us, us, us, us * 1.01, us * 1.01});
+      trace.of<Transfers>().push_back(series);
+    }
+  const NumaMatrix numa = node_matrix(trace).numa;
+  REQUIRE(numa.gpus.size() == 1);
+  CHECK(numa.gpus[0].system_node == -1);
+  CHECK(numa.gpus[0].fastest_node == 0);
+  for (const NumaCost& cost : numa.gpus[0].costs) {
+    CHECK(cost.host_node == 1);
+    CHECK(cost.share.value == doctest::Approx(0.2));
+    CHECK(cost.share.low == doctest::Approx(1 - 0.8 * 1.01 / 0.99));
+    CHECK(cost.share.high == doctest::Approx(1 - 0.8 * 0.99 / 1.01));
+  }
+  CHECK(numa.costs[0].text.find(
+            "NUMA node 0 is the fastest (the system names none); node 1 costs 20.0 % (18.4 to 21.6)") !=
+        std::string::npos);
+}
+
+TEST_CASE("a GPU whose node, as the system says, is not the fastest stands out") {
+  const NodeMatrix node = numa_of({40, 50}, 0);
+  CHECK(node.numa.gpus[0].fastest_node == 1);
+  REQUIRE(node.findings.size() == 1);
+  CHECK(node.findings[0].devices == std::vector<std::string>{"cuda:0"});
+  CHECK(node.findings[0].text ==
+        "cuda:0: the system names NUMA node 0 as its nearest, and node 1 is faster: node 0 costs 20.0 % (20.0 to 20.0) "
+        "of the h2d rate and 20.0 % (20.0 to 20.0) of the d2h rate");
+  CHECK(numa_of({40, 50}, -1).findings.empty());  // the system does not say
+}
+
+TEST_CASE("of NUMA nodes that are equally fast, the system's is called the fastest, and none slow") {
+  const NodeMatrix node = numa_of({49.9, 50}, 0);
+  CHECK(node.numa.gpus[0].fastest_node == 0);
+  CHECK(node.findings.empty());
+  CHECK(node.numa.costs[0].text == "cuda:0: no NUMA node is slower by 2 % or more");
+}
+
 TEST_CASE("a trace with copies to and from the host only is no matrix") {
   Trace trace;
   TransferSeries series = sweep_of();

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "netpipe/devices/host/topology.hpp"
 #include "netpipe/engine/transfer_runner.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
@@ -157,6 +158,19 @@ TEST_CASE("binding is said, and not bound where that was asked for") {
   TransferCase c = host_case();
   c.bind = false;
   CHECK(module().open_lane(c, 8)->binding() == "not bound: --no-bind");
+}
+
+TEST_CASE("buffers and thread are on the NUMA node that was asked for, or the case is refused") {
+  TransferCase c = host_case();
+  const std::vector<int> nodes = host::numa_nodes();
+  if (nodes.size() == 1) {  // with more, the system may refuse a memory policy
+    c.host_node = nodes[0];
+    CHECK_FALSE(module().refuses_case(c));
+    CHECK(module().open_lane(c, 8)->binding().find("NUMA node " + std::to_string(nodes[0])) == 0);
+  }
+  c.host_node = 1000;
+  CHECK(module().refuses_case(c)->find("--host-node 1000: this machine has") == 0);
+  CHECK_THROWS_AS(module().open_lane(c, 8), Error);
 }
 
 TEST_CASE("the timed operation is a memcpy and a call: no clock, lock or allocation slips into it") {

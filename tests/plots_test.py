@@ -16,7 +16,8 @@ import numpy as np  # noqa: E402
 from npgpu.plots import command, figure, loader, rate  # noqa: E402
 
 ALL = ("rate", "latency", "samples", "corners", "levels", "onchip", "laws", "ladder", "gemm", "gemm_cores",
-       "fixed", "asymmetric", "predicted", "regret", "partition", "partition_sums", "partition_overhead", "matrix")
+       "fixed", "asymmetric", "predicted", "regret", "partition", "partition_sums", "partition_overhead", "matrix",
+       "numa")
 
 
 def estimate(value, low=None, high=None):
@@ -235,6 +236,24 @@ def a_matrix(where, made):
     check(ended.returncode == 2 and "no matrix" in ended.stderr and "Traceback" not in ended.stderr, f"matrix: {ended.stderr}")
 
 
+def numa_nodes(where, made):
+    path, png = os.path.join(where, "numa.h5"), os.path.join(where, "numa.png")
+    ran = subprocess.run([PROGRAM, "matrix", "--device", "sim:node8-firmware", "--only", "numa", "--sizes", "64KiB", "--rounds",
+                          "1", "--wait-quiet", "0", "--quiet", "--output", path], capture_output=True, text=True)
+    check(ran.returncode == 0, f"npgpu matrix: {ran.stderr}")
+    drawn = script("numa", path, "-o", png)
+    check(drawn.returncode == 0 and not drawn.stderr, f"numa: {drawn.stderr}")
+    if drawn.returncode == 0:
+        share, colors = ink(png)
+        check(share > 0.3 and colors >= 4, f"numa: {100 * share:.1f} % ink, {colors} colours")
+    ended = script("matrix", path, "-o", png)
+    check(ended.returncode == 2 and "the figure numa" in ended.stderr and "Traceback" not in ended.stderr, f"matrix: {ended.stderr}")
+    ended = script("numa", os.path.join(where, "matrix.h5"), "-o", png)
+    check(ended.returncode == 2 and "NUMA" in ended.stderr and "Traceback" not in ended.stderr, f"numa: {ended.stderr}")
+    ended = script("numa", made, "-o", png)
+    check(ended.returncode == 2 and "no matrix" in ended.stderr, f"numa: {ended.stderr}")
+
+
 def every_figure_helps():
     """And the figures are those that the package lists, which say what they are there, too."""
     check(set(command.FIGURES) == set(ALL), f"figures: {command.FIGURES}")
@@ -341,6 +360,7 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
     disturbed_visits_are_left_out(folder, trace)
     pictures(folder, trace)
     a_matrix(folder, trace)
+    numa_nodes(folder, trace)
     every_figure_helps()
     all_that_a_trace_holds(folder, trace)
     as_functions(trace)

@@ -59,8 +59,9 @@ TEST_CASE("the report's keys are a contract") {
                                             "limit_per_s", "limit_source", "schedule", "simulated", "title",
                                             "together"});
   CHECK(keys(s["case"]) == std::vector<std::string>{"access", "async", "bind", "cache", "chunk_bytes", "direction",
-                                                    "executor", "memory", "module", "more_lanes", "pattern", "source",
-                                                    "source_offset_bytes", "target", "target_offset_bytes", "timing"});
+                                                    "executor", "host_node", "memory", "module", "more_lanes",
+                                                    "pattern", "source", "source_offset_bytes", "target",
+                                                    "target_offset_bytes", "timing"});
   const json& lane = s["lanes"][0];
   CHECK(keys(lane) == std::vector<std::string>{"curve", "lane", "name", "points"});
   CHECK(keys(lane["curve"]) == std::vector<std::string>{"best_bytes", "best_rate_bytes_per_s", "fit_latency_us",

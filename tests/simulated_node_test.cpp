@@ -120,6 +120,36 @@ TEST_CASE("a pair that does not see each other is copied through the host") {
   CHECK(staged[0] == doctest::Approx(20).epsilon(0.01));
 }
 
+TEST_CASE(
+    "a NUMA node of the host is reached over the link between the sockets, and binding goes where the system says") {
+  const auto with_host = [](const char* gpu, Direction direction, int host_node) {
+    TransferCase c = case_on("simulated", gpu, direction);
+    c.async = true;
+    c.timing = Timing::gated;
+    c.host_node = host_node;
+    return rates(c, 8'000'000, 20)[0];
+  };
+  for (const Direction direction : {Direction::h2d, Direction::d2h}) {
+    CHECK(with_host("sim:node8:0", direction, -1) == doctest::Approx(50).epsilon(0.01));
+    CHECK(with_host("sim:node8:0", direction, 0) == doctest::Approx(50).epsilon(0.01));
+    CHECK(with_host("sim:node8:0", direction, 1) == doctest::Approx(40).epsilon(0.01));
+    CHECK(with_host("sim:node8:7", direction, 0) == doctest::Approx(40).epsilon(0.01));
+    CHECK(with_host("sim:node8-firmware:3", direction, -1) == doctest::Approx(40).epsilon(0.01));
+    CHECK(with_host("sim:node8-firmware:3", direction, 0) == doctest::Approx(50).epsilon(0.01));
+  }
+  CHECK(devices::find("sim:node8:5").numa_node == 1);
+  CHECK(devices::find("sim:node8:5").host_nodes == std::vector<int>{0, 1});
+  CHECK(devices::find("sim:node8-firmware:3").numa_node == 1);
+  CHECK(devices::find("sim:h200x2:0").numa_node == -1);  // of one there is nothing to name
+  TransferCase c = case_on("simulated", "sim:node8:0");
+  c.host_node = 2;
+  CHECK(simulated::why_refused_on_node(c)->find("has host memory on NUMA nodes 0, 1") != std::string::npos);
+  // Unbound, the simulated system puts buffers near the GPU, whatever the firmware says.
+  c = case_on("simulated", "sim:node8-firmware:3");
+  c.bind = false;
+  CHECK(Node(folder / "node8-firmware.json").route(c).links.size() == 2);
+}
+
 TEST_CASE("copies that bring zeros are found") {
   const TransferCase c = between("sim:zeros:0", "sim:zeros:1");
   const Step<Transfers> step{c, {4096}};

@@ -88,6 +88,34 @@ TEST_CASE("a device that the topology does not have: the only node there is, oth
   CHECK(choice.text == "not bound: the NUMA node nearest PCI device 0000:3b:00.0 is unknown");
 }
 
+TEST_CASE("why a thread cannot be on a node that was asked for") {
+  const host::Topology two = host::synthetic_machine("node:2 core:4 pu:1");  // cpus 0-3 and 4-7
+  CHECK(host::nodes_with_cpus(two.get()) == std::vector<int>{0, 1});
+  CHECK_FALSE(host::why_not_on(two.get(), 1, cpus("0-7").get()));
+  CHECK_FALSE(host::why_not_on(two.get(), 1, cpus("0,7").get()));
+  CHECK(*host::why_not_on(two.get(), 2, cpus("0-7").get()) == "--host-node 2: this machine has NUMA nodes 0, 1");
+  CHECK(
+      *host::why_not_on(two.get(), 1, cpus("0-3").get()) ==
+      "--host-node 1: its processors, 4-7, are outside the allowed ones, 0-3: allow them with taskset, numactl or the "
+      "job's launcher");
+  const host::Topology one = host::synthetic_machine("node:1 core:4 pu:1");
+  CHECK(*host::why_not_on(one.get(), 1, cpus("0-3").get()) == "--host-node 1: this machine has one NUMA node, 0");
+}
+
+TEST_CASE("a binding to a node that was asked for is to that node, or an error") {
+  const std::vector<int> nodes = host::numa_nodes();
+  REQUIRE_FALSE(nodes.empty());
+  CHECK_FALSE(host::why_not_on_node(-1));  // none was asked for
+  const std::set<int> before = my_cpus();
+  if (nodes.size() == 1) {  // its memory is there without a policy, too
+    const auto binding = host::Binding::on_node(nodes[0]);
+    CHECK(binding.node() == nodes[0]);
+    CHECK(binding.text().find("NUMA node " + std::to_string(nodes[0])) == 0);
+  }
+  CHECK(my_cpus() == before);
+  CHECK_THROWS_WITH_AS(host::Binding::on_node(1000), doctest::Contains("--host-node 1000: this machine has"), Error);
+}
+
 TEST_CASE("a description that is none is an error") { CHECK_THROWS_AS(host::synthetic_machine("nonsense"), Error); }
 
 TEST_CASE("a binding stays inside what the thread had, and gives it back") {

@@ -60,12 +60,13 @@ struct DeviceInfo {
   std::string name;  // what it calls itself: NVIDIA H200
   bool simulated = false;
   std::uint64_t memory_bytes = 0;
-  std::string uuid;        // empty where there is none
-  std::string pci_bus_id;  // empty where there is none
-  int numa_node = -1;      // -1: unknown, or the machine has only one
-  Limit link;              // host to device, one direction
-  Limit memory;            // the device's own memory, read + write together
-  Limit peers;             // to another device, one direction: all its NVLinks, or its PCIe link
+  std::string uuid;             // empty where there is none
+  std::string pci_bus_id;       // empty where there is none
+  int numa_node = -1;           // nearest to it, as the system says; -1: unknown, or the machine has only one
+  std::vector<int> host_nodes;  // NUMA nodes of its host that have processors and memory; empty: unknown
+  Limit link;                   // host to device, one direction
+  Limit memory;                 // the device's own memory, read + write together
+  Limit peers;                  // to another device, one direction: all its NVLinks, or its PCIe link
   Facts facts;
 };
 

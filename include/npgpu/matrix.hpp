@@ -1,6 +1,6 @@
 // A node's devices as a matrix: how fast each copies to each other and to the host's memory, how soon a load comes
-// back and a flag is seen, what is left of the rates when many copy at once, and which pair stands out. A pure function
-// of a trace.
+// back and a flag is seen, what is left of the rates when many copy at once, which pair stands out, and what the host's
+// NUMA nodes cost. A pure function of a trace.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +52,41 @@ struct MatrixFinding {
   std::string text;
 };
 
+// Between the memory of one NUMA node of the host, with the thread there too, and a GPU.
+struct NumaCell {
+  int host_node = 0;
+  Direction direction = Direction::h2d;
+  std::uint64_t bytes = 0;  // of one copy
+  Estimate rate{};          // bytes per second
+  bool doubtful = false;    // not converged, or disturbed by others
+};
+
+// What a node costs against the GPU's fastest one, in one direction.
+struct NumaCost {
+  int host_node = 0;
+  Direction direction = Direction::h2d;
+  Estimate share{};        // of the fastest node's rate: 0.2 is 20 % less. Its interval is that of both rates together
+  bool is_slower = false;  // by at least numa_share, and the interval does not reach 0
+};
+
+struct NumaGpu {
+  std::string id;
+  int system_node = -1;   // nearest to it, as the system says (sysfs); -1: it does not say
+  int fastest_node = -1;  // a copy each way takes least there, or no longer where it is the system's node; -1: no node
+                          // was measured both ways
+  std::vector<NumaCell> cells{};
+  std::vector<NumaCost> costs{};  // of all other nodes
+
+  const NumaCell* find(int host_node, Direction) const;  // null if there is none
+};
+
+struct NumaMatrix {
+  std::vector<int> host_nodes{};       // that were measured; where none was, those that the host has
+  std::vector<NumaGpu> gpus{};         // in the order of their ids; empty: nothing was measured
+  std::vector<MatrixFinding> costs{};  // what the slower nodes cost, once for all GPUs of which the same is true
+  std::vector<MatrixFinding> wrong{};  // GPUs whose system_node is slower than another; among the node's findings, too
+};
+
 struct NodeMatrix {
   struct Device {
     std::string id, name;
@@ -63,14 +98,17 @@ struct NodeMatrix {
   std::vector<RateMatrix> matrices;
   std::vector<LanesTogether> together;
   std::vector<std::string> links;  // kinds of link between pairs, each once: "18 NVLinks 4.0", "PCIe within one switch"
+  NumaMatrix numa;
   std::vector<MatrixFinding> findings;
 };
 
 // Of the largest size of each case. Empty if the trace has no copy between two GPUs, none that goes both ways with a
-// lane for each, and no lanes together: then it is no matrix that was measured.
+// lane for each, none of a NUMA node that was asked for, and no lanes together: then it is no matrix that was measured.
 NodeMatrix node_matrix(const Trace&);
 
 // By how much a cell has to be below the median of those that are joined alike, to stand out.
 inline constexpr double outlier_share = 0.10;
+// From which share on a NUMA node is called slower than the fastest one.
+inline constexpr double numa_share = 0.02;
 
 }  // namespace npgpu

@@ -87,6 +87,8 @@ struct TransferCase {
   std::uint64_t source_offset = 0;  // bytes past an aligned address
   std::uint64_t target_offset = 0;
   bool bind = true;  // buffers and threads on the device's NUMA node
+  // The NUMA node of the host that buffers and threads of all lanes are on; -1: as `bind` says.
+  std::int32_t host_node = -1;
   // Of a message between ranks that is staged (Access::staged): the bytes of a chunk; 0: as advised for each size.
   std::uint64_t chunk_bytes = 0;
   std::vector<Lane> more_lanes{};  // in addition to those of the pattern; one module and timing
@@ -109,6 +111,7 @@ inline constexpr auto fields_of<TransferCase> =
                field("source_offset_bytes", &TransferCase::source_offset, "B"),
                field("target_offset_bytes", &TransferCase::target_offset, "B"),
                field("bind", &TransferCase::bind),
+               optional_field("host_node", &TransferCase::host_node),
                optional_field("chunk_bytes", &TransferCase::chunk_bytes, "B"),
                field("more_lanes", &TransferCase::more_lanes)};
 

@@ -58,7 +58,8 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"only",
        {"LIST",
         "Parts of the matrix. pairs: from each GPU to each other one. both: both ways at once. host: between each GPU "
-        "and the host, and within each. latency: of loads, atomic additions and flags. together: many at once."}},
+        "and the host, and within each. latency: of loads, atomic additions and flags. together: many at once. numa: "
+        "from each NUMA node of the host to each GPU and back."}},
       {"every-pair", {"", "Measure every pair also where there are more than 8 GPUs, in place of some of each."}},
       {"memory", {"LIST", one_of<Memory>("Kind of the host's memory")}},
       {"async", {"", "Use the asynchronous form of the API."}},
@@ -71,6 +72,10 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"soffset", {"SIZE", "Distance of the source from an aligned address."}},
       {"roffset", {"SIZE", "Distance of the target from an aligned address."}},
       {"no-bind", {"", "Leave threads and buffers where the system puts them."}},
+      {"host-node",
+       {"LIST",
+        "NUMA nodes of the host: threads and the host's buffers are on each in turn. all: each node that has "
+        "processors."}},
       {"start", {"SIZE", "The smallest size."}},
       {"end", {"SIZE", "The largest size."}},
       {"perturbation", {"SIZE", "Also measure each size minus and plus this; 0 for none."}},

@@ -67,15 +67,16 @@ Command matrix() {
       "every pair of GPUs, each with the host, and many copies at once",
       "Measures copies between all GPUs of the node and between each and the host: writes and reads, by copy engines "
       "and by kernels, one way and both ways at once, the latency of loads, atomic additions and flags, and many "
-      "copies at once. Prints tables "
-      "with a row for each source and a column for each target, and names what stands out, with its link.",
+      "copies at once. On a host with several NUMA nodes also copies between each of them and each GPU. Prints tables "
+      "with a row for each source and a column for each target, and names what stands out, with its link, and what a "
+      "wrong NUMA node costs.",
       {},
       {"npgpu matrix", "npgpu matrix --only pairs,latency --executor copy-engine --output node.h5",
-       "npgpu matrix --device sim:node8-sick"},
+       "npgpu matrix --device sim:node8-sick", "npgpu matrix --only numa"},
       with_measure_options(
           {{"What is measured (lists: a,b,c)",
             {Option("device", {}, "A list, or sim:NODE. Default: all GPUs."),
-             Option("only", "pairs,both,host,latency,together"), Option("access", "write,read"),
+             Option("only", "pairs,both,host,latency,together,numa"), Option("access", "write,read"),
              Option("executor", "copy-engine,sm-kernel"),
              Option("sizes", {}, "Default: 512 MiB between GPUs, 128 MiB with the host, of simulated ones 1 MiB."),
              "every-pair"}}}),

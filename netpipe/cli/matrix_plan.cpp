@@ -35,6 +35,7 @@ class Planner {
       if (asks(MatrixPart::together)) host_together();
     }
     if (asks(MatrixPart::latency)) latency();
+    if (asks(MatrixPart::numa)) numa();
     return std::move(plan_);
   }
 
@@ -189,6 +190,31 @@ class Planner {
                   pattern);
       }
     }
+  }
+
+  // A GPU's nodes one right after the other, so that what changes with time is the same for all.
+  void numa() {
+    executor_ = Executor::copy_engine;
+    bool has_several = false;
+    std::set<std::string> refused;  // the same for all GPUs
+    for (const DeviceInfo& gpu : gpus_) {
+      if (gpu.host_nodes.size() < 2) continue;
+      has_several = true;
+      for (const Direction direction : {Direction::h2d, Direction::d2h})
+        for (const int node : gpu.host_nodes) {
+          TransferCase c = on(gpu, direction);
+          c.host_node = node;
+          if (const auto why = module_of(gpu).refuses_case(c)) refused.insert("numa: " + *why);
+          else add_lanes(gpu, c, host_size);
+        }
+    }
+    plan_.left_out.insert(plan_.left_out.end(), refused.begin(), refused.end());
+    if (has_several) return;
+    const bool is_known = std::ranges::none_of(gpus_, [](const DeviceInfo& gpu) { return gpu.host_nodes.empty(); });
+    const std::string why = is_known ? "numa: the host has one NUMA node, and no other that could be slower"
+                                     : "numa: it is not known which NUMA nodes the host has";
+    if (q_.parts.size() == 1) throw Error(ErrorKind::nothing, why);
+    plan_.left_out.push_back(why);
   }
 
   const std::vector<DeviceInfo>& gpus_;

@@ -14,7 +14,7 @@ namespace npgpu {
 
 namespace cli {
 
-enum class MatrixPart { pairs, both, host, latency, together };
+enum class MatrixPart { pairs, both, host, latency, together, numa };
 
 struct MatrixQuestions {
   std::vector<MatrixPart> parts;
@@ -34,7 +34,7 @@ Plan matrix_plan(const std::vector<DeviceInfo>& gpus, const MatrixQuestions&);
 }  // namespace cli
 
 template <>
-inline constexpr std::array<std::string_view, 5> names_of<cli::MatrixPart>{"pairs", "both", "host", "latency",
-                                                                           "together"};
+inline constexpr std::array<std::string_view, 6> names_of<cli::MatrixPart>{"pairs",   "both",     "host",
+                                                                           "latency", "together", "numa"};
 
 }  // namespace npgpu

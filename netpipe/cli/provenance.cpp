@@ -1,6 +1,7 @@
 #include "netpipe/cli/provenance.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -51,6 +52,8 @@ Facts device_facts(const DeviceInfo& device) {
               {"memory_source", device.memory.source},
               {"peers_bytes_per_s", device.peers.per_s},
               {"peers_source", device.peers.source}};
+  if (!device.host_nodes.empty())
+    facts.emplace_back("host_nodes", fmt::format("{}", fmt::join(device.host_nodes, ", ")));
   add_new(facts, device.facts);
   add_new(facts, devices::counters(device.id));
   return facts;

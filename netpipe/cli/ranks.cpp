@@ -83,6 +83,9 @@ std::vector<TransferCase> cases_between(const Options& options, const ranks::Pla
 }
 
 Plan plan_of(const Options& options, ranks::Company& all) {
+  if (options.maybe("host-node"))
+    throw Error(ErrorKind::usage,
+                "--host-node: ranks are where the job's launcher puts them: use mpirun --bind-to or srun --cpu-bind");
   const std::vector<std::uint64_t> sizes = transfer_sizes(options);
   if (sizes.back() > ranks::World::max_message_bytes)
     throw Error(ErrorKind::usage, "--end: a message has at most 2 GiB - 1 B: lower --end or --sizes");

@@ -13,9 +13,27 @@ namespace npgpu::cli {
 
 namespace {
 
+constexpr std::uint64_t max_host_node = 1023;  // Linux numbers no more
+
 template <class E> std::vector<E> names_or(const Options& options, const std::string& option, E standard) {
   const auto text = options.maybe(option);
   return text ? parse_names<E>(option, *text) : std::vector<E>{standard};
+}
+
+// NUMA nodes of the device's host that buffers and threads are put on; -1: as binding has it.
+std::vector<int> host_nodes_of(const Options& options, const DeviceInfo& device) {
+  const auto words = options.maybe("host-node");
+  if (!words) return {-1};
+  if (options.on("no-bind"))
+    throw Error(ErrorKind::usage, "--host-node and --no-bind exclude each other: leave one of them out");
+  if (*words != "all") {
+    std::vector<int> all;
+    for (const std::uint64_t node : parse_counts("host-node", *words, 0, max_host_node))
+      all.push_back(static_cast<int>(node));
+    return all;
+  }
+  if (!device.host_nodes.empty()) return device.host_nodes;
+  throw Error(ErrorKind::usage, "--host-node all: it is not known which NUMA nodes the host of " + device.id + " has");
 }
 
 Timing standard_timing(const TransferCase& c) {
@@ -46,7 +64,8 @@ Plan transfer_plan(const Options& options) {
       }
     }
   };
-  const auto on_device = [&](const Module& module, const DeviceInfo& device, std::optional<Executor> executor) {
+  const auto on_device = [&](const Module& module, const DeviceInfo& device, std::optional<Executor> executor,
+                             int host_node) {
     const auto usual = device.id == "host" ? Direction::h2h : Direction::h2d;
     for (const Cache cache : names_or(options, "cache", Cache::warm))
       for (const Pattern pattern : names_or(options, "pattern", Pattern::stream))
@@ -56,6 +75,7 @@ Plan transfer_plan(const Options& options) {
           c.pattern = pattern;
           c.async = options.on("async");
           c.bind = !options.on("no-bind");
+          c.host_node = host_node;
           c.source_offset = parse_size("soffset", options.text("soffset"));
           c.target_offset = parse_size("roffset", options.text("roffset"));
           if (c.executor == Executor::copy_engine) c.executor = executor.value_or(module.executor());
@@ -85,7 +105,8 @@ Plan transfer_plan(const Options& options) {
     const DeviceInfo device = devices::find(id);
     for (const auto executor : executors) {
       const Module& usual = default_module(device, executor.value_or(Executor::copy_engine));
-      for (const Module* module : named.empty() ? std::vector{&usual} : named) on_device(*module, device, executor);
+      for (const Module* module : named.empty() ? std::vector{&usual} : named)
+        for (const int host_node : host_nodes_of(options, device)) on_device(*module, device, executor, host_node);
     }
   }
   return plan;
@@ -111,6 +132,7 @@ Command transfer() {
       {"npgpu transfer --direction h2d,d2h --memory pinned,pageable", "npgpu transfer --device host --end 1MiB",
        "npgpu transfer --async --pattern duplex --schedule classic",
        "npgpu transfer --direction peer --access write,read --executor sm-kernel --async",
+       "npgpu transfer --device cuda:0 --async --direction h2d,d2h --host-node all",
        "npgpu transfer --module mpi --pattern pingpong,stream,duplex"},
       with_measure_options(
           {{"What is measured (lists: a,b,c)",
@@ -123,7 +145,8 @@ Command transfer() {
              Option("executor", {}, "Default: as the module has it, copy-engine for most."),
              Option("memory", {}, "Default: pinned, on the host pageable."), "async",
              Option("timing", {}, "Default: gated for asynchronous copies, else host."), Option("cache", "warm"),
-             Option("soffset", "0"), Option("roffset", "0"), "no-bind"}},
+             Option("soffset", "0"), Option("roffset", "0"), "no-bind",
+             Option("host-node", {}, "Default: that of the device.")}},
            {"Messages between ranks", {Option("chunk", {}, "Default: advised."), Option("rank-timeout", "60s")}},
            {"Sizes", {Option("start", "1"), Option("end", "192MiB"), Option("perturbation", "3"), "sizes"}}}),
       [](const Options& options) {

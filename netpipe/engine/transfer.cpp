@@ -142,6 +142,7 @@ std::string title(const TransferCase& c) {
   if (c.source_offset) text += fmt::format(" soffset={}", c.source_offset);
   if (c.target_offset) text += fmt::format(" roffset={}", c.target_offset);
   if (!c.bind) text += " unbound";
+  if (c.host_node >= 0) text += fmt::format(" host-node={}", c.host_node);
   if (!c.more_lanes.empty()) text += " with " + brief(c.more_lanes);
   return text;
 }

@@ -56,7 +56,9 @@ std::uint64_t footprint(std::uint64_t walk, std::uint64_t max_bytes) {
 class MemcpyChannel : public Channel {
  public:
   MemcpyChannel(const TransferCase& c, std::uint64_t max_bytes)
-      : binding_(c.bind ? host::Binding::near_thread() : host::Binding::none("--no-bind")),
+      : binding_(c.host_node >= 0 ? host::Binding::on_node(c.host_node)
+                 : c.bind         ? host::Binding::near_thread()
+                                  : host::Binding::none("--no-bind")),
         max_bytes_(max_bytes),
         walk_(walk_bytes(c.cache)),
         source_(footprint(walk_, max_bytes), c.source_offset),
@@ -190,6 +192,7 @@ class Memcpy final : public Module {
     if (c.async) return "--async: memcpy has no asynchronous form: leave --async out";
     if (c.timing != Timing::host)
       return fmt::format("--timing {}: memcpy has no device to time on: use --timing host", npgpu::name(c.timing));
+    if (auto why = host::why_not_on_node(c.host_node)) return why;
     if (c.cache == Cache::cold && walk_bytes(c.cache) < cache_bytes())
       return fmt::format(
           "--cache cold: an eighth of the free memory, {} MiB, does not span the last-level cache of {} MiB: "

@@ -143,6 +143,11 @@ Refusal no_link(Direction direction, Memory memory, const simulated::Spec& spec)
 Refusal why_refused(const TransferCase& c, const simulated::Spec& spec) {
   if (c.cache == Cache::cold) return "--cache cold: a simulated device has no caches to miss: use --cache warm";
   if (auto why = why_no_copy(c)) return why;
+  if (c.host_node >= 0)
+    return fmt::format(
+        "--host-node {}: the spec of {} does not say where host memory is: use a GPU of a node, "
+        "sim:NODE:0",
+        c.host_node, spec.name);
   if (c.direction == Direction::peer)
     return "--direction peer: simulated devices copy to each other only within a node: use sim:NODE:0 and sim:NODE:1";
   if (c.executor == Executor::sm_kernel)

@@ -157,6 +157,27 @@ Json cell_json(const MatrixCell& cell) {
                entry("bytes", cell.bytes), entry("value", cell.value), entry("doubtful", cell.doubtful)});
 }
 
+Json finding_json(const MatrixFinding& one) { return Json({entry("devices", one.devices), entry("text", one.text)}); }
+
+Json numa_json(const NumaMatrix& numa) {
+  const auto node_or_null = [](int node) { return node < 0 ? Json(nullptr) : Json(node); };
+  const auto cell = [](const NumaCell& one) {
+    return Json({entry("host_node", one.host_node), entry("direction", one.direction), entry("bytes", one.bytes),
+                 entry("rate_bytes_per_s", one.rate), entry("doubtful", one.doubtful)});
+  };
+  const auto cost = [](const NumaCost& one) {
+    return Json({entry("host_node", one.host_node), entry("direction", one.direction), entry("share", one.share),
+                 entry("is_slower", one.is_slower)});
+  };
+  const auto gpu = [&](const NumaGpu& one) {
+    return Json({entry("id", one.id), entry("system_node", node_or_null(one.system_node)),
+                 entry("fastest_node", node_or_null(one.fastest_node)), entry("cells", array_of(one.cells, cell)),
+                 entry("costs", array_of(one.costs, cost))});
+  };
+  return Json({entry("host_nodes", numa.host_nodes), entry("gpus", array_of(numa.gpus, gpu)),
+               entry("costs", array_of(numa.costs, finding_json)), entry("wrong", array_of(numa.wrong, finding_json))});
+}
+
 Json matrix_json(const NodeMatrix& node) {
   if (node.devices.empty()) return nullptr;
   const auto device = [](const NodeMatrix::Device& one) {
@@ -172,13 +193,10 @@ Json matrix_json(const NodeMatrix& node) {
                  entry("bytes", one.bytes), entry("sum", one.sum), entry("fairness", one.fairness),
                  entry("doubtful", one.doubtful), entry("lanes", array_of(one.lanes, cell_json))});
   };
-  const auto finding = [](const MatrixFinding& one) {
-    return Json({entry("devices", one.devices), entry("text", one.text)});
-  };
   return Json({entry("devices", array_of(node.devices, device)), entry("links", node.links),
                entry("is_sampled", node.is_sampled), entry("matrices", array_of(node.matrices, matrix)),
-               entry("together", array_of(node.together, together)),
-               entry("findings", array_of(node.findings, finding))});
+               entry("together", array_of(node.together, together)), entry("numa", numa_json(node.numa)),
+               entry("findings", array_of(node.findings, finding_json))});
 }
 
 Json drift_json(const Trace& trace) {
@@ -254,6 +272,10 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //     "matrix": null, or { "devices": [ { id, name, simulated } ], links, is_sampled, "matrices": [ { executor, access,
 //       both_ways, unit (bytes per second; us: of a load), "cells": [ { source, target, access, bytes, value, doubtful
 //       } ] } ], "together": [ { name, executor, access, bytes, sum, fairness, doubtful, "lanes": [ cells ] } ],
+//       "numa": { host_nodes (measured, else those that there are), "gpus": [ { id, system_node, fastest_node (null:
+//         not known), "cells": [ { host_node, direction, bytes, rate_bytes_per_s, doubtful } ], "costs": [ {
+//         host_node, direction, share (of the rate on the fastest node), is_slower } ] } ],
+//         "costs", "wrong": [ { devices, text } ] },
 //       "findings": [ { devices, text } ] } }
 //
 // time_us, rate_bytes_per_s, fit_latency_us and fit_rate_bytes_per_s are { value, low, high, method }: an estimate with

@@ -9,6 +9,7 @@
 
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/layout.hpp"
+#include "netpipe/report/numa_section.hpp"
 #include "npgpu/matrix.hpp"
 #include "npgpu/report.hpp"
 
@@ -53,7 +54,8 @@ class MatrixReport {
     if (!node_.links.empty()) page_.labelled("links", fmt::format("{}", fmt::join(node_.links, "; ")));
     for (const RateMatrix& matrix : node_.matrices) node_.is_sampled ? sampled(matrix) : table(matrix);
     together();
-    notes();
+    if (!node_.matrices.empty() || !node_.together.empty()) notes();
+    numa();
     findings();
   }
 
@@ -173,9 +175,22 @@ class MatrixReport {
     if (any_doubtful_) page_.note("*: not converged, or disturbed by others");
   }
 
+  void numa() {
+    Section section = numa_section(node_);
+    if (section.is_empty()) return;
+    if (section.table) {
+      page_.text += '\n';
+      page_.note(section.name);
+      page_.rows(*section.table);
+      page_.note_left_out(*section.table);
+    }
+    for (const std::string& note : section.notes) page_.note(note);
+    for (const Entry& entry : section.entries) page_.labelled(entry.label, entry.items.front());
+  }
+
   void findings() {
     for (const MatrixFinding& finding : node_.findings) page_.labelled("SLOW", finding.text, true);
-    if (node_.findings.empty() && node_.devices.size() > 1)
+    if (node_.findings.empty() && node_.devices.size() > 1 && !node_.matrices.empty())
       page_.labelled(
           "even", fmt::format("nothing is more than {:.0f} % below those that are joined alike", outlier_share * 100));
   }

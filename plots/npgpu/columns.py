@@ -1,6 +1,6 @@
 """Columns of the tables: which are numbers, and their units. data/TABLES.md says what each means."""
 
-COUNTS = {"series", "lane", "visits", "visits_counted", "trials", "simulated", "async", "bind", "source_offset_bytes", "chunk_bytes",
+COUNTS = {"series", "lane", "visits", "visits_counted", "trials", "simulated", "async", "bind", "host_node", "source_offset_bytes", "chunk_bytes",
           "target_offset_bytes",
           # axes
           "bytes", "blocks", "threads", "ilp", "access_bytes", "one_block_per_sm", "stride", "offset_bytes", "ways", "rung", "m", "n", "k", "panels",

@@ -34,7 +34,7 @@ with folder() as where:
     check(made.code == 0, made.err)
     node = json.loads(made.out)["matrix"]
     check([d["id"] for d in node["devices"]] == [f"sim:node8:{i}" for i in range(8)], "eight GPUs in order")
-    check(set(node["links"]) == {"PCIe within one switch", "PCIe over two root ports"}, f"links: {node['links']}")
+    check(set(node["links"]) == {"PCIe within one switch", "PCIe and the link between two sockets"}, f"links: {node['links']}")
     check(not node["findings"] and not node["is_sampled"], f"nothing stands out: {node['findings']}")
     for executor, access, both, most in (("copy-engine", "write", False, 50), ("copy-engine", "write", True, 50),
                                          ("copy-engine", "read", False, 50), ("copy-engine", "read", True, 50),
@@ -76,6 +76,26 @@ with folder() as where:
         check(words in shown.out, f"npgpu report says '{words}'")
     table = run("export", path, "--format", "csv", "--table", "transfers", "--summary")
     check(table.code == 0 and "peer" in table.out, "csv has its points")
+
+    # Each GPU with the memory of both sockets: near, a PCIe switch's 50 GB/s; far, the 40 GB/s between the sockets. A copy
+    # begins 0.5 us after the one before.
+    def host_rate(gb_s):
+        return 256 * 1024 / (256 * 1024 / (gb_s * 1e3) + 0.5) / 1e3
+
+    near_rate, far_rate = host_rate(50), host_rate(40)
+    cost = 1 - far_rate / near_rate
+    numa = node["numa"]
+    check(numa["host_nodes"] == [0, 1] and len(numa["gpus"]) == 8 and not numa["wrong"], f"two nodes, eight GPUs: {numa}")
+    for i, gpu in enumerate(numa["gpus"]):
+        check(gpu["id"] == f"sim:node8:{i}" and gpu["system_node"] == gpu["fastest_node"] == i // 4, f"near node of {gpu['id']}")
+        check(len(gpu["cells"]) == 4 and all(
+            near(c["rate_bytes_per_s"]["value"] / 1e9, near_rate if c["host_node"] == i // 4 else far_rate)
+            for c in gpu["cells"]), f"within 1 % of the links: {gpu['cells']}")
+        check(len(gpu["costs"]) == 2 and all(
+            c["is_slower"] and c["host_node"] == 1 - i // 4 and near(c["share"]["value"], cost) and
+            c["share"]["low"] <= c["share"]["value"] <= c["share"]["high"] for c in gpu["costs"]), f"the far node's cost: {gpu['costs']}")
+    said = f"node 1 costs {100 * numa['gpus'][0]['costs'][0]['share']['value']:.1f} % ("
+    check([len(c["devices"]) for c in numa["costs"]] == [4, 4] and said in numa["costs"][0]["text"], f"one sentence a socket: {numa['costs']}")
 
     # One link at half its rate, and one pair through the host: both are named, with their links, and nothing else.
     path, made = measured("node8-sick", where, "--only", "pairs,both,host", "--executor", "copy-engine", "--access", "write")
@@ -119,6 +139,33 @@ with folder() as where:
     planned = run("matrix", "--device", "sim:node64", "--only", "pairs", "--access", "write", "--executor", "copy-engine",
                   "--every-pair", "--dry-run", "--json")
     check(sum(len(b["points"]) for b in json.loads(planned.out)["transfers"]) == 64 * 63, "all pairs on demand")
+
+    # A firmware that names the wrong NUMA node of one GPU. Where there is one node, that is said and nothing measured.
+    path, made = measured("node8-firmware", where, "--only", "numa")
+    check(made.code == 0, made.err)
+    report = json.loads(made.out)
+    wrong = report["matrix"]["numa"]["wrong"]
+    check(len(report["transfers"]) == 32, f"8 GPUs, 2 nodes, 2 directions: {len(report['transfers'])}")
+    check([w["devices"] for w in wrong] == [["sim:node8-firmware:3"]] and report["matrix"]["findings"] == wrong and
+          f"names NUMA node 1 as its nearest, and node 0 is faster: {said}" in wrong[0]["text"],
+          f"the wrong node: {wrong}")
+    shown, page = run("report", path), os.path.join(where, "numa.html")
+    check("SLOW" in shown.out and "copies between NUMA nodes of the host" in shown.out, shown.out[-2000:])
+    check(run("report", path, "--html", page).code == 0 and "node 0 is faster" in open(page).read(), "the page has it")
+    path, made = measured("h200x2", where, "--only", "host,both,numa", "--executor", "copy-engine", "--access", "write")
+    check(made.code == 0 and not json.loads(made.out)["matrix"]["numa"]["gpus"], made.err)
+    check("one NUMA node" in made.err and run("report", path).out.count("the host has one NUMA node: there is no other") == 1, made.err)
+    alone = run("matrix", "--device", "sim:h200x2", "--only", "numa", "--output", os.path.join(where, "one.h5"))
+    check(alone.code == 77 and "one NUMA node" in alone.err, f"one node: {alone.code} {alone.err}")
+    asked = ("transfer", "--device", "sim:node8:0", "--async", "--sizes", "1MiB", "--output", os.path.join(where, "t.h5"))
+    done = run(*asked, "--host-node", "all", "--json")
+    check(done.code == 0 and [t["case"]["host_node"] for t in json.loads(done.out)["transfers"]] == [0, 1], done.err)
+    for given, why in ((("--host-node", "2"), "NUMA nodes 0, 1"), (("--host-node", "0", "--no-bind"), "exclude each other"),
+                       (("--host-node", "x"), "--host-node")):
+        done = run(*asked, "--force", *given)
+        check(done.code == 2 and why in done.err, f"{given}: {done.code} {done.err}")
+    done = run("transfer", "--device", "host", "--host-node", "999", "--sizes", "1KiB", "--output", os.path.join(where, "h.h5"))
+    check(done.code == 2 and "--host-node 999: this machine has" in done.err, done.err)
 
     # Copies that bring zeros fail the run, and the reason is said.
     path, made = measured("zeros", where, "--only", "pairs", "--access", "write", "--executor", "copy-engine")

@@ -79,6 +79,26 @@ TEST_CASE("one way") {
     }
 }
 
+TEST_CASE("on each NUMA node of the host, or why not") {
+  for (const char* module : {"cudaMemcpy", "cuMemcpy"})
+    for (TransferCase c : possible_cases(module, Pattern::stream)) {
+      for (const int node : devices::find(device_of(c)).host_nodes) {
+        c.host_node = node;
+        const std::string what = title(c);
+        INFO(what);
+        if (const auto why = module_called(module).refuses_case(c)) {
+          CHECK(why->find("--host-node") == 0);
+          continue;
+        }
+        const auto channel = module_called(module).open_lane(c, most);
+        CHECK(channel->binding().find("NUMA node " + std::to_string(node)) == 0);
+        exercise(*channel, c, most);
+      }
+      c.host_node = 1000;
+      CHECK(module_called(module).refuses_case(c)->find("--host-node 1000") == 0);
+    }
+}
+
 TEST_CASE("cold: the copies walk through slots, each with a payload of its own") {
   for (const char* module : {"cudaMemcpy", "cuMemcpy"})
     for (TransferCase c : possible_cases(module, Pattern::pingpong)) {

@@ -32,7 +32,7 @@ constexpr std::uint64_t max_loads = 1u << 20;
 class ChaseChannel final : public Channel {
  public:
   explicit ChaseChannel(const TransferCase& c)
-      : gpu_(ordinal_or_throw(mover_of(c)), c.bind),
+      : gpu_(ordinal_or_throw(mover_of(c)), c.bind, c.host_node),
         source_ordinal_(c.direction == Direction::peer ? ordinal_or_throw(c.source) : gpu_.ordinal()),
         stream_(stream_of(gpu_.ordinal())),
         chase_(c.pattern == Pattern::atomic ? &chase_pointers<true> : &chase_pointers<false>) {

@@ -26,7 +26,7 @@ CopyBuffers::CopyBuffers(const TransferCase& c, std::uint64_t max_bytes, Seconds
     : case_(c),
       max_bytes_(max_bytes),
       enqueues_(only_enqueues(c)),
-      gpu_(ordinal_or_throw(mover_of(c)), c.bind),
+      gpu_(ordinal_or_throw(mover_of(c)), c.bind, c.host_node),
       near_(gpu_.ordinal()),
       stream_(c.async ? near_.stream() : cudaStreamLegacy),
       area_(area_bytes(c, max_bytes, footprint_bytes(c))),

@@ -10,6 +10,7 @@
 #include "netpipe/devices/host/facts.hpp"
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/payload.hpp"
+#include "netpipe/devices/host/topology.hpp"
 #include "netpipe/engine/copy_cases.hpp"
 #include "npgpu/error.hpp"
 
@@ -59,6 +60,10 @@ std::optional<std::string> why_refused(const TransferCase& c) {
   if (c.timing == Timing::gated && launches_block())
     return "--timing gated cannot work while CUDA_LAUNCH_BLOCKING is set, because closing the gate would wait for it "
            "to open: unset it, or use --timing event";
+  if (auto why = host::why_not_on_node(c.host_node)) return why;
+  if (c.memory == Memory::managed && c.host_node >= 0)
+    return fmt::format("--host-node {}: the driver decides where managed memory is: use --memory pinned or pageable",
+                       c.host_node);
   if (c.memory == Memory::managed && !attribute(cudaDevAttrManagedMemory, ordinal_or_throw(device_of(c))))
     return fmt::format("--memory managed is not supported by {}: use pinned or pageable", device_of(c));
   return std::nullopt;

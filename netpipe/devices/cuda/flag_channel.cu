@@ -87,7 +87,7 @@ class FlagChannel final : public Channel {
  public:
   explicit FlagChannel(const TransferCase& c)
       : with_host_(c.direction == Direction::h2d),
-        gpu_(ordinal_or_throw(mover_of(c)), c.bind),
+        gpu_(ordinal_or_throw(mover_of(c)), c.bind, c.host_node),
         one_(gpu_.ordinal(), memory_of(c)),
         other_(c.direction == Direction::peer ? ordinal_or_throw(c.target) : gpu_.ordinal(), memory_of(c)),
         late_(Memory::pinned, 2 * line_bytes) {

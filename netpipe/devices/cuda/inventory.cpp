@@ -19,9 +19,11 @@
 
 namespace npgpu::cuda {
 
-Gpu::Gpu(int ordinal, bool bind)
+Gpu::Gpu(int ordinal, bool bind, int host_node)
     : ordinal_(ordinal),
-      binding_(bind ? host::Binding::near_device(info_of(ordinal).pci_bus_id) : host::Binding::none("--no-bind")) {
+      binding_(host_node >= 0 ? host::Binding::on_node(host_node)
+               : bind         ? host::Binding::near_device(info_of(ordinal).pci_bus_id)
+                              : host::Binding::none("--no-bind")) {
   std::string why;
   nvml_ = NvmlDevice::find(info_of(ordinal).pci_bus_id, why);
 }
@@ -109,6 +111,7 @@ DeviceInfo describe_working(int ordinal) {
   info.uuid = uuid_text(properties.uuid);
   info.pci_bus_id = bus;
   info.numa_node = numa_node_of(bus);
+  info.host_nodes = host::numa_nodes();
 
   int driver = 0, runtime = 0;
   check(cudaDriverGetVersion(&driver), "asking for the driver's CUDA version");

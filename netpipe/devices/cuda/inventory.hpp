@@ -45,10 +45,11 @@ Limit peer_limit(const Facts&);
 std::uint64_t free_memory(int ordinal);
 std::uint64_t l2_bytes(int ordinal);
 
-// One GPU as all that measure on it have it: the calling thread is bound near it as long as this lives.
+// One GPU as all that measure on it have it: the calling thread is bound near it, or to the host's NUMA node that is
+// given, as long as this lives.
 class Gpu {
  public:
-  explicit Gpu(int ordinal, bool bind = true);
+  explicit Gpu(int ordinal, bool bind = true, int host_node = -1);
   int ordinal() const { return ordinal_; }
   void make_current() const { cuda::make_current(ordinal_); }
   const std::string& binding() const { return binding_.text(); }

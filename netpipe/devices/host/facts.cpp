@@ -141,6 +141,7 @@ DeviceInfo host_device() {
   device.id = "host";
   device.name = cpu_model();
   device.memory_bytes = physical_memory();
+  device.host_nodes = numa_nodes();
   device.link.source = "none: the host has no link to itself";
   device.memory.source = "unknown: clock and channels of the memory cannot be read without root";
   device.facts = facts();

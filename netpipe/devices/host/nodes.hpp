@@ -30,6 +30,12 @@ hwloc_obj_t node_of_device(hwloc_topology_t, const std::string& pci_bus_id);
 // The node that holds `cpu`; null if unknown.
 hwloc_obj_t node_of_cpu(hwloc_topology_t, unsigned cpu);
 
+// NUMA nodes that have processors, by the system's numbers. Others have memory only, as a GPU's or that behind CXL.
+std::vector<int> nodes_with_cpus(hwloc_topology_t);
+// Why a thread that is allowed `allowed` cannot run on that node, and what would make it run, in one sentence; nothing
+// if it can.
+std::optional<std::string> why_not_on(hwloc_topology_t, int node, hwloc_const_bitmap_t allowed);
+
 struct NodeChoice {
   hwloc_obj_t node = nullptr;  // null: do not bind
   Bitmap cpus;                 // of the node, and allowed

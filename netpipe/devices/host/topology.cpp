@@ -1,6 +1,7 @@
 #include "netpipe/devices/host/topology.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -60,6 +61,32 @@ hwloc_obj_t node_of_device(hwloc_topology_t topology, const std::string& pci_bus
 hwloc_obj_t node_of_cpu(hwloc_topology_t topology, unsigned cpu) {
   const hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(topology, cpu);
   return pu ? only_node_in(topology, pu->nodeset) : nullptr;
+}
+
+std::vector<int> nodes_with_cpus(hwloc_topology_t topology) {
+  std::vector<int> all;
+  for (hwloc_obj_t node = nullptr; (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));)
+    if (!hwloc_bitmap_iszero(node->complete_cpuset)) all.push_back(static_cast<int>(node->os_index));
+  std::ranges::sort(all);
+  return all;
+}
+
+std::optional<std::string> why_not_on(hwloc_topology_t topology, int number, hwloc_const_bitmap_t allowed) {
+  const std::string option = fmt::format("--host-node {}", number);
+  const std::vector<int> usable = nodes_with_cpus(topology);
+  const hwloc_obj_t node = hwloc_get_numanode_obj_by_os_index(topology, static_cast<unsigned>(number));
+  if (!node)
+    return usable.size() == 1 ? fmt::format("{}: this machine has one NUMA node, {}", option, usable.front())
+                              : fmt::format("{}: this machine has NUMA nodes {}", option, fmt::join(usable, ", "));
+  if (hwloc_bitmap_iszero(node->complete_cpuset))
+    return fmt::format("{}: that NUMA node has memory and no processors, and the thread is to run there: use {}",
+                       option, fmt::join(usable, ", "));
+  if (!hwloc_bitmap_intersects(node->cpuset, allowed))
+    return fmt::format(
+        "{}: its processors, {}, are outside the allowed ones, {}: allow them with taskset, numactl or the job's "
+        "launcher",
+        option, cpu_list(node->complete_cpuset), cpu_list(allowed));
+  return std::nullopt;
 }
 
 NodeChoice choose(hwloc_obj_t node, hwloc_const_bitmap_t allowed, const std::string& whose) {
@@ -205,6 +232,32 @@ Binding Binding::near_thread() {
   const int cpu = sched_getcpu();
   return to(choose(node_of_cpu(this_machine(), static_cast<unsigned>(std::max(cpu, 0))), allowed().cpus.get(),
                    fmt::format("cpu {}", cpu)));
+}
+
+Binding Binding::on_node(int node) {
+  if (const auto why = why_not_on(this_machine(), node, allowed().cpus.get())) throw Error(ErrorKind::usage, *why);
+  const hwloc_obj_t there = hwloc_get_numanode_obj_by_os_index(this_machine(), static_cast<unsigned>(node));
+  Binding binding = to(choose(there, allowed().cpus.get(), "--host-node"));
+  // On a machine with one node all memory is there, whatever the system refuses.
+  const bool memory = binding.node_ == node && (state.alive.back().to.knows_memory || numa_nodes().size() == 1);
+  if (!memory)
+    throw Error(ErrorKind::failed,
+                fmt::format("--host-node {}: {}: run where the system allows it (a container needs the capability "
+                            "SYS_NICE), or leave --host-node out",
+                            node, binding.text_));
+  return binding;
+}
+
+std::vector<int> numa_nodes() { return nodes_with_cpus(this_machine()); }
+
+std::optional<std::string> why_not_on_node(int node) {
+  if (node < 0) return std::nullopt;
+  try {
+    Binding::on_node(node);
+    return std::nullopt;
+  } catch (const Error& refused) {
+    return refused.what();
+  }
 }
 
 }  // namespace npgpu::host

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <numeric>
 
 #include "netpipe/devices/simulated/json_object.hpp"
 #include "netpipe/devices/simulated/library.hpp"
@@ -67,6 +68,10 @@ Node::Node(const std::filesystem::path& file) : file_(file) {
     };
     pairs("blind", blind_);
     pairs("zeros", zeros_);
+    from.maybe_objects("numa_node", [&](const JsonObject& one) {
+      if (memory_.empty()) refuse(file, "numa_node: there is no memory");
+      named_node_[one.text("of")] = static_cast<int>(one.integer("is", 0, memory_.size() - 1));
+    });
     from.maybe_object("caps", [&](const JsonObject& caps) {
       staged_cap_ = caps.number_or("staged_gb_s", 0, {0, 1e6}) * 1e9;
       write_cap_ = caps.number_or("write_gb_s", 0, {0, 1e6}) * 1e9;
@@ -79,6 +84,9 @@ Node::Node(const std::filesystem::path& file) : file_(file) {
     for (const std::string& vertex : {link.between, link.other})
       if (is_gpu(vertex) && vertex_of("sim:x:" + vertex.substr(3)).empty())
         refuse(file, fmt::format("links: there is no {} among {} GPUs", vertex, gpus_));
+  for (const auto& [gpu, node] : named_node_)
+    if (!is_gpu(gpu) || vertex_of("sim:x:" + gpu.substr(3)) != gpu)
+      refuse(file, fmt::format("numa_node: there is no {} among {} GPUs", gpu, gpus_));
 }
 
 std::string Node::vertex_of(const std::string& device) const {
@@ -124,6 +132,24 @@ std::string Node::memory_near(const std::string& gpu) const {
   return nearest;
 }
 
+int Node::system_node(const std::string& gpu) const {
+  if (memory_.size() < 2) return -1;
+  if (const auto named = named_node_.find(gpu); named != named_node_.end()) return named->second;
+  const auto near = std::ranges::find(memory_, memory_near(gpu));
+  return near == memory_.end() ? -1 : static_cast<int>(near - memory_.begin());
+}
+
+std::string Node::memory_of(const TransferCase& c, const std::string& gpu) const {
+  const int node = c.host_node >= 0 ? c.host_node : c.bind ? system_node(gpu) : -1;
+  return node < 0 ? memory_near(gpu) : memory_.at(static_cast<std::size_t>(node));
+}
+
+std::vector<int> Node::host_nodes() const {
+  std::vector<int> all(memory_.size());
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
 std::vector<double> Node::rates() const {
   std::vector<double> all;
   for (const NodeLink& link : links_) {
@@ -134,11 +160,15 @@ std::vector<double> Node::rates() const {
 }
 
 std::optional<std::string> Node::why_no_route(const TransferCase& c) const {
+  if (c.host_node >= static_cast<int>(memory_.size()))
+    return fmt::format("--host-node {}: {} has host memory on NUMA nodes {}", c.host_node, file_.string(),
+                       fmt::join(host_nodes(), ", "));
   if (c.direction == Direction::d2d) return std::nullopt;
   const std::string source = vertex_of(c.source), target = vertex_of(c.target);
   if (c.direction != Direction::peer) {
     const std::string gpu = c.direction == Direction::h2d ? target : source;
-    if (memory_near(gpu).empty()) return fmt::format("{} has no way from {} to host memory", file_.string(), gpu);
+    if (memory_near(gpu).empty() || !way(gpu, memory_of(c, gpu)))
+      return fmt::format("{} has no way from {} to host memory", file_.string(), gpu);
     return std::nullopt;
   }
   if (c.access == Access::staged)
@@ -175,12 +205,12 @@ NodeRoute Node::route(const TransferCase& c) const {
     route.cap = within.bytes_per_s;
     route.latency = within.latency;
   } else if (c.direction == Direction::h2d) {
-    extend(route, memory_near(target), target);
+    extend(route, memory_of(c, target), target);
   } else if (c.direction == Direction::d2h) {
-    extend(route, source, memory_near(source));
+    extend(route, source, memory_of(c, source));
   } else if (c.access == Access::staged) {
-    extend(route, source, memory_near(source));
-    extend(route, memory_near(source), target);
+    extend(route, source, memory_of(c, source));
+    extend(route, memory_of(c, source), target);
   } else {
     extend(route, source, target);
     route.zeros = are(zeros_, source, target);
@@ -224,6 +254,8 @@ DeviceInfo Node::info(std::size_t number, const std::string& id) const {
   info.facts.emplace_back("node", name_);
   info.facts.emplace_back("node_file", file_.string());
   info.pci_bus_id = fmt::format("gpu{}", number);  // what its neighbours' nvlinks_to call it
+  info.numa_node = system_node(info.pci_bus_id);
+  info.host_nodes = host_nodes();
   for (const Step& step : steps_from(info.pci_bus_id)) {
     const NodeLink& link = links_[step.link / 2];
     const double rate = step.link % 2 ? link.back_bytes_per_s : link.forth_bytes_per_s;

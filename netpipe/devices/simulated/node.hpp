@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -45,6 +46,8 @@ class Node {
   DeviceInfo info(std::size_t, const std::string& id) const;
   // Forth and back of each link in turn.
   std::vector<double> rates() const;
+  // Host memories, in the order of the spec, are the NUMA nodes 0, 1, ...
+  std::vector<int> host_nodes() const;
   // Why there is no way for this lane, or it may not be taken; nothing if there is.
   std::optional<std::string> why_no_route(const TransferCase& lane) const;
   // Throws Error(usage) with that.
@@ -59,7 +62,12 @@ class Node {
   };
 
   std::string vertex_of(const std::string& device) const;  // "gpu3"
+  // Where host memory is that is the fewest links away.
   std::string memory_near(const std::string& gpu) const;
+  // Where the case's host memory is, for one of its GPUs: on the node that it asks for, else where binding goes, which
+  // is the node that the system names.
+  std::string memory_of(const TransferCase&, const std::string& gpu) const;
+  int system_node(const std::string& gpu) const;  // -1: of one there is nothing to name
   // The links of a shortest way, the first listed where several are; nothing if there is none. GPUs are only its ends.
   std::optional<std::vector<std::size_t>> way(const std::string& from, const std::string& to) const;
   std::vector<Step> steps_from(const std::string& vertex) const;
@@ -74,6 +82,7 @@ class Node {
   Spec common_;
   std::size_t gpus_ = 0;
   std::vector<std::string> memory_;
+  std::map<std::string, int> named_node_;  // where the system names another one than the nearest
   std::vector<NodeLink> links_;
   Vertices blind_, zeros_;
   double write_cap_ = 0, read_cap_ = 0, staged_cap_ = 0, kernel_cap_ = 0;

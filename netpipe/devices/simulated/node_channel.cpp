@@ -153,7 +153,9 @@ class NodeChannel final : public Channel {
   const Clock& clock() const override { return open_->clock; }
   DeviceTimer* timer() override { return &timer_; }
   bool enqueues() const override { return case_.async; }
-  std::string binding() const override { return "not bound: simulated"; }
+  std::string binding() const override {
+    return case_.host_node < 0 ? "not bound: simulated" : fmt::format("NUMA node {}: simulated", case_.host_node);
+  }
 
  private:
   const HostCosts& costs() const { return open_->node->common().host; }

@@ -22,7 +22,7 @@ std::string way(Direction direction) {
 
 std::vector<FigureChoice> figures_of(const TransferCase& c, std::uint32_t lane) {
   constexpr auto rate = FigureUnit::bytes_per_s;
-  if (!c.more_lanes.empty() || c.source_offset || c.target_offset) return {};
+  if (!c.more_lanes.empty() || c.source_offset || c.target_offset || c.host_node >= 0) return {};
   if (is_between_ranks(c)) {
     const std::string ends = c.source + '>' + c.target + (c.access == Access::staged ? ", staged" : "");
     if (c.async || c.chunk_bytes || c.pattern == Pattern::duplex) return {};

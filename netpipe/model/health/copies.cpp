@@ -41,7 +41,7 @@ const TransferSeries* copy_series(const DeviceRecord& of, Direction direction, M
     const TransferCase& c = series->question;
     if (c.direction == direction && c.memory == memory && (c.timing == Timing::host) == by_host &&
         c.async == is_async && c.pattern == Pattern::stream && c.cache == cache && c.more_lanes.empty() &&
-        !c.source_offset && !c.target_offset && c.executor == Executor::copy_engine)
+        !c.source_offset && !c.target_offset && c.host_node < 0 && c.executor == Executor::copy_engine)
       return series;
   }
   return nullptr;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <sstream>
 #include <vector>
 
 namespace npgpu::model {
@@ -12,6 +14,14 @@ namespace {
 double number_or(const Facts& facts, const char* name, double otherwise) {
   const double value = number_fact(facts, name);
   return value == value ? value : otherwise;
+}
+
+// "0, 1"
+std::vector<int> numbers_in(const std::string& text) {
+  std::vector<int> all;
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ',');) all.push_back(std::atoi(word.c_str()));
+  return all;
 }
 
 // "a > b > c", the outermost bridge first.
@@ -54,7 +64,8 @@ Links::Links(const Trace& trace) {
                    .nvlinks_to = text_fact(facts, "nvlinks_to"),
                    .nvlink_version = text_fact(facts, "nvlink_version"),
                    .nvlinks = number_or(facts, "nvlinks", 0),
-                   .node = number_or(facts, "numa_node", -1)};
+                   .node = number_or(facts, "numa_node", -1),
+                   .host_nodes = numbers_in(text_fact(facts, "host_nodes"))};
   }
 }
 
@@ -91,6 +102,16 @@ std::string Links::text(const std::string& a, const std::string& b) const {
   if (!one || !other || !what.starts_with("PCIe") || one->path.empty() || other->path.empty()) return what;
   if (one->path == other->path) return fmt::format("{} ({})", what, bridges(one->path).back());
   return fmt::format("{} ({} and {})", what, one->path, other->path);
+}
+
+int Links::host_node(const std::string& device) const {
+  const Place* const one = place(device);
+  return one ? static_cast<int>(one->node) : -1;
+}
+
+std::vector<int> Links::host_nodes(const std::string& device) const {
+  const Place* const one = place(device);
+  return one ? one->host_nodes : std::vector<int>();
 }
 
 std::string Links::to_host(const std::string& device) const {

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "netpipe/model/matrix/links.hpp"
+#include "netpipe/model/matrix/numa.hpp"
 #include "netpipe/model/matrix/outliers.hpp"
 #include "npgpu/model.hpp"
 
@@ -45,13 +46,15 @@ const PointSummary* of_largest_size(const std::vector<PointSummary>& all, std::u
   return found;
 }
 
+bool is_doubtful(const PointSummary& point) { return point.stop == Stop::not_converged || !point.disturbed.empty(); }
+
 MatrixCell cell_of(const TransferCase& c, const Lane& lane, const PointSummary& point, bool is_latency) {
   MatrixCell cell{lane.source,
                   lane.target,
                   c.direction == Direction::peer ? c.access : Access::write,
                   point.bytes,
                   is_latency ? point.time_us : point.rate,
-                  point.stop == Stop::not_converged || !point.disturbed.empty()};
+                  is_doubtful(point)};
   // Who loads or begins comes first.
   if (is_latency && (c.direction != Direction::peer || c.access == Access::read)) std::swap(cell.source, cell.target);
   return cell;
@@ -88,6 +91,7 @@ class Builder {
     if (!is_queued_copy(c)) return;
     const auto points = summarize(series);
     if (points.empty()) return;
+    if (c.host_node >= 0) return of_host_node(c, points);
     if (c.more_lanes.empty() || is_both_ways(c)) return cells(series, points);
     together(series, points);
   }
@@ -102,10 +106,21 @@ class Builder {
         if (a.id != b.id && kinds.insert(links.kind(a.id, b.id)).second) node_.links.push_back(links.kind(a.id, b.id));
     node_.is_sampled = 2 * pairs_.size() < node_.devices.size() * (node_.devices.size() - 1);
     node_.findings = model::outliers_of(node_, links);
+    model::add_numa(node_, std::move(numa_), links);
     return std::move(node_);
   }
 
  private:
+  void of_host_node(const TransferCase& c, const std::vector<PointSummary>& points) {
+    const PointSummary* const point = of_largest_size(points, 0);
+    const bool with_host = c.direction == Direction::h2d || c.direction == Direction::d2h;
+    if (!point || !with_host || c.pattern != Pattern::stream || c.executor != Executor::copy_engine ||
+        !c.more_lanes.empty())
+      return;
+    is_matrix_ = true;
+    note(lanes(c).front());
+    numa_[device_of(c)].push_back({c.host_node, c.direction, point->bytes, point->rate, is_doubtful(*point)});
+  }
   void cells(const TransferSeries& series, const std::vector<PointSummary>& points) {
     const TransferCase& c = series.question;
     const std::vector<Lane> all = lanes(c);
@@ -144,7 +159,7 @@ class Builder {
     }
     one.sum = sum->rate;
     one.fairness = slowest / fastest;
-    one.doubtful = sum->stop == Stop::not_converged || !sum->disturbed.empty();
+    one.doubtful = is_doubtful(*sum);
     node_.together.push_back(std::move(one));
   }
   void note(const Lane& lane) {
@@ -174,6 +189,7 @@ class Builder {
 
   NodeMatrix node_;
   bool is_matrix_ = false;
+  model::NumaCells numa_;
   std::map<std::tuple<Pattern, Executor, bool, Access>, RateMatrix> matrices_;
   std::set<std::string> ids_;
   std::set<std::pair<std::string, std::string>> pairs_;

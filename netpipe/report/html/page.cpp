@@ -9,6 +9,7 @@
 #include "netpipe/report/html/charts.hpp"
 #include "netpipe/report/html/elements.hpp"
 #include "netpipe/report/html/escape.hpp"
+#include "netpipe/report/numa_section.hpp"
 #include "netpipe/report/overview/sections.hpp"
 #include "netpipe/report/series_text.hpp"
 
@@ -178,11 +179,22 @@ std::string provenance_part(const Overview& all) {
   return out + "</section>\n";
 }
 
-std::string contents_of(const Overview& all, const std::vector<const DeviceOverview*>& devices, bool missing) {
+// What the host's NUMA nodes cost; nothing of a trace that does not say.
+std::string numa_part(const Trace& trace) {
+  const NodeMatrix node = node_matrix(trace);
+  const Section section = numa_section(node);
+  std::vector<Entry> wrong;
+  for (const MatrixFinding& finding : node.numa.wrong) wrong.push_back({"slow", {finding.text}, true});
+  return list_of(wrong) + body_of(section, section.name);
+}
+
+std::string contents_of(const Overview& all, const std::vector<const DeviceOverview*>& devices, bool numa,
+                        bool missing) {
   std::string out = "<nav aria-label=\"Contents\"><ul>\n<li><a href=\"#verdict\">Verdict</a></li>\n";
   if (!all.gpus.empty()) out += "<li><a href=\"#gpus\">GPU by GPU</a></li>\n";
   for (std::size_t i = 0; i < devices.size(); ++i)
     out += fmt::format("<li><a href=\"#d{}\">{}</a></li>\n", i, html_text(devices[i]->id));
+  if (numa) out += "<li><a href=\"#numa\">NUMA nodes</a></li>\n";
   out += "<li><a href=\"#checks\">Checks</a></li>\n<li><a href=\"#quality\">Quality</a></li>\n";
   if (missing) out += "<li><a href=\"#missing\">Not measured</a></li>\n";
   return out + "<li><a href=\"#provenance\">Where this comes from</a></li>\n</ul></nav>\n";
@@ -197,15 +209,16 @@ void report_html(std::ostream& out, const Trace& trace, const Overview& all) {
   std::string missing;
   for (const std::string& one : all.missing) missing += "<li>" + html_text(one) + "</li>\n";
 
+  const std::string numa = numa_part(trace);
   const std::string head = headline_of(all);
   out << page_head(head, "Skip to the verdict") << "<header>\n"
       << fmt::format("<h1{}>{}</h1>\n", is_simulated(all) ? " class=\"alarm\"" : "", html_text(head))
       << "<p class=\"soft\">" << html_text(run_text(all)) << "</p>\n"
       << list_of(who_of(all)) << "</header>\n"
-      << contents_of(all, devices, !missing.empty()) << "<main id=\"main\">\n"
+      << contents_of(all, devices, !numa.empty(), !missing.empty()) << "<main id=\"main\">\n"
       << verdict_part(all) << plain_part("gpus", "GPU by GPU", body_of(gpus_section(all, 1), "The GPUs of this node"));
   for (std::size_t i = 0; i < devices.size(); ++i) out << device_part(trace, *devices[i], i);
-  out << plain_part("checks", "Every check", checks_table(all))
+  out << plain_part("numa", "NUMA nodes of the host", numa) << plain_part("checks", "Every check", checks_table(all))
       << plain_part("quality", "How far these numbers can be trusted",
                     body_of(quality_section(all, Extent::page, 0), ""))
       << plain_part("missing", "What was not measured", missing.empty() ? "" : "<ul>\n" + missing + "</ul>\n")

@@ -80,6 +80,8 @@ def draw(trace):
     node = report["matrix"]
     devices = [d["id"] for d in node["devices"]]
     shown = node["matrices"]
+    if not shown:
+        raise loader.BadTrace(f"{trace}: its matrix has no copies between devices; the figure numa shows those of NUMA nodes")
     columns = min(len(shown), 3)
     rows = -(-len(shown) // columns)
     side = 2.4 + 0.18 * min(len(devices), 12)
