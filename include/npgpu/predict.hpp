@@ -20,6 +20,8 @@ struct KernelTimes {
   std::uint32_t threads = 0;        // of a block
   std::uint64_t few = 0, many = 0;  // iterations of these two curves over blocks
   Curve time_of_few, time_of_many;
+  // Blocks of a multiprocessor that go first, while others wait for them; 0: all share what bounds them.
+  std::uint32_t oldest_first = 0;
 };
 // How a kernel of this sort, of so many blocks that take so long together, goes in parts: see Job.
 struct KernelParts {
