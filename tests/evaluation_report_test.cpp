@@ -35,6 +35,8 @@ Evaluation made() {
   good.error = {0.05, 0.051, 0.0525};
   good.regret = {0.25, 0.25, 0.25};
   good.advised_regret = {0.3, 0.31, 0.32};
+  good.cross_validated = {4, 0.02, 0.01, -0.005, 0.0625, 1};
+  good.advised_cross_validated = {4, 0.03, 0.015, -0.01, 0.07, 2};
   good.hits = 0;
   good.r2 = 0.98765;
   good.rmse_us = 3;
@@ -79,6 +81,9 @@ TEST_CASE("a row a model, in percent; what was not measured is a dash") {
         std::vector<std::string>{"5.00", "5.10", "5.25", "25.00", "25.00", "25.00", "30.00", "31.00", "0", "0.9877"});
   CHECK(row(told, "n = 1") == std::vector<std::string>{"-", "-", "-", "87.50", "87.50", "87.50", "-", "-", "100", "-"});
   CHECK(has(told, "regret: time with the"));
+  CHECK(has(told, "regret, cross-validated  jobs  mean %  median %     p5   p95  worse\n"));
+  CHECK(row(told, "simulator, as advised") == std::vector<std::string>{"4", "3.00", "1.50", "-1.00", "7.00", "2"});
+  CHECK(has(told, "Noise widens both tails alike"));
   // 300 us unsplit: 5 % at two streams and at four.
   CHECK(row(told, "of 300 us to 1 ms") == std::vector<std::string>{"1", "5.00", "5.00", "5.00"});
   CHECK_FALSE(has(told, "1 MiB in"));
@@ -114,6 +119,10 @@ TEST_CASE("JSON: scores as parts of one, workloads with every point, null for wh
   CHECK(good["workloads"] == 1);
   CHECK(good["error"] == Json{{"median", 0.05}, {"p95", 0.051}, {"most", 0.0525}});
   CHECK(good["regret"]["median"] == 0.25);
+  CHECK(good["cross_validated"] ==
+        Json{{"choices", 4}, {"mean", 0.02}, {"median", 0.01}, {"p5", -0.005}, {"p95", 0.0625}, {"worse", 1}});
+  CHECK(good["advised_cross_validated"]["worse"] == 2);
+  CHECK(json["models"][1]["cross_validated"]["mean"].is_null());
   CHECK(good["advised_regret"] == Json{{"median", 0.3}, {"p95", 0.31}, {"most", 0.32}});
   CHECK(json["by_length"][1]["workloads"] == 1);
   CHECK(json["by_length"][3]["to_us"].is_null());

@@ -166,6 +166,33 @@ TEST_CASE("errors, regret and hits") {
   CHECK(score(e, "c.c. 2.x").error.most == doctest::Approx(2250.0 / 1400 - 1));
 }
 
+TEST_CASE("regret is cross-validated over rounds, of what is chosen and of what is advised") {
+  // The simulator chooses 8. In round 0 it took 1400 us, in the others 1300; 4 took 1250 in round 2, and 1500 else.
+  JobSeries sweep = one_workload({{1, 3000}, {2, 2000}, {4, 1500}, {8, 1400}});
+  for (const double of_four : {1500.0, 1250.0})
+    for (const auto& [n, us] : {std::pair{1u, 3000.0}, {2u, 2000.0}, {4u, of_four}, {8u, 1300.0}})
+      add_job(sweep,
+              {.bytes_in = 1'000'000,
+               .bytes_out = 1'000'000,
+               .kernel_bytes = 4096,
+               .iterations = 7,
+               .chunks = n,
+               .streams = n},
+              {us});
+  const Evaluation e = evaluate(workloads(sweep), plain());
+  const ModelScore& simulator = score(e, "simulator");
+  CHECK(simulator.cross_validated.choices == 1);
+  CHECK(simulator.cross_validated.median == doctest::Approx(0));  // without any round 8 is best of the others
+  const ModelPrediction& p = e.workloads.at(0).simulator();
+  CHECK(p.cross_validated.value == doctest::Approx(0));
+  CHECK(p.advised_cross_validated.value == doctest::Approx(0));
+  // 3000 over 1400, 1300 and 1300.
+  CHECK(score(e, "n = 1").cross_validated.median == doctest::Approx(3000.0 / 1300 - 1));
+  // One round alone has none.
+  CHECK(score(evaluate(workloads(one_workload({{1, 3000}, {2, 2000}, {4, 1400}, {8, 1500}})), plain()), "simulator")
+            .cross_validated.choices == 0);
+}
+
 // Kernels of its sort: 400 us with one iteration, 10 us for each more; of 4 blocks and fewer. The job's has 2.
 TEST_CASE("a workload's kernel is what is left of the unsplit time, weighed with kernels of its sort") {
   MeasuredCosts m = plain();

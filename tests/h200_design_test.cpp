@@ -26,6 +26,9 @@ TEST_CASE("a real H200: its costs, and 205 workloads predicted from them") {
   CHECK(costs[0].costs.queues.h2d == 4);
   CHECK(costs[0].costs.queues.kernel == 8);  // CUDA_DEVICE_MAX_CONNECTIONS is not set
   CHECK(costs[0].costs.queues.d2h == 4);
+  REQUIRE(costs[0].kernels.size() == 3);
+  for (const KernelTimes& kernel : costs[0].kernels)
+    CHECK(kernel.oldest_first == (kernel.workload == Workload::compute ? 1 : 0));
   CHECK(costs[0].costs.copy_h2d(64.0 * MiB).count() == doctest::Approx(64.0 * MiB / 55.5e9).epsilon(0.01));
 
   const auto workloads = workloads_of(kept("h200_design.h5"));

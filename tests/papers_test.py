@@ -160,6 +160,9 @@ def partitions():
     theirs, ours = regret["Veneva & Imamura 2025"], regret["simulator"]
     said(f"it costs {100 * theirs['median']:.1f} % over the best in the median and {100 * theirs['p95']:.1f} %")
     said(f"choice costs {100 * ours['median']:.1f} % and {100 * ours['p95']:.1f} %")
+    validated = {m["model"]: m["cross_validated"] for m in study["models"]}
+    theirs, ours = validated["Veneva & Imamura 2025"], validated["simulator"]
+    said(f"these are {100 * theirs['median']:.1f} % and {100 * theirs['p95']:.1f} %, and {100 * ours['median']:.1f} % and {100 * ours['p95']:.1f} %")
 
 
 def commands():

@@ -107,6 +107,8 @@ TEST_CASE("Table II from a trace: overhead and gain of each number of streams") 
   CHECK(regret.low < regret.value);
   CHECK(regret.high > regret.value);
   CHECK(regret.low > 0.18);
+  // Each visit is 0.1 % off in both, so that all say the same.
+  CHECK(chosen(row, "n = 1").cross_validated.value == doctest::Approx(8817.44 / 7401.472 - 1));
   // One size gives no regression, and without costs there is no simulator: both say so.
   CHECK_FALSE(chosen(row, "Veneva & Imamura 2025").streams);
   CHECK_FALSE(chosen(row, "simulator").streams);
@@ -204,6 +206,7 @@ TEST_CASE("text and JSON have every size, and say what is simulated") {
   CHECK(size["points"][3]["gain_us"].get<double>() == doctest::Approx(1415.968).epsilon(1e-6));
   CHECK(size["choices"][0]["streams"].is_null());
   CHECK(size["choices"][3]["regret"].get<double>() == doctest::Approx(0.19131).epsilon(1e-4));
+  CHECK(size["choices"][3]["cross_validated"].get<double>() == doctest::Approx(0.19131).epsilon(1e-4));
 }
 
 }  // namespace partition_study_test

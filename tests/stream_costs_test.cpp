@@ -161,6 +161,33 @@ TEST_CASE("a kernel in parts: few blocks leave room, many take turns") {
   CHECK(us(waves.block_time(4)) == doctest::Approx(1 + 200 * 0.1));
 }
 
+TEST_CASE("where blocks go oldest first, kernels of two streams end one after the other") {
+  // 4 multiprocessors with 2 slots each, copies of 1 B in 1 ns. A block takes 20 us, two on a multiprocessor 40 us.
+  MeasuredCosts m;
+  m.usable = true;
+  m.multiprocessors = 4;
+  m.threads_per_multiprocessor = 1024;
+  m.costs.compute = Compute::slots;
+  m.costs.copy_d2h = Curve::line(Seconds{0}, Seconds{1e-9});
+  KernelTimes times;
+  times.workload = Workload::compute;
+  times.threads = 512;
+  times.few = 0;
+  times.many = 100;
+  times.time_of_few = Curve({{1, Seconds{0}}, {8, Seconds{0}}});
+  times.time_of_many = Curve({{1, from_microseconds(20)}, {4, from_microseconds(20)}, {8, from_microseconds(40)}});
+  const auto in_two_us = [&](std::uint32_t oldest_first) {
+    times.oldest_first = oldest_first;
+    m.kernels = {times};
+    Job job{.out_bytes = 20'000, .kernel = from_microseconds(40), .blocks = 8};
+    describe_kernel(job, m, 512, Workload::compute);
+    CHECK(job.slots == (oldest_first ? 4 : 8));
+    return us(simulate_total(job, 2, m.costs, Order::breadth_first).total);
+  };
+  CHECK(in_two_us(1) == doctest::Approx(40 + 10));  // the first copy out passes beside the second kernel
+  CHECK(in_two_us(0) == doctest::Approx(40 + 20));  // both kernels end at 40 us
+}
+
 TEST_CASE("what a trace lacks is told with the command that measures it") {
   const ChangedSpec spec = odd_h200();
   auto jobs = overheads_experiment(spec.id());

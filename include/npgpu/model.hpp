@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "npgpu/regret.hpp"
 #include "npgpu/statistics.hpp"
 #include "npgpu/trace.hpp"
 
@@ -66,6 +67,7 @@ struct JobSummary {
   double create_us = not_measured;  // fresh streams
   double destroy_us = not_measured;
   double speed_up = not_measured;  // over the same job unsplit in one stream, if that is there
+  ByRound us_by_round;
 };
 // Ordered by job.
 std::vector<JobSummary> summarize(const JobSeries&);

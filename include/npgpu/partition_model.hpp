@@ -27,6 +27,7 @@ struct PartitionSummary {
   PartitionShape shape;
   std::uint32_t trials = 0;
   Estimate time_us;                                                   // whole
+  ByRound us_by_round{};                                              // the same
   Estimate stage2_us;                                                 // of it, on the host
   std::array<Estimate, names_of<PartitionStage>.size()> stages_us{};  // timed by stages only
   double residual = not_measured;                                     // the largest
@@ -75,6 +76,7 @@ struct PartitionChoice {
   std::string model;
   std::optional<std::uint32_t> streams{};  // nothing: the model has no answer
   Estimate regret;                         // measured time there over the best measured, less 1; at least 0
+  Estimate cross_validated;                // that regret without the luck of the least; see npgpu/regret.hpp
   bool hit = false;                        // as good as the best within the noise of the two
   std::vector<double> predicted_us{};      // as PartitionRow::streams; empty where the model only chooses
 };
@@ -82,6 +84,7 @@ struct PartitionRow {
   std::uint64_t size = 0;
   std::vector<std::uint32_t> streams;  // measured, ascending, 1 the first
   std::vector<Estimate> time_us;       // as streams
+  std::vector<ByRound> us_by_round;    // as streams
   std::uint32_t best = 1;
   Estimate stage2_us;
   std::array<Estimate, names_of<PartitionStage>.size()> stages_us{};  // of the unsplit run; NaN where not measured
@@ -91,9 +94,10 @@ struct PartitionRow {
 };
 struct PartitionScore {
   std::string model, source;
-  std::uint32_t sizes = 0;  // with an answer
-  Spread regret;            // over sizes
-  Spread error;             // |predicted / measured - 1| over sizes and two and more streams
+  std::uint32_t sizes = 0;         // with an answer
+  Spread regret;                   // over sizes
+  CrossValidated cross_validated;  // the same
+  Spread error;                    // |predicted / measured - 1| over sizes and two and more streams
   double hits = not_measured;
 };
 // One type on one device. The simulator is the first model.

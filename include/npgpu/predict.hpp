@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "npgpu/derive.hpp"
+#include "npgpu/regret.hpp"
 
 namespace npgpu {
 
@@ -19,6 +20,8 @@ struct KernelTimes {
   std::uint32_t threads = 0;        // of a block
   std::uint64_t few = 0, many = 0;  // iterations of these two curves over blocks
   Curve time_of_few, time_of_many;
+  // Blocks of a multiprocessor that go first, while others wait for them; 0: all share what bounds them.
+  std::uint32_t oldest_first = 0;
 };
 // How a kernel of this sort, of so many blocks that take so long together, goes in parts: see Job.
 struct KernelParts {
@@ -138,6 +141,7 @@ struct MeasuredWorkload {
   JobShape job;  // unsplit
   std::vector<std::uint32_t> streams;
   std::vector<Estimate> time_us;
+  std::vector<ByRound> us_by_round{};
 };
 // Whole jobs (host-timed, pooled) with copies, a kernel, the unsplit job and at least three ways of splitting it.
 std::vector<MeasuredWorkload> workloads_of(const Trace&);
@@ -157,9 +161,11 @@ struct ModelScore {
   std::string source;
   std::uint32_t fitted = 0;  // parameters fitted to other workloads' times
   std::uint32_t workloads = 0;
-  Spread error;                // |predicted / measured - 1| over workloads and cuts, the unsplit left out
-  Spread regret;               // measured time at the predicted n over the best measured, less 1
-  Spread advised_regret;       // the same at the advised n; of models that only choose a number as `regret`
+  Spread error;           // |predicted / measured - 1| over workloads and cuts, the unsplit left out
+  Spread regret;          // measured time at the predicted n over the best measured, less 1
+  Spread advised_regret;  // the same at the advised n; of models that only choose a number as `regret`
+  // Both without the luck of the least time: see npgpu/regret.hpp.
+  CrossValidated cross_validated, advised_cross_validated;
   double hits = not_measured;  // share of workloads where that regret is within the noise of the two
   double r2 = not_measured, rmse_us = not_measured;  // of times over workloads and cuts
 };
@@ -173,6 +179,7 @@ struct ModelPrediction {
   // The fewest streams whose predicted time is within 1 % of the least predicted.
   std::uint32_t advised = 1;
   double advised_regret = not_measured;
+  Estimate cross_validated{}, advised_cross_validated{};  // both regrets without the luck of the least
 };
 // A supposed time, whatever the job; see figures 4 to 7 of Gomez-Luna et al. 2012.
 struct Hypothesis {

@@ -162,7 +162,11 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"FILE",
         "Predict all jobs that this csv or JSON file lists, and the order in which they end soonest. Its columns: "
         "name, bytes_in, kernel_ms, bytes_out, blocks, threads; of bytes_in, kernel_ms and bytes_out one is enough."}},
-      {"evaluate", {"", "Compare predictions with measured jobs, and with the models of the literature."}},
+      {"evaluate",
+       {"",
+        "Compare predictions with measured jobs, and with the models of the literature. Regret: measured time with the "
+        "model's number of streams over the least measured. Cross-validated regret, of jobs measured in two rounds or "
+        "more: each round compares that number with the best one of the other rounds, so that luck favours none."}},
       {"measured",
        {"FILE",
         "The trace of the measured jobs: those that --evaluate compares predictions with, and those that a "

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "npgpu/regret.hpp"
 #include "npgpu/series.hpp"
 
 namespace npgpu::model {
@@ -33,6 +34,15 @@ inline std::vector<double> all_of(const ByVisit& visits) {
   std::vector<double> all;
   for (const auto& values : visits) all.insert(all.end(), values.begin(), values.end());
   return all;
+}
+
+// The medians of a point's visits, of which these are the values.
+template <class K> ByRound by_round(const Point<K>& point, const ByVisit& values) {
+  ByRound medians;
+  const auto visits = point.counted();
+  for (std::size_t i = 0; i < visits.size(); ++i)
+    if (!values[i].empty()) medians.emplace(visits[i]->round, median(values[i]));
+  return medians;
 }
 
 // The median of times, with the drift of such times in its interval.

@@ -6,12 +6,27 @@
 
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/layout.hpp"
+#include "netpipe/report/regret.hpp"
 
 namespace npgpu {
 
 namespace {
 
 std::string percent_cell(double part) { return std::isfinite(part) ? fmt::format("{:.2f}", 100 * part) : "-"; }
+
+std::string validated_text(const Estimate& e) {
+  if (std::isnan(e.value)) return {};
+  return fmt::format(", cross-validated {:.2f} % [{}, {}]", 100 * e.value, percent_cell(e.low), percent_cell(e.high));
+}
+
+void without_luck(Page& page, const Evaluation& e) {
+  std::vector<NamedRegret> rows;
+  for (const ModelScore& m : e.models) {
+    rows.push_back({m.model, m.cross_validated});
+    if (rows.size() == 1) rows.push_back({m.model + ", as advised", m.advised_cross_validated});
+  }
+  cross_validated_text(page, "jobs", rows);
+}
 
 void by_length(Page& page, const Evaluation& e) {
   Table table({left("simulator, jobs unsplit"), right("jobs"), right("|error| %"), right("p95"), right("max", 1)});
@@ -48,14 +63,16 @@ void evaluation_text(std::ostream& out, const Evaluation& e, Detail detail, cons
       "number was as good as the best within the noise. Fitted models were fitted to all "
       "workloads except the one they predict.");
   page.note_left_out(table);
+  without_luck(page, e);
   by_length(page, e);
   if (detail == Detail::full)
     for (const WorkloadScore& w : e.workloads) {
       page.text += '\n';
-      page.note(fmt::format(
-          "{} in, {} of {} kernel, {} out, {}: best {}, predicted {}, regret {} %", size_text(w.workload.job.bytes_in),
-          time_text(w.kernel_us), name(w.workload.question.workload), size_text(w.workload.job.bytes_out),
-          name(w.workload.question.order), w.best, w.simulator().predicted_best, percent_cell(w.simulator().regret)));
+      page.note(fmt::format("{} in, {} of {} kernel, {} out, {}: best {}, predicted {}, regret {} %{}",
+                            size_text(w.workload.job.bytes_in), time_text(w.kernel_us),
+                            name(w.workload.question.workload), size_text(w.workload.job.bytes_out),
+                            name(w.workload.question.order), w.best, w.simulator().predicted_best,
+                            percent_cell(w.simulator().regret), validated_text(w.simulator().cross_validated)));
       const std::vector<double>& predicted_us = w.simulator().predicted_us;
       std::vector<std::string> cells;
       for (std::size_t i = 0; i < predicted_us.size(); ++i)

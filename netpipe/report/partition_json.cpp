@@ -5,13 +5,17 @@
 //     "studies": [ { device, device_name, simulated, type, sub_system,
 //       "sizes": [ { size, best, stage2_us, stages_us: { stage1_in, ... } of the unsplit run, sum_us,
 //                    "points": [ { streams, time_us, low_us, high_us, overhead_us, gain_us } ],
-//                    "choices": [ { model, streams, regret, regret_low, regret_high, hit, predicted_us } ] } ],
+//                    "choices": [ { model, streams, regret, regret_low, regret_high, hit, predicted_us,
+//                                   cross_validated, cross_validated_low, cross_validated_high } ] } ],
 //       "fitted": { sum_slope, sum_start, small_size, small_log, small_start, big_size, big_log, big_start },
 //       "quality": { "sum": { rows, r2, mse, rmse }, "small", "big" },
-//       "models": [ { model, source, sizes, regret: { median, p95, most }, error: { ... }, hits } ],
+//       "models": [ { model, source, sizes, regret: { median, p95, most }, cross_validated: { choices, mean,
+//                     median, p5, p95, worse }, error: { median, p95, most }, hits } ],
 //       "missing": [ sentences ] } ] }
+//   cross_validated is the regret without the luck of the least time, null for sizes measured in one round; `worse`
+//   counts the choices whose interval is above 0. npgpu/regret.hpp has the definition.
 //   A choice without an answer has streams null. predicted_us is as long as "points", or empty.
-#include "netpipe/report/json.hpp"
+#include "netpipe/report/regret.hpp"
 
 namespace npgpu {
 
@@ -23,7 +27,9 @@ Json spread_json(const Spread& s) {
 
 Json choice_json(const PartitionChoice& c) {
   Json json({entry("model", c.model), entry("streams", not_measured), entry("regret", c.regret.value),
-             entry("regret_low", c.regret.low), entry("regret_high", c.regret.high), entry("hit", c.hit),
+             entry("regret_low", c.regret.low), entry("regret_high", c.regret.high),
+             entry("cross_validated", c.cross_validated.value), entry("cross_validated_low", c.cross_validated.low),
+             entry("cross_validated_high", c.cross_validated.high), entry("hit", c.hit),
              entry("predicted_us", c.predicted_us)});
   if (c.streams) json["streams"] = *c.streams;
   return json;
@@ -62,9 +68,11 @@ Json study_json(const PartitionStudy& s) {
                                       entry("big", quality_json(s.big))})),
                entry("models", array_of(s.models,
                                         [](const PartitionScore& m) {
-                                          return Json({entry("model", m.model), entry("source", m.source),
-                                                       entry("sizes", m.sizes), entry("regret", spread_json(m.regret)),
-                                                       entry("error", spread_json(m.error)), entry("hits", m.hits)});
+                                          return Json(
+                                              {entry("model", m.model), entry("source", m.source),
+                                               entry("sizes", m.sizes), entry("regret", spread_json(m.regret)),
+                                               entry("cross_validated", cross_validated_json(m.cross_validated)),
+                                               entry("error", spread_json(m.error)), entry("hits", m.hits)});
                                         })),
                entry("missing", s.missing)});
 }

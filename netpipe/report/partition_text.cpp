@@ -6,6 +6,7 @@
 
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/layout.hpp"
+#include "netpipe/report/regret.hpp"
 #include "npgpu/report.hpp"
 
 namespace npgpu {
@@ -82,6 +83,9 @@ void scores(Page& page, const PartitionStudy& s) {
       "chose, over the best. |error|: predicted times with two and more streams. The simulator is not fitted to whole "
       "runs; the paper's regressions are fitted to the sizes other than the one they choose for.");
   page.note_left_out(table);
+  std::vector<NamedRegret> validated;
+  for (const PartitionScore& m : s.models) validated.push_back({m.model, m.cross_validated});
+  cross_validated_text(page, "sizes", validated);
 }
 
 void regressions(Page& page, const PartitionStudy& s) {

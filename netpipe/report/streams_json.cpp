@@ -14,17 +14,22 @@
 //
 //   { "document": "npgpu-evaluation", "version": 1, "device_name", "simulated",
 //     "models": [ { model, source, fitted, workloads, error: { median, p95, most }, regret: { ... },
-//                   advised_regret: { ... }, hits, r2, rmse_us } ],
+//                   advised_regret: { ... }, cross_validated: { choices, mean, median, p5, p95, worse },
+//                   advised_cross_validated: { ... }, hits, r2, rmse_us } ],
 //     "by_length": [ { from_us, to_us, workloads, error: { ... } } ],
 //     "workloads": [ { workload, order, pool, fields of the job, kernel_us, h2d_us, d2h_us, best, predicted_best,
 //                      regret,
 //                      "points": [ { streams, measured_us, low_us, high_us, predicted_us } ],
-//                      "models": [ { model, predicted_best, regret, hit, advised, advised_regret, predicted_us } ],
+//                      "models": [ { model, predicted_best, regret, cross_validated, cross_validated_low,
+//                                    cross_validated_high, hit, advised, advised_regret, advised_cross_validated,
+//                                    predicted_us } ],
 //                      "hypotheses": [ { hypothesis, predicted_us } ] } ],
 //     "graphs": [ { "job": its fields, kernel_us, "streams": [ { streams, measured_us, predicted_us } ], "graph": the
 //                   same of the job as a graph of so many chains } ],
 //     "in_turn": { splits, error: { ... } } of jobs whose chunks took turns in fewer streams,
 //     "others": workloads that are in no score: fewer than three cuts, or streams made for the job }
+//   cross_validated is the regret without the luck of the least time, null for jobs measured in one round; `worse`
+//   counts the choices whose interval is above 0. npgpu/regret.hpp has the definition.
 //   A point's predicted_us and a workload's predicted_best and regret are the simulator's. A model's and a hypothesis'
 //   predicted_us is a list as long as "points"; null where a model only chooses, or had nothing to be fitted to.
 //
@@ -35,7 +40,7 @@
 //     "candidates": [ { streams, time_us } ],
 //     "timeline": [ { stage, chunk, queue, server, start_us, end_us } ] }
 //   A simulation's times are from the first stream's creation.
-#include "netpipe/report/json.hpp"
+#include "netpipe/report/regret.hpp"
 
 namespace npgpu {
 
@@ -61,7 +66,10 @@ Json workload(const WorkloadScore& w) {
   }
   const Json models = array_of(w.models, [](const ModelPrediction& p) {
     return Json({entry("model", p.model), entry("predicted_best", p.predicted_best), entry("regret", p.regret),
-                 entry("hit", p.hit), entry("advised", p.advised), entry("advised_regret", p.advised_regret),
+                 entry("cross_validated", p.cross_validated.value), entry("cross_validated_low", p.cross_validated.low),
+                 entry("cross_validated_high", p.cross_validated.high), entry("hit", p.hit),
+                 entry("advised", p.advised), entry("advised_regret", p.advised_regret),
+                 entry("advised_cross_validated", p.advised_cross_validated.value),
                  entry("predicted_us", p.predicted_us)});
   });
   const Json hypotheses = array_of(w.hypotheses, [](const Hypothesis& h) {
@@ -141,8 +149,10 @@ void evaluation_json(std::ostream& out, const Evaluation& e, std::span<const Gra
   const Json models = array_of(e.models, [](const ModelScore& m) {
     return Json({entry("model", m.model), entry("source", m.source), entry("fitted", m.fitted),
                  entry("workloads", m.workloads), entry("error", spread(m.error)), entry("regret", spread(m.regret)),
-                 entry("advised_regret", spread(m.advised_regret)), entry("hits", m.hits), entry("r2", m.r2),
-                 entry("rmse_us", m.rmse_us)});
+                 entry("advised_regret", spread(m.advised_regret)),
+                 entry("cross_validated", cross_validated_json(m.cross_validated)),
+                 entry("advised_cross_validated", cross_validated_json(m.advised_cross_validated)),
+                 entry("hits", m.hits), entry("r2", m.r2), entry("rmse_us", m.rmse_us)});
   });
   const Json json({entry("document", "npgpu-evaluation"), entry("version", 1), entry("device_name", e.device_name),
                    entry("simulated", e.simulated), entry("models", models),

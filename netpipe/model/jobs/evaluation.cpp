@@ -65,6 +65,8 @@ ModelPrediction predict(const Baseline& b, const KnownWorkload& s, std::size_t o
   const std::size_t advised = model_us.empty() ? chosen : fewest_within(s.workload->streams, model_us, worth_nothing);
   p.advised = s.workload->streams[advised];
   p.advised_regret = times[advised].value / times[best].value - 1;
+  p.cross_validated = cross_validated_regret(s.workload->us_by_round, chosen);
+  p.advised_cross_validated = cross_validated_regret(s.workload->us_by_round, advised);
   return p;
 }
 
@@ -76,6 +78,7 @@ ModelScore score(const Baseline& b, const std::vector<WorkloadScore>& workloads)
   result.fitted = b.fitted;
   result.workloads = static_cast<std::uint32_t>(workloads.size());
   std::vector<double> errors, regrets, advised, measured, residuals;
+  std::vector<Estimate> validated, advised_validated;
   double hits = 0;
   for (const WorkloadScore& w : workloads) {
     const ModelPrediction& p = w.models.back();
@@ -90,11 +93,15 @@ ModelScore score(const Baseline& b, const std::vector<WorkloadScore>& workloads)
     errors.insert(errors.end(), own.begin(), own.end());
     regrets.push_back(p.regret);
     advised.push_back(p.advised_regret);
+    validated.push_back(p.cross_validated);
+    advised_validated.push_back(p.advised_cross_validated);
     hits += p.hit;
   }
   result.error = spread_of(errors);
   result.regret = spread_of(regrets);
   result.advised_regret = spread_of(advised);
+  result.cross_validated = cross_validated(validated);
+  result.advised_cross_validated = cross_validated(advised_validated);
   if (!workloads.empty()) result.hits = hits / static_cast<double>(workloads.size());
   double mean = 0, total = 0, left = 0;
   for (const double t : measured) mean += t / static_cast<double>(measured.size());
@@ -108,7 +115,7 @@ ModelScore score(const Baseline& b, const std::vector<WorkloadScore>& workloads)
 // Every whole job with copies and a kernel that was measured unsplit and split, and issued in this way: those that are
 // scored, with pooled streams and split in three ways or more, or the others.
 std::vector<MeasuredWorkload> split_jobs(const Trace& trace, Issuing issue, bool scored) {
-  std::map<JobStep, std::map<std::uint32_t, Estimate>> found;
+  std::map<JobStep, std::map<std::uint32_t, JobSummary>> found;
   for (const JobSeries& series : trace.of<Jobs>()) {
     const JobCase& c = series.question;
     if (c.issue != issue || c.gating != Gating::open || c.order == Order::independent || c.workload == Workload::none)
@@ -118,16 +125,17 @@ std::vector<MeasuredWorkload> split_jobs(const Trace& trace, Issuing issue, bool
       if ((!s.job.bytes_in && !s.job.bytes_out) || !s.job.kernel_bytes) continue;
       JobShape unsplit = s.job;
       unsplit.chunks = unsplit.streams = 1;
-      found[{c, unsplit}].emplace(s.job.chunks, s.time_us);
+      found[{c, unsplit}].emplace(s.job.chunks, s);
     }
   }
   std::vector<MeasuredWorkload> all;
   for (const auto& [step, times] : found) {
     if (!times.count(1) || times.size() < 2) continue;
-    MeasuredWorkload w{step.question, step.axes, {}, {}};
-    for (const auto& [n, t] : times) {
+    MeasuredWorkload w{step.question, step.axes, {}, {}, {}};
+    for (const auto& [n, measured] : times) {
       w.streams.push_back(n);
-      w.time_us.push_back(t);
+      w.time_us.push_back(measured.time_us);
+      w.us_by_round.push_back(measured.us_by_round);
     }
     if ((w.question.pool == StreamPool::pooled && w.streams.size() >= 4) == scored) all.push_back(std::move(w));
   }

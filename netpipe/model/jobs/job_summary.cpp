@@ -28,6 +28,7 @@ JobSummary summarized(const JobSeries& series, const JobPoint& point) {
   const ByVisit us = column_of(series.question.gating == Gating::gated ? &JobSample::device_us : &JobSample::host_us);
   s.trials = static_cast<std::uint32_t>(model::all_of(us).size());
   model::set_times(s, us, series.drift);
+  s.us_by_round = model::by_round(point, us);
   if (s.trials == 0) return s;
   s.issue_us = median_over_visits(column_of(&JobSample::issue_us), "us").value;
   s.create_us = median_over_visits(column_of(&JobSample::create_us), "us").value;

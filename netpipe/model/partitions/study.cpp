@@ -52,6 +52,7 @@ PartitionChoice choice_of(const std::string& model, std::optional<std::uint32_t>
   const Estimate& chosen = row.time_us[static_cast<std::size_t>(at - row.streams.begin())];
   const std::size_t best = best_of(row.time_us);
   c.regret = regret_of(chosen, row.time_us[best], *streams == row.best);
+  c.cross_validated = cross_validated_regret(row.us_by_round, static_cast<std::size_t>(at - row.streams.begin()));
   // Where no interval is known, equal times only.
   const double low = std::isfinite(chosen.low) ? chosen.low : chosen.value;
   const double high = std::isfinite(row.time_us[best].high) ? row.time_us[best].high : row.time_us[best].value;
@@ -65,6 +66,7 @@ PartitionRow row_of(std::uint64_t size, const SizeRuns& runs) {
   for (const auto& [n, summary] : runs.whole) {
     row.streams.push_back(n);
     row.time_us.push_back(summary.time_us);
+    row.us_by_round.push_back(summary.us_by_round);
   }
   row.best = row.streams[best_of(row.time_us)];
   row.stage2_us = runs.whole.begin()->second.stage2_us;
@@ -154,6 +156,7 @@ PartitionScore score_of(const std::string& source, const std::vector<PartitionRo
   PartitionScore s;
   s.source = source;
   std::vector<double> regrets, errors;
+  std::vector<Estimate> validated;
   double hits = 0;
   for (const PartitionRow& row : rows) {
     const PartitionChoice& c = row.choices[model];
@@ -161,11 +164,13 @@ PartitionScore score_of(const std::string& source, const std::vector<PartitionRo
     if (!c.streams) continue;
     ++s.sizes;
     regrets.push_back(c.regret.value);
+    validated.push_back(c.cross_validated);
     hits += c.hit;
     for (std::size_t i = 1; i < c.predicted_us.size(); ++i)
       errors.push_back(std::abs(c.predicted_us[i] / row.time_us[i].value - 1));
   }
   s.regret = spread_of(regrets);
+  s.cross_validated = cross_validated(validated);
   s.error = spread_of(errors);
   if (s.sizes) s.hits = hits / s.sizes;
   return s;

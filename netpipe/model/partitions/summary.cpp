@@ -23,13 +23,15 @@ PartitionSummary summarized(const PartitionSeries& series, const PartitionPoint&
     s.why = s.time_us.method = "results were wrong";
     return s;
   }
+  const auto column_of = [&](double PartitionSample::*column) {
+    return values_of(series, point,
+                     [column](const PartitionSample& one) { return one.*column >= 0 ? one.*column : not_measured; });
+  };
   const auto median_of = [&](double PartitionSample::*column) {
-    return model::time_over_visits(
-        values_of(series, point,
-                  [column](const PartitionSample& one) { return one.*column >= 0 ? one.*column : not_measured; }),
-        series.drift);
+    return model::time_over_visits(column_of(column), series.drift);
   };
   s.time_us = median_of(&PartitionSample::host_us);
+  s.us_by_round = model::by_round(point, column_of(&PartitionSample::host_us));
   s.stage2_us = median_of(&PartitionSample::stage2_us);
   for (std::size_t i = 0; i < stage_columns.size(); ++i) s.stages_us[i] = median_of(stage_columns[i]);
   for (const auto* visit : point.visits)

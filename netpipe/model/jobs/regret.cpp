@@ -1,0 +1,63 @@
+#include "npgpu/regret.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "netpipe/model/medians.hpp"
+
+namespace npgpu {
+
+namespace {
+
+// The median over all visits but that of one round; nothing where there is no other, or none of that round.
+std::optional<double> time_without(const ByRound& us, std::uint32_t round) {
+  if (!us.contains(round) || us.size() < 2) return std::nullopt;
+  std::vector<double> others;
+  for (const auto& [at, time] : us)
+    if (at != round) others.push_back(time);
+  return median(others);
+}
+
+}  // namespace
+
+Estimate cross_validated_regret(std::span<const ByRound> alternatives, std::size_t chosen) {
+  ByVisit ratios;
+  for (const auto& [round, chosen_us] : alternatives[chosen]) {
+    double least = not_measured, best_us = not_measured;
+    for (const ByRound& one : alternatives)
+      if (const auto us = time_without(one, round); us && !(*us >= least)) {
+        least = *us;
+        best_us = one.at(round);
+      }
+    if (std::isfinite(best_us)) ratios.push_back({chosen_us / best_us});
+  }
+  if (ratios.size() < 2) return {.unit = "1", .method = "fewer than two rounds measured the choice and others"};
+  Estimate e = median_over_visits(ratios, "1");
+  for (double* part : {&e.value, &e.low, &e.high}) *part -= 1;
+  e.method = "each visit compares the choice with the best of the others: " + e.method;
+  return e;
+}
+
+CrossValidated cross_validated(std::span<const Estimate> regrets) {
+  std::vector<double> values;
+  CrossValidated all;
+  for (const Estimate& e : regrets) {
+    if (std::isnan(e.value)) continue;
+    values.push_back(e.value);
+    all.worse += e.low > 0;
+  }
+  all.choices = static_cast<std::uint32_t>(values.size());
+  if (values.empty()) return all;
+  std::ranges::sort(values);
+  // The least that so many of 100 are not greater than, as in spread_of(); from below for the 5th.
+  const std::size_t rank = (95 * values.size() + 99) / 100;
+  all.mean = model::mean_of(values);
+  all.median = median(values);
+  all.p5 = values[values.size() - rank];
+  all.p95 = values[rank - 1];
+  return all;
+}
+
+}  // namespace npgpu

@@ -1,0 +1,42 @@
+#include "netpipe/report/regret.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace npgpu {
+
+namespace {
+
+std::string percent_cell(double part) { return std::isfinite(part) ? fmt::format("{:.2f}", 100 * part) : "-"; }
+
+}  // namespace
+
+void cross_validated_text(Page& page, const std::string& what, const std::vector<NamedRegret>& all) {
+  page.text += '\n';
+  if (std::ranges::all_of(all, [](const NamedRegret& one) { return one.regret.choices == 0; }))
+    return page.note("There is no cross-validated regret: it takes " + what +
+                     " that were measured in two rounds or more.");
+  Table table({left("regret, cross-validated"), right(what), right("mean %"), right("median %"), right("p5"),
+               right("p95"), right("worse", 1)});
+  for (const auto& [name, r] : all)
+    if (r.choices)
+      table.row({name, std::to_string(r.choices), percent_cell(r.mean), percent_cell(r.median), percent_cell(r.p5),
+                 percent_cell(r.p95), std::to_string(r.worse)});
+  page.rows(table);
+  page.note(
+      "Cross-validated: each round is left out in turn. The others say which number is best, and the round left out "
+      "times that number and the model's. The regret above is over the least of noisy times, so that even perfect "
+      "advice has some; this one is nearly free of that bias. Below 0 the model's number was better than the one that "
+      "the other rounds found. Noise widens both tails alike, and p5 shows by how much. worse: " +
+      what + " whose 95 % interval is above 0.");
+  page.note_left_out(table);
+}
+
+Json cross_validated_json(const CrossValidated& r) {
+  return Json({entry("choices", r.choices), entry("mean", r.mean), entry("median", r.median), entry("p5", r.p5),
+               entry("p95", r.p95), entry("worse", r.worse)});
+}
+
+}  // namespace npgpu

@@ -1,0 +1,22 @@
+// Cross-validated regrets, as a table and as JSON; npgpu/regret.hpp says what they are.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "netpipe/report/json.hpp"
+#include "netpipe/report/layout.hpp"
+#include "npgpu/regret.hpp"
+
+namespace npgpu {
+
+struct NamedRegret {
+  std::string name;
+  CrossValidated regret;
+};
+// A row each, and what it means. `what`: "jobs", "sizes". Nothing has one: a sentence that says why.
+void cross_validated_text(Page&, const std::string& what, const std::vector<NamedRegret>&);
+
+Json cross_validated_json(const CrossValidated&);
+
+}  // namespace npgpu
