@@ -106,6 +106,7 @@ TEST_CASE("a library's headers stay in the room that owns them") {
     if (starts(one.header, "hdf5") || starts(one.header, "H5")) CHECK(from == "trace");
     if (starts(one.header, "boost/program_options")) CHECK(from == "cli");
     if (starts(one.header, "mpi")) CHECK(one.file == "netpipe/ranks/mpi.cpp");
+    if (starts(one.header, "ucp/") || starts(one.header, "ucs/")) CHECK(one.file == "netpipe/ranks/ucx.cpp");
     if (starts(one.header, "hwloc")) CHECK(from == "devices/host");
     if (starts(one.header, "cuda") || starts(one.header, "cooperative_groups") || starts(one.header, "nvml")) {
       const bool module = starts(one.file, "netpipe/modules/cu");

@@ -47,7 +47,7 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"LIST",
         "How a copy between two devices reaches the other one's memory. write: the source's device writes. read: the "
         "target's device reads. staged: neither sees the other, and the driver takes the bytes through the host. Of "
-        "messages between ranks, write: the MPI library takes both ends as they are. staged: through host memory in "
+        "messages between ranks, write: MPI or UCX takes both ends as they are. staged: through host memory in "
         "chunks."}},
       {"chunk",
        {"LIST",

@@ -21,8 +21,6 @@ namespace npgpu::cli {
 
 namespace {
 
-constexpr const char* the_module = "mpi";
-
 // "cuda" is the GPU of the rank: the first rank of a node has the first.
 DeviceInfo device_of_rank(const std::string& word, int local_rank) {
   for (const auto& family : devices::families()) {
@@ -46,7 +44,7 @@ std::vector<TransferCase> cases_between(const Options& options, const ranks::Pla
     throw Error(ErrorKind::usage, "--device: " + ranks::text_of(source) + " and " + ranks::text_of(target) +
                                       ": both ends must be hosts, or both GPUs");
   std::vector<TransferCase> all;
-  TransferCase c = ranks::rank_case(source, target);
+  TransferCase c = ranks::rank_case(source, target, options.text("module"));
   for (const Direction direction : names_or(options, "direction", c.direction))
     if (direction != c.direction)
       throw Error(ErrorKind::usage,
@@ -93,7 +91,7 @@ Plan plan_of(const Options& options, ranks::Company& all) {
   if (device.simulated)
     throw Error(ErrorKind::usage, "--device " + device.id + ": simulated devices send no messages: use host or cuda");
   const std::vector<std::string> ends = all.everyone().of_all(device.id);
-  const Module& module = module_named(the_module);
+  const Module& module = module_named(options.text("module"));
   Plan plan;
   for (const int partner : ranks::partners_of(all.rank(), all.size())) {
     const int low = std::min(all.rank(), partner), high = std::max(all.rank(), partner);
@@ -167,7 +165,9 @@ int measure_as_rank(const Options& given, ranks::Company& all) {
   };
   if (all.size() < 2)
     throw Error(ErrorKind::usage,
-                "--module mpi needs two ranks or more, and this job has one: mpirun -n 2 npgpu transfer --module mpi");
+                fmt::format("--module {0} needs two ranks or more, and this job has one: mpirun -n 2 npgpu transfer "
+                            "--module {0}",
+                            given.text("module")));
   if (const auto code = attempt([&] { options = measure_options(given); })) return *code;
   const std::string output = all.everyone().of_leader(options.output);
   options.output = of_rank(output, all.rank());
@@ -213,9 +213,9 @@ int measure_as_rank(const Options& given, ranks::Company& all) {
 }
 
 // Where one of them does not come there is no trace yet, and who is here cannot end MPI without it.
-ranks::Company& met(const ranks::Patience& patience) {
+ranks::Company& met(const std::string& module, const ranks::Patience& patience) {
   try {
-    return ranks::meet(patience);
+    return ranks::meet(module, patience);
   } catch (const Parted& e) {
     std::cerr << "npgpu: " << e.what() << '\n' << std::flush;
     ranks::world().abort(exit_code_of(e.kind()));
@@ -229,19 +229,31 @@ bool is_between_ranks(const Options& options) {
   const auto names = options.maybe("module");
   if (!names) return false;
   const std::vector<std::string> all = split_words("module", *names);
-  if (std::ranges::find(all, the_module) == all.end()) return false;
-  if (all.size() > 1)
-    throw Error(ErrorKind::usage, "--module " + *names +
-                                      ": mpi measures between ranks, and the others within one: "
-                                      "name it alone");
-  return true;
+  for (const std::string& one : all) {
+    const Module* const module = find_module(one);
+    if (!module || module->device_kind() != "ranks") continue;
+    if (all.size() > 1)
+      throw Error(ErrorKind::usage,
+                  fmt::format("--module {}: {} measures between ranks, through one library in a job: name it alone",
+                              *names, one));
+    return true;
+  }
+  return false;
 }
 
 int measure_between_ranks(const Options& options) {
   ranks::Patience patience;
   patience.until_parted = parse_duration("rank-timeout", options.text("rank-timeout"));
   patience.stopped = stop_asked;
-  ranks::Company& all = met(patience);
+  ranks::Company* here = nullptr;
+  try {
+    here = &met(options.text("module"), patience);
+  } catch (const Error& e) {
+    // All ranks fail alike, and the first says why.
+    if (!ranks::is_open() || ranks::world().rank() == 0) throw;
+    return exit_code_of(e.kind());
+  }
+  ranks::Company& all = *here;
   catch_signals();  // after MPI, which may have handlers of its own
   try {
     return measure_as_rank(options, all);

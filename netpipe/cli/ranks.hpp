@@ -1,4 +1,4 @@
-// npgpu transfer --module mpi: the same program in every rank of a job.
+// npgpu transfer --module mpi, or ucx: the same program in every rank of a job.
 #pragma once
 
 #include "netpipe/cli/options.hpp"

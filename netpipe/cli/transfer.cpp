@@ -125,8 +125,8 @@ Command transfer() {
       "transfer",
       "measure memory copies over sizes, one case or many",
       "Measures memory copies over sizes. Where options take lists, every combination that can run is measured; why "
-      "the others cannot is printed. With --module mpi, started by mpirun or srun, it measures messages between the "
-      "ranks of a job: every rank with every other one, each with one at a time. Rank 0 prints; each rank writes a "
+      "the others cannot is printed. With --module mpi or ucx, started by mpirun or srun, it measures messages between "
+      "the ranks of a job: every rank with every other one, each with one at a time. Rank 0 prints; each rank writes a "
       "trace, NAME-rank0.h5 and so on, and npgpu merge puts them into one file.",
       {},
       {"npgpu transfer --direction h2d,d2h --memory pinned,pageable", "npgpu transfer --device host --end 1MiB",

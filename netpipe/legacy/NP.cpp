@@ -51,11 +51,13 @@ void meet_the_other(int argc, char** argv) {
     else if (word.starts_with(name) && word.substr(name.size()).starts_with('=')) text = argv[i] + name.size() + 1;
     if (text) patience.until_parted = Seconds{static_cast<double>(whole("rank-timeout", text))};
   }
-  if (const int size = ranks::meet(patience).size(); size != 2)
+  if (const int size = ranks::meet(module_name, patience).size(); size != 2)
     throw Error(ErrorKind::usage,
                 fmt::format("it takes two ranks, and there {} {}: mpirun -n 2 NPmpi", size == 1 ? "is" : "are", size));
 }
-TransferCase usual_case(const std::string& device, Direction) { return ranks::rank_case({device, 0}, {device, 1}); }
+TransferCase usual_case(const std::string& device, Direction) {
+  return ranks::rank_case({device, 0}, {device, 1}, module_name);
+}
 bool is_silent() { return ranks::have_met() && ranks::company().rank() != 0; }
 // The other rank waits for this one, and cannot be told otherwise.
 void part(int code) {

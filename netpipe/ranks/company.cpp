@@ -23,13 +23,43 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
+// Both reach the same ranks by the same numbers; where one rank fails, all throw what it says.
+AddressedWorld& connected_world(World& launcher, Group& everyone, std::string_view module) {
+  AddressedWorld* world = nullptr;
+  std::string address;
+  const auto together = [&](auto&& work) {
+    std::string mine;
+    try {
+      work();
+    } catch (const Error& e) {
+      mine = e.what();
+    }
+    const std::vector<std::string> said = everyone.of_all(mine);
+    // What all say alike, for want of a library, is nobody's in particular.
+    if (std::ranges::all_of(said, [&](const std::string& one) { return one == said[0]; })) return said[0];
+    for (std::size_t i = 0; i < said.size(); ++i)
+      if (!said[i].empty()) return everyone.who(i) + ": " + said[i];
+    return std::string();
+  };
+  std::string failure = together([&] {
+    world = &world_over(launcher, module);
+    address = world->address();
+  });
+  if (!failure.empty()) throw Error(ErrorKind::usage, failure);
+  const std::vector<std::string> addresses = everyone.of_all(address);
+  failure = together([&] { world->connect(addresses); });
+  if (!failure.empty()) throw Error(ErrorKind::failed, failure);
+  return *world;
+}
+
 }  // namespace
 
-Company::Company(Patience patience) : world_(ranks::world(patience.until_parted)), patience_(std::move(patience)) {
-  std::vector<int> all(static_cast<std::size_t>(world_.size()));
+Company::Company(std::string_view module, Patience patience)
+    : world_(&ranks::world(patience.until_parted, module)), patience_(std::move(patience)) {
+  std::vector<int> all(static_cast<std::size_t>(world_->size()));
   std::iota(all.begin(), all.end(), 0);
   for (const int rank : all) names_.push_back(fmt::format("rank {}", rank));
-  everyone_ = std::make_unique<Group>(world_, all, names_, patience_);
+  everyone_ = std::make_unique<Group>(*world_, all, names_, patience_);
   if (size() < 2) return;
   const std::string here = host_name();
   const std::vector<std::string> said = everyone_->of_all(fmt::format("{} {}", ::getpid(), here));
@@ -41,7 +71,10 @@ Company::Company(Patience patience) : world_(ranks::world(patience.until_parted)
     host::count_as_own(std::atol(said[i].c_str()));
     local_rank_ += static_cast<int>(i) < rank();
   }
-  everyone_ = std::make_unique<Group>(world_, all, names_, patience_);
+  everyone_ = std::make_unique<Group>(*world_, all, names_, patience_);
+  if (module == "mpi") return;
+  world_ = &connected_world(*world_, *everyone_, module);
+  everyone_ = std::make_unique<Group>(*world_, all, names_, patience_);
 }
 
 Group& Company::with(int partner) {
@@ -51,7 +84,7 @@ Group& Company::with(int partner) {
     Patience patience = patience_;
     patience.until_parted *= std::max(1, size() - 1);
     patience.until_said *= std::max(1, size() - 1);
-    pair = std::make_unique<Group>(world_, std::vector{std::min(rank(), partner), std::max(rank(), partner)}, names_,
+    pair = std::make_unique<Group>(*world_, std::vector{std::min(rank(), partner), std::max(rank(), partner)}, names_,
                                    std::move(patience));
   }
   return *pair;
@@ -61,12 +94,12 @@ Facts Company::facts() {
   Facts facts{{"rank", std::int64_t{rank()}},
               {"ranks", std::int64_t{size()}},
               {"local_rank", std::int64_t{local_rank_}},
-              {"library", world_.library()},
-              {"takes_device_memory", std::int64_t{world_.takes_device_memory()}}};
+              {"library", world_->library()},
+              {"takes_device_memory", std::int64_t{world_->takes_device_memory()}}};
   for (int round = 0; round < rounds_of(size()); ++round) {
     const auto partner = partner_of(rank(), size(), round);
     if (!partner) continue;
-    const ClockOffset clock = clock_offset(world_, with(*partner));
+    const ClockOffset clock = clock_offset(*world_, with(*partner));
     const std::string prefix = fmt::format("rank{}_", *partner);
     facts.emplace_back(prefix + "is", name(*partner));
     // Of the steady clocks: what has to be added to the partner's for this rank's.
@@ -94,13 +127,13 @@ void Company::recall_chunks(const Facts& facts) {
         if (const auto choice = parse_choice(text_fact(facts, name))) with(partner).chunks[name] = *choice;
 }
 
-Company& meet(const Patience& patience) {
-  if (!met) met = std::make_unique<Company>(patience);
+Company& meet(std::string_view module, const Patience& patience) {
+  if (!met) met = std::make_unique<Company>(module, patience);
   return *met;
 }
 
 Company& company() {
-  if (!met) throw Error(ErrorKind::usage, "--module mpi: only npgpu transfer measures between ranks");
+  if (!met) throw Error(ErrorKind::usage, "messages between ranks are measured by npgpu transfer only");
   return *met;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "netpipe/ranks/group.hpp"
@@ -13,13 +14,13 @@ namespace npgpu::ranks {
 
 class Company {
  public:
-  // Opens the world, and returns when all ranks are here; called by all. Those of the same host are no strangers to
-  // each other: what they compute does not disturb.
-  explicit Company(Patience);
+  // Opens the world of a module, and returns when all ranks are here; called by all. Where one of them cannot, all
+  // throw the same. Those of the same host are no strangers to each other: what they compute does not disturb.
+  Company(std::string_view module, Patience);
 
-  World& world() { return world_; }
-  int rank() const { return world_.rank(); }
-  int size() const { return world_.size(); }
+  World& world() { return *world_; }
+  int rank() const { return world_->rank(); }
+  int size() const { return world_->size(); }
   // How many ranks before this one are on its host.
   int local_rank() const { return local_rank_; }
   const std::string& name(int rank) const { return names_[static_cast<std::size_t>(rank)]; }
@@ -32,7 +33,7 @@ class Company {
   void recall_chunks(const Facts&);
 
  private:
-  World& world_;
+  World* world_;
   Patience patience_;
   std::vector<std::string> names_;
   int local_rank_ = 0;
@@ -41,7 +42,7 @@ class Company {
 };
 
 // The one of this process; meet() first.
-Company& meet(const Patience&);
+Company& meet(std::string_view module, const Patience&);
 Company& company();
 bool have_met();
 

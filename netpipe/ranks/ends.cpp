@@ -16,9 +16,9 @@ std::optional<Place> parse_place(const std::string& text) {
   return place;
 }
 
-TransferCase rank_case(const Place& source, const Place& target) {
+TransferCase rank_case(const Place& source, const Place& target, std::string_view module) {
   const bool on_hosts = source.device == "host" && target.device == "host";
-  return {.module = "mpi",
+  return {.module = std::string(module),
           .source = text_of(source),
           .target = text_of(target),
           .pattern = Pattern::pingpong,

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "npgpu/transfer.hpp"
 
@@ -17,6 +18,6 @@ std::string text_of(const Place&);
 std::optional<Place> parse_place(const std::string&);
 
 // A message between the memories of two ranks. `chunk_bytes`: see TransferCase.
-TransferCase rank_case(const Place& source, const Place& target);
+TransferCase rank_case(const Place& source, const Place& target, std::string_view module = "mpi");
 
 }  // namespace npgpu::ranks

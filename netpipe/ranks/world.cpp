@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <cctype>
 #include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
@@ -23,15 +24,44 @@ namespace {
 #ifndef NPGPU_LIBRARY_FOLDER
 #define NPGPU_LIBRARY_FOLDER "lib"
 #endif
-constexpr const char* library_name = "libnpgpu_mpi.so";
 World* opened = nullptr;
 
-// NPGPU_MPI_LIBRARY alone, or beside the program, and where it is installed.
-std::vector<std::string> places() {
-  if (const char* named = std::getenv("NPGPU_MPI_LIBRARY")) return {named};
+std::string upper_case(std::string text) {
+  for (char& letter : text) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  return text;
+}
+
+// The one that the variable names, alone; or beside the program, and where it is installed.
+std::vector<std::string> places(const std::string& variable, const std::string& library) {
+  if (const char* named = std::getenv(variable.c_str())) return {named};
   std::error_code ignored;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  return {program / library_name, program / ".." / NPGPU_LIBRARY_FOLDER / "npgpu" / library_name};
+  return {program / library, program / ".." / NPGPU_LIBRARY_FOLDER / "npgpu" / library};
+}
+
+// A function of libnpgpu_<name>.so. `asked` begins the sentence where there is none. MPI libraries load parts of their
+// own, which look for its symbols among all: RTLD_GLOBAL.
+void* entry_of(const std::string& name, const char* function, const std::string& asked, int scope) {
+  const std::string upper = upper_case(name), variable = "NPGPU_" + upper + "_LIBRARY";
+  std::string why;
+  for (const std::string& place : places(variable, "libnpgpu_" + name + ".so")) {
+    if (!std::filesystem::exists(place)) {
+      why += (why.empty() ? "there is no " : " and no ") + place;
+      continue;
+    }
+    void* const handle = dlopen(place.c_str(), RTLD_NOW | scope);  // held as long as the process
+    if (!handle)
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: {}: install the {} that npgpu was built for, or name a library that was built for "
+                              "the one here with {}",
+                              asked, dlerror(), upper, variable));
+    void* const entry = dlsym(handle, function);
+    if (!entry) throw Error(ErrorKind::usage, asked + ": " + place + " is no library of npgpu");
+    return entry;
+  }
+  throw Error(ErrorKind::usage,
+              fmt::format("{}: {}: build npgpu where {} (-DNPGPU_{}=ON), or name the library with {}", asked, why,
+                          name == "mpi" ? "an MPI with mpicxx is" : upper + " is", upper, variable));
 }
 
 // A rank that waits within MPI_Init for one that never comes does not return, and may not call MPI_Abort either. This
@@ -58,37 +88,28 @@ class Watchdog {
   std::jthread thread_;  // stopped, and waited for, when MPI has begun
 };
 
-World* open() {
+World* open(std::string_view module) {
   if (npgpu_ranks_world) return npgpu_ranks_world();
-  std::string why;
-  for (const std::string& place : places()) {
-    if (!std::filesystem::exists(place)) {
-      why += (why.empty() ? "there is no " : " and no ") + place;
-      continue;
-    }
-    // MPI libraries load parts of their own, which look for its symbols among all.
-    void* const handle = dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL);  // held as long as the process
-    if (!handle) throw Error(ErrorKind::usage, std::string("--module mpi: ") + dlerror());
-    using Open = World* (*)();
-    const auto entry = reinterpret_cast<Open>(dlsym(handle, "npgpu_ranks_world"));
-    if (!entry) throw Error(ErrorKind::usage, "--module mpi: " + place + " is no library of npgpu");
-    return entry();
-  }
-  throw Error(ErrorKind::usage, "--module mpi: " + why +
-                                    ": build npgpu where an MPI with mpicxx is (-DNPGPU_MPI=ON), or name the library "
-                                    "with NPGPU_MPI_LIBRARY");
+  const std::string asked = fmt::format("--module {}{}", module, module == "mpi" ? "" : " begins through MPI");
+  return reinterpret_cast<World* (*)()>(entry_of("mpi", "npgpu_ranks_world", asked, RTLD_GLOBAL))();
 }
 
 }  // namespace
 
-World& world(Seconds patience) {
+World& world(Seconds patience, std::string_view module) {
   if (!opened) {
     const Watchdog watchdog(patience);
-    opened = open();
+    opened = open(module);
   }
   return *opened;
 }
 
 bool is_open() { return opened != nullptr; }
+
+AddressedWorld& world_over(World& launcher, std::string_view module) {
+  using Open = AddressedWorld* (*)(World&);
+  const std::string name(module);
+  return *reinterpret_cast<Open>(entry_of(name, "npgpu_ranks_world_over", "--module " + name, RTLD_LOCAL))(launcher);
+}
 
 }  // namespace npgpu::ranks

@@ -1,11 +1,13 @@
-// The processes of a parallel job, and messages between them. The program is not linked with MPI: what MPI does is in a
-// library of its own (mpi.cpp), which is opened when it is asked for. Tests have a world of threads.
+// The processes of a parallel job, and messages between them. The program is not linked with MPI or UCX: each is called
+// in a library of its own (mpi.cpp, ucx.cpp), which is opened when it is asked for. Tests have a world of threads.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "npgpu/units.hpp"
 
@@ -45,14 +47,26 @@ class World {
   virtual bool takes_device_memory() const = 0;  // the library says that buffers may be in a GPU's memory
 };
 
-// The world of this process; opened, and MPI initialized, when it is first asked for. Throws Error(usage) where the
-// library of this build is missing, with what would bring it. MPI begins when all ranks of the job have: where it has
-// not after `patience`, because one of them never does, the process ends with one sentence and exit code 1.
-World& world(Seconds patience = Seconds{60});
+// A world that begins within another one. Its library starts no processes: the launcher's world has started them,
+// carries their addresses, and ends them. Until all are connected no message may be sent.
+class AddressedWorld : public World {
+ public:
+  virtual std::string address() const = 0;                              // bytes by which other ranks reach this one
+  virtual void connect(const std::vector<std::string>& addresses) = 0;  // those of all ranks, in their order
+};
+
+// The world that MPI gives; opened, and MPI initialized, when it is first asked for. Throws Error(usage) where the
+// library of this build is missing, with what would bring it for `module`. MPI begins when all ranks of the job have:
+// where it has not after `patience`, because one of them never does, the process ends with one sentence and exit
+// code 1.
+World& world(Seconds patience = Seconds{60}, std::string_view module = "mpi");
 // It was asked for, and there is one.
 bool is_open();
+// The world of another module than mpi, in its library libnpgpu_<module>.so. Throws Error(usage) as world() does.
+AddressedWorld& world_over(World& launcher, std::string_view module);
 
 }  // namespace npgpu::ranks
 
-// What the library has; NPmpi is linked with it.
+// What the libraries have, the first MPI's and the second any other one; NPmpi is linked with the first.
 extern "C" npgpu::ranks::World* npgpu_ranks_world();
+extern "C" npgpu::ranks::AddressedWorld* npgpu_ranks_world_over(npgpu::ranks::World& launcher);

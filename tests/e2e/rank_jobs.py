@@ -1,0 +1,106 @@
+"""Jobs of several ranks on this machine, for the tests of modules that send messages."""
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import h5py
+
+from npgpu_run import PROGRAM
+
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                   OMPI_MCA_rmaps_base_oversubscribe="1", PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe")
+QUICK = ["--schedule", "classic", "--trials", "2", "--repeats", "20"]
+
+
+def need(*modules):
+    """Ends the test where there is no mpirun, or no library of a module."""
+    if not shutil.which("mpirun"):
+        print("skipped: there is no mpirun")
+        sys.exit(77)
+    for module in modules:
+        library = os.path.join(os.path.dirname(PROGRAM), f"libnpgpu_{module}.so")
+        if not os.path.exists(library):
+            print(f"skipped: this build has no {library}")
+            sys.exit(77)
+
+
+class Jobs:
+    """Jobs of one module."""
+
+    def __init__(self, module, check):
+        self.module, self.check = module, check
+
+    def job(self, ranks, *arguments, env=None, cwd=None):
+        return subprocess.run(["mpirun", "-n", str(ranks), PROGRAM, "transfer", "--module", self.module,
+                               *map(str, arguments)],
+                              env={**ENVIRONMENT, **(env or {})}, cwd=cwd, timeout=200, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True)
+
+    def begun(self, where, *arguments, fresh=True):
+        """A job of two ranks that takes long, once both have saved a point; and the process of each rank."""
+        traces = [os.path.join(where, f"long-rank{rank}.h5") for rank in (0, 1)]
+        before = [0 if fresh else os.stat(path).st_mtime_ns for path in traces]
+        for path in traces:
+            if fresh and os.path.exists(path):
+                os.remove(path)
+        process = subprocess.Popen(["mpirun", "-n", "2", PROGRAM, "transfer", "--module", self.module, "--start",
+                                    "1", "--end", "64KiB", "--rounds", "500", "--output", "long.h5", *arguments], cwd=where,
+                                   env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        until = time.monotonic() + 60
+        while not all(os.path.exists(path) and os.stat(path).st_mtime_ns > old for path, old in zip(traces, before)):
+            if time.monotonic() > until or process.poll() is not None:
+                print("FAILED: no trace of a job that was begun", process.communicate())
+                sys.exit(1)
+            time.sleep(0.05)
+        pids = {}
+        for entry in os.listdir("/proc"):
+            if not entry.isdigit():
+                continue
+            try:
+                with open(f"/proc/{entry}/environ", "rb") as file:
+                    words = file.read().split(b"\0")
+                mine = os.readlink(f"/proc/{entry}/cwd") == where and os.readlink(f"/proc/{entry}/exe") == PROGRAM
+            except OSError:
+                continue
+            for word in words:
+                if mine and word.startswith((b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=")):
+                    pids[int(word.split(b"=")[1])] = int(entry)
+        self.check(sorted(pids) == [0, 1], f"both ranks are found: {pids}")
+        return process, pids
+
+
+def shim(where, name, text, *flags):
+    """A library that is loaded before all others."""
+    source, library = os.path.join(where, name + ".c"), os.path.join(where, name + ".so")
+    with open(source, "w") as file:
+        file.write(text)
+    subprocess.run(["mpicc", "-shared", "-fPIC", "-o", library, source, *flags], env=ENVIRONMENT, check=True, timeout=100)
+    return library
+
+
+def said(text):
+    """What npgpu itself says, without mpirun's words."""
+    return [line for line in text.splitlines() if line.startswith("npgpu: ")]
+
+
+def ended(process):
+    out, err = process.communicate(timeout=100)
+    return process.returncode, out, err
+
+
+def trace(where, name):
+    """The series of a trace, by pattern, access and target, and its groups of provenance."""
+    with h5py.File(os.path.join(where, name)) as file:
+        series = {}
+        for one in file["transfers"].values():
+            samples = one["samples"][:]
+            series[(one.attrs["source"], one.attrs["target"], one.attrs["pattern"], one.attrs["access"])] = {
+                "intact": set(map(int, samples["intact"])), "rows": len(samples), "lanes": set(map(int, samples["lane"])),
+                "repeats": [int(r) for r in samples["repeats"]], "us": samples["host_us"].tolist(),
+                "visits": [(int(v["bytes"]), int(v["round"])) for v in one["visits"][:]],
+                "error": one.attrs["error"]}
+        facts = {name: dict(group.attrs) for name, group in file["provenance"].items()}
+        return int(file.attrs["complete"]), series, facts

@@ -1,0 +1,162 @@
+"""npgpu transfer --module ucx: ranks of a job on this machine, over UCX's shared memory and over its TCP. What the traces
+hold, staged messages, a spoiled lane, and ranks or libraries that are missing, killed, or hang."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+from npgpu_run import PROGRAM, Checks, folder, run
+from rank_jobs import QUICK, Jobs, ended, need, said, shim, trace
+
+check = Checks()
+if "ucx needs UCX" in run("list").out:
+    refused = run("transfer", "--module", "ucx")
+    check(refused.code == 2 and "ucx is not in this build: it needs UCX" in refused.err, refused.err)
+need("mpi", "ucx")
+jobs = Jobs("ucx", check)
+job, begun = jobs.job, jobs.begun
+SHARED = {"UCX_TLS": "sm"}
+# RTLD_NEXT finds nothing of libraries that were opened for libnpgpu_ucx.so alone.
+NEXT = """
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void* next(const char* name) { return dlsym(dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD), name); }
+"""
+SPOIL = NEXT + """
+/* Rank 1 sends payloads (tag 1) of 4096 B with byte 17 changed. */
+void* ucp_tag_send_nbx(void* to, const void* from, size_t count, uint64_t tag, const void* how) {
+  static char copy[4096];
+  static void* (*send)(void*, const void*, size_t, uint64_t, const void*);
+  if (!send) *(void**)&send = next("ucp_tag_send_nbx");
+  if (tag != (1 << 8 | 1) || count != sizeof copy) return send(to, from, count, tag, how);
+  memcpy(copy, from, sizeof copy);
+  copy[17] ^= 0x40;
+  return send(to, copy, count, tag, how);
+}
+"""
+LATE = NEXT + """
+/* Rank 1 hangs when it asks for its own address. */
+int ucp_worker_get_address(void* worker, void** address, size_t* length) {
+  int (*get)(void*, void**, size_t*);
+  const char* rank = getenv("OMPI_COMM_WORLD_RANK");
+  if (!rank) rank = getenv("PMI_RANK");
+  while (rank && *rank == '1') pause();
+  *(void**)&get = next("ucp_worker_get_address");
+  return get(worker, address, length);
+}
+"""
+
+with folder() as where:
+    where = os.path.realpath(where)
+    check("libuc" not in subprocess.run(["ldd", PROGRAM], capture_output=True, text=True).stdout,
+          "the program is not linked with UCX")
+
+    # Two ranks, all patterns, whole and in chunks; 300000 B are beyond what UCX sends without asking the receiver.
+    done = job(2, "--pattern", "pingpong,stream,duplex", "--access", "write,staged", "--chunk", "1KiB", "--sizes",
+               "1,8,4KiB,300000", *QUICK, "--output", "pair.h5", cwd=where, env=SHARED)
+    check(done.returncode == 0 and not said(done.stderr), f"two ranks: {done.returncode}: {done.stderr[-800:]}")
+    check("trace: pair-rank0.h5" in done.stdout and done.stdout.count("points measured") == 1, "rank 0 alone prints")
+    both = [trace(where, f"pair-rank{rank}.h5") for rank in (0, 1)]
+    for rank, (complete, series, facts) in enumerate(both):
+        check(complete == 1 and len(series) == 6, f"rank {rank}: six series: {list(series)}")
+        check(all(one["intact"] == {-1, 1} and one["error"] == "" for one in series.values()), f"rank {rank}: compared")
+        for (source, target, pattern, access), one in series.items():
+            check((source, target) == ("host@0", "host@1"), f"rank {rank}: {source} {target}")
+            check(one["lanes"] == ({0, 1} if pattern == "duplex" else {0}), f"rank {rank}: lanes of {pattern}")
+            check(all(us > 0 for us in one["us"]), f"rank {rank}: {pattern} takes time")
+        ranks = facts["ranks"]
+        check((ranks["rank"], ranks["ranks"], ranks["local_rank"]) == (rank, 2, rank), f"rank {rank}: {ranks}")
+        # The library, and the transports that it chose.
+        check(re.fullmatch(rf"UCX [\d.]+; to rank {1 - rank}: (posix|sysv)/memory.*", ranks["library"]), f"{ranks}")
+    # The steady clock of one machine is one clock: the offset is known to within half of a round trip.
+    ranks = both[0][2]["ranks"]
+    check(abs(ranks["rank1_clock_offset_us"]) <= ranks["rank1_round_trip_us"], f"one machine has one clock: {ranks}")
+    printed = run("report", "pair-rank0.h5", cwd=where)
+    check(printed.code == 0 and "ucx" in printed.out, printed.out + printed.err)
+
+    # The receive is posted first; the adaptive schedule; a chunk that is advised; another transport, which the trace names.
+    done = job(2, "--async", "--pattern", "pingpong,stream", "--sizes", "8,256KiB", "--rounds", "2", "--output", "async.h5",
+               cwd=where, env=SHARED)
+    check(done.returncode == 0, f"asynchronous: {done.stderr[-800:]}")
+    done = job(2, "--access", "staged", "--sizes", "8,256KiB", "--rounds", "2", "--output", "tcp.h5", cwd=where,
+               env={"UCX_TLS": "tcp"})
+    check(done.returncode == 0, f"through TCP: {done.stderr[-800:]}")
+    facts = trace(where, "tcp-rank0.h5")[2]
+    check("tcp/" in facts["ranks"]["library"] and "memory" not in facts["ranks"]["library"], f"{facts['ranks']}")
+    check("taken" in facts["ranks_chunks"]["rank1_pingpong262144_chunk"], f"{facts['ranks_chunks']}")
+
+    # All pairs.
+    done = job(3, "--sizes", "64", "--rounds", "2", "--trials", "2", "--output", "all.h5", cwd=where, env=SHARED)
+    check(done.returncode == 0, f"3 ranks: {done.stderr[-800:]}")
+    for rank in range(3):
+        complete, series, facts = trace(where, f"all-rank{rank}.h5")
+        pairs = {(source, target) for source, target, _, _ in series}
+        expected = {(f"host@{min(rank, other)}", f"host@{max(rank, other)}") for other in range(3) if other != rank}
+        check(complete == 1 and pairs == expected, f"rank {rank}: {pairs}")
+
+    # Wrong numbers and options, and no library: one sentence.
+    done = job(1, cwd=where)
+    check(done.returncode == 2 and len(said(done.stderr)) == 1 and "mpirun -n 2 npgpu transfer --module ucx" in done.stderr,
+          done.stderr)
+    alone = run("transfer", "--module", "mpi,ucx", cwd=where)
+    check(alone.code == 2 and "name it alone" in alone.err, alone.err)
+    alone = run("transfer", "--module", "ucx", cwd=where, env={"NPGPU_MPI_LIBRARY": "/nowhere/libnpgpu_mpi.so"})
+    check(alone.code == 2 and "--module ucx begins through MPI: there is no /nowhere/libnpgpu_mpi.so" in alone.err and
+          len(alone.err.splitlines()) == 1, alone.err)
+    for wrong, word, env in (
+            ([], "there is no /nowhere/libnpgpu_ucx.so", {"NPGPU_UCX_LIBRARY": "/nowhere/libnpgpu_ucx.so"}),
+            (["--pattern", "chase"], "--pattern chase", {}), (["--sizes", "2GiB"], "2 GiB - 1 B", {}),
+            (["--output", "pair.h5"], "exists", {}),
+            (["--sizes", "8"], "UCX has no usable transport (UCX_TLS=nothing)", {"UCX_TLS": "nothing"})):
+        done = job(2, *wrong, cwd=where, env=env)
+        check(done.returncode == 2 and len(said(done.stderr)) == 1 and word in said(done.stderr)[0],
+              f"{wrong} {env}: {done.returncode}: {done.stderr}")
+
+    if shutil.which("mpicc"):
+        # A spoiled lane is found and named, by both.
+        done = job(2, "--sizes", "8,4KiB", *QUICK, "--output", "spoiled.h5", cwd=where,
+                   env={**SHARED, "LD_PRELOAD": shim(where, "spoil", SPOIL, "-ldl")})
+        check(done.returncode == 1, f"spoiled: exit {done.returncode}: {done.stderr[-500:]}")
+        check("wrong at 4 KiB: host@1>host@0: byte 17 of 4096" in done.stderr, f"spoiled: {done.stderr[-800:]}")
+        for rank in (0, 1):
+            _, series, _ = trace(where, f"spoiled-rank{rank}.h5")
+            one = next(iter(series.values()))
+            check(one["intact"] == {-1, 0, 1} and "host@1>host@0" in one["error"], f"spoiled, rank {rank}: {one}")
+        # A rank that hangs while the others wait for its address.
+        done = job(2, "--sizes", "8", "--rank-timeout", "1s", "--output", "never.h5", cwd=where,
+                   env={"LD_PRELOAD": shim(where, "late", LATE, "-ldl")})
+        check(done.returncode == 1 and len(said(done.stderr)) == 1 and re.search(
+            r"npgpu: rank 1 on \S+ did not answer for 1 s", done.stderr), f"a rank never comes: {done.stderr[-800:]}")
+        check(not os.path.exists(os.path.join(where, "never-rank0.h5")), "nothing was measured, and no trace begun")
+
+    # A killed rank: the other one's trace is saved, and both are whole.
+    for killed in (0, 1):
+        process, pids = begun(where)
+        os.kill(pids[killed], signal.SIGKILL)
+        code, out, err = ended(process)
+        check(code != 0 and "gone" in err, f"rank {killed} killed: exit {code}: {err[-500:]}")
+        for rank in (0, 1):
+            complete, series, _ = trace(where, f"long-rank{rank}.h5")
+            check(complete == 0 and series and run("report", f"long-rank{rank}.h5", cwd=where).code == 0,
+                  f"rank {killed} killed: the trace of rank {rank} is whole")
+    # A signal to one stops both, and both go on.
+    process, pids = begun(where)
+    os.kill(pids[1], signal.SIGTERM)
+    code, out, err = ended(process)
+    check(code == 75 and "--resume" in err, f"stopped: exit {code}: {err[-500:]}")
+    process, pids = begun(where, "--resume", fresh=False)
+    os.kill(pids[0], signal.SIGTERM)
+    code, out, err = ended(process)
+    check(code == 75, f"stopped again: exit {code}: {err[-500:]}")
+    # A rank that hangs is named.
+    process, pids = begun(where, "--rank-timeout", "1s")
+    os.kill(pids[1], signal.SIGSTOP)
+    code, out, err = ended(process)
+    check(code == 1 and re.search(r"rank 1 on \S+ did not answer for 1 s|another rank did not answer", err),
+          f"a rank hangs: {code}: {err[-500:]}")
+
+check.finish()
