@@ -12,9 +12,9 @@
 
 namespace npgpu {
 
-// One point of one lane, summarized. Times are of one operation one way: trial time / repeats, halved for pingpong and flag
-// (Allada et al. 2009: T/((1+RT)*nrepeat)); device time where the case's timing is event or gated, host time otherwise.
-// Rates come from summarized times (Hoefler & Belli 2015), never the other way round.
+// One point of one lane, summarized. Times are of one operation one way: trial time / repeats, halved for pingpong and
+// flag (Allada et al. 2009: T/((1+RT)*nrepeat)); device time where the case's timing is event or gated, host time
+// otherwise. Rates come from summarized times (Hoefler & Belli 2015), never the other way round.
 struct PointSummary {
   std::uint64_t bytes = 0;
   std::uint32_t lane = 0;
