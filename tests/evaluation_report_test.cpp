@@ -80,7 +80,7 @@ TEST_CASE("a row a model, in percent; what was not measured is a dash") {
   CHECK(row(told, "simulator") ==
         std::vector<std::string>{"5.00", "5.10", "5.25", "25.00", "25.00", "25.00", "30.00", "31.00", "0", "0.9877"});
   CHECK(row(told, "n = 1") == std::vector<std::string>{"-", "-", "-", "87.50", "87.50", "87.50", "-", "-", "100", "-"});
-  CHECK(has(told, "regret: time with the"));
+  CHECK(has(told, "time with the number of streams that the model chose among"));
   CHECK(has(told, "regret, cross-validated  jobs  mean %  median %     p5   p95  worse\n"));
   CHECK(row(told, "simulator, as advised") == std::vector<std::string>{"4", "3.00", "1.50", "-1.00", "7.00", "2"});
   CHECK(has(told, "Noise widens both tails alike"));

@@ -214,6 +214,9 @@ TEST_CASE("a workload's kernel is what is left of the unsplit time, weighed with
   // The rest may be half a latency off, 100 us, and the kernels a tenth, 46 us.
   const double rest = 1 / (100. * 100), alone = 1 / (46. * 46);
   CHECK(kernel_us() == doctest::Approx((rest * 800 + alone * 460) / (rest + alone)));
+  // 900 and 460 us are further apart than two latencies.
+  m.costs.latency.kernel = Seconds{100e-6};
+  CHECK(kernel_us() == doctest::Approx(900));
   JobShape larger = w.job;
   larger.kernel_bytes *= 6;
   CHECK(microseconds(*kernel_time(m, w.question.workload, larger)) == doctest::Approx(3 * 460));

@@ -153,7 +153,8 @@ std::vector<MeasuredWorkload> graph_workloads_of(const Trace&);
 // With the creation of streams that are made for the job.
 StreamCosts costs_of(const MeasuredWorkload&, const MeasuredCosts&);
 // The job as a model sees it. Its kernel's time is the unsplit job's less what copies and calls take of it; where the
-// costs have kernels of its sort, the mean of that and what those say, each weighed by how far it may be off.
+// costs have kernels of its sort, the mean of that and what those say, each weighed by how far it may be off; but that
+// alone where the two are further apart than two latencies of an operation after a kernel.
 Job job_of(const MeasuredWorkload&, const MeasuredCosts&);
 
 struct ModelScore {

@@ -56,8 +56,8 @@ void evaluation_text(std::ostream& out, const Evaluation& e, Detail detail, cons
   page.rows(table);
   page.note(
       "Medians, 95th percentiles and maxima. |error|: times with two and more streams; the kernel's time is the "
-      "unsplit job's less its copies, weighed with that of kernels of its sort alone, where these were measured. "
-      "regret: time with the number of streams that the model chose among those measured, over "
+      "unsplit job's less its copies, weighed with that of kernels of its sort alone, where these were measured and "
+      "are near. regret: time with the number of streams that the model chose among those measured, over "
       "the best of them; in one stream each model knows it. advised: the same with the fewest streams within 1 % of "
       "the least predicted time. hits: that "
       "number was as good as the best within the noise. Fitted models were fitted to all "
