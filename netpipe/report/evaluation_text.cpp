@@ -12,8 +12,6 @@ namespace npgpu {
 
 namespace {
 
-std::string percent_cell(double part) { return std::isfinite(part) ? fmt::format("{:.2f}", 100 * part) : "-"; }
-
 std::string validated_text(const Estimate& e) {
   if (std::isnan(e.value)) return {};
   return fmt::format(", cross-validated {:.2f} % [{}, {}]", 100 * e.value, percent_cell(e.low), percent_cell(e.high));

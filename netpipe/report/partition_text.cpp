@@ -13,7 +13,6 @@ namespace npgpu {
 
 namespace {
 
-std::string percent_cell(double part) { return std::isfinite(part) ? fmt::format("{:.2f}", 100 * part) : "-"; }
 // "1e6", "4000": unknowns as the paper writes them.
 std::string unknowns_text(std::uint64_t size) {
   return size < 10'000 ? std::to_string(size) : fmt::format("{:g}", static_cast<double>(size));

@@ -7,11 +7,7 @@
 
 namespace npgpu {
 
-namespace {
-
 std::string percent_cell(double part) { return std::isfinite(part) ? fmt::format("{:.2f}", 100 * part) : "-"; }
-
-}  // namespace
 
 void cross_validated_text(Page& page, const std::string& what, const std::vector<NamedRegret>& all) {
   page.text += '\n';

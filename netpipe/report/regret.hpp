@@ -10,6 +10,9 @@
 
 namespace npgpu {
 
+// A share in percent, "-" where there is none.
+std::string percent_cell(double share);
+
 struct NamedRegret {
   std::string name;
   CrossValidated regret;
