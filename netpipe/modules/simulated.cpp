@@ -1,6 +1,6 @@
-// simulated: copies on a device that does not exist, timed by its own clock. The bytes are real: they are moved
-// between real buffers, and checked like any others. What a copy costs stands in netpipe/devices/simulated/device.hpp
-// and timeline.hpp, what the device is made of in data/devices/README.md.
+// simulated: copies on a device that does not exist, timed by its own clock. The bytes are real, up to a MiB of each
+// payload: they are moved between real buffers, and checked like any others. What a copy costs stands in
+// netpipe/devices/simulated/device.hpp and timeline.hpp, what the device is made of in data/devices/README.md.
 #include <fmt/format.h>
 
 #include "netpipe/devices/host/memory.hpp"
@@ -18,13 +18,14 @@ namespace {
 
 using simulated::Device;
 
-// The memory of one end of a copy: real, and the simulated device counts it as its own where it lies there.
+// The memory of one end of a copy: real as far as real_part() goes. The simulated device counts all of it as its own
+// where it lies there.
 class Area {
  public:
   Area(std::shared_ptr<Device> device, const host::End& end, std::uint64_t max_bytes) : device_(std::move(device)) {
     if (end.kind == Memory::device) taken_.emplace(device_, host::allocation_bytes(max_bytes, end.offset));
     else if (end.kind != Memory::pageable) device_->touch("allocate host memory");
-    buffer_ = host::PageableBuffer(max_bytes, end.offset, host::PageSize::large);
+    buffer_ = host::PageableBuffer(simulated::real_part(max_bytes), end.offset, host::PageSize::large);
     payload_.data = buffer_.data();
   }
   ~Area() { device_->forget(payload_); }
@@ -34,21 +35,22 @@ class Area {
   simulated::Payload& payload() { return payload_; }
 
   void fill(std::uint64_t bytes, std::uint64_t seed) {
-    payload::fill(buffer_.payload(bytes), seed);
+    payload::fill(real(bytes), seed);
     written("fill", bytes);
   }
   void arm(std::uint64_t bytes, std::uint64_t seed) {
-    payload::arm(buffer_.payload(bytes), seed);
+    payload::arm(real(bytes), seed);
     written("poison", bytes);
   }
   std::optional<std::string> verdict(std::uint64_t bytes, std::uint64_t seed) {
     if (taken_) device_->touch("read back");
-    return payload::verdict(buffer_.payload(bytes), seed);
+    return payload::verdict(real(bytes), seed);
   }
 
  private:
+  payload::Bytes real(std::uint64_t bytes) const { return buffer_.payload(simulated::real_part(bytes)); }
   void written(const char* what, std::uint64_t bytes) {
-    if (taken_) device_->write(what, payload_, bytes);
+    if (taken_) device_->write(what, payload_, simulated::real_part(bytes));
     else payload_.content = device_->new_content();
   }
 
@@ -182,7 +184,7 @@ class Simulated final : public Module {
     MemoryNeed need;
     for (const host::End& end : host::ends_of(c)) {
       const std::uint64_t bytes = host::allocation_bytes(max_bytes, end.offset);
-      need.host_bytes = saturating_plus(need.host_bytes, bytes);
+      need.host_bytes += host::allocation_bytes(simulated::real_part(max_bytes), end.offset);
       if (end.kind == Memory::device) need.device_bytes = saturating_plus(need.device_bytes, bytes);
     }
     return need;

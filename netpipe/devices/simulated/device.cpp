@@ -195,8 +195,8 @@ void Stream::copy(const Route& route, Payload& from, Payload& to, std::uint64_t 
   device_->spend(async ? host.copy_async : host.copy);
   submit(route, bytes);
   if (!route.on_host && (!async || route.staged)) wait();
-  if (from.content == 0 || from.content != to.content) std::memcpy(to.data, from.data, bytes);
-  device_->wrote(to, bytes, from.content);
+  if (from.content == 0 || from.content != to.content) std::memcpy(to.data, from.data, real_part(bytes));
+  device_->wrote(to, real_part(bytes), from.content);
 }
 
 void Stream::synchronize() {
