@@ -80,14 +80,13 @@ class Processes {
   static void ended(Part& part, int status) {
     std::error_code ignored;
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    part.stopped = code == exit_code::stopped;
-    const bool is_whole = code == exit_code::done || code == exit_code::failed || part.stopped;
-    if (is_whole && std::filesystem::exists(part.trace, ignored)) {
-      std::filesystem::remove(log_of(part), ignored);
-      return;
-    }
-    if (part.stopped) return;  // before it had anything
+    // It had not come so far as to catch signals.
+    const bool stopped_early = WIFSIGNALED(status) && WTERMSIG(status) == SIGINT;
+    part.stopped = code == exit_code::stopped || stopped_early;
+    const bool is_whole = code == exit_code::done || code == exit_code::failed;
     const std::string said = last_line(log_of(part));
+    for (const char* rest : {".log", ".lock", ".tmp"}) std::filesystem::remove(part.trace + rest, ignored);
+    if (part.stopped || (is_whole && std::filesystem::exists(part.trace, ignored))) return;
     part.failed = WIFSIGNALED(status)
                       ? fmt::format("its process was killed by signal {}", WTERMSIG(status))
                       : fmt::format("its process ended with exit code {}{}", code, said.empty() ? "" : ": " + said);
@@ -115,7 +114,7 @@ std::vector<Part> measure_side_by_side(const std::vector<std::string>& devices, 
 
 std::optional<Trace> trace_of(const Part& part) {
   std::error_code ignored;
-  if (!part.failed.empty() || !std::filesystem::exists(part.trace, ignored)) return std::nullopt;
+  if (!std::filesystem::exists(part.trace, ignored)) return std::nullopt;
   Trace trace = read_trace(part.trace, Guard::child);
   std::filesystem::remove(part.trace, ignored);
   return trace;

@@ -20,7 +20,7 @@ namespace npgpu::cli {
 struct Part {
   std::string device, trace;
   Seconds begun{0};    // of the steady clock
-  std::string failed;  // why it has no whole trace; empty: it has one
+  std::string failed;  // how it ended before its time; empty: it did not
   bool stopped = false;
 };
 
@@ -29,7 +29,7 @@ struct Part {
 std::vector<Part> measure_side_by_side(const std::vector<std::string>& devices, const std::string& output,
                                        const std::function<bool()>& stop);
 
-// What a process measured, whose file goes; nothing where it failed, or was stopped before its first point.
+// What a process measured, whose file goes; nothing where it had none yet.
 std::optional<Trace> trace_of(const Part&);
 
 // What another process measured of this course, `later` than this run began: into the course and the trace. The series
