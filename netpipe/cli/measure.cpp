@@ -7,6 +7,7 @@
 #include "netpipe/cli/campaign.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/progress.hpp"
+#include "netpipe/cli/side_by_side.hpp"
 #include "netpipe/cli/signals.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
@@ -46,7 +47,10 @@ int print_plan(const Plan& plan, const MeasureOptions& options) {
 
 int measure(const Options& given, Plan (*plan_of)(const Options&), const Summary& summary) {
   const MeasureOptions options = measure_options(given);
-  if (!options.dry_run) catch_signals();  // a plan looks at devices, which takes a while
+  if (!options.dry_run) {  // a plan looks at devices, which takes a while
+    catch_signals();
+    stop_with_parent();
+  }
   const Plan plan = plan_of(given);
   if (plan.points() == 0)
     throw Error(ErrorKind::usage, plan.left_out.empty() ? "nothing to run" : plan.left_out.front());

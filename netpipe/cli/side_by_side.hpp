@@ -29,6 +29,9 @@ struct Part {
 std::vector<Part> measure_side_by_side(const std::vector<std::string>& devices, const std::string& output,
                                        const std::function<bool()>& stop);
 
+// Where this process is one of those: it is told to stop also when the one that started it is gone, however that ended.
+void stop_with_parent();
+
 // What a process measured, whose file goes; nothing where it had none yet.
 std::optional<Trace> trace_of(const Part&);
 

@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 
 import h5py
 
@@ -46,16 +47,29 @@ def points_of(of_kind):
 
 
 def stopped_at(is_it, command):
-    """Exit code and standard error of a run that got SIGTERM once it had written such a line."""
+    """Exit code and standard error of a run that got SIGTERM once it had written such a line. It is asked to save all the
+    time, because it tells of a point when that is on disk."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    told = ""
+    enough, told = threading.Event(), ""
+
+    def ask():
+        while not enough.wait(0.02) and process.poll() is None:
+            process.send_signal(signal.SIGUSR1)
+
+    asking = threading.Thread(target=ask)
     for line in process.stderr:
+        if not told:  # from its first word on it catches signals
+            asking.start()
         told += line
         if is_it(line):
             process.send_signal(signal.SIGTERM)
             break
+    enough.set()
     told += process.stderr.read()
-    return process.wait(timeout=60), told
+    code = process.wait(timeout=60)
+    if asking.ident:
+        asking.join()
+    return code, told
 
 
 with folder() as where:
@@ -71,8 +85,8 @@ with folder() as where:
         return lambda line: line.startswith(f"saved /{kind}/")
 
     def ends_round(number):
-        """A round has a visit to every planned point."""
-        left = number * sum(planned.values()) - sum(len(rows) for series in before.values() for rows in series.values())
+        """A round has a visit to every planned point; and a few of the next one."""
+        left = number * sum(planned.values()) + 5 - sum(len(rows) for series in before.values() for rows in series.values())
         saved = itertools.count(1)
         return lambda line: line.startswith("saved /") and next(saved) >= left
 

@@ -42,6 +42,14 @@ def children(process):
         return [int(pid) for pid in f.read().split()]
 
 
+def runs(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def parts(where):
     return sorted(os.path.basename(p) for p in glob.glob(os.path.join(where, "*.part*")))
 
@@ -100,5 +108,16 @@ with folder() as where:
     of_other = [k for k in a if "sim:gts250" in str(k)]
     check(of_other and all(k in d and a[k].keys() == d[k].keys() for k in of_other), "the other GPU's series are whole")
     check(not parts(where), f"and nothing is left but the trace: {parts(where)}")
+
+    # The first process is killed: the others do not go on for nobody.
+    process = started(where, "gone.h5")
+    time.sleep(0.5)
+    orphans = children(process)
+    process.kill()
+    process.communicate()
+    end = time.monotonic() + 20
+    while any(map(runs, orphans)) and time.monotonic() < end:
+        time.sleep(0.05)
+    check(orphans and time.monotonic() < end, f"they end with it: {orphans}")
 
 check.finish()
