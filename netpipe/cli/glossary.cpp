@@ -27,9 +27,9 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"quick", {"", "Measure what a hurry allows: fewer sizes, shapes and cases."}},
       {"one-by-one",
        {"",
-        "Measure several GPUs one after the other. Otherwise all are measured at once, each by a process of its own, "
-        "and "
-        "some points of each once more alone, which shows whether they disturb each other."}},
+        "Measure several GPUs one after the other. Otherwise all are measured at once, each by a process of its own. "
+        "Then some points of each are measured again while the others rest. That shows whether they disturb each "
+        "other."}},
 
       // transfers
       {"module", {"LIST", "The API that moves the bytes. npgpu list shows them."}},

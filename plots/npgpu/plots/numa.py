@@ -71,5 +71,8 @@ def draw(trace):
     for ax, (direction, grid) in zip(axes.flat, shown.items()):
         draw_way(ax, numa, direction, grid, top)
     simulated = all(d["simulated"] for d in node["devices"])
-    picture.suptitle(figure.CHOSEN.title or f"{'SIMULATED ' if simulated else ''}NUMA nodes of the host; black: the system's")
+    axes.flat[0].set_ylabel("GPU")
+    any_other = any(gpu["fastest_node"] != gpu["system_node"] for gpu in numa["gpus"])
+    frames = "black frame: nearest node, by the system" + ("\ndashed frame: the fastest, where it is another" if any_other else "")
+    picture.suptitle(figure.CHOSEN.title or f"{'SIMULATED ' if simulated else ''}NUMA nodes of the host\n{frames}", fontsize="medium")
     return picture
