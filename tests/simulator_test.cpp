@@ -181,6 +181,45 @@ TEST_CASE("less than a block may be done sooner") {
   CHECK(simulate_total(job, 2, costs, Order::breadth_first).total.count() == doctest::Approx(0.4e-3));
 }
 
+// 4 multiprocessors with 2 slots each. A block takes 1 ms where no multiprocessor has more than one, and 3 ms where two
+// share one.
+TEST_CASE("blocks stay on the multiprocessor where they were placed") {
+  Job job{.kernel = Seconds{1e-3}, .blocks = 4, .slots = 8};
+  job.block_time = Curve({{1, Seconds{1e-3}}, {4, Seconds{1e-3}}, {5, Seconds{3e-3}}, {8, Seconds{3e-3}}});
+  job.multiprocessors = 4;
+  StreamCosts costs;
+  costs.compute = Compute::slots;
+  const auto total_ms = [&](std::uint32_t n) {
+    return simulate_total(job, n, costs, Order::breadth_first).total.count() * 1e3;
+  };
+  CHECK(total_ms(1) == doctest::Approx(1));
+  CHECK(total_ms(2) == doctest::Approx(1));
+  // A block and a third in each chunk are two blocks, so that two multiprocessors get two, though three wholes fit.
+  CHECK(total_ms(3) == doctest::Approx(3));
+  CHECK(total_ms(4) == doctest::Approx(1));
+  // The second kernel comes when the first has 0.2 ms left. Two blocks of each share a multiprocessor for 0.6 ms, after
+  // which the second's have 0.8 ms left; the others never wait.
+  job.blocks = 5;
+  job.last_block = 1;
+  job.kernel = Seconds{3e-3};
+  costs.issue.kernel = Seconds{0.8e-3};
+  CHECK(total_ms(2) == doctest::Approx(0.8 + 0.8 + 0.6 + 0.8));
+  // The oldest goes first: the second's have to wait for 0.2 ms, and take 1 ms then.
+  job.abreast = 1;
+  CHECK(total_ms(2) == doctest::Approx(0.8 + 1 + 1));
+}
+
+// Blocks of few threads ask for little of what all share: 2 blocks, in 2 and in 8 chunks, are as many threads.
+TEST_CASE("parts of blocks slow each other as their threads do") {
+  Job job{.kernel = Seconds{2e-3}, .blocks = 2, .slots = 8};
+  job.block_time = Curve({{1, Seconds{1e-3}}, {8, Seconds{8e-3}}});
+  job.multiprocessors = 8;
+  StreamCosts costs;
+  costs.compute = Compute::slots;
+  for (const std::uint32_t n : {1u, 2u, 8u})
+    CHECK(simulate_total(job, n, costs, Order::breadth_first).total.count() == doctest::Approx(2e-3));
+}
+
 // A copy in of 1 ms, a kernel of 1 ms, a copy out; 0.5 ms of latency between.
 TEST_CASE("what is issued late is spared the latency, where it is of those that wait") {
   MadeJob m = made(ms(1, 1, 1), 1);

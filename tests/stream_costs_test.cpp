@@ -181,11 +181,41 @@ TEST_CASE("where blocks go oldest first, kernels of two streams end one after th
     m.kernels = {times};
     Job job{.out_bytes = 20'000, .kernel = from_microseconds(40), .blocks = 8};
     describe_kernel(job, m, 512, Workload::compute);
-    CHECK(job.slots == (oldest_first ? 4 : 8));
+    CHECK(job.slots == 8);
+    CHECK(job.multiprocessors == 4);
+    CHECK(job.abreast == oldest_first);
     return us(simulate_total(job, 2, m.costs, Order::breadth_first).total);
   };
   CHECK(in_two_us(1) == doctest::Approx(40 + 10));  // the first copy out passes beside the second kernel
   CHECK(in_two_us(0) == doctest::Approx(40 + 20));  // both kernels end at 40 us
+}
+
+// 4 multiprocessors with 2 slots each. An iteration takes 1 us with a block on each, and 4 us with two on one.
+TEST_CASE("a kernel's time in a job moves what its blocks do to each other, not what one takes alone") {
+  MeasuredCosts m;
+  m.multiprocessors = 4;
+  m.threads_per_multiprocessor = 1024;
+  KernelTimes times;
+  times.workload = Workload::increment;
+  times.threads = 512;
+  times.few = 0;
+  times.many = 100;
+  times.time_of_few = Curve({{1, Seconds{0}}, {8, Seconds{0}}});
+  times.time_of_many = Curve({{1, from_microseconds(100)},
+                              {4, from_microseconds(100)},
+                              {5, from_microseconds(400)},
+                              {8, from_microseconds(400)}});
+  m.kernels = {times};
+  const auto described = [&](std::uint64_t iterations) {
+    Job job{.kernel = from_microseconds(100), .blocks = 6};  // 20 iterations would take 80 us
+    describe_kernel(job, m, 512, Workload::increment, iterations);
+    CHECK(us(simulate_total(job, 1, {.compute = Compute::slots}, Order::breadth_first).total) == doctest::Approx(100));
+    return job;
+  };
+  CHECK(us(described(20).block_time(4)) == doctest::Approx(20));
+  CHECK(us(described(20).block_time(8)) == doctest::Approx(100));
+  CHECK(us(described(0).block_time(4)) == doctest::Approx(25));  // it was 25 iterations, for all that is known
+  CHECK(us(described(0).block_time(8)) == doctest::Approx(100));
 }
 
 TEST_CASE("what a trace lacks is told with the command that measures it") {

@@ -91,6 +91,7 @@ inline constexpr auto fields_of<JobShape> = std::tuple{field("bytes_in", &JobSha
                                                        field("streams", &JobShape::streams),
                                                        field("threads", &JobShape::threads)};
 std::uint64_t blocks_of(const JobShape&);  // of the kernel, unsplit
+double last_block_of(const JobShape&);     // threads of the last one that have a word, in those of a whole block
 
 // One whole job, exactly as it came.
 struct JobSample {

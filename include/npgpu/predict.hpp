@@ -107,7 +107,10 @@ std::vector<MeasuredCosts> stream_costs(const Trace&);
 // the kernel may allow fewer.
 std::uint64_t slots_of(const MeasuredCosts&, std::uint32_t threads);
 // Gives a job of such blocks its slots and, where its kernel's sort was measured with such blocks, its times in parts.
-void describe_kernel(Job&, const MeasuredCosts&, std::uint32_t threads, Workload sort = Workload::none);
+// `iterations`: of the kernel; 0: not known. Then its time as a whole tells how far its blocks are from those measured,
+// and the fewest of them are taken to be off by as much.
+void describe_kernel(Job&, const MeasuredCosts&, std::uint32_t threads, Workload sort = Workload::none,
+                     std::uint64_t iterations = 0);
 
 // How long this job's whole kernel takes alone, by the kernels of its sort with such blocks; nothing if there are none.
 std::optional<Seconds> kernel_time(const MeasuredCosts&, Workload sort, const JobShape&);

@@ -54,6 +54,10 @@ struct Job {
   // How long a block takes while so many are on the device, whosoever they are, up to `slots`. Empty: each takes as
   // long as in its kernel alone.
   Curve block_time{};
+  double last_block = 1;  // the last one's threads, in those of a whole block
+  // Of blocks that have a time: multiprocessors among which the slots are divided, and where a block stays once it is
+  // placed; 0: each slot is one. And how many of a multiprocessor's blocks go at once, the oldest first; 0: all.
+  std::uint64_t multiprocessors = 0, abreast = 0;
 };
 
 // In which order the host issues: all copies in, all kernels, all copies out; or one chunk after the other; or that,

@@ -93,6 +93,12 @@ std::uint64_t blocks_of(const JobShape& job) {
   return (job.kernel_bytes / word_bytes + job.threads - 1) / job.threads;
 }
 
+double last_block_of(const JobShape& job) {
+  constexpr std::uint64_t word_bytes = 4;
+  const std::uint64_t rest = job.kernel_bytes / word_bytes % job.threads;
+  return rest ? static_cast<double>(rest) / job.threads : 1;
+}
+
 std::optional<std::string> refuses(const JobStep& step) {
   const auto& [c, job] = step;
   if (job.chunks < 1 || job.chunks > max_chunks)

@@ -1,50 +1,87 @@
 #include "netpipe/simulate/block_server.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace npgpu::model {
 
-void BlockServer::reset(const Curve& block_time, std::uint64_t slots, double gap) {
-  block_time_ = &block_time;
-  slots_ = room_ = slots;
+namespace {
+
+constexpr double rounding = 1e-9;   // of a block
+constexpr double shortest = 1e-12;  // seconds: a block of no time would have no pace
+
+}  // namespace
+
+void BlockServer::reset(const Curve& time, std::uint64_t slots, std::uint64_t multiprocessors, std::uint64_t abreast,
+                        double gap) {
+  time_ = &time;
+  resident_ = std::max<std::uint64_t>(1, slots / multiprocessors);
+  slots_ = resident_ * multiprocessors;
+  abreast_ = abreast ? abreast : resident_;
+  multiprocessors_.resize(multiprocessors);
+  for (Multiprocessor& m : multiprocessors_) m.clear();
+  paces_.assign(resident_ + 1, 0);
+  alone_ = std::max(shortest, (*time_)(1).count());
   gap_ = gap;
-  pace_ = done_ = at_ = free_ = 0;
+  at_ = free_ = 0;
+  there_ = 0;
   entering_ = next_ = never;
   room_since_ = -never;
   kernels_.clear();
-  waves_.clear();
 }
 
 void BlockServer::pass(double now) {
-  done_ += (now - at_) * pace_;
+  for (Multiprocessor& m : multiprocessors_) {
+    const std::uint64_t going = abreast(m);
+    for (std::uint64_t i = 0; i < going; ++i) m[i].left -= (now - at_) * paces_[going];
+  }
   at_ = now;
 }
 
-// Slots that are free go to the blocks that wait, those of the earliest kernel first.
+// On the multiprocessor with the fewest blocks.
+void BlockServer::place(Kernel& kernel) {
+  const double weight = std::min(1.0, kernel.waiting);
+  const auto fewer = [](const Multiprocessor& a, const Multiprocessor& b) { return a.size() < b.size(); };
+  auto& m = *std::min_element(multiprocessors_.begin(), multiprocessors_.end(), fewer);
+  m.push_back({kernel.operation, (*time_)(weight).count() / alone_, weight});
+  kernel.waiting = kernel.waiting - weight > rounding ? kernel.waiting - weight : 0;
+  ++kernel.running;
+  ++there_;
+}
+
 void BlockServer::fill(double now) {
   for (Kernel& kernel : kernels_) {
-    const std::uint64_t taken = std::min(room_, kernel.waiting);
-    if (taken == 0) continue;
-    kernel.waiting -= taken;
-    kernel.running += taken;
-    room_ -= taken;
-    waves_.push_back({done_ + part_, kernel.operation, taken});
+    if (entering_ != never && &kernel == &kernels_.back()) break;
+    while (kernel.waiting > 0 && there_ < slots_) place(kernel);
   }
-  const std::uint64_t there = slots_ - room_;
-  pace_ = there ? 1 / (*block_time_)(static_cast<double>(there)).count() : 0;
-  free_ = room_ == 0 || entering_ != never ? never : std::min(free_, now);
+  set_paces();
+  free_ = there_ == slots_ || entering_ != never ? never : std::min(free_, now);
+}
+
+// Of k blocks on each multiprocessor, as the curve has it for so many on the device: between k - 1 and k on each.
+void BlockServer::set_paces() {
+  double weights = 0;
+  for (const Multiprocessor& m : multiprocessors_)
+    for (const std::uint64_t going = abreast(m); const Block& b : std::span(m).first(going)) weights += b.weight;
+  const auto all = static_cast<double>(multiprocessors_.size());
+  for (std::size_t k = 1; k < paces_.size(); ++k) {
+    const auto on_each = static_cast<double>(k);
+    const double blocks = k == 1 ? std::min(weights, all) : std::clamp(weights, (on_each - 1) * all + 1, on_each * all);
+    paces_[k] = 1 / std::max(shortest, (*time_)(std::max(blocks, 1.0)).count());
+  }
 }
 
 void BlockServer::find_next(double now) {
   next_ = entering_;
-  if (!waves_.empty()) next_ = std::min(next_, std::max(now, at_ + (waves_.front().end - done_) / pace_));
+  for (const Multiprocessor& m : multiprocessors_) {
+    const std::uint64_t going = abreast(m);
+    for (std::uint64_t i = 0; i < going; ++i) next_ = std::min(next_, std::max(now, at_ + m[i].left / paces_[going]));
+  }
 }
 
-void BlockServer::start(std::size_t operation, std::uint64_t blocks, double part, double now) {
-  part_ = part;
-  kernels_.push_back({operation, 0, 0});
+void BlockServer::start(std::size_t operation, double blocks, double now) {
+  kernels_.push_back({operation, blocks, 0});
   entering_ = now == room_since_ ? now : now + gap_;
-  entering_blocks_ = blocks;
   free_ = never;
   find_next(now);
 }
@@ -52,27 +89,41 @@ void BlockServer::start(std::size_t operation, std::uint64_t blocks, double part
 std::optional<std::size_t> BlockServer::advance() {
   const double now = next_;
   pass(now);
-  std::optional<std::size_t> ended;
-  const bool was_full = room_ == 0;
+  const bool was_full = there_ == slots_;
   if (entering_ <= now) {
-    kernels_.back().waiting = entering_blocks_;
     entering_ = never;
   } else {
-    const Wave wave = waves_.front();
-    waves_.pop_front();
-    done_ = wave.end;  // to the digit
-    room_ += wave.blocks;
-    const auto kernel = std::ranges::find(kernels_, wave.operation, &Kernel::operation);
-    kernel->running -= wave.blocks;
-    if (kernel->running == 0 && kernel->waiting == 0) {
-      ended = kernel->operation;
-      kernels_.erase(kernel);
+    for (Multiprocessor& m : multiprocessors_) {
+      const double pace = paces_[abreast(m)];
+      there_ -= std::erase_if(m, [&](const Block& b) {
+        if (b.left > rounding && now + b.left / pace > now) return false;
+        --std::ranges::find(kernels_, b.operation, &Kernel::operation)->running;
+        return true;
+      });
     }
   }
   fill(now);
-  if (was_full && room_ > 0) room_since_ = now;
+  if (was_full && there_ < slots_) room_since_ = now;
   find_next(now);
-  return ended;
+  const auto ended = std::ranges::find_if(kernels_, &Kernel::has_ended);
+  if (ended == kernels_.end()) return std::nullopt;
+  const std::size_t operation = ended->operation;
+  kernels_.erase(ended);
+  if (std::ranges::any_of(kernels_, &Kernel::has_ended)) next_ = now;  // another one ends at the same time
+  return operation;
+}
+
+double BlockServer::time_alone(const Job& job) {
+  if (job.block_time.empty() || job.blocks == 0 || job.blocks > max_waves * job.slots) return 0;
+  BlockServer server;
+  server.reset(job.block_time, job.slots, job.multiprocessors ? job.multiprocessors : job.slots, job.abreast, 0);
+  server.start(0, static_cast<double>(job.blocks) - 1 + job.last_block, 0);
+  double end = 0;
+  while (!server.idle()) {
+    end = server.next_event();
+    server.advance();
+  }
+  return end;
 }
 
 }  // namespace npgpu::model

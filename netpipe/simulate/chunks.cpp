@@ -86,8 +86,9 @@ void divide_kernel(Chunks& c, const Kernel& kernel, Seconds time, const Curve& o
     c.block = c.kernel / waves;
     if (!kernel.block_time.empty()) {
       c.block_time = &kernel.block_time;
-      if (kernel.blocks < n)
-        c.block_part = kernel.block_time(static_cast<double>(kernel.blocks) / n) / kernel.block_time(1);
+      c.own_blocks = (static_cast<double>(kernel.blocks) - 1 + kernel.last_block) / n;
+      c.multiprocessors = kernel.multiprocessors ? kernel.multiprocessors : kernel.slots;
+      c.abreast = kernel.abreast;
     }
   }
   if (c.kernel > 0) c.share = std::min(1.0, whole / n / c.kernel);
@@ -161,8 +162,11 @@ Pipeline pipeline_of(const Job& job) {
   if (job.in_bytes) part.stages.push_back({Stage::h2d, "input", job.in_bytes});
   const Seconds whole = job.kernel_of_fraction.empty() ? job.kernel : job.kernel_of_fraction(1);
   if (whole > Seconds{0})
-    part.stages.push_back(
-        {Stage::kernel, "kernel", 0, {job.kernel, job.kernel_of_fraction, job.blocks, job.slots, job.block_time}});
+    part.stages.push_back({Stage::kernel,
+                           "kernel",
+                           0,
+                           {job.kernel, job.kernel_of_fraction, job.blocks, job.slots, job.block_time, job.last_block,
+                            job.multiprocessors, job.abreast}});
   if (job.out_bytes) part.stages.push_back({Stage::d2h, "output", job.out_bytes});
   return {part};
 }

@@ -23,8 +23,8 @@ void ComputeServer::reset(Compute kind, const Chunks& chunk, double gap, std::ui
   running_.clear();
   slots_.clear();
   if (kind_ == Compute::slots) slots_.push_back({0, chunk.slots});
-  by_block_ = kind_ == Compute::slots && chunk.block_time && chunk.blocks <= max_waves * chunk.slots;
-  if (by_block_) blocks_.reset(*chunk.block_time, chunk.slots, gap);
+  by_block_ = kind_ == Compute::slots && chunk.block_time && chunk.blocks <= BlockServer::max_waves * chunk.slots;
+  if (by_block_) blocks_.reset(*chunk.block_time, chunk.slots, chunk.multiprocessors, chunk.abreast, gap);
   free_ = busy_ = busy_since_ = 0;
   last_start_ = room_since_ = -at_no_time;
   next_end_ = at_no_time;
@@ -33,9 +33,11 @@ void ComputeServer::reset(Compute kind, const Chunks& chunk, double gap, std::ui
 double ComputeServer::start(std::size_t operation, std::uint32_t chunk, double time, double share, double now) {
   if (by_block_) {
     if (blocks_.idle()) busy_since_ = now;
-    // A chunk's last block may have few threads: those of all chunks together are as many as in the whole.
-    const std::uint64_t blocks = blocks_low_ + (chunk < chunks_with_more_ ? 1 : 0);
-    blocks_.start(operation, std::max<std::uint64_t>(blocks, 1), chunk_.block_part, now);
+    // Where each slot is a multiprocessor, a chunk's last block, which may have few threads, makes place for the next
+    // chunk's first: those of all chunks together are as many as in the whole.
+    const std::uint64_t whole = blocks_low_ + (chunk < chunks_with_more_ ? 1 : 0);
+    const bool as_in_whole = chunk_.multiprocessors == chunk_.slots && blocks_low_ > 0;
+    blocks_.start(operation, as_in_whole ? static_cast<double>(whole) : chunk_.own_blocks, now);
     return now;
   }
   if (running_.empty()) busy_since_ = now;

@@ -10,8 +10,8 @@
 //          each.
 //
 //          Where the job says how long a block takes among so many, blocks of several kernels are on the device
-//          together (block_server.hpp). Kernels of many waves are not played block by block: each is granted what slots
-//          are left, and goes at the pace that the blocks of all allow.
+//          together, each on a multiprocessor (block_server.hpp). Kernels of many waves are not played block by block:
+//          each is granted what slots are left, and goes at the pace that the blocks of all allow.
 //
 // Without gaps, and where a kernel takes the whole device or fills the slots in whole waves, all three are the same.
 #pragma once
@@ -64,9 +64,6 @@ class ComputeServer {
   double pace(double blocks) const;  // blocks a unit of time, all together
   void find_next_end();
   double place_blocks(std::uint64_t blocks, double from);
-
-  // A kernel of more waves is near enough to one that never lacks a block.
-  static constexpr std::uint64_t max_waves = 8;
 
   bool by_block_ = false;
   BlockServer blocks_;

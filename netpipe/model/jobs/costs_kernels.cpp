@@ -7,6 +7,7 @@
 
 #include "netpipe/model/jobs/costs.hpp"
 #include "netpipe/model/medians.hpp"
+#include "netpipe/simulate/block_server.hpp"
 
 namespace npgpu {
 
@@ -90,6 +91,27 @@ std::uint32_t oldest_first(const KernelTimes& times, std::uint32_t multiprocesso
   return 0;
 }
 
+// In seconds over blocks. Blocks are whole: between the last number of them with which a multiprocessor has at most k,
+// and the first with which one has more, time goes in a step, not in a line. Only where both are so near to that number
+// that nothing else changes between them.
+Curve with_steps(const std::map<double, double>& us_of_blocks, std::uint32_t multiprocessors) {
+  constexpr double near = 0.15;  // of one block for each multiprocessor
+  std::vector<Curve::Point> points;
+  for (const auto& [blocks, us] : us_of_blocks) {
+    const Seconds time = from_microseconds(us);
+    if (!points.empty()) {
+      const Curve::Point before = points.back();
+      const double step = std::floor(blocks / multiprocessors) * multiprocessors;
+      if (before.x < step && step + 1 < blocks && blocks - before.x < near * multiprocessors) {
+        points.push_back({step, before.time});
+        points.push_back({step + 1, time});
+      }
+    }
+    points.push_back({blocks, time});
+  }
+  return Curve(std::move(points));
+}
+
 }  // namespace
 
 // Unsplit kernels of two counts of iterations, down to a block for each multiprocessor: without so few nothing tells
@@ -113,15 +135,10 @@ void CostMeasuring::kernel_times() {
       return one.second.size() < 4 || one.second.begin()->first > out_.multiprocessors;
     });
     if (us_of.size() < 2) continue;
-    const auto curve = [](const std::map<double, double>& us) {
-      std::vector<Curve::Point> points;
-      for (const auto& [blocks, t] : us) points.push_back({blocks, from_microseconds(t)});
-      return Curve(std::move(points));
-    };
     times.few = us_of.begin()->first;
     times.many = us_of.rbegin()->first;
-    times.time_of_few = curve(us_of.begin()->second);
-    times.time_of_many = curve(us_of.rbegin()->second);
+    times.time_of_few = with_steps(us_of.begin()->second, out_.multiprocessors);
+    times.time_of_many = with_steps(us_of.rbegin()->second, out_.multiprocessors);
     times.oldest_first = model::oldest_first(times, out_.multiprocessors);
     out_.kernels.push_back(std::move(times));
   }
@@ -175,6 +192,12 @@ double each_iteration(const KernelTimes& times, double blocks) {
          static_cast<double>(times.many - times.few);
 }
 
+// Of a kernel of so many blocks.
+Seconds time_of(const KernelTimes& times, std::uint64_t iterations, double blocks) {
+  const double more = static_cast<double>(iterations) - static_cast<double>(times.few);
+  return Seconds{std::max(0.0, times.time_of_few(blocks).count() + more * each_iteration(times, blocks))};
+}
+
 }  // namespace
 
 std::optional<Seconds> kernel_time(const MeasuredCosts& m, Workload sort, const JobShape& shape) {
@@ -183,9 +206,7 @@ std::optional<Seconds> kernel_time(const MeasuredCosts& m, Workload sort, const 
     if (times.workload != sort || times.threads != shape.threads) continue;
     // More blocks than any measured kernel's take their turns.
     const double most = times.time_of_many.points().back().x, turns = std::max(1.0, blocks / most);
-    const double few = times.time_of_few(blocks / turns).count();
-    const double more = static_cast<double>(shape.iterations) - static_cast<double>(times.few);
-    return Seconds{std::max(0.0, turns * (few + more * each_iteration(times, blocks / turns)))};
+    return turns * time_of(times, shape.iterations, blocks / turns);
   }
   return std::nullopt;
 }
@@ -236,19 +257,49 @@ std::uint64_t slots_of(const MeasuredCosts& m, std::uint32_t threads) {
   return blocks * m.multiprocessors;
 }
 
-void describe_kernel(Job& job, const MeasuredCosts& m, std::uint32_t threads, Workload sort) {
+namespace {
+
+Curve stretched(const Curve& curve, double beyond, double factor) {
+  std::vector<Curve::Point> points(curve.points().begin(), curve.points().end());
+  for (Curve::Point& p : points)
+    if (p.x > beyond) p.time *= factor;
+  return Curve(std::move(points));
+}
+
+// Played block by block, the whole takes what it took. Blocks that have a multiprocessor each take what so many
+// iterations took, if it is known how many they are: on H200s that time is the same in each run, and what several
+// blocks on one do to each other varies by a fifth.
+void fit_to_whole(Job& job, const KernelTimes& times, std::uint32_t multiprocessors, std::uint64_t iterations) {
+  const bool alone_known = iterations && job.multiprocessors && !job.abreast && job.blocks > multiprocessors;
+  if (alone_known) {
+    std::vector<Curve::Point> points;
+    for (const Curve::Point& p : job.block_time.points()) points.push_back({p.x, time_of(times, iterations, p.x)});
+    job.block_time = Curve(std::move(points));
+  }
+  const double beyond = alone_known ? multiprocessors : 0;
+  const int steps = alone_known ? 4 : 1;  // the rest follows the factor nearly, not quite
+  for (int i = 0; i < steps; ++i)
+    if (const double played = model::BlockServer::time_alone(job); played > 0)
+      job.block_time = stretched(job.block_time, beyond, job.kernel.count() / played);
+}
+
+}  // namespace
+
+void describe_kernel(Job& job, const MeasuredCosts& m, std::uint32_t threads, Workload sort, std::uint64_t iterations) {
   job.slots = slots_of(m, threads);
   for (const KernelTimes& times : m.kernels) {
     if (times.workload != sort || times.threads != threads || !job.blocks || !(job.kernel.count() > 0)) continue;
-    // All that fit, not those that work without slowing each other: by how much they do is measured. Where the oldest
-    // go first, those that do. Of more blocks than fit at once, new ones come in wherever one ends, and times of H200s
-    // are nearer to blocks that all go alike.
-    const std::uint64_t resident = resident_blocks(m, threads), all = m.multiprocessors * resident;
-    const bool oldest_first = times.oldest_first && job.blocks <= all;
-    job.slots = oldest_first ? std::min<std::uint64_t>(all, m.multiprocessors * times.oldest_first) : all;
-    KernelParts parts = kernel_parts(times, job.blocks, job.kernel, job.slots);
+    // All that fit, not those that work without slowing each other: by how much they do is measured.
+    job.slots = m.multiprocessors * resident_blocks(m, threads);
+    if (times.oldest_first && job.blocks <= model::BlockServer::max_waves * job.slots) job.abreast = times.oldest_first;
+    // Of more blocks than fit at once, which all go alike, new ones come in wherever one ends: there a multiprocessor
+    // hardly ever has more than its part.
+    job.multiprocessors = job.abreast || job.blocks <= job.slots ? m.multiprocessors : 0;
+    KernelParts parts =
+        kernel_parts(times, job.blocks, job.kernel, job.abreast ? m.multiprocessors * job.abreast : job.slots);
     job.kernel_of_fraction = std::move(parts.of_fraction);
     job.block_time = std::move(parts.block_time);
+    fit_to_whole(job, times, m.multiprocessors, iterations);
   }
 }
 

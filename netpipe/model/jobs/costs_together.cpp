@@ -54,7 +54,8 @@ Job CostMeasuring::job(const JobShape& shape, double kernel_us, Workload sort) c
   if (shape.kernel_bytes && kernel_us > 0) {
     job.kernel = from_microseconds(kernel_us);
     job.blocks = blocks_of(shape);
-    describe_kernel(job, out_, shape.threads, sort);
+    job.last_block = last_block_of(shape);
+    describe_kernel(job, out_, shape.threads, sort, shape.iterations);
   }
   return job;
 }

@@ -176,6 +176,7 @@ StreamCosts costs_of(const MeasuredWorkload& w, const MeasuredCosts& measured) {
 Job job_of(const MeasuredWorkload& w, const MeasuredCosts& measured) {
   Job job{.in_bytes = w.job.bytes_in, .out_bytes = w.job.bytes_out};
   job.blocks = blocks_of(w.job);
+  job.last_block = last_block_of(w.job);
   // Unsplit, all else adds up, so that the rest is the kernel's.
   constexpr double min_us = 0.5;
   job.kernel = from_microseconds(min_us);
@@ -195,7 +196,7 @@ Job job_of(const MeasuredWorkload& w, const MeasuredCosts& measured) {
     kernel_us = (rests * kernel_us + alones * alone_us) / (rests + alones);
   }
   job.kernel = from_microseconds(kernel_us);
-  describe_kernel(job, measured, w.job.threads, w.question.workload);
+  describe_kernel(job, measured, w.job.threads, w.question.workload, w.job.iterations);
   return job;
 }
 
