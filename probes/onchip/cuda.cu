@@ -12,7 +12,7 @@
 //           read one line at a time, it is fetched once for both, and a block that falls behind another stays with it.
 //           In one order a set of 3 MiB was read at up to 26 TB/s on an H200, more than its L2 sends. Blocks still
 //           meet by chance: of what an H200's threads ask for, 94 % leaves L2 where the set has 6 MiB, 99 % of 24 MiB
-//           (Nsight Compute).
+//           (Nsight Compute). Of 3 MiB it is 88 %: the smallest set that is measured is a tenth of L2.
 // l2        L2 serves some multiprocessors faster than others. With as many steps each, an H200's blocks ended 6 % of
 //           the time before the last one, on average, and then less was read. So warps take turns of some steps from a
 //           counter, and all end together. Each leaves how many it took, by which the host checks its sums.
