@@ -69,7 +69,7 @@ std::vector<Shape> parts_of(const Layout& l, std::uint64_t cache_bytes, std::uin
 
 std::vector<Shape> onchip_shapes(const Layout& l, Space space) {
   if (space == Space::l1) return parts_of(l, l1_bytes(l), 8, {1, 2, 3, 4, 5, 6, 7, 8});
-  if (space == Space::l2) return parts_of(l, l2_bytes(l), 100, {5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100});
+  if (space == Space::l2) return parts_of(l, l2_bytes(l), 10, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
   if (space == Space::shared)
     return with_strides(full(l, word_bytes, shared_bytes), {1, 0, 2, 3, 4, 5, 8, 16, 31, 32, 33, 64});
   auto list = with_strides(full(l, word_bytes, near_constants), {0, 1});
@@ -80,10 +80,9 @@ std::vector<Shape> onchip_shapes(const Layout& l, Space space) {
 std::vector<Shape> usual_onchip_shapes(const Layout& l, Space space) {
   if (space == Space::shared) return with_strides(full(l, word_bytes, shared_bytes), {1, 2, 4, 32});
   if (space == Space::constant) return with_strides(full(l, word_bytes, near_constants), {0, 1});
-  auto all = onchip_shapes(l, space);
-  if (all.size() < 3) return all;
-  // The caches' own part is less than they have in all: a quarter, and half.
-  return {all[all.size() / 4], all[all.size() / 2]};
+  // A multiprocessor's own part of L1 is less than it has in all, as is what a partition of L2 holds.
+  auto few = space == Space::l1 ? parts_of(l, l1_bytes(l), 8, {3, 5}) : parts_of(l, l2_bytes(l), 10, {2, 5});
+  return few.empty() ? onchip_shapes(l, space) : few;
 }
 
 std::uint32_t span_words(const Shape& s, Space space) {

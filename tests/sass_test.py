@@ -22,7 +22,7 @@ PASS = re.compile(r"pass\w*?OperationE(\d)ELi(\d)ELi(\d)ELb([01])")
 # By kernel, as it stands in the mangled name: what its loop loads or adds, how often, and how many instructions it has
 # at most: with more of them it would wait for its own arithmetic.
 PATTERNS = {r"read_wordsI\w*6Shared": (r"LDS(\.U)?$", 8, 24), r"read_wordsI\w*8Constant": (r"LDC", 8, 40),
-            r"read_wideILb0": (r"LDG\.E\.128", 4, 26), r"read_wideILb1": (r"LDG\.E\.128", 4, 26),
+            r"read_l1E": (r"LDG\.E\.128", 4, 26), r"read_l2E": (r"LDG\.E\.128", 4, 26),
             r"read_windowsILb0": (r"LDG\.E(?!\.128)", 8, 28), r"read_windowsILb1": (r"LDG\.E(?!\.128)", 8, 28),
             r"add_wordsILb0ELb0": (r"RED", 8, 16), r"add_wordsILb0ELb1": (r"ATOMG", 8, 20),
             r"add_wordsILb1ELb0": (r"ATOMS\.ADD", 8, 16), r"add_wordsILb1ELb1": (r"ATOMS\.ADD", 8, 20)}
@@ -57,17 +57,22 @@ def functions(text):
         yield arch, name, body
 
 
-def longest_loop(body):
-    """Opcodes between a branch backwards and where it goes."""
-    longest = []
+def loops(body):
+    """Of each loop the opcodes between a branch backwards and where it goes."""
     for at, opcode, operands in body:
         target = re.search(r"0x([0-9a-f]+)\s*$", operands) if opcode.startswith("BRA") else None
         if target and int(target.group(1), 16) < at:
             begin = int(target.group(1), 16)
-            loop = [o for a, o, _ in body if begin <= a <= at]
-            if len(loop) > len(longest):
-                longest = loop
-    return longest
+            yield [o for a, o, _ in body if begin <= a <= at]
+
+
+def longest_loop(body):
+    return max(loops(body), key=len, default=[])
+
+
+def innermost_loop(body, kind):
+    """The shortest that has such an instruction."""
+    return min((loop for loop in loops(body) if any(re.match(kind, o) for o in loop)), key=len, default=[])
 
 
 def main():
@@ -114,7 +119,7 @@ def main():
             for pattern, (kind, wanted, most) in PATTERNS.items():
                 if not re.search(pattern, name):
                     continue
-                loop = longest_loop(body)
+                loop = innermost_loop(body, kind)
                 count = sum(bool(re.match(kind, o)) for o in loop)
                 if count != wanted or len(loop) > most:
                     wrong.append(f"{arch} {pattern}: {count} of {kind} in a loop of {len(loop)} instructions, {wanted} of "

@@ -84,6 +84,11 @@ std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
         all.push_back(shape);
       }
     }
+    // Warps that take turns: a grid that fills the device, too.
+    if (c.probe == "onchip" && c.space == Space::l2) {
+      all.push_back(find_probe(c.probe, c.device).shapes(c).front());
+      all.back().bytes = 2 * MiB;
+    }
     return all;
   }
   if (c.probe == "latency") {
