@@ -11,10 +11,10 @@
 # Object libraries, because a static archive drops objects that nothing names, which is all a
 # self-registering module is.
 
-# Compiling (NPGPU_FAST_BUILD): half of a file's compile time goes into standard headers and fmt. Folders marked BATCH
+# Compiling (NPGPU_FAST_BUILD): half of a file's compile time goes into headers. Folders marked BATCH
 # are compiled several files at a time, so names in anonymous namespaces are unique within such a folder. Folders marked
-# PRECOMPILE share one precompiled header; GCC wants the same flags wherever it is used. Folders marked SMALL hold
-# nothing that is slow to run, and are compiled with -O1.
+# SMALL hold nothing that is slow to run, and are compiled with -O1. They share one precompiled header, and the others
+# share another: GCC wants the same flags wherever one is used.
 
 set_property(GLOBAL PROPERTY NPGPU_OBJECTS "")
 set_property(GLOBAL PROPERTY NPGPU_MODULES "")
@@ -34,8 +34,37 @@ function(npgpu_precompile target)
   endif()
 endfunction()
 
+# The first folder of a group makes the header, the others use it.
+function(npgpu_share_precompiled target group)
+  get_property(first GLOBAL PROPERTY NPGPU_PRECOMPILED_BY_${group})
+  if(first AND NPGPU_FAST_BUILD)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  elseif(NOT first)
+    npgpu_precompile(${target} ${ARGN})
+    set_property(GLOBAL PROPERTY NPGPU_PRECOMPILED_BY_${group} ${target})
+  endif()
+endfunction()
+
+# Compiles the files of a target in batches of about as many files each. A batch of 24 took up to 1.3 GB with GCC 12 (12: 1.2 GB). Where there are
+# processors for them, there are more, smaller batches.
+cmake_host_system_information(RESULT npgpu_processors QUERY NUMBER_OF_LOGICAL_CORES)
+function(npgpu_batches target files)
+  if(NOT NPGPU_FAST_BUILD)
+    return()
+  endif()
+  set(most 24)
+  if(npgpu_processors GREATER 4)
+    set(most 12)
+  endif()
+  if(files GREATER most)  # else one batch, also of what modules and probes add
+    math(EXPR batches "(${files} + ${most} - 1) / ${most}")
+    math(EXPR most "(${files} + ${batches} - 1) / ${batches}")
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${most})
+endfunction()
+
 function(npgpu_folder folder)
-  cmake_parse_arguments(arg "BATCH;PRECOMPILE;SMALL" "" "SOURCES;UPSTREAM;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "BATCH;SMALL" "" "SOURCES;UPSTREAM;LIBRARIES" ${ARGN})
   set(target npgpu_${folder})
   if(NOT arg_SOURCES)
     file(GLOB_RECURSE arg_SOURCES CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
@@ -44,16 +73,17 @@ function(npgpu_folder folder)
   add_library(${target} OBJECT ${arg_SOURCES})
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_link_libraries(${target} PUBLIC npgpu_flags ${arg_LIBRARIES})
-  if(arg_BATCH AND NPGPU_FAST_BUILD)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  if(arg_BATCH)
+    list(LENGTH arg_SOURCES files)
+    npgpu_batches(${target} ${files})
     file(GLOB_RECURSE device_code *.cu)  # newer CMake would batch these, too, and names in them are not unique
     set_source_files_properties(${device_code} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
-  if(arg_PRECOMPILE)
-    npgpu_precompile(${target})
-  endif()
   if(arg_SMALL)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    npgpu_share_precompiled(${target} small <nlohmann/json.hpp> "${PROJECT_SOURCE_DIR}/include/npgpu/trace.hpp")
+  elseif(arg_BATCH)
+    npgpu_share_precompiled(${target} fast)
   endif()
   # Objects do not travel through object libraries: an executable names every folder it needs.
   set_property(TARGET ${target} PROPERTY NPGPU_UPSTREAM ${arg_UPSTREAM})
@@ -120,13 +150,6 @@ function(npgpu_probe name)
   endif()
 endfunction()
 
-# A test's file has a namespace of its own, so that several can be compiled at a time.
-function(npgpu_test_batches program)
-  if(NPGPU_FAST_BUILD)
-    set_target_properties(${program} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
-  endif()
-endfunction()
-
 function(npgpu_tests folder)
   if(NOT NPGPU_TESTS)
     return()
@@ -147,7 +170,8 @@ function(npgpu_tests folder)
   if(NPGPU_FAST_BUILD)
     target_precompile_headers(${program} REUSE_FROM npgpu_tests_main)
   endif()
-  npgpu_test_batches(${program})
+  list(LENGTH sources files)
+  npgpu_batches(${program} ${files})  # a test's file has a namespace of its own
   npgpu_link(${program} ${arg_LINK})
   foreach(name ${arg_UNPARSED_ARGUMENTS})
     add_test(NAME ${folder}.${name} COMMAND ${program} --source-file=*/${name}_test.cpp)

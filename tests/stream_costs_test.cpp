@@ -34,10 +34,27 @@ ChangedSpec odd_h200(const std::function<void(nlohmann::json&)>& more = [](nlohm
   });
 }
 
-MeasuredCosts measured(const std::string& id) {
-  const auto all = stream_costs(streamed(id, overheads_experiment(id)));
+MeasuredCosts costs_of(const Trace& trace) {
+  const auto all = stream_costs(trace);
   REQUIRE(all.size() == 1);
   return all.front();
+}
+
+MeasuredCosts measured(const std::string& id) { return costs_of(streamed(id, overheads_experiment(id))); }
+
+// It as it is, measured once for all tests: under a sanitizer that takes seconds.
+const std::string& odd() {
+  static const ChangedSpec spec = odd_h200();
+  static const std::string id = spec.id();
+  return id;
+}
+const Trace& odd_trace() {
+  static const Trace trace = streamed(odd(), overheads_experiment(odd()));
+  return trace;
+}
+const MeasuredCosts& odd_costs() {
+  static const MeasuredCosts costs = costs_of(odd_trace());
+  return costs;
 }
 
 const Parameter& parameter(const MeasuredCosts& m, const std::string& name) {
@@ -53,8 +70,7 @@ double us(Seconds t) { return microseconds(t); }
 }  // namespace
 
 TEST_CASE("costs of a simulated device are those of its spec") {
-  const ChangedSpec spec = odd_h200();
-  const MeasuredCosts m = measured(spec.id());
+  const MeasuredCosts& m = odd_costs();
   CHECK(m.missing.empty());
   REQUIRE(m.usable);
   const StreamCosts& c = m.costs;
@@ -124,9 +140,8 @@ TEST_CASE("eight queues") {
 }
 
 TEST_CASE("jobs that no cost was fitted to are predicted") {
-  const ChangedSpec spec = odd_h200();
-  const MeasuredCosts m = measured(spec.id());
-  const auto workloads = workloads_of(streamed(spec.id(), design_experiment(spec.id(), 6)));
+  const MeasuredCosts& m = odd_costs();
+  const auto workloads = workloads_of(streamed(odd(), design_experiment(odd(), 6)));
   REQUIRE(workloads.size() == 6);
   const Evaluation e = evaluate(workloads, m);
   CHECK(e.models.front().model == "simulator");
@@ -219,10 +234,9 @@ TEST_CASE("a kernel's time in a job moves what its blocks do to each other, not 
 }
 
 TEST_CASE("what a trace lacks is told with the command that measures it") {
-  const ChangedSpec spec = odd_h200();
-  auto jobs = overheads_experiment(spec.id());
+  auto jobs = overheads_experiment(odd());
   std::erase_if(jobs, [](const JobStep& j) { return j.question.workload == Workload::compute; });
-  const auto all = stream_costs(streamed(spec.id(), jobs));
+  const auto all = stream_costs(streamed(odd(), jobs));
   REQUIRE(all.size() == 1);
   CHECK_FALSE(all[0].usable);
   REQUIRE(all[0].missing.size() == 2);  // without an empty kernel's time no kernel's own is known
@@ -234,8 +248,7 @@ TEST_CASE("what a trace lacks is told with the command that measures it") {
 }
 
 TEST_CASE("a forecast: the best of the simulated times, within its interval") {
-  const ChangedSpec spec = odd_h200();
-  const MeasuredCosts m = measured(spec.id());
+  const MeasuredCosts& m = odd_costs();
   const Job job{.in_bytes = 64 * MiB, .out_bytes = 64 * MiB, .kernel = Seconds{1e-3}};
   const Forecast f = forecast(job, m, Order::breadth_first, stream_counts(32));
   REQUIRE(f.candidates_us.size() == 32);
@@ -250,8 +263,7 @@ TEST_CASE("a forecast: the best of the simulated times, within its interval") {
 }
 
 TEST_CASE("the uncertainty of every cost that a job is charged for reaches its forecast") {
-  const ChangedSpec spec = odd_h200();
-  MeasuredCosts m = measured(spec.id());
+  MeasuredCosts m = odd_costs();
   const Job job{.in_bytes = 64 * KiB, .out_bytes = 64 * KiB, .kernel = Seconds{1e-6}};
   const auto width = [&] {
     const Forecast f = forecast(job, m, Order::breadth_first, std::vector{1u, 2u});
@@ -274,8 +286,7 @@ TEST_CASE("the uncertainty of every cost that a job is charged for reaches its f
 }
 
 TEST_CASE("a forecast asks for all parts of a job, and for an order in which a kernel waits for its input") {
-  const ChangedSpec spec = odd_h200();
-  const MeasuredCosts m = measured(spec.id());
+  const MeasuredCosts& m = odd_costs();
   const auto refused = [&](const Job& job, Order order, Parts parts) {
     try {
       forecast(job, m, order, stream_counts(2), parts);
@@ -292,8 +303,7 @@ TEST_CASE("a forecast asks for all parts of a job, and for an order in which a k
 }
 
 TEST_CASE("what a device does not report agrees with nothing") {
-  const ChangedSpec spec = odd_h200();
-  Trace trace = streamed(spec.id(), overheads_experiment(spec.id()));
+  Trace trace = odd_trace();
   for (auto& [group, facts] : trace.provenance)
     std::erase_if(facts, [](const auto& fact) { return fact.first == "copy_engines"; });
   const Parameter p = parameter(stream_costs(trace).at(0), "copy engines");
@@ -308,10 +318,9 @@ TEST_CASE("a trace without jobs has no costs of streams, and no device in them")
 }
 
 TEST_CASE("jobs with one stream free are no call's, copy's or kernel's time") {
-  const ChangedSpec spec = odd_h200();
-  auto jobs = overheads_experiment(spec.id());
+  auto jobs = overheads_experiment(odd());
   std::erase_if(jobs, [](const JobStep& j) { return j.question.gating == Gating::last_stream_free; });
-  Trace trace = streamed(spec.id(), jobs);
+  Trace trace = streamed(odd(), jobs);
   const auto known = [](const Trace& t) {  // without the queues, which those jobs do tell
     auto all = stream_costs(t).at(0).parameters;
     std::erase_if(all, [](const Parameter& p) { return p.name.starts_with("queues"); });

@@ -42,6 +42,8 @@ struct MeanDifference {
 // Two values a side are the least: with fewer, the difference is all there is, and without any, nothing. Where neither
 // side has a spread the interval is the difference alone, and p is 0, or 1 where there is no difference.
 MeanDifference welch(std::span<const double> a, std::span<const double> b, double level = 0.95);
+// The quantile of Student's t distribution.
+double student_quantile(double p, double freedom);
 
 // Of `a` and `b` values, `in_a` and `in_b` lie in one of two groups: the probability of shares as different as these or
 // more so, if both sides met that group equally often (Fisher's exact test, 1934, in both directions).

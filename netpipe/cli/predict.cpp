@@ -25,7 +25,7 @@ constexpr std::uint64_t max_streams = 256;
 // The last curve's slope holds beyond the longest measured copy; so far beyond, nobody knows.
 constexpr std::uint64_t beyond = 16;
 // A chunk is whole lines of memory.
-constexpr std::uint64_t line = 128;
+constexpr std::uint64_t line_bytes = 128;
 
 std::uint32_t parse_threads(const Options& options) {
   return static_cast<std::uint32_t>(parse_count("threads", options.text("threads"), 1, 1024));
@@ -58,7 +58,8 @@ Job read_job(const Options& options, const MeasuredCosts& costs) {
 std::vector<std::uint32_t> candidates_for(const Job& job, std::uint32_t most) {
   std::vector<std::uint32_t> all;
   for (const std::uint32_t n : stream_counts(most)) {
-    const bool too_small = (job.in_bytes && job.in_bytes / n < line) || (job.out_bytes && job.out_bytes / n < line);
+    const bool too_small =
+        (job.in_bytes && job.in_bytes / n < line_bytes) || (job.out_bytes && job.out_bytes / n < line_bytes);
     if (n == 1 || !too_small) all.push_back(n);
   }
   return all;
@@ -205,7 +206,7 @@ int run_predict(const Options& options) {
   of.order = order_of_job(options);
   const std::uint32_t most = most_streams(options);
   std::optional<std::uint64_t> max_memory;
-  if (const auto text = options.maybe("max-memory")) max_memory = parse_size("max-memory", *text, 2 * line);
+  if (const auto text = options.maybe("max-memory")) max_memory = parse_size("max-memory", *text, 2 * line_bytes);
   of.forecast = forecast(of.job, costs, of.order, candidates_for(of.job, most), Parts::some);
   of.advice = advise(of.job, costs, of.order, of.forecast, errors, max_memory, most);
   add_notes(of);

@@ -32,11 +32,6 @@ DeviceInfo device_of_rank(const std::string& word, int local_rank) {
   return devices::find(word);
 }
 
-template <class E> std::vector<E> names_or(const Options& options, const std::string& option, E standard) {
-  const auto text = options.maybe(option);
-  return text ? parse_names<E>(option, *text) : std::vector<E>{standard};
-}
-
 // What both ends are asked, with the lower rank as the source.
 std::vector<TransferCase> cases_between(const Options& options, const ranks::Place& source,
                                         const ranks::Place& target) {

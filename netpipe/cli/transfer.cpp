@@ -15,11 +15,6 @@ namespace {
 
 constexpr std::uint64_t max_host_node = 1023;  // Linux numbers no more
 
-template <class E> std::vector<E> names_or(const Options& options, const std::string& option, E standard) {
-  const auto text = options.maybe(option);
-  return text ? parse_names<E>(option, *text) : std::vector<E>{standard};
-}
-
 // NUMA nodes of the device's host that buffers and threads are put on; -1: as binding has it.
 std::vector<int> host_nodes_of(const Options& options, const DeviceInfo& device) {
   const auto words = options.maybe("host-node");

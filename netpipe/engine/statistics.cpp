@@ -49,8 +49,7 @@ std::optional<Interval> t_interval(std::span<const double> values, double around
     mean += std::log(v) / n;
   }
   for (const double v : values) squares += (std::log(v) - mean) * (std::log(v) - mean);
-  const boost::math::students_t_distribution<double> t(n - 1);
-  const double half = boost::math::quantile(t, (1 + level) / 2) * std::sqrt(squares / (n - 1) / n);
+  const double half = student_quantile((1 + level) / 2, n - 1) * std::sqrt(squares / (n - 1) / n);
   return Interval{std::min(around, std::exp(mean - half)), std::max(around, std::exp(mean + half))};
 }
 
@@ -92,6 +91,10 @@ MeanDifference welch(std::span<const double> a, std::span<const double> b, doubl
   d.high += half;
   d.p = 2 * boost::math::cdf(boost::math::complement(t, std::abs(d.value) / std::sqrt(error)));
   return d;
+}
+
+double student_quantile(double p, double freedom) {
+  return boost::math::quantile(boost::math::students_t_distribution<double>(freedom), p);
 }
 
 double fisher(std::uint32_t in_a, std::uint32_t a, std::uint32_t in_b, std::uint32_t b) {

@@ -10,6 +10,7 @@
 #include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/json_object.hpp"
 #include "netpipe/devices/simulated/node.hpp"
+#include "netpipe/devices/simulated/read_once.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::simulated {
@@ -81,7 +82,9 @@ std::optional<fs::path> node_file(const std::string& id) {
   const std::string name = id.substr(prefix.size());
   std::error_code none;
   if (is_path(name)) {
-    if (!fs::is_regular_file(name, none) || !read_json(name).contains("gpus")) return std::nullopt;
+    static ReadOnce<bool> has_gpus;
+    const auto read = [](const fs::path& file) { return read_json(file).contains("gpus"); };
+    if (!fs::is_regular_file(name, none) || !has_gpus.of(name, read)) return std::nullopt;
     return name;
   }
   for (const fs::path& folder : folders()) {
@@ -110,7 +113,8 @@ Spec spec_of(const std::string& id) {
   if (const auto node = find_node(id))
     throw Error(ErrorKind::usage,
                 fmt::format("--device: {} is a node of {} GPUs: name one, as {}:0", id, node->gpus(), id));
-  return read_spec(spec_file(id));
+  static ReadOnce<Spec> specs;
+  return specs.of(spec_file(id), read_spec);
 }
 
 namespace {

@@ -8,11 +8,11 @@
 #include <deque>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <numeric>
 
 #include "netpipe/devices/simulated/json_object.hpp"
 #include "netpipe/devices/simulated/library.hpp"
+#include "netpipe/devices/simulated/read_once.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::simulated {
@@ -274,20 +274,10 @@ std::optional<NodeMember> member_of(std::string_view id) {
 }
 
 std::shared_ptr<const Node> find_node(const std::string& id) {
-  struct Known {
-    std::filesystem::file_time_type time;
-    std::shared_ptr<const Node> node;
-  };
-  static std::mutex mutex;
-  static std::map<std::string, Known> known;
+  static ReadOnce<std::shared_ptr<const Node>> nodes;
   const auto file = node_file(id);
   if (!file) return nullptr;
-  std::error_code none;
-  const auto time = std::filesystem::last_write_time(*file, none);
-  const std::lock_guard lock(mutex);
-  Known& one = known[file->string()];
-  if (!one.node || one.time != time) one = {time, std::make_shared<const Node>(*file)};
-  return one.node;
+  return nodes.of(*file, [](const std::filesystem::path& one) { return std::make_shared<const Node>(one); });
 }
 
 std::shared_ptr<const Node> node_of(const std::string& id) {

@@ -12,7 +12,7 @@ namespace npgpu::model {
 
 namespace {
 
-constexpr std::uint32_t own_causes =
+constexpr std::uint32_t of_clocks =
     static_cast<std::uint32_t>(Cause::throttled) | static_cast<std::uint32_t>(Cause::clock_changed);
 constexpr std::size_t most_groups = 7;  // of trials that stand in for rounds
 
@@ -87,7 +87,7 @@ void state_points(Gathered<K>& all, const Series<K>& series, const std::vector<P
     }
     ++its.runs;
     if (const std::uint32_t causes = visited.disturbed()) {
-      ++(causes & ~own_causes ? its.others : its.clocked);
+      ++(causes & ~of_clocks ? its.others : its.clocked);
       if (its.broken == Reason::none) its.why = disturbance_of(visited);
     }
     if (time.usable()) continue;

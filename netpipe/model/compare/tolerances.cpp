@@ -14,7 +14,7 @@ namespace {
 // smaller. Latencies and what the host's processor does differ from run to run by several percent, as its clock did;
 // rates of the device by 0.1 to 1 %. Small copies in both directions at once took one of two times, 16 % apart, through
 // all of a run: it is the process that chooses.
-constexpr std::array<std::array<double, names_of<Third>.size()>, names_of<TimeClass>.size()> usual{{
+constexpr std::array<std::array<double, names_of<Third>.size()>, names_of<TimeClass>.size()> default_changes{{
     {0.18, 0.07, 0.025, 0.03},  // device-copies
     {0.09, 0.07, 0.035, 0.05},  // host-copies
     {0.15, 0.15, 0.20, 0.15},   // pageable-copies
@@ -64,7 +64,7 @@ void learn(Tolerances& all, const std::vector<CaseCurve>& curves, std::size_t si
 
 Tolerances usual_tolerances() {
   Tolerances all;
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = {usual[i], "default"};
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = {default_changes[i], "default"};
   return all;
 }
 

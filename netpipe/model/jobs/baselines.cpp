@@ -1,12 +1,13 @@
 #include "netpipe/model/jobs/baselines.hpp"
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
 
+#include "netpipe/model/least_squares.hpp"
 #include "npgpu/closed_forms.hpp"
 
 namespace npgpu::model {
@@ -105,38 +106,46 @@ std::size_t best_of(const std::vector<Estimate>& times) {
 }
 
 void RelativeFit::add(const void* group, const std::vector<double>& features, double offset, double measured) {
-  Vector row(static_cast<Eigen::Index>(features.size()));
+  const std::size_t n = features.size();
+  Numbers row(n);
   std::transform(features.begin(), features.end(), row.begin(),
                  [&](long double feature) { return feature / measured; });
   const long double right = 1 - static_cast<long double>(offset) / measured;
   for (Sums* sums : {&all_, &groups_[group]}) {
     if (sums->rows++ == 0) {
-      sums->products = Matrix::Zero(row.size(), row.size());
-      sums->right = Vector::Zero(row.size());
+      sums->products.assign(n * n, 0);
+      sums->right.assign(n, 0);
     }
-    sums->products += row * row.transpose();
-    sums->right += row * right;
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < n; ++j) sums->products[i * n + j] += row[i] * row[j];
+      sums->right[i] += row[i] * right;
+    }
   }
 }
 
 std::vector<double> RelativeFit::solve(const void* without) const {
   auto [rows, a, b] = all_;
+  const std::size_t n = b.size();
   if (const auto out = groups_.find(without); out != groups_.end()) {
     rows -= out->second.rows;
-    a -= out->second.products;
-    b -= out->second.right;
+    std::transform(a.begin(), a.end(), out->second.products.begin(), a.begin(), std::minus());
+    std::transform(b.begin(), b.end(), out->second.right.begin(), b.begin(), std::minus());
   }
   if (rows == 0) return {};
   // Columns of bytes and of ones differ by many powers of ten.
-  Vector scale = a.diagonal().cwiseSqrt();
-  for (long double& one : scale)
-    if (!(one > 0)) one = 1;
-  a.array() /= (scale * scale.transpose()).array();
-  // Where all workloads have the same bytes, those cannot be told from a constant: the shortest solution then.
-  Eigen::CompleteOrthogonalDecomposition<Matrix> decomposition;
-  decomposition.setThreshold(1e-15L);  // of products; 3e-8 of features
-  const Vector x = decomposition.compute(a).solve(b.cwiseQuotient(scale)).cwiseQuotient(scale);
-  return {x.begin(), x.end()};
+  Numbers scale(n);
+  for (std::size_t i = 0; i < n; ++i) scale[i] = a[i * n + i] > 0 ? std::sqrt(a[i * n + i]) : 1;
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < n; ++j) a[i * n + j] /= scale[i] * scale[j];
+    b[i] /= scale[i];
+  }
+  // Where all workloads have the same bytes, those cannot be told from a constant: the shortest solution then. What it
+  // neglects is 1e-15 of products, 3e-8 of features.
+  const Numbers x = least_squares(n, a, b);
+  std::vector<double> solution(n);
+  std::transform(x.begin(), x.end(), scale.begin(), solution.begin(),
+                 [](long double one, long double by) { return static_cast<double>(one / by); });
+  return solution;
 }
 
 std::vector<Baseline> baselines(const MeasuredCosts& measured) {

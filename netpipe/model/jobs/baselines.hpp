@@ -1,7 +1,6 @@
 // The models that predictions are held against: each says how long a job takes in n streams, or only which n to take.
 #pragma once
 
-#include <Eigen/Core>
 #include <functional>
 #include <map>
 #include <string>
@@ -46,12 +45,11 @@ class RelativeFit {
   std::vector<double> solve(const void* without = nullptr) const;
 
  private:
-  using Matrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
-  using Vector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
+  using Numbers = std::vector<long double>;
   struct Sums {
     std::size_t rows = 0;
-    Matrix products;  // of features with each other
-    Vector right;     // and with the right hand side
+    Numbers products;  // of features with each other, row by row
+    Numbers right;     // and with the right hand side
   };
   std::map<const void*, Sums> groups_;
   Sums all_;

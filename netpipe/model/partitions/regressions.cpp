@@ -1,9 +1,11 @@
 #include "netpipe/model/partitions/regressions.hpp"
 
-#include <Eigen/Dense>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
+
+#include "netpipe/model/least_squares.hpp"
 
 namespace npgpu {
 
@@ -15,35 +17,35 @@ double big_logarithm(double n) { return 4.0 / 3 * std::log2(n); }
 // Rows of features and what they should give.
 class Rows {
  public:
-  void add(const Eigen::Vector3d& features, double wanted) {
+  void add(const std::array<double, 3>& features, double wanted) {
     features_.push_back(features);
     wanted_.push_back(wanted);
   }
-  std::size_t size() const { return wanted_.size(); }
-  // Of the first `count` features. Sizes and ones differ by eight powers of ten, so that columns are scaled.
-  Eigen::Vector3d solve(Eigen::Index count, RegressionQuality& quality) const {
-    const auto rows = static_cast<Eigen::Index>(size());
-    Eigen::MatrixXd a(rows, count);
-    Eigen::VectorXd y(rows);
-    for (Eigen::Index i = 0; i < rows; ++i) {
-      a.row(i) = features_[static_cast<std::size_t>(i)].head(count).transpose();
-      y(i) = wanted_[static_cast<std::size_t>(i)];
+  // Of the first `count` features. Sizes and ones differ by eight powers of ten.
+  std::array<double, 3> solve(std::size_t count, RegressionQuality& quality) const {
+    LongNumbers a;
+    for (const auto& row : features_) a.insert(a.end(), row.begin(), row.begin() + static_cast<std::ptrdiff_t>(count));
+    const LongNumbers x = scaled_least_squares(count, a, {wanted_.begin(), wanted_.end()});
+    const auto rows = static_cast<double>(wanted_.size());
+    double left = 0, total = 0, mean = 0;
+    for (const double wanted : wanted_) mean += wanted / rows;
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+      long double off = -wanted_[i];
+      for (std::size_t j = 0; j < count; ++j) off += x[j] * features_[i][j];
+      left += static_cast<double>(off * off);
+      total += (wanted_[i] - mean) * (wanted_[i] - mean);
     }
-    const Eigen::VectorXd scale = a.colwise().norm();
-    const Eigen::MatrixXd scaled = a * scale.cwiseInverse().asDiagonal();
-    const Eigen::VectorXd x = scaled.colPivHouseholderQr().solve(y).cwiseQuotient(scale);
-    const double left = (a * x - y).squaredNorm(), total = (y.array() - y.mean()).matrix().squaredNorm();
-    quality.rows = static_cast<std::uint32_t>(rows);
-    quality.mse = left / static_cast<double>(rows);
+    quality.rows = static_cast<std::uint32_t>(wanted_.size());
+    quality.mse = left / rows;
     quality.rmse = std::sqrt(quality.mse);
     if (total > 0) quality.r2 = 1 - left / total;
-    Eigen::Vector3d all = Eigen::Vector3d::Constant(not_measured);
-    all.head(count) = x;
+    std::array<double, 3> all{not_measured, not_measured, not_measured};
+    std::transform(x.begin(), x.end(), all.begin(), [](long double one) { return static_cast<double>(one); });
     return all;
   }
 
  private:
-  std::vector<Eigen::Vector3d> features_;
+  std::vector<std::array<double, 3>> features_;
   std::vector<double> wanted_;
 };
 

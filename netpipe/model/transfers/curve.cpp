@@ -9,16 +9,16 @@
 // promise too much; an octave left out takes its neighbours along. It is exact arithmetic, with no random numbers.
 #include <fmt/format.h>
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <bit>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <set>
 
+#include "netpipe/model/least_squares.hpp"
 #include "npgpu/model.hpp"
+#include "npgpu/statistics.hpp"
 
 namespace npgpu {
 
@@ -62,24 +62,22 @@ struct Line {
 };
 
 Line fit_line(const Points& curve, Model shape) {
-  const auto n = static_cast<Eigen::Index>(curve.size());
-  Eigen::MatrixXd a(n, 2);  // divided by the measured time, so that a perfect line gives all ones
-  for (Eigen::Index i = 0; i < n; ++i) {
-    const CurvePoint& m = curve[static_cast<std::size_t>(i)];
-    a(i, 0) = 1 / m.us;
-    a(i, 1) = m.moved_bytes / m.us;
-  }
-  const Eigen::VectorXd ones = Eigen::VectorXd::Ones(n);
-  const auto alone = [&](Eigen::Index column) { return a.col(column).sum() / a.col(column).squaredNorm(); };
+  LongNumbers a;  // rows of two, divided by the measured time, so that a perfect line gives all ones
+  double sums[2] = {}, squares[2] = {};
+  for (const CurvePoint& m : curve)
+    for (const int column : {0, 1}) {
+      const double one = (column == 0 ? 1 : m.moved_bytes) / m.us;
+      a.push_back(one);
+      sums[column] += one;
+      squares[column] += one * one;
+    }
   switch (shape) {
-    case Model::through_zero: return {0, alone(1)};
-    case Model::flat: return {alone(0), 0};
+    case Model::through_zero: return {0, sums[1] / squares[1]};
+    case Model::flat: return {sums[0] / squares[0], 0};
     case Model::line: break;
   }
-  const Eigen::RowVectorXd scale = a.colwise().norm();  // microseconds beside megabytes
-  const Eigen::MatrixXd scaled = a.array().rowwise() / scale.array();
-  const Eigen::VectorXd x = scaled.colPivHouseholderQr().solve(ones);
-  return {x(0) / scale(0), x(1) / scale(1)};
+  const LongNumbers x = scaled_least_squares(2, a, LongNumbers(curve.size(), 1));  // microseconds beside megabytes
+  return {static_cast<double>(x[0]), static_cast<double>(x[1])};
 }
 
 // Half the widths of the intervals of a line's numbers.
@@ -95,8 +93,7 @@ std::optional<Line> jackknife(const Points& curve, Model shape) {
     without.push_back(fit_line(rest, shape));
   }
   const auto groups = static_cast<double>(without.size());
-  const boost::math::students_t_distribution<double> student(groups - 1);
-  const double t = boost::math::quantile(student, 0.975);
+  const double t = student_quantile(0.975, groups - 1);
   const auto half_width = [&](double Line::*number) {
     double mean = 0;
     for (const Line& line : without) mean += line.*number / groups;
