@@ -64,15 +64,17 @@ TEST_CASE("a header row, then a row for each sample, exactly as it came") {
   trace.of<Transfers>()[0].visits[0].stop = Stop::not_converged;
   trace.of<Transfers>()[0].samples[1].intact = 1;
   const std::string front =
-      "0,cudaMemcpy,host,cuda:0,pingpong,h2d,pinned,0,host,warm,copy-engine,write,0,0,1,-1,0,,\"GPU, "
+      "0,cudaMemcpy,host,cuda:0,pingpong,h2d,pinned,0,host,warm,copy-engine,write,0,0,1,-1,0,nobody,,\"GPU, "
       "\"\"fast\"\"\nmodel\",0,"
-      "1024,0,,0,not-converged,0,,0,,,,,,0,";
+      "1024,0,,0,not-converged,0,,0,0,,,,,,0,";
   CHECK(csv(trace) ==
         "series,module,source,target,pattern,direction,memory,async,timing,cache,executor,access,source_offset_bytes,"
-        "target_offset_bytes,bind,host_node,chunk_bytes,more_lanes,device_name,simulated,bytes,round,work,void_trials,"
+        "target_offset_bytes,bind,host_node,chunk_bytes,beside,more_lanes,device_name,simulated,bytes,round,work,void_"
+        "trials,"
         "stop,wall_"
         "us,at_s,"
-        "disturbed,disturber,sm_clock_mhz,memory_clock_mhz,power_w,temperature_c,throttle_reasons,visit,trial,lane,"
+        "beside_done,disturbed,disturber,sm_clock_mhz,memory_clock_mhz,power_w,temperature_c,throttle_reasons,visit,"
+        "trial,lane,"
         "intact,repeats,host_us,device_us\n" +
             front + "0,0,0,-1,7,0.1,\n" + front + "0,1,0,1,7,,\n");
 }
@@ -111,7 +113,7 @@ TEST_CASE("each of comma, quote and line end alone is quoted; nothing else is") 
     trace.of<Transfers>().push_back(sweep_of());
     trace.of<Transfers>()[0].device_name = name;
     add_point(trace.of<Transfers>()[0], 1, {1});
-    CHECK(has(csv(trace), std::string(",1,-1,0,,") + quoted + ",0,1,"));
+    CHECK(has(csv(trace), std::string(",1,-1,0,nobody,,") + quoted + ",0,1,"));
   }
 }
 

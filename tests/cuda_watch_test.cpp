@@ -10,7 +10,7 @@ using namespace npgpu::cuda;
 
 namespace {
 
-constexpr long own_pid = 1, neighbour = 42;
+constexpr long own_pid = 1, neighbour = 42, server = 7;
 constexpr auto device_busy = static_cast<std::uint32_t>(Cause::device_busy);
 constexpr auto link_busy = static_cast<std::uint32_t>(Cause::link_busy);
 
@@ -36,7 +36,8 @@ struct Played {
                         static_cast<std::uint32_t>(static_cast<std::uint64_t>(now.count() * others_per_s));
                     return LinkBytes{17, moved};
                   },
-                  .name = [](long pid) { return pid == neighbour ? "train" : "?"; }});
+                  .name = [](long pid) { return pid == neighbour ? "train" : "?"; },
+                  .is_server = [](long pid) { return pid == server; }});
   }
   Disturbance visit(Watch& watch, double seconds = 0.01) {
     watch.begin();
@@ -57,6 +58,24 @@ TEST_CASE("a GPU that nobody else uses disturbs nothing, and costs no look at it
   }
   CHECK(played.link_looks == 0);
   CHECK(watch.cannot_see().empty());
+}
+
+TEST_CASE("a server that works for this process alone does not disturb it; where others are there, it may be theirs") {
+  Played played;
+  played.processes = {{own_pid, server}};
+  played.uses = {{{server, 99, 10}}};
+  Watch watch = played.watch();
+  CHECK(played.visit(watch).causes == 0);
+  played.processes = {{own_pid, server, neighbour}};
+  CHECK(played.visit(watch).causes == device_busy);
+  played.processes = {{own_pid, server}};
+  played.uses = {{{server, 99, 10}}};
+  played.now += Watch::unknown_time;
+  CHECK(played.visit(watch).causes == 0);
+  played.processes = {{server}};  // who is there is not seen
+  CHECK(played.visit(watch).causes == 0);
+  Watch blind = played.watch();
+  CHECK(played.visit(blind).causes == device_busy);
 }
 
 TEST_CASE("who computes on the GPU is named") {

@@ -195,6 +195,87 @@ TEST_CASE("of NUMA nodes that are equally fast, the system's is called the faste
   CHECK(node.numa.costs[0].text == "cuda:0: no NUMA node is slower by 2 % or more");
 }
 
+// Of one GPU: 64 MiB to it alone and beside each second process, in us; how much that one did in each visit.
+Trace shared_gpu(const std::vector<std::pair<Beside, double>>& times, std::uint64_t beside_done = 5) {
+  Trace trace;
+  trace.provenance.emplace_back("host", Facts{{"mps_daemon", std::int64_t{0}}});
+  for (const auto& [beside, us] : times) {
+    TransferSeries series = sweep_of();
+    series.question.async = true;
+    series.question.beside = beside;
+    for (int round = 0; round < 6; ++round)
+      add_point(series, 64 * MiB, {us, us}).beside_done = is_working(beside) ? beside_done : 0;
+    trace.of<Transfers>().push_back(series);
+  }
+  return trace;
+}
+
+TEST_CASE("a second process: what takes how many times as long, and what does not") {
+  const NodeMatrix node = node_matrix(
+      shared_gpu({{Beside::kernels, 1030}, {Beside::nobody, 1000}, {Beside::copies, 2000}, {Beside::idle, 1000}}));
+  CHECK(node.devices.size() == 1);
+  CHECK(node.matrices.empty());
+  CHECK(node.findings.empty());
+  REQUIRE(node.processes.size() == 1);
+  const ProcessGpu& gpu = node.processes[0];
+  CHECK(gpu.id == "cuda:0");
+  CHECK(gpu.sharing == "no MPS daemon runs: kernels of several processes take turns (time slices)");
+  REQUIRE(gpu.figures.size() == 1);
+  const ProcessFigure& figure = gpu.figures[0];
+  CHECK(figure.name == "64 MiB copy to the GPU");
+  CHECK(figure.bytes == 64 * MiB);
+  CHECK(figure.alone_us.value == 1000);
+  REQUIRE(figure.cells.size() == 3);  // in the order of the words
+  CHECK(figure.cells[0].beside == Beside::idle);
+  CHECK(figure.cells[1].beside == Beside::copies);
+  CHECK(figure.cells[1].times.value == doctest::Approx(2));
+  CHECK(figure.cells[1].times.low == doctest::Approx(2));
+  CHECK(figure.cells[1].is_longer);
+  CHECK(figure.cells[2].times.value == doctest::Approx(1.03));
+  CHECK_FALSE(figure.cells[2].is_longer);
+  for (const ProcessCell& cell : figure.cells) CHECK_FALSE(cell.did_nothing);
+  CHECK(gpu.doubts.empty());
+  REQUIRE(gpu.costs.size() == 3);
+  CHECK(gpu.costs[0].text == "cuda:0 beside a second process that holds a context: nothing is seen to take 5 % longer");
+  CHECK(
+      gpu.costs[1].text ==
+      "cuda:0 beside a second process that copies both ways: a 64 MiB copy to the GPU takes 2 times as long (2 to 2)");
+}
+
+TEST_CASE("a second process that did nothing shows no cost") {
+  const ProcessGpu gpu =
+      node_matrix(shared_gpu({{Beside::nobody, 1000}, {Beside::copies, 2000}, {Beside::idle, 1000}}, 0))
+          .processes.at(0);
+  const ProcessCell& copies = gpu.figures.at(0).cells.at(1);
+  CHECK(copies.did_nothing);
+  CHECK_FALSE(copies.is_longer);
+  CHECK_FALSE(gpu.figures[0].cells[0].did_nothing);  // an idle one has nothing to do
+  REQUIRE(gpu.doubts.size() == 1);
+  CHECK(
+      gpu.doubts[0].text ==
+      "cuda:0 beside a second process that copies both ways: it did nothing while these were measured, so they do not "
+      "show what it costs: 64 MiB copy to the GPU");
+  CHECK(gpu.costs.size() == 1);  // of the idle one
+}
+
+TEST_CASE("a scatter that reaches what it takes alone is no cost, and one above it is") {
+  Trace trace = shared_gpu({{Beside::nobody, 1000}, {Beside::copies, 1500}});
+  TransferSeries& beside = trace.of<Transfers>()[1];
+  const auto cell = [&] { return node_matrix(trace).processes.at(0).figures.at(0).cells.at(0); };
+  CHECK(cell().is_longer);
+  beside.samples[0].host_us = beside.samples[1].host_us = 900;
+  CHECK(cell().times.low == doctest::Approx(0.9));
+  CHECK_FALSE(cell().is_longer);
+}
+
+TEST_CASE("what has no figure alone, or is of another GPU, is held against nothing") {
+  CHECK(node_matrix(shared_gpu({{Beside::copies, 2000}})).processes.empty());
+  Trace trace = shared_gpu({{Beside::nobody, 1000}, {Beside::copies, 2000}});
+  trace.of<Transfers>()[0].device_uuid = "GPU-1";
+  trace.of<Transfers>()[1].device_uuid = "GPU-2";
+  CHECK(node_matrix(trace).processes.empty());
+}
+
 TEST_CASE("a trace with copies to and from the host only is no matrix") {
   Trace trace;
   TransferSeries series = sweep_of();

@@ -58,9 +58,9 @@ TEST_CASE("the report's keys are a contract") {
   CHECK(keys(s) == std::vector<std::string>{"binding", "case", "device_name", "device_uuid", "error", "lanes",
                                             "limit_per_s", "limit_source", "schedule", "simulated", "title",
                                             "together"});
-  CHECK(keys(s["case"]) == std::vector<std::string>{"access", "async", "bind", "cache", "chunk_bytes", "direction",
-                                                    "executor", "host_node", "memory", "module", "more_lanes",
-                                                    "pattern", "source", "source_offset_bytes", "target",
+  CHECK(keys(s["case"]) == std::vector<std::string>{"access", "async", "beside", "bind", "cache", "chunk_bytes",
+                                                    "direction", "executor", "host_node", "memory", "module",
+                                                    "more_lanes", "pattern", "source", "source_offset_bytes", "target",
                                                     "target_offset_bytes", "timing"});
   const json& lane = s["lanes"][0];
   CHECK(keys(lane) == std::vector<std::string>{"curve", "lane", "name", "points"});

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "npgpu/beside.hpp"
 #include "npgpu/names.hpp"
 #include "npgpu/runner.hpp"
 
@@ -62,16 +63,17 @@ struct CallCase {
   Call call = Call::launch;
   Manner manner = Manner::alone;
   GraphForm form = GraphForm::none;
+  Beside beside = Beside::nobody;  // the second process on its device
 
   auto operator<=>(const CallCase&) const = default;
 };
 template <>
 inline constexpr auto fields_of<CallCase> =
     std::tuple{field("device", &CallCase::device), field("call", &CallCase::call), field("manner", &CallCase::manner),
-               field("form", &CallCase::form)};
+               field("form", &CallCase::form), optional_field("beside", &CallCase::beside)};
 inline std::string device_of(const CallCase& c) { return c.device; }
 inline bool is_host_timed(const CallCase&) { return true; }
-// "calls cuda:0 launch alone", "calls cuda:0 graph-launch back-to-back chain"
+// "calls cuda:0 launch alone", "calls cuda:0 graph-launch back-to-back chain", "calls cuda:0 launch alone beside=idle"
 std::string title(const CallCase&);
 
 struct CallShape {

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "npgpu/beside.hpp"
 #include "npgpu/disturbance.hpp"
 #include "npgpu/field.hpp"
 #include "npgpu/registry.hpp"
@@ -113,6 +114,8 @@ class DeviceFamily {
   // Gives back what this process keeps on the device for as long as it runs (a GPU's context), so that what is measured
   // next finds the device as another process would. Nothing that was allocated on the device may be in use.
   virtual void begin_anew(const std::string& id) const;
+  // A second process on that device, at rest. Null where this family has none. Throws Error.
+  virtual std::unique_ptr<Companion> companion(const std::string& id) const;
   // What this program does as its own second process, until the first one needs it no longer; the exit code. Nothing
   // for a family that has no use for one.
   virtual std::optional<int> serve_as_second_process() const { return std::nullopt; }
@@ -128,16 +131,17 @@ std::string_view kind_of(std::string_view id);
 const DeviceFamily& family_of(const std::string& id);
 DeviceInfo find(const std::string& id);
 std::vector<std::string> node(const std::string& id);
-// Of a device of no family these four know nothing.
+// Of a device of no family these five know nothing.
 std::unique_ptr<DeviceWatch> watch(const std::string& id);
 Facts counters(const std::string& id);
 LinkState link_state(const std::string& id);
 void begin_anew(const std::string& id);
+std::unique_ptr<Companion> companion(const std::string& id);
 std::vector<DeviceInfo> list();  // of all families
 // The GPUs of this machine; empty where there are none, and why_no_gpu() then says why.
 std::vector<DeviceInfo> gpus();
 std::string why_no_gpu();
-// The program's only argument where it was started by itself, to hold memory of another process.
+// The program's only argument where it was started by itself, as a second process.
 inline constexpr std::string_view second_process_word = "--second-process";
 // The exit code; nothing where no family of this build needs a second process.
 std::optional<int> serve_as_second_process();

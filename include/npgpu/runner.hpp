@@ -50,6 +50,8 @@ template <class K> class Runner {
   virtual void warm_up(Seconds duration) { (void)duration; }
   virtual const Clock& clock() const = 0;
   virtual Telemetry telemetry() { return {}; }
+  // Operations that a second process finished while trials of the prepared point ran.
+  virtual std::uint64_t beside_done() const { return 0; }
   // What buffers and thread were bound to: "NUMA node 0 (cpus 0-15)", or why they were not.
   virtual std::string binding() const = 0;
 

@@ -65,6 +65,7 @@ struct VisitInfo {
   Stop stop = Stop::trials;       // what is known of the point after this visit
   double wall_us = 0;             // spent on the visit in all: warm-up, trials and checks
   double at_s = not_measured;     // when it began, after the run did
+  std::uint64_t beside_done = 0;  // operations that the second process finished while its trials ran (npgpu/beside.hpp)
   std::uint32_t disturbed = 0;    // causes
   ShortText disturber;            // the process that took most, as "python3 (4711)"; empty if not known
   Telemetry telemetry;            // read after the last trial
@@ -86,6 +87,7 @@ inline constexpr auto fields_of<VisitInfo> = std::tuple{field("round", &VisitInf
                                                         field("stop", &VisitInfo::stop),
                                                         field("wall_us", &VisitInfo::wall_us, "us"),
                                                         field("at_s", &VisitInfo::at_s, "s"),
+                                                        optional_field("beside_done", &VisitInfo::beside_done),
                                                         field("disturbed", &VisitInfo::disturbed, "1", cause_codes),
                                                         field("disturber", &VisitInfo::disturber),
                                                         field("telemetry", &VisitInfo::telemetry)};

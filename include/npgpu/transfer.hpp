@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "npgpu/beside.hpp"
 #include "npgpu/names.hpp"
 #include "npgpu/series.hpp"
 
@@ -91,6 +92,7 @@ struct TransferCase {
   std::int32_t host_node = -1;
   // Of a message between ranks that is staged (Access::staged): the bytes of a chunk; 0: as advised for each size.
   std::uint64_t chunk_bytes = 0;
+  Beside beside = Beside::nobody;  // the second process on its device
   std::vector<Lane> more_lanes{};  // in addition to those of the pattern; one module and timing
 
   auto operator<=>(const TransferCase&) const = default;
@@ -113,6 +115,7 @@ inline constexpr auto fields_of<TransferCase> =
                field("bind", &TransferCase::bind),
                optional_field("host_node", &TransferCase::host_node),
                optional_field("chunk_bytes", &TransferCase::chunk_bytes, "B"),
+               optional_field("beside", &TransferCase::beside),
                field("more_lanes", &TransferCase::more_lanes)};
 
 // A case between the host and `device` in that direction, or within one of them; memory and executor as usual for it.

@@ -18,6 +18,7 @@
 #include "netpipe/cli/progress.hpp"
 #include "netpipe/cli/provenance.hpp"
 #include "netpipe/cli/quiet.hpp"
+#include "netpipe/cli/second_process.hpp"
 #include "netpipe/cli/side_by_side.hpp"
 #include "netpipe/cli/signals.hpp"
 #include "netpipe/cli/terminal.hpp"
@@ -235,7 +236,7 @@ class Run {
     with_ = course.batch->backend->consensus(course.batch->steps.front().question);
     if (with_ && with_->any(result_.stopped)) result_.stopped = true;
     if (result_.stopped) return;
-    std::vector<Target<K>*> targets = due(course, options_.repetition<K>(), round_, random_);
+    std::vector<Target<K>*> targets = due(course, repetition_of(*course.batch, options_), round_, random_);
     if (with_) {
       std::vector<std::size_t> places;
       for (const Target<K>* target : targets)
@@ -250,14 +251,14 @@ class Run {
 
   template <class K> void visit(Course<K>& course, const std::vector<Target<K>*>& targets) {
     const Batch<K>& batch = *course.batch;
-    auto schedule = options_.repetition<K>().schedule();
+    auto schedule = repetition_of(batch, options_).schedule();
     if (with_) schedule = agreed_schedule(std::move(schedule), *with_);
     std::unique_ptr<Runner<K>> runner;
     std::string failure;
     try {
       std::vector<Step<K>> steps;
       for (const Target<K>* target : targets) steps.push_back(target->step);
-      runner = batch.backend->open(steps);
+      runner = with_second_process<K>(steps, [&] { return batch.backend->open(steps); });
     } catch (const Error& e) {
       failure = e.what();
     }
@@ -274,7 +275,7 @@ class Run {
 
   // Of the guess, what one visit takes.
   template <class K> Seconds share(const Batch<K>& batch, const Step<K>& step) const {
-    const Repetition& how = options_.repetition<K>();
+    const Repetition how = repetition_of(batch, options_);
     return guess(batch, step, how) / how.rounds;
   }
 

@@ -112,8 +112,9 @@ Seconds guess(const Plan& plan, const MeasureOptions& options) {
   for_each_kind([&]<class K>() {
     for (const Batch<K>& batch : plan.of<K>()) {
       Seconds& sum = by_device.try_emplace(batch.device.id, 0).first->second;
-      sum += guess_set_up(batch) * options.repetition<K>().rounds;
-      for (const Step<K>& step : batch.steps) sum += guess(batch, step, options.repetition<K>());
+      const Repetition how = repetition_of(batch, options);
+      sum += guess_set_up(batch) * how.rounds;
+      for (const Step<K>& step : batch.steps) sum += guess(batch, step, how);
     }
   });
   Seconds all{0}, longest{0};

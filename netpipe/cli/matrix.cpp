@@ -69,16 +69,19 @@ Command matrix() {
       "and by kernels, one way and both ways at once, the latency of loads, atomic additions and flags, and many "
       "copies at once. On a host with several NUMA nodes also copies between each of them and each GPU. Prints tables "
       "with a row for each source and a column for each target, and names what stands out, with its link, and what a "
-      "wrong NUMA node costs.",
+      "wrong NUMA node costs. --only processes measures what a job pays when a second process uses the same GPU: npgpu "
+      "starts one that holds a context, copies, computes or launches, and measures beside it and alone by turns.",
       {},
       {"npgpu matrix", "npgpu matrix --only pairs,latency --executor copy-engine --output node.h5",
-       "npgpu matrix --device sim:node8-sick", "npgpu matrix --only numa"},
+       "npgpu matrix --device sim:node8-sick", "npgpu matrix --only numa", "npgpu matrix --only processes"},
       with_measure_options(
           {{"What is measured (lists: a,b,c)",
             {Option("device", {}, "A list, or sim:NODE. Default: all GPUs."),
              Option("only", "pairs,both,host,latency,together,numa"), Option("access", "write,read"),
              Option("executor", "copy-engine,sm-kernel"),
-             Option("sizes", {}, "Default: 512 MiB between GPUs, 128 MiB with the host, of simulated ones 1 MiB."),
+             Option("sizes", {},
+                    "Default: 512 MiB between GPUs, 128 MiB with the host, 64 MiB of processes, of simulated ones 1 "
+                    "MiB."),
              "every-pair"}}}),
       run_matrix};
 }

@@ -83,6 +83,13 @@ bool Repetition::wants_visit(std::uint32_t round, Stop so_far, Seconds spent) co
   return so_far == Stop::not_converged && spent < adaptive.budget;
 }
 
+Repetition Repetition::with_trials_from(Seconds least) const {
+  Repetition longer = *this;
+  longer.adaptive.trial = std::max(adaptive.trial, least);
+  longer.adaptive.budget = std::max(adaptive.budget, 4.0 * rounds * least);
+  return longer;
+}
+
 Stop Repetition::stop(Stop last, const ByVisit& each_us) const {
   if (is_classic || rounds == 1) return last;
   const Estimate e = median_over_visits(each_us, "us");

@@ -29,6 +29,9 @@ struct Repetition {
   static constexpr double much_more = 2;
   static constexpr std::uint32_t least_visits = 3;
 
+  // The same with adaptive trials that are no shorter, and the time for four of them in each visit.
+  Repetition with_trials_from(Seconds least) const;
+
   // Adaptive points that did not converge in these rounds get as many visits again, within their budget.
   std::uint32_t most_visits() const { return is_classic || rounds == 1 ? rounds : 2 * rounds; }
   // Whether a point that has come so far, and took so long in all, is visited in this round.

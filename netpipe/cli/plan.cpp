@@ -45,8 +45,9 @@ std::string memory_text(std::uint64_t bytes) {
 }
 
 template <class K> Seconds time_of(const Batch<K>& batch, const MeasureOptions& options) {
-  Seconds sum = guess_set_up(batch) * options.repetition<K>().rounds;
-  for (const Step<K>& step : batch.steps) sum += guess(batch, step, options.repetition<K>());
+  const Repetition how = repetition_of(batch, options);
+  Seconds sum = guess_set_up(batch) * how.rounds;
+  for (const Step<K>& step : batch.steps) sum += guess(batch, step, how);
   return sum;
 }
 
@@ -93,14 +94,15 @@ std::size_t Plan::cases() const {
 }
 
 template <class K>
-void add(Plan& plan, const Backend<K>& backend, const DeviceInfo& device, const std::vector<Step<K>>& steps) {
+void add(Plan& plan, const Backend<K>& backend, const DeviceInfo& device, const std::vector<Step<K>>& steps,
+         Seconds least_trial) {
   struct Refused {
     std::string why;
     typename K::Case first;
     std::size_t points = 0;
   };
   std::vector<Refused> refused;
-  Batch<K> batch{&backend, device, {}, {}};
+  Batch<K> batch{&backend, device, {}, {}, least_trial};
   for (const Step<K>& step : steps) {
     const auto why = backend.refuses(step);
     if (!why) {
@@ -143,9 +145,10 @@ std::string plan_text(const Plan& plan, const MeasureOptions& options, std::size
       fmt::format("{} cases, {} points, about {:.0f} s\n", plan.cases(), plan.points(), guess(plan, options).count());
   for_each_kind([&]<class K>() {
     if (!plan.of<K>().empty())
-      text +=
-          wrapped(fmt::format("schedule of {}: {}", K::name, options.repetition<K>().schedule()->text()), width, 2) +
-          '\n';
+      text += wrapped(fmt::format("schedule of {}: {}", K::name,
+                                  repetition_of(plan.of<K>().front(), options).schedule()->text()),
+                      width, 2) +
+              '\n';
   });
   for (const std::string& why : plan.left_out) text += wrapped("left out: " + why, width, 2) + '\n';
   return text;
@@ -159,7 +162,7 @@ void plan_json(std::ostream& out, const Plan& plan, const MeasureOptions& option
       Json points = Json::array();
       for (const Step<K>& step : batch.steps) points.push_back(text_of(step.axes));
       batches.push_back({entry("title", title_of(batch)), entry("device", batch.device.id),
-                         entry("schedule", options.repetition<K>().schedule()->text()),
+                         entry("schedule", repetition_of(batch, options).schedule()->text()),
                          entry("about_s", time_of(batch, options).count()), entry("host_bytes", batch.need.host_bytes),
                          entry("device_bytes", batch.need.device_bytes), entry("points", points)});
     }

@@ -19,6 +19,7 @@ template <class K> struct Batch {
   DeviceInfo device;
   std::vector<Step<K>> steps;
   MemoryNeed need;
+  Seconds least_trial{0};  // no trial is shorter, but those that the classic schedule makes
 
   std::set<typename K::Case> cases() const {
     std::set<typename K::Case> all;
@@ -40,9 +41,15 @@ struct Plan {
   std::size_t cases() const;
 };
 
+// How the points of a batch are repeated.
+template <class K> Repetition repetition_of(const Batch<K>& batch, const MeasureOptions& options) {
+  return options.repetition<K>().with_trials_from(batch.least_trial);
+}
+
 // Adds a batch of these steps, but not those that its backend refuses, each reason being told once; and none of them if
 // they need more memory than is free. For K out of Kinds.
-template <class K> void add(Plan&, const Backend<K>&, const DeviceInfo&, const std::vector<Step<K>>&);
+template <class K>
+void add(Plan&, const Backend<K>&, const DeviceInfo&, const std::vector<Step<K>>&, Seconds least_trial = Seconds{0});
 // One case over all these axes.
 template <class K>
 std::vector<Step<K>> steps_of(const typename K::Case& question, const std::vector<typename K::Axes>& axes) {

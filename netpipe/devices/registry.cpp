@@ -29,6 +29,8 @@ LinkState DeviceFamily::link_state(const std::string&) const { return {}; }
 
 void DeviceFamily::begin_anew(const std::string&) const {}
 
+std::unique_ptr<Companion> DeviceFamily::companion(const std::string&) const { return nullptr; }
+
 namespace devices {
 
 std::string_view kind_of(std::string_view id) { return id.substr(0, id.find(':')); }
@@ -73,6 +75,11 @@ LinkState link_state(const std::string& id) {
 
 void begin_anew(const std::string& id) {
   if (const DeviceFamily* const family = maybe_family_of(id)) family->begin_anew(id);
+}
+
+std::unique_ptr<Companion> companion(const std::string& id) {
+  const DeviceFamily* const family = maybe_family_of(id);
+  return family ? family->companion(id) : nullptr;
 }
 
 std::vector<DeviceInfo> list() {

@@ -12,6 +12,7 @@ Seconds Calls::timed(const Case&, std::span<const Sample> trial) {
 std::string title(const CallCase& c) {
   std::string text = fmt::format("calls {} {} {}", c.device, name(c.call), name(c.manner));
   if (c.form != GraphForm::none) text += fmt::format(" {}", name(c.form));
+  if (is_beside(c)) text += fmt::format(" beside={}", name(c.beside));
   return text;
 }
 

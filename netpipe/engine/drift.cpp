@@ -38,6 +38,7 @@ struct OfClass {
 };
 
 template <class K> void add_series(OfClass& of_class, const Series<K>& series) {
+  if (is_beside(series.question)) return;  // what moves it is the second process
   for (const Point<K>& point : points_of(series)) {
     std::vector<std::pair<std::uint32_t, double>> visits;
     std::vector<double> logs;

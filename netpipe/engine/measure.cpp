@@ -62,6 +62,7 @@ std::optional<Measured<K>> measure(Runner<K>& runner, Schedule& schedule, const 
   measured.visit.samples = static_cast<std::uint32_t>(measured.samples.size());
   if (auto wrong = runner.check(std::span(measured.samples).subspan(last_trial))) measured.mismatch = std::move(*wrong);
   measured.visit.telemetry = runner.telemetry();
+  measured.visit.beside_done = runner.beside_done();
   measured.visit.disturbed = runner.disturbances();
   measured.visit.wall_us = microseconds(steady_clock().now() - begin);
   return measured;

@@ -24,7 +24,7 @@ void single_calls(Page& page, const std::vector<CallSeries>& all, const std::str
   Marks marks;
   for (const CallSeries& series : all) {
     const CallCase& c = series.question;
-    if (c.device != device || c.form != GraphForm::none) continue;
+    if (c.device != device || c.form != GraphForm::none || is_beside(c)) continue;
     for (const CallPoint& point : points_of(series)) {
       CallRow& row = rows[{c.call, point.axes}];
       CallSummary& summary = c.manner == Manner::alone ? row.alone : row.in_a_row;

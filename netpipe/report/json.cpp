@@ -178,6 +178,20 @@ Json numa_json(const NumaMatrix& numa) {
                entry("costs", array_of(numa.costs, finding_json)), entry("wrong", array_of(numa.wrong, finding_json))});
 }
 
+Json process_json(const ProcessGpu& gpu) {
+  const auto cell = [](const ProcessCell& one) {
+    return Json({entry("beside", one.beside), entry("time_us", one.time_us), entry("times", one.times),
+                 entry("is_longer", one.is_longer), entry("did_nothing", one.did_nothing),
+                 entry("disturbed", or_null(one.disturbed))});
+  };
+  const auto figure = [&](const ProcessFigure& one) {
+    return Json({entry("name", one.name), entry("bytes", one.bytes), entry("alone_us", one.alone_us),
+                 entry("disturbed", or_null(one.disturbed)), entry("beside", array_of(one.cells, cell))});
+  };
+  return Json({entry("id", gpu.id), entry("sharing", gpu.sharing), entry("figures", array_of(gpu.figures, figure)),
+               entry("costs", array_of(gpu.costs, finding_json)), entry("doubts", array_of(gpu.doubts, finding_json))});
+}
+
 Json matrix_json(const NodeMatrix& node) {
   if (node.devices.empty()) return nullptr;
   const auto device = [](const NodeMatrix::Device& one) {
@@ -196,6 +210,7 @@ Json matrix_json(const NodeMatrix& node) {
   return Json({entry("devices", array_of(node.devices, device)), entry("links", node.links),
                entry("is_sampled", node.is_sampled), entry("matrices", array_of(node.matrices, matrix)),
                entry("together", array_of(node.together, together)), entry("numa", numa_json(node.numa)),
+               entry("processes", array_of(node.processes, process_json)),
                entry("findings", array_of(node.findings, finding_json))});
 }
 
@@ -276,6 +291,10 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //         not known), "cells": [ { host_node, direction, bytes, rate_bytes_per_s, doubtful } ], "costs": [ {
 //         host_node, direction, share (of the rate on the fastest node), is_slower } ] } ],
 //         "costs", "wrong": [ { devices, text } ] },
+//       "processes": [ { id, sharing, "figures": [ { name, bytes (0: a launch), alone_us, disturbed, "beside": [ {
+//       beside
+//         (the second process), time_us, times (as long as alone), is_longer, did_nothing, disturbed } ] } ],
+//         "costs", "doubts": [ { devices, text } ] } ],
 //       "findings": [ { devices, text } ] } }
 //
 // time_us, rate_bytes_per_s, fit_latency_us and fit_rate_bytes_per_s are { value, low, high, method }: an estimate with

@@ -10,6 +10,7 @@
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/layout.hpp"
 #include "netpipe/report/numa_section.hpp"
+#include "netpipe/report/processes_section.hpp"
 #include "npgpu/matrix.hpp"
 #include "npgpu/report.hpp"
 
@@ -55,7 +56,9 @@ class MatrixReport {
     for (const RateMatrix& matrix : node_.matrices) node_.is_sampled ? sampled(matrix) : table(matrix);
     together();
     if (!node_.matrices.empty() || !node_.together.empty()) notes();
-    numa();
+    const bool has_copies = !node_.matrices.empty() || !node_.together.empty();
+    if (has_copies || !node_.numa.gpus.empty()) section(numa_section(node_));
+    for (const ProcessGpu& gpu : node_.processes) section(processes_section(gpu));
     findings();
   }
 
@@ -175,8 +178,7 @@ class MatrixReport {
     if (any_doubtful_) page_.note("*: not converged, or disturbed by others");
   }
 
-  void numa() {
-    Section section = numa_section(node_);
+  void section(Section section) {
     if (section.is_empty()) return;
     if (section.table) {
       page_.text += '\n';
@@ -185,7 +187,7 @@ class MatrixReport {
       page_.note_left_out(*section.table);
     }
     for (const std::string& note : section.notes) page_.note(note);
-    for (const Entry& entry : section.entries) page_.labelled(entry.label, entry.items.front());
+    for (const Entry& entry : section.entries) page_.labelled(entry.label, entry.items.front(), entry.alarm);
   }
 
   void findings() {

@@ -120,8 +120,9 @@ NOT_OF_CASE = {"schedule", "device_uuid", "device_name", "simulated", "binding",
                "near_cache_bytes", "registers_per_unit", "shared_bytes_per_unit", "shared_bytes_per_block", "shared_bytes_reserved", "memory_bytes", "clock_mhz", "library"}
 
 # What traces of an older minor version lack, and what they mean, as data/TRACE_FORMAT.md says.
-USUAL = {"transfers": {"access": "write", "chunk_bytes": 0, "host_node": -1}, "probes": {"stride": 1, "offset_bytes": 0, "ways": 1, "rung": 0, "m": 0, "n": 0, "k": 0, "panels": 1, "registers": 0, "shared_bytes": 0},
-         "jobs": {"issue": "streams"}, "calls": {}, "partitions": {}}
+USUAL = {"transfers": {"access": "write", "chunk_bytes": 0, "host_node": -1, "beside": "nobody"}, "probes": {"stride": 1, "offset_bytes": 0, "ways": 1, "rung": 0, "m": 0, "n": 0, "k": 0, "panels": 1, "registers": 0, "shared_bytes": 0},
+         "jobs": {"issue": "streams"}, "calls": {"beside": "nobody"}, "partitions": {}}
+USUAL_OF_VISITS = {"beside_done": 0}
 
 
 def words_of(group, column):
@@ -136,6 +137,7 @@ def samples(path, kind):
         run = run_of(file)
         for number, (_, series) in enumerate(sorted(file.get(kind, {}).items())):
             visits, trials = (pd.DataFrame(series[name][()]) for name in ("visits", "samples"))
+            visits = visits.assign(**{name: value for name, value in USUAL_OF_VISITS.items() if name not in visits})
             visits["stop"] = visits["stop"].map(words_of(series["visits"], "stop"))
             visits["disturber"] = visits["disturber"].str.decode("utf-8", "replace")
             table = visits.drop(columns=["first_sample", "samples"]).loc[trials["visit"]].reset_index(drop=True)

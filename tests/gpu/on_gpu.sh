@@ -73,7 +73,7 @@ if command -v compute-sanitizer > /dev/null; then
   probes="access atomics bandwidth compute divergence latency occupancy onchip product reduction staging tensor gemm"
   mkdir -p "$logs/memcheck" "$logs/racecheck"
   {
-    for file in calls copies duplex gate inventory jobs partition payload peers spoiled; do
+    for file in beside calls copies duplex gate inventory jobs partition payload peers spoiled; do
       echo "$file --source-file='*/${file}_test*' --test-case-exclude=$meant"
     done
     for probe in $probes; do

@@ -170,7 +170,8 @@ class Gpus final : public DeviceFamily {
                      .uses = [] { return std::nullopt; },
                      .link_bytes = [] { return std::nullopt; },
                      .name = host::name_of_process,
-                     .is_ours = [](long pid) { return pid == second_process_id(); }};
+                     .is_ours = is_second_process,
+                     .is_server = [](long pid) { return host::name_of_process(pid).starts_with("nvidia-cuda-mps"); }};
     if (const auto gpu = NvmlDevice::find(info_of(ordinal_or_throw(id)).pci_bus_id, eyes.blind)) {
       eyes.processes = [gpu] { return gpu->processes(); };
       eyes.uses = [gpu, since = std::uint64_t{0}]() mutable { return gpu->uses(since); };
@@ -189,7 +190,10 @@ class Gpus final : public DeviceFamily {
     return gpu ? gpu->link_state() : LinkState{};
   }
   void begin_anew(const std::string& id) const override { reset(ordinal_or_throw(id)); }
-  std::optional<int> serve_as_second_process() const override { return serve_memory(); }
+  std::unique_ptr<Companion> companion(const std::string& id) const override {
+    return companion_on(ordinal_or_throw(id));
+  }
+  std::optional<int> serve_as_second_process() const override { return serve(); }
 };
 
 }  // namespace

@@ -1,10 +1,14 @@
-// A second process of this program that holds memory on GPUs, for copies between the memories of two processes (CUDA
-// IPC). It is started when memory of it is first asked for, and ends with this one. It does nothing on a GPU but hold
-// what it was asked for. Everything throws Error.
+// Second processes of this program. One holds memory on GPUs, for copies between the memories of two processes (CUDA
+// IPC): it is started when memory of it is first asked for, ends with this one, and does nothing on a GPU but hold what
+// it was asked for. Others are companions, which work on a GPU while something is measured there. Everything throws
+// Error.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+
+#include "npgpu/beside.hpp"
 
 namespace npgpu::cuda {
 
@@ -13,11 +17,14 @@ std::byte* allocate_in_second_process(int ordinal, std::uint64_t bytes);
 // Of what the function above gave. The second process frees it; what goes wrong is said on standard error.
 void free_in_second_process(std::byte*) noexcept;
 
-// 0 while there is none.
-long second_process_id();
+// A process of its own with a context on that GPU. It ends when the companion is destroyed, or when this process ends,
+// however it does: it reads a pipe, and at the end of it goes.
+std::unique_ptr<Companion> companion_on(int ordinal);
 
-// What the second process does: it allocates and frees what its standard input asks for, until that ends. The exit
-// code.
-int serve_memory();
+// One that this process started, whether or not it has ended.
+bool is_second_process(long pid);
+
+// What a second process does: what its standard input asks for, until that ends. The exit code.
+int serve();
 
 }  // namespace npgpu::cuda

@@ -18,8 +18,11 @@ void Watch::look() {
   lists_ = listed.has_value();
   if (!lists_) return;
   lists_us_ = lists_us_ || std::ranges::find(*listed, eyes_.own_pid) != listed->end();
+  serves_us_alone_ =
+      lists_us_ && std::ranges::all_of(*listed, [&](long pid) { return is_own(pid) || eyes_.is_server(pid); });
   std::erase_if(others_, [&](const auto& one) {
-    return std::ranges::find(*listed, one.first) == listed->end() && !is_busy(one.second, now);
+    const bool is_gone = std::ranges::find(*listed, one.first) == listed->end() && !is_busy(one.second, now);
+    return is_gone || is_ours(one.first);
   });
   for (const long pid : *listed)
     if (!is_ours(pid)) others_.try_emplace(pid, Other{.first_seen = now, .busy_at = {}});

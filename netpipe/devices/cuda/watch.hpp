@@ -3,7 +3,8 @@
 // What it rests on. NVML lists the processes that have a context on the GPU. If there is none but this one, nobody is
 // asked for more. Another one disturbs if NVML counts that its kernels ran or that it moved memory; NVML takes that
 // count a few times a second, so a process is held for busy until it is known to be idle. Copies over the link are seen
-// between visits, while this process moves nothing: what goes over it then is others'.
+// between visits, while this process moves nothing: what goes over it then is others'. Under MPS a server does the work
+// of all processes; NVML lists them, too, on an H200 with driver 580.
 #pragma once
 
 #include <functional>
@@ -30,7 +31,9 @@ class Watch final : public DeviceWatch {
     std::function<std::optional<LinkBytes>()> link_bytes;
     std::function<std::string(long pid)> name;
     std::function<bool(long pid)> is_ours = [](long) { return false; };  // a second process of this program
-    std::string blind{};                                                 // why NVML cannot be asked; empty if it can
+    // It works for others on the GPU: the server of MPS.
+    std::function<bool(long pid)> is_server = [](long) { return false; };
+    std::string blind{};  // why NVML cannot be asked; empty if it can
   };
   explicit Watch(Eyes eyes) : eyes_(std::move(eyes)) {}
 
@@ -53,15 +56,18 @@ class Watch final : public DeviceWatch {
     std::optional<Seconds> busy_at;  // when a count last said so
     bool is_known = false;           // there was a count
   };
-  bool is_ours(long pid) const { return pid == eyes_.own_pid || eyes_.is_ours(pid); }
+  bool is_own(long pid) const { return pid == eyes_.own_pid || eyes_.is_ours(pid); }
+  // What a server does is ours where nobody else is there for whom it could be.
+  bool is_ours(long pid) const { return is_own(pid) || (serves_us_alone_ && eyes_.is_server(pid)); }
   void look();
   bool is_busy(const Other& other, Seconds now) const;
   bool is_link_used(Seconds now);
 
   Eyes eyes_;
   std::map<long, Other> others_;
-  bool lists_ = true;        // NVML lists processes
-  bool lists_us_ = false;    // this one among them, so others too
+  bool lists_ = true;      // NVML lists processes
+  bool lists_us_ = false;  // this one among them, so others too
+  bool serves_us_alone_ = false;
   bool counts_ = true;       // and says how much each of them used
   bool counts_link_ = true;  // the driver counts the link's bytes
   Seconds link_looked_at_{-1e9};

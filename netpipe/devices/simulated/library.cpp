@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "netpipe/devices/simulated/companion.hpp"
 #include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/json_object.hpp"
 #include "netpipe/devices/simulated/node.hpp"
@@ -175,6 +176,7 @@ class Simulated final : public DeviceFamily {
     return all;
   }
   LinkState link_state(const std::string& id) const override { return spec_of(id).condition.link; }
+  std::unique_ptr<Companion> companion(const std::string& id) const override { return companion_on(id); }
 };
 
 }  // namespace

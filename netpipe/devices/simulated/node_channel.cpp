@@ -8,6 +8,7 @@
 
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/payload.hpp"
+#include "netpipe/devices/simulated/companion.hpp"
 #include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/fabric.hpp"
 #include "netpipe/devices/simulated/node.hpp"
@@ -73,12 +74,12 @@ class NodeTimer final : public DeviceTimer {
   }
   std::uint64_t gate_capacity() const override { return costs().gate_capacity; }
 
-  void submit(const NodeRoute& route, Seconds gap, std::uint64_t bytes, bool waits) {
+  void submit(const NodeRoute& route, Seconds gap, double bytes, bool waits) {
     const double factor = open_->noise.trial() * open_->noise.operation();
     Fabric::Operation operation;
     operation.latency = Time{route.latency.count()} * factor;
     operation.gap = Time{gap.count()} * factor;
-    operation.bytes = static_cast<double>(bytes) * factor;
+    operation.bytes = bytes * factor;
     operation.cap = route.cap;
     operation.links = route.links;
     operation.waits = waits;
@@ -161,7 +162,10 @@ class NodeChannel final : public Channel {
   const HostCosts& costs() const { return open_->node->common().host; }
   void enqueue(const NodeRoute& route) {
     open_->spend(case_.async ? costs().copy_async : costs().copy);
-    timer_.submit(route, gap_, bytes_, case_.pattern != Pattern::stream && case_.pattern != Pattern::duplex);
+    const Shared shared = case_.direction == Direction::d2d ? Shared::units : Shared::link;
+    const double times = case_.direction == Direction::peer ? 1 : times_beside(device_of(case_), shared);
+    timer_.submit(route, gap_, static_cast<double>(bytes_) * times,
+                  case_.pattern != Pattern::stream && case_.pattern != Pattern::duplex);
     if (!case_.async) timer_.wait();
   }
 

@@ -22,7 +22,7 @@ std::string way(Direction direction) {
 
 std::vector<FigureChoice> figures_of(const TransferCase& c, std::uint32_t lane) {
   constexpr auto rate = FigureUnit::bytes_per_s;
-  if (!c.more_lanes.empty() || c.source_offset || c.target_offset || c.host_node >= 0) return {};
+  if (!c.more_lanes.empty() || c.source_offset || c.target_offset || c.host_node >= 0 || is_beside(c)) return {};
   if (is_between_ranks(c)) {
     const std::string ends = c.source + '>' + c.target + (c.access == Access::staged ? ", staged" : "");
     if (c.async || c.chunk_bytes || c.pattern == Pattern::duplex) return {};
@@ -76,6 +76,7 @@ std::vector<FigureChoice> figures_of(const JobCase& c, std::uint32_t) {
 }
 
 std::vector<FigureChoice> figures_of(const CallCase& c, std::uint32_t) {
+  if (is_beside(c)) return {};
   const bool alone = c.manner == Manner::alone;
   if (c.call == Call::launch) return {{alone ? "launch alone" : "launch back to back", Among::smallest}};
   if (c.call == Call::signal && alone) return {{"launch until the host sees it", Among::smallest}};

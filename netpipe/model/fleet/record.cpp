@@ -26,9 +26,10 @@ template <class Case> Case without_names(const Case& question, const std::string
   return model::renamed(question, names);
 }
 
-// Copies of several GPUs at once say nothing of one of them.
-bool is_of_one_gpu(const TransferCase& c) { return c.more_lanes.empty(); }
-bool is_of_one_gpu(const auto&) { return true; }
+// Copies of several GPUs at once say nothing of one of them, and neither does what was measured beside a second
+// process.
+bool is_of_one_gpu(const TransferCase& c) { return c.more_lanes.empty() && !is_beside(c); }
+bool is_of_one_gpu(const auto& c) { return !is_beside(c); }
 
 // A lane's points in order of their axes: the question and its answer, and the same as compare() has a curve, of which
 // one side is held against itself.

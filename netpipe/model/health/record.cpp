@@ -48,11 +48,13 @@ std::vector<DeviceRecord> records_of(const Trace& trace) {
     add_facts(record, trace.provenance);
     return record;
   };
+  // What was measured beside a second process is no device's health.
   for (const auto& series : trace.of<Transfers>())
-    record_of(device_of(series.question), series).transfers.push_back(&series);
+    if (!is_beside(series.question)) record_of(device_of(series.question), series).transfers.push_back(&series);
   for (const auto& series : trace.of<Probes>()) record_of(device_of(series.question), series).probes.push_back(&series);
   for (const auto& series : trace.of<Jobs>()) record_of(device_of(series.question), series).jobs.push_back(&series);
-  for (const auto& series : trace.of<Calls>()) record_of(device_of(series.question), series).calls.push_back(&series);
+  for (const auto& series : trace.of<Calls>())
+    if (!is_beside(series.question)) record_of(device_of(series.question), series).calls.push_back(&series);
   for (const auto& series : trace.of<Partitions>())
     record_of(device_of(series.question), series).partitions.push_back(&series);
   std::ranges::stable_partition(all, [](const DeviceRecord& record) { return !record.is_host(); });

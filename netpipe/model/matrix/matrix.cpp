@@ -11,6 +11,7 @@
 #include "netpipe/model/matrix/links.hpp"
 #include "netpipe/model/matrix/numa.hpp"
 #include "netpipe/model/matrix/outliers.hpp"
+#include "netpipe/model/matrix/processes.hpp"
 #include "npgpu/model.hpp"
 
 namespace npgpu {
@@ -20,7 +21,7 @@ namespace {
 // Copies that programs queue, with nothing unusual about them.
 bool is_queued_copy(const TransferCase& c) {
   const bool memory = c.memory == Memory::pinned || c.memory == Memory::device;
-  return c.async && c.timing != Timing::host && memory && c.cache == Cache::warm && !c.source_offset &&
+  return c.async && c.timing != Timing::host && !is_beside(c) && memory && c.cache == Cache::warm && !c.source_offset &&
          !c.target_offset && (c.pattern == Pattern::stream || is_of_words(c.pattern));
 }
 
@@ -96,7 +97,9 @@ class Builder {
     together(series, points);
   }
   NodeMatrix finish(const Trace& trace) {
-    if (!is_matrix_) return {};
+    node_.processes = model::processes_of(trace);
+    for (const ProcessGpu& gpu : node_.processes) ids_.insert(gpu.id);
+    if (!is_matrix_ && node_.processes.empty()) return {};
     for (auto& [key, matrix] : matrices_) node_.matrices.push_back(std::move(matrix));
     devices(trace);
     const model::Links links(trace);

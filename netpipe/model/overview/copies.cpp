@@ -49,7 +49,8 @@ constexpr std::array usual_copies{
 
 bool is_plain(const TransferCase& c) {
   const bool by_its_own = c.executor == (c.direction == Direction::h2h ? Executor::cpu : Executor::copy_engine);
-  return c.more_lanes.empty() && !c.source_offset && !c.target_offset && c.bind && c.host_node < 0 && by_its_own;
+  return c.more_lanes.empty() && !c.source_offset && !c.target_offset && c.bind && c.host_node < 0 && by_its_own &&
+         !is_beside(c);
 }
 
 std::size_t rank_of(const TransferCase& c) {
@@ -86,6 +87,7 @@ std::string name_of(const TransferCase& c) {
     parts.push_back(fmt::format("offsets {} and {}", c.source_offset, c.target_offset));
   if (!c.bind) parts.emplace_back("unbound");
   if (c.host_node >= 0) parts.push_back(fmt::format("NUMA node {}", c.host_node));
+  if (is_beside(c)) parts.push_back(fmt::format("beside a second process that {}", deed_of(c.beside)));
   if (c.executor == Executor::sm_kernel) parts.emplace_back("by a kernel");
   if (c.access == Access::staged)
     parts.push_back(c.chunk_bytes ? "staged by " + size_text(c.chunk_bytes) : std::string("staged"));

@@ -84,7 +84,9 @@ std::vector<Figure> call_figures(const Trace& trace, const OfDevice& device) {
   for (const CallLine& line : call_lines)
     for (const CallSeries& series : trace.of<Calls>()) {
       const CallCase& c = series.question;
-      if (c.call != line.call || c.manner != line.manner || c.form != GraphForm::none || !device.has(series)) continue;
+      if (c.call != line.call || c.manner != line.manner || c.form != GraphForm::none || is_beside(c) ||
+          !device.has(series))
+        continue;
       const auto all = summarize(series);
       const CallSummary* const one = plainest(all);
       if (!one || one->wrong) continue;

@@ -15,7 +15,7 @@ namespace npgpu::model {
 namespace {
 
 constexpr double for_banks = 0.05, for_pieces = 0.01;
-constexpr unsigned bank_bytes = 4;
+constexpr unsigned lane_word_bytes = 4;
 constexpr const char *per_unit = "B/cycle/SM", *operations_per_unit = "ops/cycle/SM";
 
 // The fastest of the shapes that qualify, in bytes or operations per cycle of one unit.
@@ -72,11 +72,11 @@ void add_banks(const ProbeSeries& series, DeviceParameters& into) {
 
   for (const auto& [stride, slower] : by_stride) {
     if (stride == 1 || slower.value < std::sqrt(2.0)) continue;
-    Estimate bytes = exactly(bank_bytes * stride / 2.0);
+    Estimate bytes = exactly(lane_word_bytes * stride / 2.0);
     bytes.unit = "B";
     bytes.method = fmt::format("half of the smallest stride at which lanes wait for each other, {} words", stride);
     Parameter width = parameter("bank width", bytes, "neighbouring bytes that lie in one bank");
-    hold_against(width, bank_bytes, "CUDA C++ Programming Guide, compute capability 5.x and later", for_pieces);
+    hold_against(width, lane_word_bytes, "CUDA C++ Programming Guide, compute capability 5.x and later", for_pieces);
     into.parameters.push_back(std::move(width));
     return;
   }
@@ -91,7 +91,7 @@ void add_piece(const ProbeSeries& series, const std::string& name, const std::st
     const auto next = by_stride.find(2 * at->first);
     if (next == by_stride.end()) break;
     if (next->second.value / at->second.value > std::sqrt(2.0)) continue;
-    Estimate bytes = exactly(bank_bytes * static_cast<double>(at->first));
+    Estimate bytes = exactly(lane_word_bytes * static_cast<double>(at->first));
     bytes.unit = "B";
     bytes.method = "the smallest stride of which twice the stride takes less than 1.4 times as long";
     Parameter p = parameter(name, bytes, meaning);

@@ -11,6 +11,7 @@
 #include "netpipe/report/html/escape.hpp"
 #include "netpipe/report/numa_section.hpp"
 #include "netpipe/report/overview/sections.hpp"
+#include "netpipe/report/processes_section.hpp"
 #include "netpipe/report/series_text.hpp"
 
 namespace npgpu {
@@ -188,13 +189,24 @@ std::string numa_part(const Trace& trace) {
   return list_of(wrong) + body_of(section, section.name);
 }
 
+// What a second process costs; nothing of a trace that does not say.
+std::string processes_part(const Trace& trace) {
+  std::string all;
+  for (const ProcessGpu& gpu : node_matrix(trace).processes) {
+    const Section section = processes_section(gpu);
+    all += body_of(section, section.name);
+  }
+  return all;
+}
+
 std::string contents_of(const Overview& all, const std::vector<const DeviceOverview*>& devices, bool numa,
-                        bool missing) {
+                        bool processes, bool missing) {
   std::string out = "<nav aria-label=\"Contents\"><ul>\n<li><a href=\"#verdict\">Verdict</a></li>\n";
   if (!all.gpus.empty()) out += "<li><a href=\"#gpus\">GPU by GPU</a></li>\n";
   for (std::size_t i = 0; i < devices.size(); ++i)
     out += fmt::format("<li><a href=\"#d{}\">{}</a></li>\n", i, html_text(devices[i]->id));
   if (numa) out += "<li><a href=\"#numa\">NUMA nodes</a></li>\n";
+  if (processes) out += "<li><a href=\"#processes\">A second process</a></li>\n";
   out += "<li><a href=\"#checks\">Checks</a></li>\n<li><a href=\"#quality\">Quality</a></li>\n";
   if (missing) out += "<li><a href=\"#missing\">Not measured</a></li>\n";
   return out + "<li><a href=\"#provenance\">Where this comes from</a></li>\n</ul></nav>\n";
@@ -209,16 +221,18 @@ void report_html(std::ostream& out, const Trace& trace, const Overview& all) {
   std::string missing;
   for (const std::string& one : all.missing) missing += "<li>" + html_text(one) + "</li>\n";
 
-  const std::string numa = numa_part(trace);
+  const std::string numa = numa_part(trace), processes = processes_part(trace);
   const std::string head = headline_of(all);
   out << page_head(head, "Skip to the verdict") << "<header>\n"
       << fmt::format("<h1{}>{}</h1>\n", is_simulated(all) ? " class=\"alarm\"" : "", html_text(head))
       << "<p class=\"soft\">" << html_text(run_text(all)) << "</p>\n"
       << list_of(who_of(all)) << "</header>\n"
-      << contents_of(all, devices, !numa.empty(), !missing.empty()) << "<main id=\"main\">\n"
+      << contents_of(all, devices, !numa.empty(), !processes.empty(), !missing.empty()) << "<main id=\"main\">\n"
       << verdict_part(all) << plain_part("gpus", "GPU by GPU", body_of(gpus_section(all, 1), "The GPUs of this node"));
   for (std::size_t i = 0; i < devices.size(); ++i) out << device_part(trace, *devices[i], i);
-  out << plain_part("numa", "NUMA nodes of the host", numa) << plain_part("checks", "Every check", checks_table(all))
+  out << plain_part("numa", "NUMA nodes of the host", numa)
+      << plain_part("processes", "What a second process costs", processes)
+      << plain_part("checks", "Every check", checks_table(all))
       << plain_part("quality", "How far these numbers can be trusted",
                     body_of(quality_section(all, Extent::page, 0), ""))
       << plain_part("missing", "What was not measured", missing.empty() ? "" : "<ul>\n" + missing + "</ul>\n")

@@ -15,10 +15,10 @@ REPORT, VERSION = "npgpu-report", 3
 SLOWING = 0x4 | 0x8 | 0x20 | 0x40 | 0x80
 # A curve is named by these words, in this order; words that all curves share go into the title instead.
 WORDS = ["trace", "module", "device_name", "device", "direction", "memory", "pattern", "issue", "timing", "cache",
-         "executor", "access", "offsets", "binding", "schedule"]
+         "executor", "access", "offsets", "binding", "beside", "schedule"]
 # These words are said only where they alone make a curve's name.
 USUAL = {"cache": ["warm"], "offsets": ["no offsets"], "binding": ["bound"], "executor": ["copy-engine", "cpu"],
-         "access": ["write"]}
+         "access": ["write"], "beside": ["alone"]}
 OTHER_FIGURES = {"transfers": "rate, latency and samples show transfers", "jobs": "fixed and asymmetric show jobs",
                  "probes": "corners, levels, onchip, laws, ladder, gemm and gemm_cores show probes", "calls": "npgpu report shows calls"}
 
@@ -127,6 +127,7 @@ class Series:
                 "issue": "async" if case["async"] else "blocking",
                 "offsets": USUAL["offsets"][0] if offsets == (0, 0) else f"offsets {offsets[0]}/{offsets[1]}",
                 "binding": "bound" if case["bind"] else "unbound",
+                "beside": f"beside {case['beside']}" if case.get("beside", "nobody") != "nobody" else USUAL["beside"][0],
                 "schedule": (self.document["schedule"].split() or [""])[0]}
 
     def curves(self):

@@ -1,0 +1,13 @@
+// What was measured beside a second process, held against the same alone.
+#pragma once
+
+#include <vector>
+
+#include "npgpu/matrix.hpp"
+
+namespace npgpu::model {
+
+// In the order in which the trace has its GPUs.
+std::vector<ProcessGpu> processes_of(const Trace&);
+
+}  // namespace npgpu::model
