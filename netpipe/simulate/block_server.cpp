@@ -1,6 +1,7 @@
 #include "netpipe/simulate/block_server.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <span>
 
 namespace npgpu::model {
@@ -15,15 +16,19 @@ constexpr double shortest = 1e-12;  // seconds: a block of no time would have no
 void BlockServer::reset(const Curve& time, std::uint64_t slots, std::uint64_t multiprocessors, std::uint64_t abreast,
                         double gap) {
   time_ = &time;
-  resident_ = std::max<std::uint64_t>(1, slots / multiprocessors);
-  slots_ = resident_ * multiprocessors;
-  abreast_ = abreast ? abreast : resident_;
-  multiprocessors_.resize(multiprocessors);
-  for (Multiprocessor& m : multiprocessors_) m.clear();
-  paces_.assign(resident_ + 1, 0);
+  const std::uint64_t resident = std::max<std::uint64_t>(1, slots / multiprocessors);
+  slots_ = resident * multiprocessors;
+  multiprocessors_ = multiprocessors;
+  abreast_ = std::min(resident, abreast ? abreast : resident);
+  groups_.assign(1, {});
+  groups_[0].multiprocessors = multiprocessors;
+  unused_.clear();
+  by_blocks_ = {{0, 0, 0}};
+  turns_ = 0;
+  alike_.assign(abreast_ + 1, {});
   alone_ = std::max(shortest, (*time_)(1).count());
   gap_ = gap;
-  at_ = free_ = 0;
+  at_ = free_ = weights_ = 0;
   there_ = 0;
   entering_ = next_ = never;
   room_since_ = -never;
@@ -31,22 +36,83 @@ void BlockServer::reset(const Curve& time, std::uint64_t slots, std::uint64_t mu
 }
 
 void BlockServer::pass(double now) {
-  for (Multiprocessor& m : multiprocessors_) {
-    const std::uint64_t going = abreast(m);
-    for (std::uint64_t i = 0; i < going; ++i) m[i].left -= (now - at_) * paces_[going];
-  }
+  for (Alike& a : alike_) a.done += (now - at_) * a.pace;
   at_ = now;
 }
 
-// On the multiprocessor with the fewest blocks.
+void BlockServer::take(std::size_t group) {
+  Group& g = groups_[group];
+  const double done = alike_[g.going].done - g.since;
+  for (Block& b : std::span(g.blocks).first(g.going)) {
+    b.left -= done;
+    weights_ -= b.weight * static_cast<double>(g.multiprocessors);
+  }
+  by_blocks_.erase({g.blocks.size(), g.placed, group});
+}
+
+void BlockServer::put_back(std::size_t group) {
+  Group& g = groups_[group];
+  ++g.changes;
+  g.going = std::min<std::size_t>(g.blocks.size(), abreast_);
+  if (g.going == 0) g.placed = 0;
+  if (g.going == 0 && !by_blocks_.empty() && std::get<0>(*by_blocks_.begin()) == 0) {
+    groups_[std::get<2>(*by_blocks_.begin())].multiprocessors += g.multiprocessors;
+    unused_.push_back(group);
+    return;
+  }
+  by_blocks_.insert({g.blocks.size(), g.placed, group});
+  g.since = alike_[g.going].done;
+  if (g.going == 0) return;
+  double least = never;
+  for (const Block& b : std::span(g.blocks).first(g.going)) {
+    least = std::min(least, b.left);
+    weights_ += b.weight * static_cast<double>(g.multiprocessors);
+  }
+  std::vector<End>& ends = alike_[g.going].ends;
+  ends.push_back({g.since + least, group, g.changes});
+  std::ranges::push_heap(ends, std::greater{}, &End::done);
+}
+
+// So many of a group that was taken, as a group that was taken. The rest is put back.
+std::size_t BlockServer::split(std::size_t group, std::uint64_t multiprocessors) {
+  if (multiprocessors == groups_[group].multiprocessors) return group;
+  if (unused_.empty()) {
+    unused_.push_back(groups_.size());
+    groups_.emplace_back();
+  }
+  const std::size_t part = unused_.back();
+  unused_.pop_back();
+  groups_[part].blocks = groups_[group].blocks;
+  groups_[part].multiprocessors = multiprocessors;
+  groups_[part].placed = groups_[group].placed;
+  groups_[group].multiprocessors -= multiprocessors;
+  put_back(group);
+  return part;
+}
+
+const BlockServer::End* BlockServer::first_end(Alike& a) {
+  while (!a.ends.empty() && a.ends.front().changes != groups_[a.ends.front().group].changes) {
+    std::ranges::pop_heap(a.ends, std::greater{}, &End::done);
+    a.ends.pop_back();
+  }
+  return a.ends.empty() ? nullptr : &a.ends.front();
+}
+
+// Whole blocks, or a part of one.
 void BlockServer::place(Kernel& kernel) {
   const double weight = std::min(1.0, kernel.waiting);
-  const auto fewer = [](const Multiprocessor& a, const Multiprocessor& b) { return a.size() < b.size(); };
-  auto& m = *std::min_element(multiprocessors_.begin(), multiprocessors_.end(), fewer);
-  m.push_back({kernel.operation, (*time_)(weight).count() / alone_, weight});
-  kernel.waiting = kernel.waiting - weight > rounding ? kernel.waiting - weight : 0;
-  ++kernel.running;
-  ++there_;
+  const auto whole = static_cast<std::uint64_t>(kernel.waiting + rounding);
+  const std::size_t fewest = std::get<2>(*by_blocks_.begin());
+  const std::uint64_t blocks = std::min(std::max<std::uint64_t>(whole, 1), groups_[fewest].multiprocessors);
+  take(fewest);
+  const std::size_t group = split(fewest, blocks);
+  groups_[group].placed = ++turns_;
+  groups_[group].blocks.push_back({kernel.operation, (*time_)(weight).count() / alone_, weight});
+  put_back(group);
+  const double waiting = kernel.waiting - weight * static_cast<double>(blocks);
+  kernel.waiting = waiting > rounding ? waiting : 0;
+  kernel.running += blocks;
+  there_ += blocks;
 }
 
 void BlockServer::fill(double now) {
@@ -58,25 +124,38 @@ void BlockServer::fill(double now) {
   free_ = there_ == slots_ || entering_ != never ? never : std::min(free_, now);
 }
 
-// Of k blocks on each multiprocessor, as the curve has it for so many on the device: between k - 1 and k on each.
+// Where k blocks go on a multiprocessor they take as long as the curve has it for so many on the device as there are,
+// but for no fewer than would give one of them k, and for no more than would give each of them k.
 void BlockServer::set_paces() {
-  double weights = 0;
-  for (const Multiprocessor& m : multiprocessors_)
-    for (const std::uint64_t going = abreast(m); const Block& b : std::span(m).first(going)) weights += b.weight;
-  const auto all = static_cast<double>(multiprocessors_.size());
-  for (std::size_t k = 1; k < paces_.size(); ++k) {
+  const auto all = static_cast<double>(multiprocessors_);
+  for (std::size_t k = 1; k < alike_.size(); ++k) {
     const auto on_each = static_cast<double>(k);
-    const double blocks = k == 1 ? std::min(weights, all) : std::clamp(weights, (on_each - 1) * all + 1, on_each * all);
-    paces_[k] = 1 / std::max(shortest, (*time_)(std::max(blocks, 1.0)).count());
+    const double least = k == 1 ? 1 : (on_each - 1) * all + 1;
+    alike_[k].pace = 1 / std::max(shortest, (*time_)(std::clamp(weights_, least, on_each * all)).count());
   }
 }
 
 void BlockServer::find_next(double now) {
   next_ = entering_;
-  for (const Multiprocessor& m : multiprocessors_) {
-    const std::uint64_t going = abreast(m);
-    for (std::uint64_t i = 0; i < going; ++i) next_ = std::min(next_, std::max(now, at_ + m[i].left / paces_[going]));
-  }
+  for (Alike& a : alike_)
+    if (const End* first = first_end(a)) next_ = std::min(next_, std::max(now, at_ + (first->done - a.done) / a.pace));
+}
+
+void BlockServer::end_blocks(double now) {
+  for (Alike& a : alike_)
+    while (const End* first = first_end(a)) {
+      const double left = first->done - a.done;
+      if (left > rounding && now + left / a.pace > now) break;
+      const std::size_t group = first->group;
+      take(group);
+      const std::uint64_t each = groups_[group].multiprocessors;
+      there_ -= each * std::erase_if(groups_[group].blocks, [&](const Block& b) {
+                  if (b.left > left + rounding) return false;
+                  std::ranges::find(kernels_, b.operation, &Kernel::operation)->running -= each;
+                  return true;
+                });
+      put_back(group);
+    }
 }
 
 void BlockServer::start(std::size_t operation, double blocks, double now) {
@@ -93,14 +172,7 @@ std::optional<std::size_t> BlockServer::advance() {
   if (entering_ <= now) {
     entering_ = never;
   } else {
-    for (Multiprocessor& m : multiprocessors_) {
-      const double pace = paces_[abreast(m)];
-      there_ -= std::erase_if(m, [&](const Block& b) {
-        if (b.left > rounding && now + b.left / pace > now) return false;
-        --std::ranges::find(kernels_, b.operation, &Kernel::operation)->running;
-        return true;
-      });
-    }
+    end_blocks(now);
   }
   fill(now);
   if (was_full && there_ < slots_) room_since_ = now;

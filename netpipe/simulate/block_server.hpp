@@ -2,17 +2,18 @@
 // long it takes depends on how many are on its multiprocessor, and on the whole device.
 //
 // Blocks are placed as room comes free, all of one kernel before those of the next, each on a multiprocessor that has
-// the fewest. On an H200 (132 multiprocessors) kernels of `increment` with one block on each took 27 ms, and 61 to 66
-// ms as soon as they were cut into 133 blocks and more, so that a multiprocessor had two; the other blocks still
-// took 27.
+// the fewest; of those, where the last one was placed the longest ago. On an H200 (132 multiprocessors) kernels of
+// `increment` with one block on each took 27 ms, and 61 to 66 ms as soon as they were cut into 133 blocks and more, so
+// that a multiprocessor had two; the other blocks still took 27.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <limits>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include "npgpu/simulate.hpp"
@@ -52,23 +53,49 @@ class BlockServer {
     double left;    // of the time that it takes alone on the device, in those of a whole block
     double weight;  // its threads, in those of a whole block
   };
-  using Multiprocessor = std::vector<Block>;  // the blocks on it, the oldest first
+  // Multiprocessors with the same blocks, the oldest first. Of several that were given theirs together, one is played.
+  struct Group {
+    std::vector<Block> blocks;
+    std::uint64_t multiprocessors = 0;
+    std::uint64_t placed = 0;  // when the last block was, in turns
+    std::size_t going = 0;     // of the blocks, the first so many
+    double since = 0;          // `done` of those alike, when `left` of the blocks was true
+    std::uint64_t changes = 0;
+  };
+  struct End {
+    double done;  // of those alike, when the group's first block ends
+    std::size_t group;
+    std::uint64_t changes;  // of the group, when this was found
+  };
+  // Where equally many blocks go, they are at the same pace, and their work is counted for all together.
+  struct Alike {
+    double done = 0, pace = 0;  // what a block has done that was there from the beginning
+    std::vector<End> ends;      // heap, the first on top; what has changed since does not count
+  };
 
   void pass(double now);  // until `now` all go at the pace that they have
+  void end_blocks(double now);
   void fill(double now);
   void place(Kernel&);
+  void take(std::size_t group);      // before it changes
+  void put_back(std::size_t group);  // afterwards
+  std::size_t split(std::size_t group, std::uint64_t multiprocessors);
+  const End* first_end(Alike&);
   void set_paces();
   void find_next(double now);
-  std::uint64_t abreast(const Multiprocessor& m) const { return std::min<std::uint64_t>(m.size(), abreast_); }
 
   const Curve* time_ = nullptr;
-  std::uint64_t slots_ = 0, resident_ = 0, abreast_ = 0, there_ = 0;  // there: blocks on the device
-  double gap_ = 0, alone_ = 0, at_ = 0;
-  double entering_ = never;  // when the last kernel's blocks go in
+  std::uint64_t slots_ = 0, multiprocessors_ = 0, abreast_ = 0, there_ = 0;  // there: blocks on the device
+  double gap_ = 0, alone_ = 0, at_ = 0, weights_ = 0;                        // weights: of the blocks that go
+  double entering_ = never;                                                  // when the last kernel's blocks go in
   double free_ = 0, room_since_ = -never, next_ = never;
   std::deque<Kernel> kernels_;  // in the order of their starts
-  std::vector<Multiprocessor> multiprocessors_;
-  std::vector<double> paces_;  // of a block on a multiprocessor where so many go abreast
+  std::vector<Group> groups_;
+  std::uint64_t turns_ = 0;
+  std::vector<std::size_t> unused_;  // of the groups
+  std::vector<Alike> alike_;         // by the number of blocks that go
+  // How many there are, when the last was placed, and the group.
+  std::set<std::tuple<std::size_t, std::uint64_t, std::size_t>> by_blocks_;
 };
 
 }  // namespace npgpu::model
