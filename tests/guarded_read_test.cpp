@@ -10,30 +10,83 @@
 
 #include "made_trace.hpp"
 #include "netpipe/trace/decode.hpp"
+#include "netpipe/trace/handed.hpp"
+#include "netpipe/trace/hdf5.hpp"
 
 namespace guarded_read_test {
 
 using namespace npgpu;
 
 TEST_CASE("a guarded read says how it ended") {
-  const auto guarded_read = [](const std::function<void()>& read) { return trace::guarded_read(read, Seconds{1}); };
+  const auto guarded_read = [](const std::function<std::string()>& read) {
+    return trace::guarded_read(read, Seconds{1});
+  };
   using Outcome = trace::GuardedRead::Outcome;
-  CHECK(guarded_read([] {}).outcome == Outcome::well);
-  const auto threw = guarded_read([] { throw Error(ErrorKind::usage, std::string(100000, 'x')); });
+  const auto well = guarded_read([] { return std::string(100000, 'y'); });
+  CHECK(well.outcome == Outcome::well);
+  CHECK(well.text == std::string(100000, 'y'));  // more than a pipe holds
+  const auto threw = guarded_read([]() -> std::string { throw Error(ErrorKind::usage, std::string(100000, 'x')); });
   CHECK(threw.outcome == Outcome::threw);
-  CHECK(threw.text == std::string(100000, 'x'));  // more than a pipe holds
-  const auto crashed = guarded_read([] { raise(SIGSEGV); });
+  CHECK(threw.text == std::string(100000, 'x'));
+  const auto crashed = guarded_read([] { return std::to_string(raise(SIGSEGV)); });
   CHECK(crashed.outcome == Outcome::died);
   CHECK(crashed.text == "Segmentation fault");
-  const auto left = guarded_read([] { _exit(3); });
+  const auto left = guarded_read([]() -> std::string { _exit(3); });
   CHECK(left.outcome == Outcome::died);
   CHECK(left.text == "it ends without a word");
   const auto endless = guarded_read([] {
     while (getppid() > 0) {
     }
+    return std::string();
   });
   CHECK(endless.outcome == Outcome::died);
   CHECK(endless.text == "it does not end");
+}
+
+namespace {
+
+// HDF5's name of a new file in memory is numbered.
+std::string next_image() {
+  std::string name(100, '\0');
+  name.resize(static_cast<std::size_t>(trace::done(H5Fget_name(trace::new_image(), name.data(), 100), "ask a name")));
+  return name;
+}
+unsigned long images_since(const std::string& image) {
+  const auto number = [](const std::string& name) { return std::stoul(name.substr(name.rfind('-') + 1)); };
+  return number(next_image()) - number(image) - 1;
+}
+
+}  // namespace
+
+TEST_CASE("where a child reads, the process itself never opens the file") {
+  const ScratchFolder folder;
+  make_trace(folder / "t.h5");
+  const std::string before = next_image();
+  CHECK(read_trace(folder / "t.h5", Guard::child).of<Transfers>().size() == 1);
+  CHECK(images_since(before) == 0);
+  CHECK(read_trace(folder / "t.h5").of<Transfers>().size() == 1);
+  CHECK(images_since(before) == 2);  // this one, and the one that was counted before
+}
+
+TEST_CASE("what a child hands over and is garbled is refused") {
+  const ScratchFolder folder;
+  make_trace(folder / "t.h5");
+  const std::string file = contents(folder / "t.h5");
+  trace::Handed handed{trace::decode(std::as_bytes(std::span(file)), "t.h5"), trace::Bytes(3)};
+  const std::string sound = packed(handed);
+  CHECK(packed(trace::unpacked(sound)) == sound);
+  for (std::size_t length = 0; length < sound.size(); ++length)
+    CHECK_THROWS_AS(trace::unpacked(sound.substr(0, length)), trace::FormatError);
+  CHECK_THROWS_AS(trace::unpacked(sound + '\0'), trace::FormatError);
+  const auto refused = [&](auto change) {
+    trace::Handed worse = handed;
+    change(worse.contents.runs[0].of<Transfers>()[0]);
+    CHECK_THROWS_AS(trace::unpacked(packed(worse)), trace::FormatError);
+  };
+  refused([](TransferSeries& series) { series.question.memory = static_cast<Memory>(5); });
+  refused([](TransferSeries& series) { series.question.memory = static_cast<Memory>(-1); });
+  refused([](TransferSeries& series) { series.visits[2].first_sample = 7; });
+  refused([](TransferSeries& series) { series.samples.pop_back(); });
 }
 
 TEST_CASE("many traces are read by several processes, in order, and one that crashes costs one file") {

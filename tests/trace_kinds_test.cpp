@@ -95,24 +95,27 @@ TEST_CASE("every field of every kind comes back, none at its default") {
       writer.set_error<K>(index, "lost halfway");
       writer.finish();
     }
-    const Trace trace = read_trace(path);
-    REQUIRE(trace.of<K>().size() == (std::is_same_v<K, Transfers> ? 2 : 1));
-    CHECK(trace.of<Transfers>()[0].visits.size() == 1);
-    CHECK(trace.of<Transfers>()[0].error.empty());
-    const Series<K>& got = trace.of<K>().back();
-    auto put = header<K>();
-    put.error = "lost halfway";
-    CHECK(texts(got) == texts(put));
-    REQUIRE(got.visits.size() == 2);
-    auto visit = filled<Visit<K>>(50);
-    visit.first_sample = 2;
-    visit.samples = 3;
-    CHECK(texts(got.visits[1]) == texts(visit));
-    REQUIRE(got.samples.size() == 5);
-    for (std::uint32_t i = 0; i < 3; ++i) {
-      auto sample = samples<K>(3)[i];
-      sample.visit = 1;
-      CHECK(texts(got.samples[2 + i]) == texts(sample));
+    for (const Guard guard : {Guard::none, Guard::child}) {
+      CAPTURE(guard);
+      const Trace trace = read_trace(path, guard);
+      REQUIRE(trace.of<K>().size() == (std::is_same_v<K, Transfers> ? 2 : 1));
+      CHECK(trace.of<Transfers>()[0].visits.size() == 1);
+      CHECK(trace.of<Transfers>()[0].error.empty());
+      const Series<K>& got = trace.of<K>().back();
+      auto put = header<K>();
+      put.error = "lost halfway";
+      CHECK(texts(got) == texts(put));
+      REQUIRE(got.visits.size() == 2);
+      auto visit = filled<Visit<K>>(50);
+      visit.first_sample = 2;
+      visit.samples = 3;
+      CHECK(texts(got.visits[1]) == texts(visit));
+      REQUIRE(got.samples.size() == 5);
+      for (std::uint32_t i = 0; i < 3; ++i) {
+        auto sample = samples<K>(3)[i];
+        sample.visit = 1;
+        CHECK(texts(got.samples[2 + i]) == texts(sample));
+      }
     }
   });
 }

@@ -34,19 +34,22 @@ using Sizes = std::vector<std::uint64_t>;
 TEST_CASE("root and provenance") {
   const ScratchFolder folder;
   make_trace(folder / "t.h5");
-  const Trace trace = read_trace(folder / "t.h5");
-  CHECK(trace.version_major == 3);
-  CHECK(trace.version_minor == 2);
-  CHECK(trace.root.run_uuid == "first");
-  CHECK(trace.root.tool_version == "0.1.0");
-  CHECK(trace.root.git_commit == "abc123");
-  CHECK(trace.root.argv == "npgpu transfer --device host");
-  CHECK(trace.root.start_time_utc == "2026-11-21T06:19:25Z");
-  CHECK(trace.root.hostname == "node17");
-  CHECK(trace.root.plan == "copies");
-  CHECK(trace.root.seed == 77);
-  CHECK(trace.root.complete);
-  CHECK(trace.provenance == made_provenance());  // the facts in the order in which they were given
+  for (const Guard guard : {Guard::none, Guard::child}) {
+    CAPTURE(guard);
+    const Trace trace = read_trace(folder / "t.h5", guard);
+    CHECK(trace.version_major == 3);
+    CHECK(trace.version_minor == 2);
+    CHECK(trace.root.run_uuid == "first");
+    CHECK(trace.root.tool_version == "0.1.0");
+    CHECK(trace.root.git_commit == "abc123");
+    CHECK(trace.root.argv == "npgpu transfer --device host");
+    CHECK(trace.root.start_time_utc == "2026-11-21T06:19:25Z");
+    CHECK(trace.root.hostname == "node17");
+    CHECK(trace.root.plan == "copies");
+    CHECK(trace.root.seed == 77);
+    CHECK(trace.root.complete);
+    CHECK(trace.provenance == made_provenance());  // the facts in the order in which they were given
+  }
   CHECK(folder.names() == std::vector<std::string>{"t.h5"});
 }
 

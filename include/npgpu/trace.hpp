@@ -63,7 +63,8 @@ struct Trace {
 // crashes where it met a damaged file.
 void skip_hdf5_cleanup_at_exit();
 
-// HDF5 itself can crash or hang on a damaged file. Where a forked child reads first, such a file is an Error, too.
+// HDF5 itself can crash or hang on a damaged file. Where a forked child reads it, such a file is an Error, too,
+// and this process does not suffer from what HDF5 did to its memory.
 enum class Guard { none, child };
 
 // Reads a whole trace. FILE:N, where there is no file of that name, is run N of a merged file. Throws Error(usage)

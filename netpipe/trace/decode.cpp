@@ -20,6 +20,7 @@
 #include <optional>
 
 #include "netpipe/trace/files.hpp"
+#include "netpipe/trace/handed.hpp"
 #include "netpipe/trace/hdf5.hpp"
 #include "netpipe/trace/tables.hpp"
 #include "npgpu/clock.hpp"
@@ -42,12 +43,11 @@ void say(int pipe, const std::string& verdict) {
   }
 }
 
-[[noreturn]] void be_the_child(int mouth, const std::function<void()>& read, Seconds max_processor_time) {
+[[noreturn]] void be_the_child(int mouth, const std::function<std::string()>& read, Seconds max_processor_time) {
   const int pipe = become_reader(mouth);
   limit_processor_time(max_processor_time);
   try {
-    read();
-    say(pipe, "+");
+    say(pipe, "+" + read());
   } catch (const std::exception& e) {
     say(pipe, std::string("-") + e.what());
   }
@@ -65,7 +65,7 @@ std::optional<std::string> listen(int pipe) {
     const int polled = left.count() <= 0 ? 0 : ::poll(&ready, 1, static_cast<int>(left.count() * 1000) + 1);
     if (polled < 0 && errno == EINTR) continue;
     if (polled <= 0) return std::nullopt;
-    std::array<char, 4096> some;
+    std::array<char, 65536> some;
     const ssize_t got = ::read(pipe, some.data(), some.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return said;
@@ -102,7 +102,7 @@ Seconds patience_for(std::size_t bytes) {
   return Seconds{std::ceil(static_cast<double>(bytes) / 1e6)};
 }
 
-GuardedRead guarded_read(const std::function<void()>& read, Seconds max_processor_time) {
+GuardedRead guarded_read(const std::function<std::string()>& read, Seconds max_processor_time) {
   using Outcome = GuardedRead::Outcome;
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {};
@@ -112,15 +112,17 @@ GuardedRead guarded_read(const std::function<void()>& read, Seconds max_processo
   if (child < 0) return {};
   if (child == 0) be_the_child(mouth.get(), read, max_processor_time);
   mouth = Descriptor();  // the child's is the only one now: its end is the end of the pipe
-  const std::optional<std::string> said = listen(ear.get());
+  std::optional<std::string> said = listen(ear.get());
   if (!said) ::kill(child, SIGKILL);
   int status = 0;
   pid_t waited = 0;
   while ((waited = ::waitpid(child, &status, 0)) < 0 && errno == EINTR) {
   }
-  if (said == "+") return {};
-  if (said && !said->empty()) return {Outcome::threw, said->substr(1)};
   const bool by_signal = waited == child && WIFSIGNALED(status);
+  if (said && !said->empty() && !by_signal) {
+    const Outcome outcome = said->front() == '+' ? Outcome::well : Outcome::threw;
+    return {outcome, std::move(said->erase(0, 1))};
+  }
   if (!said || (by_signal && WTERMSIG(status) == SIGXCPU)) return {Outcome::died, "it does not end"};
   return {Outcome::died, by_signal ? ::strsignal(WTERMSIG(status)) : "it ends without a word"};
 }
@@ -277,16 +279,24 @@ Contents decode(std::span<const std::byte> bytes, const std::string& file, std::
   }
 }
 
-void rehearse(std::size_t bytes, const std::string& file, const std::function<void()>& what) {
-  const GuardedRead rehearsal = guarded_read(
+Handed in_child(std::size_t bytes, const std::string& file, const std::function<Handed()>& make) {
+  using Outcome = GuardedRead::Outcome;
+  const GuardedRead read = guarded_read(
       [&] {
-        what();
-        H5garbage_collect();  // where damage made HDF5 write past its buffers, freeing them fails: here, not in the run
+        const std::string all = packed(make());
+        H5garbage_collect();  // where HDF5 wrote past its buffers, freeing them may fail, and then the file is refused
+        return all;
       },
       patience_for(bytes));
-  if (rehearsal.outcome == GuardedRead::Outcome::threw) throw Error(ErrorKind::usage, rehearsal.text);
-  if (rehearsal.outcome == GuardedRead::Outcome::died)
-    throw Error(ErrorKind::usage, fmt::format("{}: is damaged: HDF5 fails on it ({})", file, rehearsal.text));
+  if (read.outcome == Outcome::none) return make();
+  if (read.outcome == Outcome::threw) throw Error(ErrorKind::usage, read.text);
+  if (read.outcome == Outcome::died)
+    throw Error(ErrorKind::usage, fmt::format("{}: is damaged: HDF5 fails on it ({})", file, read.text));
+  try {
+    return unpacked(read.text);
+  } catch (const FormatError& flaw) {
+    throw Error(ErrorKind::usage, file + ": " + flaw.what());
+  }
 }
 
 }  // namespace npgpu::trace
@@ -316,9 +326,11 @@ Address address_of(const fs::path& typed) {
 
 trace::Contents read(const Address& address, Guard guard, Depth depth = Depth::whole) {
   const auto bytes = trace::read_file(address.file);
-  const auto read = [&] { return trace::decode(bytes, address.file.string(), address.run, depth); };
-  if (guard == Guard::child) trace::rehearse(bytes.size(), address.file.string(), read);
-  trace::Contents contents = read();
+  const std::string file = address.file.string();
+  const auto read = [&] { return trace::decode(bytes, file, address.run, depth); };
+  trace::Contents contents = guard == Guard::none
+                                 ? read()
+                                 : trace::in_child(bytes.size(), file, [&] { return trace::Handed{read()}; }).contents;
   if (address.run && *address.run >= contents.count)
     throw Error(ErrorKind::usage, fmt::format("{}: has {} run{}, counted from 0, and no run {}", address.file.string(),
                                               contents.count, contents.count == 1 ? "" : "s", *address.run));

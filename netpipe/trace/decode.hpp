@@ -24,24 +24,31 @@ struct Contents {
 Contents decode(std::span<const std::byte>, const std::string& file, std::optional<std::size_t> only = {},
                 Depth = Depth::whole);
 
-// Does it in a child process; throws what that threw, or Error(usage) saying that the file is damaged if the child
-// died.
-void rehearse(std::size_t bytes, const std::string& file, const std::function<void()>& what);
+// HDF5 can crash or hang on a damaged file. It can also write past its buffers, of which a process may die much later:
+// HDF5 1.10.8 copies as many bytes of a text as the file's heap claims into a buffer for as many as the attribute
+// claims. So a child process reads such a file, and its parent's HDF5 never sees it.
 
-// HDF5 can crash or hang on a damaged file. A child process goes first.
+// What the child hands to its parent. `image`: where the parent needs a file, one that HDF5 wrote anew.
+struct Handed {
+  Contents contents;
+  std::vector<std::byte> image{};
+};
+// What `make` makes of the file of so many bytes, in a child process; in this one if there can be none. Throws what
+// that threw, or Error(usage) saying that the file is damaged if the child died.
+Handed in_child(std::size_t bytes, const std::string& file, const std::function<Handed()>& make);
 
 struct GuardedRead {
   enum class Outcome {
-    well,   // came to its end; or no child could be made, and the caller reads as everybody else does
+    well,   // came to its end; text: what it returned
+    none,   // no child could be made, and the caller reads as everybody else does
     threw,  // text: what the exception said
     died,   // text: "Segmentation fault", "it does not end"
-  } outcome = Outcome::well;
-  std::string text;
+  } outcome = Outcome::none;
+  std::string text{};
 };
 
-// Runs `read` in a forked child, whose memory is a copy of ours: what it survives, we survive. It may take so much
-// processor time; what takes more, does not end.
-GuardedRead guarded_read(const std::function<void()>& read, Seconds max_processor_time);
+// Runs `read` in a forked child. It may take so much processor time; what takes more, does not end.
+GuardedRead guarded_read(const std::function<std::string()>& read, Seconds max_processor_time);
 
 // What such a child does first: it ends with its parent, prints nothing and leaves no core. Returns the pipe's
 // descriptor, which may be another one now.

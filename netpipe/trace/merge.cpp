@@ -65,14 +65,13 @@ class Merge {
   void add(const fs::path& path) {
     const trace::Bytes bytes = trace::read_file(path);
     const std::string file = path.string(), name = path.filename().string();
-    // What a child can read and copy, we can, too.
-    trace::rehearse(bytes.size(), file, [&] {
-      Merged scratch(by_);
-      scratch.add(bytes, checked(bytes, path, Depth::whole), name);
-      scratch.image();
+    const trace::Handed handed = trace::in_child(bytes.size(), file, [&] {
+      Merged alone(by_);
+      alone.add(bytes, checked(bytes, path, Depth::whole), name);
+      return trace::Handed{checked(bytes, path, Depth::headers), alone.image()};
     });
-    const trace::Contents contents = checked(bytes, path, Depth::headers);
-    merged_.add(bytes, contents, name);
+    const trace::Contents& contents = handed.contents;
+    merged_.add(handed.image, {{}, contents.count, true}, name);
     for (const Trace& run : contents.runs) known_.emplace(run.root.run_uuid, file);
   }
 

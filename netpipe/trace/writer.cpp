@@ -215,6 +215,13 @@ Handle copied(hid_t from, Packing packing) {
   return copy;
 }
 
+// A file with the same in it, whose groups, tables and texts HDF5 wrote itself.
+Bytes written_anew(std::span<const std::byte> bytes) {
+  Bytes anew;
+  take_image(copied(open_image(bytes), Packing::compressed), anew);
+  return anew;
+}
+
 }  // namespace
 
 Document::Document(const TraceRoot& root, const Provenance& provenance) : file_(new_image()) {
@@ -284,27 +291,33 @@ struct TraceWriter::Impl {
   void continue_trace(IfExists if_exists, const TraceRoot& root, const Provenance& provenance, Guard guard) {
     const trace::Bytes bytes = trace::read_file(path_);
     const auto load = [&] {
-      const trace::Contents contents = trace::decode(bytes, path_.string());
+      trace::Contents contents = trace::decode(bytes, path_.string());
       if (contents.is_merged)
         refuse(path_, "is a merged file, whose runs have ended: a new run needs a trace of its own");
-      const Trace& loaded = contents.runs.front();
-      refuse_another(loaded.root, root, if_exists);
-      for_each_kind([&]<class K>() {
-        for (const Series<K>& series : loaded.of<K>()) {
-          Origin origin = origin_of(series);
-          if (std::find(origins_.begin(), origins_.end(), origin) == origins_.end())
-            origins_.push_back(std::move(origin));
-        }
-      });
-      loaded_plan_ = loaded.root.plan;
-      named([&] { document_.emplace(bytes, loaded, root, provenance); });
+      refuse_another(contents.runs.front().root, root, if_exists);
+      return contents;
     };
-    if (guard == Guard::child)
-      trace::rehearse(bytes.size(), path_.string(), [&] {
-        load();
-        document_->take_image(image_, trace::Packing::compressed);
+    const auto load_anew = [&] {
+      trace::Handed handed{load()};
+      named([&] {
+        handed.image = trace::written_anew(bytes);
+        document_.emplace(handed.image, handed.contents.runs.front(), root, provenance);  // as below
       });
-    load();
+      return handed;
+    };
+    const trace::Handed handed =
+        guard == Guard::none ? trace::Handed{load()} : trace::in_child(bytes.size(), path_.string(), load_anew);
+    const Trace& loaded = handed.contents.runs.front();
+    for_each_kind([&]<class K>() {
+      for (const Series<K>& series : loaded.of<K>()) {
+        Origin origin = origin_of(series);
+        if (std::find(origins_.begin(), origins_.end(), origin) == origins_.end())
+          origins_.push_back(std::move(origin));
+      }
+    });
+    loaded_plan_ = loaded.root.plan;
+    const trace::Bytes& sound = guard == Guard::none ? bytes : handed.image;
+    named([&] { document_.emplace(sound, loaded, root, provenance); });
   }
 
   void refuse_another(const TraceRoot& loaded, const TraceRoot& root, IfExists if_exists) const {

@@ -1,11 +1,11 @@
 // Damages a trace in every way that chance finds, reads it, derives what its probes say and continues it: every
-// outcome but a crash is fine.
+// outcome but a crash is fine. HDF5 may crash in the child process that reads; this process sees no damaged file.
 //
 //   fuzz_trace TRACE SCRATCH ROUNDS [SEED] [--bare]
 //
 // Cuts TRACE at ROUNDS lengths (every length, if it has fewer bytes), then flips, overwrites, copies and zeroes bytes
 // in ROUNDS copies. Prints how many were read, how many refused and for which reasons. --bare reads without the child
-// process that goes first, which shows what HDF5 alone would do.
+// process, which shows what HDF5 alone would do.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -57,7 +57,8 @@ std::string kind_of(const std::string& reason) {
 
 // As --resume does.
 void continue_trace(const std::string& path) {
-  npgpu::TraceWriter writer(path, npgpu::IfExists::append, npgpu::read_trace(path).root, {}, npgpu::Guard::child);
+  npgpu::TraceWriter writer(path, npgpu::IfExists::append, npgpu::read_trace(path, npgpu::Guard::child).root, {},
+                            npgpu::Guard::child);
   npgpu::TransferSeries series;
   series.schedule = "fuzz";
   npgpu::Visit<npgpu::Transfers> visit;
