@@ -45,8 +45,8 @@ function(npgpu_share_precompiled target group)
   endif()
 endfunction()
 
-# Compiles the files of a target in batches of about as many files each. A batch of 24 took up to 1.3 GB with GCC 12 (12: 1.2 GB). Where there are
-# processors for them, there are more, smaller batches.
+# Compiles the files of a target in batches of about as many files each. A batch of 24 took up to 1.3 GB with GCC 12
+# (12: 1.2 GB). Where there are processors for them, there are more, smaller batches.
 cmake_host_system_information(RESULT npgpu_processors QUERY NUMBER_OF_LOGICAL_CORES)
 function(npgpu_batches target files)
   if(NOT NPGPU_FAST_BUILD)

@@ -176,21 +176,38 @@ TEST_CASE("a kernel in parts: few blocks leave room, many take turns") {
   CHECK(us(waves.block_time(4)) == doctest::Approx(1 + 200 * 0.1));
 }
 
-TEST_CASE("where blocks go oldest first, kernels of two streams end one after the other") {
-  // 4 multiprocessors with 2 slots each, copies of 1 B in 1 ns. A block takes 20 us, two on a multiprocessor 40 us.
+namespace {
+
+// With 2 slots of 512 threads each.
+MeasuredCosts four_multiprocessors() {
   MeasuredCosts m;
-  m.usable = true;
   m.multiprocessors = 4;
   m.threads_per_multiprocessor = 1024;
-  m.costs.compute = Compute::slots;
-  m.costs.copy_d2h = Curve::line(Seconds{0}, Seconds{1e-9});
+  return m;
+}
+
+// Of blocks of 512 threads. Without iterations they take no time.
+KernelTimes times_of(Workload sort, Curve of_100_iterations) {
   KernelTimes times;
-  times.workload = Workload::compute;
+  times.workload = sort;
   times.threads = 512;
   times.few = 0;
   times.many = 100;
   times.time_of_few = Curve({{1, Seconds{0}}, {8, Seconds{0}}});
-  times.time_of_many = Curve({{1, from_microseconds(20)}, {4, from_microseconds(20)}, {8, from_microseconds(40)}});
+  times.time_of_many = std::move(of_100_iterations);
+  return times;
+}
+
+}  // namespace
+
+TEST_CASE("where blocks go oldest first, kernels of two streams end one after the other") {
+  // 4 multiprocessors with 2 slots each, copies of 1 B in 1 ns. A block takes 20 us, two on a multiprocessor 40 us.
+  MeasuredCosts m = four_multiprocessors();
+  m.usable = true;
+  m.costs.compute = Compute::slots;
+  m.costs.copy_d2h = Curve::line(Seconds{0}, Seconds{1e-9});
+  KernelTimes times = times_of(
+      Workload::compute, Curve({{1, from_microseconds(20)}, {4, from_microseconds(20)}, {8, from_microseconds(40)}}));
   const auto in_two_us = [&](std::uint32_t oldest_first) {
     times.oldest_first = oldest_first;
     m.kernels = {times};
@@ -207,20 +224,11 @@ TEST_CASE("where blocks go oldest first, kernels of two streams end one after th
 
 // 4 multiprocessors with 2 slots each. An iteration takes 1 us with a block on each, and 4 us with two on one.
 TEST_CASE("a kernel's time in a job moves what its blocks do to each other, not what one takes alone") {
-  MeasuredCosts m;
-  m.multiprocessors = 4;
-  m.threads_per_multiprocessor = 1024;
-  KernelTimes times;
-  times.workload = Workload::increment;
-  times.threads = 512;
-  times.few = 0;
-  times.many = 100;
-  times.time_of_few = Curve({{1, Seconds{0}}, {8, Seconds{0}}});
-  times.time_of_many = Curve({{1, from_microseconds(100)},
-                              {4, from_microseconds(100)},
-                              {5, from_microseconds(400)},
-                              {8, from_microseconds(400)}});
-  m.kernels = {times};
+  MeasuredCosts m = four_multiprocessors();
+  m.kernels = {times_of(Workload::increment, Curve({{1, from_microseconds(100)},
+                                                    {4, from_microseconds(100)},
+                                                    {5, from_microseconds(400)},
+                                                    {8, from_microseconds(400)}}))};
   const auto described = [&](std::uint64_t iterations) {
     Job job{.kernel = from_microseconds(100), .blocks = 6};  // 20 iterations would take 80 us
     describe_kernel(job, m, 512, Workload::increment, iterations);

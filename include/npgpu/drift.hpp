@@ -28,8 +28,8 @@ struct Drift {
 };
 // In the order of TimeClass; only classes with points that were visited in two rounds at least.
 std::vector<Drift> drifts_of(const Trace&);
-// Tells each series the drift of its class; kernels of a GPU also by how much its clock differs from run to run, 0.1 %.
-// A trace that was read has been told.
+// Sets the drift of each series to that of its class. To that of a GPU's kernels it adds 0.1 %, by which the clock
+// differs from run to run. Reading a trace does this, too.
 void set_drifts(Trace&);
 
 // What a core whose sibling hyperthread was busy added to times that the host takes.

@@ -88,14 +88,18 @@ std::vector<Issue> issues_of(Order order, const JobShape& job) {
   return all;
 }
 
+namespace {
+
+constexpr std::uint64_t kernel_word_bytes = 4;
+
+}  // namespace
+
 std::uint64_t blocks_of(const JobShape& job) {
-  constexpr std::uint64_t word_bytes = 4;
-  return (job.kernel_bytes / word_bytes + job.threads - 1) / job.threads;
+  return (job.kernel_bytes / kernel_word_bytes + job.threads - 1) / job.threads;
 }
 
 double last_block_of(const JobShape& job) {
-  constexpr std::uint64_t word_bytes = 4;
-  const std::uint64_t rest = job.kernel_bytes / word_bytes % job.threads;
+  const std::uint64_t rest = job.kernel_bytes / kernel_word_bytes % job.threads;
   return rest ? static_cast<double>(rest) / job.threads : 1;
 }
 

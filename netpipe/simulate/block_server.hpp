@@ -3,8 +3,8 @@
 //
 // Blocks are placed as room comes free, all of one kernel before those of the next, each on a multiprocessor that has
 // the fewest; of those, where the last one was placed the longest ago. On an H200 (132 multiprocessors) kernels of
-// `increment` with one block on each took 27 ms, and 61 to 66 ms as soon as they were cut into 133 blocks and more, so
-// that a multiprocessor had two; the other blocks still took 27.
+// `increment` with one block on each took 27 ms. Cut into 133 blocks and more, so that some multiprocessors had two,
+// they took 50 to 66 ms and more; the other blocks still took 27.
 #pragma once
 
 #include <cstddef>
