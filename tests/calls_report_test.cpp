@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <sstream>
+#include <tuple>
 
 #include "netpipe/model/calls/calls.hpp"
 #include "npgpu/compare.hpp"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <tuple>
 
 #include "made_probe.hpp"
 #include "npgpu/trace.hpp"

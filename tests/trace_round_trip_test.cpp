@@ -18,10 +18,10 @@ struct NewRow {
   bool operator==(const NewRow&) const = default;
 };
 template <>
-inline constexpr auto fields_of<OldRow> = std::tuple{field("shared", &OldRow::shared), field("also", &OldRow::also)};
+inline constexpr auto fields_of<OldRow> = fields(field("shared", &OldRow::shared), field("also", &OldRow::also));
 template <>
-inline constexpr auto fields_of<NewRow> =
-    std::tuple{field("shared", &NewRow::shared), optional_field("added", &NewRow::added), field("also", &NewRow::also)};
+inline constexpr auto fields_of<NewRow> = fields(field("shared", &NewRow::shared),
+                                                 optional_field("added", &NewRow::added), field("also", &NewRow::also));
 
 }  // namespace npgpu
 

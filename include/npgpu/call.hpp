@@ -68,9 +68,9 @@ struct CallCase {
   auto operator<=>(const CallCase&) const = default;
 };
 template <>
-inline constexpr auto fields_of<CallCase> =
-    std::tuple{field("device", &CallCase::device), field("call", &CallCase::call), field("manner", &CallCase::manner),
-               field("form", &CallCase::form), optional_field("beside", &CallCase::beside)};
+inline constexpr auto fields_of<CallCase> = fields(field("device", &CallCase::device), field("call", &CallCase::call),
+                                                   field("manner", &CallCase::manner), field("form", &CallCase::form),
+                                                   optional_field("beside", &CallCase::beside));
 inline std::string device_of(const CallCase& c) { return c.device; }
 inline bool is_host_timed(const CallCase&) { return true; }
 // "calls cuda:0 launch alone", "calls cuda:0 graph-launch back-to-back chain", "calls cuda:0 launch alone beside=idle"
@@ -84,8 +84,9 @@ struct CallShape {
   auto operator<=>(const CallShape&) const = default;
 };
 template <>
-inline constexpr auto fields_of<CallShape> = std::tuple{
-    field("bytes", &CallShape::bytes, "B"), field("blocks", &CallShape::blocks), field("nodes", &CallShape::nodes)};
+inline constexpr auto fields_of<CallShape> = fields(field("bytes", &CallShape::bytes, "B"),
+                                                    field("blocks", &CallShape::blocks),
+                                                    field("nodes", &CallShape::nodes));
 
 // One trial of `repeats` calls; a pair such as malloc and free, and all launches of `launches`, count as one call.
 struct CallSample {
@@ -99,12 +100,12 @@ struct CallSample {
   bool operator==(const CallSample&) const = default;
 };
 template <>
-inline constexpr auto fields_of<CallSample> = std::tuple{field("visit", &CallSample::visit),
-                                                         field("trial", &CallSample::trial),
-                                                         field("intact", &CallSample::intact, "1", intact_codes),
-                                                         field("repeats", &CallSample::repeats),
-                                                         field("host_us", &CallSample::host_us, "us"),
-                                                         field("done_us", &CallSample::done_us, "us")};
+inline constexpr auto fields_of<CallSample> = fields(field("visit", &CallSample::visit),
+                                                     field("trial", &CallSample::trial),
+                                                     field("intact", &CallSample::intact, "1", intact_codes),
+                                                     field("repeats", &CallSample::repeats),
+                                                     field("host_us", &CallSample::host_us, "us"),
+                                                     field("done_us", &CallSample::done_us, "us"));
 
 struct Calls {
   static constexpr std::string_view name = "calls";

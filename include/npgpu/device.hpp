@@ -53,8 +53,8 @@ struct Limit {
   bool operator==(const Limit&) const = default;
 };
 template <>
-inline constexpr auto fields_of<Limit> =
-    std::tuple{field("limit_per_s", &Limit::per_s), field("limit_source", &Limit::source)};
+inline constexpr auto fields_of<Limit> = fields(field("limit_per_s", &Limit::per_s),
+                                                field("limit_source", &Limit::source));
 
 struct DeviceInfo {
   std::string id;    // what the user types: host, cuda:0, sim:gtx280

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 
 namespace npgpu {
@@ -48,9 +47,18 @@ class ShortText {
   std::array<char, size> text_{};
 };
 
-// A struct joins by specializing this with the tuple of its fields, in the order of the columns. The members of a
-// described member stand in its place.
+// A struct joins by specializing this with its fields(), in the order of the columns. The members of a described member
+// stand in its place.
 template <class Row> inline constexpr auto fields_of = nullptr;
+
+// What calls visit(field) for each, in order; joined(): what calls several of these. Not a std::tuple, for whose many
+// templates every file that includes a row would pay.
+template <class... Fields> constexpr auto fields(Fields... all) {
+  return [=](auto&& visit) { (visit(all), ...); };
+}
+template <class... Lists> constexpr auto joined(Lists... lists) {
+  return [=](auto&& visit) { (lists(visit), ...); };
+}
 
 template <class Row>
 concept Described = !std::is_same_v<decltype(fields_of<Row>), const std::nullptr_t>;
@@ -59,16 +67,11 @@ concept Described = !std::is_same_v<decltype(fields_of<Row>), const std::nullptr
 template <class Row, class Visit>
 requires Described<std::remove_const_t<Row>>
 constexpr void visit_fields(Row& row, Visit&& visit) {
-  std::apply(
-      [&](const auto&... field) {
-        [[maybe_unused]] const auto one = [&](const auto& f) {
-          auto& member = row.*f.at;
-          if constexpr (Described<std::remove_cvref_t<decltype(member)>>) visit_fields(member, visit);
-          else visit(static_cast<const FieldInfo&>(f), member);
-        };
-        (one(field), ...);
-      },
-      fields_of<std::remove_const_t<Row>>);
+  fields_of<std::remove_const_t<Row>>([&](const auto& field) {
+    auto& member = row.*field.at;
+    if constexpr (Described<std::remove_cvref_t<decltype(member)>>) visit_fields(member, visit);
+    else visit(static_cast<const FieldInfo&>(field), member);
+  });
 }
 
 }  // namespace npgpu

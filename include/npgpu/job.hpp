@@ -60,9 +60,11 @@ struct JobCase {
   auto operator<=>(const JobCase&) const = default;
 };
 template <>
-inline constexpr auto fields_of<JobCase> = std::tuple{
-    field("device", &JobCase::device), field("workload", &JobCase::workload), field("order", &JobCase::order),
-    field("pool", &JobCase::pool),     field("gating", &JobCase::gating),     optional_field("issue", &JobCase::issue)};
+inline constexpr auto fields_of<JobCase> = fields(field("device", &JobCase::device),
+                                                  field("workload", &JobCase::workload),
+                                                  field("order", &JobCase::order), field("pool", &JobCase::pool),
+                                                  field("gating", &JobCase::gating),
+                                                  optional_field("issue", &JobCase::issue));
 inline std::string device_of(const JobCase& c) { return c.device; }
 inline bool is_host_timed(const JobCase& c) { return c.gating != Gating::gated; }
 std::string title(const JobCase&);  // "jobs cuda:0 none independent pooled gated"; "... graph"
@@ -83,13 +85,10 @@ struct JobShape {
   auto operator<=>(const JobShape&) const = default;
 };
 template <>
-inline constexpr auto fields_of<JobShape> = std::tuple{field("bytes_in", &JobShape::bytes_in, "B"),
-                                                       field("bytes_out", &JobShape::bytes_out, "B"),
-                                                       field("kernel_bytes", &JobShape::kernel_bytes, "B"),
-                                                       field("iterations", &JobShape::iterations),
-                                                       field("chunks", &JobShape::chunks),
-                                                       field("streams", &JobShape::streams),
-                                                       field("threads", &JobShape::threads)};
+inline constexpr auto fields_of<JobShape> = fields(
+    field("bytes_in", &JobShape::bytes_in, "B"), field("bytes_out", &JobShape::bytes_out, "B"),
+    field("kernel_bytes", &JobShape::kernel_bytes, "B"), field("iterations", &JobShape::iterations),
+    field("chunks", &JobShape::chunks), field("streams", &JobShape::streams), field("threads", &JobShape::threads));
 std::uint64_t blocks_of(const JobShape&);  // of the kernel, unsplit
 double last_block_of(const JobShape&);     // threads of the last one that have a word, in those of a whole block
 
@@ -108,15 +107,12 @@ struct JobSample {
   bool operator==(const JobSample&) const = default;
 };
 template <>
-inline constexpr auto fields_of<JobSample> = std::tuple{field("visit", &JobSample::visit),
-                                                        field("trial", &JobSample::trial),
-                                                        field("intact", &JobSample::intact, "1", intact_codes),
-                                                        field("number", &JobSample::number),
-                                                        field("host_us", &JobSample::host_us, "us"),
-                                                        field("issue_us", &JobSample::issue_us, "us"),
-                                                        field("create_us", &JobSample::create_us, "us"),
-                                                        field("destroy_us", &JobSample::destroy_us, "us"),
-                                                        field("device_us", &JobSample::device_us, "us")};
+inline constexpr auto fields_of<JobSample> =
+    fields(field("visit", &JobSample::visit), field("trial", &JobSample::trial),
+           field("intact", &JobSample::intact, "1", intact_codes), field("number", &JobSample::number),
+           field("host_us", &JobSample::host_us, "us"), field("issue_us", &JobSample::issue_us, "us"),
+           field("create_us", &JobSample::create_us, "us"), field("destroy_us", &JobSample::destroy_us, "us"),
+           field("device_us", &JobSample::device_us, "us"));
 
 struct Jobs {
   static constexpr std::string_view name = "jobs";

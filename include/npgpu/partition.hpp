@@ -38,9 +38,9 @@ struct PartitionCase {
   auto operator<=>(const PartitionCase&) const = default;
 };
 template <>
-inline constexpr auto fields_of<PartitionCase> =
-    std::tuple{field("device", &PartitionCase::device), field("type", &PartitionCase::type),
-               field("timed", &PartitionCase::timed)};
+inline constexpr auto fields_of<PartitionCase> = fields(field("device", &PartitionCase::device),
+                                                        field("type", &PartitionCase::type),
+                                                        field("timed", &PartitionCase::timed));
 inline std::string device_of(const PartitionCase& c) { return c.device; }
 inline bool is_host_timed(const PartitionCase& c) { return c.timed == PartitionTiming::whole || c.device == "host"; }
 std::string title(const PartitionCase&);  // "partitions cuda:0 fp64 whole"
@@ -54,9 +54,10 @@ struct PartitionShape {
   auto operator<=>(const PartitionShape&) const = default;
 };
 template <>
-inline constexpr auto fields_of<PartitionShape> =
-    std::tuple{field("size", &PartitionShape::size), field("sub_system", &PartitionShape::sub_system),
-               field("chunks", &PartitionShape::chunks), field("streams", &PartitionShape::streams)};
+inline constexpr auto fields_of<PartitionShape> = fields(field("size", &PartitionShape::size),
+                                                         field("sub_system", &PartitionShape::sub_system),
+                                                         field("chunks", &PartitionShape::chunks),
+                                                         field("streams", &PartitionShape::streams));
 
 // One run, exactly as it came. The names of the stages' times are those of the paper: T1_H2D is stage1_in_us.
 struct PartitionSample {
@@ -76,19 +77,15 @@ struct PartitionSample {
   bool operator==(const PartitionSample&) const = default;
 };
 template <>
-inline constexpr auto fields_of<PartitionSample> =
-    std::tuple{field("visit", &PartitionSample::visit),
-               field("trial", &PartitionSample::trial),
-               field("intact", &PartitionSample::intact, "1", intact_codes),
-               field("host_us", &PartitionSample::host_us, "us"),
-               field("stage2_us", &PartitionSample::stage2_us, "us"),
-               field("stage1_in_us", &PartitionSample::stage1_in_us, "us"),
-               field("stage1_kernel_us", &PartitionSample::stage1_kernel_us, "us"),
-               field("stage1_out_us", &PartitionSample::stage1_out_us, "us"),
-               field("stage3_in_us", &PartitionSample::stage3_in_us, "us"),
-               field("stage3_kernel_us", &PartitionSample::stage3_kernel_us, "us"),
-               field("stage3_out_us", &PartitionSample::stage3_out_us, "us"),
-               field("residual", &PartitionSample::residual)};
+inline constexpr auto fields_of<PartitionSample> = fields(
+    field("visit", &PartitionSample::visit), field("trial", &PartitionSample::trial),
+    field("intact", &PartitionSample::intact, "1", intact_codes), field("host_us", &PartitionSample::host_us, "us"),
+    field("stage2_us", &PartitionSample::stage2_us, "us"), field("stage1_in_us", &PartitionSample::stage1_in_us, "us"),
+    field("stage1_kernel_us", &PartitionSample::stage1_kernel_us, "us"),
+    field("stage1_out_us", &PartitionSample::stage1_out_us, "us"),
+    field("stage3_in_us", &PartitionSample::stage3_in_us, "us"),
+    field("stage3_kernel_us", &PartitionSample::stage3_kernel_us, "us"),
+    field("stage3_out_us", &PartitionSample::stage3_out_us, "us"), field("residual", &PartitionSample::residual));
 
 struct Partitions {
   static constexpr std::string_view name = "partitions";

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "npgpu/runner.hpp"
@@ -63,9 +64,11 @@ struct ProbeCase {
   auto operator<=>(const ProbeCase&) const = default;
 };
 template <>
-inline constexpr auto fields_of<ProbeCase> = std::tuple{
-    field("probe", &ProbeCase::probe), field("device", &ProbeCase::device), field("operation", &ProbeCase::operation),
-    field("type", &ProbeCase::type),   field("form", &ProbeCase::form),     field("space", &ProbeCase::space)};
+inline constexpr auto fields_of<ProbeCase> = fields(field("probe", &ProbeCase::probe),
+                                                    field("device", &ProbeCase::device),
+                                                    field("operation", &ProbeCase::operation),
+                                                    field("type", &ProbeCase::type), field("form", &ProbeCase::form),
+                                                    field("space", &ProbeCase::space));
 inline std::string device_of(const ProbeCase& c) { return c.device; }
 // Its work is counted in loads, each of which waits for the one before.
 inline bool counts_loads(const ProbeCase& c) { return c.probe == "latency"; }
@@ -110,22 +113,13 @@ struct Shape {
 };
 template <>
 inline constexpr auto fields_of<Shape> =
-    std::tuple{field("blocks", &Shape::blocks),
-               field("threads", &Shape::threads),
-               field("ilp", &Shape::ilp),
-               field("access_bytes", &Shape::access_bytes, "B"),
-               field("bytes", &Shape::bytes, "B"),
-               field("one_block_per_sm", &Shape::one_block_per_sm, "1", "1 no two blocks on one unit, 0 as they come"),
-               optional_field("stride", &Shape::stride),
-               optional_field("offset_bytes", &Shape::offset_bytes, "B"),
-               optional_field("ways", &Shape::ways),
-               optional_field("rung", &Shape::rung),
-               optional_field("m", &Shape::m),
-               optional_field("n", &Shape::n),
-               optional_field("k", &Shape::k),
-               optional_field("panels", &Shape::panels),
-               optional_field("registers", &Shape::registers),
-               optional_field("shared_bytes", &Shape::shared_bytes, "B")};
+    fields(field("blocks", &Shape::blocks), field("threads", &Shape::threads), field("ilp", &Shape::ilp),
+           field("access_bytes", &Shape::access_bytes, "B"), field("bytes", &Shape::bytes, "B"),
+           field("one_block_per_sm", &Shape::one_block_per_sm, "1", "1 no two blocks on one unit, 0 as they come"),
+           optional_field("stride", &Shape::stride), optional_field("offset_bytes", &Shape::offset_bytes, "B"),
+           optional_field("ways", &Shape::ways), optional_field("rung", &Shape::rung), optional_field("m", &Shape::m),
+           optional_field("n", &Shape::n), optional_field("k", &Shape::k), optional_field("panels", &Shape::panels),
+           optional_field("registers", &Shape::registers), optional_field("shared_bytes", &Shape::shared_bytes, "B"));
 
 // The build of a device as its driver or system reports it: what shapes it takes, and what derived values are compared
 // with. 0 or NaN: not reported.
@@ -148,20 +142,16 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 template <>
-inline constexpr auto fields_of<Layout> =
-    std::tuple{field("units", &Layout::units),
-               field("lanes", &Layout::lanes),
-               field("max_threads_per_block", &Layout::max_threads_per_block),
-               field("max_threads_per_unit", &Layout::max_threads_per_unit),
-               field("max_blocks_per_unit", &Layout::max_blocks_per_unit),
-               field("cache_bytes", &Layout::cache_bytes, "B"),
-               field("near_cache_bytes", &Layout::near_cache_bytes, "B"),
-               field("memory_bytes", &Layout::memory_bytes, "B"),
-               field("clock_mhz", &Layout::clock_mhz, "MHz"),
-               optional_field("registers_per_unit", &Layout::registers_per_unit),
-               optional_field("shared_bytes_per_unit", &Layout::shared_bytes_per_unit, "B"),
-               optional_field("shared_bytes_per_block", &Layout::shared_bytes_per_block, "B"),
-               optional_field("shared_bytes_reserved", &Layout::shared_bytes_reserved, "B")};
+inline constexpr auto fields_of<Layout> = fields(
+    field("units", &Layout::units), field("lanes", &Layout::lanes),
+    field("max_threads_per_block", &Layout::max_threads_per_block),
+    field("max_threads_per_unit", &Layout::max_threads_per_unit),
+    field("max_blocks_per_unit", &Layout::max_blocks_per_unit), field("cache_bytes", &Layout::cache_bytes, "B"),
+    field("near_cache_bytes", &Layout::near_cache_bytes, "B"), field("memory_bytes", &Layout::memory_bytes, "B"),
+    field("clock_mhz", &Layout::clock_mhz, "MHz"), optional_field("registers_per_unit", &Layout::registers_per_unit),
+    optional_field("shared_bytes_per_unit", &Layout::shared_bytes_per_unit, "B"),
+    optional_field("shared_bytes_per_block", &Layout::shared_bytes_per_block, "B"),
+    optional_field("shared_bytes_reserved", &Layout::shared_bytes_reserved, "B"));
 
 // One timed run of a kernel, exactly as it came.
 struct ProbeSample {
@@ -180,15 +170,11 @@ struct ProbeSample {
 };
 template <>
 inline constexpr auto fields_of<ProbeSample> =
-    std::tuple{field("visit", &ProbeSample::visit),
-               field("trial", &ProbeSample::trial),
-               field("intact", &ProbeSample::intact, "1", intact_codes),
-               field("repeats", &ProbeSample::repeats),
-               field("host_us", &ProbeSample::host_us, "us"),
-               field("device_us", &ProbeSample::device_us, "us"),
-               field("cycles", &ProbeSample::cycles),
-               field("units", &ProbeSample::units),
-               field("max_blocks_on_unit", &ProbeSample::max_blocks_on_unit)};
+    fields(field("visit", &ProbeSample::visit), field("trial", &ProbeSample::trial),
+           field("intact", &ProbeSample::intact, "1", intact_codes), field("repeats", &ProbeSample::repeats),
+           field("host_us", &ProbeSample::host_us, "us"), field("device_us", &ProbeSample::device_us, "us"),
+           field("cycles", &ProbeSample::cycles), field("units", &ProbeSample::units),
+           field("max_blocks_on_unit", &ProbeSample::max_blocks_on_unit));
 
 struct ProbeContext {
   Layout layout;
@@ -199,9 +185,9 @@ struct ProbeContext {
   bool operator==(const ProbeContext&) const = default;
 };
 template <>
-inline constexpr auto fields_of<ProbeContext> =
-    std::tuple{field("layout", &ProbeContext::layout), field("limit", &ProbeContext::limit),
-               optional_field("library", &ProbeContext::library)};
+inline constexpr auto fields_of<ProbeContext> = fields(field("layout", &ProbeContext::layout),
+                                                       field("limit", &ProbeContext::limit),
+                                                       optional_field("library", &ProbeContext::library));
 
 struct Probes {
   static constexpr std::string_view name = "probes";

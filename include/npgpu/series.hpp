@@ -45,10 +45,11 @@ inline constexpr std::string_view intact_codes = "1 compared and right, 0 wrong,
 std::optional<std::string> flaw_of_intact(std::int32_t intact);
 
 template <>
-inline constexpr auto fields_of<Telemetry> = std::tuple{
-    field("sm_clock_mhz", &Telemetry::sm_clock_mhz, "MHz"),
-    field("memory_clock_mhz", &Telemetry::memory_clock_mhz, "MHz"), field("power_w", &Telemetry::power_w, "W"),
-    field("temperature_c", &Telemetry::temperature_c, "degC"), field("throttle_reasons", &Telemetry::throttle_reasons)};
+inline constexpr auto fields_of<Telemetry> = fields(field("sm_clock_mhz", &Telemetry::sm_clock_mhz, "MHz"),
+                                                    field("memory_clock_mhz", &Telemetry::memory_clock_mhz, "MHz"),
+                                                    field("power_w", &Telemetry::power_w, "W"),
+                                                    field("temperature_c", &Telemetry::temperature_c, "degC"),
+                                                    field("throttle_reasons", &Telemetry::throttle_reasons));
 
 // NVML's reasons that take clocks away: software power cap, hardware slowdown, software and hardware thermal slowdown,
 // power brake. Idle, application clocks and the like are choices.
@@ -79,18 +80,12 @@ struct VisitInfo {
   bool operator==(const VisitInfo&) const = default;
 };
 template <>
-inline constexpr auto fields_of<VisitInfo> = std::tuple{field("round", &VisitInfo::round),
-                                                        field("work", &VisitInfo::work),
-                                                        field("first_sample", &VisitInfo::first_sample),
-                                                        field("samples", &VisitInfo::samples),
-                                                        field("void_trials", &VisitInfo::void_trials),
-                                                        field("stop", &VisitInfo::stop),
-                                                        field("wall_us", &VisitInfo::wall_us, "us"),
-                                                        field("at_s", &VisitInfo::at_s, "s"),
-                                                        optional_field("beside_done", &VisitInfo::beside_done),
-                                                        field("disturbed", &VisitInfo::disturbed, "1", cause_codes),
-                                                        field("disturber", &VisitInfo::disturber),
-                                                        field("telemetry", &VisitInfo::telemetry)};
+inline constexpr auto fields_of<VisitInfo> = fields(
+    field("round", &VisitInfo::round), field("work", &VisitInfo::work), field("first_sample", &VisitInfo::first_sample),
+    field("samples", &VisitInfo::samples), field("void_trials", &VisitInfo::void_trials),
+    field("stop", &VisitInfo::stop), field("wall_us", &VisitInfo::wall_us, "us"), field("at_s", &VisitInfo::at_s, "s"),
+    optional_field("beside_done", &VisitInfo::beside_done), field("disturbed", &VisitInfo::disturbed, "1", cause_codes),
+    field("disturber", &VisitInfo::disturber), field("telemetry", &VisitInfo::telemetry));
 
 // How, on what and with what result a series was measured.
 struct SeriesInfo {
@@ -104,10 +99,12 @@ struct SeriesInfo {
   bool operator==(const SeriesInfo&) const = default;
 };
 template <>
-inline constexpr auto fields_of<SeriesInfo> =
-    std::tuple{field("schedule", &SeriesInfo::schedule),       field("device_uuid", &SeriesInfo::device_uuid),
-               field("device_name", &SeriesInfo::device_name), field("simulated", &SeriesInfo::simulated),
-               field("binding", &SeriesInfo::binding),         field("error", &SeriesInfo::error)};
+inline constexpr auto fields_of<SeriesInfo> = fields(field("schedule", &SeriesInfo::schedule),
+                                                     field("device_uuid", &SeriesInfo::device_uuid),
+                                                     field("device_name", &SeriesInfo::device_name),
+                                                     field("simulated", &SeriesInfo::simulated),
+                                                     field("binding", &SeriesInfo::binding),
+                                                     field("error", &SeriesInfo::error));
 
 // A point to be measured.
 template <class K> struct Step {
@@ -140,11 +137,10 @@ template <class K> struct Series : SeriesInfo, K::Context {
 // A visit's columns: its axes, then what all visits have. A series' attributes: its case, its context, then what all
 // series have.
 template <class K>
-inline constexpr auto fields_of<Visit<K>> = std::tuple_cat(std::tuple{field("axes", &Visit<K>::axes)},
-                                                           fields_of<VisitInfo>);
+inline constexpr auto fields_of<Visit<K>> = joined(fields(field("axes", &Visit<K>::axes)), fields_of<VisitInfo>);
 template <class K>
-inline constexpr auto fields_of<Series<K>> = std::tuple_cat(std::tuple{field("case", &Series<K>::question)},
-                                                            fields_of<typename K::Context>, fields_of<SeriesInfo>);
+inline constexpr auto fields_of<Series<K>> = joined(fields(field("case", &Series<K>::question)),
+                                                    fields_of<typename K::Context>, fields_of<SeriesInfo>);
 
 // The samples of a visit; fewer than it claims where the table is shorter.
 template <class K> std::span<const typename K::Sample> samples_of(const Series<K>& series, const VisitInfo& visit) {
@@ -243,6 +239,6 @@ std::vector<double> trial_times(const typename K::Case& question, std::span<cons
 struct NoContext {
   bool operator==(const NoContext&) const = default;
 };
-template <> inline constexpr auto fields_of<NoContext> = std::tuple{};
+template <> inline constexpr auto fields_of<NoContext> = fields();
 
 }  // namespace npgpu

@@ -27,15 +27,11 @@ struct TraceRoot {
   bool complete = false;   // the run reached its end
 };
 template <>
-inline constexpr auto fields_of<TraceRoot> =
-    std::tuple{field("run_uuid", &TraceRoot::run_uuid),
-               field("tool_version", &TraceRoot::tool_version),
-               field("git_commit", &TraceRoot::git_commit),
-               field("argv", &TraceRoot::argv),
-               field("plan", &TraceRoot::plan),
-               field("seed", &TraceRoot::seed),
-               field("start_time_utc", &TraceRoot::start_time_utc),
-               field("hostname", &TraceRoot::hostname)};  // and `complete`, which a resumed run's has not
+inline constexpr auto fields_of<TraceRoot> = fields(
+    field("run_uuid", &TraceRoot::run_uuid), field("tool_version", &TraceRoot::tool_version),
+    field("git_commit", &TraceRoot::git_commit), field("argv", &TraceRoot::argv), field("plan", &TraceRoot::plan),
+    field("seed", &TraceRoot::seed), field("start_time_utc", &TraceRoot::start_time_utc),
+    field("hostname", &TraceRoot::hostname));  // and `complete`, which a resumed run's has not
 
 // Group name under /provenance (build, host, gpu0, slurm, environment) and its attributes.
 using Provenance = std::vector<std::pair<std::string, Facts>>;

@@ -98,25 +98,17 @@ struct TransferCase {
   auto operator<=>(const TransferCase&) const = default;
 };
 template <>
-inline constexpr auto fields_of<TransferCase> =
-    std::tuple{field("module", &TransferCase::module),
-               field("source", &TransferCase::source),
-               field("target", &TransferCase::target),
-               field("pattern", &TransferCase::pattern),
-               field("direction", &TransferCase::direction),
-               field("memory", &TransferCase::memory),
-               field("async", &TransferCase::async),
-               field("timing", &TransferCase::timing),
-               field("cache", &TransferCase::cache),
-               field("executor", &TransferCase::executor),
-               optional_field("access", &TransferCase::access),
-               field("source_offset_bytes", &TransferCase::source_offset, "B"),
-               field("target_offset_bytes", &TransferCase::target_offset, "B"),
-               field("bind", &TransferCase::bind),
-               optional_field("host_node", &TransferCase::host_node),
-               optional_field("chunk_bytes", &TransferCase::chunk_bytes, "B"),
-               optional_field("beside", &TransferCase::beside),
-               field("more_lanes", &TransferCase::more_lanes)};
+inline constexpr auto fields_of<TransferCase> = fields(
+    field("module", &TransferCase::module), field("source", &TransferCase::source),
+    field("target", &TransferCase::target), field("pattern", &TransferCase::pattern),
+    field("direction", &TransferCase::direction), field("memory", &TransferCase::memory),
+    field("async", &TransferCase::async), field("timing", &TransferCase::timing), field("cache", &TransferCase::cache),
+    field("executor", &TransferCase::executor), optional_field("access", &TransferCase::access),
+    field("source_offset_bytes", &TransferCase::source_offset, "B"),
+    field("target_offset_bytes", &TransferCase::target_offset, "B"), field("bind", &TransferCase::bind),
+    optional_field("host_node", &TransferCase::host_node),
+    optional_field("chunk_bytes", &TransferCase::chunk_bytes, "B"), optional_field("beside", &TransferCase::beside),
+    field("more_lanes", &TransferCase::more_lanes));
 
 // A case between the host and `device` in that direction, or within one of them; memory and executor as usual for it.
 // h2h on a GPU or a simulated device copies within its host's memory, and both ends name the device.
@@ -168,7 +160,7 @@ struct TransferSize {
 
   auto operator<=>(const TransferSize&) const = default;
 };
-template <> inline constexpr auto fields_of<TransferSize> = std::tuple{field("bytes", &TransferSize::bytes, "B")};
+template <> inline constexpr auto fields_of<TransferSize> = fields(field("bytes", &TransferSize::bytes, "B"));
 
 // One timed run of `repeats` operations on one lane. An operation of pingpong and flag is a round trip. A trial of
 // several lanes gives a sample a lane, with the same trial number, numbered as in lanes().
@@ -184,21 +176,20 @@ struct TransferSample {
   bool operator==(const TransferSample&) const = default;
 };
 template <>
-inline constexpr auto fields_of<TransferSample> =
-    std::tuple{field("visit", &TransferSample::visit),
-               field("trial", &TransferSample::trial),
-               field("lane", &TransferSample::lane),
-               field("intact", &TransferSample::intact, "1", intact_codes),
-               field("repeats", &TransferSample::repeats),
-               field("host_us", &TransferSample::host_us, "us"),
-               field("device_us", &TransferSample::device_us, "us")};
+inline constexpr auto fields_of<TransferSample> = fields(field("visit", &TransferSample::visit),
+                                                         field("trial", &TransferSample::trial),
+                                                         field("lane", &TransferSample::lane),
+                                                         field("intact", &TransferSample::intact, "1", intact_codes),
+                                                         field("repeats", &TransferSample::repeats),
+                                                         field("host_us", &TransferSample::host_us, "us"),
+                                                         field("device_us", &TransferSample::device_us, "us"));
 
 struct TransferContext {
   Limit limit;  // theoretical rate of one operation's payload in one direction, bytes per second
 
   bool operator==(const TransferContext&) const = default;
 };
-template <> inline constexpr auto fields_of<TransferContext> = std::tuple{field("limit", &TransferContext::limit)};
+template <> inline constexpr auto fields_of<TransferContext> = fields(field("limit", &TransferContext::limit));
 
 struct Transfers {
   static constexpr std::string_view name = "transfers";

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <sstream>
+#include <tuple>
 #include <utility>
 #include <vector>
 
