@@ -152,6 +152,30 @@ TEST_CASE("a rank that does not answer is named") {
   CHECK_THROWS_WITH_AS(group.any(false), doctest::Contains("rank 1 did not answer"), Parted);
 }
 
+TEST_CASE("nor does a rank wait for a word that has begun to come or to leave, and gets no further") {
+  // What one begins to send or to receive is never done.
+  class Stuck final : public ranks::World {
+   public:
+    int rank() const override { return 0; }
+    int size() const override { return 2; }
+    void send(const void*, std::uint64_t, int, ranks::Tag) override { FAIL("it would not return"); }
+    void receive(void*, std::uint64_t, int, ranks::Tag) override { FAIL("it would not return"); }
+    ranks::Request begin_send(const void*, std::uint64_t, int, ranks::Tag) override { return {1}; }
+    ranks::Request begin_receive(void*, std::uint64_t, int, ranks::Tag) override { return {1}; }
+    void wait(ranks::Request&) override { FAIL("it would not return"); }
+    bool is_done(ranks::Request&) override { return false; }
+    std::optional<std::uint64_t> coming(int, ranks::Tag) override { return 1 << 20; }
+    [[noreturn]] void abort(int) override { throw Error(ErrorKind::failed, "aborted"); }
+    std::string library() const override { return "stuck"; }
+    bool takes_device_memory() const override { return false; }
+  } world;
+  const ranks::Patience patience{.until_said = Seconds{100}, .until_parted = Seconds{0.01}};
+  ranks::Group group(world, {0, 1}, {"rank 0", "rank 1"}, patience), led(world, {1, 0}, {"rank 0", "rank 1"}, patience);
+  CHECK_THROWS_WITH_AS(group.of_leader("a long one"), doctest::Contains("rank 1 did not answer"), Parted);
+  CHECK_THROWS_WITH_AS(led.of_leader(""), doctest::Contains("rank 1 did not answer"), Parted);
+  CHECK_THROWS_WITH_AS(group.of_all(""), doctest::Contains("rank 1 did not answer"), Parted);
+}
+
 TEST_CASE("a rank that is asked to stop does not wait for one that is gone") {
   Post post;
   ThreadWorld world(post, 0, 2);

@@ -1,11 +1,9 @@
 #include "netpipe/cli/campaign.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <iostream>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -23,6 +21,7 @@
 #include "netpipe/cli/signals.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/cli/together.hpp"
+#include "netpipe/ranks/lifeline.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/predict.hpp"
 #include "npgpu/report.hpp"
@@ -48,8 +47,7 @@ class Run {
         writer_(options.output, options.if_exists, root_of(options), provenance(plan.devices(), plan.left_out),
                 Guard::child),
         progress_(options.progress, plan.cases(), guess(plan, options)),
-        lifeline_(options.together.everyone != nullptr, options.together.patience,
-                  [this](bool stopped) { save_and_leave(stopped); }) {}
+        lifeline_(lifeline()) {}
 
   void run() {
     for (const std::string& why : plan_.left_out) progress_.say("left out: " + why);
@@ -131,15 +129,11 @@ class Run {
     if (facts.size() == std::exchange(noted_choices_, facts.size())) return;
     writer_.note(choices, facts);
   }
-  // From the lifeline's thread, while this one is within a trial that does not end.
-  [[noreturn]] void save_and_leave(bool stopped) {
-    writer_.checkpoint();
-    std::cerr << (stopped
-                      ? "npgpu: stopped by a signal within a trial: another rank is gone; trace saved: "
-                      : "npgpu: a trial does not end: another rank did not answer for --rank-timeout; trace saved: ")
-              << options_.output << '\n'
-              << std::flush;
-    _exit(stopped ? exit_code::stopped : exit_code::failed);
+  ranks::Lifeline lifeline() {
+    const Together& together = options_.together;
+    if (!together.everyone) return {};
+    return {{.patience = together.patience, .stopped = stop_asked, .heard = together.heard},
+            [this](bool stopped) { save_and_leave(stopped, options_.output, [this] { writer_.checkpoint(); }); }};
   }
 
   // ---- several GPUs at once, each by a process of its own ----------------------------------------------------------
@@ -319,15 +313,14 @@ class Run {
       }
       had = writer_.has<K>(at.index, step.axes, round_);
       if (!any(with_, !had)) return progress_.skipped(share);
+      const ranks::Lifeline::Trial trial(lifeline_);
       if (of_leader(with_, has_rested(batch.device))) {
         runner.prepare(step);
         runner.warm_up(warm_up_time);
       }
       const Seconds now = steady_clock().now();
       others_.begin(batch.device.id, is_host_timed(step.question));
-      const Lifeline::Trial trial(lifeline_);
       measured = npgpu::measure<K>(runner, schedule, step, [&] {
-        lifeline_.beat();
         if (save_asked()) lifeline_.meanwhile([&] { save(); });
         return any(with_, stop_asked());
       });
@@ -428,7 +421,7 @@ class Run {
   Kinds::Tuple<Courses> courses_;
   std::vector<std::string> elsewhere_;  // devices that other processes measured
   Consensus* with_ = nullptr;           // with whom the course is measured
-  Lifeline lifeline_;
+  ranks::Lifeline lifeline_;
   const Seconds begin_ = steady_clock().now();
   std::uint32_t round_ = 0;
   std::uint64_t trials_ = 0;

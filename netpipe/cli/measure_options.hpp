@@ -52,7 +52,8 @@ struct Together {
   std::function<Facts()> facts{};    // of the ranks, for the trace; called by all at its beginning and end
   std::function<Facts()> choices{};  // what they chose by measuring so far, for the trace, and back from one that is
   std::function<void(const Facts&)> recall{};  // continued
-  Seconds patience{60};                        // a trial that takes longer does not end: another rank hangs
+  std::function<std::uint64_t()> heard{};      // how many words of others have come so far
+  Seconds patience{60};                        // without a word, or a trial: another rank hangs
   std::string output{};                        // the name that each rank's trace has its own from
 };
 

@@ -175,6 +175,7 @@ int measure_as_rank(const Options& given, ranks::Company& all) {
                       [&] { return all.facts(); },
                       [&] { return all.chunks(); },
                       [&](const Facts& facts) { all.recall_chunks(facts); },
+                      [&] { return all.heard(); },
                       parse_duration("rank-timeout", given.text("rank-timeout")) + Seconds{1},
                       output};
   if (all.rank() != 0) {
@@ -245,15 +246,20 @@ int measure_between_ranks(const Options& options) {
     here = &met(options.text("module"), patience);
   } catch (const Error& e) {
     // All ranks fail alike, and the first says why.
-    if (!ranks::is_open() || ranks::world().rank() == 0) throw;
+    if (!ranks::is_open()) throw;
+    if (ranks::world().rank() == 0) std::cerr << "npgpu: " << e.what() << '\n' << std::flush;
+    ranks::end(patience.until_parted);  // after it: mpirun ends all when one is gone with this code
     return exit_code_of(e.kind());
   }
   ranks::Company& all = *here;
   catch_signals();  // after MPI, which may have handlers of its own
   try {
-    return measure_as_rank(options, all);
+    const int code = measure_as_rank(options, all);
+    constexpr Seconds printing{60};  // the others wait while the first one prints
+    ranks::end(patience.until_parted + (all.rank() == 0 ? Seconds{0} : printing));
+    return code;
   } catch (const Error& e) {
-    if (all.size() < 2) throw;
+    if (all.size() < 2 || !ranks::is_open()) throw;
     // The others wait for this rank: they cannot be told otherwise.
     std::cerr << "npgpu: " << all.name(all.rank()) << ": " << e.what() << '\n' << std::flush;
     all.world().abort(exit_code_of(e.kind()));

@@ -2,6 +2,7 @@
 // Built by Makefile.legacy, one program a module; needs neither HDF5 nor Boost.ProgramOptions.
 #include <fmt/format.h>
 #include <getopt.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -19,6 +20,7 @@
 #ifdef NPGPU_LEGACY_RANKS
 #include "netpipe/ranks/company.hpp"
 #include "netpipe/ranks/ends.hpp"
+#include "netpipe/ranks/lifeline.hpp"
 #endif
 
 using namespace npgpu;
@@ -39,11 +41,11 @@ std::uint64_t whole(const char* option, const char* text) {
 // NPmpi: the ends are two ranks; the others have both ends in one process.
 #ifdef NPGPU_LEGACY_RANKS
 constexpr bool between_ranks = true;
+ranks::Patience patience;
 // Reads --rank-timeout ahead of the other options: it limits how long MPI may take to begin, and which rank prints
 // messages is known only after that.
 void meet_the_other(int argc, char** argv) {
   constexpr std::string_view name = "--rank-timeout";
-  ranks::Patience patience;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     const char* text = nullptr;
@@ -61,7 +63,23 @@ TransferCase usual_case(const std::string& device, Direction) {
 bool is_silent() { return ranks::have_met() && ranks::company().rank() != 0; }
 // The other rank waits for this one, and cannot be told otherwise.
 void part(int code) {
-  if (ranks::have_met() && ranks::company().size() == 2) ranks::company().world().abort(code);
+  if (ranks::is_open() && ranks::have_met() && ranks::company().size() == 2) ranks::company().world().abort(code);
+}
+// Where the other rank hangs, this one would wait for its message without end.
+void attended(const std::function<void()>& work) {
+  const auto leave = [](bool) {
+    std::cerr << fmt::format("NP{}: the other rank did not answer for {:g} s\n", module_name,
+                             patience.until_parted.count())
+              << std::flush;
+    _exit(exit_code::failed);
+  };
+  {
+    ranks::Lifeline line(
+        {.patience = patience.until_parted + Seconds{1}, .heard = [] { return ranks::company().heard(); }}, leave);
+    const ranks::Lifeline::Trial trial(line);
+    work();
+  }
+  ranks::end(patience.until_parted);
 }
 #else
 constexpr bool between_ranks = false;
@@ -71,6 +89,7 @@ TransferCase usual_case(const std::string& device, Direction direction) {
 }
 bool is_silent() { return false; }
 void part(int) {}
+void attended(const std::function<void()>& work) { work(); }
 #endif
 
 struct Settings {
@@ -202,7 +221,8 @@ void measure(const Settings& s) {
 int main(int argc, char** argv) {
   try {
     meet_the_other(argc, argv);
-    measure(settings(argc, argv));
+    const Settings asked = settings(argc, argv);
+    attended([&] { measure(asked); });
     return exit_code::done;
   } catch (const std::exception& e) {
     if (!is_silent()) std::cerr << "NP" << module_name << ": " << e.what() << '\n' << std::flush;

@@ -56,6 +56,7 @@ AddressedWorld& connected_world(World& launcher, Group& everyone, std::string_vi
 
 Company::Company(std::string_view module, Patience patience)
     : world_(&ranks::world(patience.until_parted, module)), patience_(std::move(patience)) {
+  patience_.heard = [this] { ++heard_; };
   std::vector<int> all(static_cast<std::size_t>(world_->size()));
   std::iota(all.begin(), all.end(), 0);
   for (const int rank : all) names_.push_back(fmt::format("rank {}", rank));

@@ -1,6 +1,8 @@
 // All ranks of the job as they know each other, once they have met.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,6 +25,8 @@ class Company {
   int size() const { return world_->size(); }
   // How many ranks before this one are on its host.
   int local_rank() const { return local_rank_; }
+  // How many words of other ranks have come; another thread may ask.
+  std::uint64_t heard() const { return heard_; }
   const std::string& name(int rank) const { return names_[static_cast<std::size_t>(rank)]; }
   Group& everyone() { return *everyone_; }
   Group& with(int partner);
@@ -34,6 +38,7 @@ class Company {
 
  private:
   World* world_;
+  std::atomic<std::uint64_t> heard_{0};
   Patience patience_;
   std::vector<std::string> names_;
   int local_rank_ = 0;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 #include <iostream>
-#include <optional>
 #include <utility>
 
 #include "npgpu/clock.hpp"
@@ -37,30 +36,24 @@ std::vector<std::string> unpacked(const std::string& text) {
 
 }  // namespace
 
-void Group::tell(int rank, const std::string& text) { world_.send(text.data(), text.size(), rank, Tag::control); }
-
-std::vector<std::string> Group::hear(const std::vector<int>& ranks, Seconds until_parted) {
+void Group::wait_for(const std::vector<Word*>& words, const std::function<void(Word&)>& ask, Seconds until_parted) {
   const Seconds begin = steady_clock().now();
   Seconds stopped_at{-1};
   bool said = false;
-  std::vector<std::optional<std::string>> heard(ranks.size());
   const auto missing = [&] {
     std::vector<std::string> names;
-    for (std::size_t i = 0; i < ranks.size(); ++i)
-      if (!heard[i]) names.push_back(names_[static_cast<std::size_t>(ranks[i])]);
+    for (const Word* word : words)
+      if (!word->is_done) names.push_back(names_[static_cast<std::size_t>(word->rank)]);
     return fmt::format("{}", fmt::join(names, ", "));
   };
-  const auto one = [&] { return std::ranges::count(heard, false, &std::optional<std::string>::has_value) == 1; };
+  const auto one = [&] { return std::ranges::count(words, false, &Word::is_done) == 1; };
   for (std::uint64_t asked = 0;; ++asked) {
-    for (std::size_t i = 0; i < ranks.size(); ++i)
-      if (const auto bytes = heard[i] ? std::nullopt : world_.coming(ranks[i], Tag::control)) {
-        heard[i].emplace(*bytes, '\0');
-        world_.receive(heard[i]->data(), *bytes, ranks[i], Tag::control);
-      }
-    if (std::ranges::all_of(heard, [](const auto& word) { return word.has_value(); })) break;
+    for (Word* word : words)
+      if (!word->is_done) ask(*word);
+    if (std::ranges::all_of(words, &Word::is_done)) return;
     if (asked % 256 != 0) continue;
     const Seconds now = steady_clock().now(), waited = now - begin;
-    if (stopped_at < Seconds{0} && patience_.stopped && patience_.stopped()) stopped_at = now;
+    if (stopped_at < Seconds{0} && is_stopped()) stopped_at = now;
     if (stopped_at >= Seconds{0} && now - stopped_at > patience_.last_wait)
       throw Parted(fmt::format("{} {} gone, and this rank was stopped by a signal", missing(), one() ? "is" : "are"));
     if (!said && waited > patience_.until_said) {
@@ -71,18 +64,55 @@ std::vector<std::string> Group::hear(const std::vector<int>& ranks, Seconds unti
       throw Parted(fmt::format("{} did not answer for {:.0f} s: {} than --rank-timeout allows", missing(),
                                until_parted.count(), one() ? "it hangs, or is slower" : "they hang, or are slower"));
   }
-  std::vector<std::string> words;
-  for (auto& word : heard) words.push_back(std::move(*word));
-  return words;
+}
+
+std::vector<std::string> Group::hear(const std::vector<int>& ranks, Seconds until_parted) {
+  std::vector<Word*> words;
+  for (const int rank : ranks) words.push_back(&words_.emplace_back(Word{rank}));
+  const auto ask = [&](Word& word) {
+    if (!word.is_begun) {
+      const auto bytes = world_.coming(word.rank, Tag::control);
+      if (!bytes) return;
+      word.text.assign(*bytes, '\0');
+      word.request = world_.begin_receive(word.text.data(), *bytes, word.rank, Tag::control);
+      word.is_begun = true;
+    }
+    word.is_done = world_.is_done(word.request);  // a long one comes in parts
+    if (word.is_done && patience_.heard) patience_.heard();
+  };
+  wait_for(words, ask, until_parted);
+  std::vector<std::string> texts;
+  for (Word* word : words) texts.push_back(std::move(word->text));
+  std::erase_if(words_, [&](const Word& word) { return std::ranges::find(words, &word) != words.end(); });
+  return texts;
+}
+
+Group::Word& Group::begin_word(int rank, const std::string& text) {
+  Word& word = words_.emplace_back(Word{rank, text});
+  word.request = world_.begin_send(word.text.data(), word.text.size(), rank, Tag::control);
+  word.is_begun = true;
+  return word;
+}
+
+void Group::tell(int rank, const std::string& text) {
+  finish(begin_word(rank, text).request, rank);
+  words_.pop_back();
+}
+
+void Group::finish(Request& request, int rank) {
+  Word word{rank};
+  wait_for(
+      {&word}, [&](Word& one) { one.is_done = world_.is_done(request); }, patience_.until_parted);
 }
 
 std::vector<std::string> Group::of_all(const std::string& mine) {
   const int me = world_.rank();
   if (members_.size() == 2) {  // both at once; a word is short enough to leave without a receiver
     const int other = partner();
-    Request sent = world_.begin_send(mine.data(), mine.size(), other, Tag::control);
+    Request& sent = begin_word(other, mine).request;
     std::string theirs = hear(other);
-    world_.wait(sent);
+    finish(sent, other);
+    words_.pop_back();
     return leads() ? std::vector{mine, std::move(theirs)} : std::vector{std::move(theirs), mine};
   }
   if (!leads()) {
@@ -108,20 +138,30 @@ std::string Group::of_leader(const std::string& mine) {
 ClockOffset clock_offset(World& world, Group& group) {
   constexpr int trips = 100;
   const int other = group.partner();
+  // Static: where the other one never answers, the library may yet write there.
+  static thread_local double theirs;
+  const auto send = [&] {
+    Request sent = world.begin_send(&theirs, sizeof theirs, other, Tag::ack);
+    group.finish(sent, other);
+  };
+  const auto receive = [&] {
+    Request coming = world.begin_receive(&theirs, sizeof theirs, other, Tag::ack);
+    group.finish(coming, other);
+  };
+  theirs = 0;
   group.any(false);  // both are here
   ClockOffset best{Seconds{0}, Seconds{1e9}};
-  double theirs = 0;
   for (int i = 0; i < trips; ++i) {
     if (group.leads()) {
       const Seconds sent = steady_clock().now();
-      world.send(&theirs, sizeof theirs, other, Tag::ack);
-      world.receive(&theirs, sizeof theirs, other, Tag::ack);
+      send();
+      receive();
       const Seconds round_trip = steady_clock().now() - sent;
       if (round_trip < best.round_trip) best = {sent + round_trip / 2 - Seconds{theirs}, round_trip};
     } else {
-      world.receive(&theirs, sizeof theirs, other, Tag::ack);
+      receive();
       theirs = steady_clock().now().count();
-      world.send(&theirs, sizeof theirs, other, Tag::ack);
+      send();
     }
   }
   const std::string text =

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <list>
 #include <map>
 #include <string>
 #include <vector>
@@ -21,6 +22,8 @@ struct Patience {
   // Asked while it waits; once true, it waits for `last_wait` more. May be empty.
   std::function<bool()> stopped{};
   Seconds last_wait{0.3};
+  // Told of each word that came: who sent it is alive. May be empty.
+  std::function<void()> heard{};
 };
 
 // The first member leads.
@@ -38,6 +41,8 @@ class Group final : public Consensus {
   bool is_stopped() const { return patience_.stopped && patience_.stopped(); }
   // Of a group of two: the other one.
   int partner() const { return members_.front() == world_.rank() ? members_.back() : members_.front(); }
+  // Waits for what was begun with a rank, as long as for a word. What it sends or receives must outlive a Parted.
+  void finish(Request&, int rank);
 
   // What stages cost of messages up to an extent (npgpu/messages.hpp), once they were measured; all members know the
   // same.
@@ -46,15 +51,25 @@ class Group final : public Consensus {
   std::map<std::string, ChunkChoice> chunks{};
 
  private:
+  struct Word {
+    int rank;
+    std::string text{};
+    Request request{};
+    bool is_begun = false, is_done = false;
+  };
+  Word& begin_word(int rank, const std::string& text);
   void tell(int rank, const std::string& text);
   std::string hear(int rank) { return hear(std::vector{rank}, patience_.until_parted).front(); }
   // A word of each of them, in whatever order they speak. Who has not spoken in time is named.
   std::vector<std::string> hear(const std::vector<int>& ranks, Seconds until_parted);
+  // Asks until all are done. No wait is within the library, which would not come back where a rank is gone.
+  void wait_for(const std::vector<Word*>&, const std::function<void(Word&)>& ask, Seconds until_parted);
 
   World& world_;
   std::vector<int> members_;
   std::vector<std::string> names_;
   Patience patience_;
+  std::list<Word> words_;  // under way. Where a wait was given up they stay: the library may yet read or write there
 };
 
 // What a clock of the leader's shows when one of the other's shows 0; measured by round trips, of which the quickest

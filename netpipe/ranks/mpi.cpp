@@ -6,9 +6,11 @@
 #include <mpi-ext.h>
 #endif
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include "netpipe/ranks/world.hpp"
 #include "npgpu/error.hpp"
@@ -46,10 +48,7 @@ class MpiWorld final : public World {
     MPI_Comm_rank(all_, &rank_);
     MPI_Comm_size(all_, &size_);
   }
-  ~MpiWorld() override {
-    MPI_Comm_free(&all_);
-    MPI_Finalize();
-  }
+  ~MpiWorld() override { finalize(); }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -99,9 +98,15 @@ class MpiWorld final : public World {
   }
 
   [[noreturn]] void abort(int exit_code) override {
+    // MPI_Abort asks the launcher, which may not answer either.
+    std::thread([exit_code] {
+      std::this_thread::sleep_for(std::chrono::seconds(2));
+      std::_Exit(exit_code);
+    }).detach();
     MPI_Abort(all_, exit_code);
     std::_Exit(exit_code);
   }
+  void end() override { finalize(); }
   std::string library() const override {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
     int length = 0;
@@ -118,6 +123,12 @@ class MpiWorld final : public World {
   }
 
  private:
+  void finalize() {
+    if (all_ == MPI_COMM_NULL) return;
+    MPI_Comm_free(&all_);  // is then MPI_COMM_NULL
+    MPI_Finalize();
+  }
+
   MPI_Comm all_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
 };
@@ -127,6 +138,6 @@ class MpiWorld final : public World {
 }  // namespace npgpu::ranks
 
 extern "C" [[gnu::visibility("default")]] npgpu::ranks::World* npgpu_ranks_world() {
-  static npgpu::ranks::MpiWorld world;  // finalized when the process exits
+  static npgpu::ranks::MpiWorld world;  // finalized when the process exits, if not before
   return &world;
 }

@@ -89,15 +89,7 @@ class UcxWorld final : public AddressedWorld {
     check_ucx(ucp_worker_create(context, &how, &worker), "ucp_worker_create");
     worker_.reset(worker);
   }
-  ~UcxWorld() override {
-    if (parted()) {
-      for (ucp_ep_h endpoint : endpoints_)
-        if (endpoint) finish(ucp_ep_close_nbx(endpoint, &plain_));
-    } else {  // a rank that is gone would be waited for in vain: the system takes back what is left
-      static_cast<void>(worker_.release());
-      static_cast<void>(context_.release());
-    }
-  }
+  ~UcxWorld() override { part(); }
 
   std::string address() const override {
     ucp_address_t* bytes = nullptr;
@@ -167,6 +159,7 @@ class UcxWorld final : public AddressedWorld {
     launcher_.abort(exit_code);
     std::_Exit(exit_code);
   }
+  void end() override { part(); }
   // "UCX 1.13.1; to rank 1: posix/memory, cma/memory".
   std::string library() const override {
     std::map<std::string, std::string> ranks;  // by the transports to them
@@ -197,6 +190,22 @@ class UcxWorld final : public AddressedWorld {
     else if (++idle_ >= patient) sched_yield();
   }
 
+  void part() {
+    if (!worker_) return;
+    if (is_over() && are_closed()) {
+      worker_.reset();
+      context_.reset();
+    } else {  // a rank that is gone would be waited for in vain: the system takes back what is left
+      static_cast<void>(worker_.release());
+      static_cast<void>(context_.release());
+    }
+    endpoints_.clear();
+  }
+  bool are_closed() {
+    for (ucp_ep_h endpoint : endpoints_)
+      if (endpoint && !finish(ucp_ep_close_nbx(endpoint, &plain_))) return false;
+    return true;
+  }
   // Of closing and flushing; false: not within the time.
   bool finish(ucs_status_ptr_t handle) {
     if (!UCS_PTR_IS_PTR(handle)) return true;
@@ -210,12 +219,12 @@ class UcxWorld final : public AddressedWorld {
     return false;
   }
   // Whether what all ranks sent has arrived: each may still need another one's progress until then.
-  bool parted() {
+  bool is_over() {
     try {
       until_ = std::chrono::steady_clock::now() + std::chrono::seconds(2);
       if (!finish(ucp_worker_flush_nbx(worker_.get(), &plain_))) return false;
       std::vector<Request> sent;
-      const char word = 0;
+      static const char word = 0;  // where one is not received, it stays in the library's hands
       for (std::size_t i = 0; i < endpoints_.size(); ++i)
         if (endpoints_[i]) sent.push_back(launcher_.begin_send(&word, 1, static_cast<int>(i), Tag::control));
       for (std::size_t i = 0; i < endpoints_.size(); ++i) {
@@ -227,7 +236,8 @@ class UcxWorld final : public AddressedWorld {
         char theirs = 0;
         launcher_.receive(&theirs, 1, static_cast<int>(i), Tag::control);
       }
-      for (Request& one : sent) launcher_.wait(one);
+      while (!std::ranges::all_of(sent, [&](Request& one) { return launcher_.is_done(one); }))
+        if (std::chrono::steady_clock::now() >= until_) return false;
       return true;
     } catch (const Error&) {
       return false;

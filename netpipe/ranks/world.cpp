@@ -25,6 +25,8 @@ namespace {
 #define NPGPU_LIBRARY_FOLDER "lib"
 #endif
 World* opened = nullptr;
+AddressedWorld* over = nullptr;  // what began within it
+bool has_ended = false;
 
 std::string upper_case(std::string text) {
   for (char& letter : text) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
@@ -64,28 +66,26 @@ void* entry_of(const std::string& name, const char* function, const std::string&
                           name == "mpi" ? "an MPI with mpicxx is" : upper + " is", upper, variable));
 }
 
-// A rank that waits within MPI_Init for one that never comes does not return, and may not call MPI_Abort either. This
-// thread calls nothing of MPI, and ends the process; mpirun and srun then end the others.
+// A rank that waits within MPI_Init or MPI_Finalize for one that never comes does not return, and may not call
+// MPI_Abort either. This thread calls nothing of MPI, and ends the process; mpirun and srun then end the others.
 class Watchdog {
  public:
-  explicit Watchdog(Seconds patience)
-      : thread_([patience](const std::stop_token& begun) {
+  Watchdog(Seconds patience, std::string_view did, std::string_view why)
+      : thread_([=](const std::stop_token& done) {
           std::mutex mutex;
           std::condition_variable_any wake;
           std::unique_lock guard(mutex);
-          wake.wait_for(guard, begun, patience, [] { return false; });
-          if (begun.stop_requested()) return;
-          std::cerr
-              << fmt::format(
-                     "npgpu: MPI did not begin within {:g} s (--rank-timeout): another rank of this job was never "
-                     "started, or hangs\n",
-                     patience.count())
-              << std::flush;
+          wake.wait_for(guard, done, patience, [] { return false; });
+          if (done.stop_requested()) return;
+          std::cerr << fmt::format(
+                           "npgpu: MPI did not {} within {:g} s (--rank-timeout): another rank of this job {}\n", did,
+                           patience.count(), why)
+                    << std::flush;
           std::_Exit(1);
         }) {}
 
  private:
-  std::jthread thread_;  // stopped, and waited for, when MPI has begun
+  std::jthread thread_;  // stopped, and waited for, when MPI has begun or ended
 };
 
 World* open(std::string_view module) {
@@ -98,18 +98,27 @@ World* open(std::string_view module) {
 
 World& world(Seconds patience, std::string_view module) {
   if (!opened) {
-    const Watchdog watchdog(patience);
+    const Watchdog watchdog(patience, "begin", "was never started, or hangs");
     opened = open(module);
   }
   return *opened;
 }
 
-bool is_open() { return opened != nullptr; }
+bool is_open() { return opened != nullptr && !has_ended; }
+
+void end(Seconds patience) {
+  if (!is_open()) return;
+  has_ended = true;
+  const Watchdog watchdog(patience, "end", "hangs, or is slower");
+  if (over) over->end();
+  opened->end();
+}
 
 AddressedWorld& world_over(World& launcher, std::string_view module) {
   using Open = AddressedWorld* (*)(World&);
   const std::string name(module);
-  return *reinterpret_cast<Open>(entry_of(name, "npgpu_ranks_world_over", "--module " + name, RTLD_LOCAL))(launcher);
+  over = reinterpret_cast<Open>(entry_of(name, "npgpu_ranks_world_over", "--module " + name, RTLD_LOCAL))(launcher);
+  return *over;
 }
 
 }  // namespace npgpu::ranks

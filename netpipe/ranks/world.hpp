@@ -43,6 +43,8 @@ class World {
 
   // Ends all ranks with this exit code; for a rank that cannot tell the others in any other way.
   [[noreturn]] virtual void abort(int exit_code) = 0;
+  // Called by all at the end, and returns when all have come. Nothing is sent afterwards, and nothing aborted.
+  virtual void end() {}
   virtual std::string library() const = 0;       // "Open MPI v4.1.6, ..."
   virtual bool takes_device_memory() const = 0;  // the library says that buffers may be in a GPU's memory
 };
@@ -60,8 +62,11 @@ class AddressedWorld : public World {
 // where it has not after `patience`, because one of them never does, the process ends with one sentence and exit
 // code 1.
 World& world(Seconds patience = Seconds{60}, std::string_view module = "mpi");
-// It was asked for, and there is one.
+// It was asked for, there is one, and it has not ended.
 bool is_open();
+// Ends it, if it is open, and what world_over() gave. Where another rank has not come after `patience`, the process
+// ends with one sentence and exit code 1.
+void end(Seconds patience);
 // The world of another module than mpi, in its library libnpgpu_<module>.so. Throws Error(usage) as world() does.
 AddressedWorld& world_over(World& launcher, std::string_view module);
 

@@ -14,7 +14,7 @@ from rank_jobs import ENVIRONMENT, QUICK, Jobs, ended, need, said, shim, trace
 
 need("mpi")
 check = Checks()
-jobs = Jobs("mpi", check)
+jobs = Jobs("mpi")
 job, begun = jobs.job, jobs.begun
 SPOIL = """
 #include <mpi.h>
@@ -149,9 +149,9 @@ with folder() as where:
             check(took < 50, f"a rank never starts: {took} s")
     if shutil.which("mpicc"):
         for count in (2, 3):
-            done = job(count, "--sizes", "8", "--rank-timeout", "1s", "--output", "never.h5", cwd=where,
+            done = job(count, "--sizes", "8", "--rank-timeout", "3s", "--output", "never.h5", cwd=where,
                        env={"LD_PRELOAD": shim(where, "late", LATE)})
-            check(done.returncode == 1 and len(said(done.stderr)) == 1 and "npgpu: rank 1 did not answer for 1 s" in
+            check(done.returncode == 1 and len(said(done.stderr)) == 1 and "npgpu: rank 1 did not answer for 3 s" in
                   done.stderr, f"a rank never comes: {done.returncode}: {done.stderr[-800:]}")
             check(not os.path.exists(os.path.join(where, "never-rank0.h5")), "nothing was measured, and no trace begun")
 
@@ -184,9 +184,9 @@ with folder() as where:
     done = job(2, "--sizes", "8", *QUICK, "--output", "short.h5", "--resume", cwd=where)
     check(done.returncode == 0 and "1 kept from before" in done.stdout, f"resumed: {done.stdout[-300:]}{done.stderr[-300:]}")
     # A rank that hangs is named.
-    process, pids = begun(where, "--rank-timeout", "1s")
+    process, pids = begun(where, "--rank-timeout", "3s")
     os.kill(pids[1], signal.SIGSTOP)
     code, out, err = ended(process)
-    check(code == 1 and re.search(r"rank 1 on \S+ did not answer for 1 s|another rank did not answer", err), f"a rank hangs: {code}: {err[-500:]}")
+    check(code == 1 and re.search(r"rank 1 on \S+ did not answer for 3 s|another rank did not answer", err), f"a rank hangs: {code}: {err[-500:]}")
 
 check.finish()

@@ -1,0 +1,92 @@
+"""npgpu transfer --module mpi and ucx: rank 1 stops (SIGSTOP) at a chosen place, and the job ends all the same, in the
+time that --rank-timeout gives, with a sentence and exit code 1."""
+import os
+import re
+import shutil
+import sys
+
+from npgpu_run import PROGRAM, Checks, folder, run
+from rank_jobs import QUICK, Jobs, need, shim, trace
+
+need("mpi")
+if not shutil.which("mpicc"):
+    print("skipped: there is no mpicc")
+    sys.exit(77)
+STOP = """
+#include <dlfcn.h>
+#include <mpi.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+/* Rank 1 stops before what NPGPU_TEST_STOP names: its first message with a tag, or the end of MPI. */
+static void reach(const char* place) {
+  const char* rank = getenv("OMPI_COMM_WORLD_RANK");
+  const char* stop = getenv("NPGPU_TEST_STOP");
+  if (!rank) rank = getenv("PMI_RANK");
+  if (rank && stop && *rank == '1' && strcmp(stop, place) == 0) raise(SIGSTOP);
+}
+static void send(int tag) { reach(tag == 1 ? "payload" : tag == 2 ? "control" : "ack"); }
+int MPI_Send(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm all) {
+  send(tag);
+  return PMPI_Send(from, count, type, to, tag, all);
+}
+int MPI_Isend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm all, MPI_Request* request) {
+  send(tag);
+  return PMPI_Isend(from, count, type, to, tag, all, request);
+}
+void* ucp_tag_send_nbx(void* to, const void* from, size_t count, uint64_t tag, const void* how) {
+  static void* (*next)(void*, const void*, size_t, uint64_t, const void*);
+  if (!next) *(void**)&next = dlsym(dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD), "ucp_tag_send_nbx");
+  send((int)(tag & 255));
+  return next(to, from, count, tag, how);
+}
+int MPI_Finalize(void) {
+  reach("end");
+  return PMPI_Finalize();
+}
+/* A launcher that does not answer. */
+int MPI_Abort(MPI_Comm all, int code) {
+  while (getenv("NPGPU_TEST_NO_ABORT")) pause();
+  return PMPI_Abort(all, code);
+}
+"""
+NAMED = r"(npgpu: )?rank 1( on \S+)? did not answer for 3 s"
+TRIAL = r"npgpu: a trial does not end: another rank did not answer for --rank-timeout; trace saved: stopped-rank0.h5"
+check = Checks()
+
+with folder() as where:
+    where = os.path.realpath(where)
+    library = shim(where, "stop", STOP, "-ldl")
+    beside = os.path.join(os.path.dirname(PROGRAM), "libnpgpu_ucx.so")
+    for module in ("mpi", "ucx") if os.path.exists(beside) else ("mpi",):
+        job = Jobs(module).job
+        path = os.path.join(where, "stopped-rank0.h5")
+        for what, place, arguments, words, finished in (
+                ("before the first word", "control", [], NAMED, None),
+                ("while clocks are compared", "ack", [], NAMED, 0),
+                ("while it warms up", "payload", [], TRIAL, 0),
+                ("while chunks are tried", "payload", ["--access", "staged"], TRIAL, 0),
+                ("once all is saved", "end", [], "npgpu: MPI did not end within 3 s", 1)):
+            done = job(2, "--sizes", "8", *QUICK, "--rank-timeout", "3s", "--output", "stopped.h5", *arguments,
+                       cwd=where, env={"LD_PRELOAD": library, "NPGPU_TEST_STOP": place})
+            what = f"{module}, rank 1 stops {what}"
+            check(done.returncode == 1 and re.search("^" + words, done.stderr, re.M),
+                  f"{what}: {done.returncode}: {done.stderr[-800:]}")
+            check(os.path.exists(path) == (finished is not None), f"{what}: a trace")
+            if os.path.exists(path):
+                complete, series, _ = trace(where, "stopped-rank0.h5")
+                rows = sum(one["rows"] for one in series.values())
+                check(complete == finished and (rows > 0) == (finished > 0), f"{what}: {complete}, {rows} rows")
+                check(run("report", path).code == 0, f"{what}: it is read")
+            for rank in (0, 1):  # the other one may have saved its own, once mpirun had woken it
+                if os.path.exists(each := os.path.join(where, f"stopped-rank{rank}.h5")):
+                    os.remove(each)
+        # The launcher does not answer who gives up.
+        done = job(2, "--sizes", "8", *QUICK, "--rank-timeout", "3s", "--output", "left.h5", "--force", cwd=where,
+                   env={"LD_PRELOAD": library, "NPGPU_TEST_STOP": "ack", "NPGPU_TEST_NO_ABORT": "1"})
+        check(done.returncode == 1 and re.search("^" + NAMED, done.stderr, re.M),
+              f"{module}, MPI_Abort does not return: {done.returncode}: {done.stderr[-800:]}")
+
+check.finish()
