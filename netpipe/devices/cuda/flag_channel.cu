@@ -105,7 +105,8 @@ class FlagChannel final : public Channel {
                                         std::to_string(bytes));
     last_ = 0;
     for (const Side* side : {&one_, &other_}) side->write(0);
-    late(0) = late(1) = 0;
+    late(0) = 0;
+    late(1) = 0;
     // Each kernel by itself first: to load one while the other runs would wait for that.
     enqueue(0);
     settle();
