@@ -50,9 +50,13 @@ class HostGemmRunner final : public ProbeRunner {
 
   void set_up() override {
     reserve(gemm::bytes_of(question(), shape()));
-    typed([&]<class Real>(Real) {
-      gemm::fill_left(as<Real>(a_), shape().m, shape().k);
-      gemm::fill_right(as<Real>(b_), shape().k, shape().n);
+    // All work is the caller's: the library's threads spin for a while after a product, and this thread, which is not
+    // pinned, would take turns with one of them.
+    caller_.each([&](unsigned) {
+      typed([&]<class Real>(Real) {
+        gemm::fill_left(as<Real>(a_), shape().m, shape().k);
+        gemm::fill_right(as<Real>(b_), shape().k, shape().n);
+      });
     });
     take_threads();
     caller_.each([&](unsigned) { multiply(1); });
@@ -93,7 +97,9 @@ class HostGemmRunner final : public ProbeRunner {
   }
 
   ProbeSample launch(std::uint64_t repeats) override {
-    std::memset(c_.data(), 0xFF, gemm::bytes_of(question(), shape()).c);  // numbers that are none
+    caller_.each([&](unsigned) {
+      std::memset(c_.data(), 0xFF, gemm::bytes_of(question(), shape()).c);  // numbers that are none
+    });
     ProbeSample sample = caller_.run([&](unsigned) { multiply(repeats); });
     // The caller's own cpu is one of them.
     std::map<int, std::uint32_t> on_cpu{{static_cast<int>(cpus_.front()), sample.max_blocks_on_unit}};
@@ -105,7 +111,9 @@ class HostGemmRunner final : public ProbeRunner {
 
   std::optional<std::string> wrong_result() override {
     std::optional<std::string> wrong;
-    typed([&]<class Real>(Real) { wrong = gemm::wrong_element(as<Real>(c_), shape().m, shape().n, shape().k); });
+    caller_.each([&](unsigned) {
+      typed([&]<class Real>(Real) { wrong = gemm::wrong_element(as<Real>(c_), shape().m, shape().n, shape().k); });
+    });
     return wrong;
   }
 
