@@ -209,6 +209,20 @@ TEST_CASE("blocks stay on the multiprocessor where they were placed") {
   CHECK(total_ms(2) == doctest::Approx(0.8 + 1 + 1));
 }
 
+// 5 multiprocessors, and a chunk of 2 blocks each 0.35 ms; times as above. The third finds one that is idle, and shares
+// the first with the first chunk. When the fourth comes, the second has just become idle: it gets the fourth's first
+// block, and then, as the first in order of those with one, its other as well. Both take 3 ms, though others are nearly
+// done.
+TEST_CASE("of multiprocessors with as few blocks, the first in order gets the next") {
+  Job job{.kernel = Seconds{3e-3}, .blocks = 8, .slots = 10};
+  job.block_time = Curve({{1, Seconds{1e-3}}, {5, Seconds{1e-3}}, {6, Seconds{3e-3}}, {10, Seconds{3e-3}}});
+  job.multiprocessors = 5;
+  StreamCosts costs;
+  costs.compute = Compute::slots;
+  costs.issue.kernel = Seconds{0.35e-3};
+  CHECK(simulate_total(job, 4, costs, Order::breadth_first).total.count() * 1e3 == doctest::Approx(4 * 0.35 + 3));
+}
+
 // Blocks of few threads ask for little of what all share: 2 blocks, in 2 and in 8 chunks, are as many threads.
 TEST_CASE("parts of blocks slow each other as their threads do") {
   Job job{.kernel = Seconds{2e-3}, .blocks = 2, .slots = 8};

@@ -145,6 +145,7 @@ struct MeasuredWorkload {
   std::vector<std::uint32_t> streams;
   std::vector<Estimate> time_us;
   std::vector<ByRound> us_by_round{};
+  std::vector<double> issue_us{};  // the host's time for all calls; NaN where it was not measured
 };
 // Whole jobs (host-timed, pooled) with copies, a kernel, the unsplit job and at least three ways of splitting it.
 std::vector<MeasuredWorkload> workloads_of(const Trace&);
@@ -208,6 +209,9 @@ struct Evaluation {
   std::vector<WorkloadScore> workloads;
   std::vector<WorkloadScore> others;  // predicted, and in no score
   std::vector<ModelScore> models;     // the simulator first
+  // The host's time for the calls of the split workloads, over what the costs say: the median. Where the host was
+  // slower or faster than when the costs were measured, predictions of short jobs are off by as much.
+  Estimate calls;
 };
 // Throws Error(usage) if there is neither a workload nor another.
 Evaluation evaluate(std::span<const MeasuredWorkload>, const MeasuredCosts&,

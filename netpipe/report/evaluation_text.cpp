@@ -61,6 +61,11 @@ void evaluation_text(std::ostream& out, const Evaluation& e, Detail detail, cons
       "number was as good as the best within the noise. Fitted models were fitted to all "
       "workloads except the one they predict.");
   page.note_left_out(table);
+  if (std::isfinite(e.calls.value))
+    page.note(
+        fmt::format("The host's calls took {:.2f} times what the costs say ({:.2f} .. {:.2f}): predictions of "
+                    "short jobs are off by as much.",
+                    e.calls.value, e.calls.low, e.calls.high));
   without_luck(page, e);
   by_length(page, e);
   if (detail == Detail::full)

@@ -156,6 +156,8 @@ void evaluation_json(std::ostream& out, const Evaluation& e, std::span<const Gra
   });
   const Json json({entry("document", "npgpu-evaluation"), entry("version", 1), entry("device_name", e.device_name),
                    entry("simulated", e.simulated), entry("models", models),
+                   entry("calls_over_costs",
+                         Json{entry("value", e.calls.value), entry("low", e.calls.low), entry("high", e.calls.high)}),
                    entry("by_length", array_of(errors_by_length(e, {}).classes,
                                                [](const LengthClass& c) {
                                                  return Json({entry("from_us", c.from_us), entry("to_us", c.to_us),

@@ -24,7 +24,6 @@ void BlockServer::reset(const Curve& time, std::uint64_t slots, std::uint64_t mu
   groups_[0].multiprocessors = multiprocessors;
   unused_.clear();
   by_blocks_ = {{0, 0, 0}};
-  turns_ = 0;
   alike_.assign(abreast_ + 1, {});
   alone_ = std::max(shortest, (*time_)(1).count());
   gap_ = gap;
@@ -47,20 +46,15 @@ void BlockServer::take(std::size_t group) {
     b.left -= done;
     weights_ -= b.weight * static_cast<double>(g.multiprocessors);
   }
-  by_blocks_.erase({g.blocks.size(), g.placed, group});
+  by_blocks_.erase({g.blocks.size(), g.first, group});
 }
 
 void BlockServer::put_back(std::size_t group) {
   Group& g = groups_[group];
   ++g.changes;
   g.going = std::min<std::size_t>(g.blocks.size(), abreast_);
-  if (g.going == 0) g.placed = 0;
-  if (g.going == 0 && !by_blocks_.empty() && std::get<0>(*by_blocks_.begin()) == 0) {
-    groups_[std::get<2>(*by_blocks_.begin())].multiprocessors += g.multiprocessors;
-    unused_.push_back(group);
-    return;
-  }
-  by_blocks_.insert({g.blocks.size(), g.placed, group});
+  if (g.going == 0) join_idle(group);
+  by_blocks_.insert({g.blocks.size(), g.first, group});
   g.since = alike_[g.going].done;
   if (g.going == 0) return;
   double least = never;
@@ -73,7 +67,26 @@ void BlockServer::put_back(std::size_t group) {
   std::ranges::push_heap(ends, std::greater{}, &End::done);
 }
 
-// So many of a group that was taken, as a group that was taken. The rest is put back.
+// Its neighbours in the order that are idle too become part of it.
+void BlockServer::join_idle(std::size_t group) {
+  Group& g = groups_[group];
+  const auto join = [&](auto neighbour) {
+    const std::size_t other = std::get<2>(*neighbour);
+    g.first = std::min(g.first, groups_[other].first);
+    g.multiprocessors += groups_[other].multiprocessors;
+    unused_.push_back(other);
+    by_blocks_.erase(neighbour);
+  };
+  const auto idle = [&](auto at) { return at != by_blocks_.end() && std::get<0>(*at) == 0; };
+  auto next = by_blocks_.upper_bound({0, g.first, group});
+  if (idle(next) && std::get<1>(*next) == g.first + g.multiprocessors) join(next);
+  next = by_blocks_.upper_bound({0, g.first, group});
+  if (next == by_blocks_.begin()) return;
+  const Group& before = groups_[std::get<2>(*--next)];
+  if (idle(next) && before.first + before.multiprocessors == g.first) join(next);
+}
+
+// The first so many of a group that was taken, as a group that was taken. The rest is put back.
 std::size_t BlockServer::split(std::size_t group, std::uint64_t multiprocessors) {
   if (multiprocessors == groups_[group].multiprocessors) return group;
   if (unused_.empty()) {
@@ -84,7 +97,8 @@ std::size_t BlockServer::split(std::size_t group, std::uint64_t multiprocessors)
   unused_.pop_back();
   groups_[part].blocks = groups_[group].blocks;
   groups_[part].multiprocessors = multiprocessors;
-  groups_[part].placed = groups_[group].placed;
+  groups_[part].first = groups_[group].first;
+  groups_[group].first += multiprocessors;
   groups_[group].multiprocessors -= multiprocessors;
   put_back(group);
   return part;
@@ -106,7 +120,6 @@ void BlockServer::place(Kernel& kernel) {
   const std::uint64_t blocks = std::min(std::max<std::uint64_t>(whole, 1), groups_[fewest].multiprocessors);
   take(fewest);
   const std::size_t group = split(fewest, blocks);
-  groups_[group].placed = ++turns_;
   groups_[group].blocks.push_back({kernel.operation, (*time_)(weight).count() / alone_, weight});
   put_back(group);
   const double waiting = kernel.waiting - weight * static_cast<double>(blocks);

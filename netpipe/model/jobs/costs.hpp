@@ -18,8 +18,11 @@ struct StreamFacts {
 };
 StreamFacts stream_facts(const Provenance&, const JobSeries& first, MeasuredCosts& into);
 
-// From this size on a copy's call takes as long as any larger one's.
+// From this size on a call of a copy to the device takes as long as any larger one's.
 inline constexpr std::uint64_t usual_call_bytes = 64 * KiB;
+
+// Chunks of 1 MiB, copied in and out in a stream each, with a kernel of one block between, as the host issues them.
+bool copied_in_and_out(const JobCase&, const JobShape&);
 
 class CostMeasuring {
  public:
@@ -31,6 +34,7 @@ class CostMeasuring {
   // costs.cpp: each operation by itself
   std::array<Estimate, 3> calls_of(std::uint64_t bytes) const;  // h2d, kernel, d2h
   void calls();
+  void add_larger_calls(std::array<std::vector<Curve::Point>, 3>&) const;
   void streams();
   std::vector<JobSummary> back_to_back(bool in) const;
   void copies(bool in);

@@ -205,23 +205,24 @@ std::array<double, 2> CostMeasuring::slow_downs(const std::vector<Beside>& besid
   return best;
 }
 
-// Chunks of one size, copied in and out in a stream each, with a kernel of one block between, as the host issues them:
-// what one chunk more costs. In one stream a direction the gaps are hardly longer than one way; from stream to stream
-// they are. Not more chunks than 24: beyond, queues get in each other's way, differently from run to run.
+bool copied_in_and_out(const JobCase& c, const JobShape& j) {
+  return c.workload == Workload::increment && c.order == Order::breadth_first && c.gating == Gating::open &&
+         c.pool == StreamPool::pooled && j.chunks == j.streams && j.bytes_in == j.chunks * MiB &&
+         j.bytes_out == j.bytes_in && j.kernel_bytes == j.chunks * line_bytes && j.iterations == 1;
+}
+
+// What one chunk more costs that is copied in and out. In one stream a direction the gaps are hardly longer than one
+// way; from stream to stream they are. Not more chunks than 24: beyond, queues get in each other's way, differently
+// from run to run.
 void CostMeasuring::duplex_extra_gap() {
   StreamCosts& costs = out_.costs;
   if (costs.copy_engines == 1) return;
-  const auto in_and_out = [](const JobCase& c, const JobShape& j) {
-    return c.workload == Workload::increment && c.order == Order::breadth_first && c.gating == Gating::open &&
-           c.pool == StreamPool::pooled && j.chunks == j.streams && j.bytes_in == j.chunks * MiB &&
-           j.bytes_out == j.bytes_in && j.kernel_bytes == j.chunks * line_bytes && j.iterations == 1;
-  };
-  const Estimate slope = theil_sen(points_.over_chunks(in_and_out), "us", "");
+  const Estimate slope = theil_sen(points_.over_chunks(copied_in_and_out), "us", "");
   if (!std::isfinite(slope.value)) return miss("the gap of copies beside copies the other way");
   const auto slope_with = [&](double us) {
     costs.duplex_extra_gap = from_microseconds(us);
     std::vector<XY> simulated;
-    for (const JobSummary& s : points_.find(in_and_out)) {
+    for (const JobSummary& s : points_.find(copied_in_and_out)) {
       const StreamRun run = simulate_total(job(s.job, short_kernel_us), s.job.chunks, costs, Order::breadth_first);
       simulated.push_back({static_cast<double>(s.job.chunks), microseconds(run.total)});
     }

@@ -131,15 +131,29 @@ std::vector<MeasuredWorkload> split_jobs(const Trace& trace, Issuing issue, bool
   std::vector<MeasuredWorkload> all;
   for (const auto& [step, times] : found) {
     if (!times.count(1) || times.size() < 2) continue;
-    MeasuredWorkload w{step.question, step.axes, {}, {}, {}};
+    MeasuredWorkload w{step.question, step.axes, {}, {}, {}, {}};
     for (const auto& [n, measured] : times) {
       w.streams.push_back(n);
       w.time_us.push_back(measured.time_us);
       w.us_by_round.push_back(measured.us_by_round);
+      w.issue_us.push_back(measured.issue_us);
     }
     if ((w.question.pool == StreamPool::pooled && w.streams.size() >= 4) == scored) all.push_back(std::move(w));
   }
   return all;
+}
+
+Estimate calls_over_costs(std::span<const KnownWorkload> all, const MeasuredCosts& measured) {
+  std::vector<double> ratios;
+  for (const KnownWorkload& s : all) {
+    const MeasuredWorkload& w = *s.workload;
+    for (std::size_t i = 0; i < w.issue_us.size(); ++i) {
+      const Seconds host = simulate_total(s.job, w.streams[i], measured.costs, w.question.order).busy.host;
+      if (w.streams[i] > 1 && std::isfinite(w.issue_us[i]) && host.count() > 0)
+        ratios.push_back(w.issue_us[i] / microseconds(host));
+    }
+  }
+  return model::median_of(ratios, "1", "median over workloads and cuts");
 }
 
 }  // namespace
@@ -240,6 +254,7 @@ Evaluation evaluate(std::span<const MeasuredWorkload> workloads, const MeasuredC
                    return microseconds(simulate_total(s.job, n, costs_of(w, measured), w.question.order).total);
                  }});
   const std::size_t known = workloads.size();
+  result.calls = calls_over_costs(std::span(all).first(known), measured);
   for (const Baseline& b : models) {
     for (std::size_t i = 0; i < known && b.learn; ++i) b.learn(all[i]);
     for (std::size_t i = 0; i < all.size(); ++i) {
