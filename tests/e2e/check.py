@@ -193,18 +193,23 @@ def expectations(at):
 
 def references(at):
     good, text = os.path.join(at, "good.h5"), os.path.join(at, "good.json")
-    done = run("check", "--device", seeded(at, HEALTHY, 21), "-o", good, "--json")
+
+    def link(rate, seed):
+        path = os.path.join(at, f"link-{rate}-{seed}.json")
+        json.dump({"like": HEALTHY, "noise": {"seed": seed}, "links": {"h2d": {"pinned": {"rate_gb_s": rate}}}}, open(path, "w"))
+        return f"sim:{path}"
+
+    done = run("check", "--device", link(58.5, 21), "-o", good, "--json")
     open(text, "w").write(done.out)
     # 10 % slower than the good node: within the limits of link and clock, and not of the reference.
-    slower = os.path.join(at, "slower.json")
-    json.dump({"like": HEALTHY, "noise": {"seed": 22}, "links": {"h2d": {"pinned": {"rate_gb_s": 52.2}}}}, open(slower, "w"))
-    check(run("check", "--device", f"sim:{slower}").code == 0, "52.2 GB/s are enough for the link")
+    slower = link(52.7, 22)
+    check(run("check", "--device", slower).code == 0, "52.7 GB/s are enough for the link")
     for reference in (good, text):
-        done, found = judged("--device", f"sim:{slower}", "--reference", reference)
+        done, found = judged("--device", slower, "--reference", reference)
         limits = [f["basis"] for f in bad(found) if f["metric"] == "h2d_rate"]
         check(done.code == 3 and limits and limits[0].startswith("reference " + os.path.basename(reference)),
               f"against {os.path.basename(reference)}: {done.code} {[f['text'] for f in bad(found)]} {done.err}")
-        done, found = judged("--device", seeded(at, HEALTHY, 23), "--reference", reference)
+        done, found = judged("--device", link(58.5, 23), "--reference", reference)
         check(done.code == 0, f"a good node against a good one: {[f['text'] for f in bad(found)]}")
     # nvbandwidth's JSON: cells are texts, and what failed or is no number does not count.
     kept = os.path.join(SOURCE, "data/traces/h200_check.h5")
