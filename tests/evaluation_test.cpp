@@ -166,6 +166,29 @@ TEST_CASE("errors, regret and hits") {
   CHECK(score(e, "c.c. 2.x").error.most == doctest::Approx(2250.0 / 1400 - 1));
 }
 
+// All copies and no call: each call takes 100 us by the costs, and took 150 in the jobs but one.
+TEST_CASE("the host as it was: calls take as many times what the costs say as those of the other jobs") {
+  MeasuredCosts m = plain();
+  m.costs.issue = {Seconds{100e-6}, Seconds{100e-6}, Seconds{100e-6}};
+  std::vector<MeasuredWorkload> all;
+  for (const double slower : {1.5, 1.5, 3.0}) {
+    MeasuredWorkload w = workloads(one_workload({{1, 3000}, {2, 2000}, {4, 1400}, {8, 1500}})).at(0);
+    for (std::size_t i = 0; i < w.streams.size(); ++i) w.issue_us.at(i) = slower * 300 * w.streams[i];
+    all.push_back(std::move(w));
+  }
+  const Evaluation e = evaluate(all, m);
+  CHECK(e.calls.value == doctest::Approx(1.5));
+  REQUIRE(e.models.at(1).model == "simulator, host as it was");
+  CHECK(e.models[1].fitted == 1);
+  const Job job = job_of(all[0], m);
+  // In 8 streams the host is the bottleneck. The others of the last one were slow by 1.5; those of the first by 1.5 and
+  // 3, of which the median is 2.25.
+  for (const auto& [at, slow] : {std::pair{2u, 1.5}, {0u, 2.25}})
+    CHECK(e.workloads[at].models[1].predicted_us.back() ==
+          doctest::Approx(microseconds(simulate_total(job, 8, with_calls(m.costs, slow), Order::breadth_first).total)));
+  CHECK(microseconds(with_calls(m.costs, 1.5).issue.kernel) == doctest::Approx(150));
+}
+
 TEST_CASE("regret is cross-validated over rounds, of what is chosen and of what is advised") {
   // The simulator chooses 8. In round 0 it took 1400 us, in the others 1300; 4 took 1250 in round 2, and 1500 else.
   JobSeries sweep = one_workload({{1, 3000}, {2, 2000}, {4, 1500}, {8, 1400}});

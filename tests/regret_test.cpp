@@ -34,6 +34,16 @@ TEST_CASE("rounds that lack the choice or leave nothing to choose by do not coun
   CHECK(cross_validated_regret(one_round, 0).method == "fewer than two rounds measured the choice and others");
 }
 
+TEST_CASE("measuring before: each half of the rounds chooses, and the other half times") {
+  // Medians of rounds 0 and 2: 11 and 9; of 1 and 3: 10 and 12.
+  const std::vector<ByRound> us{{{0, 10}, {1, 9}, {2, 12}, {3, 11}}, {{0, 8}, {1, 12}, {2, 10}, {3, 12}}, {{0, 1}}};
+  const std::vector<double> regrets = regrets_of_measuring(us);
+  REQUIRE(regrets.size() == 2);
+  CHECK(regrets[0] == doctest::Approx(12.0 / 10 - 1));
+  CHECK(regrets[1] == doctest::Approx(11.0 / 9 - 1));
+  CHECK(regrets_of_measuring(std::span(us).last(2)).empty());  // one alternative is no choice
+}
+
 TEST_CASE("of many: percentiles from both ends, the mean, and those that are worse beyond their intervals") {
   std::vector<Estimate> regrets;
   for (int i = 1; i <= 20; ++i) regrets.push_back({0.01 * i, i < 20 ? -0.01 : 0.01, 1, "1", ""});

@@ -250,6 +250,20 @@ TEST_CASE("what is issued late is spared the latency, where it is of those that 
   CHECK(total_ms() == doctest::Approx(2 + 2 + 1));  // nor does the host wait for a latency that nothing was charged
 }
 
+TEST_CASE("a copy out behind a kernel keeps its engine for longer, another one does not") {
+  MadeJob m = made(ms(1, 1, 2), 2);  // the second copy out waits for the first
+  const auto longer_ms = [&](Order order) {
+    StreamCosts with = m.costs;
+    with.gap_behind_kernel = Seconds{0.25e-3};
+    return (simulate_total(m.job, 2, with, order).total - simulate_total(m.job, 2, m.costs, order).total).count() * 1e3;
+  };
+  CHECK(longer_ms(Order::breadth_first) == doctest::Approx(0.5));
+  CHECK(longer_ms(Order::independent) == doctest::Approx(0));  // it follows no kernel
+  m.job.kernel = Seconds{0};
+  m.job.blocks = 0;
+  CHECK(longer_ms(Order::breadth_first) == doctest::Approx(0));
+}
+
 // Of three streams the first two wait until 10 ms.
 TEST_CASE("one stream free: held up where there are more streams than queues") {
   MadeJob m = made(ms(1, 0, 0), 3);

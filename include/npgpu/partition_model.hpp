@@ -110,6 +110,7 @@ struct PartitionStudy {
   PartitionRegressions fitted;     // to all sizes; each size's choice is of a fit to the others
   RegressionQuality sum, small, big;
   std::vector<PartitionScore> models;
+  Spread measuring;                  // over sizes; see regrets_of_measuring()
   std::vector<std::string> missing;  // a sentence each: what is not there, and what would measure it
 };
 // Sizes with the unsplit run and at least one other number of streams.

@@ -51,6 +51,7 @@ enum class Cost {
   duplex_slowdown_h2d,
   duplex_slowdown_d2h,
   duplex_extra_gap,
+  gap_behind_kernel,
   blocks_at_once,
   queues_h2d,
   queues_kernel,
@@ -58,14 +59,14 @@ enum class Cost {
   submit,
 };
 template <>
-inline constexpr std::array<std::string_view, 22> names_of<Cost>{
+inline constexpr std::array<std::string_view, 23> names_of<Cost>{
     // calls
     "issue h2d", "issue kernel", "issue d2h", "t_sc", "destroy",
     // copies
     "rate h2d", "gap h2d", "rate d2h", "gap d2h", "gate", "gap kernel",
     // in a stream, and together
     "latency h2d", "latency kernel", "copy engines", "duplex slow-down h2d", "duplex slow-down d2h", "duplex extra gap",
-    "blocks at once", "queues h2d", "queues kernel", "queues d2h", "submit"};
+    "gap behind kernel", "blocks at once", "queues h2d", "queues kernel", "queues d2h", "submit"};
 
 struct CostParameter : Parameter {
   Cost cost;
@@ -212,6 +213,7 @@ struct Evaluation {
   // The host's time for the calls of the split workloads, over what the costs say: the median. Where the host was
   // slower or faster than when the costs were measured, predictions of short jobs are off by as much.
   Estimate calls;
+  Spread measuring;  // see regrets_of_measuring(); NaN where jobs were measured in one round
 };
 // Throws Error(usage) if there is neither a workload nor another.
 Evaluation evaluate(std::span<const MeasuredWorkload>, const MeasuredCosts&,

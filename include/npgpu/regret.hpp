@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <vector>
 
 #include "npgpu/statistics.hpp"
 
@@ -41,5 +42,10 @@ struct CrossValidated {
   std::uint32_t worse = 0;  // choices whose interval is above 0
 };
 CrossValidated cross_validated(std::span<const Estimate> regrets);  // NaN among them are left out
+
+// What it costs to measure all alternatives before, in place of advice: every other round says which is best, and the
+// rounds between say what that takes over the least of theirs, less 1; and the other way round. A raw regret, so it has
+// the luck of the least time as well, here of half the rounds. Empty where no two alternatives have both.
+std::vector<double> regrets_of_measuring(std::span<const ByRound> alternatives);
 
 }  // namespace npgpu

@@ -27,6 +27,8 @@ class Curve {
   Seconds operator()(double x) const;
   bool empty() const { return points_.empty(); }
   std::span<const Point> points() const { return points_; }
+  // All times so many times as long.
+  Curve scaled(double factor) const;
 
  private:
   std::vector<Point> points_;
@@ -120,11 +122,17 @@ struct StreamCosts {
   // By how much the gap of a copy is longer that starts while the other engine is at work: slope over n of n chunks
   // copied in and out, each in its own stream, less what all else makes of it.
   Seconds duplex_extra_gap{0};
+  // By how much the gap of a copy out is longer that follows a kernel in its stream: what time is left of small chunks
+  // copied in, computed and copied out, each in its own stream, beside what all else makes of it.
+  Seconds gap_behind_kernel{0};
   int copy_engines = 2;  // 1: both directions share it
   Queues queues{};       // Q, CUDA_DEVICE_MAX_CONNECTIONS
   ImplicitSync implicit_sync = ImplicitSync::none;
   Compute compute = Compute::shared;
 };
+
+// The same, with each of the host's calls taking so many times as long.
+StreamCosts with_calls(StreamCosts, double times_as_long);
 
 // What a simulated device charges, from the facts it states of itself, with copies from and to host memory of that
 // kind. Its latencies come before operations there and after them here: a copy in starts earlier by its latency, and

@@ -23,7 +23,7 @@ void without_luck(Page& page, const Evaluation& e) {
     rows.push_back({m.model, m.cross_validated});
     if (rows.size() == 1) rows.push_back({m.model + ", as advised", m.advised_cross_validated});
   }
-  cross_validated_text(page, "jobs", rows);
+  cross_validated_text(page, "jobs", rows, e.measuring);
 }
 
 void by_length(Page& page, const Evaluation& e) {
@@ -63,8 +63,8 @@ void evaluation_text(std::ostream& out, const Evaluation& e, Detail detail, cons
   page.note_left_out(table);
   if (std::isfinite(e.calls.value))
     page.note(
-        fmt::format("The host's calls took {:.2f} times what the costs say ({:.2f} .. {:.2f}): predictions of "
-                    "short jobs are off by as much.",
+        fmt::format("The host's calls took {:.2f} times what the costs say ({:.2f} .. {:.2f}): the simulator's "
+                    "predictions of short jobs are off by as much. 'host as it was' are those with calls as slow.",
                     e.calls.value, e.calls.low, e.calls.high));
   without_luck(page, e);
   by_length(page, e);

@@ -11,6 +11,7 @@
 //       "quality": { "sum": { rows, r2, mse, rmse }, "small", "big" },
 //       "models": [ { model, source, sizes, regret: { median, p95, most }, cross_validated: { choices, mean,
 //                     median, p5, p95, worse }, error: { median, p95, most }, hits } ],
+//       "measuring": { median, p95, most } of regrets_of_measuring(), null for sizes measured in one round,
 //       "missing": [ sentences ] } ] }
 //   cross_validated is the regret without the luck of the least time, null for sizes measured in one round; `worse`
 //   counts the choices whose interval is above 0. npgpu/regret.hpp has the definition.
@@ -20,10 +21,6 @@
 namespace npgpu {
 
 namespace {
-
-Json spread_json(const Spread& s) {
-  return Json({entry("median", s.median), entry("p95", s.p95), entry("most", s.most)});
-}
 
 Json choice_json(const PartitionChoice& c) {
   Json json({entry("model", c.model), entry("streams", not_measured), entry("regret", c.regret.value),
@@ -74,7 +71,7 @@ Json study_json(const PartitionStudy& s) {
                                                entry("cross_validated", cross_validated_json(m.cross_validated)),
                                                entry("error", spread_json(m.error)), entry("hits", m.hits)});
                                         })),
-               entry("missing", s.missing)});
+               entry("measuring", spread_json(s.measuring)), entry("missing", s.missing)});
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ void scores(Page& page, const PartitionStudy& s) {
   page.note_left_out(table);
   std::vector<NamedRegret> validated;
   for (const PartitionScore& m : s.models) validated.push_back({m.model, m.cross_validated});
-  cross_validated_text(page, "sizes", validated);
+  cross_validated_text(page, "sizes", validated, s.measuring);
 }
 
 void regressions(Page& page, const PartitionStudy& s) {

@@ -6,7 +6,7 @@
 
 #include "netpipe/report/json.hpp"
 #include "netpipe/report/layout.hpp"
-#include "npgpu/regret.hpp"
+#include "npgpu/predict.hpp"
 
 namespace npgpu {
 
@@ -17,9 +17,11 @@ struct NamedRegret {
   std::string name;
   CrossValidated regret;
 };
-// A row each, and what it means. `what`: "jobs", "sizes". Nothing has one: a sentence that says why.
-void cross_validated_text(Page&, const std::string& what, const std::vector<NamedRegret>&);
+// A row each, and what it means. `what`: "jobs", "sizes". Nothing has one: a sentence that says why. `measuring`: see
+// regrets_of_measuring().
+void cross_validated_text(Page&, const std::string& what, const std::vector<NamedRegret>&, const Spread& measuring);
 
+Json spread_json(const Spread&);
 Json cross_validated_json(const CrossValidated&);
 
 }  // namespace npgpu

@@ -16,6 +16,8 @@
 //     "models": [ { model, source, fitted, workloads, error: { median, p95, most }, regret: { ... },
 //                   advised_regret: { ... }, cross_validated: { choices, mean, median, p5, p95, worse },
 //                   advised_cross_validated: { ... }, hits, r2, rmse_us } ],
+//     "calls_over_costs": { value, low, high } of the host's time for its calls,
+//     "measuring": { median, p95, most } of regrets_of_measuring(), null for jobs measured in one round,
 //     "by_length": [ { from_us, to_us, workloads, error: { ... } } ],
 //     "workloads": [ { workload, order, pool, fields of the job, kernel_us, h2d_us, d2h_us, best, predicted_best,
 //                      regret,
@@ -45,8 +47,6 @@
 namespace npgpu {
 
 namespace {
-
-Json spread(const Spread& s) { return Json({entry("median", s.median), entry("p95", s.p95), entry("most", s.most)}); }
 
 Json us(Seconds t) { return json_of(microseconds(t)); }
 
@@ -148,25 +148,27 @@ void evaluation_json(std::ostream& out, const Evaluation& e, std::span<const Gra
                      const InTurnErrors& in_turn) {
   const Json models = array_of(e.models, [](const ModelScore& m) {
     return Json({entry("model", m.model), entry("source", m.source), entry("fitted", m.fitted),
-                 entry("workloads", m.workloads), entry("error", spread(m.error)), entry("regret", spread(m.regret)),
-                 entry("advised_regret", spread(m.advised_regret)),
+                 entry("workloads", m.workloads), entry("error", spread_json(m.error)),
+                 entry("regret", spread_json(m.regret)), entry("advised_regret", spread_json(m.advised_regret)),
                  entry("cross_validated", cross_validated_json(m.cross_validated)),
                  entry("advised_cross_validated", cross_validated_json(m.advised_cross_validated)),
                  entry("hits", m.hits), entry("r2", m.r2), entry("rmse_us", m.rmse_us)});
   });
-  const Json json({entry("document", "npgpu-evaluation"), entry("version", 1), entry("device_name", e.device_name),
-                   entry("simulated", e.simulated), entry("models", models),
-                   entry("calls_over_costs",
-                         Json{entry("value", e.calls.value), entry("low", e.calls.low), entry("high", e.calls.high)}),
-                   entry("by_length", array_of(errors_by_length(e, {}).classes,
-                                               [](const LengthClass& c) {
-                                                 return Json({entry("from_us", c.from_us), entry("to_us", c.to_us),
-                                                              entry("workloads", c.workloads),
-                                                              entry("error", spread(c.error))});
-                                               })),
-                   entry("workloads", array_of(e.workloads, workload)), entry("others", array_of(e.others, workload)),
-                   entry("graphs", array_of(graphs, graph_json)),
-                   entry("in_turn", Json{entry("splits", in_turn.splits), entry("error", spread(in_turn.error))})});
+  const Json json(
+      {entry("document", "npgpu-evaluation"), entry("version", 1), entry("device_name", e.device_name),
+       entry("simulated", e.simulated), entry("models", models),
+       entry("calls_over_costs",
+             Json{entry("value", e.calls.value), entry("low", e.calls.low), entry("high", e.calls.high)}),
+       entry("measuring", spread_json(e.measuring)),
+       entry("by_length", array_of(errors_by_length(e, {}).classes,
+                                   [](const LengthClass& c) {
+                                     return Json({entry("from_us", c.from_us), entry("to_us", c.to_us),
+                                                  entry("workloads", c.workloads),
+                                                  entry("error", spread_json(c.error))});
+                                   })),
+       entry("workloads", array_of(e.workloads, workload)), entry("others", array_of(e.others, workload)),
+       entry("graphs", array_of(graphs, graph_json)),
+       entry("in_turn", Json{entry("splits", in_turn.splits), entry("error", spread_json(in_turn.error))})});
   write_json(out, json, 1);
 }
 

@@ -28,6 +28,7 @@ void check(std::uint32_t n, const StreamCosts& costs) {
   must_be_times(costs.gap, "gap");
   must_be_times(costs.latency, "latency");
   must_be_time(costs.duplex_extra_gap, "the gap beside the other engine");
+  must_be_time(costs.gap_behind_kernel, "the gap behind a kernel");
   must_be_time(costs.submit, "the time to submit");
   must_be_time(costs.graph_launch, "the cost of launching a graph");
   must_be_time(costs.stream_create, "the cost of a stream");
@@ -55,6 +56,12 @@ Curve Curve::line(Seconds start, Seconds slope) {
   return Curve({{0, start}, {far, start + slope * far}});
 }
 
+Curve Curve::scaled(double factor) const {
+  std::vector<Point> points = points_;
+  for (Point& p : points) p.time *= factor;
+  return Curve(std::move(points));
+}
+
 Seconds Curve::operator()(double x) const {
   if (points_.empty()) return Seconds{0};
   if (points_.size() == 1 || x <= points_.front().x) return points_.front().time;
@@ -63,6 +70,12 @@ Seconds Curve::operator()(double x) const {
   const Point &a = *(right - 1), &b = *right;
   // A falling end is not followed below zero.
   return std::max(Seconds{0}, a.time + (b.time - a.time) * ((x - a.x) / (b.x - a.x)));
+}
+
+StreamCosts with_calls(StreamCosts costs, double times_as_long) {
+  for (Seconds* call : {&costs.issue.h2d, &costs.issue.kernel, &costs.issue.d2h}) *call *= times_as_long;
+  for (Curve* calls : {&costs.issue_h2d, &costs.issue_kernel, &costs.issue_d2h}) *calls = calls->scaled(times_as_long);
+  return costs;
 }
 
 namespace model {

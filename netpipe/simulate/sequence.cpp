@@ -101,7 +101,7 @@ class Sequence {
     double time = 0, share = 1;
     double ready = 0;
     std::size_t next = none;  // in its stream
-    bool waits = false;       // for the one before it there
+    bool is_behind_kernel = false;
   };
   using Waiting =
       std::priority_queue<std::pair<double, std::size_t>, std::vector<std::pair<double, std::size_t>>, std::greater<>>;
@@ -123,7 +123,9 @@ class Sequence {
       host_ += c.issue.of(stage).count();
       const double time = stage == Stage::h2d ? c.h2d : stage == Stage::kernel ? c.kernel : c.d2h;
       const std::size_t index = operations_.size();
-      operations_.push_back({number, stage, time, c.share, host_ + costs_.submit.count(), none, last[chunk] != none});
+      const bool is_behind_kernel =
+          stage == Stage::d2h && last[chunk] != none && operations_[last[chunk]].stage == Stage::kernel;
+      operations_.push_back({number, stage, time, c.share, host_ + costs_.submit.count(), none, is_behind_kernel});
       if (last[chunk] != none) operations_[last[chunk]].next = index;
       else coming_[line_of(stage)].emplace(operations_.back().ready, index);
       last[chunk] = index;
@@ -167,7 +169,8 @@ class Sequence {
     const Operation& o = operations_[index];
     if (line == kernel_line) return device_.start(index, o.time, o.share, now);
     const bool in = o.stage == Stage::h2d;
-    const Seconds gap = costs_.gap.of(o.stage) + (copies_.free(1 - line) ? Seconds{0} : costs_.duplex_extra_gap);
+    Seconds gap = costs_.gap.of(o.stage) + (copies_.free(1 - line) ? Seconds{0} : costs_.duplex_extra_gap);
+    if (o.is_behind_kernel) gap += costs_.gap_behind_kernel;
     copies_.start(line, index, gap.count(), o.time, in ? costs_.duplex_slowdown_h2d : costs_.duplex_slowdown_d2h, now);
   }
 

@@ -71,6 +71,7 @@ void Simulator::prepare(std::uint64_t blocks, std::uint32_t n, Order order, std:
   const std::uint32_t all_streams = order == Order::independent ? 3 * streams : streams;
   const Queues& queues = costs_.queues;
   operations_.assign(kinds * n, {});
+  are_independent_ = order == Order::independent;
   for (Line& line : lines_) {
     line.coming.clear();
     line.there.clear();
@@ -186,6 +187,10 @@ void Simulator::end_all(double now) {
     if (const auto kernel = compute_.advance()) ended(static_cast<Index>(*kernel), now);
 }
 
+bool Simulator::is_behind_kernel(const Operation& o) const {
+  return o.stage == Stage::d2h && o.kind > 0 && stages_[o.kind - 1].stage == Stage::kernel && !are_independent_;
+}
+
 void Simulator::start(Index index, double now) {
   Operation& o = operations_[index];
   o.start = now;
@@ -197,7 +202,8 @@ void Simulator::start(Index index, double now) {
     return;
   }
   const bool in = o.stage == Stage::h2d;
-  const Seconds gap = costs_.gap.of(o.stage) + (copies_.free(1 - line) ? Seconds{0} : costs_.duplex_extra_gap);
+  Seconds gap = costs_.gap.of(o.stage) + (copies_.free(1 - line) ? Seconds{0} : costs_.duplex_extra_gap);
+  if (is_behind_kernel(o)) gap += costs_.gap_behind_kernel;
   const double transfer = stages_[o.kind].time * (factor_ ? factor_() : 1);
   copies_.start(line, index, gap.count(), transfer, in ? costs_.duplex_slowdown_h2d : costs_.duplex_slowdown_d2h, now);
   if (o.next_in_queue != none) passed(o.next_in_queue, now);

@@ -78,6 +78,7 @@ class Simulator {
   double next_event(double now) const;
   void end_all(double now);
   void start_all(double now);
+  bool is_behind_kernel(const Operation&) const;  // in its stream
   void start(Index, double now);
   void ended(Index, double now);
   void passed(Index, double when);  // one of the things it waits for, at that time
@@ -90,6 +91,7 @@ class Simulator {
   StreamCosts costs_;
   Chunks chunk_;
   std::vector<ChunkStage> stages_;  // of each chunk
+  bool are_independent_ = false;    // no operation waits for another of its chunk
   CopyEngines copies_;
   ComputeServer compute_;
   std::vector<Operation> operations_;

@@ -299,6 +299,7 @@ void CostMeasuring::measure() {
   out_.costs.queues = {queues_of(Stage::h2d, Cost::queues_h2d), queues_of(Stage::kernel, Cost::queues_kernel),
                        queues_of(Stage::d2h, Cost::queues_d2h)};
   way_to_device();
+  gap_behind_kernel();
   duplex_extra_gap();
 }
 

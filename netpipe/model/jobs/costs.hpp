@@ -52,6 +52,8 @@ class CostMeasuring {
   void both_directions();
   void duplex_extra_gap();
   void way_to_device();
+  std::vector<JobSummary> small_chunks() const;
+  void gap_behind_kernel();
   std::uint32_t queues_of(Stage, Cost);
   // costs_kernels.cpp: how kernels go in parts, and beside each other
   void blocks();

@@ -143,18 +143,39 @@ std::vector<MeasuredWorkload> split_jobs(const Trace& trace, Issuing issue, bool
   return all;
 }
 
-Estimate calls_over_costs(std::span<const KnownWorkload> all, const MeasuredCosts& measured) {
-  std::vector<double> ratios;
-  for (const KnownWorkload& s : all) {
+double simulated_us(const KnownWorkload& s, std::uint32_t n, const StreamCosts& costs) {
+  return microseconds(simulate_total(s.job, n, costs, s.workload->question.order).total);
+}
+
+// The host's time for the calls of split workloads, over what the costs say.
+class HostSpeed {
+ public:
+  void learn(const KnownWorkload& s, const StreamCosts& costs) {
     const MeasuredWorkload& w = *s.workload;
     for (std::size_t i = 0; i < w.issue_us.size(); ++i) {
-      const Seconds host = simulate_total(s.job, w.streams[i], measured.costs, w.question.order).busy.host;
+      const Seconds host = simulate_total(s.job, w.streams[i], costs, w.question.order).busy.host;
       if (w.streams[i] > 1 && std::isfinite(w.issue_us[i]) && host.count() > 0)
-        ratios.push_back(w.issue_us[i] / microseconds(host));
+        ratios_.emplace_back(&s, w.issue_us[i] / microseconds(host));
     }
   }
-  return model::median_of(ratios, "1", "median over workloads and cuts");
-}
+  Estimate calls() const { return model::median_of(ratios(nullptr), "1", "median over workloads and cuts"); }
+  void fit_without(const KnownWorkload* one) {
+    const std::vector<double> others = ratios(one);
+    calls_ = others.empty() ? 1 : median(others);
+  }
+  // As of the last fit.
+  double fitted() const { return calls_; }
+
+ private:
+  std::vector<double> ratios(const KnownWorkload* without) const {
+    std::vector<double> all;
+    for (const auto& [of, ratio] : ratios_)
+      if (of != without) all.push_back(ratio);
+    return all;
+  }
+  std::vector<std::pair<const KnownWorkload*, double>> ratios_;
+  double calls_ = 1;
+};
 
 }  // namespace
 
@@ -247,14 +268,21 @@ Evaluation evaluate(std::span<const MeasuredWorkload> workloads, const MeasuredC
   for (const MeasuredWorkload& w : workloads) add(w, result.workloads);
   for (const MeasuredWorkload& w : others) add(w, result.others);
   std::vector<Baseline> models = model::baselines(measured);
-  models.insert(models.begin(),
-                {"simulator", "discrete events with measured costs, nothing fitted to jobs",
-                 [&](const KnownWorkload& s, std::uint32_t n) {
-                   const MeasuredWorkload& w = *s.workload;
-                   return microseconds(simulate_total(s.job, n, costs_of(w, measured), w.question.order).total);
-                 }});
+  HostSpeed host;
+  const Baseline simulators[] = {
+      {"simulator", "discrete events with measured costs, nothing fitted to jobs",
+       [&](const KnownWorkload& s, std::uint32_t n) { return simulated_us(s, n, costs_of(*s.workload, measured)); }},
+      {.name = "simulator, host as it was",
+       .source = "the same, with each call taking as many times what the costs say as calls of other jobs did",
+       .time_us =
+           [&](const KnownWorkload& s, std::uint32_t n) {
+             return simulated_us(s, n, with_calls(costs_of(*s.workload, measured), host.fitted()));
+           },
+       .learn = [&](const KnownWorkload& s) { host.learn(s, measured.costs); },
+       .fit_without = [&](const KnownWorkload* one) { host.fit_without(one); },
+       .fitted = 1}};
+  models.insert(models.begin(), std::begin(simulators), std::end(simulators));
   const std::size_t known = workloads.size();
-  result.calls = calls_over_costs(std::span(all).first(known), measured);
   for (const Baseline& b : models) {
     for (std::size_t i = 0; i < known && b.learn; ++i) b.learn(all[i]);
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -264,6 +292,11 @@ Evaluation evaluate(std::span<const MeasuredWorkload> workloads, const MeasuredC
     }
     result.models.push_back(score(b, result.workloads));
   }
+  result.calls = host.calls();
+  std::vector<double> measuring;
+  for (const MeasuredWorkload& w : workloads)
+    for (const double regret : regrets_of_measuring(w.us_by_round)) measuring.push_back(regret);
+  result.measuring = spread_of(measuring);
   return result;
 }
 

@@ -17,32 +17,27 @@ namespace {
 constexpr int draws = 40;
 constexpr double quantile_95 = 1.96;
 
-Curve scaled(const Curve& curve, double factor) {
-  std::vector<Curve::Point> points(curve.points().begin(), curve.points().end());
-  for (Curve::Point& p : points) p.time *= factor;
-  return Curve(std::move(points));
-}
-
 // Gives the cost another value than was measured. Counts stay: they are decided, not estimated.
 void set(StreamCosts& c, Cost cost, double measured, double value) {
   const double factor = value / measured;
   const auto us = from_microseconds(value);
   const auto of_calls = [&](Seconds& usual, Curve& curve) {
     usual *= factor;
-    curve = scaled(curve, factor);
+    curve = curve.scaled(factor);
   };
   switch (cost) {
     case Cost::issue_h2d: return of_calls(c.issue.h2d, c.issue_h2d);
     case Cost::issue_kernel: return of_calls(c.issue.kernel, c.issue_kernel);
     case Cost::issue_d2h: return of_calls(c.issue.d2h, c.issue_d2h);
-    case Cost::rate_h2d: c.copy_h2d = scaled(c.copy_h2d, 1 / factor); return;
-    case Cost::rate_d2h: c.copy_d2h = scaled(c.copy_d2h, 1 / factor); return;
+    case Cost::rate_h2d: c.copy_h2d = c.copy_h2d.scaled(1 / factor); return;
+    case Cost::rate_d2h: c.copy_d2h = c.copy_d2h.scaled(1 / factor); return;
     case Cost::gap_h2d: c.gap.h2d = us; return;
     case Cost::gap_kernel: c.gap.kernel = us; return;
     case Cost::gap_d2h: c.gap.d2h = us; return;
     case Cost::latency_h2d: c.latency.h2d = us; return;
     case Cost::latency_kernel: c.latency.kernel = us; return;
     case Cost::duplex_extra_gap: c.duplex_extra_gap = us; return;
+    case Cost::gap_behind_kernel: c.gap_behind_kernel = us; return;
     case Cost::submit: c.submit = us; return;
     case Cost::duplex_slowdown_h2d: c.duplex_slowdown_h2d = std::max(1.0, value); return;
     case Cost::duplex_slowdown_d2h: c.duplex_slowdown_d2h = std::max(1.0, value); return;

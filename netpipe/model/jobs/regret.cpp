@@ -1,6 +1,7 @@
 #include "npgpu/regret.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -21,6 +22,25 @@ std::optional<double> time_without(const ByRound& us, std::uint32_t round) {
 }
 
 }  // namespace
+
+std::vector<double> regrets_of_measuring(std::span<const ByRound> alternatives) {
+  std::vector<std::array<double, 2>> halves;  // of each alternative that has both
+  for (const ByRound& one : alternatives) {
+    std::array<std::vector<double>, 2> us;
+    for (const auto& [round, time] : one) us[round % 2].push_back(time);
+    if (!us[0].empty() && !us[1].empty()) halves.push_back({median(us[0]), median(us[1])});
+  }
+  std::vector<double> regrets;
+  for (const std::size_t chooses : {0, 1}) {
+    if (halves.size() < 2) break;
+    const std::size_t times = 1 - chooses;
+    const auto least = [&](std::size_t half) {
+      return *std::ranges::min_element(halves, {}, [=](const auto& one) { return one[half]; });
+    };
+    regrets.push_back(least(chooses)[times] / least(times)[times] - 1);
+  }
+  return regrets;
+}
 
 Estimate cross_validated_regret(std::span<const ByRound> alternatives, std::size_t chosen) {
   ByVisit ratios;

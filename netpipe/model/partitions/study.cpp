@@ -208,6 +208,10 @@ void study(PartitionStudy& s, const Sizes& sizes, const std::vector<MeasuredCost
   const char* const sources[] = {"discrete events with measured costs, nothing fitted to whole runs",
                                  "(4) and (7), fitted to the other sizes", "Gomez-Luna et al. 2012, as their Table I",
                                  "no streams"};
+  std::vector<double> measuring;
+  for (const PartitionRow& row : s.rows)
+    for (const double regret : regrets_of_measuring(row.us_by_round)) measuring.push_back(regret);
+  s.measuring = spread_of(std::move(measuring));
   for (std::size_t m = 0; m < std::size(sources); ++m) s.models.push_back(score_of(sources[m], s.rows, m));
 }
 
