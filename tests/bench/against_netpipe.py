@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Messages between two ranks, by npgpu and by NetPIPE's own NPmpi, in turn.
 
-    against_netpipe.py NPGPU NPMPI [--rounds 7] [--sizes 8,4096,1048576,16777216] [--mpirun "mpirun -n 2"]
+    against_netpipe.py NPGPU NPMPI [--rounds 7] [--sizes 8,4096,1048576,16777216] [--pattern pingpong]
+                       [--mpirun "mpirun -n 2"]
 
 Both post their receives early, have as many repeats in a trial (such that it takes some 0.1 s), seven trials, and print
-the average of these; the table has medians over rounds, of the time one way. NetPIPE's executable is built by whoever runs this; NetPIPE 5 prints the
-average rate with three decimals, which is what its time is taken from."""
+the average of these; the table has medians over rounds, of the time one way. In a pingpong npgpu's second rank returns what it has just received, and NetPIPE's a buffer that
+nobody writes to, which caches of both ranks may hold; in a stream there is no such difference. NetPIPE's executable is
+built by whoever runs this; NetPIPE 5 prints the average rate with three decimals, which is what its time is taken
+from."""
 import argparse
 import os
 import shlex
@@ -18,6 +21,7 @@ parser.add_argument("npgpu", type=os.path.abspath)
 parser.add_argument("npmpi", type=os.path.abspath)
 parser.add_argument("--rounds", type=int, default=7)
 parser.add_argument("--sizes", default="8,4096,1048576,16777216")
+parser.add_argument("--pattern", choices=["pingpong", "stream"], default="pingpong")
 parser.add_argument("--mpirun", default="mpirun -n 2")
 given = parser.parse_args()
 sizes = [int(size) for size in given.sizes.split(",")]
@@ -46,15 +50,15 @@ def repeats(size):
 
 
 def by_npgpu(where, size):
-    run(where, given.npgpu, "transfer", "--module", "mpi", "--async", "--schedule", "classic", "--sizes", size,
-        "--repeats", repeats(size), "--wait-quiet", "0", "--quiet", "--force", "--output", "bench.h5")
+    run(where, given.npgpu, "transfer", "--module", "mpi", "--async", "--pattern", given.pattern, "--schedule", "classic",
+        "--sizes", size, "--repeats", repeats(size), "--wait-quiet", "0", "--quiet", "--force", "--output", "bench.h5")
     return average_us(subprocess.run([given.npgpu, "export", "bench-rank0.h5", "--format", "npout"], cwd=where,
                                      capture_output=True, text=True, check=True).stdout, size)
 
 
 def by_netpipe(where, size):
     run(where, given.npmpi, "--end", size, "--start", size, "--pert", 0, "--repeats", repeats(size),
-        "-o", "np.out")
+        *["--stream"] * (given.pattern == "stream"), "-o", "np.out")
     with open(os.path.join(where, "np.out"), encoding="ascii") as file:
         return average_us(file.read(), size)
 
