@@ -7,6 +7,7 @@ import glob
 import importlib.util
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -138,12 +139,26 @@ def installed(build, place):
     check(os.path.realpath(found) == os.path.realpath(f"{prefix}/bin/npgpu"), f"the package found '{found}'")
 
 
+def c_library(build):
+    """A wheel that is built on Debian 12 (glibc 2.36) runs where README says. hypot() of math.h alone asks for 2.35."""
+    said = re.search(r"glibc ([\d.]+) or later", text_of("README.md"))[1]
+    check(f"manylinux_{said.replace('.', '_')}_x86_64.whl" in text_of("README.md"), f"README's wheel is not for glibc {said}")
+    if not shutil.which("objdump") or platform.libc_ver()[1] != "2.36":
+        return "objdump is missing, or this is not Debian 12: what the program asks of the C library was not looked at"
+    symbols = run("objdump", "-T", os.path.join(build, "npgpu")).stdout
+    number = lambda version: [int(part) for part in version.split(".")]
+    newer = {name for version, name in re.findall(r"\(?GLIBC_([\d.]+)\)?\s+(\w+)$", symbols, re.M)
+             if number(version) > number(said)}
+    check(len(symbols.splitlines()) > 100, f"objdump lists no symbols: {symbols[:200]}")
+    check(not newer, f"the program asks for a C library after {said}: {', '.join(sorted(newer))}")
+
+
 def main(build):
     version = versions()
     options()
     packages()
     spack()
-    skipped = [conda(), dockerfile(), easyconfig()]
+    skipped = [conda(), dockerfile(), easyconfig(), c_library(build)]
     with tempfile.TemporaryDirectory() as place:
         skipped.append(python_package(version, place))
         installed(build, place)

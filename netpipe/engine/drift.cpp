@@ -123,7 +123,8 @@ void set_drifts(Trace& trace) {
       const TimeClass time_class = class_of(series.question);
       series.drift = drifts[static_cast<std::size_t>(time_class)];
       if (time_class == TimeClass::kernels && !series.simulated)
-        for (double& share : series.drift.share) share = std::hypot(share, clock_from_run_to_run);
+        for (double& share : series.drift.share)
+          share = std::sqrt(share * share + clock_from_run_to_run * clock_from_run_to_run);
     }
   });
 }
