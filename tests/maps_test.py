@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""README's map of folders is the tree, every path that README and CONTRIBUTING name is there, and the lines of sources
-that docs link to hold what is written behind the link.
+"""README's map of folders is the tree, every path that README, CONTRIBUTING and docs name is there, and the lines of
+sources that docs link to hold what is written behind the link.
 
     maps_test.py           says what is wrong
     maps_test.py --mend    and corrects the numbers of lines
@@ -36,9 +36,18 @@ tree = (folders(".") - {"include", "netpipe"}) | {"include/npgpu"} | folders("ne
 failures += [f"README.md's map has no {folder}" for folder in sorted(tree - mapped)]
 failures += [f"README.md's map has {folder}, which the tree does not have" for folder in sorted(mapped - tree)]
 checked = 0
-for name in ("README.md", "CONTRIBUTING.md"):
+for name in ("README.md", "CONTRIBUTING.md", *glob.glob("docs/*.md", root_dir=ROOT)):
     text = text_of(name)
-    named = re.findall(r"`([\w.<>*-]+(?:/[\w.<>*-]+)+)`", text) + re.findall(r"\]\(([\w./-]+)\)", text)
+    named = re.findall(r"`([\w.<>*-]+(?:/[\w.<>*-]+)+)`", text)
+    # A link is from where the page is; to a heading of another page, its words with hyphens.
+    for path, anchor in re.findall(r"\]\(([\w./-]+)(#[\w-]+)?\)", text):
+        target = os.path.normpath(os.path.join(os.path.dirname(name), path))
+        named.append(target)
+        if anchor and target.endswith(".md") and there(target):
+            headings = {"#" + re.sub(r"[^\w -]", "", line).strip().lower().replace(" ", "-")
+                        for line in re.findall(r"^#+ (.*)", text_of(target), re.M)}
+            if anchor not in headings:
+                failures.append(f"{name} links to {target}{anchor}, which has {sorted(headings)}")
     for path in named:
         if path.startswith(("build/", "npgpu/", "share/")):  # not of the source tree
             continue

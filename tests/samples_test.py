@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""README shows what the program prints: every line of its samples that come from kept traces is printed today.
+"""README and docs show what the program prints: every line of their samples that come from kept traces is printed today.
 
     samples_test.py NPGPU
 """
+import glob
 import os
 import re
 import subprocess
@@ -11,7 +12,8 @@ import tempfile
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 PROGRAM = os.path.abspath(sys.argv[1])
-README = open(os.path.join(ROOT, "README.md"), encoding="utf-8").read()
+PAGES = "\n\n".join(open(path, encoding="utf-8").read() for path in
+                    [os.path.join(ROOT, "README.md"), *sorted(glob.glob(os.path.join(ROOT, "docs/*.md")))])
 # A block that names no command, by its first line.
 WITHOUT_COMMAND = {"NVIDIA H200 on vm": "report data/traces/h200_rounds.h5 --overview",
                    "derived parameters of cuda:0 (NVIDIA H200)": "derive data/traces/h200_probes.h5"}
@@ -40,13 +42,13 @@ def compare(command, lines, folder):
         # A table that is shown in part may be narrower, as its columns fit its rows.
         same = [i for i in range(place, len(output)) if output[i].split() == line.split()]
         if not same:
-            failures.append(f"npgpu {command}: does not print, where README has it:\n    {line}")
+            failures.append(f"npgpu {command}: does not print, where a page has it:\n    {line}")
             continue
         place = same[0] + 1
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for block in re.findall(r"(?:^    .*\n|^\n(?=    ))+", README, re.M):
+    for block in re.findall(r"(?:^    .*\n|^\n(?=    ))+", PAGES, re.M):
         lines = [line[4:].rstrip() for line in block.strip("\n").split("\n")]
         first = lines[0]
         for start, command in WITHOUT_COMMAND.items():
