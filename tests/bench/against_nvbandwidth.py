@@ -3,8 +3,9 @@
 
     against_nvbandwidth.py build/default/npgpu /path/to/nvbandwidth [--rounds 5]
 
-On one GPU: copies to, from and within it. On several, also each of nvbandwidth's cases between GPUs and of many at once,
-against `npgpu matrix`. nvbandwidth (https://github.com/NVIDIA/nvbandwidth) is not part of npgpu; build it from its own
+On the first GPU: copies to, from and within it, by copy engines, over a whole run of `npgpu transfer`. Then each of
+nvbandwidth's cases that has a counterpart in `npgpu matrix`: copies of the host by engines and by kernels, one way and both,
+latencies, and where there are several GPUs those between them and of many at once. nvbandwidth (https://github.com/NVIDIA/nvbandwidth) is not part of npgpu; build it from its own
 sources.
 """
 import argparse
@@ -131,7 +132,7 @@ def compare_node(options, folder, ids):
             if name in figures and value is not None:
                 mine.setdefault(name, []).append(figures[name])
                 peer.setdefault(name, []).append(value)
-    print(f"\n{len(ids)} GPUs, {options.rounds} rounds alternating: npgpu matrix ({statistics.median(took):.0f} s a round) "
+    print(f"\nGPUs: {len(ids)}, {options.rounds} rounds alternating: npgpu matrix ({statistics.median(took):.0f} s a round) "
           f"and nvbandwidth ({options.mebibytes} MiB); GB/s, mean of the cells; latencies in ns")
     show(mine, peer, 46)
 
@@ -174,14 +175,13 @@ def main():
     parser.add_argument("nvbandwidth")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--mebibytes", type=int, default=512)
-    parser.add_argument("--only-node", action="store_true", help="leave out the comparison on the first GPU alone")
+    parser.add_argument("--only-node", action="store_true", help="leave out the first comparison, of the first GPU alone")
     options = parser.parse_args()
     ids = gpus(options.npgpu)
     with tempfile.TemporaryDirectory() as folder:
-        if not (options.only_node and len(ids) > 1):
+        if not options.only_node:
             compare_one(options, folder)
-        if len(ids) > 1:
-            compare_node(options, folder, ids)
+        compare_node(options, folder, ids)
 
 
 main()
