@@ -209,6 +209,20 @@ TEST_CASE("blocks stay on the multiprocessor where they were placed") {
   CHECK(total_ms(2) == doctest::Approx(0.8 + 1 + 1));
 }
 
+// 4 multiprocessors. Two blocks on one take 4 ms and more, the more pairs there are; one alone takes 1 ms, so that the
+// pairs go on by themselves.
+TEST_CASE("a kernel alone takes what the curve says for its blocks, also while only some multiprocessors are busy") {
+  Job job{.kernel = Seconds{1}, .slots = 8};
+  job.block_time = Curve({{1, Seconds{1e-3}}, {4, Seconds{1e-3}}, {5, Seconds{4e-3}}, {8, Seconds{7e-3}}});
+  job.multiprocessors = 4;
+  for (const std::uint64_t blocks : {1u, 4u, 5u, 6u, 7u, 8u}) {
+    CAPTURE(blocks);
+    job.blocks = blocks;
+    CHECK(model::BlockServer::time_alone(job) ==
+          doctest::Approx(job.block_time(static_cast<double>(blocks)).count()).epsilon(1e-9));
+  }
+}
+
 // 5 multiprocessors, and a chunk of 2 blocks each 0.35 ms; times as above. The third finds one that is idle, and shares
 // the first with the first chunk. When the fourth comes, the second has just become idle: it gets the fourth's first
 // block, and then, as the first in order of those with one, its other as well. Both take 3 ms, though others are nearly

@@ -27,7 +27,7 @@ void BlockServer::reset(const Curve& time, std::uint64_t slots, std::uint64_t mu
   alike_.assign(abreast_ + 1, {});
   alone_ = std::max(shortest, (*time_)(1).count());
   gap_ = gap;
-  at_ = free_ = weights_ = 0;
+  at_ = free_ = 0;
   there_ = 0;
   entering_ = next_ = never;
   room_since_ = -never;
@@ -42,11 +42,19 @@ void BlockServer::pass(double now) {
 void BlockServer::take(std::size_t group) {
   Group& g = groups_[group];
   const double done = alike_[g.going].done - g.since;
-  for (Block& b : std::span(g.blocks).first(g.going)) {
-    b.left -= done;
-    weights_ -= b.weight * static_cast<double>(g.multiprocessors);
-  }
+  for (Block& b : std::span(g.blocks).first(g.going)) b.left -= done;
+  load(g, -1);
   by_blocks_.erase({g.blocks.size(), g.first, group});
+}
+
+// Each of its multiprocessors counts once for the first block that goes there, once for the second, and so on; less for
+// parts of blocks.
+void BlockServer::load(const Group& g, double sign) {
+  double weights = 0;
+  for (const Block& b : std::span(g.blocks).first(g.going)) weights += b.weight;
+  for (std::size_t k = 1; k <= g.going; ++k)
+    alike_[k].load +=
+        sign * static_cast<double>(g.multiprocessors) * std::clamp(weights - static_cast<double>(k - 1), 0.0, 1.0);
 }
 
 void BlockServer::put_back(std::size_t group) {
@@ -58,10 +66,8 @@ void BlockServer::put_back(std::size_t group) {
   g.since = alike_[g.going].done;
   if (g.going == 0) return;
   double least = never;
-  for (const Block& b : std::span(g.blocks).first(g.going)) {
-    least = std::min(least, b.left);
-    weights_ += b.weight * static_cast<double>(g.multiprocessors);
-  }
+  for (const Block& b : std::span(g.blocks).first(g.going)) least = std::min(least, b.left);
+  load(g, 1);
   std::vector<End>& ends = alike_[g.going].ends;
   ends.push_back({g.since + least, group, g.changes});
   std::ranges::push_heap(ends, std::greater{}, &End::done);
@@ -137,15 +143,15 @@ void BlockServer::fill(double now) {
   free_ = there_ == slots_ || entering_ != never ? never : std::min(free_, now);
 }
 
-// Where k blocks go on a multiprocessor they take as long as the curve has it for so many on the device as there are,
-// but for no fewer than would give one of them k, and for no more than would give each of them k.
+// The curve is of kernels alone on the device: so many blocks that some multiprocessors have k, and all others k - 1,
+// which are done sooner. So where k blocks go on a multiprocessor they take as long as the curve has it for as many
+// multiprocessors with k, whatever the others have; and a kernel alone takes what the curve says.
 void BlockServer::set_paces() {
   const auto all = static_cast<double>(multiprocessors_);
-  for (std::size_t k = 1; k < alike_.size(); ++k) {
-    const auto on_each = static_cast<double>(k);
-    const double least = k == 1 ? 1 : (on_each - 1) * all + 1;
-    alike_[k].pace = 1 / std::max(shortest, (*time_)(std::clamp(weights_, least, on_each * all)).count());
-  }
+  for (std::size_t k = 1; k < alike_.size(); ++k)
+    alike_[k].pace =
+        1 /
+        std::max(shortest, (*time_)(static_cast<double>(k - 1) * all + std::clamp(alike_[k].load, 1.0, all)).count());
 }
 
 void BlockServer::find_next(double now) {

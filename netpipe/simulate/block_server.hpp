@@ -1,5 +1,5 @@
 // Kernels whose blocks share the device, block by block. Each block is placed on a multiprocessor and stays there; how
-// long it takes depends on how many are on its multiprocessor, and on the whole device.
+// long it takes depends on how many are on its multiprocessor, and on how many multiprocessors have as many.
 //
 // Blocks are placed as room comes free, all of one kernel before those of the next, each on the multiprocessor that has
 // the fewest; of several, on the first in an order that never changes. On H200s (132 multiprocessors), where each block
@@ -70,6 +70,7 @@ class BlockServer {
   // Where equally many blocks go, they are at the same pace, and their work is counted for all together.
   struct Alike {
     double done = 0, pace = 0;  // what a block has done that was there from the beginning
+    double load = 0;            // multiprocessors where as many or more go
     std::vector<End> ends;      // heap, the first on top; what has changed since does not count
   };
 
@@ -79,6 +80,7 @@ class BlockServer {
   void place(Kernel&);
   void take(std::size_t group);      // before it changes
   void put_back(std::size_t group);  // afterwards
+  void load(const Group&, double sign);
   void join_idle(std::size_t group);
   std::size_t split(std::size_t group, std::uint64_t multiprocessors);
   const End* first_end(Alike&);
@@ -87,8 +89,8 @@ class BlockServer {
 
   const Curve* time_ = nullptr;
   std::uint64_t slots_ = 0, multiprocessors_ = 0, abreast_ = 0, there_ = 0;  // there: blocks on the device
-  double gap_ = 0, alone_ = 0, at_ = 0, weights_ = 0;                        // weights: of the blocks that go
-  double entering_ = never;                                                  // when the last kernel's blocks go in
+  double gap_ = 0, alone_ = 0, at_ = 0;
+  double entering_ = never;  // when the last kernel's blocks go in
   double free_ = 0, room_since_ = -never, next_ = never;
   std::deque<Kernel> kernels_;  // in the order of their starts
   std::vector<Group> groups_;
