@@ -281,8 +281,8 @@ std::vector<JobSummary> CostMeasuring::small_chunks() const {
 
 // A copy out that follows a kernel keeps its engine for longer than those that follow each other in one stream: by 0.3
 // to 0.5 us on H200s, in eleven runs and at all sizes from 128 bytes to 64 KiB. It shows in what such jobs still take
-// when the host has made its calls, so each is simulated with the calls that it had. Of a few streams less is seen than
-// scatters.
+// when the host has made its calls, so each is simulated with the calls that it had. With fewer streams
+// scatter hides it.
 void CostMeasuring::gap_behind_kernel() {
   constexpr std::uint32_t least_streams = 4;
   constexpr double most_us = 10;
