@@ -97,6 +97,23 @@ TEST_CASE("in full, every workload with its times and how far the prediction is 
             "    1:300.0 us +0.0 %, 2:200.0 us +5.0 %, 4:160.0 us -5.0 %\n"));
 }
 
+TEST_CASE("how fast the host was, and what measuring costs, are said where they are known") {
+  Evaluation e = made();
+  CHECK_FALSE(has(text(e, Detail::brief), "The host's calls"));
+  CHECK_FALSE(has(text(e, Detail::brief), "Measuring in place of predicting"));
+  e.calls = {1.0625, 1.05, 1.07, "1", ""};
+  e.measuring = {0.001, 0.0284, 0.1};
+  const std::string told = text(e, Detail::brief);
+  CAPTURE(told);
+  CHECK(has(told, "The host's calls took 1.06 times as long as the costs say (1.05 .. 1.07)"));
+  CHECK(has(told, "0.10 % in the median and 2.84 % at the"));
+  std::ostringstream out;
+  evaluation_json(out, e);
+  const Json json = Json::parse(out.str());
+  CHECK(json["calls_over_costs"] == Json{{"value", 1.0625}, {"low", 1.05}, {"high", 1.07}});
+  CHECK(json["measuring"] == Json{{"median", 0.001}, {"p95", 0.0284}, {"most", 0.1}});
+}
+
 TEST_CASE("a simulated device is called so") {
   Evaluation e = made();
   e.simulated = true;

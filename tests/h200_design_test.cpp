@@ -88,6 +88,9 @@ TEST_CASE("a real H200: blocks stay on the multiprocessor where they were placed
   CHECK(e.calls.value == doctest::Approx(0.95).epsilon(0.01));
   REQUIRE(e.models.at(1).model == "simulator, host as it was");
   CHECK(e.models[1].error.p95 <= 0.08);
+  const auto as_fast = stream_costs(kept("h200_run_b.h5"));  // of a host with calls as fast as these jobs'
+  REQUIRE(as_fast.size() == 1);
+  CHECK(evaluate(workloads_of(kept("h200_placed_design.h5")), as_fast[0]).models.front().error.p95 <= 0.07);
   const auto found =
       std::ranges::find(e.workloads, 131u * 2048u, [](const WorkloadScore& w) { return w.workload.job.kernel_bytes; });
   REQUIRE(found != e.workloads.end());

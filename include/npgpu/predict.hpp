@@ -212,8 +212,8 @@ struct Evaluation {
   std::vector<ModelScore> models;     // the simulator first
   // The host's time for the calls of the split workloads, over what the costs say: the median. Where the host was
   // slower or faster than when the costs were measured, predictions of short jobs are off by as much.
-  Estimate calls;
-  Spread measuring;  // see regrets_of_measuring(); NaN where jobs were measured in one round
+  Estimate calls{};
+  Spread measuring{};  // see regrets_of_measuring(); NaN where jobs were measured in one round
 };
 // Throws Error(usage) if there is neither a workload nor another.
 Evaluation evaluate(std::span<const MeasuredWorkload>, const MeasuredCosts&,

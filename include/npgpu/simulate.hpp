@@ -122,8 +122,9 @@ struct StreamCosts {
   // By how much the gap of a copy is longer that starts while the other engine is at work: slope over n of n chunks
   // copied in and out, each in its own stream, less what all else makes of it.
   Seconds duplex_extra_gap{0};
-  // By how much the gap of a copy out is longer that follows a kernel in its stream: what time is left of small chunks
-  // copied in, computed and copied out, each in its own stream, beside what all else makes of it.
+  // By how much longer the gap of a copy out is that follows a kernel in its stream. Measured with small chunks that
+  // are copied in, computed and copied out, each in its own stream: the rest of their time, which no other cost
+  // explains.
   Seconds gap_behind_kernel{0};
   int copy_engines = 2;  // 1: both directions share it
   Queues queues{};       // Q, CUDA_DEVICE_MAX_CONNECTIONS

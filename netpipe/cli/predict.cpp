@@ -88,7 +88,7 @@ int print_evaluation(const Options& options, const Trace& trace, const MeasuredC
   // A file of nothing but chunks in turn scores no model.
   const bool scores = !in_turn.splits || !workloads_of(measured).empty();
   const Evaluation evaluation = scores ? evaluation_of(options, measured, costs, options.on("json"))
-                                       : Evaluation{costs.device_name, costs.simulated, {}, {}, {}, {}, {}};
+                                       : Evaluation{costs.device_name, costs.simulated, {}, {}, {}};
   const auto as_graphs = graph_workloads_of(measured);
   const auto graphs = costs.graph && !as_graphs.empty() ? compare_graphs(workloads_of(measured), as_graphs, costs)
                                                         : std::vector<GraphComparison>{};

@@ -1,6 +1,5 @@
 #include "netpipe/ranks/lifeline.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "npgpu/clock.hpp"

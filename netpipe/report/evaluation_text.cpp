@@ -62,10 +62,10 @@ void evaluation_text(std::ostream& out, const Evaluation& e, Detail detail, cons
       "workloads except the one they predict.");
   page.note_left_out(table);
   if (std::isfinite(e.calls.value))
-    page.note(
-        fmt::format("The host's calls took {:.2f} times what the costs say ({:.2f} .. {:.2f}): the simulator's "
-                    "predictions of short jobs are off by as much. 'host as it was' are those with calls as slow.",
-                    e.calls.value, e.calls.low, e.calls.high));
+    page.note(fmt::format(
+        "The host's calls took {:.2f} times as long as the costs say ({:.2f} .. {:.2f}), and predictions of "
+        "short jobs are off by as much. 'host as it was' charges each call that much more or less.",
+        e.calls.value, e.calls.low, e.calls.high));
   without_luck(page, e);
   by_length(page, e);
   if (detail == Detail::full)

@@ -30,10 +30,11 @@ void cross_validated_text(Page& page, const std::string& what, const std::vector
       what + " whose 95 % interval is above 0.");
   page.note_left_out(table);
   if (std::isfinite(measuring.median))
-    page.note(fmt::format(
-        "Measuring in place of predicting: the best number of every other round costs {} % in the rounds between, {} % "
-        "at the 95th percentile, over the best there. So much of a regret is noise.",
-        percent_cell(measuring.median), percent_cell(measuring.p95)));
+    page.note(
+        fmt::format("Measuring in place of predicting: every other round chooses the best number. In the rounds "
+                    "between, its regret "
+                    "is {} % in the median and {} % at the 95th percentile; noise alone causes that.",
+                    percent_cell(measuring.median), percent_cell(measuring.p95)));
 }
 
 Json spread_json(const Spread& s) {

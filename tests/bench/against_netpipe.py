@@ -5,10 +5,10 @@
                        [--mpirun "mpirun -n 2"]
 
 Both post their receives early, have as many repeats in a trial (such that it takes some 0.1 s), seven trials, and print
-the average of these; the table has medians over rounds, of the time one way. In a pingpong npgpu's second rank returns what it has just received, and NetPIPE's a buffer that
-nobody writes to, which caches of both ranks may hold; in a stream there is no such difference. NetPIPE's executable is
-built by whoever runs this; NetPIPE 5 prints the average rate with three decimals, which is what its time is taken
-from."""
+the average of these; the table has medians over rounds, of the time one way. In a pingpong npgpu's second rank returns
+what it has just received. NetPIPE's returns a buffer that nobody writes to, so that the caches of both ranks may hold
+it. In a stream there is no such difference. NetPIPE's executable is built by whoever runs this; NetPIPE 5 prints the
+average rate with three decimals, which is what its time is taken from."""
 import argparse
 import os
 import shlex

@@ -50,9 +50,9 @@ def causes(found):
     return {f["explanations"][0]["cause"] if f["explanations"] else f"none for {f['metric']}" for f in bad(found)}
 
 
-def seeded(at, like, seed):
+def seeded(at, like, seed, **more):
     path = os.path.join(at, f"{os.path.basename(like)[:-5]}-{seed}.json")
-    json.dump({"like": like, "noise": {"seed": seed}}, open(path, "w"))
+    json.dump({"like": like, "noise": {"seed": seed}, **more}, open(path, "w"))
     return f"sim:{path}"
 
 
@@ -195,9 +195,7 @@ def references(at):
     good, text = os.path.join(at, "good.h5"), os.path.join(at, "good.json")
 
     def link(rate, seed):
-        path = os.path.join(at, f"link-{rate}-{seed}.json")
-        json.dump({"like": HEALTHY, "noise": {"seed": seed}, "links": {"h2d": {"pinned": {"rate_gb_s": rate}}}}, open(path, "w"))
-        return f"sim:{path}"
+        return seeded(at, HEALTHY, seed, links={"h2d": {"pinned": {"rate_gb_s": rate}}})
 
     done = run("check", "--device", link(58.5, 21), "-o", good, "--json")
     open(text, "w").write(done.out)
