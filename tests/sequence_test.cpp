@@ -62,6 +62,7 @@ TEST_CASE("one job alone is what the other simulator says, split or not, with al
   costs.duplex_slowdown_h2d = 1.06;
   costs.duplex_slowdown_d2h = 1.09;
   costs.duplex_extra_gap = Seconds{0.5e-6};
+  costs.gap_ahead_of_kernel = Seconds{1.1e-6};
   costs.gap_behind_kernel = Seconds{0.4e-6};
   for (const int engines : {1, 2})
     for (const Compute compute : {Compute::shared, Compute::serial})

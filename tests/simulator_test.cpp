@@ -264,6 +264,44 @@ TEST_CASE("what is issued late is spared the latency, where it is of those that 
   CHECK(total_ms() == doctest::Approx(2 + 2 + 1));  // nor does the host wait for a latency that nothing was charged
 }
 
+TEST_CASE("a copy in that a kernel follows keeps its engine after its end, and its own kernel does not wait for that") {
+  MadeJob m = made(ms(3, 0.75, 0.75), 3);
+  const auto longer_ms = [&](Order order) {
+    StreamCosts with = m.costs;
+    with.gap_ahead_of_kernel = Seconds{0.25e-3};
+    return (simulate_total(m.job, 3, with, order).total - simulate_total(m.job, 3, m.costs, order).total).count() * 1e3;
+  };
+  CHECK(longer_ms(Order::breadth_first) ==
+        doctest::Approx(0.5));  // after the first two; the third kernel starts at once
+  CHECK(longer_ms(Order::depth_first) == doctest::Approx(0.5));
+  CHECK(longer_ms(Order::independent) == doctest::Approx(0));  // no kernel follows it
+  m.costs.issue.h2d = Seconds{3.5e-3};                         // the engine has been free for longer than that
+  CHECK(longer_ms(Order::depth_first) == doctest::Approx(0));
+  m.costs.issue.h2d = Seconds{0};
+  m.job.kernel = Seconds{0};
+  m.job.blocks = 0;
+  CHECK(longer_ms(Order::breadth_first) == doctest::Approx(0));
+}
+
+// Blocks of four warps, of which each takes 1 ms. Ten warps in three chunks are four warps in one of them.
+TEST_CASE("a part of a block has whole warps") {
+  Job job{.kernel = Seconds{4e-3}, .blocks = 3, .slots = 8};
+  job.block_time = Curve(
+      {{0.25, Seconds{1e-3}}, {0.5, Seconds{2e-3}}, {0.75, Seconds{3e-3}}, {1, Seconds{4e-3}}, {8, Seconds{4e-3}}});
+  job.last_block = 0.5;
+  job.multiprocessors = 8;
+  StreamCosts costs;
+  costs.compute = Compute::slots;
+  const auto total_ms = [&](std::uint32_t n) {
+    return simulate_total(job, n, costs, Order::breadth_first).total.count() * 1e3;
+  };
+  CHECK(total_ms(4) == doctest::Approx(2.5));
+  job.warp = 0.25;
+  CHECK(total_ms(4) == doctest::Approx(3));
+  CHECK(total_ms(5) == doctest::Approx(2));  // two warps each: nothing to round
+  CHECK(total_ms(8) == doctest::Approx(2));
+}
+
 TEST_CASE("a copy out behind a kernel keeps its engine for longer, another one does not") {
   MadeJob m = made(ms(1, 1, 2), 2);  // the second copy out waits for the first
   const auto longer_ms = [&](Order order) {

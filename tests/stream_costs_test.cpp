@@ -3,6 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "npgpu/error.hpp"
 #include "npgpu/predict.hpp"
@@ -120,6 +123,57 @@ TEST_CASE("rates and slow-downs rest on every time that shows them, not on one")
     CHECK(m.costs.duplex_slowdown_h2d == doctest::Approx(1.060699).epsilon(0.035));
     CHECK(m.costs.duplex_slowdown_d2h == doctest::Approx(1.093707).epsilon(0.02));
   }
+}
+
+// Of chunks of 512 KiB with a kernel each the times are those that the simulator has with such a gap.
+TEST_CASE("the gap ahead of a kernel is found in what one chunk more costs") {
+  const MeasuredCosts& m = odd_costs();
+  CHECK(us(m.costs.gap_ahead_of_kernel) < 0.05);
+  StreamCosts costs = m.costs;
+  costs.gap_ahead_of_kernel = Seconds{1.3e-6};
+  Trace trace = odd_trace();
+  std::size_t changed = 0;
+  for (JobSeries& series : trace.of<Jobs>()) {
+    const JobCase& c = series.question;
+    if (c.workload != Workload::increment || c.gating != Gating::open || c.order != Order::breadth_first) continue;
+    for (const auto& visit : series.visits) {
+      const JobShape& j = visit.axes;
+      if (j.chunks != j.streams || j.bytes_in != j.chunks * 512 * KiB || j.bytes_out) continue;
+      const Job job{.in_bytes = j.bytes_in, .kernel = Seconds{1e-6}};
+      for (std::size_t i = 0; i < visit.samples; ++i, ++changed)
+        series.samples[visit.first_sample + i].host_us = us(simulate_total(job, j.chunks, costs, c.order).total);
+    }
+  }
+  REQUIRE(changed > 10);
+  const MeasuredCosts found = costs_of(trace);
+  CHECK(us(found.costs.gap_ahead_of_kernel) == doctest::Approx(1.3).epsilon(0.05));
+  CHECK(parameter(found, "gap ahead of kernel").estimate.value == doctest::Approx(1.3).epsilon(0.05));
+}
+
+// Kernels of 1024 iterations: twelve warps of sixteen take 0.7 of a block's time for them.
+TEST_CASE("what a part of a block takes comes from the kernels with the most iterations") {
+  const auto share_of_12_warps = [](const Trace& trace) {
+    for (const KernelTimes& times : costs_of(trace).kernels)
+      if (times.workload == Workload::compute)
+        return (times.time_of_many(0.75) - times.time_of_few(0.75)) / (times.time_of_many(1) - times.time_of_few(1));
+    return not_measured;
+  };
+  Trace trace = odd_trace();
+  const double before = share_of_12_warps(trace);
+  CHECK(before != doctest::Approx(0.7).epsilon(0.01));
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<JobSample*>> by_shape;  // warps, iterations
+  for (JobSeries& series : trace.of<Jobs>())
+    if (series.question.workload == Workload::compute && series.question.gating == Gating::gated)
+      for (const auto& visit : series.visits)
+        if (const JobShape& j = visit.axes; j.chunks == 1 && !j.bytes_in && !j.bytes_out && j.kernel_bytes <= 16 * 128)
+          for (std::size_t i = 0; i < visit.samples; ++i)
+            by_shape[{j.kernel_bytes / 128, j.iterations}].push_back(&series.samples[visit.first_sample + i]);
+  const auto us_of = [&](std::uint64_t warps, std::uint64_t iterations) {
+    return by_shape.at({warps, iterations}).front()->device_us;
+  };
+  for (JobSample* sample : by_shape.at({12, 1024}))
+    sample->device_us = us_of(12, 1) + 0.7 * (us_of(16, 1024) - us_of(16, 1));
+  CHECK(share_of_12_warps(trace) == doctest::Approx(0.7).epsilon(0.01));
 }
 
 // Of small chunks with all three stages the times are those that the simulator has with such a gap; their calls stay.
@@ -310,8 +364,8 @@ TEST_CASE("the uncertainty of every cost that a job is charged for reaches its f
     const bool is_charged = p.cost != Cost::gate && p.cost != Cost::stream_create && p.cost != Cost::stream_destroy;
     if (!is_time || !is_charged) continue;
     CAPTURE(p.name);
-    if (p.cost == Cost::duplex_extra_gap) continue;   // these two copies never run beside each other
-    if (p.cost == Cost::gap_behind_kernel) continue;  // this device has none
+    if (p.cost == Cost::duplex_extra_gap) continue;  // these two copies never run beside each other
+    if (p.cost == Cost::gap_ahead_of_kernel || p.cost == Cost::gap_behind_kernel) continue;  // this device has none
     p.estimate.low *= 0.5;
     p.estimate.high *= 2;
     const bool hidden = p.cost == Cost::issue_d2h || p.cost == Cost::issue_kernel || p.cost == Cost::gap_kernel;

@@ -21,7 +21,7 @@ struct PipelineKernel {
   Curve of_fraction{};
   std::uint64_t blocks = 0, slots = 0;  // only where it is the only kernel of its part
   Curve block_time{};
-  double last_block = 1;
+  double last_block = 1, warp = 0;
   std::uint64_t multiprocessors = 0, abreast = 0;
 };
 

@@ -51,6 +51,7 @@ enum class Cost {
   duplex_slowdown_h2d,
   duplex_slowdown_d2h,
   duplex_extra_gap,
+  gap_ahead_of_kernel,
   gap_behind_kernel,
   blocks_at_once,
   queues_h2d,
@@ -59,14 +60,15 @@ enum class Cost {
   submit,
 };
 template <>
-inline constexpr std::array<std::string_view, 23> names_of<Cost>{
+inline constexpr std::array<std::string_view, 24> names_of<Cost>{
     // calls
     "issue h2d", "issue kernel", "issue d2h", "t_sc", "destroy",
     // copies
     "rate h2d", "gap h2d", "rate d2h", "gap d2h", "gate", "gap kernel",
     // in a stream, and together
     "latency h2d", "latency kernel", "copy engines", "duplex slow-down h2d", "duplex slow-down d2h", "duplex extra gap",
-    "gap behind kernel", "blocks at once", "queues h2d", "queues kernel", "queues d2h", "submit"};
+    "gap ahead of kernel", "gap behind kernel", "blocks at once", "queues h2d", "queues kernel", "queues d2h",
+    "submit"};
 
 struct CostParameter : Parameter {
   Cost cost;
@@ -148,10 +150,13 @@ struct MeasuredWorkload {
   std::vector<ByRound> us_by_round{};
   std::vector<double> issue_us{};  // the host's time for all calls; NaN where it was not measured
 };
-// Whole jobs (host-timed, pooled) with copies, a kernel, the unsplit job and at least three ways of splitting it.
+// Whole jobs (host-timed, pooled) with copies, a kernel, the unsplit job and at least three ways of splitting it. Times
+// that others disturbed are left out.
 std::vector<MeasuredWorkload> workloads_of(const Trace&);
 // Those with the unsplit job, but fewer counts of streams, or with streams made for the job: they are in no score.
 std::vector<MeasuredWorkload> other_workloads_of(const Trace&);
+// How many times of whole jobs were left out of all these lists.
+std::size_t disturbed_times(const Trace&);
 // As workloads_of(), of jobs that were launched as graphs. They are in no score either; see npgpu/graphs.hpp.
 std::vector<MeasuredWorkload> graph_workloads_of(const Trace&);
 
@@ -213,7 +218,8 @@ struct Evaluation {
   // The host's time for the calls of the split workloads, over what the costs say: the median. Where the host was
   // slower or faster than when the costs were measured, predictions of short jobs are off by as much.
   Estimate calls{};
-  Spread measuring{};  // see regrets_of_measuring(); NaN where jobs were measured in one round
+  Spread measuring{};         // see regrets_of_measuring(); NaN where jobs were measured in one round
+  std::size_t disturbed = 0;  // times that are in none of it: see disturbed_times(), which evaluate() cannot ask
 };
 // Throws Error(usage) if there is neither a workload nor another.
 Evaluation evaluate(std::span<const MeasuredWorkload>, const MeasuredCosts&,

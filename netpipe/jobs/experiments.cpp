@@ -121,9 +121,10 @@ std::vector<JobStep> overheads_experiment(const std::string& device) {
     for (const std::uint64_t rounds : {1, 64})
       for (const JobCase& c : {increment, memory, compute})
         list.add(c, {.kernel_bytes = 60 * MiB / n / line * line, .iterations = rounds});
-  // Less than a block of 512 threads: a warp, and around each warp that every scheduler of a multiprocessor gets.
+  // Less than a block of 512 threads: a warp, and around each warp that every scheduler of a multiprocessor gets. Also
+  // for longer: of 64 iterations that few threads make in 2 us, what else a kernel does is a part that shows.
   for (const std::uint64_t warps : {1, 4, 5, 8, 9, 12, 13, 16})
-    for (const std::uint64_t rounds : {1, 64})
+    for (const std::uint64_t rounds : {1, 64, 1024})
       for (const JobCase& c : {increment, memory, compute})
         list.add(c, {.kernel_bytes = warps * line, .iterations = rounds});
   // And cut into as many, in one stream and in a stream each: whether parts run beside each other.
@@ -193,6 +194,9 @@ std::vector<JobStep> overheads_experiment(const std::string& device) {
         calls,
         {.bytes_in = bytes, .bytes_out = bytes, .kernel_bytes = n * line, .iterations = 1, .chunks = n, .streams = n});
   }
+  // Copies in and next to no kernel: so large that the host is ready with its calls before, also on a busy core.
+  for (const std::uint32_t n : {3u, 5u, 9u, 13u, 17u, 21u, 25u})
+    list.add(calls, {.bytes_in = n * 512 * KiB, .kernel_bytes = n * line, .iterations = 1, .chunks = n, .streams = n});
 
   // Hardware queues, a part at a time: is the last of n streams held up while all others wait behind a gate?
   JobCase free_copies = copies, free_kernels = increment;

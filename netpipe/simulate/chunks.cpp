@@ -28,6 +28,7 @@ void check(std::uint32_t n, const StreamCosts& costs) {
   must_be_times(costs.gap, "gap");
   must_be_times(costs.latency, "latency");
   must_be_time(costs.duplex_extra_gap, "the gap beside the other engine");
+  must_be_time(costs.gap_ahead_of_kernel, "the gap ahead of a kernel");
   must_be_time(costs.gap_behind_kernel, "the gap behind a kernel");
   must_be_time(costs.submit, "the time to submit");
   must_be_time(costs.graph_launch, "the cost of launching a graph");
@@ -82,6 +83,13 @@ namespace model {
 
 namespace {
 
+// Some chunks have a warp more than others; they end last. So each is taken for one of those.
+double of_whole_warps(double blocks, double warp) {
+  if (warp <= 0) return blocks;
+  constexpr double same = 1e-9;
+  return std::ceil(blocks / warp - same) * warp;
+}
+
 // How the kernel divides, whether of a job or of a pipeline's stage.
 template <class Kernel>
 void divide_kernel(Chunks& c, const Kernel& kernel, Seconds time, const Curve& of_fraction, std::uint32_t n) {
@@ -99,7 +107,7 @@ void divide_kernel(Chunks& c, const Kernel& kernel, Seconds time, const Curve& o
     c.block = c.kernel / waves;
     if (!kernel.block_time.empty()) {
       c.block_time = &kernel.block_time;
-      c.own_blocks = (static_cast<double>(kernel.blocks) - 1 + kernel.last_block) / n;
+      c.own_blocks = of_whole_warps((static_cast<double>(kernel.blocks) - 1 + kernel.last_block) / n, kernel.warp);
       c.multiprocessors = kernel.multiprocessors ? kernel.multiprocessors : kernel.slots;
       c.abreast = kernel.abreast;
     }
@@ -179,7 +187,7 @@ Pipeline pipeline_of(const Job& job) {
                            "kernel",
                            0,
                            {job.kernel, job.kernel_of_fraction, job.blocks, job.slots, job.block_time, job.last_block,
-                            job.multiprocessors, job.abreast}});
+                            job.warp, job.multiprocessors, job.abreast}});
   if (job.out_bytes) part.stages.push_back({Stage::d2h, "output", job.out_bytes});
   return {part};
 }

@@ -1,5 +1,6 @@
 // One or two copy engines. An operation holds its engine for a gap, which nothing slows, and then for its bytes, which
-// flow at 1/slow while the other engine is held.
+// flow at 1/slow while the other engine is held. What it does after its end keeps the next one waiting, and nothing
+// else.
 #pragma once
 
 #include <array>
@@ -14,14 +15,17 @@ class CopyEngines {
 
   void reset() { engines_ = {}; }
 
-  bool free(std::size_t engine) const { return !engines_[engine].held; }
+  bool at_work(std::size_t engine) const { return engines_[engine].held; }
+  // When the next operation may start.
+  double free_at(std::size_t engine) const { return engines_[engine].held ? never : engines_[engine].free; }
 
-  // `slow`: of this operation, beside one on the other engine.
-  void start(std::size_t engine, std::size_t operation, double gap, double transfer, double slow, double now) {
+  // `slow`: of this operation, beside one on the other engine; `after`: for how long it keeps the engine after its end.
+  void start(std::size_t engine, std::size_t operation, double gap, double transfer, double slow, double after,
+             double now) {
     Engine& e = engines_[engine];
     Engine& other = engines_[1 - engine];
     const double factor = other.held ? slow : 1;
-    e = {operation, true, slow, now + gap, transfer, factor, now + gap + transfer * factor, now, e.busy};
+    e = {operation, true, slow, now + gap, transfer, factor, now + gap + transfer * factor, now, after, 0, e.busy};
     change_pace(other, other.slow, now);
   }
 
@@ -31,6 +35,7 @@ class CopyEngines {
   std::size_t end(std::size_t engine) {
     Engine& e = engines_[engine];
     e.held = false;
+    e.free = e.end + e.after;
     e.busy += e.end - e.started;
     change_pace(engines_[1 - engine], 1, e.end);
     return e.operation;
@@ -45,6 +50,7 @@ class CopyEngines {
     double slow = 1;
     double since = 0, left = 0, factor = 1;  // from `since` on, what is `left` lasts `factor` times as long
     double end = 0, started = 0;
+    double after = 0, free = 0;
     double busy = 0;
   };
 

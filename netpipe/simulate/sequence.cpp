@@ -101,7 +101,7 @@ class Sequence {
     double time = 0, share = 1;
     double ready = 0;
     std::size_t next = none;  // in its stream
-    bool is_behind_kernel = false;
+    bool is_ahead_of_kernel = false, is_behind_kernel = false;
   };
   using Waiting =
       std::priority_queue<std::pair<double, std::size_t>, std::vector<std::pair<double, std::size_t>>, std::greater<>>;
@@ -125,7 +125,8 @@ class Sequence {
       const std::size_t index = operations_.size();
       const bool is_behind_kernel =
           stage == Stage::d2h && last[chunk] != none && operations_[last[chunk]].stage == Stage::kernel;
-      operations_.push_back({number, stage, time, c.share, host_ + costs_.submit.count(), none, is_behind_kernel});
+      operations_.push_back({number, stage, time, c.share, host_ + costs_.submit.count(), none,
+                             stage == Stage::h2d && c.has_kernel, is_behind_kernel});
       if (last[chunk] != none) operations_[last[chunk]].next = index;
       else coming_[line_of(stage)].emplace(operations_.back().ready, index);
       last[chunk] = index;
@@ -142,7 +143,8 @@ class Sequence {
     double next = std::min({copies_.next_end(0), copies_.next_end(1), device_.next_end()});
     for (const Waiting& line : coming_)
       if (!line.empty()) next = std::min(next, line.top().first);
-    if (!there_[kernel_line].empty() && device_.free_at() > now) next = std::min(next, device_.free_at());
+    for (std::size_t line = 0; line < there_.size(); ++line)
+      if (!there_[line].empty() && free_at(line) > now) next = std::min(next, free_at(line));
     return std::max(next, now);
   }
   void ended(std::size_t index, double now) {
@@ -159,19 +161,21 @@ class Sequence {
     for (std::size_t line = 0; line < coming_.size(); ++line) {
       for (; !coming_[line].empty() && coming_[line].top().first <= now; coming_[line].pop())
         there_[line].push(coming_[line].top().second);
-      while (!there_[line].empty() && (line == kernel_line ? device_.free_at() <= now : copies_.free(line))) {
+      while (!there_[line].empty() && free_at(line) <= now) {
         start(there_[line].top(), line, now);
         there_[line].pop();
       }
     }
   }
+  double free_at(std::size_t line) const { return line == kernel_line ? device_.free_at() : copies_.free_at(line); }
   void start(std::size_t index, std::size_t line, double now) {
     const Operation& o = operations_[index];
     if (line == kernel_line) return device_.start(index, o.time, o.share, now);
     const bool in = o.stage == Stage::h2d;
-    Seconds gap = costs_.gap.of(o.stage) + (copies_.free(1 - line) ? Seconds{0} : costs_.duplex_extra_gap);
+    Seconds gap = costs_.gap.of(o.stage) + (copies_.at_work(1 - line) ? costs_.duplex_extra_gap : Seconds{0});
     if (o.is_behind_kernel) gap += costs_.gap_behind_kernel;
-    copies_.start(line, index, gap.count(), o.time, in ? costs_.duplex_slowdown_h2d : costs_.duplex_slowdown_d2h, now);
+    copies_.start(line, index, gap.count(), o.time, in ? costs_.duplex_slowdown_h2d : costs_.duplex_slowdown_d2h,
+                  o.is_ahead_of_kernel ? costs_.gap_ahead_of_kernel.count() : 0, now);
   }
 
   const StreamCosts& costs_;

@@ -144,7 +144,8 @@ double Simulator::next_event(double now) const {
   double next = std::min({copies_.next_end(0), copies_.next_end(1), compute_.next_event()});
   for (std::size_t line = 0; line < 3; ++line)
     if (!lines_[line].coming.empty()) next = std::min(next, lines_[line].coming.front().first);
-  if (!lines_[compute_line].there.empty() && compute_.free_at() > now) next = std::min(next, compute_.free_at());
+  for (std::size_t line = 0; line < 3; ++line)
+    if (!lines_[line].there.empty() && free_at(line) > now) next = std::min(next, free_at(line));
   if (launched_ < launches_.size()) next = std::min(next, operations_[launches_[launched_]].issue_start);
   return std::max(next, now);
 }
@@ -187,6 +188,15 @@ void Simulator::end_all(double now) {
     if (const auto kernel = compute_.advance()) ended(static_cast<Index>(*kernel), now);
 }
 
+double Simulator::free_at(std::size_t line) const {
+  return line == compute_line ? compute_.free_at() : copies_.free_at(line);
+}
+
+bool Simulator::is_ahead_of_kernel(const Operation& o) const {
+  return o.stage == Stage::h2d && o.kind + 1u < stages_.size() && stages_[o.kind + 1].stage == Stage::kernel &&
+         !are_independent_;
+}
+
 bool Simulator::is_behind_kernel(const Operation& o) const {
   return o.stage == Stage::d2h && o.kind > 0 && stages_[o.kind - 1].stage == Stage::kernel && !are_independent_;
 }
@@ -202,10 +212,11 @@ void Simulator::start(Index index, double now) {
     return;
   }
   const bool in = o.stage == Stage::h2d;
-  Seconds gap = costs_.gap.of(o.stage) + (copies_.free(1 - line) ? Seconds{0} : costs_.duplex_extra_gap);
+  Seconds gap = costs_.gap.of(o.stage) + (copies_.at_work(1 - line) ? costs_.duplex_extra_gap : Seconds{0});
   if (is_behind_kernel(o)) gap += costs_.gap_behind_kernel;
   const double transfer = stages_[o.kind].time * (factor_ ? factor_() : 1);
-  copies_.start(line, index, gap.count(), transfer, in ? costs_.duplex_slowdown_h2d : costs_.duplex_slowdown_d2h, now);
+  copies_.start(line, index, gap.count(), transfer, in ? costs_.duplex_slowdown_h2d : costs_.duplex_slowdown_d2h,
+                is_ahead_of_kernel(o) ? costs_.gap_ahead_of_kernel.count() : 0, now);
   if (o.next_in_queue != none) passed(o.next_in_queue, now);
 }
 
@@ -238,8 +249,7 @@ void Simulator::start_all(double now) {
     for (std::size_t line = 0; line < 3; ++line) {
       Line& l = lines_[line];
       come(l, line, now);
-      const bool free = line == compute_line ? compute_.free_at() <= now : copies_.free(line);
-      if (l.there.empty() || !free) continue;
+      if (l.there.empty() || free_at(line) > now) continue;
       if (line != compute_line && queues_of(line)) take_turns(l, queues_of(line));
       if (!first || l.there.front().second < first->there.front().second) first = &l;
     }

@@ -78,7 +78,9 @@ class Simulator {
   double next_event(double now) const;
   void end_all(double now);
   void start_all(double now);
-  bool is_behind_kernel(const Operation&) const;  // in its stream
+  double free_at(std::size_t line) const;
+  bool is_ahead_of_kernel(const Operation&) const;  // in its stream
+  bool is_behind_kernel(const Operation&) const;
   void start(Index, double now);
   void ended(Index, double now);
   void passed(Index, double when);  // one of the things it waits for, at that time

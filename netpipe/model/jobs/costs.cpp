@@ -298,6 +298,7 @@ void CostMeasuring::measure() {
   compute();
   out_.costs.queues = {queues_of(Stage::h2d, Cost::queues_h2d), queues_of(Stage::kernel, Cost::queues_kernel),
                        queues_of(Stage::d2h, Cost::queues_d2h)};
+  gap_ahead_of_kernel();
   way_to_device();
   gap_behind_kernel();
   duplex_extra_gap();

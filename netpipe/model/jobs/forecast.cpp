@@ -37,6 +37,7 @@ void set(StreamCosts& c, Cost cost, double measured, double value) {
     case Cost::latency_h2d: c.latency.h2d = us; return;
     case Cost::latency_kernel: c.latency.kernel = us; return;
     case Cost::duplex_extra_gap: c.duplex_extra_gap = us; return;
+    case Cost::gap_ahead_of_kernel: c.gap_ahead_of_kernel = us; return;
     case Cost::gap_behind_kernel: c.gap_behind_kernel = us; return;
     case Cost::submit: c.submit = us; return;
     case Cost::duplex_slowdown_h2d: c.duplex_slowdown_h2d = std::max(1.0, value); return;
