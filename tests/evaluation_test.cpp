@@ -146,6 +146,22 @@ TEST_CASE("a workload needs its unsplit job and three ways of splitting it, as m
   }
 }
 
+TEST_CASE("times that others disturbed are in no workload, and counted") {
+  Trace trace;
+  trace.of<Jobs>().push_back(one_workload({{1, 3000}, {2, 2000}, {3, 1700}, {4, 1500}, {5, 1400}}));
+  CHECK(disturbed_times(trace) == 0);
+  for (auto& visit : trace.of<Jobs>().front().visits)
+    if (visit.axes.chunks == 3) visit.disturbed = static_cast<std::uint32_t>(Cause::core_shared);
+  CHECK(disturbed_times(trace) == 1);
+  const auto left = workloads_of(trace);
+  REQUIRE(left.size() == 1);
+  CHECK(left[0].streams == std::vector<std::uint32_t>{1, 2, 4, 5});
+  for (auto& visit : trace.of<Jobs>().front().visits)
+    if (visit.axes.chunks == 1) visit.disturbed = static_cast<std::uint32_t>(Cause::core_shared);
+  CHECK(disturbed_times(trace) == 2);
+  CHECK(workloads_of(trace).empty());  // nothing says how long its kernel takes
+}
+
 TEST_CASE("errors, regret and hits") {
   // The simulator says 2000, 1500 and 1250 us; 8 are measured as 1500, so that 4, 1400, are best.
   const auto all = workloads(one_workload({{1, 3000}, {2, 2000}, {4, 1400}, {8, 1500}}));

@@ -79,7 +79,9 @@ Evaluation evaluation_of(const Options& options, const Trace& measured, const Me
     throw Error(ErrorKind::usage, options.maybe("measured").value_or(options.place("TRACE")) +
                                       " holds no jobs to compare predictions with: npgpu streams --experiment design "
                                       "measures some, and --measured names their trace");
-  return evaluate(workloads, costs, others);
+  Evaluation evaluation = evaluate(workloads, costs, others);
+  evaluation.disturbed = disturbed_times(measured);
+  return evaluation;
 }
 
 int print_evaluation(const Options& options, const Trace& trace, const MeasuredCosts& costs) {

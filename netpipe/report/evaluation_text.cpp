@@ -61,6 +61,7 @@ void evaluation_text(std::ostream& out, const Evaluation& e, Detail detail, cons
       "number was as good as the best within the noise. Fitted models were fitted to all "
       "workloads except the one they predict.");
   page.note_left_out(table);
+  if (e.disturbed) page.note(fmt::format("Left out: {} that others disturbed.", counted(e.disturbed, "time")));
   if (std::isfinite(e.calls.value))
     page.note(fmt::format(
         "The host's calls took {:.2f} times as long as the costs say ({:.2f} .. {:.2f}), and predictions of "

@@ -18,6 +18,7 @@
 //                   advised_cross_validated: { ... }, hits, r2, rmse_us } ],
 //     "calls_over_costs": { value, low, high } of the host's time for its calls,
 //     "measuring": { median, p95, most } of regrets_of_measuring(), null for jobs measured in one round,
+//     "disturbed": how many times others disturbed, which are left out,
 //     "by_length": [ { from_us, to_us, workloads, error: { ... } } ],
 //     "workloads": [ { workload, order, pool, fields of the job, kernel_us, h2d_us, d2h_us, best, predicted_best,
 //                      regret,
@@ -159,7 +160,7 @@ void evaluation_json(std::ostream& out, const Evaluation& e, std::span<const Gra
        entry("simulated", e.simulated), entry("models", models),
        entry("calls_over_costs",
              Json{entry("value", e.calls.value), entry("low", e.calls.low), entry("high", e.calls.high)}),
-       entry("measuring", spread_json(e.measuring)),
+       entry("measuring", spread_json(e.measuring)), entry("disturbed", e.disturbed),
        entry("by_length", array_of(errors_by_length(e, {}).classes,
                                    [](const LengthClass& c) {
                                      return Json({entry("from_us", c.from_us), entry("to_us", c.to_us),

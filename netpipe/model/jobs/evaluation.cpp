@@ -112,17 +112,24 @@ ModelScore score(const Baseline& b, const std::vector<WorkloadScore>& workloads)
   return result;
 }
 
+bool is_whole(const JobCase& c) {
+  return c.gating == Gating::open && c.order != Order::independent && c.workload != Workload::none;
+}
+bool is_whole(const JobSummary& s) {
+  return s.job.chunks == s.job.streams && s.time_us.value > 0 && (s.job.bytes_in || s.job.bytes_out) &&
+         s.job.kernel_bytes;
+}
+
 // Every whole job with copies and a kernel that was measured unsplit and split, and issued in this way: those that are
-// scored, with pooled streams and split in three ways or more, or the others.
+// scored, with pooled streams and split in three ways or more, or the others. Times that others disturbed say nothing
+// of a model.
 std::vector<MeasuredWorkload> split_jobs(const Trace& trace, Issuing issue, bool scored) {
   std::map<JobStep, std::map<std::uint32_t, JobSummary>> found;
   for (const JobSeries& series : trace.of<Jobs>()) {
     const JobCase& c = series.question;
-    if (c.issue != issue || c.gating != Gating::open || c.order == Order::independent || c.workload == Workload::none)
-      continue;
+    if (c.issue != issue || !is_whole(c)) continue;
     for (const JobSummary& s : summarize(series)) {
-      if (s.job.chunks != s.job.streams || !(s.time_us.value > 0)) continue;
-      if ((!s.job.bytes_in && !s.job.bytes_out) || !s.job.kernel_bytes) continue;
+      if (!is_whole(s) || !s.disturbed.empty()) continue;
       JobShape unsplit = s.job;
       unsplit.chunks = unsplit.streams = 1;
       found[{c, unsplit}].emplace(s.job.chunks, s);
@@ -192,6 +199,14 @@ std::vector<double> errors_of(const WorkloadScore& w, const ModelPrediction& p) 
     if (w.workload.streams[i] != 1 && std::isfinite(p.predicted_us[i]))
       errors.push_back(std::abs(p.predicted_us[i] / w.workload.time_us[i].value - 1));
   return errors;
+}
+
+std::size_t disturbed_times(const Trace& trace) {
+  std::size_t all = 0;
+  for (const JobSeries& series : trace.of<Jobs>())
+    if (is_whole(series.question))
+      for (const JobSummary& s : summarize(series)) all += is_whole(s) && !s.disturbed.empty();
+  return all;
 }
 
 std::vector<MeasuredWorkload> workloads_of(const Trace& trace) { return split_jobs(trace, Issuing::streams, true); }
