@@ -1,4 +1,5 @@
 // npgpu transfer: one case or many, over sizes.
+#include <algorithm>
 #include <optional>
 
 #include "netpipe/cli/campaign.hpp"
@@ -45,7 +46,14 @@ std::vector<std::string> targets_of(const Options& options, const std::string& s
   return all;
 }
 
+void refuse_targets_without_peers(const Options& options) {
+  const auto directions = names_or(options, "direction", Direction::h2d);
+  if (options.has("to") && std::ranges::find(directions, Direction::peer) == directions.end())
+    throw Error(ErrorKind::usage, "--to: only copies between devices go to another one: --direction peer");
+}
+
 Plan transfer_plan(const Options& options) {
+  refuse_targets_without_peers(options);
   const auto axes = axes_of(transfer_sizes(options));
   Plan plan;
   const auto add_case = [&](const Module& module, const DeviceInfo& device, TransferCase c) {

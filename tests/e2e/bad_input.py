@@ -21,6 +21,7 @@ TABLE = [
     (["transfer", "--sta", "1"], 2, ["--sta", "did you mean '--start'?"]),
     (["transfer", "word"], 2, ["transfer", "bare words"]),
     (["transfer", "--device"], 2, ["--device"]),
+    (["transfer", "--device", "sim:plain", "--to", "host"], 2, ["--to", "--direction peer"]),
     (["transfer", "--module", "cudamemcpy", "--device", "host"], 2, ["cudamemcpy", "no module"]),
     (["transfer", "--device", "gpu0"], 2, ["gpu0", "no device"]),
     (["transfer", "--device", "sim:nosuch"], 2, ["nosuch"]),
