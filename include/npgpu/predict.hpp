@@ -219,7 +219,7 @@ struct Evaluation {
   // slower or faster than when the costs were measured, predictions of short jobs are off by as much.
   Estimate calls{};
   Spread measuring{};         // see regrets_of_measuring(); NaN where jobs were measured in one round
-  std::size_t disturbed = 0;  // times that are in none of it: see disturbed_times(), which evaluate() cannot ask
+  std::size_t disturbed = 0;  // times that are in none of it, for whoever prints it to set: see disturbed_times()
 };
 // Throws Error(usage) if there is neither a workload nor another.
 Evaluation evaluate(std::span<const MeasuredWorkload>, const MeasuredCosts&,
