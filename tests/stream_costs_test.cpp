@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
@@ -65,6 +66,27 @@ const Parameter& parameter(const MeasuredCosts& m, const std::string& name) {
     if (p.name == name) return p;
   FAIL("no parameter " << name);
   return m.parameters.front();
+}
+
+// The trace of odd_h200(), but for these jobs of `increment` as the host issues them: with the times that the simulator
+// has with such costs and a kernel of 1 us.
+Trace with_times_of(const StreamCosts& costs, const std::function<bool(const JobShape&)>& wanted) {
+  Trace trace = odd_trace();
+  std::size_t changed = 0;
+  for (JobSeries& series : trace.of<Jobs>()) {
+    const JobCase& c = series.question;
+    if (c.workload != Workload::increment || c.gating != Gating::open || c.order != Order::breadth_first) continue;
+    for (const auto& visit : series.visits) {
+      const JobShape& j = visit.axes;
+      if (!wanted(j)) continue;
+      const Job job{.in_bytes = j.bytes_in, .out_bytes = j.bytes_out, .kernel = Seconds{1e-6}};
+      for (std::size_t i = 0; i < visit.samples; ++i, ++changed)
+        series.samples[visit.first_sample + i].host_us =
+            microseconds(simulate_total(job, j.chunks, costs, c.order).total);
+    }
+  }
+  REQUIRE(changed > 10);
+  return trace;
 }
 
 auto about(double value) { return doctest::Approx(value).epsilon(1e-3); }
@@ -131,20 +153,9 @@ TEST_CASE("the gap ahead of a kernel is found in what one chunk more costs") {
   CHECK(us(m.costs.gap_ahead_of_kernel) < 0.05);
   StreamCosts costs = m.costs;
   costs.gap_ahead_of_kernel = Seconds{1.3e-6};
-  Trace trace = odd_trace();
-  std::size_t changed = 0;
-  for (JobSeries& series : trace.of<Jobs>()) {
-    const JobCase& c = series.question;
-    if (c.workload != Workload::increment || c.gating != Gating::open || c.order != Order::breadth_first) continue;
-    for (const auto& visit : series.visits) {
-      const JobShape& j = visit.axes;
-      if (j.chunks != j.streams || j.bytes_in != j.chunks * 512 * KiB || j.bytes_out) continue;
-      const Job job{.in_bytes = j.bytes_in, .kernel = Seconds{1e-6}};
-      for (std::size_t i = 0; i < visit.samples; ++i, ++changed)
-        series.samples[visit.first_sample + i].host_us = us(simulate_total(job, j.chunks, costs, c.order).total);
-    }
-  }
-  REQUIRE(changed > 10);
+  const Trace trace = with_times_of(costs, [](const JobShape& j) {
+    return j.chunks == j.streams && j.bytes_in == j.chunks * 512 * KiB && !j.bytes_out;
+  });
   const MeasuredCosts found = costs_of(trace);
   CHECK(us(found.costs.gap_ahead_of_kernel) == doctest::Approx(1.3).epsilon(0.05));
   CHECK(parameter(found, "gap ahead of kernel").estimate.value == doctest::Approx(1.3).epsilon(0.05));
@@ -182,20 +193,9 @@ TEST_CASE("the gap behind a kernel is found in what small chunks take after thei
   CHECK(us(m.costs.gap_behind_kernel) < 0.05);
   StreamCosts costs = m.costs;
   costs.gap_behind_kernel = Seconds{0.7e-6};
-  Trace trace = odd_trace();
-  std::size_t changed = 0;
-  for (JobSeries& series : trace.of<Jobs>()) {
-    const JobCase& c = series.question;
-    if (c.workload != Workload::increment || c.gating != Gating::open || c.order != Order::breadth_first) continue;
-    for (const auto& visit : series.visits) {
-      const JobShape& j = visit.axes;
-      if (j.chunks < 2 || j.chunks != j.streams || j.bytes_in != j.bytes_out || j.bytes_in != j.kernel_bytes) continue;
-      const Job job{.in_bytes = j.bytes_in, .out_bytes = j.bytes_out, .kernel = Seconds{1e-6}};
-      for (std::size_t i = 0; i < visit.samples; ++i, ++changed)
-        series.samples[visit.first_sample + i].host_us = us(simulate_total(job, j.chunks, costs, c.order).total);
-    }
-  }
-  REQUIRE(changed > 10);
+  const Trace trace = with_times_of(costs, [](const JobShape& j) {
+    return j.chunks > 1 && j.chunks == j.streams && j.bytes_in == j.bytes_out && j.bytes_in == j.kernel_bytes;
+  });
   const MeasuredCosts found = costs_of(trace);
   CHECK(us(found.costs.gap_behind_kernel) == doctest::Approx(0.7).epsilon(0.05));
   CHECK(parameter(found, "gap behind kernel").estimate.value == doctest::Approx(0.7).epsilon(0.05));

@@ -57,7 +57,7 @@ struct Job {
   // long as in its kernel alone.
   Curve block_time{};
   double last_block = 1;  // the last one's threads, in those of a whole block
-  double warp = 0;        // a warp's threads, likewise: a part of a block has whole warps; 0: any part
+  double warp = 0;        // a warp's threads over those of a block: its parts have whole warps; 0: any part
   // Of blocks that have a time: multiprocessors among which the slots are divided, and where a block stays once it is
   // placed; 0: each slot is one. And how many of a multiprocessor's blocks go at once, the oldest first; 0: all.
   std::uint64_t multiprocessors = 0, abreast = 0;
@@ -123,9 +123,9 @@ struct StreamCosts {
   // By how much the gap of a copy is longer that starts while the other engine is at work: slope over n of n chunks
   // copied in and out, each in its own stream, less what all else makes of it.
   Seconds duplex_extra_gap{0};
-  // For how long a copy in that a kernel follows in its stream keeps its engine after its end: it tells the kernel.
-  // Measured with chunks that are copied in and computed, each in its own stream: slope over their number, less what
-  // all else makes of it.
+  // For how long a copy in that a kernel follows in its stream keeps its engine after its end, while it signals the
+  // kernel. Measured with chunks that are copied in and computed, each in its own stream: slope over their number, less
+  // what all else makes of it.
   Seconds gap_ahead_of_kernel{0};
   // By how much longer the gap of a copy out is that follows a kernel in its stream. Measured with small chunks that
   // are copied in, computed and copied out, each in its own stream: the rest of their time, which no other cost

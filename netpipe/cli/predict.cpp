@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
+#include <span>
 
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/job_list.hpp"
@@ -71,8 +72,8 @@ Trace measured_jobs(const Options& options, const Trace& trace) {
   return path ? read_trace(*path, Guard::child) : trace;
 }
 
-Evaluation evaluation_of(const Options& options, const Trace& measured, const MeasuredCosts& costs, bool with_others) {
-  const auto workloads = workloads_of(measured);
+Evaluation evaluation_of(const Options& options, const Trace& measured, std::span<const MeasuredWorkload> workloads,
+                         const MeasuredCosts& costs, bool with_others) {
   // Figures want those, too, that score no model.
   const auto others = with_others ? other_workloads_of(measured) : std::vector<MeasuredWorkload>{};
   if (workloads.empty() && others.empty())
@@ -87,13 +88,14 @@ Evaluation evaluation_of(const Options& options, const Trace& measured, const Me
 int print_evaluation(const Options& options, const Trace& trace, const MeasuredCosts& costs) {
   const Trace measured = measured_jobs(options, trace);
   const InTurnErrors in_turn = errors_in_turn(measured, costs);
+  const auto workloads = workloads_of(measured);
   // A file of nothing but chunks in turn scores no model.
-  const bool scores = !in_turn.splits || !workloads_of(measured).empty();
-  const Evaluation evaluation = scores ? evaluation_of(options, measured, costs, options.on("json"))
+  const bool scores = !in_turn.splits || !workloads.empty();
+  const Evaluation evaluation = scores ? evaluation_of(options, measured, workloads, costs, options.on("json"))
                                        : Evaluation{costs.device_name, costs.simulated, {}, {}, {}};
   const auto as_graphs = graph_workloads_of(measured);
-  const auto graphs = costs.graph && !as_graphs.empty() ? compare_graphs(workloads_of(measured), as_graphs, costs)
-                                                        : std::vector<GraphComparison>{};
+  const auto graphs =
+      costs.graph && !as_graphs.empty() ? compare_graphs(workloads, as_graphs, costs) : std::vector<GraphComparison>{};
   if (options.on("json")) {
     evaluation_json(std::cout, evaluation, graphs, in_turn);
     return exit_code::done;
@@ -113,7 +115,8 @@ int print_evaluation(const Options& options, const Trace& trace, const MeasuredC
 ModelErrors errors_for(const Options& options, const Trace& trace, const MeasuredCosts& costs) {
   const auto path = options.maybe("measured");
   if (!path) return known_errors();
-  const Evaluation e = evaluation_of(options, measured_jobs(options, trace), costs, false);
+  const Trace measured = measured_jobs(options, trace);
+  const Evaluation e = evaluation_of(options, measured, workloads_of(measured), costs, false);
   return errors_by_length(
       e, fmt::format("among {} measured on {}, {}", counted(e.workloads.size(), "job"), e.device_name, *path));
 }

@@ -50,8 +50,7 @@ class CostMeasuring {
   std::vector<Beside> large_copies_beside() const;
   std::array<double, 2> slow_downs(const std::vector<Beside>&, const std::vector<double>& us) const;
   void both_directions();
-  using Which = bool (*)(const JobCase&, const JobShape&);
-  Estimate gap_by_slope(Which, Seconds StreamCosts::*gap, std::string method);
+  Estimate gap_by_slope(const JobPoints::Wanted&, Seconds StreamCosts::*gap, std::string method);
   void duplex_extra_gap();
   void way_to_device();
   std::vector<JobSummary> small_chunks() const;

@@ -112,28 +112,20 @@ Curve with_steps(const std::map<double, double>& us_of_blocks, std::uint32_t mul
   return Curve(std::move(points));
 }
 
-}  // namespace
-
-namespace {
-
 // Kernels of one block and less by themselves, in us over blocks.
 using PartTimes = std::map<double, double>;
 
-bool is_of_parts(const PartTimes& us_of_blocks) { return !us_of_blocks.empty() && us_of_blocks.rbegin()->first <= 1; }
-
-// What parts of a block take of a block's iterations is known best from the kernels with the most of these.
-void shape_parts(KernelTimes& times, std::uint64_t iterations, const PartTimes& us_of_blocks) {
-  const auto each = [&](double blocks, double us) {
-    return (from_microseconds(us) - times.time_of_few(blocks)).count() / static_cast<double>(iterations - times.few);
-  };
+// Gives parts of a block the share of a whole block's time that they take in kernels of more iterations.
+void shape_parts(KernelTimes& times, const PartTimes& us_of_blocks) {
+  const auto more = [&](double blocks, double us) { return from_microseconds(us) - times.time_of_few(blocks); };
   const auto whole = us_of_blocks.find(1);
-  if (whole == us_of_blocks.end() || !(each(1, whole->second) > 0)) return;
+  if (whole == us_of_blocks.end() || !(more(1, whole->second) > Seconds{0})) return;
   const Seconds of_whole = times.time_of_many(1) - times.time_of_few(1);
   std::vector<Curve::Point> points;
   for (const auto& [blocks, us] : us_of_blocks)
     if (blocks < 1)
       points.push_back(
-          {blocks, times.time_of_few(blocks) + of_whole * std::max(0.0, each(blocks, us) / each(1, whole->second))});
+          {blocks, times.time_of_few(blocks) + of_whole * std::max(0.0, more(blocks, us) / more(1, whole->second))});
   for (const Curve::Point& p : times.time_of_many.points())
     if (p.x >= 1) points.push_back(p);
   times.time_of_many = Curve(std::move(points));
@@ -158,11 +150,11 @@ void CostMeasuring::kernel_times() {
       times.threads = s.job.threads;
       us_of[s.job.iterations].emplace(blocks_in(s.job), kernel_us(sort, s.job));
     }
+    const auto is_of_parts = [](const auto& one) { return one.second.rbegin()->first <= 1; };
     std::pair<std::uint64_t, PartTimes> parts;  // those with the most iterations
-    std::erase_if(us_of, [&](const auto& one) {
-      if (is_of_parts(one.second)) parts = one;
-      return is_of_parts(one.second);
-    });
+    for (const auto& one : us_of)
+      if (is_of_parts(one)) parts = one;
+    std::erase_if(us_of, is_of_parts);
     std::erase_if(us_of, [&](const auto& one) {
       return one.second.size() < 4 || one.second.begin()->first > out_.multiprocessors;
     });
@@ -172,7 +164,7 @@ void CostMeasuring::kernel_times() {
     times.time_of_few = with_steps(us_of.begin()->second, out_.multiprocessors);
     times.time_of_many = with_steps(us_of.rbegin()->second, out_.multiprocessors);
     times.oldest_first = model::oldest_first(times, out_.multiprocessors);
-    if (parts.first > times.many) shape_parts(times, parts.first, parts.second);
+    if (parts.first > times.many) shape_parts(times, parts.second);
     out_.kernels.push_back(std::move(times));
   }
 }

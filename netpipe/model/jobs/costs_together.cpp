@@ -222,7 +222,7 @@ bool copied_in_and_computed(const JobCase& c, const JobShape& j) {
 
 // The gap with which the simulator has what one chunk more of these jobs costs: the slope of their time over their
 // number. What all of them have, as the way of the first call, is not in it.
-Estimate CostMeasuring::gap_by_slope(Which which, Seconds StreamCosts::*gap, std::string method) {
+Estimate CostMeasuring::gap_by_slope(const JobPoints::Wanted& which, Seconds StreamCosts::*gap, std::string method) {
   constexpr double most_us = 100;
   StreamCosts& costs = out_.costs;
   const Estimate slope = theil_sen(points_.over_chunks(which), "us", "");
@@ -308,8 +308,8 @@ std::vector<JobSummary> CostMeasuring::small_chunks() const {
 
 // A copy out that follows a kernel keeps its engine for longer than those that follow each other in one stream: by 0.3
 // to 0.5 us on H200s, in eleven runs and at all sizes from 128 bytes to 64 KiB. It shows in what such jobs still take
-// when the host has made its calls, so each is simulated with the calls that it had. With fewer streams
-// scatter hides it.
+// when the host has made its calls, so each is simulated with the calls that it had. With fewer streams scatter hides
+// it.
 void CostMeasuring::gap_behind_kernel() {
   constexpr std::uint32_t least_streams = 4;
   constexpr double most_us = 10;

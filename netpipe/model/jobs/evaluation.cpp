@@ -115,9 +115,8 @@ ModelScore score(const Baseline& b, const std::vector<WorkloadScore>& workloads)
 bool is_whole(const JobCase& c) {
   return c.gating == Gating::open && c.order != Order::independent && c.workload != Workload::none;
 }
-bool is_whole(const JobSummary& s) {
-  return s.job.chunks == s.job.streams && s.time_us.value > 0 && (s.job.bytes_in || s.job.bytes_out) &&
-         s.job.kernel_bytes;
+bool is_whole(const JobShape& job) {
+  return job.chunks == job.streams && (job.bytes_in || job.bytes_out) && job.kernel_bytes;
 }
 
 // Every whole job with copies and a kernel that was measured unsplit and split, and issued in this way: those that are
@@ -129,7 +128,7 @@ std::vector<MeasuredWorkload> split_jobs(const Trace& trace, Issuing issue, bool
     const JobCase& c = series.question;
     if (c.issue != issue || !is_whole(c)) continue;
     for (const JobSummary& s : summarize(series)) {
-      if (!is_whole(s) || !s.disturbed.empty()) continue;
+      if (!is_whole(s.job) || !(s.time_us.value > 0) || !s.disturbed.empty()) continue;
       JobShape unsplit = s.job;
       unsplit.chunks = unsplit.streams = 1;
       found[{c, unsplit}].emplace(s.job.chunks, s);
@@ -205,7 +204,7 @@ std::size_t disturbed_times(const Trace& trace) {
   std::size_t all = 0;
   for (const JobSeries& series : trace.of<Jobs>())
     if (is_whole(series.question))
-      for (const JobSummary& s : summarize(series)) all += is_whole(s) && !s.disturbed.empty();
+      for (const JobPoint& point : points_of(series)) all += is_whole(point.axes) && point.disturbed();
   return all;
 }
 
