@@ -186,6 +186,8 @@ TEST_CASE("errors, regret and hits") {
 TEST_CASE("the host as it was: calls take as many times what the costs say as those of the other jobs") {
   MeasuredCosts m = plain();
   m.costs.issue = {Seconds{100e-6}, Seconds{100e-6}, Seconds{100e-6}};
+  SUBCASE("always as long") {}
+  SUBCASE("more or less, of which the costs are the median") { m.costs.call_factors = {0.5, 1, 1.2, 3}; }
   std::vector<MeasuredWorkload> all;
   for (const double slower : {1.5, 1.5, 3.0}) {
     MeasuredWorkload w = workloads(one_workload({{1, 3000}, {2, 2000}, {4, 1400}, {8, 1500}})).at(0);

@@ -64,6 +64,8 @@ TEST_CASE("one job alone is what the other simulator says, split or not, with al
   costs.duplex_extra_gap = Seconds{0.5e-6};
   costs.gap_ahead_of_kernel = Seconds{1.1e-6};
   costs.gap_behind_kernel = Seconds{0.4e-6};
+  SUBCASE("calls that always take as long") {}
+  SUBCASE("calls that vary") { costs.call_factors = {0.83, 0.91, 1.07, 1.13, 1.41}; }
   for (const int engines : {1, 2})
     for (const Compute compute : {Compute::shared, Compute::serial})
       for (const Order order : {Order::breadth_first, Order::depth_first})

@@ -331,6 +331,34 @@ TEST_CASE("one stream free: held up where there are more streams than queues") {
   CHECK(end_ms() == doctest::Approx(12));  // behind copy 0, and before copy 1, in whose queue it is not
 }
 
+// Ten chunks of 1 ms that nothing but the calls holds up: 10 calls, and the last chunk.
+TEST_CASE("calls that take more or less time: the job takes the median of its times") {
+  MadeJob m = made(ms(1, 0, 0), 10);
+  m.costs.issue.h2d = Seconds{3e-3};
+  m.costs.stream_create = Seconds{1e-3};
+  const auto run = [&] { return simulate(m.job, 10, m.costs, Order::breadth_first); };
+  CHECK(in_ms(run().run.total) == doctest::Approx(10 + 30 + 1));
+  m.costs.call_factors = {2, 1.1, 0.1};
+  CHECK(in_ms(run().run.total) == doctest::Approx(1.1 * 40 + 1));
+  CHECK(in_ms(simulate_total(m.job, 10, m.costs, Order::breadth_first).total) == in_ms(run().run.total));
+  CHECK(in_ms(run().run.busy.host) == doctest::Approx(1.1 * 40));
+  // The list is of that run: its last call ends when the host has made all.
+  double last_call_ms = 0;
+  for (const TimelineEntry& e : run().entries)
+    if (e.server == Server::host) last_call_ms = std::max(last_call_ms, in_ms(e.end));
+  CHECK(last_call_ms == doctest::Approx(1.1 * 40));
+  // Fast enough calls are hidden behind the copies, and the median may be one of those.
+  m.costs.call_factors = {0.01, 0.02, 2};
+  m.costs.stream_create = Seconds{0};
+  CHECK(in_ms(run().run.total) == doctest::Approx(0.02 * 3 + 10));
+  m.costs.call_factors = {1, 3};  // the upper one of an even number
+  CHECK(in_ms(run().run.total) == doctest::Approx(90 + 1));
+  for (const double wrong : {0.0, -1.0, not_measured}) {
+    m.costs.call_factors = {1, wrong};
+    CHECK_THROWS_AS(run(), Error);
+  }
+}
+
 // One copy engine. Depth-first, a chunk in and out, then the next; free to choose, the copies in go ahead.
 TEST_CASE("in the order of issue, or whatever can start first") {
   MadeJob m = made(ms(2, 3, 2), 2);

@@ -147,6 +147,35 @@ TEST_CASE("rates and slow-downs rest on every time that shows them, not on one")
   }
 }
 
+// In trials that differ in their calls only, which take 0.8 to 1.2 times as long: of 21 such times the 10th percentile
+// is 0.84, the 90th 1.16.
+TEST_CASE("how much calls vary is found in what the same job's calls took from trial to trial") {
+  Trace trace = odd_trace();
+  CHECK(costs_of(trace).costs.call_factors.empty());  // three trials say nothing of it
+  constexpr std::uint32_t trials = 21;
+  for (JobSeries& series : trace.of<Jobs>()) {
+    std::vector<JobSample> samples;
+    for (auto& visit : series.visits) {
+      const JobSample first = series.samples.at(visit.first_sample);
+      visit.first_sample = samples.size();
+      visit.samples = trials;
+      for (std::uint32_t i = 0; i < trials; ++i) {
+        samples.push_back(first);
+        samples.back().issue_us *= 0.8 + 0.02 * i;
+      }
+    }
+    series.samples = std::move(samples);
+  }
+  const MeasuredCosts found = costs_of(trace);
+  const Estimate spread = parameter(found, "spread of calls").estimate;
+  CHECK(spread.unit == "%");
+  CHECK(spread.value == doctest::Approx(32));
+  CHECK(spread.low == doctest::Approx(32));
+  CHECK(spread.high == doctest::Approx(32));
+  REQUIRE(found.costs.call_factors.size() == 9);
+  for (int i = 0; i < 9; ++i) CHECK(found.costs.call_factors[i] == doctest::Approx(0.84 + 0.04 * i));
+}
+
 // Of chunks of 512 KiB with a kernel each the times are those that the simulator has with such a gap.
 TEST_CASE("the gap ahead of a kernel is found in what one chunk more costs") {
   const MeasuredCosts& m = odd_costs();

@@ -35,6 +35,7 @@ enum class Cost {
   issue_h2d,
   issue_kernel,
   issue_d2h,
+  spread_of_calls,
   stream_create,
   stream_destroy,
   // copies, one after the other
@@ -60,9 +61,9 @@ enum class Cost {
   submit,
 };
 template <>
-inline constexpr std::array<std::string_view, 24> names_of<Cost>{
+inline constexpr std::array<std::string_view, 25> names_of<Cost>{
     // calls
-    "issue h2d", "issue kernel", "issue d2h", "t_sc", "destroy",
+    "issue h2d", "issue kernel", "issue d2h", "spread of calls", "t_sc", "destroy",
     // copies
     "rate h2d", "gap h2d", "rate d2h", "gap d2h", "gate", "gap kernel",
     // in a stream, and together

@@ -104,6 +104,9 @@ struct StreamCosts {
   // From the return of a call until the device could begin, together with the way back, from the last end until the
   // host knows: host time of a job of one operation, less that of the call and the device's.
   Seconds submit{0};
+  // From run to run all of these calls take more or less time: so many times as long, each as likely as the others. A
+  // job's time is the median over these; of an even number the upper one in the middle. Empty: always 1.
+  std::vector<double> call_factors{};
   // The host's time for the call that launches a graph, before the first operation's `issue`. 0: there is no graph.
   Seconds graph_launch{0};
   // Creating one stream (t_sc): slope of the time of creating n streams over n. 0 where streams are used again.

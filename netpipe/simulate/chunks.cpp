@@ -35,6 +35,8 @@ void check(std::uint32_t n, const StreamCosts& costs) {
   must_be_time(costs.stream_create, "the cost of a stream");
   for (const double slow : {costs.duplex_slowdown_h2d, costs.duplex_slowdown_d2h})
     must_be(std::isfinite(slow) && slow >= 1, "a slow-down of both directions at once is below 1 or not a number");
+  for (const double factor : costs.call_factors)
+    must_be(std::isfinite(factor) && factor > 0, "a factor of the host's calls is not above 0 or not a number");
   must_be(costs.copy_engines == 1 || costs.copy_engines == 2, "the number of copy engines is 1 or 2");
 }
 

@@ -10,6 +10,7 @@
 #include <queue>
 #include <utility>
 
+#include "netpipe/simulate/call_factors.hpp"
 #include "netpipe/simulate/chunks.hpp"
 #include "netpipe/simulate/copy_engines.hpp"
 
@@ -74,8 +75,9 @@ class SharedDevice {
 
 class Sequence {
  public:
-  Sequence(std::span<const PlannedJob> jobs, const StreamCosts& costs)
-      : costs_(costs), device_(costs.gap.kernel.count(), costs.compute == Compute::serial) {
+  // Calls take so many times as long.
+  Sequence(std::span<const PlannedJob> jobs, const StreamCosts& costs, double calls)
+      : costs_(costs), calls_(calls), device_(costs.gap.kernel.count(), costs.compute == Compute::serial) {
     copies_.reset();
     result_.ends.resize(jobs.size());
     for (std::size_t j = 0; j < jobs.size(); ++j) issue(jobs[j], j);
@@ -113,14 +115,14 @@ class Sequence {
   }
   void issue(const PlannedJob& planned, std::size_t number) {
     const model::Chunks c = model::chunks_of(planned.job, planned.chunks, costs_);
-    host_ += costs_.stream_create.count() * planned.chunks;
+    host_ += calls_ * costs_.stream_create.count() * planned.chunks;
     std::vector<Stage> stages;
     if (c.has_h2d) stages.push_back(Stage::h2d);
     if (c.has_kernel) stages.push_back(Stage::kernel);
     if (c.has_d2h) stages.push_back(Stage::d2h);
     std::vector<std::size_t> last(planned.chunks, none);
     const auto add = [&](Stage stage, std::size_t chunk) {
-      host_ += c.issue.of(stage).count();
+      host_ += calls_ * c.issue.of(stage).count();
       const double time = stage == Stage::h2d ? c.h2d : stage == Stage::kernel ? c.kernel : c.d2h;
       const std::size_t index = operations_.size();
       const bool is_behind_kernel =
@@ -179,6 +181,7 @@ class Sequence {
   }
 
   const StreamCosts& costs_;
+  double calls_;
   model::CopyEngines copies_;
   SharedDevice device_;
   std::vector<Operation> operations_;
@@ -191,7 +194,8 @@ class Sequence {
 }  // namespace
 
 SequenceRun simulate_sequence(std::span<const PlannedJob> jobs, const StreamCosts& costs) {
-  return Sequence(jobs, costs).run();
+  const auto run_with = [&](double calls) { return Sequence(jobs, costs, calls).run(); };
+  return run_with(model::middle_factor(costs.call_factors, [&](double calls) { return run_with(calls).total; }));
 }
 
 }  // namespace npgpu

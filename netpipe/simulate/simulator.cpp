@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "netpipe/simulate/call_factors.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu {
@@ -94,7 +95,7 @@ void Simulator::prepare(std::uint64_t blocks, std::uint32_t n, Order order, std:
   synchronized_ = 0;
   waiting_ = 0;
 
-  host_ = costs_.stream_create.count() * all_streams + costs_.graph_launch.count();
+  host_ = calls_ * (costs_.stream_create.count() * all_streams + costs_.graph_launch.count());
   Index next = 0;
   // Depth-first all stages of a chunk are issued together, else those that follow each other and are of one sort.
   for (std::size_t first = 0, end = 0; first < kinds; first = end) {
@@ -118,7 +119,7 @@ void Simulator::issue(Index i, std::size_t kind, std::uint32_t chunk, Order orde
   o.chunk = chunk;
   o.stream = o.chunk % streams + (order == Order::independent ? static_cast<std::uint32_t>(o.stage) * streams : 0);
   o.issue_start = host_;
-  host_ += stages_[kind].issue;
+  host_ += calls_ * stages_[kind].issue;
   o.ready = o.issued = host_ + costs_.submit.count();
   if (o.stream + 1 < last_in_stream_.size()) o.ready = std::max(o.ready, held_until_);
   follow(last_in_stream_[o.stream], &Operation::next_in_stream, i);
@@ -298,6 +299,15 @@ StreamRun Simulator::run(const Pipeline& pipeline, std::uint32_t n, const Stream
 
 StreamRun Simulator::play(std::uint64_t blocks, std::uint32_t n, Order order, std::vector<TimelineEntry>* entries,
                           std::uint32_t streams) {
+  calls_ = middle_factor(costs_.call_factors, [&](double factor) {
+    calls_ = factor;
+    return play_once(blocks, n, order, nullptr, streams).total;
+  });
+  return play_once(blocks, n, order, entries, streams);
+}
+
+StreamRun Simulator::play_once(std::uint64_t blocks, std::uint32_t n, Order order, std::vector<TimelineEntry>* entries,
+                               std::uint32_t streams) {
   prepare(blocks, n, order, streams == 0 || streams > n ? n : streams);
   ends_.assign(entries ? operations_.size() : 0, 0);
   double now = 0;
@@ -322,7 +332,7 @@ void Simulator::record(std::vector<TimelineEntry>& entries) const {
     const std::uint32_t queue = queues_of(line_of(o.stage)) ? o.queue : o.stream;
     static constexpr Server servers[] = {Server::copy_in, Server::copy_out, Server::compute};
     const Seconds issue{o.issue_start};
-    entries.push_back({o.stage, o.chunk, queue, Server::host, issue, issue + Seconds{stages_[o.kind].issue}});
+    entries.push_back({o.stage, o.chunk, queue, Server::host, issue, issue + Seconds{calls_ * stages_[o.kind].issue}});
     entries.push_back({o.stage, o.chunk, queue, servers[line_of(o.stage)], Seconds{o.start}, Seconds{ends_[i]}});
   }
   std::stable_sort(entries.begin(), entries.end(), [](const TimelineEntry& a, const TimelineEntry& b) {

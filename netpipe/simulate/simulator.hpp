@@ -68,6 +68,8 @@ class Simulator {
 
   StreamRun play(std::uint64_t blocks, std::uint32_t n, Order, std::vector<TimelineEntry>* entries,
                  std::uint32_t streams);
+  StreamRun play_once(std::uint64_t blocks, std::uint32_t n, Order, std::vector<TimelineEntry>* entries,
+                      std::uint32_t streams);  // with calls_
   void prepare(std::uint64_t blocks, std::uint32_t n, Order, std::uint32_t streams);
   void issue(Index, std::size_t kind, std::uint32_t chunk, Order, std::uint32_t streams);
   void follow(Index& last, Index Operation::*next, Index);
@@ -105,6 +107,7 @@ class Simulator {
   std::vector<Channel> channels_;
   std::vector<std::uint32_t> least_recent_;  // of channels_
   std::uint32_t entered_ = 0;
+  double calls_ = 1;  // how many times as long they take
   double host_ = 0, total_ = 0;
   double held_until_ = 0;
   // Implicit synchronization: kernels 0 .. synchronized_-1 have all started (ended), and copies out before

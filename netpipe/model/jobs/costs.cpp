@@ -115,6 +115,23 @@ void CostMeasuring::calls() {
   add(Cost::issue_d2h, usual[2], "the host's time to issue a copy from the device");
 }
 
+// Not before all other costs are known: they are told apart with calls that take their usual time.
+void CostMeasuring::spread_of_calls() {
+  std::array<std::vector<double>, std::tuple_size_v<JobPoints::Deciles>> each;
+  std::vector<double> spreads;
+  for (const JobPoints::Deciles& deciles : points_.calls_over_usual()) {
+    for (std::size_t i = 0; i < deciles.size(); ++i) each[i].push_back(deciles[i]);
+    spreads.push_back(100 * (deciles.back() - deciles.front()));
+  }
+  if (spreads.empty()) return;
+  for (const auto& one : each) out_.costs.call_factors.push_back(median(one));
+  add(Cost::spread_of_calls,
+      median_of(spreads, "%",
+                "from the 10th to the 90th percentile of the time of all calls of a job: median over jobs"),
+      "by how much all calls of a job vary from run to run: a job's time is the median over nine such times of its "
+      "calls");
+}
+
 // Launches and copies back take longer to issue in jobs with copies of 1 MiB than in those with copies of 64 KiB;
 // copies to the device, which come first, do not. On H200s, in jobs that no cost is derived from, all calls of a chunk
 // took 4 % longer at 64 to 128 KiB, 8 % at 128 KiB to 1 MiB and 13 % beyond: so it grows with the logarithm.
@@ -302,6 +319,7 @@ void CostMeasuring::measure() {
   way_to_device();
   gap_behind_kernel();
   duplex_extra_gap();
+  spread_of_calls();
 }
 
 }  // namespace model

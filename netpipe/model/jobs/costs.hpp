@@ -34,6 +34,7 @@ class CostMeasuring {
   // costs.cpp: each operation by itself
   std::array<Estimate, 3> calls_of(std::uint64_t bytes) const;  // h2d, kernel, d2h
   void calls();
+  void spread_of_calls();
   void add_larger_calls(std::array<std::vector<Curve::Point>, 3>&) const;
   void streams();
   std::vector<JobSummary> back_to_back(bool in) const;

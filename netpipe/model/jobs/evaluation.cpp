@@ -156,7 +156,8 @@ double simulated_us(const KnownWorkload& s, std::uint32_t n, const StreamCosts& 
 // The host's time for the calls of split workloads, over what the costs say.
 class HostSpeed {
  public:
-  void learn(const KnownWorkload& s, const StreamCosts& costs) {
+  void learn(const KnownWorkload& s, StreamCosts costs) {
+    costs.call_factors.clear();
     const MeasuredWorkload& w = *s.workload;
     for (std::size_t i = 0; i < w.issue_us.size(); ++i) {
       const Seconds host = simulate_total(s.job, w.streams[i], costs, w.question.order).busy.host;

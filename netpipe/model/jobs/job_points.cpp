@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <random>
 
 #include "netpipe/model/medians.hpp"
@@ -17,12 +18,39 @@ void say_too_few(Estimate& e, std::size_t values) {
   e.method += "; no interval, " + std::to_string(values) + (values == 1 ? " value is" : " values are") + " too few";
 }
 
+// Sorted values, by linear interpolation between them.
+double quantile(const std::vector<double>& sorted, double share) {
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+std::vector<JobPoints::Deciles> deciles_of_calls(const JobSeries& series) {
+  constexpr std::uint32_t several_chunks = 4;
+  constexpr std::size_t enough_trials = 10;
+  std::vector<JobPoints::Deciles> all;
+  if (series.question.gating != Gating::open) return all;
+  for (const JobPoint& point : points_of(series)) {
+    if (point.axes.chunks < several_chunks || point.disturbed()) continue;
+    std::vector<double> us = all_of(values_of(series, point, [](const JobSample& s) { return s.issue_us; }));
+    std::erase_if(us, [](double t) { return !(t > 0); });
+    if (us.size() < enough_trials) continue;
+    std::ranges::sort(us);
+    JobPoints::Deciles& deciles = all.emplace_back();
+    const double usual = quantile(us, 0.5);
+    for (std::size_t i = 0; i < deciles.size(); ++i) deciles[i] = quantile(us, 0.1 * double(i + 1)) / usual;
+  }
+  return all;
+}
+
 }  // namespace
 
 void JobPoints::add(const JobSeries& series) {
   if (series.question.issue == Issuing::graph) return;  // one call: it shows no call's, copy's or kernel's time
   for (JobSummary& one : summarize(series))
     if (std::isfinite(one.time_us.value)) all_.push_back({series.question, std::move(one)});
+  std::ranges::copy(deciles_of_calls(series), std::back_inserter(calls_over_usual_));
 }
 
 std::vector<JobSummary> JobPoints::find(const Wanted& wanted, bool last_stream_free) const {

@@ -1,6 +1,7 @@
 // The points of a device's jobs in streams by what they ask, and slopes through them.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <span>
@@ -27,6 +28,10 @@ class JobPoints {
   std::vector<XY> over_chunks(const Wanted&, double JobSummary::*y = nullptr) const;
   // Medians of the times of all points that are this job, and of their bounds, in us; nothing if there is none.
   std::optional<Estimate> time(Workload, Order, bool gated, const JobShape&) const;
+  // The deciles of what all calls of a job took from trial to trial, over their median: of each job of several chunks
+  // that the host issued at once, in enough trials, and that nobody disturbed.
+  using Deciles = std::array<double, 9>;
+  const std::vector<Deciles>& calls_over_usual() const { return calls_over_usual_; }
 
  private:
   struct Entry {
@@ -34,6 +39,7 @@ class JobPoints {
     JobSummary summary;
   };
   std::vector<Entry> all_;
+  std::vector<Deciles> calls_over_usual_;
 };
 
 // Theil and Sen: the median of the slopes of all pairs with different x, which few wild points do not move. NaN with
