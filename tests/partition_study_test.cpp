@@ -117,6 +117,29 @@ TEST_CASE("Table II from a trace: overhead and gain of each number of streams") 
   CHECK(s.missing[1].find("two sizes") != std::string::npos);
 }
 
+// Beside the host's stage the runs take 3000, 2500, 2400 and 2450 us in 1 to 8 streams. The host's stage takes 5000 us,
+// but for a visit of 4 streams and all of 8: as whole runs 8 streams are the best.
+TEST_CASE("the host's stage is made even: what it takes more or less in single runs chooses no number of streams") {
+  Trace trace;
+  const double rest_us[] = {3000, 2500, 2400, 2450};
+  const double stage2_us[][3] = {{5000, 5000, 5000}, {5000, 5000, 5000}, {5000, 5600, 5600}, {4900, 4900, 4900}};
+  for (int i = 0; i < 4; ++i)
+    for (const double us : stage2_us[i])
+      add_run(trace, {"cuda:0", Precision::fp64, PartitionTiming::whole}, {1'000'000, 10, 1u << i, 1u << i},
+              {.host_us = rest_us[i] + us, .stage2_us = us});
+  const auto studies = partition_studies(trace);
+  REQUIRE(studies.size() == 1);
+  const PartitionRow& row = studies[0].rows.at(0);
+  CHECK(row.best == 8);
+  CHECK(row.stage2_us.value == doctest::Approx(5000));  // the median of 5000, 5000, 5600 and 4900
+  for (int i = 0; i < 4; ++i) CHECK(row.even_us.at(i).value == doctest::Approx(rest_us[i] + 5000));
+  const PartitionChoice& one = chosen(row, "n = 1");
+  CHECK(one.regret.value == doctest::Approx(8000.0 / 7350 - 1));
+  CHECK(one.even_regret.value == doctest::Approx(8000.0 / 7400 - 1));
+  CHECK(score(studies[0], "n = 1").even_regret.p95 == doctest::Approx(8000.0 / 7400 - 1));
+  CHECK(score(studies[0], "n = 1").regret.p95 == doctest::Approx(8000.0 / 7350 - 1));
+}
+
 TEST_CASE("the paper's model chooses for a size from the other sizes") {
   Trace trace;
   for (const std::uint64_t size : {250'000u, 500'000u, 1'000'000u})

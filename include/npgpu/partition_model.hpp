@@ -28,7 +28,7 @@ struct PartitionSummary {
   std::uint32_t trials = 0;
   Estimate time_us;                                                   // whole
   ByRound us_by_round{};                                              // the same
-  Estimate stage2_us;                                                 // of it, on the host
+  Estimate stage2_us, rest_us;                                        // of it, on the host; and all else
   std::array<Estimate, names_of<PartitionStage>.size()> stages_us{};  // timed by stages only
   double residual = not_measured;                                     // the largest
   std::string why{};                                                  // why it is not usable; else empty
@@ -76,6 +76,7 @@ struct PartitionChoice {
   std::string model;
   std::optional<std::uint32_t> streams{};  // nothing: the model has no answer
   Estimate regret;                         // measured time there over the best measured, less 1; at least 0
+  Estimate even_regret;                    // the same of PartitionRow::even_us
   Estimate cross_validated;                // that regret without the luck of the least; see npgpu/regret.hpp
   bool hit = false;                        // as good as the best within the noise of the two
   std::vector<double> predicted_us{};      // as PartitionRow::streams; empty where the model only chooses
@@ -86,7 +87,10 @@ struct PartitionRow {
   std::vector<Estimate> time_us;       // as streams
   std::vector<ByRound> us_by_round;    // as streams
   std::uint32_t best = 1;
-  Estimate stage2_us;
+  Estimate stage2_us;  // over all numbers of streams: the host does the same work in all of them
+  // Whole runs with that time for the host's stage in place of their own, as streams. What the host's stage takes more
+  // or less from run to run is in none of them, and it is most of what whole runs scatter by.
+  std::vector<Estimate> even_us;
   std::array<Estimate, names_of<PartitionStage>.size()> stages_us{};  // of the unsplit run; NaN where not measured
   double sum_us = not_measured;                                       // of the four that streams hide
   std::vector<double> overhead_us, gain_us;                           // (5) and what (6) compares, as streams
@@ -95,7 +99,7 @@ struct PartitionRow {
 struct PartitionScore {
   std::string model, source;
   std::uint32_t sizes = 0;         // with an answer
-  Spread regret;                   // over sizes
+  Spread regret, even_regret;      // over sizes
   CrossValidated cross_validated;  // the same
   Spread error;                    // |predicted / measured - 1| over sizes and two and more streams
   double hits = not_measured;

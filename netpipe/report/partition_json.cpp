@@ -3,18 +3,21 @@
 //
 //   { "document": "npgpu-partition", "version": 1,
 //     "studies": [ { device, device_name, simulated, type, sub_system,
-//       "sizes": [ { size, best, stage2_us, stages_us: { stage1_in, ... } of the unsplit run, sum_us,
-//                    "points": [ { streams, time_us, low_us, high_us, overhead_us, gain_us } ],
-//                    "choices": [ { model, streams, regret, regret_low, regret_high, hit, predicted_us,
-//                                   cross_validated, cross_validated_low, cross_validated_high } ] } ],
+//       "sizes": [ { size, best, stage2_us (over all points), stages_us: { stage1_in, ... } of the unsplit run, sum_us,
+//                    "points": [ { streams, time_us, low_us, high_us, even_us, overhead_us, gain_us } ],
+//                    "choices": [ { model, streams, regret, regret_low, regret_high, even_regret, even_regret_low,
+//                                   even_regret_high, hit, predicted_us, cross_validated, cross_validated_low,
+//                                   cross_validated_high } ] } ],
 //       "fitted": { sum_slope, sum_start, small_size, small_log, small_start, big_size, big_log, big_start },
 //       "quality": { "sum": { rows, r2, mse, rmse }, "small", "big" },
-//       "models": [ { model, source, sizes, regret: { median, p95, most }, cross_validated: { choices, mean,
-//                     median, p5, p95, worse }, error: { median, p95, most }, hits } ],
+//       "models": [ { model, source, sizes, regret: { median, p95, most }, even_regret: { ... },
+//                     cross_validated: { choices, mean, median, p5, p95, worse }, error: { median, p95, most }, hits }
+//                     ],
 //       "measuring": { median, p95, most } of regrets_of_measuring(), null for sizes measured in one round,
 //       "missing": [ sentences ] } ] }
 //   cross_validated is the regret without the luck of the least time, null for sizes measured in one round; `worse`
 //   counts the choices whose interval is above 0. npgpu/regret.hpp has the definition.
+//   even_us: the time with the same host's stage, stage2_us, in all points; even_regret: the regret of these.
 //   A choice without an answer has streams null. predicted_us is as long as "points", or empty.
 #include "netpipe/report/regret.hpp"
 
@@ -25,9 +28,10 @@ namespace {
 Json choice_json(const PartitionChoice& c) {
   Json json({entry("model", c.model), entry("streams", not_measured), entry("regret", c.regret.value),
              entry("regret_low", c.regret.low), entry("regret_high", c.regret.high),
-             entry("cross_validated", c.cross_validated.value), entry("cross_validated_low", c.cross_validated.low),
-             entry("cross_validated_high", c.cross_validated.high), entry("hit", c.hit),
-             entry("predicted_us", c.predicted_us)});
+             entry("even_regret", c.even_regret.value), entry("even_regret_low", c.even_regret.low),
+             entry("even_regret_high", c.even_regret.high), entry("cross_validated", c.cross_validated.value),
+             entry("cross_validated_low", c.cross_validated.low), entry("cross_validated_high", c.cross_validated.high),
+             entry("hit", c.hit), entry("predicted_us", c.predicted_us)});
   if (c.streams) json["streams"] = *c.streams;
   return json;
 }
@@ -37,8 +41,8 @@ Json row_json(const PartitionRow& row) {
   for (std::size_t i = 0; i < row.streams.size(); ++i) {
     const Estimate& t = row.time_us[i];
     points.push_back({entry("streams", row.streams[i]), entry("time_us", t.value), entry("low_us", t.low),
-                      entry("high_us", t.high), entry("overhead_us", row.overhead_us[i]),
-                      entry("gain_us", row.gain_us[i])});
+                      entry("high_us", t.high), entry("even_us", row.even_us[i].value),
+                      entry("overhead_us", row.overhead_us[i]), entry("gain_us", row.gain_us[i])});
   }
   for (std::size_t i = 0; i < row.stages_us.size(); ++i)
     stages[std::string(names_of<PartitionStage>[i])] = json_of(row.stages_us[i].value);
@@ -68,6 +72,7 @@ Json study_json(const PartitionStudy& s) {
                                           return Json(
                                               {entry("model", m.model), entry("source", m.source),
                                                entry("sizes", m.sizes), entry("regret", spread_json(m.regret)),
+                                               entry("even_regret", spread_json(m.even_regret)),
                                                entry("cross_validated", cross_validated_json(m.cross_validated)),
                                                entry("error", spread_json(m.error)), entry("hits", m.hits)});
                                         })),

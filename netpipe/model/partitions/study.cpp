@@ -42,6 +42,12 @@ Estimate regret_of(const Estimate& chosen, const Estimate& best, bool is_best) {
   return e;
 }
 
+// Moved by so much.
+Estimate later(Estimate e, double us) {
+  for (double* part : {&e.value, &e.low, &e.high}) *part += us;
+  return e;
+}
+
 // `streams`: nothing where the model has no answer.
 PartitionChoice choice_of(const std::string& model, std::optional<std::uint32_t> streams, const PartitionRow& row) {
   PartitionChoice c;
@@ -49,10 +55,12 @@ PartitionChoice choice_of(const std::string& model, std::optional<std::uint32_t>
   const auto at = streams ? std::ranges::find(row.streams, *streams) : row.streams.end();
   if (at == row.streams.end()) return c;
   c.streams = streams;
-  const Estimate& chosen = row.time_us[static_cast<std::size_t>(at - row.streams.begin())];
-  const std::size_t best = best_of(row.time_us);
-  c.regret = regret_of(chosen, row.time_us[best], *streams == row.best);
-  c.cross_validated = cross_validated_regret(row.us_by_round, static_cast<std::size_t>(at - row.streams.begin()));
+  const auto place = static_cast<std::size_t>(at - row.streams.begin());
+  const Estimate& chosen = row.time_us[place];
+  const std::size_t best = best_of(row.time_us), even_best = best_of(row.even_us);
+  c.regret = regret_of(chosen, row.time_us[best], place == best);
+  c.even_regret = regret_of(row.even_us[place], row.even_us[even_best], place == even_best);
+  c.cross_validated = cross_validated_regret(row.us_by_round, place);
   // Where no interval is known, equal times only.
   const double low = std::isfinite(chosen.low) ? chosen.low : chosen.value;
   const double high = std::isfinite(row.time_us[best].high) ? row.time_us[best].high : row.time_us[best].value;
@@ -63,13 +71,16 @@ PartitionChoice choice_of(const std::string& model, std::optional<std::uint32_t>
 PartitionRow row_of(std::uint64_t size, const SizeRuns& runs) {
   PartitionRow row;
   row.size = size;
+  std::vector<Estimate> stage2_us;
+  for (const auto& [n, summary] : runs.whole) stage2_us.push_back(summary.stage2_us);
+  row.stage2_us = model::middle_of(stage2_us);
   for (const auto& [n, summary] : runs.whole) {
+    row.even_us.push_back(later(summary.rest_us, row.stage2_us.value));
     row.streams.push_back(n);
     row.time_us.push_back(summary.time_us);
     row.us_by_round.push_back(summary.us_by_round);
   }
   row.best = row.streams[best_of(row.time_us)];
-  row.stage2_us = runs.whole.begin()->second.stage2_us;
   if (const auto unsplit = runs.stages.find(1); unsplit != runs.stages.end()) {
     row.stages_us = unsplit->second.stages_us;
     row.sum_us = 0;
@@ -155,7 +166,7 @@ PartitionChoice choice_of_simulator(const PartitionRow& row, const SizeRuns& run
 PartitionScore score_of(const std::string& source, const std::vector<PartitionRow>& rows, std::size_t model) {
   PartitionScore s;
   s.source = source;
-  std::vector<double> regrets, errors;
+  std::vector<double> regrets, even, errors;
   std::vector<Estimate> validated;
   double hits = 0;
   for (const PartitionRow& row : rows) {
@@ -164,12 +175,14 @@ PartitionScore score_of(const std::string& source, const std::vector<PartitionRo
     if (!c.streams) continue;
     ++s.sizes;
     regrets.push_back(c.regret.value);
+    if (std::isfinite(c.even_regret.value)) even.push_back(c.even_regret.value);
     validated.push_back(c.cross_validated);
     hits += c.hit;
     for (std::size_t i = 1; i < c.predicted_us.size(); ++i)
       errors.push_back(std::abs(c.predicted_us[i] / row.time_us[i].value - 1));
   }
   s.regret = spread_of(regrets);
+  s.even_regret = spread_of(even);
   s.cross_validated = cross_validated(validated);
   s.error = spread_of(errors);
   if (s.sizes) s.hits = hits / s.sizes;

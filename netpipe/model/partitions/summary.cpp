@@ -33,6 +33,12 @@ PartitionSummary summarized(const PartitionSeries& series, const PartitionPoint&
   s.time_us = median_of(&PartitionSample::host_us);
   s.us_by_round = model::by_round(point, column_of(&PartitionSample::host_us));
   s.stage2_us = median_of(&PartitionSample::stage2_us);
+  s.rest_us = model::time_over_visits(values_of(series, point,
+                                                [](const PartitionSample& one) {
+                                                  const double rest = one.host_us - one.stage2_us;
+                                                  return one.stage2_us >= 0 && rest >= 0 ? rest : not_measured;
+                                                }),
+                                      series.drift);
   for (std::size_t i = 0; i < stage_columns.size(); ++i) s.stages_us[i] = median_of(stage_columns[i]);
   for (const auto* visit : point.visits)
     for (const PartitionSample& one : samples_of(series, *visit)) s.residual = std::fmax(s.residual, one.residual);
