@@ -104,6 +104,27 @@ TEST_CASE("a real H200: costs of one predict jobs of others") {
   }
 }
 
+// Measured in turn on one H200 whose host was quiet, with a seed that the model had not seen; and its costs with the
+// jobs of another one.
+TEST_CASE("a real H200: a blind test on a quiet host") {
+  const auto costs = stream_costs(kept("h200_blind_costs_6.h5"));
+  REQUIRE(costs.size() == 1);
+  CHECK(costs[0].missing.empty());
+  REQUIRE(costs[0].costs.call_factors.size() == 9);
+  CHECK(std::ranges::is_sorted(costs[0].costs.call_factors));
+  CHECK(costs[0].costs.call_factors[4] == doctest::Approx(1).epsilon(0.001));
+  CHECK(costs[0].costs.call_factors[8] - costs[0].costs.call_factors[0] == doctest::Approx(0.22).epsilon(0.15));
+  const Evaluation own = evaluate(workloads_of(kept("h200_blind_design_6.h5")), costs[0]);
+  CHECK(own.workloads.size() == 100);
+  CHECK(own.models.front().error.median <= 0.013);
+  CHECK(own.models.front().error.p95 <= 0.06);
+  CHECK(own.models.front().regret.median <= 0.003);
+  CHECK(own.calls.value == doctest::Approx(1).epsilon(0.01));
+  const Evaluation others = evaluate(workloads_of(kept("h200_blind_design_7.h5")), costs[0]);
+  CHECK(others.models.front().error.median <= 0.015);
+  CHECK(others.models.front().error.p95 <= 0.08);
+}
+
 // 131 blocks of `increment`, 27 ms with one on each of 132 multiprocessors. In 5 or 8 chunks they are 135 or 136
 // blocks, some multiprocessors have two, and the job takes 66 ms in place of 30.
 TEST_CASE("a real H200: blocks stay on the multiprocessor where they were placed") {
