@@ -10,7 +10,7 @@ using namespace npgpu::cuda;
 
 namespace {
 
-constexpr long own_pid = 1, neighbour = 42, server = 7;
+constexpr long own_pid = 1, neighbour = 42, server = 7, parent = 8;
 constexpr auto device_busy = static_cast<std::uint32_t>(Cause::device_busy);
 constexpr auto link_busy = static_cast<std::uint32_t>(Cause::link_busy);
 
@@ -21,14 +21,18 @@ struct Played {
   std::optional<std::vector<Use>> uses{std::vector<Use>{}};
   bool counts_link = true;
   double others_per_s = 2e6;
-  int link_looks = 0;
+  int link_looks = 0, asked_for_uses = 0;
 
   Watch watch() {
     return Watch({.own_pid = own_pid,
                   .now = [this] { return now; },
                   .wait = [this](Seconds time) { now += time; },
                   .processes = [this] { return processes; },
-                  .uses = [this] { return uses; },
+                  .uses =
+                      [this] {
+                        ++asked_for_uses;
+                        return uses;
+                      },
                   .link_bytes = [this]() -> std::optional<LinkBytes> {
                     if (!counts_link) return std::nullopt;
                     ++link_looks;
@@ -37,6 +41,7 @@ struct Played {
                     return LinkBytes{17, moved};
                   },
                   .name = [](long pid) { return pid == neighbour ? "train" : "?"; },
+                  .is_ours = [](long pid) { return pid == parent; },
                   .is_server = [](long pid) { return pid == server; }});
   }
   Disturbance visit(Watch& watch, double seconds = 0.01) {
@@ -58,6 +63,19 @@ TEST_CASE("a GPU that nobody else uses disturbs nothing, and costs no look at it
   }
   CHECK(played.link_looks == 0);
   CHECK(watch.cannot_see().empty());
+}
+
+TEST_CASE("the process that started this one is no other, and NVML is not asked what it does") {
+  Played played;
+  played.processes = {{own_pid, parent}};
+  played.uses = {{{parent, 99, 10}}};
+  Watch watch = played.watch();
+  for (int i = 0; i < 10; ++i) CHECK(played.visit(watch).causes == 0);
+  CHECK(played.asked_for_uses == 0);
+  CHECK(played.link_looks == 0);
+  played.processes = {{own_pid, parent, neighbour}};
+  CHECK(played.visit(watch).causes == device_busy);
+  CHECK(played.asked_for_uses > 0);
 }
 
 TEST_CASE("a server that works for this process alone does not disturb it; where others are there, it may be theirs") {

@@ -2,9 +2,12 @@
 #include "netpipe/devices/host/watch.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <thread>
 
 #include "npgpu/clock.hpp"
@@ -122,6 +125,23 @@ TEST_CASE("this machine's counters run, and this process is no other") {
   CHECK(after.threads.at(::getpid()).ran - before.threads.at(::getpid()).ran > Seconds{0.05});
   const auto all = other_processes();
   for (const Process& p : all) CHECK(p.pid != ::getpid());
+}
+
+TEST_CASE("a process that is counted as own is no other one") {
+  const pid_t child = ::fork();
+  if (child == 0)
+    for (;;) ::pause();
+  REQUIRE(child > 0);
+  const auto is_listed = [&] {
+    return std::ranges::any_of(other_processes(), [&](const Process& p) { return p.pid == child; });
+  };
+  CHECK(is_listed());
+  CHECK_FALSE(is_counted_as_own(child));
+  count_as_own(child);
+  CHECK(is_counted_as_own(child));
+  CHECK_FALSE(is_listed());
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
 }
 
 }  // namespace watch_test

@@ -163,6 +163,9 @@ class Gpus final : public DeviceFamily {
   std::vector<DeviceInfo> list() const override { return inventory(); }
   std::string why_none() const override { return why_no_device(); }
   std::unique_ptr<DeviceWatch> watch(const std::string& id) const override {
+    // The process that started this one has a context on each GPU: it asked how much memory is free there. Were it not
+    // known, NVML would be asked before and after each visit what it does.
+    host::count_siblings_as_own();
     Watch::Eyes eyes{.own_pid = ::getpid(),
                      .now = [] { return steady_clock().now(); },
                      .wait = [](Seconds time) { std::this_thread::sleep_for(time); },
@@ -170,7 +173,7 @@ class Gpus final : public DeviceFamily {
                      .uses = [] { return std::nullopt; },
                      .link_bytes = [] { return std::nullopt; },
                      .name = host::name_of_process,
-                     .is_ours = is_second_process,
+                     .is_ours = [](long pid) { return is_second_process(pid) || host::is_counted_as_own(pid); },
                      .is_server = [](long pid) { return host::name_of_process(pid).starts_with("nvidia-cuda-mps"); }};
     if (const auto gpu = NvmlDevice::find(info_of(ordinal_or_throw(id)).pci_bus_id, eyes.blind)) {
       eyes.processes = [gpu] { return gpu->processes(); };

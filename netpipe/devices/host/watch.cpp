@@ -89,8 +89,10 @@ void count_siblings_as_own() {
   count_as_own(::getppid());
   std::ifstream children(parent + "/task/" + std::to_string(::getppid()) + "/children");
   for (long pid = 0; children >> pid;)
-    if (pid != ::getpid() && std::ranges::find(companions(), pid) == companions().end()) count_as_own(pid);
+    if (pid != ::getpid() && !is_counted_as_own(pid)) count_as_own(pid);
 }
+
+bool is_counted_as_own(long pid) { return std::ranges::find(companions(), pid) != companions().end(); }
 
 std::string name_of_process(long pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
@@ -125,7 +127,7 @@ std::vector<Process> other_processes() {
     if (number.find_first_not_of("0123456789") != number.npos) continue;
     Process p;
     p.pid = std::stol(number);
-    if (p.pid == ::getpid() || std::ranges::find(companions(), p.pid) != companions().end()) continue;
+    if (p.pid == ::getpid() || is_counted_as_own(p.pid)) continue;
     std::ifstream file(entry.path() / "stat");
     std::string stat;
     std::getline(file, stat, '\0');  // of a process that ends meanwhile nothing; a buffer's iterator would throw

@@ -49,6 +49,7 @@ void count_as_own(long pid);
 // The same of this process's parent and its other children, where that is this program: the processes of a run that
 // measures several GPUs at once.
 void count_siblings_as_own();
+bool is_counted_as_own(long pid);
 
 // As it calls itself, in ASCII; "a process" if that cannot be read.
 std::string name_of_process(long pid);
