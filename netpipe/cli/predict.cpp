@@ -76,12 +76,17 @@ Evaluation evaluation_of(const Options& options, const Trace& measured, std::spa
                          const MeasuredCosts& costs, bool with_others) {
   // Figures want those, too, that score no model.
   const auto others = with_others ? other_workloads_of(measured) : std::vector<MeasuredWorkload>{};
+  const std::size_t disturbed = disturbed_times(measured);
   if (workloads.empty() && others.empty())
-    throw Error(ErrorKind::usage, options.maybe("measured").value_or(options.place("TRACE")) +
-                                      " holds no jobs to compare predictions with: npgpu streams --experiment design "
-                                      "measures some, and --measured names their trace");
+    throw Error(ErrorKind::usage,
+                options.maybe("measured").value_or(options.place("TRACE")) +
+                    (disturbed ? fmt::format(" holds no job that others left undisturbed, unsplit and split: they "
+                                             "disturbed {} of its times. Measure again: ",
+                                             disturbed)
+                               : " holds no jobs to compare predictions with: ") +
+                    "npgpu streams --experiment design measures some, and --measured names their trace");
   Evaluation evaluation = evaluate(workloads, costs, others);
-  evaluation.disturbed = disturbed_times(measured);
+  evaluation.disturbed = disturbed;
   return evaluation;
 }
 

@@ -2,6 +2,8 @@
 import json
 import os
 
+import h5py
+
 from npgpu_run import SOURCE, Checks, folder, run
 
 TRACE = os.path.join(SOURCE, "data", "traces", "h200_streams.h5")
@@ -111,6 +113,13 @@ with folder() as where:
     own = run("streams", "--device", "sim:h200", "--bytes-in", "8MiB", "--bytes-out", "8MiB", "--iterations", "32",
               "--chunks", "1,2,4,8,16,32", "--issue", "streams,graph", "--output", at("own.h5"), "--quiet")
     check(own.code == 0, own.err)
+    with h5py.File(at("own.h5"), "r+") as trace:
+        for series in trace["jobs"].values():
+            visits = series["visits"][:]
+            visits["disturbed"] = 1
+            series["visits"][:] = visits
+    disturbed = run("predict", at("node.h5"), "--evaluate", "--measured", at("own.h5"))
+    check(disturbed.code == 2 and "they disturbed 12 of its times" in disturbed.err, disturbed.out + disturbed.err)
     shown = run("streams", "--device", "sim:h200", "--bytes-in", "8MiB", "--bytes-out", "8MiB", "--iterations", "2000",
                 "--chunks", "1,2,4,8,16,32", "--output", at("own2.h5"))
     check("best of measured" in shown.out and "missing" not in shown.out, shown.out[-600:])
