@@ -79,7 +79,11 @@ std::string ascii(std::string name) {  // as a trace holds it
 
 }  // namespace
 
-void count_as_own(long pid) { companions().push_back(pid); }
+bool is_counted_as_own(long pid) { return std::ranges::find(companions(), pid) != companions().end(); }
+
+void count_as_own(long pid) {
+  if (!is_counted_as_own(pid)) companions().push_back(pid);
+}
 
 void count_siblings_as_own() {
   const std::string parent = "/proc/" + std::to_string(::getppid());
@@ -89,10 +93,8 @@ void count_siblings_as_own() {
   count_as_own(::getppid());
   std::ifstream children(parent + "/task/" + std::to_string(::getppid()) + "/children");
   for (long pid = 0; children >> pid;)
-    if (pid != ::getpid() && !is_counted_as_own(pid)) count_as_own(pid);
+    if (pid != ::getpid()) count_as_own(pid);
 }
-
-bool is_counted_as_own(long pid) { return std::ranges::find(companions(), pid) != companions().end(); }
 
 std::string name_of_process(long pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
