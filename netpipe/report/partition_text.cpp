@@ -81,8 +81,8 @@ void scores(Page& page, const PartitionStudy& s) {
       "Medians, 95th percentiles and maxima over sizes. regret: measured time with the number of streams that the "
       "model chose, over the best. T2 even: the same, with the host's stage taking the same time in all runs of a "
       "size, the median; it is the same work in all of them, and most of what they scatter by. |error|: predicted "
-      "times with two and more streams. The simulator is not fitted to whole "
-      "runs; the paper's regressions are fitted to the sizes other than the one they choose for.");
+      "times with two and more streams. The simulator is not fitted to whole runs; the paper's regressions are fitted "
+      "to the sizes other than the one they choose for.");
   page.note_left_out(table);
   std::vector<NamedRegret> validated;
   for (const PartitionScore& m : s.models) validated.push_back({m.model, m.cross_validated});

@@ -38,7 +38,7 @@ std::vector<JobPoints::Deciles> deciles_of_calls(const JobSeries& series) {
     if (us.size() < enough_trials) continue;
     std::ranges::sort(us);
     JobPoints::Deciles& deciles = all.emplace_back();
-    const double usual = quantile(us, 0.5);
+    const double usual = median(us);
     for (std::size_t i = 0; i < deciles.size(); ++i) deciles[i] = quantile(us, 0.1 * double(i + 1)) / usual;
   }
   return all;
