@@ -60,7 +60,7 @@ const std::map<std::string_view, Meaning>& glossary() {
         "Parts of the matrix. pairs: from each GPU to each other one. both: both ways at once. host: between each GPU "
         "and the host, and within each. latency: of loads, atomic additions and flags. together: many at once. numa: "
         "from each NUMA node of the host to each GPU and back. processes, never part of the default: "
-        "alone and beside a second process on the same GPU."}},
+        "alone, and while a second process uses the same GPU."}},
       {"every-pair", {"", "Measure every pair also where there are more than 8 GPUs, in place of some of each."}},
       {"memory", {"LIST", one_of<Memory>("Kind of the host's memory")}},
       {"async", {"", "Use the asynchronous form of the API."}},

@@ -70,7 +70,7 @@ Command matrix() {
       "copies at once. On a host with several NUMA nodes also copies between each of them and each GPU. Prints tables "
       "with a row for each source and a column for each target, and names what stands out, with its link, and what a "
       "wrong NUMA node costs. --only processes measures what a job pays when a second process uses the same GPU: npgpu "
-      "starts one that holds a context, copies, computes or launches, and measures beside it and alone by turns.",
+      "starts one that holds a context, copies, computes or launches kernels, and measures in turn with it and alone.",
       {},
       {"npgpu matrix", "npgpu matrix --only pairs,latency --executor copy-engine --output node.h5",
        "npgpu matrix --device sim:node8-sick", "npgpu matrix --only numa", "npgpu matrix --only processes"},

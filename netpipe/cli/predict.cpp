@@ -142,7 +142,7 @@ Order order_of_job(const Options& options) {
   const Order order = parse_name<Order>("order", options.text("order"));
   if (order == Order::independent)
     throw Error(ErrorKind::usage,
-                "--order: independent copies and kernels are no job, whose kernel needs its copy in; "
+                "--order: in the order independent a kernel does not wait for its copy in, and a job's kernel must; "
                 "choose breadth-first or depth-first");
   return order;
 }
