@@ -127,7 +127,9 @@ function(npgpu_module name)
   foreach(need ${arg_REQUIRES})
     if(NOT NPGPU_WITH_${need})
       message(STATUS "module ${name} is left out: needs ${need} (${NPGPU_${need}_WHY})")
-      set_property(GLOBAL APPEND PROPERTY NPGPU_MISSING "{\"${name}\", \"needs ${need}: ${NPGPU_${need}_WHY}\"},")
+      # A string and no list: a reason may hold a semicolon.
+      set_property(GLOBAL APPEND_STRING PROPERTY NPGPU_MISSING
+        "\n      {\"${name}\", \"needs ${need}: ${NPGPU_${need}_WHY}\"},")
       return()
     endif()
   endforeach()
