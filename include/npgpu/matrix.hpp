@@ -130,9 +130,9 @@ struct NodeMatrix {
   std::vector<MatrixFinding> findings;
 };
 
-// Of the largest size of each case. Empty if the trace has no copy between two GPUs, none that goes both ways with a
-// lane for each, none of a NUMA node that was asked for, no lanes together, and nothing beside a second process: then
-// it is no matrix that was measured.
+// Of the largest size of each case. Empty if the trace has copies of one GPU only, none that goes both ways with a lane
+// for each, none of a NUMA node that was asked for, no lanes together, and nothing beside a second process: then it is
+// no matrix that was measured.
 NodeMatrix node_matrix(const Trace&);
 
 // By how much a cell has to be below the median of those that are joined alike, to stand out.

@@ -50,6 +50,13 @@ with folder() as where:
                  if not near(c["value"]["value"] / 1e9,
                              min(most, 50 if int(k[0][-1]) // 4 == int(k[1][-1]) // 4 else 40))]
         check(not wrong, f"{access} by {executor}, both ways {both}: within 1 % of the links; wrong {wrong[:3]}")
+    # A part by itself is a matrix too.
+    for part, has in (("together", "together"), ("host", "matrices")):
+        alone = run("matrix", "--device", "sim:h200x2", "--output", os.path.join(where, part + ".h5"), "--json", *SIZES,
+                    "--only", part)
+        check(alone.code == 0, alone.err)
+        found = json.loads(alone.out)["matrix"]
+        check(found and len(found["devices"]) == 2 and found[has] and not found["is_sampled"], f"--only {part}: {found}")
     for pattern in ("chase", "atomic"):
         loads = matrix_of(node, pattern=pattern)
         check(near(loads["sim:node8:0", "sim:node8:1"]["value"]["value"], 2.0), f"{pattern}: twice two links of 0.5 us")

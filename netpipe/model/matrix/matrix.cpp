@@ -99,6 +99,7 @@ class Builder {
   NodeMatrix finish(const Trace& trace) {
     node_.processes = model::processes_of(trace);
     for (const ProcessGpu& gpu : node_.processes) ids_.insert(gpu.id);
+    is_matrix_ |= ids_.size() > 1;
     if (!is_matrix_ && node_.processes.empty()) return {};
     for (auto& [key, matrix] : matrices_) node_.matrices.push_back(std::move(matrix));
     devices(trace);
@@ -107,7 +108,7 @@ class Builder {
     for (const NodeMatrix::Device& a : node_.devices)
       for (const NodeMatrix::Device& b : node_.devices)
         if (a.id != b.id && kinds.insert(links.kind(a.id, b.id)).second) node_.links.push_back(links.kind(a.id, b.id));
-    node_.is_sampled = 2 * pairs_.size() < node_.devices.size() * (node_.devices.size() - 1);
+    node_.is_sampled = !pairs_.empty() && 2 * pairs_.size() < node_.devices.size() * (node_.devices.size() - 1);
     node_.findings = model::outliers_of(node_, links);
     model::add_numa(node_, std::move(numa_), links);
     return std::move(node_);
@@ -140,6 +141,7 @@ class Builder {
       if (const PointSummary* point = of_largest_size(points, lane)) {
         matrix.cells.push_back(cell_of(c, all[lane], *point, is_latency));
         note(all[lane]);
+        if (c.direction == Direction::peer) pairs_.emplace(all[lane].source, all[lane].target);
       }
   }
   void together(const TransferSeries& series, const std::vector<PointSummary>& points) {
@@ -158,7 +160,7 @@ class Builder {
       const double rate = point->rate.value;
       if (!(rate >= slowest)) slowest = rate;
       if (!(rate <= fastest)) fastest = rate;
-      if (all[lane].source == "host" || all[lane].target == "host") node_.has_host = true;
+      note(all[lane]);
     }
     one.sum = sum->rate;
     one.fairness = slowest / fastest;
@@ -169,7 +171,6 @@ class Builder {
     for (const std::string& id : {lane.source, lane.target})
       if (id != "host") ids_.insert(id);
       else node_.has_host = true;
-    if (lane.direction == Direction::peer) pairs_.emplace(lane.source, lane.target);
   }
   void devices(const Trace& trace) {
     std::map<std::string, NodeMatrix::Device> known;
