@@ -269,6 +269,18 @@ TEST_CASE("where more than half of the visits were disturbed all of them count, 
   CHECK(disturbers_of(points_of(sweep)[0]) == std::set<std::string>{"python3 (4711)"});
 }
 
+TEST_CASE("of many who disturbed a run, the text names three, and a kernel's threads once") {
+  const auto text = [](const std::set<std::string>& by) {
+    return disturbance_text(static_cast<std::uint32_t>(Cause::host_busy), by);
+  };
+  const std::string before = "others used the host's processors; most of all by ";
+  CHECK(text({"cc1plus (12)", "migration/0 (18)", "migration/11 (71)", "python3 (4711)"}) ==
+        before + "cc1plus (12), migration (2 of them), python3 (4711)");
+  CHECK(text({"a (1)", "b (2)", "c (3)", "d (4)", "e (5)"}) == before + "a (1), b (2), c (3), and 2 more");
+  CHECK(text({}) == "others used the host's processors");
+  CHECK(disturbance_text(0, {"a (1)"}).empty());
+}
+
 TEST_CASE("a point is as far as its last visit left it, and wrong in any visit is wrong") {
   TransferSeries sweep = sweep_of();
   add_point(sweep, 1000, {10}).stop = Stop::not_converged;

@@ -25,7 +25,8 @@ inline constexpr std::string_view cause_codes =
 // "others used the host's processors, the device's clock changed"
 std::string causes_text(std::uint32_t causes);
 
-// "others used the host's processors; most of all python3 (4711)"; empty where there are no causes.
+// "others used the host's processors; most of all by python3 (4711), migration (2 of them)", with up to three programs;
+// empty where there are no causes.
 std::string disturbance_text(std::uint32_t causes, const std::set<std::string>& by);
 
 // What others did while something was measured.
