@@ -29,15 +29,13 @@ std::string disturbance_text(std::uint32_t causes, const std::set<std::string>& 
   constexpr std::size_t most = 3;
   // A kernel's threads of all processors are one: migration/0 (18), migration/11 (71).
   std::map<std::string, std::vector<std::string>> alike;
-  for (const std::string& one : by) alike[one.substr(0, one.find_first_of("/("))].push_back(one);
+  for (const std::string& one : by) alike[one.substr(0, one.find('/'))].push_back(one);
   std::string text = causes_text(causes);
   std::size_t shown = 0;
   for (const auto& [program, all] : alike) {
     if (shown++ == most) return text + fmt::format(", and {} more", alike.size() - most);
     text += shown == 1 ? "; most of all by " : ", ";
-    text += all.size() == 1
-                ? all[0]
-                : fmt::format("{} ({} of them)", program.substr(0, program.find_last_not_of(' ') + 1), all.size());
+    text += all.size() == 1 ? all[0] : fmt::format("{} ({} of them)", program, all.size());
   }
   return text;
 }
