@@ -26,18 +26,17 @@ std::string causes_text(std::uint32_t causes) {
 
 std::string disturbance_text(std::uint32_t causes, const std::set<std::string>& by) {
   if (!causes) return "";
-  constexpr std::size_t most = 3;
   // A kernel's threads of all processors are one: migration/0 (18), migration/11 (71).
   std::map<std::string, std::vector<std::string>> alike;
   for (const std::string& one : by) alike[one.substr(0, one.find('/'))].push_back(one);
-  std::string text = causes_text(causes);
-  std::size_t shown = 0;
-  for (const auto& [program, all] : alike) {
-    if (shown++ == most) return text + fmt::format(", and {} more", alike.size() - most);
-    text += shown == 1 ? "; most of all by " : ", ";
-    text += all.size() == 1 ? all[0] : fmt::format("{} ({} of them)", program, all.size());
-  }
-  return text;
+  std::vector<std::string> programs;
+  for (const auto& [program, all] : alike)
+    programs.push_back(all.size() == 1 ? all[0] : fmt::format("{} ({} of them)", program, all.size()));
+  if (programs.empty()) return causes_text(causes);
+  constexpr std::size_t most = 3;
+  const std::string more = programs.size() > most ? fmt::format(", and {} more", programs.size() - most) : "";
+  if (!more.empty()) programs.resize(most);
+  return fmt::format("{}; most of all by {}{}", causes_text(causes), fmt::join(programs, ", "), more);
 }
 
 }  // namespace npgpu
