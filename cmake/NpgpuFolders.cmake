@@ -47,14 +47,18 @@ endfunction()
 
 # Compiles the files of a target in batches of about as many files each. A batch of 24 took up to 1.3 GB with GCC 12
 # (12: 1.2 GB). Where there are processors for them, there are more, smaller batches.
+set(NPGPU_BATCH "" CACHE STRING "Files in a batch; 1: each by itself, for work on the sources; empty: by processors")
 cmake_host_system_information(RESULT npgpu_processors QUERY NUMBER_OF_LOGICAL_CORES)
 function(npgpu_batches target files)
-  if(NOT NPGPU_FAST_BUILD)
+  if(NOT NPGPU_FAST_BUILD OR NPGPU_BATCH EQUAL 1)
     return()
   endif()
   set(most 24)
   if(npgpu_processors GREATER 4)
     set(most 12)
+  endif()
+  if(NPGPU_BATCH)
+    set(most ${NPGPU_BATCH})
   endif()
   if(files GREATER most)  # else one batch, also of what modules and probes add
     math(EXPR batches "(${files} + ${most} - 1) / ${most}")
