@@ -130,7 +130,7 @@ function(npgpu_module name)
   cmake_parse_arguments(arg "" "" "REQUIRES" ${ARGN})
   foreach(need ${arg_REQUIRES})
     if(NOT NPGPU_WITH_${need})
-      message(STATUS "module ${name} is left out: needs ${need} (${NPGPU_${need}_WHY})")
+      message(STATUS "module ${name} is left out: needs ${need}")
       # A string and no list: a reason may hold a semicolon.
       set_property(GLOBAL APPEND_STRING PROPERTY NPGPU_MISSING
         "\n      {\"${name}\", \"needs ${need}: ${NPGPU_${need}_WHY}\"},")
@@ -152,7 +152,7 @@ function(npgpu_probe name)
       target_sources(npgpu_probes PRIVATE ${PROJECT_SOURCE_DIR}/probes/${source})
     endforeach()
   elseif(arg_CUDA)
-    message(STATUS "probe ${name} is without GPUs: needs CUDA (${NPGPU_CUDA_WHY})")
+    message(STATUS "probe ${name} is without GPUs: needs CUDA")
   endif()
 endfunction()
 
