@@ -30,6 +30,8 @@ def main(wheel):
         python, program = (os.path.join(place, "venv", "bin", name) for name in ("python", "npgpu"))
         pip = (sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check")
         run(*pip, "install", "-q", "--no-index", os.path.abspath(wheel))
+        folders = re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", run("readelf", "-d", program))
+        assert all(part.startswith(("/", "$ORIGIN")) for text in folders for part in text.split(":")), f"looks in {folders}"
         asked = [line.split()[0] for line in run("ldd", program).splitlines()]
         assert all(map(SHARED.search, asked)), f"needs {asked}"
         assert run("npgpu", "--version").split()[1] == version, run("npgpu", "--version")
