@@ -78,8 +78,13 @@ TEST_CASE("a copy's floor is the link's rate times 0.82, and 4.5 us") {
   CHECK(good.basis == "PCIe Gen5 x16: 63.00 GB/s * 0.82, and 4.5 us");
   CHECK(good.device == "cuda:0");
   CHECK(good.explanations.empty());
-  CHECK(finding(Made().at(51.6).trace(), "h2d_rate").health == Health::pass);
-  CHECK(finding(Made().at(51.4).trace(), "h2d_rate").health == Health::fail);
+  // Three visits that are 0.1 % apart: Student's t gives 4.303 * 0.1 % / sqrt(3) = 0.25 % on either side.
+  CHECK(finding(Made().at(51.7).trace(), "h2d_rate").health == Health::pass);
+  CHECK(finding(Made().at(51.6).trace(), "h2d_rate").health == Health::undecided);
+  CHECK(finding(Made().at(51.4).trace(), "h2d_rate").health == Health::undecided);
+  CHECK(finding(Made().at(51.3).trace(), "h2d_rate").health == Health::fail);
+  // What would have been seen: all that brings 55.14 GB/s, the interval's upper end, below the limit.
+  CHECK(good.would_see == doctest::Approx(1 - 51.48 / 55.14).epsilon(1e-3));
   CHECK(finding(Made().at(55).trace(), "d2h_rate").health == Health::skip);
 }
 
@@ -99,8 +104,10 @@ TEST_CASE("small and middle copies have floors of their own") {
   CHECK(finding(made.trace(), "h2d_time").value == doctest::Approx(2.2));
   CHECK(finding(made.trace(), "h2d_time").health == Health::pass);
   Made slow = Made().at(55);
-  slow.copy(4 * MiB, 40);
-  slow.copy(8, 8.0 / 5.2e3);
+  for (const double factor : {0.999, 1.0, 1.001}) {
+    slow.copy(4 * MiB, 40 * factor);
+    slow.copy(8, 8.0 / 5.2e3 * factor);
+  }
   CHECK(finding(slow.trace(), "h2d_rate_1mib").health == Health::fail);
   CHECK(cause(finding(slow.trace(), "h2d_rate_1mib")) == "link");
   CHECK(cause(finding(slow.trace(), "h2d_time")) == "slow_call");
@@ -135,12 +142,11 @@ TEST_CASE("a figure below its limit that others disturbed is not judged, and the
   Made made;
   for (int i = 0; i < 3; ++i) disturb(made.copy(64 * MiB, 27), Cause::link_busy, "python3 (4711)");
   const HealthFinding rate = finding(made.trace(), "h2d_rate");
-  CHECK(rate.health == Health::fail);
-  CHECK(rate.if_failed == CheckVerdict::skipped);
+  CHECK(rate.health == Health::unjudged);
   CHECK(cause(rate) == "neighbour");
-  CHECK(rate.text == "H2D pinned 64 MiB 27.00 GB/s, at least 51.48 GB/s, beside python3 (4711)");
+  CHECK(rate.text == "H2D pinned 64 MiB 27.00 GB/s, at least 51.48 GB/s; not judged: python3 (4711) disturbed it");
   CHECK(rate.explanations[0].evidence.find("python3 (4711)") != std::string::npos);
-  CHECK(verdict_of(health_of(made.trace())) == CheckVerdict::skipped);
+  CHECK(verdict_of(health_of(made.trace())) == CheckVerdict::not_judged);
   Made fast;  // at its limit nobody is asked
   for (int i = 0; i < 3; ++i) disturb(fast.copy(64 * MiB, 55), Cause::link_busy, "python3 (4711)");
   CHECK(finding(fast.trace(), "h2d_rate").health == Health::pass);
@@ -342,13 +348,50 @@ TEST_CASE("the worst decides, and what could not be judged is no pass") {
     one.if_failed = if_failed;
     return one;
   };
-  CHECK(verdict_of({}) == CheckVerdict::skipped);
-  CHECK(verdict_of({of(Health::skip)}) == CheckVerdict::skipped);
+  CHECK(verdict_of({}) == CheckVerdict::not_judged);
+  CHECK(verdict_of({of(Health::skip)}) == CheckVerdict::not_judged);
   CHECK(verdict_of({of(Health::skip), of(Health::warn)}) == CheckVerdict::ok);
   CHECK(verdict_of({of(Health::fail), of(Health::fail, CheckVerdict::broken)}) == CheckVerdict::broken);
   CHECK(verdict_of({of(Health::fail, CheckVerdict::failed_to_run), of(Health::fail)}) == CheckVerdict::slow);
+  CHECK(verdict_of({of(Health::undecided), of(Health::unjudged), of(Health::pass)}) == CheckVerdict::undecided);
+  CHECK(verdict_of({of(Health::unjudged), of(Health::pass)}) == CheckVerdict::not_judged);
+  CHECK(verdict_of({of(Health::undecided), of(Health::fail)}) == CheckVerdict::slow);
   CHECK(worst_of({of(Health::pass), of(Health::warn)}) == Health::warn);
   CHECK(worst_of({of(Health::skip)}) == Health::skip);
+}
+
+TEST_CASE("what was planned and has no valid figure failed to run") {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  for (const double us : {not_measured, inf, -inf, 0.0, -3.0}) {
+    CAPTURE(us);
+    Made made;
+    for (int i = 0; i < 3; ++i) add_point(made.copies, 64 * MiB, {us});
+    const auto all = health_of(made.trace());
+    CHECK(find(all, "figures")->text.starts_with("1 of 1 points have no valid figure"));
+    CHECK(verdict_of(all) == CheckVerdict::failed_to_run);
+  }
+  Made never = Made();  // planned, and never visited
+  CHECK(verdict_of(health_of(never.trace())) == CheckVerdict::failed_to_run);
+  Made void_trials;
+  void_trials.copy(64 * MiB, 55).samples = 0;
+  void_trials.copies.visits.back().void_trials = 7;
+  CHECK(verdict_of(health_of(void_trials.trace())) == CheckVerdict::failed_to_run);
+}
+
+TEST_CASE("a rate far above what its link could carry says that the link's report is not true") {
+  Made made = Made().at(55);
+  made.copies.limit = {0.25e9, "PCIe Gen1 x1: 2.5 GT/s * 1 lanes * 8/10"};
+  const HealthFinding rate = finding(made.trace(), "h2d_rate");
+  CHECK(rate.health == Health::unjudged);
+  CHECK(rate.text.find("22000 % of it, so it is not true") != std::string::npos);
+  CHECK(verdict_of(health_of(made.trace())) == CheckVerdict::not_judged);
+}
+
+TEST_CASE("without a limit a copy is not judged, and the check is not ok") {
+  Made made = Made().at(11);
+  made.copies.limit = {not_measured, "unknown: NVML is not there"};
+  CHECK(finding(made.trace(), "h2d_rate").health == Health::unjudged);
+  CHECK(verdict_of(health_of(made.trace())) == CheckVerdict::not_judged);
 }
 
 TEST_CASE("of a continued trace the last run's facts count, and what only the first one saw") {

@@ -18,10 +18,11 @@ struct CheckOf {
   TraceRoot root;  // where and when
   std::vector<Gpu> gpus;
   std::vector<HealthFinding> findings;
-  CheckVerdict verdict = CheckVerdict::skipped;
+  CheckVerdict verdict = CheckVerdict::not_judged;
   int exit_code = 0;
-  std::string decided;      // by which limits: "limits of link, clock and width", "reference node7.h5"
-  std::string why_skipped;  // of the whole check; empty where something was judged
+  std::string decided;             // by which limits: "limits of link, clock and width", "reference node7.h5"
+  std::string why_not_judged;      // of the whole check; empty where something was judged
+  std::size_t measured_again = 0;  // points whose figures were beyond their limits, or whose intervals held them
   double wall_s = not_measured;
   std::string trace;  // where it is kept; empty if it is not
 };

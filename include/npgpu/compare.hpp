@@ -24,7 +24,8 @@ template <class K> struct PointTime {
   double work = not_measured;  // of that operation; see VisitInfo
   Estimate time_us;            // median; NaN where no trial is usable
   double min_us = not_measured, max_us = not_measured;
-  std::string why{};  // why it is not usable: the results were wrong, or there is no time; else empty
+  std::string why{};     // why it is not usable: the results were wrong, or there is no time; else empty
+  bool is_timed = true;  // a trial has a valid time
 
   bool usable() const { return why.empty(); }
 };

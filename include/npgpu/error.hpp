@@ -27,11 +27,12 @@ namespace exit_code {
 constexpr int done = 0;
 constexpr int failed = 1;
 constexpr int usage = 2;
-constexpr int slower = 3;  // compare: in time, and kernels in cycles too; fleet: suspects
-constexpr int busy = 4;
+constexpr int slower = 3;          // compare: in time, and kernels in cycles too; fleet: suspects
+constexpr int busy = 4;            // check, matrix: not judged, others used it or a limit is not known
 constexpr int clock = 5;           // compare: slower in time, not in cycles
 constexpr int broken = 6;          // compare: wrong results, or no time
 constexpr int other_hardware = 7;  // compare: A and B are not of the same hardware, and that was not asked for
+constexpr int undecided = 8;       // check, matrix: an interval holds its limit
 constexpr int stopped = 75;        // stopped by a signal, trace saved: resume with --resume
 constexpr int nothing = 77;
 }  // namespace exit_code

@@ -12,20 +12,30 @@
 
 namespace npgpu {
 
-enum class Health { pass, warn, fail, skip };
-template <> inline constexpr std::array<std::string_view, 4> names_of<Health>{"pass", "warn", "fail", "skip"};
+enum class Health {
+  pass,
+  warn,
+  fail,
+  skip,       // there is nothing to judge
+  undecided,  // measured, and its interval holds the limit
+  unjudged,   // measured, and its limit is not known or cannot be believed, or others disturbed it
+};
+template <>
+inline constexpr std::array<std::string_view, 6> names_of<Health>{"pass", "warn",      "fail",
+                                                                  "skip", "undecided", "not judged"};
 
 // What a check of a node comes to.
 enum class CheckVerdict {
-  ok,             // everything that was judged passes; there may be warnings
-  slow,           // something is below its limit
-  broken,         // wrong results, errors counted, parts missing, or not what was expected
+  ok,             // everything that matters was judged, and passes; there may be warnings
+  slow,           // something is beyond its limit with its whole interval
+  broken,         // wrong results, errors counted, parts missing or lost, or not what was expected
   failed_to_run,  // something that was to be measured has no figure
-  skipped,        // nothing could be judged: no such device, or others used it
+  undecided,      // the interval of a figure holds its limit, and measuring it again did not settle that
+  not_judged,     // a figure has no limit to be held against, others disturbed it, or there is no GPU
 };
 template <>
-inline constexpr std::array<std::string_view, 5> names_of<CheckVerdict>{"ok", "slow", "broken", "failed to run",
-                                                                        "skipped"};
+inline constexpr std::array<std::string_view, 6> names_of<CheckVerdict>{
+    "ok", "slow", "broken", "failed to run", "undecided", "not judged"};
 
 struct Explanation {
   std::string cause;     // for machines: link_lanes, throttle_thermal, neighbour, ...
@@ -43,8 +53,13 @@ struct HealthFinding {
   std::string text{};  // for people, one line without the verdict: "PCIe Gen5 x16 (its maximum)"
   std::string
       basis{};  // what decided: "PCIe Gen5 x16: 63.0 GB/s * 0.82", "reference node7.h5"; empty where it is plain
-  std::vector<Explanation> explanations{};      // most likely first; only where it warns or fails
-  CheckVerdict if_failed = CheckVerdict::slow;  // what a check comes to where this fails
+  std::vector<Explanation> explanations{};         // most likely first; only where it warns or fails
+  CheckVerdict if_failed = CheckVerdict::slow;     // what a check comes to where this fails
+  double low = not_measured, high = not_measured;  // 95 % interval of `value`; NaN where there is none
+  // The smallest slow-down that would have been called slow, as a share: 0.06. NaN where nothing was held against a
+  // limit.
+  double would_see = not_measured;
+  std::string of_case{}, of_point{};  // the series and point that `value` is of, as titles have them; empty: of neither
 };
 
 // A figure of a node that is known to be good.
@@ -67,7 +82,7 @@ struct HealthRules {
 // Findings of the node, of each device of the trace in its order, then of the host.
 std::vector<HealthFinding> health_of(const Trace&, const HealthRules& = {});
 
-// The worst of them: fail, warn, pass; skip where nothing was judged.
+// The worst of them: fail, undecided, unjudged, warn, pass; skip where there is nothing else.
 Health worst_of(const std::vector<HealthFinding>&);
 CheckVerdict verdict_of(const std::vector<HealthFinding>&);
 // Rates and times that other nodes can be held against; of several devices the median.

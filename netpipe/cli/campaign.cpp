@@ -67,7 +67,8 @@ class Run {
     try {
       recall_choices();
       note_ranks("ranks");
-      for (round_ = 0; round_ < most && !result_.stopped; ++round_) {
+      most = std::min(most, options_.end_round);
+      for (round_ = options_.first_round; round_ < most && !result_.stopped; ++round_) {
         if (round_ > 0) begin_anew();
         round();
       }

@@ -14,6 +14,7 @@
 #include "netpipe/cli/provenance.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/reference.hpp"
+#include "netpipe/cli/second_look.hpp"
 #include "netpipe/cli/signals.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/clock.hpp"
@@ -71,7 +72,7 @@ Rules rules_of(const Options& options, bool measured) {
 int end_skipped(const Options& options, const std::string& why, bool is_nothing) {
   CheckOf check;
   check.root = trace_root("");
-  check.why_skipped = why;
+  check.why_not_judged = why;
   Trace empty;
   empty.root = check.root;
   HealthRules rules;
@@ -89,7 +90,7 @@ void judge_trace(CheckOf& check, const Trace& trace, const Rules& rules) {
       throw Error(ErrorKind::usage, fmt::format("--reference: {} is of {}, and {} is a {}", rules.reference,
                                                 rules.reference_gpus.front(), gpu.id, gpu.name));
   check.findings = health_of(trace, rules);
-  if (check.gpus.empty()) check.why_skipped = "the trace has no measurement of a GPU";
+  if (check.gpus.empty()) check.why_not_judged = "the trace has no measurement of a GPU";
   check.decided = rules.reference.empty() ? "what link, clocks and widths allow" : "reference " + rules.reference;
 }
 
@@ -141,10 +142,16 @@ int measure_and_judge(const Options& options) {
 
   std::optional<TemporaryTrace> temporary;
   if (!options.has("output")) how.output = temporary.emplace().path();
-  const Campaign campaign = run_campaign(plan, how);
+  Campaign campaign = run_campaign(plan, how);
   CheckOf check;
+  if (!campaign.stopped) {
+    const SecondLook look = look_again(plan, how, rules, parse_duration("again", options.text("again"), Seconds{0}));
+    campaign.stopped = look.stopped;
+    campaign.wall += look.wall;
+    check.measured_again = look.points;
+  }
   judge_trace(check, read_trace(how.output, Guard::child), rules);
-  check.why_skipped.clear();
+  check.why_not_judged.clear();
   add_missing(check, gpus, plan);
   check.wall_s = campaign.wall.count();
   if (!temporary) check.trace = how.output;
@@ -159,7 +166,7 @@ int run_check(const Options& options) {
     if (!options.has("trace")) return measure_and_judge(options);
     CheckOf check;
     judge_trace(check, read_trace(options.text("trace"), Guard::child), rules_of(options, false));
-    return end_check(options, check, {.is_nothing = !check.why_skipped.empty()});
+    return end_check(options, check, {.is_nothing = !check.why_not_judged.empty()});
   } catch (const Error& e) {
     if (e.kind() == ErrorKind::busy || e.kind() == ErrorKind::nothing)
       return end_skipped(options, e.what(), e.kind() == ErrorKind::nothing);
@@ -178,15 +185,17 @@ Command check() {
       "Judges every GPU of this machine by what its link, clocks and widths allow, or by a reference: a line for each "
       "GPU, then what is not as it should be, with likely causes and what would mend them. Verdicts and exit codes: "
       "ok 0; slow 3, something is below its limit; broken 6, wrong results, errors counted, parts missing, or not as "
-      "expected; failed to run 1, something that was to be measured has no figure; skipped 77, there is no GPU, or 4, "
-      "others used it, so that it could not be judged.",
+      "expected; undecided 8, the interval of a figure holds its limit, also after it was measured again; failed to "
+      "run "
+      "1, something that was to be measured has no figure; not judged 4, others used the GPU or a limit is not known; "
+      "not judged 77, there is no GPU.",
       {},
       {"npgpu check", "npgpu check --level 1 --expect gpus=8,link=gen5x16,driver=580",
        "npgpu check --reference good_node.h5 --junit check.xml --openmetrics /var/lib/node_exporter/npgpu.prom",
        "npgpu check --trace node7.h5 --all"},
       with_measure_options({{"What is checked",
                              {Option("device", {}, "A list. Default: all GPUs."), Option("level", {}, "Default: 2."),
-                              Option("trace", {}, "Judge it, and measure nothing."),
+                              Option("again", "8s"), Option("trace", {}, "Judge it, and measure nothing."),
                               Option("reference", {},
                                      "FILE is the trace of a good node, what npgpu check --json or nvbandwidth --json "
                                      "printed of it, or the -J file of nccl-tests on one of its GPUs. "

@@ -16,8 +16,9 @@ int nagios_code(CheckVerdict verdict, Health worst) {
     case CheckVerdict::ok: return worst == Health::warn ? 1 : 0;
     case CheckVerdict::slow:
     case CheckVerdict::broken: return 2;
+    case CheckVerdict::undecided: return 1;
     case CheckVerdict::failed_to_run:
-    case CheckVerdict::skipped: break;
+    case CheckVerdict::not_judged: break;
   }
   return 3;
 }
@@ -30,7 +31,8 @@ int own_code(CheckVerdict verdict, bool is_nothing) {
     case CheckVerdict::slow: return exit_code::slower;
     case CheckVerdict::broken: return exit_code::broken;
     case CheckVerdict::failed_to_run: return exit_code::failed;
-    case CheckVerdict::skipped: break;
+    case CheckVerdict::undecided: return exit_code::undecided;
+    case CheckVerdict::not_judged: break;
   }
   return is_nothing ? exit_code::nothing : exit_code::busy;
 }
@@ -53,8 +55,8 @@ std::string worst_text(const CheckOf& check) {
 
 int end_check(const Options& options, CheckOf& check, const Ending& ending) {
   const bool nagios = options.text("exit-codes") == "nagios";
-  check.verdict = check.why_skipped.empty() || worst_of(check.findings) == Health::fail ? verdict_of(check.findings)
-                                                                                        : CheckVerdict::skipped;
+  check.verdict = check.why_not_judged.empty() || worst_of(check.findings) == Health::fail ? verdict_of(check.findings)
+                                                                                           : CheckVerdict::not_judged;
   check.exit_code = ending.is_stopped ? exit_code::stopped
                     : nagios          ? nagios_code(check.verdict, worst_of(check.findings))
                                       : own_code(check.verdict, ending.is_nothing);
@@ -71,7 +73,7 @@ int end_check(const Options& options, CheckOf& check, const Ending& ending) {
   std::string line = fmt::format("{}: {}, {} GPU{}", check.root.hostname, name(check.verdict), check.gpus.size(),
                                  check.gpus.size() == 1 ? "" : "s");
   if (quiet) line += worst_text(check);
-  if (check.verdict == CheckVerdict::skipped && check.why_skipped.empty())
+  if (check.verdict == CheckVerdict::not_judged && check.why_not_judged.empty())
     line += "; others used it, so that it could not be judged";
   else if (!check.decided.empty()) line += "; judged by " + check.decided;
   if (std::isfinite(check.wall_s)) line += fmt::format("; {:.1f} s", check.wall_s);

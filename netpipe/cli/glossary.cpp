@@ -25,6 +25,11 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"device", {"NAME", "The device: host, cuda:N, sim:NAME or sim:FILE.json. npgpu list shows them."}},
       {"json", {"", "Print JSON."}},
       {"quick", {"", "Measure what a hurry allows: fewer sizes, shapes and cases."}},
+      {"again",
+       {"TIME",
+        "Measure figures again that are beyond their limit, or whose interval holds it, for up to this long: a slow "
+        "one "
+        "once, the others until they are settled. 0: never."}},
       {"one-by-one",
        {"",
         "Measure several GPUs one after the other. Otherwise all are measured at once, each by a process of its own. "

@@ -68,7 +68,9 @@ struct MeasureOptions {
   Seconds patience{0};  // how long others are waited for before the run
   bool require_quiet = false;
   bool side_by_side = false;  // several GPUs at once, each by a process of its own
-  std::uint64_t seed = 1;     // of the order in which points are visited
+  // Rounds from this one, and before that one: where a trace is continued with more visits to its points.
+  std::uint32_t first_round = 0, end_round = UINT32_MAX;
+  std::uint64_t seed = 1;  // of the order in which points are visited
   Kinds::Tuple<RepetitionOf> repetitions;
   Together together;
 

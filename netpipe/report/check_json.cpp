@@ -11,7 +11,7 @@ void check_json(std::ostream& out, const CheckOf& of) {
   all["start_time_utc"] = of.root.start_time_utc;
   all["tool_version"] = of.root.tool_version;
   all["decided_by"] = of.decided;
-  all["skipped_because"] = or_null(of.why_skipped);
+  all["not_judged_because"] = or_null(of.why_not_judged);
   all["wall_s"] = json_of(of.wall_s);
   all["trace"] = or_null(of.trace);
   all["gpus"] = array_of(of.gpus, [](const CheckOf::Gpu& gpu) {

@@ -36,6 +36,8 @@ void write_case(std::ostream& out, const std::string& suite, const HealthFinding
     case Health::warn:
       out << fmt::format("><system-out>WARN: {}\n{}</system-out></testcase>\n", message, body_of(finding));
       break;
+    case Health::undecided:
+    case Health::unjudged:
     case Health::skip: out << fmt::format("><skipped message=\"{}\"/></testcase>\n", message); break;
     case Health::fail: {
       const char* const element = finding.if_failed == CheckVerdict::failed_to_run ? "error" : "failure";
@@ -61,9 +63,10 @@ void write_suite(std::ostream& out, const CheckOf& of, const std::string& id, co
   out << fmt::format(
       "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" timestamp=\"{}\" "
       "hostname=\"{}\">\n",
-      xml(title), all.size(), counted(failed) - counted(unable), counted(unable),
-      counted([](const HealthFinding& f) { return f.health == Health::skip; }), xml(of.root.start_time_utc),
-      xml(of.root.hostname));
+      xml(title), all.size(), counted(failed) - counted(unable), counted(unable), counted([](const HealthFinding& f) {
+        return f.health == Health::skip || f.health == Health::undecided || f.health == Health::unjudged;
+      }),
+      xml(of.root.start_time_utc), xml(of.root.hostname));
   for (const HealthFinding* finding : all) write_case(out, id.empty() ? "node" : id, *finding);
   out << "  </testsuite>\n";
 }
@@ -78,11 +81,11 @@ void check_junit(std::ostream& out, const CheckOf& of) {
                 fmt::format("{}{} {}{}{}", gpu.simulated ? "SIMULATED " : "", gpu.id, gpu.name,
                             gpu.uuid.empty() ? "" : " ", gpu.uuid));
   write_suite(out, of, "host", "host");
-  if (!of.why_skipped.empty())
+  if (!of.why_not_judged.empty())
     out << fmt::format(
         "  <testsuite name=\"npgpu check\" tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"1\">\n"
         "    <testcase classname=\"npgpu.check\" name=\"check\"><skipped message=\"{}\"/></testcase>\n  </testsuite>\n",
-        xml(of.why_skipped));
+        xml(of.why_not_judged));
   out << "</testsuites>\n";
 }
 

@@ -45,7 +45,8 @@ void check_openmetrics(std::ostream& out, const CheckOf& of) {
   out << fmt::format("npgpu_check_exit_code{} {}\n", host, of.exit_code);
   family(out, "npgpu_check_time_seconds", "When the last check ended, in seconds since 1970.");
   out << fmt::format("npgpu_check_time_seconds{} {}\n", host, static_cast<long long>(std::time(nullptr)));
-  family(out, "npgpu_check_health", "Of each metric: 0 passes, 1 warns, 2 fails, 3 was skipped.");
+  family(out, "npgpu_check_health",
+         "Of each metric: 0 passes, 1 warns, 2 fails, 3 not there, 4 undecided, 5 not judged.");
   for (const HealthFinding& finding : of.findings)
     out << fmt::format("npgpu_check_health{} {}\n", labels(of, finding), static_cast<int>(finding.health));
   numbers(out, of, "npgpu_check_value", "What was measured or read.", &HealthFinding::value);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "netpipe/report/format.hpp"
 #include "netpipe/report/layout.hpp"
 #include "npgpu/check.hpp"
 
@@ -23,12 +24,6 @@ std::vector<CheckOf::Gpu> gpus_of(const Trace& trace) {
 }
 
 namespace {
-
-std::string upper(std::string_view word) {
-  std::string text(word);
-  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return text;
-}
 
 std::vector<const HealthFinding*> of_device(const CheckOf& of, const std::string& id) {
   std::vector<const HealthFinding*> all;
@@ -70,10 +65,10 @@ std::string figures_text(const std::vector<const HealthFinding*>& all) {
 
 // `said`: what was explained above already.
 void write_finding(Page& page, const HealthFinding& finding, std::set<std::string>& said) {
-  const bool is_bad = finding.health == Health::fail || finding.health == Health::warn;
-  const std::string word = upper(name(finding.health));
+  const bool is_bad = finding.health != Health::pass && finding.health != Health::skip;
+  const std::string word = upper_case(name(finding.health));
   page.text += "  " + (is_bad ? page.ink.alarm(word) : page.ink.dim(word)) + "  " +
-               wrapped(finding.text, page.width, 8, 8) + '\n';
+               wrapped(finding.text, page.width, 4 + display_width(word), 8) + '\n';
   if (!finding.basis.empty() && is_bad)
     page.note((std::isfinite(finding.limit) ? "limit: " : "") + finding.basis, false, 8);
   for (const Explanation& why : finding.explanations) {
@@ -110,14 +105,16 @@ void write_device(Page& page, const CheckOf& of, const std::string& id, const st
   const CheckVerdict verdict = verdict_of(own);
   std::string line =
       fmt::format("{}, {} passed", counted_text(count(all, Health::fail), "failure"), count(all, Health::pass));
+  if (const std::size_t undecided = count(all, Health::undecided)) line += fmt::format(", {} undecided", undecided);
+  if (const std::size_t unjudged = count(all, Health::unjudged)) line += fmt::format(", {} not judged", unjudged);
   if (const std::size_t warnings = count(all, Health::warn)) line += ", " + counted_text(warnings, "warning");
   if (const std::size_t skips = count(all, Health::skip)) line += fmt::format(", {} skipped", skips);
   if (const std::string figures = figures_text(all); !figures.empty()) line += "; " + figures;
-  const std::string word = upper(name(verdict));
+  const std::string word = upper_case(name(verdict));
   page.text += (verdict == CheckVerdict::ok ? page.ink.bold(word) : page.ink.alarm(word)) + "  " +
                wrapped(title + ": " + line, page.width, 4, display_width(word) + 2) + '\n';
   std::set<std::string> said;
-  for (const Health health : {Health::fail, Health::warn, Health::pass})
+  for (const Health health : {Health::fail, Health::undecided, Health::unjudged, Health::warn, Health::pass})
     for (const HealthFinding* finding : all)
       if (finding->health == health && (every_finding || health != Health::pass)) write_finding(page, *finding, said);
   if (every_finding || verdict != CheckVerdict::ok) write_skipped(page, all);
@@ -135,8 +132,8 @@ void check_text(std::ostream& out, const CheckOf& of, bool every_finding, const 
                           [](const HealthFinding& f) { return f.device == "host" && f.health == Health::fail; }) ||
       every_finding)
     write_device(page, of, "host", "host", every_finding);
-  if (!of.why_skipped.empty())
-    page.text += page.ink.alarm("SKIPPED") + "  " + wrapped(of.why_skipped, page.width, 4, 9) + '\n';
+  if (!of.why_not_judged.empty())
+    page.text += page.ink.alarm("NOT JUDGED") + "  " + wrapped(of.why_not_judged, page.width, 4, 12) + '\n';
   out << page.text;
 }
 

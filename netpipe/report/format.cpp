@@ -97,6 +97,13 @@ std::string range_text(const Estimate& e, double factor) {
   return digits_text(e.low * factor) + " .. " + digits_text(e.high * factor);
 }
 
+std::string upper_case(std::string_view ascii) {
+  std::string text(ascii);
+  for (char& c : text)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  return text;
+}
+
 std::string counted(std::size_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 || what.ends_with("series") ? "" : "s");
 }

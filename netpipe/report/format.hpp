@@ -27,6 +27,7 @@ std::string interval_text(const Estimate&);
 std::string range_text(const Estimate&, double factor = 1);
 // "3 points", "1 point".
 std::string counted(std::size_t count, std::string_view what);
+std::string upper_case(std::string_view ascii);
 // "cuda:0 (NVIDIA H200)", or the device alone where it has no name.
 std::string device_text(const std::string& device, const std::string& name);
 // "55.40 GB/s", "66.9 TFLOP/s", "5.120 us": a key figure.

@@ -99,6 +99,7 @@ template <> std::vector<PointTime<Calls>> estimates(const CallSeries& series) {
         if (!(us >= time.min_us)) time.min_us = us;
         if (!(us <= time.max_us)) time.max_us = us;
       }
+    time.is_timed = std::isfinite(time.time_us.value);
     if (s.wrong) time.why = "the call's work was wrong";
     else if (std::isnan(time.time_us.value)) time.why = "no usable trial";
     times.push_back(std::move(time));

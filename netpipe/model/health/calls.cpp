@@ -9,8 +9,8 @@ namespace npgpu::model {
 namespace {
 
 struct CallCost {
-  Estimate us;
-  std::string disturbed;
+  Estimate us{};
+  std::string disturbed{}, of_case{}, of_point{};
 };
 
 // Of the smallest shape: no arguments, one block.
@@ -21,7 +21,8 @@ CallCost call_cost(const DeviceRecord& of, Call call, Manner manner, Estimate Ca
     const std::vector<CallPoint> points = points_of(*series);
     for (const CallPoint& point : points)
       if (!least || point.axes < least->axes) least = &point;
-    if (least) return {summarize(*series, *least).*which, others_of(*least)};
+    if (least)
+      return {summarize(*series, *least).*which, others_of(*least), title(series->question), text_of(least->axes)};
   }
   return {};
 }
@@ -37,21 +38,25 @@ void judge_calls(Findings& findings) {
                      .name = "launch of a kernel, in a row,",
                      .estimate = row.us,
                      .unit = "us",
-                     .better = Better::less,
-                     .floor = most_launch_us,
+                     .bound = Bound::at_most,
+                     .limit = most_launch_us,
                      .basis = "3.3 to 3.8 us on an H200's host * 1.6",
                      .tolerance = 0.25,
-                     .disturbed = row.disturbed});
+                     .disturbed = row.disturbed,
+                     .of_case = row.of_case,
+                     .of_point = row.of_point});
   if (!std::isnan(done.us.value))
     judge(findings, {.metric = "launch_done_time",
                      .name = "launch of a kernel until it is done",
                      .estimate = done.us,
                      .unit = "us",
-                     .better = Better::less,
-                     .floor = most_launch_done_us,
+                     .bound = Bound::at_most,
+                     .limit = most_launch_done_us,
                      .basis = "8.3 to 9.0 us on an H200's host * 1.6",
                      .tolerance = 0.25,
-                     .disturbed = done.disturbed});
+                     .disturbed = done.disturbed,
+                     .of_case = done.of_case,
+                     .of_point = done.of_point});
 }
 
 }  // namespace npgpu::model

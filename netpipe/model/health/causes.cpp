@@ -68,7 +68,7 @@ Maybe redirecting_acs(const Findings& findings) {
 
 Maybe link_errors(const Findings& findings) {
   return if_bad(findings, "pcie_replays", "pcie_errors", "the PCIe link loses packets, which are sent again",
-                "reseat the GPU and its riser or cable; exchange them if the count goes on rising");
+                "reseat the GPU and its riser or cable; replace them if the count goes on rising");
 }
 
 Maybe throttled(const Findings& findings) {
@@ -113,7 +113,7 @@ Maybe capped_memory_clock(const Findings& findings) {
 
 Maybe missing_multiprocessors(const Findings& findings) {
   return if_bad(findings, "sms", "sms_missing", "some multiprocessors do not work, or are not given to this process",
-                "look for CUDA_MPS_ACTIVE_THREAD_PERCENTAGE and MIG; else reset the GPU, and exchange it if they stay "
+                "look for CUDA_MPS_ACTIVE_THREAD_PERCENTAGE and MIG; else reset the GPU, and replace it if they stay "
                 "away");
 }
 
@@ -125,7 +125,7 @@ Maybe partitioned(const Findings& findings) {
 Maybe failing_memory(const Findings& findings) {
   for (const char* metric : {"ecc_uncorrected", "remapped_rows", "retired_pages"})
     if (auto bad = if_bad(findings, metric, "memory_errors", "the memory has errors, and their repair takes time",
-                          "reset the GPU; exchange it if errors go on"))
+                          "reset the GPU; replace it if errors go on"))
       return bad;
   return std::nullopt;
 }
@@ -140,12 +140,10 @@ Maybe errors(const Findings& findings) {
                 "look at the message, and at dmesg");
 }
 
-Maybe unsteady(const Findings& findings, const std::string& metric) {
-  for (const auto& [uncertain, interval] : findings.uncertain)
-    if (uncertain == metric)
-      return Explanation{"unsteady", "the figure scatters from visit to visit, and its interval holds the limit",
-                         interval, "measure again, or with more --rounds"};
-  return std::nullopt;
+Maybe unsteady(const HealthFinding& finding) {
+  if (finding.health != Health::undecided) return std::nullopt;
+  return Explanation{"unsteady", "the figure scatters from visit to visit, and its interval holds the limit",
+                     finding.text, "check again when the node is idle, or with more --rounds"};
 }
 
 }  // namespace npgpu::model

@@ -23,6 +23,6 @@ std::optional<Explanation> partitioned(const Findings&);
 std::optional<Explanation> failing_memory(const Findings&);
 std::optional<Explanation> wrong_results(const Findings&);
 std::optional<Explanation> errors(const Findings&);
-std::optional<Explanation> unsteady(const Findings&, const std::string& metric);
+std::optional<Explanation> unsteady(const HealthFinding&);
 
 }  // namespace npgpu::model

@@ -86,10 +86,13 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
                      .name = fmt::format("{} pinned {}", name, size_text(copy->bytes)),
                      .estimate = copy->rates(),
                      .unit = "B/s",
-                     .floor = link > 0 ? floor(*copy) : not_measured,
+                     .limit = link > 0 ? floor(*copy) : not_measured,
                      .basis = link > 0 ? basis : series->limit.source,
                      .tolerance = 0.05,
-                     .disturbed = copy->disturbed});
+                     .disturbed = copy->disturbed,
+                     .possible = link,
+                     .of_case = title(series->question),
+                     .of_point = text_of(TransferSize{copy->bytes})});
   };
   const std::string link_text = fmt::format(
       "{}: {} * {:g}", series->limit.source.substr(0, series->limit.source.find(':')), figure_text(link, "B/s"), share);
@@ -102,11 +105,13 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
                      .name = fmt::format("{} pinned {}, in a row,", name, size_text(copy->bytes)),
                      .estimate = copy->us,
                      .unit = "us",
-                     .better = Better::less,
-                     .floor = microseconds(most_copy_overhead),
+                     .bound = Bound::at_most,
+                     .limit = microseconds(most_copy_overhead),
                      .basis = "1.7 to 2.6 us on an H200, with a margin",
                      .tolerance = 0.3,
-                     .disturbed = copy->disturbed});
+                     .disturbed = copy->disturbed,
+                     .of_case = title(series->question),
+                     .of_point = text_of(TransferSize{copy->bytes})});
 }
 
 // A blocking copy of a few bytes: what the call itself costs.
@@ -120,11 +125,13 @@ void judge_blocking(Findings& findings) {
                    .name = fmt::format("blocking copy of {}", size_text(copy->bytes)),
                    .estimate = copy->us,
                    .unit = "us",
-                   .better = Better::less,
-                   .floor = most_small_copy_us,
+                   .bound = Bound::at_most,
+                   .limit = most_small_copy_us,
                    .basis = "5.6 to 6.5 us on an H200's host * 1.6",
                    .tolerance = 0.3,
-                   .disturbed = copy->disturbed});
+                   .disturbed = copy->disturbed,
+                   .of_case = title(series->question),
+                   .of_point = text_of(TransferSize{copy->bytes})});
 }
 
 void judge_pageable(Findings& findings, Direction direction, const char* name) {
@@ -141,13 +148,15 @@ void judge_pageable(Findings& findings, Direction direction, const char* name) {
                        .name = fmt::format("{} pageable {}", name, size_text(largest.bytes)),
                        .estimate = largest.rates(),
                        .unit = "B/s",
-                       .floor = least_share_of_pageable * best.rate(),
+                       .limit = least_share_of_pageable * best.rate(),
                        .basis = fmt::format("its best, {} at {}, * {:g}", figure_text(best.rate(), "B/s"),
                                             size_text(best.bytes), least_share_of_pageable),
                        .tolerance = 0.3,
-                       .disturbed = largest.disturbed});
+                       .disturbed = largest.disturbed,
+                       .of_case = title(series->question),
+                       .of_point = text_of(TransferSize{largest.bytes})});
   // The host's memory and caches have their part in it: no defect of the device.
-  if (finding.health == Health::fail) {
+  if (finding.health == Health::fail || finding.health == Health::undecided) {
     finding.health = Health::warn;
     finding.text = fmt::format("{} pageable falls from {} at {} to {} at {}", name, figure_text(best.rate(), "B/s"),
                                size_text(best.bytes), figure_text(largest.rate(), "B/s"), size_text(largest.bytes));
@@ -168,12 +177,16 @@ void judge_within(Findings& findings) {
                    .name = fmt::format("D2D {}", size_text(copy->bytes)),
                    .estimate = copy->rates(),
                    .unit = "B/s",
-                   .floor = least_share_of_d2d * limit,
+                   .limit = least_share_of_d2d * limit,
                    .basis = limit > 0 ? fmt::format("half of clock * width: {} * {:g}", figure_text(limit, "B/s"),
                                                     least_share_of_d2d)
                                       : series->limit.source,
                    .tolerance = 0.03,
-                   .disturbed = copy->disturbed});
+                   .disturbed = copy->disturbed,
+                   .possible = limit,
+                   .is_needed = false,
+                   .of_case = title(series->question),
+                   .of_point = text_of(TransferSize{copy->bytes})});
 }
 
 }  // namespace

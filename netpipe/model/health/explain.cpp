@@ -39,13 +39,13 @@ constexpr Last last_resorts[] = {
     {"converged", "unsteady", "the figures scatter from visit to visit",
      "measure again, when nobody else uses the node"},
     {"ecc_uncorrected", "ecc", "cells of the GPU's memory fail",
-     "drain the node and reset the GPU, so that rows are remapped; exchange it if errors come again"},
+     "drain the node and reset the GPU, so that rows are remapped; replace the GPU if errors come again"},
     {"ecc_corrected", "ecc", "cells of the GPU's memory are weak",
-     "watch the count; exchange the GPU if it goes on rising"},
+     "watch the count; replace the GPU if it goes on rising"},
     {"remapped_rows", "remapped_rows", "memory rows with errors were, or are to be, replaced by spare ones",
-     "reset the GPU or reboot, so that the remapping takes place; exchange the GPU where a remapping failed"},
+     "reset the GPU or reboot, so that the remapping takes place; replace the GPU where a remapping failed"},
     {"retired_pages", "retired_pages", "memory pages with errors were taken out of use",
-     "reboot where pages wait; exchange the GPU where most are used up"},
+     "reboot where pages wait; replace the GPU where most are used up"},
     {"nvlink", "nvlink", "an NVLink is down or has errors",
      "look at nvidia-smi nvlink -s and -e, at the fabric manager's log, and reseat the GPU board"},
     {"xid", "xid", "the driver reported errors of the GPU", "look up the Xid's number in NVIDIA's list, and at dmesg"},
@@ -63,12 +63,14 @@ constexpr Last last_resorts[] = {
      "look for a switch or root port that is shared, and at the BIOS's PCIe payload size and NPS setting"},
     {"d2h_rate", "link", "the link is trained as it should be, and bytes are slow",
      "look for a switch or root port that is shared, and at the BIOS's PCIe payload size and NPS setting"},
-    {"2d_rate_1mib", "link", "copies of middle sizes are slow", "look at large and small ones"},
-    {"2h_rate_1mib", "link", "copies of middle sizes are slow", "look at large and small ones"},
+    {"2d_rate_1mib", "link", "each copy takes too long beyond its bytes, or the link is slow",
+     "look at the processors' power states and at the BIOS's PCIe payload size"},
+    {"2h_rate_1mib", "link", "each copy takes too long beyond its bytes, or the link is slow",
+     "look at the processors' power states and at the BIOS's PCIe payload size"},
     {"d2d_rate", "slow_memory", "the GPU's memory is slow, and no clock or throttle reason says why",
-     "reset the GPU; exchange it if it stays slow"},
+     "reset the GPU and check again; if it stays slow, ask the vendor"},
     {"memory_rate", "slow_memory", "the GPU's memory is slow, and no clock or throttle reason says why",
-     "reset the GPU; exchange it if it stays slow"},
+     "reset the GPU and check again; if it stays slow, ask the vendor"},
     {"compute_rate", "slow_compute", "the GPU computes slowly, and no clock or throttle reason says why",
      "look for other processes on the GPU; reset it"},
     {"_time", "slow_call", "the host takes longer for its calls to the driver",
@@ -103,12 +105,18 @@ void explain_one(const Findings& findings, HealthFinding& finding) {
   if (finding.if_failed == CheckVerdict::failed_to_run && finding.metric != "errors") {
     add(wrong_results(findings));
     add(errors(findings));
+    if (finding.metric == "figures" && finding.explanations.empty())
+      add(Explanation{
+          "no_figure", "the trials of these points gave no valid time", finding.text,
+          "check again; a point that never has a time is a fault of npgpu or of the driver: report the trace"});
     if (finding.explanations.empty())
       add(Explanation{"not_measured", "it was not in the plan, or was left out of it", finding.text,
                       "look at what --dry-run leaves out, and why"});
     return;
   }
   add(neighbour(findings, finding.metric));
+  if (finding.health == Health::unjudged) return;  // its text says why
+  add(unsteady(finding));
   if (finding.metric == "sm_clock") add(throttled(findings)), add(capped_clock(findings));
   for (const Own& own : own_causes_of)
     if (own.metric == finding.metric) add(own.cause(findings));
@@ -118,14 +126,13 @@ void explain_one(const Findings& findings, HealthFinding& finding) {
     if (std::string_view(kind).ends_with(last.metric_ends))
       finding.explanations.push_back({last.cause, last.what, evidence_of(findings, finding), last.remedy});
   }
-  add(unsteady(findings, finding.metric));
 }
 
 }  // namespace
 
 void explain(Findings& findings) {
   for (HealthFinding& finding : findings.all)
-    if (finding.health == Health::warn || finding.health == Health::fail) explain_one(findings, finding);
+    if (finding.health != Health::pass && finding.health != Health::skip) explain_one(findings, finding);
 }
 
 }  // namespace npgpu::model

@@ -20,7 +20,7 @@ std::string figure_text(double value, const std::string& unit) {
   static constexpr Scale scales[] = {{"B/s", 1e12, 1e12, "TB/s"},    {"B/s", 0, 1e9, "GB/s"},
                                      {"FLOP/s", 0, 1e12, "TFLOP/s"}, {"OP/s", 0, 1e12, "TOP/s"},
                                      {"us", 1000, 1000, "ms"},       {"us", 0, 1, "us"}};
-  if (std::isnan(value)) return "-";
+  if (!std::isfinite(value)) return "-";
   for (const Scale& scale : scales) {
     if (scale.unit != unit || value < scale.least) continue;
     const double shown = value / scale.by;
@@ -40,39 +40,91 @@ const ReferenceFigure* reference_of(const Findings& findings, const std::string&
 
 }  // namespace
 
+namespace {
+
+// What decides a figure, and why.
+struct Decider {
+  double limit = not_measured;
+  std::string basis;
+};
+
+Decider decider_of(const Findings& findings, const Figure& figure) {
+  const bool more = figure.bound == Bound::at_least;
+  if (const ReferenceFigure* const reference = reference_of(findings, figure.metric))
+    return {reference->value * (more ? 1 - figure.tolerance : 1 + figure.tolerance),
+            fmt::format("reference {}: {} {} {:.0f} %", findings.rules.reference,
+                        figure_text(reference->value, figure.unit), more ? '-' : '+', 100 * figure.tolerance)};
+  if (figure.estimate.value > most_share_of_a_true_limit * figure.possible)
+    return {not_measured,
+            fmt::format("{} is {:.0f} % of it, so it is not true: {}", figure_text(figure.estimate.value, figure.unit),
+                        100 * figure.estimate.value / figure.possible, figure.basis)};
+  return {figure.limit, figure.basis};
+}
+
+// "at least 51.48 GB/s"
+std::string limit_text(const Figure& figure, double limit) {
+  return fmt::format("{} {}", figure.bound == Bound::at_least ? "at least" : "at most",
+                     figure_text(limit, figure.unit));
+}
+
+std::string interval_text(const Figure& figure) {
+  const Estimate& e = figure.estimate;
+  if (std::isnan(e.low) || std::isnan(e.high)) return " (one value, without an interval)";
+  return fmt::format(" ({} .. {})", figure_text(e.low, figure.unit), figure_text(e.high, figure.unit));
+}
+
+double smallest_slow_down(const Figure& figure, double limit) {
+  const Estimate& e = figure.estimate;
+  if (figure.bound == Bound::at_least) return 1 - limit / (std::isnan(e.high) ? e.value : e.high);
+  return limit / (std::isnan(e.low) ? e.value : e.low) - 1;
+}
+
+// ", while python3 (4711) used it"
+std::string disturber_text(const std::string& disturbed) {
+  constexpr std::string_view before_name = "most of all by ";
+  const std::size_t at = disturbed.find(before_name);
+  return at == std::string::npos ? disturbed : disturbed.substr(at + before_name.size()) + " disturbed it";
+}
+
+}  // namespace
+
 HealthFinding& judge(Findings& findings, const Figure& figure) {
-  double floor = figure.floor;
-  std::string basis = figure.basis;
-  const bool more = figure.better == Better::more;
-  const double value = figure.estimate.value;
-  if (const ReferenceFigure* const reference = reference_of(findings, figure.metric)) {
-    floor = reference->value * (more ? 1 - figure.tolerance : 1 + figure.tolerance);
-    basis = fmt::format("reference {}: {} {} {:.0f} %", findings.rules.reference,
-                        figure_text(reference->value, figure.unit), more ? '-' : '+', 100 * figure.tolerance);
+  const Decider by = decider_of(findings, figure);
+  const Ruling ruling = rule(figure.estimate, figure.bound, by.limit);
+  const std::string shown = fmt::format("{} {}", figure.name, figure_text(figure.estimate.value, figure.unit));
+  const auto add = [&](Health health, std::string text) -> HealthFinding& {
+    HealthFinding& finding = findings.add(figure.metric, health, std::move(text));
+    finding.basis = by.basis;
+    finding.low = figure.estimate.low;
+    finding.high = figure.estimate.high;
+    finding.of_case = figure.of_case;
+    finding.of_point = figure.of_point;
+    return with_value(finding, figure.estimate.value, by.limit, figure.unit);
+  };
+  if (ruling == Ruling::no_figure) {
+    HealthFinding& finding = add(Health::fail, figure.name + ": no valid figure");
+    finding.value = not_measured;
+    finding.if_failed = CheckVerdict::failed_to_run;
+    return finding;
   }
-  const std::string shown = fmt::format("{} {}", figure.name, figure_text(value, figure.unit));
-  if (std::isnan(floor)) {
-    HealthFinding& skipped = findings.skip(figure.metric, fmt::format("{}: not judged: {}", shown, basis));
-    return with_value(skipped, value, not_measured, figure.unit);
+  if (ruling == Ruling::no_limit) {
+    HealthFinding& finding =
+        add(figure.is_needed ? Health::unjudged : Health::skip, fmt::format("{}: not judged: {}", shown, by.basis));
+    finding.basis.clear();
+    return finding;
   }
-  const bool is_met = more ? value >= floor : value <= floor;
-  HealthFinding& finding =
-      findings.add(figure.metric, is_met ? Health::pass : Health::fail,
-                   fmt::format("{}, at {} {}", shown, more ? "least" : "most", figure_text(floor, figure.unit)));
-  finding.basis = basis;
-  if (!is_met && !figure.disturbed.empty()) {
-    constexpr std::string_view before_name = "most of all by ";
-    const std::size_t at = figure.disturbed.find(before_name);
-    finding.text +=
-        at == std::string::npos ? "; disturbed" : ", beside " + figure.disturbed.substr(at + before_name.size());
-    finding.if_failed = CheckVerdict::skipped;
+  const std::string held = fmt::format("{}, {}", shown, limit_text(figure, by.limit));
+  if (ruling == Ruling::ok) {
+    HealthFinding& finding = add(Health::pass, held);
+    finding.would_see = smallest_slow_down(figure, by.limit);
+    return finding;
+  }
+  const std::string with_interval = fmt::format("{}{}, {}", shown, interval_text(figure), limit_text(figure, by.limit));
+  if (!figure.disturbed.empty()) {
     findings.disturbed.push_back({figure.metric, figure.disturbed});
+    return add(Health::unjudged, fmt::format("{}; not judged: {}", held, disturber_text(figure.disturbed)));
   }
-  if (!is_met && figure.estimate.low <= floor && figure.estimate.high >= floor)
-    findings.uncertain.emplace_back(figure.metric,
-                                    fmt::format("{} .. {}", figure_text(figure.estimate.low, figure.unit),
-                                                figure_text(figure.estimate.high, figure.unit)));
-  return with_value(finding, value, floor, figure.unit);
+  return add(ruling == Ruling::slow ? Health::fail : Health::undecided, with_interval);
 }
 
 }  // namespace npgpu::model

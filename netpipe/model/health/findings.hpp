@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "netpipe/model/health/record.hpp"
+#include "netpipe/model/judge.hpp"
 #include "npgpu/disturbance.hpp"
 #include "npgpu/health.hpp"
 
@@ -54,14 +55,12 @@ class Findings {
     std::string metric, by;
   };
   std::vector<Disturbed> disturbed;
-  // Figures whose interval holds their limit, with it: "48.10 GB/s .. 52.30 GB/s".
-  std::vector<std::pair<std::string, std::string>> uncertain;
 };
 
 // "memory_rate" of "memory_read_rate", "compute_rate" of "compute_fp32_rate"; of others the metric itself.
 std::string metric_kind(const std::string& metric);
 
-// Four digits: "55.33 GB/s", "3.750 us".
+// Four digits: "55.33 GB/s", "3.750 us". What is no number is "-".
 std::string figure_text(double value, const std::string& unit);
 inline HealthFinding& with_value(HealthFinding& finding, double value, double limit, std::string unit) {
   finding.value = value;
@@ -70,19 +69,22 @@ inline HealthFinding& with_value(HealthFinding& finding, double value, double li
   return finding;
 }
 
-// A figure against the floor that follows from the device, or against a reference's.
-enum class Better { more, less };
+// A figure against the limit that follows from the device, or against a reference's.
 struct Figure {
   std::string metric;
   std::string name;  // "H2D pinned, 64 MiB"
   Estimate estimate;
   std::string unit;
-  Better better = Better::more;
-  double floor = not_measured;  // the least that passes; the most where less is better; NaN: unknown
-  std::string basis;            // where that comes from; why it is unknown
-  double tolerance = 0;         // against a reference
-  std::string disturbed{};      // by whom the points were disturbed that it rests on
+  Bound bound = Bound::at_least;
+  double limit = not_measured;     // NaN: unknown
+  std::string basis;               // where that comes from; why it is unknown
+  double tolerance = 0;            // against a reference
+  std::string disturbed{};         // by whom the points were disturbed that it rests on
+  double possible = not_measured;  // the most that link, memory or clock allow, where the limit is a share of it
+  bool is_needed = true;           // a check that cannot judge it is not ok
+  std::string of_case{}, of_point{};
 };
+// The finding of model::rule(); one that is not within its limit and was disturbed is not judged.
 HealthFinding& judge(Findings&, const Figure&);
 
 // Who else had a part in what a point's figures rest on; empty if nobody. What the device does to its own clocks is no

@@ -72,17 +72,24 @@ std::vector<HealthFinding> health_of(const Trace& trace, const HealthRules& rule
 }
 
 Health worst_of(const std::vector<HealthFinding>& findings) {
-  for (const Health health : {Health::fail, Health::warn, Health::pass})
+  for (const Health health : {Health::fail, Health::undecided, Health::unjudged, Health::warn, Health::pass})
     if (std::ranges::find(findings, health, &HealthFinding::health) != findings.end()) return health;
   return Health::skip;
 }
 
 CheckVerdict verdict_of(const std::vector<HealthFinding>& findings) {
-  for (const CheckVerdict verdict :
-       {CheckVerdict::broken, CheckVerdict::slow, CheckVerdict::failed_to_run, CheckVerdict::skipped})
+  for (const CheckVerdict verdict : {CheckVerdict::broken, CheckVerdict::slow, CheckVerdict::failed_to_run})
     for (const HealthFinding& finding : findings)
       if (finding.health == Health::fail && finding.if_failed == verdict) return verdict;
-  return worst_of(findings) == Health::skip ? CheckVerdict::skipped : CheckVerdict::ok;
+  switch (worst_of(findings)) {
+    case Health::undecided: return CheckVerdict::undecided;
+    case Health::unjudged:
+    case Health::skip: return CheckVerdict::not_judged;
+    case Health::fail:
+    case Health::warn:
+    case Health::pass: break;
+  }
+  return CheckVerdict::ok;
 }
 
 std::vector<ReferenceFigure> figures_of(const std::vector<HealthFinding>& findings) {

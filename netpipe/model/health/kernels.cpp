@@ -12,7 +12,7 @@ namespace {
 
 struct BestShape {
   Estimate rate;
-  std::string disturbed;
+  std::string disturbed{}, point{};
 };
 
 // The best rate of a series over its shapes in memory of at least so many bytes. Of many that are measured the best is
@@ -25,7 +25,8 @@ BestShape best_shape(const ProbeSeries& series, double from_bytes) {
     if (!point.usable() || static_cast<double>(point.axes.bytes) < from_bytes) continue;
     const auto rate_of = [&](double us) { return point.work / us * 1e6; };
     const Estimate rate{rate_of(point.time_us.value), rate_of(point.time_us.high), rate_of(point.time_us.low), {}, {}};
-    if (std::isfinite(rate.value) && !(rate.value <= best.rate.value)) best = {rate, disturbed[point.axes]};
+    if (std::isfinite(rate.value) && !(rate.value <= best.rate.value))
+      best = {rate, disturbed[point.axes], text_of(point.axes)};
   }
   return best;
 }
@@ -40,11 +41,14 @@ void judge_memory(Findings& findings, const ProbeSeries& series) {
                    .name = fmt::format("memory {}", operation == "rmw" ? "read and written" : operation),
                    .estimate = best.rate,
                    .unit = "B/s",
-                   .floor = share * limit,
+                   .limit = share * limit,
                    .basis = limit > 0 ? fmt::format("clock * width: {} * {:g}", figure_text(limit, "B/s"), share)
                                       : series.limit.source,
                    .tolerance = 0.03,
-                   .disturbed = best.disturbed});
+                   .disturbed = best.disturbed,
+                   .possible = limit,
+                   .of_case = title(series.question),
+                   .of_point = best.point});
 }
 
 void judge_compute(Findings& findings, const ProbeSeries& series) {
@@ -57,11 +61,15 @@ void judge_compute(Findings& findings, const ProbeSeries& series) {
          .name = "multiply-adds " + type,
          .estimate = best.rate,
          .unit = unit,
-         .floor = least_share_of_compute * limit,
+         .limit = least_share_of_compute * limit,
          .basis = limit > 0 ? fmt::format("clock * lanes: {} * {:g}", figure_text(limit, unit), least_share_of_compute)
                             : series.limit.source,
          .tolerance = 0.03,
-         .disturbed = best.disturbed});
+         .disturbed = best.disturbed,
+         .possible = limit,
+         .is_needed = series.question.type == DataType::fp32,
+         .of_case = title(series.question),
+         .of_point = best.point});
 }
 
 }  // namespace

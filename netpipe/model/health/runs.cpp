@@ -12,12 +12,18 @@ namespace {
 // Limits leave margins of 5 % and more; a figure is good for them if half the width of its interval is within this
 // share of it. Small copies and calls of a quiet H200 scatter by 5 to 10 % from visit to visit.
 constexpr double certain_within = 0.1, many_uncertain = 0.5;
+// A few disturbed points say little of a node: those that figures rest on are named where the figure is judged.
+constexpr double many_disturbed = 0.1;
 
 struct Counts {
-  std::size_t compared = 0, wrong = 0, points = 0, disturbed = 0, uncertain = 0;
+  std::size_t compared = 0, wrong = 0, points = 0, disturbed = 0, uncertain = 0, without_figure = 0;
   std::uint32_t causes = 0;
   std::set<std::string> by{};
-  std::string first_wrong{}, errors{};
+  std::string first_wrong{}, first_without{}, errors{};
+
+  void add_without_figure(const std::string& which, const std::string& why) {
+    if (without_figure++ == 0) first_without = which + ": " + why;
+  }
 };
 
 template <class K> void count_points(const std::vector<const Series<K>*>& all, Counts& counts) {
@@ -30,7 +36,14 @@ template <class K> void count_points(const std::vector<const Series<K>*>& all, C
     }
     if (!series->error.empty() && !series->error.starts_with("wrong"))
       counts.errors += (counts.errors.empty() ? "" : "; ") + title(series->question) + ": " + series->error;
+    if (series->visits.empty() && series->error.empty()) {
+      ++counts.points;
+      counts.add_without_figure(title(series->question), "never visited");
+    }
     for (const PointTime<K>& time : estimates(*series)) {
+      const bool is_wrong = std::ranges::any_of(series->samples, [](const auto& one) { return one.intact == 0; });
+      if (!is_wrong && (!time.is_timed || (time.usable() && !is_figure(time.time_us.value))))
+        counts.add_without_figure(title(series->question) + ", " + text_of(time.axes), "no trial has a valid time");
       if (!time.usable()) continue;
       counts.uncertain += !((time.time_us.high - time.time_us.low) / 2 <= certain_within * time.time_us.value);
     }
@@ -71,13 +84,20 @@ void judge_runs(Findings& findings) {
     HealthFinding& errors = findings.add("errors", Health::fail, "not all could be measured: " + counts.errors);
     errors.if_failed = CheckVerdict::failed_to_run;
   }
+  if (counts.without_figure > 0) {
+    HealthFinding& without = findings.add("figures", Health::fail,
+                                          fmt::format("{} of {} points have no valid figure: {}", counts.without_figure,
+                                                      counts.points, counts.first_without));
+    without.if_failed = CheckVerdict::failed_to_run;
+    with_value(without, static_cast<double>(counts.without_figure), 0, "points");
+  }
   const double share = counts.points ? static_cast<double>(counts.disturbed) / static_cast<double>(counts.points) : 0;
   HealthFinding& others = findings.add(
-      "neighbours", counts.disturbed ? Health::warn : Health::pass,
+      "neighbours", share > many_disturbed ? Health::warn : Health::pass,
       counts.disturbed ? fmt::format("{} of {} points were disturbed: {}", counts.disturbed, counts.points,
                                      disturbance_text(counts.causes, counts.by))
                        : fmt::format("nobody disturbed the {} points, as far as can be seen", counts.points));
-  with_value(others, share, not_measured, "share of points");
+  with_value(others, share, many_disturbed, "share of points");
   if (counts.disturbed) findings.disturbed.push_back({"neighbours", disturbance_text(counts.causes, counts.by)});
   const double uncertain =
       counts.points ? static_cast<double>(counts.uncertain) / static_cast<double>(counts.points) : 0;

@@ -56,7 +56,8 @@ std::vector<JobSummary> summarize(const JobSeries& series) {
 template <> std::vector<PointTime<Jobs>> estimates(const JobSeries& series) {
   std::vector<PointTime<Jobs>> all;
   for (const JobSummary& s : summarize(series))
-    all.push_back({s.job, 0, not_measured, s.time_us, s.min_us, s.max_us, s.trials ? std::string() : s.time_us.method});
+    all.push_back({s.job, 0, not_measured, s.time_us, s.min_us, s.max_us, s.trials ? std::string() : s.time_us.method,
+                   s.trials > 0});
   return all;
 }
 

@@ -60,7 +60,11 @@ template <> std::vector<PointTime<Partitions>> estimates(const PartitionSeries& 
   std::vector<PointTime<Partitions>> times;
   for (const PartitionPoint& point : points_of(series)) {
     const PartitionSummary s = summarized(series, point);
-    PointTime<Partitions> time{.axes = point.axes, .work = point.work(), .time_us = s.time_us, .why = s.why};
+    PointTime<Partitions> time{.axes = point.axes,
+                               .work = point.work(),
+                               .time_us = s.time_us,
+                               .why = s.why,
+                               .is_timed = std::isfinite(s.time_us.value)};
     for (const auto* visit : point.counted())
       for (const double us : trial_times<Partitions>(series.question, samples_of(series, *visit))) {
         time.min_us = std::fmin(time.min_us, us);

@@ -154,6 +154,7 @@ template <> std::vector<PointTime<Probes>> estimates(const ProbeSeries& series) 
     p.axes = point.axes;
     p.work = point.work();
     p.why = trials.why_not;
+    p.is_timed = !model::all_of(trials.us).empty();
     if (p.usable()) model::set_times(p, trials.us, series.drift);
   }
   return all;

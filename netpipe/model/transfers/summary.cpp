@@ -171,7 +171,8 @@ template <> std::vector<PointTime<Transfers>> estimates(const TransferSeries& se
                    s.time_us,
                    s.min_us,
                    s.max_us,
-                   s.trials ? std::string() : s.time_us.method});
+                   s.trials ? std::string() : s.time_us.method,
+                   s.trials > 0});
   return all;
 }
 

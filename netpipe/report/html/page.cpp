@@ -39,15 +39,13 @@ const char* class_of_health(Health health) {
     case Health::pass: return "pass";
     case Health::warn: return "warn";
     case Health::fail: return "fail";
+    case Health::undecided:
+    case Health::unjudged: return "warn";
     case Health::skip: break;
   }
   return "skipped";
 }
-std::string upper_word(Health health) {
-  std::string word(name(health));
-  std::ranges::transform(word, word.begin(), [](char c) { return static_cast<char>(c - 'a' + 'A'); });
-  return word;
-}
+std::string upper_word(Health health) { return upper_case(name(health)); }
 
 // Findings that have the same causes: five rates are low because of one link.
 using Findings = std::vector<const HealthFinding*>;
@@ -93,7 +91,7 @@ std::string verdict_part(const Overview& all) {
   out += fmt::format("<p class=\"verdict {}\">{}</p>\n", class_of_health(worst_of(all.health)),
                      html_text(verdict_text(all.health)));
   std::string alarms;
-  for (const Health health : {Health::fail, Health::warn})
+  for (const Health health : {Health::fail, Health::undecided, Health::unjudged, Health::warn})
     for (const Findings& findings : by_causes(all, health)) alarms += item_of(findings);
   if (!alarms.empty()) out += "<h3>What is wrong, and why</h3>\n<ul class=\"findings\">\n" + alarms + "</ul>\n";
   return out + "<p><a href=\"#checks\">Every check, and what decided it</a></p>\n</section>\n";
@@ -102,7 +100,8 @@ std::string verdict_part(const Overview& all) {
 // The worst first.
 std::string checks_table(const Overview& all) {
   std::string rows;
-  for (const Health health : {Health::fail, Health::warn, Health::pass, Health::skip})
+  for (const Health health :
+       {Health::fail, Health::undecided, Health::unjudged, Health::warn, Health::pass, Health::skip})
     for (const HealthFinding& f : all.health)
       if (f.health == health)
         rows += fmt::format(

@@ -88,27 +88,33 @@ std::vector<std::string> by_reason(const std::vector<std::string>& texts) {
 }  // namespace
 
 std::string verdict_text(const std::vector<HealthFinding>& findings) {
-  const auto failed = count_of(findings, Health::fail), warned = count_of(findings, Health::warn),
+  const auto failed = count_of(findings, Health::fail), undecided = count_of(findings, Health::undecided),
+             unjudged = count_of(findings, Health::unjudged), warned = count_of(findings, Health::warn),
              passed = count_of(findings, Health::pass), skipped = count_of(findings, Health::skip);
-  if (failed + warned + passed == 0) return "not judged: nothing in this trace can be";
+  if (failed + undecided + unjudged + warned + passed == 0) return "NOT JUDGED: nothing in this trace can be";
   std::vector<std::string> counts;
   if (failed) counts.push_back(fmt::format("{} failed", failed));
+  if (undecided) counts.push_back(fmt::format("{} undecided", undecided));
+  if (unjudged) counts.push_back(fmt::format("{} not judged", unjudged));
   if (warned) counts.push_back(counted(warned, "warning"));
   counts.push_back(fmt::format("{} passed", passed));
   if (skipped) counts.push_back(fmt::format("{} not checked", skipped));
-  return fmt::format("{}: {}", failed ? "FAIL" : warned ? "WARN" : "PASS", fmt::join(counts, ", "));
+  return fmt::format("{}: {}", upper_case(name(verdict_of(findings))), fmt::join(counts, ", "));
 }
 
 Section health_section(const Overview& all, Extent extent) {
   const bool brief = is_brief(extent);
   Section section{"HEALTH"};
-  section.entries.push_back({"", {verdict_text(all.health)}, count_of(all.health, Health::fail) > 0});
-  const std::size_t wrong = count_of(all.health, Health::fail) + count_of(all.health, Health::warn);
+  section.entries.push_back({"", {verdict_text(all.health)}, verdict_of(all.health) != CheckVerdict::ok});
+  constexpr std::array shown{std::pair{Health::fail, "FAIL"}, std::pair{Health::undecided, "UNDECIDED"},
+                             std::pair{Health::unjudged, "NOT JUDGED"}, std::pair{Health::warn, "WARN"}};
+  std::size_t wrong = 0;
+  for (const auto& [health, word] : shown) wrong += count_of(all.health, health);
   // One cause often stands behind several findings: it is said once.
   constexpr std::size_t few = 4, reasons = 2;  // of a screen
   std::size_t said = 0;
   std::set<std::string> causes;
-  for (const auto& [health, word] : {std::pair{Health::fail, "FAIL"}, {Health::warn, "WARN"}})
+  for (const auto& [health, word] : shown)
     for (const HealthFinding& f : all.health) {
       if (f.health != health || (brief && said >= few)) continue;
       ++said;

@@ -1,0 +1,38 @@
+// Figures that are beyond their limits, or whose intervals hold them, are measured again before anybody is told.
+#pragma once
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "netpipe/cli/measure_options.hpp"
+#include "netpipe/cli/plan.hpp"
+#include "npgpu/health.hpp"
+
+namespace npgpu::cli {
+
+// Of points that findings rest on: the case's title, and the text of its axes.
+using PointNames = std::set<std::pair<std::string, std::string>>;
+
+// Of findings that are not settled: slow or undecided, or not judged because others disturbed them.
+PointNames doubtful_points(const std::vector<HealthFinding>&);
+
+// The steps of these points; of a case without a point of that name, as where axes are chosen by measuring, all of its
+// steps.
+Plan only_these(const Plan&, const PointNames&);
+
+struct SecondLook {
+  std::size_t points = 0;  // that were measured again
+  std::uint32_t passes = 0;
+  bool stopped = false;  // by a signal
+  Seconds wall{0};
+};
+
+// Measures doubtful points of the trace at how.output again, each pass of as many rounds as the plan had, in fresh
+// contexts and buffers, and adds the visits to the trace. A figure that is still slow after one pass is slow. One that
+// is still disturbed stays so. Others are measured until they are settled, or `time` is over. The findings that result
+// are in the trace for whoever judges it.
+SecondLook look_again(const Plan&, MeasureOptions how, const HealthRules&, Seconds time);
+
+}  // namespace npgpu::cli
