@@ -22,6 +22,8 @@ struct Played {
   bool counts_link = true;
   double others_per_s = 2e6;
   int link_looks = 0, asked_for_uses = 0;
+  std::map<long, std::uint64_t> memory{};
+  std::uint64_t freed = 0;
 
   Watch watch() {
     return Watch({.own_pid = own_pid,
@@ -42,7 +44,9 @@ struct Played {
                   },
                   .name = [](long pid) { return pid == neighbour ? "train" : "?"; },
                   .is_ours = [](long pid) { return pid == parent; },
-                  .is_server = [](long pid) { return pid == server; }});
+                  .is_server = [](long pid) { return pid == server; },
+                  .memory = [this] { return std::optional(memory); },
+                  .freed = [this](std::uint64_t bytes) { freed += bytes; }});
   }
   Disturbance visit(Watch& watch, double seconds = 0.01) {
     watch.begin();
@@ -52,6 +56,23 @@ struct Played {
 };
 
 }  // namespace
+
+TEST_CASE("memory that a neighbour frees is seen, within a visit and before it") {
+  constexpr auto memory_freed = static_cast<std::uint32_t>(Cause::memory_freed);
+  Played played;
+  played.processes = {{own_pid, neighbour}};
+  played.memory = {{own_pid, 80 * GiB}, {neighbour, 40 * GiB}};
+  Watch watch = played.watch();
+  CHECK((played.visit(watch).causes & memory_freed) == 0);
+  watch.begin();
+  played.memory = {{own_pid, 1 * GiB}, {neighbour, 8 * GiB}};  // what this process frees is no neighbour's
+  CHECK((watch.end().causes & memory_freed) != 0);
+  CHECK(played.freed == 32 * GiB);
+  played.processes = {{own_pid}};  // its end, between two visits: waited for, and no disturbance
+  played.memory = {{own_pid, 1 * GiB}};
+  CHECK((played.visit(watch).causes & memory_freed) == 0);
+  CHECK(played.freed == 40 * GiB);
+}
 
 TEST_CASE("a GPU that nobody else uses disturbs nothing, and costs no look at its link") {
   Played played;

@@ -160,7 +160,7 @@ TEST_CASE("health: a cause that stands behind several findings is said once, and
   };
   std::string out = told();
   CAPTURE(out);
-  CHECK(has(out, "HEALTH   FAIL: 2 failed, 1 warning, 1 passed, 3 not checked\n"));
+  CHECK(has(out, "HEALTH   SLOW: 2 failed, 1 warning, 1 passed, 3 not checked\n"));
   CHECK(has(out,
             "         FAIL     PCIe Gen4 x16 while copying\n"
             "          why     the link (evidence of pcie_link); mend it\n"
@@ -177,10 +177,10 @@ TEST_CASE("health: a cause that stands behind several findings is said once, and
   CHECK(has(told(), "         and 3 more\n"));
   std::erase_if(all.health, [](const HealthFinding& f) { return f.health != Health::pass; });
   all.health.push_back(finding("cuda:0", "h2d_rate", Health::pass, "H2D 55 GB/s"));
-  CHECK(has(told(),
-            "HEALTH   PASS: 2 passed\n         PASS     132 of 132 ran; 1 figure of rate or time within limits\n"));
+  CHECK(
+      has(told(), "HEALTH   OK: 2 passed\n         PASS     132 of 132 ran; 1 figure of rate or time within limits\n"));
   all.health.clear();
-  CHECK(has(told(), "HEALTH   not judged"));
+  CHECK(has(told(), "HEALTH   NOT JUDGED"));
 }
 
 TEST_CASE("health of several GPUs: what all of them share is said once, the rest with its GPU") {

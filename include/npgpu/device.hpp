@@ -114,6 +114,9 @@ class DeviceFamily {
   // Gives back what this process keeps on the device for as long as it runs (a GPU's context), so that what is measured
   // next finds the device as another process would. Nothing that was allocated on the device may be in use.
   virtual void begin_anew(const std::string& id) const;
+  // Returns when the device no longer does by itself what follows from the past: a GPU's driver clears memory that was
+  // freed. Asked right before what is measured, with all buffers in place.
+  virtual void settle(const std::string& id) const;
   // A second process on that device, at rest. Null where this family has none. Throws Error.
   virtual std::unique_ptr<Companion> companion(const std::string& id) const;
   // What this program does as its own second process, until the first one needs it no longer; the exit code. Nothing
@@ -131,11 +134,12 @@ std::string_view kind_of(std::string_view id);
 const DeviceFamily& family_of(const std::string& id);
 DeviceInfo find(const std::string& id);
 std::vector<std::string> node(const std::string& id);
-// Of a device of no family these five know nothing.
+// Of a device of no family these six know nothing.
 std::unique_ptr<DeviceWatch> watch(const std::string& id);
 Facts counters(const std::string& id);
 LinkState link_state(const std::string& id);
 void begin_anew(const std::string& id);
+void settle(const std::string& id);
 std::unique_ptr<Companion> companion(const std::string& id);
 std::vector<DeviceInfo> list();  // of all families
 // The GPUs of this machine; empty where there are none, and why_no_gpu() then says why.

@@ -10,18 +10,21 @@ namespace npgpu {
 
 // What had a part in a visit that was not to be measured, and could be seen. A visit's `disturbed` is a sum of them.
 enum class Cause : std::uint32_t {
-  host_busy = 1,      // other processes had the processors
-  host_taken = 2,     // the host of this virtual machine had them
-  core_shared = 4,    // no core was found on which nobody else computed
-  device_busy = 8,    // another process used the GPU
-  link_busy = 16,     // others' bytes went over the link
-  throttled = 32,     // the device held its clocks back
-  clock_changed = 64  // the device's clock was another than in the point's other visits
+  host_busy = 1,       // other processes had the processors
+  host_taken = 2,      // the host of this virtual machine had them
+  core_shared = 4,     // no core was found on which nobody else computed
+  device_busy = 8,     // another process used the GPU
+  link_busy = 16,      // others' bytes went over the link
+  throttled = 32,      // the device held its clocks back
+  clock_changed = 64,  // the device's clock was another than in the point's other visits
+  memory_freed = 128,  // another process freed device memory, which the driver then cleared
+  siblings = 256       // other devices of this node were measured meanwhile
 };
 inline constexpr std::string_view cause_codes =
     "sum of 1 others used the host's processors, 2 the virtual machine's host took them, 4 no core of its own, "
     "8 another process used the device, 16 others' bytes on the link, 32 throttled, 64 another clock than in other "
-    "visits";
+    "visits, 128 another process freed device memory, which the driver cleared, 256 other devices of the node were "
+    "measured meanwhile";
 // "others used the host's processors, the device's clock changed"
 std::string causes_text(std::uint32_t causes);
 

@@ -110,8 +110,10 @@ template <class K> struct Measured {
 
 // Visits one point: warm-up and trials as the schedule says, one check of the results after the last trial. Nothing
 // if `interrupted` turned true (asked between trials). Throws Error(failed) if gates time out three times in a row or
-// the schedule asks for no trial, and whatever the runner throws.
+// the schedule asks for no trial, and whatever the runner throws. `settle` is called once the point is prepared, before
+// the first trial.
 template <class K>
-std::optional<Measured<K>> measure(Runner<K>&, Schedule&, const Step<K>&, const std::function<bool()>& interrupted);
+std::optional<Measured<K>> measure(Runner<K>&, Schedule&, const Step<K>&, const std::function<bool()>& interrupted,
+                                   const std::function<void()>& settle = {});
 
 }  // namespace npgpu

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "netpipe/cli/commands.hpp"
@@ -158,10 +159,14 @@ class Run {
       elsewhere_.push_back(part.device);
       result_.stopped |= part.stopped;
       const std::optional<Trace> trace = trace_of(part);
+      std::set<std::pair<std::string, std::string>> doubtful;
+      if (trace && options_.doubtful) doubtful = options_.doubtful(*trace);
       courses_of(part.device, [&]<class K>(Course<K>& course) {
+        // What takes another GPU, too, is measured by this process, when all rest.
+        if (crosses_devices(course.batch->steps.front().question)) return;
         course.elsewhere = true;
         if (trace)
-          for (Begun<K>* at : take_over(course, *trace, part.begun - begin_, writer_)) {
+          for (Begun<K>* at : take_over(course, *trace, part.begun - begin_, writer_, doubtful)) {
             if (!at->header.error.empty()) give_up(*at, at->header.error);
             done(*at);
           }
@@ -321,10 +326,13 @@ class Run {
       }
       const Seconds now = steady_clock().now();
       others_.begin(batch.device.id, is_host_timed(step.question));
-      measured = npgpu::measure<K>(runner, schedule, step, [&] {
-        if (save_asked()) lifeline_.meanwhile([&] { save(); });
-        return any(with_, stop_asked());
-      });
+      measured = npgpu::measure<K>(
+          runner, schedule, step,
+          [&] {
+            if (save_asked()) lifeline_.meanwhile([&] { save(); });
+            return any(with_, stop_asked());
+          },
+          [&] { devices::settle(batch.device.id); });
       if (measured) measured->visit.at_s = (now - begin_).count();
     } catch (const Parted&) {
       throw;
@@ -366,6 +374,10 @@ class Run {
     if (writer_.checkpoint_if_due()) progress_.saved();
   }
 
+  template <class Case> static bool crosses_devices(const Case& c) {
+    if constexpr (std::is_same_v<Case, TransferCase>) return c.direction == Direction::peer;
+    else return false;
+  }
   static bool crosses_link(const TransferCase& c) {
     return c.direction == Direction::h2d || c.direction == Direction::d2h;
   }

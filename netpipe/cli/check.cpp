@@ -15,6 +15,7 @@
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/reference.hpp"
 #include "netpipe/cli/second_look.hpp"
+#include "netpipe/cli/side_by_side.hpp"
 #include "netpipe/cli/signals.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/clock.hpp"
@@ -124,7 +125,12 @@ int measure_and_judge(const Options& options) {
   const std::vector<DeviceInfo> gpus = [&] {
     if (!options.has("device")) return devices::gpus();
     std::vector<DeviceInfo> all;
-    for (const std::string& id : split_words("device", options.text("device"))) all.push_back(devices::find(id));
+    for (const std::string& id : split_words("device", options.text("device"))) {
+      const std::vector<std::string> node = devices::node(id);
+      if (node.empty() || std::ranges::find(node, id) != node.end()) all.push_back(devices::find(id));
+      else  // the name of a node
+        for (const std::string& one : node) all.push_back(devices::find(one));
+    }
     return all;
   }();
   if (gpus.empty()) return end_skipped(options, "there is no GPU to check: " + devices::why_no_gpu(), true);
@@ -136,7 +142,11 @@ int measure_and_judge(const Options& options) {
   // Its findings are what is asked for, and in a prolog nobody reads the rest.
   if (!options.has("progress") && how.progress == ProgressForm::cases) how.progress = ProgressForm::none;
   set_repetition(how, options, level_of(options));
-  if (!how.dry_run) catch_signals();
+  if (!how.dry_run) {
+    catch_signals();
+    stop_with_parent();
+  }
+  how.doubtful = [&](const Trace& trace) { return doubtful_points(health_of(trace, rules)); };
   const Plan plan = plan_of(options, gpus);
   if (how.dry_run) return print_plan(plan, how);
 
@@ -193,16 +203,17 @@ Command check() {
       {"npgpu check", "npgpu check --level 1 --expect gpus=8,link=gen5x16,driver=580",
        "npgpu check --reference good_node.h5 --junit check.xml --openmetrics /var/lib/node_exporter/npgpu.prom",
        "npgpu check --trace node7.h5 --all"},
-      with_measure_options({{"What is checked",
-                             {Option("device", {}, "A list. Default: all GPUs."), Option("level", {}, "Default: 2."),
-                              Option("again", "8s"), Option("trace", {}, "Judge it, and measure nothing."),
-                              Option("reference", {},
-                                     "FILE is the trace of a good node, what npgpu check --json or nvbandwidth --json "
-                                     "printed of it, or the -J file of nccl-tests on one of its GPUs. "
-                                     "Tolerances: 5 % of rates of copies, 3 % of kernels, 25 to 30 % of calls, small "
-                                     "and pageable copies."),
-                              "expect"}},
-                            {"Verdict", {"all", Option("exit-codes", "npgpu"), "junit", "openmetrics"}}}),
+      with_measure_options(
+          {{"What is checked",
+            {Option("device", {}, "A list. Default: all GPUs."), "one-by-one", Option("level", {}, "Default: 2."),
+             Option("again", "8s"), Option("trace", {}, "Judge it, and measure nothing."),
+             Option("reference", {},
+                    "FILE is the trace of a good node, what npgpu check --json or nvbandwidth --json "
+                    "printed of it, or the -J file of nccl-tests on one of its GPUs. "
+                    "Tolerances: 5 % of rates of copies, 3 % of kernels, 25 to 30 % of calls, small "
+                    "and pageable copies."),
+             "expect"}},
+           {"Verdict", {"all", Option("exit-codes", "npgpu"), "junit", "openmetrics"}}}),
       run_check};
   for (OptionGroup& group : command.groups)
     for (Option& option : group.options) {

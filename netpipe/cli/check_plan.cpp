@@ -84,6 +84,22 @@ void add_launches(Plan& plan, const DeviceInfo& device, Level level) {
     add<Calls>(plan, *backend, device, steps);
 }
 
+// One copy to the next GPU of the node, whose bytes are compared.
+void add_peer_copy(Plan& plan, const DeviceInfo& source, const DeviceInfo& target) {
+  if (devices::kind_of(source.id) != devices::kind_of(target.id)) return;
+  const std::vector<std::string> node = devices::node(source.id);
+  if (std::ranges::find(node, target.id) == node.end()) return;
+  const Module& module = default_module(source);
+  TransferCase c = peer_case(std::string(module.name()), source.id, target.id, Access::write);
+  c.async = true;
+  c.timing = Timing::gated;
+  if (module.refuses_case(c)) {  // one does not see the other
+    c.access = Access::staged;
+    c.timing = Timing::event;
+  }
+  add<Transfers>(plan, module, source, steps_of<Transfers>(c, axes_of({source.simulated ? MiB : 64 * MiB})));
+}
+
 }  // namespace
 
 Plan check_plan(const std::vector<DeviceInfo>& all, Level level) {
@@ -93,6 +109,9 @@ Plan check_plan(const std::vector<DeviceInfo>& all, Level level) {
     add_probes_of(plan, device, level);
     add_launches(plan, device, level);
   }
+  if (level != Level::seconds)
+    for (std::size_t i = 0; i + 1 < all.size(); ++i) add_peer_copy(plan, all[i], all[i + 1]);
+  if (level != Level::seconds && all.size() > 2) add_peer_copy(plan, all.back(), all.front());
   return plan;
 }
 

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "netpipe/cli/options.hpp"
 #include "npgpu/kinds.hpp"
@@ -68,6 +70,9 @@ struct MeasureOptions {
   Seconds patience{0};  // how long others are waited for before the run
   bool require_quiet = false;
   bool side_by_side = false;  // several GPUs at once, each by a process of its own
+  // Of what such a process measured: the points that are doubtful because others were measured meanwhile. Their visits
+  // are marked so.
+  std::function<std::set<std::pair<std::string, std::string>>(const Trace&)> doubtful{};
   // Rounds from this one, and before that one: where a trace is continued with more visits to its points.
   std::uint32_t first_round = 0, end_round = UINT32_MAX;
   std::uint64_t seed = 1;  // of the order in which points are visited

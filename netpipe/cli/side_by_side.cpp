@@ -84,10 +84,10 @@ class Processes {
     // It had not come so far as to catch signals.
     const bool stopped_early = WIFSIGNALED(status) && WTERMSIG(status) == SIGINT;
     part.stopped = code == exit_code::stopped || stopped_early;
-    const bool is_whole = code == exit_code::done || code == exit_code::failed;
+    const bool is_whole = WIFEXITED(status) && std::filesystem::exists(part.trace, ignored);  // whatever its verdict
     const std::string said = last_line(log_of(part));
     for (const char* rest : {".log", ".lock", ".tmp"}) std::filesystem::remove(part.trace + rest, ignored);
-    if (part.stopped || (is_whole && std::filesystem::exists(part.trace, ignored))) return;
+    if (part.stopped || is_whole) return;
     part.failed = WIFSIGNALED(status)
                       ? fmt::format("its process was killed by signal {}", WTERMSIG(status))
                       : fmt::format("its process ended with exit code {}{}", code, said.empty() ? "" : ": " + said);

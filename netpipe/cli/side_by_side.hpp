@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -36,9 +37,11 @@ void stop_with_parent();
 std::optional<Trace> trace_of(const Part&);
 
 // What another process measured of this course, `later` than this run began: into the course and the trace. The series
-// that it had.
+// that it had. Visits to `doubtful` points, by the titles of case and axes, are marked as disturbed by the other
+// devices.
 template <class K>
-std::vector<Begun<K>*> take_over(Course<K>& course, const Trace& trace, Seconds later, TraceWriter& writer) {
+std::vector<Begun<K>*> take_over(Course<K>& course, const Trace& trace, Seconds later, TraceWriter& writer,
+                                 const std::set<std::pair<std::string, std::string>>& doubtful = {}) {
   std::vector<Begun<K>*> all;
   for (const Series<K>& series : trace.of<K>()) {
     const auto known = course.series.find(series.question);
@@ -51,6 +54,8 @@ std::vector<Begun<K>*> take_over(Course<K>& course, const Trace& trace, Seconds 
     for (Visit<K> visit : series.visits) {
       const auto samples = samples_of(series, visit);
       visit.at_s += later.count();
+      if (!doubtful.empty() && doubtful.contains({title(series.question), text_of(visit.axes)}))
+        visit.disturbed |= static_cast<std::uint32_t>(Cause::siblings);
       writer.add<K>(at.index, visit, samples);
       Progressed& point = at.points[visit.axes];
       point.take(visit, trial_times<K>(series.question, samples));

@@ -29,6 +29,8 @@ LinkState DeviceFamily::link_state(const std::string&) const { return {}; }
 
 void DeviceFamily::begin_anew(const std::string&) const {}
 
+void DeviceFamily::settle(const std::string&) const {}
+
 std::unique_ptr<Companion> DeviceFamily::companion(const std::string&) const { return nullptr; }
 
 namespace devices {
@@ -75,6 +77,10 @@ LinkState link_state(const std::string& id) {
 
 void begin_anew(const std::string& id) {
   if (const DeviceFamily* const family = maybe_family_of(id)) family->begin_anew(id);
+}
+
+void settle(const std::string& id) {
+  if (const DeviceFamily* const family = maybe_family_of(id)) family->settle(id);
 }
 
 std::unique_ptr<Companion> companion(const std::string& id) {

@@ -14,7 +14,7 @@ constexpr int max_voids = 3;  // gates that time out in a row before the point i
 
 template <class K>
 std::optional<Measured<K>> measure(Runner<K>& runner, Schedule& schedule, const Step<K>& step,
-                                   const std::function<bool()>& interrupted) {
+                                   const std::function<bool()>& interrupted, const std::function<void()>& settle) {
   const auto fail = [&](const std::string& why) {
     throw Error(ErrorKind::failed, fmt::format("{}: {} ({})", title(step.question), why, text_of(step.axes)));
   };
@@ -22,6 +22,7 @@ std::optional<Measured<K>> measure(Runner<K>& runner, Schedule& schedule, const 
   Measured<K> measured;
   measured.visit.axes = step.axes;
   runner.prepare(step);
+  if (settle) settle();
   runner.disturbances();  // of what went before
   measured.visit.work = runner.work();
   schedule.begin(runner.bytes(), runner.max_repeats());

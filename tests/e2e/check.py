@@ -35,7 +35,7 @@ SICK = {
     "three-sms-missing": ("broken", 6, {"sms_missing"}, {"sms"}),
     "slow-memory": ("slow", 3, {"slow_memory"}, {"memory_rmw_rate", "d2d_rate"}),
     "corrupt-bytes": ("broken", 6, {"corrupt"}, {"results"}),
-    "busy-neighbour": ("skipped", 4, {"neighbour"}, {"neighbours", "h2d_rate", "d2h_rate"}),
+    "busy-neighbour": ("not judged", 4, {"neighbour"}, {"neighbours", "h2d_rate", "d2h_rate"}),
     "ecc-errors": ("broken", 6, {"ecc"}, {"ecc_uncorrected", "ecc_corrected"}),
     "slow-call": ("slow", 3, {"slow_call"}, {"launch_time"}),
     "remapped-rows": ("broken", 6, {"remapped_rows"}, {"remapped_rows"}),
@@ -43,7 +43,7 @@ SICK = {
 
 
 def bad(found):
-    return [f for f in found["findings"] if f["health"] in ("fail", "warn")]
+    return [f for f in found["findings"] if f["health"] not in ("pass", "skip")]
 
 
 def causes(found):

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "netpipe/devices/cuda/clearing.hpp"
 #include "netpipe/devices/cuda/second_process.hpp"
 
 namespace npgpu::cuda {
@@ -47,19 +48,20 @@ cudaError_t allocate(Memory kind, void** data, std::uint64_t bytes) {
 
 Buffer::Buffer(Memory kind, std::uint64_t bytes, Owner owner) : bytes_(bytes) {
   if (owner == Owner::second_process) {
-    data_ = {allocate_in_second_process(current_ordinal, bytes), BufferFree{kind, owner}};
+    data_ = {allocate_in_second_process(current_ordinal, bytes), BufferFree{kind, owner, bytes, current_ordinal}};
     return;
   }
   void* data = nullptr;
   check(allocate(kind, &data, bytes), fmt::format("allocating {} bytes of {} memory", bytes, name(kind)));
-  data_ = {static_cast<std::byte*>(data), BufferFree{kind}};
+  data_ = {static_cast<std::byte*>(data), BufferFree{kind, owner, bytes, current_ordinal}};
 }
 
 void BufferFree::operator()(std::byte* data) const {
+  if (kind == Memory::pinned || kind == Memory::write_combined)
+    return complain(cudaFreeHost(data), "freeing pinned host memory");
   if (owner == Owner::second_process) free_in_second_process(data);
-  else if (kind == Memory::pinned || kind == Memory::write_combined)
-    complain(cudaFreeHost(data), "freeing pinned host memory");
   else complain(cudaFree(data), "freeing device memory");
+  if (ordinal >= 0) note_freed(ordinal, bytes);
 }
 
 void prefetch_to_host(const void* managed, std::uint64_t bytes, int ordinal, cudaStream_t stream) {

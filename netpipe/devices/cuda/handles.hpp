@@ -52,6 +52,8 @@ enum class Owner { this_process, second_process };
 struct BufferFree {
   Memory kind = Memory::device;
   Owner owner = Owner::this_process;
+  std::uint64_t bytes = 0;
+  int ordinal = -1;
   void operator()(std::byte*) const;
 };
 // Memory that the runtime gives out: device, pinned, write_combined or managed; page-aligned on the host,

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <thread>
 
+#include "netpipe/devices/cuda/clearing.hpp"
 #include "netpipe/devices/cuda/peers.hpp"
 #include "netpipe/devices/cuda/second_process.hpp"
 #include "netpipe/devices/cuda/watch.hpp"
@@ -179,6 +180,8 @@ class Gpus final : public DeviceFamily {
       eyes.processes = [gpu] { return gpu->processes(); };
       eyes.uses = [gpu, since = std::uint64_t{0}]() mutable { return gpu->uses(since); };
       eyes.link_bytes = [gpu] { return gpu->link_bytes(); };
+      eyes.memory = [gpu] { return gpu->memory_by_process(); };
+      eyes.freed = [ordinal = ordinal_or_throw(id)](std::uint64_t bytes) { note_freed(ordinal, bytes); };
     }
     return std::make_unique<Watch>(std::move(eyes));
   }
@@ -193,6 +196,7 @@ class Gpus final : public DeviceFamily {
     return gpu ? gpu->link_state() : LinkState{};
   }
   void begin_anew(const std::string& id) const override { reset(ordinal_or_throw(id)); }
+  void settle(const std::string& id) const override { wait_until_cleared(ordinal_or_throw(id)); }
   std::unique_ptr<Companion> companion(const std::string& id) const override {
     return companion_on(ordinal_or_throw(id));
   }

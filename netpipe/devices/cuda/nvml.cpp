@@ -101,6 +101,14 @@ Facts NvmlDevice::facts() const {
 }
 
 std::optional<std::vector<long>> NvmlDevice::processes() const {
+  const auto by_process = memory_by_process();
+  if (!by_process) return std::nullopt;
+  std::vector<long> pids;
+  for (const auto& [pid, bytes] : *by_process) pids.push_back(pid);
+  return pids;
+}
+
+std::optional<std::map<long, std::uint64_t>> NvmlDevice::memory_by_process() const {
   if (!nvml::library().processes) return std::nullopt;
   std::vector<ProcessInfo> infos(16);
   for (;;) {
@@ -111,9 +119,11 @@ std::optional<std::vector<long>> NvmlDevice::processes() const {
       continue;
     }
     if (result != success) return std::nullopt;
-    std::vector<long> pids;
-    for (unsigned i = 0; i < count; ++i) pids.push_back(infos[i].pid);
-    return pids;
+    constexpr unsigned long long not_known = ~0ULL;  // NVML_VALUE_NOT_AVAILABLE
+    std::map<long, std::uint64_t> all;
+    for (unsigned i = 0; i < count; ++i)
+      all[infos[i].pid] += infos[i].memory_bytes == not_known ? 0 : infos[i].memory_bytes;
+    return all;
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,8 @@ class NvmlDevice {
   // Those that have a context on the GPU, this one included; in a container perhaps only its own. Nothing where NVML
   // does not say.
   std::optional<std::vector<long>> processes() const;
+  // Device memory of each of them; 0 where it is not known.
+  std::optional<std::map<long, std::uint64_t>> memory_by_process() const;
   // Of the processes that used the GPU after `since`, NVML's time stamp, which is then set to the newest. Takes
   // 1.3 ms on an H200. Nothing where NVML does not say at all.
   std::optional<std::vector<Use>> uses(std::uint64_t& since) const;

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace npgpu::cuda {
 
 void Watch::begin() {
   look();
+  (void)others_freed();  // what they freed before is waited for
   if (!others_.empty() || !lists_us_) (void)is_link_used(eyes_.now());
 }
 
@@ -44,6 +46,19 @@ bool Watch::is_busy(const Other& other, Seconds now) const {
   return !other.is_known && now - other.first_seen <= unknown_time;
 }
 
+bool Watch::others_freed() {
+  if (others_.empty() && bytes_of_others_ == 0) return false;
+  const auto by_process = eyes_.memory();
+  if (!by_process) return false;
+  std::uint64_t bytes = 0;
+  for (const auto& [pid, its] : *by_process)
+    if (!is_own(pid)) bytes += its;
+  const std::uint64_t before = std::exchange(bytes_of_others_, bytes);
+  if (before < bytes + much_freed) return false;
+  eyes_.freed(before - bytes);
+  return true;
+}
+
 // The last answer stands for a while.
 bool Watch::is_link_used(Seconds now) {
   if (now - link_looked_at_ < link_rest) return link_was_used_;
@@ -71,6 +86,7 @@ Disturbance Watch::end() {
   look();
   const Seconds now = eyes_.now();
   Disturbance found;
+  const bool was_freed = others_freed();
   const auto add = [&](Cause cause) { found.causes |= static_cast<std::uint32_t>(cause); };
   long whose = 0;
   for (const auto& [pid, other] : others_)
@@ -78,6 +94,7 @@ Disturbance Watch::end() {
       add(Cause::device_busy);
       if (!whose || (other.busy_at && !others_.at(whose).busy_at)) whose = pid;
     }
+  if (was_freed) add(Cause::memory_freed);
   if ((!others_.empty() || !lists_us_) && is_link_used(now)) {
     add(Cause::link_busy);
     if (!whose && !others_.empty()) whose = others_.begin()->first;

@@ -33,6 +33,9 @@ class Watch final : public DeviceWatch {
     std::function<bool(long pid)> is_ours = [](long) { return false; };  // a second process of this program
     // It works for others on the GPU: the server of MPS.
     std::function<bool(long pid)> is_server = [](long) { return false; };
+    // Device memory by process, and who wants to know that others freed so much of it.
+    std::function<std::optional<std::map<long, std::uint64_t>>()> memory = [] { return std::nullopt; };
+    std::function<void(std::uint64_t)> freed = [](std::uint64_t) {};
     std::string blind{};  // why NVML cannot be asked; empty if it can
   };
   explicit Watch(Eyes eyes) : eyes_(std::move(eyes)) {}
@@ -49,6 +52,8 @@ class Watch final : public DeviceWatch {
   static constexpr Seconds link_look{1e-3}, link_rest{0.05};
   // Others' bytes a second that disturb. An idle link of an H200 carried some 20 kB a look, short or long.
   static constexpr double link_noise_per_s = 100e6;
+  // Less memory that others free is cleared before it can be seen in a figure.
+  static constexpr std::uint64_t much_freed = 256 * MiB;
 
  private:
   struct Other {
@@ -62,9 +67,11 @@ class Watch final : public DeviceWatch {
   void look();
   bool is_busy(const Other& other, Seconds now) const;
   bool is_link_used(Seconds now);
+  bool others_freed();  // since the last look
 
   Eyes eyes_;
   std::map<long, Other> others_;
+  std::uint64_t bytes_of_others_ = 0;
   bool lists_ = true;      // NVML lists processes
   bool lists_us_ = false;  // this one among them, so others too
   bool serves_us_alone_ = false;

@@ -131,6 +131,18 @@ Maybe failing_memory(const Findings& findings) {
 }
 
 Maybe wrong_results(const Findings& findings) {
+  std::size_t wrong = 0, between_gpus = 0;
+  for (const TransferSeries* series : findings.of.transfers)
+    for (const TransferSample& sample : series->samples) {
+      wrong += sample.intact == 0;
+      between_gpus += sample.intact == 0 && series->question.direction == Direction::peer;
+    }
+  if (wrong > 0 && wrong == between_gpus)
+    return if_bad(findings, "results", "peer_path",
+                  "only copies between GPUs are wrong: the IOMMU or ACS of the bridges above them keeps their traffic "
+                  "from arriving, or a link between them is defective",
+                  "boot with iommu=pt or turn the IOMMU off, turn ACS redirection off in the bridges (setpci), and "
+                  "check again; npgpu matrix names the pair");
   return if_bad(findings, "results", "corrupt", "results are wrong: memory, link or an engine of the GPU is defective",
                 "take the GPU out of service; test its memory with the vendor's diagnostics");
 }

@@ -189,6 +189,35 @@ void judge_within(Findings& findings) {
                    .of_point = text_of(TransferSize{copy->bytes})});
 }
 
+// To another GPU of the node. What it goes through decides how fast it can be; whether bytes arrive is among the
+// results.
+void judge_peers(Findings& findings) {
+  for (const TransferSeries* series : findings.of.transfers) {
+    const TransferCase& c = series->question;
+    if (c.direction != Direction::peer || c.source != findings.of.id || c.pattern != Pattern::stream ||
+        c.access == Access::staged || !c.more_lanes.empty() || c.executor != Executor::copy_engine)
+      continue;
+    const double limit = series->limit.per_s;
+    const auto copy =
+        middle_copy_of(copy_points(*series), large_copy, UINT64_MAX, [&](const CopyPoint&) { return limit; });
+    if (!copy) continue;
+    judge(findings, {.metric = "peer_rate",
+                     .name = fmt::format("copy to {} {}", c.target, size_text(copy->bytes)),
+                     .estimate = copy->rates(),
+                     .unit = "B/s",
+                     .limit = least_share_of_peers * limit,
+                     .basis = limit > 0 ? fmt::format("{}: {} * {:g}", series->limit.source, figure_text(limit, "B/s"),
+                                                      least_share_of_peers)
+                                        : series->limit.source,
+                     .tolerance = 0.05,
+                     .disturbed = copy->disturbed,
+                     .possible = limit,
+                     .is_needed = false,
+                     .of_case = title(c),
+                     .of_point = text_of(TransferSize{copy->bytes})});
+  }
+}
+
 }  // namespace
 
 void judge_copies(Findings& findings) {
@@ -198,6 +227,7 @@ void judge_copies(Findings& findings) {
   judge_pageable(findings, Direction::h2d, "H2D");
   judge_pageable(findings, Direction::d2h, "D2H");
   judge_within(findings);
+  judge_peers(findings);
 }
 
 }  // namespace npgpu::model

@@ -21,6 +21,9 @@ inline constexpr std::uint64_t large_copy = 16 * MiB, middle_copy = MiB, small_c
 // Copies within the device, from twice the L2 cache: 83.3 to 86.1 % of clock * width (each byte is read and written).
 inline constexpr double least_share_of_d2d = 0.77;
 
+// Copies of 64 MiB to another GPU: 0.85 to 0.88 of 18 NVLinks. Without NVLink they were not measured.
+inline constexpr double least_share_of_peers = 0.7;
+
 // Kernels over memory of at least four times the L2 cache: reads 95.7 to 96.8, writes 97.2 to 97.5, mixed traffic 88.2
 // to 91.5 % of clock * width. Floors: 8 to 12 % below.
 constexpr double least_share_of_memory(Operation operation) {

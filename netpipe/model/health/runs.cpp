@@ -19,7 +19,12 @@ struct Counts {
   std::size_t compared = 0, wrong = 0, points = 0, disturbed = 0, uncertain = 0, without_figure = 0;
   std::uint32_t causes = 0;
   std::set<std::string> by{};
-  std::string first_wrong{}, first_without{}, errors{};
+  std::size_t failed = 0;  // series
+  std::string first_wrong{}, first_without{}, first_error{};
+
+  void add_error(const std::string& what) {
+    if (failed++ == 0) first_error = what;
+  }
 
   void add_without_figure(const std::string& which, const std::string& why) {
     if (without_figure++ == 0) first_without = which + ": " + why;
@@ -35,7 +40,7 @@ template <class K> void count_points(const std::vector<const Series<K>*>& all, C
         counts.first_wrong = title(series->question) + (series->error.empty() ? "" : ": " + series->error);
     }
     if (!series->error.empty() && !series->error.starts_with("wrong"))
-      counts.errors += (counts.errors.empty() ? "" : "; ") + title(series->question) + ": " + series->error;
+      counts.add_error(title(series->question) + ": " + series->error);
     if (series->visits.empty() && series->error.empty()) {
       ++counts.points;
       counts.add_without_figure(title(series->question), "never visited");
@@ -80,8 +85,10 @@ void judge_runs(Findings& findings) {
             : fmt::format("{} of {} results compared were right", counts.compared, counts.compared));
     with_value(results, static_cast<double>(counts.wrong), 0, "wrong results");
   }
-  if (!counts.errors.empty()) {
-    HealthFinding& errors = findings.add("errors", Health::fail, "not all could be measured: " + counts.errors);
+  if (counts.failed > 0) {
+    const std::string more = counts.failed > 1 ? fmt::format(" (and {} more failed)", counts.failed - 1) : "";
+    HealthFinding& errors =
+        findings.add("errors", Health::fail, "not all could be measured: " + counts.first_error + more);
     errors.if_failed = CheckVerdict::failed_to_run;
   }
   if (counts.without_figure > 0) {

@@ -1,0 +1,63 @@
+#include "netpipe/devices/cuda/clearing.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "netpipe/devices/cuda/inventory.hpp"
+#include "npgpu/clock.hpp"
+
+namespace npgpu::cuda {
+
+double Clearing::rate(double memory_bytes_per_s) {
+  const double share = share_of_memory * memory_bytes_per_s;
+  return share > 0 ? std::min(usual_bytes_per_s, share) : usual_bytes_per_s;
+}
+
+void Clearing::freed(std::uint64_t bytes, Seconds now) {
+  until_ = std::max(until_, now) + Seconds{static_cast<double>(bytes) / bytes_per_s_};
+}
+
+Seconds Clearing::rest(Seconds now) const { return std::max(Seconds{0}, until_ - now); }
+
+namespace {
+
+const Seconds program_began = steady_clock().now();
+
+// By ordinal.
+struct Gpus {
+  std::mutex mutex;
+  std::map<int, Clearing> all;
+};
+Gpus& gpus() {
+  static Gpus one;
+  return one;
+}
+
+Clearing& clearing_of(std::map<int, Clearing>& all, int ordinal) {
+  const auto known = all.find(ordinal);
+  if (known != all.end()) return known->second;
+  const DeviceInfo gpu = info_of(ordinal);
+  Clearing& made = all.emplace(ordinal, Clearing(Clearing::rate(gpu.memory.per_s))).first->second;
+  made.freed(gpu.memory_bytes, program_began);
+  return made;
+}
+
+}  // namespace
+
+void note_freed(int ordinal, std::uint64_t bytes) {
+  const std::scoped_lock lock(gpus().mutex);
+  clearing_of(gpus().all, ordinal).freed(bytes, steady_clock().now());
+}
+
+void wait_until_cleared(int ordinal) {
+  Seconds rest{0};
+  {
+    const std::scoped_lock lock(gpus().mutex);
+    rest = clearing_of(gpus().all, ordinal).rest(steady_clock().now());
+  }
+  std::this_thread::sleep_for(rest);
+}
+
+}  // namespace npgpu::cuda
