@@ -31,6 +31,9 @@ std::vector<CheckOf::Gpu> gpus_of(const Trace&);
 // A line for each GPU, then what is not as it should be, with causes and remedies; `every_finding`: also what passes.
 void check_text(std::ostream&, const CheckOf&, bool every_finding, const TextStyle&);
 void check_json(std::ostream&, const CheckOf&);
+// What fails, in few words, and first what the verdict rests on: "cuda:3 PCIe x8/x16, H2D 27/52 GB/s; cuda:5 too hot".
+// Where twenty characters are shown, they name the device and the fault. Empty where nothing fails.
+std::string check_reason(const CheckOf&);
 // JUnit's XML: a suite for each GPU, a case for each finding.
 void check_junit(std::ostream&, const CheckOf&);
 // OpenMetrics text of gauges only, which Prometheus' older parsers read, too.

@@ -70,6 +70,8 @@ int end_check(const Options& options, CheckOf& check, const Ending& ending) {
   }
   const bool quiet = options.on("quiet");
   if (!quiet) check_text(std::cout, check, options.on("all"), terminal_style());
+  // A line by itself is often cut after some twenty characters: by sinfo, by a pager.
+  if (const std::string reason = check_reason(check); quiet && !reason.empty()) std::cout << reason << "; ";
   std::string line = fmt::format("{}: {}, {} GPU{}", check.root.hostname, name(check.verdict), check.gpus.size(),
                                  check.gpus.size() == 1 ? "" : "s");
   if (quiet) line += worst_text(check);

@@ -7,6 +7,7 @@ void check_json(std::ostream& out, const CheckOf& of) {
   Json all;
   all["verdict"] = name(of.verdict);
   all["exit_code"] = of.exit_code;
+  all["reason"] = or_null(check_reason(of));
   all["hostname"] = of.root.hostname;
   all["start_time_utc"] = of.root.start_time_utc;
   all["tool_version"] = of.root.tool_version;
