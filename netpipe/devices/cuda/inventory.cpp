@@ -13,6 +13,7 @@
 #include "netpipe/devices/cuda/peers.hpp"
 #include "netpipe/devices/cuda/second_process.hpp"
 #include "netpipe/devices/cuda/watch.hpp"
+#include "netpipe/devices/gpu_driver.hpp"
 #include "netpipe/devices/host/kernel_log.hpp"
 #include "netpipe/devices/host/pci.hpp"
 #include "netpipe/devices/host/watch.hpp"
@@ -290,8 +291,25 @@ std::uint64_t free_memory(int ordinal) {
   return free;
 }
 
+namespace {
+
+class CudaDriver final : public GpuDriver {
+ public:
+  std::string_view rank() const override { return "cuda"; }
+  bool can_ask() const override {
+    int driver = 0, count = 0;
+    const bool is_there = cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0;
+    const bool is_too_old = cudaGetDeviceCount(&count) == cudaErrorInsufficientDriver;
+    (void)cudaGetLastError();
+    return is_there && !is_too_old;
+  }
+};
+
+}  // namespace
+
 std::uint64_t l2_bytes(int ordinal) { return static_cast<std::uint64_t>(attribute(cudaDevAttrL2CacheSize, ordinal)); }
 
 }  // namespace npgpu::cuda
 
 NPGPU_REGISTERED(DeviceFamily, npgpu::cuda::Gpus)
+NPGPU_REGISTERED(GpuDriver, npgpu::cuda::CudaDriver)
