@@ -3,7 +3,7 @@
 # figures are those of a busy node. one_node.sh measures each GPU by itself.
 #
 #   sbatch slurm/one_task_a_gpu.sh                        npgpu characterize
-#   sbatch slurm/one_task_a_gpu.sh transfer --quick       any command that measures, with its options
+#   sbatch slurm/one_task_a_gpu.sh characterize --quick   any command that measures, with its options
 #
 # A site must change: the partition and the account, the number of tasks (GPUs) of a node and the cores of each, and how
 # npgpu gets onto PATH (or name the program in the variable NPGPU).

@@ -1,18 +1,24 @@
 """The scripts of slurm/ in a real Slurm: a controller and four nodes with two GPUs each, all on this machine. The daemons
-and the scripts are real. The GPUs are links to /dev/null for Slurm, and simulated devices for npgpu."""
+and the scripts are real. The GPUs are links to /dev/null for Slurm, and simulated devices for npgpu. All outcomes of a
+check that docs/batch.md lists are tried in prolog, epilog and health check, with a program that ends so."""
 import atexit
 import contextlib
 import ctypes
+import concurrent.futures
 import glob
+import itertools
 import json
 import os
 import pwd
+import queue
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 import traceback
 
@@ -60,7 +66,7 @@ class Cluster:
         os.environ["SLURM_CONF"] = self.at("slurm.conf")
         for gpu in range(2):
             os.symlink("/dev/null", self.at(f"gpu{gpu}"))
-        for name in ("state", "etc", "jobs", "devices", *(f"spool.{n}" for n in self.NODES)):
+        for name in ("state", "bin", "jobs", "devices", "outcome", *(f"{what}.{n}" for what in ("spool", "etc") for n in self.NODES)):
             os.mkdir(self.at(name))
         host, me = socket.gethostname().split(".")[0], pwd.getpwuid(os.geteuid()).pw_name
         ports = free_ports(1 + len(self.NODES))
@@ -80,6 +86,7 @@ SlurmctldPidFile={home}/slurmctld.pid
 SlurmdPidFile={home}/slurmd.%n.pid
 SlurmctldLogFile={home}/slurmctld.log
 SlurmdLogFile={home}/slurmd.%n.log
+SlurmdDebug=debug
 SlurmdParameters=config_overrides
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
@@ -90,8 +97,9 @@ SwitchType=switch/none
 MpiDefault=none
 JobAcctGatherType=jobacct_gather/none
 KillWait=5
-Prolog={home}/etc/prolog
-Epilog={home}/etc/epilog
+MessageTimeout=100
+Prolog={home}/bin/prolog
+Epilog={home}/bin/epilog
 GresTypes=gpu
 {nodes}
 PartitionName=gpu Nodes=ALL Default=YES MaxTime=60 State=UP
@@ -206,24 +214,71 @@ def log(number):
         return file.read()
 
 
+# GPU 0 of Slurm, /dev/nvidia0, has the higher PCI address: CUDA calls it cuda:1.
+UUID = "GPU-{:08x}-1111-2222-3333-444444444444"
+GPUS = {"0000:1b:00.0": 1, "0000:9b:00.0": 0}
+PARTS = ("prolog", "epilog", "health_check", "check_gpus", "site.conf")
+
+
 def install():
-    """As a site does: copies the scripts, and changes site.conf."""
-    for name in ("prolog", "epilog", "health_check", "check_gpus", "site.conf"):
-        shutil.copy(os.path.join(SCRIPTS, name), cluster.at("etc"))
-    with open(cluster.at("etc/site.conf"), "a", encoding="utf-8") as file:
-        file.write(f'npgpu={cluster.at("etc/npgpu")}\nnode_gpus=2\nexpect=link=gen5x16\n'
-                   f'state={cluster.at("checks")}/$SLURMD_NODENAME\nexport SLURM_CONF={cluster.at("slurm.conf")}\n')
-    # Which GPUs a process sees is Slurm's choice; that they are simulated, ours.
-    cluster.write("etc/npgpu", f"""#!/bin/sh
+    """As a site does: copies the scripts, and changes site.conf. Each node has its own copy here."""
+    for part in PARTS[:3]:
+        # The system's log is a file of this test. A health check runs where the test has asked for one, and once.
+        cluster.write(f"bin/{part}", f"""#!/bin/sh
+export PATH={cluster.home}/bin:/usr/sbin:/usr/bin:/sbin:/bin
+cd {cluster.home}/outcome || exit
+[ {part} != health_check ] || mv $SLURMD_NODENAME.asked $SLURMD_NODENAME.taken 2>/dev/null || exit 0
+[ ! -e $SLURMD_NODENAME.environment ] || . ./$SLURMD_NODENAME.environment
+code=0
+{cluster.home}/etc.$SLURMD_NODENAME/{part} || code=$?
+[ {part} != health_check ] || echo $code >$SLURMD_NODENAME.done
+exit $code
+""")
+    cluster.write("bin/logger", f"""#!/bin/sh
+echo "$*" >>{cluster.home}/syslog.${{SLURMD_NODENAME:-none}}
+""")
+    # Which GPUs a process sees is Slurm's choice, or check_gpus's; that they are simulated, ours.
+    cluster.write("bin/npgpu", f"""#!/bin/bash
+case " $* " in
+  *' check '*)
+    echo "${{CUDA_VISIBLE_DEVICES:-all}} $*" >>{cluster.home}/calls.$SLURMD_NODENAME
+    [ ! -e {cluster.home}/outcome/$SLURMD_NODENAME ] || . {cluster.home}/outcome/$SLURMD_NODENAME
+    ;;
+esac
 for gpu in $(echo "${{CUDA_VISIBLE_DEVICES:-0,1}}" | tr , ' '); do
+  case $gpu in GPU-*) gpu=$((16#${{gpu:4:8}})) ;; esac
   devices=${{devices:+$devices,}}sim:{cluster.at("devices")}/$SLURMD_NODENAME-$gpu.json
 done
 NPGPU_DEVICE=$devices exec {PROGRAM} "$@"
 """)
-    os.chmod(cluster.at("etc/npgpu"), 0o755)
-    os.environ["NPGPU"] = cluster.at("etc/npgpu")
+    for address, minor in GPUS.items():
+        os.makedirs(cluster.at("gpus", address))
+        cluster.write(f"gpus/{address}/information", f"Model: \t\t NVIDIA H200\nIRQ:   \t\t 16{minor}\nGPU UUID: \t "
+                      f"{UUID.format(minor)}\nVideo BIOS: \t 96.00\nBus Type: \t PCIe\nBus Location: \t {address}\n"
+                      f"Device Minor: \t {minor}\nGPU Excluded:\t No\n")
+    for name in glob.glob(cluster.at("bin/*")):
+        os.chmod(name, 0o755)
+    os.environ["NPGPU"] = cluster.at("bin/npgpu")
     for name in cluster.NODES:
+        configure(name)
         make(name, "h200-node")
+
+
+def site(**changes):
+    """The lines that a site adds to site.conf here."""
+    lines = {"npgpu": cluster.at("bin/npgpu"), "node_gpus": 2, "expect": "link=gen5x16", "driver_gpus": cluster.at("gpus"),
+             "state": cluster.at("checks") + "/$SLURMD_NODENAME"} | changes
+    return "".join(f"{name}='{value}'\n" if "$" not in str(value) else f"{name}={value}\n" for name, value in lines.items()
+                   if value is not None) + f"export SLURM_CONF={cluster.at('slurm.conf')}\n"
+
+
+def configure(name, **changes):
+    for part in PARTS:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(cluster.at(f"etc.{name}", part))
+        shutil.copy(os.path.join(SCRIPTS, part), cluster.at(f"etc.{name}"))
+    with open(cluster.at(f"etc.{name}/site.conf"), "a", encoding="utf-8") as file:
+        file.write(site(**changes))
 
 
 def make(name, like):
@@ -231,16 +286,26 @@ def make(name, like):
     for gpu, kind in ((0, "h200-node"), (1, like)):
         cluster.write(f"devices/{name}-{gpu}.json", json.dumps(
             {"like": f"{DEVICES}/{kind}.json", "name": f"H200 {name}-{gpu}", "source": "a test"}))
+    forget(name)
+
+
+def forget(name):
+    """The node's last pass was two hours ago."""
     for passed in glob.glob(cluster.at("checks", name, "pass.*")):
-        os.utime(passed, (time.time() - 7200,) * 2)
+        with contextlib.suppress(FileNotFoundError):
+            os.utime(passed, (time.time() - 7200,) * 2)
 
 
-def last_check(name):
+def content(*names):
     try:
-        with open(cluster.at("checks", name, "last"), encoding="utf-8") as file:
+        with open(cluster.at(*names), encoding="utf-8") as file:
             return file.read()
     except OSError:
         return ""
+
+
+def last_check(name):
+    return content("checks", name, "last")
 
 
 SHORT = ["transfer", "--direction", "h2d", "--sizes", "8,64KiB"]
@@ -267,7 +332,9 @@ def prolog_drains():
     drain("n1", "n2")
     number = submit("one_node.sh", *SHORT)
     wait_for("n4 is drained by the prolog", lambda: is_drained("n4") and "rolog" in node("n4")["Why"])
-    check("not fit" in last_check("n4") and "gen5x8" in last_check("n4"), f"why: {last_check('n4')}")
+    check(": broken: " in last_check("n4") and "gen5x8" in last_check("n4"), f"why: {last_check('n4')}")
+    check(f"{UUID.format(0)},{UUID.format(1)} check --level 1" in content("calls.n4"), f"minors are UUIDs: {content('calls.n4')}")
+    check("prolog of job" in content("slurmd.n4.log") and "prolog of job" in content("syslog.n4"), "and it is logged")
     check(not [name for name in traces() if "-n4" in name], f"nothing ran there: {traces()}")
     resume("n1")
     ended(number, "COMPLETED")
@@ -358,17 +425,241 @@ def epilog_drains():
     tell("scancel", number)
     wait_for("n2 is drained by the epilog", lambda: is_drained("n2") and "pilog" in node("n2")["Why"])
     check("129 of 132 multiprocessors" in last_check("n2"), f"why: {last_check('n2')}")
+    resume("n2")
+    make("n2", "h200-node")
+
+
+def with_health_check():
+    cluster.write("slurm.conf", cluster.configuration + f"HealthCheckProgram={cluster.at('bin/health_check')}\n"
+                  "HealthCheckInterval=1\nHealthCheckNodeState=IDLE\n")
+    tell("scontrol", "reconfigure")
+
+
+def check_health(name):
+    """The next health check that Slurm makes of a node has ended."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(cluster.at("outcome", f"{name}.done"))
+    cluster.write(f"outcome/{name}.asked", "")
+    wait_for(f"a health check of {name}", lambda: content("outcome", f"{name}.done"))
+    return content("outcome", f"{name}.done").strip()
+
+
+def check_health_at_once(name):
+    """As slurmd would, without waiting for it: the four of them make some sixty."""
+    cluster.write(f"outcome/{name}.asked", "")
+    subprocess.run([cluster.at("bin/health_check")], env={"SLURMD_NODENAME": name}, stdin=subprocess.DEVNULL,
+                   capture_output=True, timeout=120)
+    return content("outcome", f"{name}.done").strip()
 
 
 def health_check_drains():
-    """An idle node with a sick GPU: the health check drains it, and says why."""
+    """An idle node with a sick GPU: the health check drains it, and says why, also where the prolog drained it before."""
+    with_health_check()
     make("n1", "sick/ecc-errors")
-    cluster.write("slurm.conf", cluster.configuration + f"HealthCheckProgram={cluster.at('etc/health_check')}\n"
-                  "HealthCheckInterval=1\nHealthCheckNodeState=IDLE\n")
-    tell("scontrol", "reconfigure")
-    wait_for("n1 is drained by the health check", lambda: is_drained("n1"))
-    check(node("n1")["Why"].startswith("npgpu: ") and "ECC" in node("n1")["Why"], f"why: {node('n1')['Why']}")
+    check_health("n1")
+    check(is_drained("n1"), "n1 is drained by the health check")
+    # Simulated devices have the paths of their specs as names.
+    why = f"sim:{cluster.at('devices')}/n1-1.json 2 ECC errors; "
+    check(node("n1")["Why"].startswith(why) and node("n1")["Why"].endswith("(npgpu)"), f"why: {node('n1')['Why']}")
+    for reason, is_kept in (("fan replaced by Ann", True), ("Prolog error", False)):
+        tell("scontrol", "update", "NodeName=n1", "State=DRAIN", f"Reason={reason}")
+        check_health("n1")
+        check((node("n1")["Why"] == reason) == is_kept, f"of a node drained for '{reason}': {node('n1')['Why']}")
+    check_health("n4")
     check(not is_drained("n4"), "a healthy node stays")
+    check(f"all check --level 1" in content("calls.n4"), f"a health check is of all GPUs: {content('calls.n4')}")
+    resume("n1")
+    make("n1", "h200-node")
+
+
+# ---- every outcome of docs/batch.md ----------------------------------------------------------------------------------
+
+class Outcome:
+    """What a check of a node comes to: `does` is what the program does then, in bash; `prepare` changes the node."""
+
+    def __init__(self, does="", prepare=None, environment="", **site_conf):
+        self.does, self.prepare, self.environment, self.site = does, prepare, environment, site_conf
+
+
+def ends(code, text="cuda:0 PCIe x8/x16, H2D 28/52 GB/s; n: slow, 2 GPUs"):
+    return f"echo '{text}'; exit {code}"
+
+
+def without(part):
+    return lambda name: os.unlink(cluster.at(f"etc.{name}", part))
+
+
+def instead(part, text):
+    def prepare(name):
+        cluster.write(f"etc.{name}/{part}", text)
+    return prepare
+
+
+def locked(name):
+    """Another check runs, and does not end."""
+    os.makedirs(cluster.at("checks", name), exist_ok=True)
+    holder = subprocess.Popen(["flock", cluster.at("checks", name, "lock"), "sleep", "1000"])
+    return lambda: (holder.terminate(), holder.wait(), subprocess.run(["pkill", "-P", str(holder.pid)], check=False))
+
+
+# Of each row of the table. A row that names several ways to come there has several.
+OUTCOMES = {
+    "ok": [Outcome(ends(0, "n: ok, 2 GPUs"))],
+    "broken": [Outcome(ends(6)), Outcome(ends(6), node_gpus="")],
+    "slow": [Outcome(ends(3))],
+    'broken, and `drain_on=""`': [Outcome(ends(6), drain_on="")],
+    'slow, and `drain_on="broken"`': [Outcome(ends(3), drain_on="broken")],
+    "undecided": [Outcome(ends(8))],
+    "others use the GPUs or the processors": [Outcome(ends(4, "python3 (4711) uses cuda:1"))],
+    "failed": [Outcome(ends(1))],
+    "usage": [Outcome(ends(2)), Outcome(expect="colour=red")],
+    "nothing to measure": [Outcome(ends(77))],
+    "stopped by a signal": [Outcome(ends(75))],
+    "a code that is not known": [Outcome(ends(9)), Outcome(ends(99))],
+    "killed": [Outcome("kill -KILL $$")],
+    "crashed": [Outcome("kill -SEGV $$")],
+    "too long": [Outcome("sleep 100", limit_s=2), Outcome("trap '' TERM; while :; do sleep 1; done", limit_s=2)],
+    "hangs, and cannot be killed": [Outcome("kill -STOP $PPID; sleep 100", limit_s=2)],
+    "npgpu is missing, or cannot be started": [Outcome(npgpu="/nowhere/npgpu"), Outcome(npgpu="/etc/hostname")],
+    "no NVIDIA driver is loaded": [Outcome(driver_gpus="/nowhere")],
+    "a GPU of the job that the driver does not show": [Outcome(environment="SLURM_JOB_GPUS=${SLURM_JOB_GPUS:+0,7}")],
+    "parts of GPUs (MIG)": [Outcome(environment="SLURM_JOB_GPUS=${SLURM_JOB_GPUS:+MIG-1111}")],
+    "another check runs all the time": [Outcome(prepare=locked, limit_s=2)],
+    "`state` cannot be written, and ok": [Outcome(ends(0), state="/proc/npgpu")],
+    "`state` cannot be written, and broken": [Outcome(ends(6), state="/proc/npgpu")],
+    "`site.conf` is missing": [Outcome(prepare=without("site.conf"))],
+    "`site.conf` has a mistake": [Outcome(prepare=instead("site.conf", text)) for text in (
+        "node_gpus=(2\n", "exit 1\n", "nosuchcommand\n", "echo $(($0))\n")],
+    "a value in `site.conf` that cannot be": [Outcome(limit_s="4 s"), Outcome(drain_on="brokne"), Outcome(pass_minutes="")],
+    "an older `site.conf`, which lacks lines, and broken": [Outcome(ends(6), prepare=lambda name: cluster.write(
+        f"etc.{name}/site.conf", site(node_gpus=None, expect=None)))],
+    "`check_gpus` is missing, or was killed": [Outcome(prepare=without("check_gpus")), Outcome(prepare=instead(
+        "check_gpus", "#!/bin/sh\nkill -KILL $$\n"))],
+}
+
+
+def documented():
+    """{what happens: (exit codes of npgpu, whether prolog and epilog drain, whether the health check does, what is logged)}"""
+    with open(os.path.join(SOURCE, "docs/batch.md"), encoding="utf-8") as file:
+        rows = [[cell.strip() for cell in line.strip().split("|")[1:-1]] for line in file if line.startswith("|")]
+    at = next(i for i, row in enumerate(rows) if row[0] == "what happens")
+    table = {}
+    for what, codes, job, idle, logged in itertools.takewhile(lambda row: len(row) == 5, rows[at + 2:]):
+        table[what.split(": ")[0]] = (set(re.findall(r"\d+", codes)), "drains" in job, "drains" in idle, re.findall("`([^`]+)`", logged))
+    return table
+
+
+def set_up(name, outcome):
+    """The node will meet this outcome. Returns what ends it."""
+    shutil.rmtree(cluster.at("checks", name), ignore_errors=True)
+    cluster.write(f"syslog.{name}", "")
+    configure(name, **outcome.site)
+    cluster.write(f"outcome/{name}.environment", outcome.environment)
+    undo = outcome.prepare(name) if outcome.prepare else None
+    cluster.write(f"outcome/{name}", outcome.does)
+
+    def over():
+        if callable(undo):
+            undo()
+        cluster.write(f"outcome/{name}.environment", "")
+        cluster.write(f"outcome/{name}", ends(0, "n: ok, 2 GPUs"))
+        configure(name)
+    return over
+
+
+def said(name, who, wanted, what):
+    """The system's log has a line of it, or none where none is wanted."""
+    lines = [line for line in content(f"syslog.{name}").splitlines() if f"npgpu {who} of job" in line]
+    check(all(any(text in line for line in lines) for text in wanted) and bool(lines) == bool(wanted), f"{what}: {who} logs {wanted}: {lines}")
+    if is_drained(name):  # and slurmd's own
+        check(all(line.split("npgpu ", 1)[1] in content(f"slurmd.{name}.log") for line in lines), f"{what}: {who}: slurmd's log: {lines}")
+
+
+def is_idle(name):
+    return not ask("squeue", "-h", "-w", name) and node(name)["State"].split("+")[0] == "IDLE" and "COMPLETING" not in node(name)["State"]
+
+
+def in_jobs(name, what, outcome, drains, logged):
+    """A job on this node whose prolog meets the outcome; and one whose epilog does, where the first one's does not."""
+    over = set_up(name, outcome)
+    number = tell("sbatch", "--parsable", f"--nodelist={name}", "--gpus-per-node=2", "--output=/dev/null", "--wrap", "true")
+    if not drains:
+        wait_for(f"{what}: the job runs", lambda: job(number).get("JobState") == "COMPLETED" or is_drained(name))
+        wait_for(f"{what}: and has ended", lambda: is_idle(name))
+        check(not is_drained(name), f"{what}: drained: {node(name)['Why']} {content(f'syslog.{name}')}")
+        passes = [entry for entry in os.listdir(cluster.at("checks", name)) if entry.startswith("pass")] if os.path.isdir(cluster.at("checks", name)) else []
+        check(bool(passes) == (what == "ok"), f"{what}: passes are kept where it is one: {passes}")
+    else:
+        wait_for(f"{what}: the prolog drains", lambda: is_drained(name))
+        check("rolog" in node(name)["Why"] and job(number).get("JobState") != "COMPLETED", f"{what}: {node(name)['Why']}")
+        tell("scancel", number)
+    said(name, "prolog", logged, what)
+    over()
+    if drains:
+        wait_for(f"{what}: the job is gone", lambda: is_idle(name))
+        resume(name)
+        begun, go = cluster.at(f"begun.{name}"), cluster.at(f"go.{name}")
+        number = tell("sbatch", "--parsable", f"--nodelist={name}", "--gpus-per-node=2", "--output=/dev/null", "--wrap",
+                      f"touch {begun}; while [ ! -e {go} ]; do sleep 0.05; done")
+        wait_for(f"{what}: a job runs", lambda: os.path.exists(begun))
+        over = set_up(name, outcome)
+        cluster.write(f"go.{name}", "")
+        wait_for(f"{what}: the epilog drains", lambda: is_drained(name))
+        check("pilog" in node(name)["Why"], f"{what}: {node(name)['Why']}")
+        said(name, "epilog", logged, what)
+        over()
+        wait_for(f"{what}: the job has ended", lambda: is_idle(name))
+        resume(name)
+        os.unlink(begun), os.unlink(go)
+    else:
+        said(name, "epilog", logged, what)
+
+
+def in_health_check(name, what, outcome, drains, logged):
+    over = set_up(name, outcome)
+    code = check_health_at_once(name)
+    check(code == "0" and is_drained(name) == drains, f"{what}: health check: {code} {node(name)}")
+    check(not drains or node(name)["Why"].startswith("cuda:0 PCIe x8/x16, "), f"{what}: sinfo shows {node(name)['Why'][:20]}")
+    lines = content(f"syslog.{name}")
+    check(all(text in lines for text in logged) and bool(lines) == bool(logged), f"{what}: a health check logs {logged}: {lines}")
+    over()
+    if drains:
+        resume(name)
+
+
+def outcomes(tried):
+    """All of them, four nodes at a time."""
+    table, left = documented(), queue.Queue()
+    check(set(table) == set(OUTCOMES) and len(table) > 20, f"every row of docs/batch.md is tried: {set(table) ^ set(OUTCOMES)}")
+    for what in table:
+        for outcome in OUTCOMES.get(what, []):
+            left.put((what, outcome))
+    count = left.qsize()
+
+    def on(name):
+        with contextlib.suppress(queue.Empty):
+            while True:
+                what, outcome = left.get_nowait()
+                _, job_drains, idle_drains, logged = table[what]
+                if tried is in_jobs:
+                    in_jobs(name, what, outcome, job_drains, logged)
+                elif "of the job" not in what and "MIG" not in what:  # a health check has no job
+                    in_health_check(name, what, outcome, idle_drains, logged)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        for done in [pool.submit(on, name) for name in cluster.NODES]:
+            done.result()
+    for name in cluster.NODES:
+        os.unlink(cluster.at("outcome", name))
+        make(name, "h200-node")
+    print(f"{count} outcomes")
+
+
+def outcomes_in_jobs():
+    outcomes(in_jobs)
+
+
+def outcomes_in_health_checks():
+    outcomes(in_health_check)
 
 
 def on_another_node():
@@ -404,7 +695,7 @@ with tempfile.TemporaryDirectory(prefix="npgpu-slurm-") as home:
     install()
     if cluster.start():
         for step in (at_the_limit, prolog_drains, array, one_task_a_gpu, signals, on_another_node, epilog_drains,
-                     health_check_drains):
+                     outcomes_in_jobs, outcomes_in_health_checks, health_check_drains):
             try:
                 step()
             except Exception:
