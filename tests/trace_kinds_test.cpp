@@ -92,7 +92,7 @@ TEST_CASE("every field of every kind comes back, none at its default") {
       CHECK_FALSE(writer.has<K>(index, axes<K>(50), round_of<K>(51)));
       CHECK_FALSE(writer.has<K>(index, axes<K>(51), round_of<K>(51)));
       CHECK(writer.axes<K>(index) == std::vector{axes<K>(1), axes<K>(50)});
-      writer.set_error<K>(index, "lost halfway");
+      writer.set_error<K>(index, {"lost halfway", Failure::lost, "cuda:1"});
       writer.finish();
     }
     for (const Guard guard : {Guard::none, Guard::child}) {
@@ -104,6 +104,8 @@ TEST_CASE("every field of every kind comes back, none at its default") {
       const Series<K>& got = trace.of<K>().back();
       auto put = header<K>();
       put.error = "lost halfway";
+      put.failure = Failure::lost;
+      put.failed_device = "cuda:1";
       CHECK(texts(got) == texts(put));
       REQUIRE(got.visits.size() == 2);
       auto visit = filled<Visit<K>>(50);
@@ -170,7 +172,7 @@ TEST_CASE("a resumed trace goes on in its series, and knows the visits that it h
       TraceWriter writer(path, IfExists::refuse, root_of("first"), {});
       const std::size_t index = writer.begin<K>(header<K>());
       add<K>(writer, index, 1, 2);
-      writer.set_error<K>(index, "stopped");
+      writer.set_error<K>(index, {"stopped", Failure::lost, "cuda:1"});
       writer.checkpoint();
     }
     {
@@ -193,6 +195,8 @@ TEST_CASE("a resumed trace goes on in its series, and knows the visits that it h
     CHECK(series.visits[1].axes == axes<K>(2));
     CHECK(series.visits[1].first_sample == 2);
     CHECK(series.error.empty());
+    CHECK(series.failure == Failure::none);
+    CHECK(series.failed_device.empty());
   });
 }
 
@@ -229,7 +233,7 @@ TEST_CASE("a visit that every reader would refuse is not taken, and the rest is 
     CHECK(refused([](auto&, auto& sample) { sample.intact = 2; }).has("intact code 2"));
     const std::string no_such = fmt::format("{} 5", K::singular);
     CHECK(error_of([&] { add<K>(writer, 5, 1, 1); }).has(no_such));
-    CHECK(error_of([&] { writer.set_error<K>(5, "x"); }).has(no_such));
+    CHECK(error_of([&] { writer.set_error<K>(5, {"x", Failure::failed}); }).has(no_such));
     add<K>(writer, index, 1, 1);
     writer.finish();
     CHECK(read_trace(path).of<K>().at(0).visits.size() == 1);

@@ -113,8 +113,8 @@ TEST_CASE("a series's error is forgotten when it is tried again, another's is no
   const ScratchFolder folder;
   {
     TraceWriter writer(folder / "t.h5", IfExists::refuse, root_of("x"), {});
-    writer.set_error<Transfers>(writer.begin<Transfers>(header_of(Direction::h2d)), "lost");
-    writer.set_error<Transfers>(writer.begin<Transfers>(header_of(Direction::d2h)), "lost too");
+    writer.set_error<Transfers>(writer.begin<Transfers>(header_of(Direction::h2d)), {"lost", Failure::lost});
+    writer.set_error<Transfers>(writer.begin<Transfers>(header_of(Direction::d2h)), {"lost too", Failure::lost});
     writer.checkpoint();
   }
   {
@@ -125,6 +125,33 @@ TEST_CASE("a series's error is forgotten when it is tried again, another's is no
   const Trace trace = read_trace(folder / "t.h5");
   CHECK(trace.of<Transfers>()[0].error == "");
   CHECK(trace.of<Transfers>()[1].error == "lost too");
+  CHECK(trace.of<Transfers>()[0].failure == Failure::none);
+  CHECK(trace.of<Transfers>()[1].failure == Failure::lost);
+}
+
+TEST_CASE("of a trace that does not say what kind of error it was, wrong results are known by the words") {
+  const ScratchFolder folder;
+  {
+    TraceWriter writer(folder / "t.h5", IfExists::refuse, root_of("x"), {});
+    writer.set_error<Transfers>(writer.begin<Transfers>(header_of(Direction::h2d)),
+                                {"wrong at 8 B: byte 3", Failure::wrong});
+    writer.set_error<Transfers>(writer.begin<Transfers>(header_of(Direction::d2h)), {"at 8 B: gone", Failure::lost});
+    writer.finish();
+  }
+  doctor(folder / "t.h5", [](hid_t file) {
+    for (const char* series : {"transfers/0000", "transfers/0001"})
+      for (const char* attribute : {"failure", "failed_device"})
+        REQUIRE(H5Adelete_by_name(file, series, attribute, H5P_DEFAULT) >= 0);
+  });
+  const Trace trace = read_trace(folder / "t.h5");
+  CHECK(trace.of<Transfers>()[0].failure == Failure::wrong);
+  CHECK(trace.of<Transfers>()[1].failure == Failure::failed);
+  {  // and it can be continued
+    TraceWriter writer(folder / "t.h5", IfExists::resume, root_of("y"), {});
+    writer.begin<Transfers>(header_of(Direction::h2d));
+    writer.finish();
+  }
+  CHECK(read_trace(folder / "t.h5").of<Transfers>()[0].failure == Failure::none);
 }
 
 TEST_CASE("who resumed it is kept beside who began it") {

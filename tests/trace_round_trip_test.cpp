@@ -155,7 +155,7 @@ TEST_CASE("two series written in turns") {
       add(writer, a, bytes, 1);
       add(writer, b, 1000 + bytes, 2);
     }
-    writer.set_error<Transfers>(a, "no good");
+    writer.set_error<Transfers>(a, {"no good", Failure::failed});
     writer.finish();
   }
   const Trace trace = read_trace(folder / "t.h5");

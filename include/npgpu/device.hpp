@@ -99,6 +99,9 @@ class DeviceFamily {
   // The devices there are now, in order. Empty is an answer; `why_none` then says why (no driver, no GPU).
   virtual std::vector<DeviceInfo> list() const = 0;
   virtual std::string why_none() const { return {}; }
+  // What is known of this machine's devices of the family beside those that list() has: how many the bus shows, and
+  // which of them do not answer. Names as data/TRACE_FORMAT.md has them for `census`.
+  virtual Facts census() const { return {}; }
   // The device called `id`, which is of this family. Throws Error(usage) naming those there are, or Error(nothing) with
   // why_none(). Simulated devices also take the path of a spec here.
   virtual DeviceInfo find(const std::string& id) const;
@@ -142,6 +145,7 @@ void begin_anew(const std::string& id);
 void settle(const std::string& id);
 std::unique_ptr<Companion> companion(const std::string& id);
 std::vector<DeviceInfo> list();  // of all families
+Facts census();                  // of all families
 // The GPUs of this machine; empty where there are none, and why_no_gpu() then says why.
 std::vector<DeviceInfo> gpus();
 std::string why_no_gpu();

@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace npgpu {
 
@@ -12,15 +13,24 @@ enum class ErrorKind {
   usage,    // bad option, bad input file, impossible request (exit code 2)
   busy,     // others use what was to be measured, and that was not wanted (exit code 4)
   nothing,  // nothing to measure: no driver, no such hardware (exit code 77)
+  // What went wrong while running, where the driver says what it is (exit code 1):
+  lost,       // the device stopped answering; nothing on it works before a reset
+  defect,     // the device reported a defect of its own hardware, as an uncorrectable memory error
+  context,    // a kernel of this process faulted, and its context is dead; other processes are not touched
+  no_memory,  // the device or the host has not enough memory
 };
 
 class Error : public std::runtime_error {
  public:
-  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  Error(ErrorKind kind, const std::string& message, std::string device = {})
+      : std::runtime_error(message), kind_(kind), device_(std::move(device)) {}
   ErrorKind kind() const noexcept { return kind_; }
+  // The device that is lost or defective, where it may be another one than was asked; empty: not known.
+  const std::string& device() const noexcept { return device_; }
 
  private:
   ErrorKind kind_;
+  std::string device_;
 };
 
 namespace exit_code {
@@ -42,7 +52,11 @@ constexpr int exit_code_of(ErrorKind kind) {
     case ErrorKind::usage: return exit_code::usage;
     case ErrorKind::busy: return exit_code::busy;
     case ErrorKind::nothing: return exit_code::nothing;
-    case ErrorKind::failed: break;
+    case ErrorKind::failed:
+    case ErrorKind::lost:
+    case ErrorKind::defect:
+    case ErrorKind::context:
+    case ErrorKind::no_memory: break;
   }
   return exit_code::failed;
 }

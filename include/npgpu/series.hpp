@@ -25,6 +25,7 @@
 
 #include "npgpu/device.hpp"
 #include "npgpu/disturbance.hpp"
+#include "npgpu/error.hpp"
 #include "npgpu/field.hpp"
 #include "npgpu/names.hpp"
 #include "npgpu/statistics.hpp"
@@ -87,24 +88,54 @@ inline constexpr auto fields_of<VisitInfo> = fields(
     optional_field("beside_done", &VisitInfo::beside_done), field("disturbed", &VisitInfo::disturbed, "1", cause_codes),
     field("disturber", &VisitInfo::disturber), field("telemetry", &VisitInfo::telemetry));
 
+// What kind of thing a series' error is.
+enum class Failure {
+  none,
+  failed,     // something else than the rest of this list
+  wrong,      // results were wrong; the series went on
+  lost,       // the device stopped answering, or had done so before
+  defect,     // the device reported a defect of its own hardware
+  context,    // a kernel faulted, and the process's context on the device is dead
+  no_memory,  // of the device or the host
+};
+template <>
+inline constexpr std::array<std::string_view, 7> names_of<Failure>{"none",   "failed",  "wrong",    "lost",
+                                                                   "defect", "context", "no-memory"};
+constexpr Failure failure_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::lost: return Failure::lost;
+    case ErrorKind::defect: return Failure::defect;
+    case ErrorKind::context: return Failure::context;
+    case ErrorKind::no_memory: return Failure::no_memory;
+    default: return Failure::failed;
+  }
+}
+
+struct SeriesError {
+  std::string text{};
+  Failure kind = Failure::none;
+  std::string device{};  // as SeriesInfo's
+};
+
 // How, on what and with what result a series was measured.
 struct SeriesInfo {
   std::string schedule;     // "classic ..." or "adaptive ..." with its numbers: what produced the trials
   std::string device_uuid;  // empty where there is none
   std::string device_name;
-  bool simulated = false;  // a simulated device: no measurement of hardware
-  std::string binding;     // what buffers and thread were bound to
-  std::string error;       // why it stopped early, or what was wrong in it; empty if nothing
+  bool simulated = false;           // a simulated device: no measurement of hardware
+  std::string binding;              // what buffers and thread were bound to
+  std::string error;                // why it stopped early, or what was wrong in it; empty if nothing
+  Failure failure = Failure::none;  // what kind of error that is
+  std::string failed_device;        // whose, where it may be another one than the case's; empty: the case's own
 
   bool operator==(const SeriesInfo&) const = default;
 };
 template <>
-inline constexpr auto fields_of<SeriesInfo> = fields(field("schedule", &SeriesInfo::schedule),
-                                                     field("device_uuid", &SeriesInfo::device_uuid),
-                                                     field("device_name", &SeriesInfo::device_name),
-                                                     field("simulated", &SeriesInfo::simulated),
-                                                     field("binding", &SeriesInfo::binding),
-                                                     field("error", &SeriesInfo::error));
+inline constexpr auto fields_of<SeriesInfo> = fields(
+    field("schedule", &SeriesInfo::schedule), field("device_uuid", &SeriesInfo::device_uuid),
+    field("device_name", &SeriesInfo::device_name), field("simulated", &SeriesInfo::simulated),
+    field("binding", &SeriesInfo::binding), field("error", &SeriesInfo::error),
+    optional_field("failure", &SeriesInfo::failure), optional_field("failed_device", &SeriesInfo::failed_device));
 
 // A point to be measured.
 template <class K> struct Step {

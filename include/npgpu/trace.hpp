@@ -123,7 +123,7 @@ class TraceWriter {
   template <class K> std::vector<typename K::Axes> axes(std::size_t index) const;  // of all points that it holds
   // The samples' and the visit's indices are set here.
   template <class K> void add(std::size_t index, const Visit<K>&, std::span<const typename K::Sample>);
-  template <class K> void set_error(std::size_t index, const std::string& why);
+  template <class K> void set_error(std::size_t index, const SeriesError&);
   // A group of this run's provenance: what is known only at its end. Replaces one of that name.
   void note(const std::string& group, const Facts&);
 

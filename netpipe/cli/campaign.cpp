@@ -167,7 +167,9 @@ class Run {
         course.elsewhere = true;
         if (trace)
           for (Begun<K>* at : take_over(course, *trace, part.begun - begin_, writer_, doubtful)) {
-            if (!at->header.error.empty()) give_up(*at, at->header.error);
+            const auto& header = at->header;
+            note_lost(part.device, {header.error, header.failure, header.failed_device});
+            if (!header.error.empty()) give_up(*at, {header.error, header.failure, header.failed_device});
             done(*at);
           }
         for (const Target<K>& target : course.targets) progress_.skipped(share(*course.batch, target.step));
@@ -228,7 +230,11 @@ class Run {
     // Of ranks, an MPI library may hold memory of the device.
     if (options_.together.everyone || !plan_.stands_begin_anew()) return;
     for (const DeviceInfo& device : plan_.devices())
-      if (std::ranges::find(elsewhere_, device.id) == elsewhere_.end()) devices::begin_anew(device.id);
+      if (std::ranges::find(elsewhere_, device.id) == elsewhere_.end() && !lost_.contains(device.id)) try {
+          devices::begin_anew(device.id);
+        } catch (const Error& e) {  // what is measured next says so of its series
+          note_lost(device.id, {e.what(), failure_of(e.kind()), e.device()});
+        }
     busy_until_.clear();
   }
 
@@ -254,19 +260,27 @@ class Run {
     auto schedule = repetition_of(batch, options_).schedule();
     if (with_) schedule = agreed_schedule(std::move(schedule), *with_);
     std::unique_ptr<Runner<K>> runner;
-    std::string failure;
-    try {
-      std::vector<Step<K>> steps;
-      for (const Target<K>* target : targets) steps.push_back(target->step);
-      runner = with_second_process<K>(steps, [&] { return batch.backend->open(steps); });
-    } catch (const Error& e) {
-      failure = e.what();
+    SeriesError failure;
+    if (const SeriesError* const lost = lost_among(targets)) {
+      failure = *lost;
+    } else {
+      try {
+        std::vector<Step<K>> steps;
+        for (const Target<K>* target : targets) steps.push_back(target->step);
+        runner = with_second_process<K>(steps, [&] { return batch.backend->open(steps); });
+      } catch (const Error& e) {
+        failure = {e.what(), failure_of(e.kind()), e.device()};
+        note_lost(batch.device.id, failure);
+      }
     }
-    failure = first_failure(with_, failure);
+    failure.text = first_failure(with_, failure.text);
+    if (!failure.text.empty() && failure.kind == Failure::none) failure.kind = Failure::failed;  // another rank's
     for (Target<K>* target : targets) {
+      const SeriesError* const lost = lost_among<K>({target});
+      const SeriesError& why = lost ? *lost : failure;
       Begun<K>& at = course.series[target->step.question];
       if (at.header.schedule.empty()) begin(at, batch, target->step.question, *schedule, runner.get());
-      if (!failure.empty() && !at.given_up) give_up(at, failure);
+      if (!why.text.empty() && !at.given_up) give_up(at, why);
       if (at.given_up) progress_.skipped(share(batch, target->step));
       else one(at, batch, *target, *schedule, *runner);
       if (result_.stopped) return;
@@ -338,7 +352,10 @@ class Run {
       throw;
     } catch (const Error& e) {
       progress_.skipped(share);
-      give_up(at, fmt::format("at {}: {}", text_of(step.axes), e.what()));
+      const SeriesError failure{fmt::format("at {}: {}", text_of(step.axes), e.what()), failure_of(e.kind()),
+                                e.device()};
+      note_lost(batch.device.id, failure);
+      give_up(at, failure);
       return save();
     }
     if (!measured) {
@@ -370,7 +387,8 @@ class Run {
                                     ? ""
                                     : " (not converged)"),
                     share);
-    if (!measured->mismatch.empty()) fail(at, fmt::format("wrong at {}: {}", text_of(step.axes), measured->mismatch));
+    if (!measured->mismatch.empty())
+      fail(at, {fmt::format("wrong at {}: {}", text_of(step.axes), measured->mismatch), Failure::wrong});
     if (writer_.checkpoint_if_due()) progress_.saved();
   }
 
@@ -410,16 +428,41 @@ class Run {
   }
 
   // Something is wrong with a series, and the rest carries on.
-  template <class K> void fail(const Begun<K>& at, const std::string& why) {
-    const std::string sentence = title(at.header.question) + ": " + why;
+  template <class K> void fail(const Begun<K>& at, const SeriesError& why) {
+    const std::string sentence = title(at.header.question) + ": " + why.text;
     writer_.set_error<K>(at.index, why);
     progress_.say("failed: " + sentence);
     if (with_ && !with_->leads()) ++result_.told_by_others;
     else result_.failures.push_back(sentence);
   }
-  template <class K> void give_up(Begun<K>& at, const std::string& why) {
+  template <class K> void give_up(Begun<K>& at, const SeriesError& why) {
     at.given_up = true;
     fail(at, why);
+  }
+
+  // A device that is lost is left alone: each further call may block for seconds in the driver, and the other devices
+  // are still to be measured.
+  void note_lost(const std::string& device, const SeriesError& why) {
+    if (why.kind != Failure::lost) return;
+    const std::string& id = why.device.empty() ? device : why.device;
+    lost_.try_emplace(id, SeriesError{id + " was lost before", Failure::lost, id});
+  }
+  // Why these are not measured: null where all their devices answer. Ranks open and measure everything, because the
+  // others wait for them.
+  template <class K> const SeriesError* lost_among(const std::vector<Target<K>*>& targets) const {
+    if (lost_.empty() || with_) return nullptr;
+    for (const auto& [id, why] : lost_)
+      if (std::ranges::all_of(targets, [&](const auto* one) { return takes_part(one->step.question, id); }))
+        return &why;
+    return nullptr;
+  }
+  template <class Case> static bool takes_part(const Case& c, const std::string& device) {
+    if constexpr (std::is_same_v<Case, TransferCase>) {
+      const std::vector<std::string> all = devices_of(c);
+      return std::ranges::find(all, device) != all.end();
+    } else {
+      return device_of(c) == device;
+    }
   }
 
   const Plan& plan_;
@@ -440,6 +483,7 @@ class Run {
   std::uint64_t trials_ = 0;
   std::size_t noted_choices_ = 0;
   std::map<std::string, Seconds> busy_until_;  // by device
+  std::map<std::string, SeriesError> lost_;    // by device: those that stopped answering
 };
 
 }  // namespace

@@ -77,6 +77,7 @@ int end_skipped(const Options& options, const std::string& why, bool is_nothing)
   check.why_not_judged = why;
   Trace empty;
   empty.root = check.root;
+  if (is_nothing) empty.provenance.emplace_back("census", devices::census());  // GPUs may be there and not answer
   HealthRules rules;
   if (const auto list = options.maybe("expect")) rules.expected = expectations(*list);
   // That there is no GPU is known only where a driver could be asked; and GPUs that others use are there.
@@ -113,6 +114,14 @@ void add_missing(CheckOf& check, const std::vector<DeviceInfo>& gpus, const Plan
     finding.health = Health::fail;
     finding.if_failed = CheckVerdict::failed_to_run;
     finding.text = "nothing could be measured" + (why.empty() ? "" : ": " + why);
+    const auto failure = named<Failure>(text_fact(gpu.facts, "failure"));
+    if (failure == Failure::lost || failure == Failure::defect) {
+      finding.metric = "device";
+      finding.if_failed = CheckVerdict::broken;
+      finding.explanations.push_back({std::string(name(*failure)), "the GPU fell off the bus or stopped answering",
+                                      finding.text, "drain the node and power it off and on; look at dmesg"});
+      continue;
+    }
     finding.explanations.push_back(
         {"errors", "the device or its driver refused or failed", finding.text, "look at the message, and at dmesg"});
   }

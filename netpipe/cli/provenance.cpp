@@ -133,6 +133,9 @@ Provenance provenance(const std::vector<DeviceInfo>& devices, const std::vector<
   int gpus = 0;
   for (const DeviceInfo& device : devices)
     if (device.id != "host") all.emplace_back("gpu" + std::to_string(gpus++), device_facts(device));
+  // Where all devices are simulated, this machine's GPUs are nobody's business.
+  if (std::ranges::any_of(devices, [](const DeviceInfo& device) { return !device.simulated; }))
+    if (Facts census = devices::census(); !census.empty()) all.emplace_back("census", std::move(census));
   Facts slurm = variables([](const std::string& v) { return v.starts_with("SLURM_"); });
   if (!slurm.empty()) all.emplace_back("slurm", std::move(slurm));
   Facts environment = variables(matters);

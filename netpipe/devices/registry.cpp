@@ -94,6 +94,12 @@ std::vector<DeviceInfo> list() {
   return all;
 }
 
+Facts census() {
+  Facts all;
+  for (const auto& family : families()) std::ranges::move(family->census(), std::back_inserter(all));
+  return all;
+}
+
 std::vector<DeviceInfo> gpus() {
   std::vector<DeviceInfo> all;
   for (const auto& family : families())

@@ -204,6 +204,9 @@ void read_kind(hid_t root, const std::string& place, std::uint64_t image_bytes, 
     const Handle group = open_group(groups, parent, group_name(i));
     Series<K>& series = all.emplace_back();
     get_header(group, where, series);
+    // Traces without `failure` say in words that results were wrong.
+    if (series.failure == Failure::none && !series.error.empty())
+      series.failure = series.error.starts_with("wrong") ? Failure::wrong : Failure::failed;
     if (depth == Depth::headers) continue;
     series.visits = Table<Visit<K>>::open(group, where, "visits", image_bytes).read();
     series.samples = Table<typename K::Sample>::open(group, where, "samples", image_bytes).read();

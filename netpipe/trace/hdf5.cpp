@@ -218,7 +218,7 @@ void put(hid_t object, const Facts& facts) {
 }
 
 void change(hid_t object, const std::string& name, const std::string& text) {
-  done(H5Adelete(object, name.c_str()), "replace attribute '" + name + "'");
+  if (has(object, name)) done(H5Adelete(object, name.c_str()), "replace attribute '" + name + "'");
   put(object, name, text);
 }
 void change(hid_t object, const std::string& name, bool flag) {

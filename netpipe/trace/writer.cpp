@@ -41,7 +41,7 @@ template <class K> class SeriesWriter {
       State& known = states_[i];
       if (known.begun || !same_question(known.header, header)) continue;
       known.begun = true;
-      if (!known.header.error.empty()) set_error(file, i, "");
+      if (!known.header.error.empty()) set_error(file, i, {});
       return i;
     }
     Handle group = create_group(open_group(file, "/", parent()), group_name(states_.size()));
@@ -67,9 +67,15 @@ template <class K> class SeriesWriter {
     states_[index].visits.insert({visit.axes, visit.round});
   }
 
-  void set_error(hid_t file, std::size_t index, const std::string& why) {
-    change(open(file, index).group, "error", why);
-    states_[index].header.error = why;
+  void set_error(hid_t file, std::size_t index, const SeriesError& error) {
+    const hid_t group = open(file, index).group;
+    change(group, "error", error.text);
+    change(group, "failure", std::string(name(error.kind)));
+    change(group, "failed_device", error.device);
+    Series<K>& header = states_[index].header;
+    header.error = error.text;
+    header.failure = error.kind;
+    header.failed_device = error.device;
   }
 
  private:
@@ -144,9 +150,9 @@ class Document {
     visits<K>(index);
     change([&] { series<K>().add(file_, index, visit, samples); });
   }
-  template <class K> void set_error(std::size_t index, const std::string& why) {
+  template <class K> void set_error(std::size_t index, const SeriesError& error) {
     visits<K>(index);
-    change([&] { series<K>().set_error(file_, index, why); });
+    change([&] { series<K>().set_error(file_, index, error); });
   }
   void note(const std::string& name, const Facts& facts) {
     change([&] {
@@ -406,8 +412,8 @@ void TraceWriter::add(std::size_t index, const Visit<K>& visit, std::span<const 
   impl_->policy_.added(now());
 }
 
-template <class K> void TraceWriter::set_error(std::size_t index, const std::string& why) {
-  impl_->named([&] { impl_->document_->set_error<K>(index, why); });
+template <class K> void TraceWriter::set_error(std::size_t index, const SeriesError& error) {
+  impl_->named([&] { impl_->document_->set_error<K>(index, error); });
   impl_->policy_.added(now());
 }
 

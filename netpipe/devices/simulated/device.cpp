@@ -88,8 +88,8 @@ Device::Call::Call(Device& device, std::string_view what) : device_(device) {
   if (device.lost_) {
     const std::lock_guard lock(devices().mutex);
     devices().lost.insert(device.id_);
-    throw Error(ErrorKind::failed,
-                fmt::format("{}: the device is lost, seen at call {} ({})", device.id_, number, what));
+    throw Error(ErrorKind::lost, fmt::format("{}: the device is lost, seen at call {} ({})", device.id_, number, what),
+                device.id_);
   }
   if (fails)
     throw Error(ErrorKind::failed, fmt::format("{}: call {} ({}) failed, as its spec asks", device.id_, number, what));
@@ -145,8 +145,9 @@ void Device::forget(const Payload& payload) noexcept {
 Taken::Taken(std::shared_ptr<Device> device, std::uint64_t bytes) : device_(std::move(device)), bytes_(bytes) {
   const Device::Call call(*device_, "allocate");
   if (bytes > device_->free_bytes())
-    throw Error(ErrorKind::failed, fmt::format("{}: no device memory for {} bytes, {} are free: lower --end or --sizes",
-                                               device_->id(), bytes, device_->free_bytes()));
+    throw Error(ErrorKind::no_memory,
+                fmt::format("{}: no device memory for {} bytes, {} are free: lower --end or --sizes", device_->id(),
+                            bytes, device_->free_bytes()));
   device_->used_bytes_ += bytes;
 }
 
@@ -247,11 +248,16 @@ std::uint64_t openings_of(const std::string& id) {
   return known == devices().openings.end() ? 0 : known->second;
 }
 
+bool is_lost(const std::string& id) {
+  const std::lock_guard lock(devices().mutex);
+  return devices().lost.contains(id);
+}
+
 // ---- the devices that are open -----------------------------------------------------------------------
 
 std::shared_ptr<Device> open_device(const std::string& id) {
   const std::lock_guard lock(devices().mutex);
-  if (devices().lost.count(id)) throw Error(ErrorKind::failed, id + ": the device was lost earlier in this run");
+  if (devices().lost.count(id)) throw Error(ErrorKind::lost, id + ": the device was lost earlier in this run", id);
   std::weak_ptr<Device>& known = devices().open[id];
   std::shared_ptr<Device> device = known.lock();
   if (!device) known = device = std::make_shared<Device>(id, spec_of(id), devices().openings[id]++);

@@ -217,5 +217,7 @@ class Stream final : public DeviceTimer {
 std::shared_ptr<Device> open_device(const std::string& id);
 // How often it was opened in this process.
 std::uint64_t openings_of(const std::string& id);
+// By a fault of its spec; it stays so until the program ends.
+bool is_lost(const std::string& id);
 
 }  // namespace npgpu::simulated
