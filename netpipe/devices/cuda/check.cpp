@@ -7,20 +7,81 @@
 #include <array>
 #include <cstdlib>
 
+#include "netpipe/devices/cuda/inventory.hpp"
+#include "netpipe/devices/cuda/loss.hpp"
+
 namespace npgpu::cuda {
+
+namespace {
+
+struct Meaning {
+  int code;
+  ErrorKind kind;
+};
+// CUDA Toolkit documentation, "CUDA Driver API", CUresult. What is not here is a failure like any other.
+constexpr Meaning meanings[] = {{CUDA_ERROR_OUT_OF_MEMORY, ErrorKind::no_memory},
+                                // There is no driver or no device, or they do not fit this program.
+                                {CUDA_ERROR_NO_DEVICE, ErrorKind::nothing},
+                                {CUDA_ERROR_STUB_LIBRARY, ErrorKind::nothing},
+                                {cudaErrorInsufficientDriver, ErrorKind::nothing},
+                                {CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, ErrorKind::nothing},
+                                {CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE, ErrorKind::nothing},
+                                // The hardware reported it, and no program causes it. CUDA_ERROR_CONTAINED (226) is not
+                                // in the headers of every toolkit that builds this.
+                                {CUDA_ERROR_ECC_UNCORRECTABLE, ErrorKind::defect},
+                                {CUDA_ERROR_NVLINK_UNCORRECTABLE, ErrorKind::defect},
+                                {226, ErrorKind::defect},
+                                // They "leave the process in an inconsistent state": a kernel of it did that.
+                                {CUDA_ERROR_ILLEGAL_ADDRESS, ErrorKind::context},
+                                {CUDA_ERROR_LAUNCH_TIMEOUT, ErrorKind::context},
+                                {CUDA_ERROR_CONTEXT_IS_DESTROYED, ErrorKind::context},
+                                {CUDA_ERROR_ASSERT, ErrorKind::context},
+                                {CUDA_ERROR_HARDWARE_STACK_ERROR, ErrorKind::context},
+                                {CUDA_ERROR_ILLEGAL_INSTRUCTION, ErrorKind::context},
+                                {CUDA_ERROR_MISALIGNED_ADDRESS, ErrorKind::context},
+                                {CUDA_ERROR_INVALID_ADDRESS_SPACE, ErrorKind::context},
+                                {CUDA_ERROR_INVALID_PC, ErrorKind::context},
+                                {CUDA_ERROR_LAUNCH_FAILED, ErrorKind::context},
+                                {721, ErrorKind::context}};  // a leak of tensor memory, from CUDA 12.8 on
+
+// Codes that say of a call that it was not a proper one: no device has to be looked at.
+constexpr std::array of_the_call{CUDA_ERROR_INVALID_VALUE,           CUDA_ERROR_OUT_OF_MEMORY,
+                                 CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED,
+                                 CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, CUDA_ERROR_TOO_MANY_PEERS,
+                                 CUDA_ERROR_NOT_SUPPORTED,           CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED};
+
+[[noreturn]] void fail_by_code(int code, const std::string& sentence) {
+  const bool is_of_the_call = std::ranges::find(of_the_call, static_cast<CUresult>(code)) != of_the_call.end();
+  ErrorKind kind = kind_of(code);
+  if (const auto* const gpus = inventory_if_made(); code == CUDA_ERROR_NO_DEVICE && gpus && !gpus->empty())
+    kind = ErrorKind::lost;  // it was there
+  fail_as(kind, sentence, !is_of_the_call);
+}
+
+}  // namespace
+
+ErrorKind kind_of(int code) {
+  const auto* const known = std::ranges::find(meanings, code, &Meaning::code);
+  return known == std::end(meanings) ? ErrorKind::failed : known->kind;
+}
+
+void fail_as(ErrorKind kind, const std::string& sentence, bool look_for_loss) {
+  // A GPU that has gone makes calls fail with nearly any code: it is asked for, and nothing is guessed from the code.
+  if (look_for_loss)
+    if (const std::optional<Loss> loss = find_loss())
+      throw Error(ErrorKind::lost, fmt::format("{} is lost ({}): {}", loss->device, loss->evidence, sentence),
+                  loss->device);
+  throw Error(kind, sentence);
+}
 
 void fail(cudaError_t result, std::string_view what) {
   (void)cudaGetLastError();
-  constexpr std::array none{cudaErrorNoDevice, cudaErrorInsufficientDriver, cudaErrorStubLibrary,
-                            cudaErrorSystemDriverMismatch, cudaErrorCompatNotSupportedOnDevice};
-  const bool nothing = std::ranges::find(none, result) != none.end();
-  throw Error(nothing ? ErrorKind::nothing : ErrorKind::failed,
-              fmt::format("{}: {} ({})", what, cudaGetErrorName(result), cudaGetErrorString(result)));
+  fail_by_code(static_cast<int>(result),
+               fmt::format("{}: {} ({})", what, cudaGetErrorName(result), cudaGetErrorString(result)));
 }
 
 void fail(CUresult result, std::string_view what) {
-  const bool none = result == CUDA_ERROR_NO_DEVICE || result == CUDA_ERROR_STUB_LIBRARY;
-  throw Error(none ? ErrorKind::nothing : ErrorKind::failed, fmt::format("{}: {}", what, name_of(result)));
+  fail_by_code(static_cast<int>(result), fmt::format("{}: {}", what, name_of(result)));
 }
 
 void complain(cudaError_t result, std::string_view what) noexcept {

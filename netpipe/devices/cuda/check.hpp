@@ -11,8 +11,15 @@
 
 namespace npgpu::cuda {
 
-// "cudaMemcpyAsync: cudaErrorInvalidValue (invalid argument)". Kind nothing where there is no driver or
-// no device, failed otherwise. Clears the runtime's last error, where it can be cleared.
+// What an error code of the runtime or the driver, which have the same numbers, says of the device: nothing, where
+// there is no driver or device; no_memory; defect; context; failed for all others. Not lost: no code says that.
+ErrorKind kind_of(int code);
+
+// Throws Error with this sentence, of this kind; or of kind lost where a GPU that was there has stopped answering.
+[[noreturn]] void fail_as(ErrorKind, const std::string& sentence, bool look_for_loss = true);
+
+// "cudaMemcpyAsync: cudaErrorInvalidValue (invalid argument)". Clears the runtime's last error, where it can be
+// cleared.
 [[noreturn]] void fail(cudaError_t, std::string_view what);
 [[noreturn]] void fail(CUresult, std::string_view what);
 

@@ -4,12 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <fstream>
 #include <thread>
 
+#include "netpipe/devices/cuda/census.hpp"
 #include "netpipe/devices/cuda/clearing.hpp"
+#include "netpipe/devices/cuda/loss.hpp"
 #include "netpipe/devices/cuda/peers.hpp"
 #include "netpipe/devices/cuda/second_process.hpp"
 #include "netpipe/devices/cuda/watch.hpp"
@@ -18,6 +21,7 @@
 #include "netpipe/devices/host/pci.hpp"
 #include "netpipe/devices/host/watch.hpp"
 #include "npgpu/clock.hpp"
+#include "npgpu/series.hpp"
 
 namespace npgpu::cuda {
 
@@ -100,6 +104,19 @@ Facts attribute_facts(int ordinal) {
   return facts;
 }
 
+void add_logged_errors(Facts& facts, const std::string& bus) {
+  const auto log = host::kernel_log();
+  if (!log) {
+    facts.emplace_back("unread_kernel_log", std::string("cannot be read"));
+    return;
+  }
+  const host::LoggedErrors errors = host::errors_of(*log, bus);
+  facts.emplace_back("xids_logged", static_cast<std::int64_t>(errors.count() - errors.switch_errors));
+  if (errors.last_xid > 0) facts.emplace_back("xid_logged_last", std::int64_t{errors.last_xid});
+  facts.emplace_back("sxids_logged", static_cast<std::int64_t>(errors.switch_errors));
+  if (errors.last_switch_error > 0) facts.emplace_back("sxid_logged_last", std::int64_t{errors.last_switch_error});
+}
+
 DeviceInfo describe_working(int ordinal) {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, ordinal), fmt::format("asking cuda:{} what it is", ordinal));
@@ -126,8 +143,7 @@ DeviceInfo describe_working(int ordinal) {
     std::ranges::move(nvml->facts(), std::back_inserter(info.facts));
   else info.facts.emplace_back("telemetry", "unavailable: " + why);
   std::ranges::move(host::pci_facts(bus), std::back_inserter(info.facts));
-  if (const auto log = host::kernel_log())
-    info.facts.emplace_back("xids_logged", static_cast<std::int64_t>(host::count_xids(*log, bus)));
+  add_logged_errors(info.facts, bus);
   info.link = link_limit(info.facts);
   info.memory = memory_limit(info.facts);
   info.peers = peer_limit(info.facts);
@@ -143,6 +159,7 @@ DeviceInfo describe(int ordinal) {
     info.id = fmt::format("cuda:{}", ordinal);
     info.name = "not readable";
     info.facts.emplace_back("error", std::string(e.what()));
+    info.facts.emplace_back("failure", std::string(name(failure_of(e.kind()))));
     return info;
   }
 }
@@ -164,6 +181,7 @@ class Gpus final : public DeviceFamily {
   bool has_gpus() const override { return true; }
   std::vector<DeviceInfo> list() const override { return inventory(); }
   std::string why_none() const override { return why_no_device(); }
+  Facts census() const override { return census_of_machine(); }
   std::unique_ptr<DeviceWatch> watch(const std::string& id) const override {
     // The process that started this one has a context on each GPU: it asked how much memory is free there. Were it not
     // known, NVML would be asked before and after each visit what it does.
@@ -188,8 +206,12 @@ class Gpus final : public DeviceFamily {
   }
   Facts counters(const std::string& id) const override {
     std::string why;
-    const auto gpu = NvmlDevice::find(info_of(ordinal_or_throw(id)).pci_bus_id, why);
-    return gpu ? gpu->counters() : Facts{};
+    const std::string& bus_id = info_of(ordinal_or_throw(id)).pci_bus_id;
+    const auto gpu = NvmlDevice::find(bus_id, why);
+    Facts facts = gpu ? gpu->counters() : Facts{};
+    if (const auto loss = why_lost(bus_id); loss && !find_fact(facts, "unread_device"))
+      facts.emplace_back("unread_device", *loss);
+    return facts;
   }
   LinkState link_state(const std::string& id) const override {
     std::string why;
@@ -230,6 +252,9 @@ Limit memory_limit(const Facts& facts) {
 
 Limit link_limit(const Facts& facts) {
   // Grace Hopper and its like: the GPU shares the host's page tables over NVLink-C2C, and PCIe is not the way.
+  const double c2c_links = number_fact(facts, "c2c_links"), c2c_mb_s = number_fact(facts, "c2c_mb_s");
+  if (c2c_links > 0 && c2c_mb_s > 0)
+    return {c2c_links * c2c_mb_s * 1e6, fmt::format("NVLink-C2C: {:g} links of {:g} GB/s", c2c_links, c2c_mb_s * 1e-3)};
   if (number_fact(facts, "pageable_memory_access_uses_host_page_tables") > 0)
     return {not_measured, "unknown: the host is reached over a coherent link, whose rate the driver does not say"};
   if (number_fact(facts, "integrated") > 0)
@@ -251,10 +276,17 @@ Limit peer_limit(const Facts& facts) {
   return link_limit(facts);
 }
 
+namespace {
+std::atomic<const std::vector<DeviceInfo>*> made_inventory{nullptr};
+}
+
 const std::vector<DeviceInfo>& inventory() {
   static const std::vector<DeviceInfo> all = describe_all();
+  made_inventory = &all;
   return all;
 }
+
+const std::vector<DeviceInfo>* inventory_if_made() { return made_inventory; }
 
 const DeviceInfo& info_of(int ordinal) { return inventory().at(static_cast<std::size_t>(ordinal)); }
 

@@ -21,6 +21,8 @@ namespace npgpu::cuda {
 // GPUs. Asked once a process.
 const std::vector<DeviceInfo>& inventory();
 const DeviceInfo& info_of(int ordinal);
+// Null until it was asked for: what is called while it is made may not ask for it.
+const std::vector<DeviceInfo>* inventory_if_made();
 
 // 3 from "cuda:3"; nothing for anything else.
 std::optional<int> ordinal_of(std::string_view device);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "netpipe/devices/cuda/nvml_library.hpp"
+#include "netpipe/devices/cuda/nvml_unread.hpp"
 
 namespace npgpu::cuda {
 
@@ -33,6 +34,7 @@ const Library& library() {
 
 }  // namespace nvml
 
+using nvml::Answer;
 using nvml::ask;
 using nvml::FieldValue;
 using nvml::gpu_temperature;
@@ -46,6 +48,7 @@ using nvml::ProcessInfo;
 using nvml::Result;
 using nvml::sm_clock;
 using nvml::success;
+using nvml::Unread;
 using nvml::UtilizationSample;
 
 std::optional<NvmlDevice> NvmlDevice::find(const std::string& pci_bus_id, std::string& why) {
@@ -53,29 +56,68 @@ std::optional<NvmlDevice> NvmlDevice::find(const std::string& pci_bus_id, std::s
   if (!why.empty()) return std::nullopt;
   Handle handle = nullptr;
   if (const Result result = nvml::library().handle_by_bus(pci_bus_id.c_str(), &handle); result != success) {
-    why = fmt::format("NVML does not know the GPU at {}: {}", pci_bus_id, nvml::library().text_of(result));
+    why = result == nvml::gpu_is_lost || result == nvml::reset_required
+              ? fmt::format("the GPU at {} does not answer: {}", pci_bus_id, nvml::library().text_of(result))
+              : fmt::format("NVML does not know the GPU at {}: {}", pci_bus_id, nvml::library().text_of(result));
     return std::nullopt;
   }
   return NvmlDevice(handle);
 }
 
-Telemetry NvmlDevice::read() const {
+std::optional<std::string> NvmlDevice::why_lost(const std::string& pci_bus_id) {
+  const nvml::Library& n = nvml::library();
+  if (!n.why_not.empty()) return std::nullopt;
+  Handle handle = nullptr;
+  Result result = n.handle_by_bus(pci_bus_id.c_str(), &handle);
+  unsigned celsius = 0;  // asked of the GPU itself, and every GPU has it
+  if (result == success && n.temperature) result = n.temperature(handle, gpu_temperature, &celsius);
+  if (result == nvml::gpu_is_lost || result == nvml::reset_required) return "NVML: " + n.text_of(result);
+  return std::nullopt;
+}
+
+namespace {
+
+Telemetry read_noting(Handle gpu, Unread& unread) {
   const nvml::Library& n = nvml::library();
   Telemetry t;
-  if (const auto mhz = ask(n.clock, handle_, sm_clock)) t.sm_clock_mhz = *mhz;
-  if (const auto mhz = ask(n.clock, handle_, memory_clock)) t.memory_clock_mhz = *mhz;
-  if (const auto mw = ask(n.power_mw, handle_)) t.power_w = *mw * 1e-3;
-  if (const auto c = ask(n.temperature, handle_, gpu_temperature)) t.temperature_c = *c;
-  unsigned long long reasons = 0;
-  if (n.throttle_reasons && n.throttle_reasons(handle_, &reasons) == success) t.throttle_reasons = reasons;
+  if (const auto mhz = unread.note("clocks", ask(n.clock, gpu, sm_clock))) t.sm_clock_mhz = *mhz;
+  if (const auto mhz = unread.note("clocks", ask(n.clock, gpu, memory_clock))) t.memory_clock_mhz = *mhz;
+  if (const auto mw = unread.note("power", ask(n.power_mw, gpu))) t.power_w = *mw * 1e-3;
+  if (const auto c = unread.note("temperature", ask(n.temperature, gpu, gpu_temperature))) t.temperature_c = *c;
+  if (const auto reasons = unread.note("throttle", ask<unsigned long long>(n.throttle_reasons, gpu)))
+    t.throttle_reasons = *reasons;
   return t;
+}
+
+// Of confidential computing, which is the whole system's.
+void add_confidential_computing(Facts& facts, Unread& unread) {
+  const nvml::Library& n = nvml::library();
+  nvml::ConfComputeSettings settings;
+  nvml::Result result = n.conf_compute_settings ? n.conf_compute_settings(&settings) : nvml::no_function;
+  unsigned feature = settings.feature;
+  if (result != success && n.conf_compute) {
+    nvml::ConfComputeState state;
+    result = n.conf_compute(&state);
+    feature = state.feature;
+  }
+  if (unread.note("confidential_computing", result))
+    facts.emplace_back("confidential_computing", std::int64_t{feature != 0});
+}
+
+}  // namespace
+
+Telemetry NvmlDevice::read() const {
+  Unread ignored;
+  return read_noting(handle_, ignored);
 }
 
 Facts NvmlDevice::facts() const {
   const nvml::Library& n = nvml::library();
   Facts facts;
-  const auto add = [&](const char* name, std::optional<unsigned> value) {
-    if (value) facts.emplace_back(name, std::int64_t{*value});
+  Unread unread;
+  (void)read_noting(handle_, unread);
+  const auto add = [&](const char* group, const char* name, const Answer<unsigned>& answer) {
+    if (unread.note(group, answer)) facts.emplace_back(name, std::int64_t{*answer});
   };
   char version[96] = {};
   if (n.driver_version && n.driver_version(version, sizeof version) == success)
@@ -83,20 +125,32 @@ Facts NvmlDevice::facts() const {
   char vbios[64] = {};
   if (n.vbios_version && n.vbios_version(handle_, vbios, sizeof vbios) == success)
     facts.emplace_back("vbios_version", std::string(vbios));
-  add("pcie_generation_now", ask(n.link_generation, handle_));
-  add("pcie_lanes_now", ask(n.link_width, handle_));
-  add("max_pcie_generation", ask(n.max_link_generation, handle_));
-  add("gpu_max_pcie_generation", ask(n.gpu_max_link_generation, handle_));
-  add("max_pcie_lanes", ask(n.max_link_width, handle_));
-  add("max_sm_clock_mhz", ask(n.max_clock, handle_, sm_clock));
-  add("max_memory_clock_mhz", ask(n.max_clock, handle_, memory_clock));
-  if (const auto mw = ask(n.power_limit_mw, handle_)) facts.emplace_back("power_limit_w", *mw * 1e-3);
-  if (const auto mw = ask(n.default_power_limit_mw, handle_)) facts.emplace_back("default_power_limit_w", *mw * 1e-3);
-  add("slowdown_temperature_c", ask(n.temperature_threshold, handle_, nvml::slowdown));
-  add("persistence_mode", ask(n.persistence, handle_));
-  unsigned mig = 0, pending = 0;
+  add("link", "pcie_generation_now", ask(n.link_generation, handle_));
+  add("link", "pcie_lanes_now", ask(n.link_width, handle_));
+  add("link", "max_pcie_generation", ask(n.max_link_generation, handle_));
+  add("link", "gpu_max_pcie_generation", ask(n.gpu_max_link_generation, handle_));
+  add("link", "max_pcie_lanes", ask(n.max_link_width, handle_));
+  add("max_clocks", "max_sm_clock_mhz", ask(n.max_clock, handle_, sm_clock));
+  add("max_clocks", "max_memory_clock_mhz", ask(n.max_clock, handle_, memory_clock));
+  if (const auto mw = unread.note("power_limit", ask(n.power_limit_mw, handle_)))
+    facts.emplace_back("power_limit_w", *mw * 1e-3);
+  if (const auto mw = unread.note("power_limit", ask(n.default_power_limit_mw, handle_)))
+    facts.emplace_back("default_power_limit_w", *mw * 1e-3);
+  add("slowdown_temperature", "slowdown_temperature_c", ask(n.temperature_threshold, handle_, nvml::slowdown));
+  add("persistence", "persistence_mode", ask(n.persistence, handle_));
   std::ranges::move(nvlink_facts(), std::back_inserter(facts));
-  if (n.mig_mode && n.mig_mode(handle_, &mig, &pending) == success) facts.emplace_back("mig_mode", std::int64_t{mig});
+  if (const auto links = nvml::ask_field(handle_, nvml::c2c_links); links && *links > 0) {
+    facts.emplace_back("c2c_links", static_cast<std::int64_t>(*links));
+    unsigned long long best = 0;  // "for active links"
+    for (unsigned link = 0; link < *links; ++link)
+      best = std::max(best, nvml::ask_field(handle_, nvml::c2c_mb_s, link).value_or(0));
+    if (best > 0) facts.emplace_back("c2c_mb_s", static_cast<std::int64_t>(best));
+  }
+  unsigned mig = 0, pending = 0;
+  if (unread.note("mig", n.mig_mode ? n.mig_mode(handle_, &mig, &pending) : nvml::no_function))
+    facts.emplace_back("mig_mode", std::int64_t{mig});
+  add_confidential_computing(facts, unread);
+  std::ranges::move(unread.facts(), std::back_inserter(facts));
   return facts;
 }
 

@@ -30,13 +30,18 @@ class NvmlDevice {
   // there or does not know the GPU; `why` then says which.
   static std::optional<NvmlDevice> find(const std::string& pci_bus_id, std::string& why);
 
+  // NVML's word that the GPU at this bus id is lost, or needs a reset before it answers again; nothing if it answers,
+  // or NVML is not there.
+  static std::optional<std::string> why_lost(const std::string& pci_bus_id);
+
   // Clocks, power, temperature, reasons for reduced clocks. NaN (0 for the reasons) where NVML does not say.
   // Five questions, 1.2 us in all on an H200 with driver 580; other GPUs have been known to take milliseconds over
   // power. Ask between trials, never in one.
   Telemetry read() const;
 
-  // Driver and VBIOS versions, power limits, slowdown temperature, largest clocks, persistence and MIG modes; of the
-  // PCIe link what it is trained to now, what GPU and slot can have together, and what the GPU alone could have.
+  // Driver and VBIOS versions, power limits, slowdown temperature, largest clocks, persistence and MIG modes,
+  // confidential computing; of the PCIe link what it is trained to now, what GPU and slot can have together, and what
+  // the GPU alone could have. Of what could not be read, why: unread_link, ...
   Facts facts() const;
 
   // Those that have a context on the GPU, this one included; in a container perhaps only its own. Nothing where NVML
@@ -47,8 +52,9 @@ class NvmlDevice {
   // Of the processes that used the GPU after `since`, NVML's time stamp, which is then set to the newest. Takes
   // 1.3 ms on an H200. Nothing where NVML does not say at all.
   std::optional<std::vector<Use>> uses(std::uint64_t& since) const;
-  // Counters of errors: ECC, remapped rows, retired pages, PCIe replays, NVLink, Xids since this was first asked. Those
-  // that this GPU or driver does not have are left out.
+  // What may change during a run: counters of errors (ECC, remapped rows, retired pages, PCIe replays, NVLink, Xids
+  // since this was first asked), links that are up, the state of the fabric, and what NVML says would mend the GPU. Of
+  // what could not be read, why: unread_ecc, ...
   Facts counters() const;
   // Its active NVLinks: how many, of which version, how fast, and to whom. Empty where there are none.
   Facts nvlink_facts() const;

@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 
-#include <optional>
 #include <string>
 
 namespace npgpu::cuda::nvml {
@@ -15,7 +14,13 @@ using Handle = void*;
 enum NvmlClock : int { sm_clock = 1, memory_clock = 2 };
 inline constexpr int gpu_temperature = 0;
 inline constexpr int slowdown = 1;  // of the thresholds of temperature
-inline constexpr Result not_found = 6, insufficient_size = 7;
+inline constexpr Result invalid_argument = 2, not_supported = 3, no_permission = 4, not_found = 6,
+                        insufficient_size = 7, timeout = 10, function_not_found = 13, insufficient_power = 8,
+                        interrupt_issue = 11, gpu_not_found = 28, gpu_is_lost = 15, reset_required = 16,
+                        unknown_error = 999;
+
+// Ours: this version of NVML has no such function.
+inline constexpr Result no_function = -1;
 
 struct ProcessInfo {
   unsigned pid;
@@ -44,12 +49,39 @@ struct EventData {
   unsigned gpu_instance, compute_instance;
 };
 inline constexpr unsigned pcie_sent_bytes = 197, pcie_received_bytes = 198;
+// NVML_FI_DEV_C2C_LINK_COUNT, _GET_STATUS and _GET_MAX_BW (MB/s, one way); the scope of the last two is the link. From
+// R530 on.
+inline constexpr unsigned c2c_links = 170, c2c_status = 171, c2c_mb_s = 172;
+inline constexpr unsigned recovery_action = 230;   // NVML_FI_DEV_GET_GPU_RECOVERY_ACTION, from R565 on
 inline constexpr unsigned nvlink_speed_mb_s = 90;  // NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON: of an active link, one way
 inline constexpr unsigned max_nvlinks = 36;
 struct PciInfo {
   char legacy_bus_id[16];
   unsigned domain, bus, device, device_id, subsystem_id;
   char bus_id[32];
+};
+// nvmlGpuFabricInfo_v2_t, of which the first version (R515) has all but `version` and `health`.
+struct FabricInfo {
+  unsigned version = sizeof(FabricInfo) | 2u << 24;
+  unsigned char cluster[16] = {};
+  Result status = 0;  // of the registration; only where the state is completed
+  unsigned clique = 0;
+  unsigned char state = 0;
+  unsigned health = 0;
+};
+struct OldFabricInfo {
+  unsigned char cluster[16] = {};
+  Result status = 0;
+  unsigned clique = 0;
+  unsigned char state = 0;
+};
+// nvmlConfComputeSystemState_t, and nvmlSystemConfComputeSettings_v1_t, which has the GPUs' mode too.
+struct ConfComputeState {
+  unsigned environment = 0, feature = 0, dev_tools = 0;
+};
+struct ConfComputeSettings {
+  unsigned version = sizeof(ConfComputeSettings) | 1u << 24;
+  unsigned environment = 0, feature = 0, dev_tools = 0, several_gpus = 0;
 };
 
 // Functions that this version does not have are null.
@@ -102,6 +134,13 @@ struct Library {
   Result (*make_event_set)(Handle*) = find("nvmlEventSetCreate");
   Result (*register_events)(Handle, unsigned long long, Handle) = find("nvmlDeviceRegisterEvents");
   Result (*wait_for_event)(Handle, EventData*, unsigned) = find("nvmlEventSetWait_v2");
+  Result (*device_count)(unsigned*) = find("nvmlDeviceGetCount_v2");
+  Result (*handle_by_index)(unsigned, Handle*) = find("nvmlDeviceGetHandleByIndex_v2");
+  Result (*pci_info)(Handle, PciInfo*) = find("nvmlDeviceGetPciInfo_v3");
+  Result (*fabric)(Handle, FabricInfo*) = find("nvmlDeviceGetGpuFabricInfoV");
+  Result (*old_fabric)(Handle, OldFabricInfo*) = find("nvmlDeviceGetGpuFabricInfo");
+  Result (*conf_compute)(ConfComputeState*) = find("nvmlSystemGetConfComputeState");
+  Result (*conf_compute_settings)(ConfComputeSettings*) = find("nvmlSystemGetConfComputeSettings");
   std::string why_not;  // empty: usable
 
   std::string text_of(Result result) const { return error_string ? error_string(result) : "unknown error"; }
@@ -110,12 +149,33 @@ struct Library {
 // Opened once a process.
 const Library& library();
 
-// Asks one question; nothing if the function is missing or the answer is "not supported".
-template <class Function, class... OfWhat>
-std::optional<unsigned> ask(Function* function, Handle handle, OfWhat... of_what) {
-  unsigned value = 0;
-  if (!function || function(handle, of_what..., &value) != success) return std::nullopt;
-  return value;
+// What NVML answered, and with which result; the value counts only where that is success.
+template <class T> struct Answer {
+  Result result = no_function;
+  T value{};
+
+  explicit operator bool() const { return result == success; }
+  const T& operator*() const { return value; }
+  T value_or(T other) const { return result == success ? value : other; }
+};
+
+// Asks one question. T is what the function writes.
+template <class T = unsigned, class Function, class... OfWhat>
+Answer<T> ask(Function* function, Handle handle, OfWhat... of_what) {
+  Answer<T> answer;
+  if (function) answer.result = function(handle, of_what..., &answer.value);
+  return answer;
+}
+
+// A field (NVML_FI_...), of one of several links where it has a scope.
+inline Answer<unsigned long long> ask_field(Handle handle, unsigned field, unsigned scope = 0) {
+  FieldValue value{};
+  value.field = field;
+  value.scope = scope;
+  if (!library().fields) return {};
+  const Result result = library().fields(handle, 1, &value);
+  const Result of_field = result == success ? value.result : result;
+  return {of_field == invalid_argument ? no_function : of_field, value.value.large};  // a field that it does not know
 }
 
 }  // namespace npgpu::cuda::nvml

@@ -193,8 +193,8 @@ class SecondProcess {
     const auto before = std::signal(SIGPIPE, SIG_IGN);
     const bool answered = put(to_->get(), request) && get(from_->get(), reply);
     std::signal(SIGPIPE, before);
-    if (!answered) throw Error(ErrorKind::failed, "the second process has ended before its time");
-    if (reply.error[0]) throw Error(ErrorKind::failed, fmt::format("in the second process, {}", reply.error));
+    if (!answered) fail_as(ErrorKind::failed, "the second process has ended before its time");
+    if (reply.error[0]) fail_as(ErrorKind::failed, fmt::format("in the second process, {}", reply.error));
     return reply;
   }
 

@@ -1,20 +1,39 @@
-// What the kernel's log says of GPUs: Xids, NVIDIA's numbers for errors.
+// What the kernel's log says of GPUs: Xids and SXids, NVIDIA's numbers for errors of GPUs and of NVSwitches.
 #pragma once
 
+#include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace npgpu::host {
 
-// The records that the log still holds; nothing where it may not be read (kernel.dmesg_restrict).
-std::optional<std::vector<std::string>> kernel_log();
+// The records that the log still holds. Nothing where it cannot be read: by kernel.dmesg_restrict, or because what is
+// at this path is another device, as containers have a console there.
+std::optional<std::vector<std::string>> kernel_log(const std::filesystem::path& = "/dev/kmsg");
 
-// Xids that faults of a program raise, as often as those of a GPU: a kernel's exception, a page fault, a program that
-// was stopped or cleaned up after (NVIDIA's list of Xids; its device plugin for Kubernetes passes over the same ones).
+// Xids that say nothing against the GPU: faults of a program raise them as often (13 and 31 for its kernels' exceptions
+// and page faults, 43 and 45 where it was stopped or cleaned up after, those of the video engines), or they are
+// only information. After NVIDIA's Xid catalogue.
 bool is_of_a_program(unsigned long long xid);
 
-// Lines that report another Xid of this GPU, as "NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, GPU has fallen off the bus".
-std::size_t count_xids(const std::vector<std::string>& log, const std::string& pci_bus_id);
+// What a log reports of one GPU.
+struct LoggedErrors {
+  std::size_t xids = 0;           // but for those above, and for 154 where it changes the recovery action to None
+  unsigned last_xid = 0;          // 0: none
+  std::size_t switch_errors = 0;  // SXids of the node's NVSwitches that are not marked as non-fatal: they are any GPU's
+  unsigned last_switch_error = 0;
+  // It fell off the bus, or could not be started, in words without an Xid.
+  bool is_lost = false;
+
+  std::size_t count() const { return xids + switch_errors + (is_lost && last_xid == 0); }
+};
+
+// Of records as "NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, GPU has fallen off the bus".
+LoggedErrors errors_of(const std::vector<std::string>& log, const std::string& pci_bus_id);
+inline std::size_t count_xids(const std::vector<std::string>& log, const std::string& pci_bus_id) {
+  return errors_of(log, pci_bus_id).count();
+}
 
 }  // namespace npgpu::host

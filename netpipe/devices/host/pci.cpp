@@ -6,7 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
-#include <vector>
+#include <string_view>
 
 namespace npgpu::host {
 
@@ -55,10 +55,43 @@ std::optional<bool> redirects(const fs::path& bridge) {
 
 }  // namespace
 
-Facts pci_facts(std::string bus_id, const fs::path& sys) {
+std::string linux_bus_id(std::string bus_id) {
   for (char& c : bus_id) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  constexpr std::string_view more = "0000";
+  if (bus_id.find(':') == 8 && bus_id.starts_with(more)) bus_id.erase(0, more.size());
+  return bus_id;
+}
+
+bool is_off_the_bus(std::string bus_id, const fs::path& sys) {
+  std::ifstream file(sys / "bus/pci/devices" / linux_bus_id(std::move(bus_id)) / "config", std::ios::binary);
+  std::array<char, 4> ids{};  // vendor and device: 0xffff is no vendor
+  return file.read(ids.data(), ids.size()) && std::ranges::all_of(ids, [](char c) { return c == '\xff'; });
+}
+
+std::vector<PciGpu> nvidia_gpus(const fs::path& sys) {
+  constexpr std::string_view nvidia = "0x10de", vga = "0x0300", controller_3d = "0x0302";
+  std::vector<PciGpu> all;
   std::error_code error;
-  const fs::path device = fs::canonical(sys / "bus/pci/devices" / bus_id, error);
+  for (auto at = fs::directory_iterator(sys / "bus/pci/devices", error); !error && at != fs::directory_iterator();
+       at.increment(error)) {
+    const fs::path device = at->path();
+    std::error_code none;
+    const std::string of_class = first_line(device / "class");  // kept by the kernel, also of a device that has gone
+    if (first_line(device / "vendor") != nvidia || fs::exists(device / "physfn", none)) continue;
+    const bool is_3d = of_class.starts_with(controller_3d);
+    if (!is_3d && !of_class.starts_with(vga)) continue;
+    const fs::path driver = fs::read_symlink(device / "driver", none);
+    const std::string bus_id = device.filename().string();
+    all.push_back({bus_id, first_line(device / "device"), none ? "" : driver.filename().string(), is_3d,
+                   !is_off_the_bus(bus_id, sys)});
+  }
+  std::ranges::sort(all, {}, &PciGpu::bus_id);
+  return all;
+}
+
+Facts pci_facts(std::string bus_id, const fs::path& sys) {
+  std::error_code error;
+  const fs::path device = fs::canonical(sys / "bus/pci/devices" / linux_bus_id(std::move(bus_id)), error);
   Facts facts;
   if (error) return facts;
   if (const std::string cpus = first_line(device / "local_cpulist"); !cpus.empty())

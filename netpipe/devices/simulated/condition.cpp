@@ -8,7 +8,8 @@ namespace npgpu::simulated {
 
 namespace {
 
-constexpr const char* fact_texts[] = {"driver_version", "vbios_version", "iommu_domain", "near_cpus"};
+constexpr const char* fact_texts[] = {"driver_version", "vbios_version", "iommu_domain",   "near_cpus",
+                                      "fabric_state",   "fabric_health", "recovery_action"};
 constexpr const char* fact_numbers[] = {"max_pcie_generation",
                                         "gpu_max_pcie_generation",
                                         "max_pcie_lanes",
@@ -22,7 +23,36 @@ constexpr const char* fact_numbers[] = {"max_pcie_generation",
                                         "ecc",
                                         "persistence_mode",
                                         "mig_mode",
-                                        "acs_redirects"};
+                                        "acs_redirects",
+                                        "confidential_computing",
+                                        "c2c_mb_s",
+                                        "pageable_memory_access_uses_host_page_tables",
+                                        "fabric_status",
+                                        "xids_logged",
+                                        "xid_logged_last",
+                                        "sxids_logged",
+                                        "sxid_logged_last"};
+// Of what cannot be read: facts unread_ecc, ...
+constexpr const char* unread_groups[] = {"clocks",
+                                         "power",
+                                         "temperature",
+                                         "throttle",
+                                         "link",
+                                         "max_clocks",
+                                         "ecc",
+                                         "rows",
+                                         "replays",
+                                         "nvlink",
+                                         "c2c",
+                                         "fabric",
+                                         "recovery",
+                                         "xids",
+                                         "persistence",
+                                         "power_limit",
+                                         "mig",
+                                         "device",
+                                         "confidential_computing",
+                                         "kernel_log"};
 constexpr const char* counter_names[] = {"ecc_corrected_volatile",
                                          "ecc_uncorrected_volatile",
                                          "ecc_corrected_aggregate",
@@ -39,7 +69,10 @@ constexpr const char* counter_names[] = {"ecc_corrected_volatile",
                                          "nvlink_replay_errors",
                                          "nvlink_recovery_errors",
                                          "nvlink_crc_errors",
-                                         "xids"};
+                                         "c2c_links_active",
+                                         "c2c_links_inactive",
+                                         "xids",
+                                         "xid_last"};
 
 Facts read_counters(const JsonObject& from) {
   Facts facts;
@@ -47,6 +80,13 @@ Facts read_counters(const JsonObject& from) {
     if (from.has(key))
       facts.emplace_back(key,
                          static_cast<std::int64_t>(from.integer(key, 0, std::numeric_limits<std::int64_t>::max())));
+  return facts;
+}
+
+Facts read_unread(const JsonObject& from) {
+  Facts facts;
+  for (const char* group : unread_groups)
+    if (from.has(group)) facts.emplace_back("unread_" + std::string(group), from.text(group));
   return facts;
 }
 
@@ -90,6 +130,9 @@ Neighbour read_neighbour(const JsonObject& from) {
 Condition read_condition(const JsonObject& spec) {
   Condition condition;
   spec.maybe_object("facts", [&](const JsonObject& from) { condition.facts = read_facts(from); });
+  spec.maybe_object("unread", [&](const JsonObject& from) {
+    for (auto& fact : read_unread(from)) condition.facts.push_back(std::move(fact));
+  });
   spec.maybe_object("counters", [&](const JsonObject& from) { condition.counters = read_counters(from); });
   spec.maybe_object("counters_rise", [&](const JsonObject& from) { condition.rise = read_counters(from); });
   spec.maybe_object("telemetry", [&](const JsonObject& from) { condition.telemetry = read_telemetry(from); });

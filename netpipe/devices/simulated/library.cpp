@@ -173,6 +173,7 @@ class Simulated final : public DeviceFamily {
     for (auto& [name, count] : all)
       if (const double rise = number_fact(condition.rise, name); rise > 0 && openings_of(id) > 0)
         count = std::get<std::int64_t>(count) + static_cast<std::int64_t>(rise);
+    if (is_lost(id)) all.emplace_back("unread_device", std::string("lost"));
     return all;
   }
   LinkState link_state(const std::string& id) const override { return spec_of(id).condition.link; }

@@ -243,6 +243,11 @@ DeviceInfo info_of(const Spec& spec, const std::string& id) {
   info.simulated = true;
   info.memory_bytes = spec.memory_bytes;
   info.link = limit(spec.link_limit_bytes_per_s, fastest(spec), "the fastest link of the spec");
+  const Condition& condition = spec.condition;
+  const double c2c_links =
+      number_fact(condition.counters, "c2c_links_active") + number_fact(condition.counters, "c2c_links_inactive");
+  if (const double mb_s = number_fact(condition.facts, "c2c_mb_s"); c2c_links * mb_s > 0)
+    info.link = {c2c_links * mb_s * 1e6, "NVLink-C2C: stated in the spec"};
   info.memory = limit(spec.memory_limit_bytes_per_s, spec.d2d ? 2 * spec.d2d->bytes_per_s : not_measured,
                       "the spec's d2d rate, read and write counted");
   info.facts = facts_of(spec);

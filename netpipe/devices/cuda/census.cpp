@@ -1,0 +1,113 @@
+#include "netpipe/devices/cuda/census.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+
+#include "netpipe/devices/cuda/inventory.hpp"
+#include "netpipe/devices/cuda/loss.hpp"
+#include "netpipe/devices/cuda/nvml_library.hpp"
+
+namespace npgpu::cuda {
+
+Facts census_of(const std::vector<host::PciGpu>& gpus, const std::function<Sight(const std::string&)>& look) {
+  if (gpus.empty()) return {};
+  std::string lost, hidden, unknown;
+  const auto add = [](std::string& to, const host::PciGpu& gpu, const std::string& why) {
+    to += fmt::format("{}{}: {}", to.empty() ? "" : "; ", gpu.bus_id, why);
+  };
+  const auto has_same = [&](const host::PciGpu& gpu) {
+    return std::ranges::any_of(
+        gpus, [&](const host::PciGpu& other) { return other.driver == "nvidia" && other.device_id == gpu.device_id; });
+  };
+  const bool is_loaded = std::ranges::find(gpus, "nvidia", &host::PciGpu::driver) != gpus.end();
+  for (const host::PciGpu& gpu : gpus) {
+    if (!gpu.answers) {
+      add(lost, gpu, "its PCI configuration space reads all ones: it fell off the bus");
+    } else if (gpu.driver == "nvidia") {
+      const Sight sight = look(gpu.bus_id);
+      if (sight.shown == Shown::lost || sight.shown == Shown::by_nvml_only) add(lost, gpu, sight.why);
+      if (sight.shown == Shown::hidden) add(hidden, gpu, sight.why);
+      if (sight.shown == Shown::unknown) add(unknown, gpu, sight.why);
+    } else if (!gpu.driver.empty()) {
+      add(hidden, gpu, "the driver " + gpu.driver + " has it");
+    } else if (is_loaded && (gpu.is_3d || has_same(gpu))) {
+      add(lost, gpu, "the NVIDIA driver has the others, and could not start this one");
+    } else {
+      add(hidden, gpu, "no driver has it");  // as a display card that the driver does not support
+    }
+  }
+  Facts facts{{"gpus_on_bus", static_cast<std::int64_t>(gpus.size())}};
+  for (const auto& [name, text] : {std::pair{"gpus_lost", lost}, {"gpus_hidden", hidden}, {"gpus_unknown", unknown}})
+    if (!text.empty()) facts.emplace_back(name, text);
+  return facts;
+}
+
+namespace {
+
+// Of /proc/driver/nvidia/gpus/0000:3b:00.0/information.
+std::optional<int> minor_of(const std::string& bus_id) {
+  std::ifstream file("/proc/driver/nvidia/gpus/" + bus_id + "/information");
+  constexpr std::string_view key = "Device Minor:";
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(key)) return std::atoi(line.c_str() + key.size());
+  return std::nullopt;
+}
+
+// NVML does not show it: whether this process may open it says whether that is by intention.
+Sight look_at_node(const std::string& bus_id) {
+  const auto minor = minor_of(bus_id);
+  if (!minor) return {Shown::unknown, "the driver does not show it to this process"};
+  const std::string node = fmt::format("/dev/nvidia{}", *minor);
+  const int file = ::open(node.c_str(), O_RDWR | O_CLOEXEC);
+  const int error = errno;
+  if (file >= 0) {
+    ::close(file);
+    return {Shown::unknown, "the driver opens it, and NVML does not show it"};
+  }
+  if (error == EPERM || error == EACCES || error == ENOENT) return {Shown::hidden, "not given to this process"};
+  return {Shown::lost, fmt::format("the driver cannot open {}: error {}", node, error)};
+}
+
+bool has_mig(nvml::Handle gpu) {
+  unsigned mig = 0, pending = 0;
+  const nvml::Library& n = nvml::library();
+  return n.mig_mode && n.mig_mode(gpu, &mig, &pending) == nvml::success && mig != 0;
+}
+
+Sight look_at(const std::string& bus_id) {
+  if (const auto why = why_lost(bus_id)) return {Shown::lost, *why};
+  const nvml::Library& n = nvml::library();
+  if (!n.why_not.empty()) return {Shown::unknown, n.why_not};
+  nvml::Handle gpu = nullptr;
+  switch (const nvml::Result result = n.handle_by_bus(bus_id.c_str(), &gpu); result) {
+    case nvml::success: break;
+    case nvml::no_permission: return {Shown::hidden, "not given to this process"};
+    case nvml::not_found:
+    case nvml::gpu_not_found: return look_at_node(bus_id);
+    case nvml::insufficient_power:
+    case nvml::interrupt_issue:
+    case nvml::unknown_error: return {Shown::lost, "NVML: " + n.text_of(result)};
+    default: return {Shown::unknown, "NVML: " + n.text_of(result)};
+  }
+  const auto is_it = [&](const DeviceInfo& info) { return host::linux_bus_id(info.pci_bus_id) == bus_id; };
+  const std::vector<DeviceInfo>& all = inventory();
+  // One that CUDA lists and that could not be described has no bus id: that device is a finding of its own.
+  const bool are_known = std::ranges::none_of(all, [](const DeviceInfo& info) { return info.pci_bus_id.empty(); });
+  if (all.empty() || !are_known || std::ranges::any_of(all, is_it)) return {Shown::yes};
+  if (std::getenv("CUDA_VISIBLE_DEVICES")) return {Shown::hidden, "CUDA_VISIBLE_DEVICES"};
+  if (has_mig(gpu)) return {Shown::hidden, "MIG"};
+  return {Shown::by_nvml_only, "NVML shows it, and CUDA does not"};
+}
+
+}  // namespace
+
+Facts census_of_machine() { return census_of(host::nvidia_gpus(), look_at); }
+
+}  // namespace npgpu::cuda
