@@ -153,11 +153,26 @@ def outputs(at):
 
 def failures(at):
     """What was to be measured and has no figure, and what cannot be judged."""
+    # A device that stops answering is broken, whenever that happens, and this cause stands first everywhere.
     lost = os.path.join(at, "lost.json")
-    json.dump({"like": HEALTHY, "faults": [{"call": 200, "kind": "lost"}]}, open(lost, "w"))
-    done, found = judged("--level", 1, "--device", f"sim:{lost}")
-    check((done.code, found["verdict"]) == (1, "failed to run") and "errors" in causes(found),
-          f"a lost device: {done.code} {found['verdict']} {causes(found)}")
+    for call in (1, 2, 40, 200, 900):
+        json.dump({"like": HEALTHY, "faults": [{"call": call, "kind": "lost"}]}, open(lost, "w"))
+        done, found = judged("--level", 1, "--device", f"sim:{lost}")
+        check((done.code, found["verdict"]) == (6, "broken") and causes(found) == {"lost"},
+              f"lost at call {call}: {done.code} {found['verdict']} {causes(found)}")
+        first = bad(found)[0]
+        check(first["metric"] == "device" and "the device is lost, seen at call" in first["text"],
+              f"lost at call {call}: {first['metric']} {first['text']}")
+        done, found = judged("--level", 1, "--device", f"sim:{lost}", "--expect", "gpus=1")
+        check(done.code == 6 and any("0 GPUs, expected 1; 1 more lost" in f["text"] for f in bad(found)),
+              f"--expect gpus=1, lost at call {call}: {done.code} {[f['text'] for f in bad(found)]}")
+    # Others are measured to their end.
+    fine, kept = seeded(at, HEALTHY, 8), os.path.join(at, "two.h5")
+    done, found = judged("--level", 1, "--device", f"sim:{lost},{fine}", "-o", kept)
+    passed = {f["metric"] for f in found["findings"] if f["device"] == fine and f["health"] == "pass"}
+    check(done.code == 6 and {f["device"] for f in bad(found)} == {f"sim:{lost}"} and {"h2d_rate", "launch_time"} <= passed,
+          f"a healthy device beside a lost one: {done.code} {passed} {[(f['device'], f['metric']) for f in bad(found)]}")
+    check(run("check", "--trace", kept).code == 6, "the trace says that it was lost")
     bare = os.path.join(at, "bare.json")
     json.dump({"like": HEALTHY, "hardware": {"lanes": None, "call_launch_us": None}}, open(bare, "w"))
     done, found = judged("--level", 1, "--device", f"sim:{bare}")

@@ -38,6 +38,20 @@ Maybe neighbour(const Findings& findings, const std::string& metric) {
   return std::nullopt;
 }
 
+Maybe lost_device(const Findings& findings) {
+  const DeviceRecord& of = findings.of;
+  if (const auto loss = loss_of(of)) {
+    std::string read = *loss;
+    if (const HealthFinding* const xid = findings.find("xid"); xid && xid->health != Health::skip)
+      read += "; " + xid->text;
+    return Explanation{"lost", "the GPU fell off the bus or stopped answering", read,
+                       "drain the node and power it off and on; look at dmesg (Xid 79, AER), seating, riser and power "
+                       "cables; replace the GPU if it happens again"};
+  }
+  return if_bad(findings, "device", "defect", "the GPU reported an error of its memory or links to CUDA",
+                "drain the node and reset the GPU; look at dmesg for its Xid; replace the GPU if it happens again");
+}
+
 Maybe degraded_link(const Findings& findings) {
   const HealthFinding* const link = findings.find("pcie_link");
   if (!link || link->health != Health::fail) return std::nullopt;
@@ -64,6 +78,12 @@ Maybe translating_iommu(const Findings& findings) {
 Maybe redirecting_acs(const Findings& findings) {
   return if_set(findings, "acs", "acs", "ACS sends traffic between GPUs through the root complex",
                 "turn ACS redirection off in the bridges above the GPU (setpci, or the BIOS) on bare metal");
+}
+
+Maybe confidential_computing(const Findings& findings) {
+  return if_set(findings, "confidential_computing", "confidential_computing",
+                "confidential computing is on: every copy is encrypted, through buffers of the driver",
+                "nothing, where that is wanted: hold this node against one in the same mode (--reference)");
 }
 
 Maybe link_errors(const Findings& findings) {

@@ -10,10 +10,12 @@ namespace npgpu::model {
 
 // Nothing where nothing in the trace speaks for it.
 std::optional<Explanation> neighbour(const Findings&, const std::string& metric);
+std::optional<Explanation> lost_device(const Findings&);
 std::optional<Explanation> degraded_link(const Findings&);
 std::optional<Explanation> far_processors(const Findings&);
 std::optional<Explanation> translating_iommu(const Findings&);
 std::optional<Explanation> redirecting_acs(const Findings&);
+std::optional<Explanation> confidential_computing(const Findings&);
 std::optional<Explanation> link_errors(const Findings&);
 std::optional<Explanation> throttled(const Findings&);
 std::optional<Explanation> capped_clock(const Findings&);

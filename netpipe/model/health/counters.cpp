@@ -1,5 +1,7 @@
-// What the device and its links counted: errors of memory, rows and pages taken out of use, replays, NVLink, Xids.
+// What the device and its links counted: errors of memory, rows and pages taken out of use, replays, NVLink, Xids; and
+// what the driver says of links, fabric and recovery.
 #include "netpipe/model/health/findings.hpp"
+#include "netpipe/model/health/xids.hpp"
 
 namespace npgpu::model {
 
@@ -11,16 +13,12 @@ std::string in_this_run(const DeviceRecord& of, std::string_view name) {
   return rise > 0 ? fmt::format(", {:g} of them in this run", rise) : "";
 }
 
-std::string not_read(const DeviceRecord& of) {
-  return of.after.empty() ? "not in this trace" : "not reported by this GPU or its driver";
-}
-
 void judge_ecc(Findings& findings) {
   const DeviceRecord& of = findings.of;
   const double uncorrected = of.counter("ecc_uncorrected_volatile"), ever = of.counter("ecc_uncorrected_aggregate");
   const double corrected = of.counter("ecc_corrected_volatile");
   if (std::isnan(uncorrected) && std::isnan(corrected)) {
-    const std::string why = of.fact("ecc") == 0 ? "ECC is off" : not_read(of);
+    const std::string why = of.fact("ecc") == 0 ? "ECC is off" : of.why_unread("ecc");
     findings.skip("ecc_uncorrected", "uncorrected ECC errors: " + why);
     findings.skip("ecc_corrected", "corrected ECC errors: " + why);
     return;
@@ -50,7 +48,7 @@ void judge_rows(Findings& findings) {
                uncorrected = of.counter("remapped_rows_uncorrected"), corrected = of.counter("remapped_rows_corrected");
   const double retired = of.counter("retired_pages"), retiring = of.counter("retired_pages_pending");
   if (std::isnan(uncorrected) && std::isnan(retired)) {
-    findings.skip("remapped_rows", "remapped rows: " + not_read(of));
+    findings.skip("remapped_rows", "remapped rows: " + of.why_unread("rows"));
     return;
   }
   if (std::isnan(uncorrected)) {
@@ -78,7 +76,7 @@ void judge_replays(Findings& findings) {
   const DeviceRecord& of = findings.of;
   const double replays = of.counter("pcie_replays"), rise = of.rise("pcie_replays");
   if (std::isnan(replays)) {
-    findings.skip("pcie_replays", "PCIe replays: " + not_read(of));
+    findings.skip("pcie_replays", "PCIe replays: " + of.why_unread("replays"));
     return;
   }
   constexpr double many = 1000;  // since the driver was loaded
@@ -95,7 +93,7 @@ void judge_nvlink(Findings& findings) {
   const DeviceRecord& of = findings.of;
   const double active = of.counter("nvlinks_active"), inactive = of.counter("nvlinks_inactive");
   if (std::isnan(active)) {
-    findings.skip("nvlink", "NVLink: " + not_read(of));
+    findings.skip("nvlink", "NVLink: " + of.why_unread("nvlink"));
     return;
   }
   if (active + inactive == 0) {
@@ -120,23 +118,97 @@ void judge_nvlink(Findings& findings) {
   with_value(findings.defect("nvlink", health, text), active, active + inactive, "links");
 }
 
-void judge_xids(Findings& findings) {
+// Links to a Grace processor.
+void judge_c2c(Findings& findings) {
   const DeviceRecord& of = findings.of;
-  const double now = of.rise("xids"), before = of.fact("xids_logged");
-  if (std::isnan(now) && std::isnan(before)) {
-    findings.skip("xid",
-                  "Xid errors: " + (of.after.empty() ? std::string("not in this trace")
-                                                     : "neither NVML's events nor the kernel's log can be read"));
+  const double active = of.counter("c2c_links_active"), inactive = of.counter("c2c_links_inactive");
+  if (std::isnan(active)) {
+    // Nearly all GPUs have none: that needs no word.
+    if (!of.state("unread_c2c").empty()) findings.skip("c2c", "NVLink-C2C: " + of.why_unread("c2c"));
     return;
   }
-  std::string text = now > 0 ? fmt::format("{:g} Xid errors during this run", now) : "no Xid error during this run";
-  if (const double last = number_fact(of.after, "xid_last"); now > 0 && last > 0)
-    text += fmt::format(", the last was Xid {:g}", last);
-  if (before > 0) text += fmt::format("; {:g} in the kernel's log before", before);
+  const std::string text = fmt::format("{:g} of {:g} NVLink-C2C links active", active, active + inactive);
+  with_value(findings.defect("c2c", inactive > 0 ? Health::fail : Health::pass, text), active, active + inactive,
+             "links");
+}
+
+// Whether the GPU is registered with the fabric of its NVSwitches.
+void judge_fabric(Findings& findings) {
+  const DeviceRecord& of = findings.of;
+  const std::string state = of.state("fabric_state"), health = of.state("fabric_health");
+  if (state.empty()) {
+    findings.skip("fabric", "NVLink fabric: " + of.why_unread("fabric"));
+    return;
+  }
+  if (state == "not supported") {
+    findings.skip("fabric", "NVLink fabric: this GPU is in none");
+    return;
+  }
+  const double links = of.counter("nvlinks_active"), status = of.counter("fabric_status");
+  const bool is_complete = state == "completed" && !(status > 0);
+  if (!is_complete && !(links > 0)) {  // a GPU alone in a virtual machine: it has no use for the fabric
+    findings.skip("fabric", fmt::format("NVLink fabric: registration {}, and no NVLink is in use", state));
+    return;
+  }
+  std::string text = "NVLink fabric: registration " + state;
+  if (status > 0) text += fmt::format(", with NVML error {:g}", status);
+  const bool is_well = health.empty() || health == "well";
+  if (!is_well) text += "; " + health;
+  const bool is_under_way = health.find("in progress") != std::string::npos && health.find(',') == std::string::npos;
+  findings.defect("fabric",
+                  !is_complete || (!is_well && !is_under_way) ? Health::fail
+                  : !is_well                                  ? Health::warn
+                                                              : Health::pass,
+                  text);
+}
+
+// What the driver says would mend the GPU.
+void judge_recovery(Findings& findings) {
+  const DeviceRecord& of = findings.of;
+  const std::string action = of.state("recovery_action");
+  if (action.empty()) {
+    findings.skip("recovery_action", "recovery action: " + of.why_unread("recovery"));
+    return;
+  }
+  const bool is_none = action == "none", is_of_others = action == "recover the IMEX domain";
+  findings.defect("recovery_action",
+                  is_none        ? Health::pass
+                  : is_of_others ? Health::warn
+                                 : Health::fail,
+                  is_none ? "the driver asks for no recovery" : "the driver asks for recovery: " + action);
+}
+
+// ", the last was Xid 79 (GPU has fallen off the bus)".
+std::string last_text(double number) {
+  if (!(number > 0)) return "";
+  const std::string_view name = xid_name(static_cast<unsigned>(number));
+  return fmt::format(", the last was Xid {:g}{}", number, name.empty() ? "" : fmt::format(" ({})", name));
+}
+
+void judge_xids(Findings& findings) {
+  const DeviceRecord& of = findings.of;
+  const double now = of.rise("xids"), before = of.fact("xids_logged"), switches = of.fact("sxids_logged");
+  if (std::isnan(now) && std::isnan(before)) {
+    findings.skip("xid", "Xid errors: " + (of.after.empty() && of.state("unread_xids").empty()
+                                               ? std::string("not in this trace")
+                                               : "neither NVML's events nor the kernel's log can be read"));
+    return;
+  }
+  std::string text = now > 0           ? fmt::format("{:g} Xid errors during this run", now)
+                     : std::isnan(now) ? "Xid errors during this run: " + of.why_unread("xids")
+                                       : "no Xid error during this run";
+  if (now > 0) text += last_text(number_fact(of.after, "xid_last"));
+  if (before > 0)
+    text += fmt::format("; {:g} in the kernel's log before{}", before, last_text(of.fact("xid_logged_last")));
+  if (switches > 0)
+    text += fmt::format(
+        "; {:g} SXid errors of NVSwitches in the kernel's log before{}", switches,
+        of.fact("sxid_logged_last") > 0 ? fmt::format(", the last was SXid {:g}", of.fact("sxid_logged_last")) : "");
+  if (!of.text("unread_kernel_log").empty()) text += "; the kernel's log of before cannot be read";
   HealthFinding& finding = findings.defect("xid",
-                                           now > 0      ? Health::fail
-                                           : before > 0 ? Health::warn
-                                                        : Health::pass,
+                                           now > 0                      ? Health::fail
+                                           : before > 0 || switches > 0 ? Health::warn
+                                                                        : Health::pass,
                                            text);
   with_value(finding, std::isnan(now) ? before : now, 0, "errors");
 }
@@ -148,6 +220,9 @@ void judge_counters(Findings& findings) {
   judge_rows(findings);
   judge_replays(findings);
   judge_nvlink(findings);
+  judge_c2c(findings);
+  judge_fabric(findings);
+  judge_recovery(findings);
   judge_xids(findings);
 }
 

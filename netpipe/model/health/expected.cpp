@@ -3,13 +3,14 @@
 #include <cctype>
 
 #include "netpipe/model/health/findings.hpp"
+#include "netpipe/model/health/models.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu {
 
 namespace {
 
-constexpr const char* expectation_words = "gpus=N, name=TEXT, memory=SIZE in GiB, sms=N, link=genNxN, driver=VERSION";
+constexpr const char* expectation_words = "gpus=N, name=WORDS, memory=SIZE in GiB, sms=N, link=genNxN, driver=VERSION";
 
 bool is_number(const std::string& text) {
   return !text.empty() && text.size() < 10 &&
@@ -41,7 +42,9 @@ std::vector<std::pair<std::string, std::string>> expectations(const std::string&
       if (!is_number(value)) refuse();
     } else if (key == "link") {
       if (!is_link(value)) refuse();
-    } else if (key != "name" && key != "driver") {
+    } else if (key == "name") {
+      if (std::ranges::none_of(value, [](unsigned char c) { return std::isalnum(c); })) refuse();
+    } else if (key != "driver") {
       refuse();
     }
     all.emplace_back(key, value);
@@ -65,7 +68,7 @@ struct Answer {
 
 Answer answer(const DeviceRecord& of, const std::string& key, const std::string& wanted) {
   const auto number = [](double value) { return std::isnan(value) ? std::string() : fmt::format("{:g}", value); };
-  if (key == "name") return {of.name, of.name.find(wanted) != std::string::npos};
+  if (key == "name") return {of.name, has_words(of.name, wanted)};
   if (key == "driver") return {of.text("driver_version"), is_version(of.text("driver_version"), wanted)};
   if (key == "sms") {
     const double sms = std::isnan(of.fact("multiprocessors")) ? of.fact("sms") : of.fact("multiprocessors");

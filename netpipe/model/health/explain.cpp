@@ -10,8 +10,8 @@ namespace {
 using CauseIn = std::optional<Explanation> (*)(const Findings&);
 
 // Copies between host and device; kernels; the host's calls.
-constexpr CauseIn of_copies[] = {degraded_link,     far_processors,  link_errors,
-                                 translating_iommu, redirecting_acs, partitioned};
+constexpr CauseIn of_copies[] = {degraded_link,     confidential_computing, far_processors, link_errors,
+                                 translating_iommu, redirecting_acs,        partitioned};
 constexpr CauseIn of_compute[] = {throttled, capped_clock, missing_multiprocessors, partitioned};
 constexpr CauseIn of_memory[] = {throttled,      capped_memory_clock,     capped_clock,
                                  failing_memory, missing_multiprocessors, partitioned};
@@ -26,7 +26,8 @@ constexpr Own own_causes_of[] = {{"pcie_link", degraded_link},     {"throttle", 
                                  {"temperature", throttled},       {"memory_clock", capped_memory_clock},
                                  {"sms", missing_multiprocessors}, {"mig", partitioned},
                                  {"numa", far_processors},         {"pcie_replays", link_errors},
-                                 {"results", wrong_results},       {"errors", errors}};
+                                 {"results", wrong_results},       {"errors", errors},
+                                 {"device", lost_device}};
 
 // Where nothing else in the trace says why; and of findings with a cause of their own kind.
 struct Last {
@@ -49,6 +50,12 @@ constexpr Last last_resorts[] = {
     {"nvlink", "nvlink", "an NVLink is down or has errors",
      "look at nvidia-smi nvlink -s and -e, at the fabric manager's log, and reseat the GPU board"},
     {"xid", "xid", "the driver reported errors of the GPU", "look up the Xid's number in NVIDIA's list, and at dmesg"},
+    {"c2c", "c2c", "a link between the GPU and its Grace processor is down",
+     "reset the GPU or reboot, so that it is trained again; replace the module if it stays down"},
+    {"fabric", "fabric", "the GPU is not well registered with the fabric of its NVSwitches",
+     "look at the fabric manager's service and log (nvidia-smi -q shows Fabric); restart it, then reset the GPUs"},
+    {"recovery_action", "recovery_action", "the driver says that the GPU does not work as it should before that",
+     "drain the node and do what it asks for; look at dmesg for the Xid before it"},
     {"power", "power_limit", "the power limit is below the usual one", "nvidia-smi -pl with the usual limit"},
     {"temperature", "hot", "the GPU is near the temperature at which it slows down",
      "look at fans, air flow and the inlet temperature"},
@@ -103,6 +110,7 @@ void explain_one(const Findings& findings, HealthFinding& finding) {
     if (why) finding.explanations.push_back(std::move(*why));
   };
   if (finding.if_failed == CheckVerdict::failed_to_run && finding.metric != "errors") {
+    add(lost_device(findings));
     add(wrong_results(findings));
     add(errors(findings));
     if (finding.metric == "figures" && finding.explanations.empty())

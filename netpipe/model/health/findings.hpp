@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -96,7 +97,7 @@ template <class K> std::string others_of(const Point<K>& point) {
 }
 
 // The judges, in the order of the report.
-void judge_runs(Findings&);      // results, disturbed points, points that did not converge
+void judge_runs(Findings&);      // the device itself, results, disturbed points, points that did not converge
 void judge_link(Findings&);      // what the PCIe link is trained to
 void judge_clocks(Findings&);    // SMs, clocks, throttling, power, temperature
 void judge_copies(Findings&);    // rates and times of copies
@@ -105,6 +106,12 @@ void judge_calls(Findings&);     // what calls cost
 void judge_counters(Findings&);  // ECC, rows, pages, replays, NVLink, Xids
 void judge_settings(Findings&);  // MIG, MPS, persistence, IOMMU, ACS, NUMA, huge pages
 void judge_expected(Findings&);  // what the user expects of each GPU
+// Copies between host and GPU go over NVLink-C2C, and not over PCIe.
+bool is_reached_over_c2c(const DeviceRecord&);
+// Of the node: GPUs that the bus shows and that do not answer. Nothing where the trace does not say.
+std::optional<HealthFinding> judge_census(const Trace&);
+// What says that the device stopped answering; nothing if nothing does.
+std::optional<std::string> loss_of(const DeviceRecord&);
 // Below each that warns or fails: why, most likely first.
 void explain(Findings&);
 

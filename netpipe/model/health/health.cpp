@@ -40,15 +40,19 @@ std::vector<HealthFinding> findings_of(const model::DeviceRecord& record, const 
 
 HealthFinding of_the_node(const Trace& trace, const std::vector<model::DeviceRecord>& records,
                           const std::string& wanted) {
-  const auto gpus = std::ranges::count_if(records, [](const auto& record) { return !record.is_host(); });
+  const auto gpus =
+      std::ranges::count_if(records, [](const auto& record) { return !record.is_host() && !model::loss_of(record); });
+  const auto lost =
+      std::ranges::count_if(records, [](const auto& record) { return model::loss_of(record).has_value(); });
   HealthFinding finding;
   finding.metric = "expected_gpus";
   finding.value = static_cast<double>(gpus);
   finding.limit = std::stod(wanted);
   finding.unit = "GPUs";
   finding.health = finding.value == finding.limit ? Health::pass : Health::fail;
-  finding.text = fmt::format("{} GPU{}{}", gpus, gpus == 1 ? "" : "s",
-                             finding.health == Health::pass ? ", as expected" : ", expected " + wanted);
+  finding.text = fmt::format("{} GPU{}{}{}", gpus, gpus == 1 ? "" : "s",
+                             finding.health == Health::pass ? ", as expected" : ", expected " + wanted,
+                             lost ? fmt::format("; {} more lost", lost) : "");
   finding.basis = "expected by --expect";
   finding.if_failed = CheckVerdict::broken;
   if (finding.health == Health::fail)
@@ -66,6 +70,7 @@ std::vector<HealthFinding> health_of(const Trace& trace, const HealthRules& rule
   std::vector<HealthFinding> all;
   for (const auto& [key, wanted] : rules.expected)
     if (key == "gpus") all.push_back(of_the_node(trace, records, wanted));
+  if (auto census = model::judge_census(trace)) all.push_back(std::move(*census));
   for (const model::DeviceRecord& record : records)
     std::ranges::move(findings_of(record, rules), std::back_inserter(all));
   return all;

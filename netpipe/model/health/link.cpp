@@ -1,5 +1,9 @@
 // What the PCIe link is trained to, against the most that GPU and slot can have together.
+#include <algorithm>
+#include <iterator>
+
 #include "netpipe/model/health/findings.hpp"
+#include "npgpu/compare.hpp"
 
 namespace npgpu::model {
 
@@ -19,7 +23,31 @@ std::string more_of_one(const DeviceRecord& of, double generation, double lanes)
   return text;
 }
 
+// Bytes per second of one direction, at most (PCI Express Base Specification).
+double pcie_rate(double generation, double lanes) {
+  constexpr double of_a_lane[] = {0.25e9, 0.5e9, 0.985e9, 1.970e9, 3.939e9, 7.563e9};
+  const bool is_known = generation >= 1 && generation <= static_cast<double>(std::size(of_a_lane));
+  return is_known ? of_a_lane[static_cast<std::size_t>(generation) - 1] * lanes : not_measured;
+}
+
+// The best that was measured of copies between host and GPU; 0 where none was.
+double best_copy_rate(const DeviceRecord& of) {
+  double best = 0;
+  for (const TransferSeries* series : of.transfers) {
+    const Direction direction = series->question.direction;
+    if (direction != Direction::h2d && direction != Direction::d2h) continue;
+    for (const PointTime<Transfers>& point : estimates(*series))
+      if (point.lane == 0 && point.usable() && point.time_us.value > 0)
+        best = std::max(best, static_cast<double>(point.axes.bytes) / point.time_us.value * 1e6);
+  }
+  return best;
+}
+
 }  // namespace
+
+bool is_reached_over_c2c(const DeviceRecord& of) {
+  return of.counter("c2c_links_active") > 0 || of.fact("pageable_memory_access_uses_host_page_tables") > 0;
+}
 
 void judge_link(Findings& findings) {
   const DeviceRecord& of = findings.of;
@@ -35,6 +63,19 @@ void judge_link(Findings& findings) {
   }
   const std::string is = link_text(generation, lanes), most = link_text(max_generation, max_lanes);
   const bool is_narrow = lanes < max_lanes, is_slow = generation < max_generation;
+  // Grace Hopper and its like have a PCIe port that nothing goes over: it is as it is.
+  constexpr double surely_beyond = 1.05;
+  const double best = best_copy_rate(of);
+  const bool is_faster = best > surely_beyond * pcie_rate(max_generation, max_lanes);
+  if ((is_narrow || is_slow) && (is_faster || is_reached_over_c2c(of))) {
+    findings.skip(metric,
+                  fmt::format("PCIe link: {}, over which copies do not go: {}", is,
+                              is_reached_over_c2c(of)
+                                  ? std::string("the host is reached over NVLink-C2C")
+                                  : fmt::format("they reached {}, and {} carries at most {}", figure_text(best, "B/s"),
+                                                most, figure_text(pcie_rate(max_generation, max_lanes), "B/s"))));
+    return;
+  }
   const std::string when = is_copying ? "" : ", read before the run";
   if (!is_narrow && !is_slow) {
     findings.pass(metric, fmt::format("{} (its maximum{}{})", is, when, more_of_one(of, max_generation, max_lanes)));

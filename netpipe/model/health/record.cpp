@@ -12,6 +12,32 @@ double DeviceRecord::counter(std::string_view key) const {
 
 double DeviceRecord::rise(std::string_view key) const { return number_fact(after, key) - fact(key); }
 
+std::string DeviceRecord::state(std::string_view key) const {
+  const std::string end = text_fact(after, key);
+  return end.empty() ? text(key) : end;
+}
+
+std::string DeviceRecord::why_unread(std::string_view group) const {
+  struct Words {
+    std::string_view fact;
+    const char* text;
+  };
+  static constexpr Words known[] = {{"not supported", "not supported by this GPU"},
+                                    {"no permission", "needs root (no permission)"},
+                                    {"not in this driver", "this driver's NVML cannot be asked for it"},
+                                    {"lost", "the GPU is lost"},
+                                    {"needs a reset", "the GPU needs a reset"},
+                                    {"timeout", "NVML did not answer in time"}};
+  const std::string why = state("unread_" + std::string(group));
+  for (const Words& one : known)
+    if (one.fact == why) return one.text;
+  if (!why.empty()) return "NVML " + why;
+  constexpr std::string_view unavailable = "unavailable: ";
+  if (const std::string telemetry = text("telemetry"); telemetry.starts_with(unavailable))
+    return telemetry.substr(unavailable.size());
+  return after.empty() ? "not in this trace" : "not reported by this GPU or its driver";
+}
+
 namespace {
 
 // Of a continued trace the facts of its last run, which come last.
@@ -57,6 +83,17 @@ std::vector<DeviceRecord> records_of(const Trace& trace) {
     if (!is_beside(series.question)) record_of(device_of(series.question), series).calls.push_back(&series);
   for (const auto& series : trace.of<Partitions>())
     record_of(device_of(series.question), series).partitions.push_back(&series);
+  for_each_kind([&]<class K>() {
+    for (const auto& series : trace.of<K>()) {
+      const std::string& whose = series.failed_device.empty() ? device_of(series.question) : series.failed_device;
+      for (DeviceRecord& record : all) {
+        if (record.id != whose) continue;
+        const std::string said = title(series.question) + ": " + series.error;
+        if (series.failure == Failure::lost) record.lost.push_back(said);
+        if (series.failure == Failure::defect) record.defects.push_back(said);
+      }
+    }
+  });
   std::ranges::stable_partition(all, [](const DeviceRecord& record) { return !record.is_host(); });
   return all;
 }

@@ -15,6 +15,9 @@ struct DeviceRecord {
   bool simulated = false;
   Facts before, after;  // `after`: counters at the end of the run, and the link while copying; empty in older traces
   Facts host;
+  // What series say of it that stopped because it did not answer any more, or reported a defect of its hardware; also
+  // series of another device with which it exchanged bytes.
+  std::vector<std::string> lost{}, defects{};
   std::vector<const TransferSeries*> transfers;
   std::vector<const ProbeSeries*> probes;
   std::vector<const JobSeries*> jobs;
@@ -29,6 +32,11 @@ struct DeviceRecord {
   // known.
   double counter(std::string_view key) const;
   double rise(std::string_view key) const;
+  // A text at the end of the run, or at its begin; empty where the trace does not say.
+  std::string state(std::string_view key) const;
+  // Why what `unread_<group>` stands for is not in the trace: "not supported by this GPU", "needs root (no
+  // permission)", "NVML error 999 (Unknown Error)".
+  std::string why_unread(std::string_view group) const;
 
   // Calls visit(VisitInfo, bool is_copy) for each visit to one of its points.
   template <class Visit> void each_visit(Visit visit) const {

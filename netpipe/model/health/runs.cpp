@@ -39,8 +39,10 @@ template <class K> void count_points(const std::vector<const Series<K>*>& all, C
       if (sample.intact == 0 && counts.first_wrong.empty())
         counts.first_wrong = title(series->question) + (series->error.empty() ? "" : ": " + series->error);
     }
-    if (!series->error.empty() && !series->error.starts_with("wrong"))
-      counts.add_error(title(series->question) + ": " + series->error);
+    // Those of a lost or defective device are that device's finding.
+    const bool is_told =
+        series->failure == Failure::wrong || series->failure == Failure::lost || series->failure == Failure::defect;
+    if (!series->error.empty() && !is_told) counts.add_error(title(series->question) + ": " + series->error);
     if (series->visits.empty() && series->error.empty()) {
       ++counts.points;
       counts.add_without_figure(title(series->question), "never visited");
@@ -63,9 +65,35 @@ template <class K> void count_points(const std::vector<const Series<K>*>& all, C
   }
 }
 
+// "h2d ...: the device is lost, seen at call 40 (copy), and 4 more cases".
+std::string first_and_more(const std::vector<std::string>& all) {
+  return all.front() +
+         (all.size() > 1 ? fmt::format(", and {} more case{}", all.size() - 1, all.size() > 2 ? "s" : "") : "");
+}
+
+void judge_device(Findings& findings) {
+  const DeviceRecord& of = findings.of;
+  if (const auto loss = loss_of(of)) {
+    findings.defect("device", Health::fail, "the GPU is lost: " + *loss);
+  } else if (!of.defects.empty()) {
+    findings.defect("device", Health::fail, "the GPU reported a defect of its own: " + first_and_more(of.defects));
+  }
+}
+
 }  // namespace
 
+std::optional<std::string> loss_of(const DeviceRecord& of) {
+  if (!of.lost.empty()) return first_and_more(of.lost);
+  constexpr double off_the_bus = 79;
+  if (of.rise("xids") > 0 && number_fact(of.after, "xid_last") == off_the_bus)
+    return "Xid 79, GPU has fallen off the bus, during this run";
+  for (const Facts* facts : {&of.after, &of.before})
+    if (const std::string why = text_fact(*facts, "unread_device"); !why.empty()) return "NVML: " + why;
+  return std::nullopt;
+}
+
 void judge_runs(Findings& findings) {
+  judge_device(findings);
   const DeviceRecord& of = findings.of;
   Counts counts;
   count_points<Transfers>(of.transfers, counts);

@@ -100,6 +100,20 @@ void judge_host_settings(Findings& findings) {
   else findings.pass("huge_pages", fmt::format("transparent huge pages: {}", pages));
 }
 
+void judge_confidential_computing(Findings& findings) {
+  const DeviceRecord& of = findings.of;
+  const double is_on = of.fact("confidential_computing");
+  if (std::isnan(is_on)) {
+    findings.skip("confidential_computing", "confidential computing: " + of.why_unread("confidential_computing"));
+    return;
+  }
+  // A choice, and no fault: it is named where copies are slow.
+  HealthFinding& finding = findings.pass(
+      "confidential_computing",
+      is_on > 0 ? "confidential computing is on: copies are encrypted on their way" : "confidential computing is off");
+  with_value(finding, is_on, not_measured, "is on");
+}
+
 }  // namespace
 
 void judge_settings(Findings& findings) {
@@ -113,6 +127,7 @@ void judge_settings(Findings& findings) {
   judge_iommu(findings);
   judge_acs(findings);
   judge_host_settings(findings);
+  judge_confidential_computing(findings);
 }
 
 }  // namespace npgpu::model
