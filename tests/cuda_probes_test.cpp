@@ -17,7 +17,20 @@ TEST_CASE("limits by hand: an H200 has 132 multiprocessors at 1980 MHz") {
   CHECK(cuda::arithmetic_limit(DataType::fp16, 90, 132, 1980).per_s == doctest::Approx(133.816e12).epsilon(1e-4));
   // An A100's: 108 at 1410 MHz, 19.5 TFLOP/s.
   CHECK(cuda::arithmetic_limit(DataType::fp32, 80, 108, 1410).per_s == doctest::Approx(19.49e12).epsilon(1e-3));
+  // B200: 148 * 128 * 2 * 1965e6, and half of that in fp64; RTX 5090: 170 * 128 * 2 * 2407e6.
+  CHECK(cuda::arithmetic_limit(DataType::fp32, 100, 148, 1965).per_s == doctest::Approx(74.45e12).epsilon(1e-3));
+  CHECK(cuda::arithmetic_limit(DataType::fp64, 100, 148, 1965).per_s == doctest::Approx(37.22e12).epsilon(1e-3));
+  CHECK(cuda::arithmetic_limit(DataType::fp64, 103, 148, 1920).per_s == doctest::Approx(1.137e12).epsilon(1e-3));
+  CHECK(cuda::arithmetic_limit(DataType::fp32, 120, 170, 2407).per_s == doctest::Approx(104.8e12).epsilon(1e-3));
+  CHECK(std::isnan(cuda::arithmetic_limit(DataType::bf16, 100, 148, 1965).per_s));
   CHECK(cuda::arithmetic_limit(DataType::fp32, 90, 132, 1980).source.find("capability 9.0") != std::string::npos);
+}
+
+TEST_CASE("models whose fp64 is cut are known by name") {
+  for (const char* name : {"NVIDIA H20", "NVIDIA H20-3e", "NVIDIA H800", "NVIDIA H800 PCIe"})
+    CHECK(cuda::has_reduced_fp64(name));
+  for (const char* name : {"NVIDIA H200", "NVIDIA H200 NVL", "NVIDIA H100 80GB HBM3", "NVIDIA A800-SXM4-80GB", ""})
+    CHECK_FALSE(cuda::has_reduced_fp64(name));
 }
 
 TEST_CASE("a rate that is not known is not guessed, and says what is missing") {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "netpipe/model/health/models.hpp"
+#include "netpipe/model/health/xids.hpp"
 #include "npgpu/error.hpp"
 #include "tests/made_probe.hpp"
 #include "tests/made_sweep.hpp"
@@ -421,6 +423,210 @@ TEST_CASE("pageable copies that fall to less than half of their best are said to
   CHECK(with(5.7).health == Health::warn);
   CHECK(with(5.7).text == "H2D pageable falls from 16.00 GB/s at 1 MiB to 5.700 GB/s at 64 MiB");
   CHECK(cause(with(5.7)) == "host_memory");
+}
+
+TEST_CASE("a device that answered and then failed is broken, and that cause stands first") {
+  Made made = Made().at(55);
+  made.copies.error = "at 8 B: sim:x: the device is lost, seen at call 40 (copy)";
+  made.copies.failure = Failure::lost;
+  made.after = {{"xids", whole(1)}, {"xid_last", whole(79)}};
+  made.before.emplace_back("xids", whole(0));
+  HealthRules rules;
+  rules.required = {"h2d_rate", "compute_rate"};
+  rules.expected = {{"gpus", "1"}};
+  const auto all = health_of(made.trace(), rules);
+  CHECK(verdict_of(all) == CheckVerdict::broken);
+  const HealthFinding device = *find(all, "device");
+  CHECK(device.health == Health::fail);
+  CHECK(device.text.find("the device is lost, seen at call 40") != std::string::npos);
+  CHECK(cause(device) == "lost");
+  CHECK(device.explanations[0].evidence.find("Xid 79 (GPU has fallen off the bus)") != std::string::npos);
+  CHECK(cause(*find(all, "compute_rate")) == "lost");
+  CHECK_FALSE(find(all, "errors"));
+  CHECK(find(all, "expected_gpus")->text == "0 GPUs, expected 1; 1 more lost");
+}
+
+TEST_CASE("what else says that a device is gone: NVML, and Xid 79 in the run") {
+  Made nvml = Made().at(55);
+  nvml.after = {{"unread_ecc", std::string("lost")}, {"unread_device", std::string("lost")}};
+  CHECK(verdict_of(health_of(nvml.trace())) == CheckVerdict::broken);
+  CHECK(finding(nvml.trace(), "device").text == "the GPU is lost: NVML: lost");
+  CHECK(finding(nvml.trace(), "ecc_uncorrected").text == "uncorrected ECC errors: the GPU is lost");
+  Made xid = Made().at(55);
+  xid.before.emplace_back("xids", whole(0));
+  xid.after = {{"xids", whole(1)}, {"xid_last", whole(79)}};
+  CHECK(finding(xid.trace(), "device").health == Health::fail);
+  CHECK_FALSE(find(health_of(Made().at(55).trace()), "device"));
+}
+
+TEST_CASE("a series that another device spoiled says nothing against its own") {
+  Made made = Made().at(55);
+  Trace trace = made.trace();
+  trace.of<Transfers>()[0].error = "cuda:1 is lost (NVML: GPU is lost): copying";
+  trace.of<Transfers>()[0].failure = Failure::lost;
+  trace.of<Transfers>()[0].failed_device = "cuda:1";
+  CHECK_FALSE(find(health_of(trace), "device"));
+  trace.of<Transfers>()[0].failed_device = "cuda:0";
+  CHECK(find(health_of(trace), "device"));
+}
+
+TEST_CASE(
+    "a defect that the hardware reported is broken; a dead context and too little memory are failures of the run") {
+  const auto verdict = [](Failure failure) {
+    Made made = Made().at(55);
+    made.copies.error = "at 8 B: something";
+    made.copies.failure = failure;
+    return verdict_of(health_of(made.trace()));
+  };
+  CHECK(verdict(Failure::defect) == CheckVerdict::broken);
+  CHECK(verdict(Failure::lost) == CheckVerdict::broken);
+  CHECK(verdict(Failure::context) == CheckVerdict::failed_to_run);
+  CHECK(verdict(Failure::no_memory) == CheckVerdict::failed_to_run);
+  CHECK(verdict(Failure::failed) == CheckVerdict::failed_to_run);
+}
+
+TEST_CASE("why something was not read is said in NVML's word") {
+  const auto text = [](const char* reason) {
+    Made made = Made().at(55);
+    made.after = {{"unread_ecc", std::string(reason)}};
+    return finding(made.trace(), "ecc_uncorrected").text;
+  };
+  CHECK(text("not supported") == "uncorrected ECC errors: not supported by this GPU");
+  CHECK(text("no permission") == "uncorrected ECC errors: needs root (no permission)");
+  CHECK(text("error 999 (Unknown Error)") == "uncorrected ECC errors: NVML error 999 (Unknown Error)");
+}
+
+TEST_CASE("the fabric is judged where NVLinks are in use") {
+  const auto fabric = [](const char* state, int links, const char* health = "") {
+    Made made = Made().at(55);
+    made.after = {
+        {"fabric_state", std::string(state)}, {"nvlinks_active", whole(links)}, {"nvlinks_inactive", whole(0)}};
+    if (*health) made.after.emplace_back("fabric_health", std::string(health));
+    return finding(made.trace(), "fabric");
+  };
+  CHECK(fabric("completed", 18).health == Health::pass);
+  CHECK(fabric("completed", 18, "well").health == Health::pass);
+  CHECK(fabric("not supported", 18).health == Health::skip);
+  CHECK(fabric("in progress", 18).health == Health::fail);
+  CHECK(fabric("in progress", 18).if_failed == CheckVerdict::broken);
+  CHECK(fabric("not started", 0).health == Health::skip);  // a GPU alone in a virtual machine
+  CHECK(fabric("completed", 18, "degraded bandwidth").health == Health::fail);
+  CHECK(fabric("completed", 18, "route recovery in progress").health == Health::warn);
+  CHECK(cause(fabric("in progress", 18)) == "fabric");
+}
+
+TEST_CASE("what the driver says would mend the GPU") {
+  const auto action = [](const char* word) {
+    Made made = Made().at(55);
+    made.after = {{"recovery_action", std::string(word)}};
+    return finding(made.trace(), "recovery_action");
+  };
+  CHECK(action("none").health == Health::pass);
+  CHECK(action("reset the GPU").health == Health::fail);
+  CHECK(action("reset the GPU").text == "the driver asks for recovery: reset the GPU");
+  CHECK(action("reset the GPU").if_failed == CheckVerdict::broken);
+  CHECK(action("recover the IMEX domain").health == Health::warn);
+}
+
+TEST_CASE("a GPU that is reached over NVLink-C2C is not held against its PCIe port") {
+  Made made = Made().at(380);
+  made.copies.limit = {447e9, "NVLink-C2C: 10 links of 44.7 GB/s"};
+  made.before[6].second = whole(1);                                  // x1 of x16
+  const HealthFinding by_rate = finding(made.trace(), "pcie_link");  // more than any PCIe Gen5 x16 carries
+  CHECK(by_rate.health == Health::skip);
+  CHECK(by_rate.text.find("over which copies do not go") != std::string::npos);
+  Made slow = Made().at(40);
+  slow.before[6].second = whole(1);
+  CHECK(finding(slow.trace(), "pcie_link").health == Health::fail);
+  slow.after = {{"c2c_links_active", whole(9)}, {"c2c_links_inactive", whole(1)}};
+  CHECK(finding(slow.trace(), "pcie_link").health == Health::skip);
+  CHECK(finding(slow.trace(), "c2c").health == Health::fail);
+  CHECK(finding(slow.trace(), "c2c").text == "9 of 10 NVLink-C2C links active");
+  CHECK(finding(slow.trace(), "c2c").if_failed == CheckVerdict::broken);
+  CHECK_FALSE(find(health_of(Made().at(55).trace()), "c2c"));
+}
+
+TEST_CASE("confidential computing is named where copies are slow") {
+  Made made = Made().at(10.5);
+  made.before.emplace_back("confidential_computing", whole(1));
+  CHECK(finding(made.trace(), "confidential_computing").health == Health::pass);
+  CHECK(cause(finding(made.trace(), "h2d_rate")) == "confidential_computing");
+}
+
+TEST_CASE("a GPU that the bus shows and that does not answer breaks the node; one that is hidden does not") {
+  Trace trace = Made().at(55).trace();
+  trace.provenance.emplace_back("census", Facts{{"gpus_on_bus", whole(8)}});
+  CHECK(finding(trace, "gpus_on_bus").health == Health::pass);
+  trace.provenance.back().second.emplace_back("gpus_hidden", std::string("0000:3b:00.0: CUDA_VISIBLE_DEVICES"));
+  CHECK(finding(trace, "gpus_on_bus").health == Health::pass);
+  trace.provenance.back().second.emplace_back("gpus_lost", std::string("0000:b3:00.0: NVML: GPU is lost"));
+  const HealthFinding lost = finding(trace, "gpus_on_bus");
+  CHECK(lost.health == Health::fail);
+  CHECK(lost.device.empty());
+  CHECK(lost.text.find("0000:b3:00.0") != std::string::npos);
+  CHECK(cause(lost) == "lost");
+  CHECK(verdict_of(health_of(trace)) == CheckVerdict::broken);
+}
+
+TEST_CASE("Xids have names, and those of before the run and of switches are told apart") {
+  Made made = Made().at(55);
+  made.before.emplace_back("xids", whole(0));
+  made.before.emplace_back("xids_logged", whole(2));
+  made.before.emplace_back("xid_logged_last", whole(48));
+  made.before.emplace_back("sxids_logged", whole(1));
+  made.before.emplace_back("sxid_logged_last", whole(20034));
+  made.after = {{"xids", whole(0)}};
+  const HealthFinding xid = finding(made.trace(), "xid");
+  CHECK(xid.health == Health::warn);
+  CHECK(
+      xid.text ==
+      "no Xid error during this run; 2 in the kernel's log before, the last was Xid 48 (double-bit ECC error); 1 SXid "
+      "errors of NVSwitches in the kernel's log before, the last was SXid 20034");
+  CHECK(model::xid_name(79) == "GPU has fallen off the bus");
+  CHECK(model::xid_name(130) == "copy engine error");
+  CHECK(model::xid_name(9).empty());
+  CHECK(model::xid_name(5000).empty());
+}
+
+TEST_CASE("names of GPUs are compared by words") {
+  using model::has_words;
+  CHECK(has_words("NVIDIA H200", "H200"));
+  CHECK(has_words("NVIDIA H200", "h200"));
+  CHECK_FALSE(has_words("NVIDIA GH200 480GB", "H200"));
+  CHECK(has_words("NVIDIA GH200 480GB", "GH200"));
+  CHECK(has_words("NVIDIA A100-SXM4-80GB", "A100"));
+  CHECK(has_words("NVIDIA A100-SXM4-80GB", "A100 80GB"));
+  CHECK(has_words("NVIDIA A100-SXM4-80GB", "a100-sxm4-80gb"));
+  CHECK_FALSE(has_words("NVIDIA RTX A1000", "A100"));
+  CHECK(has_words("NVIDIA H100 80GB HBM3", "H100 80GB HBM3"));
+  CHECK_FALSE(has_words("NVIDIA H100 80GB HBM3", "HBM3 H100"));
+  CHECK_FALSE(has_words("NVIDIA H100 80GB HBM3", "H100 H100"));
+  CHECK_FALSE(has_words("NVIDIA H200", ""));
+  CHECK_FALSE(has_words("", "H200"));
+  Trace trace = Made().at(55).trace();
+  HealthRules rules;
+  rules.expected = {{"name", "H200"}};
+  CHECK(finding(trace, "expected_name", rules).health == Health::pass);
+  trace.of<Transfers>()[0].device_name = "NVIDIA GH200 480GB";
+  CHECK(finding(trace, "expected_name", rules).health == Health::fail);
+  CHECK_THROWS_AS(expectations("name=-"), Error);
+}
+
+TEST_CASE("published multiprocessors are those of the model, not of one whose name is alike") {
+  using model::published_multiprocessors;
+  CHECK(published_multiprocessors("NVIDIA H100 PCIe") == 114);
+  CHECK(published_multiprocessors("NVIDIA H100 80GB HBM3") == 132);
+  CHECK(published_multiprocessors("NVIDIA GH200 480GB") == 132);
+  CHECK(published_multiprocessors("NVIDIA H800 PCIe") == 114);
+  CHECK(published_multiprocessors("NVIDIA H20") == 78);
+  CHECK(published_multiprocessors("NVIDIA A100-PCIE-40GB") == 108);
+  CHECK(published_multiprocessors("NVIDIA L4") == 58);
+  CHECK(published_multiprocessors("NVIDIA L40S") == 142);
+  CHECK(published_multiprocessors("NVIDIA GeForce RTX 4090") == 128);
+  CHECK(published_multiprocessors("NVIDIA GeForce RTX 4090 D") == 114);
+  CHECK(published_multiprocessors("NVIDIA B200") == 148);
+  CHECK(published_multiprocessors("Tesla V100-SXM2-16GB") == 80);
+  CHECK(published_multiprocessors("NVIDIA RTX A1000") == 0);
 }
 
 }  // namespace health_test

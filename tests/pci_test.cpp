@@ -109,6 +109,98 @@ TEST_CASE("Xids of one GPU are counted in the kernel's log") {
   CHECK(host::count_xids(log, "0000:3B:00.0") == 2);
   CHECK(host::count_xids(log, "0000:5e:00.0") == 1);
   CHECK(host::count_xids(log, "0000:99:00.0") == 0);
+  CHECK(host::errors_of(log, "0000:3B:00.0").last_xid == 63);
+  // As NVML writes the bus id, as older drivers write the line, and of a part of a GPU.
+  CHECK(host::count_xids(log, "00000000:5E:00.0") == 1);
+  CHECK(host::count_xids({"3,1,1,-;NVRM: Xid (0000:b3:00): 48, Double Bit ECC Error"}, "0000:b3:00.0") == 1);
+  CHECK(host::count_xids({"3,1,1,-;NVRM: Xid (PCI:0000:b3:00 GPU-I:05): 94, Contained"}, "0000:b3:00.0") == 1);
+  CHECK(host::count_xids({"3,1,1,-;NVRM: Xid (PCI:0000:b3:00): 68, NVDEC"}, "0000:b3:00.0") == 0);
+  CHECK(host::count_xids({"3,1,1,-;NVRM: Xid (PCI:0000:b3:00): 109, CTX SWITCH TIMEOUT"}, "0000:b3:00.0") == 1);
+}
+
+TEST_CASE("a GPU that fell off the bus is counted without an Xid, and with one only once") {
+  const std::string at = "0000:b3:00.0";
+  const std::vector<std::string> one_record{
+      "3,1,1,-;NVRM: The NVIDIA GPU 0000:b3:00.0\\x0aNVRM: (PCI ID: 10de:26b5) installed in this system "
+      "has\\x0aNVRM: fallen off the bus and is not responding to commands."};
+  const std::vector<std::string> several{"3,1,1,-;NVRM: The NVIDIA GPU 0000:b3:00.0",
+                                         "3,2,1,-;NVRM: (PCI ID: 10de:26b5) installed in this system has",
+                                         "3,3,1,-;NVRM: fallen off the bus and is not responding to commands."};
+  const std::vector<std::string> with_xid{
+      "4,1,1,-;NVRM: Xid (PCI:0000:b3:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",
+      "4,2,1,-;NVRM: GPU 0000:b3:00.0: GPU has fallen off the bus."};
+  const std::vector<std::string> not_started{"3,1,1,-;NVRM: GPU 0000:b3:00.0: RmInitAdapter failed! (0x62:0x40:2477)"};
+  for (const auto& log : {one_record, several, with_xid, not_started}) {
+    CAPTURE(log.front());
+    CHECK(host::count_xids(log, at) == 1);
+    CHECK(host::count_xids(log, "0000:b4:00.0") == 0);
+  }
+  // What another program says of the bus is nothing of the driver's.
+  CHECK(host::count_xids({"6,1,1,-;pci 0000:b3:00.0: told that a cable had fallen off the bus"}, at) == 0);
+}
+
+TEST_CASE("errors of NVSwitches count for every GPU, but for those that are not fatal") {
+  const host::LoggedErrors found =
+      host::errors_of({"3,1,1,-;nvidia-nvswitch3: SXid (PCI:0000:86:00.0): 20034, Fatal, Link 30 LTSSM Fault Up",
+                       "3,2,1,-;nvidia-nvswitch3: SXid (PCI:0000:86:00.0): 12028, Non-fatal, Link 32 egress"},
+                      "0000:b3:00.0");
+  CHECK(found.switch_errors == 1);
+  CHECK(found.last_switch_error == 20034);
+  CHECK(found.xids == 0);
+}
+
+TEST_CASE("Xid 154 counts as its text says") {
+  const auto count = [](const std::string& rest) {
+    return host::count_xids({"3,1,1,-;NVRM: Xid (PCI:0000:b3:00): 154, GPU recovery action changed from " + rest},
+                            "0000:b3:00.0");
+  };
+  CHECK(count("0x1 (GPU Reset Required) to 0x0 (None)") == 0);
+  CHECK(count("0x0 (None) to 0x2 (Node Reboot Required)") == 1);
+  CHECK(count("0x0 (None) to 0x1 (GPU Reset Required)") == 1);
+}
+
+TEST_CASE("what is no kernel log is not read: a console, a file, a device without end") {
+  for (const char* other :
+       {"/dev/null", "/dev/zero", "/dev/tty", "/dev/console", "/proc/self/status", "/nowhere", "/"}) {
+    CAPTURE(other);
+    CHECK_FALSE(host::kernel_log(other));
+  }
+  if (const auto log = host::kernel_log()) CHECK_FALSE(log->empty());
+}
+
+TEST_CASE("NVIDIA's GPUs are counted on the bus, with their drivers; other devices and virtual functions are not") {
+  const MadeSys sys;
+  const auto add = [&](const std::string& id, const char* vendor, const char* of_class, const char* driver,
+                       const std::string& configuration) {
+    const fs::path at = sys.root() / "bus/pci/devices" / id;
+    MadeSys::write(at / "vendor", std::string(vendor) + "\n");
+    MadeSys::write(at / "class", std::string(of_class) + "\n");
+    MadeSys::write(at / "device", "0x2335\n");
+    MadeSys::write(at / "config", configuration);
+    if (*driver) fs::create_directory_symlink(sys.root() / "bus/pci/drivers" / driver, at / "driver");
+    return at;
+  };
+  const std::string alive("\xde\x10\x35\x23", 4), gone(64, '\xff');
+  add("0000:5e:00.0", "0x10de", "0x030200", "nvidia", alive);
+  add("0000:86:00.0", "0x10de", "0x068000", "nvidia-nvswitch", alive);
+  add("0000:b3:00.0", "0x10de", "0x030200", "nvidia", gone);
+  add("0000:c0:00.0", "0x10de", "0x030000", "", alive);
+  add("0000:c1:00.0", "0x1002", "0x030000", "amdgpu", alive);
+  MadeSys::write(add("0000:c2:00.0", "0x10de", "0x030200", "nvidia", alive) / "physfn/vendor", "0x10de\n");
+  const auto gpus = host::nvidia_gpus(sys.root());
+  REQUIRE(gpus.size() == 3);
+  CHECK(gpus[0].bus_id == "0000:5e:00.0");
+  CHECK(gpus[0].driver == "nvidia");
+  CHECK(gpus[0].device_id == "0x2335");
+  CHECK(gpus[0].answers);
+  CHECK(gpus[0].is_3d);
+  CHECK_FALSE(gpus[1].answers);
+  CHECK(gpus[2].driver.empty());
+  CHECK_FALSE(gpus[2].is_3d);
+  CHECK(host::is_off_the_bus("00000000:B3:00.0", sys.root()));  // as NVML writes it
+  CHECK_FALSE(host::is_off_the_bus("0000:5e:00.0", sys.root()));
+  CHECK_FALSE(host::is_off_the_bus("0000:99:00.0", sys.root()));
+  CHECK(host::nvidia_gpus(sys.root() / "nowhere").empty());
 }
 
 }  // namespace pci_test

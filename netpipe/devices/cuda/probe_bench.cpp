@@ -67,9 +67,19 @@ struct Row {
   unsigned cache_kib;
 };
 constexpr Row table[] = {
-    {70, {64, 32, 64, 128, not_measured}, 128}, {75, {64, 2, 64, 128, not_measured}, 96},
-    {80, {64, 32, 64, 256, 128}, 192},          {86, {128, 2, 64, 128, 128}, 128},
-    {89, {128, 2, 64, 128, 128}, 128},          {90, {128, 64, 64, 256, 256}, 256},
+    {70, {64, 32, 64, 128, not_measured}, 128},
+    {75, {64, 2, 64, 128, not_measured}, 96},
+    {80, {64, 32, 64, 256, 128}, 192},
+    {86, {128, 2, 64, 128, 128}, 128},
+    {89, {128, 2, 64, 128, 128}, 128},
+    {90, {128, 64, 64, 256, 256}, 256},
+    // Blackwell, as the CUDA C++ Best Practices Guide 13 has it; of 10.x it gives fp16 as 64 pairs and no bf16. 10.3
+    // has the FP64 units of a consumer chip: HGX B300's FP64 rate (NVIDIA Blackwell Architecture Technical Brief) over
+    // its multiprocessors and clock is 2.
+    {100, {128, 64, 64, 128, not_measured}, 256},
+    {103, {128, 2, 64, 128, not_measured}, 256},
+    {120, {128, 2, 64, 128, 128}, 128},
+    {121, {128, 2, 64, 128, 128}, 128},
 };
 
 // Of tensor cores, multiply-adds a cycle of dense matrices: the rates that NVIDIA's papers on the architectures give
@@ -172,7 +182,14 @@ Layout layout_of(int ordinal) {
   return layout;
 }
 
+bool has_reduced_fp64(std::string_view name) {
+  constexpr std::string_view h800 = "NVIDIA H800", h20 = "NVIDIA H20";
+  return name.starts_with(h800) || (name.starts_with(h20) && (name.size() == h20.size() || name[h20.size()] != '0'));
+}
+
 Limit arithmetic_limit(DataType type, int ordinal) {
+  if (type == DataType::fp64 && has_reduced_fp64(info_of(ordinal).name))
+    return {not_measured, "unknown: this model's fp64 is slower than its multiprocessors would allow"};
   return arithmetic_limit(type, capability_of(ordinal), count(cudaDevAttrMultiProcessorCount, ordinal),
                           clock_mhz(ordinal));
 }

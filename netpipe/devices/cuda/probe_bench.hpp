@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "netpipe/devices/cuda/check.hpp"
@@ -59,6 +60,9 @@ std::uint64_t unified_cache_bytes(int capability);
 // From the same guide's table "Throughput of Native Arithmetic Instructions", a packed pair of fp16 counted as two
 // elements; two operations a multiply-add; `clock_mhz` is the highest. NaN with a reason where a factor is not known.
 Limit arithmetic_limit(DataType, int capability, unsigned multiprocessors, double clock_mhz);
+
+// NVIDIA H800 and H20 give about 1 TFLOP/s of fp64 (their data sheets), whatever their multiprocessors are.
+bool has_reduced_fp64(std::string_view name);
 
 // The same of tensor cores and dense matrices, by NVIDIA's papers on the architectures.
 Limit tensor_limit(DataType, int capability, unsigned multiprocessors, double clock_mhz);
