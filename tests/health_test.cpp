@@ -436,7 +436,7 @@ TEST_CASE("a device that answered and then failed is broken, and that cause stan
   rules.expected = {{"gpus", "1"}};
   const auto all = health_of(made.trace(), rules);
   CHECK(verdict_of(all) == CheckVerdict::broken);
-  const HealthFinding device = *find(all, "device");
+  const HealthFinding device = *find(all, "device_lost");
   CHECK(device.health == Health::fail);
   CHECK(device.text.find("the device is lost, seen at call 40") != std::string::npos);
   CHECK(cause(device) == "lost");
@@ -450,13 +450,13 @@ TEST_CASE("what else says that a device is gone: NVML, and Xid 79 in the run") {
   Made nvml = Made().at(55);
   nvml.after = {{"unread_ecc", std::string("lost")}, {"unread_device", std::string("lost")}};
   CHECK(verdict_of(health_of(nvml.trace())) == CheckVerdict::broken);
-  CHECK(finding(nvml.trace(), "device").text == "the GPU is lost: NVML: lost");
+  CHECK(finding(nvml.trace(), "device_lost").text == "the GPU is lost: NVML: lost");
   CHECK(finding(nvml.trace(), "ecc_uncorrected").text == "uncorrected ECC errors: the GPU is lost");
   Made xid = Made().at(55);
   xid.before.emplace_back("xids", whole(0));
   xid.after = {{"xids", whole(1)}, {"xid_last", whole(79)}};
-  CHECK(finding(xid.trace(), "device").health == Health::fail);
-  CHECK_FALSE(find(health_of(Made().at(55).trace()), "device"));
+  CHECK(finding(xid.trace(), "device_lost").health == Health::fail);
+  CHECK_FALSE(find(health_of(Made().at(55).trace()), "device_lost"));
 }
 
 TEST_CASE("a series that another device spoiled says nothing against its own") {
@@ -465,9 +465,9 @@ TEST_CASE("a series that another device spoiled says nothing against its own") {
   trace.of<Transfers>()[0].error = "cuda:1 is lost (NVML: GPU is lost): copying";
   trace.of<Transfers>()[0].failure = Failure::lost;
   trace.of<Transfers>()[0].failed_device = "cuda:1";
-  CHECK_FALSE(find(health_of(trace), "device"));
+  CHECK_FALSE(find(health_of(trace), "device_lost"));
   trace.of<Transfers>()[0].failed_device = "cuda:0";
-  CHECK(find(health_of(trace), "device"));
+  CHECK(find(health_of(trace), "device_lost"));
 }
 
 TEST_CASE(
@@ -483,6 +483,13 @@ TEST_CASE(
   CHECK(verdict(Failure::context) == CheckVerdict::failed_to_run);
   CHECK(verdict(Failure::no_memory) == CheckVerdict::failed_to_run);
   CHECK(verdict(Failure::failed) == CheckVerdict::failed_to_run);
+  Made made = Made().at(55);
+  made.copies.error = "at 8 B: something";
+  for (const auto& [failure, name] :
+       {std::pair{Failure::context, "context"}, {Failure::no_memory, "no_memory"}, {Failure::failed, "errors"}}) {
+    made.copies.failure = failure;
+    CHECK(cause(finding(made.trace(), "errors")) == name);
+  }
 }
 
 TEST_CASE("why something was not read is said in NVML's word") {

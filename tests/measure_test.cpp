@@ -39,7 +39,7 @@ class Counting : public Channel, public DeviceTimer {
   void settle() override { ++settles; }
   std::optional<std::string> intact(bool went_back) override {
     log += went_back ? "intact both;" : "intact;";
-    return wrong.empty() ? std::nullopt : std::optional(wrong);
+    return wrong.empty() || ++checks > wrong_until ? std::nullopt : std::optional(wrong);
   }
   const Clock& clock() const override { return hands; }
   DeviceTimer* timer() override { return device ? this : nullptr; }
@@ -63,6 +63,7 @@ class Counting : public Channel, public DeviceTimer {
 
   Hands hands;
   std::uint64_t forwards = 0, backs = 0, settles = 0, fail_at = 0;
+  std::uint64_t checks = 0, wrong_until = UINT64_MAX;
   int voids = 0;
   bool device = false;
   std::string log, gate, wrong;
@@ -108,7 +109,7 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
   return real(thread, attributes, start, argument);
 }
 
-TEST_CASE("stream: repeats forward, settled once a trial, checked once a point") {
+TEST_CASE("stream: repeats forward, settled once a trial, checked after the first run and the last") {
   Rig rig({.pattern = Pattern::stream});
   Counting& ch = rig[0];
   const auto m = rig.run();
@@ -116,7 +117,7 @@ TEST_CASE("stream: repeats forward, settled once a trial, checked once a point")
   CHECK(ch.forwards == 1 + 2 * 4);  // one warm-up repeat
   CHECK(ch.backs == 0);
   CHECK(ch.settles == 3);
-  CHECK(ch.log == "prepare 64;intact;");
+  CHECK(ch.log == "prepare 64;intact;intact;");
   REQUIRE(m->samples.size() == 2);
   CHECK(m->samples[0].repeats == 4);
   CHECK(m->samples[0].host_us == doctest::Approx(4000));
@@ -132,7 +133,7 @@ TEST_CASE("pingpong: there and back, and what came back is checked too") {
   Rig rig({.pattern = Pattern::pingpong});
   const auto m = rig.run();
   CHECK(rig[0].forwards == rig[0].backs);
-  CHECK(rig[0].log == "prepare 64;intact both;");
+  CHECK(rig[0].log == "prepare 64;intact both;intact both;");
   CHECK(m->samples[0].host_us == doctest::Approx(8000));
   CHECK(m->visit.work == 128);  // a repeat goes there and back
 }
@@ -238,7 +239,7 @@ TEST_CASE("a lane that is only a load copies as long as the others, is checked, 
     CHECK(rig[0].forwards == (timing == Timing::host ? 1 + 3 * 4 : (1 + 1) + 3 * (2 + 1)));  // with tails behind a gate
     CHECK(rig[1].forwards >= 4);  // at least once in every trial
     CHECK(rig[1].gate.empty());
-    CHECK(rig[1].log == "prepare 64;intact;");
+    CHECK(rig[1].log == "prepare 64;intact;intact;");
     rig[1].wrong = "byte 1";
     const auto spoiled = rig.run(1);
     CHECK(spoiled->mismatch == "byte 1");
@@ -288,6 +289,16 @@ TEST_CASE("a wrong payload is kept with its samples and said") {
   const auto m = rig.run();
   CHECK(m->mismatch == rig[0].wrong);
   CHECK(m->samples.back().intact == 0);
+}
+
+TEST_CASE("what was wrong after the first run only is kept as well") {
+  Rig rig({});
+  rig[0].wrong = "byte 3 of 64 is 0x00, expected 0xa3";
+  rig[0].wrong_until = 1;
+  const auto m = rig.run();
+  CHECK(m->mismatch == "in the first run, byte 3 of 64 is 0x00, expected 0xa3");
+  CHECK(m->samples.front().intact == 0);
+  CHECK(m->samples.back().intact == 1);
 }
 
 TEST_CASE("an interruption is honoured between trials and gives no half point") {

@@ -116,7 +116,7 @@ void add_missing(CheckOf& check, const std::vector<DeviceInfo>& gpus, const Plan
     finding.text = "nothing could be measured" + (why.empty() ? "" : ": " + why);
     const auto failure = named<Failure>(text_fact(gpu.facts, "failure"));
     if (failure == Failure::lost || failure == Failure::defect) {
-      finding.metric = "device";
+      finding.metric = failure == Failure::lost ? "device_lost" : "device_defect";
       finding.if_failed = CheckVerdict::broken;
       finding.explanations.push_back({std::string(name(*failure)), "the GPU fell off the bus or stopped answering",
                                       finding.text, "drain the node and power it off and on; look at dmesg"});

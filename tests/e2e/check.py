@@ -161,7 +161,7 @@ def failures(at):
         check((done.code, found["verdict"]) == (6, "broken") and causes(found) == {"lost"},
               f"lost at call {call}: {done.code} {found['verdict']} {causes(found)}")
         first = bad(found)[0]
-        check(first["metric"] == "device" and "the device is lost, seen at call" in first["text"],
+        check(first["metric"] == "device_lost" and "the device is lost, seen at call" in first["text"],
               f"lost at call {call}: {first['metric']} {first['text']}")
         done, found = judged("--level", 1, "--device", f"sim:{lost}", "--expect", "gpus=1")
         check(done.code == 6 and any("0 GPUs, expected 1; 1 more lost" in f["text"] for f in bad(found)),

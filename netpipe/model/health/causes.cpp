@@ -48,7 +48,7 @@ Maybe lost_device(const Findings& findings) {
                        "drain the node and power it off and on; look at dmesg (Xid 79, AER), seating, riser and power "
                        "cables; replace the GPU if it happens again"};
   }
-  return if_bad(findings, "device", "defect", "the GPU reported an error of its memory or links to CUDA",
+  return if_bad(findings, "device_defect", "defect", "the GPU reported an error of its memory or links to CUDA",
                 "drain the node and reset the GPU; look at dmesg for its Xid; replace the GPU if it happens again");
 }
 
@@ -168,6 +168,14 @@ Maybe wrong_results(const Findings& findings) {
 }
 
 Maybe errors(const Findings& findings) {
+  const DeviceRecord& of = findings.of;
+  if (of.has_failure(Failure::context))
+    return if_bad(findings, "errors", "context",
+                  "a kernel faulted, and the process's context on the GPU is dead: what came after it failed, too",
+                  "run it again; if it comes again, look at dmesg for the Xid, test the GPU's memory, and report it");
+  if (of.has_failure(Failure::no_memory))
+    return if_bad(findings, "errors", "no_memory", "the GPU or the host has not enough free memory",
+                  "look at nvidia-smi and free for who holds it, and measure again when it is free");
   return if_bad(findings, "errors", "errors", "the device or its driver refused or failed",
                 "look at the message, and at dmesg");
 }

@@ -11,8 +11,6 @@ std::optional<HealthFinding> judge_census(const Trace& trace) {
                     unknown = text_fact(census, "gpus_unknown");
   HealthFinding finding;
   finding.metric = "gpus_on_bus";
-  finding.value = gpus;
-  finding.unit = "GPUs";
   finding.if_failed = CheckVerdict::broken;
   if (!lost.empty()) {
     finding.health = Health::fail;

@@ -27,7 +27,7 @@ constexpr Own own_causes_of[] = {{"pcie_link", degraded_link},     {"throttle", 
                                  {"sms", missing_multiprocessors}, {"mig", partitioned},
                                  {"numa", far_processors},         {"pcie_replays", link_errors},
                                  {"results", wrong_results},       {"errors", errors},
-                                 {"device", lost_device}};
+                                 {"device_lost", lost_device},     {"device_defect", lost_device}};
 
 // Where nothing else in the trace says why; and of findings with a cause of their own kind.
 struct Last {

@@ -38,6 +38,15 @@ struct DeviceRecord {
   // permission)", "NVML error 999 (Unknown Error)".
   std::string why_unread(std::string_view group) const;
 
+  // Whether a series of it failed so.
+  bool has_failure(Failure kind) const {
+    const auto any = [&](const auto& series) {
+      for (const auto* one : series)
+        if (one->failure == kind) return true;
+      return false;
+    };
+    return any(transfers) || any(probes) || any(jobs) || any(calls) || any(partitions);
+  }
   // Calls visit(VisitInfo, bool is_copy) for each visit to one of its points.
   template <class Visit> void each_visit(Visit visit) const {
     const auto all = [&](const auto& series, bool is_copy) {

@@ -74,9 +74,10 @@ std::string first_and_more(const std::vector<std::string>& all) {
 void judge_device(Findings& findings) {
   const DeviceRecord& of = findings.of;
   if (const auto loss = loss_of(of)) {
-    findings.defect("device", Health::fail, "the GPU is lost: " + *loss);
+    findings.defect("device_lost", Health::fail, "the GPU is lost: " + *loss);
   } else if (!of.defects.empty()) {
-    findings.defect("device", Health::fail, "the GPU reported a defect of its own: " + first_and_more(of.defects));
+    findings.defect("device_defect", Health::fail,
+                    "the GPU reported a defect of its own: " + first_and_more(of.defects));
   }
 }
 
