@@ -102,6 +102,20 @@ TEST_CASE("a sample without its visit leaves those fields empty, for every kind"
   }
 }
 
+TEST_CASE("a summary names the case as the screen does, without its device") {
+  Trace trace;
+  trace.of<Transfers>().push_back(sweep_of(Pattern::stream));
+  add_point(trace.of<Transfers>()[0], 1024, {1});
+  trace.of<Probes>() = {probe_sweep()};
+  add_point(trace.of<Probes>()[0], {.blocks = 2, .threads = 64}, 500, {4});
+  CHECK(rows(csv(trace, {"transfers", CsvRows::summary})).at(0).at("case_name") == "H2D pinned, blocking");
+  CHECK(rows(csv(trace, {"probes", CsvRows::summary})).at(0).at("case_name") == "compute fma fp32");
+  trace.of<Transfers>()[0].question.module = "cuMemcpy";
+  trace.of<Transfers>()[0].question.pattern = Pattern::flag;
+  CHECK(rows(csv(trace, {"transfers", CsvRows::summary})).at(0).at("case_name") ==
+        "cuMemcpy: H2D pinned, blocking, flag");
+}
+
 TEST_CASE("each of comma, quote and line end alone is quoted; nothing else is") {
   for (const auto& [name, quoted] : {std::pair{"a,b", "\"a,b\""},
                                      {"a\"b", "\"a\"\"b\""},

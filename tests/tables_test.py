@@ -81,6 +81,45 @@ def is_the_programs_table(trace):
             check(numbers or name in ("device_name", "host") or not told or not all(map(numeric, told)), f"{what}: {name} is no number")
 
 
+def names_distinguish_cases(trace):
+    """A table by case_name, lane and axes never mixes unlike cases of a device."""
+    for kind in tables.KINDS:
+        table = getattr(npgpu.load(trace), kind)
+        if len(table):
+            key = ["case_name", "lane", *(name for name in ("device", "source", "target") if name in table)]
+            series = table.groupby(key).series.nunique()
+            check(series.max() == 1, f"{os.path.basename(trace)} {kind}: one name, several series: {series[series > 1]}")
+
+
+def runs_of_a_merged_file(folder):
+    """job.h5 is all of its runs, job.h5:1 the second one, and of a trace :0 is the only one, as in every command."""
+    parts = [os.path.join(HERE, "..", "data", "traces", f"h200_run_{x}.h5") for x in "ab"]
+    merged = os.path.join(folder, "job.h5")
+    ran = subprocess.run([PROGRAM, "merge", merged, *parts], capture_output=True, text=True)
+    check(ran.returncode == 0, ran.stderr)
+    every, second, alone = npgpu.load(merged), npgpu.load(merged + ":1"), npgpu.load(parts[1])
+    for name in ("transfers", "calls", "parameters"):
+        check(getattr(second, name).equals(getattr(alone, name)), f"{name} of the second run")
+    # A merged run has one fact more: the file that it was in.
+    check(len(second.facts) == len(alone.facts) + 1 and "merged_from" in set(second.facts.fact), "facts of the second run")
+    check(second.samples("calls").equals(alone.samples("calls")), "samples of the second run")
+    check(len(every.calls) == sum(len(npgpu.load(part).calls) for part in parts) and every.facts.run_uuid.nunique() == 2, "all runs")
+    check(npgpu.load(parts[0] + ":0").calls.equals(npgpu.load(parts[0]).calls), "the only run of a trace")
+    check("and no run 2" in refusal(lambda: npgpu.load(merged + ":2").facts), "a run that is not there")
+    check("and no run 1" in refusal(lambda: npgpu.load(parts[0] + ":1").facts), "a trace has one run")
+    odd = os.path.join(folder, "odd.h5:7")  # a file of that very name comes first
+    shutil.copy(parts[0], odd)
+    check(len(npgpu.load(odd).facts) == len(npgpu.load(parts[0]).facts), "a file whose name ends as a run's")
+    try:
+        from npgpu.plots import loader, rate, samples
+    except ImportError as missing:
+        return print(f"skipped: figures of a run: {missing}")
+    for figure in (rate, samples):
+        figure.draw(merged + ":1", case="transfers:0")
+    check([s.trace.name for s in loader.load(merged, "transfers", "transfers:0")] == ["job:0", "job:1"], "a figure of all runs")
+    check("name one of" in refusal(lambda: loader.Trace(merged)), "where one trace is asked for")
+
+
 def samples_are_the_traces(trace):
     loaded = npgpu.load(trace)
     for kind in ("transfers", "probes", "jobs", "calls"):
@@ -211,6 +250,8 @@ def parquet(folder, loaded):
 with tempfile.TemporaryDirectory(prefix="npgpu-tables-") as scratch:
     for one in TRACES:
         is_the_programs_table(one)
+        names_distinguish_cases(one)
+    runs_of_a_merged_file(scratch)
     facts_and_parameters(os.path.join(HERE, "..", "data", "traces", "h200_rounds.h5"))
     samples_are_the_traces(os.path.join(HERE, "..", "data", "traces", "h200_run_c.h5"))
     refusals(scratch)

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "netpipe/report/case_name.hpp"
 #include "netpipe/report/csv_rows.hpp"
 #include "netpipe/report/point_figures.hpp"
 
@@ -51,6 +52,7 @@ template <class K> void summary_of(std::ostream& out, const Trace& trace) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     Row front;
     front.add(trace.root.run_uuid, trace.root.hostname, trace.root.start_time_utc, K::name, i)
+        .add(case_name(all[i].question))
         .add_fields(all[i].question)
         .add(all[i].device_uuid, all[i].device_name, all[i].simulated);
     for (const PointResult<K>& r : results_of(all[i])) {
@@ -73,7 +75,7 @@ template <class K> void summary_of(std::ostream& out, const Trace& trace) {
 
 template <class K> void summary(std::ostream& out, std::span<const Trace> runs) {
   Row()
-      .add("run_uuid", "host", "date", "kind", "series")
+      .add("run_uuid", "host", "date", "kind", "series", "case_name")
       .add_names<typename K::Case>()
       .add("device_uuid", "device_name", "simulated")
       .template add_names<typename K::Axes>()

@@ -1,31 +1,31 @@
 """Traces as data frames: one a kind of measurement, one of facts, one of derived parameters."""
 import concurrent.futures
-import contextlib
 import functools
 import glob
 import io
 import json
 import os
 
-import h5py
+import h5py  # noqa: F401  # whoever asks for tables is told here that it is missing
 import numpy as np
 import pandas as pd
 
 from npgpu import program
 from npgpu.columns import COUNTS, FACTS, MEASURES, PARAMETERS
 from npgpu.program import BadTrace
+from npgpu.runs import address, open_run, runs_of
 
 KINDS = ("transfers", "probes", "jobs", "calls", "partitions")
 
 
 def files_of(traces):
-    """The files that a path, a folder, a pattern, or a list of these name, in order of their names."""
+    """The files that a path, a folder, a pattern, or a list of these name, in order of their names; job.h5:3 as it is."""
     found = []
     for one in [traces] if isinstance(traces, (str, os.PathLike)) else traces:
         one = os.fspath(one)
         if os.path.isdir(one):
             one = os.path.join(glob.escape(one), "*.h5")
-        elif os.path.exists(one):
+        elif os.path.exists(address(one)[0]):
             found.append(one)
             continue
         names = sorted(glob.glob(one, recursive=True))
@@ -35,20 +35,8 @@ def files_of(traces):
     return list(dict.fromkeys(found))
 
 
-@contextlib.contextmanager
-def open_trace(path):
-    """The trace, to be read with h5py; BadTrace if it is none, or a damaged one."""
-    try:
-        with h5py.File(path, "r") as file:
-            if file.attrs.get("schema_name") != "npgpu-trace" or not str(file.attrs["schema_version"]).startswith("3."):
-                raise BadTrace(f"{path}: is no npgpu trace of version 3")
-            yield file
-    except (OSError, KeyError, ValueError, RuntimeError) as error:
-        raise BadTrace(f"{path}: cannot be read: {error}") from None
-
-
 def kinds_of(path):
-    with open_trace(path) as file:
+    with open_run(path) as file:
         return [kind for kind in KINDS if any(len(series["visits"]) for series in file.get(kind, {}).values())]
 
 
@@ -87,7 +75,7 @@ def run_of(file):
 def facts(path):
     """A row a fact: those of the run itself and of /provenance. A number is in `number`, and in `text` as all are."""
     rows = []
-    with open_trace(path) as file:
+    with open_run(path) as file:
         run = run_of(file)
 
         def add(place, attributes):
@@ -103,7 +91,7 @@ def facts(path):
 
 def parameters(path):
     """A row a parameter of a device, by `npgpu derive`; none of a trace without probes."""
-    with open_trace(path) as file:
+    with open_run(path) as file:
         run = run_of(file)
         if not len(file.get("probes", {})):
             return pd.DataFrame()
@@ -133,7 +121,7 @@ def words_of(group, column):
 def samples(path, kind):
     """A row a trial, as it was measured: the series' case and axes, the visit, the sample."""
     tables = []
-    with open_trace(path) as file:
+    with open_run(path) as file:
         run = run_of(file)
         for number, (_, series) in enumerate(sorted(file.get(kind, {}).items())):
             visits, trials = (pd.DataFrame(series[name][()]) for name in ("visits", "samples"))
@@ -150,7 +138,8 @@ def samples(path, kind):
 
 
 class Tables:
-    """Data frames of one trace or of many. Each is made when it is first asked for.
+    """Data frames of one trace or of many. Each is made when it is first asked for. A merged file is all of its runs, which
+    the column `run_uuid` distinguishes; job.h5:3 is one of them.
 
     transfers probes jobs calls partitions
                  a row a point (and lane), as data/TABLES.md describes it; empty where no trace has any
@@ -170,7 +159,9 @@ class Tables:
     def each(self, make, columns=()):
         """`make` of each file, several at a time: most of the time is the program's."""
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            return below(list(pool.map(make, self.files)), columns)
+            return below(list(pool.map(make, self.runs)), columns)
+
+    runs = functools.cached_property(lambda self: [run for path in self.files for run in runs_of(path)])
 
     def of_kind(self, kind):
         return self.each(lambda path: summary(path, kind) if kind in kinds_of(path) else pd.DataFrame())
@@ -180,13 +171,13 @@ class Tables:
     jobs = functools.cached_property(lambda self: self.of_kind("jobs"))
     calls = functools.cached_property(lambda self: self.of_kind("calls"))
     partitions = functools.cached_property(lambda self: self.of_kind("partitions"))
-    facts = functools.cached_property(lambda self: below([facts(path) for path in self.files], FACTS))
+    facts = functools.cached_property(lambda self: below([facts(path) for path in self.runs], FACTS))
     parameters = functools.cached_property(lambda self: self.each(parameters, PARAMETERS))
 
     def samples(self, kind):
         if kind not in KINDS:
             raise BadTrace(f"samples: '{kind}' is none of {', '.join(KINDS)}")
-        return below([samples(path, kind) for path in self.files])
+        return below([samples(path, kind) for path in self.runs])
 
     def frames(self):
         """{name: data frame} of all tables that have a row, without samples."""

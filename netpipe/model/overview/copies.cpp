@@ -68,8 +68,9 @@ std::string upper(std::string_view word) {
   return text;
 }
 
-// "H2D pinned, async", "both ways pinned, async", "D2D async, cold", "memcpy cold", "mpi: host@0 to host@1, staged".
-std::string name_of(const TransferCase& c) {
+}  // namespace
+
+std::string copy_name(const TransferCase& c) {
   const bool host = c.direction == Direction::h2h;
   std::string what = upper(name(c.direction));
   if (host) what = c.module;
@@ -95,10 +96,12 @@ std::string name_of(const TransferCase& c) {
   return fmt::format("{}", fmt::join(parts, host ? " " : ", "));
 }
 
+namespace {
+
 CopyCurve copy_curve(const TransferSeries& series) {
   CopyCurve curve;
   curve.question = series.question;
-  curve.name = name_of(series.question);
+  curve.name = copy_name(series.question);
   curve.limit = series.limit;
   curve.points = summarize_sum(series);
   if (curve.points.empty()) curve.points = summarize(series);

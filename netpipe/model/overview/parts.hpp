@@ -33,6 +33,8 @@ template <class K> PointCounts counts_of(const Series<K>& series) {
   return counts;
 }
 
+// "H2D pinned, async", "both ways pinned, async", "D2D, async, cold", "memcpy cold", "host@0 to host@1, staged".
+std::string copy_name(const TransferCase&);
 // In order of what they tell: both directions, both at once, blocking, pageable, within the device; then the variants.
 std::vector<CopyCurve> copy_curves(const Trace&, const OfDevice&);
 // Bandwidth and computing power of its probes: the corner All-All, as report has it.

@@ -9,6 +9,7 @@ import numpy as np
 
 from npgpu import program
 from npgpu.program import BadTrace
+from npgpu.runs import address, open_run
 
 REPORT, VERSION = "npgpu-report", 3
 # Throttle reasons that take clocks away; the rest are choices. As the program has them.
@@ -39,7 +40,15 @@ def report_as_of(path, changed):
 
 def report(path):
     """What the program says of a trace, as JSON; asked once for several figures of it."""
-    return report_as_of(path, os.stat(path).st_mtime_ns)
+    return report_as_of(path, os.stat(address(path)[0]).st_mtime_ns)
+
+
+def runs_of(path):
+    """The runs that a path means: of a merged file each, as job.h5:3, else the path itself."""
+    listed = report(path) if is_trace(path) else b""
+    if b'"npgpu-runs"' not in listed[:200]:
+        return [path]
+    return [f"{path}:{run['number']}" for run in json.loads(listed)["runs"]]
 
 
 def is_trace(path):
@@ -47,7 +56,7 @@ def is_trace(path):
     if path == "-":
         return False
     try:
-        with open(path, "rb") as file:
+        with open(address(path)[0], "rb") as file:
             return file.read(4) == b"\x89HDF"
     except FileNotFoundError:
         raise BadTrace(f"{path}: there is no such file") from None
@@ -145,6 +154,9 @@ class Trace:
         self.name = name or str(path)
         command = "npgpu report TRACE --json"
         self.holds_samples = is_trace(path)
+        runs = runs_of(path)
+        if len(runs) > 1:
+            raise BadTrace(f"{path}: holds {len(runs)} runs: name one of {runs[0]} to {runs[-1]}")
         where, document = read_json(path, command, report(path) if self.holds_samples else None)
         check_document(where, document, REPORT, VERSION, command)
         try:
@@ -200,13 +212,13 @@ def first(trace):
 def load(trace, kind, cases=None):
     """The chosen series of a kind of one file or several; `cases`: "transfers:0,3", or a list of such. Traces are named by
     their file names, by whole paths where these are equal."""
-    paths = paths_of(trace)
+    paths = [run for path in paths_of(trace) for run in runs_of(path)]
     cases = [cases] if isinstance(cases, str) else cases
     try:
         cases = cases and [case_of(c) if isinstance(c, str) else c for c in cases]
     except argparse.ArgumentTypeError as error:
         raise BadTrace(f"case: {error}") from None
-    names = [os.path.basename(str(p)).removesuffix(".h5").removesuffix(".json") for p in paths]
+    names = [os.path.basename(str(p)).replace(".h5:", ":").removesuffix(".h5").removesuffix(".json") for p in paths]
     if len(set(names)) < len(names):
         names = [str(p) for p in paths]
     return [s for p, n in zip(paths, names) for s in Trace(p, n).choose(kind, cases)]
@@ -258,15 +270,10 @@ def samples_of(curve):
     if not series.trace.holds_samples:
         raise BadTrace(f"{series.trace.path}: is a report, which holds no samples; name the trace itself")
     try:
-        import h5py
+        with open_run(series.trace.path) as run:
+            points = points_of(run[series.kind][sorted(run[series.kind])[series.index]])
     except ImportError:
         raise BadTrace("samples are read with h5py (Debian: python3-h5py; or pip install h5py)") from None
-    try:
-        with h5py.File(series.trace.path, "r") as file:
-            group = file[series.kind][sorted(file[series.kind])[series.index]]
-            points = points_of(group)
-    except (OSError, KeyError, ValueError, RuntimeError) as error:
-        raise BadTrace(f"{series.trace.path}: cannot be read: {error}") from None
     column = "host_us" if series.case["timing"] == "host" else "device_us"
     legs = 2 if series.case["pattern"] in ("pingpong", "flag") else 1
     found = {}
