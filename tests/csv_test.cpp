@@ -22,7 +22,7 @@ std::string csv(const Trace& trace, const CsvTable& table = {}) {
   return out.str();
 }
 
-// The rows of a table without quotes, by the names of their columns.
+// The rows of a table whose quoted fields hold commas only, by the names of their columns.
 std::vector<std::map<std::string, std::string>> rows(const std::string& table) {
   std::istringstream lines(table);
   std::vector<std::string> names;
@@ -30,7 +30,10 @@ std::vector<std::map<std::string, std::string>> rows(const std::string& table) {
   for (std::string line; std::getline(lines, line);) {
     std::istringstream cells(line + ',');
     std::vector<std::string> row;
-    for (std::string cell; std::getline(cells, cell, ',');) row.push_back(cell);
+    for (std::string cell, more; std::getline(cells, cell, ',');) {
+      while (cell.starts_with('"') && !cell.ends_with('"') && std::getline(cells, more, ',')) cell += ',' + more;
+      row.push_back(cell.starts_with('"') ? cell.substr(1, cell.size() - 2) : cell);
+    }
     if (names.empty()) {
       names = row;
       continue;
