@@ -64,6 +64,8 @@ def options():
 
 def packages():
     needed = set(re.search(r'build_packages="([^"]+)"', text_of("bootstrap"))[1].split())
+    # README's cmake --install works after its first command, too, which builds these only.
+    check(re.findall(r'targets="([^"]+)"', text_of("bootstrap")) == ["npgpu npgpu_library"], "bootstrap builds what is installed")
     for name in ("containers/Dockerfile", "containers/npgpu.def"):
         named = set(re.search(r"--no-install-recommends((?:[^\n\\]|\\\n)+)", text_of(f"contrib/{name}"))[1].split())
         check(needed <= named, f"contrib/{name} lacks {', '.join(sorted(needed - named))}")
