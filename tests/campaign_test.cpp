@@ -431,6 +431,30 @@ TEST_CASE("the guess of the time stays between a point's least trials and its bu
   CHECK(guess(Batch<Jobs>{&backend, host, batch.steps, {}}, batch.steps[0], how).count() < 0.01);
 }
 
+TEST_CASE("converged is what has its published interval within the tolerance, and visits go where they narrow it") {
+  Repetition how{.is_classic = false, .classic = {}, .adaptive = {}, .rounds = 6};
+  const ByVisit steady{{5}, {5.001}, {4.999}, {5}, {5}, {5}}, wide{{5}, {5.3}, {4.7}, {5.1}, {4.9}, {5}};
+  const DriftByTime none{}, much{{0.02, 0.02, 0.02, 0.02}}, more{{0.1, 0.1, 0.1, 0.1}};
+  CHECK(how.standing(Stop::not_converged, steady, none).stop == Stop::converged);
+  // Half a width of 3.9 %, that every visit of the class shares.
+  const auto shared = how.standing(Stop::converged, steady, much);
+  CHECK(shared.stop == Stop::not_converged);
+  CHECK_FALSE(shared.visits_narrow_it);
+  const auto own = how.standing(Stop::converged, wide, much);
+  CHECK(own.stop == Stop::not_converged);
+  CHECK_FALSE(own.visits_narrow_it);
+  CHECK(how.standing(Stop::converged, wide, none).visits_narrow_it);
+  CHECK_FALSE(how.standing(Stop::converged, wide, more).visits_narrow_it);
+  CHECK(how.standing(Stop::converged, {{5}, {5}}, none).stop == Stop::not_converged);  // too few visits
+  // Every round is visited; beyond them only what is not converged and becomes narrower.
+  CHECK(how.wants_visit(5, {Stop::converged, false}, Seconds{0}));
+  CHECK(how.wants_visit(6, {Stop::not_converged, true}, Seconds{0}));
+  CHECK_FALSE(how.wants_visit(6, {Stop::not_converged, false}, Seconds{0}));
+  CHECK_FALSE(how.wants_visit(6, {Stop::converged, true}, Seconds{0}));
+  how.rounds = 1;
+  CHECK(how.standing(Stop::trials, wide, more).stop == Stop::trials);
+}
+
 TEST_CASE("each round but the first finds its devices begun anew") {
   const ScratchFolder folder;
   std::vector<std::string> anew;

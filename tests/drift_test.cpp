@@ -44,6 +44,7 @@ TEST_CASE("the largest drift keeps its sign") {
 TEST_CASE("drift is what the points of a round share, and by how long they take") {
   const auto trace_of = [](int points, double shared, double own) {
     TransferSeries sweep = sweep_of(Pattern::stream, Timing::gated);
+    sweep.simulated = true;  // nothing differs from run to run
     for (int round = 0; round < 6; ++round)
       for (int i = 0; i < points; ++i) {
         const double up = round % 2 ? 1 : -1, own_up = (round + i) % 2 ? 1 : -1;
@@ -63,6 +64,45 @@ TEST_CASE("drift is what the points of a round share, and by how long they take"
   CHECK(drift.at(50) == 0);                                            // no points
   CHECK(trace_of(40, 0, 0.02).of<Transfers>()[0].drift.at(500) == 0);  // every point for itself
   CHECK(trace_of(9, 0.02, 0.02).of<Transfers>()[0].drift.at(5) == 0);  // too few to tell
+}
+
+TEST_CASE("what differs from run to run is in the drift of every series that was measured") {
+  Trace trace = run_of({1, 1, 1, 1, 1, 1});
+  set_drifts(trace);
+  CHECK(trace.of<Transfers>()[0].drift.at(5) == run_to_run(TimeClass::device_copies).at(5));
+  CHECK(trace.of<Transfers>()[0].drift.at(5000) < 0.002);
+  trace.of<Transfers>()[0].simulated = true;
+  set_drifts(trace);
+  CHECK(trace.of<Transfers>()[0].drift.at(5) == 0);
+  const DriftByTime both = with_run_to_run({{0.003, 0, 0, 0}}, TimeClass::device_copies);
+  CHECK(both.at(5) == doctest::Approx(std::hypot(0.003, run_to_run(TimeClass::device_copies).at(5))));
+}
+
+TEST_CASE("unsteady is what is wider than 5 %, and three times as wide as usual in its class") {
+  // Eleven points of +-2 % and one of +-9 %: half widths of 6 visits, five fourteenths of a step inwards.
+  const auto trace_of = [](double usual, double one) {
+    TransferSeries sweep = sweep_of(Pattern::stream, Timing::gated);
+    sweep.simulated = true;
+    for (int i = 0; i < 12; ++i) {
+      const double step = (i < 11 ? usual : one) / 2.5;
+      for (const double at : {-2.5, -1.5, -0.5, 0.5, 1.5, 2.5})
+        add_point(sweep, static_cast<std::uint64_t>(1000 + i), {5000 * (1 + (i % 2 ? at : -at) * step)});
+    }
+    Trace trace;
+    trace.of<Transfers>() = {sweep};
+    set_drifts(trace);
+    return trace;
+  };
+  const auto unsteady = [&](double usual, double one) {
+    int count = 0;
+    for (const PointSummary& s : summarize(trace_of(usual, one).of<Transfers>()[0])) count += s.unsteady;
+    return count;
+  };
+  CHECK(unsteady(0.02, 0.09) == 1);
+  CHECK(unsteady(0.005, 0.04) == 0);  // less than 5 %
+  CHECK(unsteady(0.04, 0.09) == 0);   // not three times as wide
+  CHECK(trace_of(0.02, 0.09).of<Transfers>()[0].unsteady_above > 0.05);
+  CHECK(trace_of(0.001, 0.001).of<Transfers>()[0].unsteady_above == 0.05);
 }
 
 TEST_CASE("with drift the interval of a short run holds what many runs give, as often as it says") {

@@ -21,25 +21,69 @@ TEST_CASE("median: the one in the middle, or the mean of the two") {
 TEST_CASE("fewer than six values carry no 95 % interval") {
   CHECK_FALSE(median_interval(Values{}));
   CHECK_FALSE(median_interval(Values{1, 2, 3, 4, 5}));
-  // 1 - 2 * (1/2)^6 = 0.969: the whole range.
-  const auto six = median_interval(Values{6, 5, 4, 3, 2, 1});
-  REQUIRE(six);
-  CHECK(six->low == 1);
-  CHECK(six->high == 6);
 }
 
-TEST_CASE("ranks of the interval, from the binomial by hand") {
-  // n = 8: P(B <= 1) = 9/256 = 0.035 > 0.025, so the whole range; n = 9: 10/512 = 0.0195, so ranks 2 and 8.
-  Values v{1, 2, 3, 4, 5, 6, 7, 8};
-  CHECK(median_interval(v)->low == 1);
-  v.push_back(9);
-  CHECK(median_interval(v)->low == 2);
-  CHECK(median_interval(v)->high == 8);
-  // n = 20: P(B <= 5) = 0.0207, P(B <= 6) = 0.0577: ranks 6 and 15.
+TEST_CASE("the interval lies between two pairs of order statistics, by hand") {
+  // n = 6: the least and the greatest cover 31/32, the second pair 25/32. 0.95 is a tenth of the way, and the ends move
+  // inwards by 5 * 0.1 / (1 + 4 * 0.1) = 5/14 of a step.
+  const auto six = median_interval(Values{6, 5, 4, 3, 2, 1});
+  REQUIRE(six);
+  CHECK(six->low == doctest::Approx(1 + 5.0 / 14));
+  CHECK(six->high == doctest::Approx(6 - 5.0 / 14));
+  // n = 8: 127/128 and 119/128, 0.675 of the way: 7 * 0.675 / (1 + 6 * 0.675) = 4.725 / 5.05.
+  Values v{10, 20, 30, 40, 50, 60, 70, 80};
+  CHECK(median_interval(v)->low == doctest::Approx(10 + 10 * 4.725 / 5.05));
+  CHECK(median_interval(v)->high == doctest::Approx(80 - 10 * 4.725 / 5.05));
+  // n = 9: 492/512 of ranks 2 and 8, 420/512 of 3 and 7: 5.6/72 of the way, 7 * (5.6/72) / (2 + 5 * (5.6/72)).
+  v.push_back(90);
+  CHECK(median_interval(v)->low == doctest::Approx(20 + 10 * (39.2 / 172)));
+  CHECK(median_interval(v)->high == doctest::Approx(80 - 10 * (39.2 / 172)));
+  // n = 20: ranks 6 and 7 from either end. Many values: as the normal distribution says, 500 -+ 1.96 * 15.8.
   Values w;
   for (int i = 1; i <= 20; ++i) w.push_back(i);
-  CHECK(median_interval(w)->low == 6);
-  CHECK(median_interval(w)->high == 15);
+  CHECK(median_interval(w)->low > 6);
+  CHECK(median_interval(w)->low < 7);
+  w.clear();
+  for (int i = 1; i <= 1000; ++i) w.push_back(i);
+  CHECK(median_interval(w)->low == doctest::Approx(500.5 - 1.96 * std::sqrt(250)).epsilon(0.002));
+  // Another level: with two values the whole range covers one half, and nothing is between.
+  CHECK(median_interval(Values{1, 2}, 0.5)->low == 1);
+  CHECK(median_interval(Values{1, 2}, 0.5)->high == 2);
+}
+
+namespace {
+
+// Of so many sets of `n` values: the share whose interval holds 0, the median that they are drawn about.
+template <class Draw> double share_covered(std::size_t n, Draw draw) {
+  constexpr int sets = 20'000;
+  int covered = 0;
+  for (int set = 0; set < sets; ++set) {
+    Values v(n);
+    for (double& x : v) x = draw();
+    const auto i = median_interval(v);
+    covered += i->low <= 0 && 0 <= i->high;
+  }
+  return static_cast<double>(covered) / sets;
+}
+
+}  // namespace
+
+TEST_CASE("95 % means 94 to 96 %, whatever the values are like") {
+  std::mt19937_64 random(20261125);
+  const auto uniform = [&] { return (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53; };
+  const auto normal = [&] { return std::sqrt(-2 * std::log(uniform())) * std::cos(2 * 3.14159265358979 * uniform()); };
+  const auto lognormal = [&] { return std::expm1(0.5 * normal()); };
+  const auto laplace = [&] {
+    const double u = uniform() - 0.5;
+    return std::copysign(std::log1p(-2 * std::abs(u)), u);
+  };
+  for (const std::size_t n : {6, 7, 8, 9, 12}) {
+    CAPTURE(n);
+    for (const double share : {share_covered(n, normal), share_covered(n, lognormal), share_covered(n, laplace)}) {
+      CHECK(share >= 0.94);
+      CHECK(share <= 0.96);
+    }
+  }
 }
 
 TEST_CASE("the interval covers the true median as often as it says") {
@@ -100,15 +144,15 @@ TEST_CASE("what an estimate over visits rests on") {
 
   const Estimate burst = median_over_visits({{}, {6, 5, 4, 3, 2, 1}}, "us");
   CHECK(burst.value == 3.5);
-  CHECK(burst.low == 1);
-  CHECK(burst.high == 6);
+  CHECK(burst.low == doctest::Approx(1 + 5.0 / 14));
+  CHECK(burst.high == doctest::Approx(6 - 5.0 / 14));
   CHECK(burst.method.find("one visit") != std::string::npos);
 
   // A visit counts once, however many trials it has.
   const Estimate six = median_over_visits({{1}, {2, 2, 2, 2}, {3}, {4}, {5}, {6, 6}}, "us");
   CHECK(six.value == 3.5);
-  CHECK(six.low == 1);
-  CHECK(six.high == 6);
+  CHECK(six.low == doctest::Approx(1 + 5.0 / 14));
+  CHECK(six.high == doctest::Approx(6 - 5.0 / 14));
 
   // t = 12.71 with one degree of freedom; logarithms ln 2 and ln 8 about ln 4, standard error ln 2.
   const Estimate two = median_over_visits({{2}, {8}}, "us");
@@ -121,31 +165,41 @@ TEST_CASE("what an estimate over visits rests on") {
   CHECK(std::isnan(zero.low));
 }
 
-TEST_CASE("Welch: the difference of two means by their own spreads, here by hand") {
-  // Means 2 and 4, variances 1 and 4, of the means 1/3 and 4/3: t = 2 / sqrt(5/3) with 50/17 degrees of freedom.
-  const MeanDifference d = welch(Values{1, 2, 3}, Values{2, 4, 6});
-  CHECK(d.value == doctest::Approx(2));
-  CHECK(d.p == doctest::Approx(0.2208808).epsilon(1e-6));
-  CHECK(d.low == doctest::Approx(-2.1553995).epsilon(1e-6));
-  CHECK(d.high == doctest::Approx(6.1553995).epsilon(1e-6));
-  const MeanDifference back = welch(Values{2, 4, 6}, Values{1, 2, 3});
-  CHECK(back.value == doctest::Approx(-2));
+TEST_CASE("the difference of two medians, as sure as their own spreads make it, here by hand") {
+  // Medians 2 and 4; variances 1 and 4, of the medians 1.5708 times 1/3 and 4/3: Welch's t = 2 / sqrt(1.5708 * 5/3)
+  // with 50/17 degrees of freedom.
+  const MedianDifference d = median_difference(Values{1, 2, 3}, Values{2, 4, 6});
+  CHECK(d.value == 2);
+  CHECK(d.error == doctest::Approx(std::sqrt(1.5708 * 5 / 3)));
+  CHECK(d.freedom == doctest::Approx(50.0 / 17));
+  CHECK(d.p == doctest::Approx(0.305969).epsilon(1e-5));
+  CHECK(d.high - d.value == doctest::Approx(student_quantile(0.975, 50.0 / 17) * d.error));
+  CHECK(d.value - d.low == doctest::Approx(d.high - d.value));
+  const MedianDifference back = median_difference(Values{2, 4, 6}, Values{1, 2, 3});
+  CHECK(back.value == -2);
   CHECK(back.p == doctest::Approx(d.p));
+  // One wild value moves no median.
+  CHECK(median_difference(Values{1, 2, 3}, Values{2, 4, 1000}).value == 2);
+  // What is known beyond the spreads has no degrees of freedom: alone it is normal.
+  const MedianDifference known = median_difference(Values{5, 5}, Values{6, 6}, 0.25);
+  CHECK(known.error == 0.5);
+  CHECK(known.high == doctest::Approx(1 + 1.959964 * 0.5));
+  CHECK(known.p == doctest::Approx(0.0455).epsilon(0.001));
 }
 
-TEST_CASE("Welch without a spread, and with too few values") {
-  const MeanDifference same = welch(Values{5, 5}, Values{5, 5, 5});
+TEST_CASE("differences without a spread, and of too few values") {
+  const MedianDifference same = median_difference(Values{5, 5}, Values{5, 5, 5});
   CHECK(same.p == 1);
   CHECK(same.low == 0);
   CHECK(same.high == 0);
-  CHECK(welch(Values{5, 5}, Values{6, 6}).p == 0);
-  const MeanDifference one = welch(Values{1}, Values{2, 3, 4});
+  CHECK(median_difference(Values{5, 5}, Values{6, 6}).p == 0);
+  const MedianDifference one = median_difference(Values{1}, Values{2, 3, 4});
   CHECK(one.value == 2);
   CHECK(std::isnan(one.p));
   CHECK(std::isnan(one.low));
-  CHECK(std::isnan(welch(Values{}, Values{1, 2}).value));
+  CHECK(std::isnan(median_difference(Values{}, Values{1, 2}).value));
   // One side has no spread: the degrees of freedom are the other's.
-  CHECK(welch(Values{0, 0, 0}, Values{1, 2, 3}).p == doctest::Approx(0.0741799).epsilon(1e-6));
+  CHECK(median_difference(Values{0, 0, 0}, Values{1, 2, 3}).freedom == doctest::Approx(2));
 }
 
 TEST_CASE("Fisher: shares of two groups, against sums by hand") {
@@ -167,15 +221,20 @@ TEST_CASE("Holm: the smallest p times the number of tests, the next times one le
   CHECK(raised[2] == 0.5);
 }
 
-TEST_CASE("drift reaches further on both sides, and is named") {
-  const Estimate e = with_drift(median_over_visits({{10}, {11}, {12}, {13}, {14}, {15}}, "us"), 0.02);
+TEST_CASE("drift reaches further on both sides, in quadrature, and is named") {
+  const Estimate alone = median_over_visits({{10}, {11}, {12}, {13}, {14}, {15}}, "us");
+  const Estimate e = with_drift(alone, 0.02);
   CHECK(e.value == 12.5);
-  CHECK(e.low == doctest::Approx(9.75));
-  CHECK(e.high == doctest::Approx(15.25));
-  CHECK(e.method == "median of 6 visits, 95 % interval from order statistics, and 2 % of drift");
+  CHECK(e.low == doctest::Approx(12.5 - std::hypot(12.5 - alone.low, 1.959964 * 0.25)));
+  CHECK(e.high == doctest::Approx(12.5 + std::hypot(alone.high - 12.5, 1.959964 * 0.25)));
+  CHECK(half_width(e) == doctest::Approx((e.high - e.low) / 25));
+  CHECK(e.method ==
+        "median of 6 visits, 95 % interval from interpolated order statistics, and 2 % from round to round and run to "
+        "run");
   const Estimate none = with_drift(median_over_visits({{10}}, "us"), 0.02);
   CHECK(std::isnan(none.low));
-  CHECK(none.method.find("drift") == std::string::npos);
+  CHECK(std::isnan(half_width(none)));
+  CHECK(none.method.find("run to run") == std::string::npos);
 }
 
 }  // namespace statistics_test

@@ -37,7 +37,7 @@ struct Parameter {
   double reference = not_measured;  // reported
   std::string reference_source;     // where that comes from; why there is none
   Agreement verdict = Agreement::no_reference;
-  std::string note;  // what disturbs it: a corner that did not converge, a throttled clock, ...
+  std::string note;  // what disturbs it: an unsteady corner, a throttled clock, ...
 };
 
 struct DeviceParameters {

@@ -2,8 +2,13 @@
 // for the others.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "npgpu/time_class.hpp"
@@ -20,16 +25,42 @@ struct Drift {
   std::vector<double> by_round{};
   // Standard deviation of the same by a point's time, less what the points' own scatter adds to it. 0 of less than ten
   // points, where drift and scatter cannot be told apart. What drifts as slowly as a run takes goes on drifting after
-  // it: of ten runs of characterize on an H200, 91 % of the intervals over visits alone held the median of the ten, and
-  // 95 % of those that reach further by this share.
+  // it.
   DriftByTime drift{};
   // The largest of these, by amount; with its sign.
   double most() const;
 };
+// Gathers visits to the points of a class.
+class ClassDrift {
+ public:
+  using Visits = std::vector<std::pair<std::uint32_t, double>>;  // rounds, and what a visit gave in each: us
+  void add(const Visits& of_a_point);                            // one visit says nothing of rounds
+  Drift drift(TimeClass) const;
+
+ private:
+  // Those that are looked at together.
+  struct Points {
+    std::size_t points = 0;
+    std::map<std::uint32_t, std::vector<double>> of_round{};  // logarithms of a visit's time over that of all visits
+
+    void add(const Visits& logs, double middle);
+    std::vector<double> by_round() const;  // of rounds that visited at least half of the points: the median
+    double share() const;                  // see Drift::drift
+  };
+  Points all_;
+  std::array<Points, std::tuple_size_v<decltype(DriftByTime::share)>> by_time_;
+};
 // In the order of TimeClass; only classes with points that were visited in two rounds at least.
 std::vector<Drift> drifts_of(const Trace&);
-// Sets the drift of each series to that of its class. To that of a GPU's kernels it adds 0.1 %, by which the clock
-// differs from run to run. Reading a trace does this, too.
+// What differs from one run to the next of the same machine, and shows in no round of one run: standard deviation of
+// what a run shares, beyond its drift. Measured; the source is at the numbers.
+const DriftByTime& run_to_run(TimeClass);
+DriftByTime with_run_to_run(DriftByTime of_run, TimeClass);  // in quadrature
+// Sets what each series has of its class; reading a trace does this, too.
+//   drift           in this run and from run to run, in quadrature; a simulated device is the same in each run
+//   unsteady_above  5 %, or three times the median half width of the intervals of the class's points, if that is more;
+//   of
+//                   less than ten points, three times what runs differ by
 void set_drifts(Trace&);
 
 // What a core whose sibling hyperthread was busy added to times that the host takes.

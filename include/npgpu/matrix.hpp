@@ -18,7 +18,7 @@ struct MatrixCell {
   Access access = Access::write;  // staged: through the host, whatever the matrix is of
   std::uint64_t bytes = 0;        // of one copy
   Estimate value{};               // bytes per second; of a latency, us
-  bool doubtful = false;          // not converged, or disturbed by others
+  bool doubtful = false;          // unsteady, or disturbed by others
 };
 
 // Cells that were asked in the same way. Copies to, from and within one device have no access, and are in the matrices
@@ -58,7 +58,7 @@ struct NumaCell {
   Direction direction = Direction::h2d;
   std::uint64_t bytes = 0;  // of one copy
   Estimate rate{};          // bytes per second
-  bool doubtful = false;    // not converged, or disturbed by others
+  bool doubtful = false;    // unsteady, or disturbed by others
 };
 
 // What a node costs against the GPU's fastest one, in one direction.

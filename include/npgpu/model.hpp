@@ -20,6 +20,7 @@ struct PointSummary {
   std::uint32_t lane = 0;
   std::uint32_t trials = 0;
   Stop stop = Stop::trials;
+  bool unsteady = false;         // its interval is wide, even for its class; see set_drifts()
   std::string disturbed{};       // by what, where the figures rest on disturbed visits; else empty
   Estimate time_us;              // median over visits; see median_over_visits()
   double min_us = not_measured;  // NetPIPE's minimum over trials

@@ -15,7 +15,7 @@
 namespace npgpu {
 
 struct PointCounts {
-  std::size_t points = 0, not_converged = 0, disturbed = 0, unusable = 0;
+  std::size_t points = 0, unsteady = 0, disturbed = 0, unusable = 0;
 
   void operator+=(const PointCounts&);
 };
@@ -27,9 +27,9 @@ struct Figure {
   double percent_of_peak = not_measured;
   double percent_at_clock = not_measured;  // of the peak at the clock of the run
   double clock_mhz = not_measured;         // that clock
-  bool not_converged = false;
-  std::string disturbed{};  // by what; empty if not
-  std::string note{};       // what else makes it doubtful
+  bool unsteady = false;                   // its interval is wide, even for its class
+  std::string disturbed{};                 // by what; empty if not
+  std::string note{};                      // what else makes it doubtful
 
   bool is_known() const { return value.value == value.value; }
 };

@@ -148,8 +148,8 @@ template <class K> struct Step {
 // One burst of trials at one point, in buffers of its own.
 template <class K> struct Visit : VisitInfo { typename K::Axes axes; };
 
-// How far the rounds of a run move all points of a class together, by a point's time: below 10 us, 100 us and 1 ms, and
-// above. Standard deviations, as shares of a time.
+// How far all points of a class move together, from round to round or from run to run, by a point's time: below 10 us,
+// 100 us and 1 ms, and above. Standard deviations, as shares of a time.
 struct DriftByTime {
   std::array<double, 4> share{};
 
@@ -157,12 +157,19 @@ struct DriftByTime {
   double at(double us) const { return share[band(us)]; }
 };
 
+// No figure with an interval narrower than this, over the value, either side, is called unsteady.
+constexpr double least_unsteady = 0.05;
+
 // One case over its points, visit by visit in order of time.
 template <class K> struct Series : SeriesInfo, K::Context {
   typename K::Case question;
   std::vector<Visit<K>> visits;
   std::vector<typename K::Sample> samples;
-  DriftByTime drift;  // not in the trace, but follows from it: see npgpu/drift.hpp
+  // Not in the trace, but they follow from it: see npgpu/drift.hpp.
+  DriftByTime drift;
+  double unsteady_above = least_unsteady;  // an interval's half width, over the value
+
+  bool is_unsteady(const Estimate& e) const { return half_width(e) > unsteady_above; }
 };
 
 // A visit's columns: its axes, then what all visits have. A series' attributes: its case, its context, then what all

@@ -16,11 +16,12 @@ enum class TimeClass {
   kernels,          // probes on a device
   host_probes,
   calls,
-  jobs,
+  jobs,        // timed by the host's clock
+  gated_jobs,  // timed by the device: all was enqueued before it began
 };
 template <>
-inline constexpr std::array<std::string_view, 7> names_of<TimeClass>{
-    "device-copies", "host-copies", "pageable-copies", "kernels", "host-probes", "calls", "jobs"};
+inline constexpr std::array<std::string_view, 8> names_of<TimeClass>{
+    "device-copies", "host-copies", "pageable-copies", "kernels", "host-probes", "calls", "jobs", "gated-jobs"};
 
 inline TimeClass class_of(const TransferCase& c) {
   if (c.memory == Memory::pageable || c.memory == Memory::managed || c.direction == Direction::h2h)
@@ -28,7 +29,9 @@ inline TimeClass class_of(const TransferCase& c) {
   return is_host_timed(c) ? TimeClass::host_copies : TimeClass::device_copies;
 }
 inline TimeClass class_of(const ProbeCase& c) { return is_host_timed(c) ? TimeClass::host_probes : TimeClass::kernels; }
-inline TimeClass class_of(const JobCase&) { return TimeClass::jobs; }
+inline TimeClass class_of(const JobCase& c) {
+  return c.gating == Gating::gated ? TimeClass::gated_jobs : TimeClass::jobs;
+}
 inline TimeClass class_of(const CallCase&) { return TimeClass::calls; }
 inline TimeClass class_of(const PartitionCase&) { return TimeClass::jobs; }
 

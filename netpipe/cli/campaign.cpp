@@ -72,6 +72,7 @@ class Run {
       for (round_ = options_.first_round; round_ < most && !result_.stopped; ++round_) {
         if (round_ > 0) begin_anew();
         round();
+        note_drifts();
       }
       if (!result_.stopped) note_ranks("ranks_after");
       if (!result_.stopped) once_more_alone();
@@ -222,6 +223,19 @@ class Run {
     if (rounds > 1 && round_ < rounds && !result_.stopped)
       progress_.say(
           fmt::format("round {} of {} done after {}", round_ + 1, rounds, clock_text(steady_clock().now() - begin_)));
+  }
+
+  // Of all points so far, class by class.
+  void note_drifts() {
+    std::array<ClassDrift, names_of<TimeClass>.size()> classes;
+    for_each_kind([&]<class K>() {
+      for (const Course<K>& course : courses<K>())
+        for (const auto& [question, at] : course.series)
+          if (!is_beside(question))
+            for (const auto& [axes, point] : at.points)
+              classes[static_cast<std::size_t>(class_of(question))].add(point.counted_rounds());
+    });
+    for (std::size_t i = 0; i < classes.size(); ++i) drifts_[i] = classes[i].drift(static_cast<TimeClass>(i)).drift;
   }
 
   // Small copies between host and GPU kept one of several speeds, up to 16 % apart on an H200, for as long as a context
@@ -378,14 +392,17 @@ class Run {
       measured->visit.disturbed |= static_cast<std::uint32_t>(Cause::clock_changed);
     point.take(measured->visit, trial_times<K>(step.question, measured->samples));
     point.visited_now = true;
-    point.stop = measured->visit.stop = options_.repetition<K>().stop(measured->visit.stop, point.counted_us());
+    DriftByTime drift = drifts_[static_cast<std::size_t>(class_of(step.question))];
+    if (!batch.device.simulated) drift = with_run_to_run(drift, class_of(step.question));
+    point.standing = options_.repetition<K>().standing(measured->visit.stop, point.counted_us(), drift);
+    measured->visit.stop = point.standing.stop;
     if (!had) writer_.add<K>(at.index, measured->visit, measured->samples);
     at.wall_us += measured->visit.wall_us;
+    const bool is_unfinished =
+        round_ + 1 >= options_.repetition<K>().rounds && measured->visit.stop == Stop::not_converged;
     progress_.point(title(step.question), fmt::format("/{}/{:04} {}", K::name, at.index, at.rows++),
                     fmt::format("{} {}{}", text_of(step.axes), point_text<K>(alone(at.header, *measured)),
-                                round_ + 1 < options_.repetition<K>().rounds || point.stop != Stop::not_converged
-                                    ? ""
-                                    : " (not converged)"),
+                                is_unfinished ? " (not converged)" : ""),
                     share);
     if (!measured->mismatch.empty())
       fail(at, {fmt::format("wrong at {}: {}", text_of(step.axes), measured->mismatch), Failure::wrong});
@@ -480,6 +497,7 @@ class Run {
   ranks::Lifeline lifeline_;
   const Seconds begin_ = steady_clock().now();
   std::uint32_t round_ = 0;
+  std::array<DriftByTime, names_of<TimeClass>.size()> drifts_{};  // after the last round
   std::uint64_t trials_ = 0;
   std::size_t noted_choices_ = 0;
   std::map<std::string, Seconds> busy_until_;  // by device

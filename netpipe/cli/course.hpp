@@ -11,14 +11,16 @@
 #include <vector>
 
 #include "netpipe/cli/campaign.hpp"
+#include "npgpu/drift.hpp"
 
 namespace npgpu::cli {
 
 // What is known of a point, from this run and from the one that it continues.
 struct Progressed {
-  ByVisit quiet_us, disturbed_us;  // of a repeat, by trial and visit
+  ByVisit quiet_us, disturbed_us;                     // of a repeat, by trial and visit
+  ClassDrift::Visits quiet_rounds, disturbed_rounds;  // the medians of these
   Seconds spent{0};
-  Stop stop = Stop::not_converged;
+  Repetition::Standing standing{};
   bool visited_before = false, visited_now = false;
   std::uint32_t causes = 0;
   std::set<std::string> disturbers{};
@@ -26,8 +28,10 @@ struct Progressed {
 
   void take(const VisitInfo& visit, std::vector<double> trials) {
     spent += from_microseconds(visit.wall_us);
-    stop = visit.stop;
-    (visit.causes() ? disturbed_us : quiet_us).push_back(std::move(trials));
+    standing.stop = visit.stop;
+    const bool is_disturbed = visit.causes() != 0;
+    if (!trials.empty()) (is_disturbed ? disturbed_rounds : quiet_rounds).emplace_back(visit.round, median(trials));
+    (is_disturbed ? disturbed_us : quiet_us).push_back(std::move(trials));
     causes |= visit.causes();
     if (const double mhz = visit.telemetry.sm_clock_mhz; std::isfinite(mhz)) clocks_mhz.push_back(mhz);
     if (visit.disturber != ShortText()) disturbers.emplace(visit.disturber);
@@ -40,6 +44,11 @@ struct Progressed {
   ByVisit counted_us() const {
     ByVisit all = quiet_us;
     if (is_disturbed()) all.insert(all.end(), disturbed_us.begin(), disturbed_us.end());
+    return all;
+  }
+  ClassDrift::Visits counted_rounds() const {
+    ClassDrift::Visits all = quiet_rounds;
+    if (is_disturbed()) all.insert(all.end(), disturbed_rounds.begin(), disturbed_rounds.end());
     return all;
   }
 };
@@ -58,7 +67,7 @@ template <class K> struct Begun {
     for (const auto& [axes, point] : points) {
       sum.measured += point.visited_now;
       sum.kept += point.visited_before && !point.visited_now;
-      sum.not_converged += point.visited_now && point.stop == Stop::not_converged;
+      sum.not_converged += point.visited_now && point.standing.stop == Stop::not_converged;
       if (!point.is_disturbed()) continue;
       ++sum.disturbed;
       sum.causes |= point.causes;
@@ -91,8 +100,8 @@ std::vector<Target<K>*> due(Course<K>& course, const Repetition& how, std::uint3
     const Begun<K>& at = course.series[target.step.question];
     const auto known = at.points.find(target.step.axes);
     if (round >= how.rounds && at.given_up) continue;
-    const bool wanted = known == at.points.end() ? how.wants_visit(round, Stop::not_converged, Seconds{0})
-                                                 : how.wants_visit(round, known->second.stop, known->second.spent);
+    const bool wanted = known == at.points.end() ? how.wants_visit(round, {}, Seconds{0})
+                                                 : how.wants_visit(round, known->second.standing, known->second.spent);
     if (wanted) all.push_back(&target);
   }
   if (round == 0) return all;

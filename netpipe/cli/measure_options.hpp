@@ -34,12 +34,21 @@ struct Repetition {
   // The same with adaptive trials that are no shorter, and the time for four of them in each visit.
   Repetition with_trials_from(Seconds least) const;
 
-  // Adaptive points that did not converge in these rounds get as many visits again, within their budget.
+  // Adaptive points that did not converge in these rounds get as many visits again, within their budget, where that
+  // makes their interval narrower.
   std::uint32_t most_visits() const { return is_classic || rounds == 1 ? rounds : 2 * rounds; }
+
+  // How far a point has come.
+  struct Standing {
+    Stop stop = Stop::not_converged;
+    bool visits_narrow_it = true;
+  };
   // Whether a point that has come so far, and took so long in all, is visited in this round.
-  bool wants_visit(std::uint32_t round, Stop so_far, Seconds spent) const;
-  // How far a point has come with these visits, the last of which ended like this.
-  Stop stop(Stop last, const ByVisit& each_us) const;
+  bool wants_visit(std::uint32_t round, const Standing& so_far, Seconds spent) const;
+  // With these visits, the last of which ended like this, of a class that drifts like this: converged is what has its
+  // published interval, drift included, within the tolerance. Visits narrow what scatters from visit to visit, and not
+  // what all points of a class share.
+  Standing standing(Stop last, const ByVisit& each_us, const DriftByTime&) const;
   std::unique_ptr<Schedule> schedule() const {
     return is_classic ? classic_schedule(classic) : adaptive_schedule(adaptive);
   }

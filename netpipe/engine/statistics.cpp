@@ -7,6 +7,7 @@
 #include <boost/math/distributions/hypergeometric.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -24,18 +25,26 @@ double median(std::span<const double> values) {
 
 std::optional<Interval> median_interval(std::span<const double> values, double level) {
   // The number of values below the median is binomial(n, 1/2): the interval [x_(r), x_(n+1-r)] covers it
-  // with probability 1 - 2 P(B <= r-1). r is the largest rank that still reaches the level.
-  const auto n = static_cast<double>(values.size());
-  const double tail = (1 - level) / 2;
-  if (values.empty() || std::pow(0.5, n) > tail) return std::nullopt;
-  const boost::math::binomial_distribution<double> below(n, 0.5);
-  auto r = static_cast<std::size_t>(std::max(0.0, std::floor(boost::math::quantile(below, tail))));
-  while (r > 0 && boost::math::cdf(below, static_cast<double>(r - 1)) > tail) --r;
-  while (boost::math::cdf(below, static_cast<double>(r)) <= tail) ++r;
-  if (r == 0) return std::nullopt;
+  // with probability 1 - 2 P(B <= r-1).
+  const std::size_t n = values.size();
+  if (n == 0 || std::pow(0.5, static_cast<double>(n)) > (1 - level) / 2) return std::nullopt;
+  const boost::math::binomial_distribution<double> below(static_cast<double>(n), 0.5);
+  const auto coverage = [&](std::size_t r) { return 1 - 2 * boost::math::cdf(below, static_cast<double>(r - 1)); };
+  // r is the last that covers enough; the quantile is it, or one off.
+  auto r = static_cast<std::size_t>(std::max(1.0, std::floor(boost::math::quantile(below, (1 - level) / 2))));
+  while (r > 1 && coverage(r) < level) --r;
+  while (2 * (r + 1) <= n && coverage(r + 1) >= level) ++r;
   std::vector<double> v(values.begin(), values.end());
   std::sort(v.begin(), v.end());
-  return Interval{v[r - 1], v[v.size() - r]};
+  Interval interval{v[r - 1], v[n - r]};
+  if (2 * (r + 1) > n) return interval;
+  // Hettmansperger & Sheather 1986, exact for double exponential values and near it for others.
+  const double too_much = (coverage(r) - level) / (coverage(r) - coverage(r + 1));
+  const double of_all = static_cast<double>(n), of_r = static_cast<double>(r);
+  const double inwards = (of_all - of_r) * too_much / (of_r + (of_all - 2 * of_r) * too_much);
+  interval.low += inwards * (v[r] - v[r - 1]);
+  interval.high -= inwards * (v[n - r] - v[n - r - 1]);
+  return interval;
 }
 
 namespace {
@@ -93,8 +102,64 @@ MeanDifference welch(std::span<const double> a, std::span<const double> b, doubl
   return d;
 }
 
+double variance(std::span<const double> values) {
+  const auto n = static_cast<double>(values.size());
+  double mean = 0, squares = 0;
+  for (const double v : values) mean += v / n;
+  for (const double v : values) squares += (v - mean) * (v - mean);
+  return values.size() < 2 ? not_measured : squares / (n - 1);
+}
+
+namespace {
+
+struct ErrorOf {
+  double squared = 0;  // variance of the median; NaN from fewer than two values
+  double freedom = 0;
+
+  ErrorOf(std::span<const double> values, const UsualSpread& usual) {
+    constexpr double of_median = 1.5708;  // over that of the mean, of many normal values: pi / 2
+    const auto n = static_cast<double>(values.size());
+    const double own = variance(values), own_freedom = n - 1;
+    freedom = own_freedom + usual.freedom;
+    squared = of_median / n * std::max(own, (own_freedom * own + usual.freedom * usual.variance) / freedom);
+  }
+  double share_of_freedom() const { return squared * squared / freedom; }
+};
+
+constexpr double as_good_as_infinite = 1e6;
+
+}  // namespace
+
+MedianDifference median_difference(std::span<const double> a, std::span<const double> b, double known_variance,
+                                   const std::array<UsualSpread, 2>& usual, double level) {
+  MedianDifference d;
+  if (a.empty() || b.empty()) return d;
+  d.value = median(b) - median(a);
+  if (a.size() < 2 || b.size() < 2) return d;
+  const ErrorOf of_a(a, usual[0]), of_b(b, usual[1]);
+  const double squared = of_a.squared + of_b.squared + known_variance;
+  d.error = std::sqrt(squared);
+  d.freedom = squared * squared / (of_a.share_of_freedom() + of_b.share_of_freedom());
+  // Without a spread, or with one that is too small for its square.
+  if (std::isnan(d.freedom)) d.freedom = std::numeric_limits<double>::infinity();
+  d.low = d.high = d.value;
+  d.p = d.value == 0 ? 1 : 0;
+  if (!(squared > 0)) return d;
+  const double half = student_quantile((1 + level) / 2, d.freedom) * d.error;
+  d.low -= half;
+  d.high += half;
+  d.p = student_p(d.value / d.error, d.freedom);
+  return d;
+}
+
 double student_quantile(double p, double freedom) {
-  return boost::math::quantile(boost::math::students_t_distribution<double>(freedom), p);
+  const boost::math::students_t_distribution<double> t(std::min(freedom, as_good_as_infinite));
+  return boost::math::quantile(t, p);
+}
+
+double student_p(double t, double freedom) {
+  const boost::math::students_t_distribution<double> of(std::min(freedom, as_good_as_infinite));
+  return 2 * boost::math::cdf(boost::math::complement(of, std::abs(t)));
 }
 
 double fisher(std::uint32_t in_a, std::uint32_t a, std::uint32_t in_b, std::uint32_t b) {
@@ -141,10 +206,10 @@ Estimate median_over_visits(const ByVisit& visits, std::string unit) {
   std::optional<Interval> interval;
   if (medians.size() == 1) {
     interval = median_interval(*only, level);
-    e.method = interval ? "median, 95 % interval from order statistics, of one visit"
+    e.method = interval ? "median, 95 % interval from interpolated order statistics, of one visit"
                         : "median of one visit; too few trials for an interval";
   } else if ((interval = median_interval(medians, level))) {
-    e.method = fmt::format("median of {} visits, 95 % interval from order statistics", medians.size());
+    e.method = fmt::format("median of {} visits, 95 % interval from interpolated order statistics", medians.size());
   } else {
     interval = t_interval(medians, e.value, level);
     e.method = fmt::format("median of {} visits, {}", medians.size(),
@@ -157,11 +222,14 @@ Estimate median_over_visits(const ByVisit& visits, std::string unit) {
   return e;
 }
 
+double half_width(const Estimate& e) { return (e.high - e.low) / 2 / std::abs(e.value); }
+
 Estimate with_drift(Estimate e, double share) {
   if (!(share > 0) || std::isnan(e.low)) return e;
-  e.low -= share * std::abs(e.value);
-  e.high += share * std::abs(e.value);
-  e.method += fmt::format(", and {:.2g} % of drift", 100 * share);
+  const double more = of_95_percent * share * std::abs(e.value);
+  e.low = e.value - std::hypot(e.value - e.low, more);
+  e.high = e.value + std::hypot(e.high - e.value, more);
+  e.method += fmt::format(", and {:.2g} % from round to round and run to run", 100 * share);
   return e;
 }
 

@@ -22,6 +22,7 @@ struct CallRow {
 void single_calls(Page& page, const std::vector<CallSeries>& all, const std::string& device) {
   std::map<std::pair<Call, CallShape>, CallRow> rows;
   Marks marks;
+  double unsteady_above = least_unsteady;
   for (const CallSeries& series : all) {
     const CallCase& c = series.question;
     if (c.device != device || c.form != GraphForm::none || is_beside(c)) continue;
@@ -29,7 +30,9 @@ void single_calls(Page& page, const std::vector<CallSeries>& all, const std::str
       CallRow& row = rows[{c.call, point.axes}];
       CallSummary& summary = c.manner == Manner::alone ? row.alone : row.in_a_row;
       summary = model::summarize(series, point);
-      const std::string own = marks.take(point, !summary.wrong);
+      const bool unsteady = series.is_unsteady(summary.main_us());
+      const std::string own = marks.take(point, unsteady, !summary.wrong);
+      unsteady_above = std::max(unsteady_above, series.unsteady_above);
       row.marks.insert(own.begin(), own.end());
     }
   }
@@ -46,7 +49,7 @@ void single_calls(Page& page, const std::vector<CallSeries>& all, const std::str
   page.text += '\n';
   page.rows(table);
   page.note("alone: the device is idle before each call; work done: until the host knows that it is");
-  marks.notes(page, "times of calls");
+  marks.notes(page, "times of calls", unsteady_above);
 }
 
 void graphs(Page& page, const std::vector<CallSeries>& all, const std::string& device) {

@@ -40,12 +40,12 @@ void series_text(Page& page, const JobSeries& series, const TextStyle&) {
                s.job.kernel_bytes ? std::to_string(s.job.iterations) : "-", std::to_string(s.job.chunks),
                std::to_string(s.job.streams), digits_text(s.time_us.value), interval_text(s.time_us),
                digits_text(s.speed_up, 3), digits_text(s.create_us), digits_text(s.issue_us), std::to_string(s.trials),
-               marks.take(points.at(s.job), s.time_us.value > 0)});
+               marks.take(points.at(s.job), series.is_unsteady(s.time_us), s.time_us.value > 0)});
   page.text += '\n';
   page.rows(table);
   page.note(time_note(series.question.gating));
   page.note("speed-up: over the same job unsplit in one stream");
-  marks.notes(page, "jobs");
+  marks.notes(page, "jobs", series.unsteady_above);
   page.note_left_out(table);
 }
 

@@ -216,9 +216,11 @@ Json matrix_json(const NodeMatrix& node) {
 
 Json drift_json(const Trace& trace) {
   return array_of(drifts_of(trace), [](const Drift& drift) {
+    const auto& other = run_to_run(drift.time_class).share;
     return Json({entry("time_class", drift.time_class), entry("points", drift.points),
                  entry("by_round", drift.by_round),
-                 entry("in_intervals", std::vector<double>(drift.drift.share.begin(), drift.drift.share.end()))});
+                 entry("in_intervals", std::vector<double>(drift.drift.share.begin(), drift.drift.share.end())),
+                 entry("run_to_run", std::vector<double>(other.begin(), other.end()))});
   });
 }
 
@@ -279,8 +281,9 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //                                speed_up } ]
 //       for calls  "points": [ { fields of a shape, trials, stop, disturbed, host_us, done_us } ]
 //     } ],
-//     "drift": [ { time_class, points, by_round (shares, positive: that round was slower), in_intervals (by what share
-//                  they reach further: of times below 10 us, 100 us, 1 ms, and above) } ],
+//     "drift": [ { time_class, points, by_round (shares, positive: that round was slower), in_intervals and
+//                  run_to_run (standard deviations that intervals hold: of this run's rounds, and from run to run; of
+//                  times below 10 us, 100 us, 1 ms, and above) } ],
 //     "busy_sibling": { visits, points, adds (share of the time on a quiet core) },
 //     "derived": [ { "device", "device_name", "simulated", "parameters": [ { name, estimate, meaning, reference,
 //       reference_source, verdict, note } ], "missing": [ ... ] } ],

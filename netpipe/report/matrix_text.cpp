@@ -175,7 +175,7 @@ class MatrixReport {
       page_.note(fmt::format("copies of {}; the widest 95 % interval is +-{:.2f} %", fmt::join(texts, " and "),
                              widest_ * 100));
     if (any_staged_) page_.note("h: the two do not see each other's memory, and the driver copies through the host");
-    if (any_doubtful_) page_.note("*: not converged, or disturbed by others");
+    if (any_doubtful_) page_.note("*: unsteady, or disturbed by others");
   }
 
   void section(Section section) {

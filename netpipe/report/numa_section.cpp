@@ -42,7 +42,7 @@ std::string note_of(const NumaMatrix& numa) {
       is_any_doubtful |= cell.doubtful;
     }
   return fmt::format("copies of {}, buffers and thread on the NUMA node; costs have the intervals of both rates{}",
-                     fmt::join(sizes, " and "), is_any_doubtful ? "; *: not converged, or disturbed by others" : "");
+                     fmt::join(sizes, " and "), is_any_doubtful ? "; *: unsteady, or disturbed by others" : "");
 }
 
 }  // namespace

@@ -190,7 +190,7 @@ void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
                lawful ? digits_text(lawful->law) : "-",
                lawful ? verdict_text(*lawful) : "-",
                std::to_string(trials_of(probe, point)),
-               (s.one_block_per_sm ? "1" : "") + marks.take(point, usable)});
+               (s.one_block_per_sm ? "1" : "") + marks.take(point, probe.is_unsteady(rate), usable)});
   }
   page.text += '\n';
   page.rows(table);
@@ -205,7 +205,7 @@ void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
   }
   if (law) note_law(page, *law);
   if (forced) page.note("1 one block per SM: forced, and checked");
-  marks.notes(page, "shapes");
+  marks.notes(page, "shapes", probe.unsteady_above);
   page.note_left_out(table);
 }
 

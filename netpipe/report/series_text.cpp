@@ -92,19 +92,19 @@ template <class K> std::string point_text(const Series<K>& series) {
   return std::isfinite(half) ? text + fmt::format(" ±{:.2f} %", half * 100) : text;
 }
 
-std::string Marks::take(bool not_converged, std::uint32_t causes, bool usable) {
+std::string Marks::take(bool unsteady, std::uint32_t causes, bool usable) {
   ++points_;
   unusable_ += !usable;
-  not_converged_ += not_converged;
+  unsteady_ += unsteady;
   disturbed_ += causes != 0;
   causes_ |= causes;
-  return std::string(usable ? "" : "!") + (not_converged ? "*" : "") + (causes ? "d" : "");
+  return std::string(usable ? "" : "!") + (unsteady ? "*" : "") + (causes ? "d" : "");
 }
 
-void Marks::notes(Page& page, const std::string& what, std::size_t folded) const {
-  if (not_converged_ > 0)
-    page.note(fmt::format("* {} of {} {} did not converge to the schedule's tolerance within its budget{}",
-                          not_converged_, points_, what, folded ? fmt::format(", {} of them folded", folded) : ""));
+void Marks::notes(Page& page, const std::string& what, double above, std::size_t folded) const {
+  if (unsteady_ > 0)
+    page.note(fmt::format("* {} of {} {} unsteady: an interval wider than +-{:.0f} %{}", unsteady_, points_, what,
+                          100 * above, folded ? fmt::format(", {} of them folded", folded) : ""));
   if (unusable_ > 0) page.note("! no usable trial: the results were wrong or not timed", true);
   if (disturbed_ > 0)
     page.note(fmt::format("d {} of {} {} were disturbed: {}", disturbed_, points_, what,
@@ -151,13 +151,14 @@ template <class K> void series_text(Page& page, const Series<K>& series, const T
         cells.push_back(f.unit == "B" ? size_text(value) : std::to_string(value));
       else cells.push_back(value);
     });
-    cells.insert(cells.end(), {digits_text(r.time_us.value), interval_text(r.time_us), digits_text(r.rate.value),
-                               std::to_string(r.trials), marks.take(r.point, r.usable())});
+    cells.insert(cells.end(),
+                 {digits_text(r.time_us.value), interval_text(r.time_us), digits_text(r.rate.value),
+                  std::to_string(r.trials), marks.take(r.point, series.is_unsteady(r.time_us), r.usable())});
     table.row(std::move(cells));
   }
   page.text += '\n';
   page.rows(table);
-  marks.notes(page, "points");
+  marks.notes(page, "points", series.unsteady_above);
   page.note_left_out(table);
 }
 

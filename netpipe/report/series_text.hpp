@@ -31,21 +31,21 @@ std::vector<std::uint32_t> measured_lanes(const TransferCase&);
 std::vector<PointSummary> of_lane(std::vector<PointSummary>, std::uint32_t lane);
 
 // Marks of a point behind its numbers, and the notes that explain them below a table:
-//   !  no usable result    *  not converged    d  disturbed
+//   !  no usable result    *  unsteady    d  disturbed
 class Marks {
  public:
-  template <class K> std::string take(const Point<K>& point, bool usable = true) {
+  template <class K> std::string take(const Point<K>& point, bool unsteady, bool usable = true) {
     for (const Visit<K>* visit : point.visits) void_trials_ += visit->void_trials;
     disturbers_.merge(disturbers_of(point));
-    return take(point.stop() == Stop::not_converged, point.disturbed(), usable);
+    return take(unsteady, point.disturbed(), usable);
   }
-  // `what`: "sizes", "shapes". `folded`: those not converged that have no row.
-  void notes(Page&, const std::string& what, std::size_t folded = 0) const;
+  // `what`: "sizes", "shapes". `folded`: unsteady ones that have no row. `above`: half widths that are unsteady.
+  void notes(Page&, const std::string& what, double above, std::size_t folded = 0) const;
 
  private:
-  std::string take(bool not_converged, std::uint32_t causes, bool usable);
+  std::string take(bool unsteady, std::uint32_t causes, bool usable);
 
-  std::size_t points_ = 0, unusable_ = 0, not_converged_ = 0, disturbed_ = 0, void_trials_ = 0;
+  std::size_t points_ = 0, unusable_ = 0, unsteady_ = 0, disturbed_ = 0, void_trials_ = 0;
   std::uint32_t causes_ = 0;
   std::set<std::string> disturbers_;
 };

@@ -115,12 +115,12 @@ class Report {
     Table table(std::move(columns));
 
     Marks marks;
-    std::size_t not_converged_folded = 0;
+    std::size_t unsteady_folded = 0;
     for (const SizeRow& row : rows_) {
       const bool unusable = std::ranges::any_of(row.rates, [](auto* p) { return !std::isfinite(p->rate.value); });
-      const std::string mark = (unusable ? "!" : "") + marks.take(row.point);
+      const std::string mark = (unusable ? "!" : "") + marks.take(row.point, row.main->unsteady);
       if (folding_.folds(row.bytes)) {
-        not_converged_folded += row.point.stop() == Stop::not_converged;
+        unsteady_folded += row.main->unsteady;
         continue;
       }
       std::vector<std::string> cells{size_text(row.bytes)};
@@ -133,7 +133,7 @@ class Report {
     }
     page_.rows(table);
     if (folded) note_folded();
-    marks.notes(page_, "sizes", not_converged_folded);
+    marks.notes(page_, "sizes", series_.unsteady_above, unsteady_folded);
     note_unusable();
     page_.note_left_out(table);
   }

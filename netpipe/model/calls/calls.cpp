@@ -92,8 +92,7 @@ template <> std::vector<PointTime<Calls>> estimates(const CallSeries& series) {
   std::vector<PointTime<Calls>> times;
   for (const CallPoint& point : points_of(series)) {
     const model::CallSummary s = model::summarize(series, point);
-    PointTime<Calls> time{
-        .axes = point.axes, .work = point.work(), .time_us = s.done_us.value > 0 ? s.done_us : s.host_us};
+    PointTime<Calls> time{.axes = point.axes, .work = point.work(), .time_us = s.main_us()};
     for (const auto* visit : point.counted())
       for (const double us : trial_times<Calls>(series.question, samples_of(series, *visit))) {
         if (!(us >= time.min_us)) time.min_us = us;

@@ -18,6 +18,8 @@ struct CallSummary {
   bool wrong = false;       // its work was checked and wrong
   Estimate host_us;         // until the call returns; back-to-back: its share of the row
   Estimate done_us;         // until its work is done; NaN where it leaves none
+
+  const Estimate& main_us() const { return done_us.value > 0 ? done_us : host_us; }
 };
 CallSummary summarize(const CallSeries&, const CallPoint&);
 std::vector<CallSummary> summarize(const CallSeries&);  // by shape

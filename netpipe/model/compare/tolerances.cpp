@@ -22,6 +22,7 @@ constexpr std::array<std::array<double, names_of<Third>.size()>, names_of<TimeCl
     {0.20, 0.20, 0.20, 0.20},   // host-probes
     {0.10, 0.15, 0.16, 0.16},   // calls
     {0.08, 0.08, 0.08, 0.03},   // jobs
+    {0.08, 0.08, 0.08, 0.03},   // gated-jobs
 }};
 
 constexpr double least_learned = 0.005, beyond_seen = 1.5;

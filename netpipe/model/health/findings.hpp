@@ -97,7 +97,7 @@ template <class K> std::string others_of(const Point<K>& point) {
 }
 
 // The judges, in the order of the report.
-void judge_runs(Findings&);      // the device itself, results, disturbed points, points that did not converge
+void judge_runs(Findings&);      // the device itself, results, disturbed points, unsteady points
 void judge_link(Findings&);      // what the PCIe link is trained to
 void judge_clocks(Findings&);    // SMs, clocks, throttling, power, temperature
 void judge_copies(Findings&);    // rates and times of copies

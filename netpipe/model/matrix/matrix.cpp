@@ -47,7 +47,7 @@ const PointSummary* of_largest_size(const std::vector<PointSummary>& all, std::u
   return found;
 }
 
-bool is_doubtful(const PointSummary& point) { return point.stop == Stop::not_converged || !point.disturbed.empty(); }
+bool is_doubtful(const PointSummary& point) { return point.unsteady || !point.disturbed.empty(); }
 
 MatrixCell cell_of(const TransferCase& c, const Lane& lane, const PointSummary& point, bool is_latency) {
   MatrixCell cell{lane.source,

@@ -17,6 +17,7 @@ Figure fastest(const ProbeSeries& series, std::string_view called) {
   Figure figure;
   figure.name = called;
   figure.value = corners_of(series).all_all;
+  figure.unsteady = series.is_unsteady(figure.value);
   const auto rates = rates_of(series);
   const PointRate* const best = corner_point(rates, Corner::all_all, Per::second, series.layout.units);
   if (!best) {
@@ -31,7 +32,6 @@ Figure fastest(const ProbeSeries& series, std::string_view called) {
   }
   for (const ProbePoint& point : points_of(series)) {
     if (point.axes != best->shape) continue;
-    figure.not_converged = point.stop() == Stop::not_converged;
     figure.disturbed = disturbance_of(point);
   }
   if (!best->doubts.empty()) figure.note = best->doubts.front();

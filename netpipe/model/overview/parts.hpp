@@ -23,12 +23,14 @@ template <class K> PointCounts counts_of(const Series<K>& series) {
   PointCounts counts;
   for (const Point<K>& point : points_of(series)) {
     ++counts.points;
-    counts.not_converged += point.stop() == Stop::not_converged;
     counts.disturbed += point.disturbed() != 0;
   }
-  std::set<typename K::Axes> unusable;  // lanes of a point are counted once
-  for (const PointTime<K>& time : estimates(series))
+  std::set<typename K::Axes> unusable, unsteady;  // lanes of a point are counted once
+  for (const PointTime<K>& time : estimates(series)) {
     if (!time.usable() || !(time.time_us.value > 0)) unusable.insert(time.axes);
+    else if (series.is_unsteady(time.time_us)) unsteady.insert(time.axes);
+  }
+  counts.unsteady = unsteady.size();
   counts.unusable = unusable.size();
   return counts;
 }

@@ -9,7 +9,7 @@ namespace npgpu {
 
 void PointCounts::operator+=(const PointCounts& more) {
   points += more.points;
-  not_converged += more.not_converged;
+  unsteady += more.unsteady;
   disturbed += more.disturbed;
   unusable += more.unusable;
 }

@@ -93,7 +93,7 @@ std::vector<Figure> call_figures(const Trace& trace, const OfDevice& device) {
       Figure figure;
       figure.name = line.name;
       figure.value = line.until_done ? one->done_us : one->host_us;
-      figure.not_converged = one->stop == Stop::not_converged;
+      figure.unsteady = series.is_unsteady(figure.value);
       figure.disturbed = one->disturbed;
       if (figure.is_known()) figures.push_back(std::move(figure));
       break;

@@ -126,7 +126,7 @@ std::vector<PointRate> rates_of(const ProbeSeries& series) {
       }
     }
 
-    if (point.stop() == Stop::not_converged) r.doubts.push_back("it did not converge");
+    if (series.is_unsteady(r.rate)) r.doubts.push_back("it is unsteady");
     if (r.clock_mhz < throttled_below * series.layout.clock_mhz)
       r.doubts.push_back(fmt::format("it ran at {:.0f} of {:.0f} MHz{}", r.clock_mhz, series.layout.clock_mhz,
                                      is_host(series) ? ": a lower clock, or something else had its core" : ""));

@@ -38,6 +38,7 @@ PointSummary summarized(const TransferSeries& series, const TransferPoint& point
   }
   s.trials = static_cast<std::uint32_t>(all.size());
   model::set_times(s, us, series.drift);
+  s.unsteady = series.is_unsteady(s.time_us);
   s.mean_us = std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
 
   if (!(s.time_us.value > 0)) {

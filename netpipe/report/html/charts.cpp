@@ -16,11 +16,10 @@ namespace npgpu::html {
 
 namespace {
 
-bool is_doubtful(const PointSummary& p) { return p.stop == Stop::not_converged || !p.disturbed.empty(); }
+bool is_doubtful(const PointSummary& p) { return p.unsteady || !p.disturbed.empty(); }
 
 std::string doubt_text(const PointSummary& p) {
-  return std::string(p.stop == Stop::not_converged ? ", not converged" : "") +
-         (p.disturbed.empty() ? "" : ", disturbed: " + p.disturbed);
+  return std::string(p.unsteady ? ", unsteady" : "") + (p.disturbed.empty() ? "" : ", disturbed: " + p.disturbed);
 }
 
 Curve rates_of_copies(const CopyCurve& copies) {

@@ -236,7 +236,7 @@ void report_html(std::ostream& out, const Trace& trace, const Overview& all) {
                     body_of(quality_section(all, Extent::page, 0), ""))
       << plain_part("missing", "What was not measured", missing.empty() ? "" : "<ul>\n" + missing + "</ul>\n")
       << provenance_part(all)
-      << "</main>\n<footer><p>Written by npgpu from a trace. Hollow markers: the point did not converge, or was "
+      << "</main>\n<footer><p>Written by npgpu from a trace. Hollow markers: the point is unsteady, or was "
          "disturbed. Bands and intervals are of 95 %.</p></footer>\n</body>\n</html>\n";
 }
 

@@ -11,7 +11,7 @@ namespace npgpu::html {
 struct PlotPoint {
   double x = 0, y = not_measured;
   double low = not_measured, high = not_measured;  // of y
-  bool doubtful = false;                           // not converged, or disturbed: drawn hollow
+  bool doubtful = false;                           // unsteady, or disturbed: drawn hollow
   std::string text{};                              // said when the pointer rests on it
 };
 struct Curve {

@@ -134,16 +134,16 @@ Section streams_section(const DeviceOverview& device, Extent extent) {
 }  // namespace
 
 std::string marks_of(const Figure& f) {
-  const std::string marks = std::string(f.not_converged ? "*" : "") + (f.disturbed.empty() ? "" : "d");
+  const std::string marks = std::string(f.unsteady ? "*" : "") + (f.disturbed.empty() ? "" : "d");
   return marks.empty() && !f.note.empty() && f.is_known() ? "?" : marks;
 }
 std::string marks_of(const PointSummary& p) {
   const bool usable = std::isfinite(p.time_us.value);
-  return std::string(usable ? "" : "!") + (p.stop == Stop::not_converged ? "*" : "") + (p.disturbed.empty() ? "" : "d");
+  return std::string(usable ? "" : "!") + (p.unsteady ? "*" : "") + (p.disturbed.empty() ? "" : "d");
 }
 std::string marks_of(const PointCounts& counts) {
   std::vector<std::string> marks;
-  if (counts.not_converged) marks.push_back(fmt::format("{}*", counts.not_converged));
+  if (counts.unsteady) marks.push_back(fmt::format("{}*", counts.unsteady));
   if (counts.disturbed) marks.push_back(fmt::format("{}d", counts.disturbed));
   if (counts.unusable) marks.push_back(fmt::format("{}!", counts.unusable));
   return fmt::format("{}", fmt::join(marks, " "));

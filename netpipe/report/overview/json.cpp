@@ -1,26 +1,25 @@
 // The overview as JSON, with all cases and intervals. What is not known is null, never 0. New keys may be added.
 //
-//   { "document": "npgpu-overview", "version": 2, "headline", "run": {...}, "seconds", "series",
+//   { "document": "npgpu-overview", "version": 3, "headline", "run": {...}, "seconds", "series",
 //     "verdict": "pass", "warn", "fail" or "skip",
 //     "health": [ { device, metric, health, value, limit, unit, text, basis,
 //                   explanations: [ { cause, what, evidence, remedy } ] } ],
 //     "devices": [ {                      GPUs first; then the host, if it was measured
 //       id, uuid, name, simulated,
 //       "copies": [ { name, title, usual (it is on the screen), limit_per_s, limit_source, half_rate_bytes, points,
-//                     not_converged, disturbed, unusable, error,
+//                     unsteady, disturbed, unusable, error,
 //                     sizes: [ { bytes, time_us, rate_bytes_per_s, percent_of_limit, stop, disturbed } ]: those of the
 //                     screen, the largest last; npgpu-report has all } ],
 //       "bandwidth", "compute", "tensor", "calls", "stream_costs":
-//           [ { name, value, low, high, unit, method, percent_of_peak, percent_at_clock, clock_mhz, not_converged,
-//           disturbed,
-//               note } ],
+//           [ { name, value, low, high, unit, method, percent_of_peak, percent_at_clock, clock_mhz,
+//               unsteady (its interval is wide, even for its class), disturbed, note } ],
 //       "levels": [ { name, latency_ns, size_bytes: { value, low, high, method, reported, note } or null } ],
 //       "advice": [ { name, in_bytes, out_bytes, kernel_us, one_stream_us, enough_streams (the fewest within 1 % of the
 //                     best), enough_us, best_streams, best_us, speed_up, bound, bound_us } ],
 //       "telemetry": { visits, max_sm_clock_mhz, min_sm_clock_mhz, max_power_w, max_temperature_c, slowed_visits } } ],
 //     "differences": [ { device, what, value, low, high, others (their median), worse_by (share) } ],
-//     "quality": { points, not_converged, disturbed, unusable, compared, wrong,
-//                  classes: [ { time_class, points, not_converged, disturbed, unusable } ],
+//     "quality": { points, unsteady, disturbed, unusable, compared, wrong,
+//                  classes: [ { time_class, points, unsteady, disturbed, unusable } ],
 //                  drift: [ { time_class, points, by_round } ], busy_sibling: { visits, points, adds },
 //                  errors: [ { title, error } ] },
 //     "not_measured": [ ... ] }
@@ -38,8 +37,8 @@ namespace npgpu {
 namespace {
 
 Json counts_json(const PointCounts& counts) {
-  return Json({entry("points", counts.points), entry("not_converged", counts.not_converged),
-               entry("disturbed", counts.disturbed), entry("unusable", counts.unusable)});
+  return Json({entry("points", counts.points), entry("unsteady", counts.unsteady), entry("disturbed", counts.disturbed),
+               entry("unusable", counts.unusable)});
 }
 
 Json curve_json(const CopyCurve& curve, const CopySizes& sizes) {
@@ -69,7 +68,7 @@ Json figure_json(const Figure& f) {
   json.update(json_of(f.value));
   json["unit"] = f.value.unit;
   json.update(Json({entry("percent_of_peak", f.percent_of_peak), entry("percent_at_clock", f.percent_at_clock),
-                    entry("clock_mhz", f.clock_mhz), entry("not_converged", f.not_converged),
+                    entry("clock_mhz", f.clock_mhz), entry("unsteady", f.unsteady),
                     entry("disturbed", or_null(f.disturbed)), entry("note", or_null(f.note))}));
   return json;
 }
@@ -158,7 +157,7 @@ Json quality_json(const Quality& q) {
 }  // namespace
 
 void report_overview_json(std::ostream& out, const Overview& all) {
-  Json json({entry("document", "npgpu-overview"), entry("version", 2), entry("headline", headline_of(all)),
+  Json json({entry("document", "npgpu-overview"), entry("version", 3), entry("headline", headline_of(all)),
              entry("run", all.run), entry("seconds", all.seconds), entry("series", all.series),
              entry("verdict", worst_of(all.health)), entry("health", array_of(all.health, health_json))});
   json["devices"] = array_of(all.gpus, device_json);

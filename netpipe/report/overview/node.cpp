@@ -176,7 +176,7 @@ Section quality_section(const Overview& all, Extent extent, std::size_t series_i
     items.front() = fmt::format("{} {}: {}", q.all.*count, what, items.front());
     section.entries.push_back({label, std::move(items)});
   };
-  by_class("*", "not converged to the tolerance", &PointCounts::not_converged);
+  by_class("*", "unsteady", &PointCounts::unsteady);
   by_class("d", "disturbed by others", &PointCounts::disturbed);
   by_class("!", "without a usable result", &PointCounts::unusable);
 

@@ -56,7 +56,7 @@ Section host_section(const DeviceOverview&);
 Section quality_section(const Overview&, Extent, std::size_t series_in_trace);
 Section missing_section(const Overview&);
 
-// "*" it did not converge, "d" it was disturbed, "?" something else makes it doubtful.
+// "*" it is unsteady, "d" it was disturbed, "?" something else makes it doubtful.
 std::string marks_of(const Figure&);
 std::string marks_of(const PointSummary&);
 // "3* 2d 1!"; empty where there is nothing to say.
