@@ -16,7 +16,7 @@ template <class C> C change(double by, Verdict verdict, Reason reason = Reason::
   C c;
   c.a = 10;
   c.b = 10 * (1 + by);
-  c.change = by;
+  c.change = c.own = by;
   c.low = by - 0.001;
   c.high = by + 0.001;
   c.p = 0.01;
@@ -49,8 +49,10 @@ CaseComparison a_case(const char* title, Verdict verdict, Reason reason = Reason
 Comparison some() {
   Comparison all;
   CaseComparison slow = a_case("one", Verdict::slower);
-  slow.parts = {part(Third::small, 0.0001, Verdict::same), part(Third::middle, -0.004, Verdict::undecided),
+  slow.name = "H2D pinned, async copies";
+  slow.parts = {part(Third::small, 0.0001, Verdict::same), part(Third::middle, -0.004, Verdict::cannot_tell),
                 part(Third::large, 0.031, Verdict::slower)};
+  slow.parts[2].first = "1 MiB";
   slow.points = {point("1 KiB", 0, Verdict::same), point("2 KiB", 0.25, Verdict::slower)};
   CaseComparison same = a_case("two", Verdict::same);
   same.parts = {part(Third::all, 0.001, Verdict::same)};
@@ -63,6 +65,13 @@ Comparison some() {
   figure.b = 53.7e9;
   all.figures = {figure};
   all.tolerances.fill({{0.03, 0.03, 0.01, 0.03}, "default"});
+  ClassComparison of_class;
+  of_class.shared.push_back(change<SharedChange>(0.012, Verdict::same));
+  of_class.shared.push_back(change<SharedChange>(0.002, Verdict::cannot_tell));
+  of_class.shared[1].band = 3;
+  of_class.least_shown = 0.021;
+  of_class.most_shown = 0.18;
+  all.classes = {of_class};
   return all;
 }
 
@@ -111,13 +120,16 @@ TEST_CASE("first it says who A and B are: what differs in a table, what is the s
 
 TEST_CASE("then the verdict, key figures, and a line for each case that is not the same") {
   const std::string out = text(some());
-  CHECK(has(out, "\nB is slower than A. 3 cases: 1 slower, 1 same, 1 only-a.\n"));
+  CHECK(
+      has(out,
+          "\nB is slower than A in: H2D pinned, async copies from 1 MiB, by 3.1 % (3.0 .. 3.2). 3 cases: 1 slower,\n"));
   CHECK(has(out, "  copy, host to device  64 MiB .. 192 MiB  55.40 GB/s  53.70 GB/s  +3.1 %  +3.0 .. +3.2  slower\n"));
   CHECK(has(out, "  one    0.0    -0.4?  +3.1!  slower\n"));
-  CHECK(has(out, "  ! slower ? undecided\n"));
+  CHECK(has(out, "  ! slower   ? cannot tell\n"));
   CHECK_FALSE(has(out, "\n  two "));
-  CHECK(has(out, "  1 case same, not shown (--all)\n"));
-  CHECK(has(out, "device-copies 3.0, 3.0, 1.0 % (default)"));
+  CHECK(has(out, "  1 case: same, not shown (--all)\n"));
+  CHECK(has(out, "device copies 3.0, 3.0, 1.0 % (default)"));
+  CHECK(has(out, "  device copies         +1.2                        +0.2?         2.1 .. 18 %\n"));
   CHECK_FALSE(has(out, "KiB"));
 }
 
@@ -137,13 +149,14 @@ TEST_CASE("what rests on single points, or on the clock, says so") {
   found.cases[0] = a_case("one", Verdict::slower, Reason::clock);
   found.cases[0].parts = {part(Third::all, 0.02, Verdict::slower, Reason::clock)};
   found.figures.clear();
-  CHECK(has(text(found), "B is slower than A by its clock: in time, and not in cycles."));
+  CHECK(has(text(found), "B is slower than A by its clock, in time and not in cycles, in: "));
   CHECK(has(text(found), "slower (clock)\n"));
   found.cases[0] = a_case("one", Verdict::slower);
   found.cases[0].parts = {part(Third::all, 0.001, Verdict::same)};
   found.cases[0].points = {point("1 block", 0, Verdict::same), point("132 blocks", 0.9, Verdict::slower),
                            point("264 blocks", 0.9, Verdict::slower)};
   CHECK(has(text(found), "  one: slower at 132 blocks and 1 more point\n"));
+  CHECK(has(text(found), "slower, in points\n"));
 }
 
 TEST_CASE("broken points give their reason") {
@@ -152,7 +165,8 @@ TEST_CASE("broken points give their reason") {
   found.cases[0].points = {point("1 KiB", 0, Verdict::broken, Reason::wrong_results)};
   found.cases[0].points[0].note = "B: void: the payload arrived wrong";
   const std::string out = text(found);
-  CHECK(has(out, "BROKEN: wrong results or no times. 3 cases: 1 broken, 1 same, 1 only-a.\n"));
+  CHECK(has(out, "BROKEN: wrong results or no figure in:"));
+  CHECK(has(out, "at 1 KiB (B: void: the payload arrived wrong)."));
   CHECK(has(out, "broken (wrong-results)\n"));
   CHECK(has(out, "  B: void: the payload arrived wrong\n"));
 }
@@ -170,6 +184,48 @@ TEST_CASE("other hardware that was refused has no verdicts") {
   CHECK_FALSE(j.contains("cases"));
   of.refused = false;
   CHECK(has(text(of), "  WARNING   the GPUs differ"));
+}
+
+TEST_CASE("two cards are said first, and their differences are called that") {
+  Comparison found = some();
+  found.other_cards = "GPU-5090cfda in A, GPU-3a19b0f3 in B";
+  const std::string out = text(found);
+  CHECK(out.starts_with("  TWO CARDS  GPU-5090cfda in A, GPU-3a19b0f3 in B: what differs may be the cards' own"));
+  CHECK(has(out, "\nBetween these two cards, not over time: B's card is slower than A's in: H2D pinned, async"));
+  CHECK(parsed(comparison(found))["outcome"] == "between-cards");
+  found.judges_cards = true;
+  CHECK(has(text(found), "\nB is slower than A in: "));
+}
+
+TEST_CASE("where it cannot be told the last word is not that all is the same") {
+  Comparison found = some();
+  found.figures.clear();
+  found.cases[0] = a_case("one", Verdict::cannot_tell);
+  found.cases[0].parts = {part(Third::all, 0.001, Verdict::cannot_tell)};
+  const std::string out = text(found);
+  CHECK(has(out,
+            "\nB is not slower than A, as far as these runs can tell. 3 cases: 1 cannot tell, 1 same, 1 only in A.\n"));
+  CHECK(has(out, "  1 case: cannot tell, changed by no more than matters, not shown (--all)\n"));
+  CHECK(parsed(comparison(found))["outcome"] == "cannot-tell");
+}
+
+TEST_CASE("the sentence names what is slower, the most first: a class as a whole, then what is slower still") {
+  Comparison found = some();
+  found.classes[0].shared[0] = change<SharedChange>(0.05, Verdict::slower);
+  const std::string out = text(found);
+  CHECK(
+      has(out, "B is slower than A in: all device copies, by 5.0 % (4.9 .. 5.1) (below 10 us); one at 2 KiB, by 25 %"));
+  CHECK_FALSE(has(out, "from 1 MiB"));  // it did as all
+  CaseComparison many = a_case("one", Verdict::slower);
+  found = some();
+  for (int i = 0; i < 8; ++i) {
+    many.name = "case " + std::to_string(i);
+    many.parts = {part(Third::all, 0.2 + 0.01 * i, Verdict::slower)};
+    found.cases.push_back(many);
+  }
+  const std::string some_of = text(found, {.points = true});
+  CHECK(has(some_of, "in: case 7, by 27 %"));
+  CHECK(has(some_of, "; and 5 more."));
 }
 
 TEST_CASE("doubts are said: a run that did not end, two versions, trials for rounds, one run on both sides") {
@@ -196,7 +252,9 @@ TEST_CASE("the same as tables for GitHub") {
   compare_markdown(out, comparison(found), {});
   CHECK(has(out.str(), "- **A**: a.h5 of 2026-11-21T06:19:25Z\n"));
   CHECK(has(out.str(), "\n| differs | A | B |\n| --- | --- | --- |\n| driver | 580 | 590 |\n"));
-  CHECK(has(out.str(), "\n**B is slower than A. 3 cases: 1 slower, 1 same, 1 only-a.**\n"));
+  CHECK(has(out.str(),
+            "\n**B is slower than A in: H2D pinned, async copies from 1 MiB, by 3.1 % (3.0 .. 3.2). 3 cases: 1 slower, "
+            "1 same, 1 only in A.**\n"));
   CHECK(has(out.str(), "\n### Key figures\n\n| figure | at |"));
   CHECK(has(out.str(), "| a\\|b | 0.0  | -0.4? | +3.1! | slower |\n"));
 }
@@ -204,13 +262,17 @@ TEST_CASE("the same as tables for GitHub") {
 TEST_CASE("as JSON: all of it, and null for what is not known") {
   const json j = parsed(comparison(some()));
   CHECK(j["document"] == "npgpu-compare");
-  CHECK(j["version"] == 4);
+  CHECK(j["version"] == 5);
   CHECK(j["outcome"] == "slower");
   CHECK(j["other_hardware"].is_null());
   CHECK(j["a"][0]["file"] == "a.h5");
   CHECK(j["a"][0]["run"]["hostname"] == "node7");
   CHECK(j["counts"]["slower"] == 1);
-  CHECK(j["counts"]["undecided"] == 0);
+  CHECK(j["counts"]["cannot-tell"] == 0);
+  CHECK(j["other_cards"].is_null());
+  CHECK(j["classes"][0]["class"] == "device-copies");
+  CHECK(j["classes"][0]["least_shown"] == 0.021);
+  CHECK(j["classes"][0]["shared"][1]["band"] == 3);
   CHECK(j["tolerances"][0] == json{{"class", "device-copies"},
                                    {"small", 0.03},
                                    {"middle", 0.03},
@@ -224,11 +286,13 @@ TEST_CASE("as JSON: all of it, and null for what is not known") {
                                            {"a", 10},
                                            {"b", 12.5},
                                            {"change", 0.25},
+                                           {"own", 0.25},
                                            {"low", 0.249},
                                            {"high", 0.251},
                                            {"cycles", nullptr},
                                            {"p", 0.01},
                                            {"tolerance", 0.01},
+                                           {"shown", nullptr},
                                            {"verdict", "slower"},
                                            {"reason", nullptr},
                                            {"note", nullptr}});

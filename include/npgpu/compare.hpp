@@ -1,4 +1,5 @@
-// One or several traces, A, held against others, B: what B has become slower at, and how sure that is.
+// One or several traces, A, held against others, B: what B has become slower at, how sure that is, and what could not
+// have been seen.
 #pragma once
 
 #include <array>
@@ -37,17 +38,17 @@ template <> std::vector<PointTime<Jobs>> estimates(const JobSeries&);
 template <> std::vector<PointTime<Calls>> estimates(const CallSeries&);
 template <> std::vector<PointTime<Partitions>> estimates(const PartitionSeries&);
 
-// ---- tolerances -----------------------------------------------------------------------------------------------------
+// ---- what does not matter -------------------------------------------------------------------------------------------
 
 // Which third of a curve, in order of size or shape: latencies scatter more than rates. A curve of less than six points
 // is one part.
 enum class Third { small, middle, large, all };
 template <> inline constexpr std::array<std::string_view, 4> names_of<Third>{"small", "middle", "large", "all"};
 
-// Differences up to this share are the same. A single point may differ by four times as much.
+// Changes up to this share do not matter. A single point may differ by four times as much.
 struct Tolerance {
   std::array<double, names_of<Third>.size()> share{};  // of each third
-  std::string source{};                                // "default", "--tolerance", "learned from 10 runs of A"
+  std::string source{};                                // "default", "--tolerance"
 
   double of(Third third) const { return share[static_cast<std::size_t>(third)]; }
 };
@@ -55,43 +56,51 @@ using Tolerances = std::array<Tolerance, names_of<TimeClass>.size()>;  // by cla
 
 // ---- what is found --------------------------------------------------------------------------------------------------
 
-enum class Verdict { same, faster, slower, undecided, disturbed, broken, only_a, only_b };
+enum class Verdict { same, faster, slower, cannot_tell, disturbed, no_figure, broken, only_a, only_b };
 template <>
-inline constexpr std::array<std::string_view, 8> names_of<Verdict>{"same",      "faster", "slower", "undecided",
-                                                                   "disturbed", "broken", "only-a", "only-b"};
+inline constexpr std::array<std::string_view, 9> names_of<Verdict>{
+    "same", "faster", "slower", "cannot-tell", "disturbed", "no-figure", "broken", "only-a", "only-b"};
 // The verdict of a case is the first of these that one of its parts has.
-inline constexpr std::array worst_first{Verdict::broken,    Verdict::slower, Verdict::faster, Verdict::undecided,
-                                        Verdict::disturbed, Verdict::same,   Verdict::only_a, Verdict::only_b};
+inline constexpr std::array worst_first{Verdict::broken, Verdict::no_figure,   Verdict::slower,
+                                        Verdict::faster, Verdict::cannot_tell, Verdict::disturbed,
+                                        Verdict::same,   Verdict::only_a,      Verdict::only_b};
 static_assert(worst_first.size() == names_of<Verdict>.size());
 enum class Reason {
   none,
   clock,          // slower, faster: in time, and not in cycles: the clock is another
-  interval,       // undecided: it reaches beyond the tolerance
-  one_value,      // undecided: a side has one value, and that gives no interval
+  interval,       // cannot tell: it reaches beyond the tolerance
+  one_value,      // cannot tell: a side has one value, and that gives no interval
   two_times,      // both sides take one of two times, and a side takes both: what is judged is how often
   others,         // disturbed: others had a part in it
   wrong_results,  // broken
-  no_time,        // broken: no usable trial
+  no_time,        // no figure: no trial has a time that can be one
+  stopped,        // no figure: its series stopped before it
 };
 template <>
-inline constexpr std::array<std::string_view, 8> names_of<Reason>{"",          "clock",  "interval",      "one-value",
-                                                                  "two-times", "others", "wrong-results", "no-time"};
+inline constexpr std::array<std::string_view, 9> names_of<Reason>{
+    "", "clock", "interval", "one-value", "two-times", "others", "wrong-results", "no-time", "stopped"};
 
 // B against A in one respect.
-//   slower     the corrected p is below 0.05 and the change is more than the tolerance. Kernels whose time grew by more
-//              than the tolerance and whose cycles did not are slower by the clock. `faster` the other way round.
-//              Where times fall into two groups and a side has met both, p is that of how often it has (Fisher).
-//   same       the interval lies within the tolerance
-//   undecided  neither
-//   disturbed  others had a part in more than half of it, on one of the sides; it is not judged
-//   broken     one side has wrong results or no time
+//   slower       the corrected p is below 0.01, and B takes longer by more than the tolerance beyond what its class
+//   took
+//                longer. Kernels whose time grew by more than the tolerance and whose cycles did not are slower by the
+//                clock. `faster` the other way round. Where times fall into two groups and a side has met both, p is
+//                that of how often it has (Fisher).
+//   same         the interval lies within the tolerance
+//   cannot tell  neither: a change from `shown` on would have been found, and a smaller one may be there
+//   disturbed    others had a part in more than half of it, on one of the sides; it is not judged
+//   no figure    one side measured it, or was to, and no time came of it
+//   broken       one side has wrong results
 struct Change {
-  double a = not_measured, b = not_measured;       // us; of a key figure, in its unit
-  double change = not_measured;                    // of the times, b/a - 1: positive is slower
-  double low = not_measured, high = not_measured;  // its interval of 95 %, not corrected
-  double cycles = not_measured;                    // the change in cycles; NaN where clocks are not known
-  double p = not_measured;                         // Welch's or Fisher's, after Holm's correction
+  double a = not_measured, b = not_measured;  // us; of a key figure, in its unit
+  double change = not_measured;               // of the times, b/a - 1 of these two: positive is slower
+  // What of the change is its own. How much of its class's change a case shares is not known, between nothing and all
+  // of it: `own` is what is left in the better case, and the interval of 95 %, not corrected, is of both.
+  double own = not_measured, low = not_measured, high = not_measured;
+  double cycles = not_measured;  // the change in cycles; NaN where clocks are not known
+  double p = not_measured;       // Welch's t or Fisher's, after Holm's correction
   double tolerance = 0;
+  double shown = not_measured;  // the least change that would have been called slower in nine of ten such pairs
   Verdict verdict = Verdict::same;
   Reason reason = Reason::none;
   std::string note{};  // what else is to be said: who disturbed it, why it is broken
@@ -111,6 +120,7 @@ struct PointComparison : Change {
 struct CaseComparison {
   std::string_view kind{};  // K::name
   std::string title{};      // devices as A names them
+  std::string name{};       // shorter, for a sentence: "H2D pinned, async copies"
   std::uint32_t lane = 0;
   TimeClass time_class = TimeClass::device_copies;
   bool trials_stand_in = false;  // a side has one visit to each point: its trials are taken for rounds
@@ -128,25 +138,43 @@ struct KeyFigure : Change {
   std::string name{};  // "copy host to device"
   std::string at{};    // "64 MiB .. 192 MiB"
   FigureUnit unit = FigureUnit::us;
+  TimeClass time_class = TimeClass::device_copies;
+};
+
+// What all points of a class have in common, among those that take about as long: the median of their changes.
+struct SharedChange : Change {
+  std::size_t band = 0;    // as DriftByTime has it
+  std::size_t points = 0;  // that both sides have; of less than ten nothing is known
+};
+struct ClassComparison {
+  TimeClass time_class = TimeClass::device_copies;
+  std::vector<SharedChange> shared{};                            // of the bands that have points
+  double least_shown = not_measured, most_shown = not_measured;  // of its parts and key figures
 };
 
 struct Comparison {
   std::vector<CaseComparison> cases{};  // in A's order, then those that only B has
   std::vector<KeyFigure> figures{};
+  std::vector<ClassComparison> classes{};  // those that both sides have, in their order
   Tolerances tolerances{};
   std::size_t a_runs = 0, b_runs = 0;
   std::string other_hardware{};  // why A and B are not the same hardware, in one sentence; empty if they are
+  std::string other_cards{};     // the same of two cards of one model; such differ, healthy ones, too
+  bool judges_cards = false;     // what differs between cards counts all the same
 };
 
 // What it comes to; the first that holds.
 enum class Outcome {
-  broken,      // something is
-  slower,      // something is slower, and not by the clock alone
-  clock,       // something is slower by the clock
-  not_slower,  // nothing is
+  broken,       // something is, or has no figure
+  cards,        // something is slower, on another card than A's
+  slower,       // something is slower, and not by the clock alone
+  clock,        // something is slower by the clock
+  cannot_tell,  // nothing is slower, as far as can be told
+  not_slower,   // nothing is
 };
 template <>
-inline constexpr std::array<std::string_view, 4> names_of<Outcome>{"broken", "slower", "clock", "not-slower"};
+inline constexpr std::array<std::string_view, 6> names_of<Outcome>{"broken", "between-cards", "slower",
+                                                                   "clock",  "cannot-tell",   "not-slower"};
 Outcome outcome_of(const Comparison&);
 
 // ---- comparing ------------------------------------------------------------------------------------------------------
@@ -155,12 +183,16 @@ using Runs = std::span<const Trace* const>;
 
 // Their GPUs or, where both measured the host, its processors are of another model or size. Empty if not.
 std::string other_hardware(Runs a, Runs b);
+// GPUs that stand at the same place in A and in B have other UUIDs. Empty if not, or if they are not known.
+std::string other_cards(Runs a, Runs b);
 
 // Series are matched by question and by order of devices, points by axes and lane. A visit gives one number to a point,
 // its median. A part's number in a round is the mean over its points of the logarithm of time over the point's median
-// of both sides; rounds with less than half of the points do not count. Means over rounds are compared (Welch 1947), or
-// over runs on a side that has three or more; every p is corrected for the number of all parts and key figures, or of
-// all points (Holm 1979). `tolerance`: for all classes, instead of what is usual or learned. Both sides need a run.
+// of both sides; rounds with less than half of the points do not count. Medians over rounds are compared, or over runs
+// on a side that has three or more, and Welch's test (1947) says by their spread how sure a difference is; a side that
+// is one or two runs differs from the next ones by what is known of its class, too (npgpu/drift.hpp). Every p is
+// corrected for the number of all parts and key figures, or of all points, or of all classes (Holm 1979). `tolerance`:
+// for all classes, instead of the default. Both sides need a run.
 Comparison compare(Runs a, Runs b, std::optional<double> tolerance = {});
 
 }  // namespace npgpu

@@ -39,16 +39,6 @@ struct Estimate {
 // Half the interval's width over the value; NaN where there is no interval.
 double half_width(const Estimate&);
 
-// What B's mean is more than A's.
-struct MeanDifference {
-  double value = not_measured;                     // mean of b less mean of a
-  double low = not_measured, high = not_measured;  // its interval
-  double p = not_measured;  // of a difference as large in either direction, if the means were the same
-};
-// Of two independent sets of values whose spreads may differ (Welch 1947; degrees of freedom as in his equation 28).
-// Two values a side are the least: with fewer, the difference is all there is, and without any, nothing. Where neither
-// side has a spread the interval is the difference alone, and p is 0, or 1 where there is no difference.
-MeanDifference welch(std::span<const double> a, std::span<const double> b, double level = 0.95);
 // What B's median is more than A's.
 struct MedianDifference {
   double value = not_measured;

@@ -44,6 +44,8 @@ int exit_code_of(Outcome outcome) {
     case Outcome::broken: return exit_code::broken;
     case Outcome::slower: return exit_code::slower;
     case Outcome::clock: return exit_code::clock;
+    case Outcome::cards:
+    case Outcome::cannot_tell:
     case Outcome::not_slower: break;
   }
   return exit_code::done;
@@ -66,6 +68,7 @@ int run_compare(const Options& options) {
   of.refused = !of.found.other_hardware.empty() && !options.on("other-hardware");
   if (!of.refused) {
     of.found = compare(of.a.runs, of.b.runs, tolerance);
+    of.found.judges_cards = options.on("other-hardware");
     if (!share_a_point(of.found))
       throw Error(ErrorKind::usage,
                   fmt::format("{} and {} have no point in common", of.a.files.front(), of.b.files.front()));
@@ -80,19 +83,19 @@ Command compare_traces() {
   Command command{
       "compare",
       "what has become slower from traces A to traces B",
-      "Says who A and B are and what differs, then what is slower in B: key figures, and a line for each case. A "
-      "folder stands for its traces (*.h5), a merged file for its runs, and FILE:N for run N of it; several on a side "
-      "are written before and after --. From three runs on a side, runs are compared rather than rounds, and the "
-      "tolerances are learned from them. Exit codes: 0 nothing is "
-      "slower, 3 something is, 5 in time and not in cycles (the clock), 6 wrong results or no times, 7 other hardware.",
+      "Says who A and B are and what differs, then what is slower in B, what each class of measurement changed by as a "
+      "whole, and the smallest change that would have been found: of less it cannot tell. Key figures and a line for "
+      "each case follow. A folder stands for its traces (*.h5), a merged file for its runs, and FILE:N for run N of "
+      "it; several on a side are written before and after --. From three runs on a side, runs are compared rather than "
+      "rounds. Two cards of one model are compared, and what differs between them is said and does not count, unless "
+      "--other-hardware is given. Exit codes: 0 nothing is slower, as far as can be told, 3 something is, 5 in time "
+      "and "
+      "not in cycles (the clock), 6 wrong results or no figure, 7 other hardware.",
       {"A...", "[--]", "B..."},
       {"npgpu compare last_month.h5 today.h5", "npgpu compare runs_of_may/ -- today.h5 --points",
        "npgpu compare a.h5 b.h5 --tolerance 10% --markdown", "npgpu compare job.h5:0 job.h5:1"},
       {{"What is compared",
-        {Option(
-             "tolerance", {},
-             "Changes up to it are the same. Default: by class of measurement, 1 % to 10 %, or learned from three or "
-             "more runs on a side."),
+        {Option("tolerance", {}, "Changes up to it do not matter. Default: by class of measurement, 1 % to 5 %."),
          "other-hardware"}},
        {"Output", {"all", Option("points", {}, "Of each case, those that differ."), "markdown", "json"}}},
       run_compare};

@@ -262,7 +262,10 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"", "Print one screen: the verdict, the figures that stand for each device, and how far they can be trusted."}},
       {"html", {"FILE", "Write a page that needs nothing but a browser: verdict, causes, curves, provenance."}},
       {"brief", {"", "Print one line for each parameter, without formula and meaning."}},
-      {"other-hardware", {"", "Compare although the GPUs or the hosts' processors are of another model."}},
+      {"other-hardware",
+       {"",
+        "Compare although the GPUs or the hosts' processors are of another model, and count what is slower on another "
+        "card."}},
       {"all", {"", "Show everything, also what is the same or passes; with --points every point."}},
       {"markdown", {"", "Print tables as GitHub reads them."}},
       {"format",

@@ -64,44 +64,6 @@ std::optional<Interval> t_interval(std::span<const double> values, double around
 
 }  // namespace
 
-namespace {
-
-struct MeanOf {
-  double mean = 0;
-  double error = 0;  // variance of the mean; NaN from fewer than two values
-  double freedom = 0;
-
-  explicit MeanOf(std::span<const double> values) : freedom(static_cast<double>(values.size()) - 1) {
-    const auto n = static_cast<double>(values.size());
-    for (const double v : values) mean += v / n;
-    for (const double v : values) error += (v - mean) * (v - mean);
-    error /= freedom * n;
-  }
-};
-
-}  // namespace
-
-MeanDifference welch(std::span<const double> a, std::span<const double> b, double level) {
-  MeanDifference d;
-  if (a.empty() || b.empty()) return d;
-  const MeanOf of_a(a), of_b(b);
-  d.value = of_b.mean - of_a.mean;
-  if (a.size() < 2 || b.size() < 2) return d;
-  const double error = of_a.error + of_b.error;
-  d.low = d.high = d.value;
-  d.p = d.value == 0 ? 1 : 0;
-  if (!(error > 0)) return d;
-  const double freedom =
-      error * error / (of_a.error * of_a.error / of_a.freedom + of_b.error * of_b.error / of_b.freedom);
-  if (!std::isfinite(freedom)) return d;  // the spreads are too small for their squares
-  const boost::math::students_t_distribution<double> t(freedom);
-  const double half = boost::math::quantile(t, (1 + level) / 2) * std::sqrt(error);
-  d.low -= half;
-  d.high += half;
-  d.p = 2 * boost::math::cdf(boost::math::complement(t, std::abs(d.value) / std::sqrt(error)));
-  return d;
-}
-
 double variance(std::span<const double> values) {
   const auto n = static_cast<double>(values.size());
   double mean = 0, squares = 0;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "netpipe/report/compare_items.hpp"
 #include "netpipe/report/compare_who.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/sheet.hpp"
@@ -15,43 +16,61 @@ namespace npgpu {
 
 namespace {
 
-std::string share_text(double share) {
-  if (!std::isfinite(share)) return "-";
-  if (std::abs(share) < 0.0005) return "0.0";
-  return fmt::format("{:+.{}f}", 100 * share, std::abs(share) < 0.0995 ? 1 : 0);
-}
 std::string percent(double share) { return std::isfinite(share) ? share_text(share) + " %" : "-"; }
 std::string interval(const Change& c) {
   return std::isfinite(c.low) ? share_text(c.low) + " .. " + share_text(c.high) : "-";
 }
+// "2.5 .. 18 %": of the most and the least steady of its cases.
+std::string shown_text(const ClassComparison& of) {
+  if (!std::isfinite(of.least_shown)) return "-";
+  const auto text = [](double share) { return digits_text(100 * share, 2, 1); };
+  return text(of.least_shown) + (of.most_shown > of.least_shown ? " .. " + text(of.most_shown) : "") + " %";
+}
 std::string tolerance_percent(double share) { return digits_text(100 * share, 2, 1) + " %"; }
 
+std::string word_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::only_a: return "only in A";
+    case Verdict::only_b: return "only in B";
+    default: return spaced(name(verdict));
+  }
+}
 // "slower (clock)"; a verdict that needs no reason is a word.
 std::string verdict_text(Verdict verdict, Reason reason) {
-  const bool coded = reason != Reason::none && verdict != Verdict::undecided && verdict != Verdict::disturbed;
-  return std::string(name(verdict)) + (coded ? fmt::format(" ({})", name(reason)) : "");
+  const bool coded = reason != Reason::none && verdict != Verdict::cannot_tell && verdict != Verdict::disturbed;
+  return word_of(verdict) + (coded ? fmt::format(" ({})", name(reason)) : "");
 }
 
-bool is_alarming(Verdict verdict) { return verdict == Verdict::slower || verdict == Verdict::broken; }
+bool is_alarming(Outcome outcome) { return outcome != Outcome::cannot_tell && outcome != Outcome::not_slower; }
+bool is_alarming(Verdict verdict) {
+  return verdict == Verdict::slower || verdict == Verdict::broken || verdict == Verdict::no_figure;
+}
 
-// "41 same, 3 undecided": the verdicts that occur, the worst first; what one side alone has is said elsewhere.
+// "41 same, 3 cannot tell": the verdicts that occur, the worst first; what one side alone has is said elsewhere.
 std::string tally(const std::vector<CaseComparison>& cases) {
   std::vector<std::string> parts;
   for (const Verdict verdict : worst_first)
     if (const auto n = std::ranges::count(cases, verdict, &CaseComparison::verdict))
-      parts.push_back(fmt::format("{} {}", n, name(verdict)));
+      parts.push_back(fmt::format("{} {}", n, word_of(verdict)));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string headline(const Comparison& found) {
-  const auto counts = fmt::format("{}: {}", counted(found.cases.size(), "case"), tally(found.cases));
+  const auto counts = fmt::format(" {}: {}.", counted(found.cases.size(), "case"), tally(found.cases));
+  const auto items = [&] { return fmt::format("{}", fmt::join(slower_items(found), "; ")); };
   switch (outcome_of(found)) {
-    case Outcome::broken: return "BROKEN: wrong results or no times. " + counts + ".";
-    case Outcome::slower: return "B is slower than A. " + counts + ".";
-    case Outcome::clock: return "B is slower than A by its clock: in time, and not in cycles. " + counts + ".";
+    case Outcome::broken:
+      return fmt::format("BROKEN: wrong results or no figure in: {}.", fmt::join(broken_items(found), "; ")) + counts;
+    case Outcome::cards:
+      return fmt::format("Between these two cards, not over time: B's card is slower than A's in: {}.", items()) +
+             counts;
+    case Outcome::slower: return fmt::format("B is slower than A in: {}.", items()) + counts;
+    case Outcome::clock:
+      return fmt::format("B is slower than A by its clock, in time and not in cycles, in: {}.", items()) + counts;
+    case Outcome::cannot_tell: return "B is not slower than A, as far as these runs can tell." + counts;
     case Outcome::not_slower: break;
   }
-  return "B is not slower than A. " + counts + ".";
+  return "B is not slower than A." + counts;
 }
 
 std::string runs_text(const ComparisonOf::Side& side) {
@@ -66,6 +85,11 @@ std::string runs_text(const ComparisonOf::Side& side) {
 }
 
 void identify(Sheet& sheet, const ComparisonOf& of) {
+  if (!of.found.other_cards.empty())
+    sheet.labelled("TWO CARDS", of.found.other_cards +
+                                    ": what differs may be the cards' own, as healthy ones of one model differ by "
+                                    "a few percent" +
+                                    (of.found.judges_cards ? "" : "; the exit code counts it with --other-hardware"));
   sheet.labelled("A", runs_text(of.a));
   sheet.labelled("B", runs_text(of.b));
   Table differing({left("differs"), left("A"), left("B")});
@@ -86,11 +110,49 @@ void identify(Sheet& sheet, const ComparisonOf& of) {
   for (const std::string& doubt : doubts_of(of)) sheet.labelled("note", doubt);
 }
 
+// What a part's verdict is, behind its change.
+char mark_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::slower: return '!';
+    case Verdict::cannot_tell: return '?';
+    case Verdict::disturbed: return 'd';
+    case Verdict::faster: return '<';
+    default: return ' ';
+  }
+}
+
+// A line for each class: what all of its points changed by, and what else would have been found.
+void classes(Sheet& sheet, const Comparison& found) {
+  if (found.classes.empty()) return;
+  sheet.heading("Classes: change of the time in %, in common to all points that take about as long");
+  std::vector<Column> columns{left("class")};
+  for (const std::string_view band : band_names) columns.push_back(right(std::string(band)));
+  columns.push_back(right("would have been found"));
+  Table table(std::move(columns));
+  for (const ClassComparison& of : found.classes) {
+    std::vector<std::string> cells{spaced(name(of.time_class))};
+    for (std::size_t band = 0; band < band_names.size(); ++band) {
+      const auto shared = std::ranges::find(of.shared, band, &SharedChange::band);
+      cells.push_back(shared == of.shared.end() ? "" : share_text(shared->change) + mark_of(shared->verdict));
+    }
+    cells.push_back(shown_text(of));
+    table.row(std::move(cells));
+  }
+  const auto is_slower = [&](std::size_t i) {
+    return std::ranges::find(found.classes[i].shared, Verdict::slower, &Change::verdict) !=
+           found.classes[i].shared.end();
+  };
+  sheet.table(table, is_slower);
+  sheet.note(
+      "would have been found: changes from there on, in nine of ten such pairs, in the case that is the most and "
+      "in the one that is the least steady; of smaller ones it cannot be told");
+}
+
 void figures(Sheet& sheet, const Comparison& found) {
   if (found.figures.empty()) return;
   sheet.heading("Key figures");
   Table table(
-      {left("figure"), left("at", 2), right("A"), right("B"), right("time"), right("95 %", 1), left("verdict")});
+      {left("figure"), left("at", 2), right("A"), right("B"), right("time"), right("own, 95 %", 1), left("verdict")});
   for (const KeyFigure& f : found.figures)
     table.row({f.name, f.at, figure_text(f.a, f.unit), figure_text(f.b, f.unit), percent(f.change), interval(f),
                verdict_text(f.verdict, f.reason)});
@@ -104,19 +166,8 @@ std::string where(const CaseComparison& of) {
   const auto first = std::ranges::find_if(of.points, behind);
   const auto n = std::ranges::count_if(of.points, behind);
   if (n == 0 || n == std::ssize(of.points)) return "";
-  return fmt::format("{} at {}{}", verdict_text(of.verdict, of.reason), first->axes,
+  return fmt::format("{} at {}{}", word_of(of.verdict), first->axes,
                      n > 1 ? " and " + counted(static_cast<std::size_t>(n - 1), "more point") : "");
-}
-
-// What a part's verdict is, behind its change.
-char mark_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::slower: return '!';
-    case Verdict::undecided: return '?';
-    case Verdict::disturbed: return 'd';
-    case Verdict::faster: return '<';
-    default: return ' ';
-  }
 }
 
 std::string part_change(const CaseComparison& of, Third third) {
@@ -132,14 +183,14 @@ std::set<std::string> notes_of(const CaseComparison& of) {
   for (const PartComparison& part : of.parts)
     if (!part.note.empty()) notes.insert(part.note);
   for (const PointComparison& point : of.points)
-    if (point.verdict == Verdict::broken) notes.insert(point.note);
+    if (point.verdict == Verdict::broken || point.verdict == Verdict::no_figure) notes.insert(point.note);
   return notes;
 }
 
-// Nobody needs to look at it. Of an undecided case only the interval is too wide.
+// Nobody needs to look at it. Where it cannot be told, only the interval is too wide.
 bool is_unremarkable(const CaseComparison& of) {
-  if (of.verdict == Verdict::undecided)
-    return std::ranges::all_of(of.parts, [](const Change& c) { return std::abs(c.change) <= c.tolerance; });
+  if (of.verdict == Verdict::cannot_tell)
+    return std::ranges::all_of(of.parts, [](const Change& c) { return !(std::abs(c.own) > c.tolerance); });
   return of.verdict == Verdict::same || of.verdict == Verdict::only_a || of.verdict == Verdict::only_b;
 }
 
@@ -157,7 +208,7 @@ void cases(Sheet& sheet, const Comparison& found, const ComparisonDetail& detail
     rows.push_back(&of);
     notes.merge(notes_of(of));
     table.row({of.title, part_change(of, Third::small), part_change(of, Third::middle), part_change(of, Third::large),
-               verdict_text(of.verdict, of.reason)});
+               verdict_text(of.verdict, of.reason) + (where(of).empty() ? "" : ", in points")});
     if (const std::string at = where(of); !at.empty()) notes.insert(of.title + ": " + at);
   }
   if (!rows.empty()) sheet.table(table, [&](std::size_t i) { return is_alarming(rows[i]->verdict); });
@@ -169,13 +220,13 @@ void cases(Sheet& sheet, const Comparison& found, const ComparisonDetail& detail
   std::vector<std::string> marks;
   for (const Verdict verdict : worst_first)
     if (mark_of(verdict) != ' ' && marked(verdict))
-      marks.push_back(fmt::format("{} {}", mark_of(verdict), name(verdict)));
+      marks.push_back(fmt::format("{} {}", mark_of(verdict), word_of(verdict)));
   if (!marks.empty()) sheet.note(fmt::format("{}", fmt::join(marks, "   ")));
   for (std::size_t i = 0; i < folded.size(); ++i)
     if (folded[i])
       sheet.note(
-          fmt::format("{} {}{}, not shown (--all)", counted(folded[i], "case"), names_of<Verdict>[i],
-                      static_cast<Verdict>(i) == Verdict::undecided ? " with changes within the tolerance" : ""));
+          fmt::format("{}: {}{}, not shown (--all)", counted(folded[i], "case"), word_of(static_cast<Verdict>(i)),
+                      static_cast<Verdict>(i) == Verdict::cannot_tell ? ", changed by no more than matters" : ""));
   for (const std::string& note : notes) sheet.note(note);
 }
 
@@ -203,7 +254,7 @@ std::string thirds_text(const Tolerance& t) {
                      digits_text(100 * t.of(Third::middle), 2, 1), digits_text(100 * t.of(Third::large), 2, 1));
 }
 
-// "device-copies 3.0, 3.0, 1.0 %; calls 5.0 % (default; learned from 10 runs of A)"
+// "device copies 3.0, 3.0, 1.0 %; calls 5.0 % (default)"
 std::string tolerances_text(const Comparison& found) {
   std::vector<std::string> parts;
   std::set<TimeClass> classes;
@@ -212,22 +263,24 @@ std::string tolerances_text(const Comparison& found) {
   for (const TimeClass one : classes) {
     const Tolerance& t = found.tolerances[static_cast<std::size_t>(one)];
     sources.insert(t.source);
-    parts.push_back(fmt::format("{} {}", name(one), thirds_text(t)));
+    parts.push_back(fmt::format("{} {}", spaced(name(one)), thirds_text(t)));
   }
   return fmt::format("{} ({})", fmt::join(parts, "; "), fmt::join(sources, "; "));
 }
 
 void explain(Sheet& sheet, const Comparison& found) {
   sheet.heading("How it was judged");
-  sheet.labelled("tolerances", tolerances_text(found) + "; single points: four times as much");
-  sheet.labelled(
-      "slower",
-      "p below 0.01 after correction for the number of comparisons (Welch 1947, Holm 1979) and a longer time "
-      "by more than the tolerance; with (clock) a kernel's time grew so and its cycles did not. Where times take one "
-      "of "
-      "two values, p is of how often each side takes the longer one (Fisher 1934)");
-  sheet.labelled("same", "the interval of 95 % lies within the tolerance");
-  sheet.labelled("undecided", "neither: more rounds or runs would tell");
+  sheet.labelled("what matters", "changes above " + tolerances_text(found) + "; of single points, four times as much");
+  sheet.labelled("own",
+                 "what is left of a change when what its class has in common may be none or all of it; a change "
+                 "of a class that runs of one machine do not show counts in full");
+  sheet.labelled("slower",
+                 "p below 0.01 after correction for the number of comparisons (Welch 1947, Holm 1979), and its own "
+                 "change is longer than matters; runs differ by more than their rounds show, and that is in p and "
+                 "interval. With (clock) a kernel's time grew so and its cycles did not. Where times take one of two "
+                 "values, p is of how often each side takes the longer one (Fisher 1934)");
+  sheet.labelled("same", "the interval of 95 % holds no change that matters");
+  sheet.labelled("cannot tell", "neither: more rounds or runs would tell");
 }
 
 void compose(Sheet& sheet, const ComparisonOf& of, const ComparisonDetail& detail) {
@@ -237,7 +290,8 @@ void compose(Sheet& sheet, const ComparisonOf& of, const ComparisonDetail& detai
     return;
   }
   if (!of.found.other_hardware.empty()) sheet.labelled("WARNING", of.found.other_hardware, true);
-  sheet.verdict(headline(of.found), outcome_of(of.found) != Outcome::not_slower);
+  sheet.verdict(headline(of.found), is_alarming(outcome_of(of.found)));
+  classes(sheet, of.found);
   figures(sheet, of.found);
   cases(sheet, of.found, detail);
   if (detail.points) points(sheet, of.found, detail);

@@ -1,20 +1,26 @@
 // What compare() found, as JSON. Keys are stable; null is what is not known. Changes are of times, b/a - 1: positive is
 // slower.
 //
-//   { "document": "npgpu-compare", "version": 4,
-//     "outcome": "not-slower" | "slower" | "clock" | "broken" | "other-hardware",
+//   { "document": "npgpu-compare", "version": 5,
+//     "outcome": "not-slower" | "cannot-tell" | "slower" | "clock" | "between-cards" | "broken" | "other-hardware",
 //     "other_hardware": null, or a sentence,
+//     "other_cards": null, or which cards of one model A and B are, if they are two,
 //     "a": [ { file, run: {...} } ], "b": as "a",
 //     "who": [ { what, a, b, differs } ], "notes": [ ... ],
 //     "tolerances": [ { class, small, middle, large, all, source } ]   by third of a curve,
+//     "classes": [ { class, least_shown, most_shown (the smallest changes that would have been found, in its steadiest
+//     and
+//                    unsteadiest case), shared: [ { band (of times: 0 below 10 us, 1 100 us, 2 1 ms, 3 above), points,
+//                    CHANGE } ] } ]   what all points of the class have in common
 //     "counts": { "same": 41, ... }  cases by verdict,
 //     "figures": [ { name, at, unit, CHANGE } ]   a and b in that unit
-//     "cases": [ { kind, title, lane, class, trials_stand_in, verdict, reason,
+//     "cases": [ { kind, title, name, lane, class, trials_stand_in, verdict, reason,
 //                  parts: [ { third, first, last, points, CHANGE } ],
 //                  points: [ { point, CHANGE } ] } ] }
 //
-//   CHANGE: a, b (us), change, low, high (95 %), cycles (change in cycles), p (corrected), tolerance, verdict, reason,
-//   note
+//   CHANGE: a, b (us), change (b/a - 1), own (what of it is not its class's, at least), low, high (95 %, of own),
+//   cycles (change in cycles), p (corrected), tolerance, shown (the smallest that would have been found), verdict,
+//   reason, note
 #include <algorithm>
 
 #include "netpipe/report/compare_who.hpp"
@@ -28,11 +34,13 @@ void add_change(Json& json, const Change& c) {
   json["a"] = json_of(c.a);
   json["b"] = json_of(c.b);
   json["change"] = json_of(c.change);
+  json["own"] = json_of(c.own);
   json["low"] = json_of(c.low);
   json["high"] = json_of(c.high);
   json["cycles"] = json_of(c.cycles);
   json["p"] = json_of(c.p);
   json["tolerance"] = json_of(c.tolerance);
+  json["shown"] = json_of(c.shown);
   json["verdict"] = json_of(c.verdict);
   json["reason"] = or_null(std::string(name(c.reason)));
   json["note"] = or_null(c.note);
@@ -44,26 +52,35 @@ Json part_json(const PartComparison& part) {
   add_change(json, part);
   return json;
 }
-Json point_json(const PointComparison& point) {
+Json compared_point_json(const PointComparison& point) {
   Json json({entry("point", point.axes)});
   add_change(json, point);
   return json;
 }
-Json figure_json(const KeyFigure& figure) {
+Json key_figure_json(const KeyFigure& figure) {
   Json json{entry("name", figure.name), entry("at", figure.at), entry("unit", figure.unit)};
   add_change(json, figure);
   return json;
 }
-Json case_json(const CaseComparison& of) {
+Json class_json(const ClassComparison& of) {
+  return {entry("class", of.time_class), entry("least_shown", of.least_shown), entry("most_shown", of.most_shown),
+          entry("shared", array_of(of.shared, [](const SharedChange& shared) {
+                  Json json{entry("band", shared.band), entry("points", shared.points)};
+                  add_change(json, shared);
+                  return json;
+                }))};
+}
+Json compared_case_json(const CaseComparison& of) {
   return {entry("kind", of.kind),
           entry("title", of.title),
+          entry("name", of.name),
           entry("lane", of.lane),
           entry("class", of.time_class),
           entry("trials_stand_in", of.trials_stand_in),
           entry("verdict", of.verdict),
           entry("reason", or_null(std::string(name(of.reason)))),
           entry("parts", array_of(of.parts, part_json)),
-          entry("points", array_of(of.points, point_json))};
+          entry("points", array_of(of.points, compared_point_json))};
 }
 
 Json side_json(const ComparisonOf::Side& side) {
@@ -104,18 +121,20 @@ void compare_json(std::ostream& out, const ComparisonOf& of) {
   const Comparison& found = of.found;
   const std::string outcome = of.refused ? "other-hardware" : std::string(name(outcome_of(found)));
   Json json{entry("document", "npgpu-compare"),
-            entry("version", 4),
+            entry("version", 5),
             entry("outcome", outcome),
             entry("other_hardware", or_null(found.other_hardware)),
+            entry("other_cards", or_null(found.other_cards)),
             entry("a", side_json(of.a)),
             entry("b", side_json(of.b)),
             entry("who", array_of(who(of), who_json)),
             entry("notes", doubts_of(of))};
   if (!of.refused) {
     json["tolerances"] = tolerances_json(found.tolerances);
+    json["classes"] = array_of(found.classes, class_json);
     json["counts"] = counts_json(found.cases);
-    json["figures"] = array_of(found.figures, figure_json);
-    json["cases"] = array_of(found.cases, case_json);
+    json["figures"] = array_of(found.figures, key_figure_json);
+    json["cases"] = array_of(found.cases, compared_case_json);
   }
   write_json(out, json, 1);
 }

@@ -1,8 +1,9 @@
-// How two sides differ over some points of a curve: one number for each round or run, and Welch's test on these.
+// How two sides differ over some points of a curve: one number for each round or run, and a test on these.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,11 @@ constexpr std::size_t enough_runs = 3;
 bool is_common(const CurvePoint&);
 // The median of all its readings of both sides; NaN where there is none.
 double reference_of(const CurvePoint&, Scale);
+double value_in(Scale, const Reading&);
+// Medians over the rounds of each run where there are enough runs; else all rounds.
+std::vector<double> by_run(const std::map<std::size_t, std::vector<double>>& rounds_of_run);
+// The band of a point's time, as DriftByTime has it.
+std::size_t band_of(const CurvePoint&);
 // Of each side: means of the logarithms over these points, less their references; of each run on a side with enough of
 // them, else of each round that visited half of the points.
 std::array<std::vector<double>, 2> numbers_of(const CaseCurve&, const Indices&, Scale);
@@ -28,12 +34,29 @@ std::array<std::vector<double>, 2> numbers_of(const CaseCurve&, const Indices&, 
 // Geometric mean over the points of the medians of their times on a side.
 double typical_us(const CaseCurve&, const Indices&, std::size_t side);
 
-// Sets a and b (geometric means over the points, in us), the change, its interval, and p as it is before correction.
-// Where others disturbed more than half of it, or the device's clock did in A, the verdict says so and p stays NaN. A
-// device of B that was held back by its own clock is no excuse: that may be what is looked for.
-void set_change(Change&, const CaseCurve&, const Indices&);
+// What a change is held against.
+struct Beyond {
+  double shared = 0;                   // what the class of its points changed by: the logarithm; 0: nothing is known
+  double variance = 0;                 // of the difference of two runs, beyond what their rounds show
+  std::array<UsualSpread, 2> usual{};  // of each side's numbers
+};
 
-// The verdict from the corrected p.
-void judge(Change&);
+// A change before it is judged: what its test needs once it is known how many tests there are.
+struct Tested {
+  Change* change = nullptr;
+  double own = not_measured, error = not_measured, freedom = not_measured;  // of logarithms
+};
+
+// Sets a, b, their change, what of it is the case's own, its interval, and p as it is before correction. Where others
+// disturbed more than half of it, or the device's clock did in A, the verdict says so and p stays NaN. A device of B
+// that was held back by its own clock is no excuse: that may be what is looked for.
+Tested set_change(Change&, const CaseCurve&, const Indices&, const Beyond&);
+
+// The same of numbers, in logarithms of what `reference` is the logarithm of. `cycles`: the change in cycles.
+Tested set_change(Change&, const std::array<std::vector<double>, 2>& numbers, double reference, const Beyond&,
+                  double cycles = not_measured);
+
+// Corrects p over all of them, sets what each could have shown, and judges.
+void judge_all(std::vector<Tested>&);
 
 }  // namespace npgpu::model

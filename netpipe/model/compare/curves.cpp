@@ -7,6 +7,7 @@
 #include <map>
 
 #include "netpipe/model/compare/questions.hpp"
+#include "netpipe/model/overview/parts.hpp"
 
 namespace npgpu::model {
 
@@ -20,7 +21,9 @@ constexpr std::size_t most_groups = 7;  // of trials that stand in for rounds
 template <class K> using Key = std::pair<typename K::Axes, std::uint32_t>;
 template <class K> struct Gathered {
   std::map<Key<K>, CurvePoint> points;
-  bool trials_stand_in = false;
+  bool trials_stand_in = false, simulated = false;
+  std::array<std::string, 2> stopped{};
+  double cache_bytes = 0;
 };
 
 // The times of some visits as if they were all of the series.
@@ -90,15 +93,20 @@ void state_points(Gathered<K>& all, const Series<K>& series, const std::vector<P
       ++(causes & ~of_clocks ? its.others : its.clocked);
       if (its.broken == Reason::none) its.why = disturbance_of(visited);
     }
-    if (time.usable()) continue;
+    if (time.usable() && time.time_us.value > 0) continue;
     its.broken = reason_of(any_sample(series, visited, [](const auto& s) { return s.intact == 0; }));
-    its.why = time.why;
+    its.why = time.usable() ? "times of " + (time.time_us.value < 0 ? std::string("less than 0") : "0") : time.why;
   }
 }
 
 template <class K> void gather(Gathered<K>& all, const Series<K>& series, std::size_t side, std::size_t run) {
   const auto points = points_of(series);
   state_points(all, series, points, side);
+  all.simulated |= series.simulated;
+  if (all.stopped[side].empty() && series.failure != Failure::wrong)  // such a series goes on
+    all.stopped[side] = series.error.empty() && series.visits.empty() ? "never visited" : series.error;
+  if constexpr (requires { series.layout.cache_bytes; })
+    all.cache_bytes = static_cast<double>(series.layout.cache_bytes);
   std::size_t most = 0;
   for (const Point<K>& point : points) most = std::max(most, point.counted().size());
   all.trials_stand_in |= most == 1;
@@ -125,9 +133,15 @@ std::string lane_text(const TransferCase& c, std::uint32_t lane) {
 }
 std::string lane_text(const auto&, std::uint32_t lane) { return fmt::format(", lane {}", lane); }
 
+std::string short_name(const TransferCase& c) {
+  return (c.module == "cudaMemcpy" ? "" : c.module + ": ") + copy_name(c) + " copies";
+}
+std::string short_name(const auto& question) { return title(question); }
+
 // Lane by lane.
 template <class K>
-void add_curves(std::vector<CaseCurve>& all, const typename K::Case& question, const Gathered<K>& gathered) {
+void add_curves(std::vector<CaseCurve>& all, const typename K::Case& question, const Gathered<K>& gathered,
+                const std::array<std::size_t, 2>& runs) {
   std::map<std::uint32_t, CaseCurve> by_lane;
   for (const auto& [key, point] : gathered.points) {
     CaseCurve& curve = by_lane[key.second];
@@ -137,10 +151,16 @@ void add_curves(std::vector<CaseCurve>& all, const typename K::Case& question, c
   }
   for (auto& [lane, curve] : by_lane) {
     curve.kind = K::name;
-    curve.title = title(question) + (by_lane.size() > 1 ? lane_text(question, lane) : "");
+    const std::string of_lane = by_lane.size() > 1 ? lane_text(question, lane) : "";
+    curve.title = title(question) + of_lane;
+    curve.name = short_name(question) + of_lane;
     curve.lane = lane;
     curve.time_class = class_of(question);
     curve.trials_stand_in = gathered.trials_stand_in;
+    curve.simulated = gathered.simulated;
+    curve.runs = runs;
+    curve.stopped = gathered.stopped;
+    curve.cache_bytes = gathered.cache_bytes;
     curve.figures = figures_of(question, lane);
     all.push_back(std::move(curve));
   }
@@ -156,7 +176,7 @@ std::vector<CaseCurve> curves_of(Runs a, Runs b) {
     for (const Question<K>& question : questions_of<K>(runs)) {
       Gathered<K> gathered;
       for (const auto& [side, run, series] : question.answers) gather(gathered, *series, side, run);
-      add_curves<K>(all, renamed(question.in_slots, names), gathered);
+      add_curves<K>(all, renamed(question.in_slots, names), gathered, {a.size(), b.size()});
     }
   });
   return all;

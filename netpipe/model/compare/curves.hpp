@@ -21,11 +21,11 @@ struct Reading {
 // A point on one side.
 struct Readings {
   std::vector<Reading> all{};
-  std::size_t runs = 0;     // that measured it
-  std::size_t others = 0;   // of these, in which others had a part in it
-  std::size_t clocked = 0;  // in which nothing but the device's own clock disturbed it
-  Reason broken = Reason::none;
-  std::string why{};  // it is broken, or disturbed
+  std::size_t runs = 0;          // that measured it
+  std::size_t others = 0;        // of these, in which others had a part in it
+  std::size_t clocked = 0;       // in which nothing but the device's own clock disturbed it
+  Reason broken = Reason::none;  // wrong results, or no time
+  std::string why{};             // it is broken, has no figure, or is disturbed
 };
 struct CurvePoint {
   std::string axes{};
@@ -39,17 +39,22 @@ struct FigureChoice {
   std::string name{};
   Among among = Among::largest;
   FigureUnit unit = FigureUnit::us;
+  bool of_memory = false;  // unless its working set fits the cache
 };
 
 struct CaseCurve {
   std::string_view kind{};
-  std::string title{};
+  std::string title{}, name{};
   std::uint32_t lane = 0;
   TimeClass time_class = TimeClass::device_copies;
   bool trials_stand_in = false;
-  std::vector<CurvePoint> points{};  // in order of axes
-  std::vector<double> sizes{};       // of each: bytes, or 0
-  std::vector<double> blocks{};      // of each: of a kernel, or 0
+  bool simulated = false;
+  std::array<std::size_t, 2> runs{};     // of each side, in all
+  std::array<std::string, 2> stopped{};  // why its series did not go on; empty if it did, or was not begun
+  std::vector<CurvePoint> points{};      // in order of axes
+  std::vector<double> sizes{};           // of each: bytes, or 0
+  std::vector<double> blocks{};          // of each: of a kernel, or 0
+  double cache_bytes = 0;                // the last level before the memory that kernels work on; 0: not known
   std::vector<FigureChoice> figures{};
 };
 

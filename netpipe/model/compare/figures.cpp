@@ -60,7 +60,7 @@ std::vector<FigureChoice> figures_of(const ProbeCase& c, std::uint32_t) {
   if (c.operation != Operation::chase) {
     if (c.form != Form::streaming || counts_loads(c)) return {};
     return {{fmt::format("{}bandwidth {} {}", where, name(c.operation), name(c.type)), Among::fastest,
-             FigureUnit::bytes_per_s}};
+             FigureUnit::bytes_per_s, c.space == Space::global}};
   }
   if (c.space == Space::global || c.space == Space::host)
     return {{where + "latency of memory", Among::largest, FigureUnit::us_a_load},

@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
 
-#include "npgpu/compare.hpp"
+#include "netpipe/model/compare/questions.hpp"
 
 namespace npgpu {
 
@@ -42,7 +44,36 @@ std::string differing(std::string_view what, const Texts& a, const Texts& b) {
   return fmt::format("{}: {} in A, {} in B", what, fmt::join(a, ", "), fmt::join(b, ", "));
 }
 
+// By slot: UUIDs of the GPUs that stood there.
+std::map<std::string, Texts> cards_of(Runs runs) {
+  std::map<std::string, Texts> all;
+  for (const Trace* trace : runs) {
+    const model::DeviceSlots slots = model::device_slots(*trace);
+    for_each_kind([&]<class K>() {
+      for (const Series<K>& series : trace->of<K>())
+        if (const auto slot = slots.find(device_of(series.question));
+            slot != slots.end() && !series.simulated && !series.device_uuid.empty())
+          all[slot->second].insert(series.device_uuid.substr(0, std::string_view("GPU-00000000").size()));
+    });
+  }
+  return all;
+}
+
 }  // namespace
+
+std::string other_cards(Runs a, Runs b) {
+  const auto of_a = cards_of(a), of_b = cards_of(b);
+  Texts apart_a, apart_b;
+  for (const auto& [slot, cards] : of_a) {
+    const auto same_slot = of_b.find(slot);
+    if (same_slot == of_b.end()) continue;
+    if (std::ranges::any_of(cards, [&](const std::string& card) { return same_slot->second.contains(card); })) continue;
+    apart_a.insert(cards.begin(), cards.end());
+    apart_b.insert(same_slot->second.begin(), same_slot->second.end());
+  }
+  if (apart_a.empty()) return {};
+  return fmt::format("{} in A, {} in B", fmt::join(apart_a, ", "), fmt::join(apart_b, ", "));
+}
 
 std::string other_hardware(Runs a, Runs b) {
   std::string why = differing("the GPUs differ", devices_of(a, false), devices_of(b, false));

@@ -64,7 +64,10 @@ std::string span_text(const CaseCurve& curve, const Indices& points) {
 
 std::string figure_name(const FigureChoice& choice, const CaseCurve& curve, const Indices& points) {
   const bool is_one_block = choice.among == Among::fastest && curve.blocks[points.back()] == 1;
-  return choice.name + (is_one_block ? ", one block" : "");
+  // Not of the memory that the name makes one think of.
+  const bool is_cached =
+      choice.of_memory && curve.sizes[points.back()] > 0 && curve.sizes[points.back()] < curve.cache_bytes;
+  return choice.name + (is_one_block ? ", one block" : "") + (is_cached ? ", in L2" : "");
 }
 
 double in_unit(double us, FigureUnit unit, const CaseCurve& curve, const Indices& points) {

@@ -1,4 +1,4 @@
-// What differs from run to run is no change.
+// What runs of one machine differ by, and what a change has to be to matter.
 #pragma once
 
 #include <optional>
@@ -7,12 +7,10 @@
 
 namespace npgpu::model {
 
-// Of two runs of one machine.
+// What two runs of one machine differed by at most.
 Tolerances usual_tolerances();
 
-// As given for all classes; else learned from the runs of each side that has enough, the larger of both: 1.5 times the
-// largest deviation of a run from the median of its side, over all parts and key figures of a class in that third, and
-// at least 0.5 %; else usual.
-Tolerances tolerances_of(const std::vector<CaseCurve>&, Runs a, Runs b, std::optional<double> given);
+// What matters: as given for all classes, else by class.
+Tolerances tolerances_of(std::optional<double> given);
 
 }  // namespace npgpu::model

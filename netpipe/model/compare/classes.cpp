@@ -1,0 +1,139 @@
+#include "netpipe/model/compare/classes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "netpipe/model/medians.hpp"
+#include "npgpu/drift.hpp"
+
+namespace npgpu::model {
+
+namespace {
+
+constexpr std::size_t enough_to_share = 10;  // points
+// Of what runs of one machine differ by, a case's own part where its class's is known. In the pairs of h200_run_c, _d
+// and _e (data/traces) parts of curves scattered about their class's change by that or less.
+constexpr double own_part = 0.5;
+// Parts whose spreads show what is usual, and what that is worth: with it kernels, which are visited four times, are
+// found slower by 5 % in 60 of 60 cases of these pairs, and without it in 54.
+constexpr std::size_t enough_parts = 5;
+constexpr double usual_freedom = 4;
+
+// Points of one class and band, from any curve.
+using CurveAt = std::pair<const CaseCurve*, std::size_t>;
+
+// Variance of the difference of two sides' runs: each side is so many runs, or shows by itself how they differ.
+double variance_of_runs(double share, const std::array<std::size_t, 2>& runs) {
+  double variance = 0;
+  for (const std::size_t count : runs)
+    if (count < enough_runs) variance += share * share / static_cast<double>(count);
+  return variance;
+}
+
+// Medians over the points of a round or run.
+std::array<std::vector<double>, 2> shared_numbers(const std::vector<CurveAt>& points, Scale scale) {
+  using Visit = std::pair<std::size_t, std::uint32_t>;
+  std::array<std::map<Visit, std::vector<double>>, 2> visits;
+  for (const auto& [curve, i] : points) {
+    const double reference = reference_of(curve->points[i], scale);
+    for (std::size_t side = 0; side < 2; ++side)
+      for (const Reading& reading : curve->points[i].side[side].all)
+        visits[side][{reading.run, reading.round}].push_back(value_in(scale, reading) - reference);
+  }
+  std::array<std::vector<double>, 2> numbers;
+  for (std::size_t side = 0; side < 2; ++side) {
+    std::map<std::size_t, std::vector<double>> rounds_of_run;
+    for (const auto& [visit, values] : visits[side])
+      if (2 * values.size() >= points.size()) rounds_of_run[visit.first].push_back(median(values));
+    numbers[side] = by_run(rounds_of_run);
+  }
+  return numbers;
+}
+
+}  // namespace
+
+SharedChanges::SharedChanges(const std::vector<CaseCurve>& curves, const Tolerances& tolerances) {
+  set_usual(curves);
+  std::map<std::pair<TimeClass, std::size_t>, std::vector<CurveAt>> points_of;
+  for (const CaseCurve& curve : curves)
+    for (std::size_t i = 0; i < curve.points.size(); ++i)
+      if (is_common(curve.points[i])) points_of[{curve.time_class, band_of(curve.points[i])}].emplace_back(&curve, i);
+  for (const auto& [where, points] : points_of) {
+    if (classes.empty() || classes.back().time_class != where.first) classes.push_back({where.first});
+    SharedChange& change = classes.back().shared.emplace_back();
+    change.band = where.second;
+    change.points = points.size();
+  }
+  std::vector<Tested> tested;
+  for (ClassComparison& of : classes)
+    for (SharedChange& change : of.shared) {
+      change.tolerance = tolerances[static_cast<std::size_t>(of.time_class)].of(Third::large);
+      if (change.points < enough_to_share) continue;
+      const auto& points = points_of.at({of.time_class, change.band});
+      const CaseCurve& first = *points.front().first;
+      const double share = first.simulated ? 0 : run_to_run(of.time_class).share[change.band];
+      std::vector<double> references;
+      for (const auto& [curve, i] : points) references.push_back(reference_of(curve->points[i], Scale::time));
+      const auto numbers = shared_numbers(points, Scale::time);
+      double cycles = not_measured;
+      if (of.time_class == TimeClass::kernels) {
+        const auto in_cycles = shared_numbers(points, Scale::cycles);
+        cycles = std::expm1(median_difference(in_cycles[0], in_cycles[1]).value);
+      }
+      tested.push_back(
+          set_change(change, numbers, median(references), {0, variance_of_runs(share, first.runs)}, cycles));
+    }
+  judge_all(tested);
+  for (const ClassComparison& of : classes)
+    for (const SharedChange& change : of.shared) {
+      if (std::isnan(change.change)) continue;
+      Shared& shared = shared_[static_cast<std::size_t>(of.time_class)][change.band];
+      shared.is_known = true;
+      if (change.verdict != Verdict::slower && change.verdict != Verdict::faster)
+        shared.log = std::log1p(change.change);
+    }
+}
+
+void SharedChanges::set_usual(const std::vector<CaseCurve>& curves) {
+  std::array<std::array<std::array<std::vector<double>, 2>, names_of<Third>.size()>, names_of<TimeClass>.size()> all;
+  for (const CaseCurve& curve : curves)
+    for (const Part& part : thirds_of(curve)) {
+      const auto numbers = numbers_of(curve, part.points, Scale::time);
+      for (std::size_t side = 0; side < 2; ++side)
+        if (numbers[side].size() > 1)
+          all[static_cast<std::size_t>(curve.time_class)][static_cast<std::size_t>(part.third)][side].push_back(
+              variance(numbers[side]));
+    }
+  for (std::size_t of_class = 0; of_class < all.size(); ++of_class)
+    for (std::size_t third = 0; third < all[of_class].size(); ++third)
+      for (std::size_t side = 0; side < 2; ++side)
+        if (const auto& variances = all[of_class][third][side]; variances.size() >= enough_parts)
+          usual_[of_class][third][side] = {median(variances), usual_freedom};
+}
+
+Beyond SharedChanges::beyond(const CaseCurve& curve, const Part& part) const {
+  Beyond beyond = this->beyond(curve, part.points);
+  beyond.usual = usual_[static_cast<std::size_t>(curve.time_class)][static_cast<std::size_t>(part.third)];
+  return beyond;
+}
+
+Beyond SharedChanges::beyond(const CaseCurve& curve, const Indices& points) const {
+  Beyond beyond;
+  const auto time_class = static_cast<std::size_t>(curve.time_class);
+  double square = 0;
+  for (const std::size_t i : points) {
+    const std::size_t band = band_of(curve.points[i]);
+    const Shared& shared = shared_[time_class][band];
+    // A point by itself scatters about its class as much as runs do.
+    const double part = shared.is_known && points.size() > 1 ? own_part : 1;
+    const double share = curve.simulated ? 0 : part * run_to_run(curve.time_class).share[band];
+    beyond.shared += shared.log / static_cast<double>(points.size());
+    square += share * share / static_cast<double>(points.size());
+  }
+  beyond.variance = variance_of_runs(std::sqrt(square), curve.runs);
+  return beyond;
+}
+
+}  // namespace npgpu::model

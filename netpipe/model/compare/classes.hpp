@@ -1,0 +1,34 @@
+// What the points of a class have in common when a run is held against another, and what that leaves to each case.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "netpipe/model/compare/parts.hpp"
+
+namespace npgpu::model {
+
+// Of each class and band of times: by how much all its points changed together.
+class SharedChanges {
+ public:
+  SharedChanges(const std::vector<CaseCurve>&, const Tolerances&);
+
+  std::vector<ClassComparison> classes;  // judged
+
+  // What some points of a curve, or a part of it, are held against. A change that all of their class share is no case's
+  // own, as long as runs of one machine differ by as much; one that is more than that is every case's.
+  Beyond beyond(const CaseCurve&, const Indices&) const;
+  Beyond beyond(const CaseCurve&, const Part&) const;  // with the usual spread of such parts
+
+ private:
+  struct Shared {
+    double log = 0;
+    bool is_known = false;
+  };
+  std::array<std::array<Shared, std::tuple_size_v<decltype(DriftByTime::share)>>, names_of<TimeClass>.size()> shared_{};
+  // Of each class and third, and of each side.
+  std::array<std::array<std::array<UsualSpread, 2>, names_of<Third>.size()>, names_of<TimeClass>.size()> usual_{};
+  void set_usual(const std::vector<CaseCurve>&);
+};
+
+}  // namespace npgpu::model

@@ -1,0 +1,139 @@
+#include "netpipe/report/compare_items.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <span>
+
+#include "netpipe/report/layout.hpp"
+
+namespace npgpu {
+
+namespace {
+
+constexpr std::size_t most_items = 4;
+
+struct Item {
+  std::string text;
+  double change = 0;
+};
+
+std::string plain_percent(double share) {
+  return fmt::format("{:.{}f}", 100 * share, std::abs(share) < 0.0995 ? 1 : 0);
+}
+// "by 5.1 % (4.6 .. 5.6)".
+std::string by_text(const Change& c) {
+  std::string text = "by " + plain_percent(c.change) + " %";
+  if (std::isfinite(c.low) && std::isfinite(c.high))
+    text += fmt::format(" ({} .. {})", plain_percent(c.low), plain_percent(c.high));
+  return text;
+}
+
+// " from 1 MiB": where on its curve neighbouring thirds are.
+std::string sizes_text(const std::vector<PartComparison>& parts, std::size_t first, std::size_t last) {
+  const bool begins = first == 0, ends = last + 1 == parts.size();
+  if (begins && ends) return "";
+  if (ends) return " from " + parts[first].first;
+  if (begins) return " up to " + parts[last].last;
+  return fmt::format(" from {} to {}", parts[first].first, parts[last].last);
+}
+
+// The thirds of a case that are slower, by more than `counted` at least.
+void add_parts(std::vector<Item>& all, const CaseComparison& of, double counted) {
+  const auto is_it = [&](const PartComparison& part) {
+    return part.verdict == Verdict::slower && part.change > counted + part.tolerance;
+  };
+  for (std::size_t first = 0; first < of.parts.size(); ++first) {
+    if (!is_it(of.parts[first])) continue;
+    std::size_t last = first;
+    while (last + 1 < of.parts.size() && is_it(of.parts[last + 1])) ++last;
+    const auto by_change = [](const PartComparison& part) { return part.change; };
+    const auto [least, most] = std::ranges::minmax(std::span(of.parts).subspan(first, last - first + 1), {}, by_change);
+    all.push_back(
+        {of.name + sizes_text(of.parts, first, last) + ", " +
+             (first == last ? by_text(of.parts[first])
+                            : fmt::format("by {} to {} %", plain_percent(least.change), plain_percent(most.change))),
+         most.change});
+    first = last;
+  }
+}
+
+void add_point(std::vector<Item>& all, const CaseComparison& of, double counted) {
+  const PointComparison* most = nullptr;
+  for (const PointComparison& point : of.points)
+    if (point.verdict == Verdict::slower && point.change > counted + point.tolerance &&
+        (!most || point.change > most->change))
+      most = &point;
+  if (most) all.push_back({fmt::format("{} at {}, {}", of.name, most->axes, by_text(*most)), most->change});
+}
+
+}  // namespace
+
+std::string share_text(double share) {
+  if (!std::isfinite(share)) return "-";
+  if (std::abs(share) < 0.0005) return "0.0";
+  return fmt::format("{:+.{}f}", 100 * share, std::abs(share) < 0.0995 ? 1 : 0);
+}
+
+std::string spaced(std::string_view name) {
+  std::string text(name);
+  std::ranges::replace(text, '-', ' ');
+  return text;
+}
+
+std::vector<std::string> slower_items(const Comparison& found) {
+  std::vector<Item> of_classes, others;
+  std::map<TimeClass, double> counted;  // named already: of all of a class
+  for (const ClassComparison& of : found.classes) {
+    std::vector<std::string> bands;
+    for (const SharedChange& shared : of.shared) {
+      if (shared.verdict != Verdict::slower) continue;
+      bands.push_back(fmt::format("{} ({})", by_text(shared), band_names[shared.band]));
+      counted[of.time_class] = std::max(counted[of.time_class], shared.change);
+    }
+    if (!bands.empty())
+      of_classes.push_back({fmt::format("all {}, {}", spaced(name(of.time_class)), fmt::join(bands, ", "))});
+  }
+  for (const CaseComparison& of : found.cases) {
+    const std::size_t before = others.size();
+    const double named = counted.contains(of.time_class) ? counted.at(of.time_class) : 0;
+    add_parts(others, of, named);
+    if (others.size() == before) add_point(others, of, named);
+  }
+  if (of_classes.empty() && others.empty())
+    for (const KeyFigure& figure : found.figures)
+      if (figure.verdict == Verdict::slower) others.push_back({figure.name + ", " + by_text(figure), figure.change});
+  std::ranges::stable_sort(others, std::ranges::greater{}, &Item::change);
+  std::vector<std::string> texts;
+  for (const auto* items : {&of_classes, &others})
+    for (const Item& item : *items) texts.push_back(item.text);
+  if (const std::size_t all = texts.size(); all > most_items + 1) {
+    texts.resize(most_items);
+    texts.push_back(fmt::format("and {} more", all - most_items));
+  }
+  return texts;
+}
+
+std::vector<std::string> broken_items(const Comparison& found) {
+  std::vector<std::string> texts;
+  for (const CaseComparison& of : found.cases) {
+    const auto is_it = [](const PointComparison& p) {
+      return p.verdict == Verdict::broken || p.verdict == Verdict::no_figure;
+    };
+    const auto first = std::ranges::find_if(of.points, is_it);
+    if (first == of.points.end()) continue;
+    const auto count = static_cast<std::size_t>(std::ranges::count_if(of.points, is_it));
+    texts.push_back(fmt::format("{} at {}{} ({})", of.name, first->axes,
+                                count > 1 ? " and " + counted(count - 1, "more point") : "", first->note));
+  }
+  if (const std::size_t all = texts.size(); all > most_items + 1) {
+    texts.resize(most_items);
+    texts.push_back(fmt::format("and {} more", all - most_items));
+  }
+  return texts;
+}
+
+}  // namespace npgpu

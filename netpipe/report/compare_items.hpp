@@ -1,0 +1,25 @@
+// What a comparison's first sentence names.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "npgpu/compare.hpp"
+
+namespace npgpu {
+
+// Of times, as DriftByTime has them.
+inline constexpr std::array<std::string_view, 4> band_names{"below 10 us", "10 .. 100 us", ".. 1 ms", "above 1 ms"};
+
+std::string share_text(double share);       // "+3.1"; "-" if it is not known
+std::string spaced(std::string_view name);  // "host-copies" as "host copies"
+
+// "H2D pinned, async copies from 1 MiB, by 5.1 % (4.6 .. 5.6)": what is slower, the most first, and how much is not
+// named.
+std::vector<std::string> slower_items(const Comparison&);
+// "fp32 compute: B: void: ...": what has wrong results or no figure.
+std::vector<std::string> broken_items(const Comparison&);
+
+}  // namespace npgpu
