@@ -6,7 +6,7 @@ add_library(npgpu::npgpu ALIAS npgpu_library)
 target_compile_features(npgpu_library PUBLIC cxx_std_20)
 target_include_directories(npgpu_library PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-foreach(folder engine simulate trace model report)
+foreach(folder engine files simulate trace model report)
   target_sources(npgpu_library PRIVATE $<TARGET_OBJECTS:npgpu_${folder}>)
 endforeach()
 set_target_properties(npgpu_library PROPERTIES LINKER_LANGUAGE CXX)

@@ -64,23 +64,25 @@ std::string room(const std::string& path) {
 TEST_CASE("a folder includes only what is upstream of it") {
   const std::map<std::string, std::set<std::string>> upstream{
       {"engine", {}},
+      {"files", {}},
       {"devices", {"engine"}},
       {"devices/host", {"engine"}},
-      {"devices/simulated", {"engine", "devices/host"}},
+      {"devices/simulated", {"engine", "files", "devices/host"}},
       {"devices/cuda", {"engine", "devices/host"}},
       {"ranks", {"engine", "devices/host"}},
       {"modules", {"engine", "ranks", "devices/host", "devices/simulated", "devices/cuda"}},
       {"simulate", {"engine"}},
       {"jobs", {"engine", "simulate", "devices/host", "devices/simulated", "devices/cuda"}},
       {"probes", {"engine", "simulate", "devices/host", "devices/simulated", "devices/cuda"}},
-      {"trace", {"engine"}},
+      {"trace", {"engine", "files"}},
       {"model", {"engine", "simulate"}},
       {"report", {"engine", "model"}},
       {"legacy", {"engine", "ranks", "modules"}},
       {"calls", {"engine", "devices/host", "devices/simulated", "devices/cuda"}},
       {"partition", {"engine", "simulate", "devices/host", "devices/simulated", "devices/cuda"}},
       {"cli",
-       {"engine", "ranks", "modules", "probes", "jobs", "calls", "partition", "simulate", "trace", "model", "report"}},
+       {"engine", "files", "ranks", "modules", "probes", "jobs", "calls", "partition", "simulate", "trace", "model",
+        "report"}},
   };
   const auto all = includes();
   CHECK(all.size() > 100);  // the search itself works

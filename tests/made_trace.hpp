@@ -1,48 +1,18 @@
-// Traces made by hand, in a folder of their own, and ways to spoil them.
+// Traces made by hand, and ways to spoil them.
 #pragma once
 
 #include <doctest/doctest.h>
-#include <stdlib.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "netpipe/trace/hdf5.hpp"
-#include "npgpu/error.hpp"
 #include "npgpu/trace.hpp"
+#include "tests/scratch.hpp"
 
 namespace npgpu {
-
-// A folder that is gone when the test is.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "npgpu-test-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::filesystem::path operator/(const char* name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
-  std::vector<std::string> names() const {
-    std::vector<std::string> all;
-    for (const auto& entry : std::filesystem::directory_iterator(path_))
-      all.push_back(entry.path().filename().string());
-    std::sort(all.begin(), all.end());
-    return all;
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline TraceRoot root_of(const std::string& uuid) {
   return {uuid,     "0.1.0", "abc123", "npgpu transfer --device host", "2026-11-21T06:19:25Z", "node17",
@@ -102,15 +72,6 @@ inline void make_trace(const std::filesystem::path& path) {
   writer.finish();
 }
 
-inline std::string contents(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-inline void write(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
-
 // Changes a trace's inside: `change` gets the open HDF5 file.
 inline void doctor(const std::filesystem::path& path, const std::function<void(hid_t)>& change) {
   trace::silence_hdf5();
@@ -118,23 +79,6 @@ inline void doctor(const std::filesystem::path& path, const std::function<void(h
   REQUIRE(file >= 0);
   change(file);
   REQUIRE(H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0);
-}
-
-// The error that `act` ends in: its text and kind. Fails the test if there is none.
-struct Said {
-  std::string text;
-  ErrorKind kind = ErrorKind::nothing;
-  bool has(const std::string& word) const { return text.find(word) != std::string::npos; }
-};
-inline Said error_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& e) {
-    CHECK(std::string(e.what()).find('\n') == std::string::npos);  // one sentence
-    return {e.what(), e.kind()};
-  }
-  FAIL_CHECK("no error");
-  return {};
 }
 
 inline std::vector<std::uint64_t> sizes_of(const TransferSeries& series) {

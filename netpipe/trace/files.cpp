@@ -22,92 +22,35 @@ namespace npgpu::trace {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-constexpr const char* scratch_name = "npgpu-tmp";
-
-// Calls again what a signal interrupted.
-template <class Call> auto retried(Call call) {
-  auto result = call();
-  while (result < 0 && errno == EINTR) result = call();
-  return result;
-}
-
-// A step of saving: its result, or an Error with the reason.
-class Saving {
- public:
-  Saving(const fs::path& path, std::size_t bytes) : path_(path), bytes_(bytes) {}
-  template <class Result> Result step(Result result, const char* what) const {
-    if (result < 0) fail(errno, what);
-    return result;
-  }
-  [[noreturn]] void fail(int error, const char* what) const {
-    throw Error(ErrorKind::failed, fmt::format("{}: cannot save {} bytes ({}): {}; {}", path_.string(), bytes_, what,
-                                               system_text(error), what_is_there(path_)));
-  }
-
- private:
-  const fs::path& path_;
-  std::size_t bytes_;
-};
-
-// A rename is durable when its folder is. Some file systems have no fsync for folders, and a folder that may be
-// written but not read cannot be opened: both leave it to the system.
-void sync_folder(const fs::path& folder, const Saving& saving) {
-  const Descriptor fd(retried([&] { return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-  if (!fd.open() && errno == EACCES) return;
-  saving.step(fd.get(), "open the folder");
-  if (::fsync(fd.get()) != 0 && errno != EINVAL && errno != ENOTSUP) saving.fail(errno, "fsync the folder");
-}
-
-}  // namespace
-
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
-std::string what_is_there(const fs::path& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 ? "what was saved before is intact" : "nothing is saved there";
-}
-
 void refuse(const fs::path& path, const std::string& why) {
   throw Error(ErrorKind::usage, fmt::format("{}: {}", path.string(), why));
 }
 
-fs::path place_of(const fs::path& path) {
-  if (path.empty()) throw Error(ErrorKind::usage, "the trace needs a file name");
-  std::error_code ignored;  // what cannot be examined will be explained by the lock
-  fs::path place = fs::absolute(path);
-  constexpr int max_links = 40;
-  for (int links = 0; fs::is_symlink(place, ignored); ++links) {
-    if (links == max_links) refuse(path, "is a link to a link, without end");
-    place = place.parent_path() / fs::read_symlink(place, ignored);  // an absolute target replaces all before it
-  }
+fs::path place_of_trace(const fs::path& path) {
+  const fs::path place = files::place_of(path, "the trace");
+  std::error_code ignored;
   const fs::file_status status = fs::status(place, ignored);
-  if (fs::is_directory(status) || !place.has_filename()) refuse(path, "is a folder; the trace needs a file name");
   if (fs::exists(status) && !fs::is_regular_file(status)) refuse(path, "is not a plain file");
   return place;
 }
 
-std::string system_text(int error) { return std::generic_category().message(error); }
+namespace {
 
-fs::path beside(const fs::path& path, const char* suffix) {
-  fs::path other = path;
-  other += suffix;
-  return other;
+// HDF5's signature stands at 0, or behind a user's block of 512 bytes or a power of two times that.
+bool is_hdf5(int fd, std::uintmax_t size) {
+  constexpr std::array<unsigned char, 8> signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+  std::array<unsigned char, 8> found{};
+  for (std::uintmax_t at = 0; at + signature.size() <= size; at = at == 0 ? 512 : 2 * at)
+    if (::pread(fd, found.data(), found.size(), static_cast<off_t>(at)) == static_cast<ssize_t>(found.size()) &&
+        found == signature)
+      return true;
+  return false;
 }
 
-fs::path hidden_beside(const fs::path& path, const std::string& what) {
-  return path.parent_path() / fmt::format(".{}.{}", path.filename().string(), what);
-}
-
-fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+}  // namespace
 
 std::vector<std::byte> read_file(const fs::path& path) {
-  const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorKind::usage, fmt::format("{}: {}", path.string(), why));
-  };
+  const auto refuse = [&](const std::string& why) { trace::refuse(path, why); };
   // Non-blocking: a named pipe must not make us wait for a writer.
   const Descriptor fd(retried([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }));
   if (!fd.open()) refuse(errno == ENOENT ? "there is no such file" : "cannot be opened: " + system_text(errno));
@@ -118,6 +61,8 @@ std::vector<std::byte> read_file(const fs::path& path) {
   if (status.st_size == 0) refuse("is empty");
   const auto size = static_cast<std::uintmax_t>(status.st_size);
   if (size > max_trace_bytes) refuse(fmt::format("has {} bytes, too many for a trace", size));
+  constexpr std::uintmax_t large = 16 << 20;  // memory is taken for a trace, and not for whatever is called so
+  if (size > large && !is_hdf5(fd.get(), size)) refuse("is not an HDF5 file");
 
   std::vector<std::byte> bytes;
   try {
@@ -136,57 +81,8 @@ std::vector<std::byte> read_file(const fs::path& path) {
   return bytes;
 }
 
-Unfinished::~Unfinished() {
-  if (!kept_ && !path_.empty()) ::unlink(path_.c_str());
-}
-
-FileSizeSignalBlocked::FileSizeSignalBlocked() {
-  ::sigemptyset(&signal_);
-  ::sigaddset(&signal_, SIGXFSZ);
-  ::pthread_sigmask(SIG_BLOCK, &signal_, &before_);
-}
-
-FileSizeSignalBlocked::~FileSizeSignalBlocked() {
-  const int error = errno;
-  if (::sigismember(&before_, SIGXFSZ) == 0) {
-    const timespec at_once{};
-    while (::sigtimedwait(&signal_, nullptr, &at_once) > 0) {
-    }
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  errno = error;
-}
-
-void replace_file(const fs::path& path, std::span<const std::byte> bytes) {
-  const Saving saving(path, bytes.size());
-  const fs::path scratch = hidden_beside(path, scratch_name);
-  if (::unlink(scratch.c_str()) != 0 && errno != ENOENT) saving.fail(errno, "remove an old temporary file");
-
-  constexpr int how = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-  Descriptor fd(retried([&] { return ::open(scratch.c_str(), how, 0666); }));
-  saving.step(fd.get(), "create a temporary file");
-  Unfinished unfinished(scratch);
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0)
-    saving.step(::fchmod(fd.get(), status.st_mode & 07777), "set its permissions");
-
-  const FileSizeSignalBlocked blocked;
-  std::size_t written = 0;
-  while (written < bytes.size()) {
-    const ssize_t put = retried([&] { return ::write(fd.get(), bytes.data() + written, bytes.size() - written); });
-    saving.step(put, "write");
-    if (put == 0) saving.fail(EIO, "write");
-    written += static_cast<std::size_t>(put);
-  }
-  saving.step(::fsync(fd.get()), "fsync");
-  saving.step(::close(fd.release()), "close");  // NFS reports a full quota here
-  saving.step(::rename(scratch.c_str(), path.c_str()), "rename");
-  unfinished.keep();
-  sync_folder(folder_of(path), saving);
-}
-
 void try_folder(const fs::path& path) {
-  const fs::path scratch = hidden_beside(path, scratch_name);
+  const fs::path scratch = files::scratch_of(path);
   const auto refuse = [&](const std::string& what) {
     const int error = errno;
     throw Error(ErrorKind::usage, fmt::format("{}: cannot {} in the folder {}: {}", path.string(), what,

@@ -1,6 +1,5 @@
 // Several traces in one file. Every input is read and checked before anything is written.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <map>
 #include <set>
@@ -107,13 +106,11 @@ class Merge {
 }  // namespace
 
 void merge_traces(const fs::path& path, std::span<const fs::path> traces, const TraceRoot& by, MergeOptions options) {
-  const fs::path place = trace::place_of(path);
+  const fs::path place = trace::place_of_trace(path);
   const trace::Lock lock(place);
   std::error_code ignored;
-  if (fs::exists(place, ignored)) {
-    if (!options.replace) trace::refuse(path, "exists; --force replaces it");
-    if (::access(place.c_str(), W_OK) != 0) trace::refuse(path, "is write-protected");
-  }
+  if (fs::exists(place, ignored) && !options.replace) trace::refuse(path, "exists; --force replaces it");
+  files::refuse_protected(place);
   trace::try_folder(place);
   std::string refused;
   try {
@@ -126,7 +123,7 @@ void merge_traces(const fs::path& path, std::span<const fs::path> traces, const 
         refused += std::string(refused.empty() ? "" : "\n") + e.what();
       }
     }
-    if (refused.empty()) return trace::replace_file(place, merge.image(path));
+    if (refused.empty()) return files::replace_file(place, merge.image(path));
   } catch (const trace::FormatError& flaw) {
     throw Error(ErrorKind::failed, path.string() + ": " + flaw.what());
   }

@@ -1,6 +1,5 @@
 // Order of the constructor: nothing is read before the lock is held, nothing written before everything was checked.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -284,11 +283,11 @@ struct TraceWriter::Impl {
   };
 
   Impl(const fs::path& path, IfExists if_exists, const TraceRoot& root, const Provenance& provenance, Guard guard)
-      : path_(trace::place_of(path)), lock_(path_), plan_(root.plan), policy_(now()) {
+      : path_(trace::place_of_trace(path)), lock_(path_), plan_(root.plan), policy_(now()) {
     std::error_code ignored;
     const bool exists = fs::exists(path_, ignored);
     if (exists && if_exists == IfExists::refuse) refuse(path, "exists; --force replaces it, --resume continues it");
-    if (exists && ::access(path_.c_str(), W_OK) != 0) refuse(path, "is write-protected");
+    files::refuse_protected(path_);
     trace::try_folder(path_);
     if (exists && if_exists != IfExists::replace) continue_trace(if_exists, root, provenance, guard);
     else named([&] { document_.emplace(root, provenance); });
@@ -366,9 +365,9 @@ struct TraceWriter::Impl {
     const Seconds begin = now();
     if (!document_->sound())
       throw Error(ErrorKind::failed,
-                  path_.string() + ": is not saved, because adding to it failed; " + trace::what_is_there(path_));
+                  path_.string() + ": is not saved, because adding to it failed; " + files::what_is_there(path_));
     named([&] { document_->take_image(image_, packing); });
-    trace::replace_file(path_, image_);
+    files::replace_file(path_, image_);
     policy_.saved(now() - begin, image_.size());
   }
 

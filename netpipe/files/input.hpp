@@ -1,0 +1,28 @@
+// Files that a user names: read whole, within limits, or refused in one sentence.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "npgpu/units.hpp"
+
+namespace npgpu::files {
+
+struct InputLimits {
+  std::uint64_t bytes = 64 << 20;  // what is larger was not written for us
+  bool pipes = true;               // false: what is read more than once cannot be a pipe
+  Seconds writer{5};               // until somebody opens the other end of a named pipe
+  Seconds silence{60};             // until the next byte comes through it
+  Seconds total{600};
+};
+
+inline constexpr std::uint64_t max_settings_bytes = 1 << 20;  // of what people write by hand
+
+// The whole file: a plain one, or a pipe (named, or the shell's <(command)). Everything else, what is larger than the
+// limit, and a pipe through which nothing comes, is an Error(usage): "--config: /dev/zero: is a device, not a plain
+// file". `what`: whose file it is, "--config"; empty for none.
+std::string read_input(std::string_view what, const std::filesystem::path&, const InputLimits& = {});
+
+}  // namespace npgpu::files
