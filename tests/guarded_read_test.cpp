@@ -1,6 +1,7 @@
 // A child process that goes first.
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -115,6 +116,26 @@ TEST_CASE("many traces are read by several processes, in order, and one that cra
     CHECK(crashed >= 11);
     CHECK(crashed <= 13);
   }
+}
+
+TEST_CASE("many readers where few descriptors are allowed: fewer of them, and every file is read") {
+  const ScratchFolder folder;
+  make_trace(folder / "t.h5");
+  const std::vector<std::filesystem::path> paths(40, folder / "t.h5");
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const rlimit limit{20, 20};
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) _exit(9);
+    const auto all = read_many(
+        paths, [](const Trace& trace, auto) { return trace.root.hostname; }, 64);
+    const bool are_read = std::ranges::all_of(all, [](const ReadDigest& one) { return one.error.empty(); });
+    _exit(are_read && all.size() == paths.size() ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
 }
 
 TEST_CASE("of many files those that are no traces are named with the reason") {

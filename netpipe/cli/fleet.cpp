@@ -54,10 +54,7 @@ int run_fleet(const Options& options) {
   if (const auto path = options.maybe("reference")) baselines = read_baselines("reference", *path);
 
   const FoundTraces found = find_traces(options.places("DIR|FILES..."));
-  const FleetRuns read = read_fleet(found, !options.on("no-index"));
-  for (const std::string& note : read.notes) std::cerr << "npgpu: " << note << '\n';
-  if (read.from_index)
-    std::cerr << fmt::format("npgpu: {} of {} traces are from the index\n", read.from_index, found.traces.size());
+  const FleetRuns read = read_fleet(found);
   if (read.runs.empty()) {
     for (const FleetFile& file : read.unreadable) std::cerr << file.path << ": " << printable(file.why) << '\n';
     throw Error(ErrorKind::usage, "none of these can be read as a trace");
@@ -86,8 +83,8 @@ Command fleet() {
       "median by more than the tolerance and by more than five times what the group scatters; if its own times "
       "scatter twice as much as others' do; if it has no figure where the others have one; if it has fewer "
       "multiprocessors or a lesser link; or if it is broken. What several traces say of a GPU (by its UUID) is one "
-      "value. A folder stands for the traces (*.h5) in it and below it. An index of what was read, npgpu-fleet.index, "
-      "is kept in the folder, so that the next question takes seconds. The last line is for Slurm. Exit codes: 0 "
+      "value. A folder stands for the traces (*.h5) in it and below it. The"
+      " last line is for Slurm. Exit codes: 0 "
       "nothing found, 3 suspects, or medians slower than in the reference, 2 bad input, 77 no group is large enough "
       "to be judged. Traces that cannot be read are listed, and the others are judged.",
       {"DIR|FILES..."},
@@ -99,7 +96,7 @@ Command fleet() {
          Option("reference", {},
                 "FILE is what --keep wrote: says which medians have changed since, and judges groups that are too "
                 "small to be judged by their own."),
-         "keep", "no-index"}},
+         "keep"}},
        {"Output", {"all", "csv", "json", "openmetrics", Option("html", {}, "Here of the fleet."), "force"}}},
       run_fleet};
 }

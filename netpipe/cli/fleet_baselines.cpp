@@ -1,10 +1,12 @@
 #include "netpipe/cli/fleet_baselines.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
-#include <fstream>
+#include <system_error>
 
 #include "netpipe/cli/output_file.hpp"
+#include "netpipe/files/json_input.hpp"
 #include "netpipe/report/fleet/values_json.hpp"
 #include "npgpu/error.hpp"
 
@@ -14,6 +16,7 @@ namespace {
 
 constexpr const char* baselines_format = "npgpu-fleet-baselines";
 constexpr int baselines_version = 1;
+constexpr std::uint64_t max_baselines_bytes = 64 << 20;
 
 double number(const Json& value) { return value.is_number() ? value.get<double>() : not_measured; }
 
@@ -86,14 +89,15 @@ FleetBaseline baseline_of_json(const Json& from) {
 
 }  // namespace
 
-std::vector<FleetBaseline> read_baselines(const std::string& option, const std::string& path) {
+namespace {
+
+std::vector<FleetBaseline> baselines_in(const std::string& option, const std::string& path,
+                                        const files::InputLimits& limits) {
   const auto refuse = [&](const std::string& why) {
     return Error(ErrorKind::usage, "--" + option + ": " + path + " " + why + "; npgpu fleet --keep writes such files");
   };
-  std::ifstream file(path);
-  if (!file) throw refuse("cannot be read");
+  const Json all = files::read_json("--" + option, path, limits);
   try {
-    const Json all = Json::parse(file);
     if (!all.is_object() || all.value("format", "") != baselines_format) throw refuse("holds no baselines of a fleet");
     if (all.at("version") != baselines_version) throw refuse("is of another version");
     std::vector<FleetBaseline> baselines;
@@ -102,13 +106,21 @@ std::vector<FleetBaseline> read_baselines(const std::string& option, const std::
     std::ranges::stable_sort(baselines, {}, &FleetBaseline::date);
     return baselines;
   } catch (const Json::exception&) {
-    throw refuse("is damaged, or no JSON");
+    throw refuse("is damaged");
   }
+}
+
+}  // namespace
+
+std::vector<FleetBaseline> read_baselines(const std::string& option, const std::string& path) {
+  return baselines_in(option, path, {.bytes = max_baselines_bytes});
 }
 
 void keep_baseline(const std::string& option, const std::string& path, const FleetBaseline& baseline) {
   std::vector<FleetBaseline> all;
-  if (std::filesystem::exists(path)) all = read_baselines(option, path);
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored))
+    all = baselines_in(option, path, {.bytes = max_baselines_bytes, .pipes = false});
   std::erase_if(all, [&](const FleetBaseline& one) { return one.date == baseline.date; });
   all.push_back(baseline);
   std::ranges::stable_sort(all, {}, &FleetBaseline::date);

@@ -200,7 +200,6 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"keep",
        {"FILE", "Add the medians of this fleet to FILE, which --reference takes. A file that exists is continued."}},
       {"csv", {"", "Print csv: a row for each GPU and each thing that it is judged by."}},
-      {"no-index", {"", "Read every trace, and keep no index of them."}},
 
       // schedules
       {"schedule",

@@ -1,8 +1,9 @@
 #include "netpipe/cli/trace_files.hpp"
 
-#include <algorithm>
 #include <filesystem>
+#include <system_error>
 
+#include "netpipe/files/folder.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::cli {
@@ -10,16 +11,16 @@ namespace npgpu::cli {
 std::vector<std::string> trace_files(const std::vector<std::string>& words) {
   std::vector<std::string> files;
   for (const std::string& word : words) {
-    if (!std::filesystem::is_directory(word)) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(word, error)) {
       files.push_back(word);
       continue;
     }
-    std::vector<std::string> found;
-    for (const auto& entry : std::filesystem::directory_iterator(word))
-      if (entry.path().extension() == ".h5") found.push_back(entry.path().string());
-    if (found.empty()) throw Error(ErrorKind::usage, "'" + word + "' is a folder without traces (*.h5)");
-    std::ranges::sort(found);
-    files.insert(files.end(), found.begin(), found.end());
+    const std::size_t before = files.size();
+    for (const auto& path : files::entries_of(word, error))
+      if (path.extension() == ".h5") files.push_back(path.string());
+    if (error) throw Error(ErrorKind::usage, "'" + word + "' cannot be listed: " + error.message());
+    if (files.size() == before) throw Error(ErrorKind::usage, "'" + word + "' is a folder without traces (*.h5)");
   }
   return files;
 }

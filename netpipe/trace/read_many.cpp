@@ -15,6 +15,7 @@
 #include <cstring>
 #include <exception>
 #include <optional>
+#include <vector>
 
 #include "netpipe/trace/decode.hpp"
 #include "netpipe/trace/files.hpp"
@@ -112,13 +113,18 @@ std::string without_name(std::string why, const std::filesystem::path& path) {
 
 class Reader {
  public:
-  Reader(Paths paths, const Digest& digest, NextFile& next) {
+  Reader(Paths paths, const Digest& digest, NextFile& next, const std::vector<Reader>& others) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) return;
     ear_ = Descriptor(ends[0]);
     const Descriptor mouth(ends[1]);  // closed here at once: its end is then the child's end
     child_ = ::fork();
-    if (child_ == 0) read_files(mouth.get(), paths, digest, next);
+    if (child_ == 0) {
+      // Where few descriptors are allowed, the pipes of the others would leave none for a file.
+      for (const Reader& other : others) ::close(other.ear());
+      ::close(ear_.release());
+      read_files(mouth.get(), paths, digest, next);
+    }
     if (child_ < 0) ear_ = Descriptor();
   }
   bool is_there() const { return ear_.open(); }
@@ -186,11 +192,12 @@ std::vector<npgpu::ReadDigest> npgpu::read_many(std::span<const std::filesystem:
   NextFile next;
   std::vector<Reader> readers;
   const auto add_reader = [&] {
-    if (Reader one(paths, digest, next); one.is_there()) readers.push_back(std::move(one));
+    if (Reader one(paths, digest, next, readers); one.is_there()) readers.push_back(std::move(one));
   };
   for (unsigned i = 0; i < std::max(1u, processes) && i < paths.size(); ++i) add_reader();
   if (readers.empty())
-    throw Error(ErrorKind::failed, "cannot start a process that reads traces: " + system_text(errno));
+    throw Error(ErrorKind::failed,
+                "cannot start a process that reads traces: " + system_text(errno) + " (see ulimit -n and ulimit -u)");
   std::size_t count = 0, said = 0;
   while (!readers.empty()) {
     std::vector<pollfd> ears;

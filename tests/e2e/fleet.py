@@ -1,16 +1,18 @@
-"""npgpu fleet on traces with planted outliers, broken files, and an index that is sometimes wrong.
+"""npgpu fleet on traces with planted outliers, broken files, and folders in which somebody put more than traces.
 
     fleet.py PROGRAM
 """
 import csv
+import functools
 import html.parser
 import io
 import json
 import os
 import shutil
+import subprocess
 import sys
 
-from npgpu_run import SOURCE, Checks, folder, run
+from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
 
 try:
     import h5py  # noqa: F401
@@ -23,7 +25,6 @@ import fleet  # noqa: E402
 
 check = Checks()
 FOUND, DONE, USAGE, NOTHING = 3, 0, 2, 77
-INDEX = "npgpu-fleet.index"
 TRACES, OUTLIERS = 300, 10
 
 
@@ -50,13 +51,11 @@ def outliers(at):
     check(len(hits) == OUTLIERS and not missed, f"missed {missed}")
     check(not false, f"found wrongly {false}")
     check(not other, f"other causes {other}")
-    check("from the index" not in first.err, first.err)
-    second = asked(at, "--json")
-    check(second.out == first.out, "the second answer is another one")
-    check(f"{TRACES} of {TRACES} traces are from the index" in second.err, second.err)
+    check(not first.err, first.err)
+    check(all(name.endswith(".h5") for _, _, names in os.walk(at) for name in names), "fleet leaves files behind")
     shuffled = traces_below(at)
     numpy.random.default_rng(5).shuffle(shuffled)
-    check(asked(*shuffled, "--no-index", "--json").out == first.out, "another order gives another answer")
+    check(asked(*shuffled, "--json").out == first.out, "another order gives another answer")
 
     report = json.loads(first.out)
     groups = {group["driver"]: group for group in report["groups"]}
@@ -121,38 +120,64 @@ class Page(html.parser.HTMLParser):
             check(self.open and self.open.pop() == tag, f"</{tag}> closes another element")
 
 
-def index_of(at, planted):
-    """A trace that changed is read again, one that was touched is not; a wrong or impossible index costs time only."""
-    path = os.path.join(at, INDEX)
-    before = report_of(at)
-    some = traces_below(at)
-    for name in some:
-        os.utime(name)
-    check("300 of 300 traces are from the index" in asked(at).err, "touched files are read again")
-
+def changed(at, planted):
+    """A trace that is another one now is judged as it is now; some files of a folder can be named."""
     slow = next(uuid for uuid, kind in planted.items() if kind == "clock")  # whose file has the size of a good one
-    changed = next(name for name in some if slow.encode() in open(name, "rb").read())
+    changed = next(name for name in traces_below(at) if slow.encode() in open(name, "rb").read())
     number = int(slow[4:12], 16) - 1
     driver = next(one for one in fleet.DRIVERS if one.encode() in open(changed, "rb").read())
     with open(changed, "wb") as out:
         out.write(fleet.Images()[None].trace(number, driver, None, 3))
-    done = asked(at, "--json")
-    check("299 of 300 traces are from the index" in done.err, done.err)
-    check(slow not in fleet.suspects_of(json.loads(done.out)), "a trace that changed is judged as it was")
-    with open(path, "r+b") as file:
-        file.seek(os.path.getsize(path) // 2)
-        file.write(b"\0\1\2\3\4\5\6\7")
-    again = asked(at, "--json")
-    check("index" not in again.err and again.out == done.out, f"a damaged index: {again.err}")
-    check("300 of 300" in asked(at).err, "a damaged index is not made again")
-    os.remove(path)
-    os.mkdir(path)
-    hindered = asked(at, "--json")
-    check("the next question reads its traces again" in hindered.err and hindered.out == done.out, hindered.err)
-    os.rmdir(path)
-    check(os.listdir(at).count(INDEX) == 0 and before != json.loads(done.out), "what was to be tried")
-    part = report_of(*some[:40], code=DONE if not fleet.suspects_of(report_of(*some[:40], "--no-index")) else FOUND)
-    check(part["files"] == 40, part["files"])
+    check(slow not in fleet.suspects_of(report_of(at)), "a trace that changed is judged as it was")
+    some = [name for name in traces_below(at)[:40] if name != changed]
+    done = run("fleet", *some, "--json")
+    check(json.loads(done.out)["files"] == len(some), done.out[:200])
+
+
+def strange(at):
+    """Whatever else somebody put into the folder: it is listed where it is called *.h5, and nothing is followed, waited
+    for, written or ended by it."""
+    images = fleet.Images()
+    for number in range(6):
+        with open(os.path.join(at, f"{number}.h5"), "wb") as out:
+            out.write(images[None].trace(number, fleet.DRIVERS[0], None, 1))
+    good = report_of(at, code=DONE)
+    path = functools.partial(os.path.join, at)
+    os.symlink("loop.h5", path("loop.h5"))
+    os.symlink("loop", path("loop"))
+    os.symlink(at, path("circle"))
+    os.symlink("nowhere", path("dangling.h5"))
+    os.symlink("/dev/zero", path("zero.h5"))
+    os.symlink("/proc/self/mem", path("memory.h5"))
+    os.mkfifo(path("pipe.h5"))
+    os.mkdir(path("folder.h5"))
+    with open(path("sparse.h5"), "wb") as out:
+        out.truncate(7 << 40)
+    with open(path("half.h5"), "wb") as out:
+        out.truncate(3 << 30)
+    closed = path("closed")
+    os.mkdir(closed, 0)
+    # What older versions kept: a pipe, a link or a bomb under that name is nobody's business.
+    os.mkfifo(path("npgpu-fleet.index"))
+    done = run("fleet", at, "--json", timeout=60)
+    check(done.code == DONE, f"{done.code} {done.err}")
+    found = json.loads(done.out)
+    check(found["groups"] == good["groups"], "strange files change what is found")
+    whys = {os.path.basename(one["path"]): one["why"] for one in found["unreadable"]}
+    expected = {"loop.h5", "dangling.h5", "zero.h5", "memory.h5", "pipe.h5", "sparse.h5", "half.h5"}
+    check(set(whys) - {"closed"} == expected, whys)
+    check("closed" in whys or os.geteuid() == 0, whys)
+    check(whys["pipe.h5"] == whys["zero.h5"] == "is not a plain file", whys)
+    check("too many for a trace" in whys["sparse.h5"] and whys["half.h5"] == "is not an HDF5 file", whys)
+    names = [path(name) for name in os.listdir(at)]
+    named = run("fleet", *names, "--json", timeout=60)
+    check(named.code == DONE and json.loads(named.out)["groups"] == good["groups"], f"{named.code} {named.err}")
+    for command in (("compare", at, at), ("merge", at, "--output", os.path.join(os.path.dirname(at), "m.h5"))):
+        done = run(*command, timeout=60)
+        check(done.code == USAGE and "filesystem error" not in done.err and len(done.err) > 20, f"{command}: {done.err}")
+    done = subprocess.run(["sh", "-c", f'ulimit -n 9; exec "$0" fleet "$1" --json', PROGRAM, at], capture_output=True,
+                          text=True, timeout=60)
+    check(done.returncode == DONE and json.loads(done.stdout)["groups"] == good["groups"], f"few descriptors: {done.stderr}")
 
 
 def broken(at):
@@ -184,7 +209,7 @@ def broken(at):
     check("without traces" in asked(os.path.join(at, "none"), code=USAGE).err, "an empty folder")
     check("needs DIR" in asked(code=USAGE).err, "no folder")
     host = os.path.join(SOURCE, "data/traces/host.h5")
-    check("no" in asked(host, "--no-index", code=USAGE).err, "a trace of a host alone")
+    check("no" in asked(host, code=USAGE).err, "a trace of a host alone")
     few = report_of(*(os.path.join(at, f"{number}.h5") for number in range(2)), code=NOTHING)
     check(not few["groups"][0]["judged"], "two GPUs")
 
@@ -217,16 +242,15 @@ def references(at):
     check(all(abs(one["change"] - (1980 / 1755 - 1)) < 0.03 for one in drifts), [one["change"] for one in drifts])
     few = report_of(traces("few", range(30, 32), "link", fleet.DRIVERS[1]), "--reference", kept)
     check(few["groups"][0]["judged_by_reference"] and few["suspects"] == 2, few["groups"][0]["notes"])
-    check("other" in asked(good, "--reference", os.path.join(good, "0.h5"), code=USAGE).err or
-          "damaged, or no JSON" in asked(good, "--reference", os.path.join(good, "0.h5"), code=USAGE).err, "a trace")
+    check("not JSON" in asked(good, "--reference", os.path.join(good, "0.h5"), code=USAGE).err, "a trace")
 
 
 with folder() as scratch:
     main = os.path.join(scratch, "main")
     PLANTED, HOSTS = outliers(main)
     forms(main, HOSTS)
-    index_of(main, PLANTED)
-    for part in (broken, references):
+    changed(main, PLANTED)
+    for part in (broken, strange, references):
         where = os.path.join(scratch, part.__name__)
         os.mkdir(where)
         part(where)
