@@ -1,9 +1,7 @@
 // npgpu check: measures a little, and says whether each GPU is as it should be.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iostream>
 
 #include "netpipe/cli/campaign.hpp"
@@ -17,6 +15,7 @@
 #include "netpipe/cli/second_look.hpp"
 #include "netpipe/cli/side_by_side.hpp"
 #include "netpipe/cli/signals.hpp"
+#include "netpipe/cli/temporary_folder.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/devices/gpu_driver.hpp"
 #include "npgpu/clock.hpp"
@@ -25,29 +24,6 @@
 namespace npgpu::cli {
 
 namespace {
-
-namespace fs = std::filesystem;
-
-// The trace of a check that is not to be kept.
-class TemporaryTrace {
- public:
-  TemporaryTrace() {
-    std::string name = (fs::temp_directory_path() / "npgpu-check-XXXXXX").string();
-    if (!mkdtemp(name.data()))
-      throw Error(ErrorKind::failed, "no temporary folder in " + fs::temp_directory_path().string());
-    folder_ = name;
-  }
-  ~TemporaryTrace() {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-  TemporaryTrace(const TemporaryTrace&) = delete;
-  TemporaryTrace& operator=(const TemporaryTrace&) = delete;
-  std::string path() const { return (folder_ / "check.h5").string(); }
-
- private:
-  fs::path folder_;
-};
 
 Level level_of(const Options& options) {
   return static_cast<Level>(parse_count("level", options.maybe("level").value_or("2"), 1, 3));
@@ -162,8 +138,8 @@ int measure_and_judge(const Options& options) {
   const Plan plan = plan_of(options, gpus);
   if (how.dry_run) return print_plan(plan, how);
 
-  std::optional<TemporaryTrace> temporary;
-  if (!options.has("output")) how.output = temporary.emplace().path();
+  std::optional<TemporaryFolder> temporary;
+  if (!options.has("output")) how.output = (temporary.emplace("check").path() / "check.h5").string();
   Campaign campaign = run_campaign(plan, how);
   CheckOf check;
   if (!campaign.stopped) {
