@@ -86,14 +86,14 @@ TEST_CASE("names are taken in full only, and what is unknown is named") {
   CHECK(refusal({"--frobnicate"}) == "unknown option '--frobnicate' (npgpu help transfer)");
   CHECK(refusal({"--end"}).find("end") != std::string::npos);
   CHECK(refusal({"a", "b"}).find("too many arguments") != std::string::npos);
-  CHECK(refusal({"--config=/nowhere.ini"}) == "--config: cannot read '/nowhere.ini'");
+  CHECK(refusal({"--config=/nowhere.ini"}) == "--config: /nowhere.ini: cannot be read: No such file or directory");
   CHECK(refusal({"--end=1", "--end=2"}).find("end") != std::string::npos);
   const File file("nonsense = 1\n");
   CHECK(refusal({"--config=" + file.path.string()}).find("'nonsense' is no option of 'transfer'") != std::string::npos);
 }
 
 TEST_CASE("a configuration on a folder, or with a section that is no command, is an error") {
-  CHECK(refusal({"--config=/tmp"}) == "--config: '/tmp' is a folder");
+  CHECK(refusal({"--config=/tmp"}) == "--config: /tmp: is a folder, not a plain file");
   const File file("[transfr]\nend = 3\n");
   CHECK(refusal({"--config=" + file.path.string()}) ==
         file.path.string() + ": [transfr] is no command; did you mean 'transfer'?");

@@ -88,7 +88,7 @@ TEST_CASE("brackets nested far too deep are refused in a sentence, and do not en
     std::string text = R"({"name": )";
     for (int i = 0; i < 1'000'000; ++i) text += bracket;
     const fs::path file = folder.file("deep.json", text);
-    CHECK(refusal(file) == file.string() + ": brackets nest deeper than 32 levels");
+    CHECK(refusal(file) == "--device: " + file.string() + ": brackets nest deeper than 32 levels");
   }
   // Closed again, as a sound document is.
   const fs::path closed =
@@ -230,6 +230,17 @@ TEST_CASE("a wrong spec is refused with its file, the key and what was expected"
       {"/faults", R"([{"call": 1}])", "faults[0].kind: expected a text, found nothing"},
       {"/hardware", R"({"smss": 3})", "hardware.smss: unknown key"},
       {"/hardware", R"({"sms": "many"})", "hardware.sms: expected a number from 0"},
+      {"/hardware", R"({"sms": -1})", "hardware.sms: expected a number from 0"},
+      {"/hardware", R"({"block_threads": 5e-324})", "hardware.block_threads: expected a number from 0"},
+      {"/hardware", R"({"block_threads": 0.5})",
+       "hardware.block_threads: expected a whole number from 0 to 1000000, found 0.5"},
+      {"/hardware", R"({"shader_clock_mhz": 1e-300})",
+       "hardware.shader_clock_mhz: expected a number from 0 to 1000000000, none below 1e-09, found 1e-300"},
+      {"/hardware", R"({"l2_gb_s": 1e308})", "hardware.l2_gb_s: expected a number from 0 to 1000000000"},
+      {"/hardware", R"({"l2_bytes": 1e15})", "hardware.l2_bytes: expected a number from 0 to 1000000000"},
+      {"/links/h2d", R"({"pinned": {"rate_gb_s": 5e-324}})",
+       "links.h2d.pinned.rate_gb_s: expected a number over 0, up to 1000000, none below 1e-09"},
+      {"/noise", R"({"sigma": 5e-324})", "noise.sigma: expected a number from 0 to 1, none below 1e-09"},
       {"/hardware", R"({"compute_capability": 9.0})", "hardware.compute_capability: expected a text, found 9.0"},
       {"/comment", "1",
        "comment: unknown key; known here: copy_engines, counters, counters_rise, duplex, facts, faults, hardware, "
@@ -264,7 +275,7 @@ TEST_CASE("files that are no JSON objects, or cannot be read") {
   CHECK(says("{\"a\": {\"x\": 1}, \"b\": {\"x\": 1}, \"b\": 1}").find("the key 'b' stands twice") != std::string::npos);
   CHECK(refusal(folder.path / "absent.json").find("absent.json: cannot be read: No such file or directory") !=
         std::string::npos);
-  CHECK(refusal(folder.path).find("cannot be read: Is a directory") != std::string::npos);
+  CHECK(refusal(folder.path).find("is a folder, not a plain file") != std::string::npos);
   if (geteuid() != 0) {
     const fs::path closed = folder.file("closed.json", least().dump());
     fs::permissions(closed, fs::perms::none);

@@ -1,6 +1,8 @@
 #include "netpipe/cli/commands.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <iostream>
@@ -34,6 +36,12 @@ void overview(std::ostream& out) {
 void explain(const Options& options) {
   const int width = std::clamp(terminal_style().width, 60, 120);
   std::cout << options.help(static_cast<std::size_t>(width));
+}
+
+// Of the pipe that standard output may be.
+bool reader_is_gone() {
+  pollfd pipe{STDOUT_FILENO, POLLOUT, 0};
+  return ::poll(&pipe, 1, 0) > 0 && (pipe.revents & POLLERR);
 }
 
 int dispatch(const Arguments& arguments) {
@@ -148,9 +156,10 @@ int run(const Arguments& arguments) {
   try {
     const int code = dispatch(arguments);
     std::cout.flush();
-    // What a stopped run owes is its trace, which is saved: its terminal may be gone.
-    if (!std::cout && code != exit_code::stopped)
-      throw Error(ErrorKind::failed, "standard output could not be written (disk full or pipe closed)");
+    // What a stopped run owes is its trace, which is saved: its terminal may be gone. And who closes a pipe, as head
+    // does, has read enough.
+    if (!std::cout && code != exit_code::stopped && !reader_is_gone())
+      throw Error(ErrorKind::failed, "standard output cannot be written: it is closed, or its disk is full");
     return code;
   } catch (const Error& e) {
     std::cerr << "npgpu: " << e.what() << '\n';

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "netpipe/cli/quantity.hpp"
+#include "netpipe/files/json_input.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::cli {
@@ -60,7 +60,8 @@ bool read_record(std::istream& file, std::vector<std::string>& fields) {
   return any;
 }
 
-std::vector<JobFields> from_csv(std::istream& file, const std::string& path) {
+std::vector<JobFields> from_csv(const std::string& text, const std::string& path) {
+  std::istringstream file(text);
   std::vector<std::string> names, cells;
   if (!read_record(file, names)) refuse_list(path, "is empty");
   for (std::string& name : names) check_column(path, name = as_column(name));
@@ -75,21 +76,17 @@ std::vector<JobFields> from_csv(std::istream& file, const std::string& path) {
   return all;
 }
 
-std::vector<JobFields> from_json(std::istream& file, const std::string& path) {
+std::vector<JobFields> from_json(const std::string& text, const std::string& path) {
   std::vector<JobFields> all;
-  try {
-    const auto json = nlohmann::json::parse(file);
-    if (!json.is_array()) refuse_list(path, "is no JSON array of jobs");
-    for (const auto& one : json) {
-      if (!one.is_object()) refuse_list(path, "has an entry that is no object");
-      JobFields& fields = all.emplace_back();
-      for (const auto& [key, value] : one.items()) {
-        check_column(path, as_column(key));
-        if (!value.is_null()) fields[as_column(key)] = value.is_string() ? value.get<std::string>() : value.dump();
-      }
+  const nlohmann::json json = files::parse_json("--jobs " + path, text);
+  if (!json.is_array()) refuse_list(path, "is no JSON array of jobs");
+  for (const auto& one : json) {
+    if (!one.is_object()) refuse_list(path, "has an entry that is no object");
+    JobFields& fields = all.emplace_back();
+    for (const auto& [key, value] : one.items()) {
+      check_column(path, as_column(key));
+      if (!value.is_null()) fields[as_column(key)] = value.is_string() ? value.get<std::string>() : value.dump();
     }
-  } catch (const nlohmann::json::exception& flaw) {
-    refuse_list(path, std::string("is no JSON: ") + flaw.what());
   }
   return all;
 }
@@ -123,11 +120,10 @@ ListedJob job_of(const JobFields& fields, std::size_t number, const std::string&
 }  // namespace
 
 std::vector<ListedJob> read_job_list(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) refuse_list(path, "cannot be read");
-  while (std::isspace(file.peek())) file.get();
-  const bool is_json = file.peek() == '[' || file.peek() == '{';
-  const std::vector<JobFields> rows = is_json ? from_json(file, path) : from_csv(file, path);
+  const std::string text = files::read_input("--jobs", path, {.bytes = files::max_json_bytes});
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  const bool is_json = first != text.npos && (text[first] == '[' || text[first] == '{');
+  const std::vector<JobFields> rows = is_json ? from_json(text, path) : from_csv(text, path);
   if (rows.empty()) refuse_list(path, "lists no job");
   if (rows.size() > max_jobs)
     refuse_list(path, fmt::format("lists {} jobs: at most {} are taken", rows.size(), max_jobs));

@@ -1,8 +1,14 @@
+#include <csignal>
+
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/files/descriptor.hpp"
 #include "npgpu/device.hpp"
 #include "npgpu/trace.hpp"
 
 int main(int argc, char** argv) {
+  npgpu::files::keep_standard_descriptors();
+  // Past a limit on file sizes writing is an error, which says which file; the signal would end the program.
+  std::signal(SIGXFSZ, SIG_IGN);
   if (argc == 2 && argv[1] == npgpu::devices::second_process_word)
     if (const auto exit_code = npgpu::devices::serve_as_second_process()) return *exit_code;
   npgpu::skip_hdf5_cleanup_at_exit();

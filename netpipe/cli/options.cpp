@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
-#include <filesystem>
-#include <fstream>
+#include <cstdlib>
 #include <numeric>
+#include <sstream>
 
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/glossary.hpp"
+#include "netpipe/files/input.hpp"
 #include "netpipe/report/layout.hpp"
 #include "npgpu/error.hpp"
 
@@ -125,7 +126,9 @@ bool Options::read(const Arguments& arguments) {
     if (on("help")) return false;
     const auto of_variable = [&](const std::string& variable) {
       const std::string option = option_of_variable(variable);
-      return is_option(option) && option != "help" ? option : std::string();
+      const char* const value = std::getenv(variable.c_str());
+      const bool is_set = value && *value;  // an empty one is as one that is not there
+      return is_set && is_option(option) && option != "help" ? option : std::string();
     };
     po::store(po::parse_environment(known, of_variable), values_);
     if (const auto path = maybe("config")) read_file(*path, known);
@@ -145,9 +148,7 @@ bool Options::read(const Arguments& arguments) {
 }
 
 void Options::read_file(const std::string& path, const po::options_description& known) {
-  if (std::filesystem::is_directory(path)) throw Error(ErrorKind::usage, "--config: '" + path + "' is a folder");
-  std::ifstream file(path);
-  if (!file) throw Error(ErrorKind::usage, "--config: cannot read '" + path + "'");
+  std::istringstream file(files::read_input("--config", path, {.bytes = files::max_settings_bytes}));
   try {
     po::parsed_options parsed = po::parse_config_file(file, known, true);
     std::vector<po::option> mine;

@@ -1,34 +1,140 @@
 #include "netpipe/cli/output_file.hpp"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <charconv>
+#include <chrono>
+#include <ctime>
 #include <filesystem>
-#include <fstream>
+#include <iostream>
+#include <optional>
+#include <span>
+#include <sstream>
+#include <thread>
 
+#include "netpipe/files/descriptor.hpp"
+#include "netpipe/files/output.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::cli {
 
+namespace {
+
+namespace fs = std::filesystem;
+
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+// The open descriptor that /dev/stdout, /dev/fd/63 or /proc/self/fd/63 stands for. Its name leads to a file, but what
+// opens that file anew begins at its first byte, and what replaces it leaves the descriptor without a name.
+std::optional<int> descriptor_named(const std::string& path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!path.starts_with(folder)) continue;
+    int number = -1;
+    const char* const end = path.data() + path.size();
+    const auto [rest, error] = std::from_chars(path.data() + folder.size(), end, number);
+    if (error == std::errc() && rest == end && number >= 0) return number;
+  }
+  return std::nullopt;
+}
+
+// A pipe's reader may come later, but not never.
+files::Descriptor opened_in_place(const std::string& path) {
+  constexpr std::chrono::milliseconds between_tries{50};
+  constexpr int tries = 60'000 / 50;
+  for (int i = 0; i < tries; ++i) {
+    files::Descriptor fd(
+        files::retried([&] { return ::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK); }));
+    if (fd.open() || errno != ENXIO) {
+      if (fd.open()) ::fcntl(fd.get(), F_SETFL, 0);
+      return fd;
+    }
+    std::this_thread::sleep_for(between_tries);
+  }
+  throw Error(ErrorKind::failed, "no process reads from this pipe");
+}
+
+// While it lives, a reader that went away is the error EPIPE.
+class PipeSignalIgnored {
+ public:
+  PipeSignalIgnored() { before_ = ::signal(SIGPIPE, SIG_IGN); }
+  ~PipeSignalIgnored() { ::signal(SIGPIPE, before_); }
+  PipeSignalIgnored(const PipeSignalIgnored&) = delete;
+  PipeSignalIgnored& operator=(const PipeSignalIgnored&) = delete;
+
+ private:
+  void (*before_)(int);
+};
+
+// Where the file is to lie. Nothing: what is there is written to in place.
+std::optional<fs::path> place_to_replace(const std::string& path, bool force) {
+  struct stat is {};
+  const bool exists = ::stat(path.c_str(), &is) == 0;
+  if (exists && (S_ISFIFO(is.st_mode) || S_ISCHR(is.st_mode))) return std::nullopt;
+  if (exists && !S_ISREG(is.st_mode) && !S_ISDIR(is.st_mode))
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: is {}, and no place for a file", path, files::kind_text(is.st_mode)));
+  const fs::path place = files::place_of(path);
+  if (exists && !force) throw Error(ErrorKind::usage, fmt::format("'{}' exists; --force replaces it", path));
+  files::refuse_protected(place);
+  const std::string folder = files::folder_of(place).string();
+  if (::stat(folder.c_str(), &is) != 0 && errno == ENOENT)
+    throw Error(ErrorKind::usage, fmt::format("{}: the folder {} does not exist", path, folder));
+  if (::stat(folder.c_str(), &is) != 0 || !S_ISDIR(is.st_mode))
+    throw Error(ErrorKind::usage, fmt::format("{}: {} is not a folder that can be written to", path, folder));
+  return place;
+}
+
+void write_in_place(const std::string& path, const std::string& text) {
+  const PipeSignalIgnored ignored;
+  try {
+    files::write_all(opened_in_place(path).get(), bytes_of(text));
+  } catch (const Error& e) {
+    throw Error(ErrorKind::failed, fmt::format("cannot write '{}': {}", path, e.what()));
+  }
+}
+
+template <class Work> void named_by(const std::string& option, Work work) {
+  try {
+    work();
+  } catch (const Error& e) {
+    throw Error(e.kind(), fmt::format("--{}: {}", option, e.what()));
+  }
+}
+
+}  // namespace
+
+void check_output(const std::string& option, const std::string& path, bool force) {
+  if (descriptor_named(path)) return;
+  if (path.empty()) throw Error(ErrorKind::usage, "--" + option + ": needs a file name");
+  named_by(option, [&] { place_to_replace(path, force); });
+}
+
 void write_file(const std::string& option, const std::string& path, bool force,
                 const std::function<void(std::ostream&)>& write) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const auto status = fs::status(path, error);
-  if (fs::exists(status) && !force)
-    throw Error(ErrorKind::usage, "--" + option + ": '" + path + "' exists; --force replaces it");
-  // A pipe or a device cannot be replaced, and a name beside it would not reach its reader.
-  const bool in_place = fs::exists(status) && !fs::is_regular_file(status);
-  const fs::path target = fs::is_symlink(path) ? fs::weakly_canonical(path, error) : fs::path(path);
-  const fs::path written = in_place ? target : fs::path(target.string() + "." + std::to_string(getpid()) + ".tmp");
-  std::ofstream file(written);
-  write(file);
-  file.close();
-  const bool whole = static_cast<bool>(file);
-  if (whole && !in_place) fs::rename(written, target, error);
-  if (whole && !error) return;
-  std::error_code ignored;
-  if (!in_place) fs::remove(written, ignored);
-  throw Error(ErrorKind::failed, "--" + option + ": cannot write '" + path + "'");
+  const auto descriptor = descriptor_named(path);
+  check_output(option, path, force);
+  std::ostringstream out;  // whole before anything is touched
+  write(out);
+  const std::string text = std::move(out).str();
+  if (descriptor == STDOUT_FILENO) {
+    std::cout << text << std::flush;  // how that went is said at the end
+    return;
+  }
+  named_by(option, [&] {
+    if (descriptor) {
+      const PipeSignalIgnored ignored;
+      return files::write_all(*descriptor, bytes_of(text));
+    }
+    if (const auto place = place_to_replace(path, force))
+      files::replace_file(*place, bytes_of(text), fmt::format("tmp-{}", ::getpid()));
+    else write_in_place(path, text);
+  });
 }
 
 }  // namespace npgpu::cli

@@ -7,9 +7,13 @@
 
 namespace npgpu::cli {
 
-// Writes what `write` prints to the file that an option names. The file appears whole or not at all: one that it
-// replaces (`force`) stays as it was if anything fails. Throws Error.
+// Writes what `write` prints to the file that an option names, as traces are written: it appears whole or not at all,
+// keeps its permissions where it is replaced (`force`), and stays as it was if anything fails. A pipe, a terminal or
+// another device is written to where it is; so is /dev/stdout, and what the shell made of >(command). Throws Error.
 void write_file(const std::string& option, const std::string& path, bool force,
                 const std::function<void(std::ostream&)>& write);
+
+// Throws what write_file() would throw about the path: before a run of minutes, whose results it is to hold.
+void check_output(const std::string& option, const std::string& path, bool force);
 
 }  // namespace npgpu::cli

@@ -167,7 +167,9 @@ int measure_as_rank(const Options& given, ranks::Company& all) {
   const std::string output = all.everyone().of_leader(options.output);
   options.output = of_rank(output, all.rank());
   if (const auto code = attempt([&] {
-        if (options.if_exists == IfExists::refuse && !options.dry_run && std::filesystem::exists(options.output))
+        std::error_code ignored;
+        if (options.if_exists == IfExists::refuse && !options.dry_run &&
+            std::filesystem::exists(options.output, ignored))
           throw Error(ErrorKind::usage, options.output + ": exists; --force replaces it, --resume continues it");
       }))
     return *code;

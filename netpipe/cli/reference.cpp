@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "netpipe/files/json_input.hpp"
 #include "netpipe/report/json.hpp"
 #include "npgpu/check.hpp"
 #include "npgpu/error.hpp"
@@ -15,7 +16,11 @@ namespace npgpu::cli {
 
 namespace {
 
+// A trace is a plain file; of a pipe only JSON comes.
 bool is_json(const std::string& path) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  if (!std::filesystem::is_regular_file(status)) return std::filesystem::exists(status);
   std::ifstream file(path);
   char first = 0;
   return file >> first && first == '{';
@@ -75,8 +80,7 @@ Reference from_json(const std::string& path) {
                                       "the -J file of nccl-tests");
   };
   Reference reference;
-  std::ifstream file(path);
-  const Json all = Json::parse(file, nullptr, false);
+  const Json all = files::read_json("--reference", path);
   if (all.is_object() && all.contains("nvbandwidth")) return from_nvbandwidth(all["nvbandwidth"]);
   if (all.is_object() && all.contains("nccl_version") && all.contains("config") && all.contains("results"))
     return from_nccl_tests(all, refuse);
@@ -106,7 +110,13 @@ Reference read_reference(const std::string& path) {
   if (is_json(path)) {
     reference = from_json(path);
   } else {
-    const Trace trace = read_trace(path, Guard::child);
+    const Trace trace = [&] {
+      try {
+        return read_trace(path, Guard::child);
+      } catch (const Error& e) {
+        throw Error(e.kind(), std::string("--reference: ") + e.what());
+      }
+    }();
     reference.figures = figures_of(health_of(trace));
     for (const CheckOf::Gpu& gpu : gpus_of(trace)) reference.gpus.push_back(gpu.name);
   }

@@ -35,7 +35,7 @@ std::string upper_case(std::string text) {
 
 // The one that the variable names, alone; or beside the program, and where it is installed.
 std::vector<std::string> places(const std::string& variable, const std::string& library) {
-  if (const char* named = std::getenv(variable.c_str())) return {named};
+  if (const char* named = std::getenv(variable.c_str()); named && *named) return {named};
   std::error_code ignored;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
   return {program / library, program / ".." / NPGPU_LIBRARY_FOLDER / "npgpu" / library};
@@ -47,7 +47,7 @@ void* entry_of(const std::string& name, const char* function, const std::string&
   const std::string upper = upper_case(name), variable = "NPGPU_" + upper + "_LIBRARY";
   std::string why;
   for (const std::string& place : places(variable, "libnpgpu_" + name + ".so")) {
-    if (!std::filesystem::exists(place)) {
+    if (std::error_code ignored; !std::filesystem::exists(place, ignored)) {
       why += (why.empty() ? "there is no " : " and no ") + place;
       continue;
     }

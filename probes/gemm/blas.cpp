@@ -46,7 +46,8 @@ std::string own_words(void* library) {
 Blas look() {
   std::vector<std::string> names{"libmkl_rt.so.2", "libmkl_rt.so", "libopenblas.so.0", "libblis.so.4", "libblas.so.3"};
   const char* const chosen = std::getenv("NPGPU_BLAS");
-  if (chosen) names = {chosen};
+  const bool is_chosen = chosen && *chosen;
+  if (is_chosen) names = {chosen};
   for (const std::string& name : names) {
     void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);  // held as long as the process
     Blas b;
@@ -56,7 +57,7 @@ Blas look() {
     return b;
   }
   Blas none;
-  none.why_not = chosen
+  none.why_not = is_chosen
                      ? fmt::format("NPGPU_BLAS names '{}', which cannot be opened or has no sgemm_ and dgemm_", chosen)
                      : "no BLAS is there: install OpenBLAS (libopenblas.so.0) or MKL, or name one in NPGPU_BLAS";
   return none;

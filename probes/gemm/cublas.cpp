@@ -38,7 +38,9 @@ std::string settings() {
 
 Cublas look() {
   std::vector<std::string> names{"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"};
-  if (const char* const chosen = std::getenv("NPGPU_CUBLAS")) names = {chosen};
+  const char* const chosen = std::getenv("NPGPU_CUBLAS");
+  const bool is_chosen = chosen && *chosen;
+  if (is_chosen) names = {chosen};
   for (const std::string& name : names) {
     void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);  // held as long as the process
     Cublas c;
@@ -51,10 +53,9 @@ Cublas look() {
   }
   Cublas none;
   none.why_not = fmt::format("cuBLAS is not there: {}; install CUDA's libcublas, or name the library in NPGPU_CUBLAS",
-                             std::getenv("NPGPU_CUBLAS")
-                                 ? "the library that NPGPU_CUBLAS names has no cublasSgemm_v2 and the like, or "
-                                   "cannot be opened"
-                                 : "no libcublas.so.13, .12 or .11 is where the system looks for libraries");
+                             is_chosen ? "the library that NPGPU_CUBLAS names has no cublasSgemm_v2 and the like, or "
+                                         "cannot be opened"
+                                       : "no libcublas.so.13, .12 or .11 is where the system looks for libraries");
   return none;
 }
 

@@ -80,7 +80,7 @@ with folder() as where:
     check(json.loads(run("predict", TRACE, "--jobs", at("jobs.json"), "--json").out) == found, "the same list as JSON")
     for text, words in (("name,bytes_in\na,-5\n", "'-5' is no size"), ("name,size\na,5\n", "'size' is none of the columns"),
                         ("", "is empty"), ("bytes_in,bytes_out\n1MiB\n", "row 2 has 1 fields"), ("name\na\n", "nothing to do"),
-                        ("[{\"bytes_in\": 3", "is no JSON"), ("bytes_in\n", "lists no job")):
+                        ("[{\"bytes_in\": 3", "not JSON"), ("bytes_in\n", "lists no job")):
         with open(at("bad.csv"), "w") as file:
             file.write(text)
         bad = run("predict", TRACE, "--jobs", at("bad.csv"))

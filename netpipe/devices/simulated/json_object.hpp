@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -42,14 +43,24 @@ class JsonObject {
     bool open = false;  // `min` itself is too little
   };
 
+  // What is smaller, and not nothing, is a slip of the keyboard, and would end in infinite times.
+  static constexpr double smallest = 1e-9;
+
   double number(const std::string& key, const Range& range) const {
-    const std::string expected =
+    std::string expected =
         fmt::format("a number {} to {:.0f}",
                     range.open ? fmt::format("over {}, up", range.min) : fmt::format("from {}", range.min), range.max);
     const json& value = at(key, expected, &json::is_number);
     const double number = value.get<double>();
     if (!(number >= range.min && number <= range.max) || (range.open && number == range.min)) wrong(key, expected);
+    if (number != 0 && std::fabs(number) < smallest) wrong(key, expected + fmt::format(", none below {}", smallest));
     return number;
+  }
+  // A number that is whole however it is written: 64, 64.0 and 6.4e1.
+  double whole_number(const std::string& key, const Range& range) const {
+    const double value = number(key, range);
+    if (value != std::floor(value)) wrong(key, fmt::format("a whole number from {} to {:.0f}", range.min, range.max));
+    return value;
   }
   double number_or(const std::string& key, double otherwise, const Range& range) const {
     return has(key) ? number(key, range) : otherwise;

@@ -82,47 +82,99 @@ Fault read_fault(const JsonObject& from) {
   return fault;
 }
 
-// What transfers do not need: shown with the device, and read by simulations of kernels. The names carry the units.
-constexpr const char* hardware_keys[] = {
-    "sms",
-    "idle_sms",    // of these, to which no block goes
-    "schedulers",  // of an SM
-    "lanes",       // FP32, of an SM
-    "shader_clock_mhz", "memory_clock_mhz", "memory_bus_bits", "l2_bytes",
-    "shared_bytes",           // of an SM
-    "shared_reserved_bytes",  // that each block takes besides its own
-    "registers",              // of an SM
-    "warps",                  // resident on an SM
-    "blocks",                 // resident on an SM
-    "block_threads",          // most, of a block
-    "fma_latency_cycles", "memory_latency_cycles",
-    "transaction_bytes",   // least that the bus moves
-    "sm_bytes_per_cycle",  // between an SM and memory
-    "shared_banks", "bank_bytes", "sector_bytes", "line_bytes", "l1_bytes", "l1_bytes_per_cycle", "l2_gb_s",
-    // Of tensor cores, multiply-adds a cycle of an SM; mma_share: of wgmma's rate that mma reaches
-    "tensor_fp16", "tensor_tf32", "tensor_fp8", "tensor_int8", "tensor_fp64", "mma_share", "tensor_latency_cycles",
-    "constant_bytes_per_cycle", "branch_lanes", "shared_atomic_lanes", "l2_atomics_g_s", "l2_atomics_one_word_g_s",
-    "hardware_queues",
-    "stream_create_us",  // t_sc
-    "stream_destroy_us", "kernel_launch_us", "kernel_gap_us", "kernel_latency_us",
-    // calls, which npgpu calls times
-    "empty_kernel_us", "call_launch_us", "call_argument_byte_us", "call_cooperative_launch_us", "call_signal_us",
-    "call_event_wait_us", "call_event_elapsed_us", "call_callback_us", "call_memset_us", "call_malloc_free_us",
-    "call_pool_alloc_free_us", "call_graph_launch_us", "graph_chain_kernel_us", "graph_fork_kernel_us",
-    "call_graph_instantiate_us", "graph_instantiate_kernel_us", "call_graph_update_us", "graph_update_kernel_us",
-    "interface_row_us",
-    // products of matrices whose m, n and k this divides
-    "gemm_fp32_64_gflops", "gemm_fp32_32_gflops", "gemm_fp32_16_gflops", "gemm_fp32_8_gflops", "gemm_fp32_1_gflops",
-    "gemm_fp64_64_gflops", "gemm_fp64_32_gflops", "gemm_fp64_16_gflops", "gemm_fp64_8_gflops", "gemm_fp64_1_gflops"};
+// What transfers do not need: shown with the device, and read by simulations of kernels. The names carry the units, and
+// 0 is as if a key were not there.
+struct HardwareKey {
+  const char* key;
+  double max;
+  bool is_whole;
+};
+constexpr HardwareKey count_key(const char* key) { return {key, 1e6, true}; }
+constexpr HardwareKey bytes_key(const char* key) { return {key, 1e9, true}; }
+constexpr HardwareKey figure_key(const char* key) { return {key, 1e9, false}; }
+constexpr HardwareKey share_key(const char* key) { return {key, 1, false}; }
+constexpr HardwareKey hardware_keys[] = {
+    count_key("sms"),
+    count_key("idle_sms"),    // of these, to which no block goes
+    count_key("schedulers"),  // of an SM
+    count_key("lanes"),       // FP32, of an SM
+    figure_key("shader_clock_mhz"),
+    figure_key("memory_clock_mhz"),
+    count_key("memory_bus_bits"),
+    bytes_key("l2_bytes"),
+    bytes_key("shared_bytes"),           // of an SM
+    bytes_key("shared_reserved_bytes"),  // that each block takes besides its own
+    bytes_key("registers"),              // of an SM
+    count_key("warps"),                  // resident on an SM
+    count_key("blocks"),                 // resident on an SM
+    count_key("block_threads"),          // most, of a block
+    figure_key("fma_latency_cycles"),
+    figure_key("memory_latency_cycles"),
+    count_key("transaction_bytes"),    // least that the bus moves
+    figure_key("sm_bytes_per_cycle"),  // between an SM and memory
+    count_key("shared_banks"),
+    count_key("bank_bytes"),
+    count_key("sector_bytes"),
+    count_key("line_bytes"),
+    bytes_key("l1_bytes"),
+    figure_key("l1_bytes_per_cycle"),
+    figure_key("l2_gb_s"),
+    figure_key("tensor_fp16"),  // of tensor cores, multiply-adds a cycle of an SM
+    figure_key("tensor_tf32"),
+    figure_key("tensor_fp8"),
+    figure_key("tensor_int8"),
+    figure_key("tensor_fp64"),
+    share_key("mma_share"),  // of wgmma's rate that mma reaches
+    figure_key("tensor_latency_cycles"),
+    figure_key("constant_bytes_per_cycle"),
+    count_key("branch_lanes"),
+    count_key("shared_atomic_lanes"),
+    figure_key("l2_atomics_g_s"),
+    figure_key("l2_atomics_one_word_g_s"),
+    count_key("hardware_queues"),
+    figure_key("stream_create_us"),  // t_sc
+    figure_key("stream_destroy_us"),
+    figure_key("kernel_launch_us"),
+    figure_key("kernel_gap_us"),
+    figure_key("kernel_latency_us"),
+    figure_key("empty_kernel_us"),  // from here on what npgpu calls times
+    figure_key("call_launch_us"),
+    figure_key("call_argument_byte_us"),
+    figure_key("call_cooperative_launch_us"),
+    figure_key("call_signal_us"),
+    figure_key("call_event_wait_us"),
+    figure_key("call_event_elapsed_us"),
+    figure_key("call_callback_us"),
+    figure_key("call_memset_us"),
+    figure_key("call_malloc_free_us"),
+    figure_key("call_pool_alloc_free_us"),
+    figure_key("call_graph_launch_us"),
+    figure_key("graph_chain_kernel_us"),
+    figure_key("graph_fork_kernel_us"),
+    figure_key("call_graph_instantiate_us"),
+    figure_key("graph_instantiate_kernel_us"),
+    figure_key("call_graph_update_us"),
+    figure_key("graph_update_kernel_us"),
+    figure_key("interface_row_us"),
+    figure_key("gemm_fp32_64_gflops"),  // products of matrices whose m, n and k this divides
+    figure_key("gemm_fp32_32_gflops"),
+    figure_key("gemm_fp32_16_gflops"),
+    figure_key("gemm_fp32_8_gflops"),
+    figure_key("gemm_fp32_1_gflops"),
+    figure_key("gemm_fp64_64_gflops"),
+    figure_key("gemm_fp64_32_gflops"),
+    figure_key("gemm_fp64_16_gflops"),
+    figure_key("gemm_fp64_8_gflops"),
+    figure_key("gemm_fp64_1_gflops"),
+};
 
 Facts read_hardware(const JsonObject& from) {
   Facts facts;
   if (from.has("compute_capability")) facts.emplace_back("compute_capability", from.text("compute_capability"));
-  for (const char* key : hardware_keys) {
+  for (const auto& [key, max, is_whole] : hardware_keys) {
     if (!from.has(key)) continue;
-    const double value = from.number(key, {0, 1e15});
-    if (value == static_cast<double>(static_cast<std::int64_t>(value)))
-      facts.emplace_back(key, static_cast<std::int64_t>(value));
+    const double value = is_whole ? from.whole_number(key, {0, max}) : from.number(key, {0, max});
+    if (value == std::floor(value)) facts.emplace_back(key, static_cast<std::int64_t>(value));
     else facts.emplace_back(key, value);
   }
   return facts;
