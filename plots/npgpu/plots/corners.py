@@ -12,7 +12,7 @@ UNITS = {"compute": "GOP/s", "bandwidth": "Bandwidth (GB/s)"}
 
 def rates_of(series):
     """[(point, rate a second)] of the shapes that have one."""
-    return [(p, p["rate_per_s"]["value"]) for p in series.points if p["rate_per_s"]["value"] is not None]
+    return [(p, p["rate_per_s"]["value"]) for p in series.points if loader.usable(p["rate_per_s"])]
 
 
 def best_by(rates, axis, wanted):
@@ -37,6 +37,9 @@ def draw(trace, case=None, probe="compute"):
     probes = [p for p in loader.load(trace, "probes", case) if p.case["probe"] == probe]
     if not probes:
         raise loader.BadTrace(f"{loader.first(trace)}: holds no probe {probe}")
+    probes = [p for p in probes if rates_of(p)]
+    if not probes:
+        raise loader.BadTrace(f"{loader.first(trace)}: holds no usable point of a probe {probe}")
     probes = [p for p in probes if (p.trace, p.device) == (probes[0].trace, probes[0].device)]
     label = lambda p: " ".join([p.case["operation"], p.case["type"]] + ([p.case["form"]] if probe == "bandwidth" else []))
     style = figure.styles([label(p) for p in probes])

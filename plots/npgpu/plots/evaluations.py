@@ -94,8 +94,12 @@ def from_document(path, document):
     try:
         for key in ("workloads", "others"):
             for w in document[key]:
-                points = [(p["streams"], loader.number(p["low_us"]), p["measured_us"], loader.number(p["high_us"])) for p in w["points"]]
-                order = np.argsort([p["streams"] for p in w["points"]])
+                there = [i for i, p in enumerate(w["points"]) if loader.usable({"value": p["measured_us"]})]
+                if not there:
+                    continue
+                points = [(p["streams"], loader.number(p["low_us"]), p["measured_us"], loader.number(p["high_us"]))
+                          for p in (w["points"][i] for i in there)]
+                order = [there[i] for i in np.argsort([p[0] for p in points])]
                 one = Workload(w, points, (loader.number(w["h2d_us"]), loader.number(w["kernel_us"]), loader.number(w["d2h_us"])), key == "workloads")
                 for name, told in [(m["model"], m) for m in w["models"]] + [(h["hypothesis"], h) for h in w["hypotheses"]]:
                     one.predicted_us[name] = np.array([loader.number(t) for t in told["predicted_us"]])[order]
@@ -116,7 +120,7 @@ def from_trace(path):
             continue
         for point in jobs.points:
             us = [loader.number(point["time_us"][k]) for k in ("low", "value", "high")]
-            if (np.isnan(us[1]) or point["chunks"] != point["streams"] or not point["kernel_bytes"]
+            if (not loader.usable(point["time_us"]) or point["chunks"] != point["streams"] or not point["kernel_bytes"]
                     or not point["bytes_in"] + point["bytes_out"]):
                 continue
             words = {**jobs.case, **{w: point[w] for w in ("bytes_in", "bytes_out", "kernel_bytes", "iterations", "threads")}}

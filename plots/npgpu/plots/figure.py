@@ -243,6 +243,8 @@ def draw_panels(series, what, draw, wanted=lambda curve: True):
 
     panels = [(title, [c for c in inside if wanted(c)]) for title, inside in panels]
     panels = [(title, inside) for title, inside in panels if inside]
+    if not panels:
+        raise loader.BadTrace(f"{series[0].trace.path}: holds no usable point of one direction alone")
     figure, axes = grid(panels)
     for ax, (title, inside) in zip(axes, panels):
         draw(ax, inside, lambda c: style[label_of[id(c)]])

@@ -22,7 +22,7 @@ def is_square(point):
 
 def rates(series, wanted):
     """(n, low, rate, high) of the usable points that are wanted, in operations a second, by growing n."""
-    points = sorted((p for p in series.points if p["rate_per_s"]["value"] is not None and wanted(p)), key=lambda p: p["n"])
+    points = sorted((p for p in series.points if loader.usable(p["rate_per_s"]) and wanted(p)), key=lambda p: p["n"])
     return np.array([loader.numbers(points, "n"), *(loader.numbers(points, "rate_per_s", k) for k in ("low", "value", "high"))])
 
 

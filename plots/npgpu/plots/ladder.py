@@ -5,6 +5,10 @@ from npgpu.plots import figure, loader
 from npgpu.plots.figure import GREY
 
 
+def rate_of(point):
+    return loader.usable(point["rate_per_s"])
+
+
 def options():
     return figure.options(__doc__, "ladder.png", "probes")
 
@@ -12,12 +16,12 @@ def options():
 @figure.drawn
 def draw(trace, case=None):
     """What each rung of the reduction reads a second."""
-    found = [p for p in loader.load(trace, "probes", case) if p.case["probe"] == "reduction" and p.points]
+    found = [p for p in loader.load(trace, "probes", case) if p.case["probe"] == "reduction" and any(map(rate_of, p.points))]
     if not found:
-        raise loader.BadTrace(f"{loader.first(trace)}: holds no probe reduction (npgpu probe reduction)")
+        raise loader.BadTrace(f"{loader.first(trace)}: holds no usable point of a probe reduction (npgpu probe reduction)")
     picture, grid = figure.grid([("", p) for p in found])
     for axes, series in zip(grid, found):
-        points = sorted((p for p in series.points if p["rate_per_s"]["value"] is not None), key=lambda p: p["rung"])
+        points = sorted(filter(rate_of, series.points), key=lambda p: p["rung"])
         rungs = loader.numbers(points, "rung")
         low, rate, high = (loader.numbers(points, "rate_per_s", k) * 1e-9 for k in ("low", "value", "high"))
         axes.bar(rungs, rate, color=figure.COLORS[0], width=0.7)

@@ -14,8 +14,10 @@ USUAL = {"stride": 1, "ways": 1, "offset_bytes": 0}
 
 def curves_of(series):
     """[(label, name of the axis, points by growing axis)]. Offsets and strides are curves of their own."""
-    points = [p for p in series.points if p["law"] and p["law"]["times"]["value"] is not None]
+    points = [p for p in series.points if p["law"] and loader.usable(p["law"]["times"])]
     found = []
+    if not points:
+        return found
     if series.case["probe"] == "divergence":
         for stride in sorted({p["stride"] for p in points}):
             some = sorted((p for p in points if p["stride"] == stride), key=lambda p: p["ways"])

@@ -10,7 +10,7 @@ from npgpu.plots.figure import GREY, plt
 def curve_of(series, cycles):
     """(bytes, low, median, high) of one load, by growing sets."""
     column = "rate_per_cycle" if cycles else "rate_per_s"
-    points = sorted((p for p in series.points if p[column]["value"]), key=lambda p: p["bytes"])
+    points = sorted((p for p in series.points if loader.usable(p[column])), key=lambda p: p["bytes"])
     if not points:
         return None
     # The report has loads per second or cycle: the highest rate is the shortest load.

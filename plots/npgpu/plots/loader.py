@@ -28,6 +28,12 @@ def number(value):
     return np.nan if value is None else float(value)
 
 
+def usable(estimate):
+    """Whether there is a time or a rate: a trace of a broken run may hold 0, negative numbers, or none at all."""
+    value = number(estimate["value"])
+    return bool(np.isfinite(value) and value > 0)
+
+
 def numbers(rows, key, part=None):
     """A column of a list of JSON objects; null is NaN."""
     return np.array([number(r[key] if part is None else r[key][part]) for r in rows])
@@ -94,7 +100,7 @@ class Curve:
     one way; rates in bytes per second."""
 
     def __init__(self, series, words, lane, lanes):
-        points = lane["points"]
+        points = [p for p in lane["points"] if usable(p["time_us"])]
         self.series = series
         self.words = words
         self.lane = lane["lane"]
@@ -225,8 +231,8 @@ def load(trace, kind, cases=None):
 
 
 def curves_of(series):
-    """Their curves that have at least one point."""
-    curves = [c for s in series for c in s.curves() if len(c.bytes)]
+    """Their curves that have at least one point with a time."""
+    curves = [c for s in series for c in s.curves() if np.any(c.us > 0)]
     if not curves:
         raise BadTrace(f"{series[0].trace.path}: holds no usable point in {'this series' if len(series) == 1 else 'these series'}")
     return curves

@@ -25,7 +25,7 @@ def values(matrix, names):
     place = {name: i for i, name in enumerate(names)}
     grid = np.full((len(names), len(names)), np.nan)
     for cell in matrix["cells"]:
-        if cell["value"]["value"] is not None:
+        if loader.usable(cell["value"]):
             grid[place[cell["source"]], place[cell["target"]]] = cell["value"]["value"] * scale
     return grid
 
@@ -79,9 +79,11 @@ def draw(trace):
     report = read(trace)
     node = report["matrix"]
     devices = [d["id"] for d in node["devices"]]
-    shown = node["matrices"]
-    if not shown:
+    if not node["matrices"]:
         raise loader.BadTrace(f"{trace}: its matrix has no copies between devices; the figure numa shows those of NUMA nodes")
+    shown = [m for m in node["matrices"] if any(loader.usable(cell["value"]) for cell in m["cells"])]
+    if not shown:
+        raise loader.BadTrace(f"{trace}: its matrix has no usable rate of a copy")
     columns = min(len(shown), 3)
     rows = -(-len(shown) // columns)
     side = 2.4 + 0.18 * min(len(devices), 12)

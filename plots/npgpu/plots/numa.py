@@ -19,7 +19,7 @@ def grid_of(numa, direction):
     grid = np.full((len(gpus), len(nodes)), np.nan)
     for row, gpu in enumerate(gpus):
         for cell in gpu["cells"]:
-            if cell["direction"] == direction and cell["rate_bytes_per_s"]["value"] is not None:
+            if cell["direction"] == direction and loader.usable(cell["rate_bytes_per_s"]):
                 grid[row, nodes.index(cell["host_node"])] = cell["rate_bytes_per_s"]["value"] * 1e-9
     return grid
 

@@ -9,7 +9,7 @@ from npgpu.plots import figure, loader
 def curve_of(series):
     """(bytes, low, median, high) in bytes per cycle of one unit, by growing sets."""
     units = series.document["units"]
-    points = sorted((p for p in series.points if p["rate_per_cycle"]["value"]), key=lambda p: p["bytes"])
+    points = sorted((p for p in series.points if loader.usable(p["rate_per_cycle"])), key=lambda p: p["bytes"])
     if not points or not units:
         return None
     return np.array([loader.numbers(points, "bytes"),

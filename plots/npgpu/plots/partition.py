@@ -25,6 +25,7 @@ class Study:
         self.device_name, self.simulated = study["device_name"], study["simulated"]
         self.trace = argparse.Namespace(hostname="")  # as figure.title_of asks for it
         self.type = study["type"]
+        study["sizes"] = [row for row in study["sizes"] if any(usable(p) for p in row["points"])]
         self.sizes = np.array([row["size"] for row in study["sizes"]], dtype=float)
         self.best = np.array([row["best"] for row in study["sizes"]], dtype=float)
         self.ties = [ties(row["points"]) for row in study["sizes"]]
@@ -35,8 +36,13 @@ class Study:
             self.choices[model] = np.array([[loader.number(c[k]) for k in ("streams", "regret", "regret_low", "regret_high")] for c in chosen])
 
 
+def usable(point):
+    return loader.usable({"value": point["time_us"]})
+
+
 def ties(points):
     """The numbers of streams whose interval reaches down to the best one's."""
+    points = [p for p in points if usable(p)]
     best = min(points, key=lambda p: p["time_us"])
     high = best["time_us"] if best["high_us"] is None else best["high_us"]
     return [p["streams"] for p in points if (p["time_us"] if p["low_us"] is None else p["low_us"]) <= high]
@@ -57,7 +63,7 @@ def document_of(path):
 def load(path):
     path, document = document_of(path)
     try:
-        return [Study(study) for study in document["studies"]]
+        return [study for study in map(Study, document["studies"]) if len(study.sizes)]
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise loader.BadTrace(f"{path}: lacks what this figure needs ({error}); this '{COMMAND}' is of another npgpu") from None
 

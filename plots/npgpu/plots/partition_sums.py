@@ -12,9 +12,13 @@ def studies_of(trace):
     """[(study as the document has it, its device as titles need it)]"""
     path, document = partition.document_of(trace)
     try:
-        return [(s, partition.Study(s)) for s in document["studies"]]
+        studies = [(s, partition.Study(s)) for s in document["studies"]]
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise loader.BadTrace(f"{path}: lacks what this figure needs ({error}); this '{partition.COMMAND}' is of another npgpu") from None
+    studies = [(s, named) for s, named in studies if len(named.sizes)]
+    if not studies:
+        raise loader.BadTrace(f"{path}: holds no size of the partition method with a time")
+    return studies
 
 
 def options_of(text, output):

@@ -4,7 +4,7 @@ much, and how often its choice was as good as the best.
 Regret: measured time with the number that the model chose among those measured, over the best of them, less 1."""
 import numpy as np
 
-from npgpu.plots import evaluations, figure
+from npgpu.plots import evaluations, figure, loader
 from npgpu.plots.figure import GREY
 from npgpu.plots.predicted import percentile_95
 
@@ -15,7 +15,9 @@ def regrets_of(models, workloads):
     """{names, one a line: (regrets in percent, ascending, share of hits in percent)}; models that choose alike are one."""
     alike = {}
     for model in models:
-        choices = tuple(w.choices[model] for w in workloads)
+        choices = tuple(w.choices[model] for w in workloads if np.isfinite(w.choices[model][0]))
+        if not choices:
+            continue
         alike.setdefault(choices, []).append(model)
     return {"\n".join(names): (100 * np.sort([regret for regret, _ in choices]), 100 * np.mean([hit for _, hit in choices]))
             for choices, names in alike.items()}
@@ -78,6 +80,8 @@ def draw(trace, measured=None):
     found = evaluations.predictions(trace, measured)
     workloads = found.scored()
     regrets = regrets_of(found.models, workloads)
+    if not regrets:
+        raise loader.BadTrace(f"{found.path}: holds no choice of a model between measured numbers of streams")
     style = figure.styles(list(regrets))
     picture, (left, right) = figure.plt.subplots(1, 2, figsize=(12.5, 4.8), layout="constrained", width_ratios=[1.25, 1])
     draw_shares(left, regrets, style)
