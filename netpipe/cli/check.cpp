@@ -9,6 +9,7 @@
 #include "netpipe/cli/check_ending.hpp"
 #include "netpipe/cli/check_plan.hpp"
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/provenance.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/reference.hpp"
@@ -161,6 +162,8 @@ int run_check(const Options& options) {
   if (!nagios && options.text("exit-codes") != "npgpu")
     throw Error(ErrorKind::usage, "--exit-codes: '" + options.text("exit-codes") + "' is none of npgpu, nagios");
   try {
+    for (const char* option : {"junit", "openmetrics"})  // before anything is measured that it could not hold
+      if (const auto path = options.maybe(option)) check_output(option, *path, true);
     if (!options.has("trace")) return measure_and_judge(options);
     CheckOf check;
     judge_trace(check, read_trace(options.text("trace"), Guard::child), rules_of(options, false));

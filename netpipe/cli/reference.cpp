@@ -1,5 +1,7 @@
 #include "netpipe/cli/reference.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -121,6 +123,11 @@ Reference read_reference(const std::string& path) {
     for (const CheckOf::Gpu& gpu : gpus_of(trace)) reference.gpus.push_back(gpu.name);
   }
   reference.name = std::filesystem::path(path).filename().string();
+  constexpr double most = 1e18;  // a rate or a time beyond it is a slip, or a lie
+  for (const ReferenceFigure& figure : reference.figures)
+    if (!(figure.value >= 0 && figure.value < most))
+      throw Error(ErrorKind::usage, fmt::format("--reference: {}: its figure {} is {:g} {}, which nothing has", path,
+                                                figure.metric, figure.value, figure.unit));
   if (reference.figures.empty())
     throw Error(ErrorKind::usage,
                 "--reference: " + path + ": has no figure of a GPU that others could be held against");
