@@ -330,6 +330,8 @@ def bad_input(where, made):
     lame = series(SIZES)
     del lame["lanes"][0]["curve"]
     write(path("lame.json"), [lame])
+    with open(path("kept.png"), "wb"):
+        os.chmod(path("kept.png"), 0o444)
     table = [("nosuch.h5", "no such file"), (".", "is a folder"), ("text.h5", "neither a trace nor JSON"),
              ("empty.h5", "neither a trace nor JSON"), ("half.h5", "half.h5"), ("other.json", "is JSON, but not"),
              ("newer.json", "version 4"), ("lacking.json", "another npgpu"), ("nothing.json", "holds no transfers"),
@@ -348,7 +350,8 @@ def bad_input(where, made):
             ("rate", good, ["-o", path("x.gif")], "x.gif"), ("rate", good, ["--width", "0"], "no positive number"),
             ("samples", good, [], "holds no samples"), ("samples", made, ["--case", "transfers:0,1"], "one series"),
             ("samples", made, ["--bytes", "5"], "5 B"), ("samples", made, ["--bytes", "many"], "many"),
-            ("latency", good, ["-o", path("no/such/x.png")], "cannot write")]:
+            ("latency", good, ["-o", path("no/such/x.png")], "cannot write"),
+            ("latency", good, ["-o", path("kept.png")], "write-protected")]:
         ended = script(name, trace, "-o", path("x.png"), *arguments)
         check(ended.returncode == 2 and word in ended.stderr and "Traceback" not in ended.stderr,
               f"{name} {arguments}: {ended.returncode} {ended.stderr}")

@@ -1,9 +1,11 @@
 """python -m npgpu.parquet TRACE... -o DIR: the tables of traces as Parquet, for DuckDB, Polars and others."""
 import argparse
+import io
 import json
 import os
 import sys
 
+from npgpu import output
 from npgpu.columns import unit_of
 from npgpu.program import BadTrace
 
@@ -27,7 +29,9 @@ def write(frames, folder):
     paths = []
     for name, table in frames.items():
         paths.append(os.path.join(folder, f"{name}.parquet"))
-        pyarrow.parquet.write_table(with_units(table), paths[-1], compression="zstd")
+        written = io.BytesIO()
+        pyarrow.parquet.write_table(with_units(table), written, compression="zstd")
+        output.write(paths[-1], written.getvalue())
     return paths
 
 

@@ -1,11 +1,13 @@
 """What all figures share: look, axes of sizes, panels, labels, the command line, and how errors end."""
 import argparse
 import functools
+import io
 import os
 
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogFormatter, NullLocator
 
+from npgpu import output
 from npgpu.plots import loader
 
 # Okabe & Ito's colours, which the colour-blind tell apart; the order keeps neighbours unlike. Black comes late.
@@ -111,7 +113,9 @@ def save(figure, path):
         raise loader.BadTrace(f"--output: '{path}' ends in none of .png, .svg, .pdf")
     try:
         with plt.rc_context(LOOK):
-            figure.savefig(path, metadata=metadata[suffix], bbox_inches="tight", pad_inches=0.08)
+            picture = io.BytesIO()
+            figure.savefig(picture, format=suffix[1:], metadata=metadata[suffix], bbox_inches="tight", pad_inches=0.08)
+        output.write(path, picture.getvalue())
     except OSError as error:
         raise loader.BadTrace(f"--output: cannot write '{path}': {error.strerror}") from None
 
