@@ -21,6 +21,16 @@ TEST_CASE("freed memory is waited for by its bytes, and what comes in addition a
   CHECK(clearing.rest(Seconds{11}).count() == doctest::Approx(1e-3));
 }
 
+TEST_CASE("what was freed without a context is cleared once there is one") {
+  Clearing clearing;
+  clearing.freed_without_context(500'000'000);
+  CHECK(clearing.rest(Seconds{5}) == Seconds{0});
+  clearing.context_is_there(Seconds{7});
+  CHECK(clearing.rest(Seconds{7}).count() == doctest::Approx(2e-3));
+  clearing.context_is_there(Seconds{8});  // once
+  CHECK(clearing.rest(Seconds{8}) == Seconds{0});
+}
+
 TEST_CASE("the wait covers what was seen on H100s, and is longer for memory with less bandwidth") {
   // 121.1 ms after 48 GiB, 2.01 ms after 1 GiB
   for (const auto& [gib, ms] : {std::pair{48.0, 121.1}, {16.0, 40.2}, {4.0, 9.66}, {1.0, 2.01}}) {

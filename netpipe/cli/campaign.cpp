@@ -70,7 +70,7 @@ class Run {
       note_ranks("ranks");
       most = std::min(most, options_.end_round);
       for (round_ = options_.first_round; round_ < most && !result_.stopped; ++round_) {
-        if (round_ > 0) begin_anew();
+        if (round_ > 0 && (options_.fresh_contexts || round_ == options_.first_round)) begin_anew();
         round();
         note_drifts();
       }

@@ -30,6 +30,12 @@ Level level_of(const Options& options) {
   return static_cast<Level>(parse_count("level", options.maybe("level").value_or("2"), 1, 3));
 }
 
+Seconds again_time(const Options& options) {
+  const auto given = options.maybe("again");
+  if (given) return parse_duration("again", *given, Seconds{0});
+  return level_of(options) == Level::seconds ? Seconds{2} : Seconds{8};
+}
+
 struct Rules : HealthRules {
   std::vector<std::string> reference_gpus{};  // names
 };
@@ -144,7 +150,7 @@ int measure_and_judge(const Options& options) {
   Campaign campaign = run_campaign(plan, how);
   CheckOf check;
   if (!campaign.stopped) {
-    const SecondLook look = look_again(plan, how, rules, parse_duration("again", options.text("again"), Seconds{0}));
+    const SecondLook look = look_again(plan, how, rules, again_time(options));
     campaign.stopped = look.stopped;
     campaign.wall += look.wall;
     check.measured_again = look.points;
@@ -197,7 +203,8 @@ Command check() {
       with_measure_options(
           {{"What is checked",
             {Option("device", {}, "A list. Default: all GPUs."), "one-by-one", Option("level", {}, "Default: 2."),
-             Option("again", "8s"), Option("trace", {}, "Judge it, and measure nothing."),
+             Option("again", {}, "Default: 2s at level 1, else 8s."),
+             Option("trace", {}, "Judge it, and measure nothing."),
              Option("reference", {},
                     "FILE is the trace of a good node, what npgpu check --json or nvbandwidth --json "
                     "printed of it, or the -J file of nccl-tests on one of its GPUs. "

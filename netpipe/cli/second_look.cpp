@@ -56,10 +56,11 @@ SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& r
   const Seconds begin = steady_clock().now();
   std::uint32_t first = 0;
   for_each_kind([&]<class K>() { first = std::max(first, how.repetition<K>().most_visits()); });
-  const std::uint32_t rounds = how.rounds();
+  constexpr std::uint32_t rounds = 8;
   std::map<std::pair<std::string, std::string>, std::uint32_t> looked;
   how.if_exists = IfExists::append;
   how.side_by_side = false;
+  how.fresh_contexts = false;
   how.patience = Seconds{0};
   for (;; first += rounds) {
     look.wall = steady_clock().now() - begin;

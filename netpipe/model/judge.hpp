@@ -1,8 +1,9 @@
-// The one rule by which a figure is held against a limit: its interval decides, never its value alone.
+// The one rule by which a figure is held against a limit: never its value alone decides.
 #pragma once
 
-#include <cmath>
+#include <cstddef>
 #include <limits>
+#include <span>
 
 #include "npgpu/statistics.hpp"
 
@@ -11,25 +12,23 @@ namespace npgpu::model {
 enum class Bound { at_least, at_most };
 
 enum class Ruling {
-  ok,         // the whole interval is within the limit
+  ok,         // the interval is within the limit, or enough visits are
   slow,       // the whole interval is beyond it
-  undecided,  // the interval holds the limit, or there is none and the value is beyond the limit
+  undecided,  // neither is certain
   no_limit,   // there is nothing to hold it against
   no_figure,  // no rate or time can be so: NaN, infinite, zero or negative
 };
 
 constexpr bool is_figure(double value) { return value > 0 && value < std::numeric_limits<double>::infinity(); }
 
-inline Ruling rule(const Estimate& figure, Bound bound, double limit) {
-  if (!is_figure(figure.value)) return Ruling::no_figure;
-  if (!is_figure(limit)) return Ruling::no_limit;
-  const bool has_interval = !std::isnan(figure.low) && !std::isnan(figure.high);
-  const double low = has_interval ? figure.low : figure.value, high = has_interval ? figure.high : figure.value;
-  const bool is_within = bound == Bound::at_least ? low >= limit : high <= limit;
-  const bool is_beyond = bound == Bound::at_least ? high < limit : low > limit;
-  if (is_within) return Ruling::ok;
-  return is_beyond && has_interval ? Ruling::slow : Ruling::undecided;
-}
+// Of visits, those within the limit.
+std::size_t visits_within(std::span<const double> by_visit, Bound, double limit);
+
+// `by_visit`: the figure of each visit that counts; empty if not known. What others do on a machine, seen or unseen,
+// only slows down, and comes and goes: a link that reaches its rate in some visits can reach it. So a figure is ok as
+// well where a quarter of all visits or more reach the limit, with 95 % confidence (binomial, both sides): 3 of 3, 5 of
+// 6, 6 of 9, 9 of 18.
+Ruling rule(const Estimate&, Bound, double limit, std::span<const double> by_visit = {});
 
 // A rate above 105 % of what a link, memory or clock could do at most: then that limit is not true.
 inline constexpr double most_share_of_a_true_limit = 1.05;

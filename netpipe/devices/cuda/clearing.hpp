@@ -20,17 +20,26 @@ class Clearing {
 
   explicit Clearing(double bytes_per_s = usual_bytes_per_s) : bytes_per_s_(bytes_per_s) {}
   void freed(std::uint64_t bytes, Seconds now);
+  // What is freed while there is no context, and when there is one again.
+  void freed_without_context(std::uint64_t bytes) { waiting_bytes_ += bytes; }
+  void context_is_there(Seconds now);
   Seconds rest(Seconds now) const;  // 0: it is done
 
  private:
   double bytes_per_s_;
   Seconds until_{-1e18};
+  std::uint64_t waiting_bytes_ = 0;
 };
+
+// The driver was not seen to clear while no program had a context on the GPU: what was freed then, it clears once there
+// is one. So the time counts from there.
 
 // Of this process, any thread. Memory that it, a second process of its own or a neighbour freed on that GPU.
 void note_freed(int ordinal, std::uint64_t bytes);
-// Sleeps until the GPU has cleared all that was freed. The first call takes it that all of its memory was freed right
-// before this program began, by the job before.
+// Sleeps until the GPU has cleared all that was freed. The first call takes it that all of its memory was freed by the
+// job before.
 void wait_until_cleared(int ordinal);
+// The context of this process is gone, and what it had was freed; the next wait counts from the new context.
+void note_context_end(int ordinal);
 
 }  // namespace npgpu::cuda

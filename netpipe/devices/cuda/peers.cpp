@@ -83,9 +83,9 @@ void set_access(const TransferCase& c) {
 
 void reset(int ordinal) {
   make_current(ordinal);
+  wait_until_cleared(ordinal);  // as long as there is a context
   check(cudaDeviceReset(), fmt::format("destroying the context of cuda:{}", ordinal));
-  constexpr std::uint64_t of_a_context = 600 * MiB;  // seen on an H200: what the driver itself takes for one
-  note_freed(ordinal, of_a_context);
+  note_context_end(ordinal);
   std::erase_if(sights(), [&](const auto& sight) { return sight.first == ordinal || sight.second == ordinal; });
 }
 

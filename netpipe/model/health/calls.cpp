@@ -11,6 +11,7 @@ namespace {
 struct CallCost {
   Estimate us{};
   std::string disturbed{}, of_case{}, of_point{};
+  std::vector<double> by_visit{};
 };
 
 // Of the smallest shape: no arguments, one block.
@@ -21,8 +22,11 @@ CallCost call_cost(const DeviceRecord& of, Call call, Manner manner, Estimate Ca
     const std::vector<CallPoint> points = points_of(*series);
     for (const CallPoint& point : points)
       if (!least || point.axes < least->axes) least = &point;
-    if (least)
-      return {summarize(*series, *least).*which, others_of(*least), title(series->question), text_of(least->axes)};
+    if (!least) continue;
+    CallCost cost{summarize(*series, *least).*which, others_of(*least), title(series->question), text_of(least->axes),
+                  times_by_visit(*series, *least)};
+    for (double& one : cost.by_visit) one *= cost.us.value;
+    return cost;
   }
   return {};
 }
@@ -44,7 +48,8 @@ void judge_calls(Findings& findings) {
                      .tolerance = 0.25,
                      .disturbed = row.disturbed,
                      .of_case = row.of_case,
-                     .of_point = row.of_point});
+                     .of_point = row.of_point,
+                     .by_visit = row.by_visit});
   if (!std::isnan(done.us.value))
     judge(findings, {.metric = "launch_done_time",
                      .name = "launch of a kernel until it is done",
@@ -56,7 +61,8 @@ void judge_calls(Findings& findings) {
                      .tolerance = 0.25,
                      .disturbed = done.disturbed,
                      .of_case = done.of_case,
-                     .of_point = done.of_point});
+                     .of_point = done.of_point,
+                     .by_visit = done.by_visit});
 }
 
 }  // namespace npgpu::model

@@ -14,8 +14,15 @@ namespace {
 struct CopyPoint {
   std::uint64_t bytes = 0;
   Estimate us;
-  std::string disturbed;
+  std::string disturbed{};
+  std::vector<double> by_visit{};  // times over the median
   double rate() const { return static_cast<double>(bytes) / us.value * 1e6; }
+  std::vector<double> rates_of_visits() const { return rates_by_visit(by_visit, rate()); }
+  std::vector<double> times_of_visits() const {
+    std::vector<double> all = by_visit;
+    for (double& one : all) one *= us.value;
+    return all;
+  }
   Estimate rates() const {
     const auto rate_of = [&](double time) { return static_cast<double>(bytes) / time * 1e6; };
     return {rate(), rate_of(us.high), rate_of(us.low), "B/s", us.method};
@@ -24,12 +31,13 @@ struct CopyPoint {
 
 // The usable points of a series, its own lane's, by size.
 std::vector<CopyPoint> copy_points(const TransferSeries& series) {
-  std::map<std::uint64_t, std::string> disturbed;
-  for (const TransferPoint& point : points_of(series)) disturbed[point.axes.bytes] = others_of(point);
+  std::map<std::uint64_t, TransferPoint> points;
+  for (const TransferPoint& point : points_of(series)) points.emplace(point.axes.bytes, point);
   std::vector<CopyPoint> all;
   for (const PointTime<Transfers>& point : estimates(series))
     if (point.lane == 0 && point.usable() && point.time_us.value > 0)
-      all.push_back({point.axes.bytes, point.time_us, disturbed[point.axes.bytes]});
+      all.push_back({point.axes.bytes, point.time_us, others_of(points.at(point.axes.bytes)),
+                     times_by_visit(series, points.at(point.axes.bytes))});
   std::ranges::sort(all, {}, &CopyPoint::bytes);
   return all;
 }
@@ -92,7 +100,8 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
                      .disturbed = copy->disturbed,
                      .possible = link,
                      .of_case = title(series->question),
-                     .of_point = text_of(TransferSize{copy->bytes})});
+                     .of_point = text_of(TransferSize{copy->bytes}),
+                     .by_visit = copy->rates_of_visits()});
   };
   const std::string link_text = fmt::format(
       "{}: {} * {:g}", series->limit.source.substr(0, series->limit.source.find(':')), figure_text(link, "B/s"), share);
@@ -111,7 +120,8 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
                      .tolerance = 0.3,
                      .disturbed = copy->disturbed,
                      .of_case = title(series->question),
-                     .of_point = text_of(TransferSize{copy->bytes})});
+                     .of_point = text_of(TransferSize{copy->bytes}),
+                     .by_visit = copy->times_of_visits()});
 }
 
 // A blocking copy of a few bytes: what the call itself costs.
@@ -131,7 +141,8 @@ void judge_blocking(Findings& findings) {
                    .tolerance = 0.3,
                    .disturbed = copy->disturbed,
                    .of_case = title(series->question),
-                   .of_point = text_of(TransferSize{copy->bytes})});
+                   .of_point = text_of(TransferSize{copy->bytes}),
+                   .by_visit = copy->times_of_visits()});
 }
 
 void judge_pageable(Findings& findings, Direction direction, const char* name) {
@@ -154,7 +165,8 @@ void judge_pageable(Findings& findings, Direction direction, const char* name) {
                        .tolerance = 0.3,
                        .disturbed = largest.disturbed,
                        .of_case = title(series->question),
-                       .of_point = text_of(TransferSize{largest.bytes})});
+                       .of_point = text_of(TransferSize{largest.bytes}),
+                       .by_visit = largest.rates_of_visits()});
   // The host's memory and caches have their part in it: no defect of the device.
   if (finding.health == Health::fail || finding.health == Health::undecided) {
     finding.health = Health::warn;
@@ -186,7 +198,8 @@ void judge_within(Findings& findings) {
                    .possible = limit,
                    .is_needed = false,
                    .of_case = title(series->question),
-                   .of_point = text_of(TransferSize{copy->bytes})});
+                   .of_point = text_of(TransferSize{copy->bytes}),
+                   .by_visit = copy->rates_of_visits()});
 }
 
 // To another GPU of the node. What it goes through decides how fast it can be; whether bytes arrive is among the
@@ -214,7 +227,8 @@ void judge_peers(Findings& findings) {
                      .possible = limit,
                      .is_needed = false,
                      .of_case = title(c),
-                     .of_point = text_of(TransferSize{copy->bytes})});
+                     .of_point = text_of(TransferSize{copy->bytes}),
+                     .by_visit = copy->rates_of_visits()});
   }
 }
 

@@ -90,7 +90,7 @@ std::string disturber_text(const std::string& disturbed) {
 
 HealthFinding& judge(Findings& findings, const Figure& figure) {
   const Decider by = decider_of(findings, figure);
-  const Ruling ruling = rule(figure.estimate, figure.bound, by.limit);
+  const Ruling ruling = rule(figure.estimate, figure.bound, by.limit, figure.by_visit);
   const std::string shown = fmt::format("{} {}", figure.name, figure_text(figure.estimate.value, figure.unit));
   const auto add = [&](Health health, std::string text) -> HealthFinding& {
     HealthFinding& finding = findings.add(figure.metric, health, std::move(text));
@@ -115,7 +115,11 @@ HealthFinding& judge(Findings& findings, const Figure& figure) {
   }
   const std::string held = fmt::format("{}, {}", shown, limit_text(figure, by.limit));
   if (ruling == Ruling::ok) {
-    HealthFinding& finding = add(Health::pass, held);
+    const std::size_t within = visits_within(figure.by_visit, figure.bound, by.limit);
+    HealthFinding& finding =
+        add(Health::pass, within == figure.by_visit.size()
+                              ? held
+                              : fmt::format("{}; in {} of {} visits", held, within, figure.by_visit.size()));
     finding.would_see = smallest_slow_down(figure, by.limit);
     return finding;
   }

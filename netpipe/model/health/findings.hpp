@@ -84,6 +84,7 @@ struct Figure {
   double possible = not_measured;  // the most that link, memory or clock allow, where the limit is a share of it
   bool is_needed = true;           // a check that cannot judge it is not ok
   std::string of_case{}, of_point{};
+  std::vector<double> by_visit{};  // the same figure, visit by visit of those that count
 };
 // The finding of model::rule(); one that is not within its limit and was disturbed is not judged.
 HealthFinding& judge(Findings&, const Figure&);
@@ -94,6 +95,22 @@ inline constexpr std::uint32_t own_causes =
     static_cast<std::uint32_t>(Cause::throttled) | static_cast<std::uint32_t>(Cause::clock_changed);
 template <class K> std::string others_of(const Point<K>& point) {
   return disturbance_text(point.disturbed() & ~own_causes, disturbers_of(point));
+}
+
+// The median time of each visit that counts over that of all, in order of time.
+template <class K> std::vector<double> times_by_visit(const Series<K>& series, const Point<K>& point) {
+  std::vector<double> medians;
+  for (const Visit<K>* visit : point.counted())
+    if (const auto times = trial_times<K>(series.question, samples_of(series, *visit)); !times.empty())
+      medians.push_back(npgpu::median(times));
+  const double all = medians.empty() ? not_measured : npgpu::median(medians);
+  for (double& one : medians) one /= all;
+  return medians;
+}
+// These as rates or times around a value.
+inline std::vector<double> rates_by_visit(std::vector<double> times, double rate) {
+  for (double& one : times) one = rate / one;
+  return times;
 }
 
 // The judges, in the order of the report.

@@ -13,20 +13,22 @@ namespace {
 struct BestShape {
   Estimate rate;
   std::string disturbed{}, point{};
+  std::vector<double> by_visit{};
 };
 
 // The best rate of a series over its shapes in memory of at least so many bytes. Of many that are measured the best is
 // asked for, not the middle: most shapes are made to show a corner.
 BestShape best_shape(const ProbeSeries& series, double from_bytes) {
-  std::map<Shape, std::string> disturbed;
-  for (const ProbePoint& point : points_of(series)) disturbed[point.axes] = others_of(point);
+  std::map<Shape, ProbePoint> points;
+  for (const ProbePoint& point : points_of(series)) points.emplace(point.axes, point);
   BestShape best;
   for (const PointTime<Probes>& point : estimates(series)) {
     if (!point.usable() || static_cast<double>(point.axes.bytes) < from_bytes) continue;
     const auto rate_of = [&](double us) { return point.work / us * 1e6; };
     const Estimate rate{rate_of(point.time_us.value), rate_of(point.time_us.high), rate_of(point.time_us.low), {}, {}};
     if (std::isfinite(rate.value) && !(rate.value <= best.rate.value))
-      best = {rate, disturbed[point.axes], text_of(point.axes)};
+      best = {rate, others_of(points.at(point.axes)), text_of(point.axes),
+              rates_by_visit(times_by_visit(series, points.at(point.axes)), rate.value)};
   }
   return best;
 }
@@ -48,7 +50,8 @@ void judge_memory(Findings& findings, const ProbeSeries& series) {
                    .disturbed = best.disturbed,
                    .possible = limit,
                    .of_case = title(series.question),
-                   .of_point = best.point});
+                   .of_point = best.point,
+                   .by_visit = best.by_visit});
 }
 
 void judge_compute(Findings& findings, const ProbeSeries& series) {
@@ -69,7 +72,8 @@ void judge_compute(Findings& findings, const ProbeSeries& series) {
          .possible = limit,
          .is_needed = series.question.type == DataType::fp32,
          .of_case = title(series.question),
-         .of_point = best.point});
+         .of_point = best.point,
+         .by_visit = best.by_visit});
 }
 
 }  // namespace
