@@ -79,7 +79,9 @@ void judge_direction(Findings& findings, Direction direction, const char* name) 
   const std::vector<CopyPoint> all = copy_points(*series);
   const double link = series->limit.per_s;
   const bool is_old = of.fact("max_pcie_generation") <= 4;
-  const double share = is_old ? least_share_of_old_link : least_share_of_link;
+  const double share = !copies_go_over_pcie(of) ? least_share_of_c2c
+                       : is_old                 ? least_share_of_old_link
+                                                : least_share_of_link;
   const auto floor = [&](const CopyPoint& copy) {
     return static_cast<double>(copy.bytes) /
            (most_copy_overhead.count() + static_cast<double>(copy.bytes) / (share * link));

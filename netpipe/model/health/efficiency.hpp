@@ -13,6 +13,9 @@ namespace npgpu::model {
 // Pinned copies timed by the device, from 16 MiB: 86.7 to 88.0 % of the link, both ways. Floor: 6 % below that. Links
 // before Gen5 were not measured; packets of 128 B reach 83 % at most, and their floor leaves 13 % more.
 inline constexpr double least_share_of_link = 0.82, least_share_of_old_link = 0.72;
+// Of NVLink-C2C, which was not measured here: reports of GH200s have 375 to 420 GB/s to the GPU and 290 to 300 from it,
+// of 447 one way. Floor: 10 % below the less.
+inline constexpr double least_share_of_c2c = 0.58;
 // What a copy takes beyond its bytes: 1.7 to 2.6 us up to 4 KiB. So 1 MiB reaches 77 to 80 % of the link, and the floor
 // there, with this time, is 66 %.
 inline constexpr Seconds most_copy_overhead{4.5e-6};

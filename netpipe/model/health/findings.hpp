@@ -125,6 +125,8 @@ void judge_settings(Findings&);  // MIG, MPS, persistence, IOMMU, ACS, NUMA, hug
 void judge_expected(Findings&);  // what the user expects of each GPU
 // Copies between host and GPU go over NVLink-C2C, and not over PCIe.
 bool is_reached_over_c2c(const DeviceRecord&);
+// False also where they were faster than any that the PCIe link could carry.
+bool copies_go_over_pcie(const DeviceRecord&);
 // Of the node: GPUs that the bus shows and that do not answer. Nothing where the trace does not say.
 std::optional<HealthFinding> judge_census(const Trace&);
 // What says that the device stopped answering; nothing if nothing does.

@@ -49,6 +49,12 @@ bool is_reached_over_c2c(const DeviceRecord& of) {
   return of.counter("c2c_links_active") > 0 || of.fact("pageable_memory_access_uses_host_page_tables") > 0;
 }
 
+bool copies_go_over_pcie(const DeviceRecord& of) {
+  constexpr double surely_beyond = 1.05;
+  const double pcie = pcie_rate(of.fact("max_pcie_generation"), of.fact("max_pcie_lanes"));
+  return !is_reached_over_c2c(of) && !(best_copy_rate(of) > surely_beyond * pcie);
+}
+
 void judge_link(Findings& findings) {
   const DeviceRecord& of = findings.of;
   constexpr auto metric = "pcie_link";
@@ -64,16 +70,13 @@ void judge_link(Findings& findings) {
   const std::string is = link_text(generation, lanes), most = link_text(max_generation, max_lanes);
   const bool is_narrow = lanes < max_lanes, is_slow = generation < max_generation;
   // Grace Hopper and its like have a PCIe port that nothing goes over: it is as it is.
-  constexpr double surely_beyond = 1.05;
-  const double best = best_copy_rate(of);
-  const bool is_faster = best > surely_beyond * pcie_rate(max_generation, max_lanes);
-  if ((is_narrow || is_slow) && (is_faster || is_reached_over_c2c(of))) {
-    findings.skip(metric,
-                  fmt::format("PCIe link: {}, over which copies do not go: {}", is,
-                              is_reached_over_c2c(of)
-                                  ? std::string("the host is reached over NVLink-C2C")
-                                  : fmt::format("they reached {}, and {} carries at most {}", figure_text(best, "B/s"),
-                                                most, figure_text(pcie_rate(max_generation, max_lanes), "B/s"))));
+  if ((is_narrow || is_slow) && !copies_go_over_pcie(of)) {
+    findings.skip(metric, fmt::format("PCIe link: {}, over which copies do not go: {}", is,
+                                      is_reached_over_c2c(of)
+                                          ? std::string("the host is reached over NVLink-C2C")
+                                          : fmt::format("they reached {}, and {} carries at most {}",
+                                                        figure_text(best_copy_rate(of), "B/s"), most,
+                                                        figure_text(pcie_rate(max_generation, max_lanes), "B/s"))));
     return;
   }
   const std::string when = is_copying ? "" : ", read before the run";
