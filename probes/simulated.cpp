@@ -76,6 +76,8 @@ class SimulatedRunner final : public ProbeRunner {
     repeat_ = repeat_of_(question(), shape(), multiprocessors_);
     Multiprocessors m = multiprocessors_;
     if (std::isfinite(repeat_.sm_bytes_per_cycle)) m.sm_bytes_per_cycle = repeat_.sm_bytes_per_cycle;
+    if (question().operation == Operation::read) m.bus_bytes_per_s *= m.memory_read_share;
+    if (question().operation == Operation::write) m.bus_bytes_per_s *= m.memory_write_share;
     if (std::isfinite(repeat_.all_bytes_per_s)) m.bus_bytes_per_s = repeat_.all_bytes_per_s;
     once_ = kernel_time(m, grid_of(shape()), repeat_.step, repeat_.steps);
     result_.poison();

@@ -67,12 +67,17 @@ struct ReferenceFigure {
   std::string metric;
   double value = not_measured;
   std::string unit;
+  double tolerance = not_measured;  // share of it; NaN: that of the metric
+  bool depends_on_host = false;     // and is compared on hosts with the same processors only
 };
 
 struct HealthRules {
   // Where there is a reference, its figures decide, with a tolerance for each kind of measurement.
   std::string reference;  // its name; empty: none
   std::vector<ReferenceFigure> figures{};
+  // Elsewhere what healthy GPUs of the model reached decides, where that ships with the program, then what the device
+  // could do at most.
+  bool by_model = true;
   // What the node must have: gpus, name, memory, sms, link, driver; see expectations().
   std::vector<std::pair<std::string, std::string>> expected{};
   // Metrics that every GPU must have: one that is skipped or not there fails.
@@ -84,6 +89,9 @@ std::vector<HealthFinding> health_of(const Trace&, const HealthRules& = {});
 
 // The worst of them: fail, undecided, unjudged, warn, pass; skip where there is nothing else.
 Health worst_of(const std::vector<HealthFinding>&);
+// By what GPUs of that name are judged: "27 runs of 9 healthy H200s"; empty where only the device's own limits are
+// known.
+std::string reference_text(std::string_view gpu_name);
 CheckVerdict verdict_of(const std::vector<HealthFinding>&);
 // Rates and times that other nodes can be held against; of several devices the median.
 std::vector<ReferenceFigure> figures_of(const std::vector<HealthFinding>&);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <set>
 
 #include "netpipe/cli/campaign.hpp"
 #include "netpipe/cli/characterize.hpp"
@@ -79,7 +80,12 @@ void judge_trace(CheckOf& check, const Trace& trace, const Rules& rules) {
                                                 rules.reference_gpus.front(), gpu.id, gpu.name));
   check.findings = health_of(trace, rules);
   if (check.gpus.empty()) check.why_not_judged = "the trace has no measurement of a GPU";
-  check.decided = rules.reference.empty() ? "what link, clocks and widths allow" : "reference " + rules.reference;
+  std::set<std::string> models;
+  for (const CheckOf::Gpu& gpu : check.gpus) models.insert(reference_text(gpu.name));
+  check.decided = !rules.reference.empty() ? "reference " + rules.reference
+                  : models.size() == 1 && !models.begin()->empty()
+                      ? *models.begin()
+                      : "what link, clocks and widths allow (only coarse limits for this model)";
 }
 
 // GPUs that were to be measured, and of which the trace has nothing: none of them is left unsaid.

@@ -58,7 +58,7 @@ SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& r
   for_each_kind([&]<class K>() { first = std::max(first, how.repetition<K>().most_visits()); });
   constexpr std::uint32_t rounds = 8;
   std::map<std::pair<std::string, std::string>, std::uint32_t> looked;
-  how.if_exists = IfExists::append;
+  how.if_exists = IfExists::resume;
   how.side_by_side = false;
   how.fresh_contexts = false;
   how.patience = Seconds{0};

@@ -63,6 +63,22 @@ std::string figures_text(const std::vector<const HealthFinding*>& all) {
   return text;
 }
 
+// The smallest slow-down that each sort of figure would have been called slow for: "copies 7 %, memory 12 %".
+std::string sensitivity_text(const std::vector<const HealthFinding*>& all) {
+  static constexpr std::pair<std::string_view, const char*> sorts[] = {
+      {"h2d_rate", "host to GPU"}, {"d2h_rate", "GPU to host"}, {"peer_rate", "GPU to GPU"},  {"memory_", "memory"},
+      {"compute_", "computing"},   {"launch_time", "launches"}, {"copy_time", "small copies"}};
+  std::string text;
+  for (const auto& [sort, name] : sorts) {
+    double most = not_measured;
+    for (const HealthFinding* finding : all)
+      if (finding->metric.starts_with(sort)) most = std::fmax(most, finding->would_see);
+    if (std::isfinite(most))
+      text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", name, std::ceil(100 * most));
+  }
+  return text;
+}
+
 // `said`: what was explained above already.
 void write_finding(Page& page, const HealthFinding& finding, std::set<std::string>& said) {
   const bool is_bad = finding.health != Health::pass && finding.health != Health::skip;
@@ -113,6 +129,8 @@ void write_device(Page& page, const CheckOf& of, const std::string& id, const st
   const std::string word = upper_case(name(verdict));
   page.text += (verdict == CheckVerdict::ok ? page.ink.bold(word) : page.ink.alarm(word)) + "  " +
                wrapped(title + ": " + line, page.width, 4, display_width(word) + 2) + '\n';
+  if (const std::string sees = sensitivity_text(all); !sees.empty())
+    page.note("would have seen what is slower by: " + sees, false, 4);
   std::set<std::string> said;
   for (const Health health : {Health::fail, Health::undecided, Health::unjudged, Health::warn, Health::pass})
     for (const HealthFinding* finding : all)

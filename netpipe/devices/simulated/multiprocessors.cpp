@@ -68,6 +68,8 @@ Multiprocessors multiprocessors_of(const Spec& spec) {
   m.fma_latency_cycles = figure_or(spec, "fma_latency_cycles", 0);
   m.memory_latency_cycles = figure_or(spec, "memory_latency_cycles", 0);
   m.sm_bytes_per_cycle = figure_or(spec, "sm_bytes_per_cycle", m.sm_bytes_per_cycle);
+  m.memory_read_share = figure_or(spec, "memory_read_share", m.memory_read_share);
+  m.memory_write_share = figure_or(spec, "memory_write_share", m.memory_write_share);
   m.transaction_bytes = figure_or(spec, "transaction_bytes", m.transaction_bytes);
   m.shared_banks = count_or(spec, "shared_banks", m.shared_banks);
   m.bank_bytes = count_or(spec, "bank_bytes", m.bank_bytes);

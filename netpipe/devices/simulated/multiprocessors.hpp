@@ -43,6 +43,7 @@ struct Multiprocessors {
   double sm_bytes_per_cycle = std::numeric_limits<double>::infinity();
   double transaction_bytes = 32;  // least that the bus moves
   double bus_bytes_per_s = std::numeric_limits<double>::infinity();
+  double memory_read_share = 1, memory_write_share = 1;  // of that, where all is read, or all is written
   // On the chip:
   std::uint32_t shared_banks = 32, bank_bytes = 4;    // of an SM's shared memory
   std::uint32_t sector_bytes = 32, line_bytes = 128;  // what L2 sends at least; what a cycle of L1 can serve

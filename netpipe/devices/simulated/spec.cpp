@@ -110,6 +110,8 @@ constexpr HardwareKey hardware_keys[] = {
     count_key("block_threads"),          // most, of a block
     figure_key("fma_latency_cycles"),
     figure_key("memory_latency_cycles"),
+    figure_key("memory_read_share"),  // of the rate of reads and writes together
+    figure_key("memory_write_share"),
     count_key("transaction_bytes"),    // least that the bus moves
     figure_key("sm_bytes_per_cycle"),  // between an SM and memory
     count_key("shared_banks"),

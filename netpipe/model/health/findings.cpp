@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "netpipe/model/health/references.hpp"
+
 namespace npgpu::model {
 
 std::string metric_kind(const std::string& metric) {
@@ -30,15 +32,7 @@ std::string figure_text(double value, const std::string& unit) {
   return fmt::format("{:g} {}", value, unit);
 }
 
-namespace {
-
-const ReferenceFigure* reference_of(const Findings& findings, const std::string& metric) {
-  for (const ReferenceFigure& figure : findings.rules.figures)
-    if (figure.metric == metric && figure.value > 0) return &figure;
-  return nullptr;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 namespace {
 
@@ -50,10 +44,12 @@ struct Decider {
 
 Decider decider_of(const Findings& findings, const Figure& figure) {
   const bool more = figure.bound == Bound::at_least;
-  if (const ReferenceFigure* const reference = reference_of(findings, figure.metric))
-    return {reference->value * (more ? 1 - figure.tolerance : 1 + figure.tolerance),
-            fmt::format("reference {}: {} {} {:.0f} %", findings.rules.reference,
-                        figure_text(reference->value, figure.unit), more ? '-' : '+', 100 * figure.tolerance)};
+  if (const Referred reference = reference_for(findings, figure.metric); reference.figure) {
+    const double tolerance = std::isnan(reference.figure->tolerance) ? figure.tolerance : reference.figure->tolerance;
+    return {reference.figure->value * (more ? 1 - tolerance : 1 + tolerance),
+            fmt::format("{}: {} {} {:.3g} %", reference.of, figure_text(reference.figure->value, figure.unit),
+                        more ? '-' : '+', 100 * tolerance)};
+  }
   if (figure.estimate.value > most_share_of_a_true_limit * figure.possible)
     return {not_measured,
             fmt::format("{} is {:.0f} % of it, so it is not true: {}", figure_text(figure.estimate.value, figure.unit),
@@ -87,6 +83,18 @@ std::string disturber_text(const std::string& disturbed) {
 }
 
 }  // namespace
+
+Referred reference_for(const Findings& findings, std::string_view metric) {
+  for (const ReferenceFigure& figure : findings.rules.figures)
+    if (figure.metric == metric && is_figure(figure.value)) return {&figure, "reference " + findings.rules.reference};
+  const ModelReference* const model = findings.rules.by_model ? reference_of_model(findings.of.name) : nullptr;
+  if (!model || findings.of.fact("mig_mode") > 0) return {};
+  const bool is_same_host = findings.of.simulated || text_fact(findings.of.host, "cpu_model") == model->host_cpu;
+  for (const ReferenceFigure& figure : model->figures)
+    if (figure.metric == metric && (is_same_host || !figure.depends_on_host))
+      return {&figure, fmt::format("{} healthy {}s", model->cards, model->model)};
+  return {};
+}
 
 HealthFinding& judge(Findings& findings, const Figure& figure) {
   const Decider by = decider_of(findings, figure);

@@ -70,6 +70,14 @@ inline HealthFinding& with_value(HealthFinding& finding, double value, double li
   return finding;
 }
 
+// The figure of a good GPU that a metric is held against: that of the user's reference, or of healthy GPUs of its
+// model.
+struct Referred {
+  const ReferenceFigure* figure = nullptr;  // null: there is none
+  std::string of{};                         // "reference node7.h5", "9 healthy H200s"
+};
+Referred reference_for(const Findings&, std::string_view metric);
+
 // A figure against the limit that follows from the device, or against a reference's.
 struct Figure {
   std::string metric;

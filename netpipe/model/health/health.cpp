@@ -3,6 +3,7 @@
 #include <map>
 
 #include "netpipe/model/health/findings.hpp"
+#include "netpipe/model/health/references.hpp"
 
 namespace npgpu {
 
@@ -74,6 +75,12 @@ std::vector<HealthFinding> health_of(const Trace& trace, const HealthRules& rule
   for (const model::DeviceRecord& record : records)
     std::ranges::move(findings_of(record, rules), std::back_inserter(all));
   return all;
+}
+
+std::string reference_text(std::string_view gpu_name) {
+  const model::ModelReference* const reference = model::reference_of_model(gpu_name);
+  if (!reference) return {};
+  return fmt::format("{} runs of {} healthy {}s", reference->runs, reference->cards, reference->model);
 }
 
 Health worst_of(const std::vector<HealthFinding>& findings) {

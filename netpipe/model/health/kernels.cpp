@@ -54,26 +54,38 @@ void judge_memory(Findings& findings, const ProbeSeries& series) {
                    .by_visit = best.by_visit});
 }
 
+// The clock that the series ran at, over the one that its limit is for; 1 where either is not known. A lower clock has
+// a finding of its own: it is no fault of the multiprocessors.
+double share_of_clock(const DeviceRecord& of, const ProbeSeries& series) {
+  double nominal = of.fact("sm_clock_khz") * 1e-3;
+  if (std::isnan(nominal)) nominal = of.fact("max_sm_clock_mhz");
+  std::vector<double> mhz;
+  for (const Visit<Probes>& visit : series.visits)
+    if (visit.telemetry.sm_clock_mhz > 0) mhz.push_back(visit.telemetry.sm_clock_mhz);
+  if (mhz.empty() || !(nominal > 0)) return 1;
+  return std::min(1.0, median(mhz) / nominal);
+}
+
 void judge_compute(Findings& findings, const ProbeSeries& series) {
   const BestShape best = best_shape(series, 0);
   if (std::isnan(best.rate.value)) return;
-  const double limit = series.limit.per_s;
+  const double clock = share_of_clock(findings.of, series), limit = series.limit.per_s * clock;
   const std::string type(name(series.question.type)), unit = type.starts_with("int") ? "OP/s" : "FLOP/s";
-  judge(findings,
-        {.metric = "compute_" + type + "_rate",
-         .name = "multiply-adds " + type,
-         .estimate = best.rate,
-         .unit = unit,
-         .limit = least_share_of_compute * limit,
-         .basis = limit > 0 ? fmt::format("clock * lanes: {} * {:g}", figure_text(limit, unit), least_share_of_compute)
-                            : series.limit.source,
-         .tolerance = 0.03,
-         .disturbed = best.disturbed,
-         .possible = limit,
-         .is_needed = series.question.type == DataType::fp32,
-         .of_case = title(series.question),
-         .of_point = best.point,
-         .by_visit = best.by_visit});
+  judge(findings, {.metric = "compute_" + type + "_rate",
+                   .name = "multiply-adds " + type,
+                   .estimate = best.rate,
+                   .unit = unit,
+                   .limit = least_share_of_compute * limit,
+                   .basis = limit > 0 ? fmt::format("{} * lanes: {} * {:g}", clock < 1 ? "the run's clock" : "clock",
+                                                    figure_text(limit, unit), least_share_of_compute)
+                                      : series.limit.source,
+                   .tolerance = 0.03,
+                   .disturbed = best.disturbed,
+                   .possible = series.limit.per_s,
+                   .is_needed = series.question.type == DataType::fp32,
+                   .of_case = title(series.question),
+                   .of_point = best.point,
+                   .by_visit = best.by_visit});
 }
 
 }  // namespace
