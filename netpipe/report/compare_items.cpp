@@ -8,6 +8,7 @@
 #include <map>
 #include <span>
 
+#include "netpipe/report/format.hpp"
 #include "netpipe/report/layout.hpp"
 
 namespace npgpu {
