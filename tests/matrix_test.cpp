@@ -3,8 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
+
+#include "netpipe/model/matrix/copy_results.hpp"
 #include "netpipe/model/matrix/links.hpp"
-#include "netpipe/model/matrix/outliers.hpp"
+#include "npgpu/health.hpp"
+#include "npgpu/matrix_verdict.hpp"
 #include "tests/made_sweep.hpp"
 
 namespace matrix_test {
@@ -37,7 +41,8 @@ NodeMatrix node_of(
     for (int j = 0; j < 4; ++j) {
       if (i == j) continue;
       MatrixCell cell{gpu(i), gpu(j), access(i, j), 1024};
-      cell.value.value = rate(i, j) * 1e9;
+      const double its = rate(i, j) * 1e9;
+      cell.value = {its, 0.999 * its, 1.001 * its, "bytes per second", "by hand"};
       matrix.cells.push_back(cell);
     }
   }
@@ -45,9 +50,11 @@ NodeMatrix node_of(
   return node;
 }
 
-std::vector<MatrixFinding> outliers(const NodeMatrix& node) {
-  const Trace trace = trace_of_four();
-  return model::outliers_of(node, model::Links(trace));
+// What does not pass.
+std::vector<NodeFinding> outliers(const NodeMatrix& node) {
+  std::vector<NodeFinding> bad = verdict_of(trace_of_four(), node).findings;
+  std::erase_if(bad, [](const NodeFinding& one) { return one.health == Health::pass; });
+  return bad;
 }
 
 // Across the sockets 40, on a switch 50.
@@ -62,6 +69,10 @@ TEST_CASE("links by the facts of a trace") {
   CHECK(links.text("cuda:0", "cuda:1") == "PCIe within one switch (0000:10:00.01)");
   CHECK(links.kind("cuda:1", "cuda:2") == "PCIe and the link between two sockets");
   CHECK(links.kind("cuda:0", "cuda:9") == "a link that the trace does not name");
+  const auto shared = links.shared_by({"cuda:0", "cuda:1", "cuda:2", "cuda:3"});
+  REQUIRE(shared.size() == 2);  // the bridges below have the same GPUs as the ports above, and as the NUMA nodes
+  CHECK(shared[0].name == "the bridge 0000:10:00.01");
+  CHECK(shared[0].devices == std::vector<std::string>{"cuda:0", "cuda:1"});
   for (auto& [group, facts] : trace.provenance) {
     facts.emplace_back("nvlinks", std::int64_t{18});
     facts.emplace_back("nvlink_version", std::string("4.0"));
@@ -75,32 +86,222 @@ TEST_CASE("links by the facts of a trace") {
   CHECK(model::Links(trace).kind("cuda:0", "cuda:3") == "18 NVLinks 4.0 through switches");
 }
 
-TEST_CASE("pairs that are joined in other ways are no outliers") { CHECK(outliers(node_of(usual)).empty()); }
+TEST_CASE("a switch has a bridge to each device, and over it go those of one switch") {
+  Trace trace;
+  const char* const paths[] = {"root > up > a", "root > up > b", "root > up > c > up2 > d", "other"};
+  for (int i = 0; i < 4; ++i)
+    trace.provenance.emplace_back("gpu" + std::to_string(i),
+                                  Facts{{"id", gpu(i)}, {"pci_path", std::string(paths[i])}});
+  const model::Links links(trace);
+  CHECK(links.text("cuda:0", "cuda:1") == "PCIe within one switch (up)");
+  CHECK(links.kind("cuda:0", "cuda:2") == "PCIe over several switches");
+  CHECK(links.kind("cuda:0", "cuda:3") == "PCIe over two root ports");
+}
+
+TEST_CASE("pairs that are joined in other ways are no outliers") {
+  CHECK(outliers(node_of(usual)).empty());
+  CHECK(verdict_of(trace_of_four(), node_of(usual)).verdict == CheckVerdict::ok);
+}
 
 TEST_CASE("one pair, slow one way or both ways, is one finding") {
   const auto one = outliers(node_of([](int i, int j) { return i == 0 && j == 2 ? 30 : usual(i, j); }));
   REQUIRE(one.size() == 1);
   CHECK(one[0].devices == std::vector<std::string>{"cuda:0", "cuda:2"});
-  CHECK(one[0].text.find("cuda:0 to cuda:2 is slow over PCIe and the link between two sockets") == 0);
-  CHECK(one[0].text.find("30 GB/s, and those that are joined alike have 40 GB/s") != std::string::npos);
+  CHECK(one[0].text == "copies cuda:0 -> cuda:2 are slow: 30 GB/s, and pairs on the same kind of link reach 40 GB/s");
+  CHECK(one[0].if_failed == CheckVerdict::slow);
+  CHECK(one[0].value == doctest::Approx(30e9));
+  CHECK(one[0].limit == doctest::Approx(36e9));
+  REQUIRE_FALSE(one[0].explanations.empty());
+  CHECK(one[0].explanations[0].cause == "peer_way");
   const auto both = outliers(node_of([](int i, int j) { return i + j == 2 && i != j ? 30 : usual(i, j); }));
   REQUIRE(both.size() == 1);
-  CHECK(both[0].text.find("cuda:0 to and from cuda:2") == 0);
+  CHECK(both[0].text.find("copies between cuda:0 and cuda:2 are slow") == 0);
 }
 
 TEST_CASE("a GPU of which all copies are slow is one finding, which says which way") {
   const auto out = outliers(node_of([](int i, int j) { return i == 3 ? usual(i, j) / 2 : usual(i, j); }));
   REQUIRE(out.size() == 1);
-  CHECK(out[0].devices == std::vector<std::string>{"cuda:3"});
-  CHECK(out[0].text.find("cuda:3: all copies to other GPUs are slow") == 0);
+  CHECK(out[0].device == "cuda:3");
+  CHECK(out[0].text.find("copies from cuda:3 to all other GPUs are slow: 20 GB/s") == 0);
+  CHECK(out[0].explanations.at(0).cause == "link");
 }
 
-TEST_CASE("what goes through the host is told by itself, and compared with nothing") {
-  const auto found = outliers(node_of([](int i, int j) { return i + j == 3 ? 10 : usual(i, j); },
-                                      [](int i, int j) { return i + j == 3 ? Access::staged : Access::write; }));
+TEST_CASE("what goes through the host where others do not is a finding, and where all do it is none") {
+  const auto staged = [](int i, int j) { return i + j == 3 ? Access::staged : Access::write; };
+  const auto found = outliers(node_of([](int i, int j) { return i + j == 3 ? 10 : usual(i, j); }, staged));
   REQUIRE(found.size() == 2);  // 0 and 3, 1 and 2
-  CHECK(found[0].text.find("cuda:0 and cuda:3 do not see each other's memory: copies go through the host, 10 GB/s") ==
-        0);
+  CHECK(
+      found[0].text ==
+      "copies between cuda:0 and cuda:3 go through the host, as the GPUs do not see each other's memory: 10 GB/s, and "
+      "pairs on the same kind of link reach 40 GB/s");
+  CHECK(found[0].explanations.at(0).cause == "no_peer_access");
+  CHECK(outliers(node_of([](int, int) { return 10.0; }, [](int, int) { return Access::staged; })).empty());
+}
+
+TEST_CASE("an interval that holds the limit is undecided, and one beyond it slow") {
+  NodeMatrix node = node_of([](int i, int j) { return i == 0 && j == 2 ? 35 : usual(i, j); });
+  CHECK(verdict_of(trace_of_four(), node).verdict == CheckVerdict::slow);
+  for (MatrixCell& cell : node.matrices[0].cells)
+    if (cell.source == "cuda:0" && cell.target == "cuda:2") cell.value.high = 37e9;  // the limit is 36
+  const MatrixVerdict verdict = verdict_of(trace_of_four(), node);
+  CHECK(verdict.verdict == CheckVerdict::undecided);
+  CHECK(verdict.findings.at(0).health == Health::undecided);
+  CHECK(verdict.findings[0].text ==
+        "copies cuda:0 -> cuda:2 (writes, by copy engines, one way): 35 GB/s (35 to 37), at "
+        "least 36 GB/s");
+}
+
+TEST_CASE("two GPUs: what NVLinks of their generation carry, and the other direction, are limits") {
+  Trace trace;
+  for (int i = 0; i < 2; ++i)
+    trace.provenance.emplace_back(
+        "gpu" + std::to_string(i),
+        Facts{{"id", gpu(i)}, {"nvlinks", std::int64_t{18}}, {"nvlink_version", std::string("4.0")}});
+  const auto verdict = [&](double forth, double back) {
+    NodeMatrix node;
+    RateMatrix matrix;
+    for (int i = 0; i < 2; ++i) {
+      node.devices.push_back({gpu(i), "H200", false});
+      MatrixCell cell{gpu(i), gpu(1 - i), Access::write, 1024};
+      const double rate = (i == 0 ? forth : back) * 1e9;
+      cell.value = {rate, rate, rate, "", ""};
+      matrix.cells.push_back(cell);
+    }
+    node.matrices.push_back(matrix);
+    return verdict_of(trace, node);
+  };
+  CHECK(model::Links(trace).nvlink_limit("cuda:0", "cuda:1").per_s == doctest::Approx(450e9));
+  CHECK(verdict(394, 392).verdict == CheckVerdict::ok);
+  const MatrixVerdict both = verdict(200, 200);
+  CHECK(both.verdict == CheckVerdict::slow);
+  CHECK(both.findings.at(0).text ==
+        "copies between cuda:0 and cuda:1 are slow: 200 GB/s, and 18 NVLinks 4.0 of 25 GB/s carry 450 GB/s");
+  CHECK(both.findings[0].explanations.at(0).cause == "nvlink");
+  for (auto& [group, facts] : trace.provenance) facts = {{"id", *find_fact(facts, "id")}};
+  const MatrixVerdict one = verdict(50, 25);  // nothing is known of the link
+  CHECK(one.verdict == CheckVerdict::slow);
+  CHECK(one.findings.at(0).text ==
+        "copies cuda:1 -> cuda:0 are slow: 25 GB/s, and the other direction reaches 50 GB/s");
+}
+
+// Copies between all pairs of so many GPUs, 1 MB in 20 us, as npgpu matrix asks for them; `spoil` is called with each
+// series.
+template <class Spoil> Trace trace_of_pairs(int gpus, Spoil spoil) {
+  Trace trace;
+  trace.root.complete = true;
+  for (int i = 0; i < gpus; ++i)
+    for (int j = 0; j < gpus; ++j) {
+      if (i == j) continue;
+      TransferSeries series = sweep_of();
+      series.question = peer_case("cudaMemcpyPeer", gpu(i), gpu(j), Access::write);
+      series.question.async = true;
+      series.question.timing = Timing::gated;
+      add_point(series, 1'000'000, {20, 20, 20, 20, 20, 20});
+      for (TransferSample& sample : series.samples) sample.intact = 1;
+      spoil(series, i, j);
+      trace.of<Transfers>().push_back(series);
+    }
+  return trace;
+}
+
+void bring_zeros(TransferSeries& series) {
+  for (TransferSample& sample : series.samples) sample.intact = 0;
+  series.error = "wrong at 1 MB: " + std::string("all 1000000 bytes are 0x00") + "; where an IOMMU redirects";
+}
+
+// The sentences that payload_test.cpp has, too.
+TEST_CASE("the sentences of payloads are told apart") {
+  CHECK(model::wrong_bytes_of("all 4096 bytes are 0x00") == WrongBytes::zeros);
+  CHECK(model::wrong_bytes_of("byte 17 of 4096 is 0x5c, expected 0xa3: never written") == WrongBytes::unwritten);
+  CHECK(model::wrong_bytes_of("byte 17 of 4096 is 0x00, expected 0xa3") == WrongBytes::other);
+}
+
+TEST_CASE("zeros between two GPUs are one finding that names IOMMU and ACS, and no GPU's fault") {
+  const Trace trace = trace_of_pairs(2, [](TransferSeries& series, int, int) { bring_zeros(series); });
+  const MatrixVerdict verdict = verdict_of(trace, node_matrix(trace));
+  CHECK(verdict.verdict == CheckVerdict::broken);
+  CHECK(verdict.findings.at(0).text == "copies between cuda:0 and cuda:1 bring zeros (12 of 12 compared were wrong)");
+  CHECK(verdict.findings[0].explanations.at(0).cause == "peer_redirected");
+  const auto health = health_of(trace);
+  CHECK(verdict_of(health) == CheckVerdict::broken);
+  for (const HealthFinding& one : health)
+    if (one.metric == "results") CHECK(one.health != Health::fail);
+}
+
+TEST_CASE("wrong copies are one direction, a GPU's or all: no more lines than places") {
+  const auto places = [](bool (*is_wrong)(int, int)) {
+    const Trace trace = trace_of_pairs(4, [&](TransferSeries& series, int i, int j) {
+      if (is_wrong(i, j)) bring_zeros(series);
+    });
+    std::vector<std::string> texts;
+    for (const NodeFinding& one : verdict_of(trace, node_matrix(trace)).findings)
+      if (one.if_failed == CheckVerdict::broken && one.health == Health::fail)
+        texts.push_back(one.text.substr(0, one.text.find(" (")));
+    return texts;
+  };
+  using Texts = std::vector<std::string>;
+  CHECK(places([](int i, int j) { return i == 0 && j == 1; }) == Texts{"copies cuda:0 -> cuda:1 bring zeros"});
+  CHECK(places([](int i, int j) { return i == 2 || j == 2; }) ==
+        Texts{"copies between cuda:2 and all other GPUs bring zeros"});
+  CHECK(places([](int i, int) { return i == 2; }) == Texts{"copies from cuda:2 to all other GPUs bring zeros"});
+  CHECK(places([](int, int) { return true; }) == Texts{"copies between all GPUs bring zeros"});
+}
+
+TEST_CASE("other wrong bytes are the fault of a link or a memory, not of an IOMMU") {
+  const Trace trace = trace_of_pairs(2, [](TransferSeries& series, int i, int) {
+    if (i != 0) return;
+    series.samples[0].intact = 0;
+    series.error = "wrong at 1 MB: byte 17 of 1000000 is 0x00, expected 0xa3";
+  });
+  const NodeFinding finding = verdict_of(trace, node_matrix(trace)).findings.at(0);
+  CHECK(finding.text == "copies cuda:0 -> cuda:1 bring wrong bytes (1 of 6 compared were wrong)");
+  CHECK(finding.explanations.at(0).cause == "wrong_results");
+}
+
+TEST_CASE("what was planned and has no valid figure is failed to run, whatever is in its place") {
+  const auto verdict = [](auto spoil) {
+    const Trace trace = trace_of_pairs(3, [&](TransferSeries& series, int i, int j) {
+      if (i == 0 && j == 1) spoil(series);
+    });
+    CHECK(verdict_of(health_of(trace)) == verdict_of(trace, node_matrix(trace)).verdict);
+    return verdict_of(trace, node_matrix(trace));
+  };
+  for (const double us : {not_measured, 0.0, -1.0, std::numeric_limits<double>::infinity()}) {
+    CAPTURE(us);
+    const MatrixVerdict found = verdict([us](TransferSeries& series) {
+      for (TransferSample& sample : series.samples) sample.device_us = us;
+    });
+    CHECK(found.verdict == CheckVerdict::failed_to_run);
+    CHECK(found.findings.at(0).devices == std::vector<std::string>{"cuda:0", "cuda:1"});
+  }
+  const MatrixVerdict refused = verdict([](TransferSeries& series) {
+    series.visits.clear();
+    series.samples.clear();
+    series.error = "out of memory";
+  });
+  CHECK(refused.verdict == CheckVerdict::failed_to_run);
+  CHECK(refused.findings.at(0).text == "copies cuda:0 -> cuda:1 have no figure: out of memory");
+  const MatrixVerdict never = verdict([](TransferSeries& series) {
+    series.visits.clear();
+    series.samples.clear();
+  });
+  CHECK(never.findings.at(0).text == "copies cuda:0 -> cuda:1 have no figure: it was not measured");
+}
+
+TEST_CASE("what others disturbed is not judged, where it would be slow") {
+  const auto verdict = [](std::uint32_t causes) {
+    const Trace trace = trace_of_pairs(3, [&](TransferSeries& series, int i, int j) {
+      if (i != 0 || j != 1) return;
+      for (TransferSample& sample : series.samples) sample.device_us = 40;
+      for (auto& visit : series.visits) visit.disturbed = causes;
+    });
+    return verdict_of(trace, node_matrix(trace));
+  };
+  CHECK(verdict(0).verdict == CheckVerdict::slow);
+  const MatrixVerdict busy = verdict(static_cast<std::uint32_t>(Cause::link_busy));
+  CHECK(busy.verdict == CheckVerdict::not_judged);
+  CHECK(busy.findings.at(0).health == Health::unjudged);
+  CHECK(busy.findings[0].explanations.at(0).cause == "neighbour");
 }
 
 // One GPU, near node 0 as the system says; rates in GB/s by node, both directions alike.
@@ -127,7 +328,7 @@ TEST_CASE("NUMA nodes: the fastest is named, and what the others cost") {
   const NodeMatrix node = numa_of({50, 40, 49.5});
   CHECK(node.devices.size() == 1);
   CHECK(node.matrices.empty());  // they are no part of the matrix of copies with the host
-  CHECK(node.findings.empty());
+  CHECK(node.numa.wrong.empty());
   CHECK(node.numa.host_nodes == std::vector<int>{0, 1, 2});
   REQUIRE(node.numa.gpus.size() == 1);
   const NumaGpu& gpu = node.numa.gpus[0];
@@ -180,18 +381,18 @@ TEST_CASE("what a NUMA node costs has an interval as wide as both rates allow") 
 TEST_CASE("a GPU whose node, as the system says, is not the fastest stands out") {
   const NodeMatrix node = numa_of({40, 50}, 0);
   CHECK(node.numa.gpus[0].fastest_node == 1);
-  REQUIRE(node.findings.size() == 1);
-  CHECK(node.findings[0].devices == std::vector<std::string>{"cuda:0"});
-  CHECK(node.findings[0].text ==
+  REQUIRE(node.numa.wrong.size() == 1);
+  CHECK(node.numa.wrong[0].devices == std::vector<std::string>{"cuda:0"});
+  CHECK(node.numa.wrong[0].text ==
         "cuda:0: the system names NUMA node 0 as its nearest, and node 1 is faster: node 0 costs 20.0 % (20.0 to 20.0) "
         "of the h2d rate and 20.0 % (20.0 to 20.0) of the d2h rate");
-  CHECK(numa_of({40, 50}, -1).findings.empty());  // the system does not say
+  CHECK(numa_of({40, 50}, -1).numa.wrong.empty());  // the system does not say
 }
 
 TEST_CASE("of NUMA nodes that are equally fast, the system's is called the fastest, and none slow") {
   const NodeMatrix node = numa_of({49.9, 50}, 0);
   CHECK(node.numa.gpus[0].fastest_node == 0);
-  CHECK(node.findings.empty());
+  CHECK(node.numa.wrong.empty());
   CHECK(node.numa.costs[0].text == "cuda:0: no NUMA node is slower by 2 % or more");
 }
 
@@ -215,7 +416,7 @@ TEST_CASE("a second process: what takes how many times as long, and what does no
       shared_gpu({{Beside::kernels, 1030}, {Beside::nobody, 1000}, {Beside::copies, 2000}, {Beside::idle, 1000}}));
   CHECK(node.devices.size() == 1);
   CHECK(node.matrices.empty());
-  CHECK(node.findings.empty());
+  CHECK(node.numa.wrong.empty());
   REQUIRE(node.processes.size() == 1);
   const ProcessGpu& gpu = node.processes[0];
   CHECK(gpu.id == "cuda:0");

@@ -139,6 +139,13 @@ TEST_CASE("several GPUs have a row each, and what differs between them is said")
   CHECK(json(trace)["devices"].size() == 3);
 }
 
+TEST_CASE("of two GPUs the other one is named") {
+  Trace trace = made(2);
+  CHECK(has(screen(trace), "neither is more than 3 % worse than the other"));
+  for (TransferSample& s : trace.of<Transfers>()[1].samples) s.device_us *= 2;
+  CHECK(has(screen(trace, 120), "cuda:1: H2D pinned, async at 64 MiB is 50.0 % worse than cuda:0"));
+}
+
 HealthFinding finding(const std::string& device, const std::string& metric, Health health, const std::string& text,
                       const std::string& cause = {}) {
   HealthFinding f{.device = device, .metric = metric, .health = health, .text = text};

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -145,6 +146,18 @@ TEST_CASE("every guard byte counts") {
                                                " of the 64 after the payload is 0x02, expected 0xa5: the copy wrote "
                                                "outside its target");
   }
+}
+
+TEST_CASE("a payload of zeros is said to be one, and one with a byte that is not zero is not") {
+  for (const std::size_t bytes : {8, 9, 4096}) {
+    Target t(bytes);
+    payload::arm(t.span(), 42);
+    std::ranges::fill(t.span(), std::byte{0});
+    CHECK(payload::verdict(t.span(), 42) == payload::zeros_sentence(bytes));
+    t.span().back() = std::byte{1};
+    CHECK(payload::verdict(t.span(), 42).value().find("byte ") == 0);
+  }
+  CHECK(payload::zeros_sentence(4096) == "all 4096 bytes are 0x00");
 }
 
 TEST_CASE("a wrong byte is one sentence, and one never written says so") {

@@ -46,7 +46,7 @@ struct LanesTogether {
   bool doubtful = false;
 };
 
-// What stands out, in one sentence that names the devices and their link.
+// A sentence about these devices. What is wrong with a node is in matrix_verdict.hpp.
 struct MatrixFinding {
   std::vector<std::string> devices;
   std::string text;

@@ -35,6 +35,15 @@ namespace {
 // of 64 B took 7 % less time in the first 60 ms than ever after: a program in full swing sees the later figure.
 constexpr Seconds warm_up_time{0.15}, rest{0.5};
 
+// Copies between GPUs: soon there are hundreds of cases, whose titles say little to a person.
+bool is_of_node(const Plan& plan) {
+  std::size_t several = 0;
+  for (const Batch<Transfers>& batch : plan.of<Transfers>())
+    for (const TransferCase& c : batch.cases()) several += devices_of(c).size() > 1;
+  constexpr std::size_t a_screen = 20;
+  return several > 1 && plan.cases() > a_screen;
+}
+
 class Run {
  public:
   Run(const Plan& plan, const MeasureOptions& options, Campaign& result)
@@ -47,7 +56,7 @@ class Run {
         conditions_(plan.devices()),
         writer_(options.output, options.if_exists, root_of(options), provenance(plan.devices(), plan.left_out),
                 Guard::child),
-        progress_(options.progress, plan.cases(), guess(plan, options)),
+        progress_(options.progress, plan.cases(), guess(plan, options), is_of_node(plan)),
         lifeline_(lifeline()) {}
 
   void run() {
@@ -220,9 +229,7 @@ class Run {
     for (const auto& visit : order)
       if (!result_.stopped || everyone) visit();  // who is stopped tells the others where they meet
     result_.stopped = any(everyone, result_.stopped);
-    if (rounds > 1 && round_ < rounds && !result_.stopped)
-      progress_.say(
-          fmt::format("round {} of {} done after {}", round_ + 1, rounds, clock_text(steady_clock().now() - begin_)));
+    if (rounds > 1 && round_ < rounds && !result_.stopped) progress_.round_done(round_ + 1, rounds);
   }
 
   // Of all points so far, class by class.
@@ -448,7 +455,7 @@ class Run {
   template <class K> void fail(const Begun<K>& at, const SeriesError& why) {
     const std::string sentence = title(at.header.question) + ": " + why.text;
     writer_.set_error<K>(at.index, why);
-    progress_.say("failed: " + sentence);
+    progress_.failed(sentence);
     if (with_ && !with_->leads()) ++result_.told_by_others;
     else result_.failures.push_back(sentence);
   }

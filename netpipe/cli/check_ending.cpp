@@ -23,9 +23,7 @@ int nagios_code(CheckVerdict verdict, Health worst) {
   return 3;
 }
 
-namespace {
-
-int own_code(CheckVerdict verdict, bool is_nothing) {
+int exit_code_of_verdict(CheckVerdict verdict, bool is_nothing) {
   switch (verdict) {
     case CheckVerdict::ok: return exit_code::done;
     case CheckVerdict::slow: return exit_code::slower;
@@ -36,6 +34,8 @@ int own_code(CheckVerdict verdict, bool is_nothing) {
   }
   return is_nothing ? exit_code::nothing : exit_code::busy;
 }
+
+namespace {
 
 // ": cuda:0: PCIe Gen5 x8 while copying, ... (and 4 more)": the first failure that the verdict rests on.
 std::string worst_text(const CheckOf& check) {
@@ -59,7 +59,7 @@ int end_check(const Options& options, CheckOf& check, const Ending& ending) {
                                                                                            : CheckVerdict::not_judged;
   check.exit_code = ending.is_stopped ? exit_code::stopped
                     : nagios          ? nagios_code(check.verdict, worst_of(check.findings))
-                                      : own_code(check.verdict, ending.is_nothing);
+                                      : exit_code_of_verdict(check.verdict, ending.is_nothing);
   if (const auto path = options.maybe("junit"))
     write_file("junit", *path, true, [&](std::ostream& out) { check_junit(out, check); });
   if (const auto path = options.maybe("openmetrics"))

@@ -245,7 +245,8 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"quiet", {"", "Print no progress, and one line at the end."}},
       {"progress",
        {"WORD",
-        "bar: a bar with the time left. cases: a line for each case. points: a line for each point once it is on disk. "
+        "bar: a bar with the time left. cases: a line for each case; of copies between GPUs, of which there are "
+        "hundreds, for each round. points: a line for each point once it is on disk. "
         "none: nothing. Default: bar on a terminal, cases elsewhere."}},
       {"dry-run",
        {"", "Print what would be measured, how long that takes and how much memory it needs. Measure nothing."}},

@@ -1,4 +1,6 @@
 // The whole of a measuring command, and what is printed at its end.
+#include "netpipe/cli/measure.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,7 +48,14 @@ int print_plan(const Plan& plan, const MeasureOptions& options) {
 }
 
 int measure(const Options& given, Plan (*plan_of)(const Options&), const Summary& summary) {
-  const MeasureOptions options = measure_options(given);
+  return measure(given, measure_options(given), plan_of, [&](const Campaign& campaign, const MeasureOptions& options) {
+    tell(campaign, options, summary);
+    return campaign.exit_code();
+  });
+}
+
+int measure(const Options& given, const MeasureOptions& options, Plan (*plan_of)(const Options&),
+            const CampaignEnd& end) {
   if (!options.dry_run) {  // a plan looks at devices, which takes a while
     catch_signals();
     stop_with_parent();
@@ -55,9 +64,7 @@ int measure(const Options& given, Plan (*plan_of)(const Options&), const Summary
   if (plan.points() == 0)
     throw Error(ErrorKind::usage, plan.left_out.empty() ? "nothing to run" : plan.left_out.front());
   if (options.dry_run) return print_plan(plan, options);
-  const Campaign campaign = run_campaign(plan, options);
-  tell(campaign, options, summary);
-  return campaign.exit_code();
+  return end(run_campaign(plan, options), options);
 }
 
 void tell(const Campaign& campaign, const MeasureOptions& options, const Summary& summary) {

@@ -25,8 +25,13 @@ std::string bar_text(double fraction, const std::string& left, const std::string
   return cut_to(fmt::format("[{}] {:3.0f} %{} | {}", bar, fraction * 100, left, rest), columns);
 }
 
-Progress::Progress(ProgressForm form, std::size_t cases, Seconds expected)
-    : form_(form), begin_(steady_clock().now()), expected_(expected.count()), cases_(cases) {}
+Progress::Progress(ProgressForm form, std::size_t cases, Seconds expected, bool by_round)
+    : form_(form),
+      by_round_(by_round && form == ProgressForm::cases),
+      begin_(steady_clock().now()),
+      last_round_(begin_),
+      expected_(expected.count()),
+      cases_(cases) {}
 
 Progress::~Progress() { clear(); }
 
@@ -43,7 +48,7 @@ void Progress::skipped(Seconds expected) { expected_ -= expected.count(); }
 
 void Progress::case_done(const std::string& summary) {
   ++cases_done_;
-  if (form_ == ProgressForm::cases || form_ == ProgressForm::points)
+  if ((form_ == ProgressForm::cases && !by_round_) || form_ == ProgressForm::points)
     unsaved_.push_back(fmt::format("{}/{} {}", cases_done_, cases_, summary));
 }
 
@@ -56,6 +61,19 @@ void Progress::say(const std::string& line) {
   if (form_ == ProgressForm::none) return;
   clear();
   std::cerr << line << '\n' << std::flush;
+}
+
+void Progress::failed(const std::string& sentence) {
+  if (++failures_ == 1 || !by_round_) return say("failed: " + sentence);
+  if (failures_ == 2) say("failed: more, which are summed up at the end");
+}
+
+void Progress::round_done(std::uint32_t round, std::uint32_t rounds) {
+  constexpr Seconds seldom{5};
+  const Seconds now = steady_clock().now();
+  if (by_round_ && now - last_round_ < seldom) return;
+  last_round_ = now;
+  say(fmt::format("round {} of {} done after {}", round, rounds, clock_text(now - begin_)));
 }
 
 void Progress::clear() {

@@ -1,7 +1,8 @@
 // What a person sees on standard error while a plan runs: a bar with the time left on a terminal, else a line for each
-// case or point, written once what it says is safely on disk.
+// round, case or point, written once what it says is safely on disk.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,8 @@ namespace npgpu::cli {
 class Progress {
  public:
   // `expected`: a guess of the whole run; point() and skipped() get their share of it.
-  Progress(ProgressForm, std::size_t cases, Seconds expected);
+  // `by_round`: lines for cases are lines for rounds, not more often than a person reads.
+  Progress(ProgressForm, std::size_t cases, Seconds expected, bool by_round = false);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -24,15 +26,20 @@ class Progress {
   void case_done(const std::string& summary);
   void saved();  // everything reported so far is on disk
   void say(const std::string& line);
+  // Something could not be measured, or came out wrong. By rounds only the first has a line.
+  void failed(const std::string& sentence);
+  void round_done(std::uint32_t round, std::uint32_t rounds);
 
  private:
   void draw();
   void clear();
   ProgressForm form_;
+  bool by_round_;
   bool drawn_ = false;
-  Seconds begin_, last_drawn_{0};
+  Seconds begin_, last_drawn_{0}, last_round_{0};
   double expected_, expected_done_ = 0;
   std::size_t cases_, cases_done_ = 0;
+  std::size_t failures_ = 0;
   std::string title_, last_;
   std::vector<std::string> unsaved_;
 };

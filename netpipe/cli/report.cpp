@@ -12,6 +12,7 @@
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
+#include "npgpu/matrix_verdict.hpp"
 
 namespace npgpu::cli {
 
@@ -24,9 +25,17 @@ void print(const Options& options, const Trace& trace, const TextStyle& style) {
     write_file("html", *path, options.on("force"), [&](std::ostream& file) { report_html(file, trace, all); });
     if (!overview && !json && !markdown) return;
   }
-  if (markdown) return report_markdown(std::cout, overview_of(trace), style.series_in_trace);
+  if (markdown) {
+    report_markdown(std::cout, overview_of(trace), style.series_in_trace);
+    return matrix_markdown(std::cout, node_matrix(trace));
+  }
   if (json) return overview ? report_overview_json(std::cout, overview_of(trace)) : report_json(std::cout, trace);
-  overview ? report_overview(std::cout, overview_of(trace), style) : report_text(std::cout, trace, style);
+  if (overview) {
+    report_overview(std::cout, overview_of(trace), style);
+    matrix_overview(std::cout, node_matrix(trace), style);
+  } else {
+    report_text(std::cout, trace, style);
+  }
   std::cout << (overview ? "" : "\n") << next_steps(trace, options.place("TRACE"), style);
 }
 

@@ -1,7 +1,25 @@
-#include "netpipe/report/json.hpp"
+#include "netpipe/report/health_json.hpp"
 #include "npgpu/check.hpp"
 
 namespace npgpu {
+
+Json health_json(const HealthFinding& finding) {
+  Json one{entry("device", finding.device), entry("metric", finding.metric), entry("health", finding.health),
+           entry("value", finding.value),   entry("limit", finding.limit),   entry("unit", finding.unit),
+           entry("text", finding.text)};
+  one["low"] = json_of(finding.low);
+  one["high"] = json_of(finding.high);
+  one["would_see"] = json_of(finding.would_see);
+  one["case"] = or_null(finding.of_case);
+  one["point"] = or_null(finding.of_point);
+  one["basis"] = or_null(finding.basis);
+  one["if_failed"] = name(finding.if_failed);
+  one["explanations"] = array_of(finding.explanations, [](const Explanation& why) {
+    return Json({entry("cause", why.cause), entry("what", why.what), entry("evidence", why.evidence),
+                 entry("remedy", why.remedy)});
+  });
+  return one;
+}
 
 void check_json(std::ostream& out, const CheckOf& of) {
   Json all;
@@ -22,23 +40,7 @@ void check_json(std::ostream& out, const CheckOf& of) {
     return Json({entry("id", gpu.id), entry("name", gpu.name), entry("uuid", gpu.uuid),
                  Json::array({"simulated", gpu.simulated})});
   });
-  all["findings"] = array_of(of.findings, [](const HealthFinding& finding) {
-    Json one{entry("device", finding.device), entry("metric", finding.metric), entry("health", finding.health),
-             entry("value", finding.value),   entry("limit", finding.limit),   entry("unit", finding.unit),
-             entry("text", finding.text)};
-    one["low"] = json_of(finding.low);
-    one["high"] = json_of(finding.high);
-    one["would_see"] = json_of(finding.would_see);
-    one["case"] = or_null(finding.of_case);
-    one["point"] = or_null(finding.of_point);
-    one["basis"] = or_null(finding.basis);
-    one["if_failed"] = name(finding.if_failed);
-    one["explanations"] = array_of(finding.explanations, [](const Explanation& why) {
-      return Json({entry("cause", why.cause), entry("what", why.what), entry("evidence", why.evidence),
-                   entry("remedy", why.remedy)});
-    });
-    return one;
-  });
+  all["findings"] = array_of(of.findings, health_json);
   write_json(out, all, 2);
 }
 

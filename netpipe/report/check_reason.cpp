@@ -74,7 +74,16 @@ std::string is_of(double is, double limit, std::string_view unit) {
   return fmt::format("{:.4g}/{:.4g}", is, limit);
 }
 
+// "cuda:0 and cuda:1 bring zeros" of "copies between cuda:0 and cuda:1 bring zeros (12 of 12 compared were wrong)".
+std::string brief_of_copies(std::string text) {
+  text.resize(std::min({text.size(), text.find(" ("), text.find(": ")}));
+  for (const std::string_view begin : {"copies between ", "copies "})
+    if (text.starts_with(begin)) return text.substr(begin.size());
+  return text;
+}
+
 std::string brief_text(const HealthFinding& finding) {
+  if (finding.metric.starts_with("peer_")) return brief_of_copies(finding.text);
   const std::string name = brief_name(finding.metric);
   const bool has_both = std::isfinite(finding.value) && std::isfinite(finding.limit);
   if (finding.metric == "pcie_link" && has_both)

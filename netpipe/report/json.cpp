@@ -5,12 +5,13 @@
 
 #include "netpipe/model/calls/calls.hpp"
 #include "netpipe/model/probes/probe_rates.hpp"
+#include "netpipe/report/health_json.hpp"
 #include "netpipe/report/perturbed_sizes.hpp"
 #include "netpipe/report/series_text.hpp"
 #include "npgpu/classes.hpp"
 #include "npgpu/drift.hpp"
 #include "npgpu/laws.hpp"
-#include "npgpu/matrix.hpp"
+#include "npgpu/matrix_verdict.hpp"
 
 namespace npgpu {
 
@@ -157,7 +158,12 @@ Json cell_json(const MatrixCell& cell) {
                entry("bytes", cell.bytes), entry("value", cell.value), entry("doubtful", cell.doubtful)});
 }
 
-Json finding_json(const MatrixFinding& one) { return Json({entry("devices", one.devices), entry("text", one.text)}); }
+Json note_json(const MatrixFinding& one) { return Json({entry("devices", one.devices), entry("text", one.text)}); }
+Json finding_json(const NodeFinding& one) {
+  Json json = health_json(one);
+  json["devices"] = one.devices;
+  return json;
+}
 
 Json numa_json(const NumaMatrix& numa) {
   const auto node_or_null = [](int node) { return node < 0 ? Json(nullptr) : Json(node); };
@@ -175,7 +181,7 @@ Json numa_json(const NumaMatrix& numa) {
                  entry("costs", array_of(one.costs, cost))});
   };
   return Json({entry("host_nodes", numa.host_nodes), entry("gpus", array_of(numa.gpus, gpu)),
-               entry("costs", array_of(numa.costs, finding_json)), entry("wrong", array_of(numa.wrong, finding_json))});
+               entry("costs", array_of(numa.costs, note_json)), entry("wrong", array_of(numa.wrong, note_json))});
 }
 
 Json process_json(const ProcessGpu& gpu) {
@@ -189,29 +195,40 @@ Json process_json(const ProcessGpu& gpu) {
                  entry("disturbed", or_null(one.disturbed)), entry("beside", array_of(one.cells, cell))});
   };
   return Json({entry("id", gpu.id), entry("sharing", gpu.sharing), entry("figures", array_of(gpu.figures, figure)),
-               entry("costs", array_of(gpu.costs, finding_json)), entry("doubts", array_of(gpu.doubts, finding_json))});
+               entry("costs", array_of(gpu.costs, note_json)), entry("doubts", array_of(gpu.doubts, note_json))});
 }
 
-Json matrix_json(const NodeMatrix& node) {
+Json matrix_json(const Trace& trace) {
+  const NodeMatrix node = node_matrix(trace);
   if (node.devices.empty()) return nullptr;
   const auto device = [](const NodeMatrix::Device& one) {
     return Json({entry("id", one.id), entry("name", one.name), entry("simulated", one.simulated)});
   };
-  const auto matrix = [](const RateMatrix& one) {
+  const MatrixVerdict verdict = verdict_of(trace, node);
+  std::size_t number = 0;
+  const auto matrix = [&](const RateMatrix& one) {
+    const std::size_t its = number++;
+    const auto cell = [&](const MatrixCell& of) {
+      Json json = cell_json(of);
+      const CellVerdict* const known = verdict.of(its, &of, node);
+      json["limit"] = json_of(known ? known->limit : not_measured);
+      json["verdict"] = name(known ? known->verdict : CheckVerdict::not_judged);
+      return json;
+    };
     return Json({entry("executor", one.executor), entry("access", one.access), entry("both_ways", one.both_ways),
                  entry("pattern", one.pattern), entry("unit", one.is_latency() ? "us" : "bytes per second"),
-                 entry("cells", array_of(one.cells, cell_json))});
+                 entry("cells", array_of(one.cells, cell))});
   };
   const auto together = [](const LanesTogether& one) {
     return Json({entry("name", one.name), entry("executor", one.executor), entry("access", one.access),
                  entry("bytes", one.bytes), entry("sum", one.sum), entry("fairness", one.fairness),
                  entry("doubtful", one.doubtful), entry("lanes", array_of(one.lanes, cell_json))});
   };
-  return Json({entry("devices", array_of(node.devices, device)), entry("links", node.links),
-               entry("is_sampled", node.is_sampled), entry("matrices", array_of(node.matrices, matrix)),
-               entry("together", array_of(node.together, together)), entry("numa", numa_json(node.numa)),
-               entry("processes", array_of(node.processes, process_json)),
-               entry("findings", array_of(node.findings, finding_json))});
+  return Json({entry("verdict", verdict.verdict), entry("devices", array_of(node.devices, device)),
+               entry("links", node.links), entry("is_sampled", node.is_sampled),
+               entry("matrices", array_of(node.matrices, matrix)), entry("together", array_of(node.together, together)),
+               entry("numa", numa_json(node.numa)), entry("processes", array_of(node.processes, process_json)),
+               entry("findings", array_of(verdict.findings, finding_json))});
 }
 
 Json drift_json(const Trace& trace) {
@@ -287,10 +304,12 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //     "busy_sibling": { visits, points, adds (share of the time on a quiet core) },
 //     "derived": [ { "device", "device_name", "simulated", "parameters": [ { name, estimate, meaning, reference,
 //       reference_source, verdict, note } ], "missing": [ ... ] } ],
-//     "matrix": null, or { "devices": [ { id, name, simulated } ], links, is_sampled, "matrices": [ { executor, access,
-//       both_ways, unit (bytes per second; us: of a load), "cells": [ { source, target, access, bytes, value, doubtful
-//       } ] } ], "together": [ { name, executor, access, bytes, sum, fairness, doubtful, "lanes": [ cells ] } ],
-//       "numa": { host_nodes (measured, else those that there are), "gpus": [ { id, system_node, fastest_node (null:
+//     "matrix": null, or { verdict, "devices": [ { id, name, simulated } ], links, is_sampled, "matrices": [ {
+//     executor,
+//       access, both_ways, unit (bytes per second; us: of a load), "cells": [ { source, target, access, bytes, value,
+//       doubtful, limit, verdict } ] } ], "together": [ { name, executor, access, bytes, sum, fairness, doubtful,
+//       failure, "lanes": [ cells ] } ], "numa": { host_nodes (measured, else those that there are), "gpus": [ { id,
+//       system_node, fastest_node (null:
 //         not known), "cells": [ { host_node, direction, bytes, rate_bytes_per_s, doubtful } ], "costs": [ {
 //         host_node, direction, share (of the rate on the fastest node), is_slower } ] } ],
 //         "costs", "wrong": [ { devices, text } ] },
@@ -298,7 +317,7 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //       beside
 //         (the second process), time_us, times (as long as alone), is_longer, did_nothing, disturbed } ] } ],
 //         "costs", "doubts": [ { devices, text } ] } ],
-//       "findings": [ { devices, text } ] } }
+//       "findings": [ those of npgpu check --json, and devices ] } }
 //
 // time_us, rate_bytes_per_s, fit_latency_us and fit_rate_bytes_per_s are { value, low, high, method }: an estimate with
 // its 95 % interval. Times are of one operation, one way.
@@ -311,7 +330,7 @@ void report_json(std::ostream& out, const Trace& trace) {
   json["busy_sibling"] = {entry("visits", sibling.visits), entry("points", sibling.points),
                           entry("adds", sibling.adds)};
   json["derived"] = devices_json(derive(trace));
-  json["matrix"] = matrix_json(node_matrix(trace));
+  json["matrix"] = matrix_json(trace);
   write_json(out, json, 1);
 }
 

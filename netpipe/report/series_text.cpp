@@ -7,6 +7,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "npgpu/matrix_verdict.hpp"
 #include "npgpu/messages.hpp"
 
 namespace npgpu {
@@ -194,6 +195,7 @@ void report_text(std::ostream& out, const Trace& trace, const TextStyle& style) 
   const NodeMatrix node = node_matrix(trace);
   if (!node.devices.empty()) out << '\n';
   matrix_text(out, node, style);
+  if (!node.devices.empty()) matrix_findings_text(out, verdict_of(trace, node), style);
 }
 
 }  // namespace npgpu

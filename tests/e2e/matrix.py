@@ -23,10 +23,91 @@ def matrix_of(report, **key):
     return {(c["source"], c["target"]): c for c in found[0]["cells"]} if found else {}
 
 
+def bad(node):
+    """Findings that do not pass, the most serious first."""
+    return [f for f in node["findings"] if f["health"] not in ("pass", "skip")]
+
+
 def measured(node, where, *more):
     path = os.path.join(where, node + ".h5")
     done = run("matrix", "--device", f"sim:{node}", "--output", path, "--json", *SIZES, *more)
     return path, done
+
+
+LINKS8 = [{"between": f"gpu{i}", "and": f"switch{i // 4}", "gb_s": 50, "latency_us": 0.5} for i in range(8)] + [
+    {"between": "switch0", "and": "socket0", "gb_s": 50, "latency_us": 0.5}, {"between": "switch1", "and": "socket1", "gb_s": 50, "latency_us": 0.5},
+    {"between": "socket0", "and": "socket1", "gb_s": 40, "latency_us": 1}]
+MESH4 = [{"between": "gpu*", "and": "socket0", "gb_s": 50}] + [
+    {"between": f"gpu{a}", "and": f"gpu{b}", "gb_s": 100, "nvlinks": 4} for a in range(4) for b in range(a)]
+
+
+def of_node8(**more):
+    return {"name": "node8, sick", "source": "a test", "gpu": os.path.join(SOURCE, "data/devices/plain.json"), "gpus": 8,
+            "memory": [{"at": "socket0"}, {"at": "socket1"}], "links": LINKS8, "caps": {"kernel_gb_s": 45, "staged_gb_s": 20}, **more}
+
+
+def of_mesh(**more):
+    return {"name": "four joined by links of their own", "source": "a test", "gpu": os.path.join(SOURCE, "data/devices/plain.json"),
+            "gpus": 4, "memory": [{"at": "socket0"}], "links": MESH4, **more}
+
+
+# What is wrong with a node; exit code; of the first finding its cause and how it begins, with {} for the node.
+SICK = [
+    ("healthy", of_node8(), 0, None, None),
+    ("one GPU's link", of_node8(instead=[{"between": "gpu5", "and": "switch1", "gb_s": 25, "latency_us": 0.5}]), 3, "link",
+     "copies between {}:5 and all other GPUs and the host are slow"),
+    ("one GPU's way out", of_node8(instead=[{"between": "gpu5", "and": "switch1", "gb_s": 25, "back_gb_s": 50, "latency_us": 0.5}]), 3,
+     "link", "copies from {}:5 to all other GPUs and the host are slow"),
+    ("a switch's link to its socket", of_node8(instead=[{"between": "switch1", "and": "socket1", "gb_s": 25, "latency_us": 0.5}]), 3,
+     "bridge", "copies between the 4 GPUs below the bridge switch1 and "),
+    ("zeros of one pair", of_node8(zeros=[{"between": "gpu0", "and": "gpu1"}]), 6, "peer_redirected", "copies between {}:0 and {}:1 bring zeros"),
+    ("zeros of one GPU", of_node8(zeros=[{"between": "gpu2", "and": f"gpu{i}"} for i in range(8) if i != 2]), 6, "peer_redirected",
+     "copies between {}:2 and all other GPUs bring zeros"),
+    ("zeros of all", of_node8(zeros=[{"between": f"gpu{i}", "and": f"gpu{j}"} for i in range(8) for j in range(i)]), 6, "peer_redirected",
+     "copies between all GPUs bring zeros"),
+    ("zeros and a slow link", of_node8(zeros=[{"between": "gpu0", "and": "gpu1"}],
+                                       instead=[{"between": "gpu5", "and": "switch1", "gb_s": 25, "latency_us": 0.5}]),
+     6, "peer_redirected", "copies between {}:0 and {}:1 bring zeros"),
+    ("a blind pair", of_node8(blind=[{"between": "gpu1", "and": "gpu2"}]), 3, "no_peer_access", "copies between {}:1 and {}:2 go through the host"),
+    ("all blind", of_node8(blind=[{"between": f"gpu{i}", "and": f"gpu{j}"} for i in range(8) for j in range(i)]), 0, None, None),
+    ("a wrong NUMA node", of_node8(numa_node=[{"of": "gpu3", "is": 1}]), 3, "numa_firmware", "copies between host and {}:3 are slow"),
+    ("a pair of NVLinks", of_mesh(instead=[{"between": "gpu2", "and": "gpu1", "gb_s": 50, "nvlinks": 4}]), 3, "nvlink",
+     "copies between {}:1 and {}:2 are slow"),
+    ("one direction of NVLinks", of_mesh(instead=[{"between": "gpu2", "and": "gpu1", "gb_s": 100, "back_gb_s": 50, "nvlinks": 4}]), 3,
+     "nvlink", "copies {}:1 -> {}:2 are slow"),
+    ("a GPU's NVLinks", of_mesh(instead=[{"between": f"gpu{max(2, i)}", "and": f"gpu{min(2, i)}", "gb_s": 50, "nvlinks": 4} for i in (0, 1, 3)]),
+     3, "nvlink", "copies between {}:2 and all other GPUs are slow"),
+    ("zeros over NVLink", of_mesh(zeros=[{"between": "gpu0", "and": "gpu1"}]), 6, "fabric", "copies between {}:0 and {}:1 bring zeros"),
+]
+
+
+def sick_nodes(where):
+    """The right place and the right cause come first, with check's exit codes; few findings."""
+    for what, spec, code, cause, begin in SICK:
+        file = os.path.join(where, what.replace(" ", "-").replace("'", "") + ".json")
+        with open(file, "w") as out:
+            json.dump(spec, out)
+        made = run("matrix", "--device", f"sim:{file}", "--only", "pairs,host", "--access", "write", "--executor", "copy-engine",
+                   "--json", *SIZES, "--output", file + ".h5")
+        found = bad(json.loads(made.out)["matrix"])
+        texts = [f["text"] for f in found]
+        check(made.code == code, f"{what}: exit code {made.code}, not {code}: {texts}")
+        if cause is None:
+            check(not found, f"{what}: {texts}")
+            continue
+        check(found and texts[0].startswith(begin.replace("{}", f"sim:{file}")), f"{what}: {texts}")
+        check(found and found[0]["explanations"][0]["cause"] == cause, f"{what}: {found[0]['explanations'] if found else ''}")
+        check(len(found) == (2 if " and a " in what else 1), f"{what}: one finding for one place: {texts}")
+
+
+def one_verdict(where):
+    """A trace has one verdict, whoever is asked: matrix and check, of each sick GPU, too."""
+    for file in sorted(os.listdir(os.path.join(SOURCE, "data/devices/sick"))):
+        name = file.removesuffix(".json")
+        path = os.path.join(where, name + ".h5")
+        made = run("matrix", "--device", f"sim:{name}", "--only", "host,both", "--sizes", "64MiB", "--rounds", "2", "--quiet", "--output", path)
+        judged = run("check", "--trace", path, "--quiet")
+        check(made.code == judged.code, f"{name}: matrix {made.code} {made.out} {made.err}, check {judged.code} {judged.out}")
 
 
 with folder() as where:
@@ -39,7 +120,7 @@ with folder() as where:
     node = json.loads(made.out)["matrix"]
     check([d["id"] for d in node["devices"]] == [f"sim:node8:{i}" for i in range(8)], "eight GPUs in order")
     check(set(node["links"]) == {"PCIe within one switch", "PCIe and the link between two sockets"}, f"links: {node['links']}")
-    check(not node["findings"] and not node["is_sampled"], f"nothing stands out: {node['findings']}")
+    check(not bad(node) and node["verdict"] == "ok" and not node["is_sampled"], f"nothing stands out: {node['findings']}")
     for executor, access, both, most in (("copy-engine", "write", False, 50), ("copy-engine", "write", True, 50),
                                          ("copy-engine", "read", False, 50), ("copy-engine", "read", True, 50),
                                          ("sm-kernel", "read", False, 45)):
@@ -83,7 +164,7 @@ with folder() as where:
     every = together["all to all", "copy-engine", "write"]
     check(near(every["sum"]["value"] / 1e9, 8 * 50), f"all to all: {every['sum']}")
     shown = run("report", path)
-    for words in ("writes by copy engines", "reads by a kernel", "latency of a load", "of an atomic addition", "until a flag is seen", "all to all", "nothing is more than 10 %"):
+    for words in ("writes by copy engines", "reads by a kernel", "latency of a load", "of an atomic addition", "until a flag is seen", "all to all", "no rate is more than 10 %"):
         check(words in shown.out, f"npgpu report says '{words}'")
     table = run("export", path, "--format", "csv", "--table", "transfers", "--summary")
     check(table.code == 0 and "peer" in table.out, "csv has its points")
@@ -110,15 +191,16 @@ with folder() as where:
 
     # One link at half its rate, and one pair through the host: both are named, with their links, and nothing else.
     path, made = measured("node8-sick", where, "--only", "pairs,both,host", "--executor", "copy-engine", "--access", "write")
-    check(made.code == 0, made.err)
+    check(made.code == 3 and "slow: copies between sim:node8-sick:5" in made.err, f"{made.code} {made.err}")
     node = json.loads(made.out)["matrix"]
-    texts = [f["text"] for f in node["findings"]]
-    check(any(f["devices"] == ["sim:node8-sick:5"] and "to and from other GPUs" in f["text"] for f in node["findings"]),
-          f"the slow GPU: {texts}")
-    check(any(f["devices"] == ["sim:node8-sick:1", "sim:node8-sick:2"] and "through the host" in f["text"] and
-              "within one switch" in f["text"] for f in node["findings"]), f"the pair through the host: {texts}")
-    named = {d for f in node["findings"] for d in f["devices"]}
-    check(named <= {"sim:node8-sick:5", "sim:node8-sick:1", "sim:node8-sick:2", "host"}, f"nobody else: {texts}")
+    found = bad(node)
+    texts = [f["text"] for f in found]
+    check(len(found) == 2 and all(f["if_failed"] == "slow" for f in found), f"a finding each: {texts}")
+    check(found[0]["device"] == "sim:node8-sick:5" and "all other GPUs and the host are slow: 24" in texts[0] and
+          "pairs on the same kind of link reach" in texts[0] and found[0]["explanations"][0]["cause"] == "link",
+          f"the slow GPU: {found[0]}")
+    check(found[1]["devices"] == ["sim:node8-sick:1", "sim:node8-sick:2"] and "go through the host" in texts[1] and
+          "within one switch" in found[1]["explanations"][0]["evidence"], f"the pair through the host: {found[1]}")
     cells = matrix_of(node, executor="copy-engine", access="write", both_ways=False)
     check(cells["sim:node8-sick:1", "sim:node8-sick:2"]["access"] == "staged", "its cell says so")
     check(near(cells["sim:node8-sick:1", "sim:node8-sick:2"]["value"]["value"] / 1e9, 20), "20 GB/s through the host")
@@ -134,10 +216,11 @@ with folder() as where:
                              for a in range(4) for b in range(a)],
                    "instead": [{"between": "gpu3", "and": "gpu1", "gb_s": 100, "back_gb_s": 60, "nvlinks": 4}]}, file)
     made = run("matrix", "--device", f"sim:{spec}", "--only", "pairs", "--json", *SIZES, "--output", os.path.join(where, "p.h5"))
-    check(made.code == 0, made.err)
-    findings = json.loads(made.out)["matrix"]["findings"]
+    check(made.code == 3, f"{made.code} {made.err}")
+    findings = bad(json.loads(made.out)["matrix"])
     check(len(findings) == 1 and findings[0]["devices"] == [f"sim:{spec}:1", f"sim:{spec}:3"] and
-          "4 NVLinks" in findings[0]["text"], f"the slow direction: {findings}")
+          findings[0]["text"].startswith(f"copies sim:{spec}:1 -> sim:{spec}:3 are slow: 60 GB/s") and
+          "4 NVLinks" in findings[0]["explanations"][0]["evidence"], f"the slow direction: {findings}")
 
     # 64 GPUs: the number of cases grows with their number.
     path, made = measured("node64", where, "--only", "pairs", "--access", "write", "--executor", "copy-engine")
@@ -153,11 +236,11 @@ with folder() as where:
 
     # A firmware that names the wrong NUMA node of one GPU. Where there is one node, that is said and nothing measured.
     path, made = measured("node8-firmware", where, "--only", "numa")
-    check(made.code == 0, made.err)
+    check(made.code == 3, f"{made.code} {made.err}")
     report = json.loads(made.out)
     wrong = report["matrix"]["numa"]["wrong"]
     check(len(report["transfers"]) == 32, f"8 GPUs, 2 nodes, 2 directions: {len(report['transfers'])}")
-    check([w["devices"] for w in wrong] == [["sim:node8-firmware:3"]] and report["matrix"]["findings"] == wrong and
+    check([w["devices"] for w in wrong] == [["sim:node8-firmware:3"]] and [f["text"] for f in bad(report["matrix"])] == [wrong[0]["text"]] and
           f"names NUMA node 1 as its nearest, and node 0 is faster: {said}" in wrong[0]["text"],
           f"the wrong node: {wrong}")
     shown, page = run("report", path), os.path.join(where, "numa.html")
@@ -183,7 +266,7 @@ with folder() as where:
     check(made.code == 0, made.err)
     report = json.loads(made.out)
     gpus = report["matrix"]["processes"]
-    check([g["id"] for g in gpus] == ["sim:node8:0"] and not report["matrix"]["findings"], f"one GPU: {gpus}")
+    check([g["id"] for g in gpus] == ["sim:node8:0"] and not bad(report["matrix"]), f"one GPU: {gpus}")
     figures = {f["name"]: f for f in gpus[0]["figures"]}
     shares = {"4 KiB copy to the GPU": (4096 / 50e3, {"copies"}), "4 KiB copy to the host": (4096 / 50e3, {"copies"}),
               "256 KiB copy to the GPU": (262144 / 50e3, {"copies"}), "256 KiB copy to the host": (262144 / 50e3, {"copies"}),
@@ -221,9 +304,23 @@ with folder() as where:
     hidden = run("matrix", "--only", "processes", "--output", os.path.join(where, "none.h5"), env={"CUDA_VISIBLE_DEVICES": ""})
     check(hidden.code == 77 and "a matrix needs GPUs" in hidden.err, f"without a GPU: {hidden.code} {hidden.err}")
 
-    # Copies that bring zeros fail the run, and the reason is said.
+    # Copies that bring zeros: one finding, the reason first, in few lines, and no GPU is blamed.
     path, made = measured("zeros", where, "--only", "pairs", "--access", "write", "--executor", "copy-engine")
-    check(made.code == 1 and "IOMMU" in made.err and "0x00" in made.err, f"zeros: {made.code} {made.err[-300:]}")
+    found = bad(json.loads(made.out)["matrix"])
+    check(made.code == 6 and len(found) == 1 and found[0]["explanations"][0]["cause"] == "peer_redirected" and
+          found[0]["text"].startswith("copies between sim:zeros:0 and sim:zeros:1 bring zeros ("), f"zeros: {made.code} {found}")
+    judged = run("check", "--trace", path, "--json")
+    blamed = [f for f in json.loads(judged.out)["findings"] if f["health"] == "fail"]
+    check(judged.code == 6 and [f["metric"] for f in blamed] == ["peer_results"], f"check says the same: {judged.code} {blamed}")
+    two = run("matrix", "--device", "sim:zeros:0,sim:zeros:1", "--output", os.path.join(where, "two.h5"))
+    lines = (two.out + two.err).splitlines()
+    check(two.code == 6 and len(lines) <= 20, f"zeros between two GPUs: {two.code}, {len(lines)} lines: {two.out} {two.err}")
+    check("BROKEN" in two.out and "IOMMU or ACS" in two.out and "NCCL_P2P_DISABLE" in two.out, two.out)
+    quiet = run("matrix", "--device", "sim:zeros:0,sim:zeros:1", "--only", "pairs", "--quiet", "--output", os.path.join(where, "q.h5"))
+    check(quiet.code == 6 and len(quiet.out.splitlines()) == 1 and ": broken, 2 GPUs: copies between sim:zeros:0 and sim:zeros:1 bring zeros" in quiet.out and
+          "IOMMU" in quiet.out and not quiet.err, f"one line: {quiet.out} {quiet.err}")
+    sick_nodes(where)
+    one_verdict(where)
     check(run("matrix", "--device", "host").code == 2, "the host alone has no matrix")
 
 check.finish()

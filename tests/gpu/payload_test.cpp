@@ -111,6 +111,30 @@ TEST_CASE("the first wrong byte: payload before guards, slot by slot") {
   CHECK(verdict() == Place(2, 50));
 }
 
+TEST_CASE("a payload of zeros is said to be one, and one with a byte that is not zero is not") {
+  make_current(0);
+  PayloadKernels kernels;
+  const Stream stream;
+  Buffer buffer(Memory::device, room);
+  for (const std::uint64_t bytes : {8, 9, 100, 4097}) {
+    const Slots slots{.first = buffer.data() + 4099, .bytes = bytes, .stride = 8192, .count = 2, .seed = 7};
+    kernels.poison(slots, stream.get());
+    kernels.fill({slots.first, bytes, 8192, 1, 7}, stream.get());
+    check(cudaMemsetAsync(slots.slot(0).data() - 64, 0xA5, 64, stream.get()), "guarding");
+    check(cudaMemsetAsync(slots.slot(0).data() + bytes, 0xA5, 64, stream.get()), "guarding");
+    check(cudaMemsetAsync(slots.slot(1).data(), 0, bytes, stream.get()), "clearing");
+    const auto zeros = kernels.first_wrong(slots, stream.get());
+    REQUIRE(zeros);
+    CHECK(zeros->slot == 1);
+    CHECK(zeros->all_zero);
+    CHECK(sentence(*zeros, bytes) == payload::zeros_sentence(bytes));
+    check(cudaMemsetAsync(slots.slot(1).data() + bytes - 1, 1, 1, stream.get()), "spoiling");
+    const auto spoiled = kernels.first_wrong(slots, stream.get());
+    REQUIRE(spoiled);
+    CHECK_FALSE(spoiled->all_zero);
+  }
+}
+
 TEST_CASE("past 4 GiB: no index is 32 bits wide") {
   make_current(0);
   const std::uint64_t bytes = 4 * GiB + 77;

@@ -23,6 +23,7 @@ struct WrongByte {
   std::int64_t place = 0;  // in the payload; negative or >= bytes: in the guards
   std::uint8_t expected = 0;
   std::uint8_t actual = 0;
+  bool all_zero = false;  // all of the payload, of at least payload::fewest_zeros bytes
 };
 // In the words of the host's payload.
 std::string sentence(const WrongByte&, std::uint64_t bytes);
@@ -38,6 +39,8 @@ class PayloadKernels {
   std::optional<WrongByte> first_wrong(const Slots&, cudaStream_t);
 
  private:
+  bool is_all_zero(const Slots& one, cudaStream_t);
+
   Buffer verdict_;  // on the device
   // Pinned: a copy to pageable memory could leave staging behind it, to be cleared up in somebody's timed region.
   Buffer readback_;

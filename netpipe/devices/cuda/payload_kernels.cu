@@ -118,6 +118,18 @@ __global__ void check_kernel(Words w, unsigned long long* first_wrong) {
       });
 }
 
+__global__ void nonzero_kernel(Words w, unsigned long long* nonzero) {
+  const std::int64_t bytes = static_cast<std::int64_t>(w.slots.bytes);
+  for_each(
+      w,
+      [=](const Word* at, Word, std::int64_t, Word) {
+        if (*at) atomicOr(nonzero, 1ULL);
+      },
+      [=](const std::uint8_t* at, Word, std::int64_t place, Word) {
+        if (place >= 0 && place < bytes && *at) atomicOr(nonzero, 1ULL);
+      });
+}
+
 unsigned blocks_for(const Words& w) {
   const Word wanted = (w.per_slot * w.slots.count + threads - 1) / threads;
   return static_cast<unsigned>(std::clamp<Word>(wanted, 1, 4096));
@@ -133,6 +145,7 @@ void launched(const char* what) { check(cudaGetLastError(), what); }
 }  // namespace
 
 std::string sentence(const WrongByte& wrong, std::uint64_t bytes) {
+  if (wrong.all_zero) return payload::zeros_sentence(bytes);
   const auto end = static_cast<std::int64_t>(bytes);
   const bool before = wrong.place < 0, inside = !before && wrong.place < end;
   const std::int64_t index = before ? wrong.place + guard_bytes : inside ? wrong.place : wrong.place - end;
@@ -145,6 +158,7 @@ PayloadKernels::PayloadKernels() : verdict_(Memory::device, sizeof(Word)), readb
   check(cudaFuncGetAttributes(&unused, write_kernel<false>), "loading the payload kernels");
   check(cudaFuncGetAttributes(&unused, write_kernel<true>), "loading the payload kernels");
   check(cudaFuncGetAttributes(&unused, check_kernel), "loading the payload kernels");
+  check(cudaFuncGetAttributes(&unused, nonzero_kernel), "loading the payload kernels");
 }
 
 void PayloadKernels::fill(const Slots& slots, cudaStream_t stream) {
@@ -177,7 +191,27 @@ std::optional<WrongByte> PayloadKernels::first_wrong(const Slots& slots, cudaStr
         "reading the wrong byte");
   check(cudaStreamSynchronize(stream), "reading the wrong byte");
   wrong.actual = std::to_integer<std::uint8_t>(readback_.data()[0]);
+  // The first wrong byte of a payload of zeros need not be its first byte, which may have to be zero.
+  const bool inside = wrong.place >= 0 && wrong.place < order.bytes;
+  if (inside && wrong.actual == 0 && slots.bytes >= payload::fewest_zeros) {
+    Slots one = slots;
+    one.first = slots.slot(wrong.slot).data();
+    one.count = 1;
+    wrong.all_zero = is_all_zero(one, stream);
+  }
   return wrong;
+}
+
+bool PayloadKernels::is_all_zero(const Slots& one, cudaStream_t stream) {
+  const Words w = words_of(one);
+  auto* const verdict = reinterpret_cast<unsigned long long*>(verdict_.data());
+  check(cudaMemsetAsync(verdict, 0, sizeof(Word), stream), "preparing the check for zeros");
+  nonzero_kernel<<<blocks_for(w), threads, 0, stream>>>(w, verdict);
+  launched("looking for zeros");
+  check(cudaMemcpyAsync(readback_.data(), verdict, sizeof(Word), cudaMemcpyDeviceToHost, stream),
+        "reading whether all are zeros");
+  check(cudaStreamSynchronize(stream), "looking for zeros");
+  return *reinterpret_cast<const Word*>(readback_.data()) == 0;
 }
 
 }  // namespace npgpu::cuda

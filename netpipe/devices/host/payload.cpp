@@ -71,6 +71,11 @@ std::optional<std::string> wrong_guard(const std::byte* guard, bool before) {
   return std::nullopt;
 }
 
+bool is_all_zero(ConstBytes bytes) {
+  return bytes.size() >= fewest_zeros &&
+         std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
+}
+
 }  // namespace
 
 void fill(Bytes target, std::uint64_t seed) { write<0>(target, seed); }
@@ -96,6 +101,8 @@ std::string sentence(const Mismatch& m, std::uint64_t bytes) {
   return text;
 }
 
+std::string zeros_sentence(std::uint64_t bytes) { return fmt::format("all {} bytes are 0x00", bytes); }
+
 std::string guard_sentence(const Mismatch& m, bool before) {
   return fmt::format(
       "guard byte {} of the {} {} the payload is 0x{:02x}, expected 0x{:02x}: the copy wrote outside its target",
@@ -108,7 +115,8 @@ void arm(Bytes target, std::uint64_t seed) {
 }
 
 std::optional<std::string> verdict(ConstBytes target, std::uint64_t seed) {
-  if (const auto wrong = check(target, seed)) return sentence(*wrong, target.size());
+  if (const auto wrong = check(target, seed))
+    return is_all_zero(target) ? zeros_sentence(target.size()) : sentence(*wrong, target.size());
   if (auto wrong = wrong_guard(target.data() - guard_bytes, true)) return wrong;
   return wrong_guard(target.data() + target.size(), false);
 }

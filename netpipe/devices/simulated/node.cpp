@@ -256,10 +256,14 @@ DeviceInfo Node::info(std::size_t number, const std::string& id) const {
   info.pci_bus_id = fmt::format("gpu{}", number);  // what its neighbours' nvlinks_to call it
   info.numa_node = system_node(info.pci_bus_id);
   info.host_nodes = host_nodes();
+  info.link = {not_measured, "the node's spec has no link of this GPU towards the host"};
   for (const Step& step : steps_from(info.pci_bus_id)) {
     const NodeLink& link = links_[step.link / 2];
     const double rate = step.link % 2 ? link.back_bytes_per_s : link.forth_bytes_per_s;
     if (!(rate <= info.peers.per_s)) info.peers = {rate, "the fastest link of the GPU in the node's spec"};
+    // The GPU's own spec may be of another host.
+    if (link.nvlinks == 0 && !(rate <= info.link.per_s))
+      info.link = {rate, "the fastest link of the GPU towards the host in the node's spec"};
   }
   return info;
 }

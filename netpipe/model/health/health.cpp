@@ -2,8 +2,10 @@
 #include <iterator>
 #include <map>
 
+#include "netpipe/model/health/device_health.hpp"
 #include "netpipe/model/health/findings.hpp"
 #include "netpipe/model/health/references.hpp"
+#include "netpipe/model/matrix/matrix_findings.hpp"
 
 namespace npgpu {
 
@@ -72,7 +74,14 @@ std::vector<HealthFinding> health_of(const Trace& trace, const HealthRules& rule
   for (const auto& [key, wanted] : rules.expected)
     if (key == "gpus") all.push_back(of_the_node(trace, records, wanted));
   if (auto census = model::judge_census(trace)) all.push_back(std::move(*census));
-  for (const model::DeviceRecord& record : records)
+  std::ranges::copy(model::findings_between_gpus(trace), std::back_inserter(all));
+  std::ranges::move(model::health_of_devices(trace, rules), std::back_inserter(all));
+  return all;
+}
+
+std::vector<HealthFinding> model::health_of_devices(const Trace& trace, const HealthRules& rules) {
+  std::vector<HealthFinding> all;
+  for (const DeviceRecord& record : records_of(trace))
     std::ranges::move(findings_of(record, rules), std::back_inserter(all));
   return all;
 }
@@ -109,7 +118,9 @@ std::vector<ReferenceFigure> figures_of(const std::vector<HealthFinding>& findin
   std::map<std::string, std::vector<double>> values;
   for (const HealthFinding& finding : findings) {
     const bool is_figure = finding.unit == "B/s" || finding.unit == "us" || finding.unit.ends_with("OP/s");
-    if (!is_figure || !(finding.value > 0) || finding.device.empty() || finding.device == "host") continue;
+    const bool is_between_gpus = finding.metric.starts_with("peer_");  // a GPU's only where it is slow
+    if (!is_figure || !(finding.value > 0) || finding.device.empty() || finding.device == "host" || is_between_gpus)
+      continue;
     if (values[finding.metric].empty()) all.push_back({finding.metric, not_measured, finding.unit});
     values[finding.metric].push_back(finding.value);
   }

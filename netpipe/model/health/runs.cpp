@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "netpipe/model/health/findings.hpp"
+#include "netpipe/model/matrix/copy_results.hpp"
 #include "npgpu/compare.hpp"
 #include "npgpu/disturbance.hpp"
 
@@ -30,29 +31,40 @@ struct Counts {
   }
 };
 
+template <class K> void count_results(const Series<K>& series, Counts& counts) {
+  for (const auto& sample : series.samples) {
+    counts.compared += sample.intact >= 0;
+    counts.wrong += sample.intact == 0;
+    if (sample.intact == 0 && counts.first_wrong.empty())
+      counts.first_wrong = title(series.question) + (series.error.empty() ? "" : ": " + series.error);
+  }
+  // Those of a lost or defective device are that device's finding.
+  const bool is_told =
+      series.failure == Failure::wrong || series.failure == Failure::lost || series.failure == Failure::defect;
+  if (!series.error.empty() && !is_told) counts.add_error(title(series.question) + ": " + series.error);
+  if (series.visits.empty() && series.error.empty()) {
+    ++counts.points;
+    counts.add_without_figure(title(series.question), "never visited");
+  }
+  for (const PointTime<K>& time : estimates(series)) {
+    const bool is_wrong = std::ranges::any_of(series.samples, [](const auto& one) { return one.intact == 0; });
+    if (!is_wrong && (!time.is_timed || (time.usable() && !is_figure(time.time_us.value))))
+      counts.add_without_figure(title(series.question) + ", " + text_of(time.axes), "no trial has a valid time");
+    if (!time.usable()) continue;
+    counts.unsteady += series.is_unsteady(time.time_us);
+  }
+}
+
+// What goes wrong between GPUs is judged by itself (matrix_findings.hpp): here it would be the fault of the one that it
+// is listed under.
+template <class K> bool is_judged_between_gpus(const Series<K>& series) {
+  if constexpr (std::is_same_v<K, Transfers>) return is_of_several_gpus(series.question);
+  return false;
+}
+
 template <class K> void count_points(const std::vector<const Series<K>*>& all, Counts& counts) {
   for (const Series<K>* series : all) {
-    for (const auto& sample : series->samples) {
-      counts.compared += sample.intact >= 0;
-      counts.wrong += sample.intact == 0;
-      if (sample.intact == 0 && counts.first_wrong.empty())
-        counts.first_wrong = title(series->question) + (series->error.empty() ? "" : ": " + series->error);
-    }
-    // Those of a lost or defective device are that device's finding.
-    const bool is_told =
-        series->failure == Failure::wrong || series->failure == Failure::lost || series->failure == Failure::defect;
-    if (!series->error.empty() && !is_told) counts.add_error(title(series->question) + ": " + series->error);
-    if (series->visits.empty() && series->error.empty()) {
-      ++counts.points;
-      counts.add_without_figure(title(series->question), "never visited");
-    }
-    for (const PointTime<K>& time : estimates(*series)) {
-      const bool is_wrong = std::ranges::any_of(series->samples, [](const auto& one) { return one.intact == 0; });
-      if (!is_wrong && (!time.is_timed || (time.usable() && !is_figure(time.time_us.value))))
-        counts.add_without_figure(title(series->question) + ", " + text_of(time.axes), "no trial has a valid time");
-      if (!time.usable()) continue;
-      counts.unsteady += series->is_unsteady(time.time_us);
-    }
+    if (!is_judged_between_gpus(*series)) count_results(*series, counts);
     for (const Point<K>& point : points_of(*series)) {
       ++counts.points;
       if (const std::uint32_t others = point.disturbed() & ~own_causes) {

@@ -1,9 +1,11 @@
 #include "netpipe/model/matrix/links.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 #include <sstream>
 #include <vector>
 
@@ -35,12 +37,27 @@ std::vector<std::string> bridges(const std::string& path) {
   return all;
 }
 
-// The innermost bridge that both are below; empty if there is none.
-std::string common_bridge(const std::string& a, const std::string& b) {
+// How two GPUs are placed below the bridges of PCIe. A switch is a bridge to the host and one to each device: below one
+// switch, two paths differ in their last bridge at most.
+struct Fork {
+  std::string common{};  // the innermost bridge that both are below; empty if there is none
+  bool is_one_switch = false;
+};
+Fork fork_of(const std::string& a, const std::string& b) {
   const auto one = bridges(a), other = bridges(b);
-  std::string common;
-  for (std::size_t i = 0; i < std::min(one.size(), other.size()) && one[i] == other[i]; ++i) common = one[i];
-  return common;
+  std::size_t same = 0;
+  while (same < std::min(one.size(), other.size()) && one[same] == other[same]) ++same;
+  if (same == 0) return {};
+  return {one[same - 1], std::max(one.size(), other.size()) <= same + 1};
+}
+
+// A second, each way, of one link. NVIDIA's figures: P100 160 GB/s over four both ways, V100 300 over six, A100 600
+// over twelve, H100 900 over eighteen, B200 1800 over eighteen.
+double nvlink_rate(const std::string& version) {
+  const double generation = std::atof(version.c_str());
+  if (generation >= 5) return 50e9;
+  if (generation >= 2) return 25e9;
+  return generation >= 1 ? 20e9 : not_measured;
 }
 
 // "0000:18:00.0 x18, switch x2": how many of them go to `bus`, or to a switch.
@@ -53,6 +70,11 @@ double links_to(const std::string& nvlinks_to, const std::string& bus) {
   return sum;
 }
 
+std::string widest_of(const Facts& facts) {
+  const double generation = number_fact(facts, "max_pcie_generation"), lanes = number_fact(facts, "max_pcie_lanes");
+  return generation > 0 && lanes > 0 ? fmt::format("Gen{:g} x{:g}", generation, lanes) : std::string();
+}
+
 }  // namespace
 
 Links::Links(const Trace& trace) {
@@ -63,8 +85,11 @@ Links::Links(const Trace& trace) {
                    .path = text_fact(facts, "pci_path"),
                    .nvlinks_to = text_fact(facts, "nvlinks_to"),
                    .nvlink_version = text_fact(facts, "nvlink_version"),
+                   .iommu_domain = text_fact(facts, "iommu_domain"),
+                   .widest_link = widest_of(facts),
                    .nvlinks = number_or(facts, "nvlinks", 0),
                    .node = number_or(facts, "numa_node", -1),
+                   .acs_redirects = number_fact(facts, "acs_redirects"),
                    .host_nodes = numbers_in(text_fact(facts, "host_nodes"))};
   }
 }
@@ -74,24 +99,91 @@ const Links::Place* Links::place(const std::string& device) const {
   return found == places_.end() ? nullptr : &found->second;
 }
 
+double Links::nvlinks_between(const Place& one, const Place& other) const {
+  if (!(one.nvlinks > 0 && other.nvlinks > 0)) return 0;
+  // NVML does not always say where they lead, or by names of a host's that a virtual machine does not know; then it is
+  // all of them.
+  const double direct = links_to(one.nvlinks_to, other.bus);
+  const bool leads_elsewhere =
+      std::ranges::any_of(places_, [&](const auto& known) { return links_to(one.nvlinks_to, known.second.bus) > 0; });
+  return direct > 0 ? direct : leads_elsewhere ? 0 : one.nvlinks;
+}
+
+Limit Links::nvlink_limit(const std::string& a, const std::string& b) const {
+  const Place *one = place(a), *other = place(b);
+  if (!one || !other) return {};
+  const double count = std::min(nvlinks_between(*one, *other), nvlinks_between(*other, *one));
+  const double each = nvlink_rate(one->nvlink_version);
+  if (!(count > 0 && each > 0)) return {};
+  return {count * each, fmt::format("{:g} NVLinks {} of {:g} GB/s", count, one->nvlink_version, each * 1e-9)};
+}
+
+std::string Links::widest_link(const std::string& device) const {
+  const Place* const one = place(device);
+  return one ? one->widest_link : std::string();
+}
+
+int Links::node_of_neighbours(const std::string& device) const {
+  const Place* const own = place(device);
+  if (!own || own->node < 0 || own->path.empty()) return -1;
+  std::map<int, int> nodes;
+  for (const auto& [id, other] : places_)
+    if (id != device && other.node >= 0 && fork_of(own->path, other.path).is_one_switch)
+      ++nodes[static_cast<int>(other.node)];
+  const auto most = std::ranges::max_element(nodes, {}, [](const auto& one) { return one.second; });
+  return most == nodes.end() || most->first == static_cast<int>(own->node) ? -1 : most->first;
+}
+
+std::string Links::redirections(const std::vector<std::string>& devices) const {
+  std::vector<std::string> parts;
+  std::set<std::string> domains;
+  for (const std::string& device : devices)
+    if (const Place* const one = place(device); one && !one->iommu_domain.empty()) domains.insert(one->iommu_domain);
+  if (!domains.empty()) parts.push_back(fmt::format("IOMMU domain {}", fmt::join(domains, ", ")));
+  for (const std::string& device : devices)
+    if (const Place* const one = place(device); one && one->acs_redirects > 0)
+      parts.push_back(fmt::format("ACS redirects in {:g} of the bridges above {}", one->acs_redirects, device));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::vector<Links::Shared> Links::shared_by(const std::vector<std::string>& gpus) const {
+  std::vector<Shared> all;
+  const auto add = [&](const std::string& name, const std::string& bus, const std::string& gpu) {
+    const auto known = std::ranges::find(all, name, &Shared::name);
+    Shared& one = known == all.end() ? all.emplace_back(Shared{name, bus}) : *known;
+    one.devices.push_back(gpu);
+  };
+  for (const std::string& gpu : gpus)
+    if (const Place* const its = place(gpu)) {
+      auto path = bridges(its->path);
+      std::ranges::reverse(path);
+      for (const std::string& bridge : path) add("the bridge " + bridge, bridge, gpu);
+    }
+  for (const std::string& gpu : gpus)
+    if (const Place* const its = place(gpu); its && its->node >= 0)
+      add(fmt::format("NUMA node {:g}", its->node), "", gpu);
+  std::vector<Shared> kept;
+  for (Shared& one : all) {
+    const bool is_some = one.devices.size() >= 2 && one.devices.size() < gpus.size();
+    if (is_some && std::ranges::find(kept, one.devices, &Shared::devices) == kept.end()) kept.push_back(std::move(one));
+  }
+  std::ranges::stable_sort(kept, std::ranges::greater{}, [](const Shared& one) { return one.devices.size(); });
+  return kept;
+}
+
 std::string Links::kind(const std::string& a, const std::string& b) const {
   const Place *one = place(a), *other = place(b);
   if (!one || !other) return "a link that the trace does not name";
-  if (one->nvlinks > 0 && other->nvlinks > 0) {
-    // NVML does not always say where they lead, or by names of a host's that a virtual machine does not know; then it
-    // is all of them.
-    const double direct = links_to(one->nvlinks_to, other->bus), count = direct > 0 ? direct : one->nvlinks;
+  if (const double count = nvlinks_between(*one, *other); count > 0) {
     const std::string version =
         one->nvlink_version.empty() || one->nvlink_version == "unknown" ? "" : ' ' + one->nvlink_version;
-    const bool leads_elsewhere = std::ranges::any_of(
-        places_, [&](const auto& known) { return links_to(one->nvlinks_to, known.second.bus) > 0; });
-    if (direct > 0 || !leads_elsewhere)
-      return fmt::format("{:g} NVLinks{}{}", count, version,
-                         one->nvlinks_to.find("switch") == std::string::npos ? "" : " through switches");
+    return fmt::format("{:g} NVLinks{}{}", count, version,
+                       one->nvlinks_to.find("switch") == std::string::npos ? "" : " through switches");
   }
   if (one->path.empty() || other->path.empty()) return "PCIe";
-  if (one->path == other->path) return "PCIe within one switch";
-  if (!common_bridge(one->path, other->path).empty()) return "PCIe over several switches";
+  const Fork fork = fork_of(one->path, other->path);
+  if (fork.is_one_switch) return "PCIe within one switch";
+  if (!fork.common.empty()) return "PCIe over several switches";
   if (one->node >= 0 && other->node >= 0 && one->node != other->node) return "PCIe and the link between two sockets";
   return "PCIe over two root ports";
 }
@@ -100,7 +192,8 @@ std::string Links::text(const std::string& a, const std::string& b) const {
   const std::string what = kind(a, b);
   const Place *one = place(a), *other = place(b);
   if (!one || !other || !what.starts_with("PCIe") || one->path.empty() || other->path.empty()) return what;
-  if (one->path == other->path) return fmt::format("{} ({})", what, bridges(one->path).back());
+  const Fork fork = fork_of(one->path, other->path);
+  if (fork.is_one_switch) return fmt::format("{} ({})", what, fork.common);
   return fmt::format("{} ({} and {})", what, one->path, other->path);
 }
 

@@ -22,14 +22,38 @@ class Links {
   std::vector<int> host_nodes(const std::string& device) const;
   // To the host: "PCIe (0000:10:00.0 > 0000:10:00.1)".
   std::string to_host(const std::string& device) const;
+  // What the NVLinks between the two carry one way, by their number and generation; NaN where that is not known, or
+  // they are joined by something else.
+  Limit nvlink_limit(const std::string& a, const std::string& b) const;
+
+  // The most that the GPU's PCIe link and its slot can have: "Gen5 x16"; empty where that is not known.
+  std::string widest_link(const std::string& device) const;
+  // GPUs below the same bridge as this one of which the system names another NUMA node, if most of them have that one;
+  // -1: none, or there is nothing to compare.
+  int node_of_neighbours(const std::string& device) const;
+  // IOMMU and ACS of the bridges above these, as far as they could be read: "IOMMU domain DMA-FQ, ACS redirects in 2 of
+  // the bridges above cuda:0".
+  std::string redirections(const std::vector<std::string>& devices) const;
+
+  // GPUs that share a way: those below one bridge, or near one NUMA node. Of bridges with the same GPUs below them, the
+  // one that is nearest to them.
+  struct Shared {
+    std::string name;  // "the bridge 0000:10:00.1", "NUMA node 1"
+    std::string bus;   // of the bridge; empty: a NUMA node
+    std::vector<std::string> devices{};
+  };
+  // Of these GPUs; two and more, and not all of them. The largest first.
+  std::vector<Shared> shared_by(const std::vector<std::string>& gpus) const;
 
  private:
   struct Place {
     std::string bus, path, nvlinks_to, nvlink_version;
-    double nvlinks = 0, node = -1;
+    std::string iommu_domain, widest_link;
+    double nvlinks = 0, node = -1, acs_redirects = not_measured;
     std::vector<int> host_nodes{};
   };
   const Place* place(const std::string& device) const;
+  double nvlinks_between(const Place&, const Place&) const;
 
   std::map<std::string, Place> places_;  // by device
 };

@@ -8,9 +8,10 @@
 #include <set>
 #include <tuple>
 
+#include "netpipe/model/matrix/copy_results.hpp"
 #include "netpipe/model/matrix/links.hpp"
+#include "netpipe/model/matrix/matrix_findings.hpp"
 #include "netpipe/model/matrix/numa.hpp"
-#include "netpipe/model/matrix/outliers.hpp"
 #include "netpipe/model/matrix/processes.hpp"
 #include "npgpu/model.hpp"
 
@@ -61,46 +62,29 @@ MatrixCell cell_of(const TransferCase& c, const Lane& lane, const PointSummary& 
   return cell;
 }
 
-std::string name_of_lanes(const std::vector<Lane>& all) {
-  std::set<std::string> sources, targets, gpus;
-  bool to_host = false, from_host = false, peers = false;
-  for (const Lane& lane : all) {
-    to_host |= lane.direction == Direction::d2h;
-    from_host |= lane.direction == Direction::h2d;
-    peers |= lane.direction == Direction::peer;
-    sources.insert(lane.source);
-    targets.insert(lane.target);
-    for (const std::string& one : {lane.source, lane.target})
-      if (one != "host") gpus.insert(one);
-  }
-  const std::size_t n = gpus.size();
-  if (!peers && to_host && from_host) return fmt::format("host to and from {} GPUs", n);
-  if (!peers && from_host) return fmt::format("host to {} GPUs", n);
-  if (!peers && to_host) return fmt::format("{} GPUs to host", n);
-  if (to_host || from_host) return fmt::format("{} lanes", all.size());
-  if (sources.size() == 1) return "one to all: " + *sources.begin();
-  if (targets.size() == 1) return "all to one: " + *targets.begin();
-  if (all.size() == n * (n - 1)) return "all to all";
-  if (all.size() == n && sources.size() == n && targets.size() == n) return "ring";
-  return fmt::format("{} lanes", all.size());
-}
-
 class Builder {
  public:
   void take(const TransferSeries& series) {
     const TransferCase& c = series.question;
+    const bool several = !is_beside(c) && model::is_of_several_gpus(c);
+    if (several)
+      for (const Lane& lane : lanes(c)) ends_of_several_.insert({lane.source, lane.target});
     if (!is_queued_copy(c)) return;
+    is_matrix_ |= several;
     const auto points = summarize(series);
-    if (points.empty()) return;
     if (c.host_node >= 0) return of_host_node(c, points);
     if (c.more_lanes.empty() || is_both_ways(c)) return cells(series, points);
     together(series, points);
   }
+  bool has_several() const { return !ends_of_several_.empty(); }
+  bool is_matrix() const { return is_matrix_; }
   NodeMatrix finish(const Trace& trace) {
     node_.processes = model::processes_of(trace);
     for (const ProcessGpu& gpu : node_.processes) ids_.insert(gpu.id);
-    is_matrix_ |= ids_.size() > 1;
-    if (!is_matrix_ && node_.processes.empty()) return {};
+    is_matrix_ |= ids_.size() > 1 || !node_.processes.empty();
+    if (!is_matrix_ && !has_several()) return {};
+    ids_.merge(ends_of_several_);
+    node_.has_host |= ids_.erase("host") > 0;
     for (auto& [key, matrix] : matrices_) node_.matrices.push_back(std::move(matrix));
     devices(trace);
     const model::Links links(trace);
@@ -109,7 +93,6 @@ class Builder {
       for (const NodeMatrix::Device& b : node_.devices)
         if (a.id != b.id && kinds.insert(links.kind(a.id, b.id)).second) node_.links.push_back(links.kind(a.id, b.id));
     node_.is_sampled = !pairs_.empty() && 2 * pairs_.size() < node_.devices.size() * (node_.devices.size() - 1);
-    node_.findings = model::outliers_of(node_, links);
     model::add_numa(node_, std::move(numa_), links);
     return std::move(node_);
   }
@@ -132,13 +115,13 @@ class Builder {
     const Access access =
         c.direction == Direction::peer && c.access == Access::read && !is_latency ? Access::read : Access::write;
     is_matrix_ |= c.direction == Direction::peer || both;
-    RateMatrix& matrix = matrices_[{c.pattern, c.executor, both, access}];
-    matrix.executor = c.executor;
-    matrix.access = access;
-    matrix.both_ways = both;
-    matrix.pattern = c.pattern;
     for (std::uint32_t lane = 0; lane < all.size(); ++lane)
       if (const PointSummary* point = of_largest_size(points, lane)) {
+        RateMatrix& matrix = matrices_[{c.pattern, c.executor, both, access}];
+        matrix.executor = c.executor;
+        matrix.access = access;
+        matrix.both_ways = both;
+        matrix.pattern = c.pattern;
         matrix.cells.push_back(cell_of(c, all[lane], *point, is_latency));
         note(all[lane]);
         if (c.direction == Direction::peer) pairs_.emplace(all[lane].source, all[lane].target);
@@ -151,7 +134,8 @@ class Builder {
     const PointSummary* const sum = of_largest_size(sums, 0);
     if (!sum) return;
     is_matrix_ = true;
-    LanesTogether one{.name = name_of_lanes(all), .executor = c.executor, .access = c.access, .bytes = sum->bytes};
+    LanesTogether one{
+        .name = model::name_of_lanes(all), .executor = c.executor, .access = c.access, .bytes = sum->bytes};
     double slowest = not_measured, fastest = not_measured;
     for (std::uint32_t lane = 0; lane < all.size(); ++lane) {
       const PointSummary* const point = of_largest_size(points, lane);
@@ -193,6 +177,7 @@ class Builder {
 
   NodeMatrix node_;
   bool is_matrix_ = false;
+  std::set<std::string> ends_of_several_;  // of cases with several GPUs
   model::NumaCells numa_;
   std::map<std::tuple<Pattern, Executor, bool, Access>, RateMatrix> matrices_;
   std::set<std::string> ids_;
@@ -210,7 +195,14 @@ const MatrixCell* RateMatrix::find(const std::string& source, const std::string&
 NodeMatrix node_matrix(const Trace& trace) {
   Builder builder;
   for (const TransferSeries& series : trace.of<Transfers>()) builder.take(series);
-  return builder.finish(trace);
+  NodeMatrix node = builder.finish(trace);
+  return builder.is_matrix() ? node : NodeMatrix();
+}
+
+NodeMatrix model::matrix_of_copies(const Trace& trace) {
+  Builder builder;
+  for (const TransferSeries& series : trace.of<Transfers>()) builder.take(series);
+  return builder.has_several() ? builder.finish(trace) : NodeMatrix();
 }
 
 }  // namespace npgpu

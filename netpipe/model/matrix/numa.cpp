@@ -171,7 +171,6 @@ void add_numa(NodeMatrix& node, NumaCells all, const Links& links) {
     if (gpu.fastest_node >= 0) alike[{gpu.fastest_node, gpu.system_node}].push_back(&gpu);
     if (is_wrong(gpu)) numa.wrong.push_back(wrong_node(gpu));
   }
-  node.findings.insert(node.findings.end(), numa.wrong.begin(), numa.wrong.end());
   for (const auto& [key, gpus] : alike) numa.costs.push_back(costs_of(gpus));
 }
 

@@ -16,6 +16,8 @@ struct Number {
   bool is_rate;  // more is better
 };
 
+// What a job meets: links, memory, computing power, launches. Latencies of caches and of single calls differ by chance,
+// or by where on the chip a block runs.
 std::vector<Number> numbers_of(const DeviceOverview& device) {
   std::vector<Number> all;
   for (const CopyCurve& curve : device.copies)
@@ -25,8 +27,11 @@ std::vector<Number> numbers_of(const DeviceOverview& device) {
   for (const Figure& f : device.compute) all.push_back({"compute, " + f.name, f.value, true});
   for (const Figure& f : device.tensor) all.push_back({"tensor, " + f.name, f.value, true});
   for (const MemoryLevel& level : device.levels)
-    if (level.latency) all.push_back({"latency, " + level.name, level.latency->estimate, false});
-  for (const Figure& f : device.calls) all.push_back({f.name, f.value, false});
+    if (level.latency && level.name == "memory") all.push_back({"latency, memory", level.latency->estimate, false});
+  for (const Figure& f : device.calls)
+    for (const auto& [name, shown] :
+         {std::pair{"launch", "a launch"}, {"in a row", "launches in a row"}, {"until done", "a launch until done"}})
+      if (f.name == name) all.push_back({shown, f.value, false});
   return all;
 }
 

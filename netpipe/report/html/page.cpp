@@ -9,6 +9,7 @@
 #include "netpipe/report/html/charts.hpp"
 #include "netpipe/report/html/elements.hpp"
 #include "netpipe/report/html/escape.hpp"
+#include "netpipe/report/html/heat.hpp"
 #include "netpipe/report/numa_section.hpp"
 #include "netpipe/report/overview/sections.hpp"
 #include "netpipe/report/processes_section.hpp"
@@ -180,8 +181,7 @@ std::string provenance_part(const Overview& all) {
 }
 
 // What the host's NUMA nodes cost; nothing of a trace that does not say.
-std::string numa_part(const Trace& trace) {
-  const NodeMatrix node = node_matrix(trace);
+std::string numa_part(const NodeMatrix& node) {
   const Section section = numa_section(node);
   std::vector<Entry> wrong;
   for (const MatrixFinding& finding : node.numa.wrong) wrong.push_back({"slow", {finding.text}, true});
@@ -189,21 +189,22 @@ std::string numa_part(const Trace& trace) {
 }
 
 // What a second process costs; nothing of a trace that does not say.
-std::string processes_part(const Trace& trace) {
+std::string processes_part(const NodeMatrix& node) {
   std::string all;
-  for (const ProcessGpu& gpu : node_matrix(trace).processes) {
+  for (const ProcessGpu& gpu : node.processes) {
     const Section section = processes_section(gpu);
     all += body_of(section, section.name);
   }
   return all;
 }
 
-std::string contents_of(const Overview& all, const std::vector<const DeviceOverview*>& devices, bool numa,
+std::string contents_of(const Overview& all, const std::vector<const DeviceOverview*>& devices, bool matrix, bool numa,
                         bool processes, bool missing) {
   std::string out = "<nav aria-label=\"Contents\"><ul>\n<li><a href=\"#verdict\">Verdict</a></li>\n";
   if (!all.gpus.empty()) out += "<li><a href=\"#gpus\">GPU by GPU</a></li>\n";
   for (std::size_t i = 0; i < devices.size(); ++i)
     out += fmt::format("<li><a href=\"#d{}\">{}</a></li>\n", i, html_text(devices[i]->id));
+  if (matrix) out += "<li><a href=\"#matrix\">Between GPUs</a></li>\n";
   if (numa) out += "<li><a href=\"#numa\">NUMA nodes</a></li>\n";
   if (processes) out += "<li><a href=\"#processes\">A second process</a></li>\n";
   out += "<li><a href=\"#checks\">Checks</a></li>\n<li><a href=\"#quality\">Quality</a></li>\n";
@@ -220,14 +221,18 @@ void report_html(std::ostream& out, const Trace& trace, const Overview& all) {
   std::string missing;
   for (const std::string& one : all.missing) missing += "<li>" + html_text(one) + "</li>\n";
 
-  const std::string numa = numa_part(trace), processes = processes_part(trace);
+  const NodeMatrix node = node_matrix(trace);
+  const std::string matrix = html::matrix_tables(node, verdict_of(trace, node)), numa = numa_part(node),
+                    processes = processes_part(node);
   const std::string head = headline_of(all);
   out << page_head(head, "Skip to the verdict") << "<header>\n"
       << fmt::format("<h1{}>{}</h1>\n", is_simulated(all) ? " class=\"alarm\"" : "", html_text(head))
       << "<p class=\"soft\">" << html_text(run_text(all)) << "</p>\n"
       << list_of(who_of(all)) << "</header>\n"
-      << contents_of(all, devices, !numa.empty(), !processes.empty(), !missing.empty()) << "<main id=\"main\">\n"
+      << contents_of(all, devices, !matrix.empty(), !numa.empty(), !processes.empty(), !missing.empty())
+      << "<main id=\"main\">\n"
       << verdict_part(all) << plain_part("gpus", "GPU by GPU", body_of(gpus_section(all, 1), "The GPUs of this node"));
+  out << plain_part("matrix", "Copies between GPUs and with the host", matrix);
   for (std::size_t i = 0; i < devices.size(); ++i) out << device_part(trace, *devices[i], i);
   out << plain_part("numa", "NUMA nodes of the host", numa)
       << plain_part("processes", "What a second process costs", processes)

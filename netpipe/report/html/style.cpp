@@ -7,10 +7,12 @@ namespace npgpu::html {
 std::string_view style_sheet() {
   return R"(:root{color-scheme:light dark;--paper:#fff;--ink:#1b1f24;--soft:#4b535c;--rule:#d0d7de;--wash:#f3f5f7;
 --pass:#0b5a26;--warn:#6b4200;--fail:#9b0a21;--link:#0a4b91;
---c0:#0b62a4;--c1:#b04a00;--c2:#00703f;--c3:#8b2f97;--c4:#7a5c00;--c5:#a8003b;--c6:#006d77;--c7:#4a4a4a}
+--c0:#0b62a4;--c1:#b04a00;--c2:#00703f;--c3:#8b2f97;--c4:#7a5c00;--c5:#a8003b;--c6:#006d77;--c7:#4a4a4a;
+--q0:#fff4e0;--q1:#fbe3b8;--q2:#dcebf7;--q3:#b3d4ee;--q4:#2b6ca3;--q5:#0b3d68;--on-low:#1b1f24;--on-high:#fff}
 @media(prefers-color-scheme:dark){:root{--paper:#0d1117;--ink:#e6edf3;--soft:#aeb8c2;--rule:#3a424c;--wash:#171d25;
 --pass:#5ddb85;--warn:#f0b95a;--fail:#ff9b9b;--link:#8ec2ff;
---c0:#6db3f2;--c1:#ff9e64;--c2:#4fd1a1;--c3:#d9a0e0;--c4:#e5c04b;--c5:#ff8fb0;--c6:#5fd0dc;--c7:#c8c8c8}}
+--c0:#6db3f2;--c1:#ff9e64;--c2:#4fd1a1;--c3:#d9a0e0;--c4:#e5c04b;--c5:#ff8fb0;--c6:#5fd0dc;--c7:#c8c8c8;
+--q0:#4a3300;--q1:#5c4415;--q2:#15293d;--q3:#1d4468;--q4:#8ec2ff;--q5:#cfe5ff;--on-low:#e6edf3;--on-high:#0d1117}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
 header,main,footer,nav{max-width:76rem;margin:0 auto;padding:0 1rem}
@@ -70,11 +72,21 @@ path.limit{stroke:var(--ink);stroke-dasharray:6 4;stroke-width:1.2}
 .s6{--c:var(--c6)}.s7{--c:var(--c7)}
 .s1 .line{stroke-dasharray:7 3}.s2 .line{stroke-dasharray:2 2}.s3 .line{stroke-dasharray:9 3 2 3}
 .s5 .line{stroke-dasharray:4 2}.s6 .line{stroke-dasharray:1 3}.s7 .line{stroke-dasharray:12 4}
+table.heat td,table.heat th{padding:.25rem .55rem}
+table.heat td{border:1px solid var(--paper)}
+.q0,.q1,.q2,.q3{color:var(--on-low)}.q4,.q5{color:var(--on-high)}
+.q0{background:var(--q0)}.q1{background:var(--q1)}.q2{background:var(--q2)}.q3{background:var(--q3)}
+.q4{background:var(--q4)}.q5{background:var(--q5)}
+table.heat td.off{outline:2px solid var(--fail);outline-offset:-2px;font-weight:700}
+.legend.heat{gap:0;margin-top:.4rem;font-size:.85rem}
+.legend.heat li{padding:.1rem .6rem}
+.heat *{print-color-adjust:exact}
 footer{padding:1.5rem 1rem 2.5rem;color:var(--soft)}
 @media(max-width:30rem){body{font-size:15px}h1{font-size:1.3rem}.verdict{font-size:1.2rem}svg text{font-size:16px}
 svg .odd{display:none}dl{grid-template-columns:1fr}dd{margin:0 0 .4rem .8rem}}
 @media print{:root{--paper:#fff;--ink:#000;--soft:#333;--rule:#bbb;--wash:#fff;--pass:#0b5a26;--warn:#6b4200;--fail:#9b0a21;
---link:#000;--c0:#0b62a4;--c1:#b04a00;--c2:#00703f;--c3:#8b2f97;--c4:#7a5c00;--c5:#a8003b;--c6:#006d77;--c7:#4a4a4a}
+--link:#000;--c0:#0b62a4;--c1:#b04a00;--c2:#00703f;--c3:#8b2f97;--c4:#7a5c00;--c5:#a8003b;--c6:#006d77;--c7:#4a4a4a;
+--q0:#fff4e0;--q1:#fbe3b8;--q2:#dcebf7;--q3:#b3d4ee;--q4:#2b6ca3;--q5:#0b3d68;--on-low:#1b1f24;--on-high:#fff}
 body{font-size:10pt}nav,.skip{display:none}header,main,footer{max-width:none}.scroll{overflow:visible}
 figure,tr,.findings>li{break-inside:avoid}h2,h3,caption{break-after:avoid}.figures{grid-template-columns:1fr 1fr}}
 )";

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "netpipe/report/matrix_sections.hpp"
 #include "netpipe/report/overview/sections.hpp"
 
 namespace npgpu {
@@ -29,8 +30,10 @@ std::string items_text(const Entry& entry) {
   return fmt::format("{}", fmt::join(items, ", "));
 }
 
-void add_section(std::string& text, const Section& section) {
-  text += fmt::format("\n### {}\n\n", plain(section.name));
+}  // namespace
+
+std::string section_markdown(const Section& section) {
+  std::string text = fmt::format("\n### {}\n\n", plain(section.name));
   if (section.table) text += section.table->markdown() + '\n';
   for (const Entry& entry : section.entries) {
     std::string label = entry.label;
@@ -38,15 +41,14 @@ void add_section(std::string& text, const Section& section) {
     text += "- " + (label.empty() ? "" : "**" + plain(label) + "**: ") + items_text(entry) + '\n';
   }
   for (const std::string& note : section.notes) text += (text.ends_with("\n\n") ? "" : "\n") + plain(note) + '\n';
+  return text;
 }
-
-}  // namespace
 
 void report_markdown(std::ostream& out, const Overview& all, std::size_t series_in_trace) {
   std::string text = fmt::format("## {}\n\n{}\n\n", plain(headline_of(all)), plain(run_text(all)));
   for (const Entry& entry : who_of(all)) text += "- **" + entry.label + "**: " + items_text(entry) + '\n';
   if (!all.run.argv.empty()) text += "- **command**: " + plain(all.run.argv) + '\n';
-  for (const Section& section : sections_of(all, Extent::document, series_in_trace)) add_section(text, section);
+  for (const Section& section : sections_of(all, Extent::document, series_in_trace)) text += section_markdown(section);
   out << text;
 }
 

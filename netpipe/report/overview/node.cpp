@@ -74,6 +74,15 @@ void add_differing_facts(Section& section, const std::vector<DeviceOverview>& gp
   }
 }
 
+// "cuda:1" where that is the only other one of its model.
+std::string others_text(const Overview& all, const std::string& device) {
+  const auto own = std::ranges::find(all.gpus, device, &DeviceOverview::id);
+  std::vector<std::string> others;
+  for (const DeviceOverview& gpu : all.gpus)
+    if (own != all.gpus.end() && gpu.id != device && gpu.name == own->name) others.push_back(gpu.id);
+  return others.size() == 1 ? others.front() : "the median of the others";
+}
+
 constexpr double worth_saying_of_drift = 0.01, worth_saying_of_siblings = 0.05;
 
 // A figure is marked with a "?".
@@ -134,16 +143,17 @@ Section gpus_section(const Overview& all, std::size_t least) {
   constexpr std::size_t few = 6;
   for (std::size_t i = 0; i < std::min(few, all.differences.size()); ++i) {
     const Difference& d = all.differences[i];
-    section.entries.push_back(
-        {"differs",
-         {fmt::format("{}: {} is {:.1f} % worse than the median of the others", d.device, d.what, 100 * d.worse_by)},
-         true});
+    section.entries.push_back({"differs",
+                               {fmt::format("{}: {} is {:.1f} % worse than {}", d.device, d.what, 100 * d.worse_by,
+                                            others_text(all, d.device))},
+                               true});
   }
   if (all.differences.size() > few)
     section.notes.push_back(fmt::format("{} more numbers differ", all.differences.size() - few));
-  const bool comparable = std::ranges::count(all.gpus, all.gpus.front().name, &DeviceOverview::name) > 1;
-  if (section.entries.empty() && comparable)
-    section.notes.emplace_back("none is more than 3 % worse than the median of the others");
+  const auto comparable = std::ranges::count(all.gpus, all.gpus.front().name, &DeviceOverview::name);
+  if (section.entries.empty() && comparable > 1)
+    section.notes.emplace_back(comparable == 2 ? "neither is more than 3 % worse than the other"
+                                               : "none is more than 3 % worse than the median of the others");
   return section;
 }
 

@@ -136,7 +136,9 @@ class Series:
         """Of a series of transfers."""
         case = self.case
         offsets = (case["source_offset_bytes"], case["target_offset_bytes"])
-        return {"trace": self.trace.name, "device_name": self.device_name, "device": self.device,
+        # Pairs of GPUs are as many devices as there are pairs.
+        device = f"{case['source']} to {case['target']}" if case["direction"] == "peer" else self.device
+        return {"trace": self.trace.name, "device_name": self.device_name, "device": device,
                 **{w: case[w] for w in ("module", "direction", "memory", "pattern", "timing", "cache", "executor")},
                 "access": case.get("access", "write"),
                 "issue": "async" if case["async"] else "blocking",

@@ -1,4 +1,4 @@
-"""A node's matrix as heat maps: rates of copies between its GPUs and the host, and latencies of loads.
+"""A node's matrix as heat maps: rates of copies between its GPUs and the host, and latencies of loads, atomics and flags.
 
 Rows are copied from, columns to; of a latency, rows load and columns are whose memory it is. The scale of a panel begins
 at 0, so that two colours are as far apart as their rates."""
@@ -9,6 +9,7 @@ import numpy as np
 from npgpu.plots import figure, loader
 
 HOW = {"copy-engine": "copy engines", "sm-kernel": "a kernel"}
+LATENCY = {"chase": "a load", "atomic": "an atomic addition", "flag": "a flag until it is seen"}
 
 
 def ends(matrix, devices):
@@ -32,7 +33,7 @@ def values(matrix, names):
 
 def title(matrix):
     if matrix["unit"] == "us":
-        return "Latency of a load (ns)"
+        return f"Latency of {LATENCY.get(matrix['pattern'], matrix['pattern'])} (ns)"
     between = any("host" not in (c["source"], c["target"]) and c["source"] != c["target"] for c in matrix["cells"])
     how = "copies" if not between else "reads" if matrix["access"] == "read" else "writes"
     return f"{how} by {HOW[matrix['executor']]}{', both ways' if matrix['both_ways'] else ''} (GB/s)"
@@ -51,6 +52,11 @@ def draw_matrix(ax, matrix, devices):
                 dark = np.isfinite(colored[row, column]) and value < 0.6 * top
                 ax.annotate(figure.digits(value), (column, row), ha="center", va="center",
                             color="white" if dark else "black", fontsize="small")
+    place = {name: i for i, name in enumerate(names)}
+    for cell in matrix["cells"]:
+        if cell.get("verdict") in ("slow", "undecided"):
+            ax.add_patch(figure.plt.Rectangle((place[cell["target"]] - 0.5, place[cell["source"]] - 0.5), 1, 1, fill=False,
+                                              edgecolor="#d62728", linewidth=1.6))
     ticks = range(0, len(names), max(1, len(names) // 16))
     ax.set_xticks(ticks, [short(names[i]) for i in ticks])
     ax.set_yticks(ticks, [short(names[i]) for i in ticks])

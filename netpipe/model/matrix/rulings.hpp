@@ -1,0 +1,29 @@
+// What each rate of a matrix must reach, and whether it does.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "netpipe/model/matrix/links.hpp"
+#include "npgpu/matrix_verdict.hpp"
+
+namespace npgpu::model {
+
+// A rate, what it is held against, and where that comes from.
+struct CellRuling {
+  const MatrixCell* cell = nullptr;
+  const RateMatrix* matrix = nullptr;
+  CellVerdict* verdict = nullptr;  // with the limit
+  std::string kind{};              // the same for all that can be held against each other
+  double reached = not_measured;   // by what it is compared with; NaN where nothing is
+  std::string by{};                // "pairs on the same kind of link reach", "18 NVLinks 4.0 carry"
+  double share = not_measured;     // of it that is right
+};
+
+// Sets limit and verdict of every cell that is a rate. The limit is the highest of: what pairs on the same kind of link
+// reach (or the other direction, or the only other pair or GPU of the kind), less outlier_share; what NVLinks of that
+// generation carry. Copies through the host and within a GPU have none.
+// They live as long as the matrices and the verdicts.
+std::vector<CellRuling> rule_on(const NodeMatrix&, const Links&, std::vector<std::vector<CellVerdict>>&);
+
+}  // namespace npgpu::model

@@ -1,0 +1,128 @@
+#include "netpipe/report/html/heat.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "netpipe/report/format.hpp"
+#include "netpipe/report/html/elements.hpp"
+#include "netpipe/report/html/escape.hpp"
+#include "netpipe/report/matrix_sections.hpp"
+
+namespace npgpu::html {
+
+namespace {
+
+// One of the matrices of a node, with what its cells came to.
+struct JudgedMatrix {
+  const NodeMatrix& node;
+  const MatrixVerdict& verdict;
+  std::size_t number = 0;
+
+  const RateMatrix& matrix() const { return node.matrices.at(number); }
+  const CellVerdict* of(const MatrixCell* cell) const { return verdict.of(number, cell, node); }
+};
+
+constexpr int shades = 6;  // as in style.cpp: q0 to q5
+
+// Values of a table from 0 to its highest, without those within one GPU, which are ten times as high.
+double highest_shown(const RateMatrix& matrix) {
+  double most = 0;
+  for (const MatrixCell& cell : matrix.cells)
+    if (cell.source != cell.target && std::isfinite(cell.value.value)) most = std::max(most, shown_value(matrix, cell));
+  return most;
+}
+
+int shade_of(double value, double most) {
+  const int shade = static_cast<int>(shades * value / most);
+  return std::clamp(shade, 0, shades - 1);
+}
+
+const char* word_of(CheckVerdict verdict) {
+  switch (verdict) {
+    case CheckVerdict::slow: return "slow";
+    case CheckVerdict::undecided: return "undecided";
+    default: return "";
+  }
+}
+
+// What a reader who cannot see the table's edges needs: from where to where, the interval, the limit.
+std::string words_of_cell(const RateMatrix& matrix, const MatrixCell& cell, const CellVerdict& verdict) {
+  const double by = matrix.is_latency() ? 1e3 : 1e-9;
+  std::string text = fmt::format("{} to {}: {} {}", cell.source, cell.target, digits_text(shown_value(matrix, cell)),
+                                 matrix.is_latency() ? "ns" : "GB/s");
+  if (std::isfinite(cell.value.low) && std::isfinite(cell.value.high))
+    text += fmt::format(" ({} to {})", digits_text(cell.value.low * by), digits_text(cell.value.high * by));
+  if (std::isfinite(verdict.limit)) text += fmt::format(", at least {}", digits_text(verdict.limit * by));
+  if (*word_of(verdict.verdict)) text += fmt::format(": {}", word_of(verdict.verdict));
+  if (cell.access == Access::staged) text += "; through the host";
+  if (!verdict.disturbed.empty()) text += "; disturbed: " + verdict.disturbed;
+  return text;
+}
+
+std::string cell_element(const JudgedMatrix& of, const MatrixCell* cell, double most, int digits) {
+  if (!cell || !std::isfinite(cell->value.value)) return "<td class=\"n\">-</td>";
+  const CellVerdict* const known = of.of(cell);
+  const CellVerdict verdict = known ? *known : CellVerdict();
+  std::string classes = "n";
+  if (cell->source != cell->target && most > 0)
+    classes += fmt::format(" q{}", shade_of(shown_value(of.matrix(), *cell), most));
+  if (*word_of(verdict.verdict)) classes += " off";
+  return fmt::format("<td class=\"{}\" title=\"{}\">{}</td>", classes,
+                     html_text(words_of_cell(of.matrix(), *cell, verdict)),
+                     html_text(cell_text(of.matrix(), cell, digits)));
+}
+
+std::string legend_of(const RateMatrix& matrix, double most) {
+  std::string out = "<ul class=\"legend heat\" aria-label=\"Colours\">";
+  for (int shade = 0; shade < shades; ++shade)
+    out += fmt::format("<li class=\"q{}\">{} to {}</li>", shade, digits_text(most * shade / shades, 3),
+                       digits_text(most * (shade + 1) / shades, 3));
+  return out + fmt::format("</ul><p class=\"soft\">{}{}</p>\n", matrix.is_latency() ? "ns" : "GB/s",
+                           matrix.is_latency() ? "" : "; a framed cell is slow or undecided");
+}
+
+std::string heat_table(const JudgedMatrix& of) {
+  const RateMatrix& matrix = of.matrix();
+  const std::vector<std::string> ends = matrix_ends(matrix, of.node);
+  const double most = highest_shown(matrix);
+  constexpr std::size_t many = 12;
+  const int digits = ends.size() > many ? 3 : 4;
+  std::string out =
+      fmt::format("<table class=\"heat\">\n<caption>{}</caption>\n<thead><tr><th scope=\"col\">from, to</th>",
+                  html_text(title_of(matrix)));
+  for (const std::string& target : ends)
+    out += fmt::format("<th scope=\"col\" class=\"n\">{}</th>", html_text(short_end(target)));
+  out += "</tr></thead>\n<tbody>\n";
+  for (const std::string& source : ends) {
+    const auto is_its = [&](const MatrixCell& cell) { return cell.source == source; };
+    if (std::ranges::none_of(matrix.cells, is_its)) continue;
+    out += fmt::format("<tr><th scope=\"row\">{}</th>", html_text(short_end(source)));
+    for (const std::string& target : ends) out += cell_element(of, matrix.find(source, target), most, digits);
+    out += "</tr>\n";
+  }
+  return scrolling(out + "</tbody>\n</table>\n", title_of(matrix)) + (most > 0 ? legend_of(matrix, most) : "");
+}
+
+std::string plain_table(const Section& section) {
+  return section.table ? scrolling(section.table->html(section.name), section.name) : std::string();
+}
+
+}  // namespace
+
+std::string matrix_tables(const NodeMatrix& node, const MatrixVerdict& verdict) {
+  std::string out;
+  for (std::size_t i = 0; i < node.matrices.size(); ++i) {
+    const bool is_table = !node.is_sampled;
+    out += is_table ? heat_table({node, verdict, i}) : plain_table(rate_section(node, node.matrices[i]));
+  }
+  const Section together = together_section(node);
+  out += plain_table(together);
+  for (const std::string& note : together.notes) out += "<p class=\"soft\">" + html_text(note) + "</p>\n";
+  if (out.empty()) return out;
+  for (const std::string& note : matrix_notes(node)) out += "<p class=\"soft\">" + html_text(note) + "</p>\n";
+  return out;
+}
+
+}  // namespace npgpu::html

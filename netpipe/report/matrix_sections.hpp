@@ -1,0 +1,38 @@
+// The tables of a node's matrix, written once for a terminal, Markdown and a page.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "netpipe/report/overview/sections.hpp"
+#include "npgpu/matrix_verdict.hpp"
+
+namespace npgpu {
+
+// "writes by copy engines, GB/s: rows are copied from, columns to"
+std::string title_of(const RateMatrix&);
+// Ends of its cells: the host first, then the GPUs.
+std::vector<std::string> matrix_ends(const RateMatrix&, const NodeMatrix&);
+// The number behind the last colon, which tells the GPUs of a node apart.
+std::string short_end(const std::string& id);
+// In GB/s, or ns of a latency.
+double shown_value(const RateMatrix&, const MatrixCell&);
+// "24.69": with "h" where it went through the host, "*" where it is doubtful; "-" if it is not known.
+std::string cell_text(const RateMatrix&, const MatrixCell*, int significant = 4);
+
+// A row for each source and a column for each target, with fewer digits where it would be wider than `width`. Of a node
+// of which some pairs were measured, a row for each GPU.
+Section rate_section(const NodeMatrix&, const RateMatrix&, std::optional<std::size_t> width = std::nullopt);
+// A row for each set of lanes that ran at once; empty where there is none.
+Section together_section(const NodeMatrix&);
+// What the marks of the tables mean, and of which sizes they are.
+std::vector<std::string> matrix_notes(const NodeMatrix&);
+
+// A section as GitHub reads it, with a heading.
+std::string section_markdown(const Section&);
+
+// "BROKEN", "SLOW", "FAILED", "UNDECIDED", "NOT JUDGED", "OK", "SKIP"
+std::string verdict_word(const HealthFinding&);
+
+}  // namespace npgpu
