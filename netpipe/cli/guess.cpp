@@ -129,10 +129,10 @@ Seconds guess(const Plan& plan, const MeasureOptions& options) {
 namespace {
 
 // One instance for each kind of the list.
-template <class... Ks> constexpr auto instances_for(List<Ks...>) {
+template <class... Ks> constexpr auto guess_instances_for(List<Ks...>) {
   return std::tuple{std::pair{&guess<Ks>, &guess_set_up<Ks>}...};
 }
-[[maybe_unused, gnu::used]] const auto instances = instances_for(Kinds{});
+[[maybe_unused, gnu::used]] const auto guess_instances = guess_instances_for(Kinds{});
 
 }  // namespace
 

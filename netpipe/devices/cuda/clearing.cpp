@@ -31,12 +31,12 @@ namespace {
 constexpr std::uint64_t of_a_context = 600 * MiB;  // seen on an H200: what the driver itself takes for one
 
 // By ordinal.
-struct Gpus {
+struct ClearingByGpu {
   std::mutex mutex;
   std::map<int, Clearing> all;
 };
-Gpus& gpus() {
-  static Gpus one;
+ClearingByGpu& clearings() {
+  static ClearingByGpu one;
   return one;
 }
 
@@ -52,15 +52,15 @@ Clearing& clearing_of(std::map<int, Clearing>& all, int ordinal) {
 }  // namespace
 
 void note_freed(int ordinal, std::uint64_t bytes) {
-  const std::scoped_lock lock(gpus().mutex);
-  clearing_of(gpus().all, ordinal).freed(bytes, steady_clock().now());
+  const std::scoped_lock lock(clearings().mutex);
+  clearing_of(clearings().all, ordinal).freed(bytes, steady_clock().now());
 }
 
 void wait_until_cleared(int ordinal) {
   Seconds rest{0};
   {
-    const std::scoped_lock lock(gpus().mutex);
-    Clearing& its = clearing_of(gpus().all, ordinal);
+    const std::scoped_lock lock(clearings().mutex);
+    Clearing& its = clearing_of(clearings().all, ordinal);
     its.context_is_there(steady_clock().now());
     rest = its.rest(steady_clock().now());
   }
@@ -68,8 +68,8 @@ void wait_until_cleared(int ordinal) {
 }
 
 void note_context_end(int ordinal) {
-  const std::scoped_lock lock(gpus().mutex);
-  clearing_of(gpus().all, ordinal).freed_without_context(of_a_context);
+  const std::scoped_lock lock(clearings().mutex);
+  clearing_of(clearings().all, ordinal).freed_without_context(of_a_context);
 }
 
 }  // namespace npgpu::cuda

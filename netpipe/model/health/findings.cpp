@@ -42,7 +42,7 @@ struct Decider {
   std::string basis;
 };
 
-Decider decider_of(const Findings& findings, const Figure& figure) {
+Decider decider_of(const Findings& findings, const JudgedFigure& figure) {
   const bool more = figure.bound == Bound::at_least;
   if (const Referred reference = reference_for(findings, figure.metric); reference.figure) {
     const double tolerance = std::isnan(reference.figure->tolerance) ? figure.tolerance : reference.figure->tolerance;
@@ -58,18 +58,18 @@ Decider decider_of(const Findings& findings, const Figure& figure) {
 }
 
 // "at least 51.48 GB/s"
-std::string limit_text(const Figure& figure, double limit) {
+std::string limit_text(const JudgedFigure& figure, double limit) {
   return fmt::format("{} {}", figure.bound == Bound::at_least ? "at least" : "at most",
                      figure_text(limit, figure.unit));
 }
 
-std::string interval_text(const Figure& figure) {
+std::string interval_text(const JudgedFigure& figure) {
   const Estimate& e = figure.estimate;
   if (std::isnan(e.low) || std::isnan(e.high)) return " (one value, without an interval)";
   return fmt::format(" ({} .. {})", figure_text(e.low, figure.unit), figure_text(e.high, figure.unit));
 }
 
-double smallest_slow_down(const Figure& figure, double limit) {
+double smallest_slow_down(const JudgedFigure& figure, double limit) {
   const Estimate& e = figure.estimate;
   if (figure.bound == Bound::at_least) return 1 - limit / (std::isnan(e.high) ? e.value : e.high);
   return limit / (std::isnan(e.low) ? e.value : e.low) - 1;
@@ -96,7 +96,7 @@ Referred reference_for(const Findings& findings, std::string_view metric) {
   return {};
 }
 
-HealthFinding& judge(Findings& findings, const Figure& figure) {
+HealthFinding& judge(Findings& findings, const JudgedFigure& figure) {
   const Decider by = decider_of(findings, figure);
   const Ruling ruling = rule(figure.estimate, figure.bound, by.limit, figure.by_visit);
   const std::string shown = fmt::format("{} {}", figure.name, figure_text(figure.estimate.value, figure.unit));

@@ -79,7 +79,7 @@ struct Referred {
 Referred reference_for(const Findings&, std::string_view metric);
 
 // A figure against the limit that follows from the device, or against a reference's.
-struct Figure {
+struct JudgedFigure {
   std::string metric;
   std::string name;  // "H2D pinned, 64 MiB"
   Estimate estimate;
@@ -95,7 +95,7 @@ struct Figure {
   std::vector<double> by_visit{};  // the same figure, visit by visit of those that count
 };
 // The finding of model::rule(); one that is not within its limit and was disturbed is not judged.
-HealthFinding& judge(Findings&, const Figure&);
+HealthFinding& judge(Findings&, const JudgedFigure&);
 
 // Who else had a part in what a point's figures rest on; empty if nobody. What the device does to its own clocks is no
 // one else.
