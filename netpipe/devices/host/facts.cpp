@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "netpipe/devices/host/cgroup.hpp"
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/nodes.hpp"
 #include "netpipe/devices/host/topology.hpp"
@@ -106,6 +107,10 @@ Facts facts() {
   number("threads", count(HWLOC_OBJ_PU));
   number("numa_nodes", count(HWLOC_OBJ_NUMANODE));
   text("allowed_cpus", process_cpus());
+  if (const CpuQuota quota = cpu_quota(); quota.is_limited()) {
+    all.emplace_back("cpu_quota", quota.processors);
+    all.emplace_back("cpu_quota_cgroup", quota.group);
+  }
   number("l1d_bytes", static_cast<std::int64_t>(cache_bytes(HWLOC_OBJ_L1CACHE)));
   number("l2_bytes", static_cast<std::int64_t>(cache_bytes(HWLOC_OBJ_L2CACHE)));
   number("l3_bytes", static_cast<std::int64_t>(cache_bytes(HWLOC_OBJ_L3CACHE)));
