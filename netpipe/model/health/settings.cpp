@@ -95,6 +95,15 @@ void judge_host_settings(Findings& findings) {
     findings.add(
         "mps", mps > 0 ? Health::warn : Health::pass,
         mps > 0 ? "an MPS daemon runs: it shares the GPU, and may limit multiprocessors" : "no MPS daemon runs");
+  // Below one processor, the thread that is timed stands still in every period.
+  if (const double quota = number_fact(of.host, "cpu_quota"); quota > 0) {
+    const std::string group = text_fact(of.host, "cpu_quota_cgroup");
+    HealthFinding& finding = findings.add(
+        "cpu_quota", quota < 1 ? Health::warn : Health::pass,
+        fmt::format("a CPU quota gives this process {:g} of {:g} processors{}", quota, number_fact(of.host, "threads"),
+                    group.empty() ? "" : fmt::format(" (cgroup {})", group)));
+    with_value(finding, quota, 1, "processors");
+  }
   const std::string pages = text_fact(of.host, "transparent_huge_pages");
   if (pages.empty()) findings.skip("huge_pages", "huge pages: not in this trace");
   else findings.pass("huge_pages", fmt::format("transparent huge pages: {}", pages));
