@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "netpipe/devices/host/cgroup.hpp"
+#include "netpipe/devices/host/cpu_name.hpp"
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/nodes.hpp"
 #include "netpipe/devices/host/topology.hpp"
@@ -45,8 +46,8 @@ std::string cpuinfo(const std::string& key) {
 }
 
 std::string cpu_model() {
-  const std::string model = cpuinfo("model name");  // x86; Arm's /proc/cpuinfo has numbers only
-  return model.empty() ? "unknown cpu" : model;
+  std::ifstream file("/proc/cpuinfo");
+  return cpu_name(file);
 }
 
 bool runs_in_hypervisor() {
