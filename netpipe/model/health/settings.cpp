@@ -36,8 +36,11 @@ void judge_numa(Findings& findings) {
   }
   const std::string near_text = of.text("near_cpus"), allowed_text = text_fact(of.host, "allowed_cpus");
   const std::set<unsigned> near = cpus_of(near_text), allowed = cpus_of(allowed_text);
-  if (near.empty() || allowed.empty()) {
-    findings.skip("numa", "NUMA node: it is not known which processors are near the GPU");
+  // A system that does not know the node (firmware, virtual machines) says -1, and that all processors are near.
+  const bool are_all = static_cast<double>(near.size()) >= number_fact(of.host, "threads");
+  if (near.empty() || allowed.empty() || (are_all && !(of.fact("numa_node") >= 0))) {
+    findings.skip("numa", fmt::format("NUMA node: the system does not say which of the host's {:g} is near the GPU",
+                                      number_fact(of.host, "numa_nodes")));
     return;
   }
   const bool is_near = std::ranges::any_of(allowed, [&](unsigned cpu) { return near.contains(cpu); });
