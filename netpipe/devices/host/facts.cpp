@@ -106,7 +106,8 @@ Facts facts() {
   number("sockets", count(HWLOC_OBJ_PACKAGE));
   number("cores", count(HWLOC_OBJ_CORE));
   number("threads", count(HWLOC_OBJ_PU));
-  number("numa_nodes", count(HWLOC_OBJ_NUMANODE));
+  number("numa_nodes", static_cast<std::int64_t>(numa_nodes().size()));
+  text("memory_only_nodes", memory_only_nodes(this_machine()));
   text("allowed_cpus", process_cpus());
   if (const CpuQuota quota = cpu_quota(); quota.is_limited()) {
     all.emplace_back("cpu_quota", quota.processors);

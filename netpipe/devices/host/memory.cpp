@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <initializer_list>
 #include <new>
 #include <sstream>
 #include <string>
@@ -21,9 +22,36 @@ namespace npgpu::host {
 
 namespace fs = std::filesystem;
 
-std::uint64_t physical_memory() {
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 0;
+namespace {
+
+std::uint64_t minus(std::uint64_t a, std::uint64_t b) { return a - std::min(a, b); }
+
+// Of the GPUs' memory that the system has as NUMA nodes: the sum of these lines of the nodes' meminfo. The driver says
+// which nodes they are.
+std::uint64_t gpu_memory_bytes(const fs::path& root, std::initializer_list<const char*> keys) {
+  std::uint64_t sum_kb = 0;
+  std::error_code error;
+  for (const auto& gpu : fs::directory_iterator(root / "proc/driver/nvidia/gpus", error)) {
+    const auto node = number_after(gpu.path() / "numa_status", "Node:");  // -1 where its memory is none
+    if (!node) continue;
+    // "Node 1 MemTotal:       98304 kB"
+    std::ifstream file(root / fmt::format("sys/devices/system/node/node{}/meminfo", *node));
+    for (std::string line; std::getline(file, line);) {
+      std::istringstream words(line);
+      std::string word, number, key;
+      std::uint64_t kb = 0;
+      if (words >> word >> number >> key >> kb && std::ranges::find(keys, key) != keys.end()) sum_kb += kb;
+    }
+  }
+  return sum_kb * 1024;
+}
+
+}  // namespace
+
+std::uint64_t physical_memory(const fs::path& root) {
+  if (const auto total_kb = number_after(root / "proc/meminfo", "MemTotal:"))
+    return minus(*total_kb * 1024, gpu_memory_bytes(root, {"MemTotal:"}));
+  return 0;
 }
 
 std::uint64_t allocation_bytes(std::uint64_t max_bytes, std::uint64_t offset) {
@@ -72,7 +100,11 @@ PageableBuffer::PageableBuffer(std::uint64_t max_bytes, std::uint64_t offset, [[
 std::uint64_t free_host_memory(const fs::path& root) {
   const auto available_kb = number_after(root / "proc/meminfo", "MemAvailable:");
   const std::uint64_t room = cgroup_memory_room(root);
-  return available_kb ? std::min(*available_kb * 1024, room) : room;
+  if (!available_kb) return room;
+  // What MemAvailable counts of a node: what is free, and most of what is cached of files.
+  const std::uint64_t of_gpus =
+      gpu_memory_bytes(root, {"MemFree:", "Active(file):", "Inactive(file):", "SReclaimable:"});
+  return std::min(minus(*available_kb * 1024, of_gpus), room);
 }
 
 void Pages::Unmap::operator()(std::byte* start) const { munmap(start, bytes); }
