@@ -113,6 +113,7 @@ void explain_one(const Findings& findings, HealthFinding& finding) {
   };
   if (finding.if_failed == CheckVerdict::failed_to_run && finding.metric != "errors") {
     add(lost_device(findings));
+    if (!finding.explanations.empty()) return;  // nothing else matters then
     add(wrong_results(findings));
     add(errors(findings));
     if (finding.metric == "figures" && finding.explanations.empty())
