@@ -347,6 +347,50 @@ TEST_CASE("a process far from its GPU is found by the lists of processors") {
   CHECK(finding(allowed("all"), "numa").health == Health::skip);
 }
 
+TEST_CASE("a GPU whose node the system does not know is near no processors, though it lists them all") {
+  const auto judged = [](int node, const char* near) {
+    Made made = Made().at(50);
+    made.before.emplace_back("near_cpus", std::string(near));
+    made.before.emplace_back("numa_node", whole(node));
+    Trace trace = made.trace();
+    trace.provenance.push_back(
+        {"host", {{"numa_nodes", whole(2)}, {"threads", whole(128)}, {"allowed_cpus", std::string("0-127")}}});
+    return finding(trace, "numa");
+  };
+  CHECK(judged(-1, "0-127").health == Health::skip);
+  CHECK(judged(-1, "0-127").text == "NUMA node: the system does not say which of the host's 2 is near the GPU");
+  CHECK(judged(-1, "0-255").health == Health::skip);  // of all that the machine could have
+  CHECK(judged(-1, "64-127").health == Health::pass);
+  CHECK(judged(1, "64-127").health == Health::pass);
+  CHECK(judged(0, "0-127").health == Health::pass);  // the other node has memory only
+}
+
+TEST_CASE("a CPU quota is a cause of slow calls, and of what it stopped") {
+  const auto with_quota = [](double quota, std::uint32_t causes) {
+    Made made = Made().at(40);
+    for (auto& visit : made.copies.visits) visit.disturbed = causes;
+    Trace trace = made.trace();
+    trace.provenance.push_back(
+        {"host", {{"threads", whole(2)}, {"cpu_quota", quota}, {"cpu_quota_cgroup", std::string("/box")}}});
+    return trace;
+  };
+  const auto stopped = static_cast<std::uint32_t>(Cause::host_limited);
+  CHECK(finding(with_quota(0.5, 0), "cpu_quota").health == Health::warn);
+  CHECK(finding(with_quota(0.5, 0), "cpu_quota").text ==
+        "a CPU quota gives this process 0.5 of 2 processors (cgroup /box)");
+  CHECK(cause(finding(with_quota(0.5, 0), "cpu_quota")) == "cpu_quota");
+  CHECK(finding(with_quota(1.5, 0), "cpu_quota").health == Health::pass);
+  // What was stopped is not judged, and nobody else is blamed.
+  const HealthFinding copies = finding(with_quota(0.5, stopped), "h2d_rate");
+  CHECK(cause(copies) == "cpu_quota");
+  CHECK(std::ranges::count(copies.explanations, "neighbour", &Explanation::cause) == 0);
+  const HealthFinding points = finding(with_quota(0.5, stopped), "neighbours");
+  CHECK(cause(points) == "cpu_quota");
+  CHECK(points.explanations.size() == 1);
+  const auto busy = stopped | static_cast<std::uint32_t>(Cause::host_busy);
+  CHECK(finding(with_quota(0.5, busy), "neighbours").explanations.size() == 2);
+}
+
 TEST_CASE("the worst decides, and what could not be judged is no pass") {
   const auto of = [](Health health, CheckVerdict if_failed = CheckVerdict::slow) {
     HealthFinding one;

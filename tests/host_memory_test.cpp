@@ -81,6 +81,19 @@ TEST_CASE("without cgroups, free is what the kernel calls available") {
   CHECK(root.free() == 6000 * KiB);
 }
 
+TEST_CASE("memory of GPUs that are NUMA nodes is none of the host's") {
+  FakeRoot root;
+  root.file("proc/meminfo", "MemTotal:       600000 kB\nMemFree:  1 kB\nMemAvailable:   400000 kB\n");
+  CHECK(host::physical_memory(root.path) == 600000 * 1024);
+  root.file("proc/driver/nvidia/gpus/0009:01:00.0/numa_status", "Node:           1\nNuma Status:    online\n");
+  root.file("proc/driver/nvidia/gpus/0019:01:00.0/numa_status", "Node:           -1\nNuma Status:    disabled\n");
+  root.file("sys/devices/system/node/node0/meminfo", "Node 0 MemTotal:  500000 kB\nNode 0 MemFree:  310000 kB\n");
+  root.file("sys/devices/system/node/node1/meminfo",
+            "Node 1 MemTotal:  100000 kB\nNode 1 MemFree:  80000 kB\nNode 1 Inactive(file):  4000 kB\n");
+  CHECK(host::physical_memory(root.path) == 500000 * 1024);
+  CHECK(root.free() == (400000 - 84000) * 1024);
+}
+
 TEST_CASE("cgroup 2: the tightest limit on the way up, page cache not counted as used") {
   FakeRoot root;
   root.file("proc/meminfo", meminfo);

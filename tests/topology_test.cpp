@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <sched.h>
 
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -86,6 +87,36 @@ TEST_CASE("a device that the topology does not have: the only node there is, oth
   CHECK(host::node_of_device(two.get(), "rubbish") == nullptr);
   const auto choice = host::choose(nullptr, cpus("0-7").get(), "PCI device 0000:3b:00.0");
   CHECK(choice.text == "not bound: the NUMA node nearest PCI device 0000:3b:00.0 is unknown");
+}
+
+TEST_CASE("memory without processors takes no binding away: HBM beside each socket's memory, and one node behind CXL") {
+  const host::Topology hbm = host::synthetic_machine("pack:2 [numa(memory=64GB)] [numa(memory=16GB)] core:4 pu:1");
+  CHECK(host::nodes_with_cpus(hbm.get()) == std::vector<int>{0, 2});
+  CHECK(host::memory_only_nodes(hbm.get()) == "1 (no processors, 15 GiB), 3 (no processors, 15 GiB)");
+  CHECK(host::choose(host::node_of_cpu(hbm.get(), 3), cpus("0-7").get(), "cpu 3").text == "NUMA node 0 (cpus 0-3)");
+  CHECK(host::choose(host::node_of_cpu(hbm.get(), 4), cpus("0-7").get(), "cpu 4").text == "NUMA node 2 (cpus 4-7)");
+  CHECK_FALSE(host::why_not_on(hbm.get(), 1, cpus("0-7").get()));  // its processors are those that are nearest
+  CHECK(*host::why_not_on(hbm.get(), 9, cpus("0-7").get()) == "--host-node 9: this machine has NUMA nodes 0, 2");
+
+  const host::Topology cxl = host::synthetic_machine("[numa(memory=32GB)] pack:2 [numa(memory=64GB)] core:4 pu:1");
+  CHECK(host::nodes_with_cpus(cxl.get()) == std::vector<int>{0, 1});
+  CHECK(host::node_of_cpu(cxl.get(), 5)->os_index == 1);
+  CHECK(host::node_of_device(cxl.get(), "0000:3b:00.0") == nullptr);  // of two sockets
+
+  const host::Topology one = host::synthetic_machine("pack:1 [numa(memory=64GB)] [numa(memory=16GB)] core:4 pu:1");
+  REQUIRE(host::node_of_device(one.get(), "0000:3b:00.0") != nullptr);
+  CHECK(host::node_of_device(one.get(), "0000:3b:00.0")->os_index == 0);
+}
+
+TEST_CASE("a GPU's memory that is a NUMA node is no memory of the host") {
+  const host::Topology grace = host::synthetic_machine("pack:1 [numa(memory=480GB)] [numa(memory=96GB)] core:4 pu:1");
+  hwloc_get_numanode_obj_by_os_index(grace.get(), 1)->subtype = strdup("GPUMemory");  // which hwloc frees
+  CHECK(host::nodes_with_cpus(grace.get()) == std::vector<int>{0});
+  CHECK(host::memory_only_nodes(grace.get()) == "1 (GPUMemory, 89 GiB)");
+  CHECK(host::node_of_cpu(grace.get(), 2)->os_index == 0);
+  CHECK(host::node_of_device(grace.get(), "0009:01:00.0")->os_index == 0);
+  CHECK(*host::why_not_on(grace.get(), 1, cpus("0-3").get()) ==
+        "--host-node 1: that NUMA node is a GPU's memory, and no memory of the host: use 0");
 }
 
 TEST_CASE("why a thread cannot be on a node that was asked for") {

@@ -97,6 +97,26 @@ TEST_CASE("a thread that slept through a visit and waited when it was woken dist
   CHECK(watch.end().causes == 0);
 }
 
+TEST_CASE("a thread that a CPU quota stops waits too, and nobody else is blamed") {
+  Played played;
+  Watch watch = played.watch();
+  watch.begin();
+  played.pass(0.1, 0, 0, 0.5);
+  played.now.stopped += Seconds{0.05};
+  const Disturbance found = watch.end();
+  CHECK(found.causes == static_cast<std::uint32_t>(Cause::host_limited));
+  CHECK(found.by.empty());
+  // Both at once, and then others alone: what was stopped before does not excuse them.
+  watch.begin();
+  played.pass(1, 1.0);
+  played.now.stopped += Seconds{0.1};
+  CHECK(watch.end().causes ==
+        (static_cast<std::uint32_t>(Cause::host_limited) | static_cast<std::uint32_t>(Cause::host_busy)));
+  watch.begin();
+  played.pass(0.01, 0, 0, 0.5);
+  CHECK(watch.end().causes == static_cast<std::uint32_t>(Cause::host_busy));
+}
+
 TEST_CASE("what a virtual machine's host takes is seen") {
   Played played;
   Watch watch = played.watch();

@@ -18,13 +18,14 @@ enum class Cause : std::uint32_t {
   throttled = 32,      // the device held its clocks back
   clock_changed = 64,  // the device's clock was another than in the point's other visits
   memory_freed = 128,  // another process freed device memory, which the driver then cleared
-  siblings = 256       // other devices of this node were measured meanwhile
+  siblings = 256,      // other devices of this node were measured meanwhile
+  host_limited = 512   // a CPU quota (cgroup) stopped this process
 };
 inline constexpr std::string_view cause_codes =
     "sum of 1 others used the host's processors, 2 the virtual machine's host took them, 4 no core of its own, "
     "8 another process used the device, 16 others' bytes on the link, 32 throttled, 64 another clock than in other "
     "visits, 128 another process freed device memory, which the driver cleared, 256 other devices of the node were "
-    "measured meanwhile";
+    "measured meanwhile, 512 stopped by a CPU quota";
 // "others used the host's processors, the device's clock changed"
 std::string causes_text(std::uint32_t causes);
 

@@ -10,7 +10,7 @@
 namespace npgpu {
 
 std::string causes_text(std::uint32_t causes) {
-  static constexpr std::array<std::pair<Cause, const char*>, 9> words{
+  static constexpr std::array<std::pair<Cause, const char*>, 10> words{
       {{Cause::host_busy, "others used the host's processors"},
        {Cause::host_taken, "the virtual machine's host took processors"},
        {Cause::core_shared, "no core of its own"},
@@ -19,7 +19,8 @@ std::string causes_text(std::uint32_t causes) {
        {Cause::throttled, "the device held its clocks back"},
        {Cause::clock_changed, "the device's clock changed"},
        {Cause::memory_freed, "another process freed device memory, which the driver cleared"},
-       {Cause::siblings, "other devices of the node were measured meanwhile"}}};
+       {Cause::siblings, "other devices of the node were measured meanwhile"},
+       {Cause::host_limited, "a CPU quota stopped this process"}}};
   std::string text;
   for (const auto& [cause, what] : words)
     if (causes & static_cast<std::uint32_t>(cause)) text += (text.empty() ? "" : ", ") + std::string(what);

@@ -17,15 +17,16 @@ namespace npgpu::csv {
 
 namespace {
 
-constexpr std::array<std::pair<Cause, std::string_view>, 9> cause_words{{{Cause::host_busy, "host-busy"},
-                                                                         {Cause::host_taken, "host-taken"},
-                                                                         {Cause::core_shared, "core-shared"},
-                                                                         {Cause::device_busy, "device-busy"},
-                                                                         {Cause::link_busy, "link-busy"},
-                                                                         {Cause::throttled, "throttled"},
-                                                                         {Cause::clock_changed, "clock-changed"},
-                                                                         {Cause::memory_freed, "memory-freed"},
-                                                                         {Cause::siblings, "siblings"}}};
+constexpr std::array<std::pair<Cause, std::string_view>, 10> cause_words{{{Cause::host_busy, "host-busy"},
+                                                                          {Cause::host_taken, "host-taken"},
+                                                                          {Cause::core_shared, "core-shared"},
+                                                                          {Cause::device_busy, "device-busy"},
+                                                                          {Cause::link_busy, "link-busy"},
+                                                                          {Cause::throttled, "throttled"},
+                                                                          {Cause::clock_changed, "clock-changed"},
+                                                                          {Cause::memory_freed, "memory-freed"},
+                                                                          {Cause::siblings, "siblings"},
+                                                                          {Cause::host_limited, "host-limited"}}};
 
 std::string words_of(std::uint32_t causes) {
   std::string words;

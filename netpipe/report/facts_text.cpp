@@ -21,8 +21,12 @@ std::string fact(const Facts& facts, std::string_view name) {
 struct Part {
   std::string_view fact, before = {}, unit = {};
 };
-constexpr Part host_parts[] = {
-    {"cpu_model"}, {"sockets", "", " socket"}, {"cores", "", " core"}, {"numa_nodes", "", " NUMA node"}, {"kernel"}};
+constexpr Part host_parts[] = {{"cpu_model"},
+                               {"sockets", "", " socket"},
+                               {"cores", "", " core"},
+                               {"cpu_quota", "CPU quota "},
+                               {"numa_nodes", "", " NUMA node"},
+                               {"kernel"}};
 constexpr Part device_parts[] = {
     {"name"}, {"id"}, {"pci_bus_id", "PCI "}, {"driver_version", "driver "}, {"cuda_runtime", "CUDA runtime "}};
 // A run that continued the trace, maybe elsewhere and with another build.

@@ -56,6 +56,9 @@ def wait_for(what, happened, seconds=60):
     return value
 
 
+HEALTH_CHECK = ["HealthCheckProgram={home}/bin/health_check", "HealthCheckInterval=1", "HealthCheckNodeState=IDLE"]
+
+
 class Cluster:
     NODES = ["n1", "n2", "n3", "n4"]
 
@@ -92,6 +95,7 @@ ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
+BatchStartTimeout=130
 SchedulerParameters=nohold_on_prolog_fail,batch_sched_delay=0,sched_interval=1,sched_min_interval=0,bf_interval=1
 SwitchType=switch/none
 MpiDefault=none
@@ -430,8 +434,7 @@ def epilog_drains():
 
 
 def with_health_check():
-    cluster.write("slurm.conf", cluster.configuration + f"HealthCheckProgram={cluster.at('bin/health_check')}\n"
-                  "HealthCheckInterval=1\nHealthCheckNodeState=IDLE\n")
+    cluster.write("slurm.conf", cluster.configuration + "".join(f"{line}\n" for line in HEALTH_CHECK).format(home=cluster.home))
     tell("scontrol", "reconfigure")
 
 
@@ -679,6 +682,17 @@ def on_another_node():
     check(sorted(trace(f"npgpu-{number}-n3.h5")["visits"]) == sorted(first["visits"]), "the first one stays as it was")
 
 
+def documented_configuration():
+    """The lines of slurm.conf in docs/batch.md are those of this Slurm, but for the folder and the interval."""
+    with open(os.path.join(SOURCE, "docs/batch.md"), encoding="utf-8") as file:
+        lines = re.findall(r"^    ([A-Z]\w+=\S+)$", file.read(), re.M)
+    used = cluster.configuration + "".join(f"{line}\n" for line in HEALTH_CHECK)
+    for line in lines:
+        wanted = line.replace("/etc/slurm/npgpu", cluster.at("bin")).replace("Interval=1800", "Interval=1").format(home=cluster.home)
+        check(any(one.startswith(wanted) for one in used.format(home=cluster.home).splitlines()), f"slurm.conf here has no {line}")
+    check(len(lines) == 7, f"lines of slurm.conf in docs/batch.md: {lines}")
+
+
 def lint():
     if not shutil.which("shellcheck"):
         return print("skipped: shellcheck is not installed")
@@ -693,6 +707,7 @@ with tempfile.TemporaryDirectory(prefix="npgpu-slurm-") as home:
     atexit.register(cluster.stop)  # also where something below fails, or a signal ends it
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     install()
+    documented_configuration()
     if cluster.start():
         for step in (at_the_limit, prolog_drains, array, one_task_a_gpu, signals, on_another_node, epilog_drains,
                      outcomes_in_jobs, outcomes_in_health_checks, health_check_drains):

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "netpipe/devices/host/cgroup.hpp"
+#include "netpipe/devices/host/cpu_name.hpp"
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/nodes.hpp"
 #include "netpipe/devices/host/topology.hpp"
@@ -44,8 +46,8 @@ std::string cpuinfo(const std::string& key) {
 }
 
 std::string cpu_model() {
-  const std::string model = cpuinfo("model name");  // x86; Arm's /proc/cpuinfo has numbers only
-  return model.empty() ? "unknown cpu" : model;
+  std::ifstream file("/proc/cpuinfo");
+  return cpu_name(file);
 }
 
 bool runs_in_hypervisor() {
@@ -104,8 +106,13 @@ Facts facts() {
   number("sockets", count(HWLOC_OBJ_PACKAGE));
   number("cores", count(HWLOC_OBJ_CORE));
   number("threads", count(HWLOC_OBJ_PU));
-  number("numa_nodes", count(HWLOC_OBJ_NUMANODE));
+  number("numa_nodes", static_cast<std::int64_t>(numa_nodes().size()));
+  text("memory_only_nodes", memory_only_nodes(this_machine()));
   text("allowed_cpus", process_cpus());
+  if (const CpuQuota quota = cpu_quota(); quota.is_limited()) {
+    all.emplace_back("cpu_quota", quota.processors);
+    all.emplace_back("cpu_quota_cgroup", quota.group);
+  }
   number("l1d_bytes", static_cast<std::int64_t>(cache_bytes(HWLOC_OBJ_L1CACHE)));
   number("l2_bytes", static_cast<std::int64_t>(cache_bytes(HWLOC_OBJ_L2CACHE)));
   number("l3_bytes", static_cast<std::int64_t>(cache_bytes(HWLOC_OBJ_L3CACHE)));

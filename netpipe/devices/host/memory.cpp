@@ -7,12 +7,13 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
-#include <limits>
+#include <initializer_list>
 #include <new>
-#include <optional>
 #include <sstream>
 #include <string>
 
+#include "netpipe/devices/host/cgroup.hpp"
+#include "netpipe/devices/host/keyed_file.hpp"
 #include "netpipe/devices/host/payload.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/units.hpp"
@@ -23,80 +24,34 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+std::uint64_t minus(std::uint64_t a, std::uint64_t b) { return a - std::min(a, b); }
 
-// A file holding one number; "max" and what cannot be read are nothing.
-std::optional<std::uint64_t> number_in(const fs::path& path) {
-  std::ifstream file(path);
-  std::uint64_t value = 0;
-  if (file >> value) return value;
-  return std::nullopt;
-}
-
-// The number behind `key` in a file of lines "key value" (memory.stat, meminfo).
-std::optional<std::uint64_t> number_after(const fs::path& path, const std::string& key) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line);
-    std::string word;
-    std::uint64_t value = 0;
-    if (words >> word >> value && word == key) return value;
-  }
-  return std::nullopt;
-}
-
-struct CgroupFiles {
-  const char* limit;
-  const char* usage;
-  const char* cache;  // key in memory.stat of file pages that are given back first
-};
-constexpr CgroupFiles version_1{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"};
-constexpr CgroupFiles version_2{"memory.max", "memory.current", "inactive_file"};
-
-// Room under the limits of one cgroup and of all above it up to the mount point.
-std::uint64_t room(const fs::path& mount, const std::string& group, const CgroupFiles& files) {
-  std::uint64_t least = unlimited;
-  fs::path relative = fs::path(group).relative_path();
-  for (;;) {
-    const fs::path folder = mount / relative;
-    const auto limit = number_in(folder / files.limit);
-    const auto usage = number_in(folder / files.usage);
-    if (limit && usage) {
-      const std::uint64_t cache = number_after(folder / "memory.stat", files.cache).value_or(0);
-      const std::uint64_t held = *usage - std::min(*usage, cache);
-      least = std::min(least, *limit - std::min(*limit, held));
-    }
-    if (relative.empty()) return least;
-    relative = relative.parent_path();
-  }
-}
-
-// /proc/self/cgroup has lines "4:memory:/a/b" (version 1) and "0::/a/b" (version 2). Inside a container its path may
-// be one of the host's that is not mounted here; the mount point is then the container's own group.
-std::uint64_t cgroup_room(const fs::path& root) {
-  std::uint64_t least = unlimited;
-  std::ifstream file(root / "proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t first = line.find(':');
-    const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = ',' + line.substr(first + 1, second - first - 1) + ',';
-    const std::string group = line.substr(second + 1);
-    const fs::path mount = root / "sys/fs/cgroup";
-    if (controllers == ",,") {
-      least = std::min({least, room(mount, group, version_2), room(mount / "unified", group, version_2)});
-    } else if (controllers.find(",memory,") != std::string::npos) {
-      least = std::min(least, room(mount / "memory", group, version_1));
+// Of the GPUs' memory that the system has as NUMA nodes: the sum of these lines of the nodes' meminfo. The driver says
+// which nodes they are.
+std::uint64_t gpu_memory_bytes(const fs::path& root, std::initializer_list<const char*> keys) {
+  std::uint64_t sum_kb = 0;
+  std::error_code error;
+  for (const auto& gpu : fs::directory_iterator(root / "proc/driver/nvidia/gpus", error)) {
+    const auto node = number_after(gpu.path() / "numa_status", "Node:");  // -1 where its memory is none
+    if (!node) continue;
+    // "Node 1 MemTotal:       98304 kB"
+    std::ifstream file(root / fmt::format("sys/devices/system/node/node{}/meminfo", *node));
+    for (std::string line; std::getline(file, line);) {
+      std::istringstream words(line);
+      std::string word, number, key;
+      std::uint64_t kb = 0;
+      if (words >> word >> number >> key >> kb && std::ranges::find(keys, key) != keys.end()) sum_kb += kb;
     }
   }
-  return least;
+  return sum_kb * 1024;
 }
 
 }  // namespace
 
-std::uint64_t physical_memory() {
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 0;
+std::uint64_t physical_memory(const fs::path& root) {
+  if (const auto total_kb = number_after(root / "proc/meminfo", "MemTotal:"))
+    return minus(*total_kb * 1024, gpu_memory_bytes(root, {"MemTotal:"}));
+  return 0;
 }
 
 std::uint64_t allocation_bytes(std::uint64_t max_bytes, std::uint64_t offset) {
@@ -144,8 +99,12 @@ PageableBuffer::PageableBuffer(std::uint64_t max_bytes, std::uint64_t offset, [[
 
 std::uint64_t free_host_memory(const fs::path& root) {
   const auto available_kb = number_after(root / "proc/meminfo", "MemAvailable:");
-  const std::uint64_t available = available_kb ? *available_kb * 1024 : unlimited;
-  return std::min(available, cgroup_room(root));
+  const std::uint64_t room = cgroup_memory_room(root);
+  if (!available_kb) return room;
+  // What MemAvailable counts of a node: what is free, and most of what is cached of files.
+  const std::uint64_t of_gpus =
+      gpu_memory_bytes(root, {"MemFree:", "Active(file):", "Inactive(file):", "SReclaimable:"});
+  return std::min(minus(*available_kb * 1024, of_gpus), room);
 }
 
 void Pages::Unmap::operator()(std::byte* start) const { munmap(start, bytes); }

@@ -53,12 +53,13 @@ class PageableBuffer {
   std::uint64_t max_bytes_ = 0;
 };
 
-// What the machine has in all; 0 if unknown.
-std::uint64_t physical_memory();
+// What the machine has in all, without the memory of GPUs that the system counts as its own (Grace Hopper: a NUMA node
+// each); 0 if unknown. `root` is for tests, here and below.
+std::uint64_t physical_memory(const std::filesystem::path& root = "/");
 
 // What a process can take now without driving the machine, or its container, out of memory: MemAvailable, or the
 // room under the tightest limit of its cgroup and the cgroups above (version 1 or 2; page cache that can be given
-// back counts as free), whichever is less. `root` is for tests.
+// back counts as free), whichever is less. Memory of GPUs does not count.
 std::uint64_t free_host_memory(const std::filesystem::path& root = "/");
 
 // Memory in pages as large as the system gives, touched by nobody yet: the thread that touches a page first decides

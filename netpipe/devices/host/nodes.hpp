@@ -25,13 +25,15 @@ hwloc_topology_t this_machine();
 // For tests: "node:2 core:2 pu:1" (hwloc's synthetic form).
 Topology synthetic_machine(const std::string& description);
 
-// The one node that `device` hangs on, or the only one there is; null if unknown.
+// The one node with processors that `device` hangs on, or the only one there is; null if unknown.
 hwloc_obj_t node_of_device(hwloc_topology_t, const std::string& pci_bus_id);
-// The node that holds `cpu`; null if unknown.
+// The node whose memory `cpu` has as its own; null if unknown.
 hwloc_obj_t node_of_cpu(hwloc_topology_t, unsigned cpu);
 
-// NUMA nodes that have processors, by the system's numbers. Others have memory only, as a GPU's or that behind CXL.
+// NUMA nodes that have processors, by the system's numbers. Others have memory only: a GPU's, HBM, or behind CXL.
 std::vector<int> nodes_with_cpus(hwloc_topology_t);
+// Those others: "2 (HBM, 16 GiB), 3 (HBM, 16 GiB)"; empty where there are none.
+std::string memory_only_nodes(hwloc_topology_t);
 // Why a thread that is allowed `allowed` cannot run on that node, and what would make it run, in one sentence; nothing
 // if it can.
 std::optional<std::string> why_not_on(hwloc_topology_t, int node, hwloc_const_bitmap_t allowed);

@@ -12,17 +12,23 @@
 
 #include "netpipe/devices/host/nodes.hpp"
 #include "npgpu/error.hpp"
+#include "npgpu/units.hpp"
 
 namespace npgpu::host {
 
 namespace {
 
 // hwloc's plugins bring OpenCL, CUDA, NVML and X11 into every process that asks for cores, start GPU runtimes and leave
-// memory behind. What they would tell is not used: sysfs names the PCI devices.
+// memory behind. What they would say is not used: sysfs names the PCI devices.
 void leave_plugins_out() { setenv("HWLOC_PLUGINS_PATH", "", 0); }
+
+// The memory of a GPU that is coherent with the processors (Grace Hopper) is a NUMA node to the system, and to hwloc
+// from 2.11 on. It is no host memory.
+void leave_gpu_memory_out() { setenv("HWLOC_KEEP_NVIDIA_GPU_NUMA_NODES", "0", 0); }
 
 Topology load(const char* synthetic) {
   leave_plugins_out();
+  leave_gpu_memory_out();
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) throw Error(ErrorKind::failed, "hwloc cannot start: out of memory");
   Topology topology(raw);
@@ -35,9 +41,34 @@ Topology load(const char* synthetic) {
   return topology;
 }
 
+bool is_gpu_memory(hwloc_obj_t node) { return node->subtype && std::strcmp(node->subtype, "GPUMemory") == 0; }
+
+template <class Visit> void each_node(hwloc_topology_t topology, Visit visit) {
+  for (hwloc_obj_t node = nullptr; (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));)
+    visit(node);
+}
+
+// Whether processors have this node's memory as their own. hwloc gives a node without processors (HBM beside DRAM,
+// memory behind CXL) those that it is nearest to, which are then in two nodes. The system numbers nodes with processors
+// first.
+bool has_processors(hwloc_topology_t topology, hwloc_obj_t node) {
+  if (is_gpu_memory(node) || hwloc_bitmap_iszero(node->complete_cpuset)) return false;
+  bool is_first = true;
+  each_node(topology, [&](hwloc_obj_t other) {
+    is_first &= other->os_index >= node->os_index || is_gpu_memory(other) ||
+                !hwloc_bitmap_intersects(other->complete_cpuset, node->complete_cpuset);
+  });
+  return is_first;
+}
+
+// The one node with processors in a set of nodes; null where there are several, or none.
 hwloc_obj_t only_node_in(hwloc_topology_t topology, hwloc_const_nodeset_t nodes) {
-  if (!nodes || hwloc_bitmap_weight(nodes) != 1) return nullptr;
-  return hwloc_get_numanode_obj_by_os_index(topology, static_cast<unsigned>(hwloc_bitmap_first(nodes)));
+  hwloc_obj_t only = nullptr;
+  int count = 0;
+  each_node(topology, [&](hwloc_obj_t node) {
+    if (nodes && hwloc_bitmap_isset(nodes, node->os_index) && has_processors(topology, node)) only = node, ++count;
+  });
+  return count == 1 ? only : nullptr;
 }
 
 }  // namespace
@@ -50,8 +81,7 @@ hwloc_topology_t this_machine() {
 Topology synthetic_machine(const std::string& description) { return load(description.c_str()); }
 
 hwloc_obj_t node_of_device(hwloc_topology_t topology, const std::string& pci_bus_id) {
-  if (hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE) == 1)
-    return hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE, 0);
+  if (const hwloc_obj_t only = only_node_in(topology, hwloc_topology_get_complete_nodeset(topology))) return only;
   const hwloc_obj_t device = hwloc_get_pcidev_by_busidstring(topology, pci_bus_id.c_str());
   if (!device) return nullptr;
   const hwloc_obj_t place = hwloc_get_non_io_ancestor_obj(topology, device);
@@ -65,10 +95,21 @@ hwloc_obj_t node_of_cpu(hwloc_topology_t topology, unsigned cpu) {
 
 std::vector<int> nodes_with_cpus(hwloc_topology_t topology) {
   std::vector<int> all;
-  for (hwloc_obj_t node = nullptr; (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));)
-    if (!hwloc_bitmap_iszero(node->complete_cpuset)) all.push_back(static_cast<int>(node->os_index));
+  each_node(topology, [&](hwloc_obj_t node) {
+    if (has_processors(topology, node)) all.push_back(static_cast<int>(node->os_index));
+  });
   std::ranges::sort(all);
   return all;
+}
+
+std::string memory_only_nodes(hwloc_topology_t topology) {
+  std::vector<std::string> all;
+  each_node(topology, [&](hwloc_obj_t node) {
+    if (has_processors(topology, node)) return;
+    all.push_back(fmt::format("{} ({}, {:.0f} GiB)", node->os_index, node->subtype ? node->subtype : "no processors",
+                              static_cast<double>(node->attr->numanode.local_memory) / static_cast<double>(GiB)));
+  });
+  return fmt::format("{}", fmt::join(all, ", "));
 }
 
 std::optional<std::string> why_not_on(hwloc_topology_t topology, int number, hwloc_const_bitmap_t allowed) {
@@ -78,6 +119,9 @@ std::optional<std::string> why_not_on(hwloc_topology_t topology, int number, hwl
   if (!node)
     return usable.size() == 1 ? fmt::format("{}: this machine has one NUMA node, {}", option, usable.front())
                               : fmt::format("{}: this machine has NUMA nodes {}", option, fmt::join(usable, ", "));
+  if (is_gpu_memory(node))
+    return fmt::format("{}: that NUMA node is a GPU's memory, and no memory of the host: use {}", option,
+                       fmt::join(usable, ", "));
   if (hwloc_bitmap_iszero(node->complete_cpuset))
     return fmt::format("{}: that NUMA node has memory and no processors, and the thread is to run there: use {}",
                        option, fmt::join(usable, ", "));
@@ -239,7 +283,8 @@ Binding Binding::on_node(int node) {
   const hwloc_obj_t there = hwloc_get_numanode_obj_by_os_index(this_machine(), static_cast<unsigned>(node));
   Binding binding = to(choose(there, allowed().cpus.get(), "--host-node"));
   // On a machine with one node all memory is there, whatever the system refuses.
-  const bool memory = binding.node_ == node && (state.alive.back().to.knows_memory || numa_nodes().size() == 1);
+  const bool is_only = hwloc_get_nbobjs_by_type(this_machine(), HWLOC_OBJ_NUMANODE) == 1;
+  const bool memory = binding.node_ == node && (state.alive.back().to.knows_memory || is_only);
   if (!memory)
     throw Error(ErrorKind::failed,
                 fmt::format("--host-node {}: {}: run where the system allows it (a container needs the capability "

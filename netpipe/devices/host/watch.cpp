@@ -13,6 +13,7 @@
 #include <sstream>
 #include <utility>
 
+#include "netpipe/devices/host/cgroup.hpp"
 #include "npgpu/clock.hpp"
 
 namespace npgpu::host {
@@ -24,6 +25,7 @@ constexpr double too_much_of_others = 0.3;
 constexpr double too_much_stolen = 0.25;
 // Of the visit's time. A switch to a kernel thread and back takes some us.
 constexpr double too_much_waiting = 0.02;
+constexpr double too_much_stopped = 0.02;
 
 std::map<int, ThreadTime> own_threads() {
   std::map<int, ThreadTime> all;
@@ -116,6 +118,8 @@ Processors read_processors() {
     p.stolen = ticks[7] * tick;
   }
   p.threads = own_threads();
+  static const QuotaClock quota;
+  p.stopped = quota.stopped();
   p.at = steady_clock().now();
   return p;
 }
@@ -181,7 +185,10 @@ Disturbance Watch::end() {
   Disturbance found;
   const auto add = [&](Cause cause) { found.causes |= static_cast<std::uint32_t>(cause); };
   const Seconds visit = now.at - begin_.at;
-  if (visit > Seconds{0} && waited_by_workers(begin_, now) > too_much_waiting * visit) add(Cause::host_busy);
+  if (visit > Seconds{0}) {
+    if (now.stopped - begin_.stopped > too_much_stopped * visit) add(Cause::host_limited);
+    else if (waited_by_workers(begin_, now) > too_much_waiting * visit) add(Cause::host_busy);
+  }
   // The window goes back at least to the beginning of the visit.
   const Processors* from = &noted_.front();
   for (const Processors& one : noted_)

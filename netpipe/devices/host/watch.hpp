@@ -5,7 +5,8 @@
 // a window of some 200 ms to see others, and a visit is judged by the window that ends with it. How long a thread of
 // this process had work and no processor (/proc/self/task/*/schedstat) is known to the nanosecond, and judges the visit
 // alone: of those that had work for most of it, for one that is woken beside them may wait for them, and they are what
-// is timed. None of them sees the sibling hyperthread of a virtual machine's core: see quiet_core.hpp.
+// is timed. A thread that a CPU quota stops waits in the same way: where the quota's clock has gone on, nobody else is
+// blamed for that. None of them sees the sibling hyperthread of a virtual machine's core: see quiet_core.hpp.
 #pragma once
 
 #include <deque>
@@ -31,6 +32,7 @@ struct Processors {
   Seconds others{0};                  // time of all processes but this one
   Seconds stolen{0};                  // taken by the host of this virtual machine
   std::map<int, ThreadTime> threads;  // of this process, by the system's number
+  Seconds stopped{0};                 // by CPU quotas of this process's groups, all processors added up
 };
 // What the system does not say stays 0.
 Processors read_processors();

@@ -21,6 +21,11 @@ Maybe if_set(const Findings& findings, std::string_view metric, std::string caus
   return Explanation{std::move(cause), std::move(what), finding->text, std::move(remedy)};
 }
 
+std::string by_quota() { return causes_text(static_cast<std::uint32_t>(Cause::host_limited)); }
+constexpr const char* raise_quota =
+    "raise the quota to the cores that are used, or lift it: docker --cpus, limits.cpu in Kubernetes, CPUQuota= in "
+    "systemd, cpu.max of the cgroup";
+
 std::uint64_t reasons_of(const Findings& findings) {
   std::uint64_t reasons = 0;
   findings.of.each_visit([&](const VisitInfo& visit, bool) { reasons |= visit.telemetry.throttle_reasons; });
@@ -31,7 +36,7 @@ std::uint64_t reasons_of(const Findings& findings) {
 
 Maybe neighbour(const Findings& findings, const std::string& metric) {
   for (const auto& [disturbed, by] : findings.disturbed)
-    if (disturbed == metric)
+    if (disturbed == metric && by != by_quota())
       return Explanation{
           "neighbour", "others used the device, its link or the processors meanwhile", by,
           "measure again when they are gone; --require-quiet waits and refuses to measure beside others"};
@@ -50,6 +55,20 @@ Maybe lost_device(const Findings& findings) {
   }
   return if_bad(findings, "device_defect", "defect", "the GPU reported an error of its memory or links to CUDA",
                 "drain the node and reset the GPU; look at dmesg for its Xid; replace the GPU if it happens again");
+}
+
+Maybe stopped_by_quota(const Findings& findings, const std::string& metric) {
+  for (const auto& [disturbed, by] : findings.disturbed)
+    if (disturbed == metric && by.find(by_quota()) != by.npos) {
+      const HealthFinding* const quota = findings.find("cpu_quota");
+      return Explanation{"cpu_quota", "a CPU quota stopped this process while it was measured",
+                         quota ? quota->text : by, raise_quota};
+    }
+  return std::nullopt;
+}
+
+Maybe small_quota(const Findings& findings) {
+  return if_bad(findings, "cpu_quota", "cpu_quota", "a CPU quota stops this process in every period", raise_quota);
 }
 
 Maybe degraded_link(const Findings& findings) {

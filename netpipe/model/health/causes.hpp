@@ -11,6 +11,8 @@ namespace npgpu::model {
 // Nothing where nothing in the trace speaks for it.
 std::optional<Explanation> neighbour(const Findings&, const std::string& metric);
 std::optional<Explanation> lost_device(const Findings&);
+std::optional<Explanation> stopped_by_quota(const Findings&, const std::string& metric);
+std::optional<Explanation> small_quota(const Findings&);
 std::optional<Explanation> degraded_link(const Findings&);
 std::optional<Explanation> far_processors(const Findings&);
 std::optional<Explanation> translating_iommu(const Findings&);

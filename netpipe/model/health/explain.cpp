@@ -15,7 +15,7 @@ constexpr CauseIn of_copies[] = {degraded_link,     confidential_computing, far_
 constexpr CauseIn of_compute[] = {throttled, capped_clock, missing_multiprocessors, partitioned};
 constexpr CauseIn of_memory[] = {throttled,      capped_memory_clock,     capped_clock,
                                  failing_memory, missing_multiprocessors, partitioned};
-constexpr CauseIn of_calls[] = {far_processors};
+constexpr CauseIn of_calls[] = {small_quota, far_processors};
 
 // Findings that are causes themselves.
 struct Own {
@@ -27,7 +27,8 @@ constexpr Own own_causes_of[] = {{"pcie_link", degraded_link},     {"throttle", 
                                  {"sms", missing_multiprocessors}, {"mig", partitioned},
                                  {"numa", far_processors},         {"pcie_replays", link_errors},
                                  {"results", wrong_results},       {"errors", errors},
-                                 {"device_lost", lost_device},     {"device_defect", lost_device}};
+                                 {"device_lost", lost_device},     {"device_defect", lost_device},
+                                 {"cpu_quota", small_quota}};
 
 // Where nothing else in the trace says why; and of findings with a cause of their own kind.
 struct Last {
@@ -107,10 +108,12 @@ std::string evidence_of(const Findings& findings, const HealthFinding& finding) 
 void explain_one(const Findings& findings, HealthFinding& finding) {
   const std::string kind = metric_kind(finding.metric);
   const auto add = [&](std::optional<Explanation> why) {
-    if (why) finding.explanations.push_back(std::move(*why));
+    if (why && std::ranges::find(finding.explanations, why->cause, &Explanation::cause) == finding.explanations.end())
+      finding.explanations.push_back(std::move(*why));
   };
   if (finding.if_failed == CheckVerdict::failed_to_run && finding.metric != "errors") {
     add(lost_device(findings));
+    if (!finding.explanations.empty()) return;  // nothing else matters then
     add(wrong_results(findings));
     add(errors(findings));
     if (finding.metric == "figures" && finding.explanations.empty())
@@ -123,6 +126,7 @@ void explain_one(const Findings& findings, HealthFinding& finding) {
     return;
   }
   add(neighbour(findings, finding.metric));
+  add(stopped_by_quota(findings, finding.metric));
   if (finding.health == Health::unjudged) return;  // its text says why
   add(unsteady(finding));
   if (finding.metric == "sm_clock") add(throttled(findings)), add(capped_clock(findings));

@@ -89,7 +89,10 @@ std::vector<DeviceRecord> records_of(const Trace& trace) {
       for (DeviceRecord& record : all) {
         if (record.id != whose) continue;
         const std::string said = title(series.question) + ": " + series.error;
-        if (series.failure == Failure::lost) record.lost.push_back(said);
+        // What happened stands before the series that were not tried any more, whose error only names the device.
+        const bool is_told_before = series.error.starts_with(whose + " was lost");
+        if (series.failure == Failure::lost)
+          record.lost.insert(is_told_before ? record.lost.end() : record.lost.begin(), said);
         if (series.failure == Failure::defect) record.defects.push_back(said);
       }
     }

@@ -36,8 +36,11 @@ void judge_numa(Findings& findings) {
   }
   const std::string near_text = of.text("near_cpus"), allowed_text = text_fact(of.host, "allowed_cpus");
   const std::set<unsigned> near = cpus_of(near_text), allowed = cpus_of(allowed_text);
-  if (near.empty() || allowed.empty()) {
-    findings.skip("numa", "NUMA node: it is not known which processors are near the GPU");
+  // A system that does not know the node (firmware, virtual machines) says -1, and that all processors are near.
+  const bool are_all = static_cast<double>(near.size()) >= number_fact(of.host, "threads");
+  if (near.empty() || allowed.empty() || (are_all && !(of.fact("numa_node") >= 0))) {
+    findings.skip("numa", fmt::format("NUMA node: the system does not say which of the host's {:g} is near the GPU",
+                                      number_fact(of.host, "numa_nodes")));
     return;
   }
   const bool is_near = std::ranges::any_of(allowed, [&](unsigned cpu) { return near.contains(cpu); });
@@ -95,6 +98,15 @@ void judge_host_settings(Findings& findings) {
     findings.add(
         "mps", mps > 0 ? Health::warn : Health::pass,
         mps > 0 ? "an MPS daemon runs: it shares the GPU, and may limit multiprocessors" : "no MPS daemon runs");
+  // Below one processor, the thread that is timed stands still in every period.
+  if (const double quota = number_fact(of.host, "cpu_quota"); quota > 0) {
+    const std::string group = text_fact(of.host, "cpu_quota_cgroup");
+    HealthFinding& finding = findings.add(
+        "cpu_quota", quota < 1 ? Health::warn : Health::pass,
+        fmt::format("a CPU quota gives this process {:g} of {:g} processors{}", quota, number_fact(of.host, "threads"),
+                    group.empty() ? "" : fmt::format(" (cgroup {})", group)));
+    with_value(finding, quota, 1, "processors");
+  }
   const std::string pages = text_fact(of.host, "transparent_huge_pages");
   if (pages.empty()) findings.skip("huge_pages", "huge pages: not in this trace");
   else findings.pass("huge_pages", fmt::format("transparent huge pages: {}", pages));

@@ -67,6 +67,7 @@ std::vector<std::string> host_items(const Facts& facts) {
   if (fact_of(facts, "in_virtual_machine") == "1") items.add("VM");
   if (number_fact(facts, "sockets") > 1) items.add_count(number_fact(facts, "sockets"), "socket");
   items.add_count(number_fact(facts, "cores"), "core");
+  items.add(fact_of(facts, "cpu_quota"), "CPU quota ");
   if (number_fact(facts, "numa_nodes") > 1) items.add_count(number_fact(facts, "numa_nodes"), "NUMA node");
   items.add(memory_of_device(facts));
   items.add(fact_of(facts, "kernel"));
