@@ -110,14 +110,14 @@ TEST_CASE("counts are of points, whatever the number of visits and lanes") {
   TransferSeries sweep = sweep_of(Pattern::duplex);
   for (int visit = 0; visit < 3; ++visit) add_duplex(sweep, 1000, {1, 1}, {2, 2});
   add_duplex(sweep, 2000, {1, 1}, {2, 2});
-  sweep.visits[2].stop = Stop::not_converged;
+  sweep.visits[2].stop = Stop::unsteady;
   disturb(sweep.visits[3], Cause::device_busy);
   for (TransferSample& s : sweep.samples) s.intact = s.visit == 0 ? 1 : -1;
   sweep.samples.back().intact = 0;
   trace.of<Transfers>() = {sweep};
   const Quality q = overview_of(trace).quality;
   CHECK(q.all.points == 2);
-  CHECK(q.all.not_converged == 1);
+  CHECK(q.all.unsteady == 1);
   CHECK(q.all.disturbed == 1);
   CHECK(q.all.unusable == 1);
   CHECK(q.compared == 2);
@@ -133,7 +133,7 @@ TEST_CASE("a kernel's figure is its corner All-All, with its marks, and its shar
   const std::vector<double> steady(9, 2.0);
   add_point(sweep, {.blocks = 4, .threads = 32}, 1000, steady);  // 500 MFLOP/s
   give_cycles(sweep, 800);                                       // of 1000 MHz
-  sweep.visits.back().stop = Stop::not_converged;
+  sweep.visits.back().stop = Stop::unsteady;
   add_point(sweep, {.blocks = 1, .threads = 32}, 250, steady);
   trace.of<Probes>() = {sweep};
   const DeviceOverview device = overview_of(trace).gpus.at(0);
@@ -144,7 +144,7 @@ TEST_CASE("a kernel's figure is its corner All-All, with its marks, and its shar
   CHECK(figure.value.value == doctest::Approx(500e6));
   CHECK(figure.percent_of_peak == doctest::Approx(50));
   CHECK(figure.percent_at_clock == doctest::Approx(62.5));
-  CHECK(figure.not_converged);
+  CHECK(figure.unsteady);
   CHECK(figure.disturbed.empty());
 }
 
