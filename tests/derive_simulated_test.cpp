@@ -119,12 +119,12 @@ TEST_CASE("whatever the noise, the same whole numbers") {
   }
 }
 
-TEST_CASE("noise that no schedule can narrow is said, and agreement by luck is none") {
+TEST_CASE("noise that no schedule can narrow is in the interval, and agreement by luck is none") {
   const ChangedSpec wild("gts250", [](nlohmann::json& j) { j["noise"] = {{"seed", 1}, {"sigma", 0.5}}; });
   const DeviceParameters& d = derived(wild.id());
   for (const char* name : {"SM", "N_PPipe", "L_Pipe"}) {
     CAPTURE(name);
-    CHECK(find(d, name)->note.find("it did not converge") != std::string::npos);
+    CHECK(find(d, name)->estimate.high - find(d, name)->estimate.low > 0.02 * find(d, name)->estimate.value);
     CHECK(find(d, name)->verdict != Agreement::agrees);
   }
 }
@@ -141,8 +141,10 @@ TEST_CASE("bandwidth: the bus by full blocks, the latency by one thread") {
   CHECK(value_of(h200, "B reached") == doctest::Approx(100 * 4282 / 4814.0).epsilon(0.01));
   CHECK(find(h200, "B")->verdict == Agreement::undecided);  // 89 % of the limit: no error, and no proof
   CHECK(value_of(h200, "N_MINBl") == doctest::Approx(4282 / (49 * 1.98)).epsilon(0.01));
-  for (const char* name : {"B read", "B write", "B copy", "B triad"})
+  for (const char* name : {"B copy", "B triad"})
     CHECK(value_of(h200, name) == doctest::Approx(4282e9).epsilon(0.01));
+  CHECK(value_of(h200, "B read") == doctest::Approx(1.076 * 4282e9).epsilon(0.01));
+  CHECK(value_of(h200, "B write") == doctest::Approx(1.097 * 4282e9).epsilon(0.01));
 }
 
 }  // namespace derive_simulated_test

@@ -108,9 +108,9 @@ TEST_CASE("staged messages are told apart by their chunks") {
 TEST_CASE("counts are of points, whatever the number of visits and lanes") {
   Trace trace;
   TransferSeries sweep = sweep_of(Pattern::duplex);
-  for (int visit = 0; visit < 3; ++visit) add_duplex(sweep, 1000, {1, 1}, {2, 2});
+  for (const double us : {1.0, 1.1, 1.2}) add_duplex(sweep, 1000, {us, us}, {2 * us, 2 * us});
   add_duplex(sweep, 2000, {1, 1}, {2, 2});
-  sweep.visits[2].stop = Stop::unsteady;
+  sweep.unsteady_above = 0.05;
   disturb(sweep.visits[3], Cause::device_busy);
   for (TransferSample& s : sweep.samples) s.intact = s.visit == 0 ? 1 : -1;
   sweep.samples.back().intact = 0;
@@ -130,10 +130,10 @@ TEST_CASE("a kernel's figure is its corner All-All, with its marks, and its shar
   Trace trace;
   ProbeSeries sweep = probe_sweep();
   sweep.limit = {1e9, "4 units"};
-  const std::vector<double> steady(9, 2.0);
-  add_point(sweep, {.blocks = 4, .threads = 32}, 1000, steady);  // 500 MFLOP/s
-  give_cycles(sweep, 800);                                       // of 1000 MHz
-  sweep.visits.back().stop = Stop::unsteady;
+  const std::vector<double> steady(9, 2.0), unsteady{1.8, 1.8, 1.8, 2, 2, 2, 2.2, 2.2, 2.2};
+  add_point(sweep, {.blocks = 4, .threads = 32}, 1000, unsteady);  // 500 MFLOP/s
+  give_cycles(sweep, 800);                                         // of 1000 MHz
+  sweep.unsteady_above = 0.05;
   add_point(sweep, {.blocks = 1, .threads = 32}, 250, steady);
   trace.of<Probes>() = {sweep};
   const DeviceOverview device = overview_of(trace).gpus.at(0);
