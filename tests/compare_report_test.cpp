@@ -217,8 +217,9 @@ TEST_CASE("the sentence names what is slower, the most first: a class as a whole
   Comparison found = some();
   found.classes[0].shared[0] = change<SharedChange>(0.05, Verdict::slower);
   const std::string out = text(comparison(found), {}, 300);
-  CHECK(
-      has(out, "B is slower than A in: all device copies, by 5.0 % (4.9 .. 5.1) (below 10 us); one at 2 KiB, by 25 %"));
+  CHECK(has(out,
+            "B is slower than A in: all device copies, by 5.0 % (4.9 .. 5.1) (below 10 us); H2D pinned, async copies "
+            "at 2 KiB, by 25 %"));
   CHECK_FALSE(has(out, "from 1 MiB"));  // it did as all
   CaseComparison many = a_case("one", Verdict::slower);
   found = some();

@@ -192,9 +192,10 @@ TEST_CASE("a tidy table has a row for each point: clock, round trips and lanes a
   CHECK(all[0].at("trials") == "7");
   CHECK(all[0].at("time_us") == "2");  // half of a round trip
   CHECK(all[0].at("time_low_us") == "2");
-  CHECK(all[0].at("time_high_us") == "4");
+  // Of seven, 11/15 of the way from the least and the greatest to their neighbours.
+  CHECK(std::stod(all[0].at("time_high_us")) == doctest::Approx(4 - 2 * 11.0 / 15));
   CHECK(all[0].at("value") == "500000000");
-  CHECK(all[0].at("low") == "250000000");
+  CHECK(std::stod(all[0].at("low")) == doctest::Approx(1000 / (4 - 2 * 11.0 / 15) * 1e6));
   CHECK(all[0].at("high") == "500000000");
   CHECK(all[0].at("unit") == "B/s");
   CHECK(all[0].at("counts") == "payload bytes");
@@ -292,8 +293,9 @@ TEST_CASE("what a value counts: a chase its loads' time, a call its work, a job 
   trace.of<Probes>().push_back(chase);
   const auto load = rows(csv(trace, {"probes", CsvRows::summary})).at(0);
   CHECK(load.at("value") == "300");
-  CHECK(load.at("low") == "290");
-  CHECK(load.at("high") == "320");
+  // Of nine, 49/215 of the way from the second to the third, from either side.
+  CHECK(std::stod(load.at("low")) == doctest::Approx(290 + 5 * 49.0 / 215));
+  CHECK(std::stod(load.at("high")) == doctest::Approx(320 - 10 * 49.0 / 215));
   CHECK(load.at("unit") == "ns");
   CHECK(load.at("counts") == "time of a load");
   trace.of<Jobs>().push_back(jobs_of());

@@ -21,7 +21,7 @@ Trace made() {
   add_job(trace.of<Jobs>()[0], unsplit, {3000, 3000, 3000, 3000, 3000, 3000});
   JobShape cut = unsplit;
   cut.chunks = cut.streams = 16;
-  add_job(trace.of<Jobs>()[0], cut, {1500, 1500, 1500, 1500, 1500, 1530});
+  add_job(trace.of<Jobs>()[0], cut, {1500, 1500, 1500, 1500, 1500, 1920});
   trace.of<Jobs>()[0].visits[1].stop = Stop::not_converged;
   return trace;
 }
@@ -44,16 +44,16 @@ TEST_CASE("a job in words") {
   CHECK(point_text(jobs_of()) == "not usable");
 }
 
-TEST_CASE("the table: median, interval, speed-up, and what did not converge") {
+TEST_CASE("the table: median, interval, speed-up, and what is unsteady") {
   TextStyle wide;
   wide.width = 160;
   const std::string told = text([&](auto& out, const Trace& t) { report_text(out, t, wide); }, made());
   CAPTURE(told);
   CHECK(has(told, "jobs cuda:0 increment breadth-first pooled"));
   CHECK(has(told, "3000 "));
-  CHECK(has(told, "+0.0 +2.0 %"));
+  CHECK(has(told, "+0.0 +18.0 %"));  // of six, 5/14 of the way from 1920 to 1500
   CHECK(has(told, " 2.00"));
-  CHECK(has(told, "* 1 of 2 jobs did not converge"));
+  CHECK(has(told, "* 1 of 2 jobs unsteady: an interval wider than +-5 %"));
   CHECK_FALSE(has(told, "SIMULATED"));
   CHECK(has(told, "; jobs: 1 series, 2 points\n"));
   CHECK_FALSE(has(told, "transfers"));

@@ -94,11 +94,15 @@ TEST_CASE("a figure keeps its marks in every form, and the screen explains them"
   Trace trace = made();
   auto& visits = trace.of<Transfers>()[0].visits;
   visits.back().stop = Stop::not_converged;
+  // From 0.88 to 1.12 times as long, about the same median: +-8 %.
+  auto& samples = trace.of<Transfers>()[0].samples;
+  for (std::size_t i = 0; i < 9; ++i)
+    samples[visits.back().first_sample + i].device_us *= 1 + 0.03 * (static_cast<double>(i) - 4);
   disturb(visits.back(), Cause::link_busy, "python3 (4711)");
   const std::string out = screen(trace);
   CHECK(has(line_with(out, "H2D pinned, async"), "54.9*d"));
   CHECK(has(line_with(screen(trace, 120), "H2D pinned, async"), "1* 1d"));
-  CHECK(has(out, "*        1 not converged to the tolerance: device-copies 1\n"));
+  CHECK(has(out, "*        1 unsteady: device-copies 1\n"));
   CHECK(has(out, "d        1 disturbed by others: device-copies 1\n"));
   CHECK(has(markdown(trace), "54.9*d"));
   CHECK(has(page(trace), "54.9*d"));

@@ -86,16 +86,17 @@ TEST_CASE("a probe's table: rate, part of the limit, interval, rate per cycle, t
 }
 
 TEST_CASE("marks of a shape are explained, and only those that are there") {
-  CHECK_FALSE(has(probe_text(fma_sweep(), plain), "did not converge"));
+  CHECK_FALSE(has(probe_text(fma_sweep(), plain), "unsteady"));
   ProbeSeries sweep = fma_sweep();
-  add_point(sweep, {.blocks = 4, .threads = 32, .one_block_per_sm = 1}, 4000, steady).stop = Stop::not_converged;
+  add_point(sweep, {.blocks = 4, .threads = 32, .one_block_per_sm = 1}, 4000,
+            {1.6, 1.7, 1.8, 1.9, 2.0, 2.1, 2.2, 2.3, 2.4});
   add_point(sweep, {.blocks = 8, .threads = 32}, 4000, steady);
   for (std::size_t i = 18; i < 27; ++i) sweep.samples[i].intact = 0;
   std::string text = probe_text(sweep, plain);
   CHECK(line_with(text, " 4  ").ends_with("1*"));
   CHECK(line_with(text, " 8  ").ends_with("!"));
   CHECK(has(text, "1 one block per SM: forced, and checked"));
-  CHECK(has(text, "* 1 of 3 shapes did not converge"));
+  CHECK(has(text, "* 1 of 3 shapes unsteady: an interval wider than +-5 %"));
   CHECK(has(text, "! no usable trial"));
   CHECK_FALSE(has(text, "disturbed"));
   disturb(sweep.visits[1], Cause::core_shared, "cc1plus (12)");

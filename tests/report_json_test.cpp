@@ -55,9 +55,9 @@ TEST_CASE("the report's keys are a contract") {
   CHECK(keys(j["run"]) == std::vector<std::string>{"argv", "complete", "git_commit", "hostname", "run_uuid",
                                                    "start_time_utc", "tool_version"});
   const json& s = j["transfers"][0];
-  CHECK(keys(s) == std::vector<std::string>{"binding", "case", "device_name", "device_uuid", "error", "lanes",
-                                            "limit_per_s", "limit_source", "schedule", "simulated", "title",
-                                            "together"});
+  CHECK(keys(s) == std::vector<std::string>{"binding", "case", "device_name", "device_uuid", "error", "failed_device",
+                                            "failure", "lanes", "limit_per_s", "limit_source", "schedule", "simulated",
+                                            "title", "together"});
   CHECK(keys(s["case"]) == std::vector<std::string>{"access", "async", "beside", "bind", "cache", "chunk_bytes",
                                                     "direction", "executor", "host_node", "memory", "module",
                                                     "more_lanes", "pattern", "source", "source_offset_bytes", "target",
@@ -93,7 +93,9 @@ TEST_CASE("numbers arrive as they are, and what is not known is null") {
   CHECK(lane["curve"]["knee_bytes"].is_null());
   const json& p = lane["points"][0];
   CHECK(p["time_us"]["value"] == 2);
-  CHECK(p["time_us"]["high"] == 4);
+  // Of seven, 11/15 of the way from the greatest to the next.
+  CHECK(p["time_us"]["low"] == 2);
+  CHECK(p["time_us"]["high"].get<double>() == doctest::Approx(4 - 2 * 11.0 / 15));
   CHECK(p["rate_bytes_per_s"]["value"] == 500e6);
   CHECK(p["trials"] == 7);
   CHECK(p["stop"] == "trials");
