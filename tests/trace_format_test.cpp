@@ -65,8 +65,9 @@ TEST_CASE("the page has every attribute and word of every kind") {
     const Series<K> any{};
     visit_fields(any, [&]<class T>(const FieldInfo& info, const T&) {
       CAPTURE(info.name);
-      const std::string line = line_of(own, std::string(info.name));
-      CHECK_FALSE((line.empty() && line_of(all_kinds, std::string(info.name)).empty()));
+      std::string line = line_of(own, std::string(info.name));
+      if (line.empty()) line = line_of(all_kinds, std::string(info.name));
+      CHECK_FALSE(line.empty());
       if constexpr (std::is_enum_v<T>)
         for (const std::string_view word : names_of<T>) {
           CAPTURE(word);

@@ -42,7 +42,7 @@ TABLE = [
     (["simulate", "--kernel-ms", "1", "--blocks", "5"], 2, ["--blocks", "--slots"]),
     (["simulate", "--kernel-ms", "1", "--order", "up"], 2, ["--order", "up", "depth-first"]),
     (["simulate", "--bytes-in", "1MiB", "--device", "sim:gtx280", "--memory", "managed"], 2, ["gtx280", "managed"]),
-    (["simulate", "--kernel-ms", "1", "--chrome", "/nosuch/x.json"], 1, ["--chrome", "/nosuch/x.json"]),
+    (["simulate", "--kernel-ms", "1", "--chrome", "/nosuch/x.json"], 2, ["--chrome", "/nosuch/x.json"]),
     (["simulate", "--kernel-ms", "1", "--trace", "nosuch.h5"], 2, ["nosuch.h5"]),
     (["simulate", "--kernel-ms", "1", "--trace", "exists.h5"], 2, ["exists.h5", "no jobs"]),
     # words
@@ -136,7 +136,7 @@ TABLE = [
     (["export", "exists.h5", "--table", "probes"], 2, ["probes"]),
     (["export", "exists.h5", "--format", "json", "--summary"], 2, ["--summary", "csv"]),
     (["export", "exists.h5", "--output", "text.h5"], 2, ["text.h5", "--force"]),
-    (["export", "exists.h5", "--output", "/nosuch/x.csv"], 1, ["/nosuch/x.csv"]),
+    (["export", "exists.h5", "--output", "/nosuch/x.csv"], 2, ["/nosuch/x.csv"]),
     (["compare", "exists.h5"], 2, ["B"]),
     (["compare", "exists.h5", "exists.h5", "exists.h5"], 2, ["--"]),
     (["compare"], 2, ["A and B"]),
