@@ -85,7 +85,7 @@ struct MeasureOptions {
   // Rounds from this one, and before that one: where a trace is continued with more visits to its points.
   std::uint32_t first_round = 0, end_round = UINT32_MAX;
   bool fresh_contexts = true;  // each round begins in a new context
-  std::uint64_t seed = 1;  // of the order in which points are visited
+  std::uint64_t seed = 1;      // of the order in which points are visited
   Kinds::Tuple<RepetitionOf> repetitions;
   Together together;
 
