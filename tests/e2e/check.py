@@ -117,14 +117,14 @@ def outputs(at):
     check(done.code == 3, f"a slow GPU: code {done.code}")
     text = " ".join(done.out.split())
     for wanted in ("SLOW", "SIMULATED", "FAIL PCIe Gen5 x8 while copying, and GPU and slot can have PCIe Gen5 x16",
-                   "why: the PCIe link is trained with fewer lanes", "do: reseat the GPU", "limit: stated in the spec: 63.00 GB/s * 0.82"):
+                   "why: the PCIe link is trained with fewer lanes", "do: reseat the GPU", "limit: 9 healthy H200s: 55.22 GB/s - 4.5 %"):
         check(wanted in text, f"the text says '{wanted}': {done.out}")
     line = run("check", "--level", 1, "--device", device, "--quiet").out
     check(line.count("\n") == 1 and "slow" in line and "PCIe Gen5 x8 while copying" in line and "(and 4 more)" in line,
           f"--quiet says the worst in one line: {line}")
     # Where twenty characters are shown, they say which GPU and what.
-    for name, begin in (("half-the-lanes", "{gpu} PCIe x8/x16, H2D 27"), ("three-sms-missing", "{gpu} SMs 129/132; "),
-                        ("ecc-errors", "{gpu} 2 ECC errors; "), ("corrupt-bytes", "{gpu} wrong results; "),
+    for name, begin in (("half-the-lanes", "{gpu} PCIe x8/x16, H2D 27"), ("three-sms-missing", "{gpu} SMs 129/132"),
+                        ("ecc-errors", "{gpu} 2 ECC errors; "), ("corrupt-bytes", "{gpu} wrong results"),
                         ("thermal-throttle", "{gpu} too hot, ")):
         device = seeded(at, os.path.join(DEVICES, "sick", name + ".json"), 5)
         line = run("check", "--level", 2 if name == "corrupt-bytes" else 1, "--device", device, "--quiet").out
@@ -161,7 +161,8 @@ def failures(at):
         check((done.code, found["verdict"]) == (6, "broken") and causes(found) == {"lost"},
               f"lost at call {call}: {done.code} {found['verdict']} {causes(found)}")
         first = bad(found)[0]
-        check(first["metric"] == "device_lost" and "the device is lost, seen at call" in first["text"],
+        happened = "was lost before" if call < 3 else "the device is lost, seen at call"
+        check(first["metric"] == "device_lost" and happened in first["text"],
               f"lost at call {call}: {first['metric']} {first['text']}")
         done, found = judged("--level", 1, "--device", f"sim:{lost}", "--expect", "gpus=1")
         check(done.code == 6 and any("0 GPUs, expected 1; 1 more lost" in f["text"] for f in bad(found)),
@@ -183,7 +184,7 @@ def failures(at):
     check((done.code, found["verdict"]) == (77, "not judged"), f"a trace of a host: {done.code} {found['verdict']}")
     busy = seeded(at, os.path.join(DEVICES, "sick/busy-neighbour.json"), 9)
     done = run("check", "--level", 1, "--device", busy, "--require-quiet")
-    check(done.code == 4 and "SKIPPED" in done.out and "python3 (4711)" in done.out,
+    check(done.code == 4 and "NOT JUDGED" in done.out and "python3 (4711)" in done.out,
           f"--require-quiet beside another: {done.code} {done.out}")
     done = run("check", "--level", 1, "--device", busy, "--require-quiet", "--expect", "gpus=1,link=gen5x16")
     check(done.code == 4, f"GPUs that others use are not missing: {done.code} {done.out}")
@@ -210,7 +211,7 @@ def expectations(at):
     done = run("check")
     check(done.code in (0, 77) or "cuda" in done.out, f"without a GPU: {done.code} {done.out}")
     if done.code == 77:
-        check("SKIPPED" in done.out and "no GPU" in done.out, f"it says why: {done.out}")
+        check("NOT JUDGED" in done.out and "no GPU" in done.out, f"it says why: {done.out}")
         # A program that can ask a driver knows that they are missing; one without CUDA, or without a driver, cannot judge.
         is_blind = any(word in done.out for word in ("built without CUDA", "no NVIDIA driver", "too old"))
         done = run("check", "--expect", "gpus=8")
@@ -227,9 +228,9 @@ def references(at):
 
     done = run("check", "--device", link(58.5, 21), "-o", good, "--json")
     open(text, "w").write(done.out)
-    # 10 % slower than the good node: within the limits of link and clock, and not of the reference.
-    slower = link(52.7, 22)
-    check(run("check", "--device", slower).code == 0, "52.7 GB/s are enough for the link")
+    # 9 % slower than the good node: within the limits of what healthy ones reached, and not of the reference.
+    slower = link(53.4, 22)
+    check(run("check", "--device", slower).code == 0, "53.4 GB/s are enough for an H200")
     for reference in (good, text):
         done, found = judged("--device", slower, "--reference", reference)
         limits = [f["basis"] for f in bad(found) if f["metric"] == "h2d_rate"]
@@ -238,7 +239,7 @@ def references(at):
         done, found = judged("--device", link(58.5, 23), "--reference", reference)
         check(done.code == 0, f"a good node against a good one: {[f['text'] for f in bad(found)]}")
     # nvbandwidth's JSON: cells are texts, and what failed or is no number does not count.
-    kept = os.path.join(SOURCE, "data/traces/h200_check.h5")
+    kept = os.path.join(SOURCE, "data/traces/h200_run_c.h5")
     for rate, code in ((55.5, 0), (65.0, 3)):
         json.dump({"nvbandwidth": {"testcases": [
             {"name": "host_to_device_memcpy_ce", "status": "Passed", "bandwidth_matrix": [["N/A", str(rate), "1", "99"]]},
