@@ -89,7 +89,7 @@ std::vector<HealthFinding> health_of(const Trace&, const HealthRules& = {});
 
 // The worst of them: fail, undecided, unjudged, warn, pass; skip where there is nothing else.
 Health worst_of(const std::vector<HealthFinding>&);
-// By what GPUs of that name are judged: "27 runs of 9 healthy H200s"; empty where only the device's own limits are
+// By what GPUs of that name are judged: "27 runs of 7 healthy H200s"; empty where only the device's own limits are
 // known.
 std::string reference_text(std::string_view gpu_name);
 CheckVerdict verdict_of(const std::vector<HealthFinding>&);

@@ -74,7 +74,7 @@ inline HealthFinding& with_value(HealthFinding& finding, double value, double li
 // model.
 struct Referred {
   const ReferenceFigure* figure = nullptr;  // null: there is none
-  std::string of{};                         // "reference node7.h5", "9 healthy H200s"
+  std::string of{};                         // "reference node7.h5", "7 healthy H200s"
 };
 Referred reference_for(const Findings&, std::string_view metric);
 
