@@ -3,7 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
+#include "netpipe/engine/saturated.hpp"
 #include "npgpu/report.hpp"
 
 namespace format_test {
@@ -91,6 +94,31 @@ TEST_CASE("percentages show the small ones") {
   CHECK(percent_text(0.044) == "0.04");
   CHECK(percent_text(9.996) == "10.0");
   CHECK(percent_text(not_measured) == "-");
+}
+
+TEST_CASE("figures that nothing has are written short, and what is none is a dash") {
+  CHECK(rate_text(1e300) == "1.000e+291 GB/s");
+  CHECK(rate_text(-1e300) == "-1.000e+291 GB/s");
+  CHECK(digits_text(1.7e308) == "1.700e+308");
+  CHECK(digits_text(5e-324, 4) == "0.0000");
+  CHECK(about_size_text(1e300) == "9.09e+287 TiB");
+  CHECK(percent_text(1e200) == "1e+200");
+  for (const double none : {HUGE_VAL, -HUGE_VAL, std::nan("")}) {
+    CHECK(rate_text(none) == "-");
+    CHECK(time_text(none) == "-");
+    CHECK(about_size_text(none) == "-");
+    CHECK(percent_text(none) == "-");
+  }
+}
+
+TEST_CASE("a whole number of a figure that is out of range is the nearest there is") {
+  CHECK(saturated<std::size_t>(3.9) == 3);
+  CHECK(saturated<std::size_t>(-3.9) == 0);
+  CHECK(saturated<std::size_t>(1e300) == SIZE_MAX);
+  CHECK(saturated<std::size_t>(18446744073709551616.0) == SIZE_MAX);
+  CHECK(saturated<long>(-HUGE_VAL) == std::numeric_limits<long>::min());
+  CHECK(saturated<long>(std::nan("")) == 0);
+  CHECK(saturated<std::uint32_t>(4294967295.0) == UINT32_MAX);
 }
 
 }  // namespace format_test

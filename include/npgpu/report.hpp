@@ -24,8 +24,10 @@ struct TextStyle {
   std::size_t series_in_trace = 0;  // where only some of them are shown; 0: all are shown
 };
 
-// The text with control characters other than line ends, and bytes that are not UTF-8, written as "\x1b". Whatever
-// prints text from a trace calls it, as the reports below do.
+// Text that came from outside (a trace, a driver, the environment, a file's name) as one line of a terminal: control
+// characters, line ends, characters that turn the direction of text or cannot be seen, and bytes that are not UTF-8 are
+// written as "\x1b". Whatever prints such text calls it, as the reports below do. printable() keeps line ends.
+std::string one_line(std::string_view);
 std::string printable(std::string_view);
 
 // Four significant digits; "-" if it is NaN.

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "netpipe/cli/quantity.hpp"
+#include "npgpu/listed_error.hpp"
 #include "npgpu/report.hpp"
 
 namespace npgpu::cli {
@@ -58,8 +59,10 @@ void choose_cases(const Options& options, Trace& trace) {
     auto& all = trace.of<K>();
     const Chosen& wanted = chosen[std::string(K::name)];
     if (!wanted.numbers.empty() && *wanted.numbers.rbegin() >= all.size())
-      throw Error(ErrorKind::usage, fmt::format("--case: there is no {}:{} in the trace, which has\n{}", K::name,
-                                                *wanted.numbers.rbegin(), cases_text(trace)));
+      throw ListedError(
+          ErrorKind::usage,
+          fmt::format("--case: there is no {}:{} in the trace, which has", K::name, *wanted.numbers.rbegin()),
+          cases_of(trace));
     std::vector<Series<K>> some;
     for (std::size_t i = 0; i < all.size(); ++i)
       if (wanted.all || wanted.numbers.count(i)) some.push_back(std::move(all[i]));
@@ -67,14 +70,14 @@ void choose_cases(const Options& options, Trace& trace) {
   });
 }
 
-std::string cases_text(const Trace& trace) {
-  std::string text;
+std::vector<std::string> cases_of(const Trace& trace) {
+  std::vector<std::string> lines;
   for_each_kind([&]<class K>() {
     for (std::size_t i = 0; i < trace.of<K>().size(); ++i)
-      text += fmt::format("{}{:>14}  {}", text.empty() ? "" : "\n", fmt::format("{}:{}", K::name, i),
-                          printable(title(trace.of<K>()[i].question)));
+      lines.push_back(fmt::format("{:>14}  {}", fmt::format("{}:{}", K::name, i), title(trace.of<K>()[i].question)));
   });
-  return text.empty() ? "nothing" : text;
+  if (lines.empty()) lines.emplace_back("nothing");
+  return lines;
 }
 
 }  // namespace npgpu::cli

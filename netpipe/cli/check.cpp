@@ -184,7 +184,7 @@ int run_check(const Options& options) {
     if (e.kind() == ErrorKind::busy || e.kind() == ErrorKind::nothing)
       return end_skipped(options, e.what(), e.kind() == ErrorKind::nothing);
     if (!nagios) throw;
-    std::cout << "npgpu: " << e.what() << '\n';
+    std::cout << "npgpu: " << one_line(e.what()) << '\n';
     return nagios_code(CheckVerdict::failed_to_run, Health::fail);
   }
 }

@@ -47,7 +47,7 @@ std::string worst_text(const CheckOf& check) {
     if (finding.if_failed == check.verdict && !first) first = &finding;
   }
   if (!first) return {};
-  return fmt::format(": {}{}{}", first->device + (first->device.empty() ? "" : ": "), printable(first->text),
+  return fmt::format(": {}{}{}", first->device + (first->device.empty() ? "" : ": "), first->text,
                      failures > 1 ? fmt::format(" (and {} more)", failures - 1) : "");
 }
 
@@ -71,7 +71,7 @@ int end_check(const Options& options, CheckOf& check, const Ending& ending) {
   const bool quiet = options.on("quiet");
   if (!quiet) check_text(std::cout, check, options.on("all"), terminal_style());
   // A line by itself is often cut after some twenty characters: by sinfo, by a pager.
-  if (const std::string reason = check_reason(check); quiet && !reason.empty()) std::cout << reason << "; ";
+  if (const std::string reason = check_reason(check); quiet && !reason.empty()) std::cout << one_line(reason) << "; ";
   std::string line = fmt::format("{}: {}, {} GPU{}", check.root.hostname, name(check.verdict), check.gpus.size(),
                                  check.gpus.size() == 1 ? "" : "s");
   if (quiet) line += worst_text(check);
@@ -80,7 +80,7 @@ int end_check(const Options& options, CheckOf& check, const Ending& ending) {
   else if (!check.decided.empty()) line += "; judged by " + check.decided;
   if (std::isfinite(check.wall_s)) line += fmt::format("; {:.1f} s", check.wall_s);
   if (!check.trace.empty()) line += "; trace: " + check.trace;
-  std::cout << line << '\n';
+  std::cout << one_line(line) << '\n';
   return check.exit_code;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <tuple>
 
+#include "netpipe/engine/saturated.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::cli {
@@ -35,7 +36,8 @@ void add_copies(Plan& plan, const DeviceInfo& device, Level level) {
     add_copies(plan, device, direction, Memory::pageable, false, Timing::host, Cache::warm, {MiB, 16 * MiB, 64 * MiB});
   // Far beyond the L2 cache.
   const double l2 = number_fact(device.facts, "l2_bytes");
-  const std::uint64_t beyond = l2 > 0 ? padded(2 * static_cast<std::uint64_t>(l2), 64 * MiB) : 0;
+  const std::uint64_t beyond =
+      l2 > 0 ? padded(2 * std::min<std::uint64_t>(saturated<std::uint64_t>(l2), 1024 * GiB), 64 * MiB) : 0;
   add_copies(plan, device, Direction::d2d, Memory::device, true, Timing::gated, Cache::warm,
              {std::max(192 * MiB, beyond)});
 }

@@ -69,9 +69,14 @@ int dispatch(const Arguments& arguments) {
 
 std::string quoted(const std::string& word) {
   const auto plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || std::string_view("_./:=,+@%-").find(c) != std::string::npos;
+    return std::isalnum(static_cast<unsigned char>(c)) ||
+           std::string_view("_./:=,+@%-").find(c) != std::string_view::npos;
   };
   if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
+  // Quotes that keep escapes, where the word is not to be printed as it is. A backslash of its own is doubled there.
+  std::string doubled;
+  for (const char c : word) doubled += c == '\\' ? "\\\\" : c == '\'' ? "\\'" : std::string(1, c);
+  if (one_line(word) != word) return "$'" + one_line(doubled) + "'";
   std::string text = "'";
   for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return text + "'";
@@ -162,12 +167,12 @@ int run(const Arguments& arguments) {
       throw Error(ErrorKind::failed, "standard output cannot be written: it is closed, or its disk is full");
     return code;
   } catch (const Error& e) {
-    std::cerr << "npgpu: " << e.what() << '\n';
+    complain(e);
     return exit_code_of(e.kind());
   } catch (const std::bad_alloc&) {
-    std::cerr << "npgpu: out of host memory\n";
+    complain("out of host memory");
   } catch (const std::exception& e) {
-    std::cerr << "npgpu: " << e.what() << '\n';
+    complain(e);
   }
   return exit_code::failed;
 }

@@ -8,7 +8,7 @@
 #include "netpipe/cli/case_choice.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/output_file.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/listed_error.hpp"
 #include "npgpu/report.hpp"
 
 namespace npgpu::cli {
@@ -35,8 +35,9 @@ void write(std::ostream& out, const Options& options, const std::vector<Trace>& 
     throw Error(ErrorKind::usage,
                 "--format: '" + format + "' is none of csv, json, npout, gbench, bencher, superbench");
   if (trace.of<Transfers>().size() != 1)
-    throw Error(ErrorKind::usage, "--format npout holds one series of transfers: name it with --case; the trace has\n" +
-                                      cases_text(trace));
+    throw ListedError(ErrorKind::usage,
+                      "--format npout holds one series of transfers: name it with --case; the trace has",
+                      cases_of(trace));
   export_npout(out, trace.of<Transfers>().front());
 }
 

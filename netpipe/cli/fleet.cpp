@@ -56,7 +56,7 @@ int run_fleet(const Options& options) {
   const FoundTraces found = find_traces(options.places("DIR|FILES..."));
   const FleetRuns read = read_fleet(found);
   if (read.runs.empty()) {
-    for (const FleetFile& file : read.unreadable) std::cerr << file.path << ": " << printable(file.why) << '\n';
+    for (const FleetFile& file : read.unreadable) std::cerr << one_line(file.path + ": " + file.why) << '\n';
     throw Error(ErrorKind::usage, "none of these can be read as a trace");
   }
   FleetBaseline reference;

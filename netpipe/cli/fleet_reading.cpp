@@ -25,7 +25,7 @@ std::uint64_t content_hash(std::span<const std::byte> bytes) {
 std::vector<ReadDigest> read_files(const std::vector<fs::path>& paths) {
   const bool is_shown = takes_escapes(STDERR_FILENO);
   const auto show = [&](std::size_t done) {
-    std::cerr << fmt::format("\r{} of {} traces read", done, paths.size()) << std::flush;
+    std::cerr << fmt::format("\r\x1b[K{} of {} traces read", done, paths.size()) << std::flush;
   };
   auto digests = read_many(
       paths,

@@ -63,9 +63,9 @@ int run_info(const Options& options) {
   constexpr std::size_t column = 31;
   const auto width = static_cast<std::size_t>(terminal_style().width);
   for (const auto& [id, facts] : sections) {
-    std::cout << id << '\n';
+    std::cout << one_line(id) << '\n';
     for (const auto& [key, value] : facts) {
-      const std::string label = fmt::format("  {:<{}} ", key, column - 3);
+      const std::string label = fmt::format("  {:<{}} ", one_line(key), column - 3);
       std::cout << label << wrapped(text_of(key, value), width, column, label.size()) << '\n';
     }
     std::cout << '\n';

@@ -78,7 +78,7 @@ void print_text(const Json& all) {
     print("not in this build: ", text(missing, "name") + ' ' + text(missing, "why_not"), 2);
   std::cout << "devices\n";
   for (const Json& device : all["devices"])
-    print(fmt::format("  {:<18} ", text(device, "id")),
+    print(fmt::format("  {:<18} ", one_line(text(device, "id"))),
           text(device, "name") + (device["simulated"] ? " (SIMULATED)" : ""), 21);
 }
 

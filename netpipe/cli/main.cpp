@@ -1,6 +1,8 @@
 #include <csignal>
+#include <iostream>
 
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/plain_streams.hpp"
 #include "netpipe/files/descriptor.hpp"
 #include "npgpu/device.hpp"
 #include "npgpu/trace.hpp"
@@ -12,5 +14,6 @@ int main(int argc, char** argv) {
   if (argc == 2 && argv[1] == npgpu::devices::second_process_word)
     if (const auto exit_code = npgpu::devices::serve_as_second_process()) return *exit_code;
   npgpu::skip_hdf5_cleanup_at_exit();
+  const npgpu::cli::PlainStream output(std::cout), errors(std::cerr);
   return npgpu::cli::run({argv + 1, argv + argc});
 }

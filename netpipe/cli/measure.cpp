@@ -76,10 +76,10 @@ void tell(const Campaign& campaign, const MeasureOptions& options, const Summary
                                 : campaign.failures.empty() ? "done"
                                                             : fmt::format("{} failed", campaign.failures.size());
     std::cout << fmt::format("{}: {} points measured in {}{}; trace: {}\n", verdict, campaign.measured,
-                             clock_text(campaign.wall), rest_of(campaign), options.output);
+                             clock_text(campaign.wall), rest_of(campaign), one_line(options.output));
   }
   if (options.quiet || options.json)
-    for (const std::string& failure : campaign.failures) std::cerr << "npgpu: " << failure << '\n';
+    for (const std::string& failure : campaign.failures) complain(failure);
   else if (!campaign.failures.empty())
     std::cerr << fmt::format("npgpu: {} failed, see above\n", campaign.failures.size());
   if (campaign.stopped && !campaign.parted)

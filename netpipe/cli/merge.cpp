@@ -20,7 +20,8 @@ int run_merge(const Options& options) {
   merge_traces(merged, traces, trace_root(""), {options.on("force"), options.on("incomplete")});
   const std::vector<Trace> runs = read_runs(merged, Guard::child, Depth::headers);  // what is shown is what was written
   if (options.on("json")) runs_json(std::cout, merged, runs);
-  else if (options.on("quiet")) std::cout << merged << ": " << runs.size() << (runs.size() == 1 ? " run\n" : " runs\n");
+  else if (options.on("quiet"))
+    std::cout << one_line(merged) << ": " << runs.size() << (runs.size() == 1 ? " run\n" : " runs\n");
   else runs_text(std::cout, merged, runs, terminal_style());
   return exit_code::done;
 }

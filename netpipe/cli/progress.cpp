@@ -8,19 +8,20 @@
 #include <iostream>
 
 #include "netpipe/cli/terminal.hpp"
+#include "netpipe/engine/saturated.hpp"
 #include "npgpu/clock.hpp"
 
 namespace npgpu::cli {
 
 std::string clock_text(Seconds t) {
-  const auto s = static_cast<long>(std::max(0.0, std::round(t.count())));
+  const auto s = std::max(0L, saturated<long>(std::round(t.count())));
   return s >= 3600 ? fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
                    : fmt::format("{}:{:02}", s / 60, s % 60);
 }
 
 std::string bar_text(double fraction, const std::string& left, const std::string& rest, std::size_t columns) {
   constexpr int cells = 16;
-  std::string bar(static_cast<std::size_t>(fraction * cells), '#');
+  std::string bar(saturated<std::size_t>(fraction * cells), '#');
   bar.resize(cells, '.');
   return cut_to(fmt::format("[{}] {:3.0f} %{} | {}", bar, fraction * 100, left, rest), columns);
 }
@@ -60,7 +61,7 @@ void Progress::saved() {
 void Progress::say(const std::string& line) {
   if (form_ == ProgressForm::none) return;
   clear();
-  std::cerr << line << '\n' << std::flush;
+  std::cerr << one_line(line) + '\n' << std::flush;
 }
 
 void Progress::failed(const std::string& sentence) {
@@ -78,7 +79,7 @@ void Progress::round_done(std::uint32_t round, std::uint32_t rounds) {
 
 void Progress::clear() {
   if (!drawn_) return;
-  std::cerr << "\r\033[K" << std::flush;
+  std::cerr << "\r\x1b[K" << std::flush;
   drawn_ = false;
 }
 
@@ -90,7 +91,7 @@ void Progress::draw() {
     left = " left " + clock_text((last_drawn_ - begin_) * std::max(0.0, (expected_ - expected_done_) / expected_done_));
   const auto columns = static_cast<std::size_t>(std::max(terminal_width(STDERR_FILENO, 80), 20)) - 1;
   const std::string rest = fmt::format("{}/{} {} | {}", cases_done_, cases_, title_, last_);
-  std::cerr << '\r' << bar_text(fraction, left, rest, columns) << "\033[K" << std::flush;
+  std::cerr << "\r\x1b[K" + one_line(bar_text(fraction, left, rest, columns)) << std::flush;
   drawn_ = true;
 }
 

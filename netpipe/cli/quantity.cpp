@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "netpipe/engine/saturated.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::cli {
@@ -98,7 +99,7 @@ std::vector<std::uint64_t> parse_counts(std::string_view option, std::string_vie
       refuse(option, word, "no whole number; write 1000, 1e6, 2.5e6");
     if (value > static_cast<double>(max)) refuse(option, word, "too large: at most " + std::to_string(max));
     if (value < static_cast<double>(min)) refuse(option, word, "too small: at least " + std::to_string(min));
-    return static_cast<std::uint64_t>(value);
+    return saturated<std::uint64_t>(value);
   };
   std::vector<std::uint64_t> all;
   for (const std::string& word : split_words(option, text)) {

@@ -11,6 +11,7 @@
 #include "netpipe/cli/campaign.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/signals.hpp"
+#include "netpipe/cli/terminal.hpp"
 #include "netpipe/cli/transfer_sizes.hpp"
 #include "netpipe/ranks/company.hpp"
 #include "netpipe/ranks/ends.hpp"
@@ -143,7 +144,7 @@ std::optional<int> ended(ranks::Company& all, const std::string& mine, ErrorKind
     if (all.rank() == 0) {
       bool same = true;  // an option that all refuse is nobody's in particular
       for (const std::string& one : said) same = same && one == said[i];
-      std::cerr << "npgpu: " << (same ? "" : all.name(static_cast<int>(i)) + ": ") << said[i].substr(blank + 1) << '\n';
+      complain((same ? "" : all.name(static_cast<int>(i)) + ": ") + said[i].substr(blank + 1));
     }
     return std::stoi(said[i].substr(0, blank));
   }
@@ -201,8 +202,7 @@ int measure_as_rank(const Options& given, ranks::Company& all) {
   if (all.rank() == 0) {
     tell(campaign, options, print_report);
   } else {
-    for (const std::string& one : campaign.failures)
-      std::cerr << "npgpu: " << all.name(all.rank()) << ": " << one << '\n';
+    for (const std::string& one : campaign.failures) complain(all.name(all.rank()) + ": " + one);
   }
   std::cout << std::flush;
   std::cerr << std::flush;
@@ -215,7 +215,7 @@ ranks::Company& met(const std::string& module, const ranks::Patience& patience) 
   try {
     return ranks::meet(module, patience);
   } catch (const Parted& e) {
-    std::cerr << "npgpu: " << e.what() << '\n' << std::flush;
+    complain(e);
     ranks::world().abort(exit_code_of(e.kind()));
     throw;  // not reached
   }
@@ -249,7 +249,7 @@ int measure_between_ranks(const Options& options) {
   } catch (const Error& e) {
     // All ranks fail alike, and the first says why.
     if (!ranks::is_open()) throw;
-    if (ranks::world().rank() == 0) std::cerr << "npgpu: " << e.what() << '\n' << std::flush;
+    if (ranks::world().rank() == 0) complain(e);
     ranks::end(patience.until_parted);  // after it: mpirun ends all when one is gone with this code
     return exit_code_of(e.kind());
   }
@@ -263,7 +263,7 @@ int measure_between_ranks(const Options& options) {
   } catch (const Error& e) {
     if (all.size() < 2 || !ranks::is_open()) throw;
     // The others wait for this rank: they cannot be told otherwise.
-    std::cerr << "npgpu: " << all.name(all.rank()) << ": " << e.what() << '\n' << std::flush;
+    complain(all.name(all.rank()) + ": " + e.what());
     all.world().abort(exit_code_of(e.kind()));
     return exit_code_of(e.kind());  // not reached
   }

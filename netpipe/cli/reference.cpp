@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -28,9 +30,22 @@ bool is_json(const std::string& path) {
   return file >> first && first == '{';
 }
 
+using Refuse = std::function<void(const std::string&)>;
+
+// GB/s of a cell; nothing where the test has no value there.
+std::optional<double> gb_s_of(const Json& cell, const std::string& test, const Refuse& refuse) {
+  if (cell.is_number()) return cell.get<double>();
+  const std::string text = cell.is_string() ? cell.get<std::string>() : std::string();
+  if (text == "N/A" || text.empty()) return std::nullopt;
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || *end || !std::isfinite(value)) refuse(test + " has '" + text + "', which is no bandwidth");
+  return value;
+}
+
 // nvbandwidth writes the cells of its matrices as texts, "N/A" where there is none. Figures are medians over the GPUs.
 // Those of its tests that measure what check judges are taken; the GPUs' names are not in it.
-Reference from_nvbandwidth(const Json& all) {
+Reference from_nvbandwidth(const Json& all, const Refuse& refuse) {
   static constexpr std::pair<const char*, const char*> metrics[] = {{"host_to_device_memcpy_ce", "h2d_rate"},
                                                                     {"device_to_host_memcpy_ce", "d2h_rate"},
                                                                     {"device_local_copy", "d2d_rate"}};
@@ -42,8 +57,9 @@ Reference from_nvbandwidth(const Json& all) {
       std::vector<double> cells;
       for (const Json& row : one.value("bandwidth_matrix", Json::array()))
         for (const Json& cell : row) {
-          const std::string text = cell.is_string() ? cell.get<std::string>() : cell.dump();
-          if (const double gb_s = std::strtod(text.c_str(), nullptr); gb_s > 0) cells.push_back(gb_s);
+          const auto gb_s = gb_s_of(cell, test, refuse);
+          if (gb_s && !(*gb_s > 0)) refuse(fmt::format("{} has {:g} GB/s", test, *gb_s));
+          if (gb_s) cells.push_back(*gb_s);
         }
       if (!cells.empty()) reference.figures.push_back({metric, 1e9 * median(cells), "B/s"});
     }
@@ -52,7 +68,7 @@ Reference from_nvbandwidth(const Json& all) {
 
 // What nccl-tests wrote to its -J file (version 2). Out of place, a collective of one GPU is a copy within its memory,
 // of which the largest counts. What several GPUs do together is nothing that check measures.
-Reference from_nccl_tests(const Json& all, const std::function<void(const std::string&)>& refuse) {
+Reference from_nccl_tests(const Json& all, const Refuse& refuse) {
   Reference reference;
   const Json& config = all["config"];
   const auto number = [](const Json& of, const char* key) {
@@ -71,19 +87,19 @@ Reference from_nccl_tests(const Json& all, const std::function<void(const std::s
   if (gb_s > 0) reference.figures.push_back({"d2d_rate", 1e9 * gb_s, "B/s"});
   for (const Json& device : devices)
     if (device.is_object() && device.contains("device_info") && device["device_info"].is_string())
-      reference.gpus.push_back(device["device_info"]);
+      reference.gpus.push_back(one_line(device["device_info"].get<std::string>()));
   return reference;
 }
 
 Reference from_json(const std::string& path) {
-  const auto refuse = [&](const std::string& why) -> void {
+  const Refuse refuse = [&](const std::string& why) {
     throw Error(ErrorKind::usage, "--reference: " + path + ": " + why +
                                       "; it takes a trace, what npgpu check --json or nvbandwidth --json printed, or "
                                       "the -J file of nccl-tests");
   };
   Reference reference;
   const Json all = files::read_json("--reference", path);
-  if (all.is_object() && all.contains("nvbandwidth")) return from_nvbandwidth(all["nvbandwidth"]);
+  if (all.is_object() && all.contains("nvbandwidth")) return from_nvbandwidth(all["nvbandwidth"], refuse);
   if (all.is_object() && all.contains("nccl_version") && all.contains("config") && all.contains("results"))
     return from_nccl_tests(all, refuse);
   if (!all.is_object() || !all.contains("findings") || !all["findings"].is_array() || !all.contains("gpus"))
@@ -98,10 +114,13 @@ Reference from_json(const std::string& path) {
     finding.device = text(one, "device");
     finding.metric = text(one, "metric");
     finding.value = one["value"];
+    const bool is_figure = finding.unit == "us" || finding.unit.ends_with("/s");
+    if (is_figure && !(finding.value > 0))
+      refuse(fmt::format("{} is {:g} {}", finding.metric, finding.value, finding.unit));
     finding.unit = text(one, "unit");
   }
   reference.figures = figures_of(findings);
-  for (const Json& gpu : all["gpus"]) reference.gpus.push_back(text(gpu, "name"));
+  for (const Json& gpu : all["gpus"]) reference.gpus.push_back(one_line(text(gpu, "name")));
   return reference;
 }
 
@@ -125,7 +144,7 @@ Reference read_reference(const std::string& path) {
   reference.name = std::filesystem::path(path).filename().string();
   constexpr double most = 1e18;  // a rate or a time beyond it is a slip, or a lie
   for (const ReferenceFigure& figure : reference.figures)
-    if (!(figure.value >= 0 && figure.value < most))
+    if (!(figure.value > 0 && figure.value < most))
       throw Error(ErrorKind::usage, fmt::format("--reference: {}: its figure {} is {:g} {}, which nothing has", path,
                                                 figure.metric, figure.value, figure.unit));
   if (reference.figures.empty())

@@ -7,6 +7,9 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <iostream>
+
+#include "npgpu/listed_error.hpp"
 
 namespace npgpu::cli {
 
@@ -30,6 +33,14 @@ TextStyle terminal_style() {
   style.color = takes_escapes(STDOUT_FILENO) && !(no_color && *no_color);
   style.width = std::clamp(terminal_width(STDOUT_FILENO, style.width), 60, 200);
   return style;
+}
+
+void complain(std::string_view what) { std::cerr << "npgpu: " + one_line(what) + '\n' << std::flush; }
+
+void complain(const std::exception& e) {
+  complain(e.what());
+  if (const auto* const error = dynamic_cast<const ListedError*>(&e))
+    for (const std::string& line : error->below()) std::cerr << "  " + one_line(line) + '\n' << std::flush;
 }
 
 std::string cut_to(std::string_view text, std::size_t columns) {

@@ -2,9 +2,9 @@
 
 #include <unistd.h>
 
-#include <iostream>
 #include <sstream>
 
+#include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::cli {
@@ -32,10 +32,9 @@ void save_and_leave(bool stopped, const std::string& output, const std::function
   } catch (const Error& e) {
     saved = e.what();
   }
-  std::cerr << (stopped ? "npgpu: stopped by a signal within a trial: another rank is gone; "
-                        : "npgpu: a trial does not end: another rank did not answer for --rank-timeout; ")
-            << saved << '\n'
-            << std::flush;
+  complain((stopped ? "stopped by a signal within a trial: another rank is gone; "
+                    : "a trial does not end: another rank did not answer for --rank-timeout; ") +
+           saved);
   _exit(stopped ? exit_code::stopped : exit_code::failed);
 }
 

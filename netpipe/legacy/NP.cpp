@@ -198,7 +198,7 @@ void measure(const Settings& s) {
   const bool silent = is_silent();
   std::ofstream out(silent ? "/dev/null" : s.output);
   if (!out) throw Error(ErrorKind::usage, "-o: cannot write '" + s.output + "'");
-  if (!silent) std::cerr << title(s.question) << " on " << device.name << ", to " << s.output << '\n';
+  if (!silent) std::cerr << one_line(title(s.question) + " on " + device.name + ", to " + s.output) << '\n';
   auto schedule = classic_schedule(s.schedule);
   if (Consensus* const with = module->consensus(s.question)) schedule = agreed_schedule(std::move(schedule), *with);
   for (const Step<Transfers>& step : steps) {
@@ -225,7 +225,7 @@ int main(int argc, char** argv) {
     attended([&] { measure(asked); });
     return exit_code::done;
   } catch (const std::exception& e) {
-    if (!is_silent()) std::cerr << "NP" << module_name << ": " << e.what() << '\n' << std::flush;
+    if (!is_silent()) std::cerr << "NP" << module_name << ": " << one_line(e.what()) << '\n' << std::flush;
     const auto* error = dynamic_cast<const Error*>(&e);
     const int code = error ? exit_code_of(error->kind()) : exit_code::failed;
     part(code);

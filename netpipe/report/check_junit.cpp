@@ -2,30 +2,21 @@
 
 #include <algorithm>
 
+#include "netpipe/report/foreign.hpp"
 #include "npgpu/check.hpp"
 
 namespace npgpu {
 
 namespace {
 
-std::string xml(std::string_view text) {
-  std::string safe;
-  for (const char c : printable(text)) switch (c) {
-      case '&': safe += "&amp;"; break;
-      case '<': safe += "&lt;"; break;
-      case '>': safe += "&gt;"; break;
-      case '"': safe += "&quot;"; break;
-      default: safe += c;
-    }
-  return safe;
-}
+std::string xml(std::string_view text) { return html_text(one_line(text)); }
 
 std::string body_of(const HealthFinding& finding) {
   std::string text;
-  if (!finding.basis.empty()) text += "limit: " + finding.basis + '\n';
+  if (!finding.basis.empty()) text += "limit: " + xml(finding.basis) + '\n';
   for (const Explanation& why : finding.explanations)
-    text += fmt::format("why: {}\nread: {}\ndo: {}\n", why.what, why.evidence, why.remedy);
-  return xml(text);
+    text += fmt::format("why: {}\nread: {}\ndo: {}\n", xml(why.what), xml(why.evidence), xml(why.remedy));
+  return text;
 }
 
 void write_case(std::ostream& out, const std::string& suite, const HealthFinding& finding) {

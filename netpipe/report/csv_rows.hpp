@@ -12,18 +12,14 @@
 #include <utility>
 #include <vector>
 
+#include "netpipe/report/foreign.hpp"
 #include "npgpu/field.hpp"
 #include "npgpu/names.hpp"
 #include "npgpu/trace.hpp"
 
 namespace npgpu::csv {
 
-inline std::string cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + '"';
-}
+inline std::string cell(std::string_view text) { return csv_text(text); }
 inline std::string cell(const std::string& text) { return cell(std::string_view(text)); }
 inline std::string cell(const ShortText& text) { return cell(std::string_view(text)); }
 inline std::string cell(const char* text) { return cell(std::string_view(text)); }

@@ -12,6 +12,8 @@ namespace npgpu {
 
 namespace {
 
+constexpr int most_digits = 15;  // of a number that is written out: no figure has more
+
 constexpr std::array<const char*, 4> binary_units{"KiB", "MiB", "GiB", "TiB"};
 
 struct Unit {
@@ -41,6 +43,7 @@ std::string digits_text(double value, int significant, int max_decimals) {
   // The exponent after rounding: 9.9996 has two digits before the point.
   const std::string scientific = fmt::format("{:.{}e}", value, significant - 1);
   const int exponent = std::stoi(scientific.substr(scientific.find('e') + 1));
+  if (exponent >= most_digits) return scientific;
   return fmt::format("{:.{}f}", value, std::clamp(significant - 1 - exponent, 0, max_decimals));
 }
 
@@ -48,7 +51,7 @@ std::string about_size_text(double bytes) {
   if (!std::isfinite(bytes)) return "-";
   // Three digits; 1000 to 1023 of a unit would else get an exponent.
   const auto digits = [](double value) {
-    return fmt::format(fmt::runtime(value < 999.5 ? "{:.3g}" : "{:.0f}"), value);
+    return fmt::format(fmt::runtime(value < 999.5 || value > 1e15 ? "{:.3g}" : "{:.0f}"), value);
   };
   for (std::size_t i = binary_units.size(); i-- > 0;) {
     const double unit = std::exp2(10.0 * static_cast<double>(i + 1));
@@ -66,6 +69,7 @@ std::string short_time_text(double us) { return with_unit(us, time_units, 3); }
 
 std::string percent_text(double percent) {
   if (!std::isfinite(percent)) return "-";
+  if (std::abs(percent) > 1e15) return fmt::format("{:.3g}", percent);
   return fmt::format("{:.{}f}", percent, std::abs(percent) < 9.995 ? 2 : 1);
 }
 

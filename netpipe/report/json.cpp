@@ -5,6 +5,7 @@
 
 #include "netpipe/model/calls/calls.hpp"
 #include "netpipe/model/probes/probe_rates.hpp"
+#include "netpipe/report/foreign.hpp"
 #include "netpipe/report/health_json.hpp"
 #include "netpipe/report/perturbed_sizes.hpp"
 #include "netpipe/report/series_text.hpp"
@@ -270,7 +271,7 @@ Json json_of(const Estimate& e) {
 }
 
 void write_json(std::ostream& out, const Json& json, int indent) {
-  out << json.dump(indent, ' ', false, Json::error_handler_t::replace) << '\n';
+  out << json_text(json.dump(indent, ' ', false, Json::error_handler_t::replace)) << '\n';
 }
 
 // Summaries of every series. Keys are stable; new ones may be added, so readers ignore what they do not know. What was

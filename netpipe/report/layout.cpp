@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "netpipe/report/html/escape.hpp"
+#include "netpipe/report/foreign.hpp"
 
 namespace npgpu {
 
@@ -41,25 +41,6 @@ void line_up_points(std::vector<std::string>& cells) {
   for (std::string& cell : cells) cell += spaces(most - behind(cell));
 }
 
-struct Character {
-  std::uint32_t code = 0;
-  std::size_t bytes = 1;
-  bool valid = true;  // UTF-8
-};
-Character character_at(std::string_view text, std::size_t i) {
-  const auto lead = static_cast<unsigned char>(text[i]);
-  if (lead < 0x80) return {lead, 1, true};
-  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-  Character c{lead & (0x7fU >> length), 1, false};
-  for (; c.bytes < length && i + c.bytes < text.size(); ++c.bytes) {
-    const auto next = static_cast<unsigned char>(text[i + c.bytes]);
-    if ((next & 0xc0) != 0x80) return c;
-    c.code = c.code << 6 | (next & 0x3f);
-  }
-  c.valid = length > 1 && c.bytes == length;
-  return c;
-}
-
 // The beginning of a text, so that it takes at most `room` columns.
 std::string shortened(const std::string& text, std::size_t room) {
   constexpr std::size_t dots = 3;
@@ -85,23 +66,8 @@ std::size_t display_width(std::string_view text) {
   return width;
 }
 
-std::string printable(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    const Character c = character_at(text, i);
-    const std::string_view bytes = text.substr(i, c.bytes);
-    i += c.bytes;
-    if (c.valid && (c.code >= 0x20 || c.code == '\n') && (c.code < 0x7f || c.code >= 0xa0)) {
-      out += bytes;
-      continue;
-    }
-    for (const char byte : bytes) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
-  }
-  return out;
-}
-
 std::string wrapped(std::string_view raw, std::size_t width, std::size_t hanging, std::size_t column) {
-  const std::string clean = printable(raw);
+  const std::string clean = one_line(raw);
   const std::string_view text = clean;
   std::string out;
   bool line_is_empty = true;
@@ -111,12 +77,12 @@ std::string wrapped(std::string_view raw, std::size_t width, std::size_t hanging
     line_is_empty = true;
   };
   for (std::size_t i = 0; i < text.size();) {
-    if (text[i] == '\n' || text[i] == ' ') {
-      if (text[i++] == '\n') new_line();
+    if (text[i] == ' ') {
+      ++i;
       continue;
     }
-    std::size_t end = std::min(text.find_first_of(" \n", i), text.size());
-    if (text.substr(end).starts_with(" %")) end = std::min(text.find_first_of(" \n", end + 1), text.size());
+    std::size_t end = std::min(text.find(' ', i), text.size());
+    if (text.substr(end).starts_with(" %")) end = std::min(text.find(' ', end + 1), text.size());
     const std::string_view word = text.substr(i, end - i);
     const std::size_t room = display_width(word);
     if (!line_is_empty && column + 1 + room > width) {
@@ -135,7 +101,7 @@ std::string wrapped(std::string_view raw, std::size_t width, std::size_t hanging
 
 std::string labelled(std::string_view name, std::string_view text, std::size_t width) {
   constexpr std::size_t behind = 12;
-  std::string out = spaces(2) + printable(name);
+  std::string out = spaces(2) + one_line(name);
   const std::size_t used = display_width(out);
   out += spaces(used < behind ? behind - used : 1);
   return out + wrapped(text, width, behind, display_width(out)) + '\n';
@@ -146,9 +112,13 @@ std::string Ink::paint(std::string_view code, std::string_view text) const {
   return "\x1b[" + std::string(code) + 'm' + printable(text) + "\x1b[0m";
 }
 
+Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
+  for (Column& column : columns_) column.header = one_line(column.header);
+}
+
 void Table::row(std::vector<std::string> cells) {
   for (std::size_t i = 0; i < columns_.size(); ++i)
-    columns_[i].cells.push_back(i < cells.size() ? printable(cells[i]) : "");
+    columns_[i].cells.push_back(i < cells.size() ? one_line(cells[i]) : "");
 }
 
 std::vector<std::string> Table::lines(std::size_t width) {
@@ -201,16 +171,11 @@ std::vector<std::string> Table::lines(std::size_t width) {
 }
 
 std::string Table::markdown() const {
-  const auto escaped = [](const std::string& cell) {
-    std::string out;
-    for (const char c : cell) out += c == '|' ? "\\|" : c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
-    return out;
-  };
   std::string head = "|", line = "|";
   std::size_t rows = 0;
   for (const Column& c : columns_) {
     if (!c.there) continue;
-    head += ' ' + escaped(c.header) + " |";
+    head += ' ' + markdown_text(c.header) + " |";
     line += c.align == Align::left ? " --- |" : " ---: |";
     rows = c.cells.size();
   }
@@ -218,7 +183,7 @@ std::string Table::markdown() const {
   for (std::size_t i = 0; i < rows; ++i) {
     out += '|';
     for (const Column& c : columns_)
-      if (c.there) out += ' ' + escaped(c.cells[i]) + " |";
+      if (c.there) out += ' ' + markdown_text(c.cells[i]) + " |";
     out += '\n';
   }
   return out;

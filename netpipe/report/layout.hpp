@@ -14,14 +14,14 @@ namespace npgpu {
 // Columns that the text takes on a terminal: no continuation bytes, no combining marks, two for East Asian wide.
 std::size_t display_width(std::string_view);
 
-// Wraps between words, and prints what is printable(). The first line begins at `column`, the others are indented by
-// `hanging`. A word longer than a line stays whole; a percent sign stays with its number.
+// One paragraph, as one_line() has it, wrapped between words. The first line begins at `column`, the others are indented
+// by `hanging`. A word longer than a line stays whole; a percent sign stays with its number.
 std::string wrapped(std::string_view text, std::size_t width, std::size_t hanging = 0, std::size_t column = 0);
 
 // "  name      text", the text wrapped behind its name. Ends with a newline.
 std::string labelled(std::string_view name, std::string_view text, std::size_t width);
 
-// Terminal colours, or nothing, around what is printable().
+// Terminal colours, or nothing, around what is printable(), which may be several lines.
 class Ink {
  public:
   explicit Ink(bool on) : on_(on) {}
@@ -58,7 +58,7 @@ inline Column decimal(std::string header, int rank = 0, bool there = true) {
 
 class Table {
  public:
-  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  explicit Table(std::vector<Column> columns);
   void row(std::vector<std::string> cells);  // one for each column, there or not
   // The header and the rows, each indented by two and ended by a newline.
   std::vector<std::string> lines(std::size_t width);

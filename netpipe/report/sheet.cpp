@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "netpipe/report/foreign.hpp"
+
 namespace npgpu {
 
 void TextSheet::heading(std::string_view what) {
@@ -27,19 +29,19 @@ void MarkdownSheet::leave_list() {
 }
 void MarkdownSheet::heading(std::string_view what) {
   leave_list();
-  text += fmt::format("### {}\n\n", printable(what));
+  text += fmt::format("### {}\n\n", markdown_text(what));
 }
 void MarkdownSheet::labelled(std::string_view name, std::string_view what, bool) {
-  text += fmt::format("- **{}**: {}\n", printable(name), printable(what));
+  text += fmt::format("- **{}**: {}\n", markdown_text(name), markdown_text(what));
   in_list_ = true;
 }
 void MarkdownSheet::verdict(std::string_view what, bool) {
   leave_list();
-  text += fmt::format("**{}**\n\n", printable(what));
+  text += fmt::format("**{}**\n\n", markdown_text(what));
 }
 void MarkdownSheet::note(std::string_view what) {
   leave_list();
-  text += printable(what) + "\n\n";
+  text += markdown_text(what) + "\n\n";
 }
 void MarkdownSheet::table(Table& table, const IsAlarm&) {
   leave_list();

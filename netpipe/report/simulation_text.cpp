@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 
+#include "netpipe/engine/saturated.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/layout.hpp"
 
@@ -34,8 +35,8 @@ std::string row_of(std::span<const TimelineEntry> entries, Seconds total, std::s
   std::vector<std::map<std::uint32_t, double>> work(columns);
   for (const TimelineEntry& e : entries) {
     const double start = e.start.count() / column, end = e.end.count() / column;
-    const auto last = std::min(static_cast<std::size_t>(std::max(0.0, std::ceil(end) - 1)), columns - 1);
-    for (auto i = static_cast<std::size_t>(start); i <= last && end > start; ++i) {
+    const auto last = std::min(saturated<std::size_t>(std::ceil(end) - 1), columns - 1);
+    for (auto i = saturated<std::size_t>(start); i <= last && end > start; ++i) {
       const auto left = static_cast<double>(i);
       work[i][e.chunk] += std::min(end, left + 1) - std::max(start, left);
     }

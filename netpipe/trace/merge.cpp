@@ -8,7 +8,7 @@
 #include "netpipe/trace/decode.hpp"
 #include "netpipe/trace/files.hpp"
 #include "netpipe/trace/hdf5.hpp"
-#include "npgpu/error.hpp"
+#include "npgpu/listed_error.hpp"
 #include "npgpu/trace.hpp"
 
 namespace npgpu {
@@ -112,7 +112,7 @@ void merge_traces(const fs::path& path, std::span<const fs::path> traces, const 
   if (fs::exists(place, ignored) && !options.replace) trace::refuse(path, "exists; --force replaces it");
   files::refuse_protected(place);
   trace::try_folder(place);
-  std::string refused;
+  std::vector<std::string> refused;
   try {
     Merge merge(by, options);
     for (const fs::path& one : traces) {
@@ -120,14 +120,14 @@ void merge_traces(const fs::path& path, std::span<const fs::path> traces, const 
         merge.add(one);
       } catch (const Error& e) {
         if (e.kind() != ErrorKind::usage) throw;
-        refused += std::string(refused.empty() ? "" : "\n") + e.what();
+        refused.emplace_back(e.what());
       }
     }
     if (refused.empty()) return files::replace_file(place, merge.image(path));
   } catch (const trace::FormatError& flaw) {
     throw Error(ErrorKind::failed, path.string() + ": " + flaw.what());
   }
-  throw Error(ErrorKind::usage, refused);
+  throw ListedError(ErrorKind::usage, refused.front(), {refused.begin() + 1, refused.end()});
 }
 
 }  // namespace npgpu

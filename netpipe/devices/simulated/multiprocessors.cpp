@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "netpipe/engine/saturated.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::simulated {
@@ -60,9 +61,9 @@ Multiprocessors multiprocessors_of(const Spec& spec) {
   m.warps = count_or(spec, "warps", m.warps);
   m.blocks = count_or(spec, "blocks", m.blocks);
   m.block_threads = count_or(spec, "block_threads", std::min(1024u, m.warps * warp_threads));
-  m.registers = static_cast<std::uint32_t>(figure_or(spec, "registers", 0));
-  m.shared_bytes = static_cast<std::uint32_t>(figure_or(spec, "shared_bytes", 0));
-  m.shared_reserved_bytes = static_cast<std::uint32_t>(figure_or(spec, "shared_reserved_bytes", 0));
+  m.registers = saturated<std::uint32_t>(figure_or(spec, "registers", 0));
+  m.shared_bytes = saturated<std::uint32_t>(figure_or(spec, "shared_bytes", 0));
+  m.shared_reserved_bytes = saturated<std::uint32_t>(figure_or(spec, "shared_reserved_bytes", 0));
   m.clock_hz = figure_or(spec, "shader_clock_mhz", 0) * 1e6;
   m.max_clock_hz = std::fmax(m.clock_hz, number_fact(spec.condition.facts, "max_sm_clock_mhz") * 1e6);
   m.fma_latency_cycles = figure_or(spec, "fma_latency_cycles", 0);

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 
+#include "netpipe/engine/saturated.hpp"
 #include "netpipe/model/health/efficiency.hpp"
 #include "netpipe/model/health/findings.hpp"
 #include "npgpu/compare.hpp"
@@ -184,7 +185,7 @@ void judge_within(Findings& findings) {
     if (!series) series = copy_series(of, Direction::d2d, Memory::device, false, true, cache);
   if (!series) return;
   const double l2 = of.fact("l2_bytes"), limit = series->limit.per_s;
-  const auto from = static_cast<std::uint64_t>(l2 > 0 ? 2 * l2 : 128e6);
+  const auto from = saturated<std::uint64_t>(l2 > 0 ? 2 * l2 : 128e6);
   const auto copy = middle_copy_of(copy_points(*series), from, UINT64_MAX, [&](const CopyPoint&) { return limit; });
   if (!copy) return;
   judge(findings, {.metric = "d2d_rate",

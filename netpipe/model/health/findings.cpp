@@ -26,6 +26,7 @@ std::string figure_text(double value, const std::string& unit) {
   for (const Scale& scale : scales) {
     if (scale.unit != unit || value < scale.least) continue;
     const double shown = value / scale.by;
+    if (shown > 1e15) return fmt::format("{:.3g} {}", shown, scale.shown);
     const int digits = shown > 0 ? std::clamp(3 - static_cast<int>(std::floor(std::log10(shown))), 0, 3) : 0;
     return fmt::format("{:.{}f} {}", shown, digits, scale.shown);
   }

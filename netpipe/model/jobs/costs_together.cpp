@@ -100,7 +100,7 @@ void CostMeasuring::both_directions() {
   costs.copy_engines = 2;
   const double two = simulated_us(both, Order::independent);
   const auto engines = [&](double us) { return us > (one + two) / 2 ? 1.0 : us <= (one + two) / 2 ? 2.0 : us; };
-  costs.copy_engines = static_cast<int>(engines(t_both->value));
+  costs.copy_engines = engines(t_both->value) > 1 ? 2 : 1;
   hold_against(add(Cost::copy_engines,
                    {engines(t_both->value), engines(t_both->high), engines(t_both->low), "1",
                     "64 MiB both ways at once beside each way alone: together or one after the other"},

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "netpipe/report/html/escape.hpp"
+#include "netpipe/report/foreign.hpp"
 #include "netpipe/report/html/style.hpp"
 
 namespace npgpu::html {

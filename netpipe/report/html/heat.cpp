@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "netpipe/report/foreign.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/html/elements.hpp"
-#include "netpipe/report/html/escape.hpp"
 #include "netpipe/report/matrix_sections.hpp"
 
 namespace npgpu::html {

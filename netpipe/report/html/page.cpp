@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
+#include "netpipe/report/foreign.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/html/charts.hpp"
 #include "netpipe/report/html/elements.hpp"
-#include "netpipe/report/html/escape.hpp"
 #include "netpipe/report/html/heat.hpp"
 #include "netpipe/report/numa_section.hpp"
 #include "netpipe/report/overview/sections.hpp"

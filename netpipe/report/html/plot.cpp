@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "netpipe/report/format.hpp"
-#include "netpipe/report/html/escape.hpp"
+#include "netpipe/report/foreign.hpp"
 
 namespace npgpu::html {
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "netpipe/engine/saturated.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/html/charts.hpp"
 #include "netpipe/report/html/plot.hpp"
@@ -36,7 +37,7 @@ Curve curve_of(const std::vector<TelemetryPoint>& all, const Quantity& quantity,
   for (std::size_t i = 0; i < all.size(); ++i) {
     const double v = all[i].*quantity.value, x = timed ? all[i].at_s : static_cast<double>(i);
     if (!std::isfinite(v)) continue;
-    Moment& moment = binned[std::min(moments - 1, static_cast<std::size_t>(x / end * moments))];
+    Moment& moment = binned[std::min(moments - 1, saturated<std::size_t>(x / end * moments))];
     moment.values.push_back(v);
     moment.x = x;
     moment.slowed |= all[i].slowing != 0;

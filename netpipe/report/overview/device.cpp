@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "netpipe/engine/saturated.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/overview/copies.hpp"
 
@@ -115,7 +116,7 @@ Section streams_section(const DeviceOverview& device, Extent extent) {
     Entry costs{"us"};
     for (const Figure& f : device.stream_costs) {
       if (f.name != "copy engines") costs.items.push_back(item_of(f, 1));
-      else costs.items.push_back(counted(static_cast<std::size_t>(std::lround(f.value.value)), "copy engine"));
+      else costs.items.push_back(counted(saturated<std::size_t>(std::round(f.value.value)), "copy engine"));
     }
     section.entries.push_back(std::move(costs));
   }

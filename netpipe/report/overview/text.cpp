@@ -17,7 +17,7 @@ constexpr std::size_t name_room = 9, label_room = 9;
 std::vector<std::string> lines_of(const std::vector<std::string>& items, std::size_t room) {
   std::vector<std::string> lines{""};
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const std::string item = printable(items[i]) + (i + 1 < items.size() ? "," : "");
+    const std::string item = one_line(items[i]) + (i + 1 < items.size() ? "," : "");
     const std::size_t used = display_width(lines.back());
     if (used && used + 1 + display_width(item) > room) lines.emplace_back();
     std::string& line = lines.back();
@@ -49,7 +49,7 @@ void cut_lines(std::vector<std::string>& lines, std::size_t most, std::size_t ro
 // "MEMORY   GB/s     read 4606, ...": lines go on behind the label.
 void write_entry(Page& page, const std::string& name, const Entry& entry) {
   const bool labelled = !entry.label.empty();
-  std::string head = name, label = entry.label;
+  std::string head = one_line(name), label = one_line(entry.label);
   head.resize(std::max(head.size() + 1, name_room), ' ');
   if (labelled) label.resize(std::max(label.size() + 1, label_room), ' ');
   const std::size_t behind = name_room + (labelled ? label_room : 0);
@@ -93,14 +93,14 @@ void write_section(Page& page, Section& section) {
 
 void report_overview(std::ostream& out, const Overview& all, const TextStyle& style) {
   Page page(style);
-  const std::string head = printable(headline_of(all)), run = printable(run_text(all));
+  const std::string head = one_line(headline_of(all)), run = one_line(run_text(all));
   const bool alarm = head.starts_with("SIMULATED");
   const std::size_t used = display_width(head) + display_width(run);
   page.text += alarm ? page.ink.alarm(wrapped(head, page.width, 2)) : page.ink.bold(wrapped(head, page.width, 2));
   page.text += used + 2 <= page.width ? std::string(page.width - used, ' ') + run + '\n'
                                       : "\n  " + wrapped(run, page.width, 2, 2) + '\n';
   for (const Entry& entry : who_of(all)) {
-    std::string line = "  " + entry.label;
+    std::string line = "  " + one_line(entry.label);
     line.resize(std::max<std::size_t>(line.size() + 1, 8), ' ');
     page.text += line + wrapped(fmt::format("{}", fmt::join(entry.items, ", ")), page.width, 8, 8) + '\n';
   }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "netpipe/engine/saturated.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/overview/sections.hpp"
 #include "netpipe/report/series_text.hpp"
@@ -28,7 +29,7 @@ struct Items {
     if (!value.empty() && value != "nan") all.push_back(before + value + behind);
   }
   void add_count(double value, std::string_view what) {
-    if (value > 0) all.push_back(counted(static_cast<std::size_t>(value), what));
+    if (value > 0) all.push_back(counted(saturated<std::size_t>(value), what));
   }
 };
 
@@ -75,7 +76,7 @@ std::vector<std::string> host_items(const Facts& facts) {
 }
 
 std::string clock_text_of(double seconds) {
-  const auto s = static_cast<long>(std::lround(seconds));
+  const auto s = saturated<long>(std::round(seconds));
   return s >= 3600 ? fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
                    : fmt::format("{}:{:02}", s / 60, s % 60);
 }

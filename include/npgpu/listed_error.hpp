@@ -1,0 +1,24 @@
+// An error with a list: files that are refused, cases that there are.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "npgpu/error.hpp"
+
+namespace npgpu {
+
+class ListedError : public Error {
+ public:
+  // `below`: what stands below the sentence, a line each.
+  ListedError(ErrorKind kind, const std::string& message, std::vector<std::string> below)
+      : Error(kind, message), below_(std::make_shared<const std::vector<std::string>>(std::move(below))) {}
+  const std::vector<std::string>& below() const noexcept { return *below_; }
+
+ private:
+  std::shared_ptr<const std::vector<std::string>> below_;  // shared: a copy of an exception must not throw
+};
+
+}  // namespace npgpu
