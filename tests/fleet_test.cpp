@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <random>
 #include <sstream>
 
+#include "netpipe/model/siblings.hpp"
 #include "tests/made_sweep.hpp"
 
 namespace fleet_test {
@@ -16,10 +18,10 @@ using namespace npgpu;
 namespace {
 
 // A curve of as many sizes as there are times.
-FleetCurve curve_of(const std::vector<double>& us, double spread = 0.01) {
+FleetCurve curve_of(const std::vector<double>& us, const char* title = "copy") {
   auto question = std::make_shared<FleetQuestion>();
   question->kind = "transfers";
-  question->title = "copy";
+  question->title = title;
   for (std::size_t i = 0; i < us.size(); ++i) {
     question->axes.push_back(std::to_string(i + 1) + " MiB");
     question->sizes.push_back(static_cast<double>(i + 1));
@@ -27,8 +29,12 @@ FleetCurve curve_of(const std::vector<double>& us, double spread = 0.01) {
   FleetCurve curve;
   curve.question = question;
   curve.us = us;
-  curve.spread.assign(us.size(), spread);
   return curve;
+}
+
+// Known to 0.1 %.
+FleetFigure figure_of(FigureKind kind, const char* name, double us) {
+  return {kind, name, "64 MiB", FigureUnit::us, us, us / 1.001, us * 1.001};
 }
 
 FleetFacts no_facts() {
@@ -37,12 +43,13 @@ FleetFacts no_facts() {
   return facts;
 }
 
-// A trace of one GPU: three points that take `us`, 2 us and 3 us.
-FleetRun run_of(int number, double us, double spread = 0.01) {
+// A trace of one GPU, of which a copy within it takes `us`.
+FleetRun run_of(int number, double us) {
   FleetRun run;
   run.run_uuid = "run-" + std::to_string(number);
   run.host = "node" + std::to_string(number);
   run.date = "2026-11-20T00:00:00Z";
+  run.plan = "check --level 2\n0.1.0 abc";
   run.complete = true;
   FleetGpu& gpu = run.gpus.emplace_back();
   gpu.id = "cuda:0";
@@ -51,7 +58,8 @@ FleetRun run_of(int number, double us, double spread = 0.01) {
   gpu.driver = "580";
   gpu.link = "PCIe Gen5 x16";
   gpu.facts = no_facts();
-  gpu.curves.push_back(curve_of({us, 2 * us, 3 * us, 4 * us, 5 * us}, spread));
+  gpu.curves.push_back(curve_of({us, 2 * us, 3 * us, 4 * us, 5 * us}));
+  gpu.figures.push_back(figure_of(FigureKind::memory, "copy, within the device", us));
   return run;
 }
 
@@ -81,122 +89,260 @@ FleetRules with_tolerance(double share) {
 
 }  // namespace
 
-TEST_CASE("median, scatter and z are those of the logarithms") {
+TEST_CASE("median, scatter and limit are those of the logarithms") {
   // Logarithms -0.02, -0.01, 0, 0.01, 0.02 around 10 us: the median of the absolute deviations is 0.01.
   std::vector<double> times;
   for (const double log : {-0.02, -0.01, 0.0, 0.01, 0.02}) times.push_back(10 * std::exp(log));
-  const Fleet fleet = judge_fleet(fleet_of(times), with_tolerance(0.03));
+  const Fleet fleet = judge_fleet(fleet_of(times));
   REQUIRE(fleet.groups.size() == 1);
   const FleetGroup& group = fleet.groups[0];
-  REQUIRE(group.items.size() == 2);
+  REQUIRE(group.items.size() == 2);  // the figure, and the curve
   const FleetItem& item = group.items[0];
-  CHECK(item.of == FleetMeasure::curve);
-  CHECK(item.at == "1 MiB .. 5 MiB");
-  CHECK(item.median == doctest::Approx(10 * std::pow(120, 0.2)));  // geometric mean over the points
+  CHECK(item.of == FleetMeasure::figure);
+  CHECK(item.median == doctest::Approx(10));
   CHECK(item.sigma == doctest::Approx(0.01 * 1.4826).epsilon(1e-4));
   const FleetValue& last = group.members[4].values[0];
   CHECK(last.share == doctest::Approx(std::expm1(0.02)));
-  CHECK(last.z == doctest::Approx(2 / 1.4826).epsilon(1e-4));
-  CHECK(last.value == doctest::Approx(item.median * std::exp(0.02)));
+  CHECK(last.low == doctest::Approx(1.001 * std::exp(-0.002) * std::exp(0.02) - 1).epsilon(1e-3));
+  CHECK(last.value == doctest::Approx(10 * std::exp(0.02)));
+  // Ten degrees of freedom at 0.4 % and 1.48 at 1.4826 %: sqrt((10 * 0.004^2 + 1.48 * 0.014826^2) / 11.48).
+  CHECK(last.z == doctest::Approx(0.02 / 0.0065019).epsilon(1e-3));
+  CHECK(group.items[1].of == FleetMeasure::curve);
+  CHECK(group.items[1].at == "1 MiB .. 5 MiB");
+  CHECK(group.items[1].median == doctest::Approx(10 * std::pow(120, 0.2)));  // geometric mean over the points
   CHECK(fleet.suspects() == 0);
 }
 
-TEST_CASE("a suspect is beyond the tolerance and beyond what the group scatters") {
-  CHECK(suspected(judge_fleet(fleet_of({10, 10, 10, 10, 10, 10.6}), with_tolerance(0.05))) == Uuids{"GPU-5"});
-  CHECK(suspected(judge_fleet(fleet_of({10, 10, 10, 10, 10, 10.4}), with_tolerance(0.05))).empty());
+TEST_CASE("a suspect is beyond what healthy GPUs differ by, and beyond what its group scatters") {
+  CHECK(suspected(judge_fleet(fleet_of({10, 10, 10, 10, 10, 10.6}))) == Uuids{"GPU-5"});
+  CHECK(suspected(judge_fleet(fleet_of({10, 10, 10, 10, 10, 10.15}))).empty());
+  CHECK(suspected(judge_fleet(fleet_of({10, 10, 10, 10, 10, 10.6}), with_tolerance(0.1))).empty());
   // 30 % more time, in a group whose GPUs scatter by 10 %.
-  CHECK(suspected(judge_fleet(fleet_of({8, 9, 10, 11, 12, 13}), with_tolerance(0.05))).empty());
+  CHECK(suspected(judge_fleet(fleet_of({8, 9, 10, 11, 12, 13}))).empty());
   // Who is faster is none.
-  CHECK(suspected(judge_fleet(fleet_of({10, 10, 10, 10, 10, 5}), with_tolerance(0.05))).empty());
+  CHECK(suspected(judge_fleet(fleet_of({10, 10, 10, 10, 10, 5}))).empty());
 }
 
-TEST_CASE("one point of many makes no suspect, a third of the curve does") {
+TEST_CASE("of many GPUs what is seen of the scatter counts, of few what is known") {
+  // 3 % in a group that scatters by 0.1 %: of two hundred it is beyond the limit of 2 %, of five it is not.
+  std::vector<double> times;
+  for (int i = 0; i < 200; ++i) times.push_back(10 * std::exp(0.001 * std::sin(i)));
+  times[7] = 10.3;
+  CHECK(suspected(judge_fleet(fleet_of(times))) == Uuids{"GPU-7"});
+  const Fleet few = judge_fleet(fleet_of({10, 10, 10, 10, 10.24}));
+  CHECK(suspected(few).empty());
+  CHECK(few.groups[0].items[0].tolerance > 0.024);
+}
+
+TEST_CASE("slow is what lies beyond the limit with all of its interval; what straddles it is to be looked at") {
+  auto runs = fleet_of({10, 10, 10, 10, 10, 11});
+  Fleet fleet = judge_fleet(runs);
+  CHECK(fleet.groups[0].suspects.at(0).confirmed());
+  CHECK(exclude_text(fleet) == "--exclude=node5");
+  runs[5].gpus[0].figures[0].low = 10.1;
+  fleet = judge_fleet(runs);
+  CHECK(suspected(fleet) == Uuids{"GPU-5"});
+  CHECK_FALSE(fleet.groups[0].suspects[0].confirmed());
+  CHECK(exclude_text(fleet).empty());
+  runs[5].gpus[0].figures[0].low = 9.9;  // it may be as the others are
+  CHECK(suspected(judge_fleet(runs)).empty());
+  // One visit has no interval.
+  runs[5].gpus[0].figures[0].low = runs[5].gpus[0].figures[0].high = not_measured;
+  fleet = judge_fleet(runs);
+  CHECK(suspected(fleet) == Uuids{"GPU-5"});
+  CHECK(exclude_text(fleet).empty());
+}
+
+TEST_CASE("only links, memory and computing exclude a node") {
+  for (const auto& [kind, is_grave] : {std::pair{FigureKind::link, true}, std::pair{FigureKind::compute, true},
+                                       std::pair{FigureKind::latency, false}, std::pair{FigureKind::matrix, false}}) {
+    auto runs = fleet_of({10, 10, 10, 10, 10, 10});
+    for (FleetRun& run : runs) run.gpus[0].figures = {figure_of(kind, "figure", 10)};
+    runs[2].gpus[0].figures = {figure_of(kind, "figure", 30)};
+    const Fleet fleet = judge_fleet(runs);
+    CHECK(suspected(fleet) == Uuids{"GPU-2"});
+    CHECK(exclude_text(fleet) == (is_grave ? "--exclude=node2" : ""));
+  }
+}
+
+TEST_CASE("no curve makes a suspect") {
   auto runs = fleet_of({1, 1, 1, 1, 1, 1});
   for (FleetRun& run : runs) run.gpus[0].curves = {curve_of(std::vector<double>(30, 10.0))};
-  runs[2].gpus[0].curves[0].us[17] = 1000;
-  CHECK(suspected(judge_fleet(runs)).empty());
-  for (std::size_t i = 20; i < 30; ++i) runs[3].gpus[0].curves[0].us[i] = 20;
+  for (std::size_t i = 0; i < 30; ++i) runs[3].gpus[0].curves[0].us[i] = 1000;
   const Fleet fleet = judge_fleet(runs);
-  CHECK(suspected(fleet) == Uuids{"GPU-3"});
-  const FleetFinding& finding = fleet.groups[0].suspects[0].findings.at(0);
-  CHECK(finding.suspicion == Suspicion::slow);
-  CHECK(finding.at == "21 MiB .. 30 MiB");
-  CHECK(finding.share == doctest::Approx(1));
-  CHECK(finding.value == doctest::Approx(20));
-  CHECK(finding.others == doctest::Approx(10));
+  CHECK(suspected(fleet).empty());
+  CHECK(fleet.groups[0].members[3].values.back().share == doctest::Approx(99));
 }
 
 TEST_CASE("of a key figure that is a rate less is slower") {
   auto runs = fleet_of({1, 1, 1, 1, 1, 1});
-  for (FleetRun& run : runs)
-    run.gpus[0].figures = {{"copy, host to device", "64 MiB", FigureUnit::bytes_per_s, TimeClass::device_copies,
-                            Third::large, 50e9, false}};
-  runs[1].gpus[0].figures[0].value = 25e9;
-  runs[2].gpus[0].figures[0].value = 100e9;
-  runs[4].gpus[0].figures[0].value = not_measured;
+  const auto rate = [](double value) {
+    return FleetFigure{FigureKind::link, "copy, host to device", "64 MiB", FigureUnit::bytes_per_s, value,
+                       0.999 * value,    1.001 * value};
+  };
+  for (FleetRun& run : runs) run.gpus[0].figures = {rate(50e9)};
+  runs[1].gpus[0].figures = {rate(25e9)};
+  runs[2].gpus[0].figures = {rate(100e9)};
+  runs[4].gpus[0].figures = {rate(not_measured)};
   const Fleet fleet = judge_fleet(runs);
   CHECK(suspected(fleet) == Uuids{"GPU-1"});
   const FleetFinding& finding = fleet.groups[0].suspects[0].findings.at(0);
   CHECK(finding.what == "copy, host to device");
   CHECK(finding.share == doctest::Approx(1));
+  CHECK(finding.low == doctest::Approx(2 / 1.001 - 1));
   CHECK(finding.value == doctest::Approx(25e9));
-  CHECK(finding.text == "25.00 GB/s, and others have 50.00 GB/s");
+  CHECK(finding.text == "25.00 GB/s (others: 50.00 GB/s)");
 }
 
-TEST_CASE("a figure that was taken from other points is another one") {
-  auto runs = fleet_of({1, 1, 1, 1, 1, 1, 1});
-  for (FleetRun& run : runs)
-    run.gpus[0].figures = {{"bandwidth", "best shape", FigureUnit::bytes_per_s, TimeClass::kernels, Third::all, 50e9}};
-  runs[6].gpus[0].figures[0].value = 25e9;
+TEST_CASE("a figure that was taken at other points is another one") {
+  auto runs = fleet_of({1, 1, 1, 1, 1, 1, 3});
   CHECK(suspected(judge_fleet(runs)) == Uuids{"GPU-6"});
-  runs[6].gpus[0].curves[0] = curve_of({1, 2, 3});
+  runs[6].gpus[0].figures[0].at = "4 KiB";
   CHECK(suspected(judge_fleet(runs)).empty());
+}
+
+TEST_CASE("of ten thousand healthy GPUs none is a suspect, and twenty sick ones among them are found") {
+  std::mt19937 random(11);
+  // Tails of healthy GPUs are longer than those of the normal distribution: Student's t with thirty degrees of freedom.
+  std::student_t_distribution<double> tailed(30);
+  const std::pair<FigureKind, double> kinds[] = {{FigureKind::link, 0.002},    {FigureKind::link, 0.002},
+                                                 {FigureKind::memory, 0.003},  {FigureKind::memory, 0.003},
+                                                 {FigureKind::compute, 0.003}, {FigureKind::compute, 0.003},
+                                                 {FigureKind::latency, 0.005}, {FigureKind::small_copy, 0.015},
+                                                 {FigureKind::matrix, 0.01},   {FigureKind::call, 0.03}};
+  std::vector<FleetRun> runs;
+  for (int number = 0; number < 10000; ++number) {
+    FleetRun& run = runs.emplace_back(run_of(number, 10));
+    run.host = "node" + std::to_string(number / 8);
+    run.gpus[0].id = "cuda:" + std::to_string(number % 8);
+    run.gpus[0].curves.clear();
+    run.gpus[0].figures.clear();
+    int which = 0;
+    for (const auto& [kind, sigma] : kinds) {
+      const double us = 10 * std::exp(sigma * std::sqrt(28.0 / 30) * tailed(random));
+      run.gpus[0].figures.push_back(figure_of(kind, ("figure " + std::to_string(which++)).c_str(), us));
+    }
+  }
+  CHECK(judge_fleet(runs).suspects() == 0);
+  CHECK(judge_fleet(runs).slow_hosts() == 0);
+  Uuids planted;
+  for (std::size_t i = 0; i < 20; ++i) {
+    FleetFigure& figure = runs[500 * i + 7].gpus[0].figures[i % 6];  // links, memory, computing: 5 %
+    figure = figure_of(figure.kind, figure.name.c_str(), figure.value * 1.05);
+    planted.push_back(runs[500 * i + 7].gpus[0].uuid);
+  }
+  const Fleet fleet = judge_fleet(runs);
+  Uuids found = suspected(fleet);
+  std::ranges::sort(found);
+  std::ranges::sort(planted);
+  CHECK(found == planted);
+  CHECK(fleet.confirmed() == 20);
 }
 
 TEST_CASE("what fewer than five GPUs of a group have is not judged") {
   auto runs = fleet_of({1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
   for (std::size_t i = 0; i < 4; ++i)
-    runs[i].gpus[0].figures = {{"rare", "", FigureUnit::us, TimeClass::calls, Third::all, i == 3 ? 9.0 : 1.0}};
+    runs[i].gpus[0].figures = {figure_of(FigureKind::latency, "rare", i == 3 ? 9.0 : 1.0)};
   CHECK(suspected(judge_fleet(runs)).empty());
   runs[4].gpus[0].figures = runs[0].gpus[0].figures;
   CHECK(suspected(judge_fleet(runs)) == Uuids{"GPU-3"});
 }
 
-TEST_CASE("the traces of a GPU are one value, wherever it was") {
+TEST_CASE("calls of all GPUs of a host are the host's, those of one GPU are the GPU's") {
+  std::vector<FleetRun> runs;
+  for (int number = 0; number < 24; ++number) {
+    const int host = number / 4;
+    runs.push_back(run_of(number, 10));
+    runs.back().host = "node" + std::to_string(host);
+    runs.back().gpus[0].id = "cuda:" + std::to_string(number % 4);
+    // Hosts differ by up to 6 %, and one takes twice the time.
+    const double us = (host == 3 ? 20 : 10 + 0.1 * host) * (number == 9 ? 1.6 : 1);
+    runs.back().gpus[0].figures.push_back(figure_of(FigureKind::call, "launch until done", us));
+  }
+  const Fleet fleet = judge_fleet(runs);
+  CHECK(suspected(fleet) == Uuids{"GPU-9"});
+  REQUIRE(fleet.groups[0].hosts.size() == 1);
+  CHECK(fleet.groups[0].hosts[0].host == "node3");
+  CHECK(fleet.groups[0].hosts[0].gpus == 4);
+  CHECK(fleet.groups[0].hosts[0].findings.at(0).text == "96 % more time than on other hosts");
+  CHECK(exclude_text(fleet).empty());
+}
+
+TEST_CASE("clones of a virtual machine, and GPUs that moved, are told by their hosts") {
+  auto runs = fleet_of({10, 10, 10, 10, 10, 10, 10, 20});
+  for (const std::size_t i : {6, 7}) {
+    runs[i].gpus[0].uuid = "GPU-same";
+    runs.push_back(runs[i]);
+    runs.back().run_uuid += "again";
+    runs.back().date = "2026-11-21T00:00:00Z";
+  }
+  Fleet fleet = judge_fleet(runs);
+  CHECK(fleet.gpus() == 8);
+  REQUIRE(fleet.suspects() == 1);
+  CHECK(fleet.groups[0].members[fleet.groups[0].suspects[0].member].host == "node7");
+  REQUIRE(fleet.notes.size() == 1);
+  CHECK(fleet.notes[0].find("GPU-same is on 2 hosts, node6 and node7 among them: clones") == 0);
+  runs.pop_back();
+  runs.pop_back();
+  runs[7].date = "2026-11-22T00:00:00Z";
+  fleet = judge_fleet(runs);
+  REQUIRE(fleet.notes.size() == 1);
+  CHECK(fleet.notes[0] ==
+        "GPU-same moved from node6 to node7 (there since 2026-11-22): each place is judged by itself");
+}
+
+TEST_CASE("no line for Slurm names a host whose name several machines have") {
+  auto runs = fleet_of({10, 10, 10, 10, 10, 20});
+  for (FleetRun& run : runs) run.host = "vm";
+  const Fleet fleet = judge_fleet(runs);
+  CHECK(suspected(fleet) == Uuids{"GPU-5"});
+  CHECK(exclude_text(fleet).empty());
+  REQUIRE(fleet.notes.size() == 1);
+  CHECK(fleet.notes[0].find("6 GPUs were cuda:0 of vm") == 0);
+}
+
+TEST_CASE("the traces of a GPU are one value") {
   auto runs = fleet_of({10, 10, 10, 10, 10});
   for (const double us : {10.0, 20.0, 10.1}) {
     runs.push_back(run_of(9, us));
     runs.back().run_uuid += std::to_string(us);
-    runs.back().host = us == 10.0 ? "nodeB" : "nodeA";
-    runs.back().date = us == 10.0 ? "2026-11-22T00:00:00Z" : "2026-11-19T00:00:00Z";
   }
   const Fleet fleet = judge_fleet(runs);
   CHECK(suspected(fleet).empty());
   CHECK(fleet.gpus() == 6);
-  const FleetMember& moved = fleet.groups[0].members.back();
-  CHECK(moved.traces == 3);
-  CHECK(moved.host == "nodeB");
-  CHECK(moved.values[0].value == doctest::Approx(10.1 * std::pow(120, 0.2)));
+  const FleetMember& last = fleet.groups[0].members.back();
+  CHECK(last.traces == 3);
+  CHECK(last.values[0].value == doctest::Approx(10.1));
 }
 
-TEST_CASE("what all others have is missing, what some have is not") {
+TEST_CASE("missing is what a trace's own plan had") {
   auto runs = fleet_of({10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10});
+  // It is there without a valid time: whatever others have.
   runs[3].gpus[0].curves[0].us.assign(5, not_measured);
   runs[3].gpus[0].curves[0].why = "out of memory";
-  runs[4].gpus[0].curves.clear();
-  CHECK(suspected(judge_fleet(runs)).empty());  // two of twelve
-  runs[4] = run_of(4, 10);
   Fleet fleet = judge_fleet(runs);
   CHECK(suspected(fleet) == Uuids{"GPU-3"});
-  CHECK(fleet.groups[0].suspects[0].findings.at(0).suspicion == Suspicion::missing);
-  CHECK(fleet.groups[0].suspects[0].findings.at(0).text == "no figure, and 11 of 12 GPUs have one: out of memory");
-  CHECK(fleet.groups[0].suspects[0].causes.at(0).cause == "missing");
+  const FleetSuspect& suspect = fleet.groups[0].suspects[0];
+  CHECK(suspect.findings.at(0).suspicion == Suspicion::missing);
+  CHECK(suspect.findings.at(0).text == "no valid figure: out of memory");
+  CHECK(suspect.causes.at(0).cause == "missing");
+  CHECK_FALSE(suspect.confirmed());
+  CHECK(suspected(judge_fleet({runs[3]})) == Uuids{"GPU-3"});  // of a single trace, too
+  // It is not there: others with the same plan have it, and of another plan it is not missed.
   runs[3].gpus[0].curves.clear();
   runs[3].complete = false;
   fleet = judge_fleet(runs);
-  CHECK(fleet.groups[0].suspects.at(0).findings.at(0).text ==
-        "no figure, and 11 of 12 GPUs have one: its run did not reach its end");
+  CHECK(suspected(fleet) == Uuids{"GPU-3"});
+  CHECK(fleet.groups[0].suspects[0].findings.at(0).text == "no valid figure: its run did not reach its end");
   CHECK(fleet.incomplete == 1);
+  runs[3].plan = "transfer --device cuda:0\n0.1.0 abc";
+  CHECK(suspected(judge_fleet(runs)).empty());
+  runs[3].plan = "check --level 2\n0.2.0 def";  // another build plans otherwise
+  CHECK(suspected(judge_fleet(runs)).empty());
+  // Two of twelve: that is no exception any more.
+  runs[3].plan = runs[4].plan;
+  runs[4].gpus[0].curves.clear();
+  CHECK(suspected(judge_fleet(runs)).empty());
 }
 
 TEST_CASE("a small group is not judged, and says so") {
@@ -205,12 +351,15 @@ TEST_CASE("a small group is not judged, and says so") {
   CHECK(suspected(fleet).empty());
   CHECK_FALSE(fleet.groups[0].judged);
   REQUIRE(fleet.groups[0].notes.size() == 1);
-  CHECK(fleet.groups[0].notes[0] == "4 GPUs: a group of fewer than 5 cannot be judged by its own medians");
+  CHECK(fleet.groups[0].notes[0] ==
+        "4 GPUs: fewer than 5 are not held against each other; npgpu compare A.h5 B.h5 compares two, npgpu check "
+        "--reference GOOD.h5 judges one by a good run");
   // What is wrong with a GPU by itself is found there, too.
   runs[2].gpus[0].defects = {{"results", "3 of 60 results compared were wrong", "take it out of service"}};
   fleet = judge_fleet(runs);
   CHECK(suspected(fleet) == Uuids{"GPU-2"});
   CHECK(fleet.groups[0].suspects[0].causes.at(0).cause == "results");
+  CHECK(exclude_text(fleet) == "--exclude=node2");
 }
 
 TEST_CASE("groups are of one model, driver and link, and a small one says what is special of it") {
@@ -225,7 +374,18 @@ TEST_CASE("groups are of one model, driver and link, and a small one says what i
         "6 GPUs of the same model differ from it (link: PCIe Gen5 x8 here, PCIe Gen5 x16 there)");
 }
 
-TEST_CASE("causes are what differs from the group") {
+TEST_CASE("a few GPUs of a lesser link than many others are to be looked at") {
+  auto runs = fleet_of(std::vector<double>(12, 10));
+  runs[6].gpus[0].link = "PCIe Gen5 x8";
+  const Fleet fleet = judge_fleet(runs);
+  REQUIRE(fleet.groups.size() == 2);
+  CHECK(suspected(fleet) == Uuids{"GPU-6"});
+  CHECK(fleet.groups[1].suspects.at(0).findings.at(0).text == "at most PCIe Gen5 x8 (11 others: PCIe Gen5 x16)");
+  CHECK(fleet.groups[1].suspects.at(0).causes.at(0).cause == "link");
+  CHECK(exclude_text(fleet).empty());
+}
+
+TEST_CASE("causes are what differs from the group, with a remedy") {
   auto runs = fleet_of({10, 10, 10, 10, 10, 10, 10, 12, 10});
   for (FleetRun& run : runs) {
     set_fact(run, FleetFact::pcie_lanes, 16);
@@ -234,31 +394,74 @@ TEST_CASE("causes are what differs from the group") {
     set_fact(run, FleetFact::sm_clock_mhz, 1980);
     set_fact(run, FleetFact::throttled, 0);
     set_fact(run, FleetFact::temperature_c, 50);
+    run.gpus[0].settings = {{"iommu_domain", "identity"}, {"power_limit_w", "700"}};
   }
   set_fact(runs[7], FleetFact::pcie_lanes, 8);
-  set_fact(runs[7], FleetFact::sm_clock_mhz, 1700);
+  set_fact(runs[7], FleetFact::sm_clock_mhz, 1410);
   set_fact(runs[7], FleetFact::throttled, 0.5);
   set_fact(runs[7], FleetFact::temperature_c, 90);
   runs[7].gpus[0].throttle = "throttled in 30 of 60 visits: too hot";
-  set_fact(runs[2], FleetFact::sm_clock_mhz, 1900);    // no slower: no suspect
-  set_fact(runs[8], FleetFact::multiprocessors, 130);  // a count that differs is one by itself
+  runs[7].gpus[0].settings = {{"iommu_domain", "DMA"}, {"power_limit_w", "500"}};
+  set_fact(runs[2], FleetFact::sm_clock_mhz, 1950);    // a step or two of boost
+  set_fact(runs[8], FleetFact::multiprocessors, 131);  // a count that differs is one by itself
   const Fleet fleet = judge_fleet(runs);
   CHECK(suspected(fleet) == Uuids{"GPU-7", "GPU-8"});
-  const auto& causes = fleet.groups[0].suspects[0].causes;
-  REQUIRE(causes.size() == 3);
-  CHECK(causes[0].text == "its link is PCIe Gen5 x8, and others have PCIe Gen5 x16");
-  CHECK(causes[1].text == "throttled in 30 of 60 visits: too hot; 90 C, and others have 50 C");
-  CHECK(causes[2].text == "SM clock 1700 MHz, and others have 1980 MHz");
+  const FleetSuspect& slow = fleet.groups[0].suspects[0];
+  std::vector<std::string> texts;
+  for (const FleetFinding& finding : slow.findings)
+    if (finding.suspicion == Suspicion::differs) texts.push_back(finding.what + ": " + finding.text);
+  CHECK(texts == std::vector<std::string>{"PCIe lanes: 8 (others: 16)", "SM clock under load: 1410 MHz (others: 1980)",
+                                          "clocks held back: in 50 % of its visits (others: 0 %)"});
+  std::vector<std::string> causes;
+  for (const FleetCause& cause : slow.causes) causes.push_back(cause.cause);
+  CHECK(causes == std::vector<std::string>{"link", "hot", "throttled", "clock", "power_limit_w", "iommu_domain"});
+  CHECK(slow.causes[0].text ==
+        "PCIe Gen5 x8 under load (others: PCIe Gen5 x16): reseat GPU or riser; see LnkSta in lspci -vv");
+  CHECK(slow.causes[5].text ==
+        "IOMMU domain DMA (others: identity): iommu=pt on the kernel's command line, or off in the BIOS");
   CHECK(fleet.groups[0].suspects[1].findings.at(0).suspicion == Suspicion::differs);
   CHECK(fleet.groups[0].suspects[1].causes.at(0).cause == "multiprocessors");
   CHECK(exclude_text(fleet) == "--exclude=node7,node8");
 }
 
+TEST_CASE("one direction only and large copies only are said") {
+  auto runs = fleet_of({10, 10, 10, 10, 10, 10});
+  for (FleetRun& run : runs)
+    run.gpus[0].figures = {figure_of(FigureKind::link, "copy, host to device", 10),
+                           figure_of(FigureKind::link, "copy, device to host", 10),
+                           figure_of(FigureKind::small_copy, "small copy, host to device", 2)};
+  runs[1].gpus[0].figures[0] = figure_of(FigureKind::link, "copy, host to device", 20);
+  const Fleet fleet = judge_fleet(runs);
+  CHECK(suspected(fleet) == Uuids{"GPU-1"});
+  std::vector<std::string> causes;
+  for (const FleetCause& cause : fleet.groups[0].suspects[0].causes) causes.push_back(cause.cause);
+  CHECK(causes == std::vector<std::string>{"one_direction", "large_only"});
+}
+
+TEST_CASE("a GPU that becomes slower while it runs, or has two clocks, is to be looked at") {
+  auto runs = fleet_of({10, 10, 10, 10, 10, 10});
+  for (FleetRun& run : runs)
+    run.gpus[0].courses = {{FigureKind::compute, {0.001, -0.001, 0, 0, 0.001, 0}, 0.002, not_measured}};
+  runs[4].gpus[0].courses = {{FigureKind::compute, {0, 0, 0.02, 0.05, 0.1, 0.12}, 0.002, 0.12}};
+  const Fleet fleet = judge_fleet(runs);
+  CHECK(suspected(fleet) == Uuids{"GPU-4"});
+  const FleetSuspect& suspect = fleet.groups[0].suspects[0];
+  CHECK(suspect.findings.at(0).of == FleetMeasure::trend);
+  CHECK(suspect.findings.at(0).share == doctest::Approx(std::expm1(0.11 - 0.0005)));
+  CHECK_FALSE(suspect.confirmed());
+  REQUIRE(suspect.causes.size() == 2);
+  CHECK(suspect.causes[0].cause == "late");
+  CHECK(suspect.causes[1].cause == "two_times");
+}
+
 TEST_CASE("a slow GPU without a cause says so, and a host whose GPUs are all slow is one") {
   auto runs = fleet_of({10, 10, 10, 10, 10, 10, 12});
+  CHECK(judge_fleet(runs).groups[0].suspects.at(0).causes.at(0).cause == "memory");
+  for (FleetRun& run : runs) run.gpus[0].figures[0].kind = FigureKind::latency;
   CHECK(judge_fleet(runs).groups[0].suspects.at(0).causes.at(0).cause == "unknown");
-  runs.push_back(run_of(7, 12));
-  runs[7].host = runs[6].host;
+  runs.push_back(runs[6]);
+  runs[7].run_uuid = runs[7].gpus[0].uuid = "GPU-7";
+  runs[7].gpus[0].id = "cuda:1";
   const Fleet fleet = judge_fleet(runs);
   REQUIRE(fleet.suspects() == 2);
   for (const FleetSuspect& suspect : fleet.groups[0].suspects) {
@@ -267,25 +470,29 @@ TEST_CASE("a slow GPU without a cause says so, and a host whose GPUs are all slo
   }
 }
 
-TEST_CASE("who scatters twice as much as others, and by more than the tolerance, is noisy") {
-  auto runs = fleet_of({10, 10, 10, 10, 10, 10});
-  runs[1] = run_of(1, 10, 0.2);
-  Fleet fleet = judge_fleet(runs);
+TEST_CASE("who scatters many times as much as others, and by more than matters, is noisy") {
+  auto runs = fleet_of(std::vector<double>(10, 10));
+  const auto scatters = [&](std::size_t i, double share) {
+    runs[i].gpus[0].courses = {{FigureKind::memory, {}, share, not_measured}};
+  };
+  for (std::size_t i = 0; i < runs.size(); ++i) scatters(i, 0.01);
+  scatters(1, 0.2);
+  const Fleet fleet = judge_fleet(runs);
   CHECK(suspected(fleet) == Uuids{"GPU-1"});
   CHECK(fleet.groups[0].suspects[0].findings.at(0).suspicion == Suspicion::noisy);
-  CHECK(fleet.groups[0].suspects[0].findings.at(0).text == "its own times scatter by 20 %, others' by 1 %");
+  CHECK(fleet.groups[0].suspects[0].findings.at(0).text == "its own times scatter by 20 % (others': 1 %)");
   CHECK(fleet.groups[0].suspects[0].causes.at(0).cause == "noise");
-  runs[1] = run_of(1, 10, 0.018);  // less than twice
-  CHECK(suspected(judge_fleet(runs, with_tolerance(0.01))).empty());
-  for (std::size_t i = 0; i < 6; ++i) runs[i] = run_of(static_cast<int>(i), 10, i == 1 ? 0.01 : 0.001);
+  CHECK(exclude_text(fleet).empty());
+  scatters(1, 0.018);  // less than twice
+  CHECK(suspected(judge_fleet(runs)).empty());
+  for (std::size_t i = 0; i < runs.size(); ++i) scatters(i, i == 1 ? 0.01 : 0.001);
   CHECK(suspected(judge_fleet(runs)).empty());  // ten times as much, and little
 }
 
 TEST_CASE("what others disturbed is not judged") {
   auto runs = fleet_of({10, 10, 10, 10, 10, 20});
-  runs[5].gpus[0].curves[0].disturbed = 2;
   CHECK(suspected(judge_fleet(runs)) == Uuids{"GPU-5"});
-  runs[5].gpus[0].curves[0].disturbed = 3;  // of five points
+  runs[5].gpus[0].figures[0].disturbed = true;
   const Fleet fleet = judge_fleet(runs);
   CHECK(suspected(fleet).empty());
   CHECK(fleet.groups[0].members[5].values[0].disturbed);
@@ -305,6 +512,12 @@ TEST_CASE("the order of traces and copies of them change nothing") {
   const Fleet fleet = judge_fleet(runs);
   CHECK(fleet.duplicates == 1);
   CHECK(fleet.groups[0].members[3].traces == 1);
+  runs.back().hash = 4711;  // as in a merged file, or before it was complete
+  runs.back().complete = false;
+  CHECK(judge_fleet(runs).duplicates == 1);
+  CHECK(judge_fleet(runs).incomplete == 0);
+  runs.back().gpus[0].uuid = "GPU-of-another-rank";
+  CHECK(judge_fleet(runs).duplicates == 0);
 }
 
 TEST_CASE("a later fleet is held against the medians of an earlier one") {
@@ -315,7 +528,7 @@ TEST_CASE("a later fleet is held against the medians of an earlier one") {
   auto runs = fleet_of({12, 12, 12, 12, 12});
   Fleet fleet = judge_fleet(runs, rules);
   CHECK(fleet.suspects() == 0);
-  REQUIRE(fleet.groups[0].drifts.size() == 1);
+  REQUIRE(fleet.groups[0].drifts.size() == 2);  // the figure, and the curve
   CHECK(fleet.groups[0].drifts[0].change == doctest::Approx(0.2));
   CHECK(fleet.groups[0].drifts[0].before == doctest::Approx(fleet.groups[0].drifts[0].now / 1.2));
   CHECK(fleet.has_slower_group());
@@ -356,6 +569,81 @@ TEST_CASE("a trace's devices lose their names, and hosts are left out") {
   CHECK(curve.question->title.find("cuda:") == std::string::npos);
   CHECK(curve.question->sizes == std::vector<double>{1000, 2000, 4000, 8000, 16000, 32000});
   CHECK(curve.us[2] == doctest::Approx(40));
+}
+
+TEST_CASE("of a trace's series without a valid time the curve says so") {
+  for (const double us : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
+    TransferSeries series = sweep_of(Pattern::stream, Timing::gated);
+    series.question.source = "host";
+    series.question.target = "cuda:0";
+    series.device_uuid = "GPU-0";
+    for (std::uint64_t bytes = 1 << 20; bytes <= 32 << 20; bytes *= 2) add_point(series, bytes, {us, us, us});
+    Trace trace;
+    trace.root.hostname = "node1";
+    trace.of<Transfers>() = {series};
+    const FleetRun run = fleet_run(trace);
+    REQUIRE(run.gpus.size() == 1);
+    CHECK(run.gpus[0].figures.empty());
+    CHECK_FALSE(run.gpus[0].curves.at(0).why.empty());
+    const Fleet fleet = judge_fleet({run});
+    REQUIRE(fleet.suspects() == 1);
+    CHECK(fleet.groups[0].suspects[0].findings.at(0).suspicion == Suspicion::missing);
+  }
+}
+
+TEST_CASE("key figures of a trace are links each way, with their interval and course") {
+  TransferSeries series = sweep_of(Pattern::stream, Timing::gated);
+  series.question.source = "host";
+  series.question.target = "cuda:0";
+  series.question.memory = Memory::pinned;
+  series.device_uuid = "GPU-0";
+  for (std::uint32_t round = 0; round < 6; ++round)
+    for (std::uint64_t bytes = 1 << 20; bytes <= 32 << 20; bytes *= 2) {
+      const double us = static_cast<double>(bytes) / 50e3 * (round < 3 ? 1 : 1.1);  // 50 GB/s
+      add_point(series, bytes, {us, us, us}).round = round;
+    }
+  Trace trace;
+  trace.of<Transfers>() = {series};
+  const FleetRun run = fleet_run(trace);
+  REQUIRE(run.gpus.size() == 1);
+  REQUIRE(run.gpus[0].figures.size() == 1);
+  const FleetFigure& figure = run.gpus[0].figures[0];
+  CHECK(figure.kind == FigureKind::link);
+  CHECK(figure.name == "copy, host to device");
+  CHECK(figure.at == "4 MiB .. 32 MiB");
+  CHECK(figure.value == doctest::Approx(50e9 / 1.05));
+  CHECK(figure.high > 50e9 / 1.04);
+  CHECK(figure.low < 50e9 / 1.06);
+  REQUIRE(run.gpus[0].courses.size() == 1);
+  const FleetCourse& course = run.gpus[0].courses[0];
+  REQUIRE(course.rounds.size() == 6);
+  CHECK(course.rounds[5] - course.rounds[0] == doctest::Approx(std::log(1.1)));
+  CHECK(course.two_times == doctest::Approx(0.1));
+}
+
+TEST_CASE("of two GPUs of a node the slower one is named with the other, and what matters first") {
+  using model::Sibling;
+  std::vector<Sibling> node{{"cuda:0", "NVIDIA H100", {}}, {"cuda:1", "NVIDIA H100", {}}};
+  for (Sibling& one : node)
+    one.figures = {figure_of(FigureKind::latency, "memory latency", 10), figure_of(FigureKind::link, "copy", 10)};
+  CHECK(model::slow_siblings(node).empty());
+  node[0].figures = {figure_of(FigureKind::latency, "memory latency", 30), figure_of(FigureKind::link, "copy", 20)};
+  const auto slow = model::slow_siblings(node);
+  REQUIRE(slow.size() == 2);
+  CHECK(slow[0].sibling == 0);
+  CHECK(slow[0].finding.what == "copy");
+  CHECK(slow[0].finding.text == "20.00 us (cuda:1: 10.00 us)");
+  CHECK(slow[0].finding.confirmed);
+  CHECK_FALSE(slow[1].finding.confirmed);
+  // Of eight the others are named by their number; another model is none of them.
+  for (int i = 2; i < 8; ++i) {
+    node.push_back(node[1]);
+    node.back().id = "cuda:" + std::to_string(i);
+  }
+  node.push_back({"cuda:8", "NVIDIA T4", {figure_of(FigureKind::link, "copy", 90)}});
+  const auto of_eight = model::slow_siblings(node);
+  REQUIRE(of_eight.size() == 2);
+  CHECK(of_eight[0].finding.text == "20.00 us (7 others: 10.00 us)");
 }
 
 }  // namespace fleet_test

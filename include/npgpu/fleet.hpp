@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,22 +36,46 @@ struct FleetQuestion {
 struct FleetCurve {
   std::shared_ptr<const FleetQuestion> question;
   std::vector<double> us;       // of one operation; NaN where it is not usable
-  std::vector<double> spread;   // half the width of its 95 % interval, as a share; NaN where there is none
   std::uint32_t disturbed = 0;  // points that rest on visits in which others had a part
   std::string why{};            // why points are not usable, or the series stopped; empty if nothing is wrong
 };
 
-// A key figure, as compare() has it.
+// What a key figure says something of, and so what is done about a bad one. Of calls and host copies the host has the
+// larger part: its own speed is divided out before a GPU is judged by them.
+enum class FigureKind {
+  link,          // large copies one way, between host and GPU or two GPUs
+  both_ways,     // the same in both directions at once
+  memory,        // kernels on sets far beyond the caches, and copies within the GPU
+  compute,       // multiply-adds
+  matrix,        // products of matrices: near the limit of power
+  latency,       // a load from memory
+  small_copy,    // timed by the device
+  call,          // launches, and small copies timed by the host
+  pageable_copy  // large ones, which the host's processor takes part in
+};
+template <>
+inline constexpr std::array<std::string_view, 9> names_of<FigureKind>{
+    "link", "both-ways", "memory", "compute", "matrix", "latency", "small-copy", "call", "pageable-copy"};
+constexpr bool is_of_host(FigureKind kind) { return kind == FigureKind::call || kind == FigureKind::pageable_copy; }
+
+// A number that an administrator acts on.
 struct FleetFigure {
-  std::string name{}, at{};  // "copy, host to device", "64 MiB .. 192 MiB"
+  FigureKind kind = FigureKind::link;
+  std::string name{}, at{};  // "copy, host to device", "64 MiB .. 192 MiB": figures at other points are other figures
   FigureUnit unit = FigureUnit::us;
-  TimeClass time_class = TimeClass::device_copies;
-  Third third = Third::all;
-  double value = not_measured;  // in the unit
-  bool disturbed = false;       // by others, at more than half of its points
-  std::size_t curve = 0;        // that it is taken from, of the GPU's: figures of other points are other figures
+  double value = not_measured;                     // in the unit
+  double low = not_measured, high = not_measured;  // its 95 % interval, from the trace's own rounds
+  bool disturbed = false;                          // by others, at more than half of its points
 
   auto operator<=>(const FleetFigure&) const = default;
+};
+
+// How the times of a kind moved within the run, over all points of it.
+struct FleetCourse {
+  FigureKind kind = FigureKind::link;
+  std::vector<double> rounds{};     // mean of the logarithms of time over the point's median, round by round
+  double scatter = not_measured;    // nine tenths of the visits are within this share of their point's median
+  double two_times = not_measured;  // its times fall into two groups, so far apart (as a share); NaN where they do not
 };
 
 // Facts that may explain a difference.
@@ -76,6 +101,11 @@ struct FleetDefect {
   std::string metric, text, remedy;  // of HealthFinding
 };
 
+// How GPU and host are set: "iommu_domain", "DMA".
+struct FleetSetting {
+  std::string name, value;
+};
+
 // One GPU in one trace.
 struct FleetGpu {
   std::string id, name, uuid;  // cuda:0
@@ -84,13 +114,17 @@ struct FleetGpu {
   FleetFacts facts{};
   std::string throttle{};  // "throttled in 3 of 60 visits: too hot"; empty if it was not
   std::vector<FleetDefect> defects;
+  std::vector<FleetDefect> signs{};  // what is no defect by itself: errors corrected, packets sent again
+  std::vector<FleetSetting> settings{};
   std::vector<FleetCurve> curves;
   std::vector<FleetFigure> figures;
+  std::vector<FleetCourse> courses{};
 };
 
 struct FleetRun {
   std::string run_uuid, host, date;  // date: start_time_utc
-  std::uint64_t hash = 0;            // of the file's content: tells copies of a trace
+  std::string plan{};      // what it was to measure, and the build that planned it; empty where it does not say
+  std::uint64_t hash = 0;  // of the file's content: tells copies of a trace
   bool complete = false;
   std::vector<FleetGpu> gpus;  // those that have series; copies between several at once are left out
 };
@@ -100,41 +134,47 @@ FleetRun fleet_run(const Trace&);
 
 enum class Suspicion {
   broken,   // a defect
-  missing,  // others of its group have a figure, it has none
-  differs,  // fewer multiprocessors, or a lesser link, than nine tenths of its group
-  slow,     // beyond the tolerance, and by many times what its group scatters
+  missing,  // its own plan had it, and it has no valid figure
+  differs,  // fewer multiprocessors, a lesser link or a lower clock than its group
+  slow,     // a key figure is beyond what healthy GPUs of one model differ by
   noisy,    // its own times scatter so
 };
 template <>
 inline constexpr std::array<std::string_view, 5> names_of<Suspicion>{"broken", "missing", "differs", "slow", "noisy"};
 
-// What the GPUs of a group are held against: a key figure, a third of a case's curve, or the scatter of a class.
-enum class FleetMeasure { figure, curve, scatter };
-template <> inline constexpr std::array<std::string_view, 3> names_of<FleetMeasure>{"figure", "curve", "scatter"};
+// What the GPUs of a group are held against: a key figure; how a kind of figures scatters, or becomes slower, within
+// its run. Thirds of a case's curve say where a GPU is slow, and what has changed since a reference: nobody is a
+// suspect by them.
+enum class FleetMeasure { figure, curve, scatter, trend };
+template <>
+inline constexpr std::array<std::string_view, 4> names_of<FleetMeasure>{"figure", "curve", "scatter", "trend"};
 struct FleetItem {
   using Of = FleetMeasure;
   Of of = Of::figure;
-  std::string kind{}, title{};  // title: of the case, the figure's name, or the class
+  std::string kind{}, title{};  // title: of the case, the figure's name, or the kind of figures
   std::uint32_t lane = 0;
   Third third = Third::all;
-  std::string at{};                 // "64 MiB .. 192 MiB"
-  std::size_t first = 0, last = 0;  // of a curve: points of its FleetCase
-  TimeClass time_class = TimeClass::device_copies;
-  FigureUnit unit = FigureUnit::us;  // of a figure; curves are in us, scatter is a share
-  double tolerance = 0;              // share of a time, or of times as much scatter
-  std::size_t gpus = 0;              // that have a value
-  bool judged = false;               // enough have it, or a reference does
-  double median = not_measured;      // over them, in the unit
-  double sigma = not_measured;       // scatter of their logarithms: 1.4826 times the median absolute deviation
-  double reference = not_measured;   // median of the reference that the group is held against
+  std::string at{};                                 // "64 MiB .. 192 MiB"
+  std::size_t first = 0, last = 0;                  // of a curve: points of its FleetCase
+  TimeClass time_class = TimeClass::device_copies;  // of a curve
+  FigureKind figure = FigureKind::link;             // of the others
+  FigureUnit unit = FigureUnit::us;                 // of a figure; curves are in us, scatter and trend are shares
+  double tolerance = 0;  // beyond which a GPU is a suspect: share of a time, or of times as much scatter
+  double host_tolerance = not_measured;  // of figures of the host: beyond which a host is slow by itself
+  std::size_t gpus = 0;                  // that have a value
+  bool judged = false;                   // enough have it, or a reference does
+  double median = not_measured;          // over them, in the unit
+  double sigma = not_measured;           // scatter of their logarithms: 1.4826 times the median absolute deviation
+  double reference = not_measured;       // median of the reference that the group is held against
 };
 
 // One GPU's value of one item. NaN where it has none.
 struct FleetValue {
   double value = not_measured;  // in the item's unit
   double share = not_measured;  // how much more time it takes than the group's median; negative: less
-  double z = not_measured;      // the same in units of the group's scatter, which counts as a fifth of the tolerance at
-                                // least
+  double z = not_measured;      // the same in units of the scatter that is expected of healthy GPUs
+  double low = not_measured;    // the same at the near end of its interval; NaN where it has none
+  double host = not_measured;   // of figures of the host: how much more time its host takes than others; not in `share`
   bool disturbed = false;       // others had a part in more than half of it: it is not judged
 };
 
@@ -156,20 +196,33 @@ struct FleetMember {
 struct FleetFinding {
   Suspicion suspicion = Suspicion::slow;
   FleetMeasure of = FleetMeasure::figure;
-  std::string what{}, at{};  // "copy, host to device", "64 MiB .. 192 MiB"
-  std::string text{};        // "27.90 GB/s, and others have 55.40 GB/s"
+  FigureKind kind = FigureKind::link;  // of what is slow or noisy
+  std::string what{}, at{};            // "copy, host to device", "64 MiB .. 192 MiB"
+  std::string text{};                  // "27.90 GB/s (others: 55.40 GB/s)"
+  bool confirmed = false;  // all of its interval is beyond the limit, nobody disturbed it, and its kind is one of those
+                           // that a GPU is taken out of service for
   // Of what is slow or noisy, in the item's unit; others: their median.
   double value = not_measured, others = not_measured;
-  double share = not_measured, z = not_measured;  // as in FleetValue
+  double share = not_measured, low = not_measured, z = not_measured;  // as in FleetValue
 };
 struct FleetCause {
-  std::string cause, text;  // for machines: link, multiprocessors, throttled, clock, ...; for people
+  std::string cause, text;  // for machines: link, multiprocessors, throttled, clock, ...; for people, with the remedy
 };
 struct FleetSuspect {
   std::size_t member = 0;                 // of the group's
   std::vector<FleetFinding> findings;     // the gravest first
   std::vector<FleetCause> causes;         // the likeliest first; never empty
   std::vector<std::vector<double>> us{};  // by case and point, as FleetCase has them
+
+  // Something of it is broken or slow beyond doubt: its node is to be excluded. All else is to be looked at.
+  bool confirmed() const;
+};
+
+// A host that slows the calls, or the copies of pageable memory, of all of its GPUs: no fault of a GPU.
+struct FleetHost {
+  std::string host;
+  std::size_t gpus = 0;
+  std::vector<FleetFinding> findings;
 };
 
 // What a group's median has become since the reference.
@@ -189,6 +242,7 @@ struct FleetGroup {
   std::vector<FleetItem> items;
   std::vector<FleetCase> cases;
   std::vector<FleetSuspect> suspects;  // by host, device and UUID
+  std::vector<FleetHost> hosts{};      // that are slow themselves, by name
   std::vector<std::string> notes{};    // why it is not judged, what else differs: a sentence each
   bool judged = false;                 // by medians of its own, or those of the reference
   bool judged_by_reference = false;    // it is too small
@@ -208,11 +262,16 @@ struct Fleet {
   std::string first_date{}, last_date{};
   std::vector<FleetGroup> groups{};  // the largest first
 
+  std::vector<std::string> notes{};      // GPUs that are on several hosts, hosts that share a name: a sentence each
+  std::set<std::string> shared_names{};  // of hosts that are several machines
+
   std::size_t gpus() const;
   std::size_t suspects() const;
-  bool has_slower_group() const;  // than the reference
-  // Hosts of all suspects, each once, in order.
-  std::vector<std::string> suspect_hosts() const;
+  std::size_t confirmed() const;   // of the suspects
+  std::size_t slow_hosts() const;  // each once
+  bool has_slower_group() const;   // than the reference
+  // Hosts of confirmed suspects whose name is that of one machine, each once, in order.
+  std::vector<std::string> excluded_hosts() const;
 };
 
 // ---- baselines ------------------------------------------------------------------------------------------------------
@@ -231,8 +290,8 @@ struct FleetBaseline {
 FleetBaseline baseline_of(const Fleet&);
 
 struct FleetRules {
-  double z = 5;                       // the least that is flagged
-  std::optional<double> tolerance{};  // for all classes; else 2 % or what compare() takes for the class
+  double chance = 0.01;               // that a group of healthy GPUs has a suspect
+  std::optional<double> tolerance{};  // the least share that counts, of all kinds; else 2 % and more, by kind
   std::size_t least_gpus = 5;         // of a group that is judged by its own medians, and of those that have an item
   const FleetBaseline* reference = nullptr;
 };
@@ -241,7 +300,7 @@ Fleet judge_fleet(const std::vector<FleetRun>&, const FleetRules& = {});
 
 // ---- reports --------------------------------------------------------------------------------------------------------
 
-// "--exclude=node3,node7" for Slurm; empty without suspects.
+// "--exclude=node3,node7" for Slurm; empty where nothing is confirmed.
 std::string exclude_text(const Fleet&);
 // Groups, suspects with findings and causes, what could not be read. `all`: also every item of every group.
 void fleet_text(std::ostream&, const Fleet&, bool all, const TextStyle&);

@@ -39,7 +39,7 @@ void write(const Options& options, const Fleet& fleet) {
 }
 
 int exit_code_of(const Fleet& fleet) {
-  if (fleet.suspects() || fleet.has_slower_group()) return exit_code::slower;
+  if (fleet.suspects() || fleet.slow_hosts() || fleet.has_slower_group()) return exit_code::slower;
   for (const FleetGroup& group : fleet.groups)
     if (group.judged) return exit_code::done;
   return exit_code::nothing;
@@ -78,21 +78,24 @@ Command fleet() {
   return {
       "fleet",
       "which GPUs of thousands of traces are not like the others, and why",
-      "Holds the GPUs of many traces against each other. A group is what has the same model, driver and link. A GPU is "
-      "a suspect if a key figure, or the median over a third of a case's curve, takes more time than the group's "
-      "median by more than the tolerance and by more than five times what the group scatters; if its own times "
-      "scatter twice as much as others' do; if it has no figure where the others have one; if it has fewer "
-      "multiprocessors or a lesser link; or if it is broken. What several traces say of a GPU (by its UUID) is one "
-      "value. A folder stands for the traces (*.h5) in it and below it. The"
-      " last line is for Slurm. Exit codes: 0 "
-      "nothing found, 3 suspects, or medians slower than in the reference, 2 bad input, 77 no group is large enough "
+      "Holds the GPUs of many traces against each other by key figures: links each way, memory, computing power, "
+      "latencies, calls. A group is what has the same model, driver and link. A GPU is a suspect if a key figure takes "
+      "more time than the group's median by more than healthy GPUs of a model differ; if its own times scatter, or "
+      "grow within its run, as others' do not; if its own plan had a figure and it has no valid one; if it has fewer "
+      "multiprocessors, a lesser link or a lower clock; or if it is broken. Confirmed, and so on the line for Slurm, "
+      "is what is broken, and links, memory and computing power of which the whole interval is beyond the limit: all "
+      "else is to be looked at. Calls that are slow on all GPUs of a host are the host's. "
+      "What several traces say of a GPU (by its host and UUID) is one "
+      "value. A folder stands for the traces (*.h5) in it and below it. The last line is for Slurm. Exit codes: 0 "
+      "nothing found, 3 suspects, slow hosts, or medians slower than in the reference, 2 bad input, 77 no group is "
+      "large enough "
       "to be judged. Traces that cannot be read are listed, and the others are judged.",
       {"DIR|FILES..."},
       {"npgpu fleet traces/", "npgpu fleet traces/ --html fleet.html --openmetrics /var/lib/node_exporter/fleet.prom",
        "npgpu fleet traces/2026-11 --keep baselines.json", "npgpu fleet traces/2026-12 --reference baselines.json",
        "npgpu fleet traces/ --csv > fleet.csv"},
       {{"How it is judged",
-        {Option("tolerance", {}, "Default: by class of measurement and size, 2 % to 20 %."),
+        {Option("tolerance", {}, "The least share that counts. Default: by kind of figure, 2 % to 40 %."),
          Option("reference", {},
                 "FILE is what --keep wrote: says which medians have changed since, and judges groups that are too "
                 "small to be judged by their own."),

@@ -15,7 +15,7 @@ namespace npgpu::cli {
 namespace {
 
 constexpr const char* baselines_format = "npgpu-fleet-baselines";
-constexpr int baselines_version = 1;
+constexpr int baselines_version = 2;
 constexpr std::uint64_t max_baselines_bytes = 64 << 20;
 
 double number(const Json& value) { return value.is_number() ? value.get<double>() : not_measured; }
@@ -34,7 +34,8 @@ FleetItem item_of(const Json& from) {
   item.lane = from.at("lane").get<std::uint32_t>();
   item.third = word<Third>(from.at("third"));
   item.at = from.at("at").is_null() ? std::string() : from.at("at").get<std::string>();
-  item.time_class = word<TimeClass>(from.at("class"));
+  if (item.of == FleetMeasure::curve) item.time_class = word<TimeClass>(from.at("class"));
+  else item.figure = word<FigureKind>(from.at("class"));
   item.unit = word<FigureUnit>(from.at("unit"));
   item.tolerance = number(from.at("tolerance"));
   item.gpus = from.at("gpus").get<std::size_t>();

@@ -47,6 +47,12 @@ void pass(Way&, Curve&);
 template <class Way, class Figure>
 requires std::is_same_v<std::remove_const_t<Figure>, FleetFigure>
 void pass(Way&, Figure&);
+template <class Way, class Course>
+requires std::is_same_v<std::remove_const_t<Course>, FleetCourse>
+void pass(Way&, Course&);
+template <class Way, class Setting>
+requires std::is_same_v<std::remove_const_t<Setting>, FleetSetting>
+void pass(Way&, Setting&);
 template <class Way, class Gpu>
 requires std::is_same_v<std::remove_const_t<Gpu>, FleetGpu>
 void pass(Way&, Gpu&);
@@ -106,29 +112,35 @@ void pass(Way& way, Curve& curve) {
   } else {
     pass_question(way, *curve.question);
   }
-  pass_all(way, curve.us, curve.spread, curve.disturbed, curve.why);
+  pass_all(way, curve.us, curve.disturbed, curve.why);
   const std::size_t points = curve.question->axes.size();
-  if (curve.question->sizes.size() != points || curve.us.size() != points || curve.spread.size() != points)
+  if (curve.question->sizes.size() != points || curve.us.size() != points)
     throw std::out_of_range("another number of points");
 }
 
 template <class Way, class Figure>
 requires std::is_same_v<std::remove_const_t<Figure>, FleetFigure>
 void pass(Way& way, Figure& one) {
-  pass_all(way, one.name, one.at, one.unit, one.time_class, one.third, one.value, one.disturbed, one.curve);
+  pass_all(way, one.kind, one.name, one.at, one.unit, one.value, one.low, one.high, one.disturbed);
 }
+
+template <class Way, class Course>
+requires std::is_same_v<std::remove_const_t<Course>, FleetCourse>
+void pass(Way& way, Course& one) { pass_all(way, one.kind, one.rounds, one.scatter, one.two_times); }
+
+template <class Way, class Setting>
+requires std::is_same_v<std::remove_const_t<Setting>, FleetSetting>
+void pass(Way& way, Setting& one) { pass_all(way, one.name, one.value); }
 
 template <class Way, class Gpu>
 requires std::is_same_v<std::remove_const_t<Gpu>, FleetGpu>
 void pass(Way& way, Gpu& gpu) {
   pass_all(way, gpu.id, gpu.name, gpu.uuid, gpu.simulated, gpu.driver, gpu.link, gpu.facts, gpu.throttle, gpu.defects,
-           gpu.curves, gpu.figures);
-  for (const FleetFigure& figure : gpu.figures)
-    if (figure.curve >= gpu.curves.size()) throw std::out_of_range("a figure of no curve");
+           gpu.signs, gpu.settings, gpu.curves, gpu.figures, gpu.courses);
 }
 
 template <class Way, class Run> void pass_run(Way& way, Run& run) {
-  pass_all(way, run.run_uuid, run.host, run.date, run.hash, run.complete, run.gpus);
+  pass_all(way, run.run_uuid, run.host, run.date, run.plan, run.hash, run.complete, run.gpus);
 }
 
 }  // namespace

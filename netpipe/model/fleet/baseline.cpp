@@ -51,14 +51,17 @@ double change_of(const FleetItem& item, const FleetGroup& group, const FleetBase
 
 }  // namespace
 
-void compare_with(FleetGroup& group, const FleetBaseline::Group& before) {
+void compare_with(FleetGroup& group, const FleetBaseline::Group& before, std::optional<double> tolerance) {
   for (FleetItem& item : group.items) {
     const auto same = [&](const FleetItem& one) { return is_same_item(one, item); };
     const auto known = std::ranges::find_if(before.items, same);
-    if (known == before.items.end() || item.of == FleetMeasure::scatter || !(item.median > 0)) continue;
+    const bool is_time = item.of == FleetMeasure::figure || item.of == FleetMeasure::curve;
+    if (known == before.items.end() || !is_time || !(item.median > 0)) continue;
     FleetDrift drift{.what = item.title, .at = item.at, .before = known->median, .now = item.median};
     drift.unit = item.unit;
-    drift.tolerance = item.tolerance;
+    // Medians of groups are known better than one GPU's figure.
+    drift.tolerance =
+        item.of == FleetMeasure::curve ? item.tolerance : tolerance.value_or(known_scatter(item.figure).least);
     if (item.of == FleetMeasure::curve) {
       drift.change = change_of(item, group, before);
       drift.before = drift.now / (1 + drift.change);  // at the points of now

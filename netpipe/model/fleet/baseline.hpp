@@ -1,6 +1,7 @@
 // A group now, and as it was when a baseline of it was kept.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "npgpu/fleet.hpp"
@@ -11,6 +12,7 @@ namespace npgpu::model {
 const FleetBaseline::Group* group_in(const FleetBaseline&, const FleetGroup&);
 
 // Sets the reference's medians of the items, and what changed by more than the tolerance, the slowest first.
-void compare_with(FleetGroup&, const FleetBaseline::Group& before);
+// `tolerance`: of all key figures; else what anybody would act on, by kind.
+void compare_with(FleetGroup&, const FleetBaseline::Group& before, std::optional<double> tolerance);
 
 }  // namespace npgpu::model

@@ -10,27 +10,62 @@ namespace npgpu::model {
 
 namespace {
 
-// Clocks of one model differ by less from GPU to GPU, shares of throttled visits and degrees too.
-constexpr double lower_clock = 0.02, more_throttled = 0.1, much_hotter_c = 10;
+// How clocks of one model, and shares of throttled visits, differ from GPU to GPU, and what would be acted on.
+constexpr KnownScatter clock_scatter{0.01, 0.05}, throttle_scatter{0.02, 0.1};
+constexpr double chance_of_facts = 1e-7, much_hotter_c = 10;
+
+// What people call a setting, and what to do where one GPU has another value than the rest.
+struct SettingWords {
+  const char *name, *words, *unit, *remedy;
+};
+constexpr SettingWords setting_words[] = {
+    {"power_limit_w", "power limit", " W", "nvidia-smi -pl sets it"},
+    {"iommu_domain", "IOMMU domain", "", "iommu=pt on the kernel's command line, or off in the BIOS"},
+    {"acs_redirects", "bridges whose ACS redirects", "", "turn ACS off on them where no virtual machine needs it"},
+    {"numa_node", "NUMA node", "", "look at the slot, and at NPS or SNC in the BIOS"},
+    {"ecc", "ECC", "", "nvidia-smi -e sets it"},
+    {"mig_mode", "MIG", "", "nvidia-smi -mig sets it"},
+    {"persistence_mode", "persistence mode", "", "start nvidia-persistenced"},
+    {"vbios_version", "VBIOS", "", "have the same firmware on all"},
+    {"max_sm_clock_mhz", "highest SM clock", " MHz", "nvidia-smi -rgc resets it"},
+    {"nvlinks_active", "active NVLinks", "", "reset the GPUs; look at nvidia-smi nvlink -s and the Fabric Manager"},
+    {"cpu_model", "processor", "", ""},
+    {"kernel", "kernel", "", ""},
+    {"mps_daemon", "MPS daemon", "", "echo quit | nvidia-cuda-mps-control stops it"},
+    {"numa_balancing", "automatic NUMA balancing", "", "sysctl kernel.numa_balancing=0"},
+    {"transparent_huge_pages", "transparent huge pages", "", ""},
+};
 
 class Causes {
  public:
-  Causes(const FleetMember& member, const FleetGpu& last, const UsualFacts& usual,
-         const std::vector<FleetFinding>& findings)
-      : facts_(member.facts), last_(last), usual_(usual), findings_(findings) {}
+  Causes(const GroupOf& group, std::size_t member, const UsualFacts& usual,
+         const std::map<std::string, std::string>& settings, const std::vector<FleetFinding>& findings)
+      : group_(group),
+        member_(member),
+        facts_(group.members[member].facts),
+        last_(*group.sightings[member].back().gpu),
+        usual_(usual),
+        settings_(settings),
+        findings_(findings) {}
 
   std::vector<FleetCause> find() {
     for (const FleetDefect& defect : last_.defects)
       if (defect.metric != "sms")
         add(defect.metric, defect.remedy.empty() ? defect.text : defect.text + ": " + defect.remedy);
-    if (any(Suspicion::missing)) add("missing", "something that was to be measured has no figure");
-    if (any(Suspicion::broken) || any(Suspicion::slow) || any(Suspicion::differs)) {
+    if (any(Suspicion::missing))
+      add("missing", "its own plan had it, and there is no valid figure: measure it again, and see the error above");
+    if (any(Suspicion::broken) || any(Suspicion::slow) || any(Suspicion::differs) || any(Suspicion::noisy)) {
       link();
       multiprocessors();
       clocks();
+      course();
+      way();
+      counted();
+      settings();
     }
-    if (any(Suspicion::noisy))
+    if (any(Suspicion::noisy) && all_.empty())
       add("noise", "its own times scatter: look for other processes, an unsteady clock, or a link with errors");
+    if (all_.empty()) by_kind();
     if (all_.empty()) add("unknown", "nothing in its traces says why: look at the host's settings and its log");
     return std::move(all_);
   }
@@ -38,6 +73,23 @@ class Causes {
  private:
   bool any(Suspicion suspicion) const {
     return std::ranges::find(findings_, suspicion, &FleetFinding::suspicion) != findings_.end();
+  }
+  bool any_slow(FigureKind kind, FleetMeasure of) const {
+    return std::ranges::any_of(findings_, [&](const FleetFinding& one) {
+      return one.suspicion == Suspicion::slow && one.kind == kind && one.of == of;
+    });
+  }
+  bool is_slow(std::string_view figure) const {
+    return std::ranges::any_of(findings_, [&](const FleetFinding& one) {
+      return one.suspicion == Suspicion::slow && one.of == FleetMeasure::figure && one.what == figure;
+    });
+  }
+  // It has this figure, and takes at most half of what is allowed more than others.
+  bool is_as_others(std::string_view figure) const {
+    for (const ItemColumn& column : group_.columns)
+      if (column.item.of == FleetMeasure::figure && column.item.judged && column.item.title == figure)
+        if (const FleetValue& value = column.values[member_]; value.share <= column.item.tolerance / 2) return true;
+    return false;
   }
   double own(FleetFact fact) const { return fact_of(facts_, fact); }
   double usual(FleetFact fact) const { return usual_[static_cast<std::size_t>(fact)].value; }
@@ -51,36 +103,111 @@ class Causes {
       return fmt::format("PCIe{}{}", generation > 0 ? fmt::format(" Gen{:g}", generation) : "",
                          lanes > 0 ? fmt::format(" x{:g}", lanes) : "");
     };
-    add("link", fmt::format("its link is {}, and others have {}",
+    add("link", fmt::format("{} under load (others: {}): reseat GPU or riser; see LnkSta in lspci -vv",
                             link_text(own(FleetFact::pcie_generation), own(FleetFact::pcie_lanes)),
                             link_text(usual(FleetFact::pcie_generation), usual(FleetFact::pcie_lanes))));
   }
 
   void multiprocessors() {
     const double is = own(FleetFact::multiprocessors), others = usual(FleetFact::multiprocessors);
-    if (is < others) add("multiprocessors", fmt::format("{:g} multiprocessors, and others have {:g}", is, others));
+    if (is < others)
+      add("multiprocessors",
+          fmt::format("{:g} multiprocessors (others: {:g}): see MIG; else replace the GPU", is, others));
   }
 
   void clocks() {
     std::string hot;
     if (own(FleetFact::temperature_c) > usual(FleetFact::temperature_c) + much_hotter_c)
-      hot = fmt::format("; {:.0f} C, and others have {:.0f} C", own(FleetFact::temperature_c),
-                        usual(FleetFact::temperature_c));
-    const double throttled = usual(FleetFact::throttled);
-    const bool is_throttled = own(FleetFact::throttled) > (std::isnan(throttled) ? 0 : throttled) + more_throttled;
-    if (is_throttled) add("throttled", last_.throttle + hot);
-    clock("clock", "SM clock", FleetFact::sm_clock_mhz, is_throttled ? "" : hot);
-    clock("memory_clock", "memory clock", FleetFact::memory_clock_mhz, "");
+      hot = fmt::format("{:.0f} C (others: {:.0f})", own(FleetFact::temperature_c), usual(FleetFact::temperature_c));
+    const bool throttled = is_throttled(group_.members[member_], usual_);
+    if (!hot.empty()) add("hot", hot + ": look at fans, airflow and the heat sink");
+    if (throttled)
+      add("throttled", last_.throttle + ": nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE says what holds it back");
+    clock("clock", "SM clock", FleetFact::sm_clock_mhz, "nvidia-smi -rgc resets a locked clock");
+    clock("memory_clock", "memory clock", FleetFact::memory_clock_mhz, "nvidia-smi -rmc resets a locked clock");
   }
 
-  void clock(const char* cause, const char* what, FleetFact fact, const std::string& more) {
-    if (own(fact) < (1 - lower_clock) * usual(fact))
-      add(cause, fmt::format("{} {:.0f} MHz, and others have {:.0f} MHz{}", what, own(fact), usual(fact), more));
+  void clock(const char* cause, const char* what, FleetFact fact, const char* remedy) {
+    if (is_lower_clock(group_.members[member_], usual_, fact))
+      add(cause, fmt::format("{} {:.0f} MHz (others: {:.0f}): {}", what, own(fact), usual(fact), remedy));
   }
 
+  // What the run itself shows: slower and slower, or two sorts of times.
+  void course() {
+    for (const FleetFinding& one : findings_)
+      if (one.of == FleetMeasure::trend) {
+        add("late", fmt::format("{} slower late in the run: it warms up, or runs into its power limit; look at cooling",
+                                one.what));
+        break;
+      }
+    for (const FleetCourse& course : last_.courses) {
+      if (is_of_host(course.kind) || !(course.two_times > known_scatter(course.kind).least)) continue;
+      if (!any_slow(course.kind, FleetMeasure::figure) && !any_slow(course.kind, FleetMeasure::trend) &&
+          !any(Suspicion::noisy))
+        continue;
+      add("two_times", fmt::format("its {} times are of two sorts, {:.0f} % apart, as of two clocks: "
+                                   "nvidia-smi -q -d CLOCK,PERFORMANCE while it works",
+                                   name(course.kind), 100 * course.two_times));
+      break;
+    }
+  }
+
+  // One direction only; large copies only.
+  void way() {
+    const std::string in = "copy, host to device", out = "copy, device to host";
+    for (const auto& [slow, other] : {std::pair{in, out}, std::pair{out, in}}) {
+      if (!is_slow(slow) || !is_as_others(other)) continue;
+      const std::string way = slow.substr(6);
+      add("one_direction",
+          fmt::format("only {} is slow, so the link is trained as it should: look for corrected errors "
+                      "and replays (lspci -vv, AER), at MaxPayload and MaxReadReq, and at the riser",
+                      way));
+    }
+    const bool is_large_only = (is_slow(in) || is_slow(out)) && (!is_slow(in) || is_as_others("small " + in)) &&
+                               (!is_slow(out) || is_as_others("small " + out));
+    if (is_large_only) add("large_only", "only large copies are slow, small ones are as others': bytes, and not calls");
+    if (is_slow("copy to another GPU") || is_slow("copy from another GPU"))
+      add("peer_link",
+          "a link between GPUs: nvidia-smi nvlink -s and -e show links and errors; npgpu matrix finds the pair");
+  }
+
+  // Nothing else speaks for a cause: what is usual of that kind.
+  void by_kind() {
+    if (is_slow("copy, host to device") && is_slow("copy, device to host"))
+      add("path",
+          "both directions are slow, and the link is trained as others' are: memory or processors of another NUMA "
+          "node (nvidia-smi topo -m, numactl -H; NPS or SNC in the BIOS), or the IOMMU");
+    if (any_slow(FigureKind::memory, FleetMeasure::figure))
+      add("memory",
+          "memory is slow at the clock that others have: nvidia-smi -q -d ECC,ROW_REMAPPER; reset the GPU, "
+          "replace it if it stays slow");
+    if (any_slow(FigureKind::compute, FleetMeasure::figure))
+      add("compute", "computing is slow: nvidia-smi -q -d CLOCK,PERFORMANCE,POWER while it works");
+  }
+
+  void counted() {
+    for (const FleetDefect& sign : last_.signs)
+      add(sign.metric, sign.remedy.empty() ? sign.text : sign.text + ": " + sign.remedy);
+  }
+
+  void settings() {
+    for (const FleetSetting& setting : last_.settings) {
+      const auto known = settings_.find(setting.name);
+      if (known == settings_.end() || known->second == setting.value) continue;
+      const auto words =
+          std::ranges::find_if(setting_words, [&](const SettingWords& one) { return setting.name == one.name; });
+      if (words == std::end(setting_words)) continue;
+      add(setting.name, fmt::format("{} {}{} (others: {}{}){}{}", words->words, setting.value, words->unit,
+                                    known->second, words->unit, *words->remedy ? ": " : "", words->remedy));
+    }
+  }
+
+  const GroupOf& group_;
+  const std::size_t member_;
   const FleetFacts& facts_;
   const FleetGpu& last_;
   const UsualFacts& usual_;
+  const std::map<std::string, std::string>& settings_;
   const std::vector<FleetFinding>& findings_;
   std::vector<FleetCause> all_;
 };
@@ -105,6 +232,15 @@ UsualFacts usual_facts(const std::vector<FleetMember>& members) {
     const auto most = std::ranges::max_element(counts, {}, [](const auto& one) { return one.second; });
     usual[i].value = is_count(static_cast<FleetFact>(i)) ? most->first : median(known);
     usual[i].is_clear = most->second + std::max<std::size_t>(1, known.size() / 10) >= known.size();
+    const auto fact = static_cast<FleetFact>(i);
+    if (fact == FleetFact::throttled) {
+      const Standard standard = standard_of(known, throttle_scatter, chance_of_facts);
+      usual[i].limit = standard.center + standard.limit;
+    } else if (fact == FleetFact::sm_clock_mhz || fact == FleetFact::memory_clock_mhz) {
+      for (double& mhz : known) mhz = -std::log(mhz);
+      const Standard standard = standard_of(known, clock_scatter, chance_of_facts);
+      usual[i].limit = std::exp(-standard.center - standard.limit);
+    }
   }
   return usual;
 }
@@ -114,9 +250,34 @@ bool is_less(const FleetMember& member, const UsualFacts& usual, FleetFact fact)
   return of_group.is_clear && fact_of(member.facts, fact) < of_group.value;
 }
 
-std::vector<FleetCause> causes_of(const FleetMember& member, const FleetGpu& last, const UsualFacts& usual,
+bool is_lower_clock(const FleetMember& member, const UsualFacts& usual, FleetFact fact) {
+  return fact_of(member.facts, fact) < usual[static_cast<std::size_t>(fact)].limit;
+}
+
+bool is_throttled(const FleetMember& member, const UsualFacts& usual) {
+  return fact_of(member.facts, FleetFact::throttled) > usual[static_cast<std::size_t>(FleetFact::throttled)].limit;
+}
+
+std::map<std::string, std::string> usual_settings(const std::vector<Sightings>& members) {
+  std::map<std::string, std::map<std::string, std::size_t>> counts;
+  std::map<std::string, std::size_t> known;
+  for (const Sightings& seen : members)
+    for (const FleetSetting& setting : seen.back().gpu->settings) {
+      ++counts[setting.name][setting.value];
+      ++known[setting.name];
+    }
+  std::map<std::string, std::string> usual;
+  for (const auto& [name, values] : counts) {
+    const auto most = std::ranges::max_element(values, {}, [](const auto& one) { return one.second; });
+    if (most->second + std::max<std::size_t>(1, known[name] / 10) >= known[name]) usual[name] = most->first;
+  }
+  return usual;
+}
+
+std::vector<FleetCause> causes_of(const GroupOf& group, std::size_t member, const UsualFacts& usual,
+                                  const std::map<std::string, std::string>& settings,
                                   const std::vector<FleetFinding>& findings) {
-  return Causes(member, last, usual, findings).find();
+  return Causes(group, member, usual, settings, findings).find();
 }
 
 }  // namespace npgpu::model

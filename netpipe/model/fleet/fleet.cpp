@@ -19,9 +19,18 @@ using model::Sightings;
 
 using GroupKey = std::tuple<std::string, std::string, std::string, bool>;  // model, driver, link, simulated
 
-// What tells a GPU from all others: its UUID, or where it has none its place.
-std::string identity_of(const FleetRun& run, const FleetGpu& gpu) {
-  return gpu.uuid.empty() ? run.host + '\n' + gpu.id : gpu.uuid;
+// What tells a GPU from all others: its host, with its UUID or where it has none its place. Clones of a virtual machine
+// have GPUs of one UUID on several hosts.
+std::string identity_of(const std::string& host, const std::string& uuid, const std::string& id) {
+  return host + '\n' + (uuid.empty() ? id : uuid);
+}
+
+// The same run again: a copy of its trace, the trace as it was before it was complete, or the run in a merged file.
+// Ranks of one run have GPUs of their own.
+bool is_same_run(const FleetRun& a, const FleetRun& b) {
+  const auto same_gpu = [](const FleetGpu& x, const FleetGpu& y) { return x.id == y.id && x.uuid == y.uuid; };
+  return a.run_uuid == b.run_uuid && a.host == b.host && a.date == b.date &&
+         (a.hash == b.hash || (!a.run_uuid.empty() && std::ranges::equal(a.gpus, b.gpus, same_gpu)));
 }
 
 FleetMember member_of(const Sightings& seen) {
@@ -51,7 +60,18 @@ std::string differing_from(const FleetGroup& group, const std::vector<FleetGroup
   return fmt::format("{} GPUs of the same model differ from it ({})", largest->members.size(), text);
 }
 
-void judge_group(FleetGroup& group, const std::vector<Sightings>& sightings, const FleetRules& rules) {
+// GPUs of one host are in one machine, unless its name is that of several.
+model::Machines machines_of(const std::vector<FleetMember>& members, const std::set<std::string>& shared_names) {
+  model::Machines machines;
+  std::map<std::string, std::size_t> first;
+  for (std::size_t m = 0; m < members.size(); ++m)
+    machines.push_back(shared_names.contains(members[m].host) ? m
+                                                              : first.try_emplace(members[m].host, m).first->second);
+  return machines;
+}
+
+void judge_group(FleetGroup& group, const std::vector<Sightings>& sightings, const FleetRules& rules,
+                 const std::set<std::string>& shared_names) {
   for (const Sightings& seen : sightings) group.members.push_back(member_of(seen));
   const std::vector<model::CaseTable> tables = model::tables_of(sightings);
   for (const model::CaseTable& table : tables) group.cases.push_back(table.of);
@@ -59,20 +79,52 @@ void judge_group(FleetGroup& group, const std::vector<Sightings>& sightings, con
   const bool is_large = group.members.size() >= rules.least_gpus;
   group.judged = is_large || reference;
   group.judged_by_reference = !is_large && reference;
-  auto columns =
-      model::items_of(tables, model::figures_of(sightings), rules, group.judged_by_reference ? reference : nullptr);
-  for (model::ItemColumn& column : columns) {
-    group.items.push_back(std::move(column.item));
+  const model::Machines machines = machines_of(group.members, shared_names);
+  const auto columns = model::items_of(tables, model::figures_of(sightings), model::courses_of(sightings), machines,
+                                       rules, group.judged_by_reference ? reference : nullptr);
+  for (const model::ItemColumn& column : columns) {
+    group.items.push_back(column.item);
     for (std::size_t m = 0; m < group.members.size(); ++m) group.members[m].values.push_back(column.values[m]);
   }
-  group.suspects = model::suspects_of({group.members, sightings, tables, group.items, group.judged}, rules);
+  const model::GroupOf all{group.members, sightings, tables, columns, machines, group.judged};
+  group.hosts = model::slow_hosts_of(all);
+  group.suspects = model::suspects_of(all, group.hosts, rules);
   if (!reference) return;
   group.reference_date = rules.reference->date;
   if (reference->driver != group.driver || reference->link != group.link)
     group.notes.push_back(fmt::format("the reference of {} is of driver {}, {}", group.reference_date,
                                       reference->driver.empty() ? "unknown" : reference->driver,
                                       reference->link.empty() ? "unknown link" : reference->link));
-  if (is_large) model::compare_with(group, *reference);
+  if (is_large) model::compare_with(group, *reference, rules.tolerance);
+}
+
+// A few GPUs whose link can have less than the many others of the same model and driver: each is to be looked at.
+void suspect_lesser_links(FleetGroup& group, const std::vector<FleetGroup>& all, const FleetRules& rules) {
+  constexpr std::size_t many_times = 9;
+  for (const FleetGroup& other : all) {
+    if (other.model != group.model || other.driver != group.driver || other.simulated != group.simulated ||
+        other.link == group.link || group.link.empty() || other.members.size() < rules.least_gpus ||
+        other.members.size() < many_times * group.members.size())
+      continue;
+    for (std::size_t m = 0; m < group.members.size(); ++m) {
+      auto suspect = std::ranges::find(group.suspects, m, &FleetSuspect::member);
+      if (suspect == group.suspects.end()) {
+        suspect = group.suspects.insert(suspect, FleetSuspect{});
+        suspect->member = m;
+        suspect->us.resize(group.cases.size());
+      }
+      suspect->findings.push_back(
+          {.suspicion = Suspicion::differs,
+           .what = "link",
+           .text = fmt::format("at most {} ({} others: {})", group.link, other.members.size(), other.link)});
+      std::erase_if(suspect->causes, [](const FleetCause& cause) { return cause.cause == "unknown"; });
+      suspect->causes.push_back(
+          {"link",
+           fmt::format("GPU and slot can have {} together (others: {}): look at the slot, the riser and the BIOS",
+                       group.link, other.link)});
+    }
+    return;
+  }
 }
 
 void say_why_not_judged(FleetGroup& group, const std::vector<FleetGroup>& all, const FleetRules& rules) {
@@ -81,10 +133,62 @@ void say_why_not_judged(FleetGroup& group, const std::vector<FleetGroup>& all, c
   group.notes.insert(
       group.notes.begin(),
       fmt::format(
-          "{} GPU{}: a group of fewer than {} cannot be judged by its own medians{}", count, count == 1 ? "" : "s",
-          rules.least_gpus,
-          group.judged_by_reference ? "; it is judged by the reference of " + group.reference_date : std::string()));
+          "{} GPU{}: fewer than {} are not held against each other; {}", count, count == 1 ? "" : "s", rules.least_gpus,
+          group.judged_by_reference
+              ? "they are judged by the reference of " + group.reference_date
+              : "npgpu compare A.h5 B.h5 compares two, npgpu check --reference GOOD.h5 judges one by a good run"));
   if (const std::string other = differing_from(group, all); !other.empty()) group.notes.push_back(other);
+}
+
+// Where a thing was over time: at which places, and how often it changed.
+struct Places {
+  std::vector<std::string> all;  // each once, in the order of time
+  std::string last{}, since{};
+  std::size_t changes = 0;
+
+  void see(const std::string& place, const std::string& date) {
+    if (std::ranges::find(all, place) == all.end()) all.push_back(place);
+    if (place == last) return;
+    changes += !last.empty();
+    last = place;
+    since = date;
+  }
+  bool moved_once() const { return all.size() == 2 && changes == 1; }
+};
+
+// GPUs that were on several hosts, and hosts whose name several machines have: by place and by GPU in order of time.
+void say_who_moved(Fleet& fleet, const std::vector<const FleetRun*>& runs) {
+  std::map<std::string, Places> of_gpu;                           // hosts of a UUID
+  std::map<std::pair<std::string, std::string>, Places> of_slot;  // UUIDs of a host's device
+  for (const FleetRun* run : runs)
+    for (const FleetGpu& gpu : run->gpus) {
+      if (gpu.uuid.empty()) continue;
+      of_gpu[gpu.uuid].see(run->host, run->date);
+      of_slot[{run->host, gpu.id}].see(gpu.uuid, run->date);
+    }
+  for (const auto& [uuid, hosts] : of_gpu) {
+    if (hosts.all.size() < 2) continue;
+    fleet.notes.push_back(
+        hosts.moved_once()
+            ? fmt::format("{} moved from {} to {} (there since {}): each place is judged by itself", uuid, hosts.all[0],
+                          hosts.all[1], hosts.since.substr(0, 10))
+            : fmt::format(
+                  "{} is on {} hosts, {} and {} among them: clones of a virtual machine share their UUIDs, so each "
+                  "is judged by itself",
+                  uuid, hosts.all.size(), hosts.all[0], hosts.all[1]));
+  }
+  for (const auto& [slot, uuids] : of_slot) {
+    if (uuids.all.size() < 2) continue;
+    if (uuids.moved_once()) {
+      fleet.notes.push_back(fmt::format("{} {} was replaced: {} until {}, now {}", slot.first, slot.second,
+                                        uuids.all[0], uuids.since.substr(0, 10), uuids.all[1]));
+    } else if (fleet.shared_names.insert(slot.first).second) {
+      fleet.notes.push_back(
+          fmt::format("{} GPUs were {} of {}: several machines have that name, so their hosts are not "
+                      "held against others, and no line for Slurm names it",
+                      uuids.all.size(), slot.second, slot.first));
+    }
+  }
 }
 
 }  // namespace
@@ -92,8 +196,7 @@ void say_why_not_judged(FleetGroup& group, const std::vector<FleetGroup>& all, c
 std::size_t Fleet::gpus() const {
   std::set<std::string> all;
   for (const FleetGroup& group : groups)
-    for (const FleetMember& member : group.members)
-      all.insert(member.uuid.empty() ? member.host + '\n' + member.id : member.uuid);
+    for (const FleetMember& member : group.members) all.insert(identity_of(member.host, member.uuid, member.id));
   return all.size();
 }
 
@@ -108,10 +211,29 @@ bool Fleet::has_slower_group() const {
       groups, [](const FleetGroup& group) { return std::ranges::any_of(group.drifts, &FleetDrift::slower); });
 }
 
-std::vector<std::string> Fleet::suspect_hosts() const {
+bool FleetSuspect::confirmed() const { return std::ranges::any_of(findings, &FleetFinding::confirmed); }
+
+std::size_t Fleet::confirmed() const {
+  std::size_t count = 0;
+  for (const FleetGroup& group : groups)
+    count += static_cast<std::size_t>(std::ranges::count_if(group.suspects, &FleetSuspect::confirmed));
+  return count;
+}
+
+std::size_t Fleet::slow_hosts() const {
   std::set<std::string> all;
   for (const FleetGroup& group : groups)
-    for (const FleetSuspect& suspect : group.suspects) all.insert(group.members[suspect.member].host);
+    for (const FleetHost& host : group.hosts) all.insert(host.host);
+  return all.size();
+}
+
+std::vector<std::string> Fleet::excluded_hosts() const {
+  std::set<std::string> all;
+  for (const FleetGroup& group : groups)
+    for (const FleetSuspect& suspect : group.suspects)
+      if (const std::string& host = group.members[suspect.member].host;
+          suspect.confirmed() && !shared_names.contains(host))
+        all.insert(host);
   return {all.begin(), all.end()};
 }
 
@@ -121,28 +243,32 @@ Fleet judge_fleet(const std::vector<FleetRun>& runs, const FleetRules& rules) {
   // In an order that is theirs, and not that of the files.
   std::vector<const FleetRun*> in_order;
   for (const FleetRun& run : runs) in_order.push_back(&run);
-  std::ranges::sort(in_order, {},
-                    [](const FleetRun* run) { return std::tie(run->date, run->host, run->run_uuid, run->hash); });
+  std::ranges::sort(in_order, {}, [](const FleetRun* run) {
+    return std::tuple(std::tie(run->date, run->host, run->run_uuid), !run->complete, run->hash);
+  });
   std::map<GroupKey, std::map<std::string, Sightings>> groups;  // by identity
   std::set<std::string> hosts;
+  std::vector<const FleetRun*> counted_runs;
   const FleetRun* before = nullptr;
   for (const FleetRun* run : in_order) {
-    const bool is_copy =
-        before && run->run_uuid == before->run_uuid && run->hash == before->hash && run->host == before->host;
+    const bool is_copy = before && is_same_run(*before, *run);
     before = run;
     if (is_copy) {
       ++fleet.duplicates;
       continue;
     }
     hosts.insert(run->host);
+    counted_runs.push_back(run);
     if (fleet.first_date.empty()) fleet.first_date = run->date;
     fleet.last_date = run->date;
     fleet.without_gpu += run->gpus.empty();
     fleet.incomplete += !run->complete;
     for (const FleetGpu& gpu : run->gpus)
-      groups[{gpu.name, gpu.driver, gpu.link, gpu.simulated}][identity_of(*run, gpu)].push_back({run, &gpu});
+      groups[{gpu.name, gpu.driver, gpu.link, gpu.simulated}][identity_of(run->host, gpu.uuid, gpu.id)].push_back(
+          {run, &gpu});
   }
   fleet.hosts = hosts.size();
+  say_who_moved(fleet, counted_runs);
   for (auto& [key, by_identity] : groups) {
     std::vector<Sightings> sightings;
     for (auto& [identity, seen] : by_identity) sightings.push_back(std::move(seen));
@@ -151,9 +277,12 @@ Fleet judge_fleet(const std::vector<FleetRun>& runs, const FleetRules& rules) {
     });
     FleetGroup& group = fleet.groups.emplace_back();
     std::tie(group.model, group.driver, group.link, group.simulated) = key;
-    judge_group(group, sightings, rules);
+    judge_group(group, sightings, rules, fleet.shared_names);
   }
-  for (FleetGroup& group : fleet.groups) say_why_not_judged(group, fleet.groups, rules);
+  for (FleetGroup& group : fleet.groups) {
+    say_why_not_judged(group, fleet.groups, rules);
+    suspect_lesser_links(group, fleet.groups, rules);
+  }
   std::ranges::stable_sort(fleet.groups, std::ranges::greater{},
                            [](const FleetGroup& group) { return group.members.size(); });
   return fleet;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
+#include "netpipe/model/compare/parts.hpp"
 #include "netpipe/model/compare/tolerances.hpp"
 #include "netpipe/model/medians.hpp"
 
@@ -11,57 +13,94 @@ namespace npgpu::model {
 
 namespace {
 
-// GPUs of one model differ by more than runs of one GPU do.
-constexpr double least_tolerance = 0.02;
-// The median absolute deviation of normal values is this part of their standard deviation.
-constexpr double of_sigma = 0.6745;
-// Times that scatter twice as much as others' do are noisy.
-constexpr double noisy_by = 1;
-constexpr std::size_t least_for_scatter = 5;  // points of a class
+// Times that scatter twice as much as others' do are noisy. By how much healthy ones scatter differs as well, and by
+// more where the host has a part in it.
+constexpr KnownScatter scatter_of_device{0.3, 1.0}, scatter_of_host{0.6, 2.0};
 
-double tolerance_of(const FleetItem& item, const FleetRules& rules) {
-  static const Tolerances usual = usual_tolerances();
-  const double own = usual[static_cast<std::size_t>(item.time_class)].of(item.third);
-  return rules.tolerance.value_or(std::max(own, least_tolerance));
+KnownScatter known_for(FigureKind kind, const FleetRules& rules) {
+  KnownScatter known = known_scatter(kind);
+  if (rules.tolerance) known.least = *rules.tolerance;
+  return known;
 }
 
-struct Standard {
-  double center = 0, sigma = not_measured;  // of logarithms
+// A column before it is judged: logarithms by member, of which more is worse.
+struct Logs {
+  std::vector<double> value, near;  // near: NaN where there is no interval
+  std::vector<bool> disturbed;
 };
 
-Standard standard_of(const std::vector<double>& logs, const std::vector<bool>& disturbed) {
+// Of the GPUs that nobody disturbed, or of all where too few are left.
+std::vector<double> quiet_logs(const std::vector<double>& logs, const std::vector<bool>& disturbed) {
   std::vector<double> known, quiet;
   for (std::size_t m = 0; m < logs.size(); ++m) {
     if (!std::isfinite(logs[m])) continue;
     known.push_back(logs[m]);
     if (!disturbed[m]) quiet.push_back(logs[m]);
   }
-  if (are_enough(quiet.size(), known.size())) known = std::move(quiet);
-  if (known.empty()) return {};
-  Standard is{median(known)};
-  for (double& log : known) log = std::abs(log - is.center);
-  is.sigma = median(known) / of_sigma;
-  return is;
+  return are_enough(quiet.size(), known.size()) ? quiet : known;
 }
 
-// `logs`: of how much time each takes, or how much it scatters; `least`: what a fifth of counts as scatter.
-ItemColumn column_of(FleetItem item, const std::vector<double>& logs, const std::vector<bool>& disturbed,
-                     const Standard& standard, double least, const FleetRules& rules) {
-  ItemColumn column{std::move(item), {}};
-  column.item.sigma = standard.sigma;
-  const double unit = std::fmax(standard.sigma, std::log1p(least) / rules.z);
-  const double sign = column.item.of == FleetItem::Of::figure && is_rate(column.item.unit) ? -1 : 1;
-  for (std::size_t m = 0; m < logs.size(); ++m) {
-    FleetValue& value = column.values.emplace_back();
-    if (!std::isfinite(logs[m])) continue;
-    const double apart = logs[m] - standard.center;
-    value.value = column.item.median * std::exp(sign * apart);
-    value.share = std::expm1(apart);
-    value.z = apart / unit;
-    value.disturbed = disturbed[m];
-    ++column.item.gpus;
+// What each member's host takes: the lower median over its GPUs, so that it is never slower than its fastest one.
+std::vector<double> host_parts(const std::vector<double>& logs, const Machines& machines) {
+  std::map<std::size_t, std::vector<double>> of_machine;
+  for (std::size_t m = 0; m < logs.size(); ++m)
+    if (std::isfinite(logs[m])) of_machine[machines[m]].push_back(logs[m]);
+  std::map<std::size_t, double> part;
+  for (auto& [machine, all] : of_machine) part[machine] = lower_median(std::move(all));
+  std::vector<double> parts(logs.size(), not_measured);
+  for (std::size_t m = 0; m < logs.size(); ++m)
+    if (std::isfinite(logs[m])) parts[m] = part[machines[m]];
+  return parts;
+}
+
+std::size_t count_of(const std::vector<double>& logs) {
+  return static_cast<std::size_t>(std::ranges::count_if(logs, [](double log) { return std::isfinite(log); }));
+}
+
+struct Reference {
+  double center = 0, sigma = not_measured;
+  std::size_t gpus = 0;
+};
+
+// Sets shares, limits and, of what the host has the larger part in, the host's own.
+void judge_column(ItemColumn& column, Logs logs, const KnownScatter& known, bool of_host, const Machines& machines,
+                  const FleetRules& rules, double chance, const std::optional<Reference>& reference) {
+  FleetItem& item = column.item;
+  const auto from_reference = [&] {
+    return standard_of(reference->center, reference->sigma, reference->gpus, known, chance);
+  };
+  std::vector<double> hosts, own = logs.value;
+  if (of_host) {
+    hosts = host_parts(logs.value, machines);
+    std::map<std::size_t, double> each;
+    for (std::size_t m = 0; m < hosts.size(); ++m) {
+      if (std::isfinite(hosts[m])) each[machines[m]] = hosts[m];
+      own[m] -= hosts[m];
+    }
+    std::vector<double> parts;
+    for (const auto& [machine, log] : each) parts.push_back(log);
+    column.hosts = reference ? from_reference() : standard_of(parts, known, chance);
+    column.judges_hosts = reference || parts.size() >= rules.least_gpus;
   }
-  return column;
+  const Standard standard =
+      reference && !of_host ? from_reference() : standard_of(quiet_logs(own, logs.disturbed), known, chance);
+  item.sigma = of_host ? column.hosts.sigma : standard.sigma;
+  item.tolerance = std::expm1(standard.limit);
+  if (column.judges_hosts) item.host_tolerance = std::expm1(column.hosts.limit);
+  const double center = standard.center + (hosts.empty() ? 0 : column.hosts.center);
+  item.gpus = count_of(logs.value);
+  for (std::size_t m = 0; m < logs.value.size(); ++m) {
+    FleetValue& value = column.values.emplace_back();
+    if (!std::isfinite(logs.value[m])) continue;
+    const double apart = own[m] - standard.center;
+    value.share = std::expm1(apart);
+    value.low = std::expm1(apart - (logs.value[m] - logs.near[m]));
+    value.z = apart / standard.unit;
+    if (!hosts.empty()) value.host = std::expm1(hosts[m] - column.hosts.center);
+    value.disturbed = logs.disturbed[m];
+  }
+  item.median = center;  // a logarithm, which the caller turns into the item's unit
+  item.judged = reference || item.gpus >= rules.least_gpus;
 }
 
 const FleetItem* item_in(const FleetBaseline::Group& reference, const FleetItem& item) {
@@ -74,6 +113,69 @@ const FleetCase* case_in(const FleetBaseline::Group& reference, const FleetQuest
     if (is_same_case(one.question, question)) return &one;
   return nullptr;
 }
+
+// ---- figures ----
+
+void add_figure_item(std::vector<ItemColumn>& all, const FigureColumn& from, const Machines& machines,
+                     const FleetRules& rules, double chance, const FleetBaseline::Group* reference) {
+  ItemColumn column{{.of = FleetMeasure::figure,
+                     .kind = "figures",
+                     .title = from.of.name,
+                     .at = from.of.at,
+                     .figure = from.of.kind,
+                     .unit = from.of.unit},
+                    {}};
+  FleetItem& item = column.item;
+  Logs logs;
+  logs.disturbed = from.disturbed;
+  for (std::size_t m = 0; m < from.value.size(); ++m) {
+    logs.value.push_back(log_time(from.value[m], item.unit));
+    logs.near.push_back(log_time(from.near[m], item.unit));
+  }
+  std::optional<Reference> known;
+  if (reference) {
+    const FleetItem* const same = item_in(*reference, item);
+    if (!same) return;
+    known = {log_time(same->median, item.unit), same->sigma, same->gpus};
+  }
+  judge_column(column, std::move(logs), known_for(item.figure, rules), is_of_host(item.figure), machines, rules, chance,
+               known);
+  item.median = std::exp(is_rate(item.unit) ? -item.median : item.median);
+  for (std::size_t m = 0; m < column.values.size(); ++m) column.values[m].value = from.value[m];
+  all.push_back(std::move(column));
+}
+
+// ---- how figures scatter and become slower within their runs ----
+
+// "check --level 2": of a plan what its user typed, without the build.
+std::string typed_plan(const std::string& plan) { return plan.substr(0, plan.find('\n')); }
+
+void add_course_items(std::vector<ItemColumn>& all, const CourseColumn& from, const Machines& machines,
+                      const FleetRules& rules, double chance) {
+  const bool of_host = is_of_host(from.kind);
+  const auto add = [&](FleetMeasure of, const std::vector<double>& values, const KnownScatter& known, bool is_log) {
+    ItemColumn column{{.of = of,
+                       .kind = std::string(name(of)),
+                       .title = std::string(name(from.kind)),
+                       .at = typed_plan(from.plan),
+                       .figure = from.kind},
+                      {}};
+    Logs logs;
+    for (const double value : values) logs.value.push_back(is_log ? value : value > 0 ? std::log(value) : not_measured);
+    logs.near.assign(values.size(), not_measured);
+    logs.disturbed.assign(values.size(), false);
+    if (count_of(logs.value) == 0) return;
+    judge_column(column, std::move(logs), known, of_host && !is_log, machines, rules, chance, {});
+    column.item.median = is_log ? std::expm1(column.item.median) : std::exp(column.item.median);
+    for (std::size_t m = 0; m < values.size(); ++m) column.values[m].value = is_log ? std::expm1(values[m]) : values[m];
+    all.push_back(std::move(column));
+  };
+  add(FleetMeasure::scatter, from.scatter, of_host ? scatter_of_host : scatter_of_device, false);
+  // A host's speed changes as it likes.
+  if (!of_host) add(FleetMeasure::trend, from.trend, known_for(from.kind, rules), true);
+}
+
+// ---- curves ----
 
 // The reference's medians at a table's points; NaN where it has none.
 std::vector<double> medians_at(const FleetCase* reference, const FleetQuestion& question) {
@@ -94,6 +196,12 @@ double residual(const CaseRow& row, const std::vector<double>& medians, const In
   return logs.empty() || 2 * logs.size() < points.size() ? not_measured : median(logs);
 }
 
+double curve_tolerance(const FleetItem& item, const FleetRules& rules) {
+  static const Tolerances usual = usual_tolerances();
+  constexpr double least = 0.02;  // GPUs of one model differ by more than runs of one GPU do
+  return rules.tolerance.value_or(std::max(usual[static_cast<std::size_t>(item.time_class)].of(item.third), least));
+}
+
 void add_curves(std::vector<ItemColumn>& all, const CaseTable& table, const FleetRules& rules,
                 const FleetBaseline::Group* reference) {
   const FleetQuestion& question = table.of.question;
@@ -105,103 +213,61 @@ void add_curves(std::vector<ItemColumn>& all, const CaseTable& table, const Flee
   for (const CaseRow& row : table.rows) disturbed.push_back(row.disturbed);
   if (known.empty()) return;
   for (const Part& part : thirds_of(known)) {
-    FleetItem item{.of = FleetItem::Of::curve,
-                   .kind = question.kind,
-                   .title = question.title,
-                   .lane = question.lane,
-                   .third = part.third,
-                   .time_class = question.time_class};
+    ItemColumn column{{.of = FleetMeasure::curve,
+                       .kind = question.kind,
+                       .title = question.title,
+                       .lane = question.lane,
+                       .third = part.third,
+                       .time_class = question.time_class},
+                      {}};
+    FleetItem& item = column.item;
     item.first = part.points.front();
     item.last = part.points.back();
     item.at = question.axes[item.first] + (item.last > item.first ? " .. " + question.axes[item.last] : "");
-    item.tolerance = tolerance_of(item, rules);
-    const FleetItem* const known_item = reference ? item_in(*reference, item) : nullptr;
-    if (reference && !known_item) continue;
+    item.tolerance = curve_tolerance(item, rules);
+    if (reference && !item_in(*reference, item)) continue;
     std::vector<double> logs, of_medians;
     for (const CaseRow& row : table.rows) logs.push_back(residual(row, medians, part.points));
-    const Standard standard = known_item ? Standard{0, known_item->sigma} : standard_of(logs, disturbed);
+    const std::vector<double> quiet = quiet_logs(logs, disturbed);
+    const double center = reference || quiet.empty() ? 0 : median(quiet);
     for (const std::size_t i : part.points) of_medians.push_back(std::log(medians[i]));
-    item.median = std::exp(mean_of(of_medians) + standard.center);
-    const double least = item.tolerance;
-    all.push_back(column_of(std::move(item), logs, disturbed, standard, least, rules));
-  }
-}
-
-void add_figure(std::vector<ItemColumn>& all, const FigureTable& table, const FleetRules& rules,
-                const FleetBaseline::Group* reference) {
-  FleetItem item{.of = FleetItem::Of::figure,
-                 .kind = "figures",
-                 .title = table.of.name,
-                 .third = table.of.third,
-                 .at = table.of.at,
-                 .time_class = table.of.time_class,
-                 .unit = table.of.unit};
-  item.tolerance = tolerance_of(item, rules);
-  const double sign = is_rate(item.unit) ? -1 : 1;
-  std::vector<double> logs;
-  for (const double value : table.values) logs.push_back(value > 0 ? sign * std::log(value) : not_measured);
-  const FleetItem* const known = reference ? item_in(*reference, item) : nullptr;
-  if (reference && !known) return;
-  const Standard standard =
-      known ? Standard{sign * std::log(known->median), known->sigma} : standard_of(logs, table.disturbed);
-  item.median = std::exp(sign * standard.center);
-  const double least = item.tolerance;
-  all.push_back(column_of(std::move(item), logs, table.disturbed, standard, least, rules));
-}
-
-// The scatter of a GPU's own times, over all points of a class: median over these of the half width of the interval,
-// over what is usual at that point.
-void add_scatter(std::vector<ItemColumn>& all, const std::vector<CaseTable>& tables, const FleetRules& rules) {
-  std::map<TimeClass, std::vector<std::vector<double>>> logs_of;  // by member
-  std::map<TimeClass, std::vector<double>> usual_of;              // by point
-  for (const CaseTable& table : tables) {
-    const TimeClass its = table.of.question.time_class;
-    auto& logs = logs_of[its];
-    logs.resize(table.rows.size());
-    for (std::size_t i = 0; i < table.of.question.axes.size(); ++i) {
-      std::vector<double> known;
-      for (const CaseRow& row : table.rows)
-        if (row.there && row.spread[i] > 0) known.push_back(row.spread[i]);
-      if (known.empty()) continue;
-      const double usual = median(known);
-      usual_of[its].push_back(usual);
-      for (std::size_t m = 0; m < table.rows.size(); ++m)
-        if (const CaseRow& row = table.rows[m]; row.there && !row.disturbed && row.spread[i] > 0)
-          logs[m].push_back(std::log(row.spread[i] / usual));
+    item.median = std::exp(mean_of(of_medians) + center);
+    item.sigma = standard_of(quiet, {0, 0}, 0.5).sigma;
+    item.gpus = count_of(logs);
+    for (std::size_t m = 0; m < logs.size(); ++m) {
+      FleetValue& value = column.values.emplace_back();
+      if (!std::isfinite(logs[m])) continue;
+      value.value = item.median * std::exp(logs[m] - center);
+      value.share = std::expm1(logs[m] - center);
+      value.disturbed = disturbed[m];
     }
-  }
-  for (const auto& [its, logs] : logs_of) {
-    if (usual_of[its].size() < least_for_scatter) continue;
-    FleetItem item{.of = FleetItem::Of::scatter, .kind = "scatter", .title = std::string(name(its)), .time_class = its};
-    item.tolerance = tolerance_of(item, rules);
-    std::vector<double> medians;
-    for (const auto& own : logs) medians.push_back(own.size() < least_for_scatter ? not_measured : median(own));
-    const std::vector<bool> quiet(medians.size());
-    const Standard standard = standard_of(medians, quiet);
-    item.median = median(usual_of[its]) * std::exp(standard.center);
-    all.push_back(column_of(std::move(item), medians, quiet, standard, noisy_by, rules));
+    all.push_back(std::move(column));
   }
 }
 
 }  // namespace
 
-bool is_rate(FigureUnit unit) { return unit != FigureUnit::us && unit != FigureUnit::us_a_load; }
-
 bool is_same_item(const FleetItem& a, const FleetItem& b) {
   return a.of == b.of && a.kind == b.kind && a.title == b.title && a.lane == b.lane && a.third == b.third &&
-         a.unit == b.unit;
+         a.unit == b.unit && (a.of == FleetMeasure::curve || (a.at == b.at && a.figure == b.figure));
 }
 bool is_same_case(const FleetQuestion& a, const FleetQuestion& b) {
   return a.kind == b.kind && a.title == b.title && a.lane == b.lane;
 }
 
-std::vector<ItemColumn> items_of(const std::vector<CaseTable>& tables, const std::vector<FigureTable>& figures,
+std::vector<ItemColumn> items_of(const std::vector<CaseTable>& tables, const std::vector<FigureColumn>& figures,
+                                 const std::vector<CourseColumn>& courses, const Machines& machines,
                                  const FleetRules& rules, const FleetBaseline::Group* reference) {
+  // One test for each figure of each GPU, and two for each kind: of all of them together the chance is kept.
+  std::size_t tests = 0;
+  for (const FigureColumn& one : figures) tests += count_of(one.value);
+  for (const CourseColumn& one : courses) tests += 2 * count_of(one.scatter);
+  const double chance = rules.chance / static_cast<double>(std::max<std::size_t>(tests, 1));
   std::vector<ItemColumn> all;
-  for (const FigureTable& table : figures) add_figure(all, table, rules, reference);
+  for (const FigureColumn& one : figures) add_figure_item(all, one, machines, rules, chance, reference);
+  for (const CourseColumn& one : courses)
+    if (!reference) add_course_items(all, one, machines, rules, chance);
   for (const CaseTable& table : tables) add_curves(all, table, rules, reference);
-  if (!reference) add_scatter(all, tables, rules);
-  for (ItemColumn& column : all) column.item.judged = reference || column.item.gpus >= rules.least_gpus;
   return all;
 }
 

@@ -4,18 +4,17 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
+#include <variant>
 
-#include "netpipe/model/compare/parts.hpp"
+#include "netpipe/model/compare/curves.hpp"
 #include "netpipe/model/compare/questions.hpp"
+#include "netpipe/model/fleet/key_figures.hpp"
 #include "netpipe/model/health/findings.hpp"
 #include "npgpu/fleet.hpp"
 
 namespace npgpu {
 
 namespace {
-
-using model::CaseCurve;
 
 // The case as every GPU of every node asks it; of copies between two GPUs the other one is a peer.
 template <class Case> Case without_names(const Case& question, const std::string& own) {
@@ -31,12 +30,10 @@ template <class Case> Case without_names(const Case& question, const std::string
 bool is_of_one_gpu(const TransferCase& c) { return c.more_lanes.empty() && !is_beside(c); }
 bool is_of_one_gpu(const auto& c) { return !is_beside(c); }
 
-// A lane's points in order of their axes: the question and its answer, and the same as compare() has a curve, of which
-// one side is held against itself.
+// A lane's points in order of their axes: the question and its answer.
 struct OneLane {
   FleetQuestion question{};
   FleetCurve curve{};
-  CaseCurve compared{};
 };
 
 template <class K> std::map<std::uint32_t, OneLane> lanes_of(const Series<K>& series) {
@@ -51,20 +48,14 @@ template <class K> std::map<std::uint32_t, OneLane> lanes_of(const Series<K>& se
   std::map<std::uint32_t, OneLane> all;
   for (const auto& [key, time] : in_order) {
     OneLane& one = all[time.lane];
-    const double us = time.usable() && time.time_us.value > 0 ? time.time_us.value : not_measured;
+    const double us = time.time_us.value;
+    const bool is_valid = time.usable() && model::is_figure(us);
     one.question.axes.push_back(text_of(time.axes));
     one.question.sizes.push_back(model::size_of(time.axes));
-    one.curve.us.push_back(us);
-    one.curve.spread.push_back((time.time_us.high - time.time_us.low) / 2 / us);
+    one.curve.us.push_back(is_valid ? us : not_measured);
     one.curve.disturbed += disturbed[time.axes];
-    if (one.curve.why.empty()) one.curve.why = time.why;
-    if (std::isnan(us)) continue;
-    model::CurvePoint& point = one.compared.points.emplace_back();
-    point.axes = one.question.axes.back();
-    point.work = time.work;
-    for (model::Readings& side : point.side) side.all.push_back({.log_us = std::log(us)});
-    one.compared.sizes.push_back(model::size_of(time.axes));
-    one.compared.blocks.push_back(model::blocks_in(time.axes));
+    if (one.curve.why.empty())
+      one.curve.why = !time.why.empty() ? time.why : is_valid ? "" : "no trial has a valid time";
   }
   return all;
 }
@@ -80,24 +71,25 @@ template <class K> void add_series(FleetGpu& gpu, const Series<K>& series) {
     one.question.lane = lane;
     one.question.time_class = class_of(question);
     if (!series.error.empty()) one.curve.why = series.error;
-    for (const model::FigureChoice& choice : model::figures_of(question, lane)) {
-      const model::Part part = part_of_figure(one.compared, choice.among);
-      if (part.points.empty()) continue;
-      FleetFigure figure;
-      figure.name = figure_name(choice, one.compared, part.points);
-      figure.at = span_text(one.compared, part.points);
-      figure.unit = choice.unit;
-      figure.time_class = one.question.time_class;
-      figure.third = part.third;
-      figure.value = in_unit(typical_us(one.compared, part.points, 0), choice.unit, one.compared, part.points);
-      figure.curve = gpu.curves.size();
-      figure.disturbed = 2 * one.curve.disturbed > one.curve.us.size();
-      const bool is_known = std::ranges::find(gpu.figures, figure.name, &FleetFigure::name) != gpu.figures.end();
-      if (!is_known) gpu.figures.push_back(std::move(figure));  // else of another module
-    }
+    else if (one.curve.us.empty()) one.curve.why = "it has no visit";
     one.curve.question = std::make_shared<const FleetQuestion>(std::move(one.question));
     gpu.curves.push_back(std::move(one.curve));
   }
+}
+
+// What may explain why one GPU is unlike others, where it is set differently.
+void add_settings(FleetGpu& gpu, const model::DeviceRecord& of) {
+  const auto add = [&](const Facts& facts, std::string_view name) {
+    const Fact* const fact = find_fact(facts, name);
+    if (!fact) return;
+    std::string value = std::visit([](const auto& is) { return fmt::format("{}", is); }, *fact);
+    if (!value.empty()) gpu.settings.push_back({std::string(name), std::move(value)});
+  };
+  for (const char* name : {"power_limit_w", "iommu_domain", "acs_redirects", "numa_node", "ecc", "mig_mode",
+                           "persistence_mode", "vbios_version", "max_sm_clock_mhz", "nvlinks_active"})
+    add(of.before, name);
+  for (const char* name : {"cpu_model", "kernel", "mps_daemon", "numa_balancing", "transparent_huge_pages"})
+    add(of.host, name);
 }
 
 void set_facts(FleetGpu& gpu, const model::DeviceRecord& of) {
@@ -129,9 +121,11 @@ void set_facts(FleetGpu& gpu, const model::DeviceRecord& of) {
   set(FleetFact::power_w, value("power"));
   if (is_read && throttle->value > 0) gpu.throttle = throttle->text;
   for (const HealthFinding& finding : findings.all) {
-    if (finding.health != Health::fail || finding.if_failed != CheckVerdict::broken) continue;
-    gpu.defects.push_back({finding.metric, finding.text,
-                           finding.explanations.empty() ? std::string() : finding.explanations.front().remedy});
+    if (finding.if_failed != CheckVerdict::broken) continue;
+    const FleetDefect defect{finding.metric, finding.text,
+                             finding.explanations.empty() ? std::string() : finding.explanations.front().remedy};
+    if (finding.health == Health::fail) gpu.defects.push_back(defect);
+    if (finding.health == Health::warn) gpu.signs.push_back(defect);
   }
 }
 
@@ -150,6 +144,8 @@ FleetRun fleet_run(const Trace& trace) {
   run.host = trace.root.hostname;
   run.date = trace.root.start_time_utc;
   run.complete = trace.root.complete;
+  if (!trace.root.plan.empty())
+    run.plan = fmt::format("{}\n{} {}", trace.root.plan, trace.root.tool_version, trace.root.git_commit);
   for (const model::DeviceRecord& of : model::records_of(trace)) {
     if (of.is_host()) continue;
     FleetGpu& gpu = run.gpus.emplace_back();
@@ -167,6 +163,10 @@ FleetRun fleet_run(const Trace& trace) {
     add(of.jobs);
     add(of.calls);
     add(of.partitions);
+    gpu.figures = model::key_figures_of(of);
+    for (FleetFigure& figure : model::peer_figures_of(trace, of.id)) gpu.figures.push_back(std::move(figure));
+    gpu.courses = model::courses_of(of);
+    add_settings(gpu, of);
     set_facts(gpu, of);
   }
   return run;

@@ -5,54 +5,54 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
-#include "netpipe/model/health/findings.hpp"
+#include "netpipe/model/siblings.hpp"
 
 namespace npgpu::model {
 
 namespace {
 
-// A figure that so many have is expected of all.
-std::size_t all_but_few(std::size_t all) { return all - std::max<std::size_t>(all / 10, all ? 1 : 0); }
-
-std::string unit_text(FigureUnit unit) {
-  switch (unit) {
-    case FigureUnit::bytes_per_s: return "B/s";
-    case FigureUnit::flop_per_s: return "FLOP/s";
-    case FigureUnit::operations_per_s: return "OP/s";
-    case FigureUnit::us:
-    case FigureUnit::us_a_load: break;
-  }
-  return "us";
+std::string item_text(const FleetItem& item, double value) {
+  if (item.of == FleetMeasure::figure) return text_of_figure(value, item.unit);
+  return fmt::format("{:.2g} %", 100 * value);
 }
 
-std::string value_text(const FleetItem& item, double value) {
-  if (item.of == FleetItem::Of::scatter) return fmt::format("{:.2g} %", 100 * value);
-  return figure_text(value, unit_text(item.unit)) + (item.unit == FigureUnit::us_a_load ? " a load" : "");
+Ruling ruling_on(const FleetItem& item, const FleetValue& value) {
+  if (!item.judged || value.disturbed || !std::isfinite(value.share)) return Ruling::no_limit;
+  if (item.of == FleetMeasure::scatter && value.value <= known_scatter(item.figure).least) return Ruling::ok;
+  return rule_apart(value.share, value.low, item.tolerance);
 }
 
 class Suspicions {
  public:
-  Suspicions(const GroupOf& group, const FleetRules& rules)
-      : group_(group), rules_(rules), usual_(usual_facts(group.members)) {}
+  Suspicions(const GroupOf& group, const std::vector<FleetHost>& slow, const FleetRules& rules)
+      : group_(group),
+        usual_(usual_facts(group.members)),
+        settings_(usual_settings(group.sightings)),
+        missing_(missing_of(group.sightings, rules.least_gpus)) {
+    for (const FleetHost& host : slow) slow_hosts_.insert(host.host);
+  }
 
   FleetSuspect of(std::size_t member) {
     FleetSuspect suspect;
     suspect.member = member;
     found_ = &suspect.findings;
     add_defects(member);
+    add_missing(member);
     if (group_.judged) {
-      add_missing(member);
       add_differing(member);
       add_apart(member);
     }
+    if (suspect.findings.empty()) return suspect;
     std::ranges::stable_sort(suspect.findings, [](const FleetFinding& a, const FleetFinding& b) {
       if (a.suspicion != b.suspicion) return a.suspicion < b.suspicion;
+      if (a.confirmed != b.confirmed) return a.confirmed;
       if (a.of != b.of) return a.of < b.of;
+      if (a.kind != b.kind) return a.kind < b.kind;
       return a.share > b.share;
     });
-    if (suspect.findings.empty()) return suspect;
-    suspect.causes = causes_of(group_.members[member], *group_.sightings[member].back().gpu, usual_, suspect.findings);
+    suspect.causes = causes_of(group_, member, usual_, settings_, suspect.findings);
     for (const CaseTable& table : group_.tables) suspect.us.push_back(table.rows[member].us);
     return suspect;
   }
@@ -67,43 +67,12 @@ class Suspicions {
     std::map<std::string, std::string> all;  // by metric, of the last trace that has it
     for (const Sighting& seen : group_.sightings[member])
       for (const FleetDefect& defect : seen.gpu->defects) all[defect.metric] = defect.text;
-    for (const auto& [metric, text] : all) add(Suspicion::broken, metric, "", text);
+    for (const auto& [metric, text] : all) add(Suspicion::broken, metric, "", text).confirmed = true;
   }
 
-  // Of a case that all others have it says so once, whatever the number of its parts.
   void add_missing(std::size_t member) {
-    struct Missing {
-      std::size_t parts = 0, of = 0;
-      std::string at{};
-      std::size_t others = 0;
-    };
-    std::map<std::pair<std::string, std::string>, Missing> cases;  // by kind and title
-    for (std::size_t i = 0; i < group_.items.size(); ++i) {
-      const FleetItem& item = group_.items[i];
-      if (item.of != FleetItem::Of::curve) continue;
-      Missing& its = cases[{item.kind, item.title}];
-      ++its.of;
-      if (item.gpus < all_but_few(group_.members.size())) continue;
-      if (std::isfinite(group_.members[member].values[i].value)) continue;
-      ++its.parts;
-      its.at += (its.at.empty() ? "" : ", ") + item.at;
-      its.others = item.gpus;
-    }
-    for (const auto& [key, its] : cases) {
-      if (!its.parts) continue;
-      const bool is_whole = its.parts == its.of;
-      add(Suspicion::missing, key.second, is_whole ? "" : its.at,
-          fmt::format("no figure, and {} of {} GPUs have one: {}", its.others, group_.members.size(),
-                      why_missing(member, key.first, key.second)));
-    }
-  }
-
-  std::string why_missing(std::size_t member, const std::string& kind, const std::string& title) const {
-    for (const CaseTable& table : group_.tables)
-      if (table.of.question.kind == kind && table.of.question.title == title && table.rows[member].there)
-        return table.rows[member].why.empty() ? "points are missing" : table.rows[member].why;
-    const FleetRun& run = *group_.sightings[member].back().run;
-    return run.complete ? "it was not measured" : "its run did not reach its end";
+    for (const MissingFigure& one : missing_[member])
+      add(Suspicion::missing, one.title, "", "no valid figure" + (one.why.empty() ? "" : ": " + one.why));
   }
 
   void add_differing(std::size_t member) {
@@ -115,60 +84,123 @@ class Suspicions {
     const bool is_known = std::ranges::find(*found_, "sms", &FleetFinding::what) != found_->end();
     for (const auto& [fact, what] : exact)
       if (is_less(its, usual_, fact) && !(is_known && fact == FleetFact::multiprocessors))
+        add(Suspicion::differs, what, "", fmt::format("{:g} (others: {:g})", fact_of(its.facts, fact), usual(fact)))
+            .confirmed = fact == FleetFact::multiprocessors;
+    for (const auto& [fact, what] : {std::pair{FleetFact::sm_clock_mhz, "SM clock under load"},
+                                     std::pair{FleetFact::memory_clock_mhz, "memory clock under load"}})
+      if (is_lower_clock(its, usual_, fact))
         add(Suspicion::differs, what, "",
-            fmt::format("{:g}, and others have {:g}", fact_of(its.facts, fact),
-                        usual_[static_cast<std::size_t>(fact)].value));
+            fmt::format("{:.0f} MHz (others: {:.0f})", fact_of(its.facts, fact), usual(fact)));
+    if (is_throttled(its, usual_))
+      add(Suspicion::differs, "clocks held back", "",
+          fmt::format("in {:.0f} % of its visits (others: {:.0f} %)", 100 * fact_of(its.facts, FleetFact::throttled),
+                      100 * std::fmax(0, usual(FleetFact::throttled))));
   }
+  double usual(FleetFact fact) const { return usual_[static_cast<std::size_t>(fact)].value; }
 
   void add_apart(std::size_t member) {
-    for (std::size_t i = 0; i < group_.items.size(); ++i) {
-      const FleetItem& item = group_.items[i];
-      const FleetValue& value = group_.members[member].values[i];
-      if (!item.judged || value.disturbed || !(value.z >= rules_.z)) continue;
-      const bool is_scatter = item.of == FleetItem::Of::scatter;
-      if (!(is_scatter ? value.value >= item.tolerance : value.share > item.tolerance)) continue;
-      const std::string text = is_scatter ? fmt::format("its own times scatter by {}, others' by {}",
-                                                        value_text(item, value.value), value_text(item, item.median))
-                                          : fmt::format("{}, and others have {}", value_text(item, value.value),
-                                                        value_text(item, item.median));
-      FleetFinding& finding = add(is_scatter ? Suspicion::noisy : Suspicion::slow, item.title, item.at, text);
+    for (const ItemColumn& column : group_.columns) {
+      const FleetItem& item = column.item;
+      const FleetValue& value = column.values[member];
+      if (item.of == FleetMeasure::curve) continue;
+      if (is_of_host(item.figure) && slow_hosts_.contains(group_.members[member].host)) continue;
+      const Ruling ruling = ruling_on(item, value);
+      if (ruling != Ruling::slow && ruling != Ruling::undecided) continue;
+      FleetFinding& finding =
+          item.of == FleetMeasure::scatter
+              ? add(Suspicion::noisy, item.title + " figures", "",
+                    fmt::format("its own times scatter by {} (others': {})", item_text(item, value.value),
+                                item_text(item, item.median)))
+          : item.of == FleetMeasure::trend
+              ? add(Suspicion::slow, item.title + " figures", "",
+                    fmt::format("{} slower at the end of the run than at its begin", item_text(item, value.value)))
+              : add(Suspicion::slow, item.title, item.at,
+                    fmt::format("{} (others: {})", item_text(item, value.value), item_text(item, item.median)));
       finding.of = item.of;
+      finding.kind = item.figure;
       finding.value = value.value;
       finding.others = item.median;
       finding.share = value.share;
+      finding.low = value.low;
       finding.z = value.z;
+      finding.confirmed = item.of == FleetMeasure::figure && is_grave(item.figure) && ruling == Ruling::slow;
     }
   }
 
   const GroupOf& group_;
-  const FleetRules& rules_;
   const UsualFacts usual_;
+  const std::map<std::string, std::string> settings_;
+  const std::vector<std::vector<MissingFigure>> missing_;
+  std::set<std::string> slow_hosts_;
   std::vector<FleetFinding>* found_ = nullptr;
 };
 
 // Where all GPUs of a host that has several are suspects, the host is.
-void blame_hosts(std::vector<FleetSuspect>& suspects, const std::vector<FleetMember>& members) {
-  std::map<std::string, std::size_t> gpus, suspected;
-  for (const FleetMember& member : members) ++gpus[member.host];
-  for (const FleetSuspect& suspect : suspects) ++suspected[members[suspect.member].host];
+void blame_hosts(std::vector<FleetSuspect>& suspects, const GroupOf& group) {
+  std::map<std::size_t, std::size_t> gpus, suspected;
+  for (const std::size_t machine : group.machines) ++gpus[machine];
+  for (const FleetSuspect& suspect : suspects) ++suspected[group.machines[suspect.member]];
   for (FleetSuspect& suspect : suspects) {
-    const std::string& host = members[suspect.member].host;
-    if (gpus[host] < 2 || suspected[host] != gpus[host]) continue;
+    const std::size_t machine = group.machines[suspect.member];
+    if (gpus[machine] < 2 || suspected[machine] != gpus[machine]) continue;
+    // Both ends of a slow link between two GPUs are suspects.
+    if (std::ranges::find(suspect.causes, "peer_link", &FleetCause::cause) != suspect.causes.end()) continue;
     std::erase_if(suspect.causes, [](const FleetCause& cause) { return cause.cause == "unknown"; });
-    suspect.causes.push_back(
-        {"host", fmt::format("all {} GPUs of {} are suspects: look at the host", gpus[host], host)});
+    suspect.causes.push_back({"host", fmt::format("all {} GPUs of {} are suspects: look at the host", gpus[machine],
+                                                  group.members[suspect.member].host)});
   }
 }
 
 }  // namespace
 
-std::vector<FleetSuspect> suspects_of(const GroupOf& group, const FleetRules& rules) {
-  Suspicions suspicions(group, rules);
+std::vector<FleetSuspect> suspects_of(const GroupOf& group, const std::vector<FleetHost>& slow,
+                                      const FleetRules& rules) {
+  Suspicions suspicions(group, slow, rules);
   std::vector<FleetSuspect> all;
   for (std::size_t m = 0; m < group.members.size(); ++m)
     if (FleetSuspect suspect = suspicions.of(m); !suspect.findings.empty()) all.push_back(std::move(suspect));
-  blame_hosts(all, group.members);
+  blame_hosts(all, group);
   return all;
+}
+
+std::vector<FleetHost> slow_hosts_of(const GroupOf& group) {
+  std::map<std::size_t, std::size_t> gpus;
+  for (const std::size_t machine : group.machines) ++gpus[machine];
+  std::map<std::string, FleetHost> all;  // by name
+  for (const ItemColumn& column : group.columns) {
+    const FleetItem& item = column.item;
+    if (!column.judges_hosts || !group.judged) continue;
+    std::map<std::size_t, std::size_t> first;  // member that has a value, by machine
+    for (std::size_t m = 0; m < column.values.size(); ++m)
+      if (std::isfinite(column.values[m].host) && !column.values[m].disturbed) first.try_emplace(group.machines[m], m);
+    for (const auto& [machine, m] : first) {
+      const double share = column.values[m].host;
+      if (!(std::log1p(share) > column.hosts.limit)) continue;
+      const bool is_scatter = item.of == FleetMeasure::scatter;
+      FleetHost& host = all[group.members[m].host];
+      host.host = group.members[m].host;
+      host.gpus = gpus[machine];
+      FleetFinding& finding = host.findings.emplace_back();
+      finding.suspicion = is_scatter ? Suspicion::noisy : Suspicion::slow;
+      finding.of = item.of;
+      finding.kind = item.figure;
+      finding.what = is_scatter ? item.title + " figures" : item.title;
+      finding.at = is_scatter ? "" : item.at;
+      finding.share = share;
+      finding.z = std::log1p(share) / column.hosts.unit;
+      finding.others = item.median;
+      finding.text = is_scatter ? fmt::format("times scatter {:.1f} times as much as on other hosts", 1 + share)
+                                : fmt::format("{:.0f} % more time than on other hosts", 100 * share);
+    }
+  }
+  std::vector<FleetHost> hosts;
+  for (auto& [name, host] : all) {
+    std::ranges::stable_sort(host.findings, [](const FleetFinding& a, const FleetFinding& b) {
+      return a.suspicion != b.suspicion ? a.suspicion < b.suspicion : a.share > b.share;
+    });
+    hosts.push_back(std::move(host));
+  }
+  return hosts;
 }
 
 }  // namespace npgpu::model

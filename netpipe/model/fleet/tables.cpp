@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
+#include <span>
 #include <tuple>
+
+#include "netpipe/model/medians.hpp"
+#include "netpipe/model/siblings.hpp"
 
 namespace npgpu::model {
 
@@ -61,7 +64,7 @@ Columns columns_in(const FleetQuestion& common, const FleetQuestion& question) {
 void set_row(CaseRow& row, const std::vector<const FleetCurve*>& curves, const CaseTable& table,
              std::map<const FleetQuestion*, Columns>& known_columns) {
   const std::size_t points = table.of.question.axes.size();
-  std::vector<std::vector<double>> us(points), spread(points);
+  std::vector<std::vector<double>> us(points);
   std::size_t measured = 0, disturbed = 0;
   for (const FleetCurve* curve : curves) {
     const auto [columns, is_new] = known_columns.try_emplace(curve->question.get());
@@ -70,20 +73,14 @@ void set_row(CaseRow& row, const std::vector<const FleetCurve*>& curves, const C
       const std::size_t column = columns->second[i];
       if (column == no_column) continue;
       if (std::isfinite(curve->us[i])) us[column].push_back(curve->us[i]);
-      if (std::isfinite(curve->spread[i])) spread[column].push_back(curve->spread[i]);
     }
     measured += curve->us.size();
     disturbed += curve->disturbed;
-    if (row.why.empty()) row.why = curve->why;
   }
   row.there = true;
   row.disturbed = 2 * disturbed > measured;
   row.us.clear();
-  row.spread.clear();
-  for (std::size_t i = 0; i < points; ++i) {
-    row.us.push_back(median_or_none(us[i]));
-    row.spread.push_back(median_or_none(spread[i]));
-  }
+  for (const std::vector<double>& all : us) row.us.push_back(median_or_none(all));
 }
 
 // Medians over the GPUs that nobody disturbed, or over all where too few are left.
@@ -136,66 +133,81 @@ std::vector<CaseTable> tables_of(const std::vector<Sightings>& members) {
   return tables;
 }
 
+std::vector<FigureColumn> figures_of(const std::vector<Sightings>& members) {
+  struct Values {
+    std::vector<double> value, near;
+    std::size_t disturbed = 0;
+  };
+  struct Seen {
+    const FleetFigure* first = nullptr;
+    std::map<std::size_t, Values> of_member;
+  };
+  std::map<std::tuple<FigureKind, std::string, std::string>, Seen> all;  // by kind, name, points
+  for (std::size_t m = 0; m < members.size(); ++m)
+    for (const Sighting& seen : members[m])
+      for (const FleetFigure& figure : seen.gpu->figures) {
+        if (!std::isfinite(figure.value)) continue;
+        Seen& same = all[{figure.kind, figure.name, figure.at}];
+        if (!same.first) same.first = &figure;
+        Values& values = same.of_member[m];
+        values.value.push_back(figure.value);
+        values.near.push_back(is_rate(figure.unit) ? figure.high : figure.low);
+        values.disturbed += figure.disturbed;
+      }
+  std::vector<FigureColumn> columns;
+  for (const auto& [key, seen] : all) {
+    FigureColumn& column = columns.emplace_back();
+    column.of = *seen.first;
+    column.value.assign(members.size(), not_measured);
+    column.near = column.value;
+    column.disturbed.assign(members.size(), false);
+    for (const auto& [m, values] : seen.of_member) {
+      column.value[m] = median(values.value);
+      const bool is_known = std::ranges::all_of(values.near, [](double near) { return std::isfinite(near); });
+      if (is_known) column.near[m] = median(values.near);
+      column.disturbed[m] = 2 * values.disturbed > values.value.size();
+    }
+  }
+  return columns;
+}
+
 namespace {
 
-// What a figure is taken from. Runs of other plans take it from other shapes, which have other rates.
-class MostAsked {
- public:
-  void count(const FleetQuestion* question) { ++counts_[question]; }
-  void choose() {
-    std::map<FleetQuestion, std::size_t> by_content;
-    for (const auto& [question, count] : counts_) by_content[*question] += count;
-    const auto most = std::ranges::max_element(by_content, {}, [](const auto& one) { return one.second; });
-    for (const auto& [question, count] : counts_)
-      if (*question == most->first) chosen_.insert(question);
-  }
-  bool is(const FleetQuestion* question) const { return chosen_.contains(question); }
-
- private:
-  std::map<const FleetQuestion*, std::size_t> counts_;
-  std::set<const FleetQuestion*> chosen_;
-};
+// Mean of the last third of the rounds less that of the first.
+double trend_of(const std::vector<double>& rounds) {
+  constexpr std::size_t least_rounds = 3;
+  if (rounds.size() < least_rounds) return not_measured;
+  const std::size_t third = (rounds.size() + 2) / 3;
+  const std::span<const double> all(rounds);
+  return mean_of(all.last(third)) - mean_of(all.first(third));
+}
 
 }  // namespace
 
-std::vector<FigureTable> figures_of(const std::vector<Sightings>& members) {
-  using FigureKey = std::tuple<std::string, FigureUnit, TimeClass>;
-  struct Seen {
-    std::size_t member = 0;
-    const FleetFigure* figure = nullptr;
-    const FleetQuestion* question = nullptr;
+std::vector<CourseColumn> courses_of(const std::vector<Sightings>& members) {
+  struct Values {
+    std::vector<double> scatter, trend;
   };
-  std::map<FigureKey, std::vector<Seen>> all;
+  std::map<std::pair<FigureKind, std::string>, std::map<std::size_t, Values>> all;
   for (std::size_t m = 0; m < members.size(); ++m)
     for (const Sighting& seen : members[m])
-      for (const FleetFigure& figure : seen.gpu->figures)
-        all[{figure.name, figure.unit, figure.time_class}].push_back(
-            {m, &figure, seen.gpu->curves.at(figure.curve).question.get()});
-  std::vector<FigureTable> tables;
-  for (const auto& [key, figures] : all) {
-    MostAsked most_asked;
-    for (const Seen& one : figures) most_asked.count(one.question);
-    most_asked.choose();
-    std::map<std::pair<std::string, Third>, std::size_t> at;
-    std::vector<std::vector<double>> values(members.size());
-    std::vector<std::size_t> disturbed(members.size());
-    for (const Seen& one : figures) {
-      if (!most_asked.is(one.question) || !std::isfinite(one.figure->value)) continue;
-      ++at[{one.figure->at, one.figure->third}];
-      values[one.member].push_back(one.figure->value);
-      disturbed[one.member] += one.figure->disturbed;
-    }
-    if (at.empty()) continue;
-    FigureTable& table = tables.emplace_back();
-    std::tie(table.of.name, table.of.unit, table.of.time_class) = key;
-    const auto most = std::ranges::max_element(at, {}, [](const auto& one) { return one.second; });
-    std::tie(table.of.at, table.of.third) = most->first;
-    for (std::size_t m = 0; m < members.size(); ++m) {
-      table.values.push_back(median_or_none(values[m]));
-      table.disturbed.push_back(2 * disturbed[m] > values[m].size());
+      for (const FleetCourse& course : seen.gpu->courses) {
+        Values& values = all[{course.kind, seen.run->plan}][m];
+        if (std::isfinite(course.scatter)) values.scatter.push_back(course.scatter);
+        if (const double trend = trend_of(course.rounds); std::isfinite(trend)) values.trend.push_back(trend);
+      }
+  std::vector<CourseColumn> columns;
+  for (const auto& [key, of_member] : all) {
+    CourseColumn& column = columns.emplace_back();
+    std::tie(column.kind, column.plan) = key;
+    column.scatter.assign(members.size(), not_measured);
+    column.trend = column.scatter;
+    for (const auto& [m, values] : of_member) {
+      column.scatter[m] = median_or_none(values.scatter);
+      column.trend[m] = median_or_none(values.trend);
     }
   }
-  return tables;
+  return columns;
 }
 
 }  // namespace npgpu::model

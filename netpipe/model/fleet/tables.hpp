@@ -19,10 +19,9 @@ using Sightings = std::vector<Sighting>;
 
 // Of a GPU that has a case: medians over its traces.
 struct CaseRow {
-  std::vector<double> us, spread;  // by point of the case; NaN where there is none
-  bool disturbed = false;          // others had a part in more than half of it
-  std::string why{};               // points are not usable
-  bool there = false;              // its traces have that case
+  std::vector<double> us;  // by point of the case; NaN where there is none
+  bool disturbed = false;  // others had a part in more than half of it
+  bool there = false;      // its traces have that case
 };
 struct CaseTable {
   FleetCase of;               // the points that at least half of those who have the case have
@@ -30,12 +29,20 @@ struct CaseTable {
 };
 std::vector<CaseTable> tables_of(const std::vector<Sightings>& members);
 
-// A figure, by member; NaN where there is none, or it was taken from other points than those that most were asked.
-struct FigureTable {
-  FleetFigure of;  // its name, and where most have it
-  std::vector<double> values;
+// A figure at the same points, by member: medians over its traces. NaN where there is none.
+struct FigureColumn {
+  FleetFigure of;                   // its kind, name and points
+  std::vector<double> value, near;  // near: the end of its interval at which the GPU is best; both in the unit
   std::vector<bool> disturbed;
 };
-std::vector<FigureTable> figures_of(const std::vector<Sightings>& members);
+std::vector<FigureColumn> figures_of(const std::vector<Sightings>& members);
+
+// What the runs of one plan say of a kind of figures, by member: medians over its traces.
+struct CourseColumn {
+  FigureKind kind = FigureKind::link;
+  std::string plan{};
+  std::vector<double> scatter, trend;  // trend: logarithm of the time in the last third of the rounds over the first
+};
+std::vector<CourseColumn> courses_of(const std::vector<Sightings>& members);
 
 }  // namespace npgpu::model

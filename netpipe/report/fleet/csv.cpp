@@ -8,11 +8,15 @@ void fleet_csv(std::ostream& out, const Fleet& fleet) {
   csv::Row()
       .add("host", "device", "device_uuid", "device_name", "driver", "link", "simulated", "date", "traces", "measure",
            "kind", "title", "lane", "third", "at", "value", "unit", "group_median", "share", "z", "tolerance",
-           "disturbed", "suspect")
+           "disturbed", "suspect", "low", "host_share", "confirmed")
       .end(out);
   for (const FleetGroup& group : fleet.groups) {
     std::vector<bool> is_suspect(group.members.size());
-    for (const FleetSuspect& suspect : group.suspects) is_suspect[suspect.member] = true;
+    std::vector<bool> is_confirmed = is_suspect;
+    for (const FleetSuspect& suspect : group.suspects) {
+      is_suspect[suspect.member] = true;
+      is_confirmed[suspect.member] = suspect.confirmed();
+    }
     for (std::size_t m = 0; m < group.members.size(); ++m) {
       const FleetMember& member = group.members[m];
       csv::Row front;
@@ -21,10 +25,12 @@ void fleet_csv(std::ostream& out, const Fleet& fleet) {
       for (std::size_t i = 0; i < group.items.size(); ++i) {
         const FleetItem& item = group.items[i];
         const FleetValue& value = member.values[i];
-        const std::string_view unit = item.of == FleetMeasure::scatter ? "share" : name(item.unit);
+        const std::string_view unit =
+            item.of == FleetMeasure::scatter || item.of == FleetMeasure::trend ? "share" : name(item.unit);
         csv::Row(front)
             .add(item.of, item.kind, item.title, item.lane, item.third, item.at, value.value, unit, item.median,
-                 value.share, value.z, item.tolerance, value.disturbed, static_cast<bool>(is_suspect[m]))
+                 value.share, value.z, item.tolerance, value.disturbed, static_cast<bool>(is_suspect[m]), value.low,
+                 value.host, static_cast<bool>(is_confirmed[m]))
             .end(out);
       }
     }

@@ -44,7 +44,7 @@ std::vector<const FleetSuspect*> standing_out(const FleetGroup& group, const std
   std::vector<std::pair<double, const FleetSuspect*>> all;
   for (const FleetSuspect& suspect : group.suspects)
     for (const FleetFinding& finding : suspect.findings)
-      if (finding.what == what && finding.suspicion == Suspicion::slow) {
+      if (finding.what == what && finding.suspicion == Suspicion::slow && finding.of == FleetMeasure::figure) {
         all.emplace_back(finding.share, &suspect);
         break;
       }
@@ -141,8 +141,7 @@ std::string suspects_list(const FleetGroup& group) {
     const FleetSuspect& suspect = group.suspects[s];
     const FleetMember& member = group.members[suspect.member];
     out += fmt::format("<li class=\"fail\"><p><strong>{}</strong><span>{} {}</span></p><ul>",
-                       html_text(name(suspect.findings.front().suspicion)), html_text(member_text(member)),
-                       html_text(member.uuid));
+                       html_text(suspect_word(suspect)), html_text(member_text(member)), html_text(member.uuid));
     for (const FleetCause& cause : suspect.causes) out += "<li>why: " + html_text(cause.text) + "</li>";
     for (std::size_t i = 0; i < suspect.findings.size(); ++i) {
       if (i == 3 && suspect.findings.size() > 4)
@@ -155,6 +154,17 @@ std::string suspects_list(const FleetGroup& group) {
     out += fmt::format("<li class=\"skipped\">and {} more, which --json and --csv have</li>\n",
                        group.suspects.size() - shown_rows);
   return out.empty() ? out : "<ul class=\"findings\">\n" + out + "</ul>\n";
+}
+
+std::string hosts_list(const FleetGroup& group) {
+  std::string out = "<ul class=\"findings\">\n";
+  for (std::size_t i = 0; i < group.hosts.size() && i < shown_rows; ++i) {
+    out += "<li class=\"warn\"><p><strong>" + html_text(host_text(group.hosts[i])) + "</strong></p><ul>";
+    for (const FleetFinding& finding : group.hosts[i].findings)
+      out += "<li>" + html_text(finding_text(finding)) + "</li>";
+    out += "</ul></li>\n";
+  }
+  return out + "</ul>\n";
 }
 
 std::string figures_table(const FleetGroup& group) {
@@ -171,6 +181,7 @@ std::string group_part(const FleetGroup& group, std::size_t number) {
                      html_text(group.judged ? counted(group.suspects.size(), "suspect") : "not judged") + "</p>\n";
   for (const std::string& note : group.notes) body += "<p class=\"soft\">" + html_text(note) + "</p>\n";
   body += suspects_list(group);
+  if (!group.hosts.empty()) body += text_element("h3", "Hosts that are slow by themselves") + hosts_list(group);
   if (!group.drifts.empty()) {
     body += text_element("h3", "Changed since the reference of " + group.reference_date) + "<ul>\n";
     for (const FleetDrift& drift : group.drifts)
@@ -196,7 +207,7 @@ std::string group_part(const FleetGroup& group, std::size_t number) {
 
 void fleet_html(std::ostream& out, const Fleet& fleet) {
   const std::string title = "Fleet: " + verdict_text(fleet);
-  const bool is_bad = fleet.suspects() || fleet.has_slower_group();
+  const bool is_bad = fleet.suspects() || fleet.slow_hosts() || fleet.has_slower_group();
   out << html::page_head(title, "Skip to the verdict") << "<header>\n"
       << text_element("h1", title) << "<p class=\"soft\">" << html_text(traces_text(fleet)) << "</p>\n</header>\n"
       << "<main id=\"main\">\n";
@@ -204,6 +215,7 @@ void fleet_html(std::ostream& out, const Fleet& fleet) {
       fmt::format("<p class=\"verdict {}\">{}</p>\n", is_bad ? "fail" : "pass", html_text(verdict_text(fleet)));
   if (const std::string exclude = exclude_text(fleet); !exclude.empty())
     verdict += "<p>For Slurm:</p>\n" + text_element("pre", exclude);
+  for (const std::string& note : fleet.notes) verdict += "<p class=\"soft\">" + html_text(note) + "</p>\n";
   out << html::plain_part("verdict", "Verdict", verdict);
   for (std::size_t i = 0; i < fleet.groups.size(); ++i) out << group_part(fleet.groups[i], i);
   std::string files;

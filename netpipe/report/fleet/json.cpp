@@ -5,12 +5,15 @@
 namespace npgpu {
 
 Json item_json(const FleetItem& item) {
-  Json one{entry("of", item.of),       entry("kind", item.kind),          entry("title", item.title),
-           entry("lane", item.lane),   entry("third", item.third),        entry("class", item.time_class),
-           entry("unit", item.unit),   entry("gpus", item.gpus),          entry("median", item.median),
+  Json one{entry("of", item.of),       entry("kind", item.kind),
+           entry("title", item.title), entry("lane", item.lane),
+           entry("third", item.third), entry("unit", item.unit),
+           entry("gpus", item.gpus),   entry("median", item.median),
            entry("sigma", item.sigma), entry("tolerance", item.tolerance)};
+  one["class"] = item.of == FleetMeasure::curve ? name(item.time_class) : name(item.figure);
   one["at"] = or_null(item.at);
   one["judged"] = item.judged;
+  if (std::isfinite(item.host_tolerance)) one["host_tolerance"] = json_of(item.host_tolerance);
   if (std::isfinite(item.reference)) one["reference"] = json_of(item.reference);
   return one;
 }
@@ -33,20 +36,25 @@ Json facts_json(const FleetFacts& facts) {
   return all;
 }
 
+Json finding_json(const FleetFinding& finding) {
+  Json its{entry("suspicion", finding.suspicion), entry("measure", finding.of), entry("what", finding.what)};
+  its["at"] = or_null(finding.at);
+  its["text"] = finding.text;
+  its["confirmed"] = finding.confirmed;
+  its["value"] = json_of(finding.value);
+  its["others"] = json_of(finding.others);
+  its["share"] = json_of(finding.share);
+  its["low"] = json_of(finding.low);
+  its["z"] = json_of(finding.z);
+  return its;
+}
+
 Json suspect_json(const FleetSuspect& suspect, const FleetMember& member) {
   Json one{entry("host", member.host), entry("device", member.id), entry("uuid", member.uuid),
            entry("date", member.date), entry("traces", member.traces)};
   one["facts"] = facts_json(member.facts);
-  one["findings"] = array_of(suspect.findings, [](const FleetFinding& finding) {
-    Json its{entry("suspicion", finding.suspicion), entry("what", finding.what)};
-    its["at"] = or_null(finding.at);
-    its["text"] = finding.text;
-    its["value"] = json_of(finding.value);
-    its["others"] = json_of(finding.others);
-    its["share"] = json_of(finding.share);
-    its["z"] = json_of(finding.z);
-    return its;
-  });
+  one["confirmed"] = suspect.confirmed();
+  one["findings"] = array_of(suspect.findings, finding_json);
   one["causes"] = array_of(suspect.causes, [](const FleetCause& cause) {
     return Json({entry("cause", cause.cause), entry("text", cause.text)});
   });
@@ -64,6 +72,11 @@ Json group_json(const FleetGroup& group) {
   one["suspects"] = array_of(group.suspects, [&](const FleetSuspect& suspect) {
     return suspect_json(suspect, group.members[suspect.member]);
   });
+  one["hosts"] = array_of(group.hosts, [](const FleetHost& host) {
+    Json its{entry("host", host.host), entry("gpus", host.gpus)};
+    its["findings"] = array_of(host.findings, finding_json);
+    return its;
+  });
   one["drifts"] = array_of(group.drifts, [](const FleetDrift& drift) {
     return Json({entry("what", drift.what), entry("at", drift.at), entry("unit", drift.unit),
                  entry("before", drift.before), entry("now", drift.now), entry("change", drift.change),
@@ -76,17 +89,20 @@ Json group_json(const FleetGroup& group) {
 }  // namespace
 
 void fleet_json(std::ostream& out, const Fleet& fleet) {
-  Json all{{"format", "npgpu-fleet"}, {"version", 1}};
+  Json all{{"format", "npgpu-fleet"}, {"version", 2}};
   all["files"] = fleet.files;
   all["hosts"] = fleet.hosts;
   all["gpus"] = fleet.gpus();
   all["suspects"] = fleet.suspects();
+  all["confirmed"] = fleet.confirmed();
+  all["slow_hosts"] = fleet.slow_hosts();
+  all["notes"] = fleet.notes;
   all["first_date"] = fleet.first_date;
   all["last_date"] = fleet.last_date;
   all["duplicates"] = fleet.duplicates;
   all["without_gpu"] = fleet.without_gpu;
   all["incomplete"] = fleet.incomplete;
-  all["exclude"] = fleet.suspect_hosts();
+  all["exclude"] = fleet.excluded_hosts();
   all["unreadable"] = array_of(fleet.unreadable, [](const FleetFile& file) {
     return Json({entry("path", file.path), entry("why", file.why)});
   });

@@ -44,10 +44,15 @@ void fleet_openmetrics(std::ostream& out, const Fleet& fleet) {
     for (const FleetSuspect& suspect : group.suspects) {
       const FleetMember& member = group.members[suspect.member];
       out << fmt::format(
-          "npgpu_fleet_suspect{{host=\"{}\",device=\"{}\",gpu=\"{}\",suspicion=\"{}\",cause=\"{}\"}} 1\n",
+          "npgpu_fleet_suspect{{host=\"{}\",device=\"{}\",gpu=\"{}\",suspicion=\"{}\",cause=\"{}\",confirmed=\"{}\"}} "
+          "1\n",
           label(member.host), label(member.id), label(member.uuid), name(suspect.findings.front().suspicion),
-          label(suspect.causes.front().cause));
+          label(suspect.causes.front().cause), suspect.confirmed() ? "yes" : "no");
     }
+  family(out, "npgpu_fleet_slow_host", "1 for each host that slows all of its GPUs' calls.");
+  for (const FleetGroup& group : fleet.groups)
+    for (const FleetHost& host : group.hosts)
+      out << fmt::format("npgpu_fleet_slow_host{{host=\"{}\",{}}} 1\n", label(host.host), of_group(group));
   of_items(out, fleet, "npgpu_fleet_median", "Median of a key figure over a group's GPUs.", &FleetItem::median);
   of_items(out, fleet, "npgpu_fleet_scatter", "Scatter of its logarithm from GPU to GPU: 1.4826 times the MAD.",
            &FleetItem::sigma);

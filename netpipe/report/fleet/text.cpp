@@ -13,15 +13,9 @@ namespace {
 
 constexpr std::size_t shown_findings = 2, shown_drifts = 6, shown_files = 10, shown_suspects = 50;
 
-std::string capitals(std::string_view word) {
-  std::string text(word);
-  for (char& c : text) c = static_cast<char>(c - 'a' + 'A');
-  return text;
-}
-
 // Why, and the gravest findings of each sort.
 void write_suspect(Page& page, const FleetSuspect& suspect, const FleetMember& member, bool all) {
-  const std::string word = capitals(name(suspect.findings.front().suspicion));
+  const std::string word = suspect_word(suspect);
   page.text +=
       "  " + page.ink.alarm(word) + "  " +
       wrapped(member_text(member) + (member.uuid.empty() ? "" : " " + member.uuid), page.width, 8, word.size() + 4) +
@@ -34,6 +28,19 @@ void write_suspect(Page& page, const FleetSuspect& suspect, const FleetMember& m
     else page.note(finding_text(finding), false, 6);
   }
   if (left_out) page.note(fmt::format("and {} more (--all shows them)", left_out), false, 6);
+}
+
+void write_host(Page& page, const FleetHost& host, bool all) {
+  page.note(host_text(host) + ":", true);
+  std::size_t shown = 0;
+  for (const FleetFinding& finding : host.findings)
+    if (all || shown++ < shown_findings) page.note(finding_text(finding), false, 6);
+  if (!all && host.findings.size() > shown_findings)
+    page.note(fmt::format("and {} more (--all shows them)", host.findings.size() - shown_findings), false, 6);
+  page.note(host.gpus > 1
+                ? "why: the host, not a GPU: look at its power profile, governor, other processes, BIOS"
+                : "why: the host, since it has a part in these: power profile, governor, other processes, BIOS",
+            false, 6);
 }
 
 void write_drifts(Page& page, const FleetGroup& group, bool all) {
@@ -49,8 +56,14 @@ void write_drifts(Page& page, const FleetGroup& group, bool all) {
 
 void write_items(Page& page, const FleetGroup& group, bool all) {
   std::vector<const FleetItem*> shown;
-  for (const FleetItem& item : group.items)
-    if (all || item.of == FleetMeasure::figure) shown.push_back(&item);
+  std::size_t unjudged = 0;
+  for (const FleetItem& item : group.items) {
+    if (!all && item.of != FleetMeasure::figure) continue;
+    if (all || item.judged) shown.push_back(&item);
+    else ++unjudged;
+  }
+  if (unjudged)
+    page.note(fmt::format("{} that too few GPUs have for a judgement (--all shows them)", counted(unjudged, "figure")));
   if (shown.empty()) return;
   Table table = items_table(group, shown);
   page.rows(table);
@@ -70,6 +83,10 @@ void write_group(Page& page, const FleetGroup& group, bool all) {
     write_suspect(page, group.suspects[i], group.members[group.suspects[i].member], all);
   if (shown < group.suspects.size())
     page.note(fmt::format("and {} more suspects (--all shows them)", group.suspects.size() - shown));
+  const std::size_t hosts = all ? group.hosts.size() : std::min(shown_suspects, group.hosts.size());
+  for (std::size_t i = 0; i < hosts; ++i) write_host(page, group.hosts[i], all);
+  if (hosts < group.hosts.size())
+    page.note(fmt::format("and {} more hosts (--all shows them)", group.hosts.size() - hosts));
   write_drifts(page, group, all);
   if (group.judged) write_items(page, group, all);
 }
@@ -84,10 +101,17 @@ void fleet_text(std::ostream& out, const Fleet& fleet, bool all, const TextStyle
     if (all || shown++ < shown_files) page.note(file.path + ": " + file.why, true);
   if (!all && fleet.unreadable.size() > shown_files)
     page.note(fmt::format("and {} more (--all shows them)", fleet.unreadable.size() - shown_files));
+  shown = 0;
+  for (const std::string& note : fleet.notes)
+    if (all || shown++ < shown_files) page.note(note);
+  if (!all && fleet.notes.size() > shown_files)
+    page.note(fmt::format("and {} more (--all shows them)", fleet.notes.size() - shown_files));
   for (const FleetGroup& group : fleet.groups) write_group(page, group, all);
   const std::string verdict = verdict_text(fleet);
-  page.text +=
-      '\n' + (fleet.suspects() || fleet.has_slower_group() ? page.ink.alarm(verdict) : page.ink.bold(verdict)) + '\n';
+  page.text += '\n' +
+               (fleet.suspects() || fleet.slow_hosts() || fleet.has_slower_group() ? page.ink.alarm(verdict)
+                                                                                   : page.ink.bold(verdict)) +
+               '\n';
   const std::string exclude = exclude_text(fleet);  // one line, to be copied
   if (!exclude.empty()) page.text += printable(exclude) + '\n';
   out << page.text;

@@ -23,9 +23,22 @@ std::string finding_text(const FleetFinding& finding) {
   std::string text = finding.what;
   if (!finding.at.empty()) text += " at " + finding.at;
   text += (text.empty() ? "" : ": ") + finding.text;
-  if (finding.suspicion == Suspicion::slow)
-    text += fmt::format(" ({:+.1f} % time, {:.0f} times the group's scatter)", 100 * finding.share, finding.z);
+  if (finding.suspicion == Suspicion::slow && finding.of == FleetMeasure::figure && std::isfinite(finding.value)) {
+    text += fmt::format(", {:.1f} % more time", 100 * finding.share);
+    if (!finding.confirmed)
+      text += finding.low > 0 ? fmt::format(", its interval from {:.1f} % on", 100 * finding.low) : ", of one visit";
+  }
   return text;
+}
+
+std::string suspect_word(const FleetSuspect& suspect) {
+  if (!suspect.confirmed()) return "LOOK AT";
+  return suspect.findings.front().suspicion == Suspicion::slow ? "SLOW" : "BROKEN";
+}
+
+std::string host_text(const FleetHost& host) {
+  return host.gpus > 1 ? fmt::format("{}, with all of its {} GPUs", host.host, host.gpus)
+                       : fmt::format("{}, or its GPU", host.host);
 }
 
 std::string drift_text(const FleetDrift& drift) {
@@ -40,9 +53,15 @@ std::string verdict_text(const Fleet& fleet) {
     for (const FleetDrift& drift : group.drifts) drifts += drift.slower();
   }
   const std::string gpus = counted(fleet.gpus(), "GPU");
-  std::string text = fleet.suspects() ? fmt::format("{} of {}", counted(fleet.suspects(), "suspect"), gpus)
-                     : judged         ? "no suspect among " + gpus
-                                      : gpus + ", and no group is large enough to be judged";
+  const std::size_t confirmed = fleet.confirmed(), others = fleet.suspects() - confirmed;
+  std::string bad;
+  if (confirmed) bad = fmt::format("{} broken or slow", confirmed);
+  if (others) bad += fmt::format("{}{} to be looked at", bad.empty() ? "" : ", ", others);
+  std::string text = !bad.empty() ? fmt::format("{} of {}: {}", counted(fleet.suspects(), "suspect"), gpus, bad)
+                     : judged     ? "no suspect among " + gpus
+                                  : gpus + ", and no group is large enough to be judged";
+  if (const std::size_t hosts = fleet.slow_hosts())
+    text += fmt::format("; {} slow by themselves", counted(hosts, "host"));
   if (drifts) text += fmt::format("; {} slower than in the reference", counted(drifts, "median"));
   return text;
 }
@@ -64,24 +83,32 @@ std::string traces_text(const Fleet& fleet) {
 
 Table items_table(const FleetGroup& group, const std::vector<const FleetItem*>& items) {
   const auto value = [](const FleetItem& item, double is) {
-    if (item.of != FleetMeasure::scatter) return figure_text(is, item.unit);
+    if (item.of == FleetMeasure::figure || item.of == FleetMeasure::curve) return figure_text(is, item.unit);
     return std::isfinite(is) ? fmt::format("{:.2g} %", 100 * is) : "-";
   };
   const bool has_reference = !group.reference_date.empty() && !group.judged_by_reference;
   Table table({left(group.judged_by_reference ? "median of the reference" : "median of the group"), left("at", 3),
-               right("value"), right("reference", 0, has_reference), right("scatter", 1), right("tolerance", 2),
+               right("value"), right("reference", 0, has_reference), right("scatter", 1), right("limit", 2),
                right("GPUs")});
   for (const FleetItem* item : items)
-    table.row({(item->of == FleetMeasure::scatter ? "scatter of " : "") + item->title, item->at,
-               value(*item, item->median), std::isfinite(item->reference) ? value(*item, item->reference) : "-",
+    table.row({fmt::format("{}{}",
+                           item->of == FleetMeasure::scatter ? "scatter of "
+                           : item->of == FleetMeasure::trend ? "trend of "
+                                                             : "",
+                           item->title),
+               item->at, value(*item, item->median),
+               std::isfinite(item->reference) ? value(*item, item->reference) : "-",
                std::isfinite(item->sigma) ? fmt::format("{:.2f} %", 100 * item->sigma) : "-",
-               item->judged ? fmt::format("{:.3g} %", 100 * item->tolerance) : "not judged",
+               item->of == FleetMeasure::curve       ? "-"
+               : std::isfinite(item->host_tolerance) ? fmt::format("{:.2g} %", 100 * item->host_tolerance)
+               : item->judged                        ? fmt::format("{:.2g} %", 100 * item->tolerance)
+                                                     : "not judged",
                std::to_string(item->gpus)});
   return table;
 }
 
 std::string exclude_text(const Fleet& fleet) {
-  const auto hosts = fleet.suspect_hosts();
+  const auto hosts = fleet.excluded_hosts();
   return hosts.empty() ? std::string() : fmt::format("--exclude={}", fmt::join(hosts, ","));
 }
 

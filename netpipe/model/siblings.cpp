@@ -1,0 +1,151 @@
+#include "netpipe/model/siblings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "netpipe/model/health/findings.hpp"
+#include "npgpu/statistics.hpp"
+
+namespace npgpu::model {
+
+namespace {
+
+// The median absolute deviation of normal values is this part of their standard deviation, and worth so much of the
+// degrees of freedom that their standard deviation has.
+constexpr double mad_of_sigma = 0.6745, worth_of_mad = 0.37;
+constexpr double known_freedom = 10, most_freedom = 50;
+// The variance of a median over that of a mean.
+constexpr double variance_of_median = 1.57;
+
+std::string unit_of(FigureUnit unit) {
+  switch (unit) {
+    case FigureUnit::bytes_per_s: return "B/s";
+    case FigureUnit::flop_per_s: return "FLOP/s";
+    case FigureUnit::operations_per_s: return "OP/s";
+    case FigureUnit::us:
+    case FigureUnit::us_a_load: break;
+  }
+  return "us";
+}
+
+}  // namespace
+
+// From nine traces of eight H200s in virtual machines of several hosts (data/traces), and runs of one GPU after each
+// other: the standard deviation was a third to a half of these.
+KnownScatter known_scatter(FigureKind kind) {
+  switch (kind) {
+    case FigureKind::link: return {0.003, 0.02};
+    case FigureKind::both_ways: return {0.012, 0.05};
+    case FigureKind::memory: return {0.004, 0.02};
+    case FigureKind::compute: return {0.004, 0.02};
+    case FigureKind::matrix: return {0.015, 0.05};
+    case FigureKind::latency: return {0.01, 0.05};
+    case FigureKind::small_copy: return {0.02, 0.10};
+    case FigureKind::call: return {0.05, 0.20};
+    case FigureKind::pageable_copy: break;
+  }
+  return {0.10, 0.40};
+}
+
+double lower_median(std::vector<double> values) {
+  if (values.empty()) return not_measured;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+Standard standard_of(double center, double sigma, std::size_t others, const KnownScatter& known, double chance) {
+  const double seen = worth_of_mad * (static_cast<double>(std::max<std::size_t>(others, 1)) - 1);
+  const double freedom = known_freedom + seen, own = std::isfinite(sigma) ? sigma : 0;
+  Standard is{center, sigma};
+  is.unit = std::sqrt((known_freedom * known.sigma * known.sigma + seen * own * own) / freedom);
+  const double of_center = std::sqrt(1 + variance_of_median / static_cast<double>(std::max<std::size_t>(others, 1)));
+  const double beyond = student_quantile(1 - chance, std::min(freedom, most_freedom)) * is.unit * of_center;
+  is.limit = std::max(std::log1p(known.least), beyond);
+  return is;
+}
+
+Standard standard_of(std::span<const double> logs, const KnownScatter& known, double chance) {
+  std::vector<double> values;
+  std::ranges::copy_if(logs, std::back_inserter(values), [](double log) { return std::isfinite(log); });
+  const std::size_t count = values.size();
+  const double center = lower_median(values);
+  for (double& log : values) log = std::abs(log - center);
+  return standard_of(center, lower_median(std::move(values)) / mad_of_sigma, count, known, chance);
+}
+
+Ruling rule_apart(double share, double low, double limit) {
+  if (!(share > limit) || low <= 0) return Ruling::ok;
+  Estimate time;
+  time.value = time.high = 1 + share;
+  time.low = 1 + low;
+  return rule(time, Bound::at_most, 1 + limit);
+}
+
+bool is_rate(FigureUnit unit) { return unit != FigureUnit::us && unit != FigureUnit::us_a_load; }
+
+double log_time(double value, FigureUnit unit) {
+  if (!(value > 0) || !std::isfinite(value)) return not_measured;
+  return is_rate(unit) ? -std::log(value) : std::log(value);
+}
+
+double log_near(const FleetFigure& figure) {
+  return log_time(is_rate(figure.unit) ? figure.high : figure.low, figure.unit);
+}
+
+std::string text_of_figure(double value, FigureUnit unit) {
+  return figure_text(value, unit_of(unit)) + (unit == FigureUnit::us_a_load ? " a load" : "");
+}
+
+std::vector<SlowSibling> slow_siblings(std::span<const Sibling> siblings, double chance) {
+  struct Seen {
+    std::size_t sibling = 0;
+    const FleetFigure* figure = nullptr;
+  };
+  std::map<std::tuple<std::string, std::string, std::string>, std::vector<Seen>> all;  // by model, figure, points
+  for (std::size_t i = 0; i < siblings.size(); ++i)
+    for (const FleetFigure& figure : siblings[i].figures)
+      if (!figure.disturbed && std::isfinite(log_time(figure.value, figure.unit)))
+        all[{siblings[i].model, figure.name, figure.at}].push_back({i, &figure});
+  std::size_t tests = 0;
+  for (const auto& [key, seen] : all) tests += seen.size();
+  std::vector<SlowSibling> found;
+  for (const auto& [key, seen] : all) {
+    if (seen.size() < 2) continue;
+    std::vector<double> logs;
+    for (const Seen& one : seen) logs.push_back(log_time(one.figure->value, one.figure->unit));
+    const FigureKind kind = seen.front().figure->kind;
+    const Standard standard = standard_of(logs, known_scatter(kind), chance / static_cast<double>(tests));
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      const double apart = logs[i] - standard.center, near = log_near(*seen[i].figure) - standard.center;
+      const Ruling ruling = rule_apart(std::expm1(apart), std::expm1(near), std::expm1(standard.limit));
+      if (ruling == Ruling::ok) continue;
+      const FigureUnit unit = seen[i].figure->unit;
+      SlowSibling& slow = found.emplace_back();
+      slow.sibling = seen[i].sibling;
+      slow.figure = *seen[i].figure;
+      slow.than = seen.size() == 2 ? siblings[seen[1 - i].sibling].id : fmt::format("{} others", seen.size() - 1);
+      FleetFinding& finding = slow.finding;
+      finding.kind = kind;
+      std::tie(std::ignore, finding.what, finding.at) = key;
+      finding.value = seen[i].figure->value;
+      finding.others = is_rate(unit) ? std::exp(-standard.center) : std::exp(standard.center);
+      finding.share = std::expm1(apart);
+      finding.low = std::expm1(near);
+      finding.z = apart / standard.unit;
+      finding.confirmed = is_grave(kind) && ruling == Ruling::slow;
+      finding.text = fmt::format("{} ({}: {})", text_of_figure(finding.value, unit), slow.than,
+                                 text_of_figure(finding.others, unit));
+    }
+  }
+  std::ranges::stable_sort(found, [](const SlowSibling& a, const SlowSibling& b) {
+    return a.finding.kind != b.finding.kind ? a.finding.kind < b.finding.kind : a.finding.share > b.finding.share;
+  });
+  return found;
+}
+
+}  // namespace npgpu::model

@@ -1,0 +1,72 @@
+// GPUs of one model held against each other: how much healthy ones differ, and which of them is beyond that.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "netpipe/model/judge.hpp"
+#include "npgpu/fleet.hpp"
+
+namespace npgpu::model {
+
+// ---- how much healthy ones differ -----------------------------------------------------------------------------------
+
+// Standard deviation of a logarithm among healthy GPUs of one model, runs of one GPU included, and the least share that
+// anybody would act on.
+struct KnownScatter {
+  double sigma = 0, least = 0;
+};
+KnownScatter known_scatter(FigureKind);
+
+// What GPUs are held against. All are logarithms: of times, or of what else is better where it is less.
+struct Standard {
+  double center = 0;            // the lower median: of two GPUs the faster
+  double sigma = not_measured;  // 1.4826 times the median absolute deviation from it
+  double unit = not_measured;   // what is known and what is seen of the scatter, together
+  double limit = not_measured;  // a healthy one is beyond center + limit with the given chance
+};
+// NaNs do not count. What is known counts as much as ten degrees of freedom, what is seen as the median absolute
+// deviation of so many is worth; the limit is that quantile of Student's t, of at most 50 degrees since real tails are
+// longer than those of the normal distribution, but at least what anybody would act on.
+Standard standard_of(std::span<const double> logs, const KnownScatter&, double chance);
+// The same from the center and the scatter of so many others.
+Standard standard_of(double center, double sigma, std::size_t others, const KnownScatter&, double chance);
+
+// Of even numbers the lower of the two in the middle; NaN of nothing. Takes no NaN.
+double lower_median(std::vector<double>);
+
+// The ruling on a time, as shares of the others' (0.02: 2 % more): its value, the end of its interval at which it is
+// best, and the limit. What straddles the limit is undecided only where it is not as the others' either.
+Ruling rule_apart(double share, double low, double limit);
+
+bool is_rate(FigureUnit);
+// Logarithm of the time that a figure stands for, up to a constant: more is worse. NaN where the value is not positive.
+double log_time(double value, FigureUnit);
+// The end of the interval at which the GPU is best; NaN where there is none.
+double log_near(const FleetFigure&);
+std::string text_of_figure(double value, FigureUnit);  // "27.90 GB/s"
+// Of those for which a GPU is taken out of service.
+constexpr bool is_grave(FigureKind kind) {
+  return kind == FigureKind::link || kind == FigureKind::memory || kind == FigureKind::compute;
+}
+
+// ---- the GPUs of one node -------------------------------------------------------------------------------------------
+
+struct Sibling {
+  std::string id, model;
+  std::vector<FleetFigure> figures;
+};
+struct SlowSibling {
+  std::size_t sibling = 0;
+  FleetFigure figure{};
+  std::string than{};    // "cuda:1", or "7 others"
+  FleetFinding finding;  // text: "24.99 GB/s (cuda:1: 49.96 GB/s)", or "(7 others: 49.96 GB/s)"
+};
+// Those that are slower than the others of their model, of which there is at least one; by kind, the slowest first.
+// What was measured in one run with one plan is comparable: figures are matched by name and points. `chance`: that one
+// of a healthy node is named.
+std::vector<SlowSibling> slow_siblings(std::span<const Sibling>, double chance = 0.01);
+
+}  // namespace npgpu::model
