@@ -260,7 +260,7 @@ Command predict() {
       {"TRACE"},
       {"npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
        "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 0 --draw",
-       "npgpu predict node.h5 --bytes-in 2GiB --kernel-ms 40 --bytes-out 2GiB --max-memory 256MiB",
+       "npgpu predict node.h5 --bytes-in 1GiB --kernel-ms 40 --bytes-out 1GiB --max-memory 256MiB",
        "npgpu predict node.h5 --jobs jobs.csv", "npgpu predict partition.h5", "npgpu predict pair-rank0.h5",
        "npgpu predict node.h5 --evaluate --measured design.h5"},
       {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", Option("threads", "512"), "jobs"}},
