@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -14,9 +13,11 @@
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/condition.hpp"
 #include "netpipe/cli/course.hpp"
+#include "netpipe/cli/lost_devices.hpp"
 #include "netpipe/cli/progress.hpp"
 #include "netpipe/cli/provenance.hpp"
 #include "netpipe/cli/quiet.hpp"
+#include "netpipe/cli/rank_notes.hpp"
 #include "netpipe/cli/second_process.hpp"
 #include "netpipe/cli/side_by_side.hpp"
 #include "netpipe/cli/signals.hpp"
@@ -35,15 +36,6 @@ namespace {
 // of 64 B took 7 % less time in the first 60 ms than ever after: a program in full swing sees the later figure.
 constexpr Seconds warm_up_time{0.15}, rest{0.5};
 
-// Copies between GPUs: soon there are hundreds of cases, whose titles say little to a person.
-bool is_of_node(const Plan& plan) {
-  std::size_t several = 0;
-  for (const Batch<Transfers>& batch : plan.of<Transfers>())
-    for (const TransferCase& c : batch.cases()) several += devices_of(c).size() > 1;
-  constexpr std::size_t a_screen = 20;
-  return several > 1 && plan.cases() > a_screen;
-}
-
 class Run {
  public:
   Run(const Plan& plan, const MeasureOptions& options, Campaign& result)
@@ -54,9 +46,10 @@ class Run {
         before_(trace_before(options)),
         others_(plan.devices()),
         conditions_(plan.devices()),
-        writer_(options.output, options.if_exists, root_of(options), provenance(plan.devices(), plan.left_out),
-                Guard::child),
-        progress_(options.progress, plan.cases(), guess(plan, options), is_of_node(plan)),
+        ranks_(options.together),
+        writer_(options.output, options.if_exists, trace_root(options.plan, options.seed),
+                provenance(plan.devices(), plan.left_out), Guard::child),
+        progress_(options.progress, plan.cases(), guess(plan, options), plan.is_of_node()),
         lifeline_(lifeline()) {}
 
   void run() {
@@ -75,15 +68,15 @@ class Run {
     std::uint32_t most = 1;
     for_each_kind([&]<class K>() { most = std::max(most, options_.repetition<K>().most_visits()); });
     try {
-      recall_choices();
-      note_ranks("ranks");
+      if (before_) ranks_.recall(*before_);
+      ranks_.note("ranks", writer_);
       most = std::min(most, options_.end_round);
       for (round_ = options_.first_round; round_ < most && !result_.stopped; ++round_) {
         if (round_ > 0 && (options_.fresh_contexts || round_ == options_.first_round)) begin_anew();
         round();
-        note_drifts();
+        drifts_ = drifts(courses_);
       }
-      if (!result_.stopped) note_ranks("ranks_after");
+      if (!result_.stopped) ranks_.note("ranks_after", writer_);
       if (!result_.stopped) once_more_alone();
     } catch (const Parted& e) {
       result_.parted = result_.stopped = true;
@@ -100,20 +93,6 @@ class Run {
  private:
   template <class K> Courses<K>& courses() { return std::get<Courses<K>>(courses_); }
 
-  // The trace that is continued, if there is one.
-  static std::optional<Trace> trace_before(const MeasureOptions& options) {
-    std::error_code ignored;
-    const bool continued = options.if_exists == IfExists::resume || options.if_exists == IfExists::append;
-    if (!continued || !std::filesystem::exists(options.output, ignored)) return std::nullopt;
-    return read_trace(options.output, Guard::child);
-  }
-
-  static TraceRoot root_of(const MeasureOptions& options) {
-    TraceRoot root = trace_root(options.plan);
-    root.seed = options.seed;
-    return root;
-  }
-
   void look_for_others() {
     if (options_.patience == Seconds{0} && !options_.require_quiet) return;
     const std::string seen = others_.wait(options_.patience, stop_asked);
@@ -125,21 +104,6 @@ class Run {
   void save() {
     writer_.checkpoint();
     progress_.saved();
-  }
-  void note_ranks(const std::string& group) {
-    if (options_.together.facts) writer_.note(group, options_.together.facts());
-  }
-  // Under which a trace has what ranks chose by measuring: a run that is continued does not choose again.
-  static constexpr const char* choices = "ranks_chunks";
-  void recall_choices() {
-    if (!before_ || !options_.together.recall) return;
-    options_.together.recall(facts_of(before_->provenance, choices));
-  }
-  void note_choices() {
-    if (!options_.together.choices) return;
-    const Facts facts = options_.together.choices();
-    if (facts.size() == std::exchange(noted_choices_, facts.size())) return;
-    writer_.note(choices, facts);
   }
   ranks::Lifeline lifeline() {
     const Together& together = options_.together;
@@ -178,7 +142,7 @@ class Run {
         if (trace)
           for (Begun<K>* at : take_over(course, *trace, part.begun - begin_, writer_, doubtful)) {
             const auto& header = at->header;
-            note_lost(part.device, {header.error, header.failure, header.failed_device});
+            lost_.note(part.device, {header.error, header.failure, header.failed_device});
             if (!header.error.empty()) give_up(*at, {header.error, header.failure, header.failed_device});
             done(*at);
           }
@@ -232,19 +196,6 @@ class Run {
     if (rounds > 1 && round_ < rounds && !result_.stopped) progress_.round_done(round_ + 1, rounds);
   }
 
-  // Of all points so far, class by class.
-  void note_drifts() {
-    std::array<ClassDrift, names_of<TimeClass>.size()> classes;
-    for_each_kind([&]<class K>() {
-      for (const Course<K>& course : courses<K>())
-        for (const auto& [question, at] : course.series)
-          if (!is_beside(question))
-            for (const auto& [axes, point] : at.points)
-              classes[static_cast<std::size_t>(class_of(question))].add(point.counted_rounds());
-    });
-    for (std::size_t i = 0; i < classes.size(); ++i) drifts_[i] = classes[i].drift(static_cast<TimeClass>(i)).drift;
-  }
-
   // Small copies between host and GPU kept one of several speeds, up to 16 % apart on an H200, for as long as a context
   // lived. In a context a round, the difference is in the intervals.
   void begin_anew() {
@@ -254,9 +205,17 @@ class Run {
       if (std::ranges::find(elsewhere_, device.id) == elsewhere_.end() && !lost_.contains(device.id)) try {
           devices::begin_anew(device.id);
         } catch (const Error& e) {  // what is measured next says so of its series
-          note_lost(device.id, {e.what(), failure_of(e.kind()), e.device()});
+          lost_.note(device.id, {e.what(), failure_of(e.kind()), e.device()});
         }
     busy_until_.clear();
+  }
+
+  // Why these are not measured: null where all their devices answer. Ranks open and measure everything, because the
+  // others wait for them.
+  template <class K> const SeriesError* lost_among(const std::vector<Target<K>*>& targets) const {
+    return with_ ? nullptr
+                 : lost_.among(
+                       targets, [](const Target<K>* one) -> auto& { return one->step.question; });
   }
 
   template <class K> void visit(Course<K>& course) {
@@ -291,7 +250,7 @@ class Run {
         runner = with_second_process<K>(steps, [&] { return batch.backend->open(steps); });
       } catch (const Error& e) {
         failure = {e.what(), failure_of(e.kind()), e.device()};
-        note_lost(batch.device.id, failure);
+        lost_.note(batch.device.id, failure);
       }
     }
     failure.text = first_failure(with_, failure.text);
@@ -375,7 +334,7 @@ class Run {
       progress_.skipped(share);
       const SeriesError failure{fmt::format("at {}: {}", text_of(step.axes), e.what()), failure_of(e.kind()),
                                 e.device()};
-      note_lost(batch.device.id, failure);
+      lost_.note(batch.device.id, failure);
       give_up(at, failure);
       return save();
     }
@@ -383,7 +342,7 @@ class Run {
       result_.stopped = true;
       return;
     }
-    note_choices();
+    ranks_.note_choices(writer_);
     busy_until_[batch.device.id] = steady_clock().now();
     if constexpr (std::is_same_v<K, Transfers>)
       if (crosses_link(step.question)) conditions_.copied(batch.device, step.axes.bytes);
@@ -414,14 +373,6 @@ class Run {
     if (!measured->mismatch.empty())
       fail(at, {fmt::format("wrong at {}: {}", text_of(step.axes), measured->mismatch), Failure::wrong});
     if (writer_.checkpoint_if_due()) progress_.saved();
-  }
-
-  template <class Case> static bool crosses_devices(const Case& c) {
-    if constexpr (std::is_same_v<Case, TransferCase>) return c.direction == Direction::peer;
-    else return false;
-  }
-  static bool crosses_link(const TransferCase& c) {
-    return c.direction == Direction::h2d || c.direction == Direction::d2h;
   }
 
   bool has_rested(const DeviceInfo& device) const {
@@ -464,31 +415,6 @@ class Run {
     fail(at, why);
   }
 
-  // A device that is lost is left alone: each further call may block for seconds in the driver, and the other devices
-  // are still to be measured.
-  void note_lost(const std::string& device, const SeriesError& why) {
-    if (why.kind != Failure::lost) return;
-    const std::string& id = why.device.empty() ? device : why.device;
-    lost_.try_emplace(id, SeriesError{id + " was lost before", Failure::lost, id});
-  }
-  // Why these are not measured: null where all their devices answer. Ranks open and measure everything, because the
-  // others wait for them.
-  template <class K> const SeriesError* lost_among(const std::vector<Target<K>*>& targets) const {
-    if (lost_.empty() || with_) return nullptr;
-    for (const auto& [id, why] : lost_)
-      if (std::ranges::all_of(targets, [&](const auto* one) { return takes_part(one->step.question, id); }))
-        return &why;
-    return nullptr;
-  }
-  template <class Case> static bool takes_part(const Case& c, const std::string& device) {
-    if constexpr (std::is_same_v<Case, TransferCase>) {
-      const std::vector<std::string> all = devices_of(c);
-      return std::ranges::find(all, device) != all.end();
-    } else {
-      return device_of(c) == device;
-    }
-  }
-
   const Plan& plan_;
   const MeasureOptions& options_;
   Campaign& result_;
@@ -496,6 +422,7 @@ class Run {
   const std::optional<Trace> before_;
   Others others_;
   Conditions conditions_;
+  RankNotes ranks_;
   TraceWriter writer_;
   Progress progress_;
   Kinds::Tuple<Courses> courses_;
@@ -504,11 +431,10 @@ class Run {
   ranks::Lifeline lifeline_;
   const Seconds begin_ = steady_clock().now();
   std::uint32_t round_ = 0;
-  std::array<DriftByTime, names_of<TimeClass>.size()> drifts_{};  // after the last round
+  DriftOfClasses drifts_{};  // after the last round
   std::uint64_t trials_ = 0;
-  std::size_t noted_choices_ = 0;
   std::map<std::string, Seconds> busy_until_;  // by device
-  std::map<std::string, SeriesError> lost_;    // by device: those that stopped answering
+  LostDevices lost_;
 };
 
 }  // namespace

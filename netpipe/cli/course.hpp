@@ -2,8 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <filesystem>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -14,6 +17,14 @@
 #include "npgpu/drift.hpp"
 
 namespace npgpu::cli {
+
+// The trace that is continued, if there is one.
+inline std::optional<Trace> trace_before(const MeasureOptions& options) {
+  std::error_code ignored;
+  const bool continued = options.if_exists == IfExists::resume || options.if_exists == IfExists::append;
+  if (!continued || !std::filesystem::exists(options.output, ignored)) return std::nullopt;
+  return read_trace(options.output, Guard::child);
+}
 
 // What is known of a point, from this run and from the one that it continues.
 struct Progressed {
@@ -91,6 +102,22 @@ template <class K> struct Course {
   bool elsewhere = false;  // a process of its own measures it
 };
 template <class K> using Courses = std::vector<Course<K>>;
+
+// How much points changed from visit to visit, class by class, over all points so far.
+using DriftOfClasses = std::array<DriftByTime, names_of<TimeClass>.size()>;
+inline DriftOfClasses drifts(const Kinds::Tuple<Courses>& all) {
+  std::array<ClassDrift, names_of<TimeClass>.size()> classes;
+  for_each_kind([&]<class K>() {
+    for (const Course<K>& course : std::get<Courses<K>>(all))
+      for (const auto& [question, at] : course.series)
+        if (!is_beside(question))
+          for (const auto& [axes, point] : at.points)
+            classes[static_cast<std::size_t>(class_of(question))].add(point.counted_rounds());
+  });
+  DriftOfClasses found;
+  for (std::size_t i = 0; i < classes.size(); ++i) found[i] = classes[i].drift(static_cast<TimeClass>(i)).drift;
+  return found;
+}
 
 // What this round visits of a course, case by case.
 template <class K>

@@ -69,6 +69,14 @@ std::vector<DeviceInfo> Plan::devices() const {
   return all;
 }
 
+bool Plan::is_of_node() const {
+  std::size_t several = 0;
+  for (const Batch<Transfers>& batch : of<Transfers>())
+    for (const TransferCase& c : batch.cases()) several += devices_of(c).size() > 1;
+  constexpr std::size_t a_screen = 20;
+  return several > 1 && cases() > a_screen;
+}
+
 bool Plan::stands_begin_anew() const {
   bool all = true;
   for_each_kind([&]<class K>() {

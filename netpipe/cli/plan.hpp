@@ -37,6 +37,7 @@ struct Plan {
   template <class K> const Batches<K>& of() const { return std::get<Batches<K>>(batches); }
   std::vector<DeviceInfo> devices() const;  // each once, in order
   bool stands_begin_anew() const;           // all of its backends do
+  bool is_of_node() const;                  // so many copies between GPUs that their titles say little to a person
   std::size_t points() const;
   std::size_t cases() const;
 };

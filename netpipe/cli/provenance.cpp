@@ -115,13 +115,14 @@ std::string utc_text(const char* format) {
   return text;
 }
 
-TraceRoot trace_root(const std::string& plan) {
+TraceRoot trace_root(const std::string& plan, std::uint64_t seed) {
   TraceRoot root;
   root.run_uuid = fresh_uuid();
   root.tool_version = tool_version();
   root.git_commit = git_commit();
   root.argv = typed();
   root.plan = plan;
+  root.seed = seed;
   root.start_time_utc = utc_text("%Y-%m-%dT%H:%M:%SZ");
   root.hostname = hostname();
   return root;

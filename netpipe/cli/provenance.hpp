@@ -1,6 +1,7 @@
 // Who measured, where and with what: this build, and what a trace says of its run.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ std::string utc_text(const char* format);  // now, as strftime() writes it
 
 void add_new(Facts&, const Facts& more);  // those whose names are not there yet
 
-TraceRoot trace_root(const std::string& plan);
+TraceRoot trace_root(const std::string& plan, std::uint64_t seed = 0);  // seed: of the order of visits
 // build, host, gpu0.. (the devices given), slurm and environment where there is something to say, and what the plan
 // left out. Written once into the trace, before the first point.
 Provenance provenance(const std::vector<DeviceInfo>& devices, const std::vector<std::string>& left_out);
