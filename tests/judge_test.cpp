@@ -17,25 +17,25 @@ Estimate from(double value, double low, double high) { return {value, low, high,
 }  // namespace
 
 TEST_CASE("the whole interval decides, in either direction") {
-  CHECK(rule(from(55, 52, 56), npgpu::model::Bound::at_least, 50) == Ruling::ok);
-  CHECK(rule(from(55, 49, 56), npgpu::model::Bound::at_least, 50) == Ruling::undecided);
-  CHECK(rule(from(45, 44, 51), npgpu::model::Bound::at_least, 50) == Ruling::undecided);
-  CHECK(rule(from(45, 44, 49), npgpu::model::Bound::at_least, 50) == Ruling::slow);
-  CHECK(rule(from(3, 2, 4), npgpu::model::Bound::at_most, 5) == Ruling::ok);
-  CHECK(rule(from(3, 2, 6), npgpu::model::Bound::at_most, 5) == Ruling::undecided);
-  CHECK(rule(from(8, 6, 9), npgpu::model::Bound::at_most, 5) == Ruling::slow);
+  CHECK(rule(from(55, 52, 56), npgpu::model::Allowed::at_least, 50) == Ruling::ok);
+  CHECK(rule(from(55, 49, 56), npgpu::model::Allowed::at_least, 50) == Ruling::undecided);
+  CHECK(rule(from(45, 44, 51), npgpu::model::Allowed::at_least, 50) == Ruling::undecided);
+  CHECK(rule(from(45, 44, 49), npgpu::model::Allowed::at_least, 50) == Ruling::slow);
+  CHECK(rule(from(3, 2, 4), npgpu::model::Allowed::at_most, 5) == Ruling::ok);
+  CHECK(rule(from(3, 2, 6), npgpu::model::Allowed::at_most, 5) == Ruling::undecided);
+  CHECK(rule(from(8, 6, 9), npgpu::model::Allowed::at_most, 5) == Ruling::slow);
 }
 
 TEST_CASE("a value without an interval is never slow") {
-  CHECK(rule(from(30, not_measured, not_measured), npgpu::model::Bound::at_least, 50) == Ruling::undecided);
-  CHECK(rule(from(55, not_measured, not_measured), npgpu::model::Bound::at_least, 50) == Ruling::ok);
+  CHECK(rule(from(30, not_measured, not_measured), npgpu::model::Allowed::at_least, 50) == Ruling::undecided);
+  CHECK(rule(from(55, not_measured, not_measured), npgpu::model::Allowed::at_least, 50) == Ruling::ok);
 }
 
 TEST_CASE("what is no figure, or has no limit, is neither ok nor slow") {
   constexpr double inf = std::numeric_limits<double>::infinity();
   for (const double none : {0.0, -1.0, inf, -inf, not_measured}) {
-    CHECK(rule(from(none, none, none), npgpu::model::Bound::at_least, 50) == Ruling::no_figure);
-    CHECK(rule(from(55, 54, 56), npgpu::model::Bound::at_least, none) == Ruling::no_limit);
+    CHECK(rule(from(none, none, none), npgpu::model::Allowed::at_least, 50) == Ruling::no_figure);
+    CHECK(rule(from(55, 54, 56), npgpu::model::Allowed::at_least, none) == Ruling::no_limit);
   }
 }
 
@@ -44,7 +44,7 @@ TEST_CASE("visits that reach the limit speak for a figure whose interval holds i
   const auto ruled = [&](std::size_t within, std::size_t beyond) {
     std::vector<double> visits(within, 54.0);
     visits.insert(visits.end(), beyond, 41.0);
-    return rule(wide, npgpu::model::Bound::at_least, 50, visits);
+    return rule(wide, npgpu::model::Allowed::at_least, 50, visits);
   };
   // If only a quarter of all visits reached it, then 3 of 3 had a chance of 1/64 = 1.6 %, 2 of 2 one of 6.3 %; 4 of 6
   // of 3.8 %, 5 of 6 of 0.5 %; 5 of 9 of 4.9 %, 6 of 9 of 1.0 %.
@@ -55,8 +55,8 @@ TEST_CASE("visits that reach the limit speak for a figure whose interval holds i
   CHECK(ruled(5, 4) == Ruling::undecided);
   CHECK(ruled(6, 3) == Ruling::ok);
   CHECK(ruled(0, 20) == Ruling::undecided);
-  CHECK(rule(from(41, 40, 42), npgpu::model::Bound::at_least, 50, std::vector<double>(20, 41.0)) == Ruling::slow);
-  CHECK(rule(from(6, 3, 9), npgpu::model::Bound::at_most, 5, std::vector<double>{4, 4, 4}) == Ruling::ok);
+  CHECK(rule(from(41, 40, 42), npgpu::model::Allowed::at_least, 50, std::vector<double>(20, 41.0)) == Ruling::slow);
+  CHECK(rule(from(6, 3, 9), npgpu::model::Allowed::at_most, 5, std::vector<double>{4, 4, 4}) == Ruling::ok);
 }
 
 }  // namespace judge_test

@@ -9,7 +9,7 @@
 
 namespace npgpu::model {
 
-enum class Bound { at_least, at_most };
+enum class Allowed { at_least, at_most };
 
 enum class Ruling {
   ok,         // the interval is within the limit, or enough visits are
@@ -22,13 +22,13 @@ enum class Ruling {
 constexpr bool is_figure(double value) { return value > 0 && value < std::numeric_limits<double>::infinity(); }
 
 // Of visits, those within the limit.
-std::size_t visits_within(std::span<const double> by_visit, Bound, double limit);
+std::size_t visits_within(std::span<const double> by_visit, Allowed, double limit);
 
 // `by_visit`: the figure of each visit that counts; empty if not known. What others do on a machine, seen or unseen,
 // only slows down, and comes and goes: a link that reaches its rate in some visits can reach it. So a figure is ok as
 // well where a quarter of all visits or more reach the limit, with 95 % confidence (binomial, both sides): 3 of 3, 5 of
 // 6, 6 of 9, 9 of 18.
-Ruling rule(const Estimate&, Bound, double limit, std::span<const double> by_visit = {});
+Ruling rule(const Estimate&, Allowed, double limit, std::span<const double> by_visit = {});
 
 // A rate above 105 % of what a link, memory or clock could do at most: then that limit is not true.
 inline constexpr double most_share_of_a_true_limit = 1.05;

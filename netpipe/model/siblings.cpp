@@ -83,7 +83,7 @@ Ruling rule_apart(double share, double low, double limit) {
   Estimate time;
   time.value = time.high = 1 + share;
   time.low = 1 + low;
-  return rule(time, Bound::at_most, 1 + limit);
+  return rule(time, Allowed::at_most, 1 + limit);
 }
 
 bool is_rate(FigureUnit unit) { return unit != FigureUnit::us && unit != FigureUnit::us_a_load; }

@@ -676,6 +676,7 @@ def on_another_node():
                       lambda: [name for name in traces() if name.startswith(f"npgpu-{number}-") and "-n3" not in name])
     tell("scancel", number)
     wait_for("it is gone", lambda: not ask("squeue", "-h"))
+    resume("n3")  # drained since at_the_limit()
     for name in others or []:
         second = trace(name)
         check(second["visits"] and not second["complete"], f"{name} is whole: {second['complete']}")

@@ -100,7 +100,7 @@ void judge_clock(Findings& findings, const char* metric, const char* name, const
   const Referred reference = reference_for(findings, metric);
   if (reference.figure && !is_power_limited) {
     const double least = reference.figure->value * (1 - reference.figure->tolerance);
-    const auto reach = visits_within(mhz, Bound::at_least, least);
+    const auto reach = visits_within(mhz, Allowed::at_least, least);
     if (4 * reach < mhz.size()) {
       HealthFinding& finding =
           findings.add(metric, Health::fail,

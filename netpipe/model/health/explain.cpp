@@ -105,6 +105,15 @@ std::string evidence_of(const Findings& findings, const HealthFinding& finding) 
   return evidence;
 }
 
+bool is_slow(const HealthFinding& finding) {
+  return finding.health == Health::fail && finding.if_failed == CheckVerdict::slow && !finding.explanations.empty();
+}
+// What slows one down slows the other down too.
+bool are_alike(const HealthFinding& one, const HealthFinding& other) {
+  const auto of_one = causes_of(metric_kind(one.metric)), of_other = causes_of(metric_kind(other.metric));
+  return !of_one.empty() && of_one.data() == of_other.data();
+}
+
 void explain_one(const Findings& findings, HealthFinding& finding) {
   const std::string kind = metric_kind(finding.metric);
   const auto add = [&](std::optional<Explanation> why) {
@@ -128,11 +137,15 @@ void explain_one(const Findings& findings, HealthFinding& finding) {
   add(neighbour(findings, finding.metric));
   add(stopped_by_quota(findings, finding.metric));
   if (finding.health == Health::unjudged) return;  // its text says why
-  add(unsteady(finding));
   if (finding.metric == "sm_clock") add(throttled(findings)), add(capped_clock(findings));
   for (const Own& own : own_causes_of)
     if (own.metric == finding.metric) add(own.cause(findings));
   for (const CauseIn cause : causes_of(kind)) add(cause(findings));
+  if (finding.health == Health::undecided) {
+    for (const HealthFinding& other : findings.all)
+      if (is_slow(other) && are_alike(other, finding)) add(other.explanations.front());
+    add(unsteady(finding));
+  }
   for (const Last& last : last_resorts) {
     if (!finding.explanations.empty()) break;
     if (std::string_view(kind).ends_with(last.metric_ends))
@@ -143,8 +156,13 @@ void explain_one(const Findings& findings, HealthFinding& finding) {
 }  // namespace
 
 void explain(Findings& findings) {
-  for (HealthFinding& finding : findings.all)
-    if (finding.health != Health::pass && finding.health != Health::skip) explain_one(findings, finding);
+  const auto explain_all = [&](bool undecided) {
+    for (HealthFinding& finding : findings.all)
+      if (finding.health != Health::pass && finding.health != Health::skip)
+        if ((finding.health == Health::undecided) == undecided) explain_one(findings, finding);
+  };
+  explain_all(false);  // what is slow may say why another figure is undecided
+  explain_all(true);
 }
 
 }  // namespace npgpu::model

@@ -44,7 +44,7 @@ struct Decider {
 };
 
 Decider decider_of(const Findings& findings, const JudgedFigure& figure) {
-  const bool more = figure.bound == Bound::at_least;
+  const bool more = figure.allowed == Allowed::at_least;
   if (const Referred reference = reference_for(findings, figure.metric); reference.figure) {
     const double tolerance = std::isnan(reference.figure->tolerance) ? figure.tolerance : reference.figure->tolerance;
     return {reference.figure->value * (more ? 1 - tolerance : 1 + tolerance),
@@ -60,7 +60,7 @@ Decider decider_of(const Findings& findings, const JudgedFigure& figure) {
 
 // "at least 51.48 GB/s"
 std::string limit_text(const JudgedFigure& figure, double limit) {
-  return fmt::format("{} {}", figure.bound == Bound::at_least ? "at least" : "at most",
+  return fmt::format("{} {}", figure.allowed == Allowed::at_least ? "at least" : "at most",
                      figure_text(limit, figure.unit));
 }
 
@@ -72,7 +72,7 @@ std::string interval_text(const JudgedFigure& figure) {
 
 double smallest_slow_down(const JudgedFigure& figure, double limit) {
   const Estimate& e = figure.estimate;
-  if (figure.bound == Bound::at_least) return 1 - limit / (std::isnan(e.high) ? e.value : e.high);
+  if (figure.allowed == Allowed::at_least) return 1 - limit / (std::isnan(e.high) ? e.value : e.high);
   return limit / (std::isnan(e.low) ? e.value : e.low) - 1;
 }
 
@@ -99,7 +99,7 @@ Referred reference_for(const Findings& findings, std::string_view metric) {
 
 HealthFinding& judge(Findings& findings, const JudgedFigure& figure) {
   const Decider by = decider_of(findings, figure);
-  const Ruling ruling = rule(figure.estimate, figure.bound, by.limit, figure.by_visit);
+  const Ruling ruling = rule(figure.estimate, figure.allowed, by.limit, figure.by_visit);
   const std::string shown = fmt::format("{} {}", figure.name, figure_text(figure.estimate.value, figure.unit));
   const auto add = [&](Health health, std::string text) -> HealthFinding& {
     HealthFinding& finding = findings.add(figure.metric, health, std::move(text));
@@ -124,7 +124,7 @@ HealthFinding& judge(Findings& findings, const JudgedFigure& figure) {
   }
   const std::string held = fmt::format("{}, {}", shown, limit_text(figure, by.limit));
   if (ruling == Ruling::ok) {
-    const std::size_t within = visits_within(figure.by_visit, figure.bound, by.limit);
+    const std::size_t within = visits_within(figure.by_visit, figure.allowed, by.limit);
     HealthFinding& finding =
         add(Health::pass, within == figure.by_visit.size()
                               ? held

@@ -84,7 +84,7 @@ struct JudgedFigure {
   std::string name;  // "H2D pinned, 64 MiB"
   Estimate estimate;
   std::string unit;
-  Bound bound = Bound::at_least;
+  Allowed allowed = Allowed::at_least;
   double limit = not_measured;     // NaN: unknown
   std::string basis;               // where that comes from; why it is unknown
   double tolerance = 0;            // against a reference
