@@ -68,7 +68,7 @@ TEST_CASE("a header row, then a row for each sample, exactly as it came") {
   trace.of<Transfers>()[0].samples[1].intact = 1;
   const std::string front =
       "0,cudaMemcpy,host,cuda:0,pingpong,h2d,pinned,0,host,warm,copy-engine,write,0,0,1,-1,0,nobody,,\"GPU, "
-      "\"\"fast\"\"\nmodel\",0,"
+      "\"\"fast\"\"\\x0amodel\",0,"
       "1024,0,,0,not-converged,0,,0,0,,,,,,0,";
   CHECK(csv(trace) ==
         "series,module,source,target,pattern,direction,memory,async,timing,cache,executor,access,source_offset_bytes,"
@@ -119,12 +119,13 @@ TEST_CASE("a summary names the case as the screen does, without its device") {
         "cuMemcpy: H2D pinned, blocking, flag");
 }
 
-TEST_CASE("each of comma, quote and line end alone is quoted; nothing else is") {
+TEST_CASE("each of comma, semicolon and quote alone is quoted; what ends a line is escaped; nothing else is") {
   for (const auto& [name, quoted] : {std::pair{"a,b", "\"a,b\""},
                                      {"a\"b", "\"a\"\"b\""},
-                                     {"a\nb", "\"a\nb\""},
-                                     {"a\rb", "\"a\rb\""},
-                                     {"a b;'", "a b;'"},
+                                     {"a\nb", "a\\x0ab"},
+                                     {"a\rb", "a\\x0db"},
+                                     {"a;b", "\"a;b\""},
+                                     {"a b'", "a b'"},
                                      {"", ""}}) {
     Trace trace;
     trace.of<Transfers>().push_back(sweep_of());

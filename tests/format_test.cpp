@@ -100,7 +100,7 @@ TEST_CASE("figures that nothing has are written short, and what is none is a das
   CHECK(rate_text(1e300) == "1.000e+291 GB/s");
   CHECK(rate_text(-1e300) == "-1.000e+291 GB/s");
   CHECK(digits_text(1.7e308) == "1.700e+308");
-  CHECK(digits_text(5e-324, 4) == "0.0000");
+  CHECK(digits_text(5e-324, 4) == "0.0000000");
   CHECK(about_size_text(1e300) == "9.09e+287 TiB");
   CHECK(percent_text(1e200) == "1e+200");
   for (const double none : {HUGE_VAL, -HUGE_VAL, std::nan("")}) {

@@ -20,7 +20,7 @@ using namespace npgpu;
 
 TEST_CASE("a guarded read says how it ended") {
   const auto guarded_read = [](const std::function<std::string()>& read) {
-    return trace::guarded_read(read, Seconds{1});
+    return trace::guarded_read(read, trace::Patience{});
   };
   using Outcome = trace::GuardedRead::Outcome;
   const auto well = guarded_read([] { return std::string(100000, 'y'); });
@@ -42,6 +42,15 @@ TEST_CASE("a guarded read says how it ended") {
   });
   CHECK(endless.outcome == Outcome::died);
   CHECK(endless.text == "it does not end");
+#ifndef __SANITIZE_ADDRESS__
+  const auto greedy = guarded_read([] {
+    std::vector<std::string> all;
+    while (getppid() > 0) all.emplace_back(1 << 20, 'x');
+    return std::string();
+  });
+  CHECK(greedy.outcome == Outcome::threw);
+  CHECK(greedy.text == "std::bad_alloc");
+#endif
 }
 
 namespace {

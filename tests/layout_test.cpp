@@ -22,13 +22,13 @@ TEST_CASE("texts wrap between words, behind a hanging indent") {
   CHECK(wrapped("a 123456789 b", 5) == "a\n123456789\nb");
   CHECK(wrapped("\xc2\xb1\xc2\xb1 \xc2\xb1\xc2\xb1", 5) == "\xc2\xb1\xc2\xb1 \xc2\xb1\xc2\xb1");
   CHECK(wrapped("one two three", 8, 2) == "one two\n  three");
-  CHECK(wrapped("one\ntwo", 80, 2) == "one\n  two");
+  CHECK(wrapped("one\ntwo", 80, 2) == "one\\x0atwo");
   CHECK(wrapped("one two three", 7, 2) == "one two\n  three");
   CHECK(wrapped("one two three", 13, 2) == "one two three");
   CHECK(wrapped("one two three", 12, 2) == "one two\n  three");
   CHECK(wrapped("longerthanaline x", 5, 0) == "longerthanaline\nx");
   CHECK(wrapped("aaa bbb", 7, 0, 2) == "aaa\nbbb");  // the first line begins at column 2
-  CHECK(wrapped("two\nlines", 80, 4) == "two\n    lines");
+  CHECK(wrapped("\x1b[31mred", 80, 4) == "\\x1b[31mred");
   CHECK(wrapped("\xc3\xbc\xc3\xbc\xc3\xbc x", 5, 0) == "\xc3\xbc\xc3\xbc\xc3\xbc x");
   CHECK(wrapped("", 10, 2).empty());
 }

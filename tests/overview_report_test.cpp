@@ -104,7 +104,7 @@ TEST_CASE("a figure keeps its marks in every form, and the screen explains them"
   CHECK(has(line_with(screen(trace, 120), "H2D pinned, async"), "1* 1d"));
   CHECK(has(out, "*        1 unsteady: device-copies 1\n"));
   CHECK(has(out, "d        1 disturbed by others: device-copies 1\n"));
-  CHECK(has(markdown(trace), "54.9*d"));
+  CHECK(has(markdown(trace), "54.9\\*d"));
   CHECK(has(page(trace), "54.9*d"));
   const auto end = json(trace)["devices"][0]["copies"][0]["sizes"].back();
   CHECK(end["stop"] == "not-converged");
@@ -239,7 +239,7 @@ TEST_CASE("what a trace says is text in every form, and never markup or an escap
   trace.of<Transfers>()[0].device_name = trace.of<Transfers>()[0].limit.source = trace.root.argv;
   for (const std::string& out : {screen(trace), markdown(trace), page(trace)}) CHECK_FALSE(has(out, "\x1b"));
   CHECK(has(screen(trace), "<b>&|*x* \\x1b[31m"));
-  CHECK(has(markdown(trace), "&lt;b>&amp;\\|\\*x\\* \\\\x1b\\[31m"));
+  CHECK(has(markdown(trace), "&lt;b&gt;&amp;\\|\\*x\\* \\\\x1b\\[31m"));
   CHECK_FALSE(has(page(trace), "<b>"));
   CHECK(has(page(trace), "&lt;b&gt;&amp;|*x* \\x1b[31m&quot;&#39;"));
 }

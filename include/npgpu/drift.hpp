@@ -61,7 +61,9 @@ DriftByTime with_run_to_run(DriftByTime of_run, TimeClass);  // in quadrature
 //   unsteady_above  5 %, or three times the median half width of the intervals of the class's points, if that is more;
 //   of
 //                   less than ten points, three times what runs differ by
-void set_drifts(Trace&);
+// Left out where points of one run are held against each other, as the numbers of streams of one job are.
+enum class RunToRun { counted, left_out };
+void set_drifts(Trace&, RunToRun = RunToRun::counted);
 
 // What a core whose sibling hyperthread was busy added to times that the host takes.
 struct BusySibling {

@@ -63,6 +63,8 @@ MedianDifference median_difference(std::span<const double> a, std::span<const do
                                    const std::array<UsualSpread, 2>& usual = {}, double level = 0.95);
 // Of values about their mean; NaN of fewer than two.
 double variance(std::span<const double> values);
+// The square root of the sum of squares. Programs that call std::hypot need a C library of 2022.
+double in_quadrature(double a, double b);
 // How likely a value of Student's t distribution is as far from 0 as this, in either direction. Infinite: the normal
 // one.
 double student_p(double t, double freedom);

@@ -70,7 +70,7 @@ class Run {
     try {
       if (before_) ranks_.recall(*before_);
       ranks_.note("ranks", writer_);
-      most = std::min(most, options_.end_round);
+      most = options_.is_second_look() ? options_.end_round : std::min(most, options_.end_round);
       for (round_ = options_.first_round; round_ < most && !result_.stopped; ++round_) {
         if (round_ > 0 && (options_.fresh_contexts || round_ == options_.first_round)) begin_anew();
         round();
@@ -222,7 +222,8 @@ class Run {
     with_ = course.batch->backend->consensus(course.batch->steps.front().question);
     if (with_ && with_->any(result_.stopped)) result_.stopped = true;
     if (result_.stopped) return;
-    std::vector<Target<K>*> targets = due(course, repetition_of(*course.batch, options_), round_, random_);
+    std::vector<Target<K>*> targets =
+        due(course, repetition_of(*course.batch, options_), round_, random_, options_.is_second_look());
     if (with_) {
       std::vector<std::size_t> places;
       for (const Target<K>* target : targets)

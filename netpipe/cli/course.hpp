@@ -119,9 +119,10 @@ inline DriftOfClasses drifts(const Kinds::Tuple<Courses>& all) {
   return found;
 }
 
-// What this round visits of a course, case by case.
+// What this round visits of a course, case by case; all of it where nobody asks for what it cost so far.
 template <class K>
-std::vector<Target<K>*> due(Course<K>& course, const Repetition& how, std::uint32_t round, std::mt19937_64& random) {
+std::vector<Target<K>*> due(Course<K>& course, const Repetition& how, std::uint32_t round, std::mt19937_64& random,
+                            bool all_of_it) {
   std::vector<Target<K>*> all;
   for (Target<K>& target : course.targets) {
     const Begun<K>& at = course.series[target.step.question];
@@ -129,7 +130,7 @@ std::vector<Target<K>*> due(Course<K>& course, const Repetition& how, std::uint3
     if (round >= how.rounds && at.given_up) continue;
     const bool wanted = known == at.points.end() ? how.wants_visit(round, {}, Seconds{0})
                                                  : how.wants_visit(round, known->second.standing, known->second.spent);
-    if (wanted) all.push_back(&target);
+    if (wanted || all_of_it) all.push_back(&target);
   }
   if (round == 0) return all;
   // Cases in random order, in each of them groups of points that share their memory, in each of them the points.

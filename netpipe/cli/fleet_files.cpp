@@ -27,10 +27,12 @@ class Finder {
         add(word);
         continue;
       }
-      const std::size_t before = found_.traces.size();
+      const std::size_t before = found_.traces.size() + found_.unreadable.size();
       walk(word);
-      if (found_.traces.size() == before && found_.unreadable.empty())
-        throw Error(ErrorKind::usage, "'" + word + "' is a folder without traces (*.h5)");
+      if (found_.traces.size() + found_.unreadable.size() > before) continue;
+      const std::string why = "is a folder without traces (*.h5)";
+      if (words.size() == 1) throw Error(ErrorKind::usage, "'" + word + "' " + why);
+      found_.unreadable.push_back({word, why});  // as a shell's *.h5 may name one
     }
     std::ranges::sort(found_.traces);
     std::ranges::sort(found_.unreadable, {}, &FleetFile::path);

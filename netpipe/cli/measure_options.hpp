@@ -82,8 +82,10 @@ struct MeasureOptions {
   // Of what such a process measured: the points that are doubtful because others were measured meanwhile. Their visits
   // are marked so.
   std::function<std::set<std::pair<std::string, std::string>>(const Trace&)> doubtful{};
-  // Rounds from this one, and before that one: where a trace is continued with more visits to its points.
+  // Rounds from this one, and before that one: where a trace is continued with more visits to its points, whatever
+  // their budget.
   std::uint32_t first_round = 0, end_round = UINT32_MAX;
+  bool is_second_look() const { return first_round > 0; }
   bool fresh_contexts = true;  // each round begins in a new context
   std::uint64_t seed = 1;      // of the order in which points are visited
   Kinds::Tuple<RepetitionOf> repetitions;

@@ -14,6 +14,7 @@
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/report/format.hpp"
+#include "npgpu/drift.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/messages.hpp"
 #include "npgpu/report.hpp"
@@ -66,10 +67,13 @@ std::vector<std::uint32_t> candidates_for(const Job& job, std::uint32_t most) {
   return all;
 }
 
-// The measured jobs that predictions are compared with: of --measured, else of TRACE itself.
+// The measured jobs that predictions are compared with: of --measured, else of TRACE itself. Which of a job's numbers
+// of streams are equally good is asked within their run.
 Trace measured_jobs(const Options& options, const Trace& trace) {
   const auto path = options.maybe("measured");
-  return path ? read_trace(*path, Guard::child) : trace;
+  Trace measured = path ? read_trace(*path, Guard::child) : trace;
+  set_drifts(measured, RunToRun::left_out);
+  return measured;
 }
 
 Evaluation evaluation_of(const Options& options, const Trace& measured, std::span<const MeasuredWorkload> workloads,

@@ -56,16 +56,21 @@ SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& r
   const Seconds begin = steady_clock().now();
   std::uint32_t first = 0;
   for_each_kind([&]<class K>() { first = std::max(first, how.repetition<K>().most_visits()); });
-  constexpr std::uint32_t rounds = 8;
+  constexpr std::uint32_t least_rounds = 8;
+  std::uint32_t rounds = least_rounds, done = 0;
   std::map<std::pair<std::string, std::string>, std::uint32_t> looked;
-  how.if_exists = IfExists::resume;
+  how.if_exists = IfExists::resume;  // the same schedule, or they were series of their own
   how.side_by_side = false;
   how.fresh_contexts = false;
   how.patience = Seconds{0};
-  for (;; first += rounds) {
+  for (;; first += rounds, done += rounds) {
     look.wall = steady_clock().now() - begin;
-    // One more pass takes about as long as those before.
-    if (look.wall * (look.passes + 1) > time * std::max<std::uint32_t>(look.passes, 1) || look.stopped) return look;
+    if (look.stopped) return look;
+    if (done > 0) {  // twice as many as before, as far as the time goes
+      const double left = (time - look.wall) / look.wall * done;
+      if (left < least_rounds) return look;
+      rounds = static_cast<std::uint32_t>(std::min(2.0 * rounds, left));
+    }
     PointNames names;
     for (const HealthFinding& finding : health_of(read_trace(how.output, Guard::child), rules)) {
       if (!is_unsettled(finding)) continue;
@@ -77,11 +82,6 @@ SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& r
     if (some.points() == 0) return look;
     how.first_round = first;
     how.end_round = first + rounds;
-    for_each_kind([&]<class K>() {
-      Repetition& each = static_cast<Repetition&>(std::get<RepetitionOf<K>>(how.repetitions));
-      each.rounds = how.end_round;
-      each.adaptive.budget = std::max(each.adaptive.budget, time);
-    });
     for (const auto& name : names) look.points += looked[name]++ == 0;
     ++look.passes;
     look.stopped = run_campaign(some, how).stopped;

@@ -184,13 +184,20 @@ Estimate median_over_visits(const ByVisit& visits, std::string unit) {
   return e;
 }
 
+double in_quadrature(double a, double b) { return std::sqrt(a * a + b * b); }
+
 double half_width(const Estimate& e) { return (e.high - e.low) / 2 / std::abs(e.value); }
 
 Estimate with_drift(Estimate e, double share) {
   if (!(share > 0) || std::isnan(e.low)) return e;
-  const double more = of_95_percent * share * std::abs(e.value);
-  e.low = e.value - std::hypot(e.value - e.low, more);
-  e.high = e.value + std::hypot(e.high - e.value, more);
+  const double more = of_95_percent * share;
+  if (e.low > 0) {  // as what is twice as long and what is half as long are equally far
+    e.low = e.value * std::exp(-in_quadrature(std::log(e.value / e.low), more));
+    e.high = e.value * std::exp(in_quadrature(std::log(e.high / e.value), more));
+  } else {
+    e.low = e.value - in_quadrature(e.value - e.low, more * std::abs(e.value));
+    e.high = e.value + in_quadrature(e.high - e.value, more * std::abs(e.value));
+  }
   e.method += fmt::format(", and {:.2g} % from round to round and run to run", 100 * share);
   return e;
 }

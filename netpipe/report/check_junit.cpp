@@ -9,7 +9,7 @@ namespace npgpu {
 
 namespace {
 
-std::string xml(std::string_view text) { return html_text(one_line(text)); }
+std::string xml(std::string_view text) { return html_text(text); }
 
 std::string body_of(const HealthFinding& finding) {
   std::string text;

@@ -53,11 +53,9 @@ void add_parts(std::vector<Item>& all, const CaseComparison& of, double counted)
     while (last + 1 < of.parts.size() && is_it(of.parts[last + 1])) ++last;
     const auto by_change = [](const PartComparison& part) { return part.change; };
     const auto [least, most] = std::ranges::minmax(std::span(of.parts).subspan(first, last - first + 1), {}, by_change);
-    all.push_back(
-        {of.name + sizes_text(of.parts, first, last) + ", " +
-             (first == last ? by_text(of.parts[first])
-                            : fmt::format("by {} to {} %", plain_percent(least.change), plain_percent(most.change))),
-         most.change});
+    const std::string low = plain_percent(least.change), high = plain_percent(most.change);
+    const std::string by = first == last || low == high ? by_text(most) : fmt::format("by {} to {} %", low, high);
+    all.push_back({of.name + sizes_text(of.parts, first, last) + ", " + by, most.change});
     first = last;
   }
 }

@@ -94,7 +94,7 @@ std::string one_line(std::string_view text) { return plain(text, LineEnds::escap
 
 std::string html_text(std::string_view raw) {
   std::string out;
-  for (const char c : printable(raw)) {
+  for (const char c : one_line(raw)) {
     switch (c) {
       case '&': out += "&amp;"; break;
       case '<': out += "&lt;"; break;

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstring>
 #include <exception>
+#include <fstream>
 #include <new>
 #include <optional>
 
@@ -43,15 +44,24 @@ void say(int pipe, const std::string& verdict) {
   }
 }
 
-[[noreturn]] void be_the_child(int mouth, const std::function<std::string()>& read, Seconds max_processor_time) {
+[[noreturn]] void be_the_child(int mouth, const std::function<std::string()>& read, const Patience& patience) {
   const int pipe = become_reader(mouth);
-  limit_processor_time(max_processor_time);
+  limit_reader(patience);
   try {
     say(pipe, "+" + read());
   } catch (const std::exception& e) {
     say(pipe, std::string("-") + e.what());
   }
   ::_exit(0);  // no destructors: what they would flush is the parent's
+}
+
+Seconds processor_time() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return Seconds{seconds(used.ru_utime) + seconds(used.ru_stime)};
 }
 
 // Everything the child says until it ends; nothing if it takes too long.
@@ -90,19 +100,27 @@ int become_reader(int mouth) {
   return pipe;
 }
 
-void limit_processor_time(Seconds most) {
-  rlimit limit{};
-  ::getrlimit(RLIMIT_CPU, &limit);
-  limit.rlim_cur = std::min(limit.rlim_max, static_cast<rlim_t>(std::ceil(most.count())));
-  ::setrlimit(RLIMIT_CPU, &limit);
+void limit_reader(const Patience& patience) {
+  const auto limit = [](auto resource, rlim_t most) {
+    rlimit now{};
+    ::getrlimit(resource, &now);
+    now.rlim_cur = std::min(now.rlim_max, most);
+    ::setrlimit(resource, &now);
+  };
+  limit(RLIMIT_CPU, static_cast<rlim_t>(std::ceil((processor_time() + patience.processor_time).count())));
+#ifndef __SANITIZE_ADDRESS__  // which takes room for shadows of all memory
+  std::size_t pages = 0;      // of the address space, which is much where there is a GPU
+  std::ifstream("/proc/self/statm") >> pages;
+  if (pages > 0) limit(RLIMIT_AS, pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) + patience.memory);
+#endif
 }
 
-Seconds patience_for(std::size_t bytes) {
-  // A megabyte takes some milliseconds.
-  return Seconds{std::ceil(static_cast<double>(bytes) / 1e6)};
+Patience patience_for(std::size_t bytes) {
+  // A megabyte takes some milliseconds, and its rows some tens of megabytes.
+  return {Seconds{1 + std::ceil(static_cast<double>(bytes) / 1e6)}, Patience{}.memory + 60 * bytes};
 }
 
-GuardedRead guarded_read(const std::function<std::string()>& read, Seconds max_processor_time) {
+GuardedRead guarded_read(const std::function<std::string()>& read, const Patience& patience) {
   using Outcome = GuardedRead::Outcome;
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {};
@@ -110,7 +128,7 @@ GuardedRead guarded_read(const std::function<std::string()>& read, Seconds max_p
   Descriptor mouth(ends[1]);
   const pid_t child = ::fork();
   if (child < 0) return {};
-  if (child == 0) be_the_child(mouth.get(), read, max_processor_time);
+  if (child == 0) be_the_child(mouth.get(), read, patience);
   mouth = Descriptor();  // the child's is the only one now: its end is the end of the pipe
   std::optional<std::string> said = listen(ear.get());
   if (!said) ::kill(child, SIGKILL);
@@ -278,7 +296,7 @@ Contents decode(std::span<const std::byte> bytes, const std::string& file, std::
   } catch (const FormatError& flaw) {
     throw Error(ErrorKind::usage, file + ": " + flaw.what());
   } catch (const std::bad_alloc&) {
-    throw Error(ErrorKind::usage, file + ": needs more memory than there is");
+    throw Error(ErrorKind::usage, file + ": is damaged: it takes more memory than a sound file of its size");
   }
 }
 

@@ -47,15 +47,21 @@ struct GuardedRead {
   std::string text{};
 };
 
-// Runs `read` in a forked child. It may take so much processor time; what takes more, does not end.
-GuardedRead guarded_read(const std::function<std::string()>& read, Seconds max_processor_time);
+// What a child that reads may take.
+struct Patience {
+  Seconds processor_time{1};
+  std::size_t memory = std::size_t{1} << 29;  // bytes, beyond what the process has when it begins
+};
+// For reading a file of so many bytes. What takes more, does not end: HDF5 goes round in damaged files.
+Patience patience_for(std::size_t bytes);
+
+// Runs `read` in a forked child.
+GuardedRead guarded_read(const std::function<std::string()>& read, const Patience&);
 
 // What such a child does first: it ends with its parent, prints nothing and leaves no core. Returns the pipe's
 // descriptor, which may be another one now.
 int become_reader(int pipe);
-// Of this process in all. A loop without end is told by processor time, which a busy machine does not use up.
-void limit_processor_time(Seconds most);
-// For reading a file of so many bytes.
-Seconds patience_for(std::size_t bytes);
+// From now on. A loop without end is told by processor time, which a busy machine does not use up.
+void limit_reader(const Patience&);
 
 }  // namespace npgpu::trace

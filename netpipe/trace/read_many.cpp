@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,15 +73,6 @@ void say(int pipe, Says what, std::size_t file, const std::string& text = {}) {
   write_all(pipe, text.data(), text.size());
 }
 
-Seconds processor_time() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return Seconds{seconds(used.ru_utime) + seconds(used.ru_stime)};
-}
-
 // Without the file's name in front, which the caller knows.
 std::string without_name(std::string why, const std::filesystem::path& path) {
   const std::string front = path.string() + ": ";
@@ -95,7 +85,7 @@ std::string without_name(std::string why, const std::filesystem::path& path) {
     say(pipe, Says::begins, i);
     try {
       const auto bytes = read_file(paths[i]);
-      limit_processor_time(processor_time() + patience_for(bytes.size()) + Seconds{1});
+      limit_reader(patience_for(bytes.size()));
       const Contents contents = decode(bytes, paths[i].string());
       if (contents.runs.size() != 1)
         throw Error(

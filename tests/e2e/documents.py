@@ -24,6 +24,8 @@ NO_COMMAND = {
     # compared with what is printed today, in tests/samples_test.py
     "NVIDIA H200 on vm": "a sample", "derived parameters of": "a sample",
     # not compared
+    "us per call": "a digest by hand of what calls printed on an H200",
+    "class            of another": "figures of runs, of which three are kept",
     "GB/s                      one way": "a digest by hand of the report of h200x2_matrix.h5",
     "class                         points  off": "figures of ten runs, of which three are kept",
     "FP32                   regret": "a digest by hand of what predict says of h200_partition.h5",
@@ -116,8 +118,9 @@ def output_of(words):
 
 
 def as_simulated(words):
-    """cuda:0 is not here."""
-    return [re.sub(r"^cuda(:\d)?$", "sim:h200", word) for word in words]
+    """cuda:0 is not here; of one that is simulated, the host's NUMA nodes are not known."""
+    words = [re.sub(r"^cuda(:\d)?$", "sim:h200", word) for word in words]
+    return ["0" if before == "--host-node" and word == "all" else word for before, word in zip(["", *words], words)]
 
 
 KEPT_FOR = {"predict": "h200_streams.h5", "derive": "h200_probes.h5"}

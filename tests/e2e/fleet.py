@@ -94,7 +94,9 @@ def forms(at, hosts):
     check(asked(at, "--html", page, "--force").out == asked(at).out, "the page changes the text")
     with open(metrics, encoding="utf-8") as file:
         lines = file.read().splitlines()
-    check(lines[-1] == "# EOF" and sum(line.startswith("npgpu_fleet_suspect{") for line in lines) == OUTLIERS, lines[-1])
+    check(lines[-1] == "# EOF", lines[-1])
+    check(sum(line.startswith("npgpu_fleet_suspect{") for line in lines) == OUTLIERS,
+          [line for line in lines if line.startswith("npgpu_fleet_suspect{")])
     with open(page, encoding="utf-8") as file:
         whole = file.read()
     parsed = Page(whole)

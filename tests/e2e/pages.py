@@ -117,7 +117,7 @@ def digits(value, significant=3):
 def check_agreement(trace, what, page):
     """The figures of the JSON stand in text, Markdown and page, and are those of the full report and of derive."""
     overview = json.loads(run("report", trace, "--overview", "--json").out)
-    check(overview["document"] == "npgpu-overview" and overview["version"] == 2, f"{what}: {overview['document']}")
+    check(overview["document"] == "npgpu-overview" and overview["version"] == 3, f"{what}: {overview['document']} {overview['version']}")
     screen = run("report", trace, "--overview", env={"COLUMNS": "160"}).out
     markdown = run("report", trace, "--markdown").out
     shown = in_page(page)
@@ -319,7 +319,7 @@ with folder() as where:
     check(refused.code == 2 and open(kept).read() == "mine" and "--force" in refused.err, "a page that is there stays")
     check(run("report", traces[0], "--html", kept, "--force").code == 0 and "<!DOCTYPE" in open(kept).read(), "unless forced")
     lost = run("report", traces[0], "--html", os.path.join(where, "nowhere", "x.html"))
-    check(lost.code == 1 and "--html" in lost.err, f"a folder that is not there: {lost.code} {lost.err}")
+    check(lost.code == 2 and "does not exist" in lost.err and "--html" in lost.err, f"a folder that is not there: {lost.code} {lost.err}")
     check(sorted(n for n in os.listdir(where) if "tmp" in n) == [], "no temporary file stays")
     check(run("report", traces[0], "--markdown", "--json").code == 2, "two forms at once")
     one = run("report", traces[0], "--overview", "--case", "transfers:0").out

@@ -13,7 +13,7 @@ from npgpu_run import SOURCE, Checks, folder, run
 AXES = {"transfers": ["bytes"], "probes": ["blocks", "threads", "ilp", "access_bytes", "bytes", "one_block_per_sm", "stride", "offset_bytes", "ways", "rung", "m", "n", "k", "panels", "registers", "shared_bytes"],
         "jobs": ["bytes_in", "bytes_out", "kernel_bytes", "iterations", "chunks", "streams", "threads"],
         "calls": ["bytes", "blocks", "nodes"]}
-NOT_IN_CASE = {"schedule", "device_uuid", "device_name", "simulated", "binding", "error", "limit_per_s", "limit_source",
+NOT_IN_CASE = {"schedule", "device_uuid", "device_name", "simulated", "binding", "error", "failure", "failed_device", "limit_per_s", "limit_source",
                "units", "lanes", "max_threads_per_block", "max_threads_per_unit", "max_blocks_per_unit", "cache_bytes",
                "near_cache_bytes", "registers_per_unit", "shared_bytes_per_unit", "shared_bytes_per_block", "shared_bytes_reserved", "memory_bytes", "clock_mhz", "library"}
 

@@ -191,14 +191,12 @@ class Causes {
   }
 
   void settings() {
-    for (const FleetSetting& setting : last_.settings) {
-      const auto known = settings_.find(setting.name);
-      if (known == settings_.end() || known->second == setting.value) continue;
-      const auto words =
-          std::ranges::find_if(setting_words, [&](const SettingWords& one) { return setting.name == one.name; });
-      if (words == std::end(setting_words)) continue;
-      add(setting.name, fmt::format("{} {}{} (others: {}{}){}{}", words->words, setting.value, words->unit,
-                                    known->second, words->unit, *words->remedy ? ": " : "", words->remedy));
+    for (const SettingWords& words : setting_words) {
+      const auto setting = std::ranges::find(last_.settings, words.name, &FleetSetting::name);
+      const auto known = settings_.find(words.name);
+      if (setting == last_.settings.end() || known == settings_.end() || known->second == setting->value) continue;
+      add(setting->name, fmt::format("{} {}{} (others: {}{}){}{}", words.words, setting->value, words.unit,
+                                     known->second, words.unit, *words.remedy ? ": " : "", words.remedy));
     }
   }
 

@@ -92,7 +92,8 @@ void judge_column(ItemColumn& column, Logs logs, const KnownScatter& known, bool
   for (std::size_t m = 0; m < logs.value.size(); ++m) {
     FleetValue& value = column.values.emplace_back();
     if (!std::isfinite(logs.value[m])) continue;
-    const double apart = own[m] - standard.center;
+    double apart = own[m] - standard.center;
+    if (!hosts.empty()) apart = std::min(apart, logs.value[m] - center);  // slow among all, and among its host's
     value.share = std::expm1(apart);
     value.low = std::expm1(apart - (logs.value[m] - logs.near[m]));
     value.z = apart / standard.unit;

@@ -106,6 +106,8 @@ class Suspicions {
       if (is_of_host(item.figure) && slow_hosts_.contains(group_.members[member].host)) continue;
       const Ruling ruling = ruling_on(item, value);
       if (ruling != Ruling::slow && ruling != Ruling::undecided) continue;
+      // The end of a run may be slower than its begin by chance where its times scatter.
+      if (item.of == FleetMeasure::trend && is_noisy(member, item.figure)) continue;
       FleetFinding& finding =
           item.of == FleetMeasure::scatter
               ? add(Suspicion::noisy, item.title + " figures", "",
@@ -125,6 +127,14 @@ class Suspicions {
       finding.z = value.z;
       finding.confirmed = item.of == FleetMeasure::figure && is_grave(item.figure) && ruling == Ruling::slow;
     }
+  }
+
+  bool is_noisy(std::size_t member, FigureKind kind) const {
+    return std::ranges::any_of(group_.columns, [&](const ItemColumn& column) {
+      if (column.item.of != FleetMeasure::scatter || column.item.figure != kind) return false;
+      const Ruling ruling = ruling_on(column.item, column.values[member]);
+      return ruling == Ruling::slow || ruling == Ruling::undecided;
+    });
   }
 
   const GroupOf& group_;

@@ -16,10 +16,11 @@ ModelReference read_model_reference(std::string_view json) {
   if (all.value("version", 0) != 1) refuse("is of a version that this program does not know");
   ModelReference reference;
   reference.model = all.value("model", "");
+  reference.name = all.value("name", "");
   reference.cards = all.value("cards", 0);
   reference.runs = all.value("runs", 0);
   reference.host_cpu = all.value("host_cpu", "");
-  if (reference.model.empty() || !all.contains("figures") || !all["figures"].is_array()) refuse("names no model");
+  if (reference.model.empty() || reference.name.empty() || !all.contains("figures") || !all["figures"].is_array()) refuse("names no model");
   for (const auto& one : all["figures"]) {
     ReferenceFigure& figure = reference.figures.emplace_back();
     figure.metric = one.value("metric", "");
@@ -44,7 +45,7 @@ const std::vector<ModelReference>& model_references() {
 
 const ModelReference* reference_of_model(std::string_view name) {
   for (const ModelReference& one : model_references())
-    if (has_words(name, one.model)) return &one;
+    if (name == one.name || name == one.model) return &one;
   return nullptr;
 }
 
