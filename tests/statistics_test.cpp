@@ -225,12 +225,13 @@ TEST_CASE("drift reaches further on both sides, in quadrature, and is named") {
   const Estimate alone = median_over_visits({{10}, {11}, {12}, {13}, {14}, {15}}, "us");
   const Estimate e = with_drift(alone, 0.02);
   CHECK(e.value == 12.5);
-  CHECK(e.low == doctest::Approx(12.5 - std::hypot(12.5 - alone.low, 1.959964 * 0.25)));
-  CHECK(e.high == doctest::Approx(12.5 + std::hypot(alone.high - 12.5, 1.959964 * 0.25)));
+  CHECK(std::log(12.5 / e.low) == doctest::Approx(std::hypot(std::log(12.5 / alone.low), 1.959964 * 0.02)));
+  CHECK(std::log(e.high / 12.5) == doctest::Approx(std::hypot(std::log(alone.high / 12.5), 1.959964 * 0.02)));
   CHECK(half_width(e) == doctest::Approx((e.high - e.low) / 25));
   CHECK(e.method ==
         "median of 6 visits, 95 % interval from interpolated order statistics, and 2 % from round to round and run to "
         "run");
+  CHECK(with_drift(alone, 3).low > 0);  // no time is negative
   const Estimate none = with_drift(median_over_visits({{10}}, "us"), 0.02);
   CHECK(std::isnan(none.low));
   CHECK(std::isnan(half_width(none)));

@@ -118,9 +118,9 @@ def output_of(words):
 
 
 def as_simulated(words):
-    """cuda:0 is not here; of one that is simulated, the host's NUMA nodes are not known."""
-    words = [re.sub(r"^cuda(:\d)?$", "sim:h200", word) for word in words]
-    return ["0" if before == "--host-node" and word == "all" else word for before, word in zip(["", *words], words)]
+    """cuda:0 is not here; where NUMA nodes are named, it is a GPU of a node."""
+    gpu = "sim:h200x2:0" if "--host-node" in words else "sim:h200"
+    return [re.sub(r"^cuda(:\d)?$", gpu, word) for word in words]
 
 
 KEPT_FOR = {"predict": "h200_streams.h5", "derive": "h200_probes.h5"}
