@@ -8,6 +8,7 @@
 #include "netpipe/cli/campaign.hpp"
 #include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/check_ending.hpp"
+#include "netpipe/cli/check_nagios.hpp"
 #include "netpipe/cli/check_plan.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/output_file.hpp"
@@ -184,7 +185,7 @@ int run_check(const Options& options) {
     if (e.kind() == ErrorKind::busy || e.kind() == ErrorKind::nothing)
       return end_skipped(options, e.what(), e.kind() == ErrorKind::nothing);
     if (!nagios) throw;
-    std::cout << "npgpu: " << one_line(e.what()) << '\n';
+    std::cout << "NPGPU UNKNOWN - " << one_line(e.what()) << '\n';
     return nagios_code(CheckVerdict::failed_to_run, Health::fail);
   }
 }

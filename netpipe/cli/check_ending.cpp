@@ -5,23 +5,12 @@
 #include <cmath>
 #include <iostream>
 
+#include "netpipe/cli/check_nagios.hpp"
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::cli {
-
-int nagios_code(CheckVerdict verdict, Health worst) {
-  switch (verdict) {
-    case CheckVerdict::ok: return worst == Health::warn ? 1 : 0;
-    case CheckVerdict::slow:
-    case CheckVerdict::broken: return 2;
-    case CheckVerdict::undecided: return 1;
-    case CheckVerdict::failed_to_run:
-    case CheckVerdict::not_judged: break;
-  }
-  return 3;
-}
 
 int exit_code_of_verdict(CheckVerdict verdict, bool is_nothing) {
   switch (verdict) {
@@ -57,9 +46,11 @@ int end_check(const Options& options, CheckOf& check, const Ending& ending) {
   const bool nagios = options.text("exit-codes") == "nagios";
   check.verdict = check.why_not_judged.empty() || worst_of(check.findings) == Health::fail ? verdict_of(check.findings)
                                                                                            : CheckVerdict::not_judged;
-  check.exit_code = ending.is_stopped ? exit_code::stopped
-                    : nagios          ? nagios_code(check.verdict, worst_of(check.findings))
-                                      : exit_code_of_verdict(check.verdict, ending.is_nothing);
+  constexpr int unknown_to_nagios = 3;
+  check.exit_code = nagios && !ending.is_stopped ? nagios_code(check.verdict, worst_of(check.findings))
+                    : nagios                     ? unknown_to_nagios
+                    : ending.is_stopped          ? exit_code::stopped
+                                                 : exit_code_of_verdict(check.verdict, ending.is_nothing);
   if (const auto path = options.maybe("junit"))
     write_file("junit", *path, true, [&](std::ostream& out) { check_junit(out, check); });
   if (const auto path = options.maybe("openmetrics"))
@@ -69,18 +60,20 @@ int end_check(const Options& options, CheckOf& check, const Ending& ending) {
     return check.exit_code;
   }
   const bool quiet = options.on("quiet");
-  if (!quiet) check_text(std::cout, check, options.on("all"), terminal_style());
+  std::string line;
   // A line by itself is often cut after some twenty characters: by sinfo, by a pager.
-  if (const std::string reason = check_reason(check); quiet && !reason.empty()) std::cout << one_line(reason) << "; ";
-  std::string line = fmt::format("{}: {}, {} GPU{}", check.root.hostname, name(check.verdict), check.gpus.size(),
-                                 check.gpus.size() == 1 ? "" : "s");
+  if (const std::string reason = check_reason(check); (quiet || nagios) && !reason.empty()) line = reason + "; ";
+  line += fmt::format("{}: {}, {} GPU{}", check.root.hostname, name(check.verdict), check.gpus.size(),
+                      check.gpus.size() == 1 ? "" : "s");
   if (quiet) line += worst_text(check);
   if (check.verdict == CheckVerdict::not_judged && check.why_not_judged.empty())
     line += "; others used it, so that it could not be judged";
   else if (!check.decided.empty()) line += "; judged by " + check.decided;
   if (std::isfinite(check.wall_s)) line += fmt::format("; {:.1f} s", check.wall_s);
   if (!check.trace.empty()) line += "; trace: " + check.trace;
-  std::cout << one_line(line) << '\n';
+  if (nagios) std::cout << nagios_line(check, check.exit_code, line) << '\n';  // first of all, as plugins do
+  if (!quiet) check_text(std::cout, check, options.on("all"), terminal_style());
+  if (!nagios) std::cout << one_line(line) << '\n';
   return check.exit_code;
 }
 

@@ -6,9 +6,6 @@
 
 namespace npgpu::cli {
 
-// As monitoring systems count: 0 ok, 1 warning, 2 critical, 3 unknown.
-int nagios_code(CheckVerdict, Health worst);
-
 int exit_code_of_verdict(CheckVerdict, bool is_nothing = false);
 
 struct Ending {

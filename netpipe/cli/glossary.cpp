@@ -192,8 +192,8 @@ const std::map<std::string_view, Meaning>& glossary() {
         "GiB; a name is one or more words of the GPU's."}},
       {"exit-codes",
        {"WORD",
-        "npgpu: a code for each verdict. nagios: 0 ok, 1 ok with warnings, 2 slow or broken, 3 failed to run or "
-        "skipped."}},
+        "npgpu: a code for each verdict. nagios: 0 ok, 1 undecided or ok with warnings, 2 slow or broken, 3 failed to "
+        "run or not judged; the first line is that of a plugin, with all figures and their limits."}},
       {"junit", {"FILE", "Also write JUnit's XML. A file that exists is replaced."}},
       {"openmetrics", {"FILE", "Also write metrics as Prometheus reads them. A file that exists is replaced."}},
 

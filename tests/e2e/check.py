@@ -137,6 +137,18 @@ def second_look(at):
     check(False, "nothing was measured again in twenty runs")
 
 
+def as_plugin(out):
+    """What a plugin's first line says, and its figures: {label: (value, critical limit)}."""
+    said, _, figures = out.split("\n")[0].partition("|")
+    found = {}
+    for one in re.findall(r"'[^'=]+'=\S+", figures):
+        parts = re.fullmatch(r"'([^'=]+)'=([-+.\de]+)(?:us)?;;([-+.\de]+):?", one)
+        check(parts, f"no figure of a plugin: {one}")
+        found[parts[1]] = float(parts[2]), float(parts[3])
+    check(" ".join(re.findall(r"'[^'=]+'=\S+", figures)) == figures, f"all of it is figures: {figures}")
+    return said, found
+
+
 def outputs(at):
     device = seeded(at, os.path.join(DEVICES, "sick/half-the-lanes.json"), 5)
     junit, metrics = os.path.join(at, "check.xml"), os.path.join(at, "check.prom")
@@ -174,9 +186,18 @@ def outputs(at):
     check(not [f for f in os.listdir(at) if f.endswith(".tmp")], "no temporary file is left")
     for name, nagios in (("half-the-lanes", 2), ("ecc-errors", 2), ("busy-neighbour", 3)):
         device = seeded(at, os.path.join(DEVICES, "sick", name + ".json"), 6)
-        code = run("check", "--level", 1, "--device", device, "--exit-codes", "nagios").code
-        check(code == nagios, f"{name}: nagios code {code}")
-    check(run("check", "--level", 1, "--device", seeded(at, HEALTHY, 7), "--exit-codes", "nagios").code == 0, "nagios: ok")
+        done = run("check", "--level", 1, "--device", device, "--exit-codes", "nagios")
+        check(done.code == nagios, f"{name}: nagios code {done.code}")
+        said, figures = as_plugin(done.out)
+        check(said.startswith("NPGPU " + ("CRITICAL - " + device if nagios == 2 else "UNKNOWN - ")), said)
+        if name == "half-the-lanes":
+            value, critical = figures[device + " h2d_rate_gb_s"]
+            check(value < critical and 25 < value < 30, f"H2D for Nagios: {value} {critical}")
+    done = run("check", "--level", 1, "--device", seeded(at, HEALTHY, 7), "--exit-codes", "nagios", "--quiet")
+    said, figures = as_plugin(done.out)
+    check(done.code == 0 and said.startswith("NPGPU OK - ") and len(figures) > 6 and done.out.count("\n") == 1, done.out)
+    done = run("check", "--trace", os.path.join(at, "none.h5"), "--exit-codes", "nagios")
+    check(done.code == 3 and done.out.startswith("NPGPU UNKNOWN - "), f"nagios, no file: {done.code} {done.out}")
 
 
 def failures(at):

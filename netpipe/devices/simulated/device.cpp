@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -83,6 +84,7 @@ Device::Call::Call(Device& device, std::string_view what) : device_(device) {
     fails |= fault.kind == FaultKind::fail;
     device.lost_ |= fault.kind == FaultKind::lost;
     corrupts_ |= fault.kind == FaultKind::corrupt;
+    zeroes_ |= fault.kind == FaultKind::zeros;
     times_out_gates_ |= fault.kind == FaultKind::gate_timeout;
   }
   if (device.lost_) {
@@ -97,8 +99,9 @@ Device::Call::Call(Device& device, std::string_view what) : device_(device) {
 
 Device::Call::~Call() {
   if (times_out_gates_) device_.time_out_gates();
-  if (!corrupts_ || !device_.written_) return;
-  device_.written_->data[device_.calls_ * 2654435761u % device_.written_bytes_] ^= std::byte{1};
+  if ((!corrupts_ && !zeroes_) || !device_.written_) return;
+  if (zeroes_) std::fill_n(device_.written_->data, device_.written_bytes_, std::byte{0});
+  else device_.written_->data[device_.calls_ * 2654435761u % device_.written_bytes_] ^= std::byte{1};
   device_.written_->content = device_.new_content();
 }
 

@@ -144,7 +144,7 @@ class Device {
 
    private:
     Device& device_;
-    bool corrupts_ = false, times_out_gates_ = false;
+    bool corrupts_ = false, zeroes_ = false, times_out_gates_ = false;
   };
 
   void wrote(Payload&, std::uint64_t bytes, std::uint64_t content);

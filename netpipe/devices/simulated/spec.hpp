@@ -47,6 +47,7 @@ struct Noise {
 enum class FaultKind {
   fail,          // this call fails, later ones do not
   corrupt,       // a byte of the payload written last changes, at this call
+  zeros,         // the payload written last is all zeros, at this call
   lost,          // this call and all later ones fail
   gate_timeout,  // a gate that is closed at this call opens by its time-out
 };
@@ -95,7 +96,7 @@ DeviceInfo info_of(const Spec&, const std::string& id);
 namespace npgpu {
 
 template <>
-inline constexpr std::array<std::string_view, 4> names_of<simulated::FaultKind>{"fail", "corrupt", "lost",
+inline constexpr std::array<std::string_view, 5> names_of<simulated::FaultKind>{"fail", "corrupt", "zeros", "lost",
                                                                                 "gate-timeout"};
 
 }  // namespace npgpu
