@@ -397,7 +397,7 @@ TEST_CASE("where points had one visit its trials stand in for rounds") {
   CHECK_FALSE(only_case(one_point(around_100), one_point(around_100)).trials_stand_in);
   // A single trial gives no interval: near is not the same.
   CHECK(verdict(one_visit({100}), one_visit({100.5})) == Verdict::cannot_tell);
-  CHECK(only_case(one_visit({100}), one_visit({150})).reason == Reason::one_value);
+  CHECK(only_case(one_visit({100}), one_visit({150})).reason == Reason::few_values);
 }
 
 TEST_CASE("with three runs on a side runs are compared, and what they differ by is seen") {

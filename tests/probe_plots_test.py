@@ -112,7 +112,7 @@ with tempfile.TemporaryDirectory(prefix="npgpu-plots-") as folder:
     check(told.returncode == 2 and "is not the paper's table" in told.stderr, f"{told.stderr}")
 
     for name, arguments, word in [("gemm", [made], "holds no products"), ("gemm_cores", [copied], "no product of matrices on one core"),
-                                  ("ladder", [made], "holds no probe reduction"), ("laws", [made], "holds no probe with a law"), ("onchip", [made], "holds no usable point"),
+                                  ("ladder", [made], "holds no usable point of a probe reduction"), ("laws", [made], "holds no probe with a law"), ("onchip", [made], "holds no usable point"),
                                   ("levels", [made], "holds no probe latency"), ("corners", [chase], "holds no probe compute"),
                                   ("corners", [os.path.join(folder, "nosuch.h5")], "no such file")]:
         ended = script(name, *arguments, "-o", os.path.join(folder, "bad.png"))

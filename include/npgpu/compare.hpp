@@ -69,7 +69,7 @@ enum class Reason {
   none,
   clock,          // slower, faster: in time, and not in cycles: the clock is another
   interval,       // cannot tell: it reaches beyond the tolerance
-  one_value,      // cannot tell: a side has one value, and that gives no interval
+  few_values,     // cannot tell: a side has fewer than three values, by which chance and change cannot be told apart
   two_times,      // both sides take one of two times, and a side takes both: what is judged is how often
   others,         // disturbed: others had a part in it
   wrong_results,  // broken
@@ -78,7 +78,7 @@ enum class Reason {
 };
 template <>
 inline constexpr std::array<std::string_view, 9> names_of<Reason>{
-    "", "clock", "interval", "one-value", "two-times", "others", "wrong-results", "no-time", "stopped"};
+    "", "clock", "interval", "few-values", "two-times", "others", "wrong-results", "no-time", "stopped"};
 
 // B against A in one respect.
 //   slower       the corrected p is below 0.01, and B takes longer by more than the tolerance beyond what its class

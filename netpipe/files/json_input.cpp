@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -32,9 +33,10 @@ nlohmann::json parse_json(const std::string& name, std::string_view text, Repeat
     return json::parse(text, watch);
   } catch (const json::exception& e) {
     // "[json.exception.parse_error.101] parse error at line 3, column 7: ..."
-    const std::string what = e.what();
-    const std::size_t end = what.find("] ");
-    refuse("not JSON: " + (end == std::string::npos ? what : what.substr(end + 2)));
+    std::string what = e.what();
+    if (const std::size_t code = what.find("] "); code != std::string::npos) what.erase(0, code + 2);
+    what.erase(std::min(what.find("; last read: "), what.size()));  // which may be all of the file
+    refuse("not JSON: " + what);
   }
   return {};
 }

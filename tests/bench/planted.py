@@ -79,6 +79,13 @@ def slow(series, kind):
     return bool(rows.any())
 
 
+def replace(series, table, rows):
+    attributes = dict(series[table].attrs)
+    del series[table]
+    series.create_dataset(table, data=rows, chunks=(max(len(rows), 1),), maxshape=(None,))
+    series[table].attrs.update(attributes)
+
+
 def halves(path, seed, where):
     """Two traces: each has half of the rounds."""
     rounds = list(range(24))
@@ -90,14 +97,18 @@ def halves(path, seed, where):
         with h5py.File(names[-1], "r+") as file:
             for group in ("transfers", "probes", "jobs", "calls"):
                 for series in file.get(group, {}).values():
-                    visits, attributes = series["visits"][:], dict(series["visits"].attrs)
+                    visits, samples = series["visits"][:], series["samples"][:]
                     # Of the first four rounds two each, of the first six three each, and so on.
                     mine = [r for first in (0, 4, 6, 12) for r in sorted((r for r in rounds if first <= r < {0: 4, 4: 6, 6: 12, 12: 24}[first]),
                                                                         key=rounds.index)[half::2]]
-                    kept = visits[numpy.isin(visits["round"], mine)]
-                    del series["visits"]
-                    series.create_dataset("visits", data=kept, chunks=(max(len(kept), 1),), maxshape=(None,))
-                    series["visits"].attrs.update(attributes)
+                    of_visit = numpy.flatnonzero(numpy.isin(visits["round"], mine))
+                    rows = [samples[v["first_sample"]:v["first_sample"] + v["samples"]] for v in visits[of_visit]]
+                    kept = visits[of_visit]
+                    kept["first_sample"] = numpy.cumsum([0, *(len(row) for row in rows)])[:len(rows)]
+                    for i, row in enumerate(rows):
+                        row["visit"] = i
+                    replace(series, "visits", kept)
+                    replace(series, "samples", numpy.concatenate(rows) if rows else samples[:0])
     return names
 
 
