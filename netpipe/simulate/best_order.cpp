@@ -12,9 +12,10 @@ namespace {
 
 using JobOrder = std::vector<std::size_t>;
 
-constexpr std::size_t few_enough = 7;      // 5040 orders
-constexpr std::size_t max_tried = 20'000;  // orders simulated of a long list
-constexpr double sooner = 1 - 1e-9;        // less is rounding
+constexpr std::size_t few_enough = 7;        // 5040 orders
+constexpr std::size_t max_tried = 20'000;    // orders simulated of a long list
+constexpr std::size_t max_work = 1'000'000;  // jobs in all of them: a second or less
+constexpr double sooner = 1 - 1e-9;          // less is rounding
 
 class OrderSearch {
  public:
@@ -28,6 +29,7 @@ class OrderSearch {
     for (const std::size_t job : order) planned.push_back(jobs_[job]);
     const double time = simulate_sequence(planned, costs_).total.count();
     ++tried_;
+    work_ += order.size();
     if (order.size() == jobs_.size() && (best_.empty() || time < sooner * best_time_)) best_time_ = time, best_ = order;
     return time;
   }
@@ -39,8 +41,8 @@ class OrderSearch {
   void search() {
     total(given());
     total(by_johnson());
-    total(by_insertion());
-    while (tried_ < max_tried && improve()) {
+    if (jobs_.size() * jobs_.size() * jobs_.size() / 3 < max_work) total(by_insertion());
+    while (has_time() && improve()) {
     }
   }
   JobOrder given() const {
@@ -50,6 +52,7 @@ class OrderSearch {
   }
 
  private:
+  bool has_time() const { return tried_ < max_tried && work_ < max_work; }
   Stages whole(std::size_t job) const { return chunk_times(jobs_[job].job, 1, costs_); }
   // Two machines: copy in and kernel, kernel and copy out.
   JobOrder by_johnson() const {
@@ -89,7 +92,7 @@ class OrderSearch {
       return best_ != from;
     };
     for (std::size_t a = 0; a < from.size(); ++a)
-      for (std::size_t b = 0; b < from.size() && tried_ < max_tried; ++b) {
+      for (std::size_t b = 0; b < from.size() && has_time(); ++b) {
         if (a == b) continue;
         JobOrder moved = from;
         moved.erase(moved.begin() + static_cast<std::ptrdiff_t>(a));
@@ -106,7 +109,7 @@ class OrderSearch {
   const StreamCosts& costs_;
   JobOrder best_;
   double best_time_ = 0;
-  std::size_t tried_ = 0;
+  std::size_t tried_ = 0, work_ = 0;
 };
 
 }  // namespace

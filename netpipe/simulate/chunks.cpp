@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
 
 #include "npgpu/error.hpp"
 
@@ -10,20 +11,24 @@ namespace npgpu {
 
 namespace {
 
-void must_be(bool good, const std::string& what) {
-  if (!good) throw Error(ErrorKind::usage, what);
+// Each simulation asks all of these, so that no text is made before one is needed.
+void must_be(bool good, std::string_view what) {
+  if (!good) throw Error(ErrorKind::usage, std::string(what));
 }
 
-void must_be_time(Seconds t, const std::string& what) {
-  must_be(std::isfinite(t.count()) && t.count() >= 0, what + " is negative or not a number");
+bool is_time(Seconds t) { return std::isfinite(t.count()) && t.count() >= 0; }
+
+void must_be_time(Seconds t, std::string_view what) {
+  if (!is_time(t)) must_be(false, std::string(what) + " is negative or not a number");
 }
 
-void must_be_times(const Stages& s, const std::string& what) {
-  for (const Seconds t : {s.h2d, s.kernel, s.d2h}) must_be_time(t, "the " + what + " of a stage");
+void must_be_times(const Stages& s, std::string_view what) {
+  for (const Seconds t : {s.h2d, s.kernel, s.d2h})
+    if (!is_time(t)) must_be(false, "the " + std::string(what) + " of a stage is negative or not a number");
 }
 
 void check(std::uint32_t n, const StreamCosts& costs) {
-  must_be(n >= 1 && n <= 1u << 24, "the number of streams is " + std::to_string(n) + ": 1 to 16777216");
+  if (n < 1 || n > 1u << 24) must_be(false, "the number of streams is " + std::to_string(n) + ": 1 to 16777216");
   must_be_times(costs.issue, "issue cost");
   must_be_times(costs.gap, "gap");
   must_be_times(costs.latency, "latency");
@@ -148,13 +153,14 @@ std::vector<ChunkStage> stages_of(const Chunks& c) {
 std::vector<ChunkStage> stages_of(const PipelinePart& part, std::uint32_t n, const StreamCosts& costs, Chunks& chunks) {
   check(n, costs);
   must_be(!part.stages.empty(), "a part of a pipeline has no stage");
-  must_be_time(part.host, "the time of " + (part.host_work.empty() ? "the host's work" : part.host_work));
+  if (!is_time(part.host))
+    must_be_time(part.host, "the time of " + (part.host_work.empty() ? "the host's work" : part.host_work));
   std::uint64_t in_bytes = 0;
   std::size_t kernels = 0;
   for (const PipelineStage& s : part.stages) {
     if (s.stage == Stage::h2d) in_bytes += s.bytes;
     if (s.stage == Stage::kernel) ++kernels;
-    else must_be(s.bytes > 0, "the copy of " + s.name + " has no bytes");
+    else if (s.bytes == 0) must_be(false, "the copy of " + s.name + " has no bytes");
   }
   chunks = {};
   std::vector<ChunkStage> stages;
@@ -167,7 +173,8 @@ std::vector<ChunkStage> stages_of(const PipelinePart& part, std::uint32_t n, con
       stages.push_back(
           {s.stage, costs.copy_d2h(bytes).count(), call_time(costs.issue_d2h, costs.issue.d2h, s.bytes, n)});
     } else {
-      must_be(kernels == 1 || s.kernel.slots == 0, s.name + ": only the only kernel of a part is known by its blocks");
+      if (kernels > 1 && s.kernel.slots > 0)
+        must_be(false, s.name + ": only the only kernel of a part is known by its blocks");
       Chunks own;
       divide_kernel(own, s.kernel, s.kernel.time, s.kernel.of_fraction, n);
       stages.push_back(

@@ -79,7 +79,7 @@ def points_of(path):
                 for visit in visits:
                     first = visit["first_sample"]
                     lanes, us = times_of(kind, case, samples[first:first + visit["samples"]])
-                    disturbed = visit["disturbed"] or visit["throttle_reasons"] & SLOWED
+                    disturbed = visit["disturbed"] or int(visit["throttle_reasons"]) & SLOWED
                     for lane in numpy.unique(lanes):
                         mine = us[(lanes == lane) & (us > 0)]
                         if len(mine):

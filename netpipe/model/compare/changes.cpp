@@ -189,7 +189,8 @@ void judge_all(std::vector<Tested>& all) {
   std::vector<double> p;
   for (const Tested& one : all) p.push_back(one.change->p);
   const std::vector<double> corrected = holm(p);
-  const auto tests = static_cast<double>(std::ranges::count_if(p, [](double one) { return !std::isnan(one); }));
+  const auto known = std::ranges::count_if(p, [](double one) { return !std::isnan(one); });
+  const auto tests = static_cast<double>(std::max<std::ptrdiff_t>(known, 1));
   for (std::size_t i = 0; i < all.size(); ++i) {
     Change& c = *all[i].change;
     c.p = corrected[i];
