@@ -128,7 +128,7 @@ std::optional<std::string> internal_words_in(const std::string& err) {
                                               "json.exception",
                                               "filesystem error",
                                               "out of host memory",
-                                              "boost",
+                                              "boost::",
                                               "invalid argument",
                                               "length_error",
                                               "array::at",
