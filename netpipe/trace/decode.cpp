@@ -117,7 +117,7 @@ void limit_reader(const Patience& patience) {
 
 Patience patience_for(std::size_t bytes) {
   // A megabyte takes some milliseconds, and its rows some tens of megabytes.
-  return {Seconds{1 + std::ceil(static_cast<double>(bytes) / 1e6)}, Patience{}.memory + 60 * bytes};
+  return {Seconds{std::ceil(static_cast<double>(bytes) / 1e6)}, Patience{}.memory + 60 * bytes};
 }
 
 GuardedRead guarded_read(const std::function<std::string()>& read, const Patience& patience) {

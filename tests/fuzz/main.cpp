@@ -31,8 +31,13 @@ using namespace npgpu::fuzz;
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
+#ifdef __SANITIZE_ADDRESS__
+constexpr double longest_s = 60;
+constexpr long most_kib = 3000 * 1000;  // of which shadows and quarantine take most; no limit of memory holds there
+#else
 constexpr double longest_s = 10;
 constexpr long most_kib = 1000 * 1000;
+#endif
 constexpr std::size_t rounds_of_child = 500;  // what a process gathers ends with it
 
 // What a child tells of itself, in memory that both see.
