@@ -1,15 +1,20 @@
 """Jobs of several ranks on this machine, for the tests of modules that send messages."""
+import atexit
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 import h5py
 
 from npgpu_run import PROGRAM
 
-ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+# Jobs that end take Open MPI's folder of this host away from those that begin: each test has its own.
+SESSIONS = tempfile.mkdtemp(prefix="npgpu-mpi-")
+atexit.register(shutil.rmtree, SESSIONS, True)
+ENVIRONMENT = dict(os.environ, OMPI_MCA_orte_tmpdir_base=SESSIONS, PRTE_MCA_prte_tmpdir_base=SESSIONS, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                    OMPI_MCA_rmaps_base_oversubscribe="1", PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe")
 QUICK = ["--schedule", "classic", "--trials", "2", "--repeats", "20"]
 
