@@ -226,7 +226,7 @@ TEST_CASE("a wrong spec is refused with its file, the key and what was expected"
       {"/faults", "[3]", "faults: expected a list of objects [{...}], found [3]"},
       {"/faults", R"([{"call": 0, "kind": "fail"}])", "faults[0].call: expected a whole number from 1"},
       {"/faults", R"([{"call": 1, "kind": "fail"}, {"call": 2, "kind": "explode"}])",
-       "faults[1].kind: expected one of fail, corrupt, lost, gate-timeout, found \"explode\""},
+       "faults[1].kind: expected one of fail, corrupt, zeros, lost, gate-timeout, found \"explode\""},
       {"/faults", R"([{"call": 1}])", "faults[0].kind: expected a text, found nothing"},
       {"/hardware", R"({"smss": 3})", "hardware.smss: unknown key"},
       {"/hardware", R"({"sms": "many"})", "hardware.sms: expected a number from 0"},
