@@ -16,7 +16,8 @@ TEST_CASE("a reference is of GPUs of one name") {
   REQUIRE(reference_of_model("NVIDIA H100 80GB HBM3"));
   CHECK(reference_of_model("NVIDIA H100 80GB HBM3")->model == "H100");
   // Forms of a model have other memory, power and clocks; parts of a GPU have less of all.
-  for (const char* name : {"NVIDIA H200 NVL", "NVIDIA H100 PCIe", "NVIDIA H100 NVL", "NVIDIA H100 80GB HBM3 MIG 1g.10gb", ""})
+  for (const char* name :
+       {"NVIDIA H200 NVL", "NVIDIA H100 PCIe", "NVIDIA H100 NVL", "NVIDIA H100 80GB HBM3 MIG 1g.10gb", ""})
     CHECK(reference_of_model(name) == nullptr);
   CHECK(reference_of_model("NVIDIA GH200 480GB") == nullptr);
   CHECK(reference_of_model("NVIDIA A1000") == nullptr);

@@ -17,7 +17,8 @@ constexpr double of_the_usual = 3;  // so much wider than usual is unsteady
 // data/traces): tests/bench/run_to_run.py prints the least with which the interval of each holds 85 % of the medians of
 // each other, and here it is rounded up. It is the clock of the host's cores that differs, so that what waits for the
 // host differs most: 4 % of calls, and 0.1 % of large copies. Kernels have a GPU's mean clock: 1969.3 to 1972.2 MHz in
-// those ten runs, and within each it moved by 0.03 %; theirs are from three quick runs on an H100 (h100_quick_a, _b, _c).
+// those ten runs, and within each it moved by 0.03 %; theirs are from three quick runs on an H100 (h100_quick_a, _b,
+// _c).
 constexpr std::array<DriftByTime, names_of<TimeClass>.size()> from_run_to_run{{
     {{0.005, 0.0015, 0.001, 0.001}},     // device-copies
     {{0.012, 0.0045, 0.0015, 0.001}},    // host-copies

@@ -53,8 +53,8 @@ template <class K> Json header_json(const Series<K>& series) {
   return json;
 }
 
-// Writes it: bytes that are not UTF-8 as replacement characters, what a terminal would act on as \uXXXX. `indent` -1: all
-// in one line.
+// Writes it: bytes that are not UTF-8 as replacement characters, what a terminal would act on as \uXXXX. `indent` -1:
+// all in one line.
 void write_json(std::ostream&, const Json&, int indent);
 
 }  // namespace npgpu

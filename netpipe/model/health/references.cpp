@@ -20,7 +20,8 @@ ModelReference read_model_reference(std::string_view json) {
   reference.cards = all.value("cards", 0);
   reference.runs = all.value("runs", 0);
   reference.host_cpu = all.value("host_cpu", "");
-  if (reference.model.empty() || reference.name.empty() || !all.contains("figures") || !all["figures"].is_array()) refuse("names no model");
+  if (reference.model.empty() || reference.name.empty() || !all.contains("figures") || !all["figures"].is_array())
+    refuse("names no model");
   for (const auto& one : all["figures"]) {
     ReferenceFigure& figure = reference.figures.emplace_back();
     figure.metric = one.value("metric", "");

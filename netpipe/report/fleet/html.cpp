@@ -7,9 +7,9 @@
 #include <set>
 
 #include "netpipe/report/fleet/words.hpp"
+#include "netpipe/report/foreign.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/html/elements.hpp"
-#include "netpipe/report/foreign.hpp"
 #include "netpipe/report/html/plot.hpp"
 #include "netpipe/report/layout.hpp"
 

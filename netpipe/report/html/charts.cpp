@@ -7,8 +7,8 @@
 
 #include "netpipe/model/overview/parts.hpp"
 #include "netpipe/model/probes/probe_rates.hpp"
-#include "netpipe/report/format.hpp"
 #include "netpipe/report/foreign.hpp"
+#include "netpipe/report/format.hpp"
 #include "netpipe/report/html/plot.hpp"
 #include "npgpu/report.hpp"
 

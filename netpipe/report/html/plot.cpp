@@ -6,8 +6,8 @@
 #include <array>
 #include <cmath>
 
-#include "netpipe/report/format.hpp"
 #include "netpipe/report/foreign.hpp"
+#include "netpipe/report/format.hpp"
 
 namespace npgpu::html {
 
