@@ -14,6 +14,9 @@
 #include "netpipe/trace/handed.hpp"
 #include "netpipe/trace/hdf5.hpp"
 
+// Tests are not sanitized themselves; what they test may be.
+extern "C" [[gnu::weak]] void __asan_init();
+
 namespace guarded_read_test {
 
 using namespace npgpu;
@@ -42,7 +45,7 @@ TEST_CASE("a guarded read says how it ended") {
   });
   CHECK(endless.outcome == Outcome::died);
   CHECK(endless.text == "it does not end");
-#ifndef __SANITIZE_ADDRESS__
+  if (__asan_init) return;  // whose shadows need more room than any limit leaves
   const auto greedy = guarded_read([] {
     std::vector<std::string> all;
     while (getppid() > 0) all.emplace_back(1 << 20, 'x');
@@ -50,7 +53,6 @@ TEST_CASE("a guarded read says how it ended") {
   });
   CHECK(greedy.outcome == Outcome::threw);
   CHECK(greedy.text == "std::bad_alloc");
-#endif
 }
 
 namespace {
