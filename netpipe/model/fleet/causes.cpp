@@ -135,7 +135,7 @@ class Causes {
   // What the run itself shows: slower and slower, or two sorts of times.
   void course() {
     for (const FleetFinding& one : findings_)
-      if (one.of == FleetMeasure::trend) {
+      if (one.of == FleetMeasure::trend && !any(Suspicion::noisy)) {
         add("late", fmt::format("{} slower late in the run: it warms up, or runs into its power limit; look at cooling",
                                 one.what));
         break;
