@@ -114,10 +114,10 @@ Reference from_json(const std::string& path) {
     finding.device = text(one, "device");
     finding.metric = text(one, "metric");
     finding.value = one["value"];
+    finding.unit = text(one, "unit");
     const bool is_figure = finding.unit == "us" || finding.unit.ends_with("/s");
     if (is_figure && !(finding.value > 0))
       refuse(fmt::format("{} is {:g} {}", finding.metric, finding.value, finding.unit));
-    finding.unit = text(one, "unit");
   }
   reference.figures = figures_of(findings);
   for (const Json& gpu : all["gpus"]) reference.gpus.push_back(one_line(text(gpu, "name")));

@@ -9,19 +9,19 @@ namespace npgpu {
 
 namespace {
 
-std::string xml(std::string_view text) { return html_text(text); }
-
 std::string body_of(const HealthFinding& finding) {
   std::string text;
-  if (!finding.basis.empty()) text += "limit: " + xml(finding.basis) + '\n';
+  if (!finding.basis.empty()) text += "limit: " + html_text(finding.basis) + '\n';
   for (const Explanation& why : finding.explanations)
-    text += fmt::format("why: {}\nread: {}\ndo: {}\n", xml(why.what), xml(why.evidence), xml(why.remedy));
+    text +=
+        fmt::format("why: {}\nread: {}\ndo: {}\n", html_text(why.what), html_text(why.evidence), html_text(why.remedy));
   return text;
 }
 
 void write_case(std::ostream& out, const std::string& suite, const HealthFinding& finding) {
-  out << fmt::format("    <testcase classname=\"npgpu.check.{}\" name=\"{}\"", xml(suite), xml(finding.metric));
-  const std::string message = xml(finding.text);
+  out << fmt::format("    <testcase classname=\"npgpu.check.{}\" name=\"{}\"", html_text(suite),
+                     html_text(finding.metric));
+  const std::string message = html_text(finding.text);
   switch (finding.health) {
     case Health::pass: out << fmt::format("><system-out>{}</system-out></testcase>\n", message); break;
     case Health::warn:
@@ -54,10 +54,11 @@ void write_suite(std::ostream& out, const CheckOf& of, const std::string& id, co
   out << fmt::format(
       "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" timestamp=\"{}\" "
       "hostname=\"{}\">\n",
-      xml(title), all.size(), counted(failed) - counted(unable), counted(unable), counted([](const HealthFinding& f) {
+      html_text(title), all.size(), counted(failed) - counted(unable), counted(unable),
+      counted([](const HealthFinding& f) {
         return f.health == Health::skip || f.health == Health::undecided || f.health == Health::unjudged;
       }),
-      xml(of.root.start_time_utc), xml(of.root.hostname));
+      html_text(of.root.start_time_utc), html_text(of.root.hostname));
   for (const HealthFinding* finding : all) write_case(out, id.empty() ? "node" : id, *finding);
   out << "  </testsuite>\n";
 }
@@ -76,7 +77,7 @@ void check_junit(std::ostream& out, const CheckOf& of) {
     out << fmt::format(
         "  <testsuite name=\"npgpu check\" tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"1\">\n"
         "    <testcase classname=\"npgpu.check\" name=\"check\"><skipped message=\"{}\"/></testcase>\n  </testsuite>\n",
-        xml(of.why_not_judged));
+        html_text(of.why_not_judged));
   out << "</testsuites>\n";
 }
 
