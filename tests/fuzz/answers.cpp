@@ -166,11 +166,12 @@ std::optional<std::string> flaw_of(const Arguments& arguments, const Answer& ans
   if (auto flaw = internal_words_in(answer.err)) return flaw;
   const bool is_done = answer.code != 1 && answer.code != 2;
   if (answer.code == 2 && answer.err.empty() && answer.out.empty()) return "refuses, and does not say what";
-  if (is_done && has(arguments, "--json"))
+  const bool is_help = has(arguments, "--help");
+  if (is_done && !is_help && has(arguments, "--json"))
     if (auto flaw = flaw_of_json(answer.out, "standard output")) return flaw;
-  if (is_done && (has(arguments, "--csv") || (command == "export" && !has(arguments, "--format"))))
+  if (is_done && !is_help && (has(arguments, "--csv") || (command == "export" && !has(arguments, "--format"))))
     if (auto flaw = flaw_of_csv(answer.out)) return flaw;
-  if (is_done && has(arguments, "--markdown")) {
+  if (is_done && !is_help && has(arguments, "--markdown")) {
     if (answer.out.find("<evil") != std::string::npos) return "Markdown holds foreign markup";
     if (auto flaw = flaw_of_markdown(answer.out)) return flaw;
   }
