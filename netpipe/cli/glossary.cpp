@@ -27,9 +27,8 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"quick", {"", "Measure what a hurry allows: fewer sizes, shapes and cases."}},
       {"again",
        {"TIME",
-        "Measure figures again that are beyond their limit, or whose interval holds it, for up to this long: a slow "
-        "one "
-        "once, the others until they are settled. 0: never."}},
+        "Measure figures again that are beyond their limit, or whose interval holds it, until they are settled or for "
+        "this long. What is slow is slow all that time. 0: never."}},
       {"one-by-one",
        {"",
         "Measure several GPUs one after the other. Otherwise all are measured at once, each by a process of its own. "
@@ -231,7 +230,7 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"target-time", {"TIME", "classic: length of a trial (default 250ms; probes 50ms)."}},
       {"repeats", {"N", "classic: repeats of a trial, in place of its length."}},
 
-      {"call", {"LIST", one_of<Call>("Only these calls")}},
+      {"call", {"LIST", one_of<Call>("Only these calls. Those from free on are timed only where they are named")}},
 
       // the partition method
       {"size", {"LIST", "Number of unknowns of a system: 1000, 1e6."}},

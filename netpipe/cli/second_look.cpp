@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <thread>
 
 #include "netpipe/cli/campaign.hpp"
+#include "netpipe/cli/signals.hpp"
 #include "npgpu/clock.hpp"
 #include "npgpu/trace.hpp"
 
@@ -17,6 +19,12 @@ bool is_unsettled(const HealthFinding& finding) {
   if (finding.health == Health::fail) return finding.if_failed == CheckVerdict::slow;
   if (finding.health == Health::unjudged) return !std::isnan(finding.limit);
   return finding.health == Health::undecided;
+}
+
+void rest_for(Seconds time) {
+  constexpr std::chrono::milliseconds between_looks{50};
+  for (const Seconds end = steady_clock().now() + time; steady_clock().now() < end && !stop_asked();)
+    std::this_thread::sleep_for(between_looks);
 }
 
 }  // namespace
@@ -56,7 +64,10 @@ SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& r
   const Seconds begin = steady_clock().now();
   std::uint32_t first = 0;
   for_each_kind([&]<class K>() { first = std::max(first, how.repetition<K>().most_visits()); });
-  constexpr std::uint32_t least_rounds = 8;
+  if (time <= Seconds{0}) return look;
+  // Every pass has a context of its own, in which small and middle copies keep one of several speeds.
+  constexpr std::uint32_t least_rounds = 8, most_rounds = 16, passes_of_slow = 4;
+  const bool is_measured = std::ranges::any_of(plan.devices(), [](const auto& device) { return !device.simulated; });
   std::uint32_t rounds = least_rounds, done = 0;
   std::map<std::pair<std::string, std::string>, std::uint32_t> looked;
   how.if_exists = IfExists::resume;  // the same schedule, or they were series of their own
@@ -66,20 +77,29 @@ SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& r
   for (;; first += rounds, done += rounds) {
     look.wall = steady_clock().now() - begin;
     if (look.stopped) return look;
-    if (done > 0) {  // twice as many as before, as far as the time goes
+    if (done > 0) {  // as far as the time goes
       const double left = (time - look.wall) / look.wall * done;
       if (left < least_rounds) return look;
-      rounds = static_cast<std::uint32_t>(std::min(2.0 * rounds, left));
+      rounds = static_cast<std::uint32_t>(std::min<double>(most_rounds, left));
     }
     PointNames names;
+    bool is_any_undecided = false;
     for (const HealthFinding& finding : health_of(read_trace(how.output, Guard::child), rules)) {
       if (!is_unsettled(finding)) continue;
+      // What others disturbed gets one quiet moment more. What is slow has to stay slow for all of the time, or what a
+      // host did for a second or two would drain a node.
       const std::pair name{finding.of_case, finding.of_point};
-      if (finding.health == Health::undecided || looked[name] == 0) names.insert(name);
+      const bool is_undecided = finding.health == Health::undecided;
+      const std::uint32_t most = finding.health == Health::fail ? passes_of_slow : 1;
+      if (is_undecided || looked[name] < most) names.insert(name);
+      is_any_undecided |= is_undecided;
     }
     if (names.empty()) return look;
     const Plan some = only_these(plan, names);
     if (some.points() == 0) return look;
+    // Spread over the time.
+    const Seconds due = time / passes_of_slow * look.passes - (steady_clock().now() - begin);
+    if (is_measured && !is_any_undecided) rest_for(due);
     how.first_round = first;
     how.end_round = first + rounds;
     for (const auto& name : names) look.points += looked[name]++ == 0;

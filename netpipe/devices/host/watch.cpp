@@ -93,9 +93,9 @@ void count_siblings_as_own() {
   const auto its_program = std::filesystem::read_symlink(parent + "/exe", fails);
   if (fails || its_program != std::filesystem::read_symlink("/proc/self/exe", fails)) return;
   count_as_own(::getppid());
-  std::ifstream children(parent + "/task/" + std::to_string(::getppid()) + "/children");
-  for (long pid = 0; children >> pid;)
-    if (pid != ::getpid()) count_as_own(pid);
+  // Not from the parent's list of children, which many kernels are built without.
+  for (const Process& p : other_processes())
+    if (p.parent == ::getppid()) count_as_own(p.pid);
 }
 
 std::string name_of_process(long pid) {
@@ -142,7 +142,8 @@ std::vector<Process> other_processes() {
     p.name = ascii(stat.substr(open + 1, close - open - 1));
     std::istringstream fields(stat.substr(close + 1));
     std::string skipped;
-    for (int field = 3; field < 14; ++field) fields >> skipped;
+    fields >> skipped >> p.parent;
+    for (int field = 5; field < 14; ++field) fields >> skipped;
     double user = 0, system = 0;
     if (fields >> user >> system) p.time = (user + system) * tick;
     all.push_back(std::move(p));

@@ -42,6 +42,7 @@ struct Process {
   long pid = 0;
   std::string name;
   Seconds time{0};
+  long parent = 0;
 };
 // All but our own, as far as they can be seen. Takes some 20 us for each.
 std::vector<Process> other_processes();
