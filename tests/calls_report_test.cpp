@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "netpipe/model/calls/calls.hpp"
-#include "npgpu/compare.hpp"
+#include "npgpu/derive.hpp"
 #include "npgpu/report.hpp"
 #include "tests/made_visit.hpp"
 
@@ -75,7 +75,7 @@ TEST_CASE("the estimate of a call is until its work is done, and wrong work has 
   Trace trace;
   add(trace, Call::launches, GraphForm::chain, 4, 16.0);
   add(trace, Call::launches, GraphForm::chain, 4, 16.0, 0);
-  const auto right = estimates(trace.of<Calls>()[0]).front(), wrong = estimates(trace.of<Calls>()[1]).front();
+  const auto right = results(trace.of<Calls>()[0]).front(), wrong = results(trace.of<Calls>()[1]).front();
   CHECK(right.usable());
   CHECK(right.time_us.value == doctest::Approx(16.0));
   CHECK(right.min_us == doctest::Approx(16 * 0.996));
@@ -94,13 +94,13 @@ TEST_CASE("a disturbed visit to a call does not count; a call whose visits all w
     report_text(out, trace, {});
     return out.str();
   };
-  CHECK(model::summarize(series)[0].trials == 18);
-  CHECK(model::summarize(series)[0].done_us.value == doctest::Approx(9));
-  CHECK(estimates(series)[0].max_us == doctest::Approx(10 * 1.004));
+  CHECK(results(series)[0].trials == 18);
+  CHECK(results(series)[0].done_us.value == doctest::Approx(9));
+  CHECK(results(series)[0].max_us == doctest::Approx(10 * 1.004));
   CHECK(told().find("disturbed") == std::string::npos);
   for (const std::size_t i : {0U, 2U}) disturb(series.visits[i], Cause::host_busy);
-  CHECK(model::summarize(series)[0].trials == 27);
-  CHECK(model::summarize(series)[0].done_us.value == doctest::Approx(10));
+  CHECK(results(series)[0].trials == 27);
+  CHECK(results(series)[0].done_us.value == doctest::Approx(10));
   CHECK(told().find("  *d\n") != std::string::npos);  // 8, 16 and 10 us scatter, too
   CHECK(told().find(
             "d 1 of 1 times of calls were disturbed: others used the host's processors; most of all by python3") !=
@@ -115,6 +115,40 @@ TEST_CASE("the report has one table of graphs, and says from which length they p
   CHECK(out.str().find("a chain is done sooner as a graph from 4 kernels on") != std::string::npos);
   std::istringstream lines(out.str());
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
+}
+
+TEST_CASE("clearing is derived from sizes: the slope is its rate, whatever the call itself takes") {
+  Trace trace;
+  CallSeries series;
+  series.question = {"cuda:0", Call::free, Manner::alone, GraphForm::none};
+  for (const double gib : {0.25, 1.0, 4.0, 16.0}) {
+    const auto bytes = static_cast<std::uint64_t>(gib * GiB);
+    for (int round = 0; round < 3; ++round) {
+      Visit<Calls> visit = next_visit(series, {.bytes = bytes}, 1);
+      visit.work = 1;
+      // 90 us, and 400 GB/s; of 0.25 GiB no read was slower.
+      const bool is_seen = gib > 0.5;
+      series.samples.push_back({.visit = static_cast<std::uint32_t>(series.visits.size()),
+                                .trial = 0,
+                                .intact = 1,
+                                .repeats = 1,
+                                .host_us = 90,
+                                .done_us = is_seen ? 90 + static_cast<double>(bytes) / 400e3 : 90,
+                                .slowed = is_seen ? 1.25 : not_measured});
+      series.visits.push_back(visit);
+    }
+  }
+  trace.of<Calls>().push_back(series);
+  const auto all = derive(trace);
+  REQUIRE(all.size() == 1);
+  REQUIRE(all[0].parameters.size() == 2);
+  CHECK(all[0].parameters[0].name == "clearing rate");
+  CHECK(all[0].parameters[0].estimate.value == doctest::Approx(400e9));
+  CHECK(all[0].parameters[1].name == "clearing share");
+  CHECK(all[0].parameters[1].estimate.value == doctest::Approx(0.2));
+  // Memory that no read waits for says nothing of clearing.
+  for (CallSample& sample : trace.of<Calls>()[0].samples) sample.slowed = not_measured;
+  CHECK(derive(trace).empty());
 }
 
 }  // namespace calls_report_test

@@ -111,7 +111,9 @@ TEST_CASE("what a spec does not say is refused with the key that is missing") {
 
 TEST_CASE("the plan asks for every call, alone first, and for graphs of 1 to 1024 kernels") {
   const Device device;
-  const auto steps = all_calls(devices::find(device.id()));
+  auto steps = all_calls(devices::find(device.id()));
+  CHECK(std::ranges::none_of(steps, [](const auto& s) { return frees_memory(s.question.call); }));
+  std::ranges::move(calls_of_frees(devices::find(device.id())), std::back_inserter(steps));
   for (std::size_t i = 0; i < names_of<Call>.size(); ++i)
     CHECK(std::any_of(steps.begin(), steps.end(),
                       [&](const auto& s) { return s.question.call == static_cast<Call>(i); }));
@@ -120,6 +122,19 @@ TEST_CASE("the plan asks for every call, alone first, and for graphs of 1 to 102
                     [](const auto& s) { return s.axes.blocks == 400; }));  // 100 for each of 4
   const std::set<Step<Calls>> once(steps.begin(), steps.end());
   CHECK(once.size() == steps.size());
+}
+
+TEST_CASE("a free is done when the driver has cleared what it freed, and derive finds how fast that is") {
+  const Device device({{"call_free_us", 100}, {"clears_gb_s", 400}, {"clearing_slows", 1.25}});
+  const Step<Calls> step{{device.id(), Call::free, Manner::alone, GraphForm::none}, {.bytes = GiB}};
+  CHECK_FALSE(backend().refuses(step));
+  const CallSample sample = run(step, 1);
+  CHECK(sample.host_us == doctest::Approx(100));
+  CHECK(sample.done_us == doctest::Approx(100 + 2 + GiB / 400e3 + 1));  // kernel_latency_us, and the wait
+  CHECK(sample.slowed == 1.25);
+  // What its spec does not say is not made up.
+  CHECK(backend().refuses({{device.id(), Call::process_end, Manner::alone, GraphForm::none}, {.bytes = GiB}}));
+  for (const auto& one : calls_of_frees(devices::find(device.id()))) CHECK(one.axes.bytes >= 256 * MiB);
 }
 
 TEST_CASE("titles and shapes in words") {

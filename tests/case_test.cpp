@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "npgpu/catalogue.hpp"
 #include "npgpu/kinds.hpp"
 
 namespace case_test {
@@ -127,6 +128,31 @@ TEST_CASE("what makes a row senseless is said in a few words") {
   CHECK(flaw_of(ProbeSample{}) == "has 0 repeats");
   CHECK(flaw_of(JobShape{}) == "has a job of 0 bytes");
   CHECK_FALSE(flaw_of(JobSample{}));
+}
+
+TEST_CASE("a case of the catalogue stands for its own question, and a case with a twist for none") {
+  for (std::size_t i = 0; i < names_of<CopyQuestion>.size(); ++i) {
+    const auto question = static_cast<CopyQuestion>(i);
+    CAPTURE(name(question));
+    if (question == CopyQuestion::to_peer) continue;
+    const bool is_host = name(question).find("in-host") != std::string_view::npos;
+    TransferCase c = case_of(question, is_host ? "memcpy" : "cudaMemcpy", is_host ? "host" : "cuda:0");
+    CHECK(question_of(c) == question);
+    c.source_offset = 1;
+    CHECK_FALSE(question_of(c));
+    c.source_offset = 0;
+    c.host_node = 1;
+    CHECK_FALSE(question_of(c));
+  }
+  TransferCase peer = peer_case("cudaMemcpy", "cuda:0", "cuda:1", Access::write);
+  peer.async = true;
+  peer.timing = Timing::event;  // as good as a gate where the device's clock is asked
+  CHECK(question_of(peer) == CopyQuestion::to_peer);
+  peer.executor = Executor::sm_kernel;
+  CHECK_FALSE(question_of(peer));
+  TransferCase beside = case_of(CopyQuestion::to_device, "cudaMemcpy", "cuda:0");
+  beside.beside = Beside::kernels;
+  CHECK_FALSE(question_of(beside));
 }
 
 TEST_CASE("axes in words") {

@@ -9,8 +9,8 @@ using namespace npgpu;
 namespace {
 
 // The sizes 1, 2, 4 .. 2^last, timed by `us`.
-template <class Time> std::vector<PointSummary> octaves(int last, Time us) {
-  std::vector<PointSummary> points;
+template <class Time> std::vector<TransferResult> octaves(int last, Time us) {
+  std::vector<TransferResult> points;
   for (int k = 0; k <= last; ++k) {
     const auto bytes = std::uint64_t{1} << k;
     points.push_back(summary_of(bytes, us(static_cast<double>(bytes))));
@@ -83,7 +83,7 @@ TEST_CASE("an interval of a latency does not reach below zero") {
 }
 
 TEST_CASE("the interval does not shrink because each size was measured three times") {
-  std::vector<PointSummary> once, thrice;
+  std::vector<TransferResult> once, thrice;
   for (int k = 0; k < 20; ++k) {
     const auto bytes = std::uint64_t{1} << k;
     // 20 % off in turn: a line met badly
@@ -104,9 +104,9 @@ TEST_CASE("nothing measured") {
   CHECK(std::isnan(fit.knee_bytes));
   CHECK(std::isnan(fit.small_us));
   CHECK(fit.latency_us.method == "nothing measured");
-  PointSummary empty;
-  empty.bytes = 8;
-  PointSummary timeless = summary_of(16, 1);
+  TransferResult empty;
+  empty.axes.bytes = 8;
+  TransferResult timeless = summary_of(16, 1);
   timeless.time_us.value = 0;
   timeless.rate.value = not_measured;
   CHECK(fit_curve(std::vector{empty, timeless}).latency_us.method == "nothing measured");
@@ -170,7 +170,7 @@ TEST_CASE("a slope that one octave can undo is not resolved") {
 
 TEST_CASE("a negative latency is no latency: NaN, the number in the reason, and the line put through zero") {
   // A cache that small copies fit in: 1 ns a byte up to 1 MiB, 2 ns past it.
-  std::vector<PointSummary> points;
+  std::vector<TransferResult> points;
   for (const std::uint64_t kib : {256, 512, 1024, 2048, 4096, 8192})
     points.push_back(summary_of(kib * KiB, static_cast<double>(kib * KiB) / (kib > 1024 ? 500 : 1000)));
   const CurveFit fit = fit_curve(points);
@@ -186,7 +186,7 @@ TEST_CASE("a negative latency is no latency: NaN, the number in the reason, and 
 
 TEST_CASE("a sum of two lanes moves twice its size: the fit's rate counts both, as its best rate does") {
   auto points = octaves(24, [](double b) { return 5 + b / 1000; });
-  for (PointSummary& p : points) p.rate.value *= 2;
+  for (TransferResult& p : points) p.rate.value *= 2;
   const CurveFit fit = fit_curve(points);
   CHECK(fit.rate.value == doctest::Approx(2e9));
   CHECK(fit.latency_us.value == doctest::Approx(5));
@@ -238,7 +238,7 @@ TEST_CASE("the knee stands farthest above the chord") {
 
 TEST_CASE("no knee on a straight line, a falling curve or one that only takes off") {
   const auto knee_of = [](std::initializer_list<double> mb_per_s) {
-    std::vector<PointSummary> points;
+    std::vector<TransferResult> points;
     std::uint64_t bytes = 1;
     for (const double rate : mb_per_s) {
       points.push_back(summary_of(bytes, static_cast<double>(bytes) / rate));
@@ -258,7 +258,7 @@ TEST_CASE("no knee on a straight line, a falling curve or one that only takes of
 
 TEST_CASE("the latency of the smallest sizes is the mean of ten, whatever order the points come in") {
   // 1 .. 12 us at 1 .. 12 bytes would be no latency; 100.1 .. 101.2 us is.
-  std::vector<PointSummary> points;
+  std::vector<TransferResult> points;
   for (int i = 12; i >= 1; --i) points.push_back(summary_of(static_cast<std::uint64_t>(i), 100 + i / 10.0));
   CHECK(fit_curve(points).small_us == doctest::Approx(100.55));
 }

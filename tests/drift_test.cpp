@@ -95,7 +95,7 @@ TEST_CASE("unsteady is what is wider than 5 %, and three times as wide as usual 
   };
   const auto unsteady = [&](double usual, double one) {
     int count = 0;
-    for (const PointSummary& s : summarize(trace_of(usual, one).of<Transfers>()[0])) count += s.unsteady;
+    for (const TransferResult& s : results(trace_of(usual, one).of<Transfers>()[0])) count += s.unsteady;
     return count;
   };
   CHECK(unsteady(0.02, 0.09) == 1);
@@ -122,7 +122,7 @@ TEST_CASE("with drift the interval of a short run holds what many runs give, as 
     trace.of<Transfers>() = {sweep};
     for (const bool told : {false, true}) {
       if (told) set_drifts(trace);
-      for (const PointSummary& s : summarize(trace.of<Transfers>()[0])) {
+      for (const TransferResult& s : results(trace.of<Transfers>()[0])) {
         const bool holds = s.time_us.low <= 5 && 5 <= s.time_us.high;
         (told ? held : held_alone) += holds;
         all += told;

@@ -56,9 +56,9 @@ inline Visit<Transfers>& add_duplex(TransferSeries& sweep, std::uint64_t bytes, 
 }
 
 // A summary as a curve needs it: one time, no spread.
-inline PointSummary summary_of(std::uint64_t bytes, double us) {
-  PointSummary p;
-  p.bytes = bytes;
+inline TransferResult summary_of(std::uint64_t bytes, double us) {
+  TransferResult p;
+  p.axes.bytes = bytes;
   p.trials = 1;
   p.time_us.value = us;
   p.rate.value = static_cast<double>(bytes) / (us * 1e-6);

@@ -59,7 +59,7 @@ TEST_CASE("a case is shown at the largest size, not where a cache made it fastes
   REQUIRE(all.gpus.size() == 1);
   const CopyCurve& curve = named(all.gpus[0], "D2D, async");
   REQUIRE(curve.largest());
-  CHECK(curve.largest()->bytes == MiB);
+  CHECK(curve.largest()->axes.bytes == MiB);
   CHECK(curve.largest()->percent_of_limit == doctest::Approx(52.4288));
   CHECK(curve.at(KiB)->time_us.value == 1);
   CHECK(curve.at(4 * KiB) == nullptr);

@@ -18,7 +18,7 @@ namespace {
 
 const std::vector<double> steady(9, 2.0);
 
-bool doubts(const model::PointRate& r, const std::string& text) {
+bool doubts(const ProbeResult& r, const std::string& text) {
   for (const std::string& doubt : r.doubts)
     if (doubt.find(text) != std::string::npos) return true;
   return false;
@@ -55,7 +55,7 @@ TEST_CASE("wrong results and blocks that were not alone are no rates") {
   sweep.samples[8].intact = 0;
   sweep.samples[9].max_blocks_on_unit = 2;
   REQUIRE(rates_of(sweep).size() == 1);
-  CHECK(rates_of(sweep)[0].shape.threads == 32);
+  CHECK(rates_of(sweep)[0].axes.threads == 32);
 }
 
 TEST_CASE("cycles of one block count only where they are the kernel's") {
@@ -107,12 +107,12 @@ TEST_CASE("a disturbed visit has no part in a rate, unless most were disturbed")
   CHECK(rates[0].rate.method.find("median of 2 visits") != std::string::npos);
   CHECK(rates[0].clock_mhz == doctest::Approx(1000));
   CHECK(rates[0].doubts.empty());
-  CHECK(estimates(sweep)[0].max_us == doctest::Approx(2));
+  CHECK(results(sweep)[0].max_us == doctest::Approx(2));
   for (const std::size_t i : {0U, 2U}) disturb(sweep.visits[i], Cause::device_busy);
   rates = rates_of(sweep);
   CHECK(rates[0].rate.method.find("median of 3 visits") != std::string::npos);
   CHECK(doubts(rates[0], "disturbed: another process used the device, the device's clock changed"));
-  CHECK(estimates(sweep)[0].max_us == doctest::Approx(4));
+  CHECK(results(sweep)[0].max_us == doctest::Approx(4));
 }
 
 TEST_CASE("two groups: far apart, and each more than a few outliers") {

@@ -283,6 +283,17 @@ TEST_CASE("a kernel in parts: few blocks leave room, many take turns") {
   const KernelParts waves = kernel_parts(times, 20, from_microseconds(101.2), 8);
   CHECK(us(waves.block_time(8)) == doctest::Approx(0.1 + 200 * 0.2));
   CHECK(us(waves.block_time(4)) == doctest::Approx(1 + 200 * 0.1));
+
+  // A trace that does not say how many blocks fit: the kernel keeps its time.
+  MeasuredCosts unknown;
+  times.threads = 512;
+  unknown.kernels.push_back(times);
+  Job job;
+  job.blocks = 20;
+  job.kernel = from_microseconds(101.2);
+  describe_kernel(job, unknown, 512);
+  CHECK(job.slots == 0);
+  CHECK(us(job.kernel) == doctest::Approx(101.2));
 }
 
 namespace {

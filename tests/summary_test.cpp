@@ -10,10 +10,10 @@ TEST_CASE("one point by hand: 1000 bytes in 1, 2 and 6 us is 500 MB/s by the med
   TransferSeries sweep = sweep_of();
   sweep.limit = {1e9, "by hand"};
   add_point(sweep, 1000, {6, 1, 2});
-  const auto all = summarize(sweep);
+  const auto all = results(sweep);
   REQUIRE(all.size() == 1);
-  const PointSummary& p = all[0];
-  CHECK(p.bytes == 1000);
+  const TransferResult& p = all[0];
+  CHECK(p.axes.bytes == 1000);
   CHECK(p.trials == 3);
   CHECK(p.time_us.value == doctest::Approx(2));
   CHECK(p.min_us == doctest::Approx(1));
@@ -29,30 +29,30 @@ TEST_CASE("one point by hand: 1000 bytes in 1, 2 and 6 us is 500 MB/s by the med
 TEST_CASE("a rate comes from the summarized time: the mean of the rates would be 2/3 higher") {
   TransferSeries sweep = sweep_of();
   add_point(sweep, 100, {1, 3});  // 100 and 33.3 MB/s; median time 2 us
-  CHECK(summarize(sweep)[0].rate.value == doctest::Approx(50e6));
+  CHECK(results(sweep)[0].rate.value == doctest::Approx(50e6));
 }
 
 TEST_CASE("times are divided by the repeats, and halved for a round trip") {
   TransferSeries stream = sweep_of();
   add_point(stream, 8, {40}, 10);
-  CHECK(summarize(stream)[0].time_us.value == doctest::Approx(4));
+  CHECK(results(stream)[0].time_us.value == doctest::Approx(4));
   TransferSeries pingpong = sweep_of(Pattern::pingpong);
   add_point(pingpong, 8, {40}, 10);
-  CHECK(summarize(pingpong)[0].time_us.value == doctest::Approx(2));
+  CHECK(results(pingpong)[0].time_us.value == doctest::Approx(2));
 }
 
 TEST_CASE("device time is used where the case asks for it") {
   for (const Timing timing : {Timing::event, Timing::gated}) {
     TransferSeries sweep = sweep_of(Pattern::stream, timing);
     add_point(sweep, 8, {4});  // the helper puts 1e9 us into the host's column
-    CHECK(summarize(sweep)[0].time_us.value == doctest::Approx(4));
+    CHECK(results(sweep)[0].time_us.value == doctest::Approx(4));
   }
 }
 
 TEST_CASE("seven trials: the 95 % interval of the median lies 0.733 of the way from the ends to what is next to them") {
   TransferSeries sweep = sweep_of();
   add_point(sweep, 4000, {4, 5, 8, 4, 4, 4, 2});
-  const PointSummary p = summarize(sweep)[0];
+  const TransferResult p = results(sweep)[0];
   CHECK(p.time_us.value == doctest::Approx(4));
   CHECK(p.time_us.low == doctest::Approx(2 + 0.73333 * (4 - 2)));
   CHECK(p.time_us.high == doctest::Approx(8 - 0.73333 * (8 - 5)));
@@ -67,7 +67,7 @@ TEST_CASE("what is no time is left out; a point without any says so and gives Na
   add_point(sweep, 300, {});
   add_point(sweep, 400, {1});
   sweep.samples.back().repeats = 0;
-  const auto all = summarize(sweep);
+  const auto all = results(sweep);
   CHECK(all[0].trials == 1);
   CHECK(all[0].time_us.value == doctest::Approx(2));
   for (std::size_t i : {1U, 2U, 3U}) {
@@ -82,7 +82,7 @@ TEST_CASE("a time of zero is kept, and gives no rate rather than an infinite one
   TransferSeries sweep = sweep_of();
   sweep.limit = {1e9, "by hand"};
   add_point(sweep, 1, {0, 0, 0});
-  const PointSummary p = summarize(sweep)[0];
+  const TransferResult p = results(sweep)[0];
   CHECK(p.time_us.value == 0);
   CHECK(std::isnan(p.rate.value));
   CHECK(std::isnan(p.percent_of_limit));
@@ -92,7 +92,7 @@ TEST_CASE("a time of zero is kept, and gives no rate rather than an infinite one
 TEST_CASE("an interval that reaches zero bounds no rate") {
   TransferSeries sweep = sweep_of();
   add_point(sweep, 1, {0, 0, 1, 1, 1, 1});
-  const PointSummary p = summarize(sweep)[0];
+  const TransferResult p = results(sweep)[0];
   CHECK(p.time_us.low == 0);
   CHECK(p.rate.value == doctest::Approx(1e6));
   CHECK(std::isnan(p.rate.low));
@@ -102,16 +102,16 @@ TEST_CASE("an interval that reaches zero bounds no rate") {
 TEST_CASE("no limit, no percentage") {
   TransferSeries sweep = sweep_of();
   add_point(sweep, 1, {1});
-  CHECK(std::isnan(summarize(sweep)[0].percent_of_limit));
+  CHECK(std::isnan(results(sweep)[0].percent_of_limit));
   sweep.limit.per_s = 0;
-  CHECK(std::isnan(summarize(sweep)[0].percent_of_limit));
+  CHECK(std::isnan(results(sweep)[0].percent_of_limit));
 }
 
 TEST_CASE("bytes that arrived wrong have no rate, however fast they came") {
   TransferSeries sweep = sweep_of();
   add_point(sweep, 1000, {1, 1, 1});
   sweep.samples.back().intact = 0;
-  const PointSummary p = summarize(sweep)[0];
+  const TransferResult p = results(sweep)[0];
   CHECK(p.trials == 0);
   CHECK(std::isnan(p.rate.value));
   CHECK(p.time_us.method == "void: the payload arrived wrong");
@@ -121,14 +121,14 @@ TEST_CASE("points come ordered by bytes, each lane its own") {
   TransferSeries sweep = sweep_of(Pattern::duplex);
   add_duplex(sweep, 2000, {1}, {2});
   add_duplex(sweep, 1000, {3}, {4});
-  const auto all = summarize(sweep);
+  const auto all = results(sweep);
   REQUIRE(all.size() == 4);
-  CHECK(all[0].bytes == 1000);
+  CHECK(all[0].axes.bytes == 1000);
   CHECK(all[0].lane == 0);
   CHECK(all[0].time_us.value == doctest::Approx(3));
   CHECK(all[1].lane == 1);
   CHECK(all[1].time_us.value == doctest::Approx(4));
-  CHECK(all[3].bytes == 2000);
+  CHECK(all[3].axes.bytes == 2000);
   CHECK(all[3].time_us.value == doctest::Approx(2));
 }
 
@@ -137,14 +137,14 @@ TEST_CASE("both lanes together take the longer time of each trial, not of each l
   sweep.limit = {1e9, "by hand"};
   // 10 repeats of 1000 bytes each way. Longer a trial: 20, 30, 20 us; median 20, so 2 us an operation.
   add_duplex(sweep, 1000, {10, 30, 20}, {20, 10, 10}, 10);
-  const auto all = summarize_sum(sweep);
+  const auto all = results_of_all_lanes(sweep);
   REQUIRE(all.size() == 1);
-  CHECK(all[0].bytes == 1000);
+  CHECK(all[0].axes.bytes == 1000);
   CHECK(all[0].trials == 3);
   CHECK(all[0].time_us.value == doctest::Approx(2));
   CHECK(all[0].rate.value == doctest::Approx(1e9));       // 2000 bytes in 2 us
   CHECK(all[0].percent_of_limit == doctest::Approx(50));  // of 1 GB/s each way
-  CHECK(summarize_sum(sweep_of()).empty());
+  CHECK(results_of_all_lanes(sweep_of()).empty());
 }
 
 TEST_CASE("two copies inside one memory share its limit; two directions of a link have one each") {
@@ -153,7 +153,7 @@ TEST_CASE("two copies inside one memory share its limit; two directions of a lin
   sweep.question.pattern = Pattern::duplex;
   sweep.limit = {1e9, "by hand"};
   add_duplex(sweep, 1000, {2}, {2});
-  CHECK(summarize_sum(sweep)[0].percent_of_limit == doctest::Approx(100));
+  CHECK(results_of_all_lanes(sweep)[0].percent_of_limit == doctest::Approx(100));
 }
 
 TEST_CASE("any number of lanes: each by itself, loads left out, and all that are measured together") {
@@ -167,12 +167,12 @@ TEST_CASE("any number of lanes: each by itself, loads left out, and all that are
   for (const auto& [lane, us] : {std::pair{0u, 2.0}, {1u, 4.0}, {2u, 9.0}, {3u, 3.0}})
     sweep.samples.push_back(sample_of(sweep, 0, lane, 1, us));
   sweep.visits.push_back(visit);
-  const auto each = summarize(sweep);
+  const auto each = results(sweep);
   REQUIRE(each.size() == 3);
   CHECK(each[1].lane == 1);
   CHECK(each[2].lane == 3);
   CHECK(each[2].time_us.value == doctest::Approx(3));
-  const auto sum = summarize_sum(sweep);
+  const auto sum = results_of_all_lanes(sweep);
   REQUIRE(sum.size() == 1);
   CHECK(sum[0].time_us.value == doctest::Approx(4));
   CHECK(sum[0].rate.value == doctest::Approx(750e6));     // 3000 bytes in 4 us
@@ -188,7 +188,7 @@ TEST_CASE("lanes that are timed on devices: their rates add up, and the slowest 
   for (const auto& [lane, us] : {std::pair{0u, 2.0}, {1u, 4.0}, {2u, 3.0}})
     sweep.samples.push_back(sample_of(sweep, 0, lane, 1, us));
   sweep.visits.push_back(visit);
-  const auto sum = summarize_sum(sweep);
+  const auto sum = results_of_all_lanes(sweep);
   REQUIRE(sum.size() == 1);
   CHECK(sum[0].rate.value == doctest::Approx(1000.0 / 2e-6 + 1000.0 / 4e-6 + 1000.0 / 3e-6));
 }
@@ -202,7 +202,7 @@ TEST_CASE("the limit of lanes between devices is that of those that send, or of 
   const Visit<Transfers> visit = next_visit(sweep, {1000}, 3);
   for (const std::uint32_t lane : {0u, 1u, 2u}) sweep.samples.push_back(sample_of(sweep, 0, lane, 1, 3));
   sweep.visits.push_back(visit);
-  CHECK(summarize_sum(sweep)[0].percent_of_limit == doctest::Approx(100));  // one sends
+  CHECK(results_of_all_lanes(sweep)[0].percent_of_limit == doctest::Approx(100));  // one sends
 }
 
 TEST_CASE("a trial that lost a lane is in no sum, and a wrong payload voids the pair") {
@@ -210,7 +210,7 @@ TEST_CASE("a trial that lost a lane is in no sum, and a wrong payload voids the 
   add_duplex(sweep, 1000, {10, NAN, 10}, {10, 1, 10});
   add_duplex(sweep, 2000, {10}, {10});
   sweep.samples.back().intact = 0;
-  const auto all = summarize_sum(sweep);
+  const auto all = results_of_all_lanes(sweep);
   CHECK(all[0].trials == 2);
   CHECK(all[0].time_us.value == doctest::Approx(10));
   CHECK(all[1].trials == 0);
@@ -220,9 +220,9 @@ TEST_CASE("a trial that lost a lane is in no sum, and a wrong payload voids the 
 TEST_CASE("a point that claims samples past the table's end takes those there are") {
   TransferSeries sweep = sweep_of();
   add_point(sweep, 1, {5}).samples = 9;
-  CHECK(summarize(sweep)[0].trials == 1);
+  CHECK(results(sweep)[0].trials == 1);
   sweep.visits[0].first_sample = 7;
-  CHECK(summarize(sweep)[0].trials == 0);
+  CHECK(results(sweep)[0].trials == 0);
 }
 
 TEST_CASE("of several visits the medians count, but those of disturbed visits do not") {
@@ -231,7 +231,7 @@ TEST_CASE("of several visits the medians count, but those of disturbed visits do
     add_point(sweep, 1000, {us, us, us});
     add_point(sweep, 2000, {2 * us});
   }
-  auto all = summarize(sweep);
+  auto all = results(sweep);
   REQUIRE(all.size() == 2);
   CHECK(all[0].trials == 9);
   CHECK(all[0].time_us.value == doctest::Approx(11));
@@ -243,7 +243,7 @@ TEST_CASE("of several visits the medians count, but those of disturbed visits do
   CHECK(all[1].time_us.value == doctest::Approx(22));
 
   disturb(sweep.visits[4], Cause::host_busy, "python3 (4711)");  // the third of 1000 bytes
-  all = summarize(sweep);
+  all = results(sweep);
   CHECK(all[0].trials == 6);
   CHECK(all[0].time_us.value == doctest::Approx(10.5));
   CHECK(all[0].max_us == doctest::Approx(11));
@@ -257,11 +257,11 @@ TEST_CASE("where more than half of the visits were disturbed all of them count, 
   add_point(sweep, 1000, {10});
   add_point(sweep, 1000, {20});
   disturb(sweep.visits[1], Cause::link_busy, "python3 (4711)");
-  CHECK(summarize(sweep)[0].disturbed.empty());
-  CHECK(summarize(sweep)[0].time_us.value == doctest::Approx(10));
-  CHECK(summarize(sweep)[0].time_us.method == "median of one visit; too few trials for an interval");
+  CHECK(results(sweep)[0].disturbed.empty());
+  CHECK(results(sweep)[0].time_us.value == doctest::Approx(10));
+  CHECK(results(sweep)[0].time_us.method == "median of one visit; too few trials for an interval");
   sweep.visits[0].telemetry.throttle_reasons = 4;
-  const PointSummary p = summarize(sweep)[0];
+  const TransferResult p = results(sweep)[0];
   CHECK(p.trials == 2);
   CHECK(p.time_us.value == doctest::Approx(15));
   CHECK(p.disturbed ==
@@ -286,22 +286,22 @@ TEST_CASE("a point is as far as its last visit left it, and wrong in any visit i
   TransferSeries sweep = sweep_of();
   add_point(sweep, 1000, {10}).stop = Stop::not_converged;
   add_point(sweep, 1000, {10}).stop = Stop::converged;
-  CHECK(summarize(sweep)[0].stop == Stop::converged);
+  CHECK(results(sweep)[0].stop == Stop::converged);
   disturb(sweep.visits[0], Cause::host_busy);
   sweep.samples[0].intact = 0;  // of the visit that does not count
-  CHECK(summarize(sweep)[0].time_us.method == "void: the payload arrived wrong");
+  CHECK(results(sweep)[0].time_us.method == "void: the payload arrived wrong");
 }
 
 TEST_CASE("lanes are put together trial by trial of each visit") {
   TransferSeries sweep = sweep_of(Pattern::duplex);
   add_duplex(sweep, 1000, {10}, {9});
   add_duplex(sweep, 1000, {20}, {30});
-  auto sum = summarize_sum(sweep);
+  auto sum = results_of_all_lanes(sweep);
   REQUIRE(sum.size() == 1);
   CHECK(sum[0].trials == 2);
   CHECK(sum[0].time_us.value == doctest::Approx(20));  // in the middle of 10 and 30
   disturb(sweep.visits[1], Cause::device_busy);
-  sum = summarize_sum(sweep);
+  sum = results_of_all_lanes(sweep);
   CHECK(sum[0].trials == 1);
   CHECK(sum[0].time_us.value == doctest::Approx(10));
   CHECK(sum[0].disturbed.empty());

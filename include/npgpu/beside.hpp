@@ -41,6 +41,8 @@ class Companion {
   virtual void work(Beside) = 0;
   // Returns once all that it began is done.
   virtual void rest() = 0;
+  // Returns once it has so many bytes of the device's memory, in one piece; 0: once it has given them back.
+  virtual void hold(std::uint64_t bytes) = 0;
   // Operations that it has finished since it was started: copies, or kernels.
   virtual std::uint64_t done() const = 0;
 };

@@ -28,7 +28,16 @@ enum class Call {
   graph_launch,        // cudaGraphLaunch of a graph of empty kernels
   graph_instantiate,   // cudaGraphInstantiate
   graph_update,        // cudaGraphExecUpdate with a graph of the same nodes
+  // What follows memory that is freed. Done: reads of the device's memory take no longer than before.
+  free,          // cudaFree
+  pool_free,     // cudaFreeAsync into a pool that keeps the memory
+  pool_trim,     // cudaFreeAsync, and cudaMemPoolTrimTo of all that the pool has
+  managed_free,  // cudaFree of managed memory that is on the device
+  process_free,  // cudaFree by another process
+  process_end,   // the end of another process, and of its context
 };
+// Not part of all_calls(): see calls_of_frees().
+constexpr bool frees_memory(Call call) { return call >= Call::free; }
 enum class Manner {
   alone,         // the device is idle before every call
   back_to_back,  // all calls of a trial in a row, then one wait
@@ -40,7 +49,7 @@ enum class GraphForm {
 };
 
 template <>
-inline constexpr std::array<std::string_view, 15> names_of<Call>{"launch",
+inline constexpr std::array<std::string_view, 21> names_of<Call>{"launch",
                                                                  "cooperative-launch",
                                                                  "signal",
                                                                  "event-record",
@@ -54,7 +63,13 @@ inline constexpr std::array<std::string_view, 15> names_of<Call>{"launch",
                                                                  "launches",
                                                                  "graph-launch",
                                                                  "graph-instantiate",
-                                                                 "graph-update"};
+                                                                 "graph-update",
+                                                                 "free",
+                                                                 "pool-free",
+                                                                 "pool-trim",
+                                                                 "managed-free",
+                                                                 "process-free",
+                                                                 "process-end"};
 template <> inline constexpr std::array<std::string_view, 2> names_of<Manner>{"alone", "back-to-back"};
 template <> inline constexpr std::array<std::string_view, 3> names_of<GraphForm>{"none", "chain", "fork"};
 
@@ -77,7 +92,7 @@ inline bool is_host_timed(const CallCase&) { return true; }
 std::string title(const CallCase&);
 
 struct CallShape {
-  std::uint64_t bytes = 0;   // of a kernel's arguments, or of the memory that is set or allocated; 0: none
+  std::uint64_t bytes = 0;   // of a kernel's arguments, or of the memory that is set, allocated or freed; 0: none
   std::uint32_t blocks = 0;  // of a kernel; 0: no kernel
   std::uint32_t nodes = 0;   // kernels of a graph, or launched instead of it; 0: no graph
 
@@ -96,6 +111,8 @@ struct CallSample {
   std::uint64_t repeats = 0;
   double host_us = not_measured;  // of all repeats together, from each call (back-to-back: the first) to its return
   double done_us = not_measured;  // the same until the host knows that the work is done; NaN where a call leaves none
+  // Of frees: the median time of a read of the device's memory until done over that of one alone; NaN: none was slower.
+  double slowed = not_measured;
 
   bool operator==(const CallSample&) const = default;
 };
@@ -105,7 +122,8 @@ inline constexpr auto fields_of<CallSample> = fields(field("visit", &CallSample:
                                                      field("intact", &CallSample::intact, "1", intact_codes),
                                                      field("repeats", &CallSample::repeats),
                                                      field("host_us", &CallSample::host_us, "us"),
-                                                     field("done_us", &CallSample::done_us, "us"));
+                                                     field("done_us", &CallSample::done_us, "us"),
+                                                     optional_field("slowed", &CallSample::slowed));
 
 struct Calls {
   static constexpr std::string_view name = "calls";
@@ -127,5 +145,8 @@ std::string text_of(const CallShape&);
 // Every call, alone and, where that means something, back to back: kernels by argument bytes and by blocks up to 100
 // blocks for each multiprocessor, memory by bytes, graphs of 1 to 1024 kernels.
 std::vector<Step<Calls>> all_calls(const DeviceInfo&);
+// Every call that frees memory, over sizes of 256 MiB up to 16 GiB and a quarter of the device's memory; managed memory
+// up to 1 GiB.
+std::vector<Step<Calls>> calls_of_frees(const DeviceInfo&);
 
 }  // namespace npgpu

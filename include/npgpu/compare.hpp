@@ -10,33 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "npgpu/result.hpp"
 #include "npgpu/statistics.hpp"
 #include "npgpu/time_class.hpp"
 #include "npgpu/trace.hpp"
 
 namespace npgpu {
-
-// ---- the time of a point -------------------------------------------------------------------------------------------
-
-// The time of one operation at one point, on one of its lanes where it has several.
-template <class K> struct PointTime {
-  typename K::Axes axes;
-  std::uint32_t lane = 0;
-  double work = not_measured;  // of that operation; see VisitInfo
-  Estimate time_us;            // median; NaN where no trial is usable
-  double min_us = not_measured, max_us = not_measured;
-  std::string why{};     // why it is not usable: the results were wrong, or there is no time; else empty
-  bool is_timed = true;  // a trial has a valid time
-
-  bool usable() const { return why.empty(); }
-};
-// For every K out of Kinds: each point of the series, usable or not, in the series' order.
-template <class K> std::vector<PointTime<K>> estimates(const Series<K>&);
-template <> std::vector<PointTime<Transfers>> estimates(const TransferSeries&);
-template <> std::vector<PointTime<Probes>> estimates(const ProbeSeries&);
-template <> std::vector<PointTime<Jobs>> estimates(const JobSeries&);
-template <> std::vector<PointTime<Calls>> estimates(const CallSeries&);
-template <> std::vector<PointTime<Partitions>> estimates(const PartitionSeries&);
 
 // ---- what does not matter -------------------------------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ struct FleetQuestion {
   auto operator<=>(const FleetQuestion&) const = default;
 };
 
-// Its answer: a value for each point, as estimates() has them.
+// Its answer: a value for each point, as results() has them.
 struct FleetCurve {
   std::shared_ptr<const FleetQuestion> question;
   std::vector<double> us;       // of one operation; NaN where it is not usable

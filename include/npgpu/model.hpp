@@ -6,36 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "npgpu/regret.hpp"
-#include "npgpu/statistics.hpp"
+#include "npgpu/result.hpp"
 #include "npgpu/trace.hpp"
 
 namespace npgpu {
-
-// One point of one lane, summarized. Times are of one operation one way: trial time / repeats, halved for pingpong and
-// flag (Allada et al. 2009: T/((1+RT)*nrepeat)); device time where the case's timing is event or gated, host time
-// otherwise. Rates come from summarized times (Hoefler & Belli 2015), never the other way round.
-struct PointSummary {
-  std::uint64_t bytes = 0;
-  std::uint32_t lane = 0;
-  std::uint32_t trials = 0;
-  Stop stop = Stop::trials;
-  bool unsteady = false;         // its interval is wide, even for its class; see set_drifts()
-  std::string disturbed{};       // by what, where the figures rest on disturbed visits; else empty
-  Estimate time_us;              // median over visits; see median_over_visits()
-  double min_us = not_measured;  // NetPIPE's minimum over trials
-  double max_us = not_measured;
-  double mean_us = not_measured;
-  Estimate rate;  // bytes / median time, bytes per second; interval from the time's
-  double percent_of_limit = not_measured;
-};
-// All measured lanes, by bytes, then lane; lanes are numbered as in lanes(). The limit is the series'.
-std::vector<PointSummary> summarize(const TransferSeries&);
-
-// The measured lanes together, trial by trial; then as above. Of a duplex, over the longest of their times; of a case
-// with more_lanes that is timed on devices, the sum of the lanes' rates, because all ran all the time. `bytes` stays
-// the size of one copy, and the rate counts the copies of all lanes. Empty where only one lane is measured.
-std::vector<PointSummary> summarize_sum(const TransferSeries&);
 
 // A curve of one lane in few numbers. NaN where the points do not carry it.
 struct CurveFit {
@@ -54,23 +28,6 @@ struct CurveFit {
   // Why half_bytes, knee_bytes or small_us is NaN (an Estimate's method says it for itself), and where the rate falls.
   std::vector<std::string> notes;
 };
-CurveFit fit_curve(std::span<const PointSummary> one_lane);
-
-// One job in streams, summarized: medians over its trials.
-struct JobSummary {
-  JobShape job;
-  std::uint32_t trials = 0;
-  Stop stop = Stop::trials;
-  std::string disturbed{};
-  Estimate time_us;  // of the whole job: device time where all is gated, host time otherwise
-  double min_us = not_measured, max_us = not_measured;
-  double issue_us = not_measured;   // of all asynchronous calls
-  double create_us = not_measured;  // fresh streams
-  double destroy_us = not_measured;
-  double speed_up = not_measured;  // over the same job unsplit in one stream, if that is there
-  ByRound us_by_round;
-};
-// Ordered by job.
-std::vector<JobSummary> summarize(const JobSeries&);
+CurveFit fit_curve(std::span<const TransferResult> one_lane);
 
 }  // namespace npgpu

@@ -40,13 +40,13 @@ struct CopyCurve {
   std::string name{};     // "H2D pinned, async": unique among the device's
   bool is_usual = false;  // one of those that tell most; the others are its variants
   Limit limit{};
-  std::vector<PointSummary> points{};  // by size
+  std::vector<TransferResult> points{};  // by size
   double half_bytes = not_measured;    // n_1/2, see CurveFit
   PointCounts counts{};
   std::string error{};
 
-  const PointSummary* at(std::uint64_t bytes) const;  // null if that size was not measured
-  const PointSummary* largest() const;                // null without points
+  const TransferResult* at(std::uint64_t bytes) const;  // null if that size was not measured
+  const TransferResult* largest() const;                // null without points
 };
 
 // A cache, or memory behind all of them, by the time of a load.
@@ -95,7 +95,7 @@ struct DeviceOverview {
   std::vector<Figure> stream_costs{};       // us; "copy engines" is a count
   std::vector<StreamAdvice> advice{};       // typical jobs
   std::string why_no_advice{};              // if there are costs, and they do not suffice
-  std::optional<JobSummary> best_job{};     // of the whole jobs that were measured, the one that streams sped up most
+  std::optional<JobResult> best_job{};     // of the whole jobs that were measured, the one that streams sped up most
   std::vector<TelemetryPoint> telemetry{};  // in order of time
 };
 

@@ -12,31 +12,9 @@
 
 #include "npgpu/partition.hpp"
 #include "npgpu/predict.hpp"
+#include "npgpu/result.hpp"
 
 namespace npgpu {
-
-// ---- what was measured ----------------------------------------------------------------------------------------------
-
-// The stages on the device, in the order of a run.
-enum class PartitionStage { in1, kernel1, out1, in3, kernel3, out3 };
-template <>
-inline constexpr std::array<std::string_view, 6> names_of<PartitionStage>{"stage1_in", "stage1_kernel", "stage1_out",
-                                                                          "stage3_in", "stage3_kernel", "stage3_out"};
-
-struct PartitionSummary {
-  PartitionShape shape;
-  std::uint32_t trials = 0;
-  Estimate time_us;                                                   // whole
-  ByRound us_by_round{};                                              // the same
-  Estimate stage2_us, rest_us;                                        // of it, on the host; and all else
-  std::array<Estimate, names_of<PartitionStage>.size()> stages_us{};  // timed by stages only
-  double residual = not_measured;                                     // the largest
-  std::string why{};                                                  // why it is not usable; else empty
-
-  const Estimate& of(PartitionStage s) const { return stages_us[static_cast<std::size_t>(s)]; }
-};
-// By shape.
-std::vector<PartitionSummary> summarize(const PartitionSeries&);
 
 // ---- the paper's model ----------------------------------------------------------------------------------------------
 

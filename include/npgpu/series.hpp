@@ -232,6 +232,11 @@ template <class K> std::vector<Point<K>> points_of(const Series<K>& series) {
   }
   return points;
 }
+template <class K> std::map<typename K::Axes, Point<K>> points_by_axes(const Series<K>& series) {
+  std::map<typename K::Axes, Point<K>> points;
+  for (Point<K>& point : points_of(series)) points.emplace(point.axes, std::move(point));
+  return points;
+}
 template <class K, class Predicate> bool any_sample(const Series<K>& series, const Point<K>& point, Predicate is) {
   return std::ranges::any_of(
       point.visits, [&](const Visit<K>* visit) { return std::ranges::any_of(samples_of(series, *visit), is); });

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "netpipe/calls/after_free.hpp"
 #include "netpipe/calls/kernels.hpp"
 #include "netpipe/calls/owners.hpp"
 #include "netpipe/devices/cuda/check.hpp"
@@ -26,6 +27,7 @@ constexpr std::uint32_t fork_streams = 8;  // that launches of a fork go round
 struct Times {
   Seconds host{0};
   std::optional<Seconds> done;
+  double slowed = not_measured;  // of frees
 };
 
 Seconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
@@ -88,20 +90,21 @@ class CudaCallRunner final : public Runner<Calls> {
       executable_ = ExecutableGraph(graph_);
       cuda::check(cudaGraphUpload(executable_.get(), stream()), "uploading a graph");
     }
-    run_once_ = true;
+    run_once_ = !frees_memory(case_.call);
   }
 
   bool run(std::uint64_t repeats, std::vector<CallSample>& samples) override {
     gpu_.make_current();
     const bool moved = quiet_.settle();
     if (quiet_.is_shared()) disturbed_by(Cause::core_shared);
-    if (moved || std::exchange(run_once_, false))
+    if (!frees_memory(case_.call) && (moved || std::exchange(run_once_, false)))
       (void)measure(1, empty_kernel(kernel_bytes()));  // nothing is done for the first time
     const Times times = measure(repeats, empty_kernel(kernel_bytes()));
     CallSample sample;
     sample.repeats = repeats;
     sample.host_us = microseconds(times.host);
     if (times.done) sample.done_us = microseconds(*times.done);
+    sample.slowed = times.slowed;
     samples.push_back(sample);
     return true;
   }
@@ -113,7 +116,9 @@ class CudaCallRunner final : public Runner<Calls> {
     return wrong;
   }
 
-  std::uint64_t max_repeats() const override { return case_.manner == Manner::back_to_back ? 4096 : 0; }
+  std::uint64_t max_repeats() const override {
+    return frees_memory(case_.call) ? 1 : case_.manner == Manner::back_to_back ? 4096 : 0;
+  }
   double work() const override { return case_.form == GraphForm::none ? 1 : shape_.nodes; }
   const Clock& clock() const override { return steady_clock(); }
   Telemetry telemetry() override { return gpu_.telemetry(); }
@@ -229,6 +234,16 @@ class CudaCallRunner final : public Runner<Calls> {
                     [&] { check(cudaGraphExecDestroy(made), "destroying a graph"); });
       }
       case Call::graph_update: return time([&] { update(graph_); });
+      case Call::free:
+      case Call::pool_free:
+      case Call::pool_trim:
+      case Call::managed_free:
+      case Call::process_free:
+      case Call::process_end: {
+        if (!after_free_) after_free_.emplace(gpu_.ordinal());
+        const AfterFree::Seen seen = after_free_->measure(case_.call, shape_.bytes);
+        return {seen.host, seen.done, seen.slowed};
+      }
     }
     throw Error(ErrorKind::usage, title(case_) + ": no such call");
   }
@@ -311,6 +326,7 @@ class CudaCallRunner final : public Runner<Calls> {
   Buffer counter_, memory_, word_;
   std::array<std::byte, max_argument_bytes> argument_{};
   std::optional<Pool> pool_;
+  std::optional<AfterFree> after_free_;
 
   CallCase case_;
   CallShape shape_;
@@ -339,6 +355,8 @@ class CudaCalls final : public Backend<Calls> {
     for (const auto& step : steps)
       if (step.question.call == Call::malloc_free || step.question.call == Call::pool_alloc_free)
         need.device_bytes = std::max(need.device_bytes, 2 * MiB + step.axes.bytes);
+      else if (frees_memory(step.question.call))
+        need.device_bytes = std::max(need.device_bytes, 2 * GiB + step.axes.bytes);  // and a second process's context
     return need;
   }
   std::unique_ptr<Runner<Calls>> open(std::span<const Step<Calls>> steps) const override {

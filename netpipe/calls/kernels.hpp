@@ -12,5 +12,7 @@ const void* counting_kernel(std::uint64_t argument_bytes);
 inline constexpr std::uint64_t max_argument_bytes = 4000;
 // void(volatile std::uint64_t* word, std::uint64_t value): the host sees the word at once.
 const void* signal_kernel();
+// void(const uint4* from, std::uint64_t count, unsigned* end): reads all of it, which is zero, and then writes nothing.
+const void* reading_kernel();
 
 }  // namespace npgpu::cuda

@@ -31,6 +31,12 @@ class Stated {
     return must(key);
   }
 
+  Seconds clears(std::uint64_t bytes) {
+    const double gb_s = number_fact(spec_.hardware, "clears_gb_s");
+    if (missing.empty() && std::isnan(gb_s)) missing = "clears_gb_s";
+    return Seconds{static_cast<double>(bytes) / (gb_s * 1e9)};
+  }
+
   const simulated::HostCosts& host;
   std::string missing;
 
@@ -76,6 +82,13 @@ Cost cost_of(const Step<Calls>& step, Stated& spec) {
     case Call::callback:
     case Call::memset:
     case Call::pool_alloc_free: return {spec.must(call)};
+    // Only a spec that says how fast its driver clears memory knows what follows a free.
+    case Call::free: return {spec.must(call), spec.clears(step.axes.bytes)};
+    case Call::pool_free:
+    case Call::pool_trim:
+    case Call::managed_free:
+    case Call::process_free:
+    case Call::process_end: return {spec.must(call), Seconds{0}, false};
   }
   return {};
 }
@@ -104,6 +117,7 @@ class SimulatedCallRunner final : public Runner<Calls> {
     sample.repeats = repeats;
     sample.host_us = microseconds(rows * host * noise);
     if (one.leaves_work) sample.done_us = microseconds(rows * done * noise);
+    if (step_.question.call == Call::free) sample.slowed = number_fact(device_->spec().hardware, "clearing_slows");
     samples.push_back(sample);
     return true;
   }

@@ -19,9 +19,10 @@ Plan calls_plan(const Options& options) {
   for (const std::string& id : gpu_ids(options, "calls")) {
     const DeviceInfo device = devices::find(id);
     std::vector<Step<Calls>> steps = all_calls(device);
-    std::erase_if(steps, [&](const Step<Calls>& step) {
-      return !wanted.empty() && std::ranges::find(wanted, step.question.call) == wanted.end();
-    });
+    if (!wanted.empty()) {
+      std::ranges::move(calls_of_frees(device), std::back_inserter(steps));
+      std::erase_if(steps, [&](const auto& step) { return !std::ranges::count(wanted, step.question.call); });
+    }
     const auto some = reaching(backends<Calls>(), devices::kind_of(id));
     if (some.empty())
       throw Error(ErrorKind::usage, "--device: '" + id + "' has no calls to time: name a GPU, or sim:NAME");

@@ -17,6 +17,7 @@
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/jobs/experiments.hpp"
+#include "npgpu/catalogue.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/report.hpp"
 
@@ -24,71 +25,35 @@ namespace npgpu::cli {
 
 namespace {
 
-struct PlannedCase {
-  Pattern pattern;
-  Direction direction;
-  Memory memory;
-  bool async;
-  Timing timing;
-  Cache cache = Cache::warm;
-};
-
-constexpr auto blocking = false;
-constexpr auto async = true;
-
 // What moves the bytes of most programs: both directions, the memories a program can choose, what a blocking call
-// costs, what the device itself reaches, both directions at once.
-constexpr PlannedCase usual_plan[] = {
-    {Pattern::stream, Direction::h2d, Memory::pinned, async, Timing::gated},
-    {Pattern::stream, Direction::d2h, Memory::pinned, async, Timing::gated},
-    {Pattern::stream, Direction::d2d, Memory::device, async, Timing::gated},
-    {Pattern::stream, Direction::d2d, Memory::device, async, Timing::gated, Cache::cold},
-    {Pattern::duplex, Direction::h2d, Memory::pinned, async, Timing::gated},
-    {Pattern::stream, Direction::h2d, Memory::pinned, blocking, Timing::host},
-    {Pattern::stream, Direction::d2h, Memory::pinned, blocking, Timing::host},
-    {Pattern::stream, Direction::h2d, Memory::pageable, blocking, Timing::host},
-    {Pattern::stream, Direction::d2h, Memory::pageable, blocking, Timing::host},
-    {Pattern::stream, Direction::h2d, Memory::write_combined, async, Timing::gated},
-    {Pattern::stream, Direction::h2d, Memory::pinned, async, Timing::host},
-    {Pattern::stream, Direction::d2h, Memory::pinned, async, Timing::host},
+// costs, what the device itself reaches, both directions at once. A quick run asks the first nine.
+constexpr CopyQuestion usual_plan[] = {
+    CopyQuestion::to_device,        CopyQuestion::to_host,
+    CopyQuestion::within_device,    CopyQuestion::within_device_cold,
+    CopyQuestion::both_ways,        CopyQuestion::to_device_blocking,
+    CopyQuestion::to_host_blocking, CopyQuestion::to_device_pageable,
+    CopyQuestion::to_host_pageable, CopyQuestion::to_device_write_combined,
+    CopyQuestion::to_device_queued, CopyQuestion::to_host_queued,
 };
 // The ping-pong of Allada et al. 2009 at 2^k only: beyond the two directions it shows that they add up.
-constexpr PlannedCase pingpong_plan[] = {
-    {Pattern::pingpong, Direction::h2d, Memory::pinned, blocking, Timing::host},
-    {Pattern::pingpong, Direction::h2d, Memory::pageable, blocking, Timing::host},
-};
+constexpr CopyQuestion pingpong_plan[] = {CopyQuestion::there_and_back, CopyQuestion::there_and_back_pageable};
 // The device's other modules where the cost of a call shows, at 2^k.
-constexpr PlannedCase host_timed_plan[] = {
-    {Pattern::stream, Direction::h2d, Memory::pinned, blocking, Timing::host},
-    {Pattern::stream, Direction::d2h, Memory::pinned, blocking, Timing::host},
-    {Pattern::stream, Direction::h2d, Memory::pinned, async, Timing::host},
-};
-constexpr PlannedCase host_plan[] = {
-    {Pattern::stream, Direction::h2h, Memory::pageable, blocking, Timing::host},
-    {Pattern::stream, Direction::h2h, Memory::pageable, blocking, Timing::host, Cache::cold},
-    {Pattern::pingpong, Direction::h2h, Memory::pageable, blocking, Timing::host},
-    {Pattern::duplex, Direction::h2h, Memory::pageable, blocking, Timing::host},
-};
+constexpr CopyQuestion host_timed_plan[] = {CopyQuestion::to_device_blocking, CopyQuestion::to_host_blocking,
+                                            CopyQuestion::to_device_queued};
+constexpr CopyQuestion host_plan[] = {CopyQuestion::within_host, CopyQuestion::within_host_cold,
+                                      CopyQuestion::there_and_back_in_host, CopyQuestion::within_host_both_ways};
 
 enum class Sizes { all, powers_of_two, powers_of_four };  // 2^k and 1.5*2^k; and of these 2^k or 4^k alone
 
-TransferCase case_of(const PlannedCase& planned, const Module& module, const DeviceInfo& device) {
-  TransferCase c = case_on(std::string(module.name()), device.id, planned.direction);
-  c.pattern = planned.pattern;
-  c.memory = planned.memory;
-  c.async = planned.async;
-  c.timing = planned.timing;
-  c.cache = planned.cache;
-  return c;
-}
-
-void add_transfers(Plan& plan, const Module& module, const DeviceInfo& device, std::span<const PlannedCase> cases,
+void add_transfers(Plan& plan, const Module& module, const DeviceInfo& device, std::span<const CopyQuestion> questions,
                    Sizes which) {
   auto sizes = sweep_sizes(1, 192 * MiB, 0);
   if (which != Sizes::all) std::erase_if(sizes, [](std::uint64_t n) { return !std::has_single_bit(n); });
   if (which == Sizes::powers_of_four) std::erase_if(sizes, [](std::uint64_t n) { return std::countr_zero(n) % 2; });
-  for (const PlannedCase& planned : cases)
-    add<Transfers>(plan, module, device, steps_of<Transfers>(case_of(planned, module, device), axes_of(sizes)));
+  for (const CopyQuestion question : questions) {
+    const TransferCase c = case_of(question, std::string(module.name()), device.id);
+    add<Transfers>(plan, module, device, steps_of<Transfers>(c, axes_of(sizes)));
+  }
 }
 
 void add_device(Plan& plan, const DeviceInfo& device, bool beside_gpus, bool quick) {
@@ -106,8 +71,8 @@ void add_device(Plan& plan, const DeviceInfo& device, bool beside_gpus, bool qui
   add_transfers(plan, usual, device, pingpong_plan, Sizes::powers_of_two);
   // Not those that have none of these cases, as they copy in one way of their own.
   const auto has_some = [&](const Module& module) {
-    return std::ranges::any_of(host_timed_plan, [&](const PlannedCase& planned) {
-      return !module.refuses_case(case_of(planned, module, device));
+    return std::ranges::any_of(host_timed_plan, [&](CopyQuestion question) {
+      return !module.refuses_case(case_of(question, std::string(module.name()), device.id));
     });
   };
   for (const Module* other : reaching(modules(), devices::kind_of(device.id)))

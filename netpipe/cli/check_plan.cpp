@@ -7,39 +7,33 @@
 #include <tuple>
 
 #include "netpipe/engine/saturated.hpp"
+#include "npgpu/catalogue.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::cli {
 
 namespace {
 
-void add_copies(Plan& plan, const DeviceInfo& device, Direction direction, Memory memory, bool is_async, Timing timing,
-                Cache cache, const std::vector<std::uint64_t>& sizes) {
+void add_copies(Plan& plan, const DeviceInfo& device, CopyQuestion question, const std::vector<std::uint64_t>& sizes) {
   const Module& module = default_module(device);
-  TransferCase c = case_on(std::string(module.name()), device.id, direction);
-  c.memory = memory;
-  c.async = is_async;
-  c.timing = timing;
-  c.cache = cache;
+  const TransferCase c = case_of(question, std::string(module.name()), device.id);
   add<Transfers>(plan, module, device, steps_of<Transfers>(c, axes_of(sizes)));
 }
 
 void add_copies(Plan& plan, const DeviceInfo& device, Level level) {
   const std::vector<std::uint64_t> few{8, 4 * MiB, 64 * MiB},
       sizes{8, 4 * KiB, 64 * KiB, MiB, 4 * MiB, 16 * MiB, 64 * MiB, 128 * MiB};
-  for (const Direction direction : {Direction::h2d, Direction::d2h})
-    add_copies(plan, device, direction, Memory::pinned, true, Timing::gated, Cache::warm,
-               level == Level::seconds ? few : sizes);
+  for (const CopyQuestion question : {CopyQuestion::to_device, CopyQuestion::to_host})
+    add_copies(plan, device, question, level == Level::seconds ? few : sizes);
   if (level == Level::seconds) return;
-  add_copies(plan, device, Direction::h2d, Memory::pinned, false, Timing::host, Cache::warm, {8, 4 * KiB});
-  for (const Direction direction : {Direction::h2d, Direction::d2h})
-    add_copies(plan, device, direction, Memory::pageable, false, Timing::host, Cache::warm, {MiB, 16 * MiB, 64 * MiB});
+  add_copies(plan, device, CopyQuestion::to_device_blocking, {8, 4 * KiB});
+  for (const CopyQuestion question : {CopyQuestion::to_device_pageable, CopyQuestion::to_host_pageable})
+    add_copies(plan, device, question, {MiB, 16 * MiB, 64 * MiB});
   // Far beyond the L2 cache.
   const double l2 = number_fact(device.facts, "l2_bytes");
   const std::uint64_t beyond =
       l2 > 0 ? padded(2 * std::min<std::uint64_t>(saturated<std::uint64_t>(l2), 1024 * GiB), 64 * MiB) : 0;
-  add_copies(plan, device, Direction::d2d, Memory::device, true, Timing::gated, Cache::warm,
-             {std::max(192 * MiB, beyond)});
+  add_copies(plan, device, CopyQuestion::within_device, {std::max(192 * MiB, beyond)});
 }
 
 // Whole warps on all multiprocessors; of these in most memory, with one access of 16 B or most chains in flight, the
@@ -56,8 +50,9 @@ std::optional<Shape> one_shape(const std::vector<Shape>& shapes) {
 }
 
 bool is_asked(const ProbeCase& c, Level level, bool has_reads) {
-  if (c.probe == "compute") return level != Level::seconds || c.type == DataType::fp32;
-  if (c.probe != "bandwidth" || c.form != Form::streaming || c.space != Space::global) return false;
+  const auto question = question_of(c);
+  if (question == ProbeQuestion::computing_power) return level != Level::seconds || c.type == DataType::fp32;
+  if (question != ProbeQuestion::memory_bandwidth) return false;
   return level != Level::seconds || c.operation == Operation::read || !has_reads;
 }
 

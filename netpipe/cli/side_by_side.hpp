@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "netpipe/cli/course.hpp"
+#include "npgpu/catalogue.hpp"
 #include "npgpu/device.hpp"
 #include "npgpu/trace.hpp"
 
@@ -72,14 +73,13 @@ std::vector<Begun<K>*> take_over(Course<K>& course, const Trace& trace, Seconds 
 template <class K> std::pair<std::string, double> reference_of(const Step<K>& step) {
   constexpr std::uint64_t large = 64 * MiB;
   if constexpr (std::is_same_v<K, Transfers>) {
-    const TransferCase& c = step.question;
-    const bool is_plain = c.pattern == Pattern::stream && c.timing == Timing::gated && c.memory == Memory::pinned;
-    const bool crosses = c.direction == Direction::h2d || c.direction == Direction::d2h;
-    if (is_plain && crosses && step.axes.bytes <= large)
-      return {std::string(name(c.direction)), static_cast<double>(step.axes.bytes)};
+    const auto question = question_of(step.question);
+    const bool is_large_copy = question == CopyQuestion::to_device || question == CopyQuestion::to_host;
+    if (is_large_copy && step.axes.bytes <= large)
+      return {std::string(name(step.question.direction)), static_cast<double>(step.axes.bytes)};
   } else if constexpr (std::is_same_v<K, Probes>) {
     const Shape& s = step.axes;
-    if (step.question.operation == Operation::fma && step.question.type == DataType::fp32)
+    if (question_of(step.question) == ProbeQuestion::computing_power && step.question.type == DataType::fp32)
       return {"kernel", static_cast<double>(s.blocks) * s.threads * s.ilp};
   }
   return {};

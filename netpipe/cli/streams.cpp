@@ -84,27 +84,27 @@ Plan streams_plan(const Options& options) {
 
 // For each job that was measured in several cuts: the best of them.
 void print_best(const Trace& trace) {
-  const auto time = [](const JobSummary& cut) { return cut.time_us.value; };
+  const auto time = [](const JobResult& cut) { return cut.time_us.value; };
   for (const JobSeries& series : trace.of<Jobs>()) {
     const std::string way = series.question.issue == Issuing::graph ? " as a graph" : "";
-    std::map<JobShape, std::vector<JobSummary>> jobs;  // by the unsplit job
-    for (const JobSummary& cut : summarize(series)) {
-      JobShape unsplit = cut.job;
+    std::map<JobShape, std::vector<JobResult>> jobs;  // by the unsplit job
+    for (const JobResult& cut : results(series)) {
+      JobShape unsplit = cut.axes;
       unsplit.chunks = unsplit.streams = 1;
       jobs[unsplit].push_back(cut);
     }
     for (const auto& [unsplit, cuts] : jobs) {
       if (cuts.size() == 1) continue;
-      const JobSummary& best = *std::ranges::min_element(cuts, {}, time);
-      std::string line = fmt::format("best of measured{}: {}: {}", way, text_of(best.job), time_text(time(best)));
+      const JobResult& best = *std::ranges::min_element(cuts, {}, time);
+      std::string line = fmt::format("best of measured{}: {}: {}", way, text_of(best.axes), time_text(time(best)));
       if (best.speed_up > 0) line += fmt::format(", {:.2f} times as fast as unsplit", best.speed_up);
       const double most = (1 + worth_nothing) * time(best);
-      const JobSummary* fewest = &best;
-      for (const JobSummary& cut : cuts)
-        if (time(cut) <= most && cut.job.streams < fewest->job.streams) fewest = &cut;
+      const JobResult* fewest = &best;
+      for (const JobResult& cut : cuts)
+        if (time(cut) <= most && cut.axes.streams < fewest->axes.streams) fewest = &cut;
       if (fewest != &best)
         line += fmt::format("; the fewest streams within {:g} %: {}, {}, {:+.1f} %", 100 * worth_nothing,
-                            fewest->job.streams, time_text(time(*fewest)), 100 * (time(*fewest) / time(best) - 1));
+                            fewest->axes.streams, time_text(time(*fewest)), 100 * (time(*fewest) / time(best) - 1));
       std::cout << wrapped(line, static_cast<std::size_t>(terminal_style().width), 2) << '\n';
     }
   }

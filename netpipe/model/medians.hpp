@@ -5,11 +5,11 @@
 #include <cmath>
 #include <numeric>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "npgpu/regret.hpp"
-#include "npgpu/series.hpp"
+#include "npgpu/result.hpp"
 
 namespace npgpu::model {
 
@@ -51,13 +51,30 @@ inline Estimate time_over_visits(const ByVisit& us, const DriftByTime& drift) {
   return with_drift(e, drift.at(e.value));
 }
 
-// The same, and the shortest and the longest, if there are any.
-template <class Summary> void set_times(Summary& s, const ByVisit& us, const DriftByTime& drift) {
-  s.time_us = time_over_visits(us, drift);
+// What a point is, before its samples are looked at.
+template <class K> Result<K> result_of(const Point<K>& point) {
+  Result<K> r;
+  r.axes = point.axes;
+  r.stop = point.stop();
+  r.causes = point.disturbed();
+  r.disturbed = disturbance_of(point);
+  r.work = point.work();
+  r.time_us.unit = "us";
+  return r;
+}
+// Its times, all in `us`.
+template <class K> void set_times(Result<K>& r, const ByVisit& us, const Series<K>& series) {
+  r.time_us = time_over_visits(us, series.drift);
+  r.unsteady = series.is_unsteady(r.time_us);
   const std::vector<double> all = all_of(us);
+  r.is_timed = !all.empty();
   if (all.empty()) return;
-  s.min_us = *std::min_element(all.begin(), all.end());
-  s.max_us = *std::max_element(all.begin(), all.end());
+  r.min_us = *std::min_element(all.begin(), all.end());
+  r.max_us = *std::max_element(all.begin(), all.end());
+}
+template <class K> std::vector<Result<K>> in_order(std::vector<Result<K>> all) {
+  std::ranges::stable_sort(all, {}, [](const Result<K>& r) { return std::tie(r.axes, r.lane); });
+  return all;
 }
 
 // Between which 95 % of drawn values lie.

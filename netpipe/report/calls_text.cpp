@@ -12,10 +12,8 @@ namespace npgpu {
 
 namespace {
 
-using model::CallSummary;
-
 struct CallRow {
-  CallSummary alone, in_a_row;
+  CallResult alone, in_a_row;
   std::set<char> marks;  // of both
 };
 
@@ -25,13 +23,12 @@ void single_calls(Page& page, const std::vector<CallSeries>& all, const std::str
   double unsteady_above = least_unsteady;
   for (const CallSeries& series : all) {
     const CallCase& c = series.question;
-    if (c.device != device || c.form != GraphForm::none || is_beside(c)) continue;
-    for (const CallPoint& point : points_of(series)) {
-      CallRow& row = rows[{c.call, point.axes}];
-      CallSummary& summary = c.manner == Manner::alone ? row.alone : row.in_a_row;
-      summary = model::summarize(series, point);
-      const bool unsteady = series.is_unsteady(summary.main_us());
-      const std::string own = marks.take(point, unsteady, !summary.wrong);
+    if (c.device != device || c.form != GraphForm::none || frees_memory(c.call) || is_beside(c)) continue;
+    const auto points = points_by_axes(series);
+    for (CallResult& result : results(series)) {
+      CallRow& row = rows[{c.call, result.axes}];
+      const std::string own = marks.take(points.at(result.axes), result.unsteady, result.usable());
+      (c.manner == Manner::alone ? row.alone : row.in_a_row) = std::move(result);
       unsteady_above = std::max(unsteady_above, series.unsteady_above);
       row.marks.insert(own.begin(), own.end());
     }
@@ -50,6 +47,35 @@ void single_calls(Page& page, const std::vector<CallSeries>& all, const std::str
   page.rows(table);
   page.note("alone: the device is idle before each call; work done: until the host knows that it is");
   marks.notes(page, "times of calls", unsteady_above);
+}
+
+// What follows memory that was freed.
+void frees(Page& page, const std::vector<CallSeries>& all, const std::string& device) {
+  Table table({left("freed memory"), decimal("returns ms"), decimal("reads as fast again after ms"),
+               decimal("reads take meanwhile, times", 1), decimal("GB/s", 2), right("trials", 3), left("")});
+  Marks marks;
+  double unsteady_above = least_unsteady;
+  bool is_any = false;
+  for (const CallSeries& series : all) {
+    if (series.question.device != device || !frees_memory(series.question.call)) continue;
+    unsteady_above = std::max(unsteady_above, series.unsteady_above);
+    const auto points = points_by_axes(series);
+    for (const CallResult& r : results(series)) {
+      is_any = true;
+      const bool is_slower = r.slowed.value > 1;
+      table.row({fmt::format("  {}, {}", name(series.question.call), text_of(r.axes)),
+                 digits_text(r.host_us.value * 1e-3), is_slower ? digits_text(r.done_us.value * 1e-3) : "at once",
+                 is_slower ? digits_text(r.slowed.value) : "-",
+                 is_slower ? digits_text(static_cast<double>(r.axes.bytes) / r.done_us.value * 1e-3) : "-",
+                 std::to_string(r.trials), marks.take(points.at(r.axes), r.unsteady, r.usable())});
+    }
+  }
+  if (!is_any) return;
+  page.text += '\n';
+  page.rows(table);
+  page.note(
+      "a kernel reads 256 MiB again and again; the driver clears freed memory, which takes it a part of the memory");
+  marks.notes(page, "times", unsteady_above);
 }
 
 void graphs(Page& page, const std::vector<CallSeries>& all, const std::string& device) {
@@ -89,6 +115,7 @@ void all_text(Page& page, const std::vector<CallSeries>& all) {
     page.text += '\n';
     page.title("calls " + device_text(device, series.device_name), series.simulated);
     single_calls(page, all, device);
+    frees(page, all, device);
     graphs(page, all, device);
   }
   for (const CallSeries& series : all)

@@ -56,17 +56,19 @@ template <class K> void summary_of(std::ostream& out, const Trace& trace) {
         .add(case_name(all[i].question))
         .add_fields(all[i].question)
         .add(all[i].device_uuid, all[i].device_name, all[i].simulated);
-    for (const PointResult<K>& r : results_of(all[i])) {
-      const PointFigure figure = point_figure(all[i], r);
-      const auto counted = r.point.counted();
+    const auto points = points_by_axes(all[i]);
+    for (const Result<K>& r : results(all[i])) {
+      const Estimate figure = figure_of(all[i].question, r);
+      const Point<K>& point = points.at(r.axes);
+      const auto counted = point.counted();
       Row(front)
           .add_fields(r.axes)
-          .add(r.lane, figure.value, figure.low, figure.high, figure.unit, figure.counts)
+          .add(r.lane, figure.value, figure.low, figure.high, figure.unit, counted_in(all[i].question, r))
           .add(r.time_us.value, r.time_us.low, r.time_us.high, r.min_us, r.max_us)
-          .add(r.point.visits.size(), counted.size(), r.trials)
+          .add(point.visits.size(), counted.size(), r.trials)
           .add(median_of(counted, &Telemetry::sm_clock_mhz), median_of(counted, &Telemetry::memory_clock_mhz),
                median_of(counted, &Telemetry::power_w), median_of(counted, &Telemetry::temperature_c))
-          .add(r.point.stop(), words_of(r.point.disturbed()), disturbers_text(r.point), r.why)
+          .add(r.stop, words_of(r.causes), disturbers_text(point), r.why)
           .end(out);
     }
   }

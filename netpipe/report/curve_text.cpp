@@ -17,25 +17,25 @@ struct BestTrial {
   double rate = not_measured;
   std::uint64_t bytes = 0;
 };
-BestTrial best_trial(std::span<const PointSummary> points, std::size_t copies) {
+BestTrial best_trial(std::span<const TransferResult> points, std::size_t copies) {
   BestTrial best;
-  for (const PointSummary& p : points) {
+  for (const TransferResult& p : points) {
     if (!(p.min_us > 0)) continue;
-    const double rate = static_cast<double>(copies * p.bytes) / (p.min_us * 1e-6);
-    if (!(rate <= best.rate)) best = {rate, p.bytes};
+    const double rate = static_cast<double>(copies * p.axes.bytes) / (p.min_us * 1e-6);
+    if (!(rate <= best.rate)) best = {rate, p.axes.bytes};
   }
   return best;
 }
 
-std::string best_text(std::span<const PointSummary> points, const CurveFit& fit, std::size_t copies) {
+std::string best_text(std::span<const TransferResult> points, const CurveFit& fit, std::size_t copies) {
   std::string text = fmt::format("{} at {}", rate_text(fit.best_rate), size_text(fit.best_bytes));
-  for (const PointSummary& p : points)
-    if (p.bytes == fit.best_bytes && p.rate.value == fit.best_rate && p.percent_of_limit > 0)
+  for (const TransferResult& p : points)
+    if (p.axes.bytes == fit.best_bytes && p.rate.value == fit.best_rate && p.percent_of_limit > 0)
       text += fmt::format(", {} % of the limit", percent_text(p.percent_of_limit));
   // A best rate out of a cache says nothing about larger sizes.
-  const PointSummary& largest = points.back();
+  const TransferResult& largest = points.back();
   if (largest.rate.value < worth_saying * fit.best_rate)
-    text += fmt::format("; at the largest size, {}, {}", size_text(largest.bytes), rate_text(largest.rate.value));
+    text += fmt::format("; at the largest size, {}, {}", size_text(largest.axes.bytes), rate_text(largest.rate.value));
   const BestTrial trial = best_trial(points, copies);
   return text +
          fmt::format("; fastest trial (NetPIPE's figure) {} at {}", rate_text(trial.rate), size_text(trial.bytes));
@@ -88,7 +88,7 @@ std::string reason(const CurveFit& fit, std::string_view what) {
 
 }  // namespace
 
-void curve_text(Page& page, std::span<const PointSummary> points, std::size_t copies, bool queued) {
+void curve_text(Page& page, std::span<const TransferResult> points, std::size_t copies, bool queued) {
   const CurveFit fit = fit_curve(points);
   if (!(fit.best_rate > 0)) return page.labelled("curve", "none: no point has a rate");
   page.labelled("best", best_text(points, fit, copies));
@@ -96,8 +96,8 @@ void curve_text(Page& page, std::span<const PointSummary> points, std::size_t co
   std::string smallest = reason(fit, "no latency of the smallest sizes: ");
   if (std::isfinite(fit.small_us)) {
     std::vector<std::uint64_t> sizes;
-    for (const PointSummary& p : points)
-      if (p.rate.value > 0) sizes.push_back(p.bytes);
+    for (const TransferResult& p : points)
+      if (p.rate.value > 0) sizes.push_back(p.axes.bytes);
     std::sort(sizes.begin(), sizes.end());
     const std::size_t n = std::min<std::size_t>(10, sizes.size());
     smallest = fmt::format("{}, mean of the {} smallest sizes, {} to {} ({})", time_text(fit.small_us), n,
@@ -113,7 +113,7 @@ void curve_text(Page& page, std::span<const PointSummary> points, std::size_t co
   std::string knee = reason(fit, "no knee: ");
   if (std::isfinite(fit.knee_bytes)) {
     knee = "about " + about_size_text(fit.knee_bytes) + ": beyond it, larger copies gain little";
-    const PointSummary& largest = points.back();
+    const TransferResult& largest = points.back();
     if (largest.rate.value < worth_saying * fit.best_rate)
       knee += fmt::format(", and beyond {} the rate falls by {} %", size_text(fit.best_bytes),
                           percent_text(100 * (1 - largest.rate.value / fit.best_rate)));

@@ -32,15 +32,14 @@ void series_text(Page& page, const JobSeries& series, const TextStyle&) {
                decimal("us"), right("95 % interval", 1), decimal("speed-up"),
                decimal("create us", 2, series.question.pool == StreamPool::fresh), decimal("issue us", 2),
                right("trials", 4), left("")});
-  std::map<JobShape, JobPoint> points;
-  for (JobPoint& point : points_of(series)) points.emplace(point.axes, std::move(point));
+  const auto points = points_by_axes(series);
   Marks marks;
-  for (const JobSummary& s : summarize(series))
-    table.row({bytes_cell(s.job.bytes_in), bytes_cell(s.job.bytes_out), bytes_cell(s.job.kernel_bytes),
-               s.job.kernel_bytes ? std::to_string(s.job.iterations) : "-", std::to_string(s.job.chunks),
-               std::to_string(s.job.streams), digits_text(s.time_us.value), interval_text(s.time_us),
+  for (const JobResult& s : results(series))
+    table.row({bytes_cell(s.axes.bytes_in), bytes_cell(s.axes.bytes_out), bytes_cell(s.axes.kernel_bytes),
+               s.axes.kernel_bytes ? std::to_string(s.axes.iterations) : "-", std::to_string(s.axes.chunks),
+               std::to_string(s.axes.streams), digits_text(s.time_us.value), interval_text(s.time_us),
                digits_text(s.speed_up, 3), digits_text(s.create_us), digits_text(s.issue_us), std::to_string(s.trials),
-               marks.take(points.at(s.job), series.is_unsteady(s.time_us), s.time_us.value > 0)});
+               marks.take(points.at(s.axes), s.unsteady, s.time_us.value > 0)});
   page.text += '\n';
   page.rows(table);
   page.note(time_note(series.question.gating));

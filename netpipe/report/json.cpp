@@ -27,15 +27,15 @@ Json curve_json(const CurveFit& fit) {
                entry("notes", fit.notes)});
 }
 
-Json lane_json(const std::vector<PointSummary>& points, std::uint32_t lane, const std::string& name) {
+Json lane_json(const std::vector<TransferResult>& points, std::uint32_t lane, const std::string& name) {
   std::vector<std::uint64_t> sizes;
-  for (const PointSummary& p : points) sizes.push_back(p.bytes);
+  for (const TransferResult& p : points) sizes.push_back(p.axes.bytes);
   const PerturbedSizes perturbed = perturbed_sizes_of(sizes);
-  const auto point = [&](const PointSummary& p) {
-    return Json({entry("bytes", p.bytes), entry("lane", p.lane), entry("trials", p.trials), entry("stop", p.stop),
+  const auto point = [&](const TransferResult& p) {
+    return Json({entry("bytes", p.axes.bytes), entry("lane", p.lane), entry("trials", p.trials), entry("stop", p.stop),
                  entry("disturbed", or_null(p.disturbed)), entry("time_us", p.time_us), entry("min_us", p.min_us),
                  entry("max_us", p.max_us), entry("mean_us", p.mean_us), entry("rate_bytes_per_s", p.rate),
-                 entry("percent_of_limit", p.percent_of_limit), entry("perturbed", perturbed.folds(p.bytes))});
+                 entry("percent_of_limit", p.percent_of_limit), entry("perturbed", perturbed.folds(p.axes.bytes))});
   };
   return Json({entry("lane", lane), entry("name", name), entry("curve", curve_json(fit_curve(points))),
                entry("points", array_of(points, point))});
@@ -44,13 +44,13 @@ Json lane_json(const std::vector<PointSummary>& points, std::uint32_t lane, cons
 // ---- what report --json adds to a series, for each kind ------------------------------------------------------------
 
 void add_summary(Json& json, const TransferSeries& series) {
-  const auto points = summarize(series);
+  const auto points = results(series);
   json["lanes"] = Json::array();
   for (const std::uint32_t lane : measured_lanes(series.question))
     json["lanes"].push_back(lane_json(of_lane(points, lane), lane, lane_name(series.question, lane)));
   const bool several = json["lanes"].size() > 1;
   json["together"] =
-      several ? lane_json(summarize_sum(series), 0, json["lanes"].size() == 2 ? "both" : "all") : Json(nullptr);
+      several ? lane_json(results_of_all_lanes(series), 0, json["lanes"].size() == 2 ? "both" : "all") : Json(nullptr);
 }
 
 // The fields of a point, and more.
@@ -64,8 +64,8 @@ template <class Axes> Json point_json(const Axes& axes, const Json& more) {
 Json points_json(const ProbeSeries& series) {
   const std::optional<Law> law = law_of(series);
   return array_of(points_of(series), [&series, &law, rates = model::rates_of(series)](const ProbePoint& point) {
-    const auto found = std::ranges::find(rates, point.axes, &model::PointRate::shape);
-    const model::PointRate rate = found == rates.end() ? model::PointRate{} : *found;
+    const auto found = std::ranges::find(rates, point.axes, &ProbeResult::axes);
+    const ProbeResult rate = found == rates.end() ? ProbeResult{} : *found;
     Json lawful = nullptr;
     if (law)
       for (const LawPoint& p : law->points)
@@ -80,8 +80,8 @@ Json points_json(const ProbeSeries& series) {
 }
 
 Json points_json(const JobSeries& series) {
-  return array_of(summarize(series), [](const JobSummary& s) {
-    return point_json(s.job,
+  return array_of(results(series), [](const JobResult& s) {
+    return point_json(s.axes,
                       {entry("trials", s.trials), entry("stop", s.stop), entry("disturbed", or_null(s.disturbed)),
                        entry("time_us", s.time_us), entry("issue_us", s.issue_us), entry("create_us", s.create_us),
                        entry("destroy_us", s.destroy_us), entry("speed_up", s.speed_up)});
@@ -89,18 +89,18 @@ Json points_json(const JobSeries& series) {
 }
 
 Json points_json(const CallSeries& series) {
-  return array_of(model::summarize(series), [](const model::CallSummary& s) {
-    return point_json(s.shape,
+  return array_of(results(series), [](const CallResult& s) {
+    return point_json(s.axes,
                       {entry("trials", s.trials), entry("stop", s.stop), entry("disturbed", or_null(s.disturbed)),
-                       entry("host_us", s.host_us), entry("done_us", s.done_us)});
+                       entry("host_us", s.host_us), entry("done_us", s.done_us), entry("slowed", s.slowed)});
   });
 }
 
 template <class K> Json points_json(const Series<K>& series) {
-  return array_of(results_of(series), [](const PointResult<K>& r) {
-    return point_json(r.axes, {entry("trials", r.trials), entry("stop", r.point.stop()),
-                               entry("disturbed", or_null(disturbance_of(r.point))), entry("time_us", r.time_us),
-                               entry("rate_per_s", r.rate)});
+  return array_of(results(series), [](const Result<K>& r) {
+    return point_json(r.axes,
+                      {entry("trials", r.trials), entry("stop", r.stop), entry("disturbed", or_null(r.disturbed)),
+                       entry("time_us", r.time_us), entry("rate_per_s", r.rate)});
   });
 }
 

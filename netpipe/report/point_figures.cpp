@@ -12,8 +12,6 @@ namespace npgpu {
 
 namespace {
 
-PointFigure rate_figure(const Estimate& e, const char* counts) { return {e.value, e.low, e.high, e.unit, counts}; }
-
 const std::string& device_word(const TransferCase& c) { return c.source == "host" ? c.target : c.source; }
 template <class Case> const std::string& device_word(const Case& c) { return c.device; }
 
@@ -25,15 +23,15 @@ template <class K> void add_named(std::vector<NamedFigure>& all, const std::vect
     // "jobs cuda:0 ..." says its kind already.
     if (front.title.starts_with(front.kind + ' ')) front.title.erase(0, front.kind.size() + 1);
     if (const int before = seen[front.title]++) front.title += fmt::format(" ({})", before + 1);
-    const auto results = results_of(series);
-    const bool lanes = std::ranges::any_of(results, [](const PointResult<K>& r) { return r.lane > 0; });
-    for (const PointResult<K>& r : results) {
+    const auto all_points = results(series);
+    const bool lanes = std::ranges::any_of(all_points, [](const Result<K>& r) { return r.lane > 0; });
+    for (const Result<K>& r : all_points) {
       NamedFigure& one = all.emplace_back(front);
       visit_fields(r.axes, [&](const FieldInfo& field, const auto& value) {
         one.axes += fmt::format("{}{}:{}", one.axes.empty() ? "" : "/", field.name, csv::cell(value));
       });
       if (lanes) one.axes += fmt::format("/lane:{}", r.lane);
-      one.figure = point_figure(series, r);
+      one.figure = figure_of(series.question, r);
       one.time_us = r.time_us;
       one.trials = r.trials;
       one.why_unusable = r.why;
@@ -43,30 +41,29 @@ template <class K> void add_named(std::vector<NamedFigure>& all, const std::vect
 
 }  // namespace
 
-PointFigure point_figure(const TransferSeries&, const PointResult<Transfers>& r) {
-  return rate_figure(r.rate, "payload bytes");
+Estimate figure_of(const TransferCase& c, const TransferResult& r) {
+  return {r.rate.value, r.rate.low, r.rate.high, work_unit(c) + "/s", r.time_us.method};
 }
-PointFigure point_figure(const ProbeSeries& series, const PointResult<Probes>& r) {
-  const ProbeCase& c = series.question;
-  if (counts_loads(c)) return {1e9 / r.rate.value, 1e9 / r.rate.high, 1e9 / r.rate.low, "ns", "time of a load"};
-  if (counts_atomics(c)) return rate_figure(r.rate, "atomic additions");
-  if (is_pattern(c) && c.operation == Operation::read) return rate_figure(r.rate, "bytes that threads ask for");
-  if (c.operation != Operation::fma && c.operation != Operation::branch)
-    return rate_figure(r.rate, "bytes read and written");
-  return rate_figure(r.rate, "operations (a multiply-add is two)");
+Estimate figure_of(const ProbeCase& c, const ProbeResult& r) {
+  if (counts_loads(c)) return {1e9 / r.rate.value, 1e9 / r.rate.high, 1e9 / r.rate.low, "ns", r.rate.method};
+  return {r.rate.value, r.rate.low, r.rate.high, work_unit(c) + "/s", r.rate.method};
 }
-PointFigure point_figure(const JobSeries& series, const PointResult<Jobs>& r) {
-  const bool device = series.question.gating == Gating::gated;
-  return {r.time_us.value, r.time_us.low, r.time_us.high, "us", device ? "device time of a job" : "time of a job"};
+
+const char* counted_in(const TransferCase&, const TransferResult&) { return "payload bytes"; }
+const char* counted_in(const ProbeCase& c, const ProbeResult&) {
+  if (counts_loads(c)) return "time of a load";
+  if (counts_atomics(c)) return "atomic additions";
+  if (is_pattern(c) && c.operation == Operation::read) return "bytes that threads ask for";
+  if (!counts_operations(c) && c.operation != Operation::branch) return "bytes read and written";
+  return "operations (a multiply-add is two)";
 }
-PointFigure point_figure(const CallSeries& series, const PointResult<Calls>& r) {
-  const bool leaves_work = any_sample(series, r.point, [](const CallSample& s) { return std::isfinite(s.done_us); });
-  return {r.time_us.value, r.time_us.low, r.time_us.high, "us",
-          leaves_work ? "time of a call until its work is done" : "time of a call until it returns"};
+const char* counted_in(const JobCase& c, const JobResult&) {
+  return c.gating == Gating::gated ? "device time of a job" : "time of a job";
 }
-PointFigure point_figure(const PartitionSeries&, const PointResult<Partitions>& r) {
-  return {r.time_us.value, r.time_us.low, r.time_us.high, "us", "time of a solution"};
+const char* counted_in(const CallCase&, const CallResult& r) {
+  return std::isfinite(r.done_us.value) ? "time of a call until its work is done" : "time of a call until it returns";
 }
+const char* counted_in(const PartitionCase&, const PartitionResult&) { return "time of a solution"; }
 
 std::vector<NamedFigure> named_figures(const Trace& trace) {
   std::vector<NamedFigure> all;

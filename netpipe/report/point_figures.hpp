@@ -9,17 +9,16 @@
 
 namespace npgpu {
 
-// In the unit that the kind is known by. `counts`: what the value counts, as data/TABLES.md has it.
-struct PointFigure {
-  double value = not_measured, low = not_measured, high = not_measured;
-  std::string unit{};
-  const char* counts = "";
-};
-PointFigure point_figure(const TransferSeries&, const PointResult<Transfers>&);
-PointFigure point_figure(const ProbeSeries&, const PointResult<Probes>&);
-PointFigure point_figure(const JobSeries&, const PointResult<Jobs>&);
-PointFigure point_figure(const CallSeries&, const PointResult<Calls>&);
-PointFigure point_figure(const PartitionSeries&, const PointResult<Partitions>&);
+// In the unit that the kind is known by.
+Estimate figure_of(const TransferCase&, const TransferResult&);
+Estimate figure_of(const ProbeCase&, const ProbeResult&);
+template <class K> Estimate figure_of(const typename K::Case&, const Result<K>& r) { return r.time_us; }
+// What it counts, as data/TABLES.md has it.
+const char* counted_in(const TransferCase&, const TransferResult&);
+const char* counted_in(const ProbeCase&, const ProbeResult&);
+const char* counted_in(const JobCase&, const JobResult&);
+const char* counted_in(const CallCase&, const CallResult&);
+const char* counted_in(const PartitionCase&, const PartitionResult&);
 
 // A point by a name of its own, as other tools want it.
 struct NamedFigure {
@@ -27,7 +26,7 @@ struct NamedFigure {
   std::string title{};   // of the series, without its kind; a second one of the same title gets " (2)"
   std::string device{};  // "cuda:0", of the series
   std::string axes{};    // "bytes:1048576", "blocks:132/threads:1024/..."; "/lane:1" where there are several
-  PointFigure figure{};
+  Estimate figure{};
   Estimate time_us{};
   std::uint64_t trials = 0;
   std::string why_unusable{};  // empty: it is usable

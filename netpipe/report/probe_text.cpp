@@ -90,21 +90,21 @@ void note_classes(Page& page, const RateClasses& found) {
 }
 
 // Of a host: the fewest cores that reach the best rate, within 1 %, of a product that was measured over cores.
-void note_cores(Page& page, const ProbeSeries& probe, const std::vector<model::PointRate>& rates) {
-  const model::PointRate *one = nullptr, *best = nullptr;
-  for (const model::PointRate& r : rates)
-    if (r.shape.blocks == 1 && (!one || one->shape.n < r.shape.n)) one = &r;
-  const auto same = [&](const model::PointRate& r) { return one && matrices_of(r.shape) == matrices_of(one->shape); };
-  for (const model::PointRate& r : rates)
+void note_cores(Page& page, const ProbeSeries& probe, const std::vector<ProbeResult>& rates) {
+  const ProbeResult *one = nullptr, *best = nullptr;
+  for (const ProbeResult& r : rates)
+    if (r.axes.blocks == 1 && (!one || one->axes.n < r.axes.n)) one = &r;
+  const auto same = [&](const ProbeResult& r) { return one && matrices_of(r.axes) == matrices_of(one->axes); };
+  for (const ProbeResult& r : rates)
     if (same(r) && (!best || r.rate.value > best->rate.value)) best = &r;
   if (!best || best == one) return;
   constexpr double as_good = 0.99;
-  for (const model::PointRate& r : rates)
-    if (same(r) && r.shape.blocks < best->shape.blocks && r.rate.value >= as_good * best->rate.value) best = &r;
+  for (const ProbeResult& r : rates)
+    if (same(r) && r.axes.blocks < best->axes.blocks && r.rate.value >= as_good * best->rate.value) best = &r;
   const double times = best->rate.value / one->rate.value;
   page.note(fmt::format("{} cores were found; {} of them reach {} times the rate of one: {:.0f} % of {} times",
-                        probe.layout.units, best->shape.blocks, digits_text(times, 3), 100 * times / best->shape.blocks,
-                        best->shape.blocks));
+                        probe.layout.units, best->axes.blocks, digits_text(times, 3), 100 * times / best->axes.blocks,
+                        best->axes.blocks));
 }
 
 }  // namespace
@@ -159,7 +159,7 @@ void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
   Marks marks;
   bool forced = false;
   for (const ProbePoint& point : points_of(probe)) {
-    const auto found = std::find_if(rates.begin(), rates.end(), [&](const auto& r) { return r.shape == point.axes; });
+    const auto found = std::find_if(rates.begin(), rates.end(), [&](const auto& r) { return r.axes == point.axes; });
     const bool usable = found != rates.end() && found->rate.value > 0;
     const Estimate none{}, &rate = usable ? found->rate : none;
     const double per_cycle = (usable ? found->cycle_rate.value : not_measured) / (by_unit ? probe.layout.units : 1);

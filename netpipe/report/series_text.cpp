@@ -66,26 +66,10 @@ std::string work_unit(const ProbeCase& c) {
   return !counts_operations(c) ? "B" : is_whole_number(c.type) ? "OP" : "FLOP";
 }
 
-template <class K> std::vector<PointResult<K>> results_of(const Series<K>& series) {
-  std::map<typename K::Axes, Point<K>> points;
-  for (Point<K>& point : points_of(series)) points.emplace(point.axes, std::move(point));
-  std::vector<PointResult<K>> results;
-  for (const PointTime<K>& time : estimates(series)) {
-    PointResult<K> r{time, points.at(time.axes), 0, {}};
-    r.trials = trials_of(series, r.point);
-    const Estimate& t = time.time_us;
-    if (t.value > 0 && std::isfinite(time.work))
-      r.rate = {1e6 * time.work / t.value, 1e6 * time.work / t.high, 1e6 * time.work / t.low,
-                work_unit(series.question) + "/s", t.method};
-    results.push_back(std::move(r));
-  }
-  return results;
-}
-
 template <class K> std::string point_text(const Series<K>& series) {
-  const auto results = results_of(series);
-  if (results.empty() || !results.front().usable()) return "not usable";
-  const PointResult<K>& r = results.front();
+  const auto all = results(series);
+  if (all.empty() || !all.front().usable()) return "not usable";
+  const Result<K>& r = all.front();
   std::string text = time_text(r.time_us.value);
   if constexpr (std::is_same_v<K, Transfers>) text = rate_text(r.rate.value);
   if constexpr (std::is_same_v<K, Probes>) text = probe_rate_text(series.question, r.rate.value);
@@ -131,8 +115,8 @@ template <class K> bool heading(Page& page, const Series<K>& series) {
 
 template <class K> void series_text(Page& page, const Series<K>& series, const TextStyle&) {
   if (!heading(page, series)) return;
-  const auto results = results_of(series);
-  const bool counts = std::any_of(results.begin(), results.end(), [](const auto& r) { return r.rate.value > 0; });
+  const auto all = results(series);
+  const bool counts = std::ranges::any_of(all, [](const auto& r) { return r.rate.value > 0; });
   std::vector<Column> columns;
   const typename K::Axes none{};
   visit_fields(none, [&](const FieldInfo& f, const auto&) {
@@ -143,7 +127,8 @@ template <class K> void series_text(Page& page, const Series<K>& series, const T
                                  decimal(work_unit(series.question) + "/s", 2, counts), right("trials", 3), left("")});
   Table table(std::move(columns));
   Marks marks;
-  for (const PointResult<K>& r : results) {
+  const auto points = points_by_axes(series);
+  for (const Result<K>& r : all) {
     std::vector<std::string> cells;
     visit_fields(r.axes, [&]<class T>(const FieldInfo& f, const T& value) {
       if constexpr (std::is_enum_v<T>) cells.emplace_back(name(value));
@@ -154,7 +139,7 @@ template <class K> void series_text(Page& page, const Series<K>& series, const T
     });
     cells.insert(cells.end(),
                  {digits_text(r.time_us.value), interval_text(r.time_us), digits_text(r.rate.value),
-                  std::to_string(r.trials), marks.take(r.point, series.is_unsteady(r.time_us), r.usable())});
+                  std::to_string(r.trials), marks.take(points.at(r.axes), r.unsteady, r.usable())});
     table.row(std::move(cells));
   }
   page.text += '\n';
@@ -167,7 +152,7 @@ template <class K> void series_text(Page& page, const Series<K>& series, const T
 namespace {
 
 template <class... Ks> [[maybe_unused]] constexpr auto instances_for(List<Ks...>) {
-  return std::tuple{&results_of<Ks>..., &point_text<Ks>..., &heading<Ks>...};
+  return std::tuple{&point_text<Ks>..., &heading<Ks>...};
 }
 [[maybe_unused, gnu::used]] const auto instances = instances_for(Kinds{});
 

@@ -13,13 +13,6 @@
 
 namespace npgpu {
 
-// What a point of any kind came to, on one of its lanes where it has several.
-template <class K> struct PointResult : PointTime<K> {
-  Point<K> point;
-  std::uint32_t trials = 0;
-  Estimate rate;  // work per second; NaN where nothing is counted
-};
-template <class K> std::vector<PointResult<K>> results_of(const Series<K>&);
 // "B", "FLOP", "OP", "loads"; empty where nothing is counted.
 std::string work_unit(const TransferCase&);
 std::string work_unit(const ProbeCase&);
@@ -28,7 +21,7 @@ template <class Case> std::string work_unit(const Case&) { return {}; }
 // "h2d"; "d2d back" where a duplex has one direction twice; "h2d cuda:1" where lanes of several devices have it.
 std::string lane_name(const TransferCase&, std::uint32_t lane);
 std::vector<std::uint32_t> measured_lanes(const TransferCase&);
-std::vector<PointSummary> of_lane(std::vector<PointSummary>, std::uint32_t lane);
+std::vector<TransferResult> of_lane(std::vector<TransferResult>, std::uint32_t lane);
 
 // Marks of a point behind its numbers, and the notes that explain them below a table:
 //   !  no usable result    *  unsteady    d  disturbed
@@ -67,7 +60,7 @@ std::string fact_text(const Fact&);
 void facts_text(Page&, const Trace&, const TextStyle&);
 // A curve in words with numbers: "  best  ..." down to "  fit  ...". What the points do not carry is said with its
 // reason. `copies`: how many copies of a size one operation makes. `queued`: times are from copy to copy.
-void curve_text(Page&, std::span<const PointSummary> one_lane, std::size_t copies, bool queued);
+void curve_text(Page&, std::span<const TransferResult> one_lane, std::size_t copies, bool queued);
 // How the trace's devices are built and what streams cost on them, if the trace has that.
 void derived_text(std::ostream&, const Trace&, const TextStyle&);
 

@@ -16,19 +16,19 @@ namespace {
 // What a row shows: a summary for each rate, and the one whose time and interval are shown.
 struct SizeRow {
   std::uint64_t bytes = 0;
-  std::vector<const PointSummary*> rates;
-  const PointSummary* main = nullptr;
+  std::vector<const TransferResult*> rates;
+  const TransferResult* main = nullptr;
   TransferPoint point{};
 };
 
-std::vector<SizeRow> rows_of(const TransferSeries& series, const std::vector<PointSummary>& lanes,
-                             const std::vector<PointSummary>& sums) {
+std::vector<SizeRow> rows_of(const TransferSeries& series, const std::vector<TransferResult>& lanes,
+                             const std::vector<TransferResult>& sums) {
   std::map<std::uint64_t, SizeRow> rows;
   for (TransferPoint& point : points_of(series)) rows[point.axes.bytes].point = std::move(point);
   for (const auto* summaries : {&lanes, &sums})
-    for (const PointSummary& p : *summaries) {
-      SizeRow& row = rows[p.bytes];
-      row.bytes = p.bytes;
+    for (const TransferResult& p : *summaries) {
+      SizeRow& row = rows[p.axes.bytes];
+      row.bytes = p.axes.bytes;
       row.rates.push_back(&p);
       if (!row.main || summaries == &sums) row.main = &p;
     }
@@ -55,8 +55,8 @@ class Report {
       : page_(page),
         series_(series),
         measured_(measured_lanes(series.question)),
-        lanes_(summarize(series)),
-        sums_(summarize_sum(series)),
+        lanes_(results(series)),
+        sums_(results_of_all_lanes(series)),
         rows_(rows_of(series, lanes_, sums_)) {
     std::vector<std::uint64_t> sizes;
     for (const SizeRow& row : rows_) sizes.push_back(row.bytes);
@@ -124,7 +124,7 @@ class Report {
         continue;
       }
       std::vector<std::string> cells{size_text(row.bytes)};
-      for (const PointSummary* p : row.rates) cells.push_back(digits_text(p->rate.value * 1e-9));
+      for (const TransferResult* p : row.rates) cells.push_back(digits_text(p->rate.value * 1e-9));
       cells.insert(cells.end(),
                    {percent_text(row.main->percent_of_limit), digits_text(in_unit * row.main->time_us.value),
                     interval_text(row.main->time_us), digits_text(in_unit * row.main->min_us),
@@ -161,7 +161,7 @@ class Report {
     std::map<std::string, std::vector<std::uint64_t>> unusable;  // by reason
     bool above = false;
     for (const SizeRow& row : rows_)
-      for (const PointSummary* p : row.rates) {
+      for (const TransferResult* p : row.rates) {
         if (!std::isfinite(p->rate.value)) {
           auto& sizes = unusable[std::isfinite(p->time_us.value) ? p->rate.method : p->time_us.method];
           if (sizes.empty() || sizes.back() != row.bytes) sizes.push_back(row.bytes);
@@ -184,8 +184,8 @@ class Report {
   Page& page_;
   const TransferSeries& series_;
   const std::vector<std::uint32_t> measured_;
-  const std::vector<PointSummary> lanes_;
-  const std::vector<PointSummary> sums_;
+  const std::vector<TransferResult> lanes_;
+  const std::vector<TransferResult> sums_;
   const std::vector<SizeRow> rows_;
   PerturbedSizes folding_;
 };
@@ -200,8 +200,8 @@ std::vector<std::uint32_t> measured_lanes(const TransferCase& c) {
   return measured;
 }
 
-std::vector<PointSummary> of_lane(std::vector<PointSummary> points, std::uint32_t lane) {
-  std::erase_if(points, [&](const PointSummary& p) { return p.lane != lane; });
+std::vector<TransferResult> of_lane(std::vector<TransferResult> points, std::uint32_t lane) {
+  std::erase_if(points, [&](const TransferResult& p) { return p.lane != lane; });
   return points;
 }
 

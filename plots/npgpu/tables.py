@@ -111,6 +111,7 @@ NOT_OF_CASE = {"schedule", "device_uuid", "device_name", "simulated", "binding",
 USUAL = {"transfers": {"access": "write", "chunk_bytes": 0, "host_node": -1, "beside": "nobody"}, "probes": {"stride": 1, "offset_bytes": 0, "ways": 1, "rung": 0, "m": 0, "n": 0, "k": 0, "panels": 1, "registers": 0, "shared_bytes": 0},
          "jobs": {"issue": "streams"}, "calls": {"beside": "nobody"}, "partitions": {}}
 USUAL_OF_VISITS = {"beside_done": 0}
+USUAL_OF_SAMPLES = {"calls": {"slowed": float("nan")}}
 
 
 def words_of(group, column):
@@ -126,6 +127,7 @@ def samples(path, kind):
         for number, (_, series) in enumerate(sorted(file.get(kind, {}).items())):
             visits, trials = (pd.DataFrame(series[name][()]) for name in ("visits", "samples"))
             visits = visits.assign(**{name: value for name, value in USUAL_OF_VISITS.items() if name not in visits})
+            trials = trials.assign(**{name: value for name, value in USUAL_OF_SAMPLES.get(kind, {}).items() if name not in trials})
             visits["stop"] = visits["stop"].map(words_of(series["visits"], "stop"))
             visits["disturber"] = visits["disturber"].str.decode("utf-8", "replace")
             table = visits.drop(columns=["first_sample", "samples"]).loc[trials["visit"]].reset_index(drop=True)

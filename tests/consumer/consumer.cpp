@@ -10,7 +10,7 @@
 int main(int, char** argv) {
   const npgpu::Trace trace = npgpu::read_trace(argv[1]);
   for (const npgpu::TransferSeries& series : trace.of<npgpu::Transfers>())
-    std::cout << title(series.question) << ": " << npgpu::summarize(series).size() << " points\n";
+    std::cout << title(series.question) << ": " << npgpu::results(series).size() << " points\n";
   const npgpu::Job job{.in_bytes = 60 * npgpu::MiB, .out_bytes = 60 * npgpu::MiB, .kernel = npgpu::Seconds{1e-3}};
   const auto counts = npgpu::stream_counts(64);
   for (const npgpu::MeasuredCosts& costs : npgpu::stream_costs(trace)) {  // none where no jobs were measured

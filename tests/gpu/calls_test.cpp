@@ -53,4 +53,25 @@ TEST_CASE("more kernels take longer: a chain the device, in launches and as a gr
   }
 }
 
+TEST_CASE("what follows freed memory is over at some time, and a pool that keeps its memory is followed by nothing") {
+  const DeviceInfo device = devices::gpus().front();
+  const Backend<Calls>* backend = nullptr;
+  for (const auto& one : backends<Calls>())
+    if (one->device_kind() == devices::kind_of(device.id)) backend = one.get();
+  REQUIRE(backend);
+  for (const Step<Calls>& step : calls_of_frees(device)) {
+    if (step.axes.bytes > GiB) continue;
+    CAPTURE(title(step.question));
+    const auto runner = backend->open({&step, 1});
+    runner->prepare(step);
+    std::vector<CallSample> samples;
+    CHECK(runner->run(1, samples));
+    REQUIRE(samples.size() == 1);
+    CHECK(samples[0].host_us > 0);
+    CHECK(samples[0].done_us >= samples[0].host_us);
+    if (step.question.call == Call::pool_free) CHECK(std::isnan(samples[0].slowed));
+    else if (!std::isnan(samples[0].slowed)) CHECK(samples[0].slowed > 1);
+  }
+}
+
 }  // namespace calls_test

@@ -32,7 +32,7 @@ namespace npgpu::cuda {
 
 namespace {
 
-enum class Wanted { allocate, free, work, rest };
+enum class Wanted { allocate, free, work, rest, hold };
 
 struct Request {
   Wanted what;
@@ -260,6 +260,9 @@ class CudaCompanion final : public Companion {
     (void)process_.ask({.what = Wanted::work, .ordinal = ordinal_, .beside = beside});
   }
   void rest() override { (void)process_.ask({.what = Wanted::rest, .ordinal = ordinal_}); }
+  void hold(std::uint64_t bytes) override {
+    (void)process_.ask({.what = Wanted::hold, .ordinal = ordinal_, .bytes = bytes});
+  }
   std::uint64_t done() const override { return process_.done(); }
 
  private:
@@ -277,6 +280,7 @@ class Service {
       case Wanted::free: return free(request.number);
       case Wanted::work: return begin(request);
       case Wanted::rest: return end();
+      case Wanted::hold: return hold(request);
     }
   }
   // What was begun goes on until there is something to read: a request, or the end of the first process.
@@ -300,6 +304,12 @@ class Service {
     check(cudaFree(found->second), "freeing device memory");
     memory_.erase(found);
   }
+  void hold(const Request& request) {
+    make_current(request.ordinal);
+    check(cudaFree(std::exchange(held_, nullptr)), "freeing device memory");
+    if (request.bytes)
+      check(cudaMalloc(&held_, request.bytes), fmt::format("allocating {} bytes of device memory", request.bytes));
+  }
   void begin(const Request& request) {
     make_current(request.ordinal);
     // Its waits leave the processor to others.
@@ -319,6 +329,7 @@ class Service {
 
   std::map<std::uint64_t, void*> memory_;
   std::uint64_t last_ = 0;
+  void* held_ = nullptr;
   std::optional<Count> count_;
   std::map<Beside, std::unique_ptr<Deed>> deeds_;
   Deed* now_ = nullptr;

@@ -31,6 +31,7 @@ class SimulatedCompanion final : public Companion {
 
   void work(Beside beside) override { set(beside); }
   void rest() override { set(Beside::nobody); }
+  void hold(std::uint64_t) override {}
   std::uint64_t done() const override { return is_working(now_) ? done_++ : done_; }
 
  private:

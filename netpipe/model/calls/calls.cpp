@@ -5,51 +5,65 @@
 #include <map>
 
 #include "netpipe/model/medians.hpp"
-#include "npgpu/compare.hpp"
 
-namespace npgpu::model {
+namespace npgpu {
 
 namespace {
 
-Estimate median_of(const CallSeries& series, const CallPoint& point, double CallSample::*column) {
-  Estimate e =
-      time_over_visits(values_of(series, point,
-                                 [column](const CallSample& s) {
-                                   return s.repeats > 0 ? s.*column / static_cast<double>(s.repeats) : not_measured;
-                                 }),
-                       series.drift);
+ByVisit times_of(const CallSeries& series, const CallPoint& point, double CallSample::*column) {
+  return values_of(series, point, [column](const CallSample& s) {
+    return s.repeats > 0 ? s.*column / static_cast<double>(s.repeats) : not_measured;
+  });
+}
+
+Estimate median_of(const CallSeries& series, const ByVisit& us) {
+  Estimate e = model::time_over_visits(us, series.drift);
   if (std::isnan(e.value)) e.method = "not measured";
   return e;
 }
 
+CallResult summarized(const CallSeries& series, const CallPoint& point) {
+  CallResult r = model::result_of(point);
+  r.trials = trials_of(series, point);
+  if (any_sample(series, point, [](const CallSample& one) { return one.intact == 0; })) {
+    r.why = "the call's work was wrong";
+    r.is_timed = false;
+    r.is_wrong = true;
+    return r;
+  }
+  const ByVisit host_us = times_of(series, point, &CallSample::host_us),
+                done_us = times_of(series, point, &CallSample::done_us);
+  r.host_us = median_of(series, host_us);
+  r.done_us = median_of(series, done_us);
+  r.slowed = median_over_visits(values_of(series, point, [](const CallSample& s) { return s.slowed; }), "1");
+  const bool leaves_work = r.done_us.value > 0;
+  model::set_times(r, leaves_work ? done_us : host_us, series);
+  r.time_us = leaves_work ? r.done_us : r.host_us;
+  if (!r.is_timed) r.why = "no usable trial";
+  return r;
+}
+
 }  // namespace
 
-CallSummary summarize(const CallSeries& series, const CallPoint& point) {
-  CallSummary s{point.axes, trials_of(series, point), point.stop(), disturbance_of(point), false, {}, {}};
-  s.wrong = any_sample(series, point, [](const CallSample& one) { return one.intact == 0; });
-  if (s.wrong) return s;
-  s.host_us = median_of(series, point, &CallSample::host_us);
-  s.done_us = median_of(series, point, &CallSample::done_us);
-  return s;
+template <> std::vector<CallResult> results(const CallSeries& series) {
+  std::vector<CallResult> all;
+  for (const CallPoint& point : points_of(series)) all.push_back(summarized(series, point));
+  return model::in_order(std::move(all));
 }
 
-std::vector<CallSummary> summarize(const CallSeries& series) {
-  std::vector<CallSummary> all;
-  for (const CallPoint& point : points_of(series)) all.push_back(summarize(series, point));
-  std::stable_sort(all.begin(), all.end(),
-                   [](const CallSummary& a, const CallSummary& b) { return a.shape < b.shape; });
-  return all;
-}
+}  // namespace npgpu
+
+namespace npgpu::model {
 
 std::vector<GraphRow> graph_rows(const std::vector<CallSeries>& all_series, const std::string& device) {
   std::map<std::pair<GraphForm, std::uint32_t>, GraphRow> rows;
   for (const CallSeries& series : all_series) {
     const CallCase& c = series.question;
     if (c.device != device || c.form == GraphForm::none || c.manner != Manner::alone || is_beside(c)) continue;
-    for (const CallSummary& s : summarize(series)) {
-      GraphRow& row = rows[{c.form, s.shape.nodes}];
+    for (const CallResult& s : results(series)) {
+      GraphRow& row = rows[{c.form, s.axes.nodes}];
       row.form = c.form;
-      row.nodes = s.shape.nodes;
+      row.nodes = s.axes.nodes;
       switch (c.call) {
         case Call::launches:
           row.launches_us = s.done_us;
@@ -85,25 +99,3 @@ std::optional<std::uint32_t> pays_from(const std::vector<GraphRow>& rows, GraphF
 }
 
 }  // namespace npgpu::model
-
-namespace npgpu {
-
-template <> std::vector<PointTime<Calls>> estimates(const CallSeries& series) {
-  std::vector<PointTime<Calls>> times;
-  for (const CallPoint& point : points_of(series)) {
-    const model::CallSummary s = model::summarize(series, point);
-    PointTime<Calls> time{.axes = point.axes, .work = point.work(), .time_us = s.main_us()};
-    for (const auto* visit : point.counted())
-      for (const double us : trial_times<Calls>(series.question, samples_of(series, *visit))) {
-        if (!(us >= time.min_us)) time.min_us = us;
-        if (!(us <= time.max_us)) time.max_us = us;
-      }
-    time.is_timed = std::isfinite(time.time_us.value);
-    if (s.wrong) time.why = "the call's work was wrong";
-    else if (std::isnan(time.time_us.value)) time.why = "no usable trial";
-    times.push_back(std::move(time));
-  }
-  return times;
-}
-
-}  // namespace npgpu

@@ -5,24 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "netpipe/model/probes/derivation.hpp"
 #include "npgpu/model.hpp"
 
 namespace npgpu::model {
-
-// One point: medians over trials, with nonparametric intervals, in us of one call.
-struct CallSummary {
-  CallShape shape;
-  std::uint32_t trials = 0;
-  Stop stop = Stop::trials;
-  std::string disturbed{};  // as in PointSummary
-  bool wrong = false;       // its work was checked and wrong
-  Estimate host_us;         // until the call returns; back-to-back: its share of the row
-  Estimate done_us;         // until its work is done; NaN where it leaves none
-
-  const Estimate& main_us() const { return done_us.value > 0 ? done_us : host_us; }
-};
-CallSummary summarize(const CallSeries&, const CallPoint&);
-std::vector<CallSummary> summarize(const CallSeries&);  // by shape
 
 // Kernels of one form and number, alone: in a graph, and launched one by one. NaN: not measured.
 struct GraphRow {
@@ -39,5 +25,9 @@ struct GraphRow {
 std::vector<GraphRow> graph_rows(const std::vector<CallSeries>&, const std::string& device);
 // The fewest kernels from which on, at every number measured, the graph is done sooner and the intervals are apart.
 std::optional<std::uint32_t> pays_from(const std::vector<GraphRow>&, GraphForm);
+
+// How fast a device's driver clears freed memory, and what that takes from kernels that read; empty where no free was
+// followed by slower reads.
+std::vector<Parameter> clearing_parameters(const std::vector<const CallSeries*>& of_device);
 
 }  // namespace npgpu::model

@@ -42,7 +42,7 @@ template <class K> class Excerpt {
     clock_[visit.axes] = visit.telemetry.sm_clock_mhz;
   }
   void read_into(Gathered<K>& all, std::size_t side, std::size_t run, std::uint32_t round) const {
-    for (const PointTime<K>& time : estimates(some_)) {
+    for (const Result<K>& time : results(some_)) {
       const auto point = all.points.find({time.axes, time.lane});
       const double us = time.time_us.value;
       if (point == all.points.end() || !time.usable() || !(us > 0)) continue;
@@ -76,32 +76,28 @@ template <class Sample> std::vector<std::span<const Sample>> groups_of(std::span
 Reason reason_of(bool wrong) { return wrong ? Reason::wrong_results : Reason::no_time; }
 
 // What is to be said of each point: whether it is usable, what disturbed it.
-template <class K>
-void state_points(Gathered<K>& all, const Series<K>& series, const std::vector<Point<K>>& points, std::size_t side) {
-  std::map<typename K::Axes, const Point<K>*> of_axes;
-  for (const Point<K>& point : points) of_axes[point.axes] = &point;
-  for (const PointTime<K>& time : estimates(series)) {
+template <class K> void state_points(Gathered<K>& all, const Series<K>& series, std::size_t side) {
+  for (const Result<K>& time : results(series)) {
     CurvePoint& point = all.points[{time.axes, time.lane}];
     Readings& its = point.side[side];
-    const Point<K>& visited = *of_axes.at(time.axes);
     if (point.axes.empty()) {
       point.axes = text_of(time.axes);
       point.work = time.work;
     }
     ++its.runs;
-    if (const std::uint32_t causes = visited.disturbed()) {
-      ++(causes & ~of_clocks ? its.others : its.clocked);
-      if (its.broken == Reason::none) its.why = disturbance_of(visited);
+    if (time.causes) {
+      ++(time.causes & ~of_clocks ? its.others : its.clocked);
+      if (its.broken == Reason::none) its.why = time.disturbed;
     }
     if (time.usable() && time.time_us.value > 0) continue;
-    its.broken = reason_of(any_sample(series, visited, [](const auto& s) { return s.intact == 0; }));
+    its.broken = reason_of(time.is_wrong);
     its.why = time.usable() ? "times of " + (time.time_us.value < 0 ? std::string("less than 0") : "0") : time.why;
   }
 }
 
 template <class K> void gather(Gathered<K>& all, const Series<K>& series, std::size_t side, std::size_t run) {
   const auto points = points_of(series);
-  state_points(all, series, points, side);
+  state_points(all, series, side);
   all.simulated |= series.simulated;
   if (all.stopped[side].empty() && series.failure != Failure::wrong)  // such a series goes on
     all.stopped[side] = series.error.empty() && series.visits.empty() ? "never visited" : series.error;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "netpipe/model/compare/curves.hpp"
+#include "npgpu/catalogue.hpp"
 
 namespace npgpu::model {
 
@@ -22,23 +23,38 @@ std::string way(Direction direction) {
 
 std::vector<FigureChoice> figures_of(const TransferCase& c, std::uint32_t lane) {
   constexpr auto rate = FigureUnit::bytes_per_s;
-  if (!c.more_lanes.empty() || c.source_offset || c.target_offset || c.host_node >= 0 || is_beside(c)) return {};
   if (is_between_ranks(c)) {
     const std::string ends = c.source + '>' + c.target + (c.access == Access::staged ? ", staged" : "");
+    if (!c.more_lanes.empty() || c.host_node >= 0 || is_beside(c)) return {};
     if (c.async || c.chunk_bytes || c.pattern == Pattern::duplex) return {};
     if (c.pattern == Pattern::stream) return {{"messages one way, " + ends, Among::largest, rate}};
     return {{"smallest message, " + ends, Among::smallest}, {"largest message, " + ends, Among::largest, rate}};
   }
-  const bool pinned = c.memory == Memory::pinned, host_timed = is_host_timed(c);
-  if (c.pattern == Pattern::duplex && pinned && !host_timed)
-    return {{"both ways, " + way(lane ? reversed(c.direction) : c.direction), Among::largest, rate}};
-  if (c.pattern != Pattern::stream) return {};
+  const auto question = question_of(c);
+  if (!question) return {};
   const std::string cold = c.cache == Cache::cold ? ", cold" : "";
-  if (c.direction == Direction::h2h) return {{"copy, " + way(c.direction) + cold, Among::largest, rate}};
-  if (c.memory == Memory::pageable && !c.async) return {{"pageable copy, " + way(c.direction), Among::largest, rate}};
-  if (!host_timed && (pinned || c.memory == Memory::device))
-    return {{"copy, " + way(c.direction) + cold, Among::largest, rate}};
-  if (host_timed && pinned && !c.async) return {{"smallest copy, " + way(c.direction), Among::smallest}};
+  switch (*question) {
+    case CopyQuestion::to_device:
+    case CopyQuestion::to_host:
+    case CopyQuestion::within_device:
+    case CopyQuestion::within_device_cold:
+    case CopyQuestion::to_peer:
+    case CopyQuestion::within_host:
+    case CopyQuestion::within_host_cold: return {{"copy, " + way(c.direction) + cold, Among::largest, rate}};
+    case CopyQuestion::both_ways:
+      return {{"both ways, " + way(lane ? reversed(c.direction) : c.direction), Among::largest, rate}};
+    case CopyQuestion::to_device_pageable:
+    case CopyQuestion::to_host_pageable: return {{"pageable copy, " + way(c.direction), Among::largest, rate}};
+    case CopyQuestion::to_device_blocking:
+    case CopyQuestion::to_host_blocking: return {{"smallest copy, " + way(c.direction), Among::smallest}};
+    case CopyQuestion::to_device_queued:
+    case CopyQuestion::to_host_queued:
+    case CopyQuestion::to_device_write_combined:
+    case CopyQuestion::within_host_both_ways:
+    case CopyQuestion::there_and_back:
+    case CopyQuestion::there_and_back_pageable:
+    case CopyQuestion::there_and_back_in_host: break;
+  }
   return {};
 }
 
@@ -77,10 +93,11 @@ std::vector<FigureChoice> figures_of(const JobCase& c, std::uint32_t) {
 
 std::vector<FigureChoice> figures_of(const CallCase& c, std::uint32_t) {
   if (is_beside(c)) return {};
-  const bool alone = c.manner == Manner::alone;
-  if (c.call == Call::launch) return {{alone ? "launch alone" : "launch back to back", Among::smallest}};
-  if (c.call == Call::signal && alone) return {{"launch until the host sees it", Among::smallest}};
-  if (c.call == Call::graph_launch && alone)
+  const auto question = question_of(c);
+  if (question == CallQuestion::launch) return {{"launch alone", Among::smallest}};
+  if (question == CallQuestion::launch_in_a_row) return {{"launch back to back", Among::smallest}};
+  if (question == CallQuestion::signal) return {{"launch until the host sees it", Among::smallest}};
+  if (c.call == Call::graph_launch && c.manner == Manner::alone)
     return {{c.form == GraphForm::chain ? "graph launch, chain" : "graph launch, fork"}};
   return {};
 }

@@ -13,6 +13,7 @@
 #include "netpipe/model/medians.hpp"
 #include "netpipe/model/probes/probe_rates.hpp"
 #include "netpipe/model/siblings.hpp"
+#include "npgpu/catalogue.hpp"
 #include "npgpu/compare.hpp"
 
 namespace npgpu::model {
@@ -43,49 +44,49 @@ std::string way_of(Direction direction) {
   return direction == Direction::h2d ? "host to device" : direction == Direction::d2h ? "device to host" : "";
 }
 
-// Cases that say something of one GPU, undisturbed by design.
-bool is_of_one_flow(const TransferCase& c) {
-  return c.more_lanes.empty() && !c.source_offset && !c.target_offset && c.host_node < 0 && !is_beside(c) &&
-         !is_between_ranks(c) && c.executor == Executor::copy_engine && c.cache == Cache::warm;
-}
-
 std::vector<FigureOf> key_figures_in(const TransferSeries& series) {
   constexpr auto rate = FigureUnit::bytes_per_s;
   const TransferCase& c = series.question;
   const std::string way = way_of(c.direction);
-  if (!is_of_one_flow(c)) return {};
-  const bool pinned = c.memory == Memory::pinned && !way.empty(), host_timed = is_host_timed(c);
-  if (c.pattern == Pattern::duplex && pinned && !host_timed)
-    return {{FigureKind::both_ways, "both ways, " + way, rate, Taken::largest, least_link_bytes, 0},
-            {FigureKind::both_ways, "both ways, " + way_of(reversed(c.direction)), rate, Taken::largest,
-             least_link_bytes, 1}};
-  if (c.pattern != Pattern::stream) return {};
-  if (pinned && !host_timed)
-    return {{FigureKind::link, "copy, " + way, rate, Taken::largest, least_link_bytes},
-            {FigureKind::small_copy, "small copy, " + way, FigureUnit::us, Taken::smallest, 0, 0, most_latency_bytes}};
-  if (pinned && !c.async)
-    return {{FigureKind::call, "smallest copy, " + way, FigureUnit::us, Taken::smallest, 0, 0, most_latency_bytes}};
-  if (c.memory == Memory::pageable && !way.empty() && !c.async)
-    return {{FigureKind::pageable_copy, "pageable copy, " + way, rate, Taken::largest, least_link_bytes}};
-  if (c.direction == Direction::d2d && !host_timed)
-    return {{FigureKind::memory, "copy, within the device", rate, Taken::largest, least_link_bytes}};
-  return {};
+  const auto question = question_of(c);
+  if (!question) return {};
+  switch (*question) {
+    case CopyQuestion::to_device:
+    case CopyQuestion::to_host:
+      return {
+          {FigureKind::link, "copy, " + way, rate, Taken::largest, least_link_bytes},
+          {FigureKind::small_copy, "small copy, " + way, FigureUnit::us, Taken::smallest, 0, 0, most_latency_bytes}};
+    case CopyQuestion::both_ways:
+      return {{FigureKind::both_ways, "both ways, " + way, rate, Taken::largest, least_link_bytes, 0},
+              {FigureKind::both_ways, "both ways, " + way_of(reversed(c.direction)), rate, Taken::largest,
+               least_link_bytes, 1}};
+    case CopyQuestion::to_device_blocking:
+    case CopyQuestion::to_host_blocking:
+      return {{FigureKind::call, "smallest copy, " + way, FigureUnit::us, Taken::smallest, 0, 0, most_latency_bytes}};
+    case CopyQuestion::to_device_pageable:
+    case CopyQuestion::to_host_pageable:
+      return {{FigureKind::pageable_copy, "pageable copy, " + way, rate, Taken::largest, least_link_bytes}};
+    case CopyQuestion::within_device:
+      return {{FigureKind::memory, "copy, within the device", rate, Taken::largest, least_link_bytes}};
+    default: return {};  // of no other copy every GPU of a fleet is asked
+  }
 }
 
 std::vector<FigureOf> key_figures_in(const ProbeSeries& series) {
   const ProbeCase& c = series.question;
   const double cache = static_cast<double>(series.layout.cache_bytes);
-  if (c.probe == "bandwidth" && c.form == Form::streaming && c.space == Space::global)
+  const auto question = question_of(c);
+  if (question == ProbeQuestion::memory_bandwidth)
     return {{FigureKind::memory, fmt::format("memory, {}", name(c.operation)), FigureUnit::bytes_per_s, Taken::best,
              cache > 0 ? caches_left_behind * cache : unknown_cache}};
   const auto unit = is_whole_number(c.type) ? FigureUnit::operations_per_s : FigureUnit::flop_per_s;
-  if (c.probe == "compute" && c.operation == Operation::fma)
+  if (question == ProbeQuestion::computing_power)
     return {{FigureKind::compute, fmt::format("compute, {}", name(c.type)), unit, Taken::best}};
   if (c.probe == "tensor")
     return {{FigureKind::matrix, fmt::format("tensor, {} by {}", name(c.type), name(c.operation)), unit, Taken::best}};
   if (c.probe == "gemm" && c.space != Space::host)
     return {{FigureKind::matrix, fmt::format("gemm, {}", name(c.type)), unit, Taken::best}};
-  if (c.probe == "latency" && c.operation == Operation::chase && c.space == Space::global)
+  if (question == ProbeQuestion::memory_latency)
     return {{FigureKind::latency, "memory latency", FigureUnit::us_a_load, Taken::largest,
              cache > 0 ? caches_left_behind * cache : unknown_cache}};
   return {};
@@ -93,13 +94,12 @@ std::vector<FigureOf> key_figures_in(const ProbeSeries& series) {
 
 std::vector<FigureOf> key_figures_in(const CallSeries& series) {
   const CallCase& c = series.question;
-  if (is_beside(c)) return {};
-  const bool alone = c.manner == Manner::alone;
-  if (c.call == Call::launch)
-    return {{FigureKind::call, alone ? "launch until done" : "launch, back to back", FigureUnit::us, Taken::smallest}};
-  if (c.call == Call::signal && alone)
-    return {{FigureKind::call, "launch until the host sees it", FigureUnit::us, Taken::smallest}};
-  return {};
+  const auto question = question_of(c);
+  if (!question) return {};
+  const char* const what = *question == CallQuestion::launch            ? "launch until done"
+                           : *question == CallQuestion::launch_in_a_row ? "launch, back to back"
+                                                                        : "launch until the host sees it";
+  return {{FigureKind::call, what, FigureUnit::us, Taken::smallest}};
 }
 
 double bytes_at(const auto& axes) {
@@ -107,13 +107,12 @@ double bytes_at(const auto& axes) {
   else return 0;
 }
 
-template <class K> double log_rate_at(const PointTime<K>& point) { return std::log(point.work / point.time_us.value); }
+template <class K> double log_rate_at(const Result<K>& point) { return std::log(point.work / point.time_us.value); }
 
 // Points in order of their axes.
-template <class K>
-std::vector<const PointTime<K>*> points_for(const std::vector<PointTime<K>>& times, const FigureOf& want) {
-  std::vector<const PointTime<K>*> points;
-  for (const PointTime<K>& time : times)
+template <class K> std::vector<const Result<K>*> points_for(const std::vector<Result<K>>& times, const FigureOf& want) {
+  std::vector<const Result<K>*> points;
+  for (const Result<K>& time : times)
     if (time.usable() && time.lane == want.lane && is_figure(time.time_us.value) && want.takes(bytes_at(time.axes)) &&
         (want.of != Taken::best || std::isfinite(log_rate_at(time))))
       points.push_back(&time);
@@ -134,9 +133,7 @@ std::vector<const PointTime<K>*> points_for(const std::vector<PointTime<K>>& tim
 }
 
 // Geometric means over the points, in the unit: of the values, and of both ends of their intervals.
-template <class K>
-FleetFigure key_figure_of(const FigureOf& want, const std::vector<PointTime<K>>& times,
-                          const std::map<typename K::Axes, bool>& disturbed) {
+template <class K> FleetFigure key_figure_of(const FigureOf& want, const std::vector<Result<K>>& times) {
   FleetFigure figure{want.kind, want.name, {}, want.unit};
   const auto points = points_for(times, want);
   if (points.empty()) return figure;
@@ -160,27 +157,20 @@ FleetFigure key_figure_of(const FigureOf& want, const std::vector<PointTime<K>>&
     if (points.size() > 1) figure.at += " .. " + text_of(points.back()->axes);
   }
   std::size_t by_others = 0;
-  for (const auto* point : points) by_others += disturbed.at(point->axes);
+  for (const auto* point : points) by_others += (point->causes & ~own_causes) != 0;
   figure.disturbed = 2 * by_others > points.size();
   return figure;
-}
-
-template <class K> std::map<typename K::Axes, bool> disturbed_in(const Series<K>& series) {
-  std::map<typename K::Axes, bool> all;
-  for (const Point<K>& point : points_of(series)) all[point.axes] = (point.disturbed() & ~own_causes) != 0;
-  return all;
 }
 
 template <class K> void add_key_figures(std::vector<FleetFigure>& all, const std::vector<const Series<K>*>& some) {
   for (const Series<K>* series : some) {
     const std::vector<FigureOf> wanted = key_figures_in(*series);
     if (wanted.empty()) continue;
-    const auto times = estimates(*series);
-    const auto disturbed = disturbed_in(*series);
+    const auto times = results(*series);
     for (const FigureOf& want : wanted) {
       // Of several modules the first.
       if (std::ranges::find(all, want.name, &FleetFigure::name) != all.end()) continue;
-      FleetFigure figure = key_figure_of(want, times, disturbed);
+      FleetFigure figure = key_figure_of(want, times);
       if (std::isfinite(figure.value)) all.push_back(std::move(figure));
     }
   }
@@ -256,15 +246,14 @@ std::vector<FleetFigure> peer_figures_of(const Trace& trace, const std::string& 
   std::map<bool, FleetFigure> slowest;  // to others, from others
   for (const TransferSeries& series : trace.of<Transfers>()) {
     const TransferCase& c = series.question;
-    if (!is_of_one_flow(c) || c.direction != Direction::peer || c.pattern != Pattern::stream || is_host_timed(c))
+    if (question_of(c) != CopyQuestion::to_peer || c.access == Access::staged || (c.source != id && c.target != id))
       continue;
-    if (c.access == Access::staged || (c.source != id && c.target != id)) continue;
     const bool is_from = c.target == id;
     const std::string other = is_from ? c.source : c.target;
     FleetFigure figure =
         key_figure_of<Transfers>({FigureKind::link, is_from ? "copy from another GPU" : "copy to another GPU",
                                   FigureUnit::bytes_per_s, Taken::largest, least_link_bytes},
-                                 estimates(series), disturbed_in(series));
+                                 results(series));
     if (!std::isfinite(figure.value)) continue;
     const auto [known, is_new] = slowest.try_emplace(is_from, figure);
     if (!is_new && figure.value < known->second.value) known->second = figure;

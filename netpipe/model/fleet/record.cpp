@@ -37,23 +37,15 @@ struct OneLane {
 };
 
 template <class K> std::map<std::uint32_t, OneLane> lanes_of(const Series<K>& series) {
-  std::map<typename K::Axes, bool> disturbed;
-  for (const Point<K>& point : points_of(series)) disturbed[point.axes] = point.disturbed() & ~model::own_causes;
-  std::map<std::pair<std::uint32_t, typename K::Axes>, PointTime<K>> in_order;
-  for (PointTime<K>& time : estimates(series)) {
-    const auto key = std::pair(time.lane, time.axes);
-    in_order.emplace(key, std::move(time));
-  }
-
   std::map<std::uint32_t, OneLane> all;
-  for (const auto& [key, time] : in_order) {
+  for (const Result<K>& time : results(series)) {
     OneLane& one = all[time.lane];
     const double us = time.time_us.value;
     const bool is_valid = time.usable() && model::is_figure(us);
     one.question.axes.push_back(text_of(time.axes));
     one.question.sizes.push_back(model::size_of(time.axes));
     one.curve.us.push_back(is_valid ? us : not_measured);
-    one.curve.disturbed += disturbed[time.axes];
+    one.curve.disturbed += (time.causes & ~model::own_causes) != 0;
     if (one.curve.why.empty())
       one.curve.why = !time.why.empty() ? time.why : is_valid ? "" : "no trial has a valid time";
   }

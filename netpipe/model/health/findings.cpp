@@ -51,10 +51,10 @@ Decider decider_of(const Findings& findings, const JudgedFigure& figure) {
             fmt::format("{}: {} {} {:.3g} %", reference.of, figure_text(reference.figure->value, figure.unit),
                         more ? '-' : '+', 100 * tolerance)};
   }
-  if (figure.estimate.value > most_share_of_a_true_limit * figure.possible)
+  if (figure.seen.estimate.value > most_share_of_a_true_limit * figure.possible)
     return {not_measured,
-            fmt::format("{} is {:.0f} % of it, so it is not true: {}", figure_text(figure.estimate.value, figure.unit),
-                        100 * figure.estimate.value / figure.possible, figure.basis)};
+            fmt::format("{} is {:.0f} % of it, so it is not true: {}", figure_text(figure.seen.estimate.value, figure.unit),
+                        100 * figure.seen.estimate.value / figure.possible, figure.basis)};
   return {figure.limit, figure.basis};
 }
 
@@ -65,13 +65,13 @@ std::string limit_text(const JudgedFigure& figure, double limit) {
 }
 
 std::string interval_text(const JudgedFigure& figure) {
-  const Estimate& e = figure.estimate;
+  const Estimate& e = figure.seen.estimate;
   if (std::isnan(e.low) || std::isnan(e.high)) return " (one value, without an interval)";
   return fmt::format(" ({} .. {})", figure_text(e.low, figure.unit), figure_text(e.high, figure.unit));
 }
 
 double smallest_slow_down(const JudgedFigure& figure, double limit) {
-  const Estimate& e = figure.estimate;
+  const Estimate& e = figure.seen.estimate;
   if (figure.allowed == Allowed::at_least) return 1 - limit / (std::isnan(e.high) ? e.value : e.high);
   return limit / (std::isnan(e.low) ? e.value : e.low) - 1;
 }
@@ -99,16 +99,16 @@ Referred reference_for(const Findings& findings, std::string_view metric) {
 
 HealthFinding& judge(Findings& findings, const JudgedFigure& figure) {
   const Decider by = decider_of(findings, figure);
-  const Ruling ruling = rule(figure.estimate, figure.allowed, by.limit, figure.by_visit);
-  const std::string shown = fmt::format("{} {}", figure.name, figure_text(figure.estimate.value, figure.unit));
+  const Ruling ruling = rule(figure.seen.estimate, figure.allowed, by.limit, figure.seen.by_visit);
+  const std::string shown = fmt::format("{} {}", figure.name, figure_text(figure.seen.estimate.value, figure.unit));
   const auto add = [&](Health health, std::string text) -> HealthFinding& {
     HealthFinding& finding = findings.add(figure.metric, health, std::move(text));
     finding.basis = by.basis;
-    finding.low = figure.estimate.low;
-    finding.high = figure.estimate.high;
-    finding.of_case = figure.of_case;
-    finding.of_point = figure.of_point;
-    return with_value(finding, figure.estimate.value, by.limit, figure.unit);
+    finding.low = figure.seen.estimate.low;
+    finding.high = figure.seen.estimate.high;
+    finding.of_case = figure.seen.of_case;
+    finding.of_point = figure.seen.of_point;
+    return with_value(finding, figure.seen.estimate.value, by.limit, figure.unit);
   };
   if (ruling == Ruling::no_figure) {
     HealthFinding& finding = add(Health::fail, figure.name + ": no valid figure");
@@ -124,18 +124,18 @@ HealthFinding& judge(Findings& findings, const JudgedFigure& figure) {
   }
   const std::string held = fmt::format("{}, {}", shown, limit_text(figure, by.limit));
   if (ruling == Ruling::ok) {
-    const std::size_t within = visits_within(figure.by_visit, figure.allowed, by.limit);
+    const std::size_t within = visits_within(figure.seen.by_visit, figure.allowed, by.limit);
     HealthFinding& finding =
-        add(Health::pass, within == figure.by_visit.size()
+        add(Health::pass, within == figure.seen.by_visit.size()
                               ? held
-                              : fmt::format("{}; in {} of {} visits", held, within, figure.by_visit.size()));
+                              : fmt::format("{}; in {} of {} visits", held, within, figure.seen.by_visit.size()));
     finding.would_see = smallest_slow_down(figure, by.limit);
     return finding;
   }
   const std::string with_interval = fmt::format("{}{}, {}", shown, interval_text(figure), limit_text(figure, by.limit));
-  if (!figure.disturbed.empty()) {
-    findings.disturbed.push_back({figure.metric, figure.disturbed});
-    return add(Health::unjudged, fmt::format("{}; not judged: {}", held, disturber_text(figure.disturbed)));
+  if (!figure.seen.disturbed.empty()) {
+    findings.disturbed.push_back({figure.metric, figure.seen.disturbed});
+    return add(Health::unjudged, fmt::format("{}; not judged: {}", held, disturber_text(figure.seen.disturbed)));
   }
   return add(ruling == Ruling::slow ? Health::fail : Health::undecided, with_interval);
 }

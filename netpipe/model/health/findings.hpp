@@ -13,6 +13,7 @@
 #include "netpipe/model/judge.hpp"
 #include "npgpu/disturbance.hpp"
 #include "npgpu/health.hpp"
+#include "npgpu/result.hpp"
 
 namespace npgpu::model {
 
@@ -78,21 +79,26 @@ struct Referred {
 };
 Referred reference_for(const Findings&, std::string_view metric);
 
+// A figure of a point, and what it rests on.
+struct Evidence {
+  Estimate estimate{};
+  std::string disturbed{};  // by whom else
+  std::string of_case{}, of_point{};
+  std::vector<double> by_visit{};  // the same figure, visit by visit of those that count
+};
+
 // A figure against the limit that follows from the device, or against a reference's.
 struct JudgedFigure {
   std::string metric;
   std::string name;  // "H2D pinned, 64 MiB"
-  Estimate estimate;
+  Evidence seen;
   std::string unit;
   Allowed allowed = Allowed::at_least;
   double limit = not_measured;     // NaN: unknown
   std::string basis;               // where that comes from; why it is unknown
   double tolerance = 0;            // against a reference
-  std::string disturbed{};         // by whom the points were disturbed that it rests on
   double possible = not_measured;  // the most that link, memory or clock allow, where the limit is a share of it
   bool is_needed = true;           // a check that cannot judge it is not ok
-  std::string of_case{}, of_point{};
-  std::vector<double> by_visit{};  // the same figure, visit by visit of those that count
 };
 // The finding of model::rule(); one that is not within its limit and was disturbed is not judged.
 HealthFinding& judge(Findings&, const JudgedFigure&);
@@ -105,20 +111,22 @@ template <class K> std::string others_of(const Point<K>& point) {
   return disturbance_text(point.disturbed() & ~own_causes, disturbers_of(point));
 }
 
-// The median time of each visit that counts over that of all, in order of time.
-template <class K> std::vector<double> times_by_visit(const Series<K>& series, const Point<K>& point) {
-  std::vector<double> medians;
+// A figure of a point that is proportional to its time, or to one over it.
+template <class K> Evidence evidence_of(const Series<K>& series, const Result<K>& result, Estimate figure, bool is_rate) {
+  const Point<K> point = points_by_axes(series).at(result.axes);
+  Evidence of{std::move(figure), others_of(point), title(series.question), text_of(result.axes), {}};
   for (const Visit<K>* visit : point.counted())
     if (const auto times = trial_times<K>(series.question, samples_of(series, *visit)); !times.empty())
-      medians.push_back(npgpu::median(times));
-  const double all = medians.empty() ? not_measured : npgpu::median(medians);
-  for (double& one : medians) one /= all;
-  return medians;
+      of.by_visit.push_back(npgpu::median(times));
+  const double all = of.by_visit.empty() ? not_measured : npgpu::median(of.by_visit);
+  for (double& us : of.by_visit) us = of.estimate.value * (is_rate ? all / us : us / all);
+  return of;
 }
-// These as rates or times around a value.
-inline std::vector<double> rates_by_visit(std::vector<double> times, double rate) {
-  for (double& one : times) one = rate / one;
-  return times;
+template <class K> Evidence time_of(const Series<K>& series, const Result<K>& result) {
+  return evidence_of(series, result, result.time_us, false);
+}
+template <class K> Evidence rate_of(const Series<K>& series, const Result<K>& result) {
+  return evidence_of(series, result, result.rate, true);
 }
 
 // The judges, in the order of the report.

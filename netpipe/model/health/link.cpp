@@ -36,7 +36,7 @@ double best_copy_rate(const DeviceRecord& of) {
   for (const TransferSeries* series : of.transfers) {
     const Direction direction = series->question.direction;
     if (direction != Direction::h2d && direction != Direction::d2h) continue;
-    for (const PointTime<Transfers>& point : estimates(*series))
+    for (const TransferResult& point : results(*series))
       if (point.lane == 0 && point.usable() && point.time_us.value > 0)
         best = std::max(best, static_cast<double>(point.axes.bytes) / point.time_us.value * 1e6);
   }

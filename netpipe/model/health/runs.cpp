@@ -46,12 +46,12 @@ template <class K> void count_results(const Series<K>& series, Counts& counts) {
     ++counts.points;
     counts.add_without_figure(title(series.question), "never visited");
   }
-  for (const PointTime<K>& time : estimates(series)) {
+  for (const Result<K>& time : results(series)) {
     const bool is_wrong = std::ranges::any_of(series.samples, [](const auto& one) { return one.intact == 0; });
     if (!is_wrong && (!time.is_timed || (time.usable() && !is_figure(time.time_us.value))))
       counts.add_without_figure(title(series.question) + ", " + text_of(time.axes), "no trial has a valid time");
     if (!time.usable()) continue;
-    counts.unsteady += series.is_unsteady(time.time_us);
+    counts.unsteady += time.unsteady;
   }
 }
 

@@ -74,7 +74,7 @@ std::array<Estimate, 3> CostMeasuring::calls_of(std::uint64_t bytes) const {
              j.chunks == j.streams && j.bytes_in == all && j.bytes_out == (out ? all : 0) &&
              j.kernel_bytes == (kernel ? all : 0) && j.iterations == (kernel ? 1 : 0);
     };
-    return theil_sen(points_.over_chunks(these, &JobSummary::issue_us), "us", method);
+    return theil_sen(points_.over_chunks(these, &JobResult::issue_us), "us", method);
   };
   const auto less = [](Estimate more, const Estimate& base) {
     more.low -= base.high;
@@ -90,10 +90,10 @@ std::array<Estimate, 3> CostMeasuring::calls_of(std::uint64_t bytes) const {
 
 void CostMeasuring::calls() {
   std::set<std::uint64_t> sizes;  // of chunks
-  for (const JobSummary& s : points_.find([](const JobCase&, const JobShape& j) {
+  for (const JobResult& s : points_.find([](const JobCase&, const JobShape& j) {
          return j.chunks == j.streams && j.bytes_in > 0 && j.bytes_in % j.chunks == 0;
        }))
-    if (const std::uint64_t bytes = s.job.bytes_in / s.job.chunks; bytes <= usual_call_bytes) sizes.insert(bytes);
+    if (const std::uint64_t bytes = s.axes.bytes_in / s.axes.chunks; bytes <= usual_call_bytes) sizes.insert(bytes);
   std::array<Estimate, 3> usual;  // of the largest chunks
   std::array<std::vector<Curve::Point>, 3> points;
   for (const std::uint64_t bytes : sizes) {
@@ -136,7 +136,7 @@ void CostMeasuring::spread_of_calls() {
 // copies to the device, which come first, do not. On H200s, in jobs that no cost is derived from, all calls of a chunk
 // took 4 % longer at 64 to 128 KiB, 8 % at 128 KiB to 1 MiB and 13 % beyond: so it grows with the logarithm.
 void CostMeasuring::add_larger_calls(std::array<std::vector<Curve::Point>, 3>& points) const {
-  const Estimate all = theil_sen(points_.over_chunks(copied_in_and_out, &JobSummary::issue_us), "us", "");
+  const Estimate all = theil_sen(points_.over_chunks(copied_in_and_out, &JobResult::issue_us), "us", "");
   if (!std::isfinite(all.value) || points[0].back().x != usual_call_bytes) return;
   const std::array usual{points[0].back().time, points[1].back().time, points[2].back().time};
   const double longer = std::max(1.0, (from_microseconds(all.value) - usual[0]) / (usual[1] + usual[2]));
@@ -151,10 +151,10 @@ void CostMeasuring::streams() {
   const auto fresh = [](const JobCase& c, const JobShape& j) {
     return c.workload == Workload::none && c.pool == StreamPool::fresh && j.chunks == j.streams;
   };
-  const Estimate made = theil_sen(points_.over_chunks(fresh, &JobSummary::create_us), "us",
+  const Estimate made = theil_sen(points_.over_chunks(fresh, &JobResult::create_us), "us",
                                   "slope of the time to create n streams over n");
   if (!std::isfinite(made.value)) return miss("the time to create a stream");
-  const Estimate gone = theil_sen(points_.over_chunks(fresh, &JobSummary::destroy_us), "us",
+  const Estimate gone = theil_sen(points_.over_chunks(fresh, &JobResult::destroy_us), "us",
                                   "slope of the time to destroy n streams over n");
   out_.create = at_least_0(made.value);
   out_.destroy = at_least_0(gone.value);
@@ -163,7 +163,7 @@ void CostMeasuring::streams() {
 }
 
 // Copies in one stream, behind the gate.
-std::vector<JobSummary> CostMeasuring::back_to_back(bool in) const {
+std::vector<JobResult> CostMeasuring::back_to_back(bool in) const {
   return points_.find([&](const JobCase& c, const JobShape& j) {
     return c.workload == Workload::none && c.order == Order::breadth_first && c.gating == Gating::gated &&
            j.streams == 1 && (in ? j.bytes_in > 0 && !j.bytes_out : j.bytes_out > 0 && !j.bytes_in);
@@ -174,11 +174,11 @@ void CostMeasuring::copies(bool in) {
   const char* const which = in ? "h2d" : "d2h";
   std::map<std::uint64_t, std::vector<XY>> by_bytes;  // n copies of so many bytes
   std::map<std::uint64_t, std::vector<XY>> by_total;  // n copies of so many bytes in all
-  for (const JobSummary& s : back_to_back(in)) {
-    const std::uint64_t total = s.job.bytes_in + s.job.bytes_out;
-    const double n = s.job.chunks;
+  for (const JobResult& s : back_to_back(in)) {
+    const std::uint64_t total = s.axes.bytes_in + s.axes.bytes_out;
+    const double n = s.axes.chunks;
     by_total[total].push_back({n, s.time_us.value});
-    if (total % s.job.chunks == 0) by_bytes[total / s.job.chunks].push_back({n, s.time_us.value});
+    if (total % s.axes.chunks == 0) by_bytes[total / s.axes.chunks].push_back({n, s.time_us.value});
   }
   // The total with the most cuts has the steadiest slope.
   const auto best = std::max_element(by_total.begin(), by_total.end(),
@@ -225,15 +225,15 @@ void CostMeasuring::large_copies(bool in) {
   Curve& curve = in ? out_.costs.copy_h2d : out_.costs.copy_d2h;
   const double gap_us = microseconds(in ? out_.costs.gap.h2d : out_.costs.gap.d2h);
   std::vector<Curve::Point> points(curve.points().begin(), curve.points().end());
-  const std::vector<JobSummary> copies = back_to_back(in);
+  const std::vector<JobResult> copies = back_to_back(in);
   Estimate rate;
   rate.unit = "bytes per second";
   for (Curve::Point& point : points) {
     if (point.x < static_cast<double>(16 * MiB)) continue;
     std::vector<WeighedTime> times;
-    for (const JobSummary& s : copies) {
-      const double n = s.job.chunks;
-      if (static_cast<double>(s.job.bytes_in + s.job.bytes_out) != n * point.x) continue;
+    for (const JobResult& s : copies) {
+      const double n = s.axes.chunks;
+      if (static_cast<double>(s.axes.bytes_in + s.axes.bytes_out) != n * point.x) continue;
       times.push_back({(s.time_us.value - gate_us_) / n - gap_us, (s.time_us.high - s.time_us.low) / 2 / n});
     }
     const auto [mean, half] = weighed_mean(times);
@@ -288,8 +288,8 @@ void CostMeasuring::kernels() {
     return c.workload == Workload::compute && c.gating == Gating::gated && c.order == Order::breadth_first &&
            j.iterations == 0 && !j.bytes_in && !j.bytes_out;
   };
-  for (const JobSummary& s : points_.find(empty))
-    if (s.job.chunks == 1) empty_kernel_us_ = s.time_us.value;
+  for (const JobResult& s : points_.find(empty))
+    if (s.axes.chunks == 1) empty_kernel_us_ = s.time_us.value;
   const auto many = [&](const JobCase& c, const JobShape& j) { return empty(c, j) && j.streams == j.chunks; };
   const Estimate gap = theil_sen(points_.over_chunks(many), "us", "slope of n empty kernels in n streams over n");
   if (!std::isfinite(gap.value)) return miss("the gap between kernels");

@@ -37,7 +37,7 @@ class CostMeasuring {
   void spread_of_calls();
   void add_larger_calls(std::array<std::vector<Curve::Point>, 3>&) const;
   void streams();
-  std::vector<JobSummary> back_to_back(bool in) const;
+  std::vector<JobResult> back_to_back(bool in) const;
   void copies(bool in);
   void large_copies(bool in);
   void gate();
@@ -54,7 +54,7 @@ class CostMeasuring {
   Estimate gap_by_slope(const JobPoints::Wanted&, Seconds StreamCosts::*gap, std::string method);
   void duplex_extra_gap();
   void way_to_device();
-  std::vector<JobSummary> small_chunks() const;
+  std::vector<JobResult> small_chunks() const;
   void gap_ahead_of_kernel();
   void gap_behind_kernel();
   std::uint32_t queues_of(Stage, Cost);

@@ -38,29 +38,29 @@ void CostMeasuring::blocks() {
            j.iterations > 1 && j.threads > 32;
   });
   const auto whole = std::max_element(
-      parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.job.kernel_bytes < b.job.kernel_bytes; });
-  if (whole == parts.end() || !slots_of(out_, whole->job.threads)) return;
-  const std::uint64_t resident = slots_of(out_, whole->job.threads) / out_.multiprocessors;
+      parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.axes.kernel_bytes < b.axes.kernel_bytes; });
+  if (whole == parts.end() || !slots_of(out_, whole->axes.threads)) return;
+  const std::uint64_t resident = slots_of(out_, whole->axes.threads) / out_.multiprocessors;
   double least = not_measured;
   std::uint32_t best = 0;
   for (std::uint32_t at_once = 1; at_once <= resident; at_once *= 2) {
-    out_.threads_at_once = at_once * whole->job.threads;
+    out_.threads_at_once = at_once * whole->axes.threads;
     std::vector<double> errors;
     for (const Workload w : sorts) {
-      const double all_us = kernel_us(w, whole->job);
-      const Job all = job(whole->job, all_us);
+      const double all_us = kernel_us(w, whole->axes);
+      const Job all = job(whole->axes, all_us);
       const auto waves = [&](std::uint64_t n) { return static_cast<double>((n + all.slots - 1) / all.slots); };
-      for (const JobSummary& s : parts) {
-        const double part_us = kernel_us(w, s.job);
-        if (!(all_us > 0) || !(part_us > 0) || s.job.kernel_bytes == whole->job.kernel_bytes) continue;
-        errors.push_back(std::abs(all_us * waves(job(s.job, part_us).blocks) / waves(all.blocks) / part_us - 1));
+      for (const JobResult& s : parts) {
+        const double part_us = kernel_us(w, s.axes);
+        if (!(all_us > 0) || !(part_us > 0) || s.axes.kernel_bytes == whole->axes.kernel_bytes) continue;
+        errors.push_back(std::abs(all_us * waves(job(s.axes, part_us).blocks) / waves(all.blocks) / part_us - 1));
       }
     }
     if (errors.empty()) break;
     const double error = median(errors);
     if (!(error >= least)) least = error, best = at_once;
   }
-  out_.threads_at_once = best * whole->job.threads;
+  out_.threads_at_once = best * whole->axes.threads;
   if (best)
     add(Cost::blocks_at_once,
         {static_cast<double>(best), not_measured, not_measured, "1",
@@ -141,14 +141,14 @@ void CostMeasuring::kernel_times() {
     KernelTimes times;
     times.workload = sort;
     std::map<std::uint64_t, std::map<double, double>> us_of;  // by iterations, by blocks
-    for (const JobSummary& s : points_.find([&](const JobCase&c, const JobShape&j) {
+    for (const JobResult& s : points_.find([&](const JobCase&c, const JobShape&j) {
            return c.workload == sort && kernel_alone(c, j) && j.chunks == 1;
          })) {
       // What few threads read in these few iterations lay in L2 on an H200, and did not in longer kernels: a part of a
       // block that waits for memory takes as long as the block.
-      if (sort == Workload::memory && blocks_in(s.job) < 1) continue;
-      times.threads = s.job.threads;
-      us_of[s.job.iterations].emplace(blocks_in(s.job), kernel_us(sort, s.job));
+      if (sort == Workload::memory && blocks_in(s.axes) < 1) continue;
+      times.threads = s.axes.threads;
+      us_of[s.axes.iterations].emplace(blocks_in(s.axes), kernel_us(sort, s.axes));
     }
     const auto is_of_parts = [](const auto& one) { return one.second.rbegin()->first <= 1; };
     std::pair<std::uint64_t, PartTimes> parts;  // those with the most iterations
@@ -174,13 +174,13 @@ void CostMeasuring::kernel_times() {
 // the same few multiprocessors, and then take twice as long).
 double CostMeasuring::error_of_cut_kernels(Workload sort) const {
   std::vector<double> errors;
-  for (const JobSummary& s : points_.find([&](const JobCase&c, const JobShape&j) {
+  for (const JobResult& s : points_.find([&](const JobCase&c, const JobShape&j) {
          return c.workload == sort && kernel_alone(c, j) && j.chunks > 1 && j.streams == j.chunks;
        })) {
-    const double kernel = kernel_us(sort, s.job);
+    const double kernel = kernel_us(sort, s.axes);
     if (std::isfinite(kernel))
       errors.push_back(
-          std::min(0.25, std::abs(simulated_us(s.job, Order::breadth_first, kernel, sort) / s.time_us.value - 1)));
+          std::min(0.25, std::abs(simulated_us(s.axes, Order::breadth_first, kernel, sort) / s.time_us.value - 1)));
   }
   return mean_of(errors);
 }
@@ -316,6 +316,7 @@ void describe_kernel(Job& job, const MeasuredCosts& m, std::uint32_t threads, Wo
     if (times.workload != sort || times.threads != threads || !job.blocks || !(job.kernel.count() > 0)) continue;
     // All that fit, not those that work without slowing each other: by how much they do is measured.
     job.slots = m.multiprocessors * resident_blocks(m, threads);
+    if (!job.slots) continue;  // a trace that does not say what fits
     job.warp = 32.0 / whole_warps(threads);
     if (times.oldest_first && job.blocks <= model::BlockServer::max_waves * job.slots) job.abreast = times.oldest_first;
     // Of more blocks than fit at once, which all go alike, new ones come in wherever one ends: there a multiprocessor

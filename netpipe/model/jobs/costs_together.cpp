@@ -143,11 +143,11 @@ void CostMeasuring::both_directions() {
 // Both ways at once, in one piece each, and so long that gaps and latencies hardly count.
 std::vector<CostMeasuring::Beside> CostMeasuring::large_copies_beside() const {
   std::vector<Beside> found;
-  for (const JobSummary& s : points_.find([](const JobCase&c, const JobShape&j) {
+  for (const JobResult& s : points_.find([](const JobCase&c, const JobShape&j) {
          return c.workload == Workload::none && c.order == Order::independent && c.gating == Gating::gated &&
                 j.chunks == 1 && std::min(j.bytes_in, j.bytes_out) >= 16 * MiB;
        }))
-    found.push_back({s.job, s.time_us});
+    found.push_back({s.axes, s.time_us});
   return found;
 }
 
@@ -230,9 +230,9 @@ Estimate CostMeasuring::gap_by_slope(const JobPoints::Wanted& which, Seconds Str
   const auto slope_with = [&](double us) {
     costs.*gap = from_microseconds(us);
     std::vector<XY> simulated;
-    for (const JobSummary& s : points_.find(which)) {
-      const StreamRun run = simulate_total(job(s.job, short_kernel_us), s.job.chunks, costs, Order::breadth_first);
-      simulated.push_back({static_cast<double>(s.job.chunks), microseconds(run.total)});
+    for (const JobResult& s : points_.find(which)) {
+      const StreamRun run = simulate_total(job(s.axes, short_kernel_us), s.axes.chunks, costs, Order::breadth_first);
+      simulated.push_back({static_cast<double>(s.axes.chunks), microseconds(run.total)});
     }
     return theil_sen_slope(simulated);
   };
@@ -276,12 +276,12 @@ std::uint32_t CostMeasuring::queues_of(Stage stage, Cost cost) {
       true);
   if (jobs.empty()) return miss(fmt::format("the number of hardware {}", name(cost))), 0;
   std::uint32_t free = 1, held = 0;  // the most streams with which it was not held up; the fewest with which it was
-  for (const JobSummary& s : jobs) {
+  for (const JobResult& s : jobs) {
     const bool waited = s.time_us.value - s.issue_us > microseconds(last_stream_free_patience) / 2;
-    if (waited && (!held || s.job.streams < held)) held = s.job.streams;
+    if (waited && (!held || s.axes.streams < held)) held = s.axes.streams;
   }
-  for (const JobSummary& s : jobs)
-    if ((!held || s.job.streams < held) && s.job.streams > free) free = s.job.streams;
+  for (const JobResult& s : jobs)
+    if ((!held || s.axes.streams < held) && s.axes.streams > free) free = s.axes.streams;
   Estimate e{not_measured, not_measured, not_measured, "1",
              "all streams but one wait behind a gate: the most streams with which that one is not held up"};
   if (held) e = {static_cast<double>(free), static_cast<double>(free), static_cast<double>(held - 1), "1", e.method};
@@ -298,7 +298,7 @@ std::uint32_t CostMeasuring::queues_of(Stage stage, Cost cost) {
 }
 
 // Small chunks in a stream each, whose calls come late, with and without copies out.
-std::vector<JobSummary> CostMeasuring::small_chunks() const {
+std::vector<JobResult> CostMeasuring::small_chunks() const {
   return points_.find([](const JobCase& c, const JobShape& j) {
     return c.workload == Workload::increment && c.order == Order::breadth_first && c.gating == Gating::open &&
            c.pool == StreamPool::pooled && j.chunks == j.streams && (j.bytes_out == j.bytes_in || !j.bytes_out) &&
@@ -315,11 +315,11 @@ void CostMeasuring::gap_behind_kernel() {
   constexpr double most_us = 10;
   StreamCosts& costs = out_.costs;
   std::vector<double> gaps;
-  for (const JobSummary& s : small_chunks()) {
-    if (!s.job.bytes_out || s.job.chunks < least_streams || !std::isfinite(s.issue_us)) continue;
-    const Job of = job(s.job, short_kernel_us);
+  for (const JobResult& s : small_chunks()) {
+    if (!s.axes.bytes_out || s.axes.chunks < least_streams || !std::isfinite(s.issue_us)) continue;
+    const Job of = job(s.axes, short_kernel_us);
     const auto run = [&](const StreamCosts& with) {
-      return simulate_total(of, s.job.chunks, with, Order::breadth_first);
+      return simulate_total(of, s.axes.chunks, with, Order::breadth_first);
     };
     StreamCosts own = with_calls(costs, s.issue_us / microseconds(run(costs).busy.host));
     const auto us_with = [&](double gap_us) {
@@ -366,13 +366,13 @@ void CostMeasuring::way_to_device() {
   const Estimate submit = median_of(
       rest, "us", "host time of a copy or a kernel by itself, less its call and the device's: median over sizes");
   costs.submit = from_microseconds(std::max(0.0, submit.value));
-  const std::vector<JobSummary> chunks = small_chunks();
+  const std::vector<JobResult> chunks = small_chunks();
   const auto error_with = [&](bool waiting_only) {
     costs.latency_of_waiting_only = waiting_only;
     std::vector<double> errors;
-    for (const JobSummary& s : chunks) {
+    for (const JobResult& s : chunks) {
       const double us =
-          microseconds(simulate_total(job(s.job, short_kernel_us), s.job.chunks, costs, Order::breadth_first).total);
+          microseconds(simulate_total(job(s.axes, short_kernel_us), s.axes.chunks, costs, Order::breadth_first).total);
       errors.push_back(std::abs(us / s.time_us.value - 1));
     }
     return errors.empty() ? 0 : mean_of(errors);

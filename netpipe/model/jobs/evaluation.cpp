@@ -123,15 +123,15 @@ bool is_whole(const JobShape& job) {
 // scored, with pooled streams and split in three ways or more, or the others. Times that others disturbed say nothing
 // of a model.
 std::vector<MeasuredWorkload> split_jobs(const Trace& trace, Issuing issue, bool scored) {
-  std::map<JobStep, std::map<std::uint32_t, JobSummary>> found;
+  std::map<JobStep, std::map<std::uint32_t, JobResult>> found;
   for (const JobSeries& series : trace.of<Jobs>()) {
     const JobCase& c = series.question;
     if (c.issue != issue || !is_whole(c)) continue;
-    for (const JobSummary& s : summarize(series)) {
-      if (!is_whole(s.job) || !(s.time_us.value > 0) || !s.disturbed.empty()) continue;
-      JobShape unsplit = s.job;
+    for (const JobResult& s : results(series)) {
+      if (!is_whole(s.axes) || !(s.time_us.value > 0) || !s.disturbed.empty()) continue;
+      JobShape unsplit = s.axes;
       unsplit.chunks = unsplit.streams = 1;
-      found[{c, unsplit}].emplace(s.job.chunks, s);
+      found[{c, unsplit}].emplace(s.axes.chunks, s);
     }
   }
   std::vector<MeasuredWorkload> all;

@@ -25,9 +25,9 @@ std::map<std::uint32_t, double> launches_of_jobs(const Trace& trace, const std::
   for (const JobSeries& series : trace.of<Jobs>()) {
     const JobCase& c = series.question;
     if (c.issue != Issuing::graph || c.device != device || series.device_uuid != device_uuid) continue;
-    for (const JobSummary& s : summarize(series)) {
-      const std::uint32_t stages = (s.job.bytes_in > 0) + (s.job.kernel_bytes > 0) + (s.job.bytes_out > 0);
-      if (std::isfinite(s.issue_us)) us[stages * s.job.chunks].push_back(s.issue_us);
+    for (const JobResult& s : results(series)) {
+      const std::uint32_t stages = (s.axes.bytes_in > 0) + (s.axes.kernel_bytes > 0) + (s.axes.bytes_out > 0);
+      if (std::isfinite(s.issue_us)) us[stages * s.axes.chunks].push_back(s.issue_us);
     }
   }
   std::map<std::uint32_t, double> medians;

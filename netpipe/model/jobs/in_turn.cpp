@@ -18,15 +18,15 @@ InTurnErrors errors_in_turn(const Trace& trace, const MeasuredCosts& measured) {
       job.chunks = job.streams = 1;
       return job;
     };
-    const std::vector<JobSummary> all = summarize(series);
-    for (const JobSummary& s : all)
-      if (s.job.chunks == 1 && s.time_us.value > 0)
-        whole.try_emplace(unsplit(s.job), MeasuredWorkload{c, unsplit(s.job), {1}, {s.time_us}});
-    for (const JobSummary& s : all) {
-      const auto found = whole.find(unsplit(s.job));
-      if (s.job.chunks <= s.job.streams || found == whole.end() || !(s.time_us.value > 0)) continue;
+    const std::vector<JobResult> all = results(series);
+    for (const JobResult& s : all)
+      if (s.axes.chunks == 1 && s.time_us.value > 0)
+        whole.try_emplace(unsplit(s.axes), MeasuredWorkload{c, unsplit(s.axes), {1}, {s.time_us}});
+    for (const JobResult& s : all) {
+      const auto found = whole.find(unsplit(s.axes));
+      if (s.axes.chunks <= s.axes.streams || found == whole.end() || !(s.time_us.value > 0)) continue;
       const Job job = job_of(found->second, measured);
-      const StreamRun run = simulate_total(job, s.job.chunks, measured.costs, c.order, s.job.streams);
+      const StreamRun run = simulate_total(job, s.axes.chunks, measured.costs, c.order, s.axes.streams);
       errors.push_back(std::abs(microseconds(run.total) / s.time_us.value - 1));
     }
   }

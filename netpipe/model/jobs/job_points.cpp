@@ -48,23 +48,23 @@ std::vector<JobPoints::Deciles> deciles_of_calls(const JobSeries& series) {
 
 void JobPoints::add(const JobSeries& series) {
   if (series.question.issue == Issuing::graph) return;  // one call: it shows no call's, copy's or kernel's time
-  for (JobSummary& one : summarize(series))
+  for (JobResult& one : results(series))
     if (std::isfinite(one.time_us.value)) all_.push_back({series.question, std::move(one)});
   std::ranges::copy(deciles_of_calls(series), std::back_inserter(calls_over_usual_));
 }
 
-std::vector<JobSummary> JobPoints::find(const Wanted& wanted, bool last_stream_free) const {
-  std::vector<JobSummary> found;
+std::vector<JobResult> JobPoints::find(const Wanted& wanted, bool last_stream_free) const {
+  std::vector<JobResult> found;
   for (const Entry& entry : all_)
     if ((entry.question.gating == Gating::last_stream_free) == last_stream_free &&
-        wanted(entry.question, entry.summary.job))
+        wanted(entry.question, entry.summary.axes))
       found.push_back(entry.summary);
   return found;
 }
 
-std::vector<XY> JobPoints::over_chunks(const Wanted& wanted, double JobSummary::*y) const {
+std::vector<XY> JobPoints::over_chunks(const Wanted& wanted, double JobResult::*y) const {
   std::vector<XY> found;
-  for (const JobSummary& s : find(wanted)) found.push_back({double(s.job.chunks), y ? s.*y : s.time_us.value});
+  for (const JobResult& s : find(wanted)) found.push_back({double(s.axes.chunks), y ? s.*y : s.time_us.value});
   return found;
 }
 
@@ -75,7 +75,7 @@ std::optional<Estimate> JobPoints::time(Workload workload, Order order, bool gat
   });
   if (found.empty()) return std::nullopt;
   std::vector<Estimate> times;
-  for (const JobSummary& one : found) times.push_back(one.time_us);
+  for (const JobResult& one : found) times.push_back(one.time_us);
   return middle_of(times);
 }
 

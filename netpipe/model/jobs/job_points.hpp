@@ -23,9 +23,9 @@ class JobPoints {
   using Wanted = std::function<bool(const JobCase&, const JobShape&)>;
   // Without those with one stream free, or only those: they show who waits for whom, and their times are of no call,
   // copy or kernel.
-  std::vector<JobSummary> find(const Wanted&, bool last_stream_free = false) const;
+  std::vector<JobResult> find(const Wanted&, bool last_stream_free = false) const;
   // A number of each job over its chunks; null: its time.
-  std::vector<XY> over_chunks(const Wanted&, double JobSummary::*y = nullptr) const;
+  std::vector<XY> over_chunks(const Wanted&, double JobResult::*y = nullptr) const;
   // Medians of the times of all points that are this job, and of their bounds, in us; nothing if there is none.
   std::optional<Estimate> time(Workload, Order, bool gated, const JobShape&) const;
   // The deciles of what all calls of a job took from trial to trial, over their median: of each job of several chunks
@@ -36,7 +36,7 @@ class JobPoints {
  private:
   struct Entry {
     JobCase question;
-    JobSummary summary;
+    JobResult summary;
   };
   std::vector<Entry> all_;
   std::vector<Deciles> calls_over_usual_;

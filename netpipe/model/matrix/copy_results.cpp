@@ -71,10 +71,10 @@ std::string failure_to_measure(const TransferSeries& series, std::uint32_t lane)
   const auto is_wrong = [&](const TransferSample& sample) { return sample.lane == lane && sample.intact == 0; };
   if (std::ranges::any_of(series.samples, is_wrong)) return {};
   if (series.visits.empty()) return "it was not measured";
-  for (const PointSummary& point : summarize(series)) {
+  for (const TransferResult& point : results(series)) {
     if (point.lane != lane) continue;
     const Estimate& figure = is_of_words(series.question.pattern) ? point.time_us : point.rate;
-    if (!(figure.value > 0) || !std::isfinite(figure.value)) return "no valid time at " + size_text(point.bytes);
+    if (!(figure.value > 0) || !std::isfinite(figure.value)) return "no valid time at " + size_text(point.axes.bytes);
   }
   return {};
 }

@@ -41,20 +41,20 @@ std::pair<std::string, int> order_of(const std::string& id) {
 }
 
 // The figures of one lane at the largest size, or of all lanes together.
-const PointSummary* of_largest_size(const std::vector<PointSummary>& all, std::uint32_t lane) {
-  const PointSummary* found = nullptr;
-  for (const PointSummary& one : all)
-    if (one.lane == lane && (!found || one.bytes >= found->bytes)) found = &one;
+const TransferResult* of_largest_size(const std::vector<TransferResult>& all, std::uint32_t lane) {
+  const TransferResult* found = nullptr;
+  for (const TransferResult& one : all)
+    if (one.lane == lane && (!found || one.axes.bytes >= found->axes.bytes)) found = &one;
   return found;
 }
 
-bool is_doubtful(const PointSummary& point) { return point.unsteady || !point.disturbed.empty(); }
+bool is_doubtful(const TransferResult& point) { return point.unsteady || !point.disturbed.empty(); }
 
-MatrixCell cell_of(const TransferCase& c, const Lane& lane, const PointSummary& point, bool is_latency) {
+MatrixCell cell_of(const TransferCase& c, const Lane& lane, const TransferResult& point, bool is_latency) {
   MatrixCell cell{lane.source,
                   lane.target,
                   c.direction == Direction::peer ? c.access : Access::write,
-                  point.bytes,
+                  point.axes.bytes,
                   is_latency ? point.time_us : point.rate,
                   is_doubtful(point)};
   // Who loads or begins comes first.
@@ -71,7 +71,7 @@ class Builder {
       for (const Lane& lane : lanes(c)) ends_of_several_.insert({lane.source, lane.target});
     if (!is_queued_copy(c)) return;
     is_matrix_ |= several;
-    const auto points = summarize(series);
+    const auto points = results(series);
     if (c.host_node >= 0) return of_host_node(c, points);
     if (c.more_lanes.empty() || is_both_ways(c)) return cells(series, points);
     together(series, points);
@@ -98,17 +98,17 @@ class Builder {
   }
 
  private:
-  void of_host_node(const TransferCase& c, const std::vector<PointSummary>& points) {
-    const PointSummary* const point = of_largest_size(points, 0);
+  void of_host_node(const TransferCase& c, const std::vector<TransferResult>& points) {
+    const TransferResult* const point = of_largest_size(points, 0);
     const bool with_host = c.direction == Direction::h2d || c.direction == Direction::d2h;
     if (!point || !with_host || c.pattern != Pattern::stream || c.executor != Executor::copy_engine ||
         !c.more_lanes.empty())
       return;
     is_matrix_ = true;
     note(lanes(c).front());
-    numa_[device_of(c)].push_back({c.host_node, c.direction, point->bytes, point->rate, is_doubtful(*point)});
+    numa_[device_of(c)].push_back({c.host_node, c.direction, point->axes.bytes, point->rate, is_doubtful(*point)});
   }
-  void cells(const TransferSeries& series, const std::vector<PointSummary>& points) {
+  void cells(const TransferSeries& series, const std::vector<TransferResult>& points) {
     const TransferCase& c = series.question;
     const std::vector<Lane> all = lanes(c);
     const bool is_latency = is_of_words(c.pattern), both = all.size() > 1;
@@ -116,7 +116,7 @@ class Builder {
         c.direction == Direction::peer && c.access == Access::read && !is_latency ? Access::read : Access::write;
     is_matrix_ |= c.direction == Direction::peer || both;
     for (std::uint32_t lane = 0; lane < all.size(); ++lane)
-      if (const PointSummary* point = of_largest_size(points, lane)) {
+      if (const TransferResult* point = of_largest_size(points, lane)) {
         RateMatrix& matrix = matrices_[{c.pattern, c.executor, both, access}];
         matrix.executor = c.executor;
         matrix.access = access;
@@ -127,18 +127,18 @@ class Builder {
         if (c.direction == Direction::peer) pairs_.emplace(all[lane].source, all[lane].target);
       }
   }
-  void together(const TransferSeries& series, const std::vector<PointSummary>& points) {
+  void together(const TransferSeries& series, const std::vector<TransferResult>& points) {
     const TransferCase& c = series.question;
     const std::vector<Lane> all = lanes(c);
-    const auto sums = summarize_sum(series);
-    const PointSummary* const sum = of_largest_size(sums, 0);
+    const auto sums = results_of_all_lanes(series);
+    const TransferResult* const sum = of_largest_size(sums, 0);
     if (!sum) return;
     is_matrix_ = true;
     LanesTogether one{
-        .name = model::name_of_lanes(all), .executor = c.executor, .access = c.access, .bytes = sum->bytes};
+        .name = model::name_of_lanes(all), .executor = c.executor, .access = c.access, .bytes = sum->axes.bytes};
     double slowest = not_measured, fastest = not_measured;
     for (std::uint32_t lane = 0; lane < all.size(); ++lane) {
-      const PointSummary* const point = of_largest_size(points, lane);
+      const TransferResult* const point = of_largest_size(points, lane);
       if (!point) continue;
       one.lanes.push_back(cell_of(c, all[lane], *point, false));
       const double rate = point->rate.value;

@@ -33,13 +33,14 @@ struct ProcessTime {
   std::string disturbed{};
 };
 ProcessTime process_time(const TransferSeries& series, const TransferPoint& point) {
-  for (const PointSummary& one : summarize(series))
-    if (one.bytes == point.axes.bytes && one.lane == 0) return {one.time_us, one.disturbed};
+  for (const TransferResult& one : results(series))
+    if (one.axes == point.axes && one.lane == 0) return {one.time_us, one.disturbed};
   return {};
 }
 ProcessTime process_time(const CallSeries& series, const CallPoint& point) {
-  const CallSummary one = summarize(series, point);
-  return {one.done_us, one.disturbed};
+  for (const CallResult& one : results(series))
+    if (one.axes == point.axes) return {one.done_us, one.disturbed};
+  return {};
 }
 std::uint64_t process_bytes(const TransferSize& size) { return size.bytes; }
 std::uint64_t process_bytes(const CallShape&) { return 0; }

@@ -8,14 +8,15 @@
 #include <map>
 
 #include "netpipe/model/overview/parts.hpp"
+#include "npgpu/catalogue.hpp"
 
 namespace npgpu {
 
-const PointSummary* CopyCurve::at(std::uint64_t bytes) const {
-  const auto found = std::ranges::find(points, bytes, &PointSummary::bytes);
+const TransferResult* CopyCurve::at(std::uint64_t bytes) const {
+  const auto found = std::ranges::find(points, TransferSize{bytes}, &TransferResult::axes);
   return found == points.end() ? nullptr : &*found;
 }
-const PointSummary* CopyCurve::largest() const { return points.empty() ? nullptr : &points.back(); }
+const TransferResult* CopyCurve::largest() const { return points.empty() ? nullptr : &points.back(); }
 
 namespace model {
 
@@ -23,43 +24,33 @@ namespace {
 
 // What a program chooses first. The first case of a rank is usual; the rest of it, and all that have none, are
 // variants.
-struct Usual {
-  Pattern pattern;
-  Direction direction;
-  Memory memory;
-  bool async;
-  Cache cache;
-};
 constexpr std::array usual_copies{
-    Usual{Pattern::stream, Direction::h2d, Memory::pinned, true, Cache::warm},
-    Usual{Pattern::stream, Direction::d2h, Memory::pinned, true, Cache::warm},
-    Usual{Pattern::duplex, Direction::h2d, Memory::pinned, true, Cache::warm},
-    Usual{Pattern::stream, Direction::h2d, Memory::pinned, false, Cache::warm},
-    Usual{Pattern::stream, Direction::d2h, Memory::pinned, false, Cache::warm},
-    Usual{Pattern::stream, Direction::h2d, Memory::pageable, false, Cache::warm},
-    Usual{Pattern::stream, Direction::d2h, Memory::pageable, false, Cache::warm},
+    CopyQuestion::to_device,
+    CopyQuestion::to_host,
+    CopyQuestion::both_ways,
+    CopyQuestion::to_device_blocking,
+    CopyQuestion::to_host_blocking,
+    CopyQuestion::to_device_pageable,
+    CopyQuestion::to_host_pageable,
     // Within the device: what caches do not hold, or else what they do.
-    Usual{Pattern::stream, Direction::d2d, Memory::device, true, Cache::cold},
-    Usual{Pattern::stream, Direction::d2d, Memory::device, true, Cache::warm},
-    Usual{Pattern::stream, Direction::peer, Memory::device, true, Cache::warm},
-    Usual{Pattern::stream, Direction::h2h, Memory::pageable, false, Cache::warm},
-    Usual{Pattern::stream, Direction::h2h, Memory::pageable, false, Cache::cold},
-    Usual{Pattern::duplex, Direction::h2h, Memory::pageable, false, Cache::warm},
+    CopyQuestion::within_device_cold,
+    CopyQuestion::within_device,
+    CopyQuestion::to_peer,
+    CopyQuestion::within_host,
+    CopyQuestion::within_host_cold,
+    CopyQuestion::within_host_both_ways,
 };
 
-bool is_plain(const TransferCase& c) {
-  const bool by_its_own = c.executor == (c.direction == Direction::h2h ? Executor::cpu : Executor::copy_engine);
-  return c.more_lanes.empty() && !c.source_offset && !c.target_offset && c.bind && c.host_node < 0 && by_its_own &&
-         !is_beside(c);
+// By the host's clock where that is all there is.
+CopyQuestion by_any_clock(CopyQuestion question) {
+  if (question == CopyQuestion::to_device_queued) return CopyQuestion::to_device;
+  return question == CopyQuestion::to_host_queued ? CopyQuestion::to_host : question;
 }
 
 std::size_t rank_of(const TransferCase& c) {
-  const auto is_it = [&](const Usual& u) {
-    return u.pattern == c.pattern && u.direction == c.direction && u.memory == c.memory && u.async == c.async &&
-           u.cache == c.cache;
-  };
-  if (!is_plain(c)) return usual_copies.size();
-  return static_cast<std::size_t>(std::ranges::find_if(usual_copies, is_it) - usual_copies.begin());
+  const auto question = question_of(c);
+  if (!question || !c.bind) return usual_copies.size();
+  return static_cast<std::size_t>(std::ranges::find(usual_copies, by_any_clock(*question)) - usual_copies.begin());
 }
 
 std::string upper(std::string_view word) {
@@ -103,8 +94,8 @@ CopyCurve copy_curve(const TransferSeries& series) {
   curve.question = series.question;
   curve.name = copy_name(series.question);
   curve.limit = series.limit;
-  curve.points = summarize_sum(series);
-  if (curve.points.empty()) curve.points = summarize(series);
+  curve.points = results_of_all_lanes(series);
+  if (curve.points.empty()) curve.points = results(series);
   curve.half_bytes = fit_curve(curve.points).half_bytes;
   curve.counts = counts_of(series);
   curve.error = series.error;

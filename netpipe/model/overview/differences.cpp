@@ -21,8 +21,8 @@ struct Number {
 std::vector<Number> numbers_of(const DeviceOverview& device) {
   std::vector<Number> all;
   for (const CopyCurve& curve : device.copies)
-    if (const PointSummary* largest = curve.largest(); curve.is_usual && largest)
-      all.push_back({curve.name + " at " + size_text(largest->bytes), largest->rate, true});
+    if (const TransferResult* largest = curve.largest(); curve.is_usual && largest)
+      all.push_back({curve.name + " at " + size_text(largest->axes.bytes), largest->rate, true});
   for (const Figure& f : device.bandwidth) all.push_back({"bandwidth, " + f.name, f.value, true});
   for (const Figure& f : device.compute) all.push_back({"compute, " + f.name, f.value, true});
   for (const Figure& f : device.tensor) all.push_back({"tensor, " + f.name, f.value, true});

@@ -19,7 +19,7 @@ Figure fastest(const ProbeSeries& series, std::string_view called) {
   figure.value = corners_of(series).all_all;
   figure.unsteady = series.is_unsteady(figure.value);
   const auto rates = rates_of(series);
-  const PointRate* const best = corner_point(rates, Corner::all_all, Per::second, series.layout.units);
+  const ProbeResult* const best = corner_point(rates, Corner::all_all, Per::second, series.layout.units);
   if (!best) {
     figure.note = series.error.empty() ? figure.value.method : series.error;
     return figure;
@@ -30,10 +30,7 @@ Figure fastest(const ProbeSeries& series, std::string_view called) {
     if (counts_operations(series.question) && best->clock_mhz > 0 && series.layout.clock_mhz > 0)
       figure.percent_at_clock = figure.percent_of_peak * series.layout.clock_mhz / best->clock_mhz;
   }
-  for (const ProbePoint& point : points_of(series)) {
-    if (point.axes != best->shape) continue;
-    figure.disturbed = disturbance_of(point);
-  }
+  figure.disturbed = best->disturbed;
   if (!best->doubts.empty()) figure.note = best->doubts.front();
   return figure;
 }

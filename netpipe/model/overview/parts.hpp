@@ -26,9 +26,9 @@ template <class K> PointCounts counts_of(const Series<K>& series) {
     counts.disturbed += point.disturbed() != 0;
   }
   std::set<typename K::Axes> unusable, unsteady;  // lanes of a point are counted once
-  for (const PointTime<K>& time : estimates(series)) {
+  for (const Result<K>& time : results(series)) {
     if (!time.usable() || !(time.time_us.value > 0)) unusable.insert(time.axes);
-    else if (series.is_unsteady(time.time_us)) unsteady.insert(time.axes);
+    else if (time.unsteady) unsteady.insert(time.axes);
   }
   counts.unsteady = unsteady.size();
   counts.unusable = unusable.size();

@@ -53,9 +53,9 @@ StreamAdvice advice_on(const TypicalJob& typical, const MeasuredCosts& costs) {
 bool is_whole(const JobShape& job) { return job.bytes_in && job.bytes_out && job.kernel_bytes; }
 
 // The smallest kernel, or the least memory, that was measured; of allocations 1 MiB.
-const CallSummary* plainest(const std::vector<CallSummary>& all) {
+const CallResult* plainest(const std::vector<CallResult>& all) {
   const auto found =
-      std::ranges::find_if(all, [](const CallSummary& s) { return s.shape.bytes == MiB && s.shape.blocks == 0; });
+      std::ranges::find_if(all, [](const CallResult& s) { return s.axes.bytes == MiB && s.axes.blocks == 0; });
   return found != all.end() ? &*found : all.empty() ? nullptr : &all.front();
 }
 
@@ -87,9 +87,9 @@ std::vector<Figure> call_figures(const Trace& trace, const OfDevice& device) {
       if (c.call != line.call || c.manner != line.manner || c.form != GraphForm::none || is_beside(c) ||
           !device.has(series))
         continue;
-      const auto all = summarize(series);
-      const CallSummary* const one = plainest(all);
-      if (!one || one->wrong) continue;
+      const auto all = results(series);
+      const CallResult* const one = plainest(all);
+      if (!one || !one->usable()) continue;
       Figure figure;
       figure.name = line.name;
       figure.value = line.until_done ? one->done_us : one->host_us;
@@ -105,8 +105,8 @@ void add_streams(DeviceOverview& device, const Trace& trace, const std::vector<M
   const OfDevice its{device.id, device.uuid};
   for (const JobSeries& series : trace.of<Jobs>())
     if (its.has(series))
-      for (const JobSummary& job : summarize(series))
-        if (is_whole(job.job) && job.speed_up > (device.best_job ? device.best_job->speed_up : 1))
+      for (const JobResult& job : results(series))
+        if (is_whole(job.axes) && job.speed_up > (device.best_job ? device.best_job->speed_up : 1))
           device.best_job = job;
 
   const auto costs = std::ranges::find_if(

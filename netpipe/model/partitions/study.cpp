@@ -18,10 +18,10 @@ using model::OverheadPoint;
 using model::SumPoint;
 
 // The unsplit run and its parts, timed by stages: by chunks.
-using ByChunks = std::map<std::uint32_t, PartitionSummary>;
+using ByChunks = std::map<std::uint32_t, PartitionResult>;
 // What was measured of one size.
 struct SizeRuns {
-  std::map<std::uint32_t, PartitionSummary> whole;  // by streams
+  std::map<std::uint32_t, PartitionResult> whole;  // by streams
   ByChunks stages;
 };
 using Sizes = std::map<std::uint64_t, SizeRuns>;
@@ -234,9 +234,9 @@ std::vector<PartitionStudy> partition_studies(const Trace& trace) {
   std::map<StudyKey, std::pair<PartitionStudy, Sizes>> found;
   for (const PartitionSeries& series : trace.of<Partitions>()) {
     const PartitionCase& c = series.question;
-    for (PartitionSummary& summary : summarize(series)) {
+    for (PartitionResult& summary : results(series)) {
       if (!summary.why.empty()) continue;
-      const PartitionShape shape = summary.shape;
+      const PartitionShape shape = summary.axes;
       auto& [one, sizes] = found[{c.device, series.device_uuid, c.type, shape.sub_system}];
       one.device = c.device;
       one.device_name = series.device_name;

@@ -127,9 +127,9 @@ RateClasses rate_classes(std::span<const SizeRate> sizes) {
 std::optional<RateClasses> classes_of(const ProbeSeries& series) {
   if (series.question.probe != "gemm") return std::nullopt;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<SizeRate>> all;
-  for (const model::PointRate& r : model::rates_of(series))
-    if (r.shape.m == r.shape.n && r.shape.n == r.shape.k)
-      all[{r.shape.blocks, r.shape.panels}].push_back({r.shape.n, r.rate});
+  for (const ProbeResult& r : model::rates_of(series))
+    if (r.axes.m == r.axes.n && r.axes.n == r.axes.k)
+      all[{r.axes.blocks, r.axes.panels}].push_back({r.axes.n, r.rate});
   const auto most = std::ranges::max_element(all, {}, [](const auto& one) { return one.second.size(); });
   if (most == all.end()) return std::nullopt;
   RateClasses classes = rate_classes(most->second);

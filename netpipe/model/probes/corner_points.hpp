@@ -29,7 +29,7 @@ constexpr Estimate Corners::*per_cycle[] = {&Corners::all_all_cycle, &Corners::o
 
 enum class Per { second, cycle };
 // Null where the series has no such point, or none with cycles. `units`: of the device; 0: not known.
-const PointRate* corner_point(std::span<const PointRate>, Corner, Per, std::uint32_t units);
+const ProbeResult* corner_point(std::span<const ProbeResult>, Corner, Per, std::uint32_t units);
 
 // The doubts of these corners, and which of them are missing, in one text.
 std::string doubts_of(const Corners&, std::initializer_list<Corner> used);

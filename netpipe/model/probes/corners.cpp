@@ -17,14 +17,14 @@ namespace {
 constexpr double clearly_faster = 1.03;
 
 // Its points; where there is memory to touch, those of large sets.
-std::vector<const PointRate*> points_at(std::span<const PointRate> rates, Corner corner, std::uint32_t units) {
+std::vector<const ProbeResult*> points_at(std::span<const ProbeResult> rates, Corner corner, std::uint32_t units) {
   std::uint64_t largest = 0;
-  for (const PointRate& r : rates) largest = std::max(largest, r.shape.bytes);
+  for (const ProbeResult& r : rates) largest = std::max(largest, r.axes.bytes);
   const bool one_block = corner == Corner::one_all || corner == Corner::one_one;
   const bool alone = corner == Corner::all_one || corner == Corner::one_one;
-  std::vector<const PointRate*> points;
-  for (const PointRate& r : rates) {
-    const Shape& s = r.shape;
+  std::vector<const ProbeResult*> points;
+  for (const ProbeResult& r : rates) {
+    const Shape& s = r.axes;
     const bool all_units = units > 0 ? s.blocks >= units : s.blocks > 1;
     if ((one_block ? s.blocks == 1 : all_units) && (alone ? s.threads == 1 && s.ilp == 1 : s.threads > 1) &&
         s.bytes >= largest / 2)
@@ -35,10 +35,10 @@ std::vector<const PointRate*> points_at(std::span<const PointRate> rates, Corner
 
 }  // namespace
 
-const PointRate* corner_point(std::span<const PointRate> rates, Corner corner, Per per, std::uint32_t units) {
-  const auto value = [&](const PointRate& r) { return per == Per::second ? r.rate.value : r.cycle_rate.value; };
-  const PointRate* best = nullptr;
-  for (const PointRate* r : points_at(rates, corner, units))
+const ProbeResult* corner_point(std::span<const ProbeResult> rates, Corner corner, Per per, std::uint32_t units) {
+  const auto value = [&](const ProbeResult& r) { return per == Per::second ? r.rate.value : r.cycle_rate.value; };
+  const ProbeResult* best = nullptr;
+  for (const ProbeResult* r : points_at(rates, corner, units))
     if (value(*r) > (best ? value(*best) : 0)) best = r;
   return best;
 }
@@ -63,9 +63,9 @@ using namespace model;
 
 // A shape that was disturbed and would else have been faster than the one that stands for the corner: by its cycles,
 // or for all that is known, where a host's trial has none.
-const PointRate* disturbed_rival(const ProbeSeries& series, std::span<const PointRate> rates, Corner corner,
-                                 const PointRate& best) {
-  for (const PointRate* r : points_at(rates, corner, series.layout.units)) {
+const ProbeResult* disturbed_rival(const ProbeSeries& series, std::span<const ProbeResult> rates, Corner corner,
+                                 const ProbeResult& best) {
+  for (const ProbeResult* r : points_at(rates, corner, series.layout.units)) {
     if (r == &best || r->doubts.empty()) continue;
     if (r->cycle_rate.value > clearly_faster * best.cycle_rate.value) return r;
     if (is_host(series) && !(r->cycle_rate.value > 0)) return r;
@@ -95,24 +95,24 @@ constexpr auto aa = Corner::all_all, oa = Corner::one_all, ao = Corner::all_one,
 }  // namespace
 
 Corners corners_of(const ProbeSeries& series) {
-  const std::vector<PointRate> rates = rates_of(series);
+  const std::vector<ProbeResult> rates = rates_of(series);
   const std::string counted = series.question.probe == "bandwidth" ? "bytes" : "operations";
   Corners corners;
   for (const Corner corner : every_corner) {
     const auto i = static_cast<std::size_t>(corner);
-    if (const PointRate* point = corner_point(rates, corner, Per::second, series.layout.units)) {
-      corners.*per_second[i] = described(point->rate, point->shape, counted + " per second");
+    if (const ProbeResult* point = corner_point(rates, corner, Per::second, series.layout.units)) {
+      corners.*per_second[i] = described(point->rate, point->axes, counted + " per second");
       corners.doubts[i] = point->doubts;
-      if (const PointRate* rival = disturbed_rival(series, rates, corner, *point))
+      if (const ProbeResult* rival = disturbed_rival(series, rates, corner, *point))
         corners.doubts[i].push_back(fmt::format("a shape that may be faster (ilp {}) was disturbed: {}",
-                                                rival->shape.ilp, rival->doubts.front()));
-      if (point->shape.bytes > 0 && point->shape.bytes < 2 * series.layout.cache_bytes)
+                                                rival->axes.ilp, rival->doubts.front()));
+      if (point->axes.bytes > 0 && point->axes.bytes < 2 * series.layout.cache_bytes)
         corners.doubts[i].push_back("its working set is not far beyond the cache");
     } else {
       (corners.*per_second[i]).method = "no such point was measured";
     }
-    if (const PointRate* point = corner_point(rates, corner, Per::cycle, series.layout.units))
-      corners.*per_cycle[i] = described(point->cycle_rate, point->shape, counted + " per cycle");
+    if (const ProbeResult* point = corner_point(rates, corner, Per::cycle, series.layout.units))
+      corners.*per_cycle[i] = described(point->cycle_rate, point->axes, counted + " per cycle");
     else (corners.*per_cycle[i]).method = "no cycles of such a point were recorded";
   }
   return corners;

@@ -140,6 +140,15 @@ std::vector<DeviceParameters> derive(const Trace& trace) {
     std::move(m.parameters.begin(), m.parameters.end(), std::back_inserter(found->parameters));
     found->missing.insert(found->missing.end(), m.missing.begin(), m.missing.end());
   }
+  for (const auto& calls : model::by_device<Calls>(trace)) {
+    std::vector<Parameter> parameters = model::clearing_parameters(calls);
+    if (parameters.empty()) continue;
+    const CallSeries& of = *calls.front();
+    auto found = std::ranges::find(all, of.question.device, &DeviceParameters::device);
+    if (found == all.end())
+      found = all.insert(all.end(), {of.question.device, of.device_name, of.simulated, {}, {}});
+    std::ranges::move(parameters, std::back_inserter(found->parameters));
+  }
   return all;
 }
 

@@ -34,11 +34,11 @@ void add_rate(const Corners& corners, const Limit& limit, const std::string& nam
 // 8 B over One-One, where an access has 4 B: each is read and written before the next begins.
 void add_latency(const ProbeSeries& dependent, const Corners& corners, DeviceParameters& into) {
   const auto rates = rates_of(dependent);
-  const PointRate* at = corner_point(rates, Corner::one_one, Per::second, dependent.layout.units);
-  if (!at || at->shape.access_bytes == 0) return;
+  const ProbeResult* at = corner_point(rates, Corner::one_one, Per::second, dependent.layout.units);
+  if (!at || at->axes.access_bytes == 0) return;
   Parameter p = parameter(
       "rmw latency",
-      quotient({exactly(2e9 * at->shape.access_bytes)}, {corners.one_one}, "ns", "bytes of a read and a write / B_OO"),
+      quotient({exactly(2e9 * at->axes.access_bytes)}, {corners.one_one}, "ns", "bytes of a read and a write / B_OO"),
       "from one read-modify-write to the next that waits for it", joined(at->doubts));
   leave_unchecked(p, not_reported(into.device));
   into.parameters.push_back(std::move(p));

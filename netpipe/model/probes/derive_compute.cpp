@@ -69,20 +69,20 @@ class Compute {
     return quotient({cycle_rate}, {corners_.one_one_cycle}, std::move(unit), method + ", per cycle");
   }
 
-  const PointRate* point(Corner corner) const {
+  const ProbeResult* point(Corner corner) const {
     return corner_point(rates_, corner, Per::second, series_.layout.units);
   }
 
   // Of the run; the highest where the run's was not recorded.
-  double clock_mhz(const PointRate* at) const {
+  double clock_mhz(const ProbeResult* at) const {
     return at && at->clock_mhz > 0 ? at->clock_mhz : series_.layout.clock_mhz;
   }
-  const char* clock_text(const PointRate* at) const {
+  const char* clock_text(const ProbeResult* at) const {
     return at && at->clock_mhz > 0 ? "the clock of the run" : "the highest clock, for that of the run was not recorded";
   }
 
   void add_power() {
-    const PointRate* at = point(Corner::all_all);
+    const ProbeResult* at = point(Corner::all_all);
     const double clock_part = series_.layout.clock_mhz > 0 ? clock_mhz(at) / series_.layout.clock_mhz : 1;
     for (Parameter& p :
          rate_and_part(parameter("P", corners_.all_all, "operations per second of the whole device, an FMA being two",
@@ -165,8 +165,8 @@ class Compute {
       return miss("lanes" + suffix_ + ", ports",
                   "a core multiplies single integers elsewhere than registers full of them, and takes another time, so "
                   "the two chains do not tell");
-    const auto wide = std::find_if(rates_.begin(), rates_.end(), [&](const PointRate& r) {
-      return r.shape.blocks == 1 && r.shape.threads == l.lanes && r.shape.ilp == 1 && l.lanes > 1;
+    const auto wide = std::find_if(rates_.begin(), rates_.end(), [&](const ProbeResult& r) {
+      return r.axes.blocks == 1 && r.axes.threads == l.lanes && r.axes.ilp == 1 && l.lanes > 1;
     });
     if (wide == rates_.end())
       return miss("lanes", "needs compute with one block of as many threads as one instruction has lanes, ilp 1");
@@ -187,14 +187,14 @@ class Compute {
   Estimate latency_cycles() const {
     if (corners_.one_one_cycle.value > 0)
       return quotient({exactly(2 * elements_)}, {corners_.one_one_cycle}, "cycles", "cycles of One-One per FMA");
-    const PointRate* at = point(Corner::one_one);
+    const ProbeResult* at = point(Corner::one_one);
     return quotient({exactly(2 * elements_ * clock_mhz(at) * 1e6)}, {corners_.one_one}, "cycles",
                     std::string("2 f / Cp_OO, f being ") + clock_text(at));
   }
 
   // The latency in cycles is a time at some clock.
   Parameter with_clock_doubt(Parameter p) const {
-    const PointRate* at = point(Corner::one_one);
+    const ProbeResult* at = point(Corner::one_one);
     if (!(corners_.one_one_cycle.value > 0) && at && !(at->clock_mhz > 0))
       add_note(p.note, "One-One: its clock was not recorded, the highest stands in");
     return p;
@@ -224,9 +224,9 @@ class Compute {
     const std::uint32_t units = series_.layout.units;
     if (units == 0 || is_host(series_)) return;
     std::vector<std::pair<double, Estimate>> points;
-    for (const PointRate& r : rates_) {
-      if (r.shape.threads != 1 || r.shape.ilp != 1 || r.shape.blocks % units != 0) continue;
-      const double blocks = r.shape.blocks / units;
+    for (const ProbeResult& r : rates_) {
+      if (r.axes.threads != 1 || r.axes.ilp != 1 || r.axes.blocks % units != 0) continue;
+      const double blocks = r.axes.blocks / units;
       const auto same = [&](const auto& have) { return have.first == blocks; };
       if (std::none_of(points.begin(), points.end(), same)) points.emplace_back(blocks, r.rate);
       if (!knee_doubts_.empty()) continue;
@@ -252,7 +252,7 @@ class Compute {
   const ProbeSeries& series_;
   OwnFacts own_;
   DeviceParameters& into_;
-  const std::vector<PointRate> rates_;
+  const std::vector<ProbeResult> rates_;
   const Corners corners_;
   const std::string not_reported_ = not_reported(series_.question.device);
   const std::string reported_ = not_reported_.substr(4);

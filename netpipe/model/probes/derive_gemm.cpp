@@ -13,24 +13,24 @@ namespace npgpu::model {
 
 namespace {
 
-using Rates = std::vector<PointRate>;
+using Rates = std::vector<ProbeResult>;
 
-const PointRate* fastest_of(const Rates& rates, auto wanted) {
-  const PointRate* best = nullptr;
-  for (const PointRate& r : rates)
+const ProbeResult* fastest_of(const Rates& rates, auto wanted) {
+  const ProbeResult* best = nullptr;
+  for (const ProbeResult& r : rates)
     if (wanted(r) && r.rate.value > (best ? best->rate.value : 0)) best = &r;
   return best;
 }
 
 auto sizes(const Shape& s) { return std::tuple(s.m, s.n, s.k); }
-bool is_square(const PointRate& r) { return r.shape.m == r.shape.n && r.shape.n == r.shape.k; }
+bool is_square(const ProbeResult& r) { return r.axes.m == r.axes.n && r.axes.n == r.axes.k; }
 
 void add_best(const ProbeSeries& series, const Rates& rates, const std::string& name, DeviceParameters& into) {
-  const PointRate* const best = fastest_of(rates, [](const PointRate&) { return true; });
+  const ProbeResult* const best = fastest_of(rates, [](const ProbeResult&) { return true; });
   if (!best) return into.missing.push_back(name + ": no usable product in " + title(series.question));
   Estimate rate = best->rate;
   rate.unit = "operations per second";
-  rate.method = "2 m n k / time of a product: " + text_of(best->shape);
+  rate.method = "2 m n k / time of a product: " + text_of(best->axes);
   Parameter p = parameter(name, rate, "products of matrices by " + series.library);
   for (const std::string& doubt : best->doubts) add_note(p.note, doubt);
   for (Parameter& one : rate_and_part(std::move(p), series.limit.per_s, series.limit.source, name + " over its limit",
@@ -40,19 +40,19 @@ void add_best(const ProbeSeries& series, const Rates& rates, const std::string& 
 
 // Allada et al. 2009: rates with transfers over those without, 0.87 for SGEMM and 0.95 for DGEMM at their largest size.
 void add_copies(const Rates& inside, const Rates& copied, const std::string& name, DeviceParameters& into) {
-  const PointRate* base = nullptr;
-  for (const PointRate& r : inside) {
-    const bool both = std::ranges::any_of(copied, [&](const PointRate& c) { return sizes(c.shape) == sizes(r.shape); });
-    if (both && is_square(r) && (!base || base->shape.n < r.shape.n)) base = &r;
+  const ProbeResult* base = nullptr;
+  for (const ProbeResult& r : inside) {
+    const bool both = std::ranges::any_of(copied, [&](const ProbeResult& c) { return sizes(c.axes) == sizes(r.axes); });
+    if (both && is_square(r) && (!base || base->axes.n < r.axes.n)) base = &r;
   }
   if (!base) return into.missing.push_back(name + " with copies: needs one square in global memory and in the host's");
   const auto add = [&](const std::string& how, const std::string& meaning, auto wanted) {
-    const PointRate* const r =
-        fastest_of(copied, [&](const PointRate& c) { return sizes(c.shape) == sizes(base->shape) && wanted(c.shape); });
+    const ProbeResult* const r =
+        fastest_of(copied, [&](const ProbeResult& c) { return sizes(c.axes) == sizes(base->axes) && wanted(c.axes); });
     if (!r) return;
     Parameter p =
         parameter(name + how,
-                  quotient({r->rate}, {base->rate}, "1", "rate with copies / without: " + text_of(r->shape)), meaning);
+                  quotient({r->rate}, {base->rate}, "1", "rate with copies / without: " + text_of(r->axes)), meaning);
     leave_unchecked(p, "it follows from size, link and rate");
     into.parameters.push_back(std::move(p));
   };
@@ -63,18 +63,18 @@ void add_copies(const Rates& inside, const Rates& copied, const std::string& nam
 }
 
 void add_cores(const ProbeSeries& series, const Rates& rates, const std::string& name, DeviceParameters& into) {
-  const PointRate* one = nullptr;
-  for (const PointRate& r : rates)
-    if (r.shape.blocks == 1 && (!one || one->shape.n < r.shape.n)) one = &r;
-  const PointRate* const best =
-      one ? fastest_of(rates, [&](const PointRate& r) { return sizes(r.shape) == sizes(one->shape); }) : nullptr;
-  const bool on_more = one && std::ranges::any_of(rates, [&](const PointRate& r) {
-                         return r.shape.blocks > 1 && sizes(r.shape) == sizes(one->shape);
+  const ProbeResult* one = nullptr;
+  for (const ProbeResult& r : rates)
+    if (r.axes.blocks == 1 && (!one || one->axes.n < r.axes.n)) one = &r;
+  const ProbeResult* const best =
+      one ? fastest_of(rates, [&](const ProbeResult& r) { return sizes(r.axes) == sizes(one->axes); }) : nullptr;
+  const bool on_more = one && std::ranges::any_of(rates, [&](const ProbeResult& r) {
+                         return r.axes.blocks > 1 && sizes(r.axes) == sizes(one->axes);
                        });
   if (!best || !on_more) return into.missing.push_back(name + " cores: needs one product on one core and on more");
   Parameter p = parameter(name + " cores",
                           quotient({best->rate}, {one->rate}, "cores",
-                                   "rate on the best number of cores / on one: " + text_of(best->shape)),
+                                   "rate on the best number of cores / on one: " + text_of(best->axes)),
                           "how many times one core's rate the library reaches");
   hold_below(p, series.layout.units, "cores that the affinity mask allows, as hwloc finds them", 0.05);
   into.parameters.push_back(std::move(p));

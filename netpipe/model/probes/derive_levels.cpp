@@ -24,9 +24,9 @@ constexpr double parts_apart = 1.15;  // latencies of two parts of L2
 
 std::vector<LoadTime> load_times(const ProbeSeries& series) {
   std::vector<LoadTime> points;
-  for (const PointRate& r : rates_of(series)) {
+  for (const ProbeResult& r : rates_of(series)) {
     LoadTime& p = points.emplace_back();
-    p.bytes = r.shape.bytes;
+    p.bytes = r.axes.bytes;
     p.ns = quotient({exactly(1e9)}, {r.rate}, "ns", {});
     p.cycles = quotient({exactly(1)}, {r.cycle_rate}, "cycles", {});
   }

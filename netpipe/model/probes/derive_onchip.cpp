@@ -22,15 +22,15 @@ constexpr const char *per_unit = "B/cycle/SM", *operations_per_unit = "ops/cycle
 template <class Qualifies>
 Parameter fastest(const ProbeSeries& series, const std::string& name, const std::string& meaning, Qualifies qualifies) {
   const auto rates = rates_of(series);
-  const PointRate* best = nullptr;
-  for (const PointRate& r : rates)
-    if (qualifies(r.shape) && r.cycle_rate.value > (best ? best->cycle_rate.value : 0)) best = &r;
+  const ProbeResult* best = nullptr;
+  for (const ProbeResult& r : rates)
+    if (qualifies(r.axes) && r.cycle_rate.value > (best ? best->cycle_rate.value : 0)) best = &r;
   Parameter p = parameter(name, {}, meaning);
   if (!best || series.layout.units == 0) return p;
   const bool operations = counts_operations(series.question);
   p.estimate = quotient({best->cycle_rate}, {exactly(series.layout.units)}, operations ? operations_per_unit : per_unit,
                         fmt::format("{} of the fastest shape / cycles / units: {}", operations ? "operations" : "bytes",
-                                    text_of(best->shape)));
+                                    text_of(best->axes)));
   for (const std::string& doubt : best->doubts) add_note(p.note, doubt);
   return p;
 }
@@ -107,15 +107,15 @@ void add_piece(const ProbeSeries& series, const std::string& name, const std::st
 // The best rung against the memory's limit, and how many times faster it is than the first.
 void add_ladder(const ProbeSeries& series, DeviceParameters& into) {
   const auto rates = rates_of(series);
-  const PointRate *best = nullptr, *first = nullptr;
-  for (const PointRate& r : rates) {
+  const ProbeResult *best = nullptr, *first = nullptr;
+  for (const ProbeResult& r : rates) {
     if (r.rate.value > (best ? best->rate.value : 0)) best = &r;
-    if (r.shape.rung == 1) first = &r;
+    if (r.axes.rung == 1) first = &r;
   }
   if (!best) return into.missing.push_back("B sum: no usable rung in " + title(series.question));
   Estimate rate = best->rate;
   rate.unit = "bytes per second";
-  rate.method = "bytes of the array / time of a pass: " + text_of(best->shape);
+  rate.method = "bytes of the array / time of a pass: " + text_of(best->axes);
   for (Parameter& p : rate_and_part(parameter("B sum", rate, "bytes that the best rung of the reduction reads"),
                                     series.limit.per_s, series.limit.source, "B sum over its limit",
                                     "what part of the memory's limit the best rung reaches"))

@@ -109,17 +109,17 @@ std::optional<Law> law_of(const ProbeSeries& series) {
   if (!rule) return std::nullopt;
   Law law{rule->rule, rule->counts, rule->where_not, {}};
   const auto rates = model::rates_of(series);
-  const auto passes = [&](const model::PointRate& r) { return rule->passes(r.shape, series.layout); };
-  for (const model::PointRate& r : rates) {
-    const model::PointRate* base = nullptr;
-    for (const model::PointRate& other : rates) {
-      if (!rule->among_all && !same_but_pattern(other.shape, r.shape)) continue;
+  const auto passes = [&](const ProbeResult& r) { return rule->passes(r.axes, series.layout); };
+  for (const ProbeResult& r : rates) {
+    const ProbeResult* base = nullptr;
+    for (const ProbeResult& other : rates) {
+      if (!rule->among_all && !same_but_pattern(other.axes, r.axes)) continue;
       const bool better = !base || passes(other) < passes(*base) ||
-                          (passes(other) == passes(*base) && is_plain(other.shape) && !is_plain(base->shape));
+                          (passes(other) == passes(*base) && is_plain(other.axes) && !is_plain(base->axes));
       if (better) base = &other;
     }
     LawPoint& p = law.points.emplace_back();
-    p.shape = r.shape;
+    p.shape = r.axes;
     p.passes = passes(r);
     p.law = p.passes / passes(*base);
     const bool by_cycles = base->cycle_rate.value > 0 && r.cycle_rate.value > 0;

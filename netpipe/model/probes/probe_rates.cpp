@@ -7,7 +7,6 @@
 
 #include "netpipe/model/medians.hpp"
 #include "netpipe/model/probes/derivation.hpp"
-#include "npgpu/compare.hpp"
 
 namespace npgpu::model {
 
@@ -75,9 +74,8 @@ bool covers_kernel(const ProbeSeries& series, const ProbePoint& point, const Tri
   return on_unit == 1 || (on_unit > 1 && fits);
 }
 
-// `work` over the median of `each`, which counts in units of `unit_s` seconds (or is cycles: 1).
-Estimate rate_of(double work, const ByVisit& each, double unit_s, double drift) {
-  Estimate time = with_drift(median_over_visits(each, ""), drift);
+// `work` over the time of a repeat, which counts in units of `unit_s` seconds (or is cycles: 1).
+Estimate rate_of(double work, Estimate time, double unit_s) {
   for (double* t : {&time.value, &time.low, &time.high}) *t *= unit_s;
   return quotient({exactly(work)}, {time}, {}, time.method);
 }
@@ -102,43 +100,51 @@ bool two_groups(std::span<const double> values) { return upper_group(values).has
 
 bool is_host(const ProbeSeries& series) { return series.question.device.rfind("host", 0) == 0; }
 
-std::vector<PointRate> rates_of(const ProbeSeries& series) {
-  std::vector<PointRate> rates;
-  const bool has_cycles =
-      std::any_of(series.samples.begin(), series.samples.end(), [](const auto& s) { return usable(s.cycles); });
-  for (const ProbePoint& point : points_of(series)) {
-    const Trials trials = trials_of(series, point);
-    if (!trials.why_not.empty()) continue;
-    PointRate& r = rates.emplace_back();
-    r.shape = point.axes;
-    const std::vector<double> all_us = all_of(trials.us);
-    const double drift = series.drift.at(median(all_us));
-    r.rate = rate_of(point.work(), trials.us, 1e-6, drift);
-    r.clock_mhz = clock_of(point);
+namespace {
 
-    const std::vector<double> all_mhz = all_of(trials.mhz);
-    const bool mostly = 2 * all_mhz.size() >= all_us.size();
-    if (mostly && has_cycles) {
-      const double mhz = median(all_mhz);
-      if (covers_kernel(series, point, trials, mhz)) {
-        r.cycle_rate = rate_of(point.work(), trials.cycles, 1, 0);  // what drifts is not in cycles
-        r.clock_mhz = mhz;
-      }
+ProbeResult summarized(const ProbeSeries& series, const ProbePoint& point, bool has_cycles) {
+  ProbeResult r = result_of(point);
+  r.trials = npgpu::trials_of(series, point);
+  const Trials trials = trials_of(series, point);
+  r.why = trials.why_not;
+  r.is_wrong = any_sample(series, point, [](const ProbeSample& s) { return s.intact == 0; });
+  r.is_timed = !all_of(trials.us).empty();
+  if (!r.usable()) return r;
+  set_times(r, trials.us, series);
+  const std::vector<double> all_us = all_of(trials.us);
+  r.rate = rate_of(r.work, r.time_us, 1e-6);
+  r.clock_mhz = clock_of(point);
+
+  const std::vector<double> all_mhz = all_of(trials.mhz);
+  const bool mostly = 2 * all_mhz.size() >= all_us.size();
+  if (mostly && has_cycles) {
+    const double mhz = median(all_mhz);
+    if (covers_kernel(series, point, trials, mhz)) {
+      r.cycle_rate = rate_of(r.work, median_over_visits(trials.cycles, ""), 1);  // what drifts is not in cycles
+      r.clock_mhz = mhz;
     }
-
-    if (series.is_unsteady(r.rate)) r.doubts.push_back("it is unsteady");
-    if (r.clock_mhz < throttled_below * series.layout.clock_mhz)
-      r.doubts.push_back(fmt::format("it ran at {:.0f} of {:.0f} MHz{}", r.clock_mhz, series.layout.clock_mhz,
-                                     is_host(series) ? ": a lower clock, or something else had its core" : ""));
-    if (is_host(series) && r.clock_mhz > (1 + same_clock) * series.layout.clock_mhz)
-      r.doubts.push_back(fmt::format("it ran at {:.0f} MHz, above the {:.0f} that were taken for the highest clock",
-                                     r.clock_mhz, series.layout.clock_mhz));
-    if (is_host(series) && has_cycles && !mostly)
-      r.doubts.push_back(fmt::format("the clock of its core changed during {} of {} trials",
-                                     all_us.size() - all_mhz.size(), all_us.size()));
-    if (const std::string by = disturbance_of(point); !by.empty()) r.doubts.push_back("disturbed: " + by);
-    if (two_groups(all_us)) r.doubts.push_back("its times fall into two groups");
   }
+
+  if (series.is_unsteady(r.rate)) r.doubts.push_back("it is unsteady");
+  if (r.clock_mhz < throttled_below * series.layout.clock_mhz)
+    r.doubts.push_back(fmt::format("it ran at {:.0f} of {:.0f} MHz{}", r.clock_mhz, series.layout.clock_mhz,
+                                   is_host(series) ? ": a lower clock, or something else had its core" : ""));
+  if (is_host(series) && r.clock_mhz > (1 + same_clock) * series.layout.clock_mhz)
+    r.doubts.push_back(fmt::format("it ran at {:.0f} MHz, above the {:.0f} that were taken for the highest clock",
+                                   r.clock_mhz, series.layout.clock_mhz));
+  if (is_host(series) && has_cycles && !mostly)
+    r.doubts.push_back(fmt::format("the clock of its core changed during {} of {} trials",
+                                   all_us.size() - all_mhz.size(), all_us.size()));
+  if (!r.disturbed.empty()) r.doubts.push_back("disturbed: " + r.disturbed);
+  if (two_groups(all_us)) r.doubts.push_back("its times fall into two groups");
+  return r;
+}
+
+}  // namespace
+
+std::vector<ProbeResult> rates_of(const ProbeSeries& series) {
+  std::vector<ProbeResult> rates = results(series);
+  std::erase_if(rates, [](const ProbeResult& r) { return !r.usable(); });
   return rates;
 }
 
@@ -146,18 +152,11 @@ std::vector<PointRate> rates_of(const ProbeSeries& series) {
 
 namespace npgpu {
 
-template <> std::vector<PointTime<Probes>> estimates(const ProbeSeries& series) {
-  std::vector<PointTime<Probes>> all;
-  for (const ProbePoint& point : points_of(series)) {
-    const model::Trials trials = model::trials_of(series, point);
-    PointTime<Probes>& p = all.emplace_back();
-    p.axes = point.axes;
-    p.work = point.work();
-    p.why = trials.why_not;
-    p.is_timed = !model::all_of(trials.us).empty();
-    if (p.usable()) model::set_times(p, trials.us, series.drift);
-  }
-  return all;
+template <> std::vector<ProbeResult> results(const ProbeSeries& series) {
+  const bool has_cycles = std::ranges::any_of(series.samples, [](const auto& s) { return model::usable(s.cycles); });
+  std::vector<ProbeResult> all;
+  for (const ProbePoint& point : points_of(series)) all.push_back(model::summarized(series, point, has_cycles));
+  return model::in_order(std::move(all));
 }
 
 }  // namespace npgpu

@@ -11,20 +11,12 @@
 
 namespace npgpu::model {
 
-struct PointRate {
-  Shape shape;
-  Estimate rate;  // work over the median trial time, per second: device time where every trial has it, or host time
-  Estimate cycle_rate;              // the same over the median of the cycles
-  double clock_mhz = not_measured;  // of the run: cycles over time; what telemetry read where there are no cycles
-  std::vector<std::string> doubts;  // a sentence each
-};
-
-// Points with usable trials, in the series's order. Left out: wrong results, and blocks that were to be alone and were
+// The usable points, by their axes. Left out: wrong results, and blocks that were to be alone and were
 // not. Cycles count where at least half of the trials have them: a host's trial has none where the clock changed
 // under it. They are of one block; they stand for the whole kernel, and give a cycle rate, only where no block waited
 // for another to end. That is certain on a host, where a unit's blocks have together no more threads than one block may
 // have, and assumed where cycles over time are within 2 % of the highest clock or of the one that telemetry read.
-std::vector<PointRate> rates_of(const ProbeSeries&);
+std::vector<ProbeResult> rates_of(const ProbeSeries&);
 
 // A host's cycles are those that a thread itself ran: over its time they are below the clock where others had the core.
 bool is_host(const ProbeSeries&);

@@ -36,11 +36,11 @@ struct CurvePoint {
 };
 using Points = std::vector<CurvePoint>;
 
-Points measured(std::span<const PointSummary> points) {
+Points measured(std::span<const TransferResult> points) {
   Points curve;
-  for (const PointSummary& p : points)
-    if (p.bytes > 0 && p.time_us.value > 0 && p.rate.value > 0)
-      curve.push_back({p.bytes, p.rate.value * p.time_us.value * 1e-6, p.time_us.value, p.rate.value});
+  for (const TransferResult& p : points)
+    if (p.axes.bytes > 0 && p.time_us.value > 0 && p.rate.value > 0)
+      curve.push_back({p.axes.bytes, p.rate.value * p.time_us.value * 1e-6, p.time_us.value, p.rate.value});
   std::stable_sort(curve.begin(), curve.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
   return curve;
 }
@@ -239,7 +239,7 @@ void knee_into(CurveFit& fit, const Points& curve) {
 
 }  // namespace
 
-CurveFit fit_curve(std::span<const PointSummary> one_lane) {
+CurveFit fit_curve(std::span<const TransferResult> one_lane) {
   const Points curve = measured(one_lane);
   CurveFit fit;
   best_into(fit, curve);

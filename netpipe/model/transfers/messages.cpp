@@ -47,14 +47,14 @@ std::vector<StagedMessages> staged_messages(const Trace& trace) {
   for (const TransferSeries& series : trace.of<Transfers>()) {
     const TransferCase& c = series.question;
     if (!is_between_ranks(c) || c.access != Access::staged || c.pattern == Pattern::duplex) continue;
-    for (const PointSummary& p : summarize(series)) {
-      StagedSize& size = all[whatever_chunk(c)][p.bytes];
-      size.bytes = p.bytes;
+    for (const TransferResult& p : results(series)) {
+      StagedSize& size = all[whatever_chunk(c)][p.axes.bytes];
+      size.bytes = p.axes.bytes;
       if (c.chunk_bytes == 0) {
         size.advised_us = p.time_us.value;
       } else if (!(size.best_us <= p.time_us.value)) {
         size.best_us = p.time_us.value;
-        size.best_chunk = std::min(c.chunk_bytes, p.bytes);
+        size.best_chunk = std::min(c.chunk_bytes, p.axes.bytes);
       }
     }
   }

@@ -1,12 +1,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "netpipe/model/medians.hpp"
-#include "npgpu/compare.hpp"
-#include "npgpu/model.hpp"
 
 namespace npgpu {
 
@@ -20,46 +17,37 @@ bool usable(double us, const TransferSample& sample) { return std::isfinite(us) 
 
 double legs(const TransferCase& c) { return is_round_trip(c.pattern) ? 2 : 1; }
 
-// `us`: one operation one way, one value a trial, by visit. `moved_bytes`: what one operation moved in all. A wrong
+// `us`: one operation one way, one value a trial, by visit. `work`: bytes that one operation moved in all. A wrong
 // payload voids the whole point.
-PointSummary summarized(const TransferSeries& series, const TransferPoint& point, std::uint32_t lane, const ByVisit& us,
-                        bool is_void, double moved_bytes, double limit) {
-  PointSummary s;
-  s.bytes = point.axes.bytes;
-  s.lane = lane;
-  s.stop = point.stop();
-  s.disturbed = disturbance_of(point);
-  s.time_us.unit = "us";
-  s.rate.unit = "bytes per second";
+TransferResult summarized(const TransferSeries& series, const TransferPoint& point, std::uint32_t lane,
+                          const ByVisit& us, bool is_void, double work, double limit) {
+  TransferResult r = model::result_of(point);
+  r.lane = lane;
+  r.work = work;
+  r.rate.unit = "bytes per second";
   const std::vector<double> all = model::all_of(us);
   if (is_void || all.empty()) {
-    s.time_us.method = s.rate.method = is_void ? "void: the payload arrived wrong" : "no usable trial";
-    return s;
+    r.why = r.time_us.method = r.rate.method = is_void ? "void: the payload arrived wrong" : "no usable trial";
+    r.is_timed = false;
+    r.is_wrong = is_void;
+    return r;
   }
-  s.trials = static_cast<std::uint32_t>(all.size());
-  model::set_times(s, us, series.drift);
-  s.unsteady = series.is_unsteady(s.time_us);
-  s.mean_us = std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
-
-  if (!(s.time_us.value > 0)) {
-    s.rate.method = "none: the clock is too coarse for these times";
-    return s;
+  r.trials = static_cast<std::uint32_t>(all.size());
+  model::set_times(r, us, series);
+  r.mean_us = model::mean_of(all);
+  if (!(r.time_us.value > 0)) {
+    r.rate.method = "none: the clock is too coarse for these times";
+    return r;
   }
-  const auto rate_of = [&](double t) { return moved_bytes / (t * 1e-6); };
-  s.rate.value = rate_of(s.time_us.value);
-  s.rate.method = "bytes over the median time";
-  if (s.time_us.low > 0) {
-    s.rate.low = rate_of(s.time_us.high);
-    s.rate.high = rate_of(s.time_us.low);
+  const auto rate_of = [&](double t) { return work / (t * 1e-6); };
+  r.rate.value = rate_of(r.time_us.value);
+  r.rate.method = "bytes over the median time";
+  if (r.time_us.low > 0) {
+    r.rate.low = rate_of(r.time_us.high);
+    r.rate.high = rate_of(r.time_us.low);
   }
-  if (limit > 0) s.percent_of_limit = 100 * s.rate.value / limit;
-  return s;
-}
-
-void in_order(std::vector<PointSummary>& summaries) {
-  std::stable_sort(summaries.begin(), summaries.end(), [](const PointSummary& a, const PointSummary& b) {
-    return a.bytes != b.bytes ? a.bytes < b.bytes : a.lane < b.lane;
-  });
+  if (limit > 0) r.percent_of_limit = 100 * r.rate.value / limit;
+  return r;
 }
 
 // The limit is that of a copy in the case's direction or the reverse one.
@@ -91,7 +79,7 @@ double limit_of_sum(const TransferSeries& series, const std::vector<Lane>& measu
 }
 
 // One operation of one lane, one way.
-PointSummary lane_summary(const TransferSeries& series, const TransferPoint& point, std::uint32_t lane, double limit) {
+TransferResult of_lane(const TransferSeries& series, const TransferPoint& point, std::uint32_t lane, double limit) {
   const TransferCase& c = series.question;
   const bool is_void =
       any_sample(series, point, [&](const auto& sample) { return sample.lane == lane && sample.intact == 0; });
@@ -105,23 +93,22 @@ PointSummary lane_summary(const TransferSeries& series, const TransferPoint& poi
 
 }  // namespace
 
-std::vector<PointSummary> summarize(const TransferSeries& series) {
+template <> std::vector<TransferResult> results(const TransferSeries& series) {
   const std::vector<Lane> all = lanes(series.question);
-  std::vector<PointSummary> summaries;
+  std::vector<TransferResult> found;
   for (const TransferPoint& point : points_of(series))
     for (std::uint32_t lane = 0; lane < all.size(); ++lane)
-      if (all[lane].measured) summaries.push_back(lane_summary(series, point, lane, limit_of_lane(series, all[lane])));
-  in_order(summaries);
-  return summaries;
+      if (all[lane].measured) found.push_back(of_lane(series, point, lane, limit_of_lane(series, all[lane])));
+  return model::in_order(std::move(found));
 }
 
-std::vector<PointSummary> summarize_sum(const TransferSeries& series) {
+std::vector<TransferResult> results_of_all_lanes(const TransferSeries& series) {
   const std::vector<Lane> all = lanes(series.question);
   std::vector<Lane> measured;
   for (const Lane& lane : all)
     if (lane.measured) measured.push_back(lane);
-  std::vector<PointSummary> summaries;
-  if (measured.size() < 2) return summaries;
+  std::vector<TransferResult> found;
+  if (measured.size() < 2) return found;
   const double limit = limit_of_sum(series, measured), count = static_cast<double>(measured.size());
 
   // A duplex has as many copies each way, and the longer time counts. With more lanes all ran all the time (see
@@ -156,25 +143,10 @@ std::vector<PointSummary> summarize_sum(const TransferSeries& series) {
           values.push_back(all_ran ? count / (trial.per_us * legs(series.question))
                                    : trial.longest_us / (trial.repeats / count * legs(series.question)));
     }
-    summaries.push_back(
+    found.push_back(
         summarized(series, point, 0, each_us, is_void, count * static_cast<double>(point.axes.bytes), limit));
   }
-  in_order(summaries);
-  return summaries;
-}
-
-template <> std::vector<PointTime<Transfers>> estimates(const TransferSeries& series) {
-  std::vector<PointTime<Transfers>> all;
-  for (const PointSummary& s : summarize(series))
-    all.push_back({{s.bytes},
-                   s.lane,
-                   static_cast<double>(s.bytes),
-                   s.time_us,
-                   s.min_us,
-                   s.max_us,
-                   s.trials ? std::string() : s.time_us.method,
-                   s.trials > 0});
-  return all;
+  return model::in_order(std::move(found));
 }
 
 }  // namespace npgpu

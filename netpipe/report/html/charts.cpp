@@ -16,30 +16,30 @@ namespace npgpu::html {
 
 namespace {
 
-bool is_doubtful(const PointSummary& p) { return p.unsteady || !p.disturbed.empty(); }
+bool is_doubtful(const TransferResult& p) { return p.unsteady || !p.disturbed.empty(); }
 
-std::string doubt_text(const PointSummary& p) {
+std::string doubt_text(const TransferResult& p) {
   return std::string(p.unsteady ? ", unsteady" : "") + (p.disturbed.empty() ? "" : ", disturbed: " + p.disturbed);
 }
 
 Curve rates_of_copies(const CopyCurve& copies) {
   Curve curve{copies.name, {}};
-  for (const PointSummary& p : copies.points)
+  for (const TransferResult& p : copies.points)
     if (std::isfinite(p.rate.value))
       curve.points.push_back(
-          {static_cast<double>(p.bytes), p.rate.value * 1e-9, p.rate.low * 1e-9, p.rate.high * 1e-9, is_doubtful(p),
-           fmt::format("{}, {} ({})", size_text(p.bytes), rate_text(p.rate.value), interval_text(p.rate)) +
+          {static_cast<double>(p.axes.bytes), p.rate.value * 1e-9, p.rate.low * 1e-9, p.rate.high * 1e-9, is_doubtful(p),
+           fmt::format("{}, {} ({})", size_text(p.axes.bytes), rate_text(p.rate.value), interval_text(p.rate)) +
                doubt_text(p)});
   return curve;
 }
 Curve times_of_copies(const CopyCurve& copies) {
   Curve curve{copies.name, {}};
-  for (const PointSummary& p : copies.points)
+  for (const TransferResult& p : copies.points)
     if (p.time_us.value > 0)
       curve.points.push_back(
-          {static_cast<double>(p.bytes), p.time_us.value * 1e-6, p.time_us.low * 1e-6, p.time_us.high * 1e-6,
+          {static_cast<double>(p.axes.bytes), p.time_us.value * 1e-6, p.time_us.low * 1e-6, p.time_us.high * 1e-6,
            is_doubtful(p),
-           fmt::format("{}, {} ({})", size_text(p.bytes), time_text(p.time_us.value), interval_text(p.time_us)) +
+           fmt::format("{}, {} ({})", size_text(p.axes.bytes), time_text(p.time_us.value), interval_text(p.time_us)) +
                doubt_text(p)});
   return curve;
 }
@@ -48,8 +48,8 @@ Curve times_of_copies(const CopyCurve& copies) {
 std::string ends_of(const std::vector<const CopyCurve*>& shown) {
   std::string text;
   for (const CopyCurve* copies : shown)
-    if (const PointSummary* end = copies->largest())
-      text += fmt::format(" {}: {} at {}{}.", copies->name, rate_text(end->rate.value), size_text(end->bytes),
+    if (const TransferResult* end = copies->largest())
+      text += fmt::format(" {}: {} at {}{}.", copies->name, rate_text(end->rate.value), size_text(end->axes.bytes),
                           std::isfinite(end->percent_of_limit)
                               ? fmt::format(", {} % of the limit", percent_text(end->percent_of_limit))
                               : "");
@@ -122,11 +122,11 @@ std::string ladder_chart(const Trace& trace, const DeviceOverview& device, const
     const ProbeCase& c = series.question;
     if (!its.has(series) || !counts_loads(c) || c.operation != Operation::chase) continue;
     Curve curve{fmt::format("{} memory", name(c.space)), {}};
-    for (const model::PointRate& r : model::rates_of(series)) {
+    for (const ProbeResult& r : model::rates_of(series)) {
       const auto ns = [](double per_s) { return 1e9 / per_s; };
-      curve.points.push_back({static_cast<double>(r.shape.bytes), ns(r.rate.value), ns(r.rate.high), ns(r.rate.low),
+      curve.points.push_back({static_cast<double>(r.axes.bytes), ns(r.rate.value), ns(r.rate.high), ns(r.rate.low),
                               !r.doubts.empty(),
-                              fmt::format("{}, {} ns{}", size_text(r.shape.bytes), digits_text(ns(r.rate.value)),
+                              fmt::format("{}, {} ns{}", size_text(r.axes.bytes), digits_text(ns(r.rate.value)),
                                           r.doubts.empty() ? "" : ": " + r.doubts.front())});
     }
     std::ranges::sort(curve.points, {}, &PlotPoint::x);

@@ -24,8 +24,8 @@ constexpr std::array rates_at{4 * KiB, 64 * KiB, MiB};
 std::uint64_t size_near(std::uint64_t wanted, const std::vector<const CopyCurve*>& curves) {
   std::map<std::uint64_t, std::size_t> have;
   for (const CopyCurve* curve : curves)
-    for (const PointSummary& p : curve->points)
-      if (2 * p.bytes >= wanted && p.bytes <= 2 * wanted) ++have[p.bytes];
+    for (const TransferResult& p : curve->points)
+      if (2 * p.axes.bytes >= wanted && p.axes.bytes <= 2 * wanted) ++have[p.axes.bytes];
   const auto distance = [&](std::uint64_t bytes) {
     return std::abs(std::log2(static_cast<double>(bytes) / static_cast<double>(wanted)));
   };
@@ -38,12 +38,12 @@ std::uint64_t size_near(std::uint64_t wanted, const std::vector<const CopyCurve*
 }
 
 // "2.22* us": marks belong to the number.
-std::string time_cell(const PointSummary* p) {
+std::string time_cell(const TransferResult* p) {
   if (!p) return "-";
   std::string text = short_time_text(p->time_us.value);
   return text.insert(std::min(text.find(' '), text.size()), marks_of(*p));
 }
-std::string rate_cell(const PointSummary* p) {
+std::string rate_cell(const TransferResult* p) {
   return p ? digits_text(p->rate.value * 1e-9, screen_digits) + marks_of(*p) : "-";
 }
 
@@ -73,7 +73,7 @@ CopySizes sizes_of(const std::vector<const CopyCurve*>& curves) {
   CopySizes sizes{size_near(time_at, curves)};
   const auto is_everywhere_the_largest = [&](std::uint64_t bytes) {
     return std::ranges::all_of(curves,
-                               [&](const CopyCurve* c) { return !c->largest() || c->largest()->bytes == bytes; });
+                               [&](const CopyCurve* c) { return !c->largest() || c->largest()->axes.bytes == bytes; });
   };
   for (const std::uint64_t wanted : rates_at)
     if (const std::uint64_t bytes = size_near(wanted, curves); bytes && !is_everywhere_the_largest(bytes))
@@ -94,7 +94,7 @@ Section copies_section(const DeviceOverview& device, Extent extent) {
   const auto [small, sizes] = sizes_of(shown);
   std::set<std::uint64_t> largest;
   for (const CopyCurve* curve : shown)
-    if (const PointSummary* p = curve->largest()) largest.insert(p->bytes);
+    if (const TransferResult* p = curve->largest()) largest.insert(p->axes.bytes);
   const bool one_end = largest.size() == 1;
   const auto any = [&](auto has) { return std::ranges::any_of(shown, has); };
 
@@ -108,13 +108,13 @@ Section copies_section(const DeviceOverview& device, Extent extent) {
                   left("doubtful", 4, any([](auto* c) { return !marks_of(c->counts).empty() || !c->error.empty(); }))});
   Table table(std::move(columns));
   for (const CopyCurve* curve : shown) {
-    const PointSummary* const end = curve->largest();
-    const PointSummary* const first = small ? curve->at(small) : nullptr;
+    const TransferResult* const end = curve->largest();
+    const TransferResult* const first = small ? curve->at(small) : nullptr;
     std::vector<std::string> row{"  " + curve->name, time_cell(first)};
     for (const std::uint64_t bytes : sizes) row.push_back(rate_cell(curve->at(bytes)));
     const double percent = end ? end->percent_of_limit : not_measured;
     const std::string marks = marks_of(curve->counts) + (curve->error.empty() ? "" : " x");
-    row.insert(row.end(), {rate_cell(end), end ? size_text(end->bytes) : "-", end ? interval_text(end->rate) : "-",
+    row.insert(row.end(), {rate_cell(end), end ? size_text(end->axes.bytes) : "-", end ? interval_text(end->rate) : "-",
                            std::isfinite(percent) ? percent_text(percent) + " %" : "-",
                            about_size_text(curve->half_bytes), std::to_string(curve->counts.points), marks});
     table.row(std::move(row));

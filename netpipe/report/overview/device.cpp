@@ -127,7 +127,7 @@ Section streams_section(const DeviceOverview& device, Extent extent) {
   if (device.best_job)
     section.entries.push_back({"measured",
                                {fmt::format("{}: {:.2f} times as fast as unsplit in one stream",
-                                            text_of(device.best_job->job), device.best_job->speed_up)}});
+                                            text_of(device.best_job->axes), device.best_job->speed_up)}});
   if (!device.why_no_advice.empty()) section.entries.push_back({"no advice", {device.why_no_advice}});
   return section;
 }
@@ -138,7 +138,7 @@ std::string marks_of(const Figure& f) {
   const std::string marks = std::string(f.unsteady ? "*" : "") + (f.disturbed.empty() ? "" : "d");
   return marks.empty() && !f.note.empty() && f.is_known() ? "?" : marks;
 }
-std::string marks_of(const PointSummary& p) {
+std::string marks_of(const TransferResult& p) {
   const bool usable = std::isfinite(p.time_us.value);
   return std::string(usable ? "" : "!") + (p.unsteady ? "*" : "") + (p.disturbed.empty() ? "" : "d");
 }
@@ -162,10 +162,10 @@ Section host_section(const DeviceOverview& host) {
   Section section{"HOST"};
   Entry entry;
   for (const CopyCurve& curve : host.copies) {
-    const PointSummary* const end = curve.largest();
+    const TransferResult* const end = curve.largest();
     if (!curve.is_usual || !end) continue;
     std::string text = fmt::format("{} {}{} GB/s at {}", curve.name, digits_text(end->rate.value * 1e-9, screen_digits),
-                                   marks_of(*end), size_text(end->bytes));
+                                   marks_of(*end), size_text(end->axes.bytes));
     const CurveFit fit = fit_curve(curve.points);
     if (fit.falls_by > 0.1)
       text += fmt::format(" ({} at {})", digits_text(fit.best_rate * 1e-9, screen_digits), size_text(fit.best_bytes));

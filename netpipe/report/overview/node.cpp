@@ -22,7 +22,7 @@ const CopyCurve* usual_curve(const DeviceOverview& device, Pattern pattern, Dire
 }
 std::string largest_rate(const DeviceOverview& device, Pattern pattern, Direction direction) {
   const CopyCurve* const curve = usual_curve(device, pattern, direction);
-  const PointSummary* const end = curve ? curve->largest() : nullptr;
+  const TransferResult* const end = curve ? curve->largest() : nullptr;
   return end ? digits_text(end->rate.value * 1e-9, screen_digits) + marks_of(*end) : "-";
 }
 std::string figure_cell(const std::vector<Figure>& figures, std::string_view called, double scale) {

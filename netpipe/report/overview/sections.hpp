@@ -58,7 +58,7 @@ Section missing_section(const Overview&);
 
 // "*" it is unsteady, "d" it was disturbed, "?" something else makes it doubtful.
 std::string marks_of(const Figure&);
-std::string marks_of(const PointSummary&);
+std::string marks_of(const TransferResult&);
 // "3* 2d 1!"; empty where there is nothing to say.
 std::string marks_of(const PointCounts&);
 

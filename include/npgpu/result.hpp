@@ -1,0 +1,92 @@
+// What a point of a series came to: the one summary of its samples that every reader of a trace starts from.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "npgpu/kinds.hpp"
+#include "npgpu/regret.hpp"
+#include "npgpu/statistics.hpp"
+
+namespace npgpu {
+
+// The stages of the partition method on the device, in the order of a run.
+enum class PartitionStage { in1, kernel1, out1, in3, kernel3, out3 };
+template <>
+inline constexpr std::array<std::string_view, 6> names_of<PartitionStage>{"stage1_in", "stage1_kernel", "stage1_out",
+                                                                          "stage3_in", "stage3_kernel", "stage3_out"};
+
+// What only one kind has. Times in us are medians over visits.
+template <class K> struct ResultDetails {};
+template <> struct ResultDetails<Probes> {
+  Estimate cycle_rate;              // work over the median of the cycles; see model::rates_of()
+  double clock_mhz = not_measured;  // of the run: cycles over time; what telemetry read where there are no cycles
+  std::vector<std::string> doubts;  // a sentence each
+};
+template <> struct ResultDetails<Jobs> {
+  double issue_us = not_measured;   // of all asynchronous calls
+  double create_us = not_measured;  // fresh streams
+  double destroy_us = not_measured;
+  double speed_up = not_measured;  // over the same job unsplit in one stream, if that is there
+};
+template <> struct ResultDetails<Calls> {
+  Estimate host_us;  // until the call returns; back-to-back: its share of the row
+  Estimate done_us;  // until its work is done; NaN where it leaves none
+  Estimate slowed;   // of frees: a read's time until then over that of one alone; NaN where none took longer
+};
+template <> struct ResultDetails<Partitions> {
+  Estimate stage2_us, rest_us;                                        // of the whole, on the host; and all else
+  std::array<Estimate, names_of<PartitionStage>.size()> stages_us{};  // timed by stages only
+  double residual = not_measured;                                     // the largest
+
+  const Estimate& of(PartitionStage s) const { return stages_us[static_cast<std::size_t>(s)]; }
+};
+
+// One point, on one of its lanes where it has several. Times are of one operation one way: trial time / repeats, halved
+// for pingpong and flag (Allada et al. 2009: T/((1+RT)*nrepeat)); device time where the case's timing is event or
+// gated, host time otherwise. Rates come from summarized times (Hoefler & Belli 2015), never the other way round.
+template <class K> struct Result : ResultDetails<K> {
+  typename K::Axes axes{};
+  std::uint32_t lane = 0;
+  std::uint32_t trials = 0;  // that count
+  Stop stop = Stop::trials;
+  bool unsteady = false;          // its interval is wide, even for its class; see set_drifts()
+  std::uint32_t causes = 0;       // why its figures are doubtful; 0 where they rest on undisturbed visits
+  std::string disturbed{};        // the same in words; see disturbance_of()
+  double work = not_measured;     // of one operation; see VisitInfo
+  Estimate time_us;               // median over visits; NaN where no trial is usable
+  double min_us = not_measured;   // NetPIPE's minimum over trials
+  double max_us = not_measured;
+  double mean_us = not_measured;  // of transfers
+  Estimate rate;                  // work / median time, per second; interval from the time's; NaN: no work is counted
+  double percent_of_limit = not_measured;  // of transfers
+  ByRound us_by_round{};                   // of jobs and partitions
+  std::string why{};                       // why it is not usable: wrong results, no time; else empty
+  bool is_timed = true;                    // a trial has a valid time
+  bool is_wrong = false;                   // the payload or the results of a trial were
+
+  bool usable() const { return why.empty(); }
+};
+using TransferResult = Result<Transfers>;
+using ProbeResult = Result<Probes>;
+using JobResult = Result<Jobs>;
+using CallResult = Result<Calls>;
+using PartitionResult = Result<Partitions>;
+
+// All points of a series, usable or not, by their axes, then by lane; of the measured lanes, numbered as in lanes().
+// For every K out of Kinds.
+template <class K> std::vector<Result<K>> results(const Series<K>&);
+template <> std::vector<TransferResult> results(const TransferSeries&);
+template <> std::vector<ProbeResult> results(const ProbeSeries&);
+template <> std::vector<JobResult> results(const JobSeries&);
+template <> std::vector<CallResult> results(const CallSeries&);
+template <> std::vector<PartitionResult> results(const PartitionSeries&);
+
+// The measured lanes together, trial by trial; then as above. Of a duplex, over the longest of their times; of a case
+// with more_lanes that is timed on devices, the sum of the lanes' rates, because all ran all the time. The axes stay
+// those of one copy, and the rate counts the copies of all lanes. Empty where only one lane is measured.
+std::vector<TransferResult> results_of_all_lanes(const TransferSeries&);
+
+}  // namespace npgpu
