@@ -65,6 +65,7 @@ void AfterFree::take(Call call, std::uint64_t bytes) {
     case Call::pool_trim:
       check(cudaMallocFromPoolAsync(&taken_, bytes, pool_.get(), stream_.get()), "allocating from a pool");
       in_pool_ = std::max(in_pool_, bytes);
+      note_freed(ordinal_, in_pool_);  // a pool that grows may give back what it had
       break;
     case Call::managed_free:
       check(cudaMallocManaged(&taken_, bytes), "allocating managed memory");

@@ -83,12 +83,12 @@ Cost cost_of(const Step<Calls>& step, Stated& spec) {
     case Call::memset:
     case Call::pool_alloc_free: return {spec.must(call)};
     // Only a spec that says how fast its driver clears memory knows what follows a free.
-    case Call::free: return {spec.must(call), spec.clears(step.axes.bytes)};
-    case Call::pool_free:
+    case Call::free:
     case Call::pool_trim:
-    case Call::managed_free:
     case Call::process_free:
-    case Call::process_end: return {spec.must(call), Seconds{0}, false};
+    case Call::process_end: return {spec.must(call), spec.clears(step.axes.bytes)};
+    case Call::pool_free:
+    case Call::managed_free: return {spec.must(call), Seconds{0}, false};
   }
   return {};
 }
@@ -117,7 +117,8 @@ class SimulatedCallRunner final : public Runner<Calls> {
     sample.repeats = repeats;
     sample.host_us = microseconds(rows * host * noise);
     if (one.leaves_work) sample.done_us = microseconds(rows * done * noise);
-    if (step_.question.call == Call::free) sample.slowed = number_fact(device_->spec().hardware, "clearing_slows");
+    if (frees_memory(step_.question.call) && one.leaves_work)
+      sample.slowed = number_fact(device_->spec().hardware, "clearing_slows");
     samples.push_back(sample);
     return true;
   }

@@ -151,6 +151,11 @@ constexpr HardwareKey hardware_keys[] = {
     figure_key("call_malloc_free_us"),
     figure_key("call_pool_alloc_free_us"),
     figure_key("call_free_us"),
+    figure_key("call_pool_free_us"),
+    figure_key("call_pool_trim_us"),
+    figure_key("call_managed_free_us"),
+    figure_key("call_process_free_us"),
+    figure_key("call_process_end_us"),
     figure_key("clears_gb_s"),     // how fast the driver clears memory that was freed
     figure_key("clearing_slows"),  // time of a read meanwhile, over that of one alone
     figure_key("call_graph_launch_us"),

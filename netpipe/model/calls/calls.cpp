@@ -35,7 +35,9 @@ CallResult summarized(const CallSeries& series, const CallPoint& point) {
                 done_us = times_of(series, point, &CallSample::done_us);
   r.host_us = median_of(series, host_us);
   r.done_us = median_of(series, done_us);
-  r.slowed = median_over_visits(values_of(series, point, [](const CallSample& s) { return s.slowed; }), "1");
+  // A neighbour may slow the reads of a visit; what follows a free follows most of them.
+  const ByVisit slowed = values_of(series, point, [](const CallSample& s) { return s.slowed; });
+  if (2 * model::all_of(slowed).size() > r.trials) r.slowed = median_over_visits(slowed, "1");
   const bool leaves_work = r.done_us.value > 0;
   model::set_times(r, leaves_work ? done_us : host_us, series);
   r.time_us = leaves_work ? r.done_us : r.host_us;

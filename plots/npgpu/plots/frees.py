@@ -55,6 +55,8 @@ def draw(trace, case=None):
         known = np.isfinite(low) & np.isfinite(high) & (slower > 0)
         axes.vlines(size[known], low[known], high[known], color=color, linewidth=1)
     axes.set_yscale("log")
+    middles = np.concatenate([t[2] for _, t in drawn])
+    axes.set_ylim(middles.min() / 2, middles.max() * 2)  # whatever the intervals of few visits reach
     axes.yaxis.set_major_formatter(figure.FuncFormatter(lambda v, _: figure.digits(v)))
     axes.set_ylabel("Until reads are as fast as before (ms)")
     figure.size_axis(axes, min(t[0].min() for _, t in drawn), max(t[0].max() for _, t in drawn), label="Memory that was freed")
