@@ -41,7 +41,7 @@ struct CopyCurve {
   bool is_usual = false;  // one of those that tell most; the others are its variants
   Limit limit{};
   std::vector<TransferResult> points{};  // by size
-  double half_bytes = not_measured;    // n_1/2, see CurveFit
+  double half_bytes = not_measured;      // n_1/2, see CurveFit
   PointCounts counts{};
   std::string error{};
 
@@ -95,7 +95,7 @@ struct DeviceOverview {
   std::vector<Figure> stream_costs{};       // us; "copy engines" is a count
   std::vector<StreamAdvice> advice{};       // typical jobs
   std::string why_no_advice{};              // if there are costs, and they do not suffice
-  std::optional<JobResult> best_job{};     // of the whole jobs that were measured, the one that streams sped up most
+  std::optional<JobResult> best_job{};      // of the whole jobs that were measured, the one that streams sped up most
   std::vector<TelemetryPoint> telemetry{};  // in order of time
 };
 

@@ -52,12 +52,12 @@ template <class K> struct Result : ResultDetails<K> {
   std::uint32_t lane = 0;
   std::uint32_t trials = 0;  // that count
   Stop stop = Stop::trials;
-  bool unsteady = false;          // its interval is wide, even for its class; see set_drifts()
-  std::uint32_t causes = 0;       // why its figures are doubtful; 0 where they rest on undisturbed visits
-  std::string disturbed{};        // the same in words; see disturbance_of()
-  double work = not_measured;     // of one operation; see VisitInfo
-  Estimate time_us;               // median over visits; NaN where no trial is usable
-  double min_us = not_measured;   // NetPIPE's minimum over trials
+  bool unsteady = false;         // its interval is wide, even for its class; see set_drifts()
+  std::uint32_t causes = 0;      // why its figures are doubtful; 0 where they rest on undisturbed visits
+  std::string disturbed{};       // the same in words; see disturbance_of()
+  double work = not_measured;    // of one operation; see VisitInfo
+  Estimate time_us;              // median over visits; NaN where no trial is usable
+  double min_us = not_measured;  // NetPIPE's minimum over trials
   double max_us = not_measured;
   double mean_us = not_measured;  // of transfers
   Estimate rate;                  // work / median time, per second; interval from the time's; NaN: no work is counted

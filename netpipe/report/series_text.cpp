@@ -137,9 +137,8 @@ template <class K> void series_text(Page& page, const Series<K>& series, const T
         cells.push_back(f.unit == "B" ? size_text(value) : std::to_string(value));
       else cells.push_back(value);
     });
-    cells.insert(cells.end(),
-                 {digits_text(r.time_us.value), interval_text(r.time_us), digits_text(r.rate.value),
-                  std::to_string(r.trials), marks.take(points.at(r.axes), r.unsteady, r.usable())});
+    cells.insert(cells.end(), {digits_text(r.time_us.value), interval_text(r.time_us), digits_text(r.rate.value),
+                               std::to_string(r.trials), marks.take(points.at(r.axes), r.unsteady, r.usable())});
     table.row(std::move(cells));
   }
   page.text += '\n';

@@ -160,6 +160,8 @@ def npgpu(sandbox, words, where, incomplete=INCOMPLETE):
     check(ran.returncode in VERDICTS.get(command, {0}), f"{where}: npgpu {shlex.join(words)}: exit {ran.returncode}: {(ran.stderr or ran.stdout)[-300:]}")
     if command in MEASURING and output and (command == "partition" or not os.path.exists(sandbox.path(output))):
         name = LONG[command] if not ("gemm" not in words and command == "probe") else "h200_probes.h5"
+        if "free" in ",".join(words).split(","):
+            name = "h100_frees.h5"
         shutil.copy(os.path.join(TRACES, name), sandbox.path(output))
     return ran
 

@@ -122,6 +122,8 @@ bool are_alike(const HealthFinding& one, const HealthFinding& other) {
 std::optional<Explanation> host_memory(const Findings& findings, const HealthFinding& finding) {
   constexpr double least_share_of_limit = 0.8;
   const bool is_copy = finding.metric.starts_with("h2d_rate") || finding.metric.starts_with("d2h_rate");
+  const auto& own = findings.rules.figures;  // of a node that the user knows to be good
+  if (std::ranges::find(own, finding.metric, &ReferenceFigure::metric) != own.end()) return {};
   if (!is_copy || findings.of.simulated || !(number_fact(findings.of.host, "in_virtual_machine") > 0)) return {};
   if (!(finding.value >= least_share_of_limit * finding.limit)) return {};
   return Explanation{"host_memory", "others on the virtual machine's host may use its memory, or the link is slow",

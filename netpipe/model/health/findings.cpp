@@ -52,9 +52,9 @@ Decider decider_of(const Findings& findings, const JudgedFigure& figure) {
                         more ? '-' : '+', 100 * tolerance)};
   }
   if (figure.seen.estimate.value > most_share_of_a_true_limit * figure.possible)
-    return {not_measured,
-            fmt::format("{} is {:.0f} % of it, so it is not true: {}", figure_text(figure.seen.estimate.value, figure.unit),
-                        100 * figure.seen.estimate.value / figure.possible, figure.basis)};
+    return {not_measured, fmt::format("{} is {:.0f} % of it, so it is not true: {}",
+                                      figure_text(figure.seen.estimate.value, figure.unit),
+                                      100 * figure.seen.estimate.value / figure.possible, figure.basis)};
   return {figure.limit, figure.basis};
 }
 

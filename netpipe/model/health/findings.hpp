@@ -112,7 +112,8 @@ template <class K> std::string others_of(const Point<K>& point) {
 }
 
 // A figure of a point that is proportional to its time, or to one over it.
-template <class K> Evidence evidence_of(const Series<K>& series, const Result<K>& result, Estimate figure, bool is_rate) {
+template <class K>
+Evidence evidence_of(const Series<K>& series, const Result<K>& result, Estimate figure, bool is_rate) {
   const Point<K> point = points_by_axes(series).at(result.axes);
   Evidence of{std::move(figure), others_of(point), title(series.question), text_of(result.axes), {}};
   for (const Visit<K>* visit : point.counted())

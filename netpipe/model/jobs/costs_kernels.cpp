@@ -37,8 +37,9 @@ void CostMeasuring::blocks() {
     return c.workload != Workload::none && c.gating == Gating::gated && !j.bytes_in && !j.bytes_out && j.chunks == 1 &&
            j.iterations > 1 && j.threads > 32;
   });
-  const auto whole = std::max_element(
-      parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.axes.kernel_bytes < b.axes.kernel_bytes; });
+  const auto whole = std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+    return a.axes.kernel_bytes < b.axes.kernel_bytes;
+  });
   if (whole == parts.end() || !slots_of(out_, whole->axes.threads)) return;
   const std::uint64_t resident = slots_of(out_, whole->axes.threads) / out_.multiprocessors;
   double least = not_measured;

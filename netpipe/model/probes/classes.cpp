@@ -128,8 +128,7 @@ std::optional<RateClasses> classes_of(const ProbeSeries& series) {
   if (series.question.probe != "gemm") return std::nullopt;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<SizeRate>> all;
   for (const ProbeResult& r : model::rates_of(series))
-    if (r.axes.m == r.axes.n && r.axes.n == r.axes.k)
-      all[{r.axes.blocks, r.axes.panels}].push_back({r.axes.n, r.rate});
+    if (r.axes.m == r.axes.n && r.axes.n == r.axes.k) all[{r.axes.blocks, r.axes.panels}].push_back({r.axes.n, r.rate});
   const auto most = std::ranges::max_element(all, {}, [](const auto& one) { return one.second.size(); });
   if (most == all.end()) return std::nullopt;
   RateClasses classes = rate_classes(most->second);

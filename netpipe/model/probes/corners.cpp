@@ -64,7 +64,7 @@ using namespace model;
 // A shape that was disturbed and would else have been faster than the one that stands for the corner: by its cycles,
 // or for all that is known, where a host's trial has none.
 const ProbeResult* disturbed_rival(const ProbeSeries& series, std::span<const ProbeResult> rates, Corner corner,
-                                 const ProbeResult& best) {
+                                   const ProbeResult& best) {
   for (const ProbeResult* r : points_at(rates, corner, series.layout.units)) {
     if (r == &best || r->doubts.empty()) continue;
     if (r->cycle_rate.value > clearly_faster * best.cycle_rate.value) return r;

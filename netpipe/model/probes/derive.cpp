@@ -145,8 +145,7 @@ std::vector<DeviceParameters> derive(const Trace& trace) {
     if (parameters.empty()) continue;
     const CallSeries& of = *calls.front();
     auto found = std::ranges::find(all, of.question.device, &DeviceParameters::device);
-    if (found == all.end())
-      found = all.insert(all.end(), {of.question.device, of.device_name, of.simulated, {}, {}});
+    if (found == all.end()) found = all.insert(all.end(), {of.question.device, of.device_name, of.simulated, {}, {}});
     std::ranges::move(parameters, std::back_inserter(found->parameters));
   }
   return all;

@@ -50,9 +50,8 @@ void add_copies(const Rates& inside, const Rates& copied, const std::string& nam
     const ProbeResult* const r =
         fastest_of(copied, [&](const ProbeResult& c) { return sizes(c.axes) == sizes(base->axes) && wanted(c.axes); });
     if (!r) return;
-    Parameter p =
-        parameter(name + how,
-                  quotient({r->rate}, {base->rate}, "1", "rate with copies / without: " + text_of(r->axes)), meaning);
+    Parameter p = parameter(
+        name + how, quotient({r->rate}, {base->rate}, "1", "rate with copies / without: " + text_of(r->axes)), meaning);
     leave_unchecked(p, "it follows from size, link and rate");
     into.parameters.push_back(std::move(p));
   };
@@ -72,10 +71,10 @@ void add_cores(const ProbeSeries& series, const Rates& rates, const std::string&
                          return r.axes.blocks > 1 && sizes(r.axes) == sizes(one->axes);
                        });
   if (!best || !on_more) return into.missing.push_back(name + " cores: needs one product on one core and on more");
-  Parameter p = parameter(name + " cores",
-                          quotient({best->rate}, {one->rate}, "cores",
-                                   "rate on the best number of cores / on one: " + text_of(best->axes)),
-                          "how many times one core's rate the library reaches");
+  Parameter p = parameter(
+      name + " cores",
+      quotient({best->rate}, {one->rate}, "cores", "rate on the best number of cores / on one: " + text_of(best->axes)),
+      "how many times one core's rate the library reaches");
   hold_below(p, series.layout.units, "cores that the affinity mask allows, as hwloc finds them", 0.05);
   into.parameters.push_back(std::move(p));
 }

@@ -27,7 +27,8 @@ Curve rates_of_copies(const CopyCurve& copies) {
   for (const TransferResult& p : copies.points)
     if (std::isfinite(p.rate.value))
       curve.points.push_back(
-          {static_cast<double>(p.axes.bytes), p.rate.value * 1e-9, p.rate.low * 1e-9, p.rate.high * 1e-9, is_doubtful(p),
+          {static_cast<double>(p.axes.bytes), p.rate.value * 1e-9, p.rate.low * 1e-9, p.rate.high * 1e-9,
+           is_doubtful(p),
            fmt::format("{}, {} ({})", size_text(p.axes.bytes), rate_text(p.rate.value), interval_text(p.rate)) +
                doubt_text(p)});
   return curve;

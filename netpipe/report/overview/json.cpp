@@ -51,9 +51,9 @@ Json curve_json(const CopyCurve& curve, const CopySizes& sizes) {
   for (const TransferResult& p : curve.points) {
     const bool shown = p.axes.bytes == sizes.small || std::ranges::find(sizes.rates, p.axes.bytes) != sizes.rates.end();
     if (!shown && &p != curve.largest()) continue;
-    json["sizes"].push_back({entry("bytes", p.axes.bytes), entry("time_us", p.time_us), entry("rate_bytes_per_s", p.rate),
-                             entry("percent_of_limit", p.percent_of_limit), entry("stop", p.stop),
-                             entry("disturbed", or_null(p.disturbed))});
+    json["sizes"].push_back({entry("bytes", p.axes.bytes), entry("time_us", p.time_us),
+                             entry("rate_bytes_per_s", p.rate), entry("percent_of_limit", p.percent_of_limit),
+                             entry("stop", p.stop), entry("disturbed", or_null(p.disturbed))});
   }
   return json;
 }
