@@ -293,6 +293,10 @@ TEST_CASE("a kernel in parts: few blocks leave room, many take turns") {
   job.kernel = from_microseconds(101.2);
   describe_kernel(job, unknown, 512);
   CHECK(job.slots == 0);
+  // Nor does a block of more threads than any has end with a division by zero.
+  unknown.multiprocessors = 4;
+  unknown.threads_per_multiprocessor = 2048;
+  CHECK(slots_of(unknown, UINT32_MAX) == 0);
   CHECK(us(job.kernel) == doctest::Approx(101.2));
 }
 

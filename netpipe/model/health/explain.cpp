@@ -117,8 +117,8 @@ bool are_alike(const HealthFinding& one, const HealthFinding& other) {
 }
 
 // In a virtual machine others may use the host's memory, which nobody can see here: two H100s of one host copied from
-// it at 47 to 53 GB/s, others at 53 to 55, while its processors read at a third of their usual rate. So a shortfall
-// that nothing explains, and that a busy memory can cause, is no verdict on the GPU.
+// it at 47 to 53 GB/s, those of others at 53 to 55. So a shortfall that nothing explains, and that a busy memory can
+// cause, is no verdict on the GPU.
 std::optional<Explanation> host_memory(const Findings& findings, const HealthFinding& finding) {
   constexpr double least_share_of_limit = 0.8;
   const bool is_copy = finding.metric.starts_with("h2d_rate") || finding.metric.starts_with("d2h_rate");

@@ -265,7 +265,7 @@ KernelParts kernel_parts(const KernelTimes& times, std::uint64_t blocks, Seconds
 
 namespace {
 
-std::uint32_t whole_warps(std::uint32_t threads) { return (threads + 31) / 32 * 32; }
+std::uint64_t whole_warps(std::uint64_t threads) { return (threads + 31) / 32 * 32; }
 
 // Blocks that a multiprocessor holds; 0: not known.
 std::uint64_t resident_blocks(const MeasuredCosts& m, std::uint32_t threads) {
@@ -279,7 +279,7 @@ std::uint64_t resident_blocks(const MeasuredCosts& m, std::uint32_t threads) {
 std::uint64_t slots_of(const MeasuredCosts& m, std::uint32_t threads) {
   std::uint64_t blocks = resident_blocks(m, threads);
   if (blocks && m.threads_at_once)
-    blocks = std::min<std::uint64_t>(blocks, std::max(1u, m.threads_at_once / whole_warps(threads)));
+    blocks = std::min<std::uint64_t>(blocks, std::max<std::uint64_t>(1, m.threads_at_once / whole_warps(threads)));
   return blocks * m.multiprocessors;
 }
 
@@ -318,7 +318,7 @@ void describe_kernel(Job& job, const MeasuredCosts& m, std::uint32_t threads, Wo
     // All that fit, not those that work without slowing each other: by how much they do is measured.
     job.slots = m.multiprocessors * resident_blocks(m, threads);
     if (!job.slots) continue;  // a trace that does not say what fits
-    job.warp = 32.0 / whole_warps(threads);
+    job.warp = 32.0 / static_cast<double>(whole_warps(threads));
     if (times.oldest_first && job.blocks <= model::BlockServer::max_waves * job.slots) job.abreast = times.oldest_first;
     // Of more blocks than fit at once, which all go alike, new ones come in wherever one ends: there a multiprocessor
     // hardly ever has more than its part.
