@@ -179,7 +179,7 @@ std::optional<std::string> flaw_of(const Arguments& arguments, const Answer& ans
   for (std::size_t i = 0; i + 1 < arguments.size(); ++i)
     if ((arguments[i] == "--html" || arguments[i] == "--junit" || arguments[i] == "--openmetrics" ||
          arguments[i] == "--keep") &&
-        is_done && std::filesystem::exists(arguments[i + 1], ignored))
+        is_done && !is_help && std::filesystem::exists(arguments[i + 1], ignored))
       if (auto flaw = flaw_of_file(arguments[i + 1], read(arguments[i + 1]))) return flaw;
   return std::nullopt;
 }
