@@ -23,9 +23,9 @@ std::string way(Direction direction) {
 
 std::vector<FigureChoice> figures_of(const TransferCase& c, std::uint32_t lane) {
   constexpr auto rate = FigureUnit::bytes_per_s;
+  if (!c.more_lanes.empty() || c.source_offset || c.target_offset || c.host_node >= 0 || is_beside(c)) return {};
   if (is_between_ranks(c)) {
     const std::string ends = c.source + '>' + c.target + (c.access == Access::staged ? ", staged" : "");
-    if (!c.more_lanes.empty() || c.host_node >= 0 || is_beside(c)) return {};
     if (c.async || c.chunk_bytes || c.pattern == Pattern::duplex) return {};
     if (c.pattern == Pattern::stream) return {{"messages one way, " + ends, Among::largest, rate}};
     return {{"smallest message, " + ends, Among::smallest}, {"largest message, " + ends, Among::largest, rate}};
