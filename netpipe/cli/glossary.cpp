@@ -28,7 +28,7 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"again",
        {"TIME",
         "Measure figures again that are beyond their limit, or whose interval holds it, until they are settled or for "
-        "this long. What is slow is slow all that time. 0: never."}},
+        "this long. A figure is called slow if it stays slow in all of these. 0: never."}},
       {"one-by-one",
        {"",
         "Measure several GPUs one after the other. Otherwise all are measured at once, each by a process of its own. "
