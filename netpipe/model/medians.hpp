@@ -72,9 +72,22 @@ template <class K> void set_times(Result<K>& r, const ByVisit& us, const Series<
   r.min_us = *std::min_element(all.begin(), all.end());
   r.max_us = *std::max_element(all.begin(), all.end());
 }
+// Of wrong results the whole point is void.
+template <class K> void set_wrong(Result<K>& r, const std::string& why) {
+  r.why = r.time_us.method = why;
+  r.is_timed = false;
+  r.is_wrong = true;
+}
 template <class K> std::vector<Result<K>> in_order(std::vector<Result<K>> all) {
   std::ranges::stable_sort(all, {}, [](const Result<K>& r) { return std::tie(r.axes, r.lane); });
   return all;
+}
+
+// What summarize(series, point) makes of each point.
+template <class K, class Summarize> std::vector<Result<K>> of_each_point(const Series<K>& series, Summarize summarize) {
+  std::vector<Result<K>> all;
+  for (const Point<K>& point : points_of(series)) all.push_back(summarize(series, point));
+  return in_order(std::move(all));
 }
 
 // Between which 95 % of drawn values lie.

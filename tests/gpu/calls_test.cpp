@@ -9,16 +9,25 @@ namespace calls_test {
 
 using namespace npgpu;
 
-TEST_CASE("every call is timed, and its work is done") {
-  const DeviceInfo device = devices::gpus().front();
+namespace {
+
+const Backend<Calls>& backend_for(const DeviceInfo& device) {
   const Backend<Calls>* backend = nullptr;
   for (const auto& one : backends<Calls>())
     if (one->device_kind() == devices::kind_of(device.id)) backend = one.get();
   REQUIRE(backend);
+  return *backend;
+}
+
+}  // namespace
+
+TEST_CASE("every call is timed, and its work is done") {
+  const DeviceInfo device = devices::gpus().front();
+  const Backend<Calls>& backend = backend_for(device);
   const auto steps = all_calls(device);
-  const auto runner = backend->open(steps);
+  const auto runner = backend.open(steps);
   for (const Step<Calls>& step : steps) {
-    if (backend->refuses(step)) continue;
+    if (backend.refuses(step)) continue;
     CAPTURE(title(step.question));
     CAPTURE(text_of(step.axes));
     runner->prepare(step);
@@ -35,15 +44,12 @@ TEST_CASE("every call is timed, and its work is done") {
 
 TEST_CASE("more kernels take longer: a chain the device, in launches and as a graph") {
   const DeviceInfo device = devices::gpus().front();
-  const Backend<Calls>* backend = nullptr;
-  for (const auto& one : backends<Calls>())
-    if (one->device_kind() == devices::kind_of(device.id)) backend = one.get();
-  REQUIRE(backend);
+  const Backend<Calls>& backend = backend_for(device);
   for (const Call call : {Call::launches, Call::graph_launch}) {
     double last = 0;
     for (const std::uint32_t nodes : {1u, 64u, 1024u}) {
       const Step<Calls> step{{device.id, call, Manner::alone, GraphForm::chain}, {.blocks = 1, .nodes = nodes}};
-      const auto runner = backend->open({&step, 1});
+      const auto runner = backend.open({&step, 1});
       runner->prepare(step);
       std::vector<CallSample> samples;
       CHECK(runner->run(5, samples));
@@ -55,14 +61,11 @@ TEST_CASE("more kernels take longer: a chain the device, in launches and as a gr
 
 TEST_CASE("what follows freed memory is over at some time, and a pool that keeps its memory is followed by nothing") {
   const DeviceInfo device = devices::gpus().front();
-  const Backend<Calls>* backend = nullptr;
-  for (const auto& one : backends<Calls>())
-    if (one->device_kind() == devices::kind_of(device.id)) backend = one.get();
-  REQUIRE(backend);
+  const Backend<Calls>& backend = backend_for(device);
   for (const Step<Calls>& step : calls_of_frees(device)) {
     if (step.axes.bytes > GiB) continue;
     CAPTURE(title(step.question));
-    const auto runner = backend->open({&step, 1});
+    const auto runner = backend.open({&step, 1});
     runner->prepare(step);
     std::vector<CallSample> samples;
     CHECK(runner->run(1, samples));

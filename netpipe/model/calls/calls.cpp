@@ -26,9 +26,7 @@ CallResult summarized(const CallSeries& series, const CallPoint& point) {
   CallResult r = model::result_of(point);
   r.trials = trials_of(series, point);
   if (any_sample(series, point, [](const CallSample& one) { return one.intact == 0; })) {
-    r.why = "the call's work was wrong";
-    r.is_timed = false;
-    r.is_wrong = true;
+    model::set_wrong(r, "the call's work was wrong");
     return r;
   }
   const ByVisit host_us = times_of(series, point, &CallSample::host_us),
@@ -48,9 +46,7 @@ CallResult summarized(const CallSeries& series, const CallPoint& point) {
 }  // namespace
 
 template <> std::vector<CallResult> results(const CallSeries& series) {
-  std::vector<CallResult> all;
-  for (const CallPoint& point : points_of(series)) all.push_back(summarized(series, point));
-  return model::in_order(std::move(all));
+  return model::of_each_point(series, summarized);
 }
 
 }  // namespace npgpu

@@ -10,16 +10,20 @@ namespace npgpu::model {
 
 namespace {
 
-// cudaFree itself, where it was measured over two sizes or more; else what else frees memory and is followed by
-// clearing.
-const CallSeries* series_of_frees(const std::vector<const CallSeries*>& all) {
+struct Frees {
+  std::string call{};
+  std::vector<CallResult> slowed{};  // sizes that were followed by slower reads
+};
+// Of cudaFree itself, where two sizes or more were followed by clearing; else of what else frees memory.
+Frees frees_of(const std::vector<const CallSeries*>& all) {
   for (const Call call : {Call::free, Call::pool_trim, Call::process_free, Call::process_end, Call::managed_free})
     for (const CallSeries* series : all) {
       if (series->question.call != call) continue;
-      const auto slow = std::ranges::count_if(results(*series), [](const CallResult& r) { return r.slowed.value > 1; });
-      if (slow >= 2) return series;
+      Frees frees{std::string(name(call)), results(*series)};
+      std::erase_if(frees.slowed, [](const CallResult& r) { return !r.usable() || !(r.slowed.value > 1); });
+      if (frees.slowed.size() >= 2) return frees;
     }
-  return nullptr;
+  return {};
 }
 
 Estimate inverse(const Estimate& us_per_byte) {
@@ -31,16 +35,14 @@ Estimate inverse(const Estimate& us_per_byte) {
 }  // namespace
 
 std::vector<Parameter> clearing_parameters(const std::vector<const CallSeries*>& of_device) {
-  const CallSeries* const series = series_of_frees(of_device);
-  if (!series) return {};
+  const auto [call, frees] = frees_of(of_device);
+  if (frees.empty()) return {};
   std::vector<XY> done;
   std::vector<Estimate> slowed;
-  for (const CallResult& r : results(*series))
-    if (r.usable() && r.slowed.value > 1) {
-      done.push_back({static_cast<double>(r.axes.bytes), r.done_us.value - r.host_us.value});
-      slowed.push_back(r.slowed);
-    }
-  const std::string call(name(series->question.call));
+  for (const CallResult& r : frees) {
+    done.push_back({static_cast<double>(r.axes.bytes), r.done_us.value - r.host_us.value});
+    slowed.push_back(r.slowed);
+  }
   Parameter rate = parameter(
       "clearing rate",
       inverse(theil_sen(

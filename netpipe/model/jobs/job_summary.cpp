@@ -11,11 +11,8 @@ namespace {
 JobResult summarized(const JobSeries& series, const JobPoint& point) {
   JobResult r = model::result_of(point);
   r.work = not_measured;
-  // Wrong results void the whole point.
   if (any_sample(series, point, [](const JobSample& sample) { return sample.intact == 0; })) {
-    r.why = r.time_us.method = "results were wrong";
-    r.is_timed = false;
-    r.is_wrong = true;
+    model::set_wrong(r, "results were wrong");
     return r;
   }
   const auto column_of = [&](double JobSample::*column) {
@@ -39,9 +36,7 @@ JobResult summarized(const JobSeries& series, const JobPoint& point) {
 }  // namespace
 
 template <> std::vector<JobResult> results(const JobSeries& series) {
-  std::vector<JobResult> all;
-  for (const JobPoint& point : points_of(series)) all.push_back(summarized(series, point));
-  all = model::in_order(std::move(all));
+  std::vector<JobResult> all = model::of_each_point(series, summarized);
   for (JobResult& one : all) {
     JobShape unsplit = one.axes;
     unsplit.chunks = unsplit.streams = 1;

@@ -27,28 +27,15 @@ std::string process_figure_name(const CallCase& c, const CallShape& shape) {
   return fmt::format("{} {} until done", name(c.call), text_of(shape));
 }
 
-// A point's time, and what disturbed it.
-struct ProcessTime {
-  Estimate us{};
-  std::string disturbed{};
-};
-ProcessTime process_time(const TransferSeries& series, const TransferPoint& point) {
-  for (const TransferResult& one : results(series))
-    if (one.axes == point.axes && one.lane == 0) return {one.time_us, one.disturbed};
-  return {};
-}
-ProcessTime process_time(const CallSeries& series, const CallPoint& point) {
-  for (const CallResult& one : results(series))
-    if (one.axes == point.axes) return {one.done_us, one.disturbed};
-  return {};
-}
+const Estimate& process_us(const TransferResult& r) { return r.time_us; }
+const Estimate& process_us(const CallResult& r) { return r.done_us; }
 std::uint64_t process_bytes(const TransferSize& size) { return size.bytes; }
 std::uint64_t process_bytes(const CallShape&) { return 0; }
-std::string process_figure(const TransferSeries& series, const TransferPoint& point) {
-  return process_figure_name(series.question, point.axes.bytes);
+std::string process_figure(const TransferSeries& series, const TransferSize& size) {
+  return process_figure_name(series.question, size.bytes);
 }
-std::string process_figure(const CallSeries& series, const CallPoint& point) {
-  return process_figure_name(series.question, point.axes);
+std::string process_figure(const CallSeries& series, const CallShape& shape) {
+  return process_figure_name(series.question, shape);
 }
 
 template <class Case> Case without_second_process(Case question) {
@@ -66,7 +53,8 @@ class ProcessGatherer {
     if constexpr (requires(const Series<K>* one) { one->question.direction; })
       std::ranges::stable_sort(in_order, {}, [](const Series<K>* series) { return series->question.direction; });
     for (const Series<K>* series : in_order)
-      for (const Point<K>& point : points_of(*series)) take(all, *series, point);
+      for (const Result<K>& alone : results(*series))
+        if (alone.lane == 0) take(all, *series, alone);
   }
   // Small copies, large ones, launches.
   std::vector<ProcessGpu> finish() {
@@ -76,15 +64,15 @@ class ProcessGatherer {
   }
 
  private:
-  template <class K> void take(const std::vector<Series<K>>& all, const Series<K>& without, const Point<K>& point) {
-    const ProcessTime time = process_time(without, point);
-    ProcessFigure figure{process_figure(without, point), process_bytes(point.axes), time.us, time.disturbed, {}};
+  template <class K> void take(const std::vector<Series<K>>& all, const Series<K>& without, const Result<K>& alone) {
+    ProcessFigure figure{
+        process_figure(without, alone.axes), process_bytes(alone.axes), process_us(alone), alone.disturbed, {}};
     for (const Series<K>& series : all) {
       if (!is_beside(series.question) || without_second_process(series.question) != without.question ||
           series.device_uuid != without.device_uuid)
         continue;
-      for (const Point<K>& same : points_of(series))
-        if (same.axes == point.axes) figure.cells.push_back(process_cell(series, same, time.us));
+      for (const Result<K>& same : results(series))
+        if (same.axes == alone.axes && same.lane == 0) figure.cells.push_back(process_cell(series, same, alone));
     }
     if (figure.cells.empty()) return;
     std::ranges::stable_sort(figure.cells, {}, &ProcessCell::beside);
@@ -92,10 +80,11 @@ class ProcessGatherer {
   }
 
   template <class K>
-  static ProcessCell process_cell(const Series<K>& series, const Point<K>& point, const Estimate& alone_us) {
-    const ProcessTime time = process_time(series, point);
-    ProcessCell cell{series.question.beside, time.us, {}, false, false, time.disturbed};
-    cell.times = quotient({time.us}, {alone_us}, "1", "both ends of both intervals");
+  static ProcessCell process_cell(const Series<K>& series, const Result<K>& result, const Result<K>& alone) {
+    const Estimate& us = process_us(result);
+    const Point<K> point = points_by_axes(series).at(result.axes);
+    ProcessCell cell{series.question.beside, us, {}, false, false, result.disturbed};
+    cell.times = quotient({us}, {process_us(alone)}, "1", "both ends of both intervals");
     cell.did_nothing = is_working(cell.beside) && std::ranges::any_of(point.counted(), [](const Visit<K>* visit) {
                          return visit->beside_done == 0;
                        });

@@ -15,11 +15,8 @@ constexpr std::array<double PartitionSample::*, names_of<PartitionStage>.size()>
 PartitionResult summarized(const PartitionSeries& series, const PartitionPoint& point) {
   PartitionResult r = model::result_of(point);
   r.trials = trials_of(series, point);
-  // Wrong results void the whole point.
   if (any_sample(series, point, [](const PartitionSample& one) { return one.intact == 0; })) {
-    r.why = r.time_us.method = "results were wrong";
-    r.is_timed = false;
-    r.is_wrong = true;
+    model::set_wrong(r, "results were wrong");
     return r;
   }
   const auto column_of = [&](double PartitionSample::*column) {
@@ -49,9 +46,7 @@ PartitionResult summarized(const PartitionSeries& series, const PartitionPoint& 
 }  // namespace
 
 template <> std::vector<PartitionResult> results(const PartitionSeries& series) {
-  std::vector<PartitionResult> all;
-  for (const PartitionPoint& point : points_of(series)) all.push_back(summarized(series, point));
-  return model::in_order(std::move(all));
+  return model::of_each_point(series, summarized);
 }
 
 }  // namespace npgpu

@@ -154,9 +154,9 @@ namespace npgpu {
 
 template <> std::vector<ProbeResult> results(const ProbeSeries& series) {
   const bool has_cycles = std::ranges::any_of(series.samples, [](const auto& s) { return model::usable(s.cycles); });
-  std::vector<ProbeResult> all;
-  for (const ProbePoint& point : points_of(series)) all.push_back(model::summarized(series, point, has_cycles));
-  return model::in_order(std::move(all));
+  return model::of_each_point(series, [has_cycles](const ProbeSeries& of, const ProbePoint& point) {
+    return model::summarized(of, point, has_cycles);
+  });
 }
 
 }  // namespace npgpu
