@@ -99,6 +99,8 @@ class DeviceFamily {
   // The devices there are now, in order. Empty is an answer; `why_none` then says why (no driver, no GPU).
   virtual std::vector<DeviceInfo> list() const = 0;
   virtual std::string why_none() const { return {}; }
+  // The names that list() probably has, found without starting the API, which takes longer. Empty: not known.
+  virtual std::vector<std::string> likely() const { return {}; }
   // What is known of this machine's devices of the family beside those that list() has: how many the bus shows, and
   // which of them do not answer. Names as data/TRACE_FORMAT.md has them for `census`.
   virtual Facts census() const { return {}; }
@@ -149,6 +151,8 @@ Facts census();                  // of all families
 // The GPUs of this machine; empty where there are none, and why_no_gpu() then says why.
 std::vector<DeviceInfo> gpus();
 std::string why_no_gpu();
+// Their names, probably, and sooner; empty where that is not known.
+std::vector<std::string> likely_gpus();
 // The program's only argument where it was started by itself, as a second process.
 inline constexpr std::string_view second_process_word = "--second-process";
 // The exit code; nothing where no family of this build needs a second process.

@@ -63,6 +63,8 @@ class Run {
         }
       }
     });
+    begin_with_parent(stop_asked);
+    begin_ = steady_clock().now();
     side_by_side();
     std::uint32_t most = 1;
     for_each_kind([&]<class K>() { most = std::max(most, options_.repetition<K>().most_visits()); });
@@ -128,7 +130,8 @@ class Run {
       if (device.id != "host") gpus.push_back(device.id);
     if (gpus.size() < 2) return;
     progress_.say(fmt::format("{} GPUs at once, each by a process of its own", gpus.size()));
-    for (const Part& part : measure_side_by_side(gpus, options_.output, stop_asked)) {
+    SideBySide own(options_.output);
+    for (const Part& part : (options_.prepared ? *options_.prepared : own).run(gpus, stop_asked)) {
       elsewhere_.push_back(part.device);
       result_.stopped |= part.stopped;
       const std::optional<Trace> trace = trace_of(part);
@@ -429,7 +432,7 @@ class Run {
   std::vector<std::string> elsewhere_;  // devices that other processes measured
   Consensus* with_ = nullptr;           // with whom the course is measured
   ranks::Lifeline lifeline_;
-  const Seconds begin_ = steady_clock().now();
+  Seconds begin_ = steady_clock().now();
   std::uint32_t round_ = 0;
   DriftOfClasses drifts_{};  // after the last round
   std::uint64_t trials_ = 0;

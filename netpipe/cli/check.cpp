@@ -90,12 +90,15 @@ void judge_trace(CheckOf& check, const Trace& trace, const Rules& rules) {
 }
 
 // GPUs that were to be measured, and of which the trace has nothing: none of them is left unsaid.
-void add_missing(CheckOf& check, const std::vector<DeviceInfo>& gpus, const Plan& plan) {
+void add_missing(CheckOf& check, const std::vector<DeviceInfo>& gpus, const Plan& plan,
+                 const std::vector<std::string>& failures) {
   for (const DeviceInfo& gpu : gpus) {
     if (std::ranges::find(check.gpus, gpu.id, &CheckOf::Gpu::id) != check.gpus.end()) continue;
     check.gpus.push_back({gpu.id, gpu.name, gpu.uuid, gpu.simulated});
     std::string why;
     if (const Fact* const error = find_fact(gpu.facts, "error")) why = std::get<std::string>(*error);
+    for (const std::string& failure : failures)
+      if (why.empty() && failure.starts_with(gpu.id + ": ")) why = failure.substr(gpu.id.size() + 2);
     for (const std::string& left_out : plan.left_out)
       if (why.empty() && left_out.find(gpu.id) != std::string::npos) why = left_out;
     HealthFinding& finding = check.findings.emplace_back();
@@ -124,6 +127,22 @@ Plan plan_of(const Options& options, const std::vector<DeviceInfo>& gpus) {
 
 int measure_and_judge(const Options& options) {
   const Rules rules = rules_of(options, true);
+  MeasureOptions how = measure_options(options);
+  // Its findings are what is asked for, and in a prolog nobody reads the rest.
+  if (!options.has("progress") && how.progress == ProgressForm::cases) how.progress = ProgressForm::none;
+  set_repetition(how, options, level_of(options));
+  std::optional<TemporaryFolder> temporary;
+  if (!how.dry_run) {
+    catch_signals();
+    stop_with_parent();
+    if (!options.has("output")) how.output = (temporary.emplace("check").path() / "check.h5").string();
+    const std::vector<std::string> likely =
+        options.has("device") ? split_words("device", options.text("device")) : devices::likely_gpus();
+    if (how.side_by_side && likely.size() > 1) {
+      how.prepared = std::make_shared<SideBySide>(how.output);
+      how.prepared->prepare(likely);  // they start CUDA while this process does
+    }
+  }
   const std::vector<DeviceInfo> gpus = [&] {
     if (!options.has("device")) return devices::gpus();
     std::vector<DeviceInfo> all;
@@ -140,20 +159,10 @@ int measure_and_judge(const Options& options) {
     throw Error(ErrorKind::usage,
                 "--device host: check judges GPUs; npgpu characterize --device host measures the host");
 
-  MeasureOptions how = measure_options(options);
-  // Its findings are what is asked for, and in a prolog nobody reads the rest.
-  if (!options.has("progress") && how.progress == ProgressForm::cases) how.progress = ProgressForm::none;
-  set_repetition(how, options, level_of(options));
-  if (!how.dry_run) {
-    catch_signals();
-    stop_with_parent();
-  }
   how.doubtful = [&](const Trace& trace) { return doubtful_points(health_of(trace, rules)); };
   const Plan plan = plan_of(options, gpus);
   if (how.dry_run) return print_plan(plan, how);
 
-  std::optional<TemporaryFolder> temporary;
-  if (!options.has("output")) how.output = (temporary.emplace("check").path() / "check.h5").string();
   Campaign campaign = run_campaign(plan, how);
   CheckOf check;
   if (!campaign.stopped) {
@@ -164,7 +173,7 @@ int measure_and_judge(const Options& options) {
   }
   judge_trace(check, read_trace(how.output, Guard::child), rules);
   check.why_not_judged.clear();
-  add_missing(check, gpus, plan);
+  add_missing(check, gpus, plan, campaign.failures);
   check.wall_s = campaign.wall.count();
   if (!temporary) check.trace = how.output;
   return end_check(options, check, {.is_stopped = campaign.stopped});

@@ -127,7 +127,8 @@ std::string typed() {
 Arguments for_device(const std::string& device, const std::string& output) {
   // What is said in other words below, or is for the one process that judges.
   static const std::set<std::string> replaced{"--device", "--output",      "-o",       "--progress",  "--wait-quiet",
-                                              "--junit",  "--openmetrics", "--expect", "--reference", "--exit-codes"};
+                                              "--junit",  "--openmetrics", "--expect", "--reference", "--exit-codes",
+                                              "--again"};
   static const std::set<std::string> dropped{"--json", "--quiet", "--force", "--all"};
   Arguments words;
   for (std::size_t i = 0; i < as_typed.size(); ++i) {

@@ -19,6 +19,8 @@ class Consensus;
 
 namespace cli {
 
+class SideBySide;
+
 // How the points of a kind are repeated.
 struct Repetition {
   bool is_classic = false;
@@ -78,7 +80,8 @@ struct MeasureOptions {
   bool dry_run = false;
   Seconds patience{0};  // how long others are waited for before the run
   bool require_quiet = false;
-  bool side_by_side = false;  // several GPUs at once, each by a process of its own
+  bool side_by_side = false;               // several GPUs at once, each by a process of its own
+  std::shared_ptr<SideBySide> prepared{};  // processes that were started already; may be null
   // Of what such a process measured: the points that are doubtful because others were measured meanwhile. Their visits
   // are marked so.
   std::function<std::set<std::pair<std::string, std::string>>(const Trace&)> doubtful{};

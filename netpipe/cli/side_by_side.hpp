@@ -1,10 +1,11 @@
 // GPUs measured at once, each by a process of its own: this program again, for that device alone, into a trace of its
 // own beside the campaign's, which takes it over. Processes, and not threads, so that no call into the driver waits for
-// another GPU's.
+// another GPU's. Starting CUDA takes as long as a third of a short check: so the processes do it while this one does.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,18 +22,38 @@ namespace npgpu::cli {
 
 struct Part {
   std::string device, trace;
-  Seconds begun{0};    // of the steady clock
+  Seconds begun{0};    // its first point, of the steady clock
   std::string failed;  // how it ended before its time; empty: it did not
   bool stopped = false;
 };
 
-// Starts them all, as this program was started, and returns when all have ended. When `stop` says so they are told to
-// save what they have, and end. Throws Error if one cannot be started; the others then end.
-std::vector<Part> measure_side_by_side(const std::vector<std::string>& devices, const std::string& output,
-                                       const std::function<bool()>& stop);
+class SideBySide {
+ public:
+  explicit SideBySide(std::string output);  // the campaign's trace
+  ~SideBySide();                            // processes that are left are told to stop, and awaited
+  SideBySide(const SideBySide&) = delete;
+  SideBySide& operator=(const SideBySide&) = delete;
+
+  // Starts a process for each of these that has none, as this program was started. Each does all that comes before its
+  // first point, and waits for run(). Throws Error if one cannot be started.
+  void prepare(const std::vector<std::string>& devices);
+  // Lets those of these devices measure, and returns when they have ended, in the order of `devices`; others end. When
+  // `stop` says so they are told to save what they have, and end. Throws as prepare() does.
+  std::vector<Part> run(const std::vector<std::string>& devices, const std::function<bool()>& stop);
+
+ private:
+  struct Process;
+  void start(const std::string& device);
+  void tell_to_stop() const;
+  void look();
+  std::string output_;
+  std::vector<std::unique_ptr<Process>> processes_;
+};
 
 // Where this process is one of those: it is told to stop also when the one that started it is gone, however that ended.
 void stop_with_parent();
+// Where it is, returns when the one that started it lets it measure, or `stop` says so.
+void begin_with_parent(const std::function<bool()>& stop);
 
 // What a process measured, whose file goes; nothing where it had none yet.
 std::optional<Trace> trace_of(const Part&);

@@ -107,6 +107,13 @@ std::vector<DeviceInfo> gpus() {
   return all;
 }
 
+std::vector<std::string> likely_gpus() {
+  std::vector<std::string> all;
+  for (const auto& family : families())
+    if (family->has_gpus()) std::ranges::move(family->likely(), std::back_inserter(all));
+  return all;
+}
+
 std::string why_no_gpu() {
   if (!gpus().empty()) return {};
   std::string why;

@@ -8,7 +8,7 @@ import time
 
 import h5py
 
-from npgpu_run import PROGRAM, Checks, folder, run
+from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
 
 check = Checks()
 GPUS = "sim:gts250,sim:gtx280"
@@ -54,8 +54,8 @@ def parts(where):
     return sorted(os.path.basename(p) for p in glob.glob(os.path.join(where, "*.part*")))
 
 
-def started(where, name):
-    process = subprocess.Popen([PROGRAM, *LONG, "--output", os.path.join(where, name)], stdout=subprocess.DEVNULL,
+def started(where, name, words=LONG):
+    process = subprocess.Popen([PROGRAM, *words, "--output", os.path.join(where, name)], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
     end = time.monotonic() + 30
     while len(children(process)) < 2 and process.poll() is None and time.monotonic() < end:
@@ -119,5 +119,23 @@ with folder() as where:
     while any(map(runs, orphans)) and time.monotonic() < end:
         time.sleep(0.05)
     check(orphans and time.monotonic() < end, f"they end with it: {orphans}")
+
+    # A check starts them before it knows its GPUs, and keeps for itself what it is asked besides measuring.
+    pair = ",".join(f"sim:{os.path.join(SOURCE, 'data/devices/nodes/h200x2.json')}:{i}" for i in (0, 1))
+    for words in (), ("--again", "0s"), ("--again=0s", "--require-quiet"):
+        done = run("check", "--level", "1", "--device", pair, *words)
+        check(done.code == 0, f"check {words}: {done.code} {done.out[-500:]}{done.err[-300:]}")
+    taken = os.path.join(where, "taken.h5")
+    with open(taken, "w", encoding="utf-8") as file:
+        file.write("somebody's")
+    done = run("check", "--level", "1", "--device", pair, "--output", taken)
+    left = [name for name in parts(where) if name.startswith("taken")]
+    check(done.code == 2 and not left, f"refused, it leaves no process and no file: {done.code} {left}")
+    # What became of the process of a GPU without figures is said below that GPU.
+    process = started(where, "dies.h5", ("check", "--device", pair, "--rounds", "100", "--again", "0s"))
+    os.kill(children(process)[1], signal.SIGKILL)
+    told = " ".join(process.communicate(timeout=120)[0].split())
+    check(process.returncode == 1 and "nothing could be measured: its process was killed by signal 9" in told,
+          f"check says whose process died: {process.returncode} {told[-500:]}")
 
 check.finish()

@@ -7,12 +7,14 @@
 #include <atomic>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <thread>
 
 #include "netpipe/devices/cuda/census.hpp"
 #include "netpipe/devices/cuda/clearing.hpp"
 #include "netpipe/devices/cuda/loss.hpp"
+#include "netpipe/devices/cuda/nvml_library.hpp"
 #include "netpipe/devices/cuda/peers.hpp"
 #include "netpipe/devices/cuda/second_process.hpp"
 #include "netpipe/devices/cuda/watch.hpp"
@@ -181,11 +183,21 @@ class Gpus final : public DeviceFamily {
   bool has_gpus() const override { return true; }
   std::vector<DeviceInfo> list() const override { return inventory(); }
   std::string why_none() const override { return why_no_device(); }
+  std::vector<std::string> likely() const override {
+    unsigned count = 0;
+    const nvml::Library& n = nvml::library();
+    if (!n.why_not.empty() || n.device_count(&count) != nvml::success) return {};
+    if (const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES"))
+      count = std::min(count, static_cast<unsigned>(std::ranges::count(std::string_view(visible), ',')) + 1);
+    std::vector<std::string> all;
+    for (unsigned ordinal = 0; ordinal < count; ++ordinal) all.push_back(fmt::format("cuda:{}", ordinal));
+    return all;
+  }
   Facts census() const override { return census_of_machine(); }
   std::unique_ptr<DeviceWatch> watch(const std::string& id) const override {
     // The process that started this one has a context on each GPU: it asked how much memory is free there. Were it not
     // known, NVML would be asked before and after each visit what it does.
-    host::count_siblings_as_own();
+    host::count_relatives_as_own();
     Watch::Eyes eyes{.own_pid = ::getpid(),
                      .now = [] { return steady_clock().now(); },
                      .wait = [](Seconds time) { std::this_thread::sleep_for(time); },

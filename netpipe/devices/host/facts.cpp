@@ -163,7 +163,7 @@ class Host final : public DeviceFamily {
   bool has_gpus() const override { return false; }
   std::vector<DeviceInfo> list() const override { return {host_device()}; }
   std::unique_ptr<DeviceWatch> watch(const std::string&) const override {
-    count_siblings_as_own();
+    count_relatives_as_own();
     return std::make_unique<Watch>();
   }
 };

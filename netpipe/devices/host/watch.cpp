@@ -87,15 +87,15 @@ void count_as_own(long pid) {
   if (!is_counted_as_own(pid)) companions().push_back(pid);
 }
 
-void count_siblings_as_own() {
+void count_relatives_as_own() {
   const std::string parent = "/proc/" + std::to_string(::getppid());
   std::error_code fails;
   const auto its_program = std::filesystem::read_symlink(parent + "/exe", fails);
-  if (fails || its_program != std::filesystem::read_symlink("/proc/self/exe", fails)) return;
-  count_as_own(::getppid());
-  // Not from the parent's list of children, which many kernels are built without.
+  const bool is_part = !fails && its_program == std::filesystem::read_symlink("/proc/self/exe", fails);
+  if (is_part) count_as_own(::getppid());
+  // Not from a process's list of children, which many kernels are built without.
   for (const Process& p : other_processes())
-    if (p.parent == ::getppid()) count_as_own(p.pid);
+    if (p.parent == ::getpid() || (is_part && p.parent == ::getppid())) count_as_own(p.pid);
 }
 
 std::string name_of_process(long pid) {

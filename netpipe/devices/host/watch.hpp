@@ -49,9 +49,9 @@ std::vector<Process> other_processes();
 
 // From now on this process's time counts as our own, and it is no other one: a rank of the same job.
 void count_as_own(long pid);
-// The same of this process's parent and its other children, where that is this program: the processes of a run that
-// measures several GPUs at once.
-void count_siblings_as_own();
+// The same of this process's children, and of its parent and that one's children where the parent is this program: the
+// processes of a run that measures several GPUs at once.
+void count_relatives_as_own();
 bool is_counted_as_own(long pid);
 
 // As it calls itself, in ASCII; "a process" if that cannot be read.
