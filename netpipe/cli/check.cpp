@@ -163,6 +163,9 @@ int measure_and_judge(const Options& options) {
   const Plan plan = plan_of(options, gpus);
   if (how.dry_run) return print_plan(plan, how);
 
+  // No more visits to what has not converged: it is judged by its interval, and what that leaves open is looked at
+  // again.
+  if (level_of(options) != Level::all) how.end_round = how.rounds();
   Campaign campaign = run_campaign(plan, how);
   CheckOf check;
   if (!campaign.stopped) {
