@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
+#include <map>
 #include <span>
+#include <tuple>
 
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/job_list.hpp"
@@ -159,16 +161,29 @@ int predict_list(const Options& options, const std::string& path, const Measured
   SequenceOf of;
   of.costs = &costs;
   const Order order = order_of_job(options);
+  // Of equal jobs, one is looked at.
+  struct Chosen {
+    std::uint32_t chunks = 1;
+    Seconds total{0};
+    Bound bound{};
+  };
+  std::map<std::tuple<std::uint64_t, double, std::uint64_t, std::uint64_t, std::uint32_t>, Chosen> chosen;
   for (ListedJob& one : read_job_list(path)) {
     refuse_far_beyond(one.job, costs, "jobs " + path + ", " + one.name + ", bytes_in",
                       "jobs " + path + ", " + one.name + ", bytes_out");
     if (one.job.blocks) describe_kernel(one.job, costs, one.threads ? one.threads : parse_threads(options));
-    const Prediction p = choose_streams(one.job, costs.costs, order, candidates_for(one.job, most_streams(options)));
-    const auto splits = one_chunk_a_stream(p, order);
-    const SplitTime& advised = fewest_streams(splits);
-    of.plans.push_back({one.name, one.job, advised.chunks, order});
-    of.times.push_back(advised.run.total);
-    of.bounds.push_back(p.bound);
+    const auto [known, is_new] =
+        chosen.try_emplace({one.job.in_bytes, one.job.kernel.count(), one.job.out_bytes, one.job.blocks, one.threads});
+    if (is_new) {
+      const Prediction p = choose_streams(one.job, costs.costs, order, candidates_for(one.job, most_streams(options)));
+      const auto splits = one_chunk_a_stream(p, order);
+      const SplitTime& advised = fewest_streams(splits);
+      known->second = {advised.chunks, advised.run.total, p.bound};
+    }
+    const auto& [chunks, total, bound] = known->second;
+    of.plans.push_back({one.name, one.job, chunks, order});
+    of.times.push_back(total);
+    of.bounds.push_back(bound);
   }
   of.advice = best_order(of.plans, costs.costs);
   if (options.on("json")) sequence_json(std::cout, of);

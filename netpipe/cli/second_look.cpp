@@ -66,7 +66,7 @@ SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& r
   for_each_kind([&]<class K>() { first = std::max(first, how.repetition<K>().most_visits()); });
   if (time <= Seconds{0}) return look;
   // Every pass has a context of its own, in which small and middle copies keep one of several speeds.
-  constexpr std::uint32_t least_rounds = 8, most_rounds = 16, passes_of_slow = 4;
+  constexpr std::uint32_t least_rounds = 8, most_rounds = 16, passes_of_slow = 4, fewest_rounds = 3;
   const bool is_measured = std::ranges::any_of(plan.devices(), [](const auto& device) { return !device.simulated; });
   std::uint32_t rounds = least_rounds, done = 0;
   std::map<std::pair<std::string, std::string>, std::uint32_t> looked;
@@ -79,7 +79,7 @@ SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& r
     if (look.stopped) return look;
     if (done > 0) {  // as far as the time goes
       const double left = (time - look.wall) / look.wall * done;
-      if (left < least_rounds) return look;
+      if (left < fewest_rounds) return look;
       rounds = static_cast<std::uint32_t>(std::min<double>(most_rounds, left));
     }
     PointNames names;

@@ -10,6 +10,7 @@ namespace {
 constexpr double at_no_time = std::numeric_limits<double>::infinity();
 // A remainder of shares that is rounding, not room.
 constexpr double no_room = 1e-9;
+constexpr std::uint64_t many_waves = 10'000;  // of fewer, each is played
 
 }  // namespace
 
@@ -131,11 +132,23 @@ void ComputeServer::find_next_end() {
   next_end_ = next == running_.end() ? at_no_time : next->end;
 }
 
+// Where all slots are free within a block's time, a wave gives each of them one block more. Returns how many blocks all
+// waves but the last one have.
+std::uint64_t ComputeServer::pass_waves(std::uint64_t blocks, double from) {
+  const auto [first, last] = std::ranges::minmax_element(slots_, {}, &Slots::free);
+  if (last->free > std::max(first->free, from) + chunk_.block) return 0;
+  const std::uint64_t waves = blocks / chunk_.slots - 1;
+  // The heap's order stays, or all are free at one time.
+  for (Slots& slots : slots_) slots.free = std::max(slots.free, from) + static_cast<double>(waves) * chunk_.block;
+  return waves * chunk_.slots;
+}
+
 // Returns the end of the last block.
 double ComputeServer::place_blocks(std::uint64_t blocks, double from) {
   const auto later = [](const Slots& a, const Slots& b) { return a.free > b.free; };
   double end = from;
   while (blocks > 0) {
+    if (blocks > many_waves * chunk_.slots) blocks -= pass_waves(blocks, from);
     std::pop_heap(slots_.begin(), slots_.end(), later);
     Slots& first = slots_.back();
     const std::uint64_t taken = std::min(blocks, first.count);

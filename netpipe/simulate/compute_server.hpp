@@ -63,6 +63,7 @@ class ComputeServer {
   double regrant_slots(double now);  // returns what is left of them
   double pace(double blocks) const;  // blocks a unit of time, all together
   void find_next_end();
+  std::uint64_t pass_waves(std::uint64_t blocks, double from);
   double place_blocks(std::uint64_t blocks, double from);
 
   bool by_block_ = false;

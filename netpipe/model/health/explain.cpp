@@ -116,22 +116,6 @@ bool are_alike(const HealthFinding& one, const HealthFinding& other) {
   return !of_one.empty() && of_one.data() == of_other.data();
 }
 
-// In a virtual machine others may use the host's memory, which nobody can see here: two H100s of one host copied from
-// it at 47 to 53 GB/s, those of others at 53 to 55. So a shortfall that nothing explains, and that a busy memory can
-// cause, is no verdict on the GPU.
-std::optional<Explanation> host_memory(const Findings& findings, const HealthFinding& finding) {
-  constexpr double least_share_of_limit = 0.8;
-  const bool is_copy = finding.metric.starts_with("h2d_rate") || finding.metric.starts_with("d2h_rate");
-  const auto& own = findings.rules.figures;  // of a node that the user knows to be good
-  if (std::ranges::find(own, finding.metric, &ReferenceFigure::metric) != own.end()) return {};
-  if (!is_copy || findings.of.simulated || !(number_fact(findings.of.host, "in_virtual_machine") > 0)) return {};
-  if (!(finding.value >= least_share_of_limit * finding.limit)) return {};
-  return Explanation{"host_memory", "others on the virtual machine's host may use its memory, or the link is slow",
-                     evidence_of(findings, finding) + "; in a virtual machine",
-                     "check again later; if it stays so, compare with a virtual machine alone on such a host, and keep "
-                     "that as --reference"};
-}
-
 void explain_one(const Findings& findings, HealthFinding& finding) {
   const std::string kind = metric_kind(finding.metric);
   const auto add = [&](std::optional<Explanation> why) {
@@ -164,30 +148,52 @@ void explain_one(const Findings& findings, HealthFinding& finding) {
       if (is_slow(other) && are_alike(other, finding)) add(other.explanations.front());
     add(unsteady(finding));
   }
-  const bool is_unexplained = finding.explanations.empty() && finding.if_failed == CheckVerdict::slow;
-  if (finding.health == Health::fail && is_unexplained)
-    if (auto why = host_memory(findings, finding)) {
-      finding.health = Health::undecided;
-      finding.explanations.push_back(std::move(*why));
-    }
+}
+
+// Where nothing else in the trace says why.
+void add_last_resort(const Findings& findings, HealthFinding& finding) {
+  if (finding.health == Health::unjudged) return;  // its text says why
+  const std::string kind = metric_kind(finding.metric);
   for (const Last& last : last_resorts) {
     if (!finding.explanations.empty()) break;
-    if (std::string_view(kind).ends_with(last.metric_ends))
+    if (kind.ends_with(last.metric_ends))
       finding.explanations.push_back({last.cause, last.what, evidence_of(findings, finding), last.remedy});
   }
+}
+
+// In a virtual machine others may use the host's memory, which nobody can see here: two H100s of one host copied from
+// it at 47 to 53 GB/s, those of others at 53 to 55. So a shortfall that nothing explains, and that a busy memory can
+// cause, is no verdict on the GPU.
+void suspend_verdict_on_host(const Findings& findings, HealthFinding& finding) {
+  constexpr double least_share_of_limit = 0.8;
+  const bool is_copy = finding.metric.starts_with("h2d_rate") || finding.metric.starts_with("d2h_rate");
+  const bool is_in_machine = !findings.of.simulated && number_fact(findings.of.host, "in_virtual_machine") > 0;
+  const bool is_near = finding.value >= least_share_of_limit * finding.limit;
+  const auto& own = findings.rules.figures;  // of a node that the user knows to be good
+  const bool is_by_own = std::ranges::find(own, finding.metric, &ReferenceFigure::metric) != own.end();
+  if (finding.health != Health::fail || finding.if_failed != CheckVerdict::slow) return;
+  if (!is_copy || !is_in_machine || !is_near || is_by_own) return;
+  finding.health = Health::undecided;
+  finding.explanations.push_back(
+      {"host_memory", "others on the virtual machine's host may use its memory, or the link is slow",
+       evidence_of(findings, finding) + "; in a virtual machine",
+       "check again later; if it stays so, compare with a virtual machine alone on such a host, and keep that as "
+       "--reference"});
 }
 
 }  // namespace
 
 void explain(Findings& findings) {
-  const auto explain_all = [&](bool undecided) {
+  const auto each = [&](bool undecided, auto&& what) {
     for (HealthFinding& finding : findings.all)
       if (finding.health != Health::pass && finding.health != Health::skip)
-        if ((finding.health == Health::undecided) == undecided && finding.explanations.empty())
-          explain_one(findings, finding);
+        if ((finding.health == Health::undecided) == undecided && finding.explanations.empty()) what(findings, finding);
   };
-  explain_all(false);  // what is slow may say why another figure is undecided
-  explain_all(true);
+  each(false, explain_one);
+  each(false, suspend_verdict_on_host);
+  each(false, add_last_resort);
+  each(true, explain_one);  // what is slow may say why another figure is undecided
+  each(true, add_last_resort);
 }
 
 }  // namespace npgpu::model
