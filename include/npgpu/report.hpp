@@ -49,6 +49,9 @@ void report_json(std::ostream&, const Trace&);
 // One screen: the verdict, the figures that stand for a device, and how far they can be trusted. As tables for GitHub;
 // as a page that needs nothing but a browser.
 void report_overview(std::ostream&, const Overview&, const TextStyle&);
+// The same in at most 30 lines for one GPU: a figure a question, with its interval and the limit that it is judged by.
+// False, and nothing is written, where the trace has none of these figures.
+bool report_glance(std::ostream&, const Overview&, const TextStyle&);
 void report_overview_json(std::ostream&, const Overview&);
 void report_markdown(std::ostream&, const Overview&, std::size_t series_in_trace = 0);
 void report_html(std::ostream&, const Trace&, const Overview&);

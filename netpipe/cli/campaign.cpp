@@ -24,7 +24,6 @@
 #include "netpipe/cli/together.hpp"
 #include "netpipe/ranks/lifeline.hpp"
 #include "npgpu/error.hpp"
-#include "npgpu/predict.hpp"
 #include "npgpu/report.hpp"
 
 namespace npgpu::cli {
@@ -66,12 +65,11 @@ class Run {
     begin_with_parent(stop_asked);
     begin_ = steady_clock().now();
     side_by_side();
-    std::uint32_t most = 1;
-    for_each_kind([&]<class K>() { most = std::max(most, options_.repetition<K>().most_visits()); });
+    const std::uint32_t most =
+        options_.is_second_look() ? options_.end_round : std::min(options_.most_visits(), options_.end_round);
     try {
       if (before_) ranks_.recall(*before_);
       ranks_.note("ranks", writer_);
-      most = options_.is_second_look() ? options_.end_round : std::min(most, options_.end_round);
       for (round_ = options_.first_round; round_ < most && !result_.stopped; ++round_) {
         if (round_ > 0 && (options_.fresh_contexts || round_ == options_.first_round)) begin_anew();
         round();
@@ -135,8 +133,7 @@ class Run {
       elsewhere_.push_back(part.device);
       result_.stopped |= part.stopped;
       const std::optional<Trace> trace = trace_of(part);
-      std::set<std::pair<std::string, std::string>> doubtful;
-      if (trace && options_.doubtful) doubtful = options_.doubtful(*trace);
+      const auto doubtful = trace && options_.doubtful ? options_.doubtful(*trace) : PointNames{};
       courses_of(part.device, [&]<class K>(Course<K>& course) {
         // What takes another GPU, too, is measured by this process, when all rest.
         if (crosses_devices(course.batch->steps.front().question)) return;

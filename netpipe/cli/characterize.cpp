@@ -181,13 +181,7 @@ Plan characterize_plan(const Options& options) {
 
 namespace {
 
-int run_characterize(const Options& options) {
-  return measure(options, characterize_plan, [](const Trace& trace, const std::string& path) {
-    const TextStyle style = terminal_style();
-    report_overview(std::cout, overview_of(trace), style);
-    std::cout << next_steps(trace, path, style);
-  });
-}
+int run_characterize(const Options& options) { return measure(options, characterize_plan); }
 
 }  // namespace
 

@@ -105,6 +105,12 @@ Repetition::Standing Repetition::standing(Stop last, const ByVisit& each_us, con
   return {is_narrow ? Stop::converged : Stop::not_converged, narrows};
 }
 
+std::uint32_t MeasureOptions::most_visits() const {
+  std::uint32_t most = 1;
+  for_each_kind([&]<class K>() { most = std::max(most, repetition<K>().most_visits()); });
+  return most;
+}
+
 std::uint32_t MeasureOptions::rounds() const {
   std::uint32_t most = 1;
   for_each_kind([&]<class K>() { most = std::max(most, repetition<K>().rounds); });

@@ -59,6 +59,8 @@ template <class K> struct RepetitionOf : Repetition {};
 
 enum class ProgressForm { none, bar, cases, points };
 
+using PointNames = std::set<std::pair<std::string, std::string>>;  // titles of case and axes
+
 // Of a run of several processes.
 struct Together {
   Consensus* everyone = nullptr;     // null: there is but one
@@ -84,7 +86,7 @@ struct MeasureOptions {
   std::shared_ptr<SideBySide> prepared{};  // processes that were started already; may be null
   // Of what such a process measured: the points that are doubtful because others were measured meanwhile. Their visits
   // are marked so.
-  std::function<std::set<std::pair<std::string, std::string>>(const Trace&)> doubtful{};
+  std::function<PointNames(const Trace&)> doubtful{};
   // Rounds from this one, and before that one: where a trace is continued with more visits to its points, whatever
   // their budget.
   std::uint32_t first_round = 0, end_round = UINT32_MAX;
@@ -95,7 +97,8 @@ struct MeasureOptions {
   Together together;
 
   template <class K> const Repetition& repetition() const { return std::get<RepetitionOf<K>>(repetitions); }
-  std::uint32_t rounds() const;  // the most of any kind
+  std::uint32_t rounds() const;       // the most of any kind
+  std::uint32_t most_visits() const;  // to a point of any kind
 };
 
 // A command's own options, and these.

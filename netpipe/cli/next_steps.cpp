@@ -13,7 +13,7 @@ namespace npgpu::cli {
 std::string next_steps(const Trace& trace, const std::string& path, const TextStyle& style) {
   const std::string file = quoted(path);
   const std::string page = quoted(std::filesystem::path(path).replace_extension(".html").string());
-  std::vector<std::string> commands{"npgpu report " + file};
+  std::vector<std::string> commands{fmt::format("npgpu report {} --all", file)};
   if (!trace.of<Probes>().empty()) commands.push_back("npgpu derive " + file);
   commands.push_back(fmt::format("npgpu report {} --html {}", file, page));
   const auto all = stream_costs(trace);

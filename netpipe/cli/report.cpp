@@ -33,10 +33,13 @@ void print(const Options& options, const Trace& trace, const TextStyle& style) {
   if (overview) {
     report_overview(std::cout, overview_of(trace), style);
     matrix_overview(std::cout, node_matrix(trace), style);
-  } else {
+    std::cout << next_steps(trace, options.place("TRACE"), style);
+  } else if (options.on("all") || options.has("case") || options.on("every-size")) {
     report_text(std::cout, trace, style);
+    std::cout << '\n' << next_steps(trace, options.place("TRACE"), style);
+  } else {
+    print_report(trace, options.place("TRACE"));
   }
-  std::cout << (overview ? "" : "\n") << next_steps(trace, options.place("TRACE"), style);
 }
 
 // Of a merged file without the number of a run.
@@ -70,24 +73,34 @@ int run_report(const Options& options) {
 }  // namespace
 
 void print_report(const Trace& trace, const std::string& path) {
+  constexpr std::size_t few = 60;  // points, which are shown whole
   const TextStyle style = terminal_style();
-  report_text(std::cout, trace, style);
-  std::cout << '\n' << next_steps(trace, path, style);
+  std::size_t points = 0;
+  for_each_kind([&]<class K>() {
+    for (const Series<K>& series : trace.of<K>()) points += results(series).size();
+  });
+  const NodeMatrix matrix = node_matrix(trace);
+  const bool is_many = points > few || !matrix.matrices.empty();
+  const bool is_short = is_many && report_glance(std::cout, overview_of(trace), style);
+  if (is_short) matrix_overview(std::cout, matrix, style);
+  else report_text(std::cout, trace, style);
+  std::cout << (is_short ? "" : "\n") << next_steps(trace, path, style);
 }
 
 Command report() {
   return {
       "report",
       "show a trace: in the terminal, as a page, for an issue",
-      "Shows a trace: every series as a table with intervals and percent of the limit, the curves in a few numbers, "
-      "and what is derived from them. --overview is the screen that characterize ends with; --markdown is the same for "
-      "an issue or a wiki, and --html a page with curves to send. Of a merged file it lists the runs; FILE:N is run N. "
-      "Needs no device.",
+      "Shows a trace: whether the node is as it should be, and one figure a question, each with its 95 % interval, its "
+      "share of what the device could do and the limit that check holds it against. --overview says more on one page; "
+      "--all has every series as a table; --markdown is the overview for an issue or a wiki, and --html a page with "
+      "curves to send. A trace of 60 points and less is shown whole. Of a merged file it lists the runs; FILE:N is run "
+      "N. Needs no device.",
       {"TRACE"},
-      {"npgpu report node.h5 --overview", "npgpu report node.h5 --html node.html",
+      {"npgpu report node.h5", "npgpu report node.h5 --all", "npgpu report node.h5 --html node.html",
        "npgpu report node.h5 --case transfers:0,3 probes", "npgpu report job.h5:3 --overview",
        "npgpu report node.h5 --json > node.json"},
-      {{"What is shown", {"case", "every-size", "overview"}},
+      {{"What is shown", {Option("all", {}, "Every series as a table."), "case", "every-size", "overview"}},
        {"Output",
         {Option("html", {}, "Nothing else is printed, unless asked for."), "force",
          Option("markdown", {}, "Of the overview."), "json"}}},

@@ -62,8 +62,7 @@ Plan only_these(const Plan& plan, const PointNames& names) {
 SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& rules, Seconds time) {
   SecondLook look;
   const Seconds begin = steady_clock().now();
-  std::uint32_t first = 0;
-  for_each_kind([&]<class K>() { first = std::max(first, how.repetition<K>().most_visits()); });
+  std::uint32_t first = how.most_visits();
   if (time <= Seconds{0}) return look;
   // Every pass has a context of its own, in which small and middle copies keep one of several speeds.
   constexpr std::uint32_t least_rounds = 8, most_rounds = 16, passes_of_slow = 4, fewest_rounds = 3;

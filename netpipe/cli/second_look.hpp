@@ -12,9 +12,6 @@
 
 namespace npgpu::cli {
 
-// Of points that findings rest on: the case's title, and the text of its axes.
-using PointNames = std::set<std::pair<std::string, std::string>>;
-
 // Of findings that are not settled: slow or undecided, or not judged because others disturbed them.
 PointNames doubtful_points(const std::vector<HealthFinding>&);
 

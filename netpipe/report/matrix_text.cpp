@@ -86,7 +86,7 @@ void matrix_overview(std::ostream& out, const NodeMatrix& node, const TextStyle&
   Page page(style);
   write_matrix_section(page, rate_section(node, node.matrices.front(), page.width));
   const std::size_t more = node.matrices.size() - 1 + !node.together.empty() + !node.numa.gpus.empty();
-  if (more > 0) page.note(counted(more, "more table") + " in npgpu report, and on its page (--html)");
+  if (more > 0) page.note(counted(more, "more table") + " in npgpu report --all, and on its page (--html)");
   out << page.text << '\n';
 }
 

@@ -131,13 +131,16 @@ with folder() as where:
           f"a complete run is not measured again: {once_more.out[-300:]}")
     orders = [[visit[:-1] for visit in all_visits["transfers"]["0000"] if visit[-1] == number] for number in range(ROUNDS)]
     check(len(set(map(tuple, orders))) > 1, "rounds have orders of their own")
-    for words in ("SIMULATED ", "HEALTH ", "COPIES ", "STREAMS ", "new stream", "copy engines", "example ", "QUALITY ", "NEXT "):
+    for words in ("SIMULATED ", "HEALTH ", "\nof sim:", "  host to GPU, pinned ", "± 95 %", "of peak", " launch ", "(predicted)", "QUALITY ", "NEXT "):
         check(words in done.out, f"the summary has {words}")
     asked = re.search(r"^ {9}npgpu (predict .*)$", done.out, re.M)
     check(asked, "the summary says what can be asked next")
-    whole, short = (run("report", trace, *how).out for how in ([], ["--overview"]))
+    short, longer, whole = (run("report", trace, *how).out for how in ([], ["--overview"], ["--all"]))
     check(short.splitlines() == [line for line in done.out.splitlines() if not line.startswith("done: ")],
-          "report --overview is what characterize ended with")
+          "report shows what characterize ended with")
+    check(short.count("\n") <= 30, f"which has {short.count(chr(10))} lines")
+    for words in ("COPIES ", "STREAMS ", "new stream", "copy engines", "example "):
+        check(words in longer, f"the overview has {words}")
     for words in ("SIMULATED derived parameters of sim:", "t_sc", "N_PPipe", asked.group(0)):
         check(words in whole, f"the full report has {words}")
 

@@ -163,7 +163,7 @@ with folder() as where:
     # 16 lanes share 40 GB/s each way between the sockets; the others have what they leave of 50 of each GPU's link.
     every = together["all to all", "copy-engine", "write"]
     check(near(every["sum"]["value"] / 1e9, 8 * 50), f"all to all: {every['sum']}")
-    shown = run("report", path)
+    shown = run("report", path, "--all")
     for words in ("writes by copy engines", "reads by a kernel", "latency of a load", "of an atomic addition", "until a flag is seen", "all to all", "no rate is more than 10 %"):
         check(words in shown.out, f"npgpu report says '{words}'")
     table = run("export", path, "--format", "csv", "--table", "transfers", "--summary")
@@ -248,7 +248,7 @@ with folder() as where:
     check(run("report", path, "--html", page).code == 0 and "node 0 is faster" in open(page).read(), "the page has it")
     path, made = measured("h200x2", where, "--only", "host,both,numa", "--executor", "copy-engine", "--access", "write")
     check(made.code == 0 and not json.loads(made.out)["matrix"]["numa"]["gpus"], made.err)
-    check("one NUMA node" in made.err and run("report", path).out.count("the host has one NUMA node: there is no other") == 1, made.err)
+    check("one NUMA node" in made.err and run("report", path, "--all").out.count("the host has one NUMA node: there is no other") == 1, made.err)
     alone = run("matrix", "--device", "sim:h200x2", "--only", "numa", "--output", os.path.join(where, "one.h5"))
     check(alone.code == 77 and "one NUMA node" in alone.err, f"one node: {alone.code} {alone.err}")
     asked = ("transfer", "--device", "sim:node8:0", "--async", "--sizes", "1MiB", "--output", os.path.join(where, "t.h5"))

@@ -74,7 +74,7 @@ def simulated(where):
         check(table.out.startswith("SIMULATED derived parameters of sim:" + name) and "Cp_AA / Cp_OA" in table.out, f"{name}: the table")
         brief = run("derive", trace, "--brief")
         check("Cp_AA / Cp_OA" not in brief.out and len(brief.out) < len(table.out), f"{name}: --brief leaves formulas out")
-        check("SIMULATED derived parameters" in run("report", trace).out, f"{name}: the report derives as well")
+        check("SIMULATED derived parameters" in run("report", trace, "--all").out, f"{name}: the report derives as well")
     every = run("probe", "all", "--device", "sim:gts250", "--dry-run")
     check(every.code == 0 and "compute sim:gts250 fma fp32" in every.out, f"all are those that the device has: {every.err}")
 
@@ -97,7 +97,7 @@ def patterns(where):
     occupancy = {(p["registers"], p["shared_bytes"]): p["law"] for p in laws["occupancy", "l2"]["points"]}
     check(occupancy[32, 0]["passes"] == 3 and occupancy[255, 0]["passes"] == 24 and occupancy[32, 227 * 1024]["passes"] == 48,
           f"waves of 16, 2 and 1 blocks: {occupancy}")
-    table = run("report", trace)
+    table = run("report", trace, "--all")
     words = " ".join(table.out.split())
     check("agrees (within 5 %) at 12 of 12 shapes" in words and "stride GB/s" in words, f"the table says so: {table.out[:2000]}")
     (device,) = derived(trace)
@@ -140,7 +140,7 @@ def products(where):
         check(len(found) == 3 and all(f[:2] == w[:2] and abs(f[2] / w[2] - 1) < 0.003 for f, w in zip(found, wanted)), f"classes: {found}")
         check(len(series["points"]) == 8 and series["library"].startswith("simulated"), f"{series['library']}")
     check(not expected, "both types")
-    table = " ".join(run("report", trace).out.split())
+    table = " ".join(run("report", trace, "--all").out.split())
     check("8, 16: 0.48" in table and "64: 1.00 times, 344.3 GFLOP/s (1 size)" in table, f"the report says so: {table}")
 
     copied = run("probe", "gemm", "--device", "sim:h200", "--type", "fp32", "--shape", "square=2048,panels=0", "--shape",

@@ -77,7 +77,7 @@ with folder() as where:
     more = sum(len(b[k][p]) - len(a[k][p]) for k in a for p in a[k])
     check(facts.get("processes") == 2 and len(facts) == 1 + 2 * 6, f"three points of each once more alone: {facts}")
     check(more == 6, f"six visits more than one after the other: {more}")
-    shown = run("report", two)
+    shown = run("report", two, "--all")
     said = " ".join(shown.out.split())
     check("to alone: gpu0 h2d +0.0 %" in said and "gpu1 kernel +0.0 %" in said, f"the report says what that cost: {said[:600]}")
     overview = run("report", "--overview", two)

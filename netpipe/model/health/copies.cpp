@@ -132,10 +132,12 @@ void judge_pageable(Findings& findings, Direction direction, const char* name) {
                        .tolerance = 0.3});
   // The host's memory and caches have their part in it: no defect of the device.
   if (finding.health == Health::fail || finding.health == Health::undecided) {
+    const bool falls = finding.health == Health::fail && &best != &largest;
     finding.health = Health::warn;
-    finding.text =
-        fmt::format("{} pageable falls from {} at {} to {} at {}", name, figure_text(best.rate.value, "B/s"),
-                    size_text(best.axes.bytes), figure_text(largest.rate.value, "B/s"), size_text(largest.axes.bytes));
+    if (falls)
+      finding.text = fmt::format("{} pageable falls from {} at {} to {} at {}", name,
+                                 figure_text(best.rate.value, "B/s"), size_text(best.axes.bytes),
+                                 figure_text(largest.rate.value, "B/s"), size_text(largest.axes.bytes));
   }
 }
 

@@ -130,7 +130,8 @@ Section health_section(const Overview& all, Extent extent) {
     if (!texts.empty()) section.entries.push_back({word, {fmt::format("{}", fmt::join(texts, "; "))}, false, lines});
   };
   // Where something fails, the number of what passes is enough.
-  if (!brief || count_of(all.health, Health::fail) == 0) add("PASS", passes_of(all), brief ? (wrong > 1 ? 1 : 2) : 0);
+  const bool is_good = count_of(all.health, Health::fail) == 0;
+  if (!brief || (is_good && extent != Extent::glance)) add("PASS", passes_of(all), brief ? (wrong > 1 ? 1 : 2) : 0);
   add("SKIP", by_reason(shared_texts(all, with_health(all, Health::skip))), brief ? 1 : 0);
   return section;
 }

@@ -171,10 +171,16 @@ Section quality_section(const Overview& all, Extent extent, std::size_t series_i
   if (q.compared)
     points.items.push_back(q.wrong ? fmt::format("{} of {} compared results were WRONG", q.wrong, q.compared)
                                    : fmt::format("{} results compared, all right", q.compared));
-  if (std::ranges::any_of(all.gpus, has_doubts) || (all.host && has_doubts(*all.host)))
+  const bool is_glance = extent == Extent::glance;
+  if (is_glance) points.items.push_back(q.all.unsteady ? fmt::format("{} unsteady", q.all.unsteady) : "all steady");
+  else if (std::ranges::any_of(all.gpus, has_doubts) || (all.host && has_doubts(*all.host)))
     points.items.emplace_back("?: see npgpu derive");
   points.alarm |= q.wrong > 0;
+  if (is_glance && q.all.disturbed) points.items.push_back(fmt::format("{} disturbed by others", q.all.disturbed));
+  if (is_glance && q.all.unusable) points.items.push_back(fmt::format("{} without a usable result", q.all.unusable));
+  if (is_glance && !q.errors.empty()) points.items.push_back(counted(q.errors.size(), "series") + " with errors");
   section.entries.push_back(std::move(points));
+  if (is_glance) return section;
 
   const auto by_class = [&](const char* label, const char* what, std::size_t PointCounts::*count) {
     if (q.all.*count == 0) return;

@@ -12,9 +12,9 @@ namespace npgpu {
 
 constexpr int screen_digits = 3;  // of rates and times, significant
 
-// How much is said: what fits a screen; intervals, too; all texts in full, as in Markdown; every case, example and
-// level.
-enum class Extent { screen, wide, document, page };
+// How much is said: what a run ends with; what fits a screen; intervals, too; all texts in full, as in Markdown; every
+// case, example and level.
+enum class Extent { glance, screen, wide, document, page };
 constexpr bool is_brief(Extent extent) { return extent <= Extent::wide; }
 
 // A list behind a label: "latency  L1 16 ns, L2 142 ns".
@@ -46,6 +46,8 @@ std::vector<Entry> who_of(const Overview&);
 
 // What the screen shows, in its order; without sections that are empty. `series_in_trace`: as in TextStyle.
 std::vector<Section> sections_of(const Overview&, Extent, std::size_t series_in_trace = 0);
+// The first screen: of each question one figure. Empty where the trace has none of them.
+std::vector<Section> glance_of(const Overview&, std::size_t series_in_trace = 0);
 // Those of one device: COPIES, MEMORY, COMPUTE, CALLS, STREAMS.
 std::vector<Section> sections_of(const DeviceOverview&, Extent);
 // The verdict, what fails or warns with its first cause, and the rest in few lines.

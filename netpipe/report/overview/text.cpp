@@ -91,9 +91,12 @@ void write_section(Page& page, Section& section) {
 
 }  // namespace
 
-void report_overview(std::ostream& out, const Overview& all, const TextStyle& style) {
+namespace {
+
+void write(std::ostream& out, const std::string& head, const Overview& all, std::vector<Section> sections,
+           const TextStyle& style) {
   Page page(style);
-  const std::string head = one_line(headline_of(all)), run = one_line(run_text(all));
+  const std::string run = one_line(run_text(all));
   const bool alarm = head.starts_with("SIMULATED");
   const std::size_t used = display_width(head) + display_width(run);
   page.text += alarm ? page.ink.alarm(wrapped(head, page.width, 2)) : page.ink.bold(wrapped(head, page.width, 2));
@@ -104,9 +107,23 @@ void report_overview(std::ostream& out, const Overview& all, const TextStyle& st
     line.resize(std::max<std::size_t>(line.size() + 1, 8), ' ');
     page.text += line + wrapped(fmt::format("{}", fmt::join(entry.items, ", ")), page.width, 8, 8) + '\n';
   }
-  const Extent extent = style.width < 120 ? Extent::screen : Extent::wide;
-  for (Section& section : sections_of(all, extent, style.series_in_trace)) write_section(page, section);
+  for (Section& section : sections) write_section(page, section);
   out << page.text;
+}
+
+}  // namespace
+
+void report_overview(std::ostream& out, const Overview& all, const TextStyle& style) {
+  const Extent extent = style.width < 120 ? Extent::screen : Extent::wide;
+  write(out, one_line(headline_of(all)), all, sections_of(all, extent, style.series_in_trace), style);
+}
+
+bool report_glance(std::ostream& out, const Overview& all, const TextStyle& style) {
+  std::vector<Section> sections = glance_of(all, style.series_in_trace);
+  if (sections.empty()) return false;
+  const std::string verdict = is_simulated(all) ? "" : ": " + upper_case(name(verdict_of(all.health)));
+  write(out, one_line(headline_of(all) + verdict), all, std::move(sections), style);
+  return true;
 }
 
 }  // namespace npgpu
