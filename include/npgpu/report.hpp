@@ -124,6 +124,8 @@ struct ForecastOf {
 };
 void forecast_text(std::ostream&, const ForecastOf&, const TextStyle&);
 void forecast_json(std::ostream&, const ForecastOf&);
+// The advice as a program in CUDA C++ that compiles and times itself; the lean form where there is one.
+void forecast_code(std::ostream&, const ForecastOf&);
 // Predictions against measured workloads: a row for each model. Full: also the simulator's times for each workload.
 void evaluation_text(std::ostream&, const Evaluation&, Detail, const TextStyle&);
 void evaluation_json(std::ostream&, const Evaluation&, std::span<const GraphComparison> graphs = {},

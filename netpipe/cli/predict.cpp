@@ -155,8 +155,9 @@ Order order_of_job(const Options& options) {
 
 int predict_list(const Options& options, const std::string& path, const MeasuredCosts& costs) {
   for (const char* option :
-       {"bytes-in", "kernel-ms", "bytes-out", "blocks", "max-memory", "draw", "chrome", "measured"})
-    if (options.has(option) && (std::string_view(option) != "draw" || options.on(option)))
+       {"bytes-in", "kernel-ms", "bytes-out", "blocks", "max-memory", "chrome", "measured", "draw", "code"})
+    if (std::string_view(option) == "draw" || std::string_view(option) == "code" ? options.on(option)
+                                                                                 : options.has(option))
       throw Error(ErrorKind::usage, fmt::format("--{}: it is of one job, and --jobs lists several", option));
   SequenceOf of;
   of.costs = &costs;
@@ -252,6 +253,12 @@ int run_predict(const Options& options) {
                           a.chunks};
   if (const auto path = options.maybe("chrome"))
     write_file("chrome", *path, options.on("force"), [&](std::ostream& file) { simulation_chrome(file, played); });
+  if (options.on("code")) {
+    if (options.on("json") || options.on("draw"))
+      throw Error(ErrorKind::usage, "--code prints a program, and nothing else: leave --json and --draw out");
+    forecast_code(std::cout, of);
+    return exit_code::done;
+  }
   if (options.on("json")) {
     forecast_json(std::cout, of);
     return exit_code::done;
@@ -278,6 +285,7 @@ Command predict() {
       "between ranks it prints for each size the chunk that their stages advise. Needs no device.",
       {"TRACE"},
       {"npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
+       "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB --code > overlap.cu",
        "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 0 --draw",
        "npgpu predict node.h5 --bytes-in 1GiB --kernel-ms 40 --bytes-out 1GiB --max-memory 256MiB",
        "npgpu predict node.h5 --jobs jobs.csv", "npgpu predict partition.h5", "npgpu predict pair-rank0.h5",
@@ -286,7 +294,8 @@ Command predict() {
        {"Streams",
         {Option("order", "breadth-first"), Option("pool", "pooled"), Option("max-streams", "64"), "max-memory"}},
        {"Evaluation", {"evaluate", Option("measured", {}, "With --evaluate it is TRACE otherwise."), "every-job"}},
-       {"Output", {Option("device", {}, "Needed where the trace has several."), "draw", "chrome", "force", "json"}}},
+       {"Output",
+        {Option("device", {}, "Needed where the trace has several."), "code", "draw", "chrome", "force", "json"}}},
       run_predict};
 }
 

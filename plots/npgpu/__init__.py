@@ -5,23 +5,45 @@
     traces.transfers                    # a row a point, as `npgpu export --summary` has it
     traces.to_parquet("tables")         # for DuckDB and Polars
 
+    npgpu.measure("transfer", direction="h2d", sizes="8,64MiB").transfers
+    npgpu.check(level=1).verdict
+    npgpu.predict("node.h5", bytes_in="64MiB", kernel_ms=1, bytes_out="64MiB").streams
+
     from npgpu.plots import rate
     rate.draw("node.h5")
 
 Values, intervals and parameters come from the program npgpu ($NPGPU, or on PATH); facts and samples are read from the
 trace itself."""
-from npgpu.program import BadTrace, ProgramMissing
+from npgpu.program import BadTrace, ProgramFailed, ProgramMissing
 
-__all__ = ["BadTrace", "ProgramMissing", "Tables", "load"]
+__all__ = ["BadTrace", "Check", "Prediction", "ProgramFailed", "ProgramMissing", "Tables", "check", "load", "measure", "predict"]
+_OF_MODULE = {"load": "tables", "Tables": "tables", **dict.fromkeys(["measure", "check", "predict", "Check", "Prediction"], "ask")}
+
+
+def _version():
+    """The package's, where it is installed; in a clone of the sources, the program's."""
+    import importlib.metadata
+    try:
+        return importlib.metadata.version("npgpu")
+    except importlib.metadata.PackageNotFoundError:
+        from npgpu import program
+        return program.run("--version").decode().split()[1]
+
+
+def __dir__():
+    return sorted([*globals(), *__all__, "__version__"])
 
 
 def __getattr__(name):
     """Tables need pandas and h5py; figures and the benchmark's scorer, which import this package too, need not wait for
     them."""
-    if name in ("load", "Tables"):
+    if name == "__version__":
+        return _version()
+    if name in _OF_MODULE:
+        import importlib
         try:
-            from npgpu import tables
+            module = importlib.import_module("npgpu." + _OF_MODULE[name])
         except ImportError as missing:
             raise ImportError(f"{missing}; tables need pandas and h5py (pip install pandas h5py)") from None
-        return getattr(tables, name)
+        return getattr(module, name)
     raise AttributeError(f"module 'npgpu' has no attribute '{name}'")

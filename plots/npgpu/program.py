@@ -10,6 +10,10 @@ class BadTrace(Exception):
     """One sentence that names the file, and what is wrong with it."""
 
 
+class ProgramFailed(Exception):
+    """What the program says of a command that it refused, or that failed: one sentence."""
+
+
 class ProgramMissing(BadTrace):
     """The program was not found."""
 
