@@ -73,15 +73,21 @@ int run_report(const Options& options) {
 }  // namespace
 
 void print_report(const Trace& trace, const std::string& path) {
-  constexpr std::size_t few = 60;  // points, which are shown whole
+  constexpr std::size_t few = 24, many = 300;  // points
   const TextStyle style = terminal_style();
   std::size_t points = 0;
   for_each_kind([&]<class K>() {
     for (const Series<K>& series : trace.of<K>()) points += results(series).size();
   });
   const NodeMatrix matrix = node_matrix(trace);
-  const bool is_many = points > few || !matrix.matrices.empty();
-  const bool is_short = is_many && report_glance(std::cout, overview_of(trace), style);
+  const auto show = [&] {
+    if (points <= few && matrix.matrices.empty()) return false;
+    const Overview all = overview_of(trace);
+    if (report_glance(std::cout, all, style)) return true;
+    if (points > many) report_overview(std::cout, all, style);
+    return points > many;
+  };
+  const bool is_short = show();
   if (is_short) matrix_overview(std::cout, matrix, style);
   else report_text(std::cout, trace, style);
   std::cout << (is_short ? "" : "\n") << next_steps(trace, path, style);
@@ -94,7 +100,7 @@ Command report() {
       "Shows a trace: whether the node is as it should be, and one figure a question, each with its 95 % interval, its "
       "share of what the device could do and the limit that check holds it against. --overview says more on one page; "
       "--all has every series as a table; --markdown is the overview for an issue or a wiki, and --html a page with "
-      "curves to send. A trace of 60 points and less is shown whole. Of a merged file it lists the runs; FILE:N is run "
+      "curves to send. A trace of few points is shown whole. Of a merged file it lists the runs; FILE:N is run "
       "N. Needs no device.",
       {"TRACE"},
       {"npgpu report node.h5", "npgpu report node.h5 --all", "npgpu report node.h5 --html node.html",

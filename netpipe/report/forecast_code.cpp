@@ -14,14 +14,7 @@ namespace {
 constexpr std::string_view head = R"(// @what@
 // @form@
 // nvcc -O3 -arch=native -o overlap overlap.cu && ./overlap
-#include <cuda_runtime.h>
-
-#include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
+@headers@
 
 #define CHECK(call)                                                        \
   do {                                                                     \
@@ -149,6 +142,11 @@ void forecast_code(std::ostream& out, const ForecastOf& of) {
   std::string text(head);
   text += a.order == Order::depth_first ? depth_first : breadth_first;
   text += tail;
+  // Here they would be this file's.
+  std::string headers = "#include <cuda_runtime.h>\n";
+  for (const char* header : {"algorithm", "chrono", "cstddef", "cstdio", "cstdlib", "vector"})
+    headers += fmt::format("\n#include <{}>", header);
+  text = with(text, "headers", headers);
   text = with(text, "what",
               fmt::format("{} in, a kernel of {:g} ms, {} out, for {}.", size_text(of.job.in_bytes),
                           of.job.kernel.count() * 1e3, size_text(of.job.out_bytes), one_line(of.costs->device_name)));

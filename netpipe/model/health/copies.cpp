@@ -132,7 +132,7 @@ void judge_pageable(Findings& findings, Direction direction, const char* name) {
                        .tolerance = 0.3});
   // The host's memory and caches have their part in it: no defect of the device.
   if (finding.health == Health::fail || finding.health == Health::undecided) {
-    const bool falls = finding.health == Health::fail && &best != &largest;
+    const bool falls = &best != &largest && !(finding.value >= finding.limit);
     finding.health = Health::warn;
     if (falls)
       finding.text = fmt::format("{} pageable falls from {} at {} to {} at {}", name,
