@@ -131,13 +131,18 @@ with folder() as where:
           f"a complete run is not measured again: {once_more.out[-300:]}")
     orders = [[visit[:-1] for visit in all_visits["transfers"]["0000"] if visit[-1] == number] for number in range(ROUNDS)]
     check(len(set(map(tuple, orders))) > 1, "rounds have orders of their own")
-    for words in ("SIMULATED ", "HEALTH ", "\nof sim:", "  host to GPU, pinned ", "± 95 %", "of peak", " launch ", "(predicted)", "QUALITY ", "NEXT "):
+    for words in ("SIMULATED ", "HEALTH ", "\nof sim:", "  host to GPU, pinned ", "± 95 %", "of peak", " launch ", "predicted: ", "QUALITY ", "NEXT "):
         check(words in done.out, f"the summary has {words}")
     asked = re.search(r"^ {9}npgpu (predict .*)$", done.out, re.M)
     check(asked, "the summary says what can be asked next")
     short, longer, whole = (run("report", trace, *how).out for how in ([], ["--overview"], ["--all"]))
     check(short.splitlines() == [line for line in done.out.splitlines() if not line.startswith("done: ")],
           "report shows what characterize ended with")
+    for kept in ("h200_run_a", "h200_rounds", "h100_quick_b"):
+        for columns in (80, 100, 120):
+            screen = run("report", os.path.join(SOURCE, f"data/traces/{kept}.h5"), env={"COLUMNS": str(columns)}).out.splitlines()
+            wide = [line for line in screen if len(line) > columns and "npgpu " not in line]
+            check(len(screen) <= 30 and not wide, f"{kept} at {columns} columns: {len(screen)} lines, {wide}")
     check(short.count("\n") <= 30, f"which has {short.count(chr(10))} lines")
     for words in ("COPIES ", "STREAMS ", "new stream", "copy engines", "example "):
         check(words in longer, f"the overview has {words}")

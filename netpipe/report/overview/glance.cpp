@@ -57,7 +57,7 @@ void add(Asked& to, const Estimate& value, double percent, const char* metric, b
   to.values.push_back(value);
   to.percents.push_back(percent);
   to.metrics.push_back(metric);
-  if (!disturbed.empty()) to.doubt = "disturbed: " + disturbed;
+  if (!disturbed.empty()) to.doubt = "disturbed";
   else if (is_unsteady && to.doubt.empty() && plus_minus(value) >= wide) to.doubt = "unsteady";
 }
 
@@ -90,11 +90,12 @@ class Glance {
     constexpr std::size_t fewest = 3;  // of fewer, the trace is of something else
     if ((rows += asked_.size()) < fewest) return {};
     Section times = table("time", "");
+    times.is_joined = true;
     if (!device_.advice.empty()) {
       const StreamAdvice& a = device_.advice.front();
-      std::string text = fmt::format("{} in, {:g} ms kernel, {} out: {} whole", size_text(a.job.in_bytes),
+      std::string text = fmt::format("predicted: {} in, {:g} ms, {} out: {}", size_text(a.job.in_bytes),
                                      a.job.kernel.count() * 1e3, size_text(a.job.out_bytes), short_time_text(a.one_us));
-      if (a.best > 1) text += fmt::format(", {} in {} streams (predicted)", short_time_text(a.enough_us), a.enough);
+      if (a.best > 1) text += fmt::format(", in {} streams {}", a.enough, short_time_text(a.enough_us));
       times.notes.push_back(std::move(text));
     }
     std::vector<Section> both{std::move(rates), std::move(times)};

@@ -119,7 +119,7 @@ Section health_section(const Overview& all, Extent extent) {
       if (f.health != health || (brief && said >= few)) continue;
       ++said;
       section.entries.push_back({word, {whose(all, f) + f.text}, health == Health::fail, brief ? 2u : 0u});
-      if (f.explanations.empty()) continue;
+      if (f.explanations.empty() || (extent == Extent::glance && health == Health::warn)) continue;
       const Explanation& likeliest = f.explanations.front();
       if (brief && (causes.size() >= reasons || !causes.insert(likeliest.cause + likeliest.what).second)) continue;
       const std::size_t lines = !brief ? 0 : health == Health::fail ? 2 : 1;

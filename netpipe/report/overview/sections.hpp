@@ -30,6 +30,7 @@ struct Section {
   std::optional<Table> table{};
   std::vector<Entry> entries{};
   std::vector<std::string> notes{};
+  bool is_joined = false;  // to the table before it, without an empty line
 
   bool is_empty() const { return !table && entries.empty() && notes.empty(); }
 };

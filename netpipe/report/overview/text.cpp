@@ -78,7 +78,8 @@ void write_section(Page& page, Section& section) {
   const auto leave_line = [&] {
     if (!page.text.ends_with("\n\n")) page.text += '\n';
   };
-  if (apart) leave_line();
+  if (section.is_joined && page.text.ends_with("\n\n")) page.text.pop_back();
+  else if (apart) leave_line();
   if (section.table) write_table(page, *section.table);
   std::string name = section.table ? "" : section.name;
   for (const Entry& entry : section.entries) {
@@ -93,8 +94,15 @@ void write_section(Page& page, Section& section) {
 
 namespace {
 
+// Of items with commas between them.
+void keep_what_fits(std::vector<std::string>& items, std::size_t room) {
+  std::size_t used = 0, fit = 0;
+  while (fit < items.size() && used + display_width(items[fit]) <= room) used += display_width(items[fit++]) + 2;
+  items.resize(std::max<std::size_t>(fit, 1));
+}
+
 void write(std::ostream& out, const std::string& head, const Overview& all, std::vector<Section> sections,
-           const TextStyle& style) {
+           const TextStyle& style, bool one_line_each) {
   Page page(style);
   const std::string run = one_line(run_text(all));
   const bool alarm = head.starts_with("SIMULATED");
@@ -102,9 +110,10 @@ void write(std::ostream& out, const std::string& head, const Overview& all, std:
   page.text += alarm ? page.ink.alarm(wrapped(head, page.width, 2)) : page.ink.bold(wrapped(head, page.width, 2));
   page.text += used + 2 <= page.width ? std::string(page.width - used, ' ') + run + '\n'
                                       : "\n  " + wrapped(run, page.width, 2, 2) + '\n';
-  for (const Entry& entry : who_of(all)) {
+  for (Entry& entry : who_of(all)) {
     std::string line = "  " + one_line(entry.label);
     line.resize(std::max<std::size_t>(line.size() + 1, 8), ' ');
+    if (one_line_each) keep_what_fits(entry.items, page.width - line.size());
     page.text += line + wrapped(fmt::format("{}", fmt::join(entry.items, ", ")), page.width, 8, 8) + '\n';
   }
   for (Section& section : sections) write_section(page, section);
@@ -115,14 +124,14 @@ void write(std::ostream& out, const std::string& head, const Overview& all, std:
 
 void report_overview(std::ostream& out, const Overview& all, const TextStyle& style) {
   const Extent extent = style.width < 120 ? Extent::screen : Extent::wide;
-  write(out, one_line(headline_of(all)), all, sections_of(all, extent, style.series_in_trace), style);
+  write(out, one_line(headline_of(all)), all, sections_of(all, extent, style.series_in_trace), style, false);
 }
 
 bool report_glance(std::ostream& out, const Overview& all, const TextStyle& style) {
   std::vector<Section> sections = glance_of(all, style.series_in_trace);
   if (sections.empty()) return false;
   const std::string verdict = is_simulated(all) ? "" : ": " + upper_case(name(verdict_of(all.health)));
-  write(out, one_line(headline_of(all) + verdict), all, std::move(sections), style);
+  write(out, one_line(headline_of(all) + verdict), all, std::move(sections), style, true);
   return true;
 }
 
