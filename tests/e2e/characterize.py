@@ -140,7 +140,7 @@ with folder() as where:
           "report shows what characterize ended with")
     for kept in ("h200_run_a", "h200_rounds", "h100_quick_b"):
         for columns in (80, 100, 120):
-            screen = run("report", os.path.join(SOURCE, f"data/traces/{kept}.h5"), env={"COLUMNS": str(columns)}).out.splitlines()
+            screen = run("report", kept + ".h5", cwd=os.path.join(SOURCE, "data/traces"), env={"COLUMNS": str(columns)}).out.splitlines()
             wide = [line for line in screen if len(line) > columns and "npgpu " not in line]
             check(len(screen) <= 30 and not wide, f"{kept} at {columns} columns: {len(screen)} lines, {wide}")
     check(short.count("\n") <= 30, f"which has {short.count(chr(10))} lines")
