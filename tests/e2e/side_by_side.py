@@ -132,7 +132,7 @@ with folder() as where:
     left = [name for name in parts(where) if name.startswith("taken")]
     check(done.code == 2 and not left, f"refused, it leaves no process and no file: {done.code} {left}")
     # What became of the process of a GPU without figures is said below that GPU.
-    process = started(where, "dies.h5", ("check", "--device", pair, "--rounds", "100", "--again", "0s"))
+    process = started(where, "dies.h5", ("check", "--device", pair, "--rounds", "30", "--again", "0s"))
     os.kill(children(process)[1], signal.SIGKILL)
     told = " ".join(process.communicate(timeout=120)[0].split())
     check(process.returncode == 1 and "nothing could be measured: its process was killed by signal 9" in told,
