@@ -156,6 +156,9 @@ std::vector<Part> SideBySide::run(const std::vector<std::string>& devices, const
   for (const std::string& device : devices)
     for (const auto& one : processes_)
       if (one->part.device == device) parts.push_back(one->part);
+  for (const auto& one : processes_)
+    if (std::error_code ignored; std::ranges::find(devices, one->part.device) == devices.end())
+      std::filesystem::remove(one->part.trace, ignored);
   return parts;
 }
 

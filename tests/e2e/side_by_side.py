@@ -131,6 +131,11 @@ with folder() as where:
     done = run("check", "--level", "1", "--device", pair, "--output", taken)
     left = [name for name in parts(where) if name.startswith("taken")]
     check(done.code == 2 and not left, f"refused, it leaves no process and no file: {done.code} {left}")
+    # A node's name is of two GPUs: the process that was started for it ends, and leaves nothing.
+    named = os.path.join(where, "named.h5")
+    done = run("check", "--level", "1", "--device", "sim:h200-node," + pair.split(",")[0].rsplit(":", 1)[0], "--output", named)
+    left = [name for name in parts(where) if name.startswith("named")]
+    check(done.code == 0 and "3 GPUs" in done.out and not left, f"{done.code} {done.out[-300:]}{done.err[-300:]} {left}")
     # What became of the process of a GPU without figures is said below that GPU.
     process = started(where, "dies.h5", ("check", "--device", pair, "--rounds", "30", "--again", "0s"))
     os.kill(children(process)[1], signal.SIGKILL)
