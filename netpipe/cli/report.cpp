@@ -77,7 +77,7 @@ void print_report(const Trace& trace, const std::string& path) {
   const TextStyle style = terminal_style();
   std::size_t points = 0;
   for_each_kind([&]<class K>() {
-    for (const Series<K>& series : trace.of<K>()) points += results(series).size();
+    for (const Series<K>& series : trace.of<K>()) points += points_of(series).size();
   });
   const NodeMatrix matrix = node_matrix(trace);
   const auto show = [&] {

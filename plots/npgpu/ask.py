@@ -4,15 +4,13 @@ from __future__ import annotations
 import html
 import json
 import os
-import subprocess
 import tempfile
 import weakref
 from typing import Any
 
 import pandas as pd
 
-from npgpu import program
-from npgpu.program import ProgramFailed
+from npgpu.program import ProgramFailed, ask
 from npgpu.tables import Tables, load
 
 
@@ -28,16 +26,6 @@ def words_of(options: dict[str, Any]) -> list[str]:
             value = ",".join(map(str, value))
         words.append(option if value is True else f"{option}={os.fspath(value) if isinstance(value, os.PathLike) else value}")
     return words
-
-
-def ask(*arguments: str | os.PathLike, answers: tuple[int, ...] = (0,)) -> tuple[int, str]:
-    """(exit code, what it printed); ProgramFailed with its own sentence where the code is none of `answers`."""
-    ran = subprocess.run([program.path(), *map(os.fspath, arguments)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                         errors="replace")
-    if ran.returncode not in answers:
-        last = ran.stderr.strip().splitlines()[-1:]
-        raise ProgramFailed(last[0].removeprefix("npgpu: ") if last else f"npgpu {arguments[0]} ended with {ran.returncode}")
-    return ran.returncode, ran.stdout
 
 
 def measure(command: str, *what: str, output: str | os.PathLike | None = None, **options: Any) -> Tables:
@@ -96,7 +84,7 @@ def check(trace: str | os.PathLike | None = None, **options: Any) -> Check:
     A verdict is an answer, whatever it is; ProgramFailed where an option is refused or there is nothing to read."""
     answers = (0, 1, 3, 4, 6, 8, 77)
     code, printed = ask("check", *words_of({"trace": trace, **options}), "--json", answers=answers)
-    if not printed.startswith("{"):
+    if not printed.startswith(b"{"):
         raise ProgramFailed(f"npgpu check ended with {code} and no document")
     return Check(json.loads(printed))
 

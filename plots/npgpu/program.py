@@ -31,14 +31,22 @@ def path():
     return found
 
 
-def run(*arguments):
-    """What npgpu writes, as bytes; BadTrace with its own sentence where it refuses."""
+def ask(*arguments, answers=(0,)):
+    """(exit code, what npgpu writes as bytes); ProgramFailed with its own sentence where the code is none of `answers`."""
     program = path()
     try:
         ran = subprocess.run([program, *map(os.fspath, arguments)], stdin=subprocess.DEVNULL, capture_output=True)
     except OSError as error:
         raise ProgramMissing(f"cannot run {program}: {error.strerror}") from None
-    if ran.returncode:
+    if ran.returncode not in answers:
         last = ran.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-        raise BadTrace(last[0].removeprefix("npgpu: ") if last else f"npgpu {arguments[0]} ended with {ran.returncode}")
-    return ran.stdout
+        raise ProgramFailed(last[0].removeprefix("npgpu: ") if last else f"npgpu {arguments[0]} ended with {ran.returncode}")
+    return ran.returncode, ran.stdout
+
+
+def run(*arguments):
+    """What npgpu writes of a trace, as bytes; BadTrace with its own sentence where it refuses."""
+    try:
+        return ask(*arguments)[1]
+    except ProgramFailed as told:
+        raise BadTrace(str(told)) from None
