@@ -160,7 +160,7 @@ const std::map<std::string_view, Meaning>& glossary() {
         "device. slots: their blocks take free slots."}},
       {"trace", {"FILE", "Take measurements from this trace."}},
       {"chrome", {"FILE", "Also write the timeline to this file, which ui.perfetto.dev opens."}},
-      {"code", {"", "Print the advice as a program in CUDA C++, which compiles and times itself, for your kernel."}},
+      {"code", {"", "Print the advice as a CUDA C++ program that times itself. Put your kernel into it."}},
       {"draw", {"", "Also draw when the host and each engine work on which chunk."}},
 
       // predictions
