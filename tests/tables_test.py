@@ -68,9 +68,10 @@ def is_the_programs_table(trace):
     for kind in tables.KINDS:
         table, what = getattr(loaded, kind), f"{os.path.basename(trace)} {kind}"
         if kind not in kinds:
-            check(len(table) == 0, f"{what}: empty")
+            check(len(table) == 0 and list(table.columns) == tables.OF_KIND[kind], f"{what}: empty, with its columns")
             continue
         names, rows = export(trace, kind, "--summary")
+        check(names == tables.OF_KIND[kind], f"{what}: columns.py has other columns: {names}")
         check(list(table.columns) == names and len(table) == len(rows), f"{what}: {len(table)} rows, {len(rows)} by the program")
         for at, name in enumerate(names):
             texts = [row[at] for row in rows]
@@ -159,6 +160,7 @@ def several(folder):
     check(len(both.calls) == sum(len(npgpu.load(n).calls) for n in names) and both.calls.run_uuid.nunique() == 2, "below each other")
     check(npgpu.load(os.path.join(HERE, "..", "data", "traces", "h200_run_[ab].h5")).files == sorted(both.files), "a pattern")
     check(npgpu.load(os.path.join(HERE, "..", "data", "traces")).files == TRACES, "a folder")
+    check(all(word in both._repr_html_() for word in ("transfers", f">{len(both.calls)}<", "host")), both._repr_html_()[:300])
     check(repr(both) == "<npgpu.Tables of 2 traces>", repr(both))
     return both
 
@@ -178,6 +180,7 @@ def refusals(folder):
     other = os.path.join(folder, "other.h5")
     h5py.File(other, "w").close()
     check("there is no such trace" in refusal(lambda: npgpu.load(os.path.join(folder, "nosuch*.h5"))), "no file")
+    check("no trace was named" in refusal(lambda: npgpu.load([])), "no files")
     check(bad in refusal(lambda: npgpu.load(bad).transfers), "a file that is no HDF5")
     check("is no npgpu trace" in refusal(lambda: npgpu.load(other).facts), "HDF5 of others")
     for at, (cut, word) in enumerate([(3000, "cannot be read"), (200000, "cannot be read")]):

@@ -14,6 +14,37 @@ FACTS = [*RUN, "place", "fact", "text", "number"]
 PARAMETERS = [*RUN, "device", "device_name", "simulated", "name", "value", "low", "high", "unit", "method", "meaning",
               "reference", "reference_source", "verdict", "note"]
 
+# Of a table without a row. tests/tables_test.py compares them with what the program writes.
+OF_KIND = {
+    "transfers": (
+        "run_uuid host date kind series case_name module source target pattern direction memory async timing "
+        "cache executor access source_offset_bytes target_offset_bytes bind host_node chunk_bytes beside "
+        "more_lanes device_uuid device_name simulated bytes lane value low high unit counts time_us time_low_us "
+        "time_high_us min_us max_us visits visits_counted trials sm_clock_mhz memory_clock_mhz power_w "
+        "temperature_c stop disturbed disturbed_by unusable").split(),
+    "probes": (
+        "run_uuid host date kind series case_name probe device operation type form space device_uuid device_name "
+        "simulated blocks threads ilp access_bytes bytes one_block_per_sm stride offset_bytes ways rung m n k "
+        "panels registers shared_bytes lane value low high unit counts time_us time_low_us time_high_us min_us "
+        "max_us visits visits_counted trials sm_clock_mhz memory_clock_mhz power_w temperature_c stop disturbed "
+        "disturbed_by unusable").split(),
+    "jobs": (
+        "run_uuid host date kind series case_name device workload order pool gating issue device_uuid "
+        "device_name simulated bytes_in bytes_out kernel_bytes iterations chunks streams threads lane value low "
+        "high unit counts time_us time_low_us time_high_us min_us max_us visits visits_counted trials "
+        "sm_clock_mhz memory_clock_mhz power_w temperature_c stop disturbed disturbed_by unusable").split(),
+    "calls": (
+        "run_uuid host date kind series case_name device call manner form beside function device_uuid device_name "
+        "simulated bytes blocks nodes lane value low high unit counts time_us time_low_us time_high_us min_us "
+        "max_us visits visits_counted trials sm_clock_mhz memory_clock_mhz power_w temperature_c stop disturbed "
+        "disturbed_by unusable").split(),
+    "partitions": (
+        "run_uuid host date kind series case_name device type timed device_uuid device_name simulated size "
+        "sub_system chunks streams lane value low high unit counts time_us time_low_us time_high_us min_us "
+        "max_us visits visits_counted trials sm_clock_mhz memory_clock_mhz power_w temperature_c stop disturbed "
+        "disturbed_by unusable").split(),
+}
+
 # Where the name does not say it; `value`, `low` and `high` have theirs in the column `unit`.
 UNITS = {"bytes": "B", "bytes_in": "B", "bytes_out": "B", "access_bytes": "B", "kernel_bytes": "B", "offset_bytes": "B",
          "source_offset_bytes": "B", "target_offset_bytes": "B", "date": "UTC"}

@@ -1,17 +1,20 @@
 """Traces as data frames: one a kind of measurement, one of facts, one of derived parameters."""
+from __future__ import annotations
+
 import concurrent.futures
 import functools
 import glob
 import io
 import json
 import os
+from collections.abc import Sequence
 
 import h5py  # noqa: F401  # whoever asks for tables is told here that it is missing
 import numpy as np
 import pandas as pd
 
 from npgpu import program
-from npgpu.columns import COUNTS, FACTS, MEASURES, PARAMETERS
+from npgpu.columns import COUNTS, FACTS, MEASURES, OF_KIND, PARAMETERS
 from npgpu.program import BadTrace
 from npgpu.runs import address, open_run, runs_of
 
@@ -109,7 +112,7 @@ NOT_OF_CASE = {"schedule", "device_uuid", "device_name", "simulated", "binding",
 
 # What traces of an older minor version lack, and what they mean, as data/TRACE_FORMAT.md says.
 USUAL = {"transfers": {"access": "write", "chunk_bytes": 0, "host_node": -1, "beside": "nobody"}, "probes": {"stride": 1, "offset_bytes": 0, "ways": 1, "rung": 0, "m": 0, "n": 0, "k": 0, "panels": 1, "registers": 0, "shared_bytes": 0},
-         "jobs": {"issue": "streams"}, "calls": {"beside": "nobody"}, "partitions": {}}
+         "jobs": {"issue": "streams"}, "calls": {"beside": "nobody", "function": ""}, "partitions": {}}
 USUAL_OF_VISITS = {"beside_done": 0}
 USUAL_OF_SAMPLES = {"calls": {"slowed": float("nan")}}
 
@@ -158,6 +161,12 @@ class Tables:
     def __repr__(self):
         return f"<npgpu.Tables of {len(self.files)} trace{'s' if len(self.files) != 1 else ''}>"
 
+    def _repr_html_(self):
+        """In a notebook: how many rows each table has, and of which runs."""
+        runs = self.facts.drop_duplicates("run_uuid")[["host", "date"]].to_html(index=False)
+        rows = "".join(f"<tr><td>{name}</td><td style='text-align:right'>{len(table)}</td></tr>" for name, table in self.frames().items())
+        return f"<table><tr><th>table</th><th>rows</th></tr>{rows}</table>{runs}"
+
     def each(self, make, columns=()):
         """`make` of each file, several at a time: most of the time is the program's."""
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -165,8 +174,8 @@ class Tables:
 
     runs = functools.cached_property(lambda self: [run for path in self.files for run in runs_of(path)])
 
-    def of_kind(self, kind):
-        return self.each(lambda path: summary(path, kind) if kind in kinds_of(path) else pd.DataFrame())
+    def of_kind(self, kind: str) -> pd.DataFrame:
+        return self.each(lambda path: summary(path, kind) if kind in kinds_of(path) else pd.DataFrame(), OF_KIND[kind])
 
     transfers = functools.cached_property(lambda self: self.of_kind("transfers"))
     probes = functools.cached_property(lambda self: self.of_kind("probes"))
@@ -176,23 +185,26 @@ class Tables:
     facts = functools.cached_property(lambda self: below([facts(path) for path in self.runs], FACTS))
     parameters = functools.cached_property(lambda self: self.each(parameters, PARAMETERS))
 
-    def samples(self, kind):
+    def samples(self, kind: str) -> pd.DataFrame:
         if kind not in KINDS:
             raise BadTrace(f"samples: '{kind}' is none of {', '.join(KINDS)}")
         return below([samples(path, kind) for path in self.runs])
 
-    def frames(self):
+    def frames(self) -> dict[str, pd.DataFrame]:
         """{name: data frame} of all tables that have a row, without samples."""
         found = {name: getattr(self, name) for name in (*KINDS, "facts", "parameters")}
         return {name: table for name, table in found.items() if len(table)}
 
-    def to_parquet(self, folder):
+    def to_parquet(self, folder: str | os.PathLike) -> list[str]:
         """Writes a Parquet file a table into the folder, FOLDER/transfers.parquet and so on, and returns their paths. The
         unit of a column is in its metadata, and those of all columns are in the file's, as JSON, under `npgpu.units`."""
         from npgpu import parquet
         return parquet.write(self.frames(), folder)
 
 
-def load(traces):
-    """Tables of a trace, of a folder's or a pattern's traces, or of a list of these."""
-    return Tables(files_of(traces))
+def load(traces: str | os.PathLike | Sequence[str | os.PathLike]) -> Tables:
+    """Tables of a trace, of a folder's or a pattern's traces, or of a list of these. BadTrace where there is none."""
+    files = files_of(traces)
+    if not files:
+        raise BadTrace("load: no trace was named")
+    return Tables(files)
