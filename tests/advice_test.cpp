@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "npgpu/error.hpp"
 #include "tests/made_jobs.hpp"
@@ -84,6 +85,8 @@ TEST_CASE("the fewest streams within 1 % of the fastest, and of the least memory
   CHECK(fastest(all).streams == 8);
   CHECK(fewest_streams(all).streams == 3);
   CHECK(fewest_streams(all, 0.03).streams == 2);
+  CHECK(advised_streams(all).streams == 4);  // a power of two
+  CHECK(advised_streams(std::vector<SplitTime>{split(2, 2, 102), split(5, 5, 100.5), split(6, 6, 100)}).streams == 5);
   CHECK(fewest_streams(all, 0).streams == 8);
   const Job job{.in_bytes = 6400 * line};
   CHECK(least_memory(job, all, Seconds{100e-6}, 0.01)->chunks == 64);
@@ -97,10 +100,11 @@ TEST_CASE("without a limit the advice is a chunk in each stream, and the lean wa
   const Advice a = advise(copies, m, Order::breadth_first, f, ModelErrors{}, {}, 32);
   CHECK(a.best.streams == f.prediction.streams);
   CHECK(a.advised.streams < a.best.streams);
+  CHECK(std::has_single_bit(a.advised.streams));
   CHECK(a.advised.chunks == a.advised.streams);
   CHECK(a.advised.run.total <= 1.01 * f.prediction.time);
   const auto fewer = std::find_if(f.prediction.candidates.begin(), f.prediction.candidates.end(),
-                                  [&](const StreamTime& one) { return one.streams == a.advised.streams - 1; });
+                                  [&](const StreamTime& one) { return one.streams == a.advised.streams / 2; });
   REQUIRE(fewer != f.prediction.candidates.end());
   CHECK(fewer->run.total > 1.01 * f.prediction.time);
   CHECK_FALSE(a.in_turn());

@@ -66,7 +66,7 @@ TEST_CASE("the text answers first: how many, how long, what is gained, and what 
   CAPTURE(told);
   CHECK(told.starts_with(
       "prediction for cuda:0 (Test GPU)\n  job       60 MiB in, kernel 1.000 ms, 60 MiB out, breadth-first\n"));
-  CHECK(has(told, "best      6 streams (5 .. 7), 1.500 ms (1.490 ms .. 1.520 ms)\n"));
+  CHECK(has(told, "best      6 streams (5 .. 7) with a chunk in each, 1.500 ms (1.490 ms .. 1.520 ms)\n"));
   CHECK(has(told, "speed-up  2.000 over one stream\n"));
   CHECK(has(told, "bottleneck D2H copy engine, 80 % busy\n"));
   CHECK(has(told, "advised   6 streams, the best; fewer are more than 1 % slower\n"));
@@ -82,8 +82,8 @@ TEST_CASE("the fewest streams within 1 % of the best are advised, with both time
   made.of.advice.advised = Made::split(4, 4, 1512);
   const std::string told = text(made);
   CAPTURE(told);
-  CHECK(has(told, "advised   4 streams, 1.512 ms, +0.8 % over the best: the fewest within 1 %\n"));
-  CHECK(has(told, "best      6 streams (5 .. 7), 1.500 ms"));
+  CHECK(has(told, "advised   4 streams, 1.512 ms, +0.8 % over the best: the least power of two within 1 %\n"));
+  CHECK(has(told, "best      6 streams (5 .. 7) with a chunk in each, 1.500 ms"));
   CHECK(has(told, "buffers   4 in flight, each for a chunk of 15 MiB in and 15 MiB out"));
 }
 
@@ -104,6 +104,11 @@ TEST_CASE("the lean way, the model's error and the graph are said with their num
   CHECK(has(told,
             "lean      6 MiB of device memory with 60 chunks in turn through 3 buffers of 1 MiB in and 1 MiB out, "
             "depth-first: 1.530 ms, +2.0 % over the best\n"));
+  CHECK(told.find("lean ") > told.find("best "));
+  Made as_good;
+  as_good.of.advice.lean = Made::split(60, 3, 1490);
+  const std::string sooner = text(as_good, 200);
+  CHECK(sooner.find("lean ") < sooner.find("advised "));  // as good, and of less memory
   CHECK(has(told,
             "error     1.0 % in the median, 4.7 % at the 95th percentile: of predicted times of 52 jobs of 1 ms "
             "to 5 ms (205 jobs of mine)\n"));
@@ -178,7 +183,7 @@ TEST_CASE("the table has powers of two and the neighbours of the best, each agai
 TEST_CASE("one number of streams that is sure needs no range, and one stream is no plural") {
   Made made;
   made.of.forecast.fewest = made.of.forecast.most = made.of.forecast.prediction.streams = 1;
-  CHECK(has(text(made), "best      1 stream, 1.500 ms"));
+  CHECK(has(text(made), "best      1 stream with a chunk in each, 1.500 ms"));
 }
 
 TEST_CASE("a simulated device is called so, in colour where there is any") {

@@ -33,6 +33,9 @@ inline constexpr double worth_nothing = 0.01;
 // Throw std::out_of_range of none.
 const SplitTime& fastest(std::span<const SplitTime>);
 const SplitTime& fewest_streams(std::span<const SplitTime>, double slower_by = worth_nothing);
+// Of those within 1 % of the best the fewest streams that are a power of two, as chunks then have round sizes; the
+// fewest, where none is.
+const SplitTime& advised_streams(std::span<const SplitTime>);
 // That of the least memory whose time is within so much of a time; nothing if there is none.
 std::optional<SplitTime> least_memory(const Job&, std::span<const SplitTime>, Seconds time, double slower_by);
 

@@ -1,6 +1,7 @@
 // A prediction with its advice, as a person reads it.
 #include <fmt/format.h>
 
+#include <bit>
 #include <cmath>
 
 #include "netpipe/report/format.hpp"
@@ -32,14 +33,16 @@ void advised_line(Page& page, const ForecastOf& of) {
   const SplitTime& a = of.advice.advised;
   const Prediction& p = of.forecast.prediction;
   if (a.streams == p.streams) {
-    page.labelled("advised", counted(a.streams, "stream") +
-                                 (a.streams > 1 ? ", the best; fewer are more than 1 % slower" : ", the best"));
+    page.labelled("advised", counted(a.streams, "stream") + (a.streams == 1 ? ", the best"
+                                                             : std::has_single_bit(a.streams)
+                                                                 ? ", the best, and a power of two"
+                                                                 : ", the best; fewer are more than 1 % slower"));
     return;
   }
   page.labelled("advised",
-                fmt::format("{}, {}, {} over the best: the fewest within {:g} %", counted(a.streams, "stream"),
+                fmt::format("{}, {}, {} over the best: the {} within {:g} %", counted(a.streams, "stream"),
                             split_time_text(a), over_text(microseconds(a.run.total), of.forecast.time_us.value),
-                            100 * worth_nothing));
+                            std::has_single_bit(a.streams) ? "least power of two" : "fewest", 100 * worth_nothing));
 }
 
 void limited_lines(Page& page, const ForecastOf& of) {
@@ -61,7 +64,12 @@ void memory_lines(Page& page, const ForecastOf& of) {
   const Buffers b = buffers_of(of.job, a.chunks, a.streams);
   page.labelled("buffers", fmt::format("{} in flight, each for a chunk of {}; {} of device memory", a.streams,
                                        chunk_text(of.job, b), buffers_text(b)));
-  if (!of.advice.lean) return;
+}
+
+// As good as a chunk in each stream, and of less memory: then it is said first.
+bool is_lean_first(const Advice& a) { return a.lean && a.lean->run.total <= a.advised.run.total; }
+
+void lean_line(Page& page, const ForecastOf& of) {
   const SplitTime& l = *of.advice.lean;
   const Buffers few = buffers_of(of.job, l.chunks, l.streams);
   page.labelled(
@@ -138,12 +146,13 @@ void forecast_text(std::ostream& out, const ForecastOf& of, const TextStyle& sty
   const double best_us = of.forecast.time_us.value;
   const std::string range =
       of.forecast.fewest == of.forecast.most ? "" : fmt::format(" ({} .. {})", of.forecast.fewest, of.forecast.most);
+  if (is_lean_first(of.advice)) lean_line(page, of);
   if (of.advice.in_turn()) limited_lines(page, of);
   else advised_line(page, of);
   page.labelled(of.advice.in_turn() ? "unlimited" : "best",
-                counted(p.streams, "stream") + range + (of.advice.in_turn() ? " with a chunk in each, " : ", ") +
-                    time_between(of.forecast.time_us));
+                counted(p.streams, "stream") + range + " with a chunk in each, " + time_between(of.forecast.time_us));
   memory_lines(page, of);
+  if (of.advice.lean && !is_lean_first(of.advice)) lean_line(page, of);
   if (!of.advice.in_turn()) graph_line(page, of);
   error_line(page, of.advice);
   page.labelled("speed-up", fmt::format("{:.3f} over one stream", p.speed_up));

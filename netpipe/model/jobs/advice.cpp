@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <stdexcept>
 #include <tuple>
 
+#include "netpipe/engine/parallel.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu {
@@ -72,10 +74,12 @@ std::vector<SplitTime> chunks_in_turn(const Job& job, const StreamCosts& costs, 
       if (chunks == last || chunks > most_chunks || !has_lines(job, chunks)) continue;
       if (percent > 100 && chunks > fine_enough) break;
       last = chunks;
-      const auto n = static_cast<std::uint32_t>(chunks);
-      all.push_back({n, streams, Order::depth_first, simulate_total(job, n, costs, Order::depth_first, streams)});
+      all.push_back({static_cast<std::uint32_t>(chunks), streams, Order::depth_first, {}});
     }
   }
+  in_parallel(all.size(), [&](std::size_t i) {
+    all[i].run = simulate_total(job, all[i].chunks, costs, Order::depth_first, all[i].streams);
+  });
   return all;
 }
 
@@ -91,6 +95,17 @@ const SplitTime& fewest_streams(std::span<const SplitTime> splits, double slower
   return **std::ranges::min_element(enough, {}, [](const SplitTime* s) {
     return std::tuple{s->streams, s->run.total, s->chunks};
   });
+}
+
+const SplitTime& advised_streams(std::span<const SplitTime> splits) {
+  std::vector<SplitTime> round;
+  const Seconds most = (1 + worth_nothing) * fastest(splits).run.total;
+  for (const SplitTime& s : splits)
+    if (std::has_single_bit(s.streams) && s.run.total <= most) round.push_back(s);
+  const SplitTime& fewest = fewest_streams(splits);
+  if (round.empty()) return fewest;
+  const std::uint32_t streams = std::ranges::min_element(round, {}, &SplitTime::streams)->streams;
+  return *std::ranges::find(splits, streams, &SplitTime::streams);
 }
 
 std::optional<SplitTime> least_memory(const Job& job, std::span<const SplitTime> splits, Seconds time,
@@ -126,7 +141,7 @@ Advice advise(const Job& job, const MeasuredCosts& measured, Order order, const 
     }
   } else {
     a.best = fastest(spread);
-    a.advised = fewest_streams(spread);
+    a.advised = advised_streams(spread);
     const std::vector<SplitTime> in_turn = chunks_in_turn(job, costs, whole, max_streams);
     a.lean = least_memory(job, in_turn, a.best.run.total, worth_nothing);
     if (a.lean && 2 * buffers_of(job, a.lean->chunks, a.lean->streams).all_bytes > whole) a.lean.reset();

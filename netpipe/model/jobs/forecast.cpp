@@ -6,6 +6,7 @@
 #include <random>
 
 #include "netpipe/engine/normal.hpp"
+#include "netpipe/engine/parallel.hpp"
 #include "netpipe/model/medians.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/predict.hpp"
@@ -107,14 +108,16 @@ Forecast forecast(const Job& job, const MeasuredCosts& measured, Order order, st
   const auto& all = f.prediction.candidates;
   std::vector<std::uint32_t> counts;
   for (const StreamTime& one : all) counts.push_back(one.streams);
-  std::vector<std::vector<double>> times(all.size());
-  std::vector<std::uint32_t> best;
+  std::vector<std::vector<double>> times(all.size(), std::vector<double>(draws));
+  std::vector<std::uint32_t> best(draws);
+  std::vector<StreamCosts> drawn;
   std::mt19937_64 random{20'000'927};
-  for (int i = 0; i < draws; ++i) {
-    const Prediction p = choose_streams(job, drawn_costs(measured, random), order, counts);
-    best.push_back(p.streams);
-    for (std::size_t k = 0; k < times.size(); ++k) times[k].push_back(microseconds(p.candidates[k].run.total));
-  }
+  for (int i = 0; i < draws; ++i) drawn.push_back(drawn_costs(measured, random));
+  in_parallel(drawn.size(), [&](std::size_t i) {
+    const Prediction p = choose_streams(job, drawn[i], order, counts);
+    best[i] = p.streams;
+    for (std::size_t k = 0; k < times.size(); ++k) times[k][i] = microseconds(p.candidates[k].run.total);
+  });
   const std::string method = method_of(measured);
   for (std::size_t k = 0; k < all.size(); ++k) {
     f.candidates_us.push_back(with_interval(microseconds(all[k].run.total), times[k], method));

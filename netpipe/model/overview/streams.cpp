@@ -35,7 +35,7 @@ StreamAdvice advice_on(const TypicalJob& typical, const MeasuredCosts& costs) {
   advice.best = p.streams;
   advice.best_us = f.time_us;
   const auto splits = one_chunk_a_stream(p, Order::breadth_first);
-  const SplitTime& enough = fewest_streams(splits);
+  const SplitTime& enough = advised_streams(splits);
   advice.enough = enough.streams;
   advice.enough_us = microseconds(enough.run.total);
   advice.speed_up = p.speed_up;
@@ -61,20 +61,20 @@ const CallResult* plainest(const std::vector<CallResult>& all) {
 
 struct CallLine {
   Call call;
-  Manner manner;
+  Spacing spacing;
   bool until_done;
   std::string_view name;
 };
 // What most programs do most often comes first.
 constexpr std::array call_lines{
-    CallLine{Call::launch, Manner::alone, false, "launch"},
-    CallLine{Call::launch, Manner::back_to_back, true, "in a row"},
-    CallLine{Call::launch, Manner::alone, true, "until done"},
-    CallLine{Call::event_record, Manner::back_to_back, false, "event record"},
-    CallLine{Call::stream_synchronize, Manner::back_to_back, false, "synchronize"},
-    CallLine{Call::signal, Manner::alone, true, "launch until the host sees its word"},
-    CallLine{Call::malloc_free, Manner::alone, false, "malloc and free"},
-    CallLine{Call::pool_alloc_free, Manner::alone, false, "the same from a pool"},
+    CallLine{Call::launch, Spacing::alone, false, "launch"},
+    CallLine{Call::launch, Spacing::back_to_back, true, "in a row"},
+    CallLine{Call::launch, Spacing::alone, true, "until done"},
+    CallLine{Call::event_record, Spacing::back_to_back, false, "event record"},
+    CallLine{Call::stream_synchronize, Spacing::back_to_back, false, "synchronize"},
+    CallLine{Call::signal, Spacing::alone, true, "launch until the host sees its word"},
+    CallLine{Call::malloc_free, Spacing::alone, false, "malloc and free"},
+    CallLine{Call::pool_alloc_free, Spacing::alone, false, "the same from a pool"},
 };
 
 }  // namespace
@@ -84,7 +84,7 @@ std::vector<Figure> call_figures(const Trace& trace, const OfDevice& device) {
   for (const CallLine& line : call_lines)
     for (const CallSeries& series : trace.of<Calls>()) {
       const CallCase& c = series.question;
-      if (c.call != line.call || c.manner != line.manner || c.form != GraphForm::none || is_beside(c) ||
+      if (c.call != line.call || c.spacing != line.spacing || c.form != GraphForm::none || is_beside(c) ||
           !device.has(series))
         continue;
       const auto all = results(series);
