@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""README's map of folders is the tree, every path that README, CONTRIBUTING and docs name is there, and the lines of
+"""CONTRIBUTING's map of folders is the tree, every path that README, CONTRIBUTING and docs name is there, and the lines of
 sources that docs link to hold what is written behind the link.
 
     maps_test.py           says what is wrong
@@ -31,12 +31,12 @@ def there(path):
 
 
 failures = []
-mapped = set(re.findall(r"^\| ([\w/]+) \|", text_of("README.md").split("## Folders")[1], re.M)) - {"folder"}
+mapped = set(re.findall(r"^\| ([\w/]+) \|", text_of("CONTRIBUTING.md").split("## Folders")[1], re.M)) - {"folder"}
 tree = (folders(".") - {"include", "netpipe"}) | {"include/npgpu"} | folders("netpipe")
-failures += [f"README.md's map has no {folder}" for folder in sorted(tree - mapped)]
-failures += [f"README.md's map has {folder}, which the tree does not have" for folder in sorted(mapped - tree)]
+failures += [f"CONTRIBUTING.md's map has no {folder}" for folder in sorted(tree - mapped)]
+failures += [f"CONTRIBUTING.md's map has {folder}, which the tree does not have" for folder in sorted(mapped - tree)]
 checked = 0
-for name in ("README.md", "CONTRIBUTING.md", *glob.glob("docs/*.md", root_dir=ROOT)):
+for name in ("README.md", "CONTRIBUTING.md", *glob.glob("docs/**/*.md", root_dir=ROOT, recursive=True)):
     text = text_of(name)
     named = re.findall(r"`([\w.<>*-]+(?:/[\w.<>*-]+)+)`", text)
     # A link is from where the page is; to a heading of another page, its words with hyphens.
@@ -55,7 +55,7 @@ for name in ("README.md", "CONTRIBUTING.md", *glob.glob("docs/*.md", root_dir=RO
         if not there(path):
             failures.append(f"{name} names {path}, which is not there")
 # [folder/file.cpp:12](../folder/file.cpp#L12) `what line 12 holds`
-LINKED = re.compile(r"\[([\w/.-]+):(\d+)\]\(\.\./([\w/.-]+)#L(\d+)\)\s+`([^`]+)`")
+LINKED = re.compile(r"\[([\w/.-]+):(\d+)\]\((?:\.\./)+([\w/.-]+)#L(\d+)\)\s+`([^`]+)`")
 
 
 def line_of(match, name):
@@ -69,10 +69,10 @@ def line_of(match, name):
     number = min(holding, key=lambda n: abs(n - int(said)))
     if (path, said, said) != (target, anchor, str(number)):
         failures.append(f"{name}: '{words}' is in line {number} of {path} (tests/maps_test.py --mend)")
-    return f"[{path}:{number}](../{path}#L{number}) `{words}`"
+    return f"[{path}:{number}]({os.path.relpath(path, os.path.dirname(name))}#L{number}) `{words}`"
 
 
-for name in sorted(glob.glob("docs/*.md", root_dir=ROOT)):
+for name in sorted(glob.glob("docs/**/*.md", root_dir=ROOT, recursive=True)):
     text = text_of(name)
     mended = LINKED.sub(lambda match: line_of(match, name), text)
     checked += len(LINKED.findall(text))

@@ -1,4 +1,4 @@
-"""docs/papers.md says what the kept traces and the papers' tables say, and its commands are commands.
+"""docs/dev/papers.md says what the kept traces and the papers' tables say, and its commands are commands.
 
     papers_test.py NPGPU
 """
@@ -16,7 +16,7 @@ sys.path.append(os.path.join(HERE, "e2e"))
 from npgpu_run import Checks, run  # noqa: E402
 
 check = Checks()
-with open(os.path.join(ROOT, "docs/papers.md"), encoding="utf-8") as file:
+with open(os.path.join(ROOT, "docs/dev/papers.md"), encoding="utf-8") as file:
     PAGE = file.read()
 
 

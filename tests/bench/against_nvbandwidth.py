@@ -6,7 +6,7 @@
 On the first GPU: copies to, from and within it, by copy engines, over a whole run of `npgpu transfer`. Then each of
 nvbandwidth's cases that has a counterpart in `npgpu matrix`: copies of the host by engines and by kernels, one way and
 both, latencies, and where there are several GPUs those between them and of many at once. Some of these measure
-something else than ours of the same name (docs/compared.md says which). nvbandwidth
+something else than ours of the same name (docs/dev/compared.md says which). nvbandwidth
 (https://github.com/NVIDIA/nvbandwidth) is not part of npgpu; build it from its own sources.
 """
 import argparse
