@@ -1,16 +1,22 @@
-# What others link: the vocabulary, the engine, the simulator, traces, models and reports. Modules and commands stay in the
-# program: a static archive would drop the modules' registration.
-add_library(npgpu_library STATIC)
-set_target_properties(npgpu_library PROPERTIES OUTPUT_NAME npgpu EXPORT_NAME npgpu)
-add_library(npgpu::npgpu ALIAS npgpu_library)
-target_compile_features(npgpu_library PUBLIC cxx_std_20)
-target_include_directories(npgpu_library PUBLIC
+# What others link: all of npgpu but the commands. Devices, modules, probes and backends register themselves, so who links
+# the archive links all of it.
+add_library(npgpu_archive STATIC)
+set_target_properties(npgpu_archive PROPERTIES OUTPUT_NAME npgpu EXPORT_NAME archive LINKER_LANGUAGE CXX)
+target_compile_features(npgpu_archive PUBLIC cxx_std_20)
+target_include_directories(npgpu_archive PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-foreach(folder engine files simulate trace model report)
-  target_sources(npgpu_library PRIVATE $<TARGET_OBJECTS:npgpu_${folder}>)
+npgpu_closure(_folders campaign modules probes jobs calls partition)
+foreach(_folder ${_folders})
+  target_sources(npgpu_archive PRIVATE $<TARGET_OBJECTS:npgpu_${_folder}>)
 endforeach()
-set_target_properties(npgpu_library PROPERTIES LINKER_LANGUAGE CXX)
-target_link_libraries(npgpu_library PRIVATE hdf5::hdf5 fmt::fmt Threads::Threads)
+target_link_libraries(npgpu_archive PRIVATE hdf5::hdf5 fmt::fmt Threads::Threads PkgConfig::HWLOC ${CMAKE_DL_LIBS})
+if(NPGPU_WITH_CUDA)
+  target_link_libraries(npgpu_archive PRIVATE CUDA::cudart_static)
+endif()
+add_library(npgpu_library INTERFACE)
+set_target_properties(npgpu_library PROPERTIES EXPORT_NAME npgpu)
+target_link_libraries(npgpu_library INTERFACE $<LINK_LIBRARY:WHOLE_ARCHIVE,npgpu_archive>)
+add_library(npgpu::npgpu ALIAS npgpu_library)
 
 # In parts: `cmake --install build/default --component program` leaves the library, Python and documents out.
 include(CMakePackageConfigHelpers)
@@ -27,7 +33,7 @@ install(FILES data/TRACE_FORMAT.md README.md CHANGELOG.md CITATION.cff DESTINATI
   COMPONENT documents)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documents PATTERN "*.py" EXCLUDE)
 
-install(TARGETS npgpu_library EXPORT npgpu-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+install(TARGETS npgpu_archive npgpu_library EXPORT npgpu-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 install(DIRECTORY include/npgpu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)  # to be read and copied: sources
 install(EXPORT npgpu-targets NAMESPACE npgpu:: DESTINATION ${_package} COMPONENT development)

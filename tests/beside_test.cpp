@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "netpipe/cli/second_process.hpp"
+#include "netpipe/campaign/second_process.hpp"
 #include "npgpu/module.hpp"
 #include "npgpu/transfer.hpp"
 
@@ -27,7 +27,8 @@ struct Result {
 };
 Result measured(const TransferCase& c, std::uint64_t bytes, std::uint64_t repeats = 100) {
   const std::vector<Step<Transfers>> steps{{c, {bytes}}};
-  const auto runner = cli::with_second_process<Transfers>(steps, [&] { return find_module(c.module)->open(steps); });
+  const auto runner =
+      campaign::with_second_process<Transfers>(steps, [&] { return find_module(c.module)->open(steps); });
   runner->prepare(steps.front());
   std::vector<TransferSample> samples;
   REQUIRE(runner->run(repeats, samples));
@@ -68,7 +69,7 @@ TEST_CASE("a device on which no second process can be is one sentence") {
   TransferCase c = case_on("memcpy", "host", Direction::h2h);
   c.beside = Beside::idle;
   const std::vector<Step<Transfers>> steps{{c, {KiB}}};
-  CHECK_THROWS_WITH(cli::with_second_process<Transfers>(steps, [&] { return find_module("memcpy")->open(steps); }),
+  CHECK_THROWS_WITH(campaign::with_second_process<Transfers>(steps, [&] { return find_module("memcpy")->open(steps); }),
                     "there is no second process on host");
 }
 

@@ -33,7 +33,7 @@ void visit(CallSeries& series, std::uint32_t nodes, double done_us, int intact =
 
 void add(Trace& trace, Call call, GraphForm form, std::uint32_t nodes, double done_us, int intact = 1) {
   CallSeries series;
-  series.question = {"cuda:0", call, Manner::alone, form};
+  series.question = {"cuda:0", call, Spacing::alone, form};
   series.device_name = "GPU";
   visit(series, nodes, done_us, intact);
   trace.of<Calls>().push_back(series);
@@ -120,7 +120,7 @@ TEST_CASE("the report has one table of graphs, and says from which length they p
 TEST_CASE("clearing is derived from sizes: the slope is its rate, whatever the call itself takes") {
   Trace trace;
   CallSeries series;
-  series.question = {"cuda:0", Call::free, Manner::alone, GraphForm::none};
+  series.question = {"cuda:0", Call::free, Spacing::alone, GraphForm::none};
   for (const double gib : {0.25, 1.0, 4.0, 16.0}) {
     const auto bytes = static_cast<std::uint64_t>(gib * GiB);
     for (int round = 0; round < 3; ++round) {

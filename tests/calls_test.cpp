@@ -67,32 +67,32 @@ CallSample run(const Step<Calls>& step, std::uint64_t repeats) {
 
 TEST_CASE("a launch alone is its call, and done after its kernel and the wait") {
   const Device device;
-  const CallSample s = run({{device.id(), Call::launch, Manner::alone}, {.blocks = 1}}, 10);
+  const CallSample s = run({{device.id(), Call::launch, Spacing::alone}, {.blocks = 1}}, 10);
   CHECK(s.host_us == doctest::Approx(10 * 3.0));
   CHECK(s.done_us == doctest::Approx(10 * (3 + 2 + 1.5 + 1)));
 }
 
 TEST_CASE("launches back to back take the longer of calls and kernels") {
   const Device device;
-  const CallSample calls = run({{device.id(), Call::launch, Manner::back_to_back}, {.blocks = 1}}, 100);
+  const CallSample calls = run({{device.id(), Call::launch, Spacing::back_to_back}, {.blocks = 1}}, 100);
   CHECK(calls.host_us == doctest::Approx(300));
   CHECK(calls.done_us ==
         doctest::Approx(300 + 1));  // the last kernel has ended 3.5 us after its call, calls go on at 3
   const Device slow(nlohmann::json{{"empty_kernel_us", 5}});
-  CHECK(run({{slow.id(), Call::launch, Manner::back_to_back}, {.blocks = 1}}, 100).done_us ==
+  CHECK(run({{slow.id(), Call::launch, Spacing::back_to_back}, {.blocks = 1}}, 100).done_us ==
         doctest::Approx(3 + 2 + 500 + 1));
 }
 
 TEST_CASE("arguments cost by their bytes") {
   const Device device;
-  CHECK(run({{device.id(), Call::launch, Manner::alone}, {.bytes = 4000, .blocks = 1}}, 1).host_us ==
+  CHECK(run({{device.id(), Call::launch, Spacing::alone}, {.bytes = 4000, .blocks = 1}}, 1).host_us ==
         doctest::Approx(7));
 }
 
 TEST_CASE("a chain costs the device, a fork the call, and instantiating both") {
   const Device device;
   const auto graph = [&](Call call, GraphForm form) {
-    return run({{device.id(), call, Manner::alone, form}, {.blocks = 1, .nodes = 64}}, 1);
+    return run({{device.id(), call, Spacing::alone, form}, {.blocks = 1, .nodes = 64}}, 1);
   };
   CHECK(graph(Call::graph_launch, GraphForm::chain).host_us == doctest::Approx(4));
   CHECK(graph(Call::graph_launch, GraphForm::chain).done_us == doctest::Approx(4 + 2 + 64 * 0.5 + 1));
@@ -103,10 +103,10 @@ TEST_CASE("a chain costs the device, a fork the call, and instantiating both") {
 
 TEST_CASE("what a spec does not say is refused with the key that is missing") {
   const Device device;
-  const auto why = backend().refuses({{device.id(), Call::memset, Manner::alone}, {.bytes = 4}});
+  const auto why = backend().refuses({{device.id(), Call::memset, Spacing::alone}, {.bytes = 4}});
   REQUIRE(why);
   CHECK(why->find("call_memset_us") != std::string::npos);
-  CHECK_FALSE(backend().refuses({{device.id(), Call::launch, Manner::alone}, {.blocks = 1}}));
+  CHECK_FALSE(backend().refuses({{device.id(), Call::launch, Spacing::alone}, {.blocks = 1}}));
 }
 
 TEST_CASE("the plan asks for every call, alone first, and for graphs of 1 to 1024 kernels") {
@@ -114,7 +114,7 @@ TEST_CASE("the plan asks for every call, alone first, and for graphs of 1 to 102
   auto steps = all_calls(devices::find(device.id()));
   CHECK(std::ranges::none_of(steps, [](const auto& s) { return frees_memory(s.question.call); }));
   std::ranges::move(calls_of_frees(devices::find(device.id())), std::back_inserter(steps));
-  for (std::size_t i = 0; i < names_of<Call>.size(); ++i)
+  for (std::size_t i = 0; i + 1 < names_of<Call>.size(); ++i)  // the last is a function of the user's own
     CHECK(std::any_of(steps.begin(), steps.end(),
                       [&](const auto& s) { return s.question.call == static_cast<Call>(i); }));
   CHECK(std::any_of(steps.begin(), steps.end(), [](const auto& s) { return s.axes.nodes == 1024; }));
@@ -126,19 +126,19 @@ TEST_CASE("the plan asks for every call, alone first, and for graphs of 1 to 102
 
 TEST_CASE("a free is done when the driver has cleared what it freed, and derive finds how fast that is") {
   const Device device({{"call_free_us", 100}, {"clears_gb_s", 400}, {"clearing_slows", 1.25}});
-  const Step<Calls> step{{device.id(), Call::free, Manner::alone, GraphForm::none}, {.bytes = GiB}};
+  const Step<Calls> step{{device.id(), Call::free, Spacing::alone, GraphForm::none}, {.bytes = GiB}};
   CHECK_FALSE(backend().refuses(step));
   const CallSample sample = run(step, 1);
   CHECK(sample.host_us == doctest::Approx(100));
   CHECK(sample.done_us == doctest::Approx(100 + 2 + GiB / 400e3 + 1));  // kernel_latency_us, and the wait
   CHECK(sample.slowed == 1.25);
   // What its spec does not say is not made up.
-  CHECK(backend().refuses({{device.id(), Call::process_end, Manner::alone, GraphForm::none}, {.bytes = GiB}}));
+  CHECK(backend().refuses({{device.id(), Call::process_end, Spacing::alone, GraphForm::none}, {.bytes = GiB}}));
   for (const auto& one : calls_of_frees(devices::find(device.id()))) CHECK(one.axes.bytes >= 256 * MiB);
 }
 
 TEST_CASE("titles and shapes in words") {
-  CHECK(title(CallCase{"cuda:0", Call::graph_launch, Manner::back_to_back, GraphForm::chain}) ==
+  CHECK(title(CallCase{"cuda:0", Call::graph_launch, Spacing::back_to_back, GraphForm::chain}) ==
         "calls cuda:0 graph-launch back-to-back chain");
   CHECK(text_of(CallShape{.bytes = 4096, .blocks = 132}) == "4 KiB, 132 blocks");
   CHECK(text_of(CallShape{.blocks = 1, .nodes = 64}) == "64 kernels");

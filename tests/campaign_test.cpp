@@ -1,6 +1,4 @@
 // From a plan into a trace, over backends made for the purpose, whose times, refusals and failures are given.
-#include "netpipe/cli/campaign.hpp"
-
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -10,6 +8,8 @@
 #include <set>
 #include <tuple>
 
+#include "netpipe/campaign/guess.hpp"
+#include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/signals.hpp"
 #include "tests/made_trace.hpp"
 
@@ -21,7 +21,7 @@ using namespace npgpu::cli;
 namespace {
 
 struct Made {
-  bool stands_begin_anew = true;
+  bool allows_context_reset = true;
   Workload fails = Workload::none;  // of this workload every job fails, but of none
   bool opens = true;
   int runs = 0, calibrations = 0, warm_ups = 0;
@@ -77,7 +77,7 @@ class MadeBackend final : public Backend<Jobs> {
   }
   MemoryNeed needs(std::span<const JobStep>) const override { return need_; }
   MemoryNeed available(const JobCase&) const override { return {GiB, GiB}; }
-  bool stands_begin_anew() const override { return made_.stands_begin_anew; }
+  bool allows_context_reset() const override { return made_.allows_context_reset; }
   std::unique_ptr<Runner<Jobs>> open(std::span<const JobStep>) const override {
     if (!made_.opens) throw Error(ErrorKind::failed, "out of memory");
     return std::make_unique<MadeRunner>(made_);
@@ -125,7 +125,7 @@ MeasureOptions options_for(const std::filesystem::path& path, IfExists if_exists
 }
 
 struct Result {
-  Campaign campaign;
+  CampaignResult campaign;
   Trace trace;
 };
 
@@ -148,7 +148,7 @@ class MadeFamily final : public DeviceFamily {
   std::string_view kind() const override { return "made"; }
   bool has_gpus() const override { return false; }
   std::vector<DeviceInfo> list() const override { return {}; }
-  void begin_anew(const std::string& id) const override { anew_.push_back(id); }
+  void reset_context(const std::string& id) const override { anew_.push_back(id); }
 
  private:
   std::vector<std::string>& anew_;
@@ -293,7 +293,7 @@ TEST_CASE("a run that is stopped between and within rounds, and resumed, ends wi
       catch_signals();
       Made made;
       made.stops_at = stops_at;
-      _exit(run(path, made, several(), IfExists::refuse, made_device(), 3, 1).campaign.exit_code());
+      _exit(exit_code_of(run(path, made, several(), IfExists::refuse, made_device(), 3, 1).campaign));
     }
     int status = 0;
     REQUIRE(waitpid(child, &status, 0) == child);
@@ -361,7 +361,7 @@ TEST_CASE("a series that fails is given up, once, and the rest carries on") {
   const Result ran =
       run(folder / "t.h5", made, {step(Workload::memory, 1), step(Workload::compute, 4), step(Workload::memory, 2)});
   CHECK(ran.campaign.measured == 1);
-  CHECK(ran.campaign.exit_code() == exit_code::failed);
+  CHECK(exit_code_of(ran.campaign) == exit_code::failed);
   REQUIRE(ran.campaign.failures.size() == 1);
   CHECK(ran.campaign.failures[0].find("1 chunk in 1 stream: it broke") != std::string::npos);
   CHECK(ran.trace.of<Jobs>().at(0).error.find("it broke") != std::string::npos);
@@ -411,8 +411,8 @@ TEST_CASE("a batch that needs more memory than is free is left out, with what wo
   add<Jobs>(plan, backend, made_device(), {step(Workload::memory, 1)});
   REQUIRE(plan.left_out.size() == 1);
   CHECK(plan.left_out[0] ==
-        "jobs made:0 memory breadth-first pooled: needs 2 GiB of host memory, and 1 GiB are free: lower --bytes-in or "
-        "--bytes-out");
+        "jobs made:0 memory breadth-first pooled: needs 2 GiB of host memory, and 1 GiB are free: measure smaller "
+        "jobs (--bytes-in, --bytes-out)");
   CHECK(plan.points() == 0);
 }
 
@@ -424,11 +424,11 @@ TEST_CASE("the guess of the time stays between a point's least trials and its bu
   host.id = "host";
   const Batch<Jobs> batch{&backend, host, {step(Workload::memory, 1)}, {}};
   Repetition how{.is_classic = false, .classic = {}, .adaptive = {}};
-  const double guessed = guess(batch, batch.steps[0], how).count();
+  const double guessed = campaign::guess(batch, batch.steps[0], how).count();
   CHECK(guessed > how.adaptive.trial.count() * how.adaptive.min_trials);
   CHECK(guessed < how.adaptive.budget.count());
   host.simulated = true;
-  CHECK(guess(Batch<Jobs>{&backend, host, batch.steps, {}}, batch.steps[0], how).count() < 0.01);
+  CHECK(campaign::guess(Batch<Jobs>{&backend, host, batch.steps, {}}, batch.steps[0], how).count() < 0.01);
 }
 
 TEST_CASE("converged is what has its published interval within the tolerance, and visits go where they narrow it") {
@@ -462,7 +462,7 @@ TEST_CASE("each round but the first finds its devices begun anew") {
   Made made;
   const std::vector<JobStep> steps{step(Workload::memory, 1), step(Workload::compute, 4)};
   (void)run(folder / "t.h5", made, steps, IfExists::refuse, made_device(), 3);
-  Made library{.stands_begin_anew = false};
+  Made library{.allows_context_reset = false};
   (void)run(folder / "u.h5", library, steps, IfExists::refuse, made_device(), 3);
   std::erase_if(registered<DeviceFamily>(), [](const auto& family) { return family->kind() == "made"; });
   CHECK(anew == std::vector<std::string>{"made:0", "made:0"});

@@ -80,7 +80,8 @@ TEST_CASE("every help is as wide as asked, in groups, with an example") {
       const std::string help = Options(command).help(width);
       CAPTURE(command.name);
       CAPTURE(width);
-      CHECK((command.groups.empty() || help.find("\nOutput:\n") != std::string::npos));
+      CHECK((command.groups.empty() || help.find("\nOutput:\n") != std::string::npos ||
+             help.find("npgpu help measuring") != std::string::npos));
       CHECK(help.find("Examples:\n  npgpu " + command.name) != std::string::npos);
       CHECK(help.find(" arg") == std::string::npos);
       const std::string before = help.substr(0, help.find("\nExamples:"));  // which are copied as they are

@@ -18,7 +18,7 @@ namespace {
 
 void add_call(Trace& trace, Call call, GraphForm form, std::uint32_t nodes, double host_us) {
   CallSeries& series = trace.of<Calls>().emplace_back();
-  series.question = {"cuda:0", call, Manner::alone, form};
+  series.question = {"cuda:0", call, Spacing::alone, form};
   Visit<Calls> visit = next_visit(series, {.blocks = 1, .nodes = nodes}, 1);
   series.samples.push_back({.visit = 0, .trial = 0, .intact = 1, .repeats = 10, .host_us = 10 * host_us});
   series.visits.push_back(visit);

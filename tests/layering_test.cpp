@@ -82,7 +82,8 @@ TEST_CASE("a folder includes only what is upstream of it") {
       {"partition", {"engine", "simulate", "devices/host", "devices/simulated", "devices/cuda"}},
       {"cli",
        {"engine", "files", "devices", "ranks", "modules", "probes", "jobs", "calls", "partition", "simulate", "trace",
-        "model", "report"}},
+        "model", "report", "campaign"}},
+      {"campaign", {"engine", "devices/host", "ranks", "trace", "model", "report"}},
   };
   const auto all = includes();
   CHECK(all.size() > 100);  // the search itself works

@@ -149,7 +149,7 @@ TEST_CASE("a rank that does not answer is named") {
   Post post;
   ThreadWorld world(post, 0, 2);
   ranks::Group group = group_of(world, {.until_said = Seconds{100}, .until_parted = Seconds{0.01}});
-  CHECK_THROWS_WITH_AS(group.any(false), doctest::Contains("rank 1 did not answer"), Parted);
+  CHECK_THROWS_WITH_AS(group.any(false), doctest::Contains("rank 1 did not answer"), RankLost);
 }
 
 TEST_CASE("nor does a rank wait for a word that has begun to come or to leave, and gets no further") {
@@ -171,16 +171,16 @@ TEST_CASE("nor does a rank wait for a word that has begun to come or to leave, a
   } world;
   const ranks::Patience patience{.until_said = Seconds{100}, .until_parted = Seconds{0.01}};
   ranks::Group group(world, {0, 1}, {"rank 0", "rank 1"}, patience), led(world, {1, 0}, {"rank 0", "rank 1"}, patience);
-  CHECK_THROWS_WITH_AS(group.of_leader("a long one"), doctest::Contains("rank 1 did not answer"), Parted);
-  CHECK_THROWS_WITH_AS(led.of_leader(""), doctest::Contains("rank 1 did not answer"), Parted);
-  CHECK_THROWS_WITH_AS(group.of_all(""), doctest::Contains("rank 1 did not answer"), Parted);
+  CHECK_THROWS_WITH_AS(group.of_leader("a long one"), doctest::Contains("rank 1 did not answer"), RankLost);
+  CHECK_THROWS_WITH_AS(led.of_leader(""), doctest::Contains("rank 1 did not answer"), RankLost);
+  CHECK_THROWS_WITH_AS(group.of_all(""), doctest::Contains("rank 1 did not answer"), RankLost);
 }
 
 TEST_CASE("a rank that is asked to stop does not wait for one that is gone") {
   Post post;
   ThreadWorld world(post, 0, 2);
   ranks::Group group = group_of(world, {.stopped = [] { return true; }, .last_wait = Seconds{0.01}});
-  CHECK_THROWS_WITH_AS(group.any(false), doctest::Contains("rank 1 is gone"), Parted);
+  CHECK_THROWS_WITH_AS(group.any(false), doctest::Contains("rank 1 is gone"), RankLost);
 }
 
 TEST_CASE("the leader's times decide how all repeat") {

@@ -35,12 +35,14 @@ enum class Call {
   managed_free,  // cudaFree of managed memory that is on the device
   process_free,  // cudaFree by another process
   process_end,   // the end of another process, and of its context
+  function,      // a function of the user's own (npgpu/function.hpp)
 };
 // Not part of all_calls(): see calls_of_frees().
-constexpr bool frees_memory(Call call) { return call >= Call::free; }
-enum class Manner {
+constexpr bool frees_memory(Call call) { return call >= Call::free && call != Call::function; }
+enum class Spacing {
   alone,         // the device is idle before every call
   back_to_back,  // all calls of a trial in a row, then one wait
+  gated,         // the same behind a gate, and the work's time is the device's own; of functions
 };
 enum class GraphForm {
   none,   // not a call about graphs
@@ -49,7 +51,7 @@ enum class GraphForm {
 };
 
 template <>
-inline constexpr std::array<std::string_view, 21> names_of<Call>{"launch",
+inline constexpr std::array<std::string_view, 22> names_of<Call>{"launch",
                                                                  "cooperative-launch",
                                                                  "signal",
                                                                  "event-record",
@@ -69,26 +71,30 @@ inline constexpr std::array<std::string_view, 21> names_of<Call>{"launch",
                                                                  "pool-trim",
                                                                  "managed-free",
                                                                  "process-free",
-                                                                 "process-end"};
-template <> inline constexpr std::array<std::string_view, 2> names_of<Manner>{"alone", "back-to-back"};
+                                                                 "process-end",
+                                                                 "function"};
+template <> inline constexpr std::array<std::string_view, 3> names_of<Spacing>{"alone", "back-to-back", "gated"};
 template <> inline constexpr std::array<std::string_view, 3> names_of<GraphForm>{"none", "chain", "fork"};
 
 struct CallCase {
   std::string device{};  // cuda:0, sim:h200
   Call call = Call::launch;
-  Manner manner = Manner::alone;
+  Spacing spacing = Spacing::alone;
   GraphForm form = GraphForm::none;
   Beside beside = Beside::nobody;  // the second process on its device
+  std::string function{};          // the name of the user's own
 
   auto operator<=>(const CallCase&) const = default;
 };
 template <>
 inline constexpr auto fields_of<CallCase> = fields(field("device", &CallCase::device), field("call", &CallCase::call),
-                                                   field("manner", &CallCase::manner), field("form", &CallCase::form),
-                                                   optional_field("beside", &CallCase::beside));
+                                                   field("manner", &CallCase::spacing), field("form", &CallCase::form),
+                                                   optional_field("beside", &CallCase::beside),
+                                                   optional_field("function", &CallCase::function));
 inline std::string device_of(const CallCase& c) { return c.device; }
-inline bool is_host_timed(const CallCase&) { return true; }
-// "calls cuda:0 launch alone", "calls cuda:0 graph-launch back-to-back chain", "calls cuda:0 launch alone beside=idle"
+inline bool is_host_timed(const CallCase& c) { return c.spacing != Spacing::gated; }
+// "calls cuda:0 launch alone", "calls cuda:0 graph-launch back-to-back chain", "calls cuda:0 launch alone beside=idle",
+// "calls cuda:0 function gated saxpy"
 std::string title(const CallCase&);
 
 struct CallShape {

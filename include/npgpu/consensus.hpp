@@ -14,12 +14,12 @@
 namespace npgpu {
 
 // One of them is gone, or does not answer: there is nothing that the others could do together.
-class Parted : public Error {
+class RankLost : public Error {
  public:
-  explicit Parted(const std::string& message) : Error(ErrorKind::failed, message) {}
+  explicit RankLost(const std::string& message) : Error(ErrorKind::failed, message) {}
 };
 
-// Everything is called by all of them at the same place of the plan, and throws Parted where one of them is gone.
+// Everything is called by all of them at the same place of the plan, and throws RankLost where one of them is gone.
 class Consensus {
  public:
   virtual ~Consensus() = default;

@@ -18,6 +18,8 @@
 
 namespace npgpu {
 
+class DeviceTimer;  // npgpu/channel.hpp
+
 // Named facts for the trace's provenance and for `npgpu info`, in the order they should be read.
 // Names are snake_case and end in their unit (memory_bytes, sm_clock_mhz).
 using Fact = std::variant<std::int64_t, double, std::string>;
@@ -116,9 +118,14 @@ class DeviceFamily {
   virtual Facts counters(const std::string& id) const;
   // The link at this moment; ask right after copies, as an idle GPU may train it down to save power.
   virtual LinkState link_state(const std::string& id) const;
+  // Clocks, power and temperature at this moment.
+  virtual Telemetry telemetry(const std::string& id) const;
+  // Times what is enqueued into a stream of the device, by the device, behind a gate; `stream` is the API's handle (a
+  // cudaStream_t), and outlives the timer. Null where devices have no streams. Throws Error.
+  virtual std::unique_ptr<DeviceTimer> stream_timer(const std::string& id, void* stream) const;
   // Gives back what this process keeps on the device for as long as it runs (a GPU's context), so that what is measured
   // next finds the device as another process would. Nothing that was allocated on the device may be in use.
-  virtual void begin_anew(const std::string& id) const;
+  virtual void reset_context(const std::string& id) const;
   // Returns when the device no longer does by itself what follows from the past: a GPU's driver clears memory that was
   // freed. Asked right before what is measured, with all buffers in place.
   virtual void settle(const std::string& id) const;
@@ -139,11 +146,13 @@ std::string_view kind_of(std::string_view id);
 const DeviceFamily& family_of(const std::string& id);
 DeviceInfo find(const std::string& id);
 std::vector<std::string> node(const std::string& id);
-// Of a device of no family these six know nothing.
+// Of a device of no family these know nothing.
 std::unique_ptr<DeviceWatch> watch(const std::string& id);
 Facts counters(const std::string& id);
 LinkState link_state(const std::string& id);
-void begin_anew(const std::string& id);
+Telemetry telemetry(const std::string& id);
+std::unique_ptr<DeviceTimer> stream_timer(const std::string& id, void* stream);
+void reset_context(const std::string& id);
 void settle(const std::string& id);
 std::unique_ptr<Companion> companion(const std::string& id);
 std::vector<DeviceInfo> list();  // of all families

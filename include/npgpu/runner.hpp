@@ -92,9 +92,9 @@ template <class K> class Backend {
   virtual MemoryNeed available(const Case&) const { return {UINT64_MAX, UINT64_MAX}; }
   // With whom everything of this case is decided, by all of them in the same order; null: it is measured alone.
   virtual Consensus* consensus(const Case&) const { return nullptr; }
-  // Whether a device may be begun anew between two of its runners (devices::begin_anew). Not where a library keeps
+  // Whether a device may be begun anew between two of its runners (devices::reset_context). Not where a library keeps
   // something on the device that outlives them.
-  virtual bool stands_begin_anew() const { return true; }
+  virtual bool allows_context_reset() const { return true; }
   // Steps of one device. Throws Error.
   virtual std::unique_ptr<Runner<K>> open(std::span<const Step<K>>) const = 0;
 };

@@ -13,7 +13,7 @@ enum class TimeClass {
   device_copies,    // copies by the device, timed by its events
   host_copies,      // the same timed by the host's clock, or moved by its processors
   pageable_copies,  // of pageable and managed memory, and within the host's memory
-  kernels,          // probes on a device
+  kernels,          // probes on a device, and functions that the device times
   host_probes,
   calls,
   jobs,        // timed by the host's clock
@@ -32,7 +32,7 @@ inline TimeClass class_of(const ProbeCase& c) { return is_host_timed(c) ? TimeCl
 inline TimeClass class_of(const JobCase& c) {
   return c.gating == Gating::gated ? TimeClass::gated_jobs : TimeClass::jobs;
 }
-inline TimeClass class_of(const CallCase&) { return TimeClass::calls; }
+inline TimeClass class_of(const CallCase& c) { return is_host_timed(c) ? TimeClass::calls : TimeClass::kernels; }
 inline TimeClass class_of(const PartitionCase&) { return TimeClass::jobs; }
 
 }  // namespace npgpu

@@ -38,10 +38,10 @@ struct Nothing {
   void operator()() const {}
 };
 template <class Call, class Wait = Nothing, class Tidy = Nothing>
-Times timed(Manner manner, std::uint64_t repeats, const Call& call, const Wait& wait = {}, const Tidy& tidy = {}) {
+Times timed(Spacing spacing, std::uint64_t repeats, const Call& call, const Wait& wait = {}, const Tidy& tidy = {}) {
   constexpr bool waits = !std::is_same_v<Wait, Nothing>;
   Times times;
-  if (manner == Manner::alone) {
+  if (spacing == Spacing::alone) {
     Seconds done{0};
     for (std::uint64_t i = 0; i < repeats; ++i) {
       const Seconds begin = now();
@@ -117,7 +117,7 @@ class CudaCallRunner final : public Runner<Calls> {
   }
 
   std::uint64_t max_repeats() const override {
-    return frees_memory(case_.call) ? 1 : case_.manner == Manner::back_to_back ? 4096 : 0;
+    return frees_memory(case_.call) ? 1 : case_.spacing == Spacing::back_to_back ? 4096 : 0;
   }
   double work() const override { return case_.form == GraphForm::none ? 1 : shape_.nodes; }
   const Clock& clock() const override { return steady_clock(); }
@@ -162,7 +162,7 @@ class CudaCallRunner final : public Runner<Calls> {
     const dim3 grid(shape_.blocks ? shape_.blocks : 1), block(1);
     const auto until_done = [&] { check(cudaStreamSynchronize(s), "waiting for a call"); };
     const auto time = [&](const auto& call, const auto&... wait_and_tidy) {
-      return timed(case_.manner, repeats, call, wait_and_tidy...);
+      return timed(case_.spacing, repeats, call, wait_and_tidy...);
     };
     switch (case_.call) {
       case Call::launch:
@@ -244,6 +244,7 @@ class CudaCallRunner final : public Runner<Calls> {
         const AfterFree::Seen seen = after_free_->measure(case_.call, shape_.bytes);
         return {seen.host, seen.done, seen.slowed};
       }
+      case Call::function: break;  // has a backend of its own
     }
     throw Error(ErrorKind::usage, title(case_) + ": no such call");
   }

@@ -89,6 +89,7 @@ Cost cost_of(const Step<Calls>& step, Stated& spec) {
     case Call::process_end: return {spec.must(call), spec.clears(step.axes.bytes)};
     case Call::pool_free:
     case Call::managed_free: return {spec.must(call), Seconds{0}, false};
+    case Call::function: break;  // has a backend of its own
   }
   return {};
 }
@@ -102,7 +103,7 @@ class SimulatedCallRunner final : public Runner<Calls> {
 
   bool run(std::uint64_t repeats, std::vector<CallSample>& samples) override {
     const Seconds wait = device_->spec().host.synchronize;
-    const bool in_a_row = step_.question.manner == Manner::back_to_back;
+    const bool in_a_row = step_.question.spacing == Spacing::back_to_back;
     Stated stated(device_->spec());
     Cost one = cost_of(step_, stated);
     one.device *= simulated::times_beside(device_->id(), simulated::Shared::units);

@@ -1,8 +1,9 @@
 // npgpu calls: what calls of the CUDA runtime cost.
 #include <iostream>
 
-#include "netpipe/cli/campaign.hpp"
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/measure.hpp"
+#include "netpipe/cli/plan_text.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
@@ -15,6 +16,8 @@ namespace {
 Plan calls_plan(const Options& options) {
   std::vector<Call> wanted;
   if (const auto list = options.maybe("call")) wanted = parse_names<Call>("call", *list);
+  if (std::ranges::count(wanted, Call::function))
+    throw Error(ErrorKind::usage, "--call function: a function of your own is measured through the library");
   Plan plan;
   for (const std::string& id : gpu_ids(options, "calls")) {
     const DeviceInfo device = devices::find(id);

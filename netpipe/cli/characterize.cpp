@@ -11,8 +11,8 @@
 #include <span>
 #include <tuple>
 
-#include "netpipe/cli/campaign.hpp"
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/next_steps.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"

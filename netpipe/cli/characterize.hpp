@@ -1,7 +1,7 @@
 // The plan of npgpu characterize, which other commands measure, too.
 #pragma once
 
-#include "netpipe/cli/plan.hpp"
+#include "netpipe/cli/plan_text.hpp"
 
 namespace npgpu::cli {
 

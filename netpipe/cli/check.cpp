@@ -5,14 +5,14 @@
 #include <iostream>
 #include <set>
 
-#include "netpipe/cli/campaign.hpp"
+#include "netpipe/campaign/provenance.hpp"
 #include "netpipe/cli/characterize.hpp"
 #include "netpipe/cli/check_ending.hpp"
 #include "netpipe/cli/check_nagios.hpp"
 #include "netpipe/cli/check_plan.hpp"
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/output_file.hpp"
-#include "netpipe/cli/provenance.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/reference.hpp"
 #include "netpipe/cli/second_look.hpp"
@@ -58,7 +58,7 @@ Rules rules_of(const Options& options, bool measured) {
 // Nothing was judged.
 int end_skipped(const Options& options, const std::string& why, bool is_nothing) {
   CheckOf check;
-  check.root = trace_root("");
+  check.root = campaign::trace_root("", typed());
   check.why_not_judged = why;
   Trace empty;
   empty.root = check.root;
@@ -139,10 +139,13 @@ int measure_and_judge(const Options& options) {
     const std::vector<std::string> likely =
         options.has("device") ? split_words("device", options.text("device")) : devices::likely_gpus();
     if (how.side_by_side && likely.size() > 1) {
-      how.prepared = std::make_shared<SideBySide>(how.output);
-      how.prepared->prepare(likely);  // they start CUDA while this process does
+      const auto processes = std::make_shared<SideBySide>(how.output);
+      processes->prepare(likely);  // they start CUDA while this process does
+      how.processes = processes;
     }
   }
+  // Contexts that several processes make at once take three times as long each.
+  if (is_one_of_several()) how.rounds_per_context = 3;
   const std::vector<DeviceInfo> gpus = [&] {
     if (!options.has("device")) return devices::gpus();
     std::vector<DeviceInfo> all;
@@ -166,7 +169,7 @@ int measure_and_judge(const Options& options) {
   // No more visits to what has not converged: it is judged by its interval, and what that leaves open is looked at
   // again.
   if (level_of(options) != Level::all) how.end_round = how.rounds();
-  Campaign campaign = run_campaign(plan, how);
+  CampaignResult campaign = run_campaign(plan, how);
   CheckOf check;
   if (!campaign.stopped) {
     const SecondLook look = look_again(plan, how, rules, again_time(options));

@@ -73,10 +73,10 @@ void add_probes_of(Plan& plan, const DeviceInfo& device, Level level) {
 
 void add_launches(Plan& plan, const DeviceInfo& device, Level level) {
   std::vector<Step<Calls>> steps;
-  for (const Manner manner : {Manner::back_to_back, Manner::alone})
-    if (level != Level::seconds || manner == Manner::back_to_back)
+  for (const Spacing spacing : {Spacing::back_to_back, Spacing::alone})
+    if (level != Level::seconds || spacing == Spacing::back_to_back)
       steps.push_back(
-          {{.device = device.id, .call = Call::launch, .manner = manner}, {.bytes = 0, .blocks = 1, .nodes = 0}});
+          {{.device = device.id, .call = Call::launch, .spacing = spacing}, {.bytes = 0, .blocks = 1, .nodes = 0}});
   for (const Backend<Calls>* backend : reaching(backends<Calls>(), devices::kind_of(device.id)))
     add<Calls>(plan, *backend, device, steps);
 }
@@ -115,7 +115,7 @@ Plan check_plan(const std::vector<DeviceInfo>& all, Level level) {
 void set_repetition(MeasureOptions& options, const Options& given, Level level) {
   if (level == Level::all) return;
   for_each_kind([&]<class K>() {
-    Repetition& how = static_cast<Repetition&>(std::get<RepetitionOf<K>>(options.repetitions));
+    Repetition& how = options.repetition<K>();
     if (how.is_classic || given.has("rounds")) return;
     how.rounds = level == Level::seconds ? 3 : 6;
     how.adaptive.visits = static_cast<int>(how.rounds);

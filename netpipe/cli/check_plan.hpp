@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "netpipe/cli/plan.hpp"
+#include "netpipe/cli/plan_text.hpp"
 
 namespace npgpu::cli {
 

@@ -9,8 +9,9 @@
 #include <new>
 #include <set>
 
+#include "netpipe/campaign/provenance.hpp"
 #include "netpipe/cli/case_choice.hpp"
-#include "netpipe/cli/provenance.hpp"
+#include "netpipe/cli/measure_options.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
 
@@ -28,15 +29,15 @@ void overview(std::ostream& out) {
          "  npgpu report TRACE        the summary again, in full\n\n"
          "Commands:\n";
   for (const Command& command : commands()) out << fmt::format("  {:<14}{}\n", command.name, command.summary);
-  out << "\nnpgpu help COMMAND explains a command; npgpu --version identifies this build.\n"
+  out << "\nnpgpu help COMMAND explains a command, npgpu help measuring what all that measure have in common;\n"
+         "npgpu --version identifies this build.\n"
          "\nExit codes:\n";
   for (const ExitMeaning& exit : exit_meanings()) out << fmt::format("  {:<14}{}\n", exit.codes, exit.meaning);
 }
 
-void explain(const Options& options) {
-  const int width = std::clamp(terminal_style().width, 60, 120);
-  std::cout << options.help(static_cast<std::size_t>(width));
-}
+int help_width() { return std::clamp(terminal_style().width, 60, 120); }
+
+void explain(const Options& options) { std::cout << options.help(static_cast<std::size_t>(help_width())); }
 
 // Of the pipe that standard output may be.
 bool reader_is_gone() {
@@ -46,6 +47,10 @@ bool reader_is_gone() {
 
 int dispatch(const Arguments& arguments) {
   const std::string first = arguments.empty() ? "help" : arguments[0];
+  if (first == "help" && arguments.size() > 1 && arguments[1] == "measuring") {
+    std::cout << help_measuring(static_cast<std::size_t>(help_width()));
+    return exit_code::done;
+  }
   if (first == "help" && arguments.size() > 1) {
     explain(Options(command_named(arguments[1])));
     return exit_code::done;
@@ -55,7 +60,7 @@ int dispatch(const Arguments& arguments) {
     return exit_code::done;
   }
   if (first == "--version") {
-    std::cout << version_text();
+    std::cout << campaign::version_text();
     return exit_code::done;
   }
   const Command& command = command_named(first);

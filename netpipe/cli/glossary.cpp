@@ -13,6 +13,13 @@ namespace {
 
 template <class E> std::string one_of(std::string text) { return text + ": " + choices<E>() + "."; }
 
+// All that a command times: a function of the user's own is measured through the library.
+std::string calls_of_commands() {
+  std::string all = choices<Call>();
+  const std::string last = std::string(name(Call::process_end)), own = std::string(name(Call::function));
+  return all.substr(0, all.rfind(own)).substr(0, all.rfind(last) + last.size());
+}
+
 }  // namespace
 
 const std::map<std::string_view, Meaning>& glossary() {
@@ -231,7 +238,9 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"target-time", {"TIME", "classic: length of a trial (default 250ms; probes 50ms)."}},
       {"repeats", {"N", "classic: repeats of a trial, in place of its length."}},
 
-      {"call", {"LIST", one_of<Call>("Only these calls. Those from free on are timed only where they are named")}},
+      {"call",
+       {"LIST",
+        "Only these calls. Those from free on are timed only where they are named: " + calls_of_commands() + "."}},
 
       // the partition method
       {"size", {"LIST", "Number of unknowns of a system: 1000, 1e6."}},

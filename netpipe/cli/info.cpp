@@ -4,8 +4,8 @@
 #include <cmath>
 #include <iostream>
 
+#include "netpipe/campaign/provenance.hpp"
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/provenance.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/report/json.hpp"
 #include "netpipe/report/series_text.hpp"
@@ -37,7 +37,7 @@ Provenance::value_type section_of(const DeviceInfo& device) {
   };
   if (device.id != "host") limit("link_limit", device.link);
   limit("memory_limit", device.memory);
-  add_new(facts, device.facts);
+  campaign::add_new(facts, device.facts);
   return {device.id, facts};
 }
 
@@ -47,7 +47,7 @@ int run_info(const Options& options) {
   if (const auto id = options.maybe("device")) {
     sections.push_back(section_of(devices::find(*id)));
   } else {
-    sections.emplace_back("npgpu", build_facts());
+    sections.emplace_back("npgpu", campaign::build_facts());
     sections.push_back(section_of(devices::find("host")));
     const auto gpus = devices::gpus();
     for (const DeviceInfo& gpu : gpus) sections.push_back(section_of(gpu));

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "netpipe/cli/commands.hpp"
@@ -16,12 +17,30 @@ namespace npgpu::cli {
 
 namespace {
 
+template <class E> std::vector<std::string> words_of() { return {names_of<E>.begin(), names_of<E>.end()}; }
+// A function of the user's own is measured through the library.
+template <> std::vector<std::string> words_of<Call>() { return {names_of<Call>.begin(), names_of<Call>.end() - 1}; }
+
 // Modules and probes are registered as what they are, jobs' backends as any other kind's.
 template <class K> const auto& all_backends() { return backends<K>(); }
 template <> const auto& all_backends<Transfers>() { return modules(); }
 template <> const auto& all_backends<Probes>() { return probes(); }
 
-// Of each kind its backends, and the words of its case; then the devices.
+// The command that measures a kind.
+template <class K> constexpr const char* command_of = nullptr;
+template <> constexpr const char* command_of<Transfers> = "transfer";
+template <> constexpr const char* command_of<Probes> = "probe";
+template <> constexpr const char* command_of<Jobs> = "streams";
+template <> constexpr const char* command_of<Calls> = "calls";
+template <> constexpr const char* command_of<Partitions> = "partition";
+
+bool has_option(const Command& command, std::string_view name) {
+  return std::ranges::any_of(command.groups, [&](const OptionGroup& group) {
+    return std::ranges::find(group.options, name, &Option::name) != group.options.end();
+  });
+}
+
+// Of each kind its backends, and the words that options of its command take; then the devices.
 Json everything() {
   std::map<std::string, std::string, std::less<>> why_not;  // by kind of device
   Json found = Json::array();
@@ -44,7 +63,9 @@ Json everything() {
     const typename K::Case question{};
     visit_fields(question, [&](const FieldInfo& field, const auto& member) {
       using E = std::remove_cvref_t<decltype(member)>;
-      if constexpr (std::is_enum_v<E>) kind["words"][std::string(field.name)] = names_of<E>;
+      if constexpr (std::is_enum_v<E>)
+        if (has_option(command_named(command_of<K>), field.name))
+          kind["words"][std::string(field.name)] = words_of<E>();
     });
   });
   all["missing"] = Json::array();
@@ -69,9 +90,10 @@ void print_text(const Json& all) {
             text(backend, "summary"), 21);
       if (!backend["usable"]) print(std::string(21, ' '), "not usable here: " + text(backend, "why_not"), 21);
     }
-    for (const auto& [word, choices] : kind["words"].items())
-      print(fmt::format("  {:<12} ", word + ':'),
-            fmt::format("{}", fmt::join(choices.template get<std::vector<std::string>>(), " ")), 15);
+    if (kind.contains("words"))
+      for (const auto& [word, choices] : kind["words"].items())
+        print(fmt::format("  {:<12} ", word + ':'),
+              fmt::format("{}", fmt::join(choices.template get<std::vector<std::string>>(), " ")), 15);
     std::cout << '\n';
   });
   for (const Json& missing : all["missing"])

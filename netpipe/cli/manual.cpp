@@ -3,9 +3,9 @@
 
 #include <iostream>
 
+#include "netpipe/campaign/provenance.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/glossary.hpp"
-#include "netpipe/cli/provenance.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::cli {
@@ -30,7 +30,7 @@ std::string upper(std::string text) {
 
 void head(std::ostream& out, const std::string& page, const std::string& summary) {
   out << fmt::format(".TH {} 1 \"\" \"npgpu {}\" \"npgpu\"\n.ad l\n.SH NAME\n{} \\- {}\n", upper(roff(page)),
-                     tool_version(), roff(page), roff(summary));
+                     campaign::tool_version(), roff(page), roff(summary));
 }
 
 void tail(std::ostream& out) {

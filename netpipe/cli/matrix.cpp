@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "netpipe/cli/campaign.hpp"
 #include "netpipe/cli/check_ending.hpp"
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/matrix_plan.hpp"
@@ -75,20 +74,20 @@ std::string what_is_wrong(const NodeFinding& finding) {
 }
 
 // ": copies between cuda:0 and cuda:1 bring zeros ...: an IOMMU or ACS ...; boot with ... (and 2 more)"
-std::string most_serious(const MatrixVerdict& node, const Campaign& campaign) {
+std::string most_serious(const MatrixVerdict& node, const CampaignResult& campaign) {
   const auto all = std::ranges::count_if(node.findings, is_bad);
   if (all == 0) return campaign.failures.empty() ? "" : ": " + campaign.failures.front();
   // The most serious comes first.
   return ": " + what_is_wrong(node.findings.front()) + (all > 1 ? fmt::format(" (and {} more)", all - 1) : "");
 }
 
-int end_matrix(const Campaign& campaign, const MeasureOptions& options) {
+int end_matrix(const CampaignResult& campaign, const MeasureOptions& options) {
   const Trace trace = read_trace(options.output, Guard::child);
   const NodeMatrix node = node_matrix(trace);
   const MatrixVerdict judged = verdict_of(trace, node);
   CheckVerdict verdict = judged.verdict;
   if (verdict == CheckVerdict::ok && !campaign.failures.empty()) verdict = CheckVerdict::failed_to_run;
-  const int code = campaign.stopped ? campaign.exit_code() : exit_code_of_verdict(verdict);
+  const int code = campaign.stopped ? exit_code_of(campaign) : exit_code_of_verdict(verdict);
   if (options.json) {
     report_json(std::cout, trace);
     for (const NodeFinding& finding : judged.findings)

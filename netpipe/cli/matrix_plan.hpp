@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "netpipe/cli/plan.hpp"
+#include "netpipe/cli/plan_text.hpp"
 #include "npgpu/transfer.hpp"
 
 namespace npgpu {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <iostream>
 
-#include "netpipe/cli/campaign.hpp"
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/plan_text.hpp"
 #include "netpipe/cli/progress.hpp"
 #include "netpipe/cli/side_by_side.hpp"
 #include "netpipe/cli/signals.hpp"
@@ -26,18 +26,25 @@ std::string rest_of(const Tally& tally) {
   return text;
 }
 
-void Tally::operator+=(const Tally& more) {
-  measured += more.measured;
-  not_converged += more.not_converged;
-  kept += more.kept;
-  disturbed += more.disturbed;
-  causes |= more.causes;
-  disturbers.insert(more.disturbers.begin(), more.disturbers.end());
+int exit_code_of(const CampaignResult& campaign) {
+  if (campaign.stopped && !(campaign.rank_lost && !stop_asked())) return exit_code::stopped;
+  return campaign.failures.empty() && campaign.reported_by_other_ranks == 0 ? exit_code::done : exit_code::failed;
 }
 
-int Campaign::exit_code() const {
-  if (stopped && !(parted && !stop_asked())) return exit_code::stopped;
-  return failures.empty() && told_by_others == 0 ? exit_code::done : exit_code::failed;
+CampaignResult run_campaign(const Plan& plan, const MeasureOptions& options) {
+  Settings settings = options;
+  settings.argv = typed();
+  settings.stop = stop_asked;
+  settings.save = save_asked;
+  settings.ready = [] { begin_with_parent(stop_asked); };
+  if (settings.side_by_side && !settings.processes) settings.processes = std::make_shared<SideBySide>(options.output);
+  Progress progress(options.progress);
+  try {
+    return measure(plan, settings, progress);
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::busy) throw;
+    throw Error(ErrorKind::busy, std::string("--require-quiet: ") + e.what());
+  }
 }
 
 int print_plan(const Plan& plan, const MeasureOptions& options) {
@@ -48,10 +55,11 @@ int print_plan(const Plan& plan, const MeasureOptions& options) {
 }
 
 int measure(const Options& given, Plan (*plan_of)(const Options&), const Summary& summary) {
-  return measure(given, measure_options(given), plan_of, [&](const Campaign& campaign, const MeasureOptions& options) {
-    tell(campaign, options, summary);
-    return campaign.exit_code();
-  });
+  return measure(given, measure_options(given), plan_of,
+                 [&](const CampaignResult& campaign, const MeasureOptions& options) {
+                   print_summary(campaign, options, summary);
+                   return exit_code_of(campaign);
+                 });
 }
 
 int measure(const Options& given, const MeasureOptions& options, Plan (*plan_of)(const Options&),
@@ -67,7 +75,7 @@ int measure(const Options& given, const MeasureOptions& options, Plan (*plan_of)
   return end(run_campaign(plan, options), options);
 }
 
-void tell(const Campaign& campaign, const MeasureOptions& options, const Summary& summary) {
+void print_summary(const CampaignResult& campaign, const MeasureOptions& options, const Summary& summary) {
   // Who stops a run may be in a hurry: npgpu report shows what it has.
   if (options.json) report_json(std::cout, read_trace(options.output, Guard::child));
   else if (!options.quiet && !campaign.stopped) summary(read_trace(options.output, Guard::child), options.output);
@@ -82,10 +90,10 @@ void tell(const Campaign& campaign, const MeasureOptions& options, const Summary
     for (const std::string& failure : campaign.failures) complain(failure);
   else if (!campaign.failures.empty())
     std::cerr << fmt::format("npgpu: {} failed, see above\n", campaign.failures.size());
-  if (campaign.stopped && !campaign.parted)
+  if (campaign.stopped && !campaign.rank_lost)
     std::cerr << "npgpu: stopped by a signal, trace saved; continue"
-              << (options.together.everyone ? ", in a job of as many ranks, with: " : " with: ")
-              << resuming(options.together.everyone ? options.together.output : options.output) << '\n';
+              << (options.ranks.everyone ? ", in a job of as many ranks, with: " : " with: ")
+              << resuming(options.ranks.everyone ? options.ranks.output : options.output) << '\n';
 }
 
 }  // namespace npgpu::cli

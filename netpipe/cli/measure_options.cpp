@@ -1,47 +1,25 @@
 #include "netpipe/cli/measure_options.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
 
-#include "netpipe/cli/provenance.hpp"
+#include "netpipe/campaign/provenance.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
+#include "netpipe/report/layout.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::cli {
 
 namespace {
 
-// A visit shares the point's budget with the others, and needs fewer trials than a point that is visited once.
-constexpr std::uint32_t usual_rounds = 6;  // the least from which ranks give an interval
-// Kernels take the same time in each visit within 0.2 % (H200), and there are many shapes.
-constexpr std::uint32_t rounds_of_probes = 4;
 // What is saved by fewer points goes into visits: each has fresh streams and buffers, which shift the times of small
 // copies by up to 12 % (H200), and the median of few is one of several modes.
 constexpr std::uint32_t quick_rounds = 8;
-
-template <class K> const Repetition usual_repetition{.classic = {}, .adaptive = {}, .rounds = usual_rounds};
-// A probe's repeats are steps of one kernel.
-template <>
-const Repetition usual_repetition<Probes>{
-    .classic = {.target = Seconds{0.05}}, .adaptive = {}, .rounds = rounds_of_probes};
-// A trial is one job.
-template <>
-const Repetition usual_repetition<Jobs>{
-    .classic = {}, .adaptive = {.trial = Seconds{0}, .budget = Seconds{0.02}}, .rounds = usual_rounds};
-
-// A trial is one run.
-template <>
-const Repetition usual_repetition<Partitions>{
-    .classic = {}, .adaptive = {.trial = Seconds{0}, .budget = Seconds{0.02}}, .rounds = usual_rounds};
-
-// Calls are short, and many are timed.
-template <>
-const Repetition usual_repetition<Calls>{.classic = {.target = Seconds{0.01}},
-                                         .adaptive = {.trial = Seconds{0.0005}, .budget = Seconds{0.015}},
-                                         .rounds = usual_rounds};
 
 constexpr int least_of_several = 2;
 
@@ -76,63 +54,44 @@ Repetition repetition(const Options& options, Repetition r) {
 
 }  // namespace
 
-bool Repetition::wants_visit(std::uint32_t round, const Standing& so_far, Seconds spent) const {
-  if (is_classic || rounds == 1) return round < rounds;
-  if (round < std::min(rounds, least_visits)) return true;
-  if (round < rounds) return spent < much_more * adaptive.budget;
-  return so_far.stop == Stop::not_converged && so_far.visits_narrow_it && spent < adaptive.budget;
-}
-
-Repetition Repetition::with_trials_from(Seconds least) const {
-  Repetition longer = *this;
-  longer.adaptive.trial = std::max(adaptive.trial, least);
-  longer.adaptive.budget = std::max(adaptive.budget, 4.0 * rounds * least);
-  return longer;
-}
-
-Repetition::Standing Repetition::standing(Stop last, const ByVisit& each_us, const DriftByTime& drift) const {
-  if (is_classic || rounds == 1) return {last, false};
-  // Twice as many visits make an interval of visits alone narrower by 1/sqrt(2), and so that with a drift of a third of
-  // its square by at least 18 %. In seven runs of characterize on H200s the further visits to such points made
-  // intervals a quarter narrower in the middle, and those to all others 2 %.
-  constexpr double of_drift = 2;
-  const Estimate alone = median_over_visits(each_us, "us");
-  const double share = drift.at(alone.value);
-  const bool is_narrow =
-      each_us.size() >= std::min(rounds, least_visits) && half_width(with_drift(alone, share)) <= adaptive.tolerance;
-  const double scatter = half_width(alone), shared = of_95_percent * share;
-  const bool narrows = !(scatter * scatter <= of_drift * shared * shared);
-  return {is_narrow ? Stop::converged : Stop::not_converged, narrows};
-}
-
-std::uint32_t MeasureOptions::most_visits() const {
-  std::uint32_t most = 1;
-  for_each_kind([&]<class K>() { most = std::max(most, repetition<K>().most_visits()); });
-  return most;
-}
-
-std::uint32_t MeasureOptions::rounds() const {
-  std::uint32_t most = 1;
-  for_each_kind([&]<class K>() { most = std::max(most, repetition<K>().rounds); });
-  return most;
-}
-
 std::string default_output() {
-  return "npgpu-" + hostname() + '-' + utc_text("%Y%m%d-%H%M%S") + '-' + fresh_uuid().substr(0, 8) + ".h5";
+  return "npgpu-" + campaign::hostname() + '-' + campaign::utc_text("%Y%m%d-%H%M%S") + '-' +
+         campaign::fresh_uuid().substr(0, 8) + ".h5";
+}
+
+const std::vector<OptionGroup>& options_of_all() {
+  static const std::vector<OptionGroup> all{
+      {"Repetition",
+       {Option("schedule", "adaptive"), "rounds", "trials",
+        Option("tolerance", {},
+               "adaptive: a point has converged when half the width of its 95 % interval is within it "
+               "(default 1%)."),
+        "trial-time", "budget", "target-time", "repeats"},
+       true},
+      {"Others on this machine", {Option("wait-quiet", "3s"), "require-quiet"}, true},
+      {"Output",
+       {Option("output", {}, "Default: npgpu-HOST-TIME-ID.h5."), "force", "resume", "append", "json", "quiet",
+        "progress", "dry-run"},
+       true}};
+  return all;
 }
 
 std::vector<OptionGroup> with_measure_options(std::vector<OptionGroup> own) {
-  own.push_back({"Repetition",
-                 {Option("schedule", "adaptive"), "rounds", "trials",
-                  Option("tolerance", {},
-                         "adaptive: a point has converged when half the width of its 95 % interval is within it "
-                         "(default 1%)."),
-                  "trial-time", "budget", "target-time", "repeats"}});
-  own.push_back({"Others on this machine", {Option("wait-quiet", "3s"), "require-quiet"}});
-  own.push_back({"Output",
-                 {Option("output", {}, "Default: npgpu-HOST-TIME-ID.h5."), "force", "resume", "append", "json", "quiet",
-                  "progress", "dry-run"}});
+  own.insert(own.end(), options_of_all().begin(), options_of_all().end());
   return own;
+}
+
+std::string help_measuring(std::size_t width) {
+  std::string text = wrapped(
+      "Options of every command that measures: characterize, check, transfer, matrix, probe, streams, calls, "
+      "partition. `npgpu help COMMAND` says where a command differs.",
+      width);
+  text += '\n';
+  for (const OptionGroup& group : options_of_all()) {
+    text += fmt::format("\n{}:\n", group.title);
+    for (const Option& option : group.options) text += help_of(option, width);
+  }
+  return text;
 }
 
 MeasureOptions measure_options(const Options& options) {
@@ -166,9 +125,8 @@ MeasureOptions measure_options(const Options& options) {
   if (const auto word = options.maybe("progress")) m.progress = parse_name<ProgressForm>("progress", *word);
   else m.progress = takes_escapes(STDERR_FILENO) ? ProgressForm::bar : ProgressForm::cases;
   if (m.quiet) m.progress = ProgressForm::none;
-  for_each_kind([&]<class K>() {
-    static_cast<Repetition&>(std::get<RepetitionOf<K>>(m.repetitions)) = repetition(options, usual_repetition<K>);
-  });
+  for_each_kind(
+      [&]<class K>() { static_cast<Repetition&>(m.repetition<K>()) = repetition(options, m.repetition<K>()); });
   return m;
 }
 

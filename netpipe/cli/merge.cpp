@@ -2,8 +2,8 @@
 #include <filesystem>
 #include <iostream>
 
+#include "netpipe/campaign/provenance.hpp"
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/cli/provenance.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/cli/trace_files.hpp"
 #include "npgpu/error.hpp"
@@ -17,7 +17,7 @@ int run_merge(const Options& options) {
   const std::string merged = options.place("OUT");
   const std::vector<std::string> files = trace_files(options.places("TRACE..."));
   const std::vector<std::filesystem::path> traces(files.begin(), files.end());
-  merge_traces(merged, traces, trace_root(""), {options.on("force"), options.on("incomplete")});
+  merge_traces(merged, traces, campaign::trace_root("", typed()), {options.on("force"), options.on("incomplete")});
   const std::vector<Trace> runs = read_runs(merged, Guard::child, Depth::headers);  // what is shown is what was written
   if (options.on("json")) runs_json(std::cout, merged, runs);
   else if (options.on("quiet"))

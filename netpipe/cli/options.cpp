@@ -10,6 +10,7 @@
 
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/glossary.hpp"
+#include "netpipe/cli/measure_options.hpp"
 #include "netpipe/files/input.hpp"
 #include "netpipe/report/layout.hpp"
 #include "npgpu/error.hpp"
@@ -214,25 +215,47 @@ std::pair<std::vector<std::string>, std::vector<std::string>> Options::sides() c
   return {a, b};
 }
 
-std::string Options::help(std::size_t width) const {
+std::string help_of(const Option& option, std::size_t width) {
   constexpr std::size_t column = 24;  // where the sentences begin
+  const Meaning& meaning = glossary().at(option.name);
+  std::string left = meaning.letter ? fmt::format("  -{}, --", meaning.letter) : "  --";
+  left += option.name;
+  if (!meaning.value.empty()) left += fmt::format(" {}", meaning.value);
+  std::string right = meaning.text;
+  if (!option.note.empty()) right += ' ' + option.note;
+  if (option.standard) right += " Default: " + *option.standard + '.';
+  return (left.size() + 2 > column ? left + '\n' + std::string(column, ' ') : fmt::format("{:<{}}", left, column)) +
+         wrapped(right, width, column, column) + '\n';
+}
+
+namespace {
+
+// An option that every measuring command has, and that means something else in this one.
+bool differs_from_all(const Option& option) {
+  for (const OptionGroup& group : options_of_all())
+    for (const Option& one : group.options)
+      if (one.name == option.name) return one.note != option.note || one.standard != option.standard;
+  return false;
+}
+
+}  // namespace
+
+std::string Options::help(std::size_t width) const {
   std::string text = "Usage: npgpu " + command_.name;
   for (const std::string& place : command_.places) text += ' ' + place;
   text += " [options]\n\n" + wrapped(command_.about, width) + '\n';
+  std::string of_all;
   for (const OptionGroup& group : groups_) {
-    text += fmt::format("\n{}:\n", group.title);
+    std::string lines;
     for (const Option& option : group.options) {
-      const Meaning& meaning = glossary().at(option.name);
-      std::string left = meaning.letter ? fmt::format("  -{}, --", meaning.letter) : "  --";
-      left += option.name;
-      if (!meaning.value.empty()) left += fmt::format(" {}", meaning.value);
-      std::string right = meaning.text;
-      if (!option.note.empty()) right += ' ' + option.note;
-      if (option.standard) right += " Default: " + *option.standard + '.';
-      text += left.size() + 2 > column ? left + '\n' + std::string(column, ' ') : fmt::format("{:<{}}", left, column);
-      text += wrapped(right, width, column, column) + '\n';
+      if (!group.of_all || differs_from_all(option)) lines += help_of(option, width);
+      if (group.of_all) of_all += (of_all.empty() ? "--" : " --") + option.name;
     }
+    if (!lines.empty()) text += fmt::format("\n{}:\n", group.title) + lines;
   }
+  if (!of_all.empty())
+    text += "\nOptions of every measuring command (npgpu help measuring):\n  " +
+            wrapped(of_all, width, 2, 2) + '\n';
   text += "\nExamples:\n";
   for (const std::string& example : command_.examples) text += "  " + example + '\n';
   return text;

@@ -26,6 +26,7 @@ struct Option {
 struct OptionGroup {
   std::string title;  // in the help text
   std::vector<Option> options;
+  bool of_all = false;  // every measuring command has them: `npgpu help measuring` explains them once
 };
 
 // One file a command. Its run() returns an exit code or throws Error.
@@ -78,6 +79,9 @@ class Options {
   std::vector<std::string> names_;
   boost::program_options::variables_map values_;
 };
+
+// The lines of an option in a help text.
+std::string help_of(const Option&, std::size_t width);
 
 // The word that `typed` was probably meant to be; nothing if none is near.
 std::optional<std::string> closest(std::string_view typed, const std::vector<std::string>& words);

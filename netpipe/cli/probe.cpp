@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "netpipe/cli/campaign.hpp"
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "npgpu/error.hpp"
 

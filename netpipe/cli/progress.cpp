@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iostream>
 
+#include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/engine/saturated.hpp"
 #include "npgpu/clock.hpp"
@@ -26,47 +27,51 @@ std::string bar_text(double fraction, const std::string& left, const std::string
   return cut_to(fmt::format("[{}] {:3.0f} %{} | {}", bar, fraction * 100, left, rest), columns);
 }
 
-Progress::Progress(ProgressForm form, std::size_t cases, Seconds expected, bool by_round)
-    : form_(form),
-      by_round_(by_round && form == ProgressForm::cases),
-      begin_(steady_clock().now()),
-      last_round_(begin_),
-      expected_(expected.count()),
-      cases_(cases) {}
+Progress::Progress(ProgressForm form) : form_(form), begin_(steady_clock().now()), last_round_(begin_) {}
 
 Progress::~Progress() { clear(); }
 
-void Progress::point(const std::string& title, const std::string& place, const std::string& result, Seconds expected) {
-  title_ = title;
-  last_ = result;
-  expected_done_ += expected.count();
-  if (form_ == ProgressForm::points) unsaved_.push_back(fmt::format("saved {}: {}", place, result));
+void Progress::begin(const Plan& plan, Seconds expected) {
+  by_round_ = plan.is_of_node() && form_ == ProgressForm::cases;
+  begin_ = last_round_ = steady_clock().now();
+  expected_ = expected.count();
+  cases_ = plan.cases();
+}
+
+void Progress::point(const Point& point) {
+  title_ = point.title;
+  last_ = point.text;
+  expected_done_ += point.expected.count();
+  if (form_ == ProgressForm::points)
+    unsaved_.push_back(fmt::format("saved /{}/{:04} {}: {}", point.kind, point.series, point.row, point.text));
   // A terminal need not see more than ten pictures a second.
   if (form_ == ProgressForm::bar && steady_clock().now() - last_drawn_ > Seconds{0.1}) draw();
 }
 
 void Progress::skipped(Seconds expected) { expected_ -= expected.count(); }
 
-void Progress::case_done(const std::string& summary) {
+void Progress::series_done(const SeriesEnd& series) {
   ++cases_done_;
   if ((form_ == ProgressForm::cases && !by_round_) || form_ == ProgressForm::points)
-    unsaved_.push_back(fmt::format("{}/{} {}", cases_done_, cases_, summary));
+    unsaved_.push_back(fmt::format("{}/{} {}: {} points in {}{}{}", cases_done_, cases_, series.title,
+                                   series.tally.measured, clock_text(series.wall), rest_of(series.tally),
+                                   series.given_up ? ", given up" : ""));
 }
 
 void Progress::saved() {
-  for (const std::string& line : unsaved_) say(line);
+  for (const std::string& line : unsaved_) note(line);
   unsaved_.clear();
 }
 
-void Progress::say(const std::string& line) {
+void Progress::note(const std::string& line) {
   if (form_ == ProgressForm::none) return;
   clear();
   std::cerr << one_line(line) + '\n' << std::flush;
 }
 
 void Progress::failed(const std::string& sentence) {
-  if (++failures_ == 1 || !by_round_) return say("failed: " + sentence);
-  if (failures_ == 2) say("failed: more, which are summed up at the end");
+  if (++failures_ == 1 || !by_round_) return note("failed: " + sentence);
+  if (failures_ == 2) note("failed: more, which are summed up at the end");
 }
 
 void Progress::round_done(std::uint32_t round, std::uint32_t rounds) {
@@ -74,7 +79,7 @@ void Progress::round_done(std::uint32_t round, std::uint32_t rounds) {
   const Seconds now = steady_clock().now();
   if (by_round_ && now - last_round_ < seldom) return;
   last_round_ = now;
-  say(fmt::format("round {} of {} done after {}", round, rounds, clock_text(now - begin_)));
+  note(fmt::format("round {} of {} done after {}", round, rounds, clock_text(now - begin_)));
 }
 
 void Progress::clear() {

@@ -1,6 +1,7 @@
 #include "netpipe/cli/ranks.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -8,7 +9,8 @@
 #include <iostream>
 #include <optional>
 
-#include "netpipe/cli/campaign.hpp"
+#include "netpipe/cli/measure.hpp"
+#include "netpipe/cli/plan_text.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/signals.hpp"
 #include "netpipe/cli/terminal.hpp"
@@ -151,6 +153,20 @@ std::optional<int> ended(ranks::Company& all, const std::string& mine, ErrorKind
   return std::nullopt;
 }
 
+// Another thread calls it while a trial does not end.
+[[noreturn]] void save_and_leave(bool stopped, const std::string& output, const std::function<void()>& save) {
+  std::string saved = "trace saved: " + output;
+  try {
+    save();
+  } catch (const Error& e) {
+    saved = e.what();
+  }
+  complain((stopped ? "stopped by a signal within a trial: another rank is gone; "
+                    : "a trial does not end: another rank did not answer for --rank-timeout; ") +
+           saved);
+  _exit(stopped ? exit_code::stopped : exit_code::failed);
+}
+
 int measure_as_rank(const Options& given, ranks::Company& all) {
   MeasureOptions options;
   std::optional<Plan> plan;
@@ -174,13 +190,14 @@ int measure_as_rank(const Options& given, ranks::Company& all) {
           throw Error(ErrorKind::usage, options.output + ": exists; --force replaces it, --resume continues it");
       }))
     return *code;
-  options.together = {&all.everyone(),
-                      [&] { return all.facts(); },
-                      [&] { return all.chunks(); },
-                      [&](const Facts& facts) { all.recall_chunks(facts); },
-                      [&] { return all.heard(); },
-                      parse_duration("rank-timeout", given.text("rank-timeout")) + Seconds{1},
-                      output};
+  options.ranks = {&all.everyone(),
+                   [&] { return all.facts(); },
+                   [&] { return all.chunks(); },
+                   [&](const Facts& facts) { all.recall_chunks(facts); },
+                   [&] { return all.heard(); },
+                   parse_duration("rank-timeout", given.text("rank-timeout")) + Seconds{1},
+                   output,
+                   [&](bool stopped, const auto& save) { save_and_leave(stopped, options.output, save); }};
   if (all.rank() != 0) {
     options.quiet = true;
     options.json = false;
@@ -198,23 +215,23 @@ int measure_as_rank(const Options& given, ranks::Company& all) {
       }))
     return *code;
   if (options.dry_run) return all.rank() == 0 ? print_plan(*plan, options) : exit_code::done;
-  const Campaign campaign = run_campaign(*plan, options);
+  const CampaignResult campaign = run_campaign(*plan, options);
   if (all.rank() == 0) {
-    tell(campaign, options, print_report);
+    print_summary(campaign, options, print_report);
   } else {
     for (const std::string& one : campaign.failures) complain(all.name(all.rank()) + ": " + one);
   }
   std::cout << std::flush;
   std::cerr << std::flush;
-  if (campaign.parted) all.world().abort(campaign.exit_code());  // who is not here cannot say good-bye
-  return campaign.exit_code();
+  if (campaign.rank_lost) all.world().abort(exit_code_of(campaign));  // who is not here cannot say good-bye
+  return exit_code_of(campaign);
 }
 
 // Where one of them does not come there is no trace yet, and who is here cannot end MPI without it.
 ranks::Company& met(const std::string& module, const ranks::Patience& patience) {
   try {
     return ranks::meet(module, patience);
-  } catch (const Parted& e) {
+  } catch (const RankLost& e) {
     complain(e);
     ranks::world().abort(exit_code_of(e.kind()));
     throw;  // not reached

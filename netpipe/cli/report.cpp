@@ -5,9 +5,9 @@
 
 #include <iostream>
 
-#include "netpipe/cli/campaign.hpp"
 #include "netpipe/cli/case_choice.hpp"
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/next_steps.hpp"
 #include "netpipe/cli/output_file.hpp"
 #include "netpipe/cli/terminal.hpp"

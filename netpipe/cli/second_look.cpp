@@ -5,7 +5,7 @@
 #include <map>
 #include <thread>
 
-#include "netpipe/cli/campaign.hpp"
+#include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/signals.hpp"
 #include "npgpu/clock.hpp"
 #include "npgpu/trace.hpp"
@@ -62,7 +62,7 @@ Plan only_these(const Plan& plan, const PointNames& names) {
 SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& rules, Seconds time) {
   SecondLook look;
   const Seconds begin = steady_clock().now();
-  std::uint32_t first = how.most_visits();
+  std::uint32_t first = how.max_visits();
   if (time <= Seconds{0}) return look;
   // Every pass has a context of its own, in which small and middle copies keep one of several speeds.
   constexpr std::uint32_t least_rounds = 8, most_rounds = 16, passes_of_slow = 4, fewest_rounds = 3;
@@ -71,7 +71,7 @@ SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& r
   std::map<std::pair<std::string, std::string>, std::uint32_t> looked;
   how.if_exists = IfExists::resume;  // the same schedule, or they were series of their own
   how.side_by_side = false;
-  how.fresh_contexts = false;
+  how.rounds_per_context = 0;
   how.patience = Seconds{0};
   for (;; first += rounds, done += rounds) {
     look.wall = steady_clock().now() - begin;

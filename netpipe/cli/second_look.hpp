@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "netpipe/cli/measure_options.hpp"
-#include "netpipe/cli/plan.hpp"
 #include "npgpu/health.hpp"
 
 namespace npgpu::cli {

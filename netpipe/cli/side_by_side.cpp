@@ -24,6 +24,8 @@
 
 namespace npgpu::cli {
 
+using Part = GpuProcesses::Part;
+
 struct SideBySide::Process {
   Part part{};
   pid_t pid = 0;          // 0: it has ended
@@ -172,6 +174,8 @@ void stop_with_parent() {
   has_parent = ::fstat(STDIN_FILENO, &input) == 0 && S_ISFIFO(input.st_mode);
 }
 
+bool is_one_of_several() { return has_parent; }
+
 void begin_with_parent(const std::function<bool()>& stop) {
   constexpr int between_looks_ms = 50;
   while (has_parent && !stop()) {
@@ -181,14 +185,6 @@ void begin_with_parent(const std::function<bool()>& stop) {
     if (::read(STDIN_FILENO, &byte, 1) != 1) std::raise(SIGINT);  // it is gone
     has_parent = false;
   }
-}
-
-std::optional<Trace> trace_of(const Part& part) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(part.trace, ignored)) return std::nullopt;
-  Trace trace = read_trace(part.trace, Guard::child);
-  std::filesystem::remove(part.trace, ignored);
-  return trace;
 }
 
 }  // namespace npgpu::cli

@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "netpipe/cli/campaign.hpp"
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/measure.hpp"
+#include "netpipe/cli/plan_text.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/ranks.hpp"
 #include "netpipe/cli/transfer_sizes.hpp"

@@ -1,3 +1,4 @@
+#include "npgpu/channel.hpp"
 #include "npgpu/device.hpp"
 #include "npgpu/error.hpp"
 
@@ -27,7 +28,11 @@ Facts DeviceFamily::counters(const std::string&) const { return {}; }
 
 LinkState DeviceFamily::link_state(const std::string&) const { return {}; }
 
-void DeviceFamily::begin_anew(const std::string&) const {}
+Telemetry DeviceFamily::telemetry(const std::string&) const { return {}; }
+
+std::unique_ptr<DeviceTimer> DeviceFamily::stream_timer(const std::string&, void*) const { return nullptr; }
+
+void DeviceFamily::reset_context(const std::string&) const {}
 
 void DeviceFamily::settle(const std::string&) const {}
 
@@ -75,8 +80,18 @@ LinkState link_state(const std::string& id) {
   return family ? family->link_state(id) : LinkState{};
 }
 
-void begin_anew(const std::string& id) {
-  if (const DeviceFamily* const family = maybe_family_of(id)) family->begin_anew(id);
+Telemetry telemetry(const std::string& id) {
+  const DeviceFamily* const family = maybe_family_of(id);
+  return family ? family->telemetry(id) : Telemetry{};
+}
+
+std::unique_ptr<DeviceTimer> stream_timer(const std::string& id, void* stream) {
+  const DeviceFamily* const family = maybe_family_of(id);
+  return family ? family->stream_timer(id, stream) : nullptr;
+}
+
+void reset_context(const std::string& id) {
+  if (const DeviceFamily* const family = maybe_family_of(id)) family->reset_context(id);
 }
 
 void settle(const std::string& id) {

@@ -10,8 +10,9 @@ Seconds Calls::timed(const Case&, std::span<const Sample> trial) {
 }
 
 std::string title(const CallCase& c) {
-  std::string text = fmt::format("calls {} {} {}", c.device, name(c.call), name(c.manner));
+  std::string text = fmt::format("calls {} {} {}", c.device, name(c.call), name(c.spacing));
   if (c.form != GraphForm::none) text += fmt::format(" {}", name(c.form));
+  if (!c.function.empty()) text += ' ' + c.function;
   if (is_beside(c)) text += fmt::format(" beside={}", name(c.beside));
   return text;
 }
@@ -39,15 +40,15 @@ std::vector<Step<Calls>> all_calls(const DeviceInfo& device) {
   const std::uint32_t units = known > 0 ? static_cast<std::uint32_t>(known) : 1;
   std::vector<Step<Calls>> steps;
   const auto add = [&](Call call, const CallShape& shape, GraphForm form = GraphForm::none,
-                       std::initializer_list<Manner> manners = {Manner::alone, Manner::back_to_back}) {
-    for (const Manner manner : manners) steps.push_back({{device.id, call, manner, form}, shape});
+                       std::initializer_list<Spacing> spacings = {Spacing::alone, Spacing::back_to_back}) {
+    for (const Spacing spacing : spacings) steps.push_back({{device.id, call, spacing, form}, shape});
   };
   add(Call::launch, {.blocks = 1});
   for (const std::uint64_t bytes : {64u, 512u, 4000u}) add(Call::launch, {.bytes = bytes, .blocks = 1});
   for (const std::uint32_t each : {1u, 10u, 100u}) add(Call::launch, {.blocks = each * units});
   add(Call::cooperative_launch, {.blocks = 1});
   add(Call::cooperative_launch, {.blocks = units});
-  add(Call::signal, {.blocks = 1}, GraphForm::none, {Manner::alone});
+  add(Call::signal, {.blocks = 1}, GraphForm::none, {Spacing::alone});
   for (const Call call :
        {Call::event_record, Call::event_wait, Call::event_elapsed, Call::stream_synchronize, Call::callback})
     add(call, {});
@@ -59,8 +60,8 @@ std::vector<Step<Calls>> all_calls(const DeviceInfo& device) {
       const CallShape shape{.blocks = 1, .nodes = nodes};
       add(Call::launches, shape, form);
       add(Call::graph_launch, shape, form);
-      add(Call::graph_instantiate, shape, form, {Manner::alone});
-      add(Call::graph_update, shape, form, {Manner::alone});
+      add(Call::graph_instantiate, shape, form, {Spacing::alone});
+      add(Call::graph_update, shape, form, {Spacing::alone});
     }
   return steps;
 }
@@ -72,7 +73,7 @@ std::vector<Step<Calls>> calls_of_frees(const DeviceInfo& device) {
     for (const std::uint64_t gib_quarters : {1u, 2u, 4u, 8u, 16u, 32u, 64u}) {
       const std::uint64_t bytes = gib_quarters * 256 * MiB;
       if (bytes > device.memory_bytes / 4 || (call == Call::managed_free && bytes > GiB)) continue;
-      steps.push_back({{device.id, call, Manner::alone, GraphForm::none}, {.bytes = bytes}});
+      steps.push_back({{device.id, call, Spacing::alone, GraphForm::none}, {.bytes = bytes}});
     }
   return steps;
 }

@@ -84,7 +84,7 @@ std::optional<ProbeQuestion> question_of(const ProbeCase& c) {
 
 std::optional<CallQuestion> question_of(const CallCase& c) {
   if (is_beside(c)) return std::nullopt;
-  const bool is_alone = c.manner == Manner::alone;
+  const bool is_alone = c.spacing == Spacing::alone;
   if (c.call == Call::launch) return is_alone ? CallQuestion::launch : CallQuestion::launch_in_a_row;
   if (c.call == Call::signal && is_alone) return CallQuestion::signal;
   return std::nullopt;

@@ -55,14 +55,14 @@ void Group::wait_for(const std::vector<Word*>& words, const std::function<void(W
     const Seconds now = steady_clock().now(), waited = now - begin;
     if (stopped_at < Seconds{0} && is_stopped()) stopped_at = now;
     if (stopped_at >= Seconds{0} && now - stopped_at > patience_.last_wait)
-      throw Parted(fmt::format("{} {} gone, and this rank was stopped by a signal", missing(), one() ? "is" : "are"));
+      throw RankLost(fmt::format("{} {} gone, and this rank was stopped by a signal", missing(), one() ? "is" : "are"));
     if (!said && waited > patience_.until_said) {
       std::cerr << fmt::format("npgpu: waiting for {}\n", missing()) << std::flush;
       said = true;
     }
     if (waited > until_parted)
-      throw Parted(fmt::format("{} did not answer for {:.0f} s: {} than --rank-timeout allows", missing(),
-                               until_parted.count(), one() ? "it hangs, or is slower" : "they hang, or are slower"));
+      throw RankLost(fmt::format("{} did not answer for {:.0f} s: {} than --rank-timeout allows", missing(),
+                                 until_parted.count(), one() ? "it hangs, or is slower" : "they hang, or are slower"));
   }
 }
 

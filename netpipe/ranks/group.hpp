@@ -41,7 +41,7 @@ class Group final : public Consensus {
   bool is_stopped() const { return patience_.stopped && patience_.stopped(); }
   // Of a group of two: the other one.
   int partner() const { return members_.front() == world_.rank() ? members_.back() : members_.front(); }
-  // Waits for what was begun with a rank, as long as for a word. What it sends or receives must outlive a Parted.
+  // Waits for what was begun with a rank, as long as for a word. What it sends or receives must outlive a RankLost.
   void finish(Request&, int rank);
 
   // What stages cost of messages up to an extent (npgpu/messages.hpp), once they were measured; all members know the

@@ -23,12 +23,14 @@ void single_calls(Page& page, const std::vector<CallSeries>& all, const std::str
   double unsteady_above = least_unsteady;
   for (const CallSeries& series : all) {
     const CallCase& c = series.question;
-    if (c.device != device || c.form != GraphForm::none || frees_memory(c.call) || is_beside(c)) continue;
+    if (c.device != device || c.form != GraphForm::none || frees_memory(c.call) || is_beside(c) ||
+        c.call == Call::function)
+      continue;
     const auto points = points_by_axes(series);
     for (CallResult& result : results(series)) {
       CallRow& row = rows[{c.call, result.axes}];
       const std::string own = marks.take(points.at(result.axes), result.unsteady, result.usable());
-      (c.manner == Manner::alone ? row.alone : row.in_a_row) = std::move(result);
+      (c.spacing == Spacing::alone ? row.alone : row.in_a_row) = std::move(result);
       unsteady_above = std::max(unsteady_above, series.unsteady_above);
       row.marks.insert(own.begin(), own.end());
     }
@@ -47,6 +49,34 @@ void single_calls(Page& page, const std::vector<CallSeries>& all, const std::str
   page.rows(table);
   page.note("alone: the device is idle before each call; work done: until the host knows that it is");
   marks.notes(page, "times of calls", unsteady_above);
+}
+
+// Functions of the user's own, each with its sizes and its interval.
+void functions(Page& page, const std::vector<CallSeries>& all, const std::string& device) {
+  Table table({left("us per call"), left(""), decimal("returns"), decimal("work done"), decimal("+-%", 1),
+               right("trials", 2), left("")});
+  Marks marks;
+  double unsteady_above = least_unsteady;
+  bool is_any = false;
+  for (const CallSeries& series : all) {
+    const CallCase& c = series.question;
+    if (c.device != device || c.call != Call::function) continue;
+    unsteady_above = std::max(unsteady_above, series.unsteady_above);
+    const auto points = points_by_axes(series);
+    for (const CallResult& r : results(series)) {
+      is_any = true;
+      const Estimate& time = r.done_us.value > 0 ? r.done_us : r.host_us;
+      table.row({fmt::format("  {}{}", c.function, r.axes.bytes ? ", " + size_text(r.axes.bytes) : ""),
+                 std::string(name(c.spacing)), digits_text(r.host_us.value), digits_text(r.done_us.value),
+                 fmt::format("{:.1f}", 100 * half_width(time)), std::to_string(r.trials),
+                 marks.take(points.at(r.axes), r.unsteady, r.usable())});
+    }
+  }
+  if (!is_any) return;
+  page.text += '\n';
+  page.rows(table);
+  page.note("alone: one call, then the wait; back-to-back: many calls, then one wait; gated: the device's own time");
+  marks.notes(page, "times of functions", unsteady_above);
 }
 
 // What follows memory that was freed.
@@ -115,6 +145,7 @@ void all_text(Page& page, const std::vector<CallSeries>& all) {
     page.text += '\n';
     page.title("calls " + device_text(device, series.device_name), series.simulated);
     single_calls(page, all, device);
+    functions(page, all, device);
     frees(page, all, device);
     graphs(page, all, device);
   }

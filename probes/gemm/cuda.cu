@@ -314,7 +314,7 @@ class GemmProbe final : public CudaProbe {
   }
   std::string library() const override { return cublas().text; }
   // cuBLAS has a CUDA runtime of its own, which is not told that the context is gone.
-  bool stands_begin_anew() const override { return false; }
+  bool allows_context_reset() const override { return false; }
 };
 
 }  // namespace

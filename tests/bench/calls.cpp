@@ -36,7 +36,7 @@ struct Row {
 // us of one call: until the last returns, and until the stream is idle; in a row, or each from an idle device.
 std::pair<double, double> by_hand(const Row& row, cudaStream_t stream) {
   double host = 0, done = 0;
-  if (row.step.question.manner == Manner::back_to_back) {
+  if (row.step.question.spacing == Spacing::back_to_back) {
     const double begin = now_us();
     for (int i = 0; i < row.repeats; ++i) row.call();
     host = now_us() - begin;
@@ -86,22 +86,22 @@ int main(int argc, char** argv) {
   cudaGraphExec_t executable = nullptr;
   must(cudaGraphInstantiate(&executable, graph, 0));
 
-  const auto on = [&](Call call, Manner manner, const CallShape& shape, GraphForm form = GraphForm::none) {
-    return Step<Calls>{{device, call, manner, form}, shape};
+  const auto on = [&](Call call, Spacing spacing, const CallShape& shape, GraphForm form = GraphForm::none) {
+    return Step<Calls>{{device, call, spacing, form}, shape};
   };
   const CallShape one{.blocks = 1}, chain{.blocks = 1, .nodes = 64};
   const std::vector<Row> rows{
-      {"launch, alone", on(Call::launch, Manner::alone, one), 200, launch},
-      {"launch, back to back", on(Call::launch, Manner::back_to_back, one), 500, launch},
-      {"event record, back to back", on(Call::event_record, Manner::back_to_back, {}), 500,
+      {"launch, alone", on(Call::launch, Spacing::alone, one), 200, launch},
+      {"launch, back to back", on(Call::launch, Spacing::back_to_back, one), 500, launch},
+      {"event record, back to back", on(Call::event_record, Spacing::back_to_back, {}), 500,
        [&] { must(cudaEventRecord(event, stream)); }},
-      {"stream synchronize", on(Call::stream_synchronize, Manner::back_to_back, {}), 500,
+      {"stream synchronize", on(Call::stream_synchronize, Spacing::back_to_back, {}), 500,
        [&] { must(cudaStreamSynchronize(stream)); }},
-      {"chain of 64 one by one, alone", on(Call::launches, Manner::alone, chain, GraphForm::chain), 20,
+      {"chain of 64 one by one, alone", on(Call::launches, Spacing::alone, chain, GraphForm::chain), 20,
        [&] {
          for (int i = 0; i < 64; ++i) launch();
        }},
-      {"graph, chain of 64, alone", on(Call::graph_launch, Manner::alone, chain, GraphForm::chain), 20,
+      {"graph, chain of 64, alone", on(Call::graph_launch, Spacing::alone, chain, GraphForm::chain), 20,
        [&] { must(cudaGraphLaunch(executable, stream)); }},
   };
   std::vector<Step<Calls>> steps;

@@ -1,13 +1,46 @@
 #include <iostream>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "npgpu/closed_forms.hpp"
 #include "npgpu/error.hpp"
+#include "npgpu/function.hpp"
 #include "npgpu/model.hpp"
 #include "npgpu/predict.hpp"
 #include "npgpu/trace.hpp"
 
+// A function of this program, measured into a trace, and a copy on a simulated device, whose module and family register
+// themselves. 0 if all is as it should be.
+int measures(const std::string& path) {
+  double sum = 0;
+  npgpu::Function function{.name = "sum"};
+  function.sizes = {64, 4096};
+  std::vector<double> values;
+  function.prepare = [&](std::uint64_t bytes) { values.assign(bytes / sizeof(double), 1); };
+  function.call = [&] {
+    for (const double value : values) sum += value;
+  };
+  function.check = [&]() -> std::optional<std::string> {
+    if (sum > 0) return std::nullopt;
+    return "the sum is 0";
+  };
+  npgpu::Settings settings;
+  settings.output = path;
+  settings.if_exists = npgpu::IfExists::replace;
+  const npgpu::CampaignResult result = npgpu::measure({function}, settings);
+  for (const std::string& failure : result.failures) std::cerr << failure << '\n';
+  for (const npgpu::CallSeries& series : npgpu::read_trace(path).of<npgpu::Calls>())
+    for (const auto& point : npgpu::results(series))
+      std::cout << title(series.question) << ", " << text_of(point.axes) << ": " << point.host_us.value << " us\n";
+  const npgpu::DeviceInfo device = npgpu::devices::find("sim:plain");
+  std::cout << device.name << ": " << npgpu::default_module(device).name() << '\n';
+  return result.failures.empty() && result.measured == 4 ? 0 : 1;
+}
+
 // Transfers and jobs: what the library lacks of either does not link.
-int main(int, char** argv) {
+int main(int argc, char** argv) {
+  if (argc == 3) return measures(argv[2]);
   const npgpu::Trace trace = npgpu::read_trace(argv[1]);
   for (const npgpu::TransferSeries& series : trace.of<npgpu::Transfers>())
     std::cout << title(series.question) << ": " << npgpu::results(series).size() << " points\n";

@@ -16,7 +16,7 @@ check = Checks()
 SOURCE = os.path.abspath(SOURCE)
 TRACES = os.path.join(SOURCE, "data/traces")
 PAGES = ["README.md", "CONTRIBUTING.md", "data/TABLES.md", "data/TRACE_FORMAT.md",
-         *sorted(os.path.relpath(p, SOURCE) for pattern in ("docs/*.md", "docs/gallery/README.md", "contrib/**/*.md")
+         *sorted(os.path.relpath(p, SOURCE) for pattern in ("docs/*.md", "docs/dev/*.md", "docs/gallery/README.md", "contrib/**/*.md")
                  for p in glob.glob(os.path.join(SOURCE, pattern), recursive=True))]
 
 # Blocks that are no commands, by the first words of their first line.
@@ -37,7 +37,7 @@ NO_COMMAND = {
 }
 # Commands of others, which need a network, root, or a package manager that is not here: what they name of the sources is
 # there. CI runs README's pip, cmake and bootstrap, tests/e2e/reframe_check.py ReFrame's test, tests/e2e/slurm.py Slurm's.
-OTHERS = {"pip", "docker", "apptainer", "spack", "eb", "rattler-build", "mamba", "reframe", "cmake", "compare.py", "scontrol",
+OTHERS = {"pip", "xargs", "docker", "apptainer", "spack", "eb", "rattler-build", "mamba", "reframe", "cmake", "compare.py", "scontrol",
           "contrib/wheel/build", "git", "scp", "h5dump", "mkdir", "sinfo"}
 # What measures: its plan is made (--dry-run), on a simulated device, and nothing is measured, which others of these tests
 # do. The kept trace stands for what it would have left.
@@ -275,6 +275,11 @@ def try_block(lines, where):
     if any(first.startswith(begin) for begin in NO_COMMAND):
         said.add(next(begin for begin in NO_COMMAND if first.startswith(begin)))
         return
+    if first.startswith(("npgpu::", "find_package")):  # of a whole program, which is compiled
+        whole = ("examples/function.cu", "tests/consumer/CMakeLists.txt")[first.startswith("find_package")]
+        with open(os.path.join(SOURCE, whole), encoding="utf-8") as file:
+            there = {re.sub(r"\b(consumer|mine)\b", "mine", line.strip()) for line in file}
+        return check(all(line.strip() in there for line in lines if line.strip()), f"{where}: it is not of {whole}")
     if lines[0].startswith("$ "):
         return  # house.samples compares it, or has the reason why not
     with tempfile.TemporaryDirectory(prefix="npgpu-documents-") as at:

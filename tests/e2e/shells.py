@@ -45,7 +45,13 @@ def all_options(at, commands):
     """Every option that --help explains is offered, and has its place in the manual page."""
     scripts = {shell: open(os.path.join(at, f"npgpu.{shell}")).read() for shell in ("bash", "zsh", "fish")}
     for command in commands:
-        options = re.findall(r"^  (?:-\w, )?--([a-z0-9-]+)", run("help", command).out, re.M)
+        explained, _, of_all = run("help", command).out.partition("Options of every measuring command")
+        options = re.findall(r"^  (?:-\w, )?--([a-z0-9-]+)", explained, re.M)
+        if of_all:  # their names only
+            named = re.findall(r"--([a-z0-9-]+)", of_all.split("Examples:")[0])
+            told = re.findall(r"^  (?:-\w, )?--([a-z0-9-]+)", run("help", "measuring").out, re.M)
+            check(set(named) == set(told), f"{command}: it names {named}, and help measuring explains {told}")
+            options = list(dict.fromkeys(options + told))
         page = run("man", command).out
         offered = completed(os.path.join(at, "npgpu.bash"), "npgpu", command, "--")
         check(set(offered) == {f"--{option}" for option in options}, f"{command}: bash offers {offered}")

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "netpipe/cli/second_process.hpp"
+#include "netpipe/campaign/second_process.hpp"
 #include "tests/gpu/cases.hpp"
 
 namespace beside_test {
@@ -67,7 +67,7 @@ TEST_CASE("copies beside a second process arrive intact, and it worked meanwhile
     c.beside = beside;
     const std::vector<Step<Transfers>> steps{{c, {16 * MiB}}};
     const auto runner =
-        cli::with_second_process<Transfers>(steps, [&] { return find_module("cudaMemcpy")->open(steps); });
+        campaign::with_second_process<Transfers>(steps, [&] { return find_module("cudaMemcpy")->open(steps); });
     runner->prepare(steps.front());
     std::vector<TransferSample> samples;
     // One that does little at a time, as under a checker, may finish nothing in a short trial.
@@ -86,7 +86,7 @@ TEST_CASE("a second process that dies is one sentence, and the next point gets a
   c.beside = Beside::copies;
   const std::vector<Step<Transfers>> steps{{c, {4 * KiB}}};
   const auto runner =
-      cli::with_second_process<Transfers>(steps, [&] { return find_module("cudaMemcpy")->open(steps); });
+      campaign::with_second_process<Transfers>(steps, [&] { return find_module("cudaMemcpy")->open(steps); });
   runner->prepare(steps.front());
   std::vector<TransferSample> samples;
   CHECK(runner->run(10, samples));

@@ -48,7 +48,7 @@ TEST_CASE("more kernels take longer: a chain the device, in launches and as a gr
   for (const Call call : {Call::launches, Call::graph_launch}) {
     double last = 0;
     for (const std::uint32_t nodes : {1u, 64u, 1024u}) {
-      const Step<Calls> step{{device.id, call, Manner::alone, GraphForm::chain}, {.blocks = 1, .nodes = nodes}};
+      const Step<Calls> step{{device.id, call, Spacing::alone, GraphForm::chain}, {.blocks = 1, .nodes = nodes}};
       const auto runner = backend.open({&step, 1});
       runner->prepare(step);
       std::vector<CallSample> samples;

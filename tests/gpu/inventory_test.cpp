@@ -72,7 +72,7 @@ TEST_CASE("a device that is begun anew has no context, and takes the next work")
       const cuda::Buffer one(Memory::device, MiB);
       CHECK(has_context(0));
     }
-    devices::begin_anew("cuda:0");
+    devices::reset_context("cuda:0");
     CHECK_FALSE(has_context(0));
   }
 }

@@ -13,6 +13,7 @@
 
 #include "netpipe/devices/cuda/census.hpp"
 #include "netpipe/devices/cuda/clearing.hpp"
+#include "netpipe/devices/cuda/gate.hpp"
 #include "netpipe/devices/cuda/loss.hpp"
 #include "netpipe/devices/cuda/nvml_library.hpp"
 #include "netpipe/devices/cuda/peers.hpp"
@@ -230,7 +231,16 @@ class Gpus final : public DeviceFamily {
     const auto gpu = NvmlDevice::find(info_of(ordinal_or_throw(id)).pci_bus_id, why);
     return gpu ? gpu->link_state() : LinkState{};
   }
-  void begin_anew(const std::string& id) const override { reset(ordinal_or_throw(id)); }
+  Telemetry telemetry(const std::string& id) const override {
+    std::string why;
+    const auto gpu = NvmlDevice::find(info_of(ordinal_or_throw(id)).pci_bus_id, why);
+    return gpu ? gpu->read() : Telemetry{};
+  }
+  std::unique_ptr<DeviceTimer> stream_timer(const std::string& id, void* stream) const override {
+    constexpr Seconds gate_time_out{10};
+    return std::make_unique<StreamTimer>(ordinal_or_throw(id), static_cast<cudaStream_t>(stream), gate_time_out);
+  }
+  void reset_context(const std::string& id) const override { reset(ordinal_or_throw(id)); }
   void settle(const std::string& id) const override { wait_until_cleared(ordinal_or_throw(id)); }
   std::unique_ptr<Companion> companion(const std::string& id) const override {
     return companion_on(ordinal_or_throw(id));

@@ -57,7 +57,7 @@ std::vector<GraphRow> graph_rows(const std::vector<CallSeries>& all_series, cons
   std::map<std::pair<GraphForm, std::uint32_t>, GraphRow> rows;
   for (const CallSeries& series : all_series) {
     const CallCase& c = series.question;
-    if (c.device != device || c.form == GraphForm::none || c.manner != Manner::alone || is_beside(c)) continue;
+    if (c.device != device || c.form == GraphForm::none || c.spacing != Spacing::alone || is_beside(c)) continue;
     for (const CallResult& s : results(series)) {
       GraphRow& row = rows[{c.form, s.axes.nodes}];
       row.form = c.form;

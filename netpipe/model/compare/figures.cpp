@@ -97,7 +97,8 @@ std::vector<FigureChoice> figures_of(const CallCase& c, std::uint32_t) {
   if (question == CallQuestion::launch) return {{"launch alone", Among::smallest}};
   if (question == CallQuestion::launch_in_a_row) return {{"launch back to back", Among::smallest}};
   if (question == CallQuestion::signal) return {{"launch until the host sees it", Among::smallest}};
-  if (c.call == Call::graph_launch && c.manner == Manner::alone)
+  if (c.call == Call::function) return {{fmt::format("{}, {}", c.function, name(c.spacing))}};
+  if (c.call == Call::graph_launch && c.spacing == Spacing::alone)
     return {{c.form == GraphForm::chain ? "graph launch, chain" : "graph launch, fork"}};
   return {};
 }

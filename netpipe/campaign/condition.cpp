@@ -1,10 +1,10 @@
-#include "netpipe/cli/condition.hpp"
+#include "netpipe/campaign/condition.hpp"
 
 #include <algorithm>
 
 #include "npgpu/clock.hpp"
 
-namespace npgpu::cli {
+namespace npgpu::campaign {
 
 namespace {
 
@@ -39,4 +39,4 @@ void Conditions::note(TraceWriter& writer) const {
   }
 }
 
-}  // namespace npgpu::cli
+}  // namespace npgpu::campaign

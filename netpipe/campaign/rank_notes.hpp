@@ -4,31 +4,30 @@
 #include <string>
 #include <utility>
 
-#include "netpipe/cli/measure_options.hpp"
-#include "npgpu/trace.hpp"
+#include "npgpu/campaign.hpp"
 
-namespace npgpu::cli {
+namespace npgpu::campaign {
 
 class RankNotes {
  public:
-  explicit RankNotes(const Together& together) : together_(together) {}
+  explicit RankNotes(const RankSession& session) : session_(session) {}
   void note(const std::string& group, TraceWriter& to) const {
-    if (together_.facts) to.note(group, together_.facts());
+    if (session_.facts) to.note(group, session_.facts());
   }
   void recall(const Trace& before) const {
-    if (together_.recall) together_.recall(facts_of(before.provenance, choices));
+    if (session_.recall) session_.recall(facts_of(before.provenance, choices));
   }
   void note_choices(TraceWriter& to) {
-    if (!together_.choices) return;
-    const Facts facts = together_.choices();
+    if (!session_.choices) return;
+    const Facts facts = session_.choices();
     if (facts.size() != std::exchange(noted_, facts.size())) to.note(choices, facts);
   }
 
  private:
   static constexpr const char* choices = "ranks_chunks";  // of the trace's provenance
 
-  const Together& together_;
+  const RankSession& session_;
   std::size_t noted_ = 0;
 };
 
-}  // namespace npgpu::cli
+}  // namespace npgpu::campaign

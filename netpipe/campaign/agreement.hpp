@@ -1,14 +1,13 @@
-// A campaign of several processes: where it asks the others. Without others, each answer is this process's own.
+// A campaign of several ranks: where it asks the others. Without others, each answer is this process's own.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "npgpu/consensus.hpp"
 
-namespace npgpu::cli {
+namespace npgpu::campaign {
 
 // Where they give each other the wrong kind of company, nothing is agreed: with whom is null.
 inline bool any(Consensus* with, bool mine) { return with ? with->any(mine) : mine; }
@@ -20,7 +19,5 @@ inline std::string first_failure(Consensus* with, const std::string& mine) {
 std::uint32_t causes_of_all(Consensus* with, std::uint32_t mine);
 // The leader's choice of elements of a list that all have: their places in it.
 std::vector<std::size_t> places_of_leader(Consensus& with, const std::vector<std::size_t>& mine);
-// What a lifeline's thread does while the campaign is within a trial that does not end.
-[[noreturn]] void save_and_leave(bool stopped, const std::string& output, const std::function<void()>& save);
 
-}  // namespace npgpu::cli
+}  // namespace npgpu::campaign

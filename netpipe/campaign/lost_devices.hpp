@@ -11,7 +11,7 @@
 #include "npgpu/kinds.hpp"
 #include "npgpu/trace.hpp"
 
-namespace npgpu::cli {
+namespace npgpu::campaign {
 
 template <class Case> bool takes_part(const Case& c, const std::string& device) {
   if constexpr (std::is_same_v<Case, TransferCase>) {
@@ -50,4 +50,4 @@ class LostDevices {
   std::map<std::string, SeriesError> lost_;  // by device
 };
 
-}  // namespace npgpu::cli
+}  // namespace npgpu::campaign

@@ -1,12 +1,14 @@
 // Guesses of how long a plan takes, for --dry-run and the time left, which is corrected by what points really take.
+#include "netpipe/campaign/guess.hpp"
+
 #include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>
 
-#include "netpipe/cli/plan.hpp"
+namespace npgpu {
 
-namespace npgpu::cli {
+namespace campaign {
 
 namespace {
 
@@ -87,7 +89,7 @@ Seconds visited(const DeviceInfo& device, const Repetition& how, Seconds repeat,
   const double trials = how.rounds == 1 ? how.adaptive.min_trials
                                         : std::clamp(std::ceil(share / trial), 1.0, double(how.adaptive.min_trials));
   const Seconds visit = rest + repeat + trial * (trials + 0.5);
-  const double most = how.rounds, least = std::min(how.rounds, Repetition::least_visits);
+  const double most = how.rounds, least = std::min(how.rounds, Repetition::min_visits);
   const double visits = std::clamp(std::ceil(Repetition::much_more * how.adaptive.budget / visit), least, most);
   // Few points of a quiet GPU spend their budget, and a fifth of a host's.
   const double unsettled = device.id == "host" ? 0.2 : 0.05;
@@ -108,24 +110,6 @@ template <class K> Seconds guess_set_up(const Batch<K>& batch) {
   return moved(static_cast<double>(batch.need.host_bytes), 3e9) + Seconds{batch.device.simulated ? 0 : 0.2};
 }
 
-Seconds guess(const Plan& plan, const MeasureOptions& options) {
-  std::map<std::string, Seconds> by_device;
-  for_each_kind([&]<class K>() {
-    for (const Batch<K>& batch : plan.of<K>()) {
-      Seconds& sum = by_device.try_emplace(batch.device.id, 0).first->second;
-      const Repetition how = repetition_of(batch, options);
-      sum += guess_set_up(batch) * how.rounds;
-      for (const Step<K>& step : batch.steps) sum += guess(batch, step, how);
-    }
-  });
-  Seconds all{0}, longest{0};
-  for (const auto& [device, sum] : by_device) {
-    if (!options.side_by_side || device == "host") all += sum;
-    else longest = std::max(longest, sum);
-  }
-  return all + longest;
-}
-
 namespace {
 
 // One instance for each kind of the list.
@@ -136,4 +120,24 @@ template <class... Ks> constexpr auto guess_instances_for(List<Ks...>) {
 
 }  // namespace
 
-}  // namespace npgpu::cli
+}  // namespace campaign
+
+Seconds guess(const Plan& plan, const Settings& settings) {
+  std::map<std::string, Seconds> by_device;
+  for_each_kind([&]<class K>() {
+    for (const Batch<K>& batch : plan.of<K>()) {
+      Seconds& sum = by_device.try_emplace(batch.device.id, 0).first->second;
+      const Repetition how = campaign::repetition_of(batch, settings);
+      sum += campaign::guess_set_up(batch) * how.rounds;
+      for (const Step<K>& step : batch.steps) sum += campaign::guess(batch, step, how);
+    }
+  });
+  Seconds all{0}, longest{0};
+  for (const auto& [device, sum] : by_device) {
+    if (!settings.side_by_side || device == "host") all += sum;
+    else longest = std::max(longest, sum);
+  }
+  return all + longest;
+}
+
+}  // namespace npgpu

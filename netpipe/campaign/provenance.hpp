@@ -8,7 +8,7 @@
 #include "npgpu/device.hpp"
 #include "npgpu/trace.hpp"
 
-namespace npgpu::cli {
+namespace npgpu::campaign {
 
 std::string tool_version();  // 0.1.0
 std::string git_commit();    // abbreviated, -dirty if the sources differed
@@ -22,9 +22,10 @@ std::string utc_text(const char* format);  // now, as strftime() writes it
 
 void add_new(Facts&, const Facts& more);  // those whose names are not there yet
 
-TraceRoot trace_root(const std::string& plan, std::uint64_t seed = 0);  // seed: of the order of visits
+// `argv`: the command line. `seed`: of the order of visits.
+TraceRoot trace_root(const std::string& plan, const std::string& argv, std::uint64_t seed = 0);
 // build, host, gpu0.. (the devices given), slurm and environment where there is something to say, and what the plan
 // left out. Written once into the trace, before the first point.
 Provenance provenance(const std::vector<DeviceInfo>& devices, const std::vector<std::string>& left_out);
 
-}  // namespace npgpu::cli
+}  // namespace npgpu::campaign

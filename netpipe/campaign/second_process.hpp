@@ -14,7 +14,7 @@
 #include "npgpu/error.hpp"
 #include "npgpu/runner.hpp"
 
-namespace npgpu::cli {
+namespace npgpu::campaign {
 
 // The second process works only while a trial runs, so that whoever looks for others before and after a visit does not
 // find it, and what it did in the trial is its own count.
@@ -94,4 +94,4 @@ std::unique_ptr<Runner<K>> with_second_process(std::span<const Step<K>> steps, O
   return nullptr;
 }
 
-}  // namespace npgpu::cli
+}  // namespace npgpu::campaign

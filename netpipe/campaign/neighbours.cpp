@@ -1,11 +1,11 @@
-#include "netpipe/cli/quiet.hpp"
+#include "netpipe/campaign/neighbours.hpp"
 
 #include <algorithm>
 #include <thread>
 
 #include "npgpu/clock.hpp"
 
-namespace npgpu::cli {
+namespace npgpu::campaign {
 
 namespace {
 
@@ -14,7 +14,7 @@ constexpr Seconds look{0.25};  // what the host's counters need to see others
 
 }  // namespace
 
-Others::Others(const std::vector<DeviceInfo>& all) {
+NeighbourWatch::NeighbourWatch(const std::vector<DeviceInfo>& all) {
   const auto add = [&](const std::string& id) {
     if (auto watch = devices::watch(id)) watches_.emplace(id, std::move(watch));
   };
@@ -24,7 +24,7 @@ Others::Others(const std::vector<DeviceInfo>& all) {
   }
 }
 
-std::string Others::wait(Seconds patience, const std::function<bool()>& interrupted) {
+std::string NeighbourWatch::wait(Seconds patience, const std::function<bool()>& interrupted) {
   if (watches_.empty()) return {};
   const Seconds begin = steady_clock().now();
   for (;;) {
@@ -39,21 +39,21 @@ std::string Others::wait(Seconds patience, const std::function<bool()>& interrup
   }
 }
 
-void Others::begin(const std::string& device, bool is_host_timed) {
+void NeighbourWatch::begin(const std::string& device, bool is_host_timed) {
   active_.clear();
   for (const auto& [id, watch] : watches_)
     if (id == the_host ? is_host_timed : id == device) active_.push_back(watch.get());
   for (DeviceWatch* watch : active_) watch->begin();
 }
 
-std::string Others::cannot_see() {
+std::string NeighbourWatch::cannot_see() {
   for (const auto& [id, watch] : watches_)
     if (std::ranges::find(active_, watch.get()) != active_.end())
       if (const std::string why = watch->cannot_see(); !why.empty() && said_.insert(id).second) return id + ": " + why;
   return {};
 }
 
-Disturbance Others::end() {
+Disturbance NeighbourWatch::end() {
   Disturbance all;
   for (DeviceWatch* watch : active_) {
     const Disturbance found = watch->end();
@@ -63,4 +63,4 @@ Disturbance Others::end() {
   return all;
 }
 
-}  // namespace npgpu::cli
+}  // namespace npgpu::campaign

@@ -10,12 +10,12 @@
 
 #include "npgpu/device.hpp"
 
-namespace npgpu::cli {
+namespace npgpu::campaign {
 
-class Others {
+class NeighbourWatch {
  public:
   // Of these devices and of the host; simulated devices have those that their specs name.
-  explicit Others(const std::vector<DeviceInfo>&);
+  explicit NeighbourWatch(const std::vector<DeviceInfo>&);
 
   // Who is there now: looks for a quarter of a second, again and again until all is quiet, `patience` is over or
   // `interrupted` says so. "" if it became quiet, else what was seen last, as "host: others used ...".
@@ -33,4 +33,4 @@ class Others {
   std::set<std::string> said_;
 };
 
-}  // namespace npgpu::cli
+}  // namespace npgpu::campaign

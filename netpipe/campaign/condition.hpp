@@ -9,7 +9,7 @@
 
 #include "npgpu/trace.hpp"
 
-namespace npgpu::cli {
+namespace npgpu::campaign {
 
 class Conditions {
  public:
@@ -30,4 +30,4 @@ class Conditions {
   std::map<std::string, Seen> seen_;
 };
 
-}  // namespace npgpu::cli
+}  // namespace npgpu::campaign

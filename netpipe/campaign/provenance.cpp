@@ -1,4 +1,4 @@
-#include "netpipe/cli/provenance.hpp"
+#include "netpipe/campaign/provenance.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,14 +8,13 @@
 #include <ctime>
 #include <fstream>
 
-#include "netpipe/cli/commands.hpp"
 #include "npgpu/module.hpp"
 #include "npgpu_build.hpp"
 #include "npgpu_git.hpp"
 
 extern char** environ;
 
-namespace npgpu::cli {
+namespace npgpu::campaign {
 
 namespace {
 
@@ -115,12 +114,12 @@ std::string utc_text(const char* format) {
   return text;
 }
 
-TraceRoot trace_root(const std::string& plan, std::uint64_t seed) {
+TraceRoot trace_root(const std::string& plan, const std::string& argv, std::uint64_t seed) {
   TraceRoot root;
   root.run_uuid = fresh_uuid();
   root.tool_version = tool_version();
   root.git_commit = git_commit();
-  root.argv = typed();
+  root.argv = argv;
   root.plan = plan;
   root.seed = seed;
   root.start_time_utc = utc_text("%Y-%m-%dT%H:%M:%SZ");
@@ -150,4 +149,4 @@ Provenance provenance(const std::vector<DeviceInfo>& devices, const std::vector<
   return all;
 }
 
-}  // namespace npgpu::cli
+}  // namespace npgpu::campaign

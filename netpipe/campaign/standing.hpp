@@ -4,30 +4,20 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <filesystem>
 #include <map>
-#include <optional>
 #include <random>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "netpipe/cli/campaign.hpp"
+#include "npgpu/campaign.hpp"
 #include "npgpu/drift.hpp"
 
-namespace npgpu::cli {
-
-// The trace that is continued, if there is one.
-inline std::optional<Trace> trace_before(const MeasureOptions& options) {
-  std::error_code ignored;
-  const bool continued = options.if_exists == IfExists::resume || options.if_exists == IfExists::append;
-  if (!continued || !std::filesystem::exists(options.output, ignored)) return std::nullopt;
-  return read_trace(options.output, Guard::child);
-}
+namespace npgpu::campaign {
 
 // What is known of a point, from this run and from the one that it continues.
-struct Progressed {
+struct PointProgress {
   ByVisit quiet_us, disturbed_us;                     // of a repeat, by trial and visit
   ClassDrift::Visits quiet_rounds, disturbed_rounds;  // the medians of these
   Seconds spent{0};
@@ -65,10 +55,10 @@ struct Progressed {
 };
 
 // A series that was begun: where it is in the trace, and how it goes.
-template <class K> struct Begun {
+template <class K> struct SeriesProgress {
   std::size_t index = 0;
   Series<K> header;
-  std::map<typename K::Axes, Progressed> points;
+  std::map<typename K::Axes, PointProgress> points;
   std::size_t rows = 0;  // of its visits in the trace
   double wall_us = 0;
   bool given_up = false;
@@ -89,43 +79,43 @@ template <class K> struct Begun {
 };
 
 // A step of the plan; once settled, as it is measured.
-template <class K> struct Target {
+template <class K> struct PlannedPoint {
   Step<K> step;
   bool is_settled = false;
 };
 
 // A batch of the plan on its way.
-template <class K> struct Course {
+template <class K> struct BatchProgress {
   const Batch<K>* batch;
-  std::map<typename K::Case, Begun<K>> series{};
-  std::vector<Target<K>> targets{};
+  std::map<typename K::Case, SeriesProgress<K>> series{};
+  std::vector<PlannedPoint<K>> targets{};
   bool elsewhere = false;  // a process of its own measures it
 };
-template <class K> using Courses = std::vector<Course<K>>;
+template <class K> using AllBatches = std::vector<BatchProgress<K>>;
 
 // How much points changed from visit to visit, class by class, over all points so far.
-using DriftOfClasses = std::array<DriftByTime, names_of<TimeClass>.size()>;
-inline DriftOfClasses drifts(const Kinds::Tuple<Courses>& all) {
+using ClassDrifts = std::array<DriftByTime, names_of<TimeClass>.size()>;
+inline ClassDrifts drifts(const Kinds::Tuple<AllBatches>& all) {
   std::array<ClassDrift, names_of<TimeClass>.size()> classes;
   for_each_kind([&]<class K>() {
-    for (const Course<K>& course : std::get<Courses<K>>(all))
+    for (const BatchProgress<K>& course : std::get<AllBatches<K>>(all))
       for (const auto& [question, at] : course.series)
         if (!is_beside(question))
           for (const auto& [axes, point] : at.points)
             classes[static_cast<std::size_t>(class_of(question))].add(point.counted_rounds());
   });
-  DriftOfClasses found;
+  ClassDrifts found;
   for (std::size_t i = 0; i < classes.size(); ++i) found[i] = classes[i].drift(static_cast<TimeClass>(i)).drift;
   return found;
 }
 
 // What this round visits of a course, case by case; all of it where nobody asks for what it cost so far.
 template <class K>
-std::vector<Target<K>*> due(Course<K>& course, const Repetition& how, std::uint32_t round, std::mt19937_64& random,
-                            bool all_of_it) {
-  std::vector<Target<K>*> all;
-  for (Target<K>& target : course.targets) {
-    const Begun<K>& at = course.series[target.step.question];
+std::vector<PlannedPoint<K>*> due(BatchProgress<K>& course, const Repetition& how, std::uint32_t round,
+                                  std::mt19937_64& random, bool all_of_it) {
+  std::vector<PlannedPoint<K>*> all;
+  for (PlannedPoint<K>& target : course.targets) {
+    const SeriesProgress<K>& at = course.series[target.step.question];
     const auto known = at.points.find(target.step.axes);
     if (round >= how.rounds && at.given_up) continue;
     const bool wanted = known == at.points.end() ? how.wants_visit(round, {}, Seconds{0})
@@ -134,19 +124,19 @@ std::vector<Target<K>*> due(Course<K>& course, const Repetition& how, std::uint3
   }
   if (round == 0) return all;
   // Cases in random order, in each of them groups of points that share their memory, in each of them the points.
-  const auto group = [](const Target<K>* target) {
+  const auto group = [](const PlannedPoint<K>* target) {
     if constexpr (requires { memory_of(target->step.axes); })
       return std::pair(target->step.question, memory_of(target->step.axes));
     else return target->step.question;
   };
   std::map<typename K::Case, std::uint64_t> place_of_case;
   std::map<decltype(group(nullptr)), std::uint64_t> place_of_group;
-  for (const Target<K>* target : all) {
+  for (const PlannedPoint<K>* target : all) {
     place_of_case.try_emplace(target->step.question, random());
     place_of_group.try_emplace(group(target), random());
   }
   std::ranges::shuffle(all, random);
-  std::ranges::stable_sort(all, {}, [&](const Target<K>* target) {
+  std::ranges::stable_sort(all, {}, [&](const PlannedPoint<K>* target) {
     return std::pair(place_of_case[target->step.question], place_of_group[group(target)]);
   });
   return all;
@@ -163,4 +153,4 @@ template <class K> Series<K> alone(const Series<K>& header, const Measured<K>& m
   return one;
 }
 
-}  // namespace npgpu::cli
+}  // namespace npgpu::campaign

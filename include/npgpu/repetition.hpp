@@ -1,0 +1,55 @@
+// How often the points of a campaign are visited, how many trials a visit has, and when a point has converged.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "npgpu/drift.hpp"
+#include "npgpu/kinds.hpp"
+#include "npgpu/schedule.hpp"
+#include "npgpu/units.hpp"
+
+namespace npgpu {
+
+// How the points of a kind are repeated.
+struct Repetition {
+  bool is_classic = false;
+  ClassicOptions classic;
+  AdaptiveOptions adaptive;
+  std::uint32_t rounds = 1;  // in which every point is visited
+
+  // Points that cost so much more than their budget, such as walks through memory far beyond the caches, get the
+  // fewest visits.
+  static constexpr double much_more = 2;
+  static constexpr std::uint32_t min_visits = 3;
+
+  // The same with adaptive trials that are no shorter, and the time for four of them in each visit.
+  Repetition with_trials_from(Seconds min_trial) const;
+
+  // Adaptive points that did not converge in these rounds get as many visits again, within their budget, where that
+  // makes their interval narrower.
+  std::uint32_t max_visits() const { return is_classic || rounds == 1 ? rounds : 2 * rounds; }
+
+  // How far a point has come.
+  struct Standing {
+    Stop stop = Stop::not_converged;
+    bool visits_narrow_it = true;
+  };
+  // Whether a point that has come so far, and took so long in all, is visited in this round.
+  bool wants_visit(std::uint32_t round, const Standing& so_far, Seconds spent) const;
+  // The standing after these visits, the last of which ended like this, of a class that drifts like this. A point has
+  // converged when its published interval, drift included, is within the tolerance. Visits narrow what scatters from
+  // visit to visit, and not what all points of a class share.
+  Standing standing(Stop last, const ByVisit& each_us, const DriftByTime&) const;
+  std::unique_ptr<Schedule> schedule() const {
+    return is_classic ? classic_schedule(classic) : adaptive_schedule(adaptive);
+  }
+};
+
+template <class K> struct RepetitionOf : Repetition {};
+using Repetitions = Kinds::Tuple<RepetitionOf>;
+
+// What the program does where its user asks for nothing else.
+Repetitions default_repetitions();
+
+}  // namespace npgpu

@@ -1,0 +1,270 @@
+#include "netpipe/campaign/visitor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <tuple>
+#include <utility>
+
+#include "netpipe/campaign/agreement.hpp"
+#include "netpipe/campaign/guess.hpp"
+#include "netpipe/campaign/provenance.hpp"
+#include "netpipe/campaign/second_process.hpp"
+#include "npgpu/error.hpp"
+#include "npgpu/report.hpp"
+
+namespace npgpu::campaign {
+
+namespace {
+
+// What a device does before its first point, and before the next one after a rest. On an H200 that had rested, copies
+// of 64 B took 7 % less time in the first 60 ms than ever after: a program in full swing sees the later figure.
+constexpr Seconds warm_up_time{0.15}, rest{0.5};
+
+// The trace that is continued, if there is one.
+std::optional<Trace> trace_before(const Settings& settings) {
+  std::error_code ignored;
+  const bool continued = settings.if_exists == IfExists::resume || settings.if_exists == IfExists::append;
+  if (!continued || !std::filesystem::exists(settings.output, ignored)) return std::nullopt;
+  return read_trace(settings.output, Guard::child);
+}
+
+}  // namespace
+
+State::State(const Plan& plan, const Settings& settings)
+    : random(settings.seed),
+      neighbours(plan.devices()),
+      conditions(plan.devices()),
+      ranks(settings.ranks),
+      writer(settings.output, settings.if_exists, trace_root(settings.plan, settings.argv, settings.seed),
+             provenance(plan.devices(), plan.left_out), Guard::child),
+      before(trace_before(settings)) {}
+
+Visitor::Visitor(State& state, const Settings& settings, Observer& observer, CampaignResult& result)
+    : state_(state), settings_(settings), observer_(observer), result_(result), lifeline_(lifeline()) {}
+
+void Visitor::save() {
+  state_.writer.checkpoint();
+  observer_.saved();
+}
+
+ranks::Lifeline Visitor::lifeline() {
+  const RankSession& session = settings_.ranks;
+  if (!session.everyone) return {};
+  return {{.patience = session.patience, .stopped = settings_.stop, .heard = session.heard},
+          [this](bool stopped) { settings_.ranks.leave(stopped, [this] { state_.writer.checkpoint(); }); }};
+}
+
+// Why these are not measured: null where all their devices answer. Ranks open and measure everything, because the
+// others wait for them.
+template <class K> const SeriesError* Visitor::lost_among(const std::vector<PlannedPoint<K>*>& targets) const {
+  return with_ ? nullptr
+               : state_.lost.among(
+                     targets, [](const PlannedPoint<K>* one) -> auto& { return one->step.question; });
+}
+
+template <class K> void Visitor::visit(BatchProgress<K>& course) {
+  with_ = course.batch->backend->consensus(course.batch->steps.front().question);
+  if (with_ && with_->any(result_.stopped)) result_.stopped = true;
+  if (result_.stopped) return;
+  std::vector<PlannedPoint<K>*> targets =
+      due(course, repetition_of(*course.batch, settings_), state_.round, state_.random, settings_.is_second_look());
+  if (with_) {
+    std::vector<std::size_t> places;
+    for (const PlannedPoint<K>* target : targets)
+      places.push_back(static_cast<std::size_t>(target - course.targets.data()));
+    targets.clear();
+    for (const std::size_t place : places_of_leader(*with_, places)) targets.push_back(&course.targets.at(place));
+  }
+  if (!targets.empty()) visit(course, targets);
+  if (result_.stopped || state_.round + 1 != settings_.repetition<K>().rounds) return;
+  for (const auto& [question, at] : course.series) done(at);
+}
+
+template <class K> void Visitor::visit(BatchProgress<K>& course, const std::vector<PlannedPoint<K>*>& targets) {
+  const Batch<K>& batch = *course.batch;
+  auto schedule = repetition_of(batch, settings_).schedule();
+  if (with_) schedule = agreed_schedule(std::move(schedule), *with_);
+  std::unique_ptr<Runner<K>> runner;
+  SeriesError failure;
+  if (const SeriesError* const lost = lost_among(targets)) {
+    failure = *lost;
+  } else {
+    try {
+      std::vector<Step<K>> steps;
+      for (const PlannedPoint<K>* target : targets) steps.push_back(target->step);
+      runner = with_second_process<K>(steps, [&] { return batch.backend->open(steps); });
+    } catch (const Error& e) {
+      failure = {e.what(), failure_of(e.kind()), e.device()};
+      state_.lost.note(batch.device.id, failure);
+    }
+  }
+  failure.text = first_failure(with_, failure.text);
+  if (!failure.text.empty() && failure.kind == Failure::none) failure.kind = Failure::failed;  // another rank's
+  for (PlannedPoint<K>* target : targets) {
+    const SeriesError* const lost = lost_among<K>({target});
+    const SeriesError& why = lost ? *lost : failure;
+    SeriesProgress<K>& at = course.series[target->step.question];
+    if (at.header.schedule.empty()) begin(at, batch, target->step.question, *schedule, runner.get());
+    if (!why.text.empty() && !at.given_up) give_up(at, why);
+    if (at.given_up) observer_.skipped(share(batch, target->step));
+    else one(at, batch, *target, *schedule, *runner);
+    if (result_.stopped) return;
+  }
+}
+
+// Of the guess, what one visit takes.
+template <class K> Seconds Visitor::share(const Batch<K>& batch, const Step<K>& step) const {
+  const Repetition how = repetition_of(batch, settings_);
+  return guess(batch, step, how) / how.rounds;
+}
+
+template <class K>
+void Visitor::begin(SeriesProgress<K>& at, const Batch<K>& batch, const typename K::Case& question,
+                    const Schedule& schedule, const Runner<K>* runner) {
+  static_cast<typename K::Context&>(at.header) = batch.backend->context(question);
+  at.header.question = question;
+  at.header.schedule = schedule.text();
+  at.header.device_uuid = batch.device.uuid;
+  at.header.device_name = batch.device.name;
+  at.header.simulated = batch.device.simulated;
+  if (runner) at.header.binding = runner->binding();
+  try {
+    at.index = state_.writer.begin<K>(at.header);
+  } catch (const Error&) {
+    save();
+    throw;
+  }
+  if (!state_.before || at.index >= state_.before->of<K>().size()) return;
+  const Series<K>& before = state_.before->of<K>()[at.index];
+  at.rows = before.visits.size();
+  for (const Visit<K>& visit : before.visits) {
+    PointProgress& point = at.points[visit.axes];
+    point.take(visit, trial_times<K>(question, samples_of(before, visit)));
+    point.visited_before = true;
+  }
+}
+
+template <class K>
+void Visitor::one(SeriesProgress<K>& at, const Batch<K>& batch, PlannedPoint<K>& target, Schedule& schedule,
+                  Runner<K>& runner) {
+  const Seconds share = this->share(batch, target.step);
+  Step<K>& step = target.step;
+  std::optional<Measured<K>> measured;
+  bool had = false;  // the trace that is continued has this visit, and another rank's lacks it
+  try {
+    if (!std::exchange(target.is_settled, true)) {
+      std::vector<typename K::Axes> known;
+      for (const auto& [axes, point] : at.points) known.push_back(axes);
+      step = runner.settled(step, known);
+    }
+    had = state_.writer.has<K>(at.index, step.axes, state_.round);
+    if (!any(with_, !had)) return observer_.skipped(share);
+    const ranks::Lifeline::Trial trial(lifeline_);
+    if (of_leader(with_, has_rested(batch.device))) {
+      runner.prepare(step);
+      runner.warm_up(warm_up_time);
+    }
+    const Seconds now = steady_clock().now();
+    state_.neighbours.begin(batch.device.id, is_host_timed(step.question));
+    measured = npgpu::measure<K>(
+        runner, schedule, step,
+        [&] {
+          if (asks(settings_.save)) lifeline_.meanwhile([&] { save(); });
+          return any(with_, asks(settings_.stop));
+        },
+        [&] { devices::settle(batch.device.id); });
+    if (measured) measured->visit.at_s = (now - state_.begin).count();
+  } catch (const RankLost&) {
+    throw;
+  } catch (const Error& e) {
+    observer_.skipped(share);
+    const SeriesError failure{fmt::format("at {}: {}", text_of(step.axes), e.what()), failure_of(e.kind()), e.device()};
+    state_.lost.note(batch.device.id, failure);
+    give_up(at, failure);
+    return save();
+  }
+  if (!measured) {
+    result_.stopped = true;
+    return;
+  }
+  state_.ranks.note_choices(state_.writer);
+  state_.busy_until[batch.device.id] = steady_clock().now();
+  if constexpr (std::is_same_v<K, Transfers>)
+    if (crosses_link(step.question)) state_.conditions.copied(batch.device, step.axes.bytes);
+  const Disturbance found = state_.neighbours.end();
+  if (const std::string why = state_.neighbours.cannot_see(); !why.empty())
+    observer_.note(why + ": what they disturb may stay unmarked");
+  measured->visit.disturbed |= causes_of_all(with_, found.causes);
+  measured->visit.disturber = ShortText(found.by);
+  number(measured->samples);
+  PointProgress& point = at.points[step.axes];
+  measured->visit.round = state_.round;
+  if (point.had_other_clock(measured->visit.telemetry.sm_clock_mhz))
+    measured->visit.disturbed |= static_cast<std::uint32_t>(Cause::clock_changed);
+  point.take(measured->visit, trial_times<K>(step.question, measured->samples));
+  point.visited_now = true;
+  DriftByTime drift = state_.drifts[static_cast<std::size_t>(class_of(step.question))];
+  if (!batch.device.simulated) drift = with_run_to_run(drift, class_of(step.question));
+  point.standing = settings_.repetition<K>().standing(measured->visit.stop, point.counted_us(), drift);
+  measured->visit.stop = point.standing.stop;
+  if (!had) state_.writer.add<K>(at.index, measured->visit, measured->samples);
+  at.wall_us += measured->visit.wall_us;
+  const bool is_unfinished =
+      state_.round + 1 >= settings_.repetition<K>().rounds && measured->visit.stop == Stop::not_converged;
+  observer_.point({title(step.question), K::name, at.index, at.rows++,
+                   fmt::format("{} {}{}", text_of(step.axes), point_text<K>(alone(at.header, *measured)),
+                               is_unfinished ? " (not converged)" : ""),
+                   share});
+  if (!measured->mismatch.empty())
+    fail(at, {fmt::format("wrong at {}: {}", text_of(step.axes), measured->mismatch), Failure::wrong});
+  if (state_.writer.checkpoint_if_due()) observer_.saved();
+}
+
+bool Visitor::has_rested(const DeviceInfo& device) const {
+  if (device.simulated) return false;  // a model has no clocks that rest
+  const auto until = state_.busy_until.find(device.id);
+  return until == state_.busy_until.end() || steady_clock().now() - until->second > rest;
+}
+
+// Trials are numbered over the whole run where a sample has such a number, so that a drift can be seen.
+template <class Sample> void Visitor::number(std::vector<Sample>& samples) {
+  if constexpr (requires(Sample sample) { sample.number; })
+    for (Sample& sample : samples) sample.number = trials_ + sample.trial;
+  if (!samples.empty()) trials_ += samples.back().trial + 1;
+}
+
+template <class K> void Visitor::done(const SeriesProgress<K>& at) {
+  observer_.series_done({title(at.header.question), at.tally(), from_microseconds(at.wall_us), at.given_up});
+}
+
+// Something is wrong with a series, and the rest carries on.
+template <class K> void Visitor::fail(const SeriesProgress<K>& at, const SeriesError& why) {
+  const std::string sentence = title(at.header.question) + ": " + why.text;
+  state_.writer.set_error<K>(at.index, why);
+  observer_.failed(sentence);
+  if (with_ && !with_->leads()) ++result_.reported_by_other_ranks;
+  else result_.failures.push_back(sentence);
+}
+
+template <class K> void Visitor::give_up(SeriesProgress<K>& at, const SeriesError& why) {
+  at.given_up = true;
+  fail(at, why);
+}
+
+namespace {
+
+// One instance for each kind of the list.
+template <class... Ks> constexpr auto visitor_instances_for(List<Ks...>) {
+  return std::tuple{
+      std::pair{static_cast<void (Visitor::*)(BatchProgress<Ks>&)>(&Visitor::visit<Ks>), &Visitor::share<Ks>}...,
+      std::pair{static_cast<void (Visitor::*)(BatchProgress<Ks>&, const std::vector<PlannedPoint<Ks>*>&)>(
+                    &Visitor::visit<Ks>),
+                std::pair{&Visitor::give_up<Ks>, &Visitor::done<Ks>}}...};
+}
+[[maybe_unused, gnu::used]] const auto visitor_instances = visitor_instances_for(Kinds{});
+
+}  // namespace
+
+}  // namespace npgpu::campaign

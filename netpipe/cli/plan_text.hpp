@@ -1,0 +1,22 @@
+// A plan before it is run: for --dry-run, and what plans have in common.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "netpipe/cli/measure_options.hpp"
+#include "npgpu/plan.hpp"
+
+namespace npgpu::cli {
+
+// For --dry-run: each batch with its number of points, its time and its memory.
+std::string plan_text(const Plan&, const MeasureOptions&, std::size_t width);
+void plan_json(std::ostream&, const Plan&, const MeasureOptions&);
+
+// The devices that --device names, else the first GPU. Throws Error(nothing), as "calls need a GPU: ...".
+std::vector<std::string> gpu_ids(const Options&, const std::string& what);
+// Throws Error(usage) naming the modules that there are, or why this one was left out of the build.
+const Module& module_named(const std::string& name);
+
+}  // namespace npgpu::cli
