@@ -19,6 +19,8 @@ struct MatrixCell {
   std::uint64_t bytes = 0;        // of one copy
   Estimate value{};               // bytes per second; of a latency, us
   bool doubtful = false;          // unsteady, or disturbed by others
+  // The same figure, visit by visit of those that count; empty where several lanes were timed together.
+  std::vector<double> by_visit{};
 };
 
 // Cells that were asked in the same way. Copies to, from and within one device have no access, and are in the matrices

@@ -151,7 +151,7 @@ TEST_CASE("what is free, what is needed, and a size past all memory") {
     FAIL("a PiB was allocated");
   } catch (const Error& e) {
     CHECK(std::string(e.what()).find("device memory") != std::string::npos);
-    CHECK(e.kind() == ErrorKind::failed);
+    CHECK(e.kind() == ErrorKind::no_memory);
   }
   exercise(*module.open_lane(c, 64), c, 64);
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "netpipe/model/by_visit.hpp"
 #include "netpipe/model/health/record.hpp"
 #include "netpipe/model/judge.hpp"
 #include "npgpu/disturbance.hpp"
@@ -116,11 +117,7 @@ template <class K>
 Evidence evidence_of(const Series<K>& series, const Result<K>& result, Estimate figure, bool is_rate) {
   const Point<K> point = points_by_axes(series).at(result.axes);
   Evidence of{std::move(figure), others_of(point), title(series.question), text_of(result.axes), {}};
-  for (const Visit<K>* visit : point.counted())
-    if (const auto times = trial_times<K>(series.question, samples_of(series, *visit)); !times.empty())
-      of.by_visit.push_back(npgpu::median(times));
-  const double all = of.by_visit.empty() ? not_measured : npgpu::median(of.by_visit);
-  for (double& us : of.by_visit) us = of.estimate.value * (is_rate ? all / us : us / all);
+  of.by_visit = by_visit(series, point, of.estimate.value, is_rate);
   return of;
 }
 template <class K> Evidence time_of(const Series<K>& series, const Result<K>& result) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "netpipe/model/by_visit.hpp"
 #include "netpipe/model/matrix/copy_results.hpp"
 #include "netpipe/model/matrix/links.hpp"
 #include "netpipe/model/matrix/matrix_findings.hpp"
@@ -122,7 +123,9 @@ class Builder {
         matrix.access = access;
         matrix.both_ways = both;
         matrix.pattern = c.pattern;
-        matrix.cells.push_back(cell_of(c, all[lane], *point, is_latency));
+        MatrixCell& cell = matrix.cells.emplace_back(cell_of(c, all[lane], *point, is_latency));
+        if (!both && !is_latency)
+          cell.by_visit = model::by_visit(series, points_by_axes(series).at(point->axes), cell.value.value, true);
         note(all[lane]);
         if (c.direction == Direction::peer) pairs_.emplace(all[lane].source, all[lane].target);
       }

@@ -72,7 +72,7 @@ void compare_with_link(CellRuling& ruling, const Links& links) {
 }
 
 CheckVerdict verdict_of_rate(const MatrixCell& cell, const CellVerdict& of) {
-  switch (rule(cell.value, Allowed::at_least, of.limit)) {
+  switch (rule(cell.value, Allowed::at_least, of.limit, cell.by_visit)) {
     case Ruling::ok: return CheckVerdict::ok;
     case Ruling::slow: return of.disturbed.empty() ? CheckVerdict::slow : CheckVerdict::not_judged;
     case Ruling::undecided: return of.disturbed.empty() ? CheckVerdict::undecided : CheckVerdict::not_judged;
