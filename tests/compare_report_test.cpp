@@ -89,9 +89,11 @@ Trace trace_of(const std::string& gpu, const std::string& driver) {
 }
 const Trace before = trace_of("H200", "580"), after = trace_of("H200", "590");
 
-ComparisonOf comparison(const Comparison& found) { return {{{"a.h5"}, {&before}}, {{"b.h5"}, {&after}}, found, false}; }
+ComparisonReport comparison(const Comparison& found) {
+  return {{{"a.h5"}, {&before}}, {{"b.h5"}, {&after}}, found, false};
+}
 
-std::string text(const ComparisonOf& of, const ComparisonDetail& detail = {}, int width = 100) {
+std::string text(const ComparisonReport& of, const ComparisonDetail& detail = {}, int width = 100) {
   std::ostringstream out;
   compare_text(out, of, detail, {.width = width});
   return out.str();
@@ -99,7 +101,7 @@ std::string text(const ComparisonOf& of, const ComparisonDetail& detail = {}, in
 std::string text(const Comparison& found, const ComparisonDetail& detail = {}) {
   return text(comparison(found), detail);
 }
-json parsed(const ComparisonOf& of) {
+json parsed(const ComparisonReport& of) {
   std::ostringstream out;
   compare_json(out, of);
   return json::parse(out.str());
@@ -113,7 +115,7 @@ TEST_CASE("first it says who A and B are: what differs in a table, what is the s
   CHECK(out.starts_with("  A         a.h5 of 2026-11-21T06:19:25Z\n  B         b.h5 of 2026-11-21T06:19:25Z\n"));
   CHECK(has(out, "  the same  GPU H200; hostname node7; npgpu 0.1.0\n"));
   CHECK(has(out, "  differs  A    B\n  driver   580  590\n"));
-  ComparisonOf same = comparison(some());
+  ComparisonReport same = comparison(some());
   same.b = same.a;
   CHECK(has(text(same), "  differs   nothing but the time of the run\n"));
 }
@@ -175,7 +177,7 @@ TEST_CASE("broken points give their reason") {
 }
 
 TEST_CASE("other hardware that was refused has no verdicts") {
-  ComparisonOf of = comparison({});
+  ComparisonReport of = comparison({});
   of.found.other_hardware = "the GPUs differ: H200 in A, A100 in B";
   of.refused = true;
   const std::string out = text(of);
@@ -234,7 +236,7 @@ TEST_CASE("the sentence names what is slower, the most first: a class as a whole
 }
 
 TEST_CASE("doubts are said: a run that did not end, two versions, trials for rounds, one run on both sides") {
-  ComparisonOf of = comparison(some());
+  ComparisonReport of = comparison(some());
   Trace unfinished = before;
   unfinished.root.complete = false;
   unfinished.root.tool_version = "0.2.0";

@@ -18,7 +18,7 @@ Estimate us(double value, double low, double high) { return {value, low, high, "
 // 60 MiB either way and a kernel of 1 ms; 3000 us in one stream, 1500 in six, up to eight tried.
 struct Made {
   MeasuredCosts costs;
-  ForecastOf of;
+  ForecastReport of;
   Made() {
     costs.device = "cuda:0";
     costs.device_name = "Test GPU";

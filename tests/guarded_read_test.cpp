@@ -11,7 +11,7 @@
 
 #include "made_trace.hpp"
 #include "netpipe/trace/decode.hpp"
-#include "netpipe/trace/handed.hpp"
+#include "netpipe/trace/decoded_file.hpp"
 #include "netpipe/trace/hdf5.hpp"
 
 // Tests are not sanitized themselves; what they test may be.
@@ -84,14 +84,14 @@ TEST_CASE("what a child hands over and is garbled is refused") {
   const ScratchFolder folder;
   make_trace(folder / "t.h5");
   const std::string file = contents(folder / "t.h5");
-  trace::Handed handed{trace::decode(std::as_bytes(std::span(file)), "t.h5"), trace::Bytes(3)};
+  trace::DecodedFile handed{trace::decode(std::as_bytes(std::span(file)), "t.h5"), trace::Bytes(3)};
   const std::string sound = packed(handed);
   CHECK(packed(trace::unpacked(sound)) == sound);
   for (std::size_t length = 0; length < sound.size(); ++length)
     CHECK_THROWS_AS(trace::unpacked(sound.substr(0, length)), trace::FormatError);
   CHECK_THROWS_AS(trace::unpacked(sound + '\0'), trace::FormatError);
   const auto refused = [&](auto change) {
-    trace::Handed worse = handed;
+    trace::DecodedFile worse = handed;
     change(worse.contents.runs[0].of<Transfers>()[0]);
     CHECK_THROWS_AS(trace::unpacked(packed(worse)), trace::FormatError);
   };

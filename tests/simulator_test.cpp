@@ -205,7 +205,7 @@ TEST_CASE("blocks stay on the multiprocessor where they were placed") {
   costs.issue.kernel = Seconds{0.8e-3};
   CHECK(total_ms(2) == doctest::Approx(0.8 + 0.8 + 0.6 + 0.8));
   // The oldest goes first: the second's have to wait for 0.2 ms, and take 1 ms then.
-  job.abreast = 1;
+  job.active_blocks_per_sm = 1;
   CHECK(total_ms(2) == doctest::Approx(0.8 + 1 + 1));
 }
 

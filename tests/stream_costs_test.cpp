@@ -339,7 +339,7 @@ TEST_CASE("where blocks go oldest first, kernels of two streams end one after th
     describe_kernel(job, m, 512, Workload::compute);
     CHECK(job.slots == 8);
     CHECK(job.multiprocessors == 4);
-    CHECK(job.abreast == oldest_first);
+    CHECK(job.active_blocks_per_sm == oldest_first);
     return us(simulate_total(job, 2, m.costs, Order::breadth_first).total);
   };
   CHECK(in_two_us(1) == doctest::Approx(40 + 10));  // the first copy out passes beside the second kernel

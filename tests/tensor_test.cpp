@@ -102,7 +102,7 @@ TEST_CASE("what is not there is refused, in words") {
   const Probe& probe = find_probe("tensor", "sim:h200");
   for (const ProbeCase& c : probe.cases("sim:h200")) {
     const auto all = probe.shapes(c);
-    for (const Shape& s : probe.usual_shapes(c)) CHECK(std::ranges::find(all, s) != all.end());
+    for (const Shape& s : probe.default_shapes(c)) CHECK(std::ranges::find(all, s) != all.end());
     for (const Shape& s : all) CHECK(probe.refuses({c, s}).value_or("") == "");
   }
   CHECK(probe.refuses_case(product(Operation::wgmma, DataType::fp64)));

@@ -123,7 +123,7 @@ TEST_CASE("what a virtual machine's host takes is seen") {
   watch.begin();
   played.pass(1, 0, 0.5);
   const Disturbance found = watch.end();
-  CHECK(found.causes == static_cast<std::uint32_t>(Cause::host_taken));
+  CHECK(found.causes == static_cast<std::uint32_t>(Cause::cpu_steal));
   CHECK(found.by.empty());
 }
 

@@ -29,10 +29,10 @@ std::vector<SplitTime> chunks_in_turn(const Job&, const StreamCosts&, std::uint6
                                       std::uint32_t max_streams);
 
 // More streams than these are worth nothing: the fewest whose time is within 1 % of the best.
-inline constexpr double worth_nothing = 0.01;
+inline constexpr double same_time_tolerance = 0.01;
 // Throw std::out_of_range of none.
 const SplitTime& fastest(std::span<const SplitTime>);
-const SplitTime& fewest_streams(std::span<const SplitTime>, double slower_by = worth_nothing);
+const SplitTime& fewest_streams(std::span<const SplitTime>, double slower_by = same_time_tolerance);
 // Of those within 1 % of the best the fewest streams that are a power of two, as chunks then have round sizes; the
 // fewest, where none is.
 const SplitTime& advised_streams(std::span<const SplitTime>);

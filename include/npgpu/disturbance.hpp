@@ -11,7 +11,7 @@ namespace npgpu {
 // What had a part in a visit that was not to be measured, and could be seen. A visit's `disturbed` is a sum of them.
 enum class Cause : std::uint32_t {
   host_busy = 1,       // other processes had the processors
-  host_taken = 2,      // the host of this virtual machine had them
+  cpu_steal = 2,       // the host of this virtual machine had them
   core_shared = 4,     // no core was found on which nobody else computed
   device_busy = 8,     // another process used the GPU
   link_busy = 16,      // others' bytes went over the link

@@ -22,7 +22,7 @@ struct PipelineKernel {
   std::uint64_t blocks = 0, slots = 0;  // only where it is the only kernel of its part
   Curve block_time{};
   double last_block = 1, warp = 0;
-  std::uint64_t multiprocessors = 0, abreast = 0;
+  std::uint64_t multiprocessors = 0, active_blocks_per_sm = 0;
 };
 
 struct PipelineStage {

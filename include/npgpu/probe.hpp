@@ -239,9 +239,9 @@ class Probe : public Backend<Probes> {
   virtual std::vector<Shape> shapes(const ProbeCase&) const = 0;
   // Whether any is measured where every device is asked for everything. If not, its cases are not asked for there: to
   // look for a library may load it.
-  virtual bool is_usual() const { return true; }
+  virtual bool in_default_plan() const { return true; }
   // Those of them that are measured where every device is asked for everything: all, few or none.
-  virtual std::vector<Shape> usual_shapes(const ProbeCase& c) const { return shapes(c); }
+  virtual std::vector<Shape> default_shapes(const ProbeCase& c) const { return shapes(c); }
   // Why this case cannot run, whatever its shape; and why a case that can does not take this shape.
   virtual std::optional<std::string> refuses_case(const ProbeCase&) const = 0;
   virtual std::optional<std::string> refuses_shape(const ProbeCase&, const Shape&) const = 0;

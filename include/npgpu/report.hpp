@@ -61,7 +61,7 @@ void runs_text(std::ostream&, const std::string& file, const std::vector<Trace>&
 void runs_json(std::ostream&, const std::string& file, const std::vector<Trace>& runs);
 
 // What was compared, and what compare() found. The names are those of the files.
-struct ComparisonOf {
+struct ComparisonReport {
   struct Side {
     std::vector<std::string> files;
     std::vector<const Trace*> runs;
@@ -76,9 +76,9 @@ struct ComparisonDetail {
 };
 // Who A and B are and what differs, the verdict, key figures, a line for each case. As text for a terminal, or as
 // tables for GitHub.
-void compare_text(std::ostream&, const ComparisonOf&, const ComparisonDetail&, const TextStyle&);
-void compare_markdown(std::ostream&, const ComparisonOf&, const ComparisonDetail&);
-void compare_json(std::ostream&, const ComparisonOf&);
+void compare_text(std::ostream&, const ComparisonReport&, const ComparisonDetail&, const TextStyle&);
+void compare_markdown(std::ostream&, const ComparisonReport&, const ComparisonDetail&);
+void compare_json(std::ostream&, const ComparisonReport&);
 
 // What is derived from a trace. Full: with formula, meaning and what disturbs each parameter.
 enum class Detail { brief, full };
@@ -103,18 +103,18 @@ void simulation_json(std::ostream&, const Simulation&);
 void simulation_chrome(std::ostream&, const Simulation&);
 
 // Several jobs, each as it is advised, and the order in which they end soonest. `plans` are in the order given.
-struct SequenceOf {
+struct SequenceReport {
   const MeasuredCosts* costs = nullptr;
   std::vector<PlannedJob> plans;
   std::vector<Seconds> times;  // of each job alone, as planned
   std::vector<Bound> bounds;   // what each is bound by, alone
   SequenceAdvice advice;
 };
-void sequence_text(std::ostream&, const SequenceOf&, const TextStyle&);
-void sequence_json(std::ostream&, const SequenceOf&);
+void sequence_text(std::ostream&, const SequenceReport&, const TextStyle&);
+void sequence_json(std::ostream&, const SequenceReport&);
 
 // How long a job takes in n streams on a measured device, which n is best, and what is advised.
-struct ForecastOf {
+struct ForecastReport {
   const MeasuredCosts* costs = nullptr;
   Job job;
   Order order = Order::breadth_first;
@@ -122,10 +122,10 @@ struct ForecastOf {
   Advice advice;
   std::vector<std::string> notes{};  // what else is to be said, a sentence each
 };
-void forecast_text(std::ostream&, const ForecastOf&, const TextStyle&);
-void forecast_json(std::ostream&, const ForecastOf&);
+void forecast_text(std::ostream&, const ForecastReport&, const TextStyle&);
+void forecast_json(std::ostream&, const ForecastReport&);
 // The advice as a program in CUDA C++ that compiles and times itself; the lean form where there is one.
-void forecast_code(std::ostream&, const ForecastOf&);
+void forecast_code(std::ostream&, const ForecastReport&);
 // Predictions against measured workloads: a row for each model. Full: also the simulator's times for each workload.
 void evaluation_text(std::ostream&, const Evaluation&, Detail, const TextStyle&);
 void evaluation_json(std::ostream&, const Evaluation&, std::span<const GraphComparison> graphs = {},

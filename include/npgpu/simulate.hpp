@@ -60,7 +60,7 @@ struct Job {
   double warp = 0;        // a warp's threads over those of a block: its parts have whole warps; 0: any part
   // Of blocks that have a time: multiprocessors among which the slots are divided, and where a block stays once it is
   // placed; 0: each slot is one. And how many of a multiprocessor's blocks go at once, the oldest first; 0: all.
-  std::uint64_t multiprocessors = 0, abreast = 0;
+  std::uint64_t multiprocessors = 0, active_blocks_per_sm = 0;
 };
 
 // In which order the host issues: all copies in, all kernels, all copies out; or one chunk after the other; or that,

@@ -176,11 +176,11 @@ class Run {
     if (settings_.ranks.everyone || !plan_.allows_context_reset()) return;
     for (const DeviceInfo& device : plan_.devices())
       if (std::ranges::find(elsewhere_, device.id) == elsewhere_.end() && !state_.lost.contains(device.id)) try {
+          state_.busy_until.erase(device.id);
           devices::reset_context(device.id);
         } catch (const Error& e) {  // what is measured next says so of its series
           state_.lost.note(device.id, {e.what(), failure_of(e.kind()), e.device()});
         }
-    state_.busy_until.clear();
   }
 
   void count() {

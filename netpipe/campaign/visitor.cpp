@@ -42,14 +42,14 @@ State::State(const Plan& plan, const Settings& settings)
       before(trace_before(settings)) {}
 
 Visitor::Visitor(State& state, const Settings& settings, Observer& observer, CampaignResult& result)
-    : state_(state), settings_(settings), observer_(observer), result_(result), lifeline_(lifeline()) {}
+    : state_(state), settings_(settings), observer_(observer), result_(result), watchdog_(make_watchdog()) {}
 
 void Visitor::save() {
   state_.writer.checkpoint();
   observer_.saved();
 }
 
-ranks::Lifeline Visitor::lifeline() {
+ranks::HangWatchdog Visitor::make_watchdog() {
   const RankSession& session = settings_.ranks;
   if (!session.everyone) return {};
   return {{.patience = session.patience, .stopped = settings_.stop, .heard = session.heard},
@@ -161,7 +161,7 @@ void Visitor::one(SeriesProgress<K>& at, const Batch<K>& batch, PlannedPoint<K>&
     }
     had = state_.writer.has<K>(at.index, step.axes, state_.round);
     if (!any(with_, !had)) return observer_.skipped(share);
-    const ranks::Lifeline::Trial trial(lifeline_);
+    const ranks::HangWatchdog::Trial trial(watchdog_);
     if (of_leader(with_, has_rested(batch.device))) {
       runner.prepare(step);
       runner.warm_up(warm_up_time);
@@ -171,7 +171,7 @@ void Visitor::one(SeriesProgress<K>& at, const Batch<K>& batch, PlannedPoint<K>&
     measured = npgpu::measure<K>(
         runner, schedule, step,
         [&] {
-          if (asks(settings_.save)) lifeline_.meanwhile([&] { save(); });
+          if (asks(settings_.save)) watchdog_.meanwhile([&] { save(); });
           return any(with_, asks(settings_.stop));
         },
         [&] { devices::settle(batch.device.id); });

@@ -13,7 +13,7 @@
 #include "netpipe/campaign/neighbours.hpp"
 #include "netpipe/campaign/rank_notes.hpp"
 #include "netpipe/campaign/standing.hpp"
-#include "netpipe/ranks/lifeline.hpp"
+#include "netpipe/ranks/hang_watchdog.hpp"
 #include "npgpu/consensus.hpp"
 
 namespace npgpu::campaign {
@@ -53,7 +53,7 @@ class Visitor {
   void save();
 
  private:
-  ranks::Lifeline lifeline();
+  ranks::HangWatchdog make_watchdog();
   template <class K> const SeriesError* lost_among(const std::vector<PlannedPoint<K>*>&) const;
   template <class K>
   void begin(SeriesProgress<K>&, const Batch<K>&, const typename K::Case&, const Schedule&, const Runner<K>*);
@@ -67,7 +67,7 @@ class Visitor {
   Observer& observer_;
   CampaignResult& result_;
   Consensus* with_ = nullptr;  // with whom the batch is measured
-  ranks::Lifeline lifeline_;
+  ranks::HangWatchdog watchdog_;
   std::uint64_t trials_ = 0;
 };
 

@@ -115,11 +115,11 @@ std::vector<Shape> few_of(const ProbeCase& c, const std::vector<Shape>& shapes) 
 void add_probes(Plan& plan, const DeviceInfo& device, bool beside_gpus, bool quick) {
   for (const Probe* probe : reaching(probes(), devices::kind_of(device.id))) {
     const bool is_host_beside_gpus = device.id == "host" && beside_gpus;
-    if (!probe->is_usual() || (is_host_beside_gpus && probe->name() != "compute")) continue;
+    if (!probe->in_default_plan() || (is_host_beside_gpus && probe->name() != "compute")) continue;
     try {
       for (const ProbeCase& c : probe->cases(device.id)) {
         if (quick && !is_quick(c)) continue;
-        const auto shapes = probe->usual_shapes(c);
+        const auto shapes = probe->default_shapes(c);
         add<Probes>(plan, *probe, device,
                     steps_of<Probes>(c, quick || is_host_beside_gpus ? few_of(c, shapes) : shapes));
       }

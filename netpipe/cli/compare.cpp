@@ -17,7 +17,7 @@ namespace {
 
 struct Read {
   std::vector<Trace> traces;
-  ComparisonOf::Side side;
+  ComparisonReport::Side side;
 
   explicit Read(const std::vector<std::string>& typed_words) {
     for (const std::string& file : trace_files(typed_words)) {
@@ -51,7 +51,7 @@ int exit_code_of(Outcome outcome) {
   return exit_code::done;
 }
 
-void write(const Options& options, const ComparisonOf& of) {
+void write(const Options& options, const ComparisonReport& of) {
   const ComparisonDetail detail{options.on("all"), options.on("points")};
   if (options.on("json")) compare_json(std::cout, of);
   else if (options.on("markdown")) compare_markdown(std::cout, of, detail);
@@ -63,7 +63,7 @@ int run_compare(const Options& options) {
   if (const auto text = options.maybe("tolerance")) tolerance = parse_fraction("tolerance", *text);
   const auto [words_a, words_b] = options.sides();
   const Read a(words_a), b(words_b);
-  ComparisonOf of{a.side, b.side, {}, false};
+  ComparisonReport of{a.side, b.side, {}, false};
   of.found.other_hardware = other_hardware(of.a.runs, of.b.runs);
   of.refused = !of.found.other_hardware.empty() && !options.on("other-hardware");
   if (!of.refused) {

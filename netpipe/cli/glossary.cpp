@@ -81,8 +81,8 @@ const std::map<std::string_view, Meaning>& glossary() {
         "device events, and everything is enqueued behind a waiting kernel first, so that the cost of calls is not "
         "included."}},
       {"cache", {"LIST", "warm: all repeats touch the same bytes. cold: they walk through more than the caches hold."}},
-      {"soffset", {"SIZE", "Distance of the source from an aligned address."}},
-      {"roffset", {"SIZE", "Distance of the target from an aligned address."}},
+      {"source-offset", {"SIZE", "Distance of the source from an aligned address."}},
+      {"target-offset", {"SIZE", "Distance of the target from an aligned address."}},
       {"no-bind", {"", "Leave threads and buffers where the system puts them."}},
       {"host-node",
        {"LIST",
@@ -228,7 +228,7 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"N",
         "Trials of a visit. adaptive: at least this many (default 2; with one round 9, at least 6). classic: exactly "
         "this many (default 7)."}},
-      {"tolerance", {"SHARE", "The share of a time that is taken for nothing."}},
+      {"tolerance", {"SHARE", "The relative difference that counts as equal."}},
       {"trial-time", {"TIME", "adaptive: length of a trial (default 1ms; calls 0.5ms; jobs: one job)."}},
       {"budget",
        {"TIME",

@@ -254,8 +254,7 @@ std::string Options::help(std::size_t width) const {
     if (!lines.empty()) text += fmt::format("\n{}:\n", group.title) + lines;
   }
   if (!of_all.empty())
-    text += "\nOptions of every measuring command (npgpu help measuring):\n  " +
-            wrapped(of_all, width, 2, 2) + '\n';
+    text += "\nOptions of every measuring command (npgpu help measuring):\n  " + wrapped(of_all, width, 2, 2) + '\n';
   text += "\nExamples:\n";
   for (const std::string& example : command_.examples) text += "  " + example + '\n';
   return text;

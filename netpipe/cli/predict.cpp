@@ -132,7 +132,7 @@ ModelErrors errors_for(const Options& options, const Trace& trace, const Measure
       e, fmt::format("among {} measured on {}, {}", counted(e.workloads.size(), "job"), e.device_name, *path));
 }
 
-void add_notes(ForecastOf& of) {
+void add_notes(ForecastReport& of) {
   const SplitTime& a = of.advice.advised;
   const auto small = [&](std::uint64_t bytes) { return bytes && bytes / a.chunks < of.costs->min_copy; };
   if (small(of.job.in_bytes) || small(of.job.out_bytes))
@@ -159,7 +159,7 @@ int predict_list(const Options& options, const std::string& path, const Measured
     if (std::string_view(option) == "draw" || std::string_view(option) == "code" ? options.on(option)
                                                                                  : options.has(option))
       throw Error(ErrorKind::usage, fmt::format("--{}: it is of one job, and --jobs lists several", option));
-  SequenceOf of;
+  SequenceReport of;
   of.costs = &costs;
   const Order order = order_of_job(options);
   // Of equal jobs, one is looked at.
@@ -230,7 +230,7 @@ int run_predict(const Options& options) {
     costs.costs.stream_create = costs.create;
   if (const auto path = options.maybe("jobs")) return predict_list(options, *path, costs);
 
-  ForecastOf of;
+  ForecastReport of;
   of.costs = &costs;
   of.job = read_job(options, costs);
   of.order = order_of_job(options);

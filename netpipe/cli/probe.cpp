@@ -109,7 +109,7 @@ Plan probe_plan(const Options& options) {
   for (const std::string& id : split_words("device", options.maybe("device").value_or(devices::default_device())))
     for (const std::string& name : names_or_all(options.place("NAME"), id)) {
       const Probe& probe = find_probe(name, id);
-      if (only_usual(options) && !probe.is_usual()) continue;
+      if (only_usual(options) && !probe.in_default_plan()) continue;
       const DeviceInfo device = devices::find(id);
       const std::vector<ProbeCase> cases = probe.cases(id);
       if (cases.empty())
@@ -120,7 +120,7 @@ Plan probe_plan(const Options& options) {
             !wanted(options, "form", c.form) || !wanted(options, "space", c.space))
           continue;
         std::vector<Shape> shapes = asked;
-        if (asked.empty()) shapes = only_usual(options) ? probe.usual_shapes(c) : probe.shapes(c);
+        if (asked.empty()) shapes = only_usual(options) ? probe.default_shapes(c) : probe.shapes(c);
         std::optional<std::string> why;
         if (!asked.empty() && !probe.refuses_case(c))
           std::erase_if(shapes, [&](const Shape& shape) {

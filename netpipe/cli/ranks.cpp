@@ -15,8 +15,8 @@
 #include "netpipe/cli/signals.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/cli/transfer_sizes.hpp"
-#include "netpipe/ranks/company.hpp"
 #include "netpipe/ranks/ends.hpp"
+#include "netpipe/ranks/rank_set.hpp"
 #include "netpipe/ranks/tournament.hpp"
 #include "npgpu/error.hpp"
 
@@ -63,8 +63,8 @@ std::vector<TransferCase> cases_between(const Options& options, const ranks::Pla
             one.cache = cache;
             one.async = options.on("async");
             one.bind = on_hosts || !options.on("no-bind");  // a host is as the job's launcher has it
-            one.source_offset = parse_size("soffset", options.text("soffset"));
-            one.target_offset = parse_size("roffset", options.text("roffset"));
+            one.source_offset = parse_size("source-offset", options.text("source-offset"));
+            one.target_offset = parse_size("target-offset", options.text("target-offset"));
             const auto chunks = options.maybe("chunk");
             if (!chunks || access != Access::staged) {
               all.push_back(one);
@@ -78,7 +78,7 @@ std::vector<TransferCase> cases_between(const Options& options, const ranks::Pla
   return all;
 }
 
-Plan plan_of(const Options& options, ranks::Company& all) {
+Plan plan_of(const Options& options, ranks::RankSet& all) {
   if (options.maybe("host-node"))
     throw Error(ErrorKind::usage,
                 "--host-node: ranks are where the job's launcher puts them: use mpirun --bind-to or srun --cpu-bind");
@@ -103,7 +103,7 @@ Plan plan_of(const Options& options, ranks::Company& all) {
 }
 
 // What both ranks of a pair must have planned alike: free memory may differ.
-std::string difference(const Plan& plan, ranks::Company& all) {
+std::string difference(const Plan& plan, ranks::RankSet& all) {
   std::string wrong;
   for (const int partner : ranks::partners_of(all.rank(), all.size())) {
     std::size_t points = 0;
@@ -137,7 +137,7 @@ std::string failure(const std::function<void()>& work, ErrorKind& kind) {
 }
 
 // Ends here on all ranks, if there is a failure on one: that rank, or of equal ones the first, says it.
-std::optional<int> ended(ranks::Company& all, const std::string& mine, ErrorKind kind) {
+std::optional<int> ended(ranks::RankSet& all, const std::string& mine, ErrorKind kind) {
   const std::vector<std::string> said =
       all.everyone().of_all(mine.empty() ? mine : std::to_string(exit_code_of(kind)) + ' ' + mine);
   for (std::size_t i = 0; i < said.size(); ++i) {
@@ -167,7 +167,7 @@ std::optional<int> ended(ranks::Company& all, const std::string& mine, ErrorKind
   _exit(stopped ? exit_code::stopped : exit_code::failed);
 }
 
-int measure_as_rank(const Options& given, ranks::Company& all) {
+int measure_as_rank(const Options& given, ranks::RankSet& all) {
   MeasureOptions options;
   std::optional<Plan> plan;
   ErrorKind kind = ErrorKind::failed;
@@ -228,9 +228,9 @@ int measure_as_rank(const Options& given, ranks::Company& all) {
 }
 
 // Where one of them does not come there is no trace yet, and who is here cannot end MPI without it.
-ranks::Company& met(const std::string& module, const ranks::Patience& patience) {
+ranks::RankSet& met(const std::string& module, const ranks::Patience& patience) {
   try {
-    return ranks::meet(module, patience);
+    return ranks::connect(module, patience);
   } catch (const RankLost& e) {
     complain(e);
     ranks::world().abort(exit_code_of(e.kind()));
@@ -260,7 +260,7 @@ int measure_between_ranks(const Options& options) {
   ranks::Patience patience;
   patience.until_parted = parse_duration("rank-timeout", options.text("rank-timeout"));
   patience.stopped = stop_asked;
-  ranks::Company* here = nullptr;
+  ranks::RankSet* here = nullptr;
   try {
     here = &met(options.text("module"), patience);
   } catch (const Error& e) {
@@ -270,7 +270,7 @@ int measure_between_ranks(const Options& options) {
     ranks::end(patience.until_parted);  // after it: mpirun ends all when one is gone with this code
     return exit_code_of(e.kind());
   }
-  ranks::Company& all = *here;
+  ranks::RankSet& all = *here;
   catch_signals();  // after MPI, which may have handlers of its own
   try {
     const int code = measure_as_rank(options, all);

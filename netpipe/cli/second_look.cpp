@@ -65,7 +65,8 @@ SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& r
   std::uint32_t first = how.max_visits();
   if (time <= Seconds{0}) return look;
   // Every pass has a context of its own, in which small and middle copies keep one of several speeds.
-  constexpr std::uint32_t least_rounds = 8, most_rounds = 16, passes_of_slow = 4, fewest_rounds = 3;
+  constexpr std::uint32_t least_rounds = 8, rounds_of_disturbed = 4, most_rounds = 16, passes_of_slow = 4,
+                          fewest_rounds = 3;
   const bool is_measured = std::ranges::any_of(plan.devices(), [](const auto& device) { return !device.simulated; });
   std::uint32_t rounds = least_rounds, done = 0;
   std::map<std::pair<std::string, std::string>, std::uint32_t> looked;
@@ -82,7 +83,7 @@ SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& r
       rounds = static_cast<std::uint32_t>(std::min<double>(most_rounds, left));
     }
     PointNames names;
-    bool is_any_undecided = false;
+    bool is_any_undecided = false, are_all_disturbed = true;
     for (const HealthFinding& finding : health_of(read_trace(how.output, Guard::child), rules)) {
       if (!is_unsettled(finding)) continue;
       // What others disturbed gets one quiet moment more. What is slow has to stay slow for all of the time, or what a
@@ -92,6 +93,7 @@ SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& r
       const std::uint32_t most = finding.health == Health::fail ? passes_of_slow : 1;
       if (is_undecided || looked[name] < most) names.insert(name);
       is_any_undecided |= is_undecided;
+      are_all_disturbed &= finding.health == Health::unjudged;
     }
     if (names.empty()) return look;
     const Plan some = only_these(plan, names);
@@ -99,6 +101,7 @@ SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& r
     // Spread over the time.
     const Seconds due = time / passes_of_slow * look.passes - (steady_clock().now() - begin);
     if (is_measured && !is_any_undecided) rest_for(due);
+    if (done == 0 && are_all_disturbed) rounds = rounds_of_disturbed;
     how.first_round = first;
     how.end_round = first + rounds;
     for (const auto& name : names) look.points += looked[name]++ == 0;

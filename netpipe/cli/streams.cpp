@@ -99,12 +99,12 @@ void print_best(const Trace& trace) {
       const JobResult& best = *std::ranges::min_element(cuts, {}, time);
       std::string line = fmt::format("best of measured{}: {}: {}", way, text_of(best.axes), time_text(time(best)));
       if (best.speed_up > 0) line += fmt::format(", {:.2f} times as fast as unsplit", best.speed_up);
-      const double most = (1 + worth_nothing) * time(best);
+      const double most = (1 + same_time_tolerance) * time(best);
       const JobResult* fewest = &best;
       for (const JobResult& cut : cuts)
         if (time(cut) <= most && cut.axes.streams < fewest->axes.streams) fewest = &cut;
       if (fewest != &best)
-        line += fmt::format("; the fewest streams within {:g} %: {}, {}, {:+.1f} %", 100 * worth_nothing,
+        line += fmt::format("; the fewest streams within {:g} %: {}, {}, {:+.1f} %", 100 * same_time_tolerance,
                             fewest->axes.streams, time_text(time(*fewest)), 100 * (time(*fewest) / time(best) - 1));
       std::cout << wrapped(line, static_cast<std::size_t>(terminal_style().width), 2) << '\n';
     }

@@ -80,8 +80,8 @@ Plan transfer_plan(const Options& options) {
           c.async = options.on("async");
           c.bind = !options.on("no-bind");
           c.host_node = host_node;
-          c.source_offset = parse_size("soffset", options.text("soffset"));
-          c.target_offset = parse_size("roffset", options.text("roffset"));
+          c.source_offset = parse_size("source-offset", options.text("source-offset"));
+          c.target_offset = parse_size("target-offset", options.text("target-offset"));
           if (c.executor == Executor::copy_engine) c.executor = executor.value_or(module.executor());
           if (direction != Direction::peer) {
             add_case(module, device, c);
@@ -149,7 +149,7 @@ Command transfer() {
              Option("executor", {}, "Default: as the module has it, copy-engine for most."),
              Option("memory", {}, "Default: pinned, on the host pageable."), "async",
              Option("timing", {}, "Default: gated for asynchronous copies, else host."), Option("cache", "warm"),
-             Option("soffset", "0"), Option("roffset", "0"), "no-bind",
+             Option("source-offset", "0"), Option("target-offset", "0"), "no-bind",
              Option("host-node", {}, "Default: that of the device.")}},
            {"Messages between ranks", {Option("chunk", {}, "Default: advised."), Option("rank-timeout", "60s")}},
            {"Sizes", {Option("start", "1"), Option("end", "192MiB"), Option("perturbation", "3"), "sizes"}}}),

@@ -34,7 +34,7 @@ std::optional<std::string> why_no_words(const TransferCase& c) {
     return because("host and kernel both look at the word: use --memory pinned");
   if (!c.more_lanes.empty()) return because("a latency is measured alone, with no other lane");
   if (c.source_offset || c.target_offset || c.cache == Cache::cold)
-    return because("the words lie where it needs them: leave --soffset, --roffset and --cache out");
+    return because("the words lie where it needs them: leave --source-offset, --target-offset and --cache out");
   return std::nullopt;
 }
 

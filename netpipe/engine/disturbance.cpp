@@ -12,7 +12,7 @@ namespace npgpu {
 std::string causes_text(std::uint32_t causes) {
   static constexpr std::array<std::pair<Cause, const char*>, 10> words{
       {{Cause::host_busy, "others used the host's processors"},
-       {Cause::host_taken, "the virtual machine's host took processors"},
+       {Cause::cpu_steal, "the virtual machine's host took processors"},
        {Cause::core_shared, "no core of its own"},
        {Cause::device_busy, "another process used the device"},
        {Cause::link_busy, "others' bytes went over the link"},

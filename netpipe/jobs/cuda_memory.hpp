@@ -8,7 +8,7 @@
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/jobs/layout.hpp"
-#include "netpipe/jobs/words.hpp"
+#include "netpipe/jobs/workload_kernels.hpp"
 
 namespace npgpu::cuda {
 

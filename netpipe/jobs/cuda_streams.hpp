@@ -5,7 +5,7 @@
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/cuda/gate.hpp"
 #include "netpipe/devices/cuda/graphs.hpp"
-#include "netpipe/jobs/words.hpp"
+#include "netpipe/jobs/workload_kernels.hpp"
 
 namespace npgpu::cuda {
 

@@ -18,9 +18,9 @@
 #include "npgpu/report.hpp"
 
 #ifdef NPGPU_LEGACY_RANKS
-#include "netpipe/ranks/company.hpp"
 #include "netpipe/ranks/ends.hpp"
-#include "netpipe/ranks/lifeline.hpp"
+#include "netpipe/ranks/hang_watchdog.hpp"
+#include "netpipe/ranks/rank_set.hpp"
 #endif
 
 using namespace npgpu;
@@ -53,17 +53,17 @@ void meet_the_other(int argc, char** argv) {
     else if (word.starts_with(name) && word.substr(name.size()).starts_with('=')) text = argv[i] + name.size() + 1;
     if (text) patience.until_parted = Seconds{static_cast<double>(whole("rank-timeout", text))};
   }
-  if (const int size = ranks::meet(module_name, patience).size(); size != 2)
+  if (const int size = ranks::connect(module_name, patience).size(); size != 2)
     throw Error(ErrorKind::usage,
                 fmt::format("it takes two ranks, and there {} {}: mpirun -n 2 NPmpi", size == 1 ? "is" : "are", size));
 }
 TransferCase usual_case(const std::string& device, Direction) {
   return ranks::rank_case({device, 0}, {device, 1}, module_name);
 }
-bool is_silent() { return ranks::have_met() && ranks::company().rank() != 0; }
+bool is_silent() { return ranks::is_connected() && ranks::rank_set().rank() != 0; }
 // The other rank waits for this one, and cannot be told otherwise.
 void part(int code) {
-  if (ranks::is_open() && ranks::have_met() && ranks::company().size() == 2) ranks::company().world().abort(code);
+  if (ranks::is_open() && ranks::is_connected() && ranks::rank_set().size() == 2) ranks::rank_set().world().abort(code);
 }
 // Where the other rank hangs, this one would wait for its message without end.
 void attended(const std::function<void()>& work) {
@@ -74,9 +74,9 @@ void attended(const std::function<void()>& work) {
     _exit(exit_code::failed);
   };
   {
-    ranks::Lifeline line(
-        {.patience = patience.until_parted + Seconds{1}, .heard = [] { return ranks::company().heard(); }}, leave);
-    const ranks::Lifeline::Trial trial(line);
+    ranks::HangWatchdog line(
+        {.patience = patience.until_parted + Seconds{1}, .heard = [] { return ranks::rank_set().heard(); }}, leave);
+    const ranks::HangWatchdog::Trial trial(line);
     work();
   }
   ranks::end(patience.until_parted);

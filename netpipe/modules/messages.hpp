@@ -15,8 +15,8 @@
 #include <string_view>
 
 #include "netpipe/devices/host/memory.hpp"
-#include "netpipe/ranks/company.hpp"
 #include "netpipe/ranks/ends.hpp"
+#include "netpipe/ranks/rank_set.hpp"
 #include "netpipe/ranks/runner.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
@@ -47,7 +47,7 @@ class MessageModule : public Module {
     const bool on_hosts = c.direction == Direction::h2h;
     if (on_hosts && c.memory != Memory::pageable)
       return fmt::format("--memory {}: messages between hosts are of pageable memory", npgpu::name(c.memory));
-    if (!on_hosts && c.access == Access::write && !ranks::company().world().takes_device_memory())
+    if (!on_hosts && c.access == Access::write && !ranks::rank_set().world().takes_device_memory())
       return fmt::format(
           "--access write: this {} does not say that it takes a GPU's memory: use --access staged, or one that was "
           "built "
@@ -69,7 +69,7 @@ class MessageModule : public Module {
 
   Consensus* consensus(const TransferCase& c) const override {
     const auto source = ranks::parse_place(c.source), target = ranks::parse_place(c.target);
-    ranks::Company& all = ranks::company();
+    ranks::RankSet& all = ranks::rank_set();
     return &all.with(source->rank == all.rank() ? target->rank : source->rank);
   }
 
@@ -77,7 +77,7 @@ class MessageModule : public Module {
     throw Error(ErrorKind::failed, "a lane between ranks has no channel of one process");
   }
   std::unique_ptr<Runner<Transfers>> open(std::span<const Step<Transfers>> steps) const override {
-    ranks::Company& all = ranks::company();
+    ranks::RankSet& all = ranks::rank_set();
     if (steps.empty()) throw Error(ErrorKind::usage, "no transfer to open a runner for");
     return ranks::rank_runner(all.world(), static_cast<ranks::Group&>(*consensus(steps.front().question)), steps);
   }

@@ -73,7 +73,7 @@ std::string headline(const Comparison& found) {
   return "B is not slower than A." + counts;
 }
 
-std::string runs_text(const ComparisonOf::Side& side) {
+std::string runs_text(const ComparisonReport::Side& side) {
   std::vector<std::string> all;
   for (std::size_t i = 0; i < side.runs.size(); ++i) {
     const std::string& when = side.runs[i]->root.start_time_utc;
@@ -84,7 +84,7 @@ std::string runs_text(const ComparisonOf::Side& side) {
   return fmt::format("{} runs, {} to {}", all.size(), all.front(), all.back());
 }
 
-void identify(Sheet& sheet, const ComparisonOf& of) {
+void identify(Sheet& sheet, const ComparisonReport& of) {
   if (!of.found.other_cards.empty())
     sheet.labelled("TWO CARDS", of.found.other_cards +
                                     ": what differs may be the cards' own, as healthy ones of one model differ by "
@@ -283,7 +283,7 @@ void explain(Sheet& sheet, const Comparison& found) {
   sheet.labelled("cannot tell", "neither: more rounds or runs would tell");
 }
 
-void compose(Sheet& sheet, const ComparisonOf& of, const ComparisonDetail& detail) {
+void compose(Sheet& sheet, const ComparisonReport& of, const ComparisonDetail& detail) {
   identify(sheet, of);
   if (of.refused) {
     sheet.verdict("Not compared: " + of.found.other_hardware + " (--other-hardware compares them all the same).", true);
@@ -300,13 +300,14 @@ void compose(Sheet& sheet, const ComparisonOf& of, const ComparisonDetail& detai
 
 }  // namespace
 
-void compare_text(std::ostream& out, const ComparisonOf& of, const ComparisonDetail& detail, const TextStyle& style) {
+void compare_text(std::ostream& out, const ComparisonReport& of, const ComparisonDetail& detail,
+                  const TextStyle& style) {
   TextSheet sheet(style);
   compose(sheet, of, detail);
   out << sheet.page.text;
 }
 
-void compare_markdown(std::ostream& out, const ComparisonOf& of, const ComparisonDetail& detail) {
+void compare_markdown(std::ostream& out, const ComparisonReport& of, const ComparisonDetail& detail) {
   MarkdownSheet sheet;
   compose(sheet, of, detail);
   out << sheet.text;

@@ -83,7 +83,7 @@ Json compared_case_json(const CaseComparison& of) {
           entry("points", array_of(of.points, compared_point_json))};
 }
 
-Json side_json(const ComparisonOf::Side& side) {
+Json side_json(const ComparisonReport::Side& side) {
   Json runs = Json::array();
   for (std::size_t i = 0; i < side.runs.size(); ++i)
     runs.push_back({entry("file", side.files[i]), entry("run", side.runs[i]->root)});
@@ -117,7 +117,7 @@ Json counts_json(const std::vector<CaseComparison>& cases) {
 
 }  // namespace
 
-void compare_json(std::ostream& out, const ComparisonOf& of) {
+void compare_json(std::ostream& out, const ComparisonReport& of) {
   const Comparison& found = of.found;
   const std::string outcome = of.refused ? "other-hardware" : std::string(name(outcome_of(found)));
   Json json{entry("document", "npgpu-compare"),

@@ -12,7 +12,7 @@ namespace npgpu {
 
 namespace {
 
-using Side = ComparisonOf::Side;
+using Side = ComparisonReport::Side;
 using Texts = std::set<std::string>;
 
 // What a trace has under a name in its provenance: of the host, or of all other devices.
@@ -80,7 +80,7 @@ std::string version_of(const TraceRoot& root) {
 
 }  // namespace
 
-std::vector<WhoRow> who(const ComparisonOf& of) {
+std::vector<WhoRow> who(const ComparisonReport& of) {
   std::vector<WhoRow> rows;
   const auto add = [&](const char* what, auto&& of_side) {
     WhoRow row{what, joined(of_side(of.a)), joined(of_side(of.b))};
@@ -95,14 +95,14 @@ std::vector<WhoRow> who(const ComparisonOf& of) {
   return rows;
 }
 
-bool is_simulated(const ComparisonOf& of) {
+bool is_simulated(const ComparisonReport& of) {
   bool any = false;
   for (const Side* side : {&of.a, &of.b})
     each_series(*side, [&](const SeriesInfo& series, const std::string&) { any |= series.simulated; });
   return any;
 }
 
-std::vector<std::string> doubts_of(const ComparisonOf& of) {
+std::vector<std::string> doubts_of(const ComparisonReport& of) {
   std::vector<std::string> all;
   const auto uuid = [](const TraceRoot& root) { return root.run_uuid; };
   const Texts of_a = of_roots(of.a, uuid), of_b = of_roots(of.b, uuid);

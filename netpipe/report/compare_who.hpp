@@ -14,9 +14,9 @@ struct WhoRow {
   bool differs() const { return a != b; }
 };
 // In the order in which they should be read, without rows that neither side knows.
-std::vector<WhoRow> who(const ComparisonOf&);
-bool is_simulated(const ComparisonOf&);  // a device of either side
+std::vector<WhoRow> who(const ComparisonReport&);
+bool is_simulated(const ComparisonReport&);  // a device of either side
 // What makes a comparison doubtful: an unfinished run, another version of npgpu, one run on both sides.
-std::vector<std::string> doubts_of(const ComparisonOf&);
+std::vector<std::string> doubts_of(const ComparisonReport&);
 
 }  // namespace npgpu

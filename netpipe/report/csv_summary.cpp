@@ -18,7 +18,7 @@ namespace npgpu::csv {
 namespace {
 
 constexpr std::array<std::pair<Cause, std::string_view>, 10> cause_words{{{Cause::host_busy, "host-busy"},
-                                                                          {Cause::host_taken, "host-taken"},
+                                                                          {Cause::cpu_steal, "host-taken"},
                                                                           {Cause::core_shared, "core-shared"},
                                                                           {Cause::device_busy, "device-busy"},
                                                                           {Cause::link_busy, "link-busy"},

@@ -133,7 +133,7 @@ std::string with(std::string text, std::string_view word, const std::string& val
 
 }  // namespace
 
-void forecast_code(std::ostream& out, const ForecastOf& of) {
+void forecast_code(std::ostream& out, const ForecastReport& of) {
   // The lean form is as good, and of the simpler code's length.
   const SplitTime& a = of.advice.lean ? *of.advice.lean : of.advice.advised;
   const Buffers buffers = buffers_of(of.job, a.chunks, a.streams);

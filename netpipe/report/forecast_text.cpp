@@ -29,7 +29,7 @@ std::string chunk_text(const Job& job, const Buffers& b) {
 }
 std::string buffers_text(const Buffers& b) { return about_size_text(static_cast<double>(b.all_bytes)); }
 
-void advised_line(Page& page, const ForecastOf& of) {
+void advised_line(Page& page, const ForecastReport& of) {
   const SplitTime& a = of.advice.advised;
   const Prediction& p = of.forecast.prediction;
   if (a.streams == p.streams) {
@@ -39,13 +39,14 @@ void advised_line(Page& page, const ForecastOf& of) {
                                                                  : ", the best; fewer are more than 1 % slower"));
     return;
   }
-  page.labelled("advised",
-                fmt::format("{}, {}, {} over the best: the {} within {:g} %", counted(a.streams, "stream"),
-                            split_time_text(a), over_text(microseconds(a.run.total), of.forecast.time_us.value),
-                            std::has_single_bit(a.streams) ? "least power of two" : "fewest", 100 * worth_nothing));
+  page.labelled(
+      "advised",
+      fmt::format("{}, {}, {} over the best: the {} within {:g} %", counted(a.streams, "stream"), split_time_text(a),
+                  over_text(microseconds(a.run.total), of.forecast.time_us.value),
+                  std::has_single_bit(a.streams) ? "least power of two" : "fewest", 100 * same_time_tolerance));
 }
 
-void limited_lines(Page& page, const ForecastOf& of) {
+void limited_lines(Page& page, const ForecastReport& of) {
   const SplitTime &a = of.advice.advised, &best = of.advice.best;
   const auto one = [&](const SplitTime& s) {
     return fmt::format("{} with {} chunks in turn, {}, {} over a chunk in each stream", counted(s.streams, "stream"),
@@ -59,7 +60,7 @@ void limited_lines(Page& page, const ForecastOf& of) {
   if (a.streams != best.streams) page.labelled("best", one(best));
 }
 
-void memory_lines(Page& page, const ForecastOf& of) {
+void memory_lines(Page& page, const ForecastReport& of) {
   const SplitTime& a = of.advice.advised;
   const Buffers b = buffers_of(of.job, a.chunks, a.streams);
   page.labelled("buffers", fmt::format("{} in flight, each for a chunk of {}; {} of device memory", a.streams,
@@ -69,7 +70,7 @@ void memory_lines(Page& page, const ForecastOf& of) {
 // As good as a chunk in each stream, and of less memory: then it is said first.
 bool is_lean_first(const Advice& a) { return a.lean && a.lean->run.total <= a.advised.run.total; }
 
-void lean_line(Page& page, const ForecastOf& of) {
+void lean_line(Page& page, const ForecastReport& of) {
   const SplitTime& l = *of.advice.lean;
   const Buffers few = buffers_of(of.job, l.chunks, l.streams);
   page.labelled(
@@ -92,7 +93,7 @@ void error_line(Page& page, const Advice& a) {
                   length_text(*a.error), a.error_source, unlike));
 }
 
-void streams_table(Page& page, const ForecastOf& of) {
+void streams_table(Page& page, const ForecastReport& of) {
   const Prediction& p = of.forecast.prediction;
   Table table({right("streams"), right("time"), left("95 % interval", 1), right("over the best")});
   for (std::size_t i = 0; i < p.candidates.size(); ++i) {
@@ -107,7 +108,7 @@ void streams_table(Page& page, const ForecastOf& of) {
   page.note_left_out(table);
 }
 
-void in_turn_table(Page& page, const ForecastOf& of) {
+void in_turn_table(Page& page, const ForecastReport& of) {
   Table table({right("streams"), right("chunks"), right("memory", 1), right("time"), right("over the unlimited")});
   for (const SplitTime& s : of.advice.in_memory)
     table.row({std::to_string(s.streams), std::to_string(s.chunks),
@@ -117,14 +118,14 @@ void in_turn_table(Page& page, const ForecastOf& of) {
   page.note_left_out(table);
 }
 
-void graph_line(Page& page, const ForecastOf& of) {
+void graph_line(Page& page, const ForecastReport& of) {
   if (!of.costs->graph)
     return page.labelled(
         "graph", "not known: the trace has no launches of graphs; npgpu calls --append --output TRACE measures them");
   if (!of.advice.graph) return;
   const GraphAdvice& g = *of.advice.graph;
   const std::string what = fmt::format("{}, {}", counted(g.advised.streams, "chain"), split_time_text(g.advised));
-  if (g.gain < worth_nothing)
+  if (g.gain < same_time_tolerance)
     return page.labelled("graph",
                          fmt::format("gains nothing: {}, {:+.1f} % over the advised streams", what, -100 * g.gain));
   std::string pays;
@@ -136,7 +137,7 @@ void graph_line(Page& page, const ForecastOf& of) {
 
 }  // namespace
 
-void forecast_text(std::ostream& out, const ForecastOf& of, const TextStyle& style) {
+void forecast_text(std::ostream& out, const ForecastReport& of, const TextStyle& style) {
   Page page(style);
   const Prediction& p = of.forecast.prediction;
   page.title(fmt::format("prediction for {} ({})", of.costs->device, of.costs->device_name), of.costs->simulated);

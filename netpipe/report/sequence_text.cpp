@@ -44,7 +44,7 @@ std::vector<double> microseconds_of(const std::vector<Seconds>& times) {
 
 }  // namespace
 
-void sequence_text(std::ostream& out, const SequenceOf& of, const TextStyle& style) {
+void sequence_text(std::ostream& out, const SequenceReport& of, const TextStyle& style) {
   Page page(style);
   const SequenceAdvice& a = of.advice;
   const auto time = [](Seconds t) { return time_text(microseconds(t)); };
@@ -82,7 +82,7 @@ void sequence_text(std::ostream& out, const SequenceOf& of, const TextStyle& sty
   out << page.text;
 }
 
-void sequence_json(std::ostream& out, const SequenceOf& of) {
+void sequence_json(std::ostream& out, const SequenceReport& of) {
   const SequenceAdvice& a = of.advice;
   Json jobs = Json::array();
   for (std::size_t i = 0; i < of.plans.size(); ++i) {

@@ -122,7 +122,7 @@ Json error_json(const Advice& a) {
 
 }  // namespace
 
-void forecast_json(std::ostream& out, const ForecastOf& of) {
+void forecast_json(std::ostream& out, const ForecastReport& of) {
   const Prediction& p = of.forecast.prediction;
   const Estimate& best = of.forecast.time_us;
   Json json({entry("document", "npgpu-prediction"), entry("version", 1), entry("device", of.costs->device),

@@ -13,13 +13,13 @@ constexpr double shortest = 1e-12;  // seconds: a block of no time would have no
 
 }  // namespace
 
-void BlockServer::reset(const Curve& time, std::uint64_t slots, std::uint64_t multiprocessors, std::uint64_t abreast,
-                        double gap) {
+void BlockServer::reset(const Curve& time, std::uint64_t slots, std::uint64_t multiprocessors,
+                        std::uint64_t active_blocks_per_sm, double gap) {
   time_ = &time;
   const std::uint64_t resident = std::max<std::uint64_t>(1, slots / multiprocessors);
   slots_ = resident * multiprocessors;
   multiprocessors_ = multiprocessors;
-  abreast_ = std::min(resident, abreast ? abreast : resident);
+  abreast_ = std::min(resident, active_blocks_per_sm ? active_blocks_per_sm : resident);
   groups_.assign(1, {});
   groups_[0].multiprocessors = multiprocessors;
   unused_.clear();
@@ -207,7 +207,8 @@ std::optional<std::size_t> BlockServer::advance() {
 double BlockServer::time_alone(const Job& job) {
   if (job.block_time.empty() || job.blocks == 0 || job.blocks > max_waves * job.slots) return 0;
   BlockServer server;
-  server.reset(job.block_time, job.slots, job.multiprocessors ? job.multiprocessors : job.slots, job.abreast, 0);
+  server.reset(job.block_time, job.slots, job.multiprocessors ? job.multiprocessors : job.slots,
+               job.active_blocks_per_sm, 0);
   server.start(0, static_cast<double>(job.blocks) - 1 + job.last_block, 0);
   double end = 0;
   while (!server.idle()) {

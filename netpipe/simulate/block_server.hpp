@@ -24,8 +24,9 @@ namespace npgpu::model {
 class BlockServer {
  public:
   // `time`: see Job::block_time; it must live as long as kernels are started. `slots`: blocks that the device holds.
-  // `abreast`: of a multiprocessor's blocks so many go at once, the oldest; 0: all of them.
-  void reset(const Curve& time, std::uint64_t slots, std::uint64_t multiprocessors, std::uint64_t abreast, double gap);
+  // `active_blocks_per_sm`: of a multiprocessor's blocks so many go at once, the oldest; 0: all of them.
+  void reset(const Curve& time, std::uint64_t slots, std::uint64_t multiprocessors, std::uint64_t active_blocks_per_sm,
+             double gap);
 
   double free_at() const { return free_; }  // when the next kernel could start, if nothing happens before that
   // Its blocks go in a gap later; at once where it waited for room, and its gap passed meanwhile. Of 2.25 blocks, the

@@ -116,7 +116,7 @@ void divide_kernel(Chunks& c, const Kernel& kernel, Seconds time, const Curve& o
       c.block_time = &kernel.block_time;
       c.own_blocks = of_whole_warps((static_cast<double>(kernel.blocks) - 1 + kernel.last_block) / n, kernel.warp);
       c.multiprocessors = kernel.multiprocessors ? kernel.multiprocessors : kernel.slots;
-      c.abreast = kernel.abreast;
+      c.active_blocks_per_sm = kernel.active_blocks_per_sm;
     }
   }
   if (c.kernel > 0) c.share = std::min(1.0, whole / n / c.kernel);
@@ -196,7 +196,7 @@ Pipeline pipeline_of(const Job& job) {
                            "kernel",
                            0,
                            {job.kernel, job.kernel_of_fraction, job.blocks, job.slots, job.block_time, job.last_block,
-                            job.warp, job.multiprocessors, job.abreast}});
+                            job.warp, job.multiprocessors, job.active_blocks_per_sm}});
   if (job.out_bytes) part.stages.push_back({Stage::d2h, "output", job.out_bytes});
   return {part};
 }

@@ -18,10 +18,10 @@ struct Chunks {
   // stays in its slot.
   std::uint64_t blocks = 0, slots = 0;
   double block = 0;
-  const Curve* block_time = nullptr;               // see Job; null: none
-  double own_blocks = 0;                           // where blocks have a time: of one chunk, in threads of whole blocks
-  std::uint64_t multiprocessors = 0, abreast = 0;  // see Job
-  Stages issue{};                                  // the host's times for its calls
+  const Curve* block_time = nullptr;  // see Job; null: none
+  double own_blocks = 0;              // where blocks have a time: of one chunk, in threads of whole blocks
+  std::uint64_t multiprocessors = 0, active_blocks_per_sm = 0;  // see Job
+  Stages issue{};                                               // the host's times for its calls
 };
 
 // Throws Error(usage) as simulate() does.

@@ -25,7 +25,7 @@ void ComputeServer::reset(Compute kind, const Chunks& chunk, double gap, std::ui
   slots_.clear();
   if (kind_ == Compute::slots) slots_.push_back({0, chunk.slots});
   by_block_ = kind_ == Compute::slots && chunk.block_time && chunk.blocks <= BlockServer::max_waves * chunk.slots;
-  if (by_block_) blocks_.reset(*chunk.block_time, chunk.slots, chunk.multiprocessors, chunk.abreast, gap);
+  if (by_block_) blocks_.reset(*chunk.block_time, chunk.slots, chunk.multiprocessors, chunk.active_blocks_per_sm, gap);
   free_ = busy_ = busy_since_ = 0;
   last_start_ = room_since_ = -at_no_time;
   next_end_ = at_no_time;

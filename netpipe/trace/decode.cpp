@@ -20,8 +20,8 @@
 #include <new>
 #include <optional>
 
+#include "netpipe/trace/decoded_file.hpp"
 #include "netpipe/trace/files.hpp"
-#include "netpipe/trace/handed.hpp"
 #include "netpipe/trace/hdf5.hpp"
 #include "netpipe/trace/tables.hpp"
 #include "npgpu/clock.hpp"
@@ -44,7 +44,7 @@ void say(int pipe, const std::string& verdict) {
   }
 }
 
-[[noreturn]] void be_the_child(int mouth, const std::function<std::string()>& read, const Patience& patience) {
+[[noreturn]] void child_main(int mouth, const std::function<std::string()>& read, const Patience& patience) {
   const int pipe = become_reader(mouth);
   limit_reader(patience);
   try {
@@ -128,7 +128,7 @@ GuardedRead guarded_read(const std::function<std::string()>& read, const Patienc
   Descriptor mouth(ends[1]);
   const pid_t child = ::fork();
   if (child < 0) return {};
-  if (child == 0) be_the_child(mouth.get(), read, patience);
+  if (child == 0) child_main(mouth.get(), read, patience);
   mouth = Descriptor();  // the child's is the only one now: its end is the end of the pipe
   std::optional<std::string> said = listen(ear.get());
   if (!said) ::kill(child, SIGKILL);
@@ -300,7 +300,7 @@ Contents decode(std::span<const std::byte> bytes, const std::string& file, std::
   }
 }
 
-Handed in_child(std::size_t bytes, const std::string& file, const std::function<Handed()>& make) {
+DecodedFile in_child(std::size_t bytes, const std::string& file, const std::function<DecodedFile()>& make) {
   using Outcome = GuardedRead::Outcome;
   const GuardedRead read = guarded_read(
       [&] {
@@ -349,9 +349,9 @@ trace::Contents read(const Address& address, Guard guard, Depth depth = Depth::w
   const auto bytes = trace::read_file(address.file);
   const std::string file = address.file.string();
   const auto read = [&] { return trace::decode(bytes, file, address.run, depth); };
-  trace::Contents contents = guard == Guard::none
-                                 ? read()
-                                 : trace::in_child(bytes.size(), file, [&] { return trace::Handed{read()}; }).contents;
+  trace::Contents contents =
+      guard == Guard::none ? read()
+                           : trace::in_child(bytes.size(), file, [&] { return trace::DecodedFile{read()}; }).contents;
   if (address.run && *address.run >= contents.count)
     throw Error(ErrorKind::usage, fmt::format("{}: has {} run{}, counted from 0, and no run {}", address.file.string(),
                                               contents.count, contents.count == 1 ? "" : "s", *address.run));

@@ -29,13 +29,13 @@ Contents decode(std::span<const std::byte>, const std::string& file, std::option
 // claims. So a child process reads such a file, and its parent's HDF5 never sees it.
 
 // What the child hands to its parent. `image`: where the parent needs a file, one that HDF5 wrote anew.
-struct Handed {
+struct DecodedFile {
   Contents contents;
   std::vector<std::byte> image{};
 };
 // What `make` makes of the file of so many bytes, in a child process; in this one if there can be none. Throws what
 // that threw, or Error(usage) saying that the file is damaged if the child died.
-Handed in_child(std::size_t bytes, const std::string& file, const std::function<Handed()>& make);
+DecodedFile in_child(std::size_t bytes, const std::string& file, const std::function<DecodedFile()>& make);
 
 struct GuardedRead {
   enum class Outcome {

@@ -103,7 +103,7 @@ std::string this_host() {
 }
 
 // The content of a small file that the kernel makes; empty if there is none.
-std::string told_by_kernel(const std::string& path) {
+std::string read_proc_file(const std::string& path) {
   const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::array<char, 1024> text{};
   const ssize_t length = fd.open() ? ::read(fd.get(), text.data(), text.size()) : -1;
@@ -113,9 +113,9 @@ std::string told_by_kernel(const std::string& path) {
 // When a process began, as no other process of any boot of this machine did: "<boot id>:<ticks since boot>". Empty if
 // there is no such process, or it cannot be asked.
 std::string start_of(long pid) {
-  const std::string stat = told_by_kernel(fmt::format("/proc/{}/stat", pid));
+  const std::string stat = read_proc_file(fmt::format("/proc/{}/stat", pid));
   const std::size_t name_ends = stat.rfind(')');
-  std::string boot = told_by_kernel("/proc/sys/kernel/random/boot_id");
+  std::string boot = read_proc_file("/proc/sys/kernel/random/boot_id");
   if (name_ends == std::string::npos || boot.empty()) return {};
   std::istringstream fields(stat.substr(name_ends + 1));
   std::string field;

@@ -64,10 +64,10 @@ class Merge {
   void add(const fs::path& path) {
     const trace::Bytes bytes = trace::read_file(path);
     const std::string file = path.string(), name = path.filename().string();
-    const trace::Handed handed = trace::in_child(bytes.size(), file, [&] {
+    const trace::DecodedFile handed = trace::in_child(bytes.size(), file, [&] {
       Merged alone(by_);
       alone.add(bytes, checked(bytes, path, Depth::whole), name);
-      return trace::Handed{checked(bytes, path, Depth::headers), alone.image()};
+      return trace::DecodedFile{checked(bytes, path, Depth::headers), alone.image()};
     });
     const trace::Contents& contents = handed.contents;
     merged_.add(handed.image, {{}, contents.count, true}, name);

@@ -58,15 +58,15 @@ struct TraceWriter::Impl {
       return contents;
     };
     const auto load_anew = [&] {
-      trace::Handed handed{load()};
+      trace::DecodedFile handed{load()};
       named([&] {
         handed.image = trace::written_anew(bytes);
         document_.emplace(handed.image, handed.contents.runs.front(), root, provenance);  // as below
       });
       return handed;
     };
-    const trace::Handed handed =
-        guard == Guard::none ? trace::Handed{load()} : trace::in_child(bytes.size(), path_.string(), load_anew);
+    const trace::DecodedFile handed =
+        guard == Guard::none ? trace::DecodedFile{load()} : trace::in_child(bytes.size(), path_.string(), load_anew);
     const Trace& loaded = handed.contents.runs.front();
     for_each_kind([&]<class K>() {
       for (const Series<K>& series : loaded.of<K>()) {

@@ -13,7 +13,7 @@ namespace npgpu::gemm {
 namespace {
 
 constexpr std::uint32_t most_panels = 64;
-constexpr double worth_nothing = 0.01;
+constexpr double same_time_tolerance = 0.01;
 constexpr std::uint64_t most_of_dimension = 0x7fffffff;  // libraries count in 32 bits
 
 // m, n, k
@@ -147,7 +147,7 @@ std::uint32_t advised_panels(const Shape& s, const PanelCosts& costs) {
   Seconds best{INFINITY};
   for (const std::uint32_t p : candidates) best = std::min(best, time_of(s, costs, p));
   for (const std::uint32_t p : candidates)
-    if (time_of(s, costs, p) <= (1 + worth_nothing) * best) return p;
+    if (time_of(s, costs, p) <= (1 + same_time_tolerance) * best) return p;
   return 1;
 }
 

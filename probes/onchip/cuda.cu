@@ -306,7 +306,7 @@ class OnchipProbe final : public CudaProbe {
   std::vector<Shape> shapes(const ProbeCase& c) const override {
     return patterns::onchip_shapes(context(c).layout, c.space);
   }
-  std::vector<Shape> usual_shapes(const ProbeCase& c) const override {
+  std::vector<Shape> default_shapes(const ProbeCase& c) const override {
     return patterns::usual_onchip_shapes(context(c).layout, c.space);
   }
   std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {

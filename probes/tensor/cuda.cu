@@ -282,8 +282,8 @@ class TensorProbe final : public CudaProbe {
     return tensor::refuses(c, shape);
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return tensor::shapes(context(c).layout, c); }
-  std::vector<Shape> usual_shapes(const ProbeCase& c) const override {
-    return tensor::usual_shapes(context(c).layout, c);
+  std::vector<Shape> default_shapes(const ProbeCase& c) const override {
+    return tensor::default_shapes(context(c).layout, c);
   }
   std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
     return std::make_unique<TensorRunner>(*this, steps);

@@ -54,7 +54,7 @@ std::vector<Shape> shapes(const Layout& l, const ProbeCase& c) {
   return each_once(std::move(list));
 }
 
-std::vector<Shape> usual_shapes(const Layout& l, const ProbeCase& c) {
+std::vector<Shape> default_shapes(const Layout& l, const ProbeCase& c) {
   if (c.operation == Operation::wgmma)
     return {{.blocks = 1, .threads = group}, {.blocks = l.units, .threads = max_groups * group}};
   return {{.blocks = 1, .threads = warp},

@@ -13,7 +13,7 @@ std::vector<ProbeCase> cases(const std::string& device);
 // thread of a full block has.
 std::vector<Shape> shapes(const Layout&, const ProbeCase&);
 // One-One, and the largest All-All.
-std::vector<Shape> usual_shapes(const Layout&, const ProbeCase&);
+std::vector<Shape> default_shapes(const Layout&, const ProbeCase&);
 std::optional<std::string> refuses(const ProbeCase&, const Shape&);
 
 // Operations of all threads in one repeat, two a multiply-add.

@@ -46,8 +46,8 @@ class SimulatedTensor final : public SimulatedProbe {
   std::string_view name() const override { return "tensor"; }
   std::string_view summary() const override { return "products of tensor cores on simulated devices; no measurement"; }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return tensor::shapes(context(c).layout, c); }
-  std::vector<Shape> usual_shapes(const ProbeCase& c) const override {
-    return tensor::usual_shapes(context(c).layout, c);
+  std::vector<Shape> default_shapes(const ProbeCase& c) const override {
+    return tensor::default_shapes(context(c).layout, c);
   }
 
  private:

@@ -88,8 +88,8 @@ TABLE = [
     (["transfer", "--device", "host", "--sizes", "8,,9"], 2, ["--sizes"]),
     (["transfer", "--device", "host", "--sizes", "9000GiB"], 2, ["--end", "host memory"]),
     (["transfer", "--device", "sim:plain", "--direction", "d2d", "--sizes", "900GiB"], 2, ["memory"]),
-    (["transfer", "--device", "host", "--soffset", "-1"], 2, ["--soffset", "-1"]),
-    (["transfer", "--device", "host", "--soffset", "9000GiB"], 2, ["memory"]),
+    (["transfer", "--device", "host", "--source-offset", "-1"], 2, ["--source-offset", "-1"]),
+    (["transfer", "--device", "host", "--source-offset", "9000GiB"], 2, ["memory"]),
     (["transfer", "--device", "host", "--perturbation", "x"], 2, ["--perturbation", "x"]),
     # numbers of the schedule
     (["transfer", "--device", "host", "--trials", "0"], 2, ["--trials", "0"]),

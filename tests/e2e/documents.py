@@ -46,7 +46,7 @@ LONG = {"characterize": "h200_rounds.h5", "matrix": "h200x2_matrix.h5", "streams
 MEASURING = set(LONG)
 VERDICTS = {"check": {0, 3, 4, 6, 8, 77}, "compare": {0, 3, 4, 5, 6, 7, 8}, "fleet": {0, 3, 4, 8, 77}, "matrix": {0, 3, 4, 6, 8}}
 # What an example leaves to the reader, or to its surroundings: the options before it were taken.
-INCOMPLETE = ("needs two ranks or more, and this job has one", "pair-rank0.h5")
+INCOMPLETE = ("needs two ranks or more, and this job has one", "pair-rank0.h5", "build npgpu where an MPI with mpicxx is")
 
 
 def blocks(text):
@@ -274,6 +274,14 @@ def try_block(lines, where):
         return list_of_commands(lines, where)
     if any(first.startswith(begin) for begin in NO_COMMAND):
         said.add(next(begin for begin in NO_COMMAND if first.startswith(begin)))
+        return
+    if first.startswith("[") and first.endswith("]"):  # an INI file: each of its commands takes it
+        with tempfile.TemporaryDirectory(prefix="npgpu-documents-") as at:
+            sandbox = Sandbox(at)
+            with open(sandbox.path("site.ini"), "w", encoding="utf-8") as file:
+                file.write("\n".join(lines) + "\n")
+            for command in re.findall(r"^\[(\w+)\]", "\n".join(lines), re.M):
+                npgpu(sandbox, [command, "--config", "site.ini", "--device", "sim:h200", "--dry-run"], where)
         return
     if first.startswith(("npgpu::", "find_package")):  # of a whole program, which is compiled
         whole = ("examples/function.cu", "tests/consumer/CMakeLists.txt")[first.startswith("find_package")]

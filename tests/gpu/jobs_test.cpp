@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "netpipe/jobs/words.hpp"
+#include "netpipe/jobs/workload_kernels.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/job.hpp"
 

@@ -280,7 +280,7 @@ TEST_CASE("the lists of shapes: each once, and the device takes them") {
     CHECK(std::set<Shape>(shapes.begin(), shapes.end()).size() == shapes.size());
     if (!is_pattern(c)) CHECK(shapes.front().blocks == 1);
     if (!is_pattern(c) && c.probe != "tensor") CHECK(shapes.front().threads == 1);
-    for (const Shape& s : probe.usual_shapes(c)) CHECK(std::find(shapes.begin(), shapes.end(), s) != shapes.end());
+    for (const Shape& s : probe.default_shapes(c)) CHECK(std::find(shapes.begin(), shapes.end(), s) != shapes.end());
     std::uint64_t most = 0;
     for (const Shape& s : shapes) most = std::max(most, s.bytes);
     const auto runner = open(probe, c, most);

@@ -69,13 +69,13 @@ Slots CopyBuffers::slots_in(const Area& area, std::uint64_t count) const {
 
 void CopyBuffers::fill(const Area& area) {
   const Slots slots = slots_in(area, count_);
-  Keeper& keeper = keeper_of(area);
+  PayloadFiller& keeper = keeper_of(area);
   area.by_cpu() ? payload::fill_sources(slots) : keeper.kernels().fill(slots, keeper.stream());
 }
 
 void CopyBuffers::arm(const Area& area) {
   const Slots slots = slots_in(area, count_);
-  Keeper& keeper = keeper_of(area);
+  PayloadFiller& keeper = keeper_of(area);
   area.by_cpu() ? payload::arm(slots) : keeper.kernels().poison(slots, keeper.stream());
 }
 
@@ -136,7 +136,8 @@ std::optional<std::string> CopyBuffers::verdict(const Area& area, std::uint64_t 
   const Slots slots = slots_in(area, count);
   std::optional<payload::WrongSlot> wrong;
   if (area.by_cpu()) wrong = payload::first_wrong(slots);
-  else if (Keeper& keeper = keeper_of(area); const auto byte = keeper.kernels().first_wrong(slots, keeper.stream()))
+  else if (PayloadFiller& keeper = keeper_of(area);
+           const auto byte = keeper.kernels().first_wrong(slots, keeper.stream()))
     wrong = {byte->slot, sentence(*byte, bytes_)};
   if (!wrong) return std::nullopt;
   return count_ > 1 ? fmt::format("{} (slot {} of {})", wrong->sentence, wrong->slot, count_) : wrong->sentence;

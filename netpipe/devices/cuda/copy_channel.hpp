@@ -53,9 +53,9 @@ class Area {
 };
 
 // What fills and checks memory: kernels of one GPU, in a stream of its own there.
-class Keeper {
+class PayloadFiller {
  public:
-  explicit Keeper(int ordinal) : ordinal_(ordinal), stream_(stream_of(ordinal)) {}
+  explicit PayloadFiller(int ordinal) : ordinal_(ordinal), stream_(stream_of(ordinal)) {}
   int ordinal() const { return ordinal_; }
   cudaStream_t stream() const { return stream_.get(); }
   PayloadKernels& kernels() {
@@ -121,15 +121,15 @@ class CopyBuffers : public Channel {
   void settle_all(const char* what) const;  // of both GPUs
   bool is_peer() const { return case_.direction == Direction::peer; }
   int ordinal_of(const std::string& device) const;  // of the case's end
-  Keeper& keeper_of(const Area& area) { return far_ && area.ordinal() == far_->ordinal() ? *far_ : near_; }
+  PayloadFiller& keeper_of(const Area& area) { return far_ && area.ordinal() == far_->ordinal() ? *far_ : near_; }
   std::optional<std::string> verdict(const Area&, std::uint64_t count);
 
   const TransferCase case_;
   const std::uint64_t max_bytes_;
   const bool enqueues_;
   const Gpu gpu_;                         // before the buffers, which are allocated under its binding
-  Keeper near_;                           // on the GPU that moves the bytes
-  std::optional<Keeper> far_;             // on the other one
+  PayloadFiller near_;                    // on the GPU that moves the bytes
+  std::optional<PayloadFiller> far_;      // on the other one
   const cudaStream_t stream_;             // where copies of this case are enqueued, or what they wait for if they block
   std::optional<host::QuietCore> quiet_;  // of those that the binding leaves
   const std::uint64_t area_;

@@ -23,8 +23,8 @@
 #include <system_error>
 #include <utility>
 
+#include "netpipe/devices/cuda/background_load.hpp"
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/devices/cuda/deeds.hpp"
 #include "netpipe/devices/host/watch.hpp"
 #include "npgpu/device.hpp"
 
@@ -331,8 +331,8 @@ class Service {
   std::uint64_t last_ = 0;
   void* held_ = nullptr;
   std::optional<Count> count_;
-  std::map<Beside, std::unique_ptr<Deed>> deeds_;
-  Deed* now_ = nullptr;
+  std::map<Beside, std::unique_ptr<BackgroundLoad>> deeds_;
+  BackgroundLoad* now_ = nullptr;
 };
 
 }  // namespace

@@ -198,7 +198,7 @@ Disturbance Watch::end() {
   if (length < window) return found;
   const double others = (now.others - from->others) / length, stolen = (now.stolen - from->stolen) / length;
   if (others > too_much_of_others) add(Cause::host_busy);
-  if (stolen > too_much_stolen) add(Cause::host_taken);
+  if (stolen > too_much_stolen) add(Cause::cpu_steal);
   if (found.causes & static_cast<std::uint32_t>(Cause::host_busy)) found.by = who();
   return found;
 }

@@ -99,7 +99,7 @@ const SplitTime& fewest_streams(std::span<const SplitTime> splits, double slower
 
 const SplitTime& advised_streams(std::span<const SplitTime> splits) {
   std::vector<SplitTime> round;
-  const Seconds most = (1 + worth_nothing) * fastest(splits).run.total;
+  const Seconds most = (1 + same_time_tolerance) * fastest(splits).run.total;
   for (const SplitTime& s : splits)
     if (std::has_single_bit(s.streams) && s.run.total <= most) round.push_back(s);
   const SplitTime& fewest = fewest_streams(splits);
@@ -143,7 +143,7 @@ Advice advise(const Job& job, const MeasuredCosts& measured, Order order, const 
     a.best = fastest(spread);
     a.advised = advised_streams(spread);
     const std::vector<SplitTime> in_turn = chunks_in_turn(job, costs, whole, max_streams);
-    a.lean = least_memory(job, in_turn, a.best.run.total, worth_nothing);
+    a.lean = least_memory(job, in_turn, a.best.run.total, same_time_tolerance);
     if (a.lean && 2 * buffers_of(job, a.lean->chunks, a.lean->streams).all_bytes > whole) a.lean.reset();
     std::vector<std::uint32_t> counts;
     for (const SplitTime& one : spread) counts.push_back(one.streams);

@@ -296,7 +296,8 @@ Curve stretched(const Curve& curve, double beyond, double factor) {
 // iterations took, if it is known how many they are: on H200s that time is the same in each run, and what several
 // blocks on one do to each other varies by a fifth.
 void fit_to_whole(Job& job, const KernelTimes& times, std::uint32_t multiprocessors, std::uint64_t iterations) {
-  const bool alone_known = iterations && job.multiprocessors && !job.abreast && job.blocks > multiprocessors;
+  const bool alone_known =
+      iterations && job.multiprocessors && !job.active_blocks_per_sm && job.blocks > multiprocessors;
   if (alone_known) {
     std::vector<Curve::Point> points;
     for (const Curve::Point& p : job.block_time.points()) points.push_back({p.x, time_of(times, iterations, p.x)});
@@ -319,12 +320,14 @@ void describe_kernel(Job& job, const MeasuredCosts& m, std::uint32_t threads, Wo
     job.slots = m.multiprocessors * resident_blocks(m, threads);
     if (!job.slots) continue;  // a trace that does not say what fits
     job.warp = 32.0 / static_cast<double>(whole_warps(threads));
-    if (times.oldest_first && job.blocks <= model::BlockServer::max_waves * job.slots) job.abreast = times.oldest_first;
+    if (times.oldest_first && job.blocks <= model::BlockServer::max_waves * job.slots)
+      job.active_blocks_per_sm = times.oldest_first;
     // Of more blocks than fit at once, which all go alike, new ones come in wherever one ends: there a multiprocessor
     // hardly ever has more than its part.
-    job.multiprocessors = job.abreast || job.blocks <= job.slots ? m.multiprocessors : 0;
+    job.multiprocessors = job.active_blocks_per_sm || job.blocks <= job.slots ? m.multiprocessors : 0;
     KernelParts parts =
-        kernel_parts(times, job.blocks, job.kernel, job.abreast ? m.multiprocessors * job.abreast : job.slots);
+        kernel_parts(times, job.blocks, job.kernel,
+                     job.active_blocks_per_sm ? m.multiprocessors * job.active_blocks_per_sm : job.slots);
     job.kernel_of_fraction = std::move(parts.of_fraction);
     job.block_time = std::move(parts.block_time);
     fit_to_whole(job, times, m.multiprocessors, iterations);

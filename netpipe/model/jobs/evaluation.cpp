@@ -62,7 +62,8 @@ ModelPrediction predict(const Baseline& b, const KnownWorkload& s, std::size_t o
   p.predicted_best = s.workload->streams[chosen];
   p.regret = times[chosen].value / times[best].value - 1;
   p.hit = within_noise(times[chosen], times[best]);
-  const std::size_t advised = model_us.empty() ? chosen : fewest_within(s.workload->streams, model_us, worth_nothing);
+  const std::size_t advised =
+      model_us.empty() ? chosen : fewest_within(s.workload->streams, model_us, same_time_tolerance);
   p.advised = s.workload->streams[advised];
   p.advised_regret = times[advised].value / times[best].value - 1;
   p.cross_validated = cross_validated_regret(s.workload->us_by_round, chosen);

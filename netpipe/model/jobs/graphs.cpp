@@ -91,7 +91,7 @@ GraphAdvice advise_graph(const Job& job, const StreamCosts& streams, const Graph
   if (!graph.instantiate.empty()) a.instantiate = graph.instantiate(nodes_of(job, a.advised.chunks));
   const Seconds saved = advised_streams.run.total - a.advised.run.total;
   a.gain = saved / advised_streams.run.total;
-  if (a.gain >= worth_nothing && a.instantiate) a.pays_after = std::ceil(*a.instantiate / saved);
+  if (a.gain >= same_time_tolerance && a.instantiate) a.pays_after = std::ceil(*a.instantiate / saved);
   return a;
 }
 

@@ -1,4 +1,4 @@
-#include "netpipe/ranks/lifeline.hpp"
+#include "netpipe/ranks/hang_watchdog.hpp"
 
 #include <utility>
 
@@ -6,13 +6,13 @@
 
 namespace npgpu::ranks {
 
-Lifeline::Lifeline(How how, std::function<void(bool)> save_and_leave)
+HangWatchdog::HangWatchdog(How how, std::function<void(bool)> save_and_leave)
     : how_(std::move(how)), save_and_leave_(std::move(save_and_leave)) {
   trace_.lock();
   thread_ = std::jthread([this](const std::stop_token& end) { watch(end); });
 }
 
-void Lifeline::watch(const std::stop_token& end) {
+void HangWatchdog::watch(const std::stop_token& end) {
   const auto signs = [this] { return beats_ + (how_.heard ? how_.heard() : 0); };
   std::uint64_t seen = 0;
   Seconds since = steady_clock().now();
@@ -32,7 +32,7 @@ void Lifeline::watch(const std::stop_token& end) {
   }
 }
 
-Lifeline::~Lifeline() {
+HangWatchdog::~HangWatchdog() {
   if (!thread_.joinable()) return;
   thread_.request_stop();
   thread_.join();

@@ -1,4 +1,4 @@
-#include "netpipe/ranks/company.hpp"
+#include "netpipe/ranks/rank_set.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ namespace npgpu::ranks {
 
 namespace {
 
-std::unique_ptr<Company> met;
+std::unique_ptr<RankSet> met;
 
 std::string host_name() {
   char name[256] = {};
@@ -54,7 +54,7 @@ AddressedWorld& connected_world(World& launcher, Group& everyone, std::string_vi
 
 }  // namespace
 
-Company::Company(std::string_view module, Patience patience)
+RankSet::RankSet(std::string_view module, Patience patience)
     : world_(&ranks::world(patience.until_parted, module)), patience_(std::move(patience)) {
   patience_.heard = [this] { ++heard_; };
   std::vector<int> all(static_cast<std::size_t>(world_->size()));
@@ -78,7 +78,7 @@ Company::Company(std::string_view module, Patience patience)
   everyone_ = std::make_unique<Group>(*world_, all, names_, patience_);
 }
 
-Group& Company::with(int partner) {
+Group& RankSet::with(int partner) {
   std::unique_ptr<Group>& pair = pairs_[partner];
   if (!pair) {
     // Of more than two, one may be busy with all others first.
@@ -91,7 +91,7 @@ Group& Company::with(int partner) {
   return *pair;
 }
 
-Facts Company::facts() {
+Facts RankSet::facts() {
   Facts facts{{"rank", std::int64_t{rank()}},
               {"ranks", std::int64_t{size()}},
               {"local_rank", std::int64_t{local_rank_}},
@@ -113,7 +113,7 @@ Facts Company::facts() {
   return facts;
 }
 
-Facts Company::chunks() const {
+Facts RankSet::chunks() const {
   Facts facts;
   for (const auto& [partner, pair] : pairs_)
     for (const auto& [name, choice] : pair->chunks)
@@ -121,23 +121,23 @@ Facts Company::chunks() const {
   return facts;
 }
 
-void Company::recall_chunks(const Facts& facts) {
+void RankSet::recall_chunks(const Facts& facts) {
   for (int partner = 0; partner < size(); ++partner)
     for (const auto& [name, value] : facts)
       if (name.starts_with(fmt::format("rank{}_", partner)) && partner != rank())
         if (const auto choice = parse_choice(text_fact(facts, name))) with(partner).chunks[name] = *choice;
 }
 
-Company& meet(std::string_view module, const Patience& patience) {
-  if (!met) met = std::make_unique<Company>(module, patience);
+RankSet& connect(std::string_view module, const Patience& patience) {
+  if (!met) met = std::make_unique<RankSet>(module, patience);
   return *met;
 }
 
-Company& company() {
+RankSet& rank_set() {
   if (!met) throw Error(ErrorKind::usage, "messages between ranks are measured by npgpu transfer only");
   return *met;
 }
 
-bool have_met() { return met != nullptr; }
+bool is_connected() { return met != nullptr; }
 
 }  // namespace npgpu::ranks

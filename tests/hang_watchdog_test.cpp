@@ -1,5 +1,5 @@
 // Who leaves when nothing is heard of another rank any more, and who stays.
-#include "netpipe/ranks/lifeline.hpp"
+#include "netpipe/ranks/hang_watchdog.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,14 +9,14 @@
 #include <optional>
 #include <thread>
 
-namespace lifeline_test {
+namespace hang_watchdog_test {
 
 using namespace npgpu;
-using ranks::Lifeline;
+using ranks::HangWatchdog;
 
 namespace {
 
-// In place of leaving: what the lifeline said. It goes on looking, as no process ends here.
+// In place of leaving: what the watchdog said. It goes on looking, as no process ends here.
 class Left {
  public:
   void say(bool stopped) {
@@ -42,7 +42,7 @@ class Left {
 
 constexpr Seconds never{1e6}, at_once{0}, look{0.001};
 
-// Returns once the lifeline has looked a few times.
+// Returns once the watchdog has looked a few times.
 void after_looks(const std::atomic<int>& looks) {
   for (const int before = looks; looks < before + 5;) std::this_thread::yield();
 }
@@ -51,30 +51,30 @@ void after_looks(const std::atomic<int>& looks) {
 
 TEST_CASE("a trial without a word for longer than the patience is left") {
   Left left;
-  Lifeline line({.patience = at_once, .between_looks = look}, [&](bool stopped) { left.say(stopped); });
-  const Lifeline::Trial trial(line);
+  HangWatchdog line({.patience = at_once, .between_looks = look}, [&](bool stopped) { left.say(stopped); });
+  const HangWatchdog::Trial trial(line);
   CHECK_FALSE(left.wait());
 }
 
 TEST_CASE("once a signal asked to stop, a trial is left sooner") {
   Left left;
-  Lifeline line({.patience = never, .once_stopped = at_once, .between_looks = look, .stopped = [] { return true; }},
-                [&](bool stopped) { left.say(stopped); });
-  const Lifeline::Trial trial(line);
+  HangWatchdog line({.patience = never, .once_stopped = at_once, .between_looks = look, .stopped = [] { return true; }},
+                    [&](bool stopped) { left.say(stopped); });
+  const HangWatchdog::Trial trial(line);
   CHECK(left.wait());
 }
 
 TEST_CASE("nobody leaves outside of a trial: the trace may be half written") {
   Left left;
   std::atomic<int> looks{0};
-  Lifeline line({.patience = at_once,
-                 .between_looks = look,
-                 .stopped =
-                     [&] {
-                       ++looks;
-                       return false;
-                     }},
-                [&](bool stopped) { left.say(stopped); });
+  HangWatchdog line({.patience = at_once,
+                     .between_looks = look,
+                     .stopped =
+                         [&] {
+                           ++looks;
+                           return false;
+                         }},
+                    [&](bool stopped) { left.say(stopped); });
   after_looks(looks);
   CHECK_FALSE(left.said());
 }
@@ -83,25 +83,25 @@ TEST_CASE("nobody leaves while words come") {
   Left left;
   std::atomic<int> looks{0};
   std::atomic<std::uint64_t> heard{0};
-  Lifeline line({.patience = at_once,
-                 .between_looks = look,
-                 .heard =
-                     [&] {
-                       ++looks;
-                       return ++heard;
-                     }},
-                [&](bool stopped) { left.say(stopped); });
-  const Lifeline::Trial trial(line);
+  HangWatchdog line({.patience = at_once,
+                     .between_looks = look,
+                     .heard =
+                         [&] {
+                           ++looks;
+                           return ++heard;
+                         }},
+                    [&](bool stopped) { left.say(stopped); });
+  const HangWatchdog::Trial trial(line);
   after_looks(looks);
   CHECK_FALSE(left.said());
 }
 
-TEST_CASE("who has no company has a lifeline that does nothing") {
-  Lifeline line;
-  const Lifeline::Trial trial(line);
+TEST_CASE("who has no company has a watchdog that does nothing") {
+  HangWatchdog line;
+  const HangWatchdog::Trial trial(line);
   int worked = 0;
   line.meanwhile([&] { ++worked; });
   CHECK(worked == 1);
 }
 
-}  // namespace lifeline_test
+}  // namespace hang_watchdog_test

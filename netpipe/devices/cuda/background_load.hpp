@@ -10,9 +10,9 @@
 namespace npgpu::cuda {
 
 // Works on the GPU that was current when it was made. Everything throws Error.
-class Deed {
+class BackgroundLoad {
  public:
-  virtual ~Deed() = default;
+  virtual ~BackgroundLoad() = default;
   // Enqueues a batch, and waits for the one before. How many operations that one had; 0 for the first.
   std::uint64_t once();
   // Waits for all that is under way. How many operations these were.
@@ -30,6 +30,6 @@ class Deed {
 
 // copies: of 16 MiB from pinned memory and back. kernels: multiply-adds in two blocks of 1024 threads for each
 // multiprocessor, for about 1 ms. launches: of empty kernels.
-std::unique_ptr<Deed> deed_on(int ordinal, Beside);
+std::unique_ptr<BackgroundLoad> deed_on(int ordinal, Beside);
 
 }  // namespace npgpu::cuda

@@ -8,9 +8,9 @@
 
 namespace npgpu::trace {
 
-std::string packed(const Handed&);
+std::string packed(const DecodedFile&);
 // Throws FormatError if these are not the bytes of one, or what a trace holds would not be sound: the child's memory
 // may have been written over.
-Handed unpacked(std::string_view);
+DecodedFile unpacked(std::string_view);
 
 }  // namespace npgpu::trace

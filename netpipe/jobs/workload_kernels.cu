@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/jobs/words.hpp"
+#include "netpipe/jobs/workload_kernels.hpp"
 
 namespace npgpu::cuda {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "netpipe/devices/cuda/background_load.hpp"
 #include "netpipe/devices/cuda/check.hpp"
-#include "netpipe/devices/cuda/deeds.hpp"
 #include "netpipe/devices/cuda/handles.hpp"
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "npgpu/error.hpp"
@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(compute_threads) multiply_add(unsigned steps, 
   if (x[0] + x[1] + x[2] + x[3] == 0.0f) *end = x[0];
 }
 
-class Copies final : public Deed {
+class Copies final : public BackgroundLoad {
  public:
   Copies() {
     for (int way = 0; way < 2; ++way) {
@@ -53,7 +53,7 @@ class Copies final : public Deed {
   Stream in_[2], out_[2];
 };
 
-class Kernels final : public Deed {
+class Kernels final : public BackgroundLoad {
  public:
   explicit Kernels(int ordinal)
       : blocks_(blocks_each * static_cast<unsigned>(attribute(cudaDevAttrMultiProcessorCount, ordinal))),
@@ -86,7 +86,7 @@ class Kernels final : public Deed {
   Stream streams_[2];
 };
 
-class Launches final : public Deed {
+class Launches final : public BackgroundLoad {
   static constexpr int in_a_batch = 64;
 
   void enqueue(int slot) override {
@@ -101,7 +101,7 @@ class Launches final : public Deed {
 
 }  // namespace
 
-std::uint64_t Deed::once() {
+std::uint64_t BackgroundLoad::once() {
   enqueue(next_);
   under_way_[next_] = true;
   next_ = 1 - next_;
@@ -111,7 +111,7 @@ std::uint64_t Deed::once() {
   return operations();
 }
 
-std::uint64_t Deed::finish() {
+std::uint64_t BackgroundLoad::finish() {
   std::uint64_t finished = 0;
   for (int slot = 0; slot < 2; ++slot) {
     if (!under_way_[slot]) continue;
@@ -122,7 +122,7 @@ std::uint64_t Deed::finish() {
   return finished;
 }
 
-std::unique_ptr<Deed> deed_on(int ordinal, Beside beside) {
+std::unique_ptr<BackgroundLoad> deed_on(int ordinal, Beside beside) {
   make_current(ordinal);
   switch (beside) {
     case Beside::copies: return std::make_unique<Copies>();

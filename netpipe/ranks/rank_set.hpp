@@ -14,11 +14,11 @@
 
 namespace npgpu::ranks {
 
-class Company {
+class RankSet {
  public:
   // Opens the world of a module, and returns when all ranks are here; called by all. Where one of them cannot, all
   // throw the same. Those of the same host are no strangers to each other: what they compute does not disturb.
-  Company(std::string_view module, Patience);
+  RankSet(std::string_view module, Patience);
 
   World& world() { return *world_; }
   int rank() const { return world_->rank(); }
@@ -46,9 +46,9 @@ class Company {
   std::map<int, std::unique_ptr<Group>> pairs_;
 };
 
-// The one of this process; meet() first.
-Company& meet(std::string_view module, const Patience&);
-Company& company();
-bool have_met();
+// The one of this process; connect() first.
+RankSet& connect(std::string_view module, const Patience&);
+RankSet& rank_set();
+bool is_connected();
 
 }  // namespace npgpu::ranks

@@ -15,7 +15,7 @@ namespace npgpu::ranks {
 // A thread of this class ends the process, after it has saved the trace: soon after a signal asked to stop, because
 // mpirun is about to kill it, or when there was no sign of life for too long. Signs of life are the words of other
 // ranks, and what begins here.
-class Lifeline {
+class HangWatchdog {
  public:
   struct How {
     Seconds patience{60};
@@ -25,16 +25,16 @@ class Lifeline {
     std::function<std::uint64_t()> heard{};  // how many words have come so far; may be empty
   };
   // `save_and_leave` does not return; it is told whether a signal asked to stop.
-  Lifeline(How, std::function<void(bool stopped)> save_and_leave);
+  HangWatchdog(How, std::function<void(bool stopped)> save_and_leave);
   // Without a thread, for who has no company.
-  Lifeline() = default;
-  ~Lifeline();
+  HangWatchdog() = default;
+  ~HangWatchdog();
 
   // Around whatever waits for other ranks within the library: what is saved belongs to the thread as long as this
   // lives.
   class Trial {
    public:
-    explicit Trial(Lifeline& line) : line_(line.thread_.joinable() ? &line : nullptr) {
+    explicit Trial(HangWatchdog& line) : line_(line.thread_.joinable() ? &line : nullptr) {
       if (!line_) return;
       ++line_->beats_;
       line_->trace_.unlock();
@@ -46,7 +46,7 @@ class Lifeline {
     Trial& operator=(const Trial&) = delete;
 
    private:
-    Lifeline* line_;
+    HangWatchdog* line_;
   };
   // Within a trial: the trace is this thread's until the end of `work`.
   template <class Work> void meanwhile(Work&& work) {

@@ -1,4 +1,4 @@
-#include "netpipe/trace/handed.hpp"
+#include "netpipe/trace/decoded_file.hpp"
 
 #include <cstdint>
 #include <cstring>
@@ -163,15 +163,15 @@ template <class Way, class AnyHanded> void pass_handed(Way& way, AnyHanded& hand
 
 }  // namespace
 
-std::string packed(const Handed& handed) {
+std::string packed(const DecodedFile& handed) {
   Packer packer;
   pass_handed(packer, handed);
   return packer.take();
 }
 
-Handed unpacked(std::string_view bytes) {
+DecodedFile unpacked(std::string_view bytes) {
   Unpacker unpacker(bytes);
-  Handed handed;
+  DecodedFile handed;
   pass_handed(unpacker, handed);
   if (!unpacker.ended()) Unpacker::garbled();
   return handed;
