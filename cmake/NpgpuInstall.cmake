@@ -2,21 +2,23 @@
 # the archive links all of it.
 add_library(npgpu_archive STATIC)
 set_target_properties(npgpu_archive PROPERTIES OUTPUT_NAME npgpu EXPORT_NAME archive LINKER_LANGUAGE CXX)
-target_compile_features(npgpu_archive PUBLIC cxx_std_20)
-target_include_directories(npgpu_archive PUBLIC
+add_library(npgpu_library INTERFACE)
+set_target_properties(npgpu_library PROPERTIES EXPORT_NAME npgpu)
+add_library(npgpu::npgpu ALIAS npgpu_library)
+target_compile_features(npgpu_library INTERFACE cxx_std_20)
+target_include_directories(npgpu_library INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 npgpu_closure(_folders campaign modules probes jobs calls partition)
 foreach(_folder ${_folders})
   target_sources(npgpu_archive PRIVATE $<TARGET_OBJECTS:npgpu_${_folder}>)
 endforeach()
-target_link_libraries(npgpu_archive PRIVATE hdf5::hdf5 fmt::fmt Threads::Threads PkgConfig::HWLOC ${CMAKE_DL_LIBS})
+set(_needs hdf5::hdf5 fmt::fmt Threads::Threads PkgConfig::HWLOC ${CMAKE_DL_LIBS})
 if(NPGPU_WITH_CUDA)
-  target_link_libraries(npgpu_archive PRIVATE CUDA::cudart_static)
+  list(APPEND _needs CUDA::cudart_static)
 endif()
-add_library(npgpu_library INTERFACE)
-set_target_properties(npgpu_library PROPERTIES EXPORT_NAME npgpu)
-target_link_libraries(npgpu_library INTERFACE $<LINK_LIBRARY:WHOLE_ARCHIVE,npgpu_archive>)
-add_library(npgpu::npgpu ALIAS npgpu_library)
+target_link_libraries(npgpu_archive PRIVATE ${_needs})
+target_link_libraries(npgpu_library INTERFACE $<BUILD_INTERFACE:$<LINK_LIBRARY:WHOLE_ARCHIVE,npgpu_archive>>
+  $<INSTALL_INTERFACE:$<LINK_LIBRARY:WHOLE_ARCHIVE,npgpu::archive>>)
 
 # In parts: `cmake --install build/default --component program` leaves the library, Python and documents out.
 include(CMakePackageConfigHelpers)

@@ -1,6 +1,8 @@
 // Measures a kernel of your own on GPU 0 into scale.h5, with npgpu's rounds, gate, neighbours and intervals.
 #include <cuda_runtime.h>
 
+#include <cstdio>
+
 #include "npgpu/function.hpp"
 
 __global__ void scale(float* x, unsigned n) {
@@ -11,7 +13,8 @@ int main() {
   constexpr unsigned n = 1 << 24;
   float* x = nullptr;
   cudaStream_t stream = nullptr;
-  if (cudaMalloc(&x, n * sizeof(float)) != cudaSuccess || cudaStreamCreate(&stream) != cudaSuccess) return 1;
+  if (cudaMalloc(&x, n * sizeof(float)) != cudaSuccess || cudaStreamCreate(&stream) != cudaSuccess)
+    return std::fprintf(stderr, "GPU 0 cannot be used\n"), 77;
   cudaMemsetAsync(x, 0, n * sizeof(float), stream);
   npgpu::Function function{.name = "scale", .device = "cuda:0"};
   function.call = [=] { scale<<<n / 256, 256, 0, stream>>>(x, n); };
