@@ -22,5 +22,6 @@ int main() {
   function.stream = stream;  // also timed by the device
   npgpu::Settings settings;
   settings.output = "scale.h5";
+  settings.if_exists = npgpu::IfExists::replace;
   return npgpu::measure({function}, settings).failures.empty() ? 0 : 1;
 }
