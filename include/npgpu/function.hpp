@@ -29,8 +29,8 @@ struct Function {
   // One call. It may return before its work is done; then `wait` returns when the work of all calls is done.
   std::function<void()> call{};
   std::function<void()> wait{};
-  // Called before each visit to a size, at least once, not timed: what `call` works on. REQUIRES: memory that `call` uses lives as
-  // long as the campaign; a function's device is never reset between rounds.
+  // Called before each visit to a size, at least once, not timed: what `call` works on. REQUIRES: memory that `call`
+  // uses lives as long as the campaign; a function's device is never reset between rounds.
   std::function<void(std::uint64_t size)> prepare{};
   // Called after each visit, not timed: a sentence about what is wrong with the results, or nothing.
   std::function<std::optional<std::string>()> check{};
