@@ -176,7 +176,7 @@ TEST_CASE("counters of errors and the link's state, and what reading them costs"
   REQUIRE(after.size() == before.size());
   for (const auto& [name, value] : before) {
     CAPTURE(name);
-    if (std::holds_alternative<std::string>(value)) continue;  // why it could not be read
+    if (std::holds_alternative<std::string>(value)) continue;      // why it could not be read
     CHECK(number_fact(after, name) >= number_fact(before, name));  // nothing is counted backwards
   }
   if (number_fact(cuda::inventory()[0].facts, "ecc") > 0) CHECK(number_fact(before, "ecc_uncorrected_volatile") >= 0);
