@@ -50,7 +50,9 @@ class FunctionRunner final : public Runner<Calls> {
         function_.call();
         wait();
       }
-      return spacing_ == Spacing::gated ? gated(sample) : timed(sample);
+      if (spacing_ == Spacing::gated) return gated(sample);
+      timed(sample);
+      return true;
     });
     if (is_valid) samples.push_back(sample);
     return is_valid;
@@ -79,7 +81,7 @@ class FunctionRunner final : public Runner<Calls> {
     if (function_.wait) function_.wait();
   }
 
-  bool timed(CallSample& sample) const {
+  void timed(CallSample& sample) const {
     Seconds host{0}, done{0};
     if (spacing_ == Spacing::alone) {
       for (std::uint64_t i = 0; i < sample.repeats; ++i) {
@@ -99,7 +101,6 @@ class FunctionRunner final : public Runner<Calls> {
     }
     sample.host_us = microseconds(host);
     if (function_.wait) sample.done_us = microseconds(done);
-    return true;
   }
 
   // False where the gate timed out: launch costs are then in it.
@@ -126,12 +127,14 @@ class FunctionRunner final : public Runner<Calls> {
 
 class FunctionBackend final : public Backend<Calls> {
  public:
-  explicit FunctionBackend(const Function& function) : function_(function) {}
+  explicit FunctionBackend(const Function& function)
+      : function_(function),
+        is_timed_by_device_(function.stream && devices::stream_timer(function.device, *function.stream)) {}
   std::string_view name() const override { return function_.name; }
   std::string_view device_kind() const override { return devices::kind_of(function_.device); }
   std::string_view summary() const override { return "a function of the user's own"; }
   std::optional<std::string> refuses(const Step<Calls>& step) const override {
-    if (step.question.spacing == Spacing::gated && !devices::stream_timer(function_.device, *function_.stream))
+    if (step.question.spacing == Spacing::gated && !is_timed_by_device_)
       return fmt::format("{} has no streams whose work it can time", function_.device);
     return std::nullopt;
   }
@@ -142,6 +145,7 @@ class FunctionBackend final : public Backend<Calls> {
 
  private:
   const Function& function_;
+  const bool is_timed_by_device_;  // asked once: a timer holds events and a gate
 };
 
 void check_function(const Function& function) {

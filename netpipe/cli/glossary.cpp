@@ -1,5 +1,8 @@
 #include "netpipe/cli/glossary.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "npgpu/call.hpp"
 #include "npgpu/job.hpp"
 #include "npgpu/probe.hpp"
@@ -13,14 +16,9 @@ namespace {
 
 template <class E> std::string one_of(std::string text) { return text + ": " + choices<E>() + "."; }
 
-// All that a command times: a function of the user's own is measured through the library.
-std::string calls_of_commands() {
-  std::string all = choices<Call>();
-  const std::string last = std::string(name(Call::process_end)), own = std::string(name(Call::function));
-  return all.substr(0, all.rfind(own)).substr(0, all.rfind(last) + last.size());
-}
-
 }  // namespace
+
+std::vector<std::string> call_words() { return {names_of<Call>.begin(), names_of<Call>.end() - 1}; }
 
 const std::map<std::string_view, Meaning>& glossary() {
   static const std::map<std::string_view, Meaning> all{
@@ -239,8 +237,8 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"repeats", {"N", "classic: repeats of a trial, in place of its length."}},
 
       {"call",
-       {"LIST",
-        "Only these calls. Those from free on are timed only where they are named: " + calls_of_commands() + "."}},
+       {"LIST", fmt::format("Only these calls. Those from free on are timed only where they are named: {}.",
+                            fmt::join(call_words(), ", "))}},
 
       // the partition method
       {"size", {"LIST", "Number of unknowns of a system: 1000, 1e6."}},

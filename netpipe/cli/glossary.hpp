@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace npgpu::cli {
 
@@ -16,5 +17,7 @@ struct Meaning {
 };
 
 const std::map<std::string_view, Meaning>& glossary();
+// The calls that commands time: a function of the user's own is measured through the library.
+std::vector<std::string> call_words();
 
 }  // namespace npgpu::cli

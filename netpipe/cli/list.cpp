@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/glossary.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/report/json.hpp"
 #include "netpipe/report/layout.hpp"
@@ -18,8 +19,7 @@ namespace npgpu::cli {
 namespace {
 
 template <class E> std::vector<std::string> words_of() { return {names_of<E>.begin(), names_of<E>.end()}; }
-// A function of the user's own is measured through the library.
-template <> std::vector<std::string> words_of<Call>() { return {names_of<Call>.begin(), names_of<Call>.end() - 1}; }
+template <> std::vector<std::string> words_of<Call>() { return call_words(); }
 
 // Modules and probes are registered as what they are, jobs' backends as any other kind's.
 template <class K> const auto& all_backends() { return backends<K>(); }
