@@ -400,6 +400,15 @@ TEST_CASE("where points had one visit its trials stand in for rounds") {
   CHECK(only_case(one_visit({100}), one_visit({150})).reason == Reason::few_values);
 }
 
+TEST_CASE("three rounds a side tell nothing, as a context may have given all of one side another time") {
+  const Us slow{110, 110.1, 109.9, 110.2};
+  const auto first = [](const Us& us, std::size_t count) { return Us(us.begin(), us.begin() + count); };
+  const CaseComparison of_three = only_case(one_point(first(around_100, 3)), one_point(first(slow, 3)));
+  CHECK(of_three.verdict == Verdict::cannot_tell);
+  CHECK(of_three.reason == Reason::few_values);
+  CHECK(verdict(one_point(first(around_100, 4)), one_point(slow)) == Verdict::slower);
+}
+
 TEST_CASE("with three runs on a side runs are compared, and what they differ by is seen") {
   // Rounds of a run agree; runs differ by 1 %.
   const std::vector<Trace> a{one_point(times(around_100, 0.99)), one_point(around_100),

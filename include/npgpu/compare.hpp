@@ -48,7 +48,7 @@ enum class Reason {
   none,
   clock,          // slower, faster: in time, and not in cycles: the clock is another
   interval,       // cannot tell: it reaches beyond the tolerance
-  few_values,     // cannot tell: a side has fewer than three values, by which chance and change cannot be told apart
+  few_values,     // cannot tell: a side has fewer than four values (three runs), by which chance and change cannot be told apart
   two_times,      // both sides take one of two times, and a side takes both: what is judged is how often
   others,         // disturbed: others had a part in it
   wrong_results,  // broken

@@ -13,7 +13,7 @@
 //                    unsteadiest case), shared: [ { band (of times: 0 below 10 us, 1 100 us, 2 1 ms, 3 above), points,
 //                    CHANGE } ] } ]   what all points of the class have in common
 //     "counts": { "same": 41, ... }  cases by verdict,
-//     "figures": [ { name, at, unit, CHANGE } ]   a and b in that unit
+//     "figures": [ { name, at, unit, class, CHANGE } ]   a and b in that unit
 //     "cases": [ { kind, title, name, lane, class, trials_stand_in, verdict, reason,
 //                  parts: [ { third, first, last, points, CHANGE } ],
 //                  points: [ { point, CHANGE } ] } ] }
@@ -58,7 +58,8 @@ Json compared_point_json(const PointComparison& point) {
   return json;
 }
 Json key_figure_json(const KeyFigure& figure) {
-  Json json{entry("name", figure.name), entry("at", figure.at), entry("unit", figure.unit)};
+  Json json{entry("name", figure.name), entry("at", figure.at), entry("unit", figure.unit),
+            entry("class", name(figure.time_class))};
   add_change(json, figure);
   return json;
 }

@@ -154,10 +154,8 @@ Tested set_change(Change& c, const std::array<std::vector<double>, 2>& numbers, 
   c.own = share_of(tested.own);
   c.low = share_of(least - (time.value - time.low));
   c.high = share_of(most + (time.high - time.value));
-  // Buffers lie elsewhere in each round, and what a round gives its points, of one case or of some, they share. By two
-  // rounds of each side, all of which differ from the other side's, chance has one way in three.
-  constexpr std::size_t enough = 3;
-  if (std::min(numbers[0].size(), numbers[1].size()) < enough) return tested;
+  for (std::size_t side = 0; side < 2; ++side)
+    if (numbers[side].size() < beyond.enough[side]) return tested;
   if (time.error > 0) c.p = student_p(tested.own / time.error, time.freedom);
   else if (time.error == 0) c.p = tested.own == 0 ? 1 : 0;
   return tested;

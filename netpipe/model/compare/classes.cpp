@@ -13,6 +13,7 @@ namespace npgpu::model {
 namespace {
 
 constexpr std::size_t enough_to_share = 10;  // points
+constexpr std::size_t enough_rounds = 3;     // of them
 // Of what runs of one machine differ by, a case's own part where its class's is known. In the pairs of h200_run_c, _d
 // and _e (data/traces) parts of curves scattered about their class's change by that or less.
 constexpr double own_part = 0.5;
@@ -83,7 +84,8 @@ SharedChanges::SharedChanges(const std::vector<CaseCurve>& curves, const Toleran
         cycles = std::expm1(median_difference(in_cycles[0], in_cycles[1]).value);
       }
       tested.push_back(
-          set_change(change, numbers, median(references), {0, variance_of_runs(share, first.runs)}, cycles));
+          set_change(change, numbers, median(references),
+                     {.variance = variance_of_runs(share, first.runs), .enough = {enough_rounds, enough_rounds}}, cycles));
     }
   judge_all(tested);
   for (const ClassComparison& of : classes)
@@ -133,6 +135,8 @@ Beyond SharedChanges::beyond(const CaseCurve& curve, const Indices& points) cons
     square += share * share / static_cast<double>(points.size());
   }
   beyond.variance = variance_of_runs(std::sqrt(square), curve.runs);
+  for (std::size_t side = 0; side < 2; ++side)
+    if (curve.runs[side] >= enough_runs) beyond.enough[side] = enough_runs;
   return beyond;
 }
 
