@@ -13,6 +13,7 @@
 #include "netpipe/campaign/second_process.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/report.hpp"
+#include "npgpu/time_class.hpp"
 
 namespace npgpu::campaign {
 
@@ -21,6 +22,11 @@ namespace {
 // What a device does before its first point, and before the next one after a rest. On an H200 that had rested, copies
 // of 64 B took 7 % less time in the first 60 ms than ever after: a program in full swing sees the later figure.
 constexpr Seconds warm_up_time{0.15}, rest{0.5};
+
+template <class Case> bool uses_host_processors(const Case& c) {
+  const TimeClass time_class = class_of(c);
+  return time_class == TimeClass::pageable_copies || time_class == TimeClass::host_probes;
+}
 
 // The trace that is continued, if there is one.
 std::optional<Trace> trace_before(const Settings& settings) {
@@ -161,6 +167,7 @@ void Visitor::one(SeriesProgress<K>& at, const Batch<K>& batch, PlannedPoint<K>&
     }
     had = state_.writer.has<K>(at.index, step.axes, state_.round);
     if (!any(with_, !had)) return observer_.skipped(share);
+    const auto turn = uses_host_processors(step.question) && settings_.host_turn ? settings_.host_turn() : nullptr;
     const ranks::HangWatchdog::Trial trial(watchdog_);
     if (of_leader(with_, has_rested(batch.device))) {
       runner.prepare(step);

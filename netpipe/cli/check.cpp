@@ -142,6 +142,7 @@ int measure_and_judge(const Options& options) {
       const auto processes = std::make_shared<SideBySide>(how.output);
       processes->prepare(likely);  // they start CUDA while this process does
       how.processes = processes;
+      how.rounds_per_context = 0;  // large copies between GPUs are all that is left to this process
     }
   }
   // Contexts that several processes make at once take three times as long each.

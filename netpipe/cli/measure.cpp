@@ -36,6 +36,7 @@ CampaignResult run_campaign(const Plan& plan, const MeasureOptions& options) {
   settings.argv = typed();
   settings.stop = stop_asked;
   settings.save = save_asked;
+  settings.host_turn = turns_of_several();
   settings.ready = [] { begin_with_parent(stop_asked); };
   if (settings.side_by_side && !settings.processes) settings.processes = std::make_shared<SideBySide>(options.output);
   Progress progress(options.progress);

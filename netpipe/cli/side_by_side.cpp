@@ -34,6 +34,8 @@ struct SideBySide::Process {
 
 namespace {
 
+constexpr int inherited_turn = STDERR_FILENO + 1;  // the descriptor of a process that is one of several
+
 std::string log_of(const Part& part) { return part.trace + ".log"; }
 
 std::string last_line(const std::string& path) {
@@ -59,7 +61,7 @@ void note_end(Part& part, int status) {
                     : fmt::format("its process ended with exit code {}{}", code, said.empty() ? "" : ": " + said);
 }
 
-pid_t spawn(const Part& part, int standard_input) {
+pid_t spawn(const Part& part, int standard_input, int turn) {
   Arguments words = for_device(part.device, part.trace);
   words.insert(words.begin(), "npgpu");
   std::vector<char*> arguments;
@@ -70,6 +72,7 @@ pid_t spawn(const Part& part, int standard_input) {
   ::unlink(log_of(part).c_str());  // of a run that was killed
   constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
   posix_spawn_file_actions_adddup2(&actions, standard_input, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, turn, inherited_turn);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log_of(part).c_str(), flags, 0644);
   // In a group of its own, which a terminal's Ctrl-C does not reach: it is told to stop once, by this process.
@@ -114,7 +117,7 @@ void SideBySide::start(const std::string& device) {
   process->may = files::Descriptor(ends[1]);
   process->part.device = device;
   process->part.trace = fmt::format("{}.gpu{}.part", output_, processes_.size());
-  process->pid = spawn(process->part, its_end.get());
+  process->pid = spawn(process->part, its_end.get(), turn_.get());
   processes_.push_back(std::move(process));
 }
 
@@ -175,6 +178,11 @@ void stop_with_parent() {
 }
 
 bool is_one_of_several() { return has_parent; }
+
+std::function<std::shared_ptr<void>()> turns_of_several() {
+  if (!has_parent) return {};
+  return [turn = files::Turn(files::Descriptor(inherited_turn))] { return turn.take(); };
+}
 
 void begin_with_parent(const std::function<bool()>& stop) {
   constexpr int between_looks_ms = 50;

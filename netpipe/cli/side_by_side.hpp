@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "netpipe/files/turn.hpp"
 #include "npgpu/campaign.hpp"
 
 namespace npgpu::cli {
@@ -32,12 +33,15 @@ class SideBySide final : public GpuProcesses {
   void tell_to_stop() const;
   void look();
   std::string output_;
+  files::Turn turn_;  // of those that copy with the host's processors
   std::vector<std::unique_ptr<Process>> processes_;
 };
 
 // Where this process is one of those: it is told to stop also when the one that started it is gone, however that ended.
 void stop_with_parent();
 bool is_one_of_several();  // after stop_with_parent(), until it may measure
+// For Settings::host_turn; empty where it is not.
+std::function<std::shared_ptr<void>()> turns_of_several();
 // Where it is, returns when the one that started it lets it measure, or `stop` says so.
 void begin_with_parent(const std::function<bool()>& stop);
 
