@@ -29,7 +29,7 @@ std::string upper(std::string text) {
 }
 
 void head(std::ostream& out, const std::string& page, const std::string& summary) {
-  out << fmt::format(".TH {} 1 \"\" \"npgpu {}\" \"npgpu\"\n.ad l\n.SH NAME\n{} \\- {}\n", upper(roff(page)),
+  out << fmt::format(".ds AD l\n.TH {} 1 \"\" \"npgpu {}\" \"npgpu\"\n.ad l\n.SH NAME\n{} \\- {}\n", upper(roff(page)),
                      campaign::tool_version(), roff(page), roff(summary));
 }
 
