@@ -1,6 +1,6 @@
 """The overview of real and simulated traces, as screen, Markdown, JSON and page: all four say the same, the screen keeps
 to its width and its length, and the page is sound, needs nothing but itself, and runs no code of a trace. Where Chromium
-is installed it shows the page at 360 and 1920 pixels."""
+is installed it shows the page at 360 and 1920 pixels, and prints it."""
 import html
 import html.parser
 import json
@@ -281,6 +281,14 @@ def in_browser(browser, page, where, name):
         check(not dark or said["dark"], f"{what}: dark was asked for")
 
 
+def on_paper(browser, page, where, name):
+    pdf = os.path.join(where, "page.pdf")
+    subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer", f"--print-to-pdf={pdf}",
+                    f"--user-data-dir={os.path.join(where, 'profile')}", "file://" + page], capture_output=True, timeout=120)
+    pages = len(re.findall(rb"/Type /Page\b", open(pdf, "rb").read()))
+    check(1 <= pages <= 4, f"{name} prints on {pages} pages")
+
+
 def sees_faults(browser, where):
     """A page that asks for something, is too wide and too pale is found out: else the checks above would prove nothing."""
     page = os.path.join(where, "faulty.html")
@@ -308,10 +316,33 @@ with folder() as where:
             check(re.sub(r"\s+", " ", missing) in in_page(page), f"{name}: not measured: {missing}")
         if browser:
             in_browser(browser, page_file, where, name)
+            on_paper(browser, page_file, where, name)
     if browser:
         sees_faults(browser, where)
     else:
         print("skipped: the page in a browser: no chromium is installed")
+
+    # The picture of a node: its GPUs with the rates on their links, and what is wrong marked where it is.
+    def picture(trace):
+        page_file = os.path.join(where, "node.html")
+        check(run("report", trace, "--html", page_file, "--force").code == 0, f"a page of {trace}")
+        page, _ = check_page(open(page_file, encoding="utf-8").read(), trace)
+        if browser:
+            in_browser(browser, page_file, where, os.path.basename(trace))
+        drawn = [e for e in page.all("figure") if e["is"].get("class") == "node"]
+        return [(e["text"], e["is"].get("class", "")) for f in drawn for e in page.all("text") if "figure" in e["within"]
+                and f["text"].find(e["text"]) >= 0]
+
+    pair = [text for text, _ in picture(os.path.join(SOURCE, "data", "traces", "h200x2_matrix.h5"))]
+    for text in ("cuda:0", "cuda:1", "→ 55.3 GB/s", "← 55.1 GB/s", "→ 394 GB/s", "NVIDIA H200"):
+        check(text in pair, f"the picture of two H200s has {text}: {pair}")
+    sick = os.path.join(where, "sick.h5")
+    run("matrix", "--device", "sim:node8-sick", "--output", sick)
+    marked = [text for text, classes in picture(sick) if "bad" in classes]
+    for text in ("→ 24.7 GB/s, slow", "to 2: 19.9 GB/s", "to 1: 19.9 GB/s", "slow to 7 GPUs"):
+        check(text in marked, f"marked in the picture of a sick node: {text}: {marked}")
+    check(len(marked) == 8, f"and nothing else: {marked}")
+    check(picture(os.path.join(SOURCE, "data", "traces", "host.h5")) == [], "no picture without a GPU")
 
     kept = os.path.join(where, "kept.html")
     open(kept, "w").write("mine")

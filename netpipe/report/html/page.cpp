@@ -10,6 +10,7 @@
 #include "netpipe/report/html/charts.hpp"
 #include "netpipe/report/html/elements.hpp"
 #include "netpipe/report/html/heat.hpp"
+#include "netpipe/report/html/node_picture.hpp"
 #include "netpipe/report/numa_section.hpp"
 #include "netpipe/report/overview/sections.hpp"
 #include "netpipe/report/processes_section.hpp"
@@ -198,18 +199,16 @@ std::string processes_part(const NodeMatrix& node) {
   return all;
 }
 
-std::string contents_of(const Overview& all, const std::vector<const DeviceOverview*>& devices, bool matrix, bool numa,
-                        bool processes, bool missing) {
-  std::string out = "<nav aria-label=\"Contents\"><ul>\n<li><a href=\"#verdict\">Verdict</a></li>\n";
-  if (!all.gpus.empty()) out += "<li><a href=\"#gpus\">GPU by GPU</a></li>\n";
-  for (std::size_t i = 0; i < devices.size(); ++i)
-    out += fmt::format("<li><a href=\"#d{}\">{}</a></li>\n", i, html_text(devices[i]->id));
-  if (matrix) out += "<li><a href=\"#matrix\">Between GPUs</a></li>\n";
-  if (numa) out += "<li><a href=\"#numa\">NUMA nodes</a></li>\n";
-  if (processes) out += "<li><a href=\"#processes\">A second process</a></li>\n";
-  out += "<li><a href=\"#checks\">Checks</a></li>\n<li><a href=\"#quality\">Quality</a></li>\n";
-  if (missing) out += "<li><a href=\"#missing\">Not measured</a></li>\n";
-  return out + "<li><a href=\"#provenance\">Where this comes from</a></li>\n</ul></nav>\n";
+// A section of the page, whole, and its name among the contents.
+struct Part {
+  std::string id, name, section;
+};
+
+std::string contents_of(const std::vector<Part>& parts) {
+  std::string out = "<nav aria-label=\"Contents\"><ul>\n";
+  for (const Part& part : parts)
+    if (!part.section.empty()) out += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", part.id, html_text(part.name));
+  return out + "</ul></nav>\n";
 }
 
 }  // namespace
@@ -220,29 +219,37 @@ void report_html(std::ostream& out, const Trace& trace, const Overview& all) {
   if (all.host) devices.push_back(&*all.host);
   std::string missing;
   for (const std::string& one : all.missing) missing += "<li>" + html_text(one) + "</li>\n";
-
   const NodeMatrix node = node_matrix(trace);
-  const std::string matrix = html::matrix_tables(node, verdict_of(trace, node)), numa = numa_part(node),
-                    processes = processes_part(node);
+  const MatrixVerdict verdict = verdict_of(trace, node);
+
+  std::vector<Part> parts;
+  const auto add = [&](const char* id, const char* name, const char* heading, const std::string& body) {
+    parts.push_back({id, name, plain_part(id, heading, body)});
+  };
+  parts.push_back({"verdict", "Verdict", verdict_part(all)});
+  add("node", "The node", "The node", html::node_picture(all, node, verdict));
+  add("gpus", "GPU by GPU", "GPU by GPU", body_of(gpus_section(all, 1), "The GPUs of this node"));
+  add("matrix", "Between GPUs", "Copies between GPUs and with the host", html::matrix_tables(node, verdict));
+  for (std::size_t i = 0; i < devices.size(); ++i)
+    parts.push_back({fmt::format("d{}", i), devices[i]->id, device_part(trace, *devices[i], i)});
+  add("numa", "NUMA nodes", "NUMA nodes of the host", numa_part(node));
+  add("processes", "A second process", "What a second process costs", processes_part(node));
+  add("checks", "Checks", "Every check", checks_table(all));
+  add("quality", "Quality", "How far these numbers can be trusted", body_of(quality_section(all, Extent::page, 0), ""));
+  add("missing", "Not measured", "What was not measured", missing.empty() ? "" : "<ul>\n" + missing + "</ul>\n");
+  parts.push_back({"provenance", "Where this comes from", provenance_part(all)});
+
   const std::string head = headline_of(all);
   out << page_head(head, "Skip to the verdict") << "<header>\n"
       << fmt::format("<h1{}>{}</h1>\n", is_simulated(all) ? " class=\"alarm\"" : "", html_text(head))
       << "<p class=\"soft\">" << html_text(run_text(all)) << "</p>\n"
       << list_of(who_of(all)) << "</header>\n"
-      << contents_of(all, devices, !matrix.empty(), !numa.empty(), !processes.empty(), !missing.empty())
-      << "<main id=\"main\">\n"
-      << verdict_part(all) << plain_part("gpus", "GPU by GPU", body_of(gpus_section(all, 1), "The GPUs of this node"));
-  out << plain_part("matrix", "Copies between GPUs and with the host", matrix);
-  for (std::size_t i = 0; i < devices.size(); ++i) out << device_part(trace, *devices[i], i);
-  out << plain_part("numa", "NUMA nodes of the host", numa)
-      << plain_part("processes", "What a second process costs", processes)
-      << plain_part("checks", "Every check", checks_table(all))
-      << plain_part("quality", "How far these numbers can be trusted",
-                    body_of(quality_section(all, Extent::page, 0), ""))
-      << plain_part("missing", "What was not measured", missing.empty() ? "" : "<ul>\n" + missing + "</ul>\n")
-      << provenance_part(all)
-      << "</main>\n<footer><p>Written by npgpu from a trace. Hollow markers: the point is unsteady, or was "
-         "disturbed. Bands and intervals are of 95 %.</p></footer>\n</body>\n</html>\n";
+      << contents_of(parts) << "<main id=\"main\">\n";
+  for (const Part& part : parts) out << part.section;
+  out << "</main>\n<footer><p>Written by npgpu from a trace. Hollow markers: the point is unsteady, or was "
+         "disturbed. Bands and intervals are of 95 %.</p><p class=\"on-paper\">Every check, and the facts of the "
+         "machine, are "
+         "on the page as a browser shows it.</p></footer>\n</body>\n</html>\n";
 }
 
 }  // namespace npgpu

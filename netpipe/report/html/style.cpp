@@ -72,6 +72,14 @@ path.limit{stroke:var(--ink);stroke-dasharray:6 4;stroke-width:1.2}
 .s6{--c:var(--c6)}.s7{--c:var(--c7)}
 .s1 .line{stroke-dasharray:7 3}.s2 .line{stroke-dasharray:2 2}.s3 .line{stroke-dasharray:9 3 2 3}
 .s5 .line{stroke-dasharray:4 2}.s6 .line{stroke-dasharray:1 3}.s7 .line{stroke-dasharray:12 4}
+figure.node{max-width:46rem;margin:.6rem 0}
+figure.node .scroll svg{min-width:36rem}
+rect.node{fill:var(--wash);stroke:var(--rule)}
+rect.gpu{fill:var(--paper);stroke:var(--soft)}
+.link{fill:none;stroke:var(--soft);stroke-width:2}
+.link.bad{stroke:var(--fail);stroke-width:3;stroke-dasharray:6 3}
+svg text.bad{fill:var(--fail);font-weight:700}
+svg text.strong{fill:var(--ink);font-weight:700}
 table.heat td,table.heat th{padding:.25rem .55rem}
 table.heat td{border:1px solid var(--paper)}
 .q0,.q1,.q2,.q3{color:var(--on-low)}.q4,.q5{color:var(--on-high)}
@@ -82,13 +90,17 @@ table.heat td.off{outline:2px solid var(--fail);outline-offset:-2px;font-weight:
 .legend.heat li{padding:.1rem .6rem}
 .heat *{print-color-adjust:exact}
 footer{padding:1.5rem 1rem 2.5rem;color:var(--soft)}
+.on-paper{display:none}
 @media(max-width:30rem){body{font-size:15px}h1{font-size:1.3rem}.verdict{font-size:1.2rem}svg text{font-size:16px}
 svg .odd{display:none}dl{grid-template-columns:1fr}dd{margin:0 0 .4rem .8rem}}
 @media print{:root{--paper:#fff;--ink:#000;--soft:#333;--rule:#bbb;--wash:#fff;--pass:#0b5a26;--warn:#6b4200;--fail:#9b0a21;
 --link:#000;--c0:#0b62a4;--c1:#b04a00;--c2:#00703f;--c3:#8b2f97;--c4:#7a5c00;--c5:#a8003b;--c6:#006d77;--c7:#4a4a4a;
 --q0:#fff4e0;--q1:#fbe3b8;--q2:#dcebf7;--q3:#b3d4ee;--q4:#2b6ca3;--q5:#0b3d68;--on-low:#1b1f24;--on-high:#fff}
-body{font-size:10pt}nav,.skip{display:none}header,main,footer{max-width:none}.scroll{overflow:visible}
-figure,tr,.findings>li{break-inside:avoid}h2,h3,caption{break-after:avoid}.figures{grid-template-columns:1fr 1fr}}
+html{font-size:11px}body{font-size:8pt;line-height:1.3}nav,.skip,#provenance .scroll,#checks{display:none}h1{font-size:14pt}
+h2{font-size:11pt;margin:.9rem 0 .2rem;padding-top:.3rem}h3{font-size:9pt;margin:.5rem 0 .1rem}.verdict{font-size:12pt}
+th,td{padding:.08rem .5rem .08rem 0}.scroll{margin:.3rem 0}.on-paper{display:block}figure.node{max-width:30rem}
+.figures{gap:.4rem 1.2rem}header,main,footer{max-width:none}.scroll{overflow:visible}
+figure,tr,.findings>li{break-inside:avoid}h2,h3,caption{break-after:avoid}.figures{grid-template-columns:1fr 1fr 1fr}}
 )";
 }
 
