@@ -165,7 +165,12 @@ const std::map<std::string_view, Meaning>& glossary() {
         "device. slots: their blocks take free slots."}},
       {"trace", {"FILE", "Take measurements from this trace."}},
       {"chrome", {"FILE", "Also write the timeline to this file, which ui.perfetto.dev opens."}},
-      {"code", {"", "Print the advice as a CUDA C++ program that times itself. Put your kernel into it."}},
+      {"code",
+       {"WORD",
+        "Print the advice as a program that times itself, to put your own kernel into: cuda, cupy or torch. Alone it "
+        "is "
+        "cuda, which is C++; the others are Python.",
+        0, false, "cuda"}},
       {"draw", {"", "Also draw when the host and each engine work on which chunk."}},
 
       // predictions

@@ -14,6 +14,7 @@ struct Meaning {
   std::string text;        // sentences; what is usual in one command only is added there
   char letter = 0;         // its short form, if it has one
   bool repeats = false;    // may be given several times
+  std::string_view alone{};  // what it is where none of its words stands behind it; empty: it needs one
 };
 
 const std::map<std::string_view, Meaning>& glossary();

@@ -11,6 +11,7 @@
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/glossary.hpp"
 #include "netpipe/cli/measure_options.hpp"
+#include "netpipe/cli/option_words.hpp"
 #include "netpipe/files/input.hpp"
 #include "netpipe/report/layout.hpp"
 #include "npgpu/error.hpp"
@@ -91,6 +92,20 @@ void Options::refuse(const std::string& what) const {
 
 bool Options::is_option(const std::string& name) const { return std::ranges::find(names_, name) != names_.end(); }
 
+// "--code" is "--code=cuda" where none of its words follows.
+void Options::complete(Arguments& words) const {
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    const auto is_it = [&](const Option& option) { return words[i] == "--" + option.name; };
+    const auto option = std::ranges::find_if(options_, is_it);
+    if (option == options_.end()) continue;
+    const Meaning& meaning = glossary().at(option->name);
+    if (meaning.alone.empty()) continue;
+    const std::vector<std::string> known = words_of(option->name, meaning);
+    if (i + 1 == words.size() || std::ranges::find(known, words[i + 1]) == known.end())
+      words[i] += fmt::format("={}", meaning.alone);
+  }
+}
+
 bool Options::read(const Arguments& arguments) {
   po::options_description known;
   for (const Option& option : options_) {
@@ -110,6 +125,7 @@ bool Options::read(const Arguments& arguments) {
   parsed.add(known);
   po::positional_options_description order;
   Arguments words = arguments;
+  complete(words);
   if (command_.sides) {
     std::ranges::replace(words, std::string("--"), std::string(side_mark));
     parsed.add_options()(side_words, po::value<std::vector<std::string>>(), "");

@@ -69,6 +69,7 @@ class Options {
   const std::vector<OptionGroup>& groups() const { return groups_; }
 
  private:
+  void complete(Arguments&) const;
   bool is_option(const std::string& name) const;
   void read_file(const std::string& path, const boost::program_options::options_description& known);
   [[noreturn]] void refuse(const std::string& what) const;

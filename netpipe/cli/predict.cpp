@@ -1,6 +1,7 @@
 // npgpu predict: how long a job takes in n streams on a measured device, which n is best, and how far such predictions
 // are from jobs that were measured.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -156,8 +157,7 @@ Order order_of_job(const Options& options) {
 int predict_list(const Options& options, const std::string& path, const MeasuredCosts& costs) {
   for (const char* option :
        {"bytes-in", "kernel-ms", "bytes-out", "blocks", "max-memory", "chrome", "measured", "draw", "code"})
-    if (std::string_view(option) == "draw" || std::string_view(option) == "code" ? options.on(option)
-                                                                                 : options.has(option))
+    if (std::string_view(option) == "draw" ? options.on(option) : options.has(option))
       throw Error(ErrorKind::usage, fmt::format("--{}: it is of one job, and --jobs lists several", option));
   SequenceReport of;
   of.costs = &costs;
@@ -253,10 +253,14 @@ int run_predict(const Options& options) {
                           a.chunks};
   if (const auto path = options.maybe("chrome"))
     write_file("chrome", *path, options.on("force"), [&](std::ostream& file) { simulation_chrome(file, played); });
-  if (options.on("code")) {
+  if (const auto code = options.maybe("code")) {
     if (options.on("json") || options.on("draw"))
       throw Error(ErrorKind::usage, "--code prints a program, and nothing else: leave --json and --draw out");
-    forecast_code(std::cout, of);
+    const auto language = named<Language>(*code);
+    if (!language)
+      throw Error(ErrorKind::usage,
+                  fmt::format("--code: '{}' is none of {}", *code, fmt::join(names_of<Language>, ", ")));
+    forecast_code(std::cout, of, *language);
     return exit_code::done;
   }
   if (options.on("json")) {

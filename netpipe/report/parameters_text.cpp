@@ -9,11 +9,11 @@ namespace npgpu {
 namespace {
 
 // Rates in units of 1e9, sizes of caches in KiB or MiB, with the scale in the unit.
-struct Scale {
+struct UnitScale {
   double factor = 1;
   std::string unit;
 };
-Scale scale_of(const Estimate& e) {
+UnitScale scale_of(const Estimate& e) {
   if (e.unit == "bytes per second") return {1e-9, "GB/s"};
   if (e.unit == "operations per second") return {1e-9, "GOP/s"};
   if (e.unit == "bytes" && e.value >= 1 << 20) return {1.0 / (1 << 20), "MiB"};
@@ -22,7 +22,7 @@ Scale scale_of(const Estimate& e) {
 }
 
 std::string value_text(const Parameter& p) {
-  const Scale scale = scale_of(p.estimate);
+  const UnitScale scale = scale_of(p.estimate);
   return digits_text(p.estimate.value * scale.factor) + (scale.unit.empty() ? "" : ' ' + scale.unit);
 }
 

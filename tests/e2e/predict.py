@@ -1,8 +1,6 @@
 """Predictions as a developer asks for them, from the kept trace of an H200."""
 import json
 import os
-import shutil
-import subprocess
 
 import h5py
 
@@ -48,20 +46,6 @@ with folder() as where:
     check(tiny.code == 0 and "copies below 4 KiB were not measured" in tiny.out, f"{tiny.out}{tiny.err}")
     none = run("predict", TRACE, "--bytes-in", "64MiB", "--bytes-out", "0", "--kernel-ms", "1")
     check(none.code == 0 and "0 B out" in none.out, f"a part may be 0 if it is said: {none.out}{none.err}")
-
-    # As a program, which a compiler takes where there is one.
-    nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
-    for words, form in ((JOB, "void run(const Job& job)"), ((*JOB, "--max-memory", "16MiB"), "Chunks take turns"),
-                        (("--bytes-in", "1MiB", "--bytes-out", "0", "--kernel-ms", "0.001"), "constexpr double kernel_ms = 0.001;")):
-        code = run("predict", TRACE, *words, "--code")
-        check(code.code == 0 and form in code.out and "@" not in code.out, f"{words}: {code.out[:300]}{code.err}")
-        if nvcc:
-            with open(at("overlap.cu"), "w", encoding="utf-8") as file:
-                file.write(code.out)
-            made = subprocess.run([nvcc, "-std=c++17", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra", "-arch=sm_90", "-c",
-                                   "-o", at("overlap.o"), at("overlap.cu")], capture_output=True, text=True)
-            check(made.returncode == 0, f"{words}: it compiles: {made.stderr[:600]}")
-    check(run("predict", TRACE, *JOB, "--code", "--json").code == 2, "code or JSON")
 
     # Drawn, and for Perfetto.
     drawn = run("predict", TRACE, *JOB, "--draw", "--chrome", at("job.json"))

@@ -112,7 +112,7 @@ std::optional<SplitTime> least_memory(const Job& job, std::span<const SplitTime>
                                       double slower_by) {
   std::optional<SplitTime> found;
   const auto key = [&](const SplitTime& s) {
-    return std::tuple{buffers_of(job, s.chunks, s.streams).all_bytes, s.run.total};
+    return std::tuple{!std::has_single_bit(s.chunks), buffers_of(job, s.chunks, s.streams).all_bytes, s.run.total};
   };
   for (const SplitTime& s : splits)
     if (s.run.total <= (1 + slower_by) * time && (!found || key(s) < key(*found))) found = s;

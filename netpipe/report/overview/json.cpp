@@ -30,6 +30,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "netpipe/report/health_json.hpp"
 #include "netpipe/report/overview/copies.hpp"
 
 namespace npgpu {
@@ -117,16 +118,6 @@ Json device_json(const DeviceOverview& device) {
   json["stream_costs"] = array_of(device.stream_costs, figure_json);
   json["advice"] = array_of(device.advice, advice_json);
   json["telemetry"] = telemetry_json(device.telemetry);
-  return json;
-}
-
-Json health_json(const HealthFinding& f) {
-  Json json({entry("device", f.device), entry("metric", f.metric), entry("health", f.health), entry("value", f.value),
-             entry("limit", f.limit), entry("unit", f.unit), entry("text", f.text), entry("basis", or_null(f.basis))});
-  json["explanations"] = array_of(f.explanations, [](const Explanation& e) {
-    return Json(
-        {entry("cause", e.cause), entry("what", e.what), entry("evidence", e.evidence), entry("remedy", e.remedy)});
-  });
   return json;
 }
 
