@@ -122,13 +122,14 @@ def streams_and_corners():
                                      ("threads that fill a pipe (N_PPipe)", "N_PPipe", "N_PPipe", lambda v: f"{v:.1f}"),
                                      ("instructions in a pipe (L_Pipe)", "L_Pipe", "L_Pipe", lambda v: f"{v:.1f}"),
                                      ("memory, read and written, GB/s", "B AA", "B", lambda v: f"{v:.0f}"),
-                                     ("blocks that fill memory (N_MINBl)", "N_MINBl", "N_MINBl", lambda v: f"{v:.1f}")):
+                                     ("blocks that fill memory (N_MINBl)", "N_MINBl", "N_MINBl", lambda v: f"{v:.0f}")):
         value = new[name] / 1e9 if name in ("P", "B") else new[name]
         then = [old[gpu, figure] for gpu in gpus]
         then = [f"{float(v):.0f}" if name == "P" else f"{float(v):.1f}" if name == "B" else v for v in then]
         row(first, *then, how(value))
     said(f"Computing power grew {new['P'] / 1e9 / float(old['GTX 260', 'Cp AA']):.0f} times over the GTX 260, memory "
          f"{new['B'] / 1e9 / float(old['GTX 260', 'B AA']):.0f} times")
+    said(f"fastest shapes {new['N_MINBl streaming']:.0f} do")
     said(f"{new['FMA latency']:.1f} cycles and {new['ports']:.1f} ports")
     for first, names in (("latency of shared memory", ["shared cycles"]), ("latency of constants, first and next cache", ["constant L1 cycles", "constant L1.5 cycles"]),
                          ("latency of memory", ["memory cycles"])):

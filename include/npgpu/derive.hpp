@@ -31,7 +31,8 @@ struct Corners {
 };
 
 struct Parameter {
-  std::string name;     // as Perez & Piccoli name it: SM, N_PPipe, L_Pipe, N_MINBl, W_bus, T_delay; or w*, L1 size, ...
+  std::string name;     // as Perez & Piccoli name it: SM, N_PPipe, L_Pipe, N_MINBl, W_bus, T_delay; or w*, L1 size,
+                        // ...
   Estimate estimate;    // its method is the formula
   std::string meaning;  // what it really measures
   double reference = not_measured;  // reported

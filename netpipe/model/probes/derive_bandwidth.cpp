@@ -50,30 +50,41 @@ void derive_rate(const ProbeSeries& series, const std::string& name, DeviceParam
   add_rate(corners_of(series), series.limit, name, into);
 }
 
-void derive_bandwidth(const ProbeSeries* streaming, const ProbeSeries* dependent, DeviceParameters& into) {
-  if (!streaming && !dependent) return;
-  Corners corners = corners_of(dependent ? *dependent : *streaming);
-  if (dependent && streaming) {
-    const Corners faster = corners_of(*streaming);
-    take_faster(corners, faster, Corner::all_all);
-    take_faster(corners, faster, Corner::one_all);
-  }
-  add_rate(corners, (streaming ? streaming : dependent)->limit, "B", into);
-  for (Parameter& p : bandwidth_parameters(corners)) {
+namespace {
+
+// N_MINBl, W_bus and T_delay of one form of the kernel, all four corners of which are its own.
+void add_form(const ProbeSeries& series, const char* suffix, const char* form, DeviceParameters& into) {
+  const Layout& l = series.layout;
+  for (Parameter& p : bandwidth_parameters(corners_of(series))) {
     leave_unchecked(p, not_reported(into.device));
-    const Layout& l = (dependent ? dependent : streaming)->layout;
-    if (p.name == "T_delay" && l.units > 0 && l.max_blocks_per_unit > 0) {
+    if (p.name == "T_delay" && series.question.form == Form::dependent && l.units > 0 && l.max_blocks_per_unit > 0) {
       // What fits is a limit: blocks may get in each other's way before. One-One is the latency of the one unit that
       // ran it, All-One that of all, and units lie nearer to or farther from the memory: hence the room above.
       hold_below(p, static_cast<double>(l.units) * l.max_blocks_per_unit, "one-thread blocks that the device holds",
                  0.05);
     }
-    if (!dependent && (p.name == "T_delay" || p.name == "W_bus"))
-      add_note(p.note, "from the streaming form, where a thread may run ahead");
+    p.name += suffix;
+    p.meaning += form;
     into.parameters.push_back(std::move(p));
   }
-  if (dependent) add_latency(*dependent, corners, into);
-  else into.missing.push_back("rmw latency: needs bandwidth rmw in its dependent form");
+}
+
+}  // namespace
+
+void derive_bandwidth(const ProbeSeries* streaming, const ProbeSeries* dependent, DeviceParameters& into) {
+  if (!streaming && !dependent) return;
+  Corners corners = corners_of(dependent ? *dependent : *streaming);
+  if (dependent && streaming) take_faster(corners, corners_of(*streaming), Corner::all_all);
+  add_rate(corners, (streaming ? streaming : dependent)->limit, "B", into);
+  // Perez & Piccoli move one word a thread, and a thread waits for each. With wide accesses, several of them in flight,
+  // fewer blocks fill the bus.
+  if (dependent) {
+    add_form(*dependent, "", ", where a thread waits for each word", into);
+    add_latency(*dependent, corners, into);
+  } else {
+    into.missing.push_back("N_MINBl, W_bus, T_delay, rmw latency: need bandwidth rmw in its dependent form");
+  }
+  if (streaming) add_form(*streaming, " streaming", ", in the fastest shapes", into);
 }
 
 }  // namespace npgpu::model
