@@ -14,7 +14,7 @@ SHARED = re.compile(r"linux-vdso\.so|ld-linux|lib(c|m|dl|rt|pthread|gcc_s)\.so")
 
 def main(wheel):
     name = os.path.basename(wheel)
-    version, tag = re.fullmatch(r"npgpu-([\d.]+)-py3-none-(\w+)\.whl", name).groups()
+    version, build, tag = re.fullmatch(r"npgpu-([\d.]+)-(\d\w+)-py3-none-(\w+)\.whl", name).groups()
     size = os.path.getsize(wheel)
     assert size < MOST_BYTES, f"{name} has {size} bytes"
     with tempfile.TemporaryDirectory() as place:
@@ -36,12 +36,14 @@ def main(wheel):
         assert all(map(SHARED.search, asked)), f"needs {asked}"
         assert run("npgpu", "--version").split()[1] == version, run("npgpu", "--version")
         assert "sim:h200" in run("npgpu", "list"), "the simulated devices are missing"
-        run("npgpu", "info")
+        info = run("npgpu", "info", "--json")
+        toolkit = json.loads(info)["npgpu"].get("cuda_toolkit", "")
+        assert build == (f"1cuda{toolkit.split('.')[0]}" if toolkit else "0nocuda"), f"{name} was built with CUDA {toolkit}"
         run("npgpu", "transfer", "--device", "sim:h200", "--sizes", "1MiB", "--quiet", "--output", "simulated.h5")
         run("npgpu", "characterize", "--quick", "--quiet", "--output", "here.h5")
         report = json.loads(run("npgpu", "report", "here.h5", "--json"))
         assert len(report["transfers"]) and len(report["probes"]), "nothing was measured"
-        if os.path.exists("/proc/driver/nvidia/version"):
+        if os.path.exists("/proc/driver/nvidia/version") and toolkit:
             assert "cuda:0" in run("npgpu", "report", "here.h5", "--overview"), "no GPU was measured beside a driver"
         found = run("python", "-c", "import npgpu.program; print(npgpu.program.path(), end='')")
         assert os.path.realpath(found) == os.path.realpath(program), f"the package found {found}"

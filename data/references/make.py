@@ -3,8 +3,8 @@
 
     make.py PROGRAM MODEL TRACES.. >data/references/MODEL.json
 
-TRACES are of `npgpu check -o` or `npgpu characterize`, some of each of several cards, which their UUIDs tell apart. A
-figure's value is the median over cards of the median over a card's runs; figures that passed count. Its tolerance is the
+TRACES are of `npgpu check -o` or `npgpu characterize`, some of each of several cards, which their UUIDs tell apart, or
+files of `npgpu report --share`, whose GPUs are a card each. A figure's value is the median over cards of the median over a card's runs; figures that passed count. Its tolerance is the
 least that is of use for its kind, or one and a half times what a run in ten falls short by, if that is more."""
 import collections
 import json
@@ -43,6 +43,18 @@ def card_of(path, names):
         return uuids.pop() if len(uuids) == 1 else None, text(host.get("cpu_model", host.get("name", ""))), text(file.attrs["start_time_utc"])[:10]
 
 
+def shared_in(path):
+    """The document of `npgpu report --share`; None where the file is a trace."""
+    with open(path, "rb") as file:
+        if file.read(1) != b"{":
+            return None
+    with open(path, encoding="utf-8") as file:
+        document = json.load(file)
+    if document.get("document") != "npgpu shared" or document.get("version") != 1:
+        sys.exit(f"{path}: is no trace, and npgpu report --share did not write it")
+    return document
+
+
 def short_by(values, typical, more_is_worse):
     """What a run in ten falls short by, as a share."""
     shares = sorted((value / typical if more_is_worse else typical / value) - 1 for value in values)
@@ -53,6 +65,17 @@ def main(program, model, *traces):
     found = collections.defaultdict(lambda: collections.defaultdict(list))  # by metric, by card
     units, cards, hosts, days, names = {}, set(), collections.Counter(), [], set()
     for path in traces:
+        if shared := shared_in(path):
+            for number, gpu in enumerate(gpu for gpu in shared["gpus"] if gpu["health"] == "pass"):
+                cards.add((path, number))
+                names.add(gpu["name"])
+                for figure in gpu["figures"]:
+                    if figure["metric"] in FIGURES:
+                        found[figure["metric"]][path, number].append(figure["value"])
+                        units[figure["metric"]] = figure["unit"]
+            hosts[shared["host_cpu"]] += 1
+            days.append(shared["month"])
+            continue
         card, host, day = card_of(path, names)
         if not card:
             sys.exit(f"{path}: is not of one GPU")

@@ -36,8 +36,8 @@ const SplitTime& fewest_streams(std::span<const SplitTime>, double slower_by = s
 // Of those within 1 % of the best the fewest streams that are a power of two, as chunks then have round sizes; the
 // fewest, where none is.
 const SplitTime& advised_streams(std::span<const SplitTime>);
-// That of the least memory whose time is within so much of a time, and whose number of chunks is a power of two where one
-// is; nothing if there is none.
+// That of the least memory whose time is within so much of a time, and whose number of chunks is a power of two where
+// one is; nothing if there is none.
 std::optional<SplitTime> least_memory(const Job&, std::span<const SplitTime>, Seconds time, double slower_by);
 
 // ---- how far predictions were from measured jobs

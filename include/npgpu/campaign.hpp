@@ -121,8 +121,8 @@ struct Settings {
   // their budget.
   std::uint32_t first_round = 0, end_round = UINT32_MAX;
   bool is_second_look() const { return first_round > 0; }
-  std::function<bool()> stop{};   // asked between trials: true ends the campaign, with its trace saved
-  std::function<bool()> save{};   // asked between trials: true saves the trace now
+  std::function<bool()> stop{};  // asked between trials: true ends the campaign, with its trace saved
+  std::function<bool()> save{};  // asked between trials: true saves the trace now
   // Of one of several processes that measure GPUs at once: returns when no other of them copies with the host's
   // processors, and none does while its result lives. Two such copies at once slow each other.
   std::function<std::shared_ptr<void>()> host_turn{};

@@ -46,11 +46,12 @@ inline constexpr std::array worst_first{Verdict::broken, Verdict::no_figure,   V
 static_assert(worst_first.size() == names_of<Verdict>.size());
 enum class Reason {
   none,
-  clock,          // slower, faster: in time, and not in cycles: the clock is another
-  interval,       // cannot tell: it reaches beyond the tolerance
-  few_values,     // cannot tell: a side has fewer than four values (three runs), by which chance and change cannot be told apart
-  two_times,      // both sides take one of two times, and a side takes both: what is judged is how often
-  others,         // disturbed: others had a part in it
+  clock,       // slower, faster: in time, and not in cycles: the clock is another
+  interval,    // cannot tell: it reaches beyond the tolerance
+  few_values,  // cannot tell: a side has fewer than four values (three runs), by which chance and change cannot be told
+               // apart
+  two_times,   // both sides take one of two times, and a side takes both: what is judged is how often
+  others,      // disturbed: others had a part in it
   wrong_results,  // broken
   no_time,        // no figure: no trial has a time that can be one
   stopped,        // no figure: its series stopped before it

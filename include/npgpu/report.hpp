@@ -17,6 +17,8 @@
 
 namespace npgpu {
 
+struct AmongOthers;
+
 struct TextStyle {
   bool color = false;
   int width = 100;                  // columns of the terminal
@@ -54,7 +56,8 @@ void report_overview(std::ostream&, const Overview&, const TextStyle&);
 bool report_glance(std::ostream&, const Overview&, const TextStyle&);
 void report_overview_json(std::ostream&, const Overview&);
 void report_markdown(std::ostream&, const Overview&, std::size_t series_in_trace = 0);
-void report_html(std::ostream&, const Trace&, const Overview&);
+void report_html(std::ostream&, const Trace&, const Overview&, std::span<const AmongOthers> among = {});
+void among_text(std::ostream&, std::span<const AmongOthers>, const TextStyle&);
 
 // The runs of a merged file: a row for each, with its host, Slurm job, rank and devices.
 void runs_text(std::ostream&, const std::string& file, const std::vector<Trace>& runs, const TextStyle&);

@@ -274,6 +274,17 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"overview",
        {"", "Print one screen: the verdict, the figures that stand for each device, and how far they can be trusted."}},
       {"html", {"FILE", "Write a page that needs nothing but a browser: verdict, causes, curves, provenance."}},
+      {"share",
+       {"FILE",
+        "Write the figures of its GPUs for others: without names of host, user or path, UUIDs and bus addresses, and "
+        "of "
+        "the time the month."}},
+      {"among",
+       {"PATH",
+        "Show where its GPUs stand among those of their model in this file of --share, or in all of this folder. May "
+        "be "
+        "repeated.",
+        0, true}},
       {"brief", {"", "Print one line for each parameter, without formula and meaning."}},
       {"other-hardware",
        {"",

@@ -10,10 +10,10 @@
 namespace npgpu::cli {
 
 struct Meaning {
-  std::string_view value;  // what stands behind it in a help text: SIZE, FILE; empty for a switch
-  std::string text;        // sentences; what is usual in one command only is added there
-  char letter = 0;         // its short form, if it has one
-  bool repeats = false;    // may be given several times
+  std::string_view value;    // what stands behind it in a help text: SIZE, FILE; empty for a switch
+  std::string text;          // sentences; what is usual in one command only is added there
+  char letter = 0;           // its short form, if it has one
+  bool repeats = false;      // may be given several times
   std::string_view alone{};  // what it is where none of its words stands behind it; empty: it needs one
 };
 

@@ -10,6 +10,7 @@
 #include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/next_steps.hpp"
 #include "netpipe/cli/output_file.hpp"
+#include "netpipe/cli/shared_files.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/matrix_verdict.hpp"
@@ -18,18 +19,31 @@ namespace npgpu::cli {
 
 namespace {
 
-void print(const Options& options, const Trace& trace, const TextStyle& style) {
-  const bool overview = options.on("overview"), json = options.on("json"), markdown = options.on("markdown");
-  if (const auto path = options.maybe("html")) {
-    const Overview all = overview_of(trace);
-    write_file("html", *path, options.on("force"), [&](std::ostream& file) { report_html(file, trace, all); });
-    if (!overview && !json && !markdown) return;
+// True if that is all that was asked for.
+bool write_files(const Options& options, const Trace& trace, std::span<const AmongOthers> among) {
+  const auto page = options.maybe("html"), share = options.maybe("share");
+  if (!page && !share) return false;
+  const Overview all = overview_of(trace);
+  if (share) {
+    const SharedNode node = shared_of(all);
+    write_file("share", *share, options.on("force"), [&](std::ostream& file) { shared_json(file, node, all); });
   }
+  if (page)
+    write_file("html", *page, options.on("force"), [&](std::ostream& file) { report_html(file, trace, all, among); });
+  return !options.on("overview") && !options.on("json") && !options.on("markdown");
+}
+
+void print(const Options& options, const Trace& trace, const TextStyle& style) {
+  std::vector<AmongOthers> among;
+  if (options.has("among")) among = among_others(overview_of(trace), read_shared(options.texts("among")));
+  if (write_files(options, trace, among)) return;
+  const bool overview = options.on("overview"), json = options.on("json"), markdown = options.on("markdown");
   if (markdown) {
     report_markdown(std::cout, overview_of(trace), style.series_in_trace);
     return matrix_markdown(std::cout, node_matrix(trace));
   }
   if (json) return overview ? report_overview_json(std::cout, overview_of(trace)) : report_json(std::cout, trace);
+  if (!among.empty()) return among_text(std::cout, among, style);
   if (overview) {
     report_overview(std::cout, overview_of(trace), style);
     matrix_overview(std::cout, node_matrix(trace), style);
@@ -45,11 +59,12 @@ void print(const Options& options, const Trace& trace, const TextStyle& style) {
 // Of a merged file without the number of a run.
 int list_runs(const Options& options, const std::vector<Trace>& runs, const TextStyle& style) {
   const std::string file = options.place("TRACE");
-  if (options.has("html") || options.has("case") || options.on("overview") || options.on("markdown"))
-    throw Error(ErrorKind::usage,
-                fmt::format("{0}: holds {1} runs, and --overview, --html, --markdown and --case show one: name one of "
-                            "{0}:0 to {0}:{2}",
-                            file, runs.size(), runs.size() - 1));
+  if (options.has("html") || options.has("case") || options.has("share") || options.has("among") ||
+      options.on("overview") || options.on("markdown"))
+    throw Error(ErrorKind::usage, fmt::format("{0}: holds {1} runs, and --overview, --html, --share, --among, "
+                                              "--markdown and --case are of one: name one of "
+                                              "{0}:0 to {0}:{2}",
+                                              file, runs.size(), runs.size() - 1));
   options.on("json") ? runs_json(std::cout, file, runs) : runs_text(std::cout, file, runs, style);
   return exit_code::done;
 }
@@ -105,10 +120,11 @@ Command report() {
       {"TRACE"},
       {"npgpu report node.h5", "npgpu report node.h5 --all", "npgpu report node.h5 --html node.html",
        "npgpu report node.h5 --case transfers:0,3 probes", "npgpu report job.h5:3 --overview",
-       "npgpu report node.h5 --json > node.json"},
-      {{"What is shown", {Option("all", {}, "Every series as a table."), "case", "every-size", "overview"}},
+       "npgpu report node.h5 --json > node.json", "npgpu report node.h5 --share h200-oslo.json",
+       "npgpu report node.h5 --among shared/ --html node.html"},
+      {{"What is shown", {Option("all", {}, "Every series as a table."), "case", "every-size", "overview", "among"}},
        {"Output",
-        {Option("html", {}, "Nothing else is printed, unless asked for."), "force",
+        {Option("html", {}, "Nothing else is printed, unless asked for."), "share", "force",
          Option("markdown", {}, "Of the overview."), "json"}}},
       run_report};
 }

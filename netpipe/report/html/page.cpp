@@ -7,6 +7,7 @@
 
 #include "netpipe/report/foreign.hpp"
 #include "netpipe/report/format.hpp"
+#include "netpipe/report/html/among.hpp"
 #include "netpipe/report/html/charts.hpp"
 #include "netpipe/report/html/elements.hpp"
 #include "netpipe/report/html/heat.hpp"
@@ -213,7 +214,7 @@ std::string contents_of(const std::vector<Part>& parts) {
 
 }  // namespace
 
-void report_html(std::ostream& out, const Trace& trace, const Overview& all) {
+void report_html(std::ostream& out, const Trace& trace, const Overview& all, std::span<const AmongOthers> among) {
   std::vector<const DeviceOverview*> devices;
   for (const DeviceOverview& gpu : all.gpus) devices.push_back(&gpu);
   if (all.host) devices.push_back(&*all.host);
@@ -232,6 +233,7 @@ void report_html(std::ostream& out, const Trace& trace, const Overview& all) {
   add("matrix", "Between GPUs", "Copies between GPUs and with the host", html::matrix_tables(node, verdict));
   for (std::size_t i = 0; i < devices.size(); ++i)
     parts.push_back({fmt::format("d{}", i), devices[i]->id, device_part(trace, *devices[i], i)});
+  add("among", "Among others", "Beside GPUs of its model elsewhere", html::among_part(among));
   add("numa", "NUMA nodes", "NUMA nodes of the host", numa_part(node));
   add("processes", "A second process", "What a second process costs", processes_part(node));
   add("checks", "Checks", "Every check", checks_table(all));

@@ -74,6 +74,8 @@ path.limit{stroke:var(--ink);stroke-dasharray:6 4;stroke-width:1.2}
 .s5 .line{stroke-dasharray:4 2}.s6 .line{stroke-dasharray:1 3}.s7 .line{stroke-dasharray:12 4}
 figure.node{max-width:46rem;margin:.6rem 0}
 figure.node .scroll svg{min-width:36rem}
+circle.other{fill:var(--c7);fill-opacity:.45}
+.own{fill:var(--c0);stroke:var(--c0);stroke-width:2}
 rect.node{fill:var(--wash);stroke:var(--rule)}
 rect.gpu{fill:var(--paper);stroke:var(--soft)}
 .link{fill:none;stroke:var(--soft);stroke-width:2}

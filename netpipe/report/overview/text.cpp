@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "netpipe/report/among_section.hpp"
 #include "netpipe/report/overview/sections.hpp"
 
 namespace npgpu {
@@ -133,6 +134,16 @@ bool report_glance(std::ostream& out, const Overview& all, const TextStyle& styl
   const std::string verdict = is_simulated(all) ? "" : ": " + upper_case(name(verdict_of(all.health)));
   write(out, one_line(headline_of(all) + verdict), all, std::move(sections), style, true);
   return true;
+}
+
+void among_text(std::ostream& out, std::span<const AmongOthers> all, const TextStyle& style) {
+  Page page(style);
+  for (const AmongOthers& one : all) {
+    Section section = among_section(one);
+    page.title(section.name);
+    write_section(page, section);
+  }
+  out << page.text;
 }
 
 }  // namespace npgpu

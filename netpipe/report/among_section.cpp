@@ -1,0 +1,59 @@
+#include "netpipe/report/among_section.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "netpipe/report/format.hpp"
+#include "npgpu/statistics.hpp"
+
+namespace npgpu {
+
+double median_of_others(const AmongOthers::Row& row) { return median(row.others); }
+
+std::string value_text(const SharedMetric& metric, double value) {
+  constexpr double giga = 1e9, tera = 1e12;
+  if (metric.unit.ends_with("OP/s"))
+    return value < tera ? fmt::format("{} G{}", digits_text(value / giga, screen_digits), metric.unit)
+                        : fmt::format("{} T{}", digits_text(value / tera, screen_digits), metric.unit);
+  if (metric.unit == "B/s") return fmt::format("{} GB/s", digits_text(value / giga, screen_digits));
+  return fmt::format("{} {}", digits_text(value, screen_digits), metric.unit);
+}
+
+std::string change_text(double share) {
+  const std::string text = fmt::format("{:+.1f} %", 100 * share);
+  return text == "-0.0 %" || text == "+0.0 %" ? "0.0 %" : text;
+}
+
+Section among_section(const AmongOthers& of) {
+  Section section{
+      .name = fmt::format("{} among {} of others", of.gpu, counted(of.cards, of.name.empty() ? "GPU" : of.name))};
+  if (of.rows.empty()) {
+    section.name = fmt::format("{} among others", of.gpu);
+    section.notes.push_back("nobody shared figures of a " + of.name);
+    return section;
+  }
+  Table table({left(of.gpu), right("here"), right("95 %", 2), right("others: median"), right("least", 1),
+               right("most", 1), right("here against it"), left("")});
+  for (const AmongOthers::Row& row : of.rows) {
+    const double typical = median_of_others(row), change = row.own.value / typical - 1;
+    const bool is_beyond = row.own.low > row.others.back() || row.own.high < row.others.front();
+    const bool is_worse = is_beyond && (change < 0) != row.metric.less_is_better();
+    const std::string interval =
+        std::isfinite(row.own.low + row.own.high)
+            ? fmt::format("{:+.1f} .. {:+.1f} %", 100 * (row.own.low / typical - 1), 100 * (row.own.high / typical - 1))
+            : "-";
+    table.row({"  " + std::string(row.metric.name), value_text(row.metric, row.own.value), interval,
+               value_text(row.metric, typical), value_text(row.metric, row.others.front()),
+               value_text(row.metric, row.others.back()), change_text(change),
+               !is_beyond ? ""
+               : is_worse ? "worse than all"
+                          : "better than all"});
+  }
+  section.table = std::move(table);
+  section.notes.emplace_back("95 %: the interval here, against the others' median. Others are one value a GPU");
+  return section;
+}
+
+}  // namespace npgpu

@@ -1,0 +1,17 @@
+// A GPU beside those of its model that others shared, in words and cells.
+#pragma once
+
+#include <ostream>
+
+#include "netpipe/report/overview/sections.hpp"
+#include "npgpu/shared.hpp"
+
+namespace npgpu {
+
+// "cuda:0 among 7 other NVIDIA H200", a row for each figure; or a note that there are none.
+Section among_section(const AmongOthers&);
+std::string value_text(const SharedMetric&, double value);  // "55.3 GB/s"
+std::string change_text(double share);                      // "-0.4 %"
+double median_of_others(const AmongOthers::Row&);
+
+}  // namespace npgpu

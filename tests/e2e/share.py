@@ -1,0 +1,106 @@
+"""Figures to share: what is in the file, and what is not; a node among those that others shared; hostile files of theirs."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import h5py
+
+from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
+
+KEPT = os.path.join(SOURCE, "data", "traces")
+RUNS = [os.path.join(KEPT, f"h200_run_{run}.h5") for run in "abc"]
+check = Checks()
+
+
+def text(value):
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+with folder() as where:
+    def at(name):
+        return os.path.join(where, name)
+
+    # A host, a user and a path as people have them.
+    own = at("own.h5")
+    shutil.copy(RUNS[0], own)
+    with h5py.File(own, "r+") as file:
+        file.attrs["hostname"] = "gpu-node-0815"
+        file.attrs["argv"] = "/home/ada.lovelace/bin/npgpu characterize -o /scratch/secret-project/x.h5"
+        file["provenance/host"].attrs["hostname"] = "gpu-node-0815"
+        private = [text(file["provenance/gpu0"].attrs[name]) for name in ("uuid", "pci_bus_id")] + [text(file.attrs["run_uuid"])]
+    made = run("report", own, "--share", at("own.json"))
+    check(made.code == 0 and made.out == "", f"a file is written, and nothing else: {made.out}{made.err}")
+    with open(at("own.json"), encoding="utf-8") as file:
+        whole = file.read()
+    for word in ("gpu-node-0815", "lovelace", "secret-project", "characterize", *private):
+        check(word and word not in whole, f"'{word}' is in what is shared")
+    check(len(whole) < 8192, f"it is small: {len(whole)} bytes")
+    shared = json.loads(whole)
+    check(shared["document"] == "npgpu shared" and shared["version"] == 1 and shared["month"] == "2026-11", f"{whole[:200]}")
+    gpu = shared["gpus"][0]
+    check((gpu["name"], gpu["multiprocessors"], gpu["health"]) == ("NVIDIA H200", 132, "pass"), f"{gpu}")
+    figures = {f["metric"]: f for f in gpu["figures"]}
+    judged = {f["metric"]: f for f in json.loads(run("check", "--trace", own, "--json").out)["findings"] if f["device"] == "cuda:0"}
+    for metric, figure in figures.items():
+        for key in ("value", "low", "high", "unit"):
+            check(figure[key] == judged[metric][key], f"{metric}: {key}: {figure[key]}, and check says {judged[metric][key]}")
+    check(len(figures) >= 20, f"{len(figures)} figures")
+    check(run("report", own, "--share", at("own.json")).code == 2, "a file that is there stays without --force")
+
+    # Where a name would be in it all the same, nothing is written.
+    with h5py.File(own, "r+") as file:
+        file.attrs["hostname"] = "NVIDIA"
+    refused = run("report", own, "--share", at("named.json"))
+    check(refused.code == 1 and "'NVIDIA' would be in it" in refused.err and not os.path.exists(at("named.json")), f"{refused}")
+    nothing = run("report", os.path.join(KEPT, "host.h5"), "--share", at("host.json"))
+    check(nothing.code == 2 and "no figure of a GPU that was measured" in nothing.err, f"{nothing}")
+
+    # Among others.
+    os.mkdir(at("shared"))
+    for i, trace in enumerate(RUNS):
+        check(run("report", trace, "--share", at(f"shared/{i}.json")).code == 0, trace)
+    check(run("report", os.path.join(KEPT, "h100_quick_a.h5"), "--share", at("shared/h100.json")).code == 0, "an H100")
+    values = sorted(f["value"] for i in range(3) for f in json.load(open(at(f"shared/{i}.json")))["gpus"][0]["figures"]
+                    if f["metric"] == "memory_read_rate")
+    among = run("report", RUNS[0], "--among", at("shared"), env={"COLUMNS": "120"})
+    row = next((line for line in among.out.splitlines() if "memory read " in line), "")
+    check("among 3 NVIDIA H200s" in among.out, among.out)
+    check(f"{values[1] / 1e9:.0f} GB/s" in row and f"{values[0] / 1e9:.0f} GB/s" in row, f"{values}: {row}")
+    page = at("among.html")
+    check(run("report", RUNS[0], "--among", at("shared"), "--html", page).code == 0 and "among 3 NVIDIA H200s" in open(page).read(), "a page")
+    alone = run("report", RUNS[0], "--among", at("shared/h100.json"))
+    check("nobody shared figures of a NVIDIA H200" in alone.out and alone.code == 0, alone.out)
+
+    # What strangers send may be anything.
+    good = json.load(open(at("shared/0.json")))
+
+    def hostile(**changes):
+        path = at("hostile.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({**good, **changes}, file)
+        return run("report", RUNS[0], "--among", path)
+
+    for value in (float("nan"), -1, 0, "1e9", None, [], 1e400):
+        bad = [{**good["gpus"][0], "figures": [{"metric": "memory_read_rate", "unit": "B/s", "value": value}]}]
+        said = hostile(gpus=bad)
+        check(said.code in (0, 2) and "memory read" not in said.out, f"{value}: {said}")
+    for gpus in ([], [1], [None], [{"name": 3, "figures": [[]]}], [{"figures": [{"metric": "no such", "unit": "B/s", "value": 1}]}]):
+        check(hostile(gpus=gpus).code in (0, 2), f"{gpus}")
+    check(hostile(version=2).code == 2 and hostile(document="other").code == 2, "another document or version")
+    check("<script" not in hostile(gpus=[{**good["gpus"][0], "name": "<script>"}]).out, "a name is text")
+    none = run("report", RUNS[0], "--among", at("nowhere"))
+    check(none.code == 2 and "--among" in none.err, f"{none}")
+    os.mkdir(at("empty"))
+    check(run("report", RUNS[0], "--among", at("empty")).code == 2, "a folder without one")
+
+    # They make references, as traces do.
+    made = subprocess.run([sys.executable, os.path.join(SOURCE, "data/references/make.py"), PROGRAM, "H200",
+                           *(at(f"shared/{i}.json") for i in range(3))], capture_output=True, text=True)
+    check(made.returncode == 0, made.stderr)
+    if made.returncode == 0:
+        reference = json.loads(made.stdout)
+        typical = {f["metric"]: f["value"] for f in reference["figures"]}
+        check(reference["cards"] == 3 and abs(typical["memory_read_rate"] / values[1] - 1) < 1e-4, f"{reference}")
+check.finish()
