@@ -34,9 +34,9 @@ TEST_CASE("every shipped figure lies between those that it was made from, and it
 }
 
 TEST_CASE("what is no reference is refused") {
-  for (const char* json : {"", "[]", "{}", R"({"document": "npgpu reference", "version": 2})",
-                           R"({"document": "npgpu reference", "version": 1, "model": "X", "name": "X"})",
-                           R"({"document": "npgpu reference", "version": 1, "model": "X", "name": "X",
+  for (const char* json : {"", "[]", "{}", R"({"document": "npgpu-reference", "version": 2})",
+                           R"({"document": "npgpu-reference", "version": 1, "model": "X", "name": "X"})",
+                           R"({"document": "npgpu-reference", "version": 1, "model": "X", "name": "X",
                                "figures": [{"metric": "h2d_rate", "value": -1, "unit": "B/s", "tolerance": 0.1}]})"})
     CHECK_THROWS_AS(read_model_reference(json), Error);
 }

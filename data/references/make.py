@@ -50,7 +50,7 @@ def shared_in(path):
             return None
     with open(path, encoding="utf-8") as file:
         document = json.load(file)
-    if document.get("document") != "npgpu shared" or document.get("version") != 1:
+    if document.get("document") != "npgpu-shared" or document.get("version") != 1:
         sys.exit(f"{path}: is no trace, and npgpu report --share did not write it")
     return document
 
@@ -102,7 +102,7 @@ def main(program, model, *traces):
     lines = ",\n".join("  " + json.dumps(figure) for figure in figures)
     when = min(days) if min(days) == max(days) else f"{min(days)} to {max(days)}"
     source = f"npgpu check and characterize, {len(traces)} runs of {len(cards)} cards (by UUID), {when}"
-    head = {"document": "npgpu reference", "version": 1, "model": model, "name": names.pop(), "cards": len(cards), "runs": len(traces),
+    head = {"document": "npgpu-reference", "version": 1, "model": model, "name": names.pop(), "cards": len(cards), "runs": len(traces),
             "host_cpu": hosts.most_common(1)[0][0], "source": source}
     print("{" + "".join(f"\n {json.dumps(k)}: {json.dumps(v)}," for k, v in head.items()) + '\n "figures": [\n' + lines + "\n ]\n}")
 

@@ -49,7 +49,7 @@ struct SharedNode {
 // Throws Error(usage) where the trace has no figure of a GPU that was measured: nobody shares simulations.
 SharedNode shared_of(const Overview&);
 
-// The document "npgpu shared". Throws Error(failed) if a text that names somebody (host, UUID, bus address, run, a word
+// The document "npgpu-shared". Throws Error(failed) if a text that names somebody (host, UUID, bus address, run, a word
 // of the command's paths) is in it.
 void shared_json(std::ostream&, const SharedNode&, const Overview& of);
 

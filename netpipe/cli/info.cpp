@@ -55,7 +55,8 @@ int run_info(const Options& options) {
   }
 
   if (options.on("json")) {
-    Json all = json_of(sections);
+    Json all{{"document", "npgpu-info"}, {"version", 1}};
+    all.update(json_of(sections));
     if (!without.empty()) all["no_gpu"] = without;
     write_json(std::cout, all, 2);
     return exit_code::done;

@@ -50,7 +50,7 @@ Json everything() {
     for (const DeviceInfo& device : some)
       found.push_back({entry("id", device.id), entry("name", device.name), entry("simulated", device.simulated)});
   }
-  Json all;
+  Json all{{"document", "npgpu-list"}, {"version", 1}};
   for_each_kind([&]<class K>() {
     Json& kind = all[std::string(K::name)];
     kind["backends"] = Json::array();

@@ -55,7 +55,7 @@ std::string plan_text(const Plan& plan, const MeasureOptions& options, std::size
 }
 
 void plan_json(std::ostream& out, const Plan& plan, const MeasureOptions& options) {
-  Json all;
+  Json all{{"document", "npgpu-plan"}, {"version", 1}};
   for_each_kind([&]<class K>() {
     Json& batches = all[std::string(K::name)] = Json::array();
     for (const Batch<K>& batch : plan.of<K>()) {

@@ -27,7 +27,7 @@ double number(const Json& of, const char* key) {
   return found != of.end() && found->is_number() ? found->get<double>() : not_measured;
 }
 
-bool is_shared(const Json& all) { return all.is_object() && text(all, "document") == "npgpu shared"; }
+bool is_shared(const Json& all) { return all.is_object() && text(all, "document") == "npgpu-shared"; }
 
 // Only what is known of it, and what can be a figure: the file is a stranger's.
 SharedNode node_of(const Json& all, const std::string& path) {

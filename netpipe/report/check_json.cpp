@@ -23,7 +23,7 @@ Json health_json(const HealthFinding& finding) {
 
 void check_json(std::ostream& out, const CheckOf& of) {
   Json all;
-  all["document"] = "npgpu check";
+  all["document"] = "npgpu-check";
   all["version"] = 1;
   all["verdict"] = name(of.verdict);
   all["exit_code"] = of.exit_code;

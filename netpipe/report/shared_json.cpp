@@ -51,7 +51,7 @@ Json gpu_json(const SharedGpu& gpu) {
 }  // namespace
 
 void shared_json(std::ostream& out, const SharedNode& node, const Overview& of) {
-  Json all({entry("document", "npgpu shared"), entry("version", 1), entry("npgpu", node.tool_version),
+  Json all({entry("document", "npgpu-shared"), entry("version", 1), entry("npgpu", node.tool_version),
             entry("month", node.month), entry("host_cpu", or_null(node.host_cpu)), entry("host_cores", node.host_cores),
             entry("virtual_machine", node.is_virtual)});
   all["gpus"] = array_of(node.gpus, gpu_json);

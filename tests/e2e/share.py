@@ -38,7 +38,7 @@ with folder() as where:
         check(word and word not in whole, f"'{word}' is in what is shared")
     check(len(whole) < 8192, f"it is small: {len(whole)} bytes")
     shared = json.loads(whole)
-    check(shared["document"] == "npgpu shared" and shared["version"] == 1 and shared["month"] == "2026-11", f"{whole[:200]}")
+    check(shared["document"] == "npgpu-shared" and shared["version"] == 1 and shared["month"] == "2026-11", f"{whole[:200]}")
     gpu = shared["gpus"][0]
     check((gpu["name"], gpu["multiprocessors"], gpu["health"]) == ("NVIDIA H200", 132, "pass"), f"{gpu}")
     figures = {f["metric"]: f for f in gpu["figures"]}

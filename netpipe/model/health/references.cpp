@@ -12,7 +12,7 @@ namespace npgpu::model {
 ModelReference read_model_reference(std::string_view json) {
   const auto refuse = [](const std::string& why) { throw Error(ErrorKind::usage, "a reference of a model " + why); };
   const auto all = nlohmann::json::parse(json, nullptr, false);
-  if (!all.is_object() || all.value("document", "") != "npgpu reference") refuse("is no npgpu reference");
+  if (!all.is_object() || all.value("document", "") != "npgpu-reference") refuse("is no npgpu reference");
   if (all.value("version", 0) != 1) refuse("is of a version that this program does not know");
   ModelReference reference;
   reference.model = all.value("model", "");

@@ -89,7 +89,7 @@ Json group_json(const FleetGroup& group) {
 }  // namespace
 
 void fleet_json(std::ostream& out, const Fleet& fleet) {
-  Json all{{"format", "npgpu-fleet"}, {"version", 2}};
+  Json all{{"document", "npgpu-fleet"}, {"version", 3}};
   all["files"] = fleet.files;
   all["hosts"] = fleet.hosts;
   all["gpus"] = fleet.gpus();
