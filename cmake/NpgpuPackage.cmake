@@ -14,6 +14,6 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "python3-h5py, python3-pandas, python3-matplotlib")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
   "Measures copies, kernels and calls on GPUs and the host, judges whether each
- GPU is as it should be, derives what the hardware is, and predicts into how
- many CUDA streams a job should be cut. Every sample is kept in an HDF5 trace.")
+GPU is as it should be, derives what the hardware is, and predicts into how
+many CUDA streams a job should be cut. Every sample is kept in an HDF5 trace.")
 include(CPack)
