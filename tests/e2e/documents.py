@@ -38,7 +38,7 @@ NO_COMMAND = {
 # Commands of others, which need a network, root, or a package manager that is not here: what they name of the sources is
 # there. CI runs README's pip, cmake and bootstrap, tests/e2e/reframe_check.py ReFrame's test, tests/e2e/slurm.py Slurm's.
 OTHERS = {"pip", "xargs", "docker", "apptainer", "spack", "eb", "rattler-build", "mamba", "reframe", "cmake", "compare.py", "scontrol",
-          "contrib/wheel/build", "git", "scp", "h5dump", "mkdir", "sinfo"}
+          "contrib/wheel/build", "contrib/release", "git", "scp", "h5dump", "mkdir", "sinfo", "apt", "cpack"}
 # What measures: its plan is made (--dry-run), on a simulated device, and nothing is measured, which others of these tests
 # do. The kept trace stands for what it would have left.
 LONG = {"characterize": "h200_rounds.h5", "matrix": "h200x2_matrix.h5", "streams": "h200_streams.h5", "calls": "h200_run_c.h5",
@@ -87,7 +87,11 @@ class Sandbox:
             if name.startswith("data/") or name.startswith("-") or os.path.exists(self.path(name)):
                 continue
             runs = [f"h200_run_{letter}.h5" for letter in ("de" if name.startswith("more") else "abc")]
-            if name.endswith("/") or name.startswith("traces/2"):
+            if name == "shared/":
+                os.makedirs(self.path(name))
+                for run in runs:
+                    self.run_npgpu(["report", os.path.join(TRACES, run), "--share", os.path.join(name, run + ".json")])
+            elif name.endswith("/") or name.startswith("traces/2"):
                 os.makedirs(self.path(name))
                 for run in runs:
                     shutil.copy(os.path.join(TRACES, run), self.path(os.path.join(name, run)))
@@ -234,6 +238,8 @@ def one_command(sandbox, words, redirected, where):
         for word in rest:  # what they name of the sources is there
             if word.startswith(("contrib/", "slurm/", "data/")) and not any(c in word for c in "*{$") and "repo add" not in " ".join(words):
                 check(os.path.exists(sandbox.path(word)), f"{where}: there is no {word}")
+        if name == "mkdir":
+            os.makedirs(sandbox.path(rest[-1]), exist_ok=True)
         if name == "scp":
             sandbox.provide([os.path.basename(rest[0].split(":")[-1])])
         return None

@@ -83,9 +83,9 @@ SharedChanges::SharedChanges(const std::vector<CaseCurve>& curves, const Toleran
         const auto in_cycles = shared_numbers(points, Scale::cycles);
         cycles = std::expm1(median_difference(in_cycles[0], in_cycles[1]).value);
       }
-      tested.push_back(
-          set_change(change, numbers, median(references),
-                     {.variance = variance_of_runs(share, first.runs), .enough = {enough_rounds, enough_rounds}}, cycles));
+      tested.push_back(set_change(
+          change, numbers, median(references),
+          {.variance = variance_of_runs(share, first.runs), .enough = {enough_rounds, enough_rounds}}, cycles));
     }
   judge_all(tested);
   for (const ClassComparison& of : classes)
