@@ -56,8 +56,8 @@ void add_folder(const std::filesystem::path& folder, std::vector<SharedNode>& no
   std::error_code unreadable;
   for (const auto& path : files::entries_of(folder, unreadable))
     if (path.extension() == ".json") {
-      const Json all = read_json("--among", folder / path, {.bytes = most_bytes});
-      if (is_shared(all)) nodes.push_back(node_of(all, (folder / path).string()));
+      const Json all = read_json("--among", path, {.bytes = most_bytes});
+      if (is_shared(all)) nodes.push_back(node_of(all, path.string()));
     }
   if (unreadable) throw Error(ErrorKind::usage, fmt::format("--among: {}: {}", folder.string(), unreadable.message()));
 }

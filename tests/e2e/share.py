@@ -68,6 +68,7 @@ with folder() as where:
     row = next((line for line in among.out.splitlines() if "memory read " in line), "")
     check("among 3 NVIDIA H200s" in among.out, among.out)
     check(f"{values[1] / 1e9:.0f} GB/s" in row and f"{values[0] / 1e9:.0f} GB/s" in row, f"{values}: {row}")
+    check(run("report", RUNS[0], "--among", "shared", cwd=where, env={"COLUMNS": "120"}).out == among.out, "a folder by its name")
     page = at("among.html")
     check(run("report", RUNS[0], "--among", at("shared"), "--html", page).code == 0 and "among 3 NVIDIA H200s" in open(page).read(), "a page")
     alone = run("report", RUNS[0], "--among", at("shared/h100.json"))
