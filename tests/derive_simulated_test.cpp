@@ -60,6 +60,7 @@ TEST_CASE("GTS 250: 16 SMs, warps of 32, 5 of them fill an SM") {
   check_paper(d, {16, 32, 5});
   check_agrees(d, {"P", "SM", "N_PPipe", "L_Pipe", "Sigma", "FMA latency", "lanes*ports", "lanes", "w*"});
   CHECK(value_of(d, "w*") == doctest::Approx(5).epsilon(0.01));
+  CHECK(value_of(d, "plateau") == doctest::Approx(5 * 32).epsilon(0.01));
   CHECK(value_of(d, "FMA latency") == doctest::Approx(20).epsilon(0.01));
   CHECK(value_of(d, "lanes*ports") == doctest::Approx(8).epsilon(0.01));
   CHECK(value_of(d, "ports") == doctest::Approx(0.25).epsilon(0.01));  // an instruction takes four cycles to issue

@@ -247,6 +247,15 @@ class Compute {
     add_held(parameter("w*", knee_->blocks,
                        "one-thread blocks that fill a unit: latency * lanes of a unit / warp width", knee_doubts_),
              fill_.warps, fill_.source, for_throughput);
+    const double lanes = series_.layout.lanes;
+    if (lanes < 1) return;
+    Estimate threads = knee_->blocks;
+    for (double* value : {&threads.value, &threads.low, &threads.high}) *value *= lanes;
+    threads.unit = "threads";
+    threads.method = "w* * warp width";
+    add_held(
+        parameter("plateau", threads, "threads of a unit from which its rate stays the same, at ilp 1", knee_doubts_),
+        fill_.warps * lanes, fill_.source, for_throughput);
   }
 
   const ProbeSeries& series_;
