@@ -50,9 +50,9 @@ int main(int, char** words) {
   const double whole = ms(count), cut = ms(each);
   cudaEvent_t begin, end;  // the kernel alone: what npgpu predict asks for as --kernel-ms
   check(cudaEventCreate(&begin)), check(cudaEventCreate(&end));
-  check(cudaEventRecord(begin));
-  work<<<(count + 255) / 256, 256>>>(in, out, count);
-  check(cudaEventRecord(end)), check(cudaEventSynchronize(end));
+  check(cudaEventRecord(begin, streams[0]));
+  work<<<(count + 255) / 256, 256, 0, streams[0]>>>(in, out, count);
+  check(cudaEventRecord(end, streams[0])), check(cudaEventSynchronize(end));
   float kernel = 0;
   check(cudaEventElapsedTime(&kernel, begin, end));
   std::printf("64 MiB in, a kernel of %.3f ms, 64 MiB out: whole %.3f ms, in %d chunks %.3f ms\n", kernel, whole,
