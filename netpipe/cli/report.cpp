@@ -121,7 +121,7 @@ Command report() {
       {"npgpu report node.h5", "npgpu report node.h5 --all", "npgpu report node.h5 --html node.html",
        "npgpu report node.h5 --case transfers:0,3 probes", "npgpu report job.h5:3 --overview",
        "npgpu report node.h5 --json > node.json", "npgpu report node.h5 --share h200-oslo.json",
-       "npgpu report node.h5 --among shared/ --html node.html"},
+       "npgpu report node.h5 --among shared/ --html among.html"},
       {{"What is shown", {Option("all", {}, "Every series as a table."), "case", "every-size", "overview", "among"}},
        {"Output",
         {Option("html", {}, "Nothing else is printed, unless asked for."), "share", "force",
