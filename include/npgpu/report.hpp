@@ -127,9 +127,9 @@ struct ForecastReport {
 };
 void forecast_text(std::ostream&, const ForecastReport&, const TextStyle&);
 void forecast_json(std::ostream&, const ForecastReport&);
-// The advice as a program in CUDA C++ that compiles and times itself; the lean form where there is one.
 enum class Language { cuda, cupy, torch };  // C++, and Python with one of two libraries
 template <> inline constexpr std::array<std::string_view, 3> names_of<Language>{"cuda", "cupy", "torch"};
+// The advice as a program that times itself; the lean form where there is one.
 void forecast_code(std::ostream&, const ForecastReport&, Language);
 // Predictions against measured workloads: a row for each model. Full: also the simulator's times for each workload.
 void evaluation_text(std::ostream&, const Evaluation&, Detail, const TextStyle&);

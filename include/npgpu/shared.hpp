@@ -46,6 +46,9 @@ struct SharedNode {
   std::vector<SharedGpu> gpus{};  // measured ones
 };
 
+// "PCIe Gen5 x16": the most that device and slot can do, of a device's facts; empty where they do not say.
+std::string link_text(const Facts&);
+
 // Throws Error(usage) where the trace has no figure of a GPU that was measured: nobody shares simulations.
 SharedNode shared_of(const Overview&);
 

@@ -20,10 +20,9 @@ namespace npgpu::cli {
 namespace {
 
 // True if that is all that was asked for.
-bool write_files(const Options& options, const Trace& trace, std::span<const AmongOthers> among) {
+bool write_files(const Options& options, const Trace& trace, const Overview& all, std::span<const AmongOthers> among) {
   const auto page = options.maybe("html"), share = options.maybe("share");
   if (!page && !share) return false;
-  const Overview all = overview_of(trace);
   if (share) {
     const SharedNode node = shared_of(all);
     write_file("share", *share, options.on("force"), [&](std::ostream& file) { shared_json(file, node, all); });
@@ -35,8 +34,11 @@ bool write_files(const Options& options, const Trace& trace, std::span<const Amo
 
 void print(const Options& options, const Trace& trace, const TextStyle& style) {
   std::vector<AmongOthers> among;
-  if (options.has("among")) among = among_others(overview_of(trace), read_shared(options.texts("among")));
-  if (write_files(options, trace, among)) return;
+  if (options.has("among") || options.has("html") || options.has("share")) {
+    const Overview all = overview_of(trace);
+    if (options.has("among")) among = among_others(all, read_shared(options.texts("among")));
+    if (write_files(options, trace, all, among)) return;
+  }
   const bool overview = options.on("overview"), json = options.on("json"), markdown = options.on("markdown");
   if (markdown) {
     report_markdown(std::cout, overview_of(trace), style.series_in_trace);

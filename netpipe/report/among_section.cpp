@@ -13,12 +13,8 @@ namespace npgpu {
 double median_of_others(const AmongOthers::Row& row) { return median(row.others); }
 
 std::string value_text(const SharedMetric& metric, double value) {
-  constexpr double giga = 1e9, tera = 1e12;
-  if (metric.unit.ends_with("OP/s"))
-    return value < tera ? fmt::format("{} G{}", digits_text(value / giga, screen_digits), metric.unit)
-                        : fmt::format("{} T{}", digits_text(value / tera, screen_digits), metric.unit);
-  if (metric.unit == "B/s") return fmt::format("{} GB/s", digits_text(value / giga, screen_digits));
-  return fmt::format("{} {}", digits_text(value, screen_digits), metric.unit);
+  if (const auto unit = named<FigureUnit>(metric.unit)) return figure_text(value, *unit);
+  return fmt::format("{} {}", digits_text(value), metric.unit);  // a clock
 }
 
 std::string change_text(double share) {

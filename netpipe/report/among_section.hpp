@@ -8,7 +8,7 @@
 
 namespace npgpu {
 
-// "cuda:0 among 7 other NVIDIA H200", a row for each figure; or a note that there are none.
+// "cuda:0 among 7 NVIDIA H200s of others", a row for each figure; or a note that there are none.
 Section among_section(const AmongOthers&);
 std::string value_text(const SharedMetric&, double value);  // "55.3 GB/s"
 std::string change_text(double share);                      // "-0.4 %"

@@ -58,7 +58,7 @@ void shared_json(std::ostream& out, const SharedNode& node, const Overview& of) 
   for (const std::string& name : names_in(of))
     for (const std::string& text : texts_in(node))
       if (text.find(name) != std::string::npos)
-        throw Error(ErrorKind::failed, fmt::format("--share: '{}' would be in it: nothing is written", name));
+        throw Error(ErrorKind::failed, fmt::format("'{}' would be in what is shared: nothing is written", name));
   write_json(out, all, 1);
 }
 

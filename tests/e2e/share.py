@@ -53,7 +53,7 @@ with folder() as where:
     with h5py.File(own, "r+") as file:
         file.attrs["hostname"] = "NVIDIA"
     refused = run("report", own, "--share", at("named.json"))
-    check(refused.code == 1 and "'NVIDIA' would be in it" in refused.err and not os.path.exists(at("named.json")), f"{refused}")
+    check(refused.code == 1 and "'NVIDIA' would be in what is shared" in refused.err and not os.path.exists(at("named.json")), f"{refused}")
     nothing = run("report", os.path.join(KEPT, "host.h5"), "--share", at("host.json"))
     check(nothing.code == 2 and "no figure of a GPU that was measured" in nothing.err, f"{nothing}")
 

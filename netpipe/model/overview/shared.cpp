@@ -49,9 +49,7 @@ std::string product(const std::string& text) {
 SharedGpu gpu_of(const DeviceOverview& device, const std::vector<HealthFinding>& findings) {
   SharedGpu gpu;
   gpu.name = product(device.name);
-  const double generation = number_fact(device.facts, "max_pcie_generation"),
-               lanes = number_fact(device.facts, "max_pcie_lanes");
-  if (generation > 0 && lanes > 0) gpu.link = fmt::format("PCIe Gen{:.0f} x{:.0f}", generation, lanes);
+  gpu.link = link_text(device.facts);
   gpu.driver = product(text_fact(device.facts, "driver_version"));
   gpu.multiprocessors = static_cast<std::int64_t>(std::fmax(0, number_fact(device.facts, "multiprocessors")));
   gpu.memory_bytes = static_cast<std::int64_t>(std::fmax(0, number_fact(device.facts, "memory_bytes")));
@@ -73,6 +71,11 @@ SharedGpu gpu_of(const DeviceOverview& device, const std::vector<HealthFinding>&
 
 std::span<const SharedMetric> shared_metrics() { return metrics; }
 
+std::string link_text(const Facts& facts) {
+  const double generation = number_fact(facts, "max_pcie_generation"), lanes = number_fact(facts, "max_pcie_lanes");
+  return generation > 0 && lanes > 0 ? fmt::format("PCIe Gen{:.0f} x{:.0f}", generation, lanes) : "";
+}
+
 SharedNode shared_of(const Overview& all) {
   SharedNode node;
   node.tool_version = product(all.run.tool_version);
@@ -84,7 +87,7 @@ SharedNode shared_of(const Overview& all) {
   for (const DeviceOverview& device : all.gpus)
     if (!device.simulated)
       if (SharedGpu gpu = gpu_of(device, all.health); !gpu.figures.empty()) node.gpus.push_back(std::move(gpu));
-  if (node.gpus.empty()) throw Error(ErrorKind::usage, "--share: the trace has no figure of a GPU that was measured");
+  if (node.gpus.empty()) throw Error(ErrorKind::usage, "the trace has no figure of a GPU that was measured");
   return node;
 }
 

@@ -14,6 +14,7 @@
 #include "netpipe/report/html/elements.hpp"
 #include "netpipe/report/matrix_sections.hpp"
 #include "npgpu/catalogue.hpp"
+#include "npgpu/shared.hpp"
 
 namespace npgpu::html {
 
@@ -46,12 +47,6 @@ Flow flow_of(const Overview& all, const DeviceOverview& gpu, CopyQuestion questi
     if (finding.device == gpu.id && finding.metric == metric && finding.health == Health::fail)
       flow.verdict = finding.if_failed;
   return flow;
-}
-
-std::string link_words(const DeviceOverview& gpu) {
-  const double generation = number_fact(gpu.facts, "max_pcie_generation"),
-               lanes = number_fact(gpu.facts, "max_pcie_lanes");
-  return generation > 0 && lanes > 0 ? fmt::format("PCIe Gen{:.0f} x{:.0f}", generation, lanes) : "";
 }
 
 // One-way copies by the copy engines, as most programs make them.
@@ -171,7 +166,7 @@ Row row_of(double y, const Overview& all, const DeviceOverview& gpu, const NodeM
   judge(in, "host", gpu.id, node, verdict);
   judge(back, gpu.id, "host", node, verdict);
   const std::string down = flow_text("→", in), up = flow_text("←", back);
-  std::string last = link_words(gpu);
+  std::string last = link_text(gpu.facts);
   for (const Figure& figure : gpu.bandwidth)
     if (figure.name == "read" && figure.is_known())
       last = fmt::format("memory {} GB/s", digits_text(figure.value.value / giga, 4));
@@ -211,7 +206,7 @@ std::string node_picture(const Overview& all, const NodeMatrix& node, const Matr
   if (!has_copies && !has_peers) return {};
   const double height = static_cast<double>(rows) * row_height,
                width = bar_width + link_width + box_width + (has_peers ? link_width + bar_width : 4);
-  drawn += bar_at(0, height, "host", link_words(all.gpus.front()));
+  drawn += bar_at(0, height, "host", link_text(all.gpus.front().facts));
   if (has_peers) drawn += bar_at(width - bar_width, height, "GPUs", node.links.size() == 1 ? node.links.front() : "");
   const std::string more =
       all.gpus.size() > rows ? fmt::format(" {} more GPUs are in the tables.", all.gpus.size() - rows) : "";

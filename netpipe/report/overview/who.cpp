@@ -11,6 +11,7 @@
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/overview/sections.hpp"
 #include "netpipe/report/series_text.hpp"
+#include "npgpu/shared.hpp"
 
 namespace npgpu {
 
@@ -33,13 +34,6 @@ struct Items {
   }
 };
 
-// "PCIe Gen5 x16": the most that device and slot can do.
-std::string link_of(const Facts& facts) {
-  const double generation = number_fact(facts, "max_pcie_generation"), lanes = number_fact(facts, "max_pcie_lanes");
-  if (generation > 0 && lanes > 0) return fmt::format("PCIe Gen{:.0f} x{:.0f}", generation, lanes);
-  return {};
-}
-
 std::string memory_of_device(const Facts& facts) {
   const double bytes = number_fact(facts, "memory_bytes");
   return bytes > 0 ? about_size_text(bytes) : std::string();
@@ -55,7 +49,7 @@ std::vector<std::string> gpu_items(const DeviceOverview& device) {
   const double units = number_fact(facts, "multiprocessors");
   items.add_count(units > 0 ? units : number_fact(facts, "sms"), "SM");
   items.add(memory_of_device(facts));
-  items.add(link_of(facts));
+  items.add(link_text(facts));
   items.add(fact_of(facts, "driver_version"), "driver ");
   items.add(fact_of(facts, "cuda_runtime"), "CUDA ");
   items.add(fact_of(facts, "power_limit_w"), "power limit ", " W");
