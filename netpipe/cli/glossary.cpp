@@ -32,8 +32,8 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"quick", {"", "Measure what a hurry allows: fewer sizes, shapes and cases."}},
       {"again",
        {"TIME",
-        "Measure figures again that are beyond their limit, or whose interval holds it, until they are settled or for "
-        "this long. A figure is called slow if it stays slow in all of these. 0: never."}},
+        "A figure beyond its limit, or with the limit inside its interval, is measured again until it is settled, for "
+        "at most this long. It is slow only if it stays slow. 0: never."}},
       {"one-by-one",
        {"",
         "Measure several GPUs one after the other. Otherwise all are measured at once, each by a process of its own. "
@@ -276,9 +276,8 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"html", {"FILE", "Write a page that needs nothing but a browser: verdict, causes, curves, provenance."}},
       {"share",
        {"FILE",
-        "Write the figures of its GPUs for others: without names of host, user or path, UUIDs and bus addresses, and "
-        "of "
-        "the time the month."}},
+        "Write the figures of its GPUs to a file for others. The file has no host name, user name, path, UUID or bus "
+        "address, and gives only the month."}},
       {"among",
        {"PATH",
         "Show where its GPUs stand among those of their model in this file of --share, or in all of this folder. May "
