@@ -63,10 +63,10 @@ class SumsRunner : public CudaProbeRunner {
   std::uint64_t repeats_ = 0;
 };
 
-__global__ inline void fill_pattern(std::uint32_t* words, std::uint64_t count) {
+__global__ inline void fill_pattern(std::uint32_t* words, std::uint64_t count, std::uint32_t factor = pattern_word(1)) {
   for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < count;
        i += std::uint64_t{gridDim.x} * blockDim.x)
-    words[i] = pattern_word(i);
+    words[i] = factor * static_cast<std::uint32_t>(i);
 }
 
 }  // namespace npgpu::cuda

@@ -30,6 +30,7 @@ class SimulatedProbe : public Probe {
  public:
   SimulatedProbe(Need need, RepeatOf repeat_of) : need_(need), repeat_of_(repeat_of) {}
   std::string_view device_kind() const override { return "sim"; }
+  bool takes_operands(const ProbeCase&, Operands) const override { return true; }  // its time does not depend on them
   std::vector<ProbeCase> cases(const std::string& device) const override;
   std::optional<std::string> refuses_case(const ProbeCase&) const override;
   std::optional<std::string> refuses_shape(const ProbeCase&, const Shape&) const override;

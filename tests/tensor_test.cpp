@@ -51,8 +51,8 @@ TEST_CASE("a pair of products adds one row of B, and every number is exact in ei
       for (unsigned row = 0; row < tensor::group_rows; ++row)
         for (unsigned k = 0; k < depth; ++k) {
           CHECK(std::abs(tensor::a0(row, k)) <= 3);
-          CHECK(std::abs(tensor::a1(row, k, depth, grows)) <= 4);
-          CHECK(tensor::a0(row, k) + tensor::a1(row, k, depth, grows) == (grows && k == row % depth));
+          CHECK(std::abs(tensor::a1(row, k, depth, {.grows = grows})) <= 4);
+          CHECK(tensor::a0(row, k) + tensor::a1(row, k, depth, {.grows = grows}) == (grows && k == row % depth));
         }
     std::set<int> seen;
     for (unsigned column = 0; column < tensor::columns; ++column)

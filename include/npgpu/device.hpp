@@ -19,6 +19,7 @@
 namespace npgpu {
 
 class DeviceTimer;  // npgpu/channel.hpp
+class EnergyMeter;  // npgpu/energy.hpp
 
 // Named facts for the trace's provenance and for `npgpu info`, in the order they should be read.
 // Names are snake_case and end in their unit (memory_bytes, sm_clock_mhz).
@@ -120,6 +121,8 @@ class DeviceFamily {
   virtual LinkState link_state(const std::string& id) const;
   // Clocks, power and temperature at this moment.
   virtual Telemetry telemetry(const std::string& id) const;
+  // Reads the energy that the device takes. Null where it cannot be read; `why` then says why.
+  virtual std::unique_ptr<EnergyMeter> energy_meter(const std::string& id, std::string& why) const;
   // Times what is enqueued into a stream of the device, by the device, behind a gate; `stream` is the API's handle (a
   // cudaStream_t), and outlives the timer. Null where devices have no streams. Throws Error.
   virtual std::unique_ptr<DeviceTimer> stream_timer(const std::string& id, void* stream) const;
@@ -151,6 +154,7 @@ std::unique_ptr<DeviceWatch> watch(const std::string& id);
 Facts counters(const std::string& id);
 LinkState link_state(const std::string& id);
 Telemetry telemetry(const std::string& id);
+std::unique_ptr<EnergyMeter> energy_meter(const std::string& id, std::string& why);
 std::unique_ptr<DeviceTimer> stream_timer(const std::string& id, void* stream);
 void reset_context(const std::string& id);
 void settle(const std::string& id);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "npgpu/call.hpp"
+#include "npgpu/energy.hpp"
 #include "npgpu/job.hpp"
 #include "npgpu/partition.hpp"
 #include "npgpu/probe.hpp"
@@ -20,7 +21,8 @@ template <class... Ks> struct List {
   static constexpr std::array<std::string_view, sizeof...(Ks)> names{Ks::name...};
 };
 
-using Kinds = List<Transfers, Probes, Jobs, Calls, Partitions>;  // in the order in which they are measured and reported
+using Kinds =
+    List<Transfers, Probes, Jobs, Calls, Partitions, Energies>;  // in the order in which they are measured and reported
 
 // Calls visit.operator()<K>() for every kind.
 template <class Visit, class... Ks> constexpr void for_each_kind(Visit&& visit, List<Ks...>) {

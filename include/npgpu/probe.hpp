@@ -53,6 +53,15 @@ template <>
 inline constexpr std::array<std::string_view, 7> names_of<Space>{"registers", "shared", "constant", "global",
                                                                  "host",      "l1",     "l2"};
 
+// What the numbers are that a kernel works on: they decide what it costs in energy, and at the power limit in time.
+enum class Operands {
+  usual,    // what the probe takes where nothing else is asked for
+  zeros,    // zeros only
+  pattern,  // one word everywhere
+  random,   // bits without a pattern, as far as results stay exact
+};
+template <> inline constexpr std::array<std::string_view, 4> names_of<Operands>{"usual", "zeros", "pattern", "random"};
+
 struct ProbeCase {
   std::string probe{};   // compute, bandwidth, latency, onchip, ...
   std::string device{};  // host, cuda:0, sim:gtx470
@@ -108,6 +117,7 @@ struct Shape {
   // Of occupancy, what a block takes of a unit besides its threads: registers of each thread as the compiler gives
   // them, and shared memory. 0 of other probes.
   std::uint32_t registers = 0, shared_bytes = 0;
+  Operands operands = Operands::usual;
 
   auto operator<=>(const Shape&) const = default;
 };
@@ -119,7 +129,8 @@ inline constexpr auto fields_of<Shape> =
            optional_field("stride", &Shape::stride), optional_field("offset_bytes", &Shape::offset_bytes, "B"),
            optional_field("ways", &Shape::ways), optional_field("rung", &Shape::rung), optional_field("m", &Shape::m),
            optional_field("n", &Shape::n), optional_field("k", &Shape::k), optional_field("panels", &Shape::panels),
-           optional_field("registers", &Shape::registers), optional_field("shared_bytes", &Shape::shared_bytes, "B"));
+           optional_field("registers", &Shape::registers), optional_field("shared_bytes", &Shape::shared_bytes, "B"),
+           optional_field("operands", &Shape::operands));
 
 // The build of a device as its driver or system reports it: what shapes it takes, and what derived values are compared
 // with. 0 or NaN: not reported.
@@ -242,6 +253,8 @@ class Probe : public Backend<Probes> {
   virtual bool in_default_plan() const { return true; }
   // Those of them that are measured where every device is asked for everything: all, few or none.
   virtual std::vector<Shape> default_shapes(const ProbeCase& c) const { return shapes(c); }
+  // Whether its kernels can work on such numbers.
+  virtual bool takes_operands(const ProbeCase&, Operands operands) const { return operands == Operands::usual; }
   // Why this case cannot run, whatever its shape; and why a case that can does not take this shape.
   virtual std::optional<std::string> refuses_case(const ProbeCase&) const = 0;
   virtual std::optional<std::string> refuses_shape(const ProbeCase&, const Shape&) const = 0;
@@ -252,6 +265,8 @@ class Probe : public Backend<Probes> {
       return "probe " + step.question.probe + " has no stride, offset, ways, rungs, registers or shared memory";
     if (step.question.probe != "occupancy" && (step.axes.registers || step.axes.shared_bytes))
       return "probe " + step.question.probe + " has no registers or shared memory";
+    if (!takes_operands(step.question, step.axes.operands))
+      return "probe " + step.question.probe + " does not take operands " + std::string(npgpu::name(step.axes.operands));
     if (step.question.probe != "gemm" && matrices_of(step.axes) != matrices_of(Shape{}))
       return "probe " + step.question.probe + " has no m, n, k or panels";
     return refuses_shape(step.question, step.axes);

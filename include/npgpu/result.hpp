@@ -44,6 +44,12 @@ template <> struct ResultDetails<Partitions> {
   const Estimate& of(PartitionStage s) const { return stages_us[static_cast<std::size_t>(s)]; }
 };
 
+template <> struct ResultDetails<Energies> {
+  Estimate power_w;       // of the whole device, by the meter
+  Estimate read_power_w;  // by readings of the instantaneous power in the same windows; NaN where there are none
+  double clock_mhz = not_measured, temperature_c = not_measured;
+};
+
 // One point, on one of its lanes where it has several. Times are of one operation one way: trial time / repeats, halved
 // for pingpong and flag (Allada et al. 2009: T/((1+RT)*nrepeat)); device time where the case's timing is event or
 // gated, host time otherwise. Rates come from summarized times (Hoefler & Belli 2015), never the other way round.
@@ -74,6 +80,7 @@ using ProbeResult = Result<Probes>;
 using JobResult = Result<Jobs>;
 using CallResult = Result<Calls>;
 using PartitionResult = Result<Partitions>;
+using EnergyResult = Result<Energies>;
 
 // All points of a series, usable or not, by their axes, then by lane; of the measured lanes, numbered as in lanes().
 // For every K out of Kinds.
@@ -83,6 +90,7 @@ template <> std::vector<ProbeResult> results(const ProbeSeries&);
 template <> std::vector<JobResult> results(const JobSeries&);
 template <> std::vector<CallResult> results(const CallSeries&);
 template <> std::vector<PartitionResult> results(const PartitionSeries&);
+template <> std::vector<EnergyResult> results(const EnergySeries&);
 
 // The measured lanes together, trial by trial; then as above. Of a duplex, over the longest of their times; of a case
 // with more_lanes that is timed on devices, the sum of the lanes' rates, because all ran all the time. The axes stay

@@ -82,6 +82,11 @@ template <> PointCost cost_of(const DeviceInfo& device, const Step<Partitions>& 
   return {Seconds{100e-6 + 14e-9 * sub_systems} + copies, Seconds{0.005} + copies};
 }
 
+template <> PointCost cost_of(const DeviceInfo& device, const Step<Energies>& step) {
+  if (device.simulated) return {Seconds{0}, Seconds{0}};
+  return {Seconds{step.axes.window_ms * 1e-3 + 0.36}, Seconds{0.2}};  // until the counter steps, and to set up
+}
+
 // Of all visits to a point; `rest` is what each takes beside its trials.
 Seconds visited(const DeviceInfo& device, const Repetition& how, Seconds repeat, Seconds rest) {
   if (how.is_classic) return (how.schedule()->guess(repeat) + rest) * how.rounds;

@@ -27,6 +27,14 @@ template <>
 const Repetition usual_repetition<Partitions>{
     .classic = {}, .adaptive = {.trial = Seconds{0}, .budget = Seconds{0.02}}, .rounds = usual_rounds};
 
+// A trial is one window, and the first run of a visit wakes the device up.
+constexpr std::uint32_t rounds_of_windows = 3;
+template <>
+const Repetition usual_repetition<Energies>{
+    .classic = {.trials = 1, .fixed_repeats = 1},
+    .adaptive = {.tolerance = 0.03, .trial = Seconds{0}, .min_trials = 1, .budget = Seconds{0.01}},
+    .rounds = rounds_of_windows};
+
 // Calls are short, and many are timed.
 template <>
 const Repetition usual_repetition<Calls>{.classic = {.target = Seconds{0.01}},

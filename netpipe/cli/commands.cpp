@@ -88,11 +88,27 @@ std::string quoted(const std::string& word) {
 }
 
 const std::vector<Command>& commands() {
-  static const std::vector<Command> all{
-      characterize(), check(),        transfer(),       matrix(),     probe(),
-      streams(),      calls(),        partition(),      report(),     derive_parameters(),
-      predict(),      simulate_job(), compare_traces(), fleet(),      export_trace(),
-      merge(),        info(),         list(),           completion(), manual()};
+  static const std::vector<Command> all{characterize(),
+                                        check(),
+                                        transfer(),
+                                        matrix(),
+                                        probe(),
+                                        streams(),
+                                        calls(),
+                                        energy(),
+                                        partition(),
+                                        report(),
+                                        derive_parameters(),
+                                        predict(),
+                                        simulate_job(),
+                                        compare_traces(),
+                                        fleet(),
+                                        export_trace(),
+                                        merge(),
+                                        info(),
+                                        list(),
+                                        completion(),
+                                        manual()};
   return all;
 }
 

@@ -100,7 +100,8 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"LIST",
         "Measure this shape in place of those that answer the case: "
         "blocks=132,threads=1024,ilp=4,access=16,bytes=4GiB,one_block_per_sm=1. Patterns also have stride, offset, "
-        "ways and rung; occupancy has registers and shared. gemm has m, n and k, or square for all three, panels (0: "
+        "ways and rung; occupancy has registers and shared. operands are zeros, pattern or random where the kernels "
+        "take them. gemm has m, n and k, or square for all three, panels (0: "
         "as many as are advised) and, on the host, blocks: its cores. A range, square=64..512:8, is as many shapes."}},
       {"thorough", {"", "all: every shape of every probe, also of those that characterize leaves out."}},
 
@@ -244,6 +245,19 @@ const std::map<std::string_view, Meaning>& glossary() {
       {"call",
        {"LIST", fmt::format("Only these calls. Those from free on are timed only where they are named: {}.",
                             fmt::join(call_words(), ", "))}},
+
+      // energy
+      {"work",
+       {"LIST",
+        "What the device does. idle: nothing, with a context. no-context: nothing, without one. read, write, copy: "
+        "memory or, of read, caches (--space). fma: multiply-adds in registers. mma, wgmma: products by tensor cores. "
+        "h2d, d2h, peer: copies. Default: idle, read, write, fma, the tensor cores' own of these, h2d and d2h."}},
+      {"operands",
+       {"LIST",
+        "What the numbers are that are read or computed with. usual: those of the probe. zeros: zeros only. pattern: "
+        "one "
+        "word everywhere. random: bits without a pattern. Default: random where the work can, else usual."}},
+      {"window", {"TIME", "The least length of a window, 300ms or more. Default: 500ms."}},
 
       // the partition method
       {"size", {"LIST", "Number of unknowns of a system: 1000, 1e6."}},

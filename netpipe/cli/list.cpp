@@ -33,6 +33,7 @@ template <> constexpr const char* command_of<Probes> = "probe";
 template <> constexpr const char* command_of<Jobs> = "streams";
 template <> constexpr const char* command_of<Calls> = "calls";
 template <> constexpr const char* command_of<Partitions> = "partition";
+template <> constexpr const char* command_of<Energies> = "energy";
 
 bool has_option(const Command& command, std::string_view name) {
   return std::ranges::any_of(command.groups, [&](const OptionGroup& group) {

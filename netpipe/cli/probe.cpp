@@ -63,11 +63,15 @@ std::vector<Shape> shapes_of(const std::string& text) {
         else shape.shared_bytes = static_cast<std::uint32_t>(bytes);
       continue;
     }
+    if (axis == "operands") {
+      for (Shape& shape : shapes) shape.operands = parse_name<Operands>(option, value);
+      continue;
+    }
     const auto found = std::ranges::find(axes(), axis, &Axis::word);
     if (found == axes().end())
       throw Error(ErrorKind::usage,
                   fmt::format("--shape: '{}' is none of blocks, threads, ilp, access, bytes, one_block_per_sm, stride, "
-                              "offset, ways, rung, registers, shared, m, n, k, square, panels",
+                              "offset, ways, rung, registers, shared, operands, m, n, k, square, panels",
                               axis));
     const auto values = value.find("..") == std::string::npos
                             ? std::vector{parse_count(option, value, found->least, found->most)}

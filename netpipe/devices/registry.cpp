@@ -1,5 +1,6 @@
 #include "npgpu/channel.hpp"
 #include "npgpu/device.hpp"
+#include "npgpu/energy.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu {
@@ -29,6 +30,11 @@ Facts DeviceFamily::counters(const std::string&) const { return {}; }
 LinkState DeviceFamily::link_state(const std::string&) const { return {}; }
 
 Telemetry DeviceFamily::telemetry(const std::string&) const { return {}; }
+
+std::unique_ptr<EnergyMeter> DeviceFamily::energy_meter(const std::string& id, std::string& why) const {
+  why = id + " has no energy counter that this program knows";
+  return nullptr;
+}
 
 std::unique_ptr<DeviceTimer> DeviceFamily::stream_timer(const std::string&, void*) const { return nullptr; }
 
@@ -83,6 +89,12 @@ LinkState link_state(const std::string& id) {
 Telemetry telemetry(const std::string& id) {
   const DeviceFamily* const family = maybe_family_of(id);
   return family ? family->telemetry(id) : Telemetry{};
+}
+
+std::unique_ptr<EnergyMeter> energy_meter(const std::string& id, std::string& why) {
+  const DeviceFamily* const family = maybe_family_of(id);
+  why = id + " is of no family of devices";
+  return family ? family->energy_meter(id, why) : nullptr;
 }
 
 std::unique_ptr<DeviceTimer> stream_timer(const std::string& id, void* stream) {

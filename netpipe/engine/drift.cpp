@@ -28,6 +28,7 @@ constexpr std::array<DriftByTime, names_of<TimeClass>.size()> from_run_to_run{{
     {{0.04, 0.045, 0.045, 0.045}},       // calls
     {{0.01, 0.035, 0.035, 0.035}},       // jobs
     {{0.001, 0.001, 0.001, 0.001}},      // gated-jobs
+    {{0, 0, 0, 0}},                      // windows
 }};
 
 template <class K> void add_series(ClassDrift& of_class, const Series<K>& series) {

@@ -96,6 +96,15 @@ Json points_json(const CallSeries& series) {
   });
 }
 
+Json points_json(const EnergySeries& series) {
+  return array_of(results(series), [](const EnergyResult& r) {
+    return point_json(r.axes,
+                      {entry("trials", r.trials), entry("stop", r.stop), entry("disturbed", or_null(r.disturbed)),
+                       entry("power_w", r.power_w), entry("read_power_w", r.read_power_w), entry("rate_per_s", r.rate),
+                       entry("clock_mhz", r.clock_mhz), entry("temperature_c", r.temperature_c)});
+  });
+}
+
 template <class K> Json points_json(const Series<K>& series) {
   return array_of(results(series), [](const Result<K>& r) {
     return point_json(r.axes,

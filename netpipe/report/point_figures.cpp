@@ -49,6 +49,12 @@ Estimate figure_of(const ProbeCase& c, const ProbeResult& r) {
   return {r.rate.value, r.rate.low, r.rate.high, work_unit(c) + "/s", r.rate.method};
 }
 
+Estimate figure_of(const EnergyCase& c, const EnergyResult& r) {
+  if (is_idle(c.work)) return r.power_w;
+  const double pj = 1e12 / r.rate.value;  // the scatter is that of the power
+  return {r.power_w.value * pj, r.power_w.low * pj, r.power_w.high * pj, "pJ", r.power_w.method};
+}
+
 const char* counted_in(const TransferCase&, const TransferResult&) { return "payload bytes"; }
 const char* counted_in(const ProbeCase& c, const ProbeResult&) {
   if (counts_loads(c)) return "time of a load";
@@ -62,6 +68,10 @@ const char* counted_in(const JobCase& c, const JobResult&) {
 }
 const char* counted_in(const CallCase&, const CallResult& r) {
   return std::isfinite(r.done_us.value) ? "time of a call until its work is done" : "time of a call until it returns";
+}
+const char* counted_in(const EnergyCase& c, const EnergyResult&) {
+  if (is_idle(c.work)) return "power of the whole device";
+  return counts_operations(c.work) ? "energy of an operation, idle included" : "energy of a byte, idle included";
 }
 const char* counted_in(const PartitionCase&, const PartitionResult&) { return "time of a solution"; }
 

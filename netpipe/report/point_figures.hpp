@@ -12,6 +12,7 @@ namespace npgpu {
 // In the unit that the kind is known by.
 Estimate figure_of(const TransferCase&, const TransferResult&);
 Estimate figure_of(const ProbeCase&, const ProbeResult&);
+Estimate figure_of(const EnergyCase&, const EnergyResult&);
 template <class K> Estimate figure_of(const typename K::Case&, const Result<K>& r) { return r.time_us; }
 // What it counts, as data/TABLES.md has it.
 const char* counted_in(const TransferCase&, const TransferResult&);
@@ -19,6 +20,7 @@ const char* counted_in(const ProbeCase&, const ProbeResult&);
 const char* counted_in(const JobCase&, const JobResult&);
 const char* counted_in(const CallCase&, const CallResult&);
 const char* counted_in(const PartitionCase&, const PartitionResult&);
+const char* counted_in(const EnergyCase&, const EnergyResult&);
 
 // A point by a name of its own, as other tools want it.
 struct NamedFigure {

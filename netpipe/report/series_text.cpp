@@ -163,6 +163,8 @@ void report_text(std::ostream& out, const Trace& trace, const TextStyle& style) 
   for_each_kind([&]<class K>() {
     if constexpr (requires { all_text(page, trace.of<K>()); }) {
       all_text(page, trace.of<K>());
+    } else if constexpr (std::is_same_v<K, Energies>) {
+      all_text(page, trace.of<K>(), energy_figures(trace));
     } else {
       for (const Series<K>& series : trace.of<K>()) {
         page.text += '\n';

@@ -9,6 +9,7 @@
 
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/layout.hpp"
+#include "npgpu/energy_figures.hpp"
 #include "npgpu/report.hpp"
 
 namespace npgpu {
@@ -54,6 +55,7 @@ template <class K> void series_text(Page&, const Series<K>&, const TextStyle&); 
 
 // Kinds whose series are one table together.
 void all_text(Page&, const std::vector<CallSeries>&);
+void all_text(Page&, const std::vector<EnergySeries>&, const std::vector<EnergyFigure>&);
 
 std::string fact_text(const Fact&);
 // Where the trace was taken, and what the plan left out.

@@ -25,26 +25,49 @@ constexpr Word poison = 0xFFA5A5A5;
 
 // ---- what memory holds -----------------------------------------------------------------------------
 
+// The i-th word that is read or copied, and with `mark` that is written: by its place, the same everywhere, or without
+// a pattern.
+struct Content {
+  Word factor = pattern_step, offset = 0, mark = written_mark;
+  bool is_scattered = false;
+
+  __device__ Word at(std::uint64_t i) const {
+    const Word word = factor * static_cast<Word>(i) + offset;
+    if (!is_scattered) return word;
+    const Word mixed = (word ^ (word >> 16)) * 0x7feb352du;
+    return (mixed ^ (mixed >> 15)) * 0x846ca68bu;
+  }
+};
+
+Content content_of(Operands operands) {
+  switch (operands) {
+    case Operands::zeros: return {0, 0, 0};
+    case Operands::pattern: return {0, 0x5AA5C33C, 0};
+    case Operands::random: return {pattern_step, 0x6A09E667, 0, true};
+    default: return {};
+  }
+}
+
 // Before anything ran. Floats are small integers, so that all sums are exact.
-__device__ Word start_word(Operation op, unsigned array, std::uint64_t i) {
+__device__ Word start_word(Operation op, unsigned array, std::uint64_t i, const Content& content) {
   if (op == Operation::write || (op == Operation::triad && array == 2)) return poison;
   if (op == Operation::rmw || op == Operation::triad)
     return __float_as_uint(static_cast<float>(i & (array == 0 ? 1023 : 511)));
-  return array == 1 ? poison : pattern_step * static_cast<Word>(i);
+  return array == 1 ? poison : content.at(i);
 }
 
 // Of the array that the operation leaves its results in, after so many visits.
-__device__ Word end_word(Operation op, unsigned array, std::uint64_t i, std::uint64_t visits) {
+__device__ Word end_word(Operation op, unsigned array, std::uint64_t i, std::uint64_t visits, const Content& content) {
   if (op == Operation::rmw) return __float_as_uint(static_cast<float>((i & 1023) + visits));
-  if (op == Operation::read || !visits) return start_word(op, array, i);
+  if (op == Operation::read || !visits) return start_word(op, array, i, content);
   if (op == Operation::triad) return __float_as_uint(static_cast<float>((i & 1023) + 2 * (i & 511)));
-  return pattern_step * static_cast<Word>(i) + (op == Operation::write ? written_mark : 0);
+  return content.at(i) + (op == Operation::write ? content.mark : 0);
 }
 
-__global__ void fill_words(Word* words, std::uint64_t count, Operation op, unsigned array) {
+__global__ void fill_words(Word* words, std::uint64_t count, Operation op, unsigned array, Content content) {
   for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < count;
        i += std::uint64_t{gridDim.x} * blockDim.x)
-    words[i] = start_word(op, array, i);
+    words[i] = start_word(op, array, i, content);
 }
 
 struct Wrong {
@@ -52,17 +75,30 @@ struct Wrong {
   unsigned long long wrong_sums;  // threads whose sum was not that of what they read
 };
 
+// What threads read of words without a pattern, summed by blocks; and what these words sum to, as often as each was
+// read.
+constexpr unsigned sum_slots = 4096;
+struct Sums {
+  Word read[sum_slots];
+  Word right;
+};
+
 // `shift`: words of an access, as a power of two.
 __global__ void check_words(const Word* words, Walk walk, unsigned shift, std::uint64_t steps, Operation op,
-                            unsigned array, Wrong* wrong) {
+                            unsigned array, Content content, Wrong* wrong, Sums* sums) {
+  Word right = 0;
   const std::uint64_t whole = steps / walk.rows, part = steps % walk.rows;
   const std::uint64_t row_words = walk.row_accesses << shift;
   for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < walk.rows * row_words;
        i += std::uint64_t{gridDim.x} * blockDim.x) {
     const std::uint64_t row = i / row_words;
     const std::uint64_t visits = whole + (part && row * walk.inverse % walk.rows < part);
-    if (words[i] != end_word(op, array, i, visits)) atomicMin(&wrong->first_word, static_cast<unsigned long long>(i));
+    const Word word = words[i];
+    right += word * static_cast<Word>(visits);
+    if (word != end_word(op, array, i, visits, content))
+      atomicMin(&wrong->first_word, static_cast<unsigned long long>(i));
   }
+  if (sums) atomicAdd(&sums->right, right);
 }
 
 // ---- the pass --------------------------------------------------------------------------------------
@@ -80,10 +116,12 @@ struct Pass {
   std::uint64_t jump;   // accesses from one step's row to the next one's
   std::uint64_t first;  // access at which the first step's row begins
   std::uint64_t steps;
-  Word zero;      // 0, which only the host knows: what was loaded, masked with it, is added to an address
-  float one;      // rmw's c
-  float two;      // triad's s
-  Word sum_rest;  // read: the part of a step's sum that does not depend on the place
+  Word zero;                  // 0, which only the host knows: what was loaded, masked with it, is added to an address
+  float one;                  // rmw's c
+  float two;                  // triad's s
+  Word sum_factor, sum_rest;  // read: a step's sum by its place, and the part that does not depend on it
+  Word factor, offset;        // write
+  Sums* sums;                 // read of words without a pattern; else null
   BlockRecord* records;
   std::uint32_t launch;
   Wrong* wrong;
@@ -110,8 +148,8 @@ template <Operation op, int words, int ilp, bool dependent> __global__ void __la
 #pragma unroll
       for (int k = 0; k < ilp; ++k) y[k].vector = __ldcg(b + place + k * blockDim.x);
     }
-    if constexpr (op == Operation::read)  // the sum of pattern_step * i over the step's words
-      right_sum += pattern_step * words * words * ilp * static_cast<Word>(place) + p.sum_rest;
+    if constexpr (op == Operation::read)  // the sum of the step's words
+      right_sum += p.sum_factor * static_cast<Word>(place) + p.sum_rest;
 #pragma unroll
     for (int k = 0; k < ilp; ++k) {
       const std::uint64_t at = place + k * blockDim.x;
@@ -120,7 +158,7 @@ template <Operation op, int words, int ilp, bool dependent> __global__ void __la
         Word& word = x[k].word[w];
         if constexpr (op == Operation::rmw) word = __float_as_uint(__uint_as_float(word) + p.one);
         if constexpr (op == Operation::read) sum += word;
-        if constexpr (op == Operation::write) word = pattern_step * static_cast<Word>(at * words + w) + written_mark;
+        if constexpr (op == Operation::write) word = p.factor * static_cast<Word>(at * words + w) + p.offset;
         if constexpr (op == Operation::triad)
           word = __float_as_uint(__uint_as_float(word) + p.two * __uint_as_float(y[k].word[w]));
       }
@@ -133,7 +171,10 @@ template <Operation op, int words, int ilp, bool dependent> __global__ void __la
     if constexpr (dependent) place += x[ilp - 1].word[words - 1] & p.zero;
   }
   clock.write(p.records, p.launch);
-  if (op == Operation::read && sum != right_sum) atomicAdd(&p.wrong->wrong_sums, 1ull);
+  if constexpr (op == Operation::read) {
+    if (p.sums) atomicAdd(&p.sums->read[blockIdx.x % sum_slots], sum);
+    else if (sum != right_sum) atomicAdd(&p.wrong->wrong_sums, 1ull);
+  }
 }
 
 using Kernels = void (*)(Pass);
@@ -184,6 +225,7 @@ class BandwidthRunner final : public CudaProbeRunner {
   BandwidthRunner(const Probe& probe, std::span<const ProbeStep> steps)
       : CudaProbeRunner(probe, steps),
         wrong_(Memory::device, sizeof(Wrong)),
+        sums_(Memory::device, sizeof(Sums)),
         units_(layout_of(bench().gpu().ordinal()).units) {
     for (unsigned i = 0; i < max_arrays_of(steps); ++i) arrays_[i] = Buffer(Memory::device, max_bytes());
   }
@@ -196,6 +238,7 @@ class BandwidthRunner final : public CudaProbeRunner {
   void set_up() override {
     bench().gpu().make_current();
     kernel_ = kernel_for(question(), shape());
+    content_ = content_of(shape().operands);
     walk_ = walk_of(shape(), apart_bytes_of(question()));
     int of_unit = 0;
     cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_unit, kernel_, static_cast<int>(shape().threads), 0),
@@ -220,10 +263,17 @@ class BandwidthRunner final : public CudaProbeRunner {
   std::optional<std::string> wrong_result() override {
     bench().gpu().make_current();
     const unsigned last = arrays_of(question().operation) - 1;
-    check_words<<<grid, block, 0, stream()>>>(words(last), walk_, shift(), steps_, question().operation, last,
-                                              verdict());
+    cuda::check(cudaMemsetAsync(&sums()->right, 0, sizeof(Word), stream()), "preparing the check");
+    check_words<<<grid, block, 0, stream()>>>(words(last), walk_, shift(), steps_, question().operation, last, content_,
+                                              verdict(), sums());
     cuda::check(cudaGetLastError(), "checking the working set");
     const auto wrong = read<Wrong>(verdict());
+    if (sums_up()) {
+      const Sums found = read<Sums>(sums());
+      Word all = 0;
+      for (const Word one : found.read) all += one;
+      if (all != found.right) return "what all threads read does not sum to what memory holds";
+    }
     if (wrong.wrong_sums) return std::to_string(wrong.wrong_sums) + " threads read what was not in memory";
     if (wrong.first_word == ~0ull) return std::nullopt;
     return "word " + std::to_string(wrong.first_word) + " of " + std::to_string(all_words()) + " is " +
@@ -239,16 +289,19 @@ class BandwidthRunner final : public CudaProbeRunner {
     return value;
   }
   Word* words(unsigned array) const { return reinterpret_cast<Word*>(arrays_[array].data()); }
+  Sums* sums() const { return reinterpret_cast<Sums*>(sums_.data()); }
+  bool sums_up() const { return content_.is_scattered && question().operation == Operation::read; }
   Wrong* verdict() const { return reinterpret_cast<Wrong*>(wrong_.data()); }
   unsigned shift() const { return shape().access_bytes == 16 ? 2 : 0; }
   std::uint64_t all_words() const { return walk_.rows * walk_.row_accesses << shift(); }
   void fill() {
     for (unsigned i = 0; i < arrays_of(question().operation); ++i)
-      fill_words<<<grid, block, 0, stream()>>>(words(i), all_words(), question().operation, i);
+      fill_words<<<grid, block, 0, stream()>>>(words(i), all_words(), question().operation, i, content_);
     cuda::check(cudaGetLastError(), "filling the working set");
     static_assert(sizeof(Wrong) == 16);
     cuda::check(cudaMemsetAsync(&verdict()->first_word, 0xff, 8, stream()), "preparing the check");
     cuda::check(cudaMemsetAsync(&verdict()->wrong_sums, 0, 8, stream()), "preparing the check");
+    cuda::check(cudaMemsetAsync(sums(), 0, sizeof(Sums), stream()), "preparing the check");
     steps_ = 0;
   }
   Pass described() const {
@@ -259,8 +312,12 @@ class BandwidthRunner final : public CudaProbeRunner {
     p.one = 1;
     p.two = 2;
     const Word n = 1u << shift();
+    p.sum_factor = content_.factor * n * n * shape().ilp;
     for (Word k = 0; k < shape().ilp; ++k)
-      for (Word w = 0; w < n; ++w) p.sum_rest += pattern_step * (k * shape().threads * n + w);
+      for (Word w = 0; w < n; ++w) p.sum_rest += content_.factor * (k * shape().threads * n + w) + content_.offset;
+    p.factor = content_.factor;
+    p.offset = content_.offset + content_.mark;
+    p.sums = sums_up() ? sums() : nullptr;
     p.wrong = verdict();
     return p;
   }
@@ -275,8 +332,9 @@ class BandwidthRunner final : public CudaProbeRunner {
     }
   }
 
-  Buffer wrong_;
+  Buffer wrong_, sums_;
   Buffer arrays_[3];
+  Content content_;
   std::uint32_t units_ = 0;
   Kernels kernel_ = nullptr;
   Walk walk_;
@@ -289,6 +347,11 @@ class BandwidthProbe final : public CudaProbe {
   std::string_view name() const override { return "bandwidth"; }
   std::string_view summary() const override {
     return "a GPU's memory, read and written, by blocks, threads and accesses";
+  }
+  bool takes_operands(const ProbeCase& c, Operands operands) const override {
+    const bool is_written = c.operation == Operation::write;
+    return operands == Operands::usual || (is_written && operands != Operands::random) ||
+           ((c.operation == Operation::read || c.operation == Operation::copy) && c.form == Form::streaming);
   }
   std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
     if (auto why = refuses_grid(shape)) return why;

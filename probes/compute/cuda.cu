@@ -4,12 +4,11 @@
 // cannot. `a` is an argument, so that the compiler cannot shorten the chain. With a = 1 a chain counts its own steps
 // exactly, x0 + n; where the type cannot count so far, a = -1 makes x alternate between x0 and -1 - x0, and the number
 // of steps is odd in every repeat.
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include <string>
 
 #include "netpipe/devices/cuda/check.hpp"
+#include "probes/compute/mixed.hpp"
+#include "probes/compute/registers.hpp"
 #include "probes/cuda.hpp"
 
 namespace npgpu::cuda {
@@ -20,58 +19,6 @@ namespace {
 // instructions are under 1 % of the round.
 __host__ __device__ constexpr unsigned chain_steps(unsigned ilp) { return 512 / ilp + 1; }
 
-using Bits = unsigned long long;
-
-// A type's register, how many elements are in it, and how far it counts exactly.
-template <class W, int n, std::uint64_t count> struct Register {
-  using Word = W;
-  static constexpr int elements = n;
-  static constexpr std::uint64_t counts_to = count;
-  static __device__ Word of(long long v) { return static_cast<Word>(v); }
-  static __device__ Bits bits(Word x) { return x; }
-};
-// One a type, with its multiply-add.
-struct Fp32 : Register<float, 1, 1u << 24> {
-  static __device__ Bits bits(Word x) { return __float_as_uint(x); }
-  static __device__ void step(Word& x, Word a) { asm volatile("fma.rn.f32 %0, %0, %1, %1;" : "+f"(x) : "f"(a)); }
-};
-struct Fp64 : Register<double, 1, 1ull << 53> {
-  static __device__ Bits bits(Word x) { return static_cast<Bits>(__double_as_longlong(x)); }
-  static __device__ void step(Word& x, Word a) { asm volatile("fma.rn.f64 %0, %0, %1, %1;" : "+d"(x) : "d"(a)); }
-};
-struct Int32 : Register<unsigned, 1, ~0ull> {  // counts modulo 2^32, exactly
-  static __device__ void step(Word& x, Word a) { asm volatile("mad.lo.u32 %0, %0, %1, %1;" : "+r"(x) : "r"(a)); }
-};
-struct Fp16 : Register<unsigned, 2, 0> {
-  static __device__ Word of(long long v) {
-    const __half2 pair = __floats2half2_rn(static_cast<float>(v), static_cast<float>(v));
-    return *reinterpret_cast<const unsigned*>(&pair);
-  }
-  static __device__ void step(Word& x, Word a) { asm volatile("fma.rn.f16x2 %0, %0, %1, %1;" : "+r"(x) : "r"(a)); }
-};
-struct Bf16 : Register<unsigned, 2, 0> {
-  static __device__ Word of(long long v) {
-    const __nv_bfloat162 pair = __floats2bfloat162_rn(static_cast<float>(v), static_cast<float>(v));
-    return *reinterpret_cast<const unsigned*>(&pair);
-  }
-  static __device__ void step(Word& x, Word a) {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("fma.rn.bf16x2 %0, %0, %1, %1;" : "+r"(x) : "r"(a));
-#else
-    (void)x, (void)a;
-    __trap();  // refuses() keeps this away from older devices
-#endif
-  }
-};
-
-struct Run {
-  int a;  // 1 or -1
-  unsigned rounds;
-  Bits* results;  // one a thread: the exclusive or of its chains
-  BlockRecord* records;
-  std::uint32_t launch;
-};
-
 __device__ long long first_value(unsigned thread, unsigned chain) { return (thread & 15) + chain; }
 
 template <class Type, unsigned ilp> __global__ void __launch_bounds__(1024) chains(Run run) {
@@ -80,7 +27,7 @@ template <class Type, unsigned ilp> __global__ void __launch_bounds__(1024) chai
   const typename Type::Word a = Type::of(run.a);
   typename Type::Word x[ilp];
 #pragma unroll
-  for (unsigned i = 0; i < ilp; ++i) x[i] = Type::of(first_value(thread, i));
+  for (unsigned i = 0; i < ilp; ++i) x[i] = Type::of(run.a ? first_value(thread, i) : 0);
 
   const BlockClock clock(true);
 #pragma unroll 1
@@ -107,7 +54,7 @@ __global__ void check_chains(const Bits* results, unsigned threads, unsigned ilp
     Bits all = 0;
     for (unsigned i = 0; i < ilp; ++i) {
       const long long x0 = first_value(t, i);
-      const long long x = a == 1 ? x0 + static_cast<long long>(steps) : steps % 2 ? -1 - x0 : x0;
+      const long long x = a == 0 ? 0 : a == 1 ? x0 + static_cast<long long>(steps) : steps % 2 ? -1 - x0 : x0;
       all ^= Type::bits(Type::of(x));
     }
     if (results[t] != all) atomicMin(first_wrong, t);
@@ -116,6 +63,31 @@ __global__ void check_chains(const Bits* results, unsigned threads, unsigned ilp
 
 using Chains = void (*)(Run);
 using Check = void (*)(const Bits*, unsigned, unsigned, int, std::uint64_t, unsigned*);
+
+struct Launch {
+  unsigned blocks, threads;
+  cudaStream_t stream;
+};
+
+// Random operands of one type: null where it has none.
+struct MixedCode {
+  void (*chains)(const Launch&, const Run&) = nullptr;
+  void (*check)(const Bits* results, unsigned threads, std::uint64_t rounds, unsigned* first_wrong,
+                cudaStream_t) = nullptr;
+};
+
+template <class Type> MixedCode mixed_code_of() {
+  using Word = typename Type::Word;
+  return {[](const Launch& at, const Run& run) {
+            mixed::chains<Type><<<at.blocks, at.threads, 0, at.stream>>>(run, mixed::numbers<Word>());
+          },
+          [](const Bits* results, unsigned threads, std::uint64_t rounds, unsigned* first_wrong, cudaStream_t stream) {
+            mixed::Numbers<Word> ends = mixed::numbers<Word>();
+            const auto found = mixed::ends(ends, rounds);
+            for (unsigned i = 0; i < mixed::starts; ++i) ends.start[i] = found[i];
+            mixed::check<Type><<<256, 256, 0, stream>>>(results, threads, ends, first_wrong);
+          }};
+}
 
 struct Code {
   Chains by_ilp[4];  // 1, 2, 4, 8
@@ -139,6 +111,13 @@ Code code_of(DataType type) {
   return code_of<Fp32>();
 }
 
+MixedCode mixed_code_of(DataType type) {
+  if (type == DataType::fp32) return mixed_code_of<Fp32>();
+  if (type == DataType::fp64) return mixed_code_of<Fp64>();
+  if (type == DataType::int32) return mixed_code_of<Int32>();
+  return {};
+}
+
 // Where the kernel of so many chains is; nothing if there is none.
 std::optional<unsigned> index_of(unsigned ilp) {
   for (unsigned i = 0; i < 4; ++i)
@@ -152,13 +131,14 @@ class ComputeRunner final : public CudaProbeRunner {
       : CudaProbeRunner(probe, steps), verdict_(Memory::device, sizeof(unsigned)) {}
 
   double work() const override {
-    return 2.0 * static_cast<double>(threads()) * shape().ilp * chain_steps(shape().ilp) * code_.elements;
+    return 2.0 * static_cast<double>(threads()) * shape().ilp * steps_of_repeat() * code_.elements;
   }
 
  private:
   void set_up() override {
     bench().gpu().make_current();
     code_ = code_of(question().type);
+    mixed_ = shape().operands == Operands::random ? mixed_code_of(question().type) : MixedCode{};
     kernel_ = code_.by_ilp[*index_of(shape().ilp)];
     steps_ = shared_bytes_ = 0;
     if (shape().one_block_per_sm) {
@@ -174,8 +154,9 @@ class ComputeRunner final : public CudaProbeRunner {
   ProbeSample launch(std::uint64_t repeats) override {
     if (repeats > 0xffffffff) throw Error(ErrorKind::usage, "probe compute: at most 2^32 - 1 repeats");
     bench().gpu().make_current();
-    steps_ = repeats * chain_steps(shape().ilp);
+    steps_ = repeats * steps_of_repeat();
     a_ = steps_ + 64 < code_.counts_to ? 1 : -1;
+    if (shape().operands == Operands::zeros) a_ = 0;
     cuda::check(cudaMemsetAsync(results_.data(), 0xA5, threads() * sizeof(Bits), stream()), "poisoning the results");
     return timed(static_cast<unsigned>(repeats));
   }
@@ -183,8 +164,10 @@ class ComputeRunner final : public CudaProbeRunner {
     bench().gpu().make_current();
     auto* const verdict = reinterpret_cast<unsigned*>(verdict_.data());
     cuda::check(cudaMemsetAsync(verdict, 0xff, sizeof(unsigned), stream()), "preparing the check");
-    code_.check<<<256, 256, 0, stream()>>>(reinterpret_cast<const Bits*>(results_.data()),
-                                           static_cast<unsigned>(threads()), shape().ilp, a_, steps_, verdict);
+    const auto* const results = reinterpret_cast<const Bits*>(results_.data());
+    const auto all = static_cast<unsigned>(threads());
+    if (mixed_.check) mixed_.check(results, all, steps_ / mixed::steps_of_round, verdict, stream());
+    else code_.check<<<256, 256, 0, stream()>>>(results, all, shape().ilp, a_, steps_, verdict);
     cuda::check(cudaGetLastError(), "checking the chains");
     unsigned first_wrong = 0;
     cuda::check(cudaMemcpyAsync(&first_wrong, verdict, sizeof first_wrong, cudaMemcpyDeviceToHost, stream()),
@@ -201,12 +184,16 @@ class ComputeRunner final : public CudaProbeRunner {
                    .results = reinterpret_cast<Bits*>(results_.data()),
                    .records = bench().record(shape().blocks),
                    .launch = bench().launch()};
-    return bench().time_kernel(rounds,
-                               [&] { kernel_<<<shape().blocks, shape().threads, shared_bytes_, stream()>>>(args); });
+    return bench().time_kernel(rounds, [&] {
+      if (mixed_.chains) mixed_.chains({shape().blocks, shape().threads, stream()}, args);
+      else kernel_<<<shape().blocks, shape().threads, shared_bytes_, stream()>>>(args);
+    });
   }
+  unsigned steps_of_repeat() const { return mixed_.chains ? mixed::steps_of_round : chain_steps(shape().ilp); }
   std::uint64_t threads() const { return std::uint64_t{shape().blocks} * shape().threads; }
 
   Code code_{};
+  MixedCode mixed_;
   Buffer verdict_, results_;
   Chains kernel_ = nullptr;
   std::uint32_t shared_bytes_ = 0;
@@ -220,8 +207,14 @@ class ComputeProbe final : public CudaProbe {
   std::string_view summary() const override {
     return "multiply-adds in a GPU's registers, by blocks, threads and chains";
   }
+  bool takes_operands(const ProbeCase& c, Operands operands) const override {
+    if (operands == Operands::random) return mixed_code_of(c.type).chains != nullptr;
+    return operands == Operands::usual || operands == Operands::zeros;
+  }
   std::optional<std::string> refuses_shape(const ProbeCase&, const Shape& shape) const override {
     if (auto why = refuses_grid(shape)) return why;
+    if (shape.operands == Operands::random && (shape.ilp != mixed::ilp || shape.one_block_per_sm))
+      return "random operands are those of 8 chains per thread";
     if (!index_of(shape.ilp)) return std::to_string(shape.ilp) + " chains per thread: it takes 1, 2, 4 or 8";
     if (std::uint64_t{shape.blocks} * shape.threads > 0x7fffffff) return "more threads than a check can number";
     return std::nullopt;

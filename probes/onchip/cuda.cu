@@ -45,9 +45,10 @@ constexpr std::uint32_t primes[orders] = {2147483659u, 2280412903u, 2413342147u,
                                           3742634513u, 3875563753u, 4008492989u, 4141422289u};
 
 struct Reads {
-  const uint4* memory;  // l1, l2
-  std::uint32_t words;  // shared: to fill
-  std::uint32_t span;   // shared, constant: words through which all step
+  const uint4* memory;   // l1, l2
+  std::uint32_t words;   // shared: to fill
+  std::uint32_t factor;  // shared: of a word by its place
+  std::uint32_t span;    // shared, constant: words through which all step
   std::uint32_t stride;
   std::uint32_t chunks;         // of the set, each of which a block reads in one step
   std::uint32_t apart[orders];  // chunks on, for one block in sixteen each
@@ -63,7 +64,7 @@ struct Reads {
 struct Shared {
   static __device__ std::uint32_t fill(const Reads& r) {
     extern __shared__ std::uint32_t shared_words[];
-    for (std::uint32_t i = threadIdx.x; i < r.words; i += blockDim.x) shared_words[i] = pattern_word(i);
+    for (std::uint32_t i = threadIdx.x; i < r.words; i += blockDim.x) shared_words[i] = r.factor * i;
     __syncthreads();
     return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared_words));
   }
@@ -174,21 +175,13 @@ class OnchipRunner final : public SumsRunner {
  public:
   OnchipRunner(const Probe& probe, std::span<const ProbeStep> steps)
       : SumsRunner(probe, steps), memory_(Memory::device, std::max<std::uint64_t>(max_bytes(), 16)) {
-    fill_pattern<<<1024, 256, 0, stream()>>>(reinterpret_cast<std::uint32_t*>(memory_.data()), max_bytes() / 4);
-    cuda::check(cudaGetLastError(), "filling the set");
-    std::vector<std::uint32_t> words(constant_words);
-    for (std::uint32_t i = 0; i < constant_words; ++i) words[i] = pattern_word(i);
-    void* constants = nullptr;
-    cuda::check(cudaGetSymbolAddress(&constants, constant_pattern), "finding constant memory");
-    cuda::check(cudaMemcpyAsync(constants, words.data(), words.size() * 4, cudaMemcpyHostToDevice, stream()),
-                "filling constant memory");
     cuda::check(
         cudaFuncSetAttribute(read_l1, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxL1),
         "leaving as much as possible to L1");
     cuda::check(cudaFuncSetAttribute(read_words<Shared>, cudaFuncAttributePreferredSharedMemoryCarveout,
                                      cudaSharedmemCarveoutMaxShared),
                 "leaving as much as possible to shared memory");
-    cuda::check(cudaStreamSynchronize(stream()), "filling memory");  // before `words` goes
+    fill(pattern_word(1));
   }
   double work() const override {
     return static_cast<double>(steps_of_repeat() * threads()) * shape().ilp * shape().access_bytes;
@@ -201,8 +194,23 @@ class OnchipRunner final : public SumsRunner {
   std::uint64_t steps_of_repeat() const { return space() == Space::l1 ? 8192 : space() == Space::l2 ? 1024 : 1; }
   std::uint64_t warps() const { return std::uint64_t{shape().blocks} * warps_of_block; }
   bool wide() const { return space() == Space::l1 || space() == Space::l2; }
+  // A word of memory and of constants is this times its place.
+  void fill(std::uint32_t factor) {
+    factor_ = factor;
+    fill_pattern<<<1024, 256, 0, stream()>>>(reinterpret_cast<std::uint32_t*>(memory_.data()), max_bytes() / 4, factor);
+    cuda::check(cudaGetLastError(), "filling the set");
+    std::vector<std::uint32_t> words(constant_words);
+    for (std::uint32_t i = 0; i < constant_words; ++i) words[i] = factor * i;
+    void* constants = nullptr;
+    cuda::check(cudaGetSymbolAddress(&constants, constant_pattern), "finding constant memory");
+    cuda::check(cudaMemcpyAsync(constants, words.data(), words.size() * 4, cudaMemcpyHostToDevice, stream()),
+                "filling constant memory");
+    cuda::check(cudaStreamSynchronize(stream()), "filling memory");  // before `words` goes
+  }
   void set_up() override {
     bench().gpu().make_current();
+    const std::uint32_t factor = shape().operands == Operands::zeros ? 0 : pattern_word(1);
+    if (factor != factor_) fill(factor);
     if (const std::uint64_t bytes = (1 + warps()) * 4; space() == Space::l2 && turns_.bytes() < bytes)
       turns_ = Buffer(Memory::device, bytes);
     make_ready();
@@ -219,6 +227,7 @@ class OnchipRunner final : public SumsRunner {
     }
     Reads r{.memory = reinterpret_cast<const uint4*>(memory_.data()),
             .words = static_cast<std::uint32_t>(shape().bytes / 4),
+            .factor = factor_,
             .span = wide() ? 0 : patterns::span_words(shape(), space()),
             .stride = shape().stride,
             .chunks = chunks(),
@@ -261,13 +270,13 @@ class OnchipRunner final : public SumsRunner {
     if (wide()) {  // an access holds words 4a .. 4a+3, whose places sum to 16a + 6
       const std::uint64_t begun = chunks_of_block(block, steps);
       const std::uint64_t rows = ilp_wide * ilp_wide * begun + steps * sum_below(ilp_wide);
-      return pattern_word(16 * (loads * thread + wide_threads * rows) + 6 * loads);
+      return factor_ * static_cast<std::uint32_t>(16 * (loads * thread + wide_threads * rows) + 6 * loads);
     }
     const std::uint64_t own =
         thread % 32 * std::uint64_t{shape().stride} + (space() == Space::shared ? thread / 32 : 0);
     const std::uint64_t turns = patterns::span_words(shape(), space()) / shape().ilp;
     const std::uint64_t bases = shape().ilp * sum_of_cycle(0, steps, turns);
-    return pattern_word(loads * own + shape().ilp * bases + steps * sum_below(shape().ilp));
+    return factor_ * static_cast<std::uint32_t>(loads * own + shape().ilp * bases + steps * sum_below(shape().ilp));
   }
 
   // The sum of the chunks at which a block's steps began; a warp's threads ask for the same one after the other.
@@ -285,6 +294,7 @@ class OnchipRunner final : public SumsRunner {
     return sum_;
   }
 
+  std::uint32_t factor_ = 0;
   Buffer memory_;
   Buffer turns_;  // l2: the next turn, then those that each warp took
   std::uint64_t asked_turns_ = 0;
@@ -298,6 +308,9 @@ class OnchipProbe final : public CudaProbe {
   std::string_view name() const override { return "onchip"; }
   std::string_view summary() const override {
     return "reads that shared memory, L1, L2 and the caches of constants answer; bank conflicts by stride";
+  }
+  bool takes_operands(const ProbeCase&, Operands operands) const override {
+    return operands == Operands::usual || operands == Operands::zeros;
   }
   std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
     if (auto why = refuses_grid(shape)) return why;

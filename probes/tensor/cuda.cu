@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "probes/cuda_sums.hpp"
 #include "probes/tensor/shapes.hpp"
@@ -217,20 +218,18 @@ class TensorRunner final : public SumsRunner {
 
  private:
   bool is_wgmma() const { return question().operation == Operation::wgmma; }
-  bool grows() const { return question().type != DataType::fp8; }
   unsigned pairs() const { return tensor::pairs_of(question().operation); }
   void set_up() override {
     bench().gpu().make_current();
     const DataType type = question().type;
     const unsigned depth = tensor::depth(type);
-    if (type != filled_) {
-      a0_ = rows_of(type, tensor::group_rows, tensor::a0, stream());
-      a1_ = rows_of(
-          type, tensor::group_rows, [&](unsigned row, unsigned k) { return tensor::a1(row, k, depth, grows()); },
-          stream());
-      b_ = rows_of(
-          type, tensor::columns, [](unsigned column, unsigned k) { return tensor::b(k, column); }, stream());
-      filled_ = type;
+    range_ = tensor::range_of(shape().operands, type);
+    if (const std::pair now(type, shape().operands); now != filled_) {
+      const auto rows = [&](unsigned count, auto number) { return rows_of(type, count, number, stream()); };
+      a0_ = rows(tensor::group_rows, [&](unsigned row, unsigned k) { return tensor::a0(row, k, range_); });
+      a1_ = rows(tensor::group_rows, [&](unsigned row, unsigned k) { return tensor::a1(row, k, depth, range_); });
+      b_ = rows(tensor::columns, [&](unsigned column, unsigned k) { return tensor::b(k, column, range_); });
+      filled_ = now;
     }
     expect();
     make_ready();
@@ -246,15 +245,16 @@ class TensorRunner final : public SumsRunner {
       for (unsigned i = 0; i < count; ++i) {
         const unsigned row = first_row + tensor::row_of(thread % 32, i), column = tensor::column_of(thread % 32, i);
         int last = tensor::first(thread, i);
-        for (unsigned k = 0; k < depth; ++k) last += tensor::a0(row, k) * tensor::b(k, column);
+        for (unsigned k = 0; k < depth; ++k) last += tensor::a0(row, k, range_) * tensor::b(k, column, range_);
         without_[thread] += tensor::weight(i) * static_cast<std::uint32_t>(last);
-        if (grows()) of_pair_[thread] += tensor::weight(i) * static_cast<std::uint32_t>(tensor::b(row % depth, column));
+        if (range_.grows)
+          of_pair_[thread] += tensor::weight(i) * static_cast<std::uint32_t>(tensor::b(row % depth, column, range_));
       }
     }
   }
   ProbeSample timed(std::uint32_t repeats) override {
     constexpr std::uint32_t exact = (1u << 24) - 1024;  // whole numbers of an fp32
-    if (repeats > exact / (tensor::growth * pairs()))
+    if (range_.grows && repeats > exact / (tensor::growth * pairs()))
       throw Error(ErrorKind::usage, "probe tensor: at most " + std::to_string(exact / (tensor::growth * pairs())) +
                                         " repeats, beyond which sums would be rounded");
     const Tiles tiles{.a0 = a0_.data(), .a1 = a1_.data(), .b = b_.data(), .repeats = repeats, .results = results()};
@@ -269,7 +269,8 @@ class TensorRunner final : public SumsRunner {
   }
 
   Buffer a0_, a1_, b_;
-  std::optional<DataType> filled_;
+  tensor::Range range_;
+  std::optional<std::pair<DataType, Operands>> filled_;
   std::vector<std::uint32_t> without_, of_pair_;
 };
 
@@ -277,6 +278,7 @@ class TensorProbe final : public CudaProbe {
  public:
   std::string_view name() const override { return "tensor"; }
   std::string_view summary() const override { return "products of small matrices by tensor cores, by type"; }
+  bool takes_operands(const ProbeCase&, Operands operands) const override { return operands != Operands::pattern; }
   std::optional<std::string> refuses_shape(const ProbeCase& c, const Shape& shape) const override {
     if (auto why = refuses_grid(shape)) return why;
     return tensor::refuses(c, shape);

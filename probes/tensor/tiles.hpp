@@ -38,13 +38,32 @@ NPGPU_BOTH constexpr std::uint32_t scattered(std::uint32_t i) {
   i = (i ^ (i >> 12)) * 0x297a2d39u;
   return i ^ (i >> 15);
 }
-// -3 .. 3, and -2 .. 2.
-NPGPU_BOTH constexpr int a0(unsigned row, unsigned k) { return static_cast<int>(scattered(row * 64 + k) % 7) - 3; }
-NPGPU_BOTH constexpr int b(unsigned k, unsigned column) {
-  return static_cast<int>(scattered(0x10000 + column * 64 + k) % 5) - 2;
+// The numbers of a product: A's from -a to a, and B's from -b to b.
+struct Range {
+  int a = 3, b = 2;
+  bool grows = true;  // D, with every pair
+};
+// All products and their sums are exact: of random numbers with as many bits as a type has for that.
+NPGPU_BOTH constexpr Range range_of(Operands operands, DataType type) {
+  if (operands == Operands::zeros) return {0, 0, false};
+  if (operands != Operands::random) return {3, 2, type != DataType::fp8};
+  switch (type) {
+    case DataType::fp8: return {15, 15, false};
+    case DataType::int8: return {127, 127, false};
+    case DataType::tf32: return {1023, 1023, false};
+    case DataType::fp64: return {4095, 4095, false};
+    default: return {255, 255, false};
+  }
 }
-NPGPU_BOTH constexpr int a1(unsigned row, unsigned k, unsigned depth, bool grows) {
-  return (grows && k == row % depth ? 1 : 0) - a0(row, k);
+NPGPU_BOTH constexpr int within(std::uint32_t place, int most) {
+  return static_cast<int>(scattered(place) % static_cast<std::uint32_t>(2 * most + 1)) - most;
+}
+NPGPU_BOTH constexpr int a0(unsigned row, unsigned k, const Range& range = {}) { return within(row * 64 + k, range.a); }
+NPGPU_BOTH constexpr int b(unsigned k, unsigned column, const Range& range = {}) {
+  return within(0x10000 + column * 64 + k, range.b);
+}
+NPGPU_BOTH constexpr int a1(unsigned row, unsigned k, unsigned depth, const Range& range) {
+  return (range.grows && k == row % depth ? 1 : 0) - a0(row, k, range);
 }
 // D's first value, of a thread's i-th element.
 NPGPU_BOTH constexpr int first(unsigned thread, unsigned i) { return static_cast<int>((thread + i) % 61); }

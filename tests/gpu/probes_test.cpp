@@ -166,6 +166,29 @@ TEST_CASE("every case's results are right, whatever the shape and the repeats") 
   });
 }
 
+TEST_CASE("results are right whatever the operands are, and no work is less for them") {
+  std::size_t count = 0;
+  each_case([&](const Probe& probe, const ProbeCase& c) {
+    const auto runner = open(probe, c, 8 * MiB);
+    for (Shape shape : few_shapes(c, probe.context(c).layout))
+      for (const Operands operands : {Operands::zeros, Operands::pattern, Operands::random, Operands::usual}) {
+        shape.operands = operands;
+        if (probe.refuses({c, shape})) continue;
+        const std::string what = text_of(shape);
+        CAPTURE(what);
+        runner->prepare({c, shape});
+        const double work = runner->work();
+        run(*runner, 3);
+        CHECK(runner->check({}).value_or("") == "");
+        shape.operands = Operands::usual;
+        runner->prepare({c, shape});
+        CHECK(work == doctest::Approx(runner->work()).epsilon(0.05));
+        ++count;
+      }
+  });
+  CHECK(count > 0);
+}
+
 TEST_CASE("nothing passes for a result before there is one") {
   each_case([](const Probe& probe, const ProbeCase& c) {
     const auto runner = open(probe, c, 8 * MiB);

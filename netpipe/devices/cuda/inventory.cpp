@@ -23,6 +23,7 @@
 #include "netpipe/devices/host/kernel_log.hpp"
 #include "netpipe/devices/host/pci.hpp"
 #include "netpipe/devices/host/watch.hpp"
+#include "netpipe/devices/polled_meter.hpp"
 #include "npgpu/clock.hpp"
 #include "npgpu/series.hpp"
 
@@ -235,6 +236,22 @@ class Gpus final : public DeviceFamily {
     std::string why;
     const auto gpu = NvmlDevice::find(info_of(ordinal_or_throw(id)).pci_bus_id, why);
     return gpu ? gpu->read() : Telemetry{};
+  }
+  std::unique_ptr<EnergyMeter> energy_meter(const std::string& id, std::string& why) const override {
+    const auto gpu = NvmlDevice::find(info_of(ordinal_or_throw(id)).pci_bus_id, why);
+    if (!gpu) return nullptr;
+    devices::PolledSource source{.power_w = [gpu] { return gpu->instantaneous_power_w(); },
+                                 .state = [gpu] { return gpu->read(); }};
+    if (gpu->energy_j()) {
+      source.name = "NVML's total energy counter";
+      source.joules = [gpu] { return gpu->energy_j(); };
+    } else if (std::isfinite(gpu->instantaneous_power_w())) {
+      source.name = "NVML's instantaneous power, read every 20 ms";
+    } else {
+      why = "NVML gives neither the energy nor the instantaneous power of " + id;
+      return nullptr;
+    }
+    return devices::polled_meter(std::move(source));
   }
   std::unique_ptr<DeviceTimer> stream_timer(const std::string& id, void* stream) const override {
     constexpr Seconds gate_time_out{10};

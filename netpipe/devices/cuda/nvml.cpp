@@ -203,6 +203,17 @@ std::optional<std::vector<Use>> NvmlDevice::uses(std::uint64_t& since) const {
   return uses;
 }
 
+std::optional<double> NvmlDevice::energy_j() const {
+  const auto mj = ask<unsigned long long>(nvml::library().energy_mj, handle_);
+  if (!mj) return std::nullopt;
+  return static_cast<double>(*mj) * 1e-3;
+}
+
+double NvmlDevice::instantaneous_power_w() const {
+  const auto mw = nvml::ask_field(handle_, nvml::instantaneous_power);
+  return mw ? static_cast<double>(*mw) * 1e-3 : not_measured;
+}
+
 std::optional<LinkBytes> NvmlDevice::link_bytes() const {
   FieldValue values[2] = {};
   values[0].field = pcie_sent_bytes;

@@ -60,6 +60,10 @@ class NvmlDevice {
   Facts nvlink_facts() const;
   // What the PCIe link is trained to now.
   LinkState link_state() const;
+  // Since the driver was loaded, in steps of 100 ms on H100 and H200. Nothing where the GPU does not count it.
+  std::optional<double> energy_j() const;
+  // At this moment, and no mean over the last second as Telemetry's; NaN where NVML does not say.
+  double instantaneous_power_w() const;
   // Takes 0.15 ms on an H200. Nothing where the driver does not count them.
   std::optional<LinkBytes> link_bytes() const;
 

@@ -48,6 +48,7 @@ struct EventData {
   unsigned long long type, data;
   unsigned gpu_instance, compute_instance;
 };
+inline constexpr unsigned instantaneous_power = 186;
 inline constexpr unsigned pcie_sent_bytes = 197, pcie_received_bytes = 198;
 // NVML_FI_DEV_C2C_LINK_COUNT, _GET_STATUS and _GET_MAX_BW (MB/s, one way); the scope of the last two is the link. From
 // R530 on.
@@ -102,6 +103,7 @@ struct Library {
   Result (*clock)(Handle, int, unsigned*) = find("nvmlDeviceGetClockInfo");
   Result (*max_clock)(Handle, int, unsigned*) = find("nvmlDeviceGetMaxClockInfo");
   Result (*power_mw)(Handle, unsigned*) = find("nvmlDeviceGetPowerUsage");
+  Result (*energy_mj)(Handle, unsigned long long*) = find("nvmlDeviceGetTotalEnergyConsumption");
   Result (*power_limit_mw)(Handle, unsigned*) = find("nvmlDeviceGetEnforcedPowerLimit");
   Result (*temperature)(Handle, int, unsigned*) = find("nvmlDeviceGetTemperature");
   Result (*throttle_reasons)(Handle, unsigned long long*) = find("nvmlDeviceGetCurrentClocksEventReasons",

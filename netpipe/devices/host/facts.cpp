@@ -15,8 +15,10 @@
 #include "netpipe/devices/host/cpu_name.hpp"
 #include "netpipe/devices/host/memory.hpp"
 #include "netpipe/devices/host/nodes.hpp"
+#include "netpipe/devices/host/rapl.hpp"
 #include "netpipe/devices/host/topology.hpp"
 #include "netpipe/devices/host/watch.hpp"
+#include "netpipe/devices/polled_meter.hpp"
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -165,6 +167,12 @@ class Host final : public DeviceFamily {
   std::unique_ptr<DeviceWatch> watch(const std::string&) const override {
     count_relatives_as_own();
     return std::make_unique<Watch>();
+  }
+  std::unique_ptr<EnergyMeter> energy_meter(const std::string&, std::string& why) const override {
+    const auto rapl = std::make_shared<Rapl>("/sys/class/powercap", why);
+    if (!rapl->is_readable()) return nullptr;
+    return devices::polled_meter(
+        {.name = "the processors' RAPL counters", .joules = [rapl] { return std::optional(rapl->joules()); }});
   }
 };
 

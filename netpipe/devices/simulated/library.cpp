@@ -9,6 +9,7 @@
 
 #include "netpipe/devices/simulated/companion.hpp"
 #include "netpipe/devices/simulated/device.hpp"
+#include "netpipe/devices/simulated/energy_meter.hpp"
 #include "netpipe/devices/simulated/json_object.hpp"
 #include "netpipe/devices/simulated/node.hpp"
 #include "netpipe/devices/simulated/read_once.hpp"
@@ -161,6 +162,9 @@ class Simulated final : public DeviceFamily {
     std::vector<std::string> all;
     for (std::size_t gpu = 0; gpu < node->gpus(); ++gpu) all.push_back(fmt::format("{}:{}", name, gpu));
     return all;
+  }
+  std::unique_ptr<EnergyMeter> energy_meter(const std::string& id, std::string& why) const override {
+    return simulated::energy_meter(id, why);
   }
   std::unique_ptr<DeviceWatch> watch(const std::string& id) const override {
     const auto neighbour = spec_of(id).condition.neighbour;

@@ -13,7 +13,7 @@ namespace npgpu::html {
 
 namespace {
 
-constexpr double label = 210, scale = 300, values = 110, line = 26, top = 30;  // of the drawing
+constexpr double label = 210, scale = 300, values = 110, row_step = 26, top = 30;  // of the drawing
 
 // Of all values over the others' median the farthest from it, in round steps.
 double reach(const AmongOthers& of) {
@@ -31,7 +31,7 @@ double reach(const AmongOthers& of) {
 
 std::string figure_for(const AmongOthers& of, std::size_t number) {
   const double most = reach(of), width = label + scale + values,
-               height = top + line * static_cast<double>(of.rows.size()) + 8;
+               height = top + row_step * static_cast<double>(of.rows.size()) + 8;
   const auto at = [&](double share) { return label + scale / 2 * (1 + std::clamp(share / most, -1.0, 1.0)); };
   std::string drawn, spoken;
   for (const double share : {-most, 0.0, most})
@@ -40,7 +40,7 @@ std::string figure_for(const AmongOthers& of, std::size_t number) {
         at(share), top - 6, height - 4, share == 0 ? "median" : fmt::format("{:+.0f} %", 100 * share));
   for (std::size_t i = 0; i < of.rows.size(); ++i) {
     const AmongOthers::Row& row = of.rows[i];
-    const double y = top + line * (static_cast<double>(i) + 0.5), typical = median_of_others(row);
+    const double y = top + row_step * (static_cast<double>(i) + 0.5), typical = median_of_others(row);
     drawn +=
         fmt::format("<text class=\"end\" x=\"{}\" y=\"{}\">{}</text>\n", label - 16, y + 4, html_text(row.metric.name));
     for (const double other : row.others)

@@ -1,0 +1,122 @@
+#include "netpipe/devices/polled_meter.hpp"
+
+#include <array>
+#include <cmath>
+#include <stop_token>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace npgpu::devices {
+
+namespace {
+
+// A reason that clocks were lowered counts where one reading in four has it: what was before is seen for a while.
+constexpr std::uint64_t often = 4;
+constexpr Seconds look{5e-4}, least_between_steps{0.01}, state_every{0.02};
+
+// Means of what is a number.
+class Mean {
+ public:
+  void add(double value) {
+    if (!std::isfinite(value)) return;
+    sum_ += value;
+    ++count_;
+  }
+  double value() const { return count_ ? sum_ / count_ : not_measured; }
+
+ private:
+  double sum_ = 0;
+  int count_ = 0;
+};
+
+// What one thread sees from its start to its end.
+class Watching {
+ public:
+  explicit Watching(const PolledSource& source) : source_(source) {}
+
+  void run(const std::stop_token& stop) {
+    const Seconds begin = now();
+    Seconds state_at = begin;
+    double before = source_.joules ? source_.joules().value_or(not_measured) : 0;
+    while (!stop.stop_requested()) {
+      std::this_thread::sleep_for(look);
+      const Seconds at = now();
+      if (source_.joules) {
+        const auto joules = source_.joules();
+        const bool is_step = joules && *joules != before;
+        if (is_step && (steps_.empty() || at - steps_.back().at >= least_between_steps))
+          steps_.push_back({at, *joules});
+        if (is_step) before = *joules;
+      }
+      if (at - state_at < state_every) continue;
+      read_state(at, at - state_at);
+      state_at = at;
+    }
+  }
+
+  EnergyRecord record() const {
+    EnergyRecord all{steps_, power_.value(), last_};
+    all.state.sm_clock_mhz = sm_clock_.value();
+    all.state.memory_clock_mhz = memory_clock_.value();
+    all.state.power_w = power_.value();
+    for (std::size_t bit = 0; bit < reasons_.size(); ++bit)
+      if (reasons_[bit] * often >= readings_) all.state.throttle_reasons |= std::uint64_t{readings_ > 0} << bit;
+    return all;
+  }
+
+ private:
+  static Seconds now() { return steady_clock().now(); }
+
+  void read_state(Seconds at, Seconds since) {
+    last_ = source_.state();
+    sm_clock_.add(last_.sm_clock_mhz);
+    memory_clock_.add(last_.memory_clock_mhz);
+    ++readings_;
+    for (std::size_t bit = 0; bit < reasons_.size(); ++bit) reasons_[bit] += last_.throttle_reasons >> bit & 1;
+    const double power = source_.power_w();
+    power_.add(power);
+    if (source_.joules || !std::isfinite(power)) return;
+    integral_ += power * since.count();
+    steps_.push_back({at, integral_});
+  }
+
+  const PolledSource& source_;
+  std::vector<EnergyReading> steps_;
+  Mean power_, sm_clock_, memory_clock_;
+  std::array<std::uint64_t, 64> reasons_{};  // how many readings had each
+  std::uint64_t readings_ = 0;
+  Telemetry last_;
+  double integral_ = 0;
+};
+
+class PolledMeter final : public EnergyMeter {
+ public:
+  explicit PolledMeter(PolledSource source) : source_(std::move(source)) {}
+  std::string name() const override { return source_.name; }
+  bool counts_energy() const override { return static_cast<bool>(source_.joules); }
+  void start(const EnergyCase&) override {
+    watching_ = std::make_unique<Watching>(source_);
+    thread_ = std::jthread([watching = watching_.get()](const std::stop_token& stop) { watching->run(stop); });
+  }
+  EnergyRecord stop() override {
+    thread_.request_stop();
+    thread_.join();
+    return watching_->record();
+  }
+  const Clock& clock() const override { return steady_clock(); }
+  void rest(Seconds duration) override { std::this_thread::sleep_for(duration); }
+
+ private:
+  const PolledSource source_;
+  std::unique_ptr<Watching> watching_;
+  std::jthread thread_;  // last: it ends before what it looks with
+};
+
+}  // namespace
+
+std::unique_ptr<EnergyMeter> polled_meter(PolledSource source) {
+  return std::make_unique<PolledMeter>(std::move(source));
+}
+
+}  // namespace npgpu::devices

@@ -1,0 +1,83 @@
+// Energy: a row a kind of work, at the rate and the clock at which it was measured.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "netpipe/report/series_text.hpp"
+#include "npgpu/energy_figures.hpp"
+
+namespace npgpu {
+
+namespace {
+
+constexpr double pico = 1e12;
+
+std::string rate_text(const EnergyFigure& f) {
+  if (is_idle(f.question.work)) return "-";
+  return figure_text(f.full.rate.value,
+                     counts_operations(f.question.work) ? FigureUnit::flop_per_s : FigureUnit::bytes_per_s);
+}
+
+// GFLOP/s or GB/s for each watt, idle included.
+std::string per_watt_text(const EnergyFigure& f) {
+  return is_idle(f.question.work) ? "-" : digits_text(1e-9 / f.all_in_j(), 3);
+}
+
+std::string marks_of(const EnergyFigure& f) {
+  std::string marks;
+  if (f.full.causes) marks += 'd';
+  return marks;
+}
+
+void add_row(Table& table, const EnergyFigure& f) {
+  if (!f.why.empty()) {
+    table.row({"  " + work_text(f.question), "-", "-", "-", "-", "-", "-", "-", "-", "!"});
+    return;
+  }
+  const bool rests = is_idle(f.question.work);
+  table.row({"  " + work_text(f.question), rests ? "-" : digits_text(f.each_j.value * pico, 3),
+             rests ? "-" : fmt::format("{:.1f}", 100 * half_width(f.each_j)), digits_text(f.full.power_w.value, 4),
+             fmt::format("{:.1f}", 100 * half_width(f.full.power_w)), rate_text(f), per_watt_text(f),
+             !(f.half_over_line > 0) ? "-" : fmt::format("{:+.1f}", 100 * (f.half_over_line - 1)),
+             digits_text(f.full.clock_mhz, 4), marks_of(f)});
+}
+
+}  // namespace
+
+void all_text(Page& page, const std::vector<EnergySeries>& all, const std::vector<EnergyFigure>& figures) {
+  std::vector<std::string> devices;
+  for (const EnergySeries& series : all) {
+    const std::string& device = series.question.device;
+    if (std::ranges::find(devices, device) != devices.end()) continue;
+    devices.push_back(device);
+    page.text += '\n';
+    page.title("energy " + device_text(device, series.device_name), series.simulated);
+    page.labelled("meter", series.meter + (series.counts_energy ? "" : "; there is no counter of energy"),
+                  !series.counts_energy);
+    if (std::isfinite(series.power_limit_w)) page.labelled("power limit", digits_text(series.power_limit_w) + " W");
+    page.text += '\n';
+    Table table({left("work"), decimal("pJ each"), decimal("+-%"), decimal("W"), decimal("+-%", 1), right("rate"),
+                 decimal("G/s per W", 2), decimal("half %", 3), decimal("MHz", 2), left("")});
+    std::set<std::string> disturbed;
+    for (const EnergyFigure& f : figures)
+      if (f.question.device == device) {
+        add_row(table, f);
+        if (f.full.causes) disturbed.insert(f.full.disturbed);
+      }
+    page.rows(table);
+    page.note(
+        "pJ each: energy of one byte or operation over idle; W: of the whole device, idle included; G/s per W: "
+        "GB/s or GFLOP/s for each watt; half %: how much more one costs where the device works half of the time");
+    if (!disturbed.empty()) page.note(fmt::format("d: disturbed: {}", fmt::join(disturbed, "; ")), true);
+    for (const EnergyFigure& f : figures)
+      if (f.question.device == device && f.is_at_power_limit())
+        page.note(work_text(f.question) +
+                  ": the clock was lowered while it ran, so its energy is that of the clock in its row");
+  }
+  for (const EnergySeries& series : all)
+    if (!series.error.empty()) page.note(title(series.question) + ": " + series.error, true);
+}
+
+}  // namespace npgpu

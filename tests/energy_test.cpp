@@ -1,0 +1,176 @@
+#include "npgpu/energy.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <thread>
+
+#include "netpipe/devices/host/rapl.hpp"
+#include "netpipe/devices/polled_meter.hpp"
+#include "netpipe/devices/simulated/energy_meter.hpp"
+#include "npgpu/campaign.hpp"
+#include "npgpu/energy_figures.hpp"
+#include "scratch.hpp"
+
+namespace energy_test {
+
+using namespace npgpu;
+namespace fs = std::filesystem;
+
+namespace {
+
+const Backend<Energies>& backend(std::string_view kind) {
+  for (const auto& one : backends<Energies>())
+    if (one->device_kind() == kind) return *one;
+  throw Error(ErrorKind::usage, "no backend");
+}
+
+// A device like sim:h200 whose spec states this of energy.
+std::string device_with(const ScratchFolder& scratch, const std::string& hardware) {
+  const std::string path = (scratch / "energy.json").string();
+  std::ofstream(path) << R"({"like": ")" << NPGPU_SOURCE_DIR << R"(/data/devices/h200.json", "hardware": {)" << hardware
+                      << "}}";
+  return "sim:" + path;
+}
+
+std::vector<Step<Energies>> steps_for(const EnergyCase& c) {
+  return {{{.device = c.device}, {0, 800}}, {c, {100, 800}}, {c, {50, 800}}};
+}
+
+Trace measured(const ScratchFolder& scratch, const std::vector<Step<Energies>>& steps) {
+  Plan plan;
+  const std::string& id = steps.front().question.device;
+  add<Energies>(plan, backend(devices::kind_of(id)), devices::find(id), steps);
+  REQUIRE(plan.left_out.empty());
+  Settings settings;
+  settings.output = (scratch / "energy.h5").string();
+  settings.if_exists = IfExists::replace;
+  const CampaignResult result = measure(plan, settings);
+  CHECK(result.failures.empty());
+  return read_trace(settings.output);
+}
+
+EnergyFigure figure_of(const Trace& trace, EnergyWork work) {
+  for (const EnergyFigure& f : energy_figures(trace))
+    if (f.question.work == work) return f;
+  FAIL("there is no figure");
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("the energy of a simulated device is found: a byte, an operation, rest") {
+  const ScratchFolder scratch;
+  const std::string id = device_with(scratch, R"("energy_idle_w": 100, "energy_sigma": 0, "energy_zeros_share": 0.5,
+      "energy_read_global_pj": 140, "energy_fma_fp32_pj": 4)");
+  EnergyCase read{.device = id, .work = EnergyWork::read, .operands = Operands::random};
+  const Trace random = measured(scratch, steps_for(read));
+  const EnergyFigure idle = figure_of(random, EnergyWork::idle), byte = figure_of(random, EnergyWork::read);
+  CHECK(idle.full.power_w.value == doctest::Approx(100).epsilon(1e-6));
+  CHECK(byte.each_j.value == doctest::Approx(140e-12).epsilon(2e-3));
+  CHECK(byte.half_over_line == doctest::Approx(1).epsilon(5e-3));
+  CHECK(byte.full.power_w.value == doctest::Approx(100 + byte.full.rate.value * 140e-12).epsilon(2e-3));
+  CHECK(byte.all_in_j() > byte.each_j.value);
+  read.operands = Operands::zeros;
+  CHECK(figure_of(measured(scratch, steps_for(read)), EnergyWork::read).each_j.value ==
+        doctest::Approx(70e-12).epsilon(2e-3));
+  const EnergyCase fma{.device = id, .work = EnergyWork::fma, .space = Space::registers};
+  CHECK(figure_of(measured(scratch, steps_for(fma)), EnergyWork::fma).each_j.value ==
+        doctest::Approx(4e-12).epsilon(2e-3));
+}
+
+TEST_CASE("the interval of a byte's energy holds the truth about as often as it says") {
+  const ScratchFolder scratch;
+  int held = 0, runs = 0;
+  for (int seed = 1; seed <= 20; ++seed, ++runs) {
+    const std::string path = (scratch / "energy.json").string();
+    std::ofstream(path) << R"({"like": ")" << NPGPU_SOURCE_DIR << R"(/data/devices/h200.json", "noise": {"seed": )"
+                        << 31 * seed << R"(}, "hardware": {"energy_idle_w": 100, "energy_sigma": 0.01,
+                           "energy_read_global_pj": 140}})";
+    const Trace trace = measured(scratch, steps_for({.device = "sim:" + path, .work = EnergyWork::read}));
+    const Estimate e = figure_of(trace, EnergyWork::read).each_j;
+    CHECK(half_width(e) < 0.1);
+    held += e.low <= 140e-12 && 140e-12 <= e.high;
+  }
+  CHECK(held >= runs - 4);
+}
+
+TEST_CASE("what has no meter, no such work or no such numbers is refused in a sentence") {
+  const ScratchFolder scratch;
+  const auto refusal = [](const EnergyCase& c, std::uint32_t duty = 100) {
+    return backend(devices::kind_of(c.device)).refuses({c, {duty, 800}}).value_or("");
+  };
+  CHECK(refusal({.device = "sim:gtx470"}, 0).find("states no energy") != std::string::npos);
+  CHECK(refusal({.device = "sim:h200", .work = EnergyWork::read}) == "");
+  CHECK(refusal({.device = "sim:h200", .work = EnergyWork::read}, 0).find("idle") != std::string::npos);
+  CHECK(refusal({.device = "sim:h200", .work = EnergyWork::h2d, .operands = Operands::zeros}).find("operands usual") !=
+        std::string::npos);
+  CHECK(refusal({.device = "sim:h200", .work = EnergyWork::write, .space = Space::l2}).find("has no") !=
+        std::string::npos);
+}
+
+TEST_CASE("a device that states no energy for a work says which key is missing") {
+  const ScratchFolder scratch;
+  const std::string id = device_with(scratch, R"("energy_read_global_pj": null)");
+  Plan plan;
+  add<Energies>(plan, backend("sim"), devices::find(id), steps_for({.device = id, .work = EnergyWork::read}));
+  Settings settings;
+  settings.output = (scratch / "energy.h5").string();
+  const CampaignResult result = measure(plan, settings);
+  REQUIRE(result.failures.size() == 1);
+  CHECK(result.failures.front().find("energy_read_global_pj") != std::string::npos);
+}
+
+TEST_CASE("a meter finds the steps of a counter, and integrates power where there is none") {
+  const Seconds begin = steady_clock().now();
+  const auto counted = [begin] {  // 200 W in steps of 50 ms
+    const double steps = std::floor((steady_clock().now() - begin).count() / 0.05);
+    return std::optional(steps * 10);
+  };
+  const auto meter = devices::polled_meter({.name = "counter", .joules = counted, .power_w = [] { return 200.0; }});
+  meter->start({});
+  meter->rest(Seconds{0.4});
+  const EnergyRecord record = meter->stop();
+  REQUIRE(record.steps.size() >= 3);
+  const double watts = (record.steps.back().joules - record.steps.front().joules) /
+                       (record.steps.back().at - record.steps.front().at).count();
+  CHECK(watts == doctest::Approx(200).epsilon(0.25));  // a busy machine looks late
+  CHECK(record.power_w == doctest::Approx(200));
+
+  const auto readings = devices::polled_meter({.name = "power", .power_w = [] { return 150.0; }});
+  CHECK_FALSE(readings->counts_energy());
+  readings->start({});
+  readings->rest(Seconds{0.2});
+  const EnergyRecord read = readings->stop();
+  REQUIRE(read.steps.size() >= 2);
+  CHECK((read.steps.back().joules - read.steps.front().joules) /
+            (read.steps.back().at - read.steps.front().at).count() ==
+        doctest::Approx(150).epsilon(1e-6));
+}
+
+TEST_CASE("the processors' counters are summed over packages, and wrap") {
+  const ScratchFolder scratch;
+  const fs::path root = (scratch / "powercap").string();
+  const auto zone = [&](const char* name, const char* what, const char* uj) {
+    fs::create_directories(root / name);
+    std::ofstream(root / name / "name") << what << '\n';
+    std::ofstream(root / name / "energy_uj") << uj << '\n';
+    std::ofstream(root / name / "max_energy_range_uj") << "1000000\n";
+  };
+  std::string why;
+  CHECK_FALSE(host::Rapl(root, why).is_readable());
+  CHECK(why.find("no package") != std::string::npos);
+  zone("intel-rapl:0", "package-0", "100");
+  zone("intel-rapl:0:0", "core", "50");
+  zone("intel-rapl:1", "package-1", "999900");
+  host::Rapl rapl(root, why);
+  REQUIRE(rapl.is_readable());
+  zone("intel-rapl:0", "package-0", "300");
+  zone("intel-rapl:1", "package-1", "100");
+  CHECK(rapl.joules() == doctest::Approx((200 + 200) * 1e-6));
+}
+
+}  // namespace energy_test
