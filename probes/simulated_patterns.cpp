@@ -190,7 +190,6 @@ class SimulatedAccess final : public SimulatedProbe {
   std::vector<Shape> shapes(const ProbeCase& c) const override {
     return patterns::access_shapes(context(c).layout, c.space);
   }
-  std::vector<Shape> default_shapes(const ProbeCase&) const override { return {}; }
 
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override {
@@ -212,7 +211,6 @@ class SimulatedAtomics final : public SimulatedProbe {
   std::vector<Shape> shapes(const ProbeCase& c) const override {
     return patterns::atomics_shapes(context(c).layout, c.space);
   }
-  std::vector<Shape> default_shapes(const ProbeCase&) const override { return {}; }
 
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override { return patterns::atomics_cases(device); }
@@ -233,7 +231,6 @@ class SimulatedDivergence final : public SimulatedProbe {
   std::vector<Shape> shapes(const ProbeCase& c) const override {
     return patterns::divergence_shapes(context(c).layout);
   }
-  std::vector<Shape> default_shapes(const ProbeCase&) const override { return {}; }
 
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override {
@@ -253,7 +250,6 @@ class SimulatedReduction final : public SimulatedProbe {
   std::string_view name() const override { return "reduction"; }
   std::string_view summary() const override { return "the ladder of reductions on simulated devices; no measurement"; }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return patterns::reduction_shapes(context(c).layout); }
-  std::vector<Shape> default_shapes(const ProbeCase&) const override { return {}; }
 
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override {
@@ -271,7 +267,6 @@ class SimulatedProduct final : public SimulatedProbe {
   std::string_view name() const override { return "product"; }
   std::string_view summary() const override { return "products of matrices on simulated devices; no measurement"; }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return patterns::product_shapes(context(c).layout); }
-  std::vector<Shape> default_shapes(const ProbeCase&) const override { return {}; }
   MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, 3 * max_bytes_of(steps)}; }
 
  private:
@@ -294,7 +289,6 @@ class SimulatedStaging final : public SimulatedProbe {
     return "tiles brought into shared memory on simulated devices; no measurement";
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return patterns::staging_shapes(context(c).layout); }
-  std::vector<Shape> default_shapes(const ProbeCase&) const override { return {}; }
 
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override {

@@ -29,7 +29,6 @@ class SimulatedOccupancy final : public SimulatedProbe {
   std::vector<Shape> shapes(const ProbeCase& c) const override {
     return occupancy::shapes(context(c).layout, registers);
   }
-  std::vector<Shape> default_shapes(const ProbeCase&) const override { return {}; }
 
  private:
   std::vector<ProbeCase> questions(const std::string& device) const override { return {occupancy::question(device)}; }
