@@ -53,13 +53,14 @@ TEST_CASE("a new probe is measured, and its unit, law and figures are in reports
   CHECK(has(text, "shuffle rate"));
 
   const ProbeSeries& series = trace.of<Probes>().at(0);
-  CHECK(law_of(series)->points.at(3).law == 8);
-  CHECK(law_of(series)->counts == "exchanges of a warp");
+  const auto law = law_of(series);
+  REQUIRE(law);
+  CHECK(law->points.at(3).law == 8);
+  CHECK(law->counts == "exchanges of a warp");
   const auto derived = derive(trace);
-  const Parameter rate = *find(derived.at(0), "shuffle rate");
-  CHECK(rate.estimate.value == doctest::Approx(128).epsilon(0.01));
-  CHECK(rate.estimate.unit == "shuffles/cycle/SM");
-  CHECK(rate.verdict == Agreement::agrees);
+  CHECK(value_of(derived.at(0), "shuffle rate") == doctest::Approx(128).epsilon(0.01));
+  CHECK(find(derived.at(0), "shuffle rate")->estimate.unit == "shuffles/cycle/SM");
+  CHECK(find(derived.at(0), "shuffle rate")->verdict == Agreement::agrees);
 
   const Trace* const run[] = {&trace};
   const Comparison same = compare(run, run);

@@ -1,10 +1,9 @@
 // What a probe says of itself, on whatever device it runs: what its work is counted in, which axes its shapes have, the
 // law that they are held against, and the figures that a device gets from them. Whoever plans, reads, judges or prints
-// asks here and compares no names. The description of a probe is probes/<name>/description.cpp, which ends with
-// NPGPU_REGISTERED(ProbeDescription, Class).
+// asks here and compares no names. The description of a probe is a const Joined<ProbeDescription> in
+// probes/<name>/description.cpp.
 #pragma once
 
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,45 +52,41 @@ struct HardwareSize {
   double bytes;         // by the CUDA C++ Programming Guide
 };
 
-// The law of a case (npgpu/laws.hpp).
+// A law (npgpu/laws.hpp).
 struct LawRule {
-  double (*passes)(const Shape&, const Layout&);  // that the shape takes, of whatever each does the same work
-  const char* rule;                               // as Law has them
-  const char* counts;
+  std::optional<Space> space{};                             // of cases there; of all
+  double (*passes)(const Shape&, const Layout&) = nullptr;  // that the shape takes, of whatever each does the same work
+  const char* rule = "";                                    // as Law has them
+  const char* counts = "";
   const char* where_not = "";
   bool among_all = false;  // shapes of other grids are held against each other, too: they do the same work
   std::optional<HardwareSize> size{};
   bool shows_banks = false;  // its slow-downs by stride are those of banks of shared memory
 };
 
-// A parameter that derive() makes of a case: the best rate per cycle of a unit, over shapes whose sets lie between
-// these.
+// A parameter that derive() makes of a case: the best rate per cycle of a unit.
 struct UnitRate {
-  std::string name;     // "L2 bandwidth"
-  const char* meaning;  // "reads that L2 answers"
-  double least_bytes = 0, most_bytes = std::numeric_limits<double>::infinity();
+  std::optional<Space> space{};  // of cases there; of all
+  const char* name = "";         // "L2 bandwidth"; "{}" stands for the case's type, a second one for its operation
+  const char* meaning = "";      // "reads that L2 answers"
+  // Only over shapes whose set is between these parts of the last cache, where its size is known.
+  double least_of_cache = 0, most_of_cache = 0;
 };
 
-// What is the same for all cases of a probe.
-struct ProbeFacts {
-  std::string_view name;     // that users type and a trace holds
-  std::string_view summary;  // "multiply-adds in registers"
+std::vector<FigureChoice> figures_by_operation(const ProbeCase&);  // the fastest shape, where operations are counted
+
+struct ProbeDescription {
+  std::string_view name{};     // that users type and a trace holds
+  std::string_view summary{};  // "multiply-adds in registers"
   std::optional<ProbeQuestion> question{};
   OwnAxes axes{};
-  bool has_corners = false;  // of computing power or memory bandwidth (npgpu/derive.hpp)
-  bool is_usual = true;      // some of it is measured where every device is asked for everything
-};
+  bool has_corners = false;          // of computing power or memory bandwidth (npgpu/derive.hpp)
+  bool is_usual = true;              // some of it is measured where every device is asked for everything
+  std::optional<Counted> counted{};  // where that is neither bytes nor operations
+  std::vector<LawRule> laws{};
+  std::vector<UnitRate> unit_rates{};
+  std::vector<FigureChoice> (*key_figures)(const ProbeCase&) = figures_by_operation;  // of compare
 
-class ProbeDescription : public ProbeFacts {
- public:
-  explicit ProbeDescription(ProbeFacts facts) : ProbeFacts(facts) {}
-  virtual ~ProbeDescription() = default;
-  // By the operation: bytes, or arithmetic operations.
-  virtual Counted counted(const ProbeCase&) const;
-  virtual std::optional<LawRule> law(const ProbeCase&) const { return std::nullopt; }
-  virtual std::vector<UnitRate> unit_rates(const ProbeCase&, const Layout&) const { return {}; }
-  // What compare has of the case among its key figures. The fastest shape, where operations are counted.
-  virtual std::vector<FigureChoice> key_figures(const ProbeCase&) const;
   std::string_view rank() const { return name; }
 };
 
@@ -99,6 +94,8 @@ class ProbeDescription : public ProbeFacts {
 const ProbeDescription& description_of(std::string_view probe);
 inline const ProbeDescription& description_of(const ProbeCase& c) { return description_of(c.probe); }
 inline bool asks(const ProbeCase& c, ProbeQuestion question) { return description_of(c).question == question; }
+Counted counted_of(const ProbeCase&);
+const LawRule* rule_of(const ProbeCase&);                                                         // null: none
 inline std::string_view where_of(const ProbeCase& c) { return is_host_timed(c) ? "host " : ""; }  // before a figure
 
 }  // namespace npgpu

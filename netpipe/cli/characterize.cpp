@@ -96,8 +96,7 @@ std::vector<Shape> spread(const std::vector<Shape>& shapes, std::size_t count) {
 // Of a chase every fourth set, and 24 at most. Of each of the four corners the shapes that come nearest to its limit:
 // in most memory, with most in flight.
 std::vector<Shape> few_of(const ProbeCase& c, const std::vector<Shape>& shapes) {
-  if (description_of(c).counted(c).each_waits())
-    return spread(shapes, std::min<std::size_t>(24, (shapes.size() + 3) / 4));
+  if (counted_of(c).each_waits()) return spread(shapes, std::min<std::size_t>(24, (shapes.size() + 3) / 4));
   const auto corner = [](const Shape& s) { return std::pair(s.blocks > 1, s.threads > 1); };
   const auto reach = [](const Shape& s) { return std::tuple(s.bytes, s.ilp, s.access_bytes); };
   std::map<std::pair<bool, bool>, std::vector<Shape>> corners;

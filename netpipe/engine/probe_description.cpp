@@ -6,27 +6,34 @@
 
 namespace npgpu {
 
-Counted ProbeDescription::counted(const ProbeCase& c) const {
-  const bool branches = c.operation == Operation::branch;
-  if (branches || counts_operations(c))
-    return {branches || is_whole_number(c.type) ? "OP" : "FLOP", "operations (a multiply-add is two)"};
-  const bool asked_for = axes.has_pattern() && c.operation == Operation::read;
-  return {"B", asked_for ? "bytes that threads ask for" : "bytes read and written"};
-}
-
-std::vector<FigureChoice> ProbeDescription::key_figures(const ProbeCase& c) const {
+std::vector<FigureChoice> figures_by_operation(const ProbeCase& c) {
   if (!counts_operations(c)) return {};
-  const std::string by = c.operation == Operation::fma ? "" : fmt::format(" by {}", npgpu::name(c.operation));
-  return {{fmt::format("{}{} {}{}", where_of(c), c.probe, npgpu::name(c.type), by), Among::fastest,
+  const std::string by = c.operation == Operation::fma ? "" : fmt::format(" by {}", name(c.operation));
+  return {{fmt::format("{}{} {}{}", where_of(c), c.probe, name(c.type), by), Among::fastest,
            is_whole_number(c.type) ? FigureUnit::operations_per_s : FigureUnit::flop_per_s}};
 }
 
 const ProbeDescription& description_of(std::string_view probe) {
-  static const ProbeDescription unknown(
-      {.name = "", .summary = "", .axes = {.stride = true, .offset = true, .ways = true, .rung = true}});
+  static const ProbeDescription unknown{.axes = {.stride = true, .offset = true, .ways = true, .rung = true}};
   const auto& all = registered<ProbeDescription>();
   const auto found = std::ranges::find_if(all, [&](const auto& one) { return one->name == probe; });
   return found == all.end() ? unknown : **found;
+}
+
+Counted counted_of(const ProbeCase& c) {
+  const ProbeDescription& described = description_of(c);
+  if (described.counted) return *described.counted;
+  const bool branches = c.operation == Operation::branch;
+  if (branches || counts_operations(c))
+    return {branches || is_whole_number(c.type) ? "OP" : "FLOP", "operations (a multiply-add is two)"};
+  const bool asked_for = described.axes.has_pattern() && c.operation == Operation::read;
+  return {"B", asked_for ? "bytes that threads ask for" : "bytes read and written"};
+}
+
+const LawRule* rule_of(const ProbeCase& c) {
+  const auto& laws = description_of(c).laws;
+  const auto found = std::ranges::find_if(laws, [&](const LawRule& one) { return !one.space || one.space == c.space; });
+  return found == laws.end() ? nullptr : &*found;
 }
 
 std::optional<std::string> Probe::refuses(const ProbeStep& step) const {

@@ -46,13 +46,12 @@ Estimate figure_of(const TransferCase& c, const TransferResult& r) {
   return {r.rate.value, r.rate.low, r.rate.high, work_unit(c) + "/s", r.time_us.method};
 }
 Estimate figure_of(const ProbeCase& c, const ProbeResult& r) {
-  if (description_of(c).counted(c).each_waits())
-    return {1e9 / r.rate.value, 1e9 / r.rate.high, 1e9 / r.rate.low, "ns", r.rate.method};
+  if (counted_of(c).each_waits()) return {1e9 / r.rate.value, 1e9 / r.rate.high, 1e9 / r.rate.low, "ns", r.rate.method};
   return {r.rate.value, r.rate.low, r.rate.high, work_unit(c) + "/s", r.rate.method};
 }
 
 std::string_view counted_in(const TransferCase&, const TransferResult&) { return "payload bytes"; }
-std::string_view counted_in(const ProbeCase& c, const ProbeResult&) { return description_of(c).counted(c).words; }
+std::string_view counted_in(const ProbeCase& c, const ProbeResult&) { return counted_of(c).words; }
 std::string_view counted_in(const JobCase& c, const JobResult&) {
   return c.gating == Gating::gated ? "device time of a job" : "time of a job";
 }

@@ -109,7 +109,7 @@ void note_cores(Page& page, const ProbeSeries& probe, const std::vector<ProbeRes
 
 std::string probe_rate_text(const ProbeCase& c, double per_s) {
   if (!std::isfinite(per_s)) return "-";
-  const Counted counted = description_of(c).counted(c);
+  const Counted counted = counted_of(c);
   if (counted.each_waits()) return time_text(1e6 / per_s);
   const bool tera = per_s >= 1e12;
   return fmt::format("{} {}{}{}/s", digits_text(per_s * (tera ? 1e-12 : 1e-9)), tera ? "T" : "G", gap_of(counted),
@@ -122,7 +122,7 @@ void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
   const bool memory =
       std::any_of(probe.visits.begin(), probe.visits.end(), [](const auto& p) { return p.axes.bytes > 0; });
   const ProbeDescription& described = description_of(c);
-  const Counted counted = described.counted(c);
+  const Counted counted = counted_of(c);
   const bool waits = counted.each_waits(), limited = probe.limit.per_s > 0 && !waits;
   const std::optional<Law> law = law_of(probe);
   const bool matrices = described.axes.matrices, pattern = described.axes.has_pattern(),

@@ -60,7 +60,7 @@ std::string limit_text(const ProbeSeries& series) { return probe_rate_text(serie
 }  // namespace
 
 std::string work_unit(const TransferCase&) { return "B"; }
-std::string work_unit(const ProbeCase& c) { return std::string(description_of(c).counted(c).unit); }
+std::string work_unit(const ProbeCase& c) { return std::string(counted_of(c).unit); }
 
 template <class K> std::string point_text(const Series<K>& series) {
   const auto all = results(series);

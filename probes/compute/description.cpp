@@ -2,18 +2,9 @@
 
 namespace npgpu {
 
-namespace {
+const Joined<ProbeDescription> compute_description({.name = "compute",
+                                                    .summary = "multiply-adds in registers",
+                                                    .question = ProbeQuestion::computing_power,
+                                                    .has_corners = true});
 
-class ComputeDescription final : public ProbeDescription {
- public:
-  ComputeDescription()
-      : ProbeDescription({.name = "compute",
-                          .summary = "multiply-adds in registers",
-                          .question = ProbeQuestion::computing_power,
-                          .has_corners = true}) {}
-};
-
-}  // namespace
 }  // namespace npgpu
-
-NPGPU_REGISTERED(ProbeDescription, npgpu::ComputeDescription)

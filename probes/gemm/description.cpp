@@ -4,25 +4,16 @@
 
 namespace npgpu {
 
-namespace {
+const Joined<ProbeDescription> gemm_description(
+    {.name = "gemm",
+     .summary = "products of matrices by cuBLAS or a BLAS of the host, over sizes, cores, and with copies",
+     .question = ProbeQuestion::matrix_products,
+     .axes = {.matrices = true},
+     .is_usual = false,
+     .key_figures = [](const ProbeCase& c) -> std::vector<FigureChoice> {
+       const bool copied = c.space == Space::host && !is_host_timed(c);
+       return {{fmt::format("{}gemm {}{}", where_of(c), name(c.type), copied ? ", copies included" : ""),
+                Among::fastest, FigureUnit::flop_per_s}};
+     }});
 
-class GemmDescription final : public ProbeDescription {
- public:
-  GemmDescription()
-      : ProbeDescription(
-            {.name = "gemm",
-             .summary = "products of matrices by cuBLAS or a BLAS of the host, over sizes, cores, and with copies",
-             .question = ProbeQuestion::matrix_products,
-             .axes = {.matrices = true},
-             .is_usual = false}) {}
-  std::vector<FigureChoice> key_figures(const ProbeCase& c) const override {
-    const bool copied = c.space == Space::host && !is_host_timed(c);
-    return {{fmt::format("{}gemm {}{}", where_of(c), npgpu::name(c.type), copied ? ", copies included" : ""),
-             Among::fastest, FigureUnit::flop_per_s}};
-  }
-};
-
-}  // namespace
 }  // namespace npgpu
-
-NPGPU_REGISTERED(ProbeDescription, npgpu::GemmDescription)

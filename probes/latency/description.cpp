@@ -4,25 +4,19 @@
 
 namespace npgpu {
 
-namespace {
+const Joined<ProbeDescription> latency_description(
+    {.name = "latency",
+     .summary = "loads that wait for each other, over growing sets",
+     .question = ProbeQuestion::memory_latency,
+     .counted = Counted{"loads", "time of a load", "load"},
+     .key_figures = [](const ProbeCase& c) -> std::vector<FigureChoice> {
+       if (c.operation != Operation::chase) return {};
+       const auto figure = [&](std::string_view of, Among among) {
+         return FigureChoice{fmt::format("{}latency{}", where_of(c), of), among, FigureUnit::us_a_load};
+       };
+       if (c.space == Space::global || c.space == Space::host)
+         return {figure(" of memory", Among::largest), figure(" of the first cache", Among::smallest)};
+       return {figure(fmt::format(", {}", name(c.space)), Among::smallest)};
+     }});
 
-class LatencyDescription final : public ProbeDescription {
- public:
-  LatencyDescription()
-      : ProbeDescription({.name = "latency",
-                          .summary = "loads that wait for each other, over growing sets",
-                          .question = ProbeQuestion::memory_latency}) {}
-  Counted counted(const ProbeCase&) const override { return {"loads", "time of a load", "load"}; }
-  std::vector<FigureChoice> key_figures(const ProbeCase& c) const override {
-    if (c.operation != Operation::chase) return {};
-    if (c.space == Space::global || c.space == Space::host)
-      return {{fmt::format("{}latency of memory", where_of(c)), Among::largest, FigureUnit::us_a_load},
-              {fmt::format("{}latency of the first cache", where_of(c)), Among::smallest, FigureUnit::us_a_load}};
-    return {{fmt::format("{}latency, {}", where_of(c), npgpu::name(c.space)), Among::smallest, FigureUnit::us_a_load}};
-  }
-};
-
-}  // namespace
 }  // namespace npgpu
-
-NPGPU_REGISTERED(ProbeDescription, npgpu::LatencyDescription)

@@ -3,27 +3,14 @@
 
 namespace npgpu {
 
-namespace {
+const Joined<ProbeDescription> occupancy_description(
+    {.name = "occupancy",
+     .summary = "loads that wait for each other, by the blocks that registers and shared memory allow",
+     .axes = {.resources = true},
+     .is_usual = false,
+     .laws = {{.passes = waves_of,
+               .rule = "a unit holds as many blocks as its threads, registers and shared memory allow, and work that "
+                       "waits for L2 goes as fast as there are blocks",
+               .counts = "waves of blocks"}}});
 
-class OccupancyDescription final : public ProbeDescription {
- public:
-  OccupancyDescription()
-      : ProbeDescription(
-            {.name = "occupancy",
-             .summary = "loads that wait for each other, by the blocks that registers and shared memory allow",
-             .axes = {.resources = true},
-             .is_usual = false}) {}
-  std::optional<LawRule> law(const ProbeCase&) const override {
-    return LawRule{
-        .passes = waves_of,
-        .rule =
-            "a unit holds as many blocks as its threads, registers and shared memory allow, and work that waits for "
-            "L2 goes as fast as there are blocks",
-        .counts = "waves of blocks"};
-  }
-};
-
-}  // namespace
 }  // namespace npgpu
-
-NPGPU_REGISTERED(ProbeDescription, npgpu::OccupancyDescription)

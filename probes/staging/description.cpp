@@ -2,18 +2,10 @@
 
 namespace npgpu {
 
-namespace {
+const Joined<ProbeDescription> staging_description(
+    {.name = "staging",
+     .summary = "from global into shared memory by plain loads, asynchronous and bulk copies",
+     .axes = {.rung = true},
+     .is_usual = false});
 
-class StagingDescription final : public ProbeDescription {
- public:
-  StagingDescription()
-      : ProbeDescription({.name = "staging",
-                          .summary = "from global into shared memory by plain loads, asynchronous and bulk copies",
-                          .axes = {.rung = true},
-                          .is_usual = false}) {}
-};
-
-}  // namespace
 }  // namespace npgpu
-
-NPGPU_REGISTERED(ProbeDescription, npgpu::StagingDescription)

@@ -3,30 +3,18 @@
 
 namespace npgpu {
 
-namespace {
+const Joined<ProbeDescription> shuffle_description(
+    {.name = "shuffle",
+     .summary = "words that lanes of a warp exchange",
+     .axes = {.ways = true},
+     .is_usual = false,
+     .counted = Counted{"shuffles", "exchanges between lanes"},
+     .laws = {{.passes = [](const Shape& s, const Layout&) -> double { return s.ways; },
+               .rule = "a lane's words are exchanged one after the other",
+               .counts = "exchanges of a warp"}},
+     .unit_rates = {{{}, "shuffle rate", "exchanges between lanes of a unit"}},
+     .key_figures = [](const ProbeCase&) -> std::vector<FigureChoice> {
+       return {{"shuffles of one word", Among::fastest, FigureUnit::operations_per_s}};
+     }});
 
-class ShuffleDescription final : public ProbeDescription {
- public:
-  ShuffleDescription()
-      : ProbeDescription({.name = "shuffle",
-                          .summary = "words that lanes of a warp exchange",
-                          .axes = {.ways = true},
-                          .is_usual = false}) {}
-  Counted counted(const ProbeCase&) const override { return {"shuffles", "exchanges between lanes"}; }
-  std::optional<LawRule> law(const ProbeCase&) const override {
-    return LawRule{.passes = [](const Shape& s, const Layout&) -> double { return s.ways; },
-                   .rule = "a lane's words are exchanged one after the other",
-                   .counts = "exchanges of a warp"};
-  }
-  std::vector<UnitRate> unit_rates(const ProbeCase&, const Layout&) const override {
-    return {{"shuffle rate", "exchanges between lanes of a unit"}};
-  }
-  std::vector<FigureChoice> key_figures(const ProbeCase&) const override {
-    return {{"shuffles of one word", Among::fastest, FigureUnit::operations_per_s}};
-  }
-};
-
-}  // namespace
 }  // namespace npgpu
-
-NPGPU_REGISTERED(ProbeDescription, npgpu::ShuffleDescription)

@@ -18,17 +18,25 @@ namespace {
 constexpr double for_banks = 0.05, for_pieces = 0.01;
 constexpr unsigned lane_word_bytes = 4;
 
+bool is_asked(const ProbeSeries& series, const UnitRate& rate) {
+  return (!rate.space || rate.space == series.question.space) && (rate.most_of_cache == 0 || series.layout.cache_bytes);
+}
+
 Parameter fastest(const ProbeSeries& series, const UnitRate& wanted) {
   const auto rates = rates_of(series);
+  const auto cache = static_cast<double>(series.layout.cache_bytes);
   const ProbeResult* best = nullptr;
   for (const ProbeResult& r : rates) {
     const auto bytes = static_cast<double>(r.axes.bytes);
-    const bool qualifies = bytes >= wanted.least_bytes && bytes <= wanted.most_bytes;
+    const bool qualifies =
+        wanted.most_of_cache == 0 || (bytes >= wanted.least_of_cache * cache && bytes <= wanted.most_of_cache * cache);
     if (qualifies && r.cycle_rate.value > (best ? best->cycle_rate.value : 0)) best = &r;
   }
-  Parameter p = parameter(wanted.name, {}, wanted.meaning);
+  Parameter p =
+      parameter(fmt::format(fmt::runtime(wanted.name), name(series.question.type), name(series.question.operation)), {},
+                wanted.meaning);
   if (!best || series.layout.units == 0) return p;
-  const std::string_view unit = description_of(series.question).counted(series.question).unit;
+  const std::string_view unit = counted_of(series.question).unit;
   const bool bytes = unit == "B", operations = unit.ends_with("OP");
   p.estimate = quotient({best->cycle_rate}, {exactly(series.layout.units)},
                         fmt::format("{}/cycle/SM", operations ? "ops" : unit),
@@ -137,9 +145,9 @@ void add_ladder(const ProbeSeries& series, DeviceParameters& into) {
 
 void derive_described(const ProbeSeries& series, DeviceParameters& into) {
   const ProbeDescription& described = description_of(series.question);
-  for (const UnitRate& rate : described.unit_rates(series.question, series.layout))
-    add(fastest(series, rate), series, into);
-  if (const auto law = described.law(series.question)) {
+  for (const UnitRate& rate : described.unit_rates)
+    if (is_asked(series, rate)) add(fastest(series, rate), series, into);
+  if (const LawRule* const law = rule_of(series.question)) {
     if (law->shows_banks) add_banks(series, into);
     if (law->size) add_piece(series, *law->size, into);
   }

@@ -28,7 +28,7 @@ Agreement judged(double law, const Estimate& e) {
 }  // namespace
 
 std::optional<Law> law_of(const ProbeSeries& series) {
-  const auto rule = description_of(series.question).law(series.question);
+  const LawRule* const rule = rule_of(series.question);
   if (!rule) return std::nullopt;
   Law law{rule->rule, rule->counts, rule->where_not, {}};
   const auto rates = model::rates_of(series);
