@@ -1,5 +1,7 @@
 // The patterns on simulated devices: laws that agree with a device that is built as the guide says, and that do not
 // with one that is built otherwise.
+#include <fmt/format.h>
+
 #include "netpipe/devices/simulated/warp_accesses.hpp"
 #include "npgpu/laws.hpp"
 #include "probed.hpp"

@@ -30,7 +30,8 @@ struct OwnAxes {
   bool resources = false;  // registers and shared_bytes
   bool matrices = false;   // m, n, k and panels
 
-  // It holds what a pattern costs against a law, or against its other patterns.
+  // Whether its shapes show what a pattern costs. Then a rate is given for each unit, too, and a table has columns only
+  // of what differs.
   bool has_pattern() const { return stride || offset || ways || rung || resources; }
 };
 
@@ -56,9 +57,7 @@ struct HardwareSize {
 struct LawRule {
   std::optional<Space> space{};                             // of cases there; of all
   double (*passes)(const Shape&, const Layout&) = nullptr;  // that the shape takes, of whatever each does the same work
-  const char* rule = "";                                    // as Law has them
-  const char* counts = "";
-  const char* where_not = "";
+  const char *rule = "", *counts = "", *where_not = "";     // as Law has them
   bool among_all = false;  // shapes of other grids are held against each other, too: they do the same work
   std::optional<HardwareSize> size{};
   bool shows_banks = false;  // its slow-downs by stride are those of banks of shared memory
@@ -73,7 +72,8 @@ struct UnitRate {
   double least_of_cache = 0, most_of_cache = 0;
 };
 
-std::vector<FigureChoice> figures_by_operation(const ProbeCase&);  // the fastest shape, where operations are counted
+// The fastest shape, where operations are counted.
+std::vector<FigureChoice> figures_by_operation(const ProbeCase&);
 
 struct ProbeDescription {
   std::string_view name{};     // that users type and a trace holds
@@ -85,7 +85,8 @@ struct ProbeDescription {
   std::optional<Counted> counted{};  // where that is neither bytes nor operations
   std::vector<LawRule> laws{};
   std::vector<UnitRate> unit_rates{};
-  std::vector<FigureChoice> (*key_figures)(const ProbeCase&) = figures_by_operation;  // of compare
+  // What compare() has of a case among the numbers that stand for a device.
+  std::vector<FigureChoice> (*key_figures)(const ProbeCase&) = figures_by_operation;
 
   std::string_view rank() const { return name; }
 };
@@ -94,8 +95,11 @@ struct ProbeDescription {
 const ProbeDescription& description_of(std::string_view probe);
 inline const ProbeDescription& description_of(const ProbeCase& c) { return description_of(c.probe); }
 inline bool asks(const ProbeCase& c, ProbeQuestion question) { return description_of(c).question == question; }
+// By the description or, where it says nothing, by the operation: bytes, or arithmetic operations.
 Counted counted_of(const ProbeCase&);
-const LawRule* rule_of(const ProbeCase&);                                                         // null: none
-inline std::string_view where_of(const ProbeCase& c) { return is_host_timed(c) ? "host " : ""; }  // before a figure
+// Null: no law is known for the case.
+const LawRule* rule_of(const ProbeCase&);
+// "host " before the name of a host's figure.
+inline std::string_view where_of(const ProbeCase& c) { return is_host_timed(c) ? "host " : ""; }
 
 }  // namespace npgpu

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "netpipe/model/by_device.hpp"
+#include "netpipe/model/calls/calls.hpp"
 #include "netpipe/model/probes/derivation.hpp"
 #include "npgpu/catalogue.hpp"
 #include "npgpu/predict.hpp"
