@@ -141,9 +141,10 @@ function(npgpu_module name)
   set_property(GLOBAL APPEND PROPERTY NPGPU_MODULES ${name})
 endfunction()
 
-# npgpu_probe(compute SOURCES compute.cpp compute_host.cpp CUDA compute.cu): sources in probes/.
+# npgpu_probe(compute SOURCES compute/host.cpp CUDA compute/cuda.cu): sources in probes/, and compute/description.cpp.
 function(npgpu_probe name)
   cmake_parse_arguments(arg "" "" "SOURCES;CUDA" ${ARGN})
+  target_sources(npgpu_descriptions PRIVATE ${PROJECT_SOURCE_DIR}/probes/${name}/description.cpp)
   foreach(source ${arg_SOURCES})
     target_sources(npgpu_probes PRIVATE ${PROJECT_SOURCE_DIR}/probes/${source})
   endforeach()

@@ -95,7 +95,6 @@ std::uint32_t span_words(const Shape& s, Space space) {
 std::uint64_t chunks_of(const Shape& s) { return s.bytes / chunk_bytes; }
 
 std::optional<std::string> refuses_onchip(const ProbeCase& c, const Shape& s) {
-  if (s.offset_bytes || s.ways != 1 || s.rung) return "this probe has no offset, ways or rungs";
   const bool wide = c.space == Space::l1 || c.space == Space::l2;
   const std::uint32_t access = wide ? wide_bytes : word_bytes, ilp = wide ? ilp_wide : ilp_of_words;
   if (s.access_bytes != access || s.ilp != ilp)
@@ -131,7 +130,6 @@ std::uint64_t windows_of(const Shape& s) {
 }
 
 std::optional<std::string> refuses_access(const ProbeCase& c, const Shape& s) {
-  if (s.ways != 1 || s.rung) return "this probe has no ways and no rungs";
   if (s.access_bytes != word_bytes || s.ilp != ilp_of_words)
     return "this probe reads words of 4 bytes, 8 of a thread in flight";
   if (s.offset_bytes % word_bytes || s.offset_bytes > max_offset)
@@ -166,7 +164,6 @@ std::uint64_t atomic_words(const Shape& s, Space space) {
 }
 
 std::optional<std::string> refuses_atomics(const ProbeCase& c, const Shape& s) {
-  if (s.offset_bytes || s.ways != 1 || s.rung) return "this probe has no offset, ways or rungs";
   if (s.access_bytes != word_bytes || s.ilp != ilp_of_words || s.bytes != 0)
     return "this probe adds to words of 4 bytes, 8 times a thread in a step, and its set follows from the stride";
   if (c.space == Space::shared && s.stride > 1) return "in shared memory words are side by side (1) or one (0)";
@@ -195,7 +192,6 @@ std::vector<Shape> divergence_shapes(const Layout& l) {
 
 std::optional<std::string> refuses_divergence(const ProbeCase&, const Shape& s) {
   if (s.ilp != 1 || s.access_bytes != 0 || s.bytes != 0) return "a branch has one chain of a thread, and no memory";
-  if (s.offset_bytes || s.rung) return "a branch has no offset and no rungs";
   if (s.ways > max_ways) return "a branch has " + std::to_string(max_ways) + " ways at most";
   return std::nullopt;
 }
@@ -233,7 +229,6 @@ std::vector<Shape> reduction_shapes(const Layout& l) {
 }
 
 std::optional<std::string> refuses_reduction(const ProbeCase&, const Shape& s) {
-  if (s.stride != 1 || s.offset_bytes || s.ways != 1) return "a reduction has no stride, offset or ways";
   if (s.rung < 1 || s.rung > rungs) return "the rungs are 1 to " + std::to_string(rungs);
   if (s.threads != rung_threads || s.ilp != ilp_of_rung(s.rung) || s.access_bytes != access_of_rung(s.rung))
     return "rung " + std::to_string(s.rung) + " has " + std::to_string(rung_threads) + " threads, ilp " +
@@ -275,7 +270,6 @@ std::vector<Shape> product_shapes(const Layout& l) {
 }
 
 std::optional<std::string> refuses_product(const ProbeCase&, const Shape& s) {
-  if (s.stride != 1 || s.offset_bytes || s.ways != 1) return "a product has no stride, offset or ways";
   if (s.rung != 1 && s.rung != 2) return "the rungs are 1, from global memory, and 2, by tiles";
   if (!tile_of(s)) return "a block has 64, 256 or 1024 threads: tiles of 8, 16 or 32";
   if (s.ilp != 1 || s.access_bytes != word_bytes) return "a thread reads words of 4 bytes, one at a time";
@@ -308,7 +302,6 @@ std::vector<Shape> staging_shapes(const Layout& l) {
 }
 
 std::optional<std::string> refuses_staging(const ProbeCase&, const Shape& s) {
-  if (s.stride != 1 || s.offset_bytes || s.ways != 1) return "tiles have no stride, offset or ways";
   if (s.rung < 1 || s.rung > staging_rungs) return "the rungs are 1 to " + std::to_string(staging_rungs);
   if (s.threads != staging_threads || s.access_bytes != wide_bytes || s.ilp != (s.rung > 2 ? stages : 1))
     return "rung " + std::to_string(s.rung) + " has " + std::to_string(staging_threads) +

@@ -1,6 +1,4 @@
 // Probes on simulated devices: the time of a kernel is computed (netpipe/devices/simulated/multiprocessors.hpp).
-// compute is timed from lanes, schedulers, latency and resident blocks. In bandwidth every thread's load takes the
-// memory's latency, an SM has its way to memory, and the bus moves whole transactions at its rate; there are no caches.
 #include "probes/simulated.hpp"
 
 #include <fmt/ranges.h>
@@ -15,40 +13,6 @@
 namespace npgpu::simulated {
 
 namespace {
-
-constexpr double steps_of_compute = 256;
-
-// A step is one FMA of each chain.
-Repeat compute_repeat(const ProbeCase&, const Shape& shape, const Multiprocessors& m) {
-  Repeat repeat;
-  repeat.step.latency_cycles = m.fma_latency_cycles;
-  repeat.step.instructions = shape.ilp;
-  repeat.steps = steps_of_compute;
-  repeat.work = operations_of_an_fma * shape.ilp * steps_of_compute * shape.threads * static_cast<double>(shape.blocks);
-  return repeat;
-}
-
-// A step is `ilp` accesses of each thread, and a repeat is one step: where the grid is as large as the array, the array
-// once. A warp's accesses lie side by side, in whole transactions.
-Repeat bandwidth_repeat(const ProbeCase& question, const Shape& shape, const Multiprocessors& m) {
-  const Operation op = question.operation;
-  const double loads = op == Operation::write   ? 0
-                       : op == Operation::triad ? 2
-                                                : 1,
-               moves = loads + (op == Operation::read ? 0 : 1);
-  const double access = shape.access_bytes, ilp = shape.ilp;
-  const std::uint32_t warps = shape.threads / warp_threads, left = shape.threads % warp_threads;
-  const auto on_bus = [&](std::uint32_t threads) {
-    return threads ? std::max(threads * access, m.transaction_bytes) : 0;
-  };
-  Repeat repeat;
-  repeat.step.latency_cycles = loads > 0 ? m.memory_latency_cycles : 0;  // nobody waits for a store
-  repeat.step.instructions = moves * ilp;
-  repeat.step.block_bytes = moves * ilp * access * shape.threads;
-  repeat.step.block_bus_bytes = moves * ilp * (warps * on_bus(warp_threads) + on_bus(left));
-  repeat.work = repeat.step.block_bytes * static_cast<double>(shape.blocks);
-  return repeat;
-}
 
 class SimulatedRunner final : public ProbeRunner {
  public:
@@ -109,14 +73,14 @@ class SimulatedRunner final : public ProbeRunner {
 }  // namespace
 
 std::vector<ProbeCase> SimulatedProbe::cases(const std::string& device) const {
-  if (why_no_kernels(spec_of(device), need_)) return {};
-  return questions(device);
+  if (why_no_kernels(spec_of(device), it_.need)) return {};
+  return it_.cases(device);
 }
 
 std::optional<std::string> SimulatedProbe::refuses_case(const ProbeCase& c) const {
-  if (auto why = why_no_kernels(spec_of(c.device), need_)) return why;
+  if (auto why = why_no_kernels(spec_of(c.device), it_.need)) return why;
   std::vector<std::string> known;
-  for (const ProbeCase& question : questions(c.device)) {
+  for (const ProbeCase& question : it_.cases(c.device)) {
     if (question == c) return std::nullopt;
     known.push_back(title(question));
   }
@@ -124,13 +88,13 @@ std::optional<std::string> SimulatedProbe::refuses_case(const ProbeCase& c) cons
 }
 
 std::optional<std::string> SimulatedProbe::refuses_shape(const ProbeCase& c, const Shape& shape) const {
-  if (need_ == Need::memory && shape.access_bytes == 0) return "accesses of 0 bytes";
+  if (it_.need == Need::memory && shape.access_bytes == 0) return "accesses of 0 bytes";
   try {
     kernel_time(multiprocessors_of(spec_of(c.device)), grid_of(shape), {}, 1);
   } catch (const Error& e) {
     return e.what();
   }
-  return refuses_pattern(c, shape);
+  return it_.refuses ? it_.refuses(c, shape) : std::nullopt;
 }
 
 ProbeContext SimulatedProbe::context(const ProbeCase& c) const {
@@ -149,48 +113,39 @@ ProbeContext SimulatedProbe::context(const ProbeCase& c) const {
   layout.near_cache_bytes = static_cast<std::uint64_t>(m.l1_bytes);
   layout.memory_bytes = spec.memory_bytes;
   layout.clock_mhz = m.max_clock_hz / 1e6;
-  return {layout, limit(c, m)};
+  return {layout, it_.limit(c, m)};
 }
 
 MemoryNeed SimulatedProbe::available(const ProbeCase& c) const { return {UINT64_MAX, spec_of(c.device).memory_bytes}; }
 
 std::unique_ptr<Runner<Probes>> SimulatedProbe::open(std::span<const ProbeStep> steps) const {
-  return std::make_unique<SimulatedRunner>(*this, steps, repeat_of_);
+  return std::make_unique<SimulatedRunner>(*this, steps, it_.repeat);
 }
 
-namespace {
+Limit fma_limit(const ProbeCase&, const Multiprocessors& m) {
+  return {operations_of_an_fma * m.lanes * m.sms * m.max_clock_hz, "the spec: 2 * lanes * SMs * clock"};
+}
 
-class SimulatedCompute final : public SimulatedProbe {
- public:
-  SimulatedCompute() : SimulatedProbe(Need::compute, compute_repeat) {}
-  std::string_view name() const override { return "compute"; }
-  std::string_view summary() const override { return "chains of FMAs on simulated devices; no measurement"; }
-  std::vector<Shape> shapes(const ProbeCase& c) const override { return compute_shapes(context(c).layout); }
+Limit memory_limit(const ProbeCase& c, const Multiprocessors&) { return devices::find(c.device).memory; }
 
- private:
-  std::vector<ProbeCase> questions(const std::string& device) const override {
-    return {{.probe = "compute", .device = device}};
-  }
-  Limit limit(const ProbeCase&, const Multiprocessors& m) const override {
-    return {operations_of_an_fma * m.lanes * m.sms * m.max_clock_hz, "the spec: 2 * lanes * SMs * clock"};
-  }
-};
+Repeat reads(const Shape& s) {
+  Repeat repeat;
+  repeat.step.instructions = s.ilp;
+  repeat.work = static_cast<double>(s.ilp) * s.access_bytes * s.threads * s.blocks;
+  repeat.all_bytes_per_s = no_limit;
+  return repeat;
+}
 
-class SimulatedBandwidth final : public SimulatedProbe {
- public:
-  SimulatedBandwidth() : SimulatedProbe(Need::memory, bandwidth_repeat) {}
-  std::string_view name() const override { return "bandwidth"; }
-  std::string_view summary() const override { return "reads and writes on simulated devices; no measurement"; }
-  std::vector<Shape> shapes(const ProbeCase& c) const override { return bandwidth_shapes(context(c).layout, c.form); }
+// A set that no cache here holds comes from memory.
+double beyond_l2(const Shape& s, const Multiprocessors& m) {
+  return static_cast<double>(s.bytes) <= m.l2_bytes ? m.l2_bytes_per_s : m.bus_bytes_per_s;
+}
 
- private:
-  std::vector<ProbeCase> questions(const std::string& device) const override {
-    return bandwidth_cases(device, DataType::fp32, Space::global, {Operation::rmw});
-  }
-  Limit limit(const ProbeCase& c, const Multiprocessors&) const override { return devices::find(c.device).memory; }
-};
+std::vector<ProbeCase> reads_of(const char* probe, const std::string& device, std::initializer_list<Space> spaces) {
+  std::vector<ProbeCase> all;
+  for (const Space space : spaces)
+    all.push_back({.probe = probe, .device = device, .operation = Operation::read, .space = space});
+  return all;
+}
 
-}  // namespace
 }  // namespace npgpu::simulated
-
-NPGPU_REGISTERED(Probe, npgpu::simulated::SimulatedCompute, npgpu::simulated::SimulatedBandwidth)

@@ -1,8 +1,11 @@
 // What probes of simulated devices share: the time of a repeat is computed, and its result is a few real bytes.
 #pragma once
 
+#include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "netpipe/devices/simulated/multiprocessors.hpp"
@@ -26,28 +29,53 @@ struct Repeat {
 };
 using RepeatOf = Repeat (*)(const ProbeCase&, const Shape&, const Multiprocessors&);
 
-class SimulatedProbe : public Probe {
+// One probe on simulated devices.
+struct SimulatedParts {
+  std::string_view name{};
+  std::string_view summary{};
+  Need need = Need::compute;
+  RepeatOf repeat = nullptr;
+  std::vector<ProbeCase> (*cases)(const std::string& device) = nullptr;  // all that it knows to ask, of any device
+  std::vector<Shape> (*shapes)(const ProbeCase&, const Layout&) = nullptr;
+  std::vector<Shape> (*default_shapes)(const ProbeCase&, const Layout&) = nullptr;  // null: all of them
+  std::optional<std::string> (*refuses)(const ProbeCase&, const Shape&) = nullptr;  // beyond what any grid must be
+  Limit (*limit)(const ProbeCase&, const Multiprocessors&) = nullptr;
+  std::uint64_t arrays = 1;  // that a shape takes, of its bytes each
+};
+
+class SimulatedProbe final : public Probe {
  public:
-  SimulatedProbe(Need need, RepeatOf repeat_of) : need_(need), repeat_of_(repeat_of) {}
+  SimulatedProbe(const SimulatedParts& parts) : it_(parts) {}
+  std::string_view name() const override { return it_.name; }
   std::string_view device_kind() const override { return "sim"; }
+  std::string_view summary() const override { return it_.summary; }
   bool takes_operands(const ProbeCase&, Operands) const override { return true; }  // its time does not depend on them
   std::vector<ProbeCase> cases(const std::string& device) const override;
+  std::vector<Shape> shapes(const ProbeCase& c) const override { return it_.shapes(c, context(c).layout); }
+  std::vector<Shape> default_shapes(const ProbeCase& c) const override {
+    return it_.default_shapes ? it_.default_shapes(c, context(c).layout) : shapes(c);
+  }
   std::optional<std::string> refuses_case(const ProbeCase&) const override;
   std::optional<std::string> refuses_shape(const ProbeCase&, const Shape&) const override;
   ProbeContext context(const ProbeCase&) const override;
-  MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, max_bytes_of(steps)}; }
+  MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, it_.arrays * max_bytes_of(steps)}; }
   MemoryNeed available(const ProbeCase&) const override;
   std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override;
 
  private:
-  // All that the probe knows to ask, of any device.
-  virtual std::vector<ProbeCase> questions(const std::string& device) const = 0;
-  virtual Limit limit(const ProbeCase&, const Multiprocessors&) const = 0;
-  // Beyond what any grid must be.
-  virtual std::optional<std::string> refuses_pattern(const ProbeCase&, const Shape&) const { return std::nullopt; }
-
-  Need need_;
-  RepeatOf repeat_of_;
+  SimulatedParts it_;
 };
+using Simulated = Joined<Probe, SimulatedProbe>;
+
+// ---- what several of them have --------------------------------------------------------------------------------------
+
+constexpr double no_limit = std::numeric_limits<double>::infinity();
+inline double warps_of(const Shape& s) { return std::ceil(static_cast<double>(s.threads) / warp_threads); }
+Limit fma_limit(const ProbeCase&, const Multiprocessors&);     // multiply-adds of all lanes
+Limit memory_limit(const ProbeCase&, const Multiprocessors&);  // the memory's own
+// `ilp` accesses of each thread. Latencies of memories on the chip are not modelled: enough is in flight to hide them.
+Repeat reads(const Shape&);
+double beyond_l2(const Shape&, const Multiprocessors&);  // bytes per second of a set that only L2 or memory holds
+std::vector<ProbeCase> reads_of(const char* probe, const std::string& device, std::initializer_list<Space>);
 
 }  // namespace npgpu::simulated

@@ -78,6 +78,7 @@ TEST_CASE("every help is as wide as asked, in groups, with an example") {
   for (const Command& command : commands())
     for (const std::size_t width : {60u, 80u, 100u, 120u}) {
       const std::string help = Options(command).help(width);
+      CHECK(help.find("\\x") == std::string::npos);  // what no line may hold, as one_line() writes it
       CAPTURE(command.name);
       CAPTURE(width);
       CHECK((command.groups.empty() || help.find("\nOutput:\n") != std::string::npos ||

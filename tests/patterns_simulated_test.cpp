@@ -1,5 +1,7 @@
 // The patterns on simulated devices: laws that agree with a device that is built as the guide says, and that do not
 // with one that is built otherwise.
+#include <fmt/format.h>
+
 #include "netpipe/devices/simulated/warp_accesses.hpp"
 #include "npgpu/laws.hpp"
 #include "probed.hpp"
@@ -259,8 +261,16 @@ TEST_CASE("probes that have no pattern refuse one") {
   const Probe& onchip = find_probe("onchip", "sim:h200");
   Shape shape = onchip.shapes(banks).front();
   CHECK_FALSE(onchip.refuses({banks, shape}));
-  shape.registers = 40;
-  CHECK(onchip.refuses({banks, shape})->find("no registers") != std::string::npos);
+  for (const auto& [change, what] :
+       {std::pair<void (*)(Shape&), const char*>{[](Shape& s) { s.registers = 40; }, "registers"},
+        {[](Shape& s) { s.offset_bytes = 4; }, "offset"},
+        {[](Shape& s) { s.ways = 2; }, "ways"},
+        {[](Shape& s) { s.rung = 1; }, "rungs"},
+        {[](Shape& s) { s.panels = 2; }, "m, n, k"}}) {
+    Shape changed = shape;
+    change(changed);
+    CHECK(onchip.refuses({banks, changed})->find(fmt::format("probe onchip has no {}", what)) == 0);
+  }
 }
 
 }  // namespace patterns_simulated_test

@@ -149,8 +149,7 @@ TEST_CASE("what no kernel does is refused, in words") {
   CHECK_FALSE(patterns::refuses_onchip(onchip, wide));
   for (const auto& change : std::vector<void (*)(Shape&)>{
            [](Shape& s) { s.stride = 2; }, [](Shape& s) { s.threads = 128; }, [](Shape& s) { s.bytes = 16 * KiB; },
-           [](Shape& s) { s.access_bytes = 4; }, [](Shape& s) { s.ilp = 8; }, [](Shape& s) { s.ways = 2; },
-           [](Shape& s) { s.offset_bytes = 4; }}) {
+           [](Shape& s) { s.access_bytes = 4; }, [](Shape& s) { s.ilp = 8; }}) {
     Shape changed = wide;
     change(changed);
     CHECK(patterns::refuses_onchip(onchip, changed).has_value());

@@ -181,6 +181,7 @@ TEST_CASE("a corner without a point is empty; doubts go with their corner") {
 TEST_CASE("sets inside the cache are no corners of memory, and a set that is hardly outside is doubted") {
   ProbeSeries sweep = probe_sweep();
   sweep.question.probe = "bandwidth";
+  sweep.question.operation = Operation::rmw;
   sweep.layout.cache_bytes = 1 * MiB;
   add_point(sweep, {.blocks = 4, .threads = 256, .ilp = 1, .access_bytes = 16, .bytes = 64 * MiB}, 100, steady);
   add_point(sweep, {.blocks = 4, .threads = 512, .ilp = 1, .access_bytes = 16, .bytes = 256 * KiB}, 900, steady);

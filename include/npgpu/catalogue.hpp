@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "npgpu/call.hpp"
-#include "npgpu/probe.hpp"
+#include "npgpu/probe_description.hpp"
 #include "npgpu/transfer.hpp"
 
 namespace npgpu {
@@ -62,11 +62,7 @@ std::optional<CopyQuestion> question_of(const TransferCase&);
 // The case by that module between host and device, or within the device. Not of to_peer, which names two devices.
 TransferCase case_of(CopyQuestion, const std::string& module, const std::string& device);
 
-enum class ProbeQuestion {
-  computing_power,   // multiply-adds
-  memory_bandwidth,  // of the device's memory, streaming
-  memory_latency,    // of the device's memory: a chase
-};
+// The probe's question, of a case that stands for it: not of one in other memory or of another form.
 std::optional<ProbeQuestion> question_of(const ProbeCase&);
 
 enum class CallQuestion {

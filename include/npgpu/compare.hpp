@@ -113,6 +113,14 @@ struct CaseComparison {
 enum class FigureUnit { us, us_a_load, bytes_per_s, flop_per_s, operations_per_s };
 template <>
 inline constexpr std::array<std::string_view, 5> names_of<FigureUnit>{"us", "us a load", "B/s", "FLOP/s", "OP/s"};
+// Which points of a case a key figure is the mean of.
+enum class Among { largest, smallest, fastest };
+struct FigureChoice {
+  std::string name{};
+  Among among = Among::largest;
+  FigureUnit unit = FigureUnit::us;
+  bool of_memory = false;  // unless its working set fits the cache
+};
 // One of the numbers that stand for a device: the mean over some points of a case. It is judged like a part.
 struct KeyFigure : Change {
   std::string name{};  // "copy host to device"

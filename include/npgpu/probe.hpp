@@ -79,13 +79,6 @@ inline constexpr auto fields_of<ProbeCase> = fields(field("probe", &ProbeCase::p
                                                     field("type", &ProbeCase::type), field("form", &ProbeCase::form),
                                                     field("space", &ProbeCase::space));
 inline std::string device_of(const ProbeCase& c) { return c.device; }
-// Its work is counted in loads, each of which waits for the one before.
-inline bool counts_loads(const ProbeCase& c) { return c.probe == "latency"; }
-inline bool counts_atomics(const ProbeCase& c) { return c.probe == "atomics"; }
-// It holds what a pattern costs against a law (npgpu/laws.hpp), and has no four corners.
-inline bool is_pattern(const ProbeCase& c) {
-  return c.probe != "compute" && c.probe != "bandwidth" && c.probe != "latency" && c.probe != "tensor";
-}
 // Its work is counted in arithmetic operations.
 inline bool counts_operations(const ProbeCase& c) {
   return c.operation == Operation::fma || c.operation == Operation::mma || c.operation == Operation::wgmma;
@@ -241,36 +234,23 @@ std::optional<std::string> flaw_of(const ProbeSample&);
 std::string text_of(const Shape&);  // "132 x 1024 threads, ilp 4, 16 B each, in 4 GiB, one block per SM"
 
 // One question about how devices are built, with the kernels that answer it on one kind of device. Its file ends with
-// NPGPU_REGISTERED(Probe, Class): probes/compute/host.cpp, probes/compute/cuda.cu.
+// NPGPU_REGISTERED(Probe, Class): probes/compute/host.cpp, probes/compute/cuda.cu. What is the same for all kinds of
+// device is the probe's description (npgpu/probe_description.hpp).
 class Probe : public Backend<Probes> {
  public:
   // What this device can answer, in the order in which it is asked.
   virtual std::vector<ProbeCase> cases(const std::string& device) const = 0;
   // The shapes that answer the case, corners first; each once.
   virtual std::vector<Shape> shapes(const ProbeCase&) const = 0;
-  // Whether any is measured where every device is asked for everything. If not, its cases are not asked for there: to
-  // look for a library may load it.
-  virtual bool in_default_plan() const { return true; }
-  // Those of them that are measured where every device is asked for everything: all, few or none.
+  // Those of them that are measured where every device is asked for everything, if the probe is (ProbeFacts::is_usual).
   virtual std::vector<Shape> default_shapes(const ProbeCase& c) const { return shapes(c); }
   // Whether its kernels can work on such numbers.
   virtual bool takes_operands(const ProbeCase&, Operands operands) const { return operands == Operands::usual; }
   // Why this case cannot run, whatever its shape; and why a case that can does not take this shape.
   virtual std::optional<std::string> refuses_case(const ProbeCase&) const = 0;
   virtual std::optional<std::string> refuses_shape(const ProbeCase&, const Shape&) const = 0;
-  std::optional<std::string> refuses(const ProbeStep& step) const final {
-    if (auto why = refuses_case(step.question)) return why;
-    if (const auto flaw = flaw_of(step.axes)) return "the shape " + *flaw;
-    if (!is_pattern(step.question) && pattern_of(step.axes) != pattern_of(Shape{}))
-      return "probe " + step.question.probe + " has no stride, offset, ways, rungs, registers or shared memory";
-    if (step.question.probe != "occupancy" && (step.axes.registers || step.axes.shared_bytes))
-      return "probe " + step.question.probe + " has no registers or shared memory";
-    if (!takes_operands(step.question, step.axes.operands))
-      return "probe " + step.question.probe + " does not take operands " + std::string(npgpu::name(step.axes.operands));
-    if (step.question.probe != "gemm" && matrices_of(step.axes) != matrices_of(Shape{}))
-      return "probe " + step.question.probe + " has no m, n, k or panels";
-    return refuses_shape(step.question, step.axes);
-  }
+  // Also a shape with axes that the probe's description does not have.
+  std::optional<std::string> refuses(const ProbeStep& step) const final;
 };
 
 inline const auto& probes() { return registered<Probe>(); }

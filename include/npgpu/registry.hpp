@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace npgpu {
@@ -19,6 +20,11 @@ template <class Base> void join(std::unique_ptr<Base> one) {
   const auto place = std::ranges::lower_bound(all, one->rank(), {}, [](const auto& other) { return other->rank(); });
   all.insert(place, std::move(one));
 }
+
+// Joins one that needs no class of its own: const Joined<ProbeDescription> it({...}).
+template <class Base, class One = Base> struct Joined {
+  explicit Joined(One one) { join<Base>(std::make_unique<One>(std::move(one))); }
+};
 
 }  // namespace npgpu
 

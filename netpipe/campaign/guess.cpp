@@ -6,6 +6,8 @@
 #include <string>
 #include <tuple>
 
+#include "npgpu/probe_description.hpp"
+
 namespace npgpu {
 
 namespace campaign {
@@ -53,7 +55,7 @@ template <> PointCost cost_of(const DeviceInfo& device, const Step<Probes>& step
     const bool copied = !host && step.question.space == Space::host;
     return {product + moved(copied ? 8 * elements : 0, 4e10), Seconds{host ? 0.05 : 1e-3} + moved(elements, 1e9)};
   }
-  if (counts_loads(step.question)) return {Seconds{host ? 1e-6 : 1e-5}, moved(bytes, host ? 2e9 : 5e10)};
+  if (counted_of(step.question).each_waits()) return {Seconds{host ? 1e-6 : 1e-5}, moved(bytes, host ? 2e9 : 5e10)};
   const double rate = host ? (waits ? 5e9 : 3e10) : (waits ? 5e10 : 2e12);
   // A host's set is walked through in pieces, and laid out for several points.
   const double repeat = host ? std::min(bytes, 32.0 * MiB * step.axes.blocks) : bytes;

@@ -81,7 +81,7 @@ void add_device(Plan& plan, const DeviceInfo& device, bool beside_gpus, bool qui
 
 // In a hurry: computing power, reads and copies, and a chase.
 bool is_quick(const ProbeCase& c) {
-  if (c.probe != "bandwidth") return true;
+  if (!asks(c, ProbeQuestion::memory_bandwidth)) return true;
   return c.form == Form::streaming && (c.operation == Operation::read || c.operation == Operation::copy);
 }
 
@@ -96,7 +96,7 @@ std::vector<Shape> spread(const std::vector<Shape>& shapes, std::size_t count) {
 // Of a chase every fourth set, and 24 at most. Of each of the four corners the shapes that come nearest to its limit:
 // in most memory, with most in flight.
 std::vector<Shape> few_of(const ProbeCase& c, const std::vector<Shape>& shapes) {
-  if (counts_loads(c)) return spread(shapes, std::min<std::size_t>(24, (shapes.size() + 3) / 4));
+  if (counted_of(c).each_waits()) return spread(shapes, std::min<std::size_t>(24, (shapes.size() + 3) / 4));
   const auto corner = [](const Shape& s) { return std::pair(s.blocks > 1, s.threads > 1); };
   const auto reach = [](const Shape& s) { return std::tuple(s.bytes, s.ilp, s.access_bytes); };
   std::map<std::pair<bool, bool>, std::vector<Shape>> corners;
@@ -115,7 +115,8 @@ std::vector<Shape> few_of(const ProbeCase& c, const std::vector<Shape>& shapes) 
 void add_probes(Plan& plan, const DeviceInfo& device, bool beside_gpus, bool quick) {
   for (const Probe* probe : reaching(probes(), devices::kind_of(device.id))) {
     const bool is_host_beside_gpus = device.id == "host" && beside_gpus;
-    if (!probe->in_default_plan() || (is_host_beside_gpus && probe->name() != "compute")) continue;
+    const ProbeDescription& described = description_of(probe->name());
+    if (!described.is_usual || (is_host_beside_gpus && described.question != ProbeQuestion::computing_power)) continue;
     try {
       for (const ProbeCase& c : probe->cases(device.id)) {
         if (quick && !is_quick(c)) continue;

@@ -58,7 +58,7 @@ bool is_asked(const ProbeCase& c, Level level, bool has_reads) {
 
 void add_probes_of(Plan& plan, const DeviceInfo& device, Level level) {
   for (const Probe* probe : reaching(probes(), devices::kind_of(device.id))) {
-    if (!probe->in_default_plan()) continue;
+    if (!description_of(probe->name()).is_usual) continue;
     try {
       const auto cases = probe->cases(device.id);
       const bool has_reads = std::ranges::any_of(cases, [](const auto& c) { return c.operation == Operation::read; });

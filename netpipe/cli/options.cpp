@@ -254,12 +254,23 @@ bool differs_from_all(const Option& option) {
   return false;
 }
 
+// Lines that begin with spaces are items of a list.
+std::string wrapped_lines(const std::string& about, std::size_t width) {
+  std::istringstream lines(about);
+  std::string text;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t indent = line.find_first_not_of(' ');
+    text += std::string(indent, ' ') + wrapped(line, width, 2 * indent, indent) + '\n';
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string Options::help(std::size_t width) const {
   std::string text = "Usage: npgpu " + command_.name;
   for (const std::string& place : command_.places) text += ' ' + place;
-  text += " [options]\n\n" + wrapped(command_.about, width) + '\n';
+  text += " [options]\n\n" + wrapped_lines(command_.about, width);
   std::string of_all;
   for (const OptionGroup& group : groups_) {
     std::string lines;

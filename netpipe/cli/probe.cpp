@@ -7,6 +7,7 @@
 #include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "npgpu/error.hpp"
+#include "npgpu/probe_description.hpp"
 
 namespace npgpu::cli {
 
@@ -113,7 +114,7 @@ Plan probe_plan(const Options& options) {
   for (const std::string& id : split_words("device", options.maybe("device").value_or(devices::default_device())))
     for (const std::string& name : names_or_all(options.place("NAME"), id)) {
       const Probe& probe = find_probe(name, id);
-      if (only_usual(options) && !probe.in_default_plan()) continue;
+      if (only_usual(options) && !description_of(name).is_usual) continue;
       const DeviceInfo device = devices::find(id);
       const std::vector<ProbeCase> cases = probe.cases(id);
       if (cases.empty())
@@ -141,40 +142,33 @@ Plan probe_plan(const Options& options) {
   return plan;
 }
 
+std::string about() {
+  std::string text =
+      "Times kernels whose work is known exactly, over blocks, threads and independent chains. NAME is a list of the "
+      "following, or all.\n";
+  for (const auto& one : registered<ProbeDescription>()) text += fmt::format("  {}: {}\n", one->name, one->summary);
+  return text +
+         "Where a law is taught (bank conflicts, sectors, lines, ways, resident blocks), each shape is held against "
+         "it.";
+}
+
 }  // namespace
 
 Command probe() {
-  return {
-      "probe",
-      "time kernels on one unit of a device and on all",
-      "Times kernels whose work is known exactly, over blocks, threads and independent chains. NAME is a list of the "
-      "following, or all.\n"
-      "  compute: multiply-adds in registers\n"
-      "  bandwidth: memory, read and written\n"
-      "  latency: loads that wait for each other, over growing sets\n"
-      "  onchip: reads of shared memory by stride (bank conflicts), of L1, of L2, and of constants\n"
-      "  access: a warp's loads by stride and offset (coalescing)\n"
-      "  atomics: additions to one word or many, in global and shared memory\n"
-      "  divergence: a branch of several ways, taken by a warp's lanes or by whole warps\n"
-      "  reduction: the ladder of sums, from the simplest kernel to the best\n"
-      "  occupancy: loads that wait for each other, by the blocks that registers and shared memory allow\n"
-      "  product: a product of matrices, from global memory and by tiles in shared memory\n"
-      "  staging: from global into shared memory by plain loads, asynchronous and bulk copies\n"
-      "  tensor: products of small matrices by tensor cores, by type and instruction\n"
-      "  gemm: products of matrices by cuBLAS or a BLAS of the host, over sizes, cores, and with copies\n"
-      "Each shape of onchip, access, atomics, divergence, occupancy and product is held against the law that is "
-      "taught: bank conflicts, sectors, lines, ways, resident blocks.",
-      {"NAME"},
-      {"npgpu probe all", "npgpu probe all --thorough", "npgpu probe onchip --operation read",
-       "npgpu probe compute --device host --type fp32,fp64",
-       "npgpu probe bandwidth --operation read --shape blocks=132,threads=1024,access=16,bytes=4GiB",
-       "npgpu probe gemm --type fp64 --space global --shape square=64..1024:8"},
-      with_measure_options(
-          {{"What is measured (lists: a,b,c)",
-            {Option("device", {}, "A list. Default: the first GPU if there is one, else host."),
-             Option("operation", {}, "Default: all that the device answers."), Option("type", {}, "Default: all."),
-             Option("form", {}, "Default: all."), Option("space", {}, "Default: all."), "shape", "thorough"}}}),
-      [](const Options& options) { return measure(options, probe_plan); }};
+  return {"probe",
+          "time kernels on one unit of a device and on all",
+          about(),
+          {"NAME"},
+          {"npgpu probe all", "npgpu probe all --thorough", "npgpu probe onchip --operation read",
+           "npgpu probe compute --device host --type fp32,fp64",
+           "npgpu probe bandwidth --operation read --shape blocks=132,threads=1024,access=16,bytes=4GiB",
+           "npgpu probe gemm --type fp64 --space global --shape square=64..1024:8"},
+          with_measure_options(
+              {{"What is measured (lists: a,b,c)",
+                {Option("device", {}, "A list. Default: the first GPU if there is one, else host."),
+                 Option("operation", {}, "Default: all that the device answers."), Option("type", {}, "Default: all."),
+                 Option("form", {}, "Default: all."), Option("space", {}, "Default: all."), "shape", "thorough"}}}),
+          [](const Options& options) { return measure(options, probe_plan); }};
 }
 
 }  // namespace npgpu::cli

@@ -12,6 +12,7 @@
 #include "npgpu/module.hpp"
 #include "npgpu/plan.hpp"
 #include "npgpu/probe.hpp"
+#include "npgpu/probe_description.hpp"
 
 namespace npgpu::energy {
 
@@ -21,12 +22,6 @@ namespace {
 constexpr std::uint64_t copy_bytes = 64 * MiB;
 
 // ---- which probe, which shape --------------------------------------------------------------------
-
-std::string_view probe_of(const EnergyCase& c) {
-  if (c.work == EnergyWork::fma) return "compute";
-  if (counts_operations(c.work)) return "tensor";
-  return c.space == Space::global || c.space == Space::host ? "bandwidth" : "onchip";
-}
 
 Operation operation_of(EnergyWork work) {
   switch (work) {
@@ -39,9 +34,17 @@ Operation operation_of(EnergyWork work) {
   }
 }
 
+// Whether a probe's rates are those of this work.
+bool measures(const ProbeDescription& probe, const EnergyCase& c) {
+  if (c.work == EnergyWork::fma) return probe.question == ProbeQuestion::computing_power;
+  if (counts_operations(c.work)) return probe.question == ProbeQuestion::tensor_power;
+  if (c.space == Space::global || c.space == Space::host) return probe.question == ProbeQuestion::memory_bandwidth;
+  return std::ranges::any_of(probe.unit_rates, [&](const UnitRate& rate) { return rate.space == c.space; });
+}
+
 const Probe* find(const EnergyCase& c) {
   for (const Probe* probe : reaching(probes(), devices::kind_of(c.device)))
-    if (probe->name() == probe_of(c)) return probe;
+    if (measures(description_of(probe->name()), c)) return probe;
   return nullptr;
 }
 
@@ -63,9 +66,9 @@ std::optional<Shape> filling_shape(const Probe& probe, const ProbeCase& question
                       walks ? -static_cast<int>(s.ilp) : static_cast<int>(s.ilp), s.blocks);
   };
   auto shapes = probe.shapes(question);
-  if (question.probe == "onchip") {  // the sets that the caches surely hold
+  if (question.space == Space::l1 || question.space == Space::l2) {  // the smallest set, which the cache surely holds
     shapes = probe.default_shapes(question);
-    if (question.space != Space::shared && !shapes.empty()) shapes.resize(1);
+    if (!shapes.empty()) shapes.resize(1);
   }
   const auto best =
       std::ranges::max_element(shapes, [&](const Shape& a, const Shape& b) { return reach(a) < reach(b); });
@@ -82,11 +85,11 @@ struct Choice {
 Choice choice_of(const EnergyCase& c) {
   const auto refuse = [&](const std::string& why) { throw Error(ErrorKind::usage, why); };
   const Probe* const probe = find(c);
-  if (!probe) refuse(fmt::format("{} has no probe {}", c.device, probe_of(c)));
+  if (!probe) refuse(fmt::format("no probe of this build measures {} on {}", work_text(c), c.device));
   const auto question = question_of(*probe, c);
-  if (!question) refuse(fmt::format("probe {} of {} has no {}", probe_of(c), c.device, work_text(c)));
+  if (!question) refuse(fmt::format("probe {} of {} has no {}", probe->name(), c.device, work_text(c)));
   auto shape = filling_shape(*probe, *question);
-  if (!shape) refuse(fmt::format("probe {} of {} has no shape for it", probe_of(c), c.device));
+  if (!shape) refuse(fmt::format("probe {} of {} has no shape for it", probe->name(), c.device));
   shape->operands = c.operands;
   const ProbeStep step{*question, *shape};
   if (const auto why = probe->refuses(step)) refuse(*why);

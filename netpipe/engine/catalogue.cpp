@@ -75,11 +75,19 @@ TransferCase case_of(CopyQuestion question, const std::string& module, const std
 }
 
 std::optional<ProbeQuestion> question_of(const ProbeCase& c) {
-  if (c.probe == "compute" && c.operation == Operation::fma) return ProbeQuestion::computing_power;
-  if (c.space != Space::global) return std::nullopt;
-  if (c.probe == "bandwidth" && c.form == Form::streaming) return ProbeQuestion::memory_bandwidth;
-  if (c.probe == "latency" && c.operation == Operation::chase) return ProbeQuestion::memory_latency;
-  return std::nullopt;
+  const auto question = description_of(c).question;
+  const auto stands_for_it = [&] {
+    switch (*question) {
+      case ProbeQuestion::computing_power: return c.operation == Operation::fma;
+      case ProbeQuestion::memory_bandwidth: return c.space == Space::global && c.form == Form::streaming;
+      case ProbeQuestion::memory_latency: return c.space == Space::global && c.operation == Operation::chase;
+      case ProbeQuestion::matrix_products: return c.space != Space::host;
+      case ProbeQuestion::tensor_power:
+      case ProbeQuestion::ladder: break;
+    }
+    return true;
+  };
+  return question && stands_for_it() ? question : std::nullopt;
 }
 
 std::optional<CallQuestion> question_of(const CallCase& c) {

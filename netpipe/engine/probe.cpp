@@ -1,8 +1,8 @@
-#include "npgpu/probe.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+
+#include "npgpu/probe_description.hpp"
 
 namespace npgpu {
 
@@ -11,7 +11,8 @@ std::string title(const ProbeCase& c) {
   if (c.form == Form::dependent) text += " dependent";
   if (c.space != Space::registers && c.space != Space::global && c.space != Space::host)
     text += fmt::format(" {}", name(c.space));
-  if (c.probe == "gemm" && c.space == Space::host && c.device != "host") text += " host";  // copies are part of it
+  if (asks(c, ProbeQuestion::matrix_products) && c.space == Space::host && !is_host_timed(c))
+    text += " host";  // copies are part of it
   return text;
 }
 

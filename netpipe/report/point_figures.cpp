@@ -7,6 +7,7 @@
 #include <map>
 
 #include "netpipe/report/csv_rows.hpp"
+#include "npgpu/probe_description.hpp"
 
 namespace npgpu {
 
@@ -45,7 +46,7 @@ Estimate figure_of(const TransferCase& c, const TransferResult& r) {
   return {r.rate.value, r.rate.low, r.rate.high, work_unit(c) + "/s", r.time_us.method};
 }
 Estimate figure_of(const ProbeCase& c, const ProbeResult& r) {
-  if (counts_loads(c)) return {1e9 / r.rate.value, 1e9 / r.rate.high, 1e9 / r.rate.low, "ns", r.rate.method};
+  if (counted_of(c).each_waits()) return {1e9 / r.rate.value, 1e9 / r.rate.high, 1e9 / r.rate.low, "ns", r.rate.method};
   return {r.rate.value, r.rate.low, r.rate.high, work_unit(c) + "/s", r.rate.method};
 }
 
@@ -55,25 +56,19 @@ Estimate figure_of(const EnergyCase& c, const EnergyResult& r) {
   return {r.power_w.value * pj, r.power_w.low * pj, r.power_w.high * pj, "pJ", r.power_w.method};
 }
 
-const char* counted_in(const TransferCase&, const TransferResult&) { return "payload bytes"; }
-const char* counted_in(const ProbeCase& c, const ProbeResult&) {
-  if (counts_loads(c)) return "time of a load";
-  if (counts_atomics(c)) return "atomic additions";
-  if (is_pattern(c) && c.operation == Operation::read) return "bytes that threads ask for";
-  if (!counts_operations(c) && c.operation != Operation::branch) return "bytes read and written";
-  return "operations (a multiply-add is two)";
-}
-const char* counted_in(const JobCase& c, const JobResult&) {
+std::string_view counted_in(const TransferCase&, const TransferResult&) { return "payload bytes"; }
+std::string_view counted_in(const ProbeCase& c, const ProbeResult&) { return counted_of(c).words; }
+std::string_view counted_in(const JobCase& c, const JobResult&) {
   return c.gating == Gating::gated ? "device time of a job" : "time of a job";
 }
-const char* counted_in(const CallCase&, const CallResult& r) {
+std::string_view counted_in(const CallCase&, const CallResult& r) {
   return std::isfinite(r.done_us.value) ? "time of a call until its work is done" : "time of a call until it returns";
 }
-const char* counted_in(const EnergyCase& c, const EnergyResult&) {
+std::string_view counted_in(const EnergyCase& c, const EnergyResult&) {
   if (is_idle(c.work)) return "power of the whole device";
   return counts_operations(c.work) ? "energy of an operation, idle included" : "energy of a byte, idle included";
 }
-const char* counted_in(const PartitionCase&, const PartitionResult&) { return "time of a solution"; }
+std::string_view counted_in(const PartitionCase&, const PartitionResult&) { return "time of a solution"; }
 
 std::vector<NamedFigure> named_figures(const Trace& trace) {
   std::vector<NamedFigure> all;

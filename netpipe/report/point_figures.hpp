@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "netpipe/report/series_text.hpp"
@@ -15,12 +16,12 @@ Estimate figure_of(const ProbeCase&, const ProbeResult&);
 Estimate figure_of(const EnergyCase&, const EnergyResult&);
 template <class K> Estimate figure_of(const typename K::Case&, const Result<K>& r) { return r.time_us; }
 // What it counts, as data/TABLES.md has it.
-const char* counted_in(const TransferCase&, const TransferResult&);
-const char* counted_in(const ProbeCase&, const ProbeResult&);
-const char* counted_in(const JobCase&, const JobResult&);
-const char* counted_in(const CallCase&, const CallResult&);
-const char* counted_in(const PartitionCase&, const PartitionResult&);
-const char* counted_in(const EnergyCase&, const EnergyResult&);
+std::string_view counted_in(const TransferCase&, const TransferResult&);
+std::string_view counted_in(const ProbeCase&, const ProbeResult&);
+std::string_view counted_in(const JobCase&, const JobResult&);
+std::string_view counted_in(const CallCase&, const CallResult&);
+std::string_view counted_in(const PartitionCase&, const PartitionResult&);
+std::string_view counted_in(const EnergyCase&, const EnergyResult&);
 
 // A point by a name of its own, as other tools want it.
 struct NamedFigure {

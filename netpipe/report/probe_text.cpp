@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <tuple>
 
@@ -10,21 +11,18 @@
 #include "netpipe/report/series_text.hpp"
 #include "npgpu/classes.hpp"
 #include "npgpu/laws.hpp"
+#include "npgpu/probe_description.hpp"
 
 namespace npgpu {
 
 namespace {
 
-std::string rate_head(const ProbeCase& c) {
-  if (counts_loads(c)) return "ns per load";
-  if (counts_atomics(c)) return "G atomics/s";
-  if (c.operation == Operation::branch) return "GOP/s";
-  if (counts_operations(c)) return is_whole_number(c.type) ? "GOP/s" : "GFLOP/s";
-  return "GB/s";
-}
+// "GB/s", "G atomics/s": a word stands apart from its prefix.
+std::string gap_of(const Counted& counted) { return std::islower(counted.unit.front()) ? " " : ""; }
 
-std::string rate_cell(const ProbeCase& c, double per_s) {
-  return digits_text(counts_loads(c) ? 1e9 / per_s : per_s * 1e-9);
+std::string rate_head(const Counted& counted) {
+  if (counted.each_waits()) return fmt::format("ns per {}", counted.one);
+  return fmt::format("G{}{}/s", gap_of(counted), counted.unit);
 }
 
 // Whether any of the shapes has this axis.
@@ -111,10 +109,11 @@ void note_cores(Page& page, const ProbeSeries& probe, const std::vector<ProbeRes
 
 std::string probe_rate_text(const ProbeCase& c, double per_s) {
   if (!std::isfinite(per_s)) return "-";
-  if (counts_loads(c)) return time_text(1e6 / per_s);
+  const Counted counted = counted_of(c);
+  if (counted.each_waits()) return time_text(1e6 / per_s);
   const bool tera = per_s >= 1e12;
-  const std::string unit = (counts_atomics(c) ? " " : "") + work_unit(c) + "/s";
-  return digits_text(per_s * (tera ? 1e-12 : 1e-9)) + (tera ? " T" : " G") + unit;
+  return fmt::format("{} {}{}{}/s", digits_text(per_s * (tera ? 1e-12 : 1e-9)), tera ? "T" : "G", gap_of(counted),
+                     counted.unit);
 }
 
 void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
@@ -122,12 +121,15 @@ void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
   const ProbeCase& c = probe.question;
   const bool memory =
       std::any_of(probe.visits.begin(), probe.visits.end(), [](const auto& p) { return p.axes.bytes > 0; });
-  const bool loads = counts_loads(c), limited = probe.limit.per_s > 0 && !loads;
+  const ProbeDescription& described = description_of(c);
+  const Counted counted = counted_of(c);
+  const bool waits = counted.each_waits(), limited = probe.limit.per_s > 0 && !waits;
   const std::optional<Law> law = law_of(probe);
-  const bool gemm = c.probe == "gemm", by_unit = is_pattern(c) && !gemm && probe.layout.units > 0;
-  // Of patterns only what differs has a column; what all shapes have stands below.
-  const bool every = !is_pattern(c) || (probe.visits.size() < 2 && !gemm);
-  Table table({right(gemm ? "cores" : "blocks", 0, every || differs(probe, &Shape::blocks)),
+  const bool matrices = described.axes.matrices, pattern = described.axes.has_pattern(),
+             by_unit = pattern && probe.layout.units > 0;
+  // Of patterns and matrices only what differs has a column; what all shapes of a pattern have stands below.
+  const bool every = pattern ? probe.visits.size() < 2 : !matrices;
+  Table table({right(matrices ? "cores" : "blocks", 0, every || differs(probe, &Shape::blocks)),
                right("threads", 0, every || differs(probe, &Shape::threads)),
                right("ilp", 0, every || differs(probe, &Shape::ilp)),
                right("access B", 3, memory && (every || differs(probe, &Shape::access_bytes))),
@@ -138,14 +140,14 @@ void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
                right("rung", 0, varies(probe, &Shape::rung)),
                right("registers", 0, varies(probe, &Shape::registers)),
                right("shared", 0, varies(probe, &Shape::shared_bytes)),
-               right("m", 0, gemm),
-               right("n", 0, gemm),
-               right("k", 0, gemm),
+               right("m", 0, matrices),
+               right("n", 0, matrices),
+               right("k", 0, matrices),
                right("panels", 0, varies(probe, &Shape::panels)),
-               decimal(rate_head(c)),
+               decimal(rate_head(counted)),
                decimal("% of limit", 1, limited),
                right("95 % interval", 1),
-               decimal(loads     ? "cycles"
+               decimal(waits     ? "cycles"
                        : by_unit ? "per cycle and SM"
                                  : "per cycle",
                        by_unit ? 0 : 2),
@@ -181,10 +183,10 @@ void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
                std::to_string(s.n),
                std::to_string(s.k),
                std::to_string(s.panels),
-               rate_cell(c, rate.value),
+               digits_text(waits ? 1e9 / rate.value : rate.value * 1e-9),
                percent_text(100 * rate.value / probe.limit.per_s),
                interval_text(rate),
-               digits_text(loads ? 1 / per_cycle : per_cycle),
+               digits_text(waits ? 1 / per_cycle : per_cycle),
                lawful ? digits_text(lawful->passes) : "-",
                lawful ? digits_text(lawful->measured.value) : "-",
                lawful ? digits_text(lawful->law) : "-",
@@ -198,8 +200,8 @@ void series_text(Page& page, const ProbeSeries& probe, const TextStyle&) {
     page.note(fmt::format("% of limit: the limit at the highest clock, {:.0f} MHz", probe.layout.clock_mhz));
   if (!probe.library.empty()) page.note("by " + probe.library);
   if (const auto classes = classes_of(probe)) note_classes(page, *classes);
-  if (gemm && c.device == "host") note_cores(page, probe, rates);
-  if (!every && !gemm) {
+  if (matrices && is_host_timed(c)) note_cores(page, probe, rates);
+  if (!every && pattern) {
     page.note("the first shape: " + text_of(without_pattern(probe.visits.front().axes)) +
               "; the others differ from it as the columns say");
   }

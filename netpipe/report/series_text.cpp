@@ -9,6 +9,7 @@
 
 #include "npgpu/matrix_verdict.hpp"
 #include "npgpu/messages.hpp"
+#include "npgpu/probe_description.hpp"
 
 namespace npgpu {
 
@@ -59,12 +60,7 @@ std::string limit_text(const ProbeSeries& series) { return probe_rate_text(serie
 }  // namespace
 
 std::string work_unit(const TransferCase&) { return "B"; }
-std::string work_unit(const ProbeCase& c) {
-  if (counts_loads(c)) return "loads";
-  if (counts_atomics(c)) return "atomics";
-  if (c.operation == Operation::branch) return "OP";
-  return !counts_operations(c) ? "B" : is_whole_number(c.type) ? "OP" : "FLOP";
-}
+std::string work_unit(const ProbeCase& c) { return std::string(counted_of(c).unit); }
 
 template <class K> std::string point_text(const Series<K>& series) {
   const auto all = results(series);

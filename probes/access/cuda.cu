@@ -124,7 +124,6 @@ class AccessProbe final : public CudaProbe {
   std::vector<Shape> shapes(const ProbeCase& c) const override {
     return patterns::access_shapes(context(c).layout, c.space);
   }
-  std::vector<Shape> default_shapes(const ProbeCase&) const override { return {}; }
   MemoryNeed needs(std::span<const ProbeStep> steps) const override {
     return {0, max_bytes_of(steps) + patterns::max_offset};
   }

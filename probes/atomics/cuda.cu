@@ -147,7 +147,6 @@ class AtomicsProbe final : public CudaProbe {
   std::vector<Shape> shapes(const ProbeCase& c) const override {
     return patterns::atomics_shapes(context(c).layout, c.space);
   }
-  std::vector<Shape> default_shapes(const ProbeCase&) const override { return {}; }
   MemoryNeed needs(std::span<const ProbeStep> steps) const override {
     std::uint64_t most = 0;
     for (const ProbeStep& step : steps)

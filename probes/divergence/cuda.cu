@@ -107,7 +107,6 @@ class DivergenceProbe final : public CudaProbe {
   std::vector<Shape> shapes(const ProbeCase& c) const override {
     return patterns::divergence_shapes(context(c).layout);
   }
-  std::vector<Shape> default_shapes(const ProbeCase&) const override { return {}; }
   std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
     return std::make_unique<DivergenceRunner>(*this, steps);
   }

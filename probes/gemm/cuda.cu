@@ -285,8 +285,6 @@ class GemmProbe final : public CudaProbe {
     return gemm::refuses(c, shape);
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return gemm::device_shapes(context(c).layout, c); }
-  bool in_default_plan() const override { return false; }
-  std::vector<Shape> default_shapes(const ProbeCase&) const override { return {}; }
   MemoryNeed needs(std::span<const ProbeStep> steps) const override {
     return {gemm::bytes_of(steps_from_host(steps)).sum(), gemm::bytes_of(steps).sum() + CublasHandle::workspace_bytes};
   }

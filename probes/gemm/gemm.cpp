@@ -102,7 +102,6 @@ std::vector<Shape> host_shapes(std::span<const std::uint32_t> cores) {
 }
 
 std::optional<std::string> refuses(const ProbeCase& c, const Shape& s) {
-  if (s.stride != 1 || s.offset_bytes || s.ways != 1 || s.rung) return "gemm has no stride, offset, ways or rungs";
   if (s.threads != 1 || s.ilp != 1 || s.access_bytes || s.bytes)
     return "gemm has no threads, ilp, access or bytes: its library chooses them";
   if (!s.m || !s.n || !s.k) return "gemm needs m, n and k, or square: square=4096";

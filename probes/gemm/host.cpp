@@ -149,8 +149,6 @@ class HostGemmProbe final : public HostProbe {
     std::erase_if(all, [&](const Shape& s) { return refuses_shape(c, s).has_value(); });
     return all;
   }
-  bool in_default_plan() const override { return false; }
-  std::vector<Shape> default_shapes(const ProbeCase&) const override { return {}; }
   ProbeContext context(const ProbeCase& c) const override {
     ProbeContext context = HostProbe::context(c);
     context.library = blas().text;

@@ -118,8 +118,6 @@ class SimulatedGemm final : public Probe {
     return all;
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return gemm::device_shapes(context(c).layout, c); }
-  bool in_default_plan() const override { return false; }
-  std::vector<Shape> default_shapes(const ProbeCase&) const override { return {}; }
   std::optional<std::string> refuses_case(const ProbeCase& c) const override {
     const Spec spec = spec_of(c.device);
     const DataType type = c.type == DataType::fp64 ? c.type : DataType::fp32;

@@ -136,7 +136,6 @@ class OccupancyProbe final : public CudaProbe {
   std::vector<Shape> shapes(const ProbeCase& c) const override {
     return occupancy::shapes(context(c).layout, registers());
   }
-  std::vector<Shape> default_shapes(const ProbeCase&) const override { return {}; }
   MemoryNeed needs(std::span<const ProbeStep>) const override { return {0, occupancy::set_bytes}; }
   std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
     return std::make_unique<OccupancyRunner>(*this, steps);

@@ -39,8 +39,6 @@ std::vector<Shape> shapes(const Layout& l, std::span<const std::uint32_t> regist
 }
 
 std::optional<std::string> refuses(const Layout& l, const Shape& s, std::span<const std::uint32_t> registers) {
-  if (s.stride != 1 || s.offset_bytes || s.ways != 1 || s.rung)
-    return "this probe has no stride, offset, ways or rungs";
   if (s.threads != threads || s.ilp != 1 || s.access_bytes != 4 || s.bytes != set_bytes)
     return fmt::format("blocks have {} threads, which read words of 4 bytes in {} bytes, one at a time", threads,
                        set_bytes);

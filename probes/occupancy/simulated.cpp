@@ -15,33 +15,24 @@ Repeat chase_repeat(const ProbeCase&, const Shape& s, const Multiprocessors& m) 
   repeat.step.instructions = 1;
   repeat.steps = occupancy::loads;
   repeat.work = static_cast<double>(occupancy::loads) * s.access_bytes * s.threads * s.blocks;
-  repeat.all_bytes_per_s = std::numeric_limits<double>::infinity();
+  repeat.all_bytes_per_s = no_limit;
   return repeat;
 }
 
-class SimulatedOccupancy final : public SimulatedProbe {
- public:
-  SimulatedOccupancy() : SimulatedProbe(Need::occupancy, chase_repeat) {}
-  std::string_view name() const override { return "occupancy"; }
-  std::string_view summary() const override {
-    return "loads that wait for each other, by blocks that a simulated unit holds; no measurement";
-  }
-  std::vector<Shape> shapes(const ProbeCase& c) const override {
-    return occupancy::shapes(context(c).layout, registers);
-  }
-  std::vector<Shape> default_shapes(const ProbeCase&) const override { return {}; }
-
- private:
-  std::vector<ProbeCase> questions(const std::string& device) const override { return {occupancy::question(device)}; }
-  std::optional<std::string> refuses_pattern(const ProbeCase& c, const Shape& s) const override {
-    return occupancy::refuses(context(c).layout, s, registers);
-  }
-  Limit limit(const ProbeCase&, const Multiprocessors&) const override {
-    return {not_measured, "none: what fewer blocks cost is held against the law of resident blocks"};
-  }
-};
+const Simulated occupancy_probe(
+    {{.name = "occupancy",
+      .summary = "loads that wait for each other, by blocks that a simulated unit holds; no measurement",
+      .need = Need::occupancy,
+      .repeat = chase_repeat,
+      .cases = [](const std::string& device) { return std::vector{occupancy::question(device)}; },
+      .shapes = [](const ProbeCase&, const Layout& l) { return occupancy::shapes(l, registers); },
+      .refuses =
+          [](const ProbeCase& c, const Shape& s) {
+            return occupancy::refuses(find_probe(c.probe, c.device).context(c).layout, s, registers);
+          },
+      .limit = [](const ProbeCase&, const Multiprocessors&) -> Limit {
+        return {not_measured, "none: what fewer blocks cost is held against the law of resident blocks"};
+      }}});
 
 }  // namespace
 }  // namespace npgpu::simulated
-
-NPGPU_REGISTERED(Probe, npgpu::simulated::SimulatedOccupancy)

@@ -140,7 +140,6 @@ class ProductProbe final : public CudaProbe {
     return patterns::refuses_product(c, shape);
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return patterns::product_shapes(context(c).layout); }
-  std::vector<Shape> default_shapes(const ProbeCase&) const override { return {}; }
   MemoryNeed needs(std::span<const ProbeStep> steps) const override { return {0, 3 * max_bytes_of(steps)}; }
   std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
     return std::make_unique<ProductRunner>(*this, steps);

@@ -212,7 +212,6 @@ class ReductionProbe final : public CudaProbe {
     return patterns::refuses_reduction(c, shape);
   }
   std::vector<Shape> shapes(const ProbeCase& c) const override { return patterns::reduction_shapes(context(c).layout); }
-  std::vector<Shape> default_shapes(const ProbeCase&) const override { return {}; }
   std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
     return std::make_unique<ReductionRunner>(*this, steps);
   }

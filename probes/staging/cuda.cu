@@ -209,7 +209,6 @@ class StagingProbe final : public CudaProbe {
     std::erase_if(list, [&](const Shape& shape) { return refuses_shape(c, shape).has_value(); });
     return list;
   }
-  std::vector<Shape> default_shapes(const ProbeCase&) const override { return {}; }
   std::unique_ptr<Runner<Probes>> open(std::span<const ProbeStep> steps) const override {
     return std::make_unique<StagingRunner>(*this, steps);
   }

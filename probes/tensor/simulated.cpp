@@ -2,9 +2,6 @@
 // products wait for each other.
 #include "probes/simulated.hpp"
 
-#include <algorithm>
-
-#include "netpipe/devices/simulated/library.hpp"
 #include "probes/tensor/shapes.hpp"
 #include "probes/tensor/tiles.hpp"
 
@@ -36,33 +33,24 @@ Repeat tensor_repeat(const ProbeCase& c, const Shape& s, const Multiprocessors& 
   repeat.step.instructions = s.ilp;
   repeat.step.block_bytes = repeat.work / 2 / repeat.steps / s.blocks / busy;
   repeat.sm_bytes_per_cycle = tensor_rate(c, m);
-  repeat.all_bytes_per_s = std::numeric_limits<double>::infinity();
+  repeat.all_bytes_per_s = no_limit;
   return repeat;
 }
 
-class SimulatedTensor final : public SimulatedProbe {
- public:
-  SimulatedTensor() : SimulatedProbe(Need::tensor, tensor_repeat) {}
-  std::string_view name() const override { return "tensor"; }
-  std::string_view summary() const override { return "products of tensor cores on simulated devices; no measurement"; }
-  std::vector<Shape> shapes(const ProbeCase& c) const override { return tensor::shapes(context(c).layout, c); }
-  std::vector<Shape> default_shapes(const ProbeCase& c) const override {
-    return tensor::default_shapes(context(c).layout, c);
-  }
-
- private:
-  std::vector<ProbeCase> questions(const std::string& device) const override { return tensor::cases(device); }
-  std::optional<std::string> refuses_pattern(const ProbeCase& c, const Shape& shape) const override {
-    return tensor::refuses(c, shape);
-  }
-  Limit limit(const ProbeCase& c, const Multiprocessors& m) const override {
-    ProbeCase full = c;
-    full.operation = Operation::wgmma;
-    return {2 * tensor_rate(full, m) * m.sms * m.max_clock_hz, "the spec: 2 * multiply-adds a cycle * SMs * clock"};
-  }
-};
+const Simulated tensor_probe(
+    {{.name = "tensor",
+      .summary = "products of tensor cores on simulated devices; no measurement",
+      .need = Need::tensor,
+      .repeat = tensor_repeat,
+      .cases = tensor::cases,
+      .shapes = [](const ProbeCase& c, const Layout& l) { return tensor::shapes(l, c); },
+      .default_shapes = [](const ProbeCase& c, const Layout& l) { return tensor::default_shapes(l, c); },
+      .refuses = tensor::refuses,
+      .limit = [](const ProbeCase& c, const Multiprocessors& m) -> Limit {
+        ProbeCase full = c;
+        full.operation = Operation::wgmma;
+        return {2 * tensor_rate(full, m) * m.sms * m.max_clock_hz, "the spec: 2 * multiply-adds a cycle * SMs * clock"};
+      }}});
 
 }  // namespace
 }  // namespace npgpu::simulated
-
-NPGPU_REGISTERED(Probe, npgpu::simulated::SimulatedTensor)

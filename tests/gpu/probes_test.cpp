@@ -13,7 +13,7 @@
 #include "netpipe/devices/cuda/inventory.hpp"
 #include "netpipe/devices/cuda/probe_bench.hpp"
 #include "npgpu/error.hpp"
-#include "npgpu/probe.hpp"
+#include "npgpu/probe_description.hpp"
 #include "npgpu/runner.hpp"
 #include "npgpu/statistics.hpp"
 
@@ -77,7 +77,7 @@ std::vector<Shape> few_shapes(const ProbeCase& c, const Layout& l) {
       }
     return all;
   }
-  if (is_pattern(c)) {  // every pattern, by one block and by some
+  if (description_of(c).axes.has_pattern()) {  // every pattern, by one block and by some
     for (Shape shape : find_probe(c.probe, c.device).shapes(c)) {
       if (shape.bytes > 8 * MiB) continue;
       for (const std::uint32_t blocks : {1u, 3u}) {
@@ -228,7 +228,7 @@ TEST_CASE("twice the repeats are twice the cycles, and no step is free") {
     const auto runner = open(probe, c, 8 * MiB);
     Shape shape{.blocks = 1, .threads = 1};
     if (c.probe == "bandwidth") shape = {.blocks = 1, .threads = 1, .access_bytes = 4, .bytes = 8 * MiB};
-    if (c.probe == "latency" || c.probe == "tensor" || is_pattern(c))
+    if (c.probe == "latency" || c.probe == "tensor" || description_of(c).axes.has_pattern())
       shape = few_shapes(c, probe.context(c).layout).front();
     // A store is not waited for, and a grid that is not resident leaves no cycles.
     if (c.operation == Operation::write || c.probe == "reduction" || c.probe == "product" || c.probe == "gemm") return;
@@ -301,8 +301,9 @@ TEST_CASE("the lists of shapes: each once, and the device takes them") {
   each_case([](const Probe& probe, const ProbeCase& c) {
     const std::vector<Shape> shapes = probe.shapes(c);
     CHECK(std::set<Shape>(shapes.begin(), shapes.end()).size() == shapes.size());
-    if (!is_pattern(c)) CHECK(shapes.front().blocks == 1);
-    if (!is_pattern(c) && c.probe != "tensor") CHECK(shapes.front().threads == 1);
+    const bool is_pattern = description_of(c).axes.has_pattern();
+    if (!is_pattern) CHECK(shapes.front().blocks == 1);
+    if (!is_pattern && c.probe != "tensor") CHECK(shapes.front().threads == 1);
     for (const Shape& s : probe.default_shapes(c)) CHECK(std::find(shapes.begin(), shapes.end(), s) != shapes.end());
     std::uint64_t most = 0;
     for (const Shape& s : shapes) most = std::max(most, s.bytes);

@@ -95,7 +95,7 @@ struct FigureOf {
 };
 
 void add_figures(std::vector<FigureOf>& all, const CaseCurve& curve, const Tolerance& tolerance) {
-  for (const model::FigureChoice& choice : curve.figures) {
+  for (const FigureChoice& choice : curve.figures) {
     const model::Part part = part_of_figure(curve, choice.among);
     if (part.points.empty()) continue;
     KeyFigure figure;

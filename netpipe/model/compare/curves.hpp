@@ -33,15 +33,6 @@ struct CurvePoint {
   std::array<Readings, 2> side{};
 };
 
-// Which points of a curve a key figure is the mean of.
-enum class Among { largest, smallest, fastest };
-struct FigureChoice {
-  std::string name{};
-  Among among = Among::largest;
-  FigureUnit unit = FigureUnit::us;
-  bool of_memory = false;  // unless its working set fits the cache
-};
-
 struct CaseCurve {
   std::string_view kind{};
   std::string title{}, name{};

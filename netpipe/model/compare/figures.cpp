@@ -58,31 +58,7 @@ std::vector<FigureChoice> figures_of(const TransferCase& c, std::uint32_t lane) 
   return {};
 }
 
-std::vector<FigureChoice> figures_of(const ProbeCase& c, std::uint32_t) {
-  const std::string where = c.device == "host" ? "host " : "";
-  if (c.probe == "product") return {};
-  if (c.probe == "gemm")
-    return {{fmt::format("{}gemm {}{}", where, name(c.type),
-                         c.space == Space::host && where.empty() ? ", copies included" : ""),
-             Among::fastest, FigureUnit::flop_per_s}};
-  if (counts_operations(c)) {
-    const auto unit = is_whole_number(c.type) ? FigureUnit::operations_per_s : FigureUnit::flop_per_s;
-    const std::string by = c.operation == Operation::fma ? "" : fmt::format(" by {}", name(c.operation));
-    return {{fmt::format("{}{} {}{}", where, c.probe, name(c.type), by), Among::fastest, unit}};
-  }
-  if (c.probe == "onchip")
-    return {{fmt::format("bandwidth of {}", name(c.space)), Among::fastest, FigureUnit::bytes_per_s}};
-  if (c.probe != "bandwidth" && !counts_loads(c)) return {};
-  if (c.operation != Operation::chase) {
-    if (c.form != Form::streaming || counts_loads(c)) return {};
-    return {{fmt::format("{}bandwidth {} {}", where, name(c.operation), name(c.type)), Among::fastest,
-             FigureUnit::bytes_per_s, c.space == Space::global}};
-  }
-  if (c.space == Space::global || c.space == Space::host)
-    return {{where + "latency of memory", Among::largest, FigureUnit::us_a_load},
-            {where + "latency of the first cache", Among::smallest, FigureUnit::us_a_load}};
-  return {{fmt::format("{}latency, {}", where, name(c.space)), Among::smallest, FigureUnit::us_a_load}};
-}
+std::vector<FigureChoice> figures_of(const ProbeCase& c, std::uint32_t) { return description_of(c).key_figures(c); }
 
 std::vector<FigureChoice> figures_of(const JobCase& c, std::uint32_t) {
   if (c.workload != Workload::none) return {};

@@ -82,9 +82,9 @@ std::vector<FigureOf> key_figures_in(const ProbeSeries& series) {
   const auto unit = is_whole_number(c.type) ? FigureUnit::operations_per_s : FigureUnit::flop_per_s;
   if (question == ProbeQuestion::computing_power)
     return {{FigureKind::compute, fmt::format("compute, {}", name(c.type)), unit, Taken::best}};
-  if (c.probe == "tensor")
+  if (question == ProbeQuestion::tensor_power)
     return {{FigureKind::matrix, fmt::format("tensor, {} by {}", name(c.type), name(c.operation)), unit, Taken::best}};
-  if (c.probe == "gemm" && c.space != Space::host)
+  if (question == ProbeQuestion::matrix_products)
     return {{FigureKind::matrix, fmt::format("gemm, {}", name(c.type)), unit, Taken::best}};
   if (question == ProbeQuestion::memory_latency)
     return {{FigureKind::latency, "memory latency", FigureUnit::us_a_load, Taken::largest,

@@ -71,21 +71,21 @@ void judge_compute(Findings& findings, const ProbeSeries& series) {
 }  // namespace
 
 void judge_kernels(Findings& findings) {
-  std::set<std::string> judged;
+  std::set<std::tuple<ProbeQuestion, Operation, DataType>> judged;
   for (const ProbeSeries* series : findings.of.probes) {
     const ProbeCase& c = series->question;
     const auto question = question_of(c);
     const bool is_memory = question == ProbeQuestion::memory_bandwidth,
                is_compute = question == ProbeQuestion::computing_power;
     if (!is_memory && !is_compute) continue;
-    if (!judged.insert(fmt::format("{} {} {}", c.probe, name(c.operation), is_compute ? name(c.type) : "")).second)
-      continue;
+    if (!judged.insert({*question, c.operation, is_compute ? c.type : DataType::fp32}).second) continue;
     is_memory ? judge_memory(findings, *series) : judge_compute(findings, *series);
   }
-  for (const auto& [probe, metric] : {std::pair{"bandwidth", "memory_rate"}, {"compute", "compute_rate"}})
-    if (std::ranges::none_of(judged, [&](const std::string& one) { return one.starts_with(probe); }))
-      findings.skip(metric, fmt::format("{}: not measured",
-                                        probe == std::string("compute") ? "computing power" : "memory bandwidth"));
+  for (const auto& [question, metric, what] :
+       {std::tuple{ProbeQuestion::memory_bandwidth, "memory_rate", "memory bandwidth"},
+        {ProbeQuestion::computing_power, "compute_rate", "computing power"}})
+    if (std::ranges::none_of(judged, [&](const auto& one) { return std::get<ProbeQuestion>(one) == question; }))
+      findings.skip(metric, fmt::format("{}: not measured", what));
 }
 
 }  // namespace npgpu::model

@@ -7,6 +7,7 @@
 
 #include "netpipe/model/overview/parts.hpp"
 #include "netpipe/model/probes/corner_points.hpp"
+#include "npgpu/catalogue.hpp"
 
 namespace npgpu::model {
 
@@ -44,7 +45,8 @@ std::vector<Figure> bandwidth_figures(const Trace& trace, const OfDevice& device
        {Operation::read, Operation::write, Operation::copy, Operation::triad, Operation::rmw})
     for (const ProbeSeries& series : trace.of<Probes>()) {
       const ProbeCase& c = series.question;
-      const bool is_it = c.probe == "bandwidth" && c.operation == operation && c.form == Form::streaming;
+      const bool is_it =
+          asks(c, ProbeQuestion::memory_bandwidth) && c.operation == operation && c.form == Form::streaming;
       if (!is_it || !device.has(series) || (operation == Operation::rmw && figures.size() > 1)) continue;
       figures.push_back(fastest(series, name(operation)));
       break;
@@ -57,7 +59,7 @@ std::vector<Figure> compute_figures(const Trace& trace, const OfDevice& device) 
   for (const ProbeSeries& series : trace.of<Probes>()) {
     const ProbeCase& c = series.question;
     const bool again = std::ranges::find(figures, name(c.type), &Figure::name) != figures.end();
-    if (c.probe != "compute" || c.operation != Operation::fma || !device.has(series) || again) continue;
+    if (question_of(c) != ProbeQuestion::computing_power || !device.has(series) || again) continue;
     figures.push_back(fastest(series, name(c.type)));
     figures.back().value.unit = is_whole_number(c.type) ? "OP/s" : "FLOP/s";
   }
@@ -69,7 +71,7 @@ std::vector<Figure> tensor_figures(const Trace& trace, const OfDevice& device) {
   std::vector<Figure> figures;
   for (const ProbeSeries& series : trace.of<Probes>()) {
     const ProbeCase& c = series.question;
-    if (c.probe != "tensor" || !device.has(series)) continue;
+    if (!asks(c, ProbeQuestion::tensor_power) || !device.has(series)) continue;
     Figure figure = fastest(series, name(c.type));
     figure.value.unit = is_whole_number(c.type) ? "OP/s" : "FLOP/s";
     const auto before = std::ranges::find(figures, name(c.type), &Figure::name);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "netpipe/model/probes/probe_rates.hpp"
+#include "npgpu/probe_description.hpp"
 
 namespace npgpu {
 
@@ -125,7 +126,7 @@ RateClasses rate_classes(std::span<const SizeRate> sizes) {
 }
 
 std::optional<RateClasses> classes_of(const ProbeSeries& series) {
-  if (series.question.probe != "gemm") return std::nullopt;
+  if (!asks(series.question, ProbeQuestion::matrix_products)) return std::nullopt;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<SizeRate>> all;
   for (const ProbeResult& r : model::rates_of(series))
     if (r.axes.m == r.axes.n && r.axes.n == r.axes.k) all[{r.axes.blocks, r.axes.panels}].push_back({r.axes.n, r.rate});

@@ -96,7 +96,7 @@ constexpr auto aa = Corner::all_all, oa = Corner::one_all, ao = Corner::all_one,
 
 Corners corners_of(const ProbeSeries& series) {
   const std::vector<ProbeResult> rates = rates_of(series);
-  const std::string counted = series.question.probe == "bandwidth" ? "bytes" : "operations";
+  const std::string counted = counts_operations(series.question) ? "operations" : "bytes";
   Corners corners;
   for (const Corner corner : every_corner) {
     const auto i = static_cast<std::size_t>(corner);

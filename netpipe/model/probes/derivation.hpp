@@ -31,9 +31,9 @@ void derive_rate(const ProbeSeries&, const std::string& name, DeviceParameters&)
 // The levels of memory that a chase shows: sizes, latencies, and which of them could not be told apart.
 void derive_levels(const ProbeSeries&, const OwnFacts&, DeviceParameters&);
 
-// Of the probes onchip and access: bandwidths of shared memory and caches, banks, sectors and lines. Of reduction: what
-// its rungs reach. Of tensor: operations a cycle. Nothing of others.
-void derive_onchip(const ProbeSeries&, DeviceParameters&);
+// What the probe's description names: rates of a unit, such as bandwidths of shared memory and caches; banks, sectors
+// and lines, which show in its law; what the rungs of a ladder reach.
+void derive_described(const ProbeSeries&, DeviceParameters&);
 
 // Of the probe gemm, all series of the device: its best rate, what copies leave of it, what a host's cores make of one.
 void derive_gemm(const std::vector<const ProbeSeries*>& of_device, DeviceParameters&);

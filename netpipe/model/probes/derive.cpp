@@ -6,7 +6,9 @@
 #include <cmath>
 
 #include "netpipe/model/by_device.hpp"
+#include "netpipe/model/calls/calls.hpp"
 #include "netpipe/model/probes/derivation.hpp"
+#include "npgpu/catalogue.hpp"
 #include "npgpu/predict.hpp"
 
 namespace npgpu {
@@ -37,7 +39,7 @@ SeriesList bandwidths_of(const SeriesList& list) {
   SeriesList all;
   std::copy_if(list.begin(), list.end(), std::back_inserter(all), [](const ProbeSeries* s) {
     const Space space = s->question.space;
-    return s->question.probe == "bandwidth" && (space == Space::global || space == Space::host);
+    return asks(s->question, ProbeQuestion::memory_bandwidth) && (space == Space::global || space == Space::host);
   });
   std::stable_partition(all.begin(), all.end(), [](const auto* s) { return s->question.type == DataType::fp32; });
   if (!all.empty())
@@ -56,7 +58,7 @@ DeviceParameters derive_device(const SeriesList& list, const Provenance& provena
   bool computes = false;
   for (const ProbeSeries* series : list) {
     if (!series->error.empty()) device.missing.push_back(title(series->question) + " stopped early: " + series->error);
-    if (series->question.probe != "compute" || series->question.operation != Operation::fma) continue;
+    if (question_of(series->question) != ProbeQuestion::computing_power) continue;
     computes = true;
     model::derive_compute(*series, own, device);
   }
@@ -78,15 +80,14 @@ DeviceParameters derive_device(const SeriesList& list, const Provenance& provena
 
   bool chases = false;
   own.chased_by_atomics = std::any_of(list.begin(), list.end(), [](const ProbeSeries* s) {
-    return s->question.probe == "latency" && s->question.operation == Operation::rmw;
+    return asks(s->question, ProbeQuestion::memory_latency) && s->question.operation == Operation::rmw;
   });
   for (const ProbeSeries* series : list) {
-    if (series->question.probe != "latency") continue;
+    if (!asks(series->question, ProbeQuestion::memory_latency)) continue;
     chases = true;
     model::derive_levels(*series, own, device);
   }
-  for (const ProbeSeries* series : list)
-    if (is_pattern(series->question) || series->question.probe == "tensor") model::derive_onchip(*series, device);
+  for (const ProbeSeries* series : list) model::derive_described(*series, device);
   model::derive_gemm(list, device);
   if (!chases && !device.simulated)
     device.missing.push_back("sizes and latencies of the memory levels: need probe latency");

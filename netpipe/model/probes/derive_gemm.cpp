@@ -8,6 +8,7 @@
 
 #include "netpipe/model/probes/derivation.hpp"
 #include "netpipe/model/probes/probe_rates.hpp"
+#include "npgpu/probe_description.hpp"
 
 namespace npgpu::model {
 
@@ -85,14 +86,14 @@ void derive_gemm(const std::vector<const ProbeSeries*>& list, DeviceParameters& 
   for (const ProbeSeries* series : list) {
     const ProbeCase& c = series->question;
     const bool on_host = is_host(*series);
-    if (c.probe != "gemm" || (c.space == Space::host && !on_host)) continue;
+    if (!asks(c, ProbeQuestion::matrix_products) || (c.space == Space::host && !on_host)) continue;
     const std::string name = fmt::format("gemm {}", npgpu::name(c.type));
     const Rates rates = rates_of(*series);
     add_best(*series, rates, name, into);
     if (on_host) add_cores(*series, rates, name, into);
     for (const ProbeSeries* other : list)
-      if (other->question.probe == "gemm" && other->question.type == c.type && other->question.space == Space::host &&
-          !on_host)
+      if (asks(other->question, ProbeQuestion::matrix_products) && other->question.type == c.type &&
+          other->question.space == Space::host && !on_host)
         add_copies(rates, rates_of(*other), name, into);
   }
 }

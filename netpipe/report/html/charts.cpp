@@ -10,6 +10,7 @@
 #include "netpipe/report/foreign.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/html/plot.hpp"
+#include "npgpu/probe_description.hpp"
 #include "npgpu/report.hpp"
 
 namespace npgpu::html {
@@ -121,7 +122,7 @@ std::string ladder_chart(const Trace& trace, const DeviceOverview& device, const
   const model::OfDevice its{device.id, device.uuid};
   for (const ProbeSeries& series : trace.of<Probes>()) {
     const ProbeCase& c = series.question;
-    if (!its.has(series) || !counts_loads(c) || c.operation != Operation::chase) continue;
+    if (!its.has(series) || !asks(c, ProbeQuestion::memory_latency) || c.operation != Operation::chase) continue;
     Curve curve{fmt::format("{} memory", name(c.space)), {}};
     for (const ProbeResult& r : model::rates_of(series)) {
       const auto ns = [](double per_s) { return 1e9 / per_s; };
@@ -170,7 +171,7 @@ std::string corner_table(const Trace& trace, const DeviceOverview& device) {
   const model::OfDevice its{device.id, device.uuid};
   for (const ProbeSeries& series : trace.of<Probes>()) {
     const ProbeCase& c = series.question;
-    if (!its.has(series) || (c.probe != "compute" && c.probe != "bandwidth")) continue;
+    if (!its.has(series) || !description_of(c).has_corners) continue;
     const Corners corners = corners_of(series);
     rows += fmt::format("<tr><th scope=\"row\">{} {}{}</th>", name(c.operation), name(c.type),
                         c.form == Form::dependent ? " dependent" : "");

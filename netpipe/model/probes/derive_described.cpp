@@ -1,5 +1,5 @@
-// What the probes onchip, access and tensor say: bandwidths of a unit's own memories and of L2, banks, sectors and
-// lines; and how far the rungs of a reduction come.
+// What a probe's description names: rates of a unit, such as bandwidths of its own memories and of L2; banks, sectors
+// and lines, which show in the law; and how far the rungs of a ladder come.
 #include <fmt/format.h>
 
 #include <bit>
@@ -9,6 +9,7 @@
 #include "netpipe/model/probes/derivation.hpp"
 #include "netpipe/model/probes/probe_rates.hpp"
 #include "npgpu/laws.hpp"
+#include "npgpu/probe_description.hpp"
 
 namespace npgpu::model {
 
@@ -16,20 +17,33 @@ namespace {
 
 constexpr double for_banks = 0.05, for_pieces = 0.01;
 constexpr unsigned lane_word_bytes = 4;
-constexpr const char *per_unit = "B/cycle/SM", *operations_per_unit = "ops/cycle/SM";
 
-// The fastest of the shapes that qualify, in bytes or operations per cycle of one unit.
-template <class Qualifies>
-Parameter fastest(const ProbeSeries& series, const std::string& name, const std::string& meaning, Qualifies qualifies) {
+bool is_asked(const ProbeSeries& series, const UnitRate& rate) {
+  return (!rate.space || rate.space == series.question.space) && (rate.most_of_cache == 0 || series.layout.cache_bytes);
+}
+
+Parameter fastest(const ProbeSeries& series, const UnitRate& wanted) {
   const auto rates = rates_of(series);
+  const auto cache = static_cast<double>(series.layout.cache_bytes);
   const ProbeResult* best = nullptr;
-  for (const ProbeResult& r : rates)
-    if (qualifies(r.axes) && r.cycle_rate.value > (best ? best->cycle_rate.value : 0)) best = &r;
-  Parameter p = parameter(name, {}, meaning);
+  for (const ProbeResult& r : rates) {
+    const auto bytes = static_cast<double>(r.axes.bytes);
+    const bool qualifies =
+        wanted.most_of_cache == 0 || (bytes >= wanted.least_of_cache * cache && bytes <= wanted.most_of_cache * cache);
+    if (qualifies && r.cycle_rate.value > (best ? best->cycle_rate.value : 0)) best = &r;
+  }
+  Parameter p =
+      parameter(fmt::format(fmt::runtime(wanted.name), name(series.question.type), name(series.question.operation)), {},
+                wanted.meaning);
   if (!best || series.layout.units == 0) return p;
-  const bool operations = counts_operations(series.question);
-  p.estimate = quotient({best->cycle_rate}, {exactly(series.layout.units)}, operations ? operations_per_unit : per_unit,
-                        fmt::format("{} of the fastest shape / cycles / units: {}", operations ? "operations" : "bytes",
+  const std::string_view unit = counted_of(series.question).unit;
+  const bool bytes = unit == "B", operations = unit.ends_with("OP");
+  p.estimate = quotient({best->cycle_rate}, {exactly(series.layout.units)},
+                        fmt::format("{}/cycle/SM", operations ? "ops" : unit),
+                        fmt::format("{} of the fastest shape / cycles / units: {}",
+                                    bytes        ? "bytes"
+                                    : operations ? "operations"
+                                                 : unit,
                                     text_of(best->axes)));
   for (const std::string& doubt : best->doubts) add_note(p.note, doubt);
   return p;
@@ -84,8 +98,7 @@ void add_banks(const ProbeSeries& series, DeviceParameters& into) {
 }
 
 // The smallest stride beyond which an access takes no longer: every lane then has a piece of its own.
-void add_piece(const ProbeSeries& series, const std::string& name, const std::string& meaning, double reference,
-               DeviceParameters& into) {
+void add_piece(const ProbeSeries& series, const HardwareSize& size, DeviceParameters& into) {
   const auto by_stride = slow_downs(*law_of(series));
   for (auto at = by_stride.begin(); at != by_stride.end(); ++at) {
     const auto next = by_stride.find(2 * at->first);
@@ -94,14 +107,14 @@ void add_piece(const ProbeSeries& series, const std::string& name, const std::st
     Estimate bytes = exactly(lane_word_bytes * static_cast<double>(at->first));
     bytes.unit = "B";
     bytes.method = "the smallest stride of which twice the stride takes less than 1.4 times as long";
-    Parameter p = parameter(name, bytes, meaning);
+    Parameter p = parameter(size.name, bytes, size.meaning);
     if (at == by_stride.begin()) add_note(p.note, "already twice the smallest stride takes hardly longer");
-    hold_against(p, reference, "CUDA C++ Programming Guide, Device Memory Accesses", for_pieces);
+    hold_against(p, size.bytes, "CUDA C++ Programming Guide, Device Memory Accesses", for_pieces);
     into.parameters.push_back(std::move(p));
     return;
   }
-  into.missing.push_back(name + ": " + title(series.question) +
-                         " has no stride beyond which an access takes no longer");
+  into.missing.push_back(
+      fmt::format("{}: {} has no stride beyond which an access takes no longer", size.name, title(series.question)));
 }
 
 // The best rung against the memory's limit, and how many times faster it is than the first.
@@ -130,42 +143,15 @@ void add_ladder(const ProbeSeries& series, DeviceParameters& into) {
 
 }  // namespace
 
-void derive_onchip(const ProbeSeries& series, DeviceParameters& into) {
-  const auto any = [](const Shape&) { return true; };
-  const auto add_rate = [&](const char* name, const char* meaning, auto qualifies) {
-    add(fastest(series, name, meaning, qualifies), series, into);
-  };
-  if (series.question.probe == "access") {
-    if (series.question.space == Space::l2)
-      add_piece(series, "sector size", "what L2 sends for a word that is asked for", 32, into);
-    else add_piece(series, "line size", "what a pass of L1 can serve of a warp's access", 128, into);
-    return;
+void derive_described(const ProbeSeries& series, DeviceParameters& into) {
+  const ProbeDescription& described = description_of(series.question);
+  for (const UnitRate& rate : described.unit_rates)
+    if (is_asked(series, rate)) add(fastest(series, rate), series, into);
+  if (const LawRule* const law = rule_of(series.question)) {
+    if (law->shows_banks) add_banks(series, into);
+    if (law->size) add_piece(series, *law->size, into);
   }
-  if (series.question.probe == "reduction") return add_ladder(series, into);
-  if (series.question.probe == "tensor") {
-    const std::string called =
-        fmt::format("tensor {} by {}", name(series.question.type), name(series.question.operation));
-    return add_rate(called.c_str(), "products of tensor cores, two operations a multiply-add", any);
-  }
-  if (series.question.probe != "onchip") return;
-  const double l2 = static_cast<double>(series.layout.cache_bytes);
-  switch (series.question.space) {
-    case Space::shared:
-      add_rate("shared bandwidth", "reads of shared memory, 4 bytes a lane, without conflicts", any);
-      return add_banks(series, into);
-    case Space::l1: return add_rate("L1 bandwidth", "reads that L1 answers, 16 bytes a lane", any);
-    case Space::constant:
-      return add_rate("constant bandwidth", "one word for a whole warp, 4 bytes counted for each lane", any);
-    default: break;
-  }
-  add_rate("L2 bandwidth", "reads that L2 answers, 16 bytes a lane; all units read all of the set", any);
-  if (l2 > 0)
-    add_rate("L2 bandwidth of a large set",
-             "the same in sets of 55 to 80 % of L2, of which a partition that is half of it cannot keep copies of all",
-             [&](const Shape& s) {
-               const auto bytes = static_cast<double>(s.bytes);
-               return bytes >= 0.55 * l2 && bytes <= 0.8 * l2;
-             });
+  if (described.question == ProbeQuestion::ladder) add_ladder(series, into);
 }
 
 }  // namespace npgpu::model

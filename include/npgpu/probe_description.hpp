@@ -1,0 +1,105 @@
+// What a probe says of itself, on whatever device it runs: what its work is counted in, which axes its shapes have, the
+// law that they are held against, and the figures that a device gets from them. Whoever plans, reads, judges or prints
+// asks here and compares no names. The description of a probe is a const Joined<ProbeDescription> in
+// probes/<name>/description.cpp.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "npgpu/compare.hpp"
+#include "npgpu/probe.hpp"
+
+namespace npgpu {
+
+// What of a device a probe asks for. Most that is derived, judged or kept of a device goes by it.
+enum class ProbeQuestion {
+  computing_power,   // multiply-adds
+  memory_bandwidth,  // of the device's memory, streaming
+  memory_latency,    // of the device's memory: a chase
+  tensor_power,      // products of small matrices, by tensor cores
+  matrix_products,   // by a library, in the device's memory
+  ladder,            // kernels that do the same work, each by one idea better than the one before
+};
+
+// Axes that only some shapes have.
+struct OwnAxes {
+  bool stride = false, offset = false, ways = false, rung = false;
+  bool resources = false;  // registers and shared_bytes
+  bool matrices = false;   // m, n, k and panels
+
+  // Whether its shapes show what a pattern costs. Then a rate is given for each unit, too, and a table has columns only
+  // of what differs.
+  bool has_pattern() const { return stride || offset || ways || rung || resources; }
+};
+
+// What work is counted in.
+struct Counted {
+  std::string_view unit;   // of a rate, without "/s": "B", "FLOP"; a word stands apart from its prefix: "atomics"
+  std::string_view words;  // "bytes read and written"
+  // One of them, "load", where each waits for the one before: then the figure is the time of one. Else empty.
+  std::string_view one{};
+
+  bool each_waits() const { return !one.empty(); }
+};
+
+// A size of the hardware that shows in a law: the smallest stride, in words of 4 bytes, beyond which an access takes no
+// longer, because each lane has a piece of its own.
+struct HardwareSize {
+  const char* name;     // "sector size"
+  const char* meaning;  // a sentence's subject
+  double bytes;         // by the CUDA C++ Programming Guide
+};
+
+// A law (npgpu/laws.hpp).
+struct LawRule {
+  std::optional<Space> space{};                             // of cases there; of all
+  double (*passes)(const Shape&, const Layout&) = nullptr;  // that the shape takes, of whatever each does the same work
+  const char *rule = "", *counts = "", *where_not = "";     // as Law has them
+  bool among_all = false;  // shapes of other grids are held against each other, too: they do the same work
+  std::optional<HardwareSize> size{};
+  bool shows_banks = false;  // its slow-downs by stride are those of banks of shared memory
+};
+
+// A parameter that derive() makes of a case: the best rate per cycle of a unit.
+struct UnitRate {
+  std::optional<Space> space{};  // of cases there; of all
+  const char* name = "";         // "L2 bandwidth"; "{}" stands for the case's type, a second one for its operation
+  const char* meaning = "";      // "reads that L2 answers"
+  // Only over shapes whose set is between these parts of the last cache, where its size is known.
+  double least_of_cache = 0, most_of_cache = 0;
+};
+
+// The fastest shape, where operations are counted.
+std::vector<FigureChoice> figures_by_operation(const ProbeCase&);
+
+struct ProbeDescription {
+  std::string_view name{};     // that users type and a trace holds
+  std::string_view summary{};  // "multiply-adds in registers"
+  std::optional<ProbeQuestion> question{};
+  OwnAxes axes{};
+  bool has_corners = false;          // of computing power or memory bandwidth (npgpu/derive.hpp)
+  bool is_usual = true;              // some of it is measured where every device is asked for everything
+  std::optional<Counted> counted{};  // where that is neither bytes nor operations
+  std::vector<LawRule> laws{};
+  std::vector<UnitRate> unit_rates{};
+  // What compare() has of a case among the numbers that stand for a device.
+  std::vector<FigureChoice> (*key_figures)(const ProbeCase&) = figures_by_operation;
+
+  std::string_view rank() const { return name; }
+};
+
+// Of a probe that this build does not know, as a newer one may have written: patterns, and nothing else.
+const ProbeDescription& description_of(std::string_view probe);
+inline const ProbeDescription& description_of(const ProbeCase& c) { return description_of(c.probe); }
+inline bool asks(const ProbeCase& c, ProbeQuestion question) { return description_of(c).question == question; }
+// By the description or, where it says nothing, by the operation: bytes, or arithmetic operations.
+Counted counted_of(const ProbeCase&);
+// Null: no law is known for the case.
+const LawRule* rule_of(const ProbeCase&);
+// "host " before the name of a host's figure.
+inline std::string_view where_of(const ProbeCase& c) { return is_host_timed(c) ? "host " : ""; }
+
+}  // namespace npgpu

@@ -1,0 +1,22 @@
+#include <fmt/format.h>
+
+#include "npgpu/probe_description.hpp"
+
+namespace npgpu {
+
+const Joined<ProbeDescription> latency_description(
+    {.name = "latency",
+     .summary = "loads that wait for each other, over growing sets",
+     .question = ProbeQuestion::memory_latency,
+     .counted = Counted{"loads", "time of a load", "load"},
+     .key_figures = [](const ProbeCase& c) -> std::vector<FigureChoice> {
+       if (c.operation != Operation::chase) return {};
+       const auto figure = [&](std::string_view of, Among among) {
+         return FigureChoice{fmt::format("{}latency{}", where_of(c), of), among, FigureUnit::us_a_load};
+       };
+       if (c.space == Space::global || c.space == Space::host)
+         return {figure(" of memory", Among::largest), figure(" of the first cache", Among::smallest)};
+       return {figure(fmt::format(", {}", name(c.space)), Among::smallest)};
+     }});
+
+}  // namespace npgpu
