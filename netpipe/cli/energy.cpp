@@ -13,7 +13,7 @@ namespace npgpu::cli {
 
 namespace {
 
-constexpr Seconds usual_window{0.5}, least_window{0.3}, longest_window{600};
+constexpr Seconds usual_window{0.4}, least_window{0.3}, longest_window{600};
 
 template <class E> std::vector<E> listed_or(const Options& options, const std::string& option, std::vector<E> usual) {
   const auto text = options.maybe(option);

@@ -257,7 +257,7 @@ const std::map<std::string_view, Meaning>& glossary() {
         "What the numbers are that are read or computed with. usual: those of the probe. zeros: zeros only. pattern: "
         "one "
         "word everywhere. random: bits without a pattern. Default: random where the work can, else usual."}},
-      {"window", {"TIME", "The least length of a window, 300ms or more. Default: 500ms."}},
+      {"window", {"TIME", "The least length of a window, 300ms or more. Default: 400ms."}},
 
       // the partition method
       {"size", {"LIST", "Number of unknowns of a system: 1000, 1e6."}},

@@ -33,9 +33,9 @@ constexpr Seconds piece{0.02}, least_short_piece{0.001}, most_short_piece{0.003}
 constexpr Seconds settling{0.15};
 // Between two steps of the counter there.
 constexpr Seconds between_steps{0.1};
-// The first run after a point is prepared is no window: it wakes the device up.
+// What rests with a context is woken up first.
 constexpr Seconds waking{0.05};
-constexpr Seconds heating{8}, heating_for_a_window{0.4};
+constexpr Seconds heating{12}, heating_for_a_window{0.6};
 // A device without a context falls back to its lowest clocks some time after the context has gone.
 constexpr Seconds falling_asleep{1.5};
 
@@ -70,19 +70,16 @@ class EnergyRunner final : public Runner<Energies> {
       if (step.question.work == EnergyWork::idle && hottest_) energy::open_load(*hottest_)->run(waking);
     }
     step_ = step;
-    is_awake_ = false;
+    is_prepared_ = false;
   }
 
   bool run(std::uint64_t, std::vector<EnergySample>& samples) override {
-    if (!std::exchange(is_awake_, true)) {
+    if (!std::exchange(is_prepared_, true)) {  // a schedule's first run of a visit is no trial
       if (step_.question.work == EnergyWork::no_context) {
         devices::reset_context(device_);
         meter_->rest(falling_asleep);
       }
-      meter_->start(step_.question);
-      work_for(waking);
-      meter_->stop();
-      samples.push_back({.repeats = 1, .window_us = microseconds(waking), .energy_j = 0});
+      samples.push_back({.repeats = 1, .window_us = 1, .energy_j = 0});
       return true;
     }
     meter_->start(step_.question);
@@ -171,7 +168,7 @@ class EnergyRunner final : public Runner<Energies> {
   std::unique_ptr<EnergyMeter> meter_;
   std::unique_ptr<energy::Load> load_;
   Step<Energies> step_;
-  bool is_awake_ = false;
+  bool is_prepared_ = false;
   std::vector<Piece> pieces_;
   Telemetry state_;
 };
