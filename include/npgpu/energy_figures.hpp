@@ -15,7 +15,7 @@ namespace npgpu {
 
 struct EnergyFigure {
   EnergyCase question;
-  std::string device_name;
+  std::string device_name, device_uuid;
   bool simulated = false;
   bool counts_energy = false;  // by a counter; else by readings of power
   double power_limit_w = not_measured;

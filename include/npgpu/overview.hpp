@@ -90,6 +90,7 @@ struct DeviceOverview {
   std::vector<Figure> bandwidth{};  // bytes per second: read, write, copy, triad, rmw
   std::vector<Figure> compute{};    // operations per second, by type
   std::vector<Figure> tensor{};     // the same of tensor cores
+  std::vector<Figure> energy{};     // W at rest; pJ a byte or operation over idle (npgpu/energy_figures.hpp)
   std::vector<MemoryLevel> levels{};
   std::vector<Figure> calls{};              // us
   std::vector<Figure> stream_costs{};       // us; "copy engines" is a count

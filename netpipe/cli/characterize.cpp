@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/energy_plan.hpp"
 #include "netpipe/cli/measure.hpp"
 #include "netpipe/cli/next_steps.hpp"
 #include "netpipe/cli/quantity.hpp"
@@ -149,6 +150,15 @@ void add_calls(Plan& plan, const DeviceInfo& device, bool quick) {
   }
 }
 
+// Measured only where it is asked for: what work costs in energy takes a minute for each GPU.
+bool wants_energy(const Options& options) {
+  const auto text = options.maybe("with");
+  if (!text) return false;
+  for (const std::string& word : split_words("with", *text))
+    if (word != "energy") throw Error(ErrorKind::usage, "--with: '" + word + "' is not energy");
+  return true;
+}
+
 }  // namespace
 
 Plan characterize_plan(const Options& options) {
@@ -169,6 +179,12 @@ Plan characterize_plan(const Options& options) {
     if (!quick) add_jobs(plan, device);
     add_calls(plan, device, quick);
   }
+  if (wants_energy(options))
+    for (const DeviceInfo& device : all) try {
+        add_energy(plan, device);
+      } catch (const Error& e) {
+        plan.left_out.emplace_back(e.what());
+      }
   if (!any_gpu && !list)
     plan.left_out.push_back("no GPU was measured, only the host's own memory: " + devices::why_no_gpu());
   plan.left_out.emplace_back(
@@ -196,10 +212,10 @@ Command characterize() {
       "number of streams for a job. Ends with a trace, and one screen that says whether the node is as it should be.",
       {},
       {"npgpu characterize", "npgpu characterize --quick", "npgpu characterize --dry-run",
-       "npgpu characterize --device sim:h200 --output h200.h5"},
+       "npgpu characterize --with energy --device sim:h200 --output h200.h5"},
       with_measure_options(
           {{"What is measured",
-            {Option("device", {}, "A list. Default: all GPUs, and the host."), "quick", "one-by-one"}}}),
+            {Option("device", {}, "A list. Default: all GPUs, and the host."), "quick", "with", "one-by-one"}}}),
       run_characterize};
 }
 

@@ -247,6 +247,7 @@ const std::map<std::string_view, Meaning>& glossary() {
                             fmt::join(call_words(), ", "))}},
 
       // energy
+      {"with", {"LIST", "What is measured in addition. energy: what work costs in joules, a minute for each GPU."}},
       {"work",
        {"LIST",
         "What the device does. idle: nothing, with a context. no-context: nothing, without one. read, write, copy: "

@@ -113,6 +113,7 @@ std::vector<EnergyFigure> energy_figures(const Trace& trace) {
     EnergyFigure f;
     f.question = series.question;
     f.device_name = series.device_name;
+    f.device_uuid = series.device_uuid;
     f.simulated = series.simulated;
     f.counts_energy = series.counts_energy;
     f.power_limit_w = series.power_limit_w;

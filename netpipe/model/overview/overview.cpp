@@ -104,6 +104,7 @@ Overview overview_of(const Trace& trace) {
     device.bandwidth = model::bandwidth_figures(trace, its);
     device.compute = model::compute_figures(trace, its);
     device.tensor = model::tensor_figures(trace, its);
+    device.energy = model::energy_costs(trace, its);
     for (const DeviceParameters& one : derived)
       if (one.device == device.id) device.levels = model::memory_levels(one);
     device.calls = model::call_figures(trace, its);

@@ -45,6 +45,7 @@ std::vector<Figure> compute_figures(const Trace&, const OfDevice&);
 std::vector<Figure> tensor_figures(const Trace&, const OfDevice&);
 // Of parameters that were derived.
 std::vector<MemoryLevel> memory_levels(const DeviceParameters&);
+std::vector<Figure> energy_costs(const Trace&, const OfDevice&);
 std::vector<Figure> call_figures(const Trace&, const OfDevice&);
 void add_streams(DeviceOverview&, const Trace&, const std::vector<MeasuredCosts>&);
 // Of all its visits; without times where these were not recorded.

@@ -85,6 +85,18 @@ Section compute_section(const DeviceOverview& device) {
   return section;
 }
 
+Section energy_section(const DeviceOverview& device) {
+  Section section{"ENERGY"};
+  for (const auto& [unit, label] : {std::pair{"W", "W"}, {"pJ", "pJ each"}}) {
+    Entry entry{label};
+    for (const Figure& f : device.energy)
+      if (f.value.unit == unit || (f.value.unit.empty() && unit == std::string_view("pJ")))
+        entry.items.push_back(item_of(f, 1));
+    if (!entry.items.empty()) section.entries.push_back(std::move(entry));
+  }
+  return section;
+}
+
 Section calls_section(const DeviceOverview& device, Extent extent) {
   Section section{"CALLS"};
   if (device.calls.empty()) return section;
@@ -151,8 +163,9 @@ std::string marks_of(const PointCounts& counts) {
 }
 
 std::vector<Section> sections_of(const DeviceOverview& device, Extent extent) {
-  std::vector<Section> sections{copies_section(device, extent), memory_section(device, extent), compute_section(device),
-                                calls_section(device, extent), streams_section(device, extent)};
+  std::vector<Section> sections{copies_section(device, extent), memory_section(device, extent),
+                                compute_section(device),        energy_section(device),
+                                calls_section(device, extent),  streams_section(device, extent)};
   std::erase_if(sections, &Section::is_empty);
   return sections;
 }

@@ -37,6 +37,7 @@ struct Scale {
 };
 Scale scale_of(const std::string& unit, double most) {
   constexpr double tera = 1e12;
+  if (unit == "W" || unit == "pJ") return {1, unit == "W" ? "W" : "pJ"};
   if (unit == "us") return most < 1 ? Scale{1e3, "ns"} : Scale{1, "us"};
   if (!unit.ends_with("OP/s")) return {1e-9, "GB/s"};
   if (most < tera) return {1e-9, unit == "OP/s" ? "GOP/s" : "GFLOP/s"};
@@ -98,7 +99,14 @@ class Glance {
       if (a.best > 1) text += fmt::format(", in {} streams {}", a.enough, short_time_text(a.enough_us));
       times.notes.push_back(std::move(text));
     }
-    std::vector<Section> both{std::move(rates), std::move(times)};
+    asked_.clear();
+    constexpr std::size_t most_energies = 6;
+    for (const Figure& f : device_.energy)
+      if (f.is_known() && asked_.size() < most_energies)
+        ask({f.name, {f.value}, {not_measured}, {""}, f.disturbed.empty() ? "" : "disturbed"});
+    Section energies = table("energy each", "");
+    energies.is_joined = true;
+    std::vector<Section> both{std::move(rates), std::move(times), std::move(energies)};
     std::erase_if(both, &Section::is_empty);
     return both;
   }

@@ -10,7 +10,7 @@
 //                     unsteady, disturbed, unusable, error,
 //                     sizes: [ { bytes, time_us, rate_bytes_per_s, percent_of_limit, stop, disturbed } ]: those of the
 //                     screen, the largest last; npgpu-report has all } ],
-//       "bandwidth", "compute", "tensor", "calls", "stream_costs":
+//       "bandwidth", "compute", "tensor", "energy" (W, pJ), "calls", "stream_costs":
 //           [ { name, value, low, high, unit, method, percent_of_peak, percent_at_clock, clock_mhz,
 //               unsteady (its interval is wide, even for its class), disturbed, note } ],
 //       "levels": [ { name, latency_ns, size_bytes: { value, low, high, method, reported, note } or null } ],
@@ -109,7 +109,8 @@ Json device_json(const DeviceOverview& device) {
              entry("simulated", device.simulated), entry("copies", curves_json(device.copies)),
              entry("bandwidth", array_of(device.bandwidth, figure_json)),
              entry("compute", array_of(device.compute, figure_json)),
-             entry("tensor", array_of(device.tensor, figure_json))});
+             entry("tensor", array_of(device.tensor, figure_json)),
+             entry("energy", array_of(device.energy, figure_json))});
   json["levels"] = array_of(device.levels, [](const MemoryLevel& level) {
     return Json({entry("name", level.name), entry("latency_ns", of_level(level.latency)),
                  entry("size_bytes", of_level(level.size))});
