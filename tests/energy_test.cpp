@@ -133,7 +133,7 @@ TEST_CASE("a meter finds the steps of a counter, and integrates power where ther
   const auto meter = devices::polled_meter({.name = "counter", .joules = counted, .power_w = [] { return 200.0; }});
   meter->start({});
   meter->rest(Seconds{0.4});
-  const EnergyRecord record = meter->stop();
+  const EnergyRecord record = meter->stop(begin);
   REQUIRE(record.steps.size() >= 3);
   const double watts = (record.steps.back().joules - record.steps.front().joules) /
                        (record.steps.back().at - record.steps.front().at).count();
@@ -144,7 +144,7 @@ TEST_CASE("a meter finds the steps of a counter, and integrates power where ther
   CHECK_FALSE(readings->counts_energy());
   readings->start({});
   readings->rest(Seconds{0.2});
-  const EnergyRecord read = readings->stop();
+  const EnergyRecord read = readings->stop(begin);
   REQUIRE(read.steps.size() >= 2);
   CHECK((read.steps.back().joules - read.steps.front().joules) /
             (read.steps.back().at - read.steps.front().at).count() ==

@@ -88,7 +88,7 @@ def names_distinguish_cases(trace):
         table = getattr(npgpu.load(trace), kind)
         if len(table):
             key = ["case_name", "lane", *(name for name in ("device", "source", "target") if name in table)]
-            series = table.groupby(key).series.nunique()
+            series = table.groupby(key, dropna=False).series.nunique()
             check(series.max() == 1, f"{os.path.basename(trace)} {kind}: one name, several series: {series[series > 1]}")
 
 

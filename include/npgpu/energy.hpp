@@ -130,7 +130,7 @@ struct EnergyReading {
   Seconds at{0};
   double joules = 0;
 };
-// What it saw from start() to stop().
+// What it saw in a time.
 struct EnergyRecord {
   std::vector<EnergyReading> steps;  // each right after the counter stepped
   double power_w = not_measured;     // mean of readings of the instantaneous power
@@ -145,8 +145,8 @@ class EnergyMeter {
   virtual bool counts_energy() const = 0;
   // From now on the device does this.
   virtual void start(const EnergyCase&) = 0;
-  // REQUIRES: start() came before.
-  virtual EnergyRecord stop() = 0;
+  // What it saw from this moment on. REQUIRES: start() came before.
+  virtual EnergyRecord stop(Seconds since) = 0;
   // The clock of its readings.
   virtual const Clock& clock() const = 0;
   // The device does nothing for so long.

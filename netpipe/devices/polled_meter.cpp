@@ -1,7 +1,9 @@
 #include "netpipe/devices/polled_meter.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <stop_token>
 #include <thread>
 #include <utility>
@@ -55,38 +57,49 @@ class Watching {
     }
   }
 
-  EnergyRecord record() const {
-    EnergyRecord all{steps_, power_.value(), last_};
-    all.state.sm_clock_mhz = sm_clock_.value();
-    all.state.memory_clock_mhz = memory_clock_.value();
-    all.state.power_w = power_.value();
-    for (std::size_t bit = 0; bit < reasons_.size(); ++bit)
-      if (reasons_[bit] * often >= readings_) all.state.throttle_reasons |= std::uint64_t{readings_ > 0} << bit;
+  EnergyRecord record(Seconds since) const {
+    EnergyRecord all;
+    std::ranges::copy_if(steps_, std::back_inserter(all.steps), [&](const EnergyReading& r) { return r.at >= since; });
+    Mean power, sm_clock, memory_clock;
+    std::array<std::uint64_t, 64> reasons{};  // how many readings had each
+    std::uint64_t readings = 0;
+    for (const State& one : states_) {
+      if (one.at < since) continue;
+      all.state = one.told;
+      power.add(one.power_w);
+      sm_clock.add(one.told.sm_clock_mhz);
+      memory_clock.add(one.told.memory_clock_mhz);
+      ++readings;
+      for (std::size_t bit = 0; bit < reasons.size(); ++bit) reasons[bit] += one.told.throttle_reasons >> bit & 1;
+    }
+    all.power_w = all.state.power_w = power.value();
+    all.state.sm_clock_mhz = sm_clock.value();
+    all.state.memory_clock_mhz = memory_clock.value();
+    all.state.throttle_reasons = 0;
+    for (std::size_t bit = 0; bit < reasons.size(); ++bit)
+      if (reasons[bit] * often >= readings) all.state.throttle_reasons |= std::uint64_t{readings > 0} << bit;
     return all;
   }
 
  private:
+  struct State {
+    Seconds at{0};
+    Telemetry told;
+    double power_w = not_measured;
+  };
+
   static Seconds now() { return steady_clock().now(); }
 
   void read_state(Seconds at, Seconds since) {
-    last_ = source_.state();
-    sm_clock_.add(last_.sm_clock_mhz);
-    memory_clock_.add(last_.memory_clock_mhz);
-    ++readings_;
-    for (std::size_t bit = 0; bit < reasons_.size(); ++bit) reasons_[bit] += last_.throttle_reasons >> bit & 1;
-    const double power = source_.power_w();
-    power_.add(power);
-    if (source_.joules || !std::isfinite(power)) return;
-    integral_ += power * since.count();
+    const State& now = states_.emplace_back(State{at, source_.state(), source_.power_w()});
+    if (source_.joules || !std::isfinite(now.power_w)) return;
+    integral_ += now.power_w * since.count();
     steps_.push_back({at, integral_});
   }
 
   const PolledSource& source_;
   std::vector<EnergyReading> steps_;
-  Mean power_, sm_clock_, memory_clock_;
-  std::array<std::uint64_t, 64> reasons_{};  // how many readings had each
-  std::uint64_t readings_ = 0;
-  Telemetry last_;
+  std::vector<State> states_;
   double integral_ = 0;
 };
 
@@ -99,10 +112,10 @@ class PolledMeter final : public EnergyMeter {
     watching_ = std::make_unique<Watching>(source_);
     thread_ = std::jthread([watching = watching_.get()](const std::stop_token& stop) { watching->run(stop); });
   }
-  EnergyRecord stop() override {
+  EnergyRecord stop(Seconds since) override {
     thread_.request_stop();
     thread_.join();
-    return watching_->record();
+    return watching_->record(since);
   }
   const Clock& clock() const override { return steady_clock(); }
   void rest(Seconds duration) override { std::this_thread::sleep_for(duration); }

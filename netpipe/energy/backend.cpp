@@ -87,7 +87,7 @@ class EnergyRunner final : public Runner<Energies> {
     pieces_.clear();
     const Seconds begin = meter_->clock().now();
     work_for(Seconds{step_.axes.window_ms * 1e-3} + 2.05 * between_steps);  // it begins and ends within a step
-    samples.push_back(window_of(meter_->stop(), begin));
+    samples.push_back(window_of(meter_->stop(begin)));
     return true;
   }
 
@@ -143,17 +143,16 @@ class EnergyRunner final : public Runner<Energies> {
     if (duty < 1) meter_->rest((end - begin) * (1 / duty - 1));
   }
 
-  EnergySample window_of(const EnergyRecord& record, Seconds begin) {
+  EnergySample window_of(const EnergyRecord& record) {
     EnergySample sample;
     sample.repeats = 1;
-    const auto first = std::ranges::find_if(record.steps, [&](const EnergyReading& r) { return r.at >= begin; });
-    if (record.steps.end() - first < 2)
+    if (record.steps.size() < 2)
       throw Error(ErrorKind::failed, fmt::format("{} did not step twice within a window", meter_->name()));
-    const EnergyReading& last = record.steps.back();
-    sample.window_us = microseconds(last.at - first->at);
-    sample.energy_j = last.joules - first->joules;
-    sample.done = done_within(pieces_, first->at, last.at);
-    sample.steps = static_cast<std::uint32_t>(record.steps.end() - first - 1);
+    const EnergyReading &first = record.steps.front(), &last = record.steps.back();
+    sample.window_us = microseconds(last.at - first.at);
+    sample.energy_j = last.joules - first.joules;
+    sample.done = done_within(pieces_, first.at, last.at);
+    sample.steps = static_cast<std::uint32_t>(record.steps.size() - 1);
     sample.power_w = record.power_w;
     sample.sm_clock_mhz = record.state.sm_clock_mhz;
     sample.temperature_c = record.state.temperature_c;

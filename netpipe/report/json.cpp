@@ -11,6 +11,7 @@
 #include "netpipe/report/series_text.hpp"
 #include "npgpu/classes.hpp"
 #include "npgpu/drift.hpp"
+#include "npgpu/energy_figures.hpp"
 #include "npgpu/laws.hpp"
 #include "npgpu/matrix_verdict.hpp"
 
@@ -103,6 +104,21 @@ Json points_json(const EnergySeries& series) {
                        entry("power_w", r.power_w), entry("read_power_w", r.read_power_w), entry("rate_per_s", r.rate),
                        entry("clock_mhz", r.clock_mhz), entry("temperature_c", r.temperature_c)});
   });
+}
+
+Json energy_json(const EnergyFigure& f) {
+  constexpr double pico = 1e12;
+  Estimate each = f.each_j;
+  for (double* value : {&each.value, &each.low, &each.high}) *value *= pico;
+  const char* const counts = is_idle(f.question.work)             ? "rest"
+                             : counts_operations(f.question.work) ? "operations"
+                                                                  : "bytes";
+  return Json({entry("device", f.question.device), entry("device_name", f.device_name), entry("simulated", f.simulated),
+               entry("work", work_text(f.question)), entry("counts", counts), entry("counts_energy", f.counts_energy),
+               entry("power_w", f.full.power_w), entry("rate_per_s", f.full.rate), entry("each_pj", each),
+               entry("half_over_line", f.half_over_line), entry("clock_mhz", f.full.clock_mhz),
+               entry("clock_lowered", f.is_at_power_limit()), entry("temperature_c", f.full.temperature_c),
+               entry("disturbed", or_null(f.full.disturbed)), entry("error", or_null(f.why))});
 }
 
 template <class K> Json points_json(const Series<K>& series) {
@@ -307,10 +323,16 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //       for jobs   "points": [ { fields of a job, trials, stop, disturbed, time_us, issue_us, create_us, destroy_us,
 //                                speed_up } ]
 //       for calls  "points": [ { fields of a shape, trials, stop, disturbed, host_us, done_us } ]
+//       for energies "points": [ { fields of a load, trials, stop, disturbed, power_w, read_power_w (by readings of the
+//                                  instantaneous power), rate_per_s, clock_mhz, temperature_c } ]
 //     } ],
 //     "drift": [ { time_class, points, by_round (shares, positive: that round was slower), in_intervals and
 //                  run_to_run (standard deviations that intervals hold: of this run's rounds, and from run to run; of
 //                  times below 10 us, 100 us, 1 ms, and above) } ],
+//     "energy_figures": [ { device, device_name, simulated, work, counts ("bytes", "operations" or "rest"),
+//     counts_energy,
+//       power_w, rate_per_s, each_pj (of one, over idle), half_over_line (what one costs at half work, over what it
+//       does at full work), clock_mhz, clock_lowered, temperature_c, disturbed, error } ],
 //     "busy_sibling": { visits, points, adds (share of the time on a quiet core) },
 //     "derived": [ { "device", "device_name", "simulated", "parameters": [ { name, estimate, meaning, reference,
 //       reference_source, verdict, note } ], "missing": [ ... ] } ],
@@ -339,6 +361,7 @@ void report_json(std::ostream& out, const Trace& trace) {
   const BusySibling sibling = busy_sibling(trace);
   json["busy_sibling"] = {entry("visits", sibling.visits), entry("points", sibling.points),
                           entry("adds", sibling.adds)};
+  json["energy_figures"] = array_of(energy_figures(trace), energy_json);
   json["derived"] = devices_json(derive(trace));
   json["matrix"] = matrix_json(trace);
   write_json(out, json, 1);

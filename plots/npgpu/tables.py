@@ -18,7 +18,7 @@ from npgpu.columns import COUNTS, FACTS, MEASURES, OF_KIND, PARAMETERS
 from npgpu.program import BadTrace
 from npgpu.runs import address, open_run, runs_of
 
-KINDS = ("transfers", "probes", "jobs", "calls", "partitions")
+KINDS = ("transfers", "probes", "jobs", "calls", "partitions", "energies")
 
 
 def files_of(traces):
@@ -108,11 +108,11 @@ def parameters(path):
 # Attributes of a series that are not of its case: how it was measured, and what the driver said of the device.
 NOT_OF_CASE = {"schedule", "device_uuid", "device_name", "simulated", "binding", "error", "limit_per_s", "limit_source", "units",
                "lanes", "max_threads_per_block", "max_threads_per_unit", "max_blocks_per_unit", "cache_bytes",
-               "near_cache_bytes", "registers_per_unit", "shared_bytes_per_unit", "shared_bytes_per_block", "shared_bytes_reserved", "memory_bytes", "clock_mhz", "library"}
+               "near_cache_bytes", "meter", "counts_energy", "power_limit_w", "registers_per_unit", "shared_bytes_per_unit", "shared_bytes_per_block", "shared_bytes_reserved", "memory_bytes", "clock_mhz", "library"}
 
 # What traces of an older minor version lack, and what they mean, as data/TRACE_FORMAT.md says.
-USUAL = {"transfers": {"access": "write", "chunk_bytes": 0, "host_node": -1, "beside": "nobody"}, "probes": {"stride": 1, "offset_bytes": 0, "ways": 1, "rung": 0, "m": 0, "n": 0, "k": 0, "panels": 1, "registers": 0, "shared_bytes": 0},
-         "jobs": {"issue": "streams"}, "calls": {"beside": "nobody", "function": ""}, "partitions": {}}
+USUAL = {"transfers": {"access": "write", "chunk_bytes": 0, "host_node": -1, "beside": "nobody"}, "probes": {"stride": 1, "offset_bytes": 0, "ways": 1, "rung": 0, "m": 0, "n": 0, "k": 0, "panels": 1, "registers": 0, "shared_bytes": 0, "operands": "usual"},
+         "jobs": {"issue": "streams"}, "calls": {"beside": "nobody", "function": ""}, "partitions": {}, "energies": {}}
 USUAL_OF_VISITS = {"beside_done": 0}
 USUAL_OF_SAMPLES = {"calls": {"slowed": float("nan")}}
 
@@ -132,6 +132,8 @@ def samples(path, kind):
             visits = visits.assign(**{name: value for name, value in USUAL_OF_VISITS.items() if name not in visits})
             trials = trials.assign(**{name: value for name, value in USUAL_OF_SAMPLES.get(kind, {}).items() if name not in trials})
             visits["stop"] = visits["stop"].map(words_of(series["visits"], "stop"))
+            if kind == "probes" and "operands" in visits:
+                visits["operands"] = visits["operands"].map(words_of(series["visits"], "operands"))
             visits["disturber"] = visits["disturber"].str.decode("utf-8", "replace")
             table = visits.drop(columns=["first_sample", "samples"]).loc[trials["visit"]].reset_index(drop=True)
             case = {name: value for name, value in series.attrs.items() if name not in NOT_OF_CASE}
@@ -146,7 +148,7 @@ class Tables:
     """Data frames of one trace or of many. Each is made when it is first asked for. A merged file is all of its runs, which
     the column `run_uuid` distinguishes; job.h5:3 is one of them.
 
-    transfers probes jobs calls partitions
+    transfers probes jobs calls partitions energies
                  a row a point (and lane), as data/TABLES.md describes it; empty where no trace has any
     facts        a row a fact: run_uuid host date place fact text number
     parameters   a row a derived parameter of a device, with its interval, formula and verdict
@@ -182,6 +184,7 @@ class Tables:
     jobs = functools.cached_property(lambda self: self.of_kind("jobs"))
     calls = functools.cached_property(lambda self: self.of_kind("calls"))
     partitions = functools.cached_property(lambda self: self.of_kind("partitions"))
+    energies = functools.cached_property(lambda self: self.of_kind("energies"))
     facts = functools.cached_property(lambda self: below([facts(path) for path in self.runs], FACTS))
     parameters = functools.cached_property(lambda self: self.each(parameters, PARAMETERS))
 

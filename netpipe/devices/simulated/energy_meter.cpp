@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "netpipe/devices/simulated/device.hpp"
 #include "netpipe/devices/simulated/library.hpp"
@@ -29,15 +30,16 @@ class SimulatedMeter final : public EnergyMeter {
   void start(const EnergyCase& question) override {
     question_ = question;
     steps_.clear();
-    began_ = clock_.time;
-    joules_before_ = joules_;
     // Each window of the process has a scatter of its own, whichever meter it is read by.
     static std::uint64_t windows = 0;
     noise_ = NoiseSource({.seed = spec_.noise.seed + 0x9E3779B97F4A7C15 * ++windows, .sigma = sigma()}, 0);
   }
-  EnergyRecord stop() override {
-    EnergyRecord all{steps_, not_measured, {}};
-    if (clock_.time > began_) all.power_w = (joules_ - joules_before_) / (clock_.time - began_).count();
+  EnergyRecord stop(Seconds since) override {
+    EnergyRecord all;
+    std::ranges::copy_if(steps_, std::back_inserter(all.steps), [&](const EnergyReading& r) { return r.at >= since; });
+    if (all.steps.size() > 1)
+      all.power_w =
+          (all.steps.back().joules - all.steps.front().joules) / (all.steps.back().at - all.steps.front().at).count();
     if (spec_.condition.telemetry) all.state = *spec_.condition.telemetry;
     all.state.sm_clock_mhz = number_fact(spec_.hardware, "shader_clock_mhz");
     all.state.power_w = all.power_w;
@@ -82,8 +84,7 @@ class SimulatedMeter final : public EnergyMeter {
   NoiseSource noise_{{}, 0};
   ManualClock clock_;
   std::vector<EnergyReading> steps_;
-  double joules_ = 0, joules_before_ = 0;
-  Seconds began_{0};
+  double joules_ = 0;
   EnergyCase question_;
 };
 

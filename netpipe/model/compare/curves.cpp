@@ -169,7 +169,7 @@ std::vector<CaseCurve> curves_of(Runs a, Runs b) {
   const auto names = names_of_slots(runs);
   std::vector<CaseCurve> all;
   for_each_kind([&]<class K>() {
-    if constexpr (std::is_same_v<K, Energies>) return;  // windows have one length: energies are compared by themselves
+    if constexpr (std::is_same_v<K, Energies>) return;  // windows have one length: Comparison::energies
     else
       for (const Question<K>& question : questions_of<K>(runs)) {
         Gathered<K> gathered;
