@@ -55,8 +55,8 @@ inline constexpr auto fields_of<EnergyCase> = fields(field("device", &EnergyCase
                                                      field("target", &EnergyCase::target));
 inline std::string device_of(const EnergyCase& c) { return c.device; }
 inline bool is_host_timed(const EnergyCase&) { return false; }  // a busy host only makes the work less
-std::string title(const EnergyCase&);                           // "energy cuda:0 fma fp32 random"
-// What is done, without the device: "read L2, zeros", "fma fp32, random", "idle".
+std::string title(const EnergyCase&);                           // "energy cuda:0 fma fp32 (random)"
+// What is done, without the device: "read L2 (zeros)", "fma fp32 (random)", "idle".
 std::string work_text(const EnergyCase&);
 
 struct EnergyLoad {

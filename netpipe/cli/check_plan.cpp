@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
-#include <tuple>
 
+#include "netpipe/engine/filling_shape.hpp"
 #include "netpipe/engine/saturated.hpp"
 #include "npgpu/catalogue.hpp"
 #include "npgpu/error.hpp"
@@ -36,19 +35,6 @@ void add_copies(Plan& plan, const DeviceInfo& device, Level level) {
   add_copies(plan, device, CopyQuestion::within_device, {std::max(192 * MiB, beyond)});
 }
 
-// Whole warps on all multiprocessors; of these in most memory, with one access of 16 B or most chains in flight, the
-// most blocks. On an H200 it comes within 0.3 % of the best of all shapes.
-std::optional<Shape> one_shape(const std::vector<Shape>& shapes) {
-  constexpr std::uint32_t threads = 256;
-  std::optional<Shape> best;
-  const auto reach = [](const Shape& s) {
-    return std::tuple(s.bytes, s.access_bytes, s.bytes ? -static_cast<int>(s.ilp) : static_cast<int>(s.ilp), s.blocks);
-  };
-  for (const Shape& shape : shapes)
-    if (shape.threads == threads && shape.blocks > 1 && (!best || reach(*best) < reach(shape))) best = shape;
-  return best;
-}
-
 bool is_asked(const ProbeCase& c, Level level, bool has_reads) {
   const auto question = question_of(c);
   if (question == ProbeQuestion::computing_power) return level != Level::seconds || c.type == DataType::fp32;
@@ -64,7 +50,7 @@ void add_probes_of(Plan& plan, const DeviceInfo& device, Level level) {
       const bool has_reads = std::ranges::any_of(cases, [](const auto& c) { return c.operation == Operation::read; });
       for (const ProbeCase& c : cases)
         if (is_asked(c, level, has_reads))
-          if (const auto shape = one_shape(probe->shapes(c))) add<Probes>(plan, *probe, device, {{c, *shape}});
+          if (const auto shape = filling_shape(probe->shapes(c))) add<Probes>(plan, *probe, device, {{c, *shape}});
     } catch (const Error& e) {
       plan.left_out.push_back(fmt::format("probe {} of {}: {}", probe->name(), device.id, e.what()));
     }

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "netpipe/engine/filling_shape.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/module.hpp"
 #include "npgpu/plan.hpp"
@@ -57,23 +57,11 @@ std::optional<ProbeCase> question_of(const Probe& probe, const EnergyCase& c) {
   return std::nullopt;
 }
 
-// The shape that fills the device: on all units, in most memory, with most in flight.
-std::optional<Shape> filling_shape(const Probe& probe, const ProbeCase& question) {
-  constexpr std::uint32_t usual_threads = 256;
-  const auto reach = [](const Shape& s) {
-    const bool walks = s.bytes > 0;
-    return std::tuple(s.blocks > 1, s.stride == 1, s.threads == usual_threads, s.bytes, s.access_bytes,
-                      walks ? -static_cast<int>(s.ilp) : static_cast<int>(s.ilp), s.blocks);
-  };
-  auto shapes = probe.shapes(question);
-  if (question.space == Space::l1 || question.space == Space::l2) {  // the smallest set, which the cache surely holds
-    shapes = probe.default_shapes(question);
-    if (!shapes.empty()) shapes.resize(1);
-  }
-  const auto best =
-      std::ranges::max_element(shapes, [&](const Shape& a, const Shape& b) { return reach(a) < reach(b); });
-  if (best == shapes.end()) return std::nullopt;
-  return *best;
+std::optional<Shape> shape_of(const Probe& probe, const ProbeCase& question) {
+  if (question.space != Space::l1 && question.space != Space::l2) return filling_shape(probe.shapes(question));
+  const auto sets = probe.default_shapes(question);  // the smallest of them the cache surely holds
+  if (sets.empty()) return std::nullopt;
+  return sets.front();
 }
 
 struct Choice {
@@ -88,7 +76,7 @@ Choice choice_of(const EnergyCase& c) {
   if (!probe) refuse(fmt::format("no probe of this build measures {} on {}", work_text(c), c.device));
   const auto question = question_of(*probe, c);
   if (!question) refuse(fmt::format("probe {} of {} has no {}", probe->name(), c.device, work_text(c)));
-  auto shape = filling_shape(*probe, *question);
+  auto shape = shape_of(*probe, *question);
   if (!shape) refuse(fmt::format("probe {} of {} has no shape for it", probe->name(), c.device));
   shape->operands = c.operands;
   const ProbeStep step{*question, *shape};

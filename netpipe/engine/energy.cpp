@@ -27,7 +27,7 @@ std::string work_text(const EnergyCase& c) {
   if (counts_operations(c.work)) text += fmt::format(" {}", name(c.type));
   else if (!is_link_copy(c.work)) text += fmt::format(" {}", place_text(c.space));
   if (!c.target.empty()) text += " to " + c.target;
-  if (c.operands != Operands::usual) text += fmt::format(", {}", name(c.operands));
+  if (c.operands != Operands::usual) text += fmt::format(" ({})", name(c.operands));
   return text;
 }
 

@@ -46,6 +46,14 @@ void add_row(Table& table, const EnergyFigure& f) {
 
 }  // namespace
 
+Table energy_table(const std::vector<EnergyFigure>& figures, const std::string& device) {
+  Table table({left("work"), decimal("pJ each"), decimal("+-%"), decimal("W"), decimal("+-%", 1), right("rate"),
+               decimal("G/s per W", 2), decimal("half %", 3), decimal("MHz", 2), left("")});
+  for (const EnergyFigure& f : figures)
+    if (f.question.device == device) add_row(table, f);
+  return table;
+}
+
 void all_text(Page& page, const std::vector<EnergySeries>& all, const std::vector<EnergyFigure>& figures) {
   std::vector<std::string> devices;
   for (const EnergySeries& series : all) {
@@ -58,14 +66,10 @@ void all_text(Page& page, const std::vector<EnergySeries>& all, const std::vecto
                   !series.counts_energy);
     if (std::isfinite(series.power_limit_w)) page.labelled("power limit", digits_text(series.power_limit_w) + " W");
     page.text += '\n';
-    Table table({left("work"), decimal("pJ each"), decimal("+-%"), decimal("W"), decimal("+-%", 1), right("rate"),
-                 decimal("G/s per W", 2), decimal("half %", 3), decimal("MHz", 2), left("")});
+    Table table = energy_table(figures, device);
     std::set<std::string> disturbed;
     for (const EnergyFigure& f : figures)
-      if (f.question.device == device) {
-        add_row(table, f);
-        if (f.full.causes) disturbed.insert(f.full.disturbed);
-      }
+      if (f.question.device == device && f.full.causes) disturbed.insert(f.full.disturbed);
     page.rows(table);
     page.note(
         "pJ each: energy of one byte or operation over idle; W: of the whole device, idle included; G/s per W: "

@@ -56,6 +56,8 @@ template <class K> void series_text(Page&, const Series<K>&, const TextStyle&); 
 // Kinds whose series are one table together.
 void all_text(Page&, const std::vector<CallSeries>&);
 void all_text(Page&, const std::vector<EnergySeries>&, const std::vector<EnergyFigure>&);
+// A row for each kind of work of one device.
+Table energy_table(const std::vector<EnergyFigure>&, const std::string& device);
 
 std::string fact_text(const Fact&);
 // Where the trace was taken, and what the plan left out.

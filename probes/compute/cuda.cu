@@ -7,8 +7,8 @@
 #include <string>
 
 #include "netpipe/devices/cuda/check.hpp"
-#include "probes/compute/mixed.hpp"
-#include "probes/compute/registers.hpp"
+#include "probes/compute/mixed.cuh"
+#include "probes/compute/registers.cuh"
 #include "probes/cuda.hpp"
 
 namespace npgpu::cuda {

@@ -25,8 +25,8 @@ with folder() as where:
     one = run("energy", "--device", "sim:h200", "--output", at("all.h5"), "--quiet")
     check(one.code == 0, f"energy: {one.err}")
     found = figures(at("all.h5"))
-    for work, key in (("read memory, random", "read_global"), ("read L2, random", "read_l2"), ("h2d", "h2d"),
-                      ("fma fp32, random", "fma_fp32"), ("wgmma fp16, random", "wgmma_fp16")):
+    for work, key in (("read memory (random)", "read_global"), ("read L2 (random)", "read_l2"), ("h2d", "h2d"),
+                      ("fma fp32 (random)", "fma_fp32"), ("wgmma fp16 (random)", "wgmma_fp16")):
         each, truth = found[work]["each_pj"], TRUTH[f"energy_{key}_pj"]
         check(abs(each["value"] / truth - 1) < 0.1 and each["low"] < 1.1 * truth and each["high"] > 0.9 * truth,
               f"{work}: {each}, the spec states {truth}")
@@ -40,7 +40,7 @@ with folder() as where:
     run("energy", "--device", "sim:h200", "--work", "read", "--space", "global", "--operands", "zeros,random", "--output",
         at("operands.h5"), "--quiet")
     both = figures(at("operands.h5"))
-    share = both["read memory, zeros"]["each_pj"]["value"] / both["read memory, random"]["each_pj"]["value"]
+    share = both["read memory (zeros)"]["each_pj"]["value"] / both["read memory (random)"]["each_pj"]["value"]
     check(abs(share / TRUTH["energy_zeros_share"] - 1) < 0.05, f"zeros take {share} of what random numbers do")
 
     # A run that was stopped goes on.
@@ -70,8 +70,8 @@ with folder() as where:
     table = npgpu.load(at("all.h5")).energies
     check(len(table) == 19 and set(table["unit"]) == {"W", "pJ"}, f"{len(table)} rows, {set(table['unit'])}")
     real = figures(os.path.join(SOURCE, "data", "traces", "h200_energy.h5"))
-    check(160 < real["read memory, random"]["each_pj"]["value"] < 170, real["read memory, random"])
-    check(real["wgmma fp16, random"]["clock_lowered"] and not real["fma fp32, random"]["clock_lowered"], "clocks")
+    check(160 < real["read memory (random)"]["each_pj"]["value"] < 170, real["read memory (random)"])
+    check(real["wgmma fp16 (random)"]["clock_lowered"] and not real["fma fp32 (random)"]["clock_lowered"], "clocks")
     drawn = subprocess.run([sys.executable, "-m", "npgpu.plots", "energy", at("operands.h5"), "-o", at("energy.png")],
                            env={**os.environ, "PYTHONPATH": os.path.join(SOURCE, "plots"), "NPGPU": PROGRAM},
                            capture_output=True, text=True, check=False)

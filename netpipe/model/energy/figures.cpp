@@ -32,6 +32,7 @@ EnergyResult result_of_windows(const EnergySeries& series, const EnergyPoint& po
   r.clock_mhz = mean(&EnergySample::sm_clock_mhz);
   r.temperature_c = mean(&EnergySample::temperature_c);
   model::set_times(r, values_of(series, point, [](const EnergySample& s) { return s.window_us; }), series);
+  r.unsteady = series.is_unsteady(r.power_w);
   if (!std::isfinite(r.power_w.value)) r.why = "no usable window";
   return r;
 }

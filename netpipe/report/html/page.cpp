@@ -144,6 +144,10 @@ std::string device_part(const Trace& trace, const DeviceOverview& device, std::s
   part("COPIES", "Copies", html::copy_charts(device, prefix));
   part("MEMORY", "Memory", html::ladder_chart(trace, device, prefix));
   part("COMPUTE", "Computing power", "", scrolling(html::corner_table(trace, device), "Corners of " + device.id));
+  if (!device.energy.empty())
+    part("", "Energy", "",
+         scrolling(energy_table(energy_figures(trace), device.id).html("Energy of " + device.id),
+                   "Energy of " + device.id));
   part("CALLS", "Calls of the runtime", "");
   part("STREAMS", "Into how many streams to split a job", html::stream_chart(device, prefix));
   part("", "Clock, power and temperature", html::strip_charts(device, prefix));

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "probes/compute/registers.hpp"
+#include "probes/compute/registers.cuh"
 
 namespace npgpu::cuda::mixed {
 
