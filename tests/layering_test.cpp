@@ -66,7 +66,7 @@ TEST_CASE("a folder includes only what is upstream of it") {
       {"engine", {}},
       {"files", {}},
       {"devices", {"engine"}},
-      {"devices/host", {"engine"}},
+      {"devices/host", {"engine", "devices"}},
       {"devices/simulated", {"engine", "files", "devices/host"}},
       {"devices/cuda", {"engine", "devices", "devices/host"}},
       {"ranks", {"engine", "devices/host"}},

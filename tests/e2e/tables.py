@@ -81,7 +81,7 @@ with folder() as where:
             row = table.iloc[0]
             one = series[int(row.series)]
             visits, samples = one["visits"][:], one["samples"][:]
-            of_point = numpy.all([visits[a] == row[a] for a in axes], axis=0) & (visits["disturbed"] == 0)
+            of_point = numpy.all([visits[a] == (0 if row[a] == "usual" else row[a]) for a in axes], axis=0)  # a word has a code & (visits["disturbed"] == 0)
             if row.visits_counted == of_point.sum():
                 clock = "host_us"
                 if kind == "transfers" and row.timing != "host" or kind == "probes" or kind == "jobs" and row.gating == "gated":
