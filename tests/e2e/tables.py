@@ -81,7 +81,9 @@ with folder() as where:
             row = table.iloc[0]
             one = series[int(row.series)]
             visits, samples = one["visits"][:], one["samples"][:]
-            of_point = numpy.all([visits[a] == (0 if row[a] == "usual" else row[a]) for a in axes], axis=0)  # a word has a code & (visits["disturbed"] == 0)
+            code = {a: 0 if row[a] == "usual" else row[a] for a in axes}  # of a word
+            at_point = numpy.all([visits[a] == code[a] for a in axes], axis=0)
+            of_point = at_point & (visits["disturbed"] == 0)
             if row.visits_counted == of_point.sum():
                 clock = "host_us"
                 if kind == "transfers" and row.timing != "host" or kind == "probes" or kind == "jobs" and row.gating == "gated":
@@ -93,7 +95,7 @@ with folder() as where:
                 lane = samples["lane"] == row.lane if "lane" in samples.dtype.names else numpy.ones(len(samples), bool)
                 medians = [numpy.median(us[(samples["visit"] == v) & lane]) for v in numpy.flatnonzero(of_point)]
                 check(abs(numpy.median(medians) / row.time_us - 1) < 1e-9, f"{kind}: {row.time_us} us, {numpy.median(medians)} by hand")
-            check(row.visits == (numpy.all([visits[a] == row[a] for a in axes], axis=0)).sum(), f"{kind}: visits")
+            check(row.visits == at_point.sum(), f"{kind}: visits")
 
     copies = tables["transfers"]
     check(numpy.allclose(copies.value, copies.bytes / copies.time_us * 1e6), "bytes over time")
