@@ -3,7 +3,7 @@
 // `a` stands there twice, because a chain with three different registers can wait for a register bank, and one with two
 // cannot. `a` is an argument, so that the compiler cannot shorten the chain. With a = 1 a chain counts its own steps
 // exactly, x0 + n; where the type cannot count so far, a = -1 makes x alternate between x0 and -1 - x0, and the number
-// of steps is odd in every repeat.
+// of steps is odd in every repeat. With a = 0 all numbers are zeros from the first step on.
 #include <string>
 
 #include "netpipe/devices/cuda/check.hpp"
@@ -27,7 +27,7 @@ template <class Type, unsigned ilp> __global__ void __launch_bounds__(1024) chai
   const typename Type::Word a = Type::of(run.a);
   typename Type::Word x[ilp];
 #pragma unroll
-  for (unsigned i = 0; i < ilp; ++i) x[i] = Type::of(run.a ? first_value(thread, i) : 0);
+  for (unsigned i = 0; i < ilp; ++i) x[i] = Type::of(first_value(thread, i));
 
   const BlockClock clock(true);
 #pragma unroll 1

@@ -56,7 +56,7 @@ struct Bf16 : Register<unsigned, 2, 0> {
 };
 
 struct Run {
-  int a;  // 1 or -1; 0 of operands that are zeros, whose chains begin with 0
+  int a;  // 1 or -1; 0 of operands that are zeros
   unsigned rounds;
   Bits* results;  // one a thread: the exclusive or of its chains
   BlockRecord* records;
