@@ -116,15 +116,16 @@ struct Pass {
   std::uint64_t jump;   // accesses from one step's row to the next one's
   std::uint64_t first;  // access at which the first step's row begins
   std::uint64_t steps;
-  Word zero;                  // 0, which only the host knows: what was loaded, masked with it, is added to an address
-  float one;                  // rmw's c
-  float two;                  // triad's s
-  Word sum_factor, sum_rest;  // read: a step's sum by its place, and the part that does not depend on it
-  Word factor, offset;        // write
-  Sums* sums;                 // read of words without a pattern; else null
+  Word zero;      // 0, which only the host knows: what was loaded, masked with it, is added to an address
+  float one;      // rmw's c
+  float two;      // triad's s
+  Word sum_rest;  // read: the part of a step's sum that does not depend on the place
   BlockRecord* records;
   std::uint32_t launch;
   Wrong* wrong;
+  Word sum_factor;      // read: of a step's place
+  Word factor, offset;  // write
+  Sums* sums;           // read of words without a pattern; else null
 };
 
 template <Operation op, int words, int ilp, bool dependent> __global__ void __launch_bounds__(1024) pass(Pass p) {

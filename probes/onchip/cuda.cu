@@ -45,10 +45,9 @@ constexpr std::uint32_t primes[orders] = {2147483659u, 2280412903u, 2413342147u,
                                           3742634513u, 3875563753u, 4008492989u, 4141422289u};
 
 struct Reads {
-  const uint4* memory;   // l1, l2
-  std::uint32_t words;   // shared: to fill
-  std::uint32_t factor;  // shared: of a word by its place
-  std::uint32_t span;    // shared, constant: words through which all step
+  const uint4* memory;  // l1, l2
+  std::uint32_t words;  // shared: to fill
+  std::uint32_t span;   // shared, constant: words through which all step
   std::uint32_t stride;
   std::uint32_t chunks;         // of the set, each of which a block reads in one step
   std::uint32_t apart[orders];  // chunks on, for one block in sixteen each
@@ -59,6 +58,7 @@ struct Reads {
   std::uint32_t* results;
   BlockRecord* records;
   std::uint32_t launch;
+  std::uint32_t factor;  // shared: of a word by its place. Last: kernels that do not use it stay as they were
 };
 
 struct Shared {
@@ -227,14 +227,14 @@ class OnchipRunner final : public SumsRunner {
     }
     Reads r{.memory = reinterpret_cast<const uint4*>(memory_.data()),
             .words = static_cast<std::uint32_t>(shape().bytes / 4),
-            .factor = factor_,
             .span = wide() ? 0 : patterns::span_words(shape(), space()),
             .stride = shape().stride,
             .chunks = chunks(),
             .steps = static_cast<std::uint32_t>(steps),
             .results = results(),
             .records = bench().record(shape().blocks),
-            .launch = bench().launch()};
+            .launch = bench().launch(),
+            .factor = factor_};
     if (space() == Space::l2) {
       for (std::uint32_t i = 0; i < orders; ++i) r.apart[i] = chunks_apart(i);
       r.turns = static_cast<std::uint32_t>(asked_turns_);
