@@ -3,10 +3,10 @@
 // A window begins and ends on a step of the meter's counter, so that no part of a step is guessed. The work runs in
 // pieces; what a piece did is spread evenly over its time, and the window has what lies within it. Before the window
 // the work runs for a while, until clocks, voltage and counter are those of the work. A window in which the work runs
-// for a part of the time has pieces and rests of 1 to 3 ms by turns, of random lengths: counters look at the power now
-// and then, and would meet more of one than of the other if both came at even times.
+// for a part of the time has pieces and rests of 1 to 3 ms by turns, of random lengths: a counter that looks at the
+// power now and then could meet more of one than of the other if both came at even times.
 //
-// A warm device leaks more: on an H100 each kelvin added 0.4 to 0.8 % to all powers, and in 40 s of windows it became 6
+// A warm device leaks more: on an H100 each kelvin added 0.6 % to the powers, and in 40 s of windows it became 6
 // kelvin warmer at rest. So it is heated before the first window.
 #include <fmt/format.h>
 
