@@ -29,10 +29,11 @@ struct EnergyFigure {
   bool is_proportional() const { return half_over_line > 0.95 && half_over_line < 1.05; }
   std::string why;  // nothing of this can be said; else empty
 
+  Estimate each_pj() const;  // the same in pJ
   // J an operation or a byte, idle included.
   double all_in_j() const { return full.power_w.value / full.rate.value; }
-  // At the limit of power the clock is lowered, and energy is not in proportion to work.
-  bool is_at_power_limit() const { return (full.causes & static_cast<std::uint32_t>(Cause::throttled)) != 0; }
+  // By a limit of power or temperature; then energy is not in proportion to work.
+  bool is_clock_lowered() const { return (full.causes & static_cast<std::uint32_t>(Cause::throttled)) != 0; }
 };
 // In the order of the trace's series.
 std::vector<EnergyFigure> energy_figures(const Trace&);

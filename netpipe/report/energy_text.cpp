@@ -12,8 +12,6 @@ namespace npgpu {
 
 namespace {
 
-constexpr double pico = 1e12;
-
 std::string rate_text(const EnergyFigure& f) {
   if (is_idle(f.question.work)) return "-";
   return figure_text(f.full.rate.value,
@@ -25,23 +23,17 @@ std::string per_watt_text(const EnergyFigure& f) {
   return is_idle(f.question.work) ? "-" : digits_text(1e-9 / f.all_in_j(), 3);
 }
 
-std::string marks_of(const EnergyFigure& f) {
-  std::string marks;
-  if (f.full.causes) marks += 'd';
-  return marks;
-}
-
 void add_row(Table& table, const EnergyFigure& f) {
   if (!f.why.empty()) {
     table.row({"  " + work_text(f.question), "-", "-", "-", "-", "-", "-", "-", "-", "!"});
     return;
   }
   const bool rests = is_idle(f.question.work);
-  table.row({"  " + work_text(f.question), rests ? "-" : digits_text(f.each_j.value * pico, 3),
+  table.row({"  " + work_text(f.question), rests ? "-" : digits_text(f.each_pj().value, 3),
              rests ? "-" : fmt::format("{:.1f}", 100 * half_width(f.each_j)), digits_text(f.full.power_w.value, 4),
              fmt::format("{:.1f}", 100 * half_width(f.full.power_w)), rate_text(f), per_watt_text(f),
              !(f.half_over_line > 0) ? "-" : fmt::format("{:+.1f}", 100 * (f.half_over_line - 1)),
-             digits_text(f.full.clock_mhz, 4), marks_of(f)});
+             digits_text(f.full.clock_mhz, 4), f.full.causes ? "d" : ""});
 }
 
 }  // namespace
@@ -76,7 +68,7 @@ void all_text(Page& page, const std::vector<EnergySeries>& all, const std::vecto
         "GB/s or GFLOP/s for each watt; half %: how much more one costs where the device works half of the time");
     if (!disturbed.empty()) page.note(fmt::format("d: disturbed: {}", fmt::join(disturbed, "; ")), true);
     for (const EnergyFigure& f : figures)
-      if (f.question.device == device && f.is_at_power_limit())
+      if (f.question.device == device && f.is_clock_lowered())
         page.note(work_text(f.question) +
                   ": the clock was lowered while it ran, so its energy is that of the clock in its row");
   }

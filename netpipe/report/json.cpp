@@ -107,17 +107,14 @@ Json points_json(const EnergySeries& series) {
 }
 
 Json energy_json(const EnergyFigure& f) {
-  constexpr double pico = 1e12;
-  Estimate each = f.each_j;
-  for (double* value : {&each.value, &each.low, &each.high}) *value *= pico;
   const char* const counts = is_idle(f.question.work)             ? "rest"
                              : counts_operations(f.question.work) ? "operations"
                                                                   : "bytes";
   return Json({entry("device", f.question.device), entry("device_name", f.device_name), entry("simulated", f.simulated),
                entry("work", work_text(f.question)), entry("counts", counts), entry("counts_energy", f.counts_energy),
-               entry("power_w", f.full.power_w), entry("rate_per_s", f.full.rate), entry("each_pj", each),
+               entry("power_w", f.full.power_w), entry("rate_per_s", f.full.rate), entry("each_pj", f.each_pj()),
                entry("half_over_line", f.half_over_line), entry("clock_mhz", f.full.clock_mhz),
-               entry("clock_lowered", f.is_at_power_limit()), entry("temperature_c", f.full.temperature_c),
+               entry("clock_lowered", f.is_clock_lowered()), entry("temperature_c", f.full.temperature_c),
                entry("disturbed", or_null(f.full.disturbed)), entry("error", or_null(f.why))});
 }
 

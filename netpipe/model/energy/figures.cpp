@@ -75,10 +75,10 @@ Estimate over_idle(const std::vector<Window>& windows) {
   return e;
 }
 
-double mean_watts(const std::vector<Window>& windows) {
+double mean_of(const std::vector<Window>& windows, double Window::*what) {
   double sum = 0;
-  for (const Window& w : windows) sum += w.watts;
-  return windows.empty() ? not_measured : sum / static_cast<double>(windows.size());
+  for (const Window& w : windows) sum += w.*what;
+  return sum / static_cast<double>(windows.size());
 }
 
 const EnergySeries* idle_of(const Trace& trace, const std::string& device) {
@@ -92,20 +92,22 @@ const EnergySeries* idle_of(const Trace& trace, const std::string& device) {
 double half_over_line(const std::vector<Window>& idle, const std::vector<Window>& half,
                       const std::vector<Window>& full) {
   if (idle.empty() || half.empty() || full.empty()) return not_measured;
-  const auto mean_rate = [](const std::vector<Window>& windows) {
-    double sum = 0;
-    for (const Window& w : windows) sum += w.rate;
-    return sum / static_cast<double>(windows.size());
+  const double at_rest = mean_of(idle, &Window::watts);
+  const auto each = [&](const std::vector<Window>& windows) {
+    return (mean_of(windows, &Window::watts) - at_rest) / mean_of(windows, &Window::rate);
   };
-  const double at_rest = mean_watts(idle);
-  const double of_full = (mean_watts(full) - at_rest) / mean_rate(full);
-  return (mean_watts(half) - at_rest) / mean_rate(half) / of_full;
+  return each(half) / each(full);
 }
 
 }  // namespace
 
 template <> std::vector<EnergyResult> results(const EnergySeries& series) {
   return model::of_each_point(series, result_of_windows);
+}
+
+Estimate EnergyFigure::each_pj() const {
+  constexpr double pico = 1e12;
+  return {each_j.value * pico, each_j.low * pico, each_j.high * pico, "pJ", each_j.method};
 }
 
 std::vector<EnergyFigure> energy_figures(const Trace& trace) {

@@ -6,7 +6,6 @@
 namespace npgpu::model {
 
 std::vector<Figure> energy_costs(const Trace& trace, const OfDevice& device) {
-  constexpr double pico = 1e12;
   std::vector<Figure> all;
   for (const EnergyFigure& f : energy_figures(trace)) {
     if (f.question.device != device.id || f.device_uuid != device.uuid) continue;
@@ -16,8 +15,7 @@ std::vector<Figure> energy_costs(const Trace& trace, const OfDevice& device) {
     } else if (is_idle(f.question.work)) {
       figure.value = f.full.power_w;
     } else {
-      const Estimate& e = f.each_j;
-      figure.value = {e.value * pico, e.low * pico, e.high * pico, "pJ", e.method};
+      figure.value = f.each_pj();
     }
     figure.disturbed = f.full.disturbed;
     all.push_back(std::move(figure));
