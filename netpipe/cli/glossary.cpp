@@ -255,7 +255,7 @@ const std::map<std::string_view, Meaning>& glossary() {
         "h2d, d2h, peer: copies. Default: idle, read, write, fma, the tensor cores' own of these, h2d and d2h."}},
       {"operands",
        {"LIST",
-        "What the numbers are that are read or computed with. usual: those of the probe. zeros: zeros only. pattern: "
+        "The data that is read or computed with. usual: the probe's own. zeros: zeros only. pattern: "
         "one "
         "word everywhere. random: bits without a pattern. Default: random where the work can, else usual."}},
       {"window", {"TIME", "The least length of a window, 300ms or more. Default: 400ms."}},
