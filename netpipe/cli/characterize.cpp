@@ -14,7 +14,6 @@
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/energy_plan.hpp"
 #include "netpipe/cli/measure.hpp"
-#include "netpipe/cli/next_steps.hpp"
 #include "netpipe/cli/quantity.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/jobs/experiments.hpp"

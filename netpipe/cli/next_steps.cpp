@@ -3,24 +3,23 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <vector>
 
 #include "netpipe/cli/commands.hpp"
-#include "npgpu/predict.hpp"
+#include "netpipe/model/by_device.hpp"
 
 namespace npgpu::cli {
 
-std::string next_steps(const Trace& trace, const std::string& path, const TextStyle& style) {
+std::string next_steps(const Trace& trace, const std::vector<std::string>& predictable, const std::string& path,
+                       const TextStyle& style) {
   const std::string file = quoted(path);
   const std::string page = quoted(std::filesystem::path(path).replace_extension(".html").string());
   std::vector<std::string> commands{fmt::format("npgpu report {} --all", file)};
   if (!trace.of<Probes>().empty()) commands.push_back("npgpu derive " + file);
   commands.push_back(fmt::format("npgpu report {} --html {}", file, page));
-  const auto all = stream_costs(trace);
-  for (const MeasuredCosts& one : all)
-    if (one.usable)
-      commands.push_back(fmt::format("npgpu predict {}{} --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB", file,
-                                     all.size() > 1 ? " --device " + quoted(one.device) : ""));
+  const bool is_named = model::by_device<Jobs>(trace).size() > 1;
+  for (const std::string& device : predictable)
+    commands.push_back(fmt::format("npgpu predict {}{} --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB", file,
+                                   is_named ? " --device " + quoted(device) : ""));
   commands.push_back(fmt::format("npgpu compare {} NEWER.h5", file));
 
   // As many on a line as fit, but no command is broken: it is there to be copied.

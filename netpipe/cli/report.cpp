@@ -14,10 +14,26 @@
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/matrix_verdict.hpp"
+#include "npgpu/predict.hpp"
 
 namespace npgpu::cli {
 
 namespace {
+
+std::vector<std::string> predictable_of(const Overview& all) {
+  std::vector<std::string> devices;
+  for (const DeviceOverview& one : all.gpus)
+    if (!one.advice.empty()) devices.push_back(one.id);
+  if (all.host && !all.host->advice.empty()) devices.push_back(all.host->id);
+  return devices;
+}
+
+std::vector<std::string> predictable_of(const Trace& trace) {
+  std::vector<std::string> devices;
+  for (const MeasuredCosts& one : stream_costs(trace))
+    if (one.usable) devices.push_back(one.device);
+  return devices;
+}
 
 // True if that is all that was asked for.
 bool write_files(const Options& options, const Trace& trace, const Overview& all, std::span<const AmongOthers> among) {
@@ -47,12 +63,13 @@ void print(const Options& options, const Trace& trace, const TextStyle& style) {
   if (json) return overview ? report_overview_json(std::cout, overview_of(trace)) : report_json(std::cout, trace);
   if (!among.empty()) return among_text(std::cout, among, style);
   if (overview) {
-    report_overview(std::cout, overview_of(trace), style);
+    const Overview all = overview_of(trace);
+    report_overview(std::cout, all, style);
     matrix_overview(std::cout, node_matrix(trace), style);
-    std::cout << next_steps(trace, options.place("TRACE"), style);
+    std::cout << next_steps(trace, predictable_of(all), options.place("TRACE"), style);
   } else if (options.on("all") || options.has("case") || options.on("every-size")) {
     report_text(std::cout, trace, style);
-    std::cout << '\n' << next_steps(trace, options.place("TRACE"), style);
+    std::cout << '\n' << next_steps(trace, predictable_of(trace), options.place("TRACE"), style);
   } else {
     print_report(trace, options.place("TRACE"));
   }
@@ -97,17 +114,18 @@ void print_report(const Trace& trace, const std::string& path) {
     for (const Series<K>& series : trace.of<K>()) points += points_of(series).size();
   });
   const NodeMatrix matrix = node_matrix(trace);
-  const auto show = [&] {
-    if (points <= few && matrix.matrices.empty()) return false;
+  if (points > few || !matrix.matrices.empty()) {
     const Overview all = overview_of(trace);
-    if (report_glance(std::cout, all, style)) return true;
-    if (points > many) report_overview(std::cout, all, style);
-    return points > many;
-  };
-  const bool is_short = show();
-  if (is_short) matrix_overview(std::cout, matrix, style);
-  else report_text(std::cout, trace, style);
-  std::cout << (is_short ? "" : "\n") << next_steps(trace, path, style);
+    const bool at_a_glance = report_glance(std::cout, all, style);
+    if (!at_a_glance && points > many) report_overview(std::cout, all, style);
+    if (at_a_glance || points > many) {
+      matrix_overview(std::cout, matrix, style);
+      std::cout << next_steps(trace, predictable_of(all), path, style);
+      return;
+    }
+  }
+  report_text(std::cout, trace, style);
+  std::cout << '\n' << next_steps(trace, predictable_of(trace), path, style);
 }
 
 Command report() {

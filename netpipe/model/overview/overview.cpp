@@ -7,6 +7,7 @@
 
 #include "netpipe/model/by_device.hpp"
 #include "netpipe/model/overview/parts.hpp"
+#include "netpipe/model/probes/derivation.hpp"
 
 namespace npgpu {
 
@@ -95,7 +96,7 @@ Overview overview_of(const Trace& trace) {
   all.seconds = seconds_of(trace);
   for_each_kind([&]<class K>() { all.series += trace.of<K>().size(); });
 
-  const std::vector<DeviceParameters> derived = derive(trace);
+  const std::vector<DeviceParameters> derived = model::derive_probes(trace);
   const std::vector<MeasuredCosts> costs = stream_costs(trace);
   for (DeviceOverview& device : devices_of(trace)) {
     const OfDevice its{device.id, device.uuid};

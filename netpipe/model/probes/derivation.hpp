@@ -19,6 +19,9 @@ struct OwnFacts {
   bool chased_by_atomics = false;  // of the trace: there is a latency series by rmw
 };
 
+// What probes say of each device, without what streams and calls cost it.
+std::vector<DeviceParameters> derive_probes(const Trace&);
+
 // Names of parameters of other types than fp32 end in the type: "SM fp64".
 void derive_compute(const ProbeSeries&, const OwnFacts&, DeviceParameters&);
 

@@ -124,14 +124,23 @@ void add_round(DeviceParameters& into, const DeviceParameters& again) {
 
 }  // namespace
 
-std::vector<DeviceParameters> derive(const Trace& trace) {
+namespace model {
+
+std::vector<DeviceParameters> derive_probes(const Trace& trace) {
   std::vector<DeviceParameters> all;
-  for (const SeriesList& list : model::by_device<Probes>(trace)) {
+  for (const SeriesList& list : by_device<Probes>(trace)) {
     const std::vector<SeriesList> rounds = rounds_of(list);
     DeviceParameters device = derive_device(rounds.front(), trace.provenance);
     for (std::size_t i = 1; i < rounds.size(); ++i) add_round(device, derive_device(rounds[i], trace.provenance));
     all.push_back(std::move(device));
   }
+  return all;
+}
+
+}  // namespace model
+
+std::vector<DeviceParameters> derive(const Trace& trace) {
+  std::vector<DeviceParameters> all = model::derive_probes(trace);
   // What streams cost joins the device's other parameters. Whole jobs alone say nothing of costs, and nobody asked.
   for (MeasuredCosts& m : stream_costs(trace)) {
     const auto measured = [](const Parameter& p) { return std::isfinite(p.estimate.value); };
