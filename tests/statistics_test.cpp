@@ -160,6 +160,12 @@ TEST_CASE("what an estimate over visits rests on") {
   CHECK(two.low == doctest::Approx(4 * std::pow(2.0, -12.7062)).epsilon(1e-4));
   CHECK(two.high == doctest::Approx(4 * std::pow(2.0, 12.7062)).epsilon(1e-4));
 
+  // t = 4.303 with two degrees of freedom; logarithms 0, ln 2 and ln 4: standard deviation ln 2, of the mean over
+  // sqrt(3).
+  const Estimate three = median_over_visits({{1}, {2}, {4}}, "us");
+  CHECK(three.low == doctest::Approx(2 * std::pow(2.0, -4.302653 / std::sqrt(3.0))).epsilon(1e-6));
+  CHECK(three.high == doctest::Approx(2 * std::pow(2.0, 4.302653 / std::sqrt(3.0))).epsilon(1e-6));
+
   const Estimate zero = median_over_visits({{0}, {1}}, "us");
   CHECK(zero.value == 0.5);
   CHECK(std::isnan(zero.low));
@@ -232,6 +238,10 @@ TEST_CASE("drift reaches further on both sides, in quadrature, and is named") {
         "median of 6 visits, 95 % interval from interpolated order statistics, and 2 % from round to round and run to "
         "run");
   CHECK(with_drift(alone, 3).low > 0);  // no time is negative
+  // A difference may be negative: its interval is widened by shares of its value.
+  const Estimate apart = with_drift({10, -2, 19, "us", {}}, 0.1);
+  CHECK(apart.low == doctest::Approx(10 - std::hypot(12.0, 1.959964)));
+  CHECK(apart.high == doctest::Approx(10 + std::hypot(9.0, 1.959964)));
   const Estimate none = with_drift(median_over_visits({{10}}, "us"), 0.02);
   CHECK(std::isnan(none.low));
   CHECK(std::isnan(half_width(none)));
