@@ -173,6 +173,12 @@ def commands():
     check(len(lines) > 20, f"{len(lines)} commands")
     for line in lines:
         words = shlex.split(line)
+        if words[1] == "-m":
+            told = subprocess.run([sys.executable, *words[1:3], "--help"], capture_output=True, text=True,
+                                  env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "plots")}).stdout
+            check(told and all(w in told for w in words if w.startswith("--")), f"options: {line}")
+            check(all(os.path.exists(os.path.join(ROOT, w)) for w in words if w.startswith("data/")), line)
+            continue
         if words[0] == "python3":
             check(f"{words[2]}.py" in figures, line)
             check(all(os.path.exists(os.path.join(ROOT, w)) for w in words if w.startswith("data/")), line)

@@ -199,8 +199,8 @@ TABLE = [
     (PREDICT + ["--order", "sideways"], 2, ["--order", "sideways"]),
     (PREDICT + ["--device", "cuda:7"], 2, ["--device", "cuda:7", "sim:h200"]),
     (["predict", "streams.h5", "--bytes-in", "900GiB", "--kernel-ms", "1", "--bytes-out", "0"], 2, ["--bytes-in", "900 GiB", "64 MiB"]),
-    (["predict", "streams.h5", "--evaluate", "--measured", "nosuch.h5"], 2, ["nosuch.h5"]),
-    (["predict", "streams.h5", "--evaluate", "--measured", "exists.h5"], 2, ["exists.h5", "--measured"]),
+    (["predict", "streams.h5", "--measured", "nosuch.h5"], 2, ["nosuch.h5"]),
+    (["predict", "streams.h5", "--measured", "exists.h5"], 2, ["exists.h5", "--measured"]),
     # device specs
     (["transfer", "--device", "sim:not.json"], 2, ["not.json"]),
     (["transfer", "--device", "sim:type.json"], 2, ["type.json", "memory_bytes"]),
