@@ -142,7 +142,7 @@ def streams_and_corners():
 
 
 def partitions():
-    studies = {s["type"]: s for s in asked("predict", "h200_partition.h5")["studies"]}
+    studies = {s["type"]: s for s in asked("report", "h200_partition.h5")["partition_studies"]}
     study = studies["fp64"]
     sizes = {s["size"]: s for s in study["sizes"]}
     table4 = {int(r[0]): r[1] for r in printed("003_table4_optimum.csv")}

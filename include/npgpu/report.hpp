@@ -143,7 +143,6 @@ void predicted_jobs_text(std::ostream&, const PredictedJobsReport&, const TextSt
 void predicted_jobs_json(std::ostream&, const PredictedJobsReport&);
 // The partition method, size by size: what was measured, and what each model chooses.
 void partition_text(std::ostream&, std::span<const PartitionStudy>, const TextStyle&);
-void partition_json(std::ostream&, std::span<const PartitionStudy>);
 
 // A table of one kind. Samples: each with its case, axes and visit. Summary: a row for each point, as data/TABLES.md
 // describes it.

@@ -18,7 +18,6 @@
 #include "netpipe/report/format.hpp"
 #include "npgpu/drift.hpp"
 #include "npgpu/error.hpp"
-#include "npgpu/messages.hpp"
 #include "npgpu/report.hpp"
 
 namespace npgpu::cli {
@@ -172,39 +171,19 @@ int predict_list(const Options& options, const std::string& path, const Measured
   return exit_code::done;
 }
 
-// Runs of the partition method are what a trace is asked about where no job is named.
 bool names_no_job(const Options& options) {
   return std::ranges::none_of(std::array{"bytes-in", "kernel-ms", "bytes-out", "jobs"},
                               [&](const char* option) { return options.has(option); });
 }
-bool asks_of_partitions(const Options& options, const Trace& trace) {
-  return !trace.of<Partitions>().empty() && names_no_job(options);
-}
-
-int predict_partitions(const Options& options, const Trace& trace) {
-  auto studies = partition_studies(trace);
-  if (const auto device = options.maybe("device"))
-    std::erase_if(studies, [&](const PartitionStudy& s) { return s.device != *device; });
-  if (studies.empty())
-    throw Error(ErrorKind::usage, options.place("TRACE") +
-                                      " holds no size of the partition method in one stream and in "
-                                      "more: npgpu partition --append measures some");
-  if (options.on("json")) partition_json(std::cout, studies);
-  else partition_text(std::cout, studies, terminal_style());
-  return exit_code::done;
-}
-
 int run_predict(const Options& options) {
   const Trace trace = read_trace(options.place("TRACE"), Guard::child);
-  if (const auto messages = staged_messages(trace); !messages.empty() && names_no_job(options)) {
-    if (options.on("json")) messages_json(std::cout, messages);
-    else messages_text(std::cout, messages, terminal_style());
-    return exit_code::done;
-  }
-  if (asks_of_partitions(options, trace)) return predict_partitions(options, trace);
+  const bool names_job = !names_no_job(options), of_measured = !names_job && options.has("measured");
+  if (!names_job && !of_measured)
+    throw Error(ErrorKind::usage,
+                "name a job with --bytes-in, --kernel-ms and --bytes-out, a list of them with --jobs, or a trace of "
+                "measured ones with --measured");
   MeasuredCosts costs = costs_of_trace(trace, options.place("TRACE"), options.maybe("device"));
-  if (const auto path = options.maybe("measured"); path && names_no_job(options))
-    return predict_measured(options, *path, costs);
+  if (of_measured) return predict_measured(options, *options.maybe("measured"), costs);
   const ModelErrors errors = errors_for(options, costs);
   if (parse_name<StreamPool>("pool", options.text("pool")) == StreamPool::fresh)
     costs.costs.stream_create = costs.create;
@@ -263,17 +242,15 @@ Command predict() {
       "predict a job's time in n streams, and the best n, from a trace",
       "Predicts how long a job takes in n streams on a device whose costs are in a trace (npgpu characterize, or npgpu "
       "streams --experiment overheads), and which n is best. Advises the fewest streams within 1 % of that, with "
-      "chunks, "
-      "buffers, memory, and the model's own error. Of a trace with runs of npgpu partition, and without a job, it "
-      "prints for each size the best number of streams and those that models choose. Of a trace with staged messages "
-      "between ranks it prints for each size the chunk that their stages advise. Needs no device.",
+      "chunks, buffers, memory, and the model's own error. Of measured jobs (--measured) it predicts each in the "
+      "numbers "
+      "of streams that were measured. Needs no device.",
       {"TRACE"},
       {"npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
        "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB --code > overlap.cu",
        "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 0 --draw",
        "npgpu predict node.h5 --bytes-in 1GiB --kernel-ms 40 --bytes-out 1GiB --max-memory 256MiB",
-       "npgpu predict node.h5 --jobs jobs.csv", "npgpu predict partition.h5", "npgpu predict pair-rank0.h5",
-       "npgpu predict node.h5 --measured design.h5"},
+       "npgpu predict node.h5 --jobs jobs.csv", "npgpu predict node.h5 --measured design.h5"},
       {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", Option("threads", "512"), "jobs"}},
        {"Streams",
         {Option("order", "breadth-first"), Option("pool", "pooled"), Option("max-streams", "64"), "max-memory"}},

@@ -109,6 +109,8 @@ with folder() as where:
         check(f"in {best['streams']:>2}" in table.out, f"the best number, {best['streams']}: {table.out}")
     error = json.loads(run("predict", at("node.h5"), *JOB, "--measured", at("design.h5"), "--json").out)["error"]
     check(error and error["workloads"] <= 6 and "among 6 jobs measured on H200" in error["source"], f"the error is among these: {error}")
+    nothing = run("predict", at("node.h5"), "--json")
+    check(nothing.code == 2 and "--measured" in nothing.err and "--jobs" in nothing.err, f"without a job it says what it needs: {nothing.err}")
 
     # Jobs of one's own, measured both ways on a simulated device.
     own = run("streams", "--device", "sim:h200", "--bytes-in", "8MiB", "--bytes-out", "8MiB", "--iterations", "32",
