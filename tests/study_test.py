@@ -5,6 +5,7 @@
 import json
 import math
 import os
+import random
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -206,6 +207,25 @@ def closed_forms():
           "the host is the bottleneck")
 
 
+def what_is_wrong_with_equation_2():
+    """19.99 ms of kernel beside 20 ms of transfers: (2) wants 2000 streams, which cost 200 ms."""
+    whole, t_sc = Stages(10e3, 19.99e3, 10e3), 100.0
+    check(near(models.cc1_optimum_as_printed(whole, t_sc), 2000, 1e-6) and near(models.cc1_optimum(whole, t_sc), math.sqrt(200)), "(2) diverges")
+    check(near(models.cc1(whole, t_sc, 2000), 220e3) and near(models.cc1(whole, t_sc, 14), 19.99e3 + 20e3 / 14 + 1.4e3), "the corrected one does not")
+    check(near(models.cc1_optimum(Stages(10e3, 10e3, 10e3), t_sc), 2), "where streams are cheap, (2) is right")
+    draw, worst = random.Random(8), 1.0
+    between = lambda low, high: low * (high / low) ** draw.random()  # over powers of ten, all equally likely
+    for _ in range(2000):
+        transfers, t_sc = between(1e3, 100e3), between(10, 300)
+        whole = Stages(transfers * 0.4, transfers * between(0.1, 10), transfers * 0.6)
+        near_optimum = lambda optimum: min(models.cc1(whole, t_sc, max(1, n)) for n in (math.floor(optimum), math.ceil(optimum)))
+        best = min(models.cc1(whole, t_sc, n) for n in range(1, int(4 * math.sqrt(transfers / t_sc)) + 3))
+        if near_optimum(models.cc1_optimum(whole, t_sc)) > best * (1 + 1e-12):
+            return check(False, f"a regret with the corrected optimum: {whole}, {t_sc}")
+        worst = max(worst, near_optimum(models.cc1_optimum_as_printed(whole, t_sc)) / best)
+    return check(worst > 10, f"with (2) it is {worst} times as long")
+
+
 def cells(printed, name):
     line = next(line for line in printed.splitlines() if line.startswith(f"  {name} "))
     return line[3 + len(name):].split()
@@ -268,6 +288,6 @@ def as_json():
 
 
 for test in (statistics_by_hand, fits_by_hand, errors_regrets_and_hits, regrets_of_rounds, the_advised_number, fitted_models_never_see_the_job,
-             each_models_times, choices_between_measured_numbers, others_are_in_no_score, closed_forms, as_text, graphs_as_text, as_json):
+             each_models_times, choices_between_measured_numbers, others_are_in_no_score, closed_forms, what_is_wrong_with_equation_2, as_text, graphs_as_text, as_json):
     test()
 check.finish()
