@@ -56,7 +56,7 @@ struct ModelErrors {
   std::vector<LengthClass> classes{};  // by length
 };
 ModelErrors errors_by_length(std::span<const PredictedJob>, const std::string& source);
-// Of the 265 jobs in data/traces/h200_design.h5 and h200_small_design.h5, predicted from the costs in h200_streams.h5
+// Of the 259 jobs in data/traces/h200_design.h5 and h200_small_design.h5, predicted from the costs in h200_streams.h5
 // and h200_small_streams.h5 there.
 const ModelErrors& known_errors();
 

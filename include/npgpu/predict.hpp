@@ -154,11 +154,12 @@ struct MeasuredWorkload {
 // Whole jobs (host-timed, pooled) with copies, a kernel, the unsplit job and at least three ways of splitting it. Times
 // that others disturbed are left out.
 std::vector<MeasuredWorkload> workloads_of(const Trace&);
-// Those with the unsplit job, but fewer counts of streams, or with streams made for the job: they are in no score.
+// Those with the unsplit job, but fewer counts of streams, or with streams made for the job. The study of predictions
+// (python -m npgpu.study) scores none of them.
 std::vector<MeasuredWorkload> other_workloads_of(const Trace&);
 // How many times of whole jobs were left out of all these lists.
 std::size_t disturbed_times(const Trace&);
-// As workloads_of(), of jobs that were launched as graphs. They are in no score either; see npgpu/graphs.hpp.
+// As workloads_of(), of jobs that were launched as graphs. npgpu/graphs.hpp compares them.
 std::vector<MeasuredWorkload> graph_workloads_of(const Trace&);
 
 // With the creation of streams that are made for the job.
