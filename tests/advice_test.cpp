@@ -172,11 +172,14 @@ TEST_CASE("measured jobs with chunks in turn: each against the simulator, with t
   add(4, 2, us / 1.1);
   Trace trace;
   trace.of<Jobs>() = {series};
-  const InTurnErrors errors = errors_in_turn(trace, m);
-  CHECK(errors.splits == 1);
-  CHECK(errors.error.median == doctest::Approx(0.1));
+  const auto splits = predict_in_turn(trace, m);
+  REQUIRE(splits.size() == 1);
+  CHECK(splits[0].chunks == 4);
+  CHECK(splits[0].streams == 2);
+  CHECK(splits[0].predicted_us == doctest::Approx(us));
+  CHECK(splits[0].measured_us == doctest::Approx(us / 1.1));
   trace.of<Jobs>()[0].question.order = Order::breadth_first;  // buffers would not take turns
-  CHECK(errors_in_turn(trace, m).splits == 0);
+  CHECK(predict_in_turn(trace, m).empty());
 }
 
 }  // namespace advice_test

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "npgpu/closed_forms.hpp"
+#include "closed_forms.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::models {

@@ -117,7 +117,7 @@ TEST_CASE("a graph is advised where it ends sooner, and pays once it has saved i
   CHECK_FALSE(none.pays_after);
 }
 
-TEST_CASE("measured both ways: matched by job, predicted each, and the error is the graphs'") {
+TEST_CASE("measured both ways: matched by job, and predicted each") {
   JobSeries streams = jobs_of(), graph = jobs_of();
   graph.question.issue = Issuing::graph;
   const auto add = [](JobSeries& series, std::uint32_t n, double us, std::uint64_t bytes = 800'000) {
@@ -141,16 +141,6 @@ TEST_CASE("measured both ways: matched by job, predicted each, and the error is 
   CHECK(all[0].graph.streams.size() == 4);
   // Breadth-first, two chunks: 1 + 0.5 us, then four halves of 0.8 ms.
   CHECK(all[0].graph_us[1] == doctest::Approx(1.5 + 1600));
-  CHECK(graph_error(all).most == doctest::Approx(1601.5 / 1500 - 1));
-
-  std::ostringstream out;
-  graphs_text(out, all, {});
-  const std::string told = out.str();
-  CAPTURE(told);
-  CHECK(told.starts_with("1 job as CUDA graphs and in streams"));
-  CHECK(told.find("1.010 ms in  8") != std::string::npos);
-  CHECK(told.find("990.0 us in  8") != std::string::npos);
-  CHECK(told.find("+2.0") != std::string::npos);  // 990 us of 1010
 
   MeasuredCosts unknown = m;
   unknown.graph.reset();

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "npgpu/closed_forms.hpp"
+#include "closed_forms.hpp"
 
 namespace npgpu {
 

@@ -142,7 +142,7 @@ def streams_and_corners():
 
 
 def partitions():
-    studies = {s["type"]: s for s in asked("predict", "h200_partition.h5")["studies"]}
+    studies = {s["type"]: s for s in asked("report", "h200_partition.h5")["partition_studies"]}
     study = studies["fp64"]
     sizes = {s["size"]: s for s in study["sizes"]}
     table4 = {int(r[0]): r[1] for r in printed("003_table4_optimum.csv")}
@@ -173,6 +173,12 @@ def commands():
     check(len(lines) > 20, f"{len(lines)} commands")
     for line in lines:
         words = shlex.split(line)
+        if words[1] == "-m":
+            told = subprocess.run([sys.executable, *words[1:3], "--help"], capture_output=True, text=True,
+                                  env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "plots")}).stdout
+            check(told and all(w in told for w in words if w.startswith("--")), f"options: {line}")
+            check(all(os.path.exists(os.path.join(ROOT, w)) for w in words if w.startswith("data/")), line)
+            continue
         if words[0] == "python3":
             check(f"{words[2]}.py" in figures, line)
             check(all(os.path.exists(os.path.join(ROOT, w)) for w in words if w.startswith("data/")), line)

@@ -214,22 +214,25 @@ TEST_CASE("text and JSON have every size, and say what is simulated") {
   add_size(trace, Precision::fp64, 1'000'000);
   auto studies = partition_studies(trace);
   studies[0].simulated = true;
-  std::ostringstream text, json;
+  std::ostringstream text;
   partition_text(text, studies, {});
   CHECK(text.str().find("SIMULATED") != std::string::npos);
   CHECK(text.str().find("500000") != std::string::npos);
   CHECK(text.str().find("1.19x") != std::string::npos);
   CHECK(text.str().find("missing: the simulator needs") != std::string::npos);
-  partition_json(json, studies);
+  std::ostringstream json, whole;
+  report_json(json, trace);
   const auto j = nlohmann::json::parse(json.str());
-  CHECK(j["document"] == "npgpu-partition");
-  const auto& size = j["studies"][0]["sizes"][1];
+  REQUIRE(j["partition_studies"].size() == 1);
+  const auto& size = j["partition_studies"][0]["sizes"][1];
   CHECK(size["best"] == 8);
   CHECK(size["points"].size() == 6);
   CHECK(size["points"][3]["gain_us"].get<double>() == doctest::Approx(1415.968).epsilon(1e-6));
   CHECK(size["choices"][0]["streams"].is_null());
   CHECK(size["choices"][3]["regret"].get<double>() == doctest::Approx(0.19131).epsilon(1e-4));
   CHECK(size["choices"][3]["cross_validated"].get<double>() == doctest::Approx(0.19131).epsilon(1e-4));
+  report_text(whole, trace, {});
+  CHECK(whole.str().find("1.19x") != std::string::npos);
 }
 
 }  // namespace partition_study_test

@@ -80,8 +80,8 @@ def evaluate(folder, device, fixed_iterations, asymmetric_iterations, pool="pool
                  ["--experiment", "asymmetric", "--iterations", asymmetric_iterations, "--append"]):
         ran = run(PROGRAM, "streams", "--device", "sim:" + device, "--quiet", "--output", trace, *step)
         check(ran.returncode == 0, f"npgpu streams: {ran.stderr}")
-    told = run(PROGRAM, "predict", trace, "--evaluate", "--every-job", "--json")
-    check(told.returncode == 0, f"npgpu predict: {told.stderr}")
+    told = run(sys.executable, "-m", "npgpu.study", trace, "--json", env={**os.environ, "PYTHONPATH": PLOTS})
+    check(told.returncode == 0, f"npgpu.study: {told.stderr}")
     path = os.path.join(folder, device + ".json")
     with open(path, "w", encoding="utf-8") as file:
         file.write(told.stdout)
@@ -126,7 +126,7 @@ def of_the_program(folder):
     text = words(folder, "predicted", path, "--model", "c.c. 2.x")
     check("c.c. 2.x" in text, "predicted --model")
     text = words(folder, "regret", path)
-    check(words(folder, "regret", trace, "--measured", trace) == text, "regret asks the program itself")
+    check(words(folder, "regret", trace, "--measured", trace) == text, "regret asks for the study itself")
     check(all(w in text for w in ("SIMULATED", "best constant n", "median", "p95", "workloads with at most that regret")),
           "regret's words")
     return trace, path

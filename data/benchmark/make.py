@@ -2,15 +2,17 @@
 """Makes the benchmark from the traces that are kept: make.py NPGPU [-o FOLDER]
 
 For each set, from its two traces in data/traces: training.csv (npgpu export); jobs.csv, measured.csv, simulator.csv and
-models.csv (npgpu predict --evaluate). The tests compare the result with what is here."""
+models.csv (python -m npgpu.study). The tests compare the result with what is here."""
 import argparse
 import csv
-import json
 import os
 import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "..", "plots"))
+from npgpu.study import scores  # noqa: E402
+
 TRACES = os.path.join(HERE, "..", "traces")
 SETS = {"h200": ("h200_streams.h5", "h200_design.h5"), "h200-small": ("h200_small_streams.h5", "h200_small_design.h5")}
 JOB = ("workload", "order", "bytes_in", "bytes_out", "kernel_bytes", "iterations", "threads")
@@ -35,7 +37,7 @@ def make(npgpu, folder, training, held_out):
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "training.csv"), "wb") as file:
         file.write(told(npgpu, "export", training, "--table", "jobs", "--summary"))
-    document = json.loads(told(npgpu, "predict", training, "--measured", held_out, "--evaluate", "--every-job", "--json"))
+    document = scores.of_trace(training, held_out)
     jobs = list(enumerate(document["workloads"], 1))
     points = [(number, job, at, point) for number, job in jobs for at, point in enumerate(job["points"])]
     write(os.path.join(folder, "jobs.csv"), ["job", *JOB, "unsplit_us", *STAGES],
@@ -55,6 +57,7 @@ def main():
     parser.add_argument("npgpu", help="the program")
     parser.add_argument("-o", "--output", default=HERE, metavar="FOLDER", help="default: where this script is")
     args = parser.parse_args()
+    os.environ["NPGPU"] = args.npgpu
     for name, (training, held_out) in SETS.items():
         make(args.npgpu, os.path.join(args.output, name), os.path.join(TRACES, training), os.path.join(TRACES, held_out))
 

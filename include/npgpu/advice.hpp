@@ -55,18 +55,18 @@ struct ModelErrors {
   std::string source;                  // "among 205 jobs measured on an NVIDIA H200, h200_design.h5"
   std::vector<LengthClass> classes{};  // by length
 };
-ModelErrors errors_by_length(const Evaluation&, const std::string& source);
-// Of the 265 jobs in data/traces/h200_design.h5 and h200_small_design.h5, predicted from the costs in h200_streams.h5
+ModelErrors errors_by_length(std::span<const PredictedJob>, const std::string& source);
+// Of the 259 jobs in data/traces/h200_design.h5 and h200_small_design.h5, predicted from the costs in h200_streams.h5
 // and h200_small_streams.h5 there.
 const ModelErrors& known_errors();
 
 // Measured jobs whose chunks took turns: more chunks than streams, depth-first, as the host issued them, and the
 // unsplit job beside them.
-struct InTurnErrors {
-  std::uint32_t splits = 0;
-  Spread error;  // of the simulator, as above
+struct SplitInTurn {
+  std::uint32_t chunks = 0, streams = 0;
+  double measured_us = not_measured, predicted_us = not_measured;
 };
-InTurnErrors errors_in_turn(const Trace&, const MeasuredCosts&);
+std::vector<SplitInTurn> predict_in_turn(const Trace&, const MeasuredCosts&);
 
 // ---- all of it ------------------------------------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
-// A job as a CUDA graph: what that costs, whether it is faster than the same calls in streams, and how such predictions
-// compare with measured jobs. Pure functions.
+// A job as a CUDA graph: what that costs, whether it is faster than the same calls in streams, and what is predicted of
+// jobs that were measured both ways. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,5 @@ struct GraphComparison {
 // Those that both were measured of. Throws Error(usage) where the costs of graphs are not known.
 std::vector<GraphComparison> compare_graphs(std::span<const MeasuredWorkload> streams,
                                             std::span<const MeasuredWorkload> graphs, const MeasuredCosts&);
-// |predicted / measured - 1| of graphs, over workloads and splits into two and more.
-Spread graph_error(std::span<const GraphComparison>);
 
 }  // namespace npgpu

@@ -63,8 +63,5 @@ std::optional<ChunkChoice> parse_choice(const std::string&);
 std::vector<StagedMessages> staged_messages(const Trace&);
 
 void messages_text(std::ostream&, std::span<const StagedMessages>, const TextStyle&);
-// { "document": "npgpu-messages", "version": 1, "messages": [ { source, target, pattern, "sizes": [ { bytes,
-//   chunk_bytes, predicted_us, taken_chunk_bytes, advised_us, best_chunk_bytes, best_us, regret } ] } ] }
-void messages_json(std::ostream&, std::span<const StagedMessages>);
 
 }  // namespace npgpu

@@ -1,5 +1,5 @@
 // From a trace of stream experiments: what a node charges; how long a job takes in n streams and which n is best; and
-// how good predictions are, compared with measured jobs that no cost was derived from. Pure functions of a trace.
+// what is predicted of jobs that were measured, and that no cost was derived from. Pure functions of a trace.
 #pragma once
 
 #include <cstdint>
@@ -135,7 +135,7 @@ struct Forecast {
 Forecast forecast(const Job&, const MeasuredCosts&, Order, std::span<const std::uint32_t> candidates,
                   Parts = Parts::all);
 
-// ---- how good predictions are --------------------------------------------------------------------------------------
+// ---- measured jobs, and what is predicted of them ------------------------------------------------------------------
 
 struct Spread {
   double median = not_measured, p95 = not_measured, most = not_measured;
@@ -154,11 +154,12 @@ struct MeasuredWorkload {
 // Whole jobs (host-timed, pooled) with copies, a kernel, the unsplit job and at least three ways of splitting it. Times
 // that others disturbed are left out.
 std::vector<MeasuredWorkload> workloads_of(const Trace&);
-// Those with the unsplit job, but fewer counts of streams, or with streams made for the job: they are in no score.
+// Those with the unsplit job, but fewer counts of streams, or with streams made for the job. The study of predictions
+// (python -m npgpu.study) scores none of them.
 std::vector<MeasuredWorkload> other_workloads_of(const Trace&);
 // How many times of whole jobs were left out of all these lists.
 std::size_t disturbed_times(const Trace&);
-// As workloads_of(), of jobs that were launched as graphs. They are in no score either; see npgpu/graphs.hpp.
+// As workloads_of(), of jobs that were launched as graphs. npgpu/graphs.hpp compares them.
 std::vector<MeasuredWorkload> graph_workloads_of(const Trace&);
 
 // With the creation of streams that are made for the job.
@@ -168,62 +169,28 @@ StreamCosts costs_of(const MeasuredWorkload&, const MeasuredCosts&);
 // alone where the two are further apart than two latencies of an operation after a kernel.
 Job job_of(const MeasuredWorkload&, const MeasuredCosts&);
 
-struct ModelScore {
-  std::string model;
-  std::string source;
-  std::uint32_t fitted = 0;  // parameters fitted to other workloads' times
-  std::uint32_t workloads = 0;
-  Spread error;           // |predicted / measured - 1| over workloads and cuts, the unsplit left out
-  Spread regret;          // measured time at the predicted n over the best measured, less 1
-  Spread advised_regret;  // the same at the advised n; of models that only choose a number as `regret`
-  // Both without the luck of the least time: see npgpu/regret.hpp.
-  CrossValidated cross_validated, advised_cross_validated;
-  double hits = not_measured;  // share of workloads where that regret is within the noise of the two
-  double r2 = not_measured, rmse_us = not_measured;  // of times over workloads and cuts
-};
-// What one model says of one workload, fitted to the scored workloads but this one.
-struct ModelPrediction {
-  std::string model;
-  std::vector<double> predicted_us;  // as the workload's streams; NaN where the model only chooses
-  std::uint32_t predicted_best = 1;  // its choice among the counts measured
-  double regret = not_measured;
-  bool hit = false;  // within the noise of the best
-  // The fewest streams whose predicted time is within 1 % of the least predicted.
-  std::uint32_t advised = 1;
-  double advised_regret = not_measured;
-  Estimate cross_validated{}, advised_cross_validated{};  // both regrets without the luck of the least
-};
-// A supposed time, whatever the job; see figures 4 to 7 of Gomez-Luna et al. 2012.
-struct Hypothesis {
-  std::string name;
-  std::vector<double> predicted_us;
-};
-struct WorkloadScore {
+// A measured workload, and what is predicted of it. Lists are as long as its streams.
+struct PredictedJob {
   MeasuredWorkload workload;
-  double kernel_us = not_measured;
-  double h2d_us = not_measured, d2h_us = not_measured;  // one unsplit copy on its engine, its gap included
-  std::uint32_t best = 1;
-  std::vector<ModelPrediction> models;  // as Evaluation::models
-  std::vector<Hypothesis> hypotheses;
-
-  const ModelPrediction& simulator() const { return models.front(); }
+  Job job;                           // as job_of() has it
+  std::vector<Stages> chunks;        // of one chunk, each alone on its engine, gaps included; first those of the whole
+  std::vector<double> predicted_us;  // unsplit: the measured time, from which the kernel's is taken
+  // The same, with each call taking as many times what the costs say as calls of the other jobs did.
+  std::vector<double> as_host_was_us;
 };
-// |predicted / measured - 1| of each split of a workload in two and more streams, where it was predicted.
-std::vector<double> errors_of(const WorkloadScore&, const ModelPrediction&);
-struct Evaluation {
-  std::string device_name;
-  bool simulated = false;
-  std::vector<WorkloadScore> workloads;
-  std::vector<WorkloadScore> others;  // predicted, and in no score
-  std::vector<ModelScore> models;     // the simulator first
-  // The host's time for the calls of the split workloads, over what the costs say: the median. Where the host was
-  // slower or faster than when the costs were measured, predictions of short jobs are off by as much.
+struct PredictedJobs {
+  std::vector<PredictedJob> jobs;    // of workloads_of()
+  std::vector<PredictedJob> others;  // of other_workloads_of()
+  // The host's time for the calls of split jobs, over what the costs say: the median. Where the host was slower or
+  // faster than when the costs were measured, predictions of short jobs are off by as much.
   Estimate calls{};
-  Spread measuring{};         // see regrets_of_measuring(); NaN where jobs were measured in one round
-  std::size_t disturbed = 0;  // times that are in none of it, for whoever prints it to set: see disturbed_times()
 };
-// Throws Error(usage) if there is neither a workload nor another.
-Evaluation evaluate(std::span<const MeasuredWorkload>, const MeasuredCosts&,
-                    std::span<const MeasuredWorkload> others = {});
+// Throws Error(usage) if there is neither a workload nor another, or the costs are not usable.
+PredictedJobs predict_jobs(std::span<const MeasuredWorkload>, const MeasuredCosts&,
+                           std::span<const MeasuredWorkload> others = {});
+// What each of the numbers of streams costs where it is chosen: cross_validated_regret() of each.
+std::vector<Estimate> regrets_of_choosing(const MeasuredWorkload&);
+// |predicted / measured - 1| in each number of streams but one.
+std::vector<double> errors_of(const PredictedJob&);
 
 }  // namespace npgpu

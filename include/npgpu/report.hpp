@@ -131,17 +131,18 @@ enum class Language { cuda, cupy, torch };  // C++, and Python with one of two l
 template <> inline constexpr std::array<std::string_view, 3> names_of<Language>{"cuda", "cupy", "torch"};
 // The advice as a program that times itself; the lean form where there is one.
 void forecast_code(std::ostream&, const ForecastReport&, Language);
-// Predictions against measured workloads: a row for each model. Full: also the simulator's times for each workload.
-void evaluation_text(std::ostream&, const Evaluation&, Detail, const TextStyle&);
-void evaluation_json(std::ostream&, const Evaluation&, std::span<const GraphComparison> graphs = {},
-                     const InTurnErrors& in_turn = {});
-void in_turn_text(std::ostream&, const InTurnErrors&, const TextStyle&);  // nothing where there is no such job
-// A row for each job that was measured both ways; nothing where there is none.
-void graphs_text(std::ostream&, std::span<const GraphComparison>, const TextStyle&);
-
+// Measured jobs, and what is predicted of each: a row for each job with its best numbers of streams.
+struct PredictedJobsReport {
+  const MeasuredCosts* costs = nullptr;
+  PredictedJobs predicted;
+  std::vector<GraphComparison> graphs;
+  std::vector<SplitInTurn> in_turn;
+  std::size_t disturbed = 0;
+};
+void predicted_jobs_text(std::ostream&, const PredictedJobsReport&, const TextStyle&);
+void predicted_jobs_json(std::ostream&, const PredictedJobsReport&);
 // The partition method, size by size: what was measured, and what each model chooses.
 void partition_text(std::ostream&, std::span<const PartitionStudy>, const TextStyle&);
-void partition_json(std::ostream&, std::span<const PartitionStudy>);
 
 // A table of one kind. Samples: each with its case, axes and visit. Summary: a row for each point, as data/TABLES.md
 // describes it.

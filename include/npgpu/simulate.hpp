@@ -1,5 +1,5 @@
 // Jobs split into streams: what a job asks, what a node costs, when each piece runs, and how many pieces are best.
-// Pure functions; closed_forms.hpp has the closed forms of the literature.
+// Pure functions.
 #pragma once
 
 #include <cstdint>

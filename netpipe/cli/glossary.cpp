@@ -179,20 +179,15 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"FILE",
         "Predict all jobs that this csv or JSON file lists, and the order in which they end soonest. Its columns: "
         "name, bytes_in, kernel_ms, bytes_out, blocks, threads; of bytes_in, kernel_ms and bytes_out one is enough."}},
-      {"evaluate",
-       {"",
-        "Compare predictions with measured jobs, and with the models of the literature. Regret: measured time with the "
-        "model's number of streams over the least measured. Cross-validated regret, of jobs measured in two rounds or "
-        "more: each round compares that number with the best one of the other rounds, so that luck favours none."}},
       {"measured",
        {"FILE",
-        "The trace of the measured jobs: those that --evaluate compares predictions with, and those that a "
-        "prediction's error is of (otherwise that of jobs measured on an H200)."}},
+        "A trace of measured jobs. Beside a job: those that the prediction's error is of (otherwise jobs measured on "
+        "an "
+        "H200). Without a job: these are predicted."}},
       {"max-memory",
        {"SIZE",
         "Take at most so much device memory for the buffers of chunks. Chunks then take turns in the streams' "
         "buffers."}},
-      {"every-job", {"", "With --evaluate: also print the times of every job."}},
 
       // checks
       {"level", {"N", "1: at most 5 s a GPU. 2: at most 30 s. 3: all that npgpu characterize measures."}},

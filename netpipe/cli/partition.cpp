@@ -80,7 +80,7 @@ Command partition() {
       "the device, the interface system between them on the host. Times whole runs in each number of streams, and "
       "every "
       "stage alone. Each solution is checked by its residual, and compared with LAPACK's where there is one. "
-      "npgpu predict says which number of streams the paper's model and the simulator choose. On host a stream is a "
+      "npgpu report says which number of streams the paper's model and the simulator choose. On host a stream is a "
       "thread.",
       {},
       {"npgpu partition --size 1e6 --type fp64 --streams 1..32", "npgpu partition --append --output node.h5",

@@ -1,5 +1,4 @@
-// npgpu predict: how long a job takes in n streams on a measured device, which n is best, and how far such predictions
-// are from jobs that were measured.
+// npgpu predict: how long a job takes in n streams on a measured device, and which n is best.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,7 +18,6 @@
 #include "netpipe/report/format.hpp"
 #include "npgpu/drift.hpp"
 #include "npgpu/error.hpp"
-#include "npgpu/messages.hpp"
 #include "npgpu/report.hpp"
 
 namespace npgpu::cli {
@@ -70,67 +68,48 @@ std::vector<std::uint32_t> candidates_for(const Job& job, std::uint32_t most) {
   return all;
 }
 
-// The measured jobs that predictions are compared with: of --measured, else of TRACE itself. Which of a job's numbers
-// of streams are equally good is asked within their run.
-Trace measured_jobs(const Options& options, const Trace& trace) {
-  const auto path = options.maybe("measured");
-  Trace measured = path ? read_trace(*path, Guard::child) : trace;
+// Which of a job's numbers of streams are equally good is asked within their run.
+Trace measured_jobs(const std::string& path) {
+  Trace measured = read_trace(path, Guard::child);
   set_drifts(measured, RunToRun::left_out);
   return measured;
 }
 
-Evaluation evaluation_of(const Options& options, const Trace& measured, std::span<const MeasuredWorkload> workloads,
-                         const MeasuredCosts& costs, bool with_others) {
-  // Figures want those, too, that score no model.
-  const auto others = with_others ? other_workloads_of(measured) : std::vector<MeasuredWorkload>{};
-  const std::size_t disturbed = disturbed_times(measured);
-  if (workloads.empty() && others.empty())
+void refuse_nothing(const std::string& path, std::size_t disturbed, bool nothing) {
+  if (nothing)
     throw Error(ErrorKind::usage,
-                options.maybe("measured").value_or(options.place("TRACE")) +
+                path +
                     (disturbed ? fmt::format(" holds no job that others left undisturbed, unsplit and split: they "
                                              "disturbed {} of its times. Measure again: ",
                                              disturbed)
-                               : " holds no jobs to compare predictions with: ") +
+                               : " holds no job, unsplit and split, to predict: ") +
                     "npgpu streams --experiment design measures some, and --measured names their trace");
-  Evaluation evaluation = evaluate(workloads, costs, others);
-  evaluation.disturbed = disturbed;
-  return evaluation;
 }
 
-int print_evaluation(const Options& options, const Trace& trace, const MeasuredCosts& costs) {
-  const Trace measured = measured_jobs(options, trace);
-  const InTurnErrors in_turn = errors_in_turn(measured, costs);
-  const auto workloads = workloads_of(measured);
-  // A file of nothing but chunks in turn scores no model.
-  const bool scores = !in_turn.splits || !workloads.empty();
-  const Evaluation evaluation = scores ? evaluation_of(options, measured, workloads, costs, options.on("json"))
-                                       : Evaluation{costs.device_name, costs.simulated, {}, {}, {}};
-  const auto as_graphs = graph_workloads_of(measured);
-  const auto graphs =
-      costs.graph && !as_graphs.empty() ? compare_graphs(workloads, as_graphs, costs) : std::vector<GraphComparison>{};
-  if (options.on("json")) {
-    evaluation_json(std::cout, evaluation, graphs, in_turn);
-    return exit_code::done;
+int predict_measured(const Options& options, const std::string& path, const MeasuredCosts& costs) {
+  const Trace measured = measured_jobs(path);
+  PredictedJobsReport of{&costs, {}, {}, predict_in_turn(measured, costs), disturbed_times(measured)};
+  const auto workloads = workloads_of(measured), others = other_workloads_of(measured),
+             as_graphs = graph_workloads_of(measured);
+  if (of.in_turn.empty() || !workloads.empty() || !others.empty()) {
+    refuse_nothing(path, of.disturbed, workloads.empty() && others.empty());
+    of.predicted = predict_jobs(workloads, costs, others);
   }
-  if (scores)
-    evaluation_text(std::cout, evaluation, options.on("every-job") ? Detail::full : Detail::brief, terminal_style());
-  if (scores && in_turn.splits) std::cout << '\n';
-  in_turn_text(std::cout, in_turn, terminal_style());
-  if (!graphs.empty()) std::cout << '\n';
-  graphs_text(std::cout, graphs, terminal_style());
-  if (!as_graphs.empty() && !costs.graph)
-    std::cout
-        << "\njobs were measured as graphs, too, but the costs have no calls: npgpu calls --append measures them\n";
+  if (costs.graph && !as_graphs.empty()) of.graphs = compare_graphs(workloads, as_graphs, costs);
+  if (options.on("json")) predicted_jobs_json(std::cout, of);
+  else predicted_jobs_text(std::cout, of, terminal_style());
   return exit_code::done;
 }
 
-ModelErrors errors_for(const Options& options, const Trace& trace, const MeasuredCosts& costs) {
+ModelErrors errors_for(const Options& options, const MeasuredCosts& costs) {
   const auto path = options.maybe("measured");
   if (!path) return known_errors();
-  const Trace measured = measured_jobs(options, trace);
-  const Evaluation e = evaluation_of(options, measured, workloads_of(measured), costs, false);
+  const Trace measured = measured_jobs(*path);
+  const auto workloads = workloads_of(measured);
+  refuse_nothing(*path, disturbed_times(measured), workloads.empty());
   return errors_by_length(
-      e, fmt::format("among {} measured on {}, {}", counted(e.workloads.size(), "job"), e.device_name, *path));
+      predict_jobs(workloads, costs).jobs,
+      fmt::format("among {} measured on {}, {}", counted(workloads.size(), "job"), costs.device_name, *path));
 }
 
 void add_notes(ForecastReport& of) {
@@ -192,40 +171,20 @@ int predict_list(const Options& options, const std::string& path, const Measured
   return exit_code::done;
 }
 
-// Runs of the partition method are what a trace is asked about where no job is named.
 bool names_no_job(const Options& options) {
-  return !options.on("evaluate") && std::ranges::none_of(std::array{"bytes-in", "kernel-ms", "bytes-out", "jobs"},
-                                                         [&](const char* option) { return options.has(option); });
+  return std::ranges::none_of(std::array{"bytes-in", "kernel-ms", "bytes-out", "jobs"},
+                              [&](const char* option) { return options.has(option); });
 }
-bool asks_of_partitions(const Options& options, const Trace& trace) {
-  return !trace.of<Partitions>().empty() && names_no_job(options);
-}
-
-int predict_partitions(const Options& options, const Trace& trace) {
-  auto studies = partition_studies(trace);
-  if (const auto device = options.maybe("device"))
-    std::erase_if(studies, [&](const PartitionStudy& s) { return s.device != *device; });
-  if (studies.empty())
-    throw Error(ErrorKind::usage, options.place("TRACE") +
-                                      " holds no size of the partition method in one stream and in "
-                                      "more: npgpu partition --append measures some");
-  if (options.on("json")) partition_json(std::cout, studies);
-  else partition_text(std::cout, studies, terminal_style());
-  return exit_code::done;
-}
-
 int run_predict(const Options& options) {
   const Trace trace = read_trace(options.place("TRACE"), Guard::child);
-  if (const auto messages = staged_messages(trace); !messages.empty() && names_no_job(options)) {
-    if (options.on("json")) messages_json(std::cout, messages);
-    else messages_text(std::cout, messages, terminal_style());
-    return exit_code::done;
-  }
-  if (asks_of_partitions(options, trace)) return predict_partitions(options, trace);
+  const bool names_job = !names_no_job(options), of_measured = !names_job && options.has("measured");
+  if (!names_job && !of_measured)
+    throw Error(ErrorKind::usage,
+                "name a job with --bytes-in, --kernel-ms and --bytes-out, a list of them with --jobs, or a trace of "
+                "measured ones with --measured");
   MeasuredCosts costs = costs_of_trace(trace, options.place("TRACE"), options.maybe("device"));
-  if (options.on("evaluate")) return print_evaluation(options, trace, costs);
-
-  const ModelErrors errors = errors_for(options, trace, costs);
+  if (of_measured) return predict_measured(options, *options.maybe("measured"), costs);
+  const ModelErrors errors = errors_for(options, costs);
   if (parse_name<StreamPool>("pool", options.text("pool")) == StreamPool::fresh)
     costs.costs.stream_create = costs.create;
   if (const auto path = options.maybe("jobs")) return predict_list(options, *path, costs);
@@ -283,21 +242,19 @@ Command predict() {
       "predict a job's time in n streams, and the best n, from a trace",
       "Predicts how long a job takes in n streams on a device whose costs are in a trace (npgpu characterize, or npgpu "
       "streams --experiment overheads), and which n is best. Advises the fewest streams within 1 % of that, with "
-      "chunks, "
-      "buffers, memory, and the model's own error. Of a trace with runs of npgpu partition, and without a job, it "
-      "prints for each size the best number of streams and those that models choose. Of a trace with staged messages "
-      "between ranks it prints for each size the chunk that their stages advise. Needs no device.",
+      "chunks, buffers, memory, and the model's own error. Of measured jobs (--measured) it predicts each in the "
+      "numbers "
+      "of streams that were measured. Needs no device.",
       {"TRACE"},
       {"npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB",
        "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 64MiB --code > overlap.cu",
        "npgpu predict node.h5 --bytes-in 64MiB --kernel-ms 1 --bytes-out 0 --draw",
        "npgpu predict node.h5 --bytes-in 1GiB --kernel-ms 40 --bytes-out 1GiB --max-memory 256MiB",
-       "npgpu predict node.h5 --jobs jobs.csv", "npgpu predict partition.h5", "npgpu predict pair-rank0.h5",
-       "npgpu predict node.h5 --evaluate --measured design.h5"},
+       "npgpu predict node.h5 --jobs jobs.csv", "npgpu predict node.h5 --measured design.h5"},
       {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", Option("threads", "512"), "jobs"}},
        {"Streams",
         {Option("order", "breadth-first"), Option("pool", "pooled"), Option("max-streams", "64"), "max-memory"}},
-       {"Evaluation", {"evaluate", Option("measured", {}, "With --evaluate it is TRACE otherwise."), "every-job"}},
+       {"Measured jobs", {"measured"}},
        {"Output",
         {Option("device", {}, "Needed where the trace has several."), "code", "draw", "chrome", "force", "json"}}},
       run_predict};

@@ -5,6 +5,8 @@
 
 namespace npgpu {
 
+namespace {
+
 LongNumbers least_squares(std::size_t columns, const LongNumbers& a, const LongNumbers& y) {
   using Matrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
   using Vector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
@@ -17,6 +19,8 @@ LongNumbers least_squares(std::size_t columns, const LongNumbers& a, const LongN
   const Vector x = decomposition.compute(matrix).solve(Vector(Eigen::Map<const Vector>(y.data(), rows)));
   return {x.begin(), x.end()};
 }
+
+}  // namespace
 
 LongNumbers scaled_least_squares(std::size_t columns, LongNumbers a, const LongNumbers& y) {
   LongNumbers scale(columns);

@@ -8,10 +8,8 @@ namespace npgpu {
 
 using LongNumbers = std::vector<long double>;
 
-// The x for which a * x is nearest to y; `a` row by row, each as long as x. Where columns depend on each other, to
-// 1e-15 of the largest, the shortest such x.
-LongNumbers least_squares(std::size_t columns, const LongNumbers& a, const LongNumbers& y);
-// The same for columns that differ by many powers of ten: of columns of length 1 first.
+// The x for which a * x is nearest to y; `a` row by row, each as long as x. Columns, which may differ by many powers of
+// ten, are scaled to length 1 first. Where they depend on each other, to 1e-15 of the largest, the shortest such x.
 LongNumbers scaled_least_squares(std::size_t columns, LongNumbers a, const LongNumbers& y);
 
 }  // namespace npgpu

@@ -346,7 +346,10 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //       beside
 //         (the second process), time_us, times (as long as alone), is_longer, did_nothing, disturbed } ] } ],
 //         "costs", "doubts": [ { devices, text } ] } ],
-//       "findings": [ those of npgpu check --json, and devices ] } }
+//       "findings": [ those of npgpu check --json, and devices ] },
+//     "partition_studies": [ ... ]: see partition_json.cpp,
+//     "staged_messages": [ { source, target, pattern, "sizes": [ { bytes, chunk_bytes, predicted_us, taken_chunk_bytes,
+//       advised_us, best_chunk_bytes, best_us, regret } ] } ] }
 //
 // time_us, rate_bytes_per_s, fit_latency_us and fit_rate_bytes_per_s are { value, low, high, method }: an estimate with
 // its 95 % interval. Times are of one operation, one way.
@@ -361,6 +364,8 @@ void report_json(std::ostream& out, const Trace& trace) {
   json["energy_figures"] = array_of(energy_figures(trace), energy_json);
   json["derived"] = devices_json(derive(trace));
   json["matrix"] = matrix_json(trace);
+  json["partition_studies"] = studies_json(partition_studies(trace));
+  json["staged_messages"] = messages_json(staged_messages(trace));
   write_json(out, json, 1);
 }
 

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "npgpu/messages.hpp"
 #include "npgpu/report.hpp"
 
 namespace npgpu {
@@ -15,6 +16,8 @@ Json json_of(const TraceRoot&);
 Json json_of(const Provenance&);
 Json json_of(const Estimate&);
 Json json_of(const std::vector<Lane>&);
+Json studies_json(std::span<const PartitionStudy>);
+Json messages_json(std::span<const StagedMessages>);
 template <class T>
 requires(std::is_integral_v<T> || std::is_convertible_v<T, std::string> ||
          std::is_convertible_v<T, std::string_view>) Json json_of(const T& value) {

@@ -32,7 +32,7 @@ void messages_text(std::ostream& out, std::span<const StagedMessages> all, const
   out << page.text;
 }
 
-void messages_json(std::ostream& out, std::span<const StagedMessages> all) {
+Json messages_json(std::span<const StagedMessages> all) {
   Json messages = Json::array();
   for (const StagedMessages& one : all) {
     Json sizes = Json::array();
@@ -44,8 +44,7 @@ void messages_json(std::ostream& out, std::span<const StagedMessages> all) {
     messages.push_back({entry("source", one.source), entry("target", one.target),
                         entry("pattern", std::string(name(one.pattern))), entry("sizes", sizes)});
   }
-  Json document{entry("document", "npgpu-messages"), entry("version", 1), entry("messages", messages)};
-  write_json(out, document, 2);
+  return messages;
 }
 
 }  // namespace npgpu

@@ -1,8 +1,7 @@
-// predict --json of runs of the partition method. Keys are stable; new ones may be added. Times
+// report --json, "partition_studies": of runs of the partition method. Keys are stable; new ones may be added. Times
 // are microseconds, sizes unknowns.
 //
-//   { "document": "npgpu-partition", "version": 1,
-//     "studies": [ { device, device_name, simulated, type, sub_system,
+//     [ { device, device_name, simulated, type, sub_system,
 //       "sizes": [ { size, best, stage2_us (over all points), stages_us: { stage1_in, ... } of the unsplit run, sum_us,
 //                    "points": [ { streams, time_us, low_us, high_us, even_us, overhead_us, gain_us } ],
 //                    "choices": [ { model, streams, regret, regret_low, regret_high, even_regret, even_regret_low,
@@ -14,7 +13,7 @@
 //                     cross_validated: { choices, mean, median, p5, p95, worse }, error: { median, p95, most }, hits }
 //                     ],
 //       "measuring": { median, p95, most } of regrets_of_measuring(), null for sizes measured in one round,
-//       "missing": [ sentences ] } ] }
+//       "missing": [ sentences ] } ]
 //   cross_validated is the regret without the luck of the least time, null for sizes measured in one round; `worse`
 //   counts the choices whose interval is above 0. npgpu/regret.hpp has the definition.
 //   even_us: the time with the same host's stage, stage2_us, in all points; even_regret: the regret of these.
@@ -81,11 +80,6 @@ Json study_json(const PartitionStudy& s) {
 
 }  // namespace
 
-void partition_json(std::ostream& out, std::span<const PartitionStudy> all) {
-  write_json(
-      out,
-      Json({entry("document", "npgpu-partition"), entry("version", 1), entry("studies", array_of(all, study_json))}),
-      2);
-}
+Json studies_json(std::span<const PartitionStudy> all) { return array_of(all, study_json); }
 
 }  // namespace npgpu

@@ -173,6 +173,10 @@ void report_text(std::ostream& out, const Trace& trace, const TextStyle& style) 
     out << '\n';
     messages_text(out, messages, style);
   }
+  if (const auto studies = partition_studies(trace); !studies.empty()) {
+    out << '\n';
+    partition_text(out, studies, style);
+  }
   derived_text(out, trace, style);
   const NodeMatrix node = node_matrix(trace);
   if (!node.devices.empty()) out << '\n';

@@ -12,30 +12,6 @@
 //     "candidates": [ { streams, time_us, low_us, high_us } ] }
 //   With limited memory `advised` is the best that fits, and `best` what would be best without the limit.
 //
-//   { "document": "npgpu-evaluation", "version": 1, "device_name", "simulated",
-//     "models": [ { model, source, fitted, workloads, error: { median, p95, most }, regret: { ... },
-//                   advised_regret: { ... }, cross_validated: { choices, mean, median, p5, p95, worse },
-//                   advised_cross_validated: { ... }, hits, r2, rmse_us } ],
-//     "calls_over_costs": { value, low, high } of the host's time for its calls,
-//     "measuring": { median, p95, most } of regrets_of_measuring(), null for jobs measured in one round,
-//     "disturbed": how many times others disturbed, which are left out,
-//     "by_length": [ { from_us, to_us, workloads, error: { ... } } ],
-//     "workloads": [ { workload, order, pool, fields of the job, kernel_us, h2d_us, d2h_us, best, predicted_best,
-//                      regret,
-//                      "points": [ { streams, measured_us, low_us, high_us, predicted_us } ],
-//                      "models": [ { model, predicted_best, regret, cross_validated, cross_validated_low,
-//                                    cross_validated_high, hit, advised, advised_regret, advised_cross_validated,
-//                                    predicted_us } ],
-//                      "hypotheses": [ { hypothesis, predicted_us } ] } ],
-//     "graphs": [ { "job": its fields, kernel_us, "streams": [ { streams, measured_us, predicted_us } ], "graph": the
-//                   same of the job as a graph of so many chains } ],
-//     "in_turn": { splits, error: { ... } } of jobs whose chunks took turns in fewer streams,
-//     "others": workloads that are in no score: fewer than three cuts, or streams made for the job }
-//   cross_validated is the regret without the luck of the least time, null for jobs measured in one round; `worse`
-//   counts the choices whose interval is above 0. npgpu/regret.hpp has the definition.
-//   A point's predicted_us and a workload's predicted_best and regret are the simulator's. A model's and a hypothesis'
-//   predicted_us is a list as long as "points"; null where a model only chooses, or had nothing to be fitted to.
-//
 //   { "document": "npgpu-simulation", "version": 1, "node", "simulated": true,
 //     "job": { in_bytes, out_bytes, kernel_us, blocks, slots }, "order", "streams", "chunks", "total_us",
 //     "busy_us": { host, copy_in, copy_out, compute },
@@ -43,7 +19,7 @@
 //     "candidates": [ { streams, time_us } ],
 //     "timeline": [ { stage, chunk, queue, server, start_us, end_us } ] }
 //   A simulation's times are from the first stream's creation.
-#include "netpipe/report/regret.hpp"
+#include "netpipe/report/json.hpp"
 
 namespace npgpu {
 
@@ -54,49 +30,6 @@ Json us(Seconds t) { return json_of(microseconds(t)); }
 Json job_json(const Job& job) {
   return Json({entry("in_bytes", job.in_bytes), entry("out_bytes", job.out_bytes), entry("kernel_us", us(job.kernel)),
                entry("blocks", job.blocks), entry("slots", job.slots)});
-}
-
-Json workload(const WorkloadScore& w) {
-  const JobShape& job = w.workload.job;
-  const ModelPrediction& simulator = w.simulator();
-  Json points = Json::array();
-  for (std::size_t i = 0; i < w.workload.streams.size(); ++i) {
-    const Estimate& t = w.workload.time_us[i];
-    points.push_back({entry("streams", w.workload.streams[i]), entry("measured_us", t.value), entry("low_us", t.low),
-                      entry("high_us", t.high), entry("predicted_us", simulator.predicted_us[i])});
-  }
-  const Json models = array_of(w.models, [](const ModelPrediction& p) {
-    return Json({entry("model", p.model), entry("predicted_best", p.predicted_best), entry("regret", p.regret),
-                 entry("cross_validated", p.cross_validated.value), entry("cross_validated_low", p.cross_validated.low),
-                 entry("cross_validated_high", p.cross_validated.high), entry("hit", p.hit),
-                 entry("advised", p.advised), entry("advised_regret", p.advised_regret),
-                 entry("advised_cross_validated", p.advised_cross_validated.value),
-                 entry("predicted_us", p.predicted_us)});
-  });
-  const Json hypotheses = array_of(w.hypotheses, [](const Hypothesis& h) {
-    return Json({entry("hypothesis", h.name), entry("predicted_us", h.predicted_us)});
-  });
-  return Json({entry("workload", w.workload.question.workload), entry("order", w.workload.question.order),
-               entry("pool", w.workload.question.pool), entry("bytes_in", job.bytes_in),
-               entry("bytes_out", job.bytes_out), entry("kernel_bytes", job.kernel_bytes),
-               entry("iterations", job.iterations), entry("threads", job.threads), entry("kernel_us", w.kernel_us),
-               entry("h2d_us", w.h2d_us), entry("d2h_us", w.d2h_us), entry("best", w.best),
-               entry("predicted_best", simulator.predicted_best), entry("regret", simulator.regret),
-               entry("points", points), entry("models", models), entry("hypotheses", hypotheses)});
-}
-
-Json graph_json(const GraphComparison& one) {
-  const auto splits = [](const MeasuredWorkload& w, const std::vector<double>& predicted_us) {
-    Json all = Json::array();
-    for (std::size_t i = 0; i < w.streams.size(); ++i)
-      all.push_back({entry("streams", w.streams[i]), entry("measured_us", w.time_us[i].value),
-                     entry("predicted_us", predicted_us[i])});
-    return all;
-  };
-  Json json({entry("job", Json::object()), entry("kernel_us", one.kernel_us),
-             entry("streams", splits(one.streams, one.streams_us)), entry("graph", splits(one.graph, one.graph_us))});
-  add_fields(json["job"], one.streams.job);
-  return json;
 }
 
 Json split_json(const Job& job, const SplitTime& s) {
@@ -142,34 +75,6 @@ void forecast_json(std::ostream& out, const ForecastReport& of) {
     json["candidates"].push_back({entry("streams", p.candidates[i].streams), entry("time_us", e.value),
                                   entry("low_us", e.low), entry("high_us", e.high)});
   }
-  write_json(out, json, 1);
-}
-
-void evaluation_json(std::ostream& out, const Evaluation& e, std::span<const GraphComparison> graphs,
-                     const InTurnErrors& in_turn) {
-  const Json models = array_of(e.models, [](const ModelScore& m) {
-    return Json({entry("model", m.model), entry("source", m.source), entry("fitted", m.fitted),
-                 entry("workloads", m.workloads), entry("error", spread_json(m.error)),
-                 entry("regret", spread_json(m.regret)), entry("advised_regret", spread_json(m.advised_regret)),
-                 entry("cross_validated", cross_validated_json(m.cross_validated)),
-                 entry("advised_cross_validated", cross_validated_json(m.advised_cross_validated)),
-                 entry("hits", m.hits), entry("r2", m.r2), entry("rmse_us", m.rmse_us)});
-  });
-  const Json json(
-      {entry("document", "npgpu-evaluation"), entry("version", 1), entry("device_name", e.device_name),
-       entry("simulated", e.simulated), entry("models", models),
-       entry("calls_over_costs",
-             Json{entry("value", e.calls.value), entry("low", e.calls.low), entry("high", e.calls.high)}),
-       entry("measuring", spread_json(e.measuring)), entry("disturbed", e.disturbed),
-       entry("by_length", array_of(errors_by_length(e, {}).classes,
-                                   [](const LengthClass& c) {
-                                     return Json({entry("from_us", c.from_us), entry("to_us", c.to_us),
-                                                  entry("workloads", c.workloads),
-                                                  entry("error", spread_json(c.error))});
-                                   })),
-       entry("workloads", array_of(e.workloads, workload)), entry("others", array_of(e.others, workload)),
-       entry("graphs", array_of(graphs, graph_json)),
-       entry("in_turn", Json{entry("splits", in_turn.splits), entry("error", spread_json(in_turn.error))})});
   write_json(out, json, 1);
 }
 

@@ -8,19 +8,19 @@ FIRST and SECOND are traces of the same jobs (npgpu streams --experiment design,
 number of streams in one of them is taken in the other; its regret is that time over the least one there. COSTS is a
 trace that npgpu predict takes costs from: its choices are shown beside.
 """
-import json
+import os
 import statistics
-import subprocess
 import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "plots"))
+from npgpu.study import scores  # noqa: E402
 
 MIB = 1 << 20
 
 
-def jobs_of(program, costs, trace):
-    done = subprocess.run([program, "predict", costs, "--evaluate", "--measured", trace, "--every-job", "--json"],
-                          capture_output=True, text=True, check=True)
+def jobs_of(costs, trace):
     found = {}
-    for w in json.loads(done.stdout)["workloads"]:
+    for w in scores.of_trace(costs, trace)["workloads"]:
         times = {p["streams"]: p["measured_us"] for p in w["points"]}
         job = (w["workload"], w["bytes_in"], w["bytes_out"], w["kernel_bytes"])
         found[job] = (times, w["regret"])
@@ -40,7 +40,8 @@ def line(name, regrets):
 def main():
     if len(sys.argv) != 5:
         raise SystemExit(__doc__)
-    first, second = (jobs_of(sys.argv[1], sys.argv[2], trace) for trace in sys.argv[3:])
+    os.environ["NPGPU"] = sys.argv[1]
+    first, second = (jobs_of(sys.argv[2], trace) for trace in sys.argv[3:])
     print(f"{'regret in %':32} jobs  all: median, p95  under 1 MiB")
     for name, chooses, pays in (("FIRST chooses, SECOND pays", first, second), ("SECOND chooses, FIRST pays", second, first)):
         regrets = {}

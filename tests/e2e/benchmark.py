@@ -1,5 +1,5 @@
 """The benchmark of stream models: its files are those of the kept traces, and its scorer has the figures of
-`npgpu predict --evaluate` for every model that the program knows, to the last digit."""
+`python -m npgpu.study` for every model that it knows, to the last digit."""
 import csv
 import json
 import math
@@ -7,7 +7,11 @@ import os
 import subprocess
 import sys
 
-from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
+from npgpu_run import PROGRAM, SOURCE, Checks, folder
+
+sys.path.append(os.path.join(SOURCE, "plots"))
+os.environ["NPGPU"] = PROGRAM
+from npgpu.study import scores  # noqa: E402
 
 check = Checks()
 HOME = os.path.join(SOURCE, "data", "benchmark")
@@ -44,9 +48,9 @@ def is_made_from_the_kept_traces(where):
             check(not wrong, f"{name}/{file}: make.py makes it anew: {wrong[:1]}")
 
 
-def scores_as_the_program_does(where, name):
+def scores_as_the_study_does(where, name):
     training, held_out = (os.path.join(SOURCE, "data", "traces", t) for t in SETS[name])
-    told = json.loads(run("predict", training, "--measured", held_out, "--evaluate", "--every-job", "--json").out)
+    told = scores.of_trace(training, held_out)
     check(len(told["models"]) > 10, "a dozen models")
     for at, model in enumerate(told["models"]):
         entry = os.path.join(where, "entry.csv")
@@ -61,7 +65,7 @@ def scores_as_the_program_does(where, name):
         check(done.returncode == 0, f"{model['model']}: {done.stderr}")
         got = json.loads(done.stdout)
         for what in ("error", "regret", "hits"):
-            check(got[what] == model[what], f"{name}, {model['model']}: {what} {got[what]}, by the program {model[what]}")
+            check(got[what] == model[what], f"{name}, {model['model']}: {what} {got[what]}, by the study {model[what]}")
         check(got["jobs"] == model["workloads"], f"{model['model']}: jobs")
     # Without a column of choices the least predicted time is the choice, as the simulator's is.
     plain = json.loads(score(name, os.path.join(HOME, name, "simulator.csv"), "--json").stdout)
@@ -104,6 +108,6 @@ def refusals(where):
 with folder() as scratch:
     is_made_from_the_kept_traces(scratch)
     for one in SETS:
-        scores_as_the_program_does(scratch, one)
+        scores_as_the_study_does(scratch, one)
     refusals(scratch)
 check.finish()

@@ -170,9 +170,12 @@ def npgpu(sandbox, words, where, incomplete=INCOMPLETE):
     return ran
 
 
-def python_of(sandbox, arguments, where, **more):
+def python_of(sandbox, arguments, where, redirected=None, **more):
     environment = {**sandbox.environment(), "PYTHONPATH": os.path.join(SOURCE, "plots"), "MPLBACKEND": "Agg"}
     ran = subprocess.run([sys.executable, *arguments], cwd=sandbox.at, env=environment, capture_output=True, text=True, timeout=300, **more)
+    if redirected and not ran.returncode:
+        with open(sandbox.path(redirected), "w", encoding="utf-8") as file:
+            file.write(ran.stdout)
     absent = re.search(r"No module named '(pandas|h5py|matplotlib|pyarrow|duckdb|numpy)'|pip install (h5py|pyarrow|pandas|matplotlib)", ran.stdout + ran.stderr)
     if ran.returncode and absent:
         return print(f"not tried: {where}: {absent[0]}")
@@ -233,7 +236,7 @@ def one_command(sandbox, words, redirected, where):
         if rest[0].startswith("contrib/wheel"):
             return check(os.path.exists(sandbox.path(rest[0])), f"{where}: there is no {rest[0]}")
         expanded = [n for w in rest for n in (sorted(glob.glob(w, root_dir=sandbox.at)) if "*" in w else []) or [w]]
-        return python_of(sandbox, expanded, where)
+        return python_of(sandbox, expanded, where, redirected)
     if name in OTHERS or os.path.basename(name) in ("npgpu_example_streams", "check_gpus", "cp", "echo", "source"):
         for word in rest:  # what they name of the sources is there
             if word.startswith(("contrib/", "slurm/", "data/")) and not any(c in word for c in "*{$") and "repo add" not in " ".join(words):

@@ -1,5 +1,6 @@
 """npgpu transfer --module mpi: ranks of a job on this machine. What each rank's trace holds, all pairs, staged messages,
 a spoiled lane, and ranks that are missing, killed, or hang."""
+import json
 import os
 import re
 import shutil
@@ -90,9 +91,10 @@ with folder() as where:
     check(choices[0]["rank1_pingpong8_chunk"] == "advised 8, taken 8", f"nothing to choose from: {choices}")
     chosen = re.fullmatch(r"advised \d+, taken (\d+):( \d+ [\d.e+]+)+", choices[0]["rank1_pingpong262144_chunk"])
     check(chosen and choices[0]["rank1_pingpong262144_chunk"] == choices[1]["rank0_pingpong262144_chunk"], f"{choices}")
-    for command in ("predict", "report"):
-        told = run(command, "adaptive-rank0.h5", cwd=where)
-        check(told.code == 0 and re.search(r"256 KiB +\d+ KiB .* \d+ KiB ", told.out) and "after trials" in told.out, f"{command}: {told.out[-1500:]}")
+    told = run("report", "adaptive-rank0.h5", cwd=where)
+    check(told.code == 0 and re.search(r"256 KiB +\d+ KiB .* \d+ KiB ", told.out) and "after trials" in told.out, told.out[-1500:])
+    messages = json.loads(run("report", "adaptive-rank0.h5", "--json", cwd=where).out)["staged_messages"]
+    check(any(size["bytes"] == 262144 and size["chunk_bytes"] for message in messages for size in message["sizes"]), f"{messages}")
 
     # All pairs: each rank's trace has its partners.
     for count in (3, 4):

@@ -33,9 +33,10 @@ with folder() as where:
     check(len(points) == 2 * 2 * (3 + 2) and {p["counts"] for p in points} == {"time of a solution"}, f"{len(points)} points")
     report = run("report", at("host.h5"))
     check(report.code == 0 and "partitions host fp64 whole" in report.out and "gtsv" in report.out + "LAPACK", report.err)
-    document = json.loads(run("predict", at("host.h5"), "--json").out)
-    check(document["document"] == "npgpu-partition" and len(document["studies"]) == 2, f"{list(document)}")
-    for study in document["studies"]:
+    check("sub-systems of 10, on host" in report.out and "Each model's number of streams" in report.out, report.out[-2000:])
+    document = json.loads(run("report", at("host.h5"), "--json").out)
+    check(len(document["partition_studies"]) == 2, f"{list(document)}")
+    for study in document["partition_studies"]:
         for row in study["sizes"]:
             times = {p["streams"]: p["time_us"] for p in row["points"]}
             check(row["best"] == min(times, key=times.get), "the best is the least time")
@@ -49,9 +50,9 @@ with folder() as where:
     check(run("streams", "--experiment", "overheads", *small).code == 0, "what streams cost")
     ran = run("partition", *small, "--append", "--type", "fp64", "--size", "1e4,1e5,4e5,1e6,4e6,1e7,1e8")
     check(ran.code == 0, ran.err)
-    text = run("predict", at("sim.h5"))
+    text = run("report", at("sim.h5"), "--case", "partitions", "jobs")
     check(text.code == 0 and "SIMULATED" in text.out and "missing" not in text.out, text.out + text.err)
-    study = json.loads(run("predict", at("sim.h5"), "--json").out)["studies"][0]
+    study = json.loads(run("report", at("sim.h5"), "--json").out)["partition_studies"][0]
     scores = {m["model"]: m for m in study["models"]}
     check(scores["simulator"]["sizes"] == 7 and scores["simulator"]["regret"]["median"] <= 0.01, f"{scores['simulator']}")
     check(scores["Veneva & Imamura 2025"]["sizes"] > 0, f"{scores['Veneva & Imamura 2025']}")
@@ -82,7 +83,7 @@ with folder() as where:
         check("## SIMULATED H200, fp64" in tables.stdout and "Table III" in tables.stdout, tables.stdout)
         other = subprocess.run([sys.executable, os.path.join(SOURCE, "plots"), "partition", "-", "-o", at("bad.svg")],
                                input='{"document": "npgpu-prediction", "version": 1}', capture_output=True, text=True)
-        check(other.returncode == 2 and "not what 'npgpu predict" in other.stderr, other.stderr)
+        check(other.returncode == 2 and "not what 'npgpu report" in other.stderr, other.stderr)
 
     # A wrong result is a failure of the run.
     spec = json.load(open(os.path.join(SOURCE, "data/devices/h200.json")))

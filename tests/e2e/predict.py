@@ -88,7 +88,7 @@ with folder() as where:
         check(bad.code == 2 and words in bad.err, f"{text!r}: {bad.err}")
     check(run("predict", TRACE, "--jobs", at("jobs.csv"), *JOB).code == 2, "one job or a list")
 
-    # The same jobs in streams and as graphs on a simulated device: both predicted from its costs.
+    # Measured jobs of a simulated device, in streams and as graphs: predicted from its costs.
     for made in (run("streams", "--device", "sim:h200", "--experiment", "overheads", "--output", at("node.h5"), "--quiet"),
                  run("calls", "--device", "sim:h200", "--append", "--output", at("node.h5"), "--quiet"),
                  run("streams", "--device", "sim:h200", "--experiment", "design", "--workloads", "6", "--seed", "11",
@@ -97,18 +97,20 @@ with folder() as where:
     turns = run("streams", "--device", "sim:h200", "--bytes-in", "16MiB", "--bytes-out", "16MiB", "--iterations", "64", "--order",
                 "depth-first", "--chunks", "1,12,24,48", "--streams", "3,6", "--append", "--output", at("design.h5"), "--quiet")
     check(turns.code == 0, turns.err)
-    alone = run("streams", "--device", "sim:h200", "--bytes-in", "16MiB", "--bytes-out", "16MiB", "--order", "depth-first",
-                "--chunks", "1,12", "--streams", "3", "--output", at("turns.h5"), "--quiet")
-    alone = run("predict", at("node.h5"), "--evaluate", "--measured", at("turns.h5"))
-    check(alone.code == 0 and "1 split measured" in alone.out, alone.out + alone.err)
-    both = run("predict", at("node.h5"), "--evaluate", "--measured", at("design.h5"))
-    check("6 jobs as CUDA graphs and in streams" in both.out, both.out[-1500:])
-    check("6 splits measured" in both.out, f"chunks in turn: {both.out[-1500:]}")
-    graphs = json.loads(run("predict", at("node.h5"), "--evaluate", "--measured", at("design.h5"), "--json").out)["graphs"]
-    errors = sorted(abs(p["predicted_us"] / p["measured_us"] - 1) for g in graphs for p in g["graph"] if p["streams"] > 1)
-    check(len(graphs) == 6 and errors[len(errors) // 2] < 0.02, f"{len(graphs)} graphs, {errors[len(errors) // 2:]}")
-    gains = [min(p["measured_us"] for p in g["streams"]) / min(p["measured_us"] for p in g["graph"]) - 1 for g in graphs]
-    check(max(gains) > 0.004, f"where calls count, a graph gains: {gains}")
+    table = run("predict", at("node.h5"), "--measured", at("design.h5"))
+    check(table.code == 0 and "SIMULATED prediction for sim:h200 (H200) of 6 measured jobs" in table.out, table.out + table.err)
+    document = json.loads(run("predict", at("node.h5"), "--measured", at("design.h5"), "--json").out)
+    check(document["document"] == "npgpu-predicted-jobs" and len(document["jobs"]) == len(document["graphs"]) == len(document["in_turn"]) == 6,
+          f"jobs in streams, as graphs, and with chunks in turn: {list(document)}")
+    for job in document["jobs"]:
+        check(job["points"][0]["streams"] == 1 and job["points"][0]["predicted_us"] == job["points"][0]["measured_us"], "the unsplit time is known")
+        check(all(0.8 < p["predicted_us"] / p["measured_us"] < 1.2 for p in job["points"]), f"{job}")
+        best = min(job["points"], key=lambda p: p["measured_us"])
+        check(f"in {best['streams']:>2}" in table.out, f"the best number, {best['streams']}: {table.out}")
+    error = json.loads(run("predict", at("node.h5"), *JOB, "--measured", at("design.h5"), "--json").out)["error"]
+    check(error and error["workloads"] <= 6 and "among 6 jobs measured on H200" in error["source"], f"the error is among these: {error}")
+    nothing = run("predict", at("node.h5"), "--json")
+    check(nothing.code == 2 and "--measured" in nothing.err and "--jobs" in nothing.err, f"without a job it says what it needs: {nothing.err}")
 
     # Jobs of one's own, measured both ways on a simulated device.
     own = run("streams", "--device", "sim:h200", "--bytes-in", "8MiB", "--bytes-out", "8MiB", "--iterations", "32",
@@ -119,7 +121,7 @@ with folder() as where:
             visits = series["visits"][:]
             visits["disturbed"] = 1
             series["visits"][:] = visits
-    disturbed = run("predict", at("node.h5"), "--evaluate", "--measured", at("own.h5"))
+    disturbed = run("predict", at("node.h5"), "--measured", at("own.h5"))
     check(disturbed.code == 2 and "they disturbed 12 of its times" in disturbed.err, disturbed.out + disturbed.err)
     shown = run("streams", "--device", "sim:h200", "--bytes-in", "8MiB", "--bytes-out", "8MiB", "--iterations", "2000",
                 "--chunks", "1,2,4,8,16,32", "--output", at("own2.h5"))

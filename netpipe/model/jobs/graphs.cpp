@@ -111,12 +111,4 @@ std::vector<GraphComparison> compare_graphs(std::span<const MeasuredWorkload> st
   return all;
 }
 
-Spread graph_error(std::span<const GraphComparison> all) {
-  std::vector<double> errors;
-  for (const GraphComparison& one : all)
-    for (std::size_t i = 0; i < one.graph_us.size(); ++i)
-      if (one.graph.streams[i] != 1) errors.push_back(std::abs(one.graph_us[i] / one.graph.time_us[i].value - 1));
-  return spread_of(std::move(errors));
-}
-
 }  // namespace npgpu

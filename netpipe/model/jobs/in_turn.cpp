@@ -1,13 +1,12 @@
-// How far the simulator is from measured jobs whose chunks take turns in fewer streams.
-#include <cmath>
+// What the simulator says of measured jobs whose chunks take turns in fewer streams.
 #include <map>
 
 #include "npgpu/advice.hpp"
 
 namespace npgpu {
 
-InTurnErrors errors_in_turn(const Trace& trace, const MeasuredCosts& measured) {
-  std::vector<double> errors;
+std::vector<SplitInTurn> predict_in_turn(const Trace& trace, const MeasuredCosts& measured) {
+  std::vector<SplitInTurn> splits;
   for (const JobSeries& series : trace.of<Jobs>()) {
     const JobCase& c = series.question;
     if (c.gating != Gating::open || c.pool != StreamPool::pooled || c.issue != Issuing::streams ||
@@ -27,12 +26,10 @@ InTurnErrors errors_in_turn(const Trace& trace, const MeasuredCosts& measured) {
       if (s.axes.chunks <= s.axes.streams || found == whole.end() || !(s.time_us.value > 0)) continue;
       const Job job = job_of(found->second, measured);
       const StreamRun run = simulate_total(job, s.axes.chunks, measured.costs, c.order, s.axes.streams);
-      errors.push_back(std::abs(microseconds(run.total) / s.time_us.value - 1));
+      splits.push_back({s.axes.chunks, s.axes.streams, s.time_us.value, microseconds(run.total)});
     }
   }
-  InTurnErrors result{static_cast<std::uint32_t>(errors.size()), {}};
-  result.error = spread_of(std::move(errors));
-  return result;
+  return splits;
 }
 
 }  // namespace npgpu

@@ -17,16 +17,15 @@ constexpr std::array<double, 5> borders{0, 300, 1000, 5000, no_end};
 
 }  // namespace
 
-ModelErrors errors_by_length(const Evaluation& e, const std::string& source) {
+ModelErrors errors_by_length(std::span<const PredictedJob> jobs, const std::string& source) {
   ModelErrors all{source};
   for (std::size_t i = 0; i + 1 < borders.size(); ++i) {
     LengthClass& one = all.classes.emplace_back(LengthClass{borders[i], borders[i + 1]});
     std::vector<double> errors;
-    for (const WorkloadScore& w : e.workloads) {
-      const auto& times = w.workload.time_us;
-      if (!one.has(times.front().value)) continue;
+    for (const PredictedJob& job : jobs) {
+      if (!one.has(job.workload.time_us.front().value)) continue;
       ++one.workloads;
-      const std::vector<double> own = errors_of(w, w.simulator());
+      const std::vector<double> own = errors_of(job);
       errors.insert(errors.end(), own.begin(), own.end());
     }
     one.error = spread_of(std::move(errors));

@@ -1,14 +1,13 @@
-"""Reads jobs in streams for the figures: measured and predicted times from what `npgpu predict TRACE --evaluate
---every-job --json` writes, or measured times alone from a trace."""
+"""Reads jobs in streams for the figures: measured and predicted times from what `python -m npgpu.study TRACE
+--json` writes, or measured times alone from a trace."""
 import argparse
 
 import numpy as np
 
-from npgpu import program
 from npgpu.plots import figure, loader
+from npgpu.study import scores
 
-COMMAND = "npgpu predict TRACE --evaluate --every-job --json"
-DOCUMENT, VERSION = "npgpu-evaluation", 1
+COMMAND = "python -m npgpu.study TRACE --json"
 
 
 class Workload:
@@ -33,7 +32,7 @@ class Workload:
 
 
 class Workloads:
-    """All of a device, in the order in which they come; `models` in the program's order, from a trace none."""
+    """All of a device, in the order in which they come; `models` in the study's order, from a trace none."""
 
     def __init__(self, path, device_name, simulated, hostname, all_of_them, models):
         self.path = path
@@ -89,7 +88,7 @@ def shown(found, columns):
 
 
 def from_document(path, document):
-    loader.check_document(path, document, DOCUMENT, VERSION, COMMAND)
+    loader.check_document(path, document, scores.DOCUMENT, scores.VERSION, COMMAND)
     found = []
     try:
         for key in ("workloads", "others"):
@@ -138,5 +137,4 @@ def predictions(path, measured=None):
     """What the command wrote, or writes of a trace, and of the jobs that another trace holds."""
     if not loader.is_trace(path):
         return from_document(*loader.read_json(path, COMMAND))
-    told = program.run("predict", path, *(["--measured", measured] if measured else []), "--evaluate", "--every-job", "--json")
-    return from_document(*loader.read_json(path, COMMAND, told))
+    return from_document(path, scores.of_trace(path, measured))

@@ -5,16 +5,14 @@ A number of streams counts as measured best where its time is within the noise o
 Veneva & Imamura 2025 (data/papers/003_table4_optimum.csv): the same of their RTX 2080 Ti."""
 import argparse
 import csv
-import json
 
 import numpy as np
 
-from npgpu import program
 from npgpu.plots import figure, loader
 from npgpu.plots.figure import GREY
 
-COMMAND = "npgpu predict TRACE --json"
-DOCUMENT, VERSION = "npgpu-partition", 1
+COMMAND = "npgpu report TRACE --json"
+DOCUMENT, VERSION = "npgpu-report", 3
 MODELS = {"simulator": ("simulator", "#0072B2", "o"), "Veneva & Imamura 2025": ("Veneva & Imamura 2025, refitted", "#D55E00", "D")}
 
 
@@ -48,22 +46,19 @@ def ties(points):
     return [p["streams"] for p in points if (p["time_us"] if p["low_us"] is None else p["low_us"]) <= high]
 
 
-def document_of(path):
-    """(name, document) of a trace, or of what the command wrote."""
-    if loader.is_trace(path):
-        if not json.loads(loader.report(path)).get("partitions"):
-            raise loader.BadTrace(f"{path}: holds no partitions; npgpu partition measures some")
-        path, document = loader.read_json(path, COMMAND, program.run("predict", path, "--json"))
-    else:
-        path, document = loader.read_json(path, COMMAND)
+def studies_of(path):
+    """(name, studies of the partition method) of a trace, or of what the command wrote."""
+    path, document = loader.read_json(path, COMMAND, loader.report(path) if loader.is_trace(path) else None)
     loader.check_document(path, document, DOCUMENT, VERSION, COMMAND)
-    return path, document
+    if not document.get("partition_studies"):
+        raise loader.BadTrace(f"{path}: holds no partitions in one stream and in more; npgpu partition measures some")
+    return path, document["partition_studies"]
 
 
 def load(path):
-    path, document = document_of(path)
+    path, studies = studies_of(path)
     try:
-        return [study for study in map(Study, document["studies"]) if len(study.sizes)]
+        return [study for study in map(Study, studies) if len(study.sizes)]
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise loader.BadTrace(f"{path}: lacks what this figure needs ({error}); this '{COMMAND}' is of another npgpu") from None
 

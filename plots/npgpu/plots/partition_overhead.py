@@ -1,6 +1,6 @@
 """The partition method: what streams cost beside what they hide, over their number (Veneva & Imamura 2025, figures 3 and 4).
 
-Dots: measured; lines: the forms of the paper's (7) that `npgpu predict` refits, for up to 1e6 unknowns and for more."""
+Dots: measured; lines: the forms of the paper's (7) that `npgpu report` refits, for up to 1e6 unknowns and for more."""
 import numpy as np
 
 from npgpu.plots import figure, loader, partition_sums

@@ -1,6 +1,6 @@
 """The partition method: the time of the stages that streams can hide, over the size (Veneva & Imamura 2025, figure 2).
 
-Dots: measured; line: the straight line that `npgpu predict` fits, as the paper's (4)."""
+Dots: measured; line: the straight line that `npgpu report` fits, as the paper's (4)."""
 import argparse
 
 import numpy as np
@@ -10,9 +10,9 @@ from npgpu.plots import figure, loader, partition
 
 def studies_of(trace):
     """[(study as the document has it, its device as titles need it)]"""
-    path, document = partition.document_of(trace)
+    path, found = partition.studies_of(trace)
     try:
-        studies = [(s, partition.Study(s)) for s in document["studies"]]
+        studies = [(s, partition.Study(s)) for s in found]
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise loader.BadTrace(f"{path}: lacks what this figure needs ({error}); this '{partition.COMMAND}' is of another npgpu") from None
     studies = [(s, named) for s, named in studies if len(named.sizes)]

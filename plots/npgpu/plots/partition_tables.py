@@ -101,9 +101,9 @@ def main(arguments, prog):
     parser.add_argument("--papers", metavar="FOLDER", help="folder of the printed tables: data/papers")
     parser.add_argument("--size", type=float, default=1e6, help="unknowns of Table II (default 1e6)")
     args = parser.parse_args(arguments)
-    path, document = partition.document_of(args.trace)
+    path, studies = partition.studies_of(args.trace)
     try:
-        for study in document["studies"]:
+        for study in studies:
             mark = "SIMULATED " if study["simulated"] else ""
             print(f"\n## {mark}{study['device_name'] or study['device']}, {study['type']}, sub-systems of {study['sub_system']}")
             folder = args.papers if study["type"] == "fp64" else None
@@ -111,6 +111,6 @@ def main(arguments, prog):
             overheads(study, printed(folder, "II") if args.size == 1e6 else {}, args.size)
             quality(study)
             optima(study, printed(folder, "IV"))
-        types(document["studies"])
+        types(studies)
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise loader.BadTrace(f"{path}: lacks what these tables need ({error}); it is of another npgpu") from None

@@ -1,0 +1,31 @@
+"""python -m npgpu.study COSTS [--measured TRACE]: predictions held against measured jobs."""
+import argparse
+import json
+import sys
+
+from npgpu.program import BadTrace
+from npgpu.study import scores, text
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        prog="npgpu.study", description="Compares predictions of npgpu, and of the models of the literature, with measured jobs.")
+    parser.add_argument("trace", help="the trace that holds what streams cost (npgpu characterize, or npgpu streams --experiment overheads)")
+    parser.add_argument("--measured", metavar="TRACE", help="the trace of the measured jobs (npgpu streams --experiment design), if it is another one")
+    parser.add_argument("--device", help="of those whose costs the trace holds")
+    parser.add_argument("--every-job", action="store_true", help="also print the times of every job")
+    parser.add_argument("--json", action="store_true", help="all of it as JSON, npgpu-evaluation")
+    how = parser.parse_args()
+    try:
+        found = scores.of_trace(how.trace, how.measured, how.device)
+        print(json.dumps(found, indent=1) if how.json else text.report(found, how.every_job))
+    except BadTrace as error:
+        print(f"npgpu.study: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        sys.stderr.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
