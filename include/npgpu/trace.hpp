@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -60,7 +61,7 @@ struct Trace {
 void skip_hdf5_cleanup_at_exit();
 
 // HDF5 itself can crash or hang on a damaged file. Where a forked child reads it, such a file is an Error, too,
-// and this process does not suffer from what HDF5 did to its memory.
+// and this process does not suffer from what HDF5 did to its memory. What this process wrote itself needs none.
 enum class Guard { none, child };
 
 // Reads a whole trace. FILE:N, where there is no file of that name, is run N of a merged file. Throws Error(usage)
@@ -114,6 +115,9 @@ class TraceWriter {
   ~TraceWriter();  // does not save; never throws
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
+
+  // The trace that this one continues, as it was read under the lock; once. Nothing where it continues none.
+  std::optional<Trace> take_continued();
 
   // Starts a series with this header, or finds the one with the same question, schedule and device if the trace was
   // resumed. Returns its index among its kind. Throws Error(usage) if what the resumed trace holds of that device is
