@@ -80,7 +80,7 @@ template <class K> class Backend {
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;         // what the user types, what the trace stores: cudaMemcpy, compute
   virtual std::string_view device_kind() const = 0;  // of the devices that it reaches: cuda, host, sim
-  virtual std::string_view summary() const = 0;      // one line for `npgpu list`
+  virtual std::string_view summary() const = 0;      // one line for `npgpu info`
   auto rank() const { return std::pair(name(), device_kind()); }
 
   // Why this step cannot run, and what would make it run; nothing if it can.
