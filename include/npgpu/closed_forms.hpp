@@ -3,6 +3,11 @@
 //
 // `whole` are the times of the unstreamed job: H, E, D. `chunk` are those of one of n chunks on its engine, a, k, d:
 // to count gaps, pass chunk_times(). Optima are real numbers: a caller rounds both ways and compares.
+//
+// Example:
+//   const npgpu::Stages whole{npgpu::Seconds{1e-3}, npgpu::Seconds{2e-3}, npgpu::Seconds{1e-3}};
+//   std::cout << npgpu::models::van_werkhoven(whole, 4).count() << " s in 4 streams\n";  // 0.0025
+//   std::cout << npgpu::models::cc2_optimum(whole, npgpu::Seconds{2e-6}) << " streams\n";
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,10 @@
 // The trace on disk. data/TRACE_FORMAT.md is the contract; this is the only way to it from C++.
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");
+//   std::cout << trace.root.hostname << ", " << trace.root.start_time_utc << '\n';
+//   for (const npgpu::TransferSeries& series : trace.of<npgpu::Transfers>())
+//     std::cout << title(series.question) << ": " << series.visits.size() << " visits\n";
 #pragma once
 
 #include <cstddef>
@@ -125,7 +131,7 @@ class TraceWriter {
   template <class K> std::size_t begin(const Series<K>& header);
   template <class K> bool has(std::size_t index, const typename K::Axes&, std::uint32_t round) const;  // that visit
   template <class K> std::vector<typename K::Axes> axes(std::size_t index) const;  // of all points that it holds
-  // The samples' and the visit's indices are set here.
+  // The samples' and the visit's indices are set here. REQUIRES, as set_error() does: begin() gave the index.
   template <class K> void add(std::size_t index, const Visit<K>&, std::span<const typename K::Sample>);
   template <class K> void set_error(std::size_t index, const SeriesError&);
   // A group of this run's provenance: what is known only at its end. Replaces one of that name.
