@@ -14,46 +14,9 @@
 #include "netpipe/trace/decoded_file.hpp"
 #include "netpipe/trace/hdf5.hpp"
 
-// Tests are not sanitized themselves; what they test may be.
-extern "C" [[gnu::weak]] void __asan_init();
-
 namespace guarded_read_test {
 
 using namespace npgpu;
-
-TEST_CASE("a guarded read says how it ended") {
-  const auto guarded_read = [](const std::function<std::string()>& read) {
-    return trace::guarded_read(read, trace::Patience{});
-  };
-  using Outcome = trace::GuardedRead::Outcome;
-  const auto well = guarded_read([] { return std::string(100000, 'y'); });
-  CHECK(well.outcome == Outcome::well);
-  CHECK(well.text == std::string(100000, 'y'));  // more than a pipe holds
-  const auto threw = guarded_read([]() -> std::string { throw Error(ErrorKind::usage, std::string(100000, 'x')); });
-  CHECK(threw.outcome == Outcome::threw);
-  CHECK(threw.text == std::string(100000, 'x'));
-  const auto crashed = guarded_read([] { return std::to_string(raise(SIGSEGV)); });
-  CHECK(crashed.outcome == Outcome::died);
-  CHECK(crashed.text == "Segmentation fault");
-  const auto left = guarded_read([]() -> std::string { _exit(3); });
-  CHECK(left.outcome == Outcome::died);
-  CHECK(left.text == "it ends without a word");
-  const auto endless = guarded_read([] {
-    while (getppid() > 0) {
-    }
-    return std::string();
-  });
-  CHECK(endless.outcome == Outcome::died);
-  CHECK(endless.text == "it does not end");
-  if (__asan_init) return;  // whose shadows need more room than any limit leaves
-  const auto greedy = guarded_read([] {
-    std::vector<std::string> all;
-    while (getppid() > 0) all.emplace_back(1 << 20, 'x');
-    return std::string();
-  });
-  CHECK(greedy.outcome == Outcome::threw);
-  CHECK(greedy.text == "std::bad_alloc");
-}
 
 namespace {
 

@@ -11,9 +11,9 @@
 #include <cstring>
 #include <thread>
 
-#include "netpipe/files/descriptor.hpp"
 #include "netpipe/files/folder.hpp"
 #include "netpipe/files/json_input.hpp"
+#include "netpipe/process/descriptor.hpp"
 #include "npgpu/clock.hpp"
 #include "tests/scratch.hpp"
 
@@ -39,7 +39,7 @@ Said refused(const fs::path& path, const files::InputLimits& limits = hasty) {
 // Writes to a pipe's other end, as another process would.
 template <class Write> std::thread writer(const fs::path& pipe, Write write) {
   return std::thread([pipe, write] {
-    const files::Descriptor fd(::open(pipe.c_str(), O_WRONLY));
+    const process::Descriptor fd(::open(pipe.c_str(), O_WRONLY));
     write(fd.get());
   });
 }
@@ -69,7 +69,7 @@ TEST_CASE("what is no file is refused and named") {
   fs::create_symlink("loop", folder / "loop");
   CHECK(refused(folder / "loop").has("Too many levels of symbolic links"));
 
-  const files::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM, 0));
+  const process::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM, 0));
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
   std::strncpy(name.sun_path, (folder / "socket").c_str(), sizeof name.sun_path - 1);
@@ -140,9 +140,9 @@ TEST_CASE("a pipe without a writer, without a word and without an end") {
 TEST_CASE("the shell's <(command) is a pipe that is open already") {
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
-  const files::Descriptor out(ends[0]);
+  const process::Descriptor out(ends[0]);
   {
-    const files::Descriptor in(ends[1]);
+    const process::Descriptor in(ends[1]);
     put(in.get(), "{}");
   }
   CHECK(files::read_json("--reference", "/dev/fd/" + std::to_string(out.get())).is_object());

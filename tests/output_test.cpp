@@ -10,7 +10,7 @@
 
 #include <span>
 
-#include "netpipe/files/descriptor.hpp"
+#include "netpipe/process/descriptor.hpp"
 #include "tests/scratch.hpp"
 
 namespace output_test {
@@ -155,8 +155,8 @@ TEST_CASE("a closed standard descriptor does not become a file's") {
   const ScratchFolder folder;
   const int code = in_child([&] {
     for (const int standard : {0, 1, 2}) ::close(standard);
-    files::keep_standard_descriptors();
-    const files::Descriptor fd(::open((folder / "a").c_str(), O_WRONLY | O_CREAT, 0600));
+    process::keep_standard_descriptors();
+    const process::Descriptor fd(::open((folder / "a").c_str(), O_WRONLY | O_CREAT, 0600));
     if (fd.get() <= 2) return 1;
     return ::write(1, "x", 1) < 0 && ::write(2, "x", 1) < 0 ? 0 : 2;
   });

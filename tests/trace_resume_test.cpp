@@ -230,6 +230,24 @@ TEST_CASE("a trace of another host is refused, also when a batch system requeued
           }).has("was measured on node17, and this is node18"));
 }
 
+TEST_CASE("a writer has the trace that it continues, as it was, once") {
+  for (const Guard guard : {Guard::none, Guard::child}) {
+    const ScratchFolder folder;
+    make_trace(folder / "t.h5");
+    const Trace before = read_trace(folder / "t.h5");
+    TraceWriter writer(folder / "t.h5", IfExists::append, root_of("second"), {}, guard);
+    add(writer, writer.begin<Transfers>(header_of()), 8);
+    const auto continued = writer.take_continued();
+    REQUIRE(continued.has_value());
+    CHECK(continued->root.run_uuid == before.root.run_uuid);
+    REQUIRE(continued->of<Transfers>().size() == 1);
+    CHECK(continued->of<Transfers>()[0].visits.size() == before.of<Transfers>()[0].visits.size());
+    CHECK(continued->of<Transfers>()[0].samples.size() == before.of<Transfers>()[0].samples.size());
+    CHECK_FALSE(writer.take_continued().has_value());
+    CHECK_FALSE(TraceWriter(folder / "new.h5", IfExists::resume, root_of("first"), {}).take_continued().has_value());
+  }
+}
+
 TEST_CASE("another plan is refused, and appended only if that is wanted") {
   const auto another = [](TraceRoot& root, TransferSeries&) { root.plan = "probes"; };
   const Said said = resumed(IfExists::resume, another);

@@ -1,5 +1,5 @@
 // Processes that measure GPUs side by side take turns at what would slow the others.
-#include "netpipe/files/turn.hpp"
+#include "netpipe/process/turn.hpp"
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -19,7 +19,7 @@ using namespace npgpu;
 namespace {
 
 // The process that has the turn and would keep this one waiting; 0: there is none.
-pid_t holder(const files::Turn& turn) {
+pid_t holder(const process::Turn& turn) {
   struct flock asked {};
   asked.l_type = F_WRLCK;
   asked.l_whence = SEEK_SET;
@@ -52,7 +52,7 @@ void kill_and_wait(pid_t child) {
 }  // namespace
 
 TEST_CASE("a process has its turn until it gives it back") {
-  const files::Turn turn;
+  const process::Turn turn;
   const pid_t child = child_that([&] { return turn.take(); });
   CHECK(holder(turn) == child);
   kill_and_wait(child);
@@ -65,7 +65,7 @@ TEST_CASE("a process has its turn until it gives it back") {
 }
 
 TEST_CASE("one that is killed has its turn no longer, and who waits gets it") {
-  const files::Turn turn;
+  const process::Turn turn;
   const pid_t child = child_that([&] { return turn.take(); });
   std::thread later([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
@@ -78,10 +78,10 @@ TEST_CASE("one that is killed has its turn no longer, and who waits gets it") {
 }
 
 TEST_CASE("a turn is told from other files that are inherited") {
-  const files::Turn turn;
-  CHECK_NOTHROW(files::Turn(files::Descriptor(::dup(turn.get()))));
-  CHECK(error_of([] { files::Turn{files::Descriptor(::open("/dev/null", O_RDWR))}; }).kind == ErrorKind::failed);
-  CHECK(error_of([] { files::Turn{files::Descriptor()}; }).kind == ErrorKind::failed);
+  const process::Turn turn;
+  CHECK_NOTHROW(process::Turn(process::Descriptor(::dup(turn.get()))));
+  CHECK(error_of([] { process::Turn{process::Descriptor(::open("/dev/null", O_RDWR))}; }).kind == ErrorKind::failed);
+  CHECK(error_of([] { process::Turn{process::Descriptor()}; }).kind == ErrorKind::failed);
 }
 
 }  // namespace turn_test

@@ -35,7 +35,7 @@ def main(wheel):
         asked = [line.split()[0] for line in run("ldd", program).splitlines()]
         assert all(map(SHARED.search, asked)), f"needs {asked}"
         assert run("npgpu", "--version").split()[1] == version, run("npgpu", "--version")
-        assert "sim:h200" in run("npgpu", "list"), "the simulated devices are missing"
+        assert "sim:h200" in run("npgpu", "info", "--words"), "the simulated devices are missing"
         info = run("npgpu", "info", "--json")
         toolkit = json.loads(info)["npgpu"]["cuda_toolkit"].replace("none", "")
         assert build == (f"1cuda{toolkit.split('.')[0]}" if toolkit else "0nocuda"), f"{name} was built with CUDA {toolkit}"

@@ -33,8 +33,7 @@ SAMPLES = {
                 "compare T/h200_run_b.h5 T/h100_quick_a.h5 --other-hardware", "compare T/h200_run_a.h5 T/h200_run_b.h5 T/h200_run_c.h5 -- T/h200_run_d.h5"],
     "fleet": ["fleet T/h200_run_a.h5 T/h200_run_b.h5 T/h200_run_c.h5 T/h200_run_d.h5 T/h200_run_e.h5 T/h200_run_f.h5 T/h200_again_a.h5",
               "fleet T/h200_run_a.h5 T/h100_quick_a.h5", "fleet T/h200_run_a.h5 T/h200_run_b.h5 T/h200_run_d.h5 T/h200_run_f.h5 T/h200_rounds.h5 T/h200.h5"],
-    "info": ["info"],
-    "list": ["list"],
+    "info": ["info", "info --device host"],
     "plan": ["characterize --device sim:h200 --dry-run", "transfer --device host --dry-run", "probe all --device sim:h200 --dry-run",
              "calls --device sim:h200 --dry-run"],
     "runs": ["merge both.h5 T/h200_run_a.h5 T/host.h5", "report both.h5"],
@@ -43,11 +42,11 @@ SAMPLES = {
 TITLES = {
     "check": "npgpu check --json", "overview": "npgpu report TRACE --overview --json", "report": "npgpu report TRACE --json, and what measuring commands print with --json",
     "parameters": "npgpu derive TRACE --json", "prediction": "npgpu predict TRACE --json, of one job", "compare": "npgpu compare A B --json",
-    "fleet": "npgpu fleet TRACE... --json", "info": "npgpu info --json", "list": "npgpu list --json", "plan": "--dry-run --json of a measuring command",
+    "fleet": "npgpu fleet TRACE... --json", "info": "npgpu info --json", "plan": "--dry-run --json of a measuring command",
     "runs": "npgpu report MERGED --json", "shared": "npgpu report TRACE --share FILE",
 }
 ANY = {"provenance", "library", "counts"}  # keys whose object has names of its own as keys
-ANY_DOCUMENT = {"info"}                    # documents that are such an object, beside `document` and `version`
+ANY_DOCUMENT = {"info": ["kinds", "missing", "devices"]}  # documents that are such an object, but for these keys
 WORDS = {("check", "verdict"): ["ok", "slow", "broken", "failed to run", "undecided", "not judged"],
          ("*", "health"): ["pass", "warn", "fail", "skip", "undecided", "not judged"]}
 MEANING = {
@@ -68,6 +67,8 @@ MEANING = {
     "run_uuid": "of the run", "tool_version": "of npgpu", "git_commit": "of its sources", "argv": "the command line",
     "about_s": "how long it will take, about", "left_out": "what cannot be measured, and why", "month": "when it was measured",
     "provenance": "facts of software and hardware, by group", "streams": "number of CUDA streams", "chunks": "number of chunks",
+    "kinds": "of measurements, with what measures each", "backends": "modules, probes or what else measures a kind",
+    "words": "that options take, by option", "usable": "here", "why_not": "it is not usable here or in this build; empty: it is",
     "in_bytes": "copied to the device", "out_bytes": "copied back", "device_bytes": "device memory of the buffers",
 }
 
@@ -119,10 +120,10 @@ def schema_of(values, document, key, top=False):
     if objects:
         keys = list(dict.fromkeys(k for v in objects for k in v))
         has_any = key in ANY or (top and document in ANY_DOCUMENT)
-        fixed = ["document", "version"] if top else []
+        fixed = ["document", "version", *ANY_DOCUMENT.get(document, [])] if top else []
         if has_any:
-            schema["properties"] = {k: schema_of([v[k] for v in objects], document, k) for k in fixed}
-            schema["required"] = fixed
+            schema["properties"] = {k: schema_of([v[k] for v in objects if k in v], document, k) for k in fixed}
+            schema["required"] = [k for k in fixed if all(k in v for v in objects)]
             rest = [v[k] for v in objects for k in v if k not in fixed]
             # Facts: a group of names with a text or a number each, or such a value itself.
             schema["additionalProperties"] = ({"type": ["object", "string", "integer", "number", "array", "null", "boolean"]} if rest else True)

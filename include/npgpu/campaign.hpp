@@ -1,11 +1,18 @@
 // A campaign runs a plan into a trace: rounds, convergence, neighbours, lost devices and checkpoints. Whatever happens,
 // what was measured is saved, and what was not is reported.
 //
+// Example:
+//   npgpu::Plan plan;
+//   const npgpu::DeviceInfo gpu = npgpu::devices::find("sim:h200");  // or cuda:0; npgpu/plan.hpp has more
+//   const npgpu::Module& module = npgpu::default_module(gpu);
+//   const auto copy = npgpu::case_on(std::string(module.name()), gpu.id, npgpu::Direction::h2d);
+//   npgpu::add<npgpu::Transfers>(plan, module, gpu,
+//                                npgpu::steps_of<npgpu::Transfers>(copy, npgpu::axes_of({npgpu::MiB})));
 //   npgpu::Settings settings;
 //   settings.output = "copies.h5";
 //   const npgpu::CampaignResult result = npgpu::measure(plan, settings);
 //   for (const std::string& failure : result.failures) std::cerr << failure << '\n';
-//   const npgpu::Trace trace = npgpu::read_trace(settings.output);
+//   npgpu::report_text(std::cout, npgpu::read_trace(settings.output), {});
 #pragma once
 
 #include <cstdint>

@@ -21,8 +21,9 @@ class DeviceTimer {
   virtual void hold() = 0;     // operations issued from now on wait behind a gate
   virtual void start() = 0;    // mark the beginning, in operation order
   virtual void stop() = 0;     // mark the end
-  virtual void release() = 0;  // open the gate
-  // Between the two marks, after the channel settled. Nothing if the gate timed out: launch costs are then in it.
+  virtual void release() = 0;  // open the gate. REQUIRES: hold()
+  // Between the two marks. REQUIRES: start(), stop(), and that the channel settled since. Nothing if the gate timed
+  // out: launch costs are then in it.
   virtual std::optional<Seconds> elapsed() = 0;
   // How many operations may be enqueued behind a closed gate without the enqueueing call blocking.
   virtual std::uint64_t gate_capacity() const = 0;
@@ -51,16 +52,18 @@ class Channel {
   // Every following operation moves `bytes` (1 .. the max_bytes it was opened with). Poisons the target, so that
   // intact() finds an operation that does nothing. Not timed.
   virtual void prepare(std::uint64_t bytes) = 0;
-  virtual void forward() = 0;  // one copy in the case's direction; may return before it is done
-  virtual void back() = 0;     // one copy of what arrived, the other way
-  virtual void settle() = 0;   // returns when all that was issued is done
+  // One copy in the case's direction; may return before it is done. REQUIRES: prepare().
+  virtual void forward() = 0;
+  virtual void back() = 0;    // one copy of what arrived, the other way. REQUIRES: forward()
+  virtual void settle() = 0;  // returns when all that was issued is done
   // Looks for a core on which nobody else computes, for the thread that is about to time this channel; false if none
   // was found. Not timed.
   virtual bool find_quiet_core() { return true; }
   // `repeats` operations, each there and back if `round_trip`: what a trial issues.
   virtual void issue(std::uint64_t repeats, bool round_trip) { repeat(*this, repeats, round_trip); }
   // Compares what arrived, and what back() returned if it `went_back`, with what was sent, and the guard bytes around
-  // it with the poison. Nothing if all is well, otherwise one sentence. Not timed; only after settle().
+  // it with the poison. Nothing if all is well, otherwise one sentence. Not timed. REQUIRES: settle() since the last
+  // copy.
   virtual std::optional<std::string> intact(bool went_back) = 0;
   virtual const Clock& clock() const = 0;           // that host times are read from
   virtual DeviceTimer* timer() { return nullptr; }  // null: the module cannot time on the device

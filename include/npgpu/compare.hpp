@@ -1,5 +1,13 @@
 // One or several traces, A, held against others, B: what B has become slower at, how sure that is, and what could not
 // have been seen.
+//
+// Example:
+//   const npgpu::Trace before = npgpu::read_trace("node.h5"), now = npgpu::read_trace("later.h5");
+//   const npgpu::Trace *const a = &before, *const b = &now;
+//   const npgpu::Comparison all = npgpu::compare({&a, 1}, {&b, 1});
+//   for (const npgpu::KeyFigure& figure : all.figures)
+//     if (figure.verdict == npgpu::Verdict::slower) std::cout << figure.change << '\n';
+//   std::cout << npgpu::name(npgpu::outcome_of(all)) << '\n';
 #pragma once
 
 #include <array>

@@ -1,4 +1,9 @@
 // How a device is built, derived from its probes alone and held against what driver or system report of it.
+//
+// Example:
+//   for (const npgpu::DeviceParameters& device : npgpu::derive(npgpu::read_trace("node.h5")))
+//     for (const npgpu::Parameter& p : device.parameters)
+//       std::cout << device.device << ' ' << p.name << ": " << p.estimate.value << ' ' << p.estimate.unit << '\n';
 #pragma once
 
 #include <array>

@@ -1,4 +1,9 @@
 // What is measured, and what it says of itself.
+//
+// Example:
+//   const npgpu::DeviceInfo device = npgpu::devices::find("sim:h200");  // or host, cuda:0
+//   std::cout << device.name << ": " << device.memory_bytes / npgpu::GiB << " GiB\n";
+//   for (const auto& [name, fact] : device.facts) std::cout << name << '\n';
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,9 @@
 // What a trace says of energy: watts at rest, and joules an operation or a byte.
 //
+// Example:
 //   for (const npgpu::EnergyFigure& f : npgpu::energy_figures(npgpu::read_trace("energy.h5")))
 //     if (f.why.empty() && !npgpu::is_idle(f.question.work))
-//       std::cout << npgpu::work_text(f.question) << ": " << f.each_j.value * 1e12 << " pJ\n";
+//       std::cout << npgpu::work_text(f.question) << ": " << f.each_pj().value << " pJ\n";
 #pragma once
 
 #include <string>

@@ -1,4 +1,9 @@
 // Many traces held against each other: which GPUs of a fleet are not like the others of their kind, and why.
+//
+// Example:
+//   const std::vector<npgpu::FleetRun> runs{npgpu::fleet_run(npgpu::read_trace("node.h5")),
+//                                           npgpu::fleet_run(npgpu::read_trace("later.h5"))};
+//   npgpu::fleet_text(std::cout, npgpu::judge_fleet(runs), false, {.width = 100});
 #pragma once
 
 #include <array>

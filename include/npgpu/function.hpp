@@ -1,13 +1,20 @@
 // A function of your own, measured as npgpu measures its own: in rounds, on a quiet core, with what neighbours
 // disturbed marked, and with 95 % intervals.
 //
-//   npgpu::Function scale{.name = "scale", .device = "cuda:0"};
+// Example:
+//   std::vector<double> x;
+//   npgpu::Function scale{.name = "scale", .sizes = {1 << 16}};
+//   scale.prepare = [&](std::uint64_t bytes) { x.assign(bytes / sizeof(double), 1); };
+//   scale.call = [&] { for (double& one : x) one *= 1.5; };
+//   npgpu::Settings settings;
+//   settings.output = "scale.h5";
+//   std::cout << npgpu::measure({scale}, settings).measured << " points\n";
+//
+// For a kernel, say of which device it is and how its work is waited for; with its stream, the device times it, too:
+//   scale.device = "cuda:0";
 //   scale.call = [=] { scale_kernel<<<blocks, threads, 0, stream>>>(x, n); };
 //   scale.wait = [=] { cudaStreamSynchronize(stream); };
 //   scale.stream = stream;
-//   npgpu::Settings settings;
-//   settings.output = "scale.h5";
-//   npgpu::measure({scale}, settings);
 //
 // The trace is one of calls: `npgpu report scale.h5`, `npgpu compare`, and npgpu.load() of the Python package read it.
 #pragma once

@@ -1,5 +1,11 @@
 // Whether a node is as it should be, judged from a trace: by what its devices could do at most, never by what they have
 // degraded to. What cannot be read is skipped, and the reason is said.
+//
+// Example:
+//   const auto findings = npgpu::health_of(npgpu::read_trace("node.h5"));
+//   for (const npgpu::HealthFinding& one : findings)
+//     if (one.health == npgpu::Health::fail) std::cout << one.device << ' ' << one.metric << ": " << one.text << '\n';
+//   std::cout << npgpu::name(npgpu::verdict_of(findings)) << '\n';
 #pragma once
 
 #include <string>

@@ -1,6 +1,12 @@
 // A node's devices as a matrix: how fast each copies to each other and to the host's memory, how soon a load comes
 // back and a flag is seen, what is left of the rates when many copy at once, which pair stands out, and what the host's
 // NUMA nodes and a second process on a GPU cost. A pure function of a trace.
+//
+// Example:
+//   const npgpu::NodeMatrix node = npgpu::node_matrix(npgpu::read_trace("matrix.h5"));
+//   for (const npgpu::RateMatrix& one : node.matrices)
+//     for (const npgpu::MatrixCell& cell : one.cells)
+//       std::cout << cell.source << " to " << cell.target << ": " << cell.value.value << '\n';  // bytes/s or us
 #pragma once
 
 #include <cstdint>

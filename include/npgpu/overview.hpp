@@ -1,5 +1,9 @@
 // What a trace says of a node, on one page. The numbers are gathered once, so that the screen, JSON, Markdown and HTML
 // show the same ones, and those are the ones that reports and derive show.
+//
+// Example:
+//   const npgpu::Overview all = npgpu::overview_of(npgpu::read_trace("node.h5"));
+//   for (const npgpu::DeviceOverview& gpu : all.gpus) std::cout << gpu.id << ' ' << gpu.name << '\n';
 #pragma once
 
 #include <cstdint>

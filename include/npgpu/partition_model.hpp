@@ -1,6 +1,11 @@
 // From a trace of the partition method: how long each size takes in each number of streams, and what number two models
 // choose: the regressions of Veneva & Imamura 2025, fitted to this device, and the simulator with measured costs. Pure
 // functions of a trace. Times are in us.
+//
+// Example:
+//   for (const npgpu::PartitionStudy& study : npgpu::partition_studies(npgpu::read_trace("partition.h5")))
+//     for (const npgpu::PartitionRow& row : study.rows)
+//       std::cout << row.size << " unknowns: " << row.best << " streams are best\n";
 #pragma once
 
 #include <array>

@@ -1,11 +1,13 @@
 // What a campaign measures, decided and checked before it begins: steps of all kinds, and what was left out and why.
 //
+// Example:
 //   npgpu::Plan plan;
-//   const npgpu::DeviceInfo gpu = npgpu::devices::find("cuda:0");
+//   const npgpu::DeviceInfo gpu = npgpu::devices::find("sim:h200");  // or cuda:0
 //   const npgpu::Module& module = npgpu::default_module(gpu);
-//   npgpu::TransferCase copy{.source = "host", .target = gpu.id, .direction = npgpu::Direction::h2d};
-//   npgpu::add<npgpu::Transfers>(plan, module, gpu, npgpu::steps_of<npgpu::Transfers>(copy,
-//   npgpu::axes_of({npgpu::MiB})));
+//   const auto copy = npgpu::case_on(std::string(module.name()), gpu.id, npgpu::Direction::h2d);
+//   npgpu::add<npgpu::Transfers>(plan, module, gpu,
+//                                npgpu::steps_of<npgpu::Transfers>(copy, npgpu::axes_of({npgpu::MiB})));
+//   std::cout << plan.points() << " point\n";
 #pragma once
 
 #include <set>

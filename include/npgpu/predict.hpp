@@ -1,5 +1,12 @@
 // From a trace of stream experiments: what a node charges; how long a job takes in n streams and which n is best; and
 // what is predicted of jobs that were measured, and that no cost was derived from. Pure functions of a trace.
+//
+// Example:
+//   const auto costs = npgpu::stream_costs(npgpu::read_trace("streams.h5"));
+//   const npgpu::Job job{.in_bytes = 64 * npgpu::MiB, .out_bytes = 64 * npgpu::MiB, .kernel = npgpu::Seconds{1e-3}};
+//   const npgpu::Forecast all =
+//       npgpu::forecast(job, costs.at(0), npgpu::Order::breadth_first, npgpu::stream_counts(64));
+//   std::cout << all.prediction.streams << " streams: " << all.time_us.value << " us\n";
 #pragma once
 
 #include <cstdint>

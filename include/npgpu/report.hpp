@@ -1,4 +1,10 @@
 // Ways out of a trace: text that a person or a program reads.
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");
+//   npgpu::report_overview(std::cout, npgpu::overview_of(trace), {.width = 80});  // one screen
+//   std::ofstream page("node.html");
+//   npgpu::report_html(page, trace, npgpu::overview_of(trace));
 #pragma once
 
 #include <ostream>

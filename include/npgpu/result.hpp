@@ -1,4 +1,11 @@
 // What a point of a series came to: the one summary of its samples that every reader of a trace starts from.
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");
+//   for (const npgpu::CallSeries& series : trace.of<npgpu::Calls>())
+//     for (const npgpu::CallResult& call : npgpu::results(series))
+//       std::cout << title(series.question) << ": " << call.time_us.value << " us, from " << call.time_us.low << " to "
+//                 << call.time_us.high << '\n';
 #pragma once
 
 #include <array>

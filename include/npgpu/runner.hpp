@@ -29,10 +29,11 @@ template <class K> class Runner {
   // Every following run is of this point. Not timed.
   virtual void prepare(const Step<K>&) = 0;
   // One trial of `repeats` repeats: appends its samples (one a lane), of which it sets all but visit, trial and intact.
-  // False if the trial is void, because a gate timed out: what was appended is thrown away.
+  // False if the trial is void, because a gate timed out: what was appended is thrown away. REQUIRES: prepare().
   virtual bool run(std::uint64_t repeats, std::vector<typename K::Sample>& samples) = 0;
   // Compares what the last run left with what it must leave, outside any timed region, and sets `intact` of that
   // trial's samples. Nothing if all is well, otherwise one sentence: "byte 17 of 4096 is 0x00, expected 0xa3".
+  // REQUIRES: a run since prepare().
   virtual std::optional<std::string> check(std::span<typename K::Sample> last_trial) = 0;
   // How many repeats a trial of the prepared point may have; 0: any number.
   virtual std::uint64_t max_repeats() const { return 0; }
@@ -46,7 +47,7 @@ template <class K> class Runner {
     (void)known;
     return step;
   }
-  // Keeps the device busy with the prepared point for a while, so that clocks and links are awake.
+  // Keeps the device busy with the prepared point for a while, so that clocks and links are awake. REQUIRES: prepare().
   virtual void warm_up(Seconds duration) { (void)duration; }
   virtual const Clock& clock() const = 0;
   virtual Telemetry telemetry() { return {}; }
@@ -80,7 +81,7 @@ template <class K> class Backend {
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;         // what the user types, what the trace stores: cudaMemcpy, compute
   virtual std::string_view device_kind() const = 0;  // of the devices that it reaches: cuda, host, sim
-  virtual std::string_view summary() const = 0;      // one line for `npgpu list`
+  virtual std::string_view summary() const = 0;      // one line for `npgpu info`
   auto rank() const { return std::pair(name(), device_kind()); }
 
   // Why this step cannot run, and what would make it run; nothing if it can.

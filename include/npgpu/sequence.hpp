@@ -1,5 +1,13 @@
 // Several unlike jobs, one after the other: while one computes, the next is copied in, and the one before copied out.
 // How long all of them take in an order, and in which order they end soonest. Pure functions.
+//
+// Example:
+//   const npgpu::DeviceInfo gpu = npgpu::devices::find("sim:h200");
+//   const npgpu::StreamCosts costs = npgpu::simulated_costs(gpu, npgpu::Memory::pinned);
+//   const npgpu::Job in{.in_bytes = npgpu::GiB, .out_bytes = npgpu::MiB, .kernel = npgpu::Seconds{1e-3}};
+//   const npgpu::Job out{.in_bytes = npgpu::MiB, .out_bytes = npgpu::GiB, .kernel = npgpu::Seconds{1e-3}};
+//   const std::vector<npgpu::PlannedJob> jobs{{"first", in}, {"second", out}};
+//   for (const std::size_t next : npgpu::best_order(jobs, costs).order) std::cout << jobs[next].name << '\n';
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // What a node can share with strangers: the figures of its GPUs, and nothing that says whose they are. No host, user,
 // path, command line, UUID or bus address; of the time the month.
 //
+// Example:
 //   const npgpu::Overview all = npgpu::overview_of(npgpu::read_trace("node.h5"));
 //   const npgpu::SharedNode node = npgpu::shared_of(all);
 //   npgpu::shared_json(std::cout, node, all);

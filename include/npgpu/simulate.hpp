@@ -1,5 +1,12 @@
 // Jobs split into streams: what a job asks, what a node costs, when each piece runs, and how many pieces are best.
 // Pure functions.
+//
+// Example:
+//   const npgpu::DeviceInfo gpu = npgpu::devices::find("sim:h200");
+//   const npgpu::StreamCosts costs = npgpu::simulated_costs(gpu, npgpu::Memory::pinned);
+//   const npgpu::Job job{.in_bytes = 64 * npgpu::MiB, .out_bytes = 64 * npgpu::MiB, .kernel = npgpu::Seconds{1e-3}};
+//   const auto best = npgpu::choose_streams(job, costs, npgpu::Order::breadth_first, npgpu::stream_counts(32));
+//   std::cout << best.streams << " streams: " << best.speed_up << " times as fast\n";
 #pragma once
 
 #include <cstdint>

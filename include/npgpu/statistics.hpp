@@ -1,4 +1,9 @@
 // Medians and their intervals.
+//
+// Example:
+//   const std::vector<double> us{5.2, 5.0, 5.1, 5.4, 5.0, 5.3};
+//   const auto interval = npgpu::median_interval(us);  // nothing of fewer than 6 values
+//   if (interval) std::cout << npgpu::median(us) << ", " << interval->low << " to " << interval->high << '\n';
 #pragma once
 
 #include <array>

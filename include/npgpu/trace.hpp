@@ -1,4 +1,10 @@
 // The trace on disk. data/TRACE_FORMAT.md is the contract; this is the only way to it from C++.
+//
+// Example:
+//   const npgpu::Trace trace = npgpu::read_trace("node.h5");
+//   std::cout << trace.root.hostname << ", " << trace.root.start_time_utc << '\n';
+//   for (const npgpu::TransferSeries& series : trace.of<npgpu::Transfers>())
+//     std::cout << title(series.question) << ": " << series.visits.size() << " visits\n";
 #pragma once
 
 #include <cstddef>
@@ -6,6 +12,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -60,7 +67,7 @@ struct Trace {
 void skip_hdf5_cleanup_at_exit();
 
 // HDF5 itself can crash or hang on a damaged file. Where a forked child reads it, such a file is an Error, too,
-// and this process does not suffer from what HDF5 did to its memory.
+// and this process does not suffer from what HDF5 did to its memory. What this process wrote itself needs none.
 enum class Guard { none, child };
 
 // Reads a whole trace. FILE:N, where there is no file of that name, is run N of a merged file. Throws Error(usage)
@@ -115,13 +122,16 @@ class TraceWriter {
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
+  // The trace that this one continues, as it was read under the lock; once. Nothing where it continues none.
+  std::optional<Trace> take_continued();
+
   // Starts a series with this header, or finds the one with the same question, schedule and device if the trace was
   // resumed. Returns its index among its kind. Throws Error(usage) if what the resumed trace holds of that device is
   // another device's, or simulated where this is real. For K out of Kinds, as below.
   template <class K> std::size_t begin(const Series<K>& header);
   template <class K> bool has(std::size_t index, const typename K::Axes&, std::uint32_t round) const;  // that visit
   template <class K> std::vector<typename K::Axes> axes(std::size_t index) const;  // of all points that it holds
-  // The samples' and the visit's indices are set here.
+  // The samples' and the visit's indices are set here. REQUIRES, as set_error() does: begin() gave the index.
   template <class K> void add(std::size_t index, const Visit<K>&, std::span<const typename K::Sample>);
   template <class K> void set_error(std::size_t index, const SeriesError&);
   // A group of this run's provenance: what is known only at its end. Replaces one of that name.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <tuple>
 #include <utility>
 
@@ -28,14 +27,6 @@ template <class Case> bool uses_host_processors(const Case& c) {
   return time_class == TimeClass::pageable_copies || time_class == TimeClass::host_probes;
 }
 
-// The trace that is continued, if there is one.
-std::optional<Trace> trace_before(const Settings& settings) {
-  std::error_code ignored;
-  const bool continued = settings.if_exists == IfExists::resume || settings.if_exists == IfExists::append;
-  if (!continued || !std::filesystem::exists(settings.output, ignored)) return std::nullopt;
-  return read_trace(settings.output, Guard::child);
-}
-
 }  // namespace
 
 State::State(const Plan& plan, const Settings& settings)
@@ -44,8 +35,9 @@ State::State(const Plan& plan, const Settings& settings)
       conditions(plan.devices()),
       ranks(settings.ranks),
       writer(settings.output, settings.if_exists, trace_root(settings.plan, settings.argv, settings.seed),
-             provenance(plan.devices(), plan.left_out), Guard::child),
-      before(trace_before(settings)) {}
+             provenance(plan.devices(), plan.left_out),
+             settings.is_second_look() ? Guard::none : Guard::child),  // at a second look this process wrote it
+      before(writer.take_continued()) {}
 
 Visitor::Visitor(State& state, const Settings& settings, Observer& observer, CampaignResult& result)
     : state_(state), settings_(settings), observer_(observer), result_(result), watchdog_(make_watchdog()) {}

@@ -22,7 +22,7 @@ inline bool asks(const std::function<bool()>& whether) { return whether && wheth
 
 // Of a running campaign.
 struct State {
-  // Opens the trace, and reads the one that it continues. The plan and the settings outlive it.
+  // Opens the trace. The plan and the settings outlive it.
   State(const Plan&, const Settings&);
 
   Seconds begin{0};         // of the campaign, of the steady clock
@@ -32,8 +32,8 @@ struct State {
   NeighbourWatch neighbours;
   Conditions conditions;
   RankNotes ranks;
-  TraceWriter writer;  // holds the trace's lock, under which what it continues is read
-  const std::optional<Trace> before;
+  TraceWriter writer;
+  const std::optional<Trace> before;  // that it continues
   LostDevices lost{};
   std::map<std::string, Seconds> busy_until{};  // by device, in the context that it has
 };

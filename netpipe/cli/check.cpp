@@ -178,7 +178,7 @@ int measure_and_judge(const Options& options) {
     campaign.wall += look.wall;
     check.measured_again = look.points;
   }
-  judge_trace(check, read_trace(how.output, Guard::child), rules);
+  judge_trace(check, read_trace(how.output), rules);
   check.why_not_judged.clear();
   add_missing(check, gpus, plan, campaign.failures);
   check.wall_s = campaign.wall.count();

@@ -88,32 +88,16 @@ std::string quoted(const std::string& word) {
 }
 
 const std::vector<Command>& commands() {
-  static const std::vector<Command> all{characterize(),
-                                        check(),
-                                        transfer(),
-                                        matrix(),
-                                        probe(),
-                                        streams(),
-                                        calls(),
-                                        energy(),
-                                        partition(),
-                                        report(),
-                                        derive_parameters(),
-                                        predict(),
-                                        simulate_job(),
-                                        compare_traces(),
-                                        fleet(),
-                                        export_trace(),
-                                        merge(),
-                                        info(),
-                                        list(),
-                                        completion(),
-                                        manual()};
+  static const std::vector<Command> all{characterize(),      check(),   transfer(),     matrix(),         probe(),
+                                        streams(),           calls(),   energy(),       partition(),      report(),
+                                        derive_parameters(), predict(), simulate_job(), compare_traces(), fleet(),
+                                        export_trace(),      merge(),   info(),         completion(),     manual()};
   return all;
 }
 
 const Command& command_named(const std::string& name) {
   if (const auto found = std::ranges::find(commands(), name, &Command::name); found != commands().end()) return *found;
+  if (name == "list") throw Error(ErrorKind::usage, "'list' is no command: npgpu info --words shows what it did");
   const auto near = closest(name, command_names());
   throw Error(ErrorKind::usage,
               fmt::format("unknown command '{}'{} (npgpu help)", name, near ? "; did you mean '" + *near + "'?" : ""));

@@ -26,7 +26,6 @@ Command fleet();
 Command export_trace();
 Command merge();
 Command info();
-Command list();
 Command completion();
 Command manual();
 

@@ -98,7 +98,9 @@ Command compare_traces() {
       {{"What is compared",
         {Option("tolerance", {}, "Changes up to it do not matter. Default: by class of measurement, 1 % to 5 %."),
          "other-hardware"}},
-       {"Output", {"all", Option("points", {}, "Of each case, those that differ."), "markdown", "json"}}},
+       {"Output",
+        {Option("all", {}, "With --points every point."), Option("points", {}, "Of each case, those that differ."),
+         "markdown", "json"}}},
       run_compare};
   command.sides = true;
   return command;

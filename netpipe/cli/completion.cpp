@@ -28,15 +28,16 @@ struct Completed {
 std::vector<Completed> options_of(const Command& command) {
   std::vector<Completed> all;
   const Options options(command);
-  for (const std::string& name : options.names()) {
-    const Meaning& meaning = glossary().at(name);
-    Completed option{name, std::string(meaning.value), first_sentence(meaning.text), meaning.letter,
-                     words_of(name, meaning)};
-    // A text that only explains words is replaced by these.
-    if (!option.words.empty() && meaning.text.starts_with(option.words.front() + ": "))
-      option.sentence = fmt::format("{}", fmt::join(option.words, ", "));
-    all.push_back(std::move(option));
-  }
+  for (const OptionGroup& group : options.groups())
+    for (const Option& one : group.options) {
+      const Meaning& meaning = glossary().at(one.name);
+      Completed option{one.name, std::string(meaning.value), first_sentence(meaning.text), meaning.letter,
+                       words_of(one)};
+      // A text that only explains words is replaced by these.
+      if (!option.words.empty() && meaning.text.starts_with(option.words.front() + ": "))
+        option.sentence = fmt::format("{}", fmt::join(option.words, ", "));
+      all.push_back(std::move(option));
+    }
   return all;
 }
 

@@ -16,9 +16,10 @@ namespace {
 
 template <class E> std::string one_of(std::string text) { return text + ": " + choices<E>() + "."; }
 
-}  // namespace
-
+// The calls that commands time: a function of the user's own is measured through the library.
 std::vector<std::string> call_words() { return {names_of<Call>.begin(), names_of<Call>.end() - 1}; }
+
+}  // namespace
 
 const std::map<std::string_view, Meaning>& glossary() {
   static const std::map<std::string_view, Meaning> all{
@@ -27,8 +28,9 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"FILE",
         "Read options from an INI file. Its keys are long options. A [section] holds those of the command of that "
         "name."}},
-      {"device", {"NAME", "The device: host, cuda:N, sim:NAME or sim:FILE.json. npgpu list shows them."}},
+      {"device", {"NAME", "The device: host, cuda:N, sim:NAME or sim:FILE.json. npgpu info --words shows them."}},
       {"json", {"", "Print JSON."}},
+      {"words", {"", "Show modules, probes, devices and the words that options take."}},
       {"quick", {"", "Measure what a hurry allows: fewer sizes, shapes and cases."}},
       {"again",
        {"TIME",
@@ -41,7 +43,7 @@ const std::map<std::string_view, Meaning>& glossary() {
         "other."}},
 
       // transfers
-      {"module", {"LIST", "The API that moves the bytes. npgpu list shows them."}},
+      {"module", {"LIST", "The API that moves the bytes. npgpu info --words shows them."}},
       {"pattern",
        {"LIST",
         "stream: copies one way, back to back. pingpong: there and back. duplex: both directions at once. "
@@ -71,7 +73,7 @@ const std::map<std::string_view, Meaning>& glossary() {
         "from each NUMA node of the host to each GPU and back. processes, never part of the default: "
         "alone, and while a second process uses the same GPU."}},
       {"every-pair", {"", "Measure every pair also where there are more than 8 GPUs, in place of some of each."}},
-      {"memory", {"LIST", one_of<Memory>("Kind of the host's memory")}},
+      {"memory", {"LIST", one_of<Memory>("Kind of memory")}},
       {"async", {"", "Use the asynchronous form of the API."}},
       {"timing",
        {"LIST",
@@ -299,13 +301,13 @@ const std::map<std::string_view, Meaning>& glossary() {
        {"",
         "Compare although the GPUs or the hosts' processors are of another model, and count what is slower on another "
         "card."}},
-      {"all", {"", "Show everything, also what is the same or passes; with --points every point."}},
+      {"all", {"", "Show everything, also what is the same or passes."}},
       {"markdown", {"", "Print tables as GitHub reads them."}},
       {"format",
        {"WORD",
         "csv: one table. json: the whole trace. npout: NetPIPE's five columns of one series. gbench, bencher, "
         "superbench: a figure for each point."}},
-      {"table", {"KIND", "csv: which table: transfers, probes, jobs, calls or partitions."}},
+      {"table", {"KIND", "csv: which table: transfers, probes, jobs, calls, partitions or energies."}},
       {"points", {"", "Print one row for each point."}},
       {"summary",
        {"",

@@ -18,7 +18,5 @@ struct Meaning {
 };
 
 const std::map<std::string_view, Meaning>& glossary();
-// The calls that commands time: a function of the user's own is measured through the library.
-std::vector<std::string> call_words();
 
 }  // namespace npgpu::cli

@@ -1,4 +1,4 @@
-// npgpu info: this machine and its devices, as they describe themselves.
+// npgpu info: this machine and its devices, as they describe themselves, and the words that options take.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -6,6 +6,7 @@
 
 #include "netpipe/campaign/provenance.hpp"
 #include "netpipe/cli/commands.hpp"
+#include "netpipe/cli/info_words.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/report/json.hpp"
 #include "netpipe/report/series_text.hpp"
@@ -42,6 +43,10 @@ Provenance::value_type section_of(const DeviceInfo& device) {
 }
 
 int run_info(const Options& options) {
+  if (options.on("words") && !options.on("json")) {
+    print_words(words_json());
+    return exit_code::done;
+  }
   Provenance sections;
   std::string without;
   if (const auto id = options.maybe("device")) {
@@ -57,6 +62,7 @@ int run_info(const Options& options) {
   if (options.on("json")) {
     Json all{{"document", "npgpu-info"}, {"version", 1}};
     all.update(json_of(sections));
+    if (!options.has("device")) all.update(words_json());
     if (!without.empty()) all["no_gpu"] = without;
     write_json(std::cout, all, 2);
     return exit_code::done;
@@ -72,19 +78,24 @@ int run_info(const Options& options) {
     std::cout << '\n';
   }
   if (!without.empty()) std::cout << wrapped("no GPU: " + without, width, 2) << '\n';
+  if (!options.has("device"))
+    std::cout << wrapped("modules, probes, simulated devices, words of options: npgpu info --words", width, 2) << '\n';
   return exit_code::done;
 }
 
 }  // namespace
 
 Command info() {
-  return {"info",
-          "this machine and its devices, as they describe themselves",
-          "Shows this machine and its devices: what drivers and system report of them.",
-          {},
-          {"npgpu info", "npgpu info --device cuda:0 --json"},
-          {{"What is shown", {Option("device", {}, "Default: this machine and its GPUs.")}}, {"Output", {"json"}}},
-          run_info};
+  return {
+      "info",
+      "this machine and its devices, and the words that options take",
+      "Shows this machine and its devices: what drivers and system report of them. With --words it shows what "
+      "measures each kind and whether it is usable here, the words that options take, and all devices, the "
+      "simulated ones too. JSON has both.",
+      {},
+      {"npgpu info", "npgpu info --words", "npgpu info --device cuda:0 --json"},
+      {{"What is shown", {Option("device", {}, "Default: this machine and its GPUs."), "words"}}, {"Output", {"json"}}},
+      run_info};
 }
 
 }  // namespace npgpu::cli

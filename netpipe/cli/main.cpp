@@ -3,12 +3,12 @@
 
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/plain_streams.hpp"
-#include "netpipe/files/descriptor.hpp"
+#include "netpipe/process/descriptor.hpp"
 #include "npgpu/device.hpp"
 #include "npgpu/trace.hpp"
 
 int main(int argc, char** argv) {
-  npgpu::files::keep_standard_descriptors();
+  npgpu::process::keep_standard_descriptors();
   // Past a limit on file sizes writing is an error, which says which file; the signal would end the program.
   std::signal(SIGXFSZ, SIG_IGN);
   if (argc == 2 && argv[1] == npgpu::devices::second_process_word)

@@ -82,7 +82,7 @@ std::string most_serious(const MatrixVerdict& node, const CampaignResult& campai
 }
 
 int end_matrix(const CampaignResult& campaign, const MeasureOptions& options) {
-  const Trace trace = read_trace(options.output, Guard::child);
+  const Trace trace = read_trace(options.output);
   const NodeMatrix node = node_matrix(trace);
   const MatrixVerdict judged = verdict_of(trace, node);
   CheckVerdict verdict = judged.verdict;

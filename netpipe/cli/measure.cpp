@@ -78,8 +78,8 @@ int measure(const Options& given, const MeasureOptions& options, Plan (*plan_of)
 
 void print_summary(const CampaignResult& campaign, const MeasureOptions& options, const Summary& summary) {
   // Who stops a run may be in a hurry: npgpu report shows what it has.
-  if (options.json) report_json(std::cout, read_trace(options.output, Guard::child));
-  else if (!options.quiet && !campaign.stopped) summary(read_trace(options.output, Guard::child), options.output);
+  if (options.json) report_json(std::cout, read_trace(options.output));
+  else if (!options.quiet && !campaign.stopped) summary(read_trace(options.output), options.output);
   if (!options.json) {
     const std::string verdict = campaign.stopped            ? "stopped"
                                 : campaign.failures.empty() ? "done"

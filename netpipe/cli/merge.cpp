@@ -18,7 +18,7 @@ int run_merge(const Options& options) {
   const std::vector<std::string> files = trace_files(options.places("TRACE..."));
   const std::vector<std::filesystem::path> traces(files.begin(), files.end());
   merge_traces(merged, traces, campaign::trace_root("", typed()), {options.on("force"), options.on("incomplete")});
-  const std::vector<Trace> runs = read_runs(merged, Guard::child, Depth::headers);  // what is shown is what was written
+  const std::vector<Trace> runs = read_runs(merged, Guard::none, Depth::headers);  // what is shown is what was written
   if (options.on("json")) runs_json(std::cout, merged, runs);
   else if (options.on("quiet"))
     std::cout << one_line(merged) << ": " << runs.size() << (runs.size() == 1 ? " run\n" : " runs\n");

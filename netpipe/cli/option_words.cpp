@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "netpipe/cli/glossary.hpp"
 #include "npgpu/module.hpp"
 
 namespace npgpu::cli {
@@ -39,13 +40,15 @@ std::vector<std::string> words_in_a_list(std::string_view text) {
   return {};
 }
 
-// "a: what it means. b: what it means."
+// "a: what it means. b, c: what they mean."
 std::vector<std::string> words_explained(std::string_view text) {
   std::vector<std::string> words;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::string_view sentence = text.substr(begin);
-    if (const std::size_t colon = sentence.find(": "); colon != sentence.npos && is_word(sentence.substr(0, colon)))
-      words.emplace_back(sentence.substr(0, colon));
+    const std::string head(sentence.substr(0, std::min(sentence.find(": "), sentence.size())));
+    if (head.size() < sentence.size())
+      for (const std::string& word : is_word(head) ? std::vector{head} : listed(head))
+        if (std::ranges::find(words, word) == words.end()) words.push_back(word);
     const std::size_t next = sentence.find(". ");
     if (next == sentence.npos) break;
     begin += next + 2;
@@ -55,15 +58,18 @@ std::vector<std::string> words_explained(std::string_view text) {
 
 }  // namespace
 
-std::vector<std::string> words_of(std::string_view option, const Meaning& meaning) {
-  if (option == "module") {
+std::vector<std::string> words_of(const Option& option) {
+  const Meaning& meaning = glossary().at(option.name);
+  if (option.name == "module") {
     std::vector<std::string> names;
     for (const auto& module : modules()) names.emplace_back(module->name());
     return names;
   }
-  if (meaning.value != "LIST" && meaning.value != "WORD" && meaning.value != "KIND" && option != "level") return {};
-  const auto words = words_in_a_list(meaning.text);
-  return words.empty() ? words_explained(meaning.text) : words;
+  if (meaning.value != "LIST" && meaning.value != "WORD" && meaning.value != "KIND" && option.name != "level")
+    return {};
+  for (const std::string_view text : {std::string_view(option.note), std::string_view(meaning.text)})
+    if (auto words = words_in_a_list(text); !words.empty()) return words;
+  return words_explained(meaning.text);
 }
 
 std::string first_sentence(const std::string& text) {

@@ -2,17 +2,16 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "netpipe/cli/glossary.hpp"
+#include "netpipe/cli/options.hpp"
 
 namespace npgpu::cli {
 
 // The words that the option takes: "host", "event" and "gated" of "host: the host's clock. event: ... gated: ...", or
-// "a", "b" of "Kind: a, b."; none if it takes numbers, files or what else cannot be listed. Modules and probes are
-// those of this build.
-std::vector<std::string> words_of(std::string_view option, const Meaning&);
+// "a", "b" of "Kind: a, b."; none if it takes numbers, files or what else cannot be listed. A list in the sentence of
+// its command goes first: that takes fewer. Modules and probes are those of this build.
+std::vector<std::string> words_of(const Option&);
 
 // Without its stop.
 std::string first_sentence(const std::string& text);

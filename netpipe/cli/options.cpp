@@ -100,7 +100,7 @@ void Options::complete(Arguments& words) const {
     if (option == options_.end()) continue;
     const Meaning& meaning = glossary().at(option->name);
     if (meaning.alone.empty()) continue;
-    const std::vector<std::string> known = words_of(option->name, meaning);
+    const std::vector<std::string> known = words_of(*option);
     if (i + 1 == words.size() || std::ranges::find(known, words[i + 1]) == known.end())
       words[i] += fmt::format("={}", meaning.alone);
   }

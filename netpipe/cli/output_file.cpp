@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,8 +15,9 @@
 #include <sstream>
 #include <thread>
 
-#include "netpipe/files/descriptor.hpp"
+#include "netpipe/files/input.hpp"
 #include "netpipe/files/output.hpp"
+#include "netpipe/process/descriptor.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::cli {
@@ -44,12 +44,12 @@ std::optional<int> descriptor_named(const std::string& path) {
 }
 
 // A pipe's reader may come later, but not never.
-files::Descriptor opened_in_place(const std::string& path) {
+process::Descriptor opened_in_place(const std::string& path) {
   constexpr std::chrono::milliseconds between_tries{50};
   constexpr int tries = 60'000 / 50;
   for (int i = 0; i < tries; ++i) {
-    files::Descriptor fd(
-        files::retried([&] { return ::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK); }));
+    process::Descriptor fd(
+        process::retried([&] { return ::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK); }));
     if (fd.open() || errno != ENXIO) {
       if (fd.open()) ::fcntl(fd.get(), F_SETFL, 0);
       return fd;
@@ -59,17 +59,10 @@ files::Descriptor opened_in_place(const std::string& path) {
   throw Error(ErrorKind::failed, "no process reads from this pipe");
 }
 
-// While it lives, a reader that went away is the error EPIPE.
-class PipeSignalIgnored {
- public:
-  PipeSignalIgnored() { before_ = ::signal(SIGPIPE, SIG_IGN); }
-  ~PipeSignalIgnored() { ::signal(SIGPIPE, before_); }
-  PipeSignalIgnored(const PipeSignalIgnored&) = delete;
-  PipeSignalIgnored& operator=(const PipeSignalIgnored&) = delete;
-
- private:
-  void (*before_)(int);
-};
+void write_all(int fd, const std::string& text) {
+  if (const int error = process::write_all(fd, bytes_of(text)))
+    throw Error(ErrorKind::failed, process::system_text(error));
+}
 
 // Where the file is to lie. Nothing: what is there is written to in place.
 std::optional<fs::path> place_to_replace(const std::string& path, bool force) {
@@ -91,9 +84,8 @@ std::optional<fs::path> place_to_replace(const std::string& path, bool force) {
 }
 
 void write_in_place(const std::string& path, const std::string& text) {
-  const PipeSignalIgnored ignored;
   try {
-    files::write_all(opened_in_place(path).get(), bytes_of(text));
+    write_all(opened_in_place(path).get(), text);
   } catch (const Error& e) {
     throw Error(ErrorKind::failed, fmt::format("cannot write '{}': {}", path, e.what()));
   }
@@ -127,10 +119,7 @@ void write_file(const std::string& option, const std::string& path, bool force,
     return;
   }
   named_by(option, [&] {
-    if (descriptor) {
-      const PipeSignalIgnored ignored;
-      return files::write_all(*descriptor, bytes_of(text));
-    }
+    if (descriptor) return write_all(*descriptor, text);
     if (const auto place = place_to_replace(path, force))
       files::replace_file(*place, bytes_of(text), fmt::format("tmp-{}", ::getpid()));
     else write_in_place(path, text);

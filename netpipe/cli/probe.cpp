@@ -138,7 +138,8 @@ Plan probe_plan(const Options& options) {
       }
     }
   if (plan.points() == 0 && plan.left_out.empty())
-    throw Error(ErrorKind::usage, "no case of this probe has that operation, type, form and space (npgpu list)");
+    throw Error(ErrorKind::usage,
+                "no case of this probe has that operation, type, form and space (npgpu info --words)");
   return plan;
 }
 

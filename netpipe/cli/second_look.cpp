@@ -84,7 +84,7 @@ SecondLook look_again(const Plan& plan, MeasureOptions how, const HealthRules& r
     }
     PointNames names;
     bool is_any_undecided = false, are_all_disturbed = true;
-    for (const HealthFinding& finding : health_of(read_trace(how.output, Guard::child), rules)) {
+    for (const HealthFinding& finding : health_of(read_trace(how.output), rules)) {
       if (!is_unsettled(finding)) continue;
       // What others disturbed gets one quiet moment more. What is slow has to stay slow for all of the time, or what a
       // host did for a second or two would drain a node.

@@ -2,11 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,7 +15,8 @@
 #include <thread>
 
 #include "netpipe/cli/commands.hpp"
-#include "netpipe/files/descriptor.hpp"
+#include "netpipe/process/child.hpp"
+#include "netpipe/process/pipe.hpp"
 #include "npgpu/clock.hpp"
 #include "npgpu/error.hpp"
 
@@ -28,8 +26,8 @@ using Part = GpuProcesses::Part;
 
 struct SideBySide::Process {
   Part part{};
-  pid_t pid = 0;          // 0: it has ended
-  files::Descriptor may;  // a byte through it lets it measure
+  process::Child child;     // none: it has ended
+  process::Descriptor may;  // a byte through it lets it measure
 };
 
 namespace {
@@ -46,47 +44,37 @@ std::string last_line(const std::string& path) {
   return last;
 }
 
-void note_end(Part& part, int status) {
+void note_end(Part& part, const process::Ending& ending) {
   std::error_code ignored;
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  // It had not come so far as to catch signals.
-  const bool stopped_early = WIFSIGNALED(status) && WTERMSIG(status) == SIGINT;
-  part.stopped = code == exit_code::stopped || stopped_early;
-  const bool is_whole = WIFEXITED(status) && std::filesystem::exists(part.trace, ignored);  // whatever its verdict
+  // SIGINT: it had not come so far as to catch signals.
+  part.stopped = ending.exit_code() == exit_code::stopped || ending.signal() == SIGINT;
+  const bool is_whole = ending.exit_code() && std::filesystem::exists(part.trace, ignored);  // whatever its verdict
   const std::string said = last_line(log_of(part));
   for (const char* rest : {".log", ".lock", ".tmp"}) std::filesystem::remove(part.trace + rest, ignored);
   if (part.stopped || is_whole) return;
-  part.failed = WIFSIGNALED(status)
-                    ? fmt::format("its process was killed by signal {}", WTERMSIG(status))
-                    : fmt::format("its process ended with exit code {}{}", code, said.empty() ? "" : ": " + said);
+  part.failed = ending.signal() ? fmt::format("its process was killed by signal {}", *ending.signal())
+                                : fmt::format("its process ended with exit code {}{}", ending.exit_code().value_or(-1),
+                                              said.empty() ? "" : ": " + said);
 }
 
-pid_t spawn(const Part& part, int standard_input, int turn) {
-  Arguments words = for_device(part.device, part.trace);
-  words.insert(words.begin(), "npgpu");
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
+process::Descriptor opened(const std::string& path, int how) {
+  process::Descriptor fd(::open(path.c_str(), how | O_WRONLY | O_CLOEXEC, 0644));
+  if (!fd.open()) throw Error(ErrorKind::failed, fmt::format("{}: {}", path, process::system_text(errno)));
+  return fd;
+}
+
+process::Child started_for(const Part& part, int standard_input, int turn) {
   ::unlink(log_of(part).c_str());  // of a run that was killed
-  constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
-  posix_spawn_file_actions_adddup2(&actions, standard_input, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, turn, inherited_turn);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log_of(part).c_str(), flags, 0644);
-  // In a group of its own, which a terminal's Ctrl-C does not reach: it is told to stop once, by this process.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, arguments.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error)
-    throw Error(ErrorKind::failed,
-                fmt::format("a process for {} cannot be started: {}", part.device, files::system_text(error)));
-  return pid;
+  const process::Descriptor nowhere = opened("/dev/null", 0);
+  const process::Descriptor log = opened(log_of(part), O_CREAT | O_EXCL | O_NOFOLLOW);
+  process::Program program{.words = for_device(part.device, part.trace),
+                           .given = {{standard_input, STDIN_FILENO},
+                                     {nowhere.get(), STDOUT_FILENO},
+                                     {log.get(), STDERR_FILENO},
+                                     {turn, inherited_turn}},
+                           .in_own_group = true};  // it is told to stop once, by this process
+  program.words.insert(program.words.begin(), "npgpu");
+  return process::started(program, "a process for " + part.device);
 }
 
 bool has_parent = false;  // that lets it measure
@@ -98,26 +86,20 @@ SideBySide::SideBySide(std::string output) : output_(std::move(output)) {}
 SideBySide::~SideBySide() {
   tell_to_stop();
   for (const auto& one : processes_) {
-    if (one->pid == 0) continue;
-    int status = 0;
-    ::waitpid(one->pid, &status, 0);
-    note_end(one->part, status);
+    if (!one->child.is_there()) continue;
+    note_end(one->part, one->child.wait());
     std::error_code ignored;
     std::filesystem::remove(one->part.trace, ignored);
   }
 }
 
 void SideBySide::start(const std::string& device) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0)
-    throw Error(ErrorKind::failed,
-                fmt::format("a process for {} cannot be started: {}", device, files::system_text(errno)));
-  const files::Descriptor its_end(ends[0]);
+  process::Pipe pipe;
   auto process = std::make_unique<Process>();
-  process->may = files::Descriptor(ends[1]);
+  process->may = std::move(pipe.write_end);
   process->part.device = device;
   process->part.trace = fmt::format("{}.gpu{}.part", output_, processes_.size());
-  process->pid = spawn(process->part, its_end.get(), turn_.get());
+  process->child = started_for(process->part, pipe.read_end.get(), turn_.get());
   processes_.push_back(std::move(process));
 }
 
@@ -128,16 +110,13 @@ void SideBySide::prepare(const std::vector<std::string>& devices) {
 
 // Not by SIGTERM: a batch system may have sent them that as well, and a second one kills.
 void SideBySide::tell_to_stop() const {
-  for (const auto& one : processes_)
-    if (one->pid != 0) ::kill(one->pid, SIGINT);
+  for (const auto& one : processes_) one->child.signal(SIGINT);
 }
 
 void SideBySide::look() {
   for (const auto& one : processes_) {
-    int status = 0;
-    if (one->pid == 0 || ::waitpid(one->pid, &status, WNOHANG) != one->pid) continue;
-    one->pid = 0;
-    note_end(one->part, status);
+    if (!one->child.is_there()) continue;
+    if (const auto ending = one->child.ended()) note_end(one->part, *ending);
   }
 }
 
@@ -146,13 +125,13 @@ std::vector<Part> SideBySide::run(const std::vector<std::string>& devices, const
   prepare(devices);
   for (const auto& one : processes_) {
     if (std::ranges::find(devices, one->part.device) == devices.end()) {
-      if (one->pid != 0) ::kill(one->pid, SIGINT);
+      one->child.signal(SIGINT);
       continue;
     }
     one->part.begun = steady_clock().now();
-    (void)!::write(one->may.get(), "", 1);  // one that has ended does not take it
+    (void)process::put(one->may.get(), '\0');  // one that has ended does not take it
   }
-  const auto is_running = [](const auto& one) { return one->pid != 0; };
+  const auto is_running = [](const auto& one) { return one->child.is_there(); };
   for (bool told = false; std::ranges::any_of(processes_, is_running); look()) {
     if (stop() && !std::exchange(told, true)) tell_to_stop();
     std::this_thread::sleep_for(between_looks);
@@ -181,16 +160,15 @@ bool is_one_of_several() { return has_parent; }
 
 std::function<std::shared_ptr<void>()> turns_of_several() {
   if (!has_parent) return {};
-  return [turn = files::Turn(files::Descriptor(inherited_turn))] { return turn.take(); };
+  return [turn = process::Turn(process::Descriptor(inherited_turn))] { return turn.take(); };
 }
 
 void begin_with_parent(const std::function<bool()>& stop) {
-  constexpr int between_looks_ms = 50;
+  constexpr Seconds between_looks{0.05};
   while (has_parent && !stop()) {
-    pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
-    if (::poll(&input, 1, between_looks_ms) <= 0) continue;
+    if (!process::is_readable(STDIN_FILENO, between_looks)) continue;
     char byte = 0;
-    if (::read(STDIN_FILENO, &byte, 1) != 1) std::raise(SIGINT);  // it is gone
+    if (!process::get(STDIN_FILENO, byte)) std::raise(SIGINT);  // it is gone
     has_parent = false;
   }
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "netpipe/files/turn.hpp"
+#include "netpipe/process/turn.hpp"
 #include "npgpu/campaign.hpp"
 
 namespace npgpu::cli {
@@ -33,7 +33,7 @@ class SideBySide final : public GpuProcesses {
   void tell_to_stop() const;
   void look();
   std::string output_;
-  files::Turn turn_;  // of those that copy with the host's processors
+  process::Turn turn_;  // of those that copy with the host's processors
   std::vector<std::unique_ptr<Process>> processes_;
 };
 

@@ -48,9 +48,10 @@ StreamCosts read_costs(const Options& options, const Job& job) {
     if (fresh) costs.stream_create = measured.create;
   } else if (device) {
     if (devices::kind_of(*device) != "sim")
-      throw Error(ErrorKind::usage, fmt::format("--device: '{}' is not simulated; write sim:NAME (npgpu list), or name "
-                                                "the --trace in which it was measured",
-                                                *device));
+      throw Error(ErrorKind::usage,
+                  fmt::format("--device: '{}' is not simulated; write sim:NAME (npgpu info --words), or name "
+                              "the --trace in which it was measured",
+                              *device));
     costs = simulated_costs(devices::find(*device), parse_name<Memory>("memory", options.text("memory")));
   }
   if (!fresh) costs.stream_create = Seconds{0};
@@ -126,8 +127,8 @@ Command simulate_job() {
        "npgpu simulate --bytes-in 64MiB --kernel-ms 1 --h2d-gb-s 55 --copy-engines 1 --issue-us 2"},
       {{"Job", {"bytes-in", "kernel-ms", "bytes-out", "blocks", "slots"}},
        {"Streams",
-        {Option("streams", {}, "Default: the best number."), Option("order", "breadth-first"), Option("pool", "pooled"),
-         Option("max-streams", "64")}},
+        {Option("streams", {}, "Default: the best number."), Option("order", "breadth-first", "One of these."),
+         Option("pool", "pooled", "One of these."), Option("max-streams", "64")}},
        {"Node: a device, and over it numbers of your own",
         {Option("device", {}, "sim:NAME, or with --trace one of the trace."),
          Option("trace", {}, "It says what streams cost."), Option("memory", "pinned"), "h2d-gb-s", "d2h-gb-s",

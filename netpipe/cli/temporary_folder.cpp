@@ -19,20 +19,20 @@ namespace fs = std::filesystem;
 
 namespace {
 
-files::Descriptor open_folder(const fs::path& path) {
-  return files::Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+process::Descriptor open_folder(const fs::path& path) {
+  return process::Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
 // A folder of ours that nobody else can have put something into, and that its owner does not use any more: locked, so
 // that nobody begins to. Closed otherwise, and where folders cannot be locked, as on NFS.
-files::Descriptor lock_left(const fs::path& path) {
-  files::Descriptor fd = open_folder(path);
+process::Descriptor lock_left(const fs::path& path) {
+  process::Descriptor fd = open_folder(path);
   struct stat is {
   }, named{};
   const bool is_left = fd.open() && ::fstat(fd.get(), &is) == 0 && is.st_uid == ::geteuid() &&
                        (is.st_mode & 0077) == 0 && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 &&
                        ::lstat(path.c_str(), &named) == 0 && named.st_dev == is.st_dev && named.st_ino == is.st_ino;
-  return is_left ? std::move(fd) : files::Descriptor();
+  return is_left ? std::move(fd) : process::Descriptor();
 }
 
 // That we made it, and not somebody who likes such names: what is in it is called <purpose>.*, or hidden so.
@@ -52,7 +52,7 @@ void remove_left(const fs::path& in, const std::string& begins, const std::strin
   std::error_code ignored;
   for (const fs::path& one : files::entries_of(in, ignored)) {
     if (!one.filename().string().starts_with(begins)) continue;
-    const files::Descriptor lock = lock_left(one);  // held while it is removed
+    const process::Descriptor lock = lock_left(one);  // held while it is removed
     if (lock.open() && is_made_here(one, begins, purpose)) fs::remove_all(one, ignored);
   }
 }
@@ -71,11 +71,11 @@ TemporaryFolder::TemporaryFolder(const std::string& purpose) {
   for (int race = 0; race < max_races; ++race) {
     std::string name = (in / (begins + "XXXXXX")).string();
     if (!::mkdtemp(name.data()))
-      throw Error(ErrorKind::failed, "no temporary folder in " + in.string() + ": " + files::system_text(errno));
+      throw Error(ErrorKind::failed, "no temporary folder in " + in.string() + ": " + process::system_text(errno));
     path_ = name;
     lock_ = open_folder(path_);
     // Before it is locked another process may take it for one that was left, and remove it.
-    files::retried([&] { return ::flock(lock_.get(), LOCK_EX); });
+    process::retried([&] { return ::flock(lock_.get(), LOCK_EX); });
     struct stat is {
     }, named{};
     if (lock_.open() && ::fstat(lock_.get(), &is) == 0 && ::lstat(path_.c_str(), &named) == 0 &&

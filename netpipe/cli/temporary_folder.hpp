@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "netpipe/files/descriptor.hpp"
+#include "netpipe/process/descriptor.hpp"
 
 namespace npgpu::cli {
 
@@ -22,7 +22,7 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path path_;
-  files::Descriptor lock_;
+  process::Descriptor lock_;
 };
 
 }  // namespace npgpu::cli

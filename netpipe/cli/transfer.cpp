@@ -68,6 +68,7 @@ Plan transfer_plan(const Options& options) {
       }
     }
   };
+  const auto accesses = names_or(options, "access", Access::write);
   const auto on_device = [&](const Module& module, const DeviceInfo& device, std::optional<Executor> executor,
                              int host_node) {
     const auto usual = device.id == "host" ? Direction::h2h : Direction::h2d;
@@ -88,7 +89,7 @@ Plan transfer_plan(const Options& options) {
             continue;
           }
           c.memory = Memory::device;
-          for (const Access access : names_or(options, "access", Access::write))
+          for (const Access access : accesses)
             for (const std::string& target : targets_of(options, device.id)) {
               c.access = access;
               c.target = target;

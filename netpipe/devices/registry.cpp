@@ -64,7 +64,7 @@ const DeviceFamily& family_of(const std::string& id) {
   std::string kinds;
   for (const auto& family : families()) kinds += (kinds.empty() ? "" : ", ") + std::string(family->kind());
   throw Error(ErrorKind::usage,
-              "--device: '" + id + "' is no device; its name begins with one of " + kinds + " (npgpu list shows all)");
+              "--device: '" + id + "' is no device; its name begins with one of " + kinds + " (npgpu info --words shows all)");
 }
 
 DeviceInfo find(const std::string& id) { return family_of(id).find(id); }

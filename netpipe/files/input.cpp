@@ -9,11 +9,15 @@
 #include <algorithm>
 #include <array>
 
-#include "netpipe/files/descriptor.hpp"
+#include "netpipe/process/descriptor.hpp"
 #include "npgpu/clock.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::files {
+
+using process::Descriptor;
+using process::retried;
+using process::system_text;
 
 namespace {
 
@@ -100,6 +104,14 @@ class Input {
 };
 
 }  // namespace
+
+std::string kind_text(unsigned mode) {
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return S_ISREG(mode) ? "a plain file" : "no file";
+}
 
 std::string read_input(std::string_view what, const std::filesystem::path& path, const InputLimits& limits) {
   return Input(what, path, limits).read();

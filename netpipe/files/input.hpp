@@ -10,6 +10,9 @@
 
 namespace npgpu::files {
 
+// What a file is called that is no plain one: "a folder", "a device", for the st_mode of stat().
+std::string kind_text(unsigned mode);
+
 struct InputLimits {
   std::uint64_t bytes = 64 << 20;  // what is larger was not written for us
   bool pipes = true;               // false: what is read more than once cannot be a pipe

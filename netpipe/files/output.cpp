@@ -2,21 +2,23 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <ctime>
 #include <system_error>
 #include <utility>
 
-#include "netpipe/files/descriptor.hpp"
+#include "netpipe/process/descriptor.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::files {
 
 namespace fs = std::filesystem;
+using process::Descriptor;
+using process::retried;
+using process::system_text;
 
 namespace {
 
@@ -134,23 +136,6 @@ Unfinished::~Unfinished() {
   if (!kept_ && !path_.empty()) ::unlink(path_.c_str());
 }
 
-FileSizeSignalBlocked::FileSizeSignalBlocked() {
-  ::sigemptyset(&signal_);
-  ::sigaddset(&signal_, SIGXFSZ);
-  ::pthread_sigmask(SIG_BLOCK, &signal_, &before_);
-}
-
-FileSizeSignalBlocked::~FileSizeSignalBlocked() {
-  const int error = errno;
-  if (::sigismember(&before_, SIGXFSZ) == 0) {
-    const timespec at_once{};
-    while (::sigtimedwait(&signal_, nullptr, &at_once) > 0) {
-    }
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  errno = error;
-}
-
 void replace_file(const fs::path& path, std::span<const std::byte> bytes, const std::string& tmp) {
   const Saving saving(path, bytes.size());
   const fs::path scratch = scratch_of(path, tmp), folder = folder_of(path);
@@ -168,14 +153,7 @@ void replace_file(const fs::path& path, std::span<const std::byte> bytes, const 
   Unfinished unfinished(scratch);
   take_permissions(fd.get(), path, saving);
 
-  const FileSizeSignalBlocked blocked;
-  std::size_t written = 0;
-  while (written < bytes.size()) {
-    const ssize_t put = retried([&] { return ::write(fd.get(), bytes.data() + written, bytes.size() - written); });
-    saving.step(put, "write");
-    if (put == 0) saving.fail(EIO, "write");
-    written += static_cast<std::size_t>(put);
-  }
+  if (const int error = process::write_all(fd.get(), bytes)) saving.fail(error, "write");
   saving.step(::fsync(fd.get()), "fsync");
   if (has_no_name) {
     const std::string now = fmt::format("/proc/self/fd/{}", fd.get());
@@ -185,21 +163,6 @@ void replace_file(const fs::path& path, std::span<const std::byte> bytes, const 
   saving.step(::rename(scratch.c_str(), path.c_str()), "rename");
   unfinished.keep();
   sync_folder(folder, saving);
-}
-
-void write_all(int fd, std::span<const std::byte> bytes) {
-  const FileSizeSignalBlocked blocked;
-  std::size_t written = 0;
-  while (written < bytes.size()) {
-    const ssize_t put = retried([&] { return ::write(fd, bytes.data() + written, bytes.size() - written); });
-    if (put < 0 && errno == EAGAIN) {  // somebody else made it so
-      pollfd ready{fd, POLLOUT, 0};
-      ::poll(&ready, 1, -1);
-      continue;
-    }
-    if (put <= 0) throw Error(ErrorKind::failed, system_text(put == 0 ? EIO : errno));
-    written += static_cast<std::size_t>(put);
-  }
 }
 
 }  // namespace npgpu::files

@@ -1,8 +1,6 @@
 // The one way in which this program makes and replaces files: whole or not at all, and durable.
 #pragma once
 
-#include <signal.h>
-
 #include <cstddef>
 #include <filesystem>
 #include <span>
@@ -37,17 +35,6 @@ class Unfinished {
   bool kept_ = false;
 };
 
-// While it lives, writing past a limit on file sizes is the error EFBIG, and not a signal that ends the program. The
-// program ignores that signal; a program that uses the library may not.
-class FileSizeSignalBlocked {
- public:
-  FileSizeSignalBlocked();
-  ~FileSizeSignalBlocked();
-
- private:
-  sigset_t signal_, before_;
-};
-
 // Replaces the file by these bytes, atomically and durably: written to a file without a name, or where the file system
 // has none to .<name>.npgpu-<tmp>; fsync, rename, fsync of the folder. Keeps the permissions of the file it replaces.
 // If anything fails, Error(failed) says so in one sentence, the file is as it was before and nothing else is left.
@@ -57,8 +44,5 @@ std::filesystem::path scratch_of(const std::filesystem::path&, const std::string
 
 // "what was saved before is intact", or that nothing is there any more: the end of a sentence about a failed save.
 std::string what_is_there(const std::filesystem::path&);
-
-// Writes them all to a pipe, a terminal or a device that is open; Error(failed), its text the system's.
-void write_all(int fd, std::span<const std::byte>);
 
 }  // namespace npgpu::files

@@ -1,22 +1,12 @@
 #include "netpipe/trace/decode.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <exception>
-#include <fstream>
 #include <new>
 #include <optional>
 
@@ -24,126 +14,10 @@
 #include "netpipe/trace/files.hpp"
 #include "netpipe/trace/hdf5.hpp"
 #include "netpipe/trace/tables.hpp"
-#include "npgpu/clock.hpp"
 #include "npgpu/drift.hpp"
 #include "npgpu/error.hpp"
 
 namespace npgpu::trace {
-
-namespace {
-
-constexpr Seconds max_patience{600};  // on the wall, should it wait for something
-
-// The child's verdict on the pipe: '+' for well, '-' and a text for an exception.
-void say(int pipe, const std::string& verdict) {
-  std::size_t said = 0;
-  while (said < verdict.size()) {
-    const ssize_t put = ::write(pipe, verdict.data() + said, verdict.size() - said);
-    if (put <= 0) break;
-    said += static_cast<std::size_t>(put);
-  }
-}
-
-[[noreturn]] void child_main(int mouth, const std::function<std::string()>& read, const Patience& patience) {
-  const int pipe = become_reader(mouth);
-  limit_reader(patience);
-  try {
-    say(pipe, "+" + read());
-  } catch (const std::exception& e) {
-    say(pipe, std::string("-") + e.what());
-  }
-  ::_exit(0);  // no destructors: what they would flush is the parent's
-}
-
-Seconds processor_time() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return Seconds{seconds(used.ru_utime) + seconds(used.ru_stime)};
-}
-
-// Everything the child says until it ends; nothing if it takes too long.
-std::optional<std::string> listen(int pipe) {
-  const SteadyClock clock;
-  const Seconds end = clock.now() + max_patience;
-  std::string said;
-  for (;;) {
-    const Seconds left = end - clock.now();
-    pollfd ready{pipe, POLLIN, 0};
-    const int polled = left.count() <= 0 ? 0 : ::poll(&ready, 1, static_cast<int>(left.count() * 1000) + 1);
-    if (polled < 0 && errno == EINTR) continue;
-    if (polled <= 0) return std::nullopt;
-    std::array<char, 65536> some;
-    const ssize_t got = ::read(pipe, some.data(), some.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return said;
-    said.append(some.data(), static_cast<std::size_t>(got));
-  }
-}
-
-}  // namespace
-
-int become_reader(int mouth) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // Where the standard descriptors are closed, the pipe may have got one of their numbers.
-  const int pipe = mouth > STDERR_FILENO ? mouth : ::fcntl(mouth, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  for (const int number : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU, SIGTERM, SIGINT})
-    ::signal(number, SIG_DFL);
-  const rlimit none{0, 0};
-  ::setrlimit(RLIMIT_CORE, &none);
-  // Aborting libraries print; the parent says it in its own words.
-  const int nowhere = ::open("/dev/null", O_WRONLY);
-  for (const int standard : {STDOUT_FILENO, STDERR_FILENO})
-    if (nowhere >= 0 && nowhere != standard) ::dup2(nowhere, standard);
-  return pipe;
-}
-
-void limit_reader(const Patience& patience) {
-  const auto limit = [](auto resource, rlim_t most) {
-    rlimit now{};
-    ::getrlimit(resource, &now);
-    now.rlim_cur = std::min(now.rlim_max, most);
-    ::setrlimit(resource, &now);
-  };
-  limit(RLIMIT_CPU, static_cast<rlim_t>(std::ceil((processor_time() + patience.processor_time).count())));
-#ifndef __SANITIZE_ADDRESS__  // which takes room for shadows of all memory
-  std::size_t pages = 0;      // of the address space, which is much where there is a GPU
-  std::ifstream("/proc/self/statm") >> pages;
-  if (pages > 0) limit(RLIMIT_AS, pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) + patience.memory);
-#endif
-}
-
-Patience patience_for(std::size_t bytes) {
-  // A megabyte takes some milliseconds, and its rows some tens of megabytes.
-  return {Seconds{std::ceil(static_cast<double>(bytes) / 1e6)}, Patience{}.memory + 60 * bytes};
-}
-
-GuardedRead guarded_read(const std::function<std::string()>& read, const Patience& patience) {
-  using Outcome = GuardedRead::Outcome;
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {};
-  const Descriptor ear(ends[0]);
-  Descriptor mouth(ends[1]);
-  const pid_t child = ::fork();
-  if (child < 0) return {};
-  if (child == 0) child_main(mouth.get(), read, patience);
-  mouth = Descriptor();  // the child's is the only one now: its end is the end of the pipe
-  std::optional<std::string> said = listen(ear.get());
-  if (!said) ::kill(child, SIGKILL);
-  int status = 0;
-  pid_t waited = 0;
-  while ((waited = ::waitpid(child, &status, 0)) < 0 && errno == EINTR) {
-  }
-  const bool by_signal = waited == child && WIFSIGNALED(status);
-  if (said && !said->empty() && !by_signal) {
-    const Outcome outcome = said->front() == '+' ? Outcome::well : Outcome::threw;
-    return {outcome, std::move(said->erase(0, 1))};
-  }
-  if (!said || (by_signal && WTERMSIG(status) == SIGXCPU)) return {Outcome::died, "it does not end"};
-  return {Outcome::died, by_signal ? ::strsignal(WTERMSIG(status)) : "it ends without a word"};
-}
 
 namespace {
 
@@ -300,25 +174,31 @@ Contents decode(std::span<const std::byte> bytes, const std::string& file, std::
   }
 }
 
+process::Limits limits_for(std::size_t bytes) {
+  // A megabyte takes some milliseconds, and its rows some tens of megabytes.
+  return {Seconds{std::ceil(static_cast<double>(bytes) / 1e6)}, process::Limits{}.memory + 60 * bytes};
+}
+
 DecodedFile in_child(std::size_t bytes, const std::string& file, const std::function<DecodedFile()>& make) {
-  using Outcome = GuardedRead::Outcome;
-  const GuardedRead read = guarded_read(
+  using Outcome = process::Reply::Outcome;
+  const process::Reply reply = process::reply_of_child(
       [&] {
         const std::string all = packed(make());
         H5garbage_collect();  // where HDF5 wrote past its buffers, freeing them may fail, and then the file is refused
         return all;
       },
-      patience_for(bytes));
-  if (read.outcome == Outcome::none) return make();
-  if (read.outcome == Outcome::threw) throw Error(ErrorKind::usage, read.text);
-  if (read.outcome == Outcome::died)
-    throw Error(ErrorKind::usage, fmt::format("{}: is damaged: HDF5 fails on it ({})", file, read.text));
+      limits_for(bytes));
+  if (reply.outcome == Outcome::not_started) return make();
+  if (reply.outcome == Outcome::threw) throw Error(ErrorKind::usage, reply.text);
+  if (reply.outcome == Outcome::died) throw Error(ErrorKind::usage, file + ": " + died_of(reply.text));
   try {
-    return unpacked(read.text);
+    return unpacked(reply.text);
   } catch (const FormatError& flaw) {
     throw Error(ErrorKind::usage, file + ": " + flaw.what());
   }
 }
+
+std::string died_of(const std::string& how) { return fmt::format("is damaged: HDF5 fails on it ({})", how); }
 
 }  // namespace npgpu::trace
 

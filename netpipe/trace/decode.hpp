@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "netpipe/process/child.hpp"
 #include "npgpu/trace.hpp"
-#include "npgpu/units.hpp"
 
 namespace npgpu::trace {
 
@@ -37,31 +37,10 @@ struct DecodedFile {
 // that threw, or Error(usage) saying that the file is damaged if the child died.
 DecodedFile in_child(std::size_t bytes, const std::string& file, const std::function<DecodedFile()>& make);
 
-struct GuardedRead {
-  enum class Outcome {
-    well,   // came to its end; text: what it returned
-    none,   // no child could be made, and the caller reads as everybody else does
-    threw,  // text: what the exception said
-    died,   // text: "Segmentation fault", "it does not end"
-  } outcome = Outcome::none;
-  std::string text{};
-};
-
-// What a child that reads may take.
-struct Patience {
-  Seconds processor_time{1};
-  std::size_t memory = std::size_t{1} << 29;  // bytes, beyond what the process has when it begins
-};
-// For reading a file of so many bytes. What takes more, does not end: HDF5 goes round in damaged files.
-Patience patience_for(std::size_t bytes);
-
-// Runs `read` in a forked child.
-GuardedRead guarded_read(const std::function<std::string()>& read, const Patience&);
-
-// What such a child does first: it ends with its parent, prints nothing and leaves no core. Returns the pipe's
-// descriptor, which may be another one now.
-int become_reader(int pipe);
-// From now on. A loop without end is told by processor time, which a busy machine does not use up.
-void limit_reader(const Patience&);
+// What a child may take that reads a file of so many bytes. What takes more, does not end: HDF5 goes round in damaged
+// files.
+process::Limits limits_for(std::size_t bytes);
+// "is damaged: HDF5 fails on it (Segmentation fault)"
+std::string died_of(const std::string& how);
 
 }  // namespace npgpu::trace

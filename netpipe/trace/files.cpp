@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <new>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -201,11 +202,8 @@ bool Lock::create() {
   }
   const Unfinished unfinished(scratch);
   const std::string text = Holder::self().signature();
-  {
-    const FileSizeSignalBlocked blocked;
-    if (::pwrite(fd.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
-      refuse(fmt::format("cannot write {}: {}", file_.string(), system_text(errno)));
-  }
+  if (const int error = process::write_all(fd.get(), std::as_bytes(std::span(text))))
+    refuse(fmt::format("cannot write {}: {}", file_.string(), system_text(error)));
   try_lock(fd.get());  // nobody else knows the file; where there are no locks, its name will do
   const std::string now = scratch.empty() ? fmt::format("/proc/self/fd/{}", fd.get()) : scratch.string();
   if (::linkat(AT_FDCWD, now.c_str(), AT_FDCWD, file_.c_str(), AT_SYMLINK_FOLLOW) != 0) {

@@ -8,19 +8,18 @@
 #include <string>
 #include <vector>
 
-#include "netpipe/files/descriptor.hpp"
 #include "netpipe/files/output.hpp"
+#include "netpipe/process/descriptor.hpp"
 
 namespace npgpu::trace {
 
 using files::beside;
-using files::Descriptor;
-using files::FileSizeSignalBlocked;
 using files::folder_of;
 using files::hidden_beside;
-using files::retried;
-using files::system_text;
 using files::Unfinished;
+using process::Descriptor;
+using process::retried;
+using process::system_text;
 
 // A file above this size is no trace of ours, and is not read into memory.
 inline constexpr std::uintmax_t max_trace_bytes = std::uintmax_t{4} << 30;

@@ -65,9 +65,9 @@ struct TraceWriter::Impl {
       });
       return handed;
     };
-    const trace::DecodedFile handed =
+    trace::DecodedFile handed =
         guard == Guard::none ? trace::DecodedFile{load()} : trace::in_child(bytes.size(), path_.string(), load_anew);
-    const Trace& loaded = handed.contents.runs.front();
+    Trace& loaded = handed.contents.runs.front();
     for_each_kind([&]<class K>() {
       for (const Series<K>& series : loaded.of<K>()) {
         Origin origin = origin_of(series);
@@ -78,6 +78,7 @@ struct TraceWriter::Impl {
     loaded_plan_ = loaded.root.plan;
     const trace::Bytes& sound = guard == Guard::none ? bytes : handed.image;
     named([&] { document_.emplace(sound, loaded, root, provenance); });
+    continued_ = std::move(loaded);
   }
 
   void refuse_another(const TraceRoot& loaded, const TraceRoot& root, IfExists if_exists) const {
@@ -130,6 +131,7 @@ struct TraceWriter::Impl {
   const trace::Lock lock_;
   const std::string plan_;
   std::string loaded_plan_;
+  std::optional<Trace> continued_;
   std::vector<Origin> origins_;              // empty for a new trace
   std::optional<trace::Document> document_;  // always there once constructed
   trace::Bytes image_;                       // kept: its memory is needed again
@@ -141,6 +143,8 @@ TraceWriter::TraceWriter(fs::path path, IfExists if_exists, const TraceRoot& roo
     : impl_(std::make_unique<Impl>(path, if_exists, root, provenance, guard)) {}
 
 TraceWriter::~TraceWriter() = default;
+
+std::optional<Trace> TraceWriter::take_continued() { return std::exchange(impl_->continued_, std::nullopt); }
 
 template <class K> std::size_t TraceWriter::begin(const Series<K>& header) {
   impl_->refuse_another_device(Impl::origin_of(header));

@@ -56,7 +56,7 @@ def theirs(program, tests, mebibytes):
 
 
 def gpus(program):
-    return [d["id"] for d in json.loads(run([program, "list", "--json"]))["devices"] if d["id"].startswith("cuda:")]
+    return [d["id"] for d in json.loads(run([program, "info", "--json"]))["devices"] if d["id"].startswith("cuda:")]
 
 
 # ---- several GPUs: our matrix beside all of nvbandwidth's cases --------------------------------------------------------

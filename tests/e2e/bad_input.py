@@ -154,11 +154,11 @@ TABLE = [
     (["probe", "compute", "--device", "cuda:0"], 77, ["cuda"]),
     (["probe", "all", "--device", "cuda:0"], 77, ["cuda"]),
     (PROBE + ["--operation", "frobnicate"], 2, ["--operation", "frobnicate", "fma"]),
-    (PROBE + ["--operation", "read"], 2, ["operation", "npgpu list"]),
+    (PROBE + ["--operation", "read"], 2, ["operation", "npgpu info --words"]),
     (PROBE + ["--type", "fp128"], 2, ["--type", "fp128", "fp32"]),
-    (PROBE + ["--type", "bf16"], 2, ["type", "npgpu list"]),
+    (PROBE + ["--type", "bf16"], 2, ["type", "npgpu info --words"]),
     (PROBE + ["--form", "square"], 2, ["--form", "square", "dependent"]),
-    (PROBE + ["--form", "dependent"], 2, ["form", "npgpu list"]),
+    (PROBE + ["--form", "dependent"], 2, ["form", "npgpu info --words"]),
     (PROBE + ["--shape", ""], 2, ["--shape"]),
     (PROBE + ["--shape", "large"], 2, ["--shape", "large"]),
     (PROBE + ["--shape", "blocks"], 2, ["--shape", "blocks"]),
@@ -245,7 +245,7 @@ with folder() as where:
     prepare(where)
     before = sorted(os.listdir(where))
     contents = {name: open(os.path.join(where, name), "rb").read() for name in before}
-    no_gpu = run("list").out.count("cuda:") == 0
+    no_gpu = run("info", "--words").out.count("cuda:") == 0
     for arguments, code, words in TABLE:
         if code == 77 and not no_gpu:
             print("skipped, there is a GPU:", " ".join(arguments))

@@ -197,7 +197,7 @@ def small_disk(at):
 
 def standard_output():
     """Full or closed it is a sentence and 1; a reader that has read enough is neither."""
-    for command in (["report", TRACE], ["--version"], ["help"], ["completion", "bash"], ["export", TRACE], ["list"]):
+    for command in (["report", TRACE], ["--version"], ["help"], ["completion", "bash"], ["export", TRACE], ["info", "--words"]):
         for redirect in (">/dev/full", ">&-"):
             done = subprocess.run(["sh", "-c", f'"$0" "$@" {redirect}', PROGRAM, *command], stderr=subprocess.PIPE,
                                   text=True)

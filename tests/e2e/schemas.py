@@ -30,14 +30,13 @@ OTHERS = {
     "compare": ["compare T/h200_run_d.h5 T/h200_run_e.h5", "compare T/h200_run_a.h5 T/h100_quick_a.h5 --other-hardware"],
     "fleet": ["fleet T/h200_run_c.h5 T/h200_run_d.h5", "fleet T/h200_run_a.h5 T/h200_run_b.h5 T/h200_run_c.h5 T/h200_run_f.h5 T/h200_rounds.h5"],
     "info": ["info"],
-    "list": ["list"],
     "plan": ["characterize --device host --dry-run", "matrix --device sim:node8 --dry-run"],
     "runs": ["merge two.h5 T/h200_run_b.h5 T/h100_quick_a.h5", "report two.h5"],
     "shared": ["report T/h200_run_f.h5 --share SHARED"],
 }
 
 
-OF_MACHINE = {"info", "list", "plan"}  # a machine with other devices and libraries has others of these
+OF_MACHINE = {"info", "plan"}  # a machine with other devices and libraries has others of these
 
 check = Checks()
 stored = {}

@@ -4,7 +4,7 @@ import re
 import shutil
 import subprocess
 
-from npgpu_run import PROGRAM, Checks, folder, run
+from npgpu_run import PROGRAM, SOURCE, Checks, folder, run
 
 check = Checks()
 
@@ -62,6 +62,38 @@ def all_options(at, commands):
             check("\\-\\-" + option.replace("-", "\\-") in page, f"{command}: --{option} is not in the manual page")
 
 
+# What a command needs before it looks at its options' words, with a device that can all that is asked for, and a trace.
+NEEDS = {"probe": ["all"], "export": ["TRACE"], "predict": ["TRACE", "--bytes-in", "1MiB", "--kernel-ms", "1", "--bytes-out", "0"],
+         "simulate": ["--bytes-in", "1MiB", "--kernel-ms", "1"]}
+
+
+def refusal(command, option, word):
+    """What is said of this word; of one that is taken nothing is, or something else than of a word that there is not."""
+    words = [os.path.join(SOURCE, "data", "traces", "h200_streams.h5") if one == "TRACE" else one for one in NEEDS.get(command, [])]
+    dry = ["--dry-run"] if "Options of every measuring command" in run("help", command).out else []
+    device = ["--device", "sim:h200"] if command not in ("export", "predict") else []
+    return run(command, *words, *device, *dry, f"--{option}={word}").err
+
+
+def words_are_taken(script):
+    """Every word that a shell offers for an option is one that the command takes, and the command refuses others."""
+    tried = 0
+    with open(script, encoding="utf-8") as file:
+        text = file.read()
+    for command, body in re.findall(r"^    (\w+)\)\n(.*?)esac ;;$", text, re.M | re.S):
+        for option, words in re.findall(r"--([a-z-]+)(?:\|-\w)?\) words=\"([\w -]{2,})\"", body):
+            if option == "chunk":  # which only a job of several ranks reads
+                continue
+            bogus = refusal(command, option, "frobnicate")
+            check("frobnicate" in bogus, f"{command} --{option} takes any word: {bogus}")
+            check(len(set(words.split())) == len(words.split()), f"{command} --{option} offers a word twice: {words}")
+            for word in words.split():
+                said = refusal(command, option, word)
+                check(said != bogus.replace("frobnicate", word), f"{command} --{option} {word}: {said}")
+                tried += 1
+    check(tried > 100, f"{tried} words")
+
+
 def taken_by(tool, *arguments):
     if not shutil.which(tool):
         print(f"not tested: there is no {tool}")
@@ -84,6 +116,7 @@ with folder() as at:
                               capture_output=True, text=True)
         check(done.stdout.split()[:1] == ["pingpong"], f"fish: {done.stdout} {done.stderr}")
     in_bash(at)
+    words_are_taken(os.path.join(at, "npgpu.bash"))
     overview = run("man").out
     commands = re.findall(r"^\.BR npgpu\\-(\w+) \(1\)$", overview, re.M)
     check(len(commands) > 15 and "transfer" in commands, f"commands: {commands}")

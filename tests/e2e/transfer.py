@@ -104,7 +104,7 @@ with folder() as where:
     names = {one.communicate()[0].split("trace: ")[1] for one in two}
     check([one.returncode for one in two] == [0, 0] and len(names) == 2, f"two runs at once have traces of their own: {names}")
     for columns in (60, 80, 100):
-        for arguments in (["transfer", "--help"], ["characterize", "--device", "host", "--dry-run"], ["list"], ["info"]):
+        for arguments in (["transfer", "--help"], ["characterize", "--device", "host", "--dry-run"], ["info", "--words"], ["info"]):
             shown = run(*arguments, env={"COLUMNS": str(columns)})
             before = shown.out.split("\nExamples:")[0]
             wide = [line for line in before.splitlines() if len(line) > columns and " " in line[31:]]
@@ -137,8 +137,8 @@ with folder() as where:
     check(open(old).read() == "precious\n" and [n for n in os.listdir(where) if n.endswith(".tmp")] == [], "leaves the old file")
     check(run("export", trace, "--force", "-o", old).code == 0 and open(old).read().count("\n") > 100, "and one that fits replaces it")
 
-    for arguments in ([], ["--help"], ["--version"], ["list"], ["list", "--json"], ["info"], ["info", "--json"],
-                      *[[c, "--help"] for c in ("transfer", "characterize", "report", "compare", "export", "info", "list")]):
+    for arguments in ([], ["--help"], ["--version"], ["info", "--words"], ["info"], ["info", "--json"],
+                      *[[c, "--help"] for c in ("transfer", "characterize", "report", "compare", "export", "info")]):
         shown = run(*arguments)
         check(shown.code == 0 and shown.out and not shown.err, f"{arguments}: {shown.code} {shown.err}")
 check.finish()

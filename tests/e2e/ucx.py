@@ -10,7 +10,7 @@ from npgpu_run import PROGRAM, Checks, folder, run
 from rank_jobs import QUICK, Jobs, ended, need, said, shim, trace
 
 check = Checks()
-if "ucx needs UCX" in run("list").out:
+if "ucx needs UCX" in run("info", "--words").out:
     refused = run("transfer", "--module", "ucx")
     check(refused.code == 2 and "ucx is not in this build: it needs UCX" in refused.err, refused.err)
 need("mpi", "ucx")

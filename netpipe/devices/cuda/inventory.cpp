@@ -341,7 +341,7 @@ std::optional<int> ordinal_of(std::string_view device) {
 
 std::optional<std::string> why_not_there(std::string_view device) {
   const auto ordinal = ordinal_of(device);
-  if (!ordinal) return fmt::format("--device {} is no CUDA device: write cuda:N (npgpu list shows them)", device);
+  if (!ordinal) return fmt::format("--device {} is no CUDA device: write cuda:N (npgpu info shows them)", device);
   const auto& all = inventory();
   if (all.empty()) return fmt::format("--device {}: {}", device, why_no_device());
   if (static_cast<std::size_t>(*ordinal) < all.size()) return std::nullopt;

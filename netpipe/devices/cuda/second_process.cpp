@@ -1,17 +1,12 @@
 #include "netpipe/devices/cuda/second_process.hpp"
 
 #include <cuda_runtime_api.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <sched.h>
-#include <spawn.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <map>
@@ -20,17 +15,22 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "netpipe/devices/cuda/background_load.hpp"
 #include "netpipe/devices/cuda/check.hpp"
 #include "netpipe/devices/host/watch.hpp"
+#include "netpipe/process/child.hpp"
+#include "netpipe/process/pipe.hpp"
 #include "npgpu/device.hpp"
 
 namespace npgpu::cuda {
 
 namespace {
+
+using process::Descriptor;
+using process::get;
+using process::put;
 
 enum class Wanted { allocate, free, work, rest, hold };
 
@@ -45,61 +45,6 @@ struct Reply {
   cudaIpcMemHandle_t handle;
   std::uint64_t number;
   char error[256];  // empty: none
-};
-
-// False where the other end is gone.
-template <class T> bool put(int to, const T& value) {
-  const auto* at = reinterpret_cast<const char*>(&value);
-  for (std::size_t left = sizeof value; left > 0;) {
-    const ssize_t n = ::write(to, at, left);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    at += n;
-    left -= static_cast<std::size_t>(n);
-  }
-  return true;
-}
-template <class T> bool get(int from, T& value) {
-  auto* at = reinterpret_cast<char*>(&value);
-  for (std::size_t left = sizeof value; left > 0;) {
-    const ssize_t n = ::read(from, at, left);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    at += n;
-    left -= static_cast<std::size_t>(n);
-  }
-  return true;
-}
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  ~Descriptor() { close(); }
-  int get() const { return fd_; }
-  void close() {
-    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-  }
-
- private:
-  int fd_;
-};
-
-struct Pipe {
-  Pipe() : Pipe(made()) {}
-  Descriptor read, write;
-
- private:
-  struct Ends {
-    int fds[2];
-  };
-  static Ends made() {
-    Ends ends{};
-    if (::pipe2(ends.fds, O_CLOEXEC)) throw Error(ErrorKind::failed, "a pipe to a second process cannot be made");
-    return ends;
-  }
-  explicit Pipe(Ends ends) : read(ends.fds[0]), write(ends.fds[1]) {}
 };
 
 // How many operations the second process finished: memory that both see, so that to look takes it no time.
@@ -158,31 +103,23 @@ class SecondProcess {
     static const Affinity of_the_first_time;
     const Affinity now;
     of_the_first_time.apply();
-    Pipe there, back;
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, there.read.get(), STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, back.write.get(), STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, count_.file(), Count::descriptor);
-    std::string name = "npgpu", word(devices::second_process_word);
-    char* arguments[] = {name.data(), word.data(), nullptr};
-    const int error = ::posix_spawn(&pid_, "/proc/self/exe", &actions, nullptr, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (error)
-      throw Error(ErrorKind::failed,
-                  fmt::format("a second process cannot be started: {}", std::generic_category().message(error)));
+    process::Pipe there, back;
+    child_ = process::started({.words = {"npgpu", std::string(devices::second_process_word)},
+                               .given = {{there.read_end.get(), STDIN_FILENO},
+                                         {back.write_end.get(), STDOUT_FILENO},
+                                         {count_.file(), Count::descriptor}}},
+                              "a second process");
     {
       const std::lock_guard lock(process_ids_mutex());
-      process_ids().insert(pid_);
+      process_ids().insert(child_.pid());
     }
-    host::count_as_own(pid_);
-    to_ = std::make_unique<Descriptor>(std::move(there.write));
-    from_ = std::make_unique<Descriptor>(std::move(back.read));
+    host::count_as_own(child_.pid());
+    to_ = std::move(there.write_end);
+    from_ = std::move(back.read_end);
   }
   ~SecondProcess() {
-    to_->close();
-    int status = 0;
-    ::waitpid(pid_, &status, 0);
+    to_ = Descriptor();  // at the end of this pipe it ends
+    (void)child_.wait();
   }
   SecondProcess(const SecondProcess&) = delete;
   SecondProcess& operator=(const SecondProcess&) = delete;
@@ -190,10 +127,8 @@ class SecondProcess {
   std::uint64_t done() const { return count_.value(); }
   Reply ask(const Request& request) {
     Reply reply{};
-    const auto before = std::signal(SIGPIPE, SIG_IGN);
-    const bool answered = put(to_->get(), request) && get(from_->get(), reply);
-    std::signal(SIGPIPE, before);
-    if (!answered) fail_as(ErrorKind::failed, "the second process has ended before its time");
+    if (!put(to_.get(), request) || !get(from_.get(), reply))
+      fail_as(ErrorKind::failed, "the second process has ended before its time");
     if (reply.error[0]) fail_as(ErrorKind::failed, fmt::format("in the second process, {}", reply.error));
     return reply;
   }
@@ -202,8 +137,8 @@ class SecondProcess {
 
  private:
   Count count_;
-  pid_t pid_ = 0;
-  std::unique_ptr<Descriptor> to_, from_;
+  process::Child child_;
+  Descriptor to_, from_;
 };
 
 std::mutex& mutex() {
@@ -286,7 +221,7 @@ class Service {
   // What was begun goes on until there is something to read: a request, or the end of the first process.
   void go_on() {
     if (!now_) return;
-    for (pollfd input{STDIN_FILENO, POLLIN, 0}; ::poll(&input, 1, 0) == 0;) count_->add(now_->once());
+    while (!process::is_readable(STDIN_FILENO, Seconds{0})) count_->add(now_->once());
   }
 
  private:

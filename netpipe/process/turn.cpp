@@ -1,11 +1,11 @@
-#include "netpipe/files/turn.hpp"
+#include "netpipe/process/turn.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
 
 #include "npgpu/error.hpp"
 
-namespace npgpu::files {
+namespace npgpu::process {
 
 namespace {
 
@@ -33,4 +33,4 @@ std::shared_ptr<void> Turn::take() const {
   return {nullptr, [kept = descriptor_](void*) { lock(kept->get(), F_UNLCK); }};
 }
 
-}  // namespace npgpu::files
+}  // namespace npgpu::process

@@ -4,9 +4,9 @@
 #include <memory>
 #include <utility>
 
-#include "netpipe/files/descriptor.hpp"
+#include "netpipe/process/descriptor.hpp"
 
-namespace npgpu::files {
+namespace npgpu::process {
 
 class Turn {
  public:
@@ -22,4 +22,4 @@ class Turn {
   std::shared_ptr<Descriptor> descriptor_;
 };
 
-}  // namespace npgpu::files
+}  // namespace npgpu::process
