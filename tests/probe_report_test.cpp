@@ -19,9 +19,9 @@ const TextStyle plain{.color = false, .width = 100};
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::string probe_text(const ProbeSeries& probe, const TextStyle& style) {
-  Page page(style);
-  series_text(page, probe, style);
-  return page.text;
+  Document document;
+  series_text(document, probe, style.every_size);
+  return to_text(document, style);
 }
 
 std::string line_with(const std::string& text, const std::string& part) {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "netpipe/report/document.hpp"
 #include "netpipe/report/format.hpp"
-#include "netpipe/report/layout.hpp"
 #include "npgpu/check.hpp"
 
 namespace npgpu {
@@ -80,24 +80,24 @@ std::string sensitivity_text(const std::vector<const HealthFinding*>& all) {
 }
 
 // `said`: what was explained above already.
-void write_finding(Page& page, const HealthFinding& finding, std::set<std::string>& said) {
+void write_finding(Document& doc, const HealthFinding& finding, std::set<std::string>& said) {
   const bool is_bad = finding.health != Health::pass && finding.health != Health::skip;
   const std::string word = upper_case(name(finding.health));
-  page.text += "  " + (is_bad ? page.ink.alarm(word) : page.ink.dim(word)) + "  " +
-               wrapped(finding.text, page.width, 4 + display_width(word), 8) + '\n';
+  doc.add(Document::Marked{word, is_bad ? Document::Tone::alarm : Document::Tone::dim, finding.text, 2,
+                           4 + display_width(word)});
   if (!finding.basis.empty() && is_bad)
-    page.note((std::isfinite(finding.limit) ? "limit: " : "") + finding.basis, false, 8);
+    doc.note((std::isfinite(finding.limit) ? "limit: " : "") + finding.basis, false, 8);
   for (const Explanation& why : finding.explanations) {
     const bool is_known = !said.insert(finding.device + why.what).second;
-    page.note(fmt::format("why: {}{}", why.what, is_known ? " (see above)" : ""), false, 8);
+    doc.note(fmt::format("why: {}{}", why.what, is_known ? " (see above)" : ""), false, 8);
     if (is_known) continue;
-    if (why.evidence != finding.text && !why.evidence.empty()) page.note("read: " + why.evidence, false, 11);
-    if (!why.remedy.empty()) page.note("do: " + why.remedy, false, 11);
+    if (why.evidence != finding.text && !why.evidence.empty()) doc.note("read: " + why.evidence, false, 11);
+    if (!why.remedy.empty()) doc.note("do: " + why.remedy, false, 11);
   }
 }
 
 // What was skipped, in one paragraph: "ECC errors, NVLink: not in this trace".
-void write_skipped(Page& page, const std::vector<const HealthFinding*>& all) {
+void write_skipped(Document& doc, const std::vector<const HealthFinding*>& all) {
   std::vector<std::pair<std::string, std::string>> by_reason;  // and what
   for (const HealthFinding* finding : all) {
     if (finding->health != Health::skip) continue;
@@ -110,10 +110,11 @@ void write_skipped(Page& page, const std::vector<const HealthFinding*>& all) {
   }
   std::string text;
   for (const auto& [why, what] : by_reason) text += (text.empty() ? "" : "; ") + what + (why.empty() ? "" : ": " + why);
-  if (!text.empty()) page.text += "  " + page.ink.dim("SKIP") + "  " + wrapped(text, page.width, 8, 8) + '\n';
+  if (!text.empty()) doc.add(Document::Marked{"SKIP", Document::Tone::dim, text, 2, 8});
 }
 
-void write_device(Page& page, const CheckOf& of, const std::string& id, const std::string& title, bool every_finding) {
+void write_device(Document& doc, const CheckOf& of, const std::string& id, const std::string& title,
+                  bool every_finding) {
   const auto all = of_device(of, id);
   if (all.empty()) return;
   std::vector<HealthFinding> own;
@@ -126,33 +127,32 @@ void write_device(Page& page, const CheckOf& of, const std::string& id, const st
   if (const std::size_t warnings = count(all, Health::warn)) line += ", " + counted_text(warnings, "warning");
   if (const std::size_t skips = count(all, Health::skip)) line += fmt::format(", {} skipped", skips);
   if (const std::string figures = figures_text(all); !figures.empty()) line += "; " + figures;
-  const std::string word = upper_case(name(verdict));
-  page.text += (verdict == CheckVerdict::ok ? page.ink.bold(word) : page.ink.alarm(word)) + "  " +
-               wrapped(title + ": " + line, page.width, 4, display_width(word) + 2) + '\n';
+  doc.add(Document::Marked{upper_case(name(verdict)),
+                           verdict == CheckVerdict::ok ? Document::Tone::bold : Document::Tone::alarm,
+                           title + ": " + line});
   if (const std::string sees = sensitivity_text(all); !sees.empty())
-    page.note("would have seen what is slower by: " + sees, false, 4);
+    doc.note("would have seen what is slower by: " + sees, false, 4);
   std::set<std::string> said;
   for (const Health health : {Health::fail, Health::undecided, Health::unjudged, Health::warn, Health::pass})
     for (const HealthFinding* finding : all)
-      if (finding->health == health && (every_finding || health != Health::pass)) write_finding(page, *finding, said);
-  if (every_finding || verdict != CheckVerdict::ok) write_skipped(page, all);
+      if (finding->health == health && (every_finding || health != Health::pass)) write_finding(doc, *finding, said);
+  if (every_finding || verdict != CheckVerdict::ok) write_skipped(doc, all);
 }
 
 }  // namespace
 
 void check_text(std::ostream& out, const CheckOf& of, bool every_finding, const TextStyle& style) {
-  Page page(style);
-  write_device(page, of, "", "node " + of.root.hostname, every_finding);
+  Document doc;
+  write_device(doc, of, "", "node " + of.root.hostname, every_finding);
   for (const CheckOf::Gpu& gpu : of.gpus)
-    write_device(page, of, gpu.id, fmt::format("{}{} {}", gpu.simulated ? "SIMULATED " : "", gpu.id, gpu.name),
+    write_device(doc, of, gpu.id, fmt::format("{}{} {}", gpu.simulated ? "SIMULATED " : "", gpu.id, gpu.name),
                  every_finding);
   if (std::ranges::any_of(of.findings,
                           [](const HealthFinding& f) { return f.device == "host" && f.health == Health::fail; }) ||
       every_finding)
-    write_device(page, of, "host", "host", every_finding);
-  if (!of.why_not_judged.empty())
-    page.text += page.ink.alarm("NOT JUDGED") + "  " + wrapped(of.why_not_judged, page.width, 4, 12) + '\n';
-  out << page.text;
+    write_device(doc, of, "host", "host", every_finding);
+  if (!of.why_not_judged.empty()) doc.add(Document::Marked{"NOT JUDGED", Document::Tone::alarm, of.why_not_judged});
+  out << to_text(doc, style);
 }
 
 }  // namespace npgpu

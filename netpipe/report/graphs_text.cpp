@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "netpipe/report/document.hpp"
 #include "netpipe/report/format.hpp"
-#include "netpipe/report/layout.hpp"
 
 namespace npgpu {
 
@@ -34,9 +34,9 @@ std::string measured_text(const BestSplit& s) {
 
 void graphs_text(std::ostream& out, std::span<const GraphComparison> all, const TextStyle& style) {
   if (all.empty()) return;
-  Page page(style);
-  page.title(counted(all.size(), "job") + " as CUDA graphs and in streams, the best split of each");
-  page.text += '\n';
+  Document doc;
+  doc.title(counted(all.size(), "job") + " as CUDA graphs and in streams, the best split of each");
+  doc.gap();
   Table table({right("in"), right("kernel"), right("out"), right("in streams"), right("predicted", 1),
                right("as a graph"), right("predicted", 1), right("gain %"), right("predicted")});
   std::vector<double> missed;
@@ -48,16 +48,16 @@ void graphs_text(std::ostream& out, std::span<const GraphComparison> all, const 
                gain_text(g.measured_us, s.measured_us), gain_text(g.predicted_us, s.predicted_us)});
     missed.push_back(std::abs(g.predicted_us / s.predicted_us - g.measured_us / s.measured_us));
   }
-  page.rows(table);
+  doc.table(std::move(table));
   const Spread error = graph_error(all), gain = spread_of(missed);
-  page.note(
+  doc.note(
       fmt::format("Predicted times of graphs are off by {:.2f} % in the median and {:.2f} % at the 95th percentile "
                   "of all splits into two and more; what a graph gains, by {:.1f} and {:.1f} percentage points. "
                   "Times are measured ones in as many streams or chains as were best; a graph is instantiated before "
                   "the clock starts.",
                   100 * error.median, 100 * error.p95, 100 * gain.median, 100 * gain.p95));
-  page.note_left_out(table);
-  out << page.text;
+  doc.left_out();
+  out << to_text(doc, style);
 }
 
 }  // namespace npgpu

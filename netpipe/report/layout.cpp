@@ -116,7 +116,8 @@ Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
   for (Column& column : columns_) column.header = one_line(column.header);
 }
 
-void Table::row(std::vector<std::string> cells) {
+void Table::row(std::vector<std::string> cells, bool alarm) {
+  alarms_.push_back(alarm);
   for (std::size_t i = 0; i < columns_.size(); ++i)
     columns_[i].cells.push_back(i < cells.size() ? one_line(cells[i]) : "");
 }
@@ -214,7 +215,9 @@ std::string Table::html(std::string_view caption) const {
   return out + "</tr></thead>\n<tbody>\n" + body + "</tbody>\n</table>\n";
 }
 
-Page::Page(const TextStyle& style) : ink(style.color), width(static_cast<std::size_t>(std::max(40, style.width))) {}
+std::size_t text_width(const TextStyle& style) { return static_cast<std::size_t>(std::max(40, style.width)); }
+
+Page::Page(const TextStyle& style) : ink(style.color), width(text_width(style)) {}
 
 void Page::title(std::string_view name, bool simulated) {
   const std::string line = wrapped((simulated ? "SIMULATED " : "") + std::string(name), width, 4);

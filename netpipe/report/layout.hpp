@@ -59,7 +59,9 @@ inline Column decimal(std::string header, int rank = 0, bool there = true) {
 class Table {
  public:
   explicit Table(std::vector<Column> columns);
-  void row(std::vector<std::string> cells);  // one for each column, there or not
+  // Cells: one for each column, there or not.
+  void row(std::vector<std::string> cells, bool alarm = false);
+  bool is_alarm(std::size_t row) const { return alarms_[row]; }
   // The header and the rows, each indented by two and ended by a newline.
   std::vector<std::string> lines(std::size_t width);
   // All columns and rows, as GitHub reads a table.
@@ -72,11 +74,14 @@ class Table {
 
  private:
   std::vector<Column> columns_;
+  std::vector<bool> alarms_;
   std::vector<std::string> left_out_;
   bool cut_ = false;
 };
 
-// What all reports are laid out with: text as wide as the style says, in its colours.
+std::size_t text_width(const TextStyle&);  // 40 at least
+
+// Text as wide as the style says, in its colours.
 class Page {
  public:
   explicit Page(const TextStyle&);

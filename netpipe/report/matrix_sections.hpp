@@ -29,9 +29,6 @@ Section together_section(const NodeMatrix&);
 // What the marks of the tables mean, and of which sizes they are.
 std::vector<std::string> matrix_notes(const NodeMatrix&);
 
-// A section as GitHub reads it, with a heading.
-std::string section_markdown(const Section&);
-
 // "BROKEN", "SLOW", "FAILED", "UNDECIDED", "NOT JUDGED", "OK", "SKIP"
 std::string verdict_word(const HealthFinding&);
 

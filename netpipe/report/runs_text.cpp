@@ -10,8 +10,8 @@
 #include <string>
 #include <variant>
 
+#include "netpipe/report/document.hpp"
 #include "netpipe/report/json.hpp"
-#include "netpipe/report/layout.hpp"
 
 namespace npgpu {
 
@@ -75,9 +75,9 @@ std::string devices_text(const Trace& run) {
 void runs_text(std::ostream& out, const std::string& file, const std::vector<Trace>& runs, const TextStyle& style) {
   std::set<std::string> hosts;
   for (const Trace& run : runs) hosts.insert(run.root.hostname);
-  Page page(style);
-  page.title(fmt::format("{}: {} run{} of {} host{}", file, runs.size(), runs.size() == 1 ? "" : "s", hosts.size(),
-                         hosts.size() == 1 ? "" : "s"));
+  Document doc;
+  doc.title(fmt::format("{}: {} run{} of {} host{}", file, runs.size(), runs.size() == 1 ? "" : "s", hosts.size(),
+                        hosts.size() == 1 ? "" : "s"));
   const auto any = [&](auto has) { return std::ranges::any_of(runs, has); };
   const auto is_incomplete = [](const Trace& run) { return !run.root.complete; };
   Table table({right("run"), left("host"), left("job", 0, any([](const Trace& r) { return !job_of(r).empty(); })),
@@ -86,9 +86,9 @@ void runs_text(std::ostream& out, const std::string& file, const std::vector<Tra
   for (std::size_t i = 0; i < runs.size(); ++i)
     table.row({std::to_string(i), runs[i].root.hostname, job_of(runs[i]), rank_of(runs[i]), runs[i].root.start_time_utc,
                std::to_string(series_of(runs[i])), runs[i].root.complete ? "" : "not complete", devices_text(runs[i])});
-  page.rows(table);
-  page.note_left_out(table);
-  out << page.text;
+  doc.table(std::move(table));
+  doc.left_out();
+  out << to_text(doc, style);
 }
 
 void runs_json(std::ostream& out, const std::string& file, const std::vector<Trace>& runs) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "netpipe/report/layout.hpp"
+#include "netpipe/report/document.hpp"
 #include "npgpu/overview.hpp"
 
 namespace npgpu {
@@ -16,24 +16,6 @@ constexpr int screen_digits = 3;  // of rates and times, significant
 // case, example and level.
 enum class Extent { glance, screen, wide, document, page };
 constexpr bool is_brief(Extent extent) { return extent <= Extent::wide; }
-
-// A list behind a label: "latency  L1 16 ns, L2 142 ns".
-struct Entry {
-  std::string label{};
-  std::vector<std::string> items{};
-  bool alarm = false;
-  std::size_t screen_lines = 0;  // at most so many on a screen; 0: all
-};
-
-struct Section {
-  std::string name{};  // "MEMORY"; of a table it is the first header
-  std::optional<Table> table{};
-  std::vector<Entry> entries{};
-  std::vector<std::string> notes{};
-  bool is_joined = false;  // to the table before it, without an empty line
-
-  bool is_empty() const { return !table && entries.empty() && notes.empty(); }
-};
 
 // "NVIDIA H200 on node7"; SIMULATED first where all devices are.
 std::string headline_of(const Overview&);
