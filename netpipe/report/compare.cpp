@@ -45,6 +45,7 @@ bool is_alarming(Outcome outcome) { return outcome != Outcome::cannot_tell && ou
 bool is_alarming(Verdict verdict) {
   return verdict == Verdict::slower || verdict == Verdict::broken || verdict == Verdict::no_figure;
 }
+Health judged(Verdict verdict) { return is_alarming(verdict) ? Health::fail : Health::pass; }
 
 // "41 same, 3 cannot tell": the verdicts that occur, the worst first; what one side alone has is said elsewhere.
 std::string tally(const std::vector<CaseComparison>& cases) {
@@ -141,7 +142,9 @@ void classes(Document& doc, const Comparison& found) {
       cells.push_back(shared == of.shared.end() ? "" : share_text(shared->change) + mark_of(shared->verdict));
     }
     cells.push_back(shown_text(of));
-    table.row(std::move(cells), std::ranges::find(of.shared, Verdict::slower, &Change::verdict) != of.shared.end());
+    table.row(std::move(cells), std::ranges::find(of.shared, Verdict::slower, &Change::verdict) != of.shared.end()
+                                    ? Health::fail
+                                    : Health::pass);
   }
   add_table(doc, std::move(table));
   doc.note(
@@ -157,7 +160,7 @@ void figures(Document& doc, const Comparison& found) {
   for (const KeyFigure& f : found.figures)
     table.row({f.name, f.at, figure_text(f.a, f.unit), figure_text(f.b, f.unit), percent(f.change), interval(f),
                verdict_text(f.verdict, f.reason)},
-              is_alarming(f.verdict));
+              judged(f.verdict));
   add_table(doc, std::move(table));
 }
 
@@ -211,7 +214,7 @@ void cases(Document& doc, const Comparison& found, const ComparisonDetail& detai
     notes.merge(notes_of(of));
     table.row({of.title, part_change(of, Third::small), part_change(of, Third::middle), part_change(of, Third::large),
                verdict_text(of.verdict, of.reason) + (where(of).empty() ? "" : ", in points")},
-              is_alarming(of.verdict));
+              judged(of.verdict));
     if (const std::string at = where(of); !at.empty()) notes.insert(of.title + ": " + at);
   }
   if (!rows.empty()) add_table(doc, std::move(table));
@@ -242,7 +245,7 @@ void points(Document& doc, const Comparison& found, const ComparisonDetail& deta
       is_any = true;
       table.row({p.axes, digits_text(p.a), digits_text(p.b), percent(p.change), interval(p),
                  verdict_text(p.verdict, p.reason)},
-                is_alarming(p.verdict));
+                judged(p.verdict));
     }
     if (!is_any) continue;
     doc.heading(of.title);
@@ -290,11 +293,12 @@ Document compare_document(const ComparisonReport& of, const ComparisonDetail& de
   Document doc;
   identify(doc, of);
   if (of.refused) {
-    doc.verdict("Not compared: " + of.found.other_hardware + " (--other-hardware compares them all the same).", true);
+    doc.add(Document::Verdict{
+        "Not compared: " + of.found.other_hardware + " (--other-hardware compares them all the same).", Health::fail});
     return doc;
   }
   if (!of.found.other_hardware.empty()) doc.labelled("WARNING", of.found.other_hardware, true);
-  doc.verdict(headline(of.found), is_alarming(outcome_of(of.found)));
+  doc.add(Document::Verdict{headline(of.found), is_alarming(outcome_of(of.found)) ? Health::fail : Health::pass});
   classes(doc, of.found);
   figures(doc, of.found);
   cases(doc, of.found, detail);

@@ -51,10 +51,11 @@ class Document {
   };
   struct Heading {
     std::string text{};
+    std::string id{}, contents{};  // of a part of a page; its name among the contents, if it is to have one
   };
   struct Verdict {
     std::string text{};
-    bool alarm = false;
+    Health health = Health::pass;
   };
   // "FAIL  text": what is wrong by one word.
   enum class Tone { dim, bold, alarm };
@@ -67,21 +68,56 @@ class Document {
   struct Rows {
     Table table;
     std::vector<std::vector<Note>> below{};  // each row
+    std::string caption{}, label{};          // on a page
   };
   struct LeftOut {};  // which columns of the last table did not fit
   struct Lines {      // a drawing, as wide as it is
     std::string text{};
   };
   struct Gap {};
-  using Block = std::variant<Head, Title, Heading, Verdict, Entry, Note, Marked, Rows, LeftOut, Section, Lines, Gap>;
+  struct Paragraph {
+    std::string text{}, link{};
+  };
+  struct Bullets {
+    std::vector<std::pair<std::string, bool>> items{};  // in alarm
+  };
+  // What is wrong, one word for it in front, and why.
+  struct Finding {
+    Health health = Health::fail;
+    std::vector<std::pair<std::string, std::string>> said{};  // word and text, of which one may be empty
+    std::vector<std::string> why{};
+    std::size_t at_once = 0;  // so many are shown, `more` on demand; 0: all
+    std::string more{};
+  };
+  struct Findings {
+    std::vector<Finding> items{};
+  };
+  // What only a page has: HTML with all texts escaped.
+  struct Drawing {
+    std::string html{};
+    bool is_figure = true;  // beside others
+  };
+  struct Foot {
+    std::string text{}, on_paper{};
+  };
+  using Block = std::variant<Head, Title, Heading, Verdict, Entry, Note, Marked, Rows, LeftOut, Section, Lines, Gap,
+                             Paragraph, Bullets, Findings, Drawing, Foot>;
 
   std::vector<Block> blocks;
 
   void add(Block block) { blocks.push_back(std::move(block)); }
+  // A part of a page; nothing where it is empty.
+  void part(Heading heading, const Document& body) {
+    if (body.blocks.empty()) return;
+    add(std::move(heading));
+    add(body);
+  }
+  void draw(std::string html, bool is_figure = true) {
+    if (!html.empty()) add(Drawing{std::move(html), is_figure});
+  }
   void add(const Document& all) { blocks.insert(blocks.end(), all.blocks.begin(), all.blocks.end()); }
   void title(std::string text, bool simulated = false) { add(Title{std::move(text), simulated}); }
   void heading(std::string text) { add(Heading{std::move(text)}); }
-  void verdict(std::string text, bool alarm) { add(Verdict{std::move(text), alarm}); }
   void labelled(std::string name, std::string what, bool alarm = false) {
     add(Entry{std::move(name), {std::move(what)}, alarm});
   }
@@ -93,5 +129,6 @@ class Document {
 
 std::string to_text(const Document&, const TextStyle&);
 std::string to_markdown(const Document&);
+std::string to_html(const Document&);  // a page that needs nothing but a browser
 
 }  // namespace npgpu

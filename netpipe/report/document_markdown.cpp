@@ -43,6 +43,18 @@ class MarkdownWriter {
     table.pop_back();
     part(table);
   }
+  void operator()(const Document::Paragraph& paragraph) { part(markdown_text(paragraph.text)); }
+  void operator()(const Document::Bullets& bullets) {
+    for (const auto& item : bullets.items) (*this)(Entry{{}, {item.first}});
+  }
+  void operator()(const Document::Findings& findings) {
+    for (const Document::Finding& finding : findings.items) {
+      for (const auto& [word, what] : finding.said) (*this)(Document::Marked{word, {}, what});
+      for (const std::string& why : finding.why) (*this)(Entry{{}, {why}});
+    }
+  }
+  void operator()(const Document::Drawing&) {}  // of a page
+  void operator()(const Document::Foot&) {}     // of a page
   void operator()(const Document::Lines& lines) { part(markdown_text(lines.text)); }
   void operator()(const Document::LeftOut&) {}  // nothing is
   void operator()(const Document::Gap&) {}      // each part has one

@@ -80,7 +80,7 @@ class TextWriter {
   }
   void operator()(const Document::Verdict& verdict) {
     const std::string line = wrapped(verdict.text, page_.width, 2);
-    page_.text += '\n' + (verdict.alarm ? page_.ink.alarm(line) : page_.ink.bold(line)) + '\n';
+    page_.text += '\n' + (verdict.health == Health::fail ? page_.ink.alarm(line) : page_.ink.bold(line)) + '\n';
   }
   void operator()(const Entry& entry) { page_.labelled(entry.label, joined_items(entry), entry.alarm); }
   void operator()(const Note& note) { page_.note(note.text, note.alarm, note.indent); }
@@ -102,6 +102,18 @@ class TextWriter {
   void operator()(const Document::LeftOut&) {
     if (last_) page_.note_left_out(*last_);
   }
+  void operator()(const Document::Paragraph& paragraph) { page_.note(paragraph.text); }
+  void operator()(const Document::Bullets& bullets) {
+    for (const auto& [what, alarm] : bullets.items) page_.note(what, alarm);
+  }
+  void operator()(const Document::Findings& findings) {
+    for (const Document::Finding& finding : findings.items) {
+      for (const auto& [word, what] : finding.said) (*this)(Document::Marked{word, Document::Tone::bold, what, 2, 8});
+      for (const std::string& why : finding.why) page_.note(why, false, 6);
+    }
+  }
+  void operator()(const Document::Drawing&) {}  // of a page
+  void operator()(const Document::Foot&) {}     // of a page
   void operator()(const Document::Lines& lines) { page_.text += printable(lines.text); }
   void operator()(const Document::Gap&) { page_.text += '\n'; }
   void operator()(const Section& section) {

@@ -71,16 +71,15 @@ std::string figure_for(const AmongOthers& of, std::size_t number) {
 
 }  // namespace
 
-std::string among_part(std::span<const AmongOthers> all) {
-  std::string out;
+Document among_part(std::span<const AmongOthers> all) {
+  Document doc;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const Section section = among_section(all[i]);
-    out += text_element("h3", section.name);
-    if (!all[i].rows.empty()) out += figure_for(all[i], i);
-    if (section.table) out += scrolling(section.table->html(section.name), section.name);
-    for (const std::string& note : section.notes) out += "<p class=\"soft\">" + html_text(note) + "</p>\n";
+    Section section = among_section(all[i]);
+    doc.heading(section.name);
+    if (!all[i].rows.empty()) doc.draw(figure_for(all[i], i), false);
+    doc.add(std::move(section));
   }
-  return out;
+  return doc;
 }
 
 }  // namespace npgpu::html

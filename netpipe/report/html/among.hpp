@@ -2,13 +2,13 @@
 #pragma once
 
 #include <span>
-#include <string>
 
+#include "netpipe/report/document.hpp"
 #include "npgpu/shared.hpp"
 
 namespace npgpu::html {
 
 // A drawing and a table for each GPU; empty for none.
-std::string among_part(std::span<const AmongOthers>);
+Document among_part(std::span<const AmongOthers>);
 
 }  // namespace npgpu::html

@@ -2,13 +2,12 @@
 // so that nothing is said by colour alone.
 #pragma once
 
-#include <string>
-
+#include "netpipe/report/document.hpp"
 #include "npgpu/matrix_verdict.hpp"
 
 namespace npgpu::html {
 
 // Tables, what many copies at once had, and notes; empty where the trace has no matrix.
-std::string matrix_tables(const NodeMatrix&, const MatrixVerdict&);
+Document matrix_tables(const NodeMatrix&, const MatrixVerdict&);
 
 }  // namespace npgpu::html
