@@ -217,7 +217,7 @@ TEST_CASE("tables of probes and parameters keep to the width of the terminal") {
   for (const int width : {60, 80, 100, 120}) {
     std::ostringstream out;
     const TextStyle style{.color = false, .width = width};
-    report_text(out, trace, style);
+    report_text(out, TraceResults(trace), style);
     report_overview(out, overview_of(trace), style);
     parameters_text(out, {made_parameters()}, Detail::full, style);
     std::istringstream lines(out.str());

@@ -13,7 +13,7 @@
 #include "netpipe/cli/shared_files.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "npgpu/error.hpp"
-#include "npgpu/matrix_verdict.hpp"
+#include "npgpu/trace_results.hpp"
 
 namespace npgpu::cli {
 
@@ -28,7 +28,8 @@ bool write_files(const Options& options, const Trace& trace, const Overview& all
     write_file("share", *share, options.on("force"), [&](std::ostream& file) { shared_json(file, node, all); });
   }
   if (page)
-    write_file("html", *page, options.on("force"), [&](std::ostream& file) { report_html(file, trace, all, among); });
+    write_file("html", *page, options.on("force"),
+               [&](std::ostream& file) { report_html(file, TraceResults(trace), all, among); });
   return !options.on("overview") && !options.on("json") && !options.on("markdown");
 }
 
@@ -44,14 +45,15 @@ void print(const Options& options, const Trace& trace, const TextStyle& style) {
     report_markdown(std::cout, overview_of(trace), style.series_in_trace);
     return matrix_markdown(std::cout, node_matrix(trace));
   }
-  if (json) return overview ? report_overview_json(std::cout, overview_of(trace)) : report_json(std::cout, trace);
+  if (json)
+    return overview ? report_overview_json(std::cout, overview_of(trace)) : report_json(std::cout, TraceResults(trace));
   if (!among.empty()) return among_text(std::cout, among, style);
   if (overview) {
     report_overview(std::cout, overview_of(trace), style);
     matrix_overview(std::cout, node_matrix(trace), style);
     std::cout << next_steps(trace, options.place("TRACE"), style);
   } else if (options.on("all") || options.has("case") || options.on("every-size")) {
-    report_text(std::cout, trace, style);
+    report_text(std::cout, TraceResults(trace), style);
     std::cout << '\n' << next_steps(trace, options.place("TRACE"), style);
   } else {
     print_report(trace, options.place("TRACE"));
@@ -106,7 +108,7 @@ void print_report(const Trace& trace, const std::string& path) {
   };
   const bool is_short = show();
   if (is_short) matrix_overview(std::cout, matrix, style);
-  else report_text(std::cout, trace, style);
+  else report_text(std::cout, TraceResults(trace), style);
   std::cout << (is_short ? "" : "\n") << next_steps(trace, path, style);
 }
 

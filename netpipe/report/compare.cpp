@@ -7,8 +7,8 @@
 #include <cmath>
 #include <set>
 
+#include "netpipe/model/compare/who.hpp"
 #include "netpipe/report/compare_items.hpp"
-#include "netpipe/report/compare_who.hpp"
 #include "netpipe/report/document.hpp"
 #include "netpipe/report/format.hpp"
 

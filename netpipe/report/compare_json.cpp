@@ -23,7 +23,7 @@
 //   reason, note
 #include <algorithm>
 
-#include "netpipe/report/compare_who.hpp"
+#include "netpipe/model/compare/who.hpp"
 #include "netpipe/report/json.hpp"
 
 namespace npgpu {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "netpipe/model/run_facts.hpp"
 #include "netpipe/report/series_text.hpp"
-#include "npgpu/drift.hpp"
 
 namespace npgpu {
 
@@ -74,9 +74,9 @@ std::string state_text(const Trace& trace, std::size_t series_in_trace) {
 }
 
 // "device-copies -0.1 %, calls +4.2 %": how far the round that was furthest off was from the run's median.
-std::string drift_text(const Trace& trace) {
+std::string drift_text(const std::vector<Drift>& drifts) {
   std::string text;
-  for (const Drift& drift : drifts_of(trace)) {
+  for (const Drift& drift : drifts) {
     const double percent = std::round(1000 * drift.most()) / 10;
     add(text, fmt::format("{} {}", name(drift.time_class), percent == 0 ? "0.0 %" : fmt::format("{:+.1f} %", percent)));
   }
@@ -85,13 +85,8 @@ std::string drift_text(const Trace& trace) {
 
 }  // namespace
 
-std::string fact_text(const Fact& fact) {
-  if (const auto* text = std::get_if<std::string>(&fact)) return *text;
-  if (const auto* number = std::get_if<std::int64_t>(&fact)) return std::to_string(*number);
-  return fmt::format("{:g}", std::get<double>(fact));
-}
-
-void facts_text(Document& doc, const Trace& trace, std::size_t series_in_trace) {
+void facts_text(Document& doc, const TraceResults& of, std::size_t series_in_trace) {
+  const Trace& trace = of.trace;
   const TraceRoot& root = trace.root;
   std::size_t simulated = 0, measured = 0;
   for_each_kind([&]<class K>() {
@@ -109,13 +104,12 @@ void facts_text(Document& doc, const Trace& trace, std::size_t series_in_trace) 
   if (!run.empty()) doc.labelled("run", run);
   if (!root.argv.empty()) doc.labelled("command", root.argv);
   doc.labelled("state", state_text(trace, series_in_trace), !root.complete);
-  if (const std::string drift = drift_text(trace); !drift.empty())
+  if (const std::string drift = drift_text(of.drifts); !drift.empty())
     doc.labelled("drift", "time of the round furthest off the run's median: " + drift);
   std::string at_once;
-  for (const BesideOthers& b : beside_others(trace))
-    add(at_once, fmt::format("{} {} {:+.1f} %", b.gpu, b.what, 100 * b.slower()));
+  for (const BesideOthers& b : of.beside) add(at_once, fmt::format("{} {} {:+.1f} %", b.gpu, b.what, 100 * b.slower()));
   if (!at_once.empty()) doc.labelled("at once", "time beside the other GPUs, to alone: " + at_once);
-  if (const BusySibling sibling = busy_sibling(trace); sibling.points >= 5)
+  if (const BusySibling& sibling = of.sibling; sibling.points >= 5)
     doc.labelled("siblings",
                  fmt::format("a busy sibling hyperthread added {:+.0f} % to times of the host: {} on such a core, at "
                              "{} also visited on a quiet one",

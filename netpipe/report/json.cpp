@@ -5,15 +5,12 @@
 
 #include "netpipe/model/calls/calls.hpp"
 #include "netpipe/model/probes/probe_rates.hpp"
+#include "netpipe/model/transfers/perturbed_sizes.hpp"
 #include "netpipe/report/foreign.hpp"
 #include "netpipe/report/health_json.hpp"
-#include "netpipe/report/perturbed_sizes.hpp"
 #include "netpipe/report/series_text.hpp"
 #include "npgpu/classes.hpp"
-#include "npgpu/drift.hpp"
-#include "npgpu/energy_figures.hpp"
 #include "npgpu/laws.hpp"
-#include "npgpu/matrix_verdict.hpp"
 
 namespace npgpu {
 
@@ -221,13 +218,11 @@ Json process_json(const ProcessGpu& gpu) {
                entry("costs", array_of(gpu.costs, note_json)), entry("doubts", array_of(gpu.doubts, note_json))});
 }
 
-Json matrix_json(const Trace& trace) {
-  const NodeMatrix node = node_matrix(trace);
+Json matrix_json(const NodeMatrix& node, const MatrixVerdict& verdict) {
   if (node.devices.empty()) return nullptr;
   const auto device = [](const NodeMatrix::Device& one) {
     return Json({entry("id", one.id), entry("name", one.name), entry("simulated", one.simulated)});
   };
-  const MatrixVerdict verdict = verdict_of(trace, node);
   std::size_t number = 0;
   const auto matrix = [&](const RateMatrix& one) {
     const std::size_t its = number++;
@@ -254,8 +249,8 @@ Json matrix_json(const Trace& trace) {
                entry("findings", array_of(verdict.findings, finding_json))});
 }
 
-Json drift_json(const Trace& trace) {
-  return array_of(drifts_of(trace), [](const Drift& drift) {
+Json drift_json(const std::vector<Drift>& drifts) {
+  return array_of(drifts, [](const Drift& drift) {
     const auto& other = run_to_run(drift.time_class).share;
     return Json({entry("time_class", drift.time_class), entry("points", drift.points),
                  entry("by_round", drift.by_round),
@@ -286,6 +281,10 @@ Json json_of(const Provenance& provenance) {
     for (const auto& [fact, value] : facts) all[fact] = std::visit([](const auto& v) { return json_of(v); }, value);
   }
   return groups;
+}
+
+Json json_of(const BusySibling& s) {
+  return Json({entry("visits", s.visits), entry("points", s.points), entry("adds", s.adds)});
 }
 
 Json json_of(const Estimate& e) {
@@ -350,17 +349,15 @@ void write_json(std::ostream& out, const Json& json, int indent) {
 //
 // time_us, rate_bytes_per_s, fit_latency_us and fit_rate_bytes_per_s are { value, low, high, method }: an estimate with
 // its 95 % interval. Times are of one operation, one way.
-void report_json(std::ostream& out, const Trace& trace) {
-  Json json({entry("document", "npgpu-report"), entry("version", 3), entry("run", trace.root),
-             entry("provenance", trace.provenance)});
-  add_series(json, trace, [](Json& one, const auto& series) { add_summary(one, series); });
-  json["drift"] = drift_json(trace);
-  const BusySibling sibling = busy_sibling(trace);
-  json["busy_sibling"] = {entry("visits", sibling.visits), entry("points", sibling.points),
-                          entry("adds", sibling.adds)};
-  json["energy_figures"] = array_of(energy_figures(trace), energy_json);
-  json["derived"] = devices_json(derive(trace));
-  json["matrix"] = matrix_json(trace);
+void report_json(std::ostream& out, const TraceResults& of) {
+  Json json({entry("document", "npgpu-report"), entry("version", 3), entry("run", of.trace.root),
+             entry("provenance", of.trace.provenance)});
+  add_series(json, of.trace, [](Json& one, const auto& series) { add_summary(one, series); });
+  json["drift"] = drift_json(of.drifts);
+  json["busy_sibling"] = json_of(of.sibling);
+  json["energy_figures"] = array_of(of.energies, energy_json);
+  json["derived"] = devices_json(of.derived);
+  json["matrix"] = matrix_json(of.matrix, of.verdict);
   write_json(out, json, 1);
 }
 

@@ -14,6 +14,7 @@ Json json_of(double);
 Json json_of(const TraceRoot&);
 Json json_of(const Provenance&);
 Json json_of(const Estimate&);
+Json json_of(const BusySibling&);
 Json json_of(const std::vector<Lane>&);
 template <class T>
 requires(std::is_integral_v<T> || std::is_convertible_v<T, std::string> ||

@@ -7,8 +7,6 @@
 #include <cmath>
 #include <tuple>
 
-#include "npgpu/matrix_verdict.hpp"
-#include "npgpu/messages.hpp"
 #include "npgpu/probe_description.hpp"
 
 namespace npgpu {
@@ -153,16 +151,17 @@ template <class... Ks> [[maybe_unused]] constexpr auto instances_for(List<Ks...>
 
 }  // namespace
 
-void report_text(std::ostream& out, const Trace& trace, const TextStyle& style) {
+void report_text(std::ostream& out, const TraceResults& of, const TextStyle& style) {
   Document doc;
-  facts_text(doc, trace, style.series_in_trace);
+  facts_text(doc, of, style.series_in_trace);
   for_each_kind([&]<class K>() {
-    if constexpr (requires { all_text(doc, trace.of<K>()); }) {
-      all_text(doc, trace.of<K>());
+    const auto& all = of.trace.of<K>();
+    if constexpr (requires { all_text(doc, all); }) {
+      all_text(doc, all);
     } else if constexpr (std::is_same_v<K, Energies>) {
-      all_text(doc, trace.of<K>(), energy_figures(trace));
+      all_text(doc, all, of.energies);
     } else {
-      for (const Series<K>& series : trace.of<K>()) {
+      for (const Series<K>& series : all) {
         doc.gap();
         series_text(doc, series, style.every_size);
       }
@@ -173,11 +172,10 @@ void report_text(std::ostream& out, const Trace& trace, const TextStyle& style) 
     doc.gap();
     doc.add(part);
   };
-  add(messages_document(staged_messages(trace)));
-  add(parameters_document(derive(trace), Detail::brief));
-  const NodeMatrix node = node_matrix(trace);
-  add(matrix_document(node, text_width(style)));
-  if (!node.devices.empty()) doc.add(matrix_findings_document(verdict_of(trace, node)));
+  add(messages_document(of.messages));
+  add(parameters_document(of.derived, Detail::brief));
+  add(matrix_document(of.matrix, text_width(style)));
+  if (!of.matrix.devices.empty()) doc.add(matrix_findings_document(of.verdict));
   out << to_text(doc, style);
 }
 

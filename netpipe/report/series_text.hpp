@@ -9,10 +9,8 @@
 
 #include "netpipe/report/document.hpp"
 #include "netpipe/report/format.hpp"
-#include "npgpu/energy_figures.hpp"
-#include "npgpu/matrix_verdict.hpp"
-#include "npgpu/messages.hpp"
 #include "npgpu/report.hpp"
+#include "npgpu/trace_results.hpp"
 
 namespace npgpu {
 
@@ -61,9 +59,8 @@ void all_text(Document&, const std::vector<EnergySeries>&, const std::vector<Ene
 // A row for each kind of work of one device.
 Table energy_table(const std::vector<EnergyFigure>&, const std::string& device);
 
-std::string fact_text(const Fact&);
 // Where the trace was taken, and what the plan left out.
-void facts_text(Document&, const Trace&, std::size_t series_in_trace);
+void facts_text(Document&, const TraceResults&, std::size_t series_in_trace);
 // A curve in words with numbers: "  best  ..." down to "  fit  ...". What the points do not carry is said with its
 // reason. `copies`: how many copies of a size one operation makes. `queued`: times are from copy to copy.
 void curve_text(Document&, std::span<const TransferResult> one_lane, std::size_t copies, bool queued);

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "netpipe/report/perturbed_sizes.hpp"
+#include "netpipe/model/transfers/perturbed_sizes.hpp"
 #include "netpipe/report/series_text.hpp"
 
 namespace npgpu {

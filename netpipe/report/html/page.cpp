@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "netpipe/model/run_facts.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/html/among.hpp"
 #include "netpipe/report/html/charts.hpp"
@@ -87,7 +88,7 @@ Section captioned(Section section, std::string caption) {
   return section;
 }
 
-void add_device(Document& doc, const Trace& trace, const DeviceOverview& device, std::size_t number) {
+void add_device(Document& doc, const TraceResults& of, const DeviceOverview& device, std::size_t number) {
   const std::string id = fmt::format("d{}", number), prefix = id + '-';
   doc.add(
       Document::Heading{(device.simulated ? "SIMULATED " : "") + device_text(device.id, device.name), id, device.id});
@@ -102,11 +103,12 @@ void add_device(Document& doc, const Trace& trace, const DeviceOverview& device,
     doc.draw(more, false);
   };
   part("COPIES", "Copies", html::copy_charts(device, prefix));
-  part("MEMORY", "Memory", html::ladder_chart(trace, device, prefix));
-  part("COMPUTE", "Computing power", "", html::scrolling(html::corner_table(trace, device), "Corners of " + device.id));
+  part("MEMORY", "Memory", html::ladder_chart(of.trace, device, prefix));
+  part("COMPUTE", "Computing power", "",
+       html::scrolling(html::corner_table(of.trace, device), "Corners of " + device.id));
   if (!device.energy.empty()) {
     doc.heading("Energy");
-    doc.add(Document::Rows{energy_table(energy_figures(trace), device.id), {}, "Energy of " + device.id});
+    doc.add(Document::Rows{energy_table(of.energies, device.id), {}, "Energy of " + device.id});
   }
   part("CALLS", "Calls of the runtime", "");
   part("STREAMS", "Into how many streams to split a job", html::stream_chart(device, prefix));
@@ -150,26 +152,24 @@ Document processes_part(const NodeMatrix& node) {
   return doc;
 }
 
-Document page_of(const Trace& trace, const Overview& all, std::span<const AmongOthers> among) {
+Document page_of(const TraceResults& of, const Overview& all, std::span<const AmongOthers> among) {
   std::vector<const DeviceOverview*> devices;
   for (const DeviceOverview& gpu : all.gpus) devices.push_back(&gpu);
   if (all.host) devices.push_back(&*all.host);
-  const NodeMatrix node = node_matrix(trace);
-  const MatrixVerdict verdict = verdict_of(trace, node);
-
   Document doc;
   doc.add(Document::Head{headline_of(all), run_text(all), who_of(all), is_simulated(all)});
   doc.part({"Verdict", "verdict", "Verdict"}, verdict_part(all));
   Document picture, gpus, quality, missing;
-  picture.draw(html::node_picture(all, node, verdict), false);
+  picture.draw(html::node_picture(all, of.matrix, of.verdict), false);
   doc.part({"The node", "node", "The node"}, picture);
   if (!all.gpus.empty()) gpus.add(captioned(gpus_section(all, 1), "The GPUs of this node"));
   doc.part({"GPU by GPU", "gpus", "GPU by GPU"}, gpus);
-  doc.part({"Copies between GPUs and with the host", "matrix", "Between GPUs"}, html::matrix_tables(node, verdict));
-  for (std::size_t i = 0; i < devices.size(); ++i) add_device(doc, trace, *devices[i], i);
+  doc.part({"Copies between GPUs and with the host", "matrix", "Between GPUs"},
+           html::matrix_tables(of.matrix, of.verdict));
+  for (std::size_t i = 0; i < devices.size(); ++i) add_device(doc, of, *devices[i], i);
   doc.part({"Beside GPUs of its model elsewhere", "among", "Among others"}, html::among_part(among));
-  doc.part({"NUMA nodes of the host", "numa", "NUMA nodes"}, numa_part(node));
-  doc.part({"What a second process costs", "processes", "A second process"}, processes_part(node));
+  doc.part({"NUMA nodes of the host", "numa", "NUMA nodes"}, numa_part(of.matrix));
+  doc.part({"What a second process costs", "processes", "A second process"}, processes_part(of.matrix));
   doc.part({"Every check", "checks", "Checks"}, checks_part(all));
   quality.add(quality_section(all, Extent::page, 0));
   doc.part({"How far these numbers can be trusted", "quality", "Quality"}, quality);
@@ -187,8 +187,8 @@ Document page_of(const Trace& trace, const Overview& all, std::span<const AmongO
 
 }  // namespace
 
-void report_html(std::ostream& out, const Trace& trace, const Overview& all, std::span<const AmongOthers> among) {
-  out << to_html(page_of(trace, all, among));
+void report_html(std::ostream& out, const TraceResults& of, const Overview& all, std::span<const AmongOthers> among) {
+  out << to_html(page_of(of, all, among));
 }
 
 }  // namespace npgpu

@@ -138,8 +138,7 @@ Json quality_json(const Quality& q) {
     return Json(
         {entry("gpu", b.gpu), entry("what", b.what), entry("beside_us", b.beside_us), entry("alone_us", b.alone_us)});
   });
-  json["busy_sibling"] = {entry("visits", q.siblings.visits), entry("points", q.siblings.points),
-                          entry("adds", q.siblings.adds)};
+  json["busy_sibling"] = json_of(q.siblings);
   json["errors"] = array_of(q.errors, [](const auto& one) {
     return Json({entry("title", one.first), entry("error", one.second)});
   });

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "netpipe/model/run_facts.hpp"
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/overview/sections.hpp"
 #include "netpipe/report/series_text.hpp"

@@ -1,0 +1,16 @@
+#include "npgpu/trace_results.hpp"
+
+namespace npgpu {
+
+TraceResults::TraceResults(const Trace& of)
+    : trace(of),
+      drifts(drifts_of(of)),
+      beside(beside_others(of)),
+      sibling(busy_sibling(of)),
+      energies(energy_figures(of)),
+      messages(staged_messages(of)),
+      derived(derive(of)),
+      matrix(node_matrix(of)),
+      verdict(verdict_of(of, matrix)) {}
+
+}  // namespace npgpu
