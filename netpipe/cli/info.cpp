@@ -8,8 +8,8 @@
 #include "netpipe/cli/commands.hpp"
 #include "netpipe/cli/terminal.hpp"
 #include "netpipe/model/run_facts.hpp"
-#include "netpipe/report/layout.hpp"
 #include "netpipe/report/json.hpp"
+#include "netpipe/report/layout.hpp"
 #include "npgpu/error.hpp"
 #include "npgpu/report.hpp"
 

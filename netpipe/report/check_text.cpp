@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -22,10 +23,6 @@ std::vector<const HealthFinding*> of_device(const CheckOf& of, const std::string
 std::size_t count(const std::vector<const HealthFinding*>& all, Health health) {
   return static_cast<std::size_t>(
       std::ranges::count_if(all, [&](const HealthFinding* finding) { return finding->health == health; }));
-}
-
-std::string counted_text(std::size_t n, std::string_view one) {
-  return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s");
 }
 
 // "PCIe Gen5 x16; H2D 55.33 GB/s, D2H 55.23 GB/s, ..." of what was measured, as a person asks for it first.
@@ -85,19 +82,12 @@ void write_finding(Document& doc, const HealthFinding& finding, std::set<std::st
 
 // What was skipped, in one paragraph: "ECC errors, NVLink: not in this trace".
 void write_skipped(Document& doc, const std::vector<const HealthFinding*>& all) {
-  std::vector<std::pair<std::string, std::string>> by_reason;  // and what
-  for (const HealthFinding* finding : all) {
-    if (finding->health != Health::skip) continue;
-    const std::size_t colon = finding->text.find(": ");
-    const std::string what = finding->text.substr(0, colon),
-                      why = colon == std::string::npos ? "" : finding->text.substr(colon + 2);
-    const auto same = std::ranges::find(by_reason, why, &std::pair<std::string, std::string>::first);
-    if (same == by_reason.end()) by_reason.emplace_back(why, what);
-    else same->second += ", " + what;
-  }
-  std::string text;
-  for (const auto& [why, what] : by_reason) text += (text.empty() ? "" : "; ") + what + (why.empty() ? "" : ": " + why);
-  if (!text.empty()) doc.add(Document::Marked{"SKIP", Document::Tone::dim, text, 2, 8});
+  std::vector<std::string> texts, said;
+  for (const HealthFinding* finding : all)
+    if (finding->health == Health::skip) texts.push_back(finding->text);
+  for (const auto& [why, what] : by_reason(texts)) said.push_back(what + (why.empty() ? "" : ": " + why));
+  if (!said.empty())
+    doc.add(Document::Marked{"SKIP", Document::Tone::dim, fmt::format("{}", fmt::join(said, "; ")), 2, 8});
 }
 
 void write_device(Document& doc, const CheckOf& of, const std::string& id, const std::string& title,
@@ -108,10 +98,10 @@ void write_device(Document& doc, const CheckOf& of, const std::string& id, const
   for (const HealthFinding* finding : all) own.push_back(*finding);
   const CheckVerdict verdict = verdict_of(own);
   std::string line =
-      fmt::format("{}, {} passed", counted_text(count(all, Health::fail), "failure"), count(all, Health::pass));
+      fmt::format("{}, {} passed", counted(count(all, Health::fail), "failure"), count(all, Health::pass));
   if (const std::size_t undecided = count(all, Health::undecided)) line += fmt::format(", {} undecided", undecided);
   if (const std::size_t unjudged = count(all, Health::unjudged)) line += fmt::format(", {} not judged", unjudged);
-  if (const std::size_t warnings = count(all, Health::warn)) line += ", " + counted_text(warnings, "warning");
+  if (const std::size_t warnings = count(all, Health::warn)) line += ", " + counted(warnings, "warning");
   if (const std::size_t skips = count(all, Health::skip)) line += fmt::format(", {} skipped", skips);
   if (const std::string figures = figures_text(all); !figures.empty()) line += "; " + figures;
   doc.add(Document::Marked{upper_case(name(verdict)),

@@ -7,7 +7,6 @@
 #include "netpipe/model/probes/probe_rates.hpp"
 #include "netpipe/model/transfers/perturbed_sizes.hpp"
 #include "netpipe/report/foreign.hpp"
-#include "netpipe/report/health_json.hpp"
 #include "netpipe/report/series_text.hpp"
 #include "npgpu/classes.hpp"
 #include "npgpu/laws.hpp"
@@ -51,12 +50,15 @@ void add_summary(Json& json, const TransferSeries& series) {
       several ? lane_json(results_of_all_lanes(series), 0, json["lanes"].size() == 2 ? "both" : "all") : Json(nullptr);
 }
 
-// The fields of a point, and more.
-template <class Axes> Json point_json(const Axes& axes, const Json& more) {
-  Json point = Json::object();
-  add_fields(point, axes);
-  point.update(more);
-  return point;
+Json with(Json all, const Json& more) {
+  all.update(more);
+  return all;
+}
+
+// What every result says: the fields of its point, and what it rests on.
+template <class R> Json result_json(const R& r) {
+  return with(json_of(r.axes),
+              {entry("trials", r.trials), entry("stop", r.stop), entry("disturbed", or_null(r.disturbed))});
 }
 
 Json points_json(const ProbeSeries& series) {
@@ -70,36 +72,33 @@ Json points_json(const ProbeSeries& series) {
         if (p.shape == point.axes)
           lawful = Json({entry("passes", p.passes), entry("times_by_law", p.law), entry("times", p.measured),
                          entry("verdict", p.verdict)});
-    return point_json(point.axes, {entry("trials", trials_of(series, point)), entry("stop", point.stop()),
-                                   entry("disturbed", or_null(disturbance_of(point))), entry("rate_per_s", rate.rate),
-                                   entry("rate_per_cycle", rate.cycle_rate), entry("clock_mhz", rate.clock_mhz),
-                                   entry("doubts", rate.doubts), entry("law", lawful)});
+    return with(json_of(point.axes),
+                {entry("trials", trials_of(series, point)), entry("stop", point.stop()),
+                 entry("disturbed", or_null(disturbance_of(point))), entry("rate_per_s", rate.rate),
+                 entry("rate_per_cycle", rate.cycle_rate), entry("clock_mhz", rate.clock_mhz),
+                 entry("doubts", rate.doubts), entry("law", lawful)});
   });
 }
 
 Json points_json(const JobSeries& series) {
   return array_of(results(series), [](const JobResult& s) {
-    return point_json(s.axes,
-                      {entry("trials", s.trials), entry("stop", s.stop), entry("disturbed", or_null(s.disturbed)),
-                       entry("time_us", s.time_us), entry("issue_us", s.issue_us), entry("create_us", s.create_us),
-                       entry("destroy_us", s.destroy_us), entry("speed_up", s.speed_up)});
+    return with(result_json(s),
+                {entry("time_us", s.time_us), entry("issue_us", s.issue_us), entry("create_us", s.create_us),
+                 entry("destroy_us", s.destroy_us), entry("speed_up", s.speed_up)});
   });
 }
 
 Json points_json(const CallSeries& series) {
   return array_of(results(series), [](const CallResult& s) {
-    return point_json(s.axes,
-                      {entry("trials", s.trials), entry("stop", s.stop), entry("disturbed", or_null(s.disturbed)),
-                       entry("host_us", s.host_us), entry("done_us", s.done_us), entry("slowed", s.slowed)});
+    return with(result_json(s), {entry("host_us", s.host_us), entry("done_us", s.done_us), entry("slowed", s.slowed)});
   });
 }
 
 Json points_json(const EnergySeries& series) {
   return array_of(results(series), [](const EnergyResult& r) {
-    return point_json(r.axes,
-                      {entry("trials", r.trials), entry("stop", r.stop), entry("disturbed", or_null(r.disturbed)),
-                       entry("power_w", r.power_w), entry("read_power_w", r.read_power_w), entry("rate_per_s", r.rate),
-                       entry("clock_mhz", r.clock_mhz), entry("temperature_c", r.temperature_c)});
+    return with(result_json(r),
+                {entry("power_w", r.power_w), entry("read_power_w", r.read_power_w), entry("rate_per_s", r.rate),
+                 entry("clock_mhz", r.clock_mhz), entry("temperature_c", r.temperature_c)});
   });
 }
 
@@ -117,9 +116,7 @@ Json energy_json(const EnergyFigure& f) {
 
 template <class K> Json points_json(const Series<K>& series) {
   return array_of(results(series), [](const Result<K>& r) {
-    return point_json(r.axes,
-                      {entry("trials", r.trials), entry("stop", r.stop), entry("disturbed", or_null(r.disturbed)),
-                       entry("time_us", r.time_us), entry("rate_per_s", r.rate)});
+    return with(result_json(r), {entry("time_us", r.time_us), entry("rate_per_s", r.rate)});
   });
 }
 
@@ -180,7 +177,7 @@ Json cell_json(const MatrixCell& cell) {
 
 Json note_json(const MatrixFinding& one) { return Json({entry("devices", one.devices), entry("text", one.text)}); }
 Json finding_json(const NodeFinding& one) {
-  Json json = health_json(one);
+  Json json = json_of(static_cast<const HealthFinding&>(one));
   json["devices"] = one.devices;
   return json;
 }
@@ -281,10 +278,6 @@ Json json_of(const Provenance& provenance) {
     for (const auto& [fact, value] : facts) all[fact] = std::visit([](const auto& v) { return json_of(v); }, value);
   }
   return groups;
-}
-
-Json json_of(const BusySibling& s) {
-  return Json({entry("visits", s.visits), entry("points", s.points), entry("adds", s.adds)});
 }
 
 Json json_of(const Estimate& e) {

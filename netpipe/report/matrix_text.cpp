@@ -6,8 +6,6 @@
 
 #include "netpipe/report/format.hpp"
 #include "netpipe/report/matrix_sections.hpp"
-#include "netpipe/report/numa_section.hpp"
-#include "netpipe/report/processes_section.hpp"
 #include "netpipe/report/series_text.hpp"
 
 namespace npgpu {

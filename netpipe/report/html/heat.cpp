@@ -1,5 +1,3 @@
-#include "netpipe/report/html/heat.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "netpipe/report/foreign.hpp"
 #include "netpipe/report/format.hpp"
+#include "netpipe/report/html/drawings.hpp"
 #include "netpipe/report/html/elements.hpp"
 #include "netpipe/report/matrix_sections.hpp"
 

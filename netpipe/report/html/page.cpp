@@ -6,14 +6,10 @@
 
 #include "netpipe/model/run_facts.hpp"
 #include "netpipe/report/format.hpp"
-#include "netpipe/report/html/among.hpp"
-#include "netpipe/report/html/charts.hpp"
+#include "netpipe/report/html/drawings.hpp"
 #include "netpipe/report/html/elements.hpp"
-#include "netpipe/report/html/heat.hpp"
-#include "netpipe/report/html/node_picture.hpp"
-#include "netpipe/report/numa_section.hpp"
+#include "netpipe/report/matrix_sections.hpp"
 #include "netpipe/report/overview/sections.hpp"
-#include "netpipe/report/processes_section.hpp"
 #include "netpipe/report/series_text.hpp"
 
 namespace npgpu {
